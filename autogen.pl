@@ -1,0 +1,95 @@
+#!/usr/bin/env perl
+# SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
+#
+# Prepares the tree for ./configure, or grafts the component into an Open MPI source tree.
+#
+#   ./autogen.pl                   runs autoreconf here; then ./configure && make
+#   ./autogen.pl --ompi-tree DIR   copies opal/mca/btl/rbuf into DIR, an Open MPI source tree; then
+#                                  run DIR's own autogen.pl and configure
+#   ./autogen.pl --force           as the first, but regenerates everything
+
+use strict;
+use warnings;
+use Cwd qw(abs_path);
+use File::Basename qw(dirname);
+use File::Copy qw(copy);
+use File::Find qw(find);
+use File::Path qw(make_path);
+use Getopt::Long;
+
+my $component = "opal/mca/btl/rbuf";
+
+sub fail {
+    print STDERR "autogen.pl: @_\n";
+    exit 1;
+}
+
+sub usage {
+    open(my $self, "<", $0) or fail("cannot read $0: $!");
+    while (my $line = <$self>) {
+        next if $line =~ /^#!/ or $line =~ /SPDX/;
+        last if $line !~ /^#/;
+        $line =~ s/^# ?//;
+        print $line;
+    }
+    exit 0;
+}
+
+# The tools that autoreconf needs, each with the Debian package that brings it.
+sub need_tools {
+    my %package = (autoconf => "autoconf", automake => "automake", libtoolize => "libtool",
+                   m4 => "m4", "pkg-config" => "pkg-config");
+    my @missing;
+    for my $tool (sort keys %package) {
+        push @missing, $tool unless grep { -x "$_/$tool" } split /:/, $ENV{PATH};
+    }
+    fail("not found: @missing (Debian packages: @package{@missing})") if @missing;
+}
+
+sub prepare {
+    my ($force) = @_;
+    need_tools();
+    my @command = ("autoreconf", "--install", "--warnings=all,no-obsolete,no-portability");
+    push @command, "--force" if $force;
+    system(@command) == 0 or fail("autoreconf failed");
+    print "Now: ./configure [--prefix=DIR] [--with-ompi=DIR] && make && make check && make install\n";
+}
+
+# Files that a build leaves in the folder; they have no place in another tree.
+sub is_product {
+    my ($path) = @_;
+    return $path =~ m{(^|/)(\.libs|\.deps|Makefile|Makefile\.in|\.dirstamp)(/|$)}
+        || $path =~ m{\.(o|lo|la|so|trs|log|orig|rej)$} || $path =~ m{~$};
+}
+
+sub graft {
+    my ($tree) = @_;
+    -f "$tree/VERSION" && -d "$tree/opal/mca/btl/base"
+        or fail("$tree is not an Open MPI source tree (no VERSION and opal/mca/btl/base)");
+    open(my $version, "<", "$tree/VERSION") or fail("cannot read $tree/VERSION: $!");
+    my %series = map { /^(major|minor)=(\d+)/ ? ($1 => $2) : () } <$version>;
+    defined $series{major} && defined $series{minor} or fail("$tree/VERSION names no version");
+    $series{major} > 4 || ($series{major} == 4 && $series{minor} >= 1)
+        or fail("$tree is Open MPI $series{major}.$series{minor}; rbuf needs 4.1 or later");
+
+    my $count = 0;
+    my $copy_one = sub {
+        my $path = $File::Find::name;
+        return if !-f $path || is_product($path);
+        make_path(dirname("$tree/$path"));
+        copy($path, "$tree/$path") or fail("cannot copy $path to $tree: $!");
+        $count++;
+    };
+    find({ wanted => $copy_one, no_chdir => 1 }, $component);
+    print "$count files copied to $tree/$component\n",
+        "Now, in $tree: ./autogen.pl --force && ./configure [--with-verbs=DIR] && make\n";
+}
+
+my ($tree, $force, $help);
+GetOptions("ompi-tree=s" => \$tree, "force" => \$force, "help|h" => \$help) && !@ARGV
+    or fail("usage: autogen.pl [--force | --ompi-tree DIR | --help]");
+usage() if $help;
+$tree = abs_path($tree) // fail("no such directory: $tree") if defined $tree;
+my $here = dirname(abs_path($0));
+chdir $here or fail("cannot enter $here: $!");
+defined $tree ? graft($tree) : prepare($force);

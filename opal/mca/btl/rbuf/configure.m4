@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
+#
+# The component's part of configure, the same in its own tree (where rbuf_standalone is yes and
+# RBUF_OMPI_CPPFLAGS, RBUF_OMPI_LIBS and RBUF_CFLAGS are set) and in Open MPI's.
+
+m4_include([opal/mca/btl/rbuf/config/rbuf_find_lib.m4])
+m4_include([opal/mca/btl/rbuf/config/rbuf_check_verbs.m4])
+m4_include([opal/mca/btl/rbuf/config/rbuf_check_libevent.m4])
+m4_include([opal/mca/btl/rbuf/config/rbuf_check_hwloc.m4])
+
+# MCA_opal_btl_rbuf_CONFIG(CAN BUILD, CANNOT BUILD)
+AC_DEFUN([MCA_opal_btl_rbuf_CONFIG], [
+    AC_CONFIG_FILES([opal/mca/btl/rbuf/Makefile])
+
+    rbuf_happy=yes
+    RBUF_CHECK_VERBS([], [rbuf_happy=no])
+    RBUF_CHECK_LIBEVENT([], [rbuf_happy=no])
+    RBUF_CHECK_HWLOC
+
+    btl_rbuf_CPPFLAGS="$rbuf_verbs_CFLAGS $rbuf_libevent_CFLAGS $rbuf_hwloc_CFLAGS"
+    btl_rbuf_CPPFLAGS="$btl_rbuf_CPPFLAGS -DRBUF_HAVE_HWLOC=$rbuf_have_hwloc"
+    AS_IF([test "$rbuf_verbs_data_in_order" = yes],
+        [btl_rbuf_CPPFLAGS="$btl_rbuf_CPPFLAGS -DRBUF_HAVE_DATA_IN_ORDER=1"],
+        [btl_rbuf_CPPFLAGS="$btl_rbuf_CPPFLAGS -DRBUF_HAVE_DATA_IN_ORDER=0"])
+    btl_rbuf_CFLAGS="-fvisibility=hidden"
+    btl_rbuf_LDFLAGS="-Wl,-z,defs"
+    btl_rbuf_LIBS="$rbuf_verbs_LIBS $rbuf_libevent_LIBS $rbuf_hwloc_LIBS -lpthread"
+    AS_IF([test "$rbuf_standalone" = yes],
+        [btl_rbuf_CPPFLAGS="$RBUF_OMPI_CPPFLAGS $btl_rbuf_CPPFLAGS"
+         btl_rbuf_CFLAGS="$RBUF_CFLAGS $btl_rbuf_CFLAGS"
+         btl_rbuf_LIBS="$RBUF_OMPI_LIBS $btl_rbuf_LIBS"],
+        [btl_rbuf_LIBS="\$(top_builddir)/opal/lib\$(OPAL_LIB_PREFIX)open-pal.la $btl_rbuf_LIBS"])
+
+    AC_SUBST([btl_rbuf_CPPFLAGS])
+    AC_SUBST([btl_rbuf_CFLAGS])
+    AC_SUBST([btl_rbuf_LDFLAGS])
+    AC_SUBST([btl_rbuf_LIBS])
+
+    AS_IF([test "$rbuf_happy" = yes], [$1], [$2])
+])
