@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
+# shellcheck shell=bash
+#
+# The transports that are compared and tested, as mpirun options, and the fabric they run on.
+# Sourced by rbuf-compare, contrib/demo.sh and tests/mpi/run.sh; it sets variables and functions
+# whose names begin with transport_, fabric_ or mpi_, and does nothing by itself.
+#
+# Environment: RBUF_COMPONENT_DIR, the directory of mca_btl_rbuf.so (empty: Open MPI finds it by
+# itself); MPIRUN; SOFTHCA, the launcher of the emulated HCA.
+
+transport_protocols="superpipeline pipeline copy register rcache"
+transport_rivals="openib-pinned openib-unpinned tcp vader"
+
+# transport_options NAME: sets the array transport_args, or complains and returns 1.
+# The line of pml and btl is said in full: Open MPI would silently prefer UCX, and a distribution
+# may have switched openib off in its configuration file, which the command line overrides.
+transport_options()
+{
+    case $1 in
+    openib-pinned | openib-unpinned)
+        transport_args=(--mca pml ob1 --mca btl openib,self --mca btl_openib_allow_ib 1
+            --mca btl_openib_warn_default_gid_prefix 0)
+        case $1 in
+        openib-pinned) transport_args+=(--mca mpi_leave_pinned 1) ;;
+        *) transport_args+=(--mca mpi_leave_pinned 0) ;;
+        esac
+        ;;
+    tcp | vader)
+        transport_args=(--mca pml ob1 --mca btl "$1,self")
+        ;;
+    *)
+        case " $transport_protocols " in
+        *" $1 "*) ;;
+        *)
+            echo "unknown transport '$1': one of $transport_protocols $transport_rivals" >&2
+            return 1
+            ;;
+        esac
+        transport_args=(--mca pml ob1 --mca btl rbuf,self --mca btl_rbuf_protocol "$1")
+        if [ -n "${RBUF_COMPONENT_DIR-}" ]; then
+            transport_args+=(--mca mca_base_component_path "SYS_DEFAULT:$RBUF_COMPONENT_DIR")
+        fi
+        ;;
+    esac
+}
+
+# True if the transport runs over verbs, that is, needs an HCA, real or emulated.
+transport_needs_hca()
+{
+    case $1 in
+    tcp | vader) return 1 ;;
+    esac
+}
+
+# True if this machine has an HCA with a port that is up.
+fabric_hca_present()
+{
+    command -v ibv_devinfo >/dev/null && ibv_devinfo 2>/dev/null | grep -q PORT_ACTIVE
+}
+
+# fabric_choose PROFILE: sets fabric_name (for reports) and the array fabric_command, which goes
+# before mpirun: nothing where there is an HCA, else the emulated one with that profile. The
+# profile "none" asks for no emulation in any case. Returns 1 with a message if neither is there.
+fabric_choose()
+{
+    fabric_command=()
+    if fabric_hca_present; then
+        fabric_name=$(ibv_devinfo -l 2>/dev/null | awk 'NR == 2 { print $1 }')
+    elif [ "$1" = none ]; then
+        fabric_name=none
+    elif command -v "${SOFTHCA:-softhca}" >/dev/null; then
+        fabric_name="softhca:$1"
+        fabric_command=("${SOFTHCA:-softhca}" --profile "$1" --)
+    else
+        echo "no HCA with an active port, and the launcher softhca is not installed" >&2
+        return 1
+    fi
+}
+
+# mpi_launch_options RANKS: sets the array mpi_args. One rank a core where there are enough.
+mpi_launch_options()
+{
+    mpi_args=(-np "$1")
+    if [ "$1" -le "$(nproc)" ]; then
+        mpi_args+=(--bind-to core)
+    else
+        mpi_args+=(--oversubscribe --bind-to none)
+    fi
+    if [ "$(id -u)" = 0 ]; then
+        mpi_args+=(--allow-run-as-root)
+    fi
+}
