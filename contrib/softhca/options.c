@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Reads the command line (see options.h). A profile is applied first, wherever it stands, so that
+ * the other options change it whatever their order.
+ */
+#include "options.h"
+
+#include <ctype.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+enum option_id {
+    OPT_PROFILE = 256,
+    OPT_BANDWIDTH,
+    OPT_LATENCY,
+    OPT_GAP,
+    OPT_REG,
+    OPT_DEREG,
+    OPT_MEMLOCK,
+    OPT_FABRIC,
+    OPT_STATS,
+    OPT_DATA_IN_ORDER,
+    OPT_FAULT,
+    OPT_VERBOSE,
+    OPT_LIST_PROFILES,
+    OPT_HELP,
+    OPT_VERSION,
+};
+
+static const struct option long_options[] = {
+    {"profile", required_argument, NULL, OPT_PROFILE},
+    {"bandwidth", required_argument, NULL, OPT_BANDWIDTH},
+    {"latency", required_argument, NULL, OPT_LATENCY},
+    {"gap", required_argument, NULL, OPT_GAP},
+    {"reg", required_argument, NULL, OPT_REG},
+    {"dereg", required_argument, NULL, OPT_DEREG},
+    {"memlock", required_argument, NULL, OPT_MEMLOCK},
+    {"fabric", required_argument, NULL, OPT_FABRIC},
+    {"stats", required_argument, NULL, OPT_STATS},
+    {"data-in-order", required_argument, NULL, OPT_DATA_IN_ORDER},
+    {"fault", required_argument, NULL, OPT_FAULT},
+    {"verbose", no_argument, NULL, OPT_VERBOSE},
+    {"list-profiles", no_argument, NULL, OPT_LIST_PROFILES},
+    {"help", no_argument, NULL, OPT_HELP},
+    {"version", no_argument, NULL, OPT_VERSION},
+    {NULL, 0, NULL, 0},
+};
+
+static void print_help(void)
+{
+    fputs(
+        "usage: softhca [OPTION...] [--] COMMAND [ARGUMENT...]\n"
+        "Runs COMMAND with an emulated InfiniBand adapter. Options:\n"
+        "  --profile NAME         start from a known network (default unpaced; --list-profiles)\n"
+        "  --bandwidth RATE       bytes a second and direction, such as 1.4G; 0: unlimited\n"
+        "  --latency TIME         one way, such as 2us\n"
+        "  --gap TIME             between two messages on a link, such as 100ns\n"
+        "  --reg BASE,PAGE        registration: a call, each 4 KB page; such as 68us,200ns\n"
+        "  --dereg BASE,PAGE      deregistration\n"
+        "  --memlock SIZE         what one process may register, such as 64M (default: its limit)\n"
+        "  --data-in-order on|off what ibv_query_qp_data_in_order answers\n"
+        "  --fabric NAME          a fabric apart from others with the same settings\n"
+        "  --stats FILE           append counters to FILE when processes end\n"
+        "  --fault SPEC           inject faults; see softhca(1)\n"
+        "  --verbose              tell what is set and what the adapter does, on stderr\n"
+        "  --list-profiles, --help, --version\n"
+        "The exit status is COMMAND's; 125 if softhca itself fails, 126 if COMMAND cannot be run,\n"
+        "127 if it is not found.\n",
+        stdout);
+}
+
+static void list_profiles(void)
+{
+    for (const struct softhca_profile *p = softhca_profiles; p->name; p++) {
+        const struct softhca_settings *s = &p->settings;
+        printf("%s: %s\n", p->name, p->summary);
+        if (s->bandwidth)
+            printf("    bandwidth %.3g GB/s, latency %.3g us, gap %.3g us\n",
+                   (double) s->bandwidth / 1e9, (double) s->latency / 1e3, (double) s->gap / 1e3);
+        printf("    registration %.3g us and %.3g us a page, deregistration %.3g us and %.3g us\n",
+               (double) s->reg.base / 1e3, (double) s->reg.page / 1e3, (double) s->dereg.base / 1e3,
+               (double) s->dereg.page / 1e3);
+        printf("    source: %s\n", p->source);
+        if (*p->inferred)
+            printf("    inferred: %s\n", p->inferred);
+        if (p->warning)
+            printf("    warning: %s\n", p->warning);
+    }
+}
+
+static bool refuse(const char *option, const char *value, const char *allowed)
+{
+    fprintf(stderr, "softhca: --%s %s: not understood; allowed: %s\n", option, value, allowed);
+    return false;
+}
+
+static void print_profile_names(FILE *stream)
+{
+    const char *separator = "";
+    for (const struct softhca_profile *p = softhca_profiles; p->name; p++) {
+        fprintf(stream, "%s%s", separator, p->name);
+        separator = ", ";
+    }
+}
+
+static bool set_profile(const char *name, struct softhca_options *options)
+{
+    const struct softhca_profile *profile = profile_find(name);
+    if (!profile) {
+        fprintf(stderr, "softhca: --profile %s: no such profile; allowed: ", name);
+        print_profile_names(stderr);
+        fputc('\n', stderr);
+        return false;
+    }
+    options->profile = profile;
+    options->settings = profile->settings;
+    return true;
+}
+
+/* Becomes part of a file name. */
+static bool set_fabric(const char *name, struct softhca_options *options)
+{
+    bool valid = *name && *name != '.' && strlen(name) <= 64;
+    for (const char *c = name; *c; c++)
+        if (!isalnum((unsigned char) *c) && !strchr("._-", *c))
+            valid = false;
+    if (!valid)
+        return refuse("fabric", name, "1 to 64 letters, digits, '.', '_' and '-', no '.' in front");
+    options->fabric = name;
+    return true;
+}
+
+static bool set_data_in_order(const char *value, struct softhca_options *options)
+{
+    if (strcmp(value, "on") != 0 && strcmp(value, "off") != 0)
+        return refuse("data-in-order", value, "on, off");
+    options->data_in_order = value;
+    return true;
+}
+
+static bool set_text(const char *option, const char *value, const char *allowed, const char **text)
+{
+    if (!*value)
+        return refuse(option, "''", allowed);
+    *text = value;
+    return true;
+}
+
+static bool set_network(int id, const char *value, struct softhca_settings *settings)
+{
+    switch (id) {
+    case OPT_BANDWIDTH:
+        return units_parse_rate(value, &settings->bandwidth) ||
+               refuse("bandwidth", value, UNITS_RATE_ALLOWED);
+    case OPT_LATENCY:
+        return units_parse_time(value, &settings->latency) ||
+               refuse("latency", value, UNITS_TIME_ALLOWED);
+    case OPT_GAP:
+        return units_parse_time(value, &settings->gap) || refuse("gap", value, UNITS_TIME_ALLOWED);
+    case OPT_REG:
+        return units_parse_cost(value, &settings->reg) || refuse("reg", value, UNITS_COST_ALLOWED);
+    case OPT_DEREG:
+        return units_parse_cost(value, &settings->dereg) ||
+               refuse("dereg", value, UNITS_COST_ALLOWED);
+    default:
+        return units_parse_size(value, &settings->memlock) ||
+               refuse("memlock", value, UNITS_SIZE_ALLOWED);
+    }
+}
+
+static bool set_option(int id, const char *value, struct softhca_options *options)
+{
+    switch (id) {
+    case OPT_PROFILE:
+        return true; /* find_profile has it */
+    case OPT_FABRIC:
+        return set_fabric(value, options);
+    case OPT_STATS:
+        return set_text("stats", value, "a file name", &options->stats);
+    case OPT_DATA_IN_ORDER:
+        return set_data_in_order(value, options);
+    case OPT_FAULT:
+        return set_text("fault", value, "see softhca(1)", &options->fault);
+    case OPT_VERBOSE:
+        options->verbose = true;
+        return true;
+    default:
+        return set_network(id, value, &options->settings);
+    }
+}
+
+/* The first pass: takes the profile, and whatever ends the launcher early. getopt reports unknown
+ * options and missing values itself. */
+static enum options_outcome find_profile(int argc, char **argv, struct softhca_options *options)
+{
+    int id;
+    while ((id = getopt_long(argc, argv, "+h", long_options, NULL)) != -1) {
+        switch (id) {
+        case 'h':
+        case OPT_HELP:
+            print_help();
+            return OPTIONS_DONE;
+        case OPT_VERSION:
+            puts("softhca " SOFTHCA_VERSION);
+            return OPTIONS_DONE;
+        case OPT_LIST_PROFILES:
+            list_profiles();
+            return OPTIONS_DONE;
+        case OPT_PROFILE:
+            if (!set_profile(optarg, options))
+                return OPTIONS_WRONG;
+            break;
+        case '?':
+            return OPTIONS_WRONG;
+        }
+    }
+    return OPTIONS_RUN;
+}
+
+enum options_outcome options_parse(int argc, char **argv, struct softhca_options *options)
+{
+    memset(options, 0, sizeof *options);
+    set_profile("unpaced", options);
+    enum options_outcome outcome = find_profile(argc, argv, options);
+    if (outcome != OPTIONS_RUN)
+        return outcome;
+
+    int id;
+    optind = 0; /* the C library's way to start again */
+    while ((id = getopt_long(argc, argv, "+h", long_options, NULL)) != -1)
+        if (!set_option(id, optarg, options))
+            return OPTIONS_WRONG;
+    if (optind == argc) {
+        fputs(
+            "softhca: no command given; usage: softhca [OPTION...] -- COMMAND (--help for more)\n",
+            stderr);
+        return OPTIONS_WRONG;
+    }
+    options->command = argv + optind;
+    return OPTIONS_RUN;
+}
