@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+#include "core/core.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/channel.h"
+#include "core/grant.h"
+#include "core/rma.h"
+#include "core/sender.h"
+
+#define FIRST_PEERS 16u
+
+int rbuf_core_open(struct rbuf_core *core, const struct rbuf_core_options *options,
+                   const struct rbuf_region *send_region, const struct rbuf_region *receive_region)
+{
+    uint32_t block_bytes = options->schedule.block_bytes;
+    int status;
+
+    *core = (struct rbuf_core){.options = *options};
+    TAILQ_INIT(&core->busy);
+    TAILQ_INIT(&core->grants_free);
+    TAILQ_INIT(&core->receiving);
+    TAILQ_INIT(&core->deferred);
+    TAILQ_INIT(&core->prestaged);
+    SLIST_INIT(&core->chunks_free);
+    status = rbuf_arena_open(&core->send_arena, send_region->base, send_region->bytes, block_bytes,
+                             send_region->lkey, send_region->rkey);
+    if (status != 0) {
+        return status;
+    }
+    status = rbuf_arena_open(&core->receive_arena, receive_region->base, receive_region->bytes,
+                             block_bytes, receive_region->lkey, receive_region->rkey);
+    if (status != 0) {
+        goto close_send_arena;
+    }
+    status = rbuf_events_open(&core->events);
+    if (status != 0) {
+        goto close_receive_arena;
+    }
+    return 0;
+
+close_receive_arena:
+    rbuf_arena_close(&core->receive_arena);
+close_send_arena:
+    rbuf_arena_close(&core->send_arena);
+    return status;
+}
+
+void rbuf_core_close(struct rbuf_core *core)
+{
+    struct rbuf_event event;
+
+    while (rbuf_events_pop(&core->events, &event)) {
+        if (event.kind == RBUF_EVENT_DELIVER) {
+            rbuf_core_release(event.peer, &event.delivery);
+        }
+    }
+    rbuf_sender_close(core);
+    rbuf_grants_close(core);
+    rbuf_events_close(&core->events);
+    rbuf_arena_close(&core->receive_arena);
+    rbuf_arena_close(&core->send_arena);
+    free(core->peers);
+}
+
+/* A free place in the table of peers, which grows as needed; UINT32_MAX without memory. */
+static uint32_t peer_index(struct rbuf_core *core)
+{
+    uint32_t count = core->peer_count == 0 ? FIRST_PEERS : 2 * core->peer_count;
+    uint32_t index = core->peer_count;
+    struct rbuf_peer **table;
+
+    for (uint32_t i = 0; i < core->peer_count; i++) {
+        if (core->peers[i] == NULL) {
+            return i;
+        }
+    }
+    table = realloc(core->peers, count * sizeof(*table));
+    if (table == NULL) {
+        return UINT32_MAX;
+    }
+    memset(table + core->peer_count, 0, (count - core->peer_count) * sizeof(*table));
+    core->peers = table;
+    core->peer_count = count;
+    return index;
+}
+
+int rbuf_peer_add(struct rbuf_core *core, struct rbuf_mailbox *mailbox, void *user,
+                  struct rbuf_peer **peer)
+{
+    struct rbuf_peer *added = calloc(1, sizeof(*added));
+    uint32_t index;
+
+    if (added == NULL) {
+        return -ENOMEM;
+    }
+    index = peer_index(core);
+    if (index == UINT32_MAX) {
+        free(added);
+        return -ENOMEM;
+    }
+    added->core = core;
+    added->user = user;
+    added->index = index;
+    added->mailbox = mailbox;
+    added->probe.kind = RBUF_WORK_PROBE;
+    for (int id = 0; id < RBUF_CHANNELS; id++) {
+        TAILQ_INIT(&added->channel[id].queued);
+    }
+    TAILQ_INIT(&added->puts);
+    TAILQ_INIT(&added->ungranted);
+    TAILQ_INIT(&added->rmas);
+    SLIST_INIT(&added->early);
+    core->peers[index] = added;
+    *peer = added;
+    return 0;
+}
+
+void rbuf_peer_connected(struct rbuf_peer *peer, const struct rbuf_peer_link *link)
+{
+    if (peer->state != RBUF_PEER_UNCONNECTED) {
+        return;
+    }
+    for (int id = 0; id < RBUF_CHANNELS; id++) {
+        peer->queue[id] = link->queue[id];
+        peer->channel[id].window = link->window[id];
+    }
+    peer->their_mailbox = link->their_mailbox;
+    peer->their_mailbox_rkey = link->their_mailbox_rkey;
+    peer->their_index = link->their_index;
+    peer->state = RBUF_PEER_CONNECTED;
+    rbuf_peer_wake(peer);
+}
+
+void rbuf_peer_fail(struct rbuf_peer *peer, int status)
+{
+    if (peer->state == RBUF_PEER_FAILED) {
+        return;
+    }
+    peer->state = RBUF_PEER_FAILED;
+    rbuf_channel_fail(peer, status);
+    rbuf_rma_fail(peer, status);
+    rbuf_sender_fail(peer, status);
+    rbuf_core_raise(peer->core, RBUF_EVENT_FAILED, peer, NULL, status);
+}
+
+static bool is_idle(const struct rbuf_peer *peer)
+{
+    return rbuf_channel_idle(peer) && rbuf_sender_idle(peer) && TAILQ_EMPTY(&peer->rmas) &&
+           peer->acks_due == 0;
+}
+
+bool rbuf_peer_drained(const struct rbuf_peer *peer)
+{
+    bool queued =
+        peer->state != RBUF_PEER_FAILED && (!is_idle(peer) || !TAILQ_EMPTY(&peer->ungranted));
+
+    return !queued && peer->in_flight == 0;
+}
+
+void rbuf_peer_remove(struct rbuf_peer *peer)
+{
+    struct rbuf_core *core = peer->core;
+
+    rbuf_sender_fail(peer, -ECONNRESET);
+    if (peer->busy) {
+        TAILQ_REMOVE(&core->busy, peer, busy_link);
+    }
+    for (uint32_t i = 0; i < core->grant_count; i++) {
+        if (core->grants[i]->peer == peer) {
+            rbuf_grant_close(core->grants[i]);
+        }
+    }
+    core->peers[peer->index] = NULL;
+    free(peer);
+}
+
+static int progress_peer(struct rbuf_peer *peer, uint64_t *budget)
+{
+    int done = rbuf_receiver_write_acks(peer);
+
+    done += rbuf_channel_progress(peer);
+    done += rbuf_rma_progress(peer);
+    done += rbuf_sender_progress(peer, budget);
+    return done;
+}
+
+/* Walks the busy peers once, starting where the last walk left off: the list rotates. */
+static int progress_busy(struct rbuf_core *core, uint64_t *budget)
+{
+    struct rbuf_peer *last = TAILQ_LAST(&core->busy, rbuf_peer_list);
+    struct rbuf_peer *peer = TAILQ_FIRST(&core->busy);
+    int done = 0;
+
+    while (peer != NULL) {
+        struct rbuf_peer *next = peer == last ? NULL : TAILQ_NEXT(peer, busy_link);
+        bool spent = false;
+
+        if (peer->state == RBUF_PEER_CONNECTED) {
+            done += progress_peer(peer, budget);
+            spent = *budget == 0;
+        }
+        if (peer->state != RBUF_PEER_CONNECTED || is_idle(peer)) {
+            TAILQ_REMOVE(&core->busy, peer, busy_link);
+            peer->busy = false;
+        } else if (spent) {
+            TAILQ_REMOVE(&core->busy, peer, busy_link);
+            TAILQ_INSERT_TAIL(&core->busy, peer, busy_link);
+        }
+        peer = next;
+    }
+    return done;
+}
+
+/*
+ * Posts an empty RDMA write to one connected peer at a time, each once an interval. The peer's
+ * adapter answers it whatever its software does; if it does not, the completion is an error.
+ */
+static int progress_probes(struct rbuf_core *core)
+{
+    struct rbuf_peer *peer;
+
+    if (core->options.probe_interval_ns == 0 || core->now_ns < core->probe_due_ns ||
+        core->peer_count == 0) {
+        return 0;
+    }
+    core->probe_cursor = (core->probe_cursor + 1) % core->peer_count;
+    core->probe_due_ns = core->now_ns + core->options.probe_interval_ns / core->peer_count;
+    peer = core->peers[core->probe_cursor];
+    if (peer == NULL || peer->state != RBUF_PEER_CONNECTED ||
+        peer->probe_state == RBUF_PROBE_POSTED ||
+        rbuf_fab_write(peer->queue[RBUF_CONTROL], NULL, 0, 0, peer->their_mailbox,
+                       peer->their_mailbox_rkey, &peer->probe) != RBUF_FAB_OK) {
+        return 0;
+    }
+    peer->probe_state = RBUF_PROBE_POSTED;
+    peer->in_flight++;
+    core->stats.probes++;
+    return 1;
+}
+
+int rbuf_core_progress(struct rbuf_core *core, uint64_t now_ns)
+{
+    uint64_t receive_budget = core->options.quantum;
+    uint64_t send_budget = core->options.quantum;
+    int done = 0;
+
+    core->now_ns = now_ns;
+    if (!TAILQ_EMPTY(&core->receiving)) {
+        done += rbuf_receiver_progress(core, &receive_budget);
+    }
+    if (!TAILQ_EMPTY(&core->busy)) {
+        done += progress_busy(core, &send_budget);
+    }
+    if (!TAILQ_EMPTY(&core->deferred)) {
+        done += rbuf_grants_progress(core);
+    }
+    return done + progress_probes(core);
+}
+
+void rbuf_core_completed(struct rbuf_core *core, struct rbuf_work *work, int status)
+{
+    struct rbuf_peer *peer = NULL;
+
+    switch (work->kind) {
+    case RBUF_WORK_MARKER:
+        return;
+    case RBUF_WORK_CHUNK:
+        peer = rbuf_sender_chunk_completed(core, work);
+        break;
+    case RBUF_WORK_SEND: {
+        struct rbuf_am *am =
+            (struct rbuf_am *) (void *) ((char *) work - offsetof(struct rbuf_am, work));
+
+        peer = am->peer;
+        rbuf_channel_sent(am, status);
+        break;
+    }
+    case RBUF_WORK_RMA: {
+        struct rbuf_rma *rma =
+            (struct rbuf_rma *) (void *) ((char *) work - offsetof(struct rbuf_rma, work));
+
+        peer = rma->peer;
+        rbuf_rma_completed(rma, status);
+        break;
+    }
+    case RBUF_WORK_PROBE:
+        peer = (struct rbuf_peer *) (void *) ((char *) work - offsetof(struct rbuf_peer, probe));
+        peer->probe_state = RBUF_PROBE_IDLE;
+        break;
+    }
+    peer->in_flight--;
+    if (status != 0) {
+        rbuf_peer_fail(peer, status);
+    }
+}
+
+/* The peer that a well-formed message came from, or NULL. */
+static struct rbuf_peer *message_peer(struct rbuf_core *core,
+                                      const struct rbuf_message_header *header, uint32_t bytes)
+{
+    if (bytes < sizeof(*header) || header->bytes != bytes - sizeof(*header) ||
+        header->peer >= core->peer_count) {
+        return NULL;
+    }
+    return core->peers[header->peer];
+}
+
+bool rbuf_core_received(struct rbuf_core *core, enum rbuf_channel_id channel,
+                        struct rbuf_buffer *buffer, void *data, uint32_t bytes)
+{
+    const struct rbuf_message_header *header = data;
+    struct rbuf_peer *peer = message_peer(core, header, bytes);
+
+    if (peer == NULL) {
+        core->stats.messages_refused++;
+        return false;
+    }
+    rbuf_channel_piggyback(peer, header);
+    if (header->kind == RBUF_MESSAGE_GRANT && header->bytes == sizeof(struct rbuf_offer)) {
+        rbuf_sender_granted(peer, (const struct rbuf_offer *) (header + 1));
+    } else if (header->kind != RBUF_MESSAGE_USER) {
+        core->stats.messages_refused++;
+    } else if (!rbuf_receiver_hold(core, header, channel)) {
+        struct rbuf_event event = {.kind = RBUF_EVENT_DELIVER,
+                                   .peer = peer,
+                                   .delivery = {.buffer = buffer,
+                                                .data = (void *) (header + 1),
+                                                .bytes = header->bytes,
+                                                .tag = header->tag,
+                                                .channel = (uint8_t) channel}};
+
+        core->stats.messages_received++;
+        (void) rbuf_events_push(&core->events, &event);
+        return true;
+    }
+    rbuf_channel_consumed(peer, channel);
+    return false;
+}
+
+void rbuf_core_release(struct rbuf_peer *peer, const struct rbuf_delivery *delivery)
+{
+    if (delivery->buffer != NULL) {
+        rbuf_channel_consumed(peer, (enum rbuf_channel_id) delivery->channel);
+    } else {
+        struct rbuf_held *held = (struct rbuf_held *) (void *) ((char *) delivery->data -
+                                                                offsetof(struct rbuf_held, data));
+
+        peer->core->stats.messages_received++;
+        free(held);
+    }
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Core: the protocols of one port, without Open MPI, without libibverbs, without a clock and
+ * without a thread of its own.
+ *
+ * A struct rbuf_core is the protocol state of one port (one BTL module), a struct rbuf_peer that of
+ * one other process on it. The user (glue, or the simulator) feeds completions in, calls
+ * rbuf_core_progress(), and takes events out (core/event.h).
+ *
+ *     channel.c   active messages over send/receive, credits
+ *     grant.c     the receiver's offers: staging lanes, deferred grants
+ *     receiver.c  copying blocks out of lanes, acknowledgements, messages held for a put
+ *     sender.c    staged puts: filling chunks, window, prestaging under the rendezvous
+ *     rma.c       in-place writes, reads, atomics
+ *
+ * Threads: every function of core is called with the module's lock held.
+ */
+#ifndef RBUF_CORE_CORE_H
+#define RBUF_CORE_CORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "core/arena.h"
+#include "core/event.h"
+#include "core/stats.h"
+#include "core/wire.h"
+#include "core/work.h"
+#include "fabric.h"
+
+struct rbuf_am;
+struct rbuf_put;
+struct rbuf_rma;
+struct rbuf_grant;
+struct rbuf_early_offer;
+struct rbuf_tx_chunk;
+
+TAILQ_HEAD(rbuf_am_list, rbuf_am);
+TAILQ_HEAD(rbuf_put_list, rbuf_put);
+TAILQ_HEAD(rbuf_rma_list, rbuf_rma);
+TAILQ_HEAD(rbuf_grant_list, rbuf_grant);
+TAILQ_HEAD(rbuf_peer_list, rbuf_peer);
+SLIST_HEAD(rbuf_early_list, rbuf_early_offer);
+SLIST_HEAD(rbuf_tx_chunk_list, rbuf_tx_chunk);
+
+struct rbuf_core_options {
+    struct rbuf_schedule schedule; /* of what this side receives */
+    enum rbuf_arrival arrival;     /* how this side sees chunks */
+    uint64_t grant_wait_ns;     /* after which a deferred grant becomes a registration; 0: never */
+    uint64_t probe_interval_ns; /* between probes of a silent peer; 0: never */
+    uint32_t quantum;           /* bytes copied in each direction in one progress call */
+    uint16_t window[RBUF_CHANNELS]; /* receive credits that each peer of ours gets */
+    uint32_t max_message;           /* bytes of the largest request that the port takes */
+};
+
+/* State of sending on one channel of a peer. Invariant: sent - taken <= window. */
+struct rbuf_channel {
+    struct rbuf_am_list queued; /* waiting for a credit or for room, in order */
+    uint32_t sent;              /* messages posted, wraps */
+    uint32_t taken;             /* of those, known to be off the peer's receive queue, wraps */
+    uint32_t window;            /* the peer's receive credits for us */
+    uint32_t consumed;          /* messages of the peer that we took off, wraps */
+    uint32_t returned;          /* value of `consumed` that the peer was told last */
+};
+
+enum rbuf_peer_state {
+    RBUF_PEER_UNCONNECTED, /* everything queues */
+    RBUF_PEER_CONNECTED,
+    RBUF_PEER_FAILED, /* everything ends in an error */
+};
+
+enum rbuf_probe_state { RBUF_PROBE_IDLE, RBUF_PROBE_POSTED };
+
+/* A first chunk to copy, or being copied, while its rendezvous is under way. At most one a peer. */
+struct rbuf_prestage {
+    const unsigned char *source; /* NULL: none wanted */
+    uint64_t length;
+    struct rbuf_tx_chunk *chunk; /* NULL until it is started; then the peer is on core->prestaged */
+    TAILQ_ENTRY(rbuf_peer) link;
+};
+
+struct rbuf_peer {
+    struct rbuf_core *core;
+    void *user;           /* glue's endpoint */
+    uint32_t index;       /* in core->peers, what the peer writes into its headers */
+    uint32_t their_index; /* ours in the peer's table */
+    enum rbuf_peer_state state;
+    struct rbuf_fab_queue *queue[RBUF_CHANNELS];
+    struct rbuf_mailbox *mailbox; /* ours, the peer writes it */
+    uint64_t their_mailbox;       /* its address at the peer */
+    uint32_t their_mailbox_rkey;
+    struct rbuf_channel channel[RBUF_CHANNELS];
+
+    struct rbuf_put_list puts;      /* staged, in order of their start */
+    struct rbuf_put_list ungranted; /* waiting for a GRANT */
+    struct rbuf_early_list early;   /* GRANTs that came before their put */
+    struct rbuf_rma_list rmas;      /* not posted yet */
+    struct rbuf_prestage prestage;
+
+    uint64_t slots_taken;               /* acknowledgement words in use by grants, a bit each */
+    uint64_t acks_due;                  /* words whose newest value is not posted, a bit each */
+    uint64_t ack_value[RBUF_ACK_SLOTS]; /* chunks that we copied out, by word */
+
+    struct rbuf_work probe;
+    enum rbuf_probe_state probe_state;
+    uint32_t in_flight; /* works posted and not back */
+
+    bool busy; /* on core->busy */
+    TAILQ_ENTRY(rbuf_peer) busy_link;
+};
+
+struct rbuf_core {
+    struct rbuf_core_options options;
+    struct rbuf_arena send_arena;    /* freed by local completions alone */
+    struct rbuf_arena receive_arena; /* lanes of grants */
+    struct rbuf_events events;
+    struct rbuf_stats stats;
+
+    struct rbuf_peer **peers; /* by index; NULL where removed */
+    uint32_t peer_count;
+    uint32_t probe_cursor; /* next peer to look at for a probe */
+    uint64_t probe_due_ns;
+    struct rbuf_peer_list busy; /* peers with something to post or to copy */
+
+    struct rbuf_grant **grants; /* by index */
+    uint32_t grant_count;
+    struct rbuf_grant_list grants_free;
+    struct rbuf_grant_list receiving; /* STAGED and not placed: polled */
+    struct rbuf_grant_list deferred;  /* oldest first */
+    bool deferred_retry;              /* a lane or a word came free since the last try */
+
+    struct rbuf_peer_list prestaged; /* peers that hold a prestaged chunk, oldest first */
+    struct rbuf_tx_chunk_list chunks_free;
+    uint64_t now_ns; /* of the newest rbuf_core_progress() */
+};
+
+/* What the connection exchange found out about a peer. */
+struct rbuf_peer_link {
+    struct rbuf_fab_queue *queue[RBUF_CHANNELS]; /* ready to send; owned by the caller */
+    uint64_t their_mailbox;
+    uint32_t their_mailbox_rkey;
+    uint32_t their_index;
+    uint16_t window[RBUF_CHANNELS]; /* receive credits that the peer gives us */
+};
+
+/* Registered memory for staging, owned by the caller until rbuf_core_close() has returned. */
+struct rbuf_region {
+    void *base; /* page-aligned, zeroed */
+    size_t bytes;
+    uint32_t lkey;
+    uint32_t rkey;
+};
+
+/* 0, or a negative errno and nothing is kept. */
+int rbuf_core_open(struct rbuf_core *core, const struct rbuf_core_options *options,
+                   const struct rbuf_region *send_region, const struct rbuf_region *receive_region);
+
+/* Frees core's own memory. Nothing may be in flight. */
+void rbuf_core_close(struct rbuf_core *core);
+
+/* Adds an unconnected peer, whose `mailbox` (zeroed, registered) the caller owns. 0 or -ENOMEM. */
+int rbuf_peer_add(struct rbuf_core *core, struct rbuf_mailbox *mailbox, void *user,
+                  struct rbuf_peer **peer);
+
+/* From now on the peer is posted to. */
+void rbuf_peer_connected(struct rbuf_peer *peer, const struct rbuf_peer_link *link);
+
+/* Ends everything that is queued for the peer with an error, and raises RBUF_EVENT_FAILED unless it
+ * was raised before. What is posted comes back through rbuf_core_completed(). */
+void rbuf_peer_fail(struct rbuf_peer *peer, int status);
+
+/* True when nothing of ours is queued or in flight to the peer. */
+bool rbuf_peer_drained(const struct rbuf_peer *peer);
+
+/* Frees the peer. Its queues must have been drained or destroyed and their works be back. */
+void rbuf_peer_remove(struct rbuf_peer *peer);
+
+/* Does a bounded amount of work; `now_ns` is monotonic and may be some microseconds old. Returns
+ * the number of things done, 0 when there was nothing to do. */
+int rbuf_core_progress(struct rbuf_core *core, uint64_t now_ns);
+
+/* A work came back; status 0 or a negative errno. */
+void rbuf_core_completed(struct rbuf_core *core, struct rbuf_work *work, int status);
+
+/* A message of `bytes` bytes stands at `data` in a receive buffer. True: an event owns the buffer
+ * until rbuf_core_release(). False: the caller may repost it now. */
+bool rbuf_core_received(struct rbuf_core *core, enum rbuf_channel_id channel,
+                        struct rbuf_buffer *buffer, void *data, uint32_t bytes);
+
+/* A write-with-immediate arrived on the bulk channel; its receive buffer is free. */
+void rbuf_core_immediate(struct rbuf_core *core, uint32_t immediate);
+
+/* The message of a RBUF_EVENT_DELIVER was dealt with: frees a heap copy, returns the credit. The
+ * caller has reposted the receive buffer, if there was one. */
+void rbuf_core_release(struct rbuf_peer *peer, const struct rbuf_delivery *delivery);
+
+/* For core's own files: puts the peer on the list that rbuf_core_progress() walks. */
+static inline void rbuf_peer_wake(struct rbuf_peer *peer)
+{
+    if (!peer->busy) {
+        peer->busy = true;
+        TAILQ_INSERT_TAIL(&peer->core->busy, peer, busy_link);
+    }
+}
+
+static inline void rbuf_core_raise(struct rbuf_core *core, enum rbuf_event_kind kind,
+                                   struct rbuf_peer *peer, void *subject, int status)
+{
+    struct rbuf_event event = {.kind = kind, .status = status, .peer = peer};
+
+    event.am = subject; /* all subjects but a delivery are one pointer in the same union */
+    (void) rbuf_events_push(&core->events, &event);
+}
+
+#endif

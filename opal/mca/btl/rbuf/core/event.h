@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Events: what core has to say to glue. Core never calls upwards; glue takes events out under the
+ * module's lock and acts on them outside of it.
+ *
+ * First in, first out. The ring grows when it is full; growing is the only thing here that can
+ * fail.
+ */
+#ifndef RBUF_CORE_EVENT_H
+#define RBUF_CORE_EVENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct rbuf_peer;
+struct rbuf_am;
+struct rbuf_put;
+struct rbuf_rma;
+struct rbuf_grant;
+struct rbuf_buffer;
+
+enum rbuf_event_kind {
+    RBUF_EVENT_DELIVER,  /* a message: hand it up, then rbuf_core_release() */
+    RBUF_EVENT_SENT,     /* an active message's buffer is free; status */
+    RBUF_EVENT_PUT,      /* a staged put's last chunk is posted, or it failed; status */
+    RBUF_EVENT_DIRECT,   /* a deferred put is to be written in place: its offer now says where */
+    RBUF_EVENT_RMA,      /* an in-place operation has completed; status */
+    RBUF_EVENT_REGISTER, /* a grant has waited too long: register its buffer, rbuf_grant_direct() */
+    RBUF_EVENT_FAILED    /* a peer is lost; once a peer */
+};
+
+struct rbuf_delivery {
+    struct rbuf_buffer *buffer; /* receive buffer to give back, or NULL: `data` is a heap copy */
+    void *data;
+    uint32_t bytes;
+    uint8_t tag;
+    uint8_t channel; /* enum rbuf_channel_id */
+};
+
+struct rbuf_event {
+    enum rbuf_event_kind kind;
+    int status; /* 0, or a negative errno */
+    struct rbuf_peer *peer;
+    union {
+        struct rbuf_delivery delivery;
+        struct rbuf_am *am;
+        struct rbuf_put *put;
+        struct rbuf_rma *rma;
+        struct rbuf_grant *grant;
+    };
+};
+
+struct rbuf_events {
+    struct rbuf_event *ring;
+    uint32_t head; /* next to take; wraps */
+    uint32_t tail; /* next to fill; wraps */
+    uint32_t size; /* a power of two */
+};
+
+int rbuf_events_open(struct rbuf_events *events);
+void rbuf_events_close(struct rbuf_events *events);
+
+/* Appends; grows the ring when it is full. The process is out of memory if this fails: the event is
+ * dropped and the function says so. */
+bool rbuf_events_push(struct rbuf_events *events, const struct rbuf_event *event);
+
+static inline bool rbuf_events_pop(struct rbuf_events *events, struct rbuf_event *event)
+{
+    if (events->head == events->tail) {
+        return false;
+    }
+    *event = events->ring[events->head++ & (events->size - 1)];
+    return true;
+}
+
+#endif

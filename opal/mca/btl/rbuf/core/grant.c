@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+#include "core/grant.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/channel.h"
+
+#define FIRST_GRANTS 64u
+
+static uint64_t grant_id(const struct rbuf_grant *grant)
+{
+    return (uint64_t) grant->generation << 32 | grant->index;
+}
+
+struct rbuf_grant *rbuf_grant_find(struct rbuf_core *core, uint64_t id)
+{
+    uint32_t index = (uint32_t) id;
+    struct rbuf_grant *grant = index < core->grant_count ? core->grants[index] : NULL;
+
+    if (grant == NULL || grant->state == RBUF_GRANT_FREE || grant_id(grant) != id) {
+        return NULL;
+    }
+    return grant;
+}
+
+/* Adds free grants to the table, which doubles. */
+static bool add_grants(struct rbuf_core *core)
+{
+    uint32_t count = core->grant_count == 0 ? FIRST_GRANTS : 2 * core->grant_count;
+    struct rbuf_grant **table = realloc(core->grants, count * sizeof(*table));
+
+    if (table == NULL) {
+        return false;
+    }
+    core->grants = table;
+    while (core->grant_count < count) {
+        struct rbuf_grant *grant = calloc(1, sizeof(*grant));
+
+        if (grant == NULL) {
+            return !TAILQ_EMPTY(&core->grants_free);
+        }
+        grant->index = core->grant_count;
+        STAILQ_INIT(&grant->held);
+        table[core->grant_count++] = grant;
+        TAILQ_INSERT_TAIL(&core->grants_free, grant, link);
+    }
+    return true;
+}
+
+static struct rbuf_grant *grant_take(struct rbuf_core *core)
+{
+    struct rbuf_grant *grant;
+
+    if (TAILQ_EMPTY(&core->grants_free) && !add_grants(core)) {
+        return NULL;
+    }
+    grant = TAILQ_FIRST(&core->grants_free);
+    TAILQ_REMOVE(&core->grants_free, grant, link);
+    grant->generation++;
+    if (grant->generation == 0) {
+        grant->generation = 1; /* an id is never 0 */
+    }
+    return grant;
+}
+
+static void describe(const struct rbuf_grant *grant, enum rbuf_offer_mode mode,
+                     struct rbuf_offer *offer)
+{
+    const struct rbuf_core *core = grant->peer->core;
+
+    *offer = (struct rbuf_offer){.id = grant_id(grant),
+                                 .base = (uintptr_t) grant->base,
+                                 .bytes = grant->bytes,
+                                 .schedule = core->options.schedule,
+                                 .mode = (uint8_t) mode,
+                                 .arrival = (uint8_t) core->options.arrival};
+    if (mode == RBUF_OFFER_STAGED) {
+        offer->lane = (uintptr_t) rbuf_arena_block(&core->receive_arena, grant->lane_first);
+        offer->flag = grant->flag;
+        offer->acks = grant->acks_first;
+        offer->rkey = core->receive_arena.rkey;
+        offer->stride_blocks = grant->stride_blocks;
+        offer->slot = grant->slot;
+    }
+}
+
+/* An acknowledgement word for a message that needs one; false if all are in use. */
+static bool slot_take(struct rbuf_grant *grant)
+{
+    struct rbuf_peer *peer = grant->peer;
+
+    if (grant->acks_wanted == 0) {
+        return true;
+    }
+    if (peer->slots_taken == UINT64_MAX) {
+        return false;
+    }
+    grant->slot = (uint8_t) __builtin_ctzll(~peer->slots_taken);
+    peer->slots_taken |= 1ull << grant->slot;
+    grant->acks_first = peer->ack_value[grant->slot];
+    return true;
+}
+
+static void slot_give(struct rbuf_grant *grant)
+{
+    if (grant->acks_wanted > 0) {
+        grant->peer->slots_taken &= ~(1ull << grant->slot);
+    }
+}
+
+/* Gives the grant its lane, flags and word, if there are; it is then STAGED. */
+static bool stage(struct rbuf_grant *grant)
+{
+    struct rbuf_core *core = grant->peer->core;
+    const struct rbuf_schedule *schedule = &core->options.schedule;
+    struct rbuf_extent extent;
+    uint64_t buffers;
+
+    rbuf_schedule_measure(schedule, grant->bytes, &extent);
+    buffers = extent.chunks < schedule->buffers ? extent.chunks : schedule->buffers;
+    grant->acks_wanted = extent.chunks - buffers;
+    grant->stride_blocks = extent.largest_blocks;
+    grant->lane_blocks = (uint32_t) buffers * extent.largest_blocks;
+    if (!slot_take(grant)) {
+        return false;
+    }
+    if (!rbuf_arena_take(&core->receive_arena, grant->lane_blocks, &grant->lane_first)) {
+        slot_give(grant);
+        return false;
+    }
+    rbuf_schedule_first(schedule, grant->bytes, &grant->chunk);
+    grant->block = 0;
+    grant->flag = core->receive_arena.next_flag;
+    core->receive_arena.next_flag += extent.blocks;
+    grant->to = grant->base;
+    grant->chunks_arrived = 0;
+    grant->chunk_here = false;
+    grant->state = RBUF_GRANT_STAGED;
+    TAILQ_INSERT_TAIL(&core->receiving, grant, link);
+    return true;
+}
+
+static void unstage(struct rbuf_grant *grant)
+{
+    struct rbuf_core *core = grant->peer->core;
+
+    TAILQ_REMOVE(&core->receiving, grant, link);
+    rbuf_arena_give(&core->receive_arena, grant->lane_first, grant->lane_blocks);
+    slot_give(grant);
+    core->deferred_retry = true;
+}
+
+struct rbuf_grant *rbuf_grant_open(struct rbuf_peer *peer, void *base, uint64_t bytes, void *user,
+                                   struct rbuf_offer *offer)
+{
+    struct rbuf_core *core = peer->core;
+    struct rbuf_grant *grant = grant_take(core);
+
+    if (grant == NULL) {
+        return NULL;
+    }
+    grant->peer = peer;
+    grant->user = user;
+    grant->base = base;
+    grant->bytes = bytes;
+    /* Those that wait already go first. */
+    if (TAILQ_EMPTY(&core->deferred) && stage(grant)) {
+        core->stats.grants++;
+        describe(grant, RBUF_OFFER_STAGED, offer);
+        return grant;
+    }
+    grant->state = RBUF_GRANT_DEFERRED;
+    grant->deferred_ns = core->now_ns;
+    TAILQ_INSERT_TAIL(&core->deferred, grant, link);
+    core->stats.grants_deferred++;
+    describe(grant, RBUF_OFFER_DEFERRED, offer);
+    return grant;
+}
+
+/* Asks for a registration of every grant that has waited long enough; they are in order of age. */
+static int expire(struct rbuf_core *core)
+{
+    struct rbuf_grant *grant;
+    int done = 0;
+
+    while (core->options.grant_wait_ns != 0 && (grant = TAILQ_FIRST(&core->deferred)) != NULL &&
+           core->now_ns - grant->deferred_ns >= core->options.grant_wait_ns) {
+        TAILQ_REMOVE(&core->deferred, grant, link);
+        grant->state = RBUF_GRANT_REGISTERING;
+        rbuf_core_raise(core, RBUF_EVENT_REGISTER, grant->peer, grant, 0);
+        done++;
+    }
+    return done;
+}
+
+int rbuf_grants_progress(struct rbuf_core *core)
+{
+    struct rbuf_grant *grant;
+    int done = 0;
+
+    while (core->deferred_retry && (grant = TAILQ_FIRST(&core->deferred)) != NULL) {
+        struct rbuf_offer offer;
+
+        TAILQ_REMOVE(&core->deferred, grant, link);
+        if (!stage(grant)) {
+            TAILQ_INSERT_HEAD(&core->deferred, grant, link);
+            break;
+        }
+        describe(grant, RBUF_OFFER_STAGED, &offer);
+        rbuf_channel_send_grant(grant->peer, &offer);
+        done++;
+    }
+    core->deferred_retry = false;
+    return done + expire(core);
+}
+
+void rbuf_grant_direct(struct rbuf_grant *grant, uint32_t rkey)
+{
+    struct rbuf_offer offer;
+
+    grant->state = RBUF_GRANT_DIRECT;
+    grant->peer->core->stats.grants_direct++;
+    describe(grant, RBUF_OFFER_DIRECT, &offer);
+    offer.rkey = rkey;
+    rbuf_channel_send_grant(grant->peer, &offer);
+}
+
+void rbuf_grant_not_direct(struct rbuf_grant *grant)
+{
+    struct rbuf_core *core = grant->peer->core;
+
+    grant->state = RBUF_GRANT_DEFERRED;
+    grant->deferred_ns = core->now_ns; /* the next try after another wait */
+    TAILQ_INSERT_TAIL(&core->deferred, grant, link);
+    core->deferred_retry = true;
+}
+
+/* Delivers what waited for the grant, in order of arrival. */
+static void release_held(struct rbuf_grant *grant)
+{
+    struct rbuf_held *held;
+
+    while ((held = STAILQ_FIRST(&grant->held)) != NULL) {
+        struct rbuf_event event = {
+            .kind = RBUF_EVENT_DELIVER,
+            .peer = grant->peer,
+            .delivery = {.data = held->data, .bytes = held->bytes, .tag = held->tag}};
+
+        STAILQ_REMOVE_HEAD(&grant->held, link);
+        (void) rbuf_events_push(&grant->peer->core->events, &event);
+    }
+}
+
+void rbuf_grant_placed(struct rbuf_grant *grant)
+{
+    unstage(grant);
+    grant->state = RBUF_GRANT_PLACED;
+    release_held(grant);
+}
+
+void rbuf_grant_close(struct rbuf_grant *grant)
+{
+    struct rbuf_core *core = grant->peer->core;
+
+    switch (grant->state) {
+    case RBUF_GRANT_FREE:
+        return;
+    case RBUF_GRANT_STAGED:
+        /* Open MPI gives a handle back before its data only when the peer never learnt of it or is
+         * lost: nobody writes into the lane any more. */
+        unstage(grant);
+        release_held(grant);
+        break;
+    case RBUF_GRANT_DEFERRED:
+        TAILQ_REMOVE(&core->deferred, grant, link);
+        break;
+    case RBUF_GRANT_REGISTERING:
+    case RBUF_GRANT_DIRECT:
+    case RBUF_GRANT_PLACED:
+        break;
+    }
+    grant->state = RBUF_GRANT_FREE;
+    TAILQ_INSERT_TAIL(&core->grants_free, grant, link);
+}
+
+void rbuf_grants_close(struct rbuf_core *core)
+{
+    for (uint32_t i = 0; i < core->grant_count; i++) {
+        struct rbuf_held *held;
+
+        while ((held = STAILQ_FIRST(&core->grants[i]->held)) != NULL) {
+            STAILQ_REMOVE_HEAD(&core->grants[i]->held, link);
+            free(held);
+        }
+        free(core->grants[i]);
+    }
+    free(core->grants);
+}

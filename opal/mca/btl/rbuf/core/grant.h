@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Grants: the receiver's side of a staged put.
+ *
+ * A grant is opened when the user says where a message shall go. With room in the receive arena it
+ * is STAGED at once: a lane of N buffers, a range of flag values, and an acknowledgement word if
+ * the message has more chunks than buffers. Without, it is DEFERRED and gets its lane in order of
+ * age, or after grant_wait_ns a registration of the user's buffer. A grant is never revoked.
+ *
+ * The lane is as large as the message needs, at most N times the largest chunk; it is free again
+ * when the last block is copied out. Messages that name the grant in `after` are held until then.
+ */
+#ifndef RBUF_CORE_GRANT_H
+#define RBUF_CORE_GRANT_H
+
+#include "core/core.h"
+
+enum rbuf_grant_state {
+    RBUF_GRANT_FREE,
+    RBUF_GRANT_DEFERRED,    /* on core->deferred */
+    RBUF_GRANT_REGISTERING, /* RBUF_EVENT_REGISTER is out */
+    RBUF_GRANT_STAGED,      /* on core->receiving */
+    RBUF_GRANT_DIRECT,      /* the peer writes in place */
+    RBUF_GRANT_PLACED       /* all of it is in the user's buffer */
+};
+
+struct rbuf_held {
+    STAILQ_ENTRY(rbuf_held) link;
+    uint32_t bytes;
+    uint8_t tag;
+    uint8_t channel;
+    unsigned char data[];
+};
+
+STAILQ_HEAD(rbuf_held_list, rbuf_held);
+
+struct rbuf_grant {
+    enum rbuf_grant_state state;
+    uint32_t index;
+    uint32_t generation; /* with the index: the id, which does not come again */
+    struct rbuf_peer *peer;
+    void *user; /* glue's registration handle */
+    unsigned char *base;
+    uint64_t bytes;
+    uint64_t deferred_ns; /* since when */
+
+    uint32_t lane_first; /* block of the receive arena */
+    uint32_t lane_blocks;
+    uint32_t stride_blocks;
+    uint8_t slot;         /* acknowledgement word, if acks_wanted > 0 */
+    uint64_t acks_first;  /* value of that word before this message */
+    uint64_t acks_wanted; /* chunks that some later chunk waits for */
+
+    struct rbuf_chunk chunk; /* that is copied out next */
+    uint32_t block;          /* of that chunk, likewise */
+    uint64_t flag;           /* that this block will carry */
+    unsigned char *to;       /* where its payload goes */
+    uint64_t chunks_arrived; /* RBUF_ARRIVAL_IMMEDIATE: announced so far */
+    bool chunk_here;         /* all of `chunk` has arrived */
+
+    struct rbuf_held_list held;
+    TAILQ_ENTRY(rbuf_grant) link;
+};
+
+/* Opens a grant for `bytes` > 0 bytes at `base` from `peer`, and describes it in `offer` (STAGED or
+ * DEFERRED). NULL only without memory; `offer` is then unchanged. */
+struct rbuf_grant *rbuf_grant_open(struct rbuf_peer *peer, void *base, uint64_t bytes, void *user,
+                                   struct rbuf_offer *offer);
+
+/* Answers RBUF_EVENT_REGISTER: the buffer is registered under `rkey`. */
+void rbuf_grant_direct(struct rbuf_grant *grant, uint32_t rkey);
+
+/* Answers RBUF_EVENT_REGISTER: it could not be registered. The grant waits on for a lane. */
+void rbuf_grant_not_direct(struct rbuf_grant *grant);
+
+/* The user is done with the grant. */
+void rbuf_grant_close(struct rbuf_grant *grant);
+
+/* The grant named by a wire id, or NULL if that one is closed. */
+struct rbuf_grant *rbuf_grant_find(struct rbuf_core *core, uint64_t id);
+
+/* For core's own files. */
+int rbuf_grants_progress(struct rbuf_core *core); /* serves deferred grants */
+void rbuf_grant_placed(struct rbuf_grant *grant); /* the last block was copied out */
+void rbuf_grants_close(struct rbuf_core *core);
+
+/* receiver.c: copies arrived blocks out, at most *budget bytes, which are taken off it. */
+int rbuf_receiver_progress(struct rbuf_core *core, uint64_t *budget);
+int rbuf_receiver_write_acks(struct rbuf_peer *peer);
+bool rbuf_receiver_hold(struct rbuf_core *core, const struct rbuf_message_header *header,
+                        enum rbuf_channel_id channel);
+
+#endif

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The receiving half of the superpipeline: takes blocks out of lanes as they arrive.
+ *
+ * A block has arrived when its flag has the value that this use of the block was promised. Writer
+ * of the flag: the peer's adapter, after the payload in front of it, on fabrics that place a write
+ * in order. Reader: here, with acquire, before the payload is read.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/channel.h"
+#include "core/copy.h"
+#include "core/grant.h"
+
+static unsigned char *block_address(const struct rbuf_grant *grant, uint32_t block)
+{
+    const struct rbuf_core *core = grant->peer->core;
+    uint32_t buffer = (uint32_t) (grant->chunk.index % core->options.schedule.buffers);
+
+    return rbuf_arena_block(&core->receive_arena,
+                            grant->lane_first + buffer * grant->stride_blocks + block);
+}
+
+static bool flag_is(const struct rbuf_grant *grant, uint32_t block, uint64_t value)
+{
+    uint32_t payload = rbuf_block_payload(&grant->peer->core->options.schedule);
+    const _Atomic uint64_t *flag =
+        (const _Atomic uint64_t *) (const void *) (block_address(grant, block) + payload);
+
+    return atomic_load_explicit(flag, memory_order_acquire) == value;
+}
+
+/* True if the next block may be read. */
+static bool block_here(struct rbuf_grant *grant)
+{
+    switch (grant->peer->core->options.arrival) {
+    case RBUF_ARRIVAL_BLOCK:
+        return flag_is(grant, grant->block, grant->flag);
+    case RBUF_ARRIVAL_CHUNK:
+        if (!grant->chunk_here) {
+            uint32_t last = grant->chunk.blocks - 1;
+
+            grant->chunk_here = flag_is(grant, last, grant->flag + last);
+        }
+        return grant->chunk_here;
+    case RBUF_ARRIVAL_IMMEDIATE:
+        return grant->chunks_arrived > grant->chunk.index;
+    }
+    return false;
+}
+
+/* The last block of a chunk was copied out: owes an acknowledgement if a later chunk waits for it.
+ */
+static void chunk_done(struct rbuf_grant *grant)
+{
+    struct rbuf_peer *peer = grant->peer;
+
+    if (grant->chunk.index < grant->acks_wanted) {
+        peer->ack_value[grant->slot]++;
+        peer->acks_due |= 1ull << grant->slot;
+        rbuf_receiver_write_acks(peer);
+    }
+    grant->block = 0;
+    grant->chunk_here = false;
+}
+
+/* Copies the next block out; true if it was the message's last. */
+static bool take_block(struct rbuf_grant *grant, uint64_t *budget)
+{
+    struct rbuf_core *core = grant->peer->core;
+    const struct rbuf_schedule *schedule = &core->options.schedule;
+    uint32_t payload = rbuf_block_payload(schedule);
+    uint32_t bytes = grant->block == 0 ? grant->chunk.first_bytes : payload;
+
+    rbuf_copy(grant->to, block_address(grant, grant->block) + payload - bytes, bytes);
+    grant->to += bytes;
+    grant->flag++;
+    core->stats.staged_received += bytes;
+    *budget -= bytes < *budget ? bytes : *budget;
+    if (++grant->block < grant->chunk.blocks) {
+        return false;
+    }
+    chunk_done(grant);
+    return !rbuf_schedule_next(schedule, grant->bytes, &grant->chunk);
+}
+
+int rbuf_receiver_progress(struct rbuf_core *core, uint64_t *budget)
+{
+    struct rbuf_grant *grant = TAILQ_FIRST(&core->receiving);
+    struct rbuf_grant *next;
+    uint64_t before = *budget;
+
+    for (; grant != NULL && *budget > 0; grant = next) {
+        bool placed = false;
+
+        next = TAILQ_NEXT(grant, link);
+        while (!placed && *budget > 0 && block_here(grant)) {
+            placed = take_block(grant, budget);
+        }
+        if (placed) {
+            rbuf_grant_placed(grant);
+        } else if (*budget == 0 && next != NULL) {
+            /* The others go first next time. */
+            TAILQ_REMOVE(&core->receiving, grant, link);
+            TAILQ_INSERT_TAIL(&core->receiving, grant, link);
+        }
+    }
+    return *budget < before;
+}
+
+int rbuf_receiver_write_acks(struct rbuf_peer *peer)
+{
+    int done = 0;
+
+    while (peer->acks_due != 0 && peer->state == RBUF_PEER_CONNECTED) {
+        unsigned slot = (unsigned) __builtin_ctzll(peer->acks_due);
+        uint64_t address =
+            peer->their_mailbox + offsetof(struct rbuf_mailbox, ack) + slot * sizeof(uint64_t);
+        enum rbuf_fab_status status;
+
+        status = rbuf_fab_write_inline(peer->queue[RBUF_CONTROL], &peer->ack_value[slot],
+                                       sizeof(uint64_t), address, peer->their_mailbox_rkey, NULL);
+        if (status == RBUF_FAB_DEAD) {
+            rbuf_peer_fail(peer, -ECONNRESET);
+        }
+        if (status != RBUF_FAB_OK) {
+            rbuf_peer_wake(peer);
+            return done;
+        }
+        peer->acks_due &= ~(1ull << slot);
+        peer->core->stats.acks_written++;
+        done++;
+    }
+    return done;
+}
+
+void rbuf_core_immediate(struct rbuf_core *core, uint32_t immediate)
+{
+    struct rbuf_grant *grant = immediate < core->grant_count ? core->grants[immediate] : NULL;
+
+    if (grant == NULL || grant->state != RBUF_GRANT_STAGED) {
+        core->stats.messages_refused++;
+        return;
+    }
+    grant->chunks_arrived++;
+    rbuf_channel_consumed(grant->peer, RBUF_BULK);
+}
+
+bool rbuf_receiver_hold(struct rbuf_core *core, const struct rbuf_message_header *header,
+                        enum rbuf_channel_id channel)
+{
+    struct rbuf_grant *grant = header->after != 0 ? rbuf_grant_find(core, header->after) : NULL;
+    struct rbuf_held *held;
+
+    if (grant == NULL || grant->state != RBUF_GRANT_STAGED) {
+        return false;
+    }
+    held = malloc(sizeof(*held) + header->bytes);
+    if (held == NULL) {
+        rbuf_peer_fail(grant->peer, -ENOMEM);
+        return true;
+    }
+    held->bytes = header->bytes;
+    held->tag = header->tag;
+    held->channel = (uint8_t) channel;
+    memcpy(held->data, header + 1, header->bytes);
+    STAILQ_INSERT_TAIL(&grant->held, held, link);
+    core->stats.messages_held++;
+    return true;
+}

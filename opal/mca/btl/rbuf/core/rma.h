@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Operations on registered memory of the peer: in-place writes, reads and atomics, on the bulk
+ * queue pair, in order. What does not fit the send queue waits here. A transfer larger than the
+ * port's largest message goes in pieces, of which the last is signalled.
+ */
+#ifndef RBUF_CORE_RMA_H
+#define RBUF_CORE_RMA_H
+
+#include "core/core.h"
+
+enum rbuf_rma_operation {
+    RBUF_RMA_WRITE,
+    RBUF_RMA_READ,
+    RBUF_RMA_FETCH_ADD,
+    RBUF_RMA_COMPARE_SWAP
+};
+
+/* The user sets everything down to `compare`, and owns it again with its RBUF_EVENT_RMA. */
+struct rbuf_rma {
+    enum rbuf_rma_operation operation;
+    void *local;     /* registered; 8 aligned bytes for atomics */
+    uint64_t remote; /* registered at the peer */
+    uint64_t bytes;
+    uint32_t lkey;
+    uint32_t rkey;
+    uint64_t operand; /* addend, or new value */
+    uint64_t compare;
+
+    uint64_t done; /* core's, like everything below: bytes posted */
+    struct rbuf_peer *peer;
+    struct rbuf_work work;
+    TAILQ_ENTRY(rbuf_rma) link;
+};
+
+/* Posts or queues; ends in RBUF_EVENT_RMA when the data is at its place, or with a status. */
+void rbuf_rma_start(struct rbuf_peer *peer, struct rbuf_rma *rma);
+
+/* For core's own files. */
+int rbuf_rma_progress(struct rbuf_peer *peer);
+void rbuf_rma_completed(struct rbuf_rma *rma, int status);
+void rbuf_rma_fail(struct rbuf_peer *peer, int status);
+
+#endif

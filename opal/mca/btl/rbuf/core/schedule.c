@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+#include "core/schedule.h"
+
+#define ROUND_HALF (1u << 15)
+
+bool rbuf_schedule_valid(const struct rbuf_schedule *schedule)
+{
+    uint32_t block = schedule->block_bytes;
+
+    return block >= 64 && block <= (1u << 30) && (block & (block - 1)) == 0 &&
+           schedule->growth >= RBUF_GROWTH_ONE && schedule->growth <= RBUF_GROWTH_MAX &&
+           schedule->first_blocks >= 1 && schedule->first_blocks <= schedule->buffer_blocks &&
+           schedule->buffers >= 1 && schedule->buffers <= RBUF_BUFFERS_MAX &&
+           schedule->taper <= RBUF_TAPER_TAIL &&
+           (uint64_t) schedule->buffer_blocks * block <= UINT32_MAX;
+}
+
+/* Fits the chunk's wish of `wanted` blocks to what is left of the message. */
+static void fit_chunk(const struct rbuf_schedule *schedule, uint64_t length, uint64_t wanted,
+                      struct rbuf_chunk *chunk)
+{
+    uint32_t payload = rbuf_block_payload(schedule);
+    uint64_t left = length - chunk->offset;
+    uint64_t left_blocks = (left + payload - 1) / payload;
+
+    if (wanted > schedule->buffer_blocks) {
+        wanted = schedule->buffer_blocks;
+    }
+    if (schedule->taper == RBUF_TAPER_TAIL && wanted > (left_blocks + 1) / 2) {
+        wanted = (left_blocks + 1) / 2;
+        if (wanted < schedule->first_blocks) {
+            wanted = schedule->first_blocks;
+        }
+    }
+    if (wanted < left_blocks) {
+        chunk->blocks = (uint32_t) wanted;
+        chunk->bytes = chunk->blocks * payload;
+        chunk->first_bytes = payload;
+    } else {
+        chunk->blocks = (uint32_t) left_blocks;
+        chunk->bytes = (uint32_t) left;
+        chunk->first_bytes = (uint32_t) (left - (left_blocks - 1) * payload);
+    }
+}
+
+static uint64_t grow(const struct rbuf_schedule *schedule, uint64_t size)
+{
+    uint64_t cap = (uint64_t) schedule->buffer_blocks << 16;
+    uint64_t grown = (size * schedule->growth) >> 16;
+
+    return grown < cap ? grown : cap;
+}
+
+void rbuf_schedule_first(const struct rbuf_schedule *schedule, uint64_t length,
+                         struct rbuf_chunk *chunk)
+{
+    uint64_t size = (uint64_t) schedule->first_blocks << 16;
+
+    *chunk = (struct rbuf_chunk){.next_size = grow(schedule, size)};
+    fit_chunk(schedule, length, schedule->first_blocks, chunk);
+}
+
+bool rbuf_schedule_next(const struct rbuf_schedule *schedule, uint64_t length,
+                        struct rbuf_chunk *chunk)
+{
+    if (chunk->offset + chunk->bytes >= length) {
+        return false;
+    }
+    chunk->index++;
+    chunk->offset += chunk->bytes;
+    chunk->first_block += chunk->blocks;
+    fit_chunk(schedule, length, (chunk->next_size + ROUND_HALF) >> 16, chunk);
+    chunk->next_size = grow(schedule, chunk->next_size);
+    return true;
+}
+
+void rbuf_schedule_measure(const struct rbuf_schedule *schedule, uint64_t length,
+                           struct rbuf_extent *extent)
+{
+    struct rbuf_chunk chunk;
+    uint32_t payload = rbuf_block_payload(schedule);
+    uint64_t at_cap = (uint64_t) schedule->buffer_blocks << 16;
+
+    *extent = (struct rbuf_extent){.blocks = (length + payload - 1) / payload};
+    rbuf_schedule_first(schedule, length, &chunk);
+    for (;;) {
+        extent->chunks++;
+        if (chunk.blocks > extent->largest_blocks) {
+            extent->largest_blocks = chunk.blocks;
+        }
+        if (chunk.next_size == at_cap && schedule->taper == RBUF_TAPER_NONE) {
+            break; /* only chunks of the largest size are left */
+        }
+        if (!rbuf_schedule_next(schedule, length, &chunk)) {
+            return;
+        }
+    }
+    uint64_t left = extent->blocks - chunk.first_block - chunk.blocks;
+
+    extent->chunks += (left + schedule->buffer_blocks - 1) / schedule->buffer_blocks;
+    if (left > extent->largest_blocks) {
+        extent->largest_blocks =
+            left < schedule->buffer_blocks ? (uint32_t) left : schedule->buffer_blocks;
+    }
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Counters. Written under the module's lock, read by anybody (a torn view is harmless). Glue's
+ * table in btl_rbuf_report.c gives each its name and text as an MPI_T variable.
+ */
+#ifndef RBUF_CORE_STATS_H
+#define RBUF_CORE_STATS_H
+
+#include <stdint.h>
+
+struct rbuf_stats {
+    uint64_t messages_sent; /* user messages over the send/receive channels */
+    uint64_t messages_received;
+    uint64_t messages_inline;  /* of those sent, the ones that travelled inside the request */
+    uint64_t messages_queued;  /* had to wait for a credit or for room in the send queue */
+    uint64_t messages_held;    /* arrived before the put that they belong to, and waited */
+    uint64_t messages_refused; /* malformed, dropped */
+    uint64_t credits_written;  /* explicit credit returns */
+    uint64_t staged_puts;
+    uint64_t staged_bytes; /* sent through staging buffers */
+    uint64_t staged_chunks;
+    uint64_t staged_received; /* bytes copied out of staging buffers */
+    uint64_t acks_written;
+    uint64_t grants;            /* offers that carried staging at once */
+    uint64_t grants_deferred;   /* offers that had to wait */
+    uint64_t grants_direct;     /* of those, turned into a registration after the wait */
+    uint64_t prestaged;         /* first chunks copied under the rendezvous */
+    uint64_t prestaged_dropped; /* of those, copied in vain */
+    uint64_t direct_puts;       /* in-place writes */
+    uint64_t direct_bytes;
+    uint64_t reads;
+    uint64_t atomics;
+    uint64_t window_waits;  /* progress calls that found a filled chunk waiting for an ack */
+    uint64_t staging_waits; /* progress calls that found no send staging */
+    uint64_t probes;
+};
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * What core puts on the wire: message headers, offers and mailboxes.
+ *
+ * Host byte order throughout: peers of another byte order are unreachable, the connection exchange
+ * sees to it. Every structure here changes RBUF_WIRE_VERSION when it changes.
+ */
+#ifndef RBUF_CORE_WIRE_H
+#define RBUF_CORE_WIRE_H
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "core/schedule.h"
+
+#define RBUF_WIRE_VERSION 1u
+#define RBUF_ACK_SLOTS    64u /* staged messages a peer that may wait for acknowledgements at once */
+
+/* The two send/receive channels of a peer, each on its own queue pair and receive queue. */
+enum rbuf_channel_id {
+    RBUF_CONTROL, /* eager messages and everything small; nothing large is ever ahead of them */
+    RBUF_BULK,    /* chunks, in-place transfers and large fragments */
+    RBUF_CHANNELS
+};
+
+enum rbuf_message_kind {
+    RBUF_MESSAGE_USER = 1, /* an active message of Open MPI */
+    RBUF_MESSAGE_GRANT     /* an offer that replaces a deferred one */
+};
+
+/* In front of every message of the send/receive channels. */
+struct rbuf_message_header {
+    uint32_t bytes; /* payload behind this header */
+    uint32_t peer;  /* index of the sender in the receiver's table */
+    uint8_t kind;   /* enum rbuf_message_kind */
+    uint8_t tag;    /* of an active message */
+    uint16_t reserved;
+    uint16_t credit[RBUF_CHANNELS]; /* messages taken off each channel so far, modulo 2^16 */
+    uint64_t after;                 /* deliver once this grant is placed; 0 for at once */
+};
+
+static_assert(sizeof(struct rbuf_message_header) == 24, "the wire header has no padding");
+
+enum rbuf_offer_mode {
+    RBUF_OFFER_DEFERRED = 1, /* no staging buffers free: a GRANT message follows */
+    RBUF_OFFER_STAGED,       /* write chunks into the lane */
+    RBUF_OFFER_DIRECT        /* write into the registered user buffer */
+};
+
+enum rbuf_arrival {
+    RBUF_ARRIVAL_BLOCK,    /* each block is taken when its flag is seen */
+    RBUF_ARRIVAL_CHUNK,    /* a chunk is taken when its last flag is seen */
+    RBUF_ARRIVAL_IMMEDIATE /* a chunk is taken when its write-with-immediate completes */
+};
+
+/* How a receiver wants `bytes` bytes for `base`; travels inside registration handles. */
+struct rbuf_offer {
+    uint64_t id;            /* names the grant; never 0 for STAGED and DEFERRED */
+    uint64_t base;          /* user address at the receiver */
+    uint64_t bytes;         /* exactly this many are put */
+    uint64_t lane;          /* STAGED: address of staging buffer 0 */
+    uint64_t flag;          /* STAGED: flag value of the first block; block k carries flag + k */
+    uint64_t acks;          /* STAGED: what the acknowledgement word counted before this message */
+    uint32_t rkey;          /* of the lane, or of the user buffer */
+    uint32_t stride_blocks; /* distance of the lane's buffers, blocks */
+    struct rbuf_schedule schedule;
+    uint8_t mode;    /* enum rbuf_offer_mode */
+    uint8_t arrival; /* enum rbuf_arrival */
+    uint8_t slot;    /* which acknowledgement word, if the message has more chunks than buffers */
+    uint8_t reserved[5];
+};
+
+/*
+ * Words that one peer writes and we read, in registered memory of ours, one mailbox a peer.
+ *
+ * Writer: the peer, by RDMA writes of 8 aligned bytes, each a cumulative count that only grows (so
+ * late and merged writes are harmless). Reader: core, with acquire, which pairs with the adapter's
+ * placing of whatever the peer wrote or read before.
+ */
+struct rbuf_mailbox {
+    _Atomic uint64_t credit[RBUF_CHANNELS]; /* messages of ours that it took off each channel */
+    _Atomic uint64_t ack[RBUF_ACK_SLOTS];   /* chunks of ours that it copied out */
+    _Atomic uint64_t reserved[6];
+};
+
+static_assert(sizeof(struct rbuf_mailbox) % 64 == 0, "mailboxes do not share cache lines");
+
+#endif
