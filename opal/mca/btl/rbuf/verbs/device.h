@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Devices and ports: which there are, which to use, and what each can do.
+ *
+ * A struct rbuf_port is an active port of an opened device. It owns its device context and
+ * protection domain (ports of one device have one each of their own), its completion queues, and
+ * knows its queue pairs. Everything made on it is closed before it.
+ *
+ * Threads: opening and closing in one thread; afterwards the constant part is read by anybody, the
+ * rest (below "module's lock") is used with the module's lock held.
+ */
+#ifndef RBUF_VERBS_DEVICE_H
+#define RBUF_VERBS_DEVICE_H
+
+#include <infiniband/verbs.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "core/wire.h"
+#include "verbs/fabric.h"
+#include "verbs/problem.h"
+
+#define RBUF_PORT_NAME_MAX 72u /* "device:port" with its final zero */
+#define RBUF_SEND_CQS_MAX  16u
+#define RBUF_GID_AUTOMATIC (-1)
+
+enum rbuf_in_order_choice { RBUF_IN_ORDER_AUTO, RBUF_IN_ORDER_ON, RBUF_IN_ORDER_OFF };
+
+enum rbuf_link_layer { RBUF_LINK_INFINIBAND = 1, RBUF_LINK_ETHERNET };
+
+enum rbuf_gid_kind { RBUF_GID_INFINIBAND = 1, RBUF_GID_ROCE_V1, RBUF_GID_ROCE_V2 };
+
+struct rbuf_device_options {
+    const char *include; /* comma list of DEVICE or DEVICE:PORT; NULL: the nearest device */
+    const char *exclude; /* the same form; not together with include; NULL: none */
+    int gid_index;       /* or RBUF_GID_AUTOMATIC: on Ethernet RoCE v2 before v1 and routable IPv4
+                            before other routable before link-local, on InfiniBand 0 */
+    unsigned mtu;        /* bytes: 256, 512, 1024, 2048, 4096; 0: what the port has active */
+    unsigned pkey;       /* partition key; 0: the first of the port's table */
+    unsigned service_level; /* 0 to 15 */
+    unsigned traffic_class; /* 0 to 255, in the global route header */
+    unsigned timeout;       /* local acknowledgement time-out, 4.096 us * 2^timeout; 0 to 31 */
+    unsigned retry_count;   /* 0 to 7 */
+    unsigned rnr_retry;     /* 0 to 7; 7: for ever */
+    unsigned min_rnr_timer; /* code of the wait that this side asks for, 0 to 31 */
+    enum rbuf_in_order_choice subblock;
+};
+
+/* What the other side has to know of a port; wire form, 32 bytes. */
+struct rbuf_port_address {
+    uint8_t gid[16];
+    uint64_t subnet;       /* InfiniBand: subnet prefix; Ethernet: 0 */
+    uint16_t lid;          /* InfiniBand */
+    uint8_t mtu;           /* enum ibv_mtu, the largest that this side takes */
+    uint8_t link_layer;    /* enum rbuf_link_layer */
+    uint8_t gid_kind;      /* enum rbuf_gid_kind */
+    uint8_t max_rd_atomic; /* reads and atomics of the other side that may be in flight */
+    uint8_t reserved[2];   /* 0 */
+};
+
+static_assert(sizeof(struct rbuf_port_address) == 32, "the wire form has no padding");
+
+/* A send completion queue; queue pairs of `reserved` requests together flush into it. */
+struct rbuf_send_cq {
+    struct ibv_cq *cq;
+    uint32_t size;     /* entries */
+    uint32_t reserved; /* sum of the depths of its queue pairs, <= size: it cannot overflow */
+};
+
+struct rbuf_queue_pair;
+struct rbuf_receive;
+TAILQ_HEAD(rbuf_queue_pair_list, rbuf_queue_pair);
+
+struct rbuf_port {
+    char name[RBUF_PORT_NAME_MAX]; /* "mlx5_0:1" */
+    struct ibv_context *context;
+    struct ibv_pd *pd;
+    uint8_t number;                   /* of the port, from 1 */
+    struct rbuf_port_address address; /* for the other side: gid, lid, subnet, MTU, link layer */
+    enum rbuf_link_layer link_layer;
+    unsigned gid_index;
+    enum ibv_mtu mtu;
+    unsigned mtu_bytes;
+    uint16_t pkey_index;
+    uint32_t bandwidth_mbps; /* of the link, after encoding */
+    uint32_t vendor_id;
+    uint32_t part_id;
+    uint64_t max_message; /* bytes of one request */
+    uint64_t max_mr_bytes;
+    uint32_t max_queues;   /* queue pairs */
+    uint32_t max_depth;    /* requests of one queue pair */
+    uint32_t max_cq;       /* entries of one completion queue */
+    uint32_t max_srq;      /* entries of one shared receive queue */
+    uint32_t max_inline;   /* bytes; what queue pairs of 2 pieces get here */
+    uint8_t max_rd_atomic; /* in flight as initiator */
+    bool atomics;          /* atomic towards other atomics of this adapter, at least */
+    bool atomics_with_cpu; /* and towards the processor's own */
+    bool in_order;         /* one write's bytes appear in ascending order */
+    char in_order_why[128];
+    struct rbuf_device_options options; /* include and exclude are NULL */
+
+    /* Module's lock. */
+    struct rbuf_fab_port fab;
+    struct rbuf_send_cq send_cq[RBUF_SEND_CQS_MAX];
+    unsigned send_cqs;
+    unsigned send_cq_next;     /* polled first next time */
+    struct ibv_cq *receive_cq; /* of all receive queues; made by the first one */
+    uint32_t receive_entries;  /* buffers of all receive queues together */
+    struct rbuf_receive *receive[RBUF_CHANNELS];
+    struct rbuf_queue_pair_list queues;
+    struct rbuf_queue_pair_list closed; /* destroyed, freed when their completions are polled off */
+};
+
+/*
+ * Opens active ports. Without include and exclude: those of one device, the nearest to where this
+ * process is bound (the fewest levels of the machine to climb from the device's processors), and
+ * among equally near ones the first by name, so that all processes of a machine that are near alike
+ * choose alike. With `exclude` alone: all that are not named. Sorted by device name, then port
+ * number.
+ * `*ports` is an array of pointers that rbuf_ports_close() frees.
+ * A named interface that does not exist or is not active is an error, "no-such-interface".
+ */
+int rbuf_ports_open(const struct rbuf_device_options *options, struct rbuf_port ***ports,
+                    size_t *count, struct rbuf_problem *problem);
+
+/* Everything made on the ports has been closed; frees the array too. */
+void rbuf_ports_close(struct rbuf_port **ports, size_t count);
+
+enum rbuf_reach { RBUF_REACHABLE, RBUF_OTHER_LINK_LAYER, RBUF_OTHER_SUBNET, RBUF_OTHER_GID_KIND };
+
+/* Whether `remote` can be connected to; InfiniBand ports of another subnet prefix cannot. */
+enum rbuf_reach rbuf_port_reach(const struct rbuf_port *port,
+                                const struct rbuf_port_address *remote);
+const char *rbuf_reach_text(enum rbuf_reach reach);
+
+/* Async event of the port's device, without waiting: true if there was one, with its static text;
+ * `fatal` if the device or the port is gone. For diagnostics; call it now and then. */
+bool rbuf_port_event(struct rbuf_port *port, const char **text, bool *fatal);
+
+#endif

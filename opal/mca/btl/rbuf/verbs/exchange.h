@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Messages of the connection exchange: their form and their parser. Pure functions, no I/O.
+ *
+ *     caller                                   called
+ *     HELLO   token of the called, caller  ->
+ *                                          <-  HEARD   from its listener thread, at once
+ *                                          <-  ACCEPT  or REFUSE, when its module gets to it
+ *     READY                                ->
+ *     BYE                                 <->          before an orderly end, from either side
+ *
+ * Every message is a header and, for HELLO and ACCEPT, a struct rbuf_exchange_side, of a size fixed
+ * by its kind. The first four bytes and the byte-order mark can be judged in any byte order; all
+ * else is in the sender's, and the peer of another one is refused.
+ */
+#ifndef RBUF_VERBS_EXCHANGE_H
+#define RBUF_VERBS_EXCHANGE_H
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/wire.h"
+#include "verbs/device.h"
+#include "verbs/queue_pair.h"
+
+#define RBUF_TOKEN_BYTES        16u
+#define RBUF_EXCHANGE_ORDER     0x0102u
+#define RBUF_EXCHANGE_PORTS_MAX 256u /* port indices are below */
+
+enum rbuf_exchange_kind {
+    RBUF_EXCHANGE_HELLO = 1,
+    RBUF_EXCHANGE_HEARD,
+    RBUF_EXCHANGE_ACCEPT,
+    RBUF_EXCHANGE_READY,
+    RBUF_EXCHANGE_REFUSE,
+    RBUF_EXCHANGE_BYE
+};
+
+/* Why a call is refused by the called module. */
+enum rbuf_refusal {
+    RBUF_REFUSAL_NONE,
+    RBUF_REFUSAL_SIMULTANEOUS, /* we are calling you, and our call wins */
+    RBUF_REFUSAL_CONNECTED,    /* there is a connection already */
+    RBUF_REFUSAL_UNKNOWN,      /* no such process is known here */
+    RBUF_REFUSAL_UNREACHABLE,  /* other subnet, link layer or no such port */
+    RBUF_REFUSAL_RESOURCES,    /* no queue pair or memory left */
+    RBUF_REFUSAL_CLOSING,      /* on the way out */
+    RBUF_REFUSALS
+};
+
+/* What is wrong with bytes that came in. */
+enum rbuf_exchange_fault {
+    RBUF_FAULT_NONE,
+    RBUF_FAULT_INCOMPLETE, /* not wrong so far, more bytes are needed */
+    RBUF_FAULT_GARBAGE,    /* does not begin like a message of ours */
+    RBUF_FAULT_BYTE_ORDER,
+    RBUF_FAULT_VERSION,
+    RBUF_FAULT_KIND,  /* unknown, or not the one that is due */
+    RBUF_FAULT_SIZE,  /* not the size of its kind */
+    RBUF_FAULT_FIELD, /* a value out of its range */
+    RBUF_FAULT_TOKEN, /* of another process */
+    RBUF_FAULTS
+};
+
+struct rbuf_exchange_header {
+    uint8_t magic[4];    /* "rbuf" */
+    uint16_t byte_order; /* RBUF_EXCHANGE_ORDER */
+    uint8_t version;     /* RBUF_WIRE_VERSION */
+    uint8_t kind;        /* enum rbuf_exchange_kind */
+    uint32_t bytes;      /* of the whole message */
+    uint32_t reason;     /* REFUSE: enum rbuf_refusal; else 0 */
+};
+
+/* What one side tells the other of itself. */
+struct rbuf_exchange_side {
+    uint8_t token[RBUF_TOKEN_BYTES]; /* of the called process, in both directions */
+    uint32_t job;                    /* name of the sender */
+    uint32_t rank;
+    uint32_t port;       /* index of the sender's port in what it published */
+    uint32_t their_port; /* index of the receiver's port in what that published */
+    struct rbuf_port_address address;
+    struct rbuf_queue_address queue[RBUF_CHANNELS];
+    uint64_t mailbox; /* address of the mailbox that the receiver may write */
+    uint32_t mailbox_rkey;
+    uint32_t peer_index;            /* what the receiver puts into its message headers */
+    uint16_t window[RBUF_CHANNELS]; /* receive credits that the receiver gets */
+    uint32_t capabilities;          /* bits that glue defines; unknown ones are ignored */
+};
+
+static_assert(sizeof(struct rbuf_exchange_header) == 16, "the wire form has no padding");
+static_assert(sizeof(struct rbuf_exchange_side) == 104, "the wire form has no padding");
+
+/* A whole message: wire form and host form are one. */
+struct rbuf_exchange {
+    struct rbuf_exchange_header header;
+    struct rbuf_exchange_side side; /* HELLO and ACCEPT */
+};
+
+#define RBUF_EXCHANGE_BYTES_MAX sizeof(struct rbuf_exchange)
+
+/* Bytes of a message of that kind; 0 for an unknown kind. */
+size_t rbuf_exchange_bytes(unsigned kind);
+
+/* Fills the header of `message`, whose side (if its kind has one) is filled; returns the number of
+ * bytes to send. */
+size_t rbuf_exchange_seal(struct rbuf_exchange *message, enum rbuf_exchange_kind kind,
+                          enum rbuf_refusal reason);
+
+/*
+ * Judges the first `bytes` bytes of what came in. NONE: they begin with a whole message, copied to
+ * `out`. INCOMPLETE: go on reading; *needed is how many bytes there must be before the next call
+ * can say more, never more than RBUF_EXCHANGE_BYTES_MAX. All others: close the connection. A
+ * message is judged as early as it can be.
+ */
+enum rbuf_exchange_fault rbuf_exchange_parse(const void *data, size_t bytes,
+                                             struct rbuf_exchange *out, size_t *needed);
+
+/* Static texts for people. */
+const char *rbuf_exchange_fault_text(enum rbuf_exchange_fault fault);
+const char *rbuf_refusal_text(enum rbuf_refusal refusal);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Memory regions: arenas of our own, and registrations of user memory.
+ *
+ * Relaxed ordering is never asked for: flags are polled in memory that the adapter writes. Arenas
+ * are kept out of children of fork (MADV_DONTFORK); ibv_fork_init() is not called, since it would
+ * mark user memory too.
+ *
+ * Threads: all functions may be called from any thread without a lock; counters are C11 atomics,
+ * relaxed, of the whole process.
+ */
+#ifndef RBUF_VERBS_MEMORY_H
+#define RBUF_VERBS_MEMORY_H
+
+#include <infiniband/verbs.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "verbs/problem.h"
+
+struct rbuf_port;
+
+struct rbuf_memory {
+    void *base;   /* page-aligned, zeroed, resident; NULL: none */
+    size_t bytes; /* whole pages */
+    struct ibv_mr *mr;
+};
+
+struct rbuf_memory_stats {
+    _Atomic uint64_t registered; /* bytes now */
+    _Atomic uint64_t peak;       /* bytes */
+    _Atomic uint64_t registrations;
+    _Atomic uint64_t deregistrations;
+};
+
+extern struct rbuf_memory_stats rbuf_memory_stats;
+
+/* Allocates `bytes` rounded up to pages and registers them with `access` (IBV_ACCESS_*) and local
+ * write. Topics: "memlock", "reg-failed". */
+int rbuf_memory_allocate(struct rbuf_port *port, size_t bytes, unsigned access,
+                         struct rbuf_memory *out, struct rbuf_problem *problem);
+
+/* A memory whose base is NULL is left alone. */
+void rbuf_memory_free(struct rbuf_memory *memory);
+
+/* Registers [base, base + bytes) of the user; `access` as it is given, 0 is local read. */
+int rbuf_register(struct rbuf_port *port, void *base, size_t bytes, unsigned access,
+                  struct ibv_mr **mr, struct rbuf_problem *problem);
+
+/* 0 or a negative errno (the region is then counted as gone). NULL is left alone. */
+int rbuf_deregister(struct ibv_mr *mr);
+
+/* Soft RLIMIT_MEMLOCK, bytes; SIZE_MAX if there is none. */
+size_t rbuf_memlock_limit(void);
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Reliable connected queue pairs: made, connected, put into error, closed.
+ *
+ * Each reserves its depth in a send completion queue of the port, so that even a flush of every
+ * queue pair at once fits. It receives into the shared receive queue of its channel.
+ *
+ * Taking one down: rbuf_queue_error() makes everything posted come back; poll until the works are
+ * back, then rbuf_queue_close(). Completions of unsignalled requests that are still in the
+ * completion queue then are dropped by rbuf_poll().
+ *
+ * Threads: the caller holds the module's lock.
+ */
+#ifndef RBUF_VERBS_QUEUE_PAIR_H
+#define RBUF_VERBS_QUEUE_PAIR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/wire.h"
+#include "verbs/device.h"
+#include "verbs/fabric.h"
+#include "verbs/problem.h"
+
+#define RBUF_QUEUE_INLINE_ASKED 256u /* bytes */
+
+/* What the other side has to know of a queue pair; wire form, 8 bytes. */
+struct rbuf_queue_address {
+    uint32_t qpn; /* 24 bits */
+    uint32_t psn; /* first packet sequence number that this side sends, 24 bits */
+};
+
+static_assert(sizeof(struct rbuf_queue_address) == 8, "the wire form has no padding");
+
+enum rbuf_queue_state {
+    RBUF_QUEUE_OPEN,
+    RBUF_QUEUE_CONNECTED,
+    RBUF_QUEUE_FAILED,
+    RBUF_QUEUE_CLOSED
+};
+
+struct rbuf_queue_pair {
+    struct rbuf_fab_queue fab; /* first: the one converts into the other */
+    struct rbuf_port *port;
+    enum rbuf_channel_id channel;
+    enum rbuf_queue_state state;
+    bool failure_reported; /* of an unsignalled request */
+    uint32_t psn;
+    struct rbuf_send_cq *cq;
+    TAILQ_ENTRY(rbuf_queue_pair) link;
+};
+
+/* A queue pair in state INIT with room for `depth` requests. Topic "queue-pair". */
+int rbuf_queue_open(struct rbuf_port *port, enum rbuf_channel_id channel, uint32_t depth,
+                    struct rbuf_fab_queue **out, struct rbuf_problem *problem);
+
+/* What to send to the other side. */
+void rbuf_queue_address(const struct rbuf_fab_queue *queue, struct rbuf_queue_address *address);
+
+/* INIT to RTR to RTS. Topics "queue-pair", "unreachable". */
+int rbuf_queue_connect(struct rbuf_fab_queue *queue, struct rbuf_port *port,
+                       const struct rbuf_port_address *remote,
+                       const struct rbuf_queue_address *remote_queue, struct rbuf_problem *problem);
+
+/* Moves the queue pair to ERR: all that is posted comes back with an error. May be repeated. */
+void rbuf_queue_error(struct rbuf_fab_queue *queue);
+
+/* Destroys it. NULL is left alone. */
+void rbuf_queue_close(struct rbuf_fab_queue *queue);
+
+/* The open queue pair of that number, or NULL; a linear search, for error paths. */
+struct rbuf_fab_queue *rbuf_queue_find(struct rbuf_port *port, uint32_t qp_num);
+
+#endif
