@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Seeded pseudo-random numbers (splitmix64): the same seed gives the same run on every machine.
+ */
+#ifndef RBUF_SIM_RANDOM_H
+#define RBUF_SIM_RANDOM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct sim_random {
+    uint64_t state;
+};
+
+static inline uint64_t sim_random_next(struct sim_random *random)
+{
+    uint64_t mixed = random->state += 0x9e3779b97f4a7c15ull;
+
+    mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9ull;
+    mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111ebull;
+    return mixed ^ mixed >> 31;
+}
+
+/* A number in 0..bound-1; 0 for a bound of 0. */
+static inline uint64_t sim_random_below(struct sim_random *random, uint64_t bound)
+{
+    return bound == 0 ? 0 : sim_random_next(random) % bound;
+}
+
+/* A number in 1..most, small ones as likely as large ones of each power of two. */
+static inline uint64_t sim_random_size(struct sim_random *random, uint64_t most)
+{
+    unsigned bits = 0;
+
+    while (bits < 63 && most >> (bits + 1) != 0) {
+        bits++;
+    }
+    uint64_t size = 1 + sim_random_below(random, 1ull << sim_random_below(random, bits + 2));
+
+    return size < most ? size : most;
+}
+
+/* Byte `offset` of the endless pattern named by `seed`. No two offsets near each other and no two
+ * seeds share long runs, so that displaced or stale data does not go unseen. */
+static inline unsigned char sim_pattern(uint64_t seed, uint64_t offset)
+{
+    struct sim_random random = {seed * 0xd1342543de82ef95ull + (offset >> 3)};
+
+    return (unsigned char) (sim_random_next(&random) >> ((offset & 7) * 8));
+}
+
+static inline void sim_pattern_fill(void *to, size_t bytes, uint64_t seed)
+{
+    unsigned char *at = to;
+
+    for (size_t i = 0; i < bytes; i++) {
+        at[i] = sim_pattern(seed, i);
+    }
+}
+
+/* The first offset at which `data` is not the pattern; `bytes` if it is all of it. */
+static inline size_t sim_pattern_check(const void *data, size_t bytes, uint64_t seed)
+{
+    const unsigned char *at = data;
+
+    for (size_t i = 0; i < bytes; i++) {
+        if (at[i] != sim_pattern(seed, i)) {
+            return i;
+        }
+    }
+    return bytes;
+}
+
+#endif

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The chunk schedule against equations 5 to 7 of paper 001, and its invariants at every length from
+ * one byte to three chunks.
+ */
+#include <math.h>
+
+#include "core/schedule.h"
+#include "random.h"
+#include "unit.h"
+
+#define PAYLOAD 4088u
+
+static struct rbuf_schedule usual(void)
+{
+    return (struct rbuf_schedule){.block_bytes = 4096,
+                                  .growth = RBUF_GROWTH_ONE * 3 / 2,
+                                  .first_blocks = 3,
+                                  .buffer_blocks = 64,
+                                  .buffers = 3,
+                                  .taper = RBUF_TAPER_NONE};
+}
+
+/* Walks a message, checks what must hold for any schedule, and that measuring agrees. */
+static void check_walk(const struct rbuf_schedule *schedule, uint64_t length)
+{
+    uint32_t payload = rbuf_block_payload(schedule);
+    struct rbuf_extent extent;
+    struct rbuf_chunk chunk;
+    uint64_t bytes = 0, blocks = 0, chunks = 0;
+    uint32_t largest = 0;
+    bool more = true;
+
+    rbuf_schedule_first(schedule, length, &chunk);
+    while (more) {
+        ck_assert_uint_eq(chunk.index, chunks);
+        ck_assert_uint_eq(chunk.offset, bytes);
+        ck_assert_uint_eq(chunk.first_block, blocks);
+        ck_assert_uint_ge(chunk.blocks, 1);
+        ck_assert_uint_le(chunk.blocks, schedule->buffer_blocks);
+        ck_assert_uint_ge(chunk.first_bytes, 1);
+        ck_assert_uint_le(chunk.first_bytes, payload);
+        ck_assert_uint_eq(chunk.bytes, chunk.first_bytes + (chunk.blocks - 1) * payload);
+        ck_assert_uint_eq(rbuf_chunk_wire_bytes(schedule, &chunk),
+                          chunk.bytes + chunk.blocks * RBUF_FLAG_BYTES);
+        bytes += chunk.bytes;
+        blocks += chunk.blocks;
+        chunks++;
+        largest = chunk.blocks > largest ? chunk.blocks : largest;
+        if (bytes < length) {
+            ck_assert_uint_eq(chunk.first_bytes,
+                              payload); /* only the last chunk has a short block */
+        }
+        more = rbuf_schedule_next(schedule, length, &chunk);
+    }
+    ck_assert_uint_eq(bytes, length);
+    rbuf_schedule_measure(schedule, length, &extent);
+    ck_assert_uint_eq(extent.chunks, chunks);
+    ck_assert_uint_eq(extent.blocks, blocks);
+    ck_assert_uint_eq(extent.largest_blocks, largest);
+    ck_assert_uint_eq(blocks, (length + payload - 1) / payload);
+}
+
+START_TEST(every_length_to_three_chunks)
+{
+    struct rbuf_schedule schedule = usual();
+
+    for (uint64_t length = 1; length <= (3 + 5 + 7) * PAYLOAD + 2; length++) {
+        check_walk(&schedule, length);
+    }
+}
+END_TEST
+
+START_TEST(every_length_of_a_small_schedule)
+{
+    for (unsigned taper = RBUF_TAPER_NONE; taper <= RBUF_TAPER_TAIL; taper++) {
+        struct rbuf_schedule schedule = {.block_bytes = 64,
+                                         .growth = RBUF_GROWTH_ONE * 3 / 2,
+                                         .first_blocks = 2,
+                                         .buffer_blocks = 9,
+                                         .buffers = 3,
+                                         .taper = (uint8_t) taper};
+
+        for (uint64_t length = 1; length <= 56 * 80; length++) {
+            check_walk(&schedule, length);
+        }
+    }
+}
+END_TEST
+
+/* Equation 5: C_i = C0 * q^i, to the block, until the largest chunk is reached. */
+START_TEST(chunks_grow_by_equation_5)
+{
+    const double factors[] = {1.0, 1.25, 1.5, 2.0, 3.0, 2.7};
+
+    for (size_t f = 0; f < sizeof(factors) / sizeof(factors[0]); f++) {
+        struct rbuf_schedule schedule = usual();
+        struct rbuf_chunk chunk;
+        uint64_t length = 64ull << 20;
+
+        schedule.growth = (uint32_t) (factors[f] * RBUF_GROWTH_ONE);
+        schedule.buffer_blocks = 512;
+        rbuf_schedule_first(&schedule, length, &chunk);
+        do {
+            double wanted = 3 * pow(factors[f], (double) chunk.index);
+
+            wanted = wanted < 512 ? wanted : 512;
+            if (chunk.offset + chunk.bytes < length) {
+                /* Half a block of rounding, and what the fixed point loses in each step. */
+                ck_assert_double_le(fabs(chunk.blocks - wanted), 0.5 + 0.001 * wanted);
+            }
+        } while (rbuf_schedule_next(&schedule, length, &chunk));
+    }
+}
+END_TEST
+
+/* Equations 6 and 7: the number of chunks is log_q(1 + L/C0 (q - 1)), rounded up. */
+START_TEST(number_of_chunks_by_equation_7)
+{
+    struct rbuf_schedule schedule = usual();
+    struct sim_random random = {7};
+
+    schedule.buffer_blocks = RBUF_BUFFER_BLOCKS;
+    for (int i = 0; i < 2000; i++) {
+        double q = 1.25 + (double) sim_random_below(&random, 1750) / 1000.0;
+        uint64_t blocks = sim_random_size(&random, 20000);
+        struct rbuf_extent extent;
+        double wanted;
+
+        schedule.growth = (uint32_t) (q * RBUF_GROWTH_ONE);
+        schedule.first_blocks = (uint16_t) (1 + sim_random_below(&random, 16));
+        rbuf_schedule_measure(&schedule, blocks * PAYLOAD, &extent);
+        wanted = log1p((double) blocks / schedule.first_blocks * (q - 1)) / log(q);
+        /* Rounding small chunks to blocks moves the sum of the series by up to half a block each.
+         */
+        ck_assert_double_ge((double) extent.chunks, floor(wanted - 0.6));
+        ck_assert_double_le((double) extent.chunks, ceil(wanted + 0.6));
+    }
+}
+END_TEST
+
+START_TEST(fixed_chunk_when_q_is_one)
+{
+    struct rbuf_schedule schedule = usual();
+    struct rbuf_extent extent;
+
+    schedule.growth = RBUF_GROWTH_ONE;
+    rbuf_schedule_measure(&schedule, 3 * PAYLOAD * 100, &extent);
+    ck_assert_uint_eq(extent.chunks, 100);
+    ck_assert_uint_eq(extent.largest_blocks, 3);
+    check_walk(&schedule, 3 * PAYLOAD * 100 + 1);
+}
+END_TEST
+
+/* Tapered, no chunk but the first-sized ones is more than half of what is left. */
+START_TEST(taper_halves_the_tail)
+{
+    struct rbuf_schedule schedule = usual();
+
+    schedule.taper = RBUF_TAPER_TAIL;
+    for (uint64_t blocks = 1; blocks < 1000; blocks++) {
+        struct rbuf_chunk chunk;
+        uint64_t length = blocks * PAYLOAD - 5;
+
+        rbuf_schedule_first(&schedule, length, &chunk);
+        do {
+            uint64_t left = blocks - chunk.first_block;
+
+            ck_assert(chunk.blocks <= schedule.first_blocks || chunk.blocks <= (left + 1) / 2);
+            if (chunk.offset + chunk.bytes == length) {
+                ck_assert_uint_le(chunk.blocks, schedule.first_blocks);
+            }
+        } while (rbuf_schedule_next(&schedule, length, &chunk));
+        check_walk(&schedule, length);
+    }
+}
+END_TEST
+
+START_TEST(measuring_equals_walking)
+{
+    struct sim_random random = {11};
+
+    for (int i = 0; i < 20000; i++) {
+        struct rbuf_schedule schedule = {
+            .block_bytes = 64u << sim_random_below(&random, 8),
+            .growth = RBUF_GROWTH_ONE + (uint32_t) sim_random_size(&random, 4u << 16) - 1,
+            .first_blocks = (uint16_t) sim_random_size(&random, 300),
+            .buffers = (uint8_t) (1 + sim_random_below(&random, RBUF_BUFFERS_MAX)),
+            .taper = (uint8_t) sim_random_below(&random, 2)};
+
+        schedule.buffer_blocks =
+            (uint16_t) (schedule.first_blocks + sim_random_below(&random, 500));
+        ck_assert(rbuf_schedule_valid(&schedule));
+        check_walk(&schedule, sim_random_size(&random, 3000ull * schedule.block_bytes));
+    }
+}
+END_TEST
+
+/* A length from outside may be anything: measuring it neither overflows nor walks for ever. */
+START_TEST(measuring_huge_lengths)
+{
+    struct rbuf_schedule schedule = usual();
+    struct rbuf_extent extent;
+    uint64_t length = UINT64_MAX - PAYLOAD;
+
+    rbuf_schedule_measure(&schedule, length, &extent);
+    ck_assert_uint_eq(extent.blocks, length / PAYLOAD + (length % PAYLOAD != 0));
+    ck_assert_uint_eq(extent.largest_blocks, 64);
+    ck_assert_uint_ge(extent.chunks, extent.blocks / 64);
+    ck_assert_uint_le(extent.chunks, extent.blocks / 64 + 16);
+}
+END_TEST
+
+static void refuse(struct rbuf_schedule schedule)
+{
+    ck_assert(!rbuf_schedule_valid(&schedule));
+}
+
+START_TEST(invalid_schedules_are_refused)
+{
+    struct rbuf_schedule good = usual(), bad;
+
+    ck_assert(rbuf_schedule_valid(&good));
+    refuse((struct rbuf_schedule){0});
+    bad = good, bad.block_bytes = 0, refuse(bad);
+    bad = good, bad.block_bytes = 32, refuse(bad);
+    bad = good, bad.block_bytes = 4095, refuse(bad);
+    bad = good, bad.block_bytes = 4096 + 64, refuse(bad);
+    bad = good, bad.block_bytes = 1u << 31, refuse(bad);
+    bad = good, bad.growth = RBUF_GROWTH_ONE - 1, refuse(bad);
+    bad = good, bad.growth = RBUF_GROWTH_MAX + 1, refuse(bad);
+    bad = good, bad.first_blocks = 0, refuse(bad);
+    bad = good, bad.first_blocks = 65, refuse(bad);
+    bad = good, bad.buffers = 0, refuse(bad);
+    bad = good, bad.buffers = RBUF_BUFFERS_MAX + 1, refuse(bad);
+    bad = good, bad.taper = RBUF_TAPER_TAIL + 1, refuse(bad);
+    bad = good, bad.block_bytes = 1u << 30, refuse(bad); /* a buffer of 64 GB */
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("schedule");
+
+    unit_add(suite, every_length_to_three_chunks);
+    unit_add(suite, every_length_of_a_small_schedule);
+    unit_add(suite, chunks_grow_by_equation_5);
+    unit_add(suite, number_of_chunks_by_equation_7);
+    unit_add(suite, fixed_chunk_when_q_is_one);
+    unit_add(suite, taper_halves_the_tail);
+    unit_add(suite, measuring_equals_walking);
+    unit_add(suite, measuring_huge_lengths);
+    unit_add(suite, invalid_schedules_are_refused);
+    return unit_run(suite);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * What every unit test starts with: Check, and a main() for one suite.
+ *
+ * Exit status 0 if every case passed. Cases run in processes of their own unless CK_FORK=no.
+ */
+#ifndef RBUF_UNIT_H
+#define RBUF_UNIT_H
+
+#include <check.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define UNIT_TIMEOUT_S 120.0
+
+/* Adds one test to the suite, in a case of its own that carries the test's name. */
+#define unit_add(suite, test) unit_add_named((suite), (test), #test)
+
+static inline TCase *unit_add_named(Suite *suite, const TTest *test, const char *name)
+{
+    TCase *one = tcase_create(name);
+
+    tcase_set_timeout(one, UNIT_TIMEOUT_S);
+    tcase_add_test(one, test);
+    suite_add_tcase(suite, one);
+    return one;
+}
+
+static inline int unit_run(Suite *suite)
+{
+    SRunner *runner = srunner_create(suite);
+    int failed;
+
+    srunner_run_all(runner, CK_NORMAL);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+#endif
