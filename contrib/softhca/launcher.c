@@ -68,10 +68,9 @@ static bool set_environment(const struct softhca_options *options, const struct 
     return set_number("SOFTHCA_BANDWIDTH", s->bandwidth) &&
            set_number("SOFTHCA_LATENCY", s->latency) && set_number("SOFTHCA_GAP", s->gap) &&
            set_cost("SOFTHCA_REG", &s->reg) && set_cost("SOFTHCA_DEREG", &s->dereg) &&
-           (s->memlock ? set_number("SOFTHCA_MEMLOCK", s->memlock)
-                       : set_variable("SOFTHCA_MEMLOCK", NULL)) &&
+           set_number("SOFTHCA_MEMLOCK", s->memlock) &&
            set_variable("SOFTHCA_SEGMENT", file->segment) && set_stats(options->stats) &&
-           set_variable("SOFTHCA_DATA_IN_ORDER", options->data_in_order) &&
+           set_variable("SOFTHCA_DATA_IN_ORDER", options->data_in_order ? "1" : "0") &&
            set_variable("SOFTHCA_FAULT", options->fault) &&
            set_variable("SOFTHCA_LOG", options->verbose ? "1" : NULL);
 }

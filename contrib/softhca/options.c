@@ -28,6 +28,9 @@ enum option_id {
     OPT_VERSION,
 };
 
+/* The library checks the list itself, in every process. */
+#define FAULTS_ALLOWED "a comma list of order=tail-first, order=random, qp-error=N, seed=S"
+
 static const struct option long_options[] = {
     {"profile", required_argument, NULL, OPT_PROFILE},
     {"bandwidth", required_argument, NULL, OPT_BANDWIDTH},
@@ -58,8 +61,8 @@ static void print_help(void)
         "  --gap TIME             between two messages on a link, such as 100ns\n"
         "  --reg BASE,PAGE        registration: a call, each 4 KB page; such as 68us,200ns\n"
         "  --dereg BASE,PAGE      deregistration\n"
-        "  --memlock SIZE         what one process may register, such as 64M (default: its limit)\n"
-        "  --data-in-order on|off what ibv_query_qp_data_in_order answers\n"
+        "  --memlock SIZE         what one process may register, such as 64M (default: no limit)\n"
+        "  --data-in-order on|off what ibv_query_qp_data_in_order answers (on)\n"
         "  --fabric NAME          a fabric apart from others with the same settings\n"
         "  --stats FILE           append counters to FILE when processes end\n"
         "  --fault SPEC           inject faults; see softhca(1)\n"
@@ -91,7 +94,8 @@ static void list_profiles(void)
 
 static bool refuse(const char *option, const char *value, const char *allowed)
 {
-    fprintf(stderr, "softhca: --%s %s: not understood; allowed: %s\n", option, value, allowed);
+    fprintf(stderr, "softhca: --%s %s: not understood; allowed: %s\n", option,
+            *value ? value : "''", allowed);
     return false;
 }
 
@@ -108,7 +112,7 @@ static bool set_profile(const char *name, struct softhca_options *options)
 {
     const struct softhca_profile *profile = profile_find(name);
     if (!profile) {
-        fprintf(stderr, "softhca: --profile %s: no such profile; allowed: ", name);
+        fprintf(stderr, "softhca: --profile %s: no such profile; allowed: ", *name ? name : "''");
         print_profile_names(stderr);
         fputc('\n', stderr);
         return false;
@@ -135,14 +139,14 @@ static bool set_data_in_order(const char *value, struct softhca_options *options
 {
     if (strcmp(value, "on") != 0 && strcmp(value, "off") != 0)
         return refuse("data-in-order", value, "on, off");
-    options->data_in_order = value;
+    options->data_in_order = strcmp(value, "on") == 0;
     return true;
 }
 
 static bool set_text(const char *option, const char *value, const char *allowed, const char **text)
 {
     if (!*value)
-        return refuse(option, "''", allowed);
+        return refuse(option, value, allowed);
     *text = value;
     return true;
 }
@@ -181,7 +185,7 @@ static bool set_option(int id, const char *value, struct softhca_options *option
     case OPT_DATA_IN_ORDER:
         return set_data_in_order(value, options);
     case OPT_FAULT:
-        return set_text("fault", value, "see softhca(1)", &options->fault);
+        return set_text("fault", value, FAULTS_ALLOWED, &options->fault);
     case OPT_VERBOSE:
         options->verbose = true;
         return true;
@@ -220,7 +224,7 @@ static enum options_outcome find_profile(int argc, char **argv, struct softhca_o
 
 enum options_outcome options_parse(int argc, char **argv, struct softhca_options *options)
 {
-    memset(options, 0, sizeof *options);
+    *options = (struct softhca_options){.data_in_order = true};
     set_profile("unpaced", options);
     enum options_outcome outcome = find_profile(argc, argv, options);
     if (outcome != OPTIONS_RUN)

@@ -12,10 +12,10 @@
 struct softhca_options {
     struct softhca_settings settings;
     const struct softhca_profile *profile;
-    const char *fabric;        /* name of the fabric, NULL: named after the settings alone */
-    const char *stats;         /* file for counters, NULL: none */
-    const char *data_in_order; /* "on", "off", NULL: the library's default */
-    const char *fault;         /* faults to inject, NULL: none */
+    const char *fabric; /* name of the fabric, NULL: named after the settings alone */
+    const char *stats;  /* file for counters, NULL: none */
+    bool data_in_order; /* what ibv_query_qp_data_in_order is to answer */
+    const char *fault;  /* faults to inject, NULL: none */
     bool verbose;
     char **command; /* NULL-terminated, never empty */
 };

@@ -15,7 +15,7 @@ struct softhca_settings {
     uint64_t gap;              /* ns between two messages on one link */
     struct softhca_cost reg;   /* registration */
     struct softhca_cost dereg; /* deregistration */
-    uint64_t memlock;          /* bytes that a process may register; 0 = its own RLIMIT_MEMLOCK */
+    uint64_t memlock;          /* bytes that a process may register; 0 = no limit */
 };
 
 struct softhca_profile {

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
+#
+# Sourced by the test scripts: counts what passed, failed and was skipped, keeps a log of each check
+# and shows it when the check fails. The caller sets TALLY_LOGS, a directory.
+
+passed=0
+failed=0
+skipped=0
+
+pass() { # NAME [REMARK]
+    passed=$((passed + 1))
+    printf 'PASS  %s%s\n' "$1" "${2:+: $2}"
+}
+
+fail() { # NAME [REMARK]
+    failed=$((failed + 1))
+    printf 'FAIL  %s%s\n' "$1" "${2:+: $2}"
+}
+
+skip() { # NAME REASON
+    skipped=$((skipped + 1))
+    printf 'SKIP  %s: %s\n' "$1" "$2"
+}
+
+log_of() { # NAME: the path of that check's log
+    printf '%s/%s.log\n' "$TALLY_LOGS" "$(printf '%s' "$1" | tr -cs 'A-Za-z0-9._-' '_')"
+}
+
+show_log() { # NAME [LINES]
+    tail -n "${2:-25}" "$(log_of "$1")" | sed 's/^/      | /'
+}
+
+# Runs the command, at most TALLY_TIMEOUT (60) seconds, and counts it: exit status 0 passes, 77 is
+# skipped with the last line of the output as the reason, all else fails.
+try() { # NAME COMMAND...
+    local name=$1 status=0
+    shift
+    timeout -k 5 "${TALLY_TIMEOUT:-60}" "$@" >"$(log_of "$name")" 2>&1 </dev/null || status=$?
+    case $status in
+    0) pass "$name" ;;
+    77) skip "$name" "$(tail -n 1 "$(log_of "$name")")" ;;
+    *)
+        fail "$name" "exit status $status"
+        show_log "$name"
+        ;;
+    esac
+}
+
+# The last line of every test script, and its exit status.
+tally() {
+    printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
+    test "$failed" -eq 0
+}
