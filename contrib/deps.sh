@@ -1,0 +1,59 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
+#
+# Makes sure that the Debian packages are there that building, testing or the demo need.
+#
+#   contrib/deps.sh [build|test|demo]...   all three if none is named
+#
+# What is missing is installed if we are root. Otherwise the names are printed, one line for apt, and
+# the exit status is 3. On a system without dpkg nothing can be looked up: configure will tell.
+
+packages_of() { # PURPOSE
+    case $1 in
+    build)
+        echo gcc make perl m4 autoconf automake libtool pkg-config \
+            openmpi-bin libopenmpi-dev libibverbs-dev libevent-dev libhwloc-dev
+        ;;
+    test)
+        echo check clang-format valgrind ibverbs-utils perftest openssh-client
+        ;;
+    demo)
+        echo openssh-client # mpirun wants ssh to be there, even on one machine
+        ;;
+    *)
+        echo "usage: contrib/deps.sh [build|test|demo]..." >&2
+        exit 2
+        ;;
+    esac
+}
+
+is_installed() { # PACKAGE
+    test "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed
+}
+
+main() {
+    local purpose package list missing=()
+    test $# -gt 0 || set -- build test demo
+    for purpose in "$@"; do
+        list=$(packages_of "$purpose") || exit
+        for package in $list; do
+            if ! command -v dpkg-query >/dev/null; then
+                echo "deps: no dpkg here; assuming that (by its Debian name) $package is there"
+            elif ! is_installed "$package" && [[ " ${missing[*]} " != *" $package "* ]]; then
+                missing+=("$package")
+            fi
+        done
+    done
+    test ${#missing[@]} -gt 0 || exit 0
+    if test "$(id -u)" -ne 0; then
+        echo "deps: missing packages; as root: apt-get install ${missing[*]}" >&2
+        exit 3
+    fi
+    echo "deps: installing ${missing[*]}"
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get -q update && apt-get -q install -y --no-install-recommends "${missing[@]}" && exit 0
+    echo "deps: apt-get could not install: ${missing[*]}" >&2
+    exit 3
+}
+
+main "$@"

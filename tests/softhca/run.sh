@@ -1,0 +1,221 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
+#
+# The emulated HCA is right when programs run on it that were written for real ones. This runs such
+# programs, unmodified, and checks what they say.
+#
+#   tests/softhca/run.sh [--quick] [--build DIR] [STAGE...]
+#
+# Stages, all by default: launcher, clients (ibverbs-utils and perftest), litmus (the library's own),
+# openib (Open MPI's BTL for verbs: put, get, eager RDMA, one-sided), accuracy (measured bandwidth
+# against the configured one). --quick leaves most of the accuracy matrix out. DIR is the build
+# directory (RBUF_BUILD; by default this tree). Logs go to DIR/logs/softhca. The last line counts.
+
+here=$(cd "$(dirname "$0")" && pwd)
+build=${RBUF_BUILD:-$here/../..}
+quick=no
+stages=()
+while test $# -gt 0; do
+    case $1 in
+    --quick) quick=yes ;;
+    --build) build=${2:?--build wants a directory} && shift ;;
+    launcher | clients | litmus | openib | accuracy) stages+=("$1") ;;
+    *)
+        echo "usage: run.sh [--quick] [--build DIR] [launcher|clients|litmus|openib|accuracy]..." >&2
+        exit 2
+        ;;
+    esac
+    shift
+done
+test ${#stages[@]} -gt 0 || stages=(launcher clients litmus openib accuracy)
+build=$(cd "$build" && pwd) || exit 2
+softhca=$build/contrib/softhca/softhca
+TALLY_LOGS=$build/logs/softhca
+mkdir -p "$TALLY_LOGS" || exit 2
+. "$here/../tally.sh"
+
+# A fabric of our own, so that other users of the machine do not share the links.
+fabric=(--fabric "run-$$")
+
+have() { # NAME PROGRAM: counts the check as skipped if the program is not installed
+    command -v "$2" >/dev/null && return 0
+    skip "$1" "$2 is not installed"
+    return 1
+}
+
+# Runs both ends of PROGRAM on one fabric.
+pair() { # NAME PROGRAM ARGUMENT...
+    local name=$1
+    shift
+    have "$name" "$1" && try "$name" "$softhca" "${fabric[@]}" -- "$here/pair.sh" "$@"
+}
+
+# As pair, for the pingpong programs, which report a wrong byte and end as if nothing had been.
+checked_pair() { # NAME PROGRAM ARGUMENT...
+    local name=$1
+    shift
+    have "$name" "$1" && try "$name" "$softhca" "${fabric[@]}" -- bash -c \
+        '"$@" >/dev/stderr 2>&1 && ! grep -q "invalid data" /proc/self/fd/2' checked "$here/pair.sh" "$@"
+}
+
+run_launcher() {
+    local line
+    line=$(RBUF_BUILD=$build "$here/launcher.sh" 2>&1 | tee "$(log_of launcher)" | tail -n 1)
+    if [[ $line =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
+        passed=$((passed + BASH_REMATCH[1]))
+        failed=$((failed + BASH_REMATCH[2]))
+        skipped=$((skipped + BASH_REMATCH[3]))
+        grep ^FAIL "$(log_of launcher)"
+        echo "      launcher: $line"
+    else
+        fail launcher "$line"
+    fi
+}
+
+run_clients() {
+    local transfer size
+    have ibv_devinfo ibv_devinfo && try ibv_devinfo "$softhca" "${fabric[@]}" -- sh -c \
+        'ibv_devinfo -v | tee /dev/stderr | grep PORT_ACTIVE'
+    for transfer in "" -e "-s 100" "-s 1000000 -n 50" "-r 20 -n 5000" "-m 256"; do
+        checked_pair "ibv_rc_pingpong -c $transfer" ibv_rc_pingpong -c $transfer
+    done
+    checked_pair "ibv_srq_pingpong -c" ibv_srq_pingpong -c
+    checked_pair "ibv_srq_pingpong -c -e" ibv_srq_pingpong -c -e
+    checked_pair "ibv_ud_pingpong -c" ibv_ud_pingpong -c
+    checked_pair "ibv_ud_pingpong -c -e" ibv_ud_pingpong -c -e
+    for transfer in write read send; do
+        for size in 2 4096 65536 1048576; do
+            pair "ib_${transfer}_bw $size" "ib_${transfer}_bw" -F -s $size -n 500
+        done
+        pair "ib_${transfer}_bw, both directions" "ib_${transfer}_bw" -F -b -s 65536 -n 500
+        pair "ib_${transfer}_bw, 4 queue pairs" "ib_${transfer}_bw" -F -q 4 -s 65536 -n 500
+        pair "ib_${transfer}_bw, plain post_send" "ib_${transfer}_bw" -F --use_old_post_send -n 500
+        pair "ib_${transfer}_lat" "ib_${transfer}_lat" -F -n 2000
+        pair "ib_${transfer}_lat 64 KB" "ib_${transfer}_lat" -F -s 65536 -n 500
+    done
+    pair "ib_send_bw, shared receive queue" ib_send_bw -F -q 4 -r 64 --use-srq -n 500
+    pair "ib_send_bw, events" ib_send_bw -F -e -n 500
+    pair "ib_send_lat, events" ib_send_lat -F -e -n 500
+    pair "ib_send_bw, datagrams" ib_send_bw -F -c UD -s 2048 -n 500
+    pair "ib_send_lat, datagrams" ib_send_lat -F -c UD -n 500
+    pair "ib_atomic_lat, fetch and add" ib_atomic_lat -F -A FETCH_AND_ADD -n 1000
+    pair "ib_atomic_lat, compare and swap" ib_atomic_lat -F -A CMP_AND_SWAP -n 1000
+    pair "ib_atomic_bw" ib_atomic_bw -F -n 1000
+}
+
+run_litmus() {
+    local program=$build/contrib/softhca/tests/litmus
+    if test -x "$program"; then
+        TALLY_TIMEOUT=120 try "litmus" "$softhca" "${fabric[@]}" -- "$program"
+    else
+        skip litmus "make check builds it"
+    fi
+}
+
+# Open MPI's own BTL for verbs, on a test program.
+openib() { # NAME MCA-OPTIONS -- PROGRAM [ARGUMENT...]
+    local name=$1 options=()
+    shift
+    while test "$1" != --; do
+        options+=("$1")
+        shift
+    done
+    shift
+    if ! test -x "$1"; then
+        skip "$name" "make check builds ${1##*/}"
+        return
+    fi
+    TALLY_TIMEOUT=180 try "$name" "$softhca" "${fabric[@]}" --profile graphene -- \
+        mpirun -np 2 --bind-to none --oversubscribe --mca pml ob1 --mca btl openib,self \
+        --mca btl_openib_allow_ib 1 --mca btl_openib_warn_no_device_params_found 0 \
+        "${options[@]}" "$@"
+}
+
+run_openib() {
+    local programs=$build/tests/mpi program
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    if ! ompi_info --parsable 2>/dev/null | grep -q '^mca:btl:openib:'; then
+        skip "openib" "this Open MPI has no openib BTL"
+        return
+    fi
+    for program in pingpong window; do
+        openib "openib get, $program" --mca btl_openib_flags send,get -- "$programs/$program"
+        openib "openib put, $program" --mca btl_openib_flags send,put -- "$programs/$program"
+        openib "openib eager RDMA, $program" --mca btl_openib_use_eager_rdma 1 \
+            --mca btl_openib_eager_rdma_threshold 1 -- "$programs/$program"
+        openib "openib leave_pinned, $program" --mca mpi_leave_pinned 1 -- "$programs/$program"
+        openib "openib no leave_pinned, $program" --mca mpi_leave_pinned 0 -- "$programs/$program"
+    done
+    openib "openib one-sided" --mca osc rdma -- "$build/tests/softhca/onesided"
+}
+
+# The average bandwidth that perftest reported last in the log, GB/s.
+bandwidth_in() { # LOG
+    awk '$1 ~ /^[0-9]+$/ && NF >= 5 { rate = $4 } END { printf "%.4f\n", rate / 8 }' "$1"
+}
+
+# One measurement: prints GB/s; both directions and both pairs are summed.
+measure() { # alone|both|shared GBPS SIZE LOG
+    local iterations=$(($(printf '%.0f' "${2}e9") / 2 / $3)) network pair first second
+    network=(--bandwidth "${2}G" --latency 2us)
+    pair=("$here/pair.sh" ib_write_bw -F --report_gbits -s "$3")
+    case $1 in
+    alone) "$softhca" "${fabric[@]}" "${network[@]}" -- "${pair[@]}" -n $iterations >"$4" 2>&1 ;;
+    both) "$softhca" "${fabric[@]}" "${network[@]}" -- "${pair[@]}" -b -n $iterations >"$4" 2>&1 ;;
+    shared)
+        "$softhca" "${fabric[@]}" "${network[@]}" -- env SERVER_SIDE=right CLIENT_SIDE=left \
+            PAIR_PINNED=no "${pair[@]}" -D 3 -f 1 >"$4.1" 2>&1 &
+        "$softhca" "${fabric[@]}" "${network[@]}" -- env SERVER_SIDE=right CLIENT_SIDE=left \
+            PAIR_PINNED=no "${pair[@]}" -D 3 -f 1 >"$4" 2>&1
+        wait $!
+        first=$(bandwidth_in "$4.1")
+        second=$(bandwidth_in "$4")
+        echo "pairs: $first and $second GB/s" >>"$4"
+        awk -v a="$first" -v b="$second" 'BEGIN { print a + b }'
+        return
+        ;;
+    esac
+    bandwidth_in "$4"
+}
+
+# Within 3 % of what is configured; the best of three tries, since a noisy machine only slows down.
+accurate() { # alone|both|shared GBPS SIZE
+    local name="ib_write_bw $3, $2 GB/s, $1" try got off best=100 best_got=none wanted=$2
+    test "$1" = both && wanted=$(awk -v g="$2" 'BEGIN { print 2 * g }')
+    have "$name" ib_write_bw || return
+    for try in 1 2 3; do
+        got=$(export PAIR_PINNED=yes; measure "$1" "$2" "$3" "$(log_of "$name")")
+        off=$(awk -v got="${got:-0}" -v wanted="$wanted" 'BEGIN {
+            print 100 * (got > wanted ? got / wanted - 1 : 1 - got / wanted) }')
+        if awk -v a="$off" -v b="$best" 'BEGIN { exit !(a < b) }'; then
+            best=$off
+            best_got=$got
+        fi
+        awk -v a="$best" 'BEGIN { exit !(a <= 3) }' && break
+    done
+    if awk -v a="$best" 'BEGIN { exit !(a <= 3) }'; then
+        pass "$name" "$best_got GB/s of $wanted (try $try)"
+    else
+        fail "$name" "$best_got GB/s of $wanted, $best % off"
+        show_log "$name" 8
+    fi
+}
+
+run_accuracy() {
+    local way rate size
+    for way in alone both shared; do
+        for rate in 1.4 3 4; do
+            for size in 65536 1048576 4194304; do
+                # Quick: one point a way.
+                test $quick = yes && test $rate-$size != 1.4-1048576 && continue
+                accurate $way $rate $size
+            done
+        done
+    done
+}
+
+test -x "$softhca" || { echo "$softhca is not built" >&2; exit 2; }
+for stage in "${stages[@]}"; do
+    "run_$stage"
+done
+tally
