@@ -17,7 +17,8 @@ AC_DEFUN([MCA_opal_btl_rbuf_CONFIG], [
     RBUF_CHECK_LIBEVENT([], [rbuf_happy=no])
     RBUF_CHECK_HWLOC
 
-    btl_rbuf_CPPFLAGS="$rbuf_verbs_CFLAGS $rbuf_libevent_CFLAGS $rbuf_hwloc_CFLAGS"
+    # verbs/ and core/ include no opal_config.h, which would ask for GNU extensions.
+    btl_rbuf_CPPFLAGS="-D_GNU_SOURCE $rbuf_verbs_CFLAGS $rbuf_libevent_CFLAGS $rbuf_hwloc_CFLAGS"
     btl_rbuf_CPPFLAGS="$btl_rbuf_CPPFLAGS -DRBUF_HAVE_HWLOC=$rbuf_have_hwloc"
     AS_IF([test "$rbuf_verbs_data_in_order" = yes],
         [btl_rbuf_CPPFLAGS="$btl_rbuf_CPPFLAGS -DRBUF_HAVE_DATA_IN_ORDER=1"],

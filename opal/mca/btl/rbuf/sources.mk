@@ -4,8 +4,54 @@
 # component's Makefile.am and, for the core, by that of the simulator, which compiles the same files
 # against its own fabric.h. %reldir% is this folder as seen from the file that includes this one.
 
-rbuf_glue_sources =
+rbuf_glue_sources = \
+    %reldir%/btl_rbuf.h \
+    %reldir%/btl_rbuf_help.c \
+    %reldir%/btl_rbuf_help.h \
+    %reldir%/btl_rbuf_memory.c \
+    %reldir%/btl_rbuf_params.c \
+    %reldir%/btl_rbuf_params.h \
+    %reldir%/btl_rbuf_registrar.c \
+    %reldir%/btl_rbuf_values.c \
+    %reldir%/btl_rbuf_values.h \
+    %reldir%/rbuf_compat.h
 
-rbuf_core_sources = %reldir%/core/schedule.c %reldir%/core/schedule.h
+rbuf_core_sources = \
+    %reldir%/core/arena.c \
+    %reldir%/core/arena.h \
+    %reldir%/core/channel.c \
+    %reldir%/core/channel.h \
+    %reldir%/core/copy.c \
+    %reldir%/core/copy.h \
+    %reldir%/core/core.c \
+    %reldir%/core/core.h \
+    %reldir%/core/event.c \
+    %reldir%/core/event.h \
+    %reldir%/core/grant.c \
+    %reldir%/core/grant.h \
+    %reldir%/core/receiver.c \
+    %reldir%/core/rma.c \
+    %reldir%/core/rma.h \
+    %reldir%/core/schedule.c \
+    %reldir%/core/schedule.h \
+    %reldir%/core/sender.c \
+    %reldir%/core/sender.h \
+    %reldir%/core/stats.h \
+    %reldir%/core/wire.h \
+    %reldir%/core/work.h
 
-rbuf_verbs_sources =
+rbuf_verbs_sources = \
+    %reldir%/verbs/completion.c \
+    %reldir%/verbs/completion.h \
+    %reldir%/verbs/device.h \
+    %reldir%/verbs/exchange.h \
+    %reldir%/verbs/fabric.h \
+    %reldir%/verbs/listener.h \
+    %reldir%/verbs/memory.c \
+    %reldir%/verbs/memory.h \
+    %reldir%/verbs/problem.c \
+    %reldir%/verbs/problem.h \
+    %reldir%/verbs/queue_pair.c \
+    %reldir%/verbs/queue_pair.h \
+    %reldir%/verbs/receive.c \
+    %reldir%/verbs/receive.h
