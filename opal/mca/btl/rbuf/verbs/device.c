@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* strverscmp() */
+#endif
+#include "verbs/device.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "verbs/nearest.h"
+#include "verbs/port.h"
+
+enum candidate_state { CANDIDATE_ACTIVE, CANDIDATE_DOWN, CANDIDATE_IWARP };
+
+struct candidate {
+    struct ibv_device *device;
+    uint8_t port;
+    enum candidate_state state;
+    bool chosen;
+    char name[RBUF_PORT_NAME_MAX];
+};
+
+struct candidates {
+    struct ibv_device **devices;
+    size_t device_count;
+    struct candidate *list; /* sorted */
+    size_t count;
+};
+
+static int compare_candidates(const void *a, const void *b)
+{
+    return strverscmp(((const struct candidate *) a)->name, ((const struct candidate *) b)->name);
+}
+
+static int add_candidate(struct candidates *all, struct ibv_device *device, uint8_t port,
+                         enum candidate_state state)
+{
+    struct candidate *list = realloc(all->list, (all->count + 1) * sizeof(*list));
+
+    if (list == NULL) {
+        return -ENOMEM;
+    }
+    all->list = list;
+    list[all->count] = (struct candidate){.device = device, .port = port, .state = state};
+    rbuf_port_name(list[all->count].name, device, port);
+    all->count++;
+    return 0;
+}
+
+/* A device that cannot be opened or asked is taken for down: it matters only if it is named. */
+static int scan_device(struct candidates *all, struct ibv_device *device)
+{
+    struct ibv_context *context;
+    struct ibv_device_attr attributes = {.phys_port_cnt = 1};
+    struct ibv_port_attr port;
+    int error = 0;
+
+    if (device->transport_type != IBV_TRANSPORT_IB) {
+        return add_candidate(all, device, 1, CANDIDATE_IWARP);
+    }
+    context = ibv_open_device(device);
+    if (context == NULL || ibv_query_device(context, &attributes) != 0) {
+        error = add_candidate(all, device, 1, CANDIDATE_DOWN);
+        goto close_device;
+    }
+    for (unsigned i = 1; i <= attributes.phys_port_cnt && error == 0; i++) {
+        bool active = ibv_query_port(context, (uint8_t) i, &port) == 0 &&
+                      (port.state == IBV_PORT_ACTIVE || port.state == IBV_PORT_ACTIVE_DEFER);
+
+        error = add_candidate(all, device, (uint8_t) i, active ? CANDIDATE_ACTIVE : CANDIDATE_DOWN);
+    }
+close_device:
+    if (context != NULL) {
+        (void) ibv_close_device(context);
+    }
+    return error;
+}
+
+static void free_candidates(struct candidates *all)
+{
+    free(all->list);
+    if (all->devices != NULL) {
+        ibv_free_device_list(all->devices);
+    }
+}
+
+static int scan(struct candidates *all, struct rbuf_problem *problem)
+{
+    int count = 0;
+    int error = 0;
+
+    errno = 0;
+    all->devices = ibv_get_device_list(&count);
+    if (all->devices == NULL) {
+        error = errno != 0 ? -errno : -ENODEV;
+        rbuf_problem_set(problem, "no-device", -ENODEV, "verbs devices");
+        rbuf_problem_errno(problem, error);
+        rbuf_problem_remedy(problem, "check that the drivers are loaded (ibv_devinfo)");
+        return -ENODEV;
+    }
+    all->device_count = (size_t) count;
+    for (int i = 0; i < count && error == 0; i++) {
+        error = scan_device(all, all->devices[i]);
+    }
+    if (error != 0) {
+        rbuf_problem_set(problem, "no-device", error, "verbs devices");
+        rbuf_problem_errno(problem, error);
+        return error;
+    }
+    if (all->count > 1) {
+        qsort(all->list, all->count, sizeof(*all->list), compare_candidates);
+    }
+    return 0;
+}
+
+/* "mlx5_0:1 active, mlx5_0:2 down" */
+static void describe(const struct candidates *all, struct rbuf_problem *problem)
+{
+    static const char *const states[] = {[CANDIDATE_ACTIVE] = "active",
+                                         [CANDIDATE_DOWN] = "down",
+                                         [CANDIDATE_IWARP] = "iWARP, not supported"};
+    char text[sizeof(problem->value)] = "none";
+    size_t used = 0;
+
+    for (size_t i = 0; i < all->count && used < sizeof(text) - 1; i++) {
+        used += (size_t) snprintf(text + used, sizeof(text) - used, "%s%s %s", i > 0 ? ", " : "",
+                                  all->list[i].name, states[all->list[i].state]);
+    }
+    rbuf_problem_value(problem, "%s", text);
+}
+
+/* Whether entry [start, start + length) of a list, "device" or "device:port", names the candidate.
+ */
+static bool names(const char *start, size_t length, const struct candidate *candidate)
+{
+    const char *colon = strrchr(candidate->name, ':');
+    size_t device = (size_t) (colon - candidate->name);
+
+    return (strlen(candidate->name) == length || device == length) &&
+           strncmp(candidate->name, start, length) == 0;
+}
+
+static int refuse_entry(const struct candidates *all, const char *start, size_t length,
+                        struct rbuf_problem *problem)
+{
+    rbuf_problem_set(problem, "no-such-interface", -ENODEV, "%.*s", (int) length, start);
+    describe(all, problem);
+    rbuf_problem_remedy(problem, "name DEVICE or DEVICE:PORT of a port that is active, several "
+                                 "separated by commas");
+    return -ENODEV;
+}
+
+/* Marks what `list` names as chosen or not; every entry must name something (active, to be chosen).
+ */
+static int apply_list(struct candidates *all, const char *list, bool chosen,
+                      struct rbuf_problem *problem)
+{
+    for (;;) {
+        size_t length;
+        bool found = false;
+
+        list += strspn(list, ", \t");
+        length = strcspn(list, ", \t");
+        if (length == 0) {
+            return 0;
+        }
+        for (size_t i = 0; i < all->count; i++) {
+            struct candidate *candidate = &all->list[i];
+
+            if (names(list, length, candidate) &&
+                (!chosen || candidate->state == CANDIDATE_ACTIVE)) {
+                candidate->chosen = chosen;
+                found = true;
+            }
+        }
+        if (!found) {
+            return refuse_entry(all, list, length, problem);
+        }
+        list += length;
+    }
+}
+
+static void choose_all_active(struct candidates *all)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        all->list[i].chosen = all->list[i].state == CANDIDATE_ACTIVE;
+    }
+}
+
+static int level_of(const struct candidates *all, const int *levels,
+                    const struct ibv_device *device)
+{
+    for (size_t i = 0; i < all->device_count; i++) {
+        if (all->devices[i] == device) {
+            return levels[i];
+        }
+    }
+    return 0;
+}
+
+/* Leaves chosen only the ports of the nearest device, the first by name among equally near ones. */
+static int keep_nearest(struct candidates *all, struct rbuf_problem *problem)
+{
+    const struct candidate *best = NULL;
+    int *levels = calloc(all->device_count + 1, sizeof(*levels));
+
+    if (levels == NULL) {
+        rbuf_problem_set(problem, "no-device", -ENOMEM, "the nearest device");
+        rbuf_problem_errno(problem, -ENOMEM);
+        return -ENOMEM;
+    }
+    if (all->device_count > 1) {
+        rbuf_nearest_levels(all->devices, all->device_count, levels);
+    }
+    for (size_t i = 0; i < all->count; i++) {
+        const struct candidate *candidate = &all->list[i];
+
+        if (candidate->chosen && (best == NULL || level_of(all, levels, candidate->device) <
+                                                      level_of(all, levels, best->device))) {
+            best = candidate;
+        }
+    }
+    for (size_t i = 0; i < all->count; i++) {
+        all->list[i].chosen = all->list[i].chosen && all->list[i].device == best->device;
+    }
+    free(levels);
+    return 0;
+}
+
+static bool given(const char *list)
+{
+    return list != NULL && list[strspn(list, ", \t")] != '\0';
+}
+
+static int choose(struct candidates *all, const struct rbuf_device_options *options,
+                  struct rbuf_problem *problem)
+{
+    if (given(options->include) && given(options->exclude)) {
+        rbuf_problem_set(problem, "bad-option", -EINVAL, "interfaces to include and to exclude");
+        rbuf_problem_value(problem, "\"%s\" and \"%s\"", options->include, options->exclude);
+        rbuf_problem_remedy(problem, "only one of the two may be given");
+        return -EINVAL;
+    }
+    if (given(options->include)) {
+        return apply_list(all, options->include, true, problem);
+    }
+    choose_all_active(all);
+    return given(options->exclude) ? apply_list(all, options->exclude, false, problem)
+                                   : keep_nearest(all, problem);
+}
+
+static int open_chosen(const struct candidates *all, const struct rbuf_device_options *options,
+                       struct rbuf_port ***out, size_t *count, struct rbuf_problem *problem)
+{
+    struct rbuf_port **ports = calloc(all->count + 1, sizeof(*ports));
+    size_t opened = 0;
+    int error = 0;
+
+    if (ports == NULL) {
+        rbuf_problem_set(problem, "no-device", -ENOMEM, "a list of ports");
+        rbuf_problem_errno(problem, -ENOMEM);
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < all->count; i++) {
+        if (!all->list[i].chosen) {
+            continue;
+        }
+        error = rbuf_port_open(all->list[i].device, all->list[i].port, options, &ports[opened],
+                               problem);
+        if (error != 0) {
+            goto close_ports;
+        }
+        opened++;
+    }
+    if (opened == 0) {
+        error = rbuf_problem_set(problem, "no-device", -ENODEV, "an active port");
+        describe(all, problem);
+        rbuf_problem_remedy(problem, "check the cable and the subnet manager (ibv_devinfo), and "
+                                     "which interfaces are excluded");
+        goto close_ports;
+    }
+    *out = ports;
+    *count = opened;
+    return 0;
+
+close_ports:
+    rbuf_ports_close(ports, opened);
+    return error;
+}
+
+int rbuf_ports_open(const struct rbuf_device_options *options, struct rbuf_port ***ports,
+                    size_t *count, struct rbuf_problem *problem)
+{
+    struct candidates all = {0};
+    int error = scan(&all, problem);
+
+    if (error == 0) {
+        error = choose(&all, options, problem);
+    }
+    if (error == 0) {
+        error = open_chosen(&all, options, ports, count, problem);
+    }
+    free_candidates(&all);
+    return error;
+}
+
+void rbuf_ports_close(struct rbuf_port **ports, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        rbuf_port_close(ports[i]);
+    }
+    free(ports);
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+#include "verbs/gid.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+bool rbuf_gid_is_ipv4(const uint8_t *gid)
+{
+    static const uint8_t prefix[12] = {[10] = 0xff, [11] = 0xff};
+
+    return memcmp(gid, prefix, sizeof(prefix)) == 0;
+}
+
+static bool is_loopback(const uint8_t *gid)
+{
+    static const uint8_t loopback[16] = {[15] = 1};
+
+    return rbuf_gid_is_ipv4(gid) ? gid[12] == 127 : memcmp(gid, loopback, sizeof(loopback)) == 0;
+}
+
+static bool is_link_local(const uint8_t *gid)
+{
+    if (rbuf_gid_is_ipv4(gid)) {
+        return gid[12] == 169 && gid[13] == 254;
+    }
+    return gid[0] == 0xfe && (gid[1] & 0xc0) == 0x80;
+}
+
+/* Loopback goes before link-local: a port that has both is the loopback interface's own, where the
+ * link-local entry leads nowhere. */
+unsigned rbuf_gid_rank(enum rbuf_gid_kind kind, const uint8_t *gid)
+{
+    unsigned newer = kind == RBUF_GID_ROCE_V2 ? 1 : 0;
+
+    if (is_link_local(gid)) {
+        return 1 + newer;
+    }
+    if (is_loopback(gid)) {
+        return 3 + newer;
+    }
+    return (newer != 0 ? 7u : 5u) + (rbuf_gid_is_ipv4(gid) ? 1u : 0u);
+}
+
+static bool is_zero(const union ibv_gid *gid)
+{
+    static const union ibv_gid zero;
+
+    return memcmp(gid, &zero, sizeof(zero)) == 0;
+}
+
+/* False: no such entry, or an empty one. */
+static bool read_entry(const struct rbuf_port *port, unsigned index, struct rbuf_gid *out)
+{
+    struct ibv_gid_entry entry = {0};
+
+    if (ibv_query_gid_ex(port->context, port->number, index, &entry, 0) != 0 ||
+        is_zero(&entry.gid)) {
+        return false;
+    }
+    out->index = index;
+    out->raw = entry.gid;
+    if (port->link_layer == RBUF_LINK_INFINIBAND) {
+        out->kind = RBUF_GID_INFINIBAND;
+    } else {
+        out->kind = entry.gid_type == IBV_GID_TYPE_ROCE_V2 ? RBUF_GID_ROCE_V2 : RBUF_GID_ROCE_V1;
+    }
+    return true;
+}
+
+static int refuse(const struct rbuf_port *port, unsigned entries, struct rbuf_problem *problem)
+{
+    char list[160] = "none";
+    size_t used = 0;
+    struct rbuf_gid gid;
+
+    for (unsigned i = 0; i < entries && used < sizeof(list) - 8; i++) {
+        if (read_entry(port, i, &gid)) {
+            used += (size_t) snprintf(list + used, sizeof(list) - used, "%s%u",
+                                      used != 0 ? ", " : "", i);
+        }
+    }
+    rbuf_problem_set(problem, "bad-gid-index", -EINVAL, "%s", port->name);
+    if (port->options.gid_index == RBUF_GID_AUTOMATIC) {
+        rbuf_problem_value(problem, "the port has no usable GID");
+    } else {
+        rbuf_problem_value(problem, "index %d; in use are: %s", port->options.gid_index, list);
+    }
+    rbuf_problem_remedy(problem, "name an index in use, or leave the choice to rbuf (-1)");
+    return -EINVAL;
+}
+
+int rbuf_gid_choose(const struct rbuf_port *port, const struct ibv_port_attr *attributes,
+                    struct rbuf_gid *out, struct rbuf_problem *problem)
+{
+    unsigned entries = attributes->gid_tbl_len > 0 ? (unsigned) attributes->gid_tbl_len : 0;
+    int asked = port->options.gid_index;
+    unsigned best = 0;
+    struct rbuf_gid gid;
+
+    if (asked == RBUF_GID_AUTOMATIC && port->link_layer == RBUF_LINK_INFINIBAND) {
+        asked = 0;
+    }
+    if (asked != RBUF_GID_AUTOMATIC) {
+        if (asked < 0 || (unsigned) asked >= entries || !read_entry(port, (unsigned) asked, out)) {
+            return refuse(port, entries, problem);
+        }
+        return 0;
+    }
+    for (unsigned i = 0; i < entries; i++) {
+        if (read_entry(port, i, &gid) && rbuf_gid_rank(gid.kind, gid.raw.raw) > best) {
+            best = rbuf_gid_rank(gid.kind, gid.raw.raw);
+            *out = gid;
+        }
+    }
+    return best != 0 ? 0 : refuse(port, entries, problem);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+#include "verbs/in_order.h"
+
+#include <stddef.h>
+#include <stdio.h>
+
+#define PARTS_MAX 14
+
+/*
+ * Adapters that are known to place in order and whose drivers cannot say so. It ends with
+ * ConnectX-4: later ones may place packets as they arrive when the network routes adaptively, and
+ * their drivers answer the question themselves.
+ */
+struct known_adapter {
+    const char *name;
+    const char *source;
+    uint32_t vendors[8];
+    uint32_t parts[PARTS_MAX]; /* 0 ends the list; a first 0 is itself a part */
+};
+
+#define MELLANOX_VENDORS                                                                           \
+    {                                                                                              \
+        0x2c9, 0x5ad, 0x66a, 0x8f1, 0x1708, 0x3ba, 0x15b3, 0x119f                                  \
+    }
+
+/* Open MPI's openib BTL ran its eager RDMA, which polls the last byte of a write, by default on
+ * these. */
+#define OPENIB_SOURCE "use_eager_rdma in Open MPI 4.1's mca-btl-openib-device-params.ini"
+
+static const struct known_adapter known_adapters[] = {
+    {"InfiniHost", OPENIB_SOURCE, MELLANOX_VENDORS, {23108, 25208, 25218, 25204, 24204}},
+    {"ConnectX to ConnectX-3",
+     OPENIB_SOURCE,
+     MELLANOX_VENDORS,
+     {25408, 25418, 25428, 25448, 26418, 26428, 26438, 26448, 26468, 26478, 26488, 4099, 4100,
+      4103}},
+    {"Connect-IB", OPENIB_SOURCE, MELLANOX_VENDORS, {4113}},
+    {"ConnectX-4", OPENIB_SOURCE, MELLANOX_VENDORS, {4115, 4117}},
+    {"Soft-RoCE",
+     "Linux' rdma_rxe copies the packets of a request by their sequence numbers",
+     {0xffffff},
+     {0}},
+};
+
+static bool contains(const uint32_t *list, size_t length, uint32_t value)
+{
+    for (size_t i = 0; i < length && (i == 0 || list[i] != 0); i++) {
+        if (list[i] == value) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const struct known_adapter *find_adapter(uint32_t vendor, uint32_t part)
+{
+    for (size_t i = 0; i < sizeof(known_adapters) / sizeof(known_adapters[0]); i++) {
+        if (contains(known_adapters[i].vendors, 8, vendor) &&
+            contains(known_adapters[i].parts, PARTS_MAX, part)) {
+            return &known_adapters[i];
+        }
+    }
+    return NULL;
+}
+
+/* 1: the adapter promises it. 0: it does not, or cannot be asked. */
+static int ask_adapter(struct ibv_qp *qp)
+{
+#if defined(RBUF_HAVE_DATA_IN_ORDER) && RBUF_HAVE_DATA_IN_ORDER
+    return ibv_query_qp_data_in_order(qp, IBV_WR_RDMA_WRITE, 0) == 1;
+#else
+    (void) qp;
+    return 0;
+#endif
+}
+
+static void decide(struct rbuf_port *port, bool in_order, const char *why, const char *detail)
+{
+    port->in_order = in_order;
+    (void) snprintf(port->in_order_why, sizeof(port->in_order_why), "%s%s%s", why,
+                    detail[0] != '\0' ? ": " : "", detail);
+}
+
+void rbuf_in_order_decide(struct rbuf_port *port, struct ibv_qp *qp)
+{
+    const struct known_adapter *known;
+
+    if (port->options.subblock != RBUF_IN_ORDER_AUTO) {
+        decide(port, port->options.subblock == RBUF_IN_ORDER_ON, "asked for by the user", "");
+        return;
+    }
+    if (ask_adapter(qp) == 1) {
+        decide(port, true, "the adapter says so (ibv_query_qp_data_in_order)", "");
+        return;
+    }
+#if defined(__x86_64__) || defined(__i386__)
+    known = find_adapter(port->vendor_id, port->part_id);
+#else
+    known = NULL; /* the table was learnt on processors that keep the order of stores */
+#endif
+    if (known != NULL) {
+        decide(port, true, known->name, known->source);
+    } else {
+        decide(port, false, "neither the adapter nor the table of known adapters promises it", "");
+    }
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+#include "verbs/memory.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "verbs/device.h"
+
+struct rbuf_memory_stats rbuf_memory_stats;
+
+size_t rbuf_memlock_limit(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
+        return SIZE_MAX;
+    }
+    return limit.rlim_cur;
+}
+
+static void count_registration(size_t bytes)
+{
+    uint64_t now =
+        atomic_fetch_add_explicit(&rbuf_memory_stats.registered, bytes, memory_order_relaxed) +
+        bytes;
+    uint64_t peak = atomic_load_explicit(&rbuf_memory_stats.peak, memory_order_relaxed);
+
+    while (now > peak &&
+           !atomic_compare_exchange_weak_explicit(&rbuf_memory_stats.peak, &peak, now,
+                                                  memory_order_relaxed, memory_order_relaxed)) {
+    }
+    atomic_fetch_add_explicit(&rbuf_memory_stats.registrations, 1, memory_order_relaxed);
+}
+
+/* Which limit was in the way. The kernel answers ENOMEM for memlock and for much else. */
+static int explain_failure(const struct rbuf_port *port, size_t bytes, int error,
+                           struct rbuf_problem *problem)
+{
+    uint64_t held = atomic_load_explicit(&rbuf_memory_stats.registered, memory_order_relaxed);
+    size_t limit = rbuf_memlock_limit();
+
+    if (error == -ENOMEM || error == -EAGAIN) {
+        rbuf_problem_set(problem, "memlock", error, "%zu bytes on %s", bytes, port->name);
+        if (limit == SIZE_MAX) {
+            rbuf_problem_value(problem,
+                               "RLIMIT_MEMLOCK is unlimited, wanted %zu bytes, registered already "
+                               "%llu bytes: the machine or the adapter has no more to give",
+                               bytes, (unsigned long long) held);
+            rbuf_problem_remedy(problem, "use smaller staging and receive buffers");
+            return error;
+        }
+        rbuf_problem_value(problem,
+                           "RLIMIT_MEMLOCK is %zu bytes, wanted %zu bytes, registered already %llu "
+                           "bytes by this process",
+                           limit, bytes, (unsigned long long) held);
+        rbuf_problem_remedy(problem, "raise the limit where the job's processes are started "
+                                     "(\"ulimit -l unlimited\", limits.conf, or the batch system's "
+                                     "own setting), or use smaller staging buffers");
+        return error;
+    }
+    rbuf_problem_set(problem, "reg-failed", error, "%zu bytes on %s", bytes, port->name);
+    rbuf_problem_errno(problem, error);
+    rbuf_problem_remedy(problem, error == -EFAULT ? "the memory is not mapped, or not writable"
+                                                  : "see the kernel's log for the adapter");
+    return error;
+}
+
+int rbuf_register(struct rbuf_port *port, void *base, size_t bytes, unsigned access,
+                  struct ibv_mr **mr, struct rbuf_problem *problem)
+{
+    struct ibv_mr *made;
+
+    errno = 0;
+    made = ibv_reg_mr(port->pd, base, bytes, (int) access);
+    if (made == NULL) {
+        return explain_failure(port, bytes, errno != 0 ? -errno : -ENOMEM, problem);
+    }
+    count_registration(bytes);
+    *mr = made;
+    return 0;
+}
+
+int rbuf_deregister(struct ibv_mr *mr)
+{
+    size_t bytes;
+    int error;
+
+    if (mr == NULL) {
+        return 0;
+    }
+    bytes = mr->length;
+    error = ibv_dereg_mr(mr);
+    atomic_fetch_sub_explicit(&rbuf_memory_stats.registered, bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&rbuf_memory_stats.deregistrations, 1, memory_order_relaxed);
+    return error > 0 ? -error : error;
+}
+
+int rbuf_memory_allocate(struct rbuf_port *port, size_t bytes, unsigned access,
+                         struct rbuf_memory *out, struct rbuf_problem *problem)
+{
+    size_t page = (size_t) sysconf(_SC_PAGESIZE);
+    size_t whole = (bytes + page - 1) / page * page;
+    struct ibv_mr *mr;
+    void *base;
+    int error;
+
+    if (whole < bytes || whole == 0) {
+        return explain_failure(port, bytes, -EINVAL, problem);
+    }
+    base = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1,
+                0);
+    if (base == MAP_FAILED) {
+        return explain_failure(port, whole, -errno, problem);
+    }
+    /* A child must not make the adapter's pages copy-on-write. Not every system can say so. */
+    (void) madvise(base, whole, MADV_DONTFORK);
+    error = rbuf_register(port, base, whole, access | IBV_ACCESS_LOCAL_WRITE, &mr, problem);
+    if (error != 0) {
+        (void) munmap(base, whole);
+        return error;
+    }
+    *out = (struct rbuf_memory){.base = base, .bytes = whole, .mr = mr};
+    return 0;
+}
+
+void rbuf_memory_free(struct rbuf_memory *memory)
+{
+    if (memory->base == NULL) {
+        return;
+    }
+    (void) rbuf_deregister(memory->mr);
+    (void) munmap(memory->base, memory->bytes);
+    *memory = (struct rbuf_memory){0};
+}

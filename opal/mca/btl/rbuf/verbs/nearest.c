@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+#include "verbs/nearest.h"
+
+#include <limits.h>
+#include <stdio.h>
+
+#define PLACE_UNKNOWN INT_MAX
+
+#if defined(RBUF_HAVE_HWLOC) && RBUF_HAVE_HWLOC
+
+#include <hwloc.h>
+#include <hwloc/linux.h>
+
+static int levels_to_climb(hwloc_topology_t topology, hwloc_const_bitmap_t here,
+                           hwloc_const_bitmap_t local)
+{
+    hwloc_bitmap_t both = hwloc_bitmap_alloc();
+    hwloc_obj_t near, common;
+    int levels = PLACE_UNKNOWN;
+
+    if (both != NULL && hwloc_bitmap_or(both, here, local) == 0) {
+        near = hwloc_get_obj_covering_cpuset(topology, local);
+        common = hwloc_get_obj_covering_cpuset(topology, both);
+        if (near != NULL && common != NULL) {
+            levels = near->depth - common->depth;
+        }
+    }
+    hwloc_bitmap_free(both);
+    return levels;
+}
+
+static int levels_of(hwloc_topology_t topology, hwloc_const_bitmap_t here,
+                     const struct ibv_device *device)
+{
+    char path[IBV_SYSFS_PATH_MAX + 32];
+    hwloc_bitmap_t local = hwloc_bitmap_alloc();
+    int levels = PLACE_UNKNOWN;
+
+    (void) snprintf(path, sizeof(path), "%s/device/local_cpus", device->ibdev_path);
+    if (local != NULL && hwloc_linux_read_path_as_cpumask(path, local) == 0) {
+        (void) hwloc_bitmap_and(local, local, hwloc_topology_get_topology_cpuset(topology));
+        if (!hwloc_bitmap_iszero(local)) {
+            levels = levels_to_climb(topology, here, local);
+        }
+    }
+    hwloc_bitmap_free(local);
+    return levels;
+}
+
+static int measure(hwloc_topology_t topology, struct ibv_device *const *devices, size_t count,
+                   int *levels)
+{
+    hwloc_bitmap_t here = hwloc_bitmap_alloc();
+    int error = -1;
+
+    if (here != NULL && hwloc_topology_load(topology) == 0 &&
+        hwloc_get_cpubind(topology, here, HWLOC_CPUBIND_PROCESS) == 0) {
+        (void) hwloc_bitmap_and(here, here, hwloc_topology_get_topology_cpuset(topology));
+        for (size_t i = 0; i < count; i++) {
+            levels[i] = levels_of(topology, here, devices[i]);
+        }
+        error = 0;
+    }
+    hwloc_bitmap_free(here);
+    return error;
+}
+
+void rbuf_nearest_levels(struct ibv_device *const *devices, size_t count, int *levels)
+{
+    hwloc_topology_t topology;
+
+    for (size_t i = 0; i < count; i++) {
+        levels[i] = PLACE_UNKNOWN;
+    }
+    if (hwloc_topology_init(&topology) == 0) {
+        (void) measure(topology, devices, count, levels);
+        hwloc_topology_destroy(topology);
+    }
+}
+
+#else
+
+void rbuf_nearest_levels(struct ibv_device *const *devices, size_t count, int *levels)
+{
+    (void) devices;
+    for (size_t i = 0; i < count; i++) {
+        levels[i] = PLACE_UNKNOWN;
+    }
+}
+
+#endif

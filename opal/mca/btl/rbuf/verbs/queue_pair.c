@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+#include "verbs/queue_pair.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+#include "verbs/receive.h"
+
+#define FIRST_SEND_CQ 4096u     /* entries; each further one is twice as large */
+#define PSN_MASK      0xffffffu /* 24 bits */
+#define ROCE_HOPS     64u
+#define SEND_PIECES   2u /* what fabric.h gathers at most */
+
+static struct rbuf_queue_pair *queue_pair_of(struct rbuf_fab_queue *queue)
+{
+    return (struct rbuf_queue_pair *) queue;
+}
+
+static int problem_step(const struct rbuf_port *port, enum rbuf_channel_id channel,
+                        const char *step, int error, struct rbuf_problem *problem)
+{
+    rbuf_problem_set(problem, "queue-pair", error, "%s, %s channel, %s", port->name,
+                     channel == RBUF_CONTROL ? "control" : "bulk", step);
+    rbuf_problem_errno(problem, error);
+    if (error == -ENOMEM) {
+        rbuf_problem_remedy(problem,
+                            "the adapter takes %u queue pairs in all; use shorter send queues, or "
+                            "raise the limit of locked memory, which holds them",
+                            port->max_queues);
+    } else {
+        rbuf_problem_remedy(problem, "check the port's state with ibv_devinfo, and the options for "
+                                     "GID index, MTU and service level");
+    }
+    return error;
+}
+
+/* A send completion queue with `depth` entries to spare; makes one if there is none. */
+static int reserve_entries(struct rbuf_port *port, enum rbuf_channel_id channel, uint32_t depth,
+                           struct rbuf_send_cq **out, struct rbuf_problem *problem)
+{
+    struct rbuf_send_cq *cq;
+    uint32_t size;
+
+    for (unsigned i = 0; i < port->send_cqs; i++) {
+        cq = &port->send_cq[i];
+        if (cq->size - cq->reserved >= depth) {
+            cq->reserved += depth;
+            *out = cq;
+            return 0;
+        }
+    }
+    if (port->send_cqs == RBUF_SEND_CQS_MAX) {
+        return problem_step(port, channel, "completion queues", -ENOMEM, problem);
+    }
+    size = FIRST_SEND_CQ << port->send_cqs;
+    size = size < depth ? depth : size;
+    size = size > port->max_cq ? port->max_cq : size;
+    cq = &port->send_cq[port->send_cqs];
+    errno = 0;
+    cq->cq = ibv_create_cq(port->context, (int) size, NULL, NULL, 0);
+    if (cq->cq == NULL) {
+        return problem_step(port, channel, "ibv_create_cq", errno != 0 ? -errno : -ENOMEM, problem);
+    }
+    cq->size = size;
+    cq->reserved = depth;
+    port->send_cqs++;
+    port->fab.room += size;
+    *out = cq;
+    return 0;
+}
+
+static int to_init(struct rbuf_queue_pair *queue, struct rbuf_problem *problem)
+{
+    struct rbuf_port *port = queue->port;
+    struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_INIT,
+                                     .pkey_index = port->pkey_index,
+                                     .port_num = port->number,
+                                     .qp_access_flags =
+                                         IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ};
+    int error;
+
+    if (port->atomics) {
+        attributes.qp_access_flags |= IBV_ACCESS_REMOTE_ATOMIC;
+    }
+    error = ibv_modify_qp(queue->fab.qp, &attributes,
+                          IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+    return error == 0 ? 0 : problem_step(port, queue->channel, "to INIT", -error, problem);
+}
+
+static int check_depth(const struct rbuf_port *port, enum rbuf_channel_id channel, uint32_t depth,
+                       struct rbuf_problem *problem)
+{
+    uint32_t most = port->max_depth < port->max_cq ? port->max_depth : port->max_cq;
+
+    if (depth < 4 || depth > most) {
+        problem_step(port, channel, "length of the send queue", -EINVAL, problem);
+        rbuf_problem_value(problem, "%u requests", depth);
+        rbuf_problem_remedy(problem, "4 to %u are allowed", most);
+        return -EINVAL;
+    }
+    return 0;
+}
+
+/* As much inline room as there is, up to what is worth asking for. */
+static int create(struct rbuf_queue_pair *queue, uint32_t depth, struct rbuf_problem *problem)
+{
+    struct rbuf_port *port = queue->port;
+    struct ibv_qp_init_attr attributes = {.send_cq = queue->cq->cq,
+                                          .recv_cq = port->receive_cq,
+                                          .srq = port->receive[queue->channel]->srq,
+                                          .qp_type = IBV_QPT_RC,
+                                          .sq_sig_all = 0,
+                                          .cap = {.max_send_wr = depth,
+                                                  .max_send_sge = SEND_PIECES,
+                                                  .max_inline_data = port->max_inline}};
+
+    errno = 0;
+    queue->fab.qp = ibv_create_qp(port->pd, &attributes);
+    if (queue->fab.qp == NULL && errno == EINVAL && port->max_inline != 0) {
+        attributes.cap.max_inline_data = 0;
+        queue->fab.qp = ibv_create_qp(port->pd, &attributes);
+    }
+    if (queue->fab.qp == NULL) {
+        return problem_step(port, queue->channel, "ibv_create_qp", errno != 0 ? -errno : -ENOMEM,
+                            problem);
+    }
+    queue->fab.inline_max = attributes.cap.max_inline_data;
+    return 0;
+}
+
+int rbuf_queue_open(struct rbuf_port *port, enum rbuf_channel_id channel, uint32_t depth,
+                    struct rbuf_fab_queue **out, struct rbuf_problem *problem)
+{
+    struct rbuf_queue_pair *queue;
+    int error = check_depth(port, channel, depth, problem);
+
+    if (error != 0) {
+        return error;
+    }
+    if (port->receive[channel] == NULL) {
+        return problem_step(port, channel, "opened before its receive queue", -EINVAL, problem);
+    }
+    queue = calloc(1, sizeof(*queue));
+    if (queue == NULL) {
+        return problem_step(port, channel, "memory of its own", -ENOMEM, problem);
+    }
+    queue->port = port;
+    queue->channel = channel;
+    queue->state = RBUF_QUEUE_OPEN;
+    queue->fab.port = &port->fab;
+    queue->fab.depth = depth;
+    queue->fab.marker = (struct rbuf_work){.kind = RBUF_WORK_MARKER, .queue = &queue->fab};
+    if (getrandom(&queue->psn, sizeof(queue->psn), GRND_NONBLOCK) < 0) {
+        queue->psn = (uint32_t) (uintptr_t) queue; /* early in boot; any number will do */
+    }
+    queue->psn &= PSN_MASK;
+    error = reserve_entries(port, channel, depth, &queue->cq, problem);
+    if (error != 0) {
+        goto free_queue;
+    }
+    error = create(queue, depth, problem);
+    if (error != 0) {
+        goto unreserve;
+    }
+    error = to_init(queue, problem);
+    if (error != 0) {
+        goto destroy_qp;
+    }
+    TAILQ_INSERT_TAIL(&port->queues, queue, link);
+    *out = &queue->fab;
+    return 0;
+
+destroy_qp:
+    (void) ibv_destroy_qp(queue->fab.qp);
+unreserve:
+    queue->cq->reserved -= depth;
+free_queue:
+    free(queue);
+    return error;
+}
+
+void rbuf_queue_address(const struct rbuf_fab_queue *queue, struct rbuf_queue_address *address)
+{
+    *address = (struct rbuf_queue_address){.qpn = queue->qp->qp_num,
+                                           .psn = ((const struct rbuf_queue_pair *) queue)->psn};
+}
+
+static uint8_t lesser(uint8_t a, uint8_t b)
+{
+    return a < b ? a : b;
+}
+
+static int to_rtr(struct rbuf_queue_pair *queue, const struct rbuf_port_address *remote,
+                  const struct rbuf_queue_address *remote_queue, struct rbuf_problem *problem)
+{
+    const struct rbuf_port *port = queue->port;
+    struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_RTR,
+                                     .path_mtu =
+                                         (enum ibv_mtu) lesser((uint8_t) port->mtu, remote->mtu),
+                                     .dest_qp_num = remote_queue->qpn,
+                                     .rq_psn = remote_queue->psn,
+                                     .max_dest_rd_atomic = port->address.max_rd_atomic,
+                                     .min_rnr_timer = (uint8_t) port->options.min_rnr_timer,
+                                     .ah_attr = {.dlid = remote->lid,
+                                                 .sl = (uint8_t) port->options.service_level,
+                                                 .port_num = port->number}};
+    int error;
+
+    /* Ethernet is addressed by GID, and so is an InfiniBand port that has no LID. */
+    if (port->link_layer == RBUF_LINK_ETHERNET || remote->lid == 0) {
+        attributes.ah_attr.is_global = 1;
+        attributes.ah_attr.grh.sgid_index = (uint8_t) port->gid_index;
+        attributes.ah_attr.grh.hop_limit = ROCE_HOPS;
+        attributes.ah_attr.grh.traffic_class = (uint8_t) port->options.traffic_class;
+        memcpy(attributes.ah_attr.grh.dgid.raw, remote->gid, sizeof(remote->gid));
+    }
+    error = ibv_modify_qp(queue->fab.qp, &attributes,
+                          IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+                              IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+    return error == 0 ? 0 : problem_step(port, queue->channel, "to RTR", -error, problem);
+}
+
+static int to_rts(struct rbuf_queue_pair *queue, const struct rbuf_port_address *remote,
+                  struct rbuf_problem *problem)
+{
+    const struct rbuf_port *port = queue->port;
+    struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_RTS,
+                                     .timeout = (uint8_t) port->options.timeout,
+                                     .retry_cnt = (uint8_t) port->options.retry_count,
+                                     .rnr_retry = (uint8_t) port->options.rnr_retry,
+                                     .sq_psn = queue->psn,
+                                     .max_rd_atomic =
+                                         lesser(port->max_rd_atomic, remote->max_rd_atomic)};
+    int error = ibv_modify_qp(queue->fab.qp, &attributes,
+                              IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+                                  IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+
+    return error == 0 ? 0 : problem_step(port, queue->channel, "to RTS", -error, problem);
+}
+
+int rbuf_queue_connect(struct rbuf_fab_queue *fab, struct rbuf_port *port,
+                       const struct rbuf_port_address *remote,
+                       const struct rbuf_queue_address *remote_queue, struct rbuf_problem *problem)
+{
+    struct rbuf_queue_pair *queue = queue_pair_of(fab);
+    enum rbuf_reach reach = rbuf_port_reach(port, remote);
+    int error;
+
+    if (reach != RBUF_REACHABLE) {
+        rbuf_problem_set(problem, "unreachable", -ENETUNREACH, "%s", port->name);
+        rbuf_problem_value(problem, "%s", rbuf_reach_text(reach));
+        rbuf_problem_remedy(problem, "name the ports to use on every machine, or the GID index");
+        return -ENETUNREACH;
+    }
+    error = to_rtr(queue, remote, remote_queue, problem);
+    if (error == 0) {
+        error = to_rts(queue, remote, problem);
+    }
+    if (error == 0) {
+        queue->state = RBUF_QUEUE_CONNECTED;
+    }
+    return error;
+}
+
+void rbuf_queue_error(struct rbuf_fab_queue *fab)
+{
+    struct rbuf_queue_pair *queue = queue_pair_of(fab);
+    struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_ERR};
+
+    /* From now on a failure of this queue is news to nobody. */
+    queue->failure_reported = true;
+    queue->state = RBUF_QUEUE_FAILED;
+    (void) ibv_modify_qp(fab->qp, &attributes, IBV_QP_STATE);
+}
+
+void rbuf_queue_close(struct rbuf_fab_queue *fab)
+{
+    struct rbuf_queue_pair *queue = queue_pair_of(fab);
+
+    if (fab == NULL) {
+        return;
+    }
+    (void) ibv_destroy_qp(fab->qp);
+    fab->qp = NULL;
+    queue->state = RBUF_QUEUE_CLOSED;
+    queue->failure_reported = true;
+    /* Completions of its unsignalled requests may still be queued, and name its marker. */
+    TAILQ_REMOVE(&queue->port->queues, queue, link);
+    TAILQ_INSERT_TAIL(&queue->port->closed, queue, link);
+    if (fab->marker_busy) {
+        fab->marker_busy = false;
+        fab->port->signalled--;
+    }
+}
+
+struct rbuf_fab_queue *rbuf_queue_find(struct rbuf_port *port, uint32_t qp_num)
+{
+    struct rbuf_queue_pair *queue;
+
+    TAILQ_FOREACH(queue, &port->queues, link)
+    {
+        if (queue->fab.qp->qp_num == qp_num) {
+            return &queue->fab;
+        }
+    }
+    return NULL;
+}
