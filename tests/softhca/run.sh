@@ -146,7 +146,7 @@ run_openib() {
         openib "openib leave_pinned, $program" --mca mpi_leave_pinned 1 -- "$programs/$program"
         openib "openib no leave_pinned, $program" --mca mpi_leave_pinned 0 -- "$programs/$program"
     done
-    openib "openib one-sided" --mca osc rdma -- "$build/tests/softhca/onesided"
+    openib "openib one-sided" --mca osc rdma -- "$programs/onesided"
 }
 
 # The average bandwidth that perftest reported last in the log, GB/s.
