@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * A rank that is killed in the middle of large transfers. It does not return: the runner checks
+ * that mpirun ends, soon and with a failure. Rank 1 dies after some rounds with messages of both
+ * directions under way; the others go on exchanging with it and with each other until somebody
+ * ends them.
+ */
+#include "check.h"
+
+#include <signal.h>
+
+enum { WINDOW = 4, SIZE = 2 * CHECK_M, ROUNDS_TO_LIVE = 20 };
+
+int main(int argc, char **argv)
+{
+    MPI_Request requests[2 * WINDOW * 16];
+
+    check_begin(&argc, &argv);
+    check_need_ranks(2);
+    if (check_ranks > 16) {
+        check_skip("at most 16 ranks");
+    }
+    char *send = check_memory(SIZE);
+    char *recv = check_memory((size_t) WINDOW * 16 * SIZE);
+    check_fill(send, SIZE, 1);
+    for (int round = 0;; round++) {
+        int n = 0, done = 0;
+        for (int i = 0; i < WINDOW * check_ranks; i++) {
+            const int peer = i % check_ranks;
+            MPI_Irecv(recv + (size_t) i * SIZE, SIZE, MPI_BYTE, peer, i / check_ranks,
+                      MPI_COMM_WORLD, &requests[n++]);
+            MPI_Isend(send, SIZE, MPI_BYTE, peer, i / check_ranks, MPI_COMM_WORLD, &requests[n++]);
+        }
+        if (check_rank == 1 && round == ROUNDS_TO_LIVE) {
+            for (int i = 0; i < 20 && !done; i++) {
+                MPI_Testall(n, requests, &done, MPI_STATUSES_IGNORE);
+            }
+            fprintf(stderr, "victim: rank 1 ends here\n");
+            raise(SIGKILL);
+        }
+        MPI_Waitall(n, requests, MPI_STATUSES_IGNORE);
+    }
+}
