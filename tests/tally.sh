@@ -32,7 +32,7 @@ show_log() { # NAME [LINES]
 
 # Runs the command, at most TALLY_TIMEOUT (60) seconds, and counts it: exit status 0 passes, 77 is
 # skipped with the last line of the output as the reason, all else fails. A function of the caller's may
-# stand for the command; it sees to its own end.
+# stand for the command; it sees to its own end. Returns 1 if the check failed.
 try() { # NAME COMMAND...
     local name=$1 status=0 limit=(timeout -k 5 "${TALLY_TIMEOUT:-60}")
     shift
@@ -44,6 +44,7 @@ try() { # NAME COMMAND...
     *)
         fail "$name" "exit status $status"
         show_log "$name"
+        return 1
         ;;
     esac
 }

@@ -55,7 +55,8 @@ checked_pair() { # NAME PROGRAM ARGUMENT...
     local name=$1
     shift
     have "$name" "$1" && try "$name" "$softhca" "${fabric[@]}" -- bash -c \
-        '"$@" >/dev/stderr 2>&1 && ! grep -q "invalid data" /proc/self/fd/2' checked "$here/pair.sh" "$@"
+        'out=$("$@" 2>&1); status=$?; echo "$out"; test $status = 0 && [[ $out != *"invalid data"* ]]' \
+        checked "$here/pair.sh" "$@"
 }
 
 run_launcher() {

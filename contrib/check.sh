@@ -1,0 +1,232 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
+#
+# Builds and tests everything on this machine, with an emulated adapter where an adapter is needed.
+#
+#   contrib/check.sh [--all] [--build DIR] [STAGE...]
+#
+# Stages, in order and all by default:
+#   deps      installs the packages that are missing (as root; otherwise names them and ends)
+#   build     builds with warnings as errors and installs into DIR/prefix
+#   unit      make check: unit tests, the launcher's options, what the component exports
+#   sanitize  the unit tests again under AddressSanitizer and UndefinedBehaviorSanitizer
+#   softhca   other people's verbs programs on the emulated adapter
+#   mpi       MPI programs over rbuf with every protocol
+#   is        NAS IS, classes S and W, verified, over rbuf with every protocol
+#   format    clang-format of the tree
+# --all adds what is long: the whole accuracy matrix of softhca, the long MPI tests, IS class A,
+# make distcheck. DIR is build/check by default. What is tested is a copy of this tree (DIR/source),
+# so that a tree which is configured or in use does not matter. Each stage's log is kept in DIR/logs
+# and its end shown if it fails. The last line counts; the exit status is 0 if nothing failed.
+
+set -u
+top=$(cd "$(dirname "$0")/.." && pwd)
+build=$top/build/check
+all=no
+stages=()
+all_stages="deps build unit sanitize softhca mpi is format"
+while test $# -gt 0; do
+    case $1 in
+    --all) all=yes ;;
+    --build) build=${2:?--build wants a directory} && shift ;;
+    -h | --help)
+        sed -n '4,/^$/s/^# \{0,1\}//p' "$0"
+        exit 0
+        ;;
+    *)
+        if [[ " $all_stages " != *" $1 "* ]]; then
+            echo "usage: check.sh [--all] [--build DIR] [STAGE...]; stages: $all_stages" >&2
+            exit 2
+        fi
+        stages+=("$1")
+        ;;
+    esac
+    shift
+done
+test ${#stages[@]} -gt 0 || read -ra stages <<<"$all_stages"
+mkdir -p "$build/logs" && build=$(cd "$build" && pwd) || exit 2
+source=$build/source
+plain=$build/plain
+sanitized=$build/sanitized
+prefix=$build/prefix
+TALLY_LOGS=$build/logs
+. "$top/tests/tally.sh"
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+
+# Adds counts that another program made.
+add() { # NAME PASSED FAILED SKIPPED
+    passed=$((passed + $2))
+    failed=$((failed + $3))
+    skipped=$((skipped + $4))
+    printf '%s: %d passed, %d failed, %d skipped\n' "$1" "$2" "$3" "$4"
+}
+
+# Runs a script whose last line counts; at most TALLY_TIMEOUT seconds.
+add_counted() { # NAME COMMAND...
+    local name=$1 status=0 line log
+    shift
+    log=$(log_of "$name")
+    timeout -k 5 "$TALLY_TIMEOUT" "$@" >"$log" 2>&1 </dev/null || status=$?
+    line=$(tail -n 1 "$log")
+    grep -E '^(FAIL|SKIP)' "$log"
+    if [[ $line =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
+        add "$name" "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}" "${BASH_REMATCH[3]}"
+        test "${BASH_REMATCH[2]}" -eq 0 && test $status -eq 0 && return
+        test "${BASH_REMATCH[2]}" -ne 0 || fail "$name" "exit status $status though nothing failed"
+    else
+        fail "$name" "ended with status $status and no count"
+    fi
+    echo "      all of it: $log"
+    show_log "$name" 15
+}
+
+# Runs automake's check in a build directory and adds its counts.
+add_make_check() { # NAME DIRECTORY
+    local name=$1 status=0 log counts
+    log=$(log_of "$name")
+    timeout -k 5 600 make -C "$2" -k check >"$log" 2>&1 </dev/null || status=$?
+    counts=$(awk '/^# (PASS|XFAIL):/ { p += $3 } /^# (FAIL|XPASS|ERROR):/ { f += $3 }
+        /^# SKIP:/ { s += $3 } END { print p + 0, f + 0, s + 0 }' "$log")
+    # shellcheck disable=SC2086
+    add "$name" $counts
+    test $status -eq 0 && return
+    [[ $counts == *" 0 "* ]] && fail "$name" "make check ended with status $status"
+    echo "      all of it: $log"
+    grep -E '^(FAIL|ERROR|XPASS):|error:|\*\*\*' "$log" | head -n 20 | sed 's/^/      | /'
+}
+
+# The tree as it is, without what a build or configure left in it.
+copy_tree() {
+    rm -rf "$source" && mkdir -p "$source" || return
+    if git -C "$top" rev-parse --git-dir >/dev/null 2>&1; then
+        git -C "$top" ls-files -z --cached --others --exclude-standard
+    else
+        find "$top" -path "$build" -prune -o -type f -printf '%P\0'
+    fi | tar -C "$top" --null --ignore-failed-read -T - -cf - | tar -C "$source" -xf -
+}
+
+configure_in() { # DIRECTORY OPTION...
+    local directory=$1
+    shift
+    mkdir -p "$directory" && (cd "$directory" && "$source/configure" "$@")
+}
+
+run_deps() {
+    local status=0
+    "$top/contrib/deps.sh" build test || status=$?
+    if test $status -ne 0; then
+        fail deps
+        tally
+        exit $status
+    fi
+    pass deps
+}
+
+# Nothing further makes sense if this fails.
+build_or_end() {
+    try "copy the tree" copy_tree &&
+        TALLY_TIMEOUT=180 try "autogen.pl" "$source/autogen.pl" &&
+        try "configure" configure_in "$plain" --prefix="$prefix" --enable-werror &&
+        TALLY_TIMEOUT=600 try "make" make -C "$plain" -j"$(nproc)" &&
+        TALLY_TIMEOUT=120 try "make install" make -C "$plain" install && return
+    tally
+    exit 1
+}
+
+run_build() {
+    local file
+    build_or_end
+    for file in lib/openmpi/mca_btl_rbuf.so share/openmpi/help-mpi-btl-rbuf.txt bin/softhca \
+        bin/rbuf-bench bin/rbuf-compare lib/rbuf/libsofthca.so libexec/rbuf/nas_is \
+        share/openmpi/amca-param-sets/rbuf.conf; do
+        try "installed: $file" test -s "$prefix/$file"
+    done
+    try "ompi_info lists the component" env \
+        "OMPI_MCA_mca_base_component_path=SYS_DEFAULT:$prefix/lib/openmpi" sh -c \
+        'ompi_info --param btl rbuf --level 9 | tee /dev/stderr | grep "parameter \"btl_rbuf_protocol\""'
+    if test $all = yes; then
+        TALLY_TIMEOUT=900 try "make distcheck" make -C "$plain" distcheck
+    fi
+}
+
+run_unit() {
+    add_make_check unit "$plain"
+}
+
+run_sanitize() {
+    try "sanitize: build" build_sanitized
+    add_make_check sanitize "$sanitized/tests/unit"
+}
+
+build_sanitized() {
+    configure_in "$sanitized" --enable-asan --enable-ubsan --enable-werror CFLAGS="-O1 -g" &&
+        make -C "$sanitized/tests/sim" -j"$(nproc)"
+}
+
+run_softhca() {
+    local quick=(--quick)
+    test $all = yes && quick=()
+    TALLY_TIMEOUT=900 add_counted softhca "$source/tests/softhca/run.sh" "${quick[@]}" \
+        --build "$plain" clients litmus openib accuracy
+}
+
+run_mpi() {
+    local long=()
+    test $all = yes && long=(--all)
+    TALLY_TIMEOUT=1800 add_counted mpi env PATH="$prefix/bin:$PATH" RBUF_BUILD="$plain" \
+        RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" \
+        "$source/tests/mpi/run.sh" "${long[@]}"
+}
+
+# One run of IS; it verifies its own result.
+is_over() { # PROTOCOL CLASS RANKS [OPTION]
+    local protocol=$1 class=$2 ranks=$3
+    shift 3
+    if ! transport_options "$protocol" || ! fabric_choose graphene; then
+        fail "is.$class.$ranks over $protocol"
+        return
+    fi
+    mpi_launch_options "$ranks"
+    TALLY_TIMEOUT=120 try "is.$class.$ranks over $protocol $*" "${fabric_command[@]}" \
+        "${MPIRUN:-mpirun}" "${mpi_args[@]}" "${transport_args[@]}" \
+        "$prefix/libexec/rbuf/nas_is" --class "$class" "$@"
+}
+
+run_is() {
+    local protocol
+    export SOFTHCA=$prefix/bin/softhca RBUF_COMPONENT_DIR=$prefix/lib/openmpi
+    . "$source/contrib/transports.sh"
+    for protocol in $transport_protocols; do
+        is_over "$protocol" S 2
+        is_over "$protocol" W 2
+        is_over "$protocol" W 2 --fresh-buffers
+    done
+    is_over superpipeline S 4
+    is_over superpipeline W 4
+    if test $all = yes; then
+        is_over superpipeline A 2
+        is_over superpipeline A 2 --fresh-buffers
+    fi
+}
+
+run_format() {
+    try "format" check_format
+}
+
+check_format() {
+    local file status=0
+    while IFS= read -r file; do
+        clang-format --style=file --dry-run -Werror "$file" >/dev/null 2>&1 && continue
+        echo "not as clang-format has it: ${file#"$source"/}"
+        status=1
+    done < <(find "$source" -name '*.[ch]' | sort)
+    return $status
+}
+
+for stage in "${stages[@]}"; do
+    started=$SECONDS
+    echo "== $stage"
+    "run_$stage"
+    echo "== $stage took $((SECONDS - started)) s"
+done
+tally
