@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The fabric as core sees it, over the simulated network of net.h. The contract is the one in the
+ * head comment of verbs/fabric.h; names, queue arithmetic and refusals are the same, so that core
+ * meets here every AGAIN that it would meet there.
+ */
+#ifndef RBUF_SIM_FABRIC_H
+#define RBUF_SIM_FABRIC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/work.h"
+
+enum rbuf_fab_status { RBUF_FAB_OK, RBUF_FAB_AGAIN, RBUF_FAB_DEAD };
+
+struct rbuf_fab_port {
+    uint32_t signalled;
+    uint32_t room;
+};
+
+struct sim_pair_end;
+
+struct rbuf_fab_queue {
+    struct sim_pair_end *end;
+    struct rbuf_fab_port *port;
+    uint32_t depth;
+    uint32_t posted;  /* wraps */
+    uint32_t retired; /* wraps */
+    uint32_t inline_max;
+    bool marker_busy;
+    struct rbuf_work marker;
+};
+
+struct rbuf_fab_piece {
+    const void *address;
+    uint32_t bytes;
+    uint32_t lkey;
+};
+
+enum sim_operation {
+    SIM_WRITE,
+    SIM_WRITE_IMMEDIATE,
+    SIM_SEND,
+    SIM_READ,
+    SIM_FETCH_ADD,
+    SIM_COMPARE_SWAP
+};
+
+struct rbuf_fab_request {
+    enum sim_operation operation;
+    bool inlined;
+    uint32_t immediate;
+    struct rbuf_fab_piece pieces[2];
+    unsigned count;
+    uint32_t rkey;
+    uint64_t remote;
+    uint64_t operand; /* addend, or new value */
+    uint64_t compare;
+};
+
+/* Hands the request to the network; `signal` comes back with its completion, if it is not NULL.
+ * False if the queue pair takes no more requests. */
+bool sim_post(struct rbuf_fab_queue *queue, const struct rbuf_fab_request *request,
+              struct rbuf_work *signal);
+
+static inline uint32_t rbuf_fab_inline_max(const struct rbuf_fab_queue *queue)
+{
+    return queue->inline_max;
+}
+
+static inline uint32_t rbuf_fab_room(const struct rbuf_fab_queue *queue)
+{
+    return queue->depth - (queue->posted - queue->retired);
+}
+
+static inline bool rbuf_fab_has_room(const struct rbuf_fab_queue *queue, bool signalled)
+{
+    if (rbuf_fab_room(queue) == 0) {
+        return false;
+    }
+    if (signalled) {
+        return queue->port->signalled < queue->port->room;
+    }
+    return queue->marker_busy || rbuf_fab_room(queue) > queue->depth / 4 ||
+           queue->port->signalled < queue->port->room;
+}
+
+static inline enum rbuf_fab_status rbuf_fab_post(struct rbuf_fab_queue *queue,
+                                                 struct rbuf_fab_request *request,
+                                                 struct rbuf_work *work)
+{
+    struct rbuf_work *signal = work;
+
+    if (!rbuf_fab_has_room(queue, work != NULL)) {
+        return RBUF_FAB_AGAIN;
+    }
+    if (signal == NULL && !queue->marker_busy && queue->port->signalled < queue->port->room &&
+        rbuf_fab_room(queue) <= queue->depth - queue->depth / 4) {
+        signal = &queue->marker;
+    }
+    if (!sim_post(queue, request, signal)) {
+        return RBUF_FAB_DEAD;
+    }
+    queue->posted++;
+    if (signal != NULL) {
+        signal->queue = queue;
+        signal->ticket = queue->posted;
+        queue->port->signalled++;
+        queue->marker_busy = queue->marker_busy || signal == &queue->marker;
+    }
+    return RBUF_FAB_OK;
+}
+
+static inline struct rbuf_fab_request sim_request(enum sim_operation operation, const void *local,
+                                                  uint32_t lkey, uint32_t bytes, uint64_t remote,
+                                                  uint32_t rkey)
+{
+    return (struct rbuf_fab_request){.operation = operation,
+                                     .pieces = {{local, bytes, lkey}},
+                                     .count = 1,
+                                     .remote = remote,
+                                     .rkey = rkey};
+}
+
+static inline enum rbuf_fab_status rbuf_fab_write(struct rbuf_fab_queue *queue, const void *local,
+                                                  uint32_t lkey, uint32_t bytes, uint64_t remote,
+                                                  uint32_t rkey, struct rbuf_work *work)
+{
+    struct rbuf_fab_request request = sim_request(SIM_WRITE, local, lkey, bytes, remote, rkey);
+
+    return rbuf_fab_post(queue, &request, work);
+}
+
+static inline enum rbuf_fab_status rbuf_fab_write_immediate(struct rbuf_fab_queue *queue,
+                                                            const void *local, uint32_t lkey,
+                                                            uint32_t bytes, uint64_t remote,
+                                                            uint32_t rkey, uint32_t immediate,
+                                                            struct rbuf_work *work)
+{
+    struct rbuf_fab_request request =
+        sim_request(SIM_WRITE_IMMEDIATE, local, lkey, bytes, remote, rkey);
+
+    request.immediate = immediate;
+    return rbuf_fab_post(queue, &request, work);
+}
+
+static inline enum rbuf_fab_status rbuf_fab_write_inline(struct rbuf_fab_queue *queue,
+                                                         const void *data, uint32_t bytes,
+                                                         uint64_t remote, uint32_t rkey,
+                                                         struct rbuf_work *work)
+{
+    struct rbuf_fab_request request = sim_request(SIM_WRITE, data, 0, bytes, remote, rkey);
+
+    request.inlined = true;
+    return rbuf_fab_post(queue, &request, work);
+}
+
+static inline enum rbuf_fab_status rbuf_fab_send(struct rbuf_fab_queue *queue,
+                                                 const struct rbuf_fab_piece *pieces,
+                                                 unsigned count, bool inlined,
+                                                 struct rbuf_work *work)
+{
+    struct rbuf_fab_request request = {.operation = SIM_SEND, .inlined = inlined, .count = count};
+
+    for (unsigned i = 0; i < count; i++) {
+        request.pieces[i] = pieces[i];
+    }
+    return rbuf_fab_post(queue, &request, work);
+}
+
+static inline enum rbuf_fab_status rbuf_fab_read(struct rbuf_fab_queue *queue, void *local,
+                                                 uint32_t lkey, uint32_t bytes, uint64_t remote,
+                                                 uint32_t rkey, struct rbuf_work *work)
+{
+    struct rbuf_fab_request request = sim_request(SIM_READ, local, lkey, bytes, remote, rkey);
+
+    return rbuf_fab_post(queue, &request, work);
+}
+
+static inline enum rbuf_fab_status rbuf_fab_fetch_add(struct rbuf_fab_queue *queue, uint64_t *local,
+                                                      uint32_t lkey, uint64_t remote, uint32_t rkey,
+                                                      uint64_t operand, struct rbuf_work *work)
+{
+    struct rbuf_fab_request request =
+        sim_request(SIM_FETCH_ADD, local, lkey, sizeof(*local), remote, rkey);
+
+    request.operand = operand;
+    return rbuf_fab_post(queue, &request, work);
+}
+
+static inline enum rbuf_fab_status
+rbuf_fab_compare_swap(struct rbuf_fab_queue *queue, uint64_t *local, uint32_t lkey, uint64_t remote,
+                      uint32_t rkey, uint64_t compare, uint64_t swap, struct rbuf_work *work)
+{
+    struct rbuf_fab_request request =
+        sim_request(SIM_COMPARE_SWAP, local, lkey, sizeof(*local), remote, rkey);
+
+    request.operand = swap;
+    request.compare = compare;
+    return rbuf_fab_post(queue, &request, work);
+}
+
+static inline void rbuf_fab_retire(struct rbuf_work *work)
+{
+    struct rbuf_fab_queue *queue = work->queue;
+
+    queue->retired = work->ticket;
+    queue->port->signalled--;
+    if (work == &queue->marker) {
+        queue->marker_busy = false;
+    }
+}
+
+#endif

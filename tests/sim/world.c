@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+#include "world.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/copy.h"
+
+#define PAGE           4096u
+#define DEADLOCK_NS    2000000000ull /* of ticks alone */
+#define IDLE_POLLS     2u            /* that find nothing before a node sleeps */
+#define MEMORY_PATTERN 0x5a          /* in staging memory, where core does not want zeros */
+
+/* Whose processor is running; copies are charged to it. */
+static struct world_node *running;
+
+/* The linker puts these in the place of rbuf_copy() (-Wl,--wrap=rbuf_copy). */
+void __real_rbuf_copy(void *to, const void *from, size_t bytes);
+void __wrap_rbuf_copy(void *to, const void *from, size_t bytes);
+
+void __wrap_rbuf_copy(void *to, const void *from, size_t bytes)
+{
+    if (running != NULL) {
+        running->nic.local_ns +=
+            (uint64_t) llround((double) bytes / running->world->options.copy_bytes_per_ns);
+    }
+    __real_rbuf_copy(to, from, bytes);
+}
+
+struct world_options world_defaults(void)
+{
+    return (struct world_options){
+        .nodes = 2,
+        .model = {.bytes_per_ns = 1.4, .latency_ns = 2000, .packet_bytes = 4096},
+        .faults = {.seed = 1},
+        .core = {.schedule = {.block_bytes = 4096,
+                              .growth = RBUF_GROWTH_ONE * 3 / 2,
+                              .first_blocks = 3,
+                              .buffer_blocks = 64,
+                              .buffers = 3},
+                 .arrival = RBUF_ARRIVAL_BLOCK,
+                 .quantum = 16384,
+                 .window = {64, 64},
+                 .max_message = 1u << 30},
+        .send_bytes = 16u << 20,
+        .receive_bytes = 16u << 20,
+        .depth = 128,
+        .room = 4096,
+        .inline_max = 128,
+        .message_bytes = 16384,
+        .copy_bytes_per_ns = 6.0,
+        .poll_ns = 50,
+        .post_ns = 50,
+        .prestage = true,
+    };
+}
+
+uint64_t world_now(const struct world *world)
+{
+    return world->net.clock.now_ns;
+}
+
+static void schedule(struct world_node *node, uint64_t at_ns);
+
+/* Takes what the adapter has to say to core. Returns how much it was. */
+static int take_completions(struct world_node *node)
+{
+    struct sim_completion *completion;
+    int done = 0;
+
+    while ((completion = sim_poll(&node->nic)) != NULL) {
+        struct sim_pair_end *end = completion->queue->end;
+        unsigned other = ((struct world_node *) end->peer->nic->user)->index;
+        struct rbuf_buffer *buffer =
+            completion->receive != NULL ? completion->receive->owner : NULL;
+
+        switch (completion->kind) {
+        case SIM_COMPLETED:
+            rbuf_fab_retire(completion->work);
+            rbuf_core_completed(&node->core, completion->work, completion->status);
+            if (completion->status != 0) {
+                world_lose(node, other, completion->status);
+            }
+            break;
+        case SIM_FLUSHED:
+            world_lose(node, other, completion->status);
+            break;
+        case SIM_RECEIVED:
+            if (!rbuf_core_received(&node->core, completion->channel, buffer, buffer->data,
+                                    completion->bytes)) {
+                sim_post_receive(&node->nic, buffer->channel, &buffer->receive);
+            }
+            break;
+        case SIM_IMMEDIATE:
+            sim_post_receive(&node->nic, buffer->channel, &buffer->receive);
+            rbuf_core_immediate(&node->core, completion->immediate);
+            break;
+        }
+        free(completion);
+        done++;
+    }
+    return done;
+}
+
+static void poll_node(void *subject)
+{
+    struct world_node *node = subject;
+    struct world *world = node->world;
+    uint64_t now = world->net.clock.now_ns;
+    int done, events;
+
+    if (!node->scheduled || node->poll_ns != now) {
+        return; /* an earlier poll took its place */
+    }
+    node->scheduled = false;
+    node->nic.running = true;
+    node->nic.local_ns = now;
+    running = node;
+    done = take_completions(node);
+    done += rbuf_core_progress(&node->core, node->nic.local_ns);
+    events = world_user_events(node);
+    running = NULL;
+    node->nic.running = false;
+    node->free_ns = node->nic.local_ns + world->options.poll_ns;
+    if (done + events > 0) {
+        world->active_ns = now;
+    }
+    node->idle = done + events > 0 ? 0 : node->idle + 1;
+    if (node->idle < IDLE_POLLS) {
+        schedule(node, node->free_ns);
+    } else if (world->ticking) {
+        schedule(node, now + world->options.tick_ns);
+    }
+}
+
+static void schedule(struct world_node *node, uint64_t at_ns)
+{
+    if (at_ns < node->free_ns) {
+        at_ns = node->free_ns;
+    }
+    if (node->scheduled && node->poll_ns <= at_ns) {
+        return;
+    }
+    node->scheduled = true;
+    node->poll_ns = at_ns;
+    sim_at(&node->world->net.clock, at_ns, poll_node, node);
+}
+
+void world_wake(struct world_node *node)
+{
+    node->idle = 0;
+    schedule(node, node->world->net.clock.now_ns);
+}
+
+static void wake_action(void *subject)
+{
+    world_wake(subject);
+}
+
+void world_compute(struct world *world, unsigned index, uint64_t ns)
+{
+    struct world_node *node = &world->nodes[index];
+
+    node->free_ns = world_now(world) + ns;
+    node->scheduled = false;
+    schedule(node, node->free_ns);
+}
+
+/* A write into a lane: its buffer must be free, by the receiver's own account. */
+static void watch_lanes(void *user, struct sim_pair_end *to, uint64_t remote, uint32_t bytes)
+{
+    struct world *world = user;
+    struct world_node *node = to->nic->user;
+    struct rbuf_core *core = &node->core;
+    uint64_t base = (uintptr_t) core->receive_arena.base;
+    uint64_t block_bytes = core->receive_arena.block_bytes;
+    uint32_t first = (uint32_t) ((remote - base) / block_bytes);
+    uint32_t last = (uint32_t) ((remote - base + bytes - 1) / block_bytes);
+    struct rbuf_grant *grant;
+
+    if (bytes == 0 || remote < base || first >= core->receive_arena.blocks) {
+        return;
+    }
+    TAILQ_FOREACH(grant, &core->receiving, link)
+    {
+        uint32_t buffer;
+
+        if (first < grant->lane_first || last >= grant->lane_first + grant->lane_blocks) {
+            continue;
+        }
+        buffer = (first - grant->lane_first) / grant->stride_blocks;
+        if ((last - grant->lane_first) / grant->stride_blocks != buffer) {
+            break;
+        }
+        /* The chunk must be one of the next N that the receiver takes, and not one that arrived. */
+        for (uint64_t ahead = 0; ahead < core->options.schedule.buffers; ahead++) {
+            uint64_t chunk = grant->chunk.index + ahead;
+
+            if (chunk % core->options.schedule.buffers == buffer &&
+                (ahead > 0 || grant->block == 0)) {
+                return;
+            }
+        }
+        break;
+    }
+    world->overwrites++;
+}
+
+static void open_buffers(struct world_node *node)
+{
+    const struct world_options *options = &node->world->options;
+    unsigned others = options->nodes - 1;
+
+    node->buffer_count = (options->core.window[0] + options->core.window[1]) * others;
+    node->buffers = sim_allocate(node->buffer_count * sizeof(*node->buffers));
+    for (unsigned i = 0; i < node->buffer_count; i++) {
+        struct rbuf_buffer *buffer = sim_allocate(sizeof(*buffer) + options->message_bytes);
+
+        buffer->channel = i < options->core.window[0] * others ? RBUF_CONTROL : RBUF_BULK;
+        buffer->receive = (struct sim_receive){
+            .owner = buffer, .data = buffer->data, .bytes = options->message_bytes};
+        node->buffers[i] = buffer;
+        sim_post_receive(&node->nic, buffer->channel, &buffer->receive);
+    }
+}
+
+static void *open_memory(size_t bytes, bool zeroed)
+{
+    void *memory = aligned_alloc(PAGE, bytes);
+
+    if (memory == NULL) {
+        perror("simulator");
+        exit(EXIT_FAILURE);
+    }
+    memset(memory, zeroed ? 0 : MEMORY_PATTERN, bytes);
+    return memory;
+}
+
+static void open_node(struct world *world, unsigned index)
+{
+    const struct world_options *options = &world->options;
+    struct world_node *node = &world->nodes[index];
+    struct rbuf_region send, receive;
+
+    node->world = world;
+    node->index = index;
+    sim_nic_open(&node->nic, &world->net, options->room, wake_action, node);
+    node->nic.post_ns = options->post_ns;
+    node->send_memory = open_memory(options->send_bytes, true);
+    node->receive_memory = open_memory(options->receive_bytes, true);
+    send = (struct rbuf_region){.base = node->send_memory, .bytes = options->send_bytes};
+    send.lkey = send.rkey = sim_register(&node->nic, send.base, send.bytes);
+    receive = (struct rbuf_region){.base = node->receive_memory, .bytes = options->receive_bytes};
+    receive.lkey = receive.rkey = sim_register(&node->nic, receive.base, receive.bytes);
+    if (rbuf_core_open(&node->core, &options->core, &send, &receive) != 0) {
+        perror("simulator");
+        exit(EXIT_FAILURE);
+    }
+    open_buffers(node);
+    for (unsigned other = 0; other < options->nodes; other++) {
+        struct world_link *link = &node->links[other];
+
+        if (other == index) {
+            continue;
+        }
+        link->mailbox = open_memory(PAGE, true);
+        link->mailbox_key = sim_register(&node->nic, link->mailbox, sizeof(*link->mailbox));
+        if (rbuf_peer_add(&node->core, link->mailbox, link, &link->peer) != 0) {
+            perror("simulator");
+            exit(EXIT_FAILURE);
+        }
+    }
+}
+
+static void connect_nodes(struct world *world, unsigned one, unsigned other)
+{
+    const struct world_options *options = &world->options;
+
+    for (unsigned id = 0; id < RBUF_CHANNELS; id++) {
+        sim_pair_open(&world->nodes[one].links[other].end[id], &world->nodes[one].nic,
+                      &world->nodes[other].links[one].end[id], &world->nodes[other].nic, id,
+                      options->depth, options->inline_max);
+    }
+    for (int side = 0; side < 2; side++) {
+        struct world_link *here =
+            &world->nodes[side == 0 ? one : other].links[side == 0 ? other : one];
+        struct world_link *there =
+            &world->nodes[side == 0 ? other : one].links[side == 0 ? one : other];
+        struct rbuf_peer_link link = {.queue = {&here->end[0].queue, &here->end[1].queue},
+                                      .their_mailbox = (uintptr_t) there->mailbox,
+                                      .their_mailbox_rkey = there->mailbox_key,
+                                      .their_index = there->peer->index,
+                                      .window = {options->core.window[0], options->core.window[1]}};
+
+        rbuf_peer_connected(here->peer, &link);
+    }
+}
+
+struct world *world_open(const struct world_options *options)
+{
+    struct world *world = sim_allocate(sizeof(*world));
+
+    world->options = *options;
+    world->next_seed = 1;
+    world->ticking = options->tick_ns != 0;
+    sim_net_open(&world->net, &options->model, &options->faults);
+    world->net.placing = watch_lanes;
+    world->net.placing_user = world;
+    for (unsigned i = 0; i < options->nodes; i++) {
+        open_node(world, i);
+    }
+    for (unsigned i = 0; i < options->nodes; i++) {
+        for (unsigned other = i + 1; other < options->nodes; other++) {
+            connect_nodes(world, i, other);
+        }
+        if (world->ticking) {
+            world_wake(&world->nodes[i]);
+        }
+    }
+    return world;
+}
+
+static void close_node(struct world_node *node)
+{
+    for (unsigned other = 0; other < node->world->options.nodes; other++) {
+        struct world_link *link = &node->links[other];
+
+        if (link->peer != NULL) {
+            rbuf_peer_remove(link->peer);
+            free(link->mailbox);
+        }
+    }
+    rbuf_core_close(&node->core);
+    for (unsigned i = 0; i < node->buffer_count; i++) {
+        free(node->buffers[i]);
+    }
+    free(node->buffers);
+    free(node->send_memory);
+    free(node->receive_memory);
+}
+
+void world_close(struct world *world)
+{
+    world->ticking = false;
+    sim_net_close(&world->net);
+    world_user_close(world);
+    for (unsigned i = 0; i < world->options.nodes; i++) {
+        close_node(&world->nodes[i]);
+    }
+    free(world);
+}
+
+enum world_outcome world_run(struct world *world)
+{
+    while (world->open > 0) {
+        if (!sim_step(&world->net.clock) ||
+            (world->ticking && world_now(world) > world->active_ns + DEADLOCK_NS)) {
+            return WORLD_DEADLOCK;
+        }
+    }
+    return WORLD_DONE;
+}
+
+void world_settle(struct world *world)
+{
+    bool ticking = world->ticking;
+
+    world->ticking = false;
+    while (sim_step(&world->net.clock)) {
+    }
+    world->ticking = ticking;
+}
+
+static const char *peer_leftover(const struct world_node *node, const struct world_link *link)
+{
+    const struct rbuf_peer *peer = link->peer;
+
+    if (!rbuf_peer_drained(peer)) {
+        return "a peer is not drained";
+    }
+    if (peer->slots_taken != 0) {
+        return "an acknowledgement word is still taken";
+    }
+    for (int id = 0; id < RBUF_CHANNELS; id++) {
+        const struct rbuf_channel *channel = &peer->channel[id];
+
+        if (channel->sent - channel->taken > channel->window) {
+            return "more messages are out than there are credits";
+        }
+        if (!link->failed &&
+            link->end[id].queue.posted - link->end[id].queue.retired > node->world->options.depth) {
+            return "a send queue is overfull";
+        }
+    }
+    return NULL;
+}
+
+static const char *node_leftover(const struct world_node *node)
+{
+    const struct rbuf_core *core = &node->core;
+
+    if (core->send_arena.free_blocks != core->send_arena.blocks) {
+        return "send staging is still taken";
+    }
+    if (core->receive_arena.free_blocks != core->receive_arena.blocks) {
+        return "receive staging is still taken";
+    }
+    if (!TAILQ_EMPTY(&core->receiving) || !TAILQ_EMPTY(&core->deferred)) {
+        return "a grant is still open";
+    }
+    if (node->ams != 0) {
+        return "an active message was not given back";
+    }
+    for (unsigned other = 0; other < node->world->options.nodes; other++) {
+        const char *left = other == node->index ? NULL : peer_leftover(node, &node->links[other]);
+
+        if (left != NULL) {
+            return left;
+        }
+    }
+    return NULL;
+}
+
+const char *world_leftover(struct world *world)
+{
+    const struct world_message *message;
+
+    for (unsigned i = 0; i < world->options.nodes; i++) {
+        const char *left = node_leftover(&world->nodes[i]);
+
+        if (left != NULL) {
+            return left;
+        }
+    }
+    for (message = world->messages; message != NULL; message = message->next) {
+        if (message->pending != 0) {
+            return "an operation did not end in an event";
+        }
+    }
+    if (world->net.rnr != 0) {
+        return "a message found no receive buffer";
+    }
+    if (world->net.violations != 0) {
+        return "memory was accessed that no key covers";
+    }
+    if (world->overwrites != 0) {
+        return "a staging buffer was overwritten before it was free";
+    }
+    return world->corrupt != 0 ? "a message arrived with wrong bytes or out of order" : NULL;
+}

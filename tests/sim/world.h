@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * A world: simulated nodes, each with a core, a processor and a user, all connected to each other.
+ *
+ *     world.c       nodes: processors that poll, the run, what must hold at its end
+ *     world_user.c  the users: what Open MPI does with messages, played on every node
+ *
+ * A node's processor does one thing at a time. While it polls, its own clock runs ahead of the
+ * network's: each block copied costs its bytes over copy_bytes_per_ns, each post and each poll a
+ * constant, and what it posts is posted at its own time. It polls again as long as there is
+ * something to do, and then sleeps until the adapter places or completes something.
+ *
+ * The user sends small messages as they are, and large ones by a rendezvous, a put and a FIN that
+ * names the put. Each user buffer is freed as soon as core says that it may be, so that a memory
+ * checker sees who is late.
+ */
+#ifndef RBUF_SIM_WORLD_H
+#define RBUF_SIM_WORLD_H
+
+#include "core/channel.h"
+#include "core/core.h"
+#include "core/grant.h"
+#include "core/rma.h"
+#include "core/sender.h"
+#include "net.h"
+
+#define WORLD_NODES_MAX 8u
+
+struct world_options {
+    unsigned nodes;
+    struct sim_model model;
+    struct sim_faults faults;
+    struct rbuf_core_options core;
+    size_t send_bytes;    /* of staging, each node */
+    size_t receive_bytes; /* likewise */
+    uint32_t depth;       /* of each send queue */
+    uint32_t room;        /* of each node's completion queue */
+    uint32_t inline_max;
+    uint32_t message_bytes; /* of a receive buffer, header included */
+    double copy_bytes_per_ns;
+    uint64_t poll_ns;
+    uint64_t post_ns;
+    uint64_t tick_ns;   /* a sleeping node looks around this often; 0: never */
+    unsigned followers; /* messages that name the put, sent behind each FIN */
+    bool prestage;
+    bool refuse_registration; /* the user cannot register memory */
+};
+
+/* Paper 001's cluster graphene (1.4 GB/s, 2 us), its parameters, 16 MB of staging each way. */
+struct world_options world_defaults(void);
+
+enum world_kind {
+    WORLD_EAGER, /* one message */
+    WORLD_PUT,   /* rendezvous, staged put (or in place, if the receiver wants it), FIN */
+    WORLD_WRITE, /* in place, no other message */
+    WORLD_READ,
+    WORLD_ADD /* an atomic */
+};
+
+enum world_message_state {
+    WORLD_OPEN,
+    WORLD_ARRIVED, /* and its bytes were right */
+    WORLD_CORRUPT, /* arrived with wrong bytes, or out of order */
+    WORLD_FAILED   /* its peer is lost */
+};
+
+struct world_message {
+    struct world *world;
+    enum world_kind kind;
+    enum world_message_state state;
+    unsigned from;
+    unsigned to;
+    uint64_t bytes;
+    uint64_t seed; /* of its pattern; also its number */
+    enum rbuf_channel_id channel;
+    uint64_t order;        /* among the small ones of the same two nodes and channel */
+    unsigned char *source; /* NULL once it was given back */
+    unsigned char *target; /* likewise */
+    uint32_t source_key;   /* 0: not registered */
+    uint32_t target_key;
+    unsigned pending; /* events that core owes the sender */
+    unsigned events;  /* that it has given: one for a put or an in-place operation */
+    unsigned fins;    /* delivered so far */
+    uint64_t put_id;
+    struct rbuf_grant *grant;
+    struct rbuf_put put;
+    struct rbuf_rma rma;
+    uint64_t started_ns;
+    uint64_t arrived_ns;
+    struct world_message *next;
+};
+
+struct rbuf_buffer { /* core's opaque receive buffer */
+    struct sim_receive receive;
+    unsigned channel;
+    unsigned char data[];
+};
+
+struct world_link {
+    struct sim_pair_end end[RBUF_CHANNELS];
+    struct rbuf_peer *peer;
+    struct rbuf_mailbox *mailbox;
+    uint32_t mailbox_key;
+    uint64_t sent[RBUF_CHANNELS];     /* small messages to that node */
+    uint64_t received[RBUF_CHANNELS]; /* from it */
+    bool failed;                      /* RBUF_EVENT_FAILED was seen */
+};
+
+struct world_node {
+    struct world *world;
+    unsigned index;
+    struct sim_nic nic;
+    struct rbuf_core core;
+    struct world_link links[WORLD_NODES_MAX]; /* by node; its own is unused */
+    void *send_memory;
+    void *receive_memory;
+    struct rbuf_buffer **buffers;
+    unsigned buffer_count;
+    uint64_t free_ns; /* when its processor has time */
+    uint64_t poll_ns; /* when it polls next, if `scheduled` */
+    bool scheduled;
+    unsigned idle; /* polls without anything to do */
+    unsigned ams;  /* active messages that core has not given back */
+};
+
+struct world {
+    struct world_options options;
+    struct sim_net net;
+    struct world_node nodes[WORLD_NODES_MAX];
+    struct world_message *messages;
+    uint64_t next_seed;
+    unsigned open; /* messages */
+    unsigned corrupt;
+    unsigned failed;
+    unsigned registered; /* buffers that core asked to be registered */
+    uint64_t overwrites; /* writes into staging buffers that were not free */
+    uint64_t active_ns;  /* when something happened last */
+    bool ticking;
+};
+
+struct world *world_open(const struct world_options *options);
+void world_close(struct world *world);
+
+/* Starts a message of `bytes` from one node to another; the world keeps it until it is closed. */
+struct world_message *world_send(struct world *world, enum world_kind kind, unsigned from,
+                                 unsigned to, uint64_t bytes);
+
+enum world_outcome { WORLD_DONE, WORLD_DEADLOCK };
+
+/* Runs until no message is open, or until nothing can happen any more. */
+enum world_outcome world_run(struct world *world);
+
+/* Runs until nothing is left to happen. */
+void world_settle(struct world *world);
+
+/* The node's processor does nothing for core during the next `ns`. */
+void world_compute(struct world *world, unsigned node, uint64_t ns);
+
+/* NULL, or what is left over that should not be; call it after world_settle(). */
+const char *world_leftover(struct world *world);
+
+/* Time at which the network is. */
+uint64_t world_now(const struct world *world);
+
+/* Between world.c and world_user.c. */
+void world_wake(struct world_node *node);
+int world_user_events(struct world_node *node);
+void world_user_close(struct world *world);
+void world_lose(struct world_node *node, unsigned other, int status);
+
+#endif

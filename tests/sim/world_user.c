@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+#include "world.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OTHER_SIDE_NS 100000u /* until the other node hears of a failure that it does not see */
+
+enum user_tag { TAG_EAGER = 1, TAG_RENDEZVOUS, TAG_ANSWER, TAG_FIN };
+
+/* What control messages carry; small messages carry `message` and then their bytes. */
+struct user_control {
+    struct world_message *message;
+    uint64_t number; /* of a FIN: among those of its put */
+    struct rbuf_offer offer;
+};
+
+struct user_am {
+    struct rbuf_am am;
+    struct world_node *node;
+    struct world_message *message;
+    uint32_t key;
+    unsigned char *memory; /* header and payload; as large as needed, so that misuse shows */
+};
+
+static void close_message(struct world_message *message, enum world_message_state state)
+{
+    struct world *world = message->world;
+
+    if (message->state != WORLD_OPEN) {
+        return;
+    }
+    message->state = state;
+    message->arrived_ns = sim_now(&world->nodes[message->to].nic);
+    world->open--;
+    world->corrupt += state == WORLD_CORRUPT;
+    world->failed += state == WORLD_FAILED;
+}
+
+static void give_back(struct world_message *message, unsigned char **memory, uint32_t *key)
+{
+    if (*key != 0) {
+        sim_deregister(&message->world->net, *key);
+    }
+    free(*memory);
+    *memory = NULL;
+    *key = 0;
+}
+
+static void free_am(struct user_am *am)
+{
+    am->node->ams--;
+    sim_deregister(&am->node->world->net, am->key);
+    free(am->memory);
+    free(am);
+}
+
+/* Sends a copy of `first` and `second`, one behind the other. */
+static void send_am(struct world_node *node, struct world_message *message, unsigned to,
+                    enum rbuf_channel_id channel, enum user_tag tag, uint64_t after,
+                    const void *first, size_t first_bytes, const void *second, size_t second_bytes)
+{
+    struct user_am *am = sim_allocate(sizeof(*am));
+    size_t header = sizeof(struct rbuf_message_header);
+
+    am->node = node;
+    am->message = message;
+    am->memory = sim_allocate(header + first_bytes + second_bytes);
+    am->key = sim_register(&node->nic, am->memory, header + first_bytes + second_bytes);
+    memcpy(am->memory + header, first, first_bytes);
+    if (second_bytes > 0) {
+        memcpy(am->memory + header + first_bytes, second, second_bytes);
+    }
+    am->am = (struct rbuf_am){.header = (struct rbuf_message_header *) (void *) am->memory,
+                              .lkey = am->key,
+                              .bytes = (uint32_t) (first_bytes + second_bytes),
+                              .tag = (uint8_t) tag,
+                              .channel = (uint8_t) channel,
+                              .after = after};
+    node->ams++;
+    if (rbuf_am_send(node->links[to].peer, &am->am) == RBUF_AM_IDLE) {
+        free_am(am);
+    }
+    world_wake(node);
+}
+
+static void send_control(struct world_node *node, struct world_message *message, unsigned to,
+                         enum user_tag tag, uint64_t after, const struct user_control *control)
+{
+    send_am(node, message, to, RBUF_CONTROL, tag, after, control, sizeof(*control), NULL, 0);
+}
+
+static void start_eager(struct world_message *message)
+{
+    struct world_node *node = &message->world->nodes[message->from];
+
+    send_am(node, message, message->to, message->channel, TAG_EAGER, 0, &message, sizeof(message),
+            message->source, message->bytes);
+    give_back(message, &message->source, &message->source_key);
+}
+
+static void start_rendezvous(struct world_message *message)
+{
+    struct world_node *node = &message->world->nodes[message->from];
+    struct user_control control = {.message = message};
+
+    if (message->world->options.prestage) {
+        rbuf_prestage(node->links[message->to].peer, message->source, message->bytes);
+    }
+    send_control(node, message, message->to, TAG_RENDEZVOUS, 0, &control);
+}
+
+static void start_rma(struct world_message *message, uint64_t remote, uint32_t rkey)
+{
+    static const enum rbuf_rma_operation operations[] = {[WORLD_PUT] = RBUF_RMA_WRITE,
+                                                         [WORLD_WRITE] = RBUF_RMA_WRITE,
+                                                         [WORLD_READ] = RBUF_RMA_READ,
+                                                         [WORLD_ADD] = RBUF_RMA_FETCH_ADD};
+    struct world_node *node = &message->world->nodes[message->from];
+    bool outgoing = message->kind == WORLD_PUT || message->kind == WORLD_WRITE;
+
+    message->rma = (struct rbuf_rma){
+        .operation = operations[message->kind],
+        .local = outgoing ? message->source : message->target,
+        .lkey = outgoing ? message->source_key : message->target_key,
+        .remote = remote,
+        .rkey = rkey,
+        .bytes = message->bytes,
+        .operand = message->seed,
+    };
+    message->pending++;
+    rbuf_rma_start(node->links[message->to].peer, &message->rma);
+    world_wake(node);
+}
+
+/* In-place operations need no word from the other side: the world knows both. */
+static void start_in_place(struct world_message *message)
+{
+    struct world *world = message->world;
+    bool outgoing = message->kind == WORLD_WRITE;
+    unsigned source_node = outgoing ? message->from : message->to;
+    unsigned target_node = outgoing ? message->to : message->from;
+
+    message->source_key =
+        sim_register(&world->nodes[source_node].nic, message->source, message->bytes);
+    message->target_key =
+        sim_register(&world->nodes[target_node].nic, message->target, message->bytes);
+    start_rma(message, (uintptr_t) (outgoing ? message->target : message->source),
+              outgoing ? message->target_key : message->source_key);
+}
+
+struct world_message *world_send(struct world *world, enum world_kind kind, unsigned from,
+                                 unsigned to, uint64_t bytes)
+{
+    struct world_message *message = sim_allocate(sizeof(*message));
+    struct world_link *link = &world->nodes[from].links[to];
+
+    message->world = world;
+    message->kind = kind;
+    message->from = from;
+    message->to = to;
+    message->bytes = kind == WORLD_ADD ? sizeof(uint64_t) : bytes;
+    message->seed = world->next_seed++;
+    message->channel = message->seed % 2 == 0 ? RBUF_CONTROL : RBUF_BULK;
+    message->source = sim_allocate(message->bytes);
+    message->target = sim_allocate(message->bytes);
+    sim_pattern_fill(message->source, message->bytes, message->seed);
+    message->started_ns = world_now(world);
+    message->next = world->messages;
+    world->messages = message;
+    world->open++;
+    world->active_ns = world_now(world);
+    switch (kind) {
+    case WORLD_EAGER:
+        message->order = link->sent[message->channel]++;
+        start_eager(message);
+        break;
+    case WORLD_PUT:
+        start_rendezvous(message);
+        break;
+    case WORLD_WRITE:
+    case WORLD_READ:
+    case WORLD_ADD:
+        start_in_place(message);
+        break;
+    }
+    return message;
+}
+
+static bool target_right(const struct world_message *message)
+{
+    return sim_pattern_check(message->target, message->bytes, message->seed) == message->bytes;
+}
+
+static void take_eager(struct world_node *node, const struct rbuf_event *event)
+{
+    struct world_message *message;
+    const unsigned char *bytes = (const unsigned char *) event->delivery.data + sizeof(message);
+    bool right;
+
+    memcpy(&message, event->delivery.data, sizeof(message));
+    right = event->delivery.bytes == sizeof(message) + message->bytes &&
+            event->delivery.channel == message->channel &&
+            sim_pattern_check(bytes, message->bytes, message->seed) == message->bytes &&
+            node->links[message->from].received[message->channel]++ == message->order;
+    give_back(message, &message->target, &message->target_key);
+    close_message(message, right ? WORLD_ARRIVED : WORLD_CORRUPT);
+}
+
+static void take_rendezvous(struct world_node *node, struct world_message *message)
+{
+    struct world_link *link = &node->links[message->from];
+    struct user_control answer = {.message = message};
+
+    if (link->peer->state == RBUF_PEER_FAILED) {
+        return;
+    }
+    message->grant =
+        rbuf_grant_open(link->peer, message->target, message->bytes, message, &answer.offer);
+    send_control(node, message, message->from, TAG_ANSWER, 0, &answer);
+}
+
+static void take_answer(struct world_node *node, struct world_message *message,
+                        const struct rbuf_offer *offer)
+{
+    message->put = (struct rbuf_put){.source = message->source, .offer = *offer};
+    message->put_id = offer->id;
+    message->pending++;
+    rbuf_put_start(node->links[message->to].peer, &message->put);
+}
+
+static void take_fin(struct world_message *message, uint64_t number)
+{
+    if (message->state != WORLD_OPEN || message->fins++ != number || message->grant == NULL ||
+        (message->grant->state != RBUF_GRANT_PLACED &&
+         message->grant->state != RBUF_GRANT_DIRECT) ||
+        !target_right(message)) {
+        close_message(message, WORLD_CORRUPT);
+        return;
+    }
+    if (message->fins <= message->world->options.followers) {
+        return;
+    }
+    rbuf_grant_close(message->grant);
+    message->grant = NULL;
+    give_back(message, &message->target, &message->target_key);
+    close_message(message, WORLD_ARRIVED);
+}
+
+static void deliver(struct world_node *node, struct rbuf_event *event)
+{
+    struct rbuf_buffer *buffer = event->delivery.buffer;
+    struct user_control control;
+
+    if (event->delivery.tag == TAG_EAGER) {
+        take_eager(node, event);
+    } else {
+        memcpy(&control, event->delivery.data, sizeof(control));
+        switch (event->delivery.tag) {
+        case TAG_RENDEZVOUS:
+            take_rendezvous(node, control.message);
+            break;
+        case TAG_ANSWER:
+            take_answer(node, control.message, &control.offer);
+            break;
+        default:
+            take_fin(control.message, control.number);
+            break;
+        }
+    }
+    if (buffer != NULL) {
+        sim_post_receive(&node->nic, buffer->channel, &buffer->receive);
+    }
+    rbuf_core_release(event->peer, &event->delivery);
+}
+
+/* The put is out, or in place: tells the receiver, and sends what else the user has for it. */
+static void send_fins(struct world_message *message, uint64_t after)
+{
+    struct world_node *node = &message->world->nodes[message->from];
+
+    for (uint64_t i = 0; i <= message->world->options.followers; i++) {
+        struct user_control control = {.message = message, .number = i};
+
+        send_control(node, message, message->to, TAG_FIN, after, &control);
+    }
+}
+
+/* A message whose sender has nothing more to expect, and whose peer is lost, is over. */
+static void settle_failed(struct world_message *message)
+{
+    if (message->pending == 0) {
+        close_message(message, WORLD_FAILED);
+    }
+}
+
+static void put_ended(struct world_message *message, int status)
+{
+    message->pending--;
+    message->events++;
+    give_back(message, &message->source, &message->source_key);
+    if (status == 0) {
+        send_fins(message, message->put_id);
+    } else {
+        settle_failed(message);
+    }
+}
+
+static void put_in_place(struct world_message *message)
+{
+    struct world *world = message->world;
+
+    message->pending--;
+    message->source_key =
+        sim_register(&world->nodes[message->from].nic, message->source, message->bytes);
+    start_rma(message, message->put.offer.base, message->put.offer.rkey);
+}
+
+static void rma_ended(struct world_message *message, int status)
+{
+    message->pending--;
+    message->events++;
+    if (status != 0) {
+        settle_failed(message);
+    } else if (message->kind == WORLD_PUT) {
+        give_back(message, &message->source, &message->source_key);
+        send_fins(message, 0);
+    } else if (message->kind == WORLD_ADD) {
+        uint64_t after, before;
+
+        memcpy(&after, message->source, sizeof(after));
+        memcpy(&before, message->target, sizeof(before));
+        close_message(message, after == before + message->seed ? WORLD_ARRIVED : WORLD_CORRUPT);
+    } else {
+        close_message(message, target_right(message) ? WORLD_ARRIVED : WORLD_CORRUPT);
+    }
+}
+
+static void register_buffer(struct world_node *node, struct rbuf_grant *grant)
+{
+    struct world_message *message = grant->user;
+
+    node->world->registered++;
+    if (node->world->options.refuse_registration) {
+        rbuf_grant_not_direct(grant);
+        return;
+    }
+    if (message->target != NULL && message->target_key == 0) {
+        message->target_key = sim_register(&node->nic, message->target, message->bytes);
+    }
+    rbuf_grant_direct(grant, message->target_key);
+}
+
+/* What a node hears of the loss of another: the receiver's side of its messages ends. */
+static void peer_failed(struct world_node *node, struct world_link *link, unsigned other)
+{
+    struct world_message *message;
+
+    link->failed = true;
+    for (message = node->world->messages; message != NULL; message = message->next) {
+        if (message->from == other && message->to == node->index && message->grant != NULL) {
+            rbuf_grant_close(message->grant);
+            message->grant = NULL;
+        }
+        if ((message->from == other && message->to == node->index) ||
+            (message->from == node->index && message->to == other)) {
+            settle_failed(message);
+        }
+    }
+}
+
+struct late_news {
+    struct world_node *node;
+    unsigned other;
+};
+
+static void tell_other_side(void *subject)
+{
+    struct late_news *news = subject;
+
+    rbuf_peer_fail(news->node->links[news->other].peer, -ECONNRESET);
+    world_wake(news->node);
+    free(news);
+}
+
+void world_lose(struct world_node *node, unsigned other, int status)
+{
+    rbuf_peer_fail(node->links[other].peer, status);
+}
+
+/* The peer is lost to core: both queue pairs go, and the other side hears of it in the end. */
+static void take_failure(struct world_node *node, struct rbuf_peer *peer)
+{
+    struct world_link *link = peer->user;
+    unsigned other = (unsigned) (link - node->links);
+    struct late_news *news;
+
+    if (link->failed) {
+        node->world->corrupt++; /* RBUF_EVENT_FAILED comes once a peer */
+        return;
+    }
+    for (unsigned id = 0; id < RBUF_CHANNELS; id++) {
+        sim_kill(&link->end[id]);
+    }
+    peer_failed(node, link, other);
+    news = sim_allocate(sizeof(*news));
+    *news = (struct late_news){.node = &node->world->nodes[other], .other = node->index};
+    sim_at(&node->world->net.clock, world_now(node->world) + OTHER_SIDE_NS, tell_other_side, news);
+}
+
+static struct world_message *put_message(struct rbuf_put *put)
+{
+    return (struct world_message *) (void *) ((char *) put - offsetof(struct world_message, put));
+}
+
+static struct world_message *rma_message(struct rbuf_rma *rma)
+{
+    return (struct world_message *) (void *) ((char *) rma - offsetof(struct world_message, rma));
+}
+
+int world_user_events(struct world_node *node)
+{
+    struct rbuf_event event;
+    int done = 0;
+
+    while (rbuf_events_pop(&node->core.events, &event)) {
+        done++;
+        switch (event.kind) {
+        case RBUF_EVENT_DELIVER:
+            deliver(node, &event);
+            break;
+        case RBUF_EVENT_SENT: {
+            struct user_am *am = (struct user_am *) (void *) event.am; /* its first member */
+            struct world_message *message = am->message;
+
+            free_am(am);
+            if (event.status != 0) {
+                settle_failed(message);
+            }
+            break;
+        }
+        case RBUF_EVENT_PUT:
+            put_ended(put_message(event.put), event.status);
+            break;
+        case RBUF_EVENT_DIRECT:
+            put_in_place(put_message(event.put));
+            break;
+        case RBUF_EVENT_RMA:
+            rma_ended(rma_message(event.rma), event.status);
+            break;
+        case RBUF_EVENT_REGISTER:
+            register_buffer(node, event.grant);
+            break;
+        case RBUF_EVENT_FAILED:
+            take_failure(node, event.peer);
+            break;
+        }
+    }
+    return done;
+}
+
+void world_user_close(struct world *world)
+{
+    struct world_message *message;
+
+    while ((message = world->messages) != NULL) {
+        world->messages = message->next;
+        give_back(message, &message->source, &message->source_key);
+        give_back(message, &message->target, &message->target_key);
+        free(message);
+    }
+}

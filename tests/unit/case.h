@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * What tests do with a world: run it, and be sure that nothing is wrong or left over.
+ */
+#ifndef RBUF_CASE_H
+#define RBUF_CASE_H
+
+#include "world.h"
+#include "unit.h"
+
+/* All open messages arrive, with the right bytes. */
+static inline void case_run(struct world *world)
+{
+    ck_assert_msg(world_run(world) == WORLD_DONE, "deadlock: %u messages open at %llu ns",
+                  world->open, (unsigned long long) world_now(world));
+    ck_assert_msg(world->corrupt == 0, "%u messages arrived wrong", world->corrupt);
+    ck_assert_uint_eq(world->failed, 0);
+}
+
+static inline void case_settle(struct world *world)
+{
+    const char *left;
+
+    world_settle(world);
+    left = world_leftover(world);
+    ck_assert_msg(left == NULL, "%s", left);
+}
+
+static inline void case_close(struct world *world)
+{
+    case_settle(world);
+    world_close(world);
+}
+
+#endif
