@@ -11,9 +11,7 @@ AC_DEFUN([RBUF_COMPILER_FLAGS], [
     RBUF_CFLAGS="-std=gnu11"
     RBUF_TRY_CFLAG([-Wall])
     RBUF_TRY_CFLAG([-Wextra])
-    RBUF_TRY_CFLAG([-Wshadow])
     RBUF_TRY_CFLAG([-Wstrict-prototypes])
-    RBUF_TRY_CFLAG([-Wmissing-prototypes])
     AS_IF([test "$enable_werror" = yes], [RBUF_TRY_CFLAG([-Werror])])
     AC_SUBST([RBUF_CFLAGS])
 ])

@@ -2,7 +2,6 @@
 /*
  * Names, guards and removes the segment of a fabric (see fabric_file.h).
  */
-#define _GNU_SOURCE
 #include "fabric_file.h"
 
 #include <errno.h>
