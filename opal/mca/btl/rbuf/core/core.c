@@ -160,6 +160,33 @@ bool rbuf_peer_drained(const struct rbuf_peer *peer)
     return !queued && peer->in_flight == 0;
 }
 
+/* An empty write, which the peer's adapter answers whatever its software does. */
+static bool probe(struct rbuf_peer *peer)
+{
+    if (peer->probe_state == RBUF_PROBE_POSTED ||
+        rbuf_fab_write(peer->queue[RBUF_CONTROL], NULL, 0, 0, peer->their_mailbox,
+                       peer->their_mailbox_rkey, &peer->probe) != RBUF_FAB_OK) {
+        return false;
+    }
+    peer->probe_state = RBUF_PROBE_POSTED;
+    peer->in_flight++;
+    peer->core->stats.probes++;
+    return true;
+}
+
+bool rbuf_peer_flush(struct rbuf_peer *peer)
+{
+    if (!rbuf_peer_drained(peer)) {
+        return false;
+    }
+    if (peer->state != RBUF_PEER_CONNECTED ||
+        rbuf_fab_outstanding(peer->queue[RBUF_CONTROL]) == 0) {
+        return true;
+    }
+    (void) probe(peer);
+    return false;
+}
+
 void rbuf_peer_remove(struct rbuf_peer *peer)
 {
     struct rbuf_core *core = peer->core;
@@ -214,10 +241,7 @@ static int progress_busy(struct rbuf_core *core, uint64_t *budget)
     return done;
 }
 
-/*
- * Posts an empty RDMA write to one connected peer at a time, each once an interval. The peer's
- * adapter answers it whatever its software does; if it does not, the completion is an error.
- */
+/* Probes one peer at a time, each once an interval: a peer that is gone ends in a failed probe. */
 static int progress_probes(struct rbuf_core *core)
 {
     struct rbuf_peer *peer;
@@ -229,16 +253,7 @@ static int progress_probes(struct rbuf_core *core)
     core->probe_cursor = (core->probe_cursor + 1) % core->peer_count;
     core->probe_due_ns = core->now_ns + core->options.probe_interval_ns / core->peer_count;
     peer = core->peers[core->probe_cursor];
-    if (peer == NULL || peer->state != RBUF_PEER_CONNECTED ||
-        peer->probe_state == RBUF_PROBE_POSTED ||
-        rbuf_fab_write(peer->queue[RBUF_CONTROL], NULL, 0, 0, peer->their_mailbox,
-                       peer->their_mailbox_rkey, &peer->probe) != RBUF_FAB_OK) {
-        return 0;
-    }
-    peer->probe_state = RBUF_PROBE_POSTED;
-    peer->in_flight++;
-    core->stats.probes++;
-    return 1;
+    return peer != NULL && peer->state == RBUF_PEER_CONNECTED && probe(peer);
 }
 
 int rbuf_core_progress(struct rbuf_core *core, uint64_t now_ns)

@@ -171,8 +171,12 @@ void rbuf_peer_connected(struct rbuf_peer *peer, const struct rbuf_peer_link *li
  * was raised before. What is posted comes back through rbuf_core_completed(). */
 void rbuf_peer_fail(struct rbuf_peer *peer, int status);
 
-/* True when nothing of ours is queued or in flight to the peer. */
+/* True when nothing of ours is queued or in flight to the peer, but for unsignalled requests. */
 bool rbuf_peer_drained(const struct rbuf_peer *peer);
+
+/* True when everything of ours is known to have reached the peer's memory. Probes to find out: ask
+ * again after progress. */
+bool rbuf_peer_flush(struct rbuf_peer *peer);
 
 /* Frees the peer. Its queues must have been drained or destroyed and their works be back. */
 void rbuf_peer_remove(struct rbuf_peer *peer);

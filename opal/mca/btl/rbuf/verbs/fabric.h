@@ -71,10 +71,16 @@ static inline uint32_t rbuf_fab_inline_max(const struct rbuf_fab_queue *queue)
     return queue->inline_max;
 }
 
+/* Requests posted and not known to be complete. */
+static inline uint32_t rbuf_fab_outstanding(const struct rbuf_fab_queue *queue)
+{
+    return queue->posted - queue->retired;
+}
+
 /* Requests that may be posted before the queue pair says AGAIN, if all were signalled. */
 static inline uint32_t rbuf_fab_room(const struct rbuf_fab_queue *queue)
 {
-    return queue->depth - (queue->posted - queue->retired);
+    return queue->depth - rbuf_fab_outstanding(queue);
 }
 
 static inline bool rbuf_fab_has_room(const struct rbuf_fab_queue *queue, bool signalled)

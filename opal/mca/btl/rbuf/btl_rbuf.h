@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The rbuf BTL: glue between Open MPI and core. What Open MPI calls is here, one verb a file:
+ *
+ *     btl_rbuf_component.c     open, register, init, progress
+ *     btl_rbuf_module.c        a port as a BTL module: add_procs, del_procs, finalize
+ *     btl_rbuf_endpoint.c      a peer process on a port, and connecting to it
+ *     btl_rbuf_fragment.c      alloc, free, prepare_src: descriptors and their memory
+ *     btl_rbuf_send.c          send, sendi
+ *     btl_rbuf_rdma.c          put, get, atomics
+ *     btl_rbuf_memory.c        register_mem, deregister_mem
+ *     btl_rbuf_registrar.c     registrations of user memory, made for each use or cached
+ *     btl_rbuf_progress.c      polls verbs, feeds core, acts on core's events
+ *     btl_rbuf_params.c        the table of parameters
+ *     btl_rbuf_report.c        counters as MPI_T variables, and the report at finalize
+ *
+ * Locks: one a module, module->lock, guards core, verbs and the module's lists. Callbacks into Open
+ * MPI run without it. The listener's thread takes no lock of ours.
+ */
+#ifndef BTL_RBUF_H
+#define BTL_RBUF_H
+
+#include "rbuf_compat.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/queue.h>
+
+#include "btl_rbuf_help.h"
+#include "btl_rbuf_params.h"
+#include "core/channel.h"
+#include "core/core.h"
+#include "core/grant.h"
+#include "core/rma.h"
+#include "core/sender.h"
+#include "opal/mca/rcache/rcache.h"
+#include "opal/mca/rcache/base/base.h"
+#include "verbs/completion.h"
+#include "verbs/device.h"
+#include "verbs/listener.h"
+#include "verbs/memory.h"
+#include "verbs/queue_pair.h"
+#include "verbs/receive.h"
+
+#define MCA_BTL_RBUF_MAX_PORTS 8u
+
+typedef struct mca_btl_rbuf_module_t mca_btl_rbuf_module_t;
+typedef struct mca_btl_base_endpoint_t mca_btl_base_endpoint_t;
+
+/* What every process publishes; wire form. */
+typedef struct {
+    uint32_t magic;
+    uint16_t byte_order; /* 0x0102 as the writer stores it */
+    uint16_t version;    /* RBUF_WIRE_VERSION */
+    uint8_t token[RBUF_TOKEN_BYTES];
+    struct rbuf_address_list addresses;
+    uint32_t port_count;
+    uint32_t reserved;
+    struct rbuf_port_address port[MCA_BTL_RBUF_MAX_PORTS];
+} mca_btl_rbuf_modex_t;
+
+/* ---- fragments ---- */
+
+typedef enum {
+    MCA_BTL_RBUF_FRAG_FREE,    /* in its pool */
+    MCA_BTL_RBUF_FRAG_USER,    /* Open MPI fills it */
+    MCA_BTL_RBUF_FRAG_SENDING, /* Open MPI waits for its completion */
+    MCA_BTL_RBUF_FRAG_DETACHED /* on its way, and nobody waits: free when it is back */
+} mca_btl_rbuf_frag_state_t;
+
+struct mca_btl_rbuf_pool;
+
+/* A descriptor with its message. Memory: [header][payload] in a registered slab of its pool. */
+typedef struct mca_btl_rbuf_frag {
+    mca_btl_base_descriptor_t base; /* first: Open MPI's view */
+    mca_btl_base_segment_t segment;
+    mca_btl_rbuf_frag_state_t state;
+    struct mca_btl_rbuf_pool *pool;
+    struct rbuf_am am;
+    SLIST_ENTRY(mca_btl_rbuf_frag) link;
+} mca_btl_rbuf_frag_t;
+
+OBJ_CLASS_DECLARATION(mca_btl_rbuf_frag_t);
+
+SLIST_HEAD(mca_btl_rbuf_frag_list, mca_btl_rbuf_frag);
+
+struct mca_btl_rbuf_slab {
+    SLIST_ENTRY(mca_btl_rbuf_slab) link;
+    struct rbuf_memory memory;
+    mca_btl_rbuf_frag_t *frags;
+    unsigned count;
+};
+
+SLIST_HEAD(mca_btl_rbuf_slab_list, mca_btl_rbuf_slab);
+
+/* Fragments of one payload size; grows by slabs up to a limit. */
+struct mca_btl_rbuf_pool {
+    size_t payload; /* bytes */
+    unsigned per_slab;
+    unsigned limit; /* fragments; 0: none */
+    unsigned count;
+    struct mca_btl_rbuf_frag_list free;
+    struct mca_btl_rbuf_slab_list slabs;
+};
+
+enum {
+    MCA_BTL_RBUF_POOL_SMALL,
+    MCA_BTL_RBUF_POOL_EAGER,
+    MCA_BTL_RBUF_POOL_BULK,
+    MCA_BTL_RBUF_POOLS
+};
+
+/* ---- registrations ---- */
+
+/* A registration of user memory; begins as OPAL's caches want it. */
+typedef struct {
+    mca_rcache_base_registration_t base;
+    struct ibv_mr *mr;
+} mca_btl_rbuf_registration_t;
+
+typedef enum {
+    MCA_BTL_RBUF_HANDLE_LAZY,      /* a local source; registered only if a put needs it */
+    MCA_BTL_RBUF_HANDLE_GRANT,     /* a receive through staging */
+    MCA_BTL_RBUF_HANDLE_REGISTERED /* truly registered */
+} mca_btl_rbuf_handle_state_t;
+
+/* What register_mem returns. `offer` is first and is all that travels to the peer. */
+struct mca_btl_base_registration_handle_t {
+    struct rbuf_offer offer;
+    mca_btl_rbuf_handle_state_t state;
+    void *base;
+    size_t bytes;
+    struct rbuf_grant *grant;                  /* GRANT */
+    mca_btl_rbuf_registration_t *registration; /* REGISTERED, a LAZY one once needed, or a GRANT
+                                                  that became a registration */
+    SLIST_ENTRY(mca_btl_base_registration_handle_t) link;
+};
+
+typedef struct mca_btl_base_registration_handle_t mca_btl_rbuf_handle_t;
+
+SLIST_HEAD(mca_btl_rbuf_handle_list, mca_btl_base_registration_handle_t);
+
+/* A put, get or atomic under way, and whom to tell. */
+typedef struct mca_btl_rbuf_operation {
+    union {
+        struct rbuf_put put; /* staged */
+        struct rbuf_rma rma; /* in place */
+    };
+    mca_btl_base_endpoint_t *endpoint;
+    void *local_address;
+    mca_btl_rbuf_handle_t *local_handle;
+    mca_btl_base_rdma_completion_fn_t callback;
+    void *context;
+    void *data;
+    uint64_t put_id; /* of a staged put: orders what the callback sends */
+    /* Atomics land in registered words of our own and are copied from there. */
+    uint64_t *bounce;
+    SLIST_ENTRY(mca_btl_rbuf_operation) link;
+} mca_btl_rbuf_operation_t;
+
+SLIST_HEAD(mca_btl_rbuf_operation_list, mca_btl_rbuf_operation);
+
+/* ---- endpoints ---- */
+
+typedef enum {
+    MCA_BTL_RBUF_IDLE,     /* never used */
+    MCA_BTL_RBUF_CALLING,  /* we called, no answer yet */
+    MCA_BTL_RBUF_ANSWERED, /* we were called and accepted; READY is due */
+    MCA_BTL_RBUF_CONNECTED,
+    MCA_BTL_RBUF_FAILED
+} mca_btl_rbuf_endpoint_state_t;
+
+/* One peer process on one port. */
+struct mca_btl_base_endpoint_t {
+    mca_btl_rbuf_module_t *module;
+    opal_proc_t *proc;
+    mca_btl_rbuf_endpoint_state_t state;
+    mca_btl_rbuf_modex_t modex;
+    uint32_t their_port; /* in modex.port */
+    struct rbuf_peer *peer;
+    struct rbuf_fab_queue *queue[RBUF_CHANNELS]; /* NULL until the first use */
+    struct rbuf_mailbox *mailbox;
+    struct rbuf_call *call; /* our call, or theirs that we accepted; NULL if none */
+    bool departed;          /* the peer has said BYE */
+    char cause[160];        /* why it failed, for people */
+    TAILQ_ENTRY(mca_btl_base_endpoint_t) link;
+};
+
+TAILQ_HEAD(mca_btl_rbuf_endpoint_list, mca_btl_base_endpoint_t);
+
+/* ---- modules and the component ---- */
+
+struct mca_btl_rbuf_module_t {
+    mca_btl_base_module_t super;
+    pthread_mutex_t lock;
+    uint32_t index; /* of the port in our modex */
+    struct rbuf_port *port;
+    struct rbuf_core core;
+    struct rbuf_receive *receive[RBUF_CHANNELS];
+    struct rbuf_memory send_staging;
+    struct rbuf_memory receive_staging;
+    struct rbuf_memory bounce; /* words for atomics */
+    uint64_t bounce_free;      /* a bit a word */
+    struct mca_btl_rbuf_slab_list mailbox_slabs;
+    unsigned mailboxes_left;
+    struct mca_btl_rbuf_pool pools[MCA_BTL_RBUF_POOLS];
+    struct mca_btl_rbuf_handle_list handles;       /* free ones */
+    struct mca_btl_rbuf_operation_list operations; /* free ones */
+    struct mca_btl_rbuf_endpoint_list endpoints;
+    mca_rcache_base_module_t *rcache; /* NULL: registrations are made for each use */
+    mca_btl_base_module_error_cb_fn_t error_callback;
+    _Atomic uint64_t lookups; /* of the registrar */
+    _Atomic uint64_t misses;
+};
+
+typedef struct {
+    mca_btl_base_component_3_0_0_t super;
+    mca_btl_base_module_t module_template; /* with what Open MPI's own parameters say */
+    mca_btl_rbuf_module_t *modules[MCA_BTL_RBUF_MAX_PORTS];
+    struct rbuf_port **ports;
+    size_t port_count;   /* opened */
+    size_t module_count; /* used: the first of them */
+    struct rbuf_listener *listener;
+    mca_btl_rbuf_modex_t modex;
+} mca_btl_rbuf_component_t;
+
+OPAL_DECLSPEC extern mca_btl_rbuf_component_t mca_btl_rbuf_component;
+extern const mca_btl_base_module_t mca_btl_rbuf_template;
+
+static inline mca_btl_rbuf_module_t *mca_btl_rbuf_module(mca_btl_base_module_t *btl)
+{
+    return (mca_btl_rbuf_module_t *) btl;
+}
+
+static inline void mca_btl_rbuf_lock(mca_btl_rbuf_module_t *module)
+{
+    pthread_mutex_lock(&module->lock);
+}
+
+static inline void mca_btl_rbuf_unlock(mca_btl_rbuf_module_t *module)
+{
+    pthread_mutex_unlock(&module->lock);
+}
+
+/* btl_rbuf_module.c */
+int mca_btl_rbuf_module_open(struct rbuf_port *port, uint32_t index,
+                             mca_btl_rbuf_module_t **module);
+int mca_btl_rbuf_add_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
+                           mca_btl_base_endpoint_t **endpoints, opal_bitmap_t *reachable);
+int mca_btl_rbuf_del_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
+                           mca_btl_base_endpoint_t **endpoints);
+int mca_btl_rbuf_finalize(mca_btl_base_module_t *btl);
+
+/* btl_rbuf_endpoint.c: the caller holds the module's lock, but for _endpoint_for */
+mca_btl_base_endpoint_t *mca_btl_rbuf_endpoint_for(mca_btl_rbuf_module_t *module,
+                                                   opal_proc_t *proc);
+void mca_btl_rbuf_endpoint_connect(mca_btl_base_endpoint_t *endpoint);
+void mca_btl_rbuf_endpoint_destroy(mca_btl_base_endpoint_t *endpoint);
+void mca_btl_rbuf_endpoint_lost(mca_btl_base_endpoint_t *endpoint, int status);
+
+/* Connects at the first use. The caller holds the module's lock. */
+static inline void mca_btl_rbuf_endpoint_use(mca_btl_base_endpoint_t *endpoint)
+{
+    if (endpoint->state == MCA_BTL_RBUF_IDLE) {
+        mca_btl_rbuf_endpoint_connect(endpoint);
+    }
+}
+
+/* Acts on what the listener has; returns the number of events. Takes module locks itself. */
+int mca_btl_rbuf_connections_progress(void);
+
+/* btl_rbuf_fragment.c */
+int mca_btl_rbuf_pools_open(mca_btl_rbuf_module_t *module);
+void mca_btl_rbuf_pools_close(mca_btl_rbuf_module_t *module);
+mca_btl_rbuf_frag_t *mca_btl_rbuf_frag_take(mca_btl_rbuf_module_t *module, size_t payload);
+void mca_btl_rbuf_frag_give(mca_btl_rbuf_frag_t *frag); /* holds the lock */
+mca_btl_base_descriptor_t *mca_btl_rbuf_alloc(mca_btl_base_module_t *btl,
+                                              mca_btl_base_endpoint_t *endpoint, uint8_t order,
+                                              size_t size, uint32_t flags);
+int mca_btl_rbuf_free(mca_btl_base_module_t *btl, mca_btl_base_descriptor_t *descriptor);
+mca_btl_base_descriptor_t *mca_btl_rbuf_prepare_src(mca_btl_base_module_t *btl,
+                                                    mca_btl_base_endpoint_t *endpoint,
+                                                    struct opal_convertor_t *convertor,
+                                                    uint8_t order, size_t reserve, size_t *size,
+                                                    uint32_t flags);
+
+/* btl_rbuf_send.c */
+int mca_btl_rbuf_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
+                      mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag);
+int mca_btl_rbuf_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
+                       struct opal_convertor_t *convertor, void *header, size_t header_size,
+                       size_t payload_size, uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
+                       mca_btl_base_descriptor_t **descriptor);
+void mca_btl_rbuf_sent(mca_btl_rbuf_module_t *module, struct rbuf_am *am, int status);
+
+/* While a staged put's callback runs: what it sends to `endpoint` goes behind that put. */
+struct mca_btl_rbuf_after {
+    mca_btl_base_endpoint_t *endpoint;
+    uint64_t put_id;
+};
+extern _Thread_local struct mca_btl_rbuf_after mca_btl_rbuf_after;
+
+/* btl_rbuf_rdma.c */
+int mca_btl_rbuf_put(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
+                     void *local_address, uint64_t remote_address,
+                     mca_btl_base_registration_handle_t *local_handle,
+                     mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags,
+                     int order, mca_btl_base_rdma_completion_fn_t callback, void *context,
+                     void *data);
+int mca_btl_rbuf_get(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
+                     void *local_address, uint64_t remote_address,
+                     mca_btl_base_registration_handle_t *local_handle,
+                     mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags,
+                     int order, mca_btl_base_rdma_completion_fn_t callback, void *context,
+                     void *data);
+int mca_btl_rbuf_atomic_fop(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
+                            void *local_address, uint64_t remote_address,
+                            mca_btl_base_registration_handle_t *local_handle,
+                            mca_btl_base_registration_handle_t *remote_handle,
+                            mca_btl_base_atomic_op_t op, uint64_t operand, int flags, int order,
+                            mca_btl_base_rdma_completion_fn_t callback, void *context, void *data);
+int mca_btl_rbuf_atomic_cswap(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
+                              void *local_address, uint64_t remote_address,
+                              mca_btl_base_registration_handle_t *local_handle,
+                              mca_btl_base_registration_handle_t *remote_handle, uint64_t compare,
+                              uint64_t value, int flags, int order,
+                              mca_btl_base_rdma_completion_fn_t callback, void *context,
+                              void *data);
+void mca_btl_rbuf_put_ended(mca_btl_rbuf_module_t *module, struct rbuf_put *put, int status);
+void mca_btl_rbuf_put_direct(mca_btl_rbuf_module_t *module, struct rbuf_put *put);
+void mca_btl_rbuf_rma_ended(mca_btl_rbuf_module_t *module, struct rbuf_rma *rma, int status);
+
+/* btl_rbuf_memory.c */
+mca_btl_base_registration_handle_t *mca_btl_rbuf_register_mem(mca_btl_base_module_t *btl,
+                                                              mca_btl_base_endpoint_t *endpoint,
+                                                              void *base, size_t size,
+                                                              uint32_t flags);
+int mca_btl_rbuf_deregister_mem(mca_btl_base_module_t *btl,
+                                mca_btl_base_registration_handle_t *handle);
+void mca_btl_rbuf_grant_expired(mca_btl_rbuf_module_t *module, struct rbuf_grant *grant);
+
+/* btl_rbuf_registrar.c: no lock is held. Quiet: says nothing when the adapter refuses. */
+int mca_btl_rbuf_registrar_open(mca_btl_rbuf_module_t *module);
+void mca_btl_rbuf_registrar_close(mca_btl_rbuf_module_t *module);
+mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_take(mca_btl_rbuf_module_t *module,
+                                                            void *base, size_t bytes,
+                                                            struct rbuf_problem *problem);
+void mca_btl_rbuf_registration_give(mca_btl_rbuf_module_t *module,
+                                    mca_btl_rbuf_registration_t *registration);
+
+/* btl_rbuf_progress.c */
+int mca_btl_rbuf_progress(void);
+int mca_btl_rbuf_module_progress(mca_btl_rbuf_module_t *module);
+void mca_btl_rbuf_collect(mca_btl_rbuf_module_t *module); /* polls and feeds core; holds the lock */
+
+/* btl_rbuf_report.c */
+int mca_btl_rbuf_counters_register(const mca_base_component_t *component);
+void mca_btl_rbuf_counters_keep(const mca_btl_rbuf_module_t *module); /* before it is freed */
+void mca_btl_rbuf_report(void);
+
+/* True if contiguous messages go through staging. */
+static inline bool mca_btl_rbuf_staged(void)
+{
+    return mca_btl_rbuf_params.protocol <= MCA_BTL_RBUF_COPY;
+}
+
+#endif

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The component: registering parameters, opening ports and the listener, publishing both.
+ *
+ * Order: listener, ports, modules, modex. Closed in the other order; Open MPI finalizes the modules
+ * before it closes the component.
+ */
+#include "btl_rbuf.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "opal/util/output.h"
+
+#define MODEX_MAGIC 0x66756272u /* "rbuf" */
+
+static int register_params(void);
+static int open_component(void);
+static int close_component(void);
+static mca_btl_base_module_t **init(int *count, bool progress_threads, bool mpi_threads);
+
+mca_btl_rbuf_component_t mca_btl_rbuf_component = {
+    .super = {.btl_version = {MCA_BTL_DEFAULT_VERSION("rbuf"), .mca_open_component = open_component,
+                              .mca_close_component = close_component,
+                              .mca_register_component_params = register_params},
+              .btl_data = {.param_field = MCA_BASE_METADATA_PARAM_CHECKPOINT},
+              .btl_init = init,
+              .btl_progress = mca_btl_rbuf_progress}};
+
+static int register_params(void)
+{
+    mca_base_component_t *component = &mca_btl_rbuf_component.super.btl_version;
+    mca_btl_base_module_t *btl = &mca_btl_rbuf_component.module_template;
+    int status;
+
+    mca_btl_rbuf_help_open();
+    if (!rbuf_compat_same_series(opal_version_string)) {
+        mca_btl_rbuf_help("wrong series", OPAL_MAJOR_VERSION, OPAL_MINOR_VERSION,
+                          opal_version_string);
+        return OPAL_ERR_NOT_AVAILABLE;
+    }
+    *btl = mca_btl_rbuf_template;
+    btl->btl_exclusivity = MCA_BTL_EXCLUSIVITY_DEFAULT;
+    btl->btl_eager_limit = 12 * 1024;
+    btl->btl_rndv_eager_limit = 12 * 1024;
+    btl->btl_max_send_size = 64 * 1024;
+    btl->btl_rdma_pipeline_send_length = 0;
+    btl->btl_rdma_pipeline_frag_size = SIZE_MAX; /* one put a message */
+    btl->btl_min_rdma_pipeline_size = 0;
+    btl->btl_flags = MCA_BTL_FLAGS_SEND | MCA_BTL_FLAGS_PUT | MCA_BTL_FLAGS_GET |
+                     MCA_BTL_FLAGS_ATOMIC_FOPS | RBUF_FLAG_REMOTE_COMPLETION;
+    btl->btl_atomic_flags = MCA_BTL_ATOMIC_SUPPORTS_ADD | MCA_BTL_ATOMIC_SUPPORTS_CSWAP;
+    btl->btl_get_alignment = 0;
+    btl->btl_put_limit = SIZE_MAX;
+    btl->btl_get_limit = SIZE_MAX;
+    btl->btl_latency = 2;
+    btl->btl_bandwidth = 0; /* the port's */
+    btl->btl_registration_handle_size = sizeof(struct rbuf_offer);
+    status = mca_btl_rbuf_params_register(component);
+    if (status == OPAL_SUCCESS) {
+        status = mca_btl_rbuf_counters_register(component);
+    }
+    return status == OPAL_SUCCESS ? mca_btl_base_param_register(component, btl) : status;
+}
+
+static int open_component(void)
+{
+    return OPAL_SUCCESS;
+}
+
+/* Closes what init() opened and the modules do not own. */
+static void close_all(void)
+{
+    mca_btl_rbuf_component_t *component = &mca_btl_rbuf_component;
+
+    rbuf_listener_close(component->listener);
+    component->listener = NULL;
+    if (component->ports != NULL) {
+        rbuf_ports_close(component->ports, component->port_count);
+        component->ports = NULL;
+    }
+    component->module_count = 0;
+}
+
+static int close_component(void)
+{
+    if (mca_btl_rbuf_component.module_count > 0) {
+        mca_btl_rbuf_report();
+    }
+    close_all();
+    return OPAL_SUCCESS;
+}
+
+static const char *text_or_null(const char *text)
+{
+    return text[0] == '\0' ? NULL : text;
+}
+
+static bool open_listener(void)
+{
+    const struct mca_btl_rbuf_params *params = &mca_btl_rbuf_params;
+    mca_btl_rbuf_modex_t *modex = &mca_btl_rbuf_component.modex;
+    const struct rbuf_listener_options options = {
+        .interfaces = text_or_null(params->listen_if),
+        .port_min = (unsigned) params->port_min,
+        .port_max = (unsigned) params->port_max,
+        .timeout_ms = (unsigned) (params->connect_timeout / 1000000)};
+    struct rbuf_problem problem;
+
+    if (rbuf_listener_open(&options, modex->token, &modex->addresses,
+                           &mca_btl_rbuf_component.listener, &problem) != 0) {
+        mca_btl_rbuf_help_problem(&problem);
+        return false;
+    }
+    return true;
+}
+
+/* Whether somebody asked for this transport by name, so that its absence is worth a message. */
+static bool asked_for(void)
+{
+    const char *btls = getenv("OMPI_MCA_btl");
+
+    return btls != NULL && btls[0] != '^' && strstr(btls, "rbuf") != NULL;
+}
+
+static bool open_ports(void)
+{
+    const struct mca_btl_rbuf_params *params = &mca_btl_rbuf_params;
+    const struct rbuf_device_options options = {
+        .include = text_or_null(params->if_include),
+        .exclude = text_or_null(params->if_exclude),
+        .gid_index = params->gid_index == UINT64_MAX ? RBUF_GID_AUTOMATIC : (int) params->gid_index,
+        .mtu = (unsigned) params->mtu,
+        .pkey = (unsigned) params->pkey,
+        .service_level = (unsigned) params->service_level,
+        .traffic_class = (unsigned) params->traffic_class,
+        .timeout = (unsigned) params->timeout,
+        .retry_count = (unsigned) params->retry_count,
+        .rnr_retry = (unsigned) params->rnr_retry,
+        .min_rnr_timer = (unsigned) params->min_rnr_timer,
+        .subblock = (enum rbuf_in_order_choice) params->subblock};
+    struct rbuf_problem problem;
+    size_t count;
+
+    if (rbuf_ports_open(&options, &mca_btl_rbuf_component.ports, &count, &problem) != 0) {
+        if (asked_for() || strcmp(problem.topic, "no-device") != 0) {
+            mca_btl_rbuf_help_problem(&problem);
+        }
+        return false;
+    }
+    mca_btl_rbuf_component.port_count = count;
+    mca_btl_rbuf_component.module_count =
+        count < MCA_BTL_RBUF_MAX_PORTS ? count : MCA_BTL_RBUF_MAX_PORTS;
+    return true;
+}
+
+static bool publish(void)
+{
+    mca_btl_rbuf_component_t *component = &mca_btl_rbuf_component;
+    mca_btl_rbuf_modex_t *modex = &component->modex;
+    int status;
+
+    modex->magic = MODEX_MAGIC;
+    modex->byte_order = 0x0102;
+    modex->version = RBUF_WIRE_VERSION;
+    modex->port_count = (uint32_t) component->module_count;
+    for (size_t i = 0; i < component->module_count; i++) {
+        modex->port[i] = component->ports[i]->address;
+    }
+    OPAL_MODEX_SEND(status, RBUF_MODEX_SCOPE, &component->super.btl_version, modex, sizeof(*modex));
+    return status == OPAL_SUCCESS;
+}
+
+static void say_what_is_used(void)
+{
+    for (size_t i = 0; i < mca_btl_rbuf_component.module_count; i++) {
+        const struct rbuf_port *port = mca_btl_rbuf_component.ports[i];
+
+        opal_output_verbose(
+            10, opal_btl_base_framework.framework_output,
+            "rbuf: port %s, MTU %u, GID index %u, blocks %s (%s), protocol %s", port->name,
+            port->mtu_bytes, port->gid_index,
+            port->in_order ? "taken as they arrive" : "announced by the chunk", port->in_order_why,
+            mca_btl_rbuf_protocol_name((enum mca_btl_rbuf_protocol) mca_btl_rbuf_params.protocol));
+    }
+}
+
+static mca_btl_base_module_t **init(int *count, bool progress_threads, bool mpi_threads)
+{
+    mca_btl_rbuf_component_t *component = &mca_btl_rbuf_component;
+    mca_btl_base_module_t **modules;
+    size_t opened = 0;
+
+    (void) progress_threads;
+    (void) mpi_threads;
+    *count = 0;
+    if (!mca_btl_rbuf_params_check() || !open_ports()) {
+        return NULL;
+    }
+    modules = calloc(component->module_count, sizeof(*modules));
+    if (modules == NULL || !open_listener()) {
+        goto close_ports;
+    }
+    for (; opened < component->module_count; opened++) {
+        if (mca_btl_rbuf_module_open(component->ports[opened], (uint32_t) opened,
+                                     &component->modules[opened]) != OPAL_SUCCESS) {
+            goto finalize_modules;
+        }
+        modules[opened] = &component->modules[opened]->super;
+    }
+    if (!publish()) {
+        goto finalize_modules;
+    }
+    say_what_is_used();
+    *count = (int) opened;
+    return modules;
+
+finalize_modules:
+    while (opened-- > 0) {
+        mca_btl_rbuf_finalize(modules[opened]);
+    }
+close_ports:
+    free(modules);
+    close_all();
+    return NULL;
+}

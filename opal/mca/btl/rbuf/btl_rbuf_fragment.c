@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Fragments: the descriptors that Open MPI fills and sends, in registered memory of ours.
+ *
+ * Three pools: small ones for control messages, which are never refused while there is memory;
+ * eager ones; and bulk ones for large pieces of packed data. The latter two have limits: at a limit
+ * Open MPI gets NULL, and asks again when one of those that are under way completes.
+ */
+#include "btl_rbuf.h"
+
+#include <stdlib.h>
+
+#include "opal/datatype/opal_convertor.h"
+
+#define HEADER_BYTES  sizeof(struct rbuf_message_header)
+#define SMALL_PAYLOAD 512u
+#define EAGER_LIMIT   1024u /* fragments */
+#define BULK_LIMIT    64u
+
+OBJ_CLASS_INSTANCE(mca_btl_rbuf_frag_t, mca_btl_base_descriptor_t, NULL, NULL);
+
+int mca_btl_rbuf_pools_open(mca_btl_rbuf_module_t *module)
+{
+    const mca_btl_base_module_t *btl = &module->super;
+    const struct mca_btl_rbuf_pool pools[MCA_BTL_RBUF_POOLS] = {
+        [MCA_BTL_RBUF_POOL_SMALL] = {.payload = SMALL_PAYLOAD, .per_slab = 256},
+        [MCA_BTL_RBUF_POOL_EAGER] = {.payload = btl->btl_eager_limit,
+                                     .per_slab = 32,
+                                     .limit = EAGER_LIMIT},
+        [MCA_BTL_RBUF_POOL_BULK] = {
+            .payload = btl->btl_max_send_size, .per_slab = 8, .limit = BULK_LIMIT}};
+
+    for (int i = 0; i < MCA_BTL_RBUF_POOLS; i++) {
+        module->pools[i] = pools[i];
+    }
+    return OPAL_SUCCESS;
+}
+
+void mca_btl_rbuf_pools_close(mca_btl_rbuf_module_t *module)
+{
+    for (int i = 0; i < MCA_BTL_RBUF_POOLS; i++) {
+        struct mca_btl_rbuf_pool *pool = &module->pools[i];
+        struct mca_btl_rbuf_slab *slab;
+
+        while ((slab = SLIST_FIRST(&pool->slabs)) != NULL) {
+            SLIST_REMOVE_HEAD(&pool->slabs, link);
+            for (unsigned j = 0; j < slab->count; j++) {
+                OBJ_DESTRUCT(&slab->frags[j]);
+            }
+            rbuf_memory_free(&slab->memory);
+            free(slab->frags);
+            free(slab);
+        }
+        SLIST_INIT(&pool->free);
+    }
+}
+
+static size_t stride(const struct mca_btl_rbuf_pool *pool)
+{
+    return (HEADER_BYTES + pool->payload + 63) / 64 * 64;
+}
+
+static void frag_init(struct mca_btl_rbuf_pool *pool, struct mca_btl_rbuf_slab *slab, unsigned i)
+{
+    mca_btl_rbuf_frag_t *frag = &slab->frags[i];
+    unsigned char *memory = (unsigned char *) slab->memory.base + i * stride(pool);
+
+    OBJ_CONSTRUCT(frag, mca_btl_rbuf_frag_t);
+    frag->pool = pool;
+    frag->state = MCA_BTL_RBUF_FRAG_FREE;
+    frag->am = (struct rbuf_am){.header = (struct rbuf_message_header *) (void *) memory,
+                                .lkey = slab->memory.mr->lkey};
+    frag->base.des_segments = &frag->segment;
+    frag->base.des_segment_count = 1;
+    frag->base.order = MCA_BTL_NO_ORDER;
+    SLIST_INSERT_HEAD(&pool->free, frag, link);
+}
+
+/* Adds a slab of fragments to the pool. The caller holds the lock. */
+static bool pool_grow(mca_btl_rbuf_module_t *module, struct mca_btl_rbuf_pool *pool)
+{
+    struct mca_btl_rbuf_slab *slab;
+    struct rbuf_problem problem;
+
+    if (pool->limit != 0 && pool->count + pool->per_slab > pool->limit) {
+        return false;
+    }
+    slab = calloc(1, sizeof(*slab));
+    if (slab == NULL) {
+        return false;
+    }
+    slab->count = pool->per_slab;
+    slab->frags = calloc(slab->count, sizeof(*slab->frags));
+    if (slab->frags == NULL) {
+        goto free_slab;
+    }
+    if (rbuf_memory_allocate(module->port, slab->count * stride(pool), 0, &slab->memory,
+                             &problem) != 0) {
+        if (pool->count == 0) { /* otherwise there is less of it, which is no error */
+            mca_btl_rbuf_help_problem(&problem);
+        }
+        goto free_frags;
+    }
+    for (unsigned i = 0; i < slab->count; i++) {
+        frag_init(pool, slab, i);
+    }
+    pool->count += slab->count;
+    SLIST_INSERT_HEAD(&pool->slabs, slab, link);
+    return true;
+
+free_frags:
+    free(slab->frags);
+free_slab:
+    free(slab);
+    return false;
+}
+
+static struct mca_btl_rbuf_pool *pool_for(mca_btl_rbuf_module_t *module, size_t payload)
+{
+    for (int i = 0; i < MCA_BTL_RBUF_POOLS; i++) {
+        if (payload <= module->pools[i].payload) {
+            return &module->pools[i];
+        }
+    }
+    return NULL;
+}
+
+mca_btl_rbuf_frag_t *mca_btl_rbuf_frag_take(mca_btl_rbuf_module_t *module, size_t payload)
+{
+    struct mca_btl_rbuf_pool *pool = pool_for(module, payload);
+    mca_btl_rbuf_frag_t *frag = NULL;
+
+    if (pool == NULL) {
+        return NULL;
+    }
+    mca_btl_rbuf_lock(module);
+    if (!SLIST_EMPTY(&pool->free) || pool_grow(module, pool)) {
+        frag = SLIST_FIRST(&pool->free);
+        SLIST_REMOVE_HEAD(&pool->free, link);
+        frag->state = MCA_BTL_RBUF_FRAG_USER;
+    }
+    mca_btl_rbuf_unlock(module);
+    return frag;
+}
+
+void mca_btl_rbuf_frag_give(mca_btl_rbuf_frag_t *frag)
+{
+    frag->state = MCA_BTL_RBUF_FRAG_FREE;
+    SLIST_INSERT_HEAD(&frag->pool->free, frag, link);
+}
+
+mca_btl_base_descriptor_t *mca_btl_rbuf_alloc(mca_btl_base_module_t *btl,
+                                              mca_btl_base_endpoint_t *endpoint, uint8_t order,
+                                              size_t size, uint32_t flags)
+{
+    mca_btl_rbuf_frag_t *frag = mca_btl_rbuf_frag_take(mca_btl_rbuf_module(btl), size);
+
+    (void) endpoint;
+    (void) order;
+    if (frag == NULL) {
+        return NULL;
+    }
+    frag->segment.seg_addr.pval = frag->am.header + 1;
+    frag->segment.seg_len = size;
+    frag->base.des_flags = flags;
+    return &frag->base;
+}
+
+int mca_btl_rbuf_free(mca_btl_base_module_t *btl, mca_btl_base_descriptor_t *descriptor)
+{
+    mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
+    mca_btl_rbuf_frag_t *frag = (mca_btl_rbuf_frag_t *) descriptor;
+
+    mca_btl_rbuf_lock(module);
+    if (frag->state == MCA_BTL_RBUF_FRAG_SENDING) {
+        frag->state = MCA_BTL_RBUF_FRAG_DETACHED;
+    } else if (frag->state == MCA_BTL_RBUF_FRAG_USER) {
+        mca_btl_rbuf_frag_give(frag);
+    }
+    mca_btl_rbuf_unlock(module);
+    return OPAL_SUCCESS;
+}
+
+/*
+ * How much of packed data the next fragment takes: the schedule of the superpipeline without its
+ * blocks. After S bytes the next of the sizes C0 q^i is C0 + S (q - 1), so the offset is all that
+ * has to be known.
+ */
+static size_t packed_size(const mca_btl_base_module_t *btl, size_t offset, size_t reserve)
+{
+    const struct mca_btl_rbuf_params *params = &mca_btl_rbuf_params;
+    size_t most = btl->btl_max_send_size - reserve;
+    size_t grown = params->c0 + (size_t) ((offset >> 16) * (params->q - RBUF_GROWTH_ONE)) +
+                   (size_t) (((offset & 0xffff) * (params->q - RBUF_GROWTH_ONE)) >> 16);
+
+    return grown < most ? grown : most;
+}
+
+/* A rendezvous with the head of a contiguous message as payload: what follows is staged next. */
+static void prestage(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
+                     const struct opal_convertor_t *convertor)
+{
+    if (!mca_btl_rbuf_staged() || mca_btl_rbuf_params.prestage == MCA_BTL_RBUF_OFF ||
+        opal_convertor_need_buffers(convertor) || convertor->bConverted >= convertor->local_size) {
+        return;
+    }
+    void *rest;
+    size_t offset = convertor->bConverted;
+
+    opal_convertor_get_offset_pointer(convertor, offset, &rest);
+    mca_btl_rbuf_lock(module);
+    rbuf_prestage(endpoint->peer, rest, convertor->local_size - offset);
+    mca_btl_rbuf_unlock(module);
+}
+
+mca_btl_base_descriptor_t *mca_btl_rbuf_prepare_src(mca_btl_base_module_t *btl,
+                                                    mca_btl_base_endpoint_t *endpoint,
+                                                    struct opal_convertor_t *convertor,
+                                                    uint8_t order, size_t reserve, size_t *size,
+                                                    uint32_t flags)
+{
+    mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
+    struct iovec piece = {.iov_len = *size};
+    bool rendezvous = (flags & MCA_BTL_DES_FLAGS_SIGNAL) && (flags & MCA_BTL_DES_FLAGS_PRIORITY);
+    uint32_t pieces = 1;
+    mca_btl_rbuf_frag_t *frag;
+
+    (void) order;
+    if (reserve + piece.iov_len > btl->btl_eager_limit) {
+        size_t most = packed_size(btl, convertor->bConverted, reserve);
+
+        piece.iov_len = most < piece.iov_len ? most : piece.iov_len;
+    }
+    frag = mca_btl_rbuf_frag_take(module, reserve + piece.iov_len);
+    if (frag == NULL) {
+        return NULL;
+    }
+    piece.iov_base = (IOVBASE_TYPE *) ((unsigned char *) (frag->am.header + 1) + reserve);
+    if (opal_convertor_pack(convertor, &piece, &pieces, size) < 0) {
+        mca_btl_rbuf_free(btl, &frag->base);
+        return NULL;
+    }
+    *size = piece.iov_len;
+    frag->segment.seg_addr.pval = frag->am.header + 1;
+    frag->segment.seg_len = reserve + *size;
+    frag->base.des_flags = flags;
+    if (rendezvous) {
+        prestage(module, endpoint, convertor);
+    }
+    return &frag->base;
+}

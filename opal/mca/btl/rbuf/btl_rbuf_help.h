@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Messages for people: the texts stand in help-mpi-btl-rbuf.txt, one topic an error.
+ */
+#ifndef BTL_RBUF_HELP_H
+#define BTL_RBUF_HELP_H
+
+struct rbuf_problem;
+
+/* Makes the help file beside this component known to Open MPI, wherever it is installed. */
+void mca_btl_rbuf_help_open(void);
+
+/* Prints a topic; Open MPI merges equal messages of several ranks. The arguments are the topic's.
+ */
+void mca_btl_rbuf_help(const char *topic, ...);
+
+/* Prints what the verbs layer found. */
+void mca_btl_rbuf_help_problem(const struct rbuf_problem *problem);
+
+#endif

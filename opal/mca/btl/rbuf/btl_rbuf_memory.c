@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * register_mem and deregister_mem: where the path of a message is decided, by the exact flags that
+ * Open MPI asks for.
+ *
+ *     REMOTE_READ alone    the source of a send, before its rendezvous: NULL, so that the
+ * rendezvous carries payload and the receiver decides REMOTE_WRITE alone   the target of a receive:
+ * a grant of staging, or a registration; never NULL, since Open MPI would wait for ever none the
+ * source of a put: nothing yet anything else        one-sided communication: truly registered, or
+ * NULL
+ */
+#include "btl_rbuf.h"
+
+#include <stdlib.h>
+
+static mca_btl_rbuf_handle_t *handle_take(mca_btl_rbuf_module_t *module, void *base, size_t bytes,
+                                          mca_btl_rbuf_handle_state_t state)
+{
+    mca_btl_rbuf_handle_t *handle;
+
+    mca_btl_rbuf_lock(module);
+    handle = SLIST_FIRST(&module->handles);
+    if (handle != NULL) {
+        SLIST_REMOVE_HEAD(&module->handles, link);
+    }
+    mca_btl_rbuf_unlock(module);
+    if (handle == NULL) {
+        handle = malloc(sizeof(*handle));
+    }
+    if (handle != NULL) {
+        *handle = (mca_btl_rbuf_handle_t){.state = state, .base = base, .bytes = bytes};
+    }
+    return handle;
+}
+
+static void handle_give(mca_btl_rbuf_module_t *module, mca_btl_rbuf_handle_t *handle)
+{
+    mca_btl_rbuf_lock(module);
+    SLIST_INSERT_HEAD(&module->handles, handle, link);
+    mca_btl_rbuf_unlock(module);
+}
+
+/* Makes `handle` a registration, whose offer tells a peer where to write. */
+static bool handle_register(mca_btl_rbuf_module_t *module, mca_btl_rbuf_handle_t *handle,
+                            struct rbuf_problem *problem)
+{
+    handle->registration =
+        mca_btl_rbuf_registration_take(module, handle->base, handle->bytes, problem);
+    if (handle->registration == NULL) {
+        return false;
+    }
+    handle->state = MCA_BTL_RBUF_HANDLE_REGISTERED;
+    handle->offer = (struct rbuf_offer){.base = (uintptr_t) handle->base,
+                                        .bytes = handle->bytes,
+                                        .rkey = handle->registration->mr->rkey,
+                                        .mode = RBUF_OFFER_DIRECT};
+    return true;
+}
+
+static bool handle_grant(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
+                         mca_btl_rbuf_handle_t *handle)
+{
+    mca_btl_rbuf_lock(module);
+    handle->grant =
+        rbuf_grant_open(endpoint->peer, handle->base, handle->bytes, handle, &handle->offer);
+    mca_btl_rbuf_unlock(module);
+    handle->state = MCA_BTL_RBUF_HANDLE_GRANT;
+    return handle->grant != NULL;
+}
+
+static mca_btl_rbuf_handle_t *register_target(mca_btl_rbuf_module_t *module,
+                                              mca_btl_base_endpoint_t *endpoint, void *base,
+                                              size_t bytes)
+{
+    mca_btl_rbuf_handle_t *handle = handle_take(module, base, bytes, MCA_BTL_RBUF_HANDLE_LAZY);
+    struct rbuf_problem problem;
+
+    if (handle == NULL) {
+        return NULL;
+    }
+    if (!mca_btl_rbuf_staged() && handle_register(module, handle, &problem)) {
+        return handle;
+    }
+    if (!handle_grant(module, endpoint, handle)) {
+        handle_give(module, handle);
+        mca_btl_rbuf_help("no memory", opal_process_info.nodename, "granting a receive");
+        return NULL;
+    }
+    return handle;
+}
+
+mca_btl_base_registration_handle_t *mca_btl_rbuf_register_mem(mca_btl_base_module_t *btl,
+                                                              mca_btl_base_endpoint_t *endpoint,
+                                                              void *base, size_t size,
+                                                              uint32_t flags)
+{
+    mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
+    struct rbuf_problem problem;
+    mca_btl_rbuf_handle_t *handle;
+
+    switch (flags) {
+    case MCA_BTL_REG_FLAG_REMOTE_READ:
+        return NULL;
+    case MCA_BTL_REG_FLAG_REMOTE_WRITE:
+        if (endpoint != MCA_BTL_ENDPOINT_ANY) {
+            return register_target(module, endpoint, base, size);
+        }
+        break;
+    case 0:
+        return handle_take(module, base, size, MCA_BTL_RBUF_HANDLE_LAZY);
+    default:
+        break;
+    }
+    handle = handle_take(module, base, size, MCA_BTL_RBUF_HANDLE_REGISTERED);
+    if (handle != NULL && !handle_register(module, handle, &problem)) {
+        mca_btl_rbuf_help_problem(&problem);
+        handle_give(module, handle);
+        return NULL;
+    }
+    return handle;
+}
+
+int mca_btl_rbuf_deregister_mem(mca_btl_base_module_t *btl,
+                                mca_btl_base_registration_handle_t *handle)
+{
+    mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
+
+    if (handle->grant != NULL) {
+        mca_btl_rbuf_lock(module);
+        rbuf_grant_close(handle->grant);
+        mca_btl_rbuf_unlock(module);
+    }
+    mca_btl_rbuf_registration_give(module, handle->registration);
+    handle_give(module, handle);
+    return OPAL_SUCCESS;
+}
+
+/* A grant has waited too long for staging: its buffer is registered instead, if that is possible.
+ */
+void mca_btl_rbuf_grant_expired(mca_btl_rbuf_module_t *module, struct rbuf_grant *grant)
+{
+    mca_btl_rbuf_handle_t *handle = grant->user;
+    struct rbuf_problem problem;
+
+    /* Only the thread that took the event gets here, and Open MPI gives the handle back not before
+     * the peer has answered: the grant stays as it is without the lock. */
+    handle->registration =
+        mca_btl_rbuf_registration_take(module, handle->base, handle->bytes, &problem);
+    mca_btl_rbuf_lock(module);
+    if (handle->registration != NULL) {
+        rbuf_grant_direct(grant, handle->registration->mr->rkey);
+    } else {
+        rbuf_grant_not_direct(grant);
+    }
+    mca_btl_rbuf_unlock(module);
+}

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * A port as a BTL module: what it owns, from opening to finalize.
+ *
+ * Finalize and del_procs first let what is queued and under way come to its end, for a bounded
+ * time, then bring the queue pairs to error and wait for their completions, and only then free.
+ */
+#include "btl_rbuf.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#define DRAIN_SECONDS 10
+#define BOUNCE_WORDS  64u
+#define MIB           (1024ull * 1024ull)
+
+static int register_error(mca_btl_base_module_t *btl, mca_btl_base_module_error_cb_fn_t callback)
+{
+    mca_btl_rbuf_module(btl)->error_callback = callback;
+    return OPAL_SUCCESS;
+}
+
+const mca_btl_base_module_t mca_btl_rbuf_template = {
+    .btl_component = &mca_btl_rbuf_component.super,
+    .btl_add_procs = mca_btl_rbuf_add_procs,
+    .btl_del_procs = mca_btl_rbuf_del_procs,
+    .btl_finalize = mca_btl_rbuf_finalize,
+    .btl_alloc = mca_btl_rbuf_alloc,
+    .btl_free = mca_btl_rbuf_free,
+    .btl_prepare_src = mca_btl_rbuf_prepare_src,
+    .btl_send = mca_btl_rbuf_send,
+    .btl_sendi = mca_btl_rbuf_sendi,
+    .btl_put = mca_btl_rbuf_put,
+    .btl_get = mca_btl_rbuf_get,
+    .btl_dump = mca_btl_base_dump,
+    .btl_atomic_fop = mca_btl_rbuf_atomic_fop,
+    .btl_atomic_cswap = mca_btl_rbuf_atomic_cswap,
+    .btl_register_mem = mca_btl_rbuf_register_mem,
+    .btl_deregister_mem = mca_btl_rbuf_deregister_mem,
+    .btl_register_error = register_error,
+};
+
+/* ---- opening ---- */
+
+/* Bytes of staging for a port: the process's budget, dealt out to its ports. */
+static size_t staging_bytes(void)
+{
+    const struct mca_btl_rbuf_params *params = &mca_btl_rbuf_params;
+    size_t bytes = params->staging_size;
+
+    if (bytes == 0) {
+        size_t limit = rbuf_memlock_limit();
+
+        bytes = params->protocol == MCA_BTL_RBUF_COPY ? 128 * MIB : 32 * MIB;
+        if (limit != SIZE_MAX && bytes > limit / 2) {
+            bytes = limit / 2;
+        }
+    }
+    return bytes / mca_btl_rbuf_component.module_count;
+}
+
+/* The schedule and arrival of the protocol; protocols without staging keep the superpipeline's for
+ * what cannot be registered. `half` is half of the staging, bytes. */
+static void choose_protocol(const struct rbuf_port *port, size_t half,
+                            struct rbuf_core_options *options)
+{
+    const struct mca_btl_rbuf_params *params = &mca_btl_rbuf_params;
+    struct rbuf_schedule *schedule = &options->schedule;
+    uint64_t largest = params->largest_chunk;
+    uint64_t first = params->c0;
+    uint64_t fits = half / params->buffers / params->block_size * params->block_size;
+
+    largest = largest < fits ? largest : fits; /* staging may be less than asked: memlock */
+    schedule->growth = (uint32_t) params->q;
+    schedule->buffers = (uint8_t) params->buffers;
+    options->arrival = RBUF_ARRIVAL_BLOCK;
+    if (params->protocol == MCA_BTL_RBUF_PIPELINE) {
+        first = params->pipeline_chunk;
+        schedule->growth = RBUF_GROWTH_ONE;
+        options->arrival = RBUF_ARRIVAL_CHUNK;
+    } else if (params->protocol == MCA_BTL_RBUF_COPY) {
+        /* The whole message, as far as two of them fit into the staging. */
+        largest = half / 2 / params->block_size * params->block_size;
+        largest = largest / params->block_size > RBUF_BUFFER_BLOCKS
+                      ? RBUF_BUFFER_BLOCKS * params->block_size
+                      : largest;
+        first = largest;
+        schedule->growth = RBUF_GROWTH_ONE;
+        schedule->buffers = 1;
+        options->arrival = RBUF_ARRIVAL_CHUNK;
+    }
+    if (!port->in_order) {
+        options->arrival = RBUF_ARRIVAL_IMMEDIATE;
+        schedule->taper = RBUF_TAPER_TAIL;
+    }
+    schedule->block_bytes = (uint32_t) params->block_size;
+    schedule->buffer_blocks = (uint16_t) (largest / params->block_size);
+    schedule->first_blocks = (uint16_t) ((first < largest ? first : largest) / params->block_size);
+}
+
+static int open_staging(mca_btl_rbuf_module_t *module, size_t half)
+{
+    struct rbuf_problem problem;
+
+    if (rbuf_memory_allocate(module->port, half, 0, &module->send_staging, &problem) != 0 ||
+        rbuf_memory_allocate(module->port, half, IBV_ACCESS_REMOTE_WRITE, &module->receive_staging,
+                             &problem) != 0 ||
+        rbuf_memory_allocate(module->port, BOUNCE_WORDS * sizeof(uint64_t), 0, &module->bounce,
+                             &problem) != 0) {
+        mca_btl_rbuf_help_problem(&problem);
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    module->bounce_free = UINT64_MAX;
+    return OPAL_SUCCESS;
+}
+
+static int open_core(mca_btl_rbuf_module_t *module, size_t half)
+{
+    const struct mca_btl_rbuf_params *params = &mca_btl_rbuf_params;
+    const struct rbuf_region send = {module->send_staging.base, module->send_staging.bytes,
+                                     module->send_staging.mr->lkey, module->send_staging.mr->rkey};
+    const struct rbuf_region receive = {module->receive_staging.base, module->receive_staging.bytes,
+                                        module->receive_staging.mr->lkey,
+                                        module->receive_staging.mr->rkey};
+    struct rbuf_core_options options = {
+        .grant_wait_ns = params->grant_wait,
+        .probe_interval_ns = params->probe_interval,
+        .quantum = (uint32_t) params->quantum,
+        .window = {(uint16_t) params->control_credits, (uint16_t) params->bulk_credits},
+        .max_message =
+            (uint32_t) (module->port->max_message < (1u << 30) ? module->port->max_message
+                                                               : 1u << 30)};
+
+    choose_protocol(module->port, half, &options);
+    if (rbuf_core_open(&module->core, &options, &send, &receive) != 0) {
+        mca_btl_rbuf_help("no memory", opal_process_info.nodename, "opening a port");
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    return OPAL_SUCCESS;
+}
+
+static int open_receives(mca_btl_rbuf_module_t *module)
+{
+    const uint64_t count[RBUF_CHANNELS] = {mca_btl_rbuf_params.control_buffers,
+                                           mca_btl_rbuf_params.bulk_buffers};
+    const size_t payload[RBUF_CHANNELS] = {module->super.btl_eager_limit,
+                                           module->super.btl_max_send_size};
+    struct rbuf_problem problem;
+
+    for (int i = 0; i < RBUF_CHANNELS; i++) {
+        uint32_t bytes = (uint32_t) (payload[i] + sizeof(struct rbuf_message_header));
+
+        if (rbuf_receive_open(module->port, (enum rbuf_channel_id) i, (uint32_t) count[i], bytes,
+                              &module->receive[i], &problem) != 0) {
+            mca_btl_rbuf_help_problem(&problem);
+            return OPAL_ERR_OUT_OF_RESOURCE;
+        }
+    }
+    return OPAL_SUCCESS;
+}
+
+/* Frees everything; the endpoints are gone, and what was never opened is empty. */
+static void module_free(mca_btl_rbuf_module_t *module)
+{
+    struct mca_btl_rbuf_slab *slab;
+    mca_btl_rbuf_handle_t *handle;
+    mca_btl_rbuf_operation_t *operation;
+
+    mca_btl_rbuf_registrar_close(module);
+    for (int i = 0; i < RBUF_CHANNELS; i++) {
+        if (module->receive[i] != NULL) {
+            rbuf_receive_close(module->receive[i]);
+        }
+    }
+    mca_btl_rbuf_pools_close(module);
+    while ((slab = SLIST_FIRST(&module->mailbox_slabs)) != NULL) {
+        SLIST_REMOVE_HEAD(&module->mailbox_slabs, link);
+        rbuf_memory_free(&slab->memory);
+        free(slab);
+    }
+    while ((handle = SLIST_FIRST(&module->handles)) != NULL) {
+        SLIST_REMOVE_HEAD(&module->handles, link);
+        free(handle);
+    }
+    while ((operation = SLIST_FIRST(&module->operations)) != NULL) {
+        SLIST_REMOVE_HEAD(&module->operations, link);
+        free(operation);
+    }
+    rbuf_memory_free(&module->bounce);
+    rbuf_memory_free(&module->receive_staging);
+    rbuf_memory_free(&module->send_staging);
+    pthread_mutex_destroy(&module->lock);
+    free(module);
+}
+
+int mca_btl_rbuf_module_open(struct rbuf_port *port, uint32_t index, mca_btl_rbuf_module_t **out)
+{
+    mca_btl_rbuf_module_t *module = calloc(1, sizeof(*module));
+    size_t half = staging_bytes() / 2;
+    int status;
+
+    if (module == NULL) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    /* component_register() has left what Open MPI's own parameters say in the template. */
+    module->super = mca_btl_rbuf_component.module_template;
+    module->port = port;
+    module->index = index;
+    pthread_mutex_init(&module->lock, NULL);
+    TAILQ_INIT(&module->endpoints);
+    port->fab.room = (uint32_t) mca_btl_rbuf_params.completion_queue;
+    if (module->super.btl_bandwidth == 0) {
+        module->super.btl_bandwidth = port->bandwidth_mbps;
+    }
+    if (!port->atomics) {
+        module->super.btl_flags &= ~(uint32_t) MCA_BTL_FLAGS_ATOMIC_FOPS;
+        module->super.btl_atomic_flags = 0;
+    }
+    if (port->atomics_with_cpu) {
+        module->super.btl_atomic_flags |= MCA_BTL_ATOMIC_SUPPORTS_GLOB;
+    }
+    if ((status = open_staging(module, half)) != OPAL_SUCCESS ||
+        (status = open_receives(module)) != OPAL_SUCCESS ||
+        (status = mca_btl_rbuf_pools_open(module)) != OPAL_SUCCESS ||
+        (status = mca_btl_rbuf_registrar_open(module)) != OPAL_SUCCESS ||
+        (status = open_core(module, half)) != OPAL_SUCCESS) {
+        module_free(module);
+        return status;
+    }
+    *out = module;
+    return OPAL_SUCCESS;
+}
+
+/* ---- processes ---- */
+
+int mca_btl_rbuf_add_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
+                           mca_btl_base_endpoint_t **endpoints, opal_bitmap_t *reachable)
+{
+    mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
+
+    for (size_t i = 0; i < count; i++) {
+        mca_btl_base_endpoint_t *endpoint = mca_btl_rbuf_endpoint_for(module, procs[i]);
+
+        if (endpoint == NULL) {
+            continue;
+        }
+        endpoints[i] = endpoint;
+        if (reachable != NULL) {
+            opal_bitmap_set_bit(reachable, (int) i);
+        }
+    }
+    return OPAL_SUCCESS;
+}
+
+static bool time_is_up(time_t since)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec - since > DRAIN_SECONDS;
+}
+
+/* What is waited for in drain(). */
+typedef enum { UNTIL_SENT, UNTIL_RETURNED } drain_t;
+
+static bool is_drained(mca_btl_base_endpoint_t *endpoint, drain_t until)
+{
+    switch (until) {
+    case UNTIL_SENT:
+        return endpoint->state == MCA_BTL_RBUF_IDLE || endpoint->state == MCA_BTL_RBUF_FAILED ||
+               endpoint->departed || rbuf_peer_flush(endpoint->peer);
+    case UNTIL_RETURNED:
+        return endpoint->peer->in_flight == 0;
+    }
+    return true;
+}
+
+/* Progresses until every endpoint (or just `only`) is as wanted, or the time is up. */
+static void drain(mca_btl_rbuf_module_t *module, const mca_btl_base_endpoint_t *only, drain_t until)
+{
+    struct timespec start;
+    bool drained = false;
+
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    while (!drained && !time_is_up(start.tv_sec)) {
+        mca_btl_base_endpoint_t *endpoint;
+
+        mca_btl_rbuf_connections_progress();
+        mca_btl_rbuf_module_progress(module);
+        drained = true;
+        mca_btl_rbuf_lock(module);
+        TAILQ_FOREACH(endpoint, &module->endpoints, link)
+        {
+            if ((only == NULL || only == endpoint) && !is_drained(endpoint, until)) {
+                drained = false;
+                break;
+            }
+        }
+        mca_btl_rbuf_unlock(module);
+    }
+}
+
+/* Ends an endpoint whose queue is empty, as far as its peer let it. */
+static void retire(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint)
+{
+    mca_btl_rbuf_lock(module);
+    endpoint->departed = true;    /* what fails now is no loss */
+    if (endpoint->call != NULL) { /* says BYE before the queue pairs go */
+        rbuf_call_close(endpoint->call);
+        endpoint->call = NULL;
+    }
+    for (int i = 0; i < RBUF_CHANNELS; i++) {
+        if (endpoint->queue[i] != NULL) {
+            rbuf_queue_error(endpoint->queue[i]);
+        }
+    }
+    rbuf_peer_fail(endpoint->peer, -ECONNRESET);
+    mca_btl_rbuf_unlock(module);
+    drain(module, endpoint, UNTIL_RETURNED);
+    /* Events may still name the peer: let them be acted on before it goes. */
+    while (mca_btl_rbuf_module_progress(module) > 0) {
+    }
+    mca_btl_rbuf_lock(module);
+    mca_btl_rbuf_endpoint_destroy(endpoint);
+    mca_btl_rbuf_unlock(module);
+}
+
+int mca_btl_rbuf_del_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
+                           mca_btl_base_endpoint_t **endpoints)
+{
+    mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
+
+    (void) procs;
+    for (size_t i = 0; i < count; i++) {
+        if (endpoints[i] != NULL) {
+            drain(module, endpoints[i], UNTIL_SENT);
+            retire(module, endpoints[i]);
+        }
+    }
+    return OPAL_SUCCESS;
+}
+
+int mca_btl_rbuf_finalize(mca_btl_base_module_t *btl)
+{
+    mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
+    mca_btl_base_endpoint_t *endpoint;
+
+    drain(module, NULL, UNTIL_SENT);
+    while ((endpoint = TAILQ_FIRST(&module->endpoints)) != NULL) {
+        retire(module, endpoint);
+    }
+    mca_btl_rbuf_counters_keep(module);
+    mca_btl_rbuf_component.modules[module->index] = NULL;
+    rbuf_core_close(&module->core);
+    module_free(module);
+    return OPAL_SUCCESS;
+}

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+#include "rbuf_compat.h"
+
+#include "btl_rbuf_params.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "btl_rbuf_help.h"
+#include "btl_rbuf_values.h"
+#include "core/schedule.h"
+#include "opal/mca/base/mca_base_var.h"
+
+struct mca_btl_rbuf_params mca_btl_rbuf_params;
+
+enum kind {
+    SIZE,   /* bytes */
+    COUNT,  /* a number */
+    TIME,   /* ns */
+    RATIO,  /* 16.16 fixed point */
+    CHOICE, /* index into `choices` */
+    TEXT
+};
+
+static const char *const protocols[] = {"superpipeline", "pipeline", "copy",
+                                        "register",      "rcache",   NULL};
+static const char *const switches[] = {"off", "on", NULL};
+static const char *const auto_switches[] = {"auto", "on", "off", NULL}; /* rbuf_in_order_choice */
+
+struct parameter {
+    const char *name;
+    const char *initial;
+    enum kind kind;
+    uint64_t min;
+    uint64_t max;
+    const char *const *choices;
+    const char *nothing; /* a word that stands for `nothing_value`, or NULL */
+    uint64_t nothing_value;
+    int level;
+    size_t offset;
+    const char *range; /* unit and range, for people */
+    const char *text;
+};
+
+#define FIELD(name) offsetof(struct mca_btl_rbuf_params, name)
+#define KIB         1024ull
+#define MIB         (1024ull * KIB)
+#define GIB         (1024ull * MIB)
+#define MS          1000000ull
+#define SECOND      1000000000ull
+
+static const struct parameter table[] = {
+    {"protocol", "superpipeline", CHOICE, 0, 0, protocols, NULL, 0, 3, FIELD(protocol),
+     "superpipeline, pipeline, copy, register, rcache",
+     "How a contiguous message above the eager limit travels. superpipeline: copied through "
+     "staging "
+     "buffers in growing chunks; no user memory is ever registered. pipeline: the same with chunks "
+     "of one size. copy: copied as a whole, sent, copied. register: registered, written in place, "
+     "deregistered. rcache: written in place, registrations kept in a cache (needs allow_cache)"},
+    {"c0", "12k", SIZE, 512, GIB, NULL, NULL, 0, 4, FIELD(c0),
+     "bytes, 512 to largest_chunk, in whole blocks (rounded up)",
+     "First chunk of a staged message (C0). Best is what the processor copies in one round trip of "
+     "the network; 8k to 16k on most"},
+    {"q", "1.5", RATIO, RBUF_GROWTH_ONE, RBUF_GROWTH_MAX, NULL, NULL, 0, 4, FIELD(q),
+     "factor, 1 to 64",
+     "Growth of the chunks: copy bandwidth divided by network bandwidth. 1 is a fixed chunk. Where "
+     "the network is faster than a copy no q helps: use rcache or register"},
+    {"buffers", "3", COUNT, 1, RBUF_BUFFERS_MAX, NULL, NULL, 0, 4, FIELD(buffers),
+     "buffers, 1 to 16",
+     "Staging buffers that the chunks of one message are folded into. 2 lose some percent on small "
+     "chunks, more than 3 gain nothing on the networks that were measured"},
+    {"largest_chunk", "256k", SIZE, 512, GIB, NULL, NULL, 0, 4, FIELD(largest_chunk),
+     "bytes, c0 to half of staging_size / buffers, in whole blocks (rounded up)",
+     "Size of a staging buffer, where the chunks stop growing"},
+    {"pipeline_chunk", "c0", SIZE, 512, GIB, NULL, "c0", 0, 5, FIELD(pipeline_chunk),
+     "bytes, 512 to largest_chunk, or c0",
+     "Chunk of protocol pipeline. The optimum is sqrt(L g B / 2) for a message of L bytes, a gap "
+     "of "
+     "g seconds between requests and a copy bandwidth of B bytes a second"},
+    {"block_size", "4k", SIZE, 512, MIB, NULL, NULL, 0, 5, FIELD(block_size),
+     "bytes, a power of two, 512 to 1M",
+     "Blocks of a chunk that the receiver copies out as they arrive; 8 bytes of each are its flag. "
+     "A multiple of the MTU"},
+    {"staging_size", "auto", SIZE, 64 * KIB, 64 * GIB, NULL, "auto", 0, 3, FIELD(staging_size),
+     "bytes, 64k to 64G, or auto",
+     "Staging memory of the process for all its peers together, half of it to send from and half "
+     "to "
+     "receive into; pinned at start, never more. auto: 32M (128M for protocol copy), but at most "
+     "half of what RLIMIT_MEMLOCK allows"},
+    {"grant_wait", "5ms", TIME, 0, 3600 * SECOND, NULL, NULL, 0, 5, FIELD(grant_wait),
+     "time with ns, us, ms or s; 0: for ever",
+     "How long a message waits for staging to receive into before its buffer is registered on the "
+     "spot instead"},
+    {"subblock", "auto", CHOICE, 0, 0, auto_switches, NULL, 0, 5, FIELD(subblock), "auto, on, off",
+     "Whether the receiver may take blocks out of a chunk that is still arriving. It relies on the "
+     "adapter placing the bytes of one write in order. off: chunks are announced as a whole. auto: "
+     "as the adapter says"},
+    {"prestage", "on", CHOICE, 0, 0, switches, NULL, 0, 6, FIELD(prestage), "on, off",
+     "Copy the first chunk while the rendezvous is under way"},
+    {"allow_cache", "on", CHOICE, 0, 0, switches, NULL, 0, 3, FIELD(allow_cache), "on, off",
+     "Permit a registration cache, and with it memory hooks, for protocol rcache. Other protocols "
+     "install no hooks"},
+    {"report", "0", COUNT, 0, 1, NULL, NULL, 0, 3, FIELD(report), "0 or 1",
+     "1: print at finalize which path carried how much, one line a process"},
+    {"quantum", "16k", SIZE, 4 * KIB, GIB, NULL, NULL, 0, 6, FIELD(quantum), "bytes, 4k to 1G",
+     "Most that one call of the progress engine copies in each direction"},
+    {"if_include", "", TEXT, 0, 0, NULL, NULL, 0, 2, FIELD(if_include),
+     "comma list of DEVICE or DEVICE:PORT",
+     "Adapters to use. By default the active ports of the adapter nearest to the process. Not "
+     "together with if_exclude"},
+    {"if_exclude", "", TEXT, 0, 0, NULL, NULL, 0, 2, FIELD(if_exclude),
+     "comma list of DEVICE or DEVICE:PORT", "Adapters not to use; all others are"},
+    {"gid_index", "auto", COUNT, 0, 65535, NULL, "auto", UINT64_MAX, 3, FIELD(gid_index),
+     "index, 0 to 65535, or auto",
+     "Entry of the port's GID table. auto: on Ethernet RoCE v2 with a routable IPv4 address first, "
+     "link-local last; on InfiniBand 0"},
+    {"mtu", "auto", COUNT, 256, 4096, NULL, "auto", 0, 5, FIELD(mtu),
+     "bytes, 256, 512, 1024, 2048 or 4096, or auto", "Path MTU. auto: what the port has active"},
+    {"pkey", "auto", COUNT, 1, 65535, NULL, "auto", 0, 5, FIELD(pkey), "1 to 65535, or auto",
+     "Partition key; 0x notation is understood. auto: the first of the port's table"},
+    {"service_level", "0", COUNT, 0, 15, NULL, NULL, 0, 5, FIELD(service_level), "0 to 15",
+     "InfiniBand service level"},
+    {"traffic_class", "0", COUNT, 0, 255, NULL, NULL, 0, 5, FIELD(traffic_class), "0 to 255",
+     "Traffic class of the global route header (RoCE: DSCP and ECN)"},
+    {"timeout", "14", COUNT, 1, 31, NULL, NULL, 0, 5, FIELD(timeout),
+     "exponent, 1 to 31: 4.096 us * 2^timeout",
+     "How long the adapter waits for an acknowledgement before it sends again"},
+    {"retry_count", "7", COUNT, 0, 7, NULL, NULL, 0, 5, FIELD(retry_count), "0 to 7",
+     "How often it does so before the peer counts as lost"},
+    {"rnr_retry", "7", COUNT, 0, 7, NULL, NULL, 0, 6, FIELD(rnr_retry), "0 to 7; 7: for ever",
+     "How often it tries again when the peer has no receive buffer posted"},
+    {"min_rnr_timer", "12", COUNT, 0, 31, NULL, NULL, 0, 6, FIELD(min_rnr_timer),
+     "code of the InfiniBand specification, 0 to 31",
+     "Pause that a peer is asked to make when no receive buffer is posted here"},
+    {"listen_if", "", TEXT, 0, 0, NULL, NULL, 0, 3, FIELD(listen_if),
+     "comma list of interface names or addresses",
+     "Where to listen for the TCP connections over which queue pairs are set up. By default every "
+     "interface that is up"},
+    {"listen_ports", "any", TEXT, 0, 0, NULL, NULL, 0, 3, FIELD(listen_ports),
+     "any, PORT or FIRST-LAST", "TCP ports to listen on, for firewalls"},
+    {"connect_timeout", "10s", TIME, 100 * MS, 600 * SECOND, NULL, NULL, 0, 5,
+     FIELD(connect_timeout), "time with ms or s, 100ms to 600s",
+     "For each step of setting up a connection that the network or a listener answers. Waiting for "
+     "a process that computes has no time-out"},
+    {"probe_interval", "2s", TIME, 0, 3600 * SECOND, NULL, NULL, 0, 5, FIELD(probe_interval),
+     "time with ms or s; 0: never",
+     "How often each connected peer is probed by an empty write, so that waiting for a peer that "
+     "is "
+     "gone ends in an error"},
+    {"control_credits", "64", COUNT, 4, 16384, NULL, NULL, 0, 6, FIELD(control_credits),
+     "messages, 4 to 16384", "Eager messages that a peer may have under way to this process"},
+    {"bulk_credits", "16", COUNT, 2, 16384, NULL, NULL, 0, 6, FIELD(bulk_credits),
+     "messages, 2 to 16384",
+     "Large fragments of packed data, or chunks with subblock off, that a peer may have under way "
+     "to "
+     "this process"},
+    {"control_buffers", "256", COUNT, 16, 65536, NULL, NULL, 0, 5, FIELD(control_buffers),
+     "buffers, 16 to 65536",
+     "Receive buffers for eager messages, shared by all peers of a port, eager_limit bytes each"},
+    {"bulk_buffers", "32", COUNT, 4, 65536, NULL, NULL, 0, 5, FIELD(bulk_buffers),
+     "buffers, 4 to 65536",
+     "Receive buffers for large fragments, shared by all peers of a port, max_send_size bytes "
+     "each"},
+    {"send_queue", "128", COUNT, 16, 16384, NULL, NULL, 0, 6, FIELD(send_queue),
+     "requests, 16 to 16384", "Depth of each send queue"},
+    {"completion_queue", "4096", COUNT, 64, 4194304, NULL, NULL, 0, 6, FIELD(completion_queue),
+     "requests, 64 to 4M", "Signalled requests that a port may have under way to all its peers"},
+};
+
+#define PARAMETERS (sizeof(table) / sizeof(table[0]))
+
+static char *values[PARAMETERS]; /* as Open MPI read them */
+
+int mca_btl_rbuf_params_register(const mca_base_component_t *component)
+{
+    char text[1024];
+
+    for (size_t i = 0; i < PARAMETERS; i++) {
+        const struct parameter *parameter = &table[i];
+        int status;
+
+        values[i] = (char *) (uintptr_t) parameter->initial;
+        snprintf(text, sizeof(text), "%s (%s; default: %s)", parameter->text, parameter->range,
+                 parameter->initial[0] == '\0' ? "none" : parameter->initial);
+        status = mca_base_component_var_register(
+            component, parameter->name, text, MCA_BASE_VAR_TYPE_STRING, NULL, 0, 0,
+            (mca_base_var_info_lvl_t) (OPAL_INFO_LVL_1 + parameter->level - 1),
+            MCA_BASE_VAR_SCOPE_READONLY, &values[i]);
+        if (status < 0) {
+            return status;
+        }
+    }
+    return OPAL_SUCCESS;
+}
+
+static bool read_choice(const struct parameter *parameter, const char *text, uint64_t *value)
+{
+    for (uint64_t i = 0; parameter->choices[i] != NULL; i++) {
+        if (strcmp(parameter->choices[i], text) == 0) {
+            *value = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool read_value(const struct parameter *parameter, const char *text, uint64_t *value)
+{
+    bool read = false;
+
+    if (parameter->nothing != NULL && strcmp(text, parameter->nothing) == 0) {
+        *value = parameter->nothing_value;
+        return true;
+    }
+    switch (parameter->kind) {
+    case SIZE:
+        read = mca_btl_rbuf_read_size(text, value);
+        break;
+    case COUNT:
+        read = mca_btl_rbuf_read_count(text, value);
+        break;
+    case TIME:
+        read = mca_btl_rbuf_read_time(text, value);
+        break;
+    case RATIO:
+        read = mca_btl_rbuf_read_ratio(text, value);
+        break;
+    case CHOICE:
+        return read_choice(parameter, text, value);
+    case TEXT:
+        return true;
+    }
+    return read && *value >= parameter->min && *value <= parameter->max;
+}
+
+/* Says what is wrong with the value of `name` as it was given. */
+static bool refuse(const char *name, const char *why)
+{
+    for (size_t i = 0; i < PARAMETERS; i++) {
+        if (strcmp(table[i].name, name) == 0) {
+            mca_btl_rbuf_help("bad parameter", opal_process_info.nodename, name,
+                              values[i] != NULL ? values[i] : "", table[i].range, why);
+        }
+    }
+    return false;
+}
+
+static bool read_all(void)
+{
+    for (size_t i = 0; i < PARAMETERS; i++) {
+        void *field = (char *) &mca_btl_rbuf_params + table[i].offset;
+        const char *text = values[i] != NULL ? values[i] : "";
+        uint64_t value = 0;
+
+        if (!read_value(&table[i], text, &value)) {
+            return refuse(table[i].name, "it is not of that form, or out of that range");
+        }
+        if (table[i].kind == TEXT) {
+            *(const char **) field = text;
+        } else {
+            *(uint64_t *) field = value;
+        }
+    }
+    return true;
+}
+
+static bool check_ports(struct mca_btl_rbuf_params *params)
+{
+    unsigned first;
+    unsigned last;
+    char rest;
+
+    params->port_min = params->port_max = 0;
+    if (strcmp(params->listen_ports, "any") == 0) {
+        return true;
+    }
+    if (sscanf(params->listen_ports, "%5u%c", &first, &rest) == 1) {
+        last = first;
+    } else if (sscanf(params->listen_ports, "%5u-%5u%c", &first, &last, &rest) != 2) {
+        return refuse("listen_ports", "it is not of that form");
+    }
+    if (first == 0 || last > 65535 || first > last) {
+        return refuse("listen_ports", "ports are 1 to 65535, the first not above the last");
+    }
+    params->port_min = first;
+    params->port_max = last;
+    return true;
+}
+
+static uint64_t whole_blocks(const struct mca_btl_rbuf_params *params, uint64_t bytes)
+{
+    return (bytes + params->block_size - 1) / params->block_size * params->block_size;
+}
+
+/* What must hold between the sizes of staging. */
+static bool check_sizes(struct mca_btl_rbuf_params *params)
+{
+    char why[160];
+
+    if ((params->block_size & (params->block_size - 1)) != 0) {
+        return refuse("block_size", "it is not a power of two");
+    }
+    params->c0 = whole_blocks(params, params->c0);
+    params->largest_chunk = whole_blocks(params, params->largest_chunk);
+    params->pipeline_chunk =
+        params->pipeline_chunk == 0 ? params->c0 : whole_blocks(params, params->pipeline_chunk);
+    if (params->c0 > params->largest_chunk) {
+        return refuse("c0", "it is larger than btl_rbuf_largest_chunk");
+    }
+    if (params->pipeline_chunk > params->largest_chunk) {
+        return refuse("pipeline_chunk", "it is larger than btl_rbuf_largest_chunk");
+    }
+    if (params->largest_chunk / params->block_size > RBUF_BUFFER_BLOCKS) {
+        return refuse("largest_chunk", "it has more than 65535 blocks of btl_rbuf_block_size");
+    }
+    if (params->staging_size != 0 &&
+        params->staging_size / 2 < params->buffers * params->largest_chunk) {
+        snprintf(why, sizeof(why),
+                 "half of it must hold one message's %" PRIu64 " buffers of %" PRIu64
+                 " bytes (btl_rbuf_buffers, btl_rbuf_largest_chunk)",
+                 params->buffers, params->largest_chunk);
+        return refuse("staging_size", why);
+    }
+    return true;
+}
+
+bool mca_btl_rbuf_params_check(void)
+{
+    struct mca_btl_rbuf_params *params = &mca_btl_rbuf_params;
+
+    if (!read_all() || !check_ports(params) || !check_sizes(params)) {
+        return false;
+    }
+    if (params->if_include[0] != '\0' && params->if_exclude[0] != '\0') {
+        return refuse("if_exclude", "btl_rbuf_if_include is given too; give one of them");
+    }
+    if (params->mtu != 0 && (params->mtu & (params->mtu - 1)) != 0) {
+        return refuse("mtu", "it is not one of these");
+    }
+    if (params->protocol == MCA_BTL_RBUF_RCACHE && params->allow_cache == MCA_BTL_RBUF_OFF) {
+        return refuse("protocol", "btl_rbuf_allow_cache is off");
+    }
+    return true;
+}
+
+const char *mca_btl_rbuf_protocol_name(enum mca_btl_rbuf_protocol protocol)
+{
+    return protocols[protocol];
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The component's parameters: one table with name, default, unit, range and text, which is what
+ * ompi_info prints. Values are read as text and checked by us, all of them, before anything is
+ * opened.
+ */
+#ifndef BTL_RBUF_PARAMS_H
+#define BTL_RBUF_PARAMS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "opal/mca/mca.h"
+
+enum mca_btl_rbuf_protocol {
+    MCA_BTL_RBUF_SUPERPIPELINE,
+    MCA_BTL_RBUF_PIPELINE,
+    MCA_BTL_RBUF_COPY,
+    MCA_BTL_RBUF_REGISTER,
+    MCA_BTL_RBUF_RCACHE
+};
+
+enum mca_btl_rbuf_switch { MCA_BTL_RBUF_OFF, MCA_BTL_RBUF_ON };
+
+/* Values as checked; sizes in bytes, times in ns, q in 16.16 fixed point. */
+struct mca_btl_rbuf_params {
+    uint64_t protocol; /* enum mca_btl_rbuf_protocol */
+    uint64_t c0;
+    uint64_t q;
+    uint64_t buffers;
+    uint64_t largest_chunk;
+    uint64_t pipeline_chunk; /* 0: c0 */
+    uint64_t block_size;
+    uint64_t staging_size; /* 0: chosen at start */
+    uint64_t grant_wait;
+    uint64_t subblock; /* enum rbuf_in_order_choice */
+    uint64_t prestage; /* enum mca_btl_rbuf_switch, like the next two */
+    uint64_t allow_cache;
+    uint64_t report;
+    uint64_t quantum;
+    const char *if_include; /* "" if not given */
+    const char *if_exclude;
+    uint64_t gid_index; /* UINT64_MAX: automatic */
+    uint64_t mtu;       /* 0: the port's */
+    uint64_t pkey;
+    uint64_t service_level;
+    uint64_t traffic_class;
+    uint64_t timeout;
+    uint64_t retry_count;
+    uint64_t rnr_retry;
+    uint64_t min_rnr_timer;
+    const char *listen_if;
+    const char *listen_ports;
+    uint64_t port_min; /* read from listen_ports */
+    uint64_t port_max;
+    uint64_t connect_timeout;
+    uint64_t probe_interval;
+    uint64_t control_credits;
+    uint64_t bulk_credits;
+    uint64_t control_buffers;
+    uint64_t bulk_buffers;
+    uint64_t send_queue;
+    uint64_t completion_queue;
+};
+
+extern struct mca_btl_rbuf_params mca_btl_rbuf_params;
+
+/* Registers every parameter with Open MPI. 0 or an OPAL error. Looks at no hardware. */
+int mca_btl_rbuf_params_register(const mca_base_component_t *component);
+
+/* Reads and checks all values into mca_btl_rbuf_params. False after one help message that names the
+ * parameter, the value and what is allowed. */
+bool mca_btl_rbuf_params_check(void);
+
+/* The text of a protocol. */
+const char *mca_btl_rbuf_protocol_name(enum mca_btl_rbuf_protocol protocol);
+
+#endif

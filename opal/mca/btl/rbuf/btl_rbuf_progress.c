@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Progress: polls verbs, feeds core, lets core work, and acts on core's events.
+ *
+ * One thread at a time is inside a module; others go away at once. Events are taken out in batches
+ * under the lock and acted on without it, so that callbacks may call any function of the module.
+ */
+#include "btl_rbuf.h"
+
+#include <time.h>
+
+#define BATCH 32
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+
+    /* Coarse: core's intervals are milliseconds and more, and this costs a few ns. */
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return (uint64_t) now.tv_sec * 1000000000ull + (uint64_t) now.tv_nsec;
+}
+
+static void completed(mca_btl_rbuf_module_t *module, const struct rbuf_completion *completion)
+{
+    if (completion->work != NULL) {
+        rbuf_core_completed(&module->core, completion->work, completion->status);
+        return;
+    }
+    mca_btl_base_endpoint_t *endpoint;
+
+    TAILQ_FOREACH(endpoint, &module->endpoints, link)
+    {
+        for (int i = 0; i < RBUF_CHANNELS; i++) {
+            if (endpoint->queue[i] != NULL && endpoint->queue[i] == completion->queue) {
+                mca_btl_rbuf_endpoint_lost(endpoint, completion->status);
+            }
+        }
+    }
+}
+
+static void received(mca_btl_rbuf_module_t *module, const struct rbuf_completion *completion)
+{
+    struct rbuf_buffer *buffer = completion->buffer;
+    bool kept = false;
+
+    if (completion->status == 0 && completion->kind == RBUF_COMPLETION_RECEIVED) {
+        kept = rbuf_core_received(&module->core, (enum rbuf_channel_id) buffer->channel, buffer,
+                                  buffer->data, completion->bytes);
+    } else if (completion->status == 0) {
+        rbuf_core_immediate(&module->core, completion->immediate);
+    }
+    if (!kept) {
+        rbuf_receive_collect(buffer);
+    }
+}
+
+void mca_btl_rbuf_collect(mca_btl_rbuf_module_t *module)
+{
+    struct rbuf_completion completions[BATCH];
+    int count = rbuf_poll(module->port, completions, BATCH);
+
+    for (int i = 0; i < count; i++) {
+        if (completions[i].kind == RBUF_COMPLETION_SENT) {
+            completed(module, &completions[i]);
+        } else {
+            received(module, &completions[i]);
+        }
+    }
+    if (count > 0) {
+        for (int i = 0; i < RBUF_CHANNELS; i++) {
+            (void) rbuf_receive_post(module->receive[i]);
+        }
+    }
+}
+
+static void deliver(mca_btl_rbuf_module_t *module, const struct rbuf_event *event)
+{
+    mca_btl_base_segment_t segment = {.seg_addr.pval = event->delivery.data,
+                                      .seg_len = event->delivery.bytes};
+
+    rbuf_compat_deliver(&module->super, event->peer->user, event->delivery.tag, &segment);
+}
+
+static void peer_failed(mca_btl_rbuf_module_t *module, struct rbuf_peer *peer, int status)
+{
+    mca_btl_base_endpoint_t *endpoint = peer->user;
+    bool departed;
+
+    mca_btl_rbuf_lock(module);
+    mca_btl_rbuf_endpoint_lost(endpoint, status);
+    departed = endpoint->departed;
+    mca_btl_rbuf_unlock(module);
+    if (departed) {
+        return; /* it had said good-bye: what was left of its adapter's answers is no loss */
+    }
+    mca_btl_rbuf_help("peer lost", opal_process_info.nodename,
+                      OPAL_NAME_PRINT(endpoint->proc->proc_name), module->port->name,
+                      endpoint->cause);
+    if (module->error_callback != NULL) {
+        module->error_callback(&module->super, MCA_BTL_ERROR_FLAGS_FATAL, endpoint->proc,
+                               endpoint->cause);
+    }
+}
+
+/* Acts on one event. No lock is held. */
+static void act(mca_btl_rbuf_module_t *module, const struct rbuf_event *event)
+{
+    switch (event->kind) {
+    case RBUF_EVENT_DELIVER:
+        deliver(module, event);
+        break;
+    case RBUF_EVENT_SENT:
+        mca_btl_rbuf_sent(module, event->am, event->status);
+        break;
+    case RBUF_EVENT_PUT:
+        mca_btl_rbuf_put_ended(module, event->put, event->status);
+        break;
+    case RBUF_EVENT_DIRECT:
+        mca_btl_rbuf_put_direct(module, event->put);
+        break;
+    case RBUF_EVENT_RMA:
+        mca_btl_rbuf_rma_ended(module, event->rma, event->status);
+        break;
+    case RBUF_EVENT_REGISTER:
+        mca_btl_rbuf_grant_expired(module, event->grant);
+        break;
+    case RBUF_EVENT_FAILED:
+        peer_failed(module, event->peer, event->status);
+        break;
+    }
+}
+
+/* Gives back what the delivered messages of a batch occupied. */
+static void release(mca_btl_rbuf_module_t *module, const struct rbuf_event *events, int count)
+{
+    for (int i = 0; i < count; i++) {
+        const struct rbuf_delivery *delivery = &events[i].delivery;
+
+        if (events[i].kind != RBUF_EVENT_DELIVER) {
+            continue;
+        }
+        if (delivery->buffer != NULL) {
+            rbuf_receive_collect(delivery->buffer);
+        }
+        rbuf_core_release(events[i].peer, delivery);
+    }
+    for (int i = 0; i < RBUF_CHANNELS; i++) {
+        (void) rbuf_receive_post(module->receive[i]);
+    }
+}
+
+int mca_btl_rbuf_module_progress(mca_btl_rbuf_module_t *module)
+{
+    struct rbuf_event events[BATCH];
+    int count = 0;
+    int done;
+
+    if (pthread_mutex_trylock(&module->lock) != 0) {
+        return 0;
+    }
+    mca_btl_rbuf_collect(module);
+    done = rbuf_core_progress(&module->core, now_ns());
+    while (count < BATCH && rbuf_events_pop(&module->core.events, &events[count])) {
+        count++;
+    }
+    mca_btl_rbuf_unlock(module);
+    if (count == 0) {
+        return done;
+    }
+    for (int i = 0; i < count; i++) {
+        act(module, &events[i]);
+    }
+    mca_btl_rbuf_lock(module);
+    release(module, events, count);
+    mca_btl_rbuf_unlock(module);
+    return done + count;
+}
+
+int mca_btl_rbuf_progress(void)
+{
+    int done = mca_btl_rbuf_connections_progress();
+
+    for (size_t i = 0; i < mca_btl_rbuf_component.module_count; i++) {
+        if (mca_btl_rbuf_component.modules[i] != NULL) {
+            done += mca_btl_rbuf_module_progress(mca_btl_rbuf_component.modules[i]);
+        }
+    }
+    return done;
+}

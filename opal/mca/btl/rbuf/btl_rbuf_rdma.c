@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * put, get and atomics. All return OPAL_SUCCESS: what cannot go now is queued in core, since ob1
+ * gives up a transfer for good when a put fails.
+ *
+ * A put into staging is complete when its last chunk is posted; its callback runs with
+ * mca_btl_rbuf_after set, so that the FIN which ob1 sends from inside is delivered behind the data.
+ * A put into registered memory is complete when it has arrived.
+ */
+#include "btl_rbuf.h"
+
+#include <stdlib.h>
+
+#include "opal/sys/atomic.h"
+
+static mca_btl_rbuf_operation_t *operation_take(mca_btl_rbuf_module_t *module)
+{
+    mca_btl_rbuf_operation_t *operation;
+
+    mca_btl_rbuf_lock(module);
+    operation = SLIST_FIRST(&module->operations);
+    if (operation != NULL) {
+        SLIST_REMOVE_HEAD(&module->operations, link);
+    }
+    mca_btl_rbuf_unlock(module);
+    return operation != NULL ? operation : malloc(sizeof(*operation));
+}
+
+/* Tells Open MPI, with the operation already free for the next. No lock is held. */
+static void operation_end(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation,
+                          int status)
+{
+    mca_btl_rbuf_operation_t ended = *operation;
+    struct mca_btl_rbuf_after outer = mca_btl_rbuf_after; /* callbacks nest */
+
+    mca_btl_rbuf_lock(module);
+    SLIST_INSERT_HEAD(&module->operations, operation, link);
+    mca_btl_rbuf_unlock(module);
+    mca_btl_rbuf_after =
+        (struct mca_btl_rbuf_after){.endpoint = ended.endpoint, .put_id = ended.put_id};
+    ended.callback(&module->super, ended.endpoint, ended.local_address, ended.local_handle,
+                   ended.context, ended.data, status == 0 ? OPAL_SUCCESS : OPAL_ERROR);
+    mca_btl_rbuf_after = outer;
+}
+
+/* The local key of [address, address + size), registered now if it was not before. */
+static bool local_key(mca_btl_rbuf_module_t *module, mca_btl_rbuf_handle_t *handle, uint32_t *lkey)
+{
+    struct rbuf_problem problem;
+
+    if (handle->registration == NULL) {
+        handle->registration =
+            mca_btl_rbuf_registration_take(module, handle->base, handle->bytes, &problem);
+        if (handle->registration == NULL) {
+            mca_btl_rbuf_help_problem(&problem);
+            return false;
+        }
+    }
+    *lkey = handle->registration->mr->lkey;
+    return true;
+}
+
+static void rma_start(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation)
+{
+    mca_btl_rbuf_lock(module);
+    mca_btl_rbuf_endpoint_use(operation->endpoint);
+    rbuf_rma_start(operation->endpoint->peer, &operation->rma);
+    mca_btl_rbuf_unlock(module);
+}
+
+/* Writes or reads in place; without a local registration the operation ends in an error. */
+static void transfer(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation,
+                     enum rbuf_rma_operation kind, uint64_t remote, uint32_t rkey, size_t size)
+{
+    uint32_t lkey;
+
+    operation->put_id = 0;
+    operation->bounce = NULL;
+    if (!local_key(module, operation->local_handle, &lkey)) {
+        operation_end(module, operation, -ENOMEM);
+        return;
+    }
+    operation->rma = (struct rbuf_rma){.operation = kind,
+                                       .local = operation->local_address,
+                                       .remote = remote,
+                                       .bytes = size,
+                                       .lkey = lkey,
+                                       .rkey = rkey};
+    rma_start(module, operation);
+}
+
+static void put_staged(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation,
+                       const struct rbuf_offer *offer)
+{
+    operation->put_id = offer->id;
+    operation->put = (struct rbuf_put){.source = operation->local_address, .offer = *offer};
+    mca_btl_rbuf_lock(module);
+    mca_btl_rbuf_endpoint_use(operation->endpoint);
+    rbuf_put_start(operation->endpoint->peer, &operation->put);
+    mca_btl_rbuf_unlock(module);
+}
+
+int mca_btl_rbuf_put(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
+                     void *local_address, uint64_t remote_address,
+                     mca_btl_base_registration_handle_t *local_handle,
+                     mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags,
+                     int order, mca_btl_base_rdma_completion_fn_t callback, void *context,
+                     void *data)
+{
+    mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
+    const struct rbuf_offer *offer = &remote_handle->offer; /* all of it that travelled */
+    mca_btl_rbuf_operation_t *operation = operation_take(module);
+
+    (void) flags;
+    (void) order;
+    if (operation == NULL) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    operation->endpoint = endpoint;
+    operation->local_address = local_address;
+    operation->local_handle = local_handle;
+    operation->callback = callback;
+    operation->context = context;
+    operation->data = data;
+    if (offer->mode == RBUF_OFFER_DIRECT) {
+        transfer(module, operation, RBUF_RMA_WRITE, remote_address, offer->rkey, size);
+    } else if (remote_address == offer->base && size == offer->bytes) {
+        put_staged(module, operation, offer);
+    } else {
+        /* Open MPI puts what it asked for; a part of a staged offer has no schedule. */
+        operation->put_id = 0;
+        operation_end(module, operation, -EPROTO);
+    }
+    return OPAL_SUCCESS;
+}
+
+/* A staged put is through, or failed. No lock is held. */
+void mca_btl_rbuf_put_ended(mca_btl_rbuf_module_t *module, struct rbuf_put *put, int status)
+{
+    operation_end(module, (mca_btl_rbuf_operation_t *) (void *) put, status);
+}
+
+/* The receiver had no staging and registered its buffer instead. No lock is held. */
+void mca_btl_rbuf_put_direct(mca_btl_rbuf_module_t *module, struct rbuf_put *put)
+{
+    mca_btl_rbuf_operation_t *operation = (mca_btl_rbuf_operation_t *) (void *) put;
+    struct rbuf_offer offer = put->offer;
+
+    transfer(module, operation, RBUF_RMA_WRITE, offer.base, offer.rkey, offer.bytes);
+}
+
+int mca_btl_rbuf_get(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
+                     void *local_address, uint64_t remote_address,
+                     mca_btl_base_registration_handle_t *local_handle,
+                     mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags,
+                     int order, mca_btl_base_rdma_completion_fn_t callback, void *context,
+                     void *data)
+{
+    mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
+    mca_btl_rbuf_operation_t *operation = operation_take(module);
+
+    (void) flags;
+    (void) order;
+    if (operation == NULL) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    operation->endpoint = endpoint;
+    operation->local_address = local_address;
+    operation->local_handle = local_handle;
+    operation->callback = callback;
+    operation->context = context;
+    operation->data = data;
+    transfer(module, operation, RBUF_RMA_READ, remote_address, remote_handle->offer.rkey, size);
+    return OPAL_SUCCESS;
+}
+
+/* A registered word for an atomic to land in, or NULL if all are in use. */
+static uint64_t *bounce_take(mca_btl_rbuf_module_t *module)
+{
+    uint64_t *word = NULL;
+
+    mca_btl_rbuf_lock(module);
+    if (module->bounce_free != 0) {
+        unsigned bit = (unsigned) __builtin_ctzll(module->bounce_free);
+
+        module->bounce_free &= ~(1ull << bit);
+        word = (uint64_t *) module->bounce.base + bit;
+    }
+    mca_btl_rbuf_unlock(module);
+    return word;
+}
+
+static void bounce_give(mca_btl_rbuf_module_t *module, uint64_t *word)
+{
+    mca_btl_rbuf_lock(module);
+    module->bounce_free |= 1ull << (word - (uint64_t *) module->bounce.base);
+    mca_btl_rbuf_unlock(module);
+}
+
+/* An in-place operation is complete, or failed. No lock is held. */
+void mca_btl_rbuf_rma_ended(mca_btl_rbuf_module_t *module, struct rbuf_rma *rma, int status)
+{
+    mca_btl_rbuf_operation_t *operation = (mca_btl_rbuf_operation_t *) (void *) rma;
+
+    if (operation->bounce != NULL) {
+        if (status == 0) {
+            *(uint64_t *) operation->local_address = *operation->bounce;
+        }
+        bounce_give(module, operation->bounce);
+    }
+    operation_end(module, operation, status);
+}
+
+/* Starts `rma` (operation, remote, rkey, operands) with its result going to local_address. */
+static int atomic_start(mca_btl_rbuf_module_t *module, const mca_btl_rbuf_operation_t *wanted)
+{
+    uint64_t *word = bounce_take(module);
+    mca_btl_rbuf_operation_t *operation;
+
+    if (word == NULL) {
+        return OPAL_ERR_OUT_OF_RESOURCE; /* osc/rdma progresses and asks again */
+    }
+    operation = operation_take(module);
+    if (operation == NULL) {
+        bounce_give(module, word);
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    *operation = *wanted;
+    operation->bounce = word;
+    operation->rma.local = word;
+    operation->rma.bytes = sizeof(*word);
+    operation->rma.lkey = module->bounce.mr->lkey;
+    rma_start(module, operation);
+    return OPAL_SUCCESS;
+}
+
+int mca_btl_rbuf_atomic_fop(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
+                            void *local_address, uint64_t remote_address,
+                            mca_btl_base_registration_handle_t *local_handle,
+                            mca_btl_base_registration_handle_t *remote_handle,
+                            mca_btl_base_atomic_op_t op, uint64_t operand, int flags, int order,
+                            mca_btl_base_rdma_completion_fn_t callback, void *context, void *data)
+{
+    mca_btl_rbuf_operation_t wanted = {.rma = {.operation = RBUF_RMA_FETCH_ADD,
+                                               .remote = remote_address,
+                                               .rkey = remote_handle->offer.rkey,
+                                               .operand = operand},
+                                       .endpoint = endpoint,
+                                       .local_address = local_address,
+                                       .local_handle = local_handle,
+                                       .callback = callback,
+                                       .context = context,
+                                       .data = data};
+
+    (void) order;
+    if (op != MCA_BTL_ATOMIC_ADD || (flags & MCA_BTL_ATOMIC_FLAG_32BIT)) {
+        return OPAL_ERR_NOT_SUPPORTED;
+    }
+    return atomic_start(mca_btl_rbuf_module(btl), &wanted);
+}
+
+int mca_btl_rbuf_atomic_cswap(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
+                              void *local_address, uint64_t remote_address,
+                              mca_btl_base_registration_handle_t *local_handle,
+                              mca_btl_base_registration_handle_t *remote_handle, uint64_t compare,
+                              uint64_t value, int flags, int order,
+                              mca_btl_base_rdma_completion_fn_t callback, void *context, void *data)
+{
+    mca_btl_rbuf_operation_t wanted = {.rma = {.operation = RBUF_RMA_COMPARE_SWAP,
+                                               .remote = remote_address,
+                                               .rkey = remote_handle->offer.rkey,
+                                               .operand = value,
+                                               .compare = compare},
+                                       .endpoint = endpoint,
+                                       .local_address = local_address,
+                                       .local_handle = local_handle,
+                                       .callback = callback,
+                                       .context = context,
+                                       .data = data};
+
+    (void) order;
+    if (flags & MCA_BTL_ATOMIC_FLAG_32BIT) {
+        return OPAL_ERR_NOT_SUPPORTED;
+    }
+    return atomic_start(mca_btl_rbuf_module(btl), &wanted);
+}

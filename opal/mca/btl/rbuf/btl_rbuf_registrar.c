@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Registrations of user memory, by two policies: made for each use, or kept by OPAL's grdma cache
+ * (protocol rcache). The cache locks for itself; without it a registration belongs to its taker.
+ *
+ * All rights are asked for at once, since the cache treats a request for more rights as a miss;
+ * memory that may not be written is registered for reading alone.
+ */
+#include "btl_rbuf.h"
+
+#include <stdlib.h>
+
+#define ALL_ACCESS                                                                                 \
+    (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |                   \
+     IBV_ACCESS_REMOTE_ATOMIC)
+
+/* Registers for all rights, or for reading if the memory cannot be written. */
+static int make(mca_btl_rbuf_module_t *module, void *base, size_t bytes, struct ibv_mr **mr,
+                struct rbuf_problem *problem)
+{
+    unsigned access = module->port->atomics ? ALL_ACCESS : ALL_ACCESS & ~IBV_ACCESS_REMOTE_ATOMIC;
+    int status = rbuf_register(module->port, base, bytes, access, mr, problem);
+
+    if (status == -EFAULT || status == -EACCES || status == -EINVAL) {
+        status = rbuf_register(module->port, base, bytes, IBV_ACCESS_REMOTE_READ, mr, problem);
+    }
+    return status;
+}
+
+/* The cache's call to register. */
+static int cache_register(void *data, void *base, size_t bytes, mca_rcache_base_registration_t *reg)
+{
+    mca_btl_rbuf_registration_t *registration = (mca_btl_rbuf_registration_t *) reg;
+    mca_btl_rbuf_module_t *module = data;
+    struct rbuf_problem problem;
+
+    if (make(module, base, bytes, &registration->mr, &problem) != 0) {
+        return OPAL_ERR_OUT_OF_RESOURCE; /* the cache evicts and asks again */
+    }
+    atomic_fetch_add_explicit(&module->misses, 1, memory_order_relaxed);
+    return OPAL_SUCCESS;
+}
+
+static int cache_deregister(void *data, mca_rcache_base_registration_t *reg)
+{
+    (void) data;
+    return rbuf_deregister(((mca_btl_rbuf_registration_t *) reg)->mr) == 0 ? OPAL_SUCCESS
+                                                                           : OPAL_ERROR;
+}
+
+int mca_btl_rbuf_registrar_open(mca_btl_rbuf_module_t *module)
+{
+    mca_rcache_base_resources_t resources = {.cache_name = module->port->name,
+                                             .reg_data = module,
+                                             .sizeof_reg = sizeof(mca_btl_rbuf_registration_t),
+                                             .register_mem = cache_register,
+                                             .deregister_mem = cache_deregister};
+
+    if (mca_btl_rbuf_params.protocol != MCA_BTL_RBUF_RCACHE) {
+        return OPAL_SUCCESS;
+    }
+    module->rcache = mca_rcache_base_module_create("grdma", module, &resources);
+    if (module->rcache == NULL) {
+        mca_btl_rbuf_help("no cache", opal_process_info.nodename);
+    }
+    return OPAL_SUCCESS;
+}
+
+void mca_btl_rbuf_registrar_close(mca_btl_rbuf_module_t *module)
+{
+    if (module->rcache != NULL) {
+        mca_rcache_base_module_destroy(module->rcache);
+        module->rcache = NULL;
+    }
+}
+
+static mca_btl_rbuf_registration_t *take_cached(mca_btl_rbuf_module_t *module, void *base,
+                                                size_t bytes)
+{
+    mca_rcache_base_registration_t *reg = NULL;
+    int status = module->rcache->rcache_register(module->rcache, base, bytes, 0,
+                                                 MCA_RCACHE_ACCESS_ANY, &reg);
+
+    return status == OPAL_SUCCESS ? (mca_btl_rbuf_registration_t *) reg : NULL;
+}
+
+mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_take(mca_btl_rbuf_module_t *module,
+                                                            void *base, size_t bytes,
+                                                            struct rbuf_problem *problem)
+{
+    mca_btl_rbuf_registration_t *registration;
+
+    atomic_fetch_add_explicit(&module->lookups, 1, memory_order_relaxed);
+    if (module->rcache != NULL) {
+        registration = take_cached(module, base, bytes);
+        if (registration == NULL) {
+            rbuf_problem_set(problem, "reg-failed", -ENOMEM, "%zu bytes at %p, through the cache",
+                             bytes, base);
+        }
+        return registration;
+    }
+    registration = calloc(1, sizeof(*registration));
+    if (registration == NULL) {
+        rbuf_problem_set(problem, "reg-failed", -ENOMEM, "%zu bytes at %p", bytes, base);
+        return NULL;
+    }
+    if (make(module, base, bytes, &registration->mr, problem) != 0) {
+        free(registration);
+        return NULL;
+    }
+    atomic_fetch_add_explicit(&module->misses, 1, memory_order_relaxed);
+    return registration;
+}
+
+void mca_btl_rbuf_registration_give(mca_btl_rbuf_module_t *module,
+                                    mca_btl_rbuf_registration_t *registration)
+{
+    if (registration == NULL) {
+        return;
+    }
+    if (module->rcache != NULL) {
+        module->rcache->rcache_deregister(module->rcache, &registration->base);
+    } else {
+        rbuf_deregister(registration->mr);
+        free(registration);
+    }
+}

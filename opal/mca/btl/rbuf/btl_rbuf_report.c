@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Counters: one table with names and texts, read as MPI_T performance variables, and printed at
+ * finalize if btl_rbuf_report is 1. Sums over the modules of the process, also those closed
+ * already.
+ */
+#include "btl_rbuf.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "opal/mca/base/mca_base_pvar.h"
+
+struct totals {
+    struct rbuf_stats core;
+    uint64_t lookups;
+    uint64_t cache_hits;
+    uint64_t cache_misses;
+    uint64_t registrations;
+    uint64_t deregistrations;
+    uint64_t pinned;
+    uint64_t pinned_peak;
+    uint64_t strangers;
+};
+
+struct counter {
+    const char *name;
+    size_t offset; /* in struct totals */
+    const char *text;
+};
+
+#define CORE(field)  offsetof(struct totals, core.field)
+#define TOTAL(field) offsetof(struct totals, field)
+
+static const struct counter table[] = {
+    {"messages_sent", CORE(messages_sent), "Messages sent over the send/receive channels"},
+    {"messages_received", CORE(messages_received), "Messages received over those channels"},
+    {"messages_inline", CORE(messages_inline), "Messages that travelled inside their request"},
+    {"messages_queued", CORE(messages_queued),
+     "Messages that had to wait for a credit, a connection or room in the send queue"},
+    {"messages_held", CORE(messages_held), "Messages that waited for the put that they belong to"},
+    {"messages_refused", CORE(messages_refused), "Malformed messages, dropped"},
+    {"credits_written", CORE(credits_written), "Explicit credit returns"},
+    {"staged_messages", CORE(staged_puts), "Messages sent through staging buffers"},
+    {"staged_bytes", CORE(staged_bytes), "Bytes sent through staging buffers"},
+    {"staged_chunks", CORE(staged_chunks), "Chunks sent: RDMA writes from staging buffers"},
+    {"staged_received", CORE(staged_received), "Bytes copied out of staging buffers"},
+    {"acks_written", CORE(acks_written), "Chunk acknowledgements"},
+    {"grants", CORE(grants), "Receives that got staging buffers at once"},
+    {"grants_deferred", CORE(grants_deferred), "Receives that had to wait for staging buffers"},
+    {"grants_direct", CORE(grants_direct), "Of those, the ones registered after grant_wait"},
+    {"prestaged", CORE(prestaged), "First chunks copied while their rendezvous was under way"},
+    {"prestaged_dropped", CORE(prestaged_dropped), "First chunks copied in vain"},
+    {"direct_puts", CORE(direct_puts), "Writes in place"},
+    {"direct_bytes", CORE(direct_bytes), "Bytes written in place"},
+    {"reads", CORE(reads), "RDMA reads"},
+    {"atomics", CORE(atomics), "RDMA atomics"},
+    {"window_waits", CORE(window_waits), "Times that a filled chunk waited for an acknowledgement"},
+    {"staging_waits", CORE(staging_waits), "Times that a chunk found no send staging"},
+    {"probes", CORE(probes), "Probes of silent peers"},
+    {"cache_hits", TOTAL(cache_hits), "Registrations of user memory found in the cache"},
+    {"cache_misses", TOTAL(cache_misses), "Registrations of user memory that had to be made"},
+    {"registrations", TOTAL(registrations), "Memory regions registered, those of rbuf included"},
+    {"deregistrations", TOTAL(deregistrations), "Memory regions deregistered"},
+    {"pinned", TOTAL(pinned), "Bytes registered now"},
+    {"pinned_peak", TOTAL(pinned_peak), "Most bytes registered at one time"},
+    {"strangers", TOTAL(strangers), "Connections to the listener that were closed as no peer's"},
+};
+
+#define COUNTERS (sizeof(table) / sizeof(table[0]))
+
+static struct totals kept; /* of modules that are closed */
+
+/* Both are made of 64-bit counters only. */
+static void add(struct rbuf_stats *sum, const struct rbuf_stats *more)
+{
+    uint64_t *to = (uint64_t *) sum;
+    const uint64_t *from = (const uint64_t *) more;
+
+    for (size_t i = 0; i < sizeof(*sum) / sizeof(*to); i++) {
+        to[i] += from[i];
+    }
+}
+
+static void add_module(struct totals *totals, const mca_btl_rbuf_module_t *module)
+{
+    add(&totals->core, &module->core.stats);
+    totals->lookups += atomic_load_explicit(&module->lookups, memory_order_relaxed);
+    totals->cache_misses += atomic_load_explicit(&module->misses, memory_order_relaxed);
+}
+
+void mca_btl_rbuf_counters_keep(const mca_btl_rbuf_module_t *module)
+{
+    add_module(&kept, module);
+}
+
+static uint64_t strangers(void)
+{
+    const struct rbuf_listener_counters *counters;
+    uint64_t sum;
+
+    if (mca_btl_rbuf_component.listener == NULL) {
+        return kept.strangers;
+    }
+    counters = rbuf_listener_counters(mca_btl_rbuf_component.listener);
+    sum = counters->slow + counters->closed_early + counters->crowded_out;
+    for (int i = 1; i < RBUF_FAULTS; i++) {
+        sum += counters->fault[i];
+    }
+    return sum;
+}
+
+static void sum_up(struct totals *totals)
+{
+    *totals = kept;
+    for (size_t i = 0; i < mca_btl_rbuf_component.module_count; i++) {
+        if (mca_btl_rbuf_component.modules[i] != NULL) {
+            add_module(totals, mca_btl_rbuf_component.modules[i]);
+        }
+    }
+    totals->cache_hits =
+        totals->lookups > totals->cache_misses ? totals->lookups - totals->cache_misses : 0;
+    totals->registrations = rbuf_memory_stats.registrations;
+    totals->deregistrations = rbuf_memory_stats.deregistrations;
+    totals->pinned = rbuf_memory_stats.registered;
+    totals->pinned_peak = rbuf_memory_stats.peak;
+    totals->strangers = strangers();
+}
+
+static uint64_t value_of(const struct totals *totals, const struct counter *counter)
+{
+    return *(const uint64_t *) (const void *) ((const char *) totals + counter->offset);
+}
+
+/* MPI_T reads a counter. */
+static int read_counter(const struct mca_base_pvar_t *pvar, void *value, void *object)
+{
+    struct totals totals;
+
+    (void) object;
+    sum_up(&totals);
+    *(unsigned long long *) value = value_of(&totals, pvar->ctx);
+    return OPAL_SUCCESS;
+}
+
+int mca_btl_rbuf_counters_register(const mca_base_component_t *component)
+{
+    for (size_t i = 0; i < COUNTERS; i++) {
+        int status = mca_base_component_pvar_register(
+            component, table[i].name, table[i].text, OPAL_INFO_LVL_4, MCA_BASE_PVAR_CLASS_COUNTER,
+            MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, NULL, MCA_BASE_VAR_BIND_NO_OBJECT,
+            MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS, read_counter, NULL, NULL,
+            (void *) (uintptr_t) &table[i]);
+
+        if (status < 0) {
+            return status;
+        }
+    }
+    return OPAL_SUCCESS;
+}
+
+void mca_btl_rbuf_report(void)
+{
+    struct totals totals;
+    char line[4096];
+    int used;
+
+    kept.strangers = strangers();
+    if (mca_btl_rbuf_params.report == 0) {
+        return;
+    }
+    sum_up(&totals);
+    used = snprintf(
+        line, sizeof(line), "rbuf-report: rank=%" PRIu32 " host=%s protocol=%s",
+        OPAL_PROC_MY_NAME.vpid, opal_process_info.nodename,
+        mca_btl_rbuf_protocol_name((enum mca_btl_rbuf_protocol) mca_btl_rbuf_params.protocol));
+    for (size_t i = 0; i < COUNTERS && used > 0 && (size_t) used < sizeof(line); i++) {
+        used += snprintf(line + used, sizeof(line) - (size_t) used, " %s=%" PRIu64, table[i].name,
+                         value_of(&totals, &table[i]));
+    }
+    fprintf(stderr, "%s\n", line);
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * send and sendi. Both always succeed: what cannot go now is queued in core, in order.
+ *
+ * The data stands in memory of ours when these are called, so a message is complete for Open MPI as
+ * soon as it is posted or queued; only who asked for a callback waits for one.
+ */
+#include "btl_rbuf.h"
+
+#include "opal/datatype/opal_convertor.h"
+
+#define HEADER_BYTES sizeof(struct rbuf_message_header)
+#define NOW_BYTES    256u /* most that sendi builds on the stack */
+
+_Thread_local struct mca_btl_rbuf_after mca_btl_rbuf_after;
+
+static uint64_t after_for(const mca_btl_base_endpoint_t *endpoint)
+{
+    return mca_btl_rbuf_after.endpoint == endpoint ? mca_btl_rbuf_after.put_id : 0;
+}
+
+/* Nothing small waits behind anything large: large fragments have a channel of their own. */
+static enum rbuf_channel_id channel_for(const mca_btl_rbuf_module_t *module, size_t bytes)
+{
+    return bytes <= module->super.btl_eager_limit ? RBUF_CONTROL : RBUF_BULK;
+}
+
+/* Sends; true if the fragment is on its way, false if it is through already. Holds the lock. */
+static bool start(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
+                  mca_btl_rbuf_frag_t *frag, mca_btl_base_tag_t tag)
+{
+    frag->am.bytes = (uint32_t) frag->segment.seg_len;
+    frag->am.tag = tag;
+    frag->am.channel = (uint8_t) channel_for(module, frag->segment.seg_len);
+    frag->am.after = after_for(endpoint);
+    mca_btl_rbuf_endpoint_use(endpoint);
+    return rbuf_am_send(endpoint->peer, &frag->am) != RBUF_AM_IDLE;
+}
+
+int mca_btl_rbuf_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
+                      mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag)
+{
+    mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
+    mca_btl_rbuf_frag_t *frag = (mca_btl_rbuf_frag_t *) descriptor;
+    bool owned = descriptor->des_flags & MCA_BTL_DES_FLAGS_BTL_OWNERSHIP;
+    bool callback = descriptor->des_flags & MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
+    bool under_way;
+
+    mca_btl_rbuf_lock(module);
+    frag->state = owned && !callback ? MCA_BTL_RBUF_FRAG_DETACHED : MCA_BTL_RBUF_FRAG_SENDING;
+    under_way = start(module, endpoint, frag, tag);
+    if (!under_way && callback) {
+        /* The callback comes from progress like any other, not out of this call. */
+        rbuf_core_raise(&module->core, RBUF_EVENT_SENT, endpoint->peer, &frag->am, 0);
+    } else if (!under_way && owned) {
+        mca_btl_rbuf_frag_give(frag);
+    } else if (!under_way) {
+        frag->state = MCA_BTL_RBUF_FRAG_USER;
+    }
+    mca_btl_rbuf_unlock(module);
+    return callback || (under_way && !owned) ? OPAL_SUCCESS : 1;
+}
+
+/* A message's buffer is free. No lock is held. */
+void mca_btl_rbuf_sent(mca_btl_rbuf_module_t *module, struct rbuf_am *am, int status)
+{
+    mca_btl_rbuf_frag_t *frag =
+        (mca_btl_rbuf_frag_t *) (void *) ((char *) am - offsetof(mca_btl_rbuf_frag_t, am));
+    bool owned = frag->base.des_flags & MCA_BTL_DES_FLAGS_BTL_OWNERSHIP;
+    bool detached = frag->state == MCA_BTL_RBUF_FRAG_DETACHED;
+
+    if (!detached) {
+        frag->state = MCA_BTL_RBUF_FRAG_USER;
+        frag->base.des_cbfunc(&module->super, am->peer->user, &frag->base,
+                              status == 0 ? OPAL_SUCCESS : OPAL_ERROR);
+    }
+    if (detached || owned) {
+        mca_btl_rbuf_lock(module);
+        mca_btl_rbuf_frag_give(frag);
+        mca_btl_rbuf_unlock(module);
+    }
+}
+
+/* Packs what is to be sent behind `payload`'s first header_size bytes. */
+static bool pack(struct opal_convertor_t *convertor, const void *header, size_t header_size,
+                 size_t payload_size, unsigned char *payload)
+{
+    struct iovec piece = {.iov_base = (IOVBASE_TYPE *) (payload + header_size),
+                          .iov_len = payload_size};
+    uint32_t pieces = 1;
+    size_t packed = payload_size;
+
+    memcpy(payload, header, header_size);
+    return payload_size == 0 || (opal_convertor_pack(convertor, &piece, &pieces, &packed) >= 0 &&
+                                 packed == payload_size);
+}
+
+/* One piece on the stack, straight into the request. */
+static bool send_now(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
+                     struct opal_convertor_t *convertor, const void *header, size_t header_size,
+                     size_t payload_size, mca_btl_base_tag_t tag)
+{
+    _Alignas(struct rbuf_message_header) unsigned char message[NOW_BYTES];
+    bool sent;
+
+    if (!pack(convertor, header, header_size, payload_size, message + HEADER_BYTES)) {
+        return false;
+    }
+    mca_btl_rbuf_lock(module);
+    sent = rbuf_am_send_now(endpoint->peer, RBUF_CONTROL, tag,
+                            (struct rbuf_message_header *) (void *) message,
+                            (uint32_t) (header_size + payload_size), after_for(endpoint));
+    mca_btl_rbuf_unlock(module);
+    if (!sent && payload_size > 0) {
+        size_t start_over = convertor->bConverted - payload_size;
+
+        opal_convertor_set_position(convertor, &start_over);
+    }
+    return sent;
+}
+
+static bool is_small(const mca_btl_base_endpoint_t *endpoint, size_t bytes)
+{
+    return endpoint->state == MCA_BTL_RBUF_CONNECTED && HEADER_BYTES + bytes <= NOW_BYTES &&
+           HEADER_BYTES + bytes <= rbuf_fab_inline_max(endpoint->queue[RBUF_CONTROL]);
+}
+
+int mca_btl_rbuf_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
+                       struct opal_convertor_t *convertor, void *header, size_t header_size,
+                       size_t payload_size, uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
+                       mca_btl_base_descriptor_t **descriptor)
+{
+    mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
+    size_t bytes = header_size + payload_size;
+    mca_btl_base_descriptor_t *message;
+
+    if (is_small(endpoint, bytes) &&
+        send_now(module, endpoint, convertor, header, header_size, payload_size, tag)) {
+        return OPAL_SUCCESS;
+    }
+    message =
+        mca_btl_rbuf_alloc(btl, endpoint, order, bytes, flags | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
+    if (message != NULL &&
+        pack(convertor, header, header_size, payload_size, message->des_segments->seg_addr.pval)) {
+        message->des_flags &= ~(uint32_t) MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
+        mca_btl_rbuf_send(btl, endpoint, message, tag);
+        return OPAL_SUCCESS;
+    }
+    if (message != NULL) {
+        mca_btl_rbuf_free(btl, message);
+    }
+    if (descriptor != NULL) {
+        *descriptor = NULL;
+    }
+    return OPAL_ERR_RESOURCE_BUSY;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * What differs between the Open MPI releases that rbuf is built for (4.1, 5.0), and nothing else.
+ */
+#ifndef RBUF_COMPAT_H
+#define RBUF_COMPAT_H
+
+#include "opal_config.h"
+
+#include "opal/mca/btl/btl.h"
+#include "opal/mca/btl/base/base.h"
+#include "opal/runtime/opal.h"
+#include "opal/util/proc.h"
+#include "opal/version.h"
+
+#if BTL_VERSION < 330
+#include "opal/mca/pmix/pmix.h"
+#define RBUF_MODEX_SCOPE OPAL_PMIX_GLOBAL
+/* Open MPI 5 asks for it before it runs one-sided operations on a BTL; 4.1 has no such flag. */
+#define RBUF_FLAG_REMOTE_COMPLETION 0
+#else
+#include "opal/mca/pmix/pmix-internal.h"
+#define RBUF_MODEX_SCOPE            PMIX_GLOBAL
+#define RBUF_FLAG_REMOTE_COMPLETION MCA_BTL_FLAGS_RDMA_REMOTE_COMPLETION
+#endif
+
+/* Hands one message to whoever registered for its tag. */
+static inline void rbuf_compat_deliver(mca_btl_base_module_t *btl,
+                                       struct mca_btl_base_endpoint_t *endpoint,
+                                       mca_btl_base_tag_t tag, mca_btl_base_segment_t *segment)
+{
+    mca_btl_active_message_callback_t *handler = mca_btl_base_active_message_trigger + tag;
+
+    if (handler->cbfunc == NULL) {
+        return;
+    }
+#if BTL_VERSION < 330
+    mca_btl_base_descriptor_t descriptor = {.des_segments = segment, .des_segment_count = 1};
+
+    (void) endpoint;
+    handler->cbfunc(btl, tag, &descriptor, handler->cbdata);
+#else
+    mca_btl_base_receive_descriptor_t descriptor = {.endpoint = endpoint,
+                                                    .des_segments = segment,
+                                                    .des_segment_count = 1,
+                                                    .tag = tag,
+                                                    .cbdata = handler->cbdata};
+
+    handler->cbfunc(btl, &descriptor);
+#endif
+}
+
+/* True if the running Open MPI is of the series that this was compiled for. */
+static inline bool rbuf_compat_same_series(const char *running)
+{
+    int major = -1;
+    int minor = -1;
+
+    return sscanf(running, "%d.%d", &major, &minor) == 2 && major == OPAL_MAJOR_VERSION &&
+           minor == OPAL_MINOR_VERSION;
+}
+
+#endif
