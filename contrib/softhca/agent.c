@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The agent thread stands in for the application when that does not poll, so that requests complete
+ * though their target makes no call. While the application polls, the agent only looks at the count
+ * of polls now and then.
+ *
+ * How the agent sleeps is in the port's agent_asleep, a futex: LIGHT while there was traffic lately (a
+ * requester whose request is overdue wakes it), DEEP when there was none (any post wakes it).
+ */
+#include "clock.h"
+#include "config.h"
+#include "engine.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define ACTIVE_SLEEP_NS 50000l     /* requests are under way and the application does not poll */
+#define LIGHT_SLEEP_NS  2000000l   /* the application polls, or has nothing to do */
+#define DEEP_SLEEP_NS   200000000l
+#define LIGHT_ROUNDS    20u
+
+static pthread_t thread;
+static bool running;
+static int32_t running_pid;
+static _Atomic bool stopping;
+
+static void futex_wait(_Atomic uint32_t *word, uint32_t value, long ns)
+{
+    struct timespec timeout = {.tv_sec = 0, .tv_nsec = ns};
+
+    syscall(SYS_futex, word, FUTEX_WAIT, value, &timeout, NULL, 0);
+}
+
+static void futex_wake(_Atomic uint32_t *word)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+static void sleep_as(enum agent_sleep how, long ns)
+{
+    atomic_store(&self.port->agent_asleep, how);
+    /* Whoever posted before this store is found here, whoever posts after it wakes the agent. */
+    if (how != AGENT_DEEP || !atomic_load(&self.port->inbox.summary))
+        futex_wait(&self.port->agent_asleep, how, ns);
+    atomic_store(&self.port->agent_asleep, AGENT_AWAKE);
+}
+
+static void *run(void *unused)
+{
+    uint64_t polls = 0;
+    unsigned quiet = 0;
+
+    (void) unused;
+    prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
+    while (!atomic_load(&stopping)) {
+        uint64_t now = atomic_load_explicit(&self.port->polls, memory_order_relaxed);
+
+        if (now != polls) {
+            polls = now;
+            quiet = 0;
+            sleep_as(AGENT_LIGHT, LIGHT_SLEEP_NS);
+        } else if (engine_progress()) {
+            quiet = 0;
+            sleep_as(AGENT_LIGHT, ACTIVE_SLEEP_NS);
+        } else if (quiet < LIGHT_ROUNDS) {
+            quiet++;
+            sleep_as(AGENT_LIGHT, LIGHT_SLEEP_NS);
+        } else {
+            sleep_as(AGENT_DEEP, DEEP_SLEEP_NS);
+        }
+    }
+    return NULL;
+}
+
+void agent_start(void)
+{
+    sigset_t all, old;
+    int err;
+
+    if (running && running_pid == self.pid)
+        return;
+    atomic_store(&stopping, false);
+    sigfillset(&all); /* signals are the application's */
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    err = pthread_create(&thread, NULL, run, NULL);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (err)
+        report("starting the agent: %s", strerror(err));
+    running = !err;
+    running_pid = self.pid;
+}
+
+void agent_stop(void)
+{
+    if (!running || running_pid != getpid())
+        return;
+    atomic_store(&stopping, true);
+    agent_call(self.port, AGENT_LIGHT); /* if it falls asleep just now, it wakes in time by itself */
+    pthread_join(thread, NULL);
+    running = false;
+}
+
+void agent_call(struct port *port, enum agent_sleep lightest)
+{
+    uint32_t asleep = atomic_load(&port->agent_asleep);
+
+    if (asleep < lightest)
+        return;
+    if (atomic_compare_exchange_strong(&port->agent_asleep, &asleep, AGENT_AWAKE))
+        futex_wake(&port->agent_asleep);
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Settings, all from the environment. README.md repeats this table.
+ *
+ *   SOFTHCA_BANDWIDTH      bytes/s of each port and direction       0 (unpaced)
+ *   SOFTHCA_LATENCY        ns, one way                              0
+ *   SOFTHCA_GAP            ns that each message holds its link      0
+ *   SOFTHCA_REG            BASE,PAGE: ns a registration, ns a page  0,0
+ *   SOFTHCA_DEREG          BASE,PAGE: the same for deregistration   0,0
+ *   SOFTHCA_MEMLOCK        bytes registered at once, a process      0 (no limit)
+ *   SOFTHCA_SEGMENT        path of the fabric's shared file         /dev/shm/softhca-UID
+ *   SOFTHCA_PORT           name; processes with one name share a    empty (a port each)
+ *                          physical port and its two links
+ *   SOFTHCA_DATA_IN_ORDER  answer of ibv_query_qp_data_in_order     1
+ *   SOFTHCA_CHECK_STALE    watch registered memory for unmapping    1
+ *   SOFTHCA_LINK_LAYER     ib or roce                               ib
+ *   SOFTHCA_LOG            0 errors, 1 notices, 2 objects, 3 calls  0
+ *   SOFTHCA_STATS          file that gets a JSON line a process     empty (none)
+ *   SOFTHCA_FAULT          comma list, see faults.c                 empty (none)
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct config config;
+
+static pthread_mutex_t read_mutex = PTHREAD_MUTEX_INITIALIZER;
+static bool has_been_read;
+
+static void vreport(const char *format, va_list args)
+{
+    char line[512];
+    int n = snprintf(line, sizeof(line), "softhca[%d]: ", (int) getpid());
+
+    vsnprintf(line + n, sizeof(line) - (size_t) n, format, args);
+    fprintf(stderr, "%s\n", line);
+}
+
+void report(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vreport(format, args);
+    va_end(args);
+}
+
+void report_at(unsigned verbosity, const char *format, ...)
+{
+    va_list args;
+
+    if (config.verbosity < verbosity)
+        return;
+    va_start(args, format);
+    vreport(format, args);
+    va_end(args);
+}
+
+static void refuse(const char *name, const char *value, const char *wanted)
+{
+    report("%s=%s: wanted %s", name, value, wanted);
+    exit(2);
+}
+
+static uint64_t number(const char *name, uint64_t fallback)
+{
+    const char *value = getenv(name);
+    char *end;
+    uint64_t result;
+
+    if (!value || !*value)
+        return fallback;
+    errno = 0;
+    result = strtoull(value, &end, 10);
+    if (errno || *end || *value == '-')
+        refuse(name, value, "a whole number");
+    return result;
+}
+
+static struct page_cost page_cost(const char *name)
+{
+    const char *value = getenv(name);
+    struct page_cost cost = {0, 0};
+    char rest;
+
+    if (!value || !*value)
+        return cost;
+    if (sscanf(value, "%lu,%lu%c", &cost.base_ns, &cost.page_ns, &rest) != 2)
+        refuse(name, value, "BASE,PAGE in whole ns");
+    return cost;
+}
+
+static void text(const char *name, const char *fallback, char *out, size_t size)
+{
+    const char *value = getenv(name);
+
+    if (!value || !*value)
+        value = fallback;
+    if (strlen(value) >= size)
+        refuse(name, value, "a shorter text");
+    strcpy(out, value);
+}
+
+static bool flag(const char *name, bool fallback)
+{
+    const char *value = getenv(name);
+
+    if (!value || !*value)
+        return fallback;
+    if (strcmp(value, "0") && strcmp(value, "1"))
+        refuse(name, value, "0 or 1");
+    return value[0] == '1';
+}
+
+/* Memory that is watched through userfaultfd blocks valgrind's only running thread. */
+static bool under_valgrind(void)
+{
+    const char *preload = getenv("LD_PRELOAD");
+
+    return preload && strstr(preload, "vgpreload");
+}
+
+static void faults(const char *list)
+{
+    char copy[256], *save, *item;
+
+    text("SOFTHCA_FAULT", "", copy, sizeof(copy));
+    config.faults = (struct faults) {.order = ORDER_KEPT, .seed = 1};
+    for (item = strtok_r(copy, ",", &save); item; item = strtok_r(NULL, ",", &save)) {
+        char rest;
+
+        if (!strcmp(item, "order=tail-first"))
+            config.faults.order = ORDER_TAIL_FIRST;
+        else if (!strcmp(item, "order=random"))
+            config.faults.order = ORDER_RANDOM;
+        else if (sscanf(item, "qp-error=%lu%c", &config.faults.qp_error_after, &rest) != 1 &&
+                 sscanf(item, "seed=%lu%c", &config.faults.seed, &rest) != 1)
+            refuse("SOFTHCA_FAULT", list, "order=tail-first, order=random, qp-error=N or seed=S");
+    }
+}
+
+static void read_all(void)
+{
+    char layer[16], fallback[64];
+    const char *list = getenv("SOFTHCA_FAULT");
+
+    snprintf(fallback, sizeof(fallback), "/dev/shm/softhca-%u", (unsigned) getuid());
+    config.bandwidth = number("SOFTHCA_BANDWIDTH", 0);
+    config.latency_ns = number("SOFTHCA_LATENCY", 0);
+    config.gap_ns = number("SOFTHCA_GAP", 0);
+    config.registration = page_cost("SOFTHCA_REG");
+    config.deregistration = page_cost("SOFTHCA_DEREG");
+    config.memlock = number("SOFTHCA_MEMLOCK", 0);
+    text("SOFTHCA_SEGMENT", fallback, config.segment, sizeof(config.segment));
+    text("SOFTHCA_PORT", "", config.port, sizeof(config.port));
+    config.data_in_order = flag("SOFTHCA_DATA_IN_ORDER", true);
+    config.check_stale = flag("SOFTHCA_CHECK_STALE", !under_valgrind());
+    text("SOFTHCA_LINK_LAYER", "ib", layer, sizeof(layer));
+    if (strcmp(layer, "ib") && strcmp(layer, "roce"))
+        refuse("SOFTHCA_LINK_LAYER", layer, "ib or roce");
+    config.link_layer = strcmp(layer, "ib") ? LINK_LAYER_ROCE : LINK_LAYER_IB;
+    config.verbosity = (unsigned) number("SOFTHCA_LOG", 0);
+    text("SOFTHCA_STATS", "", config.stats, sizeof(config.stats));
+    faults(list ? list : "");
+}
+
+void config_read(void)
+{
+    pthread_mutex_lock(&read_mutex);
+    if (!has_been_read) {
+        has_been_read = true;
+        read_all();
+    }
+    pthread_mutex_unlock(&read_mutex);
+}

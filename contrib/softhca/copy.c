@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Copies by process_vm_readv and process_vm_writev, and their cost.
+ *
+ * The receiver of data pulls it, so that a thread that polls memory of its own is the one that wrote
+ * it and sees it in order. Inline payload lies in the shared segment and is stored word by word.
+ */
+#include "copy.h"
+#include "clock.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+
+#define CALIBRATION_BYTES 65536u
+#define CALIBRATION_RUNS  9
+
+static uint64_t cost_base_ns, cost_per_64k_ns;
+
+/* The part [offset, offset + length) of a list as vectors; the number of vectors. */
+static unsigned slice(const struct memory_list *list, uint64_t offset, uint64_t length,
+                      struct iovec *out)
+{
+    unsigned n = 0;
+
+    for (uint32_t i = 0; i < list->n_sge && length; i++) {
+        uint64_t part = list->sge[i].length;
+
+        if (offset >= part) {
+            offset -= part;
+            continue;
+        }
+        part -= offset;
+        if (part > length)
+            part = length;
+        out[n++] = (struct iovec) {.iov_base = (void *) (uintptr_t) (list->sge[i].addr + offset),
+                                   .iov_len = part};
+        offset = 0;
+        length -= part;
+    }
+    return n;
+}
+
+static void copy_within(const struct iovec *to, const struct iovec *from, uint64_t length)
+{
+    uint64_t to_done = 0, from_done = 0;
+
+    while (length) {
+        uint64_t part = to->iov_len - to_done;
+
+        if (part > from->iov_len - from_done)
+            part = from->iov_len - from_done;
+        if (part > length)
+            part = length;
+        memmove((uint8_t *) to->iov_base + to_done, (uint8_t *) from->iov_base + from_done, part);
+        length -= part;
+        to_done += part;
+        from_done += part;
+        if (to_done == to->iov_len) {
+            to++;
+            to_done = 0;
+        }
+        if (from_done == from->iov_len) {
+            from++;
+            from_done = 0;
+        }
+    }
+}
+
+int copy_between(const struct memory_list *to, const struct memory_list *from, uint64_t offset,
+                 uint64_t length)
+{
+    while (length) {
+        struct iovec a[MAX_SGE + 1], b[MAX_SGE + 1];
+        unsigned n_a = slice(to, offset, length, a);
+        unsigned n_b = slice(from, offset, length, b);
+        ssize_t n;
+
+        if (to->pid == self.pid && from->pid == self.pid) {
+            copy_within(a, b, length);
+            return 0;
+        }
+        if (to->pid == self.pid)
+            n = process_vm_readv(from->pid, a, n_a, b, n_b, 0);
+        else
+            n = process_vm_writev(to->pid, b, n_b, a, n_a, 0);
+        if (n <= 0)
+            return n < 0 && errno ? errno : EFAULT;
+        offset += (uint64_t) n;
+        length -= (uint64_t) n;
+    }
+    return 0;
+}
+
+void copy_inline(const struct memory_list *to, const uint8_t *from, uint64_t offset,
+                 uint64_t length)
+{
+    struct iovec parts[MAX_SGE + 1];
+    unsigned n = slice(to, offset, length, parts);
+
+    for (unsigned i = 0; i < n; i++) {
+        volatile uint8_t *out = parts[i].iov_base;
+        uint64_t left = parts[i].iov_len;
+
+        for (; left && (uintptr_t) out % 8; left--)
+            *out++ = *from++;
+        for (; left >= 8; left -= 8, out += 8, from += 8) {
+            uint64_t word;
+
+            memcpy(&word, from, 8);
+            *(volatile uint64_t *) out = word;
+        }
+        for (; left; left--)
+            *out++ = *from++;
+    }
+}
+
+uint64_t copy_cost(uint64_t length)
+{
+    return cost_base_ns + length * cost_per_64k_ns / CALIBRATION_BYTES;
+}
+
+static uint64_t best_of(void *to, void *from, size_t length)
+{
+    uint64_t best = UINT64_MAX;
+
+    for (int i = 0; i < CALIBRATION_RUNS; i++) {
+        struct iovec a = {to, length}, b = {from, length};
+        uint64_t begin = clock_now(), took;
+
+        if (process_vm_readv(self.pid, &a, 1, &b, 1, 0) < 0)
+            return 0;
+        took = clock_now() - begin;
+        if (took < best)
+            best = took;
+    }
+    return best;
+}
+
+void copy_calibrate(void)
+{
+    uint8_t *buffer = mmap(NULL, 2 * CALIBRATION_BYTES, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    uint64_t small, large;
+
+    if (buffer == MAP_FAILED)
+        return;
+    small = best_of(buffer, buffer + CALIBRATION_BYTES, 8);
+    large = best_of(buffer, buffer + CALIBRATION_BYTES, CALIBRATION_BYTES);
+    cost_base_ns = small;
+    cost_per_64k_ns = large > small ? large - small : 0;
+    munmap(buffer, 2 * CALIBRATION_BYTES);
+}

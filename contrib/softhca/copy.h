@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/* Moving bytes between the processes of a machine. */
+#ifndef SOFTHCA_COPY_H
+#define SOFTHCA_COPY_H
+
+#include "segment.h"
+
+/* One end of a copy: scattered memory of a process. */
+struct memory_list {
+    int32_t pid;
+    uint32_t n_sge;
+    const struct ibv_sge *sge;
+};
+
+/* Copies length bytes at the same offset of both lists. One of the two processes is this one.
+ * 0, or EFAULT if memory is not mapped, ESRCH if the process is gone, EPERM. */
+int copy_between(const struct memory_list *to, const struct memory_list *from, uint64_t offset,
+                 uint64_t length);
+/* Copies bytes of this process into a list of its own, in order of rising addresses. */
+void copy_inline(const struct memory_list *to, const uint8_t *from, uint64_t offset,
+                 uint64_t length);
+/* What copy_between takes for that many bytes; ns. */
+uint64_t copy_cost(uint64_t length);
+/* Measures copy_cost on this machine; about 100 us. */
+void copy_calibrate(void);
+
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Unreliable datagrams: the sender puts the payload into the mailbox of the target's port with the time
+ * at which it arrives, the target's process moves it on into a posted receive. Datagrams take time on a
+ * clock of their own; they do not compete with reliable traffic for the links.
+ *
+ * A mailbox slot is FREE, then WRITING by the sender that advanced the tail over it, then FULL until
+ * the owner has delivered it. FULL is stored with release after the payload.
+ */
+#include "clock.h"
+#include "config.h"
+#include "engine.h"
+
+#include <string.h>
+
+#define GRH_BYTES       40u
+#define ABANDONED_NS    1000000000ull /* a sender that died while writing */
+#define PRIVILEGED_QKEY 0x80000000u
+
+static uint64_t mail_head; /* under the progress lock */
+static uint64_t stuck_since;
+static _Atomic uint64_t departure_free;
+
+uint64_t datagram_departure(uint32_t length, uint64_t now)
+{
+    const struct fabric_parameters *p = &self.fabric->parameters;
+    uint64_t takes = p->gap_ns + (p->bandwidth ? length * 1000000000ull / p->bandwidth : 0);
+    uint64_t free = atomic_load(&departure_free), end;
+
+    do {
+        end = (free > now ? free : now) + takes;
+    } while (!atomic_compare_exchange_weak(&departure_free, &free, end));
+    return end;
+}
+
+static struct datagram *claim(struct port *port)
+{
+    uint64_t tail = atomic_load(&port->mail_tail);
+
+    for (;;) {
+        struct datagram *slot = &port->mail[tail % MAX_DATAGRAMS];
+
+        if (atomic_load_explicit(&slot->state, memory_order_acquire) != DATAGRAM_FREE)
+            return NULL;
+        if (atomic_compare_exchange_weak(&port->mail_tail, &tail, tail + 1)) {
+            atomic_store_explicit(&slot->state, DATAGRAM_WRITING, memory_order_relaxed);
+            return slot;
+        }
+    }
+}
+
+void datagram_send(struct queue_pair *qp, const struct ibv_send_wr *wr, uint64_t due_ns,
+                   uint32_t length)
+{
+    struct address_handle *handle = (struct address_handle *) wr->wr.ud.ah;
+    uint32_t target = wr->wr.ud.remote_qpn;
+    struct queue_pair_entry *entry = segment_queue_pair(target);
+    struct port *port = segment_port(number_slot(target));
+    struct datagram *slot;
+    uint32_t at = 0;
+
+    if (!entry || entry->type != IBV_QPT_UD || length > DATAGRAM_PAYLOAD)
+        return;
+    slot = claim(port);
+    if (!slot) {
+        report_at(2, "datagram to queue pair 0x%x lost: mailbox full", target);
+        return;
+    }
+    slot->source = qp->qp.qp_num;
+    slot->target = target;
+    slot->qkey = wr->wr.ud.remote_qkey & PRIVILEGED_QKEY ? qp->entry->qkey : wr->wr.ud.remote_qkey;
+    slot->imm_data = wr->imm_data;
+    slot->has_imm = wr->opcode == IBV_WR_SEND_WITH_IMM;
+    slot->has_grh = handle->attr.is_global || config.link_layer == LINK_LAYER_ROCE;
+    slot->solicited = wr->send_flags & IBV_SEND_SOLICITED;
+    slot->source_lid = (uint16_t) self.lid;
+    slot->length = length;
+    slot->due_ns = due_ns;
+    for (int i = 0; i < wr->num_sge; i++) {
+        memcpy(slot->payload + at, (void *) (uintptr_t) wr->sg_list[i].addr,
+               wr->sg_list[i].length);
+        at += wr->sg_list[i].length;
+    }
+    atomic_store_explicit(&slot->state, DATAGRAM_FULL, memory_order_release);
+    agent_call(port, AGENT_LIGHT);
+}
+
+/* Copies into a scatter list from an offset on; bytes that did not fit. */
+static uint32_t scatter(const struct receive_request *to, uint32_t offset, const void *from,
+                        uint32_t length)
+{
+    const uint8_t *in = from;
+
+    for (uint32_t i = 0; i < to->n_sge && length; i++) {
+        uint32_t part = to->sge[i].length;
+
+        if (offset >= part) {
+            offset -= part;
+            continue;
+        }
+        part = part - offset < length ? part - offset : length;
+        memcpy((uint8_t *) (uintptr_t) to->sge[i].addr + offset, in, part);
+        in += part;
+        length -= part;
+        offset = 0;
+    }
+    return length;
+}
+
+static void deliver(const struct datagram *mail)
+{
+    struct queue_pair *qp = queue_pair_at(number_index(mail->target));
+    struct receive_request receive;
+    struct ibv_grh grh = {.hop_limit = 1};
+    struct ibv_wc wc;
+    uint32_t state;
+
+    if (!qp || qp->qp.qp_num != mail->target || qp->entry->qkey != mail->qkey)
+        return;
+    state = atomic_load(&qp->entry->state);
+    if ((state != IBV_QPS_RTR && state != IBV_QPS_RTS) ||
+        !receive_queue_take(qp->receives, &receive)) {
+        report_at(2, "datagram to queue pair 0x%x lost: no receive posted", mail->target);
+        return;
+    }
+    for (uint32_t i = 0; i < receive.n_sge; i++) {
+        if (memory_check_local(qp->entry->domain, &receive.sge[i], IBV_ACCESS_LOCAL_WRITE))
+            return;
+    }
+    wc = (struct ibv_wc) {
+        .wr_id = receive.wr_id,
+        .opcode = IBV_WC_RECV,
+        .byte_len = mail->length + GRH_BYTES,
+        .imm_data = mail->imm_data,
+        .qp_num = mail->target,
+        .src_qp = mail->source,
+        .wc_flags = (mail->has_imm ? IBV_WC_WITH_IMM : 0) | (mail->has_grh ? IBV_WC_GRH : 0),
+        .slid = mail->source_lid,
+    };
+    if (mail->has_grh) {
+        device_gid(mail->source_lid, &grh.sgid);
+        device_gid(self.lid, &grh.dgid);
+        scatter(&receive, 0, &grh, sizeof(grh));
+    }
+    if (scatter(&receive, GRH_BYTES, mail->payload, mail->length))
+        wc.status = IBV_WC_LOC_LEN_ERR;
+    completion_push(to_completion_queue(qp->qp.recv_cq), &wc, mail->solicited);
+}
+
+bool datagram_waiting(void)
+{
+    struct datagram *slot = &self.port->mail[mail_head % MAX_DATAGRAMS];
+
+    return atomic_load_explicit(&slot->state, memory_order_relaxed) != DATAGRAM_FREE;
+}
+
+bool datagram_deliver(uint64_t now)
+{
+    for (;; mail_head++) {
+        struct datagram *slot = &self.port->mail[mail_head % MAX_DATAGRAMS];
+        uint32_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
+
+        if (state == DATAGRAM_FREE)
+            return false;
+        if (state == DATAGRAM_WRITING) {
+            if (!stuck_since)
+                stuck_since = now;
+            if (now - stuck_since < ABANDONED_NS)
+                return true;
+        } else {
+            if (now < slot->due_ns)
+                return true;
+            deliver(slot);
+        }
+        stuck_since = 0;
+        atomic_store_explicit(&slot->state, DATAGRAM_FREE, memory_order_release);
+    }
+}
+
+void datagram_reset(void)
+{
+    mail_head = 0;
+    stuck_since = 0;
+    atomic_store(&departure_free, 0);
+}

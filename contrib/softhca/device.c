@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The device as applications find it: one HCA of one port, its limits, its addresses, and the calls of
+ * libibverbs that look at them. The first open claims a port of the fabric; it is kept until the
+ * process ends, since applications close and open devices while they look around.
+ */
+#include "clock.h"
+#include "config.h"
+#include "copy.h"
+#include "engine.h"
+#include "link.h"
+#include "stale.h"
+#include "stats.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DEVICE_NAME    "softhca0"
+#define PIECE_OF_COPY  16384u
+#define VENDOR_ID      0x02c9 /* with the part it selects other programs' presets of a ConnectX-5 */
+#define VENDOR_PART_ID 4119
+#define MAX_EVENTS     64
+
+/* Providers' own structures embed ibv_device at their head and are larger: programs that ask a device
+ * whether it is theirs read behind it. */
+static struct {
+    struct ibv_device device;
+    uint8_t behind[4096];
+} hca;
+
+static pthread_mutex_t open_mutex = PTHREAD_MUTEX_INITIALIZER;
+static int32_t started_pid;
+static void *private_area[64];
+
+struct async_record {
+    void *element;
+    uint64_t type;
+};
+
+static struct ibv_device *describe(void)
+{
+    hca.device.node_type = IBV_NODE_CA;
+    hca.device.transport_type = IBV_TRANSPORT_IB;
+    snprintf(hca.device.name, sizeof(hca.device.name), DEVICE_NAME);
+    snprintf(hca.device.dev_name, sizeof(hca.device.dev_name), "uverbs0");
+    snprintf(hca.device.dev_path, sizeof(hca.device.dev_path),
+             "/sys/class/infiniband_verbs/uverbs0");
+    snprintf(hca.device.ibdev_path, sizeof(hca.device.ibdev_path),
+             "/sys/class/infiniband/" DEVICE_NAME);
+    return &hca.device;
+}
+
+/* In libibverbs these two are macros as well as functions. */
+#undef ibv_get_device_list
+EXPORT struct ibv_device **ibv_get_device_list(int *n)
+{
+    struct ibv_device **list = calloc(2, sizeof(*list));
+
+    if (!list)
+        return NULL;
+    config_read();
+    list[0] = describe();
+    if (n)
+        *n = 1;
+    return list;
+}
+
+EXPORT void ibv_free_device_list(struct ibv_device **list)
+{
+    free(list);
+}
+
+EXPORT const char *ibv_get_device_name(struct ibv_device *device)
+{
+    return device->name;
+}
+
+EXPORT __be64 ibv_get_device_guid(struct ibv_device *device)
+{
+    (void) device;
+    return htobe64(0x0250f7fffe000001ull);
+}
+
+EXPORT int ibv_get_device_index(struct ibv_device *device)
+{
+    (void) device;
+    return 0;
+}
+
+EXPORT const char *ibv_get_sysfs_path(void)
+{
+    return "/sys";
+}
+
+EXPORT int ibv_fork_init(void)
+{
+    return 0;
+}
+
+EXPORT enum ibv_fork_status ibv_is_fork_initialized(void)
+{
+    return IBV_FORK_UNNEEDED;
+}
+
+void device_gid(uint32_t lid, union ibv_gid *gid)
+{
+    memset(gid, 0, sizeof(*gid));
+    gid->raw[0] = 0xfe;
+    gid->raw[1] = 0x80;
+    gid->raw[8] = 0x02;
+    gid->raw[9] = 0x50;
+    gid->raw[10] = 0xf7;
+    gid->raw[11] = 0xff;
+    gid->raw[12] = 0xfe;
+    gid->raw[14] = (uint8_t) (lid >> 8);
+    gid->raw[15] = (uint8_t) lid;
+}
+
+static int query_port(struct ibv_context *context, uint8_t number, struct ibv_port_attr *out,
+                      size_t size)
+{
+    bool ib = config.link_layer == LINK_LAYER_IB;
+    struct ibv_port_attr attr = {
+        .state = IBV_PORT_ACTIVE,
+        .max_mtu = IBV_MTU_4096,
+        .active_mtu = IBV_MTU_4096,
+        .gid_tbl_len = 1,
+        .port_cap_flags = ib ? 0x2651e848 : 0x04010000,
+        .max_msg_sz = 1u << 30,
+        .pkey_tbl_len = 1,
+        .lid = ib ? (uint16_t) self.lid : 0,
+        .sm_lid = ib ? 1 : 0,
+        .max_vl_num = 4,
+        .active_width = 2,
+        .active_speed = 32,
+        .phys_state = 5,
+        .link_layer = ib ? IBV_LINK_LAYER_INFINIBAND : IBV_LINK_LAYER_ETHERNET,
+    };
+
+    (void) context;
+    if (number != 1)
+        return EINVAL;
+    memset(out, 0, size);
+    memcpy(out, &attr, size < sizeof(attr) ? size : sizeof(attr));
+    return 0;
+}
+
+#undef ibv_query_port
+EXPORT int ibv_query_port(struct ibv_context *context, uint8_t number,
+                          struct _compat_ibv_port_attr *attr)
+{
+    return query_port(context, number, (struct ibv_port_attr *) attr,
+                      offsetof(struct ibv_port_attr, flags));
+}
+
+EXPORT int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
+{
+    uint64_t guid = ibv_get_device_guid(context->device);
+
+    *attr = (struct ibv_device_attr) {
+        .fw_ver = "1.0.0",
+        .node_guid = guid,
+        .sys_image_guid = guid,
+        .max_mr_size = UINT64_MAX,
+        .page_size_cap = 0xfffffffffffff000,
+        .vendor_id = VENDOR_ID,
+        .vendor_part_id = VENDOR_PART_ID,
+        .max_qp = MAX_QUEUE_PAIRS - 1,
+        .max_qp_wr = 16384,
+        .device_cap_flags = IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SYS_IMAGE_GUID,
+        .max_sge = MAX_SGE,
+        .max_sge_rd = MAX_SGE,
+        .max_cq = 65536,
+        .max_cqe = 1 << 20,
+        .max_mr = MAX_REGIONS - 1,
+        .max_pd = 65536,
+        .max_qp_rd_atom = MAX_READS,
+        .max_res_rd_atom = MAX_READS * MAX_QUEUE_PAIRS,
+        .max_qp_init_rd_atom = MAX_READS,
+        .atomic_cap = IBV_ATOMIC_HCA,
+        .max_ah = 65536,
+        .max_srq = 65536,
+        .max_srq_wr = 32768,
+        .max_srq_sge = MAX_SGE,
+        .max_pkeys = 1,
+        .local_ca_ack_delay = 15,
+        .phys_port_cnt = 1,
+    };
+    return 0;
+}
+
+static int query_device_ex(struct ibv_context *context, const struct ibv_query_device_ex_input *in,
+                           struct ibv_device_attr_ex *attr, size_t size)
+{
+    (void) in;
+    memset(attr, 0, size);
+    ibv_query_device(context, &attr->orig_attr);
+    attr->phys_port_cnt_ex = 1;
+    return 0;
+}
+
+EXPORT int ibv_query_gid(struct ibv_context *context, uint8_t port, int index, union ibv_gid *gid)
+{
+    (void) context;
+    if (port != 1 || index) {
+        errno = EINVAL;
+        return -1;
+    }
+    device_gid(self.lid, gid);
+    return 0;
+}
+
+static void fill_gid_entry(struct ibv_gid_entry *entry)
+{
+    bool ib = config.link_layer == LINK_LAYER_IB;
+
+    device_gid(self.lid, &entry->gid);
+    entry->gid_index = 0;
+    entry->port_num = 1;
+    entry->gid_type = ib ? IBV_GID_TYPE_IB : IBV_GID_TYPE_ROCE_V2;
+    entry->ndev_ifindex = ib ? 0 : 1;
+}
+
+EXPORT int _ibv_query_gid_ex(struct ibv_context *context, uint32_t port, uint32_t index,
+                             struct ibv_gid_entry *entry, uint32_t flags, size_t size)
+{
+    struct ibv_gid_entry full = {.gid_index = 0};
+
+    (void) context;
+    (void) flags;
+    if (port != 1)
+        return EINVAL;
+    if (index)
+        return ENODATA;
+    fill_gid_entry(&full);
+    memcpy(entry, &full, size < sizeof(full) ? size : sizeof(full));
+    return 0;
+}
+
+EXPORT ssize_t _ibv_query_gid_table(struct ibv_context *context, struct ibv_gid_entry *entries,
+                                    size_t max, uint32_t flags, size_t size)
+{
+    if (max && _ibv_query_gid_ex(context, 1, 0, entries, flags, size))
+        return -EINVAL;
+    return max ? 1 : -EINVAL;
+}
+
+/* A private call of libibverbs that its own tools make. */
+EXPORT int ibv_query_gid_type(struct ibv_context *context, uint8_t port, unsigned int index,
+                              int *type);
+int ibv_query_gid_type(struct ibv_context *context, uint8_t port, unsigned int index, int *type)
+{
+    (void) context;
+    if (port != 1 || index) {
+        errno = EINVAL;
+        return -1;
+    }
+    *type = config.link_layer == LINK_LAYER_IB ? 0 : 1; /* in sysfs terms: "IB/RoCE v1", "RoCE v2" */
+    return 0;
+}
+
+EXPORT int ibv_query_pkey(struct ibv_context *context, uint8_t port, int index, __be16 *pkey)
+{
+    (void) context;
+    if (port != 1 || index) {
+        errno = EINVAL;
+        return -1;
+    }
+    *pkey = 0xffff;
+    return 0;
+}
+
+EXPORT int ibv_get_pkey_index(struct ibv_context *context, uint8_t port, __be16 pkey)
+{
+    (void) context;
+    if (port == 1 && pkey == 0xffff)
+        return 0;
+    errno = EINVAL;
+    return -1;
+}
+
+EXPORT struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
+{
+    struct address_handle *handle = calloc(1, sizeof(*handle));
+
+    if (!handle)
+        return NULL;
+    handle->ah.context = pd->context;
+    handle->ah.pd = pd;
+    handle->attr = *attr;
+    return &handle->ah;
+}
+
+EXPORT int ibv_init_ah_from_wc(struct ibv_context *context, uint8_t port, struct ibv_wc *wc,
+                               struct ibv_grh *grh, struct ibv_ah_attr *attr)
+{
+    (void) context;
+    memset(attr, 0, sizeof(*attr));
+    attr->dlid = wc->slid;
+    attr->sl = wc->sl;
+    attr->port_num = port;
+    if (wc->wc_flags & IBV_WC_GRH) {
+        attr->is_global = 1;
+        attr->grh.dgid = grh->sgid;
+        attr->grh.hop_limit = 0xff;
+    }
+    return 0;
+}
+
+EXPORT struct ibv_ah *ibv_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc,
+                                            struct ibv_grh *grh, uint8_t port)
+{
+    struct ibv_ah_attr attr;
+
+    ibv_init_ah_from_wc(pd->context, port, wc, grh, &attr);
+    return ibv_create_ah(pd, &attr);
+}
+
+EXPORT int ibv_destroy_ah(struct ibv_ah *ah)
+{
+    free(ah);
+    return 0;
+}
+
+EXPORT int ibv_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
+{
+    (void) qp;
+    (void) gid;
+    (void) lid;
+    return EOPNOTSUPP;
+}
+
+EXPORT int ibv_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
+{
+    return ibv_attach_mcast(qp, gid, lid);
+}
+
+EXPORT int ibv_query_ece(struct ibv_qp *qp, struct ibv_ece *ece)
+{
+    (void) qp;
+    memset(ece, 0, sizeof(*ece));
+    return 0;
+}
+
+EXPORT int ibv_set_ece(struct ibv_qp *qp, struct ibv_ece *ece)
+{
+    (void) qp;
+    (void) ece;
+    return 0;
+}
+
+/* Brings this process onto the fabric; again in a child that opens the device after a fork. */
+static int start(void)
+{
+    int err;
+
+    if (started_pid == getpid())
+        return 0;
+    err = segment_attach();
+    if (err)
+        return err;
+    engine_reset();
+    queue_pair_reset_table();
+    memory_reset();
+    copy_calibrate();
+    link_set_lookahead(copy_cost(PIECE_OF_COPY));
+    stale_start();
+    agent_start();
+    started_pid = getpid();
+    report_at(1, "port %u of %s, link %u", self.slot, config.segment,
+              atomic_load(&self.fabric->ports[self.slot].link));
+    return 0;
+}
+
+EXPORT struct ibv_context *ibv_open_device(struct ibv_device *device)
+{
+    struct device_context *context;
+    struct ibv_context *c;
+    int ends[2], err;
+
+    pthread_mutex_lock(&open_mutex);
+    err = start();
+    pthread_mutex_unlock(&open_mutex);
+    if (err) {
+        errno = err;
+        return NULL;
+    }
+    context = calloc(1, sizeof(*context));
+    if (!context)
+        return NULL;
+    if (pipe2(ends, O_CLOEXEC)) {
+        free(context);
+        return NULL;
+    }
+    fcntl(ends[1], F_SETFL, O_NONBLOCK);
+    context->async_write_fd = ends[1];
+    context->verbs.sz = sizeof(context->verbs);
+    context->verbs.priv = (struct verbs_ex_private *) private_area;
+    context->verbs.query_port = query_port;
+    context->verbs.query_device_ex = query_device_ex;
+    context->verbs.create_qp_ex = verbs_create_qp_ex;
+    c = &context->verbs.context;
+    c->device = device;
+    c->cmd_fd = -1;
+    c->async_fd = ends[0];
+    c->num_comp_vectors = 1;
+    c->abi_compat = __VERBS_ABI_IS_EXTENDED;
+    pthread_mutex_init(&c->mutex, NULL);
+    c->ops.poll_cq = completion_poll;
+    c->ops.req_notify_cq = completion_request_notify;
+    c->ops.post_send = queue_pair_post_send;
+    c->ops.post_recv = queue_pair_post_receive;
+    c->ops.post_srq_recv = shared_queue_post_receive;
+    return c;
+}
+
+static struct device_context *to_device_context(struct ibv_context *context)
+{
+    return (struct device_context *) ((uint8_t *) context -
+                                      offsetof(struct verbs_context, context));
+}
+
+EXPORT int ibv_close_device(struct ibv_context *context)
+{
+    struct device_context *own = to_device_context(context);
+
+    close(context->async_fd);
+    close(own->async_write_fd);
+    free(own);
+    return 0;
+}
+
+void async_event(struct ibv_context *context, enum ibv_event_type type, void *element)
+{
+    struct async_record record = {.element = element, .type = type};
+
+    if (write(to_device_context(context)->async_write_fd, &record, sizeof(record)) !=
+        sizeof(record))
+        report("async event %d: %s", type, strerror(errno));
+}
+
+EXPORT int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *event)
+{
+    struct async_record record;
+    ssize_t n;
+
+    do {
+        n = read(context->async_fd, &record, sizeof(record));
+    } while (n < 0 && errno == EINTR);
+    if (n != sizeof(record))
+        return -1;
+    event->event_type = record.type;
+    event->element.qp = record.element; /* a union of pointers */
+    return 0;
+}
+
+EXPORT void ibv_ack_async_event(struct ibv_async_event *event)
+{
+    (void) event;
+}
+
+__attribute__((destructor)) static void stop(void)
+{
+    if (started_pid != getpid())
+        return;
+    agent_stop();
+    stale_stop();
+    stats_write();
+    segment_detach();
+    started_pid = 0;
+}

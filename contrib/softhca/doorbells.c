@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Sets of queue pairs that have something to do. A bit stays set while its queue pair has work; the
+ * consumer clears it and then looks once more at the work, the producer adds work and then looks at the
+ * bit, both with sequential consistency, so that one of the two always sees the other.
+ */
+#include "segment.h"
+
+bool doorbells_ring(struct doorbells *set, uint32_t index)
+{
+    _Atomic uint64_t *word = &set->word[index / 64];
+    uint64_t bit = 1ull << (index % 64);
+
+    if (atomic_load(word) & bit)
+        return false;
+    if (atomic_fetch_or(word, bit) & bit)
+        return false;
+    atomic_fetch_or(&set->summary, 1ull << (index / 64));
+    return true;
+}
+
+void doorbells_clear(struct doorbells *set, uint32_t index)
+{
+    _Atomic uint64_t *word = &set->word[index / 64];
+    uint64_t bit = 1ull << (index % 64);
+
+    if (atomic_fetch_and(word, ~bit) & ~bit)
+        return;
+    atomic_fetch_and(&set->summary, ~(1ull << (index / 64)));
+    if (atomic_load(word))
+        atomic_fetch_or(&set->summary, 1ull << (index / 64));
+}

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The links: each port has an egress and an ingress, each carries one turn at a time.
+ *
+ * A turn is at most 4 KB of one queue pair's oldest request; the queue pairs of an egress take turns,
+ * so a short message waits behind a turn and not behind another queue pair's long message. A turn
+ * starts when its request is there and both its egress and the ingress at the other end are free; of
+ * the turns that could start, the earliest goes first. Turns arrive after the latency, so the links
+ * run behind the clock by that much, and what is posted meanwhile still takes part fairly. Nobody
+ * drives them in the background: whoever polls advances all of them, one process at a time under
+ * the fabric's lock.
+ *
+ * A read or atomic crosses its own egress as a short request; its answer is a stream of its own on
+ * the peer's egress and starts when the request has arrived.
+ */
+#include "link.h"
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#define TURN_BYTES   4096u
+#define HEADER_BYTES 30u /* a message */
+
+struct candidate {
+    bool valid;
+    bool first; /* turn of its message, which pays the gap */
+    uint32_t stream;
+    uint32_t ingress; /* link */
+    uint32_t bytes;
+    uint64_t start, end;
+};
+
+static uint64_t lookahead_ns;
+
+void link_set_lookahead(uint64_t ns)
+{
+    lookahead_ns = ns;
+}
+
+static bool is_paced(void)
+{
+    return self.fabric->parameters.bandwidth || self.fabric->parameters.gap_ns;
+}
+
+static bool has_answer(const struct work_request *request)
+{
+    return request->opcode == IBV_WR_RDMA_READ || request->opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
+           request->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+}
+
+void link_prepare(struct work_request *request)
+{
+    uint64_t latency = self.fabric->parameters.latency_ns;
+    uint64_t arrival = request->posted_ns + latency;
+    uint64_t flow = has_answer(request) ? arrival + latency : arrival;
+    bool paced = is_paced();
+
+    atomic_store_explicit(&request->request_ns, paced ? TIME_UNKNOWN : arrival,
+                          memory_order_relaxed);
+    atomic_store_explicit(&request->flow_done_ns, paced ? TIME_UNKNOWN : flow,
+                          memory_order_relaxed);
+    atomic_store_explicit(&request->flow_ns, flow, memory_order_relaxed);
+    atomic_store_explicit(&request->flow_bytes, paced ? 0 : request->length, memory_order_relaxed);
+}
+
+void link_announce(struct queue_pair_entry *qp)
+{
+    uint32_t number;
+
+    if (!is_paced() || atomic_load(&qp->on_link) || atomic_exchange(&qp->on_link, 1))
+        return;
+    number = atomic_load_explicit(&qp->number, memory_order_relaxed);
+    doorbells_ring(&self.port->outbox, number_index(number));
+    atomic_fetch_or(&self.fabric->ringing[self.slot / 64], 1ull << (self.slot % 64));
+}
+
+static uint32_t link_of(uint32_t queue_pair)
+{
+    return atomic_load_explicit(&self.fabric->ports[number_slot(queue_pair)].link,
+                                memory_order_relaxed) %
+           MAX_PORTS;
+}
+
+static bool add_stream(uint32_t link_index, uint32_t queue_pair, enum stream_kind kind)
+{
+    struct link *link = &self.fabric->links[link_index];
+
+    if (link->n_streams == MAX_STREAMS)
+        return false;
+    link->streams[link->n_streams++] = (struct stream) {.queue_pair = queue_pair, .kind = kind};
+    self.fabric->active[link_index / 64] |= 1ull << (link_index % 64);
+    return true;
+}
+
+static void remove_stream(uint32_t link_index, uint32_t at)
+{
+    struct link *link = &self.fabric->links[link_index];
+
+    /* Keep the order, it is the order of turns. */
+    memmove(&link->streams[at], &link->streams[at + 1],
+            (link->n_streams - at - 1) * sizeof(struct stream));
+    link->n_streams--;
+    if (link->turn > at)
+        link->turn--;
+    if (!link->n_streams)
+        self.fabric->active[link_index / 64] &= ~(1ull << (link_index % 64));
+}
+
+static void collect_port(uint32_t slot)
+{
+    struct port *port = segment_port(slot);
+    uint64_t words = port ? atomic_exchange(&port->outbox.summary, 0) : 0;
+
+    while (words) {
+        uint32_t w = (uint32_t) __builtin_ctzll(words);
+        uint64_t bits = atomic_exchange(&port->outbox.word[w], 0);
+
+        words &= words - 1;
+        for (; bits; bits &= bits - 1) {
+            uint32_t index = w * 64 + (uint32_t) __builtin_ctzll(bits);
+            uint32_t number = atomic_load(&port->queue_pairs[index].number);
+
+            if (number && !add_stream(link_of(number), number, STREAM_REQUESTS))
+                report("more than %u queue pairs on one link", MAX_STREAMS);
+        }
+    }
+}
+
+static void collect(void)
+{
+    for (uint32_t w = 0; w < MAX_PORTS / 64; w++) {
+        uint64_t ports;
+
+        if (!atomic_load(&self.fabric->ringing[w]))
+            continue;
+        ports = atomic_exchange(&self.fabric->ringing[w], 0);
+        for (; ports; ports &= ports - 1)
+            collect_port(w * 64 + (uint32_t) __builtin_ctzll(ports));
+    }
+}
+
+static uint64_t time_of(uint64_t bytes)
+{
+    uint64_t bandwidth = self.fabric->parameters.bandwidth;
+
+    return bandwidth ? (uint64_t) lrint((double) bytes * 1e9 / (double) bandwidth) : 0;
+}
+
+enum readiness { STREAM_READY, STREAM_BLOCKED, STREAM_EMPTY };
+
+/* The oldest request of a queue pair that has not fully left. */
+static enum readiness next_request(struct queue_pair_entry *qp, struct work_request **request,
+                                   uint64_t *ready)
+{
+    struct port *owner = segment_port(number_slot(atomic_load(&qp->number)));
+    uint32_t limit = atomic_load_explicit(&qp->max_reads, memory_order_relaxed);
+
+    if (qp->next_request >= atomic_load(&qp->posted)) {
+        atomic_store(&qp->on_link, 0);
+        if (qp->next_request >= atomic_load(&qp->posted) || atomic_exchange(&qp->on_link, 1))
+            return STREAM_EMPTY;
+    }
+    *request = request_slot(owner, qp, qp->next_request);
+    *ready = (*request)->posted_ns;
+    if (has_answer(*request) && qp->reads_in_flight >= (limit ? limit : 1))
+        return STREAM_BLOCKED;
+    if ((*request)->fenced && qp->reads_in_flight)
+        return STREAM_BLOCKED;
+    if (qp->unblocked_ns > *ready)
+        *ready = qp->unblocked_ns;
+    return STREAM_READY;
+}
+
+static enum readiness next_answer(struct queue_pair_entry *qp, struct work_request **request,
+                                  uint64_t *ready)
+{
+    struct port *owner = segment_port(number_slot(atomic_load(&qp->number)));
+
+    if (!qp->reads_in_flight) {
+        qp->answering = 0;
+        return STREAM_EMPTY;
+    }
+    *request = request_slot(owner, qp, qp->reads[qp->next_answer % MAX_READS]);
+    *ready = atomic_load_explicit(&(*request)->request_ns, memory_order_relaxed);
+    return STREAM_READY;
+}
+
+static enum readiness examine(const struct stream *stream, struct candidate *turn)
+{
+    struct queue_pair_entry *qp = segment_queue_pair(stream->queue_pair);
+    struct work_request *request;
+    uint64_t ready, sent;
+    enum readiness readiness;
+
+    if (!qp)
+        return STREAM_EMPTY;
+    readiness = stream->kind == STREAM_REQUESTS ? next_request(qp, &request, &ready)
+                                                : next_answer(qp, &request, &ready);
+    if (readiness != STREAM_READY)
+        return readiness;
+    sent = atomic_load_explicit(&request->flow_bytes, memory_order_relaxed);
+    turn->first = !sent;
+    if (stream->kind == STREAM_REQUESTS && has_answer(request))
+        turn->bytes = 0;
+    else
+        turn->bytes = request->length - sent < TURN_BYTES ? request->length - (uint32_t) sent
+                                                          : TURN_BYTES;
+    turn->ingress = link_of(stream->kind == STREAM_REQUESTS ? atomic_load(&qp->peer)
+                                                            : stream->queue_pair);
+    turn->start = ready;
+    return STREAM_READY;
+}
+
+/* The turn this egress would take next: the earliest, and among equals the one in turn. */
+static struct candidate choose(uint32_t link_index)
+{
+    struct link *link = &self.fabric->links[link_index];
+    struct candidate best = {.valid = false};
+    uint32_t i = 0;
+
+    while (i < link->n_streams) {
+        uint32_t at = (link->turn + i) % link->n_streams;
+        struct candidate turn = {.valid = true, .stream = at};
+        uint64_t ingress_free;
+
+        switch (examine(&link->streams[at], &turn)) {
+        case STREAM_EMPTY:
+            remove_stream(link_index, at);
+            best.valid = false; /* positions have moved */
+            i = 0;
+            continue;
+        case STREAM_BLOCKED:
+            break;
+        case STREAM_READY:
+            ingress_free = self.fabric->links[turn.ingress].ingress_free_ns;
+            if (turn.start < link->egress_free_ns)
+                turn.start = link->egress_free_ns;
+            if (turn.start < ingress_free)
+                turn.start = ingress_free;
+            turn.end = turn.start + time_of(turn.bytes + (turn.first ? HEADER_BYTES : 0)) +
+                       (turn.first ? self.fabric->parameters.gap_ns : 0);
+            if (!best.valid || turn.start < best.start)
+                best = turn;
+            break;
+        }
+        i++;
+    }
+    return best;
+}
+
+static void serve_answer(struct queue_pair_entry *qp, struct work_request *request,
+                         const struct candidate *turn)
+{
+    uint64_t arrival = turn->end + self.fabric->parameters.latency_ns;
+    uint64_t sent = atomic_load_explicit(&request->flow_bytes, memory_order_relaxed) + turn->bytes;
+
+    atomic_store_explicit(&request->flow_ns, arrival, memory_order_relaxed);
+    atomic_store_explicit(&request->flow_bytes, sent, memory_order_release);
+    if (sent < request->length)
+        return;
+    atomic_store_explicit(&request->flow_done_ns, arrival, memory_order_release);
+    qp->next_answer++;
+    qp->unblocked_ns = arrival;
+    qp->reads_in_flight--;
+}
+
+static void serve_request(uint32_t number, struct queue_pair_entry *qp,
+                          struct work_request *request, const struct candidate *turn)
+{
+    uint64_t arrival = turn->end + self.fabric->parameters.latency_ns;
+    uint64_t sent = atomic_load_explicit(&request->flow_bytes, memory_order_relaxed) + turn->bytes;
+
+    if (has_answer(request)) {
+        atomic_store_explicit(&request->request_ns, arrival, memory_order_release);
+        qp->reads[(qp->next_answer + qp->reads_in_flight) % MAX_READS] = qp->next_request;
+        qp->reads_in_flight++;
+        qp->next_request++;
+        if (!qp->answering)
+            qp->answering = add_stream(turn->ingress, number, STREAM_ANSWERS);
+        return;
+    }
+    atomic_store_explicit(&request->flow_ns, arrival, memory_order_relaxed);
+    atomic_store_explicit(&request->flow_bytes, sent, memory_order_release);
+    if (sent < request->length)
+        return;
+    qp->next_request++;
+    atomic_store_explicit(&request->request_ns, arrival, memory_order_relaxed);
+    atomic_store_explicit(&request->flow_done_ns, arrival, memory_order_release);
+}
+
+static void serve(uint32_t link_index, const struct candidate *turn)
+{
+    struct link *link = &self.fabric->links[link_index];
+    struct stream stream = link->streams[turn->stream];
+    struct queue_pair_entry *qp = segment_queue_pair(stream.queue_pair);
+    struct port *owner = segment_port(number_slot(stream.queue_pair));
+
+    link->egress_free_ns = turn->end;
+    self.fabric->links[turn->ingress].ingress_free_ns = turn->end;
+    link->last_served = ++self.fabric->served;
+    link->turn = (turn->stream + 1) % link->n_streams;
+    if (!qp)
+        return;
+    if (stream.kind == STREAM_REQUESTS)
+        serve_request(stream.queue_pair, qp, request_slot(owner, qp, qp->next_request), turn);
+    else
+        serve_answer(qp, request_slot(owner, qp, qp->reads[qp->next_answer % MAX_READS]), turn);
+}
+
+/* Serves turns that end by the horizon, in order of their starts; returns the end of the earliest
+ * that does not. */
+static uint64_t serve_until(uint64_t horizon)
+{
+    struct fabric *fabric = self.fabric;
+    struct candidate turns[MAX_PORTS];
+    uint64_t fresh[MAX_PORTS / 64] = {0}; /* links whose candidate is up to date */
+
+    for (;;) {
+        uint64_t next = UINT64_MAX;
+        uint32_t best = MAX_PORTS;
+
+        for (uint32_t w = 0; w < MAX_PORTS / 64; w++) {
+            for (uint64_t bits = fabric->active[w]; bits; bits &= bits - 1) {
+                uint32_t i = w * 64 + (uint32_t) __builtin_ctzll(bits);
+
+                if (!(fresh[w] & 1ull << (i % 64)))
+                    turns[i] = choose(i);
+                fresh[w] |= 1ull << (i % 64);
+                if (!turns[i].valid)
+                    continue;
+                if (turns[i].end > horizon) {
+                    next = turns[i].end < next ? turns[i].end : next;
+                    continue;
+                }
+                if (best == MAX_PORTS || turns[i].start < turns[best].start ||
+                    (turns[i].start == turns[best].start &&
+                     fabric->links[i].last_served < fabric->links[best].last_served))
+                    best = i;
+            }
+        }
+        if (best == MAX_PORTS)
+            return next;
+        serve(best, &turns[best]);
+        fresh[best / 64] &= ~(1ull << (best % 64));
+        for (uint32_t w = 0; w < MAX_PORTS / 64; w++) {
+            for (uint64_t bits = fabric->active[w] & fresh[w]; bits; bits &= bits - 1) {
+                uint32_t i = w * 64 + (uint32_t) __builtin_ctzll(bits);
+
+                /* Blocked streams and those to the ingress just taken may have changed. */
+                if (!turns[i].valid || turns[i].ingress == turns[best].ingress ||
+                    i == turns[best].ingress)
+                    fresh[w] &= ~(1ull << (i % 64));
+            }
+        }
+    }
+}
+
+void link_advance(uint64_t now)
+{
+    struct fabric *fabric = self.fabric;
+    uint64_t horizon, next;
+
+    if (!is_paced())
+        return;
+    horizon = now + lookahead_ns - fabric->parameters.latency_ns;
+    if (!atomic_load_explicit(&fabric->ringing[0], memory_order_relaxed) &&
+        !atomic_load_explicit(&fabric->ringing[1], memory_order_relaxed) &&
+        atomic_load_explicit(&fabric->next_turn_ns, memory_order_relaxed) > horizon)
+        return;
+    if (!shared_trylock(&fabric->advancing))
+        return;
+    collect();
+    next = serve_until(horizon);
+    atomic_store_explicit(&fabric->next_turn_ns, next, memory_order_relaxed);
+    shared_unlock(&fabric->advancing);
+}
+
+void link_drop(struct queue_pair_entry *qp)
+{
+    shared_lock_take(&self.fabric->advancing);
+    qp->next_request = atomic_load(&qp->posted);
+    qp->reads_in_flight = 0;
+    qp->next_answer = 0;
+    qp->unblocked_ns = 0;
+    shared_unlock(&self.fabric->advancing);
+}

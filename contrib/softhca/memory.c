@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Memory regions. The entry that other processes check keys against lies in the port's span; the list
+ * of this process's regions serves the watch on unmapping.
+ *
+ * Registration makes the pages present and then takes its modelled time; time spent on faulting pages
+ * in comes on top, since a device would have had to wait for that as well.
+ */
+#include "clock.h"
+#include "config.h"
+#include "engine.h"
+#include "stale.h"
+#include "stats.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#define PAGE 4096ull
+
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ  22
+#define MADV_POPULATE_WRITE 23
+#endif
+
+static pthread_mutex_t regions_mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct memory_region *regions;
+static uint32_t next_index = 1;
+static _Atomic uint32_t domains;
+
+EXPORT struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
+{
+    struct protection_domain *domain = calloc(1, sizeof(*domain));
+
+    if (!domain)
+        return NULL;
+    domain->number = atomic_fetch_add(&domains, 1) + 1;
+    domain->pd.context = context;
+    domain->pd.handle = domain->number;
+    return &domain->pd;
+}
+
+EXPORT int ibv_dealloc_pd(struct ibv_pd *pd)
+{
+    free(pd);
+    return 0;
+}
+
+void memory_reset(void)
+{
+    regions = NULL;
+    next_index = 1;
+}
+
+static uint64_t pages_of(uint64_t addr, uint64_t length)
+{
+    return length ? (addr + length - 1) / PAGE - addr / PAGE + 1 : 0;
+}
+
+static long faults_so_far(void)
+{
+    struct rusage usage;
+
+    getrusage(RUSAGE_THREAD, &usage);
+    return usage.ru_minflt + usage.ru_majflt;
+}
+
+/* Makes the pages present. EFAULT if some are not mapped as the access needs it. */
+static int make_present(uint64_t addr, uint64_t length, unsigned access)
+{
+    uint64_t begin = addr & ~(PAGE - 1);
+    uint64_t end = (addr + length + PAGE - 1) & ~(PAGE - 1);
+    bool writes = access & (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+                            IBV_ACCESS_REMOTE_ATOMIC);
+
+    if (!length)
+        return 0;
+    if (!madvise((void *) (uintptr_t) begin, end - begin,
+                 writes ? MADV_POPULATE_WRITE : MADV_POPULATE_READ))
+        return 0;
+    if (errno == EINVAL) { /* a kernel before 5.14: the first access faults them in */
+        for (uint64_t page = begin; page < end; page += PAGE) {
+            unsigned char present;
+
+            if (mincore((void *) (uintptr_t) page, PAGE, &present))
+                return EFAULT;
+        }
+        return 0;
+    }
+    return errno == ENOMEM || errno == EFAULT ? EFAULT : errno;
+}
+
+/* Takes a free entry; keys of an entry differ by generation from use to use. */
+static struct memory_region_entry *take_entry(uint32_t *key)
+{
+    for (uint32_t tried = 0; tried < MAX_REGIONS; tried++) {
+        uint32_t index = next_index++ % MAX_REGIONS;
+        struct memory_region_entry *entry = &self.port->regions[index];
+
+        if (atomic_load_explicit(&entry->key, memory_order_relaxed) || !index)
+            continue;
+        entry->generation = entry->generation % 255 + 1;
+        *key = index << 8 | entry->generation;
+        return entry;
+    }
+    return NULL;
+}
+
+static bool exceeds_limit(size_t length)
+{
+    return config.memlock && stats_registered_now() + length > config.memlock;
+}
+
+static struct ibv_mr *register_region(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
+                                      unsigned access)
+{
+    uint64_t begin = clock_now(), took = 0;
+    uint64_t model = config.registration.base_ns +
+                     config.registration.page_ns * pages_of((uintptr_t) addr, length);
+    struct memory_region_entry *entry;
+    struct memory_region *region;
+    long faults = faults_so_far();
+    uint32_t key;
+    int err;
+
+    if ((access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) &&
+        !(access & IBV_ACCESS_LOCAL_WRITE)) {
+        errno = EINVAL;
+        return NULL;
+    }
+    if (exceeds_limit(length)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    err = make_present((uintptr_t) addr, length, access);
+    if (err) {
+        errno = err;
+        return NULL;
+    }
+    if (faults_so_far() != faults)
+        took = clock_now() - begin;
+    region = calloc(1, sizeof(*region));
+    if (!region)
+        return NULL;
+    pthread_mutex_lock(&regions_mutex);
+    entry = take_entry(&key);
+    if (!entry) {
+        pthread_mutex_unlock(&regions_mutex);
+        free(region);
+        errno = ENOMEM;
+        return NULL;
+    }
+    entry->domain = pd->handle;
+    entry->access = access;
+    entry->iova = iova;
+    entry->length = length;
+    entry->addr = (uintptr_t) addr;
+    atomic_store(&entry->stale_begin, UINT64_MAX);
+    atomic_store(&entry->stale_end, 0);
+    region->entry = entry;
+    region->next = regions;
+    regions = region;
+    stale_watch((uintptr_t) addr, length);
+    atomic_store_explicit(&entry->key, key, memory_order_release);
+    pthread_mutex_unlock(&regions_mutex);
+    region->mr = (struct ibv_mr) {.context = pd->context,
+                                  .pd = pd,
+                                  .addr = addr,
+                                  .length = length,
+                                  .handle = key >> 8,
+                                  .lkey = key,
+                                  .rkey = key};
+    stats_registered(length);
+    report_at(2, "registers %p, %zu bytes, access 0x%x, key 0x%x", addr, length, access, key);
+    spin_until(begin + model + took);
+    return &region->mr;
+}
+
+#undef ibv_reg_mr
+EXPORT struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access)
+{
+    return register_region(pd, addr, length, (uintptr_t) addr, (unsigned) access);
+}
+
+#undef ibv_reg_mr_iova
+EXPORT struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
+                                      int access)
+{
+    return register_region(pd, addr, length, iova, (unsigned) access);
+}
+
+EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
+                                       unsigned int access)
+{
+    if (access & IBV_ACCESS_ON_DEMAND) {
+        errno = EOPNOTSUPP;
+        return NULL;
+    }
+    return register_region(pd, addr, length, iova, access);
+}
+
+EXPORT int ibv_dereg_mr(struct ibv_mr *mr)
+{
+    struct memory_region *region = (struct memory_region *) mr, **link;
+    uint64_t begin = clock_now();
+    uint64_t model = config.deregistration.base_ns +
+                     config.deregistration.page_ns * pages_of((uintptr_t) mr->addr, mr->length);
+
+    pthread_mutex_lock(&regions_mutex);
+    atomic_store_explicit(&region->entry->key, 0, memory_order_release);
+    for (link = &regions; *link != region; link = &(*link)->next)
+        ;
+    *link = region->next;
+    stale_unwatch(regions, (uintptr_t) mr->addr, mr->length);
+    pthread_mutex_unlock(&regions_mutex);
+    stats_deregistered(mr->length);
+    report_at(2, "deregisters key 0x%x", mr->lkey);
+    free(region);
+    spin_until(begin + model);
+    return 0;
+}
+
+void memory_mark_stale(uint64_t begin, uint64_t end)
+{
+    pthread_mutex_lock(&regions_mutex);
+    for (struct memory_region *region = regions; region; region = region->next) {
+        struct memory_region_entry *entry = region->entry;
+
+        if (begin >= entry->addr + entry->length || end <= entry->addr)
+            continue;
+        if (begin < atomic_load(&entry->stale_begin))
+            atomic_store(&entry->stale_begin, begin);
+        if (end > atomic_load(&entry->stale_end))
+            atomic_store(&entry->stale_end, end);
+    }
+    pthread_mutex_unlock(&regions_mutex);
+}
+
+static bool is_stale(struct memory_region_entry *entry, uint64_t addr, uint64_t length)
+{
+    if (addr >= atomic_load_explicit(&entry->stale_end, memory_order_acquire) ||
+        addr + length <= atomic_load_explicit(&entry->stale_begin, memory_order_relaxed))
+        return false;
+    report("stale registration: key 0x%x is used for %lu bytes at 0x%lx, unmapped or remapped "
+           "since it was registered",
+           atomic_load(&entry->key), length, addr);
+    stats_stale();
+    return true;
+}
+
+/* The address of a range inside an entry, or 0. */
+static uint64_t inside(struct memory_region_entry *entry, uint32_t domain, uint64_t addr,
+                       uint64_t length, unsigned access)
+{
+    uint64_t offset;
+
+    if (!entry || entry->domain != domain || (entry->access & access) != access)
+        return 0;
+    offset = addr - entry->iova;
+    if (addr < entry->iova || offset > entry->length || length > entry->length - offset)
+        return 0;
+    return is_stale(entry, entry->addr + offset, length) ? 0 : entry->addr + offset;
+}
+
+enum ibv_wc_status memory_check_local(uint32_t domain, const struct ibv_sge *sge, unsigned access)
+{
+    if (!sge->length)
+        return IBV_WC_SUCCESS;
+    return inside(segment_region(self.port, sge->lkey), domain, sge->addr, sge->length, access)
+               ? IBV_WC_SUCCESS
+               : IBV_WC_LOC_PROT_ERR;
+}
+
+uint64_t memory_translate(struct port *owner, uint32_t domain, uint32_t key, uint64_t addr,
+                          uint64_t length, unsigned access)
+{
+    return inside(segment_region(owner, key), domain, addr, length, access);
+}

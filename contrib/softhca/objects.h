@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The process's own side of the verbs objects, each behind the structure that libibverbs hands to the
+ * application.
+ *
+ * Threads: every object that applications may use from several threads has a spin lock. Lock order:
+ * progress, then a queue pair's post lock, then a receive queue's, then a completion queue's.
+ */
+#ifndef SOFTHCA_OBJECTS_H
+#define SOFTHCA_OBJECTS_H
+
+#include "segment.h"
+
+#include <pthread.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* Requests that one ibv_wr_start()..ibv_wr_complete() may collect. */
+#define BATCH_REQUESTS 128
+#define BATCH_SGE      512
+
+struct device_context {
+    struct verbs_context verbs;
+    int async_write_fd;
+};
+
+struct protection_domain {
+    struct ibv_pd pd;
+    uint32_t number;
+};
+
+struct memory_region {
+    struct ibv_mr mr;
+    struct memory_region_entry *entry;
+    struct memory_region *next; /* in the list of all, see memory.c */
+};
+
+struct completion_channel {
+    struct ibv_comp_channel channel;
+    int write_fd;
+};
+
+enum arming { CQ_UNARMED, CQ_ARMED, CQ_ARMED_SOLICITED };
+
+struct completion_queue {
+    struct ibv_cq cq;
+    pthread_spinlock_t lock;
+    enum arming arming;
+    bool overrun;
+    uint32_t capacity;
+    _Atomic uint32_t head, tail; /* counts; written under lock, tail read without */
+    struct ibv_wc *entries;
+};
+
+struct receive_request {
+    uint64_t wr_id;
+    uint32_t n_sge;
+    struct ibv_sge sge[MAX_SGE];
+};
+
+struct receive_queue {
+    pthread_spinlock_t lock;
+    uint32_t capacity, max_sge;
+    uint32_t head, tail; /* counts */
+    uint32_t limit;      /* shared queues: event below this many, 0 = none */
+    struct shared_receive_queue *shared; /* NULL for a queue pair's own */
+    struct receive_request *entries;
+};
+
+struct shared_receive_queue {
+    struct ibv_srq srq;
+    struct receive_queue queue;
+};
+
+struct address_handle {
+    struct ibv_ah ah;
+    struct ibv_ah_attr attr;
+};
+
+/* Work requests gathered between ibv_wr_start and ibv_wr_complete. */
+struct batch {
+    struct ibv_send_wr requests[BATCH_REQUESTS];
+    struct ibv_sge sge[BATCH_SGE];
+    uint32_t n_requests, n_sge;
+    int error;
+};
+
+struct queue_pair {
+    union {
+        struct ibv_qp qp;
+        struct ibv_qp_ex ex;
+    };
+    struct queue_pair_entry *entry;
+    uint32_t index;
+    bool extended;
+    struct batch *batch; /* extended only */
+    struct ibv_qp_init_attr init;
+    struct ibv_qp_attr attr;
+    pthread_spinlock_t post_lock;
+    uint64_t n_posted; /* for injected errors */
+    struct receive_queue *receives;
+    struct receive_queue own_receives;
+    /* Under the progress lock. */
+    struct receive_request receiving; /* taken from the receive queue for the peer's current send */
+    bool has_receive;
+    bool broken; /* has refused a request and is about to fail */
+    uint64_t next_read;
+    uint64_t unreachable_since;
+    uint64_t next_check;
+};
+
+static inline struct queue_pair *to_queue_pair(struct ibv_qp *qp)
+{
+    return (struct queue_pair *) qp;
+}
+static inline struct completion_queue *to_completion_queue(struct ibv_cq *cq)
+{
+    return (struct completion_queue *) cq;
+}
+
+/* completion.c */
+/* Adds an entry and wakes the channel if armed. Any thread. */
+void completion_push(struct completion_queue *cq, const struct ibv_wc *wc, bool solicited);
+int completion_poll(struct ibv_cq *cq, int n, struct ibv_wc *wc);
+int completion_request_notify(struct ibv_cq *cq, int solicited_only);
+/* Drops what a queue pair that goes away has left in a queue. */
+void completion_purge(struct completion_queue *cq, uint32_t queue_pair);
+
+/* device.c */
+void device_gid(uint32_t lid, union ibv_gid *gid);
+void async_event(struct ibv_context *context, enum ibv_event_type type, void *element);
+
+/* memory.c */
+/* Whether a local address range may be used: an enum ibv_wc_status. access is 0 for reading. */
+enum ibv_wc_status memory_check_local(uint32_t domain, const struct ibv_sge *sge, unsigned access);
+/* The address, in its owner's address space, of a range of another (or the same) port's memory; 0
+ * when the key, the bounds, the domain or the access forbid it. */
+uint64_t memory_translate(struct port *owner, uint32_t domain, uint32_t key, uint64_t addr,
+                          uint64_t length, unsigned access);
+/* Forgets all regions; after a fork. */
+void memory_reset(void);
+/* The application has unmapped or remapped a range. */
+void memory_mark_stale(uint64_t begin, uint64_t end);
+
+/* receive_queue.c */
+int receive_queue_init(struct receive_queue *queue, uint32_t capacity, uint32_t max_sge);
+void receive_queue_destroy(struct receive_queue *queue);
+bool receive_queue_take(struct receive_queue *queue, struct receive_request *out);
+int queue_pair_post_receive(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+int shared_queue_post_receive(struct ibv_srq *srq, struct ibv_recv_wr *wr,
+                              struct ibv_recv_wr **bad);
+
+/* queue_pair.c */
+int queue_pair_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+/* This process's queue pair of that index, NULL if none. Under the progress lock. */
+struct queue_pair *queue_pair_at(uint32_t index);
+/* Forgets all queue pairs; after a fork. */
+void queue_pair_reset_table(void);
+/* Puts a queue pair into the error state and flushes its queues. Under the progress lock. */
+void queue_pair_fail(struct queue_pair *qp);
+
+/* verbs_ex.c */
+struct ibv_qp *verbs_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
+
+#endif

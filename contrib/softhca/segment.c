@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The life of the shared segment: attaching, claiming a port, mapping other ports, liveness,
+ * memory for rings, and locks that survive their holders.
+ *
+ * Claims go through POSIX record locks on bytes of the file: byte N for port N, held while its
+ * owner lives, and one byte that serialises claiming. The process opens the file exactly once, since
+ * closing any descriptor of it would drop the locks. Ring memory is handed out by this process alone,
+ * so its free lists need no lock between processes.
+ */
+#include "segment.h"
+#include "clock.h"
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PAGE          4096ull
+#define HEAD_SPAN     ((sizeof(struct fabric) + PAGE - 1) & ~(PAGE - 1))
+#define CLAIM_BYTE    1000
+#define MAX_CLASS     30 /* rings of up to 2^30 bytes */
+#define SPINS         200u
+#define STEAL_WAIT_NS 20000000ull
+
+struct attachment self;
+
+static pthread_mutex_t attach_mutex = PTHREAD_MUTEX_INITIALIZER;
+static int segment_fd = -1;
+static _Atomic(struct port *) spans[MAX_PORTS];
+
+static pthread_mutex_t arena_mutex = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t arena_next;
+static uint64_t arena_free[MAX_CLASS + 1]; /* heads; the next offset lies in the block's first word */
+
+static int lock_byte(int command, short type, off_t byte, struct flock *out)
+{
+    struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
+    int rc;
+
+    do {
+        rc = fcntl(segment_fd, command, &lock);
+    } while (rc < 0 && errno == EINTR && command == F_SETLKW);
+    if (out)
+        *out = lock;
+    return rc;
+}
+
+bool segment_port_alive(uint32_t slot)
+{
+    struct flock lock;
+
+    if (slot == self.slot && self.port)
+        return true;
+    return lock_byte(F_GETLK, F_WRLCK, slot, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+static off_t span_offset(uint32_t slot)
+{
+    return (off_t) (HEAD_SPAN + slot * PORT_SPAN);
+}
+
+struct port *segment_port(uint32_t slot)
+{
+    struct port *port, *mapped = NULL;
+
+    if (slot >= MAX_PORTS)
+        return NULL;
+    port = atomic_load_explicit(&spans[slot], memory_order_acquire);
+    if (port)
+        return port;
+    if (!self.fabric || !atomic_load(&self.fabric->ports[slot].incarnation))
+        return NULL;
+    port = mmap(NULL, PORT_SPAN, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, segment_fd,
+                span_offset(slot));
+    if (port == MAP_FAILED) {
+        report("mapping port %u: %s", slot, strerror(errno));
+        return NULL;
+    }
+    if (!atomic_compare_exchange_strong(&spans[slot], &mapped, port)) {
+        munmap(port, PORT_SPAN);
+        return mapped;
+    }
+    return port;
+}
+
+/* Opens the file and takes the claim byte. A file that its last user has just removed is left alone
+ * and a new one opened. */
+static int open_for_claim(void)
+{
+    for (;;) {
+        struct stat st;
+
+        segment_fd = open(config.segment, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        if (segment_fd < 0) {
+            int err = errno;
+            report("segment %s: %s", config.segment, strerror(err));
+            return err;
+        }
+        if (lock_byte(F_SETLKW, F_WRLCK, CLAIM_BYTE, NULL) == 0 && fstat(segment_fd, &st) == 0 &&
+            st.st_nlink > 0) {
+            if (st.st_size == span_offset(MAX_PORTS) ||
+                ftruncate(segment_fd, span_offset(MAX_PORTS)) == 0)
+                return 0;
+            report("segment %s: %s", config.segment, strerror(errno));
+            close(segment_fd);
+            return ENOSPC;
+        }
+        close(segment_fd);
+    }
+}
+
+static bool any_port_alive(void)
+{
+    for (uint32_t slot = 0; slot < MAX_PORTS; slot++) {
+        struct flock lock;
+
+        if (self.port && slot == self.slot)
+            continue;
+        if (lock_byte(F_GETLK, F_WRLCK, slot, &lock) == 0 && lock.l_type != F_UNLCK)
+            return true;
+    }
+    return false;
+}
+
+static void punch(off_t offset, off_t length)
+{
+    if (fallocate(segment_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, length))
+        report("releasing segment memory: %s", strerror(errno));
+}
+
+/* The first process of a fabric empties the file and sets what all others agree to. */
+static void begin_fabric(void)
+{
+    struct fabric_parameters mine = {.bandwidth = config.bandwidth,
+                                     .latency_ns = config.latency_ns,
+                                     .gap_ns = config.gap_ns};
+
+    if (!any_port_alive()) {
+        punch(0, span_offset(MAX_PORTS));
+        self.fabric->parameters = mine;
+        atomic_store(&self.fabric->next_turn_ns, UINT64_MAX);
+        atomic_store(&self.fabric->version, SEGMENT_VERSION);
+    } else if (memcmp(&self.fabric->parameters, &mine, sizeof(mine))) {
+        report("the fabric in %s runs with other settings of bandwidth, latency or gap; "
+               "they hold for this process too",
+               config.segment);
+    }
+}
+
+/* Two ports with one name share a link; a port without a name has a link of its own. */
+static uint32_t choose_link(uint32_t slot)
+{
+    struct fabric *fabric = self.fabric;
+    bool used[MAX_PORTS] = {false};
+
+    for (uint32_t i = 0; i < MAX_PORTS; i++) {
+        struct port_directory_entry *entry = &fabric->ports[i];
+
+        if (i == slot || !atomic_load(&entry->incarnation) || !segment_port_alive(i))
+            continue;
+        if (config.port[0] && !strcmp(entry->link_name, config.port))
+            return atomic_load(&entry->link);
+        used[atomic_load(&entry->link)] = true;
+    }
+    if (!used[slot])
+        return slot;
+    for (uint32_t i = 0; i < MAX_PORTS; i++) {
+        if (!used[i])
+            return i;
+    }
+    return slot; /* not reached: there are as many links as ports */
+}
+
+static bool link_is_shared(uint32_t slot, uint32_t link)
+{
+    for (uint32_t i = 0; i < MAX_PORTS; i++) {
+        if (i != slot && atomic_load(&self.fabric->ports[i].link) == link &&
+            atomic_load(&self.fabric->ports[i].incarnation) && segment_port_alive(i))
+            return true;
+    }
+    return false;
+}
+
+static void reset_link(struct link *link)
+{
+    link->egress_free_ns = link->ingress_free_ns = link->last_served = 0;
+    link->n_streams = link->turn = 0;
+}
+
+/* Claims a slot nobody holds, starting after the one claimed last, so that numbers of the dead stay
+ * unused for long. */
+static int claim_slot(void)
+{
+    struct fabric *fabric = self.fabric;
+
+    for (uint32_t i = 0; i < MAX_PORTS; i++) {
+        uint32_t slot = (fabric->incarnations + i) % MAX_PORTS;
+        struct port_directory_entry *entry = &fabric->ports[slot];
+        uint32_t link;
+
+        if (lock_byte(F_SETLK, F_WRLCK, slot, NULL))
+            continue;
+        self.slot = slot;
+        self.lid = slot + 1;
+        atomic_store(&entry->incarnation, ++fabric->incarnations);
+        self.port = segment_port(slot);
+        if (!self.port)
+            return ENOMEM;
+        link = choose_link(slot);
+        shared_lock_take(&fabric->advancing);
+        punch(span_offset(slot), PORT_SPAN);
+        if (!link_is_shared(slot, link))
+            reset_link(&fabric->links[link]);
+        atomic_store(&entry->link, link);
+        atomic_store(&entry->pid, self.pid);
+        snprintf(entry->link_name, sizeof(entry->link_name), "%s", config.port);
+        shared_unlock(&fabric->advancing);
+        return 0;
+    }
+    report("all %u ports of the fabric in %s are in use", MAX_PORTS, config.segment);
+    return EBUSY;
+}
+
+static int attach_locked(void)
+{
+    int err;
+
+    /* After a fork the child inherits the parent's view, which is not its own. */
+    if (segment_fd >= 0)
+        close(segment_fd);
+    memset(&self, 0, sizeof(self));
+    memset((void *) spans, 0, sizeof(spans));
+    memset(arena_free, 0, sizeof(arena_free));
+    arena_next = offsetof(struct port, arena);
+    config_read();
+    err = open_for_claim();
+    if (err)
+        return err;
+    self.fabric = mmap(NULL, HEAD_SPAN, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+                       segment_fd, 0);
+    if (self.fabric == MAP_FAILED) {
+        err = errno;
+        report("mapping the segment: %s", strerror(err));
+        self.fabric = NULL;
+        close(segment_fd);
+        segment_fd = -1;
+        return err;
+    }
+    self.pid = getpid();
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+    begin_fabric();
+    err = claim_slot();
+    lock_byte(F_SETLK, F_UNLCK, CLAIM_BYTE, NULL);
+    if (err)
+        self.port = NULL;
+    return err;
+}
+
+int segment_attach(void)
+{
+    int err = 0;
+
+    pthread_mutex_lock(&attach_mutex);
+    if (!self.port || self.pid != getpid())
+        err = attach_locked();
+    pthread_mutex_unlock(&attach_mutex);
+    return err;
+}
+
+void segment_detach(void)
+{
+    pthread_mutex_lock(&attach_mutex);
+    if (self.port && self.pid == getpid()) {
+        lock_byte(F_SETLKW, F_WRLCK, CLAIM_BYTE, NULL);
+        shared_lock_take(&self.fabric->advancing);
+        punch(span_offset(self.slot), PORT_SPAN);
+        shared_unlock(&self.fabric->advancing);
+        if (!any_port_alive())
+            unlink(config.segment);
+        close(segment_fd); /* drops the locks */
+        segment_fd = -1;
+        self.port = NULL;
+    }
+    pthread_mutex_unlock(&attach_mutex);
+}
+
+static unsigned size_class(size_t bytes)
+{
+    unsigned class = 12;
+
+    while (((size_t) 1 << class) < bytes)
+        class ++;
+    return class;
+}
+
+uint64_t segment_alloc(size_t bytes)
+{
+    unsigned class = size_class(bytes);
+    uint64_t offset = 0;
+
+    if (class > MAX_CLASS)
+        return 0;
+    pthread_mutex_lock(&arena_mutex);
+    if (arena_free[class]) {
+        offset = arena_free[class];
+        memcpy(&arena_free[class], (uint8_t *) self.port + offset, sizeof(uint64_t));
+    } else if (arena_next + (1ull << class) <= PORT_SPAN) {
+        offset = arena_next;
+        arena_next += 1ull << class;
+    }
+    pthread_mutex_unlock(&arena_mutex);
+    if (offset)
+        memset((uint8_t *) self.port + offset, 0, bytes); /* present, so that no post faults */
+    return offset;
+}
+
+void segment_free(uint64_t offset, size_t bytes)
+{
+    unsigned class = size_class(bytes);
+
+    if (!offset)
+        return;
+    pthread_mutex_lock(&arena_mutex);
+    memcpy((uint8_t *) self.port + offset, &arena_free[class], sizeof(uint64_t));
+    arena_free[class] = offset;
+    pthread_mutex_unlock(&arena_mutex);
+}
+
+struct queue_pair_entry *segment_queue_pair(uint32_t number)
+{
+    struct port *port = segment_port(number_slot(number));
+    struct queue_pair_entry *qp;
+
+    if (!port || !number)
+        return NULL;
+    qp = &port->queue_pairs[number_index(number)];
+    return atomic_load_explicit(&qp->number, memory_order_acquire) == number ? qp : NULL;
+}
+
+struct memory_region_entry *segment_region(struct port *port, uint32_t key)
+{
+    struct memory_region_entry *region = &port->regions[(key >> 8) % MAX_REGIONS];
+
+    return key && atomic_load_explicit(&region->key, memory_order_acquire) == key ? region : NULL;
+}
+
+bool shared_trylock(struct shared_lock *lock)
+{
+    uint32_t free = 0;
+
+    return atomic_load_explicit(&lock->holder, memory_order_relaxed) == 0 &&
+           atomic_compare_exchange_strong_explicit(&lock->holder, &free, self.slot + 1,
+                                                   memory_order_acquire, memory_order_relaxed);
+}
+
+void shared_lock_take(struct shared_lock *lock)
+{
+    uint64_t since = 0;
+    unsigned spins = 0;
+
+    while (!shared_trylock(lock)) {
+        uint32_t holder = atomic_load_explicit(&lock->holder, memory_order_relaxed);
+
+        if (++spins < SPINS) {
+            cpu_relax();
+            continue;
+        }
+        spins = 0;
+        if (!since)
+            since = clock_now();
+        if (clock_now() - since > STEAL_WAIT_NS && holder && !segment_port_alive(holder - 1) &&
+            atomic_compare_exchange_strong(&lock->holder, &holder, self.slot + 1))
+            return;
+        sched_yield();
+    }
+}
+
+void shared_unlock(struct shared_lock *lock)
+{
+    atomic_store_explicit(&lock->holder, 0, memory_order_release);
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The shared segment: everything that more than one process reads.
+ *
+ * A fabric is one sparse file. Its head holds the directory of ports and the state of the links; behind
+ * it every port has a span of its own with its queue pairs, send queues, memory regions and datagram
+ * mailbox. A process that opens the device claims a port; all that it allocates lives in that
+ * port's span, so a dead process leaks nothing: whoever claims the port next starts with an empty span.
+ *
+ * Invariants:
+ *  - a port is alive exactly as long as its owner holds a POSIX record lock on the port's byte of
+ *    the file, which the kernel drops however the owner ends;
+ *  - completion queues and receive queues are private to their process and do not appear here;
+ *  - a number found in the segment (a queue pair's number, a key) is checked against the entry it names
+ *    before use, so that a stale number finds nothing instead of somebody else's object.
+ */
+#ifndef SOFTHCA_SEGMENT_H
+#define SOFTHCA_SEGMENT_H
+
+#include <infiniband/verbs.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CACHE_LINE       64
+#define ON_OWN_LINE      _Alignas(CACHE_LINE)
+#define MAX_PORTS        128u
+#define MAX_QUEUE_PAIRS  1024u /* a port */
+#define MAX_REGIONS      32768u /* a port */
+#define MAX_DATAGRAMS    512u /* waiting at a port */
+#define MAX_STREAMS      2048u /* a link */
+#define DATAGRAM_PAYLOAD 4096u
+#define MAX_READS        16u /* in flight a queue pair */
+#define MAX_SGE          30u
+#define MAX_INLINE       512u
+#define PORT_SPAN        (512ull << 20) /* bytes of address space a port */
+#define SEGMENT_VERSION  1u
+#define TIME_UNKNOWN     0ull
+
+/* A lock between processes: 0 when free, otherwise the holder's port plus one. A lock whose holder
+ * has died is taken over. */
+struct shared_lock {
+    _Atomic uint32_t holder;
+};
+
+/* Two-level set of queue pairs of one port; see doorbells.c. */
+struct doorbells {
+    _Atomic uint64_t summary;
+    _Atomic uint64_t word[MAX_QUEUE_PAIRS / 64];
+};
+
+enum request_status { REQUEST_PENDING = 0xffff }; /* anything else is an enum ibv_wc_status */
+
+/* One send work request in its queue pair's ring. */
+struct work_request {
+    /* Written by the poster before it advances the queue pair's "posted". */
+    uint64_t wr_id;
+    uint64_t posted_ns;
+    uint64_t remote_addr;
+    uint64_t compare_add;
+    uint64_t swap;
+    uint32_t remote_key;
+    uint32_t imm_data;
+    uint32_t length; /* payload bytes */
+    uint8_t opcode;
+    uint8_t n_sge;
+    bool is_inline;
+    bool signaled;
+    bool solicited;
+    bool fenced;
+    uint8_t local_error; /* enum ibv_wc_status found while posting */
+    /* Written by whoever advances the fabric. Payload flows to the target for writes and sends, to the
+     * requester for reads and atomics. Times are stored before the count they belong to. */
+    ON_OWN_LINE _Atomic uint64_t request_ns; /* arrival of the whole request, TIME_UNKNOWN before */
+    _Atomic uint64_t flow_ns;                /* arrival of the last of flow_bytes */
+    _Atomic uint64_t flow_bytes;             /* payload that has crossed the wire */
+    _Atomic uint64_t flow_done_ns;           /* arrival of the whole payload, TIME_UNKNOWN before */
+    /* Written by whoever carries the request out; status with release, last. */
+    _Atomic uint32_t status;
+    uint32_t copied; /* bytes in place */
+    /* Payload of an inline request, gather list of any other. */
+    ON_OWN_LINE union {
+        struct ibv_sge sge[0];
+        uint8_t inline_data[0];
+    };
+};
+
+/* The shared half of a queue pair. */
+struct queue_pair_entry {
+    _Atomic uint32_t number; /* 0 when unused; stored last, with release */
+    _Atomic uint32_t state;  /* enum ibv_qp_state */
+    _Atomic uint32_t peer;   /* number of the connected queue pair */
+    uint32_t type;
+    uint32_t domain;           /* protection domain */
+    uint32_t slots;            /* of the send queue, a power of two */
+    uint32_t slot_size;        /* bytes */
+    _Atomic uint32_t access;   /* qp_access_flags */
+    _Atomic uint32_t max_reads; /* reads and atomics in flight as requester */
+    _Atomic uint32_t rnr_retry;
+    _Atomic uint32_t rnr_timer; /* this side's min_rnr_timer as responder */
+    uint32_t qkey;
+    uint64_t ring; /* offset of the send queue in the port's span */
+    /* Requests are counted from 0 and never wrap; the slot is the count modulo slots. */
+    ON_OWN_LINE _Atomic uint64_t posted; /* by the owner, with release */
+    _Atomic uint64_t retired;            /* by the owner: completions delivered so far */
+    /* Under the fabric's lock. */
+    ON_OWN_LINE _Atomic uint32_t on_link; /* the request stream is known to the link */
+    uint32_t answering;                   /* the response stream is known to the peer's link */
+    uint32_t reads_in_flight;
+    uint64_t unblocked_ns;
+    uint64_t next_request;
+    uint64_t next_answer;
+    uint64_t reads[MAX_READS]; /* requests whose answers are due, from next_answer on, in a ring */
+    /* Under "carrying": carrying out requests in order, by the target, or the requester for it. */
+    ON_OWN_LINE struct shared_lock carrying;
+    uint32_t rnr_tries;
+    uint64_t rnr_until_ns;
+    _Atomic uint64_t carried;
+};
+
+struct memory_region_entry {
+    _Atomic uint32_t key; /* 0 when unused; stored last, with release */
+    uint32_t domain;
+    uint32_t access;
+    uint32_t generation; /* of the last key */
+    uint64_t iova;
+    uint64_t length;
+    uint64_t addr; /* in the owner's address space */
+    _Atomic uint64_t stale_begin; /* addresses unmapped or remapped since registration */
+    _Atomic uint64_t stale_end;
+};
+
+enum datagram_state { DATAGRAM_FREE, DATAGRAM_WRITING, DATAGRAM_FULL };
+
+struct datagram {
+    _Atomic uint32_t state;
+    uint32_t source, target; /* queue pair numbers */
+    uint32_t qkey;
+    uint32_t imm_data;
+    uint32_t length;
+    uint16_t source_lid;
+    bool has_imm, has_grh, solicited;
+    uint64_t due_ns;
+    uint8_t payload[DATAGRAM_PAYLOAD];
+};
+
+/* A port's span. */
+struct port {
+    /* Written by others, read by the owner. */
+    ON_OWN_LINE struct doorbells inbox; /* owner's queue pairs whose peers have posted */
+    ON_OWN_LINE _Atomic uint64_t mail_tail;
+    ON_OWN_LINE struct shared_lock atomics;
+    ON_OWN_LINE _Atomic uint32_t agent_asleep; /* futex word, enum agent_sleep */
+    /* Written by the owner, read by the fabric. */
+    ON_OWN_LINE struct doorbells outbox; /* owner's queue pairs with requests new to the link */
+    /* Written by the owner at every poll, read rarely. */
+    ON_OWN_LINE _Atomic uint64_t polls;
+    ON_OWN_LINE struct queue_pair_entry queue_pairs[MAX_QUEUE_PAIRS];
+    struct memory_region_entry regions[MAX_REGIONS];
+    struct datagram mail[MAX_DATAGRAMS];
+    _Alignas(4096) uint8_t arena[];
+};
+
+enum stream_kind { STREAM_REQUESTS = 1, STREAM_ANSWERS = 2 };
+
+/* A queue pair's share in a link: its requests on its own port's egress, or the answers to its
+ * reads on its peer's egress. */
+struct stream {
+    uint32_t queue_pair;
+    uint32_t kind;
+};
+
+/* Both directions of one physical port. Under the fabric's lock. */
+struct link {
+    ON_OWN_LINE uint64_t egress_free_ns;
+    uint64_t ingress_free_ns;
+    uint64_t last_served;
+    uint32_t n_streams;
+    uint32_t turn; /* stream whose turn is next */
+    struct stream streams[MAX_STREAMS];
+};
+
+struct port_directory_entry {
+    _Atomic uint32_t incarnation; /* 0 before first use */
+    _Atomic int32_t pid;
+    _Atomic uint32_t link;
+    char link_name[32];
+};
+
+/* What all processes of a fabric agree on: taken from the environment of the first. */
+struct fabric_parameters {
+    uint64_t bandwidth;  /* bytes/s, 0 = unpaced */
+    uint64_t latency_ns;
+    uint64_t gap_ns;
+};
+
+struct fabric {
+    _Atomic uint32_t version;
+    uint32_t incarnations;
+    struct fabric_parameters parameters;
+    struct port_directory_entry ports[MAX_PORTS];
+    ON_OWN_LINE _Atomic uint64_t ringing[MAX_PORTS / 64]; /* ports with a full outbox */
+    ON_OWN_LINE struct shared_lock advancing;
+    _Atomic uint64_t next_turn_ns; /* nothing can be served before; UINT64_MAX when idle */
+    uint64_t served;
+    uint64_t active[MAX_PORTS / 64]; /* links with streams */
+    ON_OWN_LINE struct link links[MAX_PORTS];
+};
+
+/* This process's view of the fabric. */
+struct attachment {
+    struct fabric *fabric;
+    struct port *port; /* own */
+    uint32_t slot;     /* own */
+    int32_t pid;
+    uint32_t lid;
+};
+extern struct attachment self;
+
+/* Claims a port for this process unless it has one (again after a fork). 0, or an errno value that
+ * has been reported. Any thread. */
+int segment_attach(void);
+/* Gives the port back. */
+void segment_detach(void);
+
+/* Maps another port's span on first use. NULL if slot was never used or mapping failed. */
+struct port *segment_port(uint32_t slot);
+/* Whether the owner of the port lives; a system call, so ask rarely. */
+bool segment_port_alive(uint32_t slot);
+
+/* Memory of this port's span, for rings: page-aligned, zeroed and present. 0 when none is left. */
+uint64_t segment_alloc(size_t bytes);
+void segment_free(uint64_t offset, size_t bytes);
+
+/* Queue pair numbers: 7 bits of generation, 7 of port, 10 of index. */
+static inline uint32_t number_slot(uint32_t number)
+{
+    return (number >> 10) & (MAX_PORTS - 1);
+}
+static inline uint32_t number_index(uint32_t number)
+{
+    return number & (MAX_QUEUE_PAIRS - 1);
+}
+static inline uint32_t number_make(uint32_t generation, uint32_t slot, uint32_t index)
+{
+    return (generation & 0x7f) << 17 | slot << 10 | index;
+}
+
+/* The entry of a queue pair of any port; NULL if the number names none. */
+struct queue_pair_entry *segment_queue_pair(uint32_t number);
+
+/* A request's slot, through the mapping of the port that owns the queue pair. */
+static inline struct work_request *request_slot(struct port *owner, struct queue_pair_entry *qp,
+                                                uint64_t count)
+{
+    return (struct work_request *) ((uint8_t *) owner + qp->ring +
+                                    (count & (qp->slots - 1)) * qp->slot_size);
+}
+
+/* Keys: 8 bits of generation above 15 of index. */
+struct memory_region_entry *segment_region(struct port *port, uint32_t key);
+
+bool shared_trylock(struct shared_lock *lock);
+void shared_lock_take(struct shared_lock *lock);
+void shared_unlock(struct shared_lock *lock);
+
+/* Adds a member; true if it was not one. */
+bool doorbells_ring(struct doorbells *set, uint32_t index);
+/* Removes a member; the caller then looks once more for its work. */
+void doorbells_clear(struct doorbells *set, uint32_t index);
+
+#endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Stale registrations. A device keeps the pages that were mapped when memory was registered; the
+ * emulation reaches whatever is mapped now, so it would hide a registration that has outlived its
+ * mapping. The kernel tells: registered ranges are watched by a userfaultfd that asks for events alone,
+ * and unmapping, remapping or discarding (munmap, mmap over it, mremap, brk, MADV_DONTNEED) any of it
+ * marks the regions as stale, whoever in the process does it and by whatever route. No page fault
+ * is intercepted. The call that unmaps waits until the watcher has read the event; programs that
+ * deregister first never meet one.
+ *
+ * Not seen: mappings of files other than shared memory, kernels before 5.7, and processes that may
+ * not open a userfaultfd (neither privileged nor vm.unprivileged_userfaultfd=1 nor access to
+ * /dev/userfaultfd). There an access to unmapped pages still fails as a bad address.
+ */
+#include "stale.h"
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define PAGE 4096ull
+
+#ifndef USERFAULTFD_IOC_NEW
+#define USERFAULTFD_IOC_NEW _IO(0xAA, 0x00)
+#endif
+
+static int watch_fd = -1, stop_fd = -1;
+static pthread_t watcher;
+static int32_t watcher_pid;
+
+static int open_userfaultfd(void)
+{
+    int fd = (int) syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+    int device;
+
+    if (fd >= 0)
+        return fd;
+    device = open("/dev/userfaultfd", O_RDWR | O_CLOEXEC);
+    if (device < 0)
+        return -1;
+    fd = ioctl(device, USERFAULTFD_IOC_NEW, O_CLOEXEC | O_NONBLOCK);
+    close(device);
+    return fd;
+}
+
+static void handle(const struct uffd_msg *msg)
+{
+    switch (msg->event) {
+    case UFFD_EVENT_UNMAP:
+    case UFFD_EVENT_REMOVE:
+        memory_mark_stale(msg->arg.remove.start, msg->arg.remove.end);
+        break;
+    case UFFD_EVENT_REMAP:
+        memory_mark_stale(msg->arg.remap.from, msg->arg.remap.from + msg->arg.remap.len);
+        break;
+    default:
+        break;
+    }
+}
+
+static void *watch(void *unused)
+{
+    struct pollfd fds[2] = {{.fd = watch_fd, .events = POLLIN}, {.fd = stop_fd, .events = POLLIN}};
+
+    (void) unused;
+    for (;;) {
+        struct uffd_msg msg;
+
+        if (poll(fds, 2, -1) < 0 && errno != EINTR)
+            return NULL;
+        if (fds[1].revents)
+            return NULL;
+        while (read(watch_fd, &msg, sizeof(msg)) == sizeof(msg))
+            handle(&msg);
+    }
+}
+
+void stale_start(void)
+{
+    struct uffdio_api api = {.api = UFFD_API,
+                             .features = UFFD_FEATURE_EVENT_UNMAP | UFFD_FEATURE_EVENT_REMAP |
+                                         UFFD_FEATURE_EVENT_REMOVE |
+                                         UFFD_FEATURE_PAGEFAULT_FLAG_WP};
+    sigset_t all, old;
+
+    if (!config.check_stale || (watch_fd >= 0 && watcher_pid == self.pid))
+        return;
+    watch_fd = open_userfaultfd();
+    if (watch_fd < 0 || ioctl(watch_fd, UFFDIO_API, &api)) {
+        report_at(1, "registered memory is not watched: userfaultfd: %s", strerror(errno));
+        if (watch_fd >= 0)
+            close(watch_fd);
+        watch_fd = -1;
+        return;
+    }
+    stop_fd = eventfd(0, EFD_CLOEXEC);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    if (stop_fd < 0 || pthread_create(&watcher, NULL, watch, NULL)) {
+        report("registered memory is not watched: %s", strerror(errno));
+        close(watch_fd);
+        watch_fd = -1;
+    }
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    watcher_pid = self.pid;
+}
+
+void stale_stop(void)
+{
+    uint64_t one = 1;
+
+    if (watch_fd < 0 || watcher_pid != getpid())
+        return;
+    if (write(stop_fd, &one, sizeof(one)) == sizeof(one))
+        pthread_join(watcher, NULL);
+    close(watch_fd); /* ends all watching */
+    close(stop_fd);
+    watch_fd = stop_fd = -1;
+}
+
+void stale_watch(uint64_t addr, uint64_t length)
+{
+    uint64_t begin = addr & ~(PAGE - 1);
+    uint64_t end = (addr + length + PAGE - 1) & ~(PAGE - 1);
+    struct uffdio_register range = {.range = {.start = begin, .len = end - begin},
+                                    .mode = UFFDIO_REGISTER_MODE_WP};
+
+    if (watch_fd < 0 || begin == end)
+        return;
+    if (ioctl(watch_fd, UFFDIO_REGISTER, &range))
+        report_at(1, "registered memory at 0x%lx is not watched: %s", begin, strerror(errno));
+}
+
+static void unwatch(uint64_t begin, uint64_t end)
+{
+    struct uffdio_range range = {.start = begin, .len = end - begin};
+
+    /* Fails where nothing is mapped any more, which needs no watching. */
+    if (begin < end && ioctl(watch_fd, UFFDIO_UNREGISTER, &range))
+        report_at(2, "memory at 0x%lx is not mapped when it is deregistered", begin);
+}
+
+void stale_unwatch(const struct memory_region *regions, uint64_t addr, uint64_t length)
+{
+    uint64_t begin = addr & ~(PAGE - 1);
+    uint64_t end = (addr + length + PAGE - 1) & ~(PAGE - 1);
+
+    if (watch_fd < 0 || begin == end)
+        return;
+    /* Go up the range; at each step skip what another region covers, release what none does. */
+    while (begin < end) {
+        uint64_t free_until = end, covered_until = begin;
+
+        for (const struct memory_region *r = regions; r; r = r->next) {
+            uint64_t r_begin = r->entry->addr & ~(PAGE - 1);
+            uint64_t r_end = (r->entry->addr + r->entry->length + PAGE - 1) & ~(PAGE - 1);
+
+            if (r_begin <= begin && r_end > covered_until)
+                covered_until = r_end;
+            else if (r_begin > begin && r_begin < free_until)
+                free_until = r_begin;
+        }
+        if (covered_until > begin) {
+            begin = covered_until;
+            continue;
+        }
+        unwatch(begin, free_until);
+        begin = free_until;
+    }
+}
