@@ -8,6 +8,7 @@
 #include "check.h"
 
 #include <signal.h>
+#include <time.h>
 
 enum { WINDOW = 4, SIZE = 2 * CHECK_M, ROUNDS_TO_LIVE = 20 };
 
@@ -35,7 +36,10 @@ int main(int argc, char **argv)
             for (int i = 0; i < 20 && !done; i++) {
                 MPI_Testall(n, requests, &done, MPI_STATUSES_IGNORE);
             }
-            fprintf(stderr, "victim: rank 1 ends here\n");
+            struct timespec now;
+            clock_gettime(CLOCK_REALTIME, &now);
+            fprintf(stderr, "victim: killed at %lld.%03ld\n", (long long) now.tv_sec,
+                    now.tv_nsec / 1000000);
             raise(SIGKILL);
         }
         MPI_Waitall(n, requests, MPI_STATUSES_IGNORE);

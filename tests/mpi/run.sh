@@ -1,0 +1,194 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
+#
+# Runs the MPI tests of testlist over each transport, one line a test, and ends with the line
+# "N passed, N failed, N skipped". The output of a test is shown only if it failed.
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=contrib/transports.sh
+. "$here/../../contrib/transports.sh"
+
+usage()
+{
+    cat <<END
+usage: run.sh [options]
+  --bin DIR          where the test programs are ($here)
+  --transports LIST  with commas ($(echo "$transport_protocols" | tr ' ' ','))
+                     also: $(echo "$transport_rivals" | tr ' ' ',')
+  --only REGEX       only the tests whose name matches
+  --all              the long ones too
+  --profile NAME     of the emulated HCA where the machine has none (unpaced)
+  --mca NAME VALUE   passed to mpirun; may be repeated
+  --keep DIR         keep every test's output there
+RBUF_COMPONENT_DIR names the directory of mca_btl_rbuf.so, SOFTHCA the launcher of the emulated
+HCA. Exit status: 0 if nothing failed, 1 if something did, 2 on bad usage.
+END
+}
+
+refuse()
+{
+    echo "run.sh: $* (--help explains)" >&2
+    exit 2
+}
+
+bin=$here
+transports=${transport_protocols// /,}
+only=
+profile=unpaced
+keep=
+long=no
+extra=()
+while [ $# -gt 0 ]; do
+    case $1 in
+    --help)
+        usage
+        exit 0
+        ;;
+    --all) long=yes ;;
+    --mca)
+        [ $# -ge 3 ] || refuse "--mca wants a name and a value"
+        extra+=(--mca "$2" "$3")
+        shift 2
+        ;;
+    --bin | --transports | --only | --profile | --keep)
+        [ $# -ge 2 ] || refuse "$1 wants a value"
+        printf -v "${1#--}" %s "$2"
+        shift
+        ;;
+    *) refuse "unknown option '$1'" ;;
+    esac
+    shift
+done
+IFS=, read -ra names <<<"$transports"
+needs_hca=no
+for transport in "${names[@]}"; do
+    transport_options "$transport" || exit 2
+    if transport_needs_hca "$transport"; then
+        needs_hca=yes
+    fi
+done
+[ $needs_hca = yes ] || profile=none
+fabric_choose "$profile" || exit 2
+
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+if [ -n "$keep" ]; then
+    mkdir -p "$keep" || exit 2
+fi
+passed=0
+failed=0
+skipped=0
+
+# start LIMIT RANKS EXPECT PROGRAM ARGUMENTS...: runs it, output to $work/out; mpirun's status.
+# One-sided tests are to use the BTL: the others that Open MPI would prefer on one node are not
+# what is tested.
+start()
+{
+    local limit=$1 ranks=$2 expect=$3 program=$4
+    shift 4
+    mpi_launch_options "$ranks"
+    if [ "$expect" = survivor ]; then
+        mpi_args+=(--enable-recovery)
+    fi
+    timeout -k 5 "$limit" "${fabric_command[@]}" "${MPIRUN:-mpirun}" "${mpi_args[@]}" \
+        "${transport_args[@]}" --mca osc rdma --mca mpi_warn_on_fork 0 \
+        --mca mpi_show_handle_leaks 0 "${extra[@]}" "$bin/$program" "$@" >"$work/out" 2>&1
+}
+
+# Seconds from the victim's death, as it wrote it, until now; nothing if it did not die.
+seconds_since_death()
+{
+    sed -n 's/.*victim: killed at \([0-9.]*\).*/\1/p' "$work/out" |
+        awk -v now="$(date +%s.%N)" 'NR == 1 { printf "%.1f", now - $1 }'
+}
+
+# judge EXPECT STATUS LIMIT: sets verdict to pass, FAIL or skip, and remark.
+judge()
+{
+    local since
+    remark=
+    verdict=FAIL
+    if [ "$2" = 124 ] || [ "$2" = 137 ] && [ "$1" != killed ]; then
+        remark="hangs: no end after $3 s"
+        return
+    fi
+    case $1 in
+    pass)
+        case $2 in
+        0) verdict=pass ;;
+        77)
+            verdict=skip
+            remark=$(sed -n 's/^skip: //p' "$work/out" | head -n 1)
+            ;;
+        *) remark="status $2" ;;
+        esac
+        ;;
+    killed | survivor)
+        since=$(seconds_since_death)
+        if [ -z "$since" ]; then
+            remark="status $2 before the rank was killed"
+        elif [ "$2" = 124 ] || awk "BEGIN { exit !($since > 10) }"; then
+            remark="mpirun lived on for $since s"
+        elif [ "$1" = killed ] && [ "$2" = 0 ]; then
+            remark="status 0 though a rank was killed"
+        else
+            verdict=pass
+            remark="ended after $since s"
+        fi
+        ;;
+    esac
+}
+
+# run_test TRANSPORT NAME RANKS LIMIT EXPECT PROGRAM ARGUMENTS...
+run_test()
+{
+    local transport=$1 name=$2 ranks=$3 limit=$4 expect=$5 begin status
+    shift 5
+    begin=$(date +%s.%N)
+    if [ "$expect" = survivor ] && ! transport_needs_hca "$transport"; then
+        verdict=skip
+        remark="Open MPI's own $transport does not end for a dead peer"
+    elif [ ! -x "$bin/$1" ]; then
+        verdict=FAIL
+        remark="$bin/$1 is not built"
+        : >"$work/out"
+    else
+        start "$limit" "$ranks" "$expect" "$@"
+        status=$?
+        judge "$expect" $status "$limit"
+        if [ -n "$keep" ]; then
+            cp "$work/out" "$keep/$transport-$name.out"
+        fi
+    fi
+    printf '%-4s  %-16s %-16s %5.1f s  %s\n' "$verdict" "$transport" "$name" \
+        "$(awk -v a="$begin" -v b="$(date +%s.%N)" 'BEGIN { print b - a }')" "$remark"
+    case $verdict in
+    pass) passed=$((passed + 1)) ;;
+    skip) skipped=$((skipped + 1)) ;;
+    *)
+        failed=$((failed + 1))
+        tail -n 40 "$work/out" | sed 's/^/      | /'
+        ;;
+    esac
+}
+
+for transport in "${names[@]}"; do
+    transport_options "$transport"
+    while read -r name when ranks limit expect command <&3; do
+        case $name in
+        '' | '#'*) continue ;;
+        esac
+        if [ "$when" = long ] && [ $long = no ]; then
+            continue
+        fi
+        if [ -n "$only" ] && ! [[ $name =~ $only ]]; then
+            continue
+        fi
+        # shellcheck disable=SC2086 # the command of the table is words
+        run_test "$transport" "$name" "$ranks" "$limit" "$expect" $command
+    done 3<"$here/testlist"
+done
+echo "$passed passed, $failed failed, $skipped skipped"
+[ $failed -eq 0 ]
