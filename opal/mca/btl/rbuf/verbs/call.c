@@ -118,10 +118,11 @@ static void flush_out(struct rbuf_call *call)
 static void send_message(struct rbuf_call *call, enum rbuf_exchange_kind kind,
                          enum rbuf_refusal refusal)
 {
-    size_t bytes = rbuf_exchange_seal(&call->mine, kind, refusal);
+    struct rbuf_exchange message = call->mine;
+    size_t bytes = rbuf_exchange_seal(&message, kind, refusal);
 
     if (call->out_bytes + bytes <= sizeof(call->out)) {
-        memcpy(call->out + call->out_bytes, &call->mine, bytes);
+        memcpy(call->out + call->out_bytes, &message, bytes);
         call->out_bytes += bytes;
         flush_out(call);
     }
@@ -180,18 +181,29 @@ static bool end_call(struct rbuf_call *call, enum rbuf_call_event_kind kind, int
     return false;
 }
 
+/* NULL: no memory. */
+static struct rbuf_call_event *new_event(const struct rbuf_call *call,
+                                         const struct rbuf_exchange *theirs)
+{
+    struct rbuf_call_event *event = calloc(1, sizeof(*event));
+
+    if (event != NULL) {
+        if (theirs != NULL) {
+            event->theirs = *theirs;
+        }
+        (void) snprintf(event->text, sizeof(event->text), "%s", call->peer);
+    }
+    return event;
+}
+
 static bool tell(struct rbuf_call *call, enum rbuf_call_event_kind kind,
                  const struct rbuf_exchange *theirs)
 {
-    struct rbuf_call_event *event = calloc(1, sizeof(*event));
+    struct rbuf_call_event *event = new_event(call, theirs);
 
     if (event == NULL) {
         return lose(call, -ENOMEM, "no memory");
     }
-    if (theirs != NULL) {
-        event->theirs = *theirs;
-    }
-    (void) snprintf(event->text, sizeof(event->text), "%s", call->peer);
     push(call, event, kind);
     return true;
 }
@@ -244,12 +256,18 @@ static bool token_is(const struct rbuf_exchange *message, const uint8_t token[RB
 static bool handle_hello(struct rbuf_call *call, const struct rbuf_exchange *message)
 {
     struct rbuf_listener *listener = call->listener;
+    struct rbuf_call_event *event;
 
     if (message->header.kind != RBUF_EXCHANGE_HELLO) {
         return reject(call, RBUF_FAULT_KIND);
     }
     if (!token_is(message, listener->token)) {
         return reject(call, RBUF_FAULT_TOKEN);
+    }
+    event = new_event(call, message);
+    if (event == NULL) {
+        free_call(call);
+        return false;
     }
     TAILQ_REMOVE(&listener->strangers, call, link);
     listener->stranger_count--;
@@ -258,7 +276,8 @@ static bool handle_hello(struct rbuf_call *call, const struct rbuf_exchange *mes
     (void) event_del(call->timer);
     rbuf_count(&listener->counters.hellos);
     send_message(call, RBUF_EXCHANGE_HEARD, RBUF_REFUSAL_NONE);
-    return tell(call, RBUF_INCOMING_HELLO, message);
+    push(call, event, RBUF_INCOMING_HELLO);
+    return true;
 }
 
 static bool handle_answer(struct rbuf_call *call, const struct rbuf_exchange *message)

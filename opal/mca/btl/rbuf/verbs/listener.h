@@ -109,7 +109,7 @@ struct rbuf_call_event {
     struct rbuf_call *call;
     void *user; /* given to rbuf_listener_call() or rbuf_call_accept() */
     struct rbuf_exchange theirs;
-    char text[160];               /* address and cause, for people */
+    char text[256];               /* address and cause, for people */
     struct rbuf_call_event *next; /* the listener's */
 };
 
