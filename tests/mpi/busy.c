@@ -8,7 +8,7 @@
 
 #include <time.h>
 
-enum { LARGE = 8, SMALL = 200, LARGE_SIZE = CHECK_M + 7, OTHER = 30 };
+enum { LARGE = 8, SMALL = 200, LARGE_SIZE = CHECK_M + 7, OTHER = 8 };
 
 static void compute(double seconds)
 {

@@ -128,7 +128,11 @@ static void drawn_numbers(struct window *w)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* A lock of our own by compare-and-swap guards a plain counter that is read and written. */
+/*
+ * A lock of our own by compare-and-swap, at rank 0, guards a plain counter that the other ranks
+ * read and write. Rank 0 itself takes no part: osc/rdma of Open MPI 4.1.4 hands the BTL no endpoint
+ * for a compare-and-swap to oneself and crashes, over openib and vader as well.
+ */
 static void swapped_lock(struct window *w)
 {
     int64_t *words = (int64_t *) w->memory;
@@ -138,7 +142,7 @@ static void swapped_lock(struct window *w)
     words[0] = words[1] = 0;
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Win_lock_all(0, w->win);
-    for (int i = 0; i < 20; i++) {
+    for (int i = 0; check_rank > 0 && i < 20; i++) {
         do {
             MPI_Compare_and_swap(&mine, &open, &found, MPI_INT64_T, 0, 0, w->win);
             MPI_Win_flush(0, w->win);
@@ -156,7 +160,7 @@ static void swapped_lock(struct window *w)
     MPI_Barrier(MPI_COMM_WORLD);
     if (check_rank == 0) {
         MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, w->win);
-        check_that(words[1] == 20 * check_ranks, "counted to %lld", (long long) words[1]);
+        check_that(words[1] == 20 * (check_ranks - 1), "counted to %lld", (long long) words[1]);
         MPI_Win_unlock(0, w->win);
     }
     MPI_Barrier(MPI_COMM_WORLD);

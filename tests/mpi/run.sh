@@ -13,7 +13,7 @@ usage()
 {
     cat <<END
 usage: run.sh [options]
-  --bin DIR          where the test programs are ($here)
+  --bin DIR          where the test programs are (\$RBUF_BUILD/tests/mpi, else $here)
   --transports LIST  with commas ($(echo "$transport_protocols" | tr ' ' ','))
                      also: $(echo "$transport_rivals" | tr ' ' ',')
   --only REGEX       only the tests whose name matches
@@ -32,7 +32,8 @@ refuse()
     exit 2
 }
 
-bin=$here
+bin=${RBUF_BUILD:+$RBUF_BUILD/tests/mpi}
+bin=${bin:-$here}
 transports=${transport_protocols// /,}
 only=
 profile=unpaced
@@ -104,7 +105,7 @@ seconds_since_death()
         awk -v now="$(date +%s.%N)" 'NR == 1 { printf "%.1f", now - $1 }'
 }
 
-# judge EXPECT STATUS LIMIT: sets verdict to pass, FAIL or skip, and remark.
+# judge EXPECT STATUS LIMIT: sets verdict to PASS, FAIL or SKIP, and remark.
 judge()
 {
     local since
@@ -117,9 +118,9 @@ judge()
     case $1 in
     pass)
         case $2 in
-        0) verdict=pass ;;
+        0) verdict=PASS ;;
         77)
-            verdict=skip
+            verdict=SKIP
             remark=$(sed -n 's/^skip: //p' "$work/out" | head -n 1)
             ;;
         *) remark="status $2" ;;
@@ -134,7 +135,7 @@ judge()
         elif [ "$1" = killed ] && [ "$2" = 0 ]; then
             remark="status 0 though a rank was killed"
         else
-            verdict=pass
+            verdict=PASS
             remark="ended after $since s"
         fi
         ;;
@@ -148,7 +149,7 @@ run_test()
     shift 5
     begin=$(date +%s.%N)
     if [ "$expect" = survivor ] && ! transport_needs_hca "$transport"; then
-        verdict=skip
+        verdict=SKIP
         remark="Open MPI's own $transport does not end for a dead peer"
     elif [ ! -x "$bin/$1" ]; then
         verdict=FAIL
@@ -165,8 +166,8 @@ run_test()
     printf '%-4s  %-16s %-16s %5.1f s  %s\n' "$verdict" "$transport" "$name" \
         "$(awk -v a="$begin" -v b="$(date +%s.%N)" 'BEGIN { print b - a }')" "$remark"
     case $verdict in
-    pass) passed=$((passed + 1)) ;;
-    skip) skipped=$((skipped + 1)) ;;
+    PASS) passed=$((passed + 1)) ;;
+    SKIP) skipped=$((skipped + 1)) ;;
     *)
         failed=$((failed + 1))
         tail -n 40 "$work/out" | sed 's/^/      | /'
