@@ -428,6 +428,7 @@ static enum rbuf_refusal answer(mca_btl_base_endpoint_t *endpoint, struct rbuf_c
     endpoint->their_port = event->theirs.side.port;
     describe(endpoint, &mine);
     endpoint->call = event->call;
+    endpoint->theirs = event->theirs.side;
     endpoint->state = MCA_BTL_RBUF_ANSWERED;
     rbuf_call_accept(event->call, &mine, endpoint);
     return RBUF_REFUSAL_NONE;
@@ -490,7 +491,7 @@ static void endpoint_event(mca_btl_base_endpoint_t *endpoint, struct rbuf_call_e
         break;
     case RBUF_INCOMING_READY:
         if (endpoint->state == MCA_BTL_RBUF_ANSWERED && endpoint->call == event->call) {
-            connected(endpoint, &event->theirs.side);
+            connected(endpoint, &endpoint->theirs);
         }
         break;
     case RBUF_INCOMING_LOST:
