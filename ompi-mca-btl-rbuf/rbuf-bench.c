@@ -143,7 +143,7 @@ static double crossing(const struct buffers *buffers, size_t size, int rank)
 static void repeat(struct bench *bench, size_t size)
 {
     const bool fresh = bench->options.buffers == BENCH_FRESH;
-    struct buffers buffers;
+    struct buffers buffers = {0};
 
     if (!fresh) {
         map_buffers(&buffers, size);

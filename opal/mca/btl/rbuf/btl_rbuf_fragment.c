@@ -200,7 +200,8 @@ static size_t packed_size(const mca_btl_base_module_t *btl, size_t offset, size_
 static void prestage(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
                      const struct opal_convertor_t *convertor)
 {
-    if (!mca_btl_rbuf_staged() || mca_btl_rbuf_params.prestage == MCA_BTL_RBUF_OFF ||
+    if (mca_btl_rbuf_params.protocol != MCA_BTL_RBUF_SUPERPIPELINE ||
+        mca_btl_rbuf_params.prestage == MCA_BTL_RBUF_OFF ||
         opal_convertor_need_buffers(convertor) || convertor->bConverted >= convertor->local_size) {
         return;
     }

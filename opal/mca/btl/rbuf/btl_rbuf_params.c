@@ -98,7 +98,7 @@ static const struct parameter table[] = {
      "adapter placing the bytes of one write in order. off: chunks are announced as a whole. auto: "
      "as the adapter says"},
     {"prestage", "on", CHOICE, 0, 0, switches, NULL, 0, 6, FIELD(prestage), "on, off",
-     "Copy the first chunk while the rendezvous is under way"},
+     "Protocol superpipeline: copy the first chunk while the rendezvous is under way"},
     {"allow_cache", "on", CHOICE, 0, 0, switches, NULL, 0, 3, FIELD(allow_cache), "on, off",
      "Permit a registration cache, and with it memory hooks, for protocol rcache. Other protocols "
      "install no hooks"},

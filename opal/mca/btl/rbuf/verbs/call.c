@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * One call: its socket, its state, what goes out and what comes in. Everything here runs in the
+ * One call: its state, what goes out and what comes in. Everything here runs in the
  * listener's thread, but for rbuf_call_new().
  *
  * Functions that may close the socket or free the call return whether it is still there to be read.
@@ -11,16 +11,10 @@
 #include "verbs/call.h"
 
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define KEEPALIVE_IDLE     30 /* s without a word before the first question */
-#define KEEPALIVE_INTERVAL 10 /* s between questions */
-#define KEEPALIVE_COUNT    3  /* unanswered ones that end the connection */
 
 static bool try_next(struct rbuf_call *call);
 static bool lose(struct rbuf_call *call, int error, const char *text);
@@ -45,38 +39,11 @@ struct rbuf_call *rbuf_call_new(struct rbuf_listener *listener)
     return call;
 }
 
-static void free_events(struct rbuf_call *call)
-{
-    struct event **events[] = {&call->readable, &call->writable, &call->timer};
-
-    for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
-        if (*events[i] != NULL) {
-            event_free(*events[i]);
-            *events[i] = NULL;
-        }
-    }
-}
-
-/* shutdown() first: a child of fork that still holds the socket shall not keep the connection up.
- */
-static void close_socket(struct rbuf_call *call)
-{
-    if (call->fd < 0) {
-        return;
-    }
-    free_events(call);
-    (void) shutdown(call->fd, SHUT_RDWR);
-    (void) close(call->fd);
-    call->fd = -1;
-    call->in_bytes = 0;
-    call->out_bytes = 0;
-}
-
 static void free_call(struct rbuf_call *call)
 {
     struct rbuf_listener *listener = call->listener;
 
-    close_socket(call);
+    rbuf_call_close_socket(call);
     if (call->state == RBUF_CALL_STRANGER) {
         TAILQ_REMOVE(&listener->strangers, call, link);
         listener->stranger_count--;
@@ -87,47 +54,6 @@ static void free_call(struct rbuf_call *call)
     free(call);
 }
 
-static void start_timer(struct rbuf_call *call)
-{
-    unsigned ms = call->listener->options.timeout_ms;
-    struct timeval wait = {.tv_sec = ms / 1000, .tv_usec = (suseconds_t) (ms % 1000) * 1000};
-
-    (void) event_add(call->timer, &wait);
-}
-
-/* Sends what there is; the rest, if any, when the socket takes more. An error is left to be found
- * by reading, which tells more. */
-static void flush_out(struct rbuf_call *call)
-{
-    while (call->out_bytes > 0) {
-        ssize_t sent = send(call->fd, call->out, call->out_bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
-
-        if (sent >= 0) {
-            call->out_bytes -= (size_t) sent;
-            memmove(call->out, call->out + sent, call->out_bytes);
-        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-            (void) event_add(call->writable, NULL);
-            return;
-        } else if (errno != EINTR) {
-            call->out_bytes = 0;
-        }
-    }
-}
-
-/* All messages of one side of an exchange fit into `out`. */
-static void send_message(struct rbuf_call *call, enum rbuf_exchange_kind kind,
-                         enum rbuf_refusal refusal)
-{
-    struct rbuf_exchange message = call->mine;
-    size_t bytes = rbuf_exchange_seal(&message, kind, refusal);
-
-    if (call->out_bytes + bytes <= sizeof(call->out)) {
-        memcpy(call->out + call->out_bytes, &message, bytes);
-        call->out_bytes += bytes;
-        flush_out(call);
-    }
-}
-
 /* The user's part is over: free it now, or when the last bytes are out. */
 static void finish(struct rbuf_call *call)
 {
@@ -135,7 +61,7 @@ static void finish(struct rbuf_call *call)
         free_call(call);
     } else {
         call->state = RBUF_CALL_DRAINING;
-        start_timer(call);
+        rbuf_call_start_timer(call);
     }
 }
 
@@ -147,7 +73,7 @@ void rbuf_call_destroy(struct rbuf_call *call)
     case RBUF_CALL_WAITING:
     case RBUF_CALL_DECIDING:
     case RBUF_CALL_CONNECTED:
-        send_message(call, RBUF_EXCHANGE_BYE, RBUF_REFUSAL_NONE);
+        rbuf_call_send(call, RBUF_EXCHANGE_BYE, RBUF_REFUSAL_NONE);
         finish(call);
         return;
     default:
@@ -169,7 +95,7 @@ static bool end_call(struct rbuf_call *call, enum rbuf_call_event_kind kind, int
 {
     struct rbuf_call_event *event = call->last_event;
 
-    close_socket(call);
+    rbuf_call_close_socket(call);
     call->state = RBUF_CALL_ENDED;
     if (event != NULL) {
         call->last_event = NULL;
@@ -275,7 +201,7 @@ static bool handle_hello(struct rbuf_call *call, const struct rbuf_exchange *mes
     call->state = RBUF_CALL_HEARD;
     (void) event_del(call->timer);
     rbuf_count(&listener->counters.hellos);
-    send_message(call, RBUF_EXCHANGE_HEARD, RBUF_REFUSAL_NONE);
+    rbuf_call_send(call, RBUF_EXCHANGE_HEARD, RBUF_REFUSAL_NONE);
     push(call, event, RBUF_INCOMING_HELLO);
     return true;
 }
@@ -400,8 +326,8 @@ static void on_readable(evutil_socket_t fd, short what, void *data)
 static void greet(struct rbuf_call *call)
 {
     call->state = RBUF_CALL_GREETING;
-    start_timer(call);
-    send_message(call, RBUF_EXCHANGE_HELLO, RBUF_REFUSAL_NONE);
+    rbuf_call_start_timer(call);
+    rbuf_call_send(call, RBUF_EXCHANGE_HELLO, RBUF_REFUSAL_NONE);
     (void) event_add(call->readable, NULL);
 }
 
@@ -424,7 +350,7 @@ static void on_writable(evutil_socket_t fd, short what, void *data)
         }
         return;
     }
-    flush_out(call);
+    rbuf_call_flush(call);
     if (call->state == RBUF_CALL_DRAINING && call->out_bytes == 0) {
         free_call(call);
     }
@@ -444,40 +370,7 @@ static void on_timer(evutil_socket_t fd, short what, void *data)
                                                     : "no answer within the time-out");
 }
 
-static void set_socket_options(int fd)
-{
-    const struct {
-        int level;
-        int name;
-        int value;
-    } options[] = {{SOL_SOCKET, SO_KEEPALIVE, 1},
-                   {IPPROTO_TCP, TCP_NODELAY, 1},
-                   {IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_IDLE},
-                   {IPPROTO_TCP, TCP_KEEPINTVL, KEEPALIVE_INTERVAL},
-                   {IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_COUNT}};
-
-    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
-        (void) setsockopt(fd, options[i].level, options[i].name, &options[i].value,
-                          sizeof(options[i].value));
-    }
-}
-
-/* Makes the call the owner of the socket. False: no memory, and the socket is closed. */
-static bool adopt_socket(struct rbuf_call *call, int fd)
-{
-    struct event_base *base = call->listener->base;
-
-    call->fd = fd;
-    set_socket_options(fd);
-    call->readable = event_new(base, fd, EV_READ | EV_PERSIST, on_readable, call);
-    call->writable = event_new(base, fd, EV_WRITE, on_writable, call);
-    call->timer = event_new(base, -1, 0, on_timer, call);
-    if (call->readable == NULL || call->writable == NULL || call->timer == NULL) {
-        close_socket(call);
-        return false;
-    }
-    return true;
-}
+static const struct rbuf_call_handlers handlers = {on_readable, on_writable, on_timer};
 
 /* 0: connected or on the way. */
 static int try_address(struct rbuf_call *call, const struct rbuf_address *address)
@@ -490,7 +383,7 @@ static int try_address(struct rbuf_call *call, const struct rbuf_address *addres
     if (fd < 0) {
         return -errno;
     }
-    if (!adopt_socket(call, fd)) {
+    if (!rbuf_call_adopt_socket(call, fd, &handlers)) {
         return -ENOMEM;
     }
     if (connect(fd, (struct sockaddr *) &name, length) == 0) {
@@ -500,11 +393,11 @@ static int try_address(struct rbuf_call *call, const struct rbuf_address *addres
     if (errno != EINPROGRESS) {
         int error = -errno;
 
-        close_socket(call);
+        rbuf_call_close_socket(call);
         return error;
     }
     call->state = RBUF_CALL_CONNECTING;
-    start_timer(call);
+    rbuf_call_start_timer(call);
     (void) event_add(call->writable, NULL);
     return 0;
 }
@@ -514,7 +407,7 @@ static bool try_next(struct rbuf_call *call)
 {
     char buffer[128];
 
-    close_socket(call);
+    rbuf_call_close_socket(call);
     while (call->trying_next < call->trying_count) {
         int error = try_address(call, &call->trying[call->trying_next++]);
 
@@ -559,11 +452,11 @@ void rbuf_call_take_stranger(struct rbuf_listener *listener, int fd, const char 
     (void) snprintf(call->peer, sizeof(call->peer), "%s", peer);
     TAILQ_INSERT_TAIL(&listener->strangers, call, link);
     listener->stranger_count++;
-    if (!adopt_socket(call, fd)) {
+    if (!rbuf_call_adopt_socket(call, fd, &handlers)) {
         free_call(call);
         return;
     }
-    start_timer(call);
+    rbuf_call_start_timer(call);
     (void) event_add(call->readable, NULL);
 }
 
@@ -578,19 +471,19 @@ void rbuf_call_command(struct rbuf_call *call, enum rbuf_command_kind kind,
     case RBUF_COMMAND_ACCEPT:
         if (call->state == RBUF_CALL_HEARD) {
             memcpy(call->mine.side.token, call->listener->token, RBUF_TOKEN_BYTES);
-            send_message(call, RBUF_EXCHANGE_ACCEPT, RBUF_REFUSAL_NONE);
+            rbuf_call_send(call, RBUF_EXCHANGE_ACCEPT, RBUF_REFUSAL_NONE);
             call->state = RBUF_CALL_ANSWERED;
         }
         break;
     case RBUF_COMMAND_READY:
         if (call->state == RBUF_CALL_DECIDING) {
-            send_message(call, RBUF_EXCHANGE_READY, RBUF_REFUSAL_NONE);
+            rbuf_call_send(call, RBUF_EXCHANGE_READY, RBUF_REFUSAL_NONE);
             call->state = RBUF_CALL_CONNECTED;
         }
         break;
     case RBUF_COMMAND_REFUSE:
         if (call->state == RBUF_CALL_HEARD) {
-            send_message(call, RBUF_EXCHANGE_REFUSE, refusal);
+            rbuf_call_send(call, RBUF_EXCHANGE_REFUSE, refusal);
             finish(call);
         } else {
             rbuf_call_destroy(call);

@@ -136,6 +136,30 @@ void rbuf_call_command(struct rbuf_call *call, enum rbuf_command_kind kind,
 /* Closes the socket, after a BYE if the other side has heard of us, and frees the call. */
 void rbuf_call_destroy(struct rbuf_call *call);
 
+/* call_socket.c */
+
+struct rbuf_call_handlers {
+    event_callback_fn readable; /* while there is something to read */
+    event_callback_fn writable; /* once, after it was asked for */
+    event_callback_fn timer;    /* once, after it was started */
+};
+
+/* Makes the call the owner of the socket. False: no memory, and the socket is closed. */
+bool rbuf_call_adopt_socket(struct rbuf_call *call, int fd,
+                            const struct rbuf_call_handlers *handlers);
+void rbuf_call_close_socket(struct rbuf_call *call);
+void rbuf_call_start_timer(struct rbuf_call *call);
+
+/* Sends a message, made from call->mine; `out` has room for all that one side has to say. */
+void rbuf_call_send(struct rbuf_call *call, enum rbuf_exchange_kind kind,
+                    enum rbuf_refusal refusal);
+
+/* Sends what is left; the rest, if any, when the socket takes more. An error is left to be found by
+ * reading, which tells more. */
+void rbuf_call_flush(struct rbuf_call *call);
+
+/* listener.c */
+
 /* Queues an event, or frees it if the user has ended the call. */
 void rbuf_listener_push(struct rbuf_call_event *event);
 
