@@ -6,7 +6,9 @@
 
 test "${RBUF_SANITIZED:-no}" = yes && exit 77
 dso=${DSO_DIR:?}/mca_btl_rbuf.so
-names=$("${NM:-nm}" -D --defined-only "$dso" | sed 's/.* //' | sort) || exit 99
+test -r "$dso" || { echo "$dso is not there"; exit 99; }
+# NM may be a command with options.
+names=$(${NM:-nm} -D --defined-only "$dso" | sed 's/.* //' | sort)
 test "$names" = mca_btl_rbuf_component && exit 0
 echo "$dso should export mca_btl_rbuf_component alone; it exports:" $names
 exit 1
