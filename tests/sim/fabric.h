@@ -70,9 +70,14 @@ static inline uint32_t rbuf_fab_inline_max(const struct rbuf_fab_queue *queue)
     return queue->inline_max;
 }
 
+static inline uint32_t rbuf_fab_outstanding(const struct rbuf_fab_queue *queue)
+{
+    return queue->posted - queue->retired;
+}
+
 static inline uint32_t rbuf_fab_room(const struct rbuf_fab_queue *queue)
 {
-    return queue->depth - (queue->posted - queue->retired);
+    return queue->depth - rbuf_fab_outstanding(queue);
 }
 
 static inline bool rbuf_fab_has_room(const struct rbuf_fab_queue *queue, bool signalled)

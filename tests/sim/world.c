@@ -151,8 +151,10 @@ static void schedule(struct world_node *node, uint64_t at_ns)
 
 void world_wake(struct world_node *node)
 {
-    node->idle = 0;
-    schedule(node, node->world->net.clock.now_ns);
+    if (running != node) { /* else it is polling, and will again */
+        node->idle = 0;
+        schedule(node, node->world->net.clock.now_ns);
+    }
 }
 
 static void wake_action(void *subject)

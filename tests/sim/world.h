@@ -93,7 +93,7 @@ struct world_message {
 struct rbuf_buffer { /* core's opaque receive buffer */
     struct sim_receive receive;
     unsigned channel;
-    unsigned char data[];
+    _Alignas(16) unsigned char data[];
 };
 
 struct world_link {
