@@ -1,0 +1,662 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Ports, memory, receive queues, queue pairs and completions on whatever adapter there is, two
+ * queue pairs of one process connected to each other. Without an adapter the test is skipped.
+ */
+#include "unit.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "adapter.h"
+
+#define SKIPPED 77
+
+static unsigned open_descriptors(void)
+{
+    DIR *directory = opendir("/proc/self/fd");
+    unsigned count = 0;
+
+    while (readdir(directory) != NULL) {
+        count++;
+    }
+    closedir(directory);
+    return count;
+}
+
+static uint64_t registered_now(void)
+{
+    return atomic_load(&rbuf_memory_stats.registered);
+}
+
+START_TEST(ports_say_what_they_can)
+{
+    struct rbuf_device_options options = adapter_options();
+    struct rbuf_problem problem;
+    struct rbuf_port **ports;
+    size_t count;
+
+    adapter_ok(rbuf_ports_open(&options, &ports, &count, &problem), &problem);
+    ck_assert_uint_ge(count, 1);
+    for (size_t i = 0; i < count; i++) {
+        const struct rbuf_port *port = ports[i];
+
+        printf("# %s: vendor %#x part %u, %s, MTU %u, %u Mbit/s, inline %u, reads %u, GID %u, "
+               "message %llu; in order: %s (%s)\n",
+               port->name, port->vendor_id, port->part_id,
+               port->link_layer == RBUF_LINK_ETHERNET ? "Ethernet" : "InfiniBand", port->mtu_bytes,
+               port->bandwidth_mbps, port->max_inline, port->max_rd_atomic, port->gid_index,
+               (unsigned long long) port->max_message, port->in_order ? "yes" : "no",
+               port->in_order_why);
+        ck_assert_ptr_nonnull(strchr(port->name, ':'));
+        ck_assert_uint_ge(port->mtu_bytes, 256);
+        ck_assert_uint_ge(port->max_message, 1 << 20);
+        ck_assert_uint_ge(port->max_rd_atomic, 1);
+        ck_assert_uint_ge(port->address.max_rd_atomic, 1);
+        ck_assert_uint_gt(port->bandwidth_mbps, 0);
+        ck_assert_uint_gt(strlen(port->in_order_why), 0);
+        ck_assert_int_eq(rbuf_port_reach(port, &port->address), RBUF_REACHABLE);
+    }
+    rbuf_ports_close(ports, count);
+}
+END_TEST
+
+START_TEST(ports_leave_nothing_open)
+{
+    struct rbuf_device_options options = adapter_options();
+    struct rbuf_problem problem;
+    struct rbuf_port **ports;
+    unsigned before = 0;
+    size_t count;
+
+    for (int i = 0; i < 10; i++) {
+        adapter_ok(rbuf_ports_open(&options, &ports, &count, &problem), &problem);
+        rbuf_ports_close(ports, count);
+        if (i == 0) {
+            before = open_descriptors(); /* a provider may keep some from its first use on */
+        }
+    }
+    ck_assert_uint_eq(open_descriptors(), before);
+}
+END_TEST
+
+START_TEST(interfaces_by_name)
+{
+    struct rbuf_device_options options = adapter_options();
+    struct rbuf_problem problem;
+    struct rbuf_port **ports;
+    char name[RBUF_PORT_NAME_MAX], device[RBUF_PORT_NAME_MAX];
+    size_t count;
+
+    adapter_ok(rbuf_ports_open(&options, &ports, &count, &problem), &problem);
+    strcpy(name, ports[0]->name);
+    strcpy(device, name);
+    *strchr(device, ':') = '\0';
+    rbuf_ports_close(ports, count);
+
+    options.include = name;
+    adapter_ok(rbuf_ports_open(&options, &ports, &count, &problem), &problem);
+    ck_assert_uint_eq(count, 1);
+    ck_assert_str_eq(ports[0]->name, name);
+    rbuf_ports_close(ports, count);
+    options.include = device;
+    adapter_ok(rbuf_ports_open(&options, &ports, &count, &problem), &problem);
+    rbuf_ports_close(ports, count);
+
+    options.include = "nope_7:3";
+    ck_assert_int_eq(rbuf_ports_open(&options, &ports, &count, &problem), -ENODEV);
+    ck_assert_str_eq(problem.topic, "no-such-interface");
+    ck_assert_str_eq(problem.what, "nope_7:3");
+    ck_assert_ptr_nonnull(strstr(problem.value, name));
+    options.include = NULL;
+    options.exclude = "nope_7";
+    ck_assert_int_eq(rbuf_ports_open(&options, &ports, &count, &problem), -ENODEV);
+    ck_assert_str_eq(problem.topic, "no-such-interface");
+    options.include = name;
+    options.exclude = name;
+    ck_assert_int_eq(rbuf_ports_open(&options, &ports, &count, &problem), -EINVAL);
+    ck_assert_str_eq(problem.topic, "bad-option");
+}
+END_TEST
+
+START_TEST(options_out_of_range)
+{
+    struct rbuf_device_options bad[6];
+    struct rbuf_problem problem;
+    struct rbuf_port **ports;
+    size_t count;
+
+    for (int i = 0; i < 6; i++) {
+        bad[i] = adapter_options();
+    }
+    bad[0].gid_index = 9999;
+    bad[1].mtu = 1000;
+    bad[2].mtu = 8192;
+    bad[3].service_level = 16;
+    bad[4].retry_count = 8;
+    bad[5].pkey = 0x1234;
+    for (int i = 0; i < 6; i++) {
+        ck_assert_msg(rbuf_ports_open(&bad[i], &ports, &count, &problem) == -EINVAL, "case %d", i);
+        ck_assert_str_eq(problem.topic, i == 0 ? "bad-gid-index" : "bad-option");
+        ck_assert_uint_gt(strlen(problem.value), 0);
+        ck_assert_uint_gt(strlen(problem.remedy), 0);
+    }
+}
+END_TEST
+
+START_TEST(smaller_mtu)
+{
+    struct rbuf_device_options options = adapter_options();
+    struct rbuf_problem problem;
+    struct rbuf_port **ports;
+    size_t count;
+
+    options.mtu = 512;
+    adapter_ok(rbuf_ports_open(&options, &ports, &count, &problem), &problem);
+    ck_assert_uint_eq(ports[0]->mtu_bytes, 512);
+    ck_assert_uint_eq(ports[0]->address.mtu, IBV_MTU_512);
+    rbuf_ports_close(ports, count);
+}
+END_TEST
+
+START_TEST(memory_is_counted)
+{
+    struct adapter adapter;
+    struct rbuf_memory memory;
+    struct rbuf_problem problem;
+    struct ibv_mr *mr;
+    uint64_t before;
+    char *user = malloc(100000);
+
+    adapter_open(&adapter);
+    before = registered_now();
+    adapter_ok(rbuf_memory_allocate(adapter.port, 100000, ADAPTER_ACCESS, &memory, &problem),
+               &problem);
+    ck_assert_uint_eq((uintptr_t) memory.base % 4096, 0);
+    ck_assert_uint_eq(memory.bytes % 4096, 0);
+    ck_assert_uint_ge(memory.bytes, 100000);
+    for (size_t i = 0; i < memory.bytes; i++) {
+        ck_assert_int_eq(((char *) memory.base)[i], 0);
+    }
+    ck_assert_uint_eq(registered_now(), before + memory.bytes);
+    adapter_ok(rbuf_register(adapter.port, user, 100000, IBV_ACCESS_LOCAL_WRITE, &mr, &problem),
+               &problem);
+    ck_assert_uint_eq(registered_now(), before + memory.bytes + 100000);
+    ck_assert_uint_ge(atomic_load(&rbuf_memory_stats.peak), registered_now());
+    ck_assert_int_eq(rbuf_deregister(mr), 0);
+    ck_assert_int_eq(rbuf_deregister(NULL), 0);
+    rbuf_memory_free(&memory);
+    ck_assert_ptr_null(memory.base);
+    rbuf_memory_free(&memory);
+    ck_assert_uint_eq(registered_now(), before);
+    adapter_close(&adapter);
+    ck_assert_uint_eq(registered_now(), 0);
+    ck_assert_uint_eq(atomic_load(&rbuf_memory_stats.registrations),
+                      atomic_load(&rbuf_memory_stats.deregistrations));
+    free(user);
+}
+END_TEST
+
+START_TEST(messages_arrive)
+{
+    struct adapter adapter;
+    struct adapter_pair pair;
+    struct rbuf_memory memory;
+    struct rbuf_problem problem;
+    unsigned received = 0, sent = 0;
+
+    adapter_open(&adapter);
+    adapter_ok(rbuf_memory_allocate(adapter.port, 4096, 0, &memory, &problem), &problem);
+    pair = adapter_connect(&adapter, RBUF_CONTROL, 64);
+    for (unsigned i = 0; i < 500; i++) {
+        struct rbuf_work work = {.kind = RBUF_WORK_SEND};
+        char head[8];
+        struct rbuf_fab_piece pieces[2] = {{.address = head, .bytes = 4},
+                                           {.address = memory.base, .bytes = 1 + i}};
+        bool inlined = i % 3 == 0 && 5 + i <= rbuf_fab_inline_max(pair.a);
+
+        memset(memory.base, (int) i, 1 + i);
+        if (inlined) {
+            memcpy(head, &i, 4);
+        } else {
+            memcpy((char *) memory.base + 3000, &i, 4);
+            pieces[0].address = (char *) memory.base + 3000;
+        }
+        pieces[0].lkey = pieces[1].lkey = memory.mr->lkey;
+        ck_assert_int_eq(rbuf_fab_send(i % 2 == 0 ? pair.a : pair.b, pieces, 2, inlined, &work),
+                         RBUF_FAB_OK);
+        for (int both = 0; both < 2; both++) {
+            struct rbuf_completion completion = adapter_next(adapter.port);
+
+            ck_assert_int_eq(completion.status, 0);
+            if (completion.kind == RBUF_COMPLETION_SENT) {
+                ck_assert_ptr_eq(completion.work, &work);
+                sent++;
+                continue;
+            }
+            ck_assert_int_eq(completion.kind, RBUF_COMPLETION_RECEIVED);
+            ck_assert_uint_eq(completion.bytes, 5 + i);
+            ck_assert_int_eq(completion.buffer->channel, RBUF_CONTROL);
+            ck_assert_int_eq(memcmp(completion.buffer->data, &i, 4), 0);
+            ck_assert_uint_eq(((uint8_t *) completion.buffer->data)[4 + i], i & 0xff);
+            ck_assert_int_eq(rbuf_receive_repost(completion.buffer), 0);
+            received++;
+        }
+    }
+    ck_assert_uint_eq(received, 500);
+    ck_assert_uint_eq(sent, 500);
+    ck_assert_uint_eq(adapter.port->fab.signalled, 0);
+    rbuf_queue_close(pair.a);
+    rbuf_queue_close(pair.b);
+    rbuf_memory_free(&memory);
+    adapter_close(&adapter);
+}
+END_TEST
+
+/* All buffers taken off, collected and posted in one list. */
+START_TEST(buffers_are_reposted_in_batches)
+{
+    struct adapter adapter;
+    struct adapter_pair pair;
+
+    adapter_open(&adapter);
+    pair = adapter_connect(&adapter, RBUF_BULK, 64);
+    for (unsigned round = 0; round < 10; round++) {
+        struct rbuf_buffer *taken[ADAPTER_BUFFERS];
+        unsigned received = 0, sent = 0;
+
+        struct rbuf_work works[ADAPTER_BUFFERS] = {0};
+        for (unsigned i = 0; i < ADAPTER_BUFFERS; i++) {
+            struct rbuf_fab_piece piece = {.address = &i, .bytes = sizeof(i)};
+
+            works[i].kind = RBUF_WORK_SEND;
+            ck_assert_int_eq(rbuf_fab_send(pair.a, &piece, 1, true, &works[i]), RBUF_FAB_OK);
+        }
+        while (received + sent < 2 * ADAPTER_BUFFERS) {
+            struct rbuf_completion completion = adapter_next(adapter.port);
+
+            ck_assert_int_eq(completion.status, 0);
+            if (completion.kind == RBUF_COMPLETION_RECEIVED) {
+                ck_assert_int_eq(memcmp(completion.buffer->data, &received, 4), 0);
+                ck_assert_int_eq(completion.buffer->state, RBUF_BUFFER_TAKEN);
+                taken[received++] = completion.buffer;
+            } else {
+                sent++;
+            }
+        }
+        for (unsigned i = 0; i < ADAPTER_BUFFERS; i++) {
+            rbuf_receive_collect(taken[i]);
+        }
+        ck_assert_uint_eq(adapter.receive[RBUF_BULK]->collected_count, ADAPTER_BUFFERS);
+        ck_assert_int_eq(rbuf_receive_post(adapter.receive[RBUF_BULK]), 0);
+        ck_assert_int_eq(rbuf_receive_post(adapter.receive[RBUF_BULK]), 0);
+        ck_assert_uint_eq(adapter.receive[RBUF_BULK]->collected_count, 0);
+        ck_assert_int_eq(taken[0]->state, RBUF_BUFFER_POSTED);
+    }
+    rbuf_queue_close(pair.a);
+    rbuf_queue_close(pair.b);
+    adapter_close(&adapter);
+}
+END_TEST
+
+START_TEST(writes_reads_and_atomics)
+{
+    struct adapter adapter;
+    struct adapter_pair pair;
+    struct rbuf_memory from, to;
+    struct rbuf_problem problem;
+    struct rbuf_work work = {.kind = RBUF_WORK_RMA};
+    struct rbuf_completion completion;
+    const uint32_t bytes = 300000;
+    uint64_t *words;
+
+    adapter_open(&adapter);
+    adapter_ok(rbuf_memory_allocate(adapter.port, bytes, ADAPTER_ACCESS, &from, &problem),
+               &problem);
+    adapter_ok(rbuf_memory_allocate(adapter.port, bytes, ADAPTER_ACCESS, &to, &problem), &problem);
+    pair = adapter_connect(&adapter, RBUF_BULK, 16);
+    for (uint32_t i = 0; i < bytes; i++) {
+        ((uint8_t *) from.base)[i] = (uint8_t) (i * 31 + i / 251);
+    }
+    ck_assert_int_eq(rbuf_fab_write(pair.a, from.base, from.mr->lkey, bytes, (uintptr_t) to.base,
+                                    to.mr->rkey, &work),
+                     RBUF_FAB_OK);
+    completion = adapter_next(adapter.port);
+    ck_assert_int_eq(completion.status, 0);
+    ck_assert_ptr_eq(completion.work, &work);
+    ck_assert_int_eq(memcmp(from.base, to.base, bytes), 0);
+
+    ck_assert_int_eq(rbuf_fab_write_immediate(pair.a, from.base, from.mr->lkey, 100,
+                                              (uintptr_t) to.base + 8, to.mr->rkey, 0x12345678,
+                                              NULL),
+                     RBUF_FAB_OK);
+    completion = adapter_next(adapter.port);
+    ck_assert_int_eq(completion.kind, RBUF_COMPLETION_IMMEDIATE);
+    ck_assert_uint_eq(completion.immediate, 0x12345678);
+    ck_assert_int_eq(memcmp(from.base, (char *) to.base + 8, 100), 0);
+    ck_assert_int_eq(rbuf_receive_repost(completion.buffer), 0);
+
+    memset(from.base, 0, bytes);
+    ck_assert_int_eq(rbuf_fab_read(pair.a, from.base, from.mr->lkey, 5000, (uintptr_t) to.base + 8,
+                                   to.mr->rkey, &work),
+                     RBUF_FAB_OK);
+    ck_assert_int_eq(adapter_next(adapter.port).status, 0);
+    ck_assert_int_eq(memcmp(from.base, (char *) to.base + 8, 5000), 0);
+
+    if (adapter.port->atomics) {
+        words = to.base;
+        words[0] = 40;
+        ck_assert_int_eq(rbuf_fab_fetch_add(pair.a, from.base, from.mr->lkey, (uintptr_t) words,
+                                            to.mr->rkey, 2, &work),
+                         RBUF_FAB_OK);
+        ck_assert_int_eq(adapter_next(adapter.port).status, 0);
+        ck_assert_uint_eq(((uint64_t *) from.base)[0], 40);
+        ck_assert_int_eq(rbuf_fab_compare_swap(pair.a, from.base, from.mr->lkey, (uintptr_t) words,
+                                               to.mr->rkey, 42, 77, &work),
+                         RBUF_FAB_OK);
+        ck_assert_int_eq(adapter_next(adapter.port).status, 0);
+        ck_assert_uint_eq(((uint64_t *) from.base)[0], 42);
+        ck_assert_uint_eq(words[0], 77);
+    }
+    rbuf_queue_close(pair.a);
+    rbuf_queue_close(pair.b);
+    rbuf_memory_free(&from);
+    rbuf_memory_free(&to);
+    adapter_close(&adapter);
+}
+END_TEST
+
+/* Ten thousand unsignalled writes with no other: the markers alone must keep the queue going. */
+START_TEST(unsignalled_writes_retire)
+{
+    struct adapter adapter;
+    struct adapter_pair pair;
+    struct rbuf_memory memory;
+    struct rbuf_problem problem;
+    struct rbuf_completion completion;
+    unsigned waits = 0;
+    uint64_t *word;
+
+    adapter_open(&adapter);
+    adapter_ok(rbuf_memory_allocate(adapter.port, 4096, ADAPTER_ACCESS, &memory, &problem),
+               &problem);
+    word = memory.base;
+    pair = adapter_connect(&adapter, RBUF_CONTROL, 32);
+    for (uint64_t i = 1; i <= 10000;) {
+        enum rbuf_fab_status status =
+            rbuf_fab_write_inline(pair.a, &i, sizeof(i), (uintptr_t) word, memory.mr->rkey, NULL);
+
+        if (status == RBUF_FAB_OK) {
+            i++;
+            continue;
+        }
+        ck_assert_int_eq(status, RBUF_FAB_AGAIN);
+        ck_assert_int_eq(rbuf_poll(adapter.port, &completion, 1), 0);
+        waits++;
+    }
+    for (time_t end = time(NULL) + ADAPTER_PATIENCE;
+         __atomic_load_n(word, __ATOMIC_ACQUIRE) != 10000 && time(NULL) < end;) {
+        ck_assert_int_eq(rbuf_poll(adapter.port, &completion, 1), 0);
+    }
+    ck_assert_uint_eq(*word, 10000);
+    adapter_quiet(adapter.port);
+    ck_assert_uint_le(adapter.port->fab.signalled, 1);
+    ck_assert_uint_gt(waits, 0);
+    rbuf_queue_close(pair.a);
+    rbuf_queue_close(pair.b);
+    ck_assert_uint_eq(adapter.port->fab.signalled, 0);
+    rbuf_memory_free(&memory);
+    adapter_close(&adapter);
+}
+END_TEST
+
+/* A wrong key under an unsignalled write: the queue is reported, the works behind it come back. */
+START_TEST(failed_unsignalled_write)
+{
+    struct adapter adapter;
+    struct adapter_pair pair;
+    struct rbuf_memory memory;
+    struct rbuf_problem problem;
+    struct rbuf_work works[4] = {0};
+    unsigned back = 0, reports = 0;
+    uint64_t value = 1;
+
+    adapter_open(&adapter);
+    adapter_ok(rbuf_memory_allocate(adapter.port, 4096, ADAPTER_ACCESS, &memory, &problem),
+               &problem);
+    pair = adapter_connect(&adapter, RBUF_CONTROL, 32);
+    for (int i = 0; i < 4; i++) {
+        works[i].kind = RBUF_WORK_RMA;
+        ck_assert_int_eq(rbuf_fab_write_inline(pair.a, &value, 8, (uintptr_t) memory.base,
+                                               memory.mr->rkey ^ 0x55, NULL),
+                         RBUF_FAB_OK);
+        ck_assert_int_eq(rbuf_fab_write_inline(pair.a, &value, 8, (uintptr_t) memory.base,
+                                               memory.mr->rkey, &works[i]),
+                         RBUF_FAB_OK);
+    }
+    while (back < 4) {
+        struct rbuf_completion completion = adapter_next(adapter.port);
+
+        ck_assert_int_lt(completion.status, 0);
+        ck_assert_int_eq(completion.kind, RBUF_COMPLETION_SENT);
+        if (completion.work == NULL) {
+            ck_assert_ptr_eq(completion.queue, pair.a);
+            ck_assert_int_eq(completion.status, -EREMOTEIO);
+            reports++;
+        } else {
+            ck_assert_ptr_eq(completion.work, &works[back]);
+            ck_assert_int_eq(completion.status, -ECONNRESET);
+            back++;
+        }
+    }
+    ck_assert_uint_eq(reports, 1);
+    adapter_quiet(adapter.port);
+    ck_assert_uint_eq(adapter.port->fab.signalled, 0);
+    rbuf_queue_close(pair.a);
+    rbuf_queue_close(pair.b);
+    rbuf_memory_free(&memory);
+    adapter_close(&adapter);
+}
+END_TEST
+
+/* Everything that is posted comes back when the queue is put into error, and just once; what nobody
+ * waits for is not reported. */
+START_TEST(flush_brings_everything_back)
+{
+    struct adapter adapter;
+    struct adapter_pair pair;
+    struct rbuf_memory memory;
+    struct rbuf_problem problem;
+    struct rbuf_work works[8] = {0};
+    unsigned seen[8] = {0};
+    unsigned posted = 0, back = 0;
+
+    adapter_open(&adapter);
+    adapter_ok(rbuf_memory_allocate(adapter.port, 1 << 20, ADAPTER_ACCESS, &memory, &problem),
+               &problem);
+    pair = adapter_connect(&adapter, RBUF_BULK, 32);
+    for (unsigned i = 0; i < 24; i++) {
+        struct rbuf_work *work = i % 3 == 2 ? &works[posted] : NULL;
+
+        ck_assert_int_eq(rbuf_fab_write(pair.a, memory.base, memory.mr->lkey, 200000,
+                                        (uintptr_t) memory.base + 500000, memory.mr->rkey, work),
+                         RBUF_FAB_OK);
+        if (work != NULL) {
+            work->kind = RBUF_WORK_RMA;
+            posted++;
+        }
+    }
+    rbuf_queue_error(pair.a);
+    rbuf_queue_error(pair.a);
+    while (back < posted) {
+        struct rbuf_completion completion = adapter_next(adapter.port);
+
+        ck_assert_ptr_nonnull(completion.work);
+        seen[completion.work - works]++;
+        back++;
+    }
+    for (unsigned i = 0; i < posted; i++) {
+        ck_assert_uint_eq(seen[i], 1);
+    }
+    adapter_quiet(adapter.port);
+    ck_assert_uint_eq(adapter.port->fab.signalled, 0);
+    rbuf_queue_close(pair.a);
+    rbuf_queue_close(pair.b);
+    rbuf_memory_free(&memory);
+    adapter_close(&adapter);
+}
+END_TEST
+
+/* Queues that are closed with completions of unsignalled requests still to be polled, over and
+ * over: nothing is left on the books, and the places in the completion queue come back. */
+START_TEST(closing_early_leaves_nothing)
+{
+    struct adapter adapter;
+    struct rbuf_memory memory;
+    struct rbuf_problem problem;
+
+    adapter_open(&adapter);
+    adapter_ok(rbuf_memory_allocate(adapter.port, 1 << 20, ADAPTER_ACCESS, &memory, &problem),
+               &problem);
+    for (int round = 0; round < 30; round++) {
+        struct adapter_pair pair = adapter_connect(&adapter, RBUF_BULK, 64);
+
+        for (int i = 0; i < 40; i++) {
+            ck_assert_int_eq(rbuf_fab_write(pair.a, memory.base, memory.mr->lkey, 100,
+                                            (uintptr_t) memory.base + 500000,
+                                            memory.mr->rkey ^ (round % 2 == 0 ? 0 : 0x55), NULL),
+                             RBUF_FAB_OK);
+        }
+        if (round % 3 != 0) {
+            rbuf_queue_error(pair.a);
+        }
+        rbuf_queue_close(pair.a);
+        rbuf_queue_close(pair.b);
+        ck_assert_uint_eq(adapter.port->fab.signalled, 0);
+        adapter_quiet(adapter.port);
+        ck_assert_uint_eq(adapter.port->send_cq[0].reserved, 0);
+    }
+    ck_assert_uint_eq(adapter.port->send_cqs, 1);
+    rbuf_memory_free(&memory);
+    adapter_close(&adapter);
+}
+END_TEST
+
+/* More requests than one completion queue holds: a second one is made, and both are polled. */
+START_TEST(completion_queues_grow_in_number)
+{
+    struct adapter adapter;
+    struct adapter_pair pairs[4];
+    uint32_t depth;
+
+    adapter_open(&adapter);
+    depth = adapter.port->max_depth < 1024 ? adapter.port->max_depth : 1024;
+    for (int i = 0; i < 4; i++) {
+        pairs[i] = adapter_connect(&adapter, RBUF_CONTROL, depth);
+    }
+    ck_assert_uint_ge(adapter.port->send_cqs, depth == 1024 ? 2 : 1);
+    for (unsigned i = 0; i < 4; i++) {
+        struct rbuf_work work = {.kind = RBUF_WORK_SEND};
+        struct rbuf_fab_piece piece = {.address = &i, .bytes = sizeof(i)};
+
+        ck_assert_int_eq(rbuf_fab_send(pairs[i].b, &piece, 1, true, &work), RBUF_FAB_OK);
+        for (int both = 0; both < 2; both++) {
+            struct rbuf_completion completion = adapter_next(adapter.port);
+
+            ck_assert_int_eq(completion.status, 0);
+            if (completion.kind == RBUF_COMPLETION_RECEIVED) {
+                ck_assert_int_eq(rbuf_receive_repost(completion.buffer), 0);
+            }
+        }
+    }
+    for (int i = 0; i < 4; i++) {
+        rbuf_queue_close(pairs[i].a);
+        rbuf_queue_close(pairs[i].b);
+    }
+    adapter_close(&adapter);
+}
+END_TEST
+
+START_TEST(limits_are_named)
+{
+    struct adapter adapter;
+    struct rbuf_fab_queue *queue;
+    struct rbuf_receive *receive;
+    struct rbuf_problem problem;
+
+    adapter_open(&adapter);
+    ck_assert_int_eq(rbuf_queue_open(adapter.port, RBUF_BULK, 3, &queue, &problem), -EINVAL);
+    ck_assert_str_eq(problem.topic, "queue-pair");
+    ck_assert_int_eq(rbuf_queue_open(adapter.port, RBUF_BULK, UINT32_MAX, &queue, &problem),
+                     -EINVAL);
+    ck_assert_int_eq(rbuf_receive_open(adapter.port, RBUF_BULK, adapter.port->max_srq + 1, 64,
+                                       &receive, &problem),
+                     -EINVAL);
+    ck_assert_str_eq(problem.topic, "receive-queue");
+    adapter_close(&adapter);
+}
+END_TEST
+
+START_TEST(registration_that_cannot_be)
+{
+    struct adapter adapter;
+    struct rbuf_problem problem;
+    struct ibv_mr *mr = NULL;
+    void *hole = mmap(NULL, 1 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint64_t before;
+
+    adapter_open(&adapter);
+    before = registered_now();
+    munmap(hole, 1 << 20);
+    ck_assert_int_lt(
+        rbuf_register(adapter.port, hole, 1 << 20, IBV_ACCESS_LOCAL_WRITE, &mr, &problem), 0);
+    ck_assert(strcmp(problem.topic, "reg-failed") == 0 || strcmp(problem.topic, "memlock") == 0);
+    ck_assert_uint_gt(strlen(problem.value), 0);
+    ck_assert_uint_gt(strlen(problem.remedy), 0);
+    ck_assert_uint_eq(registered_now(), before);
+    adapter_close(&adapter);
+}
+END_TEST
+
+static bool adapter_there(void)
+{
+    struct rbuf_device_options options = adapter_options();
+    struct rbuf_problem problem;
+    struct rbuf_port **ports;
+    size_t count;
+
+    if (rbuf_ports_open(&options, &ports, &count, &problem) != 0) {
+        printf("skipped: %s: %s: %s\n", problem.topic, problem.what, problem.value);
+        return false;
+    }
+    rbuf_ports_close(ports, count);
+    return true;
+}
+
+int main(void)
+{
+    Suite *suite = suite_create("verbs");
+
+    if (!adapter_there()) {
+        return SKIPPED;
+    }
+    unit_add(suite, ports_say_what_they_can);
+    unit_add(suite, ports_leave_nothing_open);
+    unit_add(suite, interfaces_by_name);
+    unit_add(suite, options_out_of_range);
+    unit_add(suite, smaller_mtu);
+    unit_add(suite, memory_is_counted);
+    unit_add(suite, messages_arrive);
+    unit_add(suite, buffers_are_reposted_in_batches);
+    unit_add(suite, writes_reads_and_atomics);
+    unit_add(suite, unsignalled_writes_retire);
+    unit_add(suite, failed_unsignalled_write);
+    unit_add(suite, flush_brings_everything_back);
+    unit_add(suite, closing_early_leaves_nothing);
+    unit_add(suite, completion_queues_grow_in_number);
+    unit_add(suite, limits_are_named);
+    unit_add(suite, registration_that_cannot_be);
+    return unit_run(suite);
+}
