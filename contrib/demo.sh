@@ -1,0 +1,346 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
+#
+# Shows rbuf at work on this machine: builds it, runs NAS IS over each of its protocols and over
+# Open MPI's own openib BTL with and without its registration cache, once with buffers that the
+# program keeps and once with buffers that are new in every iteration, and prints one table.
+#
+# Rounds are interleaved: each runs everything once, and the table has the medians. Everything that
+# is built or written goes under the build directory; the source tree stays as it is.
+set -u
+
+top=$(cd "$(dirname "$0")/.." && pwd)
+# shellcheck source=contrib/transports.sh
+. "$top/contrib/transports.sh"
+
+usage()
+{
+    cat <<'END'
+usage: contrib/demo.sh [options]
+  --class C      NAS IS problem class: S, W, A (default), B, C or D
+  --ranks N      a power of two (2)
+  --rounds N     how often everything is run (3)
+  --profile P    profile of the emulated HCA where this machine has none (graphene);
+                 softhca --list-profiles shows them
+  --json FILE    every run, as a list of objects
+  --npb-dir DIR  run NASA's own IS as well: DIR/bin/is.C.x, built for Open MPI
+  --transports L these only (superpipeline,rcache,register,pipeline,copy,openib-pinned,
+                 openib-unpinned)
+  --build DIR    build directory (build/demo)
+As root it installs the Debian packages that are missing; otherwise it names them and stops.
+Exit status: 0 if every run was verified, 1 if not, 2 on bad usage, 3 if packages are missing.
+END
+}
+
+refuse()
+{
+    echo "demo.sh: $* (--help explains)" >&2
+    exit 2
+}
+
+class=A
+ranks=2
+rounds=3
+profile=graphene
+json=
+npb_dir=
+transports=superpipeline,rcache,register,pipeline,copy,openib-pinned,openib-unpinned
+build=$top/build/demo
+while [ $# -gt 0 ]; do
+    case $1 in
+    --help)
+        usage
+        exit 0
+        ;;
+    --class | --ranks | --rounds | --profile | --json | --npb-dir | --transports | --build)
+        [ -n "${2-}" ] || refuse "$1 wants a value"
+        option=${1#--}
+        printf -v "${option//-/_}" %s "$2"
+        shift
+        ;;
+    *) refuse "unknown option '$1'" ;;
+    esac
+    shift
+done
+case $class in
+S | W | A | B) limit=180 ;;
+C) limit=900 ;;
+D) limit=7200 ;;
+*) refuse "--class '$class': there are S, W, A, B, C, D" ;;
+esac
+for number in "$ranks" "$rounds"; do
+    case $number in
+    '' | *[!0-9]* | 0* | ?????*) refuse "'$number': wants a whole number from 1 to 9999" ;;
+    esac
+done
+[ $((ranks & (ranks - 1))) -eq 0 ] || refuse "--ranks $ranks: IS runs on a power of two of ranks"
+IFS=, read -ra names <<<"$transports"
+for name in "${names[@]}"; do
+    transport_options "$name" || exit 2
+done
+if [ -n "$npb_dir" ]; then
+    npb=$npb_dir/bin/is.$class.x
+    [ -x "$npb" ] || npb=$npb_dir/bin/is.$class.$ranks
+    [ -x "$npb" ] || refuse "--npb-dir: neither is.$class.x nor is.$class.$ranks in $npb_dir/bin"
+fi
+if [ -n "$json" ] && ! : >"$json"; then
+    refuse "--json '$json': cannot be written"
+fi
+mkdir -p "$build/log" && build=$(cd "$build" && pwd) || exit 2
+prefix=$build/prefix
+
+# step TEXT COMMAND...: runs the command with its output in a log, which is shown if it fails.
+step()
+{
+    local text=$1 begin=$SECONDS log
+    shift
+    log=$build/log/build.log
+    printf '%-34s' "$text"
+    if ! "$@" >"$log" 2>&1 </dev/null; then
+        echo "failed; the end of $log:"
+        tail -n 30 "$log"
+        exit 1
+    fi
+    echo "$((SECONDS - begin)) s"
+}
+
+# The sources without what a build or a configure run in the tree may have left there.
+copy_tree()
+{
+    mkdir -p "$build/source" && tar -C "$top" -cf - --exclude=./.git --exclude=./build \
+        --exclude=./prefix --exclude='*.o' --exclude='*.lo' --exclude='*.la' --exclude=.libs \
+        --exclude=.deps --exclude=Makefile --exclude=Makefile.in --exclude=./configure \
+        --exclude=./aclocal.m4 --exclude=./autom4te.cache --exclude=./build-aux \
+        --exclude=./config.h --exclude=./config.h.in --exclude=./config.status \
+        --exclude=./libtool . | tar -C "$build/source" -xf -
+}
+
+configure_copy()
+{
+    mkdir -p "$build/objects" && cd "$build/objects" &&
+        "$build/source/configure" --prefix="$prefix"
+}
+
+build_all()
+{
+    "$top/contrib/deps.sh" build demo || exit 3
+    step "copying the sources" copy_tree
+    if [ ! -e "$build/objects/config.status" ]; then
+        step "autogen.pl" "$build/source/autogen.pl"
+        step "configure" configure_copy
+    fi
+    step "make" make -C "$build/objects" -j"$(nproc)"
+    step "make install into the build tree" make -C "$build/objects" install
+}
+
+# sum_of KEY: the sum over the ranks of key=value in rbuf's reports; nothing without a report.
+sum_of()
+{
+    awk -v key="$1" '/^rbuf-report:/ {
+        for (i = 2; i <= NF; i++)
+            if (split($i, f, "=") == 2 && f[1] == key) { sum += f[2]; found = 1 }
+    } END { if (found) printf "%.0f", sum }' "$output"
+}
+
+most_of()
+{
+    awk -v key="$1" '/^rbuf-report:/ {
+        for (i = 2; i <= NF; i++)
+            if (split($i, f, "=") == 2 && f[1] == key && f[2] + 0 >= most) { most = f[2] + 0; found = 1 }
+    } END { if (found) printf "%.0f", most }' "$output"
+}
+
+# Sets hits, misses (sums over the ranks) and pinned (bytes, the most that one rank had registered
+# at once); each is empty if nobody told. The emulated HCA sees all that is registered, whoever
+# does it; on real hardware rbuf speaks for itself alone.
+read_counters()
+{
+    case $1 in
+    rcache)
+        hits=$(sum_of cache_hits)
+        misses=$(sum_of cache_misses)
+        ;;
+    openib-*)
+        # "grdma: stats (hit/miss/found/...): 20/2/0/..." from each rank and device.
+        read -r hits misses < <(sed -n 's|.*grdma: stats ([^)]*): \([0-9]*\)/\([0-9]*\)/.*|\1 \2|p' \
+            "$output" | awk '{ h += $1; m += $2 } END { if (NR) print h, m; else print "" }')
+        ;;
+    *)
+        hits=
+        misses=
+        ;;
+    esac
+    pinned=$(sed -n 's/.*"peak_registered_bytes": *\([0-9]*\).*/\1/p' "$stats" | sort -n | tail -n 1)
+    pinned=${pinned:-$(most_of pinned_peak)}
+}
+
+# Sets seconds, mops and verified from the program's own output.
+read_result()
+{
+    case $1 in
+    nas_is)
+        seconds=$(sed -n 's/^nas_is .*seconds=\([0-9.]*\).*/\1/p' "$output")
+        mops=$(sed -n 's/^nas_is .*mops=\([0-9.]*\).*/\1/p' "$output")
+        verified=$(sed -n 's/^nas_is .*verified=\([a-z]*\).*/\1/p' "$output")
+        ;;
+    npb)
+        seconds=$(sed -n 's/.*Time in seconds *= *\([0-9.]*\).*/\1/p' "$output")
+        mops=$(sed -n 's/.*Mop\/s total *= *\([0-9.]*\).*/\1/p' "$output")
+        verified=no
+        if grep -q 'Verification *= *SUCCESSFUL' "$output"; then
+            verified=yes
+        fi
+        ;;
+    esac
+}
+
+# run ROUND TRANSPORT PROGRAM BUFFERS: one line in $results, tab-separated; empty fields are "-".
+run()
+{
+    local round=$1 transport=$2 program=$3 buffers=$4 status=0 command
+    command=("$prefix/libexec/rbuf/nas_is" --class "$class")
+    case $program-$buffers in
+    nas_is-fresh) command+=(--fresh-buffers) ;;
+    npb-*) command=("$npb") ;;
+    esac
+    transport_options "$transport"
+    : >"$stats"
+    SOFTHCA_STATS=$stats timeout -k 5 $limit "${fabric_command[@]}" "${MPIRUN:-mpirun}" \
+        "${mpi_args[@]}" "${transport_args[@]}" --mca btl_rbuf_report 1 \
+        --mca rcache_grdma_print_stats 1 "${command[@]}" >"$output" 2>&1 </dev/null || status=$?
+    read_result "$program"
+    if [ $status -ne 0 ] || [ -z "$seconds" ]; then
+        verified=failed
+        cp "$output" "$build/log/$transport-$program-$buffers.log"
+        echo "    status $status; its output is in $build/log/$transport-$program-$buffers.log"
+    fi
+    read_counters "$transport"
+    printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n' "$round" "$transport" "$program" "$buffers" \
+        "${seconds:--}" "${mops:--}" "${verified:-failed}" "${hits:--}" "${misses:--}" \
+        "${pinned:--}" >>"$results"
+}
+
+run_rounds()
+{
+    local round at name kind n=0 total kinds=(nas_is:reused nas_is:fresh)
+    if [ -n "$npb_dir" ]; then
+        kinds+=(npb:reused)
+    fi
+    total=$((rounds * ${#names[@]} * ${#kinds[@]}))
+    for ((round = 1; round <= rounds; round++)); do
+        for ((at = 0; at < ${#names[@]}; at++)); do
+            name=${names[(at + round - 1) % ${#names[@]}]}
+            for kind in "${kinds[@]}"; do
+                n=$((n + 1))
+                run "$round" "$name" "${kind%:*}" "${kind#*:}"
+                printf '%3d of %d  %-16s %-7s %-7s %10s s  %s\n' $n $total "$name" "${kind%:*}" \
+                    "${kind#*:}" "${seconds:--}" "${verified/yes/verified}"
+            done
+        done
+    done
+}
+
+print_table()
+{
+    awk -F'\t' -v transports="${names[*]}" '
+    function middle(key,    n, i, j, t, list) {
+        n = split(times[key], list, " ")
+        for (i = 2; i <= n; i++) {
+            t = list[i]
+            for (j = i - 1; j >= 1 && list[j] + 0 > t + 0; j--) list[j + 1] = list[j]
+            list[j + 1] = t
+        }
+        lowest = list[1]; highest = list[n]
+        return n % 2 ? list[(n + 1) / 2] : (list[n / 2] + list[n / 2 + 1]) / 2
+    }
+    {
+        key = $2 "\t" $3 "\t" $4
+        if (!($3 "\t" $4 in seen)) { seen[$3 "\t" $4] = 1; kinds[++kind_count] = $3 "\t" $4 }
+        runs[key]++
+        if ($5 != "-") { times[key] = times[key] $5 " "; work = $5 * $6 }
+        if ($7 == "yes") good[key]++
+        hits[key] = $8; misses[key] = $9; pinned[key] = $10
+    }
+    END {
+        n = split(transports, name, " ")
+        printf "%-16s %-8s %-7s %9s %-19s %8s %9s %-9s %6s %6s %10s\n", "transport", "program",
+            "buffers", "seconds", "(lowest - highest)", "ratio", "Mop/s", "verified", "hits",
+            "misses", "pinned MB"
+        for (k = 1; k <= kind_count; k++) {
+            base = ("superpipeline\t" kinds[k]) in times ? middle("superpipeline\t" kinds[k]) : 0
+            for (t = 1; t <= n; t++) {
+                key = name[t] "\t" kinds[k]
+                split(kinds[k], kind, "\t")
+                ok = good[key] + 0 == runs[key] ? "yes" : (good[key] + 0) " of " runs[key]
+                if (!(key in times)) {
+                    printf "%-16s %-8s %-7s %9s %-19s %8s %9s %-9s\n", name[t], kind[1], kind[2],
+                        "-", "", "-", "-", ok
+                    continue
+                }
+                s = middle(key)
+                printf "%-16s %-8s %-7s %9.4f %-19s %8s %9.1f %-9s %6s %6s %10s\n", name[t],
+                    kind[1], kind[2], s, sprintf("(%.4f - %.4f)", lowest, highest),
+                    base ? sprintf("%.3f", s / base) : "-", s > 0 ? work / s : 0, ok, hits[key],
+                    misses[key], pinned[key] == "-" ? "-" : sprintf("%.1f", pinned[key] / 1e6)
+            }
+        }
+    }' "$results"
+}
+
+# A list of runs. The protocol of a transport that is not rbuf's is the setting of mpi_leave_pinned.
+print_json()
+{
+    awk -F'\t' -v class="$class" -v ranks="$ranks" -v fabric="$fabric_name" '
+    function number(x) { return x == "-" ? "null" : x + 0 }
+    {
+        transport = "rbuf"; protocol = $2
+        if ($2 ~ /^openib-/) {
+            transport = "openib"
+            protocol = $2 == "openib-pinned" ? "leave_pinned 1" : "leave_pinned 0"
+        } else if ($2 == "tcp" || $2 == "vader") {
+            transport = $2; protocol = "default"
+        }
+        printf "%s\n  {\"transport\": \"%s\", \"protocol\": \"%s\", \"program\": \"%s\", " \
+            "\"class\": \"%s\", \"ranks\": %d, \"buffers\": \"%s\", \"round\": %d, " \
+            "\"seconds\": %s, \"mops\": %s, \"verified\": %s, \"hits\": %s, \"misses\": %s, " \
+            "\"pinned_bytes\": %s, \"fabric\": \"%s\"}", NR == 1 ? "[" : ",", transport, protocol,
+            $3, class, ranks, $4, $1, number($5), number($6), $7 == "yes" ? "true" : "false",
+            number($8), number($9), number($10), fabric
+    }
+    END { print NR ? "\n]" : "[]" }' "$results"
+}
+
+build_all
+export PATH=$prefix/bin:$PATH RBUF_COMPONENT_DIR=$prefix/lib/openmpi
+if ! ompi_info --parsable 2>/dev/null | grep -q '^mca:btl:openib:'; then
+    echo "this Open MPI has no openib BTL: it is left out of the comparison"
+    kept=()
+    for name in "${names[@]}"; do
+        [[ $name == openib-* ]] || kept+=("$name")
+    done
+    names=("${kept[@]}")
+fi
+fabric_choose "$profile" || exit 1
+mpi_launch_options "$ranks"
+case $fabric_name in
+softhca:*) echo "no HCA with an active port here: emulating one, profile $profile" ;;
+*) echo "using the HCA $fabric_name" ;;
+esac
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+output=$work/output
+stats=$work/stats
+results=$work/results
+run_rounds
+echo
+echo "NAS IS class $class, $ranks ranks, $fabric_name, medians of $rounds rounds; hits and misses of"
+echo "the registration cache over all ranks, and the most memory one rank had registered at once"
+echo
+print_table
+if [ -n "$json" ]; then
+    print_json >"$json" || exit 1
+    echo
+    echo "all runs: $json"
+fi
+! cut -f 7 "$results" | grep -qv '^yes$'
