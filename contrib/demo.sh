@@ -205,7 +205,7 @@ run()
     esac
     transport_options "$transport"
     : >"$stats"
-    SOFTHCA_STATS=$stats timeout -k 5 $limit "${fabric_command[@]}" "${MPIRUN:-mpirun}" \
+    timeout -k 5 $limit "${fabric_command[@]}" "${MPIRUN:-mpirun}" \
         "${mpi_args[@]}" "${transport_args[@]}" --mca btl_rbuf_report 1 \
         --mca rcache_grdma_print_stats 1 "${command[@]}" >"$output" 2>&1 </dev/null || status=$?
     read_result "$program"
@@ -255,7 +255,8 @@ print_table()
     }
     {
         key = $2 "\t" $3 "\t" $4
-        if (!($3 "\t" $4 in seen)) { seen[$3 "\t" $4] = 1; kinds[++kind_count] = $3 "\t" $4 }
+        sort = $3 "\t" $4
+        if (!(sort in seen)) { seen[sort] = 1; kinds[++kind_count] = sort }
         runs[key]++
         if ($5 != "-") { times[key] = times[key] $5 " "; work = $5 * $6 }
         if ($7 == "yes") good[key]++
@@ -267,7 +268,8 @@ print_table()
             "buffers", "seconds", "(lowest - highest)", "ratio", "Mop/s", "verified", "hits",
             "misses", "pinned MB"
         for (k = 1; k <= kind_count; k++) {
-            base = ("superpipeline\t" kinds[k]) in times ? middle("superpipeline\t" kinds[k]) : 0
+            key = "superpipeline\t" kinds[k]
+            base = (key in times) ? middle(key) : 0
             for (t = 1; t <= n; t++) {
                 key = name[t] "\t" kinds[k]
                 split(kinds[k], kind, "\t")
@@ -280,8 +282,9 @@ print_table()
                 s = middle(key)
                 printf "%-16s %-8s %-7s %9.4f %-19s %8s %9.1f %-9s %6s %6s %10s\n", name[t],
                     kind[1], kind[2], s, sprintf("(%.4f - %.4f)", lowest, highest),
-                    base ? sprintf("%.3f", s / base) : "-", s > 0 ? work / s : 0, ok, hits[key],
-                    misses[key], pinned[key] == "-" ? "-" : sprintf("%.1f", pinned[key] / 1e6)
+                    (base ? sprintf("%.3f", s / base) : "-"), (s > 0 ? work / s : 0), ok,
+                    hits[key], misses[key],
+                    (pinned[key] == "-" ? "-" : sprintf("%.1f", pinned[key] / 1e6))
             }
         }
     }' "$results"
@@ -320,18 +323,18 @@ if ! ompi_info --parsable 2>/dev/null | grep -q '^mca:btl:openib:'; then
     done
     names=("${kept[@]}")
 fi
-fabric_choose "$profile" || exit 1
-mpi_launch_options "$ranks"
-case $fabric_name in
-softhca:*) echo "no HCA with an active port here: emulating one, profile $profile" ;;
-*) echo "using the HCA $fabric_name" ;;
-esac
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 output=$work/output
 stats=$work/stats
 results=$work/results
+fabric_choose "$profile" --stats "$stats" || exit 1
+mpi_launch_options "$ranks"
+case $fabric_name in
+softhca:*) echo "no HCA with an active port here: emulating one, profile $profile" ;;
+*) echo "using the HCA $fabric_name" ;;
+esac
 run_rounds
 echo
 echo "NAS IS class $class, $ranks ranks, $fabric_name, medians of $rounds rounds; hits and misses of"

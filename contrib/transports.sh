@@ -58,9 +58,9 @@ fabric_hca_present()
     command -v ibv_devinfo >/dev/null && ibv_devinfo 2>/dev/null | grep -q PORT_ACTIVE
 }
 
-# fabric_choose PROFILE: sets fabric_name (for reports) and the array fabric_command, which goes
-# before mpirun: nothing where there is an HCA, else the emulated one with that profile. The
-# profile "none" asks for no emulation in any case. Returns 1 with a message if neither is there.
+# fabric_choose PROFILE [OPTION...]: sets fabric_name (for reports) and the array fabric_command, which goes
+# before mpirun: nothing where there is an HCA, else the emulated one with that profile and further
+# options of its launcher. The profile "none" asks for no emulation in any case. Returns 1 with a message if neither is there.
 fabric_choose()
 {
     fabric_command=()
@@ -70,7 +70,7 @@ fabric_choose()
         fabric_name=none
     elif command -v "${SOFTHCA:-softhca}" >/dev/null; then
         fabric_name="softhca:$1"
-        fabric_command=("${SOFTHCA:-softhca}" --profile "$1" --)
+        fabric_command=("${SOFTHCA:-softhca}" --profile "$@" --)
     else
         echo "no HCA with an active port, and the launcher softhca is not installed" >&2
         return 1
