@@ -163,9 +163,17 @@ bool rbuf_peer_drained(const struct rbuf_peer *peer)
 /* An empty write, which the peer's adapter answers whatever its software does. */
 static bool probe(struct rbuf_peer *peer)
 {
-    if (peer->probe_state == RBUF_PROBE_POSTED ||
-        rbuf_fab_write(peer->queue[RBUF_CONTROL], NULL, 0, 0, peer->their_mailbox,
-                       peer->their_mailbox_rkey, &peer->probe) != RBUF_FAB_OK) {
+    enum rbuf_fab_status status;
+
+    if (peer->probe_state == RBUF_PROBE_POSTED) {
+        return false;
+    }
+    status = rbuf_fab_write(peer->queue[RBUF_CONTROL], NULL, 0, 0, peer->their_mailbox,
+                            peer->their_mailbox_rkey, &peer->probe);
+    if (status == RBUF_FAB_DEAD) {
+        rbuf_peer_fail(peer, -ECONNRESET);
+    }
+    if (status != RBUF_FAB_OK) {
         return false;
     }
     peer->probe_state = RBUF_PROBE_POSTED;

@@ -220,6 +220,9 @@ void rbuf_grant_direct(struct rbuf_grant *grant, uint32_t rkey)
 {
     struct rbuf_offer offer;
 
+    if (grant->state != RBUF_GRANT_REGISTERING) {
+        return; /* closed while the event was on its way */
+    }
     grant->state = RBUF_GRANT_DIRECT;
     grant->peer->core->stats.grants_direct++;
     describe(grant, RBUF_OFFER_DIRECT, &offer);
@@ -231,6 +234,9 @@ void rbuf_grant_not_direct(struct rbuf_grant *grant)
 {
     struct rbuf_core *core = grant->peer->core;
 
+    if (grant->state != RBUF_GRANT_REGISTERING) {
+        return; /* closed while the event was on its way */
+    }
     grant->state = RBUF_GRANT_DEFERRED;
     grant->deferred_ns = core->now_ns; /* the next try after another wait */
     TAILQ_INSERT_TAIL(&core->deferred, grant, link);
