@@ -44,6 +44,8 @@ void sim_net_close(struct sim_net *net)
     }
     sim_clock_close(&net->clock);
     free(net->regions);
+    net->regions = NULL;
+    net->region_count = 0; /* keys given back from now on are nobody's */
 }
 
 void sim_nic_open(struct sim_nic *nic, struct sim_net *net, uint32_t completion_room,

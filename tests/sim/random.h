@@ -5,8 +5,10 @@
 #ifndef RBUF_SIM_RANDOM_H
 #define RBUF_SIM_RANDOM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct sim_random {
     uint64_t state;
@@ -40,35 +42,37 @@ static inline uint64_t sim_random_size(struct sim_random *random, uint64_t most)
     return size < most ? size : most;
 }
 
-/* Byte `offset` of the endless pattern named by `seed`. No two offsets near each other and no two
- * seeds share long runs, so that displaced or stale data does not go unseen. */
-static inline unsigned char sim_pattern(uint64_t seed, uint64_t offset)
+/* Eight bytes, from byte 8 * `word` on, of the endless pattern named by `seed`. No two places and
+ * no two seeds share long runs, so that displaced or stale data does not go unseen. */
+static inline uint64_t sim_pattern(uint64_t seed, uint64_t word)
 {
-    struct sim_random random = {seed * 0xd1342543de82ef95ull + (offset >> 3)};
+    struct sim_random random = {seed * 0xd1342543de82ef95ull + word};
 
-    return (unsigned char) (sim_random_next(&random) >> ((offset & 7) * 8));
+    return sim_random_next(&random);
 }
 
 static inline void sim_pattern_fill(void *to, size_t bytes, uint64_t seed)
 {
-    unsigned char *at = to;
+    for (size_t at = 0; at < bytes; at += sizeof(uint64_t)) {
+        uint64_t word = sim_pattern(seed, at / sizeof(word));
 
-    for (size_t i = 0; i < bytes; i++) {
-        at[i] = sim_pattern(seed, i);
+        memcpy((unsigned char *) to + at, &word,
+               bytes - at < sizeof(word) ? bytes - at : sizeof(word));
     }
 }
 
-/* The first offset at which `data` is not the pattern; `bytes` if it is all of it. */
-static inline size_t sim_pattern_check(const void *data, size_t bytes, uint64_t seed)
+/* True if `data` is the pattern. */
+static inline bool sim_pattern_right(const void *data, size_t bytes, uint64_t seed)
 {
-    const unsigned char *at = data;
+    for (size_t at = 0; at < bytes; at += sizeof(uint64_t)) {
+        uint64_t word = sim_pattern(seed, at / sizeof(word));
 
-    for (size_t i = 0; i < bytes; i++) {
-        if (at[i] != sim_pattern(seed, i)) {
-            return i;
+        if (memcmp((const unsigned char *) data + at, &word,
+                   bytes - at < sizeof(word) ? bytes - at : sizeof(word)) != 0) {
+            return false;
         }
     }
-    return bytes;
+    return true;
 }
 
 #endif

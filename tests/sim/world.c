@@ -231,9 +231,9 @@ static void open_buffers(struct world_node *node)
 
 static void *open_memory(size_t bytes, bool zeroed)
 {
-    void *memory = aligned_alloc(PAGE, bytes);
+    void *memory = NULL;
 
-    if (memory == NULL) {
+    if (posix_memalign(&memory, PAGE, bytes) != 0) {
         perror("simulator");
         exit(EXIT_FAILURE);
     }

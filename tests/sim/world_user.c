@@ -190,7 +190,7 @@ struct world_message *world_send(struct world *world, enum world_kind kind, unsi
 
 static bool target_right(const struct world_message *message)
 {
-    return sim_pattern_check(message->target, message->bytes, message->seed) == message->bytes;
+    return sim_pattern_right(message->target, message->bytes, message->seed);
 }
 
 static void take_eager(struct world_node *node, const struct rbuf_event *event)
@@ -202,7 +202,7 @@ static void take_eager(struct world_node *node, const struct rbuf_event *event)
     memcpy(&message, event->delivery.data, sizeof(message));
     right = event->delivery.bytes == sizeof(message) + message->bytes &&
             event->delivery.channel == message->channel &&
-            sim_pattern_check(bytes, message->bytes, message->seed) == message->bytes &&
+            sim_pattern_right(bytes, message->bytes, message->seed) &&
             node->links[message->from].received[message->channel]++ == message->order;
     give_back(message, &message->target, &message->target_key);
     close_message(message, right ? WORLD_ARRIVED : WORLD_CORRUPT);
