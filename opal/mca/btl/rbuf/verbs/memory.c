@@ -51,10 +51,14 @@ static int explain_failure(const struct rbuf_port *port, size_t bytes, int error
             rbuf_problem_remedy(problem, "use smaller staging and receive buffers");
             return error;
         }
+        /* Queues and what others of the process have locked count too, so it may look unreached. */
         rbuf_problem_value(problem,
                            "RLIMIT_MEMLOCK is %zu bytes, wanted %zu bytes, registered already %llu "
-                           "bytes by this process",
-                           limit, bytes, (unsigned long long) held);
+                           "bytes by this process%s",
+                           limit, bytes, (unsigned long long) held,
+                           held + bytes <= limit
+                               ? " (and its queues, and the adapter may have a limit of its own)"
+                               : "");
         rbuf_problem_remedy(problem, "raise the limit where the job's processes are started "
                                      "(\"ulimit -l unlimited\", limits.conf, or the batch system's "
                                      "own setting), or use smaller staging buffers");
