@@ -163,6 +163,7 @@ mca_btl_base_descriptor_t *mca_btl_rbuf_alloc(mca_btl_base_module_t *btl,
     frag->segment.seg_addr.pval = frag->am.header + 1;
     frag->segment.seg_len = size;
     frag->base.des_flags = flags;
+    frag->am.channel = (uint8_t) (size <= btl->btl_eager_limit ? RBUF_CONTROL : RBUF_BULK);
     return &frag->base;
 }
 
@@ -194,6 +195,17 @@ static size_t packed_size(const mca_btl_base_module_t *btl, size_t offset, size_
                    (size_t) (((offset & 0xffff) * (params->q - RBUF_GROWTH_ONE)) >> 16);
 
     return grown < most ? grown : most;
+}
+
+/*
+ * Pieces of packed data go over the bulk channel, also a small last one: nothing small waits behind
+ * large fragments, and the pieces of a message stay in order. (ob1 may take them in any order, but
+ * the unpacking of Open MPI 4.1.4 writes outside of the buffer when the last piece comes first.)
+ * Eager messages and rendezvous, which ask for priority, use the control channel.
+ */
+static enum rbuf_channel_id channel_for(uint32_t flags)
+{
+    return flags & MCA_BTL_DES_FLAGS_PRIORITY ? RBUF_CONTROL : RBUF_BULK;
 }
 
 /* A rendezvous with the head of a contiguous message as payload: what follows is staged next. */
@@ -245,6 +257,7 @@ mca_btl_base_descriptor_t *mca_btl_rbuf_prepare_src(mca_btl_base_module_t *btl,
     frag->segment.seg_addr.pval = frag->am.header + 1;
     frag->segment.seg_len = reserve + *size;
     frag->base.des_flags = flags;
+    frag->am.channel = (uint8_t) channel_for(flags);
     if (rendezvous) {
         prestage(module, endpoint, convertor);
     }

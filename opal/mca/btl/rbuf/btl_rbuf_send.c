@@ -19,19 +19,12 @@ static uint64_t after_for(const mca_btl_base_endpoint_t *endpoint)
     return mca_btl_rbuf_after.endpoint == endpoint ? mca_btl_rbuf_after.put_id : 0;
 }
 
-/* Nothing small waits behind anything large: large fragments have a channel of their own. */
-static enum rbuf_channel_id channel_for(const mca_btl_rbuf_module_t *module, size_t bytes)
-{
-    return bytes <= module->super.btl_eager_limit ? RBUF_CONTROL : RBUF_BULK;
-}
-
 /* Sends; true if the fragment is on its way, false if it is through already. Holds the lock. */
-static bool start(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
-                  mca_btl_rbuf_frag_t *frag, mca_btl_base_tag_t tag)
+static bool start(mca_btl_base_endpoint_t *endpoint, mca_btl_rbuf_frag_t *frag,
+                  mca_btl_base_tag_t tag)
 {
     frag->am.bytes = (uint32_t) frag->segment.seg_len;
     frag->am.tag = tag;
-    frag->am.channel = (uint8_t) channel_for(module, frag->segment.seg_len);
     frag->am.after = after_for(endpoint);
     mca_btl_rbuf_endpoint_use(endpoint);
     return rbuf_am_send(endpoint->peer, &frag->am) != RBUF_AM_IDLE;
@@ -48,7 +41,7 @@ int mca_btl_rbuf_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpo
 
     mca_btl_rbuf_lock(module);
     frag->state = owned && !callback ? MCA_BTL_RBUF_FRAG_DETACHED : MCA_BTL_RBUF_FRAG_SENDING;
-    under_way = start(module, endpoint, frag, tag);
+    under_way = start(endpoint, frag, tag);
     if (!under_way && callback) {
         /* The callback comes from progress like any other, not out of this call. */
         rbuf_core_raise(&module->core, RBUF_EVENT_SENT, endpoint->peer, &frag->am, 0);
