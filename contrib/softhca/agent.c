@@ -5,7 +5,8 @@
  * of polls now and then.
  *
  * How the agent sleeps is in the port's agent_asleep, a futex: LIGHT while there was traffic lately (a
- * requester whose request is overdue wakes it), DEEP when there was none (any post wakes it).
+ * requester whose request is overdue wakes it), DEEP when there was none or the application is about to
+ * block on a completion channel (any post wakes it).
  */
 #include "clock.h"
 #include "config.h"
@@ -19,7 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define ACTIVE_SLEEP_NS 50000l     /* requests are under way and the application does not poll */
+#define ACTIVE_SLEEP_NS 20000l     /* requests are under way and the application does not poll */
 #define LIGHT_SLEEP_NS  2000000l   /* the application polls, or has nothing to do */
 #define DEEP_SLEEP_NS   200000000l
 #define LIGHT_ROUNDS    20u
@@ -28,6 +29,7 @@ static pthread_t thread;
 static bool running;
 static int32_t running_pid;
 static _Atomic bool stopping;
+static _Atomic bool expected; /* the application is about to block */
 
 static void futex_wait(_Atomic uint32_t *word, uint32_t value, long ns)
 {
@@ -41,38 +43,50 @@ static void futex_wake(_Atomic uint32_t *word)
     syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-static void sleep_as(enum agent_sleep how, long ns)
+/* Whether somebody called before the time was over. */
+static bool sleep_as(enum agent_sleep how, long ns)
 {
+    if (atomic_exchange(&expected, false))
+        how = AGENT_DEEP;
     atomic_store(&self.port->agent_asleep, how);
     /* Whoever posted before this store is found here, whoever posts after it wakes the agent. */
     if (how != AGENT_DEEP || !atomic_load(&self.port->inbox.summary))
         futex_wait(&self.port->agent_asleep, how, ns);
-    atomic_store(&self.port->agent_asleep, AGENT_AWAKE);
+    return atomic_exchange(&self.port->agent_asleep, AGENT_AWAKE) == AGENT_AWAKE;
+}
+
+void agent_expect(void)
+{
+    uint32_t light = AGENT_LIGHT;
+
+    atomic_store(&expected, true);
+    atomic_compare_exchange_strong(&self.port->agent_asleep, &light, AGENT_DEEP);
 }
 
 static void *run(void *unused)
 {
     uint64_t polls = 0;
     unsigned quiet = 0;
+    bool called = false;
 
     (void) unused;
     prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
     while (!atomic_load(&stopping)) {
         uint64_t now = atomic_load_explicit(&self.port->polls, memory_order_relaxed);
 
-        if (now != polls) {
-            polls = now;
+        if (now != polls && !called) {
             quiet = 0;
-            sleep_as(AGENT_LIGHT, LIGHT_SLEEP_NS);
+            called = sleep_as(AGENT_LIGHT, LIGHT_SLEEP_NS);
         } else if (engine_progress()) {
             quiet = 0;
-            sleep_as(AGENT_LIGHT, ACTIVE_SLEEP_NS);
+            called = sleep_as(AGENT_LIGHT, ACTIVE_SLEEP_NS);
         } else if (quiet < LIGHT_ROUNDS) {
             quiet++;
-            sleep_as(AGENT_LIGHT, LIGHT_SLEEP_NS);
+            called = sleep_as(AGENT_LIGHT, LIGHT_SLEEP_NS);
         } else {
-            sleep_as(AGENT_DEEP, DEEP_SLEEP_NS);
+            called = sleep_as(AGENT_DEEP, DEEP_SLEEP_NS);
         }
+        polls = now;
     }
     return NULL;
 }

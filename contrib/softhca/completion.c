@@ -86,6 +86,7 @@ int completion_request_notify(struct ibv_cq *ibv_cq, int solicited_only)
     pthread_spin_lock(&cq->lock);
     cq->arming = solicited_only ? CQ_ARMED_SOLICITED : CQ_ARMED;
     pthread_spin_unlock(&cq->lock);
+    agent_expect();
     return 0;
 }
 

@@ -15,6 +15,9 @@
 
 #define CALIBRATION_BYTES 65536u
 #define CALIBRATION_RUNS  9
+#define BLOCK             4096u
+#define WORD              8u
+#define BLOCKS_AT_ONCE    16
 
 static uint64_t cost_base_ns, cost_per_64k_ns;
 
@@ -89,6 +92,41 @@ int copy_between(const struct memory_list *to, const struct memory_list *from, u
             return n < 0 && errno ? errno : EFAULT;
         offset += (uint64_t) n;
         length -= (uint64_t) n;
+    }
+    return 0;
+}
+
+/*
+ * The kernel copies each vector with a string instruction, whose stores may become visible in any order
+ * among themselves but not before those of the one before. So the source is cut in front of each word
+ * that ends a block of the target or the whole; a reader that waits for that word finds the rest in
+ * place.
+ */
+int copy_in_order(const struct memory_list *to, const struct memory_list *from, uint64_t offset,
+                  uint64_t length)
+{
+    uint64_t end = offset + length;
+
+    while (offset < end) {
+        struct iovec parts[2 * BLOCKS_AT_ONCE + MAX_SGE + 1];
+        uint64_t begin = to->sge[0].addr + offset, at = begin;
+        struct iovec whole = {.iov_base = (void *) (uintptr_t) begin};
+        unsigned n = 0;
+
+        while (offset < end && n + 1 < 2 * BLOCKS_AT_ONCE) {
+            uint64_t part = BLOCK - at % BLOCK;
+
+            if (part > end - offset)
+                part = end - offset;
+            if (part > WORD)
+                part -= WORD;
+            n += slice(from, offset, part, parts + n);
+            at += part;
+            offset += part;
+        }
+        whole.iov_len = at - begin;
+        if (process_vm_writev(to->pid, parts, n, &whole, 1, 0) != (ssize_t) whole.iov_len)
+            return errno ? errno : EFAULT;
     }
     return 0;
 }

@@ -9,6 +9,8 @@
  *    them once everything before them is carried.
  *  - A long transfer is copied in pieces as its bytes arrive. A copy starts early by what it costs,
  *    so that it ends when the bytes are due; nothing is completed before it is due.
+ *  - A target that does not poll while something is overdue is stood in for: writes are pushed by the
+ *    requester if that polls, the rest is carried by the target's agent (agent.c).
  *  - The requester retires requests in order when the acknowledgement or the answer is back.
  */
 #include "engine.h"
@@ -24,6 +26,8 @@
 
 #define PIECE_MIN       16384u
 #define PIECE_MAX       65536u
+#define OVERDUE_NS      300u  /* a polling target has carried a request out by then */
+#define SILENCE_NS      1000u /* without a poll while a request is overdue */
 #define CHECK_EVERY_NS  5000000ull
 #define RETRY_LIMIT_NS  3000000000ull /* of timeout and retry count together */
 
@@ -340,6 +344,103 @@ static void serve_incoming(struct queue_pair *qp, uint64_t *now)
     }
 }
 
+/* Whether the target of this queue pair has not polled for a while though the oldest request was due.
+ * Its count of polls is looked at only then, since each look costs both sides a cache miss. */
+static bool target_is_silent(struct queue_pair *qp, struct port *target, uint64_t due, uint64_t now)
+{
+    uint64_t polls;
+
+    if (now < due + OVERDUE_NS)
+        return false;
+    polls = atomic_load_explicit(&target->polls, memory_order_relaxed);
+    if (polls != qp->seen_polls || !qp->seen_polls_ns) {
+        qp->seen_polls = polls;
+        qp->seen_polls_ns = now;
+        return false;
+    }
+    return now - qp->seen_polls_ns >= SILENCE_NS;
+}
+
+/* Carries a write on behalf of a target that does not poll. Anything that is not in order is left to the
+ * target, which refuses it; WAITING then. */
+static enum outcome push_write(struct queue_pair *qp, struct work_request *request, uint64_t *now)
+{
+    uint32_t peer = atomic_load(&qp->entry->peer);
+    struct queue_pair_entry *target = segment_queue_pair(peer);
+    struct port *port = segment_port(number_slot(peer));
+    struct ibv_sge remote = {.length = request->length};
+    struct memory_list to = {
+        .pid = atomic_load(&self.fabric->ports[number_slot(peer)].pid),
+        .n_sge = 1,
+        .sge = &remote,
+    };
+    struct ibv_sge local = {.addr = (uintptr_t) request->inline_data, .length = request->length};
+    struct memory_list from = {.pid = self.pid, .n_sge = request->n_sge, .sge = request->sge};
+    uint32_t bytes;
+
+    if (!target || request->opcode != IBV_WR_RDMA_WRITE || config.faults.order != ORDER_KEPT ||
+        atomic_load(&target->peer) != qp->qp.qp_num ||
+        (atomic_load(&target->state) != IBV_QPS_RTR && atomic_load(&target->state) != IBV_QPS_RTS))
+        return WAITING;
+    if (request->length) {
+        remote.addr =
+            memory_translate(port, target->domain, request->remote_key, request->remote_addr,
+                             request->length, IBV_ACCESS_REMOTE_WRITE);
+        if (!remote.addr || !(atomic_load(&target->access) & IBV_ACCESS_REMOTE_WRITE))
+            return WAITING;
+    }
+    if (request->is_inline) {
+        from.n_sge = 1;
+        from.sge = &local;
+    }
+    while (request->copied < request->length) {
+        if (!piece_is_due(request, *now, &bytes) ||
+            copy_in_order(&to, &from, request->copied, bytes))
+            return WAITING;
+        request->copied += bytes;
+        *now = clock_now();
+    }
+    return is_due(request, *now) ? CARRIED : WAITING;
+}
+
+/* Does the target's work where the target is busy with other things: writes are carried from here,
+ * for the rest its agent is called. */
+static void push(struct queue_pair *qp, uint64_t *now)
+{
+    struct queue_pair_entry *entry = qp->entry;
+    uint64_t count = atomic_load_explicit(&entry->carried, memory_order_acquire);
+    struct port *target = segment_port(number_slot(atomic_load(&entry->peer)));
+    struct work_request *request = request_slot(self.port, entry, count);
+    uint64_t due;
+
+    if (count >= atomic_load_explicit(&entry->posted, memory_order_relaxed) || !target ||
+        target == self.port || request_has_answer(request))
+        return;
+    due = atomic_load_explicit(&request->flow_done_ns, memory_order_relaxed);
+    if (due == TIME_UNKNOWN)
+        due = atomic_load_explicit(&request->flow_ns, memory_order_relaxed);
+    if (due == TIME_UNKNOWN || !target_is_silent(qp, target, due, *now))
+        return;
+    if (request->opcode != IBV_WR_RDMA_WRITE) {
+        agent_call(target, AGENT_LIGHT);
+        qp->seen_polls_ns = 0;
+        return;
+    }
+    if (!shared_trylock(&entry->carrying))
+        return;
+    for (; (count = atomic_load(&entry->carried)) < atomic_load(&entry->posted);) {
+        request = request_slot(self.port, entry, count);
+        if (!request_has_answer(request)) {
+            if (atomic_load(&request->status) != REQUEST_PENDING ||
+                push_write(qp, request, now) == WAITING)
+                break;
+            set_status(request, IBV_WC_SUCCESS);
+        }
+        atomic_store(&entry->carried, count + 1);
+    }
+    shared_unlock(&entry->carrying);
+}
+
 /* Reads and atomics that the target has left to the requester count as carried. */
 static void skip_answered(struct queue_pair *qp, struct port *owner)
 {
@@ -463,7 +564,9 @@ static void carry_reads(struct queue_pair *qp, uint64_t *now)
         skip_answered(qp, self.port);
 }
 
-static void complete(struct queue_pair *qp, const struct work_request *request, uint32_t status)
+/* Frees the request's slot and delivers its completion, in this order: who sees the completion may
+ * post again. */
+static void complete(struct queue_pair *qp, uint64_t count, uint32_t status)
 {
     static const enum ibv_wc_opcode opcodes[] = {
         [IBV_WR_RDMA_WRITE] = IBV_WC_RDMA_WRITE,
@@ -474,6 +577,8 @@ static void complete(struct queue_pair *qp, const struct work_request *request, 
         [IBV_WR_ATOMIC_CMP_AND_SWP] = IBV_WC_COMP_SWAP,
         [IBV_WR_ATOMIC_FETCH_AND_ADD] = IBV_WC_FETCH_ADD,
     };
+    const struct work_request *request = request_slot(self.port, qp->entry, count);
+    bool wanted = status != IBV_WC_SUCCESS || request->signaled;
     struct ibv_wc wc = {
         .wr_id = request->wr_id,
         .status = status,
@@ -483,9 +588,9 @@ static void complete(struct queue_pair *qp, const struct work_request *request, 
         .vendor_err = status == IBV_WC_SUCCESS ? 0 : 0x50 + status,
     };
 
-    if (status == IBV_WC_SUCCESS && !request->signaled)
-        return;
-    completion_push(to_completion_queue(qp->qp.send_cq), &wc, status != IBV_WC_SUCCESS);
+    atomic_store_explicit(&qp->entry->retired, count + 1, memory_order_release);
+    if (wanted)
+        completion_push(to_completion_queue(qp->qp.send_cq), &wc, status != IBV_WC_SUCCESS);
 }
 
 static uint64_t completion_time(const struct work_request *request)
@@ -513,14 +618,12 @@ static bool retire(struct queue_pair *qp, uint64_t *now)
         if (entry->type != IBV_QPT_UD && status != IBV_WC_SUCCESS) {
             report_at(2, "queue pair 0x%x: opcode %u fails: %s", qp->qp.qp_num, request->opcode,
                       ibv_wc_status_str(status));
-            complete(qp, request, status);
-            atomic_store_explicit(&entry->retired, count + 1, memory_order_release);
+            complete(qp, count, status);
             queue_pair_fail(qp);
             return false;
         }
         stats_request(request->length);
-        complete(qp, request, status);
-        atomic_store_explicit(&entry->retired, count + 1, memory_order_release);
+        complete(qp, count, status);
     }
     return true;
 }
@@ -580,6 +683,7 @@ static void serve_outgoing(struct queue_pair *qp, uint64_t *now)
 {
     if (qp->entry->type == IBV_QPT_RC && atomic_load(&qp->entry->state) != IBV_QPS_ERR) {
         carry_reads(qp, now);
+        push(qp, now);
         if (!retire(qp, now))
             return;
         if (has_outstanding(qp))
