@@ -187,7 +187,7 @@ is_over() { # PROTOCOL CLASS RANKS [OPTION]
         return
     fi
     mpi_launch_options "$ranks"
-    TALLY_TIMEOUT=120 try "is.$class.$ranks over $protocol $*" "${fabric_command[@]}" \
+    TALLY_TIMEOUT=120 try "is.$class.$ranks over $protocol${*:+ $*}" "${fabric_command[@]}" \
         "${MPIRUN:-mpirun}" "${mpi_args[@]}" "${transport_args[@]}" \
         "$prefix/libexec/rbuf/nas_is" --class "$class" "$@"
 }

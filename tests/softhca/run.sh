@@ -79,7 +79,7 @@ run_clients() {
     have ibv_devinfo ibv_devinfo && try ibv_devinfo "$softhca" "${fabric[@]}" -- sh -c \
         'ibv_devinfo -v | tee /dev/stderr | grep PORT_ACTIVE'
     for transfer in "" -e "-s 100" "-s 1000000 -n 50" "-r 20 -n 5000" "-m 256"; do
-        checked_pair "ibv_rc_pingpong -c $transfer" ibv_rc_pingpong -c $transfer
+        checked_pair "ibv_rc_pingpong -c${transfer:+ $transfer}" ibv_rc_pingpong -c $transfer
     done
     checked_pair "ibv_srq_pingpong -c" ibv_srq_pingpong -c
     checked_pair "ibv_srq_pingpong -c -e" ibv_srq_pingpong -c -e
