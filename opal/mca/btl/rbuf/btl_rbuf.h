@@ -182,9 +182,9 @@ struct mca_btl_base_endpoint_t {
     struct rbuf_fab_queue *queue[RBUF_CHANNELS]; /* NULL until the first use */
     struct rbuf_mailbox *mailbox;
     struct rbuf_exchange_side theirs; /* ANSWERED: what the caller said of itself */
-    struct rbuf_call *call; /* our call, or theirs that we accepted; NULL if none */
-    bool departed;          /* the peer has said BYE */
-    char cause[300];        /* why it failed, for people */
+    struct rbuf_call *call;           /* our call, or theirs that we accepted; NULL if none */
+    bool departed;                    /* the peer has said BYE */
+    char cause[300];                  /* why it failed, for people */
     TAILQ_ENTRY(mca_btl_base_endpoint_t) link;
 };
 

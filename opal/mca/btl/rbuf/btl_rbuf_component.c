@@ -35,8 +35,7 @@ static int register_params(void)
 
     mca_btl_rbuf_help_open();
     if (!rbuf_compat_same_series(opal_version_string)) {
-        mca_btl_rbuf_help("wrong series", OPAL_MAJOR_VERSION, OPAL_MINOR_VERSION,
-                          opal_version_string);
+        mca_btl_rbuf_help("wrong series", OPAL_VERSION, opal_version_string, NULL);
         return OPAL_ERR_NOT_AVAILABLE;
     }
     *btl = mca_btl_rbuf_template;

@@ -129,7 +129,7 @@ static bool read_modex(const opal_proc_t *proc, mca_btl_rbuf_modex_t *modex)
     free(data);
     if (reason != NULL) {
         mca_btl_rbuf_help("incompatible peer", opal_process_info.nodename,
-                          OPAL_NAME_PRINT(proc->proc_name), reason);
+                          OPAL_NAME_PRINT(proc->proc_name), reason, NULL);
     }
     return reason == NULL;
 }
@@ -173,8 +173,8 @@ mca_btl_base_endpoint_t *mca_btl_rbuf_endpoint_for(mca_btl_rbuf_module_t *module
     their_port = pair_port(module, &modex);
     if (their_port < 0) {
         mca_btl_rbuf_help("incompatible peer", opal_process_info.nodename,
-                          OPAL_NAME_PRINT(proc->proc_name),
-                          "no port of it is on a network of ours");
+                          OPAL_NAME_PRINT(proc->proc_name), "no port of it is on a network of ours",
+                          NULL);
         return NULL;
     }
     mca_btl_rbuf_lock(module);
@@ -244,7 +244,7 @@ void mca_btl_rbuf_endpoint_lost(mca_btl_base_endpoint_t *endpoint, int status)
 static void connection_failed(mca_btl_base_endpoint_t *endpoint, const char *reason)
 {
     mca_btl_rbuf_help("connection failed", opal_process_info.nodename,
-                      OPAL_NAME_PRINT(endpoint->proc->proc_name), reason);
+                      OPAL_NAME_PRINT(endpoint->proc->proc_name), reason, NULL);
     fail(endpoint, reason);
 }
 

@@ -13,7 +13,8 @@
 #include "opal/util/show_help.h"
 #include "verbs/problem.h"
 
-#define HELP_FILE "help-mpi-btl-rbuf.txt"
+#define HELP_FILE  "help-mpi-btl-rbuf.txt"
+#define MOST_TEXTS 5
 
 void mca_btl_rbuf_help_open(void)
 {
@@ -32,16 +33,24 @@ void mca_btl_rbuf_help_open(void)
 
 void mca_btl_rbuf_help(const char *topic, ...)
 {
+    const char *text[MOST_TEXTS] = {NULL};
     va_list arguments;
 
     va_start(arguments, topic);
-    opal_show_vhelp(HELP_FILE, topic, true, arguments);
+    for (int i = 0; i < MOST_TEXTS; i++) {
+        text[i] = va_arg(arguments, const char *);
+        if (text[i] == NULL) {
+            break;
+        }
+    }
     va_end(arguments);
+    /* Not the form with a va_list, which does not merge. What a topic does not use is ignored. */
+    opal_show_help(HELP_FILE, topic, true, text[0], text[1], text[2], text[3], text[4]);
 }
 
 void mca_btl_rbuf_help_problem(const struct rbuf_problem *problem)
 {
     mca_btl_rbuf_help(problem->topic, opal_process_info.nodename, problem->what, problem->value,
                       strerror(problem->error < 0 ? -problem->error : problem->error),
-                      problem->remedy);
+                      problem->remedy, NULL);
 }

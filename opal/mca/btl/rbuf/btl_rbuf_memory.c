@@ -83,7 +83,7 @@ static mca_btl_rbuf_handle_t *register_target(mca_btl_rbuf_module_t *module,
     }
     if (!handle_grant(module, endpoint, handle)) {
         handle_give(module, handle);
-        mca_btl_rbuf_help("no memory", opal_process_info.nodename, "granting a receive");
+        mca_btl_rbuf_help("no memory", opal_process_info.nodename, "granting a receive", NULL);
         return NULL;
     }
     return handle;

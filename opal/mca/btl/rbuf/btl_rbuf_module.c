@@ -133,7 +133,7 @@ static int open_core(mca_btl_rbuf_module_t *module, size_t half)
 
     choose_protocol(module->port, half, &options);
     if (rbuf_core_open(&module->core, &options, &send, &receive) != 0) {
-        mca_btl_rbuf_help("no memory", opal_process_info.nodename, "opening a port");
+        mca_btl_rbuf_help("no memory", opal_process_info.nodename, "opening a port", NULL);
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
     return OPAL_SUCCESS;

@@ -241,7 +241,7 @@ static bool refuse(const char *name, const char *why)
     for (size_t i = 0; i < PARAMETERS; i++) {
         if (strcmp(table[i].name, name) == 0) {
             mca_btl_rbuf_help("bad parameter", opal_process_info.nodename, name,
-                              values[i] != NULL ? values[i] : "", table[i].range, why);
+                              values[i] != NULL ? values[i] : "", table[i].range, why, NULL);
         }
     }
     return false;

@@ -95,7 +95,7 @@ static void peer_failed(mca_btl_rbuf_module_t *module, struct rbuf_peer *peer, i
     }
     mca_btl_rbuf_help("peer lost", opal_process_info.nodename,
                       OPAL_NAME_PRINT(endpoint->proc->proc_name), module->port->name,
-                      endpoint->cause);
+                      endpoint->cause, NULL);
     if (module->error_callback != NULL) {
         module->error_callback(&module->super, MCA_BTL_ERROR_FLAGS_FATAL, endpoint->proc,
                                endpoint->cause);

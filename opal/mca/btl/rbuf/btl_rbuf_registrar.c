@@ -61,7 +61,7 @@ int mca_btl_rbuf_registrar_open(mca_btl_rbuf_module_t *module)
     }
     module->rcache = mca_rcache_base_module_create("grdma", module, &resources);
     if (module->rcache == NULL) {
-        mca_btl_rbuf_help("no cache", opal_process_info.nodename);
+        mca_btl_rbuf_help("no cache", opal_process_info.nodename, NULL);
     }
     return OPAL_SUCCESS;
 }

@@ -197,6 +197,15 @@ void rbuf_channel_sent(struct rbuf_am *am, int status)
     finish(am, status);
 }
 
+/* True when so many credits are owed that they do not wait for a message to carry them. */
+static bool owes(const struct rbuf_peer *peer, int id)
+{
+    const struct rbuf_channel *channel = &peer->channel[id];
+    uint32_t half = peer->core->options.window[id] / 2u;
+
+    return channel->consumed - channel->returned >= (half > 0 ? half : 1);
+}
+
 /* Tells the peer by an RDMA write what was taken off, when half a window is owed. */
 static int write_credits(struct rbuf_peer *peer)
 {
@@ -209,7 +218,7 @@ static int write_credits(struct rbuf_peer *peer)
                            (uint64_t) id * sizeof(uint64_t);
         enum rbuf_fab_status status;
 
-        if (channel->consumed - channel->returned < peer->core->options.window[id] / 2u) {
+        if (!owes(peer, id)) {
             continue;
         }
         status = rbuf_fab_write_inline(peer->queue[RBUF_CONTROL], &count, sizeof(count), address,
@@ -229,14 +238,7 @@ static int write_credits(struct rbuf_peer *peer)
 
 static bool owes_credits(const struct rbuf_peer *peer)
 {
-    for (int id = 0; id < RBUF_CHANNELS; id++) {
-        const struct rbuf_channel *channel = &peer->channel[id];
-
-        if (channel->consumed - channel->returned >= peer->core->options.window[id] / 2u) {
-            return true;
-        }
-    }
-    return false;
+    return owes(peer, RBUF_CONTROL) || owes(peer, RBUF_BULK);
 }
 
 void rbuf_channel_consumed(struct rbuf_peer *peer, enum rbuf_channel_id id)

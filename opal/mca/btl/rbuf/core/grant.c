@@ -259,6 +259,16 @@ static void release_held(struct rbuf_grant *grant)
     }
 }
 
+static void discard_held(struct rbuf_grant *grant)
+{
+    struct rbuf_held *held;
+
+    while ((held = STAILQ_FIRST(&grant->held)) != NULL) {
+        STAILQ_REMOVE_HEAD(&grant->held, link);
+        free(held);
+    }
+}
+
 void rbuf_grant_placed(struct rbuf_grant *grant)
 {
     unstage(grant);
@@ -275,9 +285,10 @@ void rbuf_grant_close(struct rbuf_grant *grant)
         return;
     case RBUF_GRANT_STAGED:
         /* Open MPI gives a handle back before its data only when the peer never learnt of it or is
-         * lost: nobody writes into the lane any more. */
+         * lost: nobody writes into the lane any more. What waits for the data must not be told
+         * that it is there. */
         unstage(grant);
-        release_held(grant);
+        discard_held(grant);
         break;
     case RBUF_GRANT_DEFERRED:
         TAILQ_REMOVE(&core->deferred, grant, link);
@@ -294,12 +305,7 @@ void rbuf_grant_close(struct rbuf_grant *grant)
 void rbuf_grants_close(struct rbuf_core *core)
 {
     for (uint32_t i = 0; i < core->grant_count; i++) {
-        struct rbuf_held *held;
-
-        while ((held = STAILQ_FIRST(&core->grants[i]->held)) != NULL) {
-            STAILQ_REMOVE_HEAD(&core->grants[i]->held, link);
-            free(held);
-        }
+        discard_held(core->grants[i]);
         free(core->grants[i]);
     }
     free(core->grants);

@@ -154,7 +154,7 @@ bool rbuf_receiver_hold(struct rbuf_core *core, const struct rbuf_message_header
     struct rbuf_grant *grant = header->after != 0 ? rbuf_grant_find(core, header->after) : NULL;
     struct rbuf_held *held;
 
-    if (grant == NULL || grant->state != RBUF_GRANT_STAGED) {
+    if (grant == NULL || grant->state != RBUF_GRANT_STAGED || grant->peer->index != header->peer) {
         return false;
     }
     held = malloc(sizeof(*held) + header->bytes);

@@ -21,7 +21,7 @@ static void fit_chunk(const struct rbuf_schedule *schedule, uint64_t length, uin
 {
     uint32_t payload = rbuf_block_payload(schedule);
     uint64_t left = length - chunk->offset;
-    uint64_t left_blocks = (left + payload - 1) / payload;
+    uint64_t left_blocks = (left - 1) / payload + 1;
 
     if (wanted > schedule->buffer_blocks) {
         wanted = schedule->buffer_blocks;
@@ -74,32 +74,44 @@ bool rbuf_schedule_next(const struct rbuf_schedule *schedule, uint64_t length,
     return true;
 }
 
+/* How many of the next chunks surely have the size of the next one: all but the last two of those,
+ * once it does not grow any more. */
+static uint64_t steady_chunks(const struct rbuf_schedule *schedule, const struct rbuf_chunk *chunk,
+                              uint64_t left_blocks)
+{
+    uint64_t size = (chunk->next_size + ROUND_HALF) >> 16;
+
+    if (grow(schedule, chunk->next_size) != chunk->next_size || left_blocks / size < 2) {
+        return 0;
+    }
+    return left_blocks / size - 1;
+}
+
 void rbuf_schedule_measure(const struct rbuf_schedule *schedule, uint64_t length,
                            struct rbuf_extent *extent)
 {
-    struct rbuf_chunk chunk;
     uint32_t payload = rbuf_block_payload(schedule);
-    uint64_t at_cap = (uint64_t) schedule->buffer_blocks << 16;
+    struct rbuf_chunk chunk;
 
-    *extent = (struct rbuf_extent){.blocks = (length + payload - 1) / payload};
+    *extent = (struct rbuf_extent){.blocks = (length - 1) / payload + 1};
     rbuf_schedule_first(schedule, length, &chunk);
-    for (;;) {
-        extent->chunks++;
+    do {
+        uint64_t left = extent->blocks - chunk.first_block - chunk.blocks;
+        uint64_t steady = steady_chunks(schedule, &chunk, left);
+
         if (chunk.blocks > extent->largest_blocks) {
             extent->largest_blocks = chunk.blocks;
         }
-        if (chunk.next_size == at_cap && schedule->taper == RBUF_TAPER_NONE) {
-            break; /* only chunks of the largest size are left */
-        }
-        if (!rbuf_schedule_next(schedule, length, &chunk)) {
-            return;
-        }
-    }
-    uint64_t left = extent->blocks - chunk.first_block - chunk.blocks;
+        extent->chunks++;
+        if (steady > 0) { /* walking them one by one could take for ever */
+            uint32_t size = (uint32_t) ((chunk.next_size + ROUND_HALF) >> 16);
 
-    extent->chunks += (left + schedule->buffer_blocks - 1) / schedule->buffer_blocks;
-    if (left > extent->largest_blocks) {
-        extent->largest_blocks =
-            left < schedule->buffer_blocks ? (uint32_t) left : schedule->buffer_blocks;
-    }
+            extent->chunks += steady;
+            chunk.offset += steady * size * payload;
+            chunk.first_block += steady * size;
+            if (size > extent->largest_blocks) {
+                extent->largest_blocks = size;
+            }
+        }
+    } while (rbuf_schedule_next(schedule, length, &chunk));
 }
