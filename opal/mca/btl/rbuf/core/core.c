@@ -161,14 +161,14 @@ bool rbuf_peer_drained(const struct rbuf_peer *peer)
 }
 
 /* An empty write, which the peer's adapter answers whatever its software does. */
-static bool probe(struct rbuf_peer *peer)
+static bool probe(struct rbuf_peer *peer, enum rbuf_channel_id id)
 {
     enum rbuf_fab_status status;
 
     if (peer->probe_state == RBUF_PROBE_POSTED) {
         return false;
     }
-    status = rbuf_fab_write(peer->queue[RBUF_CONTROL], NULL, 0, 0, peer->their_mailbox,
+    status = rbuf_fab_write(peer->queue[id], NULL, 0, 0, peer->their_mailbox,
                             peer->their_mailbox_rkey, &peer->probe);
     if (status == RBUF_FAB_DEAD) {
         rbuf_peer_fail(peer, -ECONNRESET);
@@ -187,12 +187,13 @@ bool rbuf_peer_flush(struct rbuf_peer *peer)
     if (!rbuf_peer_drained(peer)) {
         return false;
     }
-    if (peer->state != RBUF_PEER_CONNECTED ||
-        rbuf_fab_outstanding(peer->queue[RBUF_CONTROL]) == 0) {
-        return true;
+    for (int id = 0; id < RBUF_CHANNELS && peer->state == RBUF_PEER_CONNECTED; id++) {
+        if (rbuf_fab_outstanding(peer->queue[id]) > 0) {
+            (void) probe(peer, (enum rbuf_channel_id) id);
+            return false;
+        }
     }
-    (void) probe(peer);
-    return false;
+    return true;
 }
 
 void rbuf_peer_remove(struct rbuf_peer *peer)
@@ -261,7 +262,8 @@ static int progress_probes(struct rbuf_core *core)
     core->probe_cursor = (core->probe_cursor + 1) % core->peer_count;
     core->probe_due_ns = core->now_ns + core->options.probe_interval_ns / core->peer_count;
     peer = core->peers[core->probe_cursor];
-    return peer != NULL && peer->state == RBUF_PEER_CONNECTED && probe(peer);
+    return peer != NULL && peer->state == RBUF_PEER_CONNECTED &&
+           probe(peer, RBUF_CONTROL);
 }
 
 int rbuf_core_progress(struct rbuf_core *core, uint64_t now_ns)
