@@ -86,6 +86,7 @@ struct world_message {
     struct rbuf_put put;
     struct rbuf_rma rma;
     uint64_t started_ns;
+    uint64_t put_ns; /* when the put was started */
     uint64_t arrived_ns;
     struct world_message *next;
 };

@@ -226,6 +226,7 @@ static void take_answer(struct world_node *node, struct world_message *message,
 {
     message->put = (struct rbuf_put){.source = message->source, .offer = *offer};
     message->put_id = offer->id;
+    message->put_ns = sim_now(&node->nic);
     message->pending++;
     rbuf_put_start(node->links[message->to].peer, &message->put);
 }

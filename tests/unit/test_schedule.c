@@ -199,15 +199,25 @@ END_TEST
 /* A length from outside may be anything: measuring it neither overflows nor walks for ever. */
 START_TEST(measuring_huge_lengths)
 {
-    struct rbuf_schedule schedule = usual();
-    struct rbuf_extent extent;
-    uint64_t length = UINT64_MAX - PAYLOAD;
+    const uint32_t growths[] = {RBUF_GROWTH_ONE, RBUF_GROWTH_ONE + 1, RBUF_GROWTH_ONE * 3 / 2,
+                                RBUF_GROWTH_MAX};
+    const uint64_t lengths[] = {UINT64_MAX, UINT64_MAX - 4095, 1ull << 60};
 
-    rbuf_schedule_measure(&schedule, length, &extent);
-    ck_assert_uint_eq(extent.blocks, length / PAYLOAD + (length % PAYLOAD != 0));
-    ck_assert_uint_eq(extent.largest_blocks, 64);
-    ck_assert_uint_ge(extent.chunks, extent.blocks / 64);
-    ck_assert_uint_le(extent.chunks, extent.blocks / 64 + 16);
+    for (size_t i = 0; i < 4 * 3 * 2; i++) {
+        struct rbuf_schedule schedule = usual();
+        struct rbuf_extent extent;
+        uint64_t length = lengths[i / 4 % 3];
+        uint64_t largest;
+
+        schedule.growth = growths[i % 4];
+        schedule.taper = (uint8_t) (i / 12);
+        largest = schedule.growth == RBUF_GROWTH_ONE ? 3 : 64;
+        rbuf_schedule_measure(&schedule, length, &extent);
+        ck_assert_uint_eq(extent.blocks, length / PAYLOAD + (length % PAYLOAD != 0));
+        ck_assert_uint_eq(extent.largest_blocks, largest);
+        ck_assert_uint_ge(extent.chunks, extent.blocks / largest);
+        ck_assert_uint_le(extent.chunks, extent.blocks / largest + 1000000);
+    }
 }
 END_TEST
 

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Input from outside that makes no sense: headers, offers, grants, immediates and mailbox words. It
+ * is refused and counted, breaks nothing, and what is well-formed afterwards still works. A memory
+ * checker makes these tests sharper.
+ */
+#include <errno.h>
+
+#include "case.h"
+#include "unit.h"
+
+struct message {
+    struct rbuf_message_header header;
+    unsigned char payload[512];
+};
+
+/* Core's answer to a message, as if it had been received by node 1. */
+static bool receive(struct world *world, void *data, uint32_t bytes)
+{
+    return rbuf_core_received(&world->nodes[1].core, RBUF_CONTROL, NULL, data, bytes);
+}
+
+static struct message good_message(struct world *world, uint8_t kind, uint32_t bytes)
+{
+    return (struct message){
+        .header = {.bytes = bytes, .peer = world->nodes[1].links[0].peer->index, .kind = kind}};
+}
+
+START_TEST(malformed_headers)
+{
+    struct world_options options = world_defaults();
+    struct world *world = world_open(&options);
+    struct rbuf_stats *stats = &world->nodes[1].core.stats;
+    struct message message = good_message(world, RBUF_MESSAGE_USER, 8);
+    uint64_t refused = 0;
+
+    for (uint32_t bytes = 0; bytes < 32; bytes++) { /* its length is 32 */
+        ck_assert(!receive(world, &message, bytes));
+        ck_assert_uint_eq(stats->messages_refused, ++refused);
+    }
+    message.header.bytes = UINT32_MAX - 23; /* plus a header it is 0 */
+    ck_assert(!receive(world, &message, 0));
+    ck_assert(!receive(world, &message, 32));
+    refused += 2;
+    message = good_message(world, RBUF_MESSAGE_USER, 8);
+    message.header.peer = UINT32_MAX;
+    ck_assert(!receive(world, &message, 32));
+    message.header.peer = world->nodes[1].core.peer_count;
+    ck_assert(!receive(world, &message, 32));
+    message.header.peer = 3; /* an empty place in the table */
+    ck_assert(!receive(world, &message, 32));
+    refused += 3;
+    for (unsigned kind = 0; kind < 256; kind++) {
+        if (kind != RBUF_MESSAGE_USER) {
+            message = good_message(world, (uint8_t) kind, 8);
+            ck_assert(!receive(world, &message, 32)); /* too short for a grant */
+            refused++;
+        }
+    }
+    ck_assert_uint_eq(stats->messages_refused, refused);
+    ck_assert_uint_eq(stats->messages_received, 0);
+    world_close(world);
+}
+END_TEST
+
+/* Counts of credits that were never given, in headers and in the mailbox, are not believed. */
+START_TEST(credits_never_given)
+{
+    struct world_options options = world_defaults();
+    struct world *world = world_open(&options);
+    struct rbuf_peer *peer = world->nodes[1].links[0].peer;
+    struct rbuf_channel *channel = &peer->channel[RBUF_CONTROL];
+
+    for (unsigned i = 0; i < 10; i++) {
+        world_send(world, WORLD_EAGER, 1, 0, 10);
+        world_send(world, WORLD_EAGER, 1, 0, 10);
+    }
+    case_run(world);
+    for (uint32_t claim = 0; claim <= UINT16_MAX; claim += 7) {
+        struct message message = good_message(world, 99, 8);
+        uint32_t out;
+
+        message.header.credit[RBUF_CONTROL] = (uint16_t) claim;
+        receive(world, &message, 32);
+        out = channel->sent - channel->taken;
+        ck_assert_uint_le(out, channel->window);
+        atomic_store(&peer->mailbox->credit[RBUF_CONTROL], claim * 0x100001ull);
+        rbuf_channel_take_credit(peer, RBUF_CONTROL);
+        channel->sent = channel->taken + out;
+    }
+    world_close(world);
+}
+END_TEST
+
+static struct rbuf_offer good_offer(const struct world *world, uint64_t bytes)
+{
+    const struct rbuf_core *core = &world->nodes[0].core;
+
+    return (struct rbuf_offer){.id = 1ull << 32 | 5,
+                               .bytes = bytes,
+                               .lane = (uintptr_t) core->receive_arena.base,
+                               .flag = 1,
+                               .rkey = core->receive_arena.rkey,
+                               .stride_blocks = 64,
+                               .schedule = core->options.schedule,
+                               .mode = RBUF_OFFER_STAGED};
+}
+
+/* Starts a put with this offer at node 1; the status of the event that it must end in at once. */
+static int refused_status(struct world *world, const struct rbuf_offer *offer)
+{
+    static unsigned char source[1024];
+    struct rbuf_put put = {.source = source, .offer = *offer};
+    struct rbuf_event event;
+
+    rbuf_put_start(world->nodes[1].links[0].peer, &put);
+    ck_assert(rbuf_events_pop(&world->nodes[1].core.events, &event));
+    ck_assert_int_eq(event.kind, RBUF_EVENT_PUT);
+    ck_assert_ptr_eq(event.put, &put);
+    ck_assert(!rbuf_events_pop(&world->nodes[1].core.events, &event));
+    return event.status;
+}
+
+START_TEST(offers_without_sense)
+{
+    struct world_options options = world_defaults();
+    struct world *world = world_open(&options);
+    struct rbuf_offer good = good_offer(world, 1024), bad;
+
+    ck_assert_int_eq(refused_status(world, &good), 0);
+    world_settle(world);
+    bad = good, bad.bytes = 0;
+    ck_assert_int_eq(refused_status(world, &bad), -EPROTO);
+    bad = good, bad.mode = 0;
+    ck_assert_int_eq(refused_status(world, &bad), -EPROTO);
+    bad = good, bad.mode = 4;
+    ck_assert_int_eq(refused_status(world, &bad), -EPROTO);
+    bad = good, bad.slot = RBUF_ACK_SLOTS;
+    ck_assert_int_eq(refused_status(world, &bad), -EPROTO);
+    bad = good, bad.arrival = RBUF_ARRIVAL_IMMEDIATE + 1;
+    ck_assert_int_eq(refused_status(world, &bad), -EPROTO);
+    bad = good, bad.stride_blocks = 0;
+    ck_assert_int_eq(refused_status(world, &bad), -EPROTO);
+    bad = good, bad.schedule.block_bytes = 4000;
+    ck_assert_int_eq(refused_status(world, &bad), -EPROTO);
+    bad = good, bad.schedule.buffers = 0;
+    ck_assert_int_eq(refused_status(world, &bad), -EPROTO);
+    bad = good, bad.bytes = UINT64_MAX, bad.schedule.growth = RBUF_GROWTH_ONE,
+    bad.stride_blocks = 1; /* a chunk has three blocks */
+    ck_assert_int_eq(refused_status(world, &bad), -EPROTO);
+    bad = good, bad.bytes = 1ull << 40, bad.schedule.block_bytes = 1u << 26;
+    bad.schedule.buffer_blocks = 32; /* more than this side can stage */
+    ck_assert_int_eq(refused_status(world, &bad), -EPROTO);
+    world_close(world);
+}
+END_TEST
+
+/* A GRANT that does not fit its put ends the put; grants that nobody waits for are kept or dropped.
+ */
+START_TEST(grants_without_sense)
+{
+    struct world_options options = world_defaults();
+    struct world *world = world_open(&options);
+    static unsigned char source[1024];
+    struct rbuf_offer offer = good_offer(world, 1024);
+    struct sim_random random = {13};
+    struct rbuf_event event;
+
+    for (int i = 0; i < 4; i++) {
+        struct message message = good_message(world, RBUF_MESSAGE_GRANT, sizeof(offer));
+        struct rbuf_put put = {.source = source, .offer = offer};
+        struct rbuf_offer grant = offer;
+
+        put.offer.mode = RBUF_OFFER_DEFERRED;
+        put.offer.id += (uint64_t) i << 33;
+        grant.id = put.offer.id;
+        grant.bytes += i == 0;
+        grant.base += i == 1;
+        grant.mode = i == 2 ? RBUF_OFFER_DEFERRED : RBUF_OFFER_STAGED;
+        grant.schedule.growth = i == 3 ? 0 : grant.schedule.growth;
+        memcpy(message.payload, &grant, sizeof(grant));
+        rbuf_put_start(world->nodes[1].links[0].peer, &put);
+        receive(world, &message, sizeof(message.header) + sizeof(offer));
+        ck_assert(rbuf_events_pop(&world->nodes[1].core.events, &event));
+        ck_assert_int_eq(event.kind, RBUF_EVENT_PUT);
+        ck_assert_int_eq(event.status, -EPROTO);
+    }
+    for (int i = 0; i < 1000; i++) {
+        struct message message = good_message(world, RBUF_MESSAGE_GRANT, sizeof(offer));
+
+        for (size_t byte = 0; byte < sizeof(offer); byte++) {
+            message.payload[byte] = (unsigned char) sim_random_next(&random);
+        }
+        receive(world, &message, sizeof(message.header) + sizeof(offer));
+    }
+    ck_assert(!rbuf_events_pop(&world->nodes[1].core.events, &event));
+    world_close(world);
+}
+END_TEST
+
+/* Arrivals of chunks that nobody expects. */
+START_TEST(immediates_without_sense)
+{
+    struct world_options options = world_defaults();
+    struct rbuf_core *core;
+    struct world *world;
+    uint64_t refused;
+
+    options.core.arrival = RBUF_ARRIVAL_IMMEDIATE;
+    world = world_open(&options);
+    core = &world->nodes[1].core;
+    rbuf_core_immediate(core, 0); /* there are no grants at all yet */
+    world_send(world, WORLD_PUT, 0, 1, 100000);
+    case_run(world);
+    refused = core->stats.messages_refused;
+    ck_assert_uint_eq(refused, 1);
+    for (uint64_t value = 0; value <= UINT32_MAX; value = value * 3 + 1) {
+        rbuf_core_immediate(core, (uint32_t) value);
+        ck_assert_uint_eq(core->stats.messages_refused, ++refused);
+    }
+    world_send(world, WORLD_PUT, 0, 1, 100000);
+    case_run(world);
+    case_close(world);
+}
+END_TEST
+
+/* A message that names another peer's put is not held for it. */
+START_TEST(puts_of_another_peer)
+{
+    struct world_options options = world_defaults();
+    struct rbuf_offer offer;
+    struct rbuf_grant *grant;
+    struct rbuf_event event;
+    struct message message;
+    struct world *world;
+    unsigned char target[100];
+
+    options.nodes = 3;
+    world = world_open(&options);
+    grant = rbuf_grant_open(world->nodes[1].links[2].peer, target, sizeof(target), NULL, &offer);
+    message = good_message(world, RBUF_MESSAGE_USER, 8);
+    message.header.after = offer.id;
+    ck_assert(receive(world, &message, 32));
+    ck_assert(rbuf_events_pop(&world->nodes[1].core.events, &event));
+    ck_assert_ptr_eq(event.peer, world->nodes[1].links[0].peer);
+    message.header.peer = world->nodes[1].links[2].peer->index;
+    ck_assert(!receive(world, &message, 32)); /* that one is, until the grant is closed */
+    ck_assert(!rbuf_events_pop(&world->nodes[1].core.events, &event));
+    rbuf_grant_close(grant);
+    ck_assert(!rbuf_events_pop(&world->nodes[1].core.events, &event));
+    world_close(world);
+}
+END_TEST
+
+/* Noise: random bytes, and good messages with a few bytes turned. */
+START_TEST(noise)
+{
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct world_options options = world_defaults();
+        struct sim_random random = {seed};
+        struct rbuf_event event;
+        struct world *world = world_open(&options);
+
+        for (int i = 0; i < 5000; i++) {
+            uint32_t bytes = (uint32_t) sim_random_below(&random, sizeof(struct message));
+            struct message message = good_message(
+                world, (uint8_t) (1 + sim_random_below(&random, 2)),
+                bytes > sizeof(message.header) ? bytes - (uint32_t) sizeof(message.header) : 0);
+            uint64_t turned = sim_random_below(&random, seed % 2 == 0 ? 4 : bytes + 1);
+
+            for (uint64_t j = 0; j < turned && bytes > 0; j++) {
+                ((unsigned char *) &message)[sim_random_below(&random, bytes)] =
+                    (unsigned char) sim_random_next(&random);
+            }
+            receive(world, &message, bytes);
+            rbuf_core_immediate(&world->nodes[1].core, (uint32_t) sim_random_next(&random));
+            while (rbuf_events_pop(&world->nodes[1].core.events, &event)) {
+                ck_assert_int_eq(event.kind, RBUF_EVENT_DELIVER);
+                ck_assert_uint_le(event.delivery.bytes, sizeof(message.payload));
+            }
+        }
+        ck_assert_uint_gt(world->nodes[1].core.stats.messages_refused, 5000);
+        world_close(world);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("hostile");
+
+    unit_add(suite, malformed_headers);
+    unit_add(suite, credits_never_given);
+    unit_add(suite, offers_without_sense);
+    unit_add(suite, grants_without_sense);
+    unit_add(suite, immediates_without_sense);
+    unit_add(suite, puts_of_another_peer);
+    unit_add(suite, noise);
+    return unit_run(suite);
+}

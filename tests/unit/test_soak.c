@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Worlds made at random, traffic at random, now and then a death. RBUF_SOAK=seconds makes it
+ * longer, RBUF_SEED=number starts at that seed; a failure names the seed that repeats it.
+ */
+#include <time.h>
+
+#include "case.h"
+#include "unit.h"
+
+#define SHORT_SECONDS 5
+
+static uint64_t environment(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+
+    return text != NULL ? strtoull(text, NULL, 10) : otherwise;
+}
+
+static struct world_options random_options(struct sim_random *random)
+{
+    const uint32_t growths[] = {RBUF_GROWTH_ONE, RBUF_GROWTH_ONE * 5 / 4, RBUF_GROWTH_ONE * 3 / 2,
+                                RBUF_GROWTH_ONE * 3};
+    struct world_options options = world_defaults();
+    struct rbuf_schedule *schedule = &options.core.schedule;
+    uint64_t lane;
+
+    options.nodes = 2 + (unsigned) sim_random_below(random, 3);
+    options.model.bytes_per_ns = 0.5 + (double) sim_random_below(random, 100) / 10;
+    options.model.latency_ns = sim_random_below(random, 5000);
+    options.model.gap_ns = sim_random_below(random, 600);
+    options.model.packet_bytes = 512u << sim_random_below(random, 4);
+    options.faults.seed = sim_random_next(random);
+    options.faults.completion_delay_ns = sim_random_size(random, 30000);
+    options.faults.jitter_ns = sim_random_size(random, 5000);
+    options.faults.small_delay_ns = sim_random_size(random, 50000);
+    options.faults.late_read = sim_random_below(random, 2);
+    options.faults.refuse_when_dead = sim_random_below(random, 2);
+    schedule->block_bytes = 64u << sim_random_below(random, 8);
+    schedule->growth = growths[sim_random_below(random, 4)];
+    schedule->first_blocks = (uint16_t) (1 + sim_random_below(random, 4));
+    schedule->buffer_blocks = (uint16_t) (schedule->first_blocks + sim_random_size(random, 60));
+    schedule->buffers = (uint8_t) (1 + sim_random_below(random, 5));
+    schedule->taper = (uint8_t) sim_random_below(random, 2);
+    options.core.arrival = (enum rbuf_arrival) sim_random_below(random, 3);
+    if (options.core.arrival == RBUF_ARRIVAL_IMMEDIATE) {
+        options.faults.order = (enum sim_order) sim_random_below(random, 3);
+    }
+    options.core.quantum = (uint32_t) sim_random_size(random, 100000);
+    options.core.window[0] = (uint16_t) sim_random_size(random, 64);
+    options.core.window[1] = (uint16_t) sim_random_size(random, 64);
+    options.core.max_message = (uint32_t) (100000 + sim_random_size(random, 1000000));
+    lane = (uint64_t) schedule->block_bytes * schedule->buffer_blocks;
+    options.send_bytes = lane * (1 + sim_random_below(random, 4));
+    options.receive_bytes = lane * schedule->buffers * (1 + sim_random_below(random, 3));
+    options.depth = (uint32_t) (4 + sim_random_size(random, 124));
+    options.room = (uint32_t) (1 + sim_random_size(random, 300));
+    options.inline_max = 128;
+    options.followers = (unsigned) sim_random_below(random, 3);
+    options.prestage = sim_random_below(random, 4) > 0;
+    if (sim_random_below(random, 3) == 0) {
+        options.core.grant_wait_ns = 1 + sim_random_size(random, 200000);
+        options.refuse_registration = sim_random_below(random, 4) == 0;
+        options.tick_ns = 20000;
+    }
+    return options;
+}
+
+static void send_some(struct world *world, struct sim_random *random, unsigned count)
+{
+    unsigned nodes = world->options.nodes;
+
+    while (count-- > 0) {
+        enum world_kind kind = (enum world_kind) sim_random_below(random, WORLD_ADD + 1);
+        unsigned from = (unsigned) sim_random_below(random, nodes);
+        unsigned to = (from + 1 + (unsigned) sim_random_below(random, nodes - 1)) % nodes;
+        uint64_t most = kind == WORLD_EAGER ? 16000 : 400000;
+
+        world_send(world, kind, from, to, sim_random_size(random, most));
+    }
+}
+
+static void live(uint64_t seed)
+{
+    struct sim_random random = {seed};
+    struct world_options options = random_options(&random);
+    struct world *world = world_open(&options);
+    bool deadly = sim_random_below(&random, 4) == 0;
+    enum world_outcome outcome = WORLD_DONE;
+    const char *left;
+
+    if (deadly) {
+        world->nodes[0].links[1].end[sim_random_below(&random, 2)].die_after =
+            1 + sim_random_below(&random, 300);
+    }
+    for (int round = 0; round < 4 && outcome == WORLD_DONE; round++) {
+        send_some(world, &random, 10 + (unsigned) sim_random_below(&random, 60));
+        for (uint64_t steps = sim_random_below(&random, 2000); steps > 0; steps--) {
+            sim_step(&world->net.clock);
+        }
+        if (sim_random_below(&random, 2) == 0) {
+            world_compute(world, (unsigned) sim_random_below(&random, options.nodes),
+                          sim_random_size(&random, 1000000));
+        }
+        outcome = world_run(world);
+    }
+    ck_assert_msg(outcome == WORLD_DONE, "RBUF_SEED=%llu: deadlock, %u messages open",
+                  (unsigned long long) seed, world->open);
+    world_settle(world);
+    left = world_leftover(world);
+    ck_assert_msg(left == NULL, "RBUF_SEED=%llu: %s", (unsigned long long) seed, left);
+    ck_assert_msg(deadly || world->failed == 0, "RBUF_SEED=%llu: a peer was lost",
+                  (unsigned long long) seed);
+    world_close(world);
+}
+
+START_TEST(soak)
+{
+    uint64_t seconds = environment("RBUF_SOAK", SHORT_SECONDS);
+    uint64_t first = environment("RBUF_SEED", 1), seed = first;
+    time_t end = time(NULL) + (time_t) seconds;
+
+    do {
+        live(seed++);
+    } while (time(NULL) < end);
+    printf("%llu worlds from seed %llu on\n", (unsigned long long) (seed - first),
+           (unsigned long long) first);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("soak");
+    TCase *one = unit_add_named(suite, soak, "soak");
+
+    tcase_set_timeout(one, UNIT_TIMEOUT_S + (double) environment("RBUF_SOAK", SHORT_SECONDS));
+    return unit_run(suite);
+}
