@@ -58,9 +58,10 @@ fabric_hca_present()
     command -v ibv_devinfo >/dev/null && ibv_devinfo 2>/dev/null | grep -q PORT_ACTIVE
 }
 
-# fabric_choose PROFILE [OPTION...]: sets fabric_name (for reports) and the array fabric_command, which goes
-# before mpirun: nothing where there is an HCA, else the emulated one with that profile and further
-# options of its launcher. The profile "none" asks for no emulation in any case. Returns 1 with a message if neither is there.
+# fabric_choose PROFILE [OPTION...]: sets fabric_name (for reports) and the array fabric_command,
+# which goes before mpirun: nothing where there is an HCA, else the emulated one with that profile
+# and further options of its launcher. The profile "none" asks for no emulation in any case.
+# Returns 1 with a message if there is neither.
 fabric_choose()
 {
     fabric_command=()

@@ -94,8 +94,8 @@ start()
         mpi_args+=(--enable-recovery)
     fi
     timeout -k 5 "$limit" "${fabric_command[@]}" "${MPIRUN:-mpirun}" "${mpi_args[@]}" \
-        "${transport_args[@]}" --mca osc rdma --mca mpi_warn_on_fork 0 \
-        --mca mpi_show_handle_leaks 0 "${extra[@]}" "$bin/$program" "$@" >"$work/out" 2>&1
+        "${transport_args[@]}" --mca osc rdma --mca mpi_warn_on_fork 0 "${extra[@]}" \
+        "$bin/$program" "$@" >"$work/out" 2>&1
 }
 
 # Seconds from the victim's death, as it wrote it, until now; nothing if it did not die.
