@@ -192,6 +192,18 @@ TAILQ_HEAD(mca_btl_rbuf_endpoint_list, mca_btl_base_endpoint_t);
 
 /* ---- modules and the component ---- */
 
+#define MCA_BTL_RBUF_BATCH 32
+
+/* Events taken out of core and being acted on. Changed by the drainer alone, but for depth and
+ * thread, which the lock guards. */
+struct mca_btl_rbuf_drain {
+    struct rbuf_event event[MCA_BTL_RBUF_BATCH];
+    int next;
+    int count;
+    unsigned depth;   /* of progress within callbacks; 0: nobody drains */
+    pthread_t thread; /* the drainer */
+};
+
 struct mca_btl_rbuf_module_t {
     mca_btl_base_module_t super;
     pthread_mutex_t lock;
@@ -209,6 +221,7 @@ struct mca_btl_rbuf_module_t {
     struct mca_btl_rbuf_handle_list handles;       /* free ones */
     struct mca_btl_rbuf_operation_list operations; /* free ones */
     struct mca_btl_rbuf_endpoint_list endpoints;
+    struct mca_btl_rbuf_drain drain;
     mca_rcache_base_module_t *rcache; /* NULL: registrations are made for each use */
     mca_btl_base_module_error_cb_fn_t error_callback;
     _Atomic uint64_t lookups; /* of the registrar */

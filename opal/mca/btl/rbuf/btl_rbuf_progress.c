@@ -4,12 +4,15 @@
  *
  * One thread at a time is inside a module; others go away at once. Events are taken out in batches
  * under the lock and acted on without it, so that callbacks may call any function of the module.
+ *
+ * Events are acted on in order: by one thread at a time, the drainer, and a callback that
+ * progresses goes on where the batch stands. (Pieces of packed data must not overtake each other.)
  */
 #include "btl_rbuf.h"
 
 #include <time.h>
 
-#define BATCH 32
+#define BATCH MCA_BTL_RBUF_BATCH
 
 static uint64_t now_ns(void)
 {
@@ -130,29 +133,72 @@ static void act(mca_btl_rbuf_module_t *module, const struct rbuf_event *event)
     }
 }
 
-/* Gives back what the delivered messages of a batch occupied. */
-static void release(mca_btl_rbuf_module_t *module, const struct rbuf_event *events, int count)
+/* Gives back what the delivered messages occupied. The caller holds the lock. */
+static void release(mca_btl_rbuf_module_t *module, const struct rbuf_event *delivered, int count)
 {
     for (int i = 0; i < count; i++) {
-        const struct rbuf_delivery *delivery = &events[i].delivery;
+        const struct rbuf_delivery *delivery = &delivered[i].delivery;
 
-        if (events[i].kind != RBUF_EVENT_DELIVER) {
-            continue;
-        }
         if (delivery->buffer != NULL) {
             rbuf_receive_collect(delivery->buffer);
         }
-        rbuf_core_release(events[i].peer, delivery);
+        rbuf_core_release(delivered[i].peer, delivery);
     }
     for (int i = 0; i < RBUF_CHANNELS; i++) {
         (void) rbuf_receive_post(module->receive[i]);
     }
 }
 
+/* Makes the caller the drainer and fetches a batch if the last one is used up; false if there is
+ * nothing to act on, or another thread acts. The caller holds the lock. */
+static bool drain_begin(mca_btl_rbuf_module_t *module)
+{
+    struct mca_btl_rbuf_drain *drain = &module->drain;
+
+    if (drain->depth > 0 && !pthread_equal(drain->thread, pthread_self())) {
+        return false;
+    }
+    if (drain->next == drain->count) {
+        drain->next = drain->count = 0;
+        while (drain->count < BATCH &&
+               rbuf_events_pop(&module->core.events, &drain->event[drain->count])) {
+            drain->count++;
+        }
+    }
+    if (drain->next == drain->count) {
+        return false;
+    }
+    drain->thread = pthread_self();
+    drain->depth++;
+    return true;
+}
+
+/* Acts on the batch; returns the number of events. No lock is held. */
+static int drain(mca_btl_rbuf_module_t *module)
+{
+    struct rbuf_event delivered[BATCH];
+    int delivered_count = 0;
+    int count = 0;
+
+    while (module->drain.next < module->drain.count && delivered_count < BATCH) {
+        struct rbuf_event event = module->drain.event[module->drain.next++];
+
+        act(module, &event);
+        if (event.kind == RBUF_EVENT_DELIVER) {
+            delivered[delivered_count++] = event;
+        }
+        count++;
+    }
+    mca_btl_rbuf_lock(module);
+    release(module, delivered, delivered_count);
+    module->drain.depth--;
+    mca_btl_rbuf_unlock(module);
+    return count;
+}
+
 int mca_btl_rbuf_module_progress(mca_btl_rbuf_module_t *module)
 {
-    struct rbuf_event events[BATCH];
-    int count = 0;
+    bool draining;
     int done;
 
     if (pthread_mutex_trylock(&module->lock) != 0) {
@@ -160,20 +206,9 @@ int mca_btl_rbuf_module_progress(mca_btl_rbuf_module_t *module)
     }
     mca_btl_rbuf_collect(module);
     done = rbuf_core_progress(&module->core, now_ns());
-    while (count < BATCH && rbuf_events_pop(&module->core.events, &events[count])) {
-        count++;
-    }
+    draining = drain_begin(module);
     mca_btl_rbuf_unlock(module);
-    if (count == 0) {
-        return done;
-    }
-    for (int i = 0; i < count; i++) {
-        act(module, &events[i]);
-    }
-    mca_btl_rbuf_lock(module);
-    release(module, events, count);
-    mca_btl_rbuf_unlock(module);
-    return done + count;
+    return draining ? done + drain(module) : done;
 }
 
 int mca_btl_rbuf_progress(void)

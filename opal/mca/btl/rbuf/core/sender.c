@@ -259,14 +259,18 @@ static void put_finish(struct rbuf_put *put, enum rbuf_event_kind kind, int stat
 
 enum put_progress { PUT_BLOCKED, PUT_OUT_OF_STAGING, PUT_OUT_OF_BUDGET, PUT_FINISHED };
 
-/* Copies and posts as far as it goes. A put whose peer fails here is finished by the failing. */
-static enum put_progress put_advance(struct rbuf_put *put, uint64_t *budget)
+/* Copies and posts as far as it goes, into new staging only if `may_stage`. A put whose peer fails
+ * here is finished by the failing. */
+static enum put_progress put_advance(struct rbuf_put *put, bool may_stage, uint64_t *budget)
 {
     const struct rbuf_schedule *schedule = &put->offer.schedule;
 
     for (;;) {
         if (put->state == RBUF_PUT_FILLING) {
-            if (put->filling == NULL && (put->filling = chunk_take_for(put)) == NULL) {
+            if (put->filling == NULL && may_stage) {
+                put->filling = chunk_take_for(put);
+            }
+            if (put->filling == NULL) {
                 return PUT_OUT_OF_STAGING;
             }
             chunk_fill(put->filling, schedule, put->source, budget);
@@ -290,10 +294,11 @@ int rbuf_sender_progress(struct rbuf_peer *peer, uint64_t *budget)
     struct rbuf_put *put = TAILQ_FIRST(&peer->puts);
     struct rbuf_put *next;
     uint64_t before = *budget;
+    bool may_stage = true;
     int done = 0;
 
     for (; put != NULL && *budget > 0; put = next) {
-        enum put_progress progress = put_advance(put, budget);
+        enum put_progress progress = put_advance(put, may_stage, budget);
 
         if (peer->state == RBUF_PEER_FAILED) {
             return done + 1; /* every put was finished with an error */
@@ -303,7 +308,11 @@ int rbuf_sender_progress(struct rbuf_peer *peer, uint64_t *budget)
             TAILQ_REMOVE(&peer->puts, put, link);
             put_finish(put, RBUF_EVENT_PUT, 0);
             done++;
-        } else if (progress != PUT_BLOCKED) {
+        } else if (progress == PUT_OUT_OF_STAGING) {
+            /* Those behind take none ahead of it, but must post what they hold: it may be what this
+             * one waits for. */
+            may_stage = false;
+        } else if (progress == PUT_OUT_OF_BUDGET) {
             break;
         }
     }
@@ -367,6 +376,9 @@ static void put_granted(struct rbuf_peer *peer, struct rbuf_put *put)
         put_stage(peer, put);
         break;
     case RBUF_OFFER_DIRECT:
+        if (peer->prestage.source == put->source) {
+            prestage_drop(peer); /* nobody will ask for it */
+        }
         put_finish(put, RBUF_EVENT_DIRECT, 0);
         break;
     default:
