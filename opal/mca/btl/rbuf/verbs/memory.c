@@ -2,6 +2,7 @@
 #include "verbs/memory.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -10,11 +11,30 @@
 
 struct rbuf_memory_stats rbuf_memory_stats;
 
+/* CAP_IPC_LOCK lifts the limit; the kernel asks for it when memory is registered. */
+static bool is_privileged(void)
+{
+    const unsigned cap_ipc_lock = 14;
+    unsigned long long effective = 0;
+    char line[256];
+    FILE *status = fopen("/proc/self/status", "re");
+
+    if (status == NULL) {
+        return false;
+    }
+    while (fgets(line, sizeof(line), status) != NULL &&
+           sscanf(line, "CapEff: %llx", &effective) != 1) {
+    }
+    fclose(status);
+    return effective >> cap_ipc_lock & 1;
+}
+
 size_t rbuf_memlock_limit(void)
 {
     struct rlimit limit;
 
-    if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
+    if (is_privileged() || getrlimit(RLIMIT_MEMLOCK, &limit) != 0 ||
+        limit.rlim_cur == RLIM_INFINITY) {
         return SIZE_MAX;
     }
     return limit.rlim_cur;

@@ -51,7 +51,7 @@ int rbuf_register(struct rbuf_port *port, void *base, size_t bytes, unsigned acc
 /* 0 or a negative errno (the region is then counted as gone). NULL is left alone. */
 int rbuf_deregister(struct ibv_mr *mr);
 
-/* Soft RLIMIT_MEMLOCK, bytes; SIZE_MAX if there is none. */
+/* Soft RLIMIT_MEMLOCK, bytes; SIZE_MAX if there is none or the process may exceed it. */
 size_t rbuf_memlock_limit(void);
 
 #endif
