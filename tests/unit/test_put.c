@@ -267,6 +267,31 @@ START_TEST(first_chunk_under_the_rendezvous)
 }
 END_TEST
 
+/* Send staging is full of chunks that wait for acknowledgements and credits when the oldest put
+ * needs more of it: those behind it still post theirs, and so give it back. */
+START_TEST(staging_held_by_younger_puts)
+{
+    for (int arrival = RBUF_ARRIVAL_BLOCK; arrival <= RBUF_ARRIVAL_IMMEDIATE; arrival++) {
+        struct world_options options = world_defaults();
+        struct world *world;
+
+        options.core.arrival = (enum rbuf_arrival) arrival;
+        options.core.schedule.buffer_blocks = 6;
+        options.core.schedule.buffers = 2;
+        options.core.window[RBUF_BULK] = 1;
+        options.send_bytes = 12 * 4096;
+        options.faults.small_delay_ns = 50000;
+        options.faults.completion_delay_ns = 50000;
+        world = world_open(&options);
+        for (int i = 0; i < 40; i++) {
+            world_send(world, WORLD_PUT, 0, 1, i % 2 == 0 ? 200000 : 3 + i);
+        }
+        case_run(world);
+        case_close(world);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("put");
@@ -283,5 +308,6 @@ int main(void)
     unit_add(suite, late_reads_and_late_completions);
     unit_add(suite, tiny_queues);
     unit_add(suite, first_chunk_under_the_rendezvous);
+    unit_add(suite, staging_held_by_younger_puts);
     return unit_run(suite);
 }
