@@ -417,9 +417,11 @@ static void push(struct queue_pair *qp, uint64_t *now)
         target == self.port || request_has_answer(request))
         return;
     due = atomic_load_explicit(&request->flow_done_ns, memory_order_relaxed);
-    if (due == TIME_UNKNOWN)
-        due = atomic_load_explicit(&request->flow_ns, memory_order_relaxed);
-    if (due == TIME_UNKNOWN || !target_is_silent(qp, target, due, *now))
+    if (due == TIME_UNKNOWN &&
+        atomic_load_explicit(&request->flow_bytes, memory_order_relaxed) <
+            request->copied + 2 * PIECE_MIN)
+        return; /* no piece is waiting that a polling target would have taken */
+    if (!target_is_silent(qp, target, due, *now))
         return;
     if (request->opcode != IBV_WR_RDMA_WRITE) {
         agent_call(target, AGENT_LIGHT);
@@ -431,9 +433,13 @@ static void push(struct queue_pair *qp, uint64_t *now)
     for (; (count = atomic_load(&entry->carried)) < atomic_load(&entry->posted);) {
         request = request_slot(self.port, entry, count);
         if (!request_has_answer(request)) {
-            if (atomic_load(&request->status) != REQUEST_PENDING ||
-                push_write(qp, request, now) == WAITING)
+            if (atomic_load(&request->status) != REQUEST_PENDING)
                 break;
+            if (push_write(qp, request, now) == WAITING) {
+                if (is_due(request, *now)) /* the target has to look at it, perhaps to refuse it */
+                    agent_call(target, AGENT_LIGHT);
+                break;
+            }
             set_status(request, IBV_WC_SUCCESS);
         }
         atomic_store(&entry->carried, count + 1);

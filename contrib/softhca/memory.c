@@ -159,6 +159,7 @@ static struct ibv_mr *register_region(struct ibv_pd *pd, void *addr, size_t leng
     entry->addr = (uintptr_t) addr;
     atomic_store(&entry->stale_begin, UINT64_MAX);
     atomic_store(&entry->stale_end, 0);
+    atomic_store(&entry->stale_reported, false);
     region->entry = entry;
     region->next = regions;
     regions = region;
@@ -243,10 +244,12 @@ static bool is_stale(struct memory_region_entry *entry, uint64_t addr, uint64_t 
     if (addr >= atomic_load_explicit(&entry->stale_end, memory_order_acquire) ||
         addr + length <= atomic_load_explicit(&entry->stale_begin, memory_order_relaxed))
         return false;
-    report("stale registration: key 0x%x is used for %lu bytes at 0x%lx, unmapped or remapped "
-           "since it was registered",
-           atomic_load(&entry->key), length, addr);
-    stats_stale();
+    if (!atomic_exchange(&entry->stale_reported, true)) {
+        report("stale registration: key 0x%x is used for %lu bytes at 0x%lx, unmapped or remapped "
+               "since it was registered",
+               atomic_load(&entry->key), length, addr);
+        stats_stale();
+    }
     return true;
 }
 

@@ -129,6 +129,7 @@ struct memory_region_entry {
     uint64_t addr; /* in the owner's address space */
     _Atomic uint64_t stale_begin; /* addresses unmapped or remapped since registration */
     _Atomic uint64_t stale_end;
+    _Atomic bool stale_reported;
 };
 
 enum datagram_state { DATAGRAM_FREE, DATAGRAM_WRITING, DATAGRAM_FULL };
