@@ -11,12 +11,12 @@
 static void start_traffic(struct world *world, unsigned one, unsigned other)
 {
     for (int i = 0; i < 12; i++) {
-        world_send(world, WORLD_PUT, one, other, 150000 + 7001 * i);
-        world_send(world, WORLD_PUT, other, one, 130000 + 7001 * i);
+        world_send(world, WORLD_PUT, one, other, 37000 + 1751 * i);
+        world_send(world, WORLD_PUT, other, one, 33000 + 1751 * i);
         world_send(world, WORLD_EAGER, one, other, 500 * i);
         world_send(world, WORLD_EAGER, other, one, 500 * i);
-        world_send(world, WORLD_WRITE, one, other, 9000 * i + 1);
-        world_send(world, WORLD_READ, other, one, 9000 * i + 1);
+        world_send(world, WORLD_WRITE, one, other, 2250 * i + 1);
+        world_send(world, WORLD_READ, other, one, 2250 * i + 1);
         world_send(world, WORLD_ADD, one, other, 8);
     }
 }
@@ -66,11 +66,13 @@ static struct world_options busy(void)
 {
     struct world_options options = world_defaults();
 
+    options.core.schedule.block_bytes = 1024;
     options.core.schedule.buffer_blocks = 8;
+    options.model.packet_bytes = 1024;
     options.core.window[0] = options.core.window[1] = 8;
     options.depth = 16;
-    options.send_bytes = 40 * 4096;
-    options.receive_bytes = 60 * 4096;
+    options.send_bytes = 40 * 1024;
+    options.receive_bytes = 60 * 1024;
     options.followers = 1;
     return options;
 }
