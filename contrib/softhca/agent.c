@@ -4,10 +4,12 @@
  * though their target makes no call. While the application polls, the agent only looks at the count
  * of polls now and then.
  *
- * How the agent sleeps is in the port's agent_asleep, a futex: LIGHT while there was traffic lately (a
- * requester whose request is overdue wakes it), DEEP when there was none or the application is about to
- * block on a completion channel (any post wakes it).
+ * How the agent sleeps is in the port's agent_asleep, a futex: LIGHT while there was traffic lately
+ * (a requester whose request is overdue wakes it), DEEP when there was none or the application is
+ * about to block on a completion channel (any post wakes it).
  */
+#define _GNU_SOURCE
+
 #include "clock.h"
 #include "config.h"
 #include "engine.h"
@@ -20,8 +22,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define ACTIVE_SLEEP_NS 20000l     /* requests are under way and the application does not poll */
-#define LIGHT_SLEEP_NS  2000000l   /* the application polls, or has nothing to do */
+#define ACTIVE_SLEEP_NS 20000l   /* requests are under way and the application does not poll */
+#define LIGHT_SLEEP_NS  2000000l /* the application polls, or has nothing to do */
 #define DEEP_SLEEP_NS   200000000l
 #define LIGHT_ROUNDS    20u
 
@@ -50,7 +52,7 @@ static bool sleep_as(enum agent_sleep how, long ns)
         how = AGENT_DEEP;
     atomic_store(&self.port->agent_asleep, how);
     /* Whoever posted before this store is found here, whoever posts after it wakes the agent. */
-    if (how != AGENT_DEEP || !atomic_load(&self.port->inbox.summary))
+    if (how != AGENT_DEEP || (!atomic_load(&self.port->inbox.summary) && !datagram_waiting()))
         futex_wait(&self.port->agent_asleep, how, ns);
     return atomic_exchange(&self.port->agent_asleep, AGENT_AWAKE) == AGENT_AWAKE;
 }
@@ -114,7 +116,8 @@ void agent_stop(void)
     if (!running || running_pid != getpid())
         return;
     atomic_store(&stopping, true);
-    agent_call(self.port, AGENT_LIGHT); /* if it falls asleep just now, it wakes in time by itself */
+    agent_call(self.port,
+               AGENT_LIGHT); /* if it falls asleep just now, it wakes in time by itself */
     pthread_join(thread, NULL);
     running = false;
 }

@@ -5,6 +5,8 @@
  *
  * A channel is a pipe; each event in it is the address of the queue that fired.
  */
+#define _GNU_SOURCE
+
 #include "clock.h"
 #include "config.h"
 #include "engine.h"

@@ -18,6 +18,8 @@
  *   SOFTHCA_STATS          file that gets a JSON line a process     empty (none)
  *   SOFTHCA_FAULT          comma list, see faults.c                 empty (none)
  */
+#define _GNU_SOURCE
+
 #include "config.h"
 
 #include <errno.h>
@@ -131,7 +133,7 @@ static void faults(const char *list)
     char copy[256], *save, *item;
 
     text("SOFTHCA_FAULT", "", copy, sizeof(copy));
-    config.faults = (struct faults) {.order = ORDER_KEPT, .seed = 1};
+    config.faults = (struct faults){.order = ORDER_KEPT, .seed = 1};
     for (item = strtok_r(copy, ",", &save); item; item = strtok_r(NULL, ",", &save)) {
         char rest;
 

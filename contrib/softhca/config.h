@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* The environment variables that steer libsofthca, read once a process; the table is in config.c. */
+/* The environment variables that steer libsofthca, read once a process; the table is in config.c.
+ */
 #ifndef SOFTHCA_CONFIG_H
 #define SOFTHCA_CONFIG_H
 

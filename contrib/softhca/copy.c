@@ -2,9 +2,12 @@
 /*
  * Copies by process_vm_readv and process_vm_writev, and their cost.
  *
- * The receiver of data pulls it, so that a thread that polls memory of its own is the one that wrote
- * it and sees it in order. Inline payload lies in the shared segment and is stored word by word.
+ * The receiver of data pulls it, so that a thread that polls memory of its own is the one that
+ * wrote it and sees it in order. Inline payload lies in the shared segment and is stored word by
+ * word.
  */
+#define _GNU_SOURCE
+
 #include "copy.h"
 #include "clock.h"
 
@@ -37,8 +40,8 @@ static unsigned slice(const struct memory_list *list, uint64_t offset, uint64_t 
         part -= offset;
         if (part > length)
             part = length;
-        out[n++] = (struct iovec) {.iov_base = (void *) (uintptr_t) (list->sge[i].addr + offset),
-                                   .iov_len = part};
+        out[n++] = (struct iovec){.iov_base = (void *) (uintptr_t) (list->sge[i].addr + offset),
+                                  .iov_len = part};
         offset = 0;
         length -= part;
     }
@@ -97,10 +100,10 @@ int copy_between(const struct memory_list *to, const struct memory_list *from, u
 }
 
 /*
- * The kernel copies each vector with a string instruction, whose stores may become visible in any order
- * among themselves but not before those of the one before. So the source is cut in front of each word
- * that ends a block of the target or the whole; a reader that waits for that word finds the rest in
- * place.
+ * The kernel copies each vector with a string instruction, whose stores may become visible in any
+ * order among themselves but not before those of the one before. So the source is cut in front of
+ * each word that ends a block of the target or the whole; a reader that waits for that word finds
+ * the rest in place.
  */
 int copy_in_order(const struct memory_list *to, const struct memory_list *from, uint64_t offset,
                   uint64_t length)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Unreliable datagrams: the sender puts the payload into the mailbox of the target's port with the time
- * at which it arrives, the target's process moves it on into a posted receive. Datagrams take time on a
- * clock of their own; they do not compete with reliable traffic for the links.
+ * Unreliable datagrams: the sender puts the payload into the mailbox of the target's port with the
+ * time at which it arrives, the target's process moves it on into a posted receive. Datagrams take
+ * time on a clock of their own; they do not compete with reliable traffic for the links.
  *
- * A mailbox slot is FREE, then WRITING by the sender that advanced the tail over it, then FULL until
- * the owner has delivered it. FULL is stored with release after the payload.
+ * A mailbox slot is FREE, then WRITING by the sender that advanced the tail over it, then FULL
+ * until the owner has delivered it. FULL is stored with release after the payload.
  */
+#define _GNU_SOURCE
+
 #include "clock.h"
 #include "config.h"
 #include "engine.h"
@@ -40,8 +42,14 @@ static struct datagram *claim(struct port *port)
     for (;;) {
         struct datagram *slot = &port->mail[tail % MAX_DATAGRAMS];
 
-        if (atomic_load_explicit(&slot->state, memory_order_acquire) != DATAGRAM_FREE)
-            return NULL;
+        if (atomic_load_explicit(&slot->state, memory_order_acquire) != DATAGRAM_FREE) {
+            uint64_t again = atomic_load(&port->mail_tail);
+
+            if (again == tail)
+                return NULL; /* full */
+            tail = again; /* another sender has just claimed the slot */
+            continue;
+        }
         if (atomic_compare_exchange_weak(&port->mail_tail, &tail, tail + 1)) {
             atomic_store_explicit(&slot->state, DATAGRAM_WRITING, memory_order_relaxed);
             return slot;
@@ -77,8 +85,7 @@ void datagram_send(struct queue_pair *qp, const struct ibv_send_wr *wr, uint64_t
     slot->length = length;
     slot->due_ns = due_ns;
     for (int i = 0; i < wr->num_sge; i++) {
-        memcpy(slot->payload + at, (void *) (uintptr_t) wr->sg_list[i].addr,
-               wr->sg_list[i].length);
+        memcpy(slot->payload + at, (void *) (uintptr_t) wr->sg_list[i].addr, wr->sg_list[i].length);
         at += wr->sg_list[i].length;
     }
     atomic_store_explicit(&slot->state, DATAGRAM_FULL, memory_order_release);
@@ -127,7 +134,7 @@ static void deliver(const struct datagram *mail)
         if (memory_check_local(qp->entry->domain, &receive.sge[i], IBV_ACCESS_LOCAL_WRITE))
             return;
     }
-    wc = (struct ibv_wc) {
+    wc = (struct ibv_wc){
         .wr_id = receive.wr_id,
         .opcode = IBV_WC_RECV,
         .byte_len = mail->length + GRH_BYTES,

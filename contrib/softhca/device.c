@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * The device as applications find it: one HCA of one port, its limits, its addresses, and the calls of
- * libibverbs that look at them. The first open claims a port of the fabric; it is kept until the
+ * The device as applications find it: one HCA of one port, its limits, its addresses, and the calls
+ * of libibverbs that look at them. The first open claims a port of the fabric; it is kept until the
  * process ends, since applications close and open devices while they look around.
  */
+#define _GNU_SOURCE
+
 #include "clock.h"
 #include "config.h"
 #include "copy.h"
@@ -26,8 +28,8 @@
 #define VENDOR_PART_ID 4119
 #define MAX_EVENTS     64
 
-/* Providers' own structures embed ibv_device at their head and are larger: programs that ask a device
- * whether it is theirs read behind it. */
+/* Providers' own structures embed ibv_device at their head and are larger: programs that ask a
+ * device whether it is theirs read behind it. */
 static struct {
     struct ibv_device device;
     uint8_t behind[4096];
@@ -162,7 +164,7 @@ EXPORT int ibv_query_device(struct ibv_context *context, struct ibv_device_attr 
 {
     uint64_t guid = ibv_get_device_guid(context->device);
 
-    *attr = (struct ibv_device_attr) {
+    *attr = (struct ibv_device_attr){
         .fw_ver = "1.0.0",
         .node_guid = guid,
         .sys_image_guid = guid,
@@ -260,7 +262,8 @@ int ibv_query_gid_type(struct ibv_context *context, uint8_t port, unsigned int i
         errno = EINVAL;
         return -1;
     }
-    *type = config.link_layer == LINK_LAYER_IB ? 0 : 1; /* in sysfs terms: "IB/RoCE v1", "RoCE v2" */
+    *type =
+        config.link_layer == LINK_LAYER_IB ? 0 : 1; /* in sysfs terms: "IB/RoCE v1", "RoCE v2" */
     return 0;
 }
 

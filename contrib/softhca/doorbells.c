@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * Sets of queue pairs that have something to do. A bit stays set while its queue pair has work; the
- * consumer clears it and then looks once more at the work, the producer adds work and then looks at the
- * bit, both with sequential consistency, so that one of the two always sees the other.
+ * consumer clears it and then looks once more at the work, the producer adds work and then looks at
+ * the bit, both with sequential consistency, so that one of the two always sees the other.
  */
+#define _GNU_SOURCE
+
 #include "segment.h"
 
 bool doorbells_ring(struct doorbells *set, uint32_t index)

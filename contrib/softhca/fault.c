@@ -7,6 +7,8 @@
  *   qp-error=N        the N-th request posted to each queue pair fails, and with it the queue pair
  *   seed=S            start of the random sequence (default 1); a process adds its port
  */
+#define _GNU_SOURCE
+
 #include "fault.h"
 #include "clock.h"
 #include "config.h"

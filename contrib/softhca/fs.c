@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * The few paths by which programs look for an HCA outside of libibverbs: its character device and its
- * place in sysfs. stat, access and open of these answer as if they were there; every other path goes
- * to the C library.
+ * The few paths by which programs look for an HCA outside of libibverbs: its character device and
+ * its place in sysfs. stat, access and open of these answer as if they were there; every other path
+ * goes to the C library.
  */
+#define _GNU_SOURCE
+
 #include "objects.h"
 
 #include <dlfcn.h>

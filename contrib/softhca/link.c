@@ -2,17 +2,19 @@
 /*
  * The links: each port has an egress and an ingress, each carries one turn at a time.
  *
- * A turn is at most 4 KB of one queue pair's oldest request; the queue pairs of an egress take turns,
- * so a short message waits behind a turn and not behind another queue pair's long message. A turn
- * starts when its request is there and both its egress and the ingress at the other end are free; of
- * the turns that could start, the earliest goes first. Turns arrive after the latency, so the links
- * run behind the clock by that much, and what is posted meanwhile still takes part fairly. Nobody
- * drives them in the background: whoever polls advances all of them, one process at a time under
- * the fabric's lock.
+ * A turn is at most 4 KB of one queue pair's oldest request; the queue pairs of an egress take
+ * turns, so a short message waits behind a turn and not behind another queue pair's long message. A
+ * turn starts when its request is there and both its egress and the ingress at the other end are
+ * free; of the turns that could start, the earliest goes first. Turns arrive after the latency, so
+ * the links run behind the clock by that much, and what is posted meanwhile still takes part
+ * fairly. Nobody drives them in the background: whoever polls advances all of them, one process at
+ * a time under the fabric's lock.
  *
  * A read or atomic crosses its own egress as a short request; its answer is a stream of its own on
  * the peer's egress and starts when the request has arrived.
  */
+#define _GNU_SOURCE
+
 #include "link.h"
 #include "config.h"
 
@@ -88,7 +90,7 @@ static bool add_stream(uint32_t link_index, uint32_t queue_pair, enum stream_kin
 
     if (link->n_streams == MAX_STREAMS)
         return false;
-    link->streams[link->n_streams++] = (struct stream) {.queue_pair = queue_pair, .kind = kind};
+    link->streams[link->n_streams++] = (struct stream){.queue_pair = queue_pair, .kind = kind};
     self.fabric->active[link_index / 64] |= 1ull << (link_index % 64);
     return true;
 }
@@ -204,10 +206,10 @@ static enum readiness examine(const struct stream *stream, struct candidate *tur
     if (stream->kind == STREAM_REQUESTS && has_answer(request))
         turn->bytes = 0;
     else
-        turn->bytes = request->length - sent < TURN_BYTES ? request->length - (uint32_t) sent
-                                                          : TURN_BYTES;
-    turn->ingress = link_of(stream->kind == STREAM_REQUESTS ? atomic_load(&qp->peer)
-                                                            : stream->queue_pair);
+        turn->bytes =
+            request->length - sent < TURN_BYTES ? request->length - (uint32_t) sent : TURN_BYTES;
+    turn->ingress =
+        link_of(stream->kind == STREAM_REQUESTS ? atomic_load(&qp->peer) : stream->queue_pair);
     turn->start = ready;
     return STREAM_READY;
 }

@@ -10,8 +10,8 @@
 void link_prepare(struct work_request *request);
 /* Tells the link of a queue pair about new requests; after they were published. Cheap if known. */
 void link_announce(struct queue_pair_entry *qp);
-/* Lets the links carry what is due now, and a little ahead of it. Returns at once if another process
- * is at it or nothing is due. */
+/* Lets the links carry what is due now, and a little ahead of it. Returns at once if another
+ * process is at it or nothing is due. */
 void link_advance(uint64_t now);
 /* Forgets all requests of this process's queue pair that the link has not carried. */
 void link_drop(struct queue_pair_entry *qp);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Memory regions. The entry that other processes check keys against lies in the port's span; the list
- * of this process's regions serves the watch on unmapping.
+ * Memory regions. The entry that other processes check keys against lies in the port's span; the
+ * list of this process's regions serves the watch on unmapping.
  *
- * Registration makes the pages present and then takes its modelled time; time spent on faulting pages
- * in comes on top, since a device would have had to wait for that as well.
+ * Registration makes the pages present and then takes its modelled time; time spent on faulting
+ * pages in comes on top, since a device would have had to wait for that as well.
  */
+#define _GNU_SOURCE
+
 #include "clock.h"
 #include "config.h"
 #include "engine.h"
@@ -72,8 +74,8 @@ static int make_present(uint64_t addr, uint64_t length, unsigned access)
 {
     uint64_t begin = addr & ~(PAGE - 1);
     uint64_t end = (addr + length + PAGE - 1) & ~(PAGE - 1);
-    bool writes = access & (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-                            IBV_ACCESS_REMOTE_ATOMIC);
+    bool writes =
+        access & (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC);
 
     if (!length)
         return 0;
@@ -166,13 +168,13 @@ static struct ibv_mr *register_region(struct ibv_pd *pd, void *addr, size_t leng
     stale_watch((uintptr_t) addr, length);
     atomic_store_explicit(&entry->key, key, memory_order_release);
     pthread_mutex_unlock(&regions_mutex);
-    region->mr = (struct ibv_mr) {.context = pd->context,
-                                  .pd = pd,
-                                  .addr = addr,
-                                  .length = length,
-                                  .handle = key >> 8,
-                                  .lkey = key,
-                                  .rkey = key};
+    region->mr = (struct ibv_mr){.context = pd->context,
+                                 .pd = pd,
+                                 .addr = addr,
+                                 .length = length,
+                                 .handle = key >> 8,
+                                 .lkey = key,
+                                 .rkey = key};
     stats_registered(length);
     report_at(2, "registers %p, %zu bytes, access 0x%x, key 0x%x", addr, length, access, key);
     spin_until(begin + model + took);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * The process's own side of the verbs objects, each behind the structure that libibverbs hands to the
- * application.
+ * The process's own side of the verbs objects, each behind the structure that libibverbs hands to
+ * the application.
  *
  * Threads: every object that applications may use from several threads has a spin lock. Lock order:
  * progress, then a queue pair's post lock, then a receive queue's, then a completion queue's.
@@ -61,8 +61,8 @@ struct receive_request {
 struct receive_queue {
     pthread_spinlock_t lock;
     uint32_t capacity, max_sge;
-    uint32_t head, tail; /* counts */
-    uint32_t limit;      /* shared queues: event below this many, 0 = none */
+    uint32_t head, tail;                 /* counts */
+    uint32_t limit;                      /* shared queues: event below this many, 0 = none */
     struct shared_receive_queue *shared; /* NULL for a queue pair's own */
     struct receive_request *entries;
 };

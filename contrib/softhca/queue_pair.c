@@ -5,6 +5,8 @@
  * The owner writes "posted" under the post lock; the sequence of publishing a request and then
  * looking whether the link and the peer's inbox know of it is described in doorbells.c.
  */
+#define _GNU_SOURCE
+
 #include "clock.h"
 #include "config.h"
 #include "engine.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* Receive queues: a queue pair's own and shared ones. Private to the process, which also empties them. */
+/* Receive queues: a queue pair's own and shared ones. Private to the process, which also empties
+ * them. */
+#define _GNU_SOURCE
+
 #include "objects.h"
 #include "segment.h"
 
@@ -78,8 +81,7 @@ static int post(struct receive_queue *queue, struct ibv_recv_wr *wr, struct ibv_
     return err;
 }
 
-int queue_pair_post_receive(struct ibv_qp *ibv_qp, struct ibv_recv_wr *wr,
-                            struct ibv_recv_wr **bad)
+int queue_pair_post_receive(struct ibv_qp *ibv_qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
     struct queue_pair *qp = to_queue_pair(ibv_qp);
     uint32_t state = atomic_load(&qp->entry->state);
@@ -101,8 +103,7 @@ int queue_pair_post_receive(struct ibv_qp *ibv_qp, struct ibv_recv_wr *wr,
     return 0;
 }
 
-int shared_queue_post_receive(struct ibv_srq *srq, struct ibv_recv_wr *wr,
-                              struct ibv_recv_wr **bad)
+int shared_queue_post_receive(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
     return post(&((struct shared_receive_queue *) srq)->queue, wr, bad);
 }

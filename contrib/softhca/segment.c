@@ -4,10 +4,12 @@
  * memory for rings, and locks that survive their holders.
  *
  * Claims go through POSIX record locks on bytes of the file: byte N for port N, held while its
- * owner lives, and one byte that serialises claiming. The process opens the file exactly once, since
- * closing any descriptor of it would drop the locks. Ring memory is handed out by this process alone,
- * so its free lists need no lock between processes.
+ * owner lives, and one byte that serialises claiming. The process opens the file exactly once,
+ * since closing any descriptor of it would drop the locks. Ring memory is handed out by this
+ * process alone, so its free lists need no lock between processes.
  */
+#define _GNU_SOURCE
+
 #include "segment.h"
 #include "clock.h"
 #include "config.h"
@@ -38,7 +40,8 @@ static _Atomic(struct port *) spans[MAX_PORTS];
 
 static pthread_mutex_t arena_mutex = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t arena_next;
-static uint64_t arena_free[MAX_CLASS + 1]; /* heads; the next offset lies in the block's first word */
+static uint64_t
+    arena_free[MAX_CLASS + 1]; /* heads; the next offset lies in the block's first word */
 
 static int lock_byte(int command, short type, off_t byte, struct flock *out)
 {
@@ -139,9 +142,8 @@ static void punch(off_t offset, off_t length)
 /* The first process of a fabric empties the file and sets what all others agree to. */
 static void begin_fabric(void)
 {
-    struct fabric_parameters mine = {.bandwidth = config.bandwidth,
-                                     .latency_ns = config.latency_ns,
-                                     .gap_ns = config.gap_ns};
+    struct fabric_parameters mine = {
+        .bandwidth = config.bandwidth, .latency_ns = config.latency_ns, .gap_ns = config.gap_ns};
 
     if (!any_port_alive()) {
         punch(0, span_offset(MAX_PORTS));
@@ -244,8 +246,8 @@ static int attach_locked(void)
     err = open_for_claim();
     if (err)
         return err;
-    self.fabric = mmap(NULL, HEAD_SPAN, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
-                       segment_fd, 0);
+    self.fabric =
+        mmap(NULL, HEAD_SPAN, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, segment_fd, 0);
     if (self.fabric == MAP_FAILED) {
         err = errno;
         report("mapping the segment: %s", strerror(err));

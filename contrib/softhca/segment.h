@@ -2,17 +2,18 @@
 /*
  * The shared segment: everything that more than one process reads.
  *
- * A fabric is one sparse file. Its head holds the directory of ports and the state of the links; behind
- * it every port has a span of its own with its queue pairs, send queues, memory regions and datagram
- * mailbox. A process that opens the device claims a port; all that it allocates lives in that
- * port's span, so a dead process leaks nothing: whoever claims the port next starts with an empty span.
+ * A fabric is one sparse file. Its head holds the directory of ports and the state of the links;
+ * behind it every port has a span of its own with its queue pairs, send queues, memory regions and
+ * datagram mailbox. A process that opens the device claims a port; all that it allocates lives in
+ * that port's span, so a dead process leaks nothing: whoever claims the port next starts with an
+ * empty span.
  *
  * Invariants:
  *  - a port is alive exactly as long as its owner holds a POSIX record lock on the port's byte of
  *    the file, which the kernel drops however the owner ends;
  *  - completion queues and receive queues are private to their process and do not appear here;
- *  - a number found in the segment (a queue pair's number, a key) is checked against the entry it names
- *    before use, so that a stale number finds nothing instead of somebody else's object.
+ *  - a number found in the segment (a queue pair's number, a key) is checked against the entry it
+ * names before use, so that a stale number finds nothing instead of somebody else's object.
  */
 #ifndef SOFTHCA_SEGMENT_H
 #define SOFTHCA_SEGMENT_H
@@ -26,10 +27,10 @@
 #define CACHE_LINE       64
 #define ON_OWN_LINE      _Alignas(CACHE_LINE)
 #define MAX_PORTS        128u
-#define MAX_QUEUE_PAIRS  1024u /* a port */
+#define MAX_QUEUE_PAIRS  1024u  /* a port */
 #define MAX_REGIONS      32768u /* a port */
-#define MAX_DATAGRAMS    512u /* waiting at a port */
-#define MAX_STREAMS      2048u /* a link */
+#define MAX_DATAGRAMS    512u   /* waiting at a port */
+#define MAX_STREAMS      2048u  /* a link */
 #define DATAGRAM_PAYLOAD 4096u
 #define MAX_READS        16u /* in flight a queue pair */
 #define MAX_SGE          30u
@@ -70,8 +71,8 @@ struct work_request {
     bool solicited;
     bool fenced;
     uint8_t local_error; /* enum ibv_wc_status found while posting */
-    /* Written by whoever advances the fabric. Payload flows to the target for writes and sends, to the
-     * requester for reads and atomics. Times are stored before the count they belong to. */
+    /* Written by whoever advances the fabric. Payload flows to the target for writes and sends, to
+     * the requester for reads and atomics. Times are stored before the count they belong to. */
     ON_OWN_LINE _Atomic uint64_t request_ns; /* arrival of the whole request, TIME_UNKNOWN before */
     _Atomic uint64_t flow_ns;                /* arrival of the last of flow_bytes */
     _Atomic uint64_t flow_bytes;             /* payload that has crossed the wire */
@@ -92,10 +93,10 @@ struct queue_pair_entry {
     _Atomic uint32_t state;  /* enum ibv_qp_state */
     _Atomic uint32_t peer;   /* number of the connected queue pair */
     uint32_t type;
-    uint32_t domain;           /* protection domain */
-    uint32_t slots;            /* of the send queue, a power of two */
-    uint32_t slot_size;        /* bytes */
-    _Atomic uint32_t access;   /* qp_access_flags */
+    uint32_t domain;            /* protection domain */
+    uint32_t slots;             /* of the send queue, a power of two */
+    uint32_t slot_size;         /* bytes */
+    _Atomic uint32_t access;    /* qp_access_flags */
     _Atomic uint32_t max_reads; /* reads and atomics in flight as requester */
     _Atomic uint32_t rnr_retry;
     _Atomic uint32_t rnr_timer; /* this side's min_rnr_timer as responder */
@@ -126,7 +127,7 @@ struct memory_region_entry {
     uint32_t generation; /* of the last key */
     uint64_t iova;
     uint64_t length;
-    uint64_t addr; /* in the owner's address space */
+    uint64_t addr;                /* in the owner's address space */
     _Atomic uint64_t stale_begin; /* addresses unmapped or remapped since registration */
     _Atomic uint64_t stale_end;
     _Atomic bool stale_reported;
@@ -191,7 +192,7 @@ struct port_directory_entry {
 
 /* What all processes of a fabric agree on: taken from the environment of the first. */
 struct fabric_parameters {
-    uint64_t bandwidth;  /* bytes/s, 0 = unpaced */
+    uint64_t bandwidth; /* bytes/s, 0 = unpaced */
     uint64_t latency_ns;
     uint64_t gap_ns;
 };

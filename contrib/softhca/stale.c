@@ -2,16 +2,18 @@
 /*
  * Stale registrations. A device keeps the pages that were mapped when memory was registered; the
  * emulation reaches whatever is mapped now, so it would hide a registration that has outlived its
- * mapping. The kernel tells: registered ranges are watched by a userfaultfd that asks for events alone,
- * and unmapping, remapping or discarding (munmap, mmap over it, mremap, brk, MADV_DONTNEED) any of it
- * marks the regions as stale, whoever in the process does it and by whatever route. No page fault
- * is intercepted. The call that unmaps waits until the watcher has read the event; programs that
- * deregister first never meet one.
+ * mapping. The kernel tells: registered ranges are watched by a userfaultfd that asks for events
+ * alone, and unmapping, remapping or discarding (munmap, mmap over it, mremap, brk, MADV_DONTNEED)
+ * any of it marks the regions as stale, whoever in the process does it and by whatever route. No
+ * page fault is intercepted. The call that unmaps waits until the watcher has read the event;
+ * programs that deregister first never meet one.
  *
  * Not seen: mappings of files other than shared memory, kernels before 5.7, and processes that may
  * not open a userfaultfd (neither privileged nor vm.unprivileged_userfaultfd=1 nor access to
  * /dev/userfaultfd). There an access to unmapped pages still fails as a bad address.
  */
+#define _GNU_SOURCE
+
 #include "stale.h"
 #include "config.h"
 

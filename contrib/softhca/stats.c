@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Counters of what this process has asked of its device. Registered bytes count every registration in
- * full, also where two overlap, as a device counts them.
+ * Counters of what this process has asked of its device. Registered bytes count every registration
+ * in full, also where two overlap, as a device counts them.
  */
+#define _GNU_SOURCE
+
 #include "stats.h"
 #include "config.h"
 #include "segment.h"

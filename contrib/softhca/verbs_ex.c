@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * The newer way to post, ibv_wr_start() .. ibv_wr_complete(): requests are gathered as old-style work
- * requests and posted together. One thread at a time a queue pair, from start to complete or abort.
+ * The newer way to post, ibv_wr_start() .. ibv_wr_complete(): requests are gathered as old-style
+ * work requests and posted together. One thread at a time a queue pair, from start to complete or
+ * abort.
  */
+#define _GNU_SOURCE
+
 #include "engine.h"
 
 #include <errno.h>
@@ -19,7 +22,8 @@ static struct batch *batch_of(struct ibv_qp_ex *ex)
     return from_ex(ex)->batch;
 }
 
-/* The next request of the batch; when there is no room the last one is spoilt and complete fails. */
+/* The next request of the batch; when there is no room the last one is spoilt and complete fails.
+ */
 static struct ibv_send_wr *add(struct ibv_qp_ex *ex, enum ibv_wr_opcode opcode)
 {
     struct batch *batch = batch_of(ex);
@@ -162,7 +166,7 @@ static void wr_set_sge(struct ibv_qp_ex *ex, uint32_t lkey, uint64_t addr, uint3
     struct ibv_sge *sge = add_sge(ex, 1, 0);
 
     if (sge)
-        *sge = (struct ibv_sge) {.addr = addr, .length = length, .lkey = lkey};
+        *sge = (struct ibv_sge){.addr = addr, .length = length, .lkey = lkey};
 }
 
 static void wr_set_sge_list(struct ibv_qp_ex *ex, size_t n, const struct ibv_sge *list)
@@ -178,7 +182,7 @@ static void wr_set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length)
     struct ibv_sge *sge = add_sge(ex, 1, IBV_SEND_INLINE);
 
     if (sge)
-        *sge = (struct ibv_sge) {.addr = (uintptr_t) addr, .length = (uint32_t) length};
+        *sge = (struct ibv_sge){.addr = (uintptr_t) addr, .length = (uint32_t) length};
 }
 
 static void wr_set_inline_data_list(struct ibv_qp_ex *ex, size_t n, const struct ibv_data_buf *list)
@@ -186,8 +190,8 @@ static void wr_set_inline_data_list(struct ibv_qp_ex *ex, size_t n, const struct
     struct ibv_sge *sge = add_sge(ex, n, IBV_SEND_INLINE);
 
     for (size_t i = 0; sge && i < n; i++)
-        sge[i] = (struct ibv_sge) {.addr = (uintptr_t) list[i].addr,
-                                   .length = (uint32_t) list[i].length};
+        sge[i] =
+            (struct ibv_sge){.addr = (uintptr_t) list[i].addr, .length = (uint32_t) list[i].length};
 }
 
 static void extend(struct queue_pair *qp)

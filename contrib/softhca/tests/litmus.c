@@ -61,16 +61,14 @@ static void write_and_read_active(struct side *side)
 static void gather_active(struct side *side)
 {
     struct ibv_sge sge[5];
-    struct ibv_send_wr wr = {.sg_list = sge,
-                             .num_sge = 5,
-                             .opcode = IBV_WR_RDMA_WRITE,
-                             .send_flags = IBV_SEND_SIGNALED};
+    struct ibv_send_wr wr = {
+        .sg_list = sge, .num_sge = 5, .opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED};
 
     pattern(side->buffer, 50000, 3);
     for (int i = 0; i < 5; i++)
-        sge[i] = (struct ibv_sge) {.addr = (uintptr_t) side->buffer + (unsigned) i * 10000,
-                                   .length = 10000,
-                                   .lkey = side->mr->lkey};
+        sge[i] = (struct ibv_sge){.addr = (uintptr_t) side->buffer + (unsigned) i * 10000,
+                                  .length = 10000,
+                                  .lkey = side->mr->lkey};
     sge[2].length = 0;
     wr.wr.rdma.remote_addr = side->peer.addr + 3;
     wr.wr.rdma.rkey = side->peer.rkey;
@@ -369,8 +367,8 @@ static void death_passive(struct side *side)
 static void memlock_active(struct side *side)
 {
     size_t limit = strtoull(getenv("SOFTHCA_MEMLOCK"), NULL, 10);
-    void *area = mmap(NULL, limit + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-                      0);
+    void *area =
+        mmap(NULL, limit + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     errno = 0;
     if (ibv_reg_mr(side->pd, area, limit + 4096, IBV_ACCESS_LOCAL_WRITE) || errno != ENOMEM)
@@ -454,8 +452,8 @@ static uint64_t latency_ns(void)
     return strtoull(getenv("SOFTHCA_LATENCY"), NULL, 10);
 }
 
-/* The arrival is answered by a word back, which comes earlier than the completion only if that waits
- * for the acknowledgement; the completion is never earlier than both ways take. */
+/* The arrival is answered by a word back, which comes earlier than the completion only if that
+ * waits for the acknowledgement; the completion is never earlier than both ways take. */
 static void acknowledged_active(struct side *side)
 {
     for (int i = 0; i < 50; i++) {

@@ -52,8 +52,8 @@ void post(struct side *side, int qp, enum ibv_wr_opcode opcode, size_t local, si
           uint64_t remote, unsigned flags);
 void post_wr(struct side *side, int qp, struct ibv_send_wr *wr);
 /* On the word at an offset of the peer's buffer; the old value goes to the begin of the own. */
-void post_atomic(struct side *side, enum ibv_wr_opcode opcode, uint64_t remote, uint64_t compare_add,
-                 uint64_t swap);
+void post_atomic(struct side *side, enum ibv_wr_opcode opcode, uint64_t remote,
+                 uint64_t compare_add, uint64_t swap);
 void post_receive(struct side *side, int qp, size_t local, size_t n);
 
 /* Waits for one completion, which must have that status. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Set-up and steps of the litmus tests. The device is opened after the fork, so that each side has a
- * port of its own. A side that fails exits with 1, and the other is ended by a time limit or by its
- * socket.
+ * Set-up and steps of the litmus tests. The device is opened after the fork, so that each side has
+ * a port of its own. A side that fails exits with 1, and the other is ended by a time limit or by
+ * its socket.
  */
 #define _GNU_SOURCE
 #include "litmus.h"
@@ -73,9 +73,8 @@ void post_wr(struct side *side, int qp, struct ibv_send_wr *wr)
 void post(struct side *side, int qp, enum ibv_wr_opcode opcode, size_t local, size_t n,
           uint64_t remote, unsigned flags)
 {
-    struct ibv_sge sge = {.addr = (uintptr_t) side->buffer + local,
-                          .length = (uint32_t) n,
-                          .lkey = side->mr->lkey};
+    struct ibv_sge sge = {
+        .addr = (uintptr_t) side->buffer + local, .length = (uint32_t) n, .lkey = side->mr->lkey};
     struct ibv_send_wr wr = {.sg_list = &sge,
                              .num_sge = 1,
                              .opcode = opcode,
@@ -90,8 +89,7 @@ void post(struct side *side, int qp, enum ibv_wr_opcode opcode, size_t local, si
 void post_atomic(struct side *side, enum ibv_wr_opcode opcode, uint64_t remote,
                  uint64_t compare_add, uint64_t swap)
 {
-    struct ibv_sge sge = {
-        .addr = (uintptr_t) side->buffer, .length = 8, .lkey = side->mr->lkey};
+    struct ibv_sge sge = {.addr = (uintptr_t) side->buffer, .length = 8, .lkey = side->mr->lkey};
     struct ibv_send_wr wr = {
         .sg_list = &sge, .num_sge = 1, .opcode = opcode, .send_flags = IBV_SEND_SIGNALED};
 
@@ -104,9 +102,8 @@ void post_atomic(struct side *side, enum ibv_wr_opcode opcode, uint64_t remote,
 
 void post_receive(struct side *side, int qp, size_t local, size_t n)
 {
-    struct ibv_sge sge = {.addr = (uintptr_t) side->buffer + local,
-                          .length = (uint32_t) n,
-                          .lkey = side->mr->lkey};
+    struct ibv_sge sge = {
+        .addr = (uintptr_t) side->buffer + local, .length = (uint32_t) n, .lkey = side->mr->lkey};
     struct ibv_recv_wr wr = {.sg_list = &sge, .num_sge = 1}, *bad;
     int err = ibv_post_recv(side->qp[qp], &wr, &bad);
 
@@ -160,8 +157,7 @@ static void connect_to(struct ibv_qp *qp, uint32_t number, uint32_t lid)
     err = err ? err
               : ibv_modify_qp(qp, &attr,
                               IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-                                  IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-                                  IBV_QP_MIN_RNR_TIMER);
+                                  IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
     attr.qp_state = IBV_QPS_RTS;
     attr.timeout = 14;
     attr.retry_cnt = 7;
@@ -228,8 +224,8 @@ static void open_device(struct side *side)
     side->pd = ibv_alloc_pd(side->context);
     side->foreign_pd = ibv_alloc_pd(side->context);
     side->cq = ibv_create_cq(side->context, 256, NULL, NULL, 0);
-    side->buffer = mmap(NULL, BUFFER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-                        -1, 0);
+    side->buffer =
+        mmap(NULL, BUFFER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (!side->pd || !side->foreign_pd || !side->cq || side->buffer == MAP_FAILED)
         fail("setting up");
     side->mr = ibv_reg_mr(side->pd, side->buffer, BUFFER_BYTES, ALL_ACCESS);

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The requester's part in reads and atomics: it takes the answer out of the target's memory when
+ * the answer is due, once the target is done with everything posted before. Atomics on one port
+ * exclude each other by the port's lock.
+ */
+#define _GNU_SOURCE
+
+#include "carry.h"
+#include "clock.h"
+#include "copy.h"
+#include "engine.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Reads and atomics that the target has left to the requester count as carried. */
+static void skip_answered(struct queue_pair *qp, struct port *owner)
+{
+    struct queue_pair_entry *entry = qp->entry;
+
+    if (!shared_trylock(&entry->carrying))
+        return;
+    for (;;) {
+        uint64_t count = atomic_load_explicit(&entry->carried, memory_order_relaxed);
+
+        if (count >= atomic_load(&entry->posted) ||
+            !request_has_answer(request_slot(owner, entry, count)))
+            break;
+        atomic_store(&entry->carried, count + 1);
+    }
+    shared_unlock(&entry->carrying);
+}
+
+static enum ibv_wc_status do_atomic(struct port *target, int32_t pid, uint64_t addr,
+                                    struct work_request *request)
+{
+    struct ibv_sge remote = {.addr = addr, .length = 8};
+    uint64_t old = 0, new = 0;
+    struct ibv_sge local = {.addr = (uintptr_t) &old, .length = 8};
+    struct memory_list theirs = {.pid = pid, .n_sge = 1, .sge = &remote};
+    struct memory_list ours = {.pid = self.pid, .n_sge = 1, .sge = &local};
+    bool store = true;
+    int err;
+
+    shared_lock_take(&target->atomics);
+    err = copy_between(&ours, &theirs, 0, 8);
+    if (request->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+        new = old + request->compare_add;
+    } else {
+        new = request->swap;
+        store = old == request->compare_add;
+    }
+    local.addr = (uintptr_t) & new;
+    if (!err && store)
+        err = copy_between(&theirs, &ours, 0, 8);
+    shared_unlock(&target->atomics);
+    if (err)
+        return err == ESRCH ? REQUEST_PENDING : IBV_WC_REM_OP_ERR;
+    memcpy((void *) (uintptr_t) request->sge[0].addr, &old, 8);
+    return IBV_WC_SUCCESS;
+}
+
+/* Carries a read or atomic whose turn it is; REQUEST_PENDING while it waits. */
+static uint32_t carry_answered(struct queue_pair *qp, struct work_request *request, uint64_t *now)
+{
+    uint32_t peer = atomic_load(&qp->entry->peer);
+    struct queue_pair_entry *target = segment_queue_pair(peer);
+    struct port *port = segment_port(number_slot(peer));
+    bool is_read = request->opcode == IBV_WR_RDMA_READ;
+    unsigned access = is_read ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_ATOMIC;
+    struct ibv_sge remote = {.length = request->length};
+    struct memory_list from = {.n_sge = 1, .sge = &remote};
+    struct memory_list to = {.pid = self.pid, .n_sge = request->n_sge, .sge = request->sge};
+    uint32_t bytes;
+    int err = 0;
+
+    if (request->length && !(request->copied == request->length) &&
+        !piece_is_due(request, *now, &bytes))
+        return REQUEST_PENDING;
+    if (!target || atomic_load(&target->peer) != qp->qp.qp_num ||
+        (atomic_load(&target->state) != IBV_QPS_RTR && atomic_load(&target->state) != IBV_QPS_RTS))
+        return REQUEST_PENDING;
+    if (request->length) {
+        remote.addr = memory_translate(port, target->domain, request->remote_key,
+                                       request->remote_addr, request->length, access);
+        if (!(atomic_load(&target->access) & access) || !remote.addr)
+            return IBV_WC_REM_ACCESS_ERR;
+        if (!is_read && request->remote_addr % 8)
+            return IBV_WC_REM_INV_REQ_ERR;
+    }
+    from.pid = atomic_load(&self.fabric->ports[number_slot(peer)].pid);
+    while (request->copied < request->length) {
+        if (!piece_is_due(request, *now, &bytes))
+            return REQUEST_PENDING;
+        if (is_read) {
+            err = copy_between(&to, &from, request->copied, bytes);
+        } else {
+            uint32_t status = do_atomic(port, from.pid, remote.addr, request);
+
+            if (status != IBV_WC_SUCCESS)
+                return status;
+        }
+        if (err)
+            return err == ESRCH ? REQUEST_PENDING : IBV_WC_REM_OP_ERR;
+        request->copied += bytes;
+        *now = clock_now();
+    }
+    return is_due(request, *now) ? IBV_WC_SUCCESS : REQUEST_PENDING;
+}
+
+void carry_reads(struct queue_pair *qp, uint64_t *now)
+{
+    struct queue_pair_entry *entry = qp->entry;
+    uint64_t posted = atomic_load_explicit(&entry->posted, memory_order_acquire);
+    uint64_t retired = atomic_load_explicit(&entry->retired, memory_order_relaxed);
+
+    if (qp->next_read < retired)
+        qp->next_read = retired;
+    for (; qp->next_read < posted; qp->next_read++) {
+        struct work_request *request = request_slot(self.port, entry, qp->next_read);
+        uint32_t status;
+
+        if (!request_has_answer(request) ||
+            atomic_load_explicit(&request->status, memory_order_relaxed) != REQUEST_PENDING)
+            continue;
+        if (atomic_load_explicit(&entry->carried, memory_order_acquire) < qp->next_read)
+            skip_answered(qp, self.port);
+        if (atomic_load_explicit(&entry->carried, memory_order_acquire) < qp->next_read)
+            return;
+        status = carry_answered(qp, request, now);
+        if (status == REQUEST_PENDING)
+            return;
+        set_status(request, status);
+    }
+    if (atomic_load_explicit(&entry->carried, memory_order_acquire) < posted)
+        skip_answered(qp, self.port);
+}

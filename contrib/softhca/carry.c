@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The target's part: it pulls the payload of sends and writes into its own memory, as far as it is
+ * due, checks keys, bounds and access, takes posted receives and refuses what breaks the rules.
+ */
+#define _GNU_SOURCE
+
+#include "carry.h"
+#include "clock.h"
+#include "config.h"
+#include "copy.h"
+#include "engine.h"
+#include "fault.h"
+
+#include <errno.h>
+#include <string.h>
+
+bool request_has_answer(const struct work_request *request)
+{
+    return request->opcode == IBV_WR_RDMA_READ || request->opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
+           request->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+}
+
+/* How many further bytes of the payload may be copied now; the wait for too few is WAITING. */
+bool piece_is_due(const struct work_request *request, uint64_t now, uint32_t *bytes)
+{
+    uint64_t done = atomic_load_explicit(&request->flow_done_ns, memory_order_acquire);
+    uint64_t arrived, arrival;
+    uint32_t left = request->length - request->copied;
+
+    if (done != TIME_UNKNOWN) {
+        *bytes = left < PIECE_MAX ? left : PIECE_MAX;
+        return now + (request->is_inline ? 0 : copy_cost(*bytes)) >= done;
+    }
+    arrived = atomic_load_explicit(&request->flow_bytes, memory_order_acquire);
+    arrival = atomic_load_explicit(&request->flow_ns, memory_order_relaxed);
+    *bytes = (uint32_t) (arrived - request->copied) / PIECE_MIN * PIECE_MIN;
+    if (*bytes > PIECE_MAX)
+        *bytes = PIECE_MAX;
+    return *bytes && now + copy_cost(*bytes) >= arrival;
+}
+
+bool is_due(const struct work_request *request, uint64_t now)
+{
+    uint64_t done = atomic_load_explicit(&request->flow_done_ns, memory_order_acquire);
+
+    return done != TIME_UNKNOWN && now >= done;
+}
+
+void set_status(struct work_request *request, enum ibv_wc_status status)
+{
+    atomic_store_explicit(&request->status, status, memory_order_release);
+}
+
+/* The responder of a request that breaks the rules refuses it and goes into the error state. */
+static enum outcome refuse(struct queue_pair *qp, struct work_request *request,
+                           enum ibv_wc_status requester)
+{
+    report_at(2, "queue pair 0x%x refuses opcode %u from 0x%x: %s", qp->qp.qp_num, request->opcode,
+              atomic_load(&qp->entry->peer), ibv_wc_status_str(requester));
+    set_status(request, requester);
+    if (requester == IBV_WC_REM_ACCESS_ERR)
+        async_event(qp->qp.context, IBV_EVENT_QP_ACCESS_ERR, &qp->qp);
+    qp->broken = true;
+    return WAITING;
+}
+
+/* Pulls the next pieces of a request's payload as far as they are due. 0 when all is in place,
+ * EAGAIN if some is not due yet, otherwise what the copy failed with. */
+static int pull(struct queue_pair_entry *source, struct work_request *request,
+                const struct memory_list *to, uint64_t *now)
+{
+    struct memory_list from = {
+        .pid = atomic_load(&self.fabric->ports[number_slot(atomic_load(&source->number))].pid),
+        .n_sge = request->n_sge,
+        .sge = request->sge,
+    };
+
+    while (request->copied < request->length) {
+        uint32_t bytes;
+        int err = 0;
+
+        if (!piece_is_due(request, *now, &bytes))
+            return EAGAIN;
+        if (config.faults.order != ORDER_KEPT)
+            err = fault_copy(to, request->is_inline ? NULL : &from, request->inline_data,
+                             request->copied, bytes);
+        else if (request->is_inline)
+            copy_inline(to, request->inline_data + request->copied, request->copied, bytes);
+        else
+            err = copy_between(to, &from, request->copied, bytes);
+        if (err)
+            return err;
+        request->copied += bytes;
+        *now = clock_now();
+    }
+    return is_due(request, *now) ? 0 : EAGAIN;
+}
+
+/* A copy failed: the requester's memory or process is gone, or this side's memory is. */
+static enum outcome copy_failed(struct queue_pair *qp, struct work_request *request, int err)
+{
+    if (err == ESRCH) /* the requester has died; nobody waits for an answer */
+        return WAITING;
+    report("stale registration: memory of opcode %u between queue pairs 0x%x and 0x%x is not "
+           "mapped (%s)",
+           request->opcode, atomic_load(&qp->entry->peer), qp->qp.qp_num, strerror(err));
+    return refuse(qp, request, IBV_WC_REM_OP_ERR);
+}
+
+static bool take_receive(struct queue_pair *qp)
+{
+    if (!qp->has_receive)
+        qp->has_receive = receive_queue_take(qp->receives, &qp->receiving);
+    return qp->has_receive;
+}
+
+/* No receive is posted: the requester backs off for this side's timer and tries again, as often as
+ * its retry count allows. */
+static enum outcome not_ready(struct queue_pair *qp, struct queue_pair_entry *source,
+                              struct work_request *request, uint64_t now)
+{
+    static const uint32_t timer_us[32] = {
+        655360, 10,    20,    30,    40,    60,     80,     120,    160,    240,   320,
+        480,    640,   960,   1280,  1920,  2560,   3840,   5120,   7680,   10240, 15360,
+        20480,  30720, 40960, 61440, 81920, 122880, 163840, 245760, 327680, 491520};
+    uint32_t retries = atomic_load(&source->rnr_retry);
+
+    if (!is_due(request, now))
+        return WAITING;
+    if (retries != 7 && source->rnr_tries >= retries) {
+        set_status(request, IBV_WC_RNR_RETRY_EXC_ERR);
+        return WAITING;
+    }
+    source->rnr_tries++;
+    source->rnr_until_ns = now + timer_us[atomic_load(&qp->entry->rnr_timer) & 31] * 1000ull;
+    return WAITING;
+}
+
+static void deliver_receive(struct queue_pair *qp, struct queue_pair_entry *source,
+                            const struct work_request *request, enum ibv_wc_status status)
+{
+    bool has_imm =
+        request->opcode == IBV_WR_SEND_WITH_IMM || request->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+    struct ibv_wc wc = {
+        .wr_id = qp->receiving.wr_id,
+        .status = status,
+        .opcode =
+            request->opcode == IBV_WR_RDMA_WRITE_WITH_IMM ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV,
+        .byte_len = request->length,
+        .imm_data = request->imm_data,
+        .qp_num = qp->qp.qp_num,
+        .src_qp = atomic_load(&source->number),
+        .wc_flags = has_imm ? IBV_WC_WITH_IMM : 0,
+        .slid = (uint16_t) (number_slot(atomic_load(&source->number)) + 1),
+    };
+
+    qp->has_receive = false;
+    completion_push(to_completion_queue(qp->qp.recv_cq), &wc, request->solicited || status);
+}
+
+static enum outcome carry_send(struct queue_pair *qp, struct queue_pair_entry *source,
+                               struct work_request *request, uint64_t *now)
+{
+    struct memory_list to = {.pid = self.pid};
+    uint64_t room = 0;
+    uint32_t bytes;
+    int err;
+
+    if (request->copied < request->length && !piece_is_due(request, *now, &bytes))
+        return WAITING;
+    if (!request->length && !is_due(request, *now))
+        return WAITING;
+    if (!take_receive(qp))
+        return not_ready(qp, source, request, *now);
+    for (uint32_t i = 0; i < qp->receiving.n_sge; i++) {
+        room += qp->receiving.sge[i].length;
+        if (!request->copied && request->length &&
+            memory_check_local(qp->entry->domain, &qp->receiving.sge[i], IBV_ACCESS_LOCAL_WRITE)) {
+            deliver_receive(qp, source, request, IBV_WC_LOC_PROT_ERR);
+            return refuse(qp, request, IBV_WC_REM_OP_ERR);
+        }
+    }
+    if (room < request->length) {
+        deliver_receive(qp, source, request, IBV_WC_LOC_LEN_ERR);
+        return refuse(qp, request, IBV_WC_REM_INV_REQ_ERR);
+    }
+    to.n_sge = qp->receiving.n_sge;
+    to.sge = qp->receiving.sge;
+    err = pull(source, request, &to, now);
+    if (err == EAGAIN)
+        return WAITING;
+    if (err)
+        return copy_failed(qp, request, err);
+    deliver_receive(qp, source, request, IBV_WC_SUCCESS);
+    return CARRIED;
+}
+
+static enum outcome carry_write(struct queue_pair *qp, struct queue_pair_entry *source,
+                                struct work_request *request, uint64_t *now)
+{
+    bool has_imm = request->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+    struct ibv_sge target = {.length = request->length};
+    struct memory_list to = {.pid = self.pid, .n_sge = 1, .sge = &target};
+    uint32_t bytes;
+    int err;
+
+    if (request->copied < request->length && !piece_is_due(request, *now, &bytes))
+        return WAITING;
+    if (request->length) {
+        bool allowed = atomic_load(&qp->entry->access) & IBV_ACCESS_REMOTE_WRITE;
+
+        target.addr =
+            memory_translate(self.port, qp->entry->domain, request->remote_key,
+                             request->remote_addr, request->length, IBV_ACCESS_REMOTE_WRITE);
+        if (!allowed || !target.addr)
+            return refuse(qp, request, IBV_WC_REM_ACCESS_ERR);
+    }
+    err = pull(source, request, &to, now);
+    if (err == EAGAIN)
+        return WAITING;
+    if (err)
+        return copy_failed(qp, request, err);
+    if (has_imm) {
+        if (!take_receive(qp))
+            return not_ready(qp, source, request, *now);
+        deliver_receive(qp, source, request, IBV_WC_SUCCESS);
+    }
+    return CARRIED;
+}
+
+enum outcome carry(struct queue_pair *qp, struct queue_pair_entry *source,
+                   struct work_request *request, uint64_t *now)
+{
+    enum outcome outcome;
+
+    if (request_has_answer(request))
+        return CARRIED;
+    if (atomic_load_explicit(&request->status, memory_order_acquire) != REQUEST_PENDING)
+        return WAITING; /* failed; the requester is about to flush */
+    if (*now < source->rnr_until_ns)
+        return WAITING;
+    switch (request->opcode) {
+    case IBV_WR_SEND:
+    case IBV_WR_SEND_WITH_IMM:
+        outcome = carry_send(qp, source, request, now);
+        break;
+    default:
+        outcome = carry_write(qp, source, request, now);
+        break;
+    }
+    if (outcome == CARRIED) {
+        source->rnr_tries = 0;
+        set_status(request, IBV_WC_SUCCESS);
+    }
+    return outcome;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/* Carrying out single requests: what engine.c does for each queue pair in turn. Under the progress
+ * lock. */
+#ifndef SOFTHCA_CARRY_H
+#define SOFTHCA_CARRY_H
+
+#include "objects.h"
+
+#define PIECE_MIN 16384u /* bytes copied before the whole has arrived */
+#define PIECE_MAX 65536u /* bytes copied at once */
+
+enum outcome { CARRIED, WAITING };
+
+/* How many further bytes of a request's payload may be copied now; false if none may. */
+bool piece_is_due(const struct work_request *request, uint64_t now, uint32_t *bytes);
+/* Whether the whole payload should have arrived. */
+bool is_due(const struct work_request *request, uint64_t now);
+/* Ends a request; what was written to memory before is visible to who sees the status. */
+void set_status(struct work_request *request, enum ibv_wc_status status);
+
+/* Carries out a request of a queue pair's peer, source, as its target; the caller holds the
+ * source's "carrying" lock. A request that is refused marks the queue pair as broken. */
+enum outcome carry(struct queue_pair *qp, struct queue_pair_entry *source,
+                   struct work_request *request, uint64_t *now);
+/* Carries out this queue pair's own reads and atomics. */
+void carry_reads(struct queue_pair *qp, uint64_t *now);
+/* Does the target's work where the target is busy with other things: writes are carried from here,
+ * for the rest its agent is called. */
+void push(struct queue_pair *qp, uint64_t *now);
+
+#endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Standing in for a target that does not poll while something is overdue. A requester that polls
+ * pushes its writes itself; sends and whatever may have to be refused are left to the target's
+ * agent.
+ */
+#define _GNU_SOURCE
+
+#include "carry.h"
+#include "clock.h"
+#include "config.h"
+#include "copy.h"
+#include "engine.h"
+
+#define OVERDUE_NS 300u  /* a polling target has carried a request out by then */
+#define SILENCE_NS 1000u /* without a poll while a request is overdue */
+
+/* Whether the target of this queue pair has not polled for a while though the oldest request was
+ * due. Its count of polls is looked at only then, since each look costs both sides a cache miss. */
+static bool target_is_silent(struct queue_pair *qp, struct port *target, uint64_t due, uint64_t now)
+{
+    uint64_t polls;
+
+    if (now < due + OVERDUE_NS)
+        return false;
+    polls = atomic_load_explicit(&target->polls, memory_order_relaxed);
+    if (polls != qp->seen_polls || !qp->seen_polls_ns) {
+        qp->seen_polls = polls;
+        qp->seen_polls_ns = now;
+        return false;
+    }
+    return now - qp->seen_polls_ns >= SILENCE_NS;
+}
+
+/* Carries a write on behalf of a target that does not poll. Anything that is not in order is left
+ * to the target, which refuses it; WAITING then. */
+static enum outcome push_write(struct queue_pair *qp, struct work_request *request, uint64_t *now)
+{
+    uint32_t peer = atomic_load(&qp->entry->peer);
+    struct queue_pair_entry *target = segment_queue_pair(peer);
+    struct port *port = segment_port(number_slot(peer));
+    struct ibv_sge remote = {.length = request->length};
+    struct memory_list to = {
+        .pid = atomic_load(&self.fabric->ports[number_slot(peer)].pid),
+        .n_sge = 1,
+        .sge = &remote,
+    };
+    struct ibv_sge local = {.addr = (uintptr_t) request->inline_data, .length = request->length};
+    struct memory_list from = {.pid = self.pid, .n_sge = request->n_sge, .sge = request->sge};
+    uint32_t bytes;
+
+    if (!target || request->opcode != IBV_WR_RDMA_WRITE || config.faults.order != ORDER_KEPT ||
+        atomic_load(&target->peer) != qp->qp.qp_num ||
+        (atomic_load(&target->state) != IBV_QPS_RTR && atomic_load(&target->state) != IBV_QPS_RTS))
+        return WAITING;
+    if (request->length) {
+        remote.addr =
+            memory_translate(port, target->domain, request->remote_key, request->remote_addr,
+                             request->length, IBV_ACCESS_REMOTE_WRITE);
+        if (!remote.addr || !(atomic_load(&target->access) & IBV_ACCESS_REMOTE_WRITE))
+            return WAITING;
+    }
+    if (request->is_inline) {
+        from.n_sge = 1;
+        from.sge = &local;
+    }
+    while (request->copied < request->length) {
+        if (!piece_is_due(request, *now, &bytes) ||
+            copy_in_order(&to, &from, request->copied, bytes))
+            return WAITING;
+        request->copied += bytes;
+        *now = clock_now();
+    }
+    return is_due(request, *now) ? CARRIED : WAITING;
+}
+
+void push(struct queue_pair *qp, uint64_t *now)
+{
+    struct queue_pair_entry *entry = qp->entry;
+    uint64_t count = atomic_load_explicit(&entry->carried, memory_order_acquire);
+    struct port *target = segment_port(number_slot(atomic_load(&entry->peer)));
+    struct work_request *request = request_slot(self.port, entry, count);
+    uint64_t due;
+
+    if (count >= atomic_load_explicit(&entry->posted, memory_order_relaxed) || !target ||
+        target == self.port || request_has_answer(request))
+        return;
+    due = atomic_load_explicit(&request->flow_done_ns, memory_order_relaxed);
+    if (due == TIME_UNKNOWN && atomic_load_explicit(&request->flow_bytes, memory_order_relaxed) <
+                                   request->copied + 2 * PIECE_MIN)
+        return; /* no piece is waiting that a polling target would have taken */
+    if (!target_is_silent(qp, target, due, *now))
+        return;
+    if (request->opcode != IBV_WR_RDMA_WRITE) {
+        agent_call(target, AGENT_LIGHT);
+        qp->seen_polls_ns = 0;
+        return;
+    }
+    if (!shared_trylock(&entry->carrying))
+        return;
+    for (; (count = atomic_load(&entry->carried)) < atomic_load(&entry->posted);) {
+        request = request_slot(self.port, entry, count);
+        if (!request_has_answer(request)) {
+            if (atomic_load(&request->status) != REQUEST_PENDING)
+                break;
+            if (push_write(qp, request, now) == WAITING) {
+                if (is_due(request, *now)) /* the target has to look at it, perhaps to refuse it */
+                    agent_call(target, AGENT_LIGHT);
+                break;
+            }
+            set_status(request, IBV_WC_SUCCESS);
+        }
+        atomic_store(&entry->carried, count + 1);
+    }
+    shared_unlock(&entry->carrying);
+}
