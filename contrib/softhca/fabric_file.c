@@ -2,6 +2,7 @@
 /*
  * Names, guards and removes the segment of a fabric (see fabric_file.h).
  */
+#define _GNU_SOURCE
 #include "fabric_file.h"
 
 #include <errno.h>

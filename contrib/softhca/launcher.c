@@ -4,6 +4,7 @@
  * settings into the environment, passes signals on to the command and the command's end on to its
  * own caller, and takes the fabric's file away behind the last user.
  */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>

@@ -4,24 +4,28 @@
 # The emulated HCA is right when programs run on it that were written for real ones. This runs such
 # programs, unmodified, and checks what they say.
 #
-#   tests/softhca/run.sh [--quick] [--build DIR] [STAGE...]
+#   tests/softhca/run.sh [--quick] [--build DIR] [--only REGEX] [STAGE...]
 #
 # Stages, all by default: launcher, clients (ibverbs-utils and perftest), litmus (the library's own),
 # openib (Open MPI's BTL for verbs: put, get, eager RDMA, one-sided), accuracy (measured bandwidth
-# against the configured one). --quick leaves most of the accuracy matrix out. DIR is the build
-# directory (RBUF_BUILD; by default this tree). Logs go to DIR/logs/softhca. The last line counts.
+# against the configured one). --quick leaves most of the accuracy matrix out; --only runs just the
+# checks whose names match (the launcher's excepted). DIR is the build directory (RBUF_BUILD; by default
+# this tree); logs go to DIR/logs/softhca. The last line counts.
 
 here=$(cd "$(dirname "$0")" && pwd)
 build=${RBUF_BUILD:-$here/../..}
 quick=no
+only=
 stages=()
 while test $# -gt 0; do
     case $1 in
     --quick) quick=yes ;;
     --build) build=${2:?--build wants a directory} && shift ;;
+    --only) only=${2:?--only wants a regular expression} && shift ;;
     launcher | clients | litmus | openib | accuracy) stages+=("$1") ;;
     *)
-        echo "usage: run.sh [--quick] [--build DIR] [launcher|clients|litmus|openib|accuracy]..." >&2
+        echo "usage: run.sh [--quick] [--build DIR] [--only REGEX] [STAGE...]" >&2
+        echo "stages: launcher clients litmus openib accuracy" >&2
         exit 2
         ;;
     esac
@@ -37,7 +41,9 @@ mkdir -p "$TALLY_LOGS" || exit 2
 # A fabric of our own, so that other users of the machine do not share the links.
 fabric=(--fabric "run-$$")
 
-have() { # NAME PROGRAM: counts the check as skipped if the program is not installed
+# Whether the check is wanted and its program installed; counts it as skipped if it is not.
+have() { # NAME PROGRAM
+    test -z "$only" || [[ $1 =~ $only ]] || return 1
     command -v "$2" >/dev/null && return 0
     skip "$1" "$2 is not installed"
     return 1
@@ -105,13 +111,32 @@ run_clients() {
     pair "ib_atomic_bw" ib_atomic_bw -F -n 1000
 }
 
-run_litmus() {
-    local program=$build/contrib/softhca/tests/litmus
-    if test -x "$program"; then
-        TALLY_TIMEOUT=120 try "litmus" "$softhca" "${fabric[@]}" -- "$program"
-    else
-        skip litmus "make check builds it"
+# The library's own tests print a line of TAP each; one that the settings rule out does not count.
+litmus() { # NAME OPTION-OF-SOFTHCA... -- COMMAND...
+    local name=$1 program=$build/contrib/softhca/tests/litmus status=0 line
+    shift
+    test -z "$only" || [[ $name =~ $only ]] || return
+    if ! test -x "$program"; then
+        skip "$name" "make check builds it"
+        return
     fi
+    timeout -k 5 180 "$softhca" "${fabric[@]}" "$@" "$program" >"$(log_of "$name")" 2>&1 || status=$?
+    while read -r line; do
+        case $line in
+        ok*"# SKIP no "*) ;;
+        ok*"# SKIP "*) skip "$name: ${line#ok * - }" "${line##*# SKIP }" ;;
+        ok*) pass "$name: ${line#ok * - }" ;;
+        "not ok"*) fail "$name: ${line#not ok * - }" ;;
+        esac
+    done < <(grep -E '^(not )?ok ' "$(log_of "$name")")
+    test $status -eq 0 && return
+    test $status -le 1 || fail "$name" "ended with status $status"
+    show_log "$name" 40
+}
+
+run_litmus() {
+    litmus "litmus, paced" --bandwidth 1G --latency 5us --memlock 64M --
+    litmus "litmus, unpaced" -- env -u SOFTHCA_BANDWIDTH -u SOFTHCA_LATENCY -u SOFTHCA_MEMLOCK
 }
 
 # Open MPI's own BTL for verbs, on a test program.
@@ -123,6 +148,7 @@ openib() { # NAME MCA-OPTIONS -- PROGRAM [ARGUMENT...]
         shift
     done
     shift
+    test -z "$only" || [[ $name =~ $only ]] || return
     if ! test -x "$1"; then
         skip "$name" "make check builds ${1##*/}"
         return
