@@ -276,6 +276,9 @@ static bool check_ports(struct mca_btl_rbuf_params *params)
     if (strcmp(params->listen_ports, "any") == 0) {
         return true;
     }
+    if (params->listen_ports[strspn(params->listen_ports, "0123456789-")] != '\0') {
+        return refuse("listen_ports", "it is not of that form"); /* sscanf takes signs and blanks */
+    }
     if (sscanf(params->listen_ports, "%5u%c", &first, &rest) == 1) {
         last = first;
     } else if (sscanf(params->listen_ports, "%5u-%5u%c", &first, &last, &rest) != 2) {
@@ -286,6 +289,24 @@ static bool check_ports(struct mca_btl_rbuf_params *params)
     }
     params->port_min = first;
     params->port_max = last;
+    return true;
+}
+
+/* A list of commas alone is not the same as none: it would be taken for the default. */
+static bool check_lists(const struct mca_btl_rbuf_params *params)
+{
+    const struct {
+        const char *name;
+        const char *list;
+    } lists[] = {{"if_include", params->if_include},
+                 {"if_exclude", params->if_exclude},
+                 {"listen_if", params->listen_if}};
+
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+        if (lists[i].list[0] != '\0' && lists[i].list[strspn(lists[i].list, ", \t")] == '\0') {
+            return refuse(lists[i].name, "it names nothing");
+        }
+    }
     return true;
 }
 
@@ -330,7 +351,7 @@ bool mca_btl_rbuf_params_check(void)
 {
     struct mca_btl_rbuf_params *params = &mca_btl_rbuf_params;
 
-    if (!read_all() || !check_ports(params) || !check_sizes(params)) {
+    if (!read_all() || !check_ports(params) || !check_lists(params) || !check_sizes(params)) {
         return false;
     }
     if (params->if_include[0] != '\0' && params->if_exclude[0] != '\0') {

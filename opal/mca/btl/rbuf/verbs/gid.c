@@ -86,7 +86,7 @@ static int refuse(const struct rbuf_port *port, unsigned entries, struct rbuf_pr
     } else {
         rbuf_problem_value(problem, "index %d; in use are: %s", port->options.gid_index, list);
     }
-    rbuf_problem_remedy(problem, "name an index in use, or leave the choice to rbuf (-1)");
+    rbuf_problem_remedy(problem, "name an index in use, or leave the choice to rbuf (auto)");
     return -EINVAL;
 }
 

@@ -116,7 +116,7 @@ static int choose_mtu(struct rbuf_port *port, const struct ibv_port_attr *attrib
             problem_option(port, "MTU", port->options.mtu, problem);
             rbuf_problem_remedy(problem,
                                 "256, 512, 1024, 2048 or 4096, at most the %u bytes that "
-                                "the port has active; 0 takes those",
+                                "the port has active; auto takes those",
                                 mtu_bytes(attributes->active_mtu));
             return -EINVAL;
         }
@@ -143,7 +143,9 @@ static int choose_pkey(struct rbuf_port *port, const struct ibv_port_attr *attri
         }
     }
     problem_option(port, "partition key", port->options.pkey, problem);
-    rbuf_problem_remedy(problem, "the port's partition table does not hold it; 0 takes the first");
+    rbuf_problem_value(problem, "%u (0x%04x)", port->options.pkey, port->options.pkey);
+    rbuf_problem_remedy(problem,
+                        "the port's partition table does not hold it; auto takes the first");
     return -EINVAL;
 }
 
