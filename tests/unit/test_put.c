@@ -79,6 +79,8 @@ START_TEST(folding_into_few_buffers)
         put_all(&options, 3000001, 3000001, 1);
         options.core.schedule.growth = RBUF_GROWTH_ONE;
         put_all(&options, 1000001, 1000001, 1);
+        options.copy_bytes_per_ns = 0.5; /* slower than the network: the window decides */
+        put_all(&options, 700001, 700001, 1);
     }
 }
 END_TEST
