@@ -1,0 +1,146 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
+#
+# Parameters: values that cannot be used end the job with one message that says which parameter it
+# is, what it was set to and what is allowed; odd but good ones work; ompi_info explains them all.
+set -u
+# shellcheck source=tests/robust/common.sh
+. "$(cd "$(dirname "$0")" && pwd)/common.sh"
+source_of_names=$here/../../opal/mca/btl/rbuf
+at_once=$(($(nproc) + 1))
+
+# What is wrong with the end of a job that had to refuse NAME=VALUE.
+wrong_refusal() { # NAME VALUE
+    local headlines value
+    wrong_failure 30 | grep . && return
+    headlines=$(lines_with '^(The rbuf transport (was|could|found|told)|The GID index|A port cannot)')
+    value=$(printf '%s' "$2" | sed 's/[][\.*^$]/\\&/g')
+    if [ "$headlines" != 1 ]; then
+        echo "$headlines messages"
+    elif ! grep -q -E "^  Parameters?: .*\\bbtl_rbuf_$1\\b" "$log"; then
+        echo "the parameter is not named"
+    elif ! grep -q -e "^  [A-Z][A-Za-z ]*: .*$value" "$log"; then
+        echo "the value is not named"
+    elif ! grep -q -E '^  (Allowed|There is|Remedy): +[^ ]' "$log"; then
+        echo "what is allowed is not said"
+    fi
+}
+
+# Open MPI 4.1's mpirun may lose help messages that two processes send at the same moment; it says so.
+lost_by_mpirun() {
+    grep -q 'ORTE_ERROR_LOG.*show_help.c' "$log"
+}
+
+# Runs a job until nothing is wrong with it or mpirun is not to blame; prints what is wrong.
+wrong_of() { # WHAT NAME VALUE CHECK PROGRAM...
+    local wrong tries=0
+    while :; do
+        job "$4" 30 2 "${@:5}"
+        if [ "$1" = refused ]; then
+            wrong=$(wrong_refusal "$2" "$3")
+        else
+            wrong=$(wrong_success)
+        fi
+        tries=$((tries + 1))
+        [ -n "$wrong" ] && [ $tries -lt 5 ] && lost_by_mpirun || break
+    done
+    echo "$wrong"
+}
+
+# One line of the table, in a shell of its own.
+check_line() { # WHAT NAME VALUE
+    local check="param $2=$3" program=("$mpi_tests/finalize" nothing)
+    test "$1" = works && program=("$robust_tests/steady" 0)
+    export "OMPI_MCA_btl_rbuf_$2=$3"
+    verdict "$check" "$(wrong_of "$1" "$2" "$3" "$check" "${program[@]}")" "$1"
+}
+
+# The lines of the table run side by side, each in a shell of its own; the counts are collected.
+check_table() {
+    local when what name value number=0 file
+    while read -r when what name value <&3; do
+        case $when in
+        '' | '#'*) continue ;;
+        long) [ "$robust_all" = yes ] || continue ;;
+        esac
+        value=${value//'``'/}
+        number=$((number + 1))
+        (check_line "$what" "$name" "${value//\~/ }") >"$TALLY_LOGS/param.$(printf %03d $number)" 3<&- &
+        while [ "$(jobs -rp | wc -l)" -ge "$at_once" ]; do
+            wait -n
+        done
+    done 3<"$here/params.table"
+    wait
+    for file in "$TALLY_LOGS"/param.[0-9][0-9][0-9]; do
+        cat "$file"
+        passed=$((passed + $(grep -c '^PASS' "$file")))
+        failed=$((failed + $(grep -c '^FAIL' "$file")))
+        rm -f "$file"
+    done
+}
+
+names_of() { # FILE MARK: the names in the table of a source file
+    sed -n "s/^    {\"\([a-z_0-9]*\)\", $2.*/\1/p" "$1"
+}
+
+# Every parameter stands in the table above.
+check_table_complete() {
+    local name missing=0
+    while read -r name; do
+        grep -q -E "^(always|long) +refused +$name " "$here/params.table" && continue
+        echo "no refused value of $name in params.table"
+        missing=1
+    done < <(names_of "$source_of_names/btl_rbuf_params.c" '"')
+    return $missing
+}
+
+# ompi_info gives each its range and default, and the counters as performance variables.
+check_ompi_info() {
+    local name wrong=0 text=$TALLY_LOGS/ompi_info.txt parameters=0 counters=0
+    OMPI_MCA_mca_base_component_path="SYS_DEFAULT:$RBUF_COMPONENT_DIR" \
+        ompi_info --param btl rbuf --level 9 >"$text" 2>&1 || return
+    while read -r name; do
+        parameters=$((parameters + 1))
+        grep -A 12 -F "parameter \"btl_rbuf_$name\"" "$text" |
+            awk 'NR > 1 && /parameter "/ { exit } { sub(/^ */, ""); printf "%s ", $0 }' |
+            grep -q -E '\(.+; default: .+\)' && continue
+        echo "parameter btl_rbuf_$name: no range and default"
+        wrong=1
+    done < <(names_of "$source_of_names/btl_rbuf_params.c" '"')
+    while read -r name; do
+        counters=$((counters + 1))
+        grep -q -F "performance \"btl_rbuf_$name\"" "$text" && continue
+        echo "no performance variable btl_rbuf_$name"
+        wrong=1
+    done < <(names_of "$source_of_names/btl_rbuf_report.c" '\(CORE\|TOTAL\)(')
+    echo "$parameters parameters, $counters counters"
+    [ $parameters -ge 30 ] && [ $counters -ge 20 ] && return $wrong
+}
+
+# Values that are good each for itself.
+check_pair() ( # NAMED OTHER...: settings as NAME=VALUE; the message is about the first
+    for setting in "$@"; do
+        export "OMPI_MCA_btl_rbuf_$setting"
+    done
+    verdict "pair $*" \
+        "$(wrong_of refused "${1%%=*}" "${1#*=}" "pair $*" "$mpi_tests/finalize" nothing)"
+)
+
+check_pairs() {
+    local line
+    while read -r line; do
+        # shellcheck disable=SC2086 # the settings are words
+        check_pair $line && passed=$((passed + 1)) || failed=$((failed + 1))
+    done <<END
+if_exclude=softhca0:1 if_include=softhca0:1
+protocol=rcache allow_cache=off
+c0=64k largest_chunk=32k
+staging_size=64M buffers=16 largest_chunk=4M
+END
+}
+
+try "every parameter has a line in params.table" check_table_complete
+try "ompi_info" check_ompi_info
+check_table
+check_pairs
+tally
