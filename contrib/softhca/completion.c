@@ -26,6 +26,14 @@ static bool has_entries(struct completion_queue *cq)
            atomic_load_explicit(&cq->head, memory_order_relaxed);
 }
 
+static void notify(struct completion_queue *cq)
+{
+    struct completion_channel *channel = (struct completion_channel *) cq->cq.channel;
+
+    if (channel && write(channel->write_fd, &cq, sizeof(cq)) != sizeof(cq))
+        report("completion channel: %s", strerror(errno));
+}
+
 void completion_push(struct completion_queue *cq, const struct ibv_wc *wc, bool solicited)
 {
     uint32_t tail;
@@ -48,12 +56,8 @@ void completion_push(struct completion_queue *cq, const struct ibv_wc *wc, bool 
         report("completion queue of %u entries overrun: completions are lost", cq->capacity);
         async_event(cq->cq.context, IBV_EVENT_CQ_ERR, &cq->cq);
     }
-    if (fire && cq->cq.channel) {
-        struct completion_channel *channel = (struct completion_channel *) cq->cq.channel;
-
-        if (write(channel->write_fd, &cq, sizeof(cq)) != sizeof(cq))
-            report("completion channel: %s", strerror(errno));
-    }
+    if (fire)
+        notify(cq);
 }
 
 int completion_poll(struct ibv_cq *ibv_cq, int n, struct ibv_wc *wc)
@@ -81,13 +85,19 @@ int completion_poll(struct ibv_cq *ibv_cq, int n, struct ibv_wc *wc)
     return taken;
 }
 
+/* What is in the queue already fires at once, as on devices whose doorbell for arming carries the
+ * consumer's index: programs that poll before they arm rely on it. */
 int completion_request_notify(struct ibv_cq *ibv_cq, int solicited_only)
 {
     struct completion_queue *cq = to_completion_queue(ibv_cq);
+    bool fire;
 
     pthread_spin_lock(&cq->lock);
-    cq->arming = solicited_only ? CQ_ARMED_SOLICITED : CQ_ARMED;
+    fire = has_entries(cq);
+    cq->arming = fire ? CQ_UNARMED : solicited_only ? CQ_ARMED_SOLICITED : CQ_ARMED;
     pthread_spin_unlock(&cq->lock);
+    if (fire)
+        notify(cq);
     agent_expect();
     return 0;
 }

@@ -14,7 +14,7 @@
  *   SOFTHCA_DATA_IN_ORDER  answer of ibv_query_qp_data_in_order     1
  *   SOFTHCA_CHECK_STALE    watch registered memory for unmapping    1
  *   SOFTHCA_LINK_LAYER     ib or roce                               ib
- *   SOFTHCA_LOG            0 errors, 1 notices, 2 objects, 3 calls  0
+ *   SOFTHCA_LOG            0 errors, 1 notices, 2 objects, 3 datagrams  0
  *   SOFTHCA_STATS          file that gets a JSON line a process     empty (none)
  *   SOFTHCA_FAULT          comma list, see faults.c                 empty (none)
  */

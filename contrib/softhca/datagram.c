@@ -151,6 +151,8 @@ static void deliver(const struct datagram *mail)
     }
     if (scatter(&receive, GRH_BYTES, mail->payload, mail->length))
         wc.status = IBV_WC_LOC_LEN_ERR;
+    report_at(3, "datagram of %u bytes from queue pair 0x%x to 0x%x", mail->length, mail->source,
+              mail->target);
     completion_push(to_completion_queue(qp->qp.recv_cq), &wc, mail->solicited);
 }
 
