@@ -1,0 +1,59 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
+#
+# Strangers at the listeners of a job, many and of every kind, while it exchanges checked messages
+# and sets up connections to further peers: the job goes on and ends well, and counts them.
+set -u
+# shellcheck source=tests/robust/common.sh
+. "$(cd "$(dirname "$0")" && pwd)/common.sh"
+seconds=6
+ranks=4
+test "$robust_all" = yes && seconds=30
+first=$((28100 + $$ % 1000 * 4)) # a range of its own, so that two runs do not meet
+strangers=$TALLY_LOGS/strangers.txt
+
+# Calls come as soon as the first listener is there.
+flood() {
+    local tries=0
+    until (exec 3<>"/dev/tcp/127.0.0.1/$first") 2>/dev/null; do
+        tries=$((tries + 1))
+        test $tries -lt 200 || return
+        sleep 0.1
+    done
+    exec perl "$here/strangers.pl" "$first" $((first + ranks - 1)) "$seconds"
+}
+
+# Every rank counted some, and all together at least half of what was tried.
+wrong_counts() {
+    local line tried counted=0 reports=0
+    tried=$(sed -n 's/.*connections=\([0-9]*\).*/\1/p' "$strangers" | awk '{ n += $1 } END { print n + 0 }')
+    while read -r line; do
+        reports=$((reports + 1))
+        counted=$((counted + line))
+        test "$line" -gt 0 || echo "a rank counted no strangers"
+    done < <(sed -n 's/^rbuf-report:.* strangers=\([0-9]*\).*/\1/p' "$log")
+    if [ $reports != $ranks ]; then
+        echo "$reports reports"
+    elif [ $counted -lt $((tried / 2)) ]; then
+        echo "$counted strangers counted of $tried"
+    fi
+}
+
+: >"$strangers"
+flood >"$strangers" 2>&1 &
+flooding=$!
+mpi=(--mca btl_rbuf_listen_ports "$first-$((first + ranks - 1))" --mca btl_rbuf_report 1
+    --mca btl_rbuf_connect_timeout 2s)
+job "strangers" $((seconds + 60)) $ranks "$robust_tests/steady" $((seconds + 3))
+status_of_strangers=0
+wait $flooding || status_of_strangers=$?
+cat "$strangers"
+verdict "strangers" "$(wrong_success)" "the job ended well after $took s"
+wrong=$(wrong_counts)
+verdict "strangers are counted" "$wrong" || cat "$log"
+if [ $status_of_strangers = 0 ]; then
+    pass "strangers are closed, unanswered"
+else
+    fail "strangers are closed, unanswered" "some were not, see above"
+fi
+tally
