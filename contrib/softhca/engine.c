@@ -4,13 +4,13 @@
  * read or atomic pulls the answer into its own; both look at the requester's send queue in the
  * segment. Each step is gated by the times that the links gave (link.c).
  *
- *  - "carried" counts the requests of a queue pair that the target is done with, in order. Reads and
- *    atomics do not hold it up (they may be passed, as the transport allows); the requester carries
- *    them once everything before them is carried.
+ *  - "carried" counts the requests of a queue pair that the target is done with, in order. Reads
+ * and atomics do not hold it up (they may be passed, as the transport allows); the requester
+ * carries them once everything before them is carried.
  *  - A long transfer is copied in pieces as its bytes arrive. A copy starts early by what it costs,
  *    so that it ends when the bytes are due; nothing is completed before it is due.
- *  - A target that does not poll while something is overdue is stood in for: writes are pushed by the
- *    requester if that polls (push.c), the rest is carried by the target's agent (agent.c).
+ *  - A target that does not poll while something is overdue is stood in for: writes are pushed by
+ * the requester if that polls (push.c), the rest is carried by the target's agent (agent.c).
  *  - The requester retires requests in order when the acknowledgement or the answer is back.
  */
 #define _GNU_SOURCE
@@ -22,6 +22,7 @@
 #include "link.h"
 #include "stats.h"
 
+#include <sched.h>
 #include <string.h>
 
 #define CHECK_EVERY_NS 5000000ull
@@ -30,10 +31,17 @@
 static atomic_flag progressing = ATOMIC_FLAG_INIT;
 static struct doorbells outstanding; /* queue pairs with requests that are not retired */
 
+/* The other thread of this process that progresses (the agent, mostly) may have been interrupted by
+ * this one, on the processor that both are bound to: let it end. */
+static void let_the_other_run(void)
+{
+    sched_yield();
+}
+
 void engine_lock(void)
 {
     while (atomic_flag_test_and_set_explicit(&progressing, memory_order_acquire))
-        cpu_relax();
+        let_the_other_run();
 }
 
 void engine_unlock(void)
@@ -260,8 +268,10 @@ bool engine_progress(void)
 
     if (!incoming && !outgoing && !datagram_waiting())
         return false;
-    if (atomic_flag_test_and_set_explicit(&progressing, memory_order_acquire))
+    if (atomic_flag_test_and_set_explicit(&progressing, memory_order_acquire)) {
+        let_the_other_run();
         return true;
+    }
     now = clock_now();
     if (incoming || outgoing)
         link_advance(now);

@@ -12,13 +12,20 @@
 #include "copy.h"
 #include "engine.h"
 
-#define OVERDUE_NS 300u  /* a polling target has carried a request out by then */
-#define SILENCE_NS 1000u /* without a poll while a request is overdue */
+#define OVERDUE_NS  300u /* a polling target has carried a request out by then */
+#define SMALL_BYTES 256u
+/* Without a poll while a request is overdue. A small write is pushed soon: its target may well be a
+ * program that only looks at its memory. Otherwise the target is more likely busy with what it got
+ * before, and standing in for it would disturb it. */
+#define SMALL_SILENCE_NS 1000u
+#define SILENCE_NS       20000u
 
 /* Whether the target of this queue pair has not polled for a while though the oldest request was
  * due. Its count of polls is looked at only then, since each look costs both sides a cache miss. */
-static bool target_is_silent(struct queue_pair *qp, struct port *target, uint64_t due, uint64_t now)
+static bool target_is_silent(struct queue_pair *qp, struct port *target,
+                             const struct work_request *request, uint64_t due, uint64_t now)
 {
+    bool small = request->opcode == IBV_WR_RDMA_WRITE && request->length <= SMALL_BYTES;
     uint64_t polls;
 
     if (now < due + OVERDUE_NS)
@@ -29,7 +36,7 @@ static bool target_is_silent(struct queue_pair *qp, struct port *target, uint64_
         qp->seen_polls_ns = now;
         return false;
     }
-    return now - qp->seen_polls_ns >= SILENCE_NS;
+    return now - qp->seen_polls_ns >= (small ? SMALL_SILENCE_NS : SILENCE_NS);
 }
 
 /* Carries a write on behalf of a target that does not poll. Anything that is not in order is left
@@ -89,7 +96,7 @@ void push(struct queue_pair *qp, uint64_t *now)
     if (due == TIME_UNKNOWN && atomic_load_explicit(&request->flow_bytes, memory_order_relaxed) <
                                    request->copied + 2 * PIECE_MIN)
         return; /* no piece is waiting that a polling target would have taken */
-    if (!target_is_silent(qp, target, due, *now))
+    if (!target_is_silent(qp, target, request, due, *now))
         return;
     if (request->opcode != IBV_WR_RDMA_WRITE) {
         agent_call(target, AGENT_LIGHT);
