@@ -3,6 +3,8 @@
  * Staged puts over the simulated network: block layout at every length, folding into few buffers,
  * ways of arrival, late acknowledgements, faults that flags cannot survive.
  */
+#include <sys/mman.h>
+
 #include "case.h"
 #include "unit.h"
 
@@ -269,6 +271,32 @@ START_TEST(first_chunk_under_the_rendezvous)
 }
 END_TEST
 
+/* A wish to prestage that is not granted by the next progress is over: the message may end without a
+ * put, and its memory be gone. */
+START_TEST(prestaging_is_now_or_never)
+{
+    struct world_options options = world_defaults();
+    struct world *world = world_open(&options);
+    struct rbuf_core *core = &world->nodes[0].core;
+    struct rbuf_peer *peer = world->nodes[0].links[1].peer;
+    void *buffer = mmap(NULL, 1 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint64_t now;
+
+    ck_assert_ptr_ne(buffer, MAP_FAILED);
+    world_send(world, WORLD_PUT, 0, 1, 5000000);
+    while (TAILQ_EMPTY(&peer->puts)) {
+        ck_assert(sim_step(&world->net.clock));
+    }
+    rbuf_prestage(peer, buffer, 1 << 20);
+    for (now = core->now_ns; core->now_ns == now;) {
+        ck_assert(sim_step(&world->net.clock));
+    }
+    ck_assert_int_eq(munmap(buffer, 1 << 20), 0);
+    case_run(world);
+    case_close(world);
+}
+END_TEST
+
 /* Send staging is full of chunks that wait for acknowledgements and credits when the oldest put
  * needs more of it: those behind it still post theirs, and so give it back. */
 START_TEST(staging_held_by_younger_puts)
@@ -310,6 +338,7 @@ int main(void)
     unit_add(suite, late_reads_and_late_completions);
     unit_add(suite, tiny_queues);
     unit_add(suite, first_chunk_under_the_rendezvous);
+    unit_add(suite, prestaging_is_now_or_never);
     unit_add(suite, staging_held_by_younger_puts);
     return unit_run(suite);
 }

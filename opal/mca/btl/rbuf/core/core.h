@@ -73,11 +73,11 @@ enum rbuf_peer_state {
 
 enum rbuf_probe_state { RBUF_PROBE_IDLE, RBUF_PROBE_POSTED };
 
-/* A first chunk to copy, or being copied, while its rendezvous is under way. At most one a peer. */
+/* A first chunk to copy, or copied, while its rendezvous is under way. At most one a peer. */
 struct rbuf_prestage {
     const unsigned char *source; /* NULL: none wanted */
     uint64_t length;
-    struct rbuf_tx_chunk *chunk; /* NULL until it is started; then the peer is on core->prestaged */
+    struct rbuf_tx_chunk *chunk; /* NULL until it is copied; then the peer is on core->prestaged */
     TAILQ_ENTRY(rbuf_peer) link;
 };
 

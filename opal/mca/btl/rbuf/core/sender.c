@@ -162,27 +162,33 @@ void rbuf_prestage(struct rbuf_peer *peer, const void *source, uint64_t length)
     }
 }
 
-/* Copies the wished first chunk; true while there is more to copy. */
-static bool prestage_fill(struct rbuf_peer *peer, uint64_t *budget)
+/*
+ * Copies the wished first chunk, as a whole, or gives the wish up: now or never. Core has delivered
+ * nothing since the wish was made, so its message is under way and its memory there. Later it need
+ * not be: a message may end without a put (in pieces, truncated, written in place).
+ */
+static void prestage_fill(struct rbuf_peer *peer, uint64_t *budget)
 {
     struct rbuf_prestage *prestage = &peer->prestage;
     const struct rbuf_schedule *schedule = &peer->core->options.schedule;
     struct rbuf_chunk shape;
+    uint64_t whole;
 
-    if (prestage->source == NULL) {
-        return false;
+    if (prestage->source == NULL || prestage->chunk != NULL) {
+        return;
+    }
+    rbuf_schedule_first(schedule, prestage->length, &shape);
+    if (TAILQ_EMPTY(&peer->puts) && *budget > 0) { /* a guess does not go ahead of what is sure */
+        prestage->chunk = chunk_take(peer, schedule, &shape);
     }
     if (prestage->chunk == NULL) {
-        rbuf_schedule_first(schedule, prestage->length, &shape);
-        prestage->chunk = chunk_take(peer, schedule, &shape);
-        if (prestage->chunk == NULL) {
-            prestage->source = NULL; /* a guess does not wait for memory */
-            return false;
-        }
-        TAILQ_INSERT_TAIL(&peer->core->prestaged, peer, prestage.link);
+        prestage->source = NULL;
+        return;
     }
-    chunk_fill(prestage->chunk, schedule, prestage->source, budget);
-    return prestage->chunk->filled_blocks < prestage->chunk->shape.blocks;
+    TAILQ_INSERT_TAIL(&peer->core->prestaged, peer, prestage.link);
+    whole = shape.bytes;
+    chunk_fill(prestage->chunk, schedule, prestage->source, &whole);
+    *budget -= shape.bytes < *budget ? shape.bytes : *budget;
 }
 
 /*
@@ -316,20 +322,14 @@ int rbuf_sender_progress(struct rbuf_peer *peer, uint64_t *budget)
             break;
         }
     }
-    if (TAILQ_EMPTY(&peer->puts) && *budget > 0) {
-        prestage_fill(peer, budget);
-    }
+    prestage_fill(peer, budget);
     return done + (*budget < before);
 }
 
 bool rbuf_sender_idle(const struct rbuf_peer *peer)
 {
-    const struct rbuf_prestage *prestage = &peer->prestage;
-
     return TAILQ_EMPTY(&peer->puts) &&
-           (prestage->source == NULL ||
-            (prestage->chunk != NULL &&
-             prestage->chunk->filled_blocks == prestage->chunk->shape.blocks));
+           (peer->prestage.source == NULL || peer->prestage.chunk != NULL);
 }
 
 /* An offer from outside must be one that this side can walk, address and stage. */

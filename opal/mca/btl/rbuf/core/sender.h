@@ -39,7 +39,8 @@ struct rbuf_put {
 void rbuf_put_start(struct rbuf_peer *peer, struct rbuf_put *put);
 
 /* A rendezvous for `length` bytes at `source` is about to be sent: copy the first chunk while it is
- * under way. Replaces an earlier wish for the same peer. */
+ * under way. `source` is read by the next rbuf_core_progress(), or not at all. Replaces an earlier
+ * wish for the same peer. */
 void rbuf_prestage(struct rbuf_peer *peer, const void *source, uint64_t length);
 
 /* For core's own files. Copies at most *budget bytes and takes them off it. */
