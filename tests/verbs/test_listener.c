@@ -318,6 +318,25 @@ START_TEST(caller_withdraws)
 }
 END_TEST
 
+/* The caller is gone before the module gets to its HELLO and accepts it. */
+START_TEST(caller_withdraws_unanswered)
+{
+    struct side a = side_open(), b = side_open();
+    struct rbuf_call *made = call(&a, &b, 1, &a);
+    struct rbuf_call_event event = expect(&b, RBUF_INCOMING_HELLO);
+    struct rbuf_exchange accept = message_make(RBUF_EXCHANGE_ACCEPT, b.token, 2);
+
+    rbuf_call_close(made);
+    sleep_ms(50); /* its end is queued */
+    rbuf_call_accept(event.call, &accept, &b);
+    event = expect(&b, RBUF_INCOMING_LOST);
+    ck_assert_ptr_eq(event.user, &b);
+    rbuf_call_close(event.call);
+    rbuf_listener_close(a.listener);
+    rbuf_listener_close(b.listener);
+}
+END_TEST
+
 START_TEST(called_drops_the_call)
 {
     struct side a = side_open(), b = side_open();
@@ -848,6 +867,7 @@ int main(void)
     unit_add(suite, both_directions_at_once);
     unit_add(suite, modules_may_take_their_time);
     unit_add(suite, caller_withdraws);
+    unit_add(suite, caller_withdraws_unanswered);
     unit_add(suite, called_drops_the_call);
     unit_add(suite, ended_calls_are_silent);
     unit_add(suite, wrong_token);

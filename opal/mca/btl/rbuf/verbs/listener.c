@@ -158,7 +158,6 @@ void rbuf_listener_push(struct rbuf_call_event *event)
     if (event->call->abandoned) {
         free(event);
     } else {
-        event->user = event->call->user;
         event->next = NULL;
         if (listener->first_event == NULL) {
             listener->first_event = event;
@@ -466,6 +465,8 @@ struct rbuf_call_event *rbuf_listener_next(struct rbuf_listener *listener)
     if (event != NULL) {
         listener->first_event = event->next;
         event->next = NULL;
+        /* As of now: a caller may have been lost before it was accepted. */
+        event->user = event->call->user;
         atomic_fetch_sub_explicit(&listener->pending, 1, memory_order_relaxed);
     }
     (void) pthread_mutex_unlock(&listener->mutex);
