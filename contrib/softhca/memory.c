@@ -146,6 +146,7 @@ static struct ibv_mr *register_region(struct ibv_pd *pd, void *addr, size_t leng
     region = calloc(1, sizeof(*region));
     if (!region)
         return NULL;
+    stale_settle();
     pthread_mutex_lock(&regions_mutex);
     entry = take_entry(&key);
     if (!entry) {

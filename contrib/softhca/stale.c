@@ -38,6 +38,9 @@
 static int watch_fd = -1, stop_fd = -1;
 static pthread_t watcher;
 static int32_t watcher_pid;
+/* Held from reading an event until what it concerns is marked: the read already lets the call go on
+ * that unmapped, and it must not register the same addresses anew in between. */
+static pthread_mutex_t handling = PTHREAD_MUTEX_INITIALIZER;
 
 static int open_userfaultfd(void)
 {
@@ -69,20 +72,32 @@ static void handle(const struct uffd_msg *msg)
     }
 }
 
+/* Reads one event and acts on it; false if there is none. */
+static bool handle_next(void)
+{
+    struct uffd_msg msg;
+    bool read_one;
+
+    pthread_mutex_lock(&handling);
+    read_one = read(watch_fd, &msg, sizeof(msg)) == sizeof(msg);
+    if (read_one)
+        handle(&msg);
+    pthread_mutex_unlock(&handling);
+    return read_one;
+}
+
 static void *watch(void *unused)
 {
     struct pollfd fds[2] = {{.fd = watch_fd, .events = POLLIN}, {.fd = stop_fd, .events = POLLIN}};
 
     (void) unused;
     for (;;) {
-        struct uffd_msg msg;
-
         if (poll(fds, 2, -1) < 0 && errno != EINTR)
             return NULL;
         if (fds[1].revents)
             return NULL;
-        while (read(watch_fd, &msg, sizeof(msg)) == sizeof(msg))
-            handle(&msg);
+        while (handle_next())
+            ;
     }
 }
 
@@ -104,6 +119,7 @@ void stale_start(void)
         watch_fd = -1;
         return;
     }
+    pthread_mutex_init(&handling, NULL); /* a parent may have forked with it locked */
     stop_fd = eventfd(0, EFD_CLOEXEC);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
@@ -127,6 +143,14 @@ void stale_stop(void)
     close(watch_fd); /* ends all watching */
     close(stop_fd);
     watch_fd = stop_fd = -1;
+}
+
+void stale_settle(void)
+{
+    if (watch_fd < 0 || watcher_pid != getpid())
+        return;
+    pthread_mutex_lock(&handling);
+    pthread_mutex_unlock(&handling);
 }
 
 void stale_watch(uint64_t addr, uint64_t length)

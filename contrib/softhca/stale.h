@@ -7,6 +7,9 @@
 
 void stale_start(void);
 void stale_stop(void);
+/* Waits until changes of mappings that were made before this call have marked what they concern.
+ * Not under the lock of the list of regions. */
+void stale_settle(void);
 /* Begins to watch a range. Under the lock of the list of regions. */
 void stale_watch(uint64_t addr, uint64_t length);
 /* Ends watching a range, except where one of the regions still lies. Under the same lock. */
