@@ -136,21 +136,31 @@ int mca_btl_rbuf_deregister_mem(mca_btl_base_module_t *btl,
 }
 
 /* A grant has waited too long for staging: its buffer is registered instead, if that is possible.
- */
+ * The grant may have been closed since the event was raised, or be another one by now: only a grant
+ * that waits for this is looked at. */
 void mca_btl_rbuf_grant_expired(mca_btl_rbuf_module_t *module, struct rbuf_grant *grant)
 {
-    mca_btl_rbuf_handle_t *handle = grant->user;
+    mca_btl_rbuf_registration_t *registration;
+    mca_btl_rbuf_handle_t *handle = NULL;
     struct rbuf_problem problem;
 
-    /* Only the thread that took the event gets here, and Open MPI gives the handle back not before
-     * the peer has answered: the grant stays as it is without the lock. */
-    handle->registration =
-        mca_btl_rbuf_registration_take(module, handle->base, handle->bytes, &problem);
     mca_btl_rbuf_lock(module);
-    if (handle->registration != NULL) {
-        rbuf_grant_direct(grant, handle->registration->mr->rkey);
-    } else {
+    if (grant->state == RBUF_GRANT_REGISTERING) {
+        handle = grant->user;
+    }
+    mca_btl_rbuf_unlock(module);
+    if (handle == NULL) {
+        return;
+    }
+    registration = mca_btl_rbuf_registration_take(module, handle->base, handle->bytes, &problem);
+    mca_btl_rbuf_lock(module);
+    if (grant->state == RBUF_GRANT_REGISTERING && registration != NULL) {
+        handle->registration = registration;
+        rbuf_grant_direct(grant, registration->mr->rkey);
+        registration = NULL;
+    } else if (grant->state == RBUF_GRANT_REGISTERING) {
         rbuf_grant_not_direct(grant);
     }
     mca_btl_rbuf_unlock(module);
+    mca_btl_rbuf_registration_give(module, registration);
 }

@@ -7,6 +7,7 @@
  */
 #include "btl_rbuf.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -193,13 +194,31 @@ static void module_free(mca_btl_rbuf_module_t *module)
     free(module);
 }
 
+/* Core sends acknowledgements and grants inline, from memory that is not registered. */
+static bool inlines_enough(const struct rbuf_port *port)
+{
+    const uint32_t wanted = sizeof(struct rbuf_message_header) + sizeof(struct rbuf_offer);
+    char found[64];
+    char needs[64];
+
+    if (port->max_inline >= wanted) {
+        return true;
+    }
+    snprintf(found, sizeof(found), "%u bytes inline", port->max_inline);
+    snprintf(needs, sizeof(needs), "use an adapter that takes %u bytes inline", wanted);
+    mca_btl_rbuf_help("bad-option", opal_process_info.nodename, port->name, found,
+                      strerror(ENOTSUP), needs, NULL);
+    return false;
+}
+
 int mca_btl_rbuf_module_open(struct rbuf_port *port, uint32_t index, mca_btl_rbuf_module_t **out)
 {
     mca_btl_rbuf_module_t *module = calloc(1, sizeof(*module));
     size_t half = staging_bytes() / 2;
     int status;
 
-    if (module == NULL) {
+    if (module == NULL || !inlines_enough(port)) {
+        free(module);
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
     /* component_register() has left what Open MPI's own parameters say in the template. */
