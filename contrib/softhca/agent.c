@@ -80,6 +80,7 @@ static void *run(void *unused)
             quiet = 0;
             called = sleep_as(AGENT_LIGHT, LIGHT_SLEEP_NS);
         } else if (engine_progress()) {
+            now = atomic_load_explicit(&self.port->polls, memory_order_relaxed); /* it counts too */
             quiet = 0;
             called = sleep_as(AGENT_LIGHT, ACTIVE_SLEEP_NS);
         } else if (quiet < LIGHT_ROUNDS) {

@@ -104,6 +104,7 @@ static uint32_t carry_answered(struct queue_pair *qp, struct work_request *reque
         if (err)
             return err == ESRCH ? REQUEST_PENDING : IBV_WC_REM_OP_ERR;
         request->copied += bytes;
+        port_shows_life();
         *now = clock_now();
     }
     return is_due(request, *now) ? IBV_WC_SUCCESS : REQUEST_PENDING;

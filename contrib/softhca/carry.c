@@ -92,6 +92,7 @@ static int pull(struct queue_pair_entry *source, struct work_request *request,
         if (err)
             return err;
         request->copied += bytes;
+        port_shows_life();
         *now = clock_now();
     }
     return is_due(request, *now) ? 0 : EAGAIN;

@@ -47,7 +47,7 @@ static struct datagram *claim(struct port *port)
 
             if (again == tail)
                 return NULL; /* full */
-            tail = again; /* another sender has just claimed the slot */
+            tail = again;    /* another sender has just claimed the slot */
             continue;
         }
         if (atomic_compare_exchange_weak(&port->mail_tail, &tail, tail + 1)) {

@@ -76,6 +76,7 @@ static enum outcome push_write(struct queue_pair *qp, struct work_request *reque
             copy_in_order(&to, &from, request->copied, bytes))
             return WAITING;
         request->copied += bytes;
+        port_shows_life();
         *now = clock_now();
     }
     return is_due(request, *now) ? CARRIED : WAITING;

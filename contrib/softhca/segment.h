@@ -156,7 +156,7 @@ struct port {
     ON_OWN_LINE _Atomic uint32_t agent_asleep; /* futex word, enum agent_sleep */
     /* Written by the owner, read by the fabric. */
     ON_OWN_LINE struct doorbells outbox; /* owner's queue pairs with requests new to the link */
-    /* Written by the owner at every poll, read rarely. */
+    /* Written by the owner at every poll and piece, read rarely. */
     ON_OWN_LINE _Atomic uint64_t polls;
     ON_OWN_LINE struct queue_pair_entry queue_pairs[MAX_QUEUE_PAIRS];
     struct memory_region_entry regions[MAX_REGIONS];
@@ -234,6 +234,15 @@ bool segment_port_alive(uint32_t slot);
 /* Memory of this port's span, for rings: page-aligned, zeroed and present. 0 when none is left. */
 uint64_t segment_alloc(size_t bytes);
 void segment_free(uint64_t offset, size_t bytes);
+
+/* Counts a poll, or a piece copied: others take a port whose count stands still for one that does
+ * not poll. Only this process writes the counter, and lost increments do not matter. */
+static inline void port_shows_life(void)
+{
+    atomic_store_explicit(&self.port->polls,
+                          atomic_load_explicit(&self.port->polls, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
+}
 
 /* Queue pair numbers: 7 bits of generation, 7 of port, 10 of index. */
 static inline uint32_t number_slot(uint32_t number)
