@@ -206,12 +206,39 @@ measure() { # alone|both|shared GBPS SIZE LOG
     bandwidth_in "$4"
 }
 
-# Within 3 % of what is configured; the best of three tries, since a noisy machine only slows down.
+# How busy the processors are with other people's work, in percent, over half a second.
+busy() {
+    local before after
+    read -r before </proc/stat
+    sleep 0.5
+    read -r after </proc/stat
+    echo "$before $after" | awk '{ half = NF / 2; for (i = 2; i <= half; i++) {
+            spent = $(i + half) - $i; all += spent; if (i == 5 || i == 6) idle += spent }
+        printf "%d\n", all ? 100 * (all - idle) / all : 0 }'
+}
+
+# Waits, for up to 20 s, until the machine is quiet; prints how busy it still is.
+await_quiet() {
+    local taken
+    for _ in {1..40}; do
+        taken=$(busy)
+        test "$taken" -lt 10 && break
+    done
+    echo "$taken"
+}
+
+within_3_percent() { # PERCENT
+    awk -v off="$1" 'BEGIN { exit !(off <= 3) }'
+}
+
+# Within 3 % of what is configured. The best of three tries counts, since noise only slows down; a
+# machine that others keep busy cannot tell.
 accurate() { # alone|both|shared GBPS SIZE
-    local name="ib_write_bw $3, $2 GB/s, $1" try got off best=100 best_got=none wanted=$2
-    test "$1" = both && wanted=$(awk -v g="$2" 'BEGIN { print 2 * g }')
+    local name="ib_write_bw $3, $2 GB/s, $1" try got off best=100 best_got=none taken wanted=$2
     have "$name" ib_write_bw || return
+    test "$1" = both && wanted=$(awk -v g="$2" 'BEGIN { print 2 * g }')
     for try in 1 2 3; do
+        taken=$(await_quiet)
         got=$(export PAIR_PINNED=yes; measure "$1" "$2" "$3" "$(log_of "$name")")
         off=$(awk -v got="${got:-0}" -v wanted="$wanted" 'BEGIN {
             print 100 * (got > wanted ? got / wanted - 1 : 1 - got / wanted) }')
@@ -219,10 +246,13 @@ accurate() { # alone|both|shared GBPS SIZE
             best=$off
             best_got=$got
         fi
-        awk -v a="$best" 'BEGIN { exit !(a <= 3) }' && break
+        within_3_percent "$best" && break
+        test "$taken" -lt 10 || break
     done
-    if awk -v a="$best" 'BEGIN { exit !(a <= 3) }'; then
+    if within_3_percent "$best"; then
         pass "$name" "$best_got GB/s of $wanted (try $try)"
+    elif test "$taken" -ge 10; then
+        skip "$name" "$best_got GB/s of $wanted while other work took $taken % of the processors"
     else
         fail "$name" "$best_got GB/s of $wanted, $best % off"
         show_log "$name" 8
