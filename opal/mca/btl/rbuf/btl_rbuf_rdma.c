@@ -32,12 +32,13 @@ static void operation_end(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_
 {
     mca_btl_rbuf_operation_t ended = *operation;
     struct mca_btl_rbuf_after outer = mca_btl_rbuf_after; /* callbacks nest */
+    /* What is said of a put that failed waits for no data: none will come. */
+    uint64_t put_id = status == 0 ? ended.put_id : 0;
 
     mca_btl_rbuf_lock(module);
     SLIST_INSERT_HEAD(&module->operations, operation, link);
     mca_btl_rbuf_unlock(module);
-    mca_btl_rbuf_after =
-        (struct mca_btl_rbuf_after){.endpoint = ended.endpoint, .put_id = ended.put_id};
+    mca_btl_rbuf_after = (struct mca_btl_rbuf_after){.endpoint = ended.endpoint, .put_id = put_id};
     ended.callback(&module->super, ended.endpoint, ended.local_address, ended.local_handle,
                    ended.context, ended.data, status == 0 ? OPAL_SUCCESS : OPAL_ERROR);
     mca_btl_rbuf_after = outer;
