@@ -8,6 +8,7 @@
  */
 #include "btl_rbuf.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "opal/datatype/opal_convertor.h"
@@ -18,23 +19,6 @@
 #define BULK_LIMIT    64u
 
 OBJ_CLASS_INSTANCE(mca_btl_rbuf_frag_t, mca_btl_base_descriptor_t, NULL, NULL);
-
-int mca_btl_rbuf_pools_open(mca_btl_rbuf_module_t *module)
-{
-    const mca_btl_base_module_t *btl = &module->super;
-    const struct mca_btl_rbuf_pool pools[MCA_BTL_RBUF_POOLS] = {
-        [MCA_BTL_RBUF_POOL_SMALL] = {.payload = SMALL_PAYLOAD, .per_slab = 256},
-        [MCA_BTL_RBUF_POOL_EAGER] = {.payload = btl->btl_eager_limit,
-                                     .per_slab = 32,
-                                     .limit = EAGER_LIMIT},
-        [MCA_BTL_RBUF_POOL_BULK] = {
-            .payload = btl->btl_max_send_size, .per_slab = 8, .limit = BULK_LIMIT}};
-
-    for (int i = 0; i < MCA_BTL_RBUF_POOLS; i++) {
-        module->pools[i] = pools[i];
-    }
-    return OPAL_SUCCESS;
-}
 
 void mca_btl_rbuf_pools_close(mca_btl_rbuf_module_t *module)
 {
@@ -77,11 +61,12 @@ static void frag_init(struct mca_btl_rbuf_pool *pool, struct mca_btl_rbuf_slab *
 }
 
 /* Adds a slab of fragments to the pool. The caller holds the lock. */
-static bool pool_grow(mca_btl_rbuf_module_t *module, struct mca_btl_rbuf_pool *pool)
+static bool pool_grow(mca_btl_rbuf_module_t *module, struct mca_btl_rbuf_pool *pool,
+                      struct rbuf_problem *problem)
 {
     struct mca_btl_rbuf_slab *slab;
-    struct rbuf_problem problem;
 
+    rbuf_problem_set(problem, "memlock", -ENOMEM, "memory for fragments");
     if (pool->limit != 0 && pool->count + pool->per_slab > pool->limit) {
         return false;
     }
@@ -94,11 +79,8 @@ static bool pool_grow(mca_btl_rbuf_module_t *module, struct mca_btl_rbuf_pool *p
     if (slab->frags == NULL) {
         goto free_slab;
     }
-    if (rbuf_memory_allocate(module->port, slab->count * stride(pool), 0, &slab->memory,
-                             &problem) != 0) {
-        if (pool->count == 0) { /* otherwise there is less of it, which is no error */
-            mca_btl_rbuf_help_problem(&problem);
-        }
+    if (mca_btl_rbuf_memory_allocate(module, slab->count * stride(pool), 0, &slab->memory,
+                                     problem) != 0) {
         goto free_frags;
     }
     for (unsigned i = 0; i < slab->count; i++) {
@@ -115,6 +97,31 @@ free_slab:
     return false;
 }
 
+/* Each pool has something from the start: when later no more memory can be pinned, user memory has
+ * taken it all, what is here still goes round. */
+int mca_btl_rbuf_pools_open(mca_btl_rbuf_module_t *module)
+{
+    const mca_btl_base_module_t *btl = &module->super;
+    const struct mca_btl_rbuf_pool pools[MCA_BTL_RBUF_POOLS] = {
+        [MCA_BTL_RBUF_POOL_SMALL] = {.payload = SMALL_PAYLOAD, .per_slab = 256},
+        [MCA_BTL_RBUF_POOL_EAGER] = {.payload = btl->btl_eager_limit,
+                                     .per_slab = 32,
+                                     .limit = EAGER_LIMIT},
+        [MCA_BTL_RBUF_POOL_BULK] = {
+            .payload = btl->btl_max_send_size, .per_slab = 8, .limit = BULK_LIMIT}};
+
+    for (int i = 0; i < MCA_BTL_RBUF_POOLS; i++) {
+        struct rbuf_problem problem;
+
+        module->pools[i] = pools[i];
+        if (!pool_grow(module, &module->pools[i], &problem)) {
+            mca_btl_rbuf_help_problem(&problem);
+            return OPAL_ERR_OUT_OF_RESOURCE;
+        }
+    }
+    return OPAL_SUCCESS;
+}
+
 static struct mca_btl_rbuf_pool *pool_for(mca_btl_rbuf_module_t *module, size_t payload)
 {
     for (int i = 0; i < MCA_BTL_RBUF_POOLS; i++) {
@@ -129,12 +136,13 @@ mca_btl_rbuf_frag_t *mca_btl_rbuf_frag_take(mca_btl_rbuf_module_t *module, size_
 {
     struct mca_btl_rbuf_pool *pool = pool_for(module, payload);
     mca_btl_rbuf_frag_t *frag = NULL;
+    struct rbuf_problem problem; /* not said: there is less than there could be, no more */
 
     if (pool == NULL) {
         return NULL;
     }
     mca_btl_rbuf_lock(module);
-    if (!SLIST_EMPTY(&pool->free) || pool_grow(module, pool)) {
+    if (!SLIST_EMPTY(&pool->free) || pool_grow(module, pool, &problem)) {
         frag = SLIST_FIRST(&pool->free);
         SLIST_REMOVE_HEAD(&pool->free, link);
         frag->state = MCA_BTL_RBUF_FRAG_USER;
@@ -208,13 +216,16 @@ static enum rbuf_channel_id channel_for(uint32_t flags)
     return flags & MCA_BTL_DES_FLAGS_PRIORITY ? RBUF_CONTROL : RBUF_BULK;
 }
 
-/* A rendezvous with the head of a contiguous message as payload: what follows is staged next. */
+/* A rendezvous with the head of a contiguous message as payload: what follows is staged next. With
+ * several ports it may be put over another than this one, and what was staged here would lie until
+ * a later message from the same address took it for its own. */
 static void prestage(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
                      const struct opal_convertor_t *convertor)
 {
     if (mca_btl_rbuf_params.protocol != MCA_BTL_RBUF_SUPERPIPELINE ||
         mca_btl_rbuf_params.prestage == MCA_BTL_RBUF_OFF ||
-        opal_convertor_need_buffers(convertor) || convertor->bConverted >= convertor->local_size) {
+        mca_btl_rbuf_component.module_count > 1 || opal_convertor_need_buffers(convertor) ||
+        convertor->bConverted >= convertor->local_size) {
         return;
     }
     void *rest;
