@@ -29,8 +29,8 @@ static bool mailboxes_grow(mca_btl_rbuf_module_t *module)
     if (slab == NULL) {
         return false;
     }
-    if (rbuf_memory_allocate(module->port, MAILBOXES_PER_SLAB * sizeof(struct rbuf_mailbox),
-                             IBV_ACCESS_REMOTE_WRITE, &slab->memory, &problem) != 0) {
+    if (mca_btl_rbuf_memory_allocate(module, MAILBOXES_PER_SLAB * sizeof(struct rbuf_mailbox),
+                                     IBV_ACCESS_REMOTE_WRITE, &slab->memory, &problem) != 0) {
         mca_btl_rbuf_help_problem(&problem);
         free(slab);
         return false;
@@ -449,6 +449,10 @@ static void incoming_hello(struct rbuf_call_event *event)
         return;
     }
     module = mca_btl_rbuf_component.modules[theirs->their_port];
+    if (module == NULL) { /* finalized, while another port's is not yet */
+        rbuf_call_refuse(event->call, RBUF_REFUSAL_CLOSING);
+        return;
+    }
     proc = opal_proc_for_name(name);
     if (proc != NULL) {
         endpoint = mca_btl_rbuf_endpoint_for(module, proc);
@@ -506,12 +510,19 @@ static void endpoint_event(mca_btl_base_endpoint_t *endpoint, struct rbuf_call_e
     }
 }
 
+/* One thread at a time: what befalls a call is acted on in order. */
 int mca_btl_rbuf_connections_progress(void)
 {
+    static atomic_flag busy = ATOMIC_FLAG_INIT;
+    struct rbuf_listener *listener = mca_btl_rbuf_component.listener;
     struct rbuf_call_event *event;
     int count = 0;
 
-    while ((event = rbuf_listener_next(mca_btl_rbuf_component.listener)) != NULL) {
+    if (!rbuf_listener_pending(listener) ||
+        atomic_flag_test_and_set_explicit(&busy, memory_order_acquire)) {
+        return 0;
+    }
+    while ((event = rbuf_listener_next(listener)) != NULL) {
         mca_btl_base_endpoint_t *endpoint = event->user;
 
         if (event->kind == RBUF_INCOMING_HELLO) {
@@ -524,5 +535,6 @@ int mca_btl_rbuf_connections_progress(void)
         rbuf_call_event_free(event);
         count++;
     }
+    atomic_flag_clear_explicit(&busy, memory_order_release);
     return count;
 }

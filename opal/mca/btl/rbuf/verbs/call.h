@@ -112,7 +112,7 @@ struct rbuf_listener {
     struct rbuf_listener_counters counters;
 
     /* Under the mutex, but `pending` is read without: its release pairs with the acquire in
-     * rbuf_listener_next(), which then takes the mutex. */
+     * rbuf_listener_pending(), after which the mutex is taken. */
     pthread_mutex_t mutex;
     struct rbuf_command_list commands;
     struct rbuf_call_event *first_event;

@@ -453,11 +453,16 @@ const struct rbuf_listener_counters *rbuf_listener_counters(const struct rbuf_li
     return &listener->counters;
 }
 
+bool rbuf_listener_pending(const struct rbuf_listener *listener)
+{
+    return atomic_load_explicit(&listener->pending, memory_order_acquire) != 0;
+}
+
 struct rbuf_call_event *rbuf_listener_next(struct rbuf_listener *listener)
 {
     struct rbuf_call_event *event;
 
-    if (atomic_load_explicit(&listener->pending, memory_order_acquire) == 0) {
+    if (!rbuf_listener_pending(listener)) {
         return NULL;
     }
     (void) pthread_mutex_lock(&listener->mutex);

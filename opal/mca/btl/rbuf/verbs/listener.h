@@ -34,6 +34,7 @@
 
 #include <assert.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -124,6 +125,9 @@ int rbuf_listener_open(const struct rbuf_listener_options *options, uint8_t toke
 void rbuf_listener_close(struct rbuf_listener *listener);
 
 const struct rbuf_listener_counters *rbuf_listener_counters(const struct rbuf_listener *listener);
+
+/* Whether there are events; costs one atomic load. */
+bool rbuf_listener_pending(const struct rbuf_listener *listener);
 
 /* The next event, to be freed with rbuf_call_event_free(), or NULL. Empty costs one atomic load. */
 struct rbuf_call_event *rbuf_listener_next(struct rbuf_listener *listener);
