@@ -363,6 +363,10 @@ mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_take(mca_btl_rbuf_module_
 void mca_btl_rbuf_registration_give(mca_btl_rbuf_module_t *module,
                                     mca_btl_rbuf_registration_t *registration);
 
+/* As rbuf_memory_allocate(); the cache gives up what nobody uses for it. With or without lock. */
+int mca_btl_rbuf_memory_allocate(mca_btl_rbuf_module_t *module, size_t bytes, unsigned access,
+                                 struct rbuf_memory *out, struct rbuf_problem *problem);
+
 /* btl_rbuf_progress.c */
 int mca_btl_rbuf_progress(void);
 int mca_btl_rbuf_module_progress(mca_btl_rbuf_module_t *module);

@@ -7,6 +7,8 @@
 #include <libgen.h>
 #include <limits.h>
 #include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -48,8 +50,20 @@ void mca_btl_rbuf_help(const char *topic, ...)
     opal_show_help(HELP_FILE, topic, true, text[0], text[1], text[2], text[3], text[4]);
 }
 
+/* What may fail for each message, which then goes another way, is said once a process. */
+static bool is_known(const char *topic)
+{
+    static atomic_bool said;
+
+    return (strcmp(topic, "memlock") == 0 || strcmp(topic, "reg-failed") == 0) &&
+           atomic_exchange_explicit(&said, true, memory_order_relaxed);
+}
+
 void mca_btl_rbuf_help_problem(const struct rbuf_problem *problem)
 {
+    if (is_known(problem->topic)) {
+        return;
+    }
     mca_btl_rbuf_help(problem->topic, opal_process_info.nodename, problem->what, problem->value,
                       strerror(problem->error < 0 ? -problem->error : problem->error),
                       problem->remedy, NULL);

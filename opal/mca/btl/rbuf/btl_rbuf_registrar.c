@@ -96,6 +96,9 @@ mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_take(mca_btl_rbuf_module_
         if (registration == NULL) {
             rbuf_problem_set(problem, "reg-failed", -ENOMEM, "%zu bytes at %p, through the cache",
                              bytes, base);
+            rbuf_problem_value(problem, "%llu bytes are registered already",
+                               (unsigned long long) rbuf_memory_stats.registered);
+            rbuf_problem_remedy(problem, "raise the limit on locked memory (ulimit -l)");
         }
         return registration;
     }
@@ -124,4 +127,16 @@ void mca_btl_rbuf_registration_give(mca_btl_rbuf_module_t *module,
         rbuf_deregister(registration->mr);
         free(registration);
     }
+}
+
+int mca_btl_rbuf_memory_allocate(mca_btl_rbuf_module_t *module, size_t bytes, unsigned access,
+                                 struct rbuf_memory *out, struct rbuf_problem *problem)
+{
+    int status;
+
+    do {
+        status = rbuf_memory_allocate(module->port, bytes, access, out, problem);
+    } while (status == -ENOMEM && module->rcache != NULL &&
+             module->rcache->rcache_evict(module->rcache));
+    return status;
 }
