@@ -26,11 +26,6 @@ wrong_refusal() { # NAME VALUE
     fi
 }
 
-# Open MPI 4.1's mpirun may lose help messages that two processes send at the same moment; it says so.
-lost_by_mpirun() {
-    grep -q 'ORTE_ERROR_LOG.*show_help.c' "$log"
-}
-
 # Runs a job until nothing is wrong with it or mpirun is not to blame; prints what is wrong.
 wrong_of() { # WHAT NAME VALUE CHECK PROGRAM...
     local wrong tries=0

@@ -1,0 +1,103 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
+#
+# Too little memory that may be pinned. At start: the job runs with smaller staging, or ends with a
+# message that says which limit, how much was wanted and what to do. Later, when user memory has
+# taken what was left: what cannot be registered is copied, and the data is right.
+set -u
+# shellcheck source=tests/robust/common.sh
+. "$(cd "$(dirname "$0")" && pwd)/common.sh"
+
+# What is wrong with the message of a job that could not start.
+wrong_message() {
+    wrong_failure 30 | grep . && return
+    if [ "$(lines_with '^The rbuf transport could not pin memory')" != 1 ]; then
+        echo "not said once"
+    elif ! grep -q -E '^  Wanted: +[0-9]+ bytes' "$log"; then
+        echo "what was wanted is not said"
+    elif ! grep -q -E '^  Limits: +RLIMIT_MEMLOCK is (unlimited|[0-9]+ bytes), wanted' "$log"; then
+        echo "which limit is not said"
+    elif ! grep -q -E '^  Remedy: +[^ ]' "$log"; then
+        echo "what to do is not said"
+    fi
+}
+
+more=() # further options of mpirun
+
+# at LIMIT PROTOCOL EXPECT: a job that may pin LIMIT; EXPECT is works, refused or either.
+at() {
+    local name="memlock $1 $2" wrong tries=0
+    hca=(--memlock "$1")
+    mpi=(--mca btl_rbuf_protocol "$2" --mca btl_rbuf_report 1 "${more[@]}")
+    while :; do
+        job "$name" 60 2 "$robust_tests/growing" 2
+        case $3 in
+        works) wrong=$(wrong_success) ;;
+        refused) wrong=$(wrong_message) ;;
+        *)
+            if [ "$status" = 0 ]; then wrong=$(wrong_success); else wrong=$(wrong_message); fi
+            ;;
+        esac
+        tries=$((tries + 1))
+        [ -n "$wrong" ] && [ $tries -lt 5 ] && lost_by_mpirun || break
+    done
+    if [ "$status" = 0 ]; then
+        verdict "$name" "$wrong" "works"
+    else
+        verdict "$name" "$wrong" "ends with the message"
+    fi
+}
+
+# The most that a rank of the last job had pinned, bytes.
+pinned_peak() {
+    sed -n 's/^rbuf-report:.* pinned_peak=\([0-9]*\).*/\1/p' "$log" | sort -n | tail -n 1
+}
+
+# A kernel limit is known to the component beforehand, which makes do with less staging.
+at_kernel_limit() { # MIB EXPECT
+    local bytes=$(($1 << 20)) peak
+    wrap=(prlimit "--memlock=$bytes" setpriv --bounding-set -ipc_lock)
+    at "${1}M" superpipeline "$2"
+    if [ "$2" = works ]; then
+        peak=$(pinned_peak)
+        if [ "${peak:-0}" -gt 0 ] && [ "$peak" -le "$bytes" ]; then
+            pass "memlock ${1}M: smaller staging" "$peak bytes pinned"
+        else
+            fail "memlock ${1}M: smaller staging" "${peak:-no} bytes pinned"
+        fi
+    elif ! grep -q "RLIMIT_MEMLOCK is $bytes bytes" "$log"; then
+        fail "memlock ${1}M: the limit is named" "it is not"
+    fi
+    wrap=()
+}
+
+for limit in 64k 16M 37M; do
+    at $limit superpipeline refused
+done
+at 40M superpipeline works
+at 100M copy refused
+if [ "$robust_all" = yes ]; then
+    for limit in 1 2 3 4 6 8 12 20 24 28 30 32 33 34 35 36 38 39; do
+        for protocol in superpipeline pipeline register rcache; do
+            at ${limit}M $protocol either
+        done
+    done
+fi
+
+# In the middle of the run. What 39M leave is not enough for one window of messages.
+for protocol in register rcache; do
+    for limit in 39M 44M 64M; do
+        at $limit $protocol works
+        grep -q 'direct_puts=[1-9]' "$log" || fail "memlock $limit $protocol: registers what it can"
+    done
+done
+
+# Where the adapter's limit is the same, it sees to it. 8 MB is what systems give by default.
+if prlimit --memlock=8388608 setpriv --bounding-set -ipc_lock true 2>/dev/null; then
+    at_kernel_limit 4 refused
+    more=(--mca btl_rbuf_control_buffers 64 --mca btl_rbuf_bulk_buffers 8)
+    at_kernel_limit 8 works
+else
+    skip "memlock of the kernel" "needs prlimit and setpriv, and to be root"
+fi
+tally

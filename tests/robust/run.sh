@@ -1,0 +1,53 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
+#
+# Runs the tests of what goes wrong; ends with the line "N passed, N failed, N skipped".
+#
+#   run.sh [--all] [NAME...]   names without .sh; all by default
+#
+# Environment: RBUF_BUILD, RBUF_COMPONENT_DIR, SOFTHCA, as common.sh has them.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+all_names="params series listener memlock faults valgrind"
+names=()
+export ROBUST_ALL=no
+while [ $# -gt 0 ]; do
+    case $1 in
+    --all) ROBUST_ALL=yes ;;
+    *)
+        if [[ " $all_names " != *" $1 "* ]]; then
+            echo "usage: run.sh [--all] [NAME...]; names: $all_names" >&2
+            exit 2
+        fi
+        names+=("$1")
+        ;;
+    esac
+    shift
+done
+[ ${#names[@]} -gt 0 ] || read -ra names <<<"$all_names"
+: "${RBUF_BUILD:?names the build directory}"
+for directory in mpi robust; do
+    if [ -f "$RBUF_BUILD/tests/$directory/Makefile" ]; then
+        make -C "$RBUF_BUILD/tests/$directory" check >/dev/null || exit 1
+    fi
+done
+
+total_passed=0
+total_failed=0
+total_skipped=0
+for name in "${names[@]}"; do
+    started=$SECONDS
+    echo "-- $name"
+    output=$("$here/$name.sh" 2>&1 | tee /dev/stderr | tail -n 1)
+    if [[ $output =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
+        total_passed=$((total_passed + BASH_REMATCH[1]))
+        total_failed=$((total_failed + BASH_REMATCH[2]))
+        total_skipped=$((total_skipped + BASH_REMATCH[3]))
+    else
+        echo "FAIL  $name: ended without a count"
+        total_failed=$((total_failed + 1))
+    fi
+    echo "-- $name took $((SECONDS - started)) s"
+done 2>&1
+echo "$total_passed passed, $total_failed failed, $total_skipped skipped"
+[ $total_failed -eq 0 ]
