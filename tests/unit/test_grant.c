@@ -122,6 +122,31 @@ START_TEST(long_waits_become_registrations)
 }
 END_TEST
 
+/* A grant that gives up waiting for staging lets through those behind it that have room. */
+START_TEST(who_gives_up_makes_way)
+{
+    struct world_options options = scarce();
+    struct world *world;
+
+    options.receive_bytes = LANE_BLOCKS * 4096 + 4096;
+    options.core.grant_wait_ns = 100000;
+    options.tick_ns = 10000;
+    world = world_open(&options);
+    world_send(world, WORLD_PUT, 0, 1, 50000000);
+    world_send(world, WORLD_PUT, 0, 1, 2000000);
+    while (world->nodes[1].core.stats.grants_deferred == 0) {
+        ck_assert(sim_step(&world->net.clock));
+    }
+    while (world_now(world) < 80000) { /* so that the third is not of the second one's age */
+        ck_assert(sim_step(&world->net.clock));
+    }
+    world_send(world, WORLD_PUT, 0, 1, 3000);
+    case_run(world);
+    ck_assert_uint_eq(world->registered, 1);
+    case_close(world);
+}
+END_TEST
+
 START_TEST(registrations_that_fail_wait_on)
 {
     struct world_options options = scarce();
@@ -266,6 +291,7 @@ int main(void)
     unit_add(suite, deferred_grants_in_order_of_age);
     unit_add(suite, nobody_is_overtaken);
     unit_add(suite, long_waits_become_registrations);
+    unit_add(suite, who_gives_up_makes_way);
     unit_add(suite, registrations_that_fail_wait_on);
     unit_add(suite, acknowledgement_words_run_out);
     unit_add(suite, flags_of_many_digits);

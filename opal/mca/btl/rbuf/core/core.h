@@ -129,7 +129,7 @@ struct rbuf_core {
     struct rbuf_grant_list grants_free;
     struct rbuf_grant_list receiving; /* STAGED and not placed: polled */
     struct rbuf_grant_list deferred;  /* oldest first */
-    bool deferred_retry;              /* a lane or a word came free since the last try */
+    bool deferred_retry;              /* the first of them may get its lane now */
 
     struct rbuf_peer_list prestaged; /* peers that hold a prestaged chunk, oldest first */
     struct rbuf_tx_chunk_list chunks_free;

@@ -189,6 +189,7 @@ static int expire(struct rbuf_core *core)
            core->now_ns - grant->deferred_ns >= core->options.grant_wait_ns) {
         TAILQ_REMOVE(&core->deferred, grant, link);
         grant->state = RBUF_GRANT_REGISTERING;
+        core->deferred_retry = true; /* there may be room for the next one */
         rbuf_core_raise(core, RBUF_EVENT_REGISTER, grant->peer, grant, 0);
         done++;
     }
@@ -292,6 +293,7 @@ void rbuf_grant_close(struct rbuf_grant *grant)
         break;
     case RBUF_GRANT_DEFERRED:
         TAILQ_REMOVE(&core->deferred, grant, link);
+        core->deferred_retry = true; /* there may be room for those behind it */
         break;
     case RBUF_GRANT_REGISTERING:
     case RBUF_GRANT_DIRECT:
