@@ -209,6 +209,18 @@ static int query_port(struct rbuf_port *port, struct rbuf_problem *problem)
     return 0;
 }
 
+/* Credits and acknowledgements are words that travel inside the request. */
+static int check_inline(const struct rbuf_port *port, struct rbuf_problem *problem)
+{
+    if (port->max_inline >= sizeof(uint64_t)) {
+        return 0;
+    }
+    rbuf_problem_set(problem, "device", -ENOTSUP, "%s: ibv_create_qp", port->name);
+    rbuf_problem_value(problem, "the adapter takes %u bytes of inline data", port->max_inline);
+    rbuf_problem_remedy(problem, "use an adapter that takes 8 bytes or more");
+    return -ENOTSUP;
+}
+
 /* A queue pair like those to come, made and thrown away, tells how much goes inline, and is what
  * the adapter is asked about the order of placement. */
 static int probe_queue_pair(struct rbuf_port *port, struct rbuf_problem *problem)
@@ -245,7 +257,7 @@ static int probe_queue_pair(struct rbuf_port *port, struct rbuf_problem *problem
     if (qp != NULL) {
         rbuf_in_order_decide(port, qp);
         (void) ibv_destroy_qp(qp);
-        error = 0;
+        error = check_inline(port, problem);
     } else {
         error = problem_call(port, "ibv_create_qp", errno != 0 ? -errno : -ENOMEM, problem);
     }

@@ -117,8 +117,8 @@ static int create(struct rbuf_queue_pair *queue, uint32_t depth, struct rbuf_pro
 
     errno = 0;
     queue->fab.qp = ibv_create_qp(port->pd, &attributes);
-    if (queue->fab.qp == NULL && errno == EINVAL && port->max_inline != 0) {
-        attributes.cap.max_inline_data = 0;
+    if (queue->fab.qp == NULL && errno == EINVAL) {
+        attributes.cap.max_inline_data = sizeof(uint64_t); /* credits and acknowledgements */
         queue->fab.qp = ibv_create_qp(port->pd, &attributes);
     }
     if (queue->fab.qp == NULL) {
