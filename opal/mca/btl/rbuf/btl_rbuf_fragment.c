@@ -209,11 +209,14 @@ static size_t packed_size(const mca_btl_base_module_t *btl, size_t offset, size_
  * Pieces of packed data go over the bulk channel, also a small last one: nothing small waits behind
  * large fragments, and the pieces of a message stay in order. (ob1 may take them in any order, but
  * the unpacking of Open MPI 4.1.4 writes outside of the buffer when the last piece comes first.)
- * Eager messages and rendezvous, which ask for priority, use the control channel.
+ * Eager messages and rendezvous, which ask for priority, use the control channel, if they fit its
+ * receive buffers.
  */
-static enum rbuf_channel_id channel_for(uint32_t flags)
+static enum rbuf_channel_id channel_for(const mca_btl_base_module_t *btl, size_t bytes,
+                                        uint32_t flags)
 {
-    return flags & MCA_BTL_DES_FLAGS_PRIORITY ? RBUF_CONTROL : RBUF_BULK;
+    return (flags & MCA_BTL_DES_FLAGS_PRIORITY) && bytes <= btl->btl_eager_limit ? RBUF_CONTROL
+                                                                                 : RBUF_BULK;
 }
 
 /* A rendezvous with the head of a contiguous message as payload: what follows is staged next. With
@@ -268,7 +271,7 @@ mca_btl_base_descriptor_t *mca_btl_rbuf_prepare_src(mca_btl_base_module_t *btl,
     frag->segment.seg_addr.pval = frag->am.header + 1;
     frag->segment.seg_len = reserve + *size;
     frag->base.des_flags = flags;
-    frag->am.channel = (uint8_t) channel_for(flags);
+    frag->am.channel = (uint8_t) channel_for(btl, reserve + *size, flags);
     if (rendezvous) {
         prestage(module, endpoint, convertor);
     }
