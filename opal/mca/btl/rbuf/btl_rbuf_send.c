@@ -112,10 +112,13 @@ static bool send_now(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *end
     return sent;
 }
 
-static bool is_small(const mca_btl_base_endpoint_t *endpoint, size_t bytes)
+/* Worth a try to send from the stack; the port's inline room stands for the queue pair's, which is
+ * not looked at without the lock. */
+static bool is_small(const mca_btl_rbuf_module_t *module, const mca_btl_base_endpoint_t *endpoint,
+                     size_t bytes)
 {
     return endpoint->state == MCA_BTL_RBUF_CONNECTED && HEADER_BYTES + bytes <= NOW_BYTES &&
-           HEADER_BYTES + bytes <= rbuf_fab_inline_max(endpoint->queue[RBUF_CONTROL]);
+           HEADER_BYTES + bytes <= module->port->max_inline;
 }
 
 int mca_btl_rbuf_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
@@ -127,7 +130,7 @@ int mca_btl_rbuf_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endp
     size_t bytes = header_size + payload_size;
     mca_btl_base_descriptor_t *message;
 
-    if (is_small(endpoint, bytes) &&
+    if (is_small(module, endpoint, bytes) &&
         send_now(module, endpoint, convertor, header, header_size, payload_size, tag)) {
         return OPAL_SUCCESS;
     }
