@@ -230,6 +230,8 @@ static const char *status_text(int status)
         return "its adapter refused a request";
     case -ECONNRESET:
         return "the connection was reset";
+    case -ENODEV:
+        return "the adapter of this process has failed";
     default:
         return strerror(-status);
     }

@@ -10,9 +10,13 @@
  */
 #include "btl_rbuf.h"
 
+#include <errno.h>
 #include <time.h>
 
-#define BATCH MCA_BTL_RBUF_BATCH
+#include "opal/util/output.h"
+
+#define BATCH   MCA_BTL_RBUF_BATCH
+#define LOOK_NS 1000000000ull /* between looks at the adapter's events */
 
 static uint64_t now_ns(void)
 {
@@ -57,11 +61,47 @@ static void received(mca_btl_rbuf_module_t *module, const struct rbuf_completion
     }
 }
 
+/* The adapter is gone, and nothing that is posted will come back: all who wait for it are told. The
+ * caller holds the lock. */
+static void port_lost(mca_btl_rbuf_module_t *module)
+{
+    mca_btl_base_endpoint_t *endpoint;
+
+    TAILQ_FOREACH(endpoint, &module->endpoints, link)
+    {
+        if (endpoint->state != MCA_BTL_RBUF_IDLE) {
+            mca_btl_rbuf_endpoint_lost(endpoint, -ENODEV);
+        }
+    }
+}
+
+/* Reads what the adapter says of itself, now and then. The caller holds the lock. */
+static void look_at_port(mca_btl_rbuf_module_t *module, uint64_t now)
+{
+    const char *text;
+    bool fatal;
+
+    if (now < module->look_due_ns) {
+        return;
+    }
+    module->look_due_ns = now + LOOK_NS;
+    while (rbuf_port_event(module->port, &text, &fatal)) {
+        opal_output_verbose(10, opal_btl_base_framework.framework_output, "rbuf: %s: %s",
+                            module->port->name, text);
+        if (fatal) {
+            port_lost(module);
+        }
+    }
+}
+
 void mca_btl_rbuf_collect(mca_btl_rbuf_module_t *module)
 {
     struct rbuf_completion completions[BATCH];
     int count = rbuf_poll(module->port, completions, BATCH);
 
+    if (count < 0) {
+        port_lost(module);
+    }
     for (int i = 0; i < count; i++) {
         if (completions[i].kind == RBUF_COMPLETION_SENT) {
             completed(module, &completions[i]);
@@ -199,13 +239,16 @@ static int drain(mca_btl_rbuf_module_t *module)
 int mca_btl_rbuf_module_progress(mca_btl_rbuf_module_t *module)
 {
     bool draining;
+    uint64_t now;
     int done;
 
     if (pthread_mutex_trylock(&module->lock) != 0) {
         return 0;
     }
+    now = now_ns();
+    look_at_port(module, now);
     mca_btl_rbuf_collect(module);
-    done = rbuf_core_progress(&module->core, now_ns());
+    done = rbuf_core_progress(&module->core, now);
     draining = drain_begin(module);
     mca_btl_rbuf_unlock(module);
     return draining ? done + drain(module) : done;
