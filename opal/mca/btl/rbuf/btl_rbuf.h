@@ -71,7 +71,7 @@ typedef enum {
 
 struct mca_btl_rbuf_pool;
 
-/* A descriptor with its message. Memory: [header][payload] in a registered slab of its pool. */
+/* A descriptor with its message. Memory: [header][payload] in a slab of its pool. */
 typedef struct mca_btl_rbuf_frag {
     mca_btl_base_descriptor_t base; /* first: Open MPI's view */
     mca_btl_base_segment_t segment;
@@ -108,6 +108,8 @@ enum {
     MCA_BTL_RBUF_POOL_SMALL,
     MCA_BTL_RBUF_POOL_EAGER,
     MCA_BTL_RBUF_POOL_BULK,
+    MCA_BTL_RBUF_POOL_INLINE, /* not pinned: for what travels inside the request, as a last resort
+                               */
     MCA_BTL_RBUF_POOLS
 };
 

@@ -4,12 +4,15 @@
  *
  * Three pools: small ones for control messages, which are never refused while there is memory;
  * eager ones; and bulk ones for large pieces of packed data. The latter two have limits: at a limit
- * Open MPI gets NULL, and asks again when one of those that are under way completes.
+ * Open MPI gets NULL, and asks again when one of those that are under way completes. When no more
+ * memory can be pinned, what travels inside the request takes fragments of a fourth pool, which is
+ * not.
  */
 #include "btl_rbuf.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "opal/datatype/opal_convertor.h"
 
@@ -53,11 +56,26 @@ static void frag_init(struct mca_btl_rbuf_pool *pool, struct mca_btl_rbuf_slab *
     frag->pool = pool;
     frag->state = MCA_BTL_RBUF_FRAG_FREE;
     frag->am = (struct rbuf_am){.header = (struct rbuf_message_header *) (void *) memory,
-                                .lkey = slab->memory.mr->lkey};
+                                .lkey = slab->memory.mr != NULL ? slab->memory.mr->lkey : 0};
     frag->base.des_segments = &frag->segment;
     frag->base.des_segment_count = 1;
     frag->base.order = MCA_BTL_NO_ORDER;
     SLIST_INSERT_HEAD(&pool->free, frag, link);
+}
+
+/* Memory for a slab, pinned but for the pool whose messages travel inside the request. */
+static bool slab_allocate(mca_btl_rbuf_module_t *module, const struct mca_btl_rbuf_pool *pool,
+                          struct rbuf_memory *memory, struct rbuf_problem *problem)
+{
+    size_t bytes = pool->per_slab * stride(pool);
+
+    if (pool != &module->pools[MCA_BTL_RBUF_POOL_INLINE]) {
+        return mca_btl_rbuf_memory_allocate(module, bytes, 0, memory, problem) == 0;
+    }
+    memory->base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memory->bytes = bytes;
+    memory->mr = NULL;
+    return memory->base != MAP_FAILED;
 }
 
 /* Adds a slab of fragments to the pool. The caller holds the lock. */
@@ -79,8 +97,7 @@ static bool pool_grow(mca_btl_rbuf_module_t *module, struct mca_btl_rbuf_pool *p
     if (slab->frags == NULL) {
         goto free_slab;
     }
-    if (mca_btl_rbuf_memory_allocate(module, slab->count * stride(pool), 0, &slab->memory,
-                                     problem) != 0) {
+    if (!slab_allocate(module, pool, &slab->memory, problem)) {
         goto free_frags;
     }
     for (unsigned i = 0; i < slab->count; i++) {
@@ -102,13 +119,17 @@ free_slab:
 int mca_btl_rbuf_pools_open(mca_btl_rbuf_module_t *module)
 {
     const mca_btl_base_module_t *btl = &module->super;
+    size_t inlined = module->port->max_inline;
     const struct mca_btl_rbuf_pool pools[MCA_BTL_RBUF_POOLS] = {
         [MCA_BTL_RBUF_POOL_SMALL] = {.payload = SMALL_PAYLOAD, .per_slab = 256},
         [MCA_BTL_RBUF_POOL_EAGER] = {.payload = btl->btl_eager_limit,
                                      .per_slab = 32,
                                      .limit = EAGER_LIMIT},
-        [MCA_BTL_RBUF_POOL_BULK] = {
-            .payload = btl->btl_max_send_size, .per_slab = 8, .limit = BULK_LIMIT}};
+        [MCA_BTL_RBUF_POOL_BULK] = {.payload = btl->btl_max_send_size,
+                                    .per_slab = 8,
+                                    .limit = BULK_LIMIT},
+        [MCA_BTL_RBUF_POOL_INLINE] = {
+            .payload = inlined > HEADER_BYTES ? inlined - HEADER_BYTES : 0, .per_slab = 64}};
 
     for (int i = 0; i < MCA_BTL_RBUF_POOLS; i++) {
         struct rbuf_problem problem;
@@ -132,20 +153,34 @@ static struct mca_btl_rbuf_pool *pool_for(mca_btl_rbuf_module_t *module, size_t 
     return NULL;
 }
 
+static mca_btl_rbuf_frag_t *pool_take(mca_btl_rbuf_module_t *module, struct mca_btl_rbuf_pool *pool)
+{
+    struct rbuf_problem problem; /* not said: there is less than there could be, no more */
+    mca_btl_rbuf_frag_t *frag;
+
+    if (SLIST_EMPTY(&pool->free) && !pool_grow(module, pool, &problem)) {
+        return NULL;
+    }
+    frag = SLIST_FIRST(&pool->free);
+    SLIST_REMOVE_HEAD(&pool->free, link);
+    frag->state = MCA_BTL_RBUF_FRAG_USER;
+    return frag;
+}
+
 mca_btl_rbuf_frag_t *mca_btl_rbuf_frag_take(mca_btl_rbuf_module_t *module, size_t payload)
 {
     struct mca_btl_rbuf_pool *pool = pool_for(module, payload);
-    mca_btl_rbuf_frag_t *frag = NULL;
-    struct rbuf_problem problem; /* not said: there is less than there could be, no more */
+    struct mca_btl_rbuf_pool *unpinned = &module->pools[MCA_BTL_RBUF_POOL_INLINE];
+    mca_btl_rbuf_frag_t *frag;
 
     if (pool == NULL) {
         return NULL;
     }
     mca_btl_rbuf_lock(module);
-    if (!SLIST_EMPTY(&pool->free) || pool_grow(module, pool, &problem)) {
-        frag = SLIST_FIRST(&pool->free);
-        SLIST_REMOVE_HEAD(&pool->free, link);
-        frag->state = MCA_BTL_RBUF_FRAG_USER;
+    frag = pool_take(module, pool);
+    if (frag == NULL && payload <= unpinned->payload) {
+        /* ob1 would send the FIN of a put later, when nothing says any more behind which data. */
+        frag = pool_take(module, unpinned);
     }
     mca_btl_rbuf_unlock(module);
     return frag;
