@@ -3,11 +3,12 @@
  * register_mem and deregister_mem: where the path of a message is decided, by the exact flags that
  * Open MPI asks for.
  *
- *     REMOTE_READ alone    the source of a send, before its rendezvous: NULL, so that the
- * rendezvous carries payload and the receiver decides REMOTE_WRITE alone   the target of a receive:
- * a grant of staging, or a registration; never NULL, since Open MPI would wait for ever none the
- * source of a put: nothing yet anything else        one-sided communication: truly registered, or
- * NULL
+ * - REMOTE_READ alone, the source of a send before its rendezvous: NULL, so that the rendezvous
+ *   carries payload and the receiver decides.
+ * - REMOTE_WRITE alone, the target of a receive: a grant of staging, or a registration; never NULL,
+ *   since Open MPI would wait for ever.
+ * - None, the source of a put: nothing yet.
+ * - Anything else, one-sided communication: truly registered, or NULL.
  */
 #include "btl_rbuf.h"
 
