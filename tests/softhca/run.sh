@@ -40,6 +40,8 @@ mkdir -p "$TALLY_LOGS" || exit 2
 
 # A fabric of our own, so that other users of the machine do not share the links.
 fabric=(--fabric "run-$$")
+# What a client that was killed may have kept a launcher from removing.
+trap 'rm -f "/dev/shm/softhca-$(id -u)-run-$$-"*' EXIT
 
 # Whether the check is wanted and its program installed; counts it as skipped if it is not.
 have() { # NAME PROGRAM
