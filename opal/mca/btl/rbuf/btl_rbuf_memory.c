@@ -127,8 +127,14 @@ int mca_btl_rbuf_deregister_mem(mca_btl_base_module_t *btl,
     mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
 
     if (handle->grant != NULL) {
+        struct rbuf_grant *grant;
+
         mca_btl_rbuf_lock(module);
-        rbuf_grant_close(handle->grant);
+        /* By its id: del_procs may have closed it, and it may be another handle's by now. */
+        grant = rbuf_grant_find(&module->core, handle->offer.id);
+        if (grant != NULL) {
+            rbuf_grant_close(grant);
+        }
         mca_btl_rbuf_unlock(module);
     }
     mca_btl_rbuf_registration_give(module, handle->registration);
