@@ -25,7 +25,9 @@ static bool start(mca_btl_base_endpoint_t *endpoint, mca_btl_rbuf_frag_t *frag,
 {
     frag->am.bytes = (uint32_t) frag->segment.seg_len;
     frag->am.tag = tag;
-    frag->am.after = after_for(endpoint);
+    /* Not the pieces of packed data that ob1 may send from a put's callback too: they would be
+     * held, and be overtaken by those sent later. */
+    frag->am.after = frag->am.channel == RBUF_CONTROL ? after_for(endpoint) : 0;
     mca_btl_rbuf_endpoint_use(endpoint);
     return rbuf_am_send(endpoint->peer, &frag->am) != RBUF_AM_IDLE;
 }
