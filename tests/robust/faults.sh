@@ -21,14 +21,14 @@ ordered() { # FAULT PROTOCOL PROGRAM [ARGUMENT...]: data are right
 # With blocks taken early the programs find wrong bytes, some time: it is a race of the receiver's
 # looks with the adapter's pieces, and the next try may win what this one lost.
 seen() { # FAULT PROTOCOL
-    local name="$1, subblock on, $2, is seen" wrong tries=0
+    local name="$1, subblock on, $2, is seen" wrong program tries=0
     hca=(--fault "$1")
     mpi=(--mca btl_rbuf_protocol "$2" --mca btl_rbuf_subblock on)
     while [ $tries -lt 8 ]; do
         tries=$((tries + 1))
         wrong="no wrong byte was found: the fault or the check does nothing"
         for program in order many_to_one "window 24"; do
-            # shellcheck disable=SC2086 # words
+            # shellcheck disable=SC2086 # the program is words
             job "$name" 40 2 "$mpi_tests/"$program
             wrong_crash | grep . && break 2
             grep -q '^wrong: .*wrong at or behind byte' "$log" && wrong= && break 2
