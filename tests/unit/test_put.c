@@ -271,8 +271,8 @@ START_TEST(first_chunk_under_the_rendezvous)
 }
 END_TEST
 
-/* A wish to prestage that is not granted by the next progress is over: the message may end without a
- * put, and its memory be gone. */
+/* A wish to prestage that is not granted by the next progress is over: the message may end without
+ * a put, and its memory be gone. */
 START_TEST(prestaging_is_now_or_never)
 {
     struct world_options options = world_defaults();
