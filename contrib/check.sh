@@ -13,6 +13,7 @@
 #   softhca   other people's verbs programs on the emulated adapter
 #   mpi       MPI programs over rbuf with every protocol
 #   is        NAS IS, classes S and W, verified, over rbuf with every protocol
+#   robust    bad parameters, strangers at the listener, too little memory, faults, memcheck
 #   format    clang-format of the tree
 # --all adds what is long: the whole accuracy matrix of softhca, the long MPI tests, IS class A,
 # make distcheck. DIR is build/check by default. What is tested is a copy of this tree (DIR/source),
@@ -24,7 +25,7 @@ top=$(cd "$(dirname "$0")/.." && pwd)
 build=$top/build/check
 all=no
 stages=()
-all_stages="deps build unit sanitize softhca mpi is format"
+all_stages="deps build unit sanitize softhca mpi is robust format"
 while test $# -gt 0; do
     case $1 in
     --all) all=yes ;;
@@ -207,6 +208,14 @@ run_is() {
         is_over superpipeline A 2
         is_over superpipeline A 2 --fresh-buffers
     fi
+}
+
+run_robust() {
+    local long=()
+    test $all = yes && long=(--all)
+    TALLY_TIMEOUT=3600 add_counted robust env RBUF_BUILD="$plain" TALLY_LOGS="$build/logs/robust" \
+        RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" \
+        "$source/tests/robust/run.sh" "${long[@]}"
 }
 
 run_format() {
