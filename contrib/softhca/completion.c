@@ -48,8 +48,10 @@ void completion_push(struct completion_queue *cq, const struct ibv_wc *wc, bool 
         cq->entries[tail % cq->capacity] = *wc;
         atomic_store_explicit(&cq->tail, tail + 1, memory_order_release);
         fire = cq->arming == CQ_ARMED || (cq->arming == CQ_ARMED_SOLICITED && solicited);
-        if (fire)
+        if (fire) {
             cq->arming = CQ_UNARMED;
+            cq->announced = tail + 1;
+        }
     }
     pthread_spin_unlock(&cq->lock);
     if (overrun) {
@@ -82,15 +84,20 @@ int completion_poll(struct ibv_cq *ibv_cq, int n, struct ibv_wc *wc)
     return taken;
 }
 
-/* What is in the queue already fires at once, as on devices whose doorbell for arming carries the
- * consumer's index: programs that poll before they arm rely on it. */
+/* What came since the last event and is still there fires at once: programs that poll before they
+ * arm rely on it. What that event announced does not: programs that arm before they poll would be
+ * woken once more for nothing. */
 int completion_request_notify(struct ibv_cq *ibv_cq, int solicited_only)
 {
     struct completion_queue *cq = to_completion_queue(ibv_cq);
+    uint32_t tail;
     bool fire;
 
     pthread_spin_lock(&cq->lock);
-    fire = has_entries(cq);
+    tail = atomic_load_explicit(&cq->tail, memory_order_relaxed);
+    fire = has_entries(cq) && tail != cq->announced;
+    if (fire)
+        cq->announced = tail;
     cq->arming = fire ? CQ_UNARMED : solicited_only ? CQ_ARMED_SOLICITED : CQ_ARMED;
     pthread_spin_unlock(&cq->lock);
     if (fire)

@@ -48,6 +48,7 @@ struct completion_queue {
     enum arming arming;
     bool overrun;
     uint32_t capacity;
+    uint32_t announced;          /* count of entries up to the last event */
     _Atomic uint32_t head, tail; /* counts; written under lock, tail read without */
     struct ibv_wc *entries;
 };

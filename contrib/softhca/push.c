@@ -19,13 +19,19 @@
  * before, and standing in for it would disturb it. */
 #define SMALL_SILENCE_NS 1000u
 #define SILENCE_NS       20000u
+/* A send needs the target's own thread, its agent, on a processor where its application may just be
+ * busy; an application that waits for events has asked for it before it went to sleep. */
+#define SEND_SILENCE_NS 500000u
 
 /* Whether the target of this queue pair has not polled for a while though the oldest request was
  * due. Its count of polls is looked at only then, since each look costs both sides a cache miss. */
 static bool target_is_silent(struct queue_pair *qp, struct port *target,
                              const struct work_request *request, uint64_t due, uint64_t now)
 {
-    bool small = request->opcode == IBV_WR_RDMA_WRITE && request->length <= SMALL_BYTES;
+    bool write = request->opcode == IBV_WR_RDMA_WRITE;
+    uint64_t silence = !write                           ? SEND_SILENCE_NS
+                       : request->length <= SMALL_BYTES ? SMALL_SILENCE_NS
+                                                        : SILENCE_NS;
     uint64_t polls;
 
     if (now < due + OVERDUE_NS)
@@ -36,7 +42,7 @@ static bool target_is_silent(struct queue_pair *qp, struct port *target,
         qp->seen_polls_ns = now;
         return false;
     }
-    return now - qp->seen_polls_ns >= (small ? SMALL_SILENCE_NS : SILENCE_NS);
+    return now - qp->seen_polls_ns >= silence;
 }
 
 /* Carries a write on behalf of a target that does not poll. Anything that is not in order is left
