@@ -14,4 +14,11 @@
 /* Copies `bytes` between regions that do not overlap. Any alignment, any thread. */
 void rbuf_copy(void *to, const void *from, size_t bytes);
 
+/* Asks for the page table entry of memory that is copied from or to soon: neither hardware
+ * prefetching nor a copy's own loads reach across a page. Never faults; the address may be any. */
+static inline void rbuf_copy_soon(const void *address)
+{
+    __builtin_prefetch(address);
+}
+
 #endif

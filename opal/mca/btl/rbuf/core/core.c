@@ -262,8 +262,7 @@ static int progress_probes(struct rbuf_core *core)
     core->probe_cursor = (core->probe_cursor + 1) % core->peer_count;
     core->probe_due_ns = core->now_ns + core->options.probe_interval_ns / core->peer_count;
     peer = core->peers[core->probe_cursor];
-    return peer != NULL && peer->state == RBUF_PEER_CONNECTED &&
-           probe(peer, RBUF_CONTROL);
+    return peer != NULL && peer->state == RBUF_PEER_CONNECTED && probe(peer, RBUF_CONTROL);
 }
 
 int rbuf_core_progress(struct rbuf_core *core, uint64_t now_ns)

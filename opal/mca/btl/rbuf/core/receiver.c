@@ -74,6 +74,7 @@ static bool take_block(struct rbuf_grant *grant, uint64_t *budget)
     uint32_t payload = rbuf_block_payload(schedule);
     uint32_t bytes = grant->block == 0 ? grant->chunk.first_bytes : payload;
 
+    rbuf_copy_soon(grant->to + 2 * payload);
     rbuf_copy(grant->to, block_address(grant, grant->block) + payload - bytes, bytes);
     grant->to += bytes;
     grant->flag++;

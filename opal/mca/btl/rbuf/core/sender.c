@@ -79,6 +79,7 @@ static void chunk_fill(struct rbuf_tx_chunk *chunk, const struct rbuf_schedule *
         uint32_t bytes = chunk->filled_blocks == 0 ? chunk->shape.first_bytes : payload;
         unsigned char *block = base + (size_t) chunk->filled_blocks * schedule->block_bytes;
 
+        rbuf_copy_soon(source + chunk->shape.offset + chunk->filled + 2 * payload);
         rbuf_copy(block + payload - bytes, source + chunk->shape.offset + chunk->filled, bytes);
         chunk->filled += bytes;
         chunk->filled_blocks++;

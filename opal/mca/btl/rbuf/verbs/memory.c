@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -121,6 +122,38 @@ int rbuf_deregister(struct ibv_mr *mr)
     return error > 0 ? -error : error;
 }
 
+/*
+ * Resident zeroed pages; huge ones, if the system has them, for what is large: the copies of a
+ * staged message touch a page of the user's and one of ours every block, and every other miss in
+ * the TLB is saved. MAP_FAILED with errno if there is no memory.
+ */
+static void *map_resident(size_t bytes)
+{
+    const size_t huge = (size_t) 2 << 20;
+    const int protection = PROT_READ | PROT_WRITE;
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+    size_t lead;
+    char *base;
+
+    if (bytes < 2 * huge) {
+        return mmap(NULL, bytes, protection, flags | MAP_POPULATE, -1, 0);
+    }
+    base = mmap(NULL, bytes + huge, protection, flags, -1, 0);
+    if (base == MAP_FAILED) {
+        return base;
+    }
+    lead = (huge - (uintptr_t) base % huge) % huge;
+    if (lead > 0) {
+        (void) munmap(base, lead);
+    }
+    if (lead < huge) {
+        (void) munmap(base + lead + bytes, huge - lead);
+    }
+    (void) madvise(base + lead, bytes, MADV_HUGEPAGE);
+    memset(base + lead, 0, bytes);
+    return base + lead;
+}
+
 int rbuf_memory_allocate(struct rbuf_port *port, size_t bytes, unsigned access,
                          struct rbuf_memory *out, struct rbuf_problem *problem)
 {
@@ -133,8 +166,7 @@ int rbuf_memory_allocate(struct rbuf_port *port, size_t bytes, unsigned access,
     if (whole < bytes || whole == 0) {
         return explain_failure(port, bytes, -EINVAL, problem);
     }
-    base = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1,
-                0);
+    base = map_resident(whole);
     if (base == MAP_FAILED) {
         return explain_failure(port, whole, -errno, problem);
     }
