@@ -107,6 +107,6 @@ bool mca_btl_rbuf_read_ratio(const char *text, uint64_t *fixed)
     if (*end != '\0') {
         return false;
     }
-    *fixed = (whole << 16) + ((part << 16) + scale / 2) / scale;
+    *fixed = (whole << 16) + (part << 16) / scale; /* down: what is below 1 stays so */
     return true;
 }
