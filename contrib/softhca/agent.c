@@ -22,11 +22,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define ACTIVE_SLEEP_NS 20000l   /* requests are under way and the application does not poll */
-#define LIGHT_SLEEP_NS  2000000l /* the application polls, or has nothing to do */
-#define DEEP_SLEEP_NS   200000000l
-#define LIGHT_ROUNDS    20u
+#define ACTIVE_SLEEP_NS   20000l   /* requests are under way and the application does not poll */
+#define DEFERRED_SLEEP_NS 500000l  /* all that is under way is left to requesters that poll */
+#define LIGHT_SLEEP_NS    2000000l /* the application polls, or has nothing to do */
+#define DEEP_SLEEP_NS     200000000l
+#define LIGHT_ROUNDS      20u
 
+_Thread_local enum worker worker;
 static pthread_t thread;
 static bool running;
 static int32_t running_pid;
@@ -76,13 +78,14 @@ static void *run(void *unused)
     while (!atomic_load(&stopping)) {
         uint64_t now = atomic_load_explicit(&self.port->polls, memory_order_relaxed);
 
+        worker = called ? CALLED_AGENT : AGENT;
         if (now != polls && !called) {
             quiet = 0;
             called = sleep_as(AGENT_LIGHT, LIGHT_SLEEP_NS);
         } else if (engine_progress()) {
-            now = atomic_load_explicit(&self.port->polls, memory_order_relaxed); /* it counts too */
             quiet = 0;
-            called = sleep_as(AGENT_LIGHT, ACTIVE_SLEEP_NS);
+            called =
+                sleep_as(AGENT_LIGHT, engine_has_deferred() ? DEFERRED_SLEEP_NS : ACTIVE_SLEEP_NS);
         } else if (quiet < LIGHT_ROUNDS) {
             quiet++;
             called = sleep_as(AGENT_LIGHT, LIGHT_SLEEP_NS);

@@ -65,13 +65,28 @@ static enum outcome refuse(struct queue_pair *qp, struct work_request *request,
     return WAITING;
 }
 
+bool left_to_requester(struct queue_pair *qp, struct port *peer, const struct work_request *request)
+{
+    uint64_t polls;
+    bool moved;
+
+    if (worker != AGENT || request->opcode != IBV_WR_RDMA_WRITE || peer == self.port ||
+        config.faults.order != ORDER_KEPT)
+        return false;
+    polls = atomic_load_explicit(&peer->polls, memory_order_relaxed);
+    moved = polls != qp->requester_polls;
+    qp->requester_polls = polls;
+    return moved;
+}
+
 /* Pulls the next pieces of a request's payload as far as they are due. 0 when all is in place,
  * EAGAIN if some is not due yet, otherwise what the copy failed with. */
-static int pull(struct queue_pair_entry *source, struct work_request *request,
-                const struct memory_list *to, uint64_t *now)
+static int pull(struct queue_pair *qp, struct queue_pair_entry *source,
+                struct work_request *request, const struct memory_list *to, uint64_t *now)
 {
+    uint32_t slot = number_slot(atomic_load(&source->number));
     struct memory_list from = {
-        .pid = atomic_load(&self.fabric->ports[number_slot(atomic_load(&source->number))].pid),
+        .pid = atomic_load(&self.fabric->ports[slot].pid),
         .n_sge = request->n_sge,
         .sge = request->sge,
     };
@@ -94,6 +109,8 @@ static int pull(struct queue_pair_entry *source, struct work_request *request,
         request->copied += bytes;
         port_shows_life();
         *now = clock_now();
+        if (request->copied < request->length && left_to_requester(qp, segment_port(slot), request))
+            return EAGAIN;
     }
     return is_due(request, *now) ? 0 : EAGAIN;
 }
@@ -188,7 +205,7 @@ static enum outcome carry_send(struct queue_pair *qp, struct queue_pair_entry *s
     }
     to.n_sge = qp->receiving.n_sge;
     to.sge = qp->receiving.sge;
-    err = pull(source, request, &to, now);
+    err = pull(qp, source, request, &to, now);
     if (err == EAGAIN)
         return WAITING;
     if (err)
@@ -217,7 +234,7 @@ static enum outcome carry_write(struct queue_pair *qp, struct queue_pair_entry *
         if (!allowed || !target.addr)
             return refuse(qp, request, IBV_WC_REM_ACCESS_ERR);
     }
-    err = pull(source, request, &to, now);
+    err = pull(qp, source, request, &to, now);
     if (err == EAGAIN)
         return WAITING;
     if (err)

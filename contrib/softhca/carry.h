@@ -18,6 +18,11 @@ bool is_due(const struct work_request *request, uint64_t now);
 /* Ends a request; what was written to memory before is visible to who sees the status. */
 void set_status(struct work_request *request, enum ibv_wc_status status);
 
+/* Whether the agent leaves this request of a queue pair's peer to the peer: a write, and the peer
+ * has polled since the agent last looked, so it pushes. Two that copy would only be in each other's
+ * way. */
+bool left_to_requester(struct queue_pair *qp, struct port *peer,
+                       const struct work_request *request);
 /* Carries out a request of a queue pair's peer, source, as its target; the caller holds the
  * source's "carrying" lock. A request that is refused marks the queue pair as broken. */
 enum outcome carry(struct queue_pair *qp, struct queue_pair_entry *source,

@@ -29,6 +29,7 @@
 #define RETRY_LIMIT_NS 3000000000ull /* of timeout and retry count together */
 
 static atomic_flag progressing = ATOMIC_FLAG_INIT;
+static bool acted; /* in the last round, rather than have left everything to requesters */
 static struct doorbells outstanding; /* queue pairs with requests that are not retired */
 
 /* The other thread of this process that progresses (the agent, mostly) may have been interrupted by
@@ -86,9 +87,13 @@ static void serve_incoming(struct queue_pair *qp, uint64_t *now)
         /* The state may have changed before the lock was ours. */
         while (!qp->broken && is_connected(qp, source)) {
             uint64_t count = atomic_load_explicit(&source->carried, memory_order_relaxed);
+            struct work_request *request = request_slot(owner, source, count);
 
             if (count >= atomic_load_explicit(&source->posted, memory_order_acquire) ||
-                carry(qp, source, request_slot(owner, source, count), now) == WAITING)
+                left_to_requester(qp, owner, request))
+                break;
+            acted = true;
+            if (carry(qp, source, request, now) == WAITING)
                 break;
             atomic_store(&source->carried, count + 1);
         }
@@ -259,6 +264,11 @@ static void for_each(struct doorbells *set, void (*serve)(struct queue_pair *, u
     }
 }
 
+bool engine_has_deferred(void)
+{
+    return !acted;
+}
+
 bool engine_progress(void)
 {
     bool incoming = atomic_load_explicit(&self.port->inbox.summary, memory_order_relaxed);
@@ -272,14 +282,17 @@ bool engine_progress(void)
         let_the_other_run();
         return true;
     }
+    acted = false;
     now = clock_now();
     if (incoming || outgoing)
         link_advance(now);
     if (incoming)
         for_each(&self.port->inbox, serve_incoming, &now);
+    acted |= outgoing;
     if (outgoing)
         for_each(&outstanding, serve_outgoing, &now);
     mail = datagram_deliver(now);
+    acted |= mail;
     engine_unlock();
     return incoming || outgoing || mail;
 }

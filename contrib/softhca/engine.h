@@ -9,6 +9,8 @@
  * anything is under way. If another thread of the process is at it, returns at once. */
 bool engine_progress(void);
 /* Keeps other threads out of progress; for changes of state and destruction. */
+/* Whether the agent's last progress left all that it found to requesters that poll. */
+bool engine_has_deferred(void);
 void engine_lock(void);
 void engine_unlock(void);
 /* A queue pair of this process has requests that are not retired. */

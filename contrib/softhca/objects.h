@@ -106,7 +106,9 @@ struct queue_pair {
     bool has_receive;
     bool broken; /* has refused a request and is about to fail */
     uint64_t next_read;
-    uint64_t seen_polls, seen_polls_ns; /* of the peer's port, see engine.c */
+    uint64_t seen_polls, seen_polls_ns; /* of the peer's port, see push.c */
+    uint64_t requester_polls;           /* the same, as this side's agent last saw it */
+    bool peer_is_silent;                /* for long, and has not polled since */
     uint64_t unreachable_since;
     uint64_t next_check;
 };

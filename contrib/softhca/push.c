@@ -16,15 +16,18 @@
 #define SMALL_BYTES 256u
 /* Without a poll while a request is overdue. A small write is pushed soon: its target may well be a
  * program that only looks at its memory. Otherwise the target is more likely busy with what it got
- * before, and standing in for it would disturb it. */
+ * before, and standing in for it would disturb it; or it is copying a piece, which takes up to 20
+ * us while both sides do. */
 #define SMALL_SILENCE_NS 1000u
-#define SILENCE_NS       20000u
+#define SILENCE_NS       60000u
 /* A send needs the target's own thread, its agent, on a processor where its application may just be
  * busy; an application that waits for events has asked for it before it went to sleep. */
 #define SEND_SILENCE_NS 500000u
 
 /* Whether the target of this queue pair has not polled for a while though the oldest request was
- * due. Its count of polls is looked at only then, since each look costs both sides a cache miss. */
+ * due. Its count of polls is looked at only then, since each look costs both sides a cache miss. A
+ * target known to be silent stays it until its count moves: a count that stands still is cheap to
+ * look at, and copies to it start early as those of a target that polls. */
 static bool target_is_silent(struct queue_pair *qp, struct port *target,
                              const struct work_request *request, uint64_t due, uint64_t now)
 {
@@ -34,20 +37,29 @@ static bool target_is_silent(struct queue_pair *qp, struct port *target,
                                                         : SILENCE_NS;
     uint64_t polls;
 
-    if (now < due + OVERDUE_NS)
+    if (!(write && qp->peer_is_silent) && now < due + OVERDUE_NS)
         return false;
     polls = atomic_load_explicit(&target->polls, memory_order_relaxed);
     if (polls != qp->seen_polls || !qp->seen_polls_ns) {
         qp->seen_polls = polls;
         qp->seen_polls_ns = now;
+        qp->peer_is_silent = false;
         return false;
     }
+    qp->peer_is_silent = now - qp->seen_polls_ns >= SILENCE_NS;
     return now - qp->seen_polls_ns >= silence;
 }
 
+/* Whether a target found silent has polled since. */
+static bool has_polled(const struct queue_pair *qp, struct port *target)
+{
+    return atomic_load_explicit(&target->polls, memory_order_relaxed) != qp->seen_polls;
+}
+
 /* Carries a write on behalf of a target that does not poll. Anything that is not in order is left
- * to the target, which refuses it; WAITING then. */
-static enum outcome push_write(struct queue_pair *qp, struct work_request *request, uint64_t *now)
+ * to the target, which refuses it; WAITING then, as when the target is found awake. */
+static enum outcome push_write(struct queue_pair *qp, struct work_request *request, uint64_t *now,
+                               bool *awake)
 {
     uint32_t peer = atomic_load(&qp->entry->peer);
     struct queue_pair_entry *target = segment_queue_pair(peer);
@@ -84,6 +96,9 @@ static enum outcome push_write(struct queue_pair *qp, struct work_request *reque
         request->copied += bytes;
         port_shows_life();
         *now = clock_now();
+        *awake = has_polled(qp, port);
+        if (*awake && request->copied < request->length)
+            return WAITING;
     }
     return is_due(request, *now) ? CARRIED : WAITING;
 }
@@ -94,6 +109,7 @@ void push(struct queue_pair *qp, uint64_t *now)
     uint64_t count = atomic_load_explicit(&entry->carried, memory_order_acquire);
     struct port *target = segment_port(number_slot(atomic_load(&entry->peer)));
     struct work_request *request = request_slot(self.port, entry, count);
+    bool awake = false;
     uint64_t due;
 
     if (count >= atomic_load_explicit(&entry->posted, memory_order_relaxed) || !target ||
@@ -112,13 +128,14 @@ void push(struct queue_pair *qp, uint64_t *now)
     }
     if (!shared_trylock(&entry->carrying))
         return;
-    for (; (count = atomic_load(&entry->carried)) < atomic_load(&entry->posted);) {
+    for (; !awake && (count = atomic_load(&entry->carried)) < atomic_load(&entry->posted);) {
         request = request_slot(self.port, entry, count);
         if (!request_has_answer(request)) {
             if (atomic_load(&request->status) != REQUEST_PENDING)
                 break;
-            if (push_write(qp, request, now) == WAITING) {
-                if (is_due(request, *now)) /* the target has to look at it, perhaps to refuse it */
+            if (push_write(qp, request, now, &awake) == WAITING) {
+                if (!awake &&
+                    is_due(request, *now)) /* the target has to look at it, perhaps to refuse it */
                     agent_call(target, AGENT_LIGHT);
                 break;
             }

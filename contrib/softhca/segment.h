@@ -219,6 +219,13 @@ struct attachment {
     uint32_t lid;
 };
 extern struct attachment self;
+/* Whom the calling thread works for. */
+enum worker {
+    APPLICATION,
+    AGENT,        /* leaves writes to requesters that poll */
+    CALLED_AGENT, /* is needed for something that requesters cannot do */
+};
+extern _Thread_local enum worker worker;
 
 /* Claims a port for this process unless it has one (again after a fork). 0, or an errno value that
  * has been reported. Any thread. */
@@ -236,9 +243,13 @@ uint64_t segment_alloc(size_t bytes);
 void segment_free(uint64_t offset, size_t bytes);
 
 /* Counts a poll, or a piece copied: others take a port whose count stands still for one that does
- * not poll. Only this process writes the counter, and lost increments do not matter. */
+ * not poll. The agent does not count, since it comes only now and then: a requester that took it
+ * for the application would leave the work to it. Only this process writes the counter, and lost
+ * increments do not matter. */
 static inline void port_shows_life(void)
 {
+    if (worker != APPLICATION)
+        return;
     atomic_store_explicit(&self.port->polls,
                           atomic_load_explicit(&self.port->polls, memory_order_relaxed) + 1,
                           memory_order_relaxed);
