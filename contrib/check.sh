@@ -103,7 +103,7 @@ copy_tree() {
         git -C "$top" ls-files -z --cached --others --exclude-standard
     else
         find "$top" -path "$build" -prune -o -type f -printf '%P\0'
-    fi | tar -C "$top" --null --ignore-failed-read -T - -cf - | tar -C "$source" -xf -
+    fi | tar -C "$top" --null --ignore-failed-read -T - -cf - | tar -C "$source" -xmf -
 }
 
 configure_in() { # DIRECTORY OPTION...

@@ -5,9 +5,10 @@
 #
 #   pair.sh PROGRAM [ARGUMENT...]     a server, and a client that connects to it
 #
-# The port is one of loopback's that nobody uses. PAIR_PINNED=yes puts each end on a core of its own.
-# The client's output is printed last, so that a caller finds its figures at the end. The status is
-# that of the end that failed, 124 if the server never listened.
+# The port is one of loopback's that nobody uses. PAIR_PINNED=yes puts the server on core 0 and the
+# client on core 1, PAIR_PINNED=crossed the other way round. The client's output is printed last, so
+# that a caller finds its figures at the end. The status is that of the end that failed, 124 if the
+# server never listened.
 
 set -u
 server_pid=
@@ -36,11 +37,11 @@ free_port() {
 on_core() { # CORE COMMAND...
     local core=$1
     shift
-    if test "${PAIR_PINNED:-no}" = yes; then
-        exec taskset -c "$core" "$@"
-    else
-        exec "$@"
-    fi
+    case ${PAIR_PINNED:-no} in
+    yes) exec taskset -c "$core" "$@" ;;
+    crossed) exec taskset -c $((1 - core)) "$@" ;;
+    *) exec "$@" ;;
+    esac
 }
 
 port=$(free_port) || exit 99

@@ -137,7 +137,8 @@ litmus() { # NAME OPTION-OF-SOFTHCA... -- COMMAND...
 }
 
 run_litmus() {
-    litmus "litmus, paced" --bandwidth 1G --latency 5us --memlock 64M --
+    litmus "litmus, paced" --bandwidth 1G --latency 5us --memlock 64M \
+        --reg 68us,200ns --dereg 20us,100ns --
     litmus "litmus, unpaced" -- env -u SOFTHCA_BANDWIDTH -u SOFTHCA_LATENCY -u SOFTHCA_MEMLOCK
 }
 
@@ -194,9 +195,9 @@ measure() { # alone|both|shared GBPS SIZE LOG
     both) "$softhca" "${fabric[@]}" "${network[@]}" -- "${pair[@]}" -b -n $iterations >"$4" 2>&1 ;;
     shared)
         "$softhca" "${fabric[@]}" "${network[@]}" -- env SERVER_SIDE=right CLIENT_SIDE=left \
-            PAIR_PINNED=no "${pair[@]}" -D 3 -f 1 >"$4.1" 2>&1 &
+            PAIR_PINNED=yes "${pair[@]}" -D 3 -f 1 >"$4.1" 2>&1 &
         "$softhca" "${fabric[@]}" "${network[@]}" -- env SERVER_SIDE=right CLIENT_SIDE=left \
-            PAIR_PINNED=no "${pair[@]}" -D 3 -f 1 >"$4" 2>&1
+            PAIR_PINNED=crossed "${pair[@]}" -D 3 -f 1 >"$4" 2>&1
         wait $!
         first=$(bandwidth_in "$4.1")
         second=$(bandwidth_in "$4")

@@ -504,11 +504,52 @@ static void arrival_passive(struct side *side)
         fail("%lu of 200 words were in time", (unsigned long) in_time);
 }
 
+/* The two numbers of SOFTHCA_REG or SOFTHCA_DEREG, as ns for so many pages. */
+static uint64_t model_ns(const char *variable, uint64_t pages)
+{
+    const char *value = getenv(variable);
+    unsigned long base = 0, page = 0;
+
+    if (value && sscanf(value, "%lu,%lu", &base, &page) < 1)
+        fail("%s is %s", variable, value);
+    return base + page * pages;
+}
+
+/* Never shorter than the model, and at best within 10 % of it; others only make it longer. */
+static void expect_cost(const char *what, uint64_t pages, uint64_t best, uint64_t model)
+{
+    if (best < model || best > model + model / 10)
+        fail("%s of %lu pages took %lu ns, modelled are %lu", what, (unsigned long) pages,
+             (unsigned long) best, (unsigned long) model);
+}
+
+static void registration_time_active(struct side *side)
+{
+    for (uint64_t pages = 1; pages <= BUFFER_BYTES / 4096; pages *= 4) {
+        uint64_t best = UINT64_MAX, best_back = UINT64_MAX;
+
+        for (int i = 0; i < 20; i++) {
+            uint64_t begin = now_ns(), registered, end;
+            struct ibv_mr *mr =
+                ibv_reg_mr(side->pd, side->buffer, pages * 4096, IBV_ACCESS_LOCAL_WRITE);
+
+            registered = now_ns();
+            if (!mr || ibv_dereg_mr(mr))
+                fail("registering %lu pages", (unsigned long) pages);
+            end = now_ns();
+            best = registered - begin < best ? registered - begin : best;
+            best_back = end - registered < best_back ? end - registered : best_back;
+        }
+        expect_cost("registration", pages, best, model_ns("SOFTHCA_REG", pages));
+        expect_cost("deregistration", pages, best_back, model_ns("SOFTHCA_DEREG", pages));
+    }
+}
+
 static const struct test {
     const char *name;
     void (*active)(struct side *);
     void (*passive)(struct side *);
-    enum needs { NOTHING, PACING, MEMLOCK, WATCHING } needs;
+    enum needs { NOTHING, PACING, MEMLOCK, WATCHING, COSTS } needs;
 } tests[] = {
     {"write and read", write_and_read_active, wait_for_peer, NOTHING},
     {"gather", gather_active, wait_for_peer, NOTHING},
@@ -537,7 +578,14 @@ static const struct test {
     {"word overtakes a chunk", overtake_active, wait_for_peer, PACING},
     {"completion after acknowledgement", acknowledged_active, wait_for_peer, PACING},
     {"arrival in time", arrival_active, arrival_passive, PACING},
+    {"time of registration", registration_time_active, wait_for_peer, COSTS},
 };
+
+/* Costs below some us would be lost in the cost of the call itself. */
+static bool has_costs(const char *variable)
+{
+    return getenv(variable) && model_ns(variable, 1) >= 10000;
+}
 
 static const char *reason_to_skip(const struct test *test)
 {
@@ -546,6 +594,8 @@ static const char *reason_to_skip(const struct test *test)
     switch (test->needs) {
     case PACING:
         return getenv("SOFTHCA_BANDWIDTH") && getenv("SOFTHCA_LATENCY") ? NULL : "no pacing is set";
+    case COSTS:
+        return has_costs("SOFTHCA_REG") && has_costs("SOFTHCA_DEREG") ? NULL : "no costs are set";
     case MEMLOCK:
         return getenv("SOFTHCA_MEMLOCK") ? NULL : "no limit is set";
     case WATCHING:

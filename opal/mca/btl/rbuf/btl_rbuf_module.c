@@ -227,7 +227,6 @@ int mca_btl_rbuf_module_open(struct rbuf_port *port, uint32_t index, mca_btl_rbu
     module->index = index;
     pthread_mutex_init(&module->lock, NULL);
     TAILQ_INIT(&module->endpoints);
-    port->fab.room = (uint32_t) mca_btl_rbuf_params.completion_queue;
     if (module->super.btl_bandwidth == 0) {
         module->super.btl_bandwidth = port->bandwidth_mbps;
     }

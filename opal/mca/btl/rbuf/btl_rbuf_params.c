@@ -165,8 +165,6 @@ static const struct parameter table[] = {
      "each"},
     {"send_queue", "128", COUNT, 16, 16384, NULL, NULL, 0, 6, FIELD(send_queue),
      "requests, 16 to 16384", "Depth of each send queue"},
-    {"completion_queue", "4096", COUNT, 64, 4194304, NULL, NULL, 0, 6, FIELD(completion_queue),
-     "requests, 64 to 4M", "Signalled requests that a port may have under way to all its peers"},
 };
 
 #define PARAMETERS (sizeof(table) / sizeof(table[0]))

@@ -60,7 +60,6 @@ struct mca_btl_rbuf_params {
     uint64_t control_buffers;
     uint64_t bulk_buffers;
     uint64_t send_queue;
-    uint64_t completion_queue;
 };
 
 extern struct mca_btl_rbuf_params mca_btl_rbuf_params;

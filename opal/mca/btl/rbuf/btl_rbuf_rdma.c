@@ -13,7 +13,9 @@
 
 #include "opal/sys/atomic.h"
 
-static mca_btl_rbuf_operation_t *operation_take(mca_btl_rbuf_module_t *module)
+/* An operation like `wanted`, or NULL without memory. */
+static mca_btl_rbuf_operation_t *operation_take(mca_btl_rbuf_module_t *module,
+                                                const mca_btl_rbuf_operation_t *wanted)
 {
     mca_btl_rbuf_operation_t *operation;
 
@@ -23,7 +25,13 @@ static mca_btl_rbuf_operation_t *operation_take(mca_btl_rbuf_module_t *module)
         SLIST_REMOVE_HEAD(&module->operations, link);
     }
     mca_btl_rbuf_unlock(module);
-    return operation != NULL ? operation : malloc(sizeof(*operation));
+    if (operation == NULL) {
+        operation = malloc(sizeof(*operation));
+    }
+    if (operation != NULL) {
+        *operation = *wanted;
+    }
+    return operation;
 }
 
 /* Tells Open MPI, with the operation already free for the next. No lock is held. */
@@ -110,26 +118,25 @@ int mca_btl_rbuf_put(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoi
 {
     mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
     const struct rbuf_offer *offer = &remote_handle->offer; /* all of it that travelled */
-    mca_btl_rbuf_operation_t *operation = operation_take(module);
+    const mca_btl_rbuf_operation_t wanted = {.endpoint = endpoint,
+                                             .local_address = local_address,
+                                             .local_handle = local_handle,
+                                             .callback = callback,
+                                             .context = context,
+                                             .data = data};
+    mca_btl_rbuf_operation_t *operation = operation_take(module, &wanted);
 
     (void) flags;
     (void) order;
     if (operation == NULL) {
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
-    operation->endpoint = endpoint;
-    operation->local_address = local_address;
-    operation->local_handle = local_handle;
-    operation->callback = callback;
-    operation->context = context;
-    operation->data = data;
     if (offer->mode == RBUF_OFFER_DIRECT) {
         transfer(module, operation, RBUF_RMA_WRITE, remote_address, offer->rkey, size);
     } else if (remote_address == offer->base && size == offer->bytes) {
         put_staged(module, operation, offer);
     } else {
         /* Open MPI puts what it asked for; a part of a staged offer has no schedule. */
-        operation->put_id = 0;
         operation_end(module, operation, -EPROTO);
     }
     return OPAL_SUCCESS;
@@ -158,19 +165,19 @@ int mca_btl_rbuf_get(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoi
                      void *data)
 {
     mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
-    mca_btl_rbuf_operation_t *operation = operation_take(module);
+    const mca_btl_rbuf_operation_t wanted = {.endpoint = endpoint,
+                                             .local_address = local_address,
+                                             .local_handle = local_handle,
+                                             .callback = callback,
+                                             .context = context,
+                                             .data = data};
+    mca_btl_rbuf_operation_t *operation = operation_take(module, &wanted);
 
     (void) flags;
     (void) order;
     if (operation == NULL) {
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
-    operation->endpoint = endpoint;
-    operation->local_address = local_address;
-    operation->local_handle = local_handle;
-    operation->callback = callback;
-    operation->context = context;
-    operation->data = data;
     transfer(module, operation, RBUF_RMA_READ, remote_address, remote_handle->offer.rkey, size);
     return OPAL_SUCCESS;
 }
@@ -221,12 +228,11 @@ static int atomic_start(mca_btl_rbuf_module_t *module, const mca_btl_rbuf_operat
     if (word == NULL) {
         return OPAL_ERR_OUT_OF_RESOURCE; /* osc/rdma progresses and asks again */
     }
-    operation = operation_take(module);
+    operation = operation_take(module, wanted);
     if (operation == NULL) {
         bounce_give(module, word);
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
-    *operation = *wanted;
     operation->bounce = word;
     operation->rma.local = word;
     operation->rma.bytes = sizeof(*word);

@@ -264,6 +264,18 @@ static void put_finish(struct rbuf_put *put, enum rbuf_event_kind kind, int stat
     rbuf_core_raise(put->peer->core, kind, put->peer, put, status);
 }
 
+/*
+ * True if the put may take staging for its next chunk now. A chunk whose window is open leaves by
+ * itself; one that would wait for the peer's software is staged ahead only while half of the arena
+ * is free, so that peers that compute cannot keep the arena from the others.
+ */
+static bool may_stage_ahead(const struct rbuf_put *put)
+{
+    const struct rbuf_arena *arena = &put->peer->core->send_arena;
+
+    return arena->free_blocks >= arena->blocks / 2 || window_open(put);
+}
+
 enum put_progress { PUT_BLOCKED, PUT_OUT_OF_STAGING, PUT_OUT_OF_BUDGET, PUT_FINISHED };
 
 /* Copies and posts as far as it goes, into new staging only if `may_stage`. A put whose peer fails
@@ -274,6 +286,9 @@ static enum put_progress put_advance(struct rbuf_put *put, bool may_stage, uint6
 
     for (;;) {
         if (put->state == RBUF_PUT_FILLING) {
+            if (put->filling == NULL && !may_stage_ahead(put)) {
+                return PUT_BLOCKED;
+            }
             if (put->filling == NULL && may_stage) {
                 put->filling = chunk_take_for(put);
             }

@@ -7,9 +7,10 @@
  * posted when the one that last used its buffer is acknowledged (or was never used in this
  * message). The put ends when its last chunk is posted: the user's memory is free then.
  *
- * Invariants: at most one chunk of a put is being filled; the send arena is freed by completions
- * alone, never by what a peer's software does, so that two processes that receive all they can can
- * still send.
+ * Invariants: at most one chunk of a put is being filled; chunks whose window is open take staging
+ * as long as there is any and give it back by completions alone, never by what a peer's software
+ * does, so that two processes that receive all they can can still send; chunks that wait for their
+ * window hold no more than half of the arena and one chunk.
  */
 #ifndef RBUF_CORE_SENDER_H
 #define RBUF_CORE_SENDER_H
