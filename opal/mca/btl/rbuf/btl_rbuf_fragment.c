@@ -254,25 +254,18 @@ static enum rbuf_channel_id channel_for(const mca_btl_base_module_t *btl, size_t
                                                                                  : RBUF_BULK;
 }
 
-/* A rendezvous with the head of a contiguous message as payload: what follows is staged next. With
- * several ports it may be put over another than this one, and what was staged here would lie until
- * a later message from the same address took it for its own. */
-static void prestage(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
-                     const struct opal_convertor_t *convertor)
+/* A rendezvous with the head of a contiguous message as payload: what follows is staged next. */
+static void prestage_rest(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
+                          const struct opal_convertor_t *convertor)
 {
-    if (mca_btl_rbuf_params.protocol != MCA_BTL_RBUF_SUPERPIPELINE ||
-        mca_btl_rbuf_params.prestage == MCA_BTL_RBUF_OFF ||
-        mca_btl_rbuf_component.module_count > 1 || opal_convertor_need_buffers(convertor) ||
-        convertor->bConverted >= convertor->local_size) {
+    size_t offset = convertor->bConverted;
+    void *rest;
+
+    if (opal_convertor_need_buffers(convertor) || offset >= convertor->local_size) {
         return;
     }
-    void *rest;
-    size_t offset = convertor->bConverted;
-
     opal_convertor_get_offset_pointer(convertor, offset, &rest);
-    mca_btl_rbuf_lock(module);
-    rbuf_prestage(endpoint->peer, rest, convertor->local_size - offset);
-    mca_btl_rbuf_unlock(module);
+    mca_btl_rbuf_prestage(module, endpoint, rest, convertor->local_size - offset);
 }
 
 mca_btl_base_descriptor_t *mca_btl_rbuf_prepare_src(mca_btl_base_module_t *btl,
@@ -308,7 +301,7 @@ mca_btl_base_descriptor_t *mca_btl_rbuf_prepare_src(mca_btl_base_module_t *btl,
     frag->base.des_flags = flags;
     frag->am.channel = (uint8_t) channel_for(btl, reserve + *size, flags);
     if (rendezvous) {
-        prestage(module, endpoint, convertor);
+        prestage_rest(module, endpoint, convertor);
     }
     return &frag->base;
 }

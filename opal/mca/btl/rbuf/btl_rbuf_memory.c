@@ -3,8 +3,8 @@
  * register_mem and deregister_mem: where the path of a message is decided, by the exact flags that
  * Open MPI asks for.
  *
- * - REMOTE_READ alone, the source of a send before its rendezvous: NULL, so that the rendezvous
- *   carries payload and the receiver decides.
+ * - REMOTE_READ alone, the source of a send before its rendezvous: NULL, so that the receiver
+ * decides; but from here on the first chunk may be staged.
  * - REMOTE_WRITE alone, the target of a receive: a grant of staging, or a registration; never NULL,
  *   since Open MPI would wait for ever.
  * - None, the source of a put: nothing yet.
@@ -90,6 +90,21 @@ static mca_btl_rbuf_handle_t *register_target(mca_btl_rbuf_module_t *module,
     return handle;
 }
 
+/* A rendezvous for the memory is about to be sent. With several ports it may be put over another
+ * than this one, and what was staged here would lie until a later message from the same address
+ * took it for its own. */
+void mca_btl_rbuf_prestage(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
+                           const void *source, size_t bytes)
+{
+    if (mca_btl_rbuf_params.protocol == MCA_BTL_RBUF_SUPERPIPELINE &&
+        mca_btl_rbuf_params.prestage == MCA_BTL_RBUF_ON &&
+        mca_btl_rbuf_component.module_count == 1) {
+        mca_btl_rbuf_lock(module);
+        rbuf_prestage(endpoint->peer, source, bytes);
+        mca_btl_rbuf_unlock(module);
+    }
+}
+
 mca_btl_base_registration_handle_t *mca_btl_rbuf_register_mem(mca_btl_base_module_t *btl,
                                                               mca_btl_base_endpoint_t *endpoint,
                                                               void *base, size_t size,
@@ -101,6 +116,9 @@ mca_btl_base_registration_handle_t *mca_btl_rbuf_register_mem(mca_btl_base_modul
 
     switch (flags) {
     case MCA_BTL_REG_FLAG_REMOTE_READ:
+        if (endpoint != MCA_BTL_ENDPOINT_ANY) {
+            mca_btl_rbuf_prestage(module, endpoint, base, size);
+        }
         return NULL;
     case MCA_BTL_REG_FLAG_REMOTE_WRITE:
         if (endpoint != MCA_BTL_ENDPOINT_ANY) {
