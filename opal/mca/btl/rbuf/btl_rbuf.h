@@ -4,7 +4,8 @@
  *
  *     btl_rbuf_component.c     open, register, init, progress
  *     btl_rbuf_module.c        a port as a BTL module: add_procs, del_procs, finalize
- *     btl_rbuf_endpoint.c      a peer process on a port, and connecting to it
+ *     btl_rbuf_endpoint.c      a peer process on a port
+ *     btl_rbuf_connect.c       its queue pairs, and the listener's events
  *     btl_rbuf_fragment.c      alloc, free, prepare_src: descriptors and their memory
  *     btl_rbuf_send.c          send, sendi
  *     btl_rbuf_rdma.c          put, get, atomics
@@ -272,9 +273,14 @@ int mca_btl_rbuf_finalize(mca_btl_base_module_t *btl);
 /* btl_rbuf_endpoint.c: the caller holds the module's lock, but for _endpoint_for */
 mca_btl_base_endpoint_t *mca_btl_rbuf_endpoint_for(mca_btl_rbuf_module_t *module,
                                                    opal_proc_t *proc);
-void mca_btl_rbuf_endpoint_connect(mca_btl_base_endpoint_t *endpoint);
+void mca_btl_rbuf_endpoint_fail(mca_btl_base_endpoint_t *endpoint, const char *cause);
+uint32_t mca_btl_rbuf_mailbox_rkey(const mca_btl_rbuf_module_t *module,
+                                   const struct rbuf_mailbox *mailbox);
 void mca_btl_rbuf_endpoint_destroy(mca_btl_base_endpoint_t *endpoint);
 void mca_btl_rbuf_endpoint_lost(mca_btl_base_endpoint_t *endpoint, int status);
+
+/* btl_rbuf_connect.c */
+void mca_btl_rbuf_endpoint_connect(mca_btl_base_endpoint_t *endpoint); /* holds the lock */
 
 /* Connects at the first use. The caller holds the module's lock. */
 static inline void mca_btl_rbuf_endpoint_use(mca_btl_base_endpoint_t *endpoint)

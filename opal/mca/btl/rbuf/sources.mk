@@ -7,6 +7,7 @@
 rbuf_glue_sources = \
 	%reldir%/btl_rbuf.h \
 	%reldir%/btl_rbuf_component.c \
+	%reldir%/btl_rbuf_connect.c \
 	%reldir%/btl_rbuf_endpoint.c \
 	%reldir%/btl_rbuf_fragment.c \
 	%reldir%/btl_rbuf_help.c \

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * How an endpoint gets its queue pairs, and what the listener has to say of it.
+ *
+ * Connections are made at the first use, by whoever needs one. When both sides call at once, the
+ * call of the process with the smaller name wins: it refuses the other's call, and the other
+ * answers this one with the queue pairs that it had made.
+ *
+ *     IDLE -> CALLING -> CONNECTED              we called
+ *     IDLE, CALLING -> ANSWERED -> CONNECTED    we were called; nothing is posted before READY
+ *     any -> FAILED
+ *
+ * The caller holds the module's lock, but where it says otherwise.
+ */
+#include "btl_rbuf.h"
+
+static void connection_failed(mca_btl_base_endpoint_t *endpoint, const char *reason)
+{
+    mca_btl_rbuf_help("connection failed", opal_process_info.nodename,
+                      OPAL_NAME_PRINT(endpoint->proc->proc_name), reason, NULL);
+    mca_btl_rbuf_endpoint_fail(endpoint, reason);
+}
+
+/* Makes the queue pairs, if that was not done for a call of our own. */
+static bool open_queues(mca_btl_base_endpoint_t *endpoint)
+{
+    mca_btl_rbuf_module_t *module = endpoint->module;
+    struct rbuf_problem problem;
+
+    for (int i = 0; i < RBUF_CHANNELS; i++) {
+        if (endpoint->queue[i] == NULL && rbuf_queue_open(module->port, (enum rbuf_channel_id) i,
+                                                          (uint32_t) mca_btl_rbuf_params.send_queue,
+                                                          &endpoint->queue[i], &problem) != 0) {
+            mca_btl_rbuf_help_problem(&problem);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool connect_queues(mca_btl_base_endpoint_t *endpoint,
+                           const struct rbuf_exchange_side *theirs)
+{
+    struct rbuf_problem problem;
+
+    for (int i = 0; i < RBUF_CHANNELS; i++) {
+        if (rbuf_queue_connect(endpoint->queue[i], endpoint->module->port, &theirs->address,
+                               &theirs->queue[i], &problem) != 0) {
+            mca_btl_rbuf_help_problem(&problem);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What the peer has to know of this side. */
+static void describe(mca_btl_base_endpoint_t *endpoint, struct rbuf_exchange *mine)
+{
+    const mca_btl_rbuf_module_t *module = endpoint->module;
+
+    memset(mine, 0, sizeof(*mine));
+    memcpy(mine->side.token, endpoint->modex.token, sizeof(mine->side.token));
+    mine->side.job = OPAL_PROC_MY_NAME.jobid;
+    mine->side.rank = OPAL_PROC_MY_NAME.vpid;
+    mine->side.port = module->index;
+    mine->side.their_port = endpoint->their_port;
+    mine->side.address = module->port->address;
+    mine->side.mailbox = (uintptr_t) endpoint->mailbox;
+    mine->side.mailbox_rkey = mca_btl_rbuf_mailbox_rkey(module, endpoint->mailbox);
+    mine->side.peer_index = endpoint->peer->index;
+    for (int i = 0; i < RBUF_CHANNELS; i++) {
+        rbuf_queue_address(endpoint->queue[i], &mine->side.queue[i]);
+        mine->side.window[i] = module->core.options.window[i];
+    }
+}
+
+/* The queue pairs are connected both ways: core may post. */
+static void connected(mca_btl_base_endpoint_t *endpoint, const struct rbuf_exchange_side *theirs)
+{
+    struct rbuf_peer_link link = {.their_mailbox = theirs->mailbox,
+                                  .their_mailbox_rkey = theirs->mailbox_rkey,
+                                  .their_index = theirs->peer_index};
+
+    for (int i = 0; i < RBUF_CHANNELS; i++) {
+        link.queue[i] = endpoint->queue[i];
+        link.window[i] = theirs->window[i];
+    }
+    endpoint->state = MCA_BTL_RBUF_CONNECTED;
+    rbuf_peer_connected(endpoint->peer, &link);
+}
+
+/* The endpoint of this process itself: its queue pairs are connected to themselves. */
+static void connect_self(mca_btl_base_endpoint_t *endpoint)
+{
+    struct rbuf_exchange mine;
+
+    describe(endpoint, &mine);
+    if (connect_queues(endpoint, &mine.side)) {
+        connected(endpoint, &mine.side);
+    } else {
+        connection_failed(endpoint, "a queue pair could not be connected to itself");
+    }
+}
+
+void mca_btl_rbuf_endpoint_connect(mca_btl_base_endpoint_t *endpoint)
+{
+    struct rbuf_exchange hello;
+
+    if (!open_queues(endpoint)) {
+        mca_btl_rbuf_endpoint_fail(endpoint, "no queue pair could be made");
+        return;
+    }
+    if (opal_compare_proc(endpoint->proc->proc_name, OPAL_PROC_MY_NAME) == 0) {
+        connect_self(endpoint);
+        return;
+    }
+    describe(endpoint, &hello);
+    endpoint->state = MCA_BTL_RBUF_CALLING;
+    if (rbuf_listener_call(mca_btl_rbuf_component.listener, &endpoint->modex.addresses, &hello,
+                           endpoint, &endpoint->call) != 0) {
+        endpoint->call = NULL;
+        connection_failed(endpoint, "it published no usable address, or memory is exhausted");
+    }
+}
+
+/* ---- what the listener says ---- */
+
+static void end_call(mca_btl_base_endpoint_t *endpoint)
+{
+    if (endpoint->call != NULL) {
+        rbuf_call_close(endpoint->call);
+        endpoint->call = NULL;
+    }
+}
+
+static void call_accepted(mca_btl_base_endpoint_t *endpoint, struct rbuf_call_event *event)
+{
+    if (endpoint->state != MCA_BTL_RBUF_CALLING || endpoint->call != event->call) {
+        return; /* overtaken by a call of the peer */
+    }
+    if (!connect_queues(endpoint, &event->theirs.side)) {
+        connection_failed(endpoint, "the queue pairs could not be connected");
+        return;
+    }
+    rbuf_call_ready(endpoint->call);
+    connected(endpoint, &event->theirs.side);
+}
+
+static void call_refused(mca_btl_base_endpoint_t *endpoint, struct rbuf_call_event *event)
+{
+    if (endpoint->call != event->call) {
+        return;
+    }
+    end_call(endpoint);
+    if (event->refusal != RBUF_REFUSAL_SIMULTANEOUS && event->refusal != RBUF_REFUSAL_CONNECTED) {
+        connection_failed(endpoint, rbuf_refusal_text(event->refusal));
+    }
+    /* Otherwise the peer's own call is on its way: CALLING until it is here. */
+}
+
+/* Whether an incoming call is to be answered, and if not, why. */
+static enum rbuf_refusal judge_call(const mca_btl_base_endpoint_t *endpoint, uint32_t their_port)
+{
+    switch (endpoint->state) {
+    case MCA_BTL_RBUF_IDLE:
+        break;
+    case MCA_BTL_RBUF_CALLING:
+        if (endpoint->call != NULL &&
+            opal_compare_proc(OPAL_PROC_MY_NAME, endpoint->proc->proc_name) < 0) {
+            return RBUF_REFUSAL_SIMULTANEOUS;
+        }
+        break;
+    case MCA_BTL_RBUF_ANSWERED:
+    case MCA_BTL_RBUF_CONNECTED:
+        return RBUF_REFUSAL_CONNECTED;
+    case MCA_BTL_RBUF_FAILED:
+        return RBUF_REFUSAL_CLOSING;
+    }
+    return their_port < endpoint->modex.port_count &&
+                   rbuf_port_reach(endpoint->module->port, &endpoint->modex.port[their_port]) ==
+                       RBUF_REACHABLE
+               ? RBUF_REFUSAL_NONE
+               : RBUF_REFUSAL_UNREACHABLE;
+}
+
+static enum rbuf_refusal answer(mca_btl_base_endpoint_t *endpoint, struct rbuf_call_event *event)
+{
+    enum rbuf_refusal refusal = judge_call(endpoint, event->theirs.side.port);
+    struct rbuf_exchange mine;
+
+    if (refusal != RBUF_REFUSAL_NONE) {
+        return refusal;
+    }
+    if (!open_queues(endpoint) || !connect_queues(endpoint, &event->theirs.side)) {
+        mca_btl_rbuf_endpoint_fail(endpoint, "no queue pair could be made for its call");
+        return RBUF_REFUSAL_RESOURCES;
+    }
+    end_call(endpoint); /* ours has lost */
+    endpoint->their_port = event->theirs.side.port;
+    describe(endpoint, &mine);
+    endpoint->call = event->call;
+    endpoint->theirs = event->theirs.side;
+    endpoint->state = MCA_BTL_RBUF_ANSWERED;
+    rbuf_call_accept(event->call, &mine, endpoint);
+    return RBUF_REFUSAL_NONE;
+}
+
+/* A stranger with our token. Takes the lock. */
+static void incoming_hello(struct rbuf_call_event *event)
+{
+    const struct rbuf_exchange_side *theirs = &event->theirs.side;
+    opal_process_name_t name = {.jobid = theirs->job, .vpid = theirs->rank};
+    enum rbuf_refusal refusal = RBUF_REFUSAL_UNKNOWN;
+    mca_btl_base_endpoint_t *endpoint = NULL;
+    mca_btl_rbuf_module_t *module;
+    opal_proc_t *proc;
+
+    if (theirs->their_port >= mca_btl_rbuf_component.module_count) {
+        rbuf_call_refuse(event->call, RBUF_REFUSAL_UNREACHABLE);
+        return;
+    }
+    module = mca_btl_rbuf_component.modules[theirs->their_port];
+    if (module == NULL) { /* finalized, while another port's is not yet */
+        rbuf_call_refuse(event->call, RBUF_REFUSAL_CLOSING);
+        return;
+    }
+    proc = opal_proc_for_name(name);
+    if (proc != NULL) {
+        endpoint = mca_btl_rbuf_endpoint_for(module, proc);
+    }
+    if (endpoint != NULL) {
+        mca_btl_rbuf_lock(module);
+        refusal = answer(endpoint, event);
+        mca_btl_rbuf_unlock(module);
+    }
+    if (refusal != RBUF_REFUSAL_NONE) {
+        rbuf_call_refuse(event->call, refusal);
+    }
+}
+
+static void peer_gone(mca_btl_base_endpoint_t *endpoint, struct rbuf_call_event *event)
+{
+    if (endpoint->call == event->call) {
+        end_call(endpoint);
+        snprintf(endpoint->cause, sizeof(endpoint->cause), "its process has ended: %s",
+                 event->text);
+        mca_btl_rbuf_endpoint_fail(endpoint, event->text);
+    }
+}
+
+/* One event of a call that belongs to an endpoint. */
+static void endpoint_event(mca_btl_base_endpoint_t *endpoint, struct rbuf_call_event *event)
+{
+    switch (event->kind) {
+    case RBUF_CALL_ACCEPTED:
+        call_accepted(endpoint, event);
+        break;
+    case RBUF_CALL_REFUSED:
+        call_refused(endpoint, event);
+        break;
+    case RBUF_CALL_FAILED:
+        if (endpoint->call == event->call) {
+            end_call(endpoint);
+            connection_failed(endpoint, event->text);
+        }
+        break;
+    case RBUF_INCOMING_READY:
+        if (endpoint->state == MCA_BTL_RBUF_ANSWERED && endpoint->call == event->call) {
+            connected(endpoint, &endpoint->theirs);
+        }
+        break;
+    case RBUF_INCOMING_LOST:
+    case RBUF_PEER_LOST:
+        peer_gone(endpoint, event);
+        break;
+    case RBUF_PEER_BYE:
+        endpoint->departed = true;
+        break;
+    case RBUF_INCOMING_HELLO:
+        break;
+    }
+}
+
+/* One thread at a time: what befalls a call is acted on in order. */
+int mca_btl_rbuf_connections_progress(void)
+{
+    static atomic_flag busy = ATOMIC_FLAG_INIT;
+    struct rbuf_listener *listener = mca_btl_rbuf_component.listener;
+    struct rbuf_call_event *event;
+    int count = 0;
+
+    if (!rbuf_listener_pending(listener) ||
+        atomic_flag_test_and_set_explicit(&busy, memory_order_acquire)) {
+        return 0;
+    }
+    while ((event = rbuf_listener_next(listener)) != NULL) {
+        mca_btl_base_endpoint_t *endpoint = event->user;
+
+        if (event->kind == RBUF_INCOMING_HELLO) {
+            incoming_hello(event);
+        } else {
+            mca_btl_rbuf_lock(endpoint->module);
+            endpoint_event(endpoint, event);
+            mca_btl_rbuf_unlock(endpoint->module);
+        }
+        rbuf_call_event_free(event);
+        count++;
+    }
+    atomic_flag_clear_explicit(&busy, memory_order_release);
+    return count;
+}
