@@ -15,6 +15,8 @@
 #include <errno.h>
 #include <string.h>
 
+#define DISORDER_PATIENCE_NS 2000000u
+
 bool request_has_answer(const struct work_request *request)
 {
     return request->opcode == IBV_WR_RDMA_READ || request->opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
@@ -79,6 +81,21 @@ bool left_to_requester(struct queue_pair *qp, struct port *peer, const struct wo
     return moved;
 }
 
+bool disorder_by_requester(const struct work_request *request, struct port *peer)
+{
+    return config.faults.order != ORDER_KEPT && request->opcode == IBV_WR_RDMA_WRITE &&
+           !request->is_inline && peer != self.port;
+}
+
+/* Whether a write in disorder is the requester's to carry: it has some time for it. */
+static bool awaits_disorder(const struct work_request *request, uint32_t slot, uint64_t now)
+{
+    uint64_t done = atomic_load_explicit(&request->flow_done_ns, memory_order_acquire);
+
+    return disorder_by_requester(request, segment_port(slot)) &&
+           (done == TIME_UNKNOWN || now < done + DISORDER_PATIENCE_NS);
+}
+
 /* Pulls the next pieces of a request's payload as far as they are due. 0 when all is in place,
  * EAGAIN if some is not due yet, otherwise what the copy failed with. */
 static int pull(struct queue_pair *qp, struct queue_pair_entry *source,
@@ -91,6 +108,8 @@ static int pull(struct queue_pair *qp, struct queue_pair_entry *source,
         .sge = request->sge,
     };
 
+    if (awaits_disorder(request, slot, *now))
+        return EAGAIN;
     while (request->copied < request->length) {
         uint32_t bytes;
         int err = 0;

@@ -33,4 +33,8 @@ void carry_reads(struct queue_pair *qp, uint64_t *now);
  * for the rest its agent is called. */
 void push(struct queue_pair *qp, uint64_t *now);
 
+/* Whether the fault of disorder is to be done by the requester: a target that carries a write
+ * itself cannot look at its memory between the pieces, and would never see it. */
+bool disorder_by_requester(const struct work_request *request, struct port *peer);
+
 #endif

@@ -18,6 +18,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define MIN_ENTRIES 16
+
 #define MAX_CQE (1u << 20)
 
 static bool has_entries(struct completion_queue *cq)
@@ -131,6 +133,9 @@ EXPORT struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *
         errno = EINVAL;
         return NULL;
     }
+    /* Devices round up, and programs have come to rely on it. */
+    if (cqe < MIN_ENTRIES)
+        cqe = MIN_ENTRIES;
     cq = calloc(1, sizeof(*cq));
     if (cq)
         cq->entries = calloc((size_t) cqe, sizeof(*cq->entries));

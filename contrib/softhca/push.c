@@ -11,6 +11,7 @@
 #include "config.h"
 #include "copy.h"
 #include "engine.h"
+#include "fault.h"
 
 #define OVERDUE_NS  300u /* a polling target has carried a request out by then */
 #define SMALL_BYTES 256u
@@ -74,7 +75,8 @@ static enum outcome push_write(struct queue_pair *qp, struct work_request *reque
     struct memory_list from = {.pid = self.pid, .n_sge = request->n_sge, .sge = request->sge};
     uint32_t bytes;
 
-    if (!target || request->opcode != IBV_WR_RDMA_WRITE || config.faults.order != ORDER_KEPT ||
+    if (!target || request->opcode != IBV_WR_RDMA_WRITE ||
+        (config.faults.order != ORDER_KEPT && !disorder_by_requester(request, port)) ||
         atomic_load(&target->peer) != qp->qp.qp_num ||
         (atomic_load(&target->state) != IBV_QPS_RTR && atomic_load(&target->state) != IBV_QPS_RTS))
         return WAITING;
@@ -91,12 +93,14 @@ static enum outcome push_write(struct queue_pair *qp, struct work_request *reque
     }
     while (request->copied < request->length) {
         if (!piece_is_due(request, *now, &bytes) ||
-            copy_in_order(&to, &from, request->copied, bytes))
+            (config.faults.order == ORDER_KEPT
+                 ? copy_in_order(&to, &from, request->copied, bytes)
+                 : fault_copy(&to, &from, NULL, request->copied, bytes)))
             return WAITING;
         request->copied += bytes;
         port_shows_life();
         *now = clock_now();
-        *awake = has_polled(qp, port);
+        *awake = config.faults.order == ORDER_KEPT && has_polled(qp, port);
         if (*awake && request->copied < request->length)
             return WAITING;
     }
@@ -119,7 +123,8 @@ void push(struct queue_pair *qp, uint64_t *now)
     if (due == TIME_UNKNOWN && atomic_load_explicit(&request->flow_bytes, memory_order_relaxed) <
                                    request->copied + 2 * PIECE_MIN)
         return; /* no piece is waiting that a polling target would have taken */
-    if (!target_is_silent(qp, target, request, due, *now))
+    if (!disorder_by_requester(request, target) &&
+        !target_is_silent(qp, target, request, due, *now))
         return;
     if (request->opcode != IBV_WR_RDMA_WRITE) {
         agent_call(target, AGENT_LIGHT);
