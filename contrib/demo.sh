@@ -253,12 +253,21 @@ print_table()
         lowest = list[1]; highest = list[n]
         return n % 2 ? list[(n + 1) / 2] : (list[n / 2] + list[n / 2 + 1]) / 2
     }
+    # Median of the ratios within each round, so that a slow minute of the machine falls on both.
+    function paired(key, base,    r) {
+        times["ratio"] = ""
+        for (r = 1; r <= rounds; r++)
+            if (((key, r) in at) && ((base, r) in at) && at[base, r] > 0)
+                times["ratio"] = times["ratio"] at[key, r] / at[base, r] " "
+        return times["ratio"] == "" ? "-" : sprintf("%.3f", middle("ratio"))
+    }
     {
         key = $2 "\t" $3 "\t" $4
         sort = $3 "\t" $4
         if (!(sort in seen)) { seen[sort] = 1; kinds[++kind_count] = sort }
         runs[key]++
-        if ($5 != "-") { times[key] = times[key] $5 " "; work = $5 * $6 }
+        if ($5 != "-") { times[key] = times[key] $5 " "; at[key, $1] = $5; work = $5 * $6 }
+        if ($1 > rounds) rounds = $1
         if ($7 == "yes") good[key]++
         hits[key] = $8; misses[key] = $9; pinned[key] = $10
     }
@@ -268,8 +277,7 @@ print_table()
             "buffers", "seconds", "(lowest - highest)", "ratio", "Mop/s", "verified", "hits",
             "misses", "pinned MB"
         for (k = 1; k <= kind_count; k++) {
-            key = "superpipeline\t" kinds[k]
-            base = (key in times) ? middle(key) : 0
+            base = "superpipeline\t" kinds[k]
             for (t = 1; t <= n; t++) {
                 key = name[t] "\t" kinds[k]
                 split(kinds[k], kind, "\t")
@@ -279,10 +287,11 @@ print_table()
                         "-", "", "-", "-", ok
                     continue
                 }
+                ratio = paired(key, base)
                 s = middle(key)
                 printf "%-16s %-8s %-7s %9.4f %-19s %8s %9.1f %-9s %6s %6s %10s\n", name[t],
                     kind[1], kind[2], s, sprintf("(%.4f - %.4f)", lowest, highest),
-                    (base ? sprintf("%.3f", s / base) : "-"), (s > 0 ? work / s : 0), ok,
+                    ratio, (s > 0 ? work / s : 0), ok,
                     hits[key], misses[key],
                     (pinned[key] == "-" ? "-" : sprintf("%.1f", pinned[key] / 1e6))
             }
@@ -338,7 +347,8 @@ esac
 run_rounds
 echo
 echo "NAS IS class $class, $ranks ranks, $fabric_name, medians of $rounds rounds; hits and misses of"
-echo "the registration cache over all ranks, and the most memory one rank had registered at once"
+echo "the registration cache over all ranks, and the most memory one rank had registered at once;"
+echo "ratio to superpipeline: median of the ratios within each round"
 echo
 print_table
 if [ -n "$json" ]; then
