@@ -4,22 +4,22 @@
  * simulated link; core is compiled against either.
  *
  * The contract that both sides keep:
- *  - A post never blocks. RBUF_FAB_AGAIN means that nothing was posted because the send queue or
- * the port's share of the completion queue is full; ask again after completions were polled.
- *    RBUF_FAB_DEAD means that the queue pair takes no more requests.
- *  - Requests of one queue pair execute and complete in order. A request with a work is signalled
- *    and its completion hands the work back exactly once, also when it failed. A request without a
- *    work is unsignalled; the queue's own marker retires those now and then.
- *  - Inline data may be reused when the post returns; other local memory when the work is back.
+ * - A post never blocks. RBUF_FAB_AGAIN means that nothing was posted because the send queue or the
+ *   port's share of the completion queue is full; ask again after completions were polled.
+ *   RBUF_FAB_DEAD means that the queue pair takes no more requests.
+ * - Requests of one queue pair execute and complete in order. A request with a work is signalled
+ * and its completion hands the work back exactly once, also when it failed. A request without a
+ * work is unsignalled; the queue's own marker retires those now and then.
+ * - Inline data may be reused when the post returns; other local memory when the work is back.
  *
- * Queue arithmetic, the only place where it is written:
- *  - `posted` counts requests, `retired` is the newest ticket that came back; requests in the send
- *    queue = posted - retired <= depth.
- *  - an unsignalled request is refused rather than allowed to fill the queue's last quarter unless
+ * Queue arithmetic:
+ * - `posted` counts requests, `retired` is the newest ticket that came back; requests in the send
+ *   queue = posted - retired <= depth.
+ * - An unsignalled request is refused rather than allowed to fill the queue's last quarter, unless
  * a signalled one is on its way behind which it retires: so a queue can always drain.
- *  - signalled requests of all queue pairs of a port <= room of the send completion queue
- *    (`port->signalled`); receive completions <= buffers posted to the shared receive queues, which
- *    is the size of the receive completion queue: neither can overflow.
+ * - Each queue pair has its depth reserved in a send completion queue of the port, so that even a
+ *   flush of everything fits; `room` is the sum of those queues. Receive completions <= buffers
+ *   posted to the shared receive queues = size of the receive completion queue. Neither overflows.
  *
  * Threads: the caller holds the module's lock.
  */
