@@ -14,9 +14,15 @@
 #   mpi       MPI programs over rbuf with every protocol
 #   is        NAS IS, classes S and W, verified, over rbuf with every protocol
 #   robust    bad parameters, strangers at the listener, too little memory, faults, memcheck
+#   fuzz      everything that parses bytes from outside, for seconds each (tests/fuzz)
+#   soak      random traffic on 4 ranks with checked bytes, and 64 ranks all to all (tests/soak)
+#   programs  other people's MPI programs over rbuf (tests/programs)
+#   ompi5     the same source and tests with Open MPI 5.0, in a chroot (tests/ompi5)
+#   vm        Soft-RoCE in one guest and in two linked ones (tests/vm)
 #   format    clang-format of the tree
 # --all adds what is long: the whole accuracy matrix of softhca, the long MPI tests, IS class A,
-# make distcheck. DIR is build/check by default. What is tested is a copy of this tree (DIR/source),
+# make distcheck, a minute for each fuzzer, more than an hour of random traffic. What a stage from fuzz
+# on needs and this machine cannot have makes it skipped, with the reason. DIR is build/check by default. What is tested is a copy of this tree (DIR/source),
 # so that a tree which is configured or in use does not matter. Each stage's log is kept in DIR/logs
 # and its end shown if it fails. The last line counts; the exit status is 0 if nothing failed.
 
@@ -25,7 +31,7 @@ top=$(cd "$(dirname "$0")/.." && pwd)
 build=$top/build/check
 all=no
 stages=()
-all_stages="deps build unit sanitize softhca mpi is robust format"
+all_stages="deps build unit sanitize softhca mpi is robust fuzz soak programs ompi5 vm format"
 while test $# -gt 0; do
     case $1 in
     --all) all=yes ;;
@@ -45,7 +51,7 @@ while test $# -gt 0; do
     shift
 done
 test ${#stages[@]} -gt 0 || read -ra stages <<<"$all_stages"
-mkdir -p "$build/logs" && build=$(cd "$build" && pwd) || exit 2
+mkdir -p "$build/logs" "$build/cache" && build=$(cd "$build" && pwd) || exit 2
 source=$build/source
 plain=$build/plain
 sanitized=$build/sanitized
@@ -216,6 +222,40 @@ run_robust() {
     TALLY_TIMEOUT=3600 add_counted robust env RBUF_BUILD="$plain" TALLY_LOGS="$build/logs/robust" \
         RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" \
         "$source/tests/robust/run.sh" "${long[@]}"
+}
+
+# A stage that is a script of its own, tests/STAGE/run.sh, with packages of its own. RBUF_CACHE keeps from
+# one run to the next what takes long to fetch or make.
+run_apart() { # STAGE SECONDS
+    local long=()
+    test $all = yes && long=(--all)
+    if ! "$top/contrib/deps.sh" "$1" >"$(log_of "$1.deps")" 2>&1; then
+        skip "$1" "$(tail -n 1 "$(log_of "$1.deps")")"
+        return
+    fi
+    TALLY_TIMEOUT=$2 add_counted "$1" env PATH="$prefix/bin:$PATH" RBUF_BUILD="$plain" \
+        RBUF_PREFIX="$prefix" RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" \
+        RBUF_CACHE="$build/cache" TALLY_LOGS="$build/logs/$1" "$source/tests/$1/run.sh" "${long[@]}"
+}
+
+run_fuzz() {
+    run_apart fuzz 1200
+}
+
+run_soak() {
+    run_apart soak 9000
+}
+
+run_programs() {
+    run_apart programs 2400
+}
+
+run_ompi5() {
+    run_apart ompi5 2400
+}
+
+run_vm() {
+    run_apart vm 2400
 }
 
 run_format() {

@@ -3,7 +3,10 @@
 #
 # Makes sure that the Debian packages are there that building, testing or the demo need.
 #
-#   contrib/deps.sh [build|test|demo]...   all three if none is named
+#   contrib/deps.sh [PURPOSE...]
+#
+# Purposes: build, test and demo, which are the default; fuzz, soak, programs, ompi5 and vm, the further
+# stages of check.sh.
 #
 # What is missing is installed if we are root. Otherwise the names are printed, one line for apt, and
 # the exit status is 3. On a system without dpkg nothing can be looked up: configure will tell.
@@ -20,8 +23,21 @@ packages_of() { # PURPOSE
     demo)
         echo openssh-client # mpirun wants ssh to be there, even on one machine
         ;;
+    fuzz)
+        echo clang libclang-rt-14-dev
+        ;;
+    soak) ;;
+    programs)
+        echo openssh-client
+        ;;
+    ompi5)
+        echo mmdebstrap
+        ;;
+    vm)
+        echo qemu-system-x86 busybox-static kmod iproute2
+        ;;
     *)
-        echo "usage: contrib/deps.sh [build|test|demo]..." >&2
+        echo "usage: contrib/deps.sh [build|test|demo|fuzz|soak|programs|ompi5|vm]..." >&2
         exit 2
         ;;
     esac
