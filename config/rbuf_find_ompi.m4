@@ -5,7 +5,7 @@
 # mpicc in PATH (or MPICC). Sets
 #   rbuf_ompi_mpicc, rbuf_ompi_where   its wrapper compiler; how it was found, in words
 #   rbuf_ompi_version                  e.g. 4.1.4
-#   RBUF_OMPI_CPPFLAGS                 include path of the internal headers
+#   RBUF_OMPI_CPPFLAGS                 include path of the internal headers, for makefiles
 #   RBUF_OMPI_LIBS                     libopen-pal and its path (and PMIx from series 5 on)
 # Refuses an MPI that is not Open MPI, one without devel headers, and series before 4.1.
 AC_DEFUN([RBUF_FIND_OMPI], [
@@ -82,31 +82,42 @@ AC_DEFUN([RBUF_OMPI_SERIES], [
          RBUF_OMPI_LIBS="$RBUF_OMPI_LIBS $PMIX_LIBS"])
 ])
 
+# The internal headers: all are there, or all but those that the "make install" of Open MPI 5.0
+# forgets, for which those in config/ompi-headers stand in.
 AC_DEFUN([RBUF_OMPI_HEADERS], [
     AC_MSG_CHECKING([for Open MPI's devel headers])
+    RBUF_OMPI_TRY_HEADERS([],
+        [rbuf_ompi_headers=yes],
+        [RBUF_OMPI_TRY_HEADERS([-I$srcdir/config/ompi-headers],
+            [rbuf_ompi_headers="yes, but for its POSIX threads headers (config/ompi-headers stands in)"
+             RBUF_OMPI_CPPFLAGS="$RBUF_OMPI_CPPFLAGS -I\$(top_srcdir)/config/ompi-headers"],
+            [rbuf_ompi_headers=no])])
+    AC_MSG_RESULT([$rbuf_ompi_headers])
+    AS_IF([test "$rbuf_ompi_headers" = no],
+        [AC_MSG_ERROR([Open MPI $rbuf_ompi_version is there without its internal headers; it must be configured --with-devel-headers (config.log has the compiler's words)])])
+])
+
+# RBUF_OMPI_TRY_HEADERS(FURTHER FLAGS, FOUND, NOT FOUND)
+AC_DEFUN([RBUF_OMPI_TRY_HEADERS], [
     rbuf_save_CPPFLAGS=$CPPFLAGS
-    CPPFLAGS="$CPPFLAGS $RBUF_OMPI_CPPFLAGS"
+    CPPFLAGS="$CPPFLAGS $RBUF_OMPI_CPPFLAGS $1"
     AC_COMPILE_IFELSE([AC_LANG_PROGRAM([[
 @%:@include "opal_config.h"
 @%:@include "opal/mca/btl/btl.h"
 @%:@include "opal/mca/rcache/rcache.h"]], [[mca_btl_base_module_t module; (void) module;]])],
-        [AC_MSG_RESULT([yes])],
-        [AC_MSG_RESULT([no])
-         AC_MSG_ERROR([Open MPI $rbuf_ompi_version is there without its internal headers; it must be configured --with-devel-headers (config.log has the compiler's words)])])
+        [rbuf_ompi_compiles=yes], [rbuf_ompi_compiles=no])
     CPPFLAGS=$rbuf_save_CPPFLAGS
+    AS_IF([test $rbuf_ompi_compiles = yes], [$2], [$3])
 ])
 
 AC_DEFUN([RBUF_OMPI_LINK], [
     AC_MSG_CHECKING([for libopen-pal])
-    rbuf_save_CPPFLAGS=$CPPFLAGS
     rbuf_save_LIBS=$LIBS
-    CPPFLAGS="$CPPFLAGS $RBUF_OMPI_CPPFLAGS"
     LIBS="$RBUF_OMPI_LIBS $LIBS"
     AC_LINK_IFELSE([AC_LANG_PROGRAM([[extern const char opal_version_string[];]],
         [[return opal_version_string[0];]])],
         [AC_MSG_RESULT([yes])],
         [AC_MSG_RESULT([no])
          AC_MSG_ERROR([cannot link with $RBUF_OMPI_LIBS])])
-    CPPFLAGS=$rbuf_save_CPPFLAGS
     LIBS=$rbuf_save_LIBS
 ])
