@@ -147,7 +147,9 @@ static enum outcome copy_failed(struct queue_pair *qp, struct work_request *requ
 
 static bool take_receive(struct queue_pair *qp)
 {
-    if (!qp->has_receive)
+    struct receive_queue *queue = qp->receives;
+
+    if (!qp->has_receive && !fault_hides_receives(queue->head, &queue->hidden_since_ns))
         qp->has_receive = receive_queue_take(qp->receives, &qp->receiving);
     return qp->has_receive;
 }

@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "config.h"
 #include "engine.h"
+#include "fault.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,6 +22,14 @@
 #define MIN_ENTRIES 16
 
 #define MAX_CQE (1u << 20)
+
+static _Atomic bool any_overrun;
+
+bool completion_overrun(void)
+{
+    return atomic_load_explicit(&any_overrun, memory_order_relaxed) &&
+           atomic_exchange(&any_overrun, false);
+}
 
 static bool has_entries(struct completion_queue *cq)
 {
@@ -39,12 +48,13 @@ static void notify(struct completion_queue *cq)
 void completion_push(struct completion_queue *cq, const struct ibv_wc *wc, bool solicited)
 {
     uint32_t tail;
-    bool fire = false, overrun = false;
+    bool fire = false, first_overrun = false;
 
     pthread_spin_lock(&cq->lock);
     tail = atomic_load_explicit(&cq->tail, memory_order_relaxed);
-    if (tail - atomic_load_explicit(&cq->head, memory_order_relaxed) >= cq->capacity) {
-        overrun = !cq->overrun;
+    if (cq->overrun ||
+        tail - atomic_load_explicit(&cq->head, memory_order_relaxed) >= cq->capacity) {
+        first_overrun = !cq->overrun;
         cq->overrun = true;
     } else {
         cq->entries[tail % cq->capacity] = *wc;
@@ -56,8 +66,9 @@ void completion_push(struct completion_queue *cq, const struct ibv_wc *wc, bool 
         }
     }
     pthread_spin_unlock(&cq->lock);
-    if (overrun) {
+    if (first_overrun) {
         report("completion queue of %u entries overrun: completions are lost", cq->capacity);
+        atomic_store(&any_overrun, true);
         async_event(cq->cq.context, IBV_EVENT_CQ_ERR, &cq->cq);
     }
     if (fire)
@@ -70,6 +81,8 @@ int completion_poll(struct ibv_cq *ibv_cq, int n, struct ibv_wc *wc)
     uint32_t head, tail;
     int taken = 0;
 
+    if (fault_call(CALL_POLL_CQ))
+        return -1;
     port_shows_life();
     if (!has_entries(cq)) {
         engine_progress();
@@ -128,6 +141,8 @@ EXPORT struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *
 {
     struct completion_queue *cq;
 
+    if (fault_call(CALL_CREATE_CQ))
+        return NULL;
     if (cqe < 1 || (unsigned) cqe > MAX_CQE || comp_vector < 0 ||
         comp_vector >= context->num_comp_vectors) {
         errno = EINVAL;
@@ -144,7 +159,7 @@ EXPORT struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *
         errno = ENOMEM;
         return NULL;
     }
-    cq->capacity = (uint32_t) cqe;
+    cq->capacity = fault_completion_entries((uint32_t) cqe);
     pthread_spin_init(&cq->lock, PTHREAD_PROCESS_PRIVATE);
     cq->cq.context = context;
     cq->cq.channel = channel;

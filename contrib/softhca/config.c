@@ -16,7 +16,7 @@
  *   SOFTHCA_LINK_LAYER     ib or roce                               ib
  *   SOFTHCA_LOG            0 errors, 1 notices, 2 objects, 3 datagrams  0
  *   SOFTHCA_STATS          file that gets a JSON line a process     empty (none)
- *   SOFTHCA_FAULT          comma list, see faults.c                 empty (none)
+ *   SOFTHCA_FAULT          comma list, see fault_list.c                empty (none)
  */
 #define _GNU_SOURCE
 
@@ -128,29 +128,20 @@ static bool under_valgrind(void)
     return preload && strstr(preload, "vgpreload");
 }
 
-static void faults(const char *list)
+static void faults(void)
 {
-    char copy[256], *save, *item;
+    char list[512];
+    const char *wrong;
 
-    text("SOFTHCA_FAULT", "", copy, sizeof(copy));
-    config.faults = (struct faults){.order = ORDER_KEPT, .seed = 1};
-    for (item = strtok_r(copy, ",", &save); item; item = strtok_r(NULL, ",", &save)) {
-        char rest;
-
-        if (!strcmp(item, "order=tail-first"))
-            config.faults.order = ORDER_TAIL_FIRST;
-        else if (!strcmp(item, "order=random"))
-            config.faults.order = ORDER_RANDOM;
-        else if (sscanf(item, "qp-error=%lu%c", &config.faults.qp_error_after, &rest) != 1 &&
-                 sscanf(item, "seed=%lu%c", &config.faults.seed, &rest) != 1)
-            refuse("SOFTHCA_FAULT", list, "order=tail-first, order=random, qp-error=N or seed=S");
-    }
+    text("SOFTHCA_FAULT", "", list, sizeof(list));
+    wrong = faults_read(list, &config.faults);
+    if (wrong)
+        refuse("SOFTHCA_FAULT", wrong, "items as softhca(1) has them");
 }
 
 static void read_all(void)
 {
     char layer[16], fallback[64];
-    const char *list = getenv("SOFTHCA_FAULT");
 
     snprintf(fallback, sizeof(fallback), "/dev/shm/softhca-%u", (unsigned) getuid());
     config.bandwidth = number("SOFTHCA_BANDWIDTH", 0);
@@ -169,7 +160,7 @@ static void read_all(void)
     config.link_layer = strcmp(layer, "ib") ? LINK_LAYER_ROCE : LINK_LAYER_IB;
     config.verbosity = (unsigned) number("SOFTHCA_LOG", 0);
     text("SOFTHCA_STATS", "", config.stats, sizeof(config.stats));
-    faults(list ? list : "");
+    faults();
 }
 
 void config_read(void)

@@ -17,9 +17,56 @@ struct page_cost {
 
 enum write_order { ORDER_KEPT, ORDER_TAIL_FIRST, ORDER_RANDOM };
 
+/* The calls that can be made to fail or to take long. */
+enum fault_call {
+    CALL_GET_DEVICE_LIST,
+    CALL_OPEN_DEVICE,
+    CALL_QUERY_DEVICE,
+    CALL_QUERY_PORT,
+    CALL_QUERY_GID,
+    CALL_QUERY_PKEY,
+    CALL_ALLOC_PD,
+    CALL_REG_MR,
+    CALL_DEREG_MR,
+    CALL_CREATE_CQ,
+    CALL_POLL_CQ,
+    CALL_CREATE_QP,
+    CALL_MODIFY_QP,
+    CALL_CREATE_SRQ,
+    CALL_POST_SEND,
+    CALL_POST_RECV,
+    CALL_POST_SRQ_RECV,
+    FAULT_CALLS
+};
+extern const char *const fault_call_names[FAULT_CALLS];
+
+/* Which of a process's calls: none, the n-th, that and all later ones, or n of a hundred. */
+enum fault_choice_kind { FAULT_NEVER, FAULT_NTH, FAULT_FROM, FAULT_CHANCE };
+
+struct fault_choice {
+    enum fault_choice_kind kind;
+    uint64_t n;
+};
+
+/* What SOFTHCA_FAULT asks for, see fault_list.c. Counts are from 1; a count of 0 is never. */
 struct faults {
     enum write_order order;
-    uint64_t qp_error_after; /* work requests a queue pair, 0 = never */
+    bool any_call; /* one of fail and slow is set */
+    struct fault_choice fail[FAULT_CALLS];
+    struct fault_choice slow[FAULT_CALLS];
+    uint64_t slow_ns[FAULT_CALLS];
+    uint64_t large;          /* bytes; smaller regions do not count as calls of reg_mr */
+    uint64_t qp_error_after; /* work requests a queue pair */
+    uint64_t kill_after;     /* work requests of the process, as the next */
+    uint64_t down_after;
+    uint64_t down_ns;   /* 0: for ever */
+    uint64_t rnr_after; /* receives taken from a queue */
+    uint64_t rnr_ns;    /* 0: for ever */
+    uint64_t cq_entries;
+    uint64_t late_ns;
+    uint64_t jitter_ns;
+    uint64_t memlock_after; /* registrations */
+    uint64_t memlock;       /* bytes */
     uint64_t seed;
 };
 
@@ -48,5 +95,8 @@ void config_read(void);
 /* Reports to stderr: always, or from a verbosity on. */
 void report(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void report_at(unsigned verbosity, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Reads a comma list, which is cut up. NULL, or the item that cannot be read. */
+const char *faults_read(char *list, struct faults *out);
 
 #endif

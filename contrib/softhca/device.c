@@ -10,6 +10,7 @@
 #include "config.h"
 #include "copy.h"
 #include "engine.h"
+#include "fault.h"
 #include "link.h"
 #include "stale.h"
 #include "stats.h"
@@ -61,11 +62,14 @@ static struct ibv_device *describe(void)
 #undef ibv_get_device_list
 EXPORT struct ibv_device **ibv_get_device_list(int *n)
 {
-    struct ibv_device **list = calloc(2, sizeof(*list));
+    struct ibv_device **list;
 
+    config_read();
+    if (fault_call(CALL_GET_DEVICE_LIST))
+        return NULL;
+    list = calloc(2, sizeof(*list));
     if (!list)
         return NULL;
-    config_read();
     list[0] = describe();
     if (n)
         *n = 1;
@@ -145,8 +149,14 @@ static int query_port(struct ibv_context *context, uint8_t number, struct ibv_po
     };
 
     (void) context;
+    if (fault_call(CALL_QUERY_PORT))
+        return errno;
     if (number != 1)
         return EINVAL;
+    if (link_is_down(self.port)) {
+        attr.state = IBV_PORT_DOWN;
+        attr.phys_state = 3; /* disabled */
+    }
     memset(out, 0, size);
     memcpy(out, &attr, size < sizeof(attr) ? size : sizeof(attr));
     return 0;
@@ -164,6 +174,8 @@ EXPORT int ibv_query_device(struct ibv_context *context, struct ibv_device_attr 
 {
     uint64_t guid = ibv_get_device_guid(context->device);
 
+    if (fault_call(CALL_QUERY_DEVICE))
+        return errno;
     *attr = (struct ibv_device_attr){
         .fw_ver = "1.0.0",
         .node_guid = guid,
@@ -209,6 +221,8 @@ static int query_device_ex(struct ibv_context *context, const struct ibv_query_d
 EXPORT int ibv_query_gid(struct ibv_context *context, uint8_t port, int index, union ibv_gid *gid)
 {
     (void) context;
+    if (fault_call(CALL_QUERY_GID))
+        return -1;
     if (port != 1 || index) {
         errno = EINVAL;
         return -1;
@@ -235,6 +249,8 @@ EXPORT int _ibv_query_gid_ex(struct ibv_context *context, uint32_t port, uint32_
 
     (void) context;
     (void) flags;
+    if (fault_call(CALL_QUERY_GID))
+        return errno;
     if (port != 1)
         return EINVAL;
     if (index)
@@ -270,6 +286,8 @@ int ibv_query_gid_type(struct ibv_context *context, uint8_t port, unsigned int i
 EXPORT int ibv_query_pkey(struct ibv_context *context, uint8_t port, int index, __be16 *pkey)
 {
     (void) context;
+    if (fault_call(CALL_QUERY_PKEY))
+        return -1;
     if (port != 1 || index) {
         errno = EINVAL;
         return -1;
@@ -386,6 +404,9 @@ EXPORT struct ibv_context *ibv_open_device(struct ibv_device *device)
     struct ibv_context *c;
     int ends[2], err;
 
+    config_read();
+    if (fault_call(CALL_OPEN_DEVICE))
+        return NULL;
     pthread_mutex_lock(&open_mutex);
     err = start();
     pthread_mutex_unlock(&open_mutex);

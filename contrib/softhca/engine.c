@@ -19,6 +19,7 @@
 #include "engine.h"
 #include "clock.h"
 #include "config.h"
+#include "fault.h"
 #include "link.h"
 #include "stats.h"
 
@@ -82,7 +83,7 @@ static void serve_incoming(struct queue_pair *qp, uint64_t *now)
     if (is_connected(qp, source)) {
         struct port *owner = segment_port(number_slot(atomic_load(&source->number)));
 
-        if (!shared_trylock(&source->carrying))
+        if (link_is_down(self.port) || link_is_down(owner) || !shared_trylock(&source->carrying))
             return;
         /* The state may have changed before the lock was ours. */
         while (!qp->broken && is_connected(qp, source)) {
@@ -137,13 +138,16 @@ static void complete(struct queue_pair *qp, uint64_t count, uint32_t status)
         completion_push(to_completion_queue(qp->qp.send_cq), &wc, status != IBV_WC_SUCCESS);
 }
 
-static uint64_t completion_time(const struct work_request *request)
+static uint64_t completion_time(struct queue_pair *qp, uint64_t count)
 {
+    const struct work_request *request = request_slot(self.port, qp->entry, count);
     uint64_t done = atomic_load_explicit(&request->flow_done_ns, memory_order_acquire);
 
-    if (done == TIME_UNKNOWN || request_has_answer(request))
+    if (done == TIME_UNKNOWN)
         return done;
-    return done + self.fabric->parameters.latency_ns;
+    if (!request_has_answer(request))
+        done += self.fabric->parameters.latency_ns;
+    return done + fault_lateness(qp->qp.qp_num, count);
 }
 
 /* Delivers completions in order. False when the queue pair has failed and was flushed. */
@@ -157,7 +161,7 @@ static bool retire(struct queue_pair *qp, uint64_t *now)
         struct work_request *request = request_slot(self.port, entry, count);
         uint32_t status = atomic_load_explicit(&request->status, memory_order_acquire);
 
-        if (status == REQUEST_PENDING || *now < completion_time(request))
+        if (status == REQUEST_PENDING || *now < completion_time(qp, count))
             break;
         if (entry->type != IBV_QPT_UD && status != IBV_WC_SUCCESS) {
             report_at(2, "queue pair 0x%x: opcode %u fails: %s", qp->qp.qp_num, request->opcode,
@@ -182,7 +186,8 @@ static bool peer_answers(struct queue_pair *qp)
         return false;
     state = atomic_load(&target->state);
     return (state == IBV_QPS_RTR || state == IBV_QPS_RTS || state == IBV_QPS_SQD) &&
-           segment_port_alive(number_slot(peer));
+           segment_port_alive(number_slot(peer)) && !link_is_down(self.port) &&
+           !link_is_down(segment_port(number_slot(peer)));
 }
 
 /* A peer that does not answer fails the oldest request after the time-out and its repetitions. */
@@ -218,6 +223,14 @@ static void watch_peer(struct queue_pair *qp, uint64_t now)
     shared_unlock(&entry->carrying);
 }
 
+/* Whether the links of both sides are up. */
+static bool reaches_peer(struct queue_pair *qp)
+{
+    struct port *peer = segment_port(number_slot(atomic_load(&qp->entry->peer)));
+
+    return !link_is_down(self.port) && (!peer || !link_is_down(peer));
+}
+
 static bool has_outstanding(struct queue_pair *qp)
 {
     return atomic_load(&qp->entry->retired) < atomic_load(&qp->entry->posted);
@@ -226,8 +239,10 @@ static bool has_outstanding(struct queue_pair *qp)
 static void serve_outgoing(struct queue_pair *qp, uint64_t *now)
 {
     if (qp->entry->type == IBV_QPT_RC && atomic_load(&qp->entry->state) != IBV_QPS_ERR) {
-        carry_reads(qp, now);
-        push(qp, now);
+        if (reaches_peer(qp)) {
+            carry_reads(qp, now);
+            push(qp, now);
+        }
         if (!retire(qp, now))
             return;
         if (has_outstanding(qp))
@@ -284,6 +299,7 @@ bool engine_progress(void)
     }
     acted = false;
     now = clock_now();
+    fault_link_step(now);
     if (incoming || outgoing)
         link_advance(now);
     if (incoming)
@@ -293,6 +309,8 @@ bool engine_progress(void)
         for_each(&outstanding, serve_outgoing, &now);
     mail = datagram_deliver(now);
     acted |= mail;
+    if (completion_overrun())
+        queue_pair_fail_overrun();
     engine_unlock();
     return incoming || outgoing || mail;
 }

@@ -1,94 +1,150 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Injected faults. SOFTHCA_FAULT is a comma list of:
+ * Decides when an injected fault happens. What is random is a function of the seed, the port, what
+ * it is for and its count, so that threads that race do not change it.
  *
- *   order=tail-first  the second half of each write or send lands before the first, after a pause
- *   order=random      each lands in pieces of 64 bytes to 4 KB in random order, with pauses
- *   qp-error=N        the N-th request posted to each queue pair fails, and with it the queue pair
- *   seed=S            start of the random sequence (default 1); a process adds its port
+ * Counts are atomic: calls come from any thread. A link that is down is seen by all in the port's
+ * down_until_ns (link_is_down()).
  */
 #define _GNU_SOURCE
 
 #include "fault.h"
 #include "clock.h"
-#include "config.h"
+#include "objects.h"
+#include "stats.h"
 
-#define PAUSE_NS   3000u
-#define MAX_PIECES 64u
+#include <errno.h>
+#include <signal.h>
+#include <unistd.h>
 
-static uint64_t random_state;
+static _Atomic uint64_t calls[FAULT_CALLS];
+static _Atomic uint64_t requests, registrations;
+static struct ibv_context
+    *_Atomic fallen; /* the context that hears of the link, while it is down */
 
-/* xorshift64*: under the progress lock, as all copying is. */
-static uint64_t random_next(void)
+static const int errors[FAULT_CALLS] = {
+    [CALL_GET_DEVICE_LIST] = ENOSYS, [CALL_OPEN_DEVICE] = EIO,      [CALL_QUERY_DEVICE] = EIO,
+    [CALL_QUERY_PORT] = EIO,         [CALL_QUERY_GID] = EIO,        [CALL_QUERY_PKEY] = EIO,
+    [CALL_ALLOC_PD] = ENOMEM,        [CALL_REG_MR] = ENOMEM,        [CALL_DEREG_MR] = EBUSY,
+    [CALL_CREATE_CQ] = ENOMEM,       [CALL_POLL_CQ] = EIO,          [CALL_CREATE_QP] = ENOMEM,
+    [CALL_MODIFY_QP] = EINVAL,       [CALL_CREATE_SRQ] = ENOMEM,    [CALL_POST_SEND] = ENOMEM,
+    [CALL_POST_RECV] = ENOMEM,       [CALL_POST_SRQ_RECV] = ENOMEM,
+};
+
+/* A number that any change of an argument changes all bits of. */
+static uint64_t chance(uint64_t what, uint64_t count)
 {
-    if (!random_state)
-        random_state = (config.faults.seed + self.slot) * 0x9e3779b97f4a7c15ull | 1;
-    random_state ^= random_state >> 12;
-    random_state ^= random_state << 25;
-    random_state ^= random_state >> 27;
-    return random_state * 0x2545f4914f6cdd1dull;
+    uint64_t x = (config.faults.seed + self.slot) * 0x9e3779b97f4a7c15ull;
+
+    x = (x ^ what) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ x >> 31 ^ count) * 0x94d049bb133111ebull;
+    x = (x ^ x >> 29) * 0xbf58476d1ce4e5b9ull;
+    return x ^ x >> 32;
 }
 
-static int copy_part(const struct memory_list *to, const struct memory_list *from,
-                     const uint8_t *inline_data, uint64_t offset, uint64_t length)
+static bool chosen(const struct fault_choice *choice, uint64_t what, uint64_t count)
 {
-    if (from)
-        return copy_between(to, from, offset, length);
-    copy_inline(to, inline_data + offset, offset, length);
-    return 0;
-}
-
-/* Cuts [0, length) into pieces; returns their number, ends[i] being the end of piece i. */
-static unsigned cut(uint64_t length, uint64_t *ends)
-{
-    uint64_t at = 0;
-    unsigned n = 0;
-
-    while (at < length) {
-        uint64_t piece = 64ull << (random_next() % 7);
-
-        if (n + 1 == MAX_PIECES || at + piece > length)
-            piece = length - at;
-        at += piece;
-        ends[n++] = at;
+    switch (choice->kind) {
+    case FAULT_NTH:
+        return count == choice->n;
+    case FAULT_FROM:
+        return count >= choice->n;
+    case FAULT_CHANCE:
+        return chance(what, count) % 100 < choice->n;
+    default:
+        return false;
     }
-    return n;
 }
 
-int fault_copy(const struct memory_list *to, const struct memory_list *from,
-               const uint8_t *inline_data, uint64_t offset, uint64_t length)
+int fault_call_slowly(enum fault_call call, size_t bytes)
 {
-    uint64_t ends[MAX_PIECES];
-    unsigned order[MAX_PIECES], n;
+    const struct faults *faults = &config.faults;
+    uint64_t count;
 
-    if (config.faults.order == ORDER_TAIL_FIRST) {
-        n = 2;
-        ends[0] = length / 2;
-        ends[1] = length;
-        order[0] = 1;
-        order[1] = 0;
-    } else {
-        n = cut(length, ends);
-        for (unsigned i = 0; i < n; i++) {
-            unsigned j = (unsigned) (random_next() % (i + 1));
-
-            order[i] = order[j];
-            order[j] = i;
-        }
-    }
-    for (unsigned i = 0; i < n; i++) {
-        uint64_t begin = order[i] ? ends[order[i] - 1] : 0;
-        int err = copy_part(to, from, inline_data, offset + begin, ends[order[i]] - begin);
-
-        if (err)
-            return err;
-        if (i + 1 < n)
-            spin_until(clock_now() + PAUSE_NS);
-    }
-    return 0;
+    if (call == CALL_REG_MR && bytes < faults->large)
+        return 0;
+    count = atomic_fetch_add(&calls[call], 1) + 1;
+    if (chosen(&faults->slow[call], 2 * call, count))
+        spin_until(clock_now() + faults->slow_ns[call]);
+    if (!chosen(&faults->fail[call], 2 * call + 1, count))
+        return 0;
+    report_at(1, "fault: call %lu of %s fails", count, fault_call_names[call]);
+    errno = errors[call];
+    return errno;
 }
 
-bool fault_request(uint64_t n)
+uint64_t fault_memlock(void)
 {
-    return config.faults.qp_error_after && n == config.faults.qp_error_after;
+    const struct faults *faults = &config.faults;
+
+    if (faults->memlock && atomic_fetch_add(&registrations, 1) + 1 >= faults->memlock_after)
+        return faults->memlock;
+    return config.memlock;
+}
+
+static void take_link_down(struct ibv_context *context)
+{
+    uint64_t ns = config.faults.down_ns;
+
+    atomic_store(&fallen, context);
+    atomic_store(&self.port->down_until_ns, ns ? clock_now() + ns : UINT64_MAX);
+    report_at(1, "fault: the link goes down");
+    async_event(context, IBV_EVENT_PORT_ERR, (void *) (uintptr_t) 1);
+}
+
+void fault_link_step(uint64_t now)
+{
+    uint64_t until = atomic_load_explicit(&self.port->down_until_ns, memory_order_relaxed);
+    struct ibv_context *context;
+
+    if (!until || now < until ||
+        !atomic_compare_exchange_strong(&self.port->down_until_ns, &until, 0))
+        return;
+    report_at(1, "fault: the link is up again");
+    context = atomic_exchange(&fallen, NULL);
+    if (context)
+        async_event(context, IBV_EVENT_PORT_ACTIVE, (void *) (uintptr_t) 1);
+}
+
+bool fault_request(uint64_t n, struct ibv_context *context)
+{
+    const struct faults *faults = &config.faults;
+
+    if (faults->kill_after || faults->down_after) {
+        uint64_t count = atomic_fetch_add(&requests, 1) + 1;
+
+        if (count == faults->down_after)
+            take_link_down(context);
+        if (count == faults->kill_after)
+            kill(getpid(), SIGKILL);
+    }
+    return n == faults->qp_error_after;
+}
+
+uint64_t fault_lateness(uint32_t queue_pair, uint64_t count)
+{
+    const struct faults *faults = &config.faults;
+
+    return faults->late_ns +
+           (faults->jitter_ns ? chance(queue_pair + 1000ull, count) % faults->jitter_ns : 0);
+}
+
+uint32_t fault_completion_entries(uint32_t asked)
+{
+    uint64_t most = config.faults.cq_entries;
+
+    return most && most < asked ? (uint32_t) most : asked;
+}
+
+bool fault_hides_receives(uint64_t taken, uint64_t *since_ns)
+{
+    const struct faults *faults = &config.faults;
+
+    if (!faults->rnr_after || taken + 1 < faults->rnr_after)
+        return false;
+    if (!*since_ns) {
+        *since_ns = clock_now();
+        report_at(1, "fault: a receive queue looks empty");
+    }
+    return !faults->rnr_ns || clock_now() < *since_ns + faults->rnr_ns;
 }

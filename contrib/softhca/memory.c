@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "config.h"
 #include "engine.h"
+#include "fault.h"
 #include "stale.h"
 #include "stats.h"
 
@@ -34,7 +35,8 @@ static _Atomic uint32_t domains;
 
 EXPORT struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
 {
-    struct protection_domain *domain = calloc(1, sizeof(*domain));
+    struct protection_domain *domain =
+        fault_call(CALL_ALLOC_PD) ? NULL : calloc(1, sizeof(*domain));
 
     if (!domain)
         return NULL;
@@ -112,7 +114,9 @@ static struct memory_region_entry *take_entry(uint32_t *key)
 
 static bool exceeds_limit(size_t length)
 {
-    return config.memlock && stats_registered_now() + length > config.memlock;
+    uint64_t limit = fault_memlock();
+
+    return limit && stats_registered_now() + length > limit;
 }
 
 static struct ibv_mr *register_region(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
@@ -132,6 +136,8 @@ static struct ibv_mr *register_region(struct ibv_pd *pd, void *addr, size_t leng
         errno = EINVAL;
         return NULL;
     }
+    if (fault_registration(length))
+        return NULL;
     if (exceeds_limit(length)) {
         errno = ENOMEM;
         return NULL;
@@ -212,6 +218,8 @@ EXPORT int ibv_dereg_mr(struct ibv_mr *mr)
     uint64_t model = config.deregistration.base_ns +
                      config.deregistration.page_ns * pages_of((uintptr_t) mr->addr, mr->length);
 
+    if (fault_call(CALL_DEREG_MR))
+        return errno;
     pthread_mutex_lock(&regions_mutex);
     atomic_store_explicit(&region->entry->key, 0, memory_order_release);
     for (link = &regions; *link != region; link = &(*link)->next)

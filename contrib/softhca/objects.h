@@ -46,7 +46,7 @@ struct completion_queue {
     struct ibv_cq cq;
     pthread_spinlock_t lock;
     enum arming arming;
-    bool overrun;
+    _Atomic bool overrun; /* takes no more entries; its queue pairs fail */
     uint32_t capacity;
     uint32_t announced;          /* count of entries up to the last event */
     _Atomic uint32_t head, tail; /* counts; written under lock, tail read without */
@@ -64,6 +64,7 @@ struct receive_queue {
     uint32_t capacity, max_sge;
     uint32_t head, tail;                 /* counts */
     uint32_t limit;                      /* shared queues: event below this many, 0 = none */
+    uint64_t hidden_since_ns;            /* by an injected fault, see fault.h */
     struct shared_receive_queue *shared; /* NULL for a queue pair's own */
     struct receive_request *entries;
 };
@@ -127,6 +128,8 @@ static inline struct completion_queue *to_completion_queue(struct ibv_cq *cq)
 void completion_push(struct completion_queue *cq, const struct ibv_wc *wc, bool solicited);
 int completion_poll(struct ibv_cq *cq, int n, struct ibv_wc *wc);
 int completion_request_notify(struct ibv_cq *cq, int solicited_only);
+/* Whether a queue has been overrun since this was last asked. */
+bool completion_overrun(void);
 /* Drops what a queue pair that goes away has left in a queue. */
 void completion_purge(struct completion_queue *cq, uint32_t queue_pair);
 
@@ -160,6 +163,8 @@ int queue_pair_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_s
 struct queue_pair *queue_pair_at(uint32_t index);
 /* Forgets all queue pairs; after a fork. */
 void queue_pair_reset_table(void);
+/* Fails the queue pairs whose completion queues have been overrun. Under the progress lock. */
+void queue_pair_fail_overrun(void);
 /* Puts a queue pair into the error state and flushes its queues. Under the progress lock. */
 void queue_pair_fail(struct queue_pair *qp);
 

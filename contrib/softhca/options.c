@@ -29,7 +29,7 @@ enum option_id {
 };
 
 /* The library checks the list itself, in every process. */
-#define FAULTS_ALLOWED "a comma list of order=tail-first, order=random, qp-error=N, seed=S"
+#define FAULTS_ALLOWED "a comma list of faults, see softhca(1)"
 
 static const struct option long_options[] = {
     {"profile", required_argument, NULL, OPT_PROFILE},

@@ -119,6 +119,8 @@ EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *
     uint32_t number;
     int err = ENOMEM;
 
+    if (fault_call(CALL_CREATE_QP))
+        return NULL;
     if (!is_capable(attr)) {
         errno = attr->qp_type == IBV_QPT_RC || attr->qp_type == IBV_QPT_UD ? EINVAL : EOPNOTSUPP;
         return NULL;
@@ -233,6 +235,24 @@ void queue_pair_fail(struct queue_pair *qp)
     flush_receives(qp);
 }
 
+static bool is_overrun(struct ibv_cq *cq)
+{
+    return atomic_load(&to_completion_queue(cq)->overrun);
+}
+
+void queue_pair_fail_overrun(void)
+{
+    for (uint32_t i = 0; i < MAX_QUEUE_PAIRS; i++) {
+        struct queue_pair *qp = table[i];
+
+        if (!qp || atomic_load(&qp->entry->state) == IBV_QPS_ERR ||
+            (!is_overrun(qp->qp.send_cq) && !is_overrun(qp->qp.recv_cq)))
+            continue;
+        queue_pair_fail(qp);
+        async_event(qp->qp.context, IBV_EVENT_QP_FATAL, &qp->qp);
+    }
+}
+
 static void reset(struct queue_pair *qp)
 {
     drop_requests(qp, IBV_QPS_RESET, false);
@@ -333,6 +353,8 @@ EXPORT int ibv_modify_qp(struct ibv_qp *ibv_qp, struct ibv_qp_attr *attr, int ma
     struct queue_pair *qp = to_queue_pair(ibv_qp);
     int err = 0;
 
+    if (fault_call(CALL_MODIFY_QP))
+        return errno;
     if (((mask & IBV_QP_PORT) && attr->port_num != 1) ||
         ((mask & IBV_QP_PKEY_INDEX) && attr->pkey_index) ||
         ((mask & IBV_QP_MAX_QP_RD_ATOMIC) && attr->max_rd_atomic > MAX_READS) ||
@@ -468,7 +490,7 @@ static int take_request(struct queue_pair *qp, struct work_request *request,
     if (err)
         return err;
     request->posted_ns = clock_now();
-    if (fault_request(++qp->n_posted))
+    if (fault_request(++qp->n_posted, qp->qp.context))
         request->local_error = IBV_WC_RETRY_EXC_ERR;
     atomic_store_explicit(&request->status,
                           request->local_error ? request->local_error : REQUEST_PENDING,
@@ -529,6 +551,10 @@ int queue_pair_post_send(struct ibv_qp *ibv_qp, struct ibv_send_wr *wr, struct i
     uint32_t state;
     int err = 0;
 
+    if (fault_call(CALL_POST_SEND)) {
+        *bad = wr;
+        return errno;
+    }
     pthread_spin_lock(&qp->post_lock);
     state = atomic_load_explicit(&qp->entry->state, memory_order_relaxed);
     for (; wr; wr = wr->next) {

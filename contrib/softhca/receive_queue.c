@@ -3,6 +3,7 @@
  * them. */
 #define _GNU_SOURCE
 
+#include "fault.h"
 #include "objects.h"
 #include "segment.h"
 
@@ -86,6 +87,10 @@ int queue_pair_post_receive(struct ibv_qp *ibv_qp, struct ibv_recv_wr *wr, struc
     struct queue_pair *qp = to_queue_pair(ibv_qp);
     uint32_t state = atomic_load(&qp->entry->state);
 
+    if (fault_call(CALL_POST_RECV)) {
+        *bad = wr;
+        return errno;
+    }
     if (ibv_qp->srq || state == IBV_QPS_RESET) {
         *bad = wr;
         return EINVAL;
@@ -105,6 +110,10 @@ int queue_pair_post_receive(struct ibv_qp *ibv_qp, struct ibv_recv_wr *wr, struc
 
 int shared_queue_post_receive(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
+    if (fault_call(CALL_POST_SRQ_RECV)) {
+        *bad = wr;
+        return errno;
+    }
     return post(&((struct shared_receive_queue *) srq)->queue, wr, bad);
 }
 
@@ -112,6 +121,8 @@ EXPORT struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_att
 {
     struct shared_receive_queue *srq;
 
+    if (fault_call(CALL_CREATE_SRQ))
+        return NULL;
     if (!attr->attr.max_wr || attr->attr.max_wr > MAX_RECEIVES || attr->attr.max_sge > MAX_SGE) {
         errno = EINVAL;
         return NULL;

@@ -36,7 +36,7 @@
 #define MAX_SGE          30u
 #define MAX_INLINE       512u
 #define PORT_SPAN        (512ull << 20) /* bytes of address space a port */
-#define SEGMENT_VERSION  1u
+#define SEGMENT_VERSION  2u
 #define TIME_UNKNOWN     0ull
 
 /* A lock between processes: 0 when free, otherwise the holder's port plus one. A lock whose holder
@@ -156,6 +156,7 @@ struct port {
     ON_OWN_LINE _Atomic uint32_t agent_asleep; /* futex word, enum agent_sleep */
     /* Written by the owner, read by the fabric. */
     ON_OWN_LINE struct doorbells outbox; /* owner's queue pairs with requests new to the link */
+    ON_OWN_LINE _Atomic uint64_t down_until_ns; /* an injected fault: the link is down; 0 if not */
     /* Written by the owner at every poll and piece, read rarely. */
     ON_OWN_LINE _Atomic uint64_t polls;
     ON_OWN_LINE struct queue_pair_entry queue_pairs[MAX_QUEUE_PAIRS];
@@ -253,6 +254,12 @@ static inline void port_shows_life(void)
     atomic_store_explicit(&self.port->polls,
                           atomic_load_explicit(&self.port->polls, memory_order_relaxed) + 1,
                           memory_order_relaxed);
+}
+
+/* Whether nothing gets through to or from a port. */
+static inline bool link_is_down(struct port *port)
+{
+    return atomic_load_explicit(&port->down_until_ns, memory_order_relaxed) != 0;
 }
 
 /* Queue pair numbers: 7 bits of generation, 7 of port, 10 of index. */

@@ -115,7 +115,7 @@ run_clients() {
 
 # The library's own tests print a line of TAP each; one that the settings rule out does not count.
 litmus() { # NAME OPTION-OF-SOFTHCA... -- COMMAND...
-    local name=$1 program=$build/contrib/softhca/tests/litmus status=0 line
+    local name=$1 program=$build/contrib/softhca/tests/${litmus_program:-litmus} status=0 line
     shift
     test -z "$only" || [[ $name =~ $only ]] || return
     if ! test -x "$program"; then
@@ -139,6 +139,7 @@ litmus() { # NAME OPTION-OF-SOFTHCA... -- COMMAND...
 run_litmus() {
     litmus "litmus, paced" --bandwidth 1G --latency 5us --memlock 64M \
         --reg 68us,200ns --dereg 20us,100ns --
+    litmus_program=litmus_faults litmus "faults" --
     litmus "litmus, unpaced" -- env -u SOFTHCA_BANDWIDTH -u SOFTHCA_LATENCY -u SOFTHCA_MEMLOCK
 }
 

@@ -292,6 +292,7 @@ static void run_side(int socket, pid_t other, void (*role)(struct side *), bool 
 {
     struct side side = {.socket = socket, .other = other};
 
+    setenv("SIDE", is_active ? "active" : "passive", 1); /* faults may be meant for one of them */
     alarm(TIME_LIMIT_S);
     pin(is_active);
     set_up(&side);
