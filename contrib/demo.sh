@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
 #
 # Shows rbuf at work on this machine: builds it, runs NAS IS over each of its protocols and over
-# Open MPI's own openib BTL with and without its registration cache, once with buffers that the
-# program keeps and once with buffers that are new in every iteration, and prints one table.
+# its rivals (Open MPI's own openib BTL with and without its registration cache, and UCX), once with
+# buffers that the program keeps and once with buffers that are new in every iteration, and prints
+# one table.
 #
 # Rounds are interleaved: each runs everything once, and the table has the medians. Everything that
 # is built or written goes under the build directory; the source tree stays as it is.
@@ -25,7 +26,7 @@ usage: contrib/demo.sh [options]
   --json FILE    every run, as a list of objects
   --npb-dir DIR  run NASA's own IS as well: DIR/bin/is.C.x, built for Open MPI
   --transports L these only (superpipeline,rcache,register,pipeline,copy,openib-pinned,
-                 openib-unpinned)
+                 openib-unpinned,ucx; what this Open MPI lacks is left out)
   --build DIR    build directory (build/demo)
 As root it installs the Debian packages that are missing; otherwise it names them and stops.
 Exit status: 0 if every run was verified, 1 if not, 2 on bad usage, 3 if packages are missing.
@@ -44,7 +45,7 @@ rounds=3
 profile=graphene
 json=
 npb_dir=
-transports=superpipeline,rcache,register,pipeline,copy,openib-pinned,openib-unpinned
+transports=superpipeline,rcache,register,pipeline,copy,openib-pinned,openib-unpinned,ucx
 build=$top/build/demo
 while [ $# -gt 0 ]; do
     case $1 in
@@ -309,7 +310,7 @@ print_json()
         if ($2 ~ /^openib-/) {
             transport = "openib"
             protocol = $2 == "openib-pinned" ? "leave_pinned 1" : "leave_pinned 0"
-        } else if ($2 == "tcp" || $2 == "vader") {
+        } else if ($2 == "ucx" || $2 == "tcp" || $2 == "vader") {
             transport = $2; protocol = "default"
         }
         printf "%s\n  {\"transport\": \"%s\", \"protocol\": \"%s\", \"program\": \"%s\", " \
@@ -324,14 +325,8 @@ print_json()
 
 build_all
 export PATH=$prefix/bin:$PATH RBUF_COMPONENT_DIR=$prefix/lib/openmpi
-if ! ompi_info --parsable 2>/dev/null | grep -q '^mca:btl:openib:'; then
-    echo "this Open MPI has no openib BTL: it is left out of the comparison"
-    kept=()
-    for name in "${names[@]}"; do
-        [[ $name == openib-* ]] || kept+=("$name")
-    done
-    names=("${kept[@]}")
-fi
+transports_keep "${names[@]}"
+names=("${transports_kept[@]}")
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM

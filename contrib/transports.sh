@@ -9,13 +9,15 @@
 # itself); MPIRUN; SOFTHCA, the launcher of the emulated HCA.
 
 transport_protocols="superpipeline pipeline copy register rcache"
-transport_rivals="openib-pinned openib-unpinned tcp vader"
+transport_rivals="openib-pinned openib-unpinned ucx tcp vader"
 
-# transport_options NAME: sets the array transport_args, or complains and returns 1.
+# transport_options NAME: sets the array transport_args and transport_osc, the value of Open MPI's
+# parameter osc with which one-sided programs use that transport; or complains and returns 1.
 # The line of pml and btl is said in full: Open MPI would silently prefer UCX, and a distribution
 # may have switched openib off in its configuration file, which the command line overrides.
 transport_options()
 {
+    transport_osc=rdma
     case $1 in
     openib-pinned | openib-unpinned)
         transport_args=(--mca pml ob1 --mca btl openib,self --mca btl_openib_allow_ib 1
@@ -25,8 +27,14 @@ transport_options()
         *) transport_args+=(--mca mpi_leave_pinned 0) ;;
         esac
         ;;
+    ucx)
+        # Reliable connections as rbuf's, and no way around the adapter between processes of one node.
+        transport_args=(--mca pml ucx -x UCX_TLS=rc,self)
+        transport_osc=ucx
+        ;;
     tcp | vader)
         transport_args=(--mca pml ob1 --mca btl "$1,self")
+        transport_osc=^ucx,sm # whatever works on that BTL: it depends on the release
         ;;
     *)
         case " $transport_protocols " in
@@ -42,6 +50,32 @@ transport_options()
         fi
         ;;
     esac
+}
+
+# True if this Open MPI has what the transport needs. Sets transport_missing, its framework and name.
+transport_available()
+{
+    case $1 in
+    openib-*) transport_missing="btl openib" ;;
+    ucx) transport_missing="pml ucx" ;;
+    *) return 0 ;;
+    esac
+    ompi_info --parsable 2>/dev/null | grep -q "^mca:${transport_missing/ /:}:"
+}
+
+# transports_keep NAME...: sets the array transports_kept to those that this Open MPI has, and says on
+# standard error what is left out.
+transports_keep()
+{
+    local name
+    transports_kept=()
+    for name in "$@"; do
+        if transport_available "$name"; then
+            transports_kept+=("$name")
+        else
+            echo "this Open MPI has no $transport_missing: $name is left out of the comparison" >&2
+        fi
+    done
 }
 
 # True if the transport runs over verbs, that is, needs an HCA, real or emulated.

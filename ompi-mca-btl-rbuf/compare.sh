@@ -13,9 +13,10 @@ usage()
 {
     cat <<'END'
 usage: rbuf-compare [options]
-  --transports LIST  superpipeline,rcache,openib-pinned,openib-unpinned by default; also pipeline,
-                     copy, register, tcp, vader. openib-pinned is the openib BTL with its
-                     registration cache (mpi_leave_pinned 1), openib-unpinned without
+  --transports LIST  superpipeline,rcache,openib-pinned,openib-unpinned,ucx by default; also
+                     pipeline, copy, register, tcp, vader. openib-pinned is the openib BTL with its
+                     registration cache (mpi_leave_pinned 1), openib-unpinned without; what this
+                     Open MPI does not have is left out
   --sizes LIST       message sizes (64K,1M,4M)
   --buffers LIST     reused,fresh by default
   --rounds N         rounds (5)
@@ -71,7 +72,7 @@ whole_number()
     esac
 }
 
-transports=superpipeline,rcache,openib-pinned,openib-unpinned
+transports=superpipeline,rcache,openib-pinned,openib-unpinned,ucx
 sizes=64K,1M,4M
 buffers=reused,fresh
 rounds=5
@@ -110,9 +111,15 @@ find_parts
 IFS=, read -ra names <<<"$transports"
 IFS=, read -ra kinds <<<"$buffers"
 [ ${#names[@]} -gt 0 ] || refuse "--transports is empty"
-needs_hca=no
 for name in "${names[@]}"; do
     transport_options "$name" || exit 2
+done
+transports_keep "${names[@]}"
+names=("${transports_kept[@]}")
+[ ${#names[@]} -gt 0 ] || refuse "this Open MPI has none of these transports"
+transports=$(IFS=, && echo "${names[*]}")
+needs_hca=no
+for name in "${names[@]}"; do
     if transport_needs_hca "$name"; then
         needs_hca=yes
     fi

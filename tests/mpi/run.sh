@@ -94,7 +94,7 @@ start()
         mpi_args+=(--enable-recovery)
     fi
     timeout -k 5 "$limit" "${fabric_command[@]}" "${MPIRUN:-mpirun}" "${mpi_args[@]}" \
-        "${transport_args[@]}" --mca osc rdma --mca mpi_warn_on_fork 0 "${extra[@]}" \
+        "${transport_args[@]}" --mca osc "$transport_osc" --mca mpi_warn_on_fork 0 "${extra[@]}" \
         "$bin/$program" "$@" >"$work/out" 2>&1
 }
 
