@@ -5,6 +5,7 @@
  *     btl_rbuf_component.c     open, register, init, progress
  *     btl_rbuf_module.c        a port as a BTL module: add_procs, del_procs, finalize
  *     btl_rbuf_endpoint.c      a peer process on a port
+ *     btl_rbuf_modex.c         what processes publish of themselves
  *     btl_rbuf_connect.c       its queue pairs, and the listener's events
  *     btl_rbuf_fragment.c      alloc, free, prepare_src: descriptors and their memory
  *     btl_rbuf_send.c          send, sendi
@@ -29,6 +30,7 @@
 #include <sys/queue.h>
 
 #include "btl_rbuf_help.h"
+#include "btl_rbuf_modex.h"
 #include "btl_rbuf_params.h"
 #include "core/channel.h"
 #include "core/core.h"
@@ -44,22 +46,8 @@
 #include "verbs/queue_pair.h"
 #include "verbs/receive.h"
 
-#define MCA_BTL_RBUF_MAX_PORTS 8u
-
 typedef struct mca_btl_rbuf_module_t mca_btl_rbuf_module_t;
 typedef struct mca_btl_base_endpoint_t mca_btl_base_endpoint_t;
-
-/* What every process publishes; wire form. */
-typedef struct {
-    uint32_t magic;
-    uint16_t byte_order; /* 0x0102 as the writer stores it */
-    uint16_t version;    /* RBUF_WIRE_VERSION */
-    uint8_t token[RBUF_TOKEN_BYTES];
-    struct rbuf_address_list addresses;
-    uint32_t port_count;
-    uint32_t reserved;
-    struct rbuf_port_address port[MCA_BTL_RBUF_MAX_PORTS];
-} mca_btl_rbuf_modex_t;
 
 /* ---- fragments ---- */
 
@@ -186,7 +174,7 @@ struct mca_btl_base_endpoint_t {
     struct rbuf_mailbox *mailbox;
     struct rbuf_exchange_side theirs; /* ANSWERED: what the caller said of itself */
     struct rbuf_call *call;           /* our call, or theirs that we accepted; NULL if none */
-    bool departed;                    /* the peer has said BYE */
+    bool departed;                    /* the peer has said BYE, or has heard ours */
     char cause[300];                  /* why it failed, for people */
     TAILQ_ENTRY(mca_btl_base_endpoint_t) link;
 };

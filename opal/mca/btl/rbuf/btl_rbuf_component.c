@@ -12,8 +12,6 @@
 
 #include "opal/util/output.h"
 
-#define MODEX_MAGIC 0x66756272u /* "rbuf" */
-
 static int register_params(void);
 static int open_component(void);
 static int close_component(void);
@@ -161,9 +159,7 @@ static bool publish(void)
     mca_btl_rbuf_modex_t *modex = &component->modex;
     int status;
 
-    modex->magic = MODEX_MAGIC;
-    modex->byte_order = 0x0102;
-    modex->version = RBUF_WIRE_VERSION;
+    mca_btl_rbuf_modex_seal(modex);
     modex->port_count = (uint32_t) component->module_count;
     for (size_t i = 0; i < component->module_count; i++) {
         modex->port[i] = component->ports[i]->address;

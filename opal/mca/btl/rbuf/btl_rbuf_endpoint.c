@@ -95,8 +95,7 @@ static int pair_port(const mca_btl_rbuf_module_t *module, const mca_btl_rbuf_mod
 /* Reads what the process published; false, after a message if it is one that cannot be used. */
 static bool read_modex(const opal_proc_t *proc, mca_btl_rbuf_modex_t *modex)
 {
-    const mca_btl_rbuf_modex_t *mine = &mca_btl_rbuf_component.modex;
-    const char *reason = NULL;
+    const char *reason;
     void *data = NULL;
     size_t bytes = 0;
     int status;
@@ -106,19 +105,7 @@ static bool read_modex(const opal_proc_t *proc, mca_btl_rbuf_modex_t *modex)
     if (status != OPAL_SUCCESS || data == NULL) {
         return false; /* it does not run rbuf */
     }
-    if (bytes < offsetof(mca_btl_rbuf_modex_t, token)) {
-        reason = "it published too little";
-    } else {
-        memset(modex, 0, sizeof(*modex));
-        memcpy(modex, data, bytes < sizeof(*modex) ? bytes : sizeof(*modex));
-        if (modex->byte_order != mine->byte_order) {
-            reason = "it has the other byte order";
-        } else if (modex->magic != mine->magic || modex->version != mine->version) {
-            reason = "it speaks another version of the protocol";
-        } else if (bytes != sizeof(*modex) || modex->port_count > MCA_BTL_RBUF_MAX_PORTS) {
-            reason = "it published something malformed";
-        }
-    }
+    reason = mca_btl_rbuf_modex_read(data, bytes, modex);
     free(data);
     if (reason != NULL) {
         mca_btl_rbuf_help("incompatible peer", opal_process_info.nodename,

@@ -13,6 +13,8 @@ rbuf_glue_sources = \
 	%reldir%/btl_rbuf_help.c \
 	%reldir%/btl_rbuf_help.h \
 	%reldir%/btl_rbuf_memory.c \
+	%reldir%/btl_rbuf_modex.c \
+	%reldir%/btl_rbuf_modex.h \
 	%reldir%/btl_rbuf_module.c \
 	%reldir%/btl_rbuf_params.c \
 	%reldir%/btl_rbuf_params.h \

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+#include "btl_rbuf_modex.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "core/wire.h"
+#include "verbs/address.h"
+
+#define MAGIC 0x66756272u /* "rbuf" */
+#define ORDER 0x0102u
+
+static_assert(sizeof(mca_btl_rbuf_modex_t) == 544, "the wire form has no padding");
+
+void mca_btl_rbuf_modex_seal(mca_btl_rbuf_modex_t *modex)
+{
+    modex->magic = MAGIC;
+    modex->byte_order = ORDER;
+    modex->version = RBUF_WIRE_VERSION;
+}
+
+const char *mca_btl_rbuf_modex_read(const void *data, size_t bytes, mca_btl_rbuf_modex_t *modex)
+{
+    mca_btl_rbuf_modex_t read = {0};
+
+    if (bytes < offsetof(mca_btl_rbuf_modex_t, token)) {
+        return "it published too little";
+    }
+    memcpy(&read, data, bytes < sizeof(read) ? bytes : sizeof(read));
+    if (read.byte_order != ORDER) {
+        return "it has the other byte order";
+    }
+    if (read.magic != MAGIC || read.version != RBUF_WIRE_VERSION) {
+        return "it speaks another version of the protocol";
+    }
+    if (bytes != sizeof(read) || read.port_count > MCA_BTL_RBUF_MAX_PORTS ||
+        !rbuf_addresses_valid(&read.addresses)) {
+        return "it published something malformed";
+    }
+    *modex = read;
+    return NULL;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The modex: what every process publishes of itself, and how that of others is judged. Pure
+ * functions; nothing of Open MPI is needed.
+ */
+#ifndef BTL_RBUF_MODEX_H
+#define BTL_RBUF_MODEX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "verbs/device.h"
+#include "verbs/listener.h"
+
+#define MCA_BTL_RBUF_MAX_PORTS 8u
+
+/* Wire form. */
+typedef struct {
+    uint32_t magic;
+    uint16_t byte_order; /* 0x0102 as the writer stores it */
+    uint16_t version;    /* RBUF_WIRE_VERSION */
+    uint8_t token[RBUF_TOKEN_BYTES];
+    struct rbuf_address_list addresses;
+    uint32_t port_count;
+    uint32_t reserved;
+    struct rbuf_port_address port[MCA_BTL_RBUF_MAX_PORTS];
+} mca_btl_rbuf_modex_t;
+
+/* Sets magic, byte order and version; the rest is the caller's. */
+void mca_btl_rbuf_modex_seal(mca_btl_rbuf_modex_t *modex);
+
+/* Judges the `bytes` bytes that another process published. NULL: they are good, and copied to
+ * `modex`. Else the reason, a static text for people, and `modex` is unchanged. */
+const char *mca_btl_rbuf_modex_read(const void *data, size_t bytes, mca_btl_rbuf_modex_t *modex);
+
+#endif
