@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * What the foe does (see core_fuzz.h): requests that any peer could post on its queue pairs to the
+ * victim, well-formed but for what the input changes.
+ */
+#include "core_fuzz.h"
+
+static struct world_link *foe_link(void)
+{
+    return &dealings.world->nodes[FOE].links[VICTIM];
+}
+
+static struct rbuf_fab_queue *foe_queue(unsigned channel)
+{
+    return &foe_link()->end[channel % RBUF_CHANNELS].queue;
+}
+
+/* Posts what stands at the front of the scratch memory; nothing happens if there is no room. */
+static void send_scratch(unsigned channel, uint32_t bytes)
+{
+    struct rbuf_fab_piece piece = {dealings.scratch, bytes, dealings.scratch_key};
+
+    (void) rbuf_fab_send(foe_queue(channel), &piece, 1, true, NULL);
+}
+
+/* The id of one of the victim's grants, or what the input says. */
+static uint64_t some_grant(const struct record *record)
+{
+    const struct item_grant *item = &dealings.granted[record->value % ITEMS];
+
+    return item->grant != NULL ? item->offer.id : record->value;
+}
+
+/* Which fields of a message's header are not as they should be. */
+enum header_change {
+    CHANGE_KIND = 1,
+    CHANGE_BYTES = 2,
+    CHANGE_PEER = 4,
+    CHANGE_CREDIT = 8,
+    NAME_GRANT = 16,
+    CHANGE_AFTER = 32,
+    ON_BULK = 64,
+    RAW = 128 /* the content is that of the records behind this one */
+};
+
+static void fill_header(struct rbuf_message_header *header, const struct record *record,
+                        uint32_t bytes)
+{
+    const struct rbuf_peer *mine = dealings.victim;
+
+    *header = (struct rbuf_message_header){.bytes = bytes,
+                                           .peer = dealings.foe->index,
+                                           .kind = RBUF_MESSAGE_USER,
+                                           .tag = (uint8_t) record->spare};
+    for (int id = 0; id < RBUF_CHANNELS; id++) {
+        header->credit[id] = (uint16_t) mine->channel[id].consumed;
+    }
+    if (record->which & CHANGE_KIND) {
+        header->kind = (uint8_t) (record->spare >> 8);
+    }
+    if (record->which & CHANGE_BYTES) {
+        header->bytes = (uint32_t) record->value;
+    }
+    if (record->which & CHANGE_PEER) {
+        header->peer = (uint32_t) record->value;
+    }
+    if (record->which & CHANGE_CREDIT) {
+        header->credit[0] += (uint16_t) record->value;
+        header->credit[1] += (uint16_t) (record->value >> 16);
+    }
+    if (record->which & NAME_GRANT) {
+        header->after = some_grant(record);
+    }
+    if (record->which & CHANGE_AFTER) {
+        header->after ^= record->value;
+    }
+}
+
+void foe_message(const struct record *record, const uint8_t **data, size_t *left)
+{
+    uint32_t most = MESSAGE_BYTES + 16 - sizeof(struct rbuf_message_header);
+    uint32_t bytes = record->amount % (most + 1); /* a little more than a buffer takes, too */
+    struct record next;
+
+    memset(dealings.scratch, (int) record->spare, sizeof(struct rbuf_message_header) + bytes);
+    fill_header((struct rbuf_message_header *) (void *) dealings.scratch, record, bytes);
+    bytes += sizeof(struct rbuf_message_header);
+    if (record->which & RAW) {
+        for (uint32_t at = 0; at < bytes && record_take(data, left, &next); at += sizeof(next)) {
+            memcpy(dealings.scratch + at, &next, sizeof(next));
+        }
+    }
+    send_scratch((record->which & ON_BULK) != 0, bytes);
+}
+
+/* Sets one field of an offer. */
+static void change_offer(struct rbuf_offer *offer, unsigned field, uint64_t value)
+{
+    struct rbuf_schedule *schedule = &offer->schedule;
+
+    switch (field % 16) {
+    case 0:
+        offer->id = value;
+        break;
+    case 1:
+        offer->base = value;
+        break;
+    case 2:
+        offer->bytes = value;
+        break;
+    case 3:
+        offer->lane += value;
+        break;
+    case 4:
+        offer->flag = value;
+        break;
+    case 5:
+        offer->acks = value;
+        break;
+    case 6:
+        offer->rkey = (uint32_t) value;
+        break;
+    case 7:
+        offer->stride_blocks = (uint32_t) value;
+        break;
+    case 8:
+        schedule->block_bytes = (uint32_t) value;
+        break;
+    case 9:
+        schedule->growth = (uint32_t) value;
+        break;
+    case 10:
+        schedule->first_blocks = (uint16_t) value;
+        schedule->buffer_blocks = (uint16_t) (value >> 16);
+        break;
+    case 11:
+        schedule->buffers = (uint8_t) value;
+        break;
+    case 12:
+        schedule->taper = (uint8_t) value;
+        break;
+    case 13:
+        offer->mode = (uint8_t) value;
+        break;
+    case 14:
+        offer->arrival = (uint8_t) value;
+        break;
+    default:
+        offer->slot = (uint8_t) value;
+        break;
+    }
+}
+
+/* One that the foe's core made, or one that fits the scratch memory; up to two fields changed. */
+struct rbuf_offer foe_offer(const struct record *record)
+{
+    const struct item_grant *real = &dealings.offered[record->value % ITEMS];
+    struct rbuf_offer offer = real->offer;
+
+    if (real->grant == NULL) {
+        offer = (struct rbuf_offer){.id = 1ull << 32 | record->which,
+                                    .base = (uintptr_t) dealings.scratch,
+                                    .bytes = 1 + record->value % SCRATCH_BYTES,
+                                    .lane = (uintptr_t) dealings.scratch,
+                                    .flag = 1,
+                                    .rkey = dealings.scratch_key,
+                                    .stride_blocks = dealings.core->options.schedule.buffer_blocks,
+                                    .schedule = dealings.core->options.schedule,
+                                    .mode = (uint8_t) (1 + (record->spare >> 28) % 3),
+                                    .arrival = (uint8_t) dealings.core->options.arrival};
+    }
+    if (record->spare & 1) {
+        change_offer(&offer, record->spare >> 8, record->value);
+    }
+    if (record->spare & 2) {
+        change_offer(&offer, record->spare >> 12, record->amount);
+    }
+    return offer;
+}
+
+/* A GRANT, mostly one that a put of the victim waits for. */
+void foe_grant(const struct record *record)
+{
+    struct rbuf_message_header *header = (void *) dealings.scratch;
+    struct record plain = *record;
+    struct rbuf_offer offer;
+    struct rbuf_put *put = TAILQ_FIRST(&dealings.foe->ungranted);
+
+    offer = foe_offer(record);
+    for (unsigned i = 0; put != NULL && i < record->which % 4; i++) {
+        put = TAILQ_NEXT(put, link);
+    }
+    if (put != NULL) {
+        uint8_t mode = (uint8_t) (RBUF_OFFER_STAGED + record->which / 4 % 2);
+
+        offer = put->offer;
+        offer.mode = mode;
+        if (record->spare & 1) {
+            change_offer(&offer, record->spare >> 8, record->value);
+        }
+    }
+    plain.which = 0;
+    fill_header(header, &plain, sizeof(offer));
+    header->kind = RBUF_MESSAGE_GRANT;
+    memcpy(header + 1, &offer, sizeof(offer));
+    send_scratch(record->which >> 7, sizeof(*header) + sizeof(offer));
+}
+
+/* Where the block `ahead` blocks after the one that the victim takes next would be written, in the
+ * same staging buffer. */
+static unsigned char *block_of(const struct rbuf_grant *grant, uint32_t ahead)
+{
+    const struct rbuf_schedule *schedule = &dealings.core->options.schedule;
+    uint32_t buffer = (uint32_t) (grant->chunk.index % schedule->buffers);
+
+    return rbuf_arena_block(&dealings.core->receive_arena, grant->lane_first +
+                                                               buffer * grant->stride_blocks +
+                                                               grant->block + ahead);
+}
+
+/* Writes into the victim's staging: the block that is due, with the flag that is due or another, or
+ * anything anywhere. */
+void foe_block(const struct record *record)
+{
+    const struct rbuf_arena *arena = &dealings.core->receive_arena;
+    struct rbuf_grant *grant = dealings.granted[record->which % ITEMS].grant;
+    uint32_t bytes = arena->block_bytes;
+    uint64_t remote = (uintptr_t) arena->base + record->value;
+    uint32_t blocks = 1;
+
+    memset(dealings.scratch, (int) record->amount, SCRATCH_BYTES);
+    if (grant != NULL && grant->state == RBUF_GRANT_STAGED && !(record->which & 128)) {
+        uint64_t flag = grant->flag + record->spare % 4;
+
+        blocks = 1 + (record->amount >> 8) % (SCRATCH_BYTES / bytes);
+        remote = (uintptr_t) block_of(grant, record->spare % 4);
+        for (uint32_t i = 0; i < blocks; i++, flag++) {
+            memcpy(dealings.scratch + (i + 1) * bytes - RBUF_FLAG_BYTES, &flag, sizeof(flag));
+        }
+        bytes *= blocks;
+    } else {
+        bytes = record->amount % SCRATCH_BYTES;
+    }
+    if (!(record->which & 64)) { /* else its queue pair dies of it */
+        uint64_t end = (uintptr_t) arena->base + (uint64_t) arena->blocks * arena->block_bytes;
+
+        if (remote < (uintptr_t) arena->base || remote >= end || bytes > end - remote) {
+            return;
+        }
+    }
+    (void) rbuf_fab_write_inline(foe_queue(RBUF_BULK), dealings.scratch, bytes, remote, arena->rkey,
+                                 NULL);
+}
+
+void foe_immediate(const struct record *record)
+{
+    struct rbuf_fab_queue *queue = foe_queue(RBUF_BULK);
+    struct rbuf_grant *grant = dealings.granted[record->which % ITEMS].grant;
+    uint32_t immediate =
+        grant != NULL && !(record->which & 128) ? grant->index : (uint32_t) record->value;
+
+    (void) rbuf_fab_write_immediate(queue, dealings.scratch, dealings.scratch_key, 0,
+                                    foe_link()->peer->their_mailbox,
+                                    foe_link()->peer->their_mailbox_rkey, immediate, NULL);
+}
+
+/* A word of the victim's mailbox, near what it holds or anything; or any bytes of it. */
+void foe_mailbox(const struct record *record)
+{
+    const struct rbuf_peer *peer = dealings.foe;
+    const uint64_t *words = (const uint64_t *) (const void *) peer->mailbox;
+    uint32_t index = record->which % (sizeof(struct rbuf_mailbox) / sizeof(uint64_t));
+    uint64_t value = record->value;
+    uint32_t bytes = sizeof(value);
+    uint32_t offset = index * (uint32_t) sizeof(value);
+
+    if (record->spare & 1) {
+        value += words[index];
+    } else if (record->spare & 2 && index < RBUF_CHANNELS) {
+        value = peer->channel[index].taken + record->amount;
+    }
+    if (record->spare & 4) {
+        offset = record->amount % sizeof(struct rbuf_mailbox);
+        bytes = (record->spare >> 8) % (uint32_t) (sizeof(struct rbuf_mailbox) - offset + 1);
+    }
+    memset(dealings.scratch, (int) record->value, sizeof(struct rbuf_mailbox));
+    memcpy(dealings.scratch, &value, sizeof(value));
+    (void) rbuf_fab_write_inline(foe_queue(RBUF_CONTROL), dealings.scratch, bytes,
+                                 foe_link()->peer->their_mailbox + offset,
+                                 foe_link()->peer->their_mailbox_rkey, NULL);
+}

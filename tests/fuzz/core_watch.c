@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * What must hold whatever the foe does (see core_fuzz.h). Stands between the simulator and core
+ * (-Wl,--wrap), so that every message, immediate and post is judged, and looks through the state of
+ * every core after each step.
+ */
+#include "core_fuzz.h"
+
+bool __real_rbuf_core_received(struct rbuf_core *core, enum rbuf_channel_id channel,
+                               struct rbuf_buffer *buffer, void *data, uint32_t bytes);
+bool __wrap_rbuf_core_received(struct rbuf_core *core, enum rbuf_channel_id channel,
+                               struct rbuf_buffer *buffer, void *data, uint32_t bytes);
+void __real_rbuf_core_immediate(struct rbuf_core *core, uint32_t immediate);
+void __wrap_rbuf_core_immediate(struct rbuf_core *core, uint32_t immediate);
+int __real_rbuf_core_progress(struct rbuf_core *core, uint64_t now_ns);
+int __wrap_rbuf_core_progress(struct rbuf_core *core, uint64_t now_ns);
+bool __real_sim_post(struct rbuf_fab_queue *queue, const struct rbuf_fab_request *request,
+                     struct rbuf_work *signal);
+bool __wrap_sim_post(struct rbuf_fab_queue *queue, const struct rbuf_fab_request *request,
+                     struct rbuf_work *signal);
+
+/* --- what is posted --- */
+
+/* A core sends from its own memory only, and never more than the send queue takes. */
+bool __wrap_sim_post(struct rbuf_fab_queue *queue, const struct rbuf_fab_request *request,
+                     struct rbuf_work *signal)
+{
+    for (unsigned i = 0; i < request->count && !request->inlined; i++) {
+        const struct rbuf_fab_piece *piece = &request->pieces[i];
+
+        fuzz_require(
+            sim_key_covers(queue->end->nic, piece->lkey, (uintptr_t) piece->address, piece->bytes),
+            "what is posted is registered here");
+    }
+    fuzz_require(rbuf_fab_outstanding(queue) < queue->depth, "a send queue is not overfull");
+    return __real_sim_post(queue, request, signal);
+}
+
+/* --- what is received --- */
+
+/* By the form of a message alone, written down here again. */
+static bool malformed(const struct rbuf_core *core, const void *data, uint32_t bytes)
+{
+    struct rbuf_message_header header;
+
+    if (bytes < sizeof(header)) {
+        return true;
+    }
+    memcpy(&header, data, sizeof(header));
+    return (uint64_t) header.bytes + sizeof(header) != bytes || header.peer >= core->peer_count ||
+           core->peers[header.peer] == NULL;
+}
+
+static bool unknown_kind(const void *data)
+{
+    const struct rbuf_message_header *header = data;
+
+    return header->kind != RBUF_MESSAGE_USER &&
+           (header->kind != RBUF_MESSAGE_GRANT || header->bytes != sizeof(struct rbuf_offer));
+}
+
+static uint32_t event_count(const struct rbuf_core *core)
+{
+    return core->events.tail - core->events.head;
+}
+
+bool __wrap_rbuf_core_received(struct rbuf_core *core, enum rbuf_channel_id channel,
+                               struct rbuf_buffer *buffer, void *data, uint32_t bytes)
+{
+    bool bad = malformed(core, data, bytes);
+    bool refused = bad || unknown_kind(data);
+    uint64_t refusals = core->stats.messages_refused;
+    uint64_t received = core->stats.messages_received;
+    uint64_t held = core->stats.messages_held;
+    uint32_t events = event_count(core);
+    size_t heap = fuzz_heap();
+    bool kept = __real_rbuf_core_received(core, channel, buffer, data, bytes);
+    bool failed = false;
+
+    if (!bad) {
+        const struct rbuf_message_header *header = data;
+
+        failed = core->peers[header->peer]->state == RBUF_PEER_FAILED;
+    }
+    if (refused) {
+        fuzz_require(!kept && core->stats.messages_refused == refusals + 1,
+                     "a refused message is counted once and its buffer given back");
+        fuzz_require(event_count(core) == events, "a refused message raises no event");
+        fuzz_require(fuzz_heap() == heap, "a refused message allocates nothing");
+        fuzz_require(core->stats.messages_received == received && core->stats.messages_held == held,
+                     "a refused message counts as nothing else");
+        return kept;
+    }
+    fuzz_require(core->stats.messages_refused - refusals <= 1, "a refusal is counted once");
+    fuzz_require(kept == (core->stats.messages_received == received + 1),
+                 "a buffer is kept for a delivery alone");
+    fuzz_require(!kept || event_count(core) == events + 1, "a delivery is one event");
+    fuzz_require(failed || event_count(core) - events <= 1, "a message raises one event");
+    return kept;
+}
+
+void __wrap_rbuf_core_immediate(struct rbuf_core *core, uint32_t immediate)
+{
+    uint64_t refusals = core->stats.messages_refused;
+    uint32_t events = event_count(core);
+    size_t heap = fuzz_heap();
+    bool expected =
+        immediate < core->grant_count && core->grants[immediate]->state == RBUF_GRANT_STAGED;
+
+    __real_rbuf_core_immediate(core, immediate);
+    fuzz_require(core->stats.messages_refused == refusals + !expected,
+                 "an arrival that nobody expects is counted once");
+    fuzz_require(event_count(core) == events && fuzz_heap() == heap,
+                 "an arrival raises no event and allocates nothing");
+}
+
+/* --- the state of core --- */
+
+static uint64_t taken_blocks(const struct rbuf_arena *arena)
+{
+    uint64_t taken = 0;
+
+    for (uint32_t i = 0; i < arena->blocks / 64 + 1; i++) {
+        taken += (uint64_t) __builtin_popcountll(arena->taken[i]);
+    }
+    return taken;
+}
+
+static void watch_arena(const struct rbuf_arena *arena)
+{
+    fuzz_require(arena->free_blocks <= arena->blocks &&
+                     taken_blocks(arena) == arena->blocks - arena->free_blocks,
+                 "an arena's blocks are counted right");
+}
+
+static void watch_peer(const struct rbuf_peer *peer)
+{
+    uint64_t slots = 0;
+    const struct rbuf_grant *grant;
+
+    for (int id = 0; id < RBUF_CHANNELS && peer->state == RBUF_PEER_CONNECTED; id++) {
+        const struct rbuf_channel *channel = &peer->channel[id];
+
+        fuzz_require(channel->sent - channel->taken <= channel->window,
+                     "no more is out than there are credits");
+        fuzz_require(channel->consumed - channel->returned <= UINT16_MAX,
+                     "what is owed fits the wire");
+    }
+    TAILQ_FOREACH(grant, &peer->core->receiving, link)
+    {
+        if (grant->peer == peer && grant->acks_wanted > 0) {
+            fuzz_require((slots >> grant->slot & 1) == 0, "a word serves one grant at a time");
+            slots |= 1ull << grant->slot;
+        }
+    }
+    fuzz_require(slots == peer->slots_taken, "words are taken by grants that are staged");
+}
+
+static void watch_grants(const struct rbuf_core *core)
+{
+    const struct rbuf_grant *grant;
+
+    TAILQ_FOREACH(grant, &core->receiving, link)
+    {
+        fuzz_require(grant->state == RBUF_GRANT_STAGED, "what is polled is staged");
+        fuzz_require(grant->to >= grant->base && grant->to <= grant->base + grant->bytes,
+                     "copying stays inside of the grant");
+        fuzz_require(grant->block < grant->chunk.blocks &&
+                         grant->chunk.blocks <= grant->stride_blocks,
+                     "a chunk fits its buffer");
+        fuzz_require(grant->lane_first + grant->lane_blocks <= core->receive_arena.blocks,
+                     "a lane lies in the arena");
+    }
+    TAILQ_FOREACH(grant, &core->deferred, link)
+    {
+        fuzz_require(grant->state == RBUF_GRANT_DEFERRED, "what waits is deferred");
+    }
+}
+
+/* Events that may be there at a time: one an open item, and a delivery for each buffer and each
+ * held message. */
+static void watch_events(const struct rbuf_core *core)
+{
+    uint64_t most = 4 * NODES + 5 * user_open_items() + core->stats.messages_held +
+                    4 * dealings.world->next_seed;
+
+    for (int id = 0; id < RBUF_CHANNELS; id++) {
+        most += (uint64_t) core->options.window[id] * (NODES - 1);
+    }
+    fuzz_require(event_count(core) <= most, "the queue of events is bounded");
+}
+
+static void watch_core(const struct rbuf_core *core)
+{
+    watch_arena(&core->send_arena);
+    watch_arena(&core->receive_arena);
+    watch_grants(core);
+    watch_events(core);
+    for (uint32_t i = 0; i < core->peer_count; i++) {
+        if (core->peers[i] != NULL) {
+            watch_peer(core->peers[i]);
+        }
+    }
+}
+
+void watch_all(void)
+{
+    for (unsigned i = 0; i < NODES; i++) {
+        watch_core(&dealings.world->nodes[i].core);
+    }
+}
+
+int __wrap_rbuf_core_progress(struct rbuf_core *core, uint64_t now_ns)
+{
+    uint64_t copied = core->stats.staged_received;
+    uint32_t block = core->options.schedule.block_bytes;
+    int done = __real_rbuf_core_progress(core, now_ns);
+
+    fuzz_require(core->stats.staged_received - copied <= (uint64_t) core->options.quantum + block,
+                 "copying in one call is bounded");
+    if (core == dealings.core) {
+        user_progressed();
+    }
+    return done;
+}
