@@ -2,7 +2,7 @@
 /*
  * Messages there and back, one at a time, every byte compared and nothing written around them:
  * the table of sizes at several alignments, every size around the eager limit, multiples of a
- * block's payload, and random sizes.
+ * block's payload, and random sizes. With the argument "brief" only the table, at one alignment.
  */
 #include "check.h"
 
@@ -40,32 +40,42 @@ static void exchange(const struct buffers *buffers, size_t size, size_t offset)
     }
 }
 
+static void around_thresholds(const struct buffers *buffers)
+{
+    uint64_t random = 20260801;
+
+    for (size_t size = 12 * CHECK_K - 40; size <= 12 * CHECK_K + 40; size++) {
+        exchange(buffers, size, 16);
+    }
+    for (size_t blocks = 1; blocks <= 130; blocks++) {
+        exchange(buffers, blocks * 4088 - 1, 16);
+        exchange(buffers, blocks * 4088, 16);
+        exchange(buffers, blocks * 4088 + 1, 16);
+    }
+    for (int i = 0; i < 200; i++) {
+        exchange(buffers, check_random(&random) % (CHECK_M + CHECK_M / 2),
+                 8 + check_random(&random) % 48);
+    }
+}
+
 int main(int argc, char **argv)
 {
     struct buffers buffers;
-    uint64_t random = 20260801;
+    bool brief;
 
     check_begin(&argc, &argv);
     check_need_ranks(2);
+    brief = argc > 1 && strcmp(argv[1], "brief") == 0;
     if (check_rank < 2) {
         buffers.send = check_memory(LARGEST + 2 * MISALIGNED);
         buffers.recv = check_memory(LARGEST + 2 * MISALIGNED);
         for (size_t i = 0; i < CHECK_SIZE_COUNT; i++) {
-            for (size_t offset = 8; offset < 32; offset += 7) {
+            for (size_t offset = 8; offset < (brief ? 9 : 32); offset += 7) {
                 exchange(&buffers, check_sizes[i], offset);
             }
         }
-        for (size_t size = 12 * CHECK_K - 40; size <= 12 * CHECK_K + 40; size++) {
-            exchange(&buffers, size, 16);
-        }
-        for (size_t blocks = 1; blocks <= 130; blocks++) {
-            exchange(&buffers, blocks * 4088 - 1, 16);
-            exchange(&buffers, blocks * 4088, 16);
-            exchange(&buffers, blocks * 4088 + 1, 16);
-        }
-        for (int i = 0; i < 200; i++) {
-            exchange(&buffers, check_random(&random) % (CHECK_M + CHECK_M / 2),
-                     8 + check_random(&random) % 48);
+        if (!brief) {
+            around_thresholds(&buffers);
         }
         free(buffers.send);
         free(buffers.recv);

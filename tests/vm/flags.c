@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Does a block's flag ever show before its payload? Raw verbs, nothing of rbuf: blocks of 4 KB,
+ * each ending in an 8-byte flag, are sent in one RDMA write, while the receiver polls the flags in
+ * memory. From the last to the first: a flag that is set, and then a lower one that is not, is out
+ * of order. Once a flag is seen its block must be whole.
+ *
+ *     flags [-w WRITES] [-b BLOCKS] [-g GID-INDEX] SENDER'S-DEVICE RECEIVER'S-DEVICE
+ *
+ * Every MTU that the port has, and starts that are not aligned to pages. Exit status 0: never; 1:
+ * it did, or nothing was seen arriving by and by, so that the test says nothing; 2: it could not be
+ * run.
+ */
+#include <infiniband/verbs.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { BLOCK = 4096, WORDS = BLOCK / 8 - 1, PAGE = 4096, PATIENCE_S = 60 };
+
+struct side {
+    struct ibv_context *context;
+    struct ibv_pd *pd;
+    struct ibv_cq *cq;
+    struct ibv_mr *mr;
+    struct ibv_qp *qp;
+    union ibv_gid gid;
+    int gid_index;
+    enum ibv_mtu mtu; /* the most */
+    char *memory;
+};
+
+struct counts {
+    long early;    /* flags seen before their payload */
+    long corrupt;  /* of those, the ones whose payload was wrong later, too */
+    long disorder; /* flags seen before those of lower blocks */
+    long partial;  /* sweeps that saw a part of the write */
+};
+
+static unsigned writes = 60;
+static unsigned blocks = 16;
+static int asked_gid = -1;
+static struct side sender, receiver;
+
+/* The two threads: the receiver is at write `wanted` (it stores, the sender reads), so the sender
+ * may change its memory and send. */
+static _Atomic uint64_t wanted;
+static size_t start; /* of the blocks within both memories, in bytes; constant while threads run */
+
+static void check(bool good, const char *what)
+{
+    if (!good) {
+        fprintf(stderr, "flags: %s failed\n", what);
+        exit(2);
+    }
+}
+
+static uint64_t pattern(uint64_t write, unsigned block, unsigned word)
+{
+    return write * UINT64_C(0x9e3779b97f4a7c15) ^ (uint64_t) block << 40 ^
+           word * UINT64_C(0xd1342543de82ef95);
+}
+
+static bool patience_ends(time_t *since)
+{
+    time_t now = time(NULL);
+
+    if (*since == 0) {
+        *since = now;
+    }
+    sched_yield();
+    return now - *since > PATIENCE_S;
+}
+
+/* ---- devices and queue pairs ---- */
+
+static void choose_gid(struct side *side)
+{
+    for (int i = 0; i < 16 && asked_gid < 0; i++) {
+        if (ibv_query_gid(side->context, 1, i, &side->gid) == 0 && side->gid.raw[10] == 0xff &&
+            side->gid.raw[11] == 0xff) {
+            side->gid_index = i;
+            return;
+        }
+    }
+    side->gid_index = asked_gid < 0 ? 0 : asked_gid;
+    check(ibv_query_gid(side->context, 1, side->gid_index, &side->gid) == 0, "ibv_query_gid");
+}
+
+static void open_side(struct side *side, const char *name, int access)
+{
+    size_t bytes = (size_t) blocks * BLOCK + 2 * PAGE;
+    struct ibv_port_attr port;
+    struct ibv_device **list = ibv_get_device_list(NULL);
+
+    for (int i = 0; list != NULL && list[i] != NULL; i++) {
+        if (strcmp(ibv_get_device_name(list[i]), name) == 0) {
+            side->context = ibv_open_device(list[i]);
+        }
+    }
+    check(side->context != NULL, name);
+    check(ibv_query_port(side->context, 1, &port) == 0, "ibv_query_port");
+    side->mtu = port.active_mtu;
+    choose_gid(side);
+    side->pd = ibv_alloc_pd(side->context);
+    side->cq = ibv_create_cq(side->context, 16, NULL, NULL, 0);
+    side->memory = aligned_alloc(PAGE, bytes);
+    check(side->pd != NULL && side->cq != NULL && side->memory != NULL, "opening a device");
+    memset(side->memory, 0, bytes);
+    side->mr = ibv_reg_mr(side->pd, side->memory, bytes, access);
+    check(side->mr != NULL, "ibv_reg_mr");
+}
+
+static void create_pair(struct side *side)
+{
+    struct ibv_qp_init_attr attributes = {
+        .send_cq = side->cq,
+        .recv_cq = side->cq,
+        .qp_type = IBV_QPT_RC,
+        .cap = {.max_send_wr = 4, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1}};
+
+    side->qp = ibv_create_qp(side->pd, &attributes);
+    check(side->qp != NULL, "ibv_create_qp");
+}
+
+static void connect_pair(struct side *side, const struct side *other, enum ibv_mtu mtu)
+{
+    struct ibv_qp_attr init = {
+        .qp_state = IBV_QPS_INIT, .port_num = 1, .qp_access_flags = IBV_ACCESS_REMOTE_WRITE};
+    struct ibv_qp_attr rtr = {
+        .qp_state = IBV_QPS_RTR,
+        .path_mtu = mtu,
+        .dest_qp_num = other->qp->qp_num,
+        .min_rnr_timer = 12,
+        .max_dest_rd_atomic = 1,
+        .ah_attr = {
+            .is_global = 1,
+            .port_num = 1,
+            .grh = {.dgid = other->gid, .sgid_index = (uint8_t) side->gid_index, .hop_limit = 64}}};
+    struct ibv_qp_attr rts = {
+        .qp_state = IBV_QPS_RTS, .timeout = 14, .retry_cnt = 7, .rnr_retry = 7, .max_rd_atomic = 1};
+
+    check(ibv_modify_qp(side->qp, &init,
+                        IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) == 0,
+          "to INIT");
+    check(ibv_modify_qp(side->qp, &rtr,
+                        IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+                            IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER) == 0,
+          "to RTR");
+    check(ibv_modify_qp(side->qp, &rts,
+                        IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+                            IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC) == 0,
+          "to RTS");
+}
+
+/* ---- the two threads ---- */
+
+static void send_blocks(uint64_t write)
+{
+    struct ibv_sge piece = {.addr = (uintptr_t) (sender.memory + start),
+                            .length = blocks * BLOCK,
+                            .lkey = sender.mr->lkey};
+    struct ibv_send_wr request = {.sg_list = &piece,
+                                  .num_sge = 1,
+                                  .opcode = IBV_WR_RDMA_WRITE,
+                                  .send_flags = IBV_SEND_SIGNALED,
+                                  .wr.rdma = {.remote_addr = (uintptr_t) (receiver.memory + start),
+                                              .rkey = receiver.mr->rkey}};
+    struct ibv_send_wr *bad;
+    struct ibv_wc completion;
+    int found;
+
+    for (unsigned block = 0; block < blocks; block++) {
+        uint64_t *words = (uint64_t *) (void *) (sender.memory + start + (size_t) block * BLOCK);
+
+        for (unsigned word = 0; word < WORDS; word++) {
+            words[word] = pattern(write, block, word);
+        }
+        words[WORDS] = write;
+    }
+    check(ibv_post_send(sender.qp, &request, &bad) == 0, "ibv_post_send");
+    while ((found = ibv_poll_cq(sender.cq, 1, &completion)) == 0) {
+        sched_yield();
+    }
+    check(found == 1 && completion.status == IBV_WC_SUCCESS,
+          found == 1 ? ibv_wc_status_str(completion.status) : "ibv_poll_cq");
+}
+
+static void *send_all(void *nothing)
+{
+    (void) nothing;
+    for (uint64_t write = 1; write <= writes; write++) {
+        time_t since = 0;
+
+        while (atomic_load_explicit(&wanted, memory_order_acquire) != write) {
+            check(!patience_ends(&since), "waiting for the receiver");
+        }
+        send_blocks(write);
+    }
+    return NULL;
+}
+
+static uint64_t *block_at(unsigned block)
+{
+    return (uint64_t *) (void *) (receiver.memory + start + (size_t) block * BLOCK);
+}
+
+static bool is_whole(uint64_t write, unsigned block)
+{
+    for (unsigned word = 0; word < WORDS; word++) {
+        if (block_at(block)[word] != pattern(write, block, word)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* One look at all flags from the last down to `next`: the number of blocks that are there. */
+static unsigned sweep(uint64_t write, unsigned next, struct counts *counts)
+{
+    unsigned there = next;
+
+    for (unsigned block = blocks; block-- > next;) {
+        bool set = __atomic_load_n(&block_at(block)[WORDS], __ATOMIC_ACQUIRE) == write;
+
+        if (set && there == next) {
+            there = block + 1;
+        } else if (!set && there != next) {
+            counts->disorder++;
+        }
+    }
+    return there;
+}
+
+static void receive_blocks(uint64_t write, struct counts *counts)
+{
+    time_t since = 0;
+
+    for (unsigned next = 0; next < blocks;) {
+        unsigned there = sweep(write, next, counts);
+
+        if (there == next) {
+            check(!patience_ends(&since), "waiting for a block");
+            continue;
+        }
+        counts->partial += there < blocks;
+        for (; next < there; next++) {
+            if (!is_whole(write, next)) {
+                counts->early++;
+                usleep(50000);
+                counts->corrupt += !is_whole(write, next);
+            }
+        }
+    }
+}
+
+static struct counts run_case(enum ibv_mtu mtu, size_t at)
+{
+    struct counts counts = {0};
+    pthread_t thread;
+
+    start = at;
+    memset(receiver.memory, 0, (size_t) blocks * BLOCK + 2 * PAGE);
+    create_pair(&sender);
+    create_pair(&receiver);
+    connect_pair(&sender, &receiver, mtu);
+    connect_pair(&receiver, &sender, mtu);
+    atomic_store(&wanted, 0);
+    check(pthread_create(&thread, NULL, send_all, NULL) == 0, "pthread_create");
+    for (uint64_t write = 1; write <= writes; write++) {
+        atomic_store_explicit(&wanted, write, memory_order_release);
+        receive_blocks(write, &counts);
+    }
+    check(pthread_join(thread, NULL) == 0, "pthread_join");
+    check(ibv_destroy_qp(sender.qp) == 0 && ibv_destroy_qp(receiver.qp) == 0, "ibv_destroy_qp");
+    return counts;
+}
+
+int main(int argc, char **argv)
+{
+    static const size_t starts[] = {0, 8, 1032, 4088};
+    bool wrong = false;
+    long partial = 0;
+    int option;
+
+    while ((option = getopt(argc, argv, "w:b:g:")) != -1) {
+        switch (option) {
+        case 'w':
+            writes = (unsigned) atoi(optarg);
+            break;
+        case 'b':
+            blocks = (unsigned) atoi(optarg);
+            break;
+        case 'g':
+            asked_gid = atoi(optarg);
+            break;
+        default:
+            check(false, "reading the options");
+        }
+    }
+    check(argc - optind == 2, "reading two devices from the command line");
+    open_side(&sender, argv[optind], IBV_ACCESS_LOCAL_WRITE);
+    open_side(&receiver, argv[optind + 1], IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+    for (enum ibv_mtu mtu = IBV_MTU_256; mtu <= sender.mtu && mtu <= receiver.mtu; mtu++) {
+        for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
+            struct counts counts = run_case(mtu, starts[i]);
+
+            printf(
+                "MTU %4d, start %4zu: %u writes of %u blocks, %ld partial views, %ld flags before "
+                "payload (%ld corrupt), %ld out of order\n",
+                128 << mtu, starts[i], writes, blocks, counts.partial, counts.early, counts.corrupt,
+                counts.disorder);
+            wrong = wrong || counts.early != 0 || counts.disorder != 0;
+            partial += counts.partial;
+        }
+    }
+    if (partial == 0) {
+        printf("no write was ever seen arriving: this says nothing\n");
+    }
+    return wrong || partial == 0 ? 1 : 0;
+}

@@ -1,0 +1,9 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
+#
+# The assumption of the flagged blocks, on Soft-RoCE.
+
+. "$(dirname "$0")/../common.sh"
+one_device || exit
+TALLY_TIMEOUT=120 try "$vm_test: no flag before its payload" "$vm_programs/flags" rxe0 rxe0
+no_device

@@ -1,0 +1,15 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
+#
+# Checked messages of 1 B to 4 MB with every protocol.
+
+. "$(dirname "$0")/../common.sh"
+one_device || exit
+brief=brief
+[ "$vm_all" = no ] || brief=
+# shellcheck disable=SC2086 # brief may be nothing
+for protocol in $protocols; do
+    mpi=(--mca btl_rbuf_protocol "$protocol" --mca btl_rbuf_report 1)
+    try_mpi "$protocol" 120 2 "$mpi_tests/pingpong" $brief
+done
+no_device

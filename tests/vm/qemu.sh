@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
+# shellcheck shell=bash
+#
+# Sourced by run.sh: boots guests. Every instruction is emulated, so that no privilege and no support of
+# the processor is needed; the host's files are seen as the user who runs this sees them.
+
+vm_qemu=qemu-system-x86_64
+
+# Prints why no guest can be run here, or nothing.
+vm_qemu_lacks()
+{
+    local tool message
+    if [ "$(uname -m)" != x86_64 ]; then
+        echo "the guests are x86_64, this machine is $(uname -m)"
+        return
+    fi
+    for tool in $vm_qemu busybox modprobe depmod dpkg-deb apt-get; do
+        if ! command -v "$tool" >/dev/null; then
+            echo "$tool is missing (contrib/deps.sh vm)"
+            return
+        fi
+    done
+    if ! message=$(echo quit | timeout 30 $vm_qemu -M none -accel tcg -display none -monitor stdio \
+        -nodefaults 2>&1 >/dev/null); then
+        echo "QEMU does not run: ${message:-it said nothing}"
+    fi
+}
+
+# Runs guest NODE until its end, with further options; DIRECTORY is its /out. Exit status: that of the
+# tests, or 99 if the guest died or took longer than vm_limit seconds.
+vm_boot() # NODE PROCESSORS DIRECTORY OPTION...
+{
+    local node=$1 processors=$2 out=$3 status=0
+    shift 3
+    timeout --foreground -k 5 "$vm_limit" $vm_qemu -M pc -accel tcg,thread=multi -cpu max,-erms,-fsrm \
+        -smp "$processors" -m 2G -nodefaults -no-user-config -display none -no-reboot \
+        -serial "file:$out/console.$node" \
+        -kernel "$vm_kernel_tree/boot/vmlinuz-$vm_kernel_version" -initrd "$vm_initramfs" \
+        -append "console=ttyS0 quiet panic=-1 oops=panic mitigations=off nokaslr rbuf.node=$node rbuf.guest=$vm_here/guest.sh" \
+        -fsdev local,id=root,path=/,security_model=none,readonly=on,multidevs=remap \
+        -device virtio-9p-pci,fsdev=root,mount_tag=root \
+        -fsdev "local,id=out,path=$out,security_model=none" \
+        -device virtio-9p-pci,fsdev=out,mount_tag=out \
+        -device isa-debug-exit,iobase=0xf4,iosize=4 "$@" </dev/null >"$out/qemu.$node" 2>&1 || status=$?
+    case $status in
+    1 | 3) return $((status / 2)) ;;
+    esac
+    echo "guest $node ended with QEMU's status $status" >>"$out/qemu.$node"
+    return 99
+}
+
+vm_card() # LINK NODE OPTION: a network card on that link (1 or 2), one end of a local socket
+{
+    printf '%s\n' -netdev "stream,id=link$1,$3,addr.type=unix,addr.path=$vm_sockets/link$1" \
+        -device "virtio-net-pci,netdev=link$1,mac=52:54:00:00:0$1:0$2,romfile="
+}
+
+# Two guests with two links: eth0 is for mpirun, eth1 for RDMA. Exit status as of vm_boot.
+vm_boot_pair() # DIRECTORY
+{
+    local first status=0 cards
+    vm_sockets=$(mktemp -d) || return # short: a socket's path may have 107 bytes
+    readarray -t cards < <(vm_card 1 1 server=on && vm_card 2 1 server=on)
+    vm_boot 1 1 "$1" "${cards[@]}" &
+    first=$!
+    until [ -S "$vm_sockets/link1" ] && [ -S "$vm_sockets/link2" ]; do
+        kill -0 $first 2>/dev/null || break
+        sleep 0.1
+    done
+    readarray -t cards < <(vm_card 1 2 server=off && vm_card 2 2 server=off)
+    vm_boot 2 1 "$1" "${cards[@]}" &
+    wait $first || status=$?
+    touch "$1/stop" # for the other, should the first have died
+    wait $! || status=$?
+    rm -rf "$vm_sockets"
+    return $status
+}

@@ -1,0 +1,136 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
+#
+# Tests on the kernel's verbs: Soft-RoCE in a guest, and in two that are linked.
+#
+#   tests/vm/run.sh [--all] [NAME...]
+#
+# NAME is a file of one/ or two/ without its ending, for example one/gid; all by default. --all makes the
+# tests longer. Needs no privilege. RBUF_BUILD names the build directory, RBUF_PREFIX where it is installed,
+# RBUF_COMPONENT_DIR the directory of mca_btl_rbuf.so, RBUF_CACHE a directory that is kept between runs,
+# TALLY_LOGS where the guests' output goes. The last line counts.
+
+set -u
+vm_here=$(cd "$(dirname "$0")" && pwd)
+vm_all=no
+names=()
+for argument in "$@"; do
+    case $argument in
+    --all) vm_all=yes ;;
+    -h | --help)
+        sed -n '4,/^$/s/^# \{0,1\}//p' "$0"
+        exit 0
+        ;;
+    *)
+        if [ ! -f "$vm_here/$argument.sh" ]; then
+            echo "run.sh: no test $argument: $(cd "$vm_here" && echo one/*.sh two/*.sh)" >&2
+            exit 2
+        fi
+        names+=("$argument")
+        ;;
+    esac
+done
+: "${RBUF_BUILD:?names the build directory}" "${RBUF_PREFIX:?names where it is installed}"
+: "${RBUF_COMPONENT_DIR:=$RBUF_PREFIX/lib/openmpi}" "${RBUF_CACHE:=${XDG_CACHE_HOME:-$HOME/.cache}/rbuf}"
+if [ -z "${TALLY_LOGS-}" ]; then
+    TALLY_LOGS=$(mktemp -d) || exit 1
+    trap 'rm -rf "$TALLY_LOGS"' EXIT
+fi
+vm_cache=$RBUF_CACHE/vm
+mkdir -p "$vm_cache" "$TALLY_LOGS" || exit 1
+vm_cache=$(cd "$vm_cache" && pwd)
+TALLY_LOGS=$(cd "$TALLY_LOGS" && pwd)
+. "$vm_here/../tally.sh"
+. "$vm_here/kernel.sh"
+. "$vm_here/initramfs.sh"
+. "$vm_here/qemu.sh"
+
+# Ends without a failure where guests cannot be had.
+prepare()
+{
+    local reason
+    reason=$(vm_qemu_lacks)
+    if [ -z "$reason" ]; then
+        vm_kernel >"$(log_of kernel)" || reason=$(tail -n 1 "$(log_of kernel)")
+    fi
+    if [ -n "$reason" ]; then
+        skip vm "$reason"
+        tally
+        exit 0
+    fi
+    if ! vm_initramfs 2>"$(log_of initramfs)"; then
+        fail initramfs "cannot be packed"
+        show_log initramfs
+        tally
+        exit 1
+    fi
+    try "programs" make -C "$RBUF_BUILD/tests/mpi" check TESTS= &&
+        try "programs of the guests" make -C "$RBUF_BUILD/tests/vm" check TESTS= && return
+    tally
+    exit 1
+}
+
+selected() # GROUP: its tests that are asked for
+{
+    local file name
+    for file in "$vm_here/$1"/*.sh; do
+        [ -f "$file" ] || continue
+        name=$1/$(basename "$file" .sh)
+        if [ ${#names[@]} -eq 0 ] || [[ " ${names[*]} " == *" $name "* ]]; then
+            printf '%s ' "$name"
+        fi
+    done
+}
+
+write_job() # NODES TESTS
+{
+    printf '%s=%q\n' RBUF_BUILD "$(cd "$RBUF_BUILD" && pwd)" RBUF_PREFIX "$(cd "$RBUF_PREFIX" && pwd)" \
+        RBUF_COMPONENT_DIR "$(cd "$RBUF_COMPONENT_DIR" && pwd)" vm_here "$vm_here" vm_all $vm_all \
+        vm_nodes "$1" vm_tests "$2"
+}
+
+# Boots a group's guests, and adds what they counted.
+run_group() # GROUP NODES
+{
+    local tests out status=0
+    tests=$(selected "$1")
+    [ -n "$tests" ] || return
+    out=$TALLY_LOGS/$1
+    rm -rf "$out"
+    mkdir -p "$out/logs"
+    write_job "$2" "$tests" >"$out/job"
+    if [ "$2" = 1 ]; then
+        vm_boot 1 2 "$out" || status=$?
+    else
+        vm_boot_pair "$out" || status=$?
+    fi
+    add_results "$1" "$out" $status
+}
+
+add_results() # GROUP DIRECTORY STATUS
+{
+    local line
+    [ -f "$2/results" ] || : >"$2/results"
+    while IFS= read -r line; do
+        case $line in
+        PASS*) passed=$((passed + 1)) ;;
+        FAIL*) failed=$((failed + 1)) ;;
+        SKIP*) skipped=$((skipped + 1)) ;;
+        esac
+        printf '%s\n' "$line"
+    done <"$2/results"
+    if [ "$3" -gt 1 ]; then
+        fail "$1: the guests" "died, or did not end in time"
+        tail -n 15 "$2"/console.* "$2"/qemu.* | sed 's/^/      | /'
+    elif [ "$3" != 0 ] && ! grep -q '^FAIL' "$2/results"; then
+        fail "$1" "a test ended in an error without a count"
+        tail -n 15 "$2/complaints" | sed 's/^/      | /'
+    fi
+}
+
+vm_limit=600
+[ $vm_all = no ] || vm_limit=2000
+prepare
+run_group one 1
+run_group two 2
+tally
