@@ -28,7 +28,7 @@ packages_of() { # PURPOSE
         ;;
     soak) ;;
     programs)
-        echo openssh-client
+        echo openssh-client hpcc netpipe-openmpi lammps scalapack-mpi-test python3-mpi4py python3-numpy
         ;;
     ompi5)
         echo mmdebstrap

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
+# shellcheck shell=bash
+#
+# Sourced by the scripts here: runs other people's MPI programs over a transport, on the emulated
+# adapter where one is needed, gets the sources of Debian packages, and judges how a program ended.
+#
+# What a program does wrong over rbuf counts against rbuf unless it does so over Open MPI's own
+# transports too, in the same run of the script: see innocent().
+#
+# Environment: RBUF_BUILD, RBUF_COMPONENT_DIR, SOFTHCA, TALLY_LOGS, RBUF_CACHE as contrib/check.sh
+# sets them; PROGRAMS_ALL=yes, the long form; PROGRAMS_PROTOCOLS, superpipeline and rcache by default.
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+: "${RBUF_BUILD:?names the build directory}" "${RBUF_COMPONENT_DIR:?names the directory of mca_btl_rbuf.so}"
+softhca=${SOFTHCA:-softhca}
+programs_all=${PROGRAMS_ALL:-no}
+read -ra protocols <<<"${PROGRAMS_PROTOCOLS:-superpipeline rcache}"
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+TALLY_LOGS=${TALLY_LOGS:-$work/logs}
+cache=${RBUF_CACHE:-$work/cache}
+mkdir -p "$TALLY_LOGS" "$cache" || exit 1
+# shellcheck source=tests/tally.sh
+. "$here/../tally.sh"
+# shellcheck source=contrib/transports.sh
+. "$here/../../contrib/transports.sh"
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+# Ranks beyond the processors wait by yielding, and one thread each is enough.
+export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+
+osc= # component for one-sided communication; empty: the transport's own
+
+# job NAME TRANSPORT LIMIT RANKS PROGRAM [ARGUMENT...]: runs it in the current directory, at most LIMIT
+# seconds. Sets log (a path), status (124 or 137: it had to be ended) and took (seconds).
+job() {
+    local name=$1 transport=$2 limit=$3 ranks=$4 fabric=() started
+    shift 4
+    log=$(log_of "$name")
+    status=0
+    transport_options "$transport" || exit 1
+    if transport_needs_hca "$transport"; then
+        fabric=("$softhca" --profile unpaced --)
+    fi
+    started=$(date +%s.%N)
+    timeout -k 5 "$limit" "${fabric[@]}" "${MPIRUN:-mpirun}" -np "$ranks" --oversubscribe --bind-to none \
+        "${transport_args[@]}" --mca osc "${osc:-$transport_osc}" --mca mpi_warn_on_fork 0 "$@" \
+        >"$log" 2>&1 </dev/null || status=$?
+    took=$(awk -v a="$started" -v b="$(date +%s.%N)" 'BEGIN { printf "%.1f", b - a }')
+}
+
+# What is wrong with the last job: a line, or nothing. Further criteria are the caller's.
+wrong_end() {
+    case $status in
+    0) ;;
+    124 | 137) echo "no end after $took s" ;;
+    *) echo "status $status" ;;
+    esac
+    return 0
+}
+
+# Counts a check: it passed if WRONG is empty.
+verdict() { # NAME WRONG [REMARK]
+    if [ -z "$2" ]; then
+        pass "$1" "${3-}"
+        return
+    fi
+    fail "$1" "$2"
+    show_log "$1" 30
+    return 1
+}
+
+# innocent NAME JUDGE LIMIT RANKS PROGRAM [ARGUMENT...]: true if the program, which failed over rbuf,
+# fails over Open MPI's own TCP transport too, or over shared memory with the one-sided component that
+# rbuf uses. JUDGE prints what is wrong with the last job. Sets culprit, where it failed.
+innocent() {
+    local name=$1 judge=$2 osc=$osc
+    shift 2
+    for culprit in tcp vader; do
+        [ $culprit = tcp ] || osc=rdma,sm
+        [ $culprit = vader ] || osc=
+        job "$name over $culprit" $culprit "$@"
+        [ -z "$("$judge")" ] || return 0
+    done
+    return 1
+}
+
+# Skips the whole script unless the commands are there.
+need_commands() { # NAME COMMAND...
+    local name=$1 command
+    shift
+    for command in "$@"; do
+        if ! command -v "$command" >/dev/null; then
+            skip "$name" "$command is not installed"
+            tally
+            exit
+        fi
+    done
+}
+
+# The apt configuration of our own: sources of the archives that this machine's packages come from,
+# their lists apart from the system's, so that nothing of the system changes and no privilege is needed.
+apt_privately() { # APT-GET ARGUMENT...
+    local state=$cache/apt
+    if [ ! -s "$state/sources.list" ]; then
+        mkdir -p "$state/lists/partial" "$state/cache/archives/partial" || return
+        apt-get indextargets --format 'deb-src [signed-by=$(SIGNED_BY)] $(REPO_URI) $(RELEASE) $(COMPONENT)' \
+            'Created-By: Packages' 'Origin: Debian' | sed 's/\[signed-by=\$(SIGNED_BY)\] //' | sort -u \
+            >"$state/sources.list"
+    fi
+    timeout 300 apt-get -q -o Dir::Etc::sourcelist="$state/sources.list" -o Dir::Etc::sourceparts=- \
+        -o Dir::State::lists="$state/lists" -o Dir::Cache="$state/cache" -o APT::Sandbox::User= "$@"
+}
+
+# debian_source PACKAGE SUBDIRECTORY: unpacks that part of the package's upstream sources to
+# $cache/sources/PACKAGE, unless it is there. Returns 1 if it cannot be had; $log tells why.
+debian_source() {
+    local target=$cache/sources/$1 fetched=$work/fetched
+    log=$(log_of "source of $1")
+    [ -d "$target" ] && return
+    rm -rf "$fetched" && mkdir -p "$fetched/tree" || return
+    {
+        command -v apt-get && apt_privately update && (cd "$fetched" &&
+            apt_privately source --download-only "$1") &&
+            tar -C "$fetched/tree" --strip-components 1 --wildcards -xf "$fetched/$1"_*.orig.tar.* "*/$2"
+    } >"$log" 2>&1 </dev/null || return
+    mkdir -p "$cache/sources" && mv "$fetched/tree/$2" "$target"
+}

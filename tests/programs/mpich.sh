@@ -1,0 +1,102 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
+#
+# MPICH's test suite, from the sources of Debian's package mpich, built against this Open MPI: those of its
+# programs that are plain MPI-3. The short form runs the list below, the long form whole directories.
+# What fails over rbuf must fail over tcp, or over vader with the same one-sided component.
+set -u
+# shellcheck source=tests/programs/common.sh
+. "$(cd "$(dirname "$0")" && pwd)/common.sh"
+
+directories=(pt2pt rma)
+quick=' sendrecv2 sendflood sendall anyall bsend5 isendirecv icsend icprobe probe_unexp mprobe many_isend
+    manylmt huge_anysrc huge_ssend dtype_send test1 test4 transpose4 putfidx fetchandadd linked_list
+    manyrma3 acc_ordering get_accumulate_double_derived put_flush_get overlap_wins_gacc large_small_acc '
+[ "$programs_all" = no ] || directories=(pt2pt rma coll datatype comm topo group attr threads/pt2pt)
+most_ranks=10
+tests=$cache/mpich
+osc=rdma,sm # sm for windows of shared memory, of which rdma wants nothing
+
+# Open MPI 4 hides what MPI 3 removed behind assertions, which these programs' library would meet.
+prepare() {
+    debian_source mpich test/mpi || return
+    [ ! -e "$tests/ready" ] || return 0
+    rm -rf "$tests" && mkdir -p "$tests" && cd "$tests" || return
+    cat >removed.h <<'END' || return
+#define OMPI_OMIT_MPI1_COMPAT_DECLS 0
+#define OMPI_REMOVED_USE_STATIC_ASSERT 0
+#define __mpi_interface_removed__(function, successor)
+END
+    {
+        "$cache/sources/mpich/configure" --disable-fortran --disable-cxx --disable-dependency-tracking \
+            --disable-strictmpi CC=mpicc MPICC=mpicc &&
+            compile util && compile dtpools && touch ready
+    } >"$(log_of "building mpich")" 2>&1 </dev/null
+}
+
+compile() { # DIRECTORY TARGET...
+    local directory=$1
+    shift
+    make -C "$tests/$directory" -k -j"$(nproc)" CPPFLAGS="-include $tests/removed.h" CFLAGS="-O1 -w" "$@"
+}
+
+# The suite's list of a directory: "program ranks arguments" a line, without what is MPICH's alone (its control
+# variables, what it expects to fail) or takes more ranks or memory than is fair.
+listed() { # DIRECTORY
+    awk -v most=$most_ranks -v all="$programs_all" -v quick="$quick" '
+    /^[a-z]/ && $2 <= most {
+        if (all == "no" && index(quick, " " $1 " ") == 0) next
+        line = $1 " " $2
+        for (i = 3; i <= NF; i++) {
+            if ($i ~ /^(env|xfail|mem|mpiexecarg)=/ || $i ~ /^test\//) next
+            if (sub(/^arg=/, "", $i)) line = line " " $i
+        }
+        if (!(line in seen)) { seen[line] = 1; print line }
+    }' "$cache/sources/mpich/$1/testlist.in" "$cache/sources/mpich/$1/testlist" 2>/dev/null
+}
+
+# The programs say "No Errors", once, if they found none.
+wrong_mpich() {
+    wrong_end | grep . || grep -q 'No Errors' "$log" || grep -m 1 . "$log" || echo "no output"
+}
+
+# One directory over one protocol: one check, whose remark names what fails elsewhere too.
+directory_over() { # DIRECTORY PROTOCOL
+    local name="MPICH $1 over $2" program ranks arguments ran=0 excused=() bad=() one wrong
+    while read -r program ranks arguments <&3; do
+        [ -x "$tests/$1/$program" ] || continue
+        ran=$((ran + 1))
+        one="$name, $program $ranks${arguments:+ $arguments}"
+        # shellcheck disable=SC2086 # the arguments of the list are words
+        job "$one" "$2" 60 "$ranks" "$tests/$1/$program" $arguments
+        wrong=$(wrong_mpich)
+        [ -n "$wrong" ] || continue
+        # shellcheck disable=SC2086
+        if innocent "$one" wrong_mpich 60 "$ranks" "$tests/$1/$program" $arguments; then
+            excused+=("$program ($culprit)")
+        else
+            bad+=("$program")
+            fail "$one" "$wrong, and neither over tcp nor over vader"
+            show_log "$one"
+        fi
+    done 3< <(listed "$1")
+    if [ $ran = 0 ]; then
+        fail "$name" "none of its programs was built"
+    elif [ ${#bad[@]} = 0 ]; then
+        pass "$name" "$ran runs${excused[*]:+; fail over Open MPI\'s own transports too: ${excused[*]}}"
+    fi
+}
+
+if ! command -v mpicc >/dev/null || ! prepare; then
+    skip MPICH "its test suite cannot be had or built: $(grep -v '^W:' "$log" | tail -n 1)"
+    tally
+    exit
+fi
+for directory in "${directories[@]}"; do
+    read -ra targets < <(listed "$directory" | awk '!seen[$1]++ { print $1 }' | paste -s -d ' ')
+    compile "$directory" "${targets[@]}" >"$(log_of "building mpich $directory")" 2>&1 </dev/null
+    for protocol in "${protocols[@]}"; do
+        directory_over "$directory" "$protocol"
+    done
+done
+tally

@@ -1,0 +1,53 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
+#
+# Runs programs that were not written for rbuf over it; ends with the line "N passed, N failed, N skipped".
+#
+#   run.sh [--all] [NAME...]   names without .sh; all by default
+#
+# Environment: RBUF_BUILD, RBUF_COMPONENT_DIR, SOFTHCA and the rest, as common.sh has them.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+all_names="netpipe hpcc lammps scalapack mpich mpi4py ucx"
+names=()
+export PROGRAMS_ALL=no
+while [ $# -gt 0 ]; do
+    case $1 in
+    --all) PROGRAMS_ALL=yes ;;
+    *)
+        if [[ " $all_names " != *" $1 "* ]]; then
+            echo "usage: run.sh [--all] [NAME...]; names: $all_names" >&2
+            exit 2
+        fi
+        names+=("$1")
+        ;;
+    esac
+    shift
+done
+[ ${#names[@]} -gt 0 ] || read -ra names <<<"$all_names"
+: "${RBUF_BUILD:?names the build directory}"
+if [ -f "$RBUF_BUILD/tests/mpi/Makefile" ]; then
+    make -C "$RBUF_BUILD/tests/mpi" check TESTS= >/dev/null || exit 1
+fi
+
+output=$(mktemp) || exit 1
+trap 'rm -f "$output"' EXIT
+total_passed=0
+total_failed=0
+total_skipped=0
+for name in "${names[@]}"; do
+    started=$SECONDS
+    echo "-- $name"
+    "$here/$name.sh" 2>&1 | tee "$output"
+    if [[ $(tail -n 1 "$output") =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
+        total_passed=$((total_passed + BASH_REMATCH[1]))
+        total_failed=$((total_failed + BASH_REMATCH[2]))
+        total_skipped=$((total_skipped + BASH_REMATCH[3]))
+    else
+        echo "FAIL  $name: ended without a count"
+        total_failed=$((total_failed + 1))
+    fi
+    echo "-- $name took $((SECONDS - started)) s"
+done
+echo "$total_passed passed, $total_failed failed, $total_skipped skipped"
+[ $total_failed -eq 0 ]
