@@ -7,6 +7,7 @@
 #   rbuf_ompi_version                  e.g. 4.1.4
 #   RBUF_OMPI_CPPFLAGS                 include path of the internal headers, for makefiles
 #   RBUF_OMPI_LIBS                     libopen-pal and its path (and PMIx from series 5 on)
+#   RBUF_OMPI_SHARED_MEMORY            its BTL for processes of one machine
 # Refuses an MPI that is not Open MPI, one without devel headers, and series before 4.1.
 AC_DEFUN([RBUF_FIND_OMPI], [
     AC_ARG_WITH([ompi],
@@ -75,6 +76,9 @@ AC_DEFUN([RBUF_OMPI_SERIES], [
     AS_IF([test $rbuf_ompi_major -lt 4 ||
            { test $rbuf_ompi_major -eq 4 && test $rbuf_ompi_minor -lt 1; }],
         [AC_MSG_ERROR([rbuf needs Open MPI 4.1 or later, and this is $rbuf_ompi_version])])
+    AS_IF([test $rbuf_ompi_major -ge 5],
+        [RBUF_OMPI_SHARED_MEMORY=sm], [RBUF_OMPI_SHARED_MEMORY=vader])
+    AC_SUBST([RBUF_OMPI_SHARED_MEMORY])
     AS_IF([test $rbuf_ompi_major -ge 5],
         [PKG_CHECK_MODULES([PMIX], [pmix], [],
             [AC_MSG_ERROR([Open MPI $rbuf_ompi_version needs the PMIx headers (Debian: libpmix-dev)])])

@@ -32,7 +32,7 @@ transport_options()
         transport_args=(--mca pml ucx -x UCX_TLS=rc,self)
         transport_osc=ucx
         ;;
-    tcp | vader)
+    tcp | vader) # Open MPI 5 calls vader sm, and knows the old name too
         transport_args=(--mca pml ob1 --mca btl "$1,self")
         transport_osc=^ucx,sm # whatever works on that BTL: it depends on the release
         ;;
@@ -47,9 +47,26 @@ transport_options()
         transport_args=(--mca pml ob1 --mca btl rbuf,self --mca btl_rbuf_protocol "$1")
         if [ -n "${RBUF_COMPONENT_DIR-}" ]; then
             transport_args+=(--mca mca_base_component_path "SYS_DEFAULT:$RBUF_COMPONENT_DIR")
+            transport_pmix_path
         fi
         ;;
     esac
+}
+
+# Open MPI 5 hands its component path to PMIx too, which looks for components of its own there and
+# complains of ours. Adds to transport_args what gives PMIx back its own path, or none if that is not
+# known.
+transport_pmix_path()
+{
+    local libraries
+    if [ -z "${transport_mpirun_version-}" ]; then
+        transport_mpirun_version=$("${MPIRUN:-mpirun}" --version 2>/dev/null |
+            sed -n 's/.*(Open MPI) \([0-9.]*\).*/\1/p')
+    fi
+    if [ "${transport_mpirun_version%%.*}" -ge 5 ] 2>/dev/null; then
+        libraries=$(pkg-config --variable=libdir pmix 2>/dev/null)
+        transport_args+=(--pmixmca mca_base_component_path "${libraries:+$libraries/pmix}")
+    fi
 }
 
 # True if this Open MPI has what the transport needs. Sets transport_missing, its framework and name.

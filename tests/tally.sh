@@ -49,6 +49,22 @@ try() { # NAME COMMAND...
     esac
 }
 
+# Runs another script of this kind: passes its lines on and adds what the last one counts.
+try_script() { # NAME COMMAND...
+    local name=$1 line=
+    shift
+    while IFS= read -r line; do
+        if [[ $line =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
+            passed=$((passed + BASH_REMATCH[1]))
+            failed=$((failed + BASH_REMATCH[2]))
+            skipped=$((skipped + BASH_REMATCH[3]))
+            return
+        fi
+        printf '%s\n' "$line"
+    done < <("$@" 2>&1 </dev/null)
+    fail "$name" "it ended without a count"
+}
+
 # The last line of every test script, and its exit status.
 tally() {
     printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
