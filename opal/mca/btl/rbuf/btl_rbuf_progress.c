@@ -75,16 +75,12 @@ static void port_lost(mca_btl_rbuf_module_t *module)
     }
 }
 
-/* Reads what the adapter says of itself, now and then. The caller holds the lock. */
-static void look_at_port(mca_btl_rbuf_module_t *module, uint64_t now)
+/* Reads what the adapter says of itself. The caller holds the lock. */
+static void look_at_port(mca_btl_rbuf_module_t *module)
 {
     const char *text;
     bool fatal;
 
-    if (now < module->look_due_ns) {
-        return;
-    }
-    module->look_due_ns = now + LOOK_NS;
     while (rbuf_port_event(module->port, &text, &fatal)) {
         opal_output_verbose(10, opal_btl_base_framework.framework_output, "rbuf: %s: %s",
                             module->port->name, text);
@@ -103,6 +99,9 @@ void mca_btl_rbuf_collect(mca_btl_rbuf_module_t *module)
         port_lost(module);
     }
     for (int i = 0; i < count; i++) {
+        if (completions[i].status != 0) {
+            look_at_port(module); /* it may know a better cause, and the first one counts */
+        }
         if (completions[i].kind == RBUF_COMPLETION_SENT) {
             completed(module, &completions[i]);
         } else {
@@ -246,7 +245,10 @@ int mca_btl_rbuf_module_progress(mca_btl_rbuf_module_t *module)
         return 0;
     }
     now = now_ns();
-    look_at_port(module, now);
+    if (now >= module->look_due_ns) {
+        module->look_due_ns = now + LOOK_NS;
+        look_at_port(module);
+    }
     mca_btl_rbuf_collect(module);
     done = rbuf_core_progress(&module->core, now);
     draining = drain_begin(module);
