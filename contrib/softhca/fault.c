@@ -77,9 +77,14 @@ uint64_t fault_memlock(void)
 {
     const struct faults *faults = &config.faults;
 
-    if (faults->memlock && atomic_fetch_add(&registrations, 1) + 1 >= faults->memlock_after)
-        return faults->memlock;
-    return config.memlock;
+    uint64_t count;
+
+    if (!faults->memlock)
+        return config.memlock;
+    count = atomic_fetch_add(&registrations, 1) + 1;
+    if (count == faults->memlock_after)
+        report_at(1, "fault: the limit of registered memory is %lu bytes", faults->memlock);
+    return count < faults->memlock_after ? config.memlock : faults->memlock;
 }
 
 static void take_link_down(struct ibv_context *context)
@@ -115,10 +120,15 @@ bool fault_request(uint64_t n, struct ibv_context *context)
 
         if (count == faults->down_after)
             take_link_down(context);
-        if (count == faults->kill_after)
+        if (count == faults->kill_after) {
+            report_at(1, "fault: killed at request %lu", count);
             kill(getpid(), SIGKILL);
+        }
     }
-    return n == faults->qp_error_after;
+    if (n != faults->qp_error_after)
+        return false;
+    report_at(1, "fault: request %lu of a queue pair fails", n);
+    return true;
 }
 
 uint64_t fault_lateness(uint32_t queue_pair, uint64_t count)

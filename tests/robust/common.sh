@@ -71,6 +71,144 @@ wrong_failure() { # SECONDS: the job was to end with an error, within so many se
     fi
 }
 
+# faulty NAME FAULT LIMIT PROTOCOL BYTES ROUNDS: a job of checked traffic on an adapter with faults. The
+# ranks are left to themselves, each says for itself what it has lost.
+faulty() {
+    local of=("${mpi[@]}") on=("${hca[@]}")
+    fault_of_job=$2
+    stats=$(log_of "$1 stats")
+    rm -f "$stats"
+    hca+=(--verbose --stats "$stats" --fault "$2")
+    mpi+=(--enable-recovery --mca orte_base_help_aggregate 0 --mca btl_rbuf_protocol "$4")
+    job "$1" "$3" "${ranks:-2}" "$robust_tests/faulted" "$5" "$6"
+    mpi=("${of[@]}")
+    hca=("${on[@]}")
+}
+
+# The following judge the last faulty job.
+
+wrong_left() { # what it left behind, though it ended well: pinned memory, open files
+    local left
+    if [ "$(grep -c '"registered_bytes": 0,' "$stats")" != "${ranks:-2}" ]; then
+        echo "memory is left registered"
+    fi
+    # The emulated adapter keeps its fabric and its watch of mappings, Open MPI its segment.
+    left=$(sed -n 's/^open: //p' "$log" | grep -v -E ': (/dev/shm/.*|anon_inode:\[userfaultfd\])$' |
+        sort | uniq -c | awk '!($1 == 1 && /anon_inode:\[eventfd\]$/)')
+    test -z "$left" || echo "files are left open: $left"
+}
+
+was_checked() { # the job came to its end; mpirun's status says nothing of ranks left to themselves
+    grep -q -E '^[1-9][0-9]* checks, 0 wrong$' "$log"
+}
+
+wrong_right() { # the data is right and nothing is left behind
+    wrong_success | grep . && return
+    if ! was_checked; then
+        echo "no data was checked"
+    elif grep -m 1 'stale registration' "$log"; then
+        :
+    else
+        wrong_left
+    fi
+}
+
+# The ranks named end with an error that says which peer they lost.
+wrong_errors() { # SECONDS RANK-OF-PEER...
+    local limit=$1 rank
+    shift
+    wrong_crash && return
+    if [ "$status" = 124 ] || [ "$status" = 137 ]; then
+        echo "hangs: no end after $took s"
+    elif was_checked; then
+        echo "ended well, though it could not work"
+    elif awk "BEGIN { exit !($took > $limit) }"; then
+        echo "ended only after $took s"
+    elif grep -m 1 '^wrong' "$log"; then
+        :
+    else
+        for rank in "$@"; do
+            grep -q -E "^  Peer: +\[\[[0-9]+,1\],$rank\]" "$log" ||
+                echo "nobody says that rank $rank is lost"
+        done
+    fi
+}
+
+# OUTCOME is one of those in faults.table.
+wrong_outcome() { # OUTCOME
+    local cause
+    if ! grep -q -E '\]: (fault: |completion queue of .* overrun)' "$log" &&
+        ! [[ $fault_of_job =~ ^(order|late|slow)= ]]; then
+        echo "the fault did not happen"
+        return
+    fi
+    case $1 in
+    right) wrong_right ;;
+    kept) wrong_success ;;
+    gone) wrong_errors 15 1 ;;
+    lost:*)
+        wrong_errors 20 0 1 | grep . && return
+        case $1 in
+        *:retries) cause='does not answer \(retries exhausted\)' ;;
+        *:rnr) cause='posts no receive buffers' ;;
+        *:adapter) cause='the adapter of this process has failed' ;;
+        *:post) cause='the connection was reset' ;;
+        esac
+        grep -q -E "^  Cause: +.*$cause" "$log" || echo "the cause is not named: $cause"
+        ;;
+    esac
+}
+
+wrong_handled() { # it went on, or ended with an error and messages that name things
+    if was_checked; then
+        wrong_right
+        return
+    fi
+    wrong_crash && return
+    if [ "$status" = 124 ] || [ "$status" = 137 ]; then
+        echo "hangs: no end after $took s"
+    elif grep -m 1 '^wrong' "$log"; then
+        :
+    elif ! grep -q -E "^($headlines)" "$log" && ! lost_by_mpirun; then
+        echo "status $status, and no message of the transport"
+    fi
+}
+headlines='The rbuf transport |The GID index|An RDMA device failed|A port cannot|Two ports cannot|A peer runs'
+
+how_it_ended() {
+    if was_checked; then
+        echo "right, $took s"
+    else
+        echo "$(grep -m 1 -E "^($headlines)" "$log" | sed 's/[.:,].*//'), $took s"
+    fi
+}
+
+# aside COMMAND...: in a shell of its own, beside others, as many as there are processors and one.
+# together: waits for all, shows what they said in their order and counts it.
+asides=0
+aside() {
+    local file
+    asides=$((asides + 1))
+    file=$TALLY_LOGS/aside.$$.$(printf %03d $asides)
+    ("$@") >"$file" 2>&1 </dev/null &
+    while [ "$(jobs -rp | wc -l)" -gt "$(nproc)" ]; do
+        wait -n
+    done
+}
+
+together() {
+    local file
+    wait
+    for file in "$TALLY_LOGS/aside.$$".[0-9]*; do
+        test -f "$file" || continue
+        cat "$file"
+        passed=$((passed + $(grep -c '^PASS' "$file")))
+        failed=$((failed + $(grep -c '^FAIL' "$file")))
+        skipped=$((skipped + $(grep -c '^SKIP' "$file")))
+        rm -f "$file"
+    done
+}
+
 # Counts a check: it passed if WRONG is empty.
 verdict() { # NAME WRONG [REMARK]
     if [ -z "$2" ]; then

@@ -8,7 +8,7 @@
 # Environment: RBUF_BUILD, RBUF_COMPONENT_DIR, SOFTHCA, as common.sh has them.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-all_names="params series listener memlock faults valgrind"
+all_names="params series listener memlock faults calls valgrind"
 names=()
 export ROBUST_ALL=no
 while [ $# -gt 0 ]; do

@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
+#
+# Every call of verbs that the component makes fails, at its first use, its second and so on until a
+# whole job passes without meeting the fault; then at every use from there on. However it falls, the
+# job ends soon: with right data and nothing left behind, or with a message of the transport's and
+# an error. Quick, the counts are sampled; --all takes them all, at both ranks and at one alone.
+set -u
+# shellcheck source=tests/robust/common.sh
+. "$(cd "$(dirname "$0")" && pwd)/common.sh"
+most=40 # of a call that is made again and again, as many uses are tried
+
+# calls that are made while the transport opens or connects, and those that it works with
+set_up="get_device_list open_device query_device query_port query_gid alloc_pd create_cq create_qp
+    create_srq modify_qp post_srq_recv"
+work="reg_mr post_send poll_cq" # and dereg_mr, whose failures are in faults.table
+
+# One check, in a shell of its own: verb, which of its calls, protocol, where.
+check_call() { # VERB WHICH PROTOCOL EXTRA
+    local name="$1 fails at $2, $3${4:+, $4}"
+    faulty "$name" "call=$1:$2${4:+,only=$4}" 30 "$3" 1000000 4
+    verdict "$name" "$(wrong_handled)" "$(how_it_ended)"
+}
+
+# Whether the log of a check shows that the fault was met.
+was_met() { # VERB WHICH PROTOCOL EXTRA
+    grep -q '\]: fault: ' "$(log_of "$1 fails at $2, $3${4:+, $4}")"
+}
+
+sweep() { # VERB PROTOCOL EXTRA STEP
+    local n=1
+    while [ $n -le $most ]; do
+        check_call "$1" $n "$2" "$3"
+        was_met "$1" $n "$2" "$3" || break
+        [ "$4" -gt 1 ] || check_call "$1" "$n+" "$2" "$3"
+        n=$((n < 4 ? n + 1 : n + $4))
+    done
+    [ $n -gt 1 ] || fail "$1, $2" "is never called"
+}
+
+if [ "$robust_all" = yes ]; then
+    for verb in $set_up $work; do
+        for where in '' OMPI_COMM_WORLD_RANK:1; do
+            aside sweep $verb superpipeline "$where" 1
+        done
+    done
+    for verb in $work; do
+        for protocol in pipeline copy register rcache; do
+            aside sweep $verb $protocol '' 2
+        done
+    done
+else
+    for verb in $set_up; do
+        aside sweep $verb superpipeline '' 6
+    done
+    for verb in $work; do
+        aside sweep $verb register OMPI_COMM_WORLD_RANK:1 9
+        aside check_call $verb 12+ superpipeline ''
+    done
+fi
+together
+tally
