@@ -24,18 +24,19 @@ AC_DEFUN([MCA_opal_btl_rbuf_CONFIG], [
         [btl_rbuf_CPPFLAGS="$btl_rbuf_CPPFLAGS -DRBUF_HAVE_DATA_IN_ORDER=1"],
         [btl_rbuf_CPPFLAGS="$btl_rbuf_CPPFLAGS -DRBUF_HAVE_DATA_IN_ORDER=0"])
     btl_rbuf_CFLAGS="-fvisibility=hidden"
-    btl_rbuf_LDFLAGS="-Wl,-z,defs"
+    # What is named btl_rbuf_LIBS (or _LDFLAGS) becomes part of what Open MPI's wrapper compilers say,
+    # if the component goes into libopen-pal.
     btl_rbuf_LIBS="$rbuf_verbs_LIBS $rbuf_libevent_LIBS $rbuf_hwloc_LIBS -lpthread"
     AS_IF([test "$rbuf_standalone" = yes],
         [btl_rbuf_CPPFLAGS="$RBUF_OMPI_CPPFLAGS $btl_rbuf_CPPFLAGS"
          btl_rbuf_CFLAGS="$RBUF_CFLAGS $btl_rbuf_CFLAGS"
-         btl_rbuf_LIBS="$RBUF_OMPI_LIBS $btl_rbuf_LIBS"],
-        [btl_rbuf_LIBS="\$(top_builddir)/opal/lib\$(OPAL_LIB_PREFIX)open-pal.la $btl_rbuf_LIBS"])
+         rbuf_opal_LIBS=$RBUF_OMPI_LIBS],
+        [rbuf_opal_LIBS="\$(top_builddir)/opal/lib\$(OPAL_LIB_PREFIX)open-pal.la"])
 
     AC_SUBST([btl_rbuf_CPPFLAGS])
     AC_SUBST([btl_rbuf_CFLAGS])
-    AC_SUBST([btl_rbuf_LDFLAGS])
     AC_SUBST([btl_rbuf_LIBS])
+    AC_SUBST([rbuf_opal_LIBS])
 
     AS_IF([test "$rbuf_happy" = yes], [$1], [$2])
 ])

@@ -3,13 +3,43 @@
 # RBUF_CHECK_VERBS(FOUND, NOT FOUND)
 # Is libibverbs there, and can it be asked whether a queue pair places data in order (rdma-core 42
 # and later)? Sets rbuf_verbs_CFLAGS, rbuf_verbs_LIBS and rbuf_verbs_data_in_order (yes or no).
+# --with-verbs and --with-verbs-libdir mean what they mean in Open MPI 4.1, whose own they are there.
 AC_DEFUN([RBUF_CHECK_VERBS], [
-    RBUF_FIND_LIB([rbuf_verbs], [libibverbs], [-libverbs],
-        [[@%:@include <infiniband/verbs.h>]], [[return ibv_fork_init();]],
-        [RBUF_CHECK_DATA_IN_ORDER
-         $1],
-        [AC_MSG_WARN([libibverbs is missing (Debian: libibverbs-dev)])
-         $2])
+    m4_ifdef([OPAL_CHECK_VERBS_DIR], [], [RBUF_VERBS_OPTIONS])
+    AS_CASE([$with_verbs],
+        [no|yes|''], [],
+        [RBUF_VERBS_AT([$with_verbs])])
+    AS_IF([test "$with_verbs" = no],
+        [AC_MSG_NOTICE([rbuf: not built without verbs])
+         $2],
+        [RBUF_FIND_LIB([rbuf_verbs], [libibverbs], [-libverbs],
+            [[@%:@include <infiniband/verbs.h>]], [[return ibv_fork_init();]],
+            [RBUF_CHECK_DATA_IN_ORDER
+             $1],
+            [AS_IF([test -n "$with_verbs"],
+                [AC_MSG_ERROR([--with-verbs=$with_verbs: libibverbs is not there])])
+             AC_MSG_WARN([libibverbs is missing (Debian: libibverbs-dev)])
+             $2])])
+])
+
+AC_DEFUN([RBUF_VERBS_OPTIONS], [
+    AC_ARG_WITH([verbs],
+        [AS_HELP_STRING([--with-verbs=DIR],
+            [libibverbs of DIR (default: what pkg-config or the compiler finds)])])
+    AC_ARG_WITH([verbs-libdir],
+        [AS_HELP_STRING([--with-verbs-libdir=DIR], [the folder of the library itself])])
+])
+
+# RBUF_VERBS_AT(DIR): the flags for the libibverbs of DIR, unless the caller of configure gave some.
+AC_DEFUN([RBUF_VERBS_AT], [
+    rbuf_verbs_libdir=$with_verbs_libdir
+    for rbuf_dir in "$1/lib" "$1/lib64" "$1/lib32"; do
+        AS_IF([test -z "$rbuf_verbs_libdir" && ls "$rbuf_dir"/libibverbs.* >/dev/null 2>&1],
+            [rbuf_verbs_libdir=$rbuf_dir])
+    done
+    AS_IF([test -z "$rbuf_verbs_CFLAGS$rbuf_verbs_LIBS"],
+        [rbuf_verbs_CFLAGS="-I$1/include"
+         rbuf_verbs_LIBS="${rbuf_verbs_libdir:+-L$rbuf_verbs_libdir }-libverbs"])
 ])
 
 AC_DEFUN([RBUF_CHECK_DATA_IN_ORDER], [
