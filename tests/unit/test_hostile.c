@@ -224,6 +224,37 @@ START_TEST(immediates_without_sense)
 }
 END_TEST
 
+/* What announces a chunk of a grant that is closed counts for none that came after it. */
+START_TEST(immediates_that_come_late)
+{
+    struct world_options options = world_defaults();
+    struct rbuf_offer first, offer;
+    struct rbuf_grant *grant;
+    unsigned char target[100];
+    struct rbuf_core *core;
+    struct world *world;
+
+    options.nodes = 3;
+    options.core.arrival = RBUF_ARRIVAL_IMMEDIATE;
+    world = world_open(&options);
+    core = &world->nodes[1].core;
+    grant = rbuf_grant_open(world->nodes[1].links[0].peer, target, sizeof(target), NULL, &first);
+    do {
+        rbuf_grant_close(grant);
+        grant =
+            rbuf_grant_open(world->nodes[1].links[2].peer, target, sizeof(target), NULL, &offer);
+    } while ((uint32_t) offer.id != (uint32_t) first.id);
+    rbuf_core_immediate(core, rbuf_immediate(first.id));
+    ck_assert_uint_eq(grant->chunks_arrived, 0);
+    ck_assert_uint_eq(core->stats.messages_refused, 1);
+    rbuf_core_immediate(core, rbuf_immediate(offer.id));
+    ck_assert_uint_eq(grant->chunks_arrived, 1);
+    ck_assert_uint_eq(core->stats.messages_refused, 1);
+    rbuf_grant_close(grant);
+    world_close(world);
+}
+END_TEST
+
 /* A message that names another peer's put is not held for it. */
 START_TEST(puts_of_another_peer)
 {
@@ -294,6 +325,7 @@ int main(void)
     unit_add(suite, offers_without_sense);
     unit_add(suite, grants_without_sense);
     unit_add(suite, immediates_without_sense);
+    unit_add(suite, immediates_that_come_late);
     unit_add(suite, puts_of_another_peer);
     unit_add(suite, noise);
     return unit_run(suite);

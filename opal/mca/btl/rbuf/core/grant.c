@@ -8,6 +8,7 @@
 #include "core/channel.h"
 
 #define FIRST_GRANTS 64u
+#define MOST_GRANTS  (1u << RBUF_IMMEDIATE_INDEX_BITS)
 
 static uint64_t grant_id(const struct rbuf_grant *grant)
 {
@@ -25,12 +26,28 @@ struct rbuf_grant *rbuf_grant_find(struct rbuf_core *core, uint64_t id)
     return grant;
 }
 
+struct rbuf_grant *rbuf_grant_announced(struct rbuf_core *core, uint32_t immediate)
+{
+    uint32_t index = immediate & (MOST_GRANTS - 1);
+    struct rbuf_grant *grant = index < core->grant_count ? core->grants[index] : NULL;
+
+    if (grant == NULL || grant->state != RBUF_GRANT_STAGED ||
+        rbuf_immediate(grant_id(grant)) != immediate) {
+        return NULL;
+    }
+    return grant;
+}
+
 /* Adds free grants to the table, which doubles. */
 static bool add_grants(struct rbuf_core *core)
 {
     uint32_t count = core->grant_count == 0 ? FIRST_GRANTS : 2 * core->grant_count;
-    struct rbuf_grant **table = realloc(core->grants, count * sizeof(*table));
+    struct rbuf_grant **table;
 
+    if (count > MOST_GRANTS) {
+        return false;
+    }
+    table = realloc(core->grants, count * sizeof(*table));
     if (table == NULL) {
         return false;
     }

@@ -37,7 +37,7 @@ STAILQ_HEAD(rbuf_held_list, rbuf_held);
 struct rbuf_grant {
     enum rbuf_grant_state state;
     uint32_t index;
-    uint32_t generation; /* with the index: the id, which does not come again */
+    uint32_t generation; /* of the index: with it the id, which does not come again */
     struct rbuf_peer *peer;
     void *user; /* glue's registration handle */
     unsigned char *base;
@@ -63,7 +63,7 @@ struct rbuf_grant {
 };
 
 /* Opens a grant for `bytes` > 0 bytes at `base` from `peer`, and describes it in `offer` (STAGED or
- * DEFERRED). NULL only without memory; `offer` is then unchanged. */
+ * DEFERRED). NULL only without memory or with 2^20 open; `offer` is then unchanged. */
 struct rbuf_grant *rbuf_grant_open(struct rbuf_peer *peer, void *base, uint64_t bytes, void *user,
                                    struct rbuf_offer *offer);
 
@@ -78,6 +78,9 @@ void rbuf_grant_close(struct rbuf_grant *grant);
 
 /* The grant named by a wire id, or NULL if that one is closed. */
 struct rbuf_grant *rbuf_grant_find(struct rbuf_core *core, uint64_t id);
+
+/* The STAGED grant that the immediate value of an arriving chunk names, or NULL. */
+struct rbuf_grant *rbuf_grant_announced(struct rbuf_core *core, uint32_t immediate);
 
 /* For core's own files. */
 int rbuf_grants_progress(struct rbuf_core *core); /* serves deferred grants */

@@ -137,11 +137,13 @@ int rbuf_receiver_write_acks(struct rbuf_peer *peer)
     return done;
 }
 
+/* No credit goes back for what is refused: a correct peer announces chunks of its own grants alone,
+ * and those stay STAGED until all are here, or the peer is lost. */
 void rbuf_core_immediate(struct rbuf_core *core, uint32_t immediate)
 {
-    struct rbuf_grant *grant = immediate < core->grant_count ? core->grants[immediate] : NULL;
+    struct rbuf_grant *grant = rbuf_grant_announced(core, immediate);
 
-    if (grant == NULL || grant->state != RBUF_GRANT_STAGED) {
+    if (grant == NULL) {
         core->stats.messages_refused++;
         return;
     }

@@ -229,7 +229,7 @@ static enum rbuf_fab_status chunk_write(struct rbuf_put *put)
         return RBUF_FAB_AGAIN;
     }
     return rbuf_fab_write_immediate(queue, local, arena->lkey, bytes, remote, offer->rkey,
-                                    (uint32_t) offer->id, &chunk->work);
+                                    rbuf_immediate(offer->id), &chunk->work);
 }
 
 /* Posts the filled chunk if it may go; true if it went. */

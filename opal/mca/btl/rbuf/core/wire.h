@@ -48,6 +48,15 @@ enum rbuf_offer_mode {
     RBUF_OFFER_DIRECT        /* write into the registered user buffer */
 };
 
+/* What announces a chunk that is not looked for by flags: the grant's index, and how often it was
+ * given out, modulo 2^12, so that what comes late from a lost peer finds no later grant. */
+#define RBUF_IMMEDIATE_INDEX_BITS 20u
+
+static inline uint32_t rbuf_immediate(uint64_t grant_id)
+{
+    return (uint32_t) grant_id | (uint32_t) (grant_id >> 32) << RBUF_IMMEDIATE_INDEX_BITS;
+}
+
 enum rbuf_arrival {
     RBUF_ARRIVAL_BLOCK,    /* each block is taken when its flag is seen */
     RBUF_ARRIVAL_CHUNK,    /* a chunk is taken when its last flag is seen */
