@@ -210,6 +210,52 @@ START_TEST(call_accept_ready_bye)
 }
 END_TEST
 
+/* Who leaves is told that its BYE was heard, and not before the other side has it. */
+START_TEST(leaving_is_heard)
+{
+    struct side a = side_open(), b = side_open();
+
+    for (int i = 0; i < 50; i++) {
+        struct pair pair = connect_sides(&a, &b);
+        struct rbuf_call_event event;
+
+        rbuf_call_leave(pair.caller);
+        event = expect(&a, RBUF_PEER_BYE);
+        ck_assert_ptr_eq(event.call, pair.caller);
+        ck_assert(rbuf_listener_pending(b.listener));
+        event = expect(&b, RBUF_PEER_BYE);
+        ck_assert_ptr_eq(event.call, pair.called);
+        rbuf_call_leave(pair.called); /* too late: changes nothing */
+        expect_nothing(&b);
+        rbuf_call_close(pair.caller);
+        rbuf_call_close(pair.called);
+    }
+    ck_assert_uint_eq(atomic_load(&rbuf_listener_counters(a.listener)->peers_lost), 0);
+    ck_assert_uint_eq(atomic_load(&rbuf_listener_counters(b.listener)->peers_lost), 0);
+    rbuf_listener_close(a.listener);
+    rbuf_listener_close(b.listener);
+}
+END_TEST
+
+START_TEST(both_leave_at_once)
+{
+    struct side a = side_open(), b = side_open();
+
+    for (int i = 0; i < 50; i++) {
+        struct pair pair = connect_sides(&a, &b);
+
+        rbuf_call_leave(pair.caller);
+        rbuf_call_leave(pair.called);
+        (void) expect(&a, RBUF_PEER_BYE);
+        (void) expect(&b, RBUF_PEER_BYE);
+        rbuf_call_close(pair.caller);
+        rbuf_call_close(pair.called);
+    }
+    rbuf_listener_close(a.listener);
+    rbuf_listener_close(b.listener);
+}
+END_TEST
+
 START_TEST(close_of_a_listener_says_bye)
 {
     struct side a = side_open(), b = side_open();
@@ -861,6 +907,8 @@ int main(void)
     Suite *suite = suite_create("listener");
 
     unit_add(suite, call_accept_ready_bye);
+    unit_add(suite, leaving_is_heard);
+    unit_add(suite, both_leave_at_once);
     unit_add(suite, close_of_a_listener_says_bye);
     unit_add(suite, close_with_everything_under_way);
     unit_add(suite, refused);

@@ -544,6 +544,55 @@ START_TEST(closing_early_leaves_nothing)
 }
 END_TEST
 
+/* Messages that were received and not polled when their queue pair goes: swept up before, as
+ * queue_pair.h says, they give their buffers back. */
+START_TEST(sweeping_brings_buffers_back)
+{
+    enum { MESSAGES = 8, ROUNDS = 3 * ADAPTER_BUFFERS / MESSAGES };
+    struct adapter adapter;
+    struct adapter_pair pair;
+
+    adapter_open(&adapter);
+    for (int round = 0; round < ROUNDS; round++) {
+        struct rbuf_port *port = adapter.port;
+        struct rbuf_work works[MESSAGES];
+        unsigned received = 0, sent = 0;
+        uint32_t swept;
+
+        pair = adapter_connect(&adapter, RBUF_CONTROL, 64);
+        for (int i = 0; i < MESSAGES; i++) {
+            struct rbuf_fab_piece piece = {.address = &i, .bytes = sizeof(i)};
+
+            works[i] = (struct rbuf_work){.kind = RBUF_WORK_SEND};
+            ck_assert_int_eq(rbuf_fab_send(pair.a, &piece, 1, true, &works[i]), RBUF_FAB_OK);
+        }
+        while (sent < MESSAGES) { /* past rbuf_poll(), which would take the receives first */
+            struct ibv_wc wc;
+
+            if (ibv_poll_cq(port->send_cq[0].cq, 1, &wc) == 1) {
+                ck_assert_int_eq(wc.status, IBV_WC_SUCCESS);
+                rbuf_fab_retire(&works[sent++]);
+            }
+        }
+        rbuf_queue_error(pair.a);
+        rbuf_queue_error(pair.b);
+        for (swept = port->receives_swept; port->receives_swept == swept;) {
+            struct rbuf_completion completion;
+
+            if (rbuf_poll(port, &completion, 1) == 1) {
+                ck_assert_int_eq(completion.kind, RBUF_COMPLETION_RECEIVED);
+                ck_assert_int_eq(rbuf_receive_repost(completion.buffer), 0);
+                received++;
+            }
+        }
+        ck_assert_uint_eq(received, MESSAGES);
+        rbuf_queue_close(pair.a);
+        rbuf_queue_close(pair.b);
+    }
+    adapter_close(&adapter);
+}
+END_TEST
+
 /* More requests than one completion queue holds: a second one is made, and both are polled. */
 START_TEST(completion_queues_grow_in_number)
 {
@@ -655,6 +704,7 @@ int main(void)
     unit_add(suite, failed_unsignalled_write);
     unit_add(suite, flush_brings_everything_back);
     unit_add(suite, closing_early_leaves_nothing);
+    unit_add(suite, sweeping_brings_buffers_back);
     unit_add(suite, completion_queues_grow_in_number);
     unit_add(suite, limits_are_named);
     unit_add(suite, registration_that_cannot_be);

@@ -3,7 +3,9 @@
  * A port as a BTL module: what it owns, from opening to finalize.
  *
  * Finalize and del_procs first let what is queued and under way come to its end, for a bounded
- * time, then bring the queue pairs to error and wait for their completions, and only then free.
+ * time, then say BYE and wait until the peers have heard it, then bring the queue pairs to error
+ * and wait for their completions, and only then free. So a peer never sees a broken queue pair of a
+ * process that ends in order without having its BYE.
  */
 #include "btl_rbuf.h"
 
@@ -279,7 +281,7 @@ static bool time_is_up(time_t since)
 }
 
 /* What is waited for in drain(). */
-typedef enum { UNTIL_SENT, UNTIL_RETURNED } drain_t;
+typedef enum { UNTIL_SENT, UNTIL_HEARD, UNTIL_RETURNED } drain_t;
 
 static bool is_drained(mca_btl_base_endpoint_t *endpoint, drain_t until)
 {
@@ -287,6 +289,9 @@ static bool is_drained(mca_btl_base_endpoint_t *endpoint, drain_t until)
     case UNTIL_SENT:
         return endpoint->state == MCA_BTL_RBUF_IDLE || endpoint->state == MCA_BTL_RBUF_FAILED ||
                endpoint->departed || rbuf_peer_flush(endpoint->peer);
+    case UNTIL_HEARD:
+        return endpoint->call == NULL || endpoint->state != MCA_BTL_RBUF_CONNECTED ||
+               endpoint->departed;
     case UNTIL_RETURNED:
         return endpoint->peer->in_flight == 0;
     }
@@ -318,12 +323,46 @@ static void drain(mca_btl_rbuf_module_t *module, const mca_btl_base_endpoint_t *
     }
 }
 
+/* Lets every endpoint (or just `only`) end what it has to send, and its peer know that we go. */
+static void take_leave(mca_btl_rbuf_module_t *module, const mca_btl_base_endpoint_t *only)
+{
+    mca_btl_base_endpoint_t *endpoint;
+
+    drain(module, only, UNTIL_SENT);
+    mca_btl_rbuf_lock(module);
+    TAILQ_FOREACH(endpoint, &module->endpoints, link)
+    {
+        if ((only == NULL || only == endpoint) && !is_drained(endpoint, UNTIL_HEARD)) {
+            rbuf_call_leave(endpoint->call);
+        }
+    }
+    mca_btl_rbuf_unlock(module);
+    drain(module, only, UNTIL_HEARD);
+}
+
+/* Takes up what queue pairs in error had received: their completions, and the buffers with them,
+ * would be lost when the queue pairs go. There are at most as many as buffers; others' come too. */
+static void sweep_receives(mca_btl_rbuf_module_t *module)
+{
+    uint32_t swept;
+
+    mca_btl_rbuf_lock(module);
+    swept = module->port->receives_swept;
+    for (uint32_t i = 0; i < module->port->receive_entries; i++) {
+        if (module->port->receives_swept != swept) {
+            break;
+        }
+        mca_btl_rbuf_collect(module);
+    }
+    mca_btl_rbuf_unlock(module);
+}
+
 /* Ends an endpoint whose queue is empty, as far as its peer let it. */
 static void retire(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint)
 {
     mca_btl_rbuf_lock(module);
-    endpoint->departed = true;    /* what fails now is no loss */
-    if (endpoint->call != NULL) { /* says BYE before the queue pairs go */
+    endpoint->departed = true; /* what fails now is no loss */
+    if (endpoint->call != NULL) {
         rbuf_call_close(endpoint->call);
         endpoint->call = NULL;
     }
@@ -335,6 +374,7 @@ static void retire(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpo
     rbuf_peer_fail(endpoint->peer, -ECONNRESET);
     mca_btl_rbuf_unlock(module);
     drain(module, endpoint, UNTIL_RETURNED);
+    sweep_receives(module);
     /* Events may still name the peer: let them be acted on before it goes. */
     while (mca_btl_rbuf_module_progress(module) > 0) {
     }
@@ -351,7 +391,7 @@ int mca_btl_rbuf_del_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t
     (void) procs;
     for (size_t i = 0; i < count; i++) {
         if (endpoints[i] != NULL) {
-            drain(module, endpoints[i], UNTIL_SENT);
+            take_leave(module, endpoints[i]);
             retire(module, endpoints[i]);
         }
     }
@@ -363,7 +403,7 @@ int mca_btl_rbuf_finalize(mca_btl_base_module_t *btl)
     mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
     mca_btl_base_endpoint_t *endpoint;
 
-    drain(module, NULL, UNTIL_SENT);
+    take_leave(module, NULL);
     while ((endpoint = TAILQ_FIRST(&module->endpoints)) != NULL) {
         retire(module, endpoint);
     }

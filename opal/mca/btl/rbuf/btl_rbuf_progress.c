@@ -128,6 +128,9 @@ static void peer_failed(mca_btl_rbuf_module_t *module, struct rbuf_peer *peer, i
     mca_btl_base_endpoint_t *endpoint = peer->user;
     bool departed;
 
+    /* A peer that ends in order lets its queue pairs go when its BYE is here, so it has come if it
+     * ever will. */
+    mca_btl_rbuf_connections_progress();
     mca_btl_rbuf_lock(module);
     mca_btl_rbuf_endpoint_lost(endpoint, status);
     departed = endpoint->departed;

@@ -35,6 +35,7 @@ struct rbuf_call *rbuf_call_new(struct rbuf_listener *listener)
     call->fd = -1;
     call->start.call = call;
     call->answer.call = call;
+    call->leave.call = call;
     call->end.call = call;
     return call;
 }
@@ -89,13 +90,12 @@ static void push(struct rbuf_call *call, struct rbuf_call_event *event,
     rbuf_listener_push(event);
 }
 
-/* Closes the socket and tells the user, for the last time. */
+/* Tells the user, for the last time, and closes the socket. */
 static bool end_call(struct rbuf_call *call, enum rbuf_call_event_kind kind, int error,
                      enum rbuf_refusal refusal, const char *text)
 {
     struct rbuf_call_event *event = call->last_event;
 
-    rbuf_call_close_socket(call);
     call->state = RBUF_CALL_ENDED;
     if (event != NULL) {
         call->last_event = NULL;
@@ -104,6 +104,8 @@ static bool end_call(struct rbuf_call *call, enum rbuf_call_event_kind kind, int
         (void) snprintf(event->text, sizeof(event->text), "%s: %s", call->peer, text);
         push(call, event, kind);
     }
+    /* After the event: a peer that leaves takes the closing for a sign that its BYE is here. */
+    rbuf_call_close_socket(call);
     return false;
 }
 
@@ -158,6 +160,8 @@ static bool lose(struct rbuf_call *call, int error, const char *text)
     case RBUF_CALL_CONNECTED:
         rbuf_count(&call->listener->counters.peers_lost);
         return end_call(call, RBUF_PEER_LOST, error, RBUF_REFUSAL_NONE, text);
+    case RBUF_CALL_LEAVING:
+        return end_call(call, RBUF_PEER_BYE, 0, RBUF_REFUSAL_NONE, text);
     case RBUF_CALL_STRANGER:
     case RBUF_CALL_DRAINING:
         free_call(call);
@@ -255,6 +259,7 @@ static bool handle_message(struct rbuf_call *call, const struct rbuf_exchange *m
         return bye ? lose(call, -ECONNRESET, "the caller withdrew") : reject(call, RBUF_FAULT_KIND);
     case RBUF_CALL_DECIDING:
     case RBUF_CALL_CONNECTED:
+    case RBUF_CALL_LEAVING: /* at once with ours */
         return bye ? end_call(call, RBUF_PEER_BYE, 0, RBUF_REFUSAL_NONE, "finished")
                    : reject(call, RBUF_FAULT_KIND);
     default:
@@ -479,6 +484,13 @@ void rbuf_call_command(struct rbuf_call *call, enum rbuf_command_kind kind,
         if (call->state == RBUF_CALL_DECIDING) {
             rbuf_call_send(call, RBUF_EXCHANGE_READY, RBUF_REFUSAL_NONE);
             call->state = RBUF_CALL_CONNECTED;
+        }
+        break;
+    case RBUF_COMMAND_LEAVE:
+        if (call->state == RBUF_CALL_CONNECTED) {
+            call->state = RBUF_CALL_LEAVING;
+            rbuf_call_start_timer(call);
+            rbuf_call_send(call, RBUF_EXCHANGE_BYE, RBUF_REFUSAL_NONE);
         }
         break;
     case RBUF_COMMAND_REFUSE:

@@ -27,6 +27,7 @@ enum rbuf_call_state {
     RBUF_CALL_WAITING,    /* out: ACCEPT or REFUSE is due */
     RBUF_CALL_DECIDING,   /* out: the module has the ACCEPT */
     RBUF_CALL_CONNECTED,  /* idle until BYE or the end */
+    RBUF_CALL_LEAVING,    /* BYE sent, the other side is to close; timed */
     RBUF_CALL_ENDED,      /* no socket; the user still has the call */
     RBUF_CALL_DRAINING    /* the last bytes are on the way, nobody has the call; timed */
 };
@@ -36,12 +37,13 @@ enum rbuf_command_kind {
     RBUF_COMMAND_START,
     RBUF_COMMAND_ACCEPT,
     RBUF_COMMAND_READY,
+    RBUF_COMMAND_LEAVE,
     RBUF_COMMAND_REFUSE,
     RBUF_COMMAND_CLOSE
 };
 
-/* A call gets at most one of each of START; ACCEPT or READY; REFUSE or CLOSE: so commands live in
- * it and cannot run out. */
+/* A call gets at most one of each of START; ACCEPT or READY; LEAVE; REFUSE or CLOSE: so commands
+ * live in it and cannot run out. */
 struct rbuf_command {
     enum rbuf_command_kind kind;
     enum rbuf_refusal refusal;
@@ -82,6 +84,7 @@ struct rbuf_call {
     void *user;
     struct rbuf_command start;
     struct rbuf_command answer;
+    struct rbuf_command leave;
     struct rbuf_command end;
 };
 

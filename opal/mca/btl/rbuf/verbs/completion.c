@@ -108,12 +108,14 @@ static bool fill_sent(const struct ibv_wc *wc, struct rbuf_completion *out)
 static int poll_receives(struct rbuf_port *port, struct rbuf_completion *out, int max)
 {
     struct ibv_wc wc[BATCH];
+    int asked = max < BATCH ? max : BATCH;
     int count;
 
     if (port->receive_cq == NULL) {
         return 0;
     }
-    count = ibv_poll_cq(port->receive_cq, max < BATCH ? max : BATCH, wc);
+    count = ibv_poll_cq(port->receive_cq, asked, wc);
+    port->receives_swept += count >= 0 && count < asked;
     for (int i = 0; i < count; i++) {
         fill_received(port, &wc[i], &out[i]);
     }

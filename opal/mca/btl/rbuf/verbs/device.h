@@ -108,6 +108,7 @@ struct rbuf_port {
     unsigned send_cq_next;     /* polled first next time */
     struct ibv_cq *receive_cq; /* of all receive queues; made by the first one */
     uint32_t receive_entries;  /* buffers of all receive queues together */
+    uint32_t receives_swept;   /* times that rbuf_poll() left receive_cq empty; wraps */
     struct rbuf_receive *receive[RBUF_CHANNELS];
     struct rbuf_queue_pair_list queues;
     struct rbuf_queue_pair_list closed; /* destroyed, freed when their completions are polled off */

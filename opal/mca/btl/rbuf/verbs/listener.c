@@ -550,6 +550,16 @@ static void drop_events(struct rbuf_listener *listener, const struct rbuf_call *
     listener->last_event = last;
 }
 
+void rbuf_call_leave(struct rbuf_call *call)
+{
+    struct rbuf_listener *listener = call->listener;
+
+    (void) pthread_mutex_lock(&listener->mutex);
+    queue_command(&call->leave, RBUF_COMMAND_LEAVE);
+    (void) pthread_mutex_unlock(&listener->mutex);
+    wake(listener);
+}
+
 static void abandon(struct rbuf_call *call, enum rbuf_command_kind kind, enum rbuf_refusal refusal)
 {
     struct rbuf_listener *listener = call->listener;

@@ -99,7 +99,7 @@ enum rbuf_call_event_kind {
     RBUF_INCOMING_HELLO,    /* theirs is valid, user is NULL */
     RBUF_INCOMING_READY,    /* the caller's queue pairs are connected: now post */
     RBUF_INCOMING_LOST,     /* the caller went away before READY; error, text */
-    RBUF_PEER_BYE,          /* the peer ended the connection in order */
+    RBUF_PEER_BYE,          /* the peer ended the connection in order, or has heard that we do */
     RBUF_PEER_LOST          /* the peer is gone; error, text */
 };
 
@@ -147,6 +147,11 @@ void rbuf_call_accept(struct rbuf_call *call, const struct rbuf_exchange *mine, 
 
 /* After INCOMING_HELLO; ends the call. */
 void rbuf_call_refuse(struct rbuf_call *call, enum rbuf_refusal reason);
+
+/* Says BYE on a connected call and keeps it. PEER_BYE follows as soon as the other side has it
+ * among its events (or says BYE itself, or is gone, or does not react within the time-out), unless
+ * the last event of the call has come already. Then rbuf_call_close(). */
+void rbuf_call_leave(struct rbuf_call *call);
 
 /* Ends the call at any time: says BYE if it is connected, closes its socket, drops its events. */
 void rbuf_call_close(struct rbuf_call *call);
