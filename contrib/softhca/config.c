@@ -22,7 +22,9 @@
 
 #include "config.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -70,17 +72,28 @@ static void refuse(const char *name, const char *value, const char *wanted)
     exit(2);
 }
 
+/* A whole number at *text, which is moved behind it; no sign, no blank. */
+static bool take_number(const char **text, uint64_t *out)
+{
+    char *end;
+
+    if (!isdigit((unsigned char) **text))
+        return false;
+    errno = 0;
+    *out = strtoull(*text, &end, 10);
+    *text = end;
+    return !errno;
+}
+
 static uint64_t number(const char *name, uint64_t fallback)
 {
     const char *value = getenv(name);
-    char *end;
+    const char *end = value;
     uint64_t result;
 
     if (!value || !*value)
         return fallback;
-    errno = 0;
-    result = strtoull(value, &end, 10);
-    if (errno || *end || *value == '-')
+    if (!take_number(&end, &result) || *end)
         refuse(name, value, "a whole number");
     return result;
 }
@@ -88,12 +101,13 @@ static uint64_t number(const char *name, uint64_t fallback)
 static struct page_cost page_cost(const char *name)
 {
     const char *value = getenv(name);
+    const char *end = value;
     struct page_cost cost = {0, 0};
-    char rest;
 
     if (!value || !*value)
         return cost;
-    if (sscanf(value, "%lu,%lu%c", &cost.base_ns, &cost.page_ns, &rest) != 2)
+    if (!take_number(&end, &cost.base_ns) || *end++ != ',' || !take_number(&end, &cost.page_ns) ||
+        *end)
         refuse(name, value, "BASE,PAGE in whole ns");
     return cost;
 }
@@ -142,6 +156,7 @@ static void faults(void)
 static void read_all(void)
 {
     char layer[16], fallback[64];
+    uint64_t verbosity;
 
     snprintf(fallback, sizeof(fallback), "/dev/shm/softhca-%u", (unsigned) getuid());
     config.bandwidth = number("SOFTHCA_BANDWIDTH", 0);
@@ -158,7 +173,8 @@ static void read_all(void)
     if (strcmp(layer, "ib") && strcmp(layer, "roce"))
         refuse("SOFTHCA_LINK_LAYER", layer, "ib or roce");
     config.link_layer = strcmp(layer, "ib") ? LINK_LAYER_ROCE : LINK_LAYER_IB;
-    config.verbosity = (unsigned) number("SOFTHCA_LOG", 0);
+    verbosity = number("SOFTHCA_LOG", 0);
+    config.verbosity = verbosity < UINT_MAX ? (unsigned) verbosity : UINT_MAX;
     text("SOFTHCA_STATS", "", config.stats, sizeof(config.stats));
     faults();
 }

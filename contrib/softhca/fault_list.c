@@ -72,15 +72,17 @@ static bool read_count(const char *text, uint64_t *out)
 /* Bytes, with k, M or G. */
 static bool read_bytes(const char *text, uint64_t *out)
 {
+    uint64_t unit = 1;
+
     if (!take_number(&text, out))
         return false;
     if (take(&text, 'k'))
-        *out <<= 10;
+        unit <<= 10;
     else if (take(&text, 'M'))
-        *out <<= 20;
+        unit <<= 20;
     else if (take(&text, 'G'))
-        *out <<= 30;
-    return !*text;
+        unit <<= 30;
+    return !*text && !__builtin_mul_overflow(*out, unit, out);
 }
 
 /* N or N:TIME, the time in units of so many ns; 0 where it is left out. */
@@ -90,8 +92,7 @@ static bool read_count_and_time(const char *text, uint64_t unit_ns, uint64_t *co
 
     if (!take_number(&text, count) || (*text && (!take(&text, ':') || !take_number(&text, &time))))
         return false;
-    *ns = time * unit_ns;
-    return !*text;
+    return !*text && !__builtin_mul_overflow(time, unit_ns, ns);
 }
 
 static bool take_choice(const char **text, struct fault_choice *out)
@@ -134,11 +135,9 @@ static bool read_call(const char *text, struct faults *faults, bool slow)
         faults->fail[call] = choice;
         return !*text;
     }
-    if (!take(&text, ':') || !take_number(&text, &us))
-        return false;
     faults->slow[call] = choice;
-    faults->slow_ns[call] = us * NS_PER_US;
-    return !*text;
+    return take(&text, ':') && take_number(&text, &us) && !*text &&
+           !__builtin_mul_overflow(us, NS_PER_US, &faults->slow_ns[call]);
 }
 
 static bool read_memlock(const char *text, struct faults *faults)
@@ -169,7 +168,9 @@ static bool read_order(const char *text, struct faults *faults)
         faults->order = ORDER_TAIL_FIRST;
     else if (!strcmp(text, "random"))
         faults->order = ORDER_RANDOM;
-    return faults->order != ORDER_KEPT;
+    else
+        return false;
+    return true;
 }
 
 static bool read_item(const char *name, const char *value, struct faults *faults, bool *elsewhere)
@@ -188,12 +189,9 @@ static bool read_item(const char *name, const char *value, struct faults *faults
                faults->rnr_after;
     if (!strcmp(name, "cq"))
         return read_count(value, &faults->cq_entries);
-    if (!strcmp(name, "late")) {
-        bool read = read_count_and_time(value, NS_PER_US, &faults->late_ns, &faults->jitter_ns);
-
-        faults->late_ns *= NS_PER_US;
-        return read;
-    }
+    if (!strcmp(name, "late"))
+        return read_count_and_time(value, NS_PER_US, &faults->late_ns, &faults->jitter_ns) &&
+               !__builtin_mul_overflow(faults->late_ns, NS_PER_US, &faults->late_ns);
     if (!strcmp(name, "memlock"))
         return read_memlock(value, faults);
     if (!strcmp(name, "call"))

@@ -2,23 +2,37 @@
 #include "btl_rbuf_values.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <stdlib.h>
+#include <stddef.h>
 #include <string.h>
 #include <strings.h>
 
-/* The digits at `text`, and where they end. No sign and no blank, which strtoull would take. */
-static bool read_digits(const char *text, int base, uint64_t *number, const char **end)
+/* The value of a digit, or 16 if it is none. */
+static unsigned digit_value(char digit)
 {
-    char *stop;
-
-    if (!isxdigit((unsigned char) *text) || (base == 10 && !isdigit((unsigned char) *text))) {
-        return false;
+    if (digit >= '0' && digit <= '9') {
+        return (unsigned) (digit - '0');
     }
-    errno = 0;
-    *number = strtoull(text, &stop, base);
-    *end = stop;
-    return errno == 0 && stop != text;
+    if (digit >= 'a' && digit <= 'f') {
+        return (unsigned) (digit - 'a') + 10;
+    }
+    return digit >= 'A' && digit <= 'F' ? (unsigned) (digit - 'A') + 10 : 16;
+}
+
+/* The digits at `text`, and where they end. Not strtoull(), which takes signs, blanks and a second
+ * 0x. False: there are none, or too many. */
+static bool read_digits(const char *text, unsigned base, uint64_t *number, const char **end)
+{
+    uint64_t value = 0;
+
+    *end = text;
+    for (; digit_value(**end) < base; (*end)++) {
+        if (__builtin_mul_overflow(value, base, &value) ||
+            __builtin_add_overflow(value, digit_value(**end), &value)) {
+            return false;
+        }
+    }
+    *number = value;
+    return *end != text;
 }
 
 struct unit {
