@@ -15,11 +15,18 @@ static struct rbuf_fab_queue *foe_queue(unsigned channel)
     return &foe_link()->end[channel % RBUF_CHANNELS].queue;
 }
 
-/* Posts what stands at the front of the scratch memory; nothing happens if there is no room. */
+/* Posts what stands at the front of the scratch memory; nothing happens if there is no room. The
+ * processes of a job trust each other so far that a header says whose it is, and that all write to
+ * one staging memory: a foe that passes for the honest node is not resisted, and not tried. */
 static void send_scratch(unsigned channel, uint32_t bytes)
 {
+    struct rbuf_message_header *header = (void *) dealings.scratch;
+    const struct rbuf_peer *honest = dealings.world->nodes[VICTIM].links[HONEST].peer;
     struct rbuf_fab_piece piece = {dealings.scratch, bytes, dealings.scratch_key};
 
+    if (header->peer == honest->index) {
+        header->peer = UINT32_MAX - header->peer;
+    }
     (void) rbuf_fab_send(foe_queue(channel), &piece, 1, true, NULL);
 }
 
@@ -218,6 +225,24 @@ static unsigned char *block_of(const struct rbuf_grant *grant, uint32_t ahead)
                                                                grant->block + ahead);
 }
 
+/* Whether a write touches staging of the honest node's messages. */
+static bool hits_honest(uint64_t remote, uint32_t bytes)
+{
+    const struct rbuf_core *core = dealings.core;
+    const struct rbuf_grant *grant;
+
+    TAILQ_FOREACH(grant, &core->receiving, link)
+    {
+        uint64_t lane = (uintptr_t) rbuf_arena_block(&core->receive_arena, grant->lane_first);
+        uint64_t end = lane + (uint64_t) grant->lane_blocks * core->receive_arena.block_bytes;
+
+        if (grant->peer != dealings.foe && remote < end && remote + bytes > lane) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Writes into the victim's staging: the block that is due, with the flag that is due or another, or
  * anything anywhere. */
 void foe_block(const struct record *record)
@@ -248,20 +273,26 @@ void foe_block(const struct record *record)
             return;
         }
     }
+    if (hits_honest(remote, bytes)) {
+        return;
+    }
     (void) rbuf_fab_write_inline(foe_queue(RBUF_BULK), dealings.scratch, bytes, remote, arena->rkey,
                                  NULL);
 }
 
+/* Announces a chunk of a grant, or of one that was there before, or of anything. */
 void foe_immediate(const struct record *record)
 {
-    struct rbuf_fab_queue *queue = foe_queue(RBUF_BULK);
-    struct rbuf_grant *grant = dealings.granted[record->which % ITEMS].grant;
-    uint32_t immediate =
-        grant != NULL && !(record->which & 128) ? grant->index : (uint32_t) record->value;
+    const struct rbuf_peer *peer = foe_link()->peer;
+    const struct item_grant *item = &dealings.granted[record->which % ITEMS];
+    uint64_t id = item->offer.id;
+    uint32_t immediate = (uint32_t) id | (uint32_t) (id >> 32) << 20;
 
-    (void) rbuf_fab_write_immediate(queue, dealings.scratch, dealings.scratch_key, 0,
-                                    foe_link()->peer->their_mailbox,
-                                    foe_link()->peer->their_mailbox_rkey, immediate, NULL);
+    if (record->which & 128 || id == 0) {
+        immediate = (uint32_t) record->value;
+    }
+    (void) rbuf_fab_write_immediate(foe_queue(RBUF_BULK), dealings.scratch, dealings.scratch_key, 0,
+                                    peer->their_mailbox, peer->their_mailbox_rkey, immediate, NULL);
 }
 
 /* A word of the victim's mailbox, near what it holds or anything; or any bytes of it. */

@@ -26,7 +26,8 @@ static struct rbuf_listener *listener;
 static int ends[ENDS]; /* the input's ends of connections; -1: free */
 static enum connect_plan connect_plan;
 static unsigned send_plan; /* bytes that the next send takes before it would block; 0: all */
-static bool opening;       /* sockets are real */
+static bool opening;       /* sockets are real, and the thread is not */
+static bool closing;       /* the thread is joined */
 static bool late_error;
 
 int __real_socket(int domain, int type, int protocol);
@@ -36,8 +37,11 @@ int __real_getsockopt(int fd, int level, int option, void *value, socklen_t *len
 int __wrap_getsockopt(int fd, int level, int option, void *value, socklen_t *length);
 ssize_t __real_send(int fd, const void *data, size_t bytes, int flags);
 ssize_t __wrap_send(int fd, const void *data, size_t bytes, int flags);
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                          void *(*start)(void *), void *data);
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
                           void *(*start)(void *), void *data);
+int __real_pthread_join(pthread_t thread, void **result);
 int __wrap_pthread_join(pthread_t thread, void **result);
 int __wrap_pthread_setname_np(pthread_t thread, const char *name);
 
@@ -129,9 +133,9 @@ ssize_t __wrap_send(int fd, const void *data, size_t bytes, int flags)
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
                           void *(*start)(void *), void *data)
 {
-    (void) attributes;
-    (void) start;
-    (void) data;
+    if (!opening) { /* libFuzzer's own */
+        return __real_pthread_create(thread, attributes, start, data);
+    }
     *thread = pthread_self();
     return 0;
 }
@@ -139,8 +143,9 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 /* What the thread would do until it is joined. */
 int __wrap_pthread_join(pthread_t thread, void **result)
 {
-    (void) thread;
-    (void) result;
+    if (!closing) {
+        return __real_pthread_join(thread, result);
+    }
     (void) event_base_dispatch(listener->base);
     return 0;
 }
@@ -390,7 +395,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         caller_end_all();
         turn();
     }
+    closing = true;
     rbuf_listener_close(listener);
+    closing = false;
     caller_forget();
     for (unsigned i = 0; i < ENDS; i++) {
         read_all(ends[i]);
