@@ -198,6 +198,34 @@ START_TEST(grants_without_sense)
 }
 END_TEST
 
+/* Grants without end that nobody waits for: the peer is given up, and nothing is kept for it. */
+START_TEST(grants_without_end)
+{
+    struct world_options options = world_defaults();
+    struct world *world = world_open(&options);
+    struct rbuf_peer *peer = world->nodes[1].links[0].peer;
+    struct rbuf_offer offer = good_offer(world, 1024);
+    struct message message = good_message(world, RBUF_MESSAGE_GRANT, sizeof(offer));
+    struct rbuf_event event;
+    int kept = 0;
+
+    for (int i = 0; i < 20000; i++) {
+        offer.id++;
+        memcpy(message.payload, &offer, sizeof(offer));
+        receive(world, &message, sizeof(message.header) + sizeof(offer));
+        kept += peer->state == RBUF_PEER_CONNECTED;
+    }
+    ck_assert_int_gt(kept, 1000);
+    ck_assert_int_eq(peer->state, RBUF_PEER_FAILED);
+    ck_assert(SLIST_EMPTY(&peer->early));
+    ck_assert(rbuf_events_pop(&world->nodes[1].core.events, &event));
+    ck_assert_int_eq(event.kind, RBUF_EVENT_FAILED);
+    ck_assert_int_eq(event.status, -EPROTO);
+    ck_assert(!rbuf_events_pop(&world->nodes[1].core.events, &event));
+    world_close(world);
+}
+END_TEST
+
 /* Arrivals of chunks that nobody expects. */
 START_TEST(immediates_without_sense)
 {
@@ -324,6 +352,7 @@ int main(void)
     unit_add(suite, credits_never_given);
     unit_add(suite, offers_without_sense);
     unit_add(suite, grants_without_sense);
+    unit_add(suite, grants_without_end);
     unit_add(suite, immediates_without_sense);
     unit_add(suite, immediates_that_come_late);
     unit_add(suite, puts_of_another_peer);

@@ -96,6 +96,7 @@ struct rbuf_peer {
     struct rbuf_put_list puts;      /* staged, in order of their start */
     struct rbuf_put_list ungranted; /* waiting for a GRANT */
     struct rbuf_early_list early;   /* GRANTs that came before their put */
+    uint32_t early_count;           /* of them */
     struct rbuf_rma_list rmas;      /* not posted yet */
     struct rbuf_prestage prestage;
 

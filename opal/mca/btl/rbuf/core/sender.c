@@ -19,6 +19,10 @@ struct rbuf_tx_chunk {
     SLIST_ENTRY(rbuf_tx_chunk) link;
 };
 
+/* A GRANT may overtake the offer that it is for only among the events that are being dealt with: a
+ * peer with more of them is not one that speaks our protocol. */
+#define EARLY_MAX 4096u
+
 /* A GRANT that came before btl_put() asked for it. */
 struct rbuf_early_offer {
     SLIST_ENTRY(rbuf_early_offer) link;
@@ -424,6 +428,7 @@ static bool early_take(struct rbuf_peer *peer, struct rbuf_put *put)
     {
         if (early->offer.id == put->offer.id) {
             SLIST_REMOVE(&peer->early, early, rbuf_early_offer, link);
+            peer->early_count--;
             put_answered(peer, put, &early->offer);
             free(early);
             return true;
@@ -451,6 +456,9 @@ void rbuf_sender_granted(struct rbuf_peer *peer, const struct rbuf_offer *offer)
     struct rbuf_put *put;
     struct rbuf_early_offer *early;
 
+    if (peer->state == RBUF_PEER_FAILED) {
+        return; /* all that waited has ended */
+    }
     TAILQ_FOREACH(put, &peer->ungranted, link)
     {
         if (put->offer.id == offer->id) {
@@ -459,13 +467,14 @@ void rbuf_sender_granted(struct rbuf_peer *peer, const struct rbuf_offer *offer)
             return;
         }
     }
-    early = malloc(sizeof(*early));
+    early = peer->early_count < EARLY_MAX ? malloc(sizeof(*early)) : NULL;
     if (early == NULL) {
-        rbuf_peer_fail(peer, -ENOMEM);
+        rbuf_peer_fail(peer, peer->early_count < EARLY_MAX ? -ENOMEM : -EPROTO);
         return;
     }
     early->offer = *offer;
     SLIST_INSERT_HEAD(&peer->early, early, link);
+    peer->early_count++;
 }
 
 struct rbuf_peer *rbuf_sender_chunk_completed(struct rbuf_core *core, struct rbuf_work *work)
@@ -502,6 +511,7 @@ void rbuf_sender_fail(struct rbuf_peer *peer, int status)
         SLIST_REMOVE_HEAD(&peer->early, link);
         free(early);
     }
+    peer->early_count = 0;
 }
 
 void rbuf_sender_close(struct rbuf_core *core)
