@@ -225,24 +225,6 @@ static unsigned char *block_of(const struct rbuf_grant *grant, uint32_t ahead)
                                                                grant->block + ahead);
 }
 
-/* Whether a write touches staging of the honest node's messages. */
-static bool hits_honest(uint64_t remote, uint32_t bytes)
-{
-    const struct rbuf_core *core = dealings.core;
-    const struct rbuf_grant *grant;
-
-    TAILQ_FOREACH(grant, &core->receiving, link)
-    {
-        uint64_t lane = (uintptr_t) rbuf_arena_block(&core->receive_arena, grant->lane_first);
-        uint64_t end = lane + (uint64_t) grant->lane_blocks * core->receive_arena.block_bytes;
-
-        if (grant->peer != dealings.foe && remote < end && remote + bytes > lane) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Writes into the victim's staging: the block that is due, with the flag that is due or another, or
  * anything anywhere. */
 void foe_block(const struct record *record)
@@ -272,9 +254,6 @@ void foe_block(const struct record *record)
         if (remote < (uintptr_t) arena->base || remote >= end || bytes > end - remote) {
             return;
         }
-    }
-    if (hits_honest(remote, bytes)) {
-        return;
     }
     (void) rbuf_fab_write_inline(foe_queue(RBUF_BULK), dealings.scratch, bytes, remote, arena->rkey,
                                  NULL);

@@ -83,6 +83,7 @@ struct dealings {
     unsigned char *prestaged; /* memory that core may read until its next progress */
     uint64_t prestaged_bytes;
     enum answer answer; /* to a request for registration */
+    bool collided;      /* the foe wrote into staging of the honest node's messages */
 };
 
 extern struct dealings dealings;
@@ -113,6 +114,7 @@ void foe_mailbox(const struct record *record);
 struct rbuf_offer foe_offer(const struct record *record); /* with some fields as the input says */
 
 /* core_watch.c */
-void watch_all(void); /* invariants of all cores */
+void watch_all(void);                   /* invariants of all cores */
+void watch_writes(struct world *world); /* by the foe, from now on */
 
 #endif

@@ -36,6 +36,36 @@ bool __wrap_sim_post(struct rbuf_fab_queue *queue, const struct rbuf_fab_request
     return __real_sim_post(queue, request, signal);
 }
 
+/* --- what is written --- */
+
+static sim_placing *world_placing;
+
+/* All peers may write to all of the staging memory, and are trusted not to: whether the foe did is
+ * kept in mind. */
+static void placing(void *user, struct sim_pair_end *to, uint64_t remote, uint32_t bytes)
+{
+    const struct world_node *node = to->nic->user;
+    const struct rbuf_core *core = &node->core;
+    const struct rbuf_grant *grant;
+
+    TAILQ_FOREACH(grant, &core->receiving, link)
+    {
+        uint64_t lane = (uintptr_t) rbuf_arena_block(&core->receive_arena, grant->lane_first);
+        uint64_t end = lane + (uint64_t) grant->lane_blocks * core->receive_arena.block_bytes;
+        const struct world_link *link = grant->peer->user;
+
+        dealings.collided |=
+            remote < end && remote + bytes > lane && link->end[0].peer->nic != to->peer->nic;
+    }
+    world_placing(user, to, remote, bytes);
+}
+
+void watch_writes(struct world *world)
+{
+    world_placing = world->net.placing;
+    world->net.placing = placing;
+}
+
 /* --- what is received --- */
 
 /* By the form of a message alone, written down here again. */

@@ -23,6 +23,7 @@ enum stage {
 struct call {
     struct rbuf_call *call;
     enum stage stage;
+    bool leaving; /* we said BYE, once */
 };
 
 static struct call calls[CALLS];
@@ -72,6 +73,7 @@ void caller_call(struct rbuf_listener *listener, struct fuzz_input *input)
     fuzz_require(error == (valid ? 0 : -EINVAL), "a list that is malformed is refused");
     if (error == 0) {
         place->stage = STAGE_CALLING;
+        place->leaving = false;
     }
 }
 
@@ -102,7 +104,7 @@ static struct call *take_hello(const struct rbuf_call_event *event)
         rbuf_call_refuse(event->call, RBUF_REFUSAL_RESOURCES);
         return NULL;
     }
-    *place = (struct call){event->call, STAGE_HEARD};
+    *place = (struct call){.call = event->call, .stage = STAGE_HEARD};
     return place;
 }
 
@@ -153,6 +155,9 @@ static void respond(struct call *place, unsigned how)
         mine = message_make(RBUF_EXCHANGE_ACCEPT, place->call->listener->token, how);
         rbuf_call_accept(place->call, &mine, place);
         place->stage = STAGE_ANSWERED;
+    } else if (place->stage == STAGE_CONNECTED && how % 4 == 3 && !place->leaving) {
+        rbuf_call_leave(place->call);
+        place->leaving = true;
     } else if (place->stage == STAGE_HEARD && how % 4 == 2) {
         rbuf_call_refuse(place->call, (enum rbuf_refusal)(1 + how % (RBUF_REFUSALS - 1)));
         place->stage = STAGE_NONE;
