@@ -102,7 +102,8 @@ static int check_depth(const struct rbuf_port *port, enum rbuf_channel_id channe
     return 0;
 }
 
-/* As much inline room as there is, up to what is worth asking for. */
+/* With the inline room that the port is known to have, and never less: what core and glue keep in
+ * memory that is not registered relies on it. */
 static int create(struct rbuf_queue_pair *queue, uint32_t depth, struct rbuf_problem *problem)
 {
     struct rbuf_port *port = queue->port;
@@ -114,19 +115,23 @@ static int create(struct rbuf_queue_pair *queue, uint32_t depth, struct rbuf_pro
                                           .cap = {.max_send_wr = depth,
                                                   .max_send_sge = SEND_PIECES,
                                                   .max_inline_data = port->max_inline}};
+    int error;
 
     errno = 0;
     queue->fab.qp = ibv_create_qp(port->pd, &attributes);
-    if (queue->fab.qp == NULL && errno == EINVAL) {
-        attributes.cap.max_inline_data = sizeof(uint64_t); /* credits and acknowledgements */
-        queue->fab.qp = ibv_create_qp(port->pd, &attributes);
+    if (queue->fab.qp != NULL) {
+        queue->fab.inline_max = attributes.cap.max_inline_data;
+        return 0;
     }
-    if (queue->fab.qp == NULL) {
-        return problem_step(port, queue->channel, "ibv_create_qp", errno != 0 ? -errno : -ENOMEM,
-                            problem);
+    error = errno != 0 ? -errno : -ENOMEM;
+    problem_step(port, queue->channel, "ibv_create_qp", error, problem);
+    if (error == -EINVAL) {
+        rbuf_problem_remedy(problem,
+                            "the adapter refuses %u requests of %u bytes inline; use shorter send "
+                            "queues",
+                            depth, port->max_inline);
     }
-    queue->fab.inline_max = attributes.cap.max_inline_data;
-    return 0;
+    return error;
 }
 
 int rbuf_queue_open(struct rbuf_port *port, enum rbuf_channel_id channel, uint32_t depth,
