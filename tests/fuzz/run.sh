@@ -216,10 +216,10 @@ pack() { # DIRECTORY
 
 # Options of every run; what is found goes to FUZZ_WORK/NAME/found.
 fuzzer_options() { # NAME
-    options=(-max_len="$longest" -timeout=25 -rss_limit_mb=2048 -artifact_prefix="$FUZZ_WORK/$1/found/"
+    options=(-max_len="$longest" -timeout=100 -rss_limit_mb=2048 -artifact_prefix="$FUZZ_WORK/$1/found/"
         -print_final_stats=1 -verbosity=1 -use_value_profile=0)
     [ -f "$here/dictionaries/$1" ] && options+=(-dict="$here/dictionaries/$1")
-    export ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1
+    export ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1:quarantine_size_mb=64
     export UBSAN_OPTIONS=print_stacktrace=1
 }
 
