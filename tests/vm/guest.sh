@@ -34,8 +34,11 @@ run_tests()
 }
 
 if [ "$vm_nodes" = 2 ]; then
+    . "$here/devices.sh"
     ip link set eth0 up && ip addr add "10.77.0.$node/24" dev eth0
+    ip addr add "10.78.0.$node/24" dev eth1 && roce_on rxe0 eth1
     busybox nc -ll -p 5140 -e "$here/served.sh" &
+    await "$here/on.sh" "vm$((3 - node))" true
 fi
 if [ "$node" = 1 ]; then
     run_tests >/out/results 2>/out/complaints

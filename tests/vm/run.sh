@@ -128,8 +128,8 @@ add_results() # GROUP DIRECTORY STATUS
     fi
 }
 
-vm_limit=600
-[ $vm_all = no ] || vm_limit=2000
+vm_limit=1200
+[ $vm_all = no ] || vm_limit=2400
 prepare
 run_group one 1
 run_group two 2

@@ -5,5 +5,5 @@
 
 . "$(dirname "$0")/../common.sh"
 one_device || exit
-TALLY_TIMEOUT=120 try "$vm_test: no flag before its payload" "$vm_programs/flags" rxe0 rxe0
+TALLY_TIMEOUT=300 try "$vm_test: no flag before its payload" "$vm_programs/flags" rxe0 rxe0
 no_device

@@ -10,6 +10,6 @@ brief=brief
 # shellcheck disable=SC2086 # brief may be nothing
 for protocol in $protocols; do
     mpi=(--mca btl_rbuf_protocol "$protocol" --mca btl_rbuf_report 1)
-    try_mpi "$protocol" 120 2 "$mpi_tests/pingpong" $brief
+    try_mpi "$protocol" 300 2 "$mpi_tests/pingpong" $brief
 done
 no_device

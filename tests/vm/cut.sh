@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
+# shellcheck shell=bash
+#
+# Sourced after common.sh by the tests that cut a link under a running job.
+
+cut_limit=10 # seconds within which both ranks have to say so
+
+# Adds the time to each line.
+stamped()
+{
+    local line
+    while IFS= read -r line; do
+        printf '%s %s\n' "$EPOCHREALTIME" "$line"
+    done
+}
+
+# The seconds from AT until a rank says that it lost rank PEER, and the cause that it names; nothing if none
+# does. A message of help has a line for each.
+loss_said() # LOG AT PEER
+{
+    awk -v at="$2" -v peer=",1],$3]" '
+        $2 == "Peer:" { found = substr($3, length($3) - length(peer) + 1) == peer; seconds = $1 - at }
+        $2 == "Cause:" && found {
+            sub(/.*Cause: */, "")
+            printf "%.1f %s\n", seconds, $0
+            exit
+        }' "$1"
+}
+
+# Runs the program on two ranks that mpirun leaves alone, cuts the link when rank 1 is ready, and counts:
+# each rank says that it has lost the other, and why, soon.
+cut() # NAME COMMAND-THAT-CUTS PROGRAM [ARGUMENT...]
+{
+    local name="$vm_test: $1" command=$2 log job at peer said remark=
+    shift 2
+    log=$(log_of "$name")
+    mpi_job 2 "$@"
+    timeout -k 5 300 "${mpi_command[@]}" </dev/null 2>&1 | stamped >"$log" &
+    job=$!
+    until grep -q 'link: ready' "$log" || ! kill -0 $job 2>/dev/null; do
+        sleep 0.2
+    done
+    sleep 1
+    at=$EPOCHREALTIME
+    $command
+    wait $job
+    for peer in 0 1; do
+        said=$(loss_said "$log" "$at" "$peer")
+        if [ -z "$said" ]; then
+            fail "$name" "nobody says that rank $peer is lost"
+            show_log "$name"
+            return 1
+        fi
+        remark+="${remark:+; }rank $((1 - peer)) after ${said/ / s: }"
+        if awk "BEGIN { exit !(${said%% *} > $cut_limit) }"; then
+            fail "$name" "$remark"
+            return 1
+        fi
+    done
+    pass "$name" "$remark"
+}

@@ -1,0 +1,35 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
+#
+# Requests, completions and registrations of a message are those that the protocol says, in rbuf's own
+# counters and in the device's.
+
+. "$(dirname "$0")/../common.sh"
+
+report_sum() { # COUNTER LOG: over all ranks
+    sed -n "s/.*rbuf-report:.* $1=\([0-9]*\).*/\1/p" "$2" | awk '{ sum += $1 } END { print sum + 0 }'
+}
+
+# All ranks use this one device, and nobody else does.
+device_agrees() # NAME LOG SENDS RECEIVES
+{
+    local sent received
+    sent=$(report_sum messages_sent "$2")
+    received=$(report_sum messages_received "$2")
+    if [ "$sent" -gt 0 ] && [ "$3" = "$sent" ] && [ "$4" = "$received" ]; then
+        pass "$1" "$sent sends, $received receives"
+    else
+        fail "$1" "the device counts $3 sends and $4 receives, rbuf $sent and $received"
+    fi
+}
+
+one_device || exit
+for protocol in $protocols; do
+    sends=$(device_counters rxe0 rdma_sends)
+    receives=$(device_counters rxe0 rdma_recvs)
+    mpi=(--mca btl_rbuf_protocol "$protocol" --mca btl_rbuf_report 1)
+    try_mpi "$protocol" 300 2 "$vm_programs/counts" "$protocol" || continue
+    device_agrees "$vm_test: $protocol, the device" "$(log_of "$vm_test: $protocol")" \
+        $(($(device_counters rxe0 rdma_sends) - sends)) $(($(device_counters rxe0 rdma_recvs) - receives))
+done
+no_device

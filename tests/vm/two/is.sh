@@ -1,0 +1,16 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
+#
+# NAS IS over two guests; it verifies its result.
+
+. "$(dirname "$0")/../common.sh"
+for class in S W; do
+    for protocol in $protocols; do
+        mpi=(--mca btl_rbuf_protocol "$protocol")
+        try_mpi "class $class, $protocol" 300 2 "$RBUF_PREFIX/libexec/rbuf/nas_is" --class "$class"
+    done
+done
+if [ "$vm_all" = yes ]; then
+    mpi=()
+    try_mpi "class W, 4 ranks" 600 4 "$RBUF_PREFIX/libexec/rbuf/nas_is" --class W
+fi

@@ -1,0 +1,14 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
+#
+# Checked messages, derived types and one-sided operations from guest to guest.
+
+. "$(dirname "$0")/../common.sh"
+for protocol in $protocols; do
+    mpi=(--mca btl_rbuf_protocol "$protocol")
+    try_mpi "$protocol" 300 2 "$mpi_tests/pingpong" brief
+done
+mpi=()
+for program in types order onesided; do
+    try_mpi "$program" 300 2 "$mpi_tests/$program"
+done
