@@ -81,6 +81,37 @@ static void scattered(struct window *w)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* One put whose target type takes it apart into 100000 elements: a matrix, transposed. Each element is a
+ * put of its own to the transport, and all of them are under way before the next fence.
+ */
+static void transposed(struct window *w)
+{
+    enum { ROWS = 400, COLUMNS = 250 };
+    int *mine = check_memory(sizeof(int) * ROWS * COLUMNS);
+    const int *there = (const int *) w->memory;
+    MPI_Datatype column, matrix;
+    int wrong = 0;
+
+    memset(w->memory, 0, WINDOW);
+    for (int i = 0; i < ROWS * COLUMNS; i++) {
+        mine[i] = check_rank * ROWS * COLUMNS + i;
+    }
+    MPI_Type_vector(ROWS, 1, COLUMNS, MPI_INT, &column);
+    MPI_Type_create_hvector(COLUMNS, 1, sizeof(int), column, &matrix);
+    MPI_Type_commit(&matrix);
+    MPI_Win_fence(0, w->win);
+    MPI_Put(mine, ROWS * COLUMNS, MPI_INT, next_rank(), 0, 1, matrix, w->win);
+    MPI_Win_fence(0, w->win);
+    for (int i = 0; i < ROWS * COLUMNS; i++) {
+        wrong += there[i % ROWS * COLUMNS + i / ROWS] != previous_rank() * ROWS * COLUMNS + i;
+    }
+    check_that(wrong == 0, "transposed matrix: %d elements are wrong", wrong);
+    MPI_Win_fence(0, w->win);
+    MPI_Type_free(&column);
+    MPI_Type_free(&matrix);
+    free(mine);
+}
+
 static void accumulated(struct window *w, int count)
 {
     int64_t *mine = check_memory((size_t) count * sizeof *mine);
@@ -208,6 +239,7 @@ int main(int argc, char **argv)
         post_start(&w, sizes[i]);
     }
     scattered(&w);
+    transposed(&w);
     accumulated(&w, 1);
     accumulated(&w, 1000);
     accumulated(&w, 100000);

@@ -77,15 +77,18 @@ static void rma_start(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *o
     mca_btl_rbuf_unlock(module);
 }
 
-/* Writes or reads in place; without a local registration the operation ends in an error. */
+/* Writes or reads in place; without a local registration the operation ends in an error. A write of few
+ * bytes goes inline and needs none: a program may put a million of them, each from a place of its own.
+ */
 static void transfer(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation,
                      enum rbuf_rma_operation kind, uint64_t remote, uint32_t rkey, size_t size)
 {
-    uint32_t lkey;
+    bool inlined = kind == RBUF_RMA_WRITE && size <= module->port->max_inline;
+    uint32_t lkey = 0;
 
     operation->put_id = 0;
     operation->bounce = NULL;
-    if (!local_key(module, operation->local_handle, &lkey)) {
+    if (!inlined && !local_key(module, operation->local_handle, &lkey)) {
         operation_end(module, operation, -ENOMEM);
         return;
     }

@@ -17,6 +17,9 @@ static enum rbuf_fab_status post_piece(struct rbuf_peer *peer, struct rbuf_rma *
 
     switch (rma->operation) {
     case RBUF_RMA_WRITE:
+        if (rma->bytes <= rbuf_fab_inline_max(queue)) {
+            return rbuf_fab_write_inline(queue, local, piece, remote, rma->rkey, work);
+        }
         return rbuf_fab_write(queue, local, rma->lkey, piece, remote, rma->rkey, work);
     case RBUF_RMA_READ:
         return rbuf_fab_read(queue, local, rma->lkey, piece, remote, rma->rkey, work);

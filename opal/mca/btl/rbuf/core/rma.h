@@ -2,7 +2,8 @@
 /*
  * Operations on registered memory of the peer: in-place writes, reads and atomics, on the bulk
  * queue pair, in order. What does not fit the send queue waits here. A transfer larger than the
- * port's largest message goes in pieces, of which the last is signalled.
+ * port's largest message goes in pieces, of which the last is signalled. A write that fits into its
+ * request travels there, and its source need not be registered.
  */
 #ifndef RBUF_CORE_RMA_H
 #define RBUF_CORE_RMA_H
@@ -19,7 +20,7 @@ enum rbuf_rma_operation {
 /* The user sets everything down to `compare`, and owns it again with its RBUF_EVENT_RMA. */
 struct rbuf_rma {
     enum rbuf_rma_operation operation;
-    void *local;     /* registered; 8 aligned bytes for atomics */
+    void *local;     /* 8 aligned bytes for atomics; registered unless a write goes inline */
     uint64_t remote; /* registered at the peer */
     uint64_t bytes;
     uint32_t lkey;
