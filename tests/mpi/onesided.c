@@ -81,8 +81,8 @@ static void scattered(struct window *w)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* One put whose target type takes it apart into 100000 elements: a matrix, transposed. Each element is a
- * put of its own to the transport, and all of them are under way before the next fence.
+/* One put whose target type takes it apart into 100000 elements: a matrix, transposed. Each element
+ * is a put of its own to the transport, and all of them are under way before the next fence.
  */
 static void transposed(struct window *w)
 {

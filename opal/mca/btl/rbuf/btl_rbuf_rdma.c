@@ -77,8 +77,9 @@ static void rma_start(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *o
     mca_btl_rbuf_unlock(module);
 }
 
-/* Writes or reads in place; without a local registration the operation ends in an error. A write of few
- * bytes goes inline and needs none: a program may put a million of them, each from a place of its own.
+/* Writes or reads in place; without a local registration the operation ends in an error. A write of
+ * few bytes goes inline and needs none: a program may put a million of them, each from a place of
+ * its own.
  */
 static void transfer(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation,
                      enum rbuf_rma_operation kind, uint64_t remote, uint32_t rkey, size_t size)
