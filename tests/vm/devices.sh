@@ -33,7 +33,8 @@ one_device()
 cable()
 {
     local end
-    ip link add left type veth peer name right || return
+    ip link add left mtu 4500 type veth peer name right mtu 4500 || return
+    ip link set left up && ip link set right up || return # no device comes up without the other end
     for end in all left right; do
         echo 1 >/proc/sys/net/ipv4/conf/$end/accept_local
         echo 0 >/proc/sys/net/ipv4/conf/$end/rp_filter

@@ -1,0 +1,21 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
+#
+# Derived types and other programs of tests/mpi; with --all every one of them, with every protocol.
+
+. "$(dirname "$0")/../common.sh"
+one_device || exit
+programs=(types order unexpected onesided threads)
+if [ "$vm_all" = yes ]; then
+    programs+=(window "truncate 1000000000" modes self storm persistent probe cancel comms collectives
+        many_to_one forks remap readonly)
+fi
+[ "$vm_all" = yes ] || protocols=superpipeline
+for protocol in $protocols; do
+    mpi=(--mca btl_rbuf_protocol "$protocol")
+    for program in "${programs[@]}"; do
+        # shellcheck disable=SC2086 # the program is words
+        try_mpi "$program, $protocol" 300 2 "$mpi_tests/"$program
+    done
+done
+no_device
