@@ -13,6 +13,8 @@
 
 struct totals {
     struct rbuf_stats core;
+    uint64_t requests;
+    uint64_t completions;
     uint64_t lookups;
     uint64_t cache_hits;
     uint64_t cache_misses;
@@ -58,6 +60,8 @@ static const struct counter table[] = {
     {"window_waits", CORE(window_waits), "Times that a filled chunk waited for an acknowledgement"},
     {"staging_waits", CORE(staging_waits), "Times that a chunk found no send staging"},
     {"probes", CORE(probes), "Probes of silent peers"},
+    {"requests", TOTAL(requests), "Requests posted to send queues, all of the above"},
+    {"completions", TOTAL(completions), "Completions of those, which only some ask for"},
     {"cache_hits", TOTAL(cache_hits), "Registrations of user memory found in the cache"},
     {"cache_misses", TOTAL(cache_misses), "Registrations of user memory that had to be made"},
     {"registrations", TOTAL(registrations), "Memory regions registered, those of rbuf included"},
@@ -85,6 +89,8 @@ static void add(struct rbuf_stats *sum, const struct rbuf_stats *more)
 static void add_module(struct totals *totals, const mca_btl_rbuf_module_t *module)
 {
     add(&totals->core, &module->core.stats);
+    totals->requests += module->port->fab.requests;
+    totals->completions += module->port->fab.completions;
     totals->lookups += atomic_load_explicit(&module->lookups, memory_order_relaxed);
     totals->cache_misses += atomic_load_explicit(&module->misses, memory_order_relaxed);
 }
@@ -143,11 +149,19 @@ static int read_counter(const struct mca_base_pvar_t *pvar, void *value, void *o
     return OPAL_SUCCESS;
 }
 
+/* Counters are read from the start of their handle on, levels as they are. */
+static int class_of(const struct counter *counter)
+{
+    const bool level = counter->offset == TOTAL(pinned) || counter->offset == TOTAL(pinned_peak);
+
+    return level ? MCA_BASE_PVAR_CLASS_LEVEL : MCA_BASE_PVAR_CLASS_COUNTER;
+}
+
 int mca_btl_rbuf_counters_register(const mca_base_component_t *component)
 {
     for (size_t i = 0; i < COUNTERS; i++) {
         int status = mca_base_component_pvar_register(
-            component, table[i].name, table[i].text, OPAL_INFO_LVL_4, MCA_BASE_PVAR_CLASS_COUNTER,
+            component, table[i].name, table[i].text, OPAL_INFO_LVL_4, class_of(&table[i]),
             MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, NULL, MCA_BASE_VAR_BIND_NO_OBJECT,
             MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS, read_counter, NULL, NULL,
             (void *) (uintptr_t) &table[i]);

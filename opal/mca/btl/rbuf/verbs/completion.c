@@ -150,6 +150,7 @@ static int poll_sends(struct rbuf_port *port, struct rbuf_send_cq *cq, struct rb
     if (count < 0) {
         return -EIO;
     }
+    port->fab.completions += (uint64_t) count;
     for (int i = 0; i < count; i++) {
         filled += fill_sent(&wc[i], &out[filled]) ? 1 : 0;
     }

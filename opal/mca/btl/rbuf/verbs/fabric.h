@@ -38,8 +38,10 @@ enum rbuf_fab_status { RBUF_FAB_OK, RBUF_FAB_AGAIN, RBUF_FAB_DEAD };
 
 /* Room for signalled requests in the completion queue that the queue pairs of a port share. */
 struct rbuf_fab_port {
-    uint32_t signalled; /* requests posted with a work whose completion was not polled yet */
-    uint32_t room;      /* size of the send completion queue */
+    uint32_t signalled;   /* requests posted with a work whose completion was not polled yet */
+    uint32_t room;        /* size of the send completion queue */
+    uint64_t requests;    /* posted on all queue pairs, signalled or not */
+    uint64_t completions; /* polled, of requests */
 };
 
 /* One reliable connected queue pair. Filled by verbs/queue_pair.c. */
@@ -119,6 +121,7 @@ static inline enum rbuf_fab_status rbuf_fab_post(struct rbuf_fab_queue *queue,
         return RBUF_FAB_DEAD;
     }
     queue->posted++;
+    queue->port->requests++;
     if (signal != NULL) {
         signal->queue = queue;
         signal->ticket = queue->posted;
