@@ -23,7 +23,10 @@ static void check_accepted(const uint8_t *data, size_t bytes, const struct rbuf_
                                 (enum rbuf_refusal) out->header.reason);
     fuzz_require(sealed == out->header.bytes && memcmp(&again, out, sealed) == 0,
                  "a message sealed again is the same");
-    fuzz_require(out->header.reason < RBUF_REFUSALS, "a refusal has a reason that there is");
+    fuzz_require(out->header.reason < RBUF_REFUSALS &&
+                     rbuf_refusal_text((enum rbuf_refusal) out->header.reason)[0] != '\0' &&
+                     strcmp(rbuf_refusal_text((enum rbuf_refusal) out->header.reason), "unknown"),
+                 "a refusal has a reason that there is");
     fuzz_require((out->header.reason != 0) == (out->header.kind == RBUF_EXCHANGE_REFUSE),
                  "a refusal alone has a reason");
     if (out->header.bytes != sizeof(*out)) {

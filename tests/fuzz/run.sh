@@ -78,10 +78,11 @@ wrapped() { # FUNCTION...
     done
 }
 
-# What the target is made of. `product` is watched for coverage, the rest is not; files of this
-# folder that a target includes are the product's, too. Returns 77 if something is missing here.
+# What the target is made of. `product` is watched for coverage, the harness is not; `inside` are
+# files of the product that the target includes. Returns 77 if something is missing here.
 target() { # NAME
     product=()
+    inside=()
     harness=()
     flags=(-I"$here" -I"$rbuf") # of the compiler
     links=()                    # of the linker
@@ -134,10 +135,12 @@ target() { # NAME
         ;;
     options)
         product=("$softhca"/{units,options,profiles}.c)
+        inside=("$softhca/fabric_file.c")
         flags+=(-I"$softhca" '-DSOFTHCA_VERSION="0"')
         ;;
     config)
         product=("$softhca/fault_list.c")
+        inside=("$softhca/config.c")
         flags+=(-I"$softhca")
         wrapped exit
         ;;
@@ -148,6 +151,7 @@ target() { # NAME
         ;;
     is)
         product=("$top/contrib/nas_is/classes.c")
+        inside=("$top/contrib/nas_is/nas_is.c")
         [ -n "$(made_with MPI_LIBS)" ] || return 77
         read -ra made <<<"$(made_with MPI_CFLAGS)"
         flags+=(-I"$top/contrib/nas_is" "${made[@]}")
@@ -275,34 +279,38 @@ fuzz_all() {
     done
 }
 
-# The smallest corpus with the same coverage, of at most 190 KB.
+# The smallest inputs that reach the same edges, and of those that pass them as often the smallest.
 merge_one() { # NAME
     local name=$1 work=$FUZZ_WORK/$1 options sources=() directory
     build "$name" fuzz -fsanitize=fuzzer-no-link || return
-    rm -rf "$work/corpus" "$work/merged"
-    mkdir -p "$work/merged" "$work/found"
+    rm -rf "$work/corpus" "$work/edges" "$work/counts" "$work/merged"
+    mkdir -p "$work/edges" "$work/counts" "$work/merged" "$work/found"
     unpack "$here/corpus/$name" "$work/corpus" || return
     sources=("$work/corpus")
     for directory in "${from[@]}"; do
         [ -d "$directory/$name/corpus" ] && sources+=("$directory/$name/corpus")
     done
     fuzzer_options "$name"
-    "$work/fuzz" "${options[@]}" -merge=1 "$work/merged" "${sources[@]}" || return
-    keep_small "$work/merged"
+    "$work/fuzz" "${options[@]}" -merge=1 -use_counters=0 "$work/edges" "${sources[@]}" &&
+        "$work/fuzz" "${options[@]}" -merge=1 "$work/counts" "${sources[@]}" || return
+    keep_small "$work/merged" "$work/edges" "$work/counts"
     pack "$work/merged" >"$here/corpus/$name.new" && mv "$here/corpus/$name.new" "$here/corpus/$name"
 }
 
-# Leaves the inputs that libFuzzer took first, which are the smallest: fewer than 200, below 140 KB.
-keep_small() { # DIRECTORY
-    local kept=0 bytes=0 size file
-    while read -r size file; do
-        if [ $kept -ge 199 ] || [ $((bytes + size)) -gt 140000 ]; then
-            rm -f "$file"
-        else
-            kept=$((kept + 1))
-            bytes=$((bytes + size))
-        fi
-    done < <(find "$1" -type f -printf '%s %p\n' | sort -n)
+# Links inputs into a folder, the smallest of each source first: fewer than 200, below 140 KB.
+keep_small() { # DIRECTORY SOURCE...
+    local kept=0 bytes=0 size file directory=$1 source
+    shift
+    for source in "$@"; do
+        while read -r size file; do
+            [ -e "$directory/${file##*/}" ] && continue
+            if [ $kept -lt 199 ] && [ $((bytes + size)) -le 140000 ]; then
+                ln "$file" "$directory/"
+                kept=$((kept + 1))
+                bytes=$((bytes + size))
+            fi
+        done < <(find "$source" -type f -printf '%s %p\n' | sort -n)
+    done
 }
 
 coverage_one() { # NAME
@@ -317,7 +325,7 @@ coverage_one() { # NAME
     target "$name"
     echo "coverage of $name"
     "${clang/clang/llvm-cov}" report "$work/coverage" -instr-profile="$work/profile.merged" \
-        -ignore-filename-regex='tests/(fuzz|sim)/' |
+        "${product[@]}" "${inside[@]}" |
         awk '/^-|^Filename/ { next } NF > 9 { print $1, "lines", $10, "branches", $13 }'
 }
 
