@@ -48,6 +48,10 @@ struct sim_faults {
     uint64_t small_delay_ns;      /* inline writes (acknowledgements, credits): likewise */
     bool late_read;
     bool refuse_when_dead; /* posts on a dead queue pair fail; else they complete with an error */
+    uint64_t fail_at;      /* the n-th post of an operation in the whole network kills its queue
+                              pair; 0: none */
+    enum sim_operation fail_operation;
+    bool fail_refused; /* and is refused itself */
 };
 
 struct sim_net;
@@ -190,6 +194,7 @@ struct sim_net {
     uint64_t rnr;        /* messages that found no receive buffer, counted at each try */
     uint64_t violations; /* accesses that keys do not cover */
     uint64_t packets;    /* placed */
+    uint64_t to_fail;    /* posts of the operation that is to fail */
     sim_placing *placing;
     void *placing_user;
 };

@@ -173,14 +173,28 @@ static bool local_memory_covered(const struct sim_nic *nic, const struct rbuf_fa
     return true;
 }
 
+/* Whether this post is the one that is to fail. */
+static bool is_to_fail(struct sim_net *net, const struct rbuf_fab_request *request)
+{
+    const struct sim_faults *faults = &net->faults;
+
+    return faults->fail_at != 0 && request->operation == faults->fail_operation &&
+           ++net->to_fail == faults->fail_at;
+}
+
 bool sim_post(struct rbuf_fab_queue *queue, const struct rbuf_fab_request *request,
               struct rbuf_work *signal)
 {
     struct sim_pair_end *end = queue->end;
     struct sim_nic *nic = end->nic;
     struct sim_clock *clock = &nic->net->clock;
+    bool fails = is_to_fail(nic->net, request);
     struct sim_job *job;
 
+    if (fails && nic->net->faults.fail_refused) {
+        sim_at(clock, sim_now(nic), kill_end, end);
+        return false;
+    }
     if (end->state == SIM_END_DEAD && nic->net->faults.refuse_when_dead) {
         return false;
     }
@@ -204,7 +218,7 @@ bool sim_post(struct rbuf_fab_queue *queue, const struct rbuf_fab_request *reque
     } else if (!local_memory_covered(nic, request)) {
         nic->net->violations++;
         sim_at(clock, sim_now(nic), kill_end, end);
-    } else if (end->die_after != 0 && end->posts == end->die_after) {
+    } else if (fails || (end->die_after != 0 && end->posts == end->die_after)) {
         sim_at(clock, sim_now(nic), kill_end, end);
     }
     return true;

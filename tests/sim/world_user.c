@@ -218,6 +218,10 @@ static void take_rendezvous(struct world_node *node, struct world_message *messa
     }
     message->grant =
         rbuf_grant_open(link->peer, message->target, message->bytes, message, &answer.offer);
+    if (message->grant == NULL) { /* no memory: the other side would wait for ever */
+        rbuf_peer_fail(link->peer, -ENOMEM);
+        return;
+    }
     send_control(node, message, message->from, TAG_ANSWER, 0, &answer);
 }
 

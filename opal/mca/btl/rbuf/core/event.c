@@ -42,7 +42,10 @@ static bool grow(struct rbuf_events *events)
 
 bool rbuf_events_push(struct rbuf_events *events, const struct rbuf_event *event)
 {
-    if (events->tail - events->head == events->size && !grow(events)) {
+    uint32_t count = events->tail - events->head;
+
+    /* Long before it is full: an event that has no place would be an end that nobody hears of. */
+    if (count >= events->size / 2 && !grow(events) && count == events->size) {
         return false;
     }
     events->ring[events->tail++ & (events->size - 1)] = *event;
