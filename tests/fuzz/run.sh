@@ -6,7 +6,8 @@
 #
 #   run.sh [--all] [--seconds N | --hours N] [--jobs N] [NAME...]
 #       replays the corpus and what was ever found, then fuzzes each target for so long: 5 s, or
-#       60 s with --all. NAMEs are targets, all by default.
+#       60 s with --all. NAMEs are targets, all by default. Ten minutes and more run at the lowest
+#       priority.
 #   run.sh --merge DIR... [NAME...]
 #       takes what long runs found (DIR/NAME/corpus) into the corpus here, as small as it can be
 #   run.sh --coverage [NAME...]
@@ -229,14 +230,15 @@ fuzzer_options() { # NAME
 
 # All that was found and kept, then new inputs.
 fuzz() { # NAME
-    local name=$1 work=$FUZZ_WORK/$1 options status=0
+    local name=$1 work=$FUZZ_WORK/$1 options status=0 lowly=()
     target "$name" || return
+    [ "$seconds" -lt 600 ] || lowly=(nice -n 19)
     mkdir -p "$work/corpus" "$work/found"
     unpack "$here/corpus/$name" "$work/corpus" && unpack "$here/regressions/$name" "$work/kept" ||
         return 1
     fuzzer_options "$name"
     "$work/fuzz" "${options[@]}" -runs=0 "$work/kept" || return 1
-    "$work/fuzz" "${options[@]}" -max_total_time="$seconds" "$work/corpus" "$work/kept" || status=$?
+    "${lowly[@]}" "$work/fuzz" "${options[@]}" -max_total_time="$seconds" "$work/corpus" "$work/kept" || status=$?
     for input in "$work"/found/*; do
         [ -f "$input" ] || continue
         echo "found: $input; as a line of regressions/$name:"
