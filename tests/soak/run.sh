@@ -83,7 +83,7 @@ soak_job() {
                 "mca_base_component_path SYS_DEFAULT:$RBUF_COMPONENT_DIR ${mpi[*]} $soak $*"
         } >>"$log"
     fi
-    verdict "$name, seed $seed" "$wrong" "$(sed -n 's/^end: rank 0, //p' "$log")"
+    verdict "$name" "$wrong" "seed $seed, $(sed -n 's/^end: rank 0, //p' "$log")"
 }
 
 # A value of the list, by the seed.
@@ -94,14 +94,15 @@ one_of() {
 
 # Sets mpi and hca to parameters that are unlike those that anybody would set, but valid.
 odd_parameters() {
-    local largest buffers block c0
+    local largest buffers block c0 staging
     largest=$(one_of 16 64 256)
     buffers=$(one_of 1 2 3 7 16)
     block=$(one_of 512 4096 4096 16384)
     c0=$(one_of 512 4096 12288 16384)
+    staging=$((2 * largest * buffers * $(one_of 1 1 2 3 8)))
     mpi=(--mca btl_rbuf_largest_chunk "${largest}k" --mca btl_rbuf_buffers "$buffers"
         --mca btl_rbuf_block_size "$block" --mca btl_rbuf_c0 "$c0"
-        --mca btl_rbuf_staging_size "$((2 * largest * buffers * $(one_of 1 1 2 3 8)))k"
+        --mca btl_rbuf_staging_size "$((staging < 64 ? 64 : staging))k"
         --mca btl_rbuf_q "$(one_of 1 1.07 1.5 2 7.3)"
         --mca btl_rbuf_subblock "$(one_of on on off)"
         --mca btl_rbuf_prestage "$(one_of on off)"

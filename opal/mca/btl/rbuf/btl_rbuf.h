@@ -167,15 +167,15 @@ struct mca_btl_base_endpoint_t {
     mca_btl_rbuf_module_t *module;
     opal_proc_t *proc;
     mca_btl_rbuf_endpoint_state_t state;
-    mca_btl_rbuf_modex_t modex;
-    uint32_t their_port; /* in modex.port */
+    mca_btl_rbuf_modex_t *modex; /* from the first use until it is connected, else NULL */
+    uint32_t their_port;         /* in modex->port */
     struct rbuf_peer *peer;
     struct rbuf_fab_queue *queue[RBUF_CHANNELS]; /* NULL until the first use */
-    struct rbuf_mailbox *mailbox;
-    struct rbuf_exchange_side theirs; /* ANSWERED: what the caller said of itself */
-    struct rbuf_call *call;           /* our call, or theirs that we accepted; NULL if none */
-    bool departed;                    /* the peer has said BYE, or has heard ours */
-    char cause[300];                  /* why it failed, for people */
+    struct rbuf_mailbox *mailbox;                /* NULL until the first use */
+    struct rbuf_exchange_side theirs;            /* ANSWERED: what the caller said of itself */
+    struct rbuf_call *call; /* our call, or theirs that we accepted; NULL if none */
+    bool departed;          /* the peer has said BYE, or has heard ours */
+    char *cause;            /* why it failed, for people; NULL: it has not */
     TAILQ_ENTRY(mca_btl_base_endpoint_t) link;
 };
 
@@ -262,6 +262,9 @@ int mca_btl_rbuf_finalize(mca_btl_base_module_t *btl);
 mca_btl_base_endpoint_t *mca_btl_rbuf_endpoint_for(mca_btl_rbuf_module_t *module,
                                                    opal_proc_t *proc);
 void mca_btl_rbuf_endpoint_fail(mca_btl_base_endpoint_t *endpoint, const char *cause);
+bool mca_btl_rbuf_endpoint_prepare(mca_btl_base_endpoint_t *endpoint);
+void mca_btl_rbuf_endpoint_forget_modex(mca_btl_base_endpoint_t *endpoint);
+void mca_btl_rbuf_endpoint_set_cause(mca_btl_base_endpoint_t *endpoint, const char *cause);
 uint32_t mca_btl_rbuf_mailbox_rkey(const mca_btl_rbuf_module_t *module,
                                    const struct rbuf_mailbox *mailbox);
 void mca_btl_rbuf_endpoint_destroy(mca_btl_base_endpoint_t *endpoint);

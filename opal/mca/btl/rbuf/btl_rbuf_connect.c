@@ -59,7 +59,7 @@ static void describe(mca_btl_base_endpoint_t *endpoint, struct rbuf_exchange *mi
     const mca_btl_rbuf_module_t *module = endpoint->module;
 
     memset(mine, 0, sizeof(*mine));
-    memcpy(mine->side.token, endpoint->modex.token, sizeof(mine->side.token));
+    memcpy(mine->side.token, endpoint->modex->token, sizeof(mine->side.token));
     mine->side.job = OPAL_PROC_MY_NAME.jobid;
     mine->side.rank = OPAL_PROC_MY_NAME.vpid;
     mine->side.port = module->index;
@@ -77,7 +77,8 @@ static void describe(mca_btl_base_endpoint_t *endpoint, struct rbuf_exchange *mi
 /* The queue pairs are connected both ways: core may post. */
 static void connected(mca_btl_base_endpoint_t *endpoint, const struct rbuf_exchange_side *theirs)
 {
-    struct rbuf_peer_link link = {.their_mailbox = theirs->mailbox,
+    struct rbuf_peer_link link = {.mailbox = endpoint->mailbox,
+                                  .their_mailbox = theirs->mailbox,
                                   .their_mailbox_rkey = theirs->mailbox_rkey,
                                   .their_index = theirs->peer_index};
 
@@ -87,6 +88,7 @@ static void connected(mca_btl_base_endpoint_t *endpoint, const struct rbuf_excha
     }
     endpoint->state = MCA_BTL_RBUF_CONNECTED;
     rbuf_peer_connected(endpoint->peer, &link);
+    mca_btl_rbuf_endpoint_forget_modex(endpoint);
 }
 
 /* The endpoint of this process itself: its queue pairs are connected to themselves. */
@@ -106,6 +108,10 @@ void mca_btl_rbuf_endpoint_connect(mca_btl_base_endpoint_t *endpoint)
 {
     struct rbuf_exchange hello;
 
+    if (!mca_btl_rbuf_endpoint_prepare(endpoint)) {
+        connection_failed(endpoint, "memory is exhausted, or what it published is gone");
+        return;
+    }
     if (!open_queues(endpoint)) {
         mca_btl_rbuf_endpoint_fail(endpoint, "no queue pair could be made");
         return;
@@ -116,7 +122,7 @@ void mca_btl_rbuf_endpoint_connect(mca_btl_base_endpoint_t *endpoint)
     }
     describe(endpoint, &hello);
     endpoint->state = MCA_BTL_RBUF_CALLING;
-    if (rbuf_listener_call(mca_btl_rbuf_component.listener, &endpoint->modex.addresses, &hello,
+    if (rbuf_listener_call(mca_btl_rbuf_component.listener, &endpoint->modex->addresses, &hello,
                            endpoint, &endpoint->call) != 0) {
         endpoint->call = NULL;
         connection_failed(endpoint, "it published no usable address, or memory is exhausted");
@@ -176,8 +182,8 @@ static enum rbuf_refusal judge_call(const mca_btl_base_endpoint_t *endpoint, uin
     case MCA_BTL_RBUF_FAILED:
         return RBUF_REFUSAL_CLOSING;
     }
-    return their_port < endpoint->modex.port_count &&
-                   rbuf_port_reach(endpoint->module->port, &endpoint->modex.port[their_port]) ==
+    return their_port < endpoint->modex->port_count &&
+                   rbuf_port_reach(endpoint->module->port, &endpoint->modex->port[their_port]) ==
                        RBUF_REACHABLE
                ? RBUF_REFUSAL_NONE
                : RBUF_REFUSAL_UNREACHABLE;
@@ -185,9 +191,13 @@ static enum rbuf_refusal judge_call(const mca_btl_base_endpoint_t *endpoint, uin
 
 static enum rbuf_refusal answer(mca_btl_base_endpoint_t *endpoint, struct rbuf_call_event *event)
 {
-    enum rbuf_refusal refusal = judge_call(endpoint, event->theirs.side.port);
+    enum rbuf_refusal refusal;
     struct rbuf_exchange mine;
 
+    if (endpoint->state == MCA_BTL_RBUF_IDLE && !mca_btl_rbuf_endpoint_prepare(endpoint)) {
+        return RBUF_REFUSAL_RESOURCES;
+    }
+    refusal = judge_call(endpoint, event->theirs.side.port);
     if (refusal != RBUF_REFUSAL_NONE) {
         return refusal;
     }
@@ -240,10 +250,12 @@ static void incoming_hello(struct rbuf_call_event *event)
 
 static void peer_gone(mca_btl_base_endpoint_t *endpoint, struct rbuf_call_event *event)
 {
+    char cause[300];
+
     if (endpoint->call == event->call) {
         end_call(endpoint);
-        snprintf(endpoint->cause, sizeof(endpoint->cause), "its process has ended: %s",
-                 event->text);
+        snprintf(cause, sizeof(cause), "its process has ended: %s", event->text);
+        mca_btl_rbuf_endpoint_set_cause(endpoint, cause);
         mca_btl_rbuf_endpoint_fail(endpoint, event->text);
     }
 }

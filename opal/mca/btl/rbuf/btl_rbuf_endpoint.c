@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * Endpoints: a peer process on one port. Made when Open MPI adds the process or when that calls,
- * whichever is first; connected at the first use (btl_rbuf_connect.c).
+ * whichever is first; connected at the first use (btl_rbuf_connect.c). Open MPI adds every process
+ * of the node at start: a peer that is never spoken to costs the endpoint and core's peer, nothing
+ * pinned, and no descriptor.
  *
  * The caller holds the module's lock, but where it says otherwise.
  */
@@ -115,20 +117,23 @@ static bool read_modex(const opal_proc_t *proc, mca_btl_rbuf_modex_t *modex)
 }
 
 static mca_btl_base_endpoint_t *make(mca_btl_rbuf_module_t *module, opal_proc_t *proc,
-                                     const mca_btl_rbuf_modex_t *modex, uint32_t their_port)
+                                     uint32_t their_port)
 {
     mca_btl_base_endpoint_t *endpoint = calloc(1, sizeof(*endpoint));
 
     if (endpoint == NULL) {
         return NULL;
     }
+    /* The first mailboxes while there is memory to pin: they go round though user memory take it.
+     */
+    if (SLIST_EMPTY(&module->mailbox_slabs) && !mailboxes_grow(module)) {
+        free(endpoint);
+        return NULL;
+    }
     endpoint->module = module;
     endpoint->proc = proc;
-    endpoint->modex = *modex;
     endpoint->their_port = their_port;
-    endpoint->mailbox = mailbox_take(module);
-    if (endpoint->mailbox == NULL ||
-        rbuf_peer_add(&module->core, endpoint->mailbox, endpoint, &endpoint->peer) != 0) {
+    if (rbuf_peer_add(&module->core, NULL, endpoint, &endpoint->peer) != 0) {
         free(endpoint);
         return NULL;
     }
@@ -160,10 +165,32 @@ mca_btl_base_endpoint_t *mca_btl_rbuf_endpoint_for(mca_btl_rbuf_module_t *module
     mca_btl_rbuf_lock(module);
     endpoint = find(module, proc->proc_name);
     if (endpoint == NULL) {
-        endpoint = make(module, proc, &modex, (uint32_t) their_port);
+        endpoint = make(module, proc, (uint32_t) their_port);
     }
     mca_btl_rbuf_unlock(module);
     return endpoint;
+}
+
+/* What only a peer that is spoken to needs: a mailbox, and how to reach it. False: no memory, or
+ * the process is not known any more. */
+bool mca_btl_rbuf_endpoint_prepare(mca_btl_base_endpoint_t *endpoint)
+{
+    if (endpoint->mailbox == NULL) {
+        endpoint->mailbox = mailbox_take(endpoint->module);
+    }
+    if (endpoint->modex == NULL) {
+        endpoint->modex = malloc(sizeof(*endpoint->modex));
+        if (endpoint->modex != NULL && !read_modex(endpoint->proc, endpoint->modex)) {
+            mca_btl_rbuf_endpoint_forget_modex(endpoint);
+        }
+    }
+    return endpoint->mailbox != NULL && endpoint->modex != NULL;
+}
+
+void mca_btl_rbuf_endpoint_forget_modex(mca_btl_base_endpoint_t *endpoint)
+{
+    free(endpoint->modex);
+    endpoint->modex = NULL;
 }
 
 void mca_btl_rbuf_endpoint_destroy(mca_btl_base_endpoint_t *endpoint)
@@ -177,10 +204,20 @@ void mca_btl_rbuf_endpoint_destroy(mca_btl_base_endpoint_t *endpoint)
         rbuf_call_close(endpoint->call);
     }
     OBJ_RELEASE(endpoint->proc);
+    mca_btl_rbuf_endpoint_forget_modex(endpoint);
+    free(endpoint->cause);
     free(endpoint);
 }
 
 /* ---- failing ---- */
+
+/* The first one counts. */
+void mca_btl_rbuf_endpoint_set_cause(mca_btl_base_endpoint_t *endpoint, const char *cause)
+{
+    if (endpoint->cause == NULL) {
+        endpoint->cause = strdup(cause);
+    }
+}
 
 /* Ends everything with the peer; `cause` is for people, and the first one counts. */
 void mca_btl_rbuf_endpoint_fail(mca_btl_base_endpoint_t *endpoint, const char *cause)
@@ -189,9 +226,7 @@ void mca_btl_rbuf_endpoint_fail(mca_btl_base_endpoint_t *endpoint, const char *c
         return;
     }
     endpoint->state = MCA_BTL_RBUF_FAILED;
-    if (endpoint->cause[0] == '\0') {
-        snprintf(endpoint->cause, sizeof(endpoint->cause), "%s", cause);
-    }
+    mca_btl_rbuf_endpoint_set_cause(endpoint, cause);
     for (int i = 0; i < RBUF_CHANNELS; i++) {
         if (endpoint->queue[i] != NULL) {
             rbuf_queue_error(endpoint->queue[i]);

@@ -126,6 +126,7 @@ static void deliver(mca_btl_rbuf_module_t *module, const struct rbuf_event *even
 static void peer_failed(mca_btl_rbuf_module_t *module, struct rbuf_peer *peer, int status)
 {
     mca_btl_base_endpoint_t *endpoint = peer->user;
+    const char *cause;
     bool departed;
 
     /* A peer that ends in order lets its queue pairs go when its BYE is here, so it has come if it
@@ -134,16 +135,16 @@ static void peer_failed(mca_btl_rbuf_module_t *module, struct rbuf_peer *peer, i
     mca_btl_rbuf_lock(module);
     mca_btl_rbuf_endpoint_lost(endpoint, status);
     departed = endpoint->departed;
+    cause = endpoint->cause != NULL ? endpoint->cause : "memory is exhausted";
     mca_btl_rbuf_unlock(module);
     if (departed) {
         return; /* it had said good-bye: what was left of its adapter's answers is no loss */
     }
     mca_btl_rbuf_help("peer lost", opal_process_info.nodename,
-                      OPAL_NAME_PRINT(endpoint->proc->proc_name), module->port->name,
-                      endpoint->cause, NULL);
+                      OPAL_NAME_PRINT(endpoint->proc->proc_name), module->port->name, cause, NULL);
     if (module->error_callback != NULL) {
         module->error_callback(&module->super, MCA_BTL_ERROR_FLAGS_FATAL, endpoint->proc,
-                               endpoint->cause);
+                               (char *) (uintptr_t) cause);
     }
 }
 

@@ -127,6 +127,9 @@ void rbuf_peer_connected(struct rbuf_peer *peer, const struct rbuf_peer_link *li
         peer->queue[id] = link->queue[id];
         peer->channel[id].window = link->window[id];
     }
+    if (link->mailbox != NULL) {
+        peer->mailbox = link->mailbox;
+    }
     peer->their_mailbox = link->their_mailbox;
     peer->their_mailbox_rkey = link->their_mailbox_rkey;
     peer->their_index = link->their_index;

@@ -140,6 +140,7 @@ struct rbuf_core {
 /* What the connection exchange found out about a peer. */
 struct rbuf_peer_link {
     struct rbuf_fab_queue *queue[RBUF_CHANNELS]; /* ready to send; owned by the caller */
+    struct rbuf_mailbox *mailbox;                /* ours; NULL: that of rbuf_peer_add() */
     uint64_t their_mailbox;
     uint32_t their_mailbox_rkey;
     uint32_t their_index;
@@ -161,7 +162,8 @@ int rbuf_core_open(struct rbuf_core *core, const struct rbuf_core_options *optio
 /* Frees core's own memory. Nothing may be in flight. */
 void rbuf_core_close(struct rbuf_core *core);
 
-/* Adds an unconnected peer, whose `mailbox` (zeroed, registered) the caller owns. 0 or -ENOMEM. */
+/* Adds an unconnected peer, whose `mailbox` (zeroed, registered) the caller owns; it may be NULL
+ * until the peer is connected. 0 or -ENOMEM. */
 int rbuf_peer_add(struct rbuf_core *core, struct rbuf_mailbox *mailbox, void *user,
                   struct rbuf_peer **peer);
 
