@@ -165,8 +165,13 @@ run_sanitize() {
     add_make_check sanitize "$sanitized/tests/unit"
 }
 
+configure_sanitized() {
+    configure_in "$sanitized" --enable-asan --enable-ubsan --enable-werror CFLAGS="-O1 -g" \
+        --prefix="$sanitized/prefix"
+}
+
 build_sanitized() {
-    configure_in "$sanitized" --enable-asan --enable-ubsan --enable-werror CFLAGS="-O1 -g" &&
+    configure_sanitized &&
         make -C "$sanitized/tests/sim" -j"$(nproc)"
 }
 
@@ -219,7 +224,11 @@ run_is() {
 run_robust() {
     local long=()
     test $all = yes && long=(--all)
-    TALLY_TIMEOUT=3600 add_counted robust env RBUF_BUILD="$plain" TALLY_LOGS="$build/logs/robust" \
+    test -f "$sanitized/config.status" || try "robust: configure with sanitizers" configure_sanitized
+    TALLY_TIMEOUT=300 try "robust: the component with sanitizers" \
+        make -C "$sanitized/opal/mca/btl/rbuf" -j"$(nproc)" install
+    TALLY_TIMEOUT=3600 add_counted robust env RBUF_BUILD="$plain" \
+        RBUF_SANITIZED_DIR="$sanitized/prefix/lib/openmpi" TALLY_LOGS="$build/logs/robust" \
         RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" \
         "$source/tests/robust/run.sh" "${long[@]}"
 }

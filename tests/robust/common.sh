@@ -27,6 +27,7 @@ hca=()  # options of the emulated adapter for the next jobs
 mpi=()  # options of mpirun for the next jobs
 wrap=() # what stands between mpirun and the program
 btls=rbuf,self
+patience=20 # seconds until a job that cannot go on must have ended
 
 # job NAME LIMIT RANKS PROGRAM [ARGUMENT...]: runs it, at most LIMIT seconds. Sets log (a path),
 # status (124: it had to be ended) and took (seconds).
@@ -73,9 +74,13 @@ wrong_failure() { # SECONDS: the job was to end with an error, within so many se
 
 # faulty NAME FAULT LIMIT PROTOCOL BYTES ROUNDS: a job of checked traffic on an adapter with faults. The
 # ranks are left to themselves, each says for itself what it has lost.
+prepare_faulty() { # NAME: for others to say what stands between
+    :
+}
 faulty() {
     local of=("${mpi[@]}") on=("${hca[@]}")
     fault_of_job=$2
+    prepare_faulty "$1"
     stats=$(log_of "$1 stats")
     rm -f "$stats"
     hca+=(--verbose --stats "$stats" --fault "$2")
@@ -145,9 +150,9 @@ wrong_outcome() { # OUTCOME
     case $1 in
     right) wrong_right ;;
     kept) wrong_success ;;
-    gone) wrong_errors 15 1 ;;
+    gone) wrong_errors "$patience" 1 ;;
     lost:*)
-        wrong_errors 20 0 1 | grep . && return
+        wrong_errors "$patience" 0 1 | grep . && return
         case $1 in
         *:retries) cause='does not answer \(retries exhausted\)' ;;
         *:rnr) cause='posts no receive buffers' ;;

@@ -6,52 +6,8 @@
 set -u
 # shellcheck source=tests/robust/common.sh
 . "$(cd "$(dirname "$0")" && pwd)/common.sh"
-
-# --- the table ---
-
-full_name() { # LETTER OF A PROTOCOL
-    case $1 in
-    s) echo superpipeline ;;
-    p) echo pipeline ;;
-    c) echo copy ;;
-    r) echo register ;;
-    R) echo rcache ;;
-    esac
-}
-
-check_line() { # OUTCOME FAULT PROTOCOL BYTES FURTHER
-    local name="$2, $(full_name "$3"), $4 bytes${5:+, $5}" rounds=10 setting wrong tries=0
-    test "$4" -lt 4000000 || rounds=3
-    mpi=()
-    for setting in ${5//,/ }; do
-        mpi+=(--mca "btl_rbuf_${setting%%=*}" "${setting#*=}")
-    done
-    while :; do
-        faulty "$name" "${2/ONE/only=OMPI_COMM_WORLD_RANK:1}" 40 "$(full_name "$3")" "$4" $rounds
-        wrong=$(wrong_outcome "$1")
-        tries=$((tries + 1))
-        [ -n "$wrong" ] && [ $tries -lt 4 ] && lost_by_mpirun || break
-    done
-    verdict "$name" "$wrong" "$(how_it_ended)"
-}
-
-check_table() { # REGEX: of the lines to take
-    local when outcome fault protocols bytes further protocol size
-    while read -r when outcome fault protocols bytes further; do
-        case $when in
-        '' | '#'*) continue ;;
-        long) [ "$robust_all" = yes ] || continue ;;
-        esac
-        [[ "$when $outcome $fault" =~ $1 ]] || continue
-        test "$further" = - && further=
-        for protocol in ${protocols//,/ }; do
-            for size in ${bytes//,/ }; do
-                aside check_line "$outcome" "$fault" "$protocol" "$size" "$further"
-            done
-        done
-    done <"$here/faults.table"
-    together
-}
+# shellcheck source=tests/robust/table.sh
+. "$here/table.sh"
 
 # --- order ---
 

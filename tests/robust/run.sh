@@ -5,10 +5,11 @@
 #
 #   run.sh [--all] [NAME...]   names without .sh; all by default
 #
-# Environment: RBUF_BUILD, RBUF_COMPONENT_DIR, SOFTHCA, as common.sh has them.
+# Environment: RBUF_BUILD, RBUF_COMPONENT_DIR, SOFTHCA, as common.sh has them; RBUF_SANITIZED_DIR, as
+# sanitized.sh has it.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-all_names="params series listener memlock faults calls valgrind"
+all_names="params series listener memlock faults calls sanitized valgrind"
 names=()
 export ROBUST_ALL=no
 while [ $# -gt 0 ]; do

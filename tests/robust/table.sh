@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
+# shellcheck shell=bash
+#
+# Sourced after common.sh: runs the lines of faults.table.
+
+# What else is wrong with a job that ended as promised; others may have an opinion of their own.
+wrong_besides() { # OUTCOME
+    :
+}
+
+full_name() { # LETTER OF A PROTOCOL
+    case $1 in
+    s) echo superpipeline ;;
+    p) echo pipeline ;;
+    c) echo copy ;;
+    r) echo register ;;
+    R) echo rcache ;;
+    esac
+}
+
+check_line() { # OUTCOME FAULT PROTOCOL BYTES FURTHER
+    local rounds=10 setting wrong tries=0 name="${before_name-}$2, $(full_name "$3"), $4 bytes${5:+, $5}"
+    test "$4" -lt 4000000 || rounds=3
+    mpi=()
+    for setting in ${5//,/ }; do
+        mpi+=(--mca "btl_rbuf_${setting%%=*}" "${setting#*=}")
+    done
+    while :; do
+        faulty "$name" "${2/ONE/only=OMPI_COMM_WORLD_RANK:1}" $((patience + 30)) "$(full_name "$3")" "$4" $rounds
+        wrong=$(wrong_outcome "$1")
+        [ -n "$wrong" ] || wrong=$(wrong_besides "$1")
+        tries=$((tries + 1))
+        [ -n "$wrong" ] && [ $tries -lt 4 ] && lost_by_mpirun || break
+    done
+    verdict "$name" "$wrong" "$(how_it_ended)"
+}
+
+check_table() { # REGEX: of the lines to take
+    local when outcome fault protocols bytes further protocol size
+    while read -r when outcome fault protocols bytes further; do
+        case $when in
+        '' | '#'*) continue ;;
+        long) [ "$robust_all" = yes ] || continue ;;
+        esac
+        [[ "$when $outcome $fault $protocols" =~ $1 ]] || continue
+        test "$further" = - && further=
+        for protocol in ${protocols//,/ }; do
+            for size in ${bytes//,/ }; do
+                aside check_line "$outcome" "$fault" "$protocol" "$size" "$further"
+            done
+        done
+    done <"$here/faults.table"
+    together
+}
