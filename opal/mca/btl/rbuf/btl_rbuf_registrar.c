@@ -10,6 +10,8 @@
 
 #include <stdlib.h>
 
+#include "btl_rbuf_hooks.h"
+
 #define ALL_ACCESS                                                                                 \
     (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |                   \
      IBV_ACCESS_REMOTE_ATOMIC)
@@ -62,6 +64,9 @@ int mca_btl_rbuf_registrar_open(mca_btl_rbuf_module_t *module)
     module->rcache = mca_rcache_base_module_create("grdma", module, &resources);
     if (module->rcache == NULL) {
         mca_btl_rbuf_help("no cache", opal_process_info.nodename, NULL);
+    } else if (!mca_btl_rbuf_hooks_see_heap()) {
+        mca_btl_rbuf_help("blind hooks", opal_process_info.nodename, NULL);
+        mca_btl_rbuf_registrar_close(module);
     }
     return OPAL_SUCCESS;
 }

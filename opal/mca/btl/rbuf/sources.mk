@@ -12,6 +12,8 @@ rbuf_glue_sources = \
 	%reldir%/btl_rbuf_fragment.c \
 	%reldir%/btl_rbuf_help.c \
 	%reldir%/btl_rbuf_help.h \
+	%reldir%/btl_rbuf_hooks.c \
+	%reldir%/btl_rbuf_hooks.h \
 	%reldir%/btl_rbuf_memory.c \
 	%reldir%/btl_rbuf_modex.c \
 	%reldir%/btl_rbuf_modex.h \

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Whether Open MPI's memory hooks can be trusted with a cache of registrations.
+ *
+ * They replace the first instructions of brk() and other functions of the C library. Another
+ * library with hooks of its own can take calls past them: UCX replaces sbrk(), through which
+ * malloc() gives memory back, and goes on to the kernel. Then the cache keeps registrations of
+ * pages that are gone, and an adapter reads and writes what nobody owns any more. So it is tried
+ * out.
+ *
+ * It is tried in a copy of the process, where no other thread can use the heap at the same time and
+ * nothing that happens to it matters. The copy is made without the C library, so that no fork
+ * handler runs, and without SIGCHLD, which the application may expect from its own children alone.
+ * Should it meet a lock that another thread held, an alarm ends it.
+ */
+#include "btl_rbuf_hooks.h"
+
+#include "opal_config.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "opal/constants.h"
+#include "opal/memoryhooks/memory.h"
+
+#define PROBE_BYTES   (256 * 1024)
+#define PROBE_SECONDS 5
+
+/* What the copy ends with. */
+enum { EXIT_SEEN = 0, EXIT_UNSEEN = 1 };
+
+static volatile bool seen;
+
+static void released(void *base, size_t bytes, void *context, bool from_alloc)
+{
+    (void) base;
+    (void) bytes;
+    (void) context;
+    (void) from_alloc;
+    seen = true;
+}
+
+/* In the copy: the heap grows and shrinks again. */
+static _Noreturn void shrink_heap(void)
+{
+    signal(SIGALRM, SIG_DFL);
+    alarm(PROBE_SECONDS);
+    seen = false;
+    if (sbrk(PROBE_BYTES) != (void *) -1) {
+        (void) sbrk(-PROBE_BYTES);
+    }
+    _exit(seen ? EXIT_SEEN : EXIT_UNSEEN);
+}
+
+bool mca_btl_rbuf_hooks_see_heap(void)
+{
+    pid_t child;
+    int status = -1;
+
+    if (opal_mem_hooks_register_release(released, NULL) != OPAL_SUCCESS) {
+        return false;
+    }
+    child = (pid_t) syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
+    if (child == 0) {
+        shrink_heap();
+    }
+    while (child > 0 && waitpid(child, &status, __WCLONE) < 0 && errno == EINTR) {
+    }
+    (void) opal_mem_hooks_unregister_release(released);
+    return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SEEN;
+}
