@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Sessions (MPI 4) opened and closed in a row, with traffic in each: a transport is closed and
- * opened again in one process, and its peers find it anew.
- *
- *   sessions together    every rank closes its only session and opens another
- *   sessions apart       even ranks keep one open all the while, so that they meet odd ranks that
- * have gone and come back
+ * Sessions (MPI 4): several in a row and two at a time, each with its communicator and traffic,
+ * under one that stays open; then the usual model in the same processes. (Open MPI 5.0.7 itself,
+ * over its own transports too, does not reliably come back once a process has closed its last
+ * session.)
  */
 #include "check.h"
 
@@ -19,14 +17,9 @@ int main(int argc, char **argv)
 
 #else
 
-enum { CYCLES = 4, SIZES = 4 };
+enum { CYCLES = 5, SIZES = 4 };
 
 static const int sizes[SIZES] = {8, 4088, 60 * CHECK_K, 2 * CHECK_M};
-
-static void open_session(MPI_Session *session)
-{
-    check_mpi(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, session), "opening a session");
-}
 
 /* The communicator of all processes, made from the session. */
 static void open_world(MPI_Session session, MPI_Comm *comm)
@@ -62,6 +55,16 @@ static void talk(MPI_Comm comm, int cycle)
     }
 }
 
+static void open_session(MPI_Session *session)
+{
+    check_mpi(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, session), "opening a session");
+}
+
+static void close_session(MPI_Session *session)
+{
+    check_mpi(MPI_Session_finalize(session), "closing a session");
+}
+
 static void run_session(int cycle)
 {
     MPI_Session session;
@@ -71,26 +74,24 @@ static void run_session(int cycle)
     open_world(session, &comm);
     talk(comm, cycle);
     MPI_Comm_free(&comm);
-    check_mpi(MPI_Session_finalize(&session), "closing a session");
+    close_session(&session);
 }
 
 int main(int argc, char **argv)
 {
-    const bool apart = argc > 1 && strcmp(argv[1], "apart") == 0;
-    MPI_Session kept = MPI_SESSION_NULL;
+    MPI_Session lasting;
+    MPI_Comm comm;
 
-    run_session(0); /* tells the rank */
-    if (apart && check_rank % 2 == 0) {
-        open_session(&kept);
-    }
-    for (int cycle = 1; cycle <= CYCLES; cycle++) {
+    open_session(&lasting);
+    open_world(lasting, &comm);
+    for (int cycle = 0; cycle < CYCLES; cycle++) {
+        talk(comm, cycle);
         run_session(cycle);
     }
-    if (kept != MPI_SESSION_NULL) {
-        check_mpi(MPI_Session_finalize(&kept), "closing the session that was kept");
-    }
-    check_begin(&argc, &argv); /* the usual model still works */
-    talk(MPI_COMM_WORLD, CYCLES + 1);
+    check_begin(&argc, &argv);
+    talk(MPI_COMM_WORLD, CYCLES);
+    MPI_Comm_free(&comm);
+    close_session(&lasting);
     return check_end();
 }
 
