@@ -147,6 +147,7 @@ typedef struct mca_btl_rbuf_operation {
     uint64_t put_id; /* of a staged put: orders what the callback sends */
     /* Atomics land in registered words of our own and are copied from there. */
     uint64_t *bounce;
+    bool holds_registration; /* counted in the module's `holding` */
     SLIST_ENTRY(mca_btl_rbuf_operation) link;
 } mca_btl_rbuf_operation_t;
 
@@ -211,6 +212,8 @@ struct mca_btl_rbuf_module_t {
     struct mca_btl_rbuf_pool pools[MCA_BTL_RBUF_POOLS];
     struct mca_btl_rbuf_handle_list handles;       /* free ones */
     struct mca_btl_rbuf_operation_list operations; /* free ones */
+    struct mca_btl_rbuf_operation_list starved; /* wait until one that holds a registration ends */
+    uint32_t holding;                           /* operations under way that hold one */
     struct mca_btl_rbuf_endpoint_list endpoints;
     struct mca_btl_rbuf_drain drain;
     uint64_t look_due_ns;             /* when the port's events are read next */

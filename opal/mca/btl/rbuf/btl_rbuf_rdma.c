@@ -50,18 +50,21 @@ static void operation_end(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_
     ended.callback(&module->super, ended.endpoint, ended.local_address, ended.local_handle,
                    ended.context, ended.data, status == 0 ? OPAL_SUCCESS : OPAL_ERROR);
     mca_btl_rbuf_after = outer;
+    if (ended.holds_registration) { /* no more: the callback has given the handle back */
+        mca_btl_rbuf_lock(module);
+        module->holding--;
+        mca_btl_rbuf_unlock(module);
+    }
 }
 
 /* The local key of [address, address + size), registered now if it was not before. */
-static bool local_key(mca_btl_rbuf_module_t *module, mca_btl_rbuf_handle_t *handle, uint32_t *lkey)
+static bool local_key(mca_btl_rbuf_module_t *module, mca_btl_rbuf_handle_t *handle, uint32_t *lkey,
+                      struct rbuf_problem *problem)
 {
-    struct rbuf_problem problem;
-
     if (handle->registration == NULL) {
         handle->registration =
-            mca_btl_rbuf_registration_take(module, handle->base, handle->bytes, &problem);
+            mca_btl_rbuf_registration_take(module, handle->base, handle->bytes, problem);
         if (handle->registration == NULL) {
-            mca_btl_rbuf_help_problem(&problem);
             return false;
         }
     }
@@ -77,29 +80,96 @@ static void rma_start(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *o
     mca_btl_rbuf_unlock(module);
 }
 
-/* Writes or reads in place; without a local registration the operation ends in an error. A write of
- * few bytes goes inline and needs none: a program may put a million of them, each from a place of
- * its own.
- */
-static void transfer(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation,
-                     enum rbuf_rma_operation kind, uint64_t remote, uint32_t rkey, size_t size)
+static bool any_holding(mca_btl_rbuf_module_t *module)
 {
-    bool inlined = kind == RBUF_RMA_WRITE && size <= module->port->max_inline;
-    uint32_t lkey = 0;
+    bool any;
 
-    operation->put_id = 0;
-    operation->bounce = NULL;
-    if (!inlined && !local_key(module, operation->local_handle, &lkey)) {
+    mca_btl_rbuf_lock(module);
+    any = module->holding > 0;
+    mca_btl_rbuf_unlock(module);
+    return any;
+}
+
+/* Puts an operation aside that was refused a registration, or that would pass such ones, until one
+ * that holds a registration ends. False if there is none, or nothing to wait behind. */
+static bool starve(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation, bool refused)
+{
+    bool waits;
+
+    mca_btl_rbuf_lock(module);
+    waits = module->holding > 0 && (refused || !SLIST_EMPTY(&module->starved));
+    if (waits) {
+        SLIST_INSERT_HEAD(&module->starved, operation, link);
+    }
+    mca_btl_rbuf_unlock(module);
+    return waits;
+}
+
+/* Starts an operation in place whose local memory is registered now. Where that fails while others
+ * hold registrations, it waits until one of them ends: osc/rdma takes no notice of a put that
+ * failed, so that what is given up here would be lost. */
+static void transfer_start(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation)
+{
+    struct rbuf_problem problem;
+    bool alone;
+    bool got;
+
+    do { /* again if the last holder has ended meanwhile */
+        alone = !any_holding(module);
+        got = local_key(module, operation->local_handle, &operation->rma.lkey, &problem);
+        if (!got && starve(module, operation, true)) {
+            return;
+        }
+    } while (!got && !alone);
+    if (!got) {
+        mca_btl_rbuf_help_problem(&problem);
         operation_end(module, operation, -ENOMEM);
         return;
     }
+    operation->holds_registration = true;
+    mca_btl_rbuf_lock(module);
+    module->holding++;
+    mca_btl_rbuf_unlock(module);
+    rma_start(module, operation);
+}
+
+/* An operation has ended, so one of those that wait may start; all of them may if none is left that
+ * could end. No lock is held. */
+static void feed_starved(mca_btl_rbuf_module_t *module)
+{
+    mca_btl_rbuf_operation_t *operation;
+
+    do {
+        mca_btl_rbuf_lock(module);
+        operation = SLIST_FIRST(&module->starved);
+        if (operation != NULL) {
+            SLIST_REMOVE_HEAD(&module->starved, link);
+        }
+        mca_btl_rbuf_unlock(module);
+        if (operation != NULL) {
+            transfer_start(module, operation);
+        }
+    } while (operation != NULL && !any_holding(module));
+}
+
+/* Writes or reads in place; without a local registration the operation ends in an error. A write of
+ * few bytes goes inline and needs none: a program may put a million of them, each from a place of
+ * its own. */
+static void transfer(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation,
+                     enum rbuf_rma_operation kind, uint64_t remote, uint32_t rkey, size_t size)
+{
+    operation->put_id = 0;
+    operation->bounce = NULL;
     operation->rma = (struct rbuf_rma){.operation = kind,
                                        .local = operation->local_address,
                                        .remote = remote,
                                        .bytes = size,
-                                       .lkey = lkey,
                                        .rkey = rkey};
-    rma_start(module, operation);
+    if (kind == RBUF_RMA_WRITE && size <= module->port->max_inline) {
+        rma_start(module, operation);
+    } else if (!starve(module, operation, false)) {
+        transfer_start(module, operation);
+    }
 }
 
 static void put_staged(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation,
@@ -221,6 +291,7 @@ void mca_btl_rbuf_rma_ended(mca_btl_rbuf_module_t *module, struct rbuf_rma *rma,
         bounce_give(module, operation->bounce);
     }
     operation_end(module, operation, status);
+    feed_starved(module);
 }
 
 /* Starts `rma` (operation, remote, rkey, operands) with its result going to local_address. */
