@@ -26,12 +26,12 @@ ${CC:-cc} -shared -fPIC -o "$forgetful" "$here/forgetful.c" -ldl || exit 1
 
 # Each job has reports of its own, named for its log. mpirun itself is not to run under sanitizers.
 prepare_faulty() { # NAME
-    local options=exitcode=0:fast_unwind_on_malloc=0:malloc_context_size=40:verify_asan_link_order=0
+    local options=exitcode=0:fast_unwind_on_malloc=0:malloc_context_size=40
     reports=$(log_of "$1").report
     rm -f "$reports".*
     wrap=(env "ASAN_OPTIONS=$options:log_path=$reports" "UBSAN_OPTIONS=print_stacktrace=1"
         "LSAN_OPTIONS=suppressions=$here/leaks.supp:print_suppressions=0"
-        sh -c 'LD_PRELOAD="$0:$LD_PRELOAD" exec "$@"' "$forgetful:$library")
+        sh -c 'LD_PRELOAD="$0:$LD_PRELOAD" exec "$@"' "$library:$forgetful")
 }
 
 # Leaks with one of our functions in their stack.
