@@ -8,7 +8,7 @@ vm_qemu=qemu-system-x86_64
 
 # A guest that gets no processor for a while must not conclude that its timers are broken.
 vm_kernel_options="console=ttyS0 quiet panic=-1 oops=panic mitigations=off nokaslr no_timer_check
-    tsc=reliable rcupdate.rcu_cpu_stall_suppress=1"
+    clocksource=hpet rcupdate.rcu_cpu_stall_suppress=1"
 vm_kernel_options=$(echo $vm_kernel_options)
 
 # Prints why no guest can be run here, or nothing.

@@ -12,11 +12,18 @@ mpi=()
 try_mpi "a peer that computes is left in peace" 400 2 "$here/by_rank.sh" "$vm_programs/link" compute \
     "$([ "$vm_all" = yes ] && echo 65 || echo 12)"
 no_device
-mpi=(--enable-recovery)
+new_cable()
+{
+    no_device
+    cable
+}
+
+mpi=(--enable-recovery --mca btl_base_verbose 10)
+new_cable || exit
 for end in left right; do
     for mode in transfer wait; do
-        cable || exit
-        cut "$mode, $end goes down" "ip link set $end down" "$here/by_rank.sh" "$vm_programs/link" $mode
-        no_device
+        cut "$mode, $end goes down" "ip link set $end down" new_cable "$here/by_rank.sh" \
+            "$vm_programs/link" $mode
     done
 done
+no_device

@@ -26,11 +26,10 @@ mend() # NODE
 mpi=()
 try_mpi "a peer that computes is left in peace" 400 2 "$vm_programs/link" compute \
     "$([ "$vm_all" = yes ] && echo 65 || echo 12)"
-mpi=(--enable-recovery)
+mpi=(--enable-recovery --mca btl_base_verbose 10)
 for end in 1 2; do
     for mode in transfer wait; do
         cut "$mode, the interface of rank $((end - 1)) goes down" "on $end ip link set eth1 down" \
-            "$vm_programs/link" "$mode"
-        mend $end
+            "mend $end" "$vm_programs/link" "$mode"
     done
 done
