@@ -217,6 +217,7 @@ struct mca_btl_rbuf_module_t {
     struct mca_btl_rbuf_endpoint_list endpoints;
     struct mca_btl_rbuf_drain drain;
     uint64_t look_due_ns;             /* when the port's events are read next */
+    uint64_t down_since_ns;           /* when the port was seen to go down; 0: it is up */
     mca_rcache_base_module_t *rcache; /* NULL: registrations are made for each use */
     mca_btl_base_module_error_cb_fn_t error_callback;
     _Atomic uint64_t lookups; /* of the registrar */

@@ -248,6 +248,10 @@ static const char *status_text(int status)
         return "the connection was reset";
     case -ENODEV:
         return "the adapter of this process has failed";
+    case -ENETDOWN:
+        return "the port of this process is down";
+    case -EIO:
+        return "the adapter of this process could not carry out a request";
     default:
         return strerror(-status);
     }

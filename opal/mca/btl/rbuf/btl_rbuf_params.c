@@ -124,11 +124,13 @@ static const struct parameter table[] = {
      "InfiniBand service level"},
     {"traffic_class", "0", COUNT, 0, 255, NULL, NULL, 0, 5, FIELD(traffic_class), "0 to 255",
      "Traffic class of the global route header (RoCE: DSCP and ECN)"},
-    {"timeout", "14", COUNT, 1, 31, NULL, NULL, 0, 5, FIELD(timeout),
+    {"timeout", "16", COUNT, 1, 31, NULL, NULL, 0, 5, FIELD(timeout),
      "exponent, 1 to 31: 4.096 us * 2^timeout",
-     "How long the adapter waits for an acknowledgement before it sends again"},
-    {"retry_count", "7", COUNT, 0, 7, NULL, NULL, 0, 5, FIELD(retry_count), "0 to 7",
-     "How often it does so before the peer counts as lost"},
+     "How long the adapter waits for an acknowledgement before it sends again; it may take four "
+     "times as long"},
+    {"retry_count", "6", COUNT, 0, 7, NULL, NULL, 0, 5, FIELD(retry_count), "0 to 7",
+     "How often it does so before the peer counts as lost. 7 is for ever with Soft-RoCE (Linux' "
+     "rdma_rxe)"},
     {"rnr_retry", "7", COUNT, 0, 7, NULL, NULL, 0, 6, FIELD(rnr_retry), "0 to 7; 7: for ever",
      "How often it tries again when the peer has no receive buffer posted"},
     {"min_rnr_timer", "12", COUNT, 0, 31, NULL, NULL, 0, 6, FIELD(min_rnr_timer),

@@ -16,6 +16,7 @@
 #include "opal/util/output.h"
 
 #define BATCH   MCA_BTL_RBUF_BATCH
+#define DOWN_NS 3000000000ull /* that a port may be down before its peers count as lost */
 #define LOOK_NS 1000000000ull /* between looks at the adapter's events */
 
 static uint64_t now_ns(void)
@@ -61,32 +62,41 @@ static void received(mca_btl_rbuf_module_t *module, const struct rbuf_completion
     }
 }
 
-/* The adapter is gone, and nothing that is posted will come back: all who wait for it are told. The
+/* Nothing that is posted will come back, for the reason `status`: all who wait for it are told. The
  * caller holds the lock. */
-static void port_lost(mca_btl_rbuf_module_t *module)
+static void port_lost(mca_btl_rbuf_module_t *module, int status)
 {
     mca_btl_base_endpoint_t *endpoint;
 
     TAILQ_FOREACH(endpoint, &module->endpoints, link)
     {
         if (endpoint->state != MCA_BTL_RBUF_IDLE) {
-            mca_btl_rbuf_endpoint_lost(endpoint, -ENODEV);
+            mca_btl_rbuf_endpoint_lost(endpoint, status);
         }
     }
 }
 
-/* Reads what the adapter says of itself. The caller holds the lock. */
+/* Reads what the adapter says of itself. A port that stays down is lost: not every adapter fails
+ * the requests that it cannot send (Linux' rdma_rxe tries for ever). The caller holds the lock. */
 static void look_at_port(mca_btl_rbuf_module_t *module)
 {
+    const uint64_t now = now_ns();
     const char *text;
-    bool fatal;
+    enum rbuf_port_news news;
 
-    while (rbuf_port_event(module->port, &text, &fatal)) {
+    while ((news = rbuf_port_event(module->port, &text)) != RBUF_PORT_NO_NEWS) {
         opal_output_verbose(10, opal_btl_base_framework.framework_output, "rbuf: %s: %s",
                             module->port->name, text);
-        if (fatal) {
-            port_lost(module);
+        if (news == RBUF_PORT_LOST) {
+            port_lost(module, -ENODEV);
+        } else if (news == RBUF_PORT_DOWN && module->down_since_ns == 0) {
+            module->down_since_ns = now;
+        } else if (news == RBUF_PORT_UP) {
+            module->down_since_ns = 0;
         }
+    }
+    if (module->down_since_ns != 0 && now - module->down_since_ns >= DOWN_NS) {
+        port_lost(module, -ENETDOWN);
     }
 }
 
@@ -96,11 +106,17 @@ void mca_btl_rbuf_collect(mca_btl_rbuf_module_t *module)
     int count = rbuf_poll(module->port, completions, BATCH);
 
     if (count < 0) {
-        port_lost(module);
+        port_lost(module, -ENODEV);
     }
     for (int i = 0; i < count; i++) {
         if (completions[i].status != 0) {
+            opal_output_verbose(10, opal_btl_base_framework.framework_output,
+                                "rbuf: %s: a request ended in: %s (%u)", module->port->name,
+                                ibv_wc_status_str(completions[i].wc), completions[i].vendor_error);
             look_at_port(module); /* it may know a better cause, and the first one counts */
+            if (module->down_since_ns != 0) {
+                completions[i].status = -ENETDOWN;
+            }
         }
         if (completions[i].kind == RBUF_COMPLETION_SENT) {
             completed(module, &completions[i]);

@@ -136,8 +136,17 @@ enum rbuf_reach rbuf_port_reach(const struct rbuf_port *port,
                                 const struct rbuf_port_address *remote);
 const char *rbuf_reach_text(enum rbuf_reach reach);
 
-/* Async event of the port's device, without waiting: true if there was one, with its static text;
- * `fatal` if the device or the port is gone. For diagnostics; call it now and then. */
-bool rbuf_port_event(struct rbuf_port *port, const char **text, bool *fatal);
+/* What an asynchronous event means for the port. */
+enum rbuf_port_news {
+    RBUF_PORT_NO_NEWS, /* there was no event */
+    RBUF_PORT_NOTED,   /* for diagnostics only */
+    RBUF_PORT_DOWN,    /* the link is gone, perhaps for a moment */
+    RBUF_PORT_UP,      /* and is back */
+    RBUF_PORT_LOST     /* the device or a queue that all peers share has failed for good */
+};
+
+/* Takes one event off the device, without waiting. `*text` is static; set if there was an event.
+ * Call it now and then, under the module's lock. */
+enum rbuf_port_news rbuf_port_event(struct rbuf_port *port, const char **text);
 
 #endif

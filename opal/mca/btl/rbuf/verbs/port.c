@@ -378,16 +378,33 @@ const char *rbuf_reach_text(enum rbuf_reach reach)
     return "unknown";
 }
 
-bool rbuf_port_event(struct rbuf_port *port, const char **text, bool *fatal)
+static enum rbuf_port_news news_of(const struct rbuf_port *port,
+                                   const struct ibv_async_event *event)
+{
+    switch (event->event_type) {
+    case IBV_EVENT_PORT_ERR:
+        return event->element.port_num == port->number ? RBUF_PORT_DOWN : RBUF_PORT_NOTED;
+    case IBV_EVENT_PORT_ACTIVE:
+        return event->element.port_num == port->number ? RBUF_PORT_UP : RBUF_PORT_NOTED;
+    case IBV_EVENT_DEVICE_FATAL:
+    case IBV_EVENT_CQ_ERR:
+    case IBV_EVENT_SRQ_ERR:
+        return RBUF_PORT_LOST;
+    default:
+        return RBUF_PORT_NOTED;
+    }
+}
+
+enum rbuf_port_news rbuf_port_event(struct rbuf_port *port, const char **text)
 {
     struct ibv_async_event event;
+    enum rbuf_port_news news;
 
     if (ibv_get_async_event(port->context, &event) != 0) {
-        return false;
+        return RBUF_PORT_NO_NEWS;
     }
     *text = ibv_event_type_str(event.event_type);
-    *fatal = event.event_type == IBV_EVENT_DEVICE_FATAL || event.event_type == IBV_EVENT_CQ_ERR ||
-             event.event_type == IBV_EVENT_SRQ_ERR;
+    news = news_of(port, &event);
     ibv_ack_async_event(&event);
-    return true;
+    return news;
 }
