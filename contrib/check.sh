@@ -22,9 +22,10 @@
 #   format    clang-format of the tree
 # --all adds what is long: the whole accuracy matrix of softhca, the long MPI tests, IS class A,
 # make distcheck, a minute for each fuzzer, more than an hour of random traffic. What a stage from fuzz
-# on needs and this machine cannot have makes it skipped, with the reason. DIR is build/check by default. What is tested is a copy of this tree (DIR/source),
-# so that a tree which is configured or in use does not matter. Each stage's log is kept in DIR/logs
-# and its end shown if it fails. The last line counts; the exit status is 0 if nothing failed.
+# on needs and this machine cannot have makes it skipped, with the reason. DIR is build/check by
+# default; what takes long to fetch or make is kept in DIR/cache, or in $RBUF_CACHE. What is tested is a
+# copy of this tree (DIR/source), so that a tree which is configured or in use does not matter. Each
+# stage's log is kept in DIR/logs and its end shown if it fails. The last line counts; the exit status is 0 if nothing failed.
 
 set -u
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -51,7 +52,8 @@ while test $# -gt 0; do
     shift
 done
 test ${#stages[@]} -gt 0 || read -ra stages <<<"$all_stages"
-mkdir -p "$build/logs" "$build/cache" && build=$(cd "$build" && pwd) || exit 2
+mkdir -p "$build/logs" "${RBUF_CACHE:=$build/cache}" && build=$(cd "$build" && pwd) &&
+    RBUF_CACHE=$(cd "$RBUF_CACHE" && pwd) || exit 2
 source=$build/source
 plain=$build/plain
 sanitized=$build/sanitized
@@ -244,7 +246,7 @@ run_apart() { # STAGE SECONDS
     fi
     TALLY_TIMEOUT=$2 add_counted "$1" env PATH="$prefix/bin:$PATH" RBUF_BUILD="$plain" \
         RBUF_PREFIX="$prefix" RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" \
-        RBUF_CACHE="$build/cache" TALLY_LOGS="$build/logs/$1" "$source/tests/$1/run.sh" "${long[@]}"
+        RBUF_CACHE="$RBUF_CACHE" TALLY_LOGS="$build/logs/$1" "$source/tests/$1/run.sh" "${long[@]}"
 }
 
 run_fuzz() {
