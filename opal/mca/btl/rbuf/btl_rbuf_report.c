@@ -192,5 +192,9 @@ void mca_btl_rbuf_report(void)
         used += snprintf(line + used, sizeof(line) - (size_t) used, " %s=%" PRIu64, table[i].name,
                          value_of(&totals, &table[i]));
     }
-    fprintf(stderr, "%s\n", line);
+    if (used > 0 && (size_t) used < sizeof(line) - 1) {
+        strcpy(line + used, "\n");
+    }
+    /* In one piece, where fprintf() may write several: mpirun would mix those of two ranks. */
+    fwrite(line, 1, strlen(line), stderr);
 }
