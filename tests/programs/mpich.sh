@@ -75,11 +75,11 @@ directory_over() { # DIRECTORY PROTOCOL
         ran=$((ran + 1))
         one="$name, $program $ranks${arguments:+ $arguments}"
         # shellcheck disable=SC2086 # the arguments of the list are words
-        job "$one" "$2" 60 "$ranks" "$tests/$1/$program" $arguments
+        job "$one" "$2" 120 "$ranks" "$tests/$1/$program" $arguments
         wrong=$(wrong_mpich)
         [ -n "$wrong" ] || continue
         # shellcheck disable=SC2086
-        if innocent "$one" wrong_mpich 60 "$ranks" "$tests/$1/$program" $arguments; then
+        if innocent "$one" wrong_mpich 120 "$ranks" "$tests/$1/$program" $arguments; then
             excused+=("$program ($culprit)")
         else
             bad+=("$program")
