@@ -34,7 +34,7 @@ packages_of() { # PURPOSE
         echo mmdebstrap
         ;;
     vm)
-        echo qemu-system-x86 busybox-static kmod iproute2
+        echo qemu-system-x86 busybox-static kmod iproute2 ibverbs-providers
         ;;
     *)
         echo "usage: contrib/deps.sh [build|test|demo|fuzz|soak|programs|ompi5|vm]..." >&2
