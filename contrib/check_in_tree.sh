@@ -99,10 +99,10 @@ once() { # NAME COMMAND...
 # all that it fetches to itself.
 fetch() (
     apt=$build/apt
-    command -v apt-get >/dev/null && command -v dpkg-source >/dev/null || {
+    if ! command -v apt-get >/dev/null || ! command -v dpkg-source >/dev/null; then
         echo "no apt-get and dpkg-source (package dpkg-dev) here; give a tarball with --ompi"
         return 77
-    }
+    fi
     rm -rf "$apt" && mkdir -p "$apt/sources" "$apt/lists/partial" "$apt/cache/archives/partial" ||
         return
     for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
