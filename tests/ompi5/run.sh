@@ -56,6 +56,10 @@ bootstrap() {
 
     test "$(cat "$root.made" 2>/dev/null)" = "$wanted" && return
     uri=$(mirror)
+    if test -z "$uri"; then # apt knows them by its lists, which may have been cleared away
+        timeout 300 apt-get -qq update >"$(log_of apt)" 2>&1 </dev/null
+        uri=$(mirror)
+    fi
     test -n "$uri" || skip_all "apt's sources name no mirror of Debian"
     rm -rf "$root.made" "$root" "$root.new"
     if ! timeout -k 5 900 mmdebstrap --mode=root --variant=apt --include="$packages" \
