@@ -3,7 +3,8 @@
 # RBUF_SANITIZERS
 # Is everything to be built with AddressSanitizer or UndefinedBehaviorSanitizer? Appends to CFLAGS
 # and LDFLAGS; sets rbuf_sanitizers to what is on, and the conditional RBUF_SANITIZED. Meant for the
-# unit tests: a DSO built so is not loadable by an uninstrumented mpirun.
+# unit tests, and for tests/robust/sanitized.sh: a DSO built so can be loaded only where the
+# sanitizer's library is preloaded.
 AC_DEFUN([RBUF_SANITIZERS], [
     AC_ARG_ENABLE([asan],
         [AS_HELP_STRING([--enable-asan], [build with AddressSanitizer (for the unit tests)])],

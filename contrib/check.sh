@@ -13,7 +13,8 @@
 #   softhca   other people's verbs programs on the emulated adapter
 #   mpi       MPI programs over rbuf with every protocol
 #   is        NAS IS, classes S and W, verified, over rbuf with every protocol
-#   robust    bad parameters, strangers at the listener, too little memory, faults, memcheck
+#   robust    bad parameters, strangers at the listener, too little memory, faults, each call failing;
+#             parts of it under sanitizers and memcheck
 #   fuzz      everything that parses bytes from outside, for seconds each (tests/fuzz)
 #   soak      random traffic on 4 ranks with checked bytes, and 64 ranks all to all (tests/soak)
 #   programs  other people's MPI programs over rbuf (tests/programs)

@@ -18,7 +18,7 @@ work="reg_mr post_send poll_cq" # and dereg_mr, whose failures are in faults.tab
 # One check, in a shell of its own: verb, which of its calls, protocol, where.
 check_call() { # VERB WHICH PROTOCOL EXTRA
     local name="$1 fails at $2, $3${4:+, $4}"
-    faulty "$name" "call=$1:$2${4:+,only=$4}" 30 "$3" 1000000 4
+    faulty "$name" "call=$1:$2${4:+,only=$4}" $((patience + 20)) "$3" 1000000 4
     verdict "$name" "$(wrong_handled)" "$(how_it_ended)"
 }
 
@@ -38,6 +38,7 @@ sweep() { # VERB PROTOCOL EXTRA STEP
     [ $n -gt 1 ] || fail "$1, $2" "is never called"
 }
 
+calibrate
 if [ "$robust_all" = yes ]; then
     for verb in $set_up $work; do
         for where in '' OMPI_COMM_WORLD_RANK:1; do
@@ -51,10 +52,10 @@ if [ "$robust_all" = yes ]; then
     done
 else
     for verb in $set_up; do
-        aside sweep $verb superpipeline '' 6
+        aside sweep $verb superpipeline '' 12
     done
     for verb in $work; do
-        aside sweep $verb register OMPI_COMM_WORLD_RANK:1 9
+        aside sweep $verb register OMPI_COMM_WORLD_RANK:1 13
         aside check_call $verb 12+ superpipeline ''
     done
 fi

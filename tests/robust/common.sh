@@ -27,7 +27,7 @@ hca=()  # options of the emulated adapter for the next jobs
 mpi=()  # options of mpirun for the next jobs
 wrap=() # what stands between mpirun and the program
 btls=rbuf,self
-patience=20 # seconds until a job that cannot go on must have ended
+patience=20 # seconds until a job that cannot go on must have ended; see calibrate()
 
 # job NAME LIMIT RANKS PROGRAM [ARGUMENT...]: runs it, at most LIMIT seconds. Sets log (a path),
 # status (124: it had to be ended) and took (seconds).
@@ -88,6 +88,13 @@ faulty() {
     job "$1" "$3" "${ranks:-2}" "$robust_tests/faulted" "$5" "$6"
     mpi=("${of[@]}")
     hca=("${on[@]}")
+}
+
+# Gives jobs on a busy machine what one without a fault takes there, thrice.
+calibrate() {
+    faulty "without a fault" seed=1 120 superpipeline 1000000 10
+    patience=$(awk -v least="$patience" -v took="$took" 'BEGIN { printf "%d", least + 3 * took }')
+    verdict "without a fault" "$(wrong_right)" "$took s, so $patience s for those with one"
 }
 
 # The following judge the last faulty job.

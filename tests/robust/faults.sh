@@ -88,6 +88,7 @@ killed() { # PROGRAM RANKS: rank 1 is killed, and the others are left to themsel
     verdict "$name" "$wrong" "all ended ${since:-?} s after it"
 }
 
+calibrate
 check_table "${FAULTS:-.}"
 seen order=tail-first pipeline
 seen order=random superpipeline

@@ -12,7 +12,7 @@ set -u
 # shellcheck source=tests/robust/table.sh
 . "$here/table.sh"
 before_name="sanitized: "
-patience=60 # seconds; whoever is slow is not judged for it here
+patience=120 # seconds; whoever is slow is not judged for it here
 
 library=$(${CC:-cc} -print-file-name=libasan.so)
 if [ ! -f "${RBUF_SANITIZED_DIR-}/mca_btl_rbuf.so" ] || [ ! -f "$library" ]; then
@@ -54,7 +54,7 @@ wrong_besides() { # OUTCOME
 off() { # FAULT
     local name="sanitized: off, $1" wrong
     btls=rbuf,tcp,self
-    faulty "$name" "$1" 90 superpipeline 100000 2
+    faulty "$name" "$1" 150 superpipeline 100000 2
     wrong=$(wrong_right)
     [ -n "$wrong" ] || grep -q '\]: fault: ' "$log" || wrong="the fault did not happen"
     [ -n "$wrong" ] || wrong=$(wrong_besides right)
@@ -65,7 +65,7 @@ off() { # FAULT
 sees_leak() {
     local name="sanitized: a leak is seen"
     export FORGETFUL=yes
-    faulty "$name" seed=1 90 superpipeline 100000 4
+    faulty "$name" seed=1 150 superpipeline 100000 4
     if [ -n "$(leaks_of_ours)" ]; then
         pass "$name"
     else
@@ -77,7 +77,7 @@ sees_access() {
     local name="sanitized: a wrong read is seen"
     robust_tests=$TALLY_LOGS # where the program stands under that name
     ln -sf "$RBUF_BUILD/tests/robust/outside" "$TALLY_LOGS/faulted"
-    faulty "$name" seed=1 60 superpipeline 1 1
+    faulty "$name" seed=1 150 superpipeline 1 1
     if grep -q 'ERROR: AddressSanitizer: heap-buffer-overflow' "$reports".*; then
         pass "$name"
     else
