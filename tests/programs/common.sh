@@ -98,18 +98,37 @@ need_commands() { # NAME COMMAND...
     done
 }
 
-# The apt configuration of our own: sources of the archives that this machine's packages come from,
-# their lists apart from the system's, so that nothing of the system changes and no privilege is needed.
-apt_privately() { # APT-GET ARGUMENT...
+# The archives that this machine's packages come from, as lines for sources. They are known by name only once
+# their lists are there: the system's, or else our own.
+archives_of_sources() {
+    local lists
+    for lists in /var/lib/apt/lists "$cache/apt/system"; do
+        if [ "$lists" = "$cache/apt/system" ]; then
+            mkdir -p "$lists/partial" && apt_with "$lists" update >&2 || return
+        fi
+        apt-get indextargets -o Dir::State::lists="$lists" 'Created-By: Packages' 'Origin: Debian' --format \
+            'deb-src [signed-by=$(SIGNED_BY)] $(REPO_URI) $(RELEASE) $(COMPONENT)' |
+            sed 's/\[signed-by=\$(SIGNED_BY)\] //' | sort -u | grep . && return
+    done
+    return 1
+}
+
+apt_with() { # LISTS APT-GET ARGUMENT...
+    local lists=$1
+    shift
+    timeout 300 apt-get -q -o Dir::State::lists="$lists" -o Dir::Cache="$cache/apt/cache" \
+        -o APT::Sandbox::User= "$@"
+}
+
+# apt-get with a configuration of our own, apart from the system's, so that nothing of the system
+# changes and no privilege is needed.
+apt_privately() { # ARGUMENT...
     local state=$cache/apt
+    mkdir -p "$state/lists/partial" "$state/cache/archives/partial" || return
     if [ ! -s "$state/sources.list" ]; then
-        mkdir -p "$state/lists/partial" "$state/cache/archives/partial" || return
-        apt-get indextargets --format 'deb-src [signed-by=$(SIGNED_BY)] $(REPO_URI) $(RELEASE) $(COMPONENT)' \
-            'Created-By: Packages' 'Origin: Debian' | sed 's/\[signed-by=\$(SIGNED_BY)\] //' | sort -u \
-            >"$state/sources.list"
+        archives_of_sources >"$state/sources.list" || return
     fi
-    timeout 300 apt-get -q -o Dir::Etc::sourcelist="$state/sources.list" -o Dir::Etc::sourceparts=- \
-        -o Dir::State::lists="$state/lists" -o Dir::Cache="$state/cache" -o APT::Sandbox::User= "$@"
+    apt_with "$state/lists" -o Dir::Etc::sourcelist="$state/sources.list" -o Dir::Etc::sourceparts=- "$@"
 }
 
 # debian_source PACKAGE SUBDIRECTORY: unpacks that part of the package's upstream sources to
