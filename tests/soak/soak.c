@@ -47,7 +47,7 @@ static struct options {
              .ceiling = 600ul * SOAK_M,
              .growth = 24ul * SOAK_M,
              .leak = 100ul * SOAK_K,
-             .pinned = 0};
+             .pinned = 2ul * SOAK_M};
 
 /* ---- saying what is wrong ---- */
 
