@@ -41,13 +41,13 @@ cable || exit
 impair loss 1% || exit
 troubled "loss of 1 %, no flag before its payload" "$vm_programs/flags" -w 12 rxe1 rxe2
 for protocol in $protocols; do
-    mpi=(--mca btl_rbuf_protocol "$protocol")
+    mpi=(--mca btl_rbuf_protocol "$protocol" --mca btl_base_verbose 10)
     mpi_job 2 "$here/by_rank.sh" "$mpi_tests/pingpong" brief
     troubled "loss of 1 %, $protocol" "${mpi_command[@]}"
 done
 impair delay 300us reorder 80% 50% loss 1% || exit
 troubled "reordering and loss, no flag before its payload" "$vm_programs/flags" -w 12 rxe1 rxe2
-mpi=()
+mpi=(--mca btl_base_verbose 10)
 for program in "pingpong brief" order types; do
     # shellcheck disable=SC2086 # the program is words
     mpi_job 2 "$here/by_rank.sh" "$mpi_tests/"$program
