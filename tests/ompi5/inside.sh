@@ -132,9 +132,9 @@ is_over() { # PROTOCOL CLASS RANKS
 
 mpirun --version | head -n 1
 build_or_end
-TALLY_TIMEOUT=60 try "exports" make -C "$build/tests/build" check
-TALLY_TIMEOUT=300 try "verbs" make -C "$build/tests/verbs" check
-test ${#long[@]} -eq 0 || TALLY_TIMEOUT=900 try "make check" make -C "$build" check
+TALLY_TIMEOUT=60 try "exports" make -C "$build/tests/build" check VERBOSE=1
+TALLY_TIMEOUT=300 try "verbs" make -C "$build/tests/verbs" check VERBOSE=1
+test ${#long[@]} -eq 0 || TALLY_TIMEOUT=900 try "make check" make -C "$build" check VERBOSE=1
 try "ompi_info lists the component" lists_component
 try "mpirun says nothing of its own" silent
 try "parameter set" parameter_set
