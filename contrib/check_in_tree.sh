@@ -143,7 +143,8 @@ run_autogen() (
 configure_ompi() (
     case $form in
     dso)
-        options+=(--enable-debug --with-libevent=external --with-hwloc=external
+        # A debug build is made without optimization, unless told: the tests have limits of time.
+        options+=(--enable-debug "CFLAGS=-O1 -g" --with-libevent=external --with-hwloc=external
             "--with-pmix=$(pkg-config --variable=prefix pmix)")
         ;;
     static)
