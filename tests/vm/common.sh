@@ -13,6 +13,9 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 mpi_tests=$RBUF_BUILD/tests/mpi
 vm_programs=$RBUF_BUILD/tests/vm
 protocols="superpipeline pipeline copy register rcache"
+# Where the protocols are not the question, one that copies and one that does not will do.
+some_protocols=$protocols
+[ "$vm_all" = yes ] || some_protocols="superpipeline rcache"
 
 mpi=() # options of mpirun for the next jobs
 

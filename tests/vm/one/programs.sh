@@ -5,9 +5,9 @@
 
 . "$(dirname "$0")/../common.sh"
 one_device || exit
-programs=(types order unexpected onesided threads)
+programs=(types onesided)
 if [ "$vm_all" = yes ]; then
-    programs+=(window "truncate 1000000000" modes self storm persistent probe cancel comms collectives
+    programs+=(order unexpected threads window "truncate 1000000000" modes self storm persistent probe cancel comms collectives
         many_to_one forks remap readonly)
 fi
 [ "$vm_all" = yes ] || protocols=superpipeline

@@ -5,7 +5,7 @@
 
 . "$(dirname "$0")/../common.sh"
 for class in S W; do
-    for protocol in $protocols; do
+    for protocol in $some_protocols; do
         mpi=(--mca btl_rbuf_protocol "$protocol")
         try_mpi "class $class, $protocol" 300 2 "$RBUF_PREFIX/libexec/rbuf/nas_is" --class "$class"
     done
