@@ -136,7 +136,7 @@ unpack() {
 run_autogen() (
     cd "$tree" || return
     test -e config/opal_get_version.sh ||
-        autom4te --language=m4sh config/opal_get_version.m4sh -o config/opal_get_version.sh || return
+        (cd config && autom4te --language=m4sh opal_get_version.m4sh -o opal_get_version.sh) || return
     ./autogen.pl --force --no-oshmem
 )
 
