@@ -100,6 +100,20 @@ static void look_at_port(mca_btl_rbuf_module_t *module)
     }
 }
 
+/* Posts the receive buffers that are free. An adapter that takes none of them any more is lost, or
+ * its peers would try for ever. The caller holds the lock. */
+static void post_receives(mca_btl_rbuf_module_t *module)
+{
+    for (int i = 0; i < RBUF_CHANNELS; i++) {
+        const struct rbuf_receive *receive = module->receive[i];
+        int error = rbuf_receive_post(module->receive[i]);
+
+        if (error != 0 && receive->collected_count == receive->count) {
+            port_lost(module, -ENODEV);
+        }
+    }
+}
+
 void mca_btl_rbuf_collect(mca_btl_rbuf_module_t *module)
 {
     struct rbuf_completion completions[BATCH];
@@ -125,9 +139,7 @@ void mca_btl_rbuf_collect(mca_btl_rbuf_module_t *module)
         }
     }
     if (count > 0) {
-        for (int i = 0; i < RBUF_CHANNELS; i++) {
-            (void) rbuf_receive_post(module->receive[i]);
-        }
+        post_receives(module);
     }
 }
 
@@ -203,9 +215,7 @@ static void release(mca_btl_rbuf_module_t *module, const struct rbuf_event *deli
         }
         rbuf_core_release(delivered[i].peer, delivery);
     }
-    for (int i = 0; i < RBUF_CHANNELS; i++) {
-        (void) rbuf_receive_post(module->receive[i]);
-    }
+    post_receives(module);
 }
 
 /* Makes the caller the drainer and fetches a batch if the last one is used up; false if there is
@@ -268,6 +278,7 @@ int mca_btl_rbuf_module_progress(mca_btl_rbuf_module_t *module)
     if (now >= module->look_due_ns) {
         module->look_due_ns = now + LOOK_NS;
         look_at_port(module);
+        post_receives(module); /* what was refused, without waiting for more to arrive */
     }
     mca_btl_rbuf_collect(module);
     done = rbuf_core_progress(&module->core, now);
