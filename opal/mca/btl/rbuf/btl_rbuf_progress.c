@@ -11,6 +11,7 @@
 #include "btl_rbuf.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <time.h>
 
 #include "opal/util/output.h"
@@ -171,8 +172,13 @@ static void peer_failed(mca_btl_rbuf_module_t *module, struct rbuf_peer *peer, i
     mca_btl_rbuf_help("peer lost", opal_process_info.nodename,
                       OPAL_NAME_PRINT(endpoint->proc->proc_name), module->port->name, cause, NULL);
     if (module->error_callback != NULL) {
-        module->error_callback(&module->super, MCA_BTL_ERROR_FLAGS_FATAL, endpoint->proc,
-                               (char *) (uintptr_t) cause);
+        char text[256];
+
+        /* ob1 prints it, as a format, and ends the process. It says what the help text says: mpirun
+         * may lose texts that several processes ask for at once. */
+        snprintf(text, sizeof(text), "rbuf: %s lost peer %s: %s", module->port->name,
+                 OPAL_NAME_PRINT(endpoint->proc->proc_name), cause);
+        module->error_callback(&module->super, MCA_BTL_ERROR_FLAGS_FATAL, endpoint->proc, text);
     }
 }
 
