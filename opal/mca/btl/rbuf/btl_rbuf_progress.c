@@ -172,7 +172,7 @@ static void peer_failed(mca_btl_rbuf_module_t *module, struct rbuf_peer *peer, i
     mca_btl_rbuf_help("peer lost", opal_process_info.nodename,
                       OPAL_NAME_PRINT(endpoint->proc->proc_name), module->port->name, cause, NULL);
     if (module->error_callback != NULL) {
-        char text[256];
+        char text[400];
 
         /* ob1 prints it, as a format, and ends the process. It says what the help text says: mpirun
          * may lose texts that several processes ask for at once. */
