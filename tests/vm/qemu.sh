@@ -66,14 +66,14 @@ vm_boot_pair() # DIRECTORY
     local first status=0 cards
     vm_sockets=$(mktemp -d) || return # short: a socket's path may have 107 bytes
     readarray -t cards < <(vm_card 1 1 server=on && vm_card 2 1 server=on)
-    vm_boot 1 2 "$1" "${cards[@]}" &
+    vm_boot 1 1 "$1" "${cards[@]}" &
     first=$!
     until [ -S "$vm_sockets/link1" ] && [ -S "$vm_sockets/link2" ]; do
         kill -0 $first 2>/dev/null || break
         sleep 0.1
     done
     readarray -t cards < <(vm_card 1 2 server=off && vm_card 2 2 server=off)
-    vm_boot 2 2 "$1" "${cards[@]}" &
+    vm_boot 2 1 "$1" "${cards[@]}" &
     wait $first || status=$?
     touch "$1/stop" # for the other, should the first have died
     wait $! || status=$?

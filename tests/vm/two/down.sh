@@ -26,10 +26,16 @@ mend() # NODE
 mpi=()
 try_mpi "a peer that computes is left in peace" 400 2 "$vm_programs/link" compute \
     "$([ "$vm_all" = yes ] && echo 65 || echo 12)"
-mpi=(--enable-recovery --mca btl_base_verbose 10)
-for end in 1 2; do
-    for mode in transfer wait; do
-        cut "$mode, the interface of rank $((end - 1)) goes down" "on $end ip link set eth1 down" \
-            "mend $end" "$vm_programs/link" "$mode"
+# Rank 1 or 0 learns of the other's end over TCP where that goes on, and by its own adapter alone where TCP
+# goes the same way as RDMA.
+ways=(eth1)
+[ "$vm_all" = no ] || ways+=(eth0)
+for way in "${ways[@]}"; do
+    mpi=(--enable-recovery --mca btl_base_verbose 10 --mca btl_rbuf_listen_if "$way")
+    for end in 1 2; do
+        for mode in transfer wait; do
+            cut "$mode, the interface of rank $((end - 1)) goes down, TCP over $way" \
+                "on $end ip link set eth1 down" "mend $end" "$vm_programs/link" "$mode"
+        done
     done
 done
