@@ -162,6 +162,7 @@ wrong_outcome() { # OUTCOME
         wrong_errors "$patience" 0 1 | grep . && return
         case $1 in
         *:retries) cause='does not answer \(retries exhausted\)' ;;
+        *:link) cause='(does not answer \(retries exhausted\)|the port of this process is down)' ;;
         *:rnr) cause='posts no receive buffers' ;;
         *:adapter) cause='the adapter of this process has failed' ;;
         *:post) cause='the connection was reset' ;;
