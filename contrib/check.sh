@@ -267,7 +267,7 @@ run_ompi5() {
 }
 
 run_vm() {
-    run_apart vm 2400
+    run_apart vm 7500
 }
 
 run_format() {

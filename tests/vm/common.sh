@@ -28,8 +28,8 @@ mpi_job() # RANKS PROGRAM [ARGUMENT...]
         hosts=(--host "vm1:$ranks,vm2:$ranks" --map-by node --mca plm_rsh_agent "$here/on.sh"
             --mca oob_tcp_if_include eth0)
     fi
-    mpi_command=(mpirun -np "$ranks" "${hosts[@]}" --oversubscribe --bind-to none --mca pml ob1 --mca btl rbuf,self
-        --mca osc rdma --mca mca_base_component_path "SYS_DEFAULT:$RBUF_COMPONENT_DIR"
+    mpi_command=(mpirun -np "$ranks" "${hosts[@]}" --oversubscribe --bind-to none --mca pml ob1
+        --mca btl rbuf,self --mca osc rdma --mca mca_base_component_path "SYS_DEFAULT:$RBUF_COMPONENT_DIR"
         --mca mpi_warn_on_fork 0 --mca orte_base_help_aggregate 0 --mca mpi_yield_when_idle 1 "${mpi[@]}" "$@")
 }
 

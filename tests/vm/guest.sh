@@ -27,7 +27,7 @@ run_tests()
     local test status=0
     for test in $vm_tests; do
         echo "== $test $(cut -d ' ' -f 1 /proc/uptime)"
-        timeout -k 5 "${vm_test_limit:-900}" bash "$here/$test.sh" || status=1
+        timeout -k 5 "$vm_test_limit" bash "$here/$test.sh" || status=1
     done
     echo "== end $(cut -d ' ' -f 1 /proc/uptime)"
     return $status

@@ -5,6 +5,7 @@
 
 . "$(dirname "$0")/../common.sh"
 one_device || exit
-TALLY_TIMEOUT=300 try "$vm_test: no flag before its payload" "$vm_programs/flags" -w "$([ "$vm_all" = yes ] && echo 200 || echo 20)" \
-    rxe0 rxe0
+writes=20
+[ "$vm_all" = no ] || writes=200
+TALLY_TIMEOUT=300 try "$vm_test: no flag before its payload" "$vm_programs/flags" -w $writes rxe0 rxe0
 no_device
