@@ -3,7 +3,8 @@
 #
 # Sourced after common.sh by the tests that cut a link under a running job.
 
-cut_limit=10 # seconds within which both ranks have to say so
+cut_limit=10 # seconds within which the ranks have to say so
+lost="0 1"
 
 # Adds the time to each line.
 stamped()
@@ -44,7 +45,7 @@ run_and_cut() # LOG COMMAND-THAT-CUTS PROGRAM [ARGUMENT...]
     wait $job
 }
 
-# Counts a cut: each rank says that it has lost the other, and why, soon.
+# Counts a cut: it is said soon that each rank of $lost is lost ("0 1": both), by the other rank, and why.
 cut() # NAME COMMAND-THAT-CUTS COMMAND-THAT-MENDS PROGRAM [ARGUMENT...]
 {
     local name="$vm_test: $1" cuts=$2 mends=$3 log at ended=0 peer said remark=
@@ -57,7 +58,7 @@ cut() # NAME COMMAND-THAT-CUTS COMMAND-THAT-MENDS PROGRAM [ARGUMENT...]
         show_log "$name"
         return 1
     fi
-    for peer in 0 1; do
+    for peer in $lost; do
         said=$(loss_said "$log" "$at" "$peer")
         if [ -z "$said" ]; then
             fail "$name" "nobody says that rank $peer is lost"

@@ -54,29 +54,25 @@ vm_boot() # NODE PROCESSORS DIRECTORY OPTION...
     return 99
 }
 
-vm_card() # LINK NODE OPTION: a network card on that link (1 or 2), one end of a local socket
+vm_card() # LINK NODE FD: a network card on that link (1 or 2), one end of which is that descriptor
 {
-    printf '%s\n' -netdev "stream,id=link$1,$3,addr.type=unix,addr.path=$vm_sockets/link$1" \
+    printf '%s\n' -netdev "stream,id=link$1,server=off,addr.type=fd,addr.str=$3" \
         -device "virtio-net-pci,netdev=link$1,mac=52:54:00:00:0$1:0$2,romfile="
 }
 
-# Two guests with two links: eth0 is for mpirun, eth1 for RDMA. Exit status as of vm_boot.
+# Two guests with two links: eth0 is for mpirun, eth1 for RDMA. Needs vm_links, four descriptors: the ends of
+# the first link and of the second. Exit status as of vm_boot.
 vm_boot_pair() # DIRECTORY
 {
-    local first status=0 cards
-    vm_sockets=$(mktemp -d) || return # short: a socket's path may have 107 bytes
-    readarray -t cards < <(vm_card 1 1 server=on && vm_card 2 1 server=on)
+    local first status=0 cards links
+    read -ra links <<<"$vm_links"
+    readarray -t cards < <(vm_card 1 1 "${links[0]}" && vm_card 2 1 "${links[2]}")
     vm_boot 1 1 "$1" "${cards[@]}" &
     first=$!
-    until [ -S "$vm_sockets/link1" ] && [ -S "$vm_sockets/link2" ]; do
-        kill -0 $first 2>/dev/null || break
-        sleep 0.1
-    done
-    readarray -t cards < <(vm_card 1 2 server=off && vm_card 2 2 server=off)
+    readarray -t cards < <(vm_card 1 2 "${links[1]}" && vm_card 2 2 "${links[3]}")
     vm_boot 2 1 "$1" "${cards[@]}" &
     wait $first || status=$?
     touch "$1/stop" # for the other, should the first have died
     wait $! || status=$?
-    rm -rf "$vm_sockets"
     return $status
 }

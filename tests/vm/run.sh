@@ -13,6 +13,17 @@
 # line counts.
 
 set -u
+# Two pairs of sockets, for the links of the pair of guests. Sockets that QEMU itself accepts would block it,
+# and its guest with it, as soon as the other guest takes its interface down and reads no more.
+if [ -z "${vm_links-}" ]; then
+    exec perl -MSocket -e '$^F = 1000; # they stay open in what is executed
+        for (1, 2) {
+            socketpair(my $one, my $other, AF_UNIX, SOCK_STREAM, PF_UNSPEC) or die "socketpair: $!";
+            push @ends, $one, $other;
+        }
+        $ENV{vm_links} = join " ", map { fileno($_) } @ends;
+        exec @ARGV or die "exec: $!"' "$0" "$@"
+fi
 vm_here=$(cd "$(dirname "$0")" && pwd)
 vm_all=no
 names=()

@@ -19,6 +19,7 @@ on() # NODE COMMAND...
 # The interface goes up again; the address of a network card survives that.
 mend() # NODE
 {
+    on "$1" busybox killall -KILL link 2>/dev/null
     on "$1" ip link set eth1 up
     await busybox ping -c 1 -W 1 10.78.0.2
 }
@@ -26,16 +27,21 @@ mend() # NODE
 mpi=()
 try_mpi "a peer that computes is left in peace" 400 2 "$vm_programs/link" compute \
     "$([ "$vm_all" = yes ] && echo 65 || echo 12)"
-# Rank 1 or 0 learns of the other's end over TCP where that goes on, and by its own adapter alone where TCP
-# goes the same way as RDMA.
-ways=(eth1)
-[ "$vm_all" = no ] || ways+=(eth0)
-for way in "${ways[@]}"; do
-    mpi=(--enable-recovery --mca btl_base_verbose 10 --mca btl_rbuf_listen_if "$way")
-    for end in 1 2; do
-        for mode in transfer wait; do
-            cut "$mode, the interface of rank $((end - 1)) goes down, TCP over $way" \
-                "on $end ip link set eth1 down" "mend $end" "$vm_programs/link" "$mode"
-        done
-    done
+# Cuts the link of guest END. With "alone" rank END - 1 is stopped at that moment, so that the other has
+# nothing but its own adapter to learn it from.
+take_down() # END [alone]
+{
+    [ "${2-}" != alone ] || on "$1" busybox killall -STOP link
+    on "$1" ip link set eth1 down
+}
+
+cases=("transfer 1" "wait 2" "wait 1 alone" "transfer 2 alone")
+[ "$vm_all" = no ] || cases+=("wait 1" "transfer 2" "wait 2 alone" "transfer 1 alone")
+mpi=(--enable-recovery --mca btl_base_verbose 10)
+for case in "${cases[@]}"; do
+    read -r mode end alone <<<"$case"
+    lost="0 1"
+    [ -z "$alone" ] || lost=$((end - 1))
+    cut "$mode, the interface of rank $((end - 1)) goes down${alone:+, the other is $alone}" \
+        "take_down $end $alone" "mend $end" "$vm_programs/link" "$mode"
 done
