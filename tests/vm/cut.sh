@@ -40,8 +40,8 @@ run_and_cut() # LOG COMMAND-THAT-CUTS PROGRAM [ARGUMENT...]
         sleep 0.2
     done
     sleep 1
-    at=$EPOCHREALTIME
     $command
+    at=$EPOCHREALTIME # not before: a busy machine takes its time to carry the command to the other guest
     wait $job
 }
 
