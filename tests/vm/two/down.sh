@@ -28,11 +28,15 @@ mpi=()
 try_mpi "a peer that computes is left in peace" 400 2 "$vm_programs/link" compute \
     "$([ "$vm_all" = yes ] && echo 65 || echo 12)"
 # Cuts the link of guest END. With "alone" rank END - 1 is stopped at that moment, so that the other has
-# nothing but its own adapter to learn it from.
+# nothing but its own adapter to learn it from; it is killed when that has had its time, since mpirun does
+# not end what is stopped.
 take_down() # END [alone]
 {
     [ "${2-}" != alone ] || on "$1" busybox killall -STOP link
     on "$1" ip link set eth1 down
+    if [ "${2-}" = alone ]; then
+        { sleep $((cut_limit + 1)) && on "$1" busybox killall -KILL link; } >/dev/null 2>&1 &
+    fi
 }
 
 cases=("transfer 1" "wait 2" "wait 1 alone" "transfer 2 alone")
