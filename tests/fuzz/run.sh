@@ -221,8 +221,9 @@ pack() { # DIRECTORY
 
 # Options of every run; what is found goes to FUZZ_WORK/NAME/found.
 fuzzer_options() { # NAME
-    options=(-max_len="$longest" -timeout=100 -rss_limit_mb=2048 -artifact_prefix="$FUZZ_WORK/$1/found/"
-        -print_final_stats=1 -verbosity=1 -use_value_profile=0)
+    # A busy machine makes any input slow: what counts is the time-out.
+    options=(-max_len="$longest" -timeout=100 -report_slow_units=100 -rss_limit_mb=2048
+        -artifact_prefix="$FUZZ_WORK/$1/found/" -print_final_stats=1 -verbosity=1 -use_value_profile=0)
     [ -f "$here/dictionaries/$1" ] && options+=(-dict="$here/dictionaries/$1")
     export ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1:quarantine_size_mb=64
     export UBSAN_OPTIONS=print_stacktrace=1
