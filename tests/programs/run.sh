@@ -30,24 +30,12 @@ if [ -f "$RBUF_BUILD/tests/mpi/Makefile" ]; then
     make -C "$RBUF_BUILD/tests/mpi" check TESTS= >/dev/null || exit 1
 fi
 
-output=$(mktemp) || exit 1
-trap 'rm -f "$output"' EXIT
-total_passed=0
-total_failed=0
-total_skipped=0
+# shellcheck source=tests/tally.sh
+. "$here/../tally.sh"
 for name in "${names[@]}"; do
     started=$SECONDS
     echo "-- $name"
-    "$here/$name.sh" 2>&1 | tee "$output"
-    if [[ $(tail -n 1 "$output") =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
-        total_passed=$((total_passed + BASH_REMATCH[1]))
-        total_failed=$((total_failed + BASH_REMATCH[2]))
-        total_skipped=$((total_skipped + BASH_REMATCH[3]))
-    else
-        echo "FAIL  $name: ended without a count"
-        total_failed=$((total_failed + 1))
-    fi
+    try_script "$name" "$here/$name.sh"
     echo "-- $name took $((SECONDS - started)) s"
 done
-echo "$total_passed passed, $total_failed failed, $total_skipped skipped"
-[ $total_failed -eq 0 ]
+tally
