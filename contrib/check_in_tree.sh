@@ -196,7 +196,8 @@ step_ompi() {
 }
 
 step_rbuf() {
-    TALLY_TIMEOUT=2400 once rbuf "$top/contrib/check.sh" --build "$build/$form/rbuf" build
+    TALLY_TIMEOUT=2400 once rbuf "$top/contrib/check.sh" --build "$build/$form/rbuf" build &&
+        TALLY_TIMEOUT=600 try "test programs" make -C "$build/$form/rbuf/plain/tests/mpi" check TESTS=
 }
 
 # A debug build that stops at an assertion stops a test that expects its ranks to end, too.
