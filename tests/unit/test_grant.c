@@ -282,6 +282,38 @@ START_TEST(followers_wait_for_their_put)
 }
 END_TEST
 
+/* A peer with little staging is offered chunks that it can stage, down to one block; one with less
+ * than a block is offered ours, and says no. */
+START_TEST(peers_with_less_staging)
+{
+    static const uint32_t bytes[] = {0, UINT32_MAX, 65536, 20000, 4096, 4095};
+    static const uint16_t blocks[] = {64, 64, 16, 4, 1, 64};
+
+    for (size_t i = 0; i < sizeof(bytes) / sizeof(bytes[0]); i++) {
+        struct world_options options = world_defaults();
+        struct world *world = world_open(&options);
+        struct rbuf_peer *peer = world->nodes[1].links[0].peer;
+        static unsigned char target[1 << 20];
+        struct rbuf_grant *grant;
+        struct rbuf_offer offer;
+
+        peer->their_stage_bytes = bytes[i];
+        grant = rbuf_grant_open(peer, target, sizeof(target), NULL, &offer);
+        ck_assert_ptr_nonnull(grant);
+        ck_assert_uint_eq(offer.schedule.buffer_blocks, blocks[i]);
+        ck_assert_uint_le(offer.schedule.first_blocks, blocks[i]);
+        ck_assert_uint_le(offer.stride_blocks, blocks[i]);
+        rbuf_grant_close(grant);
+        for (uint64_t size = 1; size < 3000000; size = size * 3 + 1) {
+            world_send(world, WORLD_PUT, 0, 1, size);
+            world_send(world, WORLD_PUT, 1, 0, size);
+        }
+        case_run(world);
+        case_close(world);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("grant");
@@ -298,5 +330,6 @@ int main(void)
     unit_add(suite, names_do_not_come_again);
     unit_add(suite, generations_wrap);
     unit_add(suite, followers_wait_for_their_put);
+    unit_add(suite, peers_with_less_staging);
     return unit_run(suite);
 }

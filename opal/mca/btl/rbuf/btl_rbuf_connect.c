@@ -68,6 +68,9 @@ static void describe(mca_btl_base_endpoint_t *endpoint, struct rbuf_exchange *mi
     mine->side.mailbox = (uintptr_t) endpoint->mailbox;
     mine->side.mailbox_rkey = mca_btl_rbuf_mailbox_rkey(module, endpoint->mailbox);
     mine->side.peer_index = endpoint->peer->index;
+    mine->side.stage_bytes =
+        (uint32_t) (module->send_staging.bytes < UINT32_MAX ? module->send_staging.bytes
+                                                            : UINT32_MAX);
     for (int i = 0; i < RBUF_CHANNELS; i++) {
         rbuf_queue_address(endpoint->queue[i], &mine->side.queue[i]);
         mine->side.window[i] = module->core.options.window[i];
@@ -80,7 +83,8 @@ static void connected(mca_btl_base_endpoint_t *endpoint, const struct rbuf_excha
     struct rbuf_peer_link link = {.mailbox = endpoint->mailbox,
                                   .their_mailbox = theirs->mailbox,
                                   .their_mailbox_rkey = theirs->mailbox_rkey,
-                                  .their_index = theirs->peer_index};
+                                  .their_index = theirs->peer_index,
+                                  .their_stage_bytes = theirs->stage_bytes};
 
     for (int i = 0; i < RBUF_CHANNELS; i++) {
         link.queue[i] = endpoint->queue[i];

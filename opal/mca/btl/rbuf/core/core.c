@@ -132,6 +132,7 @@ void rbuf_peer_connected(struct rbuf_peer *peer, const struct rbuf_peer_link *li
     }
     peer->their_mailbox = link->their_mailbox;
     peer->their_mailbox_rkey = link->their_mailbox_rkey;
+    peer->their_stage_bytes = link->their_stage_bytes;
     peer->their_index = link->their_index;
     peer->state = RBUF_PEER_CONNECTED;
     rbuf_peer_wake(peer);

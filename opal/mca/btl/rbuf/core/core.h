@@ -91,6 +91,7 @@ struct rbuf_peer {
     struct rbuf_mailbox *mailbox; /* ours, the peer writes it */
     uint64_t their_mailbox;       /* its address at the peer */
     uint32_t their_mailbox_rkey;
+    uint32_t their_stage_bytes; /* chunks that it is offered are no larger; 0: unknown */
     struct rbuf_channel channel[RBUF_CHANNELS];
 
     struct rbuf_put_list puts;      /* staged, in order of their start */
@@ -145,6 +146,7 @@ struct rbuf_peer_link {
     uint32_t their_mailbox_rkey;
     uint32_t their_index;
     uint16_t window[RBUF_CHANNELS]; /* receive credits that the peer gives us */
+    uint32_t their_stage_bytes;     /* of its send staging: no chunk to it is larger; 0: unknown */
 };
 
 /* Registered memory for staging, owned by the caller until rbuf_core_close() has returned. */

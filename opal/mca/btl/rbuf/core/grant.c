@@ -82,6 +82,21 @@ static struct rbuf_grant *grant_take(struct rbuf_core *core)
     return grant;
 }
 
+/* Our schedule, with no chunk larger than what the peer can stage at once: it may have less staging
+ * than we have. */
+static struct rbuf_schedule schedule_for(const struct rbuf_peer *peer)
+{
+    struct rbuf_schedule schedule = peer->core->options.schedule;
+    uint32_t most = peer->their_stage_bytes / schedule.block_bytes;
+
+    if (most > 0 && most < schedule.buffer_blocks) {
+        schedule.buffer_blocks = (uint16_t) most;
+        schedule.first_blocks =
+            schedule.first_blocks < most ? schedule.first_blocks : (uint16_t) most;
+    }
+    return schedule;
+}
+
 static void describe(const struct rbuf_grant *grant, enum rbuf_offer_mode mode,
                      struct rbuf_offer *offer)
 {
@@ -90,7 +105,7 @@ static void describe(const struct rbuf_grant *grant, enum rbuf_offer_mode mode,
     *offer = (struct rbuf_offer){.id = grant_id(grant),
                                  .base = (uintptr_t) grant->base,
                                  .bytes = grant->bytes,
-                                 .schedule = core->options.schedule,
+                                 .schedule = grant->schedule,
                                  .mode = (uint8_t) mode,
                                  .arrival = (uint8_t) core->options.arrival};
     if (mode == RBUF_OFFER_STAGED) {
@@ -131,7 +146,7 @@ static void slot_give(struct rbuf_grant *grant)
 static bool stage(struct rbuf_grant *grant)
 {
     struct rbuf_core *core = grant->peer->core;
-    const struct rbuf_schedule *schedule = &core->options.schedule;
+    const struct rbuf_schedule *schedule = &grant->schedule;
     struct rbuf_extent extent;
     uint64_t buffers;
 
@@ -182,6 +197,7 @@ struct rbuf_grant *rbuf_grant_open(struct rbuf_peer *peer, void *base, uint64_t 
     grant->user = user;
     grant->base = base;
     grant->bytes = bytes;
+    grant->schedule = schedule_for(peer);
     /* Those that wait already go first. */
     if (TAILQ_EMPTY(&core->deferred) && stage(grant)) {
         core->stats.grants++;

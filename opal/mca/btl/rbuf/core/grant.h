@@ -42,7 +42,8 @@ struct rbuf_grant {
     void *user; /* glue's registration handle */
     unsigned char *base;
     uint64_t bytes;
-    uint64_t deferred_ns; /* since when */
+    struct rbuf_schedule schedule; /* ours, with chunks that the peer can stage */
+    uint64_t deferred_ns;          /* since when */
 
     uint32_t lane_first; /* block of the receive arena */
     uint32_t lane_blocks;

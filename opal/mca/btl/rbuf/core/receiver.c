@@ -17,7 +17,7 @@
 static unsigned char *block_address(const struct rbuf_grant *grant, uint32_t block)
 {
     const struct rbuf_core *core = grant->peer->core;
-    uint32_t buffer = (uint32_t) (grant->chunk.index % core->options.schedule.buffers);
+    uint32_t buffer = (uint32_t) (grant->chunk.index % grant->schedule.buffers);
 
     return rbuf_arena_block(&core->receive_arena,
                             grant->lane_first + buffer * grant->stride_blocks + block);
@@ -25,7 +25,7 @@ static unsigned char *block_address(const struct rbuf_grant *grant, uint32_t blo
 
 static bool flag_is(const struct rbuf_grant *grant, uint32_t block, uint64_t value)
 {
-    uint32_t payload = rbuf_block_payload(&grant->peer->core->options.schedule);
+    uint32_t payload = rbuf_block_payload(&grant->schedule);
     const _Atomic uint64_t *flag =
         (const _Atomic uint64_t *) (const void *) (block_address(grant, block) + payload);
 
@@ -70,7 +70,7 @@ static void chunk_done(struct rbuf_grant *grant)
 static bool take_block(struct rbuf_grant *grant, uint64_t *budget)
 {
     struct rbuf_core *core = grant->peer->core;
-    const struct rbuf_schedule *schedule = &core->options.schedule;
+    const struct rbuf_schedule *schedule = &grant->schedule;
     uint32_t payload = rbuf_block_payload(schedule);
     uint32_t bytes = grant->block == 0 ? grant->chunk.first_bytes : payload;
 
