@@ -152,6 +152,16 @@ static void deliver(mca_btl_rbuf_module_t *module, const struct rbuf_event *even
     rbuf_compat_deliver(&module->super, event->peer->user, event->delivery.tag, &segment);
 }
 
+/* For what is printed as a format: an IPv6 address may name its interface behind a percent sign. */
+static void without_directives(char *text)
+{
+    for (; *text != '\0'; text++) {
+        if (*text == '%') {
+            *text = '@';
+        }
+    }
+}
+
 static void peer_failed(mca_btl_rbuf_module_t *module, struct rbuf_peer *peer, int status)
 {
     mca_btl_base_endpoint_t *endpoint = peer->user;
@@ -178,6 +188,7 @@ static void peer_failed(mca_btl_rbuf_module_t *module, struct rbuf_peer *peer, i
          * may lose texts that several processes ask for at once. */
         snprintf(text, sizeof(text), "rbuf: %s lost peer %s: %s", module->port->name,
                  OPAL_NAME_PRINT(endpoint->proc->proc_name), cause);
+        without_directives(text);
         module->error_callback(&module->super, MCA_BTL_ERROR_FLAGS_FATAL, endpoint->proc, text);
     }
 }
