@@ -8,6 +8,22 @@
 #include "world.h"
 #include "unit.h"
 
+/* Little of everything, so that a few messages have to wait for all of it. */
+static inline struct world_options case_busy(void)
+{
+    struct world_options options = world_defaults();
+
+    options.core.schedule.block_bytes = 1024;
+    options.core.schedule.buffer_blocks = 8;
+    options.model.packet_bytes = 1024;
+    options.core.window[0] = options.core.window[1] = 8;
+    options.depth = 16;
+    options.send_bytes = 40 * 1024;
+    options.receive_bytes = 60 * 1024;
+    options.followers = 1;
+    return options;
+}
+
 /* All open messages arrive, with the right bytes. */
 static inline void case_run(struct world *world)
 {

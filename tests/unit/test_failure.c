@@ -62,24 +62,9 @@ static void die_after(const struct world_options *options, unsigned channel, uin
     world_close(world);
 }
 
-static struct world_options busy(void)
-{
-    struct world_options options = world_defaults();
-
-    options.core.schedule.block_bytes = 1024;
-    options.core.schedule.buffer_blocks = 8;
-    options.model.packet_bytes = 1024;
-    options.core.window[0] = options.core.window[1] = 8;
-    options.depth = 16;
-    options.send_bytes = 40 * 1024;
-    options.receive_bytes = 60 * 1024;
-    options.followers = 1;
-    return options;
-}
-
 START_TEST(bulk_dies_and_completes)
 {
-    struct world_options options = busy();
+    struct world_options options = case_busy();
 
     for (uint64_t requests = 1; requests <= MOMENTS; requests++) {
         die_after(&options, RBUF_BULK, requests);
@@ -89,7 +74,7 @@ END_TEST
 
 START_TEST(bulk_dies_and_refuses)
 {
-    struct world_options options = busy();
+    struct world_options options = case_busy();
 
     options.faults.refuse_when_dead = true;
     for (uint64_t requests = 1; requests <= MOMENTS; requests++) {
@@ -100,7 +85,7 @@ END_TEST
 
 START_TEST(control_dies_and_completes)
 {
-    struct world_options options = busy();
+    struct world_options options = case_busy();
 
     for (uint64_t requests = 1; requests <= MOMENTS; requests++) {
         die_after(&options, RBUF_CONTROL, requests);
@@ -110,7 +95,7 @@ END_TEST
 
 START_TEST(control_dies_and_refuses)
 {
-    struct world_options options = busy();
+    struct world_options options = case_busy();
 
     options.faults.refuse_when_dead = true;
     for (uint64_t requests = 1; requests <= MOMENTS; requests++) {
@@ -121,7 +106,7 @@ END_TEST
 
 START_TEST(announced_chunks)
 {
-    struct world_options options = busy();
+    struct world_options options = case_busy();
 
     options.core.arrival = RBUF_ARRIVAL_IMMEDIATE;
     for (uint64_t requests = 1; requests <= MOMENTS; requests += 3) {
@@ -133,7 +118,7 @@ END_TEST
 
 START_TEST(while_registrations_are_asked_for)
 {
-    struct world_options options = busy();
+    struct world_options options = case_busy();
 
     options.core.grant_wait_ns = 30000;
     options.tick_ns = 5000;
@@ -146,7 +131,7 @@ END_TEST
 
 START_TEST(other_peers_go_on)
 {
-    struct world_options options = busy();
+    struct world_options options = case_busy();
 
     options.nodes = 3;
     for (uint64_t requests = 1; requests <= MOMENTS; requests += 7) {

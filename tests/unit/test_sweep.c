@@ -116,17 +116,9 @@ static bool run(struct world *world, const char *what, uint64_t n)
 
 static struct world_options busy(enum rbuf_arrival arrival)
 {
-    struct world_options options = world_defaults();
+    struct world_options options = case_busy();
 
     options.core.arrival = arrival;
-    options.core.schedule.block_bytes = 1024;
-    options.core.schedule.buffer_blocks = 8;
-    options.model.packet_bytes = 1024;
-    options.core.window[0] = options.core.window[1] = 8;
-    options.depth = 16;
-    options.send_bytes = 40 * 1024;
-    options.receive_bytes = 60 * 1024;
-    options.followers = 1;
     return options;
 }
 
