@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * What core spends on small messages, with a fabric that costs nothing.
+ *
+ *     message_cost ring COUNT         COUNT messages of 8 bytes by a ring: sent, received, released
+ *     message_cost send COUNT         the same over send/receive
+ *     message_cost poll RINGS COUNT   COUNT polls of so many idle rings; prints ns a poll
+ *
+ * Run under callgrind with two counts the difference is the instructions of so many messages, which
+ * no other load changes: cost.sh.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/channel.h"
+#include "core/core.h"
+
+#define PAGE          4096u
+#define STAGING_BYTES (1u << 20)
+#define SLOTS         32u
+#define SLOT_BYTES    2048u
+
+struct side {
+    struct rbuf_core core;
+    struct rbuf_fab_queue queue[RBUF_CHANNELS];
+    struct rbuf_mailbox mailbox;
+    struct rbuf_peer *peer;
+};
+
+static void *allocate(size_t bytes)
+{
+    void *memory = NULL;
+
+    if (posix_memalign(&memory, PAGE, bytes) != 0) {
+        perror("message_cost");
+        exit(EXIT_FAILURE);
+    }
+    return memset(memory, 0, bytes);
+}
+
+static void open_core(struct rbuf_core *core, uint32_t rings)
+{
+    const struct rbuf_core_options options = {
+        .schedule = {.block_bytes = 4096,
+                     .growth = RBUF_GROWTH_ONE,
+                     .first_blocks = 3,
+                     .buffer_blocks = 16,
+                     .buffers = 3},
+        .quantum = 16384,
+        .window = {64, 16},
+        .ring = {.slots = SLOTS, .slot_bytes = SLOT_BYTES, .set = rings, .threshold = 1},
+        .max_message = 1u << 30};
+    const struct rbuf_region region = {.base = allocate(STAGING_BYTES), .bytes = STAGING_BYTES};
+    const struct rbuf_region other = {.base = allocate(STAGING_BYTES), .bytes = STAGING_BYTES};
+
+    if (rbuf_core_open(core, &options, &region, &other) != 0) {
+        perror("message_cost");
+        exit(EXIT_FAILURE);
+    }
+}
+
+static void give_ring(struct rbuf_core *core)
+{
+    struct rbuf_ring_memory *memory = calloc(1, sizeof(*memory));
+    static unsigned rings;
+
+    if (memory == NULL) {
+        exit(EXIT_FAILURE);
+    }
+    memory->base = (unsigned char *) allocate(SLOTS * SLOT_BYTES + PAGE) +
+                   rings++ % RBUF_RING_STEPS * RBUF_RING_STAGGER;
+    rbuf_ring_memory_give(core, memory);
+}
+
+/* Acts on what core has to say; returns the number of messages delivered. */
+static int act(struct side *side)
+{
+    struct rbuf_event event;
+    int delivered = 0;
+
+    while (rbuf_events_pop(&side->core.events, &event)) {
+        switch (event.kind) {
+        case RBUF_EVENT_DELIVER:
+            delivered++;
+            rbuf_core_release(event.peer, &event.delivery);
+            break;
+        case RBUF_EVENT_RING_MEMORY:
+            give_ring(&side->core);
+            break;
+        default:
+            fprintf(stderr, "message_cost: event %d\n", event.kind);
+            exit(EXIT_FAILURE);
+        }
+    }
+    return delivered;
+}
+
+static int receive(struct side *side)
+{
+    struct rbuf_fab_queue *queue = &side->queue[RBUF_CONTROL];
+    static char buffer; /* a receive buffer's identity */
+    int delivered;
+
+    (void) rbuf_core_poll(&side->core);
+    while (queue->count > 0) {
+        (void) rbuf_core_received(&side->core, RBUF_CONTROL,
+                                  (struct rbuf_buffer *) (void *) &buffer,
+                                  queue->sent[queue->first], queue->bytes[queue->first]);
+        queue->first = (queue->first + 1) % COST_SENDS;
+        queue->count--;
+    }
+    delivered = act(side);
+    if (!TAILQ_EMPTY(&side->core.busy)) {
+        (void) rbuf_core_progress(&side->core, 1); /* something is owed */
+    }
+    return delivered;
+}
+
+/* One message of 8 bytes: by the ring if there is one, else as it is sent without. */
+static void send_one(struct rbuf_peer *peer, uint64_t value)
+{
+    struct {
+        struct rbuf_message_header header;
+        uint64_t value;
+    } message = {.value = value};
+    uint64_t *slot = rbuf_am_begin(peer, sizeof(value));
+
+    if (slot != NULL) {
+        *slot = value;
+    }
+    if (slot != NULL
+            ? !rbuf_am_end(peer, 1, sizeof(value), 0)
+            : !rbuf_am_send_now(peer, RBUF_CONTROL, 1, &message.header, sizeof(value), 0)) {
+        fprintf(stderr, "message_cost: a message could not be sent\n");
+        exit(EXIT_FAILURE);
+    }
+}
+
+static void connect_sides(struct side *one, struct side *other)
+{
+    struct rbuf_peer_link link = {.queue = {&one->queue[0], &one->queue[1]},
+                                  .their_mailbox = (uintptr_t) &other->mailbox,
+                                  .their_index = other->peer->index,
+                                  .window = {64, 16}};
+
+    for (int i = 0; i < RBUF_CHANNELS; i++) {
+        one->queue[i].other = &other->queue[i];
+    }
+    rbuf_peer_connected(one->peer, &link);
+}
+
+static void messages(bool rings, uint64_t count)
+{
+    struct side *sides = allocate(2 * sizeof(*sides));
+
+    for (int i = 0; i < 2; i++) {
+        open_core(&sides[i].core, rings ? 16 : 0);
+        if (rbuf_peer_add(&sides[i].core, &sides[i].mailbox, NULL, &sides[i].peer) != 0) {
+            exit(EXIT_FAILURE);
+        }
+    }
+    connect_sides(&sides[0], &sides[1]);
+    connect_sides(&sides[1], &sides[0]);
+    for (uint64_t i = 0; i < count; i++) {
+        unsigned from = i % 2; /* ping and pong: credits travel with the answers */
+
+        send_one(sides[from].peer, i);
+        if (receive(&sides[1 - from]) != 1) {
+            fprintf(stderr, "message_cost: a message did not arrive\n");
+            exit(EXIT_FAILURE);
+        }
+    }
+    if (rings != (sides[0].core.stats.ring_sent > 0)) {
+        fprintf(stderr, "message_cost: not by that way\n");
+        exit(EXIT_FAILURE);
+    }
+}
+
+/* A core with so many peers in its polling set, none of which writes. */
+static void poll_idle(uint32_t rings, uint64_t count)
+{
+    struct rbuf_core *core = allocate(sizeof(*core));
+    struct timespec start, end;
+    struct rbuf_event event;
+
+    open_core(core, rings);
+    for (uint32_t i = 0; i < rings; i++) {
+        struct side *side = allocate(sizeof(*side));
+        struct rbuf_peer_link link = {.queue = {&side->queue[0], &side->queue[1]},
+                                      .their_mailbox = (uintptr_t) allocate(sizeof(side->mailbox)),
+                                      .window = {64, 16}};
+
+        side->queue[0].other = &side->queue[1]; /* where the invitation goes */
+        if (rbuf_peer_add(core, &side->mailbox, NULL, &side->peer) != 0) {
+            exit(EXIT_FAILURE);
+        }
+        rbuf_peer_connected(side->peer, &link);
+        give_ring(core);
+        rbuf_polling_set_heard(side->peer, 8);
+    }
+    while (rbuf_events_pop(&core->events, &event)) {
+    }
+    if (core->set.count != rings) {
+        fprintf(stderr, "message_cost: %u rings are polled\n", core->set.count);
+        exit(EXIT_FAILURE);
+    }
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    for (uint64_t i = 0; i < count; i++) {
+        if (rbuf_core_poll(core) != 0) {
+            exit(EXIT_FAILURE);
+        }
+    }
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    printf("%u rings: %.1f ns a poll\n", rings,
+           ((double) (end.tv_sec - start.tv_sec) * 1e9 + (double) (end.tv_nsec - start.tv_nsec)) /
+               (double) count);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 3 && strcmp(argv[1], "ring") == 0) {
+        messages(true, strtoull(argv[2], NULL, 10));
+    } else if (argc == 3 && strcmp(argv[1], "send") == 0) {
+        messages(false, strtoull(argv[2], NULL, 10));
+    } else if (argc == 4 && strcmp(argv[1], "poll") == 0) {
+        poll_idle((uint32_t) strtoul(argv[2], NULL, 10), strtoull(argv[3], NULL, 10));
+    } else {
+        fprintf(stderr, "usage: message_cost ring|send COUNT | poll RINGS COUNT\n");
+        return 2;
+    }
+    return EXIT_SUCCESS;
+}
