@@ -18,7 +18,7 @@ packages_of() { # PURPOSE
             openmpi-bin libopenmpi-dev libibverbs-dev libevent-dev libhwloc-dev
         ;;
     test)
-        echo check clang-format valgrind ibverbs-utils perftest openssh-client
+        echo check clang-format spin valgrind ibverbs-utils perftest openssh-client
         ;;
     demo)
         echo openssh-client # mpirun wants ssh to be there, even on one machine

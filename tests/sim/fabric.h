@@ -162,6 +162,24 @@ static inline enum rbuf_fab_status rbuf_fab_write_inline(struct rbuf_fab_queue *
     return rbuf_fab_post(queue, &request, work);
 }
 
+static inline void rbuf_fab_prepare_write(struct rbuf_fab_request *request, uint32_t lkey,
+                                          uint32_t rkey)
+{
+    *request = sim_request(SIM_WRITE, NULL, lkey, 0, 0, rkey);
+}
+
+static inline enum rbuf_fab_status rbuf_fab_post_write(struct rbuf_fab_queue *queue,
+                                                       struct rbuf_fab_request *request,
+                                                       const void *local, uint32_t bytes,
+                                                       uint64_t remote, bool inlined)
+{
+    request->pieces[0].address = local;
+    request->pieces[0].bytes = bytes;
+    request->remote = remote;
+    request->inlined = inlined;
+    return rbuf_fab_post(queue, request, NULL);
+}
+
 static inline enum rbuf_fab_status rbuf_fab_send(struct rbuf_fab_queue *queue,
                                                  const struct rbuf_fab_piece *pieces,
                                                  unsigned count, bool inlined,

@@ -116,7 +116,8 @@ struct sim_pair_end {
     struct sim_flow answers;
     struct sim_job_list outstanding; /* in order of posting */
     uint64_t last_ack_ns;
-    bool stalled; /* no receive buffer: packets wait */
+    uint64_t last_ready_ns; /* when the newest request was there to be sent */
+    bool stalled;           /* no receive buffer: packets wait */
     struct sim_packet_list waiting;
     TAILQ_ENTRY(sim_pair_end) link;
 };

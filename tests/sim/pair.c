@@ -211,7 +211,9 @@ bool sim_post(struct rbuf_fab_queue *queue, const struct rbuf_fab_request *reque
     }
     nic->local_ns += nic->post_ns;
     TAILQ_INSERT_TAIL(&end->outstanding, job, end_link);
-    sim_at(clock, sim_now(nic), job_ready, job);
+    /* A processor's clock may be ahead of what is posted next from outside: order is kept. */
+    end->last_ready_ns = sim_now(nic) > end->last_ready_ns ? sim_now(nic) : end->last_ready_ns;
+    sim_at(clock, end->last_ready_ns, job_ready, job);
     end->posts++;
     if (end->state == SIM_END_DEAD) {
         sim_at(clock, sim_now(nic), flush, end);

@@ -44,6 +44,7 @@ struct world_options world_defaults(void)
                  .arrival = RBUF_ARRIVAL_BLOCK,
                  .quantum = 16384,
                  .window = {64, 64},
+                 .ring = {.slots = 16, .slot_bytes = 2048, .set = 4, .threshold = 8},
                  .max_message = 1u << 30},
         .send_bytes = 16u << 20,
         .receive_bytes = 16u << 20,
@@ -55,6 +56,7 @@ struct world_options world_defaults(void)
         .poll_ns = 50,
         .post_ns = 50,
         .prestage = true,
+        .ring_memory = WORLD_RINGS_MAX,
     };
 }
 
@@ -119,7 +121,8 @@ static void poll_node(void *subject)
     node->nic.running = true;
     node->nic.local_ns = now;
     running = node;
-    done = take_completions(node);
+    done = rbuf_core_poll(&node->core);
+    done += take_completions(node);
     done += rbuf_core_progress(&node->core, node->nic.local_ns);
     events = world_user_events(node);
     running = NULL;
@@ -241,6 +244,24 @@ static void *open_memory(size_t bytes, bool zeroed)
     return memory;
 }
 
+/* Memory for one more ring, or word that there is none. */
+void world_ring_memory(struct world_node *node)
+{
+    const struct rbuf_ring_options *options = &node->core.options.ring;
+    size_t bytes = (size_t) options->slots * options->slot_bytes;
+    struct rbuf_ring_memory *memory;
+
+    if (node->ring_memory_count == node->world->options.ring_memory) {
+        rbuf_ring_memory_give(&node->core, NULL);
+        return;
+    }
+    memory = sim_allocate(sizeof(*memory));
+    memory->base = open_memory(bytes, true);
+    memory->lkey = memory->rkey = sim_register(&node->nic, memory->base, bytes);
+    node->ring_memory[node->ring_memory_count++] = memory;
+    rbuf_ring_memory_give(&node->core, memory);
+}
+
 static void open_node(struct world *world, unsigned index)
 {
     const struct world_options *options = &world->options;
@@ -340,6 +361,10 @@ static void close_node(struct world_node *node)
         free(node->buffers[i]);
     }
     free(node->buffers);
+    for (unsigned i = 0; i < node->ring_memory_count; i++) {
+        free(node->ring_memory[i]->base);
+        free(node->ring_memory[i]);
+    }
     free(node->send_memory);
     free(node->receive_memory);
 }
@@ -386,12 +411,15 @@ static const char *peer_leftover(const struct world_node *node, const struct wor
     if (peer->slots_taken != 0) {
         return "an acknowledgement word is still taken";
     }
-    for (int id = 0; id < RBUF_CHANNELS; id++) {
-        const struct rbuf_channel *channel = &peer->channel[id];
-
-        if (channel->sent - channel->taken > channel->window) {
+    for (int flow = 0; flow < RBUF_FLOWS; flow++) {
+        if (peer->credit[flow].sent - peer->credit[flow].taken > peer->credit[flow].window) {
             return "more messages are out than there are credits";
         }
+    }
+    if (peer->ring_in != NULL && peer->ring_in->freed != 0) {
+        return "a slot of a ring is still taken";
+    }
+    for (int id = 0; id < RBUF_CHANNELS; id++) {
         if (!link->failed &&
             link->end[id].queue.posted - link->end[id].queue.retired > node->world->options.depth) {
             return "a send queue is overfull";

@@ -25,6 +25,7 @@
 #include "net.h"
 
 #define WORLD_NODES_MAX 8u
+#define WORLD_RINGS_MAX (2u * WORLD_NODES_MAX)
 
 struct world_options {
     unsigned nodes;
@@ -44,6 +45,7 @@ struct world_options {
     unsigned followers; /* messages that name the put, sent behind each FIN */
     bool prestage;
     bool refuse_registration; /* the user cannot register memory */
+    unsigned ring_memory;     /* rings that a node has memory for, of both kinds together */
 };
 
 /* Paper 001's cluster graphene (1.4 GB/s, 2 us), its parameters, 16 MB of staging each way. */
@@ -117,6 +119,8 @@ struct world_node {
     void *receive_memory;
     struct rbuf_buffer **buffers;
     unsigned buffer_count;
+    struct rbuf_ring_memory *ring_memory[WORLD_RINGS_MAX]; /* lent to core */
+    unsigned ring_memory_count;
     uint64_t free_ns; /* when its processor has time */
     uint64_t poll_ns; /* when it polls next, if `scheduled` */
     bool scheduled;
@@ -164,6 +168,7 @@ const char *world_leftover(struct world *world);
 uint64_t world_now(const struct world *world);
 
 /* Between world.c and world_user.c. */
+void world_ring_memory(struct world_node *node);
 void world_wake(struct world_node *node);
 int world_user_events(struct world_node *node);
 void world_user_close(struct world *world);

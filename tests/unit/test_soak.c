@@ -43,12 +43,19 @@ static struct world_options random_options(struct sim_random *random)
     schedule->buffers = (uint8_t) (1 + sim_random_below(random, 5));
     schedule->taper = (uint8_t) sim_random_below(random, 2);
     options.core.arrival = (enum rbuf_arrival) sim_random_below(random, 3);
+    options.core.ring = (struct rbuf_ring_options){
+        .slots = (uint32_t) (2 + sim_random_below(random, 63)),
+        .slot_bytes = (uint32_t) (64 * (2 + sim_random_below(random, 100))),
+        .set = (uint32_t) sim_random_below(random, 5),
+        .threshold = (uint32_t) (1 + sim_random_below(random, 10))};
     if (options.core.arrival == RBUF_ARRIVAL_IMMEDIATE) {
         options.faults.order = (enum sim_order) sim_random_below(random, 3);
+        options.core.ring.slots = 0; /* rings need the order of a write's bytes */
     }
     options.core.quantum = (uint32_t) sim_random_size(random, 100000);
     options.core.window[0] = (uint16_t) sim_random_size(random, 64);
     options.core.window[1] = (uint16_t) sim_random_size(random, 64);
+    options.ring_memory = (unsigned) sim_random_below(random, WORLD_RINGS_MAX + 1);
     options.core.max_message = (uint32_t) (100000 + sim_random_size(random, 1000000));
     lane = (uint64_t) schedule->block_bytes * schedule->buffer_blocks;
     options.send_bytes = lane * (1 + sim_random_below(random, 4));

@@ -102,6 +102,17 @@ enum {
     MCA_BTL_RBUF_POOLS
 };
 
+/* ---- eager rings ---- */
+
+/* Memory for one ring, lent to core. */
+struct mca_btl_rbuf_ring {
+    SLIST_ENTRY(mca_btl_rbuf_ring) link;
+    struct rbuf_memory memory;
+    struct rbuf_ring_memory core;
+};
+
+SLIST_HEAD(mca_btl_rbuf_ring_list, mca_btl_rbuf_ring);
+
 /* ---- registrations ---- */
 
 /* A registration of user memory; begins as OPAL's caches want it. */
@@ -207,6 +218,8 @@ struct mca_btl_rbuf_module_t {
     struct rbuf_memory receive_staging;
     struct rbuf_memory bounce; /* words for atomics */
     uint64_t bounce_free;      /* a bit a word */
+    struct mca_btl_rbuf_ring_list rings;
+    uint32_t ring_count;
     struct mca_btl_rbuf_slab_list mailbox_slabs;
     unsigned mailboxes_left;
     struct mca_btl_rbuf_pool pools[MCA_BTL_RBUF_POOLS];
@@ -216,6 +229,7 @@ struct mca_btl_rbuf_module_t {
     uint32_t holding;                           /* operations under way that hold one */
     struct mca_btl_rbuf_endpoint_list endpoints;
     struct mca_btl_rbuf_drain drain;
+    uint32_t ring_rounds;             /* calls of progress in a row that found messages in rings */
     uint64_t look_due_ns;             /* when the port's events are read next */
     uint64_t down_since_ns;           /* when the port was seen to go down; 0: it is up */
     mca_rcache_base_module_t *rcache; /* NULL: registrations are made for each use */
@@ -302,6 +316,12 @@ mca_btl_base_descriptor_t *mca_btl_rbuf_prepare_src(mca_btl_base_module_t *btl,
                                                     struct opal_convertor_t *convertor,
                                                     uint8_t order, size_t reserve, size_t *size,
                                                     uint32_t flags);
+
+/* btl_rbuf_ring.c */
+struct rbuf_ring_options mca_btl_rbuf_ring_options(const struct rbuf_port *port,
+                                                   enum rbuf_arrival arrival);
+void mca_btl_rbuf_ring_wanted(mca_btl_rbuf_module_t *module); /* no lock is held */
+void mca_btl_rbuf_rings_close(mca_btl_rbuf_module_t *module);
 
 /* btl_rbuf_send.c */
 int mca_btl_rbuf_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,

@@ -196,10 +196,11 @@ void mca_btl_rbuf_endpoint_forget_modex(mca_btl_base_endpoint_t *endpoint)
 void mca_btl_rbuf_endpoint_destroy(mca_btl_base_endpoint_t *endpoint)
 {
     TAILQ_REMOVE(&endpoint->module->endpoints, endpoint, link);
-    rbuf_peer_remove(endpoint->peer);
+    /* First the queue pairs: what the peer may write into is then used for others. */
     for (int i = 0; i < RBUF_CHANNELS; i++) {
         rbuf_queue_close(endpoint->queue[i]);
     }
+    rbuf_peer_remove(endpoint->peer);
     if (endpoint->call != NULL) {
         rbuf_call_close(endpoint->call);
     }
@@ -246,6 +247,8 @@ static const char *status_text(int status)
         return "its adapter refused a request";
     case -ECONNRESET:
         return "the connection was reset";
+    case -EPROTO:
+        return "it does not keep to the protocol";
     case -ENODEV:
         return "the adapter of this process has failed";
     case -ENETDOWN:

@@ -135,6 +135,7 @@ static int open_core(mca_btl_rbuf_module_t *module, size_t half)
                                                                : 1u << 30)};
 
     choose_protocol(module->port, half, &options);
+    options.ring = mca_btl_rbuf_ring_options(module->port, options.arrival);
     if (rbuf_core_open(&module->core, &options, &send, &receive) != 0) {
         mca_btl_rbuf_help("no memory", opal_process_info.nodename, "opening a port", NULL);
         return OPAL_ERR_OUT_OF_RESOURCE;
@@ -175,6 +176,7 @@ static void module_free(mca_btl_rbuf_module_t *module)
             rbuf_receive_close(module->receive[i]);
         }
     }
+    mca_btl_rbuf_rings_close(module);
     mca_btl_rbuf_pools_close(module);
     while ((slab = SLIST_FIRST(&module->mailbox_slabs)) != NULL) {
         SLIST_REMOVE_HEAD(&module->mailbox_slabs, link);

@@ -20,6 +20,9 @@
 #define DOWN_NS 3000000000ull /* that a port may be down before its peers count as lost */
 #define LOOK_NS 1000000000ull /* between looks at the adapter's events */
 
+/* While rings have messages the completion queues are polled every so many calls only. */
+#define RING_ROUNDS 8u
+
 static uint64_t now_ns(void)
 {
     struct timespec now;
@@ -215,6 +218,9 @@ static void act(mca_btl_rbuf_module_t *module, const struct rbuf_event *event)
     case RBUF_EVENT_REGISTER:
         mca_btl_rbuf_grant_expired(module, event->grant);
         break;
+    case RBUF_EVENT_RING_MEMORY:
+        mca_btl_rbuf_ring_wanted(module);
+        break;
     case RBUF_EVENT_FAILED:
         peer_failed(module, event->peer, event->status);
         break;
@@ -297,8 +303,12 @@ int mca_btl_rbuf_module_progress(mca_btl_rbuf_module_t *module)
         look_at_port(module);
         post_receives(module); /* what was refused, without waiting for more to arrive */
     }
-    mca_btl_rbuf_collect(module);
-    done = rbuf_core_progress(&module->core, now);
+    done = rbuf_core_poll(&module->core);
+    module->ring_rounds = done > 0 ? module->ring_rounds + 1 : 0;
+    if (module->ring_rounds % RING_ROUNDS == 0) {
+        mca_btl_rbuf_collect(module);
+    }
+    done += rbuf_core_progress(&module->core, now);
     draining = drain_begin(module);
     mca_btl_rbuf_unlock(module);
     return draining ? done + drain(module) : done;

@@ -35,13 +35,20 @@ struct counter {
 #define TOTAL(field) offsetof(struct totals, field)
 
 static const struct counter table[] = {
-    {"messages_sent", CORE(messages_sent), "Messages sent over the send/receive channels"},
-    {"messages_received", CORE(messages_received), "Messages received over those channels"},
+    {"messages_sent", CORE(messages_sent), "Messages sent: eager data and all that is small"},
+    {"messages_received", CORE(messages_received), "Messages received, likewise"},
     {"messages_inline", CORE(messages_inline), "Messages that travelled inside their request"},
     {"messages_queued", CORE(messages_queued),
      "Messages that had to wait for a credit, a connection or room in the send queue"},
     {"messages_held", CORE(messages_held), "Messages that waited for the put that they belong to"},
     {"messages_refused", CORE(messages_refused), "Malformed messages, dropped"},
+    {"ring_sent", CORE(ring_sent), "Messages sent by eager rings, of those sent"},
+    {"ring_received", CORE(ring_received), "Messages received by eager rings, of those received"},
+    {"ring_full", CORE(ring_full), "Messages that a ring had no free slot for"},
+    {"ring_waits", CORE(ring_waits), "Polls that found a ring message before its turn"},
+    {"ring_admitted", CORE(ring_admitted), "Peers taken into the polling set"},
+    {"ring_recalled", CORE(ring_recalled), "Peers asked to leave the polling set"},
+    {"ring_opened", CORE(ring_opened), "Rings that peers lent to this process"},
     {"credits_written", CORE(credits_written), "Explicit credit returns"},
     {"staged_messages", CORE(staged_puts), "Messages sent through staging buffers"},
     {"staged_bytes", CORE(staged_bytes), "Bytes sent through staging buffers"},

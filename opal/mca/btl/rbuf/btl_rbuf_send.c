@@ -90,6 +90,38 @@ static bool pack(struct opal_convertor_t *convertor, const void *header, size_t 
                                  packed == payload_size);
 }
 
+static void start_over(struct opal_convertor_t *convertor, size_t payload_size)
+{
+    if (payload_size > 0) {
+        size_t position = convertor->bConverted - payload_size;
+
+        opal_convertor_set_position(convertor, &position);
+    }
+}
+
+/* Straight into a slot of the peer's ring. */
+static bool send_by_ring(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
+                         struct opal_convertor_t *convertor, const void *header, size_t header_size,
+                         size_t payload_size, mca_btl_base_tag_t tag)
+{
+    uint32_t bytes = (uint32_t) (header_size + payload_size);
+    bool packed = false;
+    bool sent = false;
+    void *slot;
+
+    mca_btl_rbuf_lock(module);
+    slot = rbuf_am_begin(endpoint->peer, bytes);
+    if (slot != NULL) {
+        packed = pack(convertor, header, header_size, payload_size, slot);
+        sent = packed && rbuf_am_end(endpoint->peer, tag, bytes, after_for(endpoint));
+    }
+    mca_btl_rbuf_unlock(module);
+    if (packed && !sent) {
+        start_over(convertor, payload_size);
+    }
+    return sent;
+}
+
 /* One piece on the stack, straight into the request. */
 static bool send_now(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
                      struct opal_convertor_t *convertor, const void *header, size_t header_size,
@@ -106,10 +138,8 @@ static bool send_now(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *end
                             (struct rbuf_message_header *) (void *) message,
                             (uint32_t) (header_size + payload_size), after_for(endpoint));
     mca_btl_rbuf_unlock(module);
-    if (!sent && payload_size > 0) {
-        size_t start_over = convertor->bConverted - payload_size;
-
-        opal_convertor_set_position(convertor, &start_over);
+    if (!sent) {
+        start_over(convertor, payload_size);
     }
     return sent;
 }
@@ -132,6 +162,10 @@ int mca_btl_rbuf_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endp
     size_t bytes = header_size + payload_size;
     mca_btl_base_descriptor_t *message;
 
+    if (bytes <= mca_btl_rbuf_params.ring_slot_size &&
+        send_by_ring(module, endpoint, convertor, header, header_size, payload_size, tag)) {
+        return OPAL_SUCCESS;
+    }
     if (is_small(module, endpoint, bytes) &&
         send_now(module, endpoint, convertor, header, header_size, payload_size, tag)) {
         return OPAL_SUCCESS;

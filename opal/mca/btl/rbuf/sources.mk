@@ -24,6 +24,7 @@ rbuf_glue_sources = \
 	%reldir%/btl_rbuf_rdma.c \
 	%reldir%/btl_rbuf_registrar.c \
 	%reldir%/btl_rbuf_report.c \
+	%reldir%/btl_rbuf_ring.c \
 	%reldir%/btl_rbuf_send.c \
 	%reldir%/btl_rbuf_values.c \
 	%reldir%/btl_rbuf_values.h \
@@ -38,11 +39,21 @@ rbuf_core_sources = \
 	%reldir%/core/copy.h \
 	%reldir%/core/core.c \
 	%reldir%/core/core.h \
+	%reldir%/core/credit.c \
+	%reldir%/core/credit.h \
 	%reldir%/core/event.c \
 	%reldir%/core/event.h \
 	%reldir%/core/grant.c \
 	%reldir%/core/grant.h \
+	%reldir%/core/inbox.c \
+	%reldir%/core/inbox.h \
+	%reldir%/core/polling_set.c \
+	%reldir%/core/polling_set.h \
 	%reldir%/core/receiver.c \
+	%reldir%/core/ring.c \
+	%reldir%/core/ring.h \
+	%reldir%/core/ring_in.c \
+	%reldir%/core/ring_out.c \
 	%reldir%/core/rma.c \
 	%reldir%/core/rma.h \
 	%reldir%/core/schedule.c \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 #include "core/channel.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,125 +9,81 @@
 #include "core/grant.h"
 
 #define HEADER_BYTES ((uint32_t) sizeof(struct rbuf_message_header))
+#define OWN_BYTES    sizeof(struct rbuf_offer) /* largest payload of a message of core's own */
 
-/* A grant message that core sends by itself; freed when it is IDLE again. */
-struct grant_message {
+/* A message that core sends by itself; freed when it is IDLE again. */
+struct own_message {
     struct rbuf_am am;
     struct {
         struct rbuf_message_header header;
-        struct rbuf_offer offer;
+        unsigned char payload[OWN_BYTES];
     } wire;
 };
 
-/*
- * The peer's count of what it took off, from the mailbox. The acquire pairs with the adapter
- * placing the peer's word: what the peer's software did before (reposting the buffer) is done.
- */
-static void read_mailbox(struct rbuf_peer *peer, enum rbuf_channel_id id)
+/* Sends over send/receive if there is a credit and room. A dead queue pair fails the peer. */
+static bool post_send(struct rbuf_peer *peer, struct rbuf_am *am)
 {
-    struct rbuf_channel *channel = &peer->channel[id];
-    uint32_t taken =
-        (uint32_t) atomic_load_explicit(&peer->mailbox->credit[id], memory_order_acquire);
-
-    if ((int32_t) (taken - channel->taken) > 0 && (int32_t) (channel->sent - taken) >= 0) {
-        channel->taken = taken;
-    }
-}
-
-static bool has_credit(struct rbuf_peer *peer, enum rbuf_channel_id id)
-{
-    struct rbuf_channel *channel = &peer->channel[id];
-
-    if (channel->sent - channel->taken < channel->window) {
-        return true;
-    }
-    read_mailbox(peer, id);
-    return channel->sent - channel->taken < channel->window;
-}
-
-bool rbuf_channel_take_credit(struct rbuf_peer *peer, enum rbuf_channel_id id)
-{
-    if (!has_credit(peer, id)) {
-        return false;
-    }
-    peer->channel[id].sent++;
-    return true;
-}
-
-void rbuf_channel_piggyback(struct rbuf_peer *peer, const struct rbuf_message_header *header)
-{
-    for (int id = 0; id < RBUF_CHANNELS; id++) {
-        struct rbuf_channel *channel = &peer->channel[id];
-        uint16_t newer = (uint16_t) (header->credit[id] - (uint16_t) channel->taken);
-
-        /* Older than what the mailbox said, or nonsense, if it is ahead of what was sent. */
-        if (newer != 0 && newer <= channel->sent - channel->taken) {
-            channel->taken += newer;
-        }
-    }
-}
-
-static void fill_header(struct rbuf_peer *peer, struct rbuf_message_header *header, uint8_t kind,
-                        uint8_t tag, uint32_t bytes, uint64_t after)
-{
-    *header = (struct rbuf_message_header){
-        .bytes = bytes, .peer = peer->their_index, .kind = kind, .tag = tag, .after = after};
-    for (int id = 0; id < RBUF_CHANNELS; id++) {
-        header->credit[id] = (uint16_t) peer->channel[id].consumed;
-    }
-}
-
-/* The credits in a header that was posted are known to the peer. */
-static void credits_returned(struct rbuf_peer *peer)
-{
-    for (int id = 0; id < RBUF_CHANNELS; id++) {
-        peer->channel[id].returned = peer->channel[id].consumed;
-    }
-}
-
-/* Posts the message if there is a credit and room. A dead queue pair fails the peer. */
-static bool post(struct rbuf_peer *peer, struct rbuf_am *am)
-{
-    struct rbuf_channel *channel = &peer->channel[am->channel];
     struct rbuf_fab_queue *queue = peer->queue[am->channel];
     struct rbuf_fab_piece piece = {am->header, HEADER_BYTES + am->bytes, am->lkey};
     bool inlined = piece.bytes <= rbuf_fab_inline_max(queue);
+    /* Its completion says that the slots of a ring may be used for something else. */
+    bool silent = inlined && am->kind != RBUF_MESSAGE_RING_BACK;
     enum rbuf_fab_status status;
 
-    if (!has_credit(peer, am->channel)) {
+    if (!rbuf_credit_available(peer, (enum rbuf_flow) am->channel)) {
         return false;
     }
-    fill_header(peer, am->header, am->kind, am->tag, am->bytes, am->after);
-    status = rbuf_fab_send(queue, &piece, 1, inlined, inlined ? NULL : &am->work);
+    rbuf_channel_fill(peer, am->header, am->kind, am->tag, am->after);
+    status = rbuf_fab_send(queue, &piece, 1, inlined, silent ? NULL : &am->work);
     if (status == RBUF_FAB_DEAD) {
         rbuf_peer_fail(peer, -ECONNRESET);
     }
     if (status != RBUF_FAB_OK) {
         return false;
     }
-    channel->sent++;
-    credits_returned(peer);
-    am->state = inlined ? RBUF_AM_IDLE : RBUF_AM_POSTED;
-    peer->in_flight += !inlined;
+    peer->credit[am->channel].sent++;
+    peer->sequence_out += am->channel == RBUF_CONTROL;
+    rbuf_credit_told(peer->credit);
+    am->state = silent ? RBUF_AM_IDLE : RBUF_AM_POSTED;
+    peer->in_flight += !silent;
     peer->core->stats.messages_inline += inlined;
     return true;
+}
+
+/* Copies the message into the peer's ring, if it has one with room. */
+static bool post_ring(struct rbuf_peer *peer, struct rbuf_am *am)
+{
+    void *payload = rbuf_ring_out_begin(peer, am->bytes);
+
+    if (payload == NULL) {
+        return false;
+    }
+    memcpy(payload, am->header + 1, am->bytes);
+    am->state = RBUF_AM_IDLE;
+    return rbuf_ring_out_end(peer, am->kind, am->tag, am->bytes, am->after);
+}
+
+static bool post(struct rbuf_peer *peer, struct rbuf_am *am)
+{
+    return (am->channel == RBUF_CONTROL && post_ring(peer, am)) || post_send(peer, am);
 }
 
 /* The message's buffer is free: tells its owner. */
 static void finish(struct rbuf_am *am, int status)
 {
     am->state = RBUF_AM_IDLE;
-    if (am->kind == RBUF_MESSAGE_GRANT) {
-        free(am); /* a struct grant_message begins with its am */
-    } else {
+    if (am->kind == RBUF_MESSAGE_USER) {
         rbuf_core_raise(am->peer->core, RBUF_EVENT_SENT, am->peer, am, status);
+        return;
     }
+    if (am->kind == RBUF_MESSAGE_RING_BACK && status == 0) {
+        rbuf_ring_out_handed_back(am->peer);
+    }
+    free(am); /* a struct own_message begins with its am */
 }
 
 static enum rbuf_am_state enqueue(struct rbuf_peer *peer, struct rbuf_am *am)
 {
-    struct rbuf_channel *channel = &peer->channel[am->channel];
-
     am->peer = peer;
     am->work.kind = RBUF_WORK_SEND;
     if (peer->state == RBUF_PEER_FAILED) {
@@ -134,7 +91,8 @@ static enum rbuf_am_state enqueue(struct rbuf_peer *peer, struct rbuf_am *am)
         finish(am, -ECONNRESET);
         return RBUF_AM_QUEUED;
     }
-    if (peer->state == RBUF_PEER_CONNECTED && TAILQ_EMPTY(&channel->queued) && post(peer, am)) {
+    if (peer->state == RBUF_PEER_CONNECTED && TAILQ_EMPTY(&peer->queued[am->channel]) &&
+        post(peer, am)) {
         return am->state;
     }
     if (peer->state == RBUF_PEER_FAILED) { /* found out while posting */
@@ -143,7 +101,7 @@ static enum rbuf_am_state enqueue(struct rbuf_peer *peer, struct rbuf_am *am)
         return RBUF_AM_QUEUED;
     }
     am->state = RBUF_AM_QUEUED;
-    TAILQ_INSERT_TAIL(&channel->queued, am, link);
+    TAILQ_INSERT_TAIL(&peer->queued[am->channel], am, link);
     peer->core->stats.messages_queued++;
     rbuf_peer_wake(peer);
     return RBUF_AM_QUEUED;
@@ -156,6 +114,26 @@ enum rbuf_am_state rbuf_am_send(struct rbuf_peer *peer, struct rbuf_am *am)
     return enqueue(peer, am);
 }
 
+/* True if a message for the channel need not queue behind others. */
+static bool may_go(const struct rbuf_peer *peer, enum rbuf_channel_id id)
+{
+    return peer->state == RBUF_PEER_CONNECTED && TAILQ_EMPTY(&peer->queued[id]);
+}
+
+void *rbuf_am_begin(struct rbuf_peer *peer, uint32_t bytes)
+{
+    return may_go(peer, RBUF_CONTROL) ? rbuf_ring_out_begin(peer, bytes) : NULL;
+}
+
+bool rbuf_am_end(struct rbuf_peer *peer, uint8_t tag, uint32_t bytes, uint64_t after)
+{
+    if (!rbuf_ring_out_end(peer, RBUF_MESSAGE_USER, tag, bytes, after)) {
+        return false;
+    }
+    peer->core->stats.messages_sent++;
+    return true;
+}
+
 bool rbuf_am_send_now(struct rbuf_peer *peer, enum rbuf_channel_id id, uint8_t tag,
                       struct rbuf_message_header *message, uint32_t bytes, uint64_t after)
 {
@@ -166,27 +144,31 @@ bool rbuf_am_send_now(struct rbuf_peer *peer, enum rbuf_channel_id id, uint8_t t
                          .after = after,
                          .kind = RBUF_MESSAGE_USER};
 
-    if (peer->state != RBUF_PEER_CONNECTED || !TAILQ_EMPTY(&peer->channel[id].queued) ||
-        HEADER_BYTES + bytes > rbuf_fab_inline_max(peer->queue[id]) || !post(peer, &am)) {
+    if (!may_go(peer, id) || HEADER_BYTES + bytes > rbuf_fab_inline_max(peer->queue[id]) ||
+        !post_send(peer, &am)) {
         return false;
     }
     peer->core->stats.messages_sent++;
     return true;
 }
 
-void rbuf_channel_send_grant(struct rbuf_peer *peer, const struct rbuf_offer *offer)
+void rbuf_channel_send_own(struct rbuf_peer *peer, enum rbuf_message_kind kind, const void *payload,
+                           uint32_t bytes)
 {
-    struct grant_message *message = calloc(1, sizeof(*message));
+    struct own_message *message = calloc(1, sizeof(*message));
 
+    assert(bytes <= OWN_BYTES);
     if (message == NULL) {
         rbuf_peer_fail(peer, -ENOMEM);
         return;
     }
-    message->wire.offer = *offer;
+    if (bytes > 0) {
+        memcpy(message->wire.payload, payload, bytes);
+    }
     message->am.header = &message->wire.header;
-    message->am.bytes = sizeof(message->wire.offer);
+    message->am.bytes = bytes;
     message->am.channel = RBUF_CONTROL;
-    message->am.kind = RBUF_MESSAGE_GRANT;
+    message->am.kind = (uint8_t) kind;
     if (enqueue(peer, &message->am) == RBUF_AM_IDLE) {
         free(message);
     }
@@ -197,67 +179,15 @@ void rbuf_channel_sent(struct rbuf_am *am, int status)
     finish(am, status);
 }
 
-/* True when so many credits are owed that they do not wait for a message to carry them. */
-static bool owes(const struct rbuf_peer *peer, int id)
-{
-    const struct rbuf_channel *channel = &peer->channel[id];
-    uint32_t half = peer->core->options.window[id] / 2u;
-
-    return channel->consumed - channel->returned >= (half > 0 ? half : 1);
-}
-
-/* Tells the peer by an RDMA write what was taken off, when half a window is owed. */
-static int write_credits(struct rbuf_peer *peer)
-{
-    int done = 0;
-
-    for (int id = 0; id < RBUF_CHANNELS; id++) {
-        struct rbuf_channel *channel = &peer->channel[id];
-        uint64_t count = channel->consumed;
-        uint64_t address = peer->their_mailbox + offsetof(struct rbuf_mailbox, credit) +
-                           (uint64_t) id * sizeof(uint64_t);
-        enum rbuf_fab_status status;
-
-        if (!owes(peer, id)) {
-            continue;
-        }
-        status = rbuf_fab_write_inline(peer->queue[RBUF_CONTROL], &count, sizeof(count), address,
-                                       peer->their_mailbox_rkey, NULL);
-        if (status == RBUF_FAB_DEAD) {
-            rbuf_peer_fail(peer, -ECONNRESET);
-        }
-        if (status != RBUF_FAB_OK) {
-            break;
-        }
-        channel->returned = channel->consumed;
-        peer->core->stats.credits_written++;
-        done++;
-    }
-    return done;
-}
-
-static bool owes_credits(const struct rbuf_peer *peer)
-{
-    return owes(peer, RBUF_CONTROL) || owes(peer, RBUF_BULK);
-}
-
-void rbuf_channel_consumed(struct rbuf_peer *peer, enum rbuf_channel_id id)
-{
-    peer->channel[id].consumed++;
-    if (peer->state == RBUF_PEER_CONNECTED && owes_credits(peer)) {
-        rbuf_peer_wake(peer);
-    }
-}
-
 int rbuf_channel_progress(struct rbuf_peer *peer)
 {
-    int done = write_credits(peer);
+    int done = rbuf_credit_write(peer);
 
     for (int id = 0; id < RBUF_CHANNELS && peer->state == RBUF_PEER_CONNECTED; id++) {
         struct rbuf_am *am;
 
-        while ((am = TAILQ_FIRST(&peer->channel[id].queued)) != NULL && post(peer, am)) {
-            TAILQ_REMOVE(&peer->channel[id].queued, am, link);
+        while ((am = TAILQ_FIRST(&peer->queued[id])) != NULL && post(peer, am)) {
+            TAILQ_REMOVE(&peer->queued[id], am, link);
             if (am->state == RBUF_AM_IDLE) {
                 finish(am, 0);
             }
@@ -269,8 +199,8 @@ int rbuf_channel_progress(struct rbuf_peer *peer)
 
 bool rbuf_channel_idle(const struct rbuf_peer *peer)
 {
-    return TAILQ_EMPTY(&peer->channel[RBUF_CONTROL].queued) &&
-           TAILQ_EMPTY(&peer->channel[RBUF_BULK].queued) && !owes_credits(peer);
+    return TAILQ_EMPTY(&peer->queued[RBUF_CONTROL]) && TAILQ_EMPTY(&peer->queued[RBUF_BULK]) &&
+           !rbuf_credit_owed(peer);
 }
 
 void rbuf_channel_fail(struct rbuf_peer *peer, int status)
@@ -278,8 +208,8 @@ void rbuf_channel_fail(struct rbuf_peer *peer, int status)
     for (int id = 0; id < RBUF_CHANNELS; id++) {
         struct rbuf_am *am;
 
-        while ((am = TAILQ_FIRST(&peer->channel[id].queued)) != NULL) {
-            TAILQ_REMOVE(&peer->channel[id].queued, am, link);
+        while ((am = TAILQ_FIRST(&peer->queued[id])) != NULL) {
+            TAILQ_REMOVE(&peer->queued[id], am, link);
             finish(am, status);
         }
     }

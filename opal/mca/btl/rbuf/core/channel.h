@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Active messages over the send/receive channels, with credits.
+ * Active messages: over send/receive, or by the peer's ring where there is one.
  *
- * A message is posted when the peer has a receive credit for us and the send queue has room; else
- * it queues, in order, and nothing fails. Credits come back as cumulative counts, piggybacked on
- * every message and, when half a window is owed, by an inline RDMA write that needs no credit
- * itself: two peers with full windows can always free each other.
+ * A message is posted when the peer has a credit for us and the send queue has room; else it
+ * queues, in order, and nothing fails. A small message of the control channel goes by the ring
+ * (core/ring.h) if the peer lent us one and it has a free slot.
  *
- * Invariants, a channel: sent - taken <= window; returned never passes consumed; the order of
- * posting is the order of rbuf_am_send().
+ * Invariant: the order of posting on a channel, ring included, is the order of rbuf_am_send().
  */
 #ifndef RBUF_CORE_CHANNEL_H
 #define RBUF_CORE_CHANNEL_H
@@ -43,14 +41,31 @@ enum rbuf_am_state rbuf_am_send(struct rbuf_peer *peer, struct rbuf_am *am);
 bool rbuf_am_send_now(struct rbuf_peer *peer, enum rbuf_channel_id channel, uint8_t tag,
                       struct rbuf_message_header *message, uint32_t bytes, uint64_t after);
 
+/* The shortest way for a message that the user builds in place: where its payload of `bytes` bytes
+ * is to be written, or NULL if it cannot go by the peer's ring now. Then rbuf_am_end() sends it, or
+ * returns false and nothing has happened. The lock is held from the one to the other. */
+void *rbuf_am_begin(struct rbuf_peer *peer, uint32_t bytes);
+bool rbuf_am_end(struct rbuf_peer *peer, uint8_t tag, uint32_t bytes, uint64_t after);
+
 /* For core's own files. */
 int rbuf_channel_progress(struct rbuf_peer *peer);
 bool rbuf_channel_idle(const struct rbuf_peer *peer);
 void rbuf_channel_fail(struct rbuf_peer *peer, int status);
 void rbuf_channel_sent(struct rbuf_am *am, int status);
-bool rbuf_channel_take_credit(struct rbuf_peer *peer, enum rbuf_channel_id channel);
-void rbuf_channel_consumed(struct rbuf_peer *peer, enum rbuf_channel_id channel);
-void rbuf_channel_piggyback(struct rbuf_peer *peer, const struct rbuf_message_header *header);
-void rbuf_channel_send_grant(struct rbuf_peer *peer, const struct rbuf_offer *offer);
+void rbuf_channel_send_own(struct rbuf_peer *peer, enum rbuf_message_kind kind, const void *payload,
+                           uint32_t bytes);
+
+/* The header of a message that is posted now; its sequence number is taken when that succeeds. */
+static inline void rbuf_channel_fill(const struct rbuf_peer *peer,
+                                     struct rbuf_message_header *header, uint8_t kind, uint8_t tag,
+                                     uint64_t after)
+{
+    *header = (struct rbuf_message_header){.after = after,
+                                           .peer = peer->their_index,
+                                           .kind = kind,
+                                           .tag = tag,
+                                           .sequence = peer->sequence_out};
+    rbuf_credit_tell(peer->credit, header->credit);
+}
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "core/channel.h"
 #include "core/grant.h"
+#include "core/polling_set.h"
 #include "core/rma.h"
 #include "core/sender.h"
 
@@ -39,8 +40,15 @@ int rbuf_core_open(struct rbuf_core *core, const struct rbuf_core_options *optio
     if (status != 0) {
         goto close_receive_arena;
     }
+    core->options.window[RBUF_FLOW_RING] = (uint16_t) options->ring.slots;
+    status = rbuf_polling_set_open(core, options->ring.slots > 0 ? options->ring.set : 0);
+    if (status != 0) {
+        goto close_events;
+    }
     return 0;
 
+close_events:
+    rbuf_events_close(&core->events);
 close_receive_arena:
     rbuf_arena_close(&core->receive_arena);
 close_send_arena:
@@ -53,12 +61,13 @@ void rbuf_core_close(struct rbuf_core *core)
     struct rbuf_event event;
 
     while (rbuf_events_pop(&core->events, &event)) {
-        if (event.kind == RBUF_EVENT_DELIVER) {
-            rbuf_core_release(event.peer, &event.delivery);
+        if (event.kind == RBUF_EVENT_DELIVER && event.delivery.origin == RBUF_ORIGIN_HELD) {
+            rbuf_held_free(&event.delivery);
         }
     }
     rbuf_sender_close(core);
     rbuf_grants_close(core);
+    rbuf_polling_set_close(core);
     rbuf_events_close(&core->events);
     rbuf_arena_close(&core->receive_arena);
     rbuf_arena_close(&core->send_arena);
@@ -107,7 +116,7 @@ int rbuf_peer_add(struct rbuf_core *core, struct rbuf_mailbox *mailbox, void *us
     added->mailbox = mailbox;
     added->probe.kind = RBUF_WORK_PROBE;
     for (int id = 0; id < RBUF_CHANNELS; id++) {
-        TAILQ_INIT(&added->channel[id].queued);
+        TAILQ_INIT(&added->queued[id]);
     }
     TAILQ_INIT(&added->puts);
     TAILQ_INIT(&added->ungranted);
@@ -125,7 +134,7 @@ void rbuf_peer_connected(struct rbuf_peer *peer, const struct rbuf_peer_link *li
     }
     for (int id = 0; id < RBUF_CHANNELS; id++) {
         peer->queue[id] = link->queue[id];
-        peer->channel[id].window = link->window[id];
+        peer->credit[id].window = link->window[id];
     }
     if (link->mailbox != NULL) {
         peer->mailbox = link->mailbox;
@@ -144,6 +153,8 @@ void rbuf_peer_fail(struct rbuf_peer *peer, int status)
         return;
     }
     peer->state = RBUF_PEER_FAILED;
+    rbuf_polling_set_fail(peer);
+    rbuf_ring_out_fail(peer);
     rbuf_channel_fail(peer, status);
     rbuf_rma_fail(peer, status);
     rbuf_sender_fail(peer, status);
@@ -213,6 +224,8 @@ void rbuf_peer_remove(struct rbuf_peer *peer)
             rbuf_grant_close(core->grants[i]);
         }
     }
+    rbuf_ring_out_remove(peer);
+    rbuf_polling_set_remove(peer);
     core->peers[peer->index] = NULL;
     free(peer);
 }
@@ -322,61 +335,5 @@ void rbuf_core_completed(struct rbuf_core *core, struct rbuf_work *work, int sta
     peer->in_flight--;
     if (status != 0) {
         rbuf_peer_fail(peer, status);
-    }
-}
-
-/* The peer that a well-formed message came from, or NULL. */
-static struct rbuf_peer *message_peer(struct rbuf_core *core,
-                                      const struct rbuf_message_header *header, uint32_t bytes)
-{
-    if (bytes < sizeof(*header) || header->bytes != bytes - sizeof(*header) ||
-        header->peer >= core->peer_count) {
-        return NULL;
-    }
-    return core->peers[header->peer];
-}
-
-bool rbuf_core_received(struct rbuf_core *core, enum rbuf_channel_id channel,
-                        struct rbuf_buffer *buffer, void *data, uint32_t bytes)
-{
-    const struct rbuf_message_header *header = data;
-    struct rbuf_peer *peer = message_peer(core, header, bytes);
-
-    if (peer == NULL) {
-        core->stats.messages_refused++;
-        return false;
-    }
-    rbuf_channel_piggyback(peer, header);
-    if (header->kind == RBUF_MESSAGE_GRANT && header->bytes == sizeof(struct rbuf_offer)) {
-        rbuf_sender_granted(peer, (const struct rbuf_offer *) (header + 1));
-    } else if (header->kind != RBUF_MESSAGE_USER) {
-        core->stats.messages_refused++;
-    } else if (!rbuf_receiver_hold(core, header, channel)) {
-        struct rbuf_event event = {.kind = RBUF_EVENT_DELIVER,
-                                   .peer = peer,
-                                   .delivery = {.buffer = buffer,
-                                                .data = (void *) (header + 1),
-                                                .bytes = header->bytes,
-                                                .tag = header->tag,
-                                                .channel = (uint8_t) channel}};
-
-        core->stats.messages_received++;
-        (void) rbuf_events_push(&core->events, &event);
-        return true;
-    }
-    rbuf_channel_consumed(peer, channel);
-    return false;
-}
-
-void rbuf_core_release(struct rbuf_peer *peer, const struct rbuf_delivery *delivery)
-{
-    if (delivery->buffer != NULL) {
-        rbuf_channel_consumed(peer, (enum rbuf_channel_id) delivery->channel);
-    } else {
-        struct rbuf_held *held = (struct rbuf_held *) (void *) ((char *) delivery->data -
-                                                                offsetof(struct rbuf_held, data));
-
-        peer->core->stats.messages_received++;
-        free(held);
     }
 }

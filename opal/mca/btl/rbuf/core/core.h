@@ -7,7 +7,10 @@
  * one other process on it. The user (glue, or the simulator) feeds completions in, calls
  * rbuf_core_progress(), and takes events out (core/event.h).
  *
- *     channel.c   active messages over send/receive, credits
+ *     channel.c   active messages over send/receive
+ *     ring*.c     small messages by RDMA write; polling_set.c: from which peers
+ *     inbox.c     what is done with messages that came in, in one order
+ *     credit.c    how many messages may be under way
  *     grant.c     the receiver's offers: staging lanes, deferred grants
  *     receiver.c  copying blocks out of lanes, acknowledgements, messages held for a put
  *     sender.c    staged puts: filling chunks, window, prestaging under the rendezvous
@@ -24,7 +27,10 @@
 #include <sys/queue.h>
 
 #include "core/arena.h"
+#include "core/credit.h"
 #include "core/event.h"
+#include "core/polling_set.h"
+#include "core/ring.h"
 #include "core/stats.h"
 #include "core/wire.h"
 #include "core/work.h"
@@ -48,21 +54,12 @@ SLIST_HEAD(rbuf_tx_chunk_list, rbuf_tx_chunk);
 struct rbuf_core_options {
     struct rbuf_schedule schedule; /* of what this side receives */
     enum rbuf_arrival arrival;     /* how this side sees chunks */
-    uint64_t grant_wait_ns;     /* after which a deferred grant becomes a registration; 0: never */
-    uint64_t probe_interval_ns; /* between probes of a silent peer; 0: never */
-    uint32_t quantum;           /* bytes copied in each direction in one progress call */
-    uint16_t window[RBUF_CHANNELS]; /* receive credits that each peer of ours gets */
-    uint32_t max_message;           /* bytes of the largest request that the port takes */
-};
-
-/* State of sending on one channel of a peer. Invariant: sent - taken <= window. */
-struct rbuf_channel {
-    struct rbuf_am_list queued; /* waiting for a credit or for room, in order */
-    uint32_t sent;              /* messages posted, wraps */
-    uint32_t taken;             /* of those, known to be off the peer's receive queue, wraps */
-    uint32_t window;            /* the peer's receive credits for us */
-    uint32_t consumed;          /* messages of the peer that we took off, wraps */
-    uint32_t returned;          /* value of `consumed` that the peer was told last */
+    uint64_t grant_wait_ns;      /* after which a deferred grant becomes a registration; 0: never */
+    uint64_t probe_interval_ns;  /* between probes of a silent peer; 0: never */
+    uint32_t quantum;            /* bytes copied in each direction in one progress call */
+    uint16_t window[RBUF_FLOWS]; /* receive credits that each peer of ours gets; RING is core's */
+    struct rbuf_ring_options ring;
+    uint32_t max_message; /* bytes of the largest request that the port takes */
 };
 
 enum rbuf_peer_state {
@@ -92,7 +89,16 @@ struct rbuf_peer {
     uint64_t their_mailbox;       /* its address at the peer */
     uint32_t their_mailbox_rkey;
     uint32_t their_stage_bytes; /* chunks that it is offered are no larger; 0: unknown */
-    struct rbuf_channel channel[RBUF_CHANNELS];
+    struct rbuf_am_list queued[RBUF_CHANNELS]; /* waiting for a credit or for room, in order */
+    struct rbuf_credit credit[RBUF_FLOWS];
+    uint16_t sequence_out; /* of the next message on the control channel or the ring; wraps */
+    uint16_t sequence_in;  /* of the next one of the peer */
+
+    struct rbuf_ring_out ring_out;
+    struct rbuf_ring_in *ring_in; /* NULL: not in the polling set */
+    uint32_t heat;                /* small messages over send/receive, halved at every census */
+    uint32_t heat_census;         /* the one at which it was halved last */
+    bool ring_declined;           /* it has no memory for a ring */
 
     struct rbuf_put_list puts;      /* staged, in order of their start */
     struct rbuf_put_list ungranted; /* waiting for a GRANT */
@@ -118,6 +124,8 @@ struct rbuf_core {
     struct rbuf_arena send_arena;    /* freed by local completions alone */
     struct rbuf_arena receive_arena; /* lanes of grants */
     struct rbuf_events events;
+    struct rbuf_rings rings;
+    struct rbuf_polling_set set;
     struct rbuf_stats stats;
 
     struct rbuf_peer **peers; /* by index; NULL where removed */
@@ -186,8 +194,16 @@ bool rbuf_peer_flush(struct rbuf_peer *peer);
 /* Frees the peer. Its queues must have been drained or destroyed and their works be back. */
 void rbuf_peer_remove(struct rbuf_peer *peer);
 
-/* Does a bounded amount of work; `now_ns` is monotonic and may be some microseconds old. Returns
- * the number of things done, 0 when there was nothing to do. */
+/* Looks at the rings that peers write, which is what costs least and hurries most: call it before
+ * completions are polled, and do not poll those every time that it finds something. Returns the
+ * number of messages. */
+static inline int rbuf_core_poll(struct rbuf_core *core)
+{
+    return core->set.count > 0 ? rbuf_polling_set_poll(core) : 0;
+}
+
+/* Does a bounded amount of other work; `now_ns` is monotonic and may be some microseconds old.
+ * Returns the number of things done, 0 when there was nothing to do. */
 int rbuf_core_progress(struct rbuf_core *core, uint64_t now_ns);
 
 /* A work came back; status 0 or a negative errno. */
@@ -204,6 +220,12 @@ void rbuf_core_immediate(struct rbuf_core *core, uint32_t immediate);
 /* The message of a RBUF_EVENT_DELIVER was dealt with: frees a heap copy, returns the credit. The
  * caller has reposted the receive buffer, if there was one. */
 void rbuf_core_release(struct rbuf_peer *peer, const struct rbuf_delivery *delivery);
+
+/* For core's own files: true if a message of the flow may be sent. */
+static inline bool rbuf_credit_available(struct rbuf_peer *peer, enum rbuf_flow flow)
+{
+    return rbuf_credit_left(&peer->credit[flow]) > 0 || rbuf_credit_look(peer, flow);
+}
 
 /* For core's own files: puts the peer on the list that rbuf_core_progress() walks. */
 static inline void rbuf_peer_wake(struct rbuf_peer *peer)

@@ -40,14 +40,19 @@ static bool grow(struct rbuf_events *events)
     return true;
 }
 
+/* Long before it is full: an event that has no place would be an end that nobody hears of. */
+bool rbuf_events_make_room(struct rbuf_events *events)
+{
+    return grow(events) || events->tail - events->head < events->size;
+}
+
 bool rbuf_events_push(struct rbuf_events *events, const struct rbuf_event *event)
 {
-    uint32_t count = events->tail - events->head;
+    struct rbuf_event *place = rbuf_events_add(events);
 
-    /* Long before it is full: an event that has no place would be an end that nobody hears of. */
-    if (count >= events->size / 2 && !grow(events) && count == events->size) {
+    if (place == NULL) {
         return false;
     }
-    events->ring[events->tail++ & (events->size - 1)] = *event;
+    *place = *event;
     return true;
 }

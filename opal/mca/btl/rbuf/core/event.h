@@ -10,6 +10,7 @@
 #define RBUF_CORE_EVENT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct rbuf_peer;
@@ -26,15 +27,23 @@ enum rbuf_event_kind {
     RBUF_EVENT_DIRECT,   /* a deferred put is to be written in place: its offer now says where */
     RBUF_EVENT_RMA,      /* an in-place operation has completed; status */
     RBUF_EVENT_REGISTER, /* a grant has waited too long: register its buffer, rbuf_grant_direct() */
-    RBUF_EVENT_FAILED    /* a peer is lost; once a peer */
+    RBUF_EVENT_RING_MEMORY, /* memory for one more ring is wanted: rbuf_ring_memory_give() */
+    RBUF_EVENT_FAILED       /* a peer is lost; once a peer */
+};
+
+enum rbuf_origin {                     /* where the payload of a message stands */
+                   RBUF_ORIGIN_BUFFER, /* in a receive buffer */
+                   RBUF_ORIGIN_RING,   /* in a slot of the peer's ring */
+                   RBUF_ORIGIN_HELD    /* in a copy that core made */
 };
 
 struct rbuf_delivery {
-    struct rbuf_buffer *buffer; /* receive buffer to give back, or NULL: `data` is a heap copy */
+    struct rbuf_buffer *buffer; /* BUFFER: to give back; else NULL */
     void *data;
     uint32_t bytes;
     uint8_t tag;
     uint8_t channel; /* enum rbuf_channel_id */
+    enum rbuf_origin origin;
 };
 
 struct rbuf_event {
@@ -63,6 +72,19 @@ void rbuf_events_close(struct rbuf_events *events);
 /* Appends; grows the ring when it is full. The process is out of memory if this fails: the event is
  * dropped and the function says so. */
 bool rbuf_events_push(struct rbuf_events *events, const struct rbuf_event *event);
+
+/* For a ring that is half full: true if there is room for one more. */
+bool rbuf_events_make_room(struct rbuf_events *events);
+
+/* The same as rbuf_events_push(), for who fills the event where it is: all of it, at once. NULL
+ * without memory. */
+static inline struct rbuf_event *rbuf_events_add(struct rbuf_events *events)
+{
+    if (events->tail - events->head >= events->size / 2 && !rbuf_events_make_room(events)) {
+        return NULL;
+    }
+    return &events->ring[events->tail++ & (events->size - 1)];
+}
 
 static inline bool rbuf_events_pop(struct rbuf_events *events, struct rbuf_event *event)
 {

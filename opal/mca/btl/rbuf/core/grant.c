@@ -243,7 +243,7 @@ int rbuf_grants_progress(struct rbuf_core *core)
             break;
         }
         describe(grant, RBUF_OFFER_STAGED, &offer);
-        rbuf_channel_send_grant(grant->peer, &offer);
+        rbuf_channel_send_own(grant->peer, RBUF_MESSAGE_GRANT, &offer, sizeof(offer));
         done++;
     }
     core->deferred_retry = false;
@@ -261,7 +261,7 @@ void rbuf_grant_direct(struct rbuf_grant *grant, uint32_t rkey)
     grant->peer->core->stats.grants_direct++;
     describe(grant, RBUF_OFFER_DIRECT, &offer);
     offer.rkey = rkey;
-    rbuf_channel_send_grant(grant->peer, &offer);
+    rbuf_channel_send_own(grant->peer, RBUF_MESSAGE_GRANT, &offer, sizeof(offer));
 }
 
 void rbuf_grant_not_direct(struct rbuf_grant *grant)
@@ -283,10 +283,13 @@ static void release_held(struct rbuf_grant *grant)
     struct rbuf_held *held;
 
     while ((held = STAILQ_FIRST(&grant->held)) != NULL) {
-        struct rbuf_event event = {
-            .kind = RBUF_EVENT_DELIVER,
-            .peer = grant->peer,
-            .delivery = {.data = held->data, .bytes = held->bytes, .tag = held->tag}};
+        struct rbuf_event event = {.kind = RBUF_EVENT_DELIVER,
+                                   .peer = grant->peer,
+                                   .delivery = {.origin = RBUF_ORIGIN_HELD,
+                                                .data = held->data,
+                                                .bytes = held->bytes,
+                                                .tag = held->tag,
+                                                .channel = held->channel}};
 
         STAILQ_REMOVE_HEAD(&grant->held, link);
         (void) rbuf_events_push(&grant->peer->core->events, &event);

@@ -13,6 +13,8 @@
 #ifndef RBUF_CORE_GRANT_H
 #define RBUF_CORE_GRANT_H
 
+#include <stdlib.h>
+
 #include "core/core.h"
 
 enum rbuf_grant_state {
@@ -33,6 +35,12 @@ struct rbuf_held {
 };
 
 STAILQ_HEAD(rbuf_held_list, rbuf_held);
+
+/* The message of this HELD delivery was dealt with. */
+static inline void rbuf_held_free(const struct rbuf_delivery *delivery)
+{
+    free((char *) delivery->data - offsetof(struct rbuf_held, data));
+}
 
 struct rbuf_grant {
     enum rbuf_grant_state state;
@@ -91,7 +99,8 @@ void rbuf_grants_close(struct rbuf_core *core);
 /* receiver.c: copies arrived blocks out, at most *budget bytes, which are taken off it. */
 int rbuf_receiver_progress(struct rbuf_core *core, uint64_t *budget);
 int rbuf_receiver_write_acks(struct rbuf_peer *peer);
-bool rbuf_receiver_hold(struct rbuf_core *core, const struct rbuf_message_header *header,
-                        enum rbuf_channel_id channel);
+/* Copies a message that names a put which is not in place yet; false: it need not wait. */
+bool rbuf_receiver_hold(struct rbuf_peer *peer, const struct rbuf_message_header *header,
+                        const struct rbuf_delivery *place);
 
 #endif

@@ -148,27 +148,28 @@ void rbuf_core_immediate(struct rbuf_core *core, uint32_t immediate)
         return;
     }
     grant->chunks_arrived++;
-    rbuf_channel_consumed(grant->peer, RBUF_BULK);
+    rbuf_credit_consumed(grant->peer, RBUF_FLOW_BULK);
 }
 
-bool rbuf_receiver_hold(struct rbuf_core *core, const struct rbuf_message_header *header,
-                        enum rbuf_channel_id channel)
+bool rbuf_receiver_hold(struct rbuf_peer *peer, const struct rbuf_message_header *header,
+                        const struct rbuf_delivery *place)
 {
+    struct rbuf_core *core = peer->core;
     struct rbuf_grant *grant = header->after != 0 ? rbuf_grant_find(core, header->after) : NULL;
     struct rbuf_held *held;
 
-    if (grant == NULL || grant->state != RBUF_GRANT_STAGED || grant->peer->index != header->peer) {
+    if (grant == NULL || grant->state != RBUF_GRANT_STAGED || grant->peer != peer) {
         return false;
     }
-    held = malloc(sizeof(*held) + header->bytes);
+    held = malloc(sizeof(*held) + place->bytes);
     if (held == NULL) {
-        rbuf_peer_fail(grant->peer, -ENOMEM);
+        rbuf_peer_fail(peer, -ENOMEM);
         return true;
     }
-    held->bytes = header->bytes;
+    held->bytes = place->bytes;
     held->tag = header->tag;
-    held->channel = (uint8_t) channel;
-    memcpy(held->data, header + 1, header->bytes);
+    held->channel = place->channel;
+    memcpy(held->data, place->data, place->bytes);
     STAILQ_INSERT_TAIL(&grant->held, held, link);
     core->stats.messages_held++;
     return true;

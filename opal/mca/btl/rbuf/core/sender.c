@@ -229,9 +229,10 @@ static enum rbuf_fab_status chunk_write(struct rbuf_put *put)
     if (offer->arrival != RBUF_ARRIVAL_IMMEDIATE) {
         return rbuf_fab_write(queue, local, arena->lkey, bytes, remote, offer->rkey, &chunk->work);
     }
-    if (!rbuf_fab_has_room(queue, true) || !rbuf_channel_take_credit(put->peer, RBUF_BULK)) {
+    if (!rbuf_fab_has_room(queue, true) || !rbuf_credit_available(put->peer, RBUF_FLOW_BULK)) {
         return RBUF_FAB_AGAIN;
     }
+    put->peer->credit[RBUF_FLOW_BULK].sent++;
     return rbuf_fab_write_immediate(queue, local, arena->lkey, bytes, remote, offer->rkey,
                                     rbuf_immediate(offer->id), &chunk->work);
 }

@@ -14,7 +14,7 @@
 
 #include "core/schedule.h"
 
-#define RBUF_WIRE_VERSION 1u
+#define RBUF_WIRE_VERSION 2u
 #define RBUF_ACK_SLOTS    64u /* staged messages a peer that may wait for acknowledgements at once */
 
 /* The two send/receive channels of a peer, each on its own queue pair and receive queue. */
@@ -24,23 +24,57 @@ enum rbuf_channel_id {
     RBUF_CHANNELS
 };
 
-enum rbuf_message_kind {
-    RBUF_MESSAGE_USER = 1, /* an active message of Open MPI */
-    RBUF_MESSAGE_GRANT     /* an offer that replaces a deferred one */
+/* What there is a limited number of places for at the receiver, each with credits of its own. */
+enum rbuf_flow {
+    RBUF_FLOW_CONTROL = RBUF_CONTROL, /* receive buffers of the control channel */
+    RBUF_FLOW_BULK = RBUF_BULK,       /* of the bulk channel */
+    RBUF_FLOW_RING,                   /* slots of an eager ring */
+    RBUF_FLOWS
 };
 
-/* In front of every message of the send/receive channels. */
+enum rbuf_message_kind {
+    RBUF_MESSAGE_USER = 1,    /* an active message of Open MPI */
+    RBUF_MESSAGE_GRANT,       /* an offer that replaces a deferred one */
+    RBUF_MESSAGE_RING,        /* a struct rbuf_ring_offer: small messages may come by this ring */
+    RBUF_MESSAGE_RING_RECALL, /* hand it back */
+    RBUF_MESSAGE_RING_BACK    /* no message comes by it any more */
+};
+
+/* In front of every message of the send/receive channels, and behind those of a ring. */
 struct rbuf_message_header {
-    uint32_t bytes; /* payload behind this header */
-    uint32_t peer;  /* index of the sender in the receiver's table */
-    uint8_t kind;   /* enum rbuf_message_kind */
-    uint8_t tag;    /* of an active message */
+    uint64_t after;    /* deliver once this grant is placed; 0 for at once */
+    uint32_t peer;     /* index of the sender in the receiver's table */
+    uint8_t kind;      /* enum rbuf_message_kind */
+    uint8_t tag;       /* of an active message */
+    uint16_t sequence; /* place among all messages of the control channel and the ring; wraps */
+    uint16_t credit[RBUF_FLOWS]; /* messages taken off each flow so far, modulo 2^16 */
     uint16_t reserved;
-    uint16_t credit[RBUF_CHANNELS]; /* messages taken off each channel so far, modulo 2^16 */
-    uint64_t after;                 /* deliver once this grant is placed; 0 for at once */
 };
 
 static_assert(sizeof(struct rbuf_message_header) == 24, "the wire header has no padding");
+
+#define RBUF_RING_SLOTS_MAX      64u
+#define RBUF_RING_SLOT_BYTES_MIN 128u
+#define RBUF_RING_SLOT_BYTES_MAX 32768u
+#define RBUF_RING_SIZE_BITS      16 /* of the word; the rest is the use */
+
+/* The end of a message in a ring, and of its slot. */
+struct rbuf_ring_trailer {
+    struct rbuf_message_header header;
+    _Atomic uint64_t word; /* use << RBUF_RING_SIZE_BITS | payload bytes */
+};
+
+static_assert(sizeof(struct rbuf_ring_trailer) == 32, "the trailer has no padding");
+
+/* A ring that the receiver lends to a sender. */
+struct rbuf_ring_offer {
+    uint64_t base;      /* address of the first slot */
+    uint64_t first_use; /* of the first message, which goes to the first slot */
+    uint32_t rkey;
+    uint32_t slots;
+    uint32_t slot_bytes;
+    uint32_t reserved;
+};
 
 enum rbuf_offer_mode {
     RBUF_OFFER_DEFERRED = 1, /* no staging buffers free: a GRANT message follows */
@@ -88,9 +122,9 @@ struct rbuf_offer {
  * placing of whatever the peer wrote or read before.
  */
 struct rbuf_mailbox {
-    _Atomic uint64_t credit[RBUF_CHANNELS]; /* messages of ours that it took off each channel */
-    _Atomic uint64_t ack[RBUF_ACK_SLOTS];   /* chunks of ours that it copied out */
-    _Atomic uint64_t reserved[6];
+    _Atomic uint64_t credit[RBUF_FLOWS];  /* messages of ours that it took off each flow */
+    _Atomic uint64_t ack[RBUF_ACK_SLOTS]; /* chunks of ours that it copied out */
+    _Atomic uint64_t reserved[5];
 };
 
 static_assert(sizeof(struct rbuf_mailbox) % 64 == 0, "mailboxes do not share cache lines");

@@ -183,6 +183,29 @@ static inline enum rbuf_fab_status rbuf_fab_write_inline(struct rbuf_fab_queue *
     return rbuf_fab_post(queue, &request, work);
 }
 
+/* Fills what stays the same in every write from memory under `lkey` to memory under `rkey`. */
+static inline void rbuf_fab_prepare_write(struct rbuf_fab_request *request, uint32_t lkey,
+                                          uint32_t rkey)
+{
+    *request = (struct rbuf_fab_request){.wr = {.opcode = IBV_WR_RDMA_WRITE, .num_sge = 1}};
+    request->sge[0].lkey = lkey;
+    request->wr.wr.rdma.rkey = rkey;
+}
+
+/* Posts a prepared write, unsignalled; inline if `inlined`. */
+static inline enum rbuf_fab_status rbuf_fab_post_write(struct rbuf_fab_queue *queue,
+                                                       struct rbuf_fab_request *request,
+                                                       const void *local, uint32_t bytes,
+                                                       uint64_t remote, bool inlined)
+{
+    request->sge[0].addr = (uintptr_t) local;
+    request->sge[0].length = bytes;
+    request->wr.sg_list = request->sge; /* the request may have been moved */
+    request->wr.send_flags = inlined ? IBV_SEND_INLINE : 0;
+    request->wr.wr.rdma.remote_addr = remote;
+    return rbuf_fab_post(queue, request, NULL);
+}
+
 /* Sends one message gathered from one or two pieces; inline if `inlined` (keys are not looked at).
  */
 static inline enum rbuf_fab_status rbuf_fab_send(struct rbuf_fab_queue *queue,

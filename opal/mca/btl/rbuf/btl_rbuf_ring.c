@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Memory for eager rings: found when core asks for it, one ring at a time, and kept as long as the
+ * module. A process pins as many rings as it has had partners at once, at most twice the polling
+ * set.
+ */
+#include "btl_rbuf.h"
+
+#include <stdlib.h>
+
+#include "opal/util/output.h"
+
+struct rbuf_ring_options mca_btl_rbuf_ring_options(const struct rbuf_port *port,
+                                                   enum rbuf_arrival arrival)
+{
+    const struct mca_btl_rbuf_params *params = &mca_btl_rbuf_params;
+
+    /* The end of a message must be the last of it to be placed. */
+    if (params->polling_set == 0 || arrival == RBUF_ARRIVAL_IMMEDIATE || !port->in_order) {
+        return (struct rbuf_ring_options){0};
+    }
+    return (struct rbuf_ring_options){.slots = (uint32_t) params->ring_slots,
+                                      .slot_bytes = (uint32_t) params->ring_slot_size,
+                                      .set = (uint32_t) params->polling_set,
+                                      .threshold = (uint32_t) params->ring_threshold};
+}
+
+/* RBUF_EVENT_RING_MEMORY. Not to have any is no error: messages go over send/receive. */
+void mca_btl_rbuf_ring_wanted(mca_btl_rbuf_module_t *module)
+{
+    const struct rbuf_ring_options *options = &module->core.options.ring;
+    size_t stagger = module->ring_count % RBUF_RING_STEPS * RBUF_RING_STAGGER;
+    struct mca_btl_rbuf_ring *ring = calloc(1, sizeof(*ring));
+    struct rbuf_problem problem;
+
+    if (ring != NULL && mca_btl_rbuf_memory_allocate(
+                            module, stagger + (size_t) options->slots * options->slot_bytes,
+                            IBV_ACCESS_REMOTE_WRITE, &ring->memory, &problem) != 0) {
+        opal_output_verbose(10, opal_btl_base_framework.framework_output,
+                            "rbuf: no memory can be pinned for a further ring of %u slots",
+                            options->slots);
+        free(ring);
+        ring = NULL;
+    }
+    mca_btl_rbuf_lock(module);
+    if (ring != NULL) {
+        ring->core =
+            (struct rbuf_ring_memory){.base = (unsigned char *) ring->memory.base + stagger,
+                                      .lkey = ring->memory.mr->lkey,
+                                      .rkey = ring->memory.mr->rkey};
+        SLIST_INSERT_HEAD(&module->rings, ring, link);
+        module->ring_count++;
+    }
+    rbuf_ring_memory_give(&module->core, ring != NULL ? &ring->core : NULL);
+    mca_btl_rbuf_unlock(module);
+}
+
+void mca_btl_rbuf_rings_close(mca_btl_rbuf_module_t *module)
+{
+    struct mca_btl_rbuf_ring *ring;
+
+    while ((ring = SLIST_FIRST(&module->rings)) != NULL) {
+        SLIST_REMOVE_HEAD(&module->rings, link);
+        rbuf_memory_free(&ring->memory);
+        free(ring);
+    }
+}

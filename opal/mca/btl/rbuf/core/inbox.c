@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+#include "core/inbox.h"
+
+#include <errno.h>
+
+#include "core/grant.h"
+#include "core/polling_set.h"
+#include "core/ring.h"
+#include "core/sender.h"
+
+#define HEADER_BYTES ((uint32_t) sizeof(struct rbuf_message_header))
+
+/* Messages of core's own. False if it is none, or malformed. */
+static bool take_own(struct rbuf_peer *peer, const struct rbuf_message_header *header,
+                     const struct rbuf_delivery *place)
+{
+    switch (header->kind) {
+    case RBUF_MESSAGE_GRANT:
+        if (place->bytes != sizeof(struct rbuf_offer)) {
+            return false;
+        }
+        rbuf_sender_granted(peer, place->data);
+        return true;
+    case RBUF_MESSAGE_RING:
+        if (place->bytes != sizeof(struct rbuf_ring_offer)) {
+            return false;
+        }
+        rbuf_ring_out_invited(peer, place->data);
+        return true;
+    case RBUF_MESSAGE_RING_RECALL:
+        rbuf_ring_out_recalled(peer);
+        return true;
+    case RBUF_MESSAGE_RING_BACK:
+        rbuf_polling_set_back(peer);
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool rbuf_inbox_take(struct rbuf_peer *peer, const struct rbuf_message_header *header,
+                     const struct rbuf_delivery *place)
+{
+    struct rbuf_core *core = peer->core;
+    struct rbuf_event *event;
+
+    rbuf_credit_heard(peer->credit, header->credit);
+    if (header->kind != RBUF_MESSAGE_USER) {
+        core->stats.messages_refused += !take_own(peer, header, place);
+        return false;
+    }
+    if (header->after != 0 && rbuf_receiver_hold(peer, header, place)) {
+        return false;
+    }
+    event = rbuf_events_add(&core->events);
+    if (event == NULL) {
+        rbuf_peer_fail(peer, -ENOMEM);
+        return false;
+    }
+    event->kind = RBUF_EVENT_DELIVER;
+    event->status = 0;
+    event->peer = peer;
+    event->delivery = *place;
+    event->delivery.tag = header->tag;
+    core->stats.messages_received++;
+    return true;
+}
+
+/* True if it is the turn of a message of the control channel: those before it were taken. */
+static bool in_turn(struct rbuf_peer *peer, const struct rbuf_message_header *header)
+{
+    if (header->sequence != peer->sequence_in && peer->ring_in != NULL) {
+        (void) rbuf_ring_in_take(peer->ring_in);
+    }
+    if (header->sequence != peer->sequence_in) {
+        return false;
+    }
+    peer->sequence_in++;
+    return true;
+}
+
+/* The peer that a message came from, or NULL if it is none. */
+static struct rbuf_peer *peer_of(struct rbuf_core *core, const struct rbuf_message_header *header,
+                                 uint32_t bytes)
+{
+    return bytes >= HEADER_BYTES && header->peer < core->peer_count ? core->peers[header->peer]
+                                                                    : NULL;
+}
+
+bool rbuf_core_received(struct rbuf_core *core, enum rbuf_channel_id channel,
+                        struct rbuf_buffer *buffer, void *data, uint32_t bytes)
+{
+    const struct rbuf_message_header *header = data;
+    struct rbuf_peer *peer = peer_of(core, header, bytes);
+    struct rbuf_delivery place = {.origin = RBUF_ORIGIN_BUFFER,
+                                  .buffer = buffer,
+                                  .data = (unsigned char *) data + HEADER_BYTES,
+                                  .bytes = bytes - HEADER_BYTES,
+                                  .channel = (uint8_t) channel};
+
+    if (peer == NULL) {
+        core->stats.messages_refused++;
+        return false;
+    }
+    if (channel == RBUF_CONTROL) {
+        if (!in_turn(peer, header)) {
+            core->stats.messages_refused++;
+            rbuf_peer_fail(peer, -EPROTO);
+            return false;
+        }
+        if (header->kind == RBUF_MESSAGE_USER) {
+            rbuf_polling_set_heard(peer, place.bytes);
+        }
+    }
+    if (rbuf_inbox_take(peer, header, &place)) {
+        return true;
+    }
+    rbuf_credit_consumed(peer, (enum rbuf_flow) channel);
+    return false;
+}
+
+void rbuf_core_release(struct rbuf_peer *peer, const struct rbuf_delivery *delivery)
+{
+    switch (delivery->origin) {
+    case RBUF_ORIGIN_BUFFER:
+        rbuf_credit_consumed(peer, (enum rbuf_flow) delivery->channel);
+        break;
+    case RBUF_ORIGIN_RING:
+        rbuf_ring_in_free(peer->ring_in, delivery->data);
+        break;
+    case RBUF_ORIGIN_HELD:
+        peer->core->stats.messages_received++;
+        rbuf_held_free(delivery);
+        break;
+    }
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+#include <errno.h>
+
+#include "core/channel.h"
+#include "core/core.h"
+#include "core/ring.h"
+
+#define TRAILER_BYTES ((uint32_t) sizeof(struct rbuf_ring_trailer))
+
+static uint32_t padded(uint32_t bytes)
+{
+    return (bytes + 7u) & ~7u;
+}
+
+void *rbuf_ring_out_begin(struct rbuf_peer *peer, uint32_t bytes)
+{
+    struct rbuf_ring_out *out = &peer->ring_out;
+
+    if (out->state != RBUF_RING_OUT_OPEN || bytes > out->room) {
+        return NULL;
+    }
+    if (!rbuf_credit_available(peer, RBUF_FLOW_RING)) {
+        peer->core->stats.ring_full++;
+        return NULL;
+    }
+    return out->local_end - TRAILER_BYTES - padded(bytes);
+}
+
+/* The next message goes into the next slot, on both sides. */
+static void advance(struct rbuf_ring_out *out)
+{
+    const struct rbuf_ring_offer *offer = &out->offer;
+
+    out->word += 1u << RBUF_RING_SIZE_BITS;
+    out->slot++;
+    if (out->slot == offer->slots) {
+        out->slot = 0;
+    }
+    out->local_end = out->memory->base + (size_t) (out->slot + 1) * out->slot_bytes;
+    out->remote_end = offer->base + (uint64_t) (out->slot + 1) * offer->slot_bytes;
+}
+
+bool rbuf_ring_out_end(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_t tag,
+                       uint32_t bytes, uint64_t after)
+{
+    struct rbuf_ring_out *out = &peer->ring_out;
+    struct rbuf_fab_queue *queue = peer->queue[RBUF_CONTROL];
+    struct rbuf_ring_trailer *trailer =
+        (struct rbuf_ring_trailer *) (void *) (out->local_end - TRAILER_BYTES);
+    uint32_t length = TRAILER_BYTES + padded(bytes);
+    enum rbuf_fab_status status;
+
+    rbuf_channel_fill(peer, &trailer->header, (uint8_t) kind, tag, after);
+    atomic_store_explicit(&trailer->word, out->word | bytes, memory_order_relaxed);
+    status = rbuf_fab_post_write(queue, &out->request, out->local_end - length, length,
+                                 out->remote_end - length, length <= rbuf_fab_inline_max(queue));
+    if (status == RBUF_FAB_DEAD) {
+        rbuf_peer_fail(peer, -ECONNRESET);
+    }
+    if (status != RBUF_FAB_OK) {
+        return false;
+    }
+    advance(out);
+    peer->credit[RBUF_FLOW_RING].sent++;
+    peer->sequence_out++;
+    rbuf_credit_told(peer->credit);
+    peer->core->stats.ring_sent++;
+    return true;
+}
+
+/* ---- coming and going ---- */
+
+static bool offer_makes_sense(const struct rbuf_ring_offer *offer)
+{
+    return offer->slots >= 2 && offer->slots <= RBUF_RING_SLOTS_MAX &&
+           offer->slot_bytes >= RBUF_RING_SLOT_BYTES_MIN &&
+           offer->slot_bytes <= RBUF_RING_SLOT_BYTES_MAX && offer->slot_bytes % 64 == 0 &&
+           offer->first_use % offer->slots == 0;
+}
+
+/* Cuts our memory into as many slots as the peer's ring has; room for the header at least. */
+static uint32_t slot_bytes_here(const struct rbuf_core *core, const struct rbuf_ring_offer *offer)
+{
+    uint32_t ours =
+        core->options.ring.slots * core->options.ring.slot_bytes / offer->slots / 64 * 64;
+
+    return ours < offer->slot_bytes ? ours : offer->slot_bytes;
+}
+
+static void open_ring(struct rbuf_peer *peer, struct rbuf_ring_memory *memory)
+{
+    struct rbuf_ring_out *out = &peer->ring_out;
+    struct rbuf_credit *credit = &peer->credit[RBUF_FLOW_RING];
+
+    out->memory = memory;
+    out->slot_bytes = slot_bytes_here(peer->core, &out->offer);
+    out->room = out->slot_bytes - TRAILER_BYTES;
+    out->word = out->offer.first_use << RBUF_RING_SIZE_BITS;
+    out->slot = 0;
+    out->local_end = memory->base + out->slot_bytes;
+    out->remote_end = out->offer.base + out->offer.slot_bytes;
+    rbuf_fab_prepare_write(&out->request, memory->lkey, out->offer.rkey);
+    credit->window = out->offer.slots;
+    credit->taken = credit->sent; /* the ring is empty, whatever we were told of the one before */
+    out->state = RBUF_RING_OUT_OPEN;
+    peer->core->stats.ring_opened++;
+}
+
+/* Closed to us from now on. The adapter is done with our slots when it has sent this message. */
+static void hand_back(struct rbuf_peer *peer)
+{
+    peer->ring_out.state = RBUF_RING_OUT_CLOSING;
+    rbuf_channel_send_own(peer, RBUF_MESSAGE_RING_BACK, NULL, 0);
+}
+
+/* Opens the ring that was offered, if there is memory for our side of it. */
+static void accept_or_wait(struct rbuf_peer *peer)
+{
+    struct rbuf_core *core = peer->core;
+    struct rbuf_ring_memory *memory = NULL;
+
+    bool wanted = core->rings.out < core->options.ring.set &&
+                  slot_bytes_here(core, &peer->ring_out.offer) >= RBUF_RING_SLOT_BYTES_MIN;
+
+    if (wanted) {
+        memory = rbuf_ring_memory_take(core);
+    }
+    if (memory != NULL) {
+        core->rings.out++;
+        open_ring(peer, memory);
+    } else if (wanted && core->rings.supply == RBUF_RING_SUPPLY_ASKED) {
+        peer->ring_out.state = RBUF_RING_OUT_WAITING;
+        TAILQ_INSERT_TAIL(&core->rings.waiting, peer, ring_out.waiting);
+    } else {
+        hand_back(peer);
+    }
+}
+
+void rbuf_ring_out_invited(struct rbuf_peer *peer, const struct rbuf_ring_offer *offer)
+{
+    struct rbuf_ring_out *out = &peer->ring_out;
+
+    if (!offer_makes_sense(offer)) {
+        peer->core->stats.messages_refused++;
+        return;
+    }
+    switch (out->state) {
+    case RBUF_RING_OUT_NONE:
+        out->offer = *offer;
+        accept_or_wait(peer);
+        break;
+    case RBUF_RING_OUT_CLOSING: /* it has our BACK sooner than we have that completion */
+        out->offer = *offer;
+        out->state = RBUF_RING_OUT_REINVITED;
+        break;
+    case RBUF_RING_OUT_WAITING:
+    case RBUF_RING_OUT_OPEN:
+    case RBUF_RING_OUT_REINVITED:
+        peer->core->stats.messages_refused++;
+        break;
+    }
+}
+
+static void stop_waiting(struct rbuf_peer *peer)
+{
+    if (peer->ring_out.state == RBUF_RING_OUT_WAITING) {
+        TAILQ_REMOVE(&peer->core->rings.waiting, peer, ring_out.waiting);
+    }
+}
+
+void rbuf_ring_out_recalled(struct rbuf_peer *peer)
+{
+    switch (peer->ring_out.state) {
+    case RBUF_RING_OUT_WAITING:
+    case RBUF_RING_OUT_OPEN:
+        stop_waiting(peer);
+        hand_back(peer);
+        break;
+    case RBUF_RING_OUT_REINVITED: /* the BACK that is out was for the ring before */
+        hand_back(peer);
+        break;
+    case RBUF_RING_OUT_CLOSING: /* declined already, the two crossed */
+        break;
+    case RBUF_RING_OUT_NONE:
+        peer->core->stats.messages_refused++;
+        break;
+    }
+}
+
+static void give_memory_back(struct rbuf_peer *peer)
+{
+    if (peer->ring_out.memory != NULL) {
+        rbuf_ring_memory_return(peer->core, peer->ring_out.memory);
+        peer->ring_out.memory = NULL;
+        peer->core->rings.out--;
+    }
+}
+
+void rbuf_ring_out_handed_back(struct rbuf_peer *peer)
+{
+    struct rbuf_ring_out *out = &peer->ring_out;
+
+    if (out->state == RBUF_RING_OUT_CLOSING) {
+        give_memory_back(peer);
+        out->state = RBUF_RING_OUT_NONE;
+    } else if (out->state == RBUF_RING_OUT_REINVITED) {
+        give_memory_back(peer);
+        accept_or_wait(peer);
+    }
+}
+
+void rbuf_ring_out_supplied(struct rbuf_core *core)
+{
+    struct rbuf_peer *peer;
+    uint32_t count = 0;
+
+    TAILQ_FOREACH(peer, &core->rings.waiting, ring_out.waiting)
+    {
+        count++;
+    }
+    while (count-- > 0) { /* who has to wait on goes to the end */
+        peer = TAILQ_FIRST(&core->rings.waiting);
+        stop_waiting(peer);
+        accept_or_wait(peer);
+    }
+}
+
+void rbuf_ring_out_fail(struct rbuf_peer *peer)
+{
+    stop_waiting(peer);
+    peer->ring_out.state = RBUF_RING_OUT_NONE; /* the memory stays: the adapter may read it */
+}
+
+void rbuf_ring_out_remove(struct rbuf_peer *peer)
+{
+    stop_waiting(peer);
+    give_memory_back(peer);
+}

@@ -1,0 +1,540 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Eager rings: small messages by RDMA write beside those by send/receive, in one order; slots freed
+ * out of order; rings that are full, declined, handed back, of unlike sizes; input without sense.
+ * The world fails a run in which a message arrives wrong or out of order.
+ */
+#include <errno.h>
+
+#include "case.h"
+#include "core/polling_set.h"
+#include "core/ring.h"
+#include "unit.h"
+
+static const struct rbuf_stats *stats(const struct world *world, unsigned node)
+{
+    return &world->nodes[node].core.stats;
+}
+
+/* Messages both ways, in pairs: one of two goes by the control channel. */
+static void exchange(struct world *world, int count, uint64_t largest)
+{
+    struct sim_random random = {(uint64_t) count};
+
+    for (int i = 0; i < 2 * count; i++) {
+        unsigned from = (unsigned) i / 2 % 2;
+
+        world_send(world, WORLD_EAGER, from, 1 - from, sim_random_size(&random, largest));
+    }
+    case_run(world);
+}
+
+/* Both have a ring to the other, and nothing is under way. */
+static void open_rings(struct world *world)
+{
+    exchange(world, 20, 40);
+    case_settle(world);
+    ck_assert_ptr_nonnull(world->nodes[0].links[1].peer->ring_in);
+    ck_assert_ptr_nonnull(world->nodes[1].links[0].peer->ring_in);
+}
+
+START_TEST(small_messages_take_the_ring)
+{
+    struct world_options options = world_defaults();
+    struct world *world = world_open(&options);
+
+    open_rings(world);
+    for (int i = 0; i < 50; i++) {
+        uint64_t before = stats(world, 0)->ring_sent;
+
+        world_send(world, WORLD_EAGER, 0, 1, 8);
+        world_send(world, WORLD_EAGER, 0, 1, 8); /* one of the two goes by the bulk channel */
+        case_run(world);
+        ck_assert_uint_eq(stats(world, 0)->ring_sent, before + 1);
+    }
+    ck_assert_uint_eq(stats(world, 1)->ring_received, stats(world, 0)->ring_sent);
+    ck_assert_uint_eq(stats(world, 0)->ring_opened, 1);
+    ck_assert_uint_eq(stats(world, 1)->ring_admitted, 1);
+    case_close(world);
+}
+END_TEST
+
+/* Sizes around what a slot takes, and what travels inside the request. */
+START_TEST(every_size)
+{
+    struct world_options options = world_defaults();
+    struct world *world = world_open(&options);
+
+    open_rings(world);
+    for (uint64_t bytes = 0; bytes < 2200; bytes++) {
+        world_send(world, WORLD_EAGER, 0, 1, bytes);
+        world_send(world, WORLD_EAGER, 0, 1, bytes);
+        if (bytes % 8 == 0) {
+            case_run(world);
+        }
+    }
+    case_run(world);
+    ck_assert_uint_gt(stats(world, 0)->ring_sent, 1800);
+    case_close(world);
+}
+END_TEST
+
+/* Few slots, so that every other message falls back: both ways are one order. */
+START_TEST(two_ways_one_order)
+{
+    for (uint32_t slots = 2; slots <= 5; slots++) {
+        for (uint64_t seed = 1; seed <= 4; seed++) {
+            struct world_options options = world_defaults();
+            struct world *world;
+
+            options.core.ring.slots = slots;
+            options.core.window[RBUF_CONTROL] = 7;
+            options.faults.seed = seed;
+            options.faults.jitter_ns = seed > 2 ? 4000 : 0;
+            options.faults.completion_delay_ns = seed == 4 ? 20000 : 0;
+            options.faults.late_read = seed % 2 == 0;
+            world = world_open(&options);
+            open_rings(world);
+            exchange(world, 400, 4000);
+            ck_assert_uint_gt(stats(world, 0)->ring_full, 0);
+            ck_assert_uint_gt(stats(world, 0)->ring_sent, 20);
+            ck_assert_uint_gt(stats(world, 1)->messages_received, 399);
+            case_close(world);
+        }
+    }
+}
+END_TEST
+
+/* A ring message that arrives while its predecessor waits in the completion queue stays put. */
+START_TEST(ring_waits_for_its_turn)
+{
+    struct world_options options = world_defaults();
+    struct world *world;
+
+    world = world_open(&options);
+    open_rings(world);
+    world_compute(world, 1, 100000); /* both are there before it looks */
+    for (int i = 0; i < 20; i++) {
+        world_send(world, WORLD_EAGER, 0, 1, i % 4 < 2 ? 5000 : 10);
+    }
+    case_run(world);
+    ck_assert_uint_gt(stats(world, 1)->ring_waits, 0);
+    case_close(world);
+}
+END_TEST
+
+/* Slots freed in any order: credits only ever cover a run of free slots. */
+START_TEST(slots_freed_out_of_order)
+{
+    struct world_options options = world_defaults();
+    struct world *world = world_open(&options);
+    struct rbuf_peer *sender = world->nodes[0].links[1].peer;
+    struct rbuf_core *core = &world->nodes[1].core;
+    uint32_t slots = core->options.ring.slots;
+    struct rbuf_ring_in *ring;
+
+    open_rings(world);
+    ring = world->nodes[1].links[0].peer->ring_in;
+    for (unsigned round = 0; round < 50; round++) {
+        struct rbuf_event event[16];
+        uint32_t consumed = ring->peer->credit[RBUF_FLOW_RING].consumed;
+        bool freed[16] = {false};
+
+        for (uint32_t i = 0; i < slots; i++) {
+            void *payload = rbuf_am_begin(sender, sizeof(i));
+
+            ck_assert_ptr_nonnull(payload);
+            memcpy(payload, &i, sizeof(i));
+            ck_assert(rbuf_am_end(sender, 1, sizeof(i), 0));
+        }
+        ck_assert_ptr_null(rbuf_am_begin(sender, 4)); /* full */
+        world->nodes[1].scheduled = true;             /* its processor leaves this to us */
+        world->nodes[1].poll_ns = 0;
+        while (sim_step(&world->net.clock)) {
+        }
+        ck_assert_int_eq(rbuf_core_poll(core), (int) slots);
+        for (uint32_t i = 0; i < slots; i++) {
+            ck_assert(rbuf_events_pop(&core->events, &event[i]));
+            ck_assert_int_eq(memcmp(event[i].delivery.data, &i, sizeof(i)), 0);
+        }
+        for (uint32_t i = 0; i < slots; i++) {
+            uint32_t which = (i * 7 + round) % slots;
+            uint32_t run = 0;
+
+            rbuf_core_release(ring->peer, &event[which].delivery);
+            freed[which] = true;
+            while (run < slots && freed[run]) {
+                run++;
+            }
+            ck_assert_uint_eq(ring->peer->credit[RBUF_FLOW_RING].consumed, consumed + run);
+        }
+        ck_assert_uint_eq(ring->freed, 0);
+        world->nodes[1].scheduled = false;
+        world_wake(&world->nodes[1]);
+        case_settle(world); /* credits go back */
+    }
+    case_close(world);
+}
+END_TEST
+
+/* Nothing flows back: the credits of the slots come by themselves, and not too often. */
+START_TEST(credits_of_one_direction)
+{
+    struct world_options options = world_defaults();
+    struct world *world = world_open(&options);
+    uint64_t written;
+
+    open_rings(world);
+    written = stats(world, 1)->credits_written;
+    for (int i = 0; i < 2000; i++) {
+        world_send(world, WORLD_EAGER, 0, 1, 8);
+        if (i % 8 == 7) {
+            case_run(world);
+        }
+    }
+    case_run(world);
+    ck_assert_uint_gt(stats(world, 0)->ring_sent, 900);
+    written = stats(world, 1)->credits_written - written;
+    ck_assert_uint_ge(written, 50);
+    ck_assert_uint_le(written, 2000 / 8 + 2);
+    case_close(world);
+}
+END_TEST
+
+/* Both sides have other ideas of a ring. Who has too little memory for the slots of one declines.
+ */
+START_TEST(unlike_geometries)
+{
+    static const struct {
+        uint32_t slots;
+        uint32_t bytes;
+        bool declines;
+    } others[] = {{2, 128, true}, {64, 128, false}, {3, 4096, false}, {64, 32768, false}};
+
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        struct world_options options = world_defaults();
+        struct world *world = world_open(&options);
+        struct rbuf_core *core = &world->nodes[1].core;
+
+        core->options.ring.slots = others[i].slots;
+        core->options.ring.slot_bytes = others[i].bytes;
+        core->options.window[RBUF_FLOW_RING] = (uint16_t) others[i].slots;
+        exchange(world, 40, 40);
+        case_settle(world);
+        exchange(world, 200, 3000);
+        for (int j = 0; j < 100; j++) { /* one after the other, so that slots are free */
+            exchange(world, 2, 60);
+        }
+        ck_assert_uint_gt(stats(world, 0)->ring_sent, 40);
+        ck_assert_int_eq(stats(world, 1)->ring_sent == 0, others[i].declines);
+        ck_assert_int_eq(world->nodes[0].links[1].peer->ring_declined, others[i].declines);
+        case_close(world);
+    }
+}
+END_TEST
+
+/* `rate[i]` messages in each round from node i + 1 to node 0. */
+static void many_to_one(struct world *world, const unsigned *rate, unsigned senders, int rounds)
+{
+    for (int round = 0; round < rounds; round++) {
+        for (unsigned i = 0; i < senders; i++) {
+            for (unsigned j = 0; j < 2 * rate[i]; j++) {
+                world_send(world, WORLD_EAGER, i + 1, 0, 8);
+            }
+        }
+        case_run(world);
+    }
+}
+
+/* The set follows the traffic: who has become much warmer takes the place of who was warm. */
+START_TEST(the_warm_replace_the_cold)
+{
+    struct world_options options = world_defaults();
+    struct world *world;
+
+    options.nodes = 5;
+    options.core.ring.set = 2;
+    world = world_open(&options);
+    many_to_one(world, (unsigned[]){8, 8, 1, 1}, 4, 400);
+    ck_assert_ptr_nonnull(world->nodes[0].links[1].peer->ring_in);
+    ck_assert_ptr_nonnull(world->nodes[0].links[2].peer->ring_in);
+    many_to_one(world, (unsigned[]){1, 1, 8, 8}, 4, 800);
+    ck_assert_ptr_nonnull(world->nodes[0].links[3].peer->ring_in);
+    ck_assert_ptr_nonnull(world->nodes[0].links[4].peer->ring_in);
+    ck_assert_uint_eq(stats(world, 0)->ring_recalled, 2);
+    ck_assert_uint_le(world->nodes[0].core.set.count, 2);
+    ck_assert_uint_eq(world->nodes[0].ring_memory_count, 2);
+    case_close(world);
+}
+END_TEST
+
+/* Peers with like traffic do not chase each other. */
+START_TEST(like_peers_stay)
+{
+    struct world_options options = world_defaults();
+    struct world *world;
+
+    options.nodes = 6;
+    options.core.ring.set = 1;
+    world = world_open(&options);
+    many_to_one(world, (unsigned[]){4, 4, 4, 4, 4}, 5, 600);
+    many_to_one(world, (unsigned[]){4, 5, 6, 6, 5}, 5, 600);
+    ck_assert_uint_le(stats(world, 0)->ring_recalled, 1);
+    ck_assert_uint_eq(world->nodes[0].core.set.count, 1);
+    case_close(world);
+}
+END_TEST
+
+/* Who has fallen silent is let go, and may come back. */
+START_TEST(the_silent_leave)
+{
+    struct world_options options = world_defaults();
+    struct world *world;
+
+    options.nodes = 3;
+    world = world_open(&options);
+    many_to_one(world, (unsigned[]){2, 2}, 2, 50);
+    ck_assert_ptr_nonnull(world->nodes[0].links[2].peer->ring_in);
+    many_to_one(world, (unsigned[]){8, 0}, 2, 1500);
+    ck_assert_ptr_null(world->nodes[0].links[2].peer->ring_in);
+    ck_assert_uint_eq(world->nodes[2].core.rings.out, 0);
+    many_to_one(world, (unsigned[]){8, 8}, 2, 50);
+    ck_assert_ptr_nonnull(world->nodes[0].links[2].peer->ring_in);
+    case_close(world);
+}
+END_TEST
+
+/* The warmest is polled first. */
+START_TEST(polled_by_warmth)
+{
+    struct world_options options = world_defaults();
+    struct world *world;
+
+    options.nodes = 5;
+    world = world_open(&options);
+    many_to_one(world, (unsigned[]){1, 4, 2, 8}, 4, 400);
+    ck_assert_uint_eq(world->nodes[0].core.set.count, 4);
+    for (uint32_t i = 0; i < 4; i++) {
+        static const unsigned order[] = {4, 2, 3, 1};
+
+        ck_assert_ptr_eq(world->nodes[0].core.set.watch[i].ring->peer,
+                         world->nodes[0].links[order[i]].peer);
+    }
+    case_close(world);
+}
+END_TEST
+
+/* Memory for so many rings a node, and no more: the others are declined, nothing is lost. */
+START_TEST(memory_for_few)
+{
+    for (unsigned rings = 0; rings <= 3; rings++) {
+        struct world_options options = world_defaults();
+        struct world *world;
+
+        options.nodes = 4;
+        options.ring_memory = rings;
+        world = world_open(&options);
+        for (int i = 0; i < 600; i++) {
+            unsigned from = (unsigned) i % 4;
+
+            for (unsigned to = 0; to < 4; to++) {
+                if (to != from) {
+                    world_send(world, WORLD_EAGER, from, to, (uint64_t) i);
+                    world_send(world, WORLD_EAGER, from, to, (uint64_t) i);
+                }
+            }
+        }
+        case_run(world);
+        for (unsigned node = 0; node < 4; node++) {
+            ck_assert_uint_le(world->nodes[node].core.rings.out + world->nodes[node].core.set.count,
+                              rings);
+        }
+        case_close(world);
+    }
+}
+END_TEST
+
+/* Rings off on either side. */
+START_TEST(off)
+{
+    struct world_options options = world_defaults();
+    struct world *world;
+
+    options.core.ring = (struct rbuf_ring_options){0};
+    world = world_open(&options);
+    exchange(world, 300, 3000);
+    ck_assert_uint_eq(stats(world, 0)->ring_sent + stats(world, 0)->ring_admitted, 0);
+    case_close(world);
+}
+END_TEST
+
+/* Messages that name a put are held though they came by the ring, and free their slot. */
+START_TEST(held_messages_free_their_slots)
+{
+    struct world_options options = world_defaults();
+    struct world *world;
+
+    options.followers = 3;
+    options.core.ring.slots = 2;
+    options.core.ring.slot_bytes = 256;
+    world = world_open(&options);
+    for (int i = 0; i < 100; i++) {
+        world_send(world, WORLD_PUT, 0, 1, 300000);
+        world_send(world, WORLD_PUT, 1, 0, 300000);
+    }
+    case_run(world);
+    ck_assert_uint_gt(stats(world, 0)->ring_sent, 50);
+    ck_assert_uint_gt(stats(world, 1)->messages_held, 50);
+    case_close(world);
+}
+END_TEST
+
+/* ---- input without sense ---- */
+
+struct message {
+    struct rbuf_message_header header;
+    struct rbuf_ring_offer offer;
+};
+
+static void receive(struct world *world, uint8_t kind, const struct rbuf_ring_offer *offer)
+{
+    struct rbuf_peer *peer = world->nodes[1].links[0].peer;
+    struct message message = {
+        .header = {.peer = peer->index, .kind = kind, .sequence = peer->sequence_in}};
+
+    if (offer != NULL) {
+        message.offer = *offer;
+    }
+    ck_assert(!rbuf_core_received(&world->nodes[1].core, RBUF_CONTROL, NULL, &message,
+                                  offer != NULL ? sizeof(message) : sizeof(message.header)));
+}
+
+START_TEST(offers_without_sense)
+{
+    static const struct rbuf_ring_offer offers[] = {
+        {.base = 64, .first_use = 4, .slots = 4, .slot_bytes = 0},
+        {.base = 64, .first_use = 4, .slots = 4, .slot_bytes = 64},
+        {.base = 64, .first_use = 4, .slots = 4, .slot_bytes = 200},
+        {.base = 64, .first_use = 4, .slots = 4, .slot_bytes = 1u << 31},
+        {.base = 64, .first_use = 4, .slots = 1, .slot_bytes = 256},
+        {.base = 64, .first_use = 4, .slots = 65, .slot_bytes = 256},
+        {.base = 64, .first_use = 5, .slots = 4, .slot_bytes = 256},
+        {.base = 64, .first_use = 4, .slots = UINT32_MAX, .slot_bytes = 256}};
+    struct world_options options = world_defaults();
+    struct world *world = world_open(&options);
+    uint64_t refused = 0;
+
+    for (size_t i = 0; i < sizeof(offers) / sizeof(offers[0]); i++) {
+        receive(world, RBUF_MESSAGE_RING, &offers[i]);
+        ck_assert_uint_eq(stats(world, 1)->messages_refused, ++refused);
+    }
+    receive(world, RBUF_MESSAGE_RING, NULL); /* too short */
+    receive(world, RBUF_MESSAGE_RING_BACK, NULL);
+    receive(world, RBUF_MESSAGE_RING_RECALL, NULL);
+    ck_assert_uint_eq(stats(world, 1)->messages_refused, refused + 3);
+    ck_assert_uint_eq(stats(world, 1)->ring_opened, 0);
+    world_close(world);
+}
+END_TEST
+
+/* A second ring where there is one, and a ring that comes back though nobody asked for it. */
+START_TEST(steps_out_of_order)
+{
+    struct world_options options = world_defaults();
+    struct world *world = world_open(&options);
+    struct rbuf_ring_offer offer;
+    uint64_t refused;
+
+    open_rings(world);
+    refused = stats(world, 1)->messages_refused;
+    offer = world->nodes[1].links[0].peer->ring_out.offer;
+    receive(world, RBUF_MESSAGE_RING, &offer);
+    ck_assert_uint_eq(stats(world, 1)->messages_refused, refused + 1);
+    receive(world, RBUF_MESSAGE_RING_BACK, NULL);
+    ck_assert_ptr_null(world->nodes[1].links[0].peer->ring_in);
+    receive(world, RBUF_MESSAGE_RING_BACK, NULL);
+    ck_assert_uint_eq(stats(world, 1)->messages_refused, refused + 2);
+    world_close(world);
+}
+END_TEST
+
+/* The peer writes nonsense into its ring: sizes that no slot has, numbers out of turn. */
+START_TEST(words_without_sense)
+{
+    for (uint32_t bytes = 0; bytes < 1u << RBUF_RING_SIZE_BITS; bytes += 511) {
+        struct world_options options = world_defaults();
+        struct world *world = world_open(&options);
+        struct rbuf_core *core = &world->nodes[1].core;
+        uint64_t refused = stats(world, 1)->messages_refused;
+        bool fits = bytes <= rbuf_ring_room(&core->options.ring);
+        struct rbuf_ring_trailer *trailer;
+        struct rbuf_ring_in *ring;
+        struct rbuf_watch *watch;
+        struct rbuf_event event;
+
+        open_rings(world);
+        ring = world->nodes[1].links[0].peer->ring_in;
+        watch = &core->set.watch[ring->place];
+        trailer = (struct rbuf_ring_trailer *) (uintptr_t) (watch->word + 1) - 1;
+        trailer->header = (struct rbuf_message_header){
+            .kind = RBUF_MESSAGE_USER, .sequence = (uint16_t) (ring->peer->sequence_in + 1)};
+        atomic_store(&trailer->word, watch->expected | bytes);
+        ck_assert_int_eq(rbuf_core_poll(core), 0);
+        trailer->header.sequence = ring->peer->sequence_in;
+        ck_assert_int_eq(rbuf_core_poll(core), 1);
+        ck_assert_int_eq(rbuf_events_pop(&core->events, &event), fits);
+        ck_assert_uint_eq(stats(world, 1)->messages_refused, refused + !fits);
+        if (fits) {
+            ck_assert_uint_eq(event.delivery.bytes, bytes);
+            rbuf_core_release(event.peer, &event.delivery);
+        }
+        ck_assert_uint_eq(ring->freed, 0);
+        world_close(world);
+    }
+}
+END_TEST
+
+/* A number out of turn over send/receive is the end of the connection. */
+START_TEST(out_of_turn)
+{
+    struct world_options options = world_defaults();
+    struct world *world = world_open(&options);
+    struct rbuf_peer *peer = world->nodes[1].links[0].peer;
+    struct message message = {.header = {.peer = peer->index,
+                                         .kind = RBUF_MESSAGE_USER,
+                                         .sequence = (uint16_t) (peer->sequence_in + 1)}};
+    struct rbuf_event event;
+
+    ck_assert(
+        !rbuf_core_received(&world->nodes[1].core, RBUF_CONTROL, NULL, &message, sizeof(message)));
+    ck_assert(rbuf_events_pop(&world->nodes[1].core.events, &event));
+    ck_assert_int_eq(event.kind, RBUF_EVENT_FAILED);
+    ck_assert_int_eq(event.status, -EPROTO);
+    world_close(world);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("ring");
+
+    unit_add(suite, small_messages_take_the_ring);
+    unit_add(suite, every_size);
+    unit_add(suite, two_ways_one_order);
+    unit_add(suite, ring_waits_for_its_turn);
+    unit_add(suite, slots_freed_out_of_order);
+    unit_add(suite, credits_of_one_direction);
+    unit_add(suite, unlike_geometries);
+    unit_add(suite, the_warm_replace_the_cold);
+    unit_add(suite, like_peers_stay);
+    unit_add(suite, the_silent_leave);
+    unit_add(suite, polled_by_warmth);
+    unit_add(suite, memory_for_few);
+    unit_add(suite, off);
+    unit_add(suite, held_messages_free_their_slots);
+    unit_add(suite, offers_without_sense);
+    unit_add(suite, steps_out_of_order);
+    unit_add(suite, words_without_sense);
+    unit_add(suite, out_of_turn);
+    return unit_run(suite);
+}
