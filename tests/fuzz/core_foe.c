@@ -10,15 +10,16 @@ static struct world_link *foe_link(void)
     return &dealings.world->nodes[FOE].links[VICTIM];
 }
 
-static struct rbuf_fab_queue *foe_queue(unsigned channel)
+struct rbuf_fab_queue *foe_queue(unsigned channel)
 {
     return &foe_link()->end[channel % RBUF_CHANNELS].queue;
 }
 
-/* Posts what stands at the front of the scratch memory; nothing happens if there is no room. The
+/* Posts what stands at the front of the scratch memory; nothing happens if there is no room. A
+ * number that is in turn is used up, so that what the foe's core sends later is in turn, too. The
  * processes of a job trust each other so far that a header says whose it is, and that all write to
  * one staging memory: a foe that passes for the honest node is not resisted, and not tried. */
-static void send_scratch(unsigned channel, uint32_t bytes)
+void foe_send_scratch(unsigned channel, uint32_t bytes)
 {
     struct rbuf_message_header *header = (void *) dealings.scratch;
     const struct rbuf_peer *honest = dealings.world->nodes[VICTIM].links[HONEST].peer;
@@ -27,7 +28,11 @@ static void send_scratch(unsigned channel, uint32_t bytes)
     if (header->peer == honest->index) {
         header->peer = UINT32_MAX - header->peer;
     }
-    (void) rbuf_fab_send(foe_queue(channel), &piece, 1, true, NULL);
+    if (rbuf_fab_send(foe_queue(channel), &piece, 1, true, NULL) == RBUF_FAB_OK &&
+        channel % RBUF_CHANNELS == RBUF_CONTROL &&
+        header->sequence == dealings.victim->sequence_out) {
+        dealings.victim->sequence_out++;
+    }
 }
 
 /* The id of one of the victim's grants, or what the input says. */
@@ -38,42 +43,26 @@ static uint64_t some_grant(const struct record *record)
     return item->grant != NULL ? item->offer.id : record->value;
 }
 
-/* Which fields of a message's header are not as they should be. */
-enum header_change {
-    CHANGE_KIND = 1,
-    CHANGE_BYTES = 2,
-    CHANGE_PEER = 4,
-    CHANGE_CREDIT = 8,
-    NAME_GRANT = 16,
-    CHANGE_AFTER = 32,
-    ON_BULK = 64,
-    RAW = 128 /* the content is that of the records behind this one */
-};
-
-static void fill_header(struct rbuf_message_header *header, const struct record *record,
-                        uint32_t bytes)
+void foe_fill_header(struct rbuf_message_header *header, const struct record *record)
 {
     const struct rbuf_peer *mine = dealings.victim;
 
-    *header = (struct rbuf_message_header){.bytes = bytes,
-                                           .peer = dealings.foe->index,
+    *header = (struct rbuf_message_header){.peer = dealings.foe->index,
                                            .kind = RBUF_MESSAGE_USER,
-                                           .tag = (uint8_t) record->spare};
-    for (int id = 0; id < RBUF_CHANNELS; id++) {
-        header->credit[id] = (uint16_t) mine->channel[id].consumed;
-    }
+                                           .tag = (uint8_t) record->spare,
+                                           .sequence = mine->sequence_out};
+    rbuf_credit_tell(mine->credit, header->credit);
     if (record->which & CHANGE_KIND) {
         header->kind = (uint8_t) (record->spare >> 8);
     }
-    if (record->which & CHANGE_BYTES) {
-        header->bytes = (uint32_t) record->value;
+    if (record->which & CHANGE_SEQUENCE) {
+        header->sequence += (uint16_t) (record->value >> 48);
     }
     if (record->which & CHANGE_PEER) {
         header->peer = (uint32_t) record->value;
     }
-    if (record->which & CHANGE_CREDIT) {
-        header->credit[0] += (uint16_t) record->value;
-        header->credit[1] += (uint16_t) (record->value >> 16);
+    for (int flow = 0; flow < RBUF_FLOWS && record->which & CHANGE_CREDIT; flow++) {
+        header->credit[flow] += (uint16_t) (record->value >> 16 * flow);
     }
     if (record->which & NAME_GRANT) {
         header->after = some_grant(record);
@@ -87,17 +76,21 @@ void foe_message(const struct record *record, const uint8_t **data, size_t *left
 {
     uint32_t most = MESSAGE_BYTES + 16 - sizeof(struct rbuf_message_header);
     uint32_t bytes = record->amount % (most + 1); /* a little more than a buffer takes, too */
+    struct rbuf_message_header *header = (void *) dealings.scratch;
     struct record next;
 
-    memset(dealings.scratch, (int) record->spare, sizeof(struct rbuf_message_header) + bytes);
-    fill_header((struct rbuf_message_header *) (void *) dealings.scratch, record, bytes);
-    bytes += sizeof(struct rbuf_message_header);
+    memset(dealings.scratch, (int) record->spare, sizeof(*header) + bytes);
+    foe_fill_header(header, record);
+    bytes += sizeof(*header);
     if (record->which & RAW) {
+        uint16_t sequence = header->sequence;
+
         for (uint32_t at = 0; at < bytes && record_take(data, left, &next); at += sizeof(next)) {
             memcpy(dealings.scratch + at, &next, sizeof(next));
         }
+        header->sequence = sequence;
     }
-    send_scratch((record->which & ON_BULK) != 0, bytes);
+    foe_send_scratch((record->which & ON_BULK) != 0, bytes);
 }
 
 /* Sets one field of an offer. */
@@ -207,10 +200,10 @@ void foe_grant(const struct record *record)
         }
     }
     plain.which = 0;
-    fill_header(header, &plain, sizeof(offer));
+    foe_fill_header(header, &plain);
     header->kind = RBUF_MESSAGE_GRANT;
     memcpy(header + 1, &offer, sizeof(offer));
-    send_scratch(record->which >> 7, sizeof(*header) + sizeof(offer));
+    foe_send_scratch(record->which >> 7, sizeof(*header) + sizeof(offer));
 }
 
 /* Where the block `ahead` blocks after the one that the victim takes next would be written, in the
@@ -286,8 +279,8 @@ void foe_mailbox(const struct record *record)
 
     if (record->spare & 1) {
         value += words[index];
-    } else if (record->spare & 2 && index < RBUF_CHANNELS) {
-        value = peer->channel[index].taken + record->amount;
+    } else if (record->spare & 2 && index < RBUF_FLOWS) {
+        value = peer->credit[index].taken + record->amount;
     }
     if (record->spare & 4) {
         offset = record->amount % sizeof(struct rbuf_mailbox);

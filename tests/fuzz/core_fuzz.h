@@ -4,8 +4,10 @@
  *
  *     fuzz_core.c   the steps of an input, its beginning and its end
  *     core_foe.c    what the foe does: raw requests on its queue pairs, with any content
+ *     core_rogue.c  likewise with eager rings: offers, hand-backs, words in slots
  *     core_user.c   the user of the victim and of the foe in their dealings with each other
  *     core_watch.c  what must hold: judges what goes into core and what state it is in
+ *     core_ring_watch.c  likewise of eager rings
  *
  * HONEST and VICTIM exchange the simulator's own checked messages all the while. FOE is connected
  * to both like any other node, and its core runs, so that what is legal goes on deep into the
@@ -83,7 +85,7 @@ struct dealings {
     unsigned char *prestaged; /* memory that core may read until its next progress */
     uint64_t prestaged_bytes;
     enum answer answer; /* to a request for registration */
-    bool collided;      /* the foe wrote into staging of the honest node's messages */
+    bool collided;      /* the foe wrote where the honest node's messages come */
 };
 
 extern struct dealings dealings;
@@ -97,6 +99,7 @@ void user_rma(const struct record *record);
 void user_prestage(const struct record *record);
 void user_put(const struct record *record, const struct rbuf_offer *offer);
 void user_release(unsigned keep);             /* gives deliveries back until so many are left */
+void user_release_one(unsigned which);        /* out of order */
 void user_offer(const struct record *record); /* the foe's core grants something */
 void user_progressed(void);                   /* core has made progress */
 void user_end(void);                          /* closes every grant, gives all deliveries back */
@@ -113,8 +116,32 @@ void foe_immediate(const struct record *record);
 void foe_mailbox(const struct record *record);
 struct rbuf_offer foe_offer(const struct record *record); /* with some fields as the input says */
 
+/* Bits of a record's `which`: what of a message of the foe is not as it should be. */
+enum header_change {
+    CHANGE_KIND = 1,
+    CHANGE_SEQUENCE = 2,
+    CHANGE_PEER = 4,
+    CHANGE_CREDIT = 8,
+    NAME_GRANT = 16,
+    CHANGE_AFTER = 32,
+    ON_BULK = 64,
+    RAW = 128 /* the content is that of the records behind this one */
+};
+
+/* Between core_foe.c and core_rogue.c. */
+struct rbuf_fab_queue *foe_queue(unsigned channel);
+void foe_fill_header(struct rbuf_message_header *header, const struct record *record);
+void foe_send_scratch(unsigned channel, uint32_t bytes);
+
+/* core_rogue.c: likewise. */
+void foe_ring_message(const struct record *record); /* one that keeps to the form */
+void foe_ring_word(const struct record *record);
+void foe_ring_offer(const struct record *record);
+void foe_ring_step(const struct record *record);
+
 /* core_watch.c */
-void watch_all(void);                   /* invariants of all cores */
+void watch_all(void); /* invariants of all cores */
+void watch_rings(const struct world_node *node);
 void watch_writes(struct world *world); /* by the foe, from now on */
 
 #endif

@@ -295,12 +295,35 @@ void user_release(unsigned keep)
     dealings.delivery_count = count - given;
 }
 
+void user_release_one(unsigned which)
+{
+    struct item_delivery item;
+
+    if (which < dealings.delivery_count) {
+        item = dealings.deliveries[which];
+        dealings.delivery_count--;
+        memmove(dealings.deliveries + which, dealings.deliveries + which + 1,
+                (dealings.delivery_count - which) * sizeof(dealings.deliveries[0]));
+        give_back(&item);
+    }
+}
+
+/* The most that a message may have, by the place that it came to. */
+static uint32_t most_of(const struct rbuf_event *event)
+{
+    if (event->delivery.origin == RBUF_ORIGIN_RING) {
+        return rbuf_ring_room(&event->peer->core->options.ring);
+    }
+    return MESSAGE_BYTES - (uint32_t) sizeof(struct rbuf_message_header);
+}
+
 static void take_delivery(const struct rbuf_event *event)
 {
     const volatile unsigned char *data = event->delivery.data;
 
-    fuzz_require(event->delivery.bytes <= MESSAGE_BYTES - sizeof(struct rbuf_message_header),
-                 "a delivery fits its buffer");
+    fuzz_require(event->delivery.bytes <= most_of(event) ||
+                     event->delivery.origin == RBUF_ORIGIN_HELD,
+                 "a delivery fits the place that it came to");
     for (uint32_t i = 0; i < event->delivery.bytes; i++) {
         (void) data[i]; /* all of it can be read */
     }
@@ -352,6 +375,9 @@ static void take_event(struct world_node *node, const struct rbuf_event *event)
         break;
     case RBUF_EVENT_REGISTER:
         answer_registration(node, event->grant);
+        break;
+    case RBUF_EVENT_RING_MEMORY:
+        world_ring_memory(node);
         break;
     case RBUF_EVENT_FAILED:
         take_failure(node, event->peer);

@@ -40,8 +40,35 @@ bool __wrap_sim_post(struct rbuf_fab_queue *queue, const struct rbuf_fab_request
 
 static sim_placing *world_placing;
 
-/* All peers may write to all of the staging memory, and are trusted not to: whether the foe did is
- * kept in mind. */
+/* Whether a write that is not the owner's goes into a ring, or into what may become one. */
+static bool hits_ring(const struct world_node *node, const struct sim_pair_end *to, uint64_t remote,
+                      uint32_t bytes)
+{
+    const struct rbuf_ring_options *options = &node->core.options.ring;
+
+    for (unsigned i = 0; i < node->ring_memory_count; i++) {
+        const struct rbuf_ring_memory *memory = node->ring_memory[i];
+        uint64_t base = (uintptr_t) memory->base;
+
+        if (remote < base + (uint64_t) options->slots * options->slot_bytes &&
+            remote + bytes > base) {
+            for (uint32_t j = 0; j < node->core.set.limit; j++) {
+                const struct rbuf_ring_in *ring = &node->core.set.rings[j];
+
+                if (ring->state != RBUF_RING_IN_FREE && ring->memory == memory) {
+                    const struct world_link *link = ring->peer->user;
+
+                    return link->end[0].peer->nic != to->peer->nic;
+                }
+            }
+            return true;
+        }
+    }
+    return false;
+}
+
+/* All peers may write to all of the staging memory, and to rings that they have handed back, and
+ * are trusted not to: whether the foe did is kept in mind. */
 static void placing(void *user, struct sim_pair_end *to, uint64_t remote, uint32_t bytes)
 {
     const struct world_node *node = to->nic->user;
@@ -57,6 +84,7 @@ static void placing(void *user, struct sim_pair_end *to, uint64_t remote, uint32
         dealings.collided |=
             remote < end && remote + bytes > lane && link->end[0].peer->nic != to->peer->nic;
     }
+    dealings.collided |= hits_ring(node, to, remote, bytes);
     world_placing(user, to, remote, bytes);
 }
 
@@ -77,16 +105,25 @@ static bool malformed(const struct rbuf_core *core, const void *data, uint32_t b
         return true;
     }
     memcpy(&header, data, sizeof(header));
-    return (uint64_t) header.bytes + sizeof(header) != bytes || header.peer >= core->peer_count ||
-           core->peers[header.peer] == NULL;
+    return header.peer >= core->peer_count || core->peers[header.peer] == NULL;
 }
 
-static bool unknown_kind(const void *data)
+static bool unknown_kind(const void *data, uint32_t bytes)
 {
     const struct rbuf_message_header *header = data;
 
-    return header->kind != RBUF_MESSAGE_USER &&
-           (header->kind != RBUF_MESSAGE_GRANT || header->bytes != sizeof(struct rbuf_offer));
+    switch (header->kind) {
+    case RBUF_MESSAGE_USER:
+    case RBUF_MESSAGE_RING_RECALL:
+    case RBUF_MESSAGE_RING_BACK:
+        return false;
+    case RBUF_MESSAGE_GRANT:
+        return bytes != sizeof(*header) + sizeof(struct rbuf_offer);
+    case RBUF_MESSAGE_RING:
+        return bytes != sizeof(*header) + sizeof(struct rbuf_ring_offer);
+    default:
+        return true;
+    }
 }
 
 static uint32_t event_count(const struct rbuf_core *core)
@@ -94,38 +131,73 @@ static uint32_t event_count(const struct rbuf_core *core)
     return core->events.tail - core->events.head;
 }
 
+/* Deliveries that wait among the events and own the buffer. */
+static unsigned owners(const struct rbuf_core *core, const struct rbuf_buffer *buffer)
+{
+    const struct rbuf_events *events = &core->events;
+    unsigned count = 0;
+
+    for (uint32_t i = events->head; i != events->tail; i++) {
+        const struct rbuf_event *event = &events->ring[i & (events->size - 1)];
+
+        count += event->kind == RBUF_EVENT_DELIVER && event->delivery.buffer == buffer;
+    }
+    return count;
+}
+
+/* A message whose form is right. Those of the peer's ring that were sent before it may be taken
+ * with it, and the peer may be invited, or be lost. */
+static bool receive_formed(struct rbuf_core *core, enum rbuf_channel_id channel,
+                           struct rbuf_buffer *buffer, void *data, uint32_t bytes)
+{
+    const struct rbuf_message_header *header = data;
+    const struct rbuf_peer *peer = core->peers[header->peer];
+    bool unknown = unknown_kind(data, bytes);
+    bool alone = channel == RBUF_BULK || peer->ring_in == NULL;
+    bool in_turn = channel == RBUF_BULK || header->sequence == peer->sequence_in;
+    uint64_t refusals = core->stats.messages_refused;
+    uint32_t events = event_count(core);
+    bool kept = __real_rbuf_core_received(core, channel, buffer, data, bytes);
+    uint64_t refused = core->stats.messages_refused - refusals;
+
+    fuzz_require(owners(core, buffer) == kept, "a buffer is kept for a delivery alone");
+    fuzz_require(!kept || header->kind == RBUF_MESSAGE_USER, "what is delivered is for the user");
+    if (!in_turn && alone) {
+        fuzz_require(!kept && refused == 1 && peer->state == RBUF_PEER_FAILED,
+                     "what is out of turn is the end of its peer");
+    }
+    if (in_turn && unknown) {
+        fuzz_require(!kept && refused == 1, "a message of no known kind is refused, once");
+        fuzz_require(event_count(core) == events, "and raises no event");
+    }
+    fuzz_require(refused <= 1 || !alone, "a refusal is counted once");
+    fuzz_require(event_count(core) - events <=
+                         2u + core->options.ring.slots + 2 * (unsigned) user_open_items() ||
+                     peer->state == RBUF_PEER_FAILED,
+                 "a message raises few events");
+    return kept;
+}
+
 bool __wrap_rbuf_core_received(struct rbuf_core *core, enum rbuf_channel_id channel,
                                struct rbuf_buffer *buffer, void *data, uint32_t bytes)
 {
-    bool bad = malformed(core, data, bytes);
-    bool refused = bad || unknown_kind(data);
     uint64_t refusals = core->stats.messages_refused;
     uint64_t received = core->stats.messages_received;
     uint64_t held = core->stats.messages_held;
     uint32_t events = event_count(core);
     size_t heap = fuzz_heap();
-    bool kept = __real_rbuf_core_received(core, channel, buffer, data, bytes);
-    bool failed = false;
+    bool kept;
 
-    if (!bad) {
-        const struct rbuf_message_header *header = data;
-
-        failed = core->peers[header->peer]->state == RBUF_PEER_FAILED;
+    if (!malformed(core, data, bytes)) {
+        return receive_formed(core, channel, buffer, data, bytes);
     }
-    if (refused) {
-        fuzz_require(!kept && core->stats.messages_refused == refusals + 1,
-                     "a refused message is counted once and its buffer given back");
-        fuzz_require(event_count(core) == events, "a refused message raises no event");
-        fuzz_require(fuzz_heap() == heap, "a refused message allocates nothing");
-        fuzz_require(core->stats.messages_received == received && core->stats.messages_held == held,
-                     "a refused message counts as nothing else");
-        return kept;
-    }
-    fuzz_require(core->stats.messages_refused - refusals <= 1, "a refusal is counted once");
-    fuzz_require(kept == (core->stats.messages_received == received + 1),
-                 "a buffer is kept for a delivery alone");
-    fuzz_require(!kept || event_count(core) == events + 1, "a delivery is one event");
-    fuzz_require(failed || event_count(core) - events <= 1, "a message raises one event");
+    kept = __real_rbuf_core_received(core, channel, buffer, data, bytes);
+    fuzz_require(!kept && core->stats.messages_refused == refusals + 1,
+                 "a refused message is counted once and its buffer given back");
+    fuzz_require(event_count(core) == events, "a refused message raises no event");
+    fuzz_require(fuzz_heap() == heap, "a refused message allocates nothing");
+    fuzz_require(core->stats.messages_received == received && core->stats.messages_held == held,
+                 "a refused message counts as nothing else");
     return kept;
 }
 
@@ -180,12 +252,12 @@ static void watch_peer(const struct rbuf_peer *peer)
     uint64_t slots = 0;
     const struct rbuf_grant *grant;
 
-    for (int id = 0; id < RBUF_CHANNELS && peer->state == RBUF_PEER_CONNECTED; id++) {
-        const struct rbuf_channel *channel = &peer->channel[id];
+    for (int flow = 0; flow < RBUF_FLOWS && peer->state == RBUF_PEER_CONNECTED; flow++) {
+        const struct rbuf_credit *credit = &peer->credit[flow];
 
-        fuzz_require(channel->sent - channel->taken <= channel->window,
+        fuzz_require(credit->sent - credit->taken <= credit->window,
                      "no more is out than there are credits");
-        fuzz_require(channel->consumed - channel->returned <= UINT16_MAX,
+        fuzz_require(credit->consumed - credit->returned <= UINT16_MAX,
                      "what is owed fits the wire");
     }
     TAILQ_FOREACH(grant, &peer->core->receiving, link)
@@ -229,6 +301,7 @@ static void watch_events(const struct rbuf_core *core)
     for (int id = 0; id < RBUF_CHANNELS; id++) {
         most += (uint64_t) core->options.window[id] * (NODES - 1);
     }
+    most += (uint64_t) core->options.ring.slots * core->options.ring.set + 1;
     fuzz_require(event_count(core) <= most, "the queue of events is bounded");
 }
 
@@ -249,6 +322,7 @@ void watch_all(void)
 {
     for (unsigned i = 0; i < NODES; i++) {
         watch_core(&dealings.world->nodes[i].core);
+        watch_rings(&dealings.world->nodes[i]);
     }
 }
 

@@ -34,10 +34,35 @@ enum step {
     STEP_ANSWER,
     STEP_KILL, /* the foe's queue pair */
     STEP_FAIL, /* the victim gives the foe up */
+    STEP_RELEASE_ONE,
+    STEP_FOE_RING_MESSAGE,
+    STEP_FOE_RING_WORD,
+    STEP_FOE_RING_OFFER,
+    STEP_FOE_RING_STEP,
+    STEP_FOE_FLOOD, /* small messages, so that the victim lends it a ring */
+    STEP_FLOOD,     /* likewise of the victim */
     STEPS
 };
 
 struct dealings dealings;
+
+/* A set of 0 is for three in sixteen. */
+static void choose_rings(struct world_options *options, uint32_t bits)
+{
+    static const uint32_t slots[] = {2, 3, 5, 16};
+    static const uint32_t slot_bytes[] = {1024, 128, 192, 512};
+    static const uint32_t thresholds[] = {1, 2, 4, 8};
+    static const unsigned memory[] = {WORLD_RINGS_MAX, WORLD_RINGS_MAX, 1, 2};
+
+    options->core.ring = (struct rbuf_ring_options){.slots = slots[bits & 3],
+                                                    .slot_bytes = slot_bytes[bits >> 2 & 3],
+                                                    .set = 1 + (bits >> 4 & 1),
+                                                    .threshold = thresholds[bits >> 5 & 3]};
+    options->ring_memory = memory[bits >> 7 & 3];
+    if ((bits >> 9 & 15) > 12) {
+        options->core.ring = (struct rbuf_ring_options){0};
+    }
+}
 
 static struct world_options choose_options(const struct record *record)
 {
@@ -70,6 +95,7 @@ static struct world_options choose_options(const struct record *record)
         bits >> 31 & 1 ? 256 : sizeof(struct rbuf_message_header) + sizeof(struct rbuf_offer);
     options.followers = bits >> 32 & 1;
     options.refuse_registration = bits >> 33 & 1;
+    choose_rings(&options, (uint32_t) (bits >> 34));
     return options;
 }
 
@@ -107,6 +133,24 @@ static void pass_time(const struct record *record)
 
     sim_at(clock, until, nothing, &dealings.world->nodes[VICTIM]);
     for (unsigned i = 0; i < 2000 && clock->now_ns < until && sim_step(clock); i++) {
+    }
+}
+
+/* Enough of what counts for the polling set of the receiver. */
+static void flood(const struct record *record, bool of_foe)
+{
+    for (unsigned i = 0; i <= record->amount % 16; i++) {
+        struct record one = {.amount = (uint16_t) (record->value % 96)};
+        const uint8_t *data = NULL;
+        size_t left = 0;
+
+        if (of_foe) {
+            foe_message(&one, &data, &left);
+        } else {
+            one.which = (uint8_t) i;
+            user_send(&one);
+        }
+        run(1 + record->spare % 64);
     }
 }
 
@@ -173,6 +217,27 @@ static void do_step(const struct record *record, const uint8_t **data, size_t *l
         break;
     case STEP_ANSWER:
         dealings.answer = (enum answer)(record->which % 3);
+        break;
+    case STEP_RELEASE_ONE:
+        user_release_one(record->which % ITEMS);
+        break;
+    case STEP_FOE_RING_MESSAGE:
+        foe_ring_message(record);
+        break;
+    case STEP_FOE_RING_WORD:
+        foe_ring_word(record);
+        break;
+    case STEP_FOE_RING_OFFER:
+        foe_ring_offer(record);
+        break;
+    case STEP_FOE_RING_STEP:
+        foe_ring_step(record);
+        break;
+    case STEP_FOE_FLOOD:
+        flood(record, true);
+        break;
+    case STEP_FLOOD:
+        flood(record, false);
         break;
     case STEP_KILL:
         sim_kill(&dealings.world->nodes[FOE].links[VICTIM].end[record->which % RBUF_CHANNELS]);

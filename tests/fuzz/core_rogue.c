@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * What the foe does with eager rings (see core_fuzz.h): messages by the ring that the victim lent
+ * it, words in any slot of it, offers of rings of its own, and the steps of the hand-back when it
+ * likes.
+ */
+#include "core_fuzz.h"
+
+/* Through the foe's own half of the ring, so that both sides stay in step: any kind, any content.
+ */
+void foe_ring_message(const struct record *record)
+{
+    struct rbuf_ring_out *out = &dealings.victim->ring_out;
+    enum rbuf_message_kind kind = RBUF_MESSAGE_USER;
+    uint32_t bytes = record->amount % (out->room + 1);
+    uint64_t after = record->which & NAME_GRANT ? record->value : 0;
+    struct rbuf_offer offer = foe_offer(record);
+    void *payload;
+
+    if (record->which & CHANGE_KIND) {
+        kind = (enum rbuf_message_kind)(record->spare >> 8 & 0xff);
+    }
+    if (dealings.victim->state != RBUF_PEER_CONNECTED) {
+        return;
+    }
+    if (kind == RBUF_MESSAGE_GRANT && out->room >= sizeof(offer)) {
+        bytes = sizeof(offer);
+    }
+    payload = rbuf_ring_out_begin(dealings.victim, bytes);
+    if (payload == NULL) {
+        return;
+    }
+    memset(payload, (int) record->spare, bytes);
+    if (kind == RBUF_MESSAGE_GRANT && bytes == sizeof(offer)) {
+        memcpy(payload, &offer, sizeof(offer));
+    }
+    (void) rbuf_ring_out_end(dealings.victim, kind, (uint8_t) record->spare, bytes, after);
+}
+
+enum word_change {
+    CHANGE_USE = 4,
+    CHANGE_SIZE = 8,
+    CHANGE_PLACE = 32, /* anywhere in the ring: no trailer stands where it should */
+    IN_TURN = 64       /* the number that the victim waits for, whatever the foe's core sent */
+};
+
+/* The end of the slot of the use `ahead` uses after the one that the victim takes next. */
+static uint64_t slot_end(const struct rbuf_ring_in *ring, uint32_t ahead, uint64_t *use)
+{
+    const struct rbuf_ring_options *options = &dealings.core->options.ring;
+
+    *use = rbuf_watch_use(&dealings.core->set.watch[ring->place]) + ahead;
+    return (uintptr_t) ring->memory->base + (*use % options->slots + 1) * options->slot_bytes;
+}
+
+/* Writes a message into the ring that the victim lends to the foe: the slot that is due or one of
+ * the next, its word right or not. What the foe's core knows of its ring is not changed: it may
+ * write there again, or never. */
+void foe_ring_word(const struct record *record)
+{
+    const struct rbuf_ring_in *ring = dealings.foe->ring_in;
+    const struct rbuf_ring_options *options = &dealings.core->options.ring;
+    struct rbuf_ring_trailer *trailer;
+    uint64_t end, use;
+    uint32_t bytes, length;
+
+    if (ring == NULL || !rbuf_ring_in_polled(ring)) {
+        return;
+    }
+    end = slot_end(ring, record->spare >> 16 & 3, &use);
+    bytes = record->amount % (rbuf_ring_room(options) + 1);
+    length = ((bytes + 7u) & ~7u) + (uint32_t) sizeof(*trailer);
+    memset(dealings.scratch, (int) record->spare, SCRATCH_BYTES);
+    trailer = (struct rbuf_ring_trailer *) (void *) (dealings.scratch + length) - 1;
+    foe_fill_header(&trailer->header, record);
+    if (record->which & IN_TURN && !(record->which & CHANGE_SEQUENCE)) {
+        trailer->header.sequence = dealings.foe->sequence_in;
+    }
+    if (record->which & CHANGE_USE) {
+        use += record->value;
+    }
+    if (record->which & CHANGE_SIZE) {
+        bytes = (uint16_t) (record->value >> 32);
+    }
+    if (record->which & CHANGE_PLACE) {
+        end -= record->value % (options->slot_bytes - length + 1);
+    }
+    atomic_store(&trailer->word, use << RBUF_RING_SIZE_BITS | bytes);
+    (void) rbuf_fab_write_inline(foe_queue(RBUF_CONTROL), dealings.scratch, length, end - length,
+                                 ring->memory->rkey, NULL);
+}
+
+static void send_own(const struct record *record, enum rbuf_message_kind kind, const void *payload,
+                     uint32_t bytes)
+{
+    struct rbuf_message_header *header = (void *) dealings.scratch;
+    struct record plain = *record;
+
+    plain.which &= CHANGE_SEQUENCE;
+    foe_fill_header(header, &plain);
+    header->kind = (uint8_t) kind;
+    memcpy(header + 1, payload, bytes);
+    foe_send_scratch(record->which >> 7, (uint32_t) sizeof(*header) + bytes);
+}
+
+/* Offers a ring in the scratch memory, or the one that the foe's core has lent; up to one field
+ * changed. */
+void foe_ring_offer(const struct record *record)
+{
+    uint32_t slots = 2u + record->amount % 15;
+    struct rbuf_ring_offer offer = {.base = (uintptr_t) dealings.scratch,
+                                    .first_use = slots * (1 + (record->value & 0xff)),
+                                    .rkey = dealings.scratch_key,
+                                    .slots = slots,
+                                    .slot_bytes = 128u << (record->amount >> 8) % 3};
+
+    if (record->which & 4) {
+        offer = dealings.foe->ring_out.offer;
+    }
+    switch (record->spare % 8) {
+    case 0:
+        offer.base += record->value;
+        break;
+    case 1:
+        offer.first_use = record->value;
+        break;
+    case 2:
+        offer.rkey ^= (uint32_t) record->value;
+        break;
+    case 3:
+        offer.slots = (uint32_t) record->value;
+        break;
+    case 4:
+        offer.slot_bytes = (uint32_t) record->value;
+        break;
+    default:
+        break;
+    }
+    send_own(record, RBUF_MESSAGE_RING, &offer, sizeof(offer));
+}
+
+/* RECALL or BACK, without regard to what state the two are in. */
+void foe_ring_step(const struct record *record)
+{
+    send_own(record, record->which & 1 ? RBUF_MESSAGE_RING_RECALL : RBUF_MESSAGE_RING_BACK, "", 0);
+}
