@@ -83,10 +83,10 @@ START_TEST(receiver_that_computes)
 }
 END_TEST
 
-/* The 16 bits of a credit in a header, the 32 of the counters and of the queues wrap on the way. */
+/* The 16 bits of a credit in a header and the 32 of the queues wrap on the way. */
 START_TEST(counters_wrap)
 {
-    const uint32_t starts[] = {UINT16_MAX - 20, UINT32_MAX - 20, INT32_MAX - 20};
+    const uint64_t starts[] = {UINT16_MAX - 20, UINT32_MAX - 20, INT32_MAX - 20};
 
     for (size_t s = 0; s < 3; s++) {
         struct world_options options = world_defaults();
@@ -102,7 +102,8 @@ START_TEST(counters_wrap)
                 struct rbuf_credit *credit = &link->peer->credit[id];
 
                 credit->sent = credit->taken = starts[s];
-                credit->consumed = credit->returned = starts[s];
+                credit->consumed = starts[s];
+                link->peer->counts.mine[id] = link->peer->counts.told[id] = (uint16_t) starts[s];
                 link->mailbox->credit[id] = starts[s];
                 link->end[id].queue.posted = link->end[id].queue.retired = starts[s] + 7;
             }
@@ -115,6 +116,41 @@ START_TEST(counters_wrap)
         case_run(world);
         case_close(world);
     }
+}
+END_TEST
+
+/*
+ * What a header of the bulk channel says may be late by any number of messages of the other one, so
+ * nothing of it is believed; nor is a word that has stood in the mailbox for a long time.
+ */
+START_TEST(counts_that_are_late)
+{
+    struct world_options options = world_defaults();
+    struct world *world = world_open(&options);
+    struct rbuf_peer *peer = world->nodes[0].links[1].peer;
+    struct rbuf_credit *credit = &peer->credit[RBUF_CONTROL];
+    struct {
+        struct rbuf_message_header header;
+        struct rbuf_offer none;
+    } late = {.header = {.kind = RBUF_MESSAGE_GRANT}};
+
+    world_send(world, WORLD_EAGER, 0, 1, 8);
+    case_run(world);
+    late.header.peer = peer->index;
+    for (uint64_t turns = 0x10000; turns <= 0x100000000; turns <<= 16) {
+        credit->taken = turns; /* since then so many were sent, and all taken */
+        credit->sent = credit->taken + credit->window;
+        memset(late.header.credit, 0, sizeof(late.header.credit));
+        late.header.credit[RBUF_COUNTED] = 1;
+        late.header.credit[RBUF_CONTROL] = (uint16_t) (credit->taken + 3);
+        ck_assert(!rbuf_core_received(&world->nodes[0].core, RBUF_BULK, NULL, &late,
+                                      sizeof(late.header)));
+        atomic_store(&peer->mailbox->credit[RBUF_CONTROL], 3);
+        ck_assert(!rbuf_credit_available(peer, RBUF_FLOW_CONTROL));
+        ck_assert_uint_eq(credit->taken, turns);
+    }
+    credit->sent = credit->taken;
+    case_close(world);
 }
 END_TEST
 
@@ -223,6 +259,7 @@ int main(void)
     unit_add(suite, receiver_that_computes);
     unit_add(suite, counters_wrap);
     unit_add(suite, sixteen_bits_of_credits);
+    unit_add(suite, counts_that_are_late);
     unit_add(suite, credits_late_and_mixed);
     unit_add(suite, nothing_is_lost_before_connecting);
     unit_add(suite, drained_and_flushed);

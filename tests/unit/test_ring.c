@@ -474,7 +474,7 @@ START_TEST(words_without_sense)
 
         open_rings(world);
         ring = world->nodes[1].links[0].peer->ring_in;
-        watch = &core->set.watch[ring->place];
+        watch = ring->watch;
         trailer = (struct rbuf_ring_trailer *) (uintptr_t) (watch->word + 1) - 1;
         trailer->header = (struct rbuf_message_header){
             .kind = RBUF_MESSAGE_USER, .sequence = (uint16_t) (ring->peer->sequence_in + 1)};

@@ -34,11 +34,6 @@ void rbuf_arena_close(struct rbuf_arena *arena)
     *arena = (struct rbuf_arena){0};
 }
 
-static bool is_taken(const struct rbuf_arena *arena, uint32_t block)
-{
-    return arena->taken[block / WORD_BITS] >> (block % WORD_BITS) & 1;
-}
-
 /* The first block at or after `block` whose state is `state`; arena->blocks if none. */
 static uint32_t skip_to(const struct rbuf_arena *arena, uint32_t block, bool state)
 {
@@ -98,7 +93,8 @@ bool rbuf_arena_take(struct rbuf_arena *arena, uint32_t count, uint32_t *first)
 
 void rbuf_arena_give(struct rbuf_arena *arena, uint32_t first, uint32_t count)
 {
-    assert(count > 0 && first + count <= arena->blocks && is_taken(arena, first));
+    assert(count > 0 && first + count <= arena->blocks &&
+           skip_to(arena, first, false) >= first + count);
     mark(arena, first, count, false);
     arena->free_blocks += count;
     arena->smallest_miss = UINT32_MAX;

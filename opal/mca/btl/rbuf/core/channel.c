@@ -42,8 +42,10 @@ static bool post_send(struct rbuf_peer *peer, struct rbuf_am *am)
         return false;
     }
     peer->credit[am->channel].sent++;
-    peer->sequence_out += am->channel == RBUF_CONTROL;
-    rbuf_credit_told(peer->credit);
+    if (am->channel == RBUF_CONTROL) { /* what the other one says is not believed */
+        peer->sequence_out++;
+        rbuf_credit_told(&peer->counts);
+    }
     am->state = silent ? RBUF_AM_IDLE : RBUF_AM_POSTED;
     peer->in_flight += !silent;
     peer->core->stats.messages_inline += inlined;
@@ -118,20 +120,6 @@ enum rbuf_am_state rbuf_am_send(struct rbuf_peer *peer, struct rbuf_am *am)
 static bool may_go(const struct rbuf_peer *peer, enum rbuf_channel_id id)
 {
     return peer->state == RBUF_PEER_CONNECTED && TAILQ_EMPTY(&peer->queued[id]);
-}
-
-void *rbuf_am_begin(struct rbuf_peer *peer, uint32_t bytes)
-{
-    return may_go(peer, RBUF_CONTROL) ? rbuf_ring_out_begin(peer, bytes) : NULL;
-}
-
-bool rbuf_am_end(struct rbuf_peer *peer, uint8_t tag, uint32_t bytes, uint64_t after)
-{
-    if (!rbuf_ring_out_end(peer, RBUF_MESSAGE_USER, tag, bytes, after)) {
-        return false;
-    }
-    peer->core->stats.messages_sent++;
-    return true;
 }
 
 bool rbuf_am_send_now(struct rbuf_peer *peer, enum rbuf_channel_id id, uint8_t tag,

@@ -44,8 +44,19 @@ bool rbuf_am_send_now(struct rbuf_peer *peer, enum rbuf_channel_id channel, uint
 /* The shortest way for a message that the user builds in place: where its payload of `bytes` bytes
  * is to be written, or NULL if it cannot go by the peer's ring now. Then rbuf_am_end() sends it, or
  * returns false and nothing has happened. The lock is held from the one to the other. */
-void *rbuf_am_begin(struct rbuf_peer *peer, uint32_t bytes);
-bool rbuf_am_end(struct rbuf_peer *peer, uint8_t tag, uint32_t bytes, uint64_t after);
+static inline void *rbuf_am_begin(struct rbuf_peer *peer, uint32_t bytes)
+{
+    return TAILQ_EMPTY(&peer->queued[RBUF_CONTROL]) ? rbuf_ring_out_begin(peer, bytes) : NULL;
+}
+
+static inline bool rbuf_am_end(struct rbuf_peer *peer, uint8_t tag, uint32_t bytes, uint64_t after)
+{
+    if (!rbuf_ring_out_end(peer, RBUF_MESSAGE_USER, tag, bytes, after)) {
+        return false;
+    }
+    peer->core->stats.messages_sent++;
+    return true;
+}
 
 /* For core's own files. */
 int rbuf_channel_progress(struct rbuf_peer *peer);
@@ -65,7 +76,7 @@ static inline void rbuf_channel_fill(const struct rbuf_peer *peer,
                                            .kind = kind,
                                            .tag = tag,
                                            .sequence = peer->sequence_out};
-    rbuf_credit_tell(peer->credit, header->credit);
+    rbuf_credit_tell(&peer->counts, header->credit);
 }
 
 #endif

@@ -115,6 +115,7 @@ int rbuf_peer_add(struct rbuf_core *core, struct rbuf_mailbox *mailbox, void *us
     added->index = index;
     added->mailbox = mailbox;
     added->probe.kind = RBUF_WORK_PROBE;
+    rbuf_credit_open(added);
     for (int id = 0; id < RBUF_CHANNELS; id++) {
         TAILQ_INIT(&added->queued[id]);
     }

@@ -91,6 +91,7 @@ struct rbuf_peer {
     uint32_t their_stage_bytes; /* chunks that it is offered are no larger; 0: unknown */
     struct rbuf_am_list queued[RBUF_CHANNELS]; /* waiting for a credit or for room, in order */
     struct rbuf_credit credit[RBUF_FLOWS];
+    struct rbuf_credit_counts counts;
     uint16_t sequence_out; /* of the next message on the control channel or the ring; wraps */
     uint16_t sequence_in;  /* of the next one of the peer */
 
@@ -199,7 +200,22 @@ void rbuf_peer_remove(struct rbuf_peer *peer);
  * number of messages. */
 static inline int rbuf_core_poll(struct rbuf_core *core)
 {
-    return core->set.count > 0 ? rbuf_polling_set_poll(core) : 0;
+    const struct rbuf_watch *watch = core->set.watch;
+    const struct rbuf_watch *end = watch + core->set.count;
+    int done = 0;
+
+    /* A message may end a ring, and what is behind it moves up: what is then found at the end is a
+     * watch that nobody has any more, and its ring is not taken from. */
+    for (; watch < end; watch++) {
+        /* rbuf_ring_in_take() reads it again, with acquire. */
+        if (rbuf_watch_hit(watch, atomic_load_explicit(watch->word, memory_order_relaxed))) {
+            done += rbuf_ring_in_take(watch->ring);
+        }
+    }
+    if (core->set.traffic >= RBUF_CENSUS) {
+        rbuf_polling_set_census(core);
+    }
+    return done;
 }
 
 /* Does a bounded amount of other work; `now_ns` is monotonic and may be some microseconds old.
@@ -233,6 +249,16 @@ static inline void rbuf_peer_wake(struct rbuf_peer *peer)
     if (!peer->busy) {
         peer->busy = true;
         TAILQ_INSERT_TAIL(&peer->core->busy, peer, busy_link);
+    }
+}
+
+/* For core's own files: a message of the peer was taken off, and it is owed a credit. */
+static inline void rbuf_credit_consumed(struct rbuf_peer *peer, enum rbuf_flow flow)
+{
+    peer->credit[flow].consumed++;
+    peer->counts.mine[flow]++;
+    if (rbuf_credit_is_due(peer->credit, &peer->counts, flow)) {
+        rbuf_peer_wake(peer);
     }
 }
 

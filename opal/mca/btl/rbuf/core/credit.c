@@ -5,6 +5,36 @@
 
 #include "core/core.h"
 
+void rbuf_credit_open(struct rbuf_peer *peer)
+{
+    const uint16_t *window = peer->core->options.window;
+
+    for (int flow = 0; flow < RBUF_FLOWS; flow++) {
+        peer->credit[flow].due = window[flow] < 2 ? 1 : window[flow] / 2;
+    }
+    peer->counts.mine[RBUF_COUNTED] = 1;
+}
+
+/* Believes what the newest header said, as far as it can be true. */
+static void read_heard(struct rbuf_peer *peer)
+{
+    struct rbuf_credit_counts *counts = &peer->counts;
+
+    if (counts->heard[RBUF_COUNTED] == 0) {
+        return;
+    }
+    for (int flow = 0; flow < RBUF_FLOWS; flow++) {
+        struct rbuf_credit *credit = &peer->credit[flow];
+        uint16_t newer = (uint16_t) (counts->heard[flow] - (uint16_t) credit->taken);
+
+        /* Older than what the mailbox said, or nonsense, if it is ahead of what was sent. */
+        if (newer <= credit->sent - credit->taken) {
+            credit->taken += newer;
+        }
+    }
+    counts->heard[RBUF_COUNTED] = 0;
+}
+
 /*
  * The peer's count of what it took off, from the mailbox. The acquire pairs with the adapter
  * placing the peer's word: what the peer's software did before (reposting the buffer, freeing the
@@ -13,45 +43,28 @@
 static void read_mailbox(struct rbuf_peer *peer, enum rbuf_flow flow)
 {
     struct rbuf_credit *credit = &peer->credit[flow];
-    uint32_t taken =
-        (uint32_t) atomic_load_explicit(&peer->mailbox->credit[flow], memory_order_acquire);
+    uint64_t taken = atomic_load_explicit(&peer->mailbox->credit[flow], memory_order_acquire);
 
-    if ((int32_t) (taken - credit->taken) > 0 && (int32_t) (credit->sent - taken) >= 0) {
+    if (taken - credit->taken <= credit->sent - credit->taken) { /* else old, or nonsense */
         credit->taken = taken;
     }
 }
 
 bool rbuf_credit_look(struct rbuf_peer *peer, enum rbuf_flow flow)
 {
+    read_heard(peer);
     read_mailbox(peer, flow);
     return rbuf_credit_left(&peer->credit[flow]) > 0;
-}
-
-/* True if half a window of the flow is owed. */
-static bool owes(const struct rbuf_peer *peer, int flow)
-{
-    const struct rbuf_credit *credit = &peer->credit[flow];
-    uint32_t half = peer->core->options.window[flow] / 2u;
-
-    return credit->consumed - credit->returned >= (half > 0 ? half : 1);
 }
 
 bool rbuf_credit_owed(const struct rbuf_peer *peer)
 {
     for (int flow = 0; flow < RBUF_FLOWS; flow++) {
-        if (owes(peer, flow)) {
+        if (rbuf_credit_is_due(peer->credit, &peer->counts, flow)) {
             return true;
         }
     }
     return false;
-}
-
-void rbuf_credit_consumed(struct rbuf_peer *peer, enum rbuf_flow flow)
-{
-    peer->credit[flow].consumed++;
-    if (peer->state == RBUF_PEER_CONNECTED && owes(peer, flow)) {
-        rbuf_peer_wake(peer);
-    }
 }
 
 int rbuf_credit_write(struct rbuf_peer *peer)
@@ -59,13 +72,12 @@ int rbuf_credit_write(struct rbuf_peer *peer)
     int done = 0;
 
     for (int flow = 0; flow < RBUF_FLOWS; flow++) {
-        struct rbuf_credit *credit = &peer->credit[flow];
-        uint64_t count = credit->consumed;
+        uint64_t count = peer->credit[flow].consumed;
         uint64_t address = peer->their_mailbox + offsetof(struct rbuf_mailbox, credit) +
                            (uint64_t) flow * sizeof(uint64_t);
         enum rbuf_fab_status status;
 
-        if (!owes(peer, flow)) {
+        if (!rbuf_credit_is_due(peer->credit, &peer->counts, flow)) {
             continue;
         }
         status = rbuf_fab_write_inline(peer->queue[RBUF_CONTROL], &count, sizeof(count), address,
@@ -76,7 +88,7 @@ int rbuf_credit_write(struct rbuf_peer *peer)
         if (status != RBUF_FAB_OK) {
             break;
         }
-        credit->returned = credit->consumed;
+        peer->counts.told[flow] = peer->counts.mine[flow];
         peer->core->stats.credits_written++;
         done++;
     }

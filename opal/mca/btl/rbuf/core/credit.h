@@ -6,11 +6,19 @@
  * channel, and the slots of an eager ring. For each flow that it sends on a side knows how many
  * messages it sent and how many of those were taken off; for each that it receives on, how many it
  * took off and what it told the sender of that. The word travels as a cumulative count, so that a
- * late, repeated or lost one does no harm: in every message of either channel, in both directions,
- * and by an inline RDMA write into the sender's mailbox when half a window is owed and nothing
- * flows. That write needs no credit itself: two peers with full windows can always free each other.
+ * late, repeated or lost one does no harm: in every message of the control channel and of the ring,
+ * for all flows, and by an inline RDMA write into the sender's mailbox when half a window is owed
+ * and nothing flows. That write needs no credit itself: two peers with full windows can always free
+ * each other.
  *
- * Invariants, a flow: sent - taken <= window; consumed - returned <= the window that the peer has.
+ * Headers have room for 16 bits of a count. That is enough as long as what is heard is the newest
+ * that was told: so what messages of the bulk channel say, which may be late by any number of
+ * others, is not believed. The mailbox has all 64, since a word in it may stay there for ever.
+ *
+ * What a header says is only kept (a copy of 8 bytes) and looked at when credits run out.
+ *
+ * Invariants, a flow: sent - taken <= window; consumed - told <= the window that the peer has;
+ * windows are less than 2^15.
  */
 #ifndef RBUF_CORE_CREDIT_H
 #define RBUF_CORE_CREDIT_H
@@ -18,67 +26,71 @@
 #include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "core/wire.h"
 
 struct rbuf_peer;
 
-/* One flow of a peer. All counts wrap. */
+/* One flow of a peer. */
 struct rbuf_credit {
-    uint32_t sent;     /* messages posted to the peer */
-    uint32_t taken;    /* of those, known to be off its queue or out of their slot */
+    uint64_t sent;     /* messages posted to the peer */
+    uint64_t taken;    /* of those, known to be off its queue or out of their slot */
+    uint64_t consumed; /* messages of the peer that we took off */
     uint32_t window;   /* places that the peer keeps for us; 0: none of this flow */
-    uint32_t consumed; /* messages of the peer that we took off */
-    uint32_t returned; /* value of `consumed` that the peer was told last */
+    uint16_t due;      /* so many credits owed do not wait for a message to carry them */
 };
 
-/* Messages that may be sent at once, by what is known without looking at the mailbox. */
+/* What the headers of a peer and ours carry. */
+struct rbuf_credit_counts {
+    uint16_t heard[RBUF_COUNTS]; /* in its newest header; not COUNTED once they were looked at */
+    uint16_t mine[RBUF_COUNTS];  /* `consumed` of each flow */
+    uint16_t told[RBUF_COUNTS];  /* of `mine`, what the peer was told last */
+};
+
+/* Messages that may be sent at once, by what is known without looking any further. */
 static inline uint32_t rbuf_credit_left(const struct rbuf_credit *credit)
 {
     assert(credit->sent - credit->taken <= credit->window);
-    return credit->window - (credit->sent - credit->taken);
+    return credit->window - (uint32_t) (credit->sent - credit->taken);
 }
 
-/* For who has none left by that: looks at the mailbox. */
+/* For who has none left by that: looks at what was heard, and at the mailbox. */
 bool rbuf_credit_look(struct rbuf_peer *peer, enum rbuf_flow flow);
 
 /* The counts for a header of ours, and, once that is posted, that the peer knows them. */
-static inline void rbuf_credit_tell(const struct rbuf_credit credit[RBUF_FLOWS],
-                                    uint16_t count[RBUF_FLOWS])
+static inline void rbuf_credit_tell(const struct rbuf_credit_counts *counts,
+                                    uint16_t credit[RBUF_COUNTS])
 {
-    for (int flow = 0; flow < RBUF_FLOWS; flow++) {
-        count[flow] = (uint16_t) credit[flow].consumed;
-    }
+    memcpy(credit, counts->mine, sizeof(counts->mine));
 }
 
-static inline void rbuf_credit_told(struct rbuf_credit credit[RBUF_FLOWS])
+static inline void rbuf_credit_told(struct rbuf_credit_counts *counts)
 {
-    for (int flow = 0; flow < RBUF_FLOWS; flow++) {
-        credit[flow].returned = credit[flow].consumed;
-    }
+    memcpy(counts->told, counts->mine, sizeof(counts->told));
 }
 
-/* Believes the counts in a header of the peer, as far as they can be true. */
-static inline void rbuf_credit_heard(struct rbuf_credit credit[RBUF_FLOWS],
-                                     const uint16_t count[RBUF_FLOWS])
+/* Keeps the counts of a header of the peer; headers come in the order in which they were sent. */
+static inline void rbuf_credit_heard(struct rbuf_credit_counts *counts,
+                                     const uint16_t credit[RBUF_COUNTS])
 {
-    for (int flow = 0; flow < RBUF_FLOWS; flow++) {
-        uint16_t newer = (uint16_t) (count[flow] - (uint16_t) credit[flow].taken);
-
-        /* Older than what the mailbox said, or nonsense, if it is ahead of what was sent. */
-        if (newer <= credit[flow].sent - credit[flow].taken) {
-            credit[flow].taken += newer;
-        }
-    }
+    memcpy(counts->heard, credit, sizeof(counts->heard));
 }
 
-/* A message of the peer was taken off: owes it a credit. */
-void rbuf_credit_consumed(struct rbuf_peer *peer, enum rbuf_flow flow);
+/* For a peer whose counts are zero. */
+void rbuf_credit_open(struct rbuf_peer *peer);
 
-/* True when so many credits are owed that they do not wait for a message to carry them. */
+/* True if the peer is owed so many credits of the flow that they are written to its mailbox. */
+static inline bool rbuf_credit_is_due(const struct rbuf_credit *credit,
+                                      const struct rbuf_credit_counts *counts, int flow)
+{
+    return (uint16_t) (counts->mine[flow] - counts->told[flow]) >= credit[flow].due;
+}
+
+/* The same of any flow. */
 bool rbuf_credit_owed(const struct rbuf_peer *peer);
 
-/* Writes what is owed to the peer's mailbox; returns the number of writes. */
+/* Writes what is due to the peer's mailbox; returns the number of writes. */
 int rbuf_credit_write(struct rbuf_peer *peer);
 
 #endif

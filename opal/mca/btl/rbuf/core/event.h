@@ -42,7 +42,8 @@ struct rbuf_delivery {
     void *data;
     uint32_t bytes;
     uint8_t tag;
-    uint8_t channel; /* enum rbuf_channel_id */
+    uint8_t channel; /* BUFFER: enum rbuf_channel_id */
+    uint8_t slot;    /* RING: which one it is */
     enum rbuf_origin origin;
 };
 

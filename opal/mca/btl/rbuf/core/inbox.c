@@ -38,30 +38,24 @@ static bool take_own(struct rbuf_peer *peer, const struct rbuf_message_header *h
     }
 }
 
-bool rbuf_inbox_take(struct rbuf_peer *peer, const struct rbuf_message_header *header,
-                     const struct rbuf_delivery *place)
+bool rbuf_inbox_take_other(struct rbuf_peer *peer, const struct rbuf_message_header *header,
+                           const struct rbuf_delivery *place)
 {
     struct rbuf_core *core = peer->core;
-    struct rbuf_event *event;
 
-    rbuf_credit_heard(peer->credit, header->credit);
     if (header->kind != RBUF_MESSAGE_USER) {
         core->stats.messages_refused += !take_own(peer, header, place);
         return false;
     }
-    if (header->after != 0 && rbuf_receiver_hold(peer, header, place)) {
+    if (rbuf_receiver_hold(peer, header, place)) {
         return false;
     }
-    event = rbuf_events_add(&core->events);
-    if (event == NULL) {
+    if (!rbuf_events_push(
+            &core->events,
+            &(struct rbuf_event){.kind = RBUF_EVENT_DELIVER, .peer = peer, .delivery = *place})) {
         rbuf_peer_fail(peer, -ENOMEM);
         return false;
     }
-    event->kind = RBUF_EVENT_DELIVER;
-    event->status = 0;
-    event->peer = peer;
-    event->delivery = *place;
-    event->delivery.tag = header->tag;
     core->stats.messages_received++;
     return true;
 }
@@ -108,11 +102,12 @@ bool rbuf_core_received(struct rbuf_core *core, enum rbuf_channel_id channel,
             rbuf_peer_fail(peer, -EPROTO);
             return false;
         }
+        rbuf_credit_heard(&peer->counts, header->credit);
         if (header->kind == RBUF_MESSAGE_USER) {
             rbuf_polling_set_heard(peer, place.bytes);
         }
     }
-    if (rbuf_inbox_take(peer, header, &place)) {
+    if (rbuf_inbox_take(peer, header, place)) {
         return true;
     }
     rbuf_credit_consumed(peer, (enum rbuf_flow) channel);
@@ -126,7 +121,7 @@ void rbuf_core_release(struct rbuf_peer *peer, const struct rbuf_delivery *deliv
         rbuf_credit_consumed(peer, (enum rbuf_flow) delivery->channel);
         break;
     case RBUF_ORIGIN_RING:
-        rbuf_ring_in_free(peer->ring_in, delivery->data);
+        rbuf_ring_in_free(peer->ring_in, delivery->slot);
         break;
     case RBUF_ORIGIN_HELD:
         peer->core->stats.messages_received++;

@@ -12,13 +12,38 @@
 #ifndef RBUF_CORE_INBOX_H
 #define RBUF_CORE_INBOX_H
 
+#include <errno.h>
 #include <stdbool.h>
 
 #include "core/core.h"
 
+/* Of the inbox: deals with what is not simply handed to the user. */
+bool rbuf_inbox_take_other(struct rbuf_peer *peer, const struct rbuf_message_header *header,
+                           const struct rbuf_delivery *place);
+
 /* Deals with a message whose turn it is; `place` says where its payload stands. True: an event owns
  * that place until rbuf_core_release(). False: it is free again. */
-bool rbuf_inbox_take(struct rbuf_peer *peer, const struct rbuf_message_header *header,
-                     const struct rbuf_delivery *place);
+static inline bool rbuf_inbox_take(struct rbuf_peer *peer, const struct rbuf_message_header *header,
+                                   struct rbuf_delivery place)
+{
+    struct rbuf_core *core = peer->core;
+    struct rbuf_event *event;
+
+    place.tag = header->tag;
+    if (header->kind != RBUF_MESSAGE_USER || header->after != 0) {
+        return rbuf_inbox_take_other(peer, header, &place);
+    }
+    event = rbuf_events_add(&core->events);
+    if (event == NULL) {
+        rbuf_peer_fail(peer, -ENOMEM);
+        return false;
+    }
+    event->kind = RBUF_EVENT_DELIVER;
+    event->status = 0;
+    event->peer = peer;
+    event->delivery = place;
+    core->stats.messages_received++;
+    return true;
+}
 
 #endif

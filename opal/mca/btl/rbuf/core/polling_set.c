@@ -7,9 +7,8 @@
 #include "core/channel.h"
 #include "core/core.h"
 
-#define CENSUS      1024u /* small messages from one census to the next */
-#define SILENT      8u    /* censuses without a message after which a member is recalled */
-#define MUCH_WARMER 2u    /* times the traffic of whom it takes the place of */
+#define SILENT      8u /* censuses without a message after which a member is recalled */
+#define MUCH_WARMER 2u /* times the traffic of whom it takes the place of */
 
 int rbuf_polling_set_open(struct rbuf_core *core, uint32_t limit)
 {
@@ -43,13 +42,13 @@ void rbuf_polling_set_close(struct rbuf_core *core)
 static void put_in_place(struct rbuf_polling_set *set, uint32_t place, struct rbuf_watch watch)
 {
     set->watch[place] = watch;
-    watch.ring->place = place;
+    watch.ring->watch = &set->watch[place];
 }
 
 static void leave_place(struct rbuf_polling_set *set, const struct rbuf_ring_in *ring)
 {
     set->count--;
-    for (uint32_t i = ring->place; i < set->count; i++) {
+    for (uint32_t i = (uint32_t) (ring->watch - set->watch); i < set->count; i++) {
         put_in_place(set, i, set->watch[i + 1]);
     }
 }
@@ -103,15 +102,15 @@ static void admit(struct rbuf_peer *peer, struct rbuf_ring_in *ring,
                                     .slot_bytes = options->slot_bytes};
 
     clear_words(options, memory);
-    *ring = (struct rbuf_ring_in){
-        .state = RBUF_RING_IN_POLLED,
-        .peer = peer,
-        .memory = memory,
-        .last = memory->base + (size_t) options->slots * options->slot_bytes - sizeof(uint64_t),
-        .heat = peer->heat,
-        .admitted = core->set.census,
-        .counted = first_use,
-        .tail = first_use};
+    *ring = (struct rbuf_ring_in){.state = RBUF_RING_IN_POLLED,
+                                  .peer = peer,
+                                  .memory = memory,
+                                  .slots = options->slots,
+                                  .slot_bytes = options->slot_bytes,
+                                  .heat = peer->heat,
+                                  .admitted = core->set.census,
+                                  .counted = first_use,
+                                  .tail = first_use};
     peer->ring_in = ring;
     put_in_place(
         &core->set, core->set.count++,
@@ -125,9 +124,9 @@ static void admit(struct rbuf_peer *peer, struct rbuf_ring_in *ring,
 }
 
 /* Messages since the last census count in full. */
-static uint64_t warmth(const struct rbuf_polling_set *set, const struct rbuf_ring_in *ring)
+static uint64_t warmth(const struct rbuf_ring_in *ring)
 {
-    return ring->heat + (rbuf_watch_use(&set->watch[ring->place]) - ring->counted);
+    return ring->heat + (rbuf_watch_use(ring->watch) - ring->counted);
 }
 
 static void recall(struct rbuf_ring_in *ring)
@@ -151,12 +150,12 @@ static void challenge(struct rbuf_peer *peer)
         struct rbuf_ring_in *ring = set->watch[i].ring;
 
         if (ring->state == RBUF_RING_IN_POLLED && ring->admitted + 1 < set->census &&
-            (coldest == NULL || warmth(set, ring) < warmth(set, coldest))) {
+            (coldest == NULL || warmth(ring) < warmth(coldest))) {
             coldest = ring;
         }
     }
     if (coldest != NULL &&
-        peer->heat > MUCH_WARMER * warmth(set, coldest) + core->options.ring.threshold) {
+        peer->heat > MUCH_WARMER * warmth(coldest) + core->options.ring.threshold) {
         set->leaving = coldest;
         recall(coldest);
     }
@@ -204,7 +203,7 @@ void rbuf_polling_set_back(struct rbuf_peer *peer)
     /* It has no memory for its side of a ring, and would have none the next time. */
     peer->ring_declined = ring->state == RBUF_RING_IN_POLLED;
     ring->state = RBUF_RING_IN_DRAINING;
-    ring->memory->next_use = rbuf_watch_use(&peer->core->set.watch[ring->place]);
+    ring->memory->next_use = rbuf_watch_use(ring->watch);
     leave_place(&peer->core->set, ring);
     peer->heat = 0;
     rbuf_polling_set_drained(ring);
@@ -225,7 +224,7 @@ void rbuf_polling_set_fail(struct rbuf_peer *peer)
         return;
     }
     (void) rbuf_ring_in_take(ring); /* what is there was sent before, and counts */
-    ring->memory->next_use = rbuf_watch_use(&peer->core->set.watch[ring->place]);
+    ring->memory->next_use = rbuf_watch_use(ring->watch);
     leave_place(&peer->core->set, ring);
     ring->state = RBUF_RING_IN_LOST;
 }
@@ -274,23 +273,8 @@ static void recall_silent(struct rbuf_polling_set *set)
     }
 }
 
-int rbuf_polling_set_poll(struct rbuf_core *core)
+void rbuf_polling_set_census(struct rbuf_core *core)
 {
-    struct rbuf_polling_set *set = &core->set;
-    const struct rbuf_watch *end = set->watch + set->count;
-    int done = 0;
-
-    /* A message may end a ring, and what is behind it moves up: what is then found at the end is a
-     * watch that nobody has any more, and its ring is not taken from. */
-    for (const struct rbuf_watch *watch = set->watch; watch < end; watch++) {
-        /* rbuf_ring_in_take() reads it again, with acquire. */
-        if (rbuf_watch_hit(watch, atomic_load_explicit(watch->word, memory_order_relaxed))) {
-            done += rbuf_ring_in_take(watch->ring);
-        }
-    }
-    if (set->traffic >= CENSUS) {
-        take_census(set);
-        recall_silent(set);
-    }
-    return done;
+    take_census(&core->set);
+    recall_silent(&core->set);
 }

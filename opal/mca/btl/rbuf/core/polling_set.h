@@ -9,8 +9,8 @@
  * a full census has counted it: two peers with like traffic do not chase each other. A member that
  * has fallen silent is recalled as well: the set shrinks.
  *
- * Traffic is counted in messages, not in time: every CENSUS small messages the counts are halved
- * and the new ones added, and the set is put in order, the warmest first.
+ * Traffic is counted in messages, not in time: every RBUF_CENSUS small messages the counts are
+ * halved and the new ones added, and the set is put in order, the warmest first.
  *
  * Leaving is a handshake: RECALL from the receiver, BACK from the sender as its last word on the
  * ring, in sequence with all messages before. Only then is the memory used for another peer.
@@ -21,6 +21,8 @@
 #include <stdint.h>
 
 #include "core/ring.h"
+
+#define RBUF_CENSUS 1024u /* small messages from one census to the next */
 
 /* What one poll of a ring reads; side by side in memory. */
 struct rbuf_watch {
@@ -55,8 +57,8 @@ struct rbuf_polling_set {
 int rbuf_polling_set_open(struct rbuf_core *core, uint32_t limit);
 void rbuf_polling_set_close(struct rbuf_core *core);
 
-/* Polls every ring once; returns the number of messages taken. */
-int rbuf_polling_set_poll(struct rbuf_core *core);
+/* Due when RBUF_CENSUS small messages have come. */
+void rbuf_polling_set_census(struct rbuf_core *core);
 
 /* A message of the peer with `bytes` of payload came over send/receive. */
 void rbuf_polling_set_heard(struct rbuf_peer *peer, uint32_t bytes);

@@ -39,6 +39,7 @@
 
 struct rbuf_core;
 struct rbuf_peer;
+struct rbuf_watch;
 
 /* Bytes by which the bases of the rings are to differ, modulo a page, one from the next: the words
  * that are polled would else fall into the same few sets of the cache. */
@@ -145,15 +146,17 @@ struct rbuf_ring_in {
     enum rbuf_ring_in_state state;
     struct rbuf_peer *peer;
     struct rbuf_ring_memory *memory;
-    const unsigned char *last; /* word of the last slot */
-    uint32_t place;            /* in the polling set */
-    uint32_t tail_slot;        /* of the use `tail` */
-    uint32_t silent;           /* censuses in a row that found nothing new */
-    uint32_t heat;             /* recent traffic, as of the last census */
-    uint32_t admitted;         /* number of the census before it came in */
-    uint64_t counted;          /* use at the last census */
-    uint64_t tail;  /* every use before has freed its slot, and the peer gets its credit */
-    uint64_t freed; /* slots freed out of order, a bit each */
+    struct rbuf_watch *watch; /* its place in the polling set */
+    uint32_t slot_bytes;
+    uint32_t slots;
+    uint32_t slot;      /* of the next message */
+    uint32_t tail_slot; /* of the use `tail` */
+    uint32_t silent;    /* censuses in a row that found nothing new */
+    uint32_t heat;      /* recent traffic, as of the last census */
+    uint32_t admitted;  /* number of the census before it came in */
+    uint64_t counted;   /* use at the last census */
+    uint64_t tail;      /* every use before has freed its slot, and the peer gets its credit */
+    uint64_t freed;     /* slots freed out of order, a bit each */
 };
 
 static inline bool rbuf_ring_in_polled(const struct rbuf_ring_in *ring)
@@ -164,7 +167,7 @@ static inline bool rbuf_ring_in_polled(const struct rbuf_ring_in *ring)
 /* Takes the messages that have arrived and whose turn it is; returns their number. */
 int rbuf_ring_in_take(struct rbuf_ring_in *ring);
 
-/* The message whose payload is at `payload` was dealt with. */
-void rbuf_ring_in_free(struct rbuf_ring_in *ring, const void *payload);
+/* The message in the slot was dealt with. */
+void rbuf_ring_in_free(struct rbuf_ring_in *ring, uint32_t slot);
 
 #endif

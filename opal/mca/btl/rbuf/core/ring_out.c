@@ -29,15 +29,14 @@ void *rbuf_ring_out_begin(struct rbuf_peer *peer, uint32_t bytes)
 /* The next message goes into the next slot, on both sides. */
 static void advance(struct rbuf_ring_out *out)
 {
-    const struct rbuf_ring_offer *offer = &out->offer;
-
     out->word += 1u << RBUF_RING_SIZE_BITS;
-    out->slot++;
-    if (out->slot == offer->slots) {
+    if (++out->slot == out->offer.slots) {
         out->slot = 0;
+        out->local_end = out->memory->base;
+        out->remote_end = out->offer.base;
     }
-    out->local_end = out->memory->base + (size_t) (out->slot + 1) * out->slot_bytes;
-    out->remote_end = offer->base + (uint64_t) (out->slot + 1) * offer->slot_bytes;
+    out->local_end += out->slot_bytes;
+    out->remote_end += out->offer.slot_bytes;
 }
 
 bool rbuf_ring_out_end(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_t tag,
@@ -63,7 +62,7 @@ bool rbuf_ring_out_end(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint
     advance(out);
     peer->credit[RBUF_FLOW_RING].sent++;
     peer->sequence_out++;
-    rbuf_credit_told(peer->credit);
+    rbuf_credit_told(&peer->counts);
     peer->core->stats.ring_sent++;
     return true;
 }

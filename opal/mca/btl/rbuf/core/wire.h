@@ -32,6 +32,9 @@ enum rbuf_flow {
     RBUF_FLOWS
 };
 
+/* The counts in a header: one of each flow, and whether they are counts at all. */
+enum { RBUF_COUNTED = RBUF_FLOWS, RBUF_COUNTS };
+
 enum rbuf_message_kind {
     RBUF_MESSAGE_USER = 1,    /* an active message of Open MPI */
     RBUF_MESSAGE_GRANT,       /* an offer that replaces a deferred one */
@@ -47,8 +50,7 @@ struct rbuf_message_header {
     uint8_t kind;      /* enum rbuf_message_kind */
     uint8_t tag;       /* of an active message */
     uint16_t sequence; /* place among all messages of the control channel and the ring; wraps */
-    uint16_t credit[RBUF_FLOWS]; /* messages taken off each flow so far, modulo 2^16 */
-    uint16_t reserved;
+    uint16_t credit[RBUF_COUNTS]; /* messages taken off each flow so far, modulo 2^16 */
 };
 
 static_assert(sizeof(struct rbuf_message_header) == 24, "the wire header has no padding");
