@@ -47,6 +47,9 @@ rbuf_core_sources = \
 	%reldir%/core/grant.h \
 	%reldir%/core/inbox.c \
 	%reldir%/core/inbox.h \
+	%reldir%/core/model.c \
+	%reldir%/core/model.h \
+	%reldir%/core/model_equations.c \
 	%reldir%/core/polling_set.c \
 	%reldir%/core/polling_set.h \
 	%reldir%/core/receiver.c \
