@@ -2,7 +2,10 @@
 /*
  * What a message costs, by the counters that rbuf gives to MPI_T: requests, completions,
  * registrations, acknowledgements. Rank 0 sends to rank 1, which answers each message with an empty
- * one; the buffers are the same all the time, and were used before. Usage: counts PROTOCOL.
+ * one; the buffers are the same all the time, and were used before.
+ *
+ * Usage: counts PROTOCOL rings|sends: all that is small goes by the rings that the two open to each
+ * other before; or by send/receive, with btl_rbuf_polling_set 0.
  *
  * Expected is what the protocol says, worked out here anew: chunks of 3 blocks, growing by half up
  * to 64 blocks, each block with 4088 bytes of payload, three buffers. These are the default
@@ -12,7 +15,15 @@
 
 #include <math.h>
 
-enum { MESSAGES = 10, PAYLOAD = 4088, FIRST = 3, LARGEST = 64, BUFFERS = 3, SEND_QUEUE = 128 };
+enum {
+    MESSAGES = 10,
+    WARM = 40,
+    PAYLOAD = 4088,
+    FIRST = 3,
+    LARGEST = 64,
+    BUFFERS = 3,
+    SEND_QUEUE = 128
+};
 
 enum counter {
     STAGED_MESSAGES,
@@ -28,6 +39,9 @@ enum counter {
     SENT,
     RECEIVED,
     INLINE,
+    RING_SENT,
+    RING_RECEIVED,
+    RING_OPENED,
     CREDITS,
     PROBES,
     READS,
@@ -40,13 +54,15 @@ enum counter {
 static const char *const names[COUNTERS] = {
     "staged_messages", "staged_bytes",      "staged_chunks",   "staged_received", "acks_written",
     "grants",          "direct_puts",       "direct_bytes",    "registrations",   "deregistrations",
-    "messages_sent",   "messages_received", "messages_inline", "credits_written", "probes",
-    "reads",           "atomics",           "requests",        "completions"};
+    "messages_sent",   "messages_received", "messages_inline", "ring_sent",       "ring_received",
+    "ring_opened",     "credits_written",   "probes",          "reads",           "atomics",
+    "requests",        "completions"};
 
 struct counts {
     unsigned long long value[COUNTERS];
 };
 
+static bool rings; /* carry what is small */
 static MPI_T_pvar_session session;
 static MPI_T_pvar_handle handles[COUNTERS];
 
@@ -154,6 +170,7 @@ static struct counts expected_of(const char *protocol, size_t size)
 
     e.value[SENT] = 2; /* rendezvous and FIN; PUT and the answer */
     e.value[RECEIVED] = 2;
+    e.value[RING_SENT] = e.value[RING_RECEIVED] = rings ? 2 : 0;
     if (chunks > 0) {
         e.value[sender ? STAGED_MESSAGES : GRANTS] = 1;
         e.value[sender ? STAGED_BYTES : STAGED_RECEIVED] = size;
@@ -171,13 +188,16 @@ static struct counts expected_of(const char *protocol, size_t size)
 static void check_exact(const struct counts *spent, const struct counts *expected, size_t size)
 {
     static const enum counter exact[] = {
-        STAGED_MESSAGES, STAGED_BYTES, STAGED_CHUNKS, STAGED_RECEIVED, GRANTS,
-        DIRECT_PUTS,     DIRECT_BYTES, REGISTRATIONS, DEREGISTRATIONS, SENT,
-        RECEIVED,        READS,        ATOMICS};
+        STAGED_MESSAGES, STAGED_BYTES, STAGED_CHUNKS, STAGED_RECEIVED,
+        GRANTS,          DIRECT_PUTS,  DIRECT_BYTES,  REGISTRATIONS,
+        DEREGISTRATIONS, SENT,         RECEIVED,      READS,
+        ATOMICS,         RING_SENT,    RING_RECEIVED, RING_OPENED};
 
     for (size_t i = 0; i < sizeof(exact) / sizeof(exact[0]); i++) {
         enum counter c = exact[i];
-        unsigned long long words = check_rank == 1 && (c == SENT || c == RECEIVED);
+        bool by_ring = c == RING_SENT || c == RING_RECEIVED;
+        unsigned long long words =
+            check_rank == 1 && (c == SENT || c == RECEIVED || (rings && by_ring));
 
         check_that(spent->value[c] == MESSAGES * expected->value[c] + words,
                    "%d messages of %zu bytes: %s is %llu, not %llu", MESSAGES, size, names[c],
@@ -196,14 +216,15 @@ static void check_acks(const struct counts *spent, unsigned long long chunks, si
 }
 
 /* What was posted is what the protocols say they did, and no more; completions are asked for where
- * memory is to be used again, and now and then to make room in the send queue. */
+ * memory is to be used again (for a ring's slots credits say so), and now and then to make room in
+ * the send queue. */
 static void check_requests(const struct counts *spent, size_t size)
 {
     const unsigned long long *v = spent->value;
     unsigned long long posted = v[STAGED_CHUNKS] + v[ACKS] + v[CREDITS] + v[SENT] + v[PROBES] +
                                 v[DIRECT_PUTS] + v[READS] + v[ATOMICS];
-    unsigned long long asked =
-        v[STAGED_CHUNKS] + v[SENT] - v[INLINE] + v[PROBES] + v[DIRECT_PUTS] + v[READS] + v[ATOMICS];
+    unsigned long long asked = v[STAGED_CHUNKS] + v[SENT] - v[RING_SENT] - v[INLINE] + v[PROBES] +
+                               v[DIRECT_PUTS] + v[READS] + v[ATOMICS];
     unsigned long long markers = v[REQUESTS] / (SEND_QUEUE / 4) + 2;
 
     check_that(v[REQUESTS] == posted, "%d messages of %zu bytes: %llu requests, not %llu", MESSAGES,
@@ -246,6 +267,18 @@ static void check_size(const char *protocol, char *buffer, size_t size)
     check_requests(&spent, size);
 }
 
+/* Enough small messages for the two to have a ring to each other, if they ever will. */
+static void warm_up(char *buffer)
+{
+    struct counts counts;
+
+    transfer(buffer, 1, WARM);
+    counts = snapshot();
+    MPI_Barrier(MPI_COMM_WORLD);
+    check_that(counts.value[RING_OPENED] == rings, "%llu rings are open",
+               counts.value[RING_OPENED]);
+}
+
 int main(int argc, char **argv)
 {
     static const size_t sizes[] = {20000, 100000, CHECK_M, 4 * CHECK_M};
@@ -253,9 +286,15 @@ int main(int argc, char **argv)
 
     check_begin(&argc, &argv);
     check_need_ranks(2);
+    if (argc != 3) {
+        check_that(false, "usage: counts PROTOCOL rings|sends");
+        return check_end();
+    }
+    rings = strcmp(argv[2], "rings") == 0;
     open_counters();
     buffer = check_memory(sizes[3]);
-    for (size_t i = 0; argc > 1 && i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+    warm_up(buffer);
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         check_size(argv[1], buffer, sizes[i]);
     }
     free(buffer);
