@@ -1,174 +1,95 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * rbuf-bench: half round trip between two MPI ranks by message size, buffers reused or fresh.
+ * rbuf-bench: time of messages between two MPI ranks, case by case.
  *
- * Each repetition is prepared off the clock in the same way for every transport: (fresh buffers
- * are mapped,) every byte of both buffers is written, a barrier. Then one round trip is timed;
- * checking and unmapping come after. Only rank 0 prints.
+ * A case is a size with one value of each list that was asked for. Its repetitions are prepared,
+ * timed and checked one by one; only rank 0 prints.
  */
 #define _GNU_SOURCE
+#include "bench_buffers.h"
+#include "bench_help.h"
 #include "bench_options.h"
+#include "bench_patterns.h"
 #include "bench_probe.h"
+#include "bench_stats.h"
 
-#include <mpi.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
-
-enum { TAG = 7 };
-
-/* The two buffers of one rank, each a mapping of its own of `bytes` bytes. */
-struct buffers {
-    char *send, *recv;
-    size_t bytes;
-};
 
 struct bench {
     struct bench_options options;
     struct bench_probe *probe; /* NULL: not probing */
     double wait_left;          /* s of --probe-wait not yet used */
     double *times;             /* us, one a repetition */
+    double *hidden;            /* shares, one a repetition */
+    bool *reused;              /* whether the repetition used its buffers again */
+    MPI_Request *requests;     /* two for each message of the largest window */
     long bad_messages;
     int rank;
 };
 
-struct result {
-    double first, median, best, p10, p90;
-    const char *quiet;
+struct bench_case {
+    enum bench_pattern pattern;
+    enum bench_type type;
+    enum bench_cache cache;
+    int reuse; /* per cent */
+    size_t size;
 };
 
-static double now_us(void)
+struct result {
+    struct bench_summary times;
+    double hidden;
+    const char *quiet;
+    long bad;
+};
+
+static void *array_or_abort(size_t count, size_t size)
 {
-    struct timespec t;
+    void *memory = calloc(count, size);
 
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return 1e6 * (double) t.tv_sec + 1e-3 * (double) t.tv_nsec;
-}
-
-static char *map_or_abort(size_t bytes)
-{
-    void *address = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-    if (address == MAP_FAILED) {
-        fprintf(stderr, "rbuf-bench: no memory for a buffer of %zu bytes\n", bytes);
+    if (memory == NULL) {
+        fputs("rbuf-bench: no memory for the times\n", stderr);
         MPI_Abort(MPI_COMM_WORLD, 1);
+        exit(1);
     }
-    return address;
+    return memory;
 }
 
-static void map_buffers(struct buffers *buffers, size_t size)
+/* All repetitions of one case into bench->times. */
+static void repeat(struct bench *bench, const struct bench_case *one)
 {
-    buffers->bytes = (size + 4096) & ~(size_t) 4095;
-    buffers->send = map_or_abort(buffers->bytes);
-    buffers->recv = map_or_abort(buffers->bytes);
-}
+    const struct bench_options *options = &bench->options;
+    const int window = bench_window(options, one->pattern);
+    const int slots = bench_slots(one->pattern, window);
+    struct bench_layout layout;
+    struct bench_buffers buffers;
+    struct bench_exchange exchange = {.pattern = one->pattern,
+                                      .rank = bench->rank,
+                                      .window = window,
+                                      .burst = bench_burst(options, one->pattern),
+                                      .late_us = options->late_us,
+                                      .buffers = &buffers,
+                                      .requests = bench->requests};
 
-static void unmap_buffers(struct buffers *buffers)
-{
-    munmap(buffers->send, buffers->bytes);
-    munmap(buffers->recv, buffers->bytes);
-}
-
-/* The word at place i of the message that `rank` sends in repetition `rep`: never zero. */
-static uint64_t pattern_word(int rank, int rep, size_t i)
-{
-    return ((uint64_t) (rep + 1) << 40) + ((uint64_t) (rank + 1) << 38) + i * UINT64_C(0x10001);
-}
-
-/* Writes every byte of both buffers: the message to send, and zeros where one is expected. */
-static void touch_buffers(const struct buffers *buffers, int rank, int rep)
-{
-    uint64_t *words = (uint64_t *) buffers->send;
-
-    memset(buffers->recv, 0, buffers->bytes);
-    for (size_t i = 0; i < buffers->bytes / 8; i++) {
-        words[i] = pattern_word(rank, rep, i);
-    }
-}
-
-/* True if the peer's message of `size` bytes is in the receive buffer and nothing behind it. */
-static bool message_right(const struct buffers *buffers, size_t size, int peer, int rep)
-{
-    for (size_t i = 0; i < buffers->bytes / 8; i++) {
-        const uint64_t word = pattern_word(peer, rep, i);
-        const size_t start = 8 * i;
-        const size_t length = start >= size ? 0 : size - start < 8 ? size - start : 8;
-        char expected[8] = {0};
-        memcpy(expected, &word, length);
-        if (memcmp(buffers->recv + start, expected, 8) != 0) {
-            fprintf(stderr, "rbuf-bench: repetition %d of %zu bytes is wrong near byte %zu\n", rep,
-                    size, start);
-            return false;
-        }
-    }
-    return true;
-}
-
-/* us of one message there and one back, halved. */
-static double pingpong(const struct buffers *buffers, size_t size, int rank)
-{
-    const double start = now_us();
-
-    if (rank == 0) {
-        MPI_Send(buffers->send, (int) size, MPI_BYTE, 1, TAG, MPI_COMM_WORLD);
-        MPI_Recv(buffers->recv, (int) size, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    } else {
-        MPI_Recv(buffers->recv, (int) size, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        MPI_Send(buffers->send, (int) size, MPI_BYTE, 0, TAG, MPI_COMM_WORLD);
-    }
-    return (now_us() - start) / 2;
-}
-
-/* us of two messages that cross, as the slower rank saw it. */
-static double crossing(const struct buffers *buffers, size_t size, int rank)
-{
-    MPI_Request requests[2];
-    const double start = now_us();
-
-    MPI_Irecv(buffers->recv, (int) size, MPI_BYTE, 1 - rank, TAG, MPI_COMM_WORLD, &requests[0]);
-    MPI_Isend(buffers->send, (int) size, MPI_BYTE, 1 - rank, TAG, MPI_COMM_WORLD, &requests[1]);
-    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
-
-    const double time = now_us() - start;
-    double slower;
-    MPI_Allreduce(&time, &slower, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    return slower;
-}
-
-/* All repetitions of one size into bench->times. */
-static void repeat(struct bench *bench, size_t size)
-{
-    const bool fresh = bench->options.buffers == BENCH_FRESH;
-    struct buffers buffers = {0};
-
-    if (!fresh) {
-        map_buffers(&buffers, size);
-    }
-    for (int rep = 0; rep < bench->options.reps; rep++) {
-        if (fresh) {
-            map_buffers(&buffers, size);
-        }
-        touch_buffers(&buffers, bench->rank, rep);
+    bench_layout_open(&layout, one->type, one->size);
+    bench_buffers_open(&buffers, &layout, slots, options->reps, one->reuse);
+    for (int rep = 0; rep < options->reps; rep++) {
+        bench_buffers_prepare(&buffers, bench->rank, rep, one->cache);
         MPI_Barrier(MPI_COMM_WORLD);
-        bench->times[rep] = bench->options.pattern == BENCH_BOTH
-                                ? crossing(&buffers, size, bench->rank)
-                                : pingpong(&buffers, size, bench->rank);
+        bench->times[rep] = bench_exchange_time(&exchange);
+        bench->hidden[rep] = exchange.hidden;
+        bench->reused[rep] = window == 1 && buffers.last_kept;
         /* Neither rank changes its mappings, or anything else, while the other's clock runs. */
         MPI_Barrier(MPI_COMM_WORLD);
-        if (bench->options.check && !message_right(&buffers, size, 1 - bench->rank, rep)) {
-            bench->bad_messages++;
+        if (options->check) {
+            const int received = bench_received(one->pattern, slots, bench->rank);
+            bench->bad_messages += bench_buffers_check(&buffers, received, 1 - bench->rank, rep);
         }
-        if (fresh) {
-            unmap_buffers(&buffers);
-        }
+        bench_buffers_release(&buffers);
     }
-    if (!fresh) {
-        unmap_buffers(&buffers);
-    }
+    bench_buffers_close(&buffers);
+    bench_layout_close(&layout);
 }
 
 static bool machine_quiet(struct bench *bench)
@@ -182,101 +103,123 @@ static bool machine_quiet(struct bench *bench)
  */
 static bool wait_for_quiet(struct bench *bench)
 {
-    double start = now_us();
+    double start = bench_now_us();
     bool quiet;
 
     while (!(quiet = machine_quiet(bench)) && bench->wait_left > 0) {
         if (bench->rank == 0) {
             sleep(1);
         }
-        bench->wait_left -= (now_us() - start) / 1e6;
-        start = now_us();
+        bench->wait_left -= (bench_now_us() - start) / 1e6;
+        start = bench_now_us();
         MPI_Bcast(&bench->wait_left, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     }
     return quiet;
 }
 
 /* Measures until the probes before and after agree that the machine was quiet, or time is up. */
-static const char *repeat_quietly(struct bench *bench, size_t size)
+static const char *repeat_quietly(struct bench *bench, const struct bench_case *one)
 {
     if (bench->probe == NULL) {
-        repeat(bench, size);
+        repeat(bench, one);
         return "-";
     }
     for (;;) {
         const bool before = wait_for_quiet(bench);
-        repeat(bench, size);
+        repeat(bench, one);
         if (before && machine_quiet(bench)) {
             return "yes";
         }
         if (bench->wait_left <= 0) {
             return "no";
         }
-        bench->wait_left -= 1; /* a repeated size uses up waiting time too: the loop ends */
+        bench->wait_left -= 1; /* a repeated case uses up waiting time too: the loop ends */
     }
 }
 
-static int compare_doubles(const void *a, const void *b)
+static struct result measure(struct bench *bench, const struct bench_case *one)
 {
-    const double x = *(const double *) a, y = *(const double *) b;
-
-    return (x > y) - (x < y);
-}
-
-static struct result measure(struct bench *bench, size_t size)
-{
-    struct result result = {.quiet = repeat_quietly(bench, size)};
-    double *times = bench->times;
+    struct result result = {.quiet = repeat_quietly(bench, one)};
     const int reps = bench->options.reps;
 
-    result.first = times[0];
-    qsort(times, (size_t) reps, sizeof times[0], compare_doubles);
-    result.best = times[0];
-    result.median = (times[(reps - 1) / 2] + times[reps / 2]) / 2;
-    result.p10 = times[(reps - 1) / 10];
-    result.p90 = times[(reps - 1) * 9 / 10];
+    if (!bench_summarize(bench->times, bench->reused, reps, &result.times)) {
+        fputs("rbuf-bench: no memory for the times\n", stderr);
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    result.hidden = bench_median(bench->hidden, reps);
+    MPI_Allreduce(&bench->bad_messages, &result.bad, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+    bench->bad_messages = 0;
     return result;
 }
 
-static void print_result(const struct bench *bench, size_t size, const struct result *result,
-                         long bad)
+static void print_names(void)
 {
-    const bool both = bench->options.pattern == BENCH_BOTH;
+    puts("size,buffers,pattern,type,cache,window,burst,reps,first_us,median_us,low_us,high_us,"
+         "best_us,mean_us,p10_us,p90_us,mb_per_s,messages_per_s,hidden_percent,checked,quiet");
+}
 
-    printf("%zu,%s,%s,%d,%.2f,%.2f,%.2f,%.2f,%.2f,%.1f,%s,%s\n", size,
-           bench->options.buffers == BENCH_FRESH ? "fresh" : "reused", both ? "both" : "pingpong",
-           bench->options.reps, result->first, result->median, result->best, result->p10,
-           result->p90, (both ? 2 : 1) * (double) size / result->median,
+static void print_result(const struct bench *bench, const struct bench_case *one,
+                         const struct result *result)
+{
+    const struct bench_summary *times = &result->times;
+    const double messages = one->pattern == BENCH_BOTH ? 2 : 1;
+    const bool overlaps = one->pattern == BENCH_OVERLAP || one->pattern == BENCH_OVERLAP_SEND ||
+                          one->pattern == BENCH_OVERLAP_RECV;
+    char buffers[8], hidden[16] = "-";
+
+    snprintf(buffers, sizeof buffers, one->reuse == 100 ? "reused" : "fresh");
+    if (one->reuse > 0 && one->reuse < 100) {
+        snprintf(buffers, sizeof buffers, "%d%%", one->reuse);
+    }
+    if (overlaps) {
+        snprintf(hidden, sizeof hidden, "%.1f", 100 * result->hidden);
+    }
+    printf("%zu,%s,%s,%s,%s,%d,%d,%d,%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,%.1f,%.0f,%s,%s,%s\n",
+           one->size, buffers, bench_pattern_words[one->pattern].name,
+           bench_type_words[one->type].name, bench_cache_words[one->cache].name,
+           bench_window(&bench->options, one->pattern), bench_burst(&bench->options, one->pattern),
+           bench->options.reps, times->first, times->median, times->low, times->high, times->best,
+           times->mean, times->p10, times->p90, messages * (double) one->size / times->median,
+           messages * 1e6 / times->median, hidden,
            !bench->options.check ? "no"
-           : bad == 0            ? "ok"
+           : result->bad == 0    ? "ok"
                                  : "bad",
            result->quiet);
     fflush(stdout);
 }
 
-/* All sizes; returns the number of wrong messages seen by both ranks. */
-static long run(struct bench *bench)
+/* Every combination at one size; returns the number of wrong messages seen by both ranks. */
+static long run_size(struct bench *bench, size_t size)
 {
-    long all_bad = 0;
+    const struct bench_options *options = &bench->options;
+    const int combinations = options->patterns.count * options->reuse.count * options->types.count *
+                             options->caches.count;
+    long bad = 0;
 
-    if (bench->rank == 0) {
-        puts("size,buffers,pattern,reps,first_us,median_us,best_us,p10_us,p90_us,mb_per_s,checked,"
-             "quiet");
-    }
-    for (size_t i = 0; i < bench->options.size_count; i++) {
-        const size_t size = bench->options.sizes[i];
-        const long before = all_bad;
-        const struct result result = measure(bench, size);
-        MPI_Allreduce(&bench->bad_messages, &all_bad, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+    for (int i = 0; i < combinations; i++) {
+        int at = i;
+        struct bench_case one = {.size = size};
+        one.reuse = options->reuse.values[at % options->reuse.count];
+        at /= options->reuse.count;
+        one.cache = (enum bench_cache) options->caches.values[at % options->caches.count];
+        at /= options->caches.count;
+        one.type = (enum bench_type) options->types.values[at % options->types.count];
+        at /= options->types.count;
+        one.pattern = (enum bench_pattern) options->patterns.values[at];
+        const struct result result = measure(bench, &one);
+        bad += result.bad;
         if (bench->rank == 0) {
-            print_result(bench, size, &result, all_bad - before);
+            print_result(bench, &one, &result);
         }
     }
-    return all_bad;
+    return bad;
 }
 
 static int bench_main(struct bench *bench)
 {
+    const size_t reps = (size_t) bench->options.reps;
+    long bad = 0;
+
     if (bench->options.probe) {
         bench->probe = bench_probe_open(bench->rank);
         if (bench->probe == NULL && bench->rank == 0) {
@@ -284,14 +227,21 @@ static int bench_main(struct bench *bench)
         }
         bench->wait_left = bench->options.probe_wait;
     }
-    bench->times = calloc((size_t) bench->options.reps, sizeof *bench->times);
-    if (bench->times == NULL) {
-        fputs("rbuf-bench: no memory for the times\n", stderr);
-        MPI_Abort(MPI_COMM_WORLD, 1);
+    bench->times = array_or_abort(reps, sizeof *bench->times);
+    bench->hidden = array_or_abort(reps, sizeof *bench->hidden);
+    bench->reused = array_or_abort(reps, sizeof *bench->reused);
+    bench->requests = array_or_abort(2 * BENCH_MAX_WINDOW, sizeof *bench->requests);
+    if (bench->rank == 0) {
+        print_names();
     }
-    const long bad = run(bench);
+    for (size_t i = 0; i < bench->options.size_count; i++) {
+        bad += run_size(bench, bench->options.sizes[i]);
+    }
     bench_probe_close(bench->probe);
     free(bench->times);
+    free(bench->hidden);
+    free(bench->reused);
+    free(bench->requests);
     return bad == 0 ? 0 : 1;
 }
 
@@ -316,7 +266,7 @@ int main(int argc, char **argv)
         break;
     case BENCH_HELP:
         if (bench.rank == 0) {
-            fputs(BENCH_USAGE, stdout);
+            bench_print_help(stdout);
         }
         status = 0;
         break;

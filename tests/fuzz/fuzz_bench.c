@@ -50,6 +50,15 @@ static void compare_sizes(const struct arguments *arguments)
     }
 }
 
+static void check_list(const struct bench_list *list, int choices)
+{
+    fuzz_require(list->count >= 1 && list->count <= BENCH_MAX_CHOICES, "something is chosen");
+    for (int i = 0; i < list->count; i++) {
+        fuzz_require(list->values[i] >= 0 && list->values[i] < choices,
+                     "choices are among those that there are");
+    }
+}
+
 static void check_run(const struct bench_options *options)
 {
     fuzz_require(options->size_count >= 1 && options->size_count <= BENCH_MAX_SIZES,
@@ -61,9 +70,17 @@ static void check_run(const struct bench_options *options)
     fuzz_require(options->probe_rate >= 1 && options->probe_wait >= 0 &&
                      options->probe_wait <= 86400,
                  "the probe's numbers are in range");
-    fuzz_require((options->buffers == BENCH_REUSED || options->buffers == BENCH_FRESH) &&
-                     (options->pattern == BENCH_PINGPONG || options->pattern == BENCH_BOTH),
-                 "choices are among those that there are");
+    fuzz_require(options->late_us >= 0 && options->late_us <= 1e7, "the delay is in range");
+    check_list(&options->patterns, BENCH_PATTERNS);
+    check_list(&options->types, BENCH_TYPES);
+    check_list(&options->caches, BENCH_CACHES);
+    check_list(&options->reuse, 101);
+    for (int pattern = 0; pattern < BENCH_PATTERNS; pattern++) {
+        const int window = bench_window(options, (enum bench_pattern) pattern);
+
+        fuzz_require(window >= 1 && window <= BENCH_MAX_WINDOW, "there is room for the window");
+        fuzz_require(bench_burst(options, (enum bench_pattern) pattern) >= 1, "something is sent");
+    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
