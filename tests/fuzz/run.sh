@@ -146,7 +146,7 @@ target() { # NAME
         wrapped exit
         ;;
     bench)
-        product=("$top/ompi-mca-btl-rbuf/bench_options.c")
+        product=("$top/ompi-mca-btl-rbuf"/bench_{options,values}.c)
         flags+=(-I"$top/ompi-mca-btl-rbuf")
         links+=(-lm)
         ;;
