@@ -227,7 +227,7 @@ START_TEST(unlike_geometries)
         }
         ck_assert_uint_gt(stats(world, 0)->ring_sent, 40);
         ck_assert_int_eq(stats(world, 1)->ring_sent == 0, others[i].declines);
-        ck_assert_int_eq(world->nodes[0].links[1].peer->ring_declined, others[i].declines);
+        ck_assert_int_eq(world->nodes[0].links[1].peer->ring_declines > 0, others[i].declines);
         case_close(world);
     }
 }

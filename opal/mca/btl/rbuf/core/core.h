@@ -96,10 +96,11 @@ struct rbuf_peer {
     uint16_t sequence_in;  /* of the next one of the peer */
 
     struct rbuf_ring_out ring_out;
-    struct rbuf_ring_in *ring_in; /* NULL: not in the polling set */
-    uint32_t heat;                /* small messages over send/receive, halved at every census */
-    uint32_t heat_census;         /* the one at which it was halved last */
-    bool ring_declined;           /* it has no memory for a ring */
+    struct rbuf_ring_in *ring_in;  /* NULL: not in the polling set */
+    uint32_t heat;                 /* small messages over send/receive, halved at every census */
+    uint32_t heat_census;          /* the one at which it was halved last */
+    uint32_t ring_declines;        /* in a row: it has no memory for a ring */
+    uint32_t ring_declined_census; /* the one before the last of them */
 
     struct rbuf_put_list puts;      /* staged, in order of their start */
     struct rbuf_put_list ungranted; /* waiting for a GRANT */
@@ -212,7 +213,7 @@ static inline int rbuf_core_poll(struct rbuf_core *core)
             done += rbuf_ring_in_take(watch->ring);
         }
     }
-    if (core->set.traffic >= RBUF_CENSUS) {
+    if (core->set.traffic >= core->set.period) {
         rbuf_polling_set_census(core);
     }
     return done;

@@ -7,14 +7,20 @@
 #include "core/channel.h"
 #include "core/core.h"
 
-#define SILENT      8u /* censuses without a message after which a member is recalled */
-#define MUCH_WARMER 2u /* times the traffic of whom it takes the place of */
+#define CENSUS      1024u /* small messages from one census to the next, for small sets */
+#define A_MEMBER    64u   /* or so many for each member that there may be, if that is more */
+#define SILENT      8u    /* censuses without a message after which a member is recalled */
+#define MUCH_WARMER 2u    /* times the traffic of whom it takes the place of, */
+#define MARGIN      16u   /* and so many messages more: few ones are chance */
+#define PATIENCE    8u    /* censuses before who declined a ring is invited again, the first time */
+#define DOUBLINGS   7u    /* of that, each time that it declines */
 
 int rbuf_polling_set_open(struct rbuf_core *core, uint32_t limit)
 {
     struct rbuf_polling_set *set = &core->set;
 
-    *set = (struct rbuf_polling_set){.limit = limit};
+    *set = (struct rbuf_polling_set){
+        .limit = limit, .period = limit * A_MEMBER > CENSUS ? limit * A_MEMBER : CENSUS};
     TAILQ_INIT(&core->rings.waiting);
     SLIST_INIT(&core->rings.spare);
     if (limit == 0) {
@@ -53,14 +59,15 @@ static void leave_place(struct rbuf_polling_set *set, const struct rbuf_ring_in 
     }
 }
 
+/* There must be one. */
 static struct rbuf_ring_in *free_ring(struct rbuf_polling_set *set)
 {
-    for (uint32_t i = 0; i < set->limit; i++) {
-        if (set->rings[i].state == RBUF_RING_IN_FREE) {
-            return &set->rings[i];
-        }
+    struct rbuf_ring_in *ring = set->rings;
+
+    while (ring->state != RBUF_RING_IN_FREE) {
+        ring++;
     }
-    return NULL;
+    return ring;
 }
 
 /* Nothing of the ring is in use: its memory may serve another one. */
@@ -71,6 +78,7 @@ static void dissolve(struct rbuf_ring_in *ring)
     rbuf_ring_memory_return(core, ring->memory);
     ring->peer->ring_in = NULL;
     ring->state = RBUF_RING_IN_FREE;
+    core->set.used--;
     if (core->set.leaving == ring) {
         core->set.leaving = NULL;
     }
@@ -89,10 +97,10 @@ static void clear_words(const struct rbuf_ring_options *options, struct rbuf_rin
     }
 }
 
-static void admit(struct rbuf_peer *peer, struct rbuf_ring_in *ring,
-                  struct rbuf_ring_memory *memory)
+static void admit(struct rbuf_peer *peer, struct rbuf_ring_memory *memory)
 {
     struct rbuf_core *core = peer->core;
+    struct rbuf_ring_in *ring = free_ring(&core->set);
     const struct rbuf_ring_options *options = &core->options.ring;
     uint64_t first_use = (memory->next_use / options->slots + 1) * options->slots;
     struct rbuf_ring_offer offer = {.base = (uintptr_t) memory->base,
@@ -112,6 +120,7 @@ static void admit(struct rbuf_peer *peer, struct rbuf_ring_in *ring,
                                   .counted = first_use,
                                   .tail = first_use};
     peer->ring_in = ring;
+    core->set.used++;
     put_in_place(
         &core->set, core->set.count++,
         (struct rbuf_watch){.word = (const _Atomic uint64_t *) (const void *) (memory->base +
@@ -123,10 +132,26 @@ static void admit(struct rbuf_peer *peer, struct rbuf_ring_in *ring,
     rbuf_channel_send_own(peer, RBUF_MESSAGE_RING, &offer, sizeof(offer));
 }
 
-/* Messages since the last census count in full. */
+/* Messages that the peer has sent since the last census; those that found the ring full as well. */
+static uint64_t fresh(const struct rbuf_ring_in *ring)
+{
+    return rbuf_watch_use(ring->watch) - ring->counted + ring->beside;
+}
+
 static uint64_t warmth(const struct rbuf_ring_in *ring)
 {
-    return ring->heat + (rbuf_watch_use(ring->watch) - ring->counted);
+    return ring->heat + fresh(ring);
+}
+
+/* Only who was counted in a full census may be challenged: that bounds how often members change. */
+static bool is_settled(const struct rbuf_polling_set *set, const struct rbuf_ring_in *ring)
+{
+    return ring->state == RBUF_RING_IN_POLLED && ring->admitted + 1 < set->census;
+}
+
+static bool is_much_warmer(const struct rbuf_peer *peer, uint64_t member)
+{
+    return peer->heat > MUCH_WARMER * member + MARGIN;
 }
 
 static void recall(struct rbuf_ring_in *ring)
@@ -136,57 +161,73 @@ static void recall(struct rbuf_ring_in *ring)
     rbuf_channel_send_own(ring->peer, RBUF_MESSAGE_RING_RECALL, NULL, 0);
 }
 
-/* The set is full: makes room for the peer if it is much warmer than the coldest member. */
+/* There is no room: makes some if the peer is much warmer than the coldest member. `coldest` of the
+ * set only grows until the next census, so that most messages need not look at every member. */
 static void challenge(struct rbuf_peer *peer)
 {
     struct rbuf_core *core = peer->core;
     struct rbuf_polling_set *set = &core->set;
     struct rbuf_ring_in *coldest = NULL;
 
-    if (set->leaving != NULL) {
+    if (set->leaving != NULL || !is_much_warmer(peer, set->coldest)) {
         return;
     }
     for (uint32_t i = 0; i < set->count; i++) {
         struct rbuf_ring_in *ring = set->watch[i].ring;
 
-        if (ring->state == RBUF_RING_IN_POLLED && ring->admitted + 1 < set->census &&
-            (coldest == NULL || warmth(ring) < warmth(coldest))) {
+        if (is_settled(set, ring) && (coldest == NULL || warmth(ring) < warmth(coldest))) {
             coldest = ring;
         }
     }
-    if (coldest != NULL &&
-        peer->heat > MUCH_WARMER * warmth(coldest) + core->options.ring.threshold) {
+    set->coldest = coldest != NULL ? warmth(coldest) : UINT32_MAX;
+    if (is_much_warmer(peer, set->coldest)) {
         set->leaving = coldest;
         recall(coldest);
     }
+}
+
+/* Counts a message over send/receive of who has no ring. */
+static void count(const struct rbuf_polling_set *set, struct rbuf_peer *peer)
+{
+    uint32_t censuses = set->census - peer->heat_census;
+
+    peer->heat = (censuses < 32 ? peer->heat >> censuses : 0) + 1;
+    peer->heat_census = set->census;
+}
+
+/* It had no memory for its side of a ring when it was invited last; since then it may have. */
+static bool may_decline(const struct rbuf_polling_set *set, const struct rbuf_peer *peer)
+{
+    return peer->ring_declines > 0 &&
+           set->census - peer->ring_declined_census < PATIENCE << (peer->ring_declines - 1);
 }
 
 void rbuf_polling_set_heard(struct rbuf_peer *peer, uint32_t bytes)
 {
     struct rbuf_core *core = peer->core;
     struct rbuf_polling_set *set = &core->set;
-    uint32_t censuses = set->census - peer->heat_census;
-    struct rbuf_ring_memory *memory;
-    struct rbuf_ring_in *ring;
+    struct rbuf_ring_memory *memory = NULL;
 
-    if (set->limit == 0 || peer->ring_in != NULL || bytes > rbuf_ring_room(&core->options.ring)) {
+    if (set->limit == 0 || bytes > rbuf_ring_room(&core->options.ring)) {
         return;
     }
     set->traffic++;
-    peer->heat = (censuses < 32 ? peer->heat >> censuses : 0) + 1;
-    peer->heat_census = set->census;
-    if (peer->heat < core->options.ring.threshold || peer->ring_declined ||
-        peer->state != RBUF_PEER_CONNECTED) {
+    if (peer->ring_in != NULL) {
+        peer->ring_in->beside++;
         return;
     }
-    ring = free_ring(set);
-    if (ring == NULL) {
-        challenge(peer);
+    count(set, peer);
+    if (peer->heat < core->options.ring.threshold || peer->state != RBUF_PEER_CONNECTED ||
+        may_decline(set, peer)) {
         return;
     }
-    memory = rbuf_ring_memory_take(core);
+    if (set->used < set->limit) {
+        memory = rbuf_ring_memory_take(core);
+    }
     if (memory != NULL) {
-        admit(peer, ring, memory);
+        admit(peer, memory);
+    } else if (set->used == set->limit || core->rings.supply == RBUF_RING_SUPPLY_ENDED) {
+        challenge(peer);
     }
 }
 
@@ -200,8 +241,12 @@ void rbuf_polling_set_back(struct rbuf_peer *peer)
         peer->core->stats.messages_refused++;
         return;
     }
-    /* It has no memory for its side of a ring, and would have none the next time. */
-    peer->ring_declined = ring->state == RBUF_RING_IN_POLLED;
+    if (ring->state == RBUF_RING_IN_RECALLED) {
+        peer->ring_declines = 0;
+    } else if (peer->ring_declines <= DOUBLINGS) {
+        peer->ring_declines++;
+    }
+    peer->ring_declined_census = peer->core->set.census;
     ring->state = RBUF_RING_IN_DRAINING;
     ring->memory->next_use = rbuf_watch_use(ring->watch);
     leave_place(&peer->core->set, ring);
@@ -239,20 +284,23 @@ void rbuf_polling_set_remove(struct rbuf_peer *peer)
 
 /* ---- polling ---- */
 
-/* Halves what was counted, adds what is new, and puts the warmest first. */
+/* Adds what is new and halves all, as is done for who has no ring; puts the warmest first. Who was
+ * recalled and has not answered by now stands in nobody's way any more. */
 static void take_census(struct rbuf_polling_set *set)
 {
     set->census++;
     set->traffic = 0;
+    set->leaving = NULL;
+    set->coldest = 0;
     for (uint32_t i = 0; i < set->count; i++) {
         struct rbuf_watch watch = set->watch[i];
         struct rbuf_ring_in *ring = watch.ring;
-        uint64_t messages = rbuf_watch_use(&watch) - ring->counted;
         uint32_t place = i;
 
-        ring->silent = messages > 0 ? 0 : ring->silent + 1;
-        ring->heat = ring->heat / 2 + (uint32_t) messages;
-        ring->counted += messages;
+        ring->silent = fresh(ring) > 0 ? 0 : ring->silent + 1;
+        ring->heat = (uint32_t) (warmth(ring) / 2);
+        ring->counted = rbuf_watch_use(&watch);
+        ring->beside = 0;
         for (; place > 0 && set->watch[place - 1].ring->heat < ring->heat; place--) {
             put_in_place(set, place, set->watch[place - 1]);
         }
@@ -260,14 +308,12 @@ static void take_census(struct rbuf_polling_set *set)
     }
 }
 
-/* One at a time, like those that are challenged. */
 static void recall_silent(struct rbuf_polling_set *set)
 {
-    for (uint32_t i = set->count; i-- > 0 && set->leaving == NULL;) {
+    for (uint32_t i = 0; i < set->count; i++) {
         struct rbuf_ring_in *ring = set->watch[i].ring;
 
         if (ring->silent >= SILENT && ring->state == RBUF_RING_IN_POLLED) {
-            set->leaving = ring;
             recall(ring);
         }
     }

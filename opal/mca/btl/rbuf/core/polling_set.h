@@ -9,8 +9,13 @@
  * a full census has counted it: two peers with like traffic do not chase each other. A member that
  * has fallen silent is recalled as well: the set shrinks.
  *
- * Traffic is counted in messages, not in time: every RBUF_CENSUS small messages the counts are
- * halved and the new ones added, and the set is put in order, the warmest first.
+ * Traffic is counted in messages, not in time, and those of a member that found its ring full count
+ * as the others: every `period` small messages all counts are halved, and the set is put in order,
+ * the warmest first. The period grows with the limit, so that few of many messages change the set:
+ * at most `limit` members leave in a period of at least 64 * limit messages.
+ *
+ * A peer may decline, because it sends by as many rings as it has memory for. It is invited again
+ * after a while, and each time that it declines that while doubles.
  *
  * Leaving is a handshake: RECALL from the receiver, BACK from the sender as its last word on the
  * ring, in sequence with all messages before. Only then is the memory used for another peer.
@@ -21,8 +26,6 @@
 #include <stdint.h>
 
 #include "core/ring.h"
-
-#define RBUF_CENSUS 1024u /* small messages from one census to the next */
 
 /* What one poll of a ring reads; side by side in memory. */
 struct rbuf_watch {
@@ -48,16 +51,19 @@ struct rbuf_polling_set {
     struct rbuf_ring_in *rings;
     uint32_t limit;
     uint32_t count;
+    uint32_t used;                /* of `rings`: members, and who has left but is not done yet */
     uint32_t traffic;             /* small messages since the last census */
+    uint32_t period;              /* small messages from one census to the next */
     uint32_t census;              /* how many there were; wraps */
-    struct rbuf_ring_in *leaving; /* recalled, one at a time; or NULL */
+    uint64_t coldest;             /* no member that may be challenged is colder */
+    struct rbuf_ring_in *leaving; /* was challenged, since the last census; or NULL */
 };
 
 /* A set of at most `limit` members. 0, or -ENOMEM. */
 int rbuf_polling_set_open(struct rbuf_core *core, uint32_t limit);
 void rbuf_polling_set_close(struct rbuf_core *core);
 
-/* Due when RBUF_CENSUS small messages have come. */
+/* Due when `period` small messages have come. */
 void rbuf_polling_set_census(struct rbuf_core *core);
 
 /* A message of the peer with `bytes` of payload came over send/receive. */

@@ -154,6 +154,7 @@ struct rbuf_ring_in {
     uint32_t silent;    /* censuses in a row that found nothing new */
     uint32_t heat;      /* recent traffic, as of the last census */
     uint32_t admitted;  /* number of the census before it came in */
+    uint32_t beside;    /* messages over send/receive since the last census */
     uint64_t counted;   /* use at the last census */
     uint64_t tail;      /* every use before has freed its slot, and the peer gets its credit */
     uint64_t freed;     /* slots freed out of order, a bit each */
