@@ -5,7 +5,7 @@
 #include "core_fuzz.h"
 
 /* All that `ring` says of the slots agrees with where its word is looked for. */
-static void watch_ring(const struct rbuf_core *core, const struct rbuf_watch *watch, uint32_t place)
+static void watch_ring(const struct rbuf_core *core, const struct rbuf_watch *watch)
 {
     const struct rbuf_ring_options *options = &core->options.ring;
     const struct rbuf_ring_in *ring = watch->ring;
@@ -14,7 +14,7 @@ static void watch_ring(const struct rbuf_core *core, const struct rbuf_watch *wa
         ring->memory->base + (use % options->slots + 1) * options->slot_bytes;
 
     fuzz_require(rbuf_ring_in_polled(ring), "a ring in the set is polled");
-    fuzz_require(ring->place == place, "a ring knows its place in the set");
+    fuzz_require(ring->watch == watch, "a ring knows its place in the set");
     fuzz_require(ring->peer->ring_in == ring, "a ring is its peer's");
     fuzz_require((const unsigned char *) (const void *) (watch->word + 1) == slot_end,
                  "the word that is looked at is that of the use that is next");
@@ -63,7 +63,7 @@ static void watch_memory(const struct world_node *node)
         out += core->peers[i] != NULL && core->peers[i]->ring_out.memory != NULL;
     }
     fuzz_require(count + out == node->ring_memory_count, "no memory of rings is lost");
-    fuzz_require(out == core->rings.out && out <= core->options.ring.set,
+    fuzz_require(out == core->rings.out && out <= rbuf_rings_out_most(&core->options.ring),
                  "rings to send by are counted right");
 }
 
@@ -73,7 +73,7 @@ void watch_rings(const struct world_node *node)
 
     fuzz_require(core->set.count <= core->set.limit, "the polling set is bounded");
     for (uint32_t i = 0; i < core->set.count; i++) {
-        watch_ring(core, &core->set.watch[i], i);
+        watch_ring(core, &core->set.watch[i]);
     }
     for (uint32_t i = 0; i < core->peer_count; i++) {
         if (core->peers[i] != NULL) {

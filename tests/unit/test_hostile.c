@@ -54,7 +54,8 @@ START_TEST(malformed_headers)
         if (kind != RBUF_MESSAGE_USER) {
             message = good_message(world, (uint8_t) kind);
             ck_assert(!receive(world, &message, 32)); /* too short for a grant */
-            refused++;
+            /* A ring may be recalled when it was just handed back. */
+            refused += kind != RBUF_MESSAGE_RING_RECALL;
         }
     }
     ck_assert_uint_eq(stats->messages_refused, refused);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * Memory for eager rings: found when core asks for it, one ring at a time, and kept as long as the
- * module. A process pins as many rings as it has had partners at once, at most twice the polling
- * set.
+ * module. A process pins as many rings as it has had partners at once, in both directions: at most
+ * three times the polling set.
  */
 #include "btl_rbuf.h"
 

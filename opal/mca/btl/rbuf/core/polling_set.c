@@ -12,8 +12,8 @@
 #define SILENT      8u    /* censuses without a message after which a member is recalled */
 #define MUCH_WARMER 2u    /* times the traffic of whom it takes the place of, */
 #define MARGIN      16u   /* and so many messages more: few ones are chance */
-#define PATIENCE    8u    /* censuses before who declined a ring is invited again, the first time */
-#define DOUBLINGS   7u    /* of that, each time that it declines */
+#define PATIENCE    2u    /* censuses before who declined a ring is invited again, the first time */
+#define DOUBLINGS   9u    /* of that, each time that it declines */
 
 int rbuf_polling_set_open(struct rbuf_core *core, uint32_t limit)
 {
@@ -22,6 +22,7 @@ int rbuf_polling_set_open(struct rbuf_core *core, uint32_t limit)
     *set = (struct rbuf_polling_set){
         .limit = limit, .period = limit * A_MEMBER > CENSUS ? limit * A_MEMBER : CENSUS};
     TAILQ_INIT(&core->rings.waiting);
+    TAILQ_INIT(&core->rings.open);
     SLIST_INIT(&core->rings.spare);
     if (limit == 0) {
         return 0;
@@ -97,12 +98,17 @@ static void clear_words(const struct rbuf_ring_options *options, struct rbuf_rin
     }
 }
 
+static uint64_t first_use_of(const struct rbuf_ring_memory *memory, uint32_t slots)
+{
+    return (memory->next_use / slots + 1) * slots;
+}
+
 static void admit(struct rbuf_peer *peer, struct rbuf_ring_memory *memory)
 {
     struct rbuf_core *core = peer->core;
     struct rbuf_ring_in *ring = free_ring(&core->set);
     const struct rbuf_ring_options *options = &core->options.ring;
-    uint64_t first_use = (memory->next_use / options->slots + 1) * options->slots;
+    uint64_t first_use = first_use_of(memory, options->slots);
     struct rbuf_ring_offer offer = {.base = (uintptr_t) memory->base,
                                     .first_use = first_use,
                                     .rkey = memory->rkey,
@@ -233,6 +239,12 @@ void rbuf_polling_set_heard(struct rbuf_peer *peer, uint32_t bytes)
 
 /* ---- going ---- */
 
+/* True if no message ever came by it. */
+static bool is_unused(const struct rbuf_ring_in *ring)
+{
+    return rbuf_watch_use(ring->watch) == first_use_of(ring->memory, ring->slots);
+}
+
 void rbuf_polling_set_back(struct rbuf_peer *peer)
 {
     struct rbuf_ring_in *ring = peer->ring_in;
@@ -241,7 +253,7 @@ void rbuf_polling_set_back(struct rbuf_peer *peer)
         peer->core->stats.messages_refused++;
         return;
     }
-    if (ring->state == RBUF_RING_IN_RECALLED) {
+    if (ring->state == RBUF_RING_IN_RECALLED || !is_unused(ring)) {
         peer->ring_declines = 0;
     } else if (peer->ring_declines <= DOUBLINGS) {
         peer->ring_declines++;
@@ -323,4 +335,5 @@ void rbuf_polling_set_census(struct rbuf_core *core)
 {
     take_census(&core->set);
     recall_silent(&core->set);
+    rbuf_ring_out_count(core);
 }

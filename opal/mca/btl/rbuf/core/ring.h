@@ -56,13 +56,13 @@ struct rbuf_ring_memory {
 };
 
 SLIST_HEAD(rbuf_ring_memory_list, rbuf_ring_memory);
-TAILQ_HEAD(rbuf_ring_waiting_list, rbuf_peer);
+TAILQ_HEAD(rbuf_ring_out_list, rbuf_peer);
 
 /* What this side wants; slots 0: no rings. */
 struct rbuf_ring_options {
     uint32_t slots;      /* 2 to RBUF_RING_SLOTS_MAX */
     uint32_t slot_bytes; /* a multiple of 64 */
-    uint32_t set;        /* most peers in the polling set, and most rings to send by */
+    uint32_t set;        /* most peers in the polling set, and half of most rings to send by */
     uint32_t threshold;  /* small messages before a peer is invited */
 };
 
@@ -78,11 +78,21 @@ static inline uint32_t rbuf_ring_room(const struct rbuf_ring_options *options)
     return options->slot_bytes - (uint32_t) sizeof(struct rbuf_ring_trailer);
 }
 
+/* Most rings that a process sends by. As many are lent as are taken in the whole job, but the
+ * receivers decide which: where there is no slack, who changes partners is declined by some until
+ * others let go. */
+static inline uint32_t rbuf_rings_out_most(const struct rbuf_ring_options *options)
+{
+    return 2 * options->set;
+}
+
 struct rbuf_rings {
     struct rbuf_ring_memory_list spare;
     enum rbuf_ring_supply supply;
-    uint32_t out;                          /* rings that we send by */
-    struct rbuf_ring_waiting_list waiting; /* peers that have invited us, without memory here */
+    uint32_t out;                      /* rings that we send by */
+    struct rbuf_ring_out_list open;    /* to these peers; the others are being handed back */
+    struct rbuf_ring_out_list waiting; /* peers that have invited us, without memory here */
+    uint64_t counted;                  /* messages that we had sent at the last count of `open` */
 };
 
 /* Answers RBUF_EVENT_RING_MEMORY; NULL: none can be had, core goes on with what it has. */
@@ -113,7 +123,9 @@ struct rbuf_ring_out {
     struct rbuf_fab_request request;
     struct rbuf_ring_memory *memory;
     struct rbuf_ring_offer offer; /* what the peer gave us */
-    TAILQ_ENTRY(rbuf_peer) waiting;
+    uint64_t counted;             /* `word` at the last count */
+    uint32_t silent;              /* counts in a row that found no message */
+    TAILQ_ENTRY(rbuf_peer) link;  /* OPEN, WAITING: on that list */
 };
 
 /* Where a payload of `bytes` for the peer is to be written, or NULL: it cannot go by the ring now.
@@ -129,6 +141,7 @@ void rbuf_ring_out_invited(struct rbuf_peer *peer, const struct rbuf_ring_offer 
 void rbuf_ring_out_recalled(struct rbuf_peer *peer);
 void rbuf_ring_out_handed_back(struct rbuf_peer *peer); /* the adapter is done with our slots */
 void rbuf_ring_out_supplied(struct rbuf_core *core);    /* there may be memory now */
+void rbuf_ring_out_count(struct rbuf_core *core);       /* at a census of the polling set */
 void rbuf_ring_out_fail(struct rbuf_peer *peer);
 void rbuf_ring_out_remove(struct rbuf_peer *peer);
 

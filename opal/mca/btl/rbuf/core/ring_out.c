@@ -6,6 +6,7 @@
 #include "core/ring.h"
 
 #define TRAILER_BYTES ((uint32_t) sizeof(struct rbuf_ring_trailer))
+#define SILENT        2u /* counts without a message after which a ring makes room for another */
 
 static uint32_t padded(uint32_t bytes)
 {
@@ -101,13 +102,29 @@ static void open_ring(struct rbuf_peer *peer, struct rbuf_ring_memory *memory)
     rbuf_fab_prepare_write(&out->request, memory->lkey, out->offer.rkey);
     credit->window = out->offer.slots;
     credit->taken = credit->sent; /* the ring is empty, whatever we were told of the one before */
+    out->counted = out->word;
+    out->silent = 0;
     out->state = RBUF_RING_OUT_OPEN;
+    TAILQ_INSERT_TAIL(&peer->core->rings.open, peer, ring_out.link);
     peer->core->stats.ring_opened++;
+}
+
+/* Takes the peer off the list that it is on. */
+static void leave_list(struct rbuf_peer *peer)
+{
+    struct rbuf_rings *rings = &peer->core->rings;
+
+    if (peer->ring_out.state == RBUF_RING_OUT_WAITING) {
+        TAILQ_REMOVE(&rings->waiting, peer, ring_out.link);
+    } else if (peer->ring_out.state == RBUF_RING_OUT_OPEN) {
+        TAILQ_REMOVE(&rings->open, peer, ring_out.link);
+    }
 }
 
 /* Closed to us from now on. The adapter is done with our slots when it has sent this message. */
 static void hand_back(struct rbuf_peer *peer)
 {
+    leave_list(peer);
     peer->ring_out.state = RBUF_RING_OUT_CLOSING;
     rbuf_channel_send_own(peer, RBUF_MESSAGE_RING_BACK, NULL, 0);
 }
@@ -118,7 +135,7 @@ static void accept_or_wait(struct rbuf_peer *peer)
     struct rbuf_core *core = peer->core;
     struct rbuf_ring_memory *memory = NULL;
 
-    bool wanted = core->rings.out < core->options.ring.set &&
+    bool wanted = core->rings.out < rbuf_rings_out_most(&core->options.ring) &&
                   slot_bytes_here(core, &peer->ring_out.offer) >= RBUF_RING_SLOT_BYTES_MIN;
 
     if (wanted) {
@@ -129,9 +146,30 @@ static void accept_or_wait(struct rbuf_peer *peer)
         open_ring(peer, memory);
     } else if (wanted && core->rings.supply == RBUF_RING_SUPPLY_ASKED) {
         peer->ring_out.state = RBUF_RING_OUT_WAITING;
-        TAILQ_INSERT_TAIL(&core->rings.waiting, peer, ring_out.waiting);
+        TAILQ_INSERT_TAIL(&core->rings.waiting, peer, ring_out.link);
     } else {
         hand_back(peer);
+    }
+}
+
+/* Rings that we have no use for any more go back when all that we may have are taken: the receivers
+ * recall them only when they hear enough from others to know that we are silent. */
+void rbuf_ring_out_count(struct rbuf_core *core)
+{
+    bool full = core->rings.out == rbuf_rings_out_most(&core->options.ring);
+    struct rbuf_peer *peer = TAILQ_FIRST(&core->rings.open);
+
+    core->rings.counted = core->stats.messages_sent;
+    while (peer != NULL) {
+        struct rbuf_peer *next = TAILQ_NEXT(peer, ring_out.link);
+        struct rbuf_ring_out *out = &peer->ring_out;
+
+        out->silent = out->word == out->counted ? out->silent + 1 : 0;
+        out->counted = out->word;
+        if (full && out->silent >= SILENT) {
+            hand_back(peer);
+        }
+        peer = next;
     }
 }
 
@@ -142,6 +180,9 @@ void rbuf_ring_out_invited(struct rbuf_peer *peer, const struct rbuf_ring_offer 
     if (!offer_makes_sense(offer)) {
         peer->core->stats.messages_refused++;
         return;
+    }
+    if (peer->core->stats.messages_sent - peer->core->rings.counted >= peer->core->set.period) {
+        rbuf_ring_out_count(peer->core); /* who sends and hears little takes few censuses */
     }
     switch (out->state) {
     case RBUF_RING_OUT_NONE:
@@ -160,28 +201,16 @@ void rbuf_ring_out_invited(struct rbuf_peer *peer, const struct rbuf_ring_offer 
     }
 }
 
-static void stop_waiting(struct rbuf_peer *peer)
-{
-    if (peer->ring_out.state == RBUF_RING_OUT_WAITING) {
-        TAILQ_REMOVE(&peer->core->rings.waiting, peer, ring_out.waiting);
-    }
-}
-
 void rbuf_ring_out_recalled(struct rbuf_peer *peer)
 {
     switch (peer->ring_out.state) {
     case RBUF_RING_OUT_WAITING:
     case RBUF_RING_OUT_OPEN:
-        stop_waiting(peer);
-        hand_back(peer);
-        break;
     case RBUF_RING_OUT_REINVITED: /* the BACK that is out was for the ring before */
         hand_back(peer);
         break;
-    case RBUF_RING_OUT_CLOSING: /* declined already, the two crossed */
-        break;
-    case RBUF_RING_OUT_NONE:
-        peer->core->stats.messages_refused++;
+    case RBUF_RING_OUT_CLOSING: /* handed back already, the two crossed */
+    case RBUF_RING_OUT_NONE:    /* likewise, and that is known to have left */
         break;
     }
 }
@@ -213,25 +242,26 @@ void rbuf_ring_out_supplied(struct rbuf_core *core)
     struct rbuf_peer *peer;
     uint32_t count = 0;
 
-    TAILQ_FOREACH(peer, &core->rings.waiting, ring_out.waiting)
+    TAILQ_FOREACH(peer, &core->rings.waiting, ring_out.link)
     {
         count++;
     }
     while (count-- > 0) { /* who has to wait on goes to the end */
         peer = TAILQ_FIRST(&core->rings.waiting);
-        stop_waiting(peer);
+        leave_list(peer);
+        peer->ring_out.state = RBUF_RING_OUT_NONE;
         accept_or_wait(peer);
     }
 }
 
 void rbuf_ring_out_fail(struct rbuf_peer *peer)
 {
-    stop_waiting(peer);
+    leave_list(peer);
     peer->ring_out.state = RBUF_RING_OUT_NONE; /* the memory stays: the adapter may read it */
 }
 
 void rbuf_ring_out_remove(struct rbuf_peer *peer)
 {
-    stop_waiting(peer);
+    leave_list(peer);
     give_memory_back(peer);
 }
