@@ -1,0 +1,258 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
+#
+# Measures what rbuf promises about speed and judges it, target by target.
+#
+# Each step below is one round of one comparison, a minute or two, and adds its lines to a file of
+# its own in the results directory; rounds may be spread over as many calls as one likes. `judge` reads
+# what is there and prints target, value, interval and whether it was met.
+set -u
+top=$(cd "$(dirname "$0")/.." && pwd)
+
+usage()
+{
+    cat <<'END'
+usage: contrib/speed.sh [--prefix DIR] [--results DIR] [--rounds N] [--under COMMAND] [STEP[:PROFILE]...]
+  --prefix DIR     where rbuf is installed (build/demo/prefix, which contrib/demo.sh makes)
+  --results DIR    where lines are collected (build/speed)
+  --rounds N       how often each step is run in this call (1)
+  --under COMMAND  goes before every round, such as a lock that keeps others off the machine
+  --list           the steps with their profiles
+Without a STEP all are run, and judged. The machine needs two idle cores.
+Exit status: 0; 1 if a step failed or, of judge, if a target was missed; 2 on bad usage.
+END
+}
+
+# NAME, PROFILES, what is measured.
+steps()
+{
+    cat <<'END'
+large graphene,infini,roce40 ping-pong from 16 KB to 16 MB, fresh and reused buffers, every peer
+mid graphene,infini ping-pong at 64 KB to 1 MB with more repetitions
+both graphene,infini,roce40 both directions at once, and streams
+packed graphene,infini vectors and structures beside contiguous messages
+small graphene,unpaced half round trips from 8 B to 1 KB, messages a second
+reuse graphene,roce40 shares of reused buffers from 0 to 100 %
+receiver graphene cold receive buffers, a late receiver, overlap with computation
+pinned graphene memory registered by one process, message by message size
+is graphene NAS IS, classes W and B, 2 ranks, kept and fresh buffers
+END
+}
+
+refuse()
+{
+    echo "speed.sh: $* (--help explains)" >&2
+    exit 2
+}
+
+prefix=$top/build/demo/prefix
+results=$top/build/speed
+rounds=1
+under=
+wanted=()
+while [ $# -gt 0 ]; do
+    case $1 in
+    --help)
+        usage
+        exit 0
+        ;;
+    --list)
+        steps
+        exit 0
+        ;;
+    --prefix | --results | --rounds | --under)
+        [ -n "${2-}" ] || refuse "$1 wants a value"
+        printf -v "${1#--}" %s "$2"
+        shift
+        ;;
+    judge) wanted+=(judge) ;;
+    *)
+        steps | grep -q "^${1%%:*} " || refuse "'$1' is no step; --list names them"
+        wanted+=("$1")
+        ;;
+    esac
+    shift
+done
+case $rounds in
+'' | *[!0-9]* | 0*) refuse "--rounds '$rounds': wants a whole number above 0" ;;
+esac
+mkdir -p "$results" && results=$(cd "$results" && pwd) || exit 2
+read -ra before <<<"$under"
+failed=0
+
+use_prefix()
+{
+    [ -x "$prefix/bin/rbuf-compare" ] ||
+        refuse "--prefix '$prefix': rbuf is not installed there (contrib/demo.sh builds and installs it)"
+    prefix=$(cd "$prefix" && pwd)
+    export PATH=$prefix/bin:$PATH RBUF_COMPONENT_DIR=$prefix/lib/openmpi SOFTHCA=$prefix/bin/softhca
+    # shellcheck source=contrib/transports.sh
+    . "$top/contrib/transports.sh"
+}
+
+# compare STEP PROFILE OPTION...: one round into its file.
+compare()
+{
+    local file=$results/$1-$2.csv profile=$2
+    shift 2
+    if ! "${before[@]}" rbuf-compare --profile "$profile" --gap 100ns --rounds 1 --csv "$file" --add \
+        "$@" >"$results/last.txt"; then
+        echo "speed.sh: this round of $(basename "$file" .csv) is incomplete" >&2
+        failed=1
+    fi
+}
+
+peers=rcache,openib-pinned,openib-unpinned,ucx
+
+step_large()
+{
+    compare large "$1" --transports "superpipeline,superpipeline:subblock=off,$peers" \
+        --min 16k --max 16M --step 100 --reps 16
+}
+
+step_mid()
+{
+    compare mid "$1" --transports "superpipeline,superpipeline:subblock=off,$peers" \
+        --min 64k --max 1M --step 100 --reps 60
+}
+
+step_both()
+{
+    compare both "$1" --transports superpipeline,openib-pinned,ucx --min 64k --max 16M --step 300 \
+        --pattern pingpong,both,stream --reps 16
+}
+
+step_packed()
+{
+    compare packed "$1" --transports superpipeline,openib-pinned,ucx --min 64k --max 4M --step 300 \
+        --type bytes,vector,struct --buffers reused --reps 40
+}
+
+step_small()
+{
+    local transports=superpipeline,superpipeline:polling_set=0,openib-pinned,ucx
+    compare small "$1" --transports $transports --sizes 8,64,256,1k --buffers reused --burst 200 \
+        --reps 30
+    compare rate "$1" --transports $transports --sizes 8,64,256,1k --pattern rate --buffers reused \
+        --reps 60
+}
+
+step_reuse()
+{
+    local transports=superpipeline,rcache
+    case " $transport_protocols " in
+    *" auto "*) transports+=,auto ;;
+    esac
+    compare reuse "$1" --transports $transports --sizes 64k,256k,1M \
+        --buffers 0%,10%,25%,50%,75%,90%,100% --reps 80
+}
+
+step_receiver()
+{
+    compare receiver "$1" --transports superpipeline,openib-pinned,ucx --sizes 64k,1M \
+        --pattern pingpong,late,overlap-send,overlap-recv,overlap --cache warm,cold-recv,cold \
+        --buffers fresh --reps 20
+}
+
+# registered OUTPUT: the most that one process had registered at once, in bytes.
+registered()
+{
+    sed -n 's/.*"peak_registered_bytes": *\([0-9]*\).*/\1/p' "$1" | sort -n | tail -n 1
+}
+
+# run_over PROFILE TRANSPORT COMMAND...: its output goes to $work/out, the adapters' counters to $work/stats.
+run_over()
+{
+    local profile=$1
+    transport_options "$2"
+    shift 2
+    : >"$work/stats"
+    fabric_choose "$profile" --gap 100ns --stats "$work/stats" && mpi_launch_options 2 &&
+        timeout -k 5 300 "${before[@]}" "${fabric_command[@]}" "${MPIRUN:-mpirun}" "${mpi_args[@]}" \
+            "${transport_args[@]}" "$@" >"$work/out" 2>&1 </dev/null
+}
+
+step_pinned()
+{
+    local size transport file=$results/pinned-$1.csv
+    [ -s "$file" ] || echo "fabric,round,transport,size,pinned_bytes" >"$file"
+    for transport in superpipeline openib-pinned; do
+        for size in 64k 1M 16M 64M; do
+            if run_over "$1" $transport rbuf-bench --sizes $size --reps 4 --buffers reused; then
+                echo "$fabric_name,1,$transport,$size,$(registered "$work/stats")" >>"$file"
+            else
+                failed=1
+            fi
+        done
+    done
+}
+
+step_is()
+{
+    local file=$results/is-$1.csv class buffers transport round verified seconds
+    local transports=(superpipeline rcache openib-pinned openib-unpinned ucx)
+    [ -s "$file" ] || echo "fabric,round,transport,class,buffers,seconds,verified,pinned_bytes" >"$file"
+    round=$(awk -F, 'NR > 1 && $2 + 0 > last { last = $2 + 0 } END { print last + 1 }' "$file")
+    for class in W B; do
+        for buffers in reused fresh; do
+            for transport in "${transports[@]:round % 5}" "${transports[@]:0:round % 5}"; do
+                local option=()
+                [ $buffers = reused ] || option=(--fresh-buffers)
+                run_over "$1" "$transport" "$prefix/libexec/rbuf/nas_is" --class $class "${option[@]}"
+                verified=$(sed -n 's/^nas_is .*verified=\([a-z]*\).*/\1/p' "$work/out")
+                seconds=$(sed -n 's/^nas_is .*seconds=\([0-9.]*\).*/\1/p' "$work/out")
+                [ "$verified" = yes ] || failed=1
+                echo "$fabric_name,$round,$transport,$class,$buffers,${seconds:--},${verified:-no},$(
+                    registered "$work/stats")" >>"$file"
+            done
+        done
+    done
+}
+
+judge()
+{
+    perl "$top/contrib/speed_judge.pl" "$results"
+}
+
+# run_step STEP[:PROFILE]: with each of its profiles, or that one.
+run_step()
+{
+    local name=${1%%:*} profile profiles begin
+    profiles=$(steps | awk -v name="$name" '$1 == name { print $2 }')
+    if [ "$name" != "$1" ]; then
+        case ",$profiles," in
+        *",${1#*:},"*) profiles=${1#*:} ;;
+        *) refuse "'$1': $name is measured with $profiles" ;;
+        esac
+    fi
+    for profile in ${profiles//,/ }; do
+        begin=$SECONDS
+        printf '%-10s %-10s ' "$name" "$profile"
+        "step_$name" "$profile"
+        echo "$((SECONDS - begin)) s"
+    done
+}
+
+if [ "${wanted[*]-}" = judge ]; then
+    judge
+    exit
+fi
+use_prefix
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+ended=no
+if [ ${#wanted[@]} -eq 0 ]; then
+    read -ra wanted < <(steps | awk '{ printf "%s ", $1 }')
+    ended=judge
+fi
+for ((i = 0; i < rounds; i++)); do
+    for step in "${wanted[@]}"; do
+        [ "$step" != judge ] || continue
+        run_step "$step"
+    done
+done
+if [ $ended = judge ] || [[ " ${wanted[*]} " == *" judge "* ]]; then
+    judge || failed=1
+fi
+exit $failed
