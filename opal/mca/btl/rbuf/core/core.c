@@ -81,8 +81,9 @@ static uint32_t peer_index(struct rbuf_core *core)
     uint32_t index = core->peer_count;
     struct rbuf_peer **table;
 
-    for (uint32_t i = 0; i < core->peer_count; i++) {
+    for (uint32_t i = core->peer_first_free; i < core->peer_count; i++) {
         if (core->peers[i] == NULL) {
+            core->peer_first_free = i + 1;
             return i;
         }
     }
@@ -93,6 +94,7 @@ static uint32_t peer_index(struct rbuf_core *core)
     memset(table + core->peer_count, 0, (count - core->peer_count) * sizeof(*table));
     core->peers = table;
     core->peer_count = count;
+    core->peer_first_free = index + 1;
     return index;
 }
 
@@ -228,6 +230,9 @@ void rbuf_peer_remove(struct rbuf_peer *peer)
     rbuf_ring_out_remove(peer);
     rbuf_polling_set_remove(peer);
     core->peers[peer->index] = NULL;
+    if (peer->index < core->peer_first_free) {
+        core->peer_first_free = peer->index;
+    }
     free(peer);
 }
 

@@ -132,7 +132,8 @@ struct rbuf_core {
 
     struct rbuf_peer **peers; /* by index; NULL where removed */
     uint32_t peer_count;
-    uint32_t probe_cursor; /* next peer to look at for a probe */
+    uint32_t peer_first_free; /* no place before it is NULL */
+    uint32_t probe_cursor;    /* next peer to look at for a probe */
     uint64_t probe_due_ns;
     struct rbuf_peer_list busy; /* peers with something to post or to copy */
 
