@@ -188,6 +188,7 @@ static void challenge(struct rbuf_peer *peer)
     set->coldest = coldest != NULL ? warmth(coldest) : UINT32_MAX;
     if (is_much_warmer(peer, set->coldest)) {
         set->leaving = coldest;
+        set->heir = peer;
         recall(coldest);
     }
 }
@@ -224,13 +225,14 @@ void rbuf_polling_set_heard(struct rbuf_peer *peer, uint32_t bytes)
     }
     count(set, peer);
     if (peer->heat < core->options.ring.threshold || peer->state != RBUF_PEER_CONNECTED ||
-        may_decline(set, peer)) {
+        may_decline(set, peer) || (set->heir != NULL && set->heir != peer)) {
         return;
     }
     if (set->used < set->limit) {
         memory = rbuf_ring_memory_take(core);
     }
     if (memory != NULL) {
+        set->heir = NULL;
         admit(peer, memory);
     } else if (set->used == set->limit || core->rings.supply == RBUF_RING_SUPPLY_ENDED) {
         challenge(peer);
@@ -277,6 +279,9 @@ void rbuf_polling_set_fail(struct rbuf_peer *peer)
 {
     struct rbuf_ring_in *ring = peer->ring_in;
 
+    if (peer->core->set.heir == peer) {
+        peer->core->set.heir = NULL;
+    }
     if (ring == NULL || !rbuf_ring_in_polled(ring)) {
         return;
     }
@@ -303,6 +308,7 @@ static void take_census(struct rbuf_polling_set *set)
     set->census++;
     set->traffic = 0;
     set->leaving = NULL;
+    set->heir = NULL;
     set->coldest = 0;
     for (uint32_t i = 0; i < set->count; i++) {
         struct rbuf_watch watch = set->watch[i];

@@ -57,6 +57,7 @@ struct rbuf_polling_set {
     uint32_t census;              /* how many there were; wraps */
     uint64_t coldest;             /* no member that may be challenged is colder */
     struct rbuf_ring_in *leaving; /* was challenged, since the last census; or NULL */
+    struct rbuf_peer *heir;       /* by whom: nobody else is to get the place; or NULL */
 };
 
 /* A set of at most `limit` members. 0, or -ENOMEM. */
