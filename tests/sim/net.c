@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 #include "net.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -117,6 +116,16 @@ static void place(void *subject)
     sim_place(subject);
 }
 
+/* Time of a packet on a link, whole nanoseconds; what is cut off is kept for the next one. */
+static uint64_t link_ns(const struct sim_net *net, uint32_t bytes, double *rest)
+{
+    double exact = (double) bytes / net->model.bytes_per_ns + *rest;
+    uint64_t whole = (uint64_t) exact;
+
+    *rest = exact - (double) whole;
+    return whole;
+}
+
 static void arrive(void *subject)
 {
     struct sim_packet *packet = subject;
@@ -127,13 +136,12 @@ static void arrive(void *subject)
     if (nic->incoming_free_ns > start) {
         start = nic->incoming_free_ns;
     }
-    nic->incoming_free_ns =
-        start + (uint64_t) llround((double) packet->bytes / net->model.bytes_per_ns);
+    nic->incoming_free_ns = start + link_ns(net, packet->bytes, &nic->incoming_rest_ns);
     sim_at(&net->clock, nic->incoming_free_ns, place, packet);
 }
 
 /* Cuts the next packet off the job and puts it on its way. Returns its time on the link. */
-static uint64_t send_packet(struct sim_flow *flow, struct sim_job *job)
+static uint64_t send_packet(struct sim_nic *nic, struct sim_flow *flow, struct sim_job *job)
 {
     struct sim_net *net = flow->to->nic->net;
     const struct sim_faults *faults = &net->faults;
@@ -163,7 +171,7 @@ static uint64_t send_packet(struct sim_flow *flow, struct sim_job *job)
     flow->last_arrival_ns = arrival;
     sim_at(&net->clock, arrival, arrive, packet);
     job->sent++;
-    return (uint64_t) llround((double) packet->bytes / net->model.bytes_per_ns);
+    return link_ns(net, packet->bytes, &nic->outgoing_rest_ns);
 }
 
 static void send_next(void *subject);
@@ -181,7 +189,7 @@ static void take_turn(struct sim_nic *nic)
     }
     job = TAILQ_FIRST(&flow->jobs);
     nic->sending = true;
-    busy = send_packet(flow, job);
+    busy = send_packet(nic, flow, job);
     if (job->sent == job->packets) {
         TAILQ_REMOVE(&flow->jobs, job, flow_link);
         job->flow = NULL;

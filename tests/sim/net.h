@@ -164,6 +164,8 @@ struct sim_nic {
     struct sim_flow_list flows; /* active ones, the next to send first */
     bool sending;
     uint64_t incoming_free_ns;
+    double outgoing_rest_ns; /* fractions of a nanosecond that the links' times lack so far */
+    double incoming_rest_ns;
     struct sim_receive_list receives[SIM_CHANNELS];
     struct sim_completion_list completions;
     struct rbuf_fab_port port;

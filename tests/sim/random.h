@@ -64,15 +64,18 @@ static inline void sim_pattern_fill(void *to, size_t bytes, uint64_t seed)
 /* True if `data` is the pattern. */
 static inline bool sim_pattern_right(const void *data, size_t bytes, uint64_t seed)
 {
-    for (size_t at = 0; at < bytes; at += sizeof(uint64_t)) {
-        uint64_t word = sim_pattern(seed, at / sizeof(word));
+    const unsigned char *from = (const unsigned char *) data;
+    size_t whole = bytes / sizeof(uint64_t), rest = bytes % sizeof(uint64_t);
+    uint64_t word;
 
-        if (memcmp((const unsigned char *) data + at, &word,
-                   bytes - at < sizeof(word) ? bytes - at : sizeof(word)) != 0) {
+    for (size_t i = 0; i < whole; i++) {
+        memcpy(&word, from + i * sizeof(word), sizeof(word));
+        if (word != sim_pattern(seed, i)) {
             return false;
         }
     }
-    return true;
+    word = sim_pattern(seed, whole);
+    return rest == 0 || memcmp(from + bytes - rest, &word, rest) == 0;
 }
 
 #endif

@@ -2,7 +2,6 @@
 #include "world.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +23,7 @@ void __wrap_rbuf_copy(void *to, const void *from, size_t bytes);
 void __wrap_rbuf_copy(void *to, const void *from, size_t bytes)
 {
     if (running != NULL) {
-        running->nic.local_ns +=
-            (uint64_t) llround((double) bytes / running->world->options.copy_bytes_per_ns);
+        running->nic.local_ns += world_copy_ns(running, to, from, bytes);
     }
     __real_rbuf_copy(to, from, bytes);
 }
@@ -270,6 +268,8 @@ static void open_node(struct world *world, unsigned index)
 
     node->world = world;
     node->index = index;
+    STAILQ_INIT(&node->beginning);
+    STAILQ_INIT(&node->expected);
     sim_nic_open(&node->nic, &world->net, options->room, wake_action, node);
     node->nic.post_ns = options->post_ns;
     node->send_memory = open_memory(options->send_bytes, true);

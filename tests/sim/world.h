@@ -4,11 +4,14 @@
  *
  *     world.c       nodes: processors that poll, the run, what must hold at its end
  *     world_user.c  the users: what Open MPI does with messages, played on every node
+ *     world_cost.c  what copying and registering user memory costs
+ *     world_raw.c   the paper's raw benchmark: users that know each other's buffers beforehand
  *
  * A node's processor does one thing at a time. While it polls, its own clock runs ahead of the
- * network's: each block copied costs its bytes over copy_bytes_per_ns, each post and each poll a
- * constant, and what it posts is posted at its own time. It polls again as long as there is
- * something to do, and then sleeps until the adapter places or completes something.
+ * network's: each block copied costs its bytes over the copy speed of its message's length, each
+ * post and each poll a constant, and what it posts is posted at its own time. It polls again as
+ * long as there is something to do, and then sleeps until the adapter places or completes
+ * something.
  *
  * The user sends small messages as they are, and large ones by a rendezvous, a put and a FIN that
  * names the put. Each user buffer is freed as soon as core says that it may be, so that a memory
@@ -20,6 +23,7 @@
 #include "core/channel.h"
 #include "core/core.h"
 #include "core/grant.h"
+#include "core/model.h"
 #include "core/rma.h"
 #include "core/sender.h"
 #include "net.h"
@@ -39,6 +43,12 @@ struct world_options {
     uint32_t inline_max;
     uint32_t message_bytes; /* of a receive buffer, header included */
     double copy_bytes_per_ns;
+    struct rbuf_copy_speed send_copy;    /* of user memory, by message length; count 0: as above */
+    struct rbuf_copy_speed receive_copy; /* likewise */
+    uint64_t block_ns;                   /* of each block that is copied to user memory, besides */
+    uint64_t register_ns;                /* of user memory for an in-place transfer, and */
+    uint64_t register_page_ns;           /* for each page; the processor is busy with it */
+    enum rbuf_registered registered;     /* for WORLD_RAW and WORLD_DIRECT */
     uint64_t poll_ns;
     uint64_t post_ns;
     uint64_t tick_ns;   /* a sleeping node looks around this often; 0: never */
@@ -56,7 +66,10 @@ enum world_kind {
     WORLD_PUT,   /* rendezvous, staged put (or in place, if the receiver wants it), FIN */
     WORLD_WRITE, /* in place, no other message */
     WORLD_READ,
-    WORLD_ADD /* an atomic */
+    WORLD_ADD,    /* an atomic */
+    WORLD_DIRECT, /* rendezvous, in place, FIN */
+    WORLD_STAGED, /* a staged put and no other message: the receiver's offer is known */
+    WORLD_RAW     /* in place and no other message: the receiver sees the last byte */
 };
 
 enum world_message_state {
@@ -91,7 +104,10 @@ struct world_message {
     uint64_t put_ns; /* when the put was started */
     uint64_t arrived_ns;
     struct world_message *next;
+    STAILQ_ENTRY(world_message) link; /* on the sender's `beginning`, the receiver's `expected` */
 };
+
+STAILQ_HEAD(world_message_list, world_message);
 
 struct rbuf_buffer { /* core's opaque receive buffer */
     struct sim_receive receive;
@@ -124,8 +140,10 @@ struct world_node {
     uint64_t free_ns; /* when its processor has time */
     uint64_t poll_ns; /* when it polls next, if `scheduled` */
     bool scheduled;
-    unsigned idle; /* polls without anything to do */
-    unsigned ams;  /* active messages that core has not given back */
+    unsigned idle;                       /* polls without anything to do */
+    unsigned ams;                        /* active messages that core has not given back */
+    struct world_message_list beginning; /* that its processor is to start */
+    struct world_message_list expected;  /* whose end it looks for in its memory */
 };
 
 struct world {
@@ -133,6 +151,7 @@ struct world {
     struct sim_net net;
     struct world_node nodes[WORLD_NODES_MAX];
     struct world_message *messages;
+    struct world_message *copied; /* whose memory was copied last */
     uint64_t next_seed;
     unsigned open; /* messages */
     unsigned corrupt;
@@ -150,6 +169,11 @@ void world_close(struct world *world);
 struct world_message *world_send(struct world *world, enum world_kind kind, unsigned from,
                                  unsigned to, uint64_t bytes);
 
+/* The same, but it is the node's processor that starts it, at its next turn, and spends its time.
+ */
+struct world_message *world_begin(struct world *world, enum world_kind kind, unsigned from,
+                                  unsigned to, uint64_t bytes);
+
 enum world_outcome { WORLD_DONE, WORLD_DEADLOCK };
 
 /* Runs until no message is open, or until nothing can happen any more. */
@@ -161,17 +185,31 @@ void world_settle(struct world *world);
 /* The node's processor does nothing for core during the next `ns`. */
 void world_compute(struct world *world, unsigned node, uint64_t ns);
 
+/* Bytes on the wire of a message of the users' rendezvous, and of a FIN. */
+uint32_t world_control_bytes(void);
+
 /* NULL, or what is left over that should not be; call it after world_settle(). */
 const char *world_leftover(struct world *world);
 
 /* Time at which the network is. */
 uint64_t world_now(const struct world *world);
 
-/* Between world.c and world_user.c. */
+/* Between the files of the world. */
 void world_ring_memory(struct world_node *node);
 void world_wake(struct world_node *node);
 int world_user_events(struct world_node *node);
 void world_user_close(struct world *world);
+void world_close_message(struct world_message *message, enum world_message_state state);
+void world_give_back(struct world_message *message, unsigned char **memory, uint32_t *key);
+bool world_target_right(const struct world_message *message);
+uint64_t world_copy_ns(struct world_node *node, const void *to, const void *from, size_t bytes);
+uint64_t world_registration_ns(const struct world *world, uint64_t bytes);
+void world_register_source(struct world_message *message);
+void world_register_target(struct world_message *message);
+void world_register_ends(struct world_message *message);
+void world_start_rma(struct world_message *message, uint64_t remote, uint32_t rkey);
+void world_raw_start(struct world_message *message);
+int world_raw_look(struct world_node *node);
 void world_lose(struct world_node *node, unsigned other, int status);
 
 #endif

@@ -16,6 +16,11 @@ struct user_control {
     struct rbuf_offer offer;
 };
 
+uint32_t world_control_bytes(void)
+{
+    return sizeof(struct rbuf_message_header) + sizeof(struct user_control);
+}
+
 struct user_am {
     struct rbuf_am am;
     struct world_node *node;
@@ -24,7 +29,7 @@ struct user_am {
     unsigned char *memory; /* header and payload; as large as needed, so that misuse shows */
 };
 
-static void close_message(struct world_message *message, enum world_message_state state)
+void world_close_message(struct world_message *message, enum world_message_state state)
 {
     struct world *world = message->world;
 
@@ -38,7 +43,7 @@ static void close_message(struct world_message *message, enum world_message_stat
     world->failed += state == WORLD_FAILED;
 }
 
-static void give_back(struct world_message *message, unsigned char **memory, uint32_t *key)
+void world_give_back(struct world_message *message, unsigned char **memory, uint32_t *key)
 {
     if (*key != 0) {
         sim_deregister(&message->world->net, *key);
@@ -97,7 +102,7 @@ static void start_eager(struct world_message *message)
 
     send_am(node, message, message->to, message->channel, TAG_EAGER, 0, &message, sizeof(message),
             message->source, message->bytes);
-    give_back(message, &message->source, &message->source_key);
+    world_give_back(message, &message->source, &message->source_key);
 }
 
 static void start_rendezvous(struct world_message *message)
@@ -105,20 +110,23 @@ static void start_rendezvous(struct world_message *message)
     struct world_node *node = &message->world->nodes[message->from];
     struct user_control control = {.message = message};
 
-    if (message->world->options.prestage) {
+    if (message->world->options.prestage && message->kind == WORLD_PUT) {
         rbuf_prestage(node->links[message->to].peer, message->source, message->bytes);
     }
     send_control(node, message, message->to, TAG_RENDEZVOUS, 0, &control);
+    if (message->world->options.prestage && message->kind == WORLD_DIRECT) {
+        world_register_source(message); /* while the question is under way */
+    }
 }
 
-static void start_rma(struct world_message *message, uint64_t remote, uint32_t rkey)
+void world_start_rma(struct world_message *message, uint64_t remote, uint32_t rkey)
 {
-    static const enum rbuf_rma_operation operations[] = {[WORLD_PUT] = RBUF_RMA_WRITE,
-                                                         [WORLD_WRITE] = RBUF_RMA_WRITE,
-                                                         [WORLD_READ] = RBUF_RMA_READ,
-                                                         [WORLD_ADD] = RBUF_RMA_FETCH_ADD};
+    static const enum rbuf_rma_operation operations[] = {
+        [WORLD_PUT] = RBUF_RMA_WRITE,    [WORLD_WRITE] = RBUF_RMA_WRITE,
+        [WORLD_DIRECT] = RBUF_RMA_WRITE, [WORLD_RAW] = RBUF_RMA_WRITE,
+        [WORLD_READ] = RBUF_RMA_READ,    [WORLD_ADD] = RBUF_RMA_FETCH_ADD};
     struct world_node *node = &message->world->nodes[message->from];
-    bool outgoing = message->kind == WORLD_PUT || message->kind == WORLD_WRITE;
+    bool outgoing = operations[message->kind] == RBUF_RMA_WRITE;
 
     message->rma = (struct rbuf_rma){
         .operation = operations[message->kind],
@@ -137,24 +145,17 @@ static void start_rma(struct world_message *message, uint64_t remote, uint32_t r
 /* In-place operations need no word from the other side: the world knows both. */
 static void start_in_place(struct world_message *message)
 {
-    struct world *world = message->world;
     bool outgoing = message->kind == WORLD_WRITE;
-    unsigned source_node = outgoing ? message->from : message->to;
-    unsigned target_node = outgoing ? message->to : message->from;
 
-    message->source_key =
-        sim_register(&world->nodes[source_node].nic, message->source, message->bytes);
-    message->target_key =
-        sim_register(&world->nodes[target_node].nic, message->target, message->bytes);
-    start_rma(message, (uintptr_t) (outgoing ? message->target : message->source),
-              outgoing ? message->target_key : message->source_key);
+    world_register_ends(message);
+    world_start_rma(message, (uintptr_t) (outgoing ? message->target : message->source),
+                    outgoing ? message->target_key : message->source_key);
 }
 
-struct world_message *world_send(struct world *world, enum world_kind kind, unsigned from,
-                                 unsigned to, uint64_t bytes)
+static struct world_message *open_message(struct world *world, enum world_kind kind, unsigned from,
+                                          unsigned to, uint64_t bytes)
 {
     struct world_message *message = sim_allocate(sizeof(*message));
-    struct world_link *link = &world->nodes[from].links[to];
 
     message->world = world;
     message->kind = kind;
@@ -171,12 +172,20 @@ struct world_message *world_send(struct world *world, enum world_kind kind, unsi
     world->messages = message;
     world->open++;
     world->active_ns = world_now(world);
-    switch (kind) {
+    return message;
+}
+
+static void start(struct world_message *message)
+{
+    struct world_link *link = &message->world->nodes[message->from].links[message->to];
+
+    switch (message->kind) {
     case WORLD_EAGER:
         message->order = link->sent[message->channel]++;
         start_eager(message);
         break;
     case WORLD_PUT:
+    case WORLD_DIRECT:
         start_rendezvous(message);
         break;
     case WORLD_WRITE:
@@ -184,11 +193,47 @@ struct world_message *world_send(struct world *world, enum world_kind kind, unsi
     case WORLD_ADD:
         start_in_place(message);
         break;
+    case WORLD_STAGED:
+    case WORLD_RAW:
+        world_raw_start(message);
+        break;
     }
+}
+
+struct world_message *world_send(struct world *world, enum world_kind kind, unsigned from,
+                                 unsigned to, uint64_t bytes)
+{
+    struct world_message *message = open_message(world, kind, from, to, bytes);
+
+    start(message);
     return message;
 }
 
-static bool target_right(const struct world_message *message)
+struct world_message *world_begin(struct world *world, enum world_kind kind, unsigned from,
+                                  unsigned to, uint64_t bytes)
+{
+    struct world_message *message = open_message(world, kind, from, to, bytes);
+
+    STAILQ_INSERT_TAIL(&world->nodes[from].beginning, message, link);
+    world_wake(&world->nodes[from]);
+    return message;
+}
+
+static int start_begun(struct world_node *node)
+{
+    struct world_message *message;
+    int done = 0;
+
+    while ((message = STAILQ_FIRST(&node->beginning)) != NULL) {
+        STAILQ_REMOVE_HEAD(&node->beginning, link);
+        message->started_ns = sim_now(&node->nic);
+        start(message);
+        done++;
+    }
+    return done;
+}
+
+bool world_target_right(const struct world_message *message)
 {
     return sim_pattern_right(message->target, message->bytes, message->seed);
 }
@@ -204,8 +249,8 @@ static void take_eager(struct world_node *node, const struct rbuf_event *event)
             event->delivery.channel == message->channel &&
             sim_pattern_right(bytes, message->bytes, message->seed) &&
             node->links[message->from].received[message->channel]++ == message->order;
-    give_back(message, &message->target, &message->target_key);
-    close_message(message, right ? WORLD_ARRIVED : WORLD_CORRUPT);
+    world_give_back(message, &message->target, &message->target_key);
+    world_close_message(message, right ? WORLD_ARRIVED : WORLD_CORRUPT);
 }
 
 static void take_rendezvous(struct world_node *node, struct world_message *message)
@@ -214,6 +259,15 @@ static void take_rendezvous(struct world_node *node, struct world_message *messa
     struct user_control answer = {.message = message};
 
     if (link->peer->state == RBUF_PEER_FAILED) {
+        return;
+    }
+    if (message->kind == WORLD_DIRECT) {
+        world_register_target(message);
+        answer.offer = (struct rbuf_offer){.base = (uintptr_t) message->target,
+                                           .bytes = message->bytes,
+                                           .rkey = message->target_key,
+                                           .mode = RBUF_OFFER_DIRECT};
+        send_control(node, message, message->from, TAG_ANSWER, 0, &answer);
         return;
     }
     message->grant =
@@ -228,6 +282,13 @@ static void take_rendezvous(struct world_node *node, struct world_message *messa
 static void take_answer(struct world_node *node, struct world_message *message,
                         const struct rbuf_offer *offer)
 {
+    if (message->kind == WORLD_DIRECT) {
+        if (message->source_key == 0) {
+            world_register_source(message);
+        }
+        world_start_rma(message, offer->base, offer->rkey);
+        return;
+    }
     message->put = (struct rbuf_put){.source = message->source, .offer = *offer};
     message->put_id = offer->id;
     message->put_ns = sim_now(&node->nic);
@@ -235,22 +296,31 @@ static void take_answer(struct world_node *node, struct world_message *message,
     rbuf_put_start(node->links[message->to].peer, &message->put);
 }
 
+/* True if the receiver may read the message, going by its grant. */
+static bool may_be_read(const struct world_message *message)
+{
+    const struct rbuf_grant *grant = message->grant;
+
+    return message->kind == WORLD_DIRECT || (grant != NULL && (grant->state == RBUF_GRANT_PLACED ||
+                                                               grant->state == RBUF_GRANT_DIRECT));
+}
+
 static void take_fin(struct world_message *message, uint64_t number)
 {
-    if (message->state != WORLD_OPEN || message->fins++ != number || message->grant == NULL ||
-        (message->grant->state != RBUF_GRANT_PLACED &&
-         message->grant->state != RBUF_GRANT_DIRECT) ||
-        !target_right(message)) {
-        close_message(message, WORLD_CORRUPT);
+    if (message->state != WORLD_OPEN || message->fins++ != number || !may_be_read(message) ||
+        !world_target_right(message)) {
+        world_close_message(message, WORLD_CORRUPT);
         return;
     }
     if (message->fins <= message->world->options.followers) {
         return;
     }
-    rbuf_grant_close(message->grant);
-    message->grant = NULL;
-    give_back(message, &message->target, &message->target_key);
-    close_message(message, WORLD_ARRIVED);
+    if (message->grant != NULL) {
+        rbuf_grant_close(message->grant);
+        message->grant = NULL;
+    }
+    world_give_back(message, &message->target, &message->target_key);
+    world_close_message(message, WORLD_ARRIVED);
 }
 
 static void deliver(struct world_node *node, struct rbuf_event *event)
@@ -296,7 +366,7 @@ static void send_fins(struct world_message *message, uint64_t after)
 static void settle_failed(struct world_message *message)
 {
     if (message->pending == 0) {
-        close_message(message, WORLD_FAILED);
+        world_close_message(message, WORLD_FAILED);
     }
 }
 
@@ -304,11 +374,11 @@ static void put_ended(struct world_message *message, int status)
 {
     message->pending--;
     message->events++;
-    give_back(message, &message->source, &message->source_key);
-    if (status == 0) {
-        send_fins(message, message->put_id);
-    } else {
+    world_give_back(message, &message->source, &message->source_key);
+    if (status != 0) {
         settle_failed(message);
+    } else if (message->kind == WORLD_PUT) {
+        send_fins(message, message->put_id);
     }
 }
 
@@ -319,7 +389,7 @@ static void put_in_place(struct world_message *message)
     message->pending--;
     message->source_key =
         sim_register(&world->nodes[message->from].nic, message->source, message->bytes);
-    start_rma(message, message->put.offer.base, message->put.offer.rkey);
+    world_start_rma(message, message->put.offer.base, message->put.offer.rkey);
 }
 
 static void rma_ended(struct world_message *message, int status)
@@ -328,17 +398,20 @@ static void rma_ended(struct world_message *message, int status)
     message->events++;
     if (status != 0) {
         settle_failed(message);
-    } else if (message->kind == WORLD_PUT) {
-        give_back(message, &message->source, &message->source_key);
+    } else if (message->kind == WORLD_PUT || message->kind == WORLD_DIRECT) {
+        world_give_back(message, &message->source, &message->source_key);
         send_fins(message, 0);
+    } else if (message->kind == WORLD_RAW) {
+        world_give_back(message, &message->source, &message->source_key);
     } else if (message->kind == WORLD_ADD) {
         uint64_t after, before;
 
         memcpy(&after, message->source, sizeof(after));
         memcpy(&before, message->target, sizeof(before));
-        close_message(message, after == before + message->seed ? WORLD_ARRIVED : WORLD_CORRUPT);
+        world_close_message(message,
+                            after == before + message->seed ? WORLD_ARRIVED : WORLD_CORRUPT);
     } else {
-        close_message(message, target_right(message) ? WORLD_ARRIVED : WORLD_CORRUPT);
+        world_close_message(message, world_target_right(message) ? WORLD_ARRIVED : WORLD_CORRUPT);
     }
 }
 
@@ -427,7 +500,7 @@ static struct world_message *rma_message(struct rbuf_rma *rma)
 int world_user_events(struct world_node *node)
 {
     struct rbuf_event event;
-    int done = 0;
+    int done = start_begun(node);
 
     while (rbuf_events_pop(&node->core.events, &event)) {
         done++;
@@ -465,7 +538,7 @@ int world_user_events(struct world_node *node)
             break;
         }
     }
-    return done;
+    return done + world_raw_look(node);
 }
 
 void world_user_close(struct world *world)
@@ -474,8 +547,8 @@ void world_user_close(struct world *world)
 
     while ((message = world->messages) != NULL) {
         world->messages = message->next;
-        give_back(message, &message->source, &message->source_key);
-        give_back(message, &message->target, &message->target_key);
+        world_give_back(message, &message->source, &message->source_key);
+        world_give_back(message, &message->target, &message->target_key);
         free(message);
     }
 }

@@ -82,8 +82,27 @@ START_TEST(long_first_chunk)
     struct rbuf_plan plan = plan_of(3, 2);
 
     plan.rendezvous = RBUF_RENDEZVOUS_OVERLAPPED;
+    machine.gap_ns = 0;
     /* Filled at 50 + 3000, posted at 3100; the first block is there at 5100. */
     check_ns(rbuf_model_staged(&machine, &plan, 3 * PAYLOAD), 5100 + 3 * 1010);
+}
+END_TEST
+
+/* The message behind the last chunk: of 1024 bytes, 250 ns. Posted at 3150, it goes before the
+ * third block, which is there 350 ns later than at 7100; behind a chunk of one block it comes last.
+ */
+START_TEST(last_message)
+{
+    struct rbuf_machine machine = even_machine();
+    struct rbuf_plan plan = plan_of(3, 2);
+
+    machine.control_bytes = 1024;
+    plan.rendezvous = RBUF_RENDEZVOUS_OVERLAPPED;
+    check_ns(rbuf_model_staged(&machine, &plan, 3 * PAYLOAD), 7100 + 350 + 1010);
+    machine.receive_copy = rbuf_copy_speed_constant(40.88);
+    plan = plan_of(1, 2);
+    plan.rendezvous = RBUF_RENDEZVOUS_SERIAL; /* posted at 3250, out until 4250 */
+    check_ns(rbuf_model_staged(&machine, &plan, PAYLOAD), 4250 + 350 + 1000);
 }
 END_TEST
 
@@ -225,6 +244,7 @@ int main(void)
     unit_add(suite, copy_speed);
     unit_add(suite, two_chunks);
     unit_add(suite, long_first_chunk);
+    unit_add(suite, last_message);
     unit_add(suite, one_buffer);
     unit_add(suite, slow_receiver);
     unit_add(suite, blocks_and_chunks);

@@ -56,6 +56,7 @@ struct progress {
     double sender;
     double link;
     double receiver;
+    double spare; /* by which the receiver's last chunk could have come later and cost nothing */
     double acked[RBUF_BUFFERS_MAX]; /* of the chunk that used the buffer last */
 };
 
@@ -65,7 +66,7 @@ struct speeds {
     double fill_block;
     double take; /* ns a byte, receiver */
     double take_block;
-    double pass_block; /* of the progress loop, in a copy without a break */
+    double pass_block; /* the progress loop's part of a block */
     double wire;       /* ns a byte */
 };
 
@@ -86,47 +87,170 @@ static struct speeds speeds_of(const struct rbuf_machine *machine,
     return speeds;
 }
 
-/* When the receiver has taken a chunk that is on the wire from `out` to `in`. */
-static double taken(const struct rbuf_machine *machine, const struct rbuf_plan *plan,
-                    const struct speeds *speeds, const struct rbuf_chunk *chunk, double out,
-                    double in, double free)
-{
-    uint32_t block = plan->schedule.block_bytes;
-    uint32_t wire = rbuf_chunk_wire_bytes(&plan->schedule, chunk);
-    uint32_t payload = rbuf_block_payload(&plan->schedule);
-    uint32_t last_bytes = chunk->blocks == 1 ? chunk->first_bytes : payload;
-    double last = last_bytes * speeds->take + speeds->take_block;
-    double all = chunk->bytes * speeds->take + chunk->blocks * speeds->take_block +
-                 (chunk->blocks - 1) * speeds->pass_block;
-    double first_here;
+/* A chunk on the wire, in bytes of it and ns. */
+struct flight {
+    uint32_t block;
+    uint32_t packet;
+    uint32_t first;         /* wire bytes of its first block */
+    uint32_t wire;          /* of all of it */
+    double out;             /* when its first byte leaves */
+    double in;              /* and its last */
+    double overtaken_after; /* packets, by the last message, which makes the others ... */
+    double overtaken_ns;    /* ... this late */
+};
 
-    if (plan->arrival != RBUF_ARRIVAL_BLOCK) {
-        return greater(free, in + machine->latency_ns) + all;
-    }
-    first_here = out + machine->latency_ns + (block < wire ? block : wire) * speeds->wire;
-    return greater(greater(free, first_here) + all, in + machine->latency_ns + last);
+/* Wire bytes in front of the packet that ends block `j`. */
+static uint32_t packet_start(const struct flight *flight, uint32_t j)
+{
+    uint32_t end = flight->first + j * flight->block;
+
+    return (end - 1) / flight->packet * flight->packet;
 }
 
-/* One chunk, by the recurrence of the head comment. `begin`: when the transfer may be posted. */
-static void advance(const struct rbuf_machine *machine, const struct rbuf_plan *plan,
-                    const struct speeds *speeds, const struct rbuf_chunk *chunk, double begin,
-                    struct progress *at)
+/* The first block that ends in the same packet as block `j`. */
+static uint32_t first_with(const struct flight *flight, uint32_t j)
+{
+    uint32_t start = packet_start(flight, j);
+
+    return start < flight->first ? 0 : (start - flight->first) / flight->block + 1;
+}
+
+/* When the receiver has copied blocks `j` on of a chunk, without a break since block `j` was there.
+ */
+static double taken_from(const struct rbuf_schedule *schedule, const struct speeds *speeds,
+                         const struct rbuf_chunk *chunk, uint32_t j, double start)
+{
+    uint32_t before = j > 0 ? chunk->first_bytes + (j - 1) * rbuf_block_payload(schedule) : 0;
+    uint32_t blocks = chunk->blocks - j;
+
+    return start + (chunk->bytes - before) * speeds->take + blocks * speeds->take_block +
+           (blocks - 1) * speeds->pass_block;
+}
+
+static double taken_since(const struct rbuf_machine *machine, const struct rbuf_schedule *schedule,
+                          const struct speeds *speeds, const struct rbuf_chunk *chunk,
+                          const struct flight *flight, uint32_t j)
+{
+    uint32_t end = packet_start(flight, j) + flight->packet;
+    double here = flight->out + end * speeds->wire;
+
+    if (end >= flight->wire) {
+        here = flight->in;
+    } else if (end > flight->overtaken_after * flight->packet) {
+        here += flight->overtaken_ns;
+    }
+    return taken_from(schedule, speeds, chunk, j, here + machine->latency_ns);
+}
+
+/* When a receiver that is waiting has taken the chunk. */
+static double taken_as_it_comes(const struct rbuf_machine *machine, const struct rbuf_plan *plan,
+                                const struct speeds *speeds, const struct rbuf_chunk *chunk,
+                                const struct flight *flight)
 {
     const struct rbuf_schedule *schedule = &plan->schedule;
-    double *acked = &at->acked[chunk->index % schedule->buffers];
-    double filled =
-        at->sender + chunk->bytes * speeds->fill + (chunk->blocks - 1) * speeds->pass_block;
-    double out;
+    uint32_t late = first_with(flight, chunk->blocks - 1);
+    double when;
 
-    if (chunk->index >= schedule->buffers) {
-        filled = greater(filled, *acked);
+    if (plan->arrival != RBUF_ARRIVAL_BLOCK) {
+        return taken_from(schedule, speeds, chunk, 0, flight->in + machine->latency_ns);
     }
-    at->sender = greater(filled, begin) + machine->overhead_ns;
-    out = greater(at->sender, at->link);
-    at->link = out + rbuf_chunk_wire_bytes(schedule, chunk) * speeds->wire;
-    at->receiver = taken(machine, plan, speeds, chunk, out, at->link, at->receiver);
-    at->link += machine->gap_ns;
-    *acked = at->receiver + machine->ack_ns + machine->latency_ns + sizeof(uint64_t) * speeds->wire;
+    when = greater(taken_since(machine, schedule, speeds, chunk, flight, 0),
+                   taken_since(machine, schedule, speeds, chunk, flight, late));
+    if (late > 0) {
+        late = first_with(flight, late - 1);
+        when = greater(when, taken_since(machine, schedule, speeds, chunk, flight, late));
+    }
+    return when;
+}
+
+/* When the receiver has taken the chunk. */
+static double taken(const struct rbuf_machine *machine, const struct rbuf_plan *plan,
+                    const struct speeds *speeds, const struct rbuf_chunk *chunk,
+                    const struct flight *flight, struct progress *at)
+{
+    double coming = taken_as_it_comes(machine, plan, speeds, chunk, flight);
+    double here = greater(coming, taken_from(&plan->schedule, speeds, chunk, 0, at->receiver));
+
+    at->spare = here - coming;
+    return here;
+}
+
+/*
+ * The message behind a chunk that is posted at `posted`. Returns when it is at the receiver, or 0
+ * if it overtakes: the packet of the chunk that is being sent and one more go before its turn
+ * comes.
+ */
+static double last_message(const struct rbuf_machine *machine, const struct speeds *speeds,
+                           double posted, struct flight *flight)
+{
+    double ready = posted + machine->overhead_ns;
+    double wire = machine->control_bytes * speeds->wire;
+    double sent = floor((ready - flight->out) / (flight->packet * speeds->wire));
+    double before = greater(sent + 2, 0);
+
+    if (before * flight->packet < flight->wire) {
+        flight->overtaken_after = before;
+        flight->overtaken_ns = wire + machine->gap_ns;
+        flight->in += flight->overtaken_ns;
+        return 0;
+    }
+    return greater(ready, flight->in + machine->gap_ns) + wire + machine->latency_ns;
+}
+
+/* What a chunk is besides its shape. */
+struct fate {
+    bool prestaged; /* copied at one go, under the rendezvous */
+    bool acked;     /* a later one waits for its acknowledgement */
+    bool last;      /* a message follows */
+};
+
+static struct flight flight_of(const struct rbuf_machine *machine,
+                               const struct rbuf_schedule *schedule, const struct speeds *speeds,
+                               const struct rbuf_chunk *chunk, double out)
+{
+    struct flight flight = {.block = schedule->block_bytes,
+                            .packet = machine->packet_bytes,
+                            .first = chunk->first_bytes + RBUF_FLAG_BYTES,
+                            .wire = rbuf_chunk_wire_bytes(schedule, chunk),
+                            .out = out};
+
+    flight.packet = flight.packet > 0 ? flight.packet : flight.block;
+    flight.in = out + flight.wire * speeds->wire;
+    return flight;
+}
+
+/* One chunk, by the recurrence of the head comment: returns when it is taken. `begin` is when the
+ * transfer may be posted. */
+static double advance(const struct rbuf_machine *machine, const struct rbuf_plan *plan,
+                      const struct speeds *speeds, const struct rbuf_chunk *chunk, double begin,
+                      struct fate fate, struct progress *at)
+{
+    const struct rbuf_schedule *schedule = &plan->schedule;
+    double *buffer = &at->acked[chunk->index % schedule->buffers];
+    double filled = at->sender + chunk->bytes * speeds->fill;
+    double posted, here, told = 0;
+    struct flight flight;
+
+    if (!fate.prestaged) {
+        filled += (chunk->blocks - 1) * speeds->pass_block;
+    }
+    if (chunk->index >= schedule->buffers) {
+        filled = greater(filled, *buffer);
+    }
+    posted = greater(filled, begin) + machine->overhead_ns;
+    flight = flight_of(machine, schedule, speeds, chunk, greater(posted, at->link));
+    if (fate.last) {
+        told = last_message(machine, speeds, posted, &flight);
+        if (flight.overtaken_ns > at->spare && flight.overtaken_after == 0) {
+            at->receiver += flight.overtaken_ns - at->spare; /* it went amid the chunk before */
+        }
+    }
+    here = taken(machine, plan, speeds, chunk, &flight, at);
+    at->sender = posted + speeds->pass_block;
+    at->link = flight.in + machine->gap_ns;
+    at->receiver = here + speeds->pass_block + (fate.acked ? machine->ack_ns : 0);
+    *buffer = here + machine->ack_ns + machine->latency_ns + sizeof(uint64_t) * speeds->wire;
+    return greater(here, told);
 }
 
 double rbuf_model_staged(const struct rbuf_machine *machine, const struct rbuf_plan *plan,
@@ -137,26 +261,25 @@ double rbuf_model_staged(const struct rbuf_machine *machine, const struct rbuf_p
     struct progress at = {0};
     struct rbuf_extent extent;
     struct rbuf_chunk chunk;
-    double begin = 0;
+    double begin = 0, here;
 
     rbuf_schedule_measure(schedule, bytes, &extent);
     if (plan->rendezvous != RBUF_RENDEZVOUS_NONE) {
         begin = rbuf_model_rendezvous(machine);
-        at.sender = plan->rendezvous == RBUF_RENDEZVOUS_SERIAL ? begin : machine->overhead_ns;
+        at.sender = plan->rendezvous == RBUF_RENDEZVOUS_SERIAL
+                        ? begin
+                        : machine->overhead_ns + machine->pass_ns; /* at the loop's next turn */
     }
     rbuf_schedule_first(schedule, bytes, &chunk);
-    for (;;) {
-        advance(machine, plan, &speeds, &chunk, begin, &at);
-        if (chunk.index + schedule->buffers < extent.chunks) { /* somebody waits to hear of it */
-            at.receiver += machine->ack_ns;
-        }
-        if (!rbuf_schedule_next(schedule, bytes, &chunk)) {
-            return at.receiver;
-        }
-        if (chunk.index == 1 && plan->rendezvous == RBUF_RENDEZVOUS_OVERLAPPED) {
-            at.sender = greater(at.sender, begin); /* only the first chunk goes ahead */
-        }
-    }
+    do {
+        struct fate fate = {
+            .prestaged = plan->rendezvous == RBUF_RENDEZVOUS_OVERLAPPED && chunk.index == 0,
+            .acked = chunk.index + schedule->buffers < extent.chunks,
+            .last = plan->rendezvous != RBUF_RENDEZVOUS_NONE && chunk.index + 1 == extent.chunks};
+
+        here = advance(machine, plan, &speeds, &chunk, begin, fate, &at);
+    } while (rbuf_schedule_next(schedule, bytes, &chunk));
+    return here;
 }
 
 struct rbuf_plan rbuf_plan_copy(uint64_t bytes, uint32_t block_bytes)

@@ -21,15 +21,21 @@
  *     out_i    = max(free_i, in_(i-1) + g)                the link is FIFO, with gaps;
  *     in_i     = out_i + w_i / B_net
  *     taken_i  = max(taken_(i-1) + ack + b_i * k,         the receiver copies without a break,
- *                    out_i + lambda + block / B_net + b_i * k,  or since the first block came,
- *                    in_i + lambda + k)                   or waited for the last block;
+ *                    here_ij + lambda + (b_i - j) * k)    or since block j came;
  *     acked_i  = taken_i + ack + lambda + 8 / B_net       the sender learns of it
  *
- * with k = block / B_copy + what a block costs otherwise, and ack for chunks that somebody waits
- * for, which are all but the last N. Blocks come at equal distances, so that the greatest of "since
- * block j came" over all j is at either end: three terms are enough. A chunk that is not looked at
- * by blocks is taken at max(taken_(i-1) + ack, in_i + lambda) + b_i * k. With N infinite, k shorter
- * than a block's time on the wire, and no o, that is equation 9 with its C0 and one gap less.
+ * with k = block / B_copy + what a block costs otherwise, here_ij when the packet that ends block j
+ * is in, and ack for chunks that somebody waits for, which are all but the last N. Packets come at
+ * equal distances, but for the last, so that the greatest over all j is at the first block, or at
+ * the first to end in the last packet or in the one before: no more need be looked at. A chunk that
+ * is not taken by blocks is taken at max(taken_(i-1) + ack, in_i + lambda) + b_i * k. With N
+ * infinite, k shorter than a block's time on the wire, and no o, that is equation 9 with its C0 and
+ * one gap less.
+ *
+ * With a rendezvous a last message is posted behind the last chunk, on a queue pair of its own.
+ * Queue pairs take turns, a packet each: the message goes after one more packet, and what is left
+ * of the chunk a gap and the message's time later; or it arrives so long behind the chunk, and the
+ * receiver waits for it.
  *
  * Pure functions: no state, no allocation, any thread. A staged prediction costs some 20 ns a
  * chunk.
@@ -55,10 +61,11 @@ struct rbuf_copy_speed {
 
 struct rbuf_machine {
     /* The network, LogP-like (section 3). */
-    double latency_ns;   /* lambda */
-    double gap_ns;       /* g: the link rests after each request */
-    double overhead_ns;  /* o: processor time of a request */
-    double bytes_per_ns; /* B_net */
+    double latency_ns;     /* lambda */
+    double gap_ns;         /* g: the link rests after each request */
+    double overhead_ns;    /* o: processor time of a request */
+    double bytes_per_ns;   /* B_net */
+    uint32_t packet_bytes; /* what arrives as a whole: the MTU; a power of two, 0: a block */
 
     struct rbuf_copy_speed send_copy;
     struct rbuf_copy_speed receive_copy;
@@ -75,6 +82,8 @@ struct rbuf_machine {
     uint32_t pass_bytes;  /* ... are copied; 0: no limit */
     double rendezvous_ns; /* question and answer, beyond their two latencies */
     double finish_ns;     /* in place: completion and last message, beyond their two latencies */
+    double
+        control_bytes; /* on the wire, of the last message, which takes its turn among the data */
 };
 
 enum rbuf_rendezvous {

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+#include "measure.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "world.h"
+
+struct sim_measure {
+    struct world *world;
+    struct rbuf_machine machine;
+};
+
+static struct world_options options_for(const struct rbuf_machine *machine, uint32_t block_bytes,
+                                        uint64_t most)
+{
+    struct world_options options = world_defaults();
+    uint64_t blocks = most / (block_bytes - RBUF_FLAG_BYTES) + 2;
+
+    options.model = (struct sim_model){.bytes_per_ns = machine->bytes_per_ns,
+                                       .latency_ns = (uint64_t) llround(machine->latency_ns),
+                                       .gap_ns = (uint64_t) llround(machine->gap_ns),
+                                       .packet_bytes = machine->packet_bytes};
+    options.core.schedule.block_bytes = block_bytes;
+    options.core.quantum = machine->pass_bytes;
+    options.core.ring.slots = 0; /* the messages of a rendezvous go over send/receive */
+    options.send_bytes = options.receive_bytes = 2 * blocks * block_bytes;
+    options.send_copy = machine->send_copy;
+    options.receive_copy = machine->receive_copy;
+    options.block_ns = (uint64_t) llround(machine->block_ns);
+    options.register_ns = (uint64_t) llround(machine->register_ns);
+    options.register_page_ns = (uint64_t) llround(machine->register_page_ns);
+    options.poll_ns = (uint64_t) llround(machine->pass_ns);
+    options.post_ns = (uint64_t) llround(machine->overhead_ns);
+    return options;
+}
+
+struct sim_measure *sim_measure_open(const struct rbuf_machine *machine, uint32_t block_bytes,
+                                     uint64_t most)
+{
+    struct sim_measure *measure = sim_allocate(sizeof(*measure));
+    struct world_options options = options_for(machine, block_bytes, most);
+    double message_ns = machine->overhead_ns + world_control_bytes() / machine->bytes_per_ns;
+
+    measure->world = world_open(&options);
+    measure->machine = *machine;
+    measure->machine.rendezvous_ns = 2 * message_ns;
+    measure->machine.finish_ns = message_ns;
+    measure->machine.control_bytes = world_control_bytes();
+    return measure;
+}
+
+void sim_measure_close(struct sim_measure *measure)
+{
+    world_close(measure->world);
+    free(measure);
+}
+
+const struct rbuf_machine *sim_measure_machine(const struct sim_measure *measure)
+{
+    return &measure->machine;
+}
+
+static double run(struct sim_measure *measure, enum world_kind kind, uint64_t bytes)
+{
+    struct world *world = measure->world;
+    struct world_message *message = world_begin(world, kind, 0, 1, bytes);
+    const char *left;
+
+    if (world_run(world) != WORLD_DONE || message->state != WORLD_ARRIVED) {
+        fprintf(stderr, "a message of %llu bytes did not arrive\n", (unsigned long long) bytes);
+        exit(EXIT_FAILURE);
+    }
+    world_settle(world);
+    left = world_leftover(world);
+    if (left != NULL) {
+        fprintf(stderr, "after a message of %llu bytes: %s\n", (unsigned long long) bytes, left);
+        exit(EXIT_FAILURE);
+    }
+    return (double) (message->arrived_ns - message->started_ns);
+}
+
+double sim_measure_staged(struct sim_measure *measure, const struct rbuf_plan *plan, uint64_t bytes)
+{
+    struct world *world = measure->world;
+
+    for (unsigned i = 0; i < world->options.nodes; i++) {
+        world->nodes[i].core.options.schedule = plan->schedule;
+        world->nodes[i].core.options.arrival = plan->arrival;
+    }
+    world->options.prestage = plan->rendezvous == RBUF_RENDEZVOUS_OVERLAPPED;
+    return run(measure, plan->rendezvous == RBUF_RENDEZVOUS_NONE ? WORLD_STAGED : WORLD_PUT, bytes);
+}
+
+double sim_measure_in_place(struct sim_measure *measure, enum rbuf_registered registered,
+                            enum rbuf_rendezvous rendezvous, uint64_t bytes)
+{
+    struct world *world = measure->world;
+
+    world->options.registered = registered;
+    world->options.prestage = rendezvous == RBUF_RENDEZVOUS_OVERLAPPED;
+    return run(measure, rendezvous == RBUF_RENDEZVOUS_NONE ? WORLD_RAW : WORLD_DIRECT, bytes);
+}

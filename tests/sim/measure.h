@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Simulated times of single messages on a machine of the model's, each on an idle pair of nodes.
+ */
+#ifndef RBUF_SIM_MEASURE_H
+#define RBUF_SIM_MEASURE_H
+
+#include "core/model.h"
+
+struct sim_measure;
+
+/* Two nodes, with staging for messages of up to `most` bytes without folding. */
+struct sim_measure *sim_measure_open(const struct rbuf_machine *machine, uint32_t block_bytes,
+                                     uint64_t most);
+void sim_measure_close(struct sim_measure *measure);
+
+/* The machine as the model must see it to predict these times: with what the rendezvous of the
+ * simulated users costs. */
+const struct rbuf_machine *sim_measure_machine(const struct sim_measure *measure);
+
+/* A staged transfer of `bytes`, ns; the plan's block size is the one that was opened. */
+double sim_measure_staged(struct sim_measure *measure, const struct rbuf_plan *plan,
+                          uint64_t bytes);
+
+/* A transfer in place, ns. */
+double sim_measure_in_place(struct sim_measure *measure, enum rbuf_registered registered,
+                            enum rbuf_rendezvous rendezvous, uint64_t bytes);
+
+#endif
