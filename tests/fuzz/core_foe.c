@@ -51,7 +51,7 @@ void foe_fill_header(struct rbuf_message_header *header, const struct record *re
                                            .kind = RBUF_MESSAGE_USER,
                                            .tag = (uint8_t) record->spare,
                                            .sequence = mine->sequence_out};
-    rbuf_credit_tell(mine->credit, header->credit);
+    rbuf_credit_tell(&mine->counts, header->credit);
     if (record->which & CHANGE_KIND) {
         header->kind = (uint8_t) (record->spare >> 8);
     }
@@ -61,7 +61,7 @@ void foe_fill_header(struct rbuf_message_header *header, const struct record *re
     if (record->which & CHANGE_PEER) {
         header->peer = (uint32_t) record->value;
     }
-    for (int flow = 0; flow < RBUF_FLOWS && record->which & CHANGE_CREDIT; flow++) {
+    for (int flow = 0; flow < RBUF_COUNTS && record->which & CHANGE_CREDIT; flow++) {
         header->credit[flow] += (uint16_t) (record->value >> 16 * flow);
     }
     if (record->which & NAME_GRANT) {

@@ -24,9 +24,7 @@ int rbuf_polling_set_open(struct rbuf_core *core, uint32_t limit)
     TAILQ_INIT(&core->rings.waiting);
     TAILQ_INIT(&core->rings.open);
     SLIST_INIT(&core->rings.spare);
-    if (limit == 0) {
-        return 0;
-    }
+    limit += limit == 0; /* what is polled begins somewhere, also if it is nothing */
     set->watch = calloc(limit, sizeof(*set->watch));
     set->rings = calloc(limit, sizeof(*set->rings));
     if (set->watch == NULL || set->rings == NULL) {
