@@ -1,13 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
 #
-# Runs the MPI tests of testlist over each transport, one line a test, and ends with the line
-# "N passed, N failed, N skipped". The output of a test is shown only if it failed.
+# Runs the MPI tests of testlist over each transport, and some of them again with other settings of
+# eager rings, one line a test; ends with the line "N passed, N failed, N skipped". The output of a
+# test is shown only if it failed.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=contrib/transports.sh
 . "$here/../../contrib/transports.sh"
+# shellcheck source=tests/rings.sh
+. "$here/../rings.sh"
 
 usage()
 {
@@ -17,7 +20,9 @@ usage: run.sh [options]
   --transports LIST  with commas ($(echo "$transport_protocols" | tr ' ' ','))
                      also: $(echo "$transport_rivals" | tr ' ' ',')
   --only REGEX       only the tests whose name matches
-  --all              the long ones too
+  --rings LIST       settings of eager rings, with commas ($(echo "default $ring_settings" | tr ' ' ','));
+                     those but default are for the first of the transports that is rbuf's
+  --all              the long ones too, and all but those with every setting
   --profile NAME     of the emulated HCA where the machine has none (unpaced)
   --mca NAME VALUE   passed to mpirun; may be repeated
   --keep DIR         keep every test's output there
@@ -37,6 +42,7 @@ bin=${bin:-$here}
 transports=${transport_protocols// /,}
 only=
 profile=unpaced
+rings=default,${ring_settings// /,}
 keep=
 long=no
 extra=()
@@ -52,7 +58,7 @@ while [ $# -gt 0 ]; do
         extra+=(--mca "$2" "$3")
         shift 2
         ;;
-    --bin | --transports | --only | --profile | --keep)
+    --bin | --transports | --only | --rings | --profile | --keep)
         [ $# -ge 2 ] || refuse "$1 wants a value"
         printf -v "${1#--}" %s "$2"
         shift
@@ -68,6 +74,10 @@ for transport in "${names[@]}"; do
     if transport_needs_hca "$transport"; then
         needs_hca=yes
     fi
+done
+IFS=, read -ra settings <<<"$rings"
+for setting in "${settings[@]}"; do
+    ring_options "$setting" || exit 2
 done
 [ $needs_hca = yes ] || profile=none
 fabric_choose "$profile" || exit 2
@@ -94,7 +104,8 @@ start()
         mpi_args+=(--enable-recovery)
     fi
     timeout -k 5 "$limit" "${fabric_command[@]}" "${MPIRUN:-mpirun}" "${mpi_args[@]}" \
-        "${transport_args[@]}" --mca osc "$transport_osc" --mca mpi_warn_on_fork 0 "${extra[@]}" \
+        "${transport_args[@]}" --mca osc "$transport_osc" --mca mpi_warn_on_fork 0 "${ring_args[@]}" \
+        "${extra[@]}" \
         "$bin/$program" "$@" >"$work/out" 2>&1
 }
 
@@ -163,7 +174,7 @@ run_test()
             cp "$work/out" "$keep/$transport-$name.out"
         fi
     fi
-    printf '%-4s  %-16s %-16s %5.1f s  %s\n' "$verdict" "$transport" "$name" \
+    printf '%-4s  %-16s %-26s %5.1f s  %s\n' "$verdict" "$transport" "$name" \
         "$(awk -v a="$begin" -v b="$(date +%s.%N)" 'BEGIN { print b - a }')" "$remark"
     case $verdict in
     PASS) passed=$((passed + 1)) ;;
@@ -175,21 +186,42 @@ run_test()
     esac
 }
 
-for transport in "${names[@]}"; do
-    transport_options "$transport"
-    while read -r name when ranks limit expect command <&3; do
+# Whether a test is to run with the setting: WHEN and THOSE are its columns of the list.
+with_setting() # SETTING WHEN THOSE
+{
+    [ "$1" = default ] || [ "$3" = all ] || [[ ",$3," == *",$1,"* ]] || [ "$long $2" = "yes always" ]
+}
+
+run_list() # TRANSPORT SETTING
+{
+    local name when ranks limit expect with command suffix=
+    transport_options "$1"
+    ring_options "$2"
+    [ "$2" = default ] || suffix=",$2"
+    while read -r name when ranks limit expect with command <&3; do
         case $name in
         '' | '#'*) continue ;;
         esac
-        if [ "$when" = long ] && [ $long = no ]; then
+        if [ "$when" = long ] && [ $long = no ] || ! with_setting "$2" "$when" "$with"; then
             continue
         fi
         if [ -n "$only" ] && ! [[ $name =~ $only ]]; then
             continue
         fi
         # shellcheck disable=SC2086 # the command of the table is words
-        run_test "$transport" "$name" "$ranks" "$limit" "$expect" $command
+        run_test "$1" "$name$suffix" "$ranks" "$limit" "$expect" $command
     done 3<"$here/testlist"
+}
+
+first=yes # of rbuf's
+for transport in "${names[@]}"; do
+    for setting in "${settings[@]}"; do
+        if [ "$setting" = default ] ||
+            [[ $first = yes && " $transport_protocols " == *" $transport "* ]]; then
+            run_list "$transport" "$setting"
+        fi
+    done
+    [[ " $transport_protocols " != *" $transport "* ]] || first=no
 done
 echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed -eq 0 ]

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * What rbuf tells of itself through MPI_T: its counters and its parameters, by their names without
+ * btl_rbuf_. Over another transport there are none.
+ */
+#ifndef RBUF_TESTS_MPI_COUNTER_H
+#define RBUF_TESTS_MPI_COUNTER_H
+
+#include "check.h"
+
+static const char *const counter_names[] = {"ring_sent", "ring_received", "ring_full",
+                                            "ring_admitted", "ring_recalled"};
+
+enum { COUNTER_COUNT = sizeof counter_names / sizeof counter_names[0] };
+
+static MPI_T_pvar_session counter_session;
+static MPI_T_pvar_handle counter_handles[COUNTER_COUNT]; /* NULL: there is none */
+
+/* They count from here on: call it right after MPI_Init. */
+static inline void counter_begin(void)
+{
+    int provided;
+
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    MPI_T_pvar_session_create(&counter_session);
+    for (int i = 0; i < COUNTER_COUNT; i++) {
+        char full[128];
+
+        snprintf(full, sizeof full, "btl_rbuf_%s", counter_names[i]);
+        for (int class = MPI_T_PVAR_CLASS_STATE; class <= MPI_T_PVAR_CLASS_GENERIC; class ++) {
+            int index, count;
+
+            if (counter_handles[i] == NULL &&
+                MPI_T_pvar_get_index(full, class, &index) == MPI_SUCCESS) {
+                MPI_T_pvar_handle_alloc(counter_session, index, NULL, &counter_handles[i], &count);
+            }
+        }
+    }
+}
+
+static inline void counter_end(void)
+{
+    MPI_T_pvar_session_free(&counter_session);
+    MPI_T_finalize();
+}
+
+/* The value of a counter of this process, or -1. */
+static inline long counter_read(const char *name)
+{
+    unsigned long long value = 0;
+
+    for (int i = 0; i < COUNTER_COUNT; i++) {
+        if (strcmp(name, counter_names[i]) == 0 && counter_handles[i] != NULL) {
+            MPI_T_pvar_read(counter_session, counter_handles[i], &value);
+            return (long) value;
+        }
+    }
+    return -1;
+}
+
+/* A parameter that is a number or a size (they are texts, 2k is 2048), or -1. */
+static inline long counter_parameter(const char *name)
+{
+    char full[128], text[4096] = "";
+    MPI_T_cvar_handle handle;
+    char *unit;
+    long value;
+    int index, count;
+
+    snprintf(full, sizeof full, "btl_rbuf_%s", name);
+    if (MPI_T_cvar_get_index(full, &index) != MPI_SUCCESS ||
+        MPI_T_cvar_handle_alloc(index, NULL, &handle, &count) != MPI_SUCCESS) {
+        return -1;
+    }
+    if (count < (int) sizeof text) {
+        MPI_T_cvar_read(handle, text);
+    }
+    MPI_T_cvar_handle_free(&handle);
+    value = strtol(text, &unit, 10);
+    return *unit == 'k' ? value * CHECK_K : *unit == 'M' ? value * CHECK_M : value;
+}
+
+#endif

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
+# shellcheck shell=bash
+#
+# Sourced by the test scripts: settings of eager rings besides the default one, under which they try
+# again what depends on small messages.
+
+ring_settings="two-slots one-place at-once tight off"
+
+# Sets the array ring_args, options of mpirun. 1 if there is no such setting.
+ring_options() # SETTING
+{
+    local setting settings
+    case $1 in
+    default) settings=() ;;
+    two-slots) settings=(ring_slots=2) ;;
+    one-place) settings=(polling_set=1) ;;
+    at-once) settings=(ring_threshold=1) ;;
+    tight) settings=(ring_slots=2 ring_slot_size=128 polling_set=1 ring_threshold=1) ;;
+    off) settings=(polling_set=0) ;;
+    *)
+        echo "unknown setting of rings '$1': one of default $ring_settings" >&2
+        return 1
+        ;;
+    esac
+    ring_args=()
+    for setting in "${settings[@]}"; do
+        ring_args+=(--mca "btl_rbuf_${setting%%=*}" "${setting#*=}")
+    done
+}
