@@ -1,0 +1,105 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
+#
+# Tests rbuf-compare without measuring: stand-ins for mpirun and the launcher of the emulated adapter
+# keep what they were called with and print known times.
+
+here=$(cd "$(dirname "$0")" && pwd)
+compare=$here/../../ompi-mca-btl-rbuf/compare.sh
+work=$(mktemp -d) || exit 99
+trap 'rm -rf "$work"' EXIT
+TALLY_LOGS=$work
+. "$here/../tally.sh"
+
+mkdir "$work/bin"
+cat >"$work/bin/softhca" <<'END'
+#!/bin/bash
+echo "softhca $*" >>"$CALLS"
+while [ "$1" != -- ]; do shift; done
+shift
+exec "$@"
+END
+# The staged protocol takes 100 us and more in later calls, the others twice as long.
+cat >"$work/bin/mpirun" <<'END'
+#!/bin/bash
+echo "mpirun $*" >>"$CALLS"
+case "$*" in *openib*) exit 1 ;; esac
+time=$((100 + $(grep -c ^mpirun "$CALLS")))
+case "$*" in *rcache* | *tcp*) time=$((2 * time)) ;; esac
+echo "size,buffers,pattern,type,cache,median_us,best_us,first_us,mb_per_s,hidden_percent,quiet"
+echo "65536,fresh,pingpong,bytes,warm,$time,90,300,10,-,yes"
+END
+cat >"$work/bin/ompi_info" <<'END'
+#!/bin/sh
+echo mca:btl:openib:version
+END
+printf '#!/bin/sh\nexit 1\n' >"$work/bin/ibv_devinfo"
+cp "$work/bin/ibv_devinfo" "$work/bin/rbuf-bench"
+chmod +x "$work/bin"/*
+export PATH=$work/bin:$PATH CALLS=$work/calls MPIRUN=$work/bin/mpirun SOFTHCA=$work/bin/softhca \
+    RBUF_BENCH=$work/bin/rbuf-bench RBUF_COMPONENT_DIR=
+
+# run NAME STATUS OPTION...: its output is the log of that name; the calls are in $work/calls.
+run() {
+    local name=$1 wanted=$2 status=0
+    shift 2
+    : >"$CALLS"
+    "$compare" "$@" >"$(log_of "$name")" 2>&1 </dev/null || status=$?
+    if [ $status -eq "$wanted" ]; then
+        pass "$name"
+    else
+        fail "$name" "exit status $status"
+        show_log "$name"
+    fi
+}
+
+# found FILE PATTERN: a line of the file is like that.
+found() {
+    if grep -qE -- "$2" "$1"; then
+        pass "  $2"
+    else
+        fail "  $2" "not in:"
+        tail -n 20 "$1" | sed 's/^/      | /'
+    fi
+}
+
+run "two rounds" 0 --transports superpipeline,rcache --rounds 2 --csv "$work/a.csv" --gap 100ns
+found "$CALLS" "^softhca --profile graphene --gap 100ns -- "
+found "$CALLS" "rbuf-bench --sizes 64K,1M,4M --buffers reused,fresh --probe"
+found "$(log_of "two rounds")" "superpipeline +102\.50 +\(101\.00 - 104\.00\)"
+# Calls 1 and 4 are superpipeline's: the second round begins with the other transport.
+found "$(log_of "two rounds")" "superpipeline / rcache +0\.500 +\(0\.495 - 0\.505\)"
+found "$work/a.csv" "^softhca:graphene:gap=100ns,2,rcache,65536,"
+
+run "a third round" 0 --transports superpipeline,rcache --rounds 1 --csv "$work/a.csv" --add --gap 100ns
+found "$work/a.csv" ",3,superpipeline,65536"
+found "$(log_of "a third round")" "3 rounds"
+run "a report of it" 0 --report "$work/a.csv"
+found "$(log_of "a report of it")" "superpipeline / rcache"
+try "a report runs nothing" test ! -s "$CALLS"
+
+run "parameters of a protocol" 0 --transports superpipeline:subblock=off:c0=8k,tcp --rounds 1 --no-probe \
+    --min 8 --max 64 --pattern rate --type vector --mca pml_ob1_verbose 1
+found "$CALLS" "--mca btl_rbuf_protocol superpipeline --mca btl_rbuf_subblock off --mca btl_rbuf_c0 8k --mca pml_ob1_verbose 1"
+found "$CALLS" "rbuf-bench --min 8 --max 64 --pattern rate --type vector --buffers reused,fresh$"
+found "$(log_of "parameters of a protocol")" "superpipeline:subblock=off:c0=8k"
+
+run "a transport that fails" 1 --transports openib-pinned,superpipeline --rounds 1
+found "$(log_of "a transport that fails")" "openib-pinned failed in round 1 with status 1"
+found "$(log_of "a transport that fails")" "pingpong fresh +superpipeline"
+
+refused() { # TEXT OPTION...
+    local text=$1
+    shift
+    run "refused: $*" 2 "$@"
+    found "$(log_of "refused: $*")" "$text"
+}
+refused "unknown transport 'carrier'" --transports carrier
+refused "only protocols of rbuf" --transports tcp:c0=8k
+refused "wants PARAMETER=VALUE" --transports superpipeline:c0
+refused "--rounds '0'" --rounds 0
+refused "--add wants --csv" --add
+refused "cannot be read" --report "$work/none.csv"
+refused "unknown option '--fast'" --fast
+refused "--sizes wants a value" --sizes
+tally

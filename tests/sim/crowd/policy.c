@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Attacks the policy of the polling set: who comes into it, who leaves it, how soon and how often.
+ *
+ *     policy [SEEDS [FIRST]]    prints a line for each attack; exit status 1 if one succeeded
+ *
+ * In all but the last ones many processes send to process 0. A round is some messages from each of
+ * them: as many as its rate says, half of that more or less, by chance. So those with the same rate
+ * are alike, but never equal for long.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../random.h"
+#include "crowd.h"
+
+#define CENSUS 1024u
+#define MANY   64u
+
+static const char *attack;
+static bool failed;
+static struct crowd *crowd;
+static struct sim_random numbers;
+
+static void __attribute__((format(printf, 2, 3))) require(bool holds, const char *format, ...)
+{
+    va_list arguments;
+
+    if (holds) {
+        return;
+    }
+    printf("FAIL: %s, seed %llu: ", attack, (unsigned long long) numbers.state);
+    va_start(arguments, format);
+    vprintf(format, arguments);
+    va_end(arguments);
+    printf("\n");
+    failed = true;
+}
+
+static void open_crowd(const struct crowd_options *options)
+{
+    crowd = crowd_open(options);
+    (void) crowd_process(crowd, 0);
+}
+
+static void close_crowd(void)
+{
+    const char *wrong = crowd_wrong(crowd);
+
+    require(wrong == NULL, "%s", wrong);
+    crowd_close(crowd);
+}
+
+static struct rbuf_core *core(void)
+{
+    return &crowd_process(crowd, 0)->core;
+}
+
+/* `rounds` rounds with about `rate[i]` messages from each process i + 1 to process 0. Returns the
+ * share that came by rings, per cent. */
+static unsigned many_to_one(const unsigned *rate, unsigned senders, unsigned rounds)
+{
+    struct crowd_counts *counts = &crowd_process(crowd, 0)->counts;
+
+    *counts = (struct crowd_counts){.sent = counts->sent};
+    for (unsigned round = 0; round < rounds; round++) {
+        for (unsigned i = 0; i < senders; i++) {
+            uint64_t messages = (rate[i] + 1) / 2 + sim_random_below(&numbers, rate[i] + 1);
+
+            while (messages-- > 0) {
+                crowd_send(crowd, i + 1, 0, 8);
+            }
+        }
+        crowd_run(crowd);
+    }
+    return counts->received > 0 ? (unsigned) (100 * counts->by_ring / counts->received) : 0;
+}
+
+static void fill(unsigned *rate, unsigned from, unsigned to, unsigned value)
+{
+    for (unsigned i = from; i < to; i++) {
+        rate[i] = value;
+    }
+}
+
+/* ---- attacks ---- */
+
+/* One more partner than there are places, all alike: who is in stays in. */
+static void alike_at_the_edge(void)
+{
+    static const unsigned sets[] = {1, 2, 4, 8, 10, 15};
+    unsigned rate[16];
+
+    for (unsigned i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
+        struct crowd_options options = crowd_defaults(MANY);
+
+        options.ring.set = sets[i];
+        options.ring.threshold = i % 2 == 0 ? 16 : 1;
+        open_crowd(&options);
+        fill(rate, 0, sets[i] + 1, 4);
+        (void) many_to_one(rate, sets[i] + 1, 100 * CENSUS / (4 * (sets[i] + 1)));
+        require(core()->stats.ring_recalled == 0, "%llu left a set of %u in 100 censuses",
+                (unsigned long long) core()->stats.ring_recalled, sets[i]);
+        close_crowd();
+    }
+}
+
+/* The same in bursts that few of fit into a ring: who is in is as warm as who is out. */
+static void alike_with_full_rings(void)
+{
+    unsigned rate[5];
+
+    for (uint32_t slots = 2; slots <= 32; slots *= 2) {
+        struct crowd_options options = crowd_defaults(MANY);
+
+        options.ring.set = 4;
+        options.ring.slots = slots;
+        open_crowd(&options);
+        fill(rate, 0, 5, 64);
+        (void) many_to_one(rate, 5, 100 * CENSUS / (5 * 64));
+        require(core()->stats.ring_recalled == 0, "%llu left, with rings of %u slots",
+                (unsigned long long) core()->stats.ring_recalled, slots);
+        close_crowd();
+    }
+}
+
+/* Eleven partners and fewer places: the places are used, and nobody is chased. */
+static void fewer_places_than_partners(void)
+{
+    unsigned rate[11];
+
+    for (unsigned places = 1; places <= 11; places++) {
+        struct crowd_options options = crowd_defaults(MANY);
+        unsigned share;
+
+        options.ring.set = places;
+        open_crowd(&options);
+        fill(rate, 0, 11, 2);
+        (void) many_to_one(rate, 11, 4 * CENSUS / 22);
+        share = many_to_one(rate, 11, 100 * CENSUS / 22);
+        require(share + 2 >= 100 * places / 11, "%u places take %u %%", places, share);
+        require(core()->stats.ring_recalled == 0, "%llu left a set of %u",
+                (unsigned long long) core()->stats.ring_recalled, places);
+        close_crowd();
+    }
+}
+
+/* One place, and one of eleven partners sends four times as much: the place becomes its own. */
+static void one_place_for_the_warmest(void)
+{
+    struct crowd_options options = crowd_defaults(MANY);
+    unsigned rate[11];
+
+    options.ring.set = 1;
+    open_crowd(&options);
+    for (unsigned turn = 0; turn < 11; turn++) {
+        fill(rate, 0, 11, 2);
+        rate[turn] = 8;
+        (void) many_to_one(rate, 11, 5 * CENSUS / 28);
+        require(crowd_know(crowd_process(crowd, 0), turn + 1)->peer->ring_in != NULL,
+                "the warmest, %u, is not in after five censuses", turn + 1);
+    }
+    require(core()->stats.ring_recalled <= 11, "%llu changes for 11",
+            (unsigned long long) core()->stats.ring_recalled);
+    close_crowd();
+}
+
+/* All partners change: four censuses later the new ones have the rings, and after eight more the
+ * set is as small as it was. */
+static void partners_change(void)
+{
+    struct crowd_options options = crowd_defaults(MANY);
+    unsigned rate[33], share;
+
+    open_crowd(&options);
+    for (unsigned turn = 0; turn < 6; turn++) {
+        fill(rate, 0, 33, 0);
+        fill(rate, turn % 3 * 11, turn % 3 * 11 + 11, 4);
+        (void) many_to_one(rate, 33, 4 * CENSUS / 44);
+        share = many_to_one(rate, 33, 8 * CENSUS / 44);
+        require(share >= 99, "%u %% after the change", share);
+        (void) many_to_one(rate, 33, 2 * CENSUS / 44);
+        require(core()->set.count == 11, "%u are polled", core()->set.count);
+    }
+    require(core()->stats.ring_recalled <= 5 * 11, "%llu left",
+            (unsigned long long) core()->stats.ring_recalled);
+    close_crowd();
+}
+
+/* Partners change at every census: the set cannot follow, and does not run after them either. */
+static void partners_never_stay(void)
+{
+    struct crowd_options options = crowd_defaults(MANY);
+    unsigned rate[33];
+
+    options.ring.set = 11;
+    open_crowd(&options);
+    for (unsigned turn = 0; turn < 200; turn++) {
+        fill(rate, 0, 33, 0);
+        fill(rate, turn % 3 * 11, turn % 3 * 11 + 11, 4);
+        (void) many_to_one(rate, 33, CENSUS / 44);
+    }
+    require(core()->stats.ring_recalled <= core()->set.census * 11ull / 2,
+            "%llu left in %u censuses", (unsigned long long) core()->stats.ring_recalled,
+            core()->set.census);
+    close_crowd();
+}
+
+/* A member that is asked to leave computes: the others are not kept waiting. */
+static void member_that_computes(void)
+{
+    struct crowd_options options = crowd_defaults(MANY);
+    unsigned rate[8] = {0}, share;
+
+    options.ring.set = 4;
+    open_crowd(&options);
+    fill(rate, 0, 4, 4);
+    (void) many_to_one(rate, 8, 4 * CENSUS / 16);
+    crowd_hold(crowd_process(crowd, 1));
+    fill(rate, 0, 4, 0);
+    fill(rate, 4, 8, 4);
+    (void) many_to_one(rate, 8, 5 * CENSUS / 16);
+    share = many_to_one(rate, 8, 4 * CENSUS / 16);
+    require(share >= 73, "three of four places take %u %%", share);
+    crowd_release(crowd_process(crowd, 1));
+    crowd_run(crowd);
+    (void) many_to_one(rate, 8, CENSUS / 16);
+    share = many_to_one(rate, 8, 4 * CENSUS / 16);
+    require(share == 100, "four of four take %u %%", share);
+    close_crowd();
+}
+
+/* Some peers have no memory for rings: they are asked ever less often. */
+static void peers_without_memory(void)
+{
+    struct crowd_options options = crowd_defaults(MANY);
+    unsigned rate[8];
+
+    open_crowd(&options);
+    for (uint32_t rank = 1; rank <= 4; rank++) {
+        crowd_process(crowd, rank)->core.rings.supply = RBUF_RING_SUPPLY_ENDED;
+    }
+    fill(rate, 0, 8, 4);
+    (void) many_to_one(rate, 8, 500 * CENSUS / 32);
+    require(core()->stats.ring_admitted <= 4 + 4 * 10, "%llu were invited",
+            (unsigned long long) core()->stats.ring_admitted);
+    require(core()->set.count == 4, "%u are polled", core()->set.count);
+    close_crowd();
+}
+
+/* Memory for fewer rings than there are places: it goes to the warmest. */
+static void memory_for_few(void)
+{
+    struct crowd_options options = crowd_defaults(MANY);
+    unsigned rate[8], share;
+
+    options.ring_memory = 2;
+    open_crowd(&options);
+    fill(rate, 0, 8, 2);
+    (void) many_to_one(rate, 8, 4 * CENSUS / 16);
+    rate[6] = rate[7] = 12;
+    (void) many_to_one(rate, 8, 6 * CENSUS / 36);
+    share = many_to_one(rate, 8, 10 * CENSUS / 36);
+    require(share >= 64, "two rings take %u %%", share);
+    close_crowd();
+}
+
+/* Process 0 sends to sixteen others, then to others, then to others, and hears nothing: those of
+ * before, who hear nothing more from anybody, do not keep its rings. */
+static void old_receivers_are_idle(void)
+{
+    struct crowd_options options = crowd_defaults(128);
+    const uint32_t most = rbuf_rings_out_most(&options.ring);
+
+    open_crowd(&options);
+    for (uint32_t turn = 0; turn < 6; turn++) {
+        uint64_t before = 0, by_ring = 0;
+
+        for (unsigned round = 0; round < 12 * CENSUS; round++) {
+            for (uint32_t i = 1; i <= 16; i++) {
+                struct crowd_counts *counts = &crowd_process(crowd, 16 * turn + i)->counts;
+
+                crowd_send(crowd, 0, 16 * turn + i, 8);
+                before = round == 8 * CENSUS ? before + counts->by_ring : before;
+                by_ring = round == 12 * CENSUS - 1 ? by_ring + counts->by_ring : by_ring;
+            }
+            crowd_run(crowd);
+        }
+        by_ring -= before;
+        require(by_ring >= 4 * CENSUS * 16 * 95 / 100, "%llu by rings in turn %u",
+                (unsigned long long) by_ring, turn);
+        require(core()->rings.out <= most, "%u rings", core()->rings.out);
+    }
+    close_crowd();
+}
+
+/* ---- random jobs ---- */
+
+#define JOB_RANKS 20u
+
+/* Anybody to anybody: each has partners of its own, some warmer than others, and changes them. */
+static void play(uint32_t phases)
+{
+    uint32_t partner[JOB_RANKS][6];
+
+    for (uint32_t phase = 0; phase < phases; phase++) {
+        uint64_t rounds = 1 + sim_random_below(&numbers, 200);
+        uint64_t burst = sim_random_size(&numbers, 80);
+
+        for (uint32_t i = 0; i < JOB_RANKS * 6; i++) {
+            partner[i / 6][i % 6] = (uint32_t) sim_random_below(&numbers, JOB_RANKS);
+        }
+        while (rounds-- > 0) {
+            uint32_t held = (uint32_t) sim_random_below(&numbers, 4 * JOB_RANKS);
+
+            if (held < JOB_RANKS) {
+                crowd_hold(crowd_process(crowd, held));
+            }
+            for (uint32_t i = 0; i < JOB_RANKS; i++) {
+                uint64_t which = sim_random_size(&numbers, 6) - 1;
+
+                for (uint64_t j = sim_random_below(&numbers, burst + 1); j > 0; j--) {
+                    if (partner[i][which] != i) {
+                        crowd_send(crowd, i, partner[i][which],
+                                   8 + (uint32_t) sim_random_size(&numbers, 700));
+                    }
+                }
+            }
+            crowd_run(crowd);
+            if (held < JOB_RANKS && rounds % 3 == 0) {
+                crowd_release(crowd_process(crowd, held));
+            }
+        }
+        for (uint32_t i = 0; i < JOB_RANKS; i++) {
+            crowd_release(crowd_process(crowd, i));
+        }
+        crowd_run(crowd);
+    }
+}
+
+/* Whatever happens: all arrives in order, and the set changes by no more than it promises. */
+static void random_jobs(void)
+{
+    struct crowd_options options = crowd_defaults(JOB_RANKS);
+
+    options.ring.set = (uint32_t) sim_random_size(&numbers, 12);
+    options.ring.slots = 2 + (uint32_t) sim_random_size(&numbers, 30);
+    options.ring.slot_bytes = 64 * (2 + (uint32_t) sim_random_below(&numbers, 14));
+    options.ring.threshold = (uint32_t) sim_random_size(&numbers, 32);
+    options.window = (uint16_t) sim_random_size(&numbers, 64);
+    if (sim_random_below(&numbers, 4) == 0) {
+        options.ring_memory = (uint32_t) sim_random_below(&numbers, 2 * options.ring.set);
+    }
+    open_crowd(&options);
+    play(12);
+    for (uint32_t i = 0; i < JOB_RANKS; i++) {
+        const struct rbuf_core *one = &crowd_process(crowd, i)->core;
+        uint64_t bound = (uint64_t) options.ring.set * (one->set.census + 1) / 2;
+
+        require(one->stats.ring_recalled <= bound, "%llu left %u places in %u censuses",
+                (unsigned long long) one->stats.ring_recalled, options.ring.set, one->set.census);
+    }
+    close_crowd();
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } attacks[] = {{"alike at the edge", alike_at_the_edge},
+                   {"alike with full rings", alike_with_full_rings},
+                   {"fewer places than partners", fewer_places_than_partners},
+                   {"one place for the warmest", one_place_for_the_warmest},
+                   {"partners change", partners_change},
+                   {"partners never stay", partners_never_stay},
+                   {"a member that computes", member_that_computes},
+                   {"peers without memory", peers_without_memory},
+                   {"memory for few", memory_for_few},
+                   {"old receivers are idle", old_receivers_are_idle},
+                   {"random jobs", random_jobs}};
+    uint64_t seeds = argc > 1 ? strtoull(argv[1], NULL, 10) : 5;
+    uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+
+    for (size_t i = 0; i < sizeof(attacks) / sizeof(attacks[0]); i++) {
+        bool before = failed;
+
+        attack = attacks[i].name;
+        failed = false;
+        for (uint64_t seed = first; seed < first + seeds; seed++) {
+            numbers.state = seed;
+            attacks[i].run();
+        }
+        printf("%s: %s\n", attack, failed ? "failed" : "held");
+        failed = failed || before;
+    }
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * What eager rings cost one process, in jobs from 8 to 65536 ranks.
+ *
+ *     scale [--set N] [--ranks N] [--partners N] [--whole N]
+ *
+ * prints the table, or those lines of it, for a polling set of 16 or N.
+ *
+ * Every process has as many partners as the applications of paper 003 have (its table 1: 4 to 11
+ * distinct sources), to each of which it sends two small messages in an iteration. Every fourth
+ * iteration ends with an allreduce by recursive doubling, so there are up to log2(ranks) partners
+ * more, seldom heard. In every sixteenth iteration of a process a stranger, one of all the ranks,
+ * sends it one message. In the middle of the run all have new partners.
+ *
+ * To 256 ranks (--whole) every process is simulated. Above, 64 are, with whom they talk to; what a
+ * process has depends on those alone, as the lines for 64 and 256 ranks show. Two processes have a
+ * struct rbuf_peer for every rank of the job.
+ *
+ * Rings have the slots of the defaults, but small ones: what is counted does not depend on their
+ * size, and memory is given for the default.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../random.h"
+#include "crowd.h"
+
+#define LIVE       64u /* processes that are simulated of a larger one */
+#define KNOW_ALL   2u
+#define BURST      2u  /* messages to a partner in an iteration */
+#define COLLECT    4u  /* iterations from one allreduce to the next */
+#define STRANGER   16u /* likewise of a process from one stranger to the next */
+#define CENSUS     1024u
+#define DEGREES    32u
+#define SLOT_BYTES 256u
+
+enum part { START, RUN, CHANGE, RUN_ON, PARTS };
+
+/* Messages to a process in each, in censuses. Before CHANGE all have new partners. */
+static const uint32_t censuses[PARTS] = {[START] = 2, [RUN] = 3, [CHANGE] = 3, [RUN_ON] = 8};
+
+struct job {
+    uint32_t ranks;
+    uint32_t partners;
+    uint32_t live;  /* processes that are simulated */
+    uint32_t steps; /* of an allreduce */
+    struct crowd *crowd;
+    struct sim_random random;
+};
+
+/* Sums over the live processes, of one part of the run. */
+struct result {
+    struct crowd_counts counts;
+    uint64_t admitted;
+    uint64_t recalled;
+    uint64_t credits;
+    uint32_t rings;   /* most that any process has memory for */
+    uint32_t members; /* most in any polling set, at the end */
+};
+
+static uint32_t rank_of(const struct job *job, uint32_t live)
+{
+    return live * (job->ranks / job->live);
+}
+
+/* Distances of the partners among the live processes: both neighbours at 1, 2, 3 ..., or, when they
+ * have changed, at distances that were not partners before, where there are such. */
+static uint32_t distances(const struct job *job, bool changed, uint32_t distance[DEGREES])
+{
+    uint32_t first = changed ? job->partners / 2 + 1 : 1;
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; count < job->partners && i < job->live; i++) {
+        uint32_t next = (i % 2 == 0 ? first + i / 2 : job->live - first - i / 2) % job->live;
+        bool known = next == 0;
+
+        for (uint32_t j = 0; j < count; j++) {
+            known = known || distance[j] == next;
+        }
+        if (!known) {
+            distance[count++] = next;
+        }
+    }
+    return count;
+}
+
+/* Whom the process meets in a step of an allreduce; another one in each, however few are live. */
+static uint32_t mate(const struct job *job, uint32_t live, uint32_t step)
+{
+    static const uint32_t masks[] = {1, 2, 4, 8, 16, 32, 3, 5, 6, 9, 10, 12, 17, 18, 20, 24};
+
+    return live ^ (job->ranks == job->live ? 1u << step : masks[step]);
+}
+
+static void iterate(struct job *job, const uint32_t *distance, uint32_t degree, uint32_t iteration)
+{
+    for (uint32_t i = 0; i < job->live; i++) {
+        for (uint32_t j = 0; j < degree * BURST; j++) {
+            crowd_send(job->crowd, rank_of(job, i),
+                       rank_of(job, (i + distance[j % degree]) % job->live),
+                       8u << sim_random_below(&job->random, 5));
+        }
+    }
+    crowd_run(job->crowd);
+    for (uint32_t step = 0; iteration % COLLECT == 0 && step < job->steps; step++) {
+        for (uint32_t i = 0; i < job->live; i++) {
+            crowd_send(job->crowd, rank_of(job, i), rank_of(job, mate(job, i, step)), 8);
+        }
+        crowd_run(job->crowd);
+    }
+    for (uint32_t i = 0; i < job->live; i++) {
+        uint32_t stranger = (uint32_t) sim_random_below(&job->random, job->ranks);
+
+        if ((iteration + i) % STRANGER == 0 && stranger != rank_of(job, i)) {
+            crowd_send(job->crowd, stranger, rank_of(job, i), 8);
+        }
+    }
+    crowd_run(job->crowd);
+}
+
+/* Adds up what the live processes have counted, and lets them count anew. */
+static struct result harvest(struct job *job)
+{
+    struct result sum = {.members = 0};
+
+    for (uint32_t i = 0; i < job->live; i++) {
+        struct crowd_process *process = crowd_process(job->crowd, rank_of(job, i));
+        struct rbuf_stats *stats = &process->core.stats;
+        uint32_t members = process->core.set.count;
+
+        sum.counts.received += process->counts.received;
+        sum.counts.by_ring += process->counts.by_ring;
+        sum.counts.passes += process->counts.passes;
+        sum.counts.looked += process->counts.looked;
+        sum.admitted += stats->ring_admitted;
+        sum.recalled += stats->ring_recalled;
+        sum.credits += stats->credits_written;
+        sum.rings = process->ring_count > sum.rings ? process->ring_count : sum.rings;
+        sum.members = members > sum.members ? members : sum.members;
+        process->counts = (struct crowd_counts){0};
+        stats->ring_admitted = stats->ring_recalled = stats->credits_written = 0;
+    }
+    return sum;
+}
+
+static double per(uint64_t part, uint64_t whole, double unit)
+{
+    return whole > 0 ? unit * (double) part / (double) whole : 0;
+}
+
+static void print(const struct job *job, const struct result result[PARTS])
+{
+    const struct rbuf_ring_options ring = crowd_defaults(1).ring;
+    const struct result *end = &result[RUN_ON];
+    uint64_t received = 0, admitted = 0, recalled = 0, credits = 0;
+
+    for (int i = 0; i < PARTS; i++) {
+        received += result[i].counts.received;
+        admitted += result[i].admitted;
+        recalled += result[i].recalled;
+        credits += result[i].credits;
+    }
+    printf("| %5u | %2u + %2u | %4.2f | %2u | %4.1f |", job->ranks, job->partners, job->steps,
+           (double) end->rings * ring.slots * ring.slot_bytes / (1u << 20), end->members,
+           per(end->counts.looked, end->counts.passes, 1));
+    for (int i = 0; i < PARTS; i++) {
+        printf(" %5.1f |", per(result[i].counts.by_ring, result[i].counts.received, 100));
+    }
+    printf(" %4.2f | %4.2f | %4.2f |\n", per(admitted, received, 1000),
+           per(recalled, received, 1000), per(credits, received, 100));
+}
+
+/* Runs all parts and prints a line. */
+static bool play(struct job *job)
+{
+    struct result result[PARTS];
+    uint32_t distance[DEGREES];
+    uint32_t iteration = 0;
+    const char *wrong;
+
+    for (int i = 0; i < PARTS; i++) {
+        uint32_t degree = distances(job, i >= CHANGE, distance);
+        uint32_t iterations = censuses[i] * CENSUS / (degree * BURST + job->steps / COLLECT);
+
+        for (uint32_t j = 0; j < iterations; j++) {
+            iterate(job, distance, degree, iteration++);
+        }
+        result[i] = harvest(job);
+    }
+    print(job, result);
+    wrong = crowd_wrong(job->crowd);
+    if (wrong != NULL) {
+        fprintf(stderr, "scale: %u ranks, %u partners: %s\n", job->ranks, job->partners, wrong);
+    }
+    return wrong == NULL;
+}
+
+static bool run(uint32_t ranks, uint32_t partners, uint32_t set, uint32_t whole)
+{
+    struct crowd_options options = crowd_defaults(ranks);
+    struct job job = {.ranks = ranks,
+                      .partners = partners < ranks ? partners : ranks - 1,
+                      .live = ranks <= whole ? ranks : LIVE,
+                      .random = {ranks + partners}};
+    bool right;
+
+    while (1u << job.steps < ranks) {
+        job.steps++;
+    }
+    options.ring.set = set;
+    options.ring.slot_bytes = SLOT_BYTES;
+    job.crowd = crowd_open(&options);
+    for (uint32_t i = 0; i < KNOW_ALL; i++) {
+        for (uint32_t rank = 0; rank < ranks; rank++) {
+            if (rank != rank_of(&job, i)) {
+                (void) crowd_know(crowd_process(job.crowd, rank_of(&job, i)), rank);
+            }
+        }
+    }
+    right = play(&job);
+    crowd_close(job.crowd);
+    return right;
+}
+
+int main(int argc, char **argv)
+{
+    static const uint32_t ranks[] = {8, 64, 256, 1024, 4096, 16384, 65536};
+    static const uint32_t partners[] = {4, 6, 8, 11};
+    static const char *const names[] = {"--set", "--ranks", "--partners", "--whole"};
+    uint32_t wanted[4] = {crowd_defaults(1).ring.set, 0, 0, 256};
+    bool right = true;
+
+    for (int i = 1; i + 1 < argc; i += 2) {
+        for (int j = 0; j < 4; j++) {
+            if (strcmp(argv[i], names[j]) == 0) {
+                wanted[j] = (uint32_t) strtoul(argv[i + 1], NULL, 10);
+            }
+        }
+    }
+    printf(
+        "| ranks | partners | MB | set | polled | start | then | change | then | in | out | "
+        "credits |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
+    for (size_t i = 0; i < sizeof(ranks) / sizeof(ranks[0]); i++) {
+        for (size_t j = 0; j < sizeof(partners) / sizeof(partners[0]); j++) {
+            if ((wanted[1] == 0 || wanted[1] == ranks[i]) && partners[j] < ranks[i] &&
+                (wanted[2] == 0 || wanted[2] == partners[j])) {
+                right = run(ranks[i], partners[j], wanted[0], wanted[3]) && right;
+            }
+        }
+    }
+    return right ? EXIT_SUCCESS : EXIT_FAILURE;
+}
