@@ -18,10 +18,10 @@ packages_of() { # PURPOSE
             openmpi-bin libopenmpi-dev libibverbs-dev libevent-dev libhwloc-dev
         ;;
     test)
-        echo check clang-format spin valgrind ibverbs-utils perftest openssh-client
+        echo check clang-format spin valgrind ibverbs-utils perftest openssh-client gnuplot-nox
         ;;
     demo)
-        echo openssh-client # mpirun wants ssh to be there, even on one machine
+        echo openssh-client gnuplot-nox # mpirun wants ssh to be there, even on one machine
         ;;
     fuzz)
         echo clang libclang-rt-14-dev
