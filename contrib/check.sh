@@ -147,7 +147,7 @@ run_build() {
     local file
     build_or_end
     for file in lib/openmpi/mca_btl_rbuf.so share/openmpi/help-mpi-btl-rbuf.txt bin/softhca \
-        bin/rbuf-bench bin/rbuf-compare lib/rbuf/libsofthca.so libexec/rbuf/nas_is \
+        bin/rbuf-bench bin/rbuf-compare bin/rbuf-plot lib/rbuf/libsofthca.so libexec/rbuf/nas_is \
         share/openmpi/amca-param-sets/rbuf.conf; do
         try "installed: $file" test -s "$prefix/$file"
     done
