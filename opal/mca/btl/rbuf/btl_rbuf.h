@@ -12,6 +12,7 @@
  *     btl_rbuf_rdma.c          put, get, atomics
  *     btl_rbuf_memory.c        register_mem, deregister_mem
  *     btl_rbuf_registrar.c     registrations of user memory, made for each use or cached
+ *     btl_rbuf_auto.c          protocol auto: which of them are wanted
  *     btl_rbuf_progress.c      polls verbs, feeds core, acts on core's events
  *     btl_rbuf_params.c        the table of parameters
  *     btl_rbuf_report.c        counters as MPI_T variables, and the report at finalize
@@ -33,6 +34,7 @@
 #include "btl_rbuf_modex.h"
 #include "btl_rbuf_params.h"
 #include "core/channel.h"
+#include "core/choice.h"
 #include "core/core.h"
 #include "core/grant.h"
 #include "core/rma.h"
@@ -121,6 +123,23 @@ typedef struct {
     struct ibv_mr *mr;
 } mca_btl_rbuf_registration_t;
 
+/* What is timed, and told to the choice when it ends. */
+enum mca_btl_rbuf_timed {
+    MCA_BTL_RBUF_TIME_NONE,
+    MCA_BTL_RBUF_TIME_LANE, /* a put into a lane, where there is no choice */
+    MCA_BTL_RBUF_TIME_COPY,
+    MCA_BTL_RBUF_TIME_IN_PLACE
+};
+
+struct mca_btl_rbuf_timing {
+    enum mca_btl_rbuf_timed of;
+    enum rbuf_side side;
+    bool telling; /* see struct rbuf_verdict */
+    void *base;
+    size_t bytes;
+    uint64_t since_ns;
+};
+
 typedef enum {
     MCA_BTL_RBUF_HANDLE_LAZY,      /* a local source; registered only if a put needs it */
     MCA_BTL_RBUF_HANDLE_GRANT,     /* a receive through staging */
@@ -136,6 +155,7 @@ struct mca_btl_base_registration_handle_t {
     struct rbuf_grant *grant;                  /* GRANT */
     mca_btl_rbuf_registration_t *registration; /* REGISTERED, a LAZY one once needed, or a GRANT
                                                   that became a registration */
+    struct mca_btl_rbuf_timing timing;         /* of a receive */
     SLIST_ENTRY(mca_btl_base_registration_handle_t) link;
 };
 
@@ -156,6 +176,7 @@ typedef struct mca_btl_rbuf_operation {
     void *context;
     void *data;
     uint64_t put_id; /* of a staged put: orders what the callback sends */
+    struct mca_btl_rbuf_timing timing;
     /* Atomics land in registered words of our own and are copied from there. */
     uint64_t *bounce;
     bool holds_registration; /* counted in the module's `holding` */
@@ -233,6 +254,7 @@ struct mca_btl_rbuf_module_t {
     uint64_t look_due_ns;             /* when the port's events are read next */
     uint64_t down_since_ns;           /* when the port was seen to go down; 0: it is up */
     mca_rcache_base_module_t *rcache; /* NULL: registrations are made for each use */
+    struct rbuf_choice *choice;       /* protocol auto, else NULL */
     mca_btl_base_module_error_cb_fn_t error_callback;
     _Atomic uint64_t lookups; /* of the registrar */
     _Atomic uint64_t misses;
@@ -389,9 +411,25 @@ mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_take(mca_btl_rbuf_module_
 void mca_btl_rbuf_registration_give(mca_btl_rbuf_module_t *module,
                                     mca_btl_rbuf_registration_t *registration);
 
+/* A registration that is made already, taken as by mca_btl_rbuf_registration_take(), or NULL. */
+mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_find(mca_btl_rbuf_module_t *module,
+                                                            void *base, size_t bytes);
+
 /* As rbuf_memory_allocate(); the cache gives up what nobody uses for it. With or without lock. */
 int mca_btl_rbuf_memory_allocate(mca_btl_rbuf_module_t *module, size_t bytes, unsigned access,
                                  struct rbuf_memory *out, struct rbuf_problem *problem);
+
+/* btl_rbuf_auto.c: no lock is held. Decides on a buffer: its registration, or NULL if the message
+ * is to be copied; either way its time begins. */
+int mca_btl_rbuf_auto_open(mca_btl_rbuf_module_t *module); /* after the registrar */
+void mca_btl_rbuf_auto_close(mca_btl_rbuf_module_t *module);
+mca_btl_rbuf_registration_t *mca_btl_rbuf_auto_decide(mca_btl_rbuf_module_t *module,
+                                                      enum rbuf_side side, void *base, size_t bytes,
+                                                      struct mca_btl_rbuf_timing *timing);
+void mca_btl_rbuf_auto_lane(mca_btl_rbuf_module_t *module, void *base, size_t bytes,
+                            struct mca_btl_rbuf_timing *timing);
+void mca_btl_rbuf_auto_took(mca_btl_rbuf_module_t *module,
+                            const struct mca_btl_rbuf_timing *timing);
 
 /* btl_rbuf_progress.c */
 int mca_btl_rbuf_progress(void);

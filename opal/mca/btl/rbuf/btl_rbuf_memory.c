@@ -41,21 +41,39 @@ static void handle_give(mca_btl_rbuf_module_t *module, mca_btl_rbuf_handle_t *ha
     mca_btl_rbuf_unlock(module);
 }
 
-/* Makes `handle` a registration, whose offer tells a peer where to write. */
-static bool handle_register(mca_btl_rbuf_module_t *module, mca_btl_rbuf_handle_t *handle,
-                            struct rbuf_problem *problem)
+/* Makes `handle` one of `registration`, whose offer tells a peer where to write. */
+static void handle_hold(mca_btl_rbuf_handle_t *handle, mca_btl_rbuf_registration_t *registration)
 {
-    handle->registration =
-        mca_btl_rbuf_registration_take(module, handle->base, handle->bytes, problem);
-    if (handle->registration == NULL) {
-        return false;
-    }
+    handle->registration = registration;
     handle->state = MCA_BTL_RBUF_HANDLE_REGISTERED;
     handle->offer = (struct rbuf_offer){.base = (uintptr_t) handle->base,
                                         .bytes = handle->bytes,
-                                        .rkey = handle->registration->mr->rkey,
+                                        .rkey = registration->mr->rkey,
                                         .mode = RBUF_OFFER_DIRECT};
-    return true;
+}
+
+static bool handle_register(mca_btl_rbuf_module_t *module, mca_btl_rbuf_handle_t *handle,
+                            struct rbuf_problem *problem)
+{
+    mca_btl_rbuf_registration_t *registration =
+        mca_btl_rbuf_registration_take(module, handle->base, handle->bytes, problem);
+
+    if (registration != NULL) {
+        handle_hold(handle, registration);
+    }
+    return registration != NULL;
+}
+
+/* Protocol auto: registers the target of a receive if that is worth it. */
+static bool handle_choose(mca_btl_rbuf_module_t *module, mca_btl_rbuf_handle_t *handle)
+{
+    mca_btl_rbuf_registration_t *registration = mca_btl_rbuf_auto_decide(
+        module, RBUF_SIDE_RECEIVE, handle->base, handle->bytes, &handle->timing);
+
+    if (registration != NULL) {
+        handle_hold(handle, registration);
+    }
+    return registration != NULL;
 }
 
 static bool handle_grant(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
@@ -79,7 +97,9 @@ static mca_btl_rbuf_handle_t *register_target(mca_btl_rbuf_module_t *module,
     if (handle == NULL) {
         return NULL;
     }
-    if (!mca_btl_rbuf_staged() && handle_register(module, handle, &problem)) {
+    if (module->choice != NULL
+            ? handle_choose(module, handle)
+            : !mca_btl_rbuf_staged() && handle_register(module, handle, &problem)) {
         return handle;
     }
     if (!handle_grant(module, endpoint, handle)) {
@@ -96,7 +116,8 @@ static mca_btl_rbuf_handle_t *register_target(mca_btl_rbuf_module_t *module,
 void mca_btl_rbuf_prestage(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
                            const void *source, size_t bytes)
 {
-    if (mca_btl_rbuf_params.protocol == MCA_BTL_RBUF_SUPERPIPELINE &&
+    if ((mca_btl_rbuf_params.protocol == MCA_BTL_RBUF_SUPERPIPELINE ||
+         mca_btl_rbuf_params.protocol == MCA_BTL_RBUF_AUTO) &&
         mca_btl_rbuf_params.prestage == MCA_BTL_RBUF_ON &&
         mca_btl_rbuf_component.module_count == 1) {
         mca_btl_rbuf_lock(module);
@@ -144,6 +165,7 @@ int mca_btl_rbuf_deregister_mem(mca_btl_base_module_t *btl,
 {
     mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
 
+    mca_btl_rbuf_auto_took(module, &handle->timing);
     if (handle->grant != NULL) {
         struct rbuf_grant *grant;
 

@@ -170,6 +170,7 @@ static void module_free(mca_btl_rbuf_module_t *module)
     mca_btl_rbuf_handle_t *handle;
     mca_btl_rbuf_operation_t *operation;
 
+    mca_btl_rbuf_auto_close(module);
     mca_btl_rbuf_registrar_close(module);
     for (int i = 0; i < RBUF_CHANNELS; i++) {
         if (module->receive[i] != NULL) {
@@ -245,6 +246,7 @@ int mca_btl_rbuf_module_open(struct rbuf_port *port, uint32_t index, mca_btl_rbu
         (status = open_receives(module)) != OPAL_SUCCESS ||
         (status = mca_btl_rbuf_pools_open(module)) != OPAL_SUCCESS ||
         (status = mca_btl_rbuf_registrar_open(module)) != OPAL_SUCCESS ||
+        (status = mca_btl_rbuf_auto_open(module)) != OPAL_SUCCESS ||
         (status = open_core(module, half)) != OPAL_SUCCESS) {
         module_free(module);
         return status;

@@ -25,8 +25,8 @@ enum kind {
     TEXT
 };
 
-static const char *const protocols[] = {"superpipeline", "pipeline", "copy",
-                                        "register",      "rcache",   NULL};
+static const char *const protocols[] = {"superpipeline", "pipeline", "copy", "register",
+                                        "rcache",        "auto",     NULL};
 static const char *const switches[] = {"off", "on", NULL};
 static const char *const auto_switches[] = {"auto", "on", "off", NULL}; /* rbuf_in_order_choice */
 
@@ -54,12 +54,16 @@ struct parameter {
 
 static const struct parameter table[] = {
     {"protocol", "superpipeline", CHOICE, 0, 0, protocols, NULL, 0, 3, FIELD(protocol),
-     "superpipeline, pipeline, copy, register, rcache",
+     "superpipeline, pipeline, copy, register, rcache, auto",
      "How a contiguous message above the eager limit travels. superpipeline: copied through "
      "staging "
      "buffers in growing chunks; no user memory is ever registered. pipeline: the same with chunks "
      "of one size. copy: copied as a whole, sent, copied. register: registered, written in place, "
-     "deregistered. rcache: written in place, registrations kept in a cache (needs allow_cache)"},
+     "deregistered. rcache: written in place, registrations kept in a cache (needs allow_cache). "
+     "auto: written in place from and to buffers that the program uses again, where that has been "
+     "seen to be faster and to be worth their registration, superpipeline else; without "
+     "allow_cache "
+     "in place only where a registration for each message is worth it"},
     {"c0", "12k", SIZE, 512, GIB, NULL, NULL, 0, 4, FIELD(c0),
      "bytes, 512 to largest_chunk, in whole blocks (rounded up)",
      "First chunk of a staged message (C0). Best is what the processor copies in one round trip of "
@@ -101,8 +105,13 @@ static const struct parameter table[] = {
     {"prestage", "on", CHOICE, 0, 0, switches, NULL, 0, 6, FIELD(prestage), "on, off",
      "Protocol superpipeline: copy the first chunk while the rendezvous is under way"},
     {"allow_cache", "on", CHOICE, 0, 0, switches, NULL, 0, 3, FIELD(allow_cache), "on, off",
-     "Permit a registration cache, and with it memory hooks, for protocol rcache. Other protocols "
-     "install no hooks"},
+     "Permit a registration cache, and with it memory hooks, for protocols rcache and auto. Other "
+     "protocols install no hooks"},
+    {"registration_time", "30us", TIME, 0, SECOND, NULL, NULL, 0, 6, FIELD(registration_time),
+     "time with ns, us or ms",
+     "Protocol auto: what registering memory is assumed to take until this run has measured it"},
+    {"registration_page_time", "150ns", TIME, 0, MS, NULL, NULL, 0, 6,
+     FIELD(registration_page_time), "time with ns or us", "The same, for each 4 KB of it"},
     {"report", "0", COUNT, 0, 1, NULL, NULL, 0, 3, FIELD(report), "0 or 1",
      "1: print at finalize which path carried how much, one line a process"},
     {"quantum", "16k", SIZE, 4 * KIB, GIB, NULL, NULL, 0, 6, FIELD(quantum), "bytes, 4k to 1G",

@@ -17,7 +17,8 @@ enum mca_btl_rbuf_protocol {
     MCA_BTL_RBUF_PIPELINE,
     MCA_BTL_RBUF_COPY,
     MCA_BTL_RBUF_REGISTER,
-    MCA_BTL_RBUF_RCACHE
+    MCA_BTL_RBUF_RCACHE,
+    MCA_BTL_RBUF_AUTO
 };
 
 enum mca_btl_rbuf_switch { MCA_BTL_RBUF_OFF, MCA_BTL_RBUF_ON };
@@ -36,6 +37,8 @@ struct mca_btl_rbuf_params {
     uint64_t subblock; /* enum rbuf_in_order_choice */
     uint64_t prestage; /* enum mca_btl_rbuf_switch, like the next two */
     uint64_t allow_cache;
+    uint64_t registration_time;
+    uint64_t registration_page_time;
     uint64_t report;
     uint64_t quantum;
     const char *if_include; /* "" if not given */

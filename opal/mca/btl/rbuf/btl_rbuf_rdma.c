@@ -46,6 +46,9 @@ static void operation_end(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_
     mca_btl_rbuf_lock(module);
     SLIST_INSERT_HEAD(&module->operations, operation, link);
     mca_btl_rbuf_unlock(module);
+    if (status == 0) {
+        mca_btl_rbuf_auto_took(module, &ended.timing);
+    }
     mca_btl_rbuf_after = (struct mca_btl_rbuf_after){.endpoint = ended.endpoint, .put_id = put_id};
     ended.callback(&module->super, ended.endpoint, ended.local_address, ended.local_handle,
                    ended.context, ended.data, status == 0 ? OPAL_SUCCESS : OPAL_ERROR);
@@ -177,10 +180,47 @@ static void put_staged(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *
 {
     operation->put_id = offer->id;
     operation->put = (struct rbuf_put){.source = operation->local_address, .offer = *offer};
+    mca_btl_rbuf_auto_lane(module, operation->local_address, offer->bytes, &operation->timing);
     mca_btl_rbuf_lock(module);
     mca_btl_rbuf_endpoint_use(operation->endpoint);
     rbuf_put_start(operation->endpoint->peer, &operation->put);
     mca_btl_rbuf_unlock(module);
+}
+
+/* Writes in place from staging: the source is not registered. */
+static void put_copied(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation,
+                       uint64_t remote, uint32_t rkey, size_t size)
+{
+    operation->put_id = 0; /* it ends when the data is there: nothing has to wait for it */
+    operation->put = (struct rbuf_put){
+        .source = operation->local_address,
+        .offer = {.base = remote, .bytes = size, .rkey = rkey, .mode = RBUF_OFFER_DIRECT}};
+    mca_btl_rbuf_lock(module);
+    mca_btl_rbuf_endpoint_use(operation->endpoint);
+    rbuf_put_copied(operation->endpoint->peer, &operation->put);
+    mca_btl_rbuf_unlock(module);
+}
+
+/* Puts into registered memory. Protocol auto decides on the source if it is worth a thought and not
+ * registered anyway. */
+static void put_in_place(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation,
+                         uint64_t remote, uint32_t rkey, size_t size)
+{
+    mca_btl_rbuf_handle_t *handle = operation->local_handle;
+
+    if (module->choice != NULL && size >= module->super.btl_eager_limit &&
+        handle->registration == NULL) {
+        handle->registration = mca_btl_rbuf_auto_decide(
+            module, RBUF_SIDE_SEND, operation->local_address, size, &operation->timing);
+        if (handle->registration == NULL) {
+            put_copied(module, operation, remote, rkey, size);
+            return;
+        }
+        mca_btl_rbuf_lock(module);
+        rbuf_prestage_cancel(operation->endpoint->peer, operation->local_address);
+        mca_btl_rbuf_unlock(module);
+    }
+    transfer(module, operation, RBUF_RMA_WRITE, remote, rkey, size);
 }
 
 int mca_btl_rbuf_put(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
@@ -206,7 +246,7 @@ int mca_btl_rbuf_put(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoi
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
     if (offer->mode == RBUF_OFFER_DIRECT) {
-        transfer(module, operation, RBUF_RMA_WRITE, remote_address, offer->rkey, size);
+        put_in_place(module, operation, remote_address, offer->rkey, size);
     } else if (remote_address == offer->base && size == offer->bytes) {
         put_staged(module, operation, offer);
     } else {
@@ -228,7 +268,7 @@ void mca_btl_rbuf_put_direct(mca_btl_rbuf_module_t *module, struct rbuf_put *put
     mca_btl_rbuf_operation_t *operation = (mca_btl_rbuf_operation_t *) (void *) put;
     struct rbuf_offer offer = put->offer;
 
-    transfer(module, operation, RBUF_RMA_WRITE, offer.base, offer.rkey, offer.bytes);
+    put_in_place(module, operation, offer.base, offer.rkey, offer.bytes);
 }
 
 int mca_btl_rbuf_get(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,

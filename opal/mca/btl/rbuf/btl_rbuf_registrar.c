@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * Registrations of user memory, by two policies: made for each use, or kept by OPAL's grdma cache
- * (protocol rcache). The cache locks for itself; without it a registration belongs to its taker.
+ * (protocols rcache and auto). The cache locks for itself; without it a registration belongs to its
+ * taker.
  *
  * All rights are asked for at once, since the cache treats a request for more rights as a miss;
  * memory that may not be written is registered for reading alone.
@@ -9,6 +10,7 @@
 #include "btl_rbuf.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 #include "btl_rbuf_hooks.h"
 
@@ -16,16 +18,32 @@
     (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |                   \
      IBV_ACCESS_REMOTE_ATOMIC)
 
+/* While a thread only looks for a registration, the cache is to make none for it. */
+static _Thread_local bool only_looking;
+
+/* What this thread's newest registration took, ns; 0: it has been told already. */
+static _Thread_local uint64_t made_ns;
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t) now.tv_sec * 1000000000ull + (uint64_t) now.tv_nsec;
+}
+
 /* Registers for all rights, or for reading if the memory cannot be written. */
 static int make(mca_btl_rbuf_module_t *module, void *base, size_t bytes, struct ibv_mr **mr,
                 struct rbuf_problem *problem)
 {
     unsigned access = module->port->atomics ? ALL_ACCESS : ALL_ACCESS & ~IBV_ACCESS_REMOTE_ATOMIC;
+    uint64_t start = now_ns();
     int status = rbuf_register(module->port, base, bytes, access, mr, problem);
 
     if (status == -EFAULT || status == -EACCES || status == -EINVAL) {
         status = rbuf_register(module->port, base, bytes, IBV_ACCESS_REMOTE_READ, mr, problem);
     }
+    made_ns = status == 0 ? now_ns() - start : 0;
     return status;
 }
 
@@ -36,6 +54,9 @@ static int cache_register(void *data, void *base, size_t bytes, mca_rcache_base_
     mca_btl_rbuf_module_t *module = data;
     struct rbuf_problem problem;
 
+    if (only_looking) {
+        return OPAL_ERR_NOT_FOUND;
+    }
     if (make(module, base, bytes, &registration->mr, &problem) != 0) {
         return OPAL_ERR_OUT_OF_RESOURCE; /* the cache evicts and asks again */
     }
@@ -58,7 +79,9 @@ int mca_btl_rbuf_registrar_open(mca_btl_rbuf_module_t *module)
                                              .register_mem = cache_register,
                                              .deregister_mem = cache_deregister};
 
-    if (mca_btl_rbuf_params.protocol != MCA_BTL_RBUF_RCACHE) {
+    if (mca_btl_rbuf_params.protocol != MCA_BTL_RBUF_RCACHE &&
+        (mca_btl_rbuf_params.protocol != MCA_BTL_RBUF_AUTO ||
+         mca_btl_rbuf_params.allow_cache == MCA_BTL_RBUF_OFF)) {
         return OPAL_SUCCESS;
     }
     module->rcache = mca_rcache_base_module_create("grdma", module, &resources);
@@ -89,6 +112,33 @@ static mca_btl_rbuf_registration_t *take_cached(mca_btl_rbuf_module_t *module, v
     return status == OPAL_SUCCESS ? (mca_btl_rbuf_registration_t *) reg : NULL;
 }
 
+/* Protocol auto: tells the choice what the registration took, if it was made just now. */
+static void tell(mca_btl_rbuf_module_t *module, void *base, size_t bytes)
+{
+    if (module->choice != NULL && made_ns > 0) {
+        mca_btl_rbuf_lock(module);
+        rbuf_choice_registered(module->choice, (uintptr_t) base, bytes, made_ns);
+        mca_btl_rbuf_unlock(module);
+    }
+    made_ns = 0;
+}
+
+mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_find(mca_btl_rbuf_module_t *module,
+                                                            void *base, size_t bytes)
+{
+    mca_btl_rbuf_registration_t *registration = NULL;
+
+    if (module->rcache != NULL) {
+        only_looking = true;
+        registration = take_cached(module, base, bytes);
+        only_looking = false;
+    }
+    if (registration != NULL) {
+        atomic_fetch_add_explicit(&module->lookups, 1, memory_order_relaxed);
+    }
+    return registration;
+}
+
 mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_take(mca_btl_rbuf_module_t *module,
                                                             void *base, size_t bytes,
                                                             struct rbuf_problem *problem)
@@ -98,6 +148,7 @@ mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_take(mca_btl_rbuf_module_
     atomic_fetch_add_explicit(&module->lookups, 1, memory_order_relaxed);
     if (module->rcache != NULL) {
         registration = take_cached(module, base, bytes);
+        tell(module, base, bytes);
         if (registration == NULL) {
             rbuf_problem_set(problem, "reg-failed", -ENOMEM, "%zu bytes at %p, through the cache",
                              bytes, base);
@@ -116,6 +167,7 @@ mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_take(mca_btl_rbuf_module_
         free(registration);
         return NULL;
     }
+    tell(module, base, bytes);
     atomic_fetch_add_explicit(&module->misses, 1, memory_order_relaxed);
     return registration;
 }

@@ -13,6 +13,7 @@
 
 struct totals {
     struct rbuf_stats core;
+    struct rbuf_choice_counters choice;
     uint64_t requests;
     uint64_t completions;
     uint64_t lookups;
@@ -33,6 +34,8 @@ struct counter {
 
 #define CORE(field)  offsetof(struct totals, core.field)
 #define TOTAL(field) offsetof(struct totals, field)
+#define RECEIVE(why) TOTAL(choice.reason[RBUF_SIDE_RECEIVE][RBUF_REASON_##why])
+#define SEND(why)    TOTAL(choice.reason[RBUF_SIDE_SEND][RBUF_REASON_##why])
 
 static const struct counter table[] = {
     {"messages_sent", CORE(messages_sent), "Messages sent: eager data and all that is small"},
@@ -60,6 +63,7 @@ static const struct counter table[] = {
     {"grants_direct", CORE(grants_direct), "Of those, the ones registered after grant_wait"},
     {"prestaged", CORE(prestaged), "First chunks copied while their rendezvous was under way"},
     {"prestaged_dropped", CORE(prestaged_dropped), "First chunks copied in vain"},
+    {"copied_puts", CORE(copied_puts), "Messages sent from staging buffers to their place"},
     {"direct_puts", CORE(direct_puts), "Writes in place"},
     {"direct_bytes", CORE(direct_bytes), "Bytes written in place"},
     {"reads", CORE(reads), "RDMA reads"},
@@ -71,6 +75,24 @@ static const struct counter table[] = {
     {"completions", TOTAL(completions), "Completions of those, which only some ask for"},
     {"cache_hits", TOTAL(cache_hits), "Registrations of user memory found in the cache"},
     {"cache_misses", TOTAL(cache_misses), "Registrations of user memory that had to be made"},
+    {"receive_fresh", RECEIVE(FRESH), "Protocol auto: receives copied, since the buffer was new"},
+    {"receive_rent", RECEIVE(RENT), "Receives copied, since a registration had not paid yet"},
+    {"receive_slower", RECEIVE(SLOWER), "Receives copied, since in place is slower or not known"},
+    {"receive_held", RECEIVE(HELD), "Receives in place: the buffer was registered"},
+    {"receive_bought", RECEIVE(BOUGHT), "Receives in place: it was worth a registration"},
+    {"receive_trial", RECEIVE(TRIAL), "Receives in place, to see how long that takes"},
+    {"receive_probe", RECEIVE(PROBE), "Receives on the other path than usual, likewise"},
+    {"receive_pressed", RECEIVE(PRESSED), "Receives in place, since there was no staging"},
+    {"send_fresh", SEND(FRESH), "Puts in place copied here, since the buffer was new"},
+    {"send_rent", SEND(RENT), "Puts copied, since a registration had not paid yet"},
+    {"send_slower", SEND(SLOWER), "Puts copied, since that is faster or not known"},
+    {"send_held", SEND(HELD), "Puts from a buffer that was registered"},
+    {"send_bought", SEND(BOUGHT), "Puts from a buffer that was worth a registration"},
+    {"send_trial", SEND(TRIAL), "Puts from a registered buffer, to see how long that takes"},
+    {"send_probe", SEND(PROBE), "Puts on the other path than usual, likewise"},
+    {"bought_paid", TOTAL(choice.paid), "Registrations that have earned what they cost"},
+    {"bought_lost", TOTAL(choice.lost), "Registrations lost before they had"},
+    {"bought_refused", TOTAL(choice.refused), "Registrations wanted that could not be made"},
     {"registrations", TOTAL(registrations), "Memory regions registered, those of rbuf included"},
     {"deregistrations", TOTAL(deregistrations), "Memory regions deregistered"},
     {"pinned", TOTAL(pinned), "Bytes registered now"},
@@ -82,20 +104,23 @@ static const struct counter table[] = {
 
 static struct totals kept; /* of modules that are closed */
 
-/* Both are made of 64-bit counters only. */
-static void add(struct rbuf_stats *sum, const struct rbuf_stats *more)
+/* Both are made of 64-bit counters only, `bytes` of them. */
+static void add(void *sum, const void *more, size_t bytes)
 {
-    uint64_t *to = (uint64_t *) sum;
-    const uint64_t *from = (const uint64_t *) more;
+    uint64_t *to = sum;
+    const uint64_t *from = more;
 
-    for (size_t i = 0; i < sizeof(*sum) / sizeof(*to); i++) {
+    for (size_t i = 0; i < bytes / sizeof(*to); i++) {
         to[i] += from[i];
     }
 }
 
 static void add_module(struct totals *totals, const mca_btl_rbuf_module_t *module)
 {
-    add(&totals->core, &module->core.stats);
+    add(&totals->core, &module->core.stats, sizeof(totals->core));
+    if (module->choice != NULL) {
+        add(&totals->choice, &module->choice->counters, sizeof(totals->choice));
+    }
     totals->requests += module->port->fab.requests;
     totals->completions += module->port->fab.completions;
     totals->lookups += atomic_load_explicit(&module->lookups, memory_order_relaxed);

@@ -6,6 +6,7 @@
 
 rbuf_glue_sources = \
 	%reldir%/btl_rbuf.h \
+	%reldir%/btl_rbuf_auto.c \
 	%reldir%/btl_rbuf_component.c \
 	%reldir%/btl_rbuf_connect.c \
 	%reldir%/btl_rbuf_endpoint.c \
@@ -35,6 +36,8 @@ rbuf_core_sources = \
 	%reldir%/core/arena.h \
 	%reldir%/core/channel.c \
 	%reldir%/core/channel.h \
+	%reldir%/core/choice.c \
+	%reldir%/core/choice.h \
 	%reldir%/core/copy.c \
 	%reldir%/core/copy.h \
 	%reldir%/core/core.c \
@@ -49,10 +52,15 @@ rbuf_core_sources = \
 	%reldir%/core/inbox.h \
 	%reldir%/core/model.c \
 	%reldir%/core/model.h \
+	%reldir%/core/model_choose.c \
 	%reldir%/core/model_equations.c \
 	%reldir%/core/polling_set.c \
 	%reldir%/core/polling_set.h \
 	%reldir%/core/receiver.c \
+	%reldir%/core/registration_cost.c \
+	%reldir%/core/registration_cost.h \
+	%reldir%/core/reuse.c \
+	%reldir%/core/reuse.h \
 	%reldir%/core/ring.c \
 	%reldir%/core/ring.h \
 	%reldir%/core/ring_in.c \
@@ -64,6 +72,8 @@ rbuf_core_sources = \
 	%reldir%/core/sender.c \
 	%reldir%/core/sender.h \
 	%reldir%/core/stats.h \
+	%reldir%/core/tx_chunk.c \
+	%reldir%/core/tx_chunk.h \
 	%reldir%/core/wire.h \
 	%reldir%/core/work.h
 

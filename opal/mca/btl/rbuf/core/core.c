@@ -315,7 +315,7 @@ void rbuf_core_completed(struct rbuf_core *core, struct rbuf_work *work, int sta
     case RBUF_WORK_MARKER:
         return;
     case RBUF_WORK_CHUNK:
-        peer = rbuf_sender_chunk_completed(core, work);
+        peer = rbuf_sender_chunk_completed(core, work, status);
         break;
     case RBUF_WORK_SEND: {
         struct rbuf_am *am =

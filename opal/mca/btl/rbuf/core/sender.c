@@ -5,19 +5,7 @@
 #include <stdlib.h>
 
 #include "core/channel.h"
-#include "core/copy.h"
-
-/* A chunk in the send arena, from its first copied byte to its completion. */
-struct rbuf_tx_chunk {
-    struct rbuf_work work;
-    struct rbuf_peer *peer;
-    struct rbuf_chunk shape;
-    uint32_t arena_first;
-    uint32_t arena_blocks;
-    uint32_t filled;        /* bytes of payload copied */
-    uint32_t filled_blocks; /* blocks of payload copied */
-    SLIST_ENTRY(rbuf_tx_chunk) link;
-};
+#include "core/tx_chunk.h"
 
 /* A GRANT may overtake the offer that it is for only among the events that are being dealt with: a
  * peer with more of them is not one that speaks our protocol. */
@@ -29,87 +17,11 @@ struct rbuf_early_offer {
     struct rbuf_offer offer;
 };
 
-static uint32_t arena_blocks_for(const struct rbuf_arena *arena,
-                                 const struct rbuf_schedule *schedule, uint32_t blocks)
-{
-    uint64_t bytes = (uint64_t) blocks * schedule->block_bytes;
-
-    return (uint32_t) ((bytes + arena->block_bytes - 1) / arena->block_bytes);
-}
-
-static void chunk_free(struct rbuf_core *core, struct rbuf_tx_chunk *chunk)
-{
-    rbuf_arena_give(&core->send_arena, chunk->arena_first, chunk->arena_blocks);
-    SLIST_INSERT_HEAD(&core->chunks_free, chunk, link);
-}
-
-/* NULL when there is no staging (or no memory) for the shape now. */
-static struct rbuf_tx_chunk *chunk_take(struct rbuf_peer *peer,
-                                        const struct rbuf_schedule *schedule,
-                                        const struct rbuf_chunk *shape)
-{
-    struct rbuf_core *core = peer->core;
-    struct rbuf_tx_chunk *chunk = SLIST_FIRST(&core->chunks_free);
-    uint32_t blocks = arena_blocks_for(&core->send_arena, schedule, shape->blocks);
-    uint32_t first;
-
-    if (chunk == NULL) {
-        chunk = malloc(sizeof(*chunk));
-        if (chunk == NULL) {
-            return NULL;
-        }
-        SLIST_INSERT_HEAD(&core->chunks_free, chunk, link);
-    }
-    if (!rbuf_arena_take(&core->send_arena, blocks, &first)) {
-        return NULL;
-    }
-    SLIST_REMOVE_HEAD(&core->chunks_free, link);
-    *chunk = (struct rbuf_tx_chunk){.work = {.kind = RBUF_WORK_CHUNK},
-                                    .peer = peer,
-                                    .shape = *shape,
-                                    .arena_first = first,
-                                    .arena_blocks = blocks};
-    return chunk;
-}
-
-/* Copies payload into whole blocks, the flags left free, until the budget is used up. */
-static void chunk_fill(struct rbuf_tx_chunk *chunk, const struct rbuf_schedule *schedule,
-                       const unsigned char *source, uint64_t *budget)
-{
-    unsigned char *base = rbuf_arena_block(&chunk->peer->core->send_arena, chunk->arena_first);
-    uint32_t payload = rbuf_block_payload(schedule);
-
-    while (chunk->filled_blocks<chunk->shape.blocks && * budget> 0) {
-        uint32_t bytes = chunk->filled_blocks == 0 ? chunk->shape.first_bytes : payload;
-        unsigned char *block = base + (size_t) chunk->filled_blocks * schedule->block_bytes;
-
-        rbuf_copy_soon(source + chunk->shape.offset + chunk->filled + 2 * payload);
-        rbuf_copy(block + payload - bytes, source + chunk->shape.offset + chunk->filled, bytes);
-        chunk->filled += bytes;
-        chunk->filled_blocks++;
-        *budget -= bytes < *budget ? bytes : *budget;
-    }
-}
-
-/* Writes the flags into the blocks. They reach the receiver with the payload in front of them; the
- * post that follows orders these stores before the adapter's reads. */
-static void chunk_stamp(struct rbuf_tx_chunk *chunk, const struct rbuf_schedule *schedule,
-                        uint64_t flag)
-{
-    unsigned char *base = rbuf_arena_block(&chunk->peer->core->send_arena, chunk->arena_first);
-
-    for (uint32_t i = 0; i < chunk->shape.blocks; i++) {
-        unsigned char *end = base + (size_t) (i + 1) * schedule->block_bytes;
-
-        *(uint64_t *) (void *) (end - RBUF_FLAG_BYTES) = flag + chunk->shape.first_block + i;
-    }
-}
-
 static void prestage_drop(struct rbuf_peer *peer)
 {
     if (peer->prestage.chunk != NULL) {
         TAILQ_REMOVE(&peer->core->prestaged, peer, prestage.link);
-        chunk_free(peer->core, peer->prestage.chunk);
+        rbuf_tx_chunk_free(peer->core, peer->prestage.chunk);
         peer->core->stats.prestaged_dropped++;
     }
     peer->prestage.chunk = NULL;
@@ -125,7 +37,7 @@ static struct rbuf_tx_chunk *chunk_take_for(struct rbuf_put *put)
     for (;;) {
         struct rbuf_peer *victim = TAILQ_FIRST(&core->prestaged);
 
-        chunk = chunk_take(put->peer, &put->offer.schedule, &put->next);
+        chunk = rbuf_tx_chunk_take(put->peer, &put->offer.schedule, &put->next);
         if (chunk != NULL || victim == NULL) {
             break;
         }
@@ -157,6 +69,13 @@ static void prestage_adopt(struct rbuf_put *put)
     prestage_drop(peer);
 }
 
+void rbuf_prestage_cancel(struct rbuf_peer *peer, const void *source)
+{
+    if (peer->prestage.source == source) {
+        prestage_drop(peer);
+    }
+}
+
 void rbuf_prestage(struct rbuf_peer *peer, const void *source, uint64_t length)
 {
     prestage_drop(peer);
@@ -184,7 +103,7 @@ static void prestage_fill(struct rbuf_peer *peer, uint64_t *budget)
     }
     rbuf_schedule_first(schedule, prestage->length, &shape);
     if (TAILQ_EMPTY(&peer->puts) && *budget > 0) { /* a guess does not go ahead of what is sure */
-        prestage->chunk = chunk_take(peer, schedule, &shape);
+        prestage->chunk = rbuf_tx_chunk_take(peer, schedule, &shape);
     }
     if (prestage->chunk == NULL) {
         prestage->source = NULL;
@@ -192,13 +111,19 @@ static void prestage_fill(struct rbuf_peer *peer, uint64_t *budget)
     }
     TAILQ_INSERT_TAIL(&peer->core->prestaged, peer, prestage.link);
     whole = shape.bytes;
-    chunk_fill(prestage->chunk, schedule, prestage->source, &whole);
+    rbuf_tx_chunk_fill(prestage->chunk, schedule, RBUF_CHUNK_BLOCKS, prestage->source, &whole);
     *budget -= shape.bytes < *budget ? shape.bytes : *budget;
+}
+
+static bool is_copied(const struct rbuf_put *put)
+{
+    return put->offer.mode == RBUF_OFFER_DIRECT;
 }
 
 /*
  * True if the buffer of chunk `next` is free at the receiver: the chunk that used it last is
- * acknowledged. The acquire pairs with the adapter placing the peer's count; it was written after
+ * acknowledged. A copied put needs none there, and has as many chunks under way as there would be.
+ * The acquire pairs with the adapter placing the peer's count; it was written after
  * the copy out of the buffer.
  */
 static bool window_open(const struct rbuf_put *put)
@@ -206,6 +131,9 @@ static bool window_open(const struct rbuf_put *put)
     const struct rbuf_offer *offer = &put->offer;
     uint64_t word;
 
+    if (is_copied(put)) {
+        return put->in_flight < offer->schedule.buffers;
+    }
     if (put->next.index < offer->schedule.buffers) {
         return true;
     }
@@ -213,6 +141,18 @@ static bool window_open(const struct rbuf_put *put)
     return (int64_t) (word - offer->acks) > (int64_t) (put->next.index - offer->schedule.buffers);
 }
 
+/* Into the receiver's buffer itself. */
+static enum rbuf_fab_status chunk_write_in_place(struct rbuf_put *put)
+{
+    struct rbuf_tx_chunk *chunk = put->filling;
+    struct rbuf_arena *arena = &put->peer->core->send_arena;
+
+    return rbuf_fab_write(put->peer->queue[RBUF_BULK], rbuf_arena_block(arena, chunk->arena_first),
+                          arena->lkey, chunk->shape.bytes, put->offer.base + chunk->shape.offset,
+                          put->offer.rkey, &chunk->work);
+}
+
+/* Into the receiver's lane, flags and all. */
 static enum rbuf_fab_status chunk_write(struct rbuf_put *put)
 {
     struct rbuf_tx_chunk *chunk = put->filling;
@@ -248,8 +188,13 @@ static bool chunk_post(struct rbuf_put *put)
         core->stats.window_waits++;
         return false;
     }
-    chunk_stamp(put->filling, &put->offer.schedule, put->offer.flag);
-    status = chunk_write(put);
+    if (is_copied(put)) {
+        put->filling->put = put;
+        status = chunk_write_in_place(put);
+    } else {
+        rbuf_tx_chunk_stamp(put->filling, &put->offer.schedule, put->offer.flag);
+        status = chunk_write(put);
+    }
     if (status == RBUF_FAB_DEAD) {
         rbuf_peer_fail(peer, -ECONNRESET);
     }
@@ -259,6 +204,7 @@ static bool chunk_post(struct rbuf_put *put)
     core->stats.staged_chunks++;
     core->stats.staged_bytes += put->filling->shape.bytes;
     put->filling = NULL;
+    put->in_flight += is_copied(put);
     peer->in_flight++;
     return true;
 }
@@ -283,13 +229,24 @@ static bool may_stage_ahead(const struct rbuf_put *put)
 
 enum put_progress { PUT_BLOCKED, PUT_OUT_OF_STAGING, PUT_OUT_OF_BUDGET, PUT_FINISHED };
 
+/* All chunks of the put are posted. */
+static enum put_progress put_posted(struct rbuf_put *put)
+{
+    if (!is_copied(put)) {
+        return PUT_FINISHED;
+    }
+    put->state = RBUF_PUT_LANDING;
+    return PUT_BLOCKED;
+}
+
 /* Copies and posts as far as it goes, into new staging only if `may_stage`. A put whose peer fails
  * here is finished by the failing. */
 static enum put_progress put_advance(struct rbuf_put *put, bool may_stage, uint64_t *budget)
 {
     const struct rbuf_schedule *schedule = &put->offer.schedule;
+    const enum rbuf_chunk_layout layout = is_copied(put) ? RBUF_CHUNK_DENSE : RBUF_CHUNK_BLOCKS;
 
-    for (;;) {
+    while (put->state != RBUF_PUT_LANDING) {
         if (put->state == RBUF_PUT_FILLING) {
             if (put->filling == NULL && !may_stage_ahead(put)) {
                 return PUT_BLOCKED;
@@ -300,7 +257,7 @@ static enum put_progress put_advance(struct rbuf_put *put, bool may_stage, uint6
             if (put->filling == NULL) {
                 return PUT_OUT_OF_STAGING;
             }
-            chunk_fill(put->filling, schedule, put->source, budget);
+            rbuf_tx_chunk_fill(put->filling, schedule, layout, put->source, budget);
             if (put->filling->filled_blocks < put->next.blocks) {
                 return PUT_OUT_OF_BUDGET;
             }
@@ -310,10 +267,11 @@ static enum put_progress put_advance(struct rbuf_put *put, bool may_stage, uint6
             return PUT_BLOCKED;
         }
         if (!rbuf_schedule_next(schedule, put->offer.bytes, &put->next)) {
-            return PUT_FINISHED;
+            return put_posted(put);
         }
         put->state = RBUF_PUT_FILLING;
     }
+    return PUT_BLOCKED;
 }
 
 int rbuf_sender_progress(struct rbuf_peer *peer, uint64_t *budget)
@@ -365,14 +323,24 @@ static bool offer_usable(struct rbuf_peer *peer, const struct rbuf_offer *offer)
     }
     rbuf_schedule_measure(&offer->schedule, offer->bytes, &extent);
     return extent.largest_blocks <= offer->stride_blocks &&
-           arena_blocks_for(arena, &offer->schedule, extent.largest_blocks) <= arena->blocks;
+           rbuf_tx_chunk_blocks(arena, &offer->schedule, extent.largest_blocks) <= arena->blocks;
+}
+
+/* Queues a put that is to be copied, and copies what may be copied at once. */
+static void put_begin(struct rbuf_peer *peer, struct rbuf_put *put)
+{
+    uint64_t budget = peer->core->options.quantum;
+
+    TAILQ_INSERT_TAIL(&peer->puts, put, link);
+    rbuf_peer_wake(peer);
+    if (peer->state == RBUF_PEER_CONNECTED && TAILQ_FIRST(&peer->puts) == put) {
+        rbuf_sender_progress(peer, &budget);
+    }
 }
 
 /* Begins to stage; the offer is STAGED. */
 static void put_stage(struct rbuf_peer *peer, struct rbuf_put *put)
 {
-    uint64_t budget = peer->core->options.quantum;
-
     if (!offer_usable(peer, &put->offer)) {
         put_finish(put, RBUF_EVENT_PUT, -EPROTO);
         return;
@@ -382,11 +350,24 @@ static void put_stage(struct rbuf_peer *peer, struct rbuf_put *put)
     put->state = RBUF_PUT_FILLING;
     put->filling = NULL;
     prestage_adopt(put);
-    TAILQ_INSERT_TAIL(&peer->puts, put, link);
-    rbuf_peer_wake(peer);
-    if (peer->state == RBUF_PEER_CONNECTED && TAILQ_FIRST(&peer->puts) == put) {
-        rbuf_sender_progress(peer, &budget);
+    put_begin(peer, put);
+}
+
+void rbuf_put_copied(struct rbuf_peer *peer, struct rbuf_put *put)
+{
+    put->peer = peer;
+    put->filling = NULL;
+    put->in_flight = 0;
+    if (peer->state == RBUF_PEER_FAILED) {
+        put_finish(put, RBUF_EVENT_PUT, -ECONNRESET);
+        return;
     }
+    rbuf_prestage_cancel(peer, put->source);
+    put->offer.schedule = peer->core->options.schedule;
+    peer->core->stats.copied_puts++;
+    rbuf_schedule_first(&put->offer.schedule, put->offer.bytes, &put->next);
+    put->state = RBUF_PUT_FILLING;
+    put_begin(peer, put);
 }
 
 /* Goes on with a put whose offer is not deferred. */
@@ -397,9 +378,7 @@ static void put_granted(struct rbuf_peer *peer, struct rbuf_put *put)
         put_stage(peer, put);
         break;
     case RBUF_OFFER_DIRECT:
-        if (peer->prestage.source == put->source) {
-            prestage_drop(peer); /* nobody will ask for it */
-        }
+        rbuf_prestage_cancel(peer, put->source); /* nobody will ask for it */
         put_finish(put, RBUF_EVENT_DIRECT, 0);
         break;
     default:
@@ -478,13 +457,22 @@ void rbuf_sender_granted(struct rbuf_peer *peer, const struct rbuf_offer *offer)
     peer->early_count++;
 }
 
-struct rbuf_peer *rbuf_sender_chunk_completed(struct rbuf_core *core, struct rbuf_work *work)
+struct rbuf_peer *rbuf_sender_chunk_completed(struct rbuf_core *core, struct rbuf_work *work,
+                                              int status)
 {
     /* The work is the chunk's first member. */
     struct rbuf_tx_chunk *chunk = (struct rbuf_tx_chunk *) (void *) work;
+    struct rbuf_peer *peer = chunk->peer;
+    struct rbuf_put *put = chunk->put;
 
-    chunk_free(core, chunk);
-    return chunk->peer;
+    rbuf_tx_chunk_free(core, chunk);
+    /* The puts of a peer that has failed, or is about to, are its failing's. */
+    if (put != NULL && status == 0 && peer->state != RBUF_PEER_FAILED && --put->in_flight == 0 &&
+        put->state == RBUF_PUT_LANDING) {
+        TAILQ_REMOVE(&peer->puts, put, link);
+        put_finish(put, RBUF_EVENT_PUT, 0);
+    }
+    return peer;
 }
 
 static void fail_list(struct rbuf_core *core, struct rbuf_put_list *list, int status)
@@ -494,7 +482,7 @@ static void fail_list(struct rbuf_core *core, struct rbuf_put_list *list, int st
     while ((put = TAILQ_FIRST(list)) != NULL) {
         TAILQ_REMOVE(list, put, link);
         if (put->filling != NULL) {
-            chunk_free(core, put->filling);
+            rbuf_tx_chunk_free(core, put->filling);
             put->filling = NULL;
         }
         put_finish(put, RBUF_EVENT_PUT, status);

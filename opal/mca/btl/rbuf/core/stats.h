@@ -26,6 +26,7 @@ struct rbuf_stats {
     uint64_t grants_direct;     /* of those, turned into a registration after the wait */
     uint64_t prestaged;         /* first chunks copied under the rendezvous */
     uint64_t prestaged_dropped; /* of those, copied in vain */
+    uint64_t copied_puts;       /* in place at the receiver, from staging here */
     uint64_t direct_puts;       /* in-place writes */
     uint64_t direct_bytes;
     uint64_t reads;

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Protocol auto: asks core/choice.h where each message goes, makes what it wants registered, and
+ * tells it how long messages took and which memory was given back.
+ *
+ * A receive takes from its offer until Open MPI is done with it, a put in place or from staging
+ * from its start until it has arrived; registrations that are made for it are not part of that,
+ * they have a price of their own.
+ *
+ * Memory hooks are installed with the cache and never without it. They call release() in any
+ * thread, possibly within malloc(): it looks at the choices that are watched, without a lock.
+ */
+#include "btl_rbuf.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "opal/memoryhooks/memory.h"
+
+/* Choices that want to hear of released memory; NULL: a free place. */
+static _Atomic(struct rbuf_choice *) watched[MCA_BTL_RBUF_MAX_PORTS];
+static unsigned watchers;
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t) now.tv_sec * 1000000000ull + (uint64_t) now.tv_nsec;
+}
+
+static void release(void *base, size_t bytes, void *context, bool from_alloc)
+{
+    (void) context;
+    (void) from_alloc;
+    for (size_t i = 0; i < MCA_BTL_RBUF_MAX_PORTS; i++) {
+        struct rbuf_choice *choice = atomic_load_explicit(&watched[i], memory_order_acquire);
+
+        if (choice != NULL) {
+            rbuf_choice_release(choice, (uintptr_t) base, bytes);
+        }
+    }
+}
+
+static void watch(struct rbuf_choice *choice)
+{
+    for (size_t i = 0; i < MCA_BTL_RBUF_MAX_PORTS; i++) {
+        if (atomic_load_explicit(&watched[i], memory_order_relaxed) == NULL) {
+            atomic_store_explicit(&watched[i], choice, memory_order_release);
+            break;
+        }
+    }
+    if (watchers++ == 0) {
+        (void) opal_mem_hooks_register_release(release, NULL);
+    }
+}
+
+/* No release() looks at the choice any more when this has returned: Open MPI calls hooks and
+ * removes them under one lock. */
+static void unwatch(struct rbuf_choice *choice)
+{
+    for (size_t i = 0; i < MCA_BTL_RBUF_MAX_PORTS; i++) {
+        if (atomic_load_explicit(&watched[i], memory_order_relaxed) == choice) {
+            atomic_store_explicit(&watched[i], NULL, memory_order_relaxed);
+            (void) opal_mem_hooks_unregister_release(release);
+            if (--watchers > 0) {
+                (void) opal_mem_hooks_register_release(release, NULL);
+            }
+        }
+    }
+}
+
+int mca_btl_rbuf_auto_open(mca_btl_rbuf_module_t *module)
+{
+    const struct rbuf_choice_options options = {
+        .cache = module->rcache != NULL,
+        .registration_ns = mca_btl_rbuf_params.registration_time,
+        .registration_page_ns = mca_btl_rbuf_params.registration_page_time};
+
+    if (mca_btl_rbuf_params.protocol != MCA_BTL_RBUF_AUTO) {
+        return OPAL_SUCCESS;
+    }
+    module->choice = calloc(1, sizeof(*module->choice));
+    if (module->choice == NULL) {
+        mca_btl_rbuf_help("no memory", opal_process_info.nodename, "opening a port", NULL);
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    rbuf_choice_open(module->choice, &options);
+    if (options.cache) {
+        watch(module->choice);
+    }
+    return OPAL_SUCCESS;
+}
+
+void mca_btl_rbuf_auto_close(mca_btl_rbuf_module_t *module)
+{
+    if (module->choice != NULL) {
+        unwatch(module->choice);
+        free(module->choice);
+        module->choice = NULL;
+    }
+}
+
+/* Registers what the verdict wants, or if that is not to be had the buffer alone, or nothing. */
+static mca_btl_rbuf_registration_t *make(mca_btl_rbuf_module_t *module,
+                                         const struct rbuf_question *question,
+                                         const struct rbuf_verdict *verdict)
+{
+    struct rbuf_problem problem; /* no reason to complain: the message will be copied */
+    mca_btl_rbuf_registration_t *registration = mca_btl_rbuf_registration_take(
+        module, (void *) (uintptr_t) verdict->base, verdict->bytes, &problem);
+
+    if (registration == NULL &&
+        (verdict->base != question->base || verdict->bytes != question->bytes)) {
+        registration = mca_btl_rbuf_registration_take(module, (void *) (uintptr_t) question->base,
+                                                      question->bytes, &problem);
+    }
+    if (registration == NULL) {
+        mca_btl_rbuf_lock(module);
+        rbuf_choice_refused(module->choice, question->side, question->base, question->bytes);
+        mca_btl_rbuf_unlock(module);
+    }
+    return registration;
+}
+
+mca_btl_rbuf_registration_t *mca_btl_rbuf_auto_decide(mca_btl_rbuf_module_t *module,
+                                                      enum rbuf_side side, void *base, size_t bytes,
+                                                      struct mca_btl_rbuf_timing *timing)
+{
+    mca_btl_rbuf_registration_t *registration = mca_btl_rbuf_registration_find(module, base, bytes);
+    struct rbuf_question question = {
+        .side = side, .base = (uintptr_t) base, .bytes = bytes, .cached = registration != NULL};
+    struct rbuf_verdict verdict;
+
+    mca_btl_rbuf_lock(module);
+    question.pressed = side == RBUF_SIDE_RECEIVE && !TAILQ_EMPTY(&module->core.deferred);
+    verdict = rbuf_choice_ask(module->choice, &question);
+    mca_btl_rbuf_unlock(module);
+    if (verdict.path == RBUF_PATH_COPY) {
+        mca_btl_rbuf_registration_give(module, registration);
+        registration = NULL;
+    } else if (registration == NULL) {
+        registration = make(module, &question, &verdict);
+        verdict.telling = registration != NULL;
+    }
+    *timing = (struct mca_btl_rbuf_timing){.of = registration != NULL ? MCA_BTL_RBUF_TIME_IN_PLACE
+                                                                      : MCA_BTL_RBUF_TIME_COPY,
+                                           .side = side,
+                                           .telling = verdict.telling,
+                                           .base = base,
+                                           .bytes = bytes,
+                                           .since_ns = now_ns()};
+    return registration;
+}
+
+void mca_btl_rbuf_auto_lane(mca_btl_rbuf_module_t *module, void *base, size_t bytes,
+                            struct mca_btl_rbuf_timing *timing)
+{
+    if (module->choice != NULL) {
+        *timing = (struct mca_btl_rbuf_timing){
+            .of = MCA_BTL_RBUF_TIME_LANE, .base = base, .bytes = bytes, .since_ns = now_ns()};
+    }
+}
+
+void mca_btl_rbuf_auto_took(mca_btl_rbuf_module_t *module, const struct mca_btl_rbuf_timing *timing)
+{
+    uint64_t ns;
+
+    if (timing->of == MCA_BTL_RBUF_TIME_NONE) {
+        return;
+    }
+    ns = now_ns() - timing->since_ns;
+    mca_btl_rbuf_lock(module);
+    if (timing->of == MCA_BTL_RBUF_TIME_LANE) {
+        rbuf_choice_sent_staged(module->choice, (uintptr_t) timing->base, timing->bytes, ns);
+    } else {
+        rbuf_choice_took(module->choice, timing->side,
+                         timing->of == MCA_BTL_RBUF_TIME_COPY ? RBUF_PATH_COPY : RBUF_PATH_IN_PLACE,
+                         timing->telling, timing->bytes, ns);
+    }
+    mca_btl_rbuf_unlock(module);
+}

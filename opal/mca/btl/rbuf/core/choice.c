@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+#include "core/choice.h"
+
+#include <string.h>
+
+#define UNIT_BYTES   65536u /* what samples are scaled to */
+#define FIRST_OCTAVE 12u    /* of the smallest class: 4 KB */
+#define SWEEP_AFTER  32u    /* releases */
+
+void rbuf_choice_open(struct rbuf_choice *choice, const struct rbuf_choice_options *options)
+{
+    memset(choice, 0, sizeof(*choice));
+    choice->options = *options;
+    rbuf_registration_cost_open(&choice->cost, options->registration_ns,
+                                options->registration_page_ns);
+    rbuf_reuse_open(&choice->reuse);
+}
+
+/* ---- speeds by size ---- */
+
+static struct rbuf_size_class *class_of(struct rbuf_choice *choice, enum rbuf_side side,
+                                        uint64_t bytes)
+{
+    uint32_t octave = 63 - (uint32_t) __builtin_clzll(bytes | 1);
+    uint32_t index;
+
+    if (octave < FIRST_OCTAVE) {
+        return &choice->size_class[side][0];
+    }
+    index = 4 * (octave - FIRST_OCTAVE) + (uint32_t) (bytes >> (octave - 2) & 3);
+    return &choice->size_class[side][index < RBUF_SIZE_CLASSES ? index : RBUF_SIZE_CLASSES - 1];
+}
+
+/* What a message of `bytes` takes on the path, ns; 0: not known. Without the fastest and the
+ * slowest sample. */
+static uint64_t usual_ns(const struct rbuf_size_class *class, enum rbuf_path path, uint64_t bytes)
+{
+    uint32_t count = class->samples[path] < RBUF_SAMPLES ? class->samples[path] : RBUF_SAMPLES;
+    uint64_t least = UINT64_MAX;
+    uint64_t most = 0;
+    uint64_t sum = 0;
+
+    if (count < RBUF_SAMPLES_MIN) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t sample = class->sample[path][i];
+
+        sum += sample;
+        least = sample < least ? sample : least;
+        most = sample > most ? sample : most;
+    }
+    return (uint64_t) ((double) (sum - least - most) / (count - 2) * (double) bytes / UNIT_BYTES);
+}
+
+static void add_sample(struct rbuf_size_class *class, enum rbuf_path path, uint64_t bytes,
+                       uint64_t ns)
+{
+    uint32_t place = class->samples[path]++ % RBUF_SAMPLES;
+
+    class->sample[path][place] = (uint64_t) ((double) ns * UNIT_BYTES / (double) bytes);
+}
+
+/* Compares the paths, now that one more sample is there. */
+static void prefer(struct rbuf_size_class *class)
+{
+    uint64_t copied = usual_ns(class, RBUF_PATH_COPY, UNIT_BYTES);
+    uint64_t in_place = usual_ns(class, RBUF_PATH_IN_PLACE, UNIT_BYTES);
+
+    if (copied == 0 || in_place == 0) {
+        return;
+    }
+    if (in_place > copied + copied / RBUF_SLOWER_LEAVE) {
+        if (class->preference != RBUF_PREFER_COPY && class->failures < RBUF_DOUBLINGS) {
+            class->failures++;
+        }
+        class->preference = RBUF_PREFER_COPY;
+    } else if (class->preference == RBUF_PREFER_UNKNOWN ||
+               in_place <= copied + copied / RBUF_SLOWER_ENTER) {
+        class->failures = 0;
+        class->preference = RBUF_PREFER_IN_PLACE;
+    }
+}
+
+/* What a message saves in place, ns, where that is preferred. */
+static uint64_t saving_ns(const struct rbuf_size_class *class, uint64_t bytes)
+{
+    uint64_t copied = usual_ns(class, RBUF_PATH_COPY, bytes);
+    uint64_t in_place = usual_ns(class, RBUF_PATH_IN_PLACE, bytes);
+
+    return (copied > in_place ? copied - in_place : 0) + copied / RBUF_IDLE_WORTH;
+}
+
+/* ---- prices ---- */
+
+static uint64_t pages_of(uint64_t base, uint64_t bytes)
+{
+    return (base + bytes - 1) / RBUF_REUSE_PAGE - base / RBUF_REUSE_PAGE + 1;
+}
+
+static uint64_t price_ns(const struct rbuf_choice *choice, uint64_t base, uint64_t bytes)
+{
+    return rbuf_registration_cost_of(&choice->cost, pages_of(base, bytes));
+}
+
+/* A registration was lost; if it had not earned its price, the next ones of its size cost more. */
+static void settle(struct rbuf_choice *choice, struct rbuf_size_class *class,
+                   struct rbuf_buffer_use *use)
+{
+    if (use->price_ns > 0) {
+        choice->counters.lost++;
+        class->dearer += class->dearer < RBUF_DOUBLINGS;
+    }
+    use->price_ns = 0;
+    use->earned_ns = 0;
+}
+
+/* A registered buffer went in place. */
+static void earn(struct rbuf_choice *choice, struct rbuf_size_class *class,
+                 struct rbuf_buffer_use *use, uint64_t bytes)
+{
+    if (use->price_ns == 0) {
+        return;
+    }
+    use->earned_ns += saving_ns(class, bytes);
+    if (use->earned_ns >= use->price_ns) {
+        choice->counters.paid++;
+        class->dearer -= class->dearer > 0;
+        use->price_ns = 0;
+    }
+}
+
+static uint64_t length_of(const struct rbuf_buffer_use *use)
+{
+    return atomic_load_explicit(&use->end, memory_order_relaxed) -
+           atomic_load_explicit(&use->begin, memory_order_relaxed);
+}
+
+/* The buffer of the question. What was released is settled and forgotten. */
+static struct rbuf_buffer_use *look_up(struct rbuf_choice *choice,
+                                       const struct rbuf_question *question)
+{
+    struct rbuf_buffer_use *use;
+    uint32_t place = 0;
+
+    use = rbuf_reuse_use(&choice->reuse, question->base, question->bytes);
+    if (atomic_load_explicit(&use->released, memory_order_relaxed)) {
+        settle(choice, class_of(choice, question->side, length_of(use)), use);
+        rbuf_reuse_forget(use);
+        use = rbuf_reuse_use(&choice->reuse, question->base, question->bytes);
+    }
+    if (atomic_load_explicit(&choice->reuse.releases, memory_order_relaxed) >= SWEEP_AFTER) {
+        struct rbuf_buffer_use *gone;
+
+        atomic_store_explicit(&choice->reuse.releases, 0, memory_order_relaxed);
+        while ((gone = rbuf_reuse_next_released(&choice->reuse, &place)) != NULL) {
+            settle(choice, class_of(choice, question->side, length_of(gone)), gone);
+        }
+    }
+    return use;
+}
+
+/* ---- decisions ---- */
+
+static void answer(struct rbuf_verdict *verdict, enum rbuf_path path, enum rbuf_reason reason)
+{
+    verdict->path = path;
+    verdict->reason = reason;
+    verdict->telling = reason != RBUF_REASON_FRESH && reason != RBUF_REASON_PRESSED;
+}
+
+/* The buffer is registered. */
+static void ask_cached(struct rbuf_size_class *class, bool pressed, struct rbuf_verdict *verdict)
+{
+    const bool copies = class->preference == RBUF_PREFER_COPY;
+    const uint32_t every =
+        class->samples[RBUF_PATH_COPY] < RBUF_SAMPLES_MIN ? RBUF_PROBE_EVERY / 8 : RBUF_PROBE_EVERY;
+
+    if (class->samples[RBUF_PATH_IN_PLACE] < RBUF_SAMPLES_MIN) {
+        answer(verdict, RBUF_PATH_IN_PLACE, RBUF_REASON_TRIAL);
+    } else if (pressed) {
+        answer(verdict, RBUF_PATH_IN_PLACE, RBUF_REASON_PRESSED);
+    } else if (++class->turns >= every) {
+        class->turns = 0;
+        answer(verdict, copies ? RBUF_PATH_IN_PLACE : RBUF_PATH_COPY, RBUF_REASON_PROBE);
+    } else if (copies) {
+        answer(verdict, RBUF_PATH_COPY, RBUF_REASON_SLOWER);
+    } else {
+        answer(verdict, RBUF_PATH_IN_PLACE, RBUF_REASON_HELD);
+    }
+}
+
+/* Whether a trial that costs `price` is due, after so many doublings of the share; if so it is
+ * begun. */
+static bool try_in_place(struct rbuf_size_class *class, uint64_t price, uint32_t doublings)
+{
+    if (class->pot_ns < (price * RBUF_TRIAL_SHARE) << doublings) {
+        return false;
+    }
+    class->pot_ns = 0;
+    class->preference = RBUF_PREFER_UNKNOWN;
+    class->samples[RBUF_PATH_IN_PLACE] = 0;
+    return true;
+}
+
+/* The buffer came again and is not registered. */
+static void ask_reused(struct rbuf_size_class *class, struct rbuf_buffer_use *use, uint64_t bytes,
+                       uint64_t price, struct rbuf_verdict *verdict)
+{
+    if (class->preference != RBUF_PREFER_IN_PLACE) {
+        if (try_in_place(class, price, class->failures)) {
+            answer(verdict, RBUF_PATH_IN_PLACE, RBUF_REASON_TRIAL);
+        } else {
+            answer(verdict, RBUF_PATH_COPY, RBUF_REASON_SLOWER);
+        }
+        return;
+    }
+    use->rent_ns += saving_ns(class, bytes);
+    if (use->rent_ns < price << class->dearer) {
+        answer(verdict, RBUF_PATH_COPY, RBUF_REASON_RENT);
+        return;
+    }
+    use->rent_ns = 0;
+    use->price_ns = price;
+    use->earned_ns = 0;
+    answer(verdict, RBUF_PATH_IN_PLACE, RBUF_REASON_BOUGHT);
+}
+
+/* Registrations last for one message: it must save the whole price. */
+static void ask_uncached(struct rbuf_size_class *class, uint64_t bytes, uint64_t price,
+                         struct rbuf_verdict *verdict)
+{
+    if (class->samples[RBUF_PATH_IN_PLACE] > 0 &&
+        class->samples[RBUF_PATH_IN_PLACE] < RBUF_SAMPLES_MIN) {
+        answer(verdict, RBUF_PATH_IN_PLACE, RBUF_REASON_TRIAL);
+    } else if (class->preference == RBUF_PREFER_IN_PLACE && saving_ns(class, bytes) > price) {
+        bool probe = ++class->turns >= RBUF_PROBE_EVERY;
+
+        class->turns = probe ? 0 : class->turns;
+        class->dearer = 0;
+        answer(verdict, probe ? RBUF_PATH_COPY : RBUF_PATH_IN_PLACE,
+               probe ? RBUF_REASON_PROBE : RBUF_REASON_BOUGHT);
+    } else if (try_in_place(class, RBUF_SAMPLES_MIN * price, class->dearer)) {
+        class->dearer += class->dearer < RBUF_DOUBLINGS; /* unless it turns out to pay */
+        answer(verdict, RBUF_PATH_IN_PLACE, RBUF_REASON_TRIAL);
+    } else {
+        answer(verdict, RBUF_PATH_COPY, RBUF_REASON_SLOWER);
+    }
+}
+
+static void ask_with_cache(struct rbuf_choice *choice, const struct rbuf_question *question,
+                           struct rbuf_size_class *class, struct rbuf_verdict *verdict)
+{
+    struct rbuf_buffer_use *use = look_up(choice, question);
+    uint64_t price;
+
+    verdict->base = atomic_load_explicit(&use->begin, memory_order_relaxed);
+    verdict->bytes = length_of(use);
+    if (question->cached) {
+        ask_cached(class, question->pressed, verdict);
+        if (verdict->path == RBUF_PATH_IN_PLACE) {
+            earn(choice, class, use, question->bytes);
+        }
+        return;
+    }
+    settle(choice, class, use);
+    if (use->uses < 2) {
+        answer(verdict, RBUF_PATH_COPY, RBUF_REASON_FRESH);
+        return;
+    }
+    price = price_ns(choice, verdict->base, verdict->bytes);
+    ask_reused(class, use, question->bytes, question->pressed ? price / 2 : price, verdict);
+}
+
+struct rbuf_verdict rbuf_choice_ask(struct rbuf_choice *choice,
+                                    const struct rbuf_question *question)
+{
+    struct rbuf_size_class *class = class_of(choice, question->side, question->bytes);
+    struct rbuf_verdict verdict = {.base = question->base, .bytes = question->bytes};
+
+    if (choice->options.cache) {
+        ask_with_cache(choice, question, class, &verdict);
+    } else {
+        ask_uncached(class, question->bytes, price_ns(choice, verdict.base, verdict.bytes),
+                     &verdict);
+    }
+    choice->counters.reason[question->side][verdict.reason]++;
+    return verdict;
+}
+
+/* ---- what was measured ---- */
+
+void rbuf_choice_sent_staged(struct rbuf_choice *choice, uint64_t base, uint64_t bytes, uint64_t ns)
+{
+    struct rbuf_size_class *class = class_of(choice, RBUF_SIDE_SEND, bytes);
+    const struct rbuf_question question = {.side = RBUF_SIDE_SEND, .base = base, .bytes = bytes};
+
+    class->pot_ns += ns;
+    if (choice->options.cache) {
+        (void) look_up(choice, &question);
+    }
+}
+
+void rbuf_choice_took(struct rbuf_choice *choice, enum rbuf_side side, enum rbuf_path path,
+                      bool telling, uint64_t bytes, uint64_t ns)
+{
+    struct rbuf_size_class *class = class_of(choice, side, bytes);
+
+    if (path == RBUF_PATH_COPY) {
+        class->pot_ns += ns;
+    }
+    if (telling) {
+        add_sample(class, path, bytes, ns);
+        prefer(class);
+    }
+}
+
+void rbuf_choice_registered(struct rbuf_choice *choice, uint64_t base, uint64_t bytes, uint64_t ns)
+{
+    rbuf_registration_cost_add(&choice->cost, pages_of(base, bytes), ns);
+}
+
+void rbuf_choice_refused(struct rbuf_choice *choice, enum rbuf_side side, uint64_t base,
+                         uint64_t bytes)
+{
+    struct rbuf_size_class *class = class_of(choice, side, bytes);
+
+    choice->counters.refused++;
+    class->dearer += class->dearer < RBUF_DOUBLINGS;
+    class->failures += class->failures < RBUF_DOUBLINGS;
+    class->pot_ns = 0;
+    if (choice->options.cache) {
+        const struct rbuf_question question = {.side = side, .base = base, .bytes = bytes};
+
+        look_up(choice, &question)->price_ns = 0; /* nothing was paid, so nothing can be lost */
+    }
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Chunks in the send arena: the staging of one write, from the first byte that is copied into it to
+ * the completion of the write.
+ */
+#ifndef RBUF_CORE_TX_CHUNK_H
+#define RBUF_CORE_TX_CHUNK_H
+
+#include "core/core.h"
+
+struct rbuf_tx_chunk {
+    struct rbuf_work work; /* first: a work that came back is its chunk */
+    struct rbuf_peer *peer;
+    struct rbuf_put *put; /* that counts it as in flight, if the peer has not failed; NULL: none */
+    struct rbuf_chunk shape;
+    uint32_t arena_first;
+    uint32_t arena_blocks;
+    uint32_t filled;        /* bytes of payload copied */
+    uint32_t filled_blocks; /* blocks of payload copied */
+    SLIST_ENTRY(rbuf_tx_chunk) link;
+};
+
+/* How a chunk lies in the arena. */
+enum rbuf_chunk_layout {
+    RBUF_CHUNK_BLOCKS, /* as in a lane: in whole blocks, the flags left free */
+    RBUF_CHUNK_DENSE   /* as in the user's buffer */
+};
+
+/* Blocks of the arena that `blocks` blocks of the schedule take. */
+uint32_t rbuf_tx_chunk_blocks(const struct rbuf_arena *arena, const struct rbuf_schedule *schedule,
+                              uint32_t blocks);
+
+/* NULL when there is no staging (or no memory) for the shape now. */
+struct rbuf_tx_chunk *rbuf_tx_chunk_take(struct rbuf_peer *peer,
+                                         const struct rbuf_schedule *schedule,
+                                         const struct rbuf_chunk *shape);
+void rbuf_tx_chunk_free(struct rbuf_core *core, struct rbuf_tx_chunk *chunk);
+
+/* Copies payload of the message at `source`, block by block, until the budget is used up. */
+void rbuf_tx_chunk_fill(struct rbuf_tx_chunk *chunk, const struct rbuf_schedule *schedule,
+                        enum rbuf_chunk_layout layout, const unsigned char *source,
+                        uint64_t *budget);
+
+/* Writes the flags into the blocks, the message's first one being `flag`. They reach the receiver
+ * with the payload in front of them; the post that follows orders these stores before the adapter's
+ * reads. */
+void rbuf_tx_chunk_stamp(struct rbuf_tx_chunk *chunk, const struct rbuf_schedule *schedule,
+                         uint64_t flag);
+
+#endif
