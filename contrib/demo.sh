@@ -4,7 +4,8 @@
 # Shows rbuf at work on this machine: builds it, runs NAS IS over each of its protocols and over
 # its rivals (Open MPI's own openib BTL with and without its registration cache, and UCX), once with
 # buffers that the program keeps and once with buffers that are new in every iteration, and prints
-# one table.
+# one table. Then it measures ping-pong with fresh buffers over the same transports and draws it:
+# bandwidth over size, one line a transport.
 #
 # Rounds are interleaved: each runs everything once, and the table has the medians. Everything that
 # is built or written goes under the build directory; the source tree stays as it is.
@@ -27,9 +28,10 @@ usage: contrib/demo.sh [options]
   --npb-dir DIR  run NASA's own IS as well: DIR/bin/is.C.x, built for Open MPI
   --transports L these only (superpipeline,rcache,register,pipeline,copy,openib-pinned,
                  openib-unpinned,ucx; what this Open MPI lacks is left out)
+  --picture FILE where the picture of ping-pong goes, .png or .svg (BUILD/demo.png), or none
   --build DIR    build directory (build/demo)
 As root it installs the Debian packages that are missing; otherwise it names them and stops.
-Exit status: 0 if every run was verified, 1 if not, 2 on bad usage, 3 if packages are missing.
+Exit status: 0 if every run was verified (and the picture drawn), 1 if not, 2 on bad usage, 3 if packages are missing.
 END
 }
 
@@ -46,6 +48,7 @@ profile=graphene
 json=
 npb_dir=
 transports=superpipeline,rcache,register,pipeline,copy,openib-pinned,openib-unpinned,ucx
+picture=
 build=$top/build/demo
 while [ $# -gt 0 ]; do
     case $1 in
@@ -53,7 +56,8 @@ while [ $# -gt 0 ]; do
         usage
         exit 0
         ;;
-    --class | --ranks | --rounds | --profile | --json | --npb-dir | --transports | --build)
+    --class | --ranks | --rounds | --profile | --json | --npb-dir | --transports | --build | \
+        --picture)
         [ -n "${2-}" ] || refuse "$1 wants a value"
         option=${1#--}
         printf -v "${option//-/_}" %s "$2"
@@ -87,6 +91,10 @@ fi
 if [ -n "$json" ] && ! : >"$json"; then
     refuse "--json '$json': cannot be written"
 fi
+case $picture in
+'' | none | *.png | *.svg) ;;
+*) refuse "--picture '$picture': wants a name that ends in .png or .svg, or none" ;;
+esac
 mkdir -p "$build/log" && build=$(cd "$build" && pwd) || exit 2
 prefix=$build/prefix
 
@@ -323,6 +331,26 @@ print_json()
     END { print NR ? "\n]" : "[]" }' "$results"
 }
 
+# Bandwidth of fresh buffers over size, and of the network itself where it is emulated.
+draw_picture()
+{
+    local wire=() csv=$build/demo.csv
+    case $fabric_name in
+    softhca:graphene) wire=(--wire 1.4G,2us) ;;
+    softhca:infini) wire=(--wire 3G,1500ns) ;;
+    softhca:roce40) wire=(--wire 4.5G,1500ns) ;;
+    softhca:edr) wire=(--wire 12G,1us) ;;
+    esac
+    echo "ping-pong with fresh buffers, 4 KB to 8 MB, over each transport ..."
+    rbuf-compare --profile "$profile" --transports "$(IFS=, && echo "${names[*]}")" --rounds 1 \
+        --no-probe --buffers fresh --min 4k --max 8M --step 41.5 --reps 15 --csv "$csv" \
+        >"$build/log/picture.log" 2>&1 &&
+        rbuf-plot "${wire[@]}" --output "$picture" "$csv" && echo "picture: $picture" && return
+    echo "no picture; $build/log/picture.log ends with:"
+    tail -n 5 "$build/log/picture.log"
+    return 1
+}
+
 build_all
 export PATH=$prefix/bin:$PATH RBUF_COMPONENT_DIR=$prefix/lib/openmpi
 transports_keep "${names[@]}"
@@ -351,4 +379,11 @@ if [ -n "$json" ]; then
     echo
     echo "all runs: $json"
 fi
-! cut -f 7 "$results" | grep -qv '^yes$'
+status=0
+! cut -f 7 "$results" | grep -qv '^yes$' || status=1
+if [ "$picture" != none ]; then
+    picture=${picture:-$build/demo.png}
+    echo
+    draw_picture || status=1
+fi
+exit $status
