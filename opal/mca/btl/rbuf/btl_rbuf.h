@@ -206,9 +206,10 @@ struct mca_btl_base_endpoint_t {
     struct rbuf_fab_queue *queue[RBUF_CHANNELS]; /* NULL until the first use */
     struct rbuf_mailbox *mailbox;                /* NULL until the first use */
     struct rbuf_exchange_side theirs;            /* ANSWERED: what the caller said of itself */
-    struct rbuf_call *call; /* our call, or theirs that we accepted; NULL if none */
-    bool departed;          /* the peer has said BYE, or has heard ours */
-    char *cause;            /* why it failed, for people; NULL: it has not */
+    struct rbuf_call *call;   /* our call, or theirs that we accepted; NULL if none */
+    _Atomic unsigned putting; /* callbacks of staged puts to it that are running */
+    bool departed;            /* the peer has said BYE, or has heard ours */
+    char *cause;              /* why it failed, for people; NULL: it has not */
     TAILQ_ENTRY(mca_btl_base_endpoint_t) link;
 };
 
@@ -218,12 +219,8 @@ TAILQ_HEAD(mca_btl_rbuf_endpoint_list, mca_btl_base_endpoint_t);
 
 #define MCA_BTL_RBUF_BATCH 32
 
-/* Events taken out of core and being acted on. Changed by the drainer alone, but for depth and
- * thread, which the lock guards. */
+/* Who acts on core's events; the lock guards it. */
 struct mca_btl_rbuf_drain {
-    struct rbuf_event event[MCA_BTL_RBUF_BATCH];
-    int next;
-    int count;
     unsigned depth;   /* of progress within callbacks; 0: nobody drains */
     pthread_t thread; /* the drainer */
 };
@@ -279,14 +276,26 @@ static inline mca_btl_rbuf_module_t *mca_btl_rbuf_module(mca_btl_base_module_t *
     return (mca_btl_rbuf_module_t *) btl;
 }
 
+/* As long as Open MPI knows of one thread only, nobody else takes these locks: the listener's
+ * thread and the memory hooks keep to data of their own. */
 static inline void mca_btl_rbuf_lock(mca_btl_rbuf_module_t *module)
 {
-    pthread_mutex_lock(&module->lock);
+    if (opal_using_threads()) {
+        pthread_mutex_lock(&module->lock);
+    }
+}
+
+/* False: somebody else holds it. */
+static inline bool mca_btl_rbuf_trylock(mca_btl_rbuf_module_t *module)
+{
+    return !opal_using_threads() || pthread_mutex_trylock(&module->lock) == 0;
 }
 
 static inline void mca_btl_rbuf_unlock(mca_btl_rbuf_module_t *module)
 {
-    pthread_mutex_unlock(&module->lock);
+    if (opal_using_threads()) {
+        pthread_mutex_unlock(&module->lock);
+    }
 }
 
 /* btl_rbuf_module.c */

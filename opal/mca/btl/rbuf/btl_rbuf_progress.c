@@ -2,11 +2,11 @@
 /*
  * Progress: polls verbs, feeds core, lets core work, and acts on core's events.
  *
- * One thread at a time is inside a module; others go away at once. Events are taken out in batches
+ * One thread at a time is inside a module; others go away at once. Events are taken out
  * under the lock and acted on without it, so that callbacks may call any function of the module.
  *
  * Events are acted on in order: by one thread at a time, the drainer, and a callback that
- * progresses goes on where the batch stands. (Pieces of packed data must not overtake each other.)
+ * progresses goes on with the next. (Pieces of packed data must not overtake each other.)
  */
 #include "btl_rbuf.h"
 
@@ -227,74 +227,55 @@ static void act(mca_btl_rbuf_module_t *module, const struct rbuf_event *event)
     }
 }
 
-/* Gives back what the delivered messages occupied. The caller holds the lock. */
-static void release(mca_btl_rbuf_module_t *module, const struct rbuf_event *delivered, int count)
+/* Gives back what a delivered message occupied; true if that was a receive buffer. The caller holds
+ * the lock. */
+static bool release(const struct rbuf_event *delivered)
 {
-    for (int i = 0; i < count; i++) {
-        const struct rbuf_delivery *delivery = &delivered[i].delivery;
+    struct rbuf_buffer *buffer = delivered->delivery.buffer;
 
-        if (delivery->buffer != NULL) {
-            rbuf_receive_collect(delivery->buffer);
-        }
-        rbuf_core_release(delivered[i].peer, delivery);
+    if (buffer != NULL) {
+        rbuf_receive_collect(buffer);
     }
-    post_receives(module);
+    rbuf_core_release(delivered->peer, &delivered->delivery);
+    return buffer != NULL;
 }
 
-/* Makes the caller the drainer and fetches a batch if the last one is used up; false if there is
- * nothing to act on, or another thread acts. The caller holds the lock. */
-static bool drain_begin(mca_btl_rbuf_module_t *module)
+/* Acts on events, unless another thread does; returns their number. The caller holds the lock,
+ * which is let go meanwhile. */
+static int drain(mca_btl_rbuf_module_t *module)
 {
     struct mca_btl_rbuf_drain *drain = &module->drain;
+    struct rbuf_event event;
+    bool collected = false;
+    int count = 0;
 
     if (drain->depth > 0 && !pthread_equal(drain->thread, pthread_self())) {
-        return false;
-    }
-    if (drain->next == drain->count) {
-        drain->next = drain->count = 0;
-        while (drain->count < BATCH &&
-               rbuf_events_pop(&module->core.events, &drain->event[drain->count])) {
-            drain->count++;
-        }
-    }
-    if (drain->next == drain->count) {
-        return false;
+        return 0;
     }
     drain->thread = pthread_self();
     drain->depth++;
-    return true;
-}
-
-/* Acts on the batch; returns the number of events. No lock is held. */
-static int drain(mca_btl_rbuf_module_t *module)
-{
-    struct rbuf_event delivered[BATCH];
-    int delivered_count = 0;
-    int count = 0;
-
-    while (module->drain.next < module->drain.count && delivered_count < BATCH) {
-        struct rbuf_event event = module->drain.event[module->drain.next++];
-
+    while (count < BATCH && rbuf_events_pop(&module->core.events, &event)) {
+        mca_btl_rbuf_unlock(module);
         act(module, &event);
+        mca_btl_rbuf_lock(module);
         if (event.kind == RBUF_EVENT_DELIVER) {
-            delivered[delivered_count++] = event;
+            collected = release(&event) || collected;
         }
         count++;
     }
-    mca_btl_rbuf_lock(module);
-    release(module, delivered, delivered_count);
-    module->drain.depth--;
-    mca_btl_rbuf_unlock(module);
+    drain->depth--;
+    if (collected) {
+        post_receives(module);
+    }
     return count;
 }
 
 int mca_btl_rbuf_module_progress(mca_btl_rbuf_module_t *module)
 {
-    bool draining;
     uint64_t now;
     int done;
 
-    if (pthread_mutex_trylock(&module->lock) != 0) {
+    if (!mca_btl_rbuf_trylock(module)) {
         return 0;
     }
     now = now_ns();
@@ -309,9 +290,11 @@ int mca_btl_rbuf_module_progress(mca_btl_rbuf_module_t *module)
         mca_btl_rbuf_collect(module);
     }
     done += rbuf_core_progress(&module->core, now);
-    draining = drain_begin(module);
+    if (!rbuf_events_empty(&module->core.events)) {
+        done += drain(module);
+    }
     mca_btl_rbuf_unlock(module);
-    return draining ? done + drain(module) : done;
+    return done;
 }
 
 int mca_btl_rbuf_progress(void)

@@ -50,8 +50,10 @@ static void operation_end(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_
         mca_btl_rbuf_auto_took(module, &ended.timing);
     }
     mca_btl_rbuf_after = (struct mca_btl_rbuf_after){.endpoint = ended.endpoint, .put_id = put_id};
+    atomic_fetch_add_explicit(&ended.endpoint->putting, 1, memory_order_relaxed);
     ended.callback(&module->super, ended.endpoint, ended.local_address, ended.local_handle,
                    ended.context, ended.data, status == 0 ? OPAL_SUCCESS : OPAL_ERROR);
+    atomic_fetch_sub_explicit(&ended.endpoint->putting, 1, memory_order_relaxed);
     mca_btl_rbuf_after = outer;
     if (ended.holds_registration) { /* no more: the callback has given the handle back */
         mca_btl_rbuf_lock(module);

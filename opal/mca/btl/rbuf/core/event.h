@@ -87,9 +87,14 @@ static inline struct rbuf_event *rbuf_events_add(struct rbuf_events *events)
     return &events->ring[events->tail++ & (events->size - 1)];
 }
 
+static inline bool rbuf_events_empty(const struct rbuf_events *events)
+{
+    return events->head == events->tail;
+}
+
 static inline bool rbuf_events_pop(struct rbuf_events *events, struct rbuf_event *event)
 {
-    if (events->head == events->tail) {
+    if (rbuf_events_empty(events)) {
         return false;
     }
     *event = events->ring[events->head++ & (events->size - 1)];

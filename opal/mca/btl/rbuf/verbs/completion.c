@@ -10,7 +10,8 @@
 #include "verbs/queue_pair.h"
 #include "verbs/receive.h"
 
-#define BATCH 32 /* completions taken from a queue at once */
+#define BATCH         32  /* completions taken from a queue at once */
+#define SENDS_SKIPPED 16u /* calls of rbuf_poll() in which nothing of ours was out */
 
 int rbuf_completion_errno(enum ibv_wc_status wc)
 {
@@ -160,14 +161,27 @@ static int poll_sends(struct rbuf_port *port, struct rbuf_send_cq *cq, struct rb
     return filled;
 }
 
+/* True if a send completion queue may have something for us. Failed requests complete though
+ * nothing asked for it; they can wait for a few calls. */
+static bool sends_wanted(struct rbuf_port *port)
+{
+    if (port->fab.signalled == 0 && TAILQ_EMPTY(&port->closed) &&
+        ++port->sends_skipped < SENDS_SKIPPED) {
+        return false;
+    }
+    port->sends_skipped = 0;
+    return true;
+}
+
 int rbuf_poll(struct rbuf_port *port, struct rbuf_completion *out, int max)
 {
     /* A quarter is kept for what was sent: a flood of receives must not starve it. */
     int found = poll_receives(port, out, max - max / 4);
     int filled = found > 0 ? found : 0;
     int error = found < 0 ? found : 0;
+    unsigned queues = sends_wanted(port) ? port->send_cqs : 0;
 
-    for (unsigned i = 0; i < port->send_cqs && filled < max; i++) {
+    for (unsigned i = 0; i < queues && filled < max; i++) {
         unsigned turn = port->send_cq_next;
 
         port->send_cq_next = turn + 1 < port->send_cqs ? turn + 1 : 0;

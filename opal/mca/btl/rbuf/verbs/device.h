@@ -106,6 +106,7 @@ struct rbuf_port {
     struct rbuf_send_cq send_cq[RBUF_SEND_CQS_MAX];
     unsigned send_cqs;
     unsigned send_cq_next;     /* polled first next time */
+    unsigned sends_skipped;    /* calls of rbuf_poll() since the last that looked at these */
     struct ibv_cq *receive_cq; /* of all receive queues; made by the first one */
     uint32_t receive_entries;  /* buffers of all receive queues together */
     uint32_t receives_swept;   /* times that rbuf_poll() left receive_cq empty; wraps */
