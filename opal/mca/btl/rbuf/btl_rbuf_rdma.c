@@ -170,7 +170,7 @@ static void transfer(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *op
                                        .remote = remote,
                                        .bytes = size,
                                        .rkey = rkey};
-    if (kind == RBUF_RMA_WRITE && size <= module->port->max_inline) {
+    if (kind == RBUF_RMA_WRITE && size <= rbuf_queue_inline(module->port, RBUF_BULK)) {
         rma_start(module, operation);
     } else if (!starve(module, operation, false)) {
         transfer_start(module, operation);

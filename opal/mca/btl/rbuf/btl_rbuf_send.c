@@ -10,7 +10,7 @@
 #include "opal/datatype/opal_convertor.h"
 
 #define HEADER_BYTES sizeof(struct rbuf_message_header)
-#define NOW_BYTES    256u /* most that sendi builds on the stack */
+#define NOW_BYTES    RBUF_QUEUE_INLINE_ASKED /* most that sendi builds on the stack */
 
 _Thread_local struct mca_btl_rbuf_after mca_btl_rbuf_after;
 

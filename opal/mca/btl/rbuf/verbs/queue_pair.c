@@ -107,14 +107,15 @@ static int check_depth(const struct rbuf_port *port, enum rbuf_channel_id channe
 static int create(struct rbuf_queue_pair *queue, uint32_t depth, struct rbuf_problem *problem)
 {
     struct rbuf_port *port = queue->port;
-    struct ibv_qp_init_attr attributes = {.send_cq = queue->cq->cq,
-                                          .recv_cq = port->receive_cq,
-                                          .srq = port->receive[queue->channel]->srq,
-                                          .qp_type = IBV_QPT_RC,
-                                          .sq_sig_all = 0,
-                                          .cap = {.max_send_wr = depth,
-                                                  .max_send_sge = SEND_PIECES,
-                                                  .max_inline_data = port->max_inline}};
+    struct ibv_qp_init_attr attributes = {
+        .send_cq = queue->cq->cq,
+        .recv_cq = port->receive_cq,
+        .srq = port->receive[queue->channel]->srq,
+        .qp_type = IBV_QPT_RC,
+        .sq_sig_all = 0,
+        .cap = {.max_send_wr = depth,
+                .max_send_sge = SEND_PIECES,
+                .max_inline_data = rbuf_queue_inline(port, queue->channel)}};
     int error;
 
     errno = 0;
@@ -129,7 +130,7 @@ static int create(struct rbuf_queue_pair *queue, uint32_t depth, struct rbuf_pro
         rbuf_problem_remedy(problem,
                             "the adapter refuses %u requests of %u bytes inline; use shorter send "
                             "queues",
-                            depth, port->max_inline);
+                            depth, rbuf_queue_inline(port, queue->channel));
     }
     return error;
 }

@@ -24,7 +24,18 @@
 #include "verbs/fabric.h"
 #include "verbs/problem.h"
 
-#define RBUF_QUEUE_INLINE_ASKED 256u /* bytes */
+/* Bytes that are to travel inside a request. Every request of a send queue has room for them: what
+ * small messages gain is not spent on the bulk channel, where only small puts use it. */
+#define RBUF_QUEUE_INLINE_ASKED 512u
+#define RBUF_QUEUE_INLINE_BULK  256u
+
+/* What queue pairs of the channel get on the port, bytes. */
+static inline uint32_t rbuf_queue_inline(const struct rbuf_port *port, enum rbuf_channel_id channel)
+{
+    return channel == RBUF_BULK && port->max_inline > RBUF_QUEUE_INLINE_BULK
+               ? RBUF_QUEUE_INLINE_BULK
+               : port->max_inline;
+}
 
 /* What the other side has to know of a queue pair; wire form, 8 bytes. */
 struct rbuf_queue_address {
