@@ -12,9 +12,9 @@
  * more, seldom heard. In every sixteenth iteration of a process a stranger, one of all the ranks,
  * sends it one message. In the middle of the run all have new partners.
  *
- * To 256 ranks (--whole) every process is simulated. Above, 64 are, with whom they talk to; what a
- * process has depends on those alone, as the lines for 64 and 256 ranks show. Two processes have a
- * struct rbuf_peer for every rank of the job.
+ * To 256 ranks every process is simulated. Above, 64 are, with whom they talk to, since what a
+ * process has depends on those alone: with --whole 1024 the lines for 1024 ranks come out the same.
+ * Two processes have a struct rbuf_peer for every rank of the job.
  *
  * Rings have the slots of the defaults, but small ones: what is counted does not depend on their
  * size, and memory is given for the default.
@@ -85,10 +85,11 @@ static uint32_t distances(const struct job *job, bool changed, uint32_t distance
     return count;
 }
 
-/* Whom the process meets in a step of an allreduce; another one in each, however few are live. */
+/* Whom the process meets in a step of an allreduce; another one in each, however few are live, and
+ * beyond the first steps nobody near. */
 static uint32_t mate(const struct job *job, uint32_t live, uint32_t step)
 {
-    static const uint32_t masks[] = {1, 2, 4, 8, 16, 32, 3, 5, 6, 9, 10, 12, 17, 18, 20, 24};
+    static const uint32_t masks[] = {1, 2, 4, 8, 16, 32, 48, 40, 36, 52, 44, 34, 50, 42, 38, 46};
 
     return live ^ (job->ranks == job->live ? 1u << step : masks[step]);
 }
