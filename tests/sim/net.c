@@ -150,13 +150,11 @@ static uint64_t send_packet(struct sim_nic *nic, struct sim_flow *flow, struct s
     uint32_t offset = number * unit;
     uint32_t bytes = job->bytes - offset < unit ? job->bytes - offset : unit;
     bool asking = job->request.operation == SIM_READ && !job->answering;
-    struct sim_packet *packet = sim_allocate(sizeof(*packet) + (asking ? 0 : bytes));
+    struct sim_packet *packet = sim_reallocate(NULL, sizeof(*packet) + (asking ? 0 : bytes));
     uint64_t arrival = net->clock.now_ns + net->model.latency_ns;
 
-    packet->job = job;
-    packet->to = flow->to;
-    packet->offset = offset;
-    packet->bytes = asking ? 0 : bytes;
+    *packet = (struct sim_packet){
+        .job = job, .to = flow->to, .offset = offset, .bytes = asking ? 0 : bytes};
     sim_job_hold(job);
     if (!faults->late_read || job->request.inlined) {
         sim_read_source(job, offset, packet->bytes, packet->data);

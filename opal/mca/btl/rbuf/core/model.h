@@ -127,6 +127,25 @@ struct rbuf_plan rbuf_plan_copy(uint64_t bytes, uint32_t block_bytes);
 struct rbuf_plan rbuf_plan_pipeline(const struct rbuf_machine *machine, uint64_t bytes,
                                     uint32_t block_bytes);
 
+/* What a schedule is to be good for. */
+struct rbuf_aim {
+    uint64_t smallest; /* message lengths, bytes, each power of two times this alike */
+    uint64_t largest;
+    uint64_t lane_bytes;  /* most staging of a message at the receiver: buffers * largest chunk */
+    uint32_t block_bytes; /* 0: to be chosen */
+    enum rbuf_arrival arrival;
+    enum rbuf_rendezvous rendezvous;
+};
+
+/* Speed over that of raw RDMA behind the same rendezvous, the mean over the lengths of an aim. */
+double rbuf_model_efficiency(const struct rbuf_machine *machine, const struct rbuf_plan *plan,
+                             uint64_t smallest, uint64_t largest);
+
+/* Picks C0, q, the largest chunk, buffers and the block size; returns the plan's efficiency, or 0
+ * if `lane_bytes` has room for nothing. Takes some ten milliseconds. */
+double rbuf_model_choose(const struct rbuf_machine *machine, const struct rbuf_aim *aim,
+                         struct rbuf_plan *plan);
+
 /* Which sides of an in-place transfer have to register: both is the naive protocol of section 2,
  * none a hit in a registration cache on both sides. */
 enum rbuf_registered {
