@@ -116,10 +116,15 @@ step_mid()
         --min 64k --max 1M --step 100 --reps 60
 }
 
+# In a burst the ranks need not start at the same moment, which counts at the smaller sizes.
 step_both()
 {
-    compare both "$1" --transports superpipeline,openib-pinned,ucx --min 64k --max 16M --step 300 \
-        --pattern pingpong,both,stream --reps 16
+    local transports=superpipeline,openib-pinned,ucx
+    compare both "$1" --transports $transports --min 64k --max 16M --step 300 \
+        --pattern pingpong,both --buffers fresh --reps 16
+    compare both "$1" --transports $transports --min 64k --max 16M --step 300 \
+        --pattern pingpong,both --buffers reused --burst 8 --reps 8
+    compare stream "$1" --transports $transports --sizes 64k,256k,1M --pattern stream --reps 8
 }
 
 step_packed()
