@@ -132,14 +132,14 @@ function print_ticks(    x, text, step) {
 
 function print_axes() {
     print "set logscale x 2\nset xlabel \"message size\"\nset grid xtics ytics lt 1 lc rgb \"#e4e4e4\""
-    print "set key opaque"
     print "set border 3\nset tics nomirror\nset style fill transparent solid 0.15 noborder"
-    if (what == "time") print "set logscale y\nset ylabel \"microseconds a message\"\nset key top left"
-    else if (what == "rate") print "set ylabel \"messages a second\"\nset key top right\nset yrange [0:*]"
-    else if (what == "hidden") print "set ylabel \"per cent hidden\"\nset yrange [0:100]\nset key bottom right"
+    print "set key outside right top"
+    if (what == "time") print "set logscale y\nset ylabel \"microseconds a message\""
+    else if (what == "rate") print "set ylabel \"messages a second\"\nset yrange [0:*]"
+    else if (what == "hidden") print "set ylabel \"per cent hidden\"\nset yrange [0:100]"
     else if (what ~ /^relative:/)
-        print "set ylabel " quoted("bandwidth relative to " substr(what, 10)) "\nset key bottom right"
-    else print "set ylabel \"bandwidth (10^6 bytes/s)\"\nset key top left\nset yrange [0:*]"
+        print "set ylabel " quoted("bandwidth relative to " substr(what, 10)) "\nset yrange [0:*]"
+    else print "set ylabel \"bandwidth (10^6 bytes/s)\"\nset yrange [0:*]"
 }
 
 END {

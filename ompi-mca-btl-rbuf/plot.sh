@@ -20,7 +20,7 @@ usage: rbuf-plot [OPTION...] --output FILE CSV...
   --wire RATE,TIME   a line for the network itself: bytes a second and latency, as 1.4G,2us; with
                      time and bandwidth
   --title TEXT       instead of what is the same in all lines
-  --size WxH         pixels (960x640)
+  --size WxH         pixels (1120x640)
 Columns are those of the CSV file's first line: transport, pattern, buffers, type, cache, window and so
 on. Exit status: 0, 1 if nothing could be drawn, 2 on bad usage, 3 without gnuplot.
 END
@@ -37,7 +37,7 @@ what=bandwidth
 only=
 wire=
 title=
-size=960x640
+size=1120x640
 files=()
 while [ $# -gt 0 ]; do
     case $1 in
