@@ -4,7 +4,7 @@
  *
  *     message_cost ring COUNT         COUNT messages of 8 bytes by a ring: sent, received, released
  *     message_cost send COUNT         the same over send/receive
- *     message_cost poll RINGS COUNT   COUNT polls of so many idle rings; prints ns a poll
+ *     message_cost poll RINGS COUNT   COUNT polls of so many idle rings
  *
  * Run under callgrind with two counts the difference is the instructions of so many messages, which
  * no other load changes: cost.sh.
@@ -12,67 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "core/channel.h"
-#include "core/core.h"
-
-#define PAGE          4096u
-#define STAGING_BYTES (1u << 20)
-#define SLOTS         32u
-#define SLOT_BYTES    2048u
-
-struct side {
-    struct rbuf_core core;
-    struct rbuf_fab_queue queue[RBUF_CHANNELS];
-    struct rbuf_mailbox mailbox;
-    struct rbuf_peer *peer;
-};
-
-static void *allocate(size_t bytes)
-{
-    void *memory = NULL;
-
-    if (posix_memalign(&memory, PAGE, bytes) != 0) {
-        perror("message_cost");
-        exit(EXIT_FAILURE);
-    }
-    return memset(memory, 0, bytes);
-}
-
-static void open_core(struct rbuf_core *core, uint32_t rings)
-{
-    const struct rbuf_core_options options = {
-        .schedule = {.block_bytes = 4096,
-                     .growth = RBUF_GROWTH_ONE,
-                     .first_blocks = 3,
-                     .buffer_blocks = 16,
-                     .buffers = 3},
-        .quantum = 16384,
-        .window = {64, 16},
-        .ring = {.slots = SLOTS, .slot_bytes = SLOT_BYTES, .set = rings, .threshold = 1},
-        .max_message = 1u << 30};
-    const struct rbuf_region region = {.base = allocate(STAGING_BYTES), .bytes = STAGING_BYTES};
-    const struct rbuf_region other = {.base = allocate(STAGING_BYTES), .bytes = STAGING_BYTES};
-
-    if (rbuf_core_open(core, &options, &region, &other) != 0) {
-        perror("message_cost");
-        exit(EXIT_FAILURE);
-    }
-}
-
-static void give_ring(struct rbuf_core *core)
-{
-    struct rbuf_ring_memory *memory = calloc(1, sizeof(*memory));
-    static unsigned rings;
-
-    if (memory == NULL) {
-        exit(EXIT_FAILURE);
-    }
-    memory->base = (unsigned char *) allocate(SLOTS * SLOT_BYTES + PAGE) +
-                   rings++ % RBUF_RING_STEPS * RBUF_RING_STAGGER;
-    rbuf_ring_memory_give(core, memory);
-}
+#include "side.h"
 
 /* Acts on what core has to say; returns the number of messages delivered. */
 static int act(struct side *side)
@@ -87,7 +29,7 @@ static int act(struct side *side)
             rbuf_core_release(event.peer, &event.delivery);
             break;
         case RBUF_EVENT_RING_MEMORY:
-            give_ring(&side->core);
+            side_give_ring(&side->core);
             break;
         default:
             fprintf(stderr, "message_cost: event %d\n", event.kind);
@@ -153,10 +95,10 @@ static void connect_sides(struct side *one, struct side *other)
 
 static void messages(bool rings, uint64_t count)
 {
-    struct side *sides = allocate(2 * sizeof(*sides));
+    struct side *sides = side_allocate(2 * sizeof(*sides));
 
     for (int i = 0; i < 2; i++) {
-        open_core(&sides[i].core, rings ? 16 : 0);
+        side_open_core(&sides[i].core, rings ? 16 : 0);
         if (rbuf_peer_add(&sides[i].core, &sides[i].mailbox, NULL, &sides[i].peer) != 0) {
             exit(EXIT_FAILURE);
         }
@@ -178,44 +120,16 @@ static void messages(bool rings, uint64_t count)
     }
 }
 
-/* A core with so many peers in its polling set, none of which writes. */
+/* Polls rings to which nobody writes. */
 static void poll_idle(uint32_t rings, uint64_t count)
 {
-    struct rbuf_core *core = allocate(sizeof(*core));
-    struct timespec start, end;
-    struct rbuf_event event;
+    struct rbuf_core *core = side_idle_rings(rings);
 
-    open_core(core, rings);
-    for (uint32_t i = 0; i < rings; i++) {
-        struct side *side = allocate(sizeof(*side));
-        struct rbuf_peer_link link = {.queue = {&side->queue[0], &side->queue[1]},
-                                      .their_mailbox = (uintptr_t) allocate(sizeof(side->mailbox)),
-                                      .window = {64, 16}};
-
-        side->queue[0].other = &side->queue[1]; /* where the invitation goes */
-        if (rbuf_peer_add(core, &side->mailbox, NULL, &side->peer) != 0) {
-            exit(EXIT_FAILURE);
-        }
-        rbuf_peer_connected(side->peer, &link);
-        give_ring(core);
-        rbuf_polling_set_heard(side->peer, 8);
-    }
-    while (rbuf_events_pop(&core->events, &event)) {
-    }
-    if (core->set.count != rings) {
-        fprintf(stderr, "message_cost: %u rings are polled\n", core->set.count);
-        exit(EXIT_FAILURE);
-    }
-    clock_gettime(CLOCK_MONOTONIC, &start);
     for (uint64_t i = 0; i < count; i++) {
         if (rbuf_core_poll(core) != 0) {
-            exit(EXIT_FAILURE);
+            side_die("message_cost: a message out of nowhere");
         }
     }
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    printf("%u rings: %.1f ns a poll\n", rings,
-           ((double) (end.tv_sec - start.tv_sec) * 1e9 + (double) (end.tv_nsec - start.tv_nsec)) /
-               (double) count);
 }
 
 int main(int argc, char **argv)
