@@ -61,8 +61,10 @@ NR == 1 {
     best[field("transport"), place, round] = field("best_us") + 0
     first[field("transport"), place, round] = field("first_us") + 0
     rate[field("transport"), place, round] = field("mb_per_s") + 0
-    hidden[field("transport"), place, round] = field("hidden_percent")
-    if (field("hidden_percent") != "-") overlaps = 1
+    if (field("hidden_percent") ~ /^[0-9]/) {
+        hidden[field("transport"), place, round] = field("hidden_percent") + 0
+        overlaps = 1
+    }
     if (field("quiet") == "no") noisy++
     fabric = field("fabric")
 }
@@ -75,10 +77,11 @@ END {
         m = over_rounds(median, names[t], places[p])
         if (m < 0) continue
         spread = sprintf("(%.2f - %.2f)", lowest, highest)
-        printf "%s %-22s %10.2f  %-23s %10.2f %10.2f %9.1f%s\n", places[p], names[t], m, spread,
+        printf "%s %-22s %10.2f  %-23s %10.2f %10.2f %9.1f", places[p], names[t], m, spread,
             over_rounds(best, names[t], places[p]), over_rounds(first, names[t], places[p]),
-            over_rounds(rate, names[t], places[p]),
-            overlaps ? sprintf("  %8.1f", over_rounds(hidden, names[t], places[p])) : ""
+            over_rounds(rate, names[t], places[p])
+        m = over_rounds(hidden, names[t], places[p])
+        print m < 0 ? "" : sprintf("  %8.1f", m)
     }
     subject = names[1]
     for (t = 1; t <= names[0]; t++) if (names[t] == "superpipeline") subject = names[t]
