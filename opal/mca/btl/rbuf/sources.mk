@@ -54,6 +54,7 @@ rbuf_core_sources = \
 	%reldir%/core/model.h \
 	%reldir%/core/model_choose.c \
 	%reldir%/core/model_equations.c \
+	%reldir%/core/model_staged.c \
 	%reldir%/core/polling_set.c \
 	%reldir%/core/polling_set.h \
 	%reldir%/core/receiver.c \

@@ -3,13 +3,13 @@
  * The cost model: how long a message takes by each protocol, on a machine that is described by a
  * few numbers. Bytes and nanoseconds; speeds in bytes/ns, which is GB/s.
  *
- *     model.c            a staged transfer as this component makes it, chunk by chunk; raw RDMA;
- *                        in-place transfers
+ *     model.c            raw RDMA, in-place transfers, the paper's naive protocols as plans
+ *     model_staged.c     a staged transfer as this component makes it, chunk by chunk
  *     model_equations.c  paper 001's equations 1 to 9, as printed
  *     model_choose.c     the schedule for a machine
  *
- * The times of model.c run from the sender's first action (its rendezvous, if there is one) until
- * the last byte is in the receiver's buffer and the receiver knows it. What they assume: one
+ * The times of the first two run from the sender's first action (its rendezvous, if there is one)
+ * until the last byte is in the receiver's buffer and the receiver knows it. What they assume: one
  * message at a time, a receiver that is waiting, staging for every chunk that may be staged.
  *
  * Paper 001 gives no time for a pipeline folded into N buffers (section 4, "Pipeline folding"). The
@@ -26,16 +26,16 @@
  *
  * with k = block / B_copy + what a block costs otherwise, here_ij when the packet that ends block j
  * is in, and ack for chunks that somebody waits for, which are all but the last N. Packets come at
- * equal distances, but for the last, so that the greatest over all j is at the first block, or at
- * the first to end in the last packet or in the one before: no more need be looked at. A chunk that
- * is not taken by blocks is taken at max(taken_(i-1) + ack, in_i + lambda) + b_i * k. With N
- * infinite, k shorter than a block's time on the wire, and no o, that is equation 9 with its C0 and
- * one gap less.
+ * equal distances, but for the last, and blocks are of equal length, but for the first: so that the
+ * greatest over all j is at the first block, at the first to end in the second, the last or the
+ * last but one packet, and no more need be looked at. A chunk that is not taken by blocks is taken
+ * at max(taken_(i-1) + ack, in_i + lambda) + b_i * k. With N infinite, k shorter than a block's
+ * time on the wire, and no o, that is equation 9 with its C0 and one gap less.
  *
  * With a rendezvous a last message is posted behind the last chunk, on a queue pair of its own.
- * Queue pairs take turns, a packet each: the message goes after one more packet, and what is left
- * of the chunk a gap and the message's time later; or it arrives so long behind the chunk, and the
- * receiver waits for it.
+ * Queue pairs take turns, a packet each: it goes after the packet that is being sent and one more,
+ * and what is left of the chunk goes a gap and the message's time later. Or it arrives so long
+ * behind the chunk, and the receiver waits for it.
  *
  * Pure functions: no state, no allocation, any thread. A staged prediction costs some 20 ns a
  * chunk.
