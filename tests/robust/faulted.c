@@ -2,12 +2,14 @@
 /*
  * Checked traffic of one size, for an adapter that has faults: windows of messages in both
  * directions at once, each rank with each other, then one direction alone; buffers are new in every
- * round, so that protocols that register have something to register. At the end it tells which
- * files are open that were not before MPI_Init, and how much is checked.
+ * round, so that protocols that register have something to register. It tells when its messages
+ * begin to go by an eager ring, and at the end which files are open that were not before MPI_Init,
+ * and how much is checked.
  *
  * Usage: faulted BYTES ROUNDS
  */
 #include "check.h"
+#include "counter.h"
 
 #include <dirent.h>
 #include <unistd.h>
@@ -91,6 +93,16 @@ static void one_way(size_t bytes, int peer, uint64_t serial)
     free(buffer);
 }
 
+static void tell_of_ring(void)
+{
+    static bool told;
+
+    if (!told && counter_read("ring_sent") > 0) {
+        fprintf(stderr, "rings: rank %d sends by one\n", check_rank);
+        told = true;
+    }
+}
+
 int main(int argc, char **argv)
 {
     size_t bytes;
@@ -99,6 +111,7 @@ int main(int argc, char **argv)
     each_descriptor(note);
     check_begin(&argc, &argv);
     check_need_ranks(2);
+    counter_begin();
     bytes = argc > 1 ? strtoul(argv[1], NULL, 10) : CHECK_M;
     rounds = argc > 2 ? atoi(argv[2]) : 10;
     for (int round = 0; round < rounds; round++) {
@@ -110,7 +123,9 @@ int main(int argc, char **argv)
                 one_way(bytes, peer, (uint64_t) round);
             }
         }
+        tell_of_ring();
     }
+    counter_end();
     status = check_end();
     each_descriptor(tell_new);
     return status;

@@ -79,7 +79,8 @@ killed() { # PROGRAM RANKS: rank 1 is killed, and the others are left to themsel
     hca=()
     mpi=(--enable-recovery)
     while :; do
-        job "$name" 40 "$2" "$robust_tests/$1"
+        # shellcheck disable=SC2086 # the program is words
+        job "$name" 40 "$2" "$robust_tests/"$1
         since=$(seconds_since_death)
         wrong=$(wrong_end)
         tries=$((tries + 1))
@@ -90,6 +91,11 @@ killed() { # PROGRAM RANKS: rank 1 is killed, and the others are left to themsel
 
 calibrate
 check_table "${FAULTS:-.}"
+settings="two-slots one-place tight"
+[ "$robust_all" = no ] || settings=$ring_settings
+for setting in $settings; do
+    check_table "^rings${FAULTS:+.*$FAULTS}" "$setting"
+done
 seen order=tail-first pipeline
 seen order=random superpipeline
 if [ "$robust_all" = yes ]; then
@@ -105,4 +111,8 @@ killed waiting 2
 killed waiting 4
 killed connecting 2
 killed connecting 4
+for flow in both to from; do
+    killed "flowing $flow" 2
+    killed "flowing $flow" 4
+done
 tally

@@ -86,14 +86,14 @@ sees_access() {
 }
 
 if [ "$robust_all" = yes ]; then
-    check_table "${FAULTS:-^(also|always)}"
+    check_table "${FAULTS:-^(also|rings|always)}"
     for call in open_device:2 query_device:2 query_port:2 query_gid:1 alloc_pd:1 create_qp:1+ \
         create_cq:1 create_cq:2 create_cq:3 create_srq:1 create_srq:2 post_srq_recv:1 \
         post_srq_recv:2 reg_mr:1 reg_mr:2 reg_mr:3 reg_mr:4 reg_mr:5 reg_mr:6; do
         aside off "call=$call"
     done
 else
-    check_table "${FAULTS:-^also}"
+    check_table "${FAULTS:-^(also|rings)}"
     for call in query_port:2 create_cq:3 create_srq:2 post_srq_recv:2 reg_mr:4; do
         aside off "call=$call"
     done

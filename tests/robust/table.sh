@@ -3,6 +3,9 @@
 #
 # Sourced after common.sh: runs the lines of faults.table.
 
+# shellcheck source=tests/rings.sh
+. "$here/../rings.sh"
+
 # What else is wrong with a job that ended as promised; others may have an opinion of their own.
 wrong_besides() { # OUTCOME
     :
@@ -18,16 +21,27 @@ full_name() { # LETTER OF A PROTOCOL
     esac
 }
 
-check_line() { # OUTCOME FAULT PROTOCOL BYTES FURTHER
-    local rounds=10 setting wrong tries=0 name="${before_name-}$2, $(full_name "$3"), $4 bytes${5:+, $5}"
+# Lines that are about rings say nothing if none was used.
+wrong_ring() { # WHEN SETTING
+    [ "$1" != rings ] || [ "$2" = off ] || grep -q '^rings: ' "$log" || echo "no message went by a ring"
+}
+
+check_line() { # OUTCOME FAULT PROTOCOL BYTES FURTHER WHEN RINGS
+    local rounds=10 setting wrong tries=0 ranks=2 name="${before_name-}$2, $(full_name "$3"), $4 bytes${5:+, $5}"
     test "$4" -lt 4000000 || rounds=3
-    mpi=()
+    test "$6" != rings || rounds=100
+    # One place is for one partner of several.
+    [[ $7 != one-place && $7 != tight ]] || ranks=4
+    test "$7" = default || name+=", rings $7"
+    ring_options "$7"
+    mpi=("${ring_args[@]}")
     for setting in ${5//,/ }; do
         mpi+=(--mca "btl_rbuf_${setting%%=*}" "${setting#*=}")
     done
     while :; do
         faulty "$name" "${2/ONE/only=OMPI_COMM_WORLD_RANK:1}" $((patience + 30)) "$(full_name "$3")" "$4" $rounds
         wrong=$(wrong_outcome "$1")
+        [ -n "$wrong" ] || wrong=$(wrong_ring "$6" "$7")
         [ -n "$wrong" ] || wrong=$(wrong_besides "$1")
         tries=$((tries + 1))
         [ -n "$wrong" ] && [ $tries -lt 4 ] && lost_by_mpirun || break
@@ -35,7 +49,7 @@ check_line() { # OUTCOME FAULT PROTOCOL BYTES FURTHER
     verdict "$name" "$wrong" "$(how_it_ended)"
 }
 
-check_table() { # REGEX: of the lines to take
+check_table() { # REGEX [SETTING]: of the lines to take, and of eager rings
     local when outcome fault protocols bytes further protocol size
     while read -r when outcome fault protocols bytes further; do
         case $when in
@@ -46,7 +60,8 @@ check_table() { # REGEX: of the lines to take
         test "$further" = - && further=
         for protocol in ${protocols//,/ }; do
             for size in ${bytes//,/ }; do
-                aside check_line "$outcome" "$fault" "$protocol" "$size" "$further"
+                aside check_line "$outcome" "$fault" "$protocol" "$size" "$further" \
+                    "$when" "${2:-default}"
             done
         done
     done <"$here/faults.table"

@@ -1,0 +1,130 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
+#
+# Eager rings that cannot be had, or not as asked for: small messages go over send/receive then, and the
+# data is right. What the way was is read in the counters of each job.
+set -u
+# shellcheck source=tests/robust/common.sh
+. "$(cd "$(dirname "$0")" && pwd)/common.sh"
+
+# The sum of a counter over the ranks of the last job.
+counted() { # COUNTER
+    sed -n "s/^rbuf-report:.* $1=\([0-9]*\).*/\1/p" "$log" | awk '{ sum += $1 } END { print sum + 0 }'
+}
+
+# A claim is COUNTER=N, COUNTER>N or COUNTER<N.
+wrong_counters() { # CLAIM...
+    local claim name value
+    for claim in "$@"; do
+        name=${claim%%[=<>]*}
+        value=$(counted "$name")
+        case $claim in
+        *=*) [ "$value" -eq "${claim#*=}" ] ;;
+        *\>*) [ "$value" -gt "${claim#*>}" ] ;;
+        *) [ "$value" -lt "${claim#*<}" ] ;;
+        esac || echo "$name is $value: not $claim"
+    done
+}
+
+# right NAME CLAIMS RANKS PROGRAM [ARGUMENT...]: the data is right, and the claims hold.
+right() {
+    local name="rings: $1" claims=$2 ranks=$3 wrong of=("${mpi[@]}")
+    mpi+=(--mca btl_rbuf_report 1)
+    job "$name" 90 "$ranks" "${@:4}"
+    mpi=("${of[@]}")
+    wrong=$(wrong_success)
+    [ -n "$wrong" ] || grep -q -E '^[1-9][0-9]* checks, 0 wrong$' "$log" || wrong="no data was checked"
+    # shellcheck disable=SC2086 # the claims are words
+    [ -n "$wrong" ] || wrong=$(wrong_counters $claims)
+    verdict "$name" "$wrong" "ring_sent=$(counted ring_sent), $took s"
+}
+
+# Sets the parameters given as NAME=VALUE for the next jobs.
+with() {
+    local setting
+    mpi=()
+    for setting in "$@"; do
+        mpi+=(--mca "btl_rbuf_${setting%%=*}" "${setting#*=}")
+    done
+}
+
+none="ring_sent=0 ring_received=0"
+some="ring_sent>100"
+
+# --- adapters that do not place in order ---
+
+for setting in ring_threshold=16 ring_threshold=1; do
+    with $setting
+    hca=(--data-in-order off --fault order=random)
+    for mode in sizes flood; do
+        right "no order promised, $setting, $mode" "$none ring_admitted=0" 2 "$mpi_tests/rings" $mode none
+    done
+    right "no order promised, $setting, partners" "$none ring_admitted=0" 4 "$mpi_tests/rings" partners none
+done
+with subblock=off
+hca=()
+right "subblock off" "$none ring_admitted=0" 2 "$mpi_tests/rings" flood none
+
+# --- no memory for rings ---
+
+# What a rank registers, and pins, without rings.
+with polling_set=0
+right "off" "$none ring_admitted=0 ring_opened=0" 2 "$mpi_tests/rings" sizes
+each=$(($(counted registrations) / 2))
+peak=$(sed -n 's/^rbuf-report:.* pinned_peak=\([0-9]*\).*/\1/p' "$log" | sort -n | tail -n 1)
+with ring_threshold=2
+hca=(--fault "call=reg_mr:$((each + 1))+" --verbose)
+right "no registration is left for them" "$none ring_admitted=0" 2 "$mpi_tests/rings" sizes none
+grep -q '\]: fault: ' "$log" || fail "rings: the fault happened" "it did not"
+hca=(--fault "only=OMPI_COMM_WORLD_RANK:1,call=reg_mr:$((each + 1))+")
+right "no registration is left at one side" "$none" 2 "$mpi_tests/rings" sizes none
+hca=(--fault "call=reg_mr:$((each + 2))+")
+right "one registration is left" "ring_admitted>0 ring_opened<2" 2 "$robust_tests/faulted" 100 50
+hca=(--memlock "$peak")
+right "no memory may be pinned for them" "$none ring_admitted=0" 2 "$mpi_tests/rings" sizes none
+hca=(--memlock $((peak + 100000)))
+right "memory may be pinned for one" "ring_admitted>0 ring_opened<2" 2 "$robust_tests/faulted" 100 50
+
+# --- processes that differ ---
+
+hca=()
+unlike() { # CLAIMS NAME=VALUE...: of odd ranks
+    local claims=$1
+    shift
+    right "odd ranks have $*, the others ${mpi[*]}" "$claims" 2 "$mpi_tests/unlike" "$@"
+}
+with
+unlike "$none" polling_set=0
+unlike "$some" ring_slots=2
+unlike "$some" ring_slots=5 ring_slot_size=192
+unlike "$some" ring_slots=64 ring_slot_size=128
+unlike "$some" ring_slots=2 ring_slot_size=32k
+unlike "$some" ring_slots=64 ring_slot_size=32k
+unlike "$some" ring_threshold=1
+unlike "ring_sent>20 ring_opened=1" ring_threshold=1000000
+with ring_slots=2 ring_slot_size=128
+unlike "ring_sent>20" ring_slots=64 ring_slot_size=2k
+with ring_slots=64 ring_slot_size=32k
+unlike "$some" ring_slots=3 ring_slot_size=256
+with polling_set=0
+unlike "$none" polling_set=16
+
+# --- more partners than places ---
+
+for setting in polling_set=2 polling_set=1; do
+    with $setting
+    right "$setting, 4 ranks" "ring_sent>1000 ring_admitted>8 ring_recalled>4" 4 "$mpi_tests/rings" partners
+    right "$setting, 8 ranks" "ring_sent>1000 ring_admitted>16 ring_recalled>8" 8 "$mpi_tests/rings" partners
+done
+with polling_set=1 ring_slots=2 ring_threshold=1
+right "polling_set=1 ring_slots=2 ring_threshold=1, 6 ranks" "ring_admitted>6 ring_recalled>6" 6 \
+    "$mpi_tests/rings" partners
+
+# --- receives that nobody posted, with a full ring ---
+
+for setting in ring_slots=32 ring_slots=2 ring_slots=64; do
+    with $setting
+    right "$setting, flood" "ring_full>0 ring_sent>0" 2 "$mpi_tests/rings" flood
+    right "$setting, many to one" "ring_sent>0" 4 "$mpi_tests/many_to_one"
+done
+tally
