@@ -8,8 +8,8 @@
 
 #include "core/core.h"
 
-#define SIDE_SLOTS      32u
-#define SIDE_SLOT_BYTES 2048u
+#define SIDE_SLOTS      64u
+#define SIDE_SLOT_BYTES 2112u
 
 /* One process as another one has it. */
 struct side {

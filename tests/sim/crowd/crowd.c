@@ -45,7 +45,7 @@ struct crowd_options crowd_defaults(uint32_t ranks)
 {
     return (struct crowd_options){
         .ranks = ranks,
-        .ring = {.slots = 32, .slot_bytes = 2048, .set = 16, .threshold = 16},
+        .ring = {.slots = 64, .slot_bytes = 2112, .set = 16, .threshold = 16},
         .window = 64,
         .ring_memory = UINT32_MAX};
 }

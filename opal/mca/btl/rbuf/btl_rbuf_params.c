@@ -179,15 +179,16 @@ static const struct parameter table[] = {
      "requests, 16 to 16384", "Depth of each send queue"},
     {"polling_set", "16", COUNT, 0, 1024, NULL, NULL, 0, 4, FIELD(polling_set), "peers, 0 to 1024",
      "Peers whose small messages this process takes out of rings that they write by RDMA: those "
-     "that send the most. Each costs two or three ns in every poll, and ring_slots * "
+     "that send the most. Each costs about a ns in every poll, and ring_slots * "
      "ring_slot_size bytes of pinned memory on both sides. 0: all go over send/receive. Adapters "
      "that do not place the bytes of a write in order (see subblock) get no rings"},
-    {"ring_slots", "32", COUNT, 2, RBUF_RING_SLOTS_MAX, NULL, NULL, 0, 6, FIELD(ring_slots),
+    {"ring_slots", "64", COUNT, 2, RBUF_RING_SLOTS_MAX, NULL, NULL, 0, 6, FIELD(ring_slots),
      "slots, 2 to 64",
      "Messages that a ring holds; when they are all under way the next one goes over send/receive"},
-    {"ring_slot_size", "2k", SIZE, RBUF_RING_SLOT_BYTES_MIN, RBUF_RING_SLOT_BYTES_MAX, NULL, NULL,
+    {"ring_slot_size", "2112", SIZE, RBUF_RING_SLOT_BYTES_MIN, RBUF_RING_SLOT_BYTES_MAX, NULL, NULL,
      0, 6, FIELD(ring_slot_size), "bytes, 128 to 32k, a multiple of 64",
-     "Size of a slot, 32 bytes of which are its trailer; larger messages go over send/receive"},
+     "Size of a slot, 32 bytes of which are its trailer; larger messages go over send/receive. An "
+     "odd number of cache lines (64 bytes), so that the ends of slots spread over the cache"},
     {"ring_threshold", "16", COUNT, 1, 1000000, NULL, NULL, 0, 6, FIELD(ring_threshold),
      "messages, 1 to 1000000",
      "Small messages of a peer after which it is taken into the polling set, if there is room"},
