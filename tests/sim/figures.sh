@@ -4,16 +4,19 @@
 # Simulates the figures of docs/superpipeline.md and compares them with tests/sim/golden, to the
 # nanosecond: whoever changes what a transfer takes has to look at what he did.
 #
-#   figures.sh [--program FILE] [--update | --plot DIR [--format svg|png]]
+#   figures.sh [--program FILE] [--update | --tables | --plot DIR [--format svg|png]]
 #
-# --update writes the golden files anew; --plot draws the figures from the golden files into DIR with
-# gnuplot. Exit status: 0; 1 if something differs, does not hold or is not drawn.
+# --update writes the golden files anew. From these --tables prints the tables of the page, which is
+# compared with them, too, and --plot draws the figures into DIR with gnuplot. Exit status: 0; 1 if
+# something differs, does not hold or is not drawn.
 
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 golden=$here/golden
 program=./figures
+page=$here/../../docs/superpipeline.md
 update=no
+tables=no
 plots=
 format=svg
 figures="graphene infini edr hdr ndr equations statements crossings plans"
@@ -21,6 +24,7 @@ while test $# -gt 0; do
     case $1 in
     --program) program=${2:?--program wants a file} && shift ;;
     --update) update=yes ;;
+    --tables) tables=yes ;;
     --plot) plots=${2:?--plot wants a directory} && shift ;;
     --format) format=${2:?--format wants svg or png} && shift ;;
     *)
@@ -30,6 +34,50 @@ while test $# -gt 0; do
     esac
     shift
 done
+
+lengths="4096 16384 65536 262144 1048576 4194304 16777216"
+
+# Lines of the page: bandwidth in MB/s by length, and how much longer than raw the last two take.
+raw_table() { # MACHINE
+    awk -F, -v lengths="$lengths" '
+        BEGIN { split(lengths, list, " "); for (i in list) wanted[list[i]] = 1 }
+        wanted[$1] {
+            printf "| %s |", $1 < 1048576 ? $1 / 1024 " KB" : $1 / 1048576 " MB"
+            for (i = 2; i <= 7; i++) {
+                printf " %.0f", $1 / $i * 1000
+                if (i >= 6)
+                    printf " (+%.1f %%)", ($i / $2 - 1) * 100
+                printf " |"
+            }
+            print ""
+        }' "$golden/$1.csv"
+}
+
+# Lines of the page: staged / reregister / cached, MB/s, for all machines.
+rendezvous_table() {
+    awk -F, -v lengths="$lengths" '
+        BEGIN { count = split(lengths, list, " "); for (i in list) wanted[list[i]] = 1 }
+        wanted[$1] {
+            line[$1] = line[$1] sprintf(" %.0f / %.0f / %.0f |", $1 / $8 * 1000, $1 / $9 * 1000,
+                                        $1 / $10 * 1000)
+        }
+        END {
+            for (i = 1; i <= count; i++) {
+                bytes = list[i]
+                name = bytes < 1048576 ? bytes / 1024 " KB" : bytes / 1048576 " MB"
+                print "| " name " |" line[bytes]
+            }
+        }' "$golden"/{graphene,infini,edr,hdr,ndr}.csv
+}
+
+print_tables() {
+    raw_table graphene && raw_table infini && rendezvous_table
+}
+
+if test $tables = yes; then
+    print_tables
+    exit
+fi
 
 # Draws one picture: bandwidth over size, a line for each column that is named.
 draw() { # NAME FILE TITLE COLUMN...
@@ -98,4 +146,9 @@ for figure in $figures; do
         status=1
     fi
 done
+if test $update = no && print_tables | grep -Fvxf "$page" >"$out/missing"; then
+    echo "docs/superpipeline.md: says something else than (figures.sh --tables)"
+    cat "$out/missing"
+    status=1
+fi
 exit $status
