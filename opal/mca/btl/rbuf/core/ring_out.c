@@ -177,6 +177,9 @@ void rbuf_ring_out_invited(struct rbuf_peer *peer, const struct rbuf_ring_offer 
 {
     struct rbuf_ring_out *out = &peer->ring_out;
 
+    if (peer->state == RBUF_PEER_FAILED) {
+        return; /* its ring before may still have its memory */
+    }
     if (!offer_makes_sense(offer)) {
         peer->core->stats.messages_refused++;
         return;
