@@ -342,7 +342,7 @@ draw_picture()
     softhca:edr) wire=(--wire 12G,1us) ;;
     esac
     echo "ping-pong with fresh buffers, 4 KB to 8 MB, over each transport ..."
-    rbuf-compare --profile "$profile" --transports "$(IFS=, && echo "${names[*]}")" --rounds 1 \
+    rbuf-compare --profile "$profile" --transports "$(IFS=, && echo "${names[*]}")" --rounds "$rounds" \
         --no-probe --buffers fresh --min 4k --max 8M --step 41.5 --reps 15 --csv "$csv" \
         >"$build/log/picture.log" 2>&1 &&
         rbuf-plot "${wire[@]}" --output "$picture" "$csv" && echo "picture: $picture" && return
