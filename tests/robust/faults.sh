@@ -94,7 +94,7 @@ check_table "${FAULTS:-.}"
 settings="two-slots one-place tight"
 [ "$robust_all" = no ] || settings=$ring_settings
 for setting in $settings; do
-    check_table "^rings${FAULTS:+.*$FAULTS}" "$setting"
+    check_table "${FAULTS:-.}" "$setting"
 done
 seen order=tail-first pipeline
 seen order=random superpipeline

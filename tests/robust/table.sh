@@ -30,8 +30,8 @@ check_line() { # OUTCOME FAULT PROTOCOL BYTES FURTHER WHEN RINGS
     local rounds=10 setting wrong tries=0 ranks=2 name="${before_name-}$2, $(full_name "$3"), $4 bytes${5:+, $5}"
     test "$4" -lt 4000000 || rounds=3
     test "$6" != rings || rounds=100
-    # One place is for one partner of several.
-    [[ $7 != one-place && $7 != tight ]] || ranks=4
+    # One place is for one partner of several. Of four that lose peers, who ends first is named.
+    [[ $7 != one-place && $7 != tight || $1 != right ]] || ranks=4
     test "$7" = default || name+=", rings $7"
     ring_options "$7"
     mpi=("${ring_args[@]}")
@@ -49,13 +49,14 @@ check_line() { # OUTCOME FAULT PROTOCOL BYTES FURTHER WHEN RINGS
     verdict "$name" "$wrong" "$(how_it_ended)"
 }
 
-check_table() { # REGEX [SETTING]: of the lines to take, and of eager rings
+check_table() { # REGEX [SETTING]: of the lines to take; a setting of eager rings, for those about them
     local when outcome fault protocols bytes further protocol size
     while read -r when outcome fault protocols bytes further; do
         case $when in
         '' | '#'*) continue ;;
         long) [ "$robust_all" = yes ] || continue ;;
         esac
+        [ -z "${2-}" ] || [ "$when" = rings ] || continue
         [[ "$when $outcome $fault $protocols" =~ $1 ]] || continue
         test "$further" = - && further=
         for protocol in ${protocols//,/ }; do
