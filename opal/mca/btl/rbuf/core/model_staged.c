@@ -21,11 +21,12 @@ struct transfer {
     uint64_t chunks;
     double begin; /* when it may be posted, ns from the start like all that follow */
 
-    double packet; /* bytes */
-    double wire;   /* ns a byte */
-    double fill;   /* ns a byte, sender */
-    double take;   /* ns a byte, receiver */
-    double pass;   /* the progress loop's part of a block, ns */
+    uint32_t packet;      /* bytes, a power of two */
+    unsigned block_shift; /* log2 of the bytes of a block */
+    double wire;          /* ns a byte */
+    double fill;          /* ns a byte, sender */
+    double take;          /* ns a byte, receiver */
+    double pass;          /* the progress loop's part of a block, ns */
 
     double sender;   /* when each is free */
     double link;     /* likewise */
@@ -38,10 +39,10 @@ struct transfer {
 /* A chunk on the wire. */
 struct flight {
     const struct rbuf_chunk *chunk;
-    double bytes;           /* on the wire */
+    uint32_t bytes;         /* on the wire */
     double out;             /* when its first byte leaves */
     double in;              /* and its last */
-    double overtaken_after; /* packets, by the last message, which makes the others ... */
+    double overtaken_after; /* bytes, by the last message, which makes the others ... */
     double overtaken_ns;    /* ... this late */
 };
 
@@ -50,32 +51,35 @@ static double greater(double one, double other)
     return one > other ? one : other;
 }
 
-/* Bytes in front of the packet with which block `j` is seen. */
-static double packet_start(const struct transfer *at, const struct flight *flight, uint32_t j)
+/* Bytes up to which the first block is seen. */
+static uint32_t first_end(const struct flight *flight)
 {
-    double end = flight->chunk->first_bytes + RBUF_FLAG_BYTES - FLAG_TAIL +
-                 (double) j * at->schedule->block_bytes;
+    return flight->chunk->first_bytes + RBUF_FLAG_BYTES - FLAG_TAIL;
+}
 
-    return floor((end - 1) / at->packet) * at->packet;
+/* Bytes in front of the packet with which block `j` is seen. */
+static uint32_t packet_start(const struct transfer *at, const struct flight *flight, uint32_t j)
+{
+    return (first_end(flight) + (j << at->block_shift) - 1) & ~(at->packet - 1);
 }
 
 /* The first block that ends behind so many bytes. */
-static uint32_t first_behind(const struct transfer *at, const struct flight *flight, double bytes)
+static uint32_t first_behind(const struct transfer *at, const struct flight *flight, uint32_t bytes)
 {
-    double first = flight->chunk->first_bytes + RBUF_FLAG_BYTES - FLAG_TAIL;
+    uint32_t first = first_end(flight);
 
-    return bytes < first ? 0 : (uint32_t) ((bytes - first) / at->schedule->block_bytes) + 1;
+    return bytes < first ? 0 : ((bytes - first) >> at->block_shift) + 1;
 }
 
 /* When block `j` is at the receiver. */
 static double here(const struct transfer *at, const struct flight *flight, uint32_t j)
 {
-    double end = packet_start(at, flight, j) + at->packet;
+    uint32_t end = packet_start(at, flight, j) + at->packet;
     double sent = flight->out + end * at->wire;
 
     if (end >= flight->bytes) {
         sent = flight->in;
-    } else if (end > flight->overtaken_after * at->packet) {
+    } else if (end > flight->overtaken_after) {
         sent += flight->overtaken_ns;
     }
     return sent + at->machine->latency_ns;
@@ -116,7 +120,7 @@ static double taken_as_it_comes(const struct transfer *at, const struct flight *
     first = first_behind(at, flight, packet_start(at, flight, last));
     second = first_behind(at, flight, packet_start(at, flight, 0) + at->packet);
     when = greater(copied_since(at, flight, 0), copied_since(at, flight, first));
-    if (second < first) {
+    if (second < first && flight->chunk->first_bytes < rbuf_block_payload(at->schedule)) {
         when = greater(when, copied_since(at, flight, second));
     }
     if (first > 0) {
@@ -153,14 +157,13 @@ static double last_message(struct transfer *at, struct flight *flight, double po
     if (before * at->packet >= flight->bytes) {
         return greater(ready, flight->in + gap) + wire + at->machine->latency_ns;
     }
-    flight->overtaken_after = greater(before, 0);
+    flight->overtaken_after = greater(before, 0) * at->packet;
     flight->overtaken_ns = wire + gap;
     flight->in += flight->overtaken_ns;
     if (before < 0) {
         at->receiver += greater(flight->overtaken_ns - at->spare, 0);
     }
-    return flight->out + flight->overtaken_after * at->packet * at->wire + wire +
-           at->machine->latency_ns;
+    return flight->out + flight->overtaken_after * at->wire + wire + at->machine->latency_ns;
 }
 
 /* When the sender has posted the chunk. */
@@ -195,7 +198,7 @@ static double advance(struct transfer *at, const struct rbuf_chunk *chunk)
     coming = taken_as_it_comes(at, &flight);
     taken = greater(coming, copied(at, chunk, 0, at->receiver));
     at->spare = taken - coming;
-    at->tail = (flight.bytes - (ceil(flight.bytes / at->packet) - 1) * at->packet) * at->wire;
+    at->tail = (((flight.bytes - 1) & (at->packet - 1)) + 1) * at->wire;
     at->sender = posted + at->pass;
     at->link = flight.in + machine->gap_ns;
     at->receiver = taken + at->pass + (awaited ? machine->ack_ns : 0);
@@ -221,6 +224,7 @@ static struct transfer start(const struct rbuf_machine *machine, const struct rb
         .last_message = plan->rendezvous != RBUF_RENDEZVOUS_NONE,
         .chunks = extent.chunks,
         .packet = machine->packet_bytes > 0 ? machine->packet_bytes : schedule->block_bytes,
+        .block_shift = (unsigned) __builtin_ctz(schedule->block_bytes),
         .wire = 1 / machine->bytes_per_ns,
         .fill = 1 / rbuf_copy_speed_at(&machine->send_copy, bytes),
         .take = 1 / rbuf_copy_speed_at(&machine->receive_copy, bytes),
