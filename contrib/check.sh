@@ -11,8 +11,9 @@
 #   unit      make check: unit tests, the launcher's options, what the component exports
 #   sanitize  the unit tests again under AddressSanitizer and UndefinedBehaviorSanitizer
 #   softhca   other people's verbs programs on the emulated adapter
-#   mpi       MPI programs over rbuf with every protocol
-#   is        NAS IS, classes S and W, verified, over rbuf with every protocol
+#   mpi       MPI programs over rbuf with every protocol, some with other settings of eager rings
+#   is        NAS IS, classes S and W, verified, over rbuf with every protocol, and with other settings
+#             of eager rings
 #   robust    bad parameters, strangers at the listener, too little memory, faults, each call failing;
 #             parts of it under sanitizers and memcheck
 #   fuzz      everything that parses bytes from outside, for seconds each (tests/fuzz)
@@ -195,22 +196,30 @@ run_mpi() {
 
 # One run of IS; it verifies its own result.
 is_over() { # PROTOCOL CLASS RANKS [OPTION]
-    local protocol=$1 class=$2 ranks=$3
-    shift 3
+    is_with default "$@"
+}
+
+# The same with a setting of eager rings.
+is_with() { # SETTING PROTOCOL CLASS RANKS [OPTION]
+    local rings=$1 protocol=$2 class=$3 ranks=$4 suffix=
+    shift 4
+    ring_options "$rings"
+    test "$rings" = default || suffix=", rings $rings"
     if ! transport_options "$protocol" || ! fabric_choose graphene; then
-        fail "is.$class.$ranks over $protocol"
+        fail "is.$class.$ranks over $protocol$suffix"
         return
     fi
     mpi_launch_options "$ranks"
-    TALLY_TIMEOUT=120 try "is.$class.$ranks over $protocol${*:+ $*}" "${fabric_command[@]}" \
-        "${MPIRUN:-mpirun}" "${mpi_args[@]}" "${transport_args[@]}" \
+    TALLY_TIMEOUT=120 try "is.$class.$ranks over $protocol${*:+ $*}$suffix" "${fabric_command[@]}" \
+        "${MPIRUN:-mpirun}" "${mpi_args[@]}" "${transport_args[@]}" "${ring_args[@]}" \
         "$prefix/libexec/rbuf/nas_is" --class "$class" "$@"
 }
 
 run_is() {
-    local protocol
+    local protocol rings
     export SOFTHCA=$prefix/bin/softhca RBUF_COMPONENT_DIR=$prefix/lib/openmpi
     . "$source/contrib/transports.sh"
+    . "$source/tests/rings.sh"
     for protocol in $transport_protocols; do
         is_over "$protocol" S 2
         is_over "$protocol" W 2
@@ -218,6 +227,11 @@ run_is() {
     done
     is_over superpipeline S 4
     is_over superpipeline W 4
+    for rings in $ring_settings; do
+        is_with "$rings" superpipeline S 4
+        is_with "$rings" superpipeline W 2
+        test $all = no || is_with "$rings" rcache W 4
+    done
     if test $all = yes; then
         is_over superpipeline A 2
         is_over superpipeline A 2 --fresh-buffers
