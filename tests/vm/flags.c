@@ -7,6 +7,10 @@
  *
  *     flags [-w WRITES] [-b BLOCKS] [-g GID-INDEX] SENDER'S-DEVICE RECEIVER'S-DEVICE
  *
+ * Then the same of the words of an eager ring: messages of many lengths, each in one write that
+ * ends with the last word of its slot, several under way at once. Once the word is seen the message
+ * must be whole.
+ *
  * Every MTU that the port has, and starts that are not aligned to pages. Exit status 0: never; 1:
  * it did, or nothing was seen arriving by and by, so that the test says nothing; 2: it could not be
  * run.
@@ -24,6 +28,7 @@
 #include <unistd.h>
 
 enum { BLOCK = 4096, WORDS = BLOCK / 8 - 1, PAGE = 4096, PATIENCE_S = 60 };
+enum { SLOTS = 4, SLOT_WORDS = 256, SLOT = 8 * SLOT_WORDS, A_WRITE = 20 /* messages for each */ };
 
 struct side {
     struct ibv_context *context;
@@ -283,6 +288,110 @@ static struct counts run_case(enum ibv_mtu mtu, size_t at)
     return counts;
 }
 
+/* ---- a ring ---- */
+
+/* Payload of a message, in words; its last word is `message`. */
+static unsigned ring_words(uint64_t message)
+{
+    return (unsigned) (message * 37 % SLOT_WORDS);
+}
+
+static uint64_t *slot_end(struct side *side, uint64_t message)
+{
+    return (uint64_t *) (void *) (side->memory + (message % SLOTS + 1) * SLOT);
+}
+
+static void send_message(uint64_t message)
+{
+    unsigned words = ring_words(message);
+    uint64_t *end = slot_end(&sender, message);
+    struct ibv_sge piece = {
+        .addr = (uintptr_t) (end - words - 1), .length = (words + 1) * 8, .lkey = sender.mr->lkey};
+    struct ibv_send_wr request = {
+        .sg_list = &piece,
+        .num_sge = 1,
+        .opcode = IBV_WR_RDMA_WRITE,
+        .send_flags = IBV_SEND_SIGNALED,
+        .wr.rdma = {.remote_addr = (uintptr_t) (slot_end(&receiver, message) - words - 1),
+                    .rkey = receiver.mr->rkey}};
+    struct ibv_send_wr *bad;
+
+    for (unsigned word = 0; word < words; word++) {
+        end[(int) word - (int) words - 1] = pattern(message, 0, word);
+    }
+    end[-1] = message;
+    check(ibv_post_send(sender.qp, &request, &bad) == 0, "ibv_post_send");
+}
+
+/* A slot is used again when the receiver wants the message after it, and its write has completed.
+ */
+static void *send_ring(void *nothing)
+{
+    uint64_t completed = 0, last = (uint64_t) writes * A_WRITE;
+
+    (void) nothing;
+    for (uint64_t message = 1; completed < last;) {
+        struct ibv_wc completion;
+        time_t since = 0;
+        int found;
+
+        while (message <= last && message < completed + SLOTS &&
+               message < atomic_load_explicit(&wanted, memory_order_acquire) + SLOTS) {
+            send_message(message++);
+        }
+        while ((found = ibv_poll_cq(sender.cq, 1, &completion)) == 0 && completed + 1 < message) {
+            check(!patience_ends(&since), "waiting for a completion");
+        }
+        check(found == 0 || (found == 1 && completion.status == IBV_WC_SUCCESS),
+              "writing a message");
+        completed += (uint64_t) found;
+    }
+    return NULL;
+}
+
+static void receive_message(uint64_t message, struct counts *counts)
+{
+    unsigned words = ring_words(message);
+    uint64_t *end = slot_end(&receiver, message);
+    uint64_t *payload = end - words - 1;
+    bool begun = false;
+    time_t since = 0;
+
+    while (__atomic_load_n(&end[-1], __ATOMIC_ACQUIRE) != message) {
+        begun = begun ||
+                (words > 0 && __atomic_load_n(payload, __ATOMIC_RELAXED) == pattern(message, 0, 0));
+        check(!patience_ends(&since), "waiting for a message");
+    }
+    counts->partial += begun;
+    for (unsigned word = 0; word < words; word++) {
+        if (payload[word] != pattern(message, 0, word)) {
+            counts->early++;
+            return;
+        }
+    }
+}
+
+static struct counts run_ring(enum ibv_mtu mtu)
+{
+    struct counts counts = {0};
+    pthread_t thread;
+
+    memset(receiver.memory, 0, (size_t) SLOTS * SLOT);
+    create_pair(&sender);
+    create_pair(&receiver);
+    connect_pair(&sender, &receiver, mtu);
+    connect_pair(&receiver, &sender, mtu);
+    atomic_store(&wanted, 1);
+    check(pthread_create(&thread, NULL, send_ring, NULL) == 0, "pthread_create");
+    for (uint64_t message = 1; message <= (uint64_t) writes * A_WRITE; message++) {
+        receive_message(message, &counts);
+        atomic_store_explicit(&wanted, message + 1, memory_order_release);
+    }
+    check(pthread_join(thread, NULL) == 0, "pthread_join");
+    check(ibv_destroy_qp(sender.qp) == 0 && ibv_destroy_qp(receiver.qp) == 0, "ibv_destroy_qp");
+    return counts;
+}
+
 int main(int argc, char **argv)
 {
     static const size_t starts[] = {0, 8, 1032, 4088};
@@ -320,6 +429,11 @@ int main(int argc, char **argv)
             wrong = wrong || counts.early != 0 || counts.disorder != 0;
             partial += counts.partial;
         }
+        struct counts counts = run_ring(mtu);
+
+        printf("MTU %4d, ring: %u messages, %ld partial views, %ld words before payload\n",
+               128 << mtu, writes * A_WRITE, counts.partial, counts.early);
+        wrong = wrong || counts.early != 0;
     }
     if (partial == 0) {
         printf("no write was ever seen arriving: this says nothing\n");
