@@ -129,6 +129,8 @@ END_TEST
 /* Other blocks, whole chunks, all rendezvous. */
 START_TEST(ways)
 {
+    static const enum rbuf_arrival arrivals[] = {RBUF_ARRIVAL_BLOCK, RBUF_ARRIVAL_CHUNK,
+                                                 RBUF_ARRIVAL_IMMEDIATE};
     static const uint32_t block_sizes[] = {1024, 2048, 4096, 16384};
     const struct sim_machine *on = &sim_machines[_i];
     struct worst worst = {0};
@@ -137,7 +139,7 @@ START_TEST(ways)
         struct sim_measure *measure = sim_measure_open(&on->machine, block_sizes[b], 2 * MB);
 
         for (size_t i = 0; i < COUNT(short_sizes); i++) {
-            for (int way = 0; way < 6; way++) {
+            for (int way = 0; way < 9; way++) {
                 struct rbuf_plan plan = {
                     .schedule = {.block_bytes = block_sizes[b],
                                  .growth = RBUF_GROWTH_ONE * 3 / 2,
@@ -145,7 +147,7 @@ START_TEST(ways)
                                  .buffer_blocks = (uint16_t) (262144 / block_sizes[b]),
                                  .buffers = 3,
                                  .taper = way >= 3 ? RBUF_TAPER_TAIL : RBUF_TAPER_NONE},
-                    .arrival = way >= 3 ? RBUF_ARRIVAL_CHUNK : RBUF_ARRIVAL_BLOCK,
+                    .arrival = arrivals[way / 3],
                     .rendezvous = (enum rbuf_rendezvous)(way % 3)};
 
                 check_staged(&worst, measure, &plan, on->name, short_sizes[i]);
