@@ -50,6 +50,8 @@ rbuf_core_sources = \
 	%reldir%/core/grant.h \
 	%reldir%/core/inbox.c \
 	%reldir%/core/inbox.h \
+	%reldir%/core/lives.c \
+	%reldir%/core/lives.h \
 	%reldir%/core/model.c \
 	%reldir%/core/model.h \
 	%reldir%/core/model_choose.c \

@@ -6,6 +6,7 @@
 #define UNIT_BYTES   65536u /* what samples are scaled to */
 #define FIRST_OCTAVE 12u    /* of the smallest class: 4 KB */
 #define SWEEP_AFTER  32u    /* releases */
+#define CLASSES_NEAR 4      /* an octave */
 
 void rbuf_choice_open(struct rbuf_choice *choice, const struct rbuf_choice_options *options)
 {
@@ -31,26 +32,29 @@ static struct rbuf_size_class *class_of(struct rbuf_choice *choice, enum rbuf_si
     return &choice->size_class[side][index < RBUF_SIZE_CLASSES ? index : RBUF_SIZE_CLASSES - 1];
 }
 
-/* What a message of `bytes` takes on the path, ns; 0: not known. Without the fastest and the
- * slowest sample. */
-static uint64_t usual_ns(const struct rbuf_size_class *class, enum rbuf_path path, uint64_t bytes)
+/* The mean of the middle half of the samples, ns for UNIT_BYTES; 0: too few. */
+static double usual_of(const uint64_t *sample, uint32_t taken)
 {
-    uint32_t count = class->samples[path] < RBUF_SAMPLES ? class->samples[path] : RBUF_SAMPLES;
-    uint64_t least = UINT64_MAX;
-    uint64_t most = 0;
-    uint64_t sum = 0;
+    uint32_t count = taken < RBUF_SAMPLES ? taken : RBUF_SAMPLES;
+    uint32_t left_out = (count + 1) / 4;
+    uint64_t sorted[RBUF_SAMPLES];
+    double sum = 0;
 
     if (count < RBUF_SAMPLES_MIN) {
         return 0;
     }
     for (uint32_t i = 0; i < count; i++) {
-        uint64_t sample = class->sample[path][i];
+        uint32_t place = i;
 
-        sum += sample;
-        least = sample < least ? sample : least;
-        most = sample > most ? sample : most;
+        for (; place > 0 && sorted[place - 1] > sample[i]; place--) {
+            sorted[place] = sorted[place - 1];
+        }
+        sorted[place] = sample[i];
     }
-    return (uint64_t) ((double) (sum - least - most) / (count - 2) * (double) bytes / UNIT_BYTES);
+    for (uint32_t i = left_out; i < count - left_out; i++) {
+        sum += (double) sorted[i];
+    }
+    return sum / (count - 2 * left_out);
 }
 
 static void add_sample(struct rbuf_size_class *class, enum rbuf_path path, uint64_t bytes,
@@ -59,21 +63,19 @@ static void add_sample(struct rbuf_size_class *class, enum rbuf_path path, uint6
     uint32_t place = class->samples[path]++ % RBUF_SAMPLES;
 
     class->sample[path][place] = (uint64_t) ((double) ns * UNIT_BYTES / (double) bytes);
+    class->usual_ns[path] = usual_of(class->sample[path], class->samples[path]);
 }
 
 /* Compares the paths, now that one more sample is there. */
 static void prefer(struct rbuf_size_class *class)
 {
-    uint64_t copied = usual_ns(class, RBUF_PATH_COPY, UNIT_BYTES);
-    uint64_t in_place = usual_ns(class, RBUF_PATH_IN_PLACE, UNIT_BYTES);
+    double copied = class->usual_ns[RBUF_PATH_COPY];
+    double in_place = class->usual_ns[RBUF_PATH_IN_PLACE];
 
     if (copied == 0 || in_place == 0) {
         return;
     }
     if (in_place > copied + copied / RBUF_SLOWER_LEAVE) {
-        if (class->preference != RBUF_PREFER_COPY && class->failures < RBUF_DOUBLINGS) {
-            class->failures++;
-        }
         class->preference = RBUF_PREFER_COPY;
     } else if (class->preference == RBUF_PREFER_UNKNOWN ||
                in_place <= copied + copied / RBUF_SLOWER_ENTER) {
@@ -85,10 +87,11 @@ static void prefer(struct rbuf_size_class *class)
 /* What a message saves in place, ns, where that is preferred. */
 static uint64_t saving_ns(const struct rbuf_size_class *class, uint64_t bytes)
 {
-    uint64_t copied = usual_ns(class, RBUF_PATH_COPY, bytes);
-    uint64_t in_place = usual_ns(class, RBUF_PATH_IN_PLACE, bytes);
+    double copied = class->usual_ns[RBUF_PATH_COPY];
+    double in_place = class->usual_ns[RBUF_PATH_IN_PLACE];
+    double saved = (copied > in_place ? copied - in_place : 0) + copied / RBUF_IDLE_WORTH;
 
-    return (copied > in_place ? copied - in_place : 0) + copied / RBUF_IDLE_WORTH;
+    return (uint64_t) (saved * (double) bytes / UNIT_BYTES);
 }
 
 /* ---- prices ---- */
@@ -143,18 +146,19 @@ static struct rbuf_buffer_use *look_up(struct rbuf_choice *choice,
     struct rbuf_buffer_use *use;
     uint32_t place = 0;
 
-    use = rbuf_reuse_use(&choice->reuse, question->base, question->bytes);
+    use = rbuf_reuse_find(&choice->reuse, question->base);
     if (atomic_load_explicit(&use->released, memory_order_relaxed)) {
         settle(choice, class_of(choice, question->side, length_of(use)), use);
-        rbuf_reuse_forget(use);
-        use = rbuf_reuse_use(&choice->reuse, question->base, question->bytes);
+        rbuf_reuse_end(&choice->reuse, use);
     }
+    rbuf_reuse_use(&choice->reuse, use, question->base, question->bytes);
     if (atomic_load_explicit(&choice->reuse.releases, memory_order_relaxed) >= SWEEP_AFTER) {
         struct rbuf_buffer_use *gone;
 
         atomic_store_explicit(&choice->reuse.releases, 0, memory_order_relaxed);
         while ((gone = rbuf_reuse_next_released(&choice->reuse, &place)) != NULL) {
             settle(choice, class_of(choice, question->side, length_of(gone)), gone);
+            rbuf_reuse_end(&choice->reuse, gone);
         }
     }
     return use;
@@ -166,21 +170,33 @@ static void answer(struct rbuf_verdict *verdict, enum rbuf_path path, enum rbuf_
 {
     verdict->path = path;
     verdict->reason = reason;
-    verdict->telling = reason != RBUF_REASON_FRESH && reason != RBUF_REASON_PRESSED;
+    verdict->telling = reason != RBUF_REASON_PRESSED;
+}
+
+/* After how many messages of registered buffers the other path is looked at: sooner when it is not
+ * known, later when it is far off. */
+static uint32_t probe_every(const struct rbuf_size_class *class)
+{
+    double copied = class->usual_ns[RBUF_PATH_COPY];
+    double in_place = class->usual_ns[RBUF_PATH_IN_PLACE];
+
+    if (copied == 0) {
+        return RBUF_PROBE_EVERY / 8;
+    }
+    return copied > 1.25 * in_place || in_place > 1.25 * copied ? 4 * RBUF_PROBE_EVERY
+                                                                : RBUF_PROBE_EVERY;
 }
 
 /* The buffer is registered. */
 static void ask_cached(struct rbuf_size_class *class, bool pressed, struct rbuf_verdict *verdict)
 {
     const bool copies = class->preference == RBUF_PREFER_COPY;
-    const uint32_t every =
-        class->samples[RBUF_PATH_COPY] < RBUF_SAMPLES_MIN ? RBUF_PROBE_EVERY / 8 : RBUF_PROBE_EVERY;
 
     if (class->samples[RBUF_PATH_IN_PLACE] < RBUF_SAMPLES_MIN) {
         answer(verdict, RBUF_PATH_IN_PLACE, RBUF_REASON_TRIAL);
     } else if (pressed) {
         answer(verdict, RBUF_PATH_IN_PLACE, RBUF_REASON_PRESSED);
-    } else if (++class->turns >= every) {
+    } else if (++class->turns >= probe_every(class)) {
         class->turns = 0;
         answer(verdict, copies ? RBUF_PATH_IN_PLACE : RBUF_PATH_COPY, RBUF_REASON_PROBE);
     } else if (copies) {
@@ -198,32 +214,97 @@ static bool try_in_place(struct rbuf_size_class *class, uint64_t price, uint32_t
         return false;
     }
     class->pot_ns = 0;
-    class->preference = RBUF_PREFER_UNKNOWN;
-    class->samples[RBUF_PATH_IN_PLACE] = 0;
+    class->failures += class->failures < RBUF_DOUBLINGS; /* unless in place turns out faster */
+    if (class->preference == RBUF_PREFER_COPY) {         /* so says what was measured long ago */
+        class->preference = RBUF_PREFER_UNKNOWN;
+        class->samples[RBUF_PATH_IN_PLACE] = 0;
+        class->usual_ns[RBUF_PATH_IN_PLACE] = 0;
+    }
     return true;
 }
 
-/* The buffer came again and is not registered. */
-static void ask_reused(struct rbuf_size_class *class, struct rbuf_buffer_use *use, uint64_t bytes,
-                       uint64_t price, struct rbuf_verdict *verdict)
+static bool is_known(const struct rbuf_size_class *class)
 {
-    if (class->preference != RBUF_PREFER_IN_PLACE) {
-        if (try_in_place(class, price, class->failures)) {
-            answer(verdict, RBUF_PATH_IN_PLACE, RBUF_REASON_TRIAL);
-        } else {
-            answer(verdict, RBUF_PATH_COPY, RBUF_REASON_SLOWER);
+    return class->usual_ns[RBUF_PATH_COPY] > 0 && class->usual_ns[RBUF_PATH_IN_PLACE] > 0;
+}
+
+/* The class itself if both paths are known, else the nearest within an octave of which they are,
+ * else the class. */
+static const struct rbuf_size_class *known_near(const struct rbuf_choice *choice,
+                                                enum rbuf_side side,
+                                                const struct rbuf_size_class *class)
+{
+    const struct rbuf_size_class *first = choice->size_class[side];
+    const long place = class - first;
+
+    for (long away = 0; away <= CLASSES_NEAR; away++) {
+        if (place + away < RBUF_SIZE_CLASSES && is_known(class + away)) {
+            return class + away;
         }
-        return;
+        if (place >= away && is_known(class - away)) {
+            return class - away;
+        }
     }
-    use->rent_ns += saving_ns(class, bytes);
-    if (use->rent_ns < price << class->dearer) {
+    return class;
+}
+
+/* Whether the buffer, which is not registered, is best registered now, by what is known of `like`.
+ */
+static bool is_worth(struct rbuf_choice *choice, const struct rbuf_size_class *class,
+                     const struct rbuf_size_class *like, struct rbuf_buffer_use *use,
+                     uint64_t bytes, uint64_t price)
+{
+    uint64_t saving = saving_ns(like, bytes);
+
+    if (like->preference != RBUF_PREFER_IN_PLACE) {
+        return false;
+    }
+    use->rent_ns += saving;
+    return rbuf_lives_worth(rbuf_reuse_lives(&choice->reuse, length_of(use)), use->uses,
+                            (double) saving, (double) price) ||
+           use->rent_ns >= price << class->dearer;
+}
+
+/* The buffer is new. To find out what in place takes, some have to be registered. */
+static void ask_new(struct rbuf_size_class *class, uint64_t price, struct rbuf_verdict *verdict)
+{
+    const bool copies_known = class->samples[RBUF_PATH_COPY] >= RBUF_SAMPLES_MIN;
+
+    if (class->trials == 0 && class->preference != RBUF_PREFER_IN_PLACE && copies_known &&
+        try_in_place(class, RBUF_NEW_SHARE * RBUF_SAMPLES_MIN * price, class->failures)) {
+        class->trials = RBUF_SAMPLES_MIN;
+    }
+    if (class->trials > 0) {
+        class->trials--;
+        answer(verdict, RBUF_PATH_IN_PLACE, RBUF_REASON_TRIAL);
+    } else {
+        answer(verdict, RBUF_PATH_COPY, RBUF_REASON_FRESH);
+        verdict->telling = !copies_known; /* better than nothing */
+    }
+}
+
+/* The buffer is not registered. */
+static void ask_unregistered(struct rbuf_choice *choice, const struct rbuf_question *question,
+                             struct rbuf_size_class *class, struct rbuf_buffer_use *use,
+                             struct rbuf_verdict *verdict)
+{
+    const struct rbuf_size_class *like = known_near(choice, question->side, class);
+    uint64_t price = price_ns(choice, verdict->base, verdict->bytes) >> question->pressed;
+
+    if (is_worth(choice, class, like, use, question->bytes, price)) {
+        use->rent_ns = 0;
+        use->price_ns = price;
+        use->earned_ns = 0;
+        answer(verdict, RBUF_PATH_IN_PLACE, RBUF_REASON_BOUGHT);
+    } else if (use->uses < 2) {
+        ask_new(class, price, verdict);
+    } else if (like->preference == RBUF_PREFER_IN_PLACE) {
         answer(verdict, RBUF_PATH_COPY, RBUF_REASON_RENT);
-        return;
+    } else if (try_in_place(class, price, class->failures)) {
+        answer(verdict, RBUF_PATH_IN_PLACE, RBUF_REASON_TRIAL);
+    } else {
+        answer(verdict, RBUF_PATH_COPY, RBUF_REASON_SLOWER);
     }
-    use->rent_ns = 0;
-    use->price_ns = price;
-    use->earned_ns = 0;
-    answer(verdict, RBUF_PATH_IN_PLACE, RBUF_REASON_BOUGHT);
 }
 
 /* Registrations last for one message: it must save the whole price. */
@@ -252,24 +333,18 @@ static void ask_with_cache(struct rbuf_choice *choice, const struct rbuf_questio
                            struct rbuf_size_class *class, struct rbuf_verdict *verdict)
 {
     struct rbuf_buffer_use *use = look_up(choice, question);
-    uint64_t price;
 
     verdict->base = atomic_load_explicit(&use->begin, memory_order_relaxed);
     verdict->bytes = length_of(use);
-    if (question->cached) {
-        ask_cached(class, question->pressed, verdict);
-        if (verdict->path == RBUF_PATH_IN_PLACE) {
-            earn(choice, class, use, question->bytes);
-        }
+    if (!question->cached) {
+        settle(choice, class, use);
+        ask_unregistered(choice, question, class, use, verdict);
         return;
     }
-    settle(choice, class, use);
-    if (use->uses < 2) {
-        answer(verdict, RBUF_PATH_COPY, RBUF_REASON_FRESH);
-        return;
+    ask_cached(class, question->pressed, verdict);
+    if (verdict->path == RBUF_PATH_IN_PLACE) {
+        earn(choice, class, use, question->bytes);
     }
-    price = price_ns(choice, verdict->base, verdict->bytes);
-    ask_reused(class, use, question->bytes, question->pressed ? price / 2 : price, verdict);
 }
 
 struct rbuf_verdict rbuf_choice_ask(struct rbuf_choice *choice,

@@ -8,9 +8,9 @@
  * buffer to be registered?", and the answer is worked out from what this run has measured:
  *
  * - How long messages of about this size take on either path, in windows of some samples by size
- *   class, the extremes left out. A late peer or a processor that is busy elsewhere is part of that
- *   time. Copies of buffers that are seen for the first time do not count: cold memory is slow on
- *   any path.
+ *   class, of which the middle half counts. A late peer or a processor that is busy elsewhere is
+ * part of that time. Copies of buffers that are seen for the first time do not count: cold memory
+ * is slow on any path.
  * - What a registration costs (registration_cost.h).
  * - Whether the buffer came again without being released between (reuse.h).
  *
@@ -45,9 +45,10 @@
 #include "core/reuse.h"
 
 #define RBUF_SIZE_CLASSES 96u  /* four an octave, from 4 KB on */
-#define RBUF_SAMPLES      8u   /* of a path and class */
-#define RBUF_SAMPLES_MIN  3u   /* before they say anything */
+#define RBUF_SAMPLES      16u  /* of a path and class */
+#define RBUF_SAMPLES_MIN  5u   /* before they say anything */
 #define RBUF_TRIAL_SHARE  64u  /* of the time of a class may go into a trial */
+#define RBUF_NEW_SHARE    4u   /* of that into one with new buffers, each of which registers */
 #define RBUF_PROBE_EVERY  64u  /* messages of registered buffers */
 #define RBUF_SLOWER_LEAVE 64u  /* in place is left when slower by more than one part in this */
 #define RBUF_SLOWER_ENTER 256u /* and entered when not slower by more than one part in this */
@@ -93,11 +94,13 @@ enum rbuf_preference { RBUF_PREFER_UNKNOWN, RBUF_PREFER_COPY, RBUF_PREFER_IN_PLA
 /* What is known of messages of one size on one side. */
 struct rbuf_size_class {
     uint64_t sample[RBUF_PATHS][RBUF_SAMPLES]; /* ns for 64 KB at that speed */
-    uint32_t samples[RBUF_PATHS];              /* ever taken */
+    uint32_t samples[RBUF_PATHS];              /* taken */
+    double usual_ns[RBUF_PATHS];               /* their middle; 0: too few */
     enum rbuf_preference preference;
     uint32_t failures; /* trials in a row after which copying was still faster */
     uint32_t dearer;   /* doublings of the price */
     uint32_t turns;    /* of registered buffers since the last probe */
+    uint32_t trials;   /* of new buffers that are still to go in place */
     uint64_t pot_ns;   /* time of copied messages since the last trial */
 };
 

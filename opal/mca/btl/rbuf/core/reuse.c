@@ -50,7 +50,28 @@ static void widen(struct rbuf_reuse *reuse, uint64_t begin, uint64_t end)
     }
 }
 
-static struct rbuf_buffer_use *enter(struct rbuf_buffer_use *set, uint64_t begin)
+struct rbuf_lives *rbuf_reuse_lives(struct rbuf_reuse *reuse, uint64_t bytes)
+{
+    uint32_t octave = 63 - (uint32_t) __builtin_clzll(bytes | 1);
+
+    return &reuse->lives[octave < RBUF_REUSE_OCTAVES ? octave : RBUF_REUSE_OCTAVES - 1];
+}
+
+void rbuf_reuse_end(struct rbuf_reuse *reuse, struct rbuf_buffer_use *use)
+{
+    if (use->uses > 0) {
+        rbuf_lives_end(rbuf_reuse_lives(reuse, load(&use->end) - load(&use->begin)), use->uses);
+    }
+    store(&use->end, load(&use->begin));
+    atomic_store_explicit(&use->released, false, memory_order_relaxed);
+    use->uses = 0;
+    use->rent_ns = 0;
+    use->price_ns = 0;
+    use->earned_ns = 0;
+}
+
+static struct rbuf_buffer_use *enter(struct rbuf_reuse *reuse, struct rbuf_buffer_use *set,
+                                     uint64_t begin)
 {
     struct rbuf_buffer_use *least = set;
 
@@ -59,33 +80,38 @@ static struct rbuf_buffer_use *enter(struct rbuf_buffer_use *set, uint64_t begin
             least = &set[i];
         }
     }
+    rbuf_reuse_end(reuse, least);
     store(&least->begin, begin);
     store(&least->end, begin);
-    rbuf_reuse_forget(least);
     return least;
 }
 
-struct rbuf_buffer_use *rbuf_reuse_use(struct rbuf_reuse *reuse, uint64_t base, uint64_t bytes)
+struct rbuf_buffer_use *rbuf_reuse_find(struct rbuf_reuse *reuse, uint64_t base)
 {
     uint64_t begin = base / RBUF_REUSE_PAGE * RBUF_REUSE_PAGE;
-    uint64_t end = base + bytes;
     struct rbuf_buffer_use *set = set_of(reuse, begin);
-    struct rbuf_buffer_use *use = NULL;
 
-    for (uint32_t i = 0; i < RBUF_REUSE_WAYS && use == NULL; i++) {
-        use = load(&set[i].begin) == begin ? &set[i] : NULL;
+    for (uint32_t i = 0; i < RBUF_REUSE_WAYS; i++) {
+        if (load(&set[i].begin) == begin) {
+            return &set[i];
+        }
     }
-    if (use == NULL) {
-        use = enter(set, begin);
-    }
+    return enter(reuse, set, begin);
+}
+
+void rbuf_reuse_use(struct rbuf_reuse *reuse, struct rbuf_buffer_use *use, uint64_t base,
+                    uint64_t bytes)
+{
+    uint64_t begin = load(&use->begin);
+    uint64_t end = base + bytes;
+
     if (end < load(&use->end)) {
         end = load(&use->end) - (load(&use->end) - end) / SHRINK;
     }
     store(&use->end, end);
     widen(reuse, begin, end);
     use->stamp = ++reuse->uses;
-    use->uses++;
-    return use;
+    rbuf_lives_use(rbuf_reuse_lives(reuse, end - begin), ++use->uses);
 }
 
 void rbuf_reuse_release(struct rbuf_reuse *reuse, uint64_t base, uint64_t bytes)
@@ -116,14 +142,4 @@ struct rbuf_buffer_use *rbuf_reuse_next_released(struct rbuf_reuse *reuse, uint3
         }
     }
     return NULL;
-}
-
-void rbuf_reuse_forget(struct rbuf_buffer_use *use)
-{
-    store(&use->end, load(&use->begin));
-    atomic_store_explicit(&use->released, false, memory_order_relaxed);
-    use->uses = 0;
-    use->rent_ns = 0;
-    use->price_ns = 0;
-    use->earned_ns = 0;
 }

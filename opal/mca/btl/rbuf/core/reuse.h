@@ -20,9 +20,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/lives.h"
+
 #define RBUF_REUSE_PAGE    4096u /* the unit of the table; the adapter's may be larger */
 #define RBUF_REUSE_WAYS    8u
 #define RBUF_REUSE_SETS    32u
+#define RBUF_REUSE_OCTAVES 48u /* of sizes, each with lives of its own */
 #define RBUF_REUSE_BUFFERS (RBUF_REUSE_WAYS * RBUF_REUSE_SETS)
 
 struct rbuf_buffer_use {
@@ -38,6 +41,7 @@ struct rbuf_buffer_use {
 
 struct rbuf_reuse {
     struct rbuf_buffer_use place[RBUF_REUSE_BUFFERS];
+    struct rbuf_lives lives[RBUF_REUSE_OCTAVES];
     uint64_t uses;
     _Atomic uint64_t lowest; /* all buffers lie between these */
     _Atomic uint64_t highest;
@@ -46,8 +50,12 @@ struct rbuf_reuse {
 
 void rbuf_reuse_open(struct rbuf_reuse *reuse);
 
-/* The place of the buffer at [base, base + bytes), entered if it is new. Counts the use. */
-struct rbuf_buffer_use *rbuf_reuse_use(struct rbuf_reuse *reuse, uint64_t base, uint64_t bytes);
+/* The place of the buffer at `base`, entered if it is new. */
+struct rbuf_buffer_use *rbuf_reuse_find(struct rbuf_reuse *reuse, uint64_t base);
+
+/* Counts a use of that buffer at [base, base + bytes). What was released must have been ended. */
+void rbuf_reuse_use(struct rbuf_reuse *reuse, struct rbuf_buffer_use *use, uint64_t base,
+                    uint64_t bytes);
 
 /* [base, base + bytes) was given back to the system. Any thread. */
 void rbuf_reuse_release(struct rbuf_reuse *reuse, uint64_t base, uint64_t bytes);
@@ -55,7 +63,10 @@ void rbuf_reuse_release(struct rbuf_reuse *reuse, uint64_t base, uint64_t bytes)
 /* The next buffer from *place on that was released, or NULL. Begin with *place 0. */
 struct rbuf_buffer_use *rbuf_reuse_next_released(struct rbuf_reuse *reuse, uint32_t *place);
 
-/* Forgets what is known of the buffer but where it is. */
-void rbuf_reuse_forget(struct rbuf_buffer_use *use);
+/* The buffer's life has ended: forgets what is known of it but where it is. */
+void rbuf_reuse_end(struct rbuf_reuse *reuse, struct rbuf_buffer_use *use);
+
+/* How long buffers of this size live. */
+struct rbuf_lives *rbuf_reuse_lives(struct rbuf_reuse *reuse, uint64_t bytes);
 
 #endif
