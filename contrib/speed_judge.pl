@@ -211,7 +211,8 @@ sub judge_small {
     }
 }
 
-# Never more than 3 % slower than the better fixed protocol, whatever share of buffers is reused.
+# Never more than 3 % slower than the better fixed protocol, whatever share of buffers is reused. The
+# medians are those of reused and new buffers, weighted: a mean would tell of the machine's pauses.
 sub judge_reuse {
     my ($profile) = @_;
     return if !grep { $_->{transport} eq 'auto' } lines_of("reuse-$profile");
@@ -219,7 +220,7 @@ sub judge_reuse {
     for my $size (65536, 262144, 1048576) {
         for my $share (qw(fresh 10% 25% 50% 75% 90% reused)) {
             my @case = (size => $size, buffers => $share);
-            my %at = map { $_ => by_round("reuse-$profile", 'mean_us', transport => $_, @case) }
+            my %at = map { $_ => by_round("reuse-$profile", 'median_us', transport => $_, @case) }
                 qw(auto superpipeline rcache);
             my ($staged) = middle(values %{ $at{superpipeline} });
             my ($cached) = middle(values %{ $at{rcache} });
