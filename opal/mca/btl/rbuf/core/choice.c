@@ -334,11 +334,19 @@ static void ask_with_cache(struct rbuf_choice *choice, const struct rbuf_questio
 {
     struct rbuf_buffer_use *use = look_up(choice, question);
 
+    if (use->held && !question->cached) {
+        /* Its registration was lost, if not its memory: for what is learnt from lives that is the
+         * same. (Open MPI's hooks also drop registrations that adjoin released memory.) */
+        settle(choice, class, use);
+        rbuf_reuse_end(&choice->reuse, use);
+        rbuf_reuse_use(&choice->reuse, use, question->base, question->bytes);
+    }
     verdict->base = atomic_load_explicit(&use->begin, memory_order_relaxed);
     verdict->bytes = length_of(use);
+    use->held = question->cached;
     if (!question->cached) {
-        settle(choice, class, use);
         ask_unregistered(choice, question, class, use, verdict);
+        use->held = verdict->path == RBUF_PATH_IN_PLACE;
         return;
     }
     ask_cached(class, question->pressed, verdict);
@@ -407,6 +415,9 @@ void rbuf_choice_refused(struct rbuf_choice *choice, enum rbuf_side side, uint64
     if (choice->options.cache) {
         const struct rbuf_question question = {.side = side, .base = base, .bytes = bytes};
 
-        look_up(choice, &question)->price_ns = 0; /* nothing was paid, so nothing can be lost */
+        struct rbuf_buffer_use *use = look_up(choice, &question);
+
+        use->price_ns = 0; /* nothing was paid, so nothing can be lost */
+        use->held = false;
     }
 }

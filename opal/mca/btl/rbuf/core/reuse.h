@@ -32,6 +32,7 @@ struct rbuf_buffer_use {
     _Atomic uint64_t begin; /* address of its first page; 0: a free place */
     _Atomic uint64_t end;   /* behind the furthest byte of its messages */
     _Atomic bool released;  /* memory of it was given back to the system */
+    bool held;              /* it is registered, as far as is known here */
     uint32_t uses;          /* messages since it was first seen, or released */
     uint64_t stamp;         /* when it was used last, in uses of the table */
     uint64_t rent_ns;       /* what staging has cost since the last registration, as reckoned */
