@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+#include "tune_advice.h"
+
+#include <math.h>
+
+#define AIM_SMALLEST 16384ull
+#define AIM_LARGEST  (16ull << 20)
+#define EAGER_FROM   512ull /* sizes that are looked at for the end of eager copies */
+#define EAGER_TO     (1ull << 20)
+#define BLOCK        4096u /* of the naive protocols */
+
+const char *const tune_protocol_names[TUNE_PROTOCOLS] = {
+    "eager copies", "register", "copy", "pipeline", "as it is", "recommended", "in place"};
+
+static double lesser_copy(const struct rbuf_machine *machine, uint64_t bytes)
+{
+    return fmin(rbuf_copy_speed_at(&machine->send_copy, bytes),
+                rbuf_copy_speed_at(&machine->receive_copy, bytes));
+}
+
+double tune_growth(const struct rbuf_machine *machine, uint64_t bytes)
+{
+    return lesser_copy(machine, bytes) / machine->bytes_per_ns;
+}
+
+/* Of at most 65535 blocks, that is, 255 MB. */
+static double predict_copy(const struct tune_advice *advice, enum rbuf_rendezvous rendezvous,
+                           uint64_t bytes)
+{
+    struct rbuf_plan plan = rbuf_plan_copy(bytes, BLOCK);
+
+    plan.rendezvous = rendezvous;
+    return rbuf_model_staged(&advice->machine, &plan, bytes);
+}
+
+double tune_predict(const struct tune_advice *advice, enum tune_protocol protocol, uint64_t bytes)
+{
+    const enum rbuf_rendezvous rendezvous = RBUF_RENDEZVOUS_SERIAL;
+    struct rbuf_plan plan;
+
+    switch (protocol) {
+    case TUNE_EAGER:
+        return predict_copy(advice, RBUF_RENDEZVOUS_NONE, bytes);
+    case TUNE_REGISTER:
+        return rbuf_model_in_place(&advice->machine, bytes, RBUF_REGISTERED_BOTH, rendezvous);
+    case TUNE_COPY:
+        return predict_copy(advice, rendezvous, bytes);
+    case TUNE_PIPELINE:
+        plan = rbuf_plan_pipeline(&advice->machine, bytes, BLOCK);
+        plan.rendezvous = rendezvous;
+        return rbuf_model_staged(&advice->machine, &plan, bytes);
+    case TUNE_NOW:
+        return rbuf_model_staged(&advice->machine, &advice->now, bytes);
+    case TUNE_RECOMMENDED:
+        return rbuf_model_staged(&advice->machine, &advice->recommended, bytes);
+    case TUNE_IN_PLACE:
+    default:
+        return rbuf_model_in_place(&advice->machine, bytes, RBUF_REGISTERED_NONE, rendezvous);
+    }
+}
+
+double tune_uses(const struct tune_advice *advice, uint64_t bytes)
+{
+    const double staged = tune_predict(advice, TUNE_RECOMMENDED, bytes);
+    const double saved = staged - tune_predict(advice, TUNE_IN_PLACE, bytes);
+    const double paid = tune_predict(advice, TUNE_REGISTER, bytes) - staged + saved;
+
+    return saved > 0 ? fmax(ceil(paid / saved), 1) : TUNE_FOREVER;
+}
+
+/* The smallest size, in steps of an eighth of an octave, from which on `first` is not slower. */
+static uint64_t overtakes(const struct tune_advice *advice, enum tune_protocol first,
+                          enum tune_protocol second, uint64_t from, uint64_t to)
+{
+    const double step = exp2(1.0 / 8);
+    uint64_t size = TUNE_NEVER;
+
+    for (double bytes = (double) to; bytes >= (double) from; bytes /= step) {
+        const uint64_t at = (uint64_t) bytes;
+
+        if (tune_predict(advice, first, at) > tune_predict(advice, second, at)) {
+            break;
+        }
+        size = at;
+    }
+    return size;
+}
+
+static uint64_t copying_ends(const struct rbuf_machine *machine)
+{
+    uint64_t end = TUNE_NEVER;
+
+    for (uint64_t bytes = TUNE_LARGEST; bytes >= TUNE_SMALLEST; bytes /= 2) {
+        if (tune_growth(machine, bytes) > 1) {
+            break;
+        }
+        end = bytes;
+    }
+    return end;
+}
+
+/* The model's choice; blocks are not shorter than what arrives as a whole. */
+static void recommend(struct tune_advice *advice, struct rbuf_aim *aim)
+{
+    const struct rbuf_machine *machine = &advice->machine;
+
+    advice->recommended_efficiency = rbuf_model_choose(machine, aim, &advice->recommended);
+    if (advice->recommended.schedule.block_bytes < machine->packet_bytes) {
+        aim->block_bytes = machine->packet_bytes;
+        advice->recommended_efficiency = rbuf_model_choose(machine, aim, &advice->recommended);
+    }
+    /* What is as good as the choice need not be changed. */
+    if (advice->now_efficiency >= advice->recommended_efficiency) {
+        advice->recommended = advice->now;
+        advice->recommended_efficiency = advice->now_efficiency;
+    }
+}
+
+struct tune_advice tune_advise(const struct rbuf_machine *machine, const struct rbuf_schedule *now,
+                               bool in_order, bool prestage, uint64_t lane_bytes)
+{
+    struct rbuf_aim aim = {.smallest = AIM_SMALLEST,
+                           .largest = AIM_LARGEST,
+                           .lane_bytes = lane_bytes,
+                           .arrival = in_order ? RBUF_ARRIVAL_BLOCK : RBUF_ARRIVAL_IMMEDIATE,
+                           .rendezvous =
+                               prestage ? RBUF_RENDEZVOUS_OVERLAPPED : RBUF_RENDEZVOUS_SERIAL};
+    struct tune_advice advice = {.machine = *machine, .now = {*now, aim.arrival, aim.rendezvous}};
+
+    advice.now_efficiency = rbuf_model_efficiency(machine, &advice.now, AIM_SMALLEST, AIM_LARGEST);
+    recommend(&advice, &aim);
+    advice.beats_eager = overtakes(&advice, TUNE_RECOMMENDED, TUNE_EAGER, EAGER_FROM, EAGER_TO);
+    advice.in_place_wins =
+        overtakes(&advice, TUNE_IN_PLACE, TUNE_RECOMMENDED, TUNE_SMALLEST, TUNE_LARGEST);
+    advice.copy_ends = copying_ends(machine);
+    return advice;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+#include "tune_fit.h"
+
+#include "bench_stats.h"
+
+#include <math.h>
+#include <string.h>
+
+void tune_medians(const struct tune_samples *samples, int groups, int group, double *medians)
+{
+    double values[TUNE_ROUNDS];
+
+    for (int point = 0; point < samples->points; point++) {
+        int count = 0;
+
+        for (int round = group; round < samples->rounds; round += groups) {
+            values[count++] = samples->ns[point][round];
+        }
+        medians[point] = count > 0 ? bench_median(values, count) : 0;
+    }
+}
+
+void tune_constants(const struct tune_samples *samples, tune_estimate *estimate, const void *about,
+                    struct tune_constant *constants, int count)
+{
+    const int groups = samples->rounds >= TUNE_GROUPS ? TUNE_GROUPS : 0;
+    double medians[TUNE_POINTS] = {0}, values[TUNE_POINTS] = {0};
+
+    tune_medians(samples, 1, 0, medians);
+    estimate(about, medians, values);
+    for (int i = 0; i < count; i++) {
+        constants[i] = (struct tune_constant){values[i], values[i], values[i]};
+    }
+    for (int group = 0; group < groups; group++) {
+        tune_medians(samples, groups, group, medians);
+        estimate(about, medians, values);
+        for (int i = 0; i < count; i++) {
+            constants[i].low = fmin(constants[i].low, values[i]);
+            constants[i].high = fmax(constants[i].high, values[i]);
+        }
+    }
+}
+
+/* Swaps rows so that the greatest element of the column is in the diagonal; false if all are 0. */
+static bool pivot(double (*matrix)[TUNE_TERMS + 1], int terms, int column, double scale)
+{
+    int best = column;
+    double row[TUNE_TERMS + 1];
+
+    for (int i = column + 1; i < terms; i++) {
+        if (fabs(matrix[i][column]) > fabs(matrix[best][column])) {
+            best = i;
+        }
+    }
+    memcpy(row, matrix[column], sizeof row);
+    memcpy(matrix[column], matrix[best], sizeof row);
+    memcpy(matrix[best], row, sizeof row);
+    return fabs(matrix[column][column]) > scale * 1e-12;
+}
+
+/* Solves the system whose right side is the last column, into that column. */
+static bool solve(double (*matrix)[TUNE_TERMS + 1], int terms, const double *scale)
+{
+    for (int column = 0; column < terms; column++) {
+        if (!pivot(matrix, terms, column, scale[column])) {
+            return false;
+        }
+        for (int i = 0; i < terms; i++) {
+            const double share = matrix[i][column] / matrix[column][column];
+
+            for (int k = 0; i != column && k <= TUNE_TERMS; k++) {
+                matrix[i][k] -= share * matrix[column][k];
+            }
+        }
+    }
+    return true;
+}
+
+bool tune_least_squares(int terms, int points, const double (*x)[TUNE_TERMS], const double *y,
+                        double *factors)
+{
+    double matrix[TUNE_TERMS][TUNE_TERMS + 1] = {{0}};
+    double scale[TUNE_TERMS] = {0};
+
+    for (int point = 0; point < points; point++) {
+        const double weight = 1 / (y[point] * y[point]);
+
+        for (int i = 0; i < terms; i++) {
+            for (int k = 0; k < terms; k++) {
+                matrix[i][k] += weight * x[point][i] * x[point][k];
+            }
+            matrix[i][TUNE_TERMS] += weight * x[point][i] * y[point];
+        }
+    }
+    for (int i = 0; i < terms; i++) {
+        scale[i] = matrix[i][i];
+    }
+    if (!solve(matrix, terms, scale)) {
+        return false;
+    }
+    for (int i = 0; i < terms; i++) {
+        factors[i] = matrix[i][TUNE_TERMS] / matrix[i][i];
+    }
+    return true;
+}

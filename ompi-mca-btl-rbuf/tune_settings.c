@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+#include "tune_settings.h"
+
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "btl_rbuf_values.h"
+
+#define VALUE_MAX 4096 /* Open MPI's limit for a string variable is 2048 */
+
+enum kind { SIZE, COUNT, RATIO, SWITCH, ORDER, TEXT };
+
+/* Parameters as the component names them; see its own table. */
+static const struct {
+    const char *name, *standard;
+    enum kind kind;
+    const char *instead; /* a word that stands for `value` */
+    uint64_t value;
+} rows[] = {
+    {"protocol", "superpipeline", TEXT, NULL, 0},
+    {"c0", "12k", SIZE, NULL, 0},
+    {"q", "1.5", RATIO, NULL, 0},
+    {"buffers", "3", COUNT, NULL, 0},
+    {"largest_chunk", "256k", SIZE, NULL, 0},
+    {"block_size", "4k", SIZE, NULL, 0},
+    {"quantum", "16k", SIZE, NULL, 0},
+    {"prestage", "on", SWITCH, NULL, 0},
+    {"subblock", "auto", ORDER, NULL, 0},
+    {"if_include", "", TEXT, NULL, 0},
+    {"if_exclude", "", TEXT, NULL, 0},
+    {"gid_index", "auto", COUNT, "auto", (uint64_t) RBUF_GID_AUTOMATIC},
+    {"mtu", "auto", COUNT, "auto", 0},
+    {"pkey", "auto", COUNT, "auto", 0},
+    {"service_level", "0", COUNT, NULL, 0},
+    {"traffic_class", "0", COUNT, NULL, 0},
+    {"timeout", "16", COUNT, NULL, 0},
+    {"retry_count", "6", COUNT, NULL, 0},
+    {"rnr_retry", "7", COUNT, NULL, 0},
+    {"min_rnr_timer", "12", COUNT, NULL, 0},
+};
+
+enum { ROWS = sizeof rows / sizeof rows[0] };
+
+/* The component's own value, by the tools interface. */
+static bool ask_component(const char *full, char *value)
+{
+    MPI_T_cvar_handle handle;
+    int index, count;
+
+    if (MPI_T_cvar_get_index(full, &index) != MPI_SUCCESS ||
+        MPI_T_cvar_handle_alloc(index, NULL, &handle, &count) != MPI_SUCCESS) {
+        return false;
+    }
+    value[0] = '\0';
+    const bool read = count <= VALUE_MAX && MPI_T_cvar_read(handle, value) == MPI_SUCCESS;
+    MPI_T_cvar_handle_free(&handle);
+    return read;
+}
+
+static void find_value(const char *name, const char *standard, char *value)
+{
+    char full[80];
+    const char *given;
+
+    snprintf(full, sizeof full, "OMPI_MCA_btl_rbuf_%s", name);
+    if (ask_component(full + strlen("OMPI_MCA_"), value)) {
+        return;
+    }
+    given = getenv(full);
+    snprintf(value, VALUE_MAX, "%s", given != NULL ? given : standard);
+}
+
+static bool read_word(const char *text, const char *const *words, uint64_t *value)
+{
+    for (*value = 0; words[*value] != NULL; (*value)++) {
+        if (strcmp(text, words[*value]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool read_row(int row, const char *text, uint64_t *value)
+{
+    static const char *const switches[] = {"off", "on", NULL};
+    static const char *const orders[] = {"auto", "on", "off", NULL}; /* rbuf_in_order_choice */
+
+    if (rows[row].instead != NULL && strcmp(text, rows[row].instead) == 0) {
+        *value = rows[row].value;
+        return true;
+    }
+    switch (rows[row].kind) {
+    case SIZE:
+        return mca_btl_rbuf_read_size(text, value);
+    case COUNT:
+        return mca_btl_rbuf_read_count(text, value);
+    case RATIO:
+        return mca_btl_rbuf_read_ratio(text, value);
+    case SWITCH:
+        return read_word(text, switches, value);
+    case ORDER:
+        return read_word(text, orders, value);
+    case TEXT:
+        break;
+    }
+    return strlen(text) < TUNE_TEXT_MAX;
+}
+
+static int row_of(const char *name)
+{
+    int row = 0;
+
+    while (row < ROWS && strcmp(rows[row].name, name) != 0) {
+        row++;
+    }
+    return row;
+}
+
+/* Reads all rows into numbers and texts. */
+static bool read_rows(uint64_t *numbers, char (*texts)[VALUE_MAX], char *bad)
+{
+    int provided;
+
+    if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS) {
+        snprintf(bad, TUNE_TEXT_MAX, "the tools interface of MPI cannot be opened");
+        return false;
+    }
+    for (int row = 0; row < ROWS; row++) {
+        find_value(rows[row].name, rows[row].standard, texts[row]);
+        if (!read_row(row, texts[row], &numbers[row])) {
+            snprintf(bad, TUNE_TEXT_MAX, "btl_rbuf_%s '%.60s' is not understood", rows[row].name,
+                     texts[row]);
+            MPI_T_finalize();
+            return false;
+        }
+    }
+    MPI_T_finalize();
+    return true;
+}
+
+static const char *text_or_null(const char *text)
+{
+    return text[0] != '\0' ? text : NULL;
+}
+
+/* What the component asserts too, as far as a schedule needs it. */
+static bool check(const struct tune_settings *settings, char *bad)
+{
+    const struct rbuf_schedule schedule = tune_settings_schedule(settings, true);
+
+    if (settings->buffers > RBUF_BUFFERS_MAX || settings->block == 0 ||
+        settings->first > settings->largest ||
+        settings->largest / settings->block > RBUF_BUFFER_BLOCKS ||
+        !rbuf_schedule_valid(&schedule)) {
+        snprintf(bad, TUNE_TEXT_MAX,
+                 "btl_rbuf_c0, q, buffers, largest_chunk and block_size do not go together");
+        return false;
+    }
+    return true;
+}
+
+bool tune_settings_read(struct tune_settings *settings, char bad[TUNE_TEXT_MAX])
+{
+    static char texts[ROWS][VALUE_MAX];
+    uint64_t numbers[ROWS];
+
+    if (!read_rows(numbers, texts, bad)) {
+        return false;
+    }
+    *settings = (struct tune_settings){
+        .first = numbers[row_of("c0")],
+        .largest = numbers[row_of("largest_chunk")],
+        .block = numbers[row_of("block_size")],
+        .quantum = numbers[row_of("quantum")],
+        .growth = (uint32_t) numbers[row_of("q")],
+        .buffers = (unsigned) numbers[row_of("buffers")],
+        .prestage = numbers[row_of("prestage")] != 0,
+        .device = {.gid_index = (int) numbers[row_of("gid_index")],
+                   .mtu = (unsigned) numbers[row_of("mtu")],
+                   .pkey = (unsigned) numbers[row_of("pkey")],
+                   .service_level = (unsigned) numbers[row_of("service_level")],
+                   .traffic_class = (unsigned) numbers[row_of("traffic_class")],
+                   .timeout = (unsigned) numbers[row_of("timeout")],
+                   .retry_count = (unsigned) numbers[row_of("retry_count")],
+                   .rnr_retry = (unsigned) numbers[row_of("rnr_retry")],
+                   .min_rnr_timer = (unsigned) numbers[row_of("min_rnr_timer")],
+                   .subblock = (enum rbuf_in_order_choice) numbers[row_of("subblock")]}};
+    snprintf(settings->protocol, TUNE_TEXT_MAX, "%.255s", texts[row_of("protocol")]);
+    snprintf(settings->include, TUNE_TEXT_MAX, "%.255s", texts[row_of("if_include")]);
+    snprintf(settings->exclude, TUNE_TEXT_MAX, "%.255s", texts[row_of("if_exclude")]);
+    settings->device.include = text_or_null(settings->include);
+    settings->device.exclude = text_or_null(settings->exclude);
+    return check(settings, bad);
+}
+
+struct rbuf_schedule tune_settings_schedule(const struct tune_settings *settings, bool in_order)
+{
+    const uint64_t block = settings->block;
+
+    return (struct rbuf_schedule){
+        .block_bytes = (uint32_t) block,
+        .growth = settings->growth,
+        .first_blocks = (uint16_t) ((settings->first + block - 1) / block),
+        .buffer_blocks = (uint16_t) ((settings->largest + block - 1) / block),
+        .buffers = (uint8_t) settings->buffers,
+        .taper = in_order ? RBUF_TAPER_NONE : RBUF_TAPER_TAIL};
+}
+
+static uint64_t read_counter(int index)
+{
+    MPI_T_pvar_session session;
+    MPI_T_pvar_handle handle;
+    uint64_t value = 0;
+    int count;
+
+    if (MPI_T_pvar_session_create(&session) != MPI_SUCCESS) {
+        return 0;
+    }
+    if (MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count) == MPI_SUCCESS) {
+        if (count != 1 || MPI_T_pvar_read(session, handle, &value) != MPI_SUCCESS) {
+            value = 0;
+        }
+        MPI_T_pvar_handle_free(session, &handle);
+    }
+    MPI_T_pvar_session_free(&session);
+    return value;
+}
+
+uint64_t tune_counter(const char *name)
+{
+    char full[80];
+    uint64_t value = 0;
+    int provided, index;
+
+    snprintf(full, sizeof full, "btl_rbuf_%s", name);
+    if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS) {
+        return 0;
+    }
+    if (MPI_T_pvar_get_index(full, MPI_T_PVAR_CLASS_COUNTER, &index) == MPI_SUCCESS) {
+        value = read_counter(index);
+    }
+    MPI_T_finalize();
+    return value;
+}
