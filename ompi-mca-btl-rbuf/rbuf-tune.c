@@ -18,6 +18,7 @@
 #include "tune_picture.h"
 #include "tune_registration.h"
 #include "tune_report.h"
+#include "tune_rounds.h"
 #include "tune_settings.h"
 #include "tune_traffic.h"
 #include "tune_wire.h"
@@ -261,6 +262,9 @@ int main(int argc, char **argv)
         }
     }
     if (verdict == TUNE_RUN) {
+        if (tune.options.quiet) {
+            tune_rounds_hush();
+        }
         status = run(&tune);
     }
     MPI_Finalize();

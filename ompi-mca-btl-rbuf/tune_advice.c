@@ -7,6 +7,7 @@
 #define AIM_LARGEST  (16ull << 20)
 #define EAGER_FROM   512ull /* sizes that are looked at for the end of eager copies */
 #define EAGER_TO     (1ull << 20)
+#define WORTHWHILE   0.002 /* of the wire's speed: what is as good as the choice is not changed */
 #define BLOCK        4096u /* of the naive protocols */
 
 const char *const tune_protocol_names[TUNE_PROTOCOLS] = {
@@ -109,8 +110,7 @@ static void recommend(struct tune_advice *advice, struct rbuf_aim *aim)
         aim->block_bytes = machine->packet_bytes;
         advice->recommended_efficiency = rbuf_model_choose(machine, aim, &advice->recommended);
     }
-    /* What is as good as the choice need not be changed. */
-    if (advice->now_efficiency >= advice->recommended_efficiency) {
+    if (advice->now_efficiency + WORTHWHILE >= advice->recommended_efficiency) {
         advice->recommended = advice->now;
         advice->recommended_efficiency = advice->now_efficiency;
     }

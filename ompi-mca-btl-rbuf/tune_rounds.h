@@ -18,8 +18,10 @@ struct tune_rounds {
 /* ns of a clock that does not jump. */
 double tune_now(void);
 
-/* Begins a phase of `seconds`. Rank 0 tells what is being done on standard error unless `what` is
- * NULL. */
+/* No progress is shown. */
+void tune_rounds_hush(void);
+
+/* Begins a phase of `seconds`. Rank 0 tells what is being done on standard error. */
 void tune_rounds_open(struct tune_rounds *rounds, const char *what, double seconds);
 
 /* Meets the other rank. True: measure one more round; samples->rounds counts it. There are

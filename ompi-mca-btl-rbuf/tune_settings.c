@@ -208,39 +208,52 @@ struct rbuf_schedule tune_settings_schedule(const struct tune_settings *settings
         .taper = in_order ? RBUF_TAPER_NONE : RBUF_TAPER_TAIL};
 }
 
-static uint64_t read_counter(int index)
+/* A handle of a counter begins at 0. */
+static bool open_handle(struct tune_watch *watch, int index)
 {
-    MPI_T_pvar_session session;
-    MPI_T_pvar_handle handle;
-    uint64_t value = 0;
     int count;
 
-    if (MPI_T_pvar_session_create(&session) != MPI_SUCCESS) {
-        return 0;
+    if (MPI_T_pvar_session_create(&watch->session) != MPI_SUCCESS) {
+        return false;
     }
-    if (MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count) == MPI_SUCCESS) {
-        if (count != 1 || MPI_T_pvar_read(session, handle, &value) != MPI_SUCCESS) {
-            value = 0;
-        }
-        MPI_T_pvar_handle_free(session, &handle);
+    if (MPI_T_pvar_handle_alloc(watch->session, index, NULL, &watch->handle, &count) ==
+        MPI_SUCCESS) {
+        return true;
     }
-    MPI_T_pvar_session_free(&session);
-    return value;
+    MPI_T_pvar_session_free(&watch->session);
+    return false;
 }
 
-uint64_t tune_counter(const char *name)
+void tune_watch_open(struct tune_watch *watch, const char *counter)
 {
     char full[80];
-    uint64_t value = 0;
     int provided, index;
 
-    snprintf(full, sizeof full, "btl_rbuf_%s", name);
+    *watch = (struct tune_watch){0};
+    snprintf(full, sizeof full, "btl_rbuf_%s", counter);
     if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS) {
+        return;
+    }
+    watch->open = MPI_T_pvar_get_index(full, MPI_T_PVAR_CLASS_COUNTER, &index) == MPI_SUCCESS &&
+                  open_handle(watch, index);
+    if (!watch->open) {
+        MPI_T_finalize();
+    }
+}
+
+uint64_t tune_watch_close(struct tune_watch *watch)
+{
+    unsigned long long value = 0;
+
+    if (!watch->open) {
         return 0;
     }
-    if (MPI_T_pvar_get_index(full, MPI_T_PVAR_CLASS_COUNTER, &index) == MPI_SUCCESS) {
-        value = read_counter(index);
+    if (MPI_T_pvar_read(watch->session, watch->handle, &value) != MPI_SUCCESS) {
+        value = 0;
     }
+    MPI_T_pvar_handle_free(watch->session, &watch->handle);
+    MPI_T_pvar_session_free(&watch->session);
     MPI_T_finalize();
+    watch->open = false;
     return value;
 }

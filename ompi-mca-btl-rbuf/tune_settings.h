@@ -7,6 +7,7 @@
 #ifndef RBUF_TUNE_SETTINGS_H
 #define RBUF_TUNE_SETTINGS_H
 
+#include <mpi.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -36,7 +37,17 @@ bool tune_settings_read(struct tune_settings *settings, char bad[TUNE_TEXT_MAX])
 /* The schedule that these settings make, for a port that places in order or does not. */
 struct rbuf_schedule tune_settings_schedule(const struct tune_settings *settings, bool in_order);
 
-/* A counter of the component in this process, such as "requests"; 0 if it is not loaded. */
-uint64_t tune_counter(const char *name);
+/* Counts what the component does in this process from tune_watch_open() on. */
+struct tune_watch {
+    bool open; /* false: the component is not loaded */
+    MPI_T_pvar_session session;
+    MPI_T_pvar_handle handle;
+};
+
+/* Of a counter such as "requests". */
+void tune_watch_open(struct tune_watch *watch, const char *counter);
+
+/* How far it has come; 0 if the component is not loaded. */
+uint64_t tune_watch_close(struct tune_watch *watch);
 
 #endif

@@ -42,10 +42,11 @@ static void measure(struct tune_traffic *traffic, char *buffers, int rank, doubl
 {
     static struct tune_samples samples;
     char *send = buffers, *receive = buffers + size_of(TUNE_TRAFFIC - 1);
-    const uint64_t before = tune_counter("requests");
+    struct tune_watch watch;
     struct tune_rounds rounds;
 
     samples.points = TUNE_TRAFFIC;
+    tune_watch_open(&watch, "requests");
     tune_rounds_open(&rounds, "messages of this job", seconds);
     while (tune_rounds_next(&rounds, &samples)) {
         for (int i = 0; i < TUNE_TRAFFIC; i++) {
@@ -59,8 +60,7 @@ static void measure(struct tune_traffic *traffic, char *buffers, int rank, doubl
         traffic->bytes[i] = size_of(i);
     }
     /* Each message is at least one request, and there were two at each point. */
-    traffic->over_rbuf =
-        tune_counter("requests") - before >= (uint64_t) samples.rounds * TUNE_TRAFFIC;
+    traffic->over_rbuf = tune_watch_close(&watch) >= (uint64_t) samples.rounds * TUNE_TRAFFIC;
 }
 
 bool tune_traffic(struct tune_traffic *traffic, int rank, double seconds)

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * rbuf-tune without measuring: the command line, the machine made of constants, the advice, and the
+ * files.
+ */
+#include "unit.h"
+
+#include <getopt.h>
+#include <math.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tune_advice.h"
+#include "tune_file.h"
+#include "tune_options.h"
+#include "tune_picture.h"
+#include "tune_report.h"
+
+enum { MOST_WORDS = 16 };
+
+static struct tune_options options;
+
+static enum tune_verdict parse(const char *line)
+{
+    static char copy[512];
+    char *arguments[MOST_WORDS + 2] = {"rbuf-tune"};
+    int count = 1;
+
+    snprintf(copy, sizeof copy, "%s", line);
+    for (char *word = strtok(copy, " "); word != NULL; word = strtok(NULL, " ")) {
+        arguments[count++] = word;
+    }
+    optind = 0; /* the C library's way to start anew */
+    return tune_parse(&options, count, arguments);
+}
+
+START_TEST(command_line)
+{
+    ck_assert_int_eq(parse(""), TUNE_RUN);
+    ck_assert_double_eq(options.seconds, 10);
+    ck_assert(options.output == NULL && options.plot == NULL && options.csv == NULL);
+    ck_assert_int_eq(parse("--output a.conf --seconds 2.5 --plot p.svg --csv c.csv --quiet"),
+                     TUNE_RUN);
+    ck_assert_str_eq(options.output, "a.conf");
+    ck_assert_str_eq(options.plot, "p.svg");
+    ck_assert_str_eq(options.csv, "c.csv");
+    ck_assert_double_eq(options.seconds, 2.5);
+    ck_assert(options.quiet);
+    ck_assert_int_eq(parse("--help"), TUNE_HELP);
+}
+END_TEST
+
+/* What is refused, and what the message must name. */
+static const struct {
+    const char *line, *named;
+} refused[] = {
+    {"--seconds 0", "--seconds '0'"}, {"--seconds 1x", "--seconds '1x'"},
+    {"--seconds nan", "1 to 3600"},   {"--plot a.jpg", "--plot 'a.jpg'"},
+    {"--plot .svg", "ends in .svg"},  {"--output", "--output"},
+    {"--faster", "--faster"},         {"file", "argument 'file'"},
+};
+
+START_TEST(what_is_wrong_is_named)
+{
+    ck_assert_int_eq(parse(refused[_i].line), TUNE_BAD);
+    ck_assert_msg(strstr(options.message, refused[_i].named) != NULL, "%s: %s", refused[_i].line,
+                  options.message);
+}
+END_TEST
+
+static struct tune_constant about(double value)
+{
+    return (struct tune_constant){value, 0.98 * value, 1.02 * value};
+}
+
+/* A pair of ranks like the emulated adapter's profiles; rank 1 is the slower one. */
+static struct tune_measured measured_on(double bandwidth, double latency, double copy)
+{
+    struct tune_measured measured = {.word = about(latency + 150 + 8 / bandwidth),
+                                     .gap = about(100),
+                                     .bandwidth = about(bandwidth)};
+
+    for (int rank = 0; rank < TUNE_SIDES; rank++) {
+        struct tune_side *side = &measured.side[rank];
+        const double slower = rank == 0 ? 1 : 1.25;
+
+        snprintf(side->host, sizeof side->host, "host%d", rank);
+        snprintf(side->port, sizeof side->port, "adapter:1");
+        side->mtu = 4096;
+        side->in_order = true;
+        for (int i = 0; i < TUNE_COPIES; i++) {
+            side->send_copy[i] = about(copy / slower * (i < 8 ? 2 : 1));
+            side->receive_copy[i] = about(copy / slower * (i < 8 ? 2 : 1));
+        }
+        side->post = about(80 * slower);
+        side->post_word = about(120 * slower);
+        side->pass = about(20 * slower);
+        side->registration = (struct tune_line){about(60000 * slower), about(160 * slower)};
+        side->release = (struct tune_line){about(800 * slower), about(8 * slower)};
+    }
+    return measured;
+}
+
+static struct tune_advice advise(const struct tune_measured *measured)
+{
+    const struct rbuf_schedule now = {.block_bytes = 4096,
+                                      .growth = RBUF_GROWTH_ONE * 3 / 2,
+                                      .first_blocks = 3,
+                                      .buffer_blocks = 64,
+                                      .buffers = 3};
+    const struct rbuf_machine machine = tune_machine(measured, 16384);
+
+    return tune_advise(&machine, &now, true, true, 1 << 20);
+}
+
+START_TEST(the_slower_side_counts)
+{
+    const struct tune_measured measured = measured_on(1.4, 2000, 5);
+    const struct rbuf_machine machine = tune_machine(&measured, 16384);
+
+    ck_assert_double_eq_tol(machine.overhead_ns, 100, 1e-9);
+    ck_assert_double_eq_tol(machine.latency_ns, 2000, 1e-6);
+    ck_assert_double_eq_tol(machine.ack_ns, 150, 1e-9);
+    ck_assert_double_eq_tol(machine.register_ns, 76000, 1e-6);
+    ck_assert_double_eq_tol(machine.register_page_ns, 210, 1e-6);
+    ck_assert_double_eq_tol(rbuf_copy_speed_at(&machine.send_copy, 16384), 8, 1e-9);
+    ck_assert_double_eq_tol(rbuf_copy_speed_at(&machine.send_copy, 64 << 20), 4, 1e-9);
+    ck_assert(machine.rendezvous_ns > 0);
+}
+END_TEST
+
+/* The job's own words tell what software adds to a message. */
+START_TEST(traffic_tells_of_software)
+{
+    struct tune_measured measured = measured_on(1.4, 2000, 5);
+
+    measured.traffic = (struct tune_traffic){.over_rbuf = true, .points = 1};
+    measured.traffic.ns[0] = about(measured.word.value + 350);
+    ck_assert_double_eq_tol(tune_machine(&measured, 16384).rendezvous_ns, 700, 1e-6);
+    ck_assert_double_eq_tol(tune_machine(&measured, 16384).finish_ns, 350, 1e-6);
+}
+END_TEST
+
+/* Where copies are faster than the network. */
+START_TEST(a_slow_network)
+{
+    const struct tune_measured measured = measured_on(1.4, 2000, 5);
+    const struct tune_advice advice = advise(&measured);
+    const uint64_t size = 64 << 10;
+
+    ck_assert(rbuf_schedule_valid(&advice.recommended.schedule));
+    ck_assert_double_ge(advice.recommended_efficiency, advice.now_efficiency);
+    ck_assert_double_le(advice.recommended_efficiency, 1);
+    ck_assert_uint_eq(advice.copy_ends, TUNE_NEVER);
+    ck_assert_uint_gt(advice.beats_eager, 1024);
+    ck_assert_uint_lt(advice.beats_eager, 64 << 10);
+    ck_assert(tune_predict(&advice, TUNE_RECOMMENDED, size) <
+              tune_predict(&advice, TUNE_COPY, size));
+    ck_assert(tune_predict(&advice, TUNE_RECOMMENDED, size) <
+              tune_predict(&advice, TUNE_REGISTER, size));
+    ck_assert_double_eq(tune_uses(&advice, size), TUNE_FOREVER);
+}
+END_TEST
+
+/* Where the network outruns the copies from some size on. */
+START_TEST(a_fast_network)
+{
+    const struct tune_measured measured = measured_on(8, 1000, 6);
+    const struct tune_advice advice = advise(&measured);
+    double uses = tune_uses(&advice, TUNE_LARGEST);
+
+    ck_assert_uint_eq(advice.copy_ends, tune_copy_bytes(8));
+    ck_assert(tune_growth(&advice.machine, TUNE_SMALLEST) > 1);
+    ck_assert_uint_lt(advice.in_place_wins, TUNE_LARGEST);
+    ck_assert(uses >= 1 && uses < 100);
+    ck_assert_double_lt(uses * tune_predict(&advice, TUNE_IN_PLACE, TUNE_LARGEST) +
+                            tune_predict(&advice, TUNE_REGISTER, TUNE_LARGEST) -
+                            tune_predict(&advice, TUNE_IN_PLACE, TUNE_LARGEST),
+                        uses * tune_predict(&advice, TUNE_RECOMMENDED, TUNE_LARGEST) * 1.0001);
+}
+END_TEST
+
+static const char *written(void (*print)(FILE *))
+{
+    static char text[32768];
+    FILE *stream = fmemopen(text, sizeof text, "w");
+
+    ck_assert_ptr_nonnull(stream);
+    print(stream);
+    ck_assert_int_eq(fclose(stream), 0);
+    return text;
+}
+
+static void print_parameters(FILE *stream)
+{
+    const struct tune_measured measured = measured_on(8, 1000, 6);
+    const struct tune_advice advice = advise(&measured);
+
+    tune_print_parameters(stream, &measured, &advice);
+}
+
+/* Comments, blank lines and NAME=VALUE without a blank in it. */
+START_TEST(parameter_file)
+{
+    char text[32768];
+    int parameters = 0;
+
+    snprintf(text, sizeof text, "%s", written(print_parameters));
+    ck_assert_ptr_nonnull(strstr(text, "# rank 1: host1, port adapter:1\n"));
+    ck_assert_ptr_nonnull(strstr(text, "B_net 8.000 GB/s"));
+    ck_assert_ptr_nonnull(strstr(text, "\nbtl_rbuf_registration_time=75000ns\n"));
+    ck_assert_ptr_nonnull(strstr(text, "\nbtl_rbuf_registration_page_time=200ns\n"));
+    for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+        if (line[0] != '#') {
+            ck_assert_msg(strncmp(line, "btl_rbuf_", 9) == 0 && strchr(line, '=') != NULL &&
+                              strchr(line, ' ') == NULL,
+                          "%s", line);
+            parameters++;
+        }
+    }
+    ck_assert_int_eq(parameters, 7);
+}
+END_TEST
+
+static void print_report(FILE *stream)
+{
+    struct tune_measured measured = measured_on(8, 1000, 6);
+    struct tune_advice advice;
+    struct rbuf_machine machine;
+
+    measured.traffic = (struct tune_traffic){.over_rbuf = true, .points = 2, .bytes = {8, 4096}};
+    measured.traffic.ns[0] = about(1500);
+    measured.traffic.ns[1] = about(2500);
+    advice = advise(&measured);
+    machine = tune_machine(&measured, 16384);
+    tune_print_constants(stream, &measured, &machine);
+    tune_print_times(stream, &measured, &advice, "superpipeline");
+    tune_print_advice(stream, &advice);
+    tune_print_csv(stream, &measured, &advice, "superpipeline");
+}
+
+START_TEST(report)
+{
+    const char *text = written(print_report);
+
+    ck_assert_ptr_nonnull(strstr(text, "lambda, latency"));
+    ck_assert_ptr_nonnull(strstr(text, "  2.5  ("));
+    ck_assert_ptr_nonnull(strstr(text, "(q falls to 1): from 1048576 bytes on"));
+    ck_assert_ptr_nonnull(strstr(text, "protocol auto or rcache"));
+    ck_assert_ptr_nonnull(
+        strstr(text, "superpipeline as it is (measured),4096,reused,pingpong,bytes,warm,1,2.500"));
+    ck_assert_ptr_nonnull(strstr(text, "recommended (predicted),67108864,"));
+}
+END_TEST
+
+START_TEST(files_appear_whole_or_not_at_all)
+{
+    char directory[] = "/tmp/test_tune.XXXXXX", path[64], why[600] = "";
+    struct tune_file file;
+    struct stat there;
+
+    ck_assert_ptr_nonnull(mkdtemp(directory));
+    snprintf(path, sizeof path, "%s/file", directory);
+    ck_assert(tune_file_open(&file, path, why, sizeof why));
+    ck_assert_int_ne(stat(path, &there), 0);
+    fputs("text", file.stream);
+    ck_assert(tune_file_finish(&file, why, sizeof why));
+    ck_assert_int_eq(stat(path, &there), 0);
+    ck_assert_int_eq(there.st_size, 4);
+    ck_assert(tune_file_open(&file, path, why, sizeof why));
+    tune_file_abandon(&file);
+    ck_assert_int_eq(stat(path, &there), 0);
+    ck_assert_int_eq(unlink(path), 0);
+    ck_assert_int_eq(rmdir(directory), 0); /* nothing else is left */
+    ck_assert(!tune_file_open(&file, path, why, sizeof why));
+    ck_assert_ptr_nonnull(strstr(why, path));
+    ck_assert(tune_file_open(&file, NULL, why, sizeof why));
+    ck_assert(tune_file_finish(&file, why, sizeof why));
+}
+END_TEST
+
+/* A device that takes nothing. */
+START_TEST(a_full_disk_is_told)
+{
+    struct tune_file file = {.path = "/nowhere/at/all"};
+    char why[600] = "";
+
+    snprintf(file.partial, sizeof file.partial, "/nowhere/at/all.partial");
+    file.stream = fopen("/dev/full", "w");
+    ck_assert_ptr_nonnull(file.stream);
+    fputs("text", file.stream);
+    ck_assert(!tune_file_finish(&file, why, sizeof why));
+    ck_assert_ptr_nonnull(strstr(why, "No space left"));
+}
+END_TEST
+
+START_TEST(help_fits_a_terminal)
+{
+    const char *line = written(tune_print_help);
+
+    ck_assert_ptr_nonnull(strstr(line, "--output FILE"));
+    while (*line != '\0') {
+        const size_t length = strcspn(line, "\n");
+
+        ck_assert_msg(length <= 96, "%.*s", (int) length, line);
+        line += length + (line[length] == '\n');
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("tune");
+    TCase *wrong = tcase_create("what_is_wrong_is_named");
+
+    unit_add(suite, command_line);
+    tcase_add_loop_test(wrong, what_is_wrong_is_named, 0, sizeof refused / sizeof refused[0]);
+    suite_add_tcase(suite, wrong);
+    unit_add(suite, the_slower_side_counts);
+    unit_add(suite, traffic_tells_of_software);
+    unit_add(suite, a_slow_network);
+    unit_add(suite, a_fast_network);
+    unit_add(suite, parameter_file);
+    unit_add(suite, report);
+    unit_add(suite, files_appear_whole_or_not_at_all);
+    unit_add(suite, a_full_disk_is_told);
+    unit_add(suite, help_fits_a_terminal);
+    return unit_run(suite);
+}
