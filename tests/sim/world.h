@@ -68,6 +68,7 @@ enum world_kind {
     WORLD_READ,
     WORLD_ADD,    /* an atomic */
     WORLD_DIRECT, /* rendezvous, in place, FIN */
+    WORLD_COPIED, /* the same from staging: the source is not registered */
     WORLD_STAGED, /* a staged put and no other message: the receiver's offer is known */
     WORLD_RAW     /* in place and no other message: the receiver sees the last byte */
 };

@@ -186,6 +186,7 @@ static void start(struct world_message *message)
         break;
     case WORLD_PUT:
     case WORLD_DIRECT:
+    case WORLD_COPIED:
         start_rendezvous(message);
         break;
     case WORLD_WRITE:
@@ -261,7 +262,7 @@ static void take_rendezvous(struct world_node *node, struct world_message *messa
     if (link->peer->state == RBUF_PEER_FAILED) {
         return;
     }
-    if (message->kind == WORLD_DIRECT) {
+    if (message->kind == WORLD_DIRECT || message->kind == WORLD_COPIED) {
         world_register_target(message);
         answer.offer = (struct rbuf_offer){.base = (uintptr_t) message->target,
                                            .bytes = message->bytes,
@@ -293,7 +294,11 @@ static void take_answer(struct world_node *node, struct world_message *message,
     message->put_id = offer->id;
     message->put_ns = sim_now(&node->nic);
     message->pending++;
-    rbuf_put_start(node->links[message->to].peer, &message->put);
+    if (message->kind == WORLD_COPIED) {
+        rbuf_put_copied(node->links[message->to].peer, &message->put);
+    } else {
+        rbuf_put_start(node->links[message->to].peer, &message->put);
+    }
 }
 
 /* True if the receiver may read the message, going by its grant. */
@@ -301,8 +306,9 @@ static bool may_be_read(const struct world_message *message)
 {
     const struct rbuf_grant *grant = message->grant;
 
-    return message->kind == WORLD_DIRECT || (grant != NULL && (grant->state == RBUF_GRANT_PLACED ||
-                                                               grant->state == RBUF_GRANT_DIRECT));
+    return message->kind == WORLD_DIRECT || message->kind == WORLD_COPIED ||
+           (grant != NULL &&
+            (grant->state == RBUF_GRANT_PLACED || grant->state == RBUF_GRANT_DIRECT));
 }
 
 static void take_fin(struct world_message *message, uint64_t number)
@@ -377,8 +383,8 @@ static void put_ended(struct world_message *message, int status)
     world_give_back(message, &message->source, &message->source_key);
     if (status != 0) {
         settle_failed(message);
-    } else if (message->kind == WORLD_PUT) {
-        send_fins(message, message->put_id);
+    } else if (message->kind == WORLD_PUT || message->kind == WORLD_COPIED) {
+        send_fins(message, message->put_id); /* 0 of a COPIED one: all is in place */
     }
 }
 
