@@ -1,120 +1,276 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * A model of an eager ring beside send/receive, for the checker spin: all interleavings of a
- * sender, its adapter and a receiver, with rings of SLOTS slots that are lent, recalled and lent
- * again. What it leaves out is sizes and time; what it keeps is what core/ring.h and core/inbox.h
- * promise:
+ * sender, its adapter and a receiver. Rings of SLOTS slots are lent, declined, recalled, handed
+ * back unasked, and lent again. It leaves out sizes and time, and keeps what core/ring.h,
+ * core/credit.h and core/inbox.h promise:
  *
- *   - a message is read as it was written: nothing writes a slot that the receiver has not freed;
+ *   - a message is read as it was written: nothing writes a slot, on either side, that is in use;
  *   - messages are delivered in the order of their numbers, whichever way they went;
  *   - slots that are freed in any order give credits for runs only;
- *   - nobody writes a ring that was handed back;
- *   - every message arrives (no state is a dead end).
+ *   - nobody writes a ring that was handed back, nor memory that was given to another ring;
+ *   - every message arrives and every ring that was recalled comes back (no state is a dead end).
  *
- * One queue pair executes in order. A write places its payload, then its word, and the receiver may
- * look in between. Credits are a cumulative count that the sender may see late, or not at all
- * before the next one.
+ * One queue pair executes in order. A write is read from the sender's slot when it is executed; it
+ * places its payload, then its word, and the receiver may look in between. What the receiver says
+ * comes in order too, and lies there until the sender looks: each message of it carries counts
+ * modulo MODULUS, which are kept and only looked at when credits run out. The mailbox is seen at
+ * once, past all that was said before.
+ *
+ * Two parts, each with all of its interleavings: how rings come and go, with counts that do not
+ * wrap, and, with COUNTS defined, one ring whose counts wrap.
  *
  * Defining one of these makes the model wrong in one way, and the checker must find it:
  *   WORD_FIRST    the adapter places the word before the payload
  *   EARLY_CREDIT  a freed slot gives its credit though one before it is in use
  *   NO_DRAIN      a message of send/receive is taken without the ring messages before it
- *   BACK_AT_ONCE  the ring counts as handed back when it is recalled
+ *   BACK_AT_ONCE  the receiver's memory serves the next ring when it is recalled, before BACK
+ *   ANSWER_TWICE  a RECALL that crossed an unasked BACK is answered, and that counts for the next
+ *   SLOTS_EARLY   the sender's memory serves others as soon as BACK is posted
+ *   ANY_BACK      or as soon as any BACK is known to have left, also that of the ring before
+ * and of COUNTS:
+ *   HEAR_BULK     counts of the bulk channel, which come late, are believed
+ *   SHORT_MAILBOX the mailbox has as few bits as headers
+ *   FAR_MAILBOX   the mailbox is believed however far it is ahead of what was said and not heard
  */
-#define SLOTS    2
-#define MESSAGES 5
-#define WINDOW   1 /* of send/receive */
-#define FREE     255
+#define SLOTS  2
+#define WINDOW 1 /* of send/receive */
 
-mtype = { WRITE, SEND };
+#ifdef COUNTS
+#define MESSAGES 6
+#define RINGS    1
+#define HEADERS  1 /* messages that carry counts back */
+#define MODULUS  5
+#define FAR      2 /* FAR + SLOTS < MODULUS */
+#else
+#define MESSAGES 4
+#define RINGS    3
+#define HEADERS  0
+#define MODULUS  64
+#define FAR      60
+#endif
 
-/* The queue pair: kind, slot, use, number; number LAST is the BACK message. */
-#define BACK 100
-chan queue = [SLOTS + WINDOW + 1] of { mtype, byte, byte, byte };
-chan received = [WINDOW + 1] of { byte, byte }; /* completion queue: sequence, number */
+#define NOTHING 255 /* what memory holds that serves somebody else */
+#define BACK    100 /* instead of a number */
 
-/* The receiver's memory. */
+mtype = { WRITE, SEND, RING, RECALL, DATA };
+mtype = { NONE, OPEN, CLOSING, REINVITED };
+
+/* The queue pair: a slot and its use, or a sequence and a number. */
+chan queue = [SLOTS + WINDOW + 1] of { mtype, byte, byte };
+chan received = [WINDOW + 1] of { byte, byte }; /* the receiver's completions: sequence, number */
+/* What the receiver says: kind, first use, counts of ring and send/receive. */
+chan said = [3] of { mtype, byte, byte, byte };
+
+/* Memory: the sender's slots, and the receiver's. */
+byte slots_here[SLOTS];
 byte payload[SLOTS];
 byte word[SLOTS]; /* use, counted from 1 */
+byte box_ring = 0, box_send = 0;
 
-/* What the receiver tells: the ring is lent with `first`; counts of what was taken off. */
-bool lent = false;      /* the sender may write */
-bool recalled = false;
-bool handed_back = true; /* the memory is the receiver's alone */
-byte first = 1;         /* use of the first message after it was lent */
-byte ring_taken = 0;    /* credits as the sender will see them */
-byte send_taken = 0;
-
-bool busy[SLOTS];      /* slots that the user reads */
-
-byte sequence_out = 0; /* of the next message, BACK included */
+bool lent = false; /* the receiver's memory belongs to a ring */
+byte backs_left = 0; /* BACKs that the sender's adapter has sent, by its completions */
 byte delivered = 0;
+bool busy[SLOTS];    /* slots that the user reads */
+#ifdef HEAR_BULK
+bool bulk_told = false; /* a message of the bulk channel is there, with these counts */
+byte bulk_ring, bulk_send;
+#endif
 
-/* The adapter's side of the receiver. */
 active proctype adapter()
 {
     mtype kind;
-    byte slot, use, number;
+    byte one, two;
 
 end:
     do
-    :: queue ? kind, slot, use, number ->
+    :: queue ? kind, one, two ->
         if
         :: kind == WRITE ->
-            assert(!handed_back && !busy[slot]);
+            assert(lent && !busy[one]);
 #ifdef WORD_FIRST
-            word[slot] = use;
-            payload[slot] = number;
+            word[one] = two;
+            payload[one] = slots_here[one];
 #else
-            payload[slot] = number;
-            word[slot] = use;
+            payload[one] = slots_here[one];
+            word[one] = two;
 #endif
-        :: else -> received ! use, number /* use: the sequence */
+        :: else ->
+            atomic {
+                received ! one, two;
+                if
+                :: two == BACK -> backs_left++
+                :: else
+                fi }
         fi
     od
 }
 
+/* ---- the sender ---- */
+
+mtype state = NONE;
+byte next = 0; /* message */
+byte sequence_out = 0;
+byte use, slot, offered;
+byte ring_sent = 0, send_sent = 0;
+byte ring_taken = 0, send_taken = 0; /* of those, known to be taken off */
+byte ring_swept = 0, send_swept = 0; /* as it was when all that was said had been heard */
+bool heard = false;
+byte heard_ring, heard_send;
+byte backs_due = 0; /* BACKs that wait for a credit; everything queues behind them */
+byte backs_out = 0; /* BACKs that are not known to have left */
+
+/* What a count of few bits says, if it can be true. */
+inline believe(count, taken, sent)
+{
+    if
+    :: (count + MODULUS - taken % MODULUS) % MODULUS <= sent - taken ->
+        taken = taken + (count + MODULUS - taken % MODULUS) % MODULUS
+    :: else
+    fi
+}
+
+inline read_mailbox(box, taken, sent, swept)
+{
+#ifdef SHORT_MAILBOX
+    believe(box % MODULUS, taken, sent)
+#else
+    if
+    :: box > taken && box <= sent ->
+#ifdef FAR_MAILBOX
+        taken = box
+#else
+        taken = (box <= swept + FAR -> box : (taken > swept + FAR -> taken : swept + FAR))
+#endif
+    :: else
+    fi
+#endif
+}
+
+inline look_at_heard()
+{
+    if
+    :: heard -> heard = false;
+        believe(heard_ring, ring_taken, ring_sent);
+        believe(heard_send, send_taken, send_sent)
+    :: else
+    fi
+}
+
+inline give_slots_back()
+{
+    slots_here[0] = NOTHING;
+    slots_here[1] = NOTHING;
+}
+
+inline hand_back()
+{
+    state = CLOSING;
+    backs_due++;
+    backs_out++;
+#ifdef SLOTS_EARLY
+    give_slots_back();
+#endif
+}
+
+/* Accepts the ring that was offered, or declines. */
+inline accept()
+{
+    if
+    :: state = OPEN; use = offered; slot = 0; ring_taken = ring_sent
+    :: hand_back()
+    fi
+}
+
+inline recalled()
+{
+    if
+    :: state == OPEN || state == REINVITED -> hand_back()
+#ifdef ANSWER_TWICE
+    :: else -> hand_back()
+#else
+    :: else
+#endif
+    fi
+}
+
 active proctype sender()
 {
-    byte next = 0;      /* message */
-    byte use = 1;
-    byte slot = 0;
-    byte ring_sent = 0;
-    byte send_sent = 0;
-    byte ring_known = 0; /* credits that were seen */
-    byte send_known = 0;
-    bool open = false;
+    mtype kind;
+    byte first, ring, send;
 
+end:
     do
-    :: atomic { lent && !open && !recalled -> /* the invitation was read */
-        open = true; use = first; slot = 0;
-        ring_sent = 0; ring_known = 0; }
-    :: atomic { ring_known != ring_taken && open -> ring_known = ring_taken }
-    :: atomic { send_known != send_taken -> send_known = send_taken }
-    :: atomic { next < MESSAGES && open && ring_sent - ring_known < SLOTS ->
-        queue ! WRITE, slot, use, next * 16 + sequence_out;
+    :: atomic { said ? kind, first, ring, send ->
+        heard = true; heard_ring = ring; heard_send = send;
+        if
+        :: kind == RING ->
+            offered = first;
+            assert(state == NONE || state == CLOSING);
+            if
+            :: state == NONE -> accept()
+            :: else -> state = REINVITED
+            fi
+        :: kind == RECALL -> recalled()
+        :: else
+        fi;
+        kind = 0; first = 0; ring = 0; send = 0; }
+#ifdef COUNTS
+    /* all that was said until now was heard */
+    :: atomic { empty(said) && (ring_swept != ring_taken || send_swept != send_taken) ->
+        ring_swept = ring_taken; send_swept = send_taken; }
+#endif
+    /* looks for credits, of the one flow or the other */
+    :: atomic { state == OPEN && ring_sent - ring_taken == SLOTS && (heard || box_ring > ring_taken) ->
+        look_at_heard(); read_mailbox(box_ring, ring_taken, ring_sent, ring_swept); }
+    :: atomic { send_sent - send_taken == WINDOW && (heard || box_send > send_taken) ->
+        look_at_heard(); read_mailbox(box_send, send_taken, send_sent, send_swept); }
+    :: atomic { next < MESSAGES && backs_due == 0 && state == OPEN && ring_sent - ring_taken < SLOTS ->
+        slots_here[slot] = next * 16 + sequence_out;
+        queue ! WRITE, slot, use;
         ring_sent++; use++; slot = (slot + 1) % SLOTS;
         sequence_out++; next++; }
-    :: atomic { next < MESSAGES && send_sent - send_known < WINDOW ->
-        queue ! SEND, 0, sequence_out, next;
+    :: atomic { next < MESSAGES && backs_due == 0 && send_sent - send_taken < WINDOW ->
+        queue ! SEND, sequence_out, next;
         send_sent++; sequence_out++; next++; }
-    :: atomic { recalled && open && send_sent - send_known < WINDOW ->
-        queue ! SEND, 0, sequence_out, BACK;
-        open = false; lent = false; send_sent++; sequence_out++; }
-    :: next == MESSAGES && !recalled && !open && !lent -> break
-    :: delivered == MESSAGES -> break
+    :: atomic { backs_due > 0 && send_sent - send_taken < WINDOW ->
+        queue ! SEND, sequence_out, BACK;
+        backs_due--; send_sent++; sequence_out++; }
+#ifndef COUNTS
+    /* hands the ring back unasked */
+    :: atomic { state == OPEN -> hand_back(); }
+#endif
+    /* a BACK has left */
+    :: atomic { backs_left > 0 ->
+        backs_left--; backs_out--;
+        if
+#ifdef ANY_BACK
+        :: state == CLOSING -> give_slots_back(); state = NONE
+        :: state == REINVITED -> give_slots_back(); accept()
+#else
+        :: state == CLOSING && backs_out == 0 -> give_slots_back(); state = NONE
+        :: state == REINVITED && backs_out == 0 -> give_slots_back(); accept()
+#endif
+        :: else
+        fi; }
+#ifdef HEAR_BULK
+    :: atomic { bulk_told -> bulk_told = false; heard = true;
+        heard_ring = bulk_ring; heard_send = bulk_send; }
+#endif
     od
 }
 
-/* The receiver's core. */
+/* ---- the receiver ---- */
+
 byte expected = 0;     /* sequence */
 byte use_next = 1;     /* of the ring */
 byte slot_next = 0;
 byte tail = 0;         /* slot: every one before it, round the ring, is free */
-byte out = 0;          /* slots with the user */
-bool polled = false;
-byte returned = 0;     /* messages of this ring whose slots gave their credit */
-byte taken_here = 0;   /* messages of this ring that were taken */
+byte out = 0;          /* slots of the ring that are not free */
+bool polled = false, is_recalled = false;
+byte rings = 0, headers = 0;
+byte ring_consumed = 0, send_consumed = 0; /* taken off, and the sender gets its credit */
+byte ring_told = 0, send_told = 0;
 
 inline take_from_ring()
 {
@@ -123,52 +279,80 @@ inline take_from_ring()
     delivered++;
     busy[slot_next] = true;
     out++;
-    taken_here++;
     use_next++;
     slot_next = (slot_next + 1) % SLOTS;
+}
+
+inline dissolve_if_free()
+{
+    if
+    :: !polled && out == 0 -> lent = false
+    :: else
+    fi
 }
 
 inline free_slot(which)
 {
     busy[which] = false;
-    out--;
 #ifdef EARLY_CREDIT
-    returned++;
+    out--;
+    ring_consumed++;
 #else
     do
-    :: returned < taken_here && !busy[tail] -> returned++; tail = (tail + 1) % SLOTS
+    :: out > 0 && !busy[tail] -> out--; ring_consumed++; tail = (tail + 1) % SLOTS
     :: else -> break
     od;
 #endif
-    ring_taken = returned;
+    dissolve_if_free();
+}
+
+inline say(kind, first)
+{
+    said ! kind, first, ring_consumed % MODULUS, send_consumed % MODULUS;
+    ring_told = ring_consumed;
+    send_told = send_consumed;
 }
 
 active proctype receiver()
 {
     byte sequence, number;
-    byte rings = 0;
 
 end:
     do
-    /* lends the ring, at most twice */
-    :: atomic { !polled && handed_back && out == 0 && rings < 2 && delivered < MESSAGES ->
+    /* lends the ring, when nothing of it is in use */
+    :: atomic { !lent && rings < RINGS && nfull(said) ->
         rings++;
-        first = use_next;
-        slot_next = 0; tail = 0; returned = 0; taken_here = 0; ring_taken = 0;
         word[0] = 0; word[1] = 0; /* cleared when it is lent, never between two uses */
-        handed_back = false; polled = true; recalled = false; lent = true; }
+        payload[0] = NOTHING; payload[1] = NOTHING;
+        slot_next = 0; tail = 0;
+        lent = true; polled = true; is_recalled = false;
+        say(RING, use_next); }
     /* polls the ring */
-    :: atomic { polled && word[slot_next] == use_next && payload[slot_next] % 16 == expected ->
+    :: atomic { polled && word[slot_next] == use_next &&
+            (payload[slot_next] == NOTHING || payload[slot_next] % 16 == expected) ->
         take_from_ring(); }
     /* the user is done with a slot, in any order */
-    :: atomic { out > 0 && busy[0] -> free_slot(0) }
-    :: atomic { out > 0 && busy[1] -> free_slot(1) }
+    :: atomic { busy[0] -> free_slot(0) }
+    :: atomic { busy[1] -> free_slot(1) }
+#ifndef COUNTS
     /* recalls it, at any time */
-    :: atomic { polled && !recalled && lent && rings < 2 -> recalled = true;
+    :: atomic { polled && !is_recalled && nfull(said) ->
+        is_recalled = true;
+        say(RECALL, 0);
 #ifdef BACK_AT_ONCE
-        handed_back = true;
+        polled = false;
+        dissolve_if_free();
 #endif
         }
+#endif
+    /* says something else; writes to the mailbox what was not told */
+    :: atomic { headers < HEADERS && nfull(said) -> headers++; say(DATA, 0); }
+    :: atomic { ring_told != ring_consumed -> box_ring = ring_consumed; ring_told = ring_consumed; }
+    :: atomic { send_told != send_consumed -> box_send = send_consumed; send_told = send_consumed; }
+#ifdef HEAR_BULK
+    :: atomic { headers < HEADERS && !bulk_told -> headers++; bulk_told = true;
+        bulk_ring = ring_consumed % MODULUS; bulk_send = send_consumed % MODULUS; }
+#endif
     /* polls the completion queue */
     :: atomic { received ? sequence, number ->
 #ifndef NO_DRAIN
@@ -176,23 +360,29 @@ end:
         :: sequence != expected && polled && word[slot_next] == use_next -> take_from_ring()
         :: else -> break
         od;
-        assert(sequence == expected);
 #endif
+        assert(sequence == expected);
         expected++;
-        send_taken++;
+        send_consumed++;
         if
         :: number == BACK ->
-            polled = false; handed_back = true; recalled = false;
+#ifndef BACK_AT_ONCE
+            assert(polled);
+#endif
+            polled = false;
+            dissolve_if_free()
         :: else ->
             assert(number == delivered);
-            delivered++;
-        fi; }
+            delivered++
+        fi;
+        sequence = 0; number = 0; }
     od
 }
 
-/* Nothing that was sent is lost: this is checked where nothing can happen any more. */
-active proctype all_is_delivered()
+/* Where nothing can happen any more nothing is lost, and no ring that was recalled is kept. */
+active proctype all_is_well()
 {
     timeout;
     assert(delivered == MESSAGES);
+    assert(!(polled && is_recalled) && state != CLOSING && state != REINVITED);
 }
