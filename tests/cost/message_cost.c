@@ -53,6 +53,7 @@ static int receive(struct side *side)
         queue->first = (queue->first + 1) % COST_SENDS;
         queue->count--;
     }
+    rbuf_core_swept(&side->core);
     delivered = act(side);
     if (!TAILQ_EMPTY(&side->core.busy)) {
         (void) rbuf_core_progress(&side->core, 1); /* something is owed */

@@ -121,6 +121,7 @@ static void poll_node(void *subject)
     running = node;
     done = rbuf_core_poll(&node->core);
     done += take_completions(node);
+    rbuf_core_swept(&node->core);
     done += rbuf_core_progress(&node->core, node->nic.local_ns);
     events = world_user_events(node);
     running = NULL;

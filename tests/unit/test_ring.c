@@ -459,6 +459,65 @@ START_TEST(steps_out_of_order)
 }
 END_TEST
 
+/* Rings are offered and recalled while BACKs of earlier ones are on their way out: our slots serve
+ * the next ring when the last of these has left, not when any has. */
+START_TEST(backs_that_leave_late)
+{
+    struct world_options options = world_defaults();
+    struct world *world = world_open(&options);
+    struct rbuf_peer *peer = world->nodes[1].links[0].peer;
+    struct rbuf_ring_out *out = &peer->ring_out;
+    struct rbuf_ring_offer offer;
+
+    open_rings(world);
+    offer = out->offer;
+    receive(world, RBUF_MESSAGE_RING_RECALL, NULL);
+    receive(world, RBUF_MESSAGE_RING, &offer);
+    receive(world, RBUF_MESSAGE_RING_RECALL, NULL); /* two BACKs are out */
+    rbuf_ring_out_handed_back(peer);
+    receive(world, RBUF_MESSAGE_RING, &offer);
+    ck_assert_int_eq(out->state, RBUF_RING_OUT_REINVITED);
+    rbuf_ring_out_handed_back(peer);
+    ck_assert_int_eq(out->state, RBUF_RING_OUT_OPEN);
+    ck_assert_uint_eq(world->nodes[1].core.rings.out, 1);
+    world_close(world);
+}
+END_TEST
+
+/* Who sends and sends by what the mailbox says, and does not look what came in, stops before the
+ * counts of headers that lie there mean something else. */
+START_TEST(old_headers_are_not_believed)
+{
+    struct world_options options = world_defaults();
+    struct world *world = world_open(&options);
+    struct rbuf_core *core = &world->nodes[0].core;
+    struct rbuf_peer *peer = world->nodes[0].links[1].peer;
+    struct rbuf_credit *credit = &peer->credit[RBUF_FLOW_RING];
+    uint16_t old[RBUF_COUNTS] = {[RBUF_COUNTED] = 1};
+    uint64_t start;
+
+    open_rings(world);
+    start = credit->sent;
+    old[RBUF_FLOW_RING] = (uint16_t) start;
+    while (credit->sent - start < 1u << 17 && rbuf_credit_available(peer, RBUF_FLOW_RING)) {
+        credit->sent++;
+        atomic_store(&peer->mailbox->credit[RBUF_FLOW_RING], credit->sent);
+    }
+    ck_assert_uint_gt(credit->sent - start, 1000);
+    rbuf_credit_heard(&peer->counts, old);
+    atomic_store(&peer->mailbox->credit[RBUF_FLOW_RING], credit->taken);
+    ck_assert_uint_lt(credit->sent - start, (1u << 16) - credit->window);
+    ck_assert(!rbuf_credit_look(peer, RBUF_FLOW_RING)); /* none is true */
+    atomic_store(&peer->mailbox->credit[RBUF_FLOW_RING], credit->sent);
+    for (int i = 0; i < 6; i++) { /* what came in is looked at now */
+        rbuf_core_swept(core);
+        (void) rbuf_credit_look(peer, RBUF_FLOW_RING);
+    }
+    ck_assert_uint_eq(credit->taken, credit->sent);
+    world_close(world);
+}
+END_TEST
+
 /* The peer writes nonsense into its ring: sizes that no slot has, numbers out of turn. */
 START_TEST(words_without_sense)
 {
@@ -535,6 +594,8 @@ int main(void)
     unit_add(suite, held_messages_free_their_slots);
     unit_add(suite, offers_without_sense);
     unit_add(suite, steps_out_of_order);
+    unit_add(suite, backs_that_leave_late);
+    unit_add(suite, old_headers_are_not_believed);
     unit_add(suite, words_without_sense);
     unit_add(suite, out_of_turn);
     return unit_run(suite);

@@ -330,6 +330,7 @@ static void step(struct crowd_process *process)
         process->counts.looked += process->core.set.count;
         done = rbuf_core_poll(&process->core);
         done += take_letters(process);
+        rbuf_core_swept(&process->core);
         done += rbuf_core_progress(&process->core, 1);
         done += act(process);
     } while (done > 0);

@@ -121,6 +121,7 @@ static void post_receives(mca_btl_rbuf_module_t *module)
 void mca_btl_rbuf_collect(mca_btl_rbuf_module_t *module)
 {
     struct rbuf_completion completions[BATCH];
+    uint32_t swept = module->port->receives_swept;
     int count = rbuf_poll(module->port, completions, BATCH);
 
     if (count < 0) {
@@ -141,6 +142,9 @@ void mca_btl_rbuf_collect(mca_btl_rbuf_module_t *module)
         } else {
             received(module, &completions[i]);
         }
+    }
+    if (module->port->receives_swept != swept) {
+        rbuf_core_swept(&module->core);
     }
     if (count > 0) {
         post_receives(module);

@@ -92,6 +92,7 @@ struct rbuf_peer {
     struct rbuf_am_list queued[RBUF_CHANNELS]; /* waiting for a credit or for room, in order */
     struct rbuf_credit credit[RBUF_FLOWS];
     struct rbuf_credit_counts counts;
+    struct rbuf_credit_reach reach;
     uint16_t sequence_out; /* of the next message on the control channel or the ring; wraps */
     uint16_t sequence_in;  /* of the next one of the peer */
 
@@ -146,6 +147,7 @@ struct rbuf_core {
 
     struct rbuf_peer_list prestaged; /* peers that hold a prestaged chunk, oldest first */
     struct rbuf_tx_chunk_list chunks_free;
+    uint32_t sweeps; /* calls of rbuf_core_swept(); wraps */
     uint64_t now_ns; /* of the newest rbuf_core_progress() */
 };
 
@@ -218,6 +220,14 @@ static inline int rbuf_core_poll(struct rbuf_core *core)
         rbuf_polling_set_census(core);
     }
     return done;
+}
+
+/* All that was received over send/receive, when the caller looked last, has been fed in. To be told
+ * now and then, with a rbuf_core_poll() in between: without, at most RBUF_CREDIT_FAR messages are
+ * sent to a peer that answers none of them. */
+static inline void rbuf_core_swept(struct rbuf_core *core)
+{
+    core->sweeps++;
 }
 
 /* Does a bounded amount of other work; `now_ns` is monotonic and may be some microseconds old.

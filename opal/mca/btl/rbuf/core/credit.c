@@ -5,6 +5,8 @@
 
 #include "core/core.h"
 
+#define SWEEPS 3u
+
 void rbuf_credit_open(struct rbuf_peer *peer)
 {
     const uint16_t *window = peer->core->options.window;
@@ -36,6 +38,25 @@ static void read_heard(struct rbuf_peer *peer)
 }
 
 /*
+ * Moves the limit for the mailbox on. What was placed before a look is heard when all that was
+ * there has been received thrice: once may have begun before that look; then comes what is in
+ * completion queues, then what was behind that in a ring.
+ */
+static void reach_out(struct rbuf_peer *peer)
+{
+    struct rbuf_credit_reach *reach = &peer->reach;
+
+    if (peer->core->sweeps - reach->sweep < SWEEPS) {
+        return;
+    }
+    for (int flow = 0; flow < RBUF_FLOWS; flow++) {
+        reach->past[flow] = reach->next[flow];
+        reach->next[flow] = peer->credit[flow].taken;
+    }
+    reach->sweep = peer->core->sweeps;
+}
+
+/*
  * The peer's count of what it took off, from the mailbox. The acquire pairs with the adapter
  * placing the peer's word: what the peer's software did before (reposting the buffer, freeing the
  * slot) is done.
@@ -44,14 +65,21 @@ static void read_mailbox(struct rbuf_peer *peer, enum rbuf_flow flow)
 {
     struct rbuf_credit *credit = &peer->credit[flow];
     uint64_t taken = atomic_load_explicit(&peer->mailbox->credit[flow], memory_order_acquire);
+    uint64_t most = peer->reach.past[flow] + RBUF_CREDIT_FAR;
 
-    if (taken - credit->taken <= credit->sent - credit->taken) { /* else old, or nonsense */
+    if (taken - credit->taken > credit->sent - credit->taken) {
+        return; /* old, or nonsense */
+    }
+    if (taken <= most) {
         credit->taken = taken;
+    } else if (credit->taken < most) {
+        credit->taken = most;
     }
 }
 
 bool rbuf_credit_look(struct rbuf_peer *peer, enum rbuf_flow flow)
 {
+    reach_out(peer);
     read_heard(peer);
     read_mailbox(peer, flow);
     return rbuf_credit_left(&peer->credit[flow]) > 0;

@@ -11,9 +11,12 @@
  * and nothing flows. That write needs no credit itself: two peers with full windows can always free
  * each other.
  *
- * Headers have room for 16 bits of a count. That is enough as long as what is heard is the newest
- * that was told: so what messages of the bulk channel say, which may be late by any number of
- * others, is not believed. The mailbox has all 64, since a word in it may stay there for ever.
+ * Headers have room for 16 bits of a count. That is enough as long as what is heard is not older
+ * than what is known by nearly 2^16 messages. So what messages of the bulk channel say, which may
+ * be late by any number of others, is not believed; and the mailbox, which has all 64 bits since a
+ * word in it may stay there for ever, is believed up to RBUF_CREDIT_FAR messages beyond the headers
+ * that are heard for certain: who sends and sends and never looks what came in has old ones
+ * waiting.
  *
  * What a header says is only kept (a copy of 8 bytes) and looked at when credits run out.
  *
@@ -39,6 +42,17 @@ struct rbuf_credit {
     uint64_t consumed; /* messages of the peer that we took off */
     uint32_t window;   /* places that the peer keeps for us; 0: none of this flow */
     uint16_t due;      /* so many credits owed do not wait for a message to carry them */
+};
+
+/* Messages by which the mailbox may be ahead of headers that lie somewhere unheard; with a window
+ * it is less than 2^16. */
+#define RBUF_CREDIT_FAR (1u << 14)
+
+/* How far the mailbox of a peer is believed. */
+struct rbuf_credit_reach {
+    uint64_t past[RBUF_FLOWS]; /* `taken` of a time from which no header is unheard */
+    uint64_t next[RBUF_FLOWS]; /* `taken` as of `sweep`: it will be that in a while */
+    uint32_t sweep;            /* of core */
 };
 
 /* What the headers of a peer and ours carry. */

@@ -114,6 +114,7 @@ enum rbuf_ring_out_state {
 
 struct rbuf_ring_out {
     enum rbuf_ring_out_state state;
+    uint32_t backs;           /* BACKs of ours that are not known to have left */
     uint32_t room;            /* largest payload, bytes */
     uint32_t slot_bytes;      /* distance of our slots */
     uint32_t slot;            /* of the next message */
@@ -139,7 +140,7 @@ bool rbuf_ring_out_end(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint
 
 void rbuf_ring_out_invited(struct rbuf_peer *peer, const struct rbuf_ring_offer *offer);
 void rbuf_ring_out_recalled(struct rbuf_peer *peer);
-void rbuf_ring_out_handed_back(struct rbuf_peer *peer); /* the adapter is done with our slots */
+void rbuf_ring_out_handed_back(struct rbuf_peer *peer); /* a BACK has left the adapter */
 void rbuf_ring_out_supplied(struct rbuf_core *core);    /* there may be memory now */
 void rbuf_ring_out_count(struct rbuf_core *core);       /* at a census of the polling set */
 void rbuf_ring_out_fail(struct rbuf_peer *peer);

@@ -121,11 +121,14 @@ static void leave_list(struct rbuf_peer *peer)
     }
 }
 
-/* Closed to us from now on. The adapter is done with our slots when it has sent this message. */
+/* Closed to us from now on. The adapter is done with our slots when it has sent this message. More
+ * than one may be out, as a ring is declined that was offered before the first has left: the last
+ * of them counts, lest one that is for an earlier ring be taken for that of a later one. */
 static void hand_back(struct rbuf_peer *peer)
 {
     leave_list(peer);
     peer->ring_out.state = RBUF_RING_OUT_CLOSING;
+    peer->ring_out.backs++;
     rbuf_channel_send_own(peer, RBUF_MESSAGE_RING_BACK, NULL, 0);
 }
 
@@ -177,8 +180,8 @@ void rbuf_ring_out_invited(struct rbuf_peer *peer, const struct rbuf_ring_offer 
 {
     struct rbuf_ring_out *out = &peer->ring_out;
 
-    if (peer->state == RBUF_PEER_FAILED) {
-        return; /* its ring before may still have its memory */
+    if (peer->state != RBUF_PEER_CONNECTED) {
+        return; /* if it is lost, its ring before may still have its memory */
     }
     if (!offer_makes_sense(offer)) {
         peer->core->stats.messages_refused++;
@@ -231,6 +234,9 @@ void rbuf_ring_out_handed_back(struct rbuf_peer *peer)
 {
     struct rbuf_ring_out *out = &peer->ring_out;
 
+    if (--out->backs > 0) {
+        return;
+    }
     if (out->state == RBUF_RING_OUT_CLOSING) {
         give_memory_back(peer);
         out->state = RBUF_RING_OUT_NONE;
