@@ -12,6 +12,7 @@
 #include "clock.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
@@ -48,18 +49,31 @@ static unsigned slice(const struct memory_list *list, uint64_t offset, uint64_t 
     return n;
 }
 
+/* How much of `length` bytes for `at` may be copied at once: not the word that ends a block of the
+ * target, or the whole, together with what is in front of it. */
+static uint64_t in_order(const void *at, uint64_t length)
+{
+    uint64_t part = BLOCK - (uintptr_t) at % BLOCK;
+
+    if (part > length)
+        part = length;
+    return part > WORD ? part - WORD : part;
+}
+
+/* A library's copy may store the end of what it is given before the rest. */
 static void copy_within(const struct iovec *to, const struct iovec *from, uint64_t length)
 {
     uint64_t to_done = 0, from_done = 0;
 
     while (length) {
-        uint64_t part = to->iov_len - to_done;
+        uint64_t part = in_order((uint8_t *) to->iov_base + to_done, length);
 
+        if (part > to->iov_len - to_done)
+            part = to->iov_len - to_done;
         if (part > from->iov_len - from_done)
             part = from->iov_len - from_done;
-        if (part > length)
-            part = length;
         memmove((uint8_t *) to->iov_base + to_done, (uint8_t *) from->iov_base + from_done, part);
+        atomic_signal_fence(memory_order_seq_cst); /* the compiler keeps the order, too */
         length -= part;
         to_done += part;
         from_done += part;

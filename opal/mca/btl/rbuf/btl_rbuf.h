@@ -206,10 +206,11 @@ struct mca_btl_base_endpoint_t {
     struct rbuf_fab_queue *queue[RBUF_CHANNELS]; /* NULL until the first use */
     struct rbuf_mailbox *mailbox;                /* NULL until the first use */
     struct rbuf_exchange_side theirs;            /* ANSWERED: what the caller said of itself */
-    struct rbuf_call *call;   /* our call, or theirs that we accepted; NULL if none */
-    _Atomic unsigned putting; /* callbacks of staged puts to it that are running */
-    bool departed;            /* the peer has said BYE, or has heard ours */
-    char *cause;              /* why it failed, for people; NULL: it has not */
+    struct rbuf_call *call;    /* our call, or theirs that we accepted; NULL if none */
+    _Atomic unsigned putting;  /* callbacks of staged puts to it that are running */
+    _Atomic uint32_t detached; /* messages that are queued, or posted, while Open MPI is through */
+    bool departed;             /* the peer has said BYE, or has heard ours */
+    char *cause;               /* why it failed, for people; NULL: it has not */
     TAILQ_ENTRY(mca_btl_base_endpoint_t) link;
 };
 

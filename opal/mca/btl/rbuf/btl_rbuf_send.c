@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * send and sendi. Both always succeed: what cannot go now is queued in core, in order.
+ * send and sendi. What cannot go now is queued in core, in order.
  *
  * The data stands in memory of ours when these are called, so a message is complete for Open MPI as
- * soon as it is posted or queued; only who asked for a callback waits for one.
+ * soon as it is posted or queued; only who asked for a callback waits for one. But not without
+ * bound: a program that only sends would never progress, and fill the memory. When DETACHED_MOST
+ * messages to a peer are under way in this manner, sendi asks to be called again as send, and that
+ * tells when the message has gone.
  */
 #include "btl_rbuf.h"
 
 #include "opal/datatype/opal_convertor.h"
 
-#define HEADER_BYTES sizeof(struct rbuf_message_header)
-#define NOW_BYTES    RBUF_QUEUE_INLINE_ASKED /* most that sendi builds on the stack */
+#define HEADER_BYTES  sizeof(struct rbuf_message_header)
+#define DETACHED_MOST 256u
+#define NOW_BYTES     RBUF_QUEUE_INLINE_ASKED /* most that sendi builds on the stack */
 
 _Thread_local struct mca_btl_rbuf_after mca_btl_rbuf_after;
 
@@ -22,6 +26,14 @@ static uint64_t after_for(const mca_btl_base_endpoint_t *endpoint)
         return 0;
     }
     return mca_btl_rbuf_after.endpoint == endpoint ? mca_btl_rbuf_after.put_id : 0;
+}
+
+/* True if Open MPI is to wait for messages to the peer. Not who says that a put is through: it
+ * would say so later, when nothing tells any more behind which data. */
+static bool is_crowded(const mca_btl_base_endpoint_t *endpoint)
+{
+    return atomic_load_explicit(&endpoint->detached, memory_order_relaxed) >= DETACHED_MOST &&
+           after_for(endpoint) == 0;
 }
 
 /* Sends; true if the fragment is on its way, false if it is through already. Holds the lock. */
@@ -44,11 +56,15 @@ int mca_btl_rbuf_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpo
     mca_btl_rbuf_frag_t *frag = (mca_btl_rbuf_frag_t *) descriptor;
     bool owned = descriptor->des_flags & MCA_BTL_DES_FLAGS_BTL_OWNERSHIP;
     bool callback = descriptor->des_flags & MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
+    bool detached = owned && !callback && (descriptor->des_cbfunc == NULL || !is_crowded(endpoint));
     bool under_way;
 
     mca_btl_rbuf_lock(module);
-    frag->state = owned && !callback ? MCA_BTL_RBUF_FRAG_DETACHED : MCA_BTL_RBUF_FRAG_SENDING;
+    frag->state = detached ? MCA_BTL_RBUF_FRAG_DETACHED : MCA_BTL_RBUF_FRAG_SENDING;
     under_way = start(endpoint, frag, tag);
+    if (under_way && detached) {
+        atomic_fetch_add_explicit(&endpoint->detached, 1, memory_order_relaxed);
+    }
     if (!under_way && callback) {
         /* The callback comes from progress like any other, not out of this call. */
         rbuf_core_raise(&module->core, RBUF_EVENT_SENT, endpoint->peer, &frag->am, 0);
@@ -58,7 +74,7 @@ int mca_btl_rbuf_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpo
         frag->state = MCA_BTL_RBUF_FRAG_USER;
     }
     mca_btl_rbuf_unlock(module);
-    return callback || (under_way && !owned) ? OPAL_SUCCESS : 1;
+    return callback || (under_way && !detached) ? OPAL_SUCCESS : 1;
 }
 
 /* A message's buffer is free. No lock is held. */
@@ -73,6 +89,11 @@ void mca_btl_rbuf_sent(mca_btl_rbuf_module_t *module, struct rbuf_am *am, int st
         frag->state = MCA_BTL_RBUF_FRAG_USER;
         frag->base.des_cbfunc(&module->super, am->peer->user, &frag->base,
                               status == 0 ? OPAL_SUCCESS : OPAL_ERROR);
+    }
+    if (detached) {
+        mca_btl_base_endpoint_t *endpoint = am->peer->user;
+
+        atomic_fetch_sub_explicit(&endpoint->detached, 1, memory_order_relaxed);
     }
     if (detached || owned) {
         mca_btl_rbuf_lock(module);
@@ -165,7 +186,7 @@ int mca_btl_rbuf_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endp
 {
     mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
     size_t bytes = header_size + payload_size;
-    mca_btl_base_descriptor_t *message;
+    mca_btl_base_descriptor_t *message = NULL;
 
     if (bytes <= mca_btl_rbuf_params.ring_slot_size &&
         send_by_ring(module, endpoint, convertor, header, header_size, payload_size, tag)) {
@@ -174,6 +195,12 @@ int mca_btl_rbuf_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endp
     if (is_small(module, endpoint, bytes) &&
         send_now(module, endpoint, convertor, header, header_size, payload_size, tag)) {
         return OPAL_SUCCESS;
+    }
+    if (is_crowded(endpoint)) {
+        if (descriptor != NULL) {
+            *descriptor = mca_btl_rbuf_alloc(btl, endpoint, order, bytes, flags);
+        }
+        return OPAL_ERR_RESOURCE_BUSY;
     }
     message =
         mca_btl_rbuf_alloc(btl, endpoint, order, bytes, flags | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);

@@ -45,6 +45,7 @@ static bool post_send(struct rbuf_peer *peer, struct rbuf_am *am)
     if (am->channel == RBUF_CONTROL) { /* what the other one says is not believed */
         peer->sequence_out++;
         rbuf_credit_told(&peer->counts);
+        peer->core->stats.ring_full += rbuf_ring_out_takes(&peer->ring_out, am->bytes);
     }
     am->state = silent ? RBUF_AM_IDLE : RBUF_AM_POSTED;
     peer->in_flight += !silent;

@@ -133,6 +133,12 @@ struct rbuf_ring_out {
  * Nothing is kept: without rbuf_ring_out_end() nothing happens. */
 void *rbuf_ring_out_begin(struct rbuf_peer *peer, uint32_t bytes);
 
+/* True if such a message goes by the ring, were there a free slot. */
+static inline bool rbuf_ring_out_takes(const struct rbuf_ring_out *out, uint32_t bytes)
+{
+    return out->state == RBUF_RING_OUT_OPEN && bytes <= out->room;
+}
+
 /* Posts the message that was begun; false, and nothing has happened, if the queue pair has no room.
  */
 bool rbuf_ring_out_end(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_t tag,

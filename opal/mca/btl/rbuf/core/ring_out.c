@@ -17,11 +17,10 @@ void *rbuf_ring_out_begin(struct rbuf_peer *peer, uint32_t bytes)
 {
     struct rbuf_ring_out *out = &peer->ring_out;
 
-    if (out->state != RBUF_RING_OUT_OPEN || bytes > out->room) {
+    if (!rbuf_ring_out_takes(out, bytes)) {
         return NULL;
     }
     if (!rbuf_credit_available(peer, RBUF_FLOW_RING)) {
-        peer->core->stats.ring_full++;
         return NULL;
     }
     return out->local_end - TRAILER_BYTES - padded(bytes);
