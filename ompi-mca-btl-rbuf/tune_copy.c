@@ -52,11 +52,11 @@ static double time_copy(const struct work *work, enum direction direction, size_
     return (tune_now() - start) / (double) times;
 }
 
-static void to_speeds(const void *about, const double *medians, double *values)
+static void to_speeds(const void *about, const double *times, double *values)
 {
     (void) about;
     for (int i = 0; i < TUNE_COPIES; i++) {
-        values[i] = (double) tune_copy_bytes(i) / medians[i];
+        values[i] = (double) tune_copy_bytes(i) / times[i];
     }
 }
 

@@ -1,12 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 #include "tune_fit.h"
 
-#include "bench_stats.h"
-
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-void tune_medians(const struct tune_samples *samples, int groups, int group, double *medians)
+static int compare_doubles(const void *a, const void *b)
+{
+    const double x = *(const double *) a, y = *(const double *) b;
+
+    return (x > y) - (x < y);
+}
+
+static double quantile(double *values, int count)
+{
+    qsort(values, (size_t) count, sizeof *values, compare_doubles);
+    return values[(int) (TUNE_QUANTILE * (count - 1) + 0.5)];
+}
+
+void tune_typical(const struct tune_samples *samples, int groups, int group, double *times)
 {
     double values[TUNE_ROUNDS];
 
@@ -16,7 +28,7 @@ void tune_medians(const struct tune_samples *samples, int groups, int group, dou
         for (int round = group; round < samples->rounds; round += groups) {
             values[count++] = samples->ns[point][round];
         }
-        medians[point] = count > 0 ? bench_median(values, count) : 0;
+        times[point] = count > 0 ? quantile(values, count) : 0;
     }
 }
 
@@ -24,16 +36,16 @@ void tune_constants(const struct tune_samples *samples, tune_estimate *estimate,
                     struct tune_constant *constants, int count)
 {
     const int groups = samples->rounds >= TUNE_GROUPS ? TUNE_GROUPS : 0;
-    double medians[TUNE_POINTS] = {0}, values[TUNE_POINTS] = {0};
+    double times[TUNE_POINTS] = {0}, values[TUNE_POINTS] = {0};
 
-    tune_medians(samples, 1, 0, medians);
-    estimate(about, medians, values);
+    tune_typical(samples, 1, 0, times);
+    estimate(about, times, values);
     for (int i = 0; i < count; i++) {
         constants[i] = (struct tune_constant){values[i], values[i], values[i]};
     }
     for (int group = 0; group < groups; group++) {
-        tune_medians(samples, groups, group, medians);
-        estimate(about, medians, values);
+        tune_typical(samples, groups, group, times);
+        estimate(about, times, values);
         for (int i = 0; i < count; i++) {
             constants[i].low = fmin(constants[i].low, values[i]);
             constants[i].high = fmax(constants[i].high, values[i]);

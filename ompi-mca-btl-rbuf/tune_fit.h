@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * What repeated measurements say: medians, and least squares through them.
+ * What repeated measurements say: one time a point, and least squares through them.
  *
- * A round measures every point once, so that a disturbance that lasts hits all points alike. A
- * constant is estimated from the medians over all rounds; its spread is that of the estimates from
- * each of TUNE_GROUPS shares of the rounds.
+ * A round measures every point once, so that a disturbance that lasts hits all points alike. What
+ * else a machine does only ever adds time, so that of the rounds it is not the middle that counts
+ * but the TUNE_QUANTILE: a machine that is busy for most of the time is still measured. A constant
+ * is estimated from these; its spread is that of the estimates from each of TUNE_GROUPS shares of
+ * the rounds.
  */
 #ifndef RBUF_TUNE_FIT_H
 #define RBUF_TUNE_FIT_H
@@ -12,6 +14,8 @@
 #include <stdbool.h>
 
 enum { TUNE_POINTS = 32, TUNE_ROUNDS = 256, TUNE_GROUPS = 4, TUNE_TERMS = 3 };
+
+#define TUNE_QUANTILE 0.1
 
 /* Times of `rounds` rounds, in ns. */
 struct tune_samples {
@@ -25,11 +29,11 @@ struct tune_constant {
     double low, high; /* of the estimates from a share of the rounds */
 };
 
-/* The median over the rounds r with r % groups == group, of each point; 0 where there is none. */
-void tune_medians(const struct tune_samples *samples, int groups, int group, double *medians);
+/* The quantile over the rounds r with r % groups == group, of each point; 0 where there is none. */
+void tune_typical(const struct tune_samples *samples, int groups, int group, double *times);
 
-/* Works out constants from one median a point; `about` is what else it has to know. */
-typedef void tune_estimate(const void *about, const double *medians, double *values);
+/* Works out constants from one time a point; `about` is what else it has to know. */
+typedef void tune_estimate(const void *about, const double *times, double *values);
 
 /* `count` <= TUNE_POINTS constants with their spread. There must be TUNE_GROUPS rounds or more, or
  * the spread is that of the value itself. */

@@ -54,12 +54,12 @@ static double time_passes(struct tune_wire *wire)
     return (tune_now() - start) / IDLE_POLLS;
 }
 
-static void as_they_are(const void *about, const double *medians, double *values)
+static void as_they_are(const void *about, const double *times, double *values)
 {
     const int *count = about;
 
     for (int i = 0; i < *count; i++) {
-        values[i] = medians[i];
+        values[i] = times[i];
     }
 }
 
@@ -148,7 +148,7 @@ static struct grid make_grid(size_t largest, size_t least)
 }
 
 /* c + bytes / B_net + requests * g: gap and speed. */
-static void to_plane(const void *about, const double *medians, double *values)
+static void to_plane(const void *about, const double *times, double *values)
 {
     const struct grid *grid = about;
     double x[TUNE_POINTS][TUNE_TERMS], factors[TUNE_TERMS] = {0, 1, 0};
@@ -158,7 +158,7 @@ static void to_plane(const void *about, const double *medians, double *values)
         x[i][1] = (double) grid->bytes[i] * grid->requests[i];
         x[i][2] = grid->requests[i];
     }
-    (void) tune_least_squares(3, grid->points, x, medians, factors);
+    (void) tune_least_squares(3, grid->points, x, times, factors);
     values[0] = fmax(factors[2], 0);
     values[1] = 1 / fmax(factors[1], 1e-6);
 }

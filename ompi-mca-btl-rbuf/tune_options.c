@@ -29,9 +29,10 @@ static const char HEAD[] =
 static const char TAIL[] =
     "\n"
     "OUTPUT\n"
-    "    Constants are medians; behind each stands from what to what it is in four shares of the\n"
-    "    measuring. Where the ranks differ the slower one counts. Progress goes to standard "
-    "error.\n"
+    "    Times are those that a tenth of the rounds stay below: what else a machine does only "
+    "adds\n"
+    "    time. Behind each constant stands from what to what it is in four shares of the rounds.\n"
+    "    Where the ranks differ the slower one counts. Progress goes to standard error.\n"
     "\n"
     "EXIT STATUS\n"
     "    0; 1 if it could not be measured or a file not be written; 2 on bad usage; 3 if only the\n"

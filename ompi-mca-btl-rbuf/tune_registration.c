@@ -21,7 +21,7 @@ struct sizes {
     double pages[STEPS];
 };
 
-static void to_line(const void *about, const double *medians, double *values)
+static void to_line(const void *about, const double *times, double *values)
 {
     const struct sizes *sizes = about;
     double x[STEPS][TUNE_TERMS] = {{0}}, y[STEPS];
@@ -29,7 +29,7 @@ static void to_line(const void *about, const double *medians, double *values)
     for (int i = 0; i < sizes->count; i++) {
         x[i][0] = 1;
         x[i][1] = sizes->pages[i];
-        y[i] = medians[i] > 1 ? medians[i] : 1;
+        y[i] = times[i] > 1 ? times[i] : 1;
     }
     values[0] = y[0];
     values[1] = 0;

@@ -49,8 +49,7 @@ void tune_print_constants(FILE *stream, const struct tune_measured *measured,
 {
     const struct tune_constant latency = tune_latency(measured);
 
-    fputs("Measured: the median, and from what to what it is in four shares of the rounds\n",
-          stream);
+    fputs("Measured, and from what to what in four shares of the rounds\n", stream);
     for (int rank = 0; rank < TUNE_SIDES; rank++) {
         print_side(stream, rank, &measured->side[rank]);
     }

@@ -1,0 +1,173 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
+#
+# rbuf-tune on the emulated adapter: the constants of its profiles come out, the file that it writes is
+# taken by mpirun, and what is wrong is named. Ends with "N passed, N failed, N skipped".
+#
+# Environment as run.sh's; rbuf-tune, rbuf-bench and rbuf-plot are those of PATH. Timing on a machine that
+# does something else besides is off: a profile is measured up to three times.
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=contrib/transports.sh
+. "$here/../../contrib/transports.sh"
+work=$(mktemp -d) || exit 99
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+TALLY_LOGS=$work
+. "$here/../tally.sh"
+if ! command -v "${SOFTHCA:-softhca}" >/dev/null; then
+    skip "rbuf-tune on the emulated adapter" "its launcher is not installed"
+    tally
+    exit
+fi
+gap=100
+
+# adapter PROFILE COMMAND...: on that profile with the gap; none: on no adapter.
+adapter() {
+    local profile=$1
+    shift
+    if [ "$profile" = none ]; then
+        timeout -k 5 100 "$@"
+    else
+        timeout -k 5 100 "${SOFTHCA:-softhca}" --profile "$profile" --gap "${gap}ns" --fabric "tune$$" -- "$@"
+    fi
+}
+
+# tune PROFILE RANKS [MPIRUN-OPTION...] -- OPTION...: over rbuf where transport is not set otherwise.
+tune() {
+    local profile=$1 ranks=$2 options=()
+    shift 2
+    while [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    shift
+    transport_options "${transport:-superpipeline}" || return
+    mpi_launch_options "$ranks"
+    # The superpipeline is the default; with the protocol said, parameter files could not say another.
+    for i in "${!transport_args[@]}"; do
+        [ "${transport_args[i]}" != btl_rbuf_protocol ] || unset "transport_args[i-1]" "transport_args[i]" \
+            "transport_args[i+1]"
+    done
+    adapter "$profile" "${MPIRUN:-mpirun}" "${mpi_args[@]}" "${transport_args[@]}" "${options[@]}" \
+        rbuf-tune "$@"
+}
+
+# constant FILE NAME [WHICH]: its value there; of several, the WHICH-th.
+constant() {
+    grep -F -- "$2" "$1" | sed -n "${3:-1}s/^.\{36\} *\([0-9.]*\) .*/\1/p"
+}
+
+# near NAME FOUND WANTED RELATIVE ABOVE: within RELATIVE of WANTED, or ABOVE more than that.
+near() {
+    awk -v name="$1" -v found="$2" -v wanted="$3" -v part="$4" -v above="$5" 'BEGIN {
+        good = found != "" && found >= wanted * (1 - part) && found <= wanted * (1 + part) + above
+        printf "%s: %s, to be %s within %g %% or %g more: %s\n", name, found, wanted, 100 * part, above,
+            good ? "yes" : "NO"
+        exit !good }'
+}
+
+# What the profile is made of comes out. Above: the emulation's own processor time. Its latency is that of
+# a word that the receiver's poll takes, its gap is seen against writes whose ends are a copy each.
+constants() { # PROFILE GB/S LATENCY REGISTER PAGE
+    local out=$work/out.$1 good=yes
+    tune "$1" 2 -- --seconds 4 --output "$work/$1.conf" --csv "$work/$1.csv" >"$out" 2>&1 || {
+        cat "$out"
+        return 1
+    }
+    near "B_net" "$(constant "$out" "B_net, bandwidth")" "$2" 0.05 0 || good=no
+    near "lambda" "$(constant "$out" "lambda, latency")" "$3" 0.1 1500 || good=no
+    near "gap" "$(constant "$out" "g, gap between")" $gap 0.5 150 || good=no
+    near "registration" "$(constant "$out" "  registration")" "$4" 0.1 5000 || good=no
+    near "a page" "$(constant "$out" "and for each 4 KB page")" "$5" 0.2 100 || good=no
+    test $good = yes
+}
+
+check_constants() { # PROFILE ...
+    local attempt
+    for attempt in 1 2 3; do
+        echo "attempt $attempt"
+        constants "$@" && return
+    done
+    return 1
+}
+
+# The file's values, as the job that takes it runs with them.
+takes_its_file() { # FILE
+    local out=$work/out.takes name value line
+    tune graphene 2 --tune "$1" -- --seconds 1 >"$out" 2>&1 || {
+        cat "$out" "$1"
+        return 1
+    }
+    line=$(grep "^  as it is" "$out")
+    echo "$line"
+    while IFS='=' read -r name value; do
+        case $name in
+        btl_rbuf_c0) value="first chunk $value," ;;
+        btl_rbuf_q) value="growth q $(printf %.3f "$value")," ;;
+        btl_rbuf_buffers) value="$value buffers," ;;
+        btl_rbuf_largest_chunk) value="largest chunk $value," ;;
+        btl_rbuf_block_size) value="blocks of $value:" ;;
+        *) continue ;;
+        esac
+        if [[ $line != *" $value"* ]]; then
+            echo "no '$value' in it"
+            return 1
+        fi
+    done <"$1"
+}
+
+# refused STATUS TEXT PROFILE RANKS ... as tune
+refused() {
+    local wanted=$1 text=$2 status=0 name="refused: $2"
+    shift 2
+    tune "$@" >"$(log_of "$name")" 2>&1 || status=$?
+    if [ $status -eq "$wanted" ] && grep -qF -- "$text" "$(log_of "$name")"; then
+        pass "$name"
+    else
+        fail "$name" "status $status, wanted $wanted"
+        show_log "$name"
+    fi
+}
+
+#         profile  GB/s lambda register page
+try "graphene's constants" check_constants graphene 1.4 2000 68000 200
+try "infini's constants" check_constants infini 3 1500 68000 200
+try "roce40's constants" check_constants roce40 4.5 1500 16000 250
+for profile in graphene infini roce40; do
+    try "mpirun takes what was chosen on $profile" takes_its_file "$work/$profile.conf"
+done
+printf '# other values\nbtl_rbuf_c0=8k\nbtl_rbuf_q=2.5\nbtl_rbuf_buffers=4\nbtl_rbuf_largest_chunk=128k\nbtl_rbuf_block_size=8k\n' \
+    >"$work/other.conf"
+try "mpirun takes other values" takes_its_file "$work/other.conf"
+
+measured() { grep -q "^superpipeline as it is (measured),1048576," "$work/graphene.csv"; }
+try "the job's messages are measured over rbuf" measured
+over_tcp() {
+    transport=tcp tune graphene 2 -- --seconds 1 --quiet --csv "$work/tcp.csv" >"$work/out.tcp" 2>&1 &&
+        grep -q "do not go over rbuf" "$work/out.tcp" && ! grep -q measured "$work/tcp.csv" &&
+        ! grep -q "rbuf-tune: what registering" "$work/out.tcp"
+}
+try "over tcp they are only predicted" over_tcp
+if command -v gnuplot >/dev/null && command -v rbuf-plot >/dev/null; then
+    draws() {
+        tune graphene 2 -- --seconds 1 --plot "$work/p.svg" &&
+            grep -q "recommended" "$work/p.svg" && grep -q "measured" "$work/p.svg"
+    }
+    try "a picture" draws
+else
+    skip "a picture" "gnuplot or rbuf-plot is not installed"
+fi
+
+refused 2 "1 rank: it measures between two" graphene 1 --
+refused 2 "3 ranks: it measures" graphene 3 --
+refused 2 "--seconds '0'" graphene 2 -- --seconds 0
+refused 1 "'$work/none/x.conf' cannot be written: No such file or directory" graphene 2 -- --output "$work/none/x.conf"
+refused 2 "btl_rbuf_c0 '12q' is not understood" graphene 2 --mca btl tcp,self -x OMPI_MCA_btl_rbuf_c0=12q --
+transport=tcp refused 1 "no-such-interface" graphene 2 -x OMPI_MCA_btl_rbuf_if_include=mlx9_9 --
+if ! fabric_hca_present; then
+    transport=tcp refused 1 "no-device" none 2 -- --output "$work/nothing.conf"
+    try "and leaves no file" test ! -e "$work/nothing.conf" -a ! -e "$work/nothing.conf.partial"
+fi
+tally
