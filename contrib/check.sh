@@ -11,7 +11,7 @@
 #   unit      make check: unit tests, the launcher's options, what the component exports
 #   sanitize  the unit tests again under AddressSanitizer and UndefinedBehaviorSanitizer
 #   softhca   other people's verbs programs on the emulated adapter
-#   mpi       MPI programs over rbuf with every protocol, some with other settings of eager rings
+#   mpi       MPI programs over rbuf with every protocol, some with other settings of eager rings; rbuf-tune
 #   is        NAS IS, classes S and W, verified, over rbuf with every protocol, and with other settings
 #             of eager rings
 #   robust    bad parameters, strangers at the listener, too little memory, faults, each call failing;
@@ -148,7 +148,7 @@ run_build() {
     local file
     build_or_end
     for file in lib/openmpi/mca_btl_rbuf.so share/openmpi/help-mpi-btl-rbuf.txt bin/softhca \
-        bin/rbuf-bench bin/rbuf-compare bin/rbuf-plot lib/rbuf/libsofthca.so libexec/rbuf/nas_is \
+        bin/rbuf-bench bin/rbuf-compare bin/rbuf-plot bin/rbuf-tune lib/rbuf/libsofthca.so libexec/rbuf/nas_is \
         share/openmpi/amca-param-sets/rbuf.conf; do
         try "installed: $file" test -s "$prefix/$file"
     done
@@ -192,6 +192,8 @@ run_mpi() {
     TALLY_TIMEOUT=1800 add_counted mpi env PATH="$prefix/bin:$PATH" RBUF_BUILD="$plain" \
         RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" \
         "$source/tests/mpi/run.sh" "${long[@]}"
+    TALLY_TIMEOUT=600 add_counted tune env PATH="$prefix/bin:$PATH" \
+        RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" "$source/tests/mpi/tune.sh"
 }
 
 # One run of IS; it verifies its own result.

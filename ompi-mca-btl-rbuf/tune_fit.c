@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 #include "tune_fit.h"
 
+#include "bench_stats.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define FAR  3.0
+#define NEAR 0.002 /* relative: so far off is never out of the ordinary */
 
 static int compare_doubles(const void *a, const void *b)
 {
@@ -88,14 +93,15 @@ static bool solve(double (*matrix)[TUNE_TERMS + 1], int terms, const double *sca
     return true;
 }
 
-bool tune_least_squares(int terms, int points, const double (*x)[TUNE_TERMS], const double *y,
-                        double *factors)
+/* Through the points that are kept. */
+static bool fit(int terms, int points, const double (*x)[TUNE_TERMS], const double *y,
+                const bool *kept, double *factors)
 {
     double matrix[TUNE_TERMS][TUNE_TERMS + 1] = {{0}};
     double scale[TUNE_TERMS] = {0};
 
     for (int point = 0; point < points; point++) {
-        const double weight = 1 / (y[point] * y[point]);
+        const double weight = kept[point] ? 1 / (y[point] * y[point]) : 0;
 
         for (int i = 0; i < terms; i++) {
             for (int k = 0; k < terms; k++) {
@@ -113,5 +119,52 @@ bool tune_least_squares(int terms, int points, const double (*x)[TUNE_TERMS], co
     for (int i = 0; i < terms; i++) {
         factors[i] = matrix[i][TUNE_TERMS] / matrix[i][i];
     }
+    return true;
+}
+
+/* Keeps the points that are not further above than FAR times what is usual; true if one is dropped
+ * by that, and enough are left. */
+static bool drop_disturbed(int terms, int points, const double (*x)[TUNE_TERMS], const double *y,
+                           const double *factors, bool *kept)
+{
+    double above[TUNE_POINTS], sizes[TUNE_POINTS], most;
+    int count = 0, dropped = 0;
+
+    for (int point = 0; point < points; point++) {
+        double expected = 0;
+
+        for (int i = 0; i < terms; i++) {
+            expected += factors[i] * x[point][i];
+        }
+        above[point] = y[point] / expected - 1;
+        if (kept[point]) {
+            sizes[count++] = fabs(above[point]);
+        }
+    }
+    most = FAR * bench_median(sizes, count) + NEAR;
+    for (int point = 0; point < points; point++) {
+        if (kept[point] && above[point] > most && count - dropped > terms + 1) {
+            kept[point] = false;
+            dropped++;
+        }
+    }
+    return dropped > 0;
+}
+
+bool tune_least_squares(int terms, int points, const double (*x)[TUNE_TERMS], const double *y,
+                        double *factors)
+{
+    bool kept[TUNE_POINTS];
+    double found[TUNE_TERMS];
+
+    for (int point = 0; point < points; point++) {
+        kept[point] = true;
+    }
+    do {
+        if (!fit(terms, points, x, y, kept, found)) {
+            return false;
+        }
+    } while (drop_disturbed(terms, points, x, y, found, kept));
+    memcpy(factors, found, (size_t) terms * sizeof *found);
     return true;
 }

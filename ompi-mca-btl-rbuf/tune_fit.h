@@ -42,7 +42,8 @@ void tune_constants(const struct tune_samples *samples, tune_estimate *estimate,
 
 /*
  * Least squares: the factors of y[i] = sum over t of factors[t] * x[i][t], for `terms` <=
- * TUNE_TERMS terms. Relative errors count, not absolute ones: every y must be above 0. False, and
+ * TUNE_TERMS terms and `points` <= TUNE_POINTS. Relative errors count, not absolute ones: every y
+ * must be above 0. Points that lie far above the rest were disturbed and are left out. False, and
  * factors unchanged, if the points do not determine them.
  */
 bool tune_least_squares(int terms, int points, const double (*x)[TUNE_TERMS], const double *y,

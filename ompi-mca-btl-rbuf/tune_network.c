@@ -11,7 +11,9 @@
 #define BURST       16   /* requests timed at once: fewer than a send queue signals at */
 #define POSTED      4096 /* bytes of each */
 #define IDLE_POLLS  64
-#define ROUND_TRIPS 8 /* of a word, timed at once */
+#define REQUEST_NS  5000 /* on the wire, at least, where gaps are looked for */
+#define FEWEST      4    /* requests of a stream */
+#define ROUND_TRIPS 8    /* of a word, timed at once */
 
 enum { POST, POST_WORD, PASS, REQUESTS };
 
@@ -129,15 +131,15 @@ struct grid {
     size_t bytes[TUNE_POINTS]; /* of each request */
 };
 
-/* Totals from an eighth of the memory on, cut into 1 to 64 requests. Short requests would be held
- * up by the processor that posts them instead of by the link: `least` bytes each. */
+/* Totals from an eighth of the memory on, cut into 4 to 64 requests of `least` bytes or more: whole
+ * messages are never one request here. */
 static struct grid make_grid(size_t largest, size_t least)
 {
     struct grid grid = {0};
 
     for (size_t total = largest / 8; total <= largest; total *= 2) {
-        for (int requests = 1; requests <= 64; requests *= 2) {
-            if (requests == 1 || total / (size_t) requests >= least) {
+        for (int requests = FEWEST; requests <= 64; requests *= 2) {
+            if (requests == FEWEST || total / (size_t) requests >= least) {
                 grid.requests[grid.points] = requests;
                 grid.bytes[grid.points] = total / (size_t) requests;
                 grid.points++;
@@ -163,8 +165,8 @@ static void to_plane(const void *about, const double *times, double *values)
     values[1] = 1 / fmax(factors[1], 1e-6);
 }
 
-/* A first look at the speed, for the length of the shortest request: twice the time of posting it.
- */
+/* The shortest request, after a first look at the speed: one that holds up the link, and neither
+ * the processor that posts it nor the adapter. Chunks are of about that size. */
 static size_t least_request(struct tune_wire *wire, int rank, const struct tune_measured *measured)
 {
     double least, best = 0;
@@ -175,7 +177,7 @@ static size_t least_request(struct tune_wire *wire, int rank, const struct tune_
 
         best = fmax(best, speed);
     }
-    least = fmax(2 * best * measured->side[rank].post.value, 4096);
+    least = best * fmax(2 * measured->side[rank].post.value, REQUEST_NS);
     MPI_Bcast(&least, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     return (size_t) least;
 }

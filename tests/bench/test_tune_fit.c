@@ -62,6 +62,23 @@ START_TEST(undetermined)
 }
 END_TEST
 
+/* Single points that were disturbed do not bend a line. */
+START_TEST(outliers_are_left_out)
+{
+    double x[20][TUNE_TERMS], y[20], factors[TUNE_TERMS];
+
+    state = 2;
+    for (int i = 0; i < 20; i++) {
+        x[i][0] = 1;
+        x[i][1] = 10 * (i + 1);
+        y[i] = (5 + 2 * x[i][1]) * (1 + 0.001 * chance()) * (i % 7 == 3 ? 1.4 : 1);
+    }
+    ck_assert(tune_least_squares(2, 20, x, y, factors));
+    ck_assert_double_eq_tol(factors[0], 5, 0.1);
+    ck_assert_double_eq_tol(factors[1], 2, 0.01);
+}
+END_TEST
+
 /* A registration of 68 us and 200 ns a page comes out, outliers and all, within its spread. */
 START_TEST(line_in_noise)
 {
@@ -133,6 +150,7 @@ int main(void)
 
     unit_add(suite, exact);
     unit_add(suite, undetermined);
+    unit_add(suite, outliers_are_left_out);
     unit_add(suite, line_in_noise);
     unit_add(suite, typical);
     unit_add(suite, few_rounds);

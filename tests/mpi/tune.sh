@@ -36,7 +36,7 @@ adapter() {
 
 # tune PROFILE RANKS [MPIRUN-OPTION...] -- OPTION...: over rbuf where transport is not set otherwise.
 tune() {
-    local profile=$1 ranks=$2 options=()
+    local profile=$1 ranks=$2 options=() mca
     shift 2
     while [ "$1" != -- ]; do
         options+=("$1")
@@ -45,11 +45,10 @@ tune() {
     shift
     transport_options "${transport:-superpipeline}" || return
     mpi_launch_options "$ranks"
-    # The superpipeline is the default; with the protocol said, parameter files could not say another.
-    for i in "${!transport_args[@]}"; do
-        [ "${transport_args[i]}" != btl_rbuf_protocol ] || unset "transport_args[i-1]" "transport_args[i]" \
-            "transport_args[i+1]"
-    done
+    # rbuf's default protocol is left unsaid.
+    mca=" ${transport_args[*]} "
+    mca=${mca/ --mca btl_rbuf_protocol superpipeline / }
+    read -ra transport_args <<<"$mca"
     adapter "$profile" "${MPIRUN:-mpirun}" "${mpi_args[@]}" "${transport_args[@]}" "${options[@]}" \
         rbuf-tune "$@"
 }
@@ -164,7 +163,7 @@ refused 2 "1 rank: it measures between two" graphene 1 --
 refused 2 "3 ranks: it measures" graphene 3 --
 refused 2 "--seconds '0'" graphene 2 -- --seconds 0
 refused 1 "'$work/none/x.conf' cannot be written: No such file or directory" graphene 2 -- --output "$work/none/x.conf"
-refused 2 "btl_rbuf_c0 '12q' is not understood" graphene 2 --mca btl tcp,self -x OMPI_MCA_btl_rbuf_c0=12q --
+transport=tcp refused 2 "btl_rbuf_c0 '12q' is not understood" graphene 2 -x OMPI_MCA_btl_rbuf_c0=12q --
 transport=tcp refused 1 "no-such-interface" graphene 2 -x OMPI_MCA_btl_rbuf_if_include=mlx9_9 --
 if ! fabric_hca_present; then
     transport=tcp refused 1 "no-device" none 2 -- --output "$work/nothing.conf"
