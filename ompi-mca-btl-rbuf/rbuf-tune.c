@@ -191,8 +191,9 @@ static bool conclude(struct tune *tune)
         tune_advise(&machine, &now, in_order, settings->prestage, LANE_BYTES);
 
     tune_print_constants(stdout, measured, &machine);
-    tune_print_times(stdout, measured, &advice, settings->protocol);
+    tune_print_times(stdout, measured, &advice, settings->protocol, settings->eager_limit);
     tune_print_advice(stdout, &advice);
+    tune_print_doubts(stdout, measured);
     if (tune->output.stream != NULL) {
         tune_print_parameters(tune->output.stream, measured, &advice);
     }

@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#define DOUBTFUL 0.2 /* of a constant: its spread */
+
 void tune_size_text(char text[24], uint64_t bytes)
 {
     if (bytes > 0 && bytes % (1u << 20) == 0) {
@@ -80,7 +82,7 @@ static void print_measured(FILE *stream, const struct tune_traffic *traffic, uin
 }
 
 void tune_print_times(FILE *stream, const struct tune_measured *measured,
-                      const struct tune_advice *advice, const char *protocol)
+                      const struct tune_advice *advice, const char *protocol, uint64_t eager_limit)
 {
     const struct tune_traffic *traffic = &measured->traffic;
     const bool compare = traffic->over_rbuf && strcmp(protocol, "superpipeline") == 0;
@@ -89,7 +91,7 @@ void tune_print_times(FILE *stream, const struct tune_measured *measured,
     for (int i = 0; i < TUNE_PROTOCOLS; i++) {
         fprintf(stream, "%13s", tune_protocol_names[i]);
     }
-    fputs(compare ? "     measured  (prediction of as it is)\n" : "\n", stream);
+    fputs(compare ? "     measured  (prediction)\n" : "\n", stream);
     for (uint64_t bytes = TUNE_SMALLEST; bytes <= TUNE_LARGEST; bytes *= 2) {
         char size[24];
 
@@ -99,7 +101,9 @@ void tune_print_times(FILE *stream, const struct tune_measured *measured,
             print_time(stream, tune_predict(advice, (enum tune_protocol) i, bytes));
         }
         if (compare) {
-            print_measured(stream, traffic, bytes, tune_predict(advice, TUNE_NOW, bytes));
+            const enum tune_protocol taken = bytes <= eager_limit ? TUNE_EAGER : TUNE_NOW;
+
+            print_measured(stream, traffic, bytes, tune_predict(advice, taken, bytes));
         }
         fputc('\n', stream);
     }
@@ -112,6 +116,20 @@ void tune_print_times(FILE *stream, const struct tune_measured *measured,
                 "This job runs with btl_rbuf_protocol %s; without it the superpipeline is "
                 "measured, too.\n",
                 protocol);
+    }
+}
+
+static bool doubtful(const struct tune_constant *constant)
+{
+    return constant->high - constant->low > DOUBTFUL * constant->value;
+}
+
+void tune_print_doubts(FILE *stream, const struct tune_measured *measured)
+{
+    if (doubtful(&measured->bandwidth) || doubtful(&measured->word)) {
+        fputs("\nThe network's figures differ a lot between the rounds: the machine or the network "
+              "was busy.\nMeasure again, or longer (--seconds 30), before you rely on this.\n",
+              stream);
     }
 }
 

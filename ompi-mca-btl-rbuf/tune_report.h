@@ -14,9 +14,13 @@
 void tune_print_constants(FILE *stream, const struct tune_measured *measured,
                           const struct rbuf_machine *machine);
 
-/* `protocol` is the one that the job runs with; the measured times are of that. */
+/* `protocol` is the one that the job runs with, above `eager_limit` bytes; the measured times are
+ * of that. */
 void tune_print_times(FILE *stream, const struct tune_measured *measured,
-                      const struct tune_advice *advice, const char *protocol);
+                      const struct tune_advice *advice, const char *protocol, uint64_t eager_limit);
+
+/* A warning, if the machine was too busy to be measured. */
+void tune_print_doubts(FILE *stream, const struct tune_measured *measured);
 
 void tune_print_advice(FILE *stream, const struct tune_advice *advice);
 

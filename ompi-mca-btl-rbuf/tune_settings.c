@@ -8,7 +8,8 @@
 
 #include "btl_rbuf_values.h"
 
-#define VALUE_MAX 4096 /* Open MPI's limit for a string variable is 2048 */
+#define EAGER_LIMIT 12288u /* the default of btl_rbuf_eager_limit */
+#define VALUE_MAX   4096   /* Open MPI's limit for a string variable is 2048 */
 
 enum kind { SIZE, COUNT, RATIO, SWITCH, ORDER, TEXT };
 
@@ -57,6 +58,23 @@ static bool ask_component(const char *full, char *value)
     const bool read = count <= VALUE_MAX && MPI_T_cvar_read(handle, value) == MPI_SUCCESS;
     MPI_T_cvar_handle_free(&handle);
     return read;
+}
+
+/* A parameter that Open MPI gives each BTL, and that is a number there. */
+static uint64_t eager_limit(void)
+{
+    MPI_T_cvar_handle handle;
+    uint64_t limit = EAGER_LIMIT;
+    int index, count;
+
+    if (MPI_T_cvar_get_index("btl_rbuf_eager_limit", &index) == MPI_SUCCESS &&
+        MPI_T_cvar_handle_alloc(index, NULL, &handle, &count) == MPI_SUCCESS) {
+        if (count != 1 || MPI_T_cvar_read(handle, &limit) != MPI_SUCCESS) {
+            limit = EAGER_LIMIT;
+        }
+        MPI_T_cvar_handle_free(&handle);
+    }
+    return limit;
 }
 
 static void find_value(const char *name, const char *standard, char *value)
@@ -119,7 +137,7 @@ static int row_of(const char *name)
 }
 
 /* Reads all rows into numbers and texts. */
-static bool read_rows(uint64_t *numbers, char (*texts)[VALUE_MAX], char *bad)
+static bool read_rows(uint64_t *numbers, char (*texts)[VALUE_MAX], uint64_t *eager, char *bad)
 {
     int provided;
 
@@ -136,6 +154,7 @@ static bool read_rows(uint64_t *numbers, char (*texts)[VALUE_MAX], char *bad)
             return false;
         }
     }
+    *eager = eager_limit();
     MPI_T_finalize();
     return true;
 }
@@ -164,9 +183,9 @@ static bool check(const struct tune_settings *settings, char *bad)
 bool tune_settings_read(struct tune_settings *settings, char bad[TUNE_TEXT_MAX])
 {
     static char texts[ROWS][VALUE_MAX];
-    uint64_t numbers[ROWS];
+    uint64_t numbers[ROWS], eager;
 
-    if (!read_rows(numbers, texts, bad)) {
+    if (!read_rows(numbers, texts, &eager, bad)) {
         return false;
     }
     *settings = (struct tune_settings){
@@ -177,6 +196,7 @@ bool tune_settings_read(struct tune_settings *settings, char bad[TUNE_TEXT_MAX])
         .growth = (uint32_t) numbers[row_of("q")],
         .buffers = (unsigned) numbers[row_of("buffers")],
         .prestage = numbers[row_of("prestage")] != 0,
+        .eager_limit = eager,
         .device = {.gid_index = (int) numbers[row_of("gid_index")],
                    .mtu = (unsigned) numbers[row_of("mtu")],
                    .pkey = (unsigned) numbers[row_of("pkey")],

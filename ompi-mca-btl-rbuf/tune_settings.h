@@ -25,6 +25,7 @@ struct tune_settings {
     uint32_t growth; /* 16.16 fixed point */
     unsigned buffers;
     bool prestage;
+    uint64_t eager_limit; /* bytes; up to here messages are sent eagerly */
     struct rbuf_device_options device;
     char include[TUNE_TEXT_MAX]; /* what device.include points to, likewise the next */
     char exclude[TUNE_TEXT_MAX];

@@ -234,7 +234,7 @@ static void print_report(FILE *stream)
     advice = advise(&measured);
     machine = tune_machine(&measured, 16384);
     tune_print_constants(stream, &measured, &machine);
-    tune_print_times(stream, &measured, &advice, "superpipeline");
+    tune_print_times(stream, &measured, &advice, "superpipeline", 12288);
     tune_print_advice(stream, &advice);
     tune_print_csv(stream, &measured, &advice, "superpipeline");
 }
@@ -250,6 +250,27 @@ START_TEST(report)
     ck_assert_ptr_nonnull(
         strstr(text, "superpipeline as it is (measured),4096,reused,pingpong,bytes,warm,1,2.500"));
     ck_assert_ptr_nonnull(strstr(text, "recommended (predicted),67108864,"));
+}
+END_TEST
+
+static bool warns(double low, double high)
+{
+    struct tune_measured measured = measured_on(8, 1000, 6);
+    char text[1024] = "";
+    FILE *stream = fmemopen(text, sizeof text, "w");
+
+    measured.bandwidth.low = low;
+    measured.bandwidth.high = high;
+    ck_assert_ptr_nonnull(stream);
+    tune_print_doubts(stream, &measured);
+    ck_assert_int_eq(fclose(stream), 0);
+    return strstr(text, "Measure again") != NULL;
+}
+
+START_TEST(a_busy_machine_is_told)
+{
+    ck_assert(!warns(7.5, 8.2));
+    ck_assert(warns(4, 8.2));
 }
 END_TEST
 
@@ -322,6 +343,7 @@ int main(void)
     unit_add(suite, a_fast_network);
     unit_add(suite, parameter_file);
     unit_add(suite, report);
+    unit_add(suite, a_busy_machine_is_told);
     unit_add(suite, files_appear_whole_or_not_at_all);
     unit_add(suite, a_full_disk_is_told);
     unit_add(suite, help_fits_a_terminal);
