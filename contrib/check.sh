@@ -194,6 +194,8 @@ run_mpi() {
         "$source/tests/mpi/run.sh" "${long[@]}"
     TALLY_TIMEOUT=600 add_counted tune env PATH="$prefix/bin:$PATH" \
         RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" "$source/tests/mpi/tune.sh"
+    TALLY_TIMEOUT=400 try "instructions of a message" env RBUF_PREFIX="$prefix" \
+        "$source/tests/cost/component.sh"
 }
 
 # One run of IS; it verifies its own result.

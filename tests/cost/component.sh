@@ -1,0 +1,103 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
+#
+# Counts the instructions that the component spends on a message of 8 bytes, sent and received, by a
+# ring and over send/receive: glue, core and verbs/ together, and what the (emulated) adapter's library
+# takes for the verbs that these call; not Open MPI. One rank of a ping-pong runs under callgrind. Passes
+# of progress that find nothing are taken off: what such a pass costs is found by letting the rank wait.
+#
+# Environment: RBUF_PREFIX, where rbuf is installed; MPIRUN.
+# Exit status: 0, 1 if a ring needs more than 0.6 of send/receive with the verbs, 77 where it cannot be found out.
+
+set -u
+prefix=${RBUF_PREFIX:?where rbuf is installed}
+mpirun=${MPIRUN:-mpirun}
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+command -v valgrind >/dev/null || {
+    echo "valgrind is not installed"
+    exit 77
+}
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+
+# Rank 0 runs under callgrind, which counts while this function is on the stack.
+cat >"$work/rank" <<'END'
+#!/bin/bash
+out=$1 function=$2
+shift 2
+test "$OMPI_COMM_WORLD_RANK" = 0 || exec "$@"
+exec valgrind --tool=callgrind --callgrind-out-file="$out" --toggle-collect="$function" "$@"
+END
+chmod +x "$work/rank"
+
+# Of a file of callgrind's: what was spent in the component itself, in the adapter's library, and the
+# passes of progress. The line after calls= is what the callee spent, which stands in the callee's own
+# lines again.
+own_verbs_passes() { # FILE
+    awk '
+        function id(field) { return substr(field, index(field, "=") + 1) }
+        /^c?ob=/ { if (NF > 1) object[id($1)] = $2 }
+        /^c?fn=/ { if (NF > 1) function_[id($1)] = $2 }
+        /^ob=/ {
+            ours = object[id($1)] ~ /mca_btl_rbuf\.so/
+            theirs = object[id($1)] ~ /libsofthca|libibverbs/
+        }
+        /^cfn=/ { callee = function_[id($1)] }
+        /^calls=/ {
+            if (callee == "rbuf_core_progress") passes += id($1)
+            getline
+            next
+        }
+        /^[0-9+*-]/ && ours { own += $2 }
+        /^[0-9+*-]/ && theirs { verbs += $2 }
+        END { print own + 0, verbs + 0, passes + 0 }' "$1"
+}
+
+ping_pongs=100 # back to back in a repetition
+count() { # FUNCTION "BENCH OPTIONS" OPTION...
+    local function=$1 bench=$2
+    shift 2
+    # shellcheck disable=SC2086 # several words
+    timeout 120 "$prefix/bin/softhca" --profile unpaced -- "$mpirun" -np 2 --mca pml ob1 \
+        --mca btl rbuf,self --mca mca_base_component_path "SYS_DEFAULT:$prefix/lib/openmpi" "$@" \
+        "$work/rank" "$work/out" "$function" "$prefix/bin/rbuf-bench" --sizes 8 $bench \
+        >"$work/log" 2>&1 || {
+        cat "$work/log" >&2
+        return 1
+    }
+    own_verbs_passes "$work/out"
+}
+
+# Sets own, verbs and passes to what so many more ping-pongs take.
+repetitions=40
+more_of() { # FUNCTION OPTION...
+    local function=$1 less more
+    shift
+    read -ra less < <(count "$function" "--burst $ping_pongs --reps 20" "$@")
+    read -ra more < <(count "$function" "--burst $ping_pongs --reps $((20 + repetitions))" "$@")
+    own=$((${more[0]:-0} - ${less[0]:-0})) verbs=$((${more[1]:-0} - ${less[1]:-0}))
+    passes=$((${more[2]:-0} - ${less[2]:-0}))
+}
+
+per_message() { # NAME OPTION...: prints, and sets total
+    local name=$1 messages=$((repetitions * ping_pongs)) idle own verbs passes send_own send_verbs
+    shift
+    more_of mca_btl_rbuf_sendi "$@"
+    send_own=$((own / messages)) send_verbs=$((verbs / messages))
+    read -ra idle < <(count mca_btl_rbuf_progress "--pattern late --late 300000 --reps 4" "$@")
+    more_of mca_btl_rbuf_progress "$@"
+    if [ "${idle[2]:-0}" -le 0 ] || [ "$send_own" -le 0 ]; then
+        echo "callgrind did not see the component" >&2
+        exit 1
+    fi
+    own=$(((own - (passes - messages) * idle[0] / idle[2]) / messages))
+    verbs=$(((verbs - (passes - messages) * idle[1] / idle[2]) / messages))
+    echo "$name: $send_own to send and $send_verbs for verbs, $own to receive and $verbs for verbs"
+    total=$((send_own + send_verbs + own + verbs))
+}
+
+per_message "by a ring"
+ring=$total
+per_message "over send/receive" --mca btl_rbuf_polling_set 0
+echo "all together $ring and $total: $((100 * ring / total)) % (at most 60)"
+[ $((100 * ring)) -le $((60 * total)) ]
