@@ -5,13 +5,14 @@
 # interleaved rounds, by rbuf-compare.
 #
 #   contrib/tune_grid.sh [--profile NAME] [--gap TIME] [--rounds N] [--file FILE] [--csv FILE [--add]]
-#                        [--report FILE] [-- OPTION-OF-RBUF-COMPARE...]
+#                        [--report FILE] [--column NAME] [-- OPTION-OF-RBUF-COMPARE...]
 #
 #   --profile NAME, --gap TIME   the emulated adapter, where the machine has none (graphene, 100ns)
 #   --rounds N                   4 or more (8)
 #   --file FILE                  what rbuf-tune wrote, instead of running it
 #   --csv FILE, --add            keep every line; the rounds that FILE has count, too
 #   --report FILE                measure nothing: judge the lines of an earlier run
+#   --column NAME                of rbuf-bench's times (median_us); best_us where the machine is busy
 #
 # Programs come from PATH (bin of an installation). A point's speed in a round is its mean over the sizes,
 # against the pick's in the same round. The best point is sought in the odd rounds and judged in the even
@@ -26,6 +27,7 @@ file=
 csv=
 add=
 report=
+column=median_us
 refuse() {
     echo "tune_grid.sh: $*" >&2
     exit 2
@@ -37,7 +39,7 @@ while [ $# -gt 0 ]; do
         exit 0
         ;;
     --add) add=--add ;;
-    --profile | --gap | --rounds | --file | --csv | --report)
+    --profile | --gap | --rounds | --file | --csv | --report | --column)
         [ -n "${2-}" ] || refuse "$1 wants a value"
         printf -v "${1#--}" %s "$2"
         shift
@@ -51,6 +53,10 @@ while [ $# -gt 0 ]; do
     shift
 done
 [[ $rounds =~ ^[0-9]+$ ]] && [ "$rounds" -ge 4 ] || refuse "--rounds '$rounds': wants 4 or more"
+case $column in
+median_us | best_us | p10_us | mean_us) ;;
+*) refuse "--column '$column': wants median_us, best_us, p10_us or mean_us" ;;
+esac
 [ -z "$report" ] || [ -r "$report" ] || refuse "'$report' cannot be read"
 [ -z "$file" ] || [ -r "$file" ] || refuse "'$file' cannot be read"
 
@@ -106,7 +112,7 @@ if [ -z "$report" ]; then
     measure "$@"
 fi
 
-awk -F, '
+awk -F, -v what="$column" '
     # Two-sided 95 % of the t distribution by degrees of freedom.
     BEGIN {
         split("12.71 4.30 3.18 2.78 2.57 2.45 2.36 2.31 2.26 2.23 2.20 2.18 2.16 2.14 2.13", t, " ")
@@ -118,7 +124,7 @@ awk -F, '
         if (!(name in seen)) { seen[name] = 1; names[++count] = name }
         if (!(place in at)) { at[place] = 1; places[++sizes] = place }
         if (round > rounds) rounds = round
-        time[name, place, round] = $column["median_us"]
+        time[name, place, round] = $column[what]
     }
     # The speed of a point over that of the pick in one round; 0 if something is missing.
     function speed(name, round,    s, sum) {

@@ -79,18 +79,22 @@ static int measure(struct rbuf_port *port, void *memory, struct tune_side *side,
                    struct rbuf_problem *problem)
 {
     static struct tune_samples samples[ACTIONS];
-    const struct sizes sizes = choose_sizes();
+    struct sizes sizes = choose_sizes();
     struct tune_constant line[2];
     struct tune_rounds rounds;
     int error = memory != NULL ? 0 : no_memory(problem);
 
-    samples[REGISTER].points = samples[RELEASE].points = sizes.count;
     tune_rounds_open(&rounds, "what registering memory costs", seconds);
     while (tune_rounds_next(&rounds, &samples[REGISTER])) {
         for (int i = 0; i < sizes.count && error == 0; i++) {
             double times[ACTIONS];
 
             error = time_one(port, memory, (size_t) sizes.pages[i] * PAGE, times, problem);
+            if (error != 0 && i >= 2) { /* the adapter takes no more; two sizes make a line */
+                sizes.count = i;
+                error = 0;
+                break;
+            }
             for (int k = 0; k < ACTIONS && error == 0; k++) {
                 samples[k].ns[i][samples[REGISTER].rounds] = times[k];
             }
@@ -99,6 +103,7 @@ static int measure(struct rbuf_port *port, void *memory, struct tune_side *side,
     if (error != 0) {
         return error;
     }
+    samples[REGISTER].points = samples[RELEASE].points = sizes.count;
     samples[RELEASE].rounds = samples[REGISTER].rounds;
     tune_constants(&samples[REGISTER], to_line, &sizes, line, 2);
     side->registration = (struct tune_line){line[0], line[1]};

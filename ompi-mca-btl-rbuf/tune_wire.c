@@ -38,11 +38,12 @@ static void give_up(const struct tune_wire *wire, const char *why)
     exit(1);
 }
 
-static void poll(struct tune_wire *wire)
+/* Takes a completion that must be a good one; its work, or NULL if there was none. */
+static const struct rbuf_work *take(struct tune_wire *wire)
 {
-    struct rbuf_completion completion;
-    char why[80];
+    struct rbuf_completion completion = {0};
     int count = rbuf_poll(wire->port, &completion, 1);
+    char why[80];
 
     if (count < 0) {
         give_up(wire, "a completion queue is broken");
@@ -51,6 +52,7 @@ static void poll(struct tune_wire *wire)
         snprintf(why, sizeof why, "a write failed: %s", ibv_wc_status_str(completion.wc));
         give_up(wire, why);
     }
+    return completion.work;
 }
 
 /* Locked memory may be scarce: as much as a quarter of it, at least what measuring needs. */
@@ -114,7 +116,7 @@ static void check_post(struct tune_wire *wire, enum rbuf_fab_status status)
         give_up(wire, "the queue pair takes no more requests");
     }
     if (status == RBUF_FAB_AGAIN) {
-        poll(wire);
+        (void) take(wire);
     }
 }
 
@@ -150,7 +152,7 @@ void tune_wire_wait(struct tune_wire *wire)
 
     wire->received++;
     for (unsigned polls = 1; __atomic_load_n(word, __ATOMIC_ACQUIRE) != wire->received; polls++) {
-        poll(wire);
+        (void) take(wire);
         if (polls % POLLS == 0 && tune_now() > end) {
             give_up(wire, "the other rank's write did not arrive within 20 seconds");
         }
@@ -160,7 +162,7 @@ void tune_wire_wait(struct tune_wire *wire)
 void tune_wire_drain(struct tune_wire *wire)
 {
     struct rbuf_work work = {.kind = RBUF_WORK_PROBE};
-    struct rbuf_completion completion;
+    const struct rbuf_work *back = NULL;
     const double end = tune_now() + PATIENCE_NS;
     enum rbuf_fab_status status;
 
@@ -169,13 +171,10 @@ void tune_wire_drain(struct tune_wire *wire)
                                 wire->remote, wire->remote_key, &work);
         check_post(wire, status);
     } while (status != RBUF_FAB_OK);
-    do {
-        completion = (struct rbuf_completion){0};
-        if (rbuf_poll(wire->port, &completion, 1) < 0 || completion.status != 0) {
-            give_up(wire, "a write failed");
-        }
-    } while (completion.work != &work && tune_now() < end);
-    if (completion.work != &work) {
+    while (back != &work && tune_now() < end) {
+        back = take(wire);
+    }
+    if (back != &work) {
         give_up(wire, "writes did not complete within 20 seconds");
     }
 }

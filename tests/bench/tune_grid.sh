@@ -52,6 +52,7 @@ sed -n '1,7p' "$work/good.csv" >"$work/short.csv"
 judged "too little to judge" 1 "too few rounds" --report "$work/short.csv"
 judged "no such file" 2 "cannot be read" --report "$work/none.csv"
 judged "few rounds" 2 "wants 4 or more" --rounds 3
+judged "an unknown column" 2 "--column 'speed'" --column speed
 judged "an unknown option" 2 "unknown option '--fast'" --fast
 
 mkdir "$work/bin"

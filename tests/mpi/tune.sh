@@ -30,7 +30,8 @@ adapter() {
     if [ "$profile" = none ]; then
         timeout -k 5 100 "$@"
     else
-        timeout -k 5 100 "${SOFTHCA:-softhca}" --profile "$profile" --gap "${gap}ns" --fabric "tune$$" -- "$@"
+        timeout -k 5 100 "${SOFTHCA:-softhca}" --profile "$profile" --gap "${gap}ns" --fabric "tune$$" \
+            ${softhca_options-} -- "$@"
     fi
 }
 
@@ -149,6 +150,19 @@ over_tcp() {
         ! grep -q "rbuf-tune: what registering" "$work/out.tcp"
 }
 try "over tcp they are only predicted" over_tcp
+schedule_of() { sed -n 's/^  as it is *\(.*\): [0-9.]* % of the wire$/\1/p' "$1"; }
+same_defaults() {
+    tune graphene 2 -- --seconds 1 --quiet >"$work/out.rbuf" 2>&1 && schedule_of "$work/out.tcp" &&
+        [ -n "$(schedule_of "$work/out.rbuf")" ] &&
+        [ "$(schedule_of "$work/out.tcp")" = "$(schedule_of "$work/out.rbuf")" ]
+}
+try "without the component its defaults are known" same_defaults
+on() { # SOFTHCA-OPTIONS TEXT: it measures, and prints that
+    softhca_options=$1 transport=tcp tune graphene 2 -- --seconds 1 --quiet >"$work/out.on" 2>&1 &&
+        grep -E "$2|^rbuf-tune" "$work/out.on"
+}
+try "bytes that are not placed in order" on "--data-in-order off" "placed in order: not known"
+try "little memory may be registered" on "--memlock 4M" "B_net"
 if command -v gnuplot >/dev/null && command -v rbuf-plot >/dev/null; then
     draws() {
         tune graphene 2 -- --seconds 1 --plot "$work/p.svg" &&
@@ -164,6 +178,8 @@ refused 2 "3 ranks: it measures" graphene 3 --
 refused 2 "--seconds '0'" graphene 2 -- --seconds 0
 refused 1 "'$work/none/x.conf' cannot be written: No such file or directory" graphene 2 -- --output "$work/none/x.conf"
 transport=tcp refused 2 "btl_rbuf_c0 '12q' is not understood" graphene 2 -x OMPI_MCA_btl_rbuf_c0=12q --
+softhca_options="--memlock 1M" transport=tcp refused 1 "memlock: " graphene 2 --
+softhca_options="--fault qp-error=500" transport=tcp refused 1 "a write failed" graphene 2 --
 transport=tcp refused 1 "no-such-interface" graphene 2 -x OMPI_MCA_btl_rbuf_if_include=mlx9_9 --
 if ! fabric_hca_present; then
     transport=tcp refused 1 "no-device" none 2 -- --output "$work/nothing.conf"
