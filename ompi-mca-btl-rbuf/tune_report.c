@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define DOUBTFUL 0.2 /* of a constant: its spread */
+#define DOUBTFUL 0.1 /* of a constant: its spread */
 
 void tune_size_text(char text[24], uint64_t bytes)
 {
