@@ -285,7 +285,16 @@ static bool time_is_up(time_t since)
 }
 
 /* What is waited for in drain(). */
-typedef enum { UNTIL_SENT, UNTIL_HEARD, UNTIL_RETURNED } drain_t;
+typedef enum { UNTIL_SENT, UNTIL_HEARD, UNTIL_RETURNED, UNTIL_ACTED_ON } drain_t;
+
+/* True when no event is left to act on, nor being acted on by another thread. */
+static bool is_acted_on(const mca_btl_rbuf_module_t *module)
+{
+    const struct mca_btl_rbuf_drain *drain = &module->drain;
+
+    return rbuf_events_empty(&module->core.events) &&
+           (drain->depth == 0 || pthread_equal(drain->thread, pthread_self()));
+}
 
 static bool is_drained(mca_btl_base_endpoint_t *endpoint, drain_t until)
 {
@@ -298,6 +307,8 @@ static bool is_drained(mca_btl_base_endpoint_t *endpoint, drain_t until)
                endpoint->departed;
     case UNTIL_RETURNED:
         return endpoint->peer->in_flight == 0;
+    case UNTIL_ACTED_ON:
+        return is_acted_on(endpoint->module);
     }
     return true;
 }
@@ -380,8 +391,7 @@ static void retire(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpo
     drain(module, endpoint, UNTIL_RETURNED);
     sweep_receives(module);
     /* Events may still name the peer: let them be acted on before it goes. */
-    while (mca_btl_rbuf_module_progress(module) > 0) {
-    }
+    drain(module, endpoint, UNTIL_ACTED_ON);
     mca_btl_rbuf_lock(module);
     mca_btl_rbuf_endpoint_destroy(endpoint);
     mca_btl_rbuf_unlock(module);
