@@ -303,8 +303,11 @@ int mca_btl_rbuf_module_progress(mca_btl_rbuf_module_t *module)
 
 int mca_btl_rbuf_progress(void)
 {
-    int done = mca_btl_rbuf_connections_progress();
+    int done = 0;
 
+    if (rbuf_listener_pending(mca_btl_rbuf_component.listener)) {
+        done += mca_btl_rbuf_connections_progress();
+    }
     for (size_t i = 0; i < mca_btl_rbuf_component.module_count; i++) {
         if (mca_btl_rbuf_component.modules[i] != NULL) {
             done += mca_btl_rbuf_module_progress(mca_btl_rbuf_component.modules[i]);

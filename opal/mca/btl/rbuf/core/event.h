@@ -98,6 +98,9 @@ static inline bool rbuf_events_pop(struct rbuf_events *events, struct rbuf_event
         return false;
     }
     *event = events->ring[events->head++ & (events->size - 1)];
+    if (rbuf_events_empty(events)) { /* the first places again, which are in the cache */
+        events->head = events->tail = 0;
+    }
     return true;
 }
 
