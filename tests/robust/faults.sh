@@ -34,11 +34,12 @@ answers() { # on|off TEXT
 }
 
 # With blocks taken early the programs find wrong bytes, some time: it is a race of the receiver's
-# looks with the adapter's pieces, and the next try may win what this one lost.
+# looks with the adapter's pieces, and the next try may win what this one lost. Without eager rings: of
+# these the envelope may be wrong, too, and that ends a program before it finds anything.
 seen() { # FAULT PROTOCOL
     local name="$1, subblock on, $2, is seen" wrong program tries=0
     hca=(--fault "$1")
-    mpi=(--mca btl_rbuf_protocol "$2" --mca btl_rbuf_subblock on)
+    mpi=(--mca btl_rbuf_protocol "$2" --mca btl_rbuf_subblock on --mca btl_rbuf_polling_set 0)
     while [ $tries -lt 8 ]; do
         tries=$((tries + 1))
         wrong="no wrong byte was found: the fault or the check does nothing"

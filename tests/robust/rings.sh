@@ -82,7 +82,7 @@ hca=(--fault "call=reg_mr:$((each + 2))+")
 right "one registration is left" "ring_admitted>0 ring_opened<2" 2 "$robust_tests/faulted" 100 50
 hca=(--memlock "$peak")
 right "no memory may be pinned for them" "$none ring_admitted=0" 2 "$mpi_tests/rings" sizes none
-hca=(--memlock $((peak + 100000)))
+hca=(--memlock $((peak + 3 * 64 * 2112 / 2))) # and a half
 right "memory may be pinned for one" "ring_admitted>0 ring_opened<2" 2 "$robust_tests/faulted" 100 50
 
 # --- processes that differ ---
