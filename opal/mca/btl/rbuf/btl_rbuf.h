@@ -26,6 +26,7 @@
 #include "rbuf_compat.h"
 
 #include <pthread.h>
+#include <time.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/queue.h>
@@ -275,6 +276,15 @@ extern const mca_btl_base_module_t mca_btl_rbuf_template;
 static inline mca_btl_rbuf_module_t *mca_btl_rbuf_module(mca_btl_base_module_t *btl)
 {
     return (mca_btl_rbuf_module_t *) btl;
+}
+
+/* Monotonic, exact to some ns: for what is measured. */
+static inline uint64_t mca_btl_rbuf_now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t) now.tv_sec * 1000000000ull + (uint64_t) now.tv_nsec;
 }
 
 /* As long as Open MPI knows of one thread only, nobody else takes these locks: the listener's

@@ -13,21 +13,12 @@
 #include "btl_rbuf.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 #include "opal/memoryhooks/memory.h"
 
 /* Choices that want to hear of released memory; NULL: a free place. */
 static _Atomic(struct rbuf_choice *) watched[MCA_BTL_RBUF_MAX_PORTS];
 static unsigned watchers;
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t) now.tv_sec * 1000000000ull + (uint64_t) now.tv_nsec;
-}
 
 static void release(void *base, size_t bytes, void *context, bool from_alloc)
 {
@@ -149,7 +140,7 @@ mca_btl_rbuf_registration_t *mca_btl_rbuf_auto_decide(mca_btl_rbuf_module_t *mod
                                            .telling = verdict.telling,
                                            .base = base,
                                            .bytes = bytes,
-                                           .since_ns = now_ns()};
+                                           .since_ns = mca_btl_rbuf_now_ns()};
     return registration;
 }
 
@@ -157,8 +148,10 @@ void mca_btl_rbuf_auto_lane(mca_btl_rbuf_module_t *module, void *base, size_t by
                             struct mca_btl_rbuf_timing *timing)
 {
     if (module->choice != NULL) {
-        *timing = (struct mca_btl_rbuf_timing){
-            .of = MCA_BTL_RBUF_TIME_LANE, .base = base, .bytes = bytes, .since_ns = now_ns()};
+        *timing = (struct mca_btl_rbuf_timing){.of = MCA_BTL_RBUF_TIME_LANE,
+                                               .base = base,
+                                               .bytes = bytes,
+                                               .since_ns = mca_btl_rbuf_now_ns()};
     }
 }
 
@@ -169,7 +162,7 @@ void mca_btl_rbuf_auto_took(mca_btl_rbuf_module_t *module, const struct mca_btl_
     if (timing->of == MCA_BTL_RBUF_TIME_NONE) {
         return;
     }
-    ns = now_ns() - timing->since_ns;
+    ns = mca_btl_rbuf_now_ns() - timing->since_ns;
     mca_btl_rbuf_lock(module);
     if (timing->of == MCA_BTL_RBUF_TIME_LANE) {
         rbuf_choice_sent_staged(module->choice, (uintptr_t) timing->base, timing->bytes, ns);

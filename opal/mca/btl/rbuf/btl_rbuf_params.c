@@ -100,8 +100,9 @@ static const struct parameter table[] = {
      "spot instead"},
     {"subblock", "auto", CHOICE, 0, 0, auto_switches, NULL, 0, 5, FIELD(subblock), "auto, on, off",
      "Whether the receiver may take blocks out of a chunk that is still arriving. It relies on the "
-     "adapter placing the bytes of one write in order. off: chunks are announced as a whole. auto: "
-     "as the adapter says"},
+     "adapter placing the bytes of one write in order. off: chunks are announced as a whole, and "
+     "there "
+     "are no eager rings. auto: as the adapter says. on, where that is not true, corrupts data"},
     {"prestage", "on", CHOICE, 0, 0, switches, NULL, 0, 6, FIELD(prestage), "on, off",
      "Protocol superpipeline: copy the first chunk while the rendezvous is under way"},
     {"allow_cache", "on", CHOICE, 0, 0, switches, NULL, 0, 3, FIELD(allow_cache), "on, off",

@@ -10,7 +10,6 @@
 #include "btl_rbuf.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 #include "btl_rbuf_hooks.h"
 
@@ -24,26 +23,18 @@ static _Thread_local bool only_looking;
 /* What this thread's newest registration took, ns; 0: it has been told already. */
 static _Thread_local uint64_t made_ns;
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t) now.tv_sec * 1000000000ull + (uint64_t) now.tv_nsec;
-}
-
 /* Registers for all rights, or for reading if the memory cannot be written. */
 static int make(mca_btl_rbuf_module_t *module, void *base, size_t bytes, struct ibv_mr **mr,
                 struct rbuf_problem *problem)
 {
     unsigned access = module->port->atomics ? ALL_ACCESS : ALL_ACCESS & ~IBV_ACCESS_REMOTE_ATOMIC;
-    uint64_t start = now_ns();
+    uint64_t start = mca_btl_rbuf_now_ns();
     int status = rbuf_register(module->port, base, bytes, access, mr, problem);
 
     if (status == -EFAULT || status == -EACCES || status == -EINVAL) {
         status = rbuf_register(module->port, base, bytes, IBV_ACCESS_REMOTE_READ, mr, problem);
     }
-    made_ns = status == 0 ? now_ns() - start : 0;
+    made_ns = status == 0 ? mca_btl_rbuf_now_ns() - start : 0;
     return status;
 }
 

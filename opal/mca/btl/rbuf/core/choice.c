@@ -336,7 +336,8 @@ static void ask_with_cache(struct rbuf_choice *choice, const struct rbuf_questio
 
     if (use->held && !question->cached) {
         /* Its registration was lost, if not its memory: for what is learnt from lives that is the
-         * same. (Open MPI's hooks also drop registrations that adjoin released memory.) */
+         * same. (Why one of living memory goes is not known; perhaps a release takes those next to
+         * it along.) */
         settle(choice, class, use);
         rbuf_reuse_end(&choice->reuse, use);
         rbuf_reuse_use(&choice->reuse, use, question->base, question->bytes);

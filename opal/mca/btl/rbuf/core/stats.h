@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 struct rbuf_stats {
-    uint64_t messages_sent; /* user messages over the send/receive channels */
+    uint64_t messages_sent; /* user messages, by a ring or over send/receive */
     uint64_t messages_received;
     uint64_t messages_inline;  /* of those sent, the ones that travelled inside the request */
     uint64_t messages_queued;  /* had to wait for a credit or for room in the send queue */
