@@ -176,9 +176,18 @@ static enum outcome not_ready(struct queue_pair *qp, struct queue_pair_entry *so
     return WAITING;
 }
 
-static void deliver_receive(struct queue_pair *qp, struct queue_pair_entry *source,
-                            const struct work_request *request, enum ibv_wc_status status)
+static void acknowledge(struct queue_pair_entry *source, struct work_request *request)
 {
+    source->rnr_tries = 0;
+    set_status(request, IBV_WC_SUCCESS);
+}
+
+/* A request that succeeds is acknowledged first: who sees the receive may answer at once, and the
+ * answer must not be there before the acknowledgement. The requester may reuse the request then. */
+static void deliver_receive(struct queue_pair *qp, struct queue_pair_entry *source,
+                            struct work_request *request, enum ibv_wc_status status)
+{
+    bool solicited = request->solicited || status;
     bool has_imm =
         request->opcode == IBV_WR_SEND_WITH_IMM || request->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
     struct ibv_wc wc = {
@@ -195,7 +204,9 @@ static void deliver_receive(struct queue_pair *qp, struct queue_pair_entry *sour
     };
 
     qp->has_receive = false;
-    completion_push(to_completion_queue(qp->qp.recv_cq), &wc, request->solicited || status);
+    if (status == IBV_WC_SUCCESS)
+        acknowledge(source, request);
+    completion_push(to_completion_queue(qp->qp.recv_cq), &wc, solicited);
 }
 
 static enum outcome carry_send(struct queue_pair *qp, struct queue_pair_entry *source,
@@ -264,6 +275,8 @@ static enum outcome carry_write(struct queue_pair *qp, struct queue_pair_entry *
         if (!take_receive(qp))
             return not_ready(qp, source, request, *now);
         deliver_receive(qp, source, request, IBV_WC_SUCCESS);
+    } else {
+        acknowledge(source, request);
     }
     return CARRIED;
 }
@@ -271,8 +284,6 @@ static enum outcome carry_write(struct queue_pair *qp, struct queue_pair_entry *
 enum outcome carry(struct queue_pair *qp, struct queue_pair_entry *source,
                    struct work_request *request, uint64_t *now)
 {
-    enum outcome outcome;
-
     if (request_has_answer(request))
         return CARRIED;
     if (atomic_load_explicit(&request->status, memory_order_acquire) != REQUEST_PENDING)
@@ -282,15 +293,8 @@ enum outcome carry(struct queue_pair *qp, struct queue_pair_entry *source,
     switch (request->opcode) {
     case IBV_WR_SEND:
     case IBV_WR_SEND_WITH_IMM:
-        outcome = carry_send(qp, source, request, now);
-        break;
+        return carry_send(qp, source, request, now);
     default:
-        outcome = carry_write(qp, source, request, now);
-        break;
+        return carry_write(qp, source, request, now);
     }
-    if (outcome == CARRIED) {
-        source->rnr_tries = 0;
-        set_status(request, IBV_WC_SUCCESS);
-    }
-    return outcome;
 }

@@ -11,7 +11,9 @@
  *    so that it ends when the bytes are due; nothing is completed before it is due.
  *  - A target that does not poll while something is overdue is stood in for: writes are pushed by
  * the requester if that polls (push.c), the rest is carried by the target's agent (agent.c).
- *  - The requester retires requests in order when the acknowledgement or the answer is back.
+ *  - The requester retires requests in order when the acknowledgement or the answer is back. It
+ * does so before it looks at what has come in: the peer's answer to a message cannot be seen before
+ *    that message's own completion.
  */
 #define _GNU_SOURCE
 
@@ -297,16 +299,15 @@ bool engine_progress(void)
         let_the_other_run();
         return true;
     }
-    acted = false;
     now = clock_now();
     fault_link_step(now);
     if (incoming || outgoing)
         link_advance(now);
-    if (incoming)
-        for_each(&self.port->inbox, serve_incoming, &now);
-    acted |= outgoing;
     if (outgoing)
         for_each(&outstanding, serve_outgoing, &now);
+    acted = outgoing;
+    if (incoming)
+        for_each(&self.port->inbox, serve_incoming, &now);
     mail = datagram_deliver(now);
     acted |= mail;
     if (completion_overrun())

@@ -9,6 +9,7 @@
  */
 #define _GNU_SOURCE
 #include "litmus.h"
+#include "litmus_times.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -18,8 +19,6 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-enum { CHUNK = 256 << 10 };
 
 static void pattern(uint8_t *to, size_t n, unsigned seed)
 {
@@ -418,133 +417,6 @@ static void stale_discarded_passive(struct side *side)
     stale_passive(side, 2);
 }
 
-/* Time on the wire of so many bytes. */
-static uint64_t wire_ns(uint64_t bytes)
-{
-    return bytes * 1000000000ull / strtoull(getenv("SOFTHCA_BANDWIDTH"), NULL, 10);
-}
-
-/* A word on another queue pair does not wait behind a posted chunk. */
-static void overtake_active(struct side *side)
-{
-    unsigned overtaken = 0;
-
-    for (int i = 0; i < 20; i++) {
-        uint64_t begin = now_ns(), word = 0, chunk = 0;
-
-        post(side, 0, IBV_WR_RDMA_WRITE, 0, CHUNK, 0, IBV_SEND_SIGNALED);
-        post(side, 1, IBV_WR_RDMA_WRITE, 0, 8, CHUNK, IBV_SEND_SIGNALED | IBV_SEND_INLINE);
-        while (!word || !chunk) {
-            struct ibv_wc wc = expect_completion(side, IBV_WC_SUCCESS);
-
-            *(wc.qp_num == side->qp[0]->qp_num ? &chunk : &word) = now_ns() - begin;
-        }
-        if (chunk < wire_ns(CHUNK))
-            fail("the chunk took %lu ns", (unsigned long) chunk);
-        overtaken += word < wire_ns(CHUNK) / 2;
-    }
-    if (overtaken < 10)
-        fail("the word came soon in %u of 20 cases", overtaken);
-}
-
-static uint64_t latency_ns(void)
-{
-    return strtoull(getenv("SOFTHCA_LATENCY"), NULL, 10);
-}
-
-/* The arrival is answered by a word back, which comes earlier than the completion only if that
- * waits for the acknowledgement; the completion is never earlier than both ways take. */
-static void acknowledged_active(struct side *side)
-{
-    for (int i = 0; i < 50; i++) {
-        uint64_t begin = now_ns();
-
-        post(side, 0, IBV_WR_RDMA_WRITE, 0, 8, 0, IBV_SEND_SIGNALED | IBV_SEND_INLINE);
-        expect_completion(side, IBV_WC_SUCCESS);
-        if (now_ns() - begin < 2 * latency_ns())
-            fail("completed after %lu ns", (unsigned long) (now_ns() - begin));
-    }
-}
-
-/* Arrival times, by a clock that both sides share: never early, and not always late. */
-static void arrival_active(struct side *side)
-{
-    for (uint64_t i = 0; i < 200; i++) {
-        volatile uint64_t *answer = (uint64_t *) (side->buffer + 64);
-        struct ibv_wc wc;
-
-        *(uint64_t *) side->buffer = now_ns();
-        post(side, 0, IBV_WR_RDMA_WRITE, 0, 8, 0, IBV_SEND_INLINE | IBV_SEND_SIGNALED);
-        while (*answer != i + 1)
-            ibv_poll_cq(side->cq, 1, &wc);
-        poll_for(side, 20000);
-    }
-}
-
-static void arrival_passive(struct side *side)
-{
-    volatile uint64_t *stamp = (uint64_t *) side->buffer;
-    uint64_t seen = 0, in_time = 0;
-    struct ibv_wc wc;
-
-    for (uint64_t i = 0; i < 200; i++) {
-        uint64_t took;
-
-        while (*stamp == seen)
-            ibv_poll_cq(side->cq, 1, &wc);
-        seen = *stamp;
-        took = now_ns() - seen;
-        if (took < latency_ns())
-            fail("arrived after %lu ns", (unsigned long) took);
-        in_time += took < latency_ns() + 20000;
-        *(uint64_t *) (side->buffer + 128) = i + 1;
-        post(side, 0, IBV_WR_RDMA_WRITE, 128, 8, 64, IBV_SEND_INLINE | IBV_SEND_SIGNALED);
-    }
-    if (in_time < 20) /* on a busy machine many are late, never all */
-        fail("%lu of 200 words were in time", (unsigned long) in_time);
-}
-
-/* The two numbers of SOFTHCA_REG or SOFTHCA_DEREG, as ns for so many pages. */
-static uint64_t model_ns(const char *variable, uint64_t pages)
-{
-    const char *value = getenv(variable);
-    unsigned long base = 0, page = 0;
-
-    if (value && sscanf(value, "%lu,%lu", &base, &page) < 1)
-        fail("%s is %s", variable, value);
-    return base + page * pages;
-}
-
-/* Never shorter than the model, and at best within 10 % of it; others only make it longer. */
-static void expect_cost(const char *what, uint64_t pages, uint64_t best, uint64_t model)
-{
-    if (best < model || best > model + model / 10)
-        fail("%s of %lu pages took %lu ns, modelled are %lu", what, (unsigned long) pages,
-             (unsigned long) best, (unsigned long) model);
-}
-
-static void registration_time_active(struct side *side)
-{
-    for (uint64_t pages = 1; pages <= BUFFER_BYTES / 4096; pages *= 4) {
-        uint64_t best = UINT64_MAX, best_back = UINT64_MAX;
-
-        for (int i = 0; i < 20; i++) {
-            uint64_t begin = now_ns(), registered, end;
-            struct ibv_mr *mr =
-                ibv_reg_mr(side->pd, side->buffer, pages * 4096, IBV_ACCESS_LOCAL_WRITE);
-
-            registered = now_ns();
-            if (!mr || ibv_dereg_mr(mr))
-                fail("registering %lu pages", (unsigned long) pages);
-            end = now_ns();
-            best = registered - begin < best ? registered - begin : best;
-            best_back = end - registered < best_back ? end - registered : best_back;
-        }
-        expect_cost("registration", pages, best, model_ns("SOFTHCA_REG", pages));
-        expect_cost("deregistration", pages, best_back, model_ns("SOFTHCA_DEREG", pages));
-    }
-}
-
 static const struct test {
     const char *name;
     void (*active)(struct side *);
@@ -575,6 +447,8 @@ static const struct test {
     {"stale registration: unmapped", stale_active, stale_unmapped_passive, WATCHING},
     {"stale registration: mapped anew", stale_active, stale_mapped_anew_passive, WATCHING},
     {"stale registration: discarded", stale_active, stale_discarded_passive, WATCHING},
+    {"acknowledgement before the answer", acknowledgement_first_active,
+     acknowledgement_first_passive, NOTHING},
     {"word overtakes a chunk", overtake_active, wait_for_peer, PACING},
     {"completion after acknowledgement", acknowledged_active, wait_for_peer, PACING},
     {"arrival in time", arrival_active, arrival_passive, PACING},
