@@ -71,6 +71,16 @@ static long faults_so_far(void)
     return usage.ru_minflt + usage.ru_majflt;
 }
 
+/* Whether the kernel has the advices below: from 5.14 on. It says EINVAL to those that it does not
+ * know, and also to writing where the mapping forbids it. */
+static bool kernel_populates(void)
+{
+    char here = 0;
+
+    return madvise((void *) ((uintptr_t) &here & ~(uintptr_t) (PAGE - 1)), PAGE,
+                   MADV_POPULATE_READ) == 0;
+}
+
 /* Makes the pages present. EFAULT if some are not mapped as the access needs it. */
 static int make_present(uint64_t addr, uint64_t length, unsigned access)
 {
@@ -84,7 +94,9 @@ static int make_present(uint64_t addr, uint64_t length, unsigned access)
     if (!madvise((void *) (uintptr_t) begin, end - begin,
                  writes ? MADV_POPULATE_WRITE : MADV_POPULATE_READ))
         return 0;
-    if (errno == EINVAL) { /* a kernel before 5.14: the first access faults them in */
+    if (errno == EINVAL && kernel_populates())
+        return EFAULT;
+    if (errno == EINVAL) { /* the first access faults them in */
         for (uint64_t page = begin; page < end; page += PAGE) {
             unsigned char present;
 

@@ -374,6 +374,23 @@ static void memlock_active(struct side *side)
         fail("beyond the limit: %s", strerror(errno));
 }
 
+/* Memory that may not be written can be registered for reading alone. */
+static void read_only_mapping_active(struct side *side)
+{
+    void *area = mmap(NULL, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct ibv_mr *mr;
+
+    errno = 0;
+    if (ibv_reg_mr(side->pd, area, 8192, IBV_ACCESS_LOCAL_WRITE) || errno != EFAULT)
+        fail("for writing: %s", strerror(errno));
+    mr = ibv_reg_mr(side->pd, area, 8192, IBV_ACCESS_REMOTE_READ);
+    if (!mr)
+        fail("for reading: %s", strerror(errno));
+    else
+        ibv_dereg_mr(mr);
+    munmap(area, 8192);
+}
+
 /* The peer has unmapped, or mapped anew, what it had registered. */
 static void stale_active(struct side *side)
 {
@@ -444,6 +461,7 @@ static const struct test {
     {"target without calls", silent_target_active, silent_target_passive, NOTHING},
     {"death of the peer", death_active, death_passive, NOTHING},
     {"limit of registered memory", memlock_active, wait_for_peer, MEMLOCK},
+    {"registration of a read-only mapping", read_only_mapping_active, wait_for_peer, NOTHING},
     {"stale registration: unmapped", stale_active, stale_unmapped_passive, WATCHING},
     {"stale registration: mapped anew", stale_active, stale_mapped_anew_passive, WATCHING},
     {"stale registration: discarded", stale_active, stale_discarded_passive, WATCHING},
