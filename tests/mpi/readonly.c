@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * Sending from memory that may not be written: constant data, a private mapping made read-only
- * and a file mapped for reading. A registration that asks for write access fails there. And
+ * and a file mapped for reading. A registration that asks for write access fails there, and one
+ * that was made without it is of no use once the memory may be written, and is received into. And
  * neighbours: several messages within the same pages at once.
  */
 #include "check.h"
@@ -9,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { SIZE = 400 * CHECK_K, PARTS = 40 };
+enum { SIZE = 400 * CHECK_K, HALF = SIZE / 2, PARTS = 40, ROUNDS = 12 };
 
 static const char constant[SIZE] = {1, 2, 3};
 
@@ -88,11 +89,70 @@ static void neighbours(void)
     free(recv);
 }
 
+static void protect(char *memory, size_t size, int protection)
+{
+    check_that(mprotect(memory, size, protection) == 0, "mprotect failed");
+}
+
+/* Both ways at once, `bytes` of `send` into `recv`. */
+static void exchange(char *send, char *recv, size_t bytes, const char *expected, const char *what)
+{
+    MPI_Sendrecv(send, (int) bytes, MPI_BYTE, 1 - check_rank, 2, recv, (int) bytes, MPI_BYTE,
+                 1 - check_rank, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    check_that(memcmp(recv, expected, bytes) == 0, "%s: %zu bytes are wrong", what, bytes);
+}
+
+/* Memory is sent while it may not be written, and received into when it may, at the same address.
+ */
+static void turns_writable(void)
+{
+    char *memory = map(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    char *other = check_memory(SIZE);
+    char *expected = check_memory(SIZE);
+
+    check_fill(memory, SIZE, 20);
+    for (uint64_t round = 0; round < ROUNDS; round++) {
+        memcpy(expected, memory, SIZE);
+        protect(memory, SIZE, PROT_READ);
+        memset(other, 0, SIZE);
+        exchange(memory, other, SIZE, expected, "sent read-only");
+        protect(memory, SIZE, PROT_READ | PROT_WRITE);
+        check_fill(expected, SIZE, 21 + round);
+        memcpy(other, expected, SIZE);
+        exchange(other, memory, SIZE, expected, "received where it was read-only");
+    }
+    munmap(memory, SIZE);
+    free(other);
+    free(expected);
+}
+
+/* Of a buffer that was received into as a whole, the second half may not be written any more when
+ * the first is received into. Whatever is registered beyond the message must do it no harm. */
+static void half_of_it(void)
+{
+    char *other = check_memory(SIZE);
+
+    for (uint64_t round = 0; round < ROUNDS; round++) {
+        char *memory = map(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+
+        check_fill(other, SIZE, 40 + round);
+        exchange(other, memory, SIZE, other, "whole");
+        protect(memory + HALF, SIZE - HALF, PROT_READ);
+        for (int i = 0; i < 3; i++) {
+            memset(memory, 0, HALF);
+            exchange(other, memory, HALF, other, "half");
+        }
+        munmap(memory, SIZE);
+    }
+    free(other);
+}
+
 int main(int argc, char **argv)
 {
     static const size_t sizes[] = {8, 4088, 12289, 70000, SIZE};
     const size_t n = sizeof sizes / sizeof sizes[0];
 
+    check_free_registrations();
     check_begin(&argc, &argv);
     check_need_ranks(2);
     char *protected = map(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
@@ -108,6 +168,8 @@ int main(int argc, char **argv)
     }
     if (check_rank < 2) {
         neighbours();
+        turns_writable();
+        half_of_it();
     }
     munmap(protected, SIZE);
     if (file != NULL) {

@@ -107,6 +107,7 @@ static void change_between_messages(enum change change, size_t size)
 
 int main(int argc, char **argv)
 {
+    check_free_registrations();
     check_begin(&argc, &argv);
     check_need_ranks(2);
     for (enum change change = REMAPPED; check_rank < 2 && change < CHANGES; change++) {

@@ -124,6 +124,12 @@ typedef struct {
     struct ibv_mr *mr;
 } mca_btl_rbuf_registration_t;
 
+/* What memory is registered for. */
+enum mca_btl_rbuf_purpose {
+    MCA_BTL_RBUF_SOURCE, /* it is read: memory that may not be written will do */
+    MCA_BTL_RBUF_TARGET  /* it is written, or both */
+};
+
 /* What is timed, and told to the choice when it ends. */
 enum mca_btl_rbuf_timed {
     MCA_BTL_RBUF_TIME_NONE,
@@ -422,18 +428,21 @@ void mca_btl_rbuf_prestage(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_
                            const void *source, size_t bytes);
 void mca_btl_rbuf_grant_expired(mca_btl_rbuf_module_t *module, struct rbuf_grant *grant);
 
-/* btl_rbuf_registrar.c: no lock is held. Quiet: says nothing when the adapter refuses. */
+/* btl_rbuf_registrar.c: no lock is held. Quiet: says nothing when the adapter refuses. What is
+ * taken as a target may be written by the adapter and by peers. */
 int mca_btl_rbuf_registrar_open(mca_btl_rbuf_module_t *module);
 void mca_btl_rbuf_registrar_close(mca_btl_rbuf_module_t *module);
 mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_take(mca_btl_rbuf_module_t *module,
                                                             void *base, size_t bytes,
+                                                            enum mca_btl_rbuf_purpose purpose,
                                                             struct rbuf_problem *problem);
 void mca_btl_rbuf_registration_give(mca_btl_rbuf_module_t *module,
                                     mca_btl_rbuf_registration_t *registration);
 
 /* A registration that is made already, taken as by mca_btl_rbuf_registration_take(), or NULL. */
 mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_find(mca_btl_rbuf_module_t *module,
-                                                            void *base, size_t bytes);
+                                                            void *base, size_t bytes,
+                                                            enum mca_btl_rbuf_purpose purpose);
 
 /* As rbuf_memory_allocate(); the cache gives up what nobody uses for it. With or without lock. */
 int mca_btl_rbuf_memory_allocate(mca_btl_rbuf_module_t *module, size_t bytes, unsigned access,

@@ -92,19 +92,25 @@ void mca_btl_rbuf_auto_close(mca_btl_rbuf_module_t *module)
     }
 }
 
+static enum mca_btl_rbuf_purpose purpose_of(enum rbuf_side side)
+{
+    return side == RBUF_SIDE_SEND ? MCA_BTL_RBUF_SOURCE : MCA_BTL_RBUF_TARGET;
+}
+
 /* Registers what the verdict wants, or if that is not to be had the buffer alone, or nothing. */
 static mca_btl_rbuf_registration_t *make(mca_btl_rbuf_module_t *module,
                                          const struct rbuf_question *question,
                                          const struct rbuf_verdict *verdict)
 {
+    const enum mca_btl_rbuf_purpose purpose = purpose_of(question->side);
     struct rbuf_problem problem; /* no reason to complain: the message will be copied */
     mca_btl_rbuf_registration_t *registration = mca_btl_rbuf_registration_take(
-        module, (void *) (uintptr_t) verdict->base, verdict->bytes, &problem);
+        module, (void *) (uintptr_t) verdict->base, verdict->bytes, purpose, &problem);
 
     if (registration == NULL &&
         (verdict->base != question->base || verdict->bytes != question->bytes)) {
         registration = mca_btl_rbuf_registration_take(module, (void *) (uintptr_t) question->base,
-                                                      question->bytes, &problem);
+                                                      question->bytes, purpose, &problem);
     }
     if (registration == NULL) {
         mca_btl_rbuf_lock(module);
@@ -118,7 +124,8 @@ mca_btl_rbuf_registration_t *mca_btl_rbuf_auto_decide(mca_btl_rbuf_module_t *mod
                                                       enum rbuf_side side, void *base, size_t bytes,
                                                       struct mca_btl_rbuf_timing *timing)
 {
-    mca_btl_rbuf_registration_t *registration = mca_btl_rbuf_registration_find(module, base, bytes);
+    mca_btl_rbuf_registration_t *registration =
+        mca_btl_rbuf_registration_find(module, base, bytes, purpose_of(side));
     struct rbuf_question question = {
         .side = side, .base = (uintptr_t) base, .bytes = bytes, .cached = registration != NULL};
     struct rbuf_verdict verdict;

@@ -53,10 +53,10 @@ static void handle_hold(mca_btl_rbuf_handle_t *handle, mca_btl_rbuf_registration
 }
 
 static bool handle_register(mca_btl_rbuf_module_t *module, mca_btl_rbuf_handle_t *handle,
-                            struct rbuf_problem *problem)
+                            enum mca_btl_rbuf_purpose purpose, struct rbuf_problem *problem)
 {
     mca_btl_rbuf_registration_t *registration =
-        mca_btl_rbuf_registration_take(module, handle->base, handle->bytes, problem);
+        mca_btl_rbuf_registration_take(module, handle->base, handle->bytes, purpose, problem);
 
     if (registration != NULL) {
         handle_hold(handle, registration);
@@ -99,7 +99,8 @@ static mca_btl_rbuf_handle_t *register_target(mca_btl_rbuf_module_t *module,
     }
     if (module->choice != NULL
             ? handle_choose(module, handle)
-            : !mca_btl_rbuf_staged() && handle_register(module, handle, &problem)) {
+            : !mca_btl_rbuf_staged() &&
+                  handle_register(module, handle, MCA_BTL_RBUF_TARGET, &problem)) {
         return handle;
     }
     if (!handle_grant(module, endpoint, handle)) {
@@ -152,7 +153,10 @@ mca_btl_base_registration_handle_t *mca_btl_rbuf_register_mem(mca_btl_base_modul
         break;
     }
     handle = handle_take(module, base, size, MCA_BTL_RBUF_HANDLE_REGISTERED);
-    if (handle != NULL && !handle_register(module, handle, &problem)) {
+    /* One-sided code says what it may do with memory that cannot be written: nothing, or read it.
+     */
+    if (handle != NULL && !handle_register(module, handle, MCA_BTL_RBUF_TARGET, &problem) &&
+        !handle_register(module, handle, MCA_BTL_RBUF_SOURCE, &problem)) {
         mca_btl_rbuf_help_problem(&problem);
         handle_give(module, handle);
         return NULL;
@@ -199,7 +203,8 @@ void mca_btl_rbuf_grant_expired(mca_btl_rbuf_module_t *module, struct rbuf_grant
     if (handle == NULL) {
         return;
     }
-    registration = mca_btl_rbuf_registration_take(module, handle->base, handle->bytes, &problem);
+    registration = mca_btl_rbuf_registration_take(module, handle->base, handle->bytes,
+                                                  MCA_BTL_RBUF_TARGET, &problem);
     mca_btl_rbuf_lock(module);
     if (grant->state == RBUF_GRANT_REGISTERING && registration != NULL) {
         handle->registration = registration;

@@ -62,18 +62,22 @@ static void operation_end(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_
     }
 }
 
-/* The local key of [address, address + size), registered now if it was not before. */
-static bool local_key(mca_btl_rbuf_module_t *module, mca_btl_rbuf_handle_t *handle, uint32_t *lkey,
+/* Gives the operation the key of its local memory, registered now if it was not before. */
+static bool local_key(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation,
                       struct rbuf_problem *problem)
 {
+    const bool reads = operation->rma.operation == RBUF_RMA_READ; /* into the memory */
+    mca_btl_rbuf_handle_t *handle = operation->local_handle;
+
     if (handle->registration == NULL) {
-        handle->registration =
-            mca_btl_rbuf_registration_take(module, handle->base, handle->bytes, problem);
+        handle->registration = mca_btl_rbuf_registration_take(
+            module, handle->base, handle->bytes, reads ? MCA_BTL_RBUF_TARGET : MCA_BTL_RBUF_SOURCE,
+            problem);
         if (handle->registration == NULL) {
             return false;
         }
     }
-    *lkey = handle->registration->mr->lkey;
+    operation->rma.lkey = handle->registration->mr->lkey;
     return true;
 }
 
@@ -121,7 +125,7 @@ static void transfer_start(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation
 
     do { /* again if the last holder has ended meanwhile */
         alone = !any_holding(module);
-        got = local_key(module, operation->local_handle, &operation->rma.lkey, &problem);
+        got = local_key(module, operation, &problem);
         if (!got && starve(module, operation, true)) {
             return;
         }

@@ -4,8 +4,9 @@
  * (protocols rcache and auto). The cache locks for itself; without it a registration belongs to its
  * taker.
  *
- * All rights are asked for at once, since the cache treats a request for more rights as a miss;
- * memory that may not be written is registered for reading alone.
+ * All rights are asked for at once, since the cache treats a request for more rights as a miss; a
+ * source that may not be written is registered for reading alone. The cache is told which rights
+ * were had: such memory may become writable and a target, and its registration is then no good.
  */
 #include "btl_rbuf.h"
 
@@ -23,15 +24,30 @@ static _Thread_local bool only_looking;
 /* What this thread's newest registration took, ns; 0: it has been told already. */
 static _Thread_local uint64_t made_ns;
 
-/* Registers for all rights, or for reading if the memory cannot be written. */
-static int make(mca_btl_rbuf_module_t *module, void *base, size_t bytes, struct ibv_mr **mr,
+static bool is_unwritable(int status)
+{
+    return status == -EFAULT || status == -EACCES || status == -EINVAL;
+}
+
+/* What the cache is asked for. */
+static int32_t rights_for(enum mca_btl_rbuf_purpose purpose)
+{
+    return purpose == MCA_BTL_RBUF_SOURCE ? MCA_RCACHE_ACCESS_REMOTE_READ : MCA_RCACHE_ACCESS_ANY;
+}
+
+/* Registers for all rights, or for reading a source that cannot be written. Sets *rights to what
+ * was had, in the cache's terms. */
+static int make(mca_btl_rbuf_module_t *module, void *base, size_t bytes,
+                enum mca_btl_rbuf_purpose purpose, struct ibv_mr **mr, int32_t *rights,
                 struct rbuf_problem *problem)
 {
     unsigned access = module->port->atomics ? ALL_ACCESS : ALL_ACCESS & ~IBV_ACCESS_REMOTE_ATOMIC;
     uint64_t start = mca_btl_rbuf_now_ns();
     int status = rbuf_register(module->port, base, bytes, access, mr, problem);
 
-    if (status == -EFAULT || status == -EACCES || status == -EINVAL) {
+    *rights = rights_for(MCA_BTL_RBUF_TARGET);
+    if (is_unwritable(status) && purpose == MCA_BTL_RBUF_SOURCE) {
+        *rights = rights_for(MCA_BTL_RBUF_SOURCE);
         status = rbuf_register(module->port, base, bytes, IBV_ACCESS_REMOTE_READ, mr, problem);
     }
     made_ns = status == 0 ? mca_btl_rbuf_now_ns() - start : 0;
@@ -44,13 +60,21 @@ static int cache_register(void *data, void *base, size_t bytes, mca_rcache_base_
     mca_btl_rbuf_registration_t *registration = (mca_btl_rbuf_registration_t *) reg;
     mca_btl_rbuf_module_t *module = data;
     struct rbuf_problem problem;
+    int32_t rights;
+    int status;
 
     if (only_looking) {
         return OPAL_ERR_NOT_FOUND;
     }
-    if (make(module, base, bytes, &registration->mr, &problem) != 0) {
-        return OPAL_ERR_OUT_OF_RESOURCE; /* the cache evicts and asks again */
+    status = make(module, base, bytes,
+                  reg->access_flags == rights_for(MCA_BTL_RBUF_SOURCE) ? MCA_BTL_RBUF_SOURCE
+                                                                       : MCA_BTL_RBUF_TARGET,
+                  &registration->mr, &rights, &problem);
+    if (status != 0) {
+        /* With the latter the cache evicts and asks again, which is of no use to the former. */
+        return is_unwritable(status) ? OPAL_ERR_PERM : OPAL_ERR_OUT_OF_RESOURCE;
     }
+    reg->access_flags = rights;
     atomic_fetch_add_explicit(&module->misses, 1, memory_order_relaxed);
     return OPAL_SUCCESS;
 }
@@ -94,11 +118,11 @@ void mca_btl_rbuf_registrar_close(mca_btl_rbuf_module_t *module)
 }
 
 static mca_btl_rbuf_registration_t *take_cached(mca_btl_rbuf_module_t *module, void *base,
-                                                size_t bytes)
+                                                size_t bytes, enum mca_btl_rbuf_purpose purpose)
 {
     mca_rcache_base_registration_t *reg = NULL;
-    int status = module->rcache->rcache_register(module->rcache, base, bytes, 0,
-                                                 MCA_RCACHE_ACCESS_ANY, &reg);
+    int status =
+        module->rcache->rcache_register(module->rcache, base, bytes, 0, rights_for(purpose), &reg);
 
     return status == OPAL_SUCCESS ? (mca_btl_rbuf_registration_t *) reg : NULL;
 }
@@ -115,13 +139,14 @@ static void tell(mca_btl_rbuf_module_t *module, void *base, size_t bytes)
 }
 
 mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_find(mca_btl_rbuf_module_t *module,
-                                                            void *base, size_t bytes)
+                                                            void *base, size_t bytes,
+                                                            enum mca_btl_rbuf_purpose purpose)
 {
     mca_btl_rbuf_registration_t *registration = NULL;
 
     if (module->rcache != NULL) {
         only_looking = true;
-        registration = take_cached(module, base, bytes);
+        registration = take_cached(module, base, bytes, purpose);
         only_looking = false;
     }
     if (registration != NULL) {
@@ -132,13 +157,15 @@ mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_find(mca_btl_rbuf_module_
 
 mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_take(mca_btl_rbuf_module_t *module,
                                                             void *base, size_t bytes,
+                                                            enum mca_btl_rbuf_purpose purpose,
                                                             struct rbuf_problem *problem)
 {
     mca_btl_rbuf_registration_t *registration;
+    int32_t rights;
 
     atomic_fetch_add_explicit(&module->lookups, 1, memory_order_relaxed);
     if (module->rcache != NULL) {
-        registration = take_cached(module, base, bytes);
+        registration = take_cached(module, base, bytes, purpose);
         tell(module, base, bytes);
         if (registration == NULL) {
             rbuf_problem_set(problem, "reg-failed", -ENOMEM, "%zu bytes at %p, through the cache",
@@ -154,7 +181,7 @@ mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_take(mca_btl_rbuf_module_
         rbuf_problem_set(problem, "reg-failed", -ENOMEM, "%zu bytes at %p", bytes, base);
         return NULL;
     }
-    if (make(module, base, bytes, &registration->mr, problem) != 0) {
+    if (make(module, base, bytes, purpose, &registration->mr, &rights, problem) != 0) {
         free(registration);
         return NULL;
     }
