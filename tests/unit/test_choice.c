@@ -80,6 +80,8 @@ struct program {
     const struct machine *machine;
     struct process *process[RBUF_SIDES];
     bool without_cache;
+    bool refusing;    /* nothing can be registered now */
+    unsigned refused; /* attempts to */
     uint64_t seed;
     double always_copied; /* ns of all messages so far, by protocol */
     double always_cached;
@@ -182,6 +184,13 @@ static struct rbuf_verdict decide(struct program *program, enum rbuf_side side, 
     /* (Check's own assertions take 20 us each.) */
     if (verdict.base > base || verdict.base + verdict.bytes < base + bytes) {
         ck_abort_msg("what is to be registered does not hold the buffer");
+    }
+    if (verdict.path == RBUF_PATH_IN_PLACE && !question.cached && program->refusing) {
+        rbuf_choice_refused(&process->choice, side, base, bytes);
+        program->refused++;
+        verdict.path = RBUF_PATH_COPY;
+        verdict.telling = false;
+        return verdict;
     }
     if (verdict.path == RBUF_PATH_IN_PLACE && !question.cached) {
         uint64_t ns = price(program->machine, verdict.bytes);
@@ -586,6 +595,57 @@ START_TEST(refusals)
 }
 END_TEST
 
+/* Registrations fail from some time on, though they were worth it until then: attempts become rare,
+ * and when there is room again it is found out. */
+START_TEST(refusals_later)
+{
+    struct machine cheap = fast_network;
+
+    cheap.registering = 500;
+    cheap.page = 1;
+    for (int cache = 0; cache < 2; cache++) {
+        struct program *program = program_open(cache ? &fast_network : &cheap, cache);
+
+        for (int i = 0; i < 3000; i++) {
+            pooled_or_fresh(program, 50, MB);
+        }
+        ck_assert_uint_gt(program->in_place, 1000);
+        program_restart(program);
+        program->refusing = true;
+        program->process[RBUF_SIDE_SEND]->held_count = 0; /* were given up for the first attempt */
+        program->process[RBUF_SIDE_RECEIVE]->held_count = 0;
+        for (int i = 0; i < 10000; i++) {
+            pooled_or_fresh(program, 50, MB);
+        }
+        printf("%u attempts in 10000 messages, none of which can succeed\n", program->refused);
+        ck_assert_uint_ge(program->refused, 1);
+        ck_assert_uint_le(program->refused, 40);
+        program_restart(program);
+        program->refusing = false;
+        for (int i = 0; i < 10000; i++) {
+            pooled_or_fresh(program, 50, MB);
+        }
+        program_say(program, "there is room again");
+        ck_assert_uint_gt(program->in_place, 3000);
+        program_close(program);
+    }
+}
+END_TEST
+
+/* A message whose registration was refused is one use of its buffer, not two. */
+START_TEST(refusals_are_no_uses)
+{
+    static struct rbuf_choice choice;
+    const struct rbuf_choice_options options = {.cache = true};
+    const struct rbuf_question question = {.side = RBUF_SIDE_SEND, .base = FIRST, .bytes = MB};
+
+    rbuf_choice_open(&choice, &options);
+    (void) rbuf_choice_ask(&choice, &question);
+    rbuf_choice_refused(&choice, question.side, question.base, question.bytes);
+    ck_assert_uint_eq(rbuf_reuse_find(&choice.reuse, FIRST)->uses, 1);
+}
+END_TEST
+
 /* No staging: what is registered goes in place though that is slower. */
 START_TEST(pressure)
 {
@@ -671,6 +731,8 @@ int main(void)
     unit_add(suite, sides_decide_for_themselves);
     unit_add(suite, without_a_cache);
     unit_add(suite, refusals);
+    unit_add(suite, refusals_later);
+    unit_add(suite, refusals_are_no_uses);
     unit_add(suite, pressure);
     unit_add(suite, registration_costs);
     unit_add(suite, table_is_bounded);

@@ -283,6 +283,17 @@ static void ask_new(struct rbuf_size_class *class, uint64_t price, struct rbuf_v
     }
 }
 
+/* Whether the message is to be copied since registrations were refused lately. */
+static bool is_barred(struct rbuf_size_class *class, struct rbuf_verdict *verdict)
+{
+    if (class->barred == 0) {
+        return false;
+    }
+    class->barred--;
+    answer(verdict, RBUF_PATH_COPY, RBUF_REASON_REFUSED);
+    return true;
+}
+
 /* The buffer is not registered. */
 static void ask_unregistered(struct rbuf_choice *choice, const struct rbuf_question *question,
                              struct rbuf_size_class *class, struct rbuf_buffer_use *use,
@@ -291,7 +302,9 @@ static void ask_unregistered(struct rbuf_choice *choice, const struct rbuf_quest
     const struct rbuf_size_class *like = known_near(choice, question->side, class);
     uint64_t price = price_ns(choice, verdict->base, verdict->bytes) >> question->pressed;
 
-    if (is_worth(choice, class, like, use, question->bytes, price)) {
+    if (is_barred(class, verdict)) {
+        verdict->telling = use->uses > 1 || class->samples[RBUF_PATH_COPY] < RBUF_SAMPLES_MIN;
+    } else if (is_worth(choice, class, like, use, question->bytes, price)) {
         use->rent_ns = 0;
         use->price_ns = price;
         use->earned_ns = 0;
@@ -311,6 +324,9 @@ static void ask_unregistered(struct rbuf_choice *choice, const struct rbuf_quest
 static void ask_uncached(struct rbuf_size_class *class, uint64_t bytes, uint64_t price,
                          struct rbuf_verdict *verdict)
 {
+    if (is_barred(class, verdict)) {
+        return;
+    }
     if (class->samples[RBUF_PATH_IN_PLACE] > 0 &&
         class->samples[RBUF_PATH_IN_PLACE] < RBUF_SAMPLES_MIN) {
         answer(verdict, RBUF_PATH_IN_PLACE, RBUF_REASON_TRIAL);
@@ -402,6 +418,9 @@ void rbuf_choice_took(struct rbuf_choice *choice, enum rbuf_side side, enum rbuf
 void rbuf_choice_registered(struct rbuf_choice *choice, uint64_t base, uint64_t bytes, uint64_t ns)
 {
     rbuf_registration_cost_add(&choice->cost, pages_of(base, bytes), ns);
+    for (int side = 0; side < RBUF_SIDES; side++) {
+        class_of(choice, (enum rbuf_side) side, bytes)->refusals = 0;
+    }
 }
 
 void rbuf_choice_refused(struct rbuf_choice *choice, enum rbuf_side side, uint64_t base,
@@ -413,10 +432,10 @@ void rbuf_choice_refused(struct rbuf_choice *choice, enum rbuf_side side, uint64
     class->dearer += class->dearer < RBUF_DOUBLINGS;
     class->failures += class->failures < RBUF_DOUBLINGS;
     class->pot_ns = 0;
+    class->barred = RBUF_REFUSED_WAIT << class->refusals;
+    class->refusals += class->refusals < RBUF_DOUBLINGS;
     if (choice->options.cache) {
-        const struct rbuf_question question = {.side = side, .base = base, .bytes = bytes};
-
-        struct rbuf_buffer_use *use = look_up(choice, &question);
+        struct rbuf_buffer_use *use = rbuf_reuse_find(&choice->reuse, base);
 
         use->price_ns = 0; /* nothing was paid, so nothing can be lost */
         use->held = false;

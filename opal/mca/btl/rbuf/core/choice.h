@@ -32,6 +32,10 @@
  * Without a cache a registration serves one message: in place must then be faster by more than
  * that.
  *
+ * A registration that cannot be made is not asked for again and again, since each attempt costs
+ * time and the cache what it could give up: the next messages of the class are copied, twice as
+ * many after each refusal in a row.
+ *
  * Deterministic: no clock, no random numbers; times come from the caller. Called under the module's
  * lock, but for rbuf_choice_release().
  */
@@ -54,6 +58,7 @@
 #define RBUF_SLOWER_ENTER 256u /* and entered when not slower by more than one part in this */
 #define RBUF_IDLE_WORTH   128u /* a processor that need not copy counts as this part of the time */
 #define RBUF_DOUBLINGS    6u   /* of a price or share, at most */
+#define RBUF_REFUSED_WAIT 16u  /* messages that are copied after a refusal; doubled by each more */
 
 enum rbuf_side { RBUF_SIDE_RECEIVE, RBUF_SIDE_SEND, RBUF_SIDES };
 
@@ -68,6 +73,7 @@ enum rbuf_reason {
     RBUF_REASON_FRESH,   /* copied: the buffer is new, or came back from the system */
     RBUF_REASON_RENT,    /* copied: it has not paid for its registration yet */
     RBUF_REASON_SLOWER,  /* copied: in place is slower at this size, or not known */
+    RBUF_REASON_REFUSED, /* copied: registrations of this size could not be made lately */
     RBUF_REASON_HELD,    /* in place: registered already */
     RBUF_REASON_BOUGHT,  /* in place: it has paid for it now */
     RBUF_REASON_TRIAL,   /* in place: to find out how long that takes */
@@ -101,6 +107,8 @@ struct rbuf_size_class {
     uint32_t dearer;   /* doublings of the price */
     uint32_t turns;    /* of registered buffers since the last probe */
     uint32_t trials;   /* of new buffers that are still to go in place */
+    uint32_t refusals; /* since a registration of this size was last made */
+    uint32_t barred;   /* messages that are to ask for no registration yet */
     uint64_t pot_ns;   /* time of copied messages since the last trial */
 };
 
