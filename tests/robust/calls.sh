@@ -18,6 +18,8 @@ work="reg_mr post_send poll_cq" # and dereg_mr, whose failures are in faults.tab
 # One check, in a shell of its own: verb, which of its calls, protocol, where.
 check_call() { # VERB WHICH PROTOCOL EXTRA
     local name="$1 fails at $2, $3${4:+, $4}"
+    mpi=()
+    test "$3" != auto || mpi=("${auto_args[@]}")
     faulty "$name" "call=$1:$2${4:+,only=$4}" $((patience + 20)) "$3" 1000000 4
     verdict "$name" "$(wrong_handled)" "$(how_it_ended)"
 }
@@ -46,7 +48,7 @@ if [ "$robust_all" = yes ]; then
         done
     done
     for verb in $work; do
-        for protocol in pipeline copy register rcache; do
+        for protocol in pipeline copy register rcache auto; do
             aside sweep $verb $protocol '' 2
         done
     done
@@ -57,6 +59,9 @@ else
     for verb in $work; do
         aside sweep $verb register OMPI_COMM_WORLD_RANK:1 13
         aside check_call $verb 12+ superpipeline ''
+    done
+    for which in 12 13 14 15+; do # up to 11 they are those of the set-up
+        aside check_call reg_mr $which auto ''
     done
 fi
 together

@@ -27,6 +27,9 @@ hca=()  # options of the emulated adapter for the next jobs
 mpi=()  # options of mpirun for the next jobs
 wrap=() # what stands between mpirun and the program
 btls=rbuf,self
+# Protocol auto is told that registrations cost nothing, until it knows better: so that in a short job it
+# makes some, copies, and writes from staging.
+auto_args=(--mca btl_rbuf_registration_time 0 --mca btl_rbuf_registration_page_time 0)
 patience=20 # seconds until a job that cannot go on must have ended; see calibrate()
 
 # job NAME LIMIT RANKS PROGRAM [ARGUMENT...]: runs it, at most LIMIT seconds. Sets log (a path),

@@ -24,11 +24,12 @@ wrong_message() {
 
 more=() # further options of mpirun
 
-# at LIMIT PROTOCOL EXPECT: a job that may pin LIMIT; EXPECT is works, refused or either.
+# at LIMIT PROTOCOL EXPECT [WHICH]: a job that may pin LIMIT; EXPECT is works, refused or either.
 at() {
-    local name="memlock $1 $2" wrong tries=0
+    local name="memlock $1 $2${4:+, $4}" wrong tries=0
     hca=(--memlock "$1")
     mpi=(--mca btl_rbuf_protocol "$2" --mca btl_rbuf_report 1 "${more[@]}")
+    test "$2" != auto || mpi+=("${auto_args[@]}")
     while :; do
         job "$name" 60 2 "$robust_tests/growing" 2
         case $3 in
@@ -78,7 +79,7 @@ at 40M superpipeline works
 at 100M copy refused
 if [ "$robust_all" = yes ]; then
     for limit in 1 2 3 4 6 8 12 20 24 28 30 32 33 34 35 36 38 39; do
-        for protocol in superpipeline pipeline register rcache; do
+        for protocol in superpipeline pipeline register rcache auto; do
             at ${limit}M $protocol either
         done
     done
@@ -91,6 +92,10 @@ for protocol in register rcache; do
         grep -q 'direct_puts=[1-9]' "$log" || fail "memlock $limit $protocol: registers what it can"
     done
 done
+at 39M auto works
+more=(--mca btl_rbuf_allow_cache off)
+at 39M auto works "no cache"
+more=()
 
 # Where the adapter's limit is the same, it sees to it. 8 MB is what systems give by default.
 if prlimit --memlock=8388608 setpriv --bounding-set -ipc_lock true 2>/dev/null; then

@@ -18,7 +18,17 @@ full_name() { # LETTER OF A PROTOCOL
     c) echo copy ;;
     r) echo register ;;
     R) echo rcache ;;
+    a | A) echo auto ;;
     esac
+}
+
+# Sets the array protocol_args, options of mpirun.
+protocol_options() { # LETTER
+    case $1 in
+    a | A) protocol_args=("${auto_args[@]}" --mca btl_rbuf_report 1) ;;
+    *) protocol_args=() ;;
+    esac
+    test "$1" != A || protocol_args+=(--mca btl_rbuf_allow_cache off)
 }
 
 # Lines that are about rings say nothing if none was used.
@@ -26,15 +36,23 @@ wrong_ring() { # WHEN SETTING
     [ "$1" != rings ] || [ "$2" = off ] || grep -q '^rings: ' "$log" || echo "no message went by a ring"
 }
 
+# Lines that are about auto say nothing if it did not want any registration.
+wrong_auto() { # OUTCOME PROTOCOL BYTES
+    [[ $1$2 != right[aA] || $3 -lt 20000 ]] || grep -q '_trial=[1-9]' "$log" ||
+        echo "auto did not try to register"
+}
+
 check_line() { # OUTCOME FAULT PROTOCOL BYTES FURTHER WHEN RINGS
     local rounds=10 setting wrong tries=0 ranks=2 name="${before_name-}$2, $(full_name "$3"), $4 bytes${5:+, $5}"
+    test "$3" != A || name+=", no cache"
     test "$4" -lt 4000000 || rounds=3
     test "$6" != rings || rounds=100
     # One place is for one partner of several. Of four that lose peers, who ends first is named.
     [[ $7 != one-place && $7 != tight || $1 != right ]] || ranks=4
     test "$7" = default || name+=", rings $7"
     ring_options "$7"
-    mpi=("${ring_args[@]}")
+    protocol_options "$3"
+    mpi=("${ring_args[@]}" "${protocol_args[@]}")
     for setting in ${5//,/ }; do
         mpi+=(--mca "btl_rbuf_${setting%%=*}" "${setting#*=}")
     done
@@ -42,6 +60,7 @@ check_line() { # OUTCOME FAULT PROTOCOL BYTES FURTHER WHEN RINGS
         faulty "$name" "${2/ONE/only=OMPI_COMM_WORLD_RANK:1}" $((patience + 30)) "$(full_name "$3")" "$4" $rounds
         wrong=$(wrong_outcome "$1")
         [ -n "$wrong" ] || wrong=$(wrong_ring "$6" "$7")
+        [ -n "$wrong" ] || wrong=$(wrong_auto "$1" "$3" "$4")
         [ -n "$wrong" ] || wrong=$(wrong_besides "$1")
         tries=$((tries + 1))
         [ -n "$wrong" ] && [ $tries -lt 4 ] && lost_by_mpirun || break

@@ -37,9 +37,9 @@ memcheck() { # NAME PROTOCOL PROGRAM [ARGUMENT...]
     local name=$1
     rm -f "$TALLY_LOGS/memcheck".*
     wrap=(valgrind --leak-check=full --show-leak-kinds=definite --num-callers=40
-        --keep-debuginfo=yes "--log-file=$TALLY_LOGS/memcheck.%p")
+        --keep-debuginfo=yes "--suppressions=$here/memcheck.supp" "--log-file=$TALLY_LOGS/memcheck.%p")
     test -f $ompi_suppressions && wrap+=("--suppressions=$ompi_suppressions")
-    mpi=(--mca btl_rbuf_protocol "$2")
+    mpi=(--mca btl_rbuf_protocol "$2" "${auto_args[@]}")
     job "$name" 300 2 "${@:3}"
 }
 
@@ -72,14 +72,16 @@ sees() {
 clean superpipeline "$robust_tests/steady" 0
 clean superpipeline "$mpi_tests/finalize"
 clean register "$mpi_tests/window" 4
+clean auto "$mpi_tests/readonly"
 if [ "$robust_all" = yes ]; then
-    for protocol in superpipeline pipeline copy register rcache; do
+    for protocol in superpipeline pipeline copy register rcache auto; do
         for program in modes cancel collectives comms many_to_one order persistent pingpong probe self \
             truncate types unexpected onesided; do
             clean $protocol "$mpi_tests/$program"
         done
         clean $protocol "$mpi_tests/threads" 5
     done
+    clean auto "$mpi_tests/remap"
 fi
 sees
 tally
