@@ -199,6 +199,41 @@ START_TEST(memory_is_counted)
 }
 END_TEST
 
+/* True if nothing is mapped at the page. */
+static bool is_unmapped(const char *page)
+{
+    return msync((void *) (uintptr_t) page, 4096, MS_ASYNC) != 0 && errno == ENOMEM;
+}
+
+START_TEST(large_memory_is_in_huge_pages)
+{
+    const size_t huge = (size_t) 2 << 20;
+    const size_t sizes[] = {huge / 4, huge - 4096, huge, huge + 8192, 3 * huge};
+    struct adapter adapter;
+    struct rbuf_problem problem;
+
+    adapter_open(&adapter);
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        size_t mapped = sizes[i] < huge ? huge : sizes[i];
+        uint64_t before = registered_now();
+        struct rbuf_memory memory;
+        const char *base;
+
+        adapter_ok(rbuf_memory_allocate(adapter.port, sizes[i], ADAPTER_ACCESS, &memory, &problem),
+                   &problem);
+        base = memory.base;
+        ck_assert_uint_eq((uintptr_t) base % huge, 0);
+        ck_assert_uint_eq(registered_now(), before + sizes[i]); /* no more than was asked for */
+        ck_assert(!is_unmapped(base + mapped - 4096));
+        rbuf_memory_free(&memory);
+        for (size_t page = 0; page < mapped; page += 4096) {
+            ck_assert(is_unmapped(base + page));
+        }
+    }
+    adapter_close(&adapter);
+}
+END_TEST
+
 START_TEST(messages_arrive)
 {
     struct adapter adapter;
@@ -697,6 +732,7 @@ int main(void)
     unit_add(suite, options_out_of_range);
     unit_add(suite, smaller_mtu);
     unit_add(suite, memory_is_counted);
+    unit_add(suite, large_memory_is_in_huge_pages);
     unit_add(suite, messages_arrive);
     unit_add(suite, buffers_are_reposted_in_batches);
     unit_add(suite, writes_reads_and_atomics);

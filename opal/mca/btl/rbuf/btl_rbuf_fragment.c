@@ -73,7 +73,7 @@ static bool slab_allocate(mca_btl_rbuf_module_t *module, const struct mca_btl_rb
         return mca_btl_rbuf_memory_allocate(module, bytes, 0, memory, problem) == 0;
     }
     memory->base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    memory->bytes = bytes;
+    memory->bytes = memory->mapped = bytes;
     memory->mr = NULL;
     return memory->base != MAP_FAILED;
 }

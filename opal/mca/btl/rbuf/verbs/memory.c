@@ -10,6 +10,8 @@
 
 #include "verbs/device.h"
 
+#define HUGE_PAGE ((size_t) 2 << 20)
+
 struct rbuf_memory_stats rbuf_memory_stats;
 
 /* CAP_IPC_LOCK lifts the limit; the kernel asks for it when memory is registered. */
@@ -122,34 +124,41 @@ int rbuf_deregister(struct ibv_mr *mr)
     return error > 0 ? -error : error;
 }
 
+/* Address space for so many bytes: what fills a quarter of a huge page or more gets a whole one. */
+static size_t mapped_for(size_t bytes)
+{
+    return bytes >= HUGE_PAGE / 4 && bytes < HUGE_PAGE ? HUGE_PAGE : bytes;
+}
+
 /*
  * Resident zeroed pages; huge ones, if the system has them, for what is large: the copies of a
  * staged message touch a page of the user's and one of ours every block, and every other miss in
- * the TLB is saved. MAP_FAILED with errno if there is no memory.
+ * the TLB is saved. What is beyond `bytes` of the last huge page is never touched. MAP_FAILED with
+ * errno if there is no memory.
  */
 static void *map_resident(size_t bytes)
 {
-    const size_t huge = (size_t) 2 << 20;
+    const size_t mapped = mapped_for(bytes);
     const int protection = PROT_READ | PROT_WRITE;
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS;
     size_t lead;
     char *base;
 
-    if (bytes < 2 * huge) {
+    if (mapped < HUGE_PAGE) {
         return mmap(NULL, bytes, protection, flags | MAP_POPULATE, -1, 0);
     }
-    base = mmap(NULL, bytes + huge, protection, flags, -1, 0);
+    base = mmap(NULL, mapped + HUGE_PAGE, protection, flags, -1, 0);
     if (base == MAP_FAILED) {
         return base;
     }
-    lead = (huge - (uintptr_t) base % huge) % huge;
+    lead = (HUGE_PAGE - (uintptr_t) base % HUGE_PAGE) % HUGE_PAGE;
     if (lead > 0) {
         (void) munmap(base, lead);
     }
-    if (lead < huge) {
-        (void) munmap(base + lead + bytes, huge - lead);
+    if (lead < HUGE_PAGE) {
+        (void) munmap(base + lead + mapped, HUGE_PAGE - lead);
     }
-    (void) madvise(base + lead, bytes, MADV_HUGEPAGE);
+    (void) madvise(base + lead, mapped, MADV_HUGEPAGE);
     memset(base + lead, 0, bytes);
     return base + lead;
 }
@@ -159,6 +168,7 @@ int rbuf_memory_allocate(struct rbuf_port *port, size_t bytes, unsigned access,
 {
     size_t page = (size_t) sysconf(_SC_PAGESIZE);
     size_t whole = (bytes + page - 1) / page * page;
+    size_t mapped = mapped_for(whole);
     struct ibv_mr *mr;
     void *base;
     int error;
@@ -171,13 +181,13 @@ int rbuf_memory_allocate(struct rbuf_port *port, size_t bytes, unsigned access,
         return explain_failure(port, whole, -errno, problem);
     }
     /* A child must not make the adapter's pages copy-on-write. Not every system can say so. */
-    (void) madvise(base, whole, MADV_DONTFORK);
+    (void) madvise(base, mapped, MADV_DONTFORK);
     error = rbuf_register(port, base, whole, access | IBV_ACCESS_LOCAL_WRITE, &mr, problem);
     if (error != 0) {
-        (void) munmap(base, whole);
+        (void) munmap(base, mapped);
         return error;
     }
-    *out = (struct rbuf_memory){.base = base, .bytes = whole, .mr = mr};
+    *out = (struct rbuf_memory){.base = base, .bytes = whole, .mapped = mapped, .mr = mr};
     return 0;
 }
 
@@ -187,6 +197,6 @@ void rbuf_memory_free(struct rbuf_memory *memory)
         return;
     }
     (void) rbuf_deregister(memory->mr);
-    (void) munmap(memory->base, memory->bytes);
+    (void) munmap(memory->base, memory->mapped);
     *memory = (struct rbuf_memory){0};
 }
