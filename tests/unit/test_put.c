@@ -87,6 +87,28 @@ START_TEST(folding_into_few_buffers)
 }
 END_TEST
 
+/* What progress copied is told, on both sides, and stands still when there is nothing to copy. */
+START_TEST(copied_bytes_are_counted)
+{
+    struct world_options options = world_defaults();
+    const uint64_t bytes = 3000001;
+    struct world *world;
+    uint64_t before;
+
+    options.core.quantum = 1u << 20; /* never used up, so that every byte counts */
+    world = world_open(&options);
+    world_send(world, WORLD_PUT, 0, 1, bytes);
+    case_run(world);
+    ck_assert_uint_eq(world->nodes[1].core.copied, bytes);
+    ck_assert_uint_gt(world->nodes[0].core.copied, bytes / 2); /* the rest in btl_put() */
+    ck_assert_uint_le(world->nodes[0].core.copied, bytes);
+    before = world->nodes[1].core.copied;
+    rbuf_core_progress(&world->nodes[1].core, 0);
+    ck_assert_uint_eq(world->nodes[1].core.copied, before);
+    case_close(world);
+}
+END_TEST
+
 /* A lane that held one message's blocks holds another's soon after: stale flags are not taken. */
 START_TEST(lanes_are_used_again)
 {
@@ -329,6 +351,7 @@ int main(void)
     unit_add(suite, every_length_of_small_blocks);
     unit_add(suite, lengths_to_three_chunks);
     unit_add(suite, folding_into_few_buffers);
+    unit_add(suite, copied_bytes_are_counted);
     unit_add(suite, lanes_are_used_again);
     unit_add(suite, late_acknowledgements);
     unit_add(suite, receiver_that_computes);

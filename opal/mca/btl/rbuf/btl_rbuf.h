@@ -256,6 +256,8 @@ struct mca_btl_rbuf_module_t {
     struct mca_btl_rbuf_endpoint_list endpoints;
     struct mca_btl_rbuf_drain drain;
     uint32_t ring_rounds;             /* calls of progress in a row that found messages in rings */
+    uint64_t copied_seen;             /* core's count at the newest call of progress */
+    uint64_t copied_polled;           /* when the completion queues were polled */
     uint64_t look_due_ns;             /* when the port's events are read next */
     uint64_t down_since_ns;           /* when the port was seen to go down; 0: it is up */
     mca_rcache_base_module_t *rcache; /* NULL: registrations are made for each use */

@@ -23,6 +23,10 @@
 /* While rings have messages the completion queues are polled every so many calls only. */
 #define RING_ROUNDS 8u
 
+/* While there is something to copy they are polled every so many bytes only: what is polled for
+ * most, blocks and acknowledgements, is seen in memory. */
+#define COPY_BYTES (256u * 1024u)
+
 static uint64_t now_ns(void)
 {
     struct timespec now;
@@ -274,6 +278,21 @@ static int drain(mca_btl_rbuf_module_t *module)
     return count;
 }
 
+/* True if the completion queues are to be polled in this call of progress. */
+static bool collect_is_due(mca_btl_rbuf_module_t *module)
+{
+    const uint64_t copied = module->core.copied;
+    const bool copying = copied != module->copied_seen;
+
+    module->copied_seen = copied;
+    if (module->ring_rounds % RING_ROUNDS != 0 ||
+        (copying && copied - module->copied_polled < COPY_BYTES)) {
+        return false;
+    }
+    module->copied_polled = copied;
+    return true;
+}
+
 int mca_btl_rbuf_module_progress(mca_btl_rbuf_module_t *module)
 {
     uint64_t now;
@@ -290,7 +309,7 @@ int mca_btl_rbuf_module_progress(mca_btl_rbuf_module_t *module)
     }
     done = rbuf_core_poll(&module->core);
     module->ring_rounds = done > 0 ? module->ring_rounds + 1 : 0;
-    if (module->ring_rounds % RING_ROUNDS == 0) {
+    if (collect_is_due(module)) {
         mca_btl_rbuf_collect(module);
     }
     done += rbuf_core_progress(&module->core, now);

@@ -304,6 +304,7 @@ int rbuf_core_progress(struct rbuf_core *core, uint64_t now_ns)
     if (!TAILQ_EMPTY(&core->deferred)) {
         done += rbuf_grants_progress(core);
     }
+    core->copied += 2 * (uint64_t) core->options.quantum - receive_budget - send_budget;
     return done + progress_probes(core);
 }
 
