@@ -3,39 +3,20 @@
  * The fabric as core sees it when many processes are simulated and time does not matter: a write is
  * a copy, a send is a letter in the other process's inbox, and both are complete when they are
  * posted. Order is kept as on a queue pair: what a send follows is in memory when it is read.
- *
- * Only what small messages need; the rest says DEAD, so that its use would show.
  */
 #ifndef RBUF_CROWD_FABRIC_H
 #define RBUF_CROWD_FABRIC_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#define NULL_FABRIC_INLINE 220u
+#define NULL_FABRIC_ROOM   128u
 
-#include "core/work.h"
-
-#define CROWD_INLINE_BYTES 220u
-#define CROWD_DEPTH        128u
-
-enum rbuf_fab_status { RBUF_FAB_OK, RBUF_FAB_AGAIN, RBUF_FAB_DEAD };
+#include "../../null_fabric.h"
 
 struct crowd_link;
 
 struct rbuf_fab_queue {
     struct crowd_link *link; /* whose it is */
     unsigned channel;
-};
-
-struct rbuf_fab_request {
-    uint32_t nothing;
-};
-
-struct rbuf_fab_piece {
-    const void *address;
-    uint32_t bytes;
-    uint32_t lkey;
 };
 
 /* Something was written into the memory of the process at the other end. */
@@ -45,61 +26,9 @@ void crowd_wrote(struct rbuf_fab_queue *queue);
 void crowd_post_letter(struct rbuf_fab_queue *queue, const struct rbuf_fab_piece *pieces,
                        unsigned count, struct rbuf_work *signal);
 
-static inline uint32_t rbuf_fab_inline_max(const struct rbuf_fab_queue *queue)
+static inline void null_fabric_wrote(struct rbuf_fab_queue *queue)
 {
-    (void) queue;
-    return CROWD_INLINE_BYTES;
-}
-
-static inline uint32_t rbuf_fab_outstanding(const struct rbuf_fab_queue *queue)
-{
-    (void) queue;
-    return 0;
-}
-
-static inline uint32_t rbuf_fab_room(const struct rbuf_fab_queue *queue)
-{
-    (void) queue;
-    return CROWD_DEPTH;
-}
-
-static inline bool rbuf_fab_has_room(const struct rbuf_fab_queue *queue, bool signalled)
-{
-    (void) queue;
-    (void) signalled;
-    return true;
-}
-
-static inline enum rbuf_fab_status crowd_write(struct rbuf_fab_queue *queue, const void *local,
-                                               uint32_t bytes, uint64_t remote)
-{
-    memcpy((void *) (uintptr_t) remote, local, bytes);
     crowd_wrote(queue);
-    return RBUF_FAB_OK;
-}
-
-static inline void rbuf_fab_prepare_write(struct rbuf_fab_request *request, uint32_t lkey,
-                                          uint32_t rkey)
-{
-    (void) request, (void) lkey, (void) rkey;
-}
-
-static inline enum rbuf_fab_status rbuf_fab_post_write(struct rbuf_fab_queue *queue,
-                                                       struct rbuf_fab_request *request,
-                                                       const void *local, uint32_t bytes,
-                                                       uint64_t remote, bool inlined)
-{
-    (void) request, (void) inlined;
-    return crowd_write(queue, local, bytes, remote);
-}
-
-static inline enum rbuf_fab_status rbuf_fab_write_inline(struct rbuf_fab_queue *queue,
-                                                         const void *data, uint32_t bytes,
-                                                         uint64_t remote, uint32_t rkey,
-                                                         struct rbuf_work *work)
-{
-    (void) rkey, (void) work;
-    return crowd_write(queue, data, bytes, remote);
 }
 
 static inline enum rbuf_fab_status rbuf_fab_send(struct rbuf_fab_queue *queue,
@@ -110,51 +39,6 @@ static inline enum rbuf_fab_status rbuf_fab_send(struct rbuf_fab_queue *queue,
     (void) inlined;
     crowd_post_letter(queue, pieces, count, work);
     return RBUF_FAB_OK;
-}
-
-static inline enum rbuf_fab_status rbuf_fab_write(struct rbuf_fab_queue *queue, const void *local,
-                                                  uint32_t lkey, uint32_t bytes, uint64_t remote,
-                                                  uint32_t rkey, struct rbuf_work *work)
-{
-    (void) queue, (void) local, (void) lkey, (void) bytes, (void) remote, (void) rkey, (void) work;
-    return RBUF_FAB_DEAD;
-}
-
-static inline enum rbuf_fab_status rbuf_fab_write_immediate(struct rbuf_fab_queue *queue,
-                                                            const void *local, uint32_t lkey,
-                                                            uint32_t bytes, uint64_t remote,
-                                                            uint32_t rkey, uint32_t immediate,
-                                                            struct rbuf_work *work)
-{
-    (void) queue, (void) local, (void) lkey, (void) bytes, (void) remote, (void) rkey;
-    (void) immediate, (void) work;
-    return RBUF_FAB_DEAD;
-}
-
-static inline enum rbuf_fab_status rbuf_fab_read(struct rbuf_fab_queue *queue, void *local,
-                                                 uint32_t lkey, uint32_t bytes, uint64_t remote,
-                                                 uint32_t rkey, struct rbuf_work *work)
-{
-    (void) queue, (void) local, (void) lkey, (void) bytes, (void) remote, (void) rkey, (void) work;
-    return RBUF_FAB_DEAD;
-}
-
-static inline enum rbuf_fab_status rbuf_fab_fetch_add(struct rbuf_fab_queue *queue, uint64_t *local,
-                                                      uint32_t lkey, uint64_t remote, uint32_t rkey,
-                                                      uint64_t operand, struct rbuf_work *work)
-{
-    (void) queue, (void) local, (void) lkey, (void) remote, (void) rkey, (void) operand;
-    (void) work;
-    return RBUF_FAB_DEAD;
-}
-
-static inline enum rbuf_fab_status
-rbuf_fab_compare_swap(struct rbuf_fab_queue *queue, uint64_t *local, uint32_t lkey, uint64_t remote,
-                      uint32_t rkey, uint64_t compare, uint64_t swap, struct rbuf_work *work)
-{
-    (void) queue, (void) local, (void) lkey, (void) remote, (void) rkey, (void) compare;
-    (void) swap, (void) work;
-    return RBUF_FAB_DEAD;
 }
 
 #endif
