@@ -11,7 +11,8 @@
 #   unit      make check: unit tests, the launcher's options, what the component exports
 #   sanitize  the unit tests again under AddressSanitizer and UndefinedBehaviorSanitizer
 #   softhca   other people's verbs programs on the emulated adapter
-#   mpi       MPI programs over rbuf with every protocol, some with other settings of eager rings; rbuf-tune
+#   mpi       MPI programs over rbuf with every protocol, some with other settings of eager rings and with
+#             auto without its cache; rbuf-tune
 #   is        NAS IS, classes S and W, verified, over rbuf with every protocol, and with other settings
 #             of eager rings
 #   robust    bad parameters, strangers at the listener, too little memory, faults, each call failing;
@@ -192,6 +193,10 @@ run_mpi() {
     TALLY_TIMEOUT=1800 add_counted mpi env PATH="$prefix/bin:$PATH" RBUF_BUILD="$plain" \
         RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" \
         "$source/tests/mpi/run.sh" "${long[@]}"
+    TALLY_TIMEOUT=300 add_counted "auto without a cache" env RBUF_BUILD="$plain" \
+        RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" \
+        "$source/tests/mpi/run.sh" --transports auto --rings default --mca btl_rbuf_allow_cache off \
+        --only '^(remap|reuse|read-only|window-4|truncate|threads|one-sided|lost-peer)'
     TALLY_TIMEOUT=600 add_counted tune env PATH="$prefix/bin:$PATH" \
         RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" "$source/tests/mpi/tune.sh"
     TALLY_TIMEOUT=400 try "instructions of a message" env RBUF_PREFIX="$prefix" \
