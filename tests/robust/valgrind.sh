@@ -72,7 +72,6 @@ sees() {
 clean superpipeline "$robust_tests/steady" 0
 clean superpipeline "$mpi_tests/finalize"
 clean register "$mpi_tests/window" 4
-clean auto "$mpi_tests/readonly"
 if [ "$robust_all" = yes ]; then
     for protocol in superpipeline pipeline copy register rcache auto; do
         for program in modes cancel collectives comms many_to_one order persistent pingpong probe self \
@@ -81,6 +80,7 @@ if [ "$robust_all" = yes ]; then
         done
         clean $protocol "$mpi_tests/threads" 5
     done
+    clean auto "$mpi_tests/readonly"
     clean auto "$mpi_tests/remap"
 fi
 sees
