@@ -17,6 +17,7 @@
 #include "opal/util/output.h"
 
 #define BATCH   MCA_BTL_RBUF_BATCH
+#define EVENTS  (2 * BATCH)   /* acted on in one pass: as many as a ring has slots */
 #define DOWN_NS 3000000000ull /* that a port may be down before its peers count as lost */
 #define LOOK_NS 1000000000ull /* between looks at the adapter's events */
 
@@ -122,12 +123,11 @@ static void post_receives(mca_btl_rbuf_module_t *module)
     }
 }
 
-void mca_btl_rbuf_collect(mca_btl_rbuf_module_t *module)
+/* Feeds completions to core, or that there can be none: a negative count. Out of line, as there are
+ * none most of the time. */
+static __attribute__((noinline)) void feed(mca_btl_rbuf_module_t *module,
+                                           struct rbuf_completion *completions, int count)
 {
-    struct rbuf_completion completions[BATCH];
-    uint32_t swept = module->port->receives_swept;
-    int count = rbuf_poll(module->port, completions, BATCH);
-
     if (count < 0) {
         port_lost(module, -ENODEV);
     }
@@ -147,11 +147,22 @@ void mca_btl_rbuf_collect(mca_btl_rbuf_module_t *module)
             received(module, &completions[i]);
         }
     }
-    if (module->port->receives_swept != swept) {
-        rbuf_core_swept(&module->core);
-    }
     if (count > 0) {
         post_receives(module);
+    }
+}
+
+void mca_btl_rbuf_collect(mca_btl_rbuf_module_t *module)
+{
+    struct rbuf_completion completions[BATCH];
+    uint32_t swept = module->port->receives_swept;
+    int count = rbuf_poll(module->port, completions, BATCH);
+
+    if (count != 0) {
+        feed(module, completions, count);
+    }
+    if (module->port->receives_swept != swept) {
+        rbuf_core_swept(&module->core);
     }
 }
 
@@ -262,7 +273,7 @@ static int drain(mca_btl_rbuf_module_t *module)
     }
     drain->thread = pthread_self();
     drain->depth++;
-    while (count < BATCH && rbuf_events_pop(&module->core.events, &event)) {
+    while (count < EVENTS && rbuf_events_pop(&module->core.events, &event)) {
         mca_btl_rbuf_unlock(module);
         act(module, &event);
         mca_btl_rbuf_lock(module);
@@ -293,6 +304,14 @@ static bool collect_is_due(mca_btl_rbuf_module_t *module)
     return true;
 }
 
+/* What is due once in a while. The caller holds the lock. */
+static void look_again(mca_btl_rbuf_module_t *module, uint64_t now)
+{
+    module->look_due_ns = now + LOOK_NS;
+    look_at_port(module);
+    post_receives(module); /* what was refused, without waiting for more to arrive */
+}
+
 int mca_btl_rbuf_module_progress(mca_btl_rbuf_module_t *module)
 {
     uint64_t now;
@@ -303,15 +322,14 @@ int mca_btl_rbuf_module_progress(mca_btl_rbuf_module_t *module)
     }
     now = now_ns();
     if (now >= module->look_due_ns) {
-        module->look_due_ns = now + LOOK_NS;
-        look_at_port(module);
-        post_receives(module); /* what was refused, without waiting for more to arrive */
+        look_again(module, now);
     }
-    done = rbuf_core_poll(&module->core);
-    module->ring_rounds = done > 0 ? module->ring_rounds + 1 : 0;
     if (collect_is_due(module)) {
         mca_btl_rbuf_collect(module);
     }
+    /* Behind the completion queues, which take longer: what has come meanwhile is seen at once. */
+    done = rbuf_core_poll(&module->core);
+    module->ring_rounds = done > 0 ? module->ring_rounds + 1 : 0;
     done += rbuf_core_progress(&module->core, now);
     if (!rbuf_events_empty(&module->core.events)) {
         done += drain(module);

@@ -102,18 +102,50 @@ void mca_btl_rbuf_sent(mca_btl_rbuf_module_t *module, struct rbuf_am *am, int st
     }
 }
 
-/* Packs what is to be sent behind `payload`'s first header_size bytes. */
-static bool pack(struct opal_convertor_t *convertor, const void *header, size_t header_size,
-                 size_t payload_size, unsigned char *payload)
+/* Where the convertor's next `bytes` bytes stand, which then count as packed; NULL if they do not
+ * stand there in one piece and as they are to be sent. Most do, and opal_convertor_pack() takes
+ * several times as long to find that out. */
+static inline const void *take_in_place(struct opal_convertor_t *convertor, size_t bytes)
 {
-    struct iovec piece = {.iov_base = (IOVBASE_TYPE *) (payload + header_size),
-                          .iov_len = payload_size};
+    void *data;
+
+    if ((convertor->flags & CONVERTOR_NO_OP) == 0 || opal_convertor_need_buffers(convertor) ||
+        bytes > convertor->local_size - convertor->bConverted) {
+        return NULL;
+    }
+    opal_convertor_get_current_pointer(convertor, &data);
+    convertor->bConverted += bytes;
+    if (convertor->bConverted == convertor->local_size) {
+        convertor->flags |= CONVERTOR_COMPLETED;
+    }
+    return data;
+}
+
+static bool pack_pieces(struct opal_convertor_t *convertor, size_t bytes, unsigned char *place)
+{
+    struct iovec piece = {.iov_base = (IOVBASE_TYPE *) place, .iov_len = bytes};
     uint32_t pieces = 1;
-    size_t packed = payload_size;
+    size_t packed = bytes;
+
+    return opal_convertor_pack(convertor, &piece, &pieces, &packed) >= 0 && packed == bytes;
+}
+
+/* Packs what is to be sent behind `payload`'s first header_size bytes. */
+static inline bool pack(struct opal_convertor_t *convertor, const void *header, size_t header_size,
+                        size_t payload_size, unsigned char *payload)
+{
+    const void *data;
 
     memcpy(payload, header, header_size);
-    return payload_size == 0 || (opal_convertor_pack(convertor, &piece, &pieces, &packed) >= 0 &&
-                                 packed == payload_size);
+    if (payload_size == 0) {
+        return true;
+    }
+    data = take_in_place(convertor, payload_size);
+    if (data == NULL) {
+        return pack_pieces(convertor, payload_size, payload + header_size);
+    }
+    memcpy(payload + header_size, data, payload_size);
+    return true;
 }
 
 static void start_over(struct opal_convertor_t *convertor, size_t payload_size)
@@ -126,9 +158,9 @@ static void start_over(struct opal_convertor_t *convertor, size_t payload_size)
 }
 
 /* Straight into a slot of the peer's ring. */
-static bool send_by_ring(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
-                         struct opal_convertor_t *convertor, const void *header, size_t header_size,
-                         size_t payload_size, mca_btl_base_tag_t tag)
+static inline bool send_by_ring(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
+                                struct opal_convertor_t *convertor, const void *header,
+                                size_t header_size, size_t payload_size, mca_btl_base_tag_t tag)
 {
     uint32_t bytes = (uint32_t) (header_size + payload_size);
     bool packed = false;
@@ -179,19 +211,16 @@ static bool is_small(const mca_btl_rbuf_module_t *module, const mca_btl_base_end
            HEADER_BYTES + bytes <= module->port->max_inline;
 }
 
-int mca_btl_rbuf_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
-                       struct opal_convertor_t *convertor, void *header, size_t header_size,
-                       size_t payload_size, uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
-                       mca_btl_base_descriptor_t **descriptor)
+/* Over send/receive; what cannot go now is queued, or Open MPI has to wait. */
+static int send_otherwise(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
+                          struct opal_convertor_t *convertor, const void *header,
+                          size_t header_size, size_t payload_size, uint8_t order, uint32_t flags,
+                          mca_btl_base_tag_t tag, mca_btl_base_descriptor_t **descriptor)
 {
-    mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
+    mca_btl_base_module_t *btl = &module->super;
     size_t bytes = header_size + payload_size;
     mca_btl_base_descriptor_t *message = NULL;
 
-    if (bytes <= mca_btl_rbuf_params.ring_slot_size &&
-        send_by_ring(module, endpoint, convertor, header, header_size, payload_size, tag)) {
-        return OPAL_SUCCESS;
-    }
     if (is_small(module, endpoint, bytes) &&
         send_now(module, endpoint, convertor, header, header_size, payload_size, tag)) {
         return OPAL_SUCCESS;
@@ -217,4 +246,19 @@ int mca_btl_rbuf_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endp
         *descriptor = NULL;
     }
     return OPAL_ERR_RESOURCE_BUSY;
+}
+
+int mca_btl_rbuf_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
+                       struct opal_convertor_t *convertor, void *header, size_t header_size,
+                       size_t payload_size, uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
+                       mca_btl_base_descriptor_t **descriptor)
+{
+    mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
+
+    if (header_size + payload_size <= mca_btl_rbuf_params.ring_slot_size &&
+        send_by_ring(module, endpoint, convertor, header, header_size, payload_size, tag)) {
+        return OPAL_SUCCESS;
+    }
+    return send_otherwise(module, endpoint, convertor, header, header_size, payload_size, order,
+                          flags, tag, descriptor);
 }

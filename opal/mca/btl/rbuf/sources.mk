@@ -68,6 +68,7 @@ rbuf_core_sources = \
 	%reldir%/core/ring.h \
 	%reldir%/core/ring_in.c \
 	%reldir%/core/ring_out.c \
+	%reldir%/core/ring_out.h \
 	%reldir%/core/rma.c \
 	%reldir%/core/rma.h \
 	%reldir%/core/schedule.c \

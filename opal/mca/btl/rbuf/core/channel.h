@@ -12,6 +12,7 @@
 #define RBUF_CORE_CHANNEL_H
 
 #include "core/core.h"
+#include "core/ring_out.h"
 
 enum rbuf_am_state { RBUF_AM_IDLE, RBUF_AM_QUEUED, RBUF_AM_POSTED };
 

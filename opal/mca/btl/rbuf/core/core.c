@@ -273,13 +273,13 @@ static int progress_busy(struct rbuf_core *core, uint64_t *budget)
     return done;
 }
 
-/* Probes one peer at a time, each once an interval: a peer that is gone ends in a failed probe. */
-static int progress_probes(struct rbuf_core *core)
+/* Probes one peer at a time, each once an interval: a peer that is gone ends in a failed probe. One
+ * is due. */
+static __attribute__((noinline)) int progress_probes(struct rbuf_core *core)
 {
     struct rbuf_peer *peer;
 
-    if (core->options.probe_interval_ns == 0 || core->now_ns < core->probe_due_ns ||
-        core->peer_count == 0) {
+    if (core->options.probe_interval_ns == 0 || core->peer_count == 0) {
         return 0;
     }
     core->probe_cursor = (core->probe_cursor + 1) % core->peer_count;
@@ -288,13 +288,13 @@ static int progress_probes(struct rbuf_core *core)
     return peer != NULL && peer->state == RBUF_PEER_CONNECTED && probe(peer, RBUF_CONTROL);
 }
 
-int rbuf_core_progress(struct rbuf_core *core, uint64_t now_ns)
+/* There is something to receive, to post, or to grant. Out of line, as most calls find nothing. */
+static __attribute__((noinline)) int progress_work(struct rbuf_core *core)
 {
     uint64_t receive_budget = core->options.quantum;
     uint64_t send_budget = core->options.quantum;
     int done = 0;
 
-    core->now_ns = now_ns;
     if (!TAILQ_EMPTY(&core->receiving)) {
         done += rbuf_receiver_progress(core, &receive_budget);
     }
@@ -305,7 +305,19 @@ int rbuf_core_progress(struct rbuf_core *core, uint64_t now_ns)
         done += rbuf_grants_progress(core);
     }
     core->copied += 2 * (uint64_t) core->options.quantum - receive_budget - send_budget;
-    return done + progress_probes(core);
+    return done;
+}
+
+int rbuf_core_progress(struct rbuf_core *core, uint64_t now_ns)
+{
+    int done = 0;
+
+    core->now_ns = now_ns;
+    if (!TAILQ_EMPTY(&core->receiving) || !TAILQ_EMPTY(&core->busy) ||
+        !TAILQ_EMPTY(&core->deferred)) {
+        done = progress_work(core);
+    }
+    return now_ns >= core->probe_due_ns ? done + progress_probes(core) : done;
 }
 
 void rbuf_core_completed(struct rbuf_core *core, struct rbuf_work *work, int status)

@@ -200,9 +200,9 @@ bool rbuf_peer_flush(struct rbuf_peer *peer);
 /* Frees the peer. Its queues must have been drained or destroyed and their works be back. */
 void rbuf_peer_remove(struct rbuf_peer *peer);
 
-/* Looks at the rings that peers write, which is what costs least and hurries most: call it before
- * completions are polled, and do not poll those every time that it finds something. Returns the
- * number of messages. */
+/* Looks at the rings that peers write, which is what costs least and hurries most: call it right
+ * behind a poll of completions, and do not poll those every time while it finds something. Returns
+ * the number of messages. */
 static inline int rbuf_core_poll(struct rbuf_core *core)
 {
     const struct rbuf_watch *watch = core->set.watch;

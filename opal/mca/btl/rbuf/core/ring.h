@@ -22,7 +22,7 @@
  * When the ring is full the message goes over send/receive; the sequence numbers that all messages
  * of the control channel carry put the two in one order again (core/inbox.c).
  *
- *     ring_out.c     the sender's half
+ *     ring_out.c     the sender's half; ring_out.h: a message of it
  *     ring_in.c      the receiver's half
  *     polling_set.c  which peers have a ring to us
  */
@@ -129,20 +129,11 @@ struct rbuf_ring_out {
     TAILQ_ENTRY(rbuf_peer) link;  /* OPEN, WAITING: on that list */
 };
 
-/* Where a payload of `bytes` for the peer is to be written, or NULL: it cannot go by the ring now.
- * Nothing is kept: without rbuf_ring_out_end() nothing happens. */
-void *rbuf_ring_out_begin(struct rbuf_peer *peer, uint32_t bytes);
-
-/* True if such a message goes by the ring, were there a free slot. */
+/* True if a message of `bytes` goes by the ring, were there a free slot. */
 static inline bool rbuf_ring_out_takes(const struct rbuf_ring_out *out, uint32_t bytes)
 {
     return out->state == RBUF_RING_OUT_OPEN && bytes <= out->room;
 }
-
-/* Posts the message that was begun; false, and nothing has happened, if the queue pair has no room.
- */
-bool rbuf_ring_out_end(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_t tag,
-                       uint32_t bytes, uint64_t after);
 
 void rbuf_ring_out_invited(struct rbuf_peer *peer, const struct rbuf_ring_offer *offer);
 void rbuf_ring_out_recalled(struct rbuf_peer *peer);

@@ -1,30 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+#include "core/ring_out.h"
+
 #include <errno.h>
 
 #include "core/channel.h"
-#include "core/core.h"
-#include "core/ring.h"
 
 #define TRAILER_BYTES ((uint32_t) sizeof(struct rbuf_ring_trailer))
 #define SILENT        2u /* counts without a message after which a ring makes room for another */
-
-static uint32_t padded(uint32_t bytes)
-{
-    return (bytes + 7u) & ~7u;
-}
-
-void *rbuf_ring_out_begin(struct rbuf_peer *peer, uint32_t bytes)
-{
-    struct rbuf_ring_out *out = &peer->ring_out;
-
-    if (!rbuf_ring_out_takes(out, bytes)) {
-        return NULL;
-    }
-    if (!rbuf_credit_available(peer, RBUF_FLOW_RING)) {
-        return NULL;
-    }
-    return out->local_end - TRAILER_BYTES - padded(bytes);
-}
 
 /* The next message goes into the next slot, on both sides. */
 static void advance(struct rbuf_ring_out *out)
@@ -46,7 +28,7 @@ bool rbuf_ring_out_end(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint
     struct rbuf_fab_queue *queue = peer->queue[RBUF_CONTROL];
     struct rbuf_ring_trailer *trailer =
         (struct rbuf_ring_trailer *) (void *) (out->local_end - TRAILER_BYTES);
-    uint32_t length = TRAILER_BYTES + padded(bytes);
+    uint32_t length = TRAILER_BYTES + rbuf_ring_padded(bytes);
     enum rbuf_fab_status status;
 
     rbuf_channel_fill(peer, &trailer->header, (uint8_t) kind, tag, after);

@@ -106,23 +106,6 @@ static bool fill_sent(const struct ibv_wc *wc, struct rbuf_completion *out)
     return true;
 }
 
-static int poll_receives(struct rbuf_port *port, struct rbuf_completion *out, int max)
-{
-    struct ibv_wc wc[BATCH];
-    int asked = max < BATCH ? max : BATCH;
-    int count;
-
-    if (port->receive_cq == NULL) {
-        return 0;
-    }
-    count = ibv_poll_cq(port->receive_cq, asked, wc);
-    port->receives_swept += count >= 0 && count < asked;
-    for (int i = 0; i < count; i++) {
-        fill_received(port, &wc[i], &out[i]);
-    }
-    return count < 0 ? -EIO : count;
-}
-
 /* The completion queue has just been seen empty, so nothing in it can name these any more. */
 static void free_closed(struct rbuf_port *port, const struct rbuf_send_cq *cq)
 {
@@ -173,15 +156,29 @@ static bool sends_wanted(struct rbuf_port *port)
     return true;
 }
 
-int rbuf_poll(struct rbuf_port *port, struct rbuf_completion *out, int max)
+/*
+ * Most polls find nothing. What acts on something found is kept out of line: the compiler would
+ * save registers for it in every poll.
+ */
+
+/* What a poll of the receive completion queue has returned. */
+static __attribute__((noinline)) int fill_receives(struct rbuf_port *port, const struct ibv_wc *wc,
+                                                   int count, struct rbuf_completion *out)
 {
-    /* A quarter is kept for what was sent: a flood of receives must not starve it. */
-    int found = poll_receives(port, out, max - max / 4);
+    for (int i = 0; i < count; i++) {
+        fill_received(port, &wc[i], &out[i]);
+    }
+    return count < 0 ? -EIO : count;
+}
+
+/* Behind `found` receives in `out`, or the error that they ended in. */
+static __attribute__((noinline)) int poll_all_sends(struct rbuf_port *port,
+                                                    struct rbuf_completion *out, int max, int found)
+{
     int filled = found > 0 ? found : 0;
     int error = found < 0 ? found : 0;
-    unsigned queues = sends_wanted(port) ? port->send_cqs : 0;
 
-    for (unsigned i = 0; i < queues && filled < max; i++) {
+    for (unsigned i = 0; i < port->send_cqs && filled < max; i++) {
         unsigned turn = port->send_cq_next;
 
         port->send_cq_next = turn + 1 < port->send_cqs ? turn + 1 : 0;
@@ -193,4 +190,21 @@ int rbuf_poll(struct rbuf_port *port, struct rbuf_completion *out, int max)
         }
     }
     return filled > 0 ? filled : error;
+}
+
+int rbuf_poll(struct rbuf_port *port, struct rbuf_completion *out, int max)
+{
+    struct ibv_wc wc[BATCH];
+    /* A quarter is kept for what was sent: a flood of receives must not starve it. */
+    int asked = max - max / 4 < BATCH ? max - max / 4 : BATCH;
+    int found = 0;
+
+    if (port->receive_cq != NULL) {
+        found = ibv_poll_cq(port->receive_cq, asked, wc);
+        port->receives_swept += found >= 0 && found < asked;
+    }
+    if (found != 0) {
+        found = fill_receives(port, wc, found, out);
+    }
+    return sends_wanted(port) ? poll_all_sends(port, out, max, found) : found;
 }
