@@ -25,6 +25,7 @@ static struct world_options options_for(const struct rbuf_machine *machine, uint
     options.core.schedule.block_bytes = block_bytes;
     options.core.quantum = machine->pass_bytes;
     options.core.ring.slots = 0; /* the messages of a rendezvous go over send/receive */
+    options.core.standing.peers = 0;
     options.send_bytes = options.receive_bytes = 2 * blocks * block_bytes;
     options.send_copy = machine->send_copy;
     options.receive_copy = machine->receive_copy;

@@ -43,6 +43,7 @@ struct world_options world_defaults(void)
                  .quantum = 16384,
                  .window = {64, 64},
                  .ring = {.slots = 16, .slot_bytes = 2048, .set = 4, .threshold = 8},
+                 .standing = {.peers = 4, .place_blocks = 8, .first_blocks = 1},
                  .max_message = 1u << 30},
         .send_bytes = 16u << 20,
         .receive_bytes = 16u << 20,
@@ -173,6 +174,39 @@ void world_compute(struct world *world, unsigned index, uint64_t ns)
     schedule(node, node->free_ns);
 }
 
+/* True if the blocks are in one place of a standing lane, and not those of a head that was copied
+ * out in part. */
+static bool standing_is_free(struct rbuf_core *core, uint32_t first, uint32_t last)
+{
+    const struct rbuf_grant *grant;
+
+    TAILQ_FOREACH(grant, &core->receiving, link)
+    {
+        uint64_t taken = grant->chunk.first_block + grant->block;
+
+        if (grant->head_use != 0 && first >= grant->head_first &&
+            first < grant->head_first + grant->peer->standing_in->place_blocks) {
+            return first - grant->head_first >= taken;
+        }
+    }
+    for (uint32_t i = 0; i < core->peer_count; i++) {
+        const struct rbuf_standing_in *in =
+            core->peers[i] != NULL ? core->peers[i]->standing_in : NULL;
+
+        if (in != NULL && first >= in->first &&
+            last < in->first + in->place_blocks * RBUF_STANDING_PLACES) {
+            return (first - in->first) / in->place_blocks == (last - in->first) / in->place_blocks;
+        }
+    }
+    return false;
+}
+
+/* Blocks of standing lanes, which are behind those of the arena. */
+static uint32_t standing_blocks(const struct rbuf_core *core)
+{
+    return core->standing.lanes * core->options.standing.place_blocks * RBUF_STANDING_PLACES;
+}
+
 /* A write into a lane: its buffer must be free, by the receiver's own account. */
 static void watch_lanes(void *user, struct sim_pair_end *to, uint64_t remote, uint32_t bytes)
 {
@@ -185,12 +219,15 @@ static void watch_lanes(void *user, struct sim_pair_end *to, uint64_t remote, ui
     uint32_t last = (uint32_t) ((remote - base + bytes - 1) / block_bytes);
     struct rbuf_grant *grant;
 
-    if (bytes == 0 || remote < base || first >= core->receive_arena.blocks) {
+    if (bytes == 0 || remote < base || standing_is_free(core, first, last) ||
+        first >= core->receive_arena.blocks + standing_blocks(core)) {
         return;
     }
     TAILQ_FOREACH(grant, &core->receiving, link)
     {
         uint32_t buffer;
+        uint64_t next =
+            grant->chunk.index > grant->head_chunks ? grant->chunk.index : grant->head_chunks;
 
         if (first < grant->lane_first || last >= grant->lane_first + grant->lane_blocks) {
             continue;
@@ -201,10 +238,10 @@ static void watch_lanes(void *user, struct sim_pair_end *to, uint64_t remote, ui
         }
         /* The chunk must be one of the next N that the receiver takes, and not one that arrived. */
         for (uint64_t ahead = 0; ahead < core->options.schedule.buffers; ahead++) {
-            uint64_t chunk = grant->chunk.index + ahead;
+            uint64_t chunk = next + ahead;
 
-            if (chunk % core->options.schedule.buffers == buffer &&
-                (ahead > 0 || grant->block == 0)) {
+            if ((chunk - grant->head_chunks) % core->options.schedule.buffers == buffer &&
+                (chunk != grant->chunk.index || grant->block == 0)) {
                 return;
             }
         }

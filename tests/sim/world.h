@@ -54,6 +54,8 @@ struct world_options {
     uint64_t tick_ns;   /* a sleeping node looks around this often; 0: never */
     unsigned followers; /* messages that name the put, sent behind each FIN */
     bool prestage;
+    unsigned late; /* each so-manieth put is not expected: its rendezvous is answered when the next
+                      one is delivered, before that; 0: none */
     bool refuse_registration; /* the user cannot register memory */
     unsigned ring_memory;     /* rings that a node has memory for, of both kinds together */
 };
@@ -143,6 +145,7 @@ struct world_node {
     bool scheduled;
     unsigned idle;                       /* polls without anything to do */
     unsigned ams;                        /* active messages that core has not given back */
+    struct world_message *unexpected;    /* a rendezvous that is answered with the next */
     struct world_message_list beginning; /* that its processor is to start */
     struct world_message_list expected;  /* whose end it looks for in its memory */
 };

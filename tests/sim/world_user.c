@@ -280,6 +280,22 @@ static void take_rendezvous(struct world_node *node, struct world_message *messa
     send_control(node, message, message->from, TAG_ANSWER, 0, &answer);
 }
 
+/* A rendezvous was delivered: answers it, and one before that was not expected. */
+static void take_expected(struct world_node *node, struct world_message *message)
+{
+    unsigned late = node->world->options.late;
+    struct world_message *before = node->unexpected;
+
+    node->unexpected = NULL;
+    if (before != NULL) {
+        take_rendezvous(node, before);
+    } else if (late != 0 && message->kind == WORLD_PUT && message->seed % late == 0) {
+        node->unexpected = message;
+        return;
+    }
+    take_rendezvous(node, message);
+}
+
 static void take_answer(struct world_node *node, struct world_message *message,
                         const struct rbuf_offer *offer)
 {
@@ -334,13 +350,14 @@ static void deliver(struct world_node *node, struct rbuf_event *event)
     struct rbuf_buffer *buffer = event->delivery.buffer;
     struct user_control control;
 
+    rbuf_core_delivering(&node->core, event);
     if (event->delivery.tag == TAG_EAGER) {
         take_eager(node, event);
     } else {
         memcpy(&control, event->delivery.data, sizeof(control));
         switch (event->delivery.tag) {
         case TAG_RENDEZVOUS:
-            take_rendezvous(node, control.message);
+            take_expected(node, control.message);
             break;
         case TAG_ANSWER:
             take_answer(node, control.message, &control.offer);

@@ -48,6 +48,9 @@ static struct world_options random_options(struct sim_random *random)
         .slot_bytes = (uint32_t) (64 * (2 + sim_random_below(random, 100))),
         .set = (uint32_t) sim_random_below(random, 5),
         .threshold = (uint32_t) (1 + sim_random_below(random, 10))};
+    options.core.standing = (struct rbuf_standing_options){
+        .peers = (uint32_t) sim_random_below(random, 4),
+        .place_blocks = (uint32_t) (1 + sim_random_below(random, 30))};
     if (options.core.arrival == RBUF_ARRIVAL_IMMEDIATE) {
         options.faults.order = (enum sim_order) sim_random_below(random, 3);
         options.core.ring.slots = 0; /* rings need the order of a write's bytes */

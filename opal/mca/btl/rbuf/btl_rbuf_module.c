@@ -136,6 +136,12 @@ static int open_core(mca_btl_rbuf_module_t *module, size_t half)
 
     choose_protocol(module->port, half, &options);
     options.ring = mca_btl_rbuf_ring_options(module->port, options.arrival);
+    if (params->protocol == MCA_BTL_RBUF_SUPERPIPELINE || params->protocol == MCA_BTL_RBUF_AUTO) {
+        options.standing = (struct rbuf_standing_options){
+            .peers = (uint32_t) params->standing_peers,
+            .place_blocks = (uint32_t) (params->standing_size / params->block_size),
+            .first_blocks = (uint16_t) (params->standing_c0 / params->block_size)};
+    }
     if (rbuf_core_open(&module->core, &options, &send, &receive) != 0) {
         mca_btl_rbuf_help("no memory", opal_process_info.nodename, "opening a port", NULL);
         return OPAL_ERR_OUT_OF_RESOURCE;

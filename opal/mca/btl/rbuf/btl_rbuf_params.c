@@ -105,6 +105,21 @@ static const struct parameter table[] = {
      "are no eager rings. auto: as the adapter says. on, where that is not true, corrupts data"},
     {"prestage", "on", CHOICE, 0, 0, switches, NULL, 0, 6, FIELD(prestage), "on, off",
      "Protocol superpipeline: copy the first chunk while the rendezvous is under way"},
+    {"standing_peers", "16", COUNT, 0, RBUF_STANDING_PEERS_MAX, NULL, NULL, 0, 5,
+     FIELD(standing_peers), "peers, 0 to 64",
+     "Protocols superpipeline and auto: peers that may write the first chunks of their next "
+     "messages together with the rendezvous, into lanes of the receive staging that are theirs: "
+     "those that send at present. Fewer if the staging is small. 0: none, and the network waits "
+     "for every rendezvous"},
+    {"standing_size", "32k", SIZE, 512, GIB, NULL, NULL, 0, 6, FIELD(standing_size),
+     "bytes, in whole blocks (rounded up), c0 at least (raised to it)",
+     "Most of a message that is written so. A lane has room for 4 messages. Best is what the "
+     "network "
+     "carries in one round trip and a half; what a receiver does not expect is sent twice"},
+    {"standing_c0", "4k", SIZE, 512, GIB, NULL, NULL, 0, 6, FIELD(standing_c0),
+     "bytes, in whole blocks (rounded up), c0 at most (lowered to it)",
+     "First chunk of what is written so. Nothing hides its copy; the less it is, the sooner the "
+     "network has something to do"},
     {"allow_cache", "on", CHOICE, 0, 0, switches, NULL, 0, 3, FIELD(allow_cache), "on, off",
      "Permit a registration cache, and with it memory hooks, for protocols rcache and auto. Other "
      "protocols install no hooks"},
@@ -353,6 +368,10 @@ static bool check_sizes(struct mca_btl_rbuf_params *params)
     params->largest_chunk = whole_blocks(params, params->largest_chunk);
     params->pipeline_chunk =
         params->pipeline_chunk == 0 ? params->c0 : whole_blocks(params, params->pipeline_chunk);
+    params->standing_size = whole_blocks(
+        params, params->standing_size > params->c0 ? params->standing_size : params->c0);
+    params->standing_c0 =
+        whole_blocks(params, params->standing_c0 < params->c0 ? params->standing_c0 : params->c0);
     if (params->c0 > params->largest_chunk) {
         return refuse("c0", "it is larger than btl_rbuf_largest_chunk");
     }

@@ -274,6 +274,9 @@ static int drain(mca_btl_rbuf_module_t *module)
     drain->thread = pthread_self();
     drain->depth++;
     while (count < EVENTS && rbuf_events_pop(&module->core.events, &event)) {
+        if (event.kind == RBUF_EVENT_DELIVER) {
+            rbuf_core_delivering(&module->core, &event);
+        }
         mca_btl_rbuf_unlock(module);
         act(module, &event);
         mca_btl_rbuf_lock(module);

@@ -75,6 +75,9 @@ rbuf_core_sources = \
 	%reldir%/core/schedule.h \
 	%reldir%/core/sender.c \
 	%reldir%/core/sender.h \
+	%reldir%/core/standing.h \
+	%reldir%/core/standing_in.c \
+	%reldir%/core/standing_out.c \
 	%reldir%/core/stats.h \
 	%reldir%/core/tx_chunk.c \
 	%reldir%/core/tx_chunk.h \

@@ -75,7 +75,7 @@ static bool post(struct rbuf_peer *peer, struct rbuf_am *am)
 static void finish(struct rbuf_am *am, int status)
 {
     am->state = RBUF_AM_IDLE;
-    if (am->kind == RBUF_MESSAGE_USER) {
+    if (am->kind == RBUF_MESSAGE_USER || am->kind == RBUF_MESSAGE_LED) {
         rbuf_core_raise(am->peer->core, RBUF_EVENT_SENT, am->peer, am, status);
         return;
     }
@@ -113,6 +113,9 @@ static enum rbuf_am_state enqueue(struct rbuf_peer *peer, struct rbuf_am *am)
 enum rbuf_am_state rbuf_am_send(struct rbuf_peer *peer, struct rbuf_am *am)
 {
     am->kind = RBUF_MESSAGE_USER;
+    if (am->after == 0 && am->channel == RBUF_CONTROL && rbuf_standing_out_lead(peer, &am->after)) {
+        am->kind = RBUF_MESSAGE_LED;
+    }
     peer->core->stats.messages_sent++;
     return enqueue(peer, am);
 }

@@ -17,6 +17,7 @@ int rbuf_core_open(struct rbuf_core *core, const struct rbuf_core_options *optio
                    const struct rbuf_region *send_region, const struct rbuf_region *receive_region)
 {
     uint32_t block_bytes = options->schedule.block_bytes;
+    uint32_t blocks;
     int status;
 
     *core = (struct rbuf_core){.options = *options};
@@ -31,8 +32,10 @@ int rbuf_core_open(struct rbuf_core *core, const struct rbuf_core_options *optio
     if (status != 0) {
         return status;
     }
-    status = rbuf_arena_open(&core->receive_arena, receive_region->base, receive_region->bytes,
-                             block_bytes, receive_region->lkey, receive_region->rkey);
+    blocks = rbuf_standing_open(core, (uint32_t) (receive_region->bytes / block_bytes));
+    status =
+        rbuf_arena_open(&core->receive_arena, receive_region->base, (size_t) blocks * block_bytes,
+                        block_bytes, receive_region->lkey, receive_region->rkey);
     if (status != 0) {
         goto close_send_arena;
     }
@@ -227,6 +230,8 @@ void rbuf_peer_remove(struct rbuf_peer *peer)
             rbuf_grant_close(core->grants[i]);
         }
     }
+    rbuf_standing_in_remove(peer);
+    rbuf_standing_out_remove(peer);
     rbuf_ring_out_remove(peer);
     rbuf_polling_set_remove(peer);
     core->peers[peer->index] = NULL;

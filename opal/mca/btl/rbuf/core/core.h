@@ -14,6 +14,7 @@
  *     grant.c     the receiver's offers: staging lanes, deferred grants
  *     receiver.c  copying blocks out of lanes, acknowledgements, messages held for a put
  *     sender.c    staged puts: filling chunks, window, prestaging under the rendezvous
+ *     standing*.c first chunks that are written with the rendezvous, into lanes lent for that
  *     rma.c       in-place writes, reads, atomics
  *
  * Threads: every function of core is called with the module's lock held.
@@ -31,6 +32,7 @@
 #include "core/event.h"
 #include "core/polling_set.h"
 #include "core/ring.h"
+#include "core/standing.h"
 #include "core/stats.h"
 #include "core/wire.h"
 #include "core/work.h"
@@ -59,6 +61,7 @@ struct rbuf_core_options {
     uint32_t quantum;            /* bytes copied in each direction in one progress call */
     uint16_t window[RBUF_FLOWS]; /* receive credits that each peer of ours gets; RING is core's */
     struct rbuf_ring_options ring;
+    struct rbuf_standing_options standing;
     uint32_t max_message; /* bytes of the largest request that the port takes */
 };
 
@@ -109,6 +112,9 @@ struct rbuf_peer {
     uint32_t early_count;           /* of them */
     struct rbuf_rma_list rmas;      /* not posted yet */
     struct rbuf_prestage prestage;
+    struct rbuf_standing_out *standing_out; /* that the peer lent us; NULL: none yet */
+    struct rbuf_standing_in *standing_in;   /* that it has of ours; NULL: none */
+    uint8_t prompt_grants;                  /* opened out of its deliveries, before it has a lane */
 
     uint64_t slots_taken;               /* acknowledgement words in use by grants, a bit each */
     uint64_t acks_due;                  /* words whose newest value is not posted, a bit each */
@@ -144,6 +150,9 @@ struct rbuf_core {
     struct rbuf_grant_list receiving; /* STAGED and not placed: polled */
     struct rbuf_grant_list deferred;  /* oldest first */
     bool deferred_retry;              /* the first of them may get its lane now */
+
+    struct rbuf_standing standing;
+    struct rbuf_event *delivering; /* the event that the user acts on now, if it is a delivery */
 
     struct rbuf_peer_list prestaged; /* peers that hold a prestaged chunk, oldest first */
     struct rbuf_tx_chunk_list chunks_free;
@@ -245,6 +254,13 @@ bool rbuf_core_received(struct rbuf_core *core, enum rbuf_channel_id channel,
 
 /* A write-with-immediate arrived on the bulk channel; its receive buffer is free. */
 void rbuf_core_immediate(struct rbuf_core *core, uint32_t immediate);
+
+/* The user is about to hand up a RBUF_EVENT_DELIVER: grants that it opens until rbuf_core_release()
+ * are for what was just delivered. */
+static inline void rbuf_core_delivering(struct rbuf_core *core, struct rbuf_event *event)
+{
+    core->delivering = event;
+}
 
 /* The message of a RBUF_EVENT_DELIVER was dealt with: frees a heap copy, returns the credit. The
  * caller has reposted the receive buffer, if there was one. */

@@ -45,6 +45,7 @@ struct rbuf_delivery {
     uint8_t channel; /* BUFFER: enum rbuf_channel_id */
     uint8_t slot;    /* RING: which one it is */
     enum rbuf_origin origin;
+    uint64_t head; /* LED: the use of the standing lane that is for it; 0: none, or taken up */
 };
 
 struct rbuf_event {

@@ -84,7 +84,7 @@ static struct rbuf_grant *grant_take(struct rbuf_core *core)
 
 /* Our schedule, with no chunk larger than what the peer can stage at once: it may have less staging
  * than we have. */
-static struct rbuf_schedule schedule_for(const struct rbuf_peer *peer)
+struct rbuf_schedule rbuf_grant_schedule(const struct rbuf_peer *peer)
 {
     struct rbuf_schedule schedule = peer->core->options.schedule;
     uint32_t most = peer->their_stage_bytes / schedule.block_bytes;
@@ -110,11 +110,12 @@ static void describe(const struct rbuf_grant *grant, enum rbuf_offer_mode mode,
                                  .arrival = (uint8_t) core->options.arrival};
     if (mode == RBUF_OFFER_STAGED) {
         offer->lane = (uintptr_t) rbuf_arena_block(&core->receive_arena, grant->lane_first);
-        offer->flag = grant->flag;
+        offer->flag = grant->lane_flag;
         offer->acks = grant->acks_first;
         offer->rkey = core->receive_arena.rkey;
         offer->stride_blocks = grant->stride_blocks;
         offer->slot = grant->slot;
+        offer->head = grant->head_use;
     }
 }
 
@@ -142,6 +143,43 @@ static void slot_give(struct rbuf_grant *grant)
     }
 }
 
+/* Takes up the head of the message that is being delivered, if it is as long as the grant: then it
+ * is this one's, in all likelihood. */
+static void head_take(struct rbuf_grant *grant)
+{
+    struct rbuf_peer *peer = grant->peer;
+    struct rbuf_delivery *delivery = &peer->core->delivering->delivery;
+    const struct rbuf_standing_in *in = peer->standing_in;
+
+    if (delivery->head == 0 || in->bytes[delivery->head % RBUF_STANDING_PLACES] != grant->bytes) {
+        return;
+    }
+    grant->schedule = rbuf_standing_in_schedule(peer);
+    grant->head_chunks = rbuf_schedule_head(&grant->schedule, grant->bytes, in->place_blocks);
+    if (grant->head_chunks > 0) {
+        grant->head_use = delivery->head;
+        grant->head_first = rbuf_standing_in_place(peer, delivery->head);
+        delivery->head = 0;
+        peer->core->stats.heads_taken++;
+    }
+}
+
+void rbuf_grant_head_over(struct rbuf_grant *grant)
+{
+    if (grant->head_use != 0) {
+        rbuf_standing_in_over(grant->peer, grant->head_use);
+        grant->head_use = 0;
+    }
+}
+
+/* The message comes without its head: there is no lane for the rest, or the head was another's. */
+static void head_forgo(struct rbuf_grant *grant)
+{
+    rbuf_grant_head_over(grant);
+    grant->head_chunks = 0;
+    grant->schedule = rbuf_grant_schedule(grant->peer);
+}
+
 /* Gives the grant its lane, flags and word, if there are; it is then STAGED. */
 static bool stage(struct rbuf_grant *grant)
 {
@@ -150,7 +188,7 @@ static bool stage(struct rbuf_grant *grant)
     struct rbuf_extent extent;
     uint64_t buffers;
 
-    rbuf_schedule_measure(schedule, grant->bytes, &extent);
+    rbuf_schedule_measure_behind(schedule, grant->bytes, grant->head_chunks, &extent);
     buffers = extent.chunks < schedule->buffers ? extent.chunks : schedule->buffers;
     grant->acks_wanted = extent.chunks - buffers;
     grant->stride_blocks = extent.largest_blocks;
@@ -158,14 +196,17 @@ static bool stage(struct rbuf_grant *grant)
     if (!slot_take(grant)) {
         return false;
     }
-    if (!rbuf_arena_take(&core->receive_arena, grant->lane_blocks, &grant->lane_first)) {
+    if (grant->lane_blocks > 0 &&
+        !rbuf_arena_take(&core->receive_arena, grant->lane_blocks, &grant->lane_first)) {
         slot_give(grant);
         return false;
     }
     rbuf_schedule_first(schedule, grant->bytes, &grant->chunk);
     grant->block = 0;
-    grant->flag = core->receive_arena.next_flag;
+    grant->lane_flag = core->receive_arena.next_flag;
     core->receive_arena.next_flag += extent.blocks;
+    grant->flag = grant->head_use != 0 ? rbuf_standing_in_flag(grant->peer, grant->head_use)
+                                       : grant->lane_flag;
     grant->to = grant->base;
     grant->chunks_arrived = 0;
     grant->chunk_here = false;
@@ -179,8 +220,11 @@ static void unstage(struct rbuf_grant *grant)
     struct rbuf_core *core = grant->peer->core;
 
     TAILQ_REMOVE(&core->receiving, grant, link);
-    rbuf_arena_give(&core->receive_arena, grant->lane_first, grant->lane_blocks);
+    if (grant->lane_blocks > 0) {
+        rbuf_arena_give(&core->receive_arena, grant->lane_first, grant->lane_blocks);
+    }
     slot_give(grant);
+    rbuf_grant_head_over(grant);
     core->deferred_retry = true;
 }
 
@@ -188,6 +232,7 @@ struct rbuf_grant *rbuf_grant_open(struct rbuf_peer *peer, void *base, uint64_t 
                                    struct rbuf_offer *offer)
 {
     struct rbuf_core *core = peer->core;
+    bool prompt = core->delivering != NULL && core->delivering->peer == peer;
     struct rbuf_grant *grant = grant_take(core);
 
     if (grant == NULL) {
@@ -197,13 +242,20 @@ struct rbuf_grant *rbuf_grant_open(struct rbuf_peer *peer, void *base, uint64_t 
     grant->user = user;
     grant->base = base;
     grant->bytes = bytes;
-    grant->schedule = schedule_for(peer);
+    grant->schedule = rbuf_grant_schedule(peer);
+    grant->head_chunks = 0;
+    if (prompt) {
+        rbuf_standing_in_prompt(peer);
+        head_take(grant);
+    }
     /* Those that wait already go first. */
     if (TAILQ_EMPTY(&core->deferred) && stage(grant)) {
         core->stats.grants++;
         describe(grant, RBUF_OFFER_STAGED, offer);
+        offer->uses = prompt ? rbuf_standing_in_tell(peer) : 0;
         return grant;
     }
+    head_forgo(grant);
     grant->state = RBUF_GRANT_DEFERRED;
     grant->deferred_ns = core->now_ns;
     TAILQ_INSERT_TAIL(&core->deferred, grant, link);
@@ -273,6 +325,26 @@ void rbuf_grant_not_direct(struct rbuf_grant *grant)
     }
     grant->state = RBUF_GRANT_DEFERRED;
     grant->deferred_ns = core->now_ns; /* the next try after another wait */
+    TAILQ_INSERT_TAIL(&core->deferred, grant, link);
+    core->deferred_retry = true;
+}
+
+/* The peer has written nothing yet but the head that was not for this grant, so that its lane can
+ * be given out again at once. */
+void rbuf_grant_declined(struct rbuf_peer *peer, uint64_t id)
+{
+    struct rbuf_core *core = peer->core;
+    struct rbuf_grant *grant = rbuf_grant_find(core, id);
+
+    if (grant == NULL || grant->peer != peer || grant->state != RBUF_GRANT_STAGED ||
+        grant->head_chunks == 0) {
+        core->stats.messages_refused++;
+        return;
+    }
+    unstage(grant);
+    head_forgo(grant);
+    grant->state = RBUF_GRANT_DEFERRED;
+    grant->deferred_ns = core->now_ns;
     TAILQ_INSERT_TAIL(&core->deferred, grant, link);
     core->deferred_retry = true;
 }

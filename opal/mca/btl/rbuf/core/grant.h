@@ -7,6 +7,9 @@
  * the message has more chunks than buffers. Without, it is DEFERRED and gets its lane in order of
  * age, or after grant_wait_ns a registration of the user's buffer. A grant is never revoked.
  *
+ * If the rendezvous led a head (core/standing.h) the first chunks come to a place of the peer's
+ * standing lane, and the grant's own lane is for what is behind them.
+ *
  * The lane is as large as the message needs, at most N times the largest chunk; it is free again
  * when the last block is copied out. Messages that name the grant in `after` are held until then.
  */
@@ -53,7 +56,11 @@ struct rbuf_grant {
     struct rbuf_schedule schedule; /* ours, with chunks that the peer can stage */
     uint64_t deferred_ns;          /* since when */
 
-    uint32_t lane_first; /* block of the receive arena */
+    uint64_t head_use;    /* of the peer's standing lane, while its place is this grant's; else 0 */
+    uint64_t head_chunks; /* that come there */
+    uint32_t head_first;  /* block of the receive arena */
+
+    uint32_t lane_first; /* likewise, of the lane for what is behind the head */
     uint32_t lane_blocks;
     uint32_t stride_blocks;
     uint8_t slot;         /* acknowledgement word, if acks_wanted > 0 */
@@ -63,6 +70,7 @@ struct rbuf_grant {
     struct rbuf_chunk chunk; /* that is copied out next */
     uint32_t block;          /* of that chunk, likewise */
     uint64_t flag;           /* that this block will carry */
+    uint64_t lane_flag;      /* that the message's first block would carry in the lane */
     unsigned char *to;       /* where its payload goes */
     uint64_t chunks_arrived; /* RBUF_ARRIVAL_IMMEDIATE: announced so far */
     bool chunk_here;         /* all of `chunk` has arrived */
@@ -82,6 +90,9 @@ void rbuf_grant_direct(struct rbuf_grant *grant, uint32_t rkey);
 /* Answers RBUF_EVENT_REGISTER: it could not be registered. The grant waits on for a lane. */
 void rbuf_grant_not_direct(struct rbuf_grant *grant);
 
+/* The peer says that the grant took up the head of another message. */
+void rbuf_grant_declined(struct rbuf_peer *peer, uint64_t id);
+
 /* The user is done with the grant. */
 void rbuf_grant_close(struct rbuf_grant *grant);
 
@@ -92,8 +103,10 @@ struct rbuf_grant *rbuf_grant_find(struct rbuf_core *core, uint64_t id);
 struct rbuf_grant *rbuf_grant_announced(struct rbuf_core *core, uint32_t immediate);
 
 /* For core's own files. */
-int rbuf_grants_progress(struct rbuf_core *core); /* serves deferred grants */
-void rbuf_grant_placed(struct rbuf_grant *grant); /* the last block was copied out */
+struct rbuf_schedule rbuf_grant_schedule(const struct rbuf_peer *peer); /* of what it puts */
+void rbuf_grant_head_over(struct rbuf_grant *grant); /* copied out, or not for this grant */
+int rbuf_grants_progress(struct rbuf_core *core);    /* serves deferred grants */
+void rbuf_grant_placed(struct rbuf_grant *grant);    /* the last block was copied out */
 void rbuf_grants_close(struct rbuf_core *core);
 
 /* receiver.c: copies arrived blocks out, at most *budget bytes, which are taken off it. */

@@ -33,9 +33,46 @@ static bool take_own(struct rbuf_peer *peer, const struct rbuf_message_header *h
     case RBUF_MESSAGE_RING_BACK:
         rbuf_polling_set_back(peer);
         return true;
+    case RBUF_MESSAGE_STANDING:
+        if (place->bytes != sizeof(struct rbuf_standing_offer)) {
+            return false;
+        }
+        rbuf_standing_out_lent(peer, place->data);
+        return true;
+    case RBUF_MESSAGE_STANDING_RECALL:
+        rbuf_standing_out_recalled(peer);
+        return true;
+    case RBUF_MESSAGE_STANDING_BACK:
+        rbuf_standing_in_back(peer);
+        return true;
+    case RBUF_MESSAGE_DECLINE:
+        if (place->bytes != sizeof(uint64_t)) {
+            return false;
+        }
+        rbuf_grant_declined(peer, *(const uint64_t *) place->data);
+        return true;
     default:
         return false;
     }
+}
+
+/* A message whose first chunks are on their way. */
+static bool take_led(struct rbuf_peer *peer, const struct rbuf_message_header *header,
+                     const struct rbuf_delivery *place)
+{
+    struct rbuf_event event = {.kind = RBUF_EVENT_DELIVER, .peer = peer, .delivery = *place};
+
+    event.delivery.head = rbuf_standing_in_announced(peer, header->after);
+    if (event.delivery.head == 0) {
+        peer->core->stats.messages_refused++;
+        return false;
+    }
+    if (!rbuf_events_push(&peer->core->events, &event)) {
+        rbuf_peer_fail(peer, -ENOMEM);
+        return false;
+    }
+    peer->core->stats.messages_received++;
+    return true;
 }
 
 bool rbuf_inbox_take_other(struct rbuf_peer *peer, const struct rbuf_message_header *header,
@@ -43,6 +80,9 @@ bool rbuf_inbox_take_other(struct rbuf_peer *peer, const struct rbuf_message_hea
 {
     struct rbuf_core *core = peer->core;
 
+    if (header->kind == RBUF_MESSAGE_LED) {
+        return take_led(peer, header, place);
+    }
     if (header->kind != RBUF_MESSAGE_USER) {
         core->stats.messages_refused += !take_own(peer, header, place);
         return false;
@@ -116,6 +156,11 @@ bool rbuf_core_received(struct rbuf_core *core, enum rbuf_channel_id channel,
 
 void rbuf_core_release(struct rbuf_peer *peer, const struct rbuf_delivery *delivery)
 {
+    peer->core->delivering = NULL;
+    if (delivery->head != 0) {
+        peer->core->stats.heads_in_vain++;
+        rbuf_standing_in_over(peer, delivery->head);
+    }
     switch (delivery->origin) {
     case RBUF_ORIGIN_BUFFER:
         rbuf_credit_consumed(peer, (enum rbuf_flow) delivery->channel);

@@ -16,11 +16,16 @@
 
 static unsigned char *block_address(const struct rbuf_grant *grant, uint32_t block)
 {
-    const struct rbuf_core *core = grant->peer->core;
-    uint32_t buffer = (uint32_t) (grant->chunk.index % grant->schedule.buffers);
+    const struct rbuf_arena *arena = &grant->peer->core->receive_arena;
+    const struct rbuf_chunk *chunk = &grant->chunk;
+    uint64_t buffer;
 
-    return rbuf_arena_block(&core->receive_arena,
-                            grant->lane_first + buffer * grant->stride_blocks + block);
+    if (chunk->index < grant->head_chunks) {
+        return rbuf_arena_block(arena, grant->head_first + (uint32_t) chunk->first_block + block);
+    }
+    buffer = (chunk->index - grant->head_chunks) % grant->schedule.buffers;
+    return rbuf_arena_block(arena,
+                            grant->lane_first + (uint32_t) buffer * grant->stride_blocks + block);
 }
 
 static bool flag_is(const struct rbuf_grant *grant, uint32_t block, uint64_t value)
@@ -57,7 +62,8 @@ static void chunk_done(struct rbuf_grant *grant)
 {
     struct rbuf_peer *peer = grant->peer;
 
-    if (grant->chunk.index < grant->acks_wanted) {
+    if (grant->chunk.index >= grant->head_chunks &&
+        grant->chunk.index - grant->head_chunks < grant->acks_wanted) {
         peer->ack_value[grant->slot]++;
         peer->acks_due |= 1ull << grant->slot;
         rbuf_receiver_write_acks(peer);
@@ -84,7 +90,14 @@ static bool take_block(struct rbuf_grant *grant, uint64_t *budget)
         return false;
     }
     chunk_done(grant);
-    return !rbuf_schedule_next(schedule, grant->bytes, &grant->chunk);
+    if (!rbuf_schedule_next(schedule, grant->bytes, &grant->chunk)) {
+        return true;
+    }
+    if (grant->chunk.index == grant->head_chunks) {
+        rbuf_grant_head_over(grant);
+        grant->flag = grant->lane_flag + grant->chunk.first_block;
+    }
+    return false;
 }
 
 int rbuf_receiver_progress(struct rbuf_core *core, uint64_t *budget)

@@ -87,31 +87,74 @@ static uint64_t steady_chunks(const struct rbuf_schedule *schedule, const struct
     return left_blocks / size - 1;
 }
 
-void rbuf_schedule_measure(const struct rbuf_schedule *schedule, uint64_t length,
-                           struct rbuf_extent *extent)
+/* Adds the chunk and all behind it to the extent. */
+static void measure_from(const struct rbuf_schedule *schedule, uint64_t length,
+                         struct rbuf_chunk *chunk, struct rbuf_extent *extent)
 {
     uint32_t payload = rbuf_block_payload(schedule);
-    struct rbuf_chunk chunk;
 
-    *extent = (struct rbuf_extent){.blocks = (length - 1) / payload + 1};
-    rbuf_schedule_first(schedule, length, &chunk);
     do {
-        uint64_t left = extent->blocks - chunk.first_block - chunk.blocks;
-        uint64_t steady = steady_chunks(schedule, &chunk, left);
+        uint64_t left = extent->blocks - chunk->first_block - chunk->blocks;
+        uint64_t steady = steady_chunks(schedule, chunk, left);
 
-        if (chunk.blocks > extent->largest_blocks) {
-            extent->largest_blocks = chunk.blocks;
+        if (chunk->blocks > extent->largest_blocks) {
+            extent->largest_blocks = chunk->blocks;
         }
         extent->chunks++;
         if (steady > 0) { /* walking them one by one could take for ever */
-            uint32_t size = (uint32_t) ((chunk.next_size + ROUND_HALF) >> 16);
+            uint32_t size = (uint32_t) ((chunk->next_size + ROUND_HALF) >> 16);
 
             extent->chunks += steady;
-            chunk.offset += steady * size * payload;
-            chunk.first_block += steady * size;
+            chunk->offset += steady * size * payload;
+            chunk->first_block += steady * size;
             if (size > extent->largest_blocks) {
                 extent->largest_blocks = size;
             }
         }
-    } while (rbuf_schedule_next(schedule, length, &chunk));
+    } while (rbuf_schedule_next(schedule, length, chunk));
+}
+
+static uint64_t blocks_of(const struct rbuf_schedule *schedule, uint64_t length)
+{
+    return (length - 1) / rbuf_block_payload(schedule) + 1;
+}
+
+void rbuf_schedule_measure(const struct rbuf_schedule *schedule, uint64_t length,
+                           struct rbuf_extent *extent)
+{
+    struct rbuf_chunk chunk;
+
+    *extent = (struct rbuf_extent){.blocks = blocks_of(schedule, length)};
+    rbuf_schedule_first(schedule, length, &chunk);
+    measure_from(schedule, length, &chunk, extent);
+}
+
+uint64_t rbuf_schedule_head(const struct rbuf_schedule *schedule, uint64_t length, uint32_t blocks)
+{
+    struct rbuf_chunk chunk;
+    uint64_t chunks = 0;
+
+    rbuf_schedule_first(schedule, length, &chunk);
+    while (chunk.first_block + chunk.blocks <= blocks) {
+        chunks++;
+        if (!rbuf_schedule_next(schedule, length, &chunk)) {
+            break;
+        }
+    }
+    return chunks;
+}
+
+void rbuf_schedule_measure_behind(const struct rbuf_schedule *schedule, uint64_t length,
+                                  uint64_t head, struct rbuf_extent *extent)
+{
+    struct rbuf_chunk chunk;
+
+    *extent = (struct rbuf_extent){.blocks = blocks_of(schedule, length)};
+    rbuf_schedule_first(schedule, length, &chunk);
+    for (uint64_t i = 0; i < head; i++) {
+        if (!rbuf_schedule_next(schedule, length, &chunk)) {
+            return; /* the head is all of it */
+        }
+    }
+    measure_from(schedule, length, &chunk, extent);
 }

@@ -74,6 +74,7 @@ void rbuf_prestage_cancel(struct rbuf_peer *peer, const void *source)
     if (peer->prestage.source == source) {
         prestage_drop(peer);
     }
+    rbuf_standing_out_cancel(peer, source);
 }
 
 void rbuf_prestage(struct rbuf_peer *peer, const void *source, uint64_t length)
@@ -129,16 +130,18 @@ static bool is_copied(const struct rbuf_put *put)
 static bool window_open(const struct rbuf_put *put)
 {
     const struct rbuf_offer *offer = &put->offer;
+    uint64_t behind;
     uint64_t word;
 
     if (is_copied(put)) {
         return put->in_flight < offer->schedule.buffers;
     }
-    if (put->next.index < offer->schedule.buffers) {
+    if (put->next.index < put->head_chunks + offer->schedule.buffers) {
         return true;
     }
+    behind = put->next.index - put->head_chunks - offer->schedule.buffers;
     word = atomic_load_explicit(&put->peer->mailbox->ack[offer->slot], memory_order_acquire);
-    return (int64_t) (word - offer->acks) > (int64_t) (put->next.index - offer->schedule.buffers);
+    return (int64_t) (word - offer->acks) > (int64_t) behind;
 }
 
 /* Into the receiver's buffer itself. */
@@ -152,29 +155,63 @@ static enum rbuf_fab_status chunk_write_in_place(struct rbuf_put *put)
                           put->offer.rkey, &chunk->work);
 }
 
-/* Into the receiver's lane, flags and all. */
-static enum rbuf_fab_status chunk_write(struct rbuf_put *put)
+/* Into the receiver's lane, announced by an immediate. */
+static enum rbuf_fab_status chunk_write_announced(struct rbuf_put *put, uint64_t first_block)
 {
     struct rbuf_tx_chunk *chunk = put->filling;
-    const struct rbuf_offer *offer = &put->offer;
-    const struct rbuf_schedule *schedule = &offer->schedule;
+    const struct rbuf_schedule *schedule = &put->offer.schedule;
     struct rbuf_arena *arena = &put->peer->core->send_arena;
     struct rbuf_fab_queue *queue = put->peer->queue[RBUF_BULK];
     uint32_t lead = rbuf_chunk_lead(schedule, &chunk->shape);
-    uint32_t bytes = rbuf_chunk_wire_bytes(schedule, &chunk->shape);
-    uint64_t buffer = chunk->shape.index % schedule->buffers;
-    uint64_t remote = offer->lane + buffer * offer->stride_blocks * schedule->block_bytes + lead;
-    unsigned char *local = rbuf_arena_block(arena, chunk->arena_first) + lead;
 
-    if (offer->arrival != RBUF_ARRIVAL_IMMEDIATE) {
-        return rbuf_fab_write(queue, local, arena->lkey, bytes, remote, offer->rkey, &chunk->work);
-    }
     if (!rbuf_fab_has_room(queue, true) || !rbuf_credit_available(put->peer, RBUF_FLOW_BULK)) {
         return RBUF_FAB_AGAIN;
     }
     put->peer->credit[RBUF_FLOW_BULK].sent++;
-    return rbuf_fab_write_immediate(queue, local, arena->lkey, bytes, remote, offer->rkey,
-                                    rbuf_immediate(offer->id), &chunk->work);
+    return rbuf_fab_write_immediate(queue, rbuf_arena_block(arena, chunk->arena_first) + lead,
+                                    arena->lkey, rbuf_chunk_wire_bytes(schedule, &chunk->shape),
+                                    first_block + lead, put->offer.rkey,
+                                    rbuf_immediate(put->offer.id), &chunk->work);
+}
+
+/* Into the receiver's lane, flags and all. */
+static enum rbuf_fab_status chunk_write(struct rbuf_put *put)
+{
+    const struct rbuf_offer *offer = &put->offer;
+    const struct rbuf_schedule *schedule = &offer->schedule;
+    uint64_t buffer = (put->next.index - put->head_chunks) % schedule->buffers;
+    uint64_t first_block = offer->lane + buffer * offer->stride_blocks * schedule->block_bytes;
+
+    rbuf_tx_chunk_stamp(put->filling, schedule, offer->flag);
+    return offer->arrival == RBUF_ARRIVAL_IMMEDIATE
+               ? chunk_write_announced(put, first_block)
+               : rbuf_tx_chunk_write(put->filling, schedule, first_block, offer->rkey);
+}
+
+/* Into the place that holds the message's head. */
+static enum rbuf_fab_status chunk_write_head(struct rbuf_put *put)
+{
+    const struct rbuf_schedule *schedule = &put->offer.schedule;
+
+    rbuf_tx_chunk_stamp(put->filling, schedule, put->head_flag);
+    return rbuf_tx_chunk_write(put->filling, schedule,
+                               put->head_address + put->next.first_block * schedule->block_bytes,
+                               put->peer->standing_out->offer.rkey);
+}
+
+static void chunk_posted(struct rbuf_put *put)
+{
+    struct rbuf_peer *peer = put->peer;
+
+    if (put->next.index < put->head_chunks) {
+        rbuf_standing_out_posted(peer, put->filling);
+    } else {
+        peer->core->stats.staged_chunks++;
+        peer->core->stats.staged_bytes += put->filling->shape.bytes;
+        put->in_flight += is_copied(put);
+        peer->in_flight++;
+    }
+    put->filling = NULL;
 }
 
 /* Posts the filled chunk if it may go; true if it went. */
@@ -192,8 +229,7 @@ static bool chunk_post(struct rbuf_put *put)
         put->filling->put = put;
         status = chunk_write_in_place(put);
     } else {
-        rbuf_tx_chunk_stamp(put->filling, &put->offer.schedule, put->offer.flag);
-        status = chunk_write(put);
+        status = put->next.index < put->head_chunks ? chunk_write_head(put) : chunk_write(put);
     }
     if (status == RBUF_FAB_DEAD) {
         rbuf_peer_fail(peer, -ECONNRESET);
@@ -201,11 +237,7 @@ static bool chunk_post(struct rbuf_put *put)
     if (status != RBUF_FAB_OK) {
         return false;
     }
-    core->stats.staged_chunks++;
-    core->stats.staged_bytes += put->filling->shape.bytes;
-    put->filling = NULL;
-    put->in_flight += is_copied(put);
-    peer->in_flight++;
+    chunk_posted(put);
     return true;
 }
 
@@ -301,6 +333,7 @@ int rbuf_sender_progress(struct rbuf_peer *peer, uint64_t *budget)
             break;
         }
     }
+    done += rbuf_standing_out_progress(peer, budget);
     prestage_fill(peer, budget);
     return done + (*budget < before);
 }
@@ -308,11 +341,13 @@ int rbuf_sender_progress(struct rbuf_peer *peer, uint64_t *budget)
 bool rbuf_sender_idle(const struct rbuf_peer *peer)
 {
     return TAILQ_EMPTY(&peer->puts) &&
+           (peer->standing_out == NULL || peer->standing_out->announced == 0) &&
            (peer->prestage.source == NULL || peer->prestage.chunk != NULL);
 }
 
 /* An offer from outside must be one that this side can walk, address and stage. */
-static bool offer_usable(struct rbuf_peer *peer, const struct rbuf_offer *offer)
+static bool offer_usable(struct rbuf_peer *peer, const struct rbuf_offer *offer,
+                         uint64_t head_chunks)
 {
     const struct rbuf_arena *arena = &peer->core->send_arena;
     struct rbuf_extent extent;
@@ -321,7 +356,7 @@ static bool offer_usable(struct rbuf_peer *peer, const struct rbuf_offer *offer)
         offer->slot >= RBUF_ACK_SLOTS || offer->arrival > RBUF_ARRIVAL_IMMEDIATE) {
         return false;
     }
-    rbuf_schedule_measure(&offer->schedule, offer->bytes, &extent);
+    rbuf_schedule_measure_behind(&offer->schedule, offer->bytes, head_chunks, &extent);
     return extent.largest_blocks <= offer->stride_blocks &&
            rbuf_tx_chunk_blocks(arena, &offer->schedule, extent.largest_blocks) <= arena->blocks;
 }
@@ -338,18 +373,59 @@ static void put_begin(struct rbuf_peer *peer, struct rbuf_put *put)
     }
 }
 
+/* Goes on behind what was written of the put's head. True if that was all of the put. */
+static bool head_adopt(struct rbuf_put *put, const struct rbuf_head *head)
+{
+    const struct rbuf_standing_out *out = put->peer->standing_out;
+
+    put->head_chunks = head->chunks;
+    put->head_address = rbuf_head_address(out, head->use);
+    put->head_flag = rbuf_head_flag(out, head->use);
+    put->next = head->next;
+    return head->whole;
+}
+
+/* The offer took up a head that is not this put's: asks for one without. */
+static void put_decline(struct rbuf_peer *peer, struct rbuf_put *put)
+{
+    peer->core->stats.heads_declined++;
+    put->offer.head = 0;
+    put->state = RBUF_PUT_UNGRANTED;
+    TAILQ_INSERT_TAIL(&peer->ungranted, put, link);
+    rbuf_channel_send_own(peer, RBUF_MESSAGE_DECLINE, &put->offer.id, sizeof(put->offer.id));
+}
+
 /* Begins to stage; the offer is STAGED. */
 static void put_stage(struct rbuf_peer *peer, struct rbuf_put *put)
 {
-    if (!offer_usable(peer, &put->offer)) {
+    const struct rbuf_head *head = NULL;
+
+    rbuf_standing_out_heard(peer, &put->offer);
+    put->head_chunks = 0;
+    if (put->offer.head != 0) {
+        head = rbuf_standing_out_take(peer, put);
+        if (head == NULL) {
+            put_decline(peer, put);
+            return;
+        }
+    } else {
+        rbuf_standing_out_cancel(peer, put->source);
+    }
+    if (!offer_usable(peer, &put->offer, head != NULL ? head->chunks : 0)) {
         put_finish(put, RBUF_EVENT_PUT, -EPROTO);
         return;
     }
     peer->core->stats.staged_puts++;
-    rbuf_schedule_first(&put->offer.schedule, put->offer.bytes, &put->next);
     put->state = RBUF_PUT_FILLING;
     put->filling = NULL;
-    prestage_adopt(put);
+    rbuf_schedule_first(&put->offer.schedule, put->offer.bytes, &put->next);
+    if (head != NULL && head_adopt(put, head)) {
+        put_finish(put, RBUF_EVENT_PUT, 0);
+        return;
+    }
+    if (head == NULL) {
+        prestage_adopt(put);
+    }
     put_begin(peer, put);
 }
 
@@ -358,6 +434,7 @@ void rbuf_put_copied(struct rbuf_peer *peer, struct rbuf_put *put)
     put->peer = peer;
     put->filling = NULL;
     put->in_flight = 0;
+    put->head_chunks = 0;
     if (peer->state == RBUF_PEER_FAILED) {
         put_finish(put, RBUF_EVENT_PUT, -ECONNRESET);
         return;
@@ -391,7 +468,7 @@ static void put_granted(struct rbuf_peer *peer, struct rbuf_put *put)
 static void put_answered(struct rbuf_peer *peer, struct rbuf_put *put,
                          const struct rbuf_offer *offer)
 {
-    if (offer->bytes != put->offer.bytes || offer->base != put->offer.base) {
+    if (offer->bytes != put->offer.bytes || offer->base != put->offer.base || offer->head != 0) {
         put_finish(put, RBUF_EVENT_PUT, -EPROTO);
         return;
     }
@@ -465,6 +542,9 @@ struct rbuf_peer *rbuf_sender_chunk_completed(struct rbuf_core *core, struct rbu
     struct rbuf_peer *peer = chunk->peer;
     struct rbuf_put *put = chunk->put;
 
+    if (chunk->of_head) {
+        rbuf_standing_out_completed(peer);
+    }
     rbuf_tx_chunk_free(core, chunk);
     /* The puts of a peer that has failed, or is about to, are its failing's. */
     if (put != NULL && status == 0 && peer->state != RBUF_PEER_FAILED && --put->in_flight == 0 &&

@@ -7,6 +7,9 @@
  * posted when the one that last used its buffer is acknowledged (or was never used in this
  * message). The put ends when its last chunk is posted: the user's memory is free then.
  *
+ * If the offer took up the head that the rendezvous led (core/standing.h), the put goes on behind
+ * what was written of it.
+ *
  * A copied put does the same on this side and writes into the receiver's registered buffer: no
  * flags, no acknowledgements. It ends when the last chunk has arrived, since the adapter says so.
  *
@@ -35,6 +38,9 @@ struct rbuf_put {
 
     enum rbuf_put_state state; /* core's, like everything below */
     struct rbuf_peer *peer;
+    uint64_t head_chunks;          /* first ones, which go to a place of the standing lane */
+    uint64_t head_address;         /* of that place */
+    uint64_t head_flag;            /* of its first block */
     struct rbuf_chunk next;        /* shape of the chunk that is filled or to be filled */
     struct rbuf_tx_chunk *filling; /* NULL: no staging yet */
     uint32_t in_flight;            /* copied: chunks under way */

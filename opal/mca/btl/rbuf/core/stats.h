@@ -26,6 +26,12 @@ struct rbuf_stats {
     uint64_t grants_direct;     /* of those, turned into a registration after the wait */
     uint64_t prestaged;         /* first chunks copied under the rendezvous */
     uint64_t prestaged_dropped; /* of those, copied in vain */
+    uint64_t heads_led;         /* first chunks written with the rendezvous */
+    uint64_t heads_taken;       /* taken up by a grant of ours */
+    uint64_t heads_in_vain;     /* announced to us and not taken up */
+    uint64_t heads_declined;    /* taken up for another message than theirs, by the peer */
+    uint64_t standing_lent;     /* lanes for heads */
+    uint64_t standing_recalled; /* of those, asked back */
     uint64_t copied_puts;       /* in place at the receiver, from staging here */
     uint64_t direct_puts;       /* in-place writes */
     uint64_t direct_bytes;

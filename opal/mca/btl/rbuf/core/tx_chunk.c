@@ -79,3 +79,16 @@ void rbuf_tx_chunk_stamp(struct rbuf_tx_chunk *chunk, const struct rbuf_schedule
         *(uint64_t *) (void *) (end - RBUF_FLAG_BYTES) = flag + chunk->shape.first_block + i;
     }
 }
+
+enum rbuf_fab_status rbuf_tx_chunk_write(struct rbuf_tx_chunk *chunk,
+                                         const struct rbuf_schedule *schedule, uint64_t first_block,
+                                         uint32_t rkey)
+{
+    struct rbuf_arena *arena = &chunk->peer->core->send_arena;
+    uint32_t lead = rbuf_chunk_lead(schedule, &chunk->shape);
+
+    return rbuf_fab_write(chunk->peer->queue[RBUF_BULK],
+                          rbuf_arena_block(arena, chunk->arena_first) + lead, arena->lkey,
+                          rbuf_chunk_wire_bytes(schedule, &chunk->shape), first_block + lead, rkey,
+                          &chunk->work);
+}

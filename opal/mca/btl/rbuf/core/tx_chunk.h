@@ -12,6 +12,7 @@ struct rbuf_tx_chunk {
     struct rbuf_work work; /* first: a work that came back is its chunk */
     struct rbuf_peer *peer;
     struct rbuf_put *put; /* that counts it as in flight, if the peer has not failed; NULL: none */
+    bool of_head;         /* it goes to a place of the peer's standing lane */
     struct rbuf_chunk shape;
     uint32_t arena_first;
     uint32_t arena_blocks;
@@ -46,5 +47,11 @@ void rbuf_tx_chunk_fill(struct rbuf_tx_chunk *chunk, const struct rbuf_schedule 
  * reads. */
 void rbuf_tx_chunk_stamp(struct rbuf_tx_chunk *chunk, const struct rbuf_schedule *schedule,
                          uint64_t flag);
+
+/* Writes the chunk to where its first block is at the peer, flags and all, over the bulk channel.
+ */
+enum rbuf_fab_status rbuf_tx_chunk_write(struct rbuf_tx_chunk *chunk,
+                                         const struct rbuf_schedule *schedule, uint64_t first_block,
+                                         uint32_t rkey);
 
 #endif

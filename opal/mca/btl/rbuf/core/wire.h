@@ -14,7 +14,7 @@
 
 #include "core/schedule.h"
 
-#define RBUF_WIRE_VERSION 2u
+#define RBUF_WIRE_VERSION 3u
 #define RBUF_ACK_SLOTS    64u /* staged messages a peer that may wait for acknowledgements at once */
 
 /* The two send/receive channels of a peer, each on its own queue pair and receive queue. */
@@ -40,12 +40,18 @@ enum rbuf_message_kind {
     RBUF_MESSAGE_GRANT,       /* an offer that replaces a deferred one */
     RBUF_MESSAGE_RING,        /* a struct rbuf_ring_offer: small messages may come by this ring */
     RBUF_MESSAGE_RING_RECALL, /* hand it back */
-    RBUF_MESSAGE_RING_BACK    /* no message comes by it any more */
+    RBUF_MESSAGE_RING_BACK,   /* no message comes by it any more */
+    RBUF_MESSAGE_LED,         /* an active message that announces `after` bytes: their head is being
+                                 written into the next place of the standing lane */
+    RBUF_MESSAGE_STANDING,    /* a struct rbuf_standing_offer: heads may come by this lane */
+    RBUF_MESSAGE_STANDING_RECALL, /* hand it back */
+    RBUF_MESSAGE_STANDING_BACK,   /* no head comes by it any more but those announced */
+    RBUF_MESSAGE_DECLINE          /* the id of a grant whose head is another message's */
 };
 
 /* In front of every message of the send/receive channels, and behind those of a ring. */
 struct rbuf_message_header {
-    uint64_t after;    /* deliver once this grant is placed; 0 for at once */
+    uint64_t after;    /* deliver once this grant is placed; 0 for at once; LED: bytes */
     uint32_t peer;     /* index of the sender in the receiver's table */
     uint8_t kind;      /* enum rbuf_message_kind */
     uint8_t tag;       /* of an active message */
@@ -78,6 +84,20 @@ struct rbuf_ring_offer {
     uint32_t reserved;
 };
 
+#define RBUF_STANDING_PLACES    4u
+#define RBUF_STANDING_PEERS_MAX 64u /* of a process; not on the wire */
+
+/* Places that the receiver lends to a sender, for the heads of messages to come (core/standing.h).
+ */
+struct rbuf_standing_offer {
+    uint64_t base;  /* address of place 0 */
+    uint64_t flag;  /* of the first block of use `first`; each use has place_blocks of them */
+    uint64_t first; /* the use before the first one; uses of other lanes have other numbers */
+    uint32_t rkey;
+    uint32_t place_blocks;
+    struct rbuf_schedule schedule; /* of every message whose head goes there */
+};
+
 enum rbuf_offer_mode {
     RBUF_OFFER_DEFERRED = 1, /* no staging buffers free: a GRANT message follows */
     RBUF_OFFER_STAGED,       /* write chunks into the lane */
@@ -101,13 +121,15 @@ enum rbuf_arrival {
 
 /* How a receiver wants `bytes` bytes for `base`; travels inside registration handles. */
 struct rbuf_offer {
-    uint64_t id;            /* names the grant; never 0 for STAGED and DEFERRED */
-    uint64_t base;          /* user address at the receiver */
-    uint64_t bytes;         /* exactly this many are put */
-    uint64_t lane;          /* STAGED: address of staging buffer 0 */
-    uint64_t flag;          /* STAGED: flag value of the first block; block k carries flag + k */
-    uint64_t acks;          /* STAGED: what the acknowledgement word counted before this message */
-    uint32_t rkey;          /* of the lane, or of the user buffer */
+    uint64_t id;    /* names the grant; never 0 for STAGED and DEFERRED */
+    uint64_t base;  /* user address at the receiver */
+    uint64_t bytes; /* exactly this many are put */
+    uint64_t lane;  /* STAGED: address of staging buffer 0 */
+    uint64_t flag;  /* STAGED: flag value of the first block; block k carries flag + k */
+    uint64_t acks;  /* STAGED: what the acknowledgement word counted before this message */
+    uint64_t head;  /* STAGED: use of the standing lane that has the head; 0: there is none */
+    uint64_t uses;  /* of the standing lane that may have begun; 0: no news */
+    uint32_t rkey;  /* of the lane, or of the user buffer */
     uint32_t stride_blocks; /* distance of the lane's buffers, blocks */
     struct rbuf_schedule schedule;
     uint8_t mode;    /* enum rbuf_offer_mode */

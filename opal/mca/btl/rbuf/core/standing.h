@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The standing lane: what hides the rendezvous, which is a round trip of dead wire otherwise.
+ *
+ * A receiver lends a peer whose messages it takes at once a few places in its staging. The sender
+ * writes the head of the next message, its first chunks, into the next place right behind the
+ * rendezvous, which is marked as LED. When the receiver asks for the message's target out of that
+ * very delivery, the grant takes the head up, and its own lane is for the rest alone. Otherwise the
+ * head was written in vain, and the message goes its way without.
+ *
+ * Which message a head belongs to only the sender knows for sure: an offer names the use that it
+ * took up, and the sender declines it if that is not this put's (two messages of a length, one of
+ * which was not expected, can be mixed up so). The grant is then staged anew, without a head.
+ *
+ * Uses count up, also from one lane to the next; use u writes to place u modulo
+ * RBUF_STANDING_PLACES. A use is over when its
+ * head was copied out, or was not taken up. The receiver says in its offers how many may have
+ * begun, and says more only when it was asked in time: who is always late is soon sent no more
+ * heads.
+ *
+ * Handing back: RECALL makes the sender stop; when all heads that it wrote are known to have
+ * arrived it says BACK. The memory is free when that is here and no use is left.
+ *
+ * Invariants: a place is written by one use at a time; flags never repeat in a place, since their
+ * numbers have the highest bit set and a range for each lane and use.
+ */
+#ifndef RBUF_CORE_STANDING_H
+#define RBUF_CORE_STANDING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/wire.h"
+
+struct rbuf_core;
+struct rbuf_peer;
+struct rbuf_put;
+struct rbuf_tx_chunk;
+
+struct rbuf_standing_options {
+    uint32_t peers;        /* most that have a lane; 0: none has */
+    uint32_t place_blocks; /* of each place: the longest head */
+    uint16_t first_blocks; /* of the first chunk: what nothing hides the copy of */
+};
+
+/* A core's lanes, at the end of its receive staging and not part of that arena: what is lent to
+ * some never stands in the way of others' messages. */
+struct rbuf_standing {
+    uint32_t lanes;       /* that there are */
+    uint64_t taken;       /* of them, a bit each */
+    uint64_t lent;        /* ever */
+    uint64_t next_recall; /* stats.grants before which none is asked for again */
+};
+
+/* Sets up as many lanes as were asked for and leave the arena `blocks` of its size, half of it and
+ * room for the largest message; returns the blocks that are left. */
+uint32_t rbuf_standing_open(struct rbuf_core *core, uint32_t blocks);
+
+/* ---- of the sender ---- */
+
+enum rbuf_head_state {
+    RBUF_HEAD_NONE,
+    RBUF_HEAD_ANNOUNCED, /* its rendezvous is sent; it is written in the next progress */
+    RBUF_HEAD_WRITTEN    /* as much of it as could be; the put writes what is missing */
+};
+
+struct rbuf_head {
+    enum rbuf_head_state state;
+    uint64_t use;
+    const unsigned char *source;
+    uint64_t bytes;         /* of the message */
+    uint64_t chunks;        /* of the head */
+    struct rbuf_chunk next; /* the first one that is not written */
+    bool whole;             /* nothing is behind it: all of the message is written */
+};
+
+enum rbuf_standing_out_state {
+    RBUF_STANDING_OPEN,
+    RBUF_STANDING_RETURNING,
+    RBUF_STANDING_RETURNED
+};
+
+struct rbuf_standing_out {
+    enum rbuf_standing_out_state state;
+    struct rbuf_standing_offer offer;
+    uint64_t begun;                               /* uses */
+    uint64_t allowed;                             /* to have begun */
+    uint32_t announced;                           /* heads in that state */
+    uint32_t in_flight;                           /* chunks of heads that are posted and not back */
+    struct rbuf_head heads[RBUF_STANDING_PLACES]; /* by use modulo their number */
+};
+
+/* The address of a place, and the flag of its first block. */
+static inline uint64_t rbuf_head_address(const struct rbuf_standing_out *out, uint64_t use)
+{
+    return out->offer.base +
+           use % RBUF_STANDING_PLACES * out->offer.place_blocks * out->offer.schedule.block_bytes;
+}
+
+static inline uint64_t rbuf_head_flag(const struct rbuf_standing_out *out, uint64_t use)
+{
+    return out->offer.flag + (use - out->offer.first) * out->offer.place_blocks;
+}
+
+/* The peer lends a lane, wants it back. */
+void rbuf_standing_out_lent(struct rbuf_peer *peer, const struct rbuf_standing_offer *offer);
+void rbuf_standing_out_recalled(struct rbuf_peer *peer);
+
+/* A rendezvous for the memory that rbuf_prestage() named is about to be sent: true if it leads a
+ * head, which takes the prestaging's place. `*bytes` is then what it announces. */
+bool rbuf_standing_out_lead(struct rbuf_peer *peer, uint64_t *bytes);
+
+/* Writes announced heads, now or never (see sender.c, prestage_fill). Returns their number. */
+int rbuf_standing_out_progress(struct rbuf_peer *peer, uint64_t *budget);
+
+/* An offer came that says how many uses may have begun. */
+void rbuf_standing_out_heard(struct rbuf_peer *peer, const struct rbuf_offer *offer);
+
+/* The head of the put, whose offer names one; NULL if that is another message's. The caller goes on
+ * from where the head ends; no other put gets it. */
+const struct rbuf_head *rbuf_standing_out_take(struct rbuf_peer *peer, const struct rbuf_put *put);
+
+/* No head of `source` is to be written any more. */
+void rbuf_standing_out_cancel(struct rbuf_peer *peer, const void *source);
+
+/* A chunk of a head was posted. */
+void rbuf_standing_out_posted(struct rbuf_peer *peer, struct rbuf_tx_chunk *chunk);
+
+/* A chunk of a head is back. */
+void rbuf_standing_out_completed(struct rbuf_peer *peer);
+
+void rbuf_standing_out_remove(struct rbuf_peer *peer);
+
+/* ---- of the receiver ---- */
+
+enum rbuf_standing_in_state { RBUF_STANDING_LENT, RBUF_STANDING_RECALLED, RBUF_STANDING_BACK };
+
+struct rbuf_standing_in {
+    enum rbuf_standing_in_state state;
+    uint32_t lane;
+    uint32_t first; /* its block, on the grid of the receive arena */
+    uint32_t place_blocks;
+    uint64_t flag;
+    uint64_t use_first; /* no use of this lane: the one before its first */
+    uint64_t announced; /* uses, by the peer */
+    uint64_t tail;      /* uses that are over, and all before them */
+    uint64_t told;      /* uses that the peer may have begun */
+    uint32_t over;      /* uses behind the tail that are over, bit 0 for the next */
+    uint64_t bytes[RBUF_STANDING_PLACES]; /* of the message that a use announced */
+    uint64_t last_grants;                 /* stats.grants when it was used last */
+};
+
+/* The schedule of messages that are led. The first chunk is smaller than that of others, whose copy
+ * the rendezvous hides. */
+struct rbuf_schedule rbuf_standing_in_schedule(const struct rbuf_peer *peer);
+
+/* A grant is about to be opened out of a delivery from the peer: lends it a lane if that is the
+ * second time and there is room, or asks another one for its lane. */
+void rbuf_standing_in_prompt(struct rbuf_peer *peer);
+
+/* A LED message that announces so many bytes; its use, or 0 if it must not be. */
+uint64_t rbuf_standing_in_announced(struct rbuf_peer *peer, uint64_t bytes);
+
+/* The peer has handed its lane back. */
+void rbuf_standing_in_back(struct rbuf_peer *peer);
+
+/* What to tell the peer in an offer now that it was prompt. */
+uint64_t rbuf_standing_in_tell(struct rbuf_peer *peer);
+
+/* The block where the use's place begins, and the flag of its first block. */
+uint32_t rbuf_standing_in_place(const struct rbuf_peer *peer, uint64_t use);
+uint64_t rbuf_standing_in_flag(const struct rbuf_peer *peer, uint64_t use);
+
+/* The use is over. */
+void rbuf_standing_in_over(struct rbuf_peer *peer, uint64_t use);
+
+/* Frees the lane, which nobody writes into any more; the peer's grants are closed. */
+void rbuf_standing_in_remove(struct rbuf_peer *peer);
+
+#endif

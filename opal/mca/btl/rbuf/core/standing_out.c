@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+#include "core/standing.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "core/channel.h"
+#include "core/sender.h"
+#include "core/tx_chunk.h"
+
+static struct rbuf_head *head_of(struct rbuf_standing_out *out, uint64_t use)
+{
+    return &out->heads[use % RBUF_STANDING_PLACES];
+}
+
+/* No head is announced any more; they are written up to where they are. */
+static void head_settle(struct rbuf_standing_out *out, struct rbuf_head *head)
+{
+    if (head->state == RBUF_HEAD_ANNOUNCED) {
+        head->state = RBUF_HEAD_WRITTEN;
+        out->announced--;
+    }
+}
+
+static void settle_all(struct rbuf_standing_out *out)
+{
+    for (unsigned i = 0; i < RBUF_STANDING_PLACES; i++) {
+        head_settle(out, &out->heads[i]);
+    }
+}
+
+static bool offer_usable(const struct rbuf_peer *peer, const struct rbuf_standing_offer *offer)
+{
+    const struct rbuf_arena *arena = &peer->core->send_arena;
+
+    return rbuf_schedule_valid(&offer->schedule) && offer->place_blocks > 0 &&
+           offer->place_blocks >= offer->schedule.first_blocks &&
+           rbuf_tx_chunk_blocks(arena, &offer->schedule, offer->place_blocks) <= arena->blocks;
+}
+
+void rbuf_standing_out_lent(struct rbuf_peer *peer, const struct rbuf_standing_offer *offer)
+{
+    struct rbuf_standing_out *out = peer->standing_out;
+
+    if (peer->state == RBUF_PEER_FAILED) {
+        return;
+    }
+    if (!offer_usable(peer, offer) || (out != NULL && out->state != RBUF_STANDING_RETURNED)) {
+        peer->core->stats.messages_refused++;
+        return;
+    }
+    if (out == NULL) {
+        out = calloc(1, sizeof(*out));
+        if (out == NULL) {
+            rbuf_peer_fail(peer, -ENOMEM);
+            return;
+        }
+        peer->standing_out = out;
+    }
+    *out = (struct rbuf_standing_out){.offer = *offer,
+                                      .begun = offer->first,
+                                      .allowed = offer->first + RBUF_STANDING_PLACES,
+                                      .in_flight = out->in_flight};
+}
+
+/* Says BACK when every chunk of a head that may not have been taken up is known to be there. */
+static void hand_back(struct rbuf_peer *peer)
+{
+    struct rbuf_standing_out *out = peer->standing_out;
+
+    if (out->state == RBUF_STANDING_RETURNING && out->in_flight == 0) {
+        out->state = RBUF_STANDING_RETURNED;
+        rbuf_channel_send_own(peer, RBUF_MESSAGE_STANDING_BACK, NULL, 0);
+    }
+}
+
+void rbuf_standing_out_recalled(struct rbuf_peer *peer)
+{
+    struct rbuf_standing_out *out = peer->standing_out;
+
+    if (peer->state == RBUF_PEER_FAILED) {
+        return;
+    }
+    if (out == NULL || out->state != RBUF_STANDING_OPEN) {
+        peer->core->stats.messages_refused++;
+        return;
+    }
+    settle_all(out);
+    out->state = RBUF_STANDING_RETURNING;
+    hand_back(peer);
+}
+
+bool rbuf_standing_out_lead(struct rbuf_peer *peer, uint64_t *bytes)
+{
+    struct rbuf_standing_out *out = peer->standing_out;
+    struct rbuf_prestage *wish = &peer->prestage;
+    struct rbuf_head *head;
+    uint64_t chunks;
+
+    if (out == NULL || out->state != RBUF_STANDING_OPEN || out->begun == out->allowed ||
+        wish->source == NULL || wish->chunk != NULL) {
+        return false;
+    }
+    chunks = rbuf_schedule_head(&out->offer.schedule, wish->length, out->offer.place_blocks);
+    if (chunks == 0) {
+        return false;
+    }
+    out->begun++;
+    head = head_of(out, out->begun);
+    head_settle(out, head);
+    *head = (struct rbuf_head){.state = RBUF_HEAD_ANNOUNCED,
+                               .use = out->begun,
+                               .source = wish->source,
+                               .bytes = wish->length,
+                               .chunks = chunks};
+    rbuf_schedule_first(&out->offer.schedule, head->bytes, &head->next);
+    out->announced++;
+    *bytes = head->bytes;
+    wish->source = NULL;
+    peer->core->stats.heads_led++;
+    rbuf_peer_wake(peer);
+    return true;
+}
+
+/* Copies the head's next chunk and posts it; false if it cannot be now. */
+static bool write_chunk(struct rbuf_peer *peer, struct rbuf_head *head, uint64_t *budget)
+{
+    struct rbuf_standing_out *out = peer->standing_out;
+    const struct rbuf_schedule *schedule = &out->offer.schedule;
+    struct rbuf_tx_chunk *chunk = rbuf_tx_chunk_take(peer, schedule, &head->next);
+    uint64_t whole = head->next.bytes;
+    enum rbuf_fab_status status;
+
+    if (chunk == NULL) {
+        return false;
+    }
+    rbuf_tx_chunk_fill(chunk, schedule, RBUF_CHUNK_BLOCKS, head->source, &whole);
+    *budget -= head->next.bytes < *budget ? head->next.bytes : *budget;
+    rbuf_tx_chunk_stamp(chunk, schedule, rbuf_head_flag(out, head->use));
+    status = rbuf_tx_chunk_write(chunk, schedule,
+                                 rbuf_head_address(out, head->use) +
+                                     head->next.first_block * schedule->block_bytes,
+                                 out->offer.rkey);
+    if (status == RBUF_FAB_OK) {
+        rbuf_standing_out_posted(peer, chunk);
+        return true;
+    }
+    rbuf_tx_chunk_free(peer->core, chunk);
+    if (status == RBUF_FAB_DEAD) {
+        rbuf_peer_fail(peer, -ECONNRESET);
+    }
+    return false;
+}
+
+static void write_head(struct rbuf_peer *peer, struct rbuf_head *head, uint64_t *budget)
+{
+    const struct rbuf_schedule *schedule = &peer->standing_out->offer.schedule;
+
+    while (!head->whole && head->next.index < head->chunks && write_chunk(peer, head, budget)) {
+        head->whole = !rbuf_schedule_next(schedule, head->bytes, &head->next);
+    }
+}
+
+int rbuf_standing_out_progress(struct rbuf_peer *peer, uint64_t *budget)
+{
+    struct rbuf_standing_out *out = peer->standing_out;
+    int done = 0;
+
+    if (out == NULL || out->announced == 0) {
+        return 0;
+    }
+    for (uint64_t i = RBUF_STANDING_PLACES; i-- > 0 && peer->state == RBUF_PEER_CONNECTED;) {
+        struct rbuf_head *head = head_of(out, out->begun - i);
+
+        if (head->state != RBUF_HEAD_ANNOUNCED) {
+            continue;
+        }
+        head_settle(out, head);
+        if (TAILQ_EMPTY(&peer->puts) && *budget > 0) { /* a guess does not go ahead */
+            write_head(peer, head, budget);
+            done++;
+        }
+    }
+    return done;
+}
+
+void rbuf_standing_out_heard(struct rbuf_peer *peer, const struct rbuf_offer *offer)
+{
+    struct rbuf_standing_out *out = peer->standing_out;
+
+    if (out != NULL && out->state == RBUF_STANDING_OPEN && offer->uses > out->allowed &&
+        offer->uses <= out->begun + RBUF_STANDING_PLACES) {
+        out->allowed = offer->uses;
+    }
+}
+
+const struct rbuf_head *rbuf_standing_out_take(struct rbuf_peer *peer, const struct rbuf_put *put)
+{
+    struct rbuf_standing_out *out = peer->standing_out;
+    struct rbuf_head *head = out != NULL ? head_of(out, put->offer.head) : NULL;
+
+    if (head == NULL || head->state == RBUF_HEAD_NONE || head->use != put->offer.head ||
+        head->source != put->source || head->bytes != put->offer.bytes) {
+        return NULL;
+    }
+    head_settle(out, head);
+    head->state = RBUF_HEAD_NONE;
+    return head;
+}
+
+void rbuf_standing_out_cancel(struct rbuf_peer *peer, const void *source)
+{
+    struct rbuf_standing_out *out = peer->standing_out;
+
+    for (unsigned i = 0; out != NULL && out->announced > 0 && i < RBUF_STANDING_PLACES; i++) {
+        if (out->heads[i].source == source) {
+            head_settle(out, &out->heads[i]);
+        }
+    }
+}
+
+void rbuf_standing_out_posted(struct rbuf_peer *peer, struct rbuf_tx_chunk *chunk)
+{
+    chunk->of_head = true;
+    peer->standing_out->in_flight++;
+    peer->in_flight++;
+    peer->core->stats.staged_chunks++;
+    peer->core->stats.staged_bytes += chunk->shape.bytes;
+}
+
+void rbuf_standing_out_completed(struct rbuf_peer *peer)
+{
+    peer->standing_out->in_flight--;
+    if (peer->state == RBUF_PEER_CONNECTED) {
+        hand_back(peer);
+    }
+}
+
+void rbuf_standing_out_remove(struct rbuf_peer *peer)
+{
+    free(peer->standing_out);
+    peer->standing_out = NULL;
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Standing lanes: heads of every length, many at once, unexpected messages, mistaken ones, lanes
+ * that move from peer to peer, too little staging for any.
+ */
+#include "case.h"
+#include "unit.h"
+
+#include "core/standing.h"
+
+/* A schedule small enough to try every length of it; a place holds the first two chunks. */
+static struct world_options small_blocks(void)
+{
+    struct world_options options = world_defaults();
+
+    options.core.schedule.block_bytes = 64;
+    options.core.schedule.first_blocks = 2;
+    options.core.schedule.buffer_blocks = 6;
+    options.core.quantum = 200;
+    options.core.standing.place_blocks = 5;
+    options.send_bytes = options.receive_bytes = 8192;
+    options.model.packet_bytes = 64;
+    return options;
+}
+
+static const struct rbuf_stats *stats_of(const struct world *world, unsigned node)
+{
+    return &world->nodes[node].core.stats;
+}
+
+/* From messages that are all head, and less than a block, to some chunks behind it. */
+START_TEST(heads_of_every_length)
+{
+    const enum rbuf_arrival arrivals[] = {RBUF_ARRIVAL_BLOCK, RBUF_ARRIVAL_CHUNK};
+
+    for (unsigned i = 0; i < 2; i++) {
+        struct world_options options = small_blocks();
+        struct world *world;
+
+        options.core.arrival = arrivals[i];
+        world = world_open(&options);
+        for (uint64_t bytes = 1; bytes <= 56 * 30; bytes++) {
+            world_send(world, WORLD_PUT, 0, 1, bytes);
+            case_run(world);
+        }
+        ck_assert_uint_ge(stats_of(world, 0)->heads_led, 56 * 30 - 4);
+        ck_assert_uint_eq(stats_of(world, 1)->heads_taken, stats_of(world, 0)->heads_led);
+        ck_assert_uint_eq(stats_of(world, 1)->heads_in_vain, 0);
+        ck_assert_uint_eq(stats_of(world, 0)->staged_bytes, 56 * 30 * (56 * 30 + 1) / 2);
+        case_close(world);
+    }
+}
+END_TEST
+
+/* A message of two chunks, the head of which is written at once, is there sooner by about a round
+ * trip. */
+START_TEST(the_round_trip_is_hidden)
+{
+    uint64_t took[2];
+
+    for (unsigned on = 0; on < 2; on++) {
+        struct world_options options = world_defaults();
+        struct world *world;
+        struct world_message *message = NULL;
+
+        options.core.standing.peers = on;
+        world = world_open(&options);
+        for (int i = 0; i < 5; i++) {
+            message = world_send(world, WORLD_PUT, 0, 1, 65536);
+            case_run(world);
+        }
+        took[on] = message->arrived_ns - message->started_ns;
+        case_close(world);
+    }
+    ck_assert_uint_lt(took[1] + 3000, took[0]); /* the latency is 2 us, a copy 2 us for 12 KB */
+}
+END_TEST
+
+/* Many messages at once, in both directions: no more heads than places, and all the rest right. */
+START_TEST(many_at_once)
+{
+    for (unsigned late = 0; late < 4; late += 3) {
+        struct world_options options = case_busy();
+        struct world *world;
+
+        options.receive_bytes = 160 * 1024;
+        options.core.standing.place_blocks = 6;
+        options.late = late;
+        world = world_open(&options);
+        ck_assert_uint_gt(world->nodes[0].core.standing.lanes, 0);
+        for (int round = 0; round < 40; round++) {
+            for (int i = 0; i < 10; i++) {
+                world_send(world, WORLD_PUT, 0, 1, 3000 + 2000 * i + 7 * round);
+                world_send(world, WORLD_PUT, 1, 0, 4000 + 3000 * i + 5 * round);
+                world_send(world, WORLD_EAGER, 0, 1, 100);
+            }
+            if (late != 0) { /* an answer to what is still held back */
+                world_settle(world);
+                for (unsigned node = 0; node < 2; node++) {
+                    while (world->nodes[node].unexpected != NULL) {
+                        world_send(world, WORLD_PUT, 1 - node, node, 5000);
+                        world_settle(world);
+                    }
+                }
+            }
+            case_run(world);
+        }
+        ck_assert_uint_gt(stats_of(world, 0)->heads_led, 40);
+        ck_assert_uint_eq(stats_of(world, 1)->heads_taken + stats_of(world, 1)->heads_in_vain,
+                          stats_of(world, 0)->heads_led);
+        case_close(world);
+    }
+}
+END_TEST
+
+/* Of two messages of a length the first was not expected, and its grant is opened when the second
+ * is delivered: it takes up the second one's head. The sender declines, and both arrive right. */
+START_TEST(mistaken_heads_are_declined)
+{
+    struct world_options options = world_defaults();
+    struct world *world;
+    unsigned declined = 0;
+
+    options.late = 3;
+    world = world_open(&options);
+    for (int i = 0; i < 100; i++) {
+        world_send(world, WORLD_PUT, 0, 1, 100000);
+        world_settle(world);
+    }
+    while (world->nodes[1].unexpected != NULL) {
+        world_send(world, WORLD_PUT, 0, 1, 100000);
+        world_settle(world);
+    }
+    case_run(world);
+    declined = (unsigned) stats_of(world, 0)->heads_declined;
+    ck_assert_uint_gt(declined, 5);
+    ck_assert_uint_gt(stats_of(world, 1)->heads_in_vain, 5);
+    ck_assert_uint_eq(stats_of(world, 1)->messages_refused, 0);
+    case_close(world);
+}
+END_TEST
+
+/* A receiver that never expects its messages is soon sent no heads any more. */
+START_TEST(who_is_late_gets_no_heads)
+{
+    struct world_options options = world_defaults();
+    struct world *world = world_open(&options);
+    uint64_t led;
+
+    for (int i = 0; i < 10; i++) {
+        world_send(world, WORLD_PUT, 0, 1, 50000);
+        case_run(world);
+    }
+    led = stats_of(world, 0)->heads_led;
+    ck_assert_uint_gt(led, 5);
+    world->options.late = 1; /* every other one: its answer comes out of the next one's delivery */
+    for (int i = 0; i < 100; i++) {
+        world_send(world, WORLD_PUT, 0, 1, i % 2 == 0 ? 50000 : 40000);
+        world_settle(world);
+    }
+    case_run(world);
+    ck_assert_uint_gt(stats_of(world, 1)->heads_in_vain, 0);
+    ck_assert_uint_eq(stats_of(world, 1)->heads_taken + stats_of(world, 1)->heads_in_vain,
+                      stats_of(world, 0)->heads_led);
+    case_close(world);
+}
+END_TEST
+
+/* One lane, and partners that change: it goes from one to the next. */
+START_TEST(lanes_move)
+{
+    struct world_options options = world_defaults();
+    struct world *world;
+
+    options.nodes = 4;
+    options.core.standing.peers = 1;
+    world = world_open(&options);
+    for (unsigned from = 1; from <= 3; from++) {
+        for (int i = 0; i < 40; i++) {
+            world_send(world, WORLD_PUT, from, 0, 30000 + 1000 * i);
+            case_run(world);
+        }
+        ck_assert_ptr_nonnull(world->nodes[0].links[from].peer->standing_in);
+        ck_assert_uint_gt(stats_of(world, from)->heads_led, 10);
+    }
+    ck_assert_uint_eq(stats_of(world, 0)->standing_lent, 3);
+    ck_assert_uint_eq(stats_of(world, 0)->standing_recalled, 2);
+    for (int i = 0; i < 100; i++) { /* all at once: it may move or not, nothing is lost */
+        for (unsigned from = 1; from <= 3; from++) {
+            world_send(world, WORLD_PUT, from, 0, 30000 + 1000 * i);
+        }
+        case_run(world);
+    }
+    case_close(world);
+}
+END_TEST
+
+/* With staging for the largest message and no more there is no lane, and with some more there are
+ * as many as fit. */
+START_TEST(the_arena_comes_first)
+{
+    struct world_options options = world_defaults();
+    uint32_t largest = options.core.schedule.buffers * options.core.schedule.buffer_blocks;
+    uint32_t lane = options.core.standing.place_blocks * RBUF_STANDING_PLACES;
+
+    for (uint32_t lanes = 0; lanes <= 5; lanes++) {
+        struct world *world;
+
+        options.receive_bytes = (size_t) (largest + lanes * lane) * 4096;
+        world = world_open(&options);
+        ck_assert_uint_eq(world->nodes[0].core.standing.lanes, lanes < 4 ? lanes : 4);
+        ck_assert_uint_ge(world->nodes[0].core.receive_arena.blocks, largest);
+        for (int i = 0; i < 10; i++) {
+            world_send(world, WORLD_PUT, 0, 1, 3000000);
+        }
+        case_run(world);
+        case_close(world);
+    }
+}
+END_TEST
+
+/* Lanes that a queue pair's death finds in every state. */
+START_TEST(the_peer_dies)
+{
+    for (uint64_t after = 1; after < 120; after++) {
+        for (unsigned channel = 0; channel < RBUF_CHANNELS; channel++) {
+            struct world_options options = world_defaults();
+            struct world *world;
+            const char *left;
+
+            options.tick_ns = 20000;
+            options.nodes = 3;
+            options.core.standing.peers = 1;
+            world = world_open(&options);
+            world->nodes[0].links[1].end[channel].die_after = after;
+            for (int i = 0; i < 30; i++) {
+                world_send(world, WORLD_PUT, 0, 1, 20000 + 3000 * i);
+                world_send(world, WORLD_PUT, 2, 1, 20000 + 3000 * i);
+            }
+            ck_assert_int_eq(world_run(world), WORLD_DONE);
+            world_settle(world);
+            left = world_leftover(world);
+            ck_assert_msg(left == NULL, "%s", left);
+            world_close(world);
+        }
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("standing");
+
+    unit_add(suite, heads_of_every_length);
+    unit_add(suite, the_round_trip_is_hidden);
+    unit_add(suite, many_at_once);
+    unit_add(suite, mistaken_heads_are_declined);
+    unit_add(suite, who_is_late_gets_no_heads);
+    unit_add(suite, lanes_move);
+    unit_add(suite, the_arena_comes_first);
+    unit_add(suite, the_peer_dies);
+    return unit_run(suite);
+}
