@@ -138,6 +138,7 @@ void foe_ring_message(const struct record *record); /* one that keeps to the for
 void foe_ring_word(const struct record *record);
 void foe_ring_offer(const struct record *record);
 void foe_ring_step(const struct record *record);
+void foe_standing(const struct record *record);
 
 /* core_watch.c */
 void watch_all(void); /* invariants of all cores */

@@ -2,7 +2,7 @@
 /*
  * What the foe does with eager rings (see core_fuzz.h): messages by the ring that the victim lent
  * it, words in any slot of it, offers of rings of its own, and the steps of the hand-back when it
- * likes.
+ * likes; and with standing lanes.
  */
 #include "core_fuzz.h"
 
@@ -143,4 +143,42 @@ void foe_ring_offer(const struct record *record)
 void foe_ring_step(const struct record *record)
 {
     send_own(record, record->which & 1 ? RBUF_MESSAGE_RING_RECALL : RBUF_MESSAGE_RING_BACK, "", 0);
+}
+
+/* A lane in the scratch memory for the victim's heads, or nonsense; one asked back; one handed back
+ * that there is or is not; a message that announces a head, or a grant that is declined. */
+void foe_standing(const struct record *record)
+{
+    static const enum rbuf_message_kind kinds[] = {
+        RBUF_MESSAGE_STANDING,      RBUF_MESSAGE_STANDING_RECALL, RBUF_MESSAGE_LED,
+        RBUF_MESSAGE_STANDING_BACK, RBUF_MESSAGE_DECLINE,         RBUF_MESSAGE_LED,
+        RBUF_MESSAGE_STANDING,      RBUF_MESSAGE_DECLINE};
+    struct rbuf_message_header *header = (void *) dealings.scratch;
+    const struct item_grant *item = &dealings.granted[record->amount % ITEMS];
+    struct rbuf_standing_offer offer = {.base = (uintptr_t) dealings.scratch,
+                                        .flag = 1ull << 63,
+                                        .first = record->value,
+                                        .rkey = dealings.scratch_key,
+                                        .place_blocks = 1 + record->spare % 4,
+                                        .schedule = dealings.core->options.schedule};
+    struct record plain = {.value = record->value};
+    uint32_t bytes = 16;
+
+    if (record->spare & 1u << 31) {
+        offer.schedule.first_blocks = (uint16_t) record->value;
+        offer.place_blocks = (uint32_t) (record->value >> 16);
+    }
+    memset(dealings.scratch, 0, sizeof(*header) + sizeof(offer));
+    foe_fill_header(header, &plain);
+    header->kind = (uint8_t) kinds[record->which % 8];
+    if (header->kind == RBUF_MESSAGE_LED) {
+        header->after = 1 + record->value % LARGEST_SOURCE;
+    } else if (header->kind == RBUF_MESSAGE_STANDING) {
+        bytes = sizeof(offer);
+        memcpy(header + 1, &offer, bytes);
+    } else if (header->kind == RBUF_MESSAGE_DECLINE) {
+        bytes = sizeof(uint64_t);
+        memcpy(header + 1, &item->offer.id, bytes);
+    }
+    foe_send_scratch(RBUF_CONTROL, sizeof(*header) + bytes);
 }

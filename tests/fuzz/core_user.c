@@ -78,9 +78,24 @@ static void close_grant(struct item_grant *item)
     close_memory(&item->target, &item->key);
 }
 
+/* A receive that was not expected, or out of the newest delivery, as long as that announced or not.
+ */
 void user_grant(const struct record *record)
 {
-    open_grant(dealings.granted, dealings.foe, bounded(record->value, LARGEST_SOURCE));
+    const struct rbuf_standing_in *in = dealings.foe->standing_in;
+    unsigned count = dealings.delivery_count;
+    struct item_delivery *newest = count > 0 ? &dealings.deliveries[count - 1] : NULL;
+    uint64_t bytes = bounded(record->value, LARGEST_SOURCE);
+
+    if (record->which & 1 && newest != NULL && newest->peer == dealings.foe) {
+        rbuf_core_delivering(newest->peer, &newest->delivery);
+        if (record->which & 2 && newest->delivery.head != 0) {
+            bytes = bounded(in->bytes[newest->delivery.head % RBUF_STANDING_PLACES] - 1,
+                            LARGEST_SOURCE);
+        }
+    }
+    open_grant(dealings.granted, dealings.foe, bytes);
+    dealings.core->delivering_of = NULL;
 }
 
 void user_offer(const struct record *record)

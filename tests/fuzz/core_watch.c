@@ -67,6 +67,29 @@ static bool hits_ring(const struct world_node *node, const struct sim_pair_end *
     return false;
 }
 
+/* True if a write of the foe hits the standing lane of another. */
+static bool hits_head(const struct rbuf_core *core, const struct sim_pair_end *to, uint64_t remote,
+                      uint32_t bytes)
+{
+    for (uint32_t i = 0; i < core->peer_count; i++) {
+        const struct rbuf_peer *peer = core->peers[i];
+        const struct rbuf_standing_in *in = peer != NULL ? peer->standing_in : NULL;
+        uint64_t first, end;
+
+        if (in == NULL ||
+            ((const struct world_link *) peer->user)->end[0].peer->nic == to->peer->nic) {
+            continue;
+        }
+        first = (uintptr_t) rbuf_arena_block(&core->receive_arena, in->first);
+        end = (uintptr_t) rbuf_arena_block(&core->receive_arena,
+                                           in->first + in->place_blocks * RBUF_STANDING_PLACES);
+        if (remote < end && remote + bytes > first) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* All peers may write to all of the staging memory, and to rings that they have handed back, and
  * are trusted not to: whether the foe did is kept in mind. */
 static void placing(void *user, struct sim_pair_end *to, uint64_t remote, uint32_t bytes)
@@ -84,7 +107,7 @@ static void placing(void *user, struct sim_pair_end *to, uint64_t remote, uint32
         dealings.collided |=
             remote < end && remote + bytes > lane && link->end[0].peer->nic != to->peer->nic;
     }
-    dealings.collided |= hits_ring(node, to, remote, bytes);
+    dealings.collided |= hits_ring(node, to, remote, bytes) || hits_head(core, to, remote, bytes);
     world_placing(user, to, remote, bytes);
 }
 
@@ -279,9 +302,13 @@ static void watch_grants(const struct rbuf_core *core)
         fuzz_require(grant->state == RBUF_GRANT_STAGED, "what is polled is staged");
         fuzz_require(grant->to >= grant->base && grant->to <= grant->base + grant->bytes,
                      "copying stays inside of the grant");
-        fuzz_require(grant->block < grant->chunk.blocks &&
-                         grant->chunk.blocks <= grant->stride_blocks,
-                     "a chunk fits its buffer");
+        fuzz_require(
+            grant->block < grant->chunk.blocks &&
+                (grant->chunk.index < grant->head_chunks
+                     ? grant->head_use != 0 && grant->chunk.first_block + grant->chunk.blocks <=
+                                                   grant->peer->standing_in->place_blocks
+                     : grant->chunk.blocks <= grant->stride_blocks),
+            "a chunk fits its buffer");
         fuzz_require(grant->lane_first + grant->lane_blocks <= core->receive_arena.blocks,
                      "a lane lies in the arena");
     }

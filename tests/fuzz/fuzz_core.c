@@ -41,6 +41,7 @@ enum step {
     STEP_FOE_RING_STEP,
     STEP_FOE_FLOOD, /* small messages, so that the victim lends it a ring */
     STEP_FLOOD,     /* likewise of the victim */
+    STEP_FOE_STANDING,
     STEPS
 };
 
@@ -96,6 +97,8 @@ static struct world_options choose_options(const struct record *record)
     options.followers = bits >> 32 & 1;
     options.refuse_registration = bits >> 33 & 1;
     choose_rings(&options, (uint32_t) (bits >> 34));
+    options.core.standing = (struct rbuf_standing_options){
+        .peers = bits >> 48 & 3, .place_blocks = 1 + (bits >> 50 & 7), .first_blocks = 1};
     return options;
 }
 
@@ -238,6 +241,9 @@ static void do_step(const struct record *record, const uint8_t **data, size_t *l
         break;
     case STEP_FLOOD:
         flood(record, false);
+        break;
+    case STEP_FOE_STANDING:
+        foe_standing(record);
         break;
     case STEP_KILL:
         sim_kill(&dealings.world->nodes[FOE].links[VICTIM].end[record->which % RBUF_CHANNELS]);

@@ -350,7 +350,7 @@ static void deliver(struct world_node *node, struct rbuf_event *event)
     struct rbuf_buffer *buffer = event->delivery.buffer;
     struct user_control control;
 
-    rbuf_core_delivering(&node->core, event);
+    rbuf_core_delivering(event->peer, &event->delivery);
     if (event->delivery.tag == TAG_EAGER) {
         take_eager(node, event);
     } else {

@@ -275,7 +275,7 @@ static int drain(mca_btl_rbuf_module_t *module)
     drain->depth++;
     while (count < EVENTS && rbuf_events_pop(&module->core.events, &event)) {
         if (event.kind == RBUF_EVENT_DELIVER) {
-            rbuf_core_delivering(&module->core, &event);
+            rbuf_core_delivering(event.peer, &event.delivery);
         }
         mca_btl_rbuf_unlock(module);
         act(module, &event);

@@ -152,7 +152,8 @@ struct rbuf_core {
     bool deferred_retry;              /* the first of them may get its lane now */
 
     struct rbuf_standing standing;
-    struct rbuf_event *delivering; /* the event that the user acts on now, if it is a delivery */
+    struct rbuf_peer *delivering_of;  /* whose message the user deals with now; NULL: none */
+    struct rbuf_delivery *delivering; /* that message */
 
     struct rbuf_peer_list prestaged; /* peers that hold a prestaged chunk, oldest first */
     struct rbuf_tx_chunk_list chunks_free;
@@ -255,11 +256,12 @@ bool rbuf_core_received(struct rbuf_core *core, enum rbuf_channel_id channel,
 /* A write-with-immediate arrived on the bulk channel; its receive buffer is free. */
 void rbuf_core_immediate(struct rbuf_core *core, uint32_t immediate);
 
-/* The user is about to hand up a RBUF_EVENT_DELIVER: grants that it opens until rbuf_core_release()
- * are for what was just delivered. */
-static inline void rbuf_core_delivering(struct rbuf_core *core, struct rbuf_event *event)
+/* The user is about to hand up a message: grants that it opens for the peer until it releases one
+ * are for that, in all likelihood. The delivery is the one that it will release. */
+static inline void rbuf_core_delivering(struct rbuf_peer *peer, struct rbuf_delivery *delivery)
 {
-    core->delivering = event;
+    peer->core->delivering_of = peer;
+    peer->core->delivering = delivery;
 }
 
 /* The message of a RBUF_EVENT_DELIVER was dealt with: frees a heap copy, returns the credit. The

@@ -148,7 +148,7 @@ static void slot_give(struct rbuf_grant *grant)
 static void head_take(struct rbuf_grant *grant)
 {
     struct rbuf_peer *peer = grant->peer;
-    struct rbuf_delivery *delivery = &peer->core->delivering->delivery;
+    struct rbuf_delivery *delivery = peer->core->delivering;
     const struct rbuf_standing_in *in = peer->standing_in;
 
     if (delivery->head == 0 || in->bytes[delivery->head % RBUF_STANDING_PLACES] != grant->bytes) {
@@ -232,7 +232,7 @@ struct rbuf_grant *rbuf_grant_open(struct rbuf_peer *peer, void *base, uint64_t 
                                    struct rbuf_offer *offer)
 {
     struct rbuf_core *core = peer->core;
-    bool prompt = core->delivering != NULL && core->delivering->peer == peer;
+    bool prompt = core->delivering_of == peer;
     struct rbuf_grant *grant = grant_take(core);
 
     if (grant == NULL) {

@@ -156,7 +156,7 @@ bool rbuf_core_received(struct rbuf_core *core, enum rbuf_channel_id channel,
 
 void rbuf_core_release(struct rbuf_peer *peer, const struct rbuf_delivery *delivery)
 {
-    peer->core->delivering = NULL;
+    peer->core->delivering_of = NULL;
     if (delivery->head != 0) {
         peer->core->stats.heads_in_vain++;
         rbuf_standing_in_over(peer, delivery->head);
