@@ -139,7 +139,14 @@ static bool unknown_kind(const void *data, uint32_t bytes)
     case RBUF_MESSAGE_USER:
     case RBUF_MESSAGE_RING_RECALL:
     case RBUF_MESSAGE_RING_BACK:
+    case RBUF_MESSAGE_LED:
+    case RBUF_MESSAGE_STANDING_RECALL:
+    case RBUF_MESSAGE_STANDING_BACK:
         return false;
+    case RBUF_MESSAGE_STANDING:
+        return bytes != sizeof(*header) + sizeof(struct rbuf_standing_offer);
+    case RBUF_MESSAGE_DECLINE:
+        return bytes != sizeof(*header) + sizeof(uint64_t);
     case RBUF_MESSAGE_GRANT:
         return bytes != sizeof(*header) + sizeof(struct rbuf_offer);
     case RBUF_MESSAGE_RING:
@@ -184,7 +191,8 @@ static bool receive_formed(struct rbuf_core *core, enum rbuf_channel_id channel,
     uint64_t refused = core->stats.messages_refused - refusals;
 
     fuzz_require(owners(core, buffer) == kept, "a buffer is kept for a delivery alone");
-    fuzz_require(!kept || header->kind == RBUF_MESSAGE_USER, "what is delivered is for the user");
+    fuzz_require(!kept || header->kind == RBUF_MESSAGE_USER || header->kind == RBUF_MESSAGE_LED,
+                 "what is delivered is for the user");
     if (!in_turn && alone) {
         fuzz_require(!kept && refused == 1 && peer->state == RBUF_PEER_FAILED,
                      "what is out of turn is the end of its peer");

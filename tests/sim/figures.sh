@@ -53,13 +53,13 @@ raw_table() { # MACHINE
         }' "$golden/$1.csv"
 }
 
-# Lines of the page: staged / reregister / cached, MB/s, for all machines.
+# Lines of the page: led / staged / reregister / cached, MB/s, for all machines.
 rendezvous_table() {
     awk -F, -v lengths="$lengths" '
         BEGIN { count = split(lengths, list, " "); for (i in list) wanted[list[i]] = 1 }
         wanted[$1] {
-            line[$1] = line[$1] sprintf(" %.0f / %.0f / %.0f |", $1 / $8 * 1000, $1 / $9 * 1000,
-                                        $1 / $10 * 1000)
+            line[$1] = line[$1] sprintf(" %.0f / %.0f / %.0f / %.0f |", $1 / $11 * 1000,
+                                        $1 / $8 * 1000, $1 / $9 * 1000, $1 / $10 * 1000)
         }
         END {
             for (i = 1; i <= count; i++) {
@@ -122,7 +122,7 @@ if test -n "$plots"; then
             raw register copy pipeline superpipeline tuned || exit 1
     for machine in graphene infini edr hdr ndr; do
         draw "rendezvous-$machine" $machine "Behind a rendezvous: $machine" \
-            staged reregister cached || exit 1
+            led staged reregister cached || exit 1
     done
     exit
 fi

@@ -7,6 +7,8 @@
 
 #include "world.h"
 
+#define OPENING 8192u /* bytes, the default of btl_rbuf_standing_c0 */
+
 struct sim_measure {
     struct world *world;
     struct rbuf_machine machine;
@@ -24,8 +26,8 @@ static struct world_options options_for(const struct rbuf_machine *machine, uint
                                        .packet_bytes = machine->packet_bytes};
     options.core.schedule.block_bytes = block_bytes;
     options.core.quantum = machine->pass_bytes;
-    options.core.ring.slots = 0; /* the messages of a rendezvous go over send/receive */
-    options.core.standing.peers = 0;
+    options.core.ring.slots = 0;     /* the messages of a rendezvous go over send/receive */
+    options.core.standing.peers = 0; /* but for sim_measure_open_led() */
     options.send_bytes = options.receive_bytes = 2 * blocks * block_bytes;
     options.send_copy = machine->send_copy;
     options.receive_copy = machine->receive_copy;
@@ -37,19 +39,37 @@ static struct world_options options_for(const struct rbuf_machine *machine, uint
     return options;
 }
 
-struct sim_measure *sim_measure_open(const struct rbuf_machine *machine, uint32_t block_bytes,
-                                     uint64_t most)
+static struct sim_measure *open_with(const struct rbuf_machine *machine,
+                                     const struct world_options *options)
 {
     struct sim_measure *measure = sim_allocate(sizeof(*measure));
-    struct world_options options = options_for(machine, block_bytes, most);
     double message_ns = machine->overhead_ns + world_control_bytes() / machine->bytes_per_ns;
 
-    measure->world = world_open(&options);
+    measure->world = world_open(options);
     measure->machine = *machine;
     measure->machine.rendezvous_ns = 2 * message_ns;
     measure->machine.finish_ns = message_ns;
     measure->machine.control_bytes = world_control_bytes();
     return measure;
+}
+
+struct sim_measure *sim_measure_open(const struct rbuf_machine *machine, uint32_t block_bytes,
+                                     uint64_t most)
+{
+    struct world_options options = options_for(machine, block_bytes, most);
+
+    return open_with(machine, &options);
+}
+
+struct sim_measure *sim_measure_open_led(const struct rbuf_machine *machine, uint32_t block_bytes,
+                                         uint64_t most, uint32_t head_bytes)
+{
+    struct world_options options = options_for(machine, block_bytes, most);
+
+    options.core.standing = (struct rbuf_standing_options){.peers = 1,
+                                                           .place_blocks = head_bytes / block_bytes,
+                                                           .opening_blocks = OPENING / block_bytes};
+    return open_with(machine, &options);
 }
 
 void sim_measure_close(struct sim_measure *measure)
@@ -102,4 +122,14 @@ double sim_measure_in_place(struct sim_measure *measure, enum rbuf_registered re
     world->options.registered = registered;
     world->options.prestage = rendezvous == RBUF_RENDEZVOUS_OVERLAPPED;
     return run(measure, rendezvous == RBUF_RENDEZVOUS_NONE ? WORLD_RAW : WORLD_DIRECT, bytes);
+}
+
+double sim_measure_led(struct sim_measure *measure, const struct rbuf_plan *plan, uint64_t bytes)
+{
+    const struct world *world = measure->world;
+
+    while (world->nodes[0].core.stats.heads_led == 0) { /* a lane is lent to who sends */
+        (void) sim_measure_staged(measure, plan, bytes);
+    }
+    return sim_measure_staged(measure, plan, bytes);
 }

@@ -18,6 +18,13 @@ void sim_measure_close(struct sim_measure *measure);
  * simulated users costs. */
 const struct rbuf_machine *sim_measure_machine(const struct sim_measure *measure);
 
+/* The same, where a standing lane has room for `head_bytes` of each message. One plan only. */
+struct sim_measure *sim_measure_open_led(const struct rbuf_machine *machine, uint32_t block_bytes,
+                                         uint64_t most, uint32_t head_bytes);
+
+/* A staged transfer whose head is written with the rendezvous, ns. */
+double sim_measure_led(struct sim_measure *measure, const struct rbuf_plan *plan, uint64_t bytes);
+
 /* A staged transfer of `bytes`, ns; the plan's block size is the one that was opened. */
 double sim_measure_staged(struct sim_measure *measure, const struct rbuf_plan *plan,
                           uint64_t bytes);

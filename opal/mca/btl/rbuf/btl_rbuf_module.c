@@ -140,7 +140,7 @@ static int open_core(mca_btl_rbuf_module_t *module, size_t half)
         options.standing = (struct rbuf_standing_options){
             .peers = (uint32_t) params->standing_peers,
             .place_blocks = (uint32_t) (params->standing_size / params->block_size),
-            .first_blocks = (uint16_t) (params->standing_c0 / params->block_size)};
+            .opening_blocks = (uint16_t) (params->standing_c0 / params->block_size)};
     }
     if (rbuf_core_open(&module->core, &options, &send, &receive) != 0) {
         mca_btl_rbuf_help("no memory", opal_process_info.nodename, "opening a port", NULL);

@@ -12,6 +12,7 @@ bool rbuf_schedule_valid(const struct rbuf_schedule *schedule)
            schedule->first_blocks >= 1 && schedule->first_blocks <= schedule->buffer_blocks &&
            schedule->buffers >= 1 && schedule->buffers <= RBUF_BUFFERS_MAX &&
            schedule->taper <= RBUF_TAPER_TAIL &&
+           schedule->opening_blocks <= schedule->buffer_blocks &&
            (uint64_t) schedule->buffer_blocks * block <= UINT32_MAX;
 }
 
@@ -55,9 +56,10 @@ void rbuf_schedule_first(const struct rbuf_schedule *schedule, uint64_t length,
                          struct rbuf_chunk *chunk)
 {
     uint64_t size = (uint64_t) schedule->first_blocks << 16;
+    bool opens = schedule->opening_blocks > 0;
 
-    *chunk = (struct rbuf_chunk){.next_size = grow(schedule, size)};
-    fit_chunk(schedule, length, schedule->first_blocks, chunk);
+    *chunk = (struct rbuf_chunk){.next_size = opens ? size : grow(schedule, size)};
+    fit_chunk(schedule, length, opens ? schedule->opening_blocks : schedule->first_blocks, chunk);
 }
 
 bool rbuf_schedule_next(const struct rbuf_schedule *schedule, uint64_t length,

@@ -3,7 +3,8 @@
  * The chunk schedule: how a staged message is cut.
  *
  * Paper 001, section 4, equation 5: C_i = C0 * q^i, here in whole blocks and in integers only,
- * capped by the staging buffer. Both sides compute it from the offer, so chunks carry no header.
+ * capped by the staging buffer, and behind one smaller chunk if there is an opening. Both sides
+ * compute it from the offer, so chunks carry no header.
  *
  * A block is `block_bytes` long and ends in a 64-bit flag; the rest is payload. Only the first
  * block of a message's last chunk may hold less than a full payload; it is then right-aligned, so
@@ -31,12 +32,14 @@ enum rbuf_taper {
 
 /* What both sides must agree on; travels in every offer. */
 struct rbuf_schedule {
-    uint32_t block_bytes;   /* a power of two, flag included */
-    uint32_t growth;        /* q, 16.16 fixed point, at least RBUF_GROWTH_ONE */
-    uint16_t first_blocks;  /* C0, at least 1 */
-    uint16_t buffer_blocks; /* largest chunk, at least first_blocks */
-    uint8_t buffers;        /* 1..RBUF_BUFFERS_MAX */
-    uint8_t taper;          /* enum rbuf_taper */
+    uint32_t block_bytes;    /* a power of two, flag included */
+    uint32_t growth;         /* q, 16.16 fixed point, at least RBUF_GROWTH_ONE */
+    uint16_t first_blocks;   /* C0, at least 1 */
+    uint16_t buffer_blocks;  /* largest chunk, at least first_blocks */
+    uint8_t buffers;         /* 1..RBUF_BUFFERS_MAX */
+    uint8_t taper;           /* enum rbuf_taper */
+    uint16_t opening_blocks; /* of one chunk before those, whose copy nothing hides; 0: there is
+                                none */
 };
 
 /* One chunk, and the state of walking through a message. */

@@ -38,9 +38,9 @@ struct rbuf_put;
 struct rbuf_tx_chunk;
 
 struct rbuf_standing_options {
-    uint32_t peers;        /* most that have a lane; 0: none has */
-    uint32_t place_blocks; /* of each place: the longest head */
-    uint16_t first_blocks; /* of the first chunk: what nothing hides the copy of */
+    uint32_t peers;          /* most that have a lane; 0: none has */
+    uint32_t place_blocks;   /* of each place: the longest head */
+    uint16_t opening_blocks; /* of its first chunk, if that is less than the schedule's */
 };
 
 /* A core's lanes, at the end of its receive staging and not part of that arena: what is lent to
@@ -150,8 +150,8 @@ struct rbuf_standing_in {
     uint64_t last_grants;                 /* stats.grants when it was used last */
 };
 
-/* The schedule of messages that are led. The first chunk is smaller than that of others, whose copy
- * the rendezvous hides. */
+/* The schedule of messages that are led: with an opening, since no rendezvous hides the copy of the
+ * first chunk. */
 struct rbuf_schedule rbuf_standing_in_schedule(const struct rbuf_peer *peer);
 
 /* A grant is about to be opened out of a delivery from the peer: lends it a lane if that is the

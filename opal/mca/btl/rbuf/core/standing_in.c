@@ -54,10 +54,10 @@ static void free_lane(struct rbuf_peer *peer)
 struct rbuf_schedule rbuf_standing_in_schedule(const struct rbuf_peer *peer)
 {
     struct rbuf_schedule schedule = rbuf_grant_schedule(peer);
-    uint16_t first = peer->core->options.standing.first_blocks;
+    uint16_t opening = peer->core->options.standing.opening_blocks;
 
-    if (first > 0 && first < schedule.first_blocks) {
-        schedule.first_blocks = first;
+    if (opening < schedule.first_blocks) {
+        schedule.opening_blocks = opening;
     }
     return schedule;
 }
