@@ -89,9 +89,8 @@ void user_grant(const struct record *record)
 
     if (record->which & 1 && newest != NULL && newest->peer == dealings.foe) {
         rbuf_core_delivering(newest->peer, &newest->delivery);
-        if (record->which & 2 && newest->delivery.head != 0) {
-            bytes = bounded(in->bytes[newest->delivery.head % RBUF_STANDING_PLACES] - 1,
-                            LARGEST_SOURCE);
+        if (record->which & 2 && newest->delivery.place != 0) {
+            bytes = bounded(in->bytes[newest->delivery.place - 1] - 1, LARGEST_SOURCE);
         }
     }
     open_grant(dealings.granted, dealings.foe, bytes);

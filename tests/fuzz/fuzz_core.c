@@ -97,8 +97,9 @@ static struct world_options choose_options(const struct record *record)
     options.followers = bits >> 32 & 1;
     options.refuse_registration = bits >> 33 & 1;
     choose_rings(&options, (uint32_t) (bits >> 34));
-    options.core.standing = (struct rbuf_standing_options){
-        .peers = bits >> 48 & 3, .place_blocks = 1 + (bits >> 50 & 7), .first_blocks = 1};
+    options.core.standing = (struct rbuf_standing_options){.peers = bits >> 48 & 3,
+                                                           .place_blocks = 1 + (bits >> 50 & 7),
+                                                           .opening_blocks = bits >> 53 & 1};
     return options;
 }
 

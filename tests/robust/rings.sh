@@ -7,46 +7,10 @@ set -u
 # shellcheck source=tests/robust/common.sh
 . "$(cd "$(dirname "$0")" && pwd)/common.sh"
 
-# The sum of a counter over the ranks of the last job.
-counted() { # COUNTER
-    sed -n "s/^rbuf-report:.* $1=\([0-9]*\).*/\1/p" "$log" | awk '{ sum += $1 } END { print sum + 0 }'
-}
-
-# A claim is COUNTER=N, COUNTER>N or COUNTER<N.
-wrong_counters() { # CLAIM...
-    local claim name value
-    for claim in "$@"; do
-        name=${claim%%[=<>]*}
-        value=$(counted "$name")
-        case $claim in
-        *=*) [ "$value" -eq "${claim#*=}" ] ;;
-        *\>*) [ "$value" -gt "${claim#*>}" ] ;;
-        *) [ "$value" -lt "${claim#*<}" ] ;;
-        esac || echo "$name is $value: not $claim"
-    done
-}
-
-# right NAME CLAIMS RANKS PROGRAM [ARGUMENT...]: the data is right, and the claims hold.
-right() {
-    local name="rings: $1" claims=$2 ranks=$3 wrong of=("${mpi[@]}")
-    mpi+=(--mca btl_rbuf_report 1)
-    job "$name" 90 "$ranks" "${@:4}"
-    mpi=("${of[@]}")
-    wrong=$(wrong_success)
-    [ -n "$wrong" ] || grep -q -E '^[1-9][0-9]* checks, 0 wrong$' "$log" || wrong="no data was checked"
-    # shellcheck disable=SC2086 # the claims are words
-    [ -n "$wrong" ] || wrong=$(wrong_counters $claims)
-    verdict "$name" "$wrong" "ring_sent=$(counted ring_sent), $took s"
-}
-
-# Sets the parameters given as NAME=VALUE for the next jobs.
-with() {
-    local setting
-    mpi=()
-    for setting in "$@"; do
-        mpi+=(--mca "btl_rbuf_${setting%%=*}" "${setting#*=}")
-    done
-}
+subject=rings
+shown=ring_sent
+# shellcheck source=tests/robust/counters.sh
+. "$(dirname "$0")/counters.sh"
 
 none="ring_sent=0 ring_received=0"
 some="ring_sent>100"
@@ -88,11 +52,6 @@ right "memory may be pinned for one" "ring_admitted>0 ring_opened<2" 2 "$robust_
 # --- processes that differ ---
 
 hca=()
-unlike() { # CLAIMS NAME=VALUE...: of odd ranks
-    local claims=$1
-    shift
-    right "odd ranks have $*, the others ${mpi[*]}" "$claims" 2 "$mpi_tests/unlike" "$@"
-}
 with
 unlike "$none" polling_set=0
 unlike "$some" ring_slots=2

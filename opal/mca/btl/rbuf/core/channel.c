@@ -113,7 +113,8 @@ static enum rbuf_am_state enqueue(struct rbuf_peer *peer, struct rbuf_am *am)
 enum rbuf_am_state rbuf_am_send(struct rbuf_peer *peer, struct rbuf_am *am)
 {
     am->kind = RBUF_MESSAGE_USER;
-    if (am->after == 0 && am->channel == RBUF_CONTROL && rbuf_standing_out_lead(peer, &am->after)) {
+    if (peer->standing_out != NULL && am->after == 0 && am->channel == RBUF_CONTROL &&
+        rbuf_standing_out_lead(peer, &am->after)) {
         am->kind = RBUF_MESSAGE_LED;
     }
     peer->core->stats.messages_sent++;

@@ -44,8 +44,8 @@ struct rbuf_delivery {
     uint8_t tag;
     uint8_t channel; /* BUFFER: enum rbuf_channel_id */
     uint8_t slot;    /* RING: which one it is */
+    uint8_t place;   /* LED: 1 + the one of the standing lane with its head; 0: none, or taken up */
     enum rbuf_origin origin;
-    uint64_t head; /* LED: the use of the standing lane that is for it; 0: none, or taken up */
 };
 
 struct rbuf_event {

@@ -151,15 +151,15 @@ static void head_take(struct rbuf_grant *grant)
     struct rbuf_delivery *delivery = peer->core->delivering;
     const struct rbuf_standing_in *in = peer->standing_in;
 
-    if (delivery->head == 0 || in->bytes[delivery->head % RBUF_STANDING_PLACES] != grant->bytes) {
+    if (delivery->place == 0 || in->bytes[delivery->place - 1] != grant->bytes) {
         return;
     }
     grant->schedule = rbuf_standing_in_schedule(peer);
     grant->head_chunks = rbuf_schedule_head(&grant->schedule, grant->bytes, in->place_blocks);
     if (grant->head_chunks > 0) {
-        grant->head_use = delivery->head;
-        grant->head_first = rbuf_standing_in_place(peer, delivery->head);
-        delivery->head = 0;
+        grant->head_use = rbuf_standing_in_use(peer, delivery->place);
+        grant->head_first = rbuf_standing_in_place(peer, grant->head_use);
+        delivery->place = 0;
         peer->core->stats.heads_taken++;
     }
 }

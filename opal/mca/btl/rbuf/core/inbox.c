@@ -62,8 +62,8 @@ static bool take_led(struct rbuf_peer *peer, const struct rbuf_message_header *h
 {
     struct rbuf_event event = {.kind = RBUF_EVENT_DELIVER, .peer = peer, .delivery = *place};
 
-    event.delivery.head = rbuf_standing_in_announced(peer, header->after);
-    if (event.delivery.head == 0) {
+    event.delivery.place = rbuf_standing_in_announced(peer, header->after);
+    if (event.delivery.place == 0) {
         peer->core->stats.messages_refused++;
         return false;
     }
@@ -157,9 +157,9 @@ bool rbuf_core_received(struct rbuf_core *core, enum rbuf_channel_id channel,
 void rbuf_core_release(struct rbuf_peer *peer, const struct rbuf_delivery *delivery)
 {
     peer->core->delivering_of = NULL;
-    if (delivery->head != 0) {
+    if (delivery->place != 0) {
         peer->core->stats.heads_in_vain++;
-        rbuf_standing_in_over(peer, delivery->head);
+        rbuf_standing_in_over(peer, rbuf_standing_in_use(peer, delivery->place));
     }
     switch (delivery->origin) {
     case RBUF_ORIGIN_BUFFER:

@@ -158,14 +158,17 @@ struct rbuf_schedule rbuf_standing_in_schedule(const struct rbuf_peer *peer);
  * second time and there is room, or asks another one for its lane. */
 void rbuf_standing_in_prompt(struct rbuf_peer *peer);
 
-/* A LED message that announces so many bytes; its use, or 0 if it must not be. */
-uint64_t rbuf_standing_in_announced(struct rbuf_peer *peer, uint64_t bytes);
+/* A LED message that announces so many bytes: 1 + the place of its head, or 0 if it must not be. */
+uint8_t rbuf_standing_in_announced(struct rbuf_peer *peer, uint64_t bytes);
 
 /* The peer has handed its lane back. */
 void rbuf_standing_in_back(struct rbuf_peer *peer);
 
 /* What to tell the peer in an offer now that it was prompt. */
 uint64_t rbuf_standing_in_tell(struct rbuf_peer *peer);
+
+/* The use that has `place` - 1 now. */
+uint64_t rbuf_standing_in_use(const struct rbuf_peer *peer, uint8_t place);
 
 /* The block where the use's place begins, and the flag of its first block. */
 uint32_t rbuf_standing_in_place(const struct rbuf_peer *peer, uint64_t use);

@@ -150,7 +150,7 @@ void rbuf_standing_in_prompt(struct rbuf_peer *peer)
     }
 }
 
-uint64_t rbuf_standing_in_announced(struct rbuf_peer *peer, uint64_t bytes)
+uint8_t rbuf_standing_in_announced(struct rbuf_peer *peer, uint64_t bytes)
 {
     struct rbuf_standing_in *in = peer->standing_in;
 
@@ -159,7 +159,14 @@ uint64_t rbuf_standing_in_announced(struct rbuf_peer *peer, uint64_t bytes)
     }
     in->announced++;
     in->bytes[in->announced % RBUF_STANDING_PLACES] = bytes;
-    return in->announced;
+    return (uint8_t) (1 + in->announced % RBUF_STANDING_PLACES);
+}
+
+uint64_t rbuf_standing_in_use(const struct rbuf_peer *peer, uint8_t place)
+{
+    uint64_t first = peer->standing_in->tail + 1;
+
+    return first + (place - 1u - first) % RBUF_STANDING_PLACES;
 }
 
 void rbuf_standing_in_back(struct rbuf_peer *peer)

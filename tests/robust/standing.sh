@@ -1,0 +1,71 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
+#
+# Standing lanes that cannot be had, or not by all; messages that are not expected; partners that change;
+# processes that differ. The data is right, and what the way was is read in the counters of each job.
+set -u
+# shellcheck source=tests/robust/common.sh
+. "$(cd "$(dirname "$0")" && pwd)/common.sh"
+subject=standing
+shown=heads_taken
+# shellcheck source=tests/robust/counters.sh
+. "$(dirname "$0")/counters.sh"
+
+none="heads_led=0 standing_lent=0"
+some="heads_led>20 heads_taken>20 standing_lent>0"
+hca=()
+
+# --- no lanes ---
+
+with standing_peers=0
+right "off" "$none" 2 "$mpi_tests/storm"
+with staging_size=1536k
+right "no room behind the largest message's buffers" "$none" 2 "$mpi_tests/storm"
+for protocol in pipeline copy rcache; do
+    with protocol=$protocol
+    right "protocol $protocol" "$none" 2 "$mpi_tests/storm"
+done
+with
+hca=(--data-in-order off --fault order=random)
+right "no order promised" "$none" 2 "$mpi_tests/storm"
+hca=()
+
+# --- lanes ---
+
+right "expected messages" "$some heads_declined=0" 2 "$mpi_tests/unlike" report=1
+with subblock=off
+right "subblock off" "$none" 2 "$mpi_tests/unlike" report=1
+with protocol=auto
+right "protocol auto" "heads_led>0" 2 "$mpi_tests/storm"
+for size in 12k 40k 1m; do
+    for c0 in 4k 12k; do
+        with standing_size=$size standing_c0=$c0
+        right "standing_size=$size standing_c0=$c0" "$some" 2 "$mpi_tests/unlike" report=1
+    done
+done
+
+# --- messages that nobody expects ---
+
+with
+right "unexpected" "standing_lent<3" 2 "$mpi_tests/unexpected"
+right "many to one" "standing_lent<13" 4 "$mpi_tests/many_to_one"
+right "storm" "heads_led>0" 4 "$mpi_tests/storm"
+
+# --- more partners than lanes ---
+
+for peers in 1 2; do
+    with standing_peers=$peers
+    right "standing_peers=$peers, 4 ranks" "heads_led>0" 4 "$mpi_tests/storm"
+    right "standing_peers=$peers, all to all" "heads_led>0" 4 "$mpi_tests/collectives"
+done
+
+# --- processes that differ ---
+
+with
+unlike "standing_lent<2" standing_peers=0
+unlike "standing_lent>0" standing_size=16k standing_c0=4k
+unlike "standing_lent>0" c0=4k q=2
+unlike "standing_lent>0" block_size=1k
+unlike "standing_lent>0" c0=256k standing_size=1m
+unlike "standing_lent>0" staging_size=1536k
+tally
