@@ -521,6 +521,34 @@ START_TEST(old_headers_are_not_believed)
 }
 END_TEST
 
+/* Messages in several inline writes, with send queues that are full in the middle of one: it goes
+ * another time, or another way, and whole. */
+START_TEST(in_pieces)
+{
+    for (uint32_t pieces = 0; pieces <= 8; pieces += 2) {
+        struct world_options options = world_defaults();
+        struct world *world;
+
+        options.core.ring.pieces = pieces;
+        options.depth = 6;
+        options.inline_max = 72;
+        world = world_open(&options);
+        open_rings(world);
+        for (int i = 0; i < 400; i++) {
+            world_send(world, WORLD_EAGER, 0, 1, (uint64_t) (i * 7 % 600));
+            world_send(world, WORLD_EAGER, 1, 0, (uint64_t) (i * 11 % 600));
+            world_send(world, WORLD_EAGER, 0, 1, (uint64_t) (i * 13 % 600));
+            if (i % 40 == 39) {
+                case_run(world);
+            }
+        }
+        case_run(world);
+        ck_assert_uint_gt(stats(world, 0)->ring_sent, 50);
+        case_close(world);
+    }
+}
+END_TEST
+
 /* The peer writes nonsense into its ring: sizes that no slot has, numbers out of turn. */
 START_TEST(words_without_sense)
 {
@@ -599,6 +627,7 @@ int main(void)
     unit_add(suite, steps_out_of_order);
     unit_add(suite, backs_that_leave_late);
     unit_add(suite, old_headers_are_not_believed);
+    unit_add(suite, in_pieces);
     unit_add(suite, words_without_sense);
     unit_add(suite, out_of_turn);
     return unit_run(suite);

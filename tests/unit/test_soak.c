@@ -47,7 +47,8 @@ static struct world_options random_options(struct sim_random *random)
         .slots = (uint32_t) (2 + sim_random_below(random, 63)),
         .slot_bytes = (uint32_t) (64 * (2 + sim_random_below(random, 100))),
         .set = (uint32_t) sim_random_below(random, 5),
-        .threshold = (uint32_t) (1 + sim_random_below(random, 10))};
+        .threshold = (uint32_t) (1 + sim_random_below(random, 10)),
+        .pieces = (uint32_t) sim_random_below(random, 8)};
     options.core.standing = (struct rbuf_standing_options){
         .peers = (uint32_t) sim_random_below(random, 4),
         .place_blocks = (uint32_t) (1 + sim_random_below(random, 30))};

@@ -70,6 +70,7 @@ struct mca_btl_rbuf_params {
     uint64_t ring_slots;
     uint64_t ring_slot_size;
     uint64_t ring_threshold;
+    uint64_t ring_pieces;
 };
 
 extern struct mca_btl_rbuf_params mca_btl_rbuf_params;

@@ -22,7 +22,8 @@ struct rbuf_ring_options mca_btl_rbuf_ring_options(const struct rbuf_port *port,
     return (struct rbuf_ring_options){.slots = (uint32_t) params->ring_slots,
                                       .slot_bytes = (uint32_t) params->ring_slot_size,
                                       .set = (uint32_t) params->polling_set,
-                                      .threshold = (uint32_t) params->ring_threshold};
+                                      .threshold = (uint32_t) params->ring_threshold,
+                                      .pieces = (uint32_t) params->ring_pieces};
 }
 
 /* RBUF_EVENT_RING_MEMORY. Not to have any is no error: messages go over send/receive. */

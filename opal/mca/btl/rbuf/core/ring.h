@@ -64,6 +64,7 @@ struct rbuf_ring_options {
     uint32_t slot_bytes; /* a multiple of 64 */
     uint32_t set;        /* most peers in the polling set, and half of most rings to send by */
     uint32_t threshold;  /* small messages before a peer is invited */
+    uint32_t pieces;     /* most inline writes of one message; 0 and 1: one, inline if it fits */
 };
 
 enum rbuf_ring_supply { /* of ring memory */
