@@ -47,8 +47,8 @@ done
 # --- messages that nobody expects ---
 
 with
-right "unexpected" "standing_lent<3" 2 "$mpi_tests/unexpected"
-right "many to one" "standing_lent<13" 4 "$mpi_tests/many_to_one"
+right "unexpected" "heads_in_vain<20" 2 "$mpi_tests/unexpected"
+right "many to one" "heads_in_vain<400" 4 "$mpi_tests/many_to_one"
 right "storm" "heads_led>0" 4 "$mpi_tests/storm"
 
 # --- more partners than lanes ---
@@ -68,4 +68,6 @@ unlike "standing_lent>0" c0=4k q=2
 unlike "standing_lent>0" block_size=1k
 unlike "standing_lent>0" c0=256k standing_size=1m
 unlike "standing_lent>0" staging_size=1536k
+with standing_size=1m
+unlike "heads_led>0 messages_refused=0" staging_size=1536k
 tally

@@ -454,6 +454,15 @@ static const char *peer_leftover(const struct world_node *node, const struct wor
             return "more messages are out than there are credits";
         }
     }
+    if (peer->state == RBUF_PEER_CONNECTED && peer->standing_in != NULL &&
+        peer->standing_in->tail != peer->standing_in->announced) {
+        return "a place of a standing lane is still taken";
+    }
+    if (peer->state == RBUF_PEER_CONNECTED && peer->standing_out != NULL &&
+        (peer->standing_out->announced != 0 || peer->standing_out->in_flight != 0 ||
+         peer->standing_out->state == RBUF_STANDING_RETURNING)) {
+        return "a head is still under way";
+    }
     if (peer->ring_in != NULL && peer->ring_in->freed != 0) {
         return "a slot of a ring is still taken";
     }

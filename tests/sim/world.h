@@ -56,6 +56,7 @@ struct world_options {
     bool prestage;
     unsigned late; /* each so-manieth put is not expected: its rendezvous is answered when the next
                       one is delivered, before that; 0: none */
+    bool aside;    /* and not as if it were part of that delivery */
     bool refuse_registration; /* the user cannot register memory */
     unsigned ring_memory;     /* rings that a node has memory for, of both kinds together */
 };

@@ -288,8 +288,14 @@ static void take_expected(struct world_node *node, struct world_message *message
 
     node->unexpected = NULL;
     if (before != NULL) {
+        struct rbuf_peer *of = node->core.delivering_of;
+
+        node->core.delivering_of = node->world->options.aside ? NULL : of;
         take_rendezvous(node, before);
-    } else if (late != 0 && message->kind == WORLD_PUT && message->seed % late == 0) {
+        node->core.delivering_of = of;
+    }
+    if ((before == NULL || late == 1) && late != 0 && message->kind == WORLD_PUT &&
+        message->seed % late == 0) {
         node->unexpected = message;
         return;
     }

@@ -136,7 +136,8 @@ static int open_core(mca_btl_rbuf_module_t *module, size_t half)
 
     choose_protocol(module->port, half, &options);
     options.ring = mca_btl_rbuf_ring_options(module->port, options.arrival);
-    if (params->protocol == MCA_BTL_RBUF_SUPERPIPELINE || params->protocol == MCA_BTL_RBUF_AUTO) {
+    if ((params->protocol == MCA_BTL_RBUF_SUPERPIPELINE || params->protocol == MCA_BTL_RBUF_AUTO) &&
+        params->prestage == MCA_BTL_RBUF_ON) {
         options.standing = (struct rbuf_standing_options){
             .peers = (uint32_t) params->standing_peers,
             .place_blocks = (uint32_t) (params->standing_size / params->block_size),

@@ -109,8 +109,8 @@ static const struct parameter table[] = {
      FIELD(standing_peers), "peers, 0 to 64",
      "Protocols superpipeline and auto: peers that may write the first chunks of their next "
      "messages together with the rendezvous, into lanes of the receive staging that are theirs: "
-     "those that send at present. Fewer if the staging is small. 0: none, and the network waits "
-     "for every rendezvous"},
+     "those that send at present. Fewer if the staging is small; none with prestage off, or of "
+     "use to processes with several ports. 0: none, and the network waits for every rendezvous"},
     {"standing_size", "40k", SIZE, 512, GIB, NULL, NULL, 0, 6, FIELD(standing_size),
      "bytes, in whole blocks (rounded up), c0 at least (raised to it)",
      "Most of a message that is written so. A lane has room for 4 messages. Best is what the "

@@ -160,7 +160,6 @@ static void head_take(struct rbuf_grant *grant)
         grant->head_use = rbuf_standing_in_use(peer, delivery->place);
         grant->head_first = rbuf_standing_in_place(peer, grant->head_use);
         delivery->place = 0;
-        peer->core->stats.heads_taken++;
     }
 }
 
@@ -233,6 +232,7 @@ struct rbuf_grant *rbuf_grant_open(struct rbuf_peer *peer, void *base, uint64_t 
 {
     struct rbuf_core *core = peer->core;
     bool prompt = core->delivering_of == peer;
+    bool led = prompt && core->delivering->place != 0;
     struct rbuf_grant *grant = grant_take(core);
 
     if (grant == NULL) {
@@ -252,9 +252,13 @@ struct rbuf_grant *rbuf_grant_open(struct rbuf_peer *peer, void *base, uint64_t 
     if (TAILQ_EMPTY(&core->deferred) && stage(grant)) {
         core->stats.grants++;
         describe(grant, RBUF_OFFER_STAGED, offer);
-        offer->uses = prompt ? rbuf_standing_in_tell(peer) : 0;
+        core->stats.heads_taken += grant->head_use != 0;
+        if (prompt && (!led || grant->head_use != 0)) {
+            offer->uses = rbuf_standing_in_tell(peer, led);
+        }
         return grant;
     }
+    core->stats.heads_in_vain += grant->head_use != 0;
     head_forgo(grant);
     grant->state = RBUF_GRANT_DEFERRED;
     grant->deferred_ns = core->now_ns;
@@ -329,19 +333,27 @@ void rbuf_grant_not_direct(struct rbuf_grant *grant)
     core->deferred_retry = true;
 }
 
+static bool is_all_head(const struct rbuf_grant *grant)
+{
+    return grant->state == RBUF_GRANT_PLACED && grant->lane_blocks == 0;
+}
+
 /* The peer has written nothing yet but the head that was not for this grant, so that its lane can
- * be given out again at once. */
+ * be given out again at once. A grant that was all head may be PLACED by then, with another
+ * message's bytes. */
 void rbuf_grant_declined(struct rbuf_peer *peer, uint64_t id)
 {
     struct rbuf_core *core = peer->core;
     struct rbuf_grant *grant = rbuf_grant_find(core, id);
 
-    if (grant == NULL || grant->peer != peer || grant->state != RBUF_GRANT_STAGED ||
-        grant->head_chunks == 0) {
+    if (grant == NULL || grant->peer != peer || grant->head_chunks == 0 ||
+        (grant->state != RBUF_GRANT_STAGED && !is_all_head(grant))) {
         core->stats.messages_refused++;
         return;
     }
-    unstage(grant);
+    if (grant->state == RBUF_GRANT_STAGED) {
+        unstage(grant);
+    }
     head_forgo(grant);
     grant->state = RBUF_GRANT_DEFERRED;
     grant->deferred_ns = core->now_ns;

@@ -143,7 +143,7 @@ bool rbuf_core_received(struct rbuf_core *core, enum rbuf_channel_id channel,
             return false;
         }
         rbuf_credit_heard(&peer->counts, header->credit);
-        if (header->kind == RBUF_MESSAGE_USER) {
+        if (header->kind == RBUF_MESSAGE_USER || header->kind == RBUF_MESSAGE_LED) {
             rbuf_polling_set_heard(peer, place.bytes);
         }
     }

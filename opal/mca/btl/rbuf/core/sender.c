@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/channel.h"
 #include "core/tx_chunk.h"
@@ -395,6 +396,12 @@ static void put_decline(struct rbuf_peer *peer, struct rbuf_put *put)
     rbuf_channel_send_own(peer, RBUF_MESSAGE_DECLINE, &put->offer.id, sizeof(put->offer.id));
 }
 
+/* What was written of a head goes by the lane's schedule, and the rest by the offer's. */
+static bool same_schedule(const struct rbuf_offer *offer, const struct rbuf_standing_out *out)
+{
+    return memcmp(&offer->schedule, &out->offer.schedule, sizeof(offer->schedule)) == 0;
+}
+
 /* Begins to stage; the offer is STAGED. */
 static void put_stage(struct rbuf_peer *peer, struct rbuf_put *put)
 {
@@ -411,7 +418,8 @@ static void put_stage(struct rbuf_peer *peer, struct rbuf_put *put)
     } else {
         rbuf_standing_out_cancel(peer, put->source);
     }
-    if (!offer_usable(peer, &put->offer, head != NULL ? head->chunks : 0)) {
+    if (!offer_usable(peer, &put->offer, head != NULL ? head->chunks : 0) ||
+        (head != NULL && !same_schedule(&put->offer, peer->standing_out))) {
         put_finish(put, RBUF_EVENT_PUT, -EPROTO);
         return;
     }

@@ -59,7 +59,8 @@ void rbuf_put_copied(struct rbuf_peer *peer, struct rbuf_put *put);
 
 /* A rendezvous for `length` bytes at `source` is about to be sent: copy the first chunk while it is
  * under way. `source` is read by the next rbuf_core_progress(), or not at all. Replaces an earlier
- * wish for the same peer. */
+ * wish for the same peer. With a standing lane the next message to the peer leads the head of what
+ * was wished: that is read by the next rbuf_core_progress(), and the wish is fulfilled. */
 void rbuf_prestage(struct rbuf_peer *peer, const void *source, uint64_t length);
 
 /* Nobody will ask for what was staged, or is to be, from `source`. */

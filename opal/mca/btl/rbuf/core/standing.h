@@ -13,10 +13,10 @@
  * which was not expected, can be mixed up so). The grant is then staged anew, without a head.
  *
  * Uses count up, also from one lane to the next; use u writes to place u modulo
- * RBUF_STANDING_PLACES. A use is over when its
- * head was copied out, or was not taken up. The receiver says in its offers how many may have
- * begun, and says more only when it was asked in time: who is always late is soon sent no more
- * heads.
+ * RBUF_STANDING_PLACES. A use is over when its head was copied out, or was not taken up. The
+ * receiver says in its offers how many may have begun: all that there are places for when it took a
+ * head up, one more when it was in time for a message without one, and no more when it was late. So
+ * heads in vain end heads, and each message that was expected pays for one at most.
  *
  * Handing back: RECALL makes the sender stop; when all heads that it wrote are known to have
  * arrived it says BACK. The memory is free when that is here and no use is left.
@@ -164,8 +164,9 @@ uint8_t rbuf_standing_in_announced(struct rbuf_peer *peer, uint64_t bytes);
 /* The peer has handed its lane back. */
 void rbuf_standing_in_back(struct rbuf_peer *peer);
 
-/* What to tell the peer in an offer now that it was prompt. */
-uint64_t rbuf_standing_in_tell(struct rbuf_peer *peer);
+/* Uses that may have begun, to tell the peer in an offer now that we were in time: for a message
+ * whose head was taken up, or for one without. 0: no news. */
+uint64_t rbuf_standing_in_tell(struct rbuf_peer *peer, bool taken);
 
 /* The use that has `place` - 1 now. */
 uint64_t rbuf_standing_in_use(const struct rbuf_peer *peer, uint8_t place);

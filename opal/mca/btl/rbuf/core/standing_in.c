@@ -9,7 +9,7 @@
 
 #define PROMPT_GRANTS 2u /* before a peer is lent a lane */
 #define FLAG_LANE     ((uint64_t) 1 << 63)
-#define LANE_BITS     40u /* of a flag, and of a use: more than a lane ever has of them */
+#define LANE_BITS     40u /* of a flag, and of a use: 10^11 heads of a lane, and 2^23 lanes */
 
 /* Grants of all peers, for each peer that may have a lane, without one of the lane's: it is idle.
  */
@@ -183,14 +183,18 @@ void rbuf_standing_in_back(struct rbuf_peer *peer)
     }
 }
 
-uint64_t rbuf_standing_in_tell(struct rbuf_peer *peer)
+uint64_t rbuf_standing_in_tell(struct rbuf_peer *peer, bool taken)
 {
     struct rbuf_standing_in *in = peer->standing_in;
 
     if (in == NULL || in->state != RBUF_STANDING_LENT) {
         return 0;
     }
-    in->told = in->tail + RBUF_STANDING_PLACES;
+    if (taken) {
+        in->told = in->tail + RBUF_STANDING_PLACES;
+    } else if (in->told < in->tail + RBUF_STANDING_PLACES) {
+        in->told++;
+    }
     return in->told;
 }
 

@@ -13,7 +13,7 @@ static struct rbuf_head *head_of(struct rbuf_standing_out *out, uint64_t use)
     return &out->heads[use % RBUF_STANDING_PLACES];
 }
 
-/* No head is announced any more; they are written up to where they are. */
+/* The head is not to be written any more; it ends where it is. */
 static void head_settle(struct rbuf_standing_out *out, struct rbuf_head *head)
 {
     if (head->state == RBUF_HEAD_ANNOUNCED) {
@@ -33,9 +33,10 @@ static bool offer_usable(const struct rbuf_peer *peer, const struct rbuf_standin
 {
     const struct rbuf_arena *arena = &peer->core->send_arena;
 
-    return rbuf_schedule_valid(&offer->schedule) && offer->place_blocks > 0 &&
+    return rbuf_schedule_valid(&offer->schedule) &&
            offer->place_blocks >= offer->schedule.first_blocks &&
-           rbuf_tx_chunk_blocks(arena, &offer->schedule, offer->place_blocks) <= arena->blocks;
+           rbuf_tx_chunk_blocks(arena, &offer->schedule, offer->schedule.buffer_blocks) <=
+               arena->blocks;
 }
 
 void rbuf_standing_out_lent(struct rbuf_peer *peer, const struct rbuf_standing_offer *offer)

@@ -119,6 +119,8 @@ enum rbuf_arrival {
     RBUF_ARRIVAL_IMMEDIATE /* a chunk is taken when its write-with-immediate completes */
 };
 
+static_assert(sizeof(struct rbuf_schedule) == 16, "the schedule has no padding");
+
 /* How a receiver wants `bytes` bytes for `base`; travels inside registration handles. */
 struct rbuf_offer {
     uint64_t id;    /* names the grant; never 0 for STAGED and DEFERRED */
