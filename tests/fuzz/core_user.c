@@ -193,7 +193,9 @@ void user_prestage(const struct record *record)
     unsigned char *memory = open_memory(bytes, NULL, NULL);
 
     rbuf_prestage(dealings.foe, memory, bytes);
-    free(dealings.prestaged); /* the newer wish replaces it: nobody reads it any more */
+    /* The newer wish replaces it, but a head of it may have been announced. */
+    rbuf_prestage_cancel(dealings.foe, dealings.prestaged);
+    free(dealings.prestaged);
     dealings.prestaged = memory;
     dealings.prestaged_bytes = bytes;
 }

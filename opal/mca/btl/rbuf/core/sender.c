@@ -467,6 +467,7 @@ static void put_granted(struct rbuf_peer *peer, struct rbuf_put *put)
         put_finish(put, RBUF_EVENT_DIRECT, 0);
         break;
     default:
+        rbuf_prestage_cancel(peer, put->source);
         put_finish(put, RBUF_EVENT_PUT, -EPROTO);
         break;
     }
