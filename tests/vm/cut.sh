@@ -19,11 +19,18 @@ stamped()
 # does.
 loss_said() # LOG AT PEER
 {
-    awk -v at="$2" -v peer=",1],$3]: " '
-        (start = index($0, " lost peer [[")) && (end = index($0, peer)) > start {
-            printf "%.1f %s\n", $1 - at, substr($0, end + length(peer))
+    awk -v at="$2" -v peer=",1],$3]" '
+        (start = index($0, " lost peer [[")) && (end = index($0, peer ": ")) > start {
+            printf "%.1f %s\n", $1 - at, substr($0, end + length(peer) + 2)
             exit
-        }' "$1"
+        }
+        index($0, " Peer: ") && index($0, peer) { told = $1 } # the help text: mpirun may lose either
+        told && index($0, " Cause: ") {
+            sub(/.* Cause: +/, "")
+            printf "%.1f %s\n", told - at, $0
+            exit
+        }
+    ' "$1"
 }
 
 # Runs the program on two ranks that mpirun leaves alone, and cuts the link when rank 1 is ready. Sets at,
