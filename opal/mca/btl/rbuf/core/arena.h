@@ -7,6 +7,9 @@
  * values come from one counter and never repeat, so a flag is recognised without ever being
  * cleared, however the arena is cut up over time.
  *
+ * Standing lanes lie behind the last block, on the same grid, with flags of their own
+ * (core/standing.h).
+ *
  * First fit from the low end, because memory used a moment ago is in the cache.
  *
  * Threads: the caller holds the module's lock.

@@ -84,8 +84,7 @@ struct rbuf_ring_offer {
     uint32_t reserved;
 };
 
-#define RBUF_STANDING_PLACES    4u
-#define RBUF_STANDING_PEERS_MAX 64u /* of a process; not on the wire */
+#define RBUF_STANDING_PLACES 4u
 
 /* Places that the receiver lends to a sender, for the heads of messages to come (core/standing.h).
  */
