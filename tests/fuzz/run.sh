@@ -181,7 +181,7 @@ build() { # NAME PROGRAM WATCH...
             -c "$file" -o "$object" || return 1
         objects+=("$object")
     done
-    for file in "${harness[@]}"; do
+    for file in "$here/heap.c" "${harness[@]}"; do
         object=$FUZZ_WORK/$name/objects/$program-$(basename "$file" .c).o
         "$clang" "${common[@]}" "${checks[@]}" "${flags[@]}" -c "$file" -o "$object" || return 1
         objects+=("$object")
@@ -229,6 +229,14 @@ fuzzer_options() { # NAME
     export UBSAN_OPTIONS=print_stacktrace=1
 }
 
+# Whether leaks are told from what other threads allocate.
+heap() {
+    local program=$FUZZ_WORK/probe/heap
+    mkdir -p "$FUZZ_WORK/probe"
+    "$clang" "${common[@]}" "${checks[@]}" -I"$here" "$here/test_heap.c" "$here/heap.c" -lpthread \
+        -o "$program" && "$program"
+}
+
 # All that was found and kept, then new inputs.
 fuzz() { # NAME
     local name=$1 work=$FUZZ_WORK/$1 options status=0 lowly=()
@@ -263,6 +271,7 @@ remark_of() { # NAME
 fuzz_all() {
     local name running=0 statuses=$FUZZ_WORK/statuses
     rm -rf "$statuses" && mkdir -p "$statuses"
+    try "heap" heap
     for name in "${names[@]}"; do
         TALLY_TIMEOUT=300 try "build $name" build "$name" fuzz -fsanitize=fuzzer-no-link || continue
         [ -x "$FUZZ_WORK/$name/fuzz" ] || continue
