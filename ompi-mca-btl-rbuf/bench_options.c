@@ -6,6 +6,7 @@
 #include "bench_options.h"
 
 #include <getopt.h>
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -242,6 +243,28 @@ static bool take_probe_rate(struct parser *parser, const char *name, const char 
     return true;
 }
 
+/* LEAST:MOST, or any. */
+static bool take_probe_handover(struct parser *parser, const char *name, const char *value)
+{
+    const char *colon = strchr(value, ':');
+    struct bench_options *options = parser->options;
+    char least[32];
+
+    if (strcmp(value, "any") == 0) {
+        options->handover_least = 0;
+        options->handover_most = INFINITY;
+        return true;
+    }
+    if (colon != NULL && (size_t) (colon - value) < sizeof least) {
+        snprintf(least, sizeof least, "%.*s", (int) (colon - value), value);
+        if (bench_parse_number(least, 0, 1e6, &options->handover_least) &&
+            bench_parse_number(colon + 1, options->handover_least, 1e6, &options->handover_most)) {
+            return true;
+        }
+    }
+    return refuse(parser, name, value, "any or nanoseconds such as 40:130");
+}
+
 static bool take_probe_wait(struct parser *parser, const char *name, const char *value)
 {
     return bench_parse_number(value, 0, 86400, &parser->options->probe_wait) ||
@@ -285,6 +308,8 @@ static const struct row {
     {"check", NULL, NULL, "compare every byte received, off the clock", take_check},
     {"probe", NULL, NULL, "measure while the machine is quiet, see PROBING", take_probe},
     {"probe-rate", "SIZE", "4G", "bytes a second that count as quiet", take_probe_rate},
+    {"probe-handover", "NS:NS", "any", "core to core, least and most that count as quiet",
+     take_probe_handover},
     {"probe-wait", "S", "120", "seconds to wait for quiet in the whole run", take_probe_wait},
     {"help", NULL, NULL, "this text", NULL},
 };

@@ -60,8 +60,9 @@ struct bench_options {
     double late_us;
     bool check;
     bool probe;
-    double probe_rate; /* bytes/s a quiet machine must reach */
-    double probe_wait; /* s to wait for quiet in one run, all sizes together */
+    double probe_rate;                    /* bytes/s a quiet machine must reach */
+    double handover_least, handover_most; /* ns from core to core of a quiet machine */
+    double probe_wait;                    /* s to wait for quiet in one run, all sizes together */
     char message[200];
 };
 

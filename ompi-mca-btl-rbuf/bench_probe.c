@@ -3,13 +3,15 @@
  * The shared page set and its two turns.
  *
  * `turn` counts half rounds and is written by both ranks in alternation: the reader of an even
- * count is rank `reader`, the writer of an odd count the other. The release store of turn pairs
- * with the acquire load in wait_turn(), so the lines are where the probe wants them.
+ * count is rank `reader`, the writer of an odd count the other; handing over, an even count is rank
+ * 0's. The release store of turn pairs with the acquire load in wait_turn(), so the lines are where
+ * the probe wants them.
  */
 #define _GNU_SOURCE
 #include "bench_probe.h"
 
 #include <fcntl.h>
+#include <math.h>
 #include <mpi.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -20,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { AREA_WORDS = 64 * 1024 / 8, ROUNDS = 21 };
+enum { AREA_WORDS = 64 * 1024 / 8, ROUNDS = 21, BATCHES = 5, HANDOVERS = 100 };
 
 struct shared {
     _Alignas(128) _Atomic uint64_t turn;
@@ -169,17 +171,22 @@ static double one_direction(struct bench_probe *probe, int reader)
     return seconds[ROUNDS / 2];
 }
 
-double bench_probe_rate(struct bench_probe *probe)
+/* A rank that gave up in the last probe may have left its count behind: starts from zero. */
+static void start_over(struct bench_probe *probe)
 {
-    double slowest = 0, best;
-
-    /* A rank that gave up in the last probe may have left its count behind: start from zero. */
     MPI_Barrier(MPI_COMM_WORLD);
     probe->turn = 0;
     if (probe->rank == 0) {
         atomic_store_explicit(&probe->shared->turn, 0, memory_order_release);
     }
     MPI_Barrier(MPI_COMM_WORLD);
+}
+
+double bench_probe_rate(struct bench_probe *probe)
+{
+    double slowest = 0, best;
+
+    start_over(probe);
     for (int reader = 0; reader < 2; reader++) {
         const double seconds = one_direction(probe, reader);
         if (probe->rank != reader) {
@@ -189,4 +196,36 @@ double bench_probe_rate(struct bench_probe *probe)
     }
     MPI_Allreduce(&slowest, &best, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     return best >= 1e9 ? 0 : AREA_WORDS * 8 / best;
+}
+
+/* HANDOVERS there and back; seconds, or infinite. */
+static double one_batch(struct bench_probe *probe)
+{
+    const uint64_t end = probe->turn + 2 * HANDOVERS;
+    const double start = now_s();
+
+    for (uint64_t turn = probe->turn + (uint64_t) probe->rank; turn < end; turn += 2) {
+        if (!wait_turn(probe, turn)) {
+            return INFINITY;
+        }
+        atomic_store_explicit(&probe->shared->turn, turn + 1, memory_order_release);
+    }
+    probe->turn = end;
+    return now_s() - start;
+}
+
+double bench_probe_handover(struct bench_probe *probe)
+{
+    double least = INFINITY, most;
+
+    start_over(probe);
+    for (int batch = 0; batch < BATCHES; batch++) {
+        const double seconds = one_batch(probe);
+        least = seconds < least ? seconds : least;
+        if (isinf(seconds)) {
+            break;
+        }
+    }
+    MPI_Allreduce(&least, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return 1e9 * most / (2 * HANDOVERS);
 }

@@ -24,6 +24,8 @@ Transports and rounds:
   --gap TIME         the emulated HCA's gap between messages, such as 100ns
   --mca NAME VALUE   passed to mpirun, for every transport; may be repeated
   --no-probe         do not wait for the machine to be quiet
+  --handover NS:NS   nor count it as quiet unless a cache line takes so long from core to core; see
+                     PROBING in rbuf-bench --help
 Cases, as rbuf-bench has them (rbuf-bench --help): each combination is measured
   --sizes LIST (64K,1M,4M), or --min SIZE --max SIZE --step PERCENT
   --pattern LIST  --buffers LIST (reused,fresh)  --type LIST  --cache LIST
@@ -99,6 +101,11 @@ parse()
             exit 0
             ;;
         --no-probe) probe=() ;;
+        --handover)
+            [ $# -ge 2 ] || refuse "$1 wants a value"
+            probe+=(--probe-handover "$2")
+            shift
+            ;;
         --add) add=yes ;;
         --check) cases+=(--check) ;;
         --mca)

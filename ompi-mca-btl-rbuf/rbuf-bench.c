@@ -13,14 +13,18 @@
 #include "bench_probe.h"
 #include "bench_stats.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#define SLEEP_US 20000 /* between probes: the machine changes several times a second */
 
 struct bench {
     struct bench_options options;
     struct bench_probe *probe; /* NULL: not probing */
     double wait_left;          /* s of --probe-wait not yet used */
+    double handover;           /* ns, of the last probe */
     double *times;             /* us, one a repetition */
     double *hidden;            /* shares, one a repetition */
     bool *reused;              /* whether the repetition used its buffers again */
@@ -94,13 +98,23 @@ static void repeat(struct bench *bench, const struct bench_case *one)
 
 static bool machine_quiet(struct bench *bench)
 {
-    return bench_probe_rate(bench->probe) >= bench->options.probe_rate;
+    const struct bench_options *options = &bench->options;
+
+    bench->handover = bench_probe_handover(bench->probe);
+    return bench->handover >= options->handover_least &&
+           bench->handover <= options->handover_most &&
+           bench_probe_rate(bench->probe) >= options->probe_rate;
 }
 
-/*
- * Sleeps until the machine is quiet or the waiting time is used up; true if quiet. The time is
- * kept by rank 0 alone, so that both ranks leave the loop together.
- */
+/* The time since `start` (us) is taken off what may be waited. It is kept by rank 0 alone, so that
+ * both ranks leave their loops together. */
+static void use_up(struct bench *bench, double start)
+{
+    bench->wait_left -= (bench_now_us() - start) / 1e6;
+    MPI_Bcast(&bench->wait_left, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+}
+
+/* Sleeps until the machine is quiet or the waiting time is used up; true if quiet. */
 static bool wait_for_quiet(struct bench *bench)
 {
     double start = bench_now_us();
@@ -108,11 +122,10 @@ static bool wait_for_quiet(struct bench *bench)
 
     while (!(quiet = machine_quiet(bench)) && bench->wait_left > 0) {
         if (bench->rank == 0) {
-            sleep(1);
+            (void) usleep(SLEEP_US);
         }
-        bench->wait_left -= (bench_now_us() - start) / 1e6;
+        use_up(bench, start);
         start = bench_now_us();
-        MPI_Bcast(&bench->wait_left, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     }
     return quiet;
 }
@@ -126,6 +139,7 @@ static const char *repeat_quietly(struct bench *bench, const struct bench_case *
     }
     for (;;) {
         const bool before = wait_for_quiet(bench);
+        const double start = bench_now_us();
         repeat(bench, one);
         if (before && machine_quiet(bench)) {
             return "yes";
@@ -133,7 +147,7 @@ static const char *repeat_quietly(struct bench *bench, const struct bench_case *
         if (bench->wait_left <= 0) {
             return "no";
         }
-        bench->wait_left -= 1; /* a repeated case uses up waiting time too: the loop ends */
+        use_up(bench, start); /* so that the loop ends */
     }
 }
 
@@ -155,7 +169,8 @@ static struct result measure(struct bench *bench, const struct bench_case *one)
 static void print_names(void)
 {
     puts("size,buffers,pattern,type,cache,window,burst,reps,first_us,median_us,low_us,high_us,"
-         "best_us,mean_us,p10_us,p90_us,mb_per_s,messages_per_s,hidden_percent,checked,quiet");
+         "best_us,mean_us,p10_us,p90_us,mb_per_s,messages_per_s,hidden_percent,checked,quiet,"
+         "handover_ns");
 }
 
 static void print_result(const struct bench *bench, const struct bench_case *one,
@@ -165,7 +180,7 @@ static void print_result(const struct bench *bench, const struct bench_case *one
     const double messages = one->pattern == BENCH_BOTH ? 2 : 1;
     const bool overlaps = one->pattern == BENCH_OVERLAP || one->pattern == BENCH_OVERLAP_SEND ||
                           one->pattern == BENCH_OVERLAP_RECV;
-    char buffers[8], hidden[16] = "-";
+    char buffers[8], hidden[16] = "-", handover[16] = "-";
 
     snprintf(buffers, sizeof buffers, one->reuse == 100 ? "reused" : "fresh");
     if (one->reuse > 0 && one->reuse < 100) {
@@ -174,17 +189,21 @@ static void print_result(const struct bench *bench, const struct bench_case *one
     if (overlaps) {
         snprintf(hidden, sizeof hidden, "%.1f", 100 * result->hidden);
     }
-    printf("%zu,%s,%s,%s,%s,%d,%d,%d,%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,%.1f,%.0f,%s,%s,%s\n",
-           one->size, buffers, bench_pattern_words[one->pattern].name,
-           bench_type_words[one->type].name, bench_cache_words[one->cache].name,
-           bench_window(&bench->options, one->pattern), bench_burst(&bench->options, one->pattern),
-           bench->options.reps, times->first, times->median, times->low, times->high, times->best,
-           times->mean, times->p10, times->p90, messages * (double) one->size / times->median,
-           messages * 1e6 / times->median, hidden,
-           !bench->options.check ? "no"
-           : result->bad == 0    ? "ok"
-                                 : "bad",
-           result->quiet);
+    if (bench->probe != NULL && !isinf(bench->handover)) {
+        snprintf(handover, sizeof handover, "%.0f", bench->handover);
+    }
+    printf(
+        "%zu,%s,%s,%s,%s,%d,%d,%d,%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,%.1f,%.0f,%s,%s,%s,%s\n",
+        one->size, buffers, bench_pattern_words[one->pattern].name,
+        bench_type_words[one->type].name, bench_cache_words[one->cache].name,
+        bench_window(&bench->options, one->pattern), bench_burst(&bench->options, one->pattern),
+        bench->options.reps, times->first, times->median, times->low, times->high, times->best,
+        times->mean, times->p10, times->p90, messages * (double) one->size / times->median,
+        messages * 1e6 / times->median, hidden,
+        !bench->options.check ? "no"
+        : result->bad == 0    ? "ok"
+                              : "bad",
+        result->quiet, handover);
     fflush(stdout);
 }
 

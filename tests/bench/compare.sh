@@ -84,6 +84,9 @@ found "$CALLS" "--mca btl_rbuf_protocol superpipeline --mca btl_rbuf_subblock of
 found "$CALLS" "rbuf-bench --min 8 --max 64 --pattern rate --type vector --buffers reused,fresh$"
 found "$(log_of "parameters of a protocol")" "superpipeline:subblock=off:c0=8k"
 
+run "some handovers only" 0 --transports tcp --rounds 1 --handover 40:130
+found "$CALLS" "--probe --probe-handover 40:130$"
+
 run "a transport that fails" 1 --transports openib-pinned,superpipeline --rounds 1
 found "$(log_of "a transport that fails")" "openib-pinned failed in round 1 with status 1"
 found "$(log_of "a transport that fails")" "pingpong fresh +superpipeline"

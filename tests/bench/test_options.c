@@ -8,6 +8,7 @@
 #include "bench_options.h"
 
 #include <getopt.h>
+#include <math.h>
 
 enum { MOST_WORDS = 16 };
 
@@ -41,6 +42,7 @@ START_TEST(defaults)
     ck_assert_int_eq(options.caches.values[0], BENCH_WARM);
     ck_assert_int_eq(options.reps, 40);
     ck_assert(!options.check && !options.probe);
+    ck_assert(options.handover_least == 0 && isinf(options.handover_most));
     ck_assert_int_eq(bench_window(&options, BENCH_PINGPONG), 1);
     ck_assert_int_eq(bench_window(&options, BENCH_STREAM), 16);
     ck_assert_int_eq(bench_window(&options, BENCH_RATE), 64);
@@ -111,6 +113,9 @@ static const struct {
     {"--late -1", "--late '-1'"},
     {"--probe-rate 0", "--probe-rate '0'"},
     {"--probe-wait nan", "--probe-wait 'nan'"},
+    {"--probe-handover 40", "--probe-handover '40'"},
+    {"--probe-handover 130:40", "--probe-handover '130:40'"},
+    {"--probe-handover :40", "--probe-handover ':40'"},
     {"--pattern rate --buffers fresh", "--burst 1"},
     {"--burst 4 --buffers 50%", "--burst 4"},
     {"--reps", "--reps"},
