@@ -24,8 +24,9 @@
 #include "core/core.h"
 #include "core/grant.h"
 #include "core/model.h"
+#include "core/prestage.h"
+#include "core/put.h"
 #include "core/rma.h"
-#include "core/sender.h"
 #include "net.h"
 
 #define WORLD_NODES_MAX 8u

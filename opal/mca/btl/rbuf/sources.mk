@@ -59,6 +59,10 @@ rbuf_core_sources = \
 	%reldir%/core/model_staged.c \
 	%reldir%/core/polling_set.c \
 	%reldir%/core/polling_set.h \
+	%reldir%/core/prestage.c \
+	%reldir%/core/prestage.h \
+	%reldir%/core/put.c \
+	%reldir%/core/put.h \
 	%reldir%/core/receiver.c \
 	%reldir%/core/registration_cost.c \
 	%reldir%/core/registration_cost.h \

@@ -13,7 +13,9 @@
  *     credit.c    how many messages may be under way
  *     grant.c     the receiver's offers: staging lanes, deferred grants
  *     receiver.c  copying blocks out of lanes, acknowledgements, messages held for a put
- *     sender.c    staged puts: filling chunks, window, prestaging under the rendezvous
+ *     put.c       how a put begins: offers, GRANTs, what is offered checked
+ *     prestage.c  first chunks that are copied on a guess, under the rendezvous
+ *     sender.c    staged puts: filling chunks, window
  *     standing*.c first chunks that are written with the rendezvous, into lanes lent for that
  *     rma.c       in-place writes, reads, atomics
  *

@@ -19,7 +19,7 @@ static bool take_own(struct rbuf_peer *peer, const struct rbuf_message_header *h
         if (place->bytes != sizeof(struct rbuf_offer)) {
             return false;
         }
-        rbuf_sender_granted(peer, place->data);
+        rbuf_put_granted(peer, place->data);
         return true;
     case RBUF_MESSAGE_RING:
         if (place->bytes != sizeof(struct rbuf_ring_offer)) {

@@ -22,56 +22,21 @@
 #define RBUF_CORE_SENDER_H
 
 #include "core/core.h"
+#include "core/put.h"
 
-enum rbuf_put_state {
-    RBUF_PUT_UNGRANTED, /* waits for a GRANT */
-    RBUF_PUT_FILLING,   /* chunk `next` is being copied */
-    RBUF_PUT_FILLED,    /* chunk `next` waits for its window or for room in the send queue */
-    RBUF_PUT_LANDING,   /* copied: the last chunks are under way */
-    RBUF_PUT_DONE
-};
+/* All of it is for core's own files. */
 
-/* The user sets source and offer, and owns it again with RBUF_EVENT_PUT or RBUF_EVENT_DIRECT. */
-struct rbuf_put {
-    const unsigned char *source; /* offer.bytes bytes */
-    struct rbuf_offer offer;     /* STAGED or DEFERRED; after RBUF_EVENT_DIRECT it is DIRECT */
+/* Queues a put that is to be copied, and copies what may be copied at once. */
+void rbuf_sender_begin(struct rbuf_peer *peer, struct rbuf_put *put);
 
-    enum rbuf_put_state state; /* core's, like everything below */
-    struct rbuf_peer *peer;
-    uint64_t head_chunks;          /* first ones, which go to a place of the standing lane */
-    uint64_t head_address;         /* of that place */
-    uint64_t head_flag;            /* of its first block */
-    struct rbuf_chunk next;        /* shape of the chunk that is filled or to be filled */
-    struct rbuf_tx_chunk *filling; /* NULL: no staging yet */
-    uint32_t in_flight;            /* copied: chunks under way */
-    TAILQ_ENTRY(rbuf_put) link;
-};
+/* The put has ended, in this event. */
+void rbuf_sender_finish(struct rbuf_put *put, enum rbuf_event_kind kind, int status);
 
-/* Starts a put; it ends in an event, also if the offer makes no sense (-EPROTO). */
-void rbuf_put_start(struct rbuf_peer *peer, struct rbuf_put *put);
-
-/*
- * Starts a put whose offer is DIRECT (base, bytes and rkey count), from memory that is not
- * registered: its chunks are copied into send staging and written from there to their place. It
- * ends in RBUF_EVENT_PUT when all of it has arrived, or with a status.
- */
-void rbuf_put_copied(struct rbuf_peer *peer, struct rbuf_put *put);
-
-/* A rendezvous for `length` bytes at `source` is about to be sent: copy the first chunk while it is
- * under way. `source` is read by the next rbuf_core_progress(), or not at all. Replaces an earlier
- * wish for the same peer. With a standing lane the next message to the peer leads the head of what
- * was wished: that is read by the next rbuf_core_progress(), and the wish is fulfilled. */
-void rbuf_prestage(struct rbuf_peer *peer, const void *source, uint64_t length);
-
-/* Nobody will ask for what was staged, or is to be, from `source`. */
-void rbuf_prestage_cancel(struct rbuf_peer *peer, const void *source);
-
-/* For core's own files. Copies at most *budget bytes and takes them off it. */
+/* Copies at most *budget bytes and takes them off it. */
 int rbuf_sender_progress(struct rbuf_peer *peer, uint64_t *budget);
 bool rbuf_sender_idle(const struct rbuf_peer *peer);
 struct rbuf_peer *rbuf_sender_chunk_completed(struct rbuf_core *core, struct rbuf_work *work,
                                               int status);
-void rbuf_sender_granted(struct rbuf_peer *peer, const struct rbuf_offer *offer);
 void rbuf_sender_fail(struct rbuf_peer *peer, int status);
 void rbuf_sender_close(struct rbuf_core *core);
 

@@ -112,7 +112,7 @@ void rbuf_standing_out_recalled(struct rbuf_peer *peer);
  * head, which takes the prestaging's place. `*bytes` is then what it announces. */
 bool rbuf_standing_out_lead(struct rbuf_peer *peer, uint64_t *bytes);
 
-/* Writes announced heads, now or never (see sender.c, prestage_fill). Returns their number. */
+/* Writes announced heads, now or never (as rbuf_prestage_fill()). Returns their number. */
 int rbuf_standing_out_progress(struct rbuf_peer *peer, uint64_t *budget);
 
 /* An offer came that says how many uses may have begun. */

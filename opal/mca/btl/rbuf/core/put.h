@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * How a put begins: by the offer that it came with, or by the GRANT that follows a deferred one and
+ * may even come before. What is offered is checked here; from then on it is the sender's
+ * (core/sender.h).
+ */
+#ifndef RBUF_CORE_PUT_H
+#define RBUF_CORE_PUT_H
+
+#include "core/core.h"
+
+enum rbuf_put_state {
+    RBUF_PUT_UNGRANTED, /* waits for a GRANT */
+    RBUF_PUT_FILLING,   /* chunk `next` is being copied */
+    RBUF_PUT_FILLED,    /* chunk `next` waits for its window or for room in the send queue */
+    RBUF_PUT_LANDING,   /* copied: the last chunks are under way */
+    RBUF_PUT_DONE
+};
+
+/* The user sets source and offer, and owns it again with RBUF_EVENT_PUT or RBUF_EVENT_DIRECT. */
+struct rbuf_put {
+    const unsigned char *source; /* offer.bytes bytes */
+    struct rbuf_offer offer;     /* STAGED or DEFERRED; after RBUF_EVENT_DIRECT it is DIRECT */
+
+    enum rbuf_put_state state; /* core's, like everything below */
+    struct rbuf_peer *peer;
+    uint64_t head_chunks;          /* first ones, which go to a place of the standing lane */
+    uint64_t head_address;         /* of that place */
+    uint64_t head_flag;            /* of its first block */
+    struct rbuf_chunk next;        /* shape of the chunk that is filled or to be filled */
+    struct rbuf_tx_chunk *filling; /* NULL: no staging yet */
+    uint32_t in_flight;            /* copied: chunks under way */
+    TAILQ_ENTRY(rbuf_put) link;
+};
+
+/* Starts a put; it ends in an event, also if the offer makes no sense (-EPROTO). */
+void rbuf_put_start(struct rbuf_peer *peer, struct rbuf_put *put);
+
+/*
+ * Starts a put whose offer is DIRECT (base, bytes and rkey count), from memory that is not
+ * registered: its chunks are copied into send staging and written from there to their place. It
+ * ends in RBUF_EVENT_PUT when all of it has arrived, or with a status.
+ */
+void rbuf_put_copied(struct rbuf_peer *peer, struct rbuf_put *put);
+
+/* ---- for core's own files ---- */
+
+/* A GRANT came. */
+void rbuf_put_granted(struct rbuf_peer *peer, const struct rbuf_offer *offer);
+
+/* Forgets the GRANTs that no put has asked for. */
+void rbuf_put_early_free(struct rbuf_peer *peer);
+
+#endif
