@@ -23,6 +23,17 @@ static inline void cpu_relax(void)
 #endif
 }
 
+/* Gets the cache line for writing before it is needed, if it is with another processor. Without
+ * -mprfchw gcc would get it for reading. */
+static inline void fetch_to_write(const void *line)
+{
+#if defined(__x86_64__)
+    __asm__ volatile("prefetchw %0" ::"m"(*(const char *) line));
+#else
+    __builtin_prefetch(line, 1);
+#endif
+}
+
 /* Takes CPU time until the deadline. */
 static inline void spin_until(uint64_t deadline_ns)
 {

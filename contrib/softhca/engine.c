@@ -77,6 +77,19 @@ static bool has_incoming(struct queue_pair *qp)
     return is_connected(qp, source) && atomic_load(&source->carried) < atomic_load(&source->posted);
 }
 
+/* Gets the request's lines while the one before it is carried, if it is posted: what its poster is
+ * still writing is left with it. */
+static void fetch_next(struct port *owner, struct queue_pair_entry *source, uint64_t count)
+{
+    const struct work_request *request = request_slot(owner, source, count);
+
+    if (count < atomic_load_explicit(&source->posted, memory_order_relaxed)) {
+        __builtin_prefetch(request);
+        fetch_to_write(&request->request_ns);
+        __builtin_prefetch(request->inline_data);
+    }
+}
+
 /* Carries out what a queue pair's peer has posted. */
 static void serve_incoming(struct queue_pair *qp, uint64_t *now)
 {
@@ -96,6 +109,7 @@ static void serve_incoming(struct queue_pair *qp, uint64_t *now)
                 left_to_requester(qp, owner, request))
                 break;
             acted = true;
+            fetch_next(owner, source, count + 1);
             if (carry(qp, source, request, now) == WAITING)
                 break;
             atomic_store(&source->carried, count + 1);

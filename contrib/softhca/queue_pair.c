@@ -524,6 +524,15 @@ static void ring_peer(struct queue_pair *qp)
     agent_call(port, AGENT_DEEP);
 }
 
+/* The first lines of a request that the other side had last. A program that posts again finds them
+ * here, as it always has an adapter's work queue. */
+static void fetch_request(const struct work_request *request)
+{
+    fetch_to_write(request);
+    fetch_to_write(&request->request_ns);
+    fetch_to_write(request->inline_data);
+}
+
 static int post_one(struct queue_pair *qp, struct ibv_send_wr *wr)
 {
     struct queue_pair_entry *entry = qp->entry;
@@ -542,6 +551,8 @@ static int post_one(struct queue_pair *qp, struct ibv_send_wr *wr)
     if (entry->type == IBV_QPT_UD)
         publish_datagram(qp, request, wr);
     atomic_store(&entry->posted, posted + 1);
+    if (posted + 1 - retired < entry->slots) /* else it is with the other side still */
+        fetch_request(request_slot(self.port, entry, posted + 1));
     return 0;
 }
 
