@@ -19,7 +19,8 @@ usage: contrib/speed.sh [--prefix DIR] [--results DIR] [--rounds N] [--under COM
   --rounds N       how often each step is run in this call (1)
   --under COMMAND  goes before every round, such as a lock that keeps others off the machine
   --handover NS:NS nothing counts that was measured while a cache line took less or more from one core to
-                   the other: on a virtual machine whose processors wander (rbuf-bench --help, PROBING)
+                   the other: on a virtual machine whose processors wander (rbuf-bench --help, PROBING).
+                   The steps pinned and is do not look at it
   --list           the steps with their profiles
 Without a STEP all are run, and judged. The machine needs two idle cores.
 Exit status: 0; 1 if a step failed or, of judge, if a target was missed; 2 on bad usage.
@@ -77,6 +78,7 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
+[[ $handover =~ ^(any|[0-9.]+:[0-9.]+)$ ]] || refuse "--handover '$handover': wants any or NS:NS, such as 40:120"
 case $rounds in
 '' | *[!0-9]* | 0*) refuse "--rounds '$rounds': wants a whole number above 0" ;;
 esac

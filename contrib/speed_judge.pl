@@ -6,7 +6,8 @@
 #
 # A value is the median over the rounds; of two transports, of their ratio within each round. The
 # interval holds the median with a probability of 95 % where there are rounds enough (six), and else
-# reaches from the lowest to the highest. "met ?" and "missed ?": the interval holds the limit, too.
+# reaches from the lowest to the highest. What was measured while the machine was not quiet does not count.
+# "met ?" and "missed ?": the interval holds the limit, too.
 use strict;
 use warnings;
 
@@ -43,6 +44,7 @@ sub by_round {
     my ($name, $column, %wanted) = @_;
     my %values;
     LINE: for my $line (lines_of($name)) {
+        next if ($line->{quiet} // '') eq 'no';
         for my $field (keys %wanted) {
             next LINE if ($line->{$field} // '') ne $wanted{$field};
         }

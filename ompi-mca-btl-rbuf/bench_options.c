@@ -262,7 +262,7 @@ static bool take_probe_handover(struct parser *parser, const char *name, const c
             return true;
         }
     }
-    return refuse(parser, name, value, "any or nanoseconds such as 40:130");
+    return refuse(parser, name, value, "any or nanoseconds such as 40:120");
 }
 
 static bool take_probe_wait(struct parser *parser, const char *name, const char *value)

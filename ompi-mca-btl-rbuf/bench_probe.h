@@ -32,7 +32,8 @@ double bench_probe_rate(struct bench_probe *probe);
 
 /*
  * Collective. Nanoseconds from one rank's write of a word to the other's seeing it, at best, the
- * same on both ranks; infinite if the other rank was not scheduled within a second.
+ * same on both ranks; infinite if it took the ranks a tenth of a second, as where they share a
+ * processor.
  */
 double bench_probe_handover(struct bench_probe *probe);
 

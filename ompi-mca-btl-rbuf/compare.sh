@@ -87,6 +87,7 @@ add=no
 plot=
 report=
 probe=(--probe)
+handover=any
 sized=no
 cases=()
 extra=()
@@ -103,7 +104,7 @@ parse()
         --no-probe) probe=() ;;
         --handover)
             [ $# -ge 2 ] || refuse "$1 wants a value"
-            probe+=(--probe-handover "$2")
+            handover=$2
             shift
             ;;
         --add) add=yes ;;
@@ -132,6 +133,10 @@ parse()
         esac
         shift
     done
+    if [ "$handover" != any ]; then
+        [ ${#probe[@]} -gt 0 ] || refuse "--handover wants the probe, which --no-probe leaves out"
+        probe+=(--probe-handover "$handover")
+    fi
     [ $sized = yes ] || cases+=(--sizes 64K,1M,4M)
     [ $buffered = yes ] || cases+=(--buffers "reused,fresh")
 }
@@ -201,9 +206,11 @@ measure()
         failed=1
         return
     fi
-    if [ ! -s "$raw" ]; then
-        sed -n '/^size,/s/^/fabric,round,transport,/p' "$work/out" >"$raw"
-    fi
+    local columns
+    columns=$(sed -n '/^size,/s/^/fabric,round,transport,/p' "$work/out")
+    [ -s "$raw" ] || echo "$columns" >"$raw"
+    [ "$columns" = "$(head -n 1 "$raw")" ] ||
+        refuse "--add: '$csv' has other columns than this rbuf-bench; begin another file"
     sed -n "s/^[0-9]/$fabric_name,$1,$2,&/p" "$work/out" >>"$raw"
 }
 
@@ -212,6 +219,8 @@ measure_rounds()
     local round first=1 i name
     if [ $add = yes ] && [ -s "$csv" ]; then
         cp "$csv" "$raw" || exit 1
+        ! awk -F, 'NR > 1 { print $1 }' "$raw" | grep -qvxF "$fabric_name" ||
+            refuse "--add: '$csv' has figures of another fabric than $fabric_name; begin another file"
         first=$(awk -F, 'NR > 1 && $2 + 0 > last { last = $2 + 0 } END { print last + 1 }' "$raw")
     fi
     for ((round = first; round < first + rounds; round++)); do

@@ -84,6 +84,14 @@ found "$CALLS" "--mca btl_rbuf_protocol superpipeline --mca btl_rbuf_subblock of
 found "$CALLS" "rbuf-bench --min 8 --max 64 --pattern rate --type vector --buffers reused,fresh$"
 found "$(log_of "parameters of a protocol")" "superpipeline:subblock=off:c0=8k"
 
+refused_add() { # TEXT OPTION...
+    run "not added: $1" 2 "${@:2}" --transports superpipeline --rounds 1 --csv "$work/a.csv" --add
+    found "$(log_of "not added: $1")" "$1"
+}
+refused_add "another fabric" --profile graphene
+sed -i '1s/,quiet//' "$work/a.csv"
+refused_add "other columns" --gap 100ns
+
 run "some handovers only" 0 --transports tcp --rounds 1 --handover 40:130
 found "$CALLS" "--probe --probe-handover 40:130$"
 
@@ -100,6 +108,8 @@ refused() { # TEXT OPTION...
 refused "unknown transport 'carrier'" --transports carrier
 refused "only protocols of rbuf" --transports tcp:c0=8k
 refused "wants PARAMETER=VALUE" --transports superpipeline:c0
+refused "--handover wants a value" --handover
+refused "leaves out" --handover 40:130 --no-probe
 refused "--rounds '0'" --rounds 0
 refused "--add wants --csv" --add
 refused "cannot be read" --report "$work/none.csv"

@@ -10,10 +10,10 @@ trap 'rm -rf "$work"' EXIT
 TALLY_LOGS=$work
 . "$here/../tally.sh"
 
-head=fabric,round,transport,size,buffers,pattern,type,cache,median_us,mb_per_s,messages_per_s
-# line ROUND TRANSPORT BUFFERS TIME: 64 KB.
+head=fabric,round,transport,size,buffers,pattern,type,cache,median_us,mb_per_s,messages_per_s,quiet
+# line ROUND TRANSPORT BUFFERS TIME [QUIET]: 64 KB.
 line() {
-    echo "f,$1,$2,65536,$3,pingpong,bytes,warm,$4,1,1"
+    echo "f,$1,$2,65536,$3,pingpong,bytes,warm,$4,1,1,${5-yes}"
 }
 {
     echo $head
@@ -24,8 +24,10 @@ line() {
         line $round superpipeline reused 50
         line $round ucx reused 40
     done
+    line 8 superpipeline fresh 500 no
+    line 8 ucx fresh 1 no
 } >"$work/large-graphene.csv"
-sed 's/,superpipeline,65536/,superpipeline,65536/;s/,5[0-9],1,1$/,30,1,1/' "$work/large-graphene.csv" >"$work/large-roce40.csv"
+sed 's/,superpipeline,65536/,superpipeline,65536/;s/,5[0-9],1,1,yes$/,30,1,1,yes/' "$work/large-graphene.csv" >"$work/large-roce40.csv"
 
 "$judge" "$work" >"$work/out" 2>"$work/err"
 status=$?

@@ -88,6 +88,16 @@ START_TEST(steps_end_at_the_largest)
 }
 END_TEST
 
+START_TEST(handovers)
+{
+    ck_assert_int_eq(parse("--probe-handover 12.5:130"), BENCH_RUN);
+    ck_assert_double_eq(options.handover_least, 12.5);
+    ck_assert_double_eq(options.handover_most, 130);
+    ck_assert_int_eq(parse("--probe-handover 12.5:130 --probe-handover any"), BENCH_RUN);
+    ck_assert(options.handover_least == 0 && isinf(options.handover_most));
+}
+END_TEST
+
 /* What is refused, and what the message must name. */
 static const struct {
     const char *line, *named;
@@ -187,6 +197,7 @@ int main(void)
 
     unit_add(suite, defaults);
     unit_add(suite, lists);
+    unit_add(suite, handovers);
     unit_add(suite, steps_end_at_the_largest);
     tcase_add_loop_test(wrong, what_is_wrong_is_named, 0, sizeof refused / sizeof refused[0]);
     suite_add_tcase(suite, wrong);
