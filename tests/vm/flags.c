@@ -11,10 +11,16 @@
  * ends with the last word of its slot, several under way at once. Once the word is seen the message
  * must be whole.
  *
+ * Sender and receiver are threads with a processor of their own, where there are two: on one,
+ * neither would ever see the other halfway.
+ *
  * Every MTU that the port has, and starts that are not aligned to pages. Exit status 0: never; 1:
  * it did, or nothing was seen arriving by and by, so that the test says nothing; 2: it could not be
  * run.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* CPU_SET(), sched_setaffinity() */
+#endif
 #include <infiniband/verbs.h>
 #include <pthread.h>
 #include <sched.h>
@@ -71,6 +77,24 @@ static uint64_t pattern(uint64_t write, unsigned block, unsigned word)
 {
     return write * UINT64_C(0x9e3779b97f4a7c15) ^ (uint64_t) block << 40 ^
            word * UINT64_C(0xd1342543de82ef95);
+}
+
+/* The calling thread runs on the first or the last of the processors that we may use. */
+static void run_on(bool last)
+{
+    static cpu_set_t allowed; /* as the process began */
+    cpu_set_t one;
+    int chosen = -1;
+
+    if (CPU_COUNT(&allowed) == 0) {
+        check(sched_getaffinity(0, sizeof(allowed), &allowed) == 0, "sched_getaffinity");
+    }
+    for (int cpu = 0; cpu < CPU_SETSIZE && (last || chosen < 0); cpu++) {
+        chosen = CPU_ISSET(cpu, &allowed) ? cpu : chosen;
+    }
+    CPU_ZERO(&one);
+    CPU_SET(chosen, &one);
+    check(sched_setaffinity(0, sizeof(one), &one) == 0, "sched_setaffinity");
 }
 
 static bool patience_ends(time_t *since)
@@ -201,6 +225,7 @@ static void send_blocks(uint64_t write)
 static void *send_all(void *nothing)
 {
     (void) nothing;
+    run_on(true);
     for (uint64_t write = 1; write <= writes; write++) {
         time_t since = 0;
 
@@ -330,6 +355,7 @@ static void *send_ring(void *nothing)
     uint64_t completed = 0, last = (uint64_t) writes * A_WRITE;
 
     (void) nothing;
+    run_on(true);
     for (uint64_t message = 1; completed < last;) {
         struct ibv_wc completion;
         time_t since = 0;
@@ -417,6 +443,7 @@ int main(int argc, char **argv)
     check(argc - optind == 2, "reading two devices from the command line");
     open_side(&sender, argv[optind], IBV_ACCESS_LOCAL_WRITE);
     open_side(&receiver, argv[optind + 1], IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+    run_on(false);
     for (enum ibv_mtu mtu = IBV_MTU_256; mtu <= sender.mtu && mtu <= receiver.mtu; mtu++) {
         for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
             struct counts counts = run_case(mtu, starts[i]);
