@@ -34,7 +34,7 @@ enum { REPS = 61, PIECE = 16384, STAGING = 1 << 20, HUGE = 2 << 20, PATIENCE_S =
 static struct {
     _Atomic uint64_t met;
     double took[2];
-    unsigned char *staging[2]; /* each side's own, at the same address in both */
+    unsigned char *staging[2]; /* each side's own, in its own memory */
 } * shared;
 
 static double now_us(void)
@@ -152,7 +152,10 @@ static void run(int me, pid_t peer, int sizes, const size_t *size)
 
     CPU_ZERO(&cpus);
     CPU_SET(me, &cpus);
-    (void) sched_setaffinity(0, sizeof cpus, &cpus);
+    if (sched_setaffinity(0, sizeof cpus, &cpus) != 0) {
+        perror("bound: a processor for each side (0 and 1)");
+        exit(1);
+    }
     (void) prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); /* the peer may read here */
     (void) alarm(PATIENCE_S);                                  /* should the other side die */
     shared->staging[me] = mine;
