@@ -73,6 +73,13 @@ add() { # NAME PASSED FAILED SKIPPED
     printf '%s: %d passed, %d failed, %d skipped\n' "$1" "$2" "$3" "$4"
 }
 
+# What failed and was skipped, each failure with the lines of its own log that the script showed below it.
+show_complaints() { # LOG
+    awk '/^(FAIL|SKIP)/ { print; shown = /^FAIL/ ? 25 : 0; next }
+        shown > 0 && /^ +\| / { print; shown--; next }
+        { shown = 0 }' "$1"
+}
+
 # Runs a script whose last line counts; at most TALLY_TIMEOUT seconds.
 add_counted() { # NAME COMMAND...
     local name=$1 status=0 line log
@@ -80,16 +87,16 @@ add_counted() { # NAME COMMAND...
     log=$(log_of "$name")
     timeout -k 5 "$TALLY_TIMEOUT" "$@" >"$log" 2>&1 </dev/null || status=$?
     line=$(tail -n 1 "$log")
-    grep -E '^(FAIL|SKIP)' "$log"
+    show_complaints "$log"
     if [[ $line =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
         add "$name" "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}" "${BASH_REMATCH[3]}"
         test "${BASH_REMATCH[2]}" -eq 0 && test $status -eq 0 && return
         test "${BASH_REMATCH[2]}" -ne 0 || fail "$name" "exit status $status though nothing failed"
     else
         fail "$name" "ended with status $status and no count"
+        show_log "$name" 15
     fi
     echo "      all of it: $log"
-    show_log "$name" 15
 }
 
 # Runs automake's check in a build directory and adds its counts.

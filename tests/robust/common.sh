@@ -242,8 +242,3 @@ lines_with() { # REGEX
     grep -c -E -e "$1" "$log"
 }
 
-# Open MPI 4.1's mpirun may lose help messages that two processes send at the same moment (and says
-# so): whoever looks for a message runs such a job again.
-lost_by_mpirun() {
-    grep -q 'ORTE_ERROR_LOG.*show_help.c' "$log"
-}

@@ -75,18 +75,18 @@ wrong_end() {
     fi
 }
 
+job_of_killed() { # NAME PROGRAM RANKS
+    # shellcheck disable=SC2086 # the program is words
+    job "$1" 40 "$3" "$robust_tests/"$2
+    since=$(seconds_since_death)
+    wrong=$(wrong_end)
+}
+
 killed() { # PROGRAM RANKS: rank 1 is killed, and the others are left to themselves by mpirun
-    local name="peer killed: $1, $2 ranks" tries=0 wrong
+    local name="peer killed: $1, $2 ranks" wrong
     hca=()
     mpi=(--enable-recovery)
-    while :; do
-        # shellcheck disable=SC2086 # the program is words
-        job "$name" 40 "$2" "$robust_tests/"$1
-        since=$(seconds_since_death)
-        wrong=$(wrong_end)
-        tries=$((tries + 1))
-        [ -n "$wrong" ] && [ $tries -lt 5 ] && lost_by_mpirun || break
-    done
+    until_told job_of_killed "$name" "$1" "$2"
     verdict "$name" "$wrong" "all ended ${since:-?} s after it"
 }
 

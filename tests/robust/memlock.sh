@@ -24,24 +24,24 @@ wrong_message() {
 
 more=() # further options of mpirun
 
+growing_job() { # NAME EXPECT
+    job "$1" 60 2 "$robust_tests/growing" 2
+    case $2 in
+    works) wrong=$(wrong_success) ;;
+    refused) wrong=$(wrong_message) ;;
+    *)
+        if [ "$status" = 0 ]; then wrong=$(wrong_success); else wrong=$(wrong_message); fi
+        ;;
+    esac
+}
+
 # at LIMIT PROTOCOL EXPECT [WHICH]: a job that may pin LIMIT; EXPECT is works, refused or either.
 at() {
-    local name="memlock $1 $2${4:+, $4}" wrong tries=0
+    local name="memlock $1 $2${4:+, $4}" wrong
     hca=(--memlock "$1")
     mpi=(--mca btl_rbuf_protocol "$2" --mca btl_rbuf_report 1 "${more[@]}")
     test "$2" != auto || mpi+=("${auto_args[@]}")
-    while :; do
-        job "$name" 60 2 "$robust_tests/growing" 2
-        case $3 in
-        works) wrong=$(wrong_success) ;;
-        refused) wrong=$(wrong_message) ;;
-        *)
-            if [ "$status" = 0 ]; then wrong=$(wrong_success); else wrong=$(wrong_message); fi
-            ;;
-        esac
-        tries=$((tries + 1))
-        [ -n "$wrong" ] && [ $tries -lt 5 ] && lost_by_mpirun || break
-    done
+    until_told growing_job "$name" "$3"
     if [ "$status" = 0 ]; then
         verdict "$name" "$wrong" "works"
     else

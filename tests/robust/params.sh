@@ -25,28 +25,22 @@ wrong_refusal() { # NAME VALUE
     fi
 }
 
-# Runs a job until nothing is wrong with it or mpirun is not to blame; prints what is wrong.
-wrong_of() { # WHAT NAME VALUE CHECK PROGRAM...
-    local wrong tries=0
-    while :; do
-        job "$4" 30 2 "${@:5}"
-        if [ "$1" = refused ]; then
-            wrong=$(wrong_refusal "$2" "$3")
-        else
-            wrong=$(wrong_success)
-        fi
-        tries=$((tries + 1))
-        [ -n "$wrong" ] && [ $tries -lt 5 ] && lost_by_mpirun || break
-    done
-    echo "$wrong"
+job_with() { # WHAT NAME VALUE CHECK PROGRAM...
+    job "$4" 30 2 "${@:5}"
+    if [ "$1" = refused ]; then
+        wrong=$(wrong_refusal "$2" "$3")
+    else
+        wrong=$(wrong_success)
+    fi
 }
 
 # One line of the table, in a shell of its own.
 check_line() { # WHAT NAME VALUE NUMBER: the number keeps the logs of c0=+12k and c0=-12k apart
-    local check="param $4: $2=$3" program=("$mpi_tests/finalize" nothing)
+    local check="param $4: $2=$3" wrong program=("$mpi_tests/finalize" nothing)
     test "$1" = works && program=("$robust_tests/steady" 0)
     export "OMPI_MCA_btl_rbuf_$2=$3"
-    verdict "$check" "$(wrong_of "$1" "$2" "$3" "$check" "${program[@]}")" "$1"
+    until_told job_with "$1" "$2" "$3" "$check" "${program[@]}"
+    verdict "$check" "$wrong" "$1"
 }
 
 # The lines of the table run side by side, each in a shell of its own; the counts are collected.

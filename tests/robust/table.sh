@@ -42,8 +42,17 @@ wrong_auto() { # OUTCOME PROTOCOL BYTES
         echo "auto did not try to register"
 }
 
+# With what check_line() has set.
+job_of_line() { # as check_line()
+    faulty "$name" "${2/ONE/only=OMPI_COMM_WORLD_RANK:1}" $((patience + 30)) "$(full_name "$3")" "$4" $rounds
+    wrong=$(wrong_outcome "$1")
+    [ -n "$wrong" ] || wrong=$(wrong_ring "$6" "$7")
+    [ -n "$wrong" ] || wrong=$(wrong_auto "$1" "$3" "$4")
+    [ -n "$wrong" ] || wrong=$(wrong_besides "$1")
+}
+
 check_line() { # OUTCOME FAULT PROTOCOL BYTES FURTHER WHEN RINGS
-    local rounds=10 setting wrong tries=0 ranks=2 name="${before_name-}$2, $(full_name "$3"), $4 bytes${5:+, $5}"
+    local rounds=10 setting wrong ranks=2 name="${before_name-}$2, $(full_name "$3"), $4 bytes${5:+, $5}"
     test "$3" != A || name+=", no cache"
     test "$4" -lt 4000000 || rounds=3
     test "$6" != rings || rounds=100
@@ -56,15 +65,7 @@ check_line() { # OUTCOME FAULT PROTOCOL BYTES FURTHER WHEN RINGS
     for setting in ${5//,/ }; do
         mpi+=(--mca "btl_rbuf_${setting%%=*}" "${setting#*=}")
     done
-    while :; do
-        faulty "$name" "${2/ONE/only=OMPI_COMM_WORLD_RANK:1}" $((patience + 30)) "$(full_name "$3")" "$4" $rounds
-        wrong=$(wrong_outcome "$1")
-        [ -n "$wrong" ] || wrong=$(wrong_ring "$6" "$7")
-        [ -n "$wrong" ] || wrong=$(wrong_auto "$1" "$3" "$4")
-        [ -n "$wrong" ] || wrong=$(wrong_besides "$1")
-        tries=$((tries + 1))
-        [ -n "$wrong" ] && [ $tries -lt 4 ] && lost_by_mpirun || break
-    done
+    until_told job_of_line "$@"
     verdict "$name" "$wrong" "$(how_it_ended)"
 }
 

@@ -32,15 +32,24 @@ chosen() { # PATTERN [OPTION...]
     [ $users = 2 ]
 }
 
+job_of_refused() { # INDEX
+    wrong=
+    if timeout -k 5 200 "${mpi_command[@]}" >"$log" 2>&1; then
+        wrong="it went well"
+    elif ! grep -q "index $1; in use are: 0, 1" "$log"; then
+        wrong="the entries in use are not named"
+    fi
+}
+
 refused() { # INDEX
-    local output
+    local log=$TALLY_LOGS/refused wrong
     mpi=(--mca btl_rbuf_gid_index "$1")
     mpi_job 2 "$mpi_tests/probe"
-    output=$(timeout -k 5 200 "${mpi_command[@]}" 2>&1) && return 1
-    grep -q "index $1; in use are: 0, 1" <<<"$output" || {
-        echo "$output"
-        return 1
-    }
+    until_told job_of_refused "$1"
+    [ -z "$wrong" ] && return
+    cat "$log"
+    echo "$wrong"
+    return 1
 }
 
 ip link add fabric0 type dummy && roce_on rxe0 fabric0 && await has_gid '^fe80' || exit
