@@ -15,13 +15,18 @@ set_up="get_device_list open_device query_device query_port query_gid alloc_pd c
     create_srq modify_qp post_srq_recv"
 work="reg_mr post_send poll_cq" # and dereg_mr, whose failures are in faults.table
 
+job_of_call() { # NAME, then as check_call()
+    faulty "$1" "call=$2:$3${5:+,only=$5}" $((patience + 20)) "$4" 1000000 4
+    wrong=$(wrong_handled)
+}
+
 # One check, in a shell of its own: verb, which of its calls, protocol, where.
 check_call() { # VERB WHICH PROTOCOL EXTRA
-    local name="$1 fails at $2, $3${4:+, $4}"
+    local name="$1 fails at $2, $3${4:+, $4}" wrong
     mpi=()
     test "$3" != auto || mpi=("${auto_args[@]}")
-    faulty "$name" "call=$1:$2${4:+,only=$4}" $((patience + 20)) "$3" 1000000 4
-    verdict "$name" "$(wrong_handled)" "$(how_it_ended)"
+    until_told job_of_call "$name" "$@"
+    verdict "$name" "$wrong" "$(how_it_ended)"
 }
 
 # Whether the log of a check shows that the fault was met.

@@ -186,7 +186,7 @@ wrong_handled() { # it went on, or ended with an error and messages that name th
         echo "hangs: no end after $took s"
     elif grep -m 1 '^wrong' "$log"; then
         :
-    elif ! grep -q -E "^($headlines)" "$log" && ! lost_by_mpirun; then
+    elif ! grep -q -E "^($headlines)" "$log"; then
         echo "status $status, and no message of the transport"
     fi
 }
