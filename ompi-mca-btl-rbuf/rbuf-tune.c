@@ -187,8 +187,12 @@ static bool conclude(struct tune *tune)
     const bool in_order = measured->side[0].in_order && measured->side[1].in_order;
     const struct rbuf_machine machine = tune_machine(measured, (uint32_t) settings->quantum);
     const struct rbuf_schedule now = tune_settings_schedule(settings, in_order);
-    const struct tune_advice advice =
-        tune_advise(&machine, &now, in_order, settings->prestage, LANE_BYTES);
+    const struct tune_way way = {.in_order = in_order,
+                                 .rendezvous = tune_settings_rendezvous(settings, in_order),
+                                 .head_bytes = (uint32_t) settings->standing_size,
+                                 .opening_bytes = (uint32_t) settings->standing_opening,
+                                 .lane_bytes = LANE_BYTES};
+    const struct tune_advice advice = tune_advise(&machine, &now, &way);
 
     tune_print_constants(stdout, measured, &machine);
     tune_print_times(stdout, measured, &advice, settings->protocol, settings->eager_limit);

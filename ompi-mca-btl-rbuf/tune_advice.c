@@ -7,7 +7,7 @@
 #define AIM_LARGEST  (16ull << 20)
 #define EAGER_FROM   512ull /* sizes that are looked at for the end of eager copies */
 #define EAGER_TO     (1ull << 20)
-#define WORTHWHILE   0.002 /* of the wire's speed: what is as good as the choice is not changed */
+#define WORTHWHILE   0.005 /* of the wire's speed: less than that no run would show */
 #define BLOCK        4096u /* of the naive protocols */
 
 const char *const tune_protocol_names[TUNE_PROTOCOLS] = {
@@ -117,16 +117,22 @@ static void recommend(struct tune_advice *advice, struct rbuf_aim *aim)
 }
 
 struct tune_advice tune_advise(const struct rbuf_machine *machine, const struct rbuf_schedule *now,
-                               bool in_order, bool prestage, uint64_t lane_bytes)
+                               const struct tune_way *way)
 {
     struct rbuf_aim aim = {.smallest = AIM_SMALLEST,
                            .largest = AIM_LARGEST,
-                           .lane_bytes = lane_bytes,
-                           .arrival = in_order ? RBUF_ARRIVAL_BLOCK : RBUF_ARRIVAL_IMMEDIATE,
-                           .rendezvous =
-                               prestage ? RBUF_RENDEZVOUS_OVERLAPPED : RBUF_RENDEZVOUS_SERIAL};
-    struct tune_advice advice = {.machine = *machine, .now = {*now, aim.arrival, aim.rendezvous}};
+                           .lane_bytes = way->lane_bytes,
+                           .arrival = way->in_order ? RBUF_ARRIVAL_BLOCK : RBUF_ARRIVAL_IMMEDIATE,
+                           .rendezvous = way->rendezvous,
+                           .head_bytes = way->head_bytes,
+                           .opening_bytes = way->opening_bytes};
+    struct tune_advice advice = {
+        .machine = *machine,
+        .now = {.schedule = *now, .arrival = aim.arrival, .rendezvous = aim.rendezvous}};
 
+    if (way->rendezvous == RBUF_RENDEZVOUS_LED) {
+        rbuf_plan_lead(&aim, &advice.now);
+    }
     advice.now_efficiency = rbuf_model_efficiency(machine, &advice.now, AIM_SMALLEST, AIM_LARGEST);
     recommend(&advice, &aim);
     advice.beats_eager = overtakes(&advice, TUNE_RECOMMENDED, TUNE_EAGER, EAGER_FROM, EAGER_TO);

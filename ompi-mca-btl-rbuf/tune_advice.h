@@ -40,10 +40,18 @@ struct tune_advice {
     uint64_t in_place_wins;        /* from this size on a buffer that is registered is faster */
 };
 
-/* `now` is the schedule as set, `in_order` what the port does, `prestage` whether the first chunk
- * is copied under the rendezvous, `lane_bytes` most staging of a message. */
+/* How messages go, whatever their schedule. */
+struct tune_way {
+    bool in_order; /* as the port places them */
+    enum rbuf_rendezvous rendezvous;
+    uint32_t head_bytes;    /* that are led, and ... */
+    uint32_t opening_bytes; /* ... most of their first chunk */
+    uint64_t lane_bytes;    /* most staging of a message */
+};
+
+/* `now` is the schedule as set. */
 struct tune_advice tune_advise(const struct rbuf_machine *machine, const struct rbuf_schedule *now,
-                               bool in_order, bool prestage, uint64_t lane_bytes);
+                               const struct tune_way *way);
 
 /* One way, ns. */
 double tune_predict(const struct tune_advice *advice, enum tune_protocol protocol, uint64_t bytes);

@@ -177,9 +177,8 @@ static void print_from(FILE *stream, const char *what, uint64_t bytes)
 
 void tune_print_advice(FILE *stream, const struct tune_advice *advice)
 {
-    fputs("\nSchedules, and their mean share of the wire's speed behind the same rendezvous, 16 KB "
-          "to 16 MB\n",
-          stream);
+    fprintf(stream, "\nSchedules, and their mean share of the wire's speed%s, 16 KB to 16 MB\n",
+            advice->now.rendezvous == RBUF_RENDEZVOUS_LED ? "" : " behind the same rendezvous");
     print_plan(stream, "as it is", &advice->now, advice->now_efficiency);
     print_plan(stream, "recommended", &advice->recommended, advice->recommended_efficiency);
     fputc('\n', stream);

@@ -28,6 +28,9 @@ static const struct {
     {"block_size", "4k", SIZE, NULL, 0},
     {"quantum", "16k", SIZE, NULL, 0},
     {"prestage", "on", SWITCH, NULL, 0},
+    {"standing_peers", "16", COUNT, NULL, 0},
+    {"standing_size", "40k", SIZE, NULL, 0},
+    {"standing_c0", "8k", SIZE, NULL, 0},
     {"subblock", "auto", ORDER, NULL, 0},
     {"if_include", "", TEXT, NULL, 0},
     {"if_exclude", "", TEXT, NULL, 0},
@@ -196,6 +199,9 @@ bool tune_settings_read(struct tune_settings *settings, char bad[TUNE_TEXT_MAX])
         .growth = (uint32_t) numbers[row_of("q")],
         .buffers = (unsigned) numbers[row_of("buffers")],
         .prestage = numbers[row_of("prestage")] != 0,
+        .standing_peers = numbers[row_of("standing_peers")],
+        .standing_size = numbers[row_of("standing_size")],
+        .standing_opening = numbers[row_of("standing_c0")],
         .eager_limit = eager,
         .device = {.gid_index = (int) numbers[row_of("gid_index")],
                    .mtu = (unsigned) numbers[row_of("mtu")],
@@ -226,6 +232,15 @@ struct rbuf_schedule tune_settings_schedule(const struct tune_settings *settings
         .buffer_blocks = (uint16_t) ((settings->largest + block - 1) / block),
         .buffers = (uint8_t) settings->buffers,
         .taper = in_order ? RBUF_TAPER_NONE : RBUF_TAPER_TAIL};
+}
+
+enum rbuf_rendezvous tune_settings_rendezvous(const struct tune_settings *settings, bool in_order)
+{
+    if (!settings->prestage) {
+        return RBUF_RENDEZVOUS_SERIAL;
+    }
+    return in_order && settings->standing_peers > 0 ? RBUF_RENDEZVOUS_LED
+                                                    : RBUF_RENDEZVOUS_OVERLAPPED;
 }
 
 /* A handle of a counter begins at 0. */

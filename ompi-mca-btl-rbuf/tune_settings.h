@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/model.h"
 #include "core/schedule.h"
 #include "verbs/device.h"
 
@@ -25,7 +26,10 @@ struct tune_settings {
     uint32_t growth; /* 16.16 fixed point */
     unsigned buffers;
     bool prestage;
-    uint64_t eager_limit; /* bytes; up to here messages are sent eagerly */
+    uint64_t standing_peers;
+    uint64_t standing_size;    /* of a head, bytes */
+    uint64_t standing_opening; /* of its first chunk, bytes */
+    uint64_t eager_limit;      /* bytes; up to here messages are sent eagerly */
     struct rbuf_device_options device;
     char include[TUNE_TEXT_MAX]; /* what device.include points to, likewise the next */
     char exclude[TUNE_TEXT_MAX];
@@ -37,6 +41,9 @@ bool tune_settings_read(struct tune_settings *settings, char bad[TUNE_TEXT_MAX])
 
 /* The schedule that these settings make, for a port that places in order or does not. */
 struct rbuf_schedule tune_settings_schedule(const struct tune_settings *settings, bool in_order);
+
+/* How the messages of two processes that keep each other waiting begin, on such a port. */
+enum rbuf_rendezvous tune_settings_rendezvous(const struct tune_settings *settings, bool in_order);
 
 /* Counts what the component does in this process from tune_watch_open() on. */
 struct tune_watch {

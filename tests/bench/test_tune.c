@@ -101,7 +101,8 @@ static struct tune_measured measured_on(double bandwidth, double latency, double
     return measured;
 }
 
-static struct tune_advice advise(const struct tune_measured *measured)
+static struct tune_advice advise_for(const struct tune_measured *measured,
+                                     enum rbuf_rendezvous rendezvous)
 {
     const struct rbuf_schedule now = {.block_bytes = 4096,
                                       .growth = RBUF_GROWTH_ONE * 3 / 2,
@@ -110,8 +111,36 @@ static struct tune_advice advise(const struct tune_measured *measured)
                                       .buffers = 3};
     const struct rbuf_machine machine = tune_machine(measured, 16384);
 
-    return tune_advise(&machine, &now, true, true, 1 << 20);
+    const struct tune_way way = {.in_order = true,
+                                 .rendezvous = rendezvous,
+                                 .head_bytes = 40 << 10,
+                                 .opening_bytes = 8 << 10,
+                                 .lane_bytes = 1 << 20};
+
+    return tune_advise(&machine, &now, &way);
 }
+
+static struct tune_advice advise(const struct tune_measured *measured)
+{
+    return advise_for(measured, RBUF_RENDEZVOUS_OVERLAPPED);
+}
+
+/* Without the rendezvous' two latencies, but for a last message's; what does not fit into the head
+ * waits for the answer, which has come by then. */
+START_TEST(what_is_led_begins_at_once)
+{
+    const struct tune_measured measured = measured_on(3, 1500, 40);
+    const struct tune_advice waits = advise_for(&measured, RBUF_RENDEZVOUS_OVERLAPPED);
+    const struct tune_advice led = advise_for(&measured, RBUF_RENDEZVOUS_LED);
+
+    ck_assert_uint_eq(led.now.schedule.opening_blocks, 2);
+    ck_assert_uint_eq(led.now.head_blocks, 10);
+    for (uint64_t bytes = 65536; bytes <= 1 << 20; bytes *= 2) {
+        ck_assert(tune_predict(&led, TUNE_NOW, bytes) + 2 * 1500 <
+                  tune_predict(&waits, TUNE_NOW, bytes));
+    }
+}
+END_TEST
 
 START_TEST(the_slower_side_counts)
 {
@@ -338,6 +367,7 @@ int main(void)
     tcase_add_loop_test(wrong, what_is_wrong_is_named, 0, sizeof refused / sizeof refused[0]);
     suite_add_tcase(suite, wrong);
     unit_add(suite, the_slower_side_counts);
+    unit_add(suite, what_is_led_begins_at_once);
     unit_add(suite, traffic_tells_of_software);
     unit_add(suite, a_slow_network);
     unit_add(suite, a_fast_network);

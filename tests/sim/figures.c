@@ -30,7 +30,8 @@
 #define FINE     (2 * MB) /* up to here in steps of 5 %, then by doubling */
 #define LARGEST  (16 * MB)
 #define BLOCK    4096u
-#define HEAD     131072u /* bytes; two chunks of any plan, but 64 KB each at most */
+#define HEAD     40960u /* bytes, the default of btl_rbuf_standing_size */
+#define OPENING  8192u  /* bytes, the default of btl_rbuf_standing_c0 */
 
 /* Lengths: powers of 1.05, as in the paper, and of two. The next one after `bytes`. */
 static uint64_t next_length(uint64_t bytes)
@@ -60,8 +61,12 @@ static struct rbuf_plan paper_plan(void)
 static struct rbuf_plan tuned_plan(const struct rbuf_machine *machine,
                                    enum rbuf_rendezvous rendezvous)
 {
-    struct rbuf_aim aim = {
-        .smallest = 16 * KB, .largest = LARGEST, .lane_bytes = 4 * MB, .rendezvous = rendezvous};
+    struct rbuf_aim aim = {.smallest = 16 * KB,
+                           .largest = LARGEST,
+                           .lane_bytes = 4 * MB,
+                           .rendezvous = rendezvous,
+                           .head_bytes = HEAD,
+                           .opening_bytes = OPENING};
     struct rbuf_plan plan;
 
     rbuf_model_choose(machine, &aim, &plan);
@@ -73,6 +78,7 @@ struct bench {
     const struct sim_machine *on;
     struct rbuf_plan tuned;
     struct rbuf_plan staged;
+    struct rbuf_plan led;
     struct sim_measure *plain; /* blocks of BLOCK bytes */
     struct sim_measure *for_tuned;
     struct sim_measure *for_staged;
@@ -92,8 +98,9 @@ static struct bench bench_open(const char *name)
         sim_measure_open(&bench.on->machine, bench.tuned.schedule.block_bytes, 4 * MB);
     bench.for_staged =
         sim_measure_open(&bench.on->machine, bench.staged.schedule.block_bytes, 4 * MB);
-    bench.for_led =
-        sim_measure_open_led(&bench.on->machine, bench.staged.schedule.block_bytes, 4 * MB, HEAD);
+    bench.led = tuned_plan(machine, RBUF_RENDEZVOUS_LED);
+    bench.for_led = sim_measure_open_led(&bench.on->machine, bench.led.schedule.block_bytes, 4 * MB,
+                                         bench.led.head_blocks * bench.led.schedule.block_bytes);
     return bench;
 }
 
@@ -153,7 +160,7 @@ static double time_staged(const struct bench *bench, uint64_t bytes)
 
 static double time_led(const struct bench *bench, uint64_t bytes)
 {
-    return sim_measure_led(bench->for_led, &bench->staged, bytes);
+    return sim_measure_led(bench->for_led, &bench->led, bytes);
 }
 
 static double time_reregister(const struct bench *bench, uint64_t bytes)
@@ -453,6 +460,7 @@ static int print_plans(void)
 
         print_plan(bench.on->name, "tuned", &bench.tuned);
         print_plan(bench.on->name, "staged", &bench.staged);
+        print_plan(bench.on->name, "led", &bench.led);
         bench_close(&bench);
     }
     return 0;

@@ -8,6 +8,7 @@
 #include "world.h"
 
 #define OPENING 8192u /* bytes, the default of btl_rbuf_standing_c0 */
+#define PROMPTS 10u   /* messages until a lane must have been lent */
 
 struct sim_measure {
     struct world *world;
@@ -66,9 +67,11 @@ struct sim_measure *sim_measure_open_led(const struct rbuf_machine *machine, uin
 {
     struct world_options options = options_for(machine, block_bytes, most);
 
-    options.core.standing = (struct rbuf_standing_options){.peers = 1,
-                                                           .place_blocks = head_bytes / block_bytes,
-                                                           .opening_blocks = OPENING / block_bytes};
+    options.core.schedule.first_blocks = 1; /* any plan's is no less */
+    options.core.standing = (struct rbuf_standing_options){
+        .peers = 1,
+        .place_blocks = (head_bytes + block_bytes - 1) / block_bytes,
+        .opening_blocks = (uint16_t) ((OPENING + block_bytes - 1) / block_bytes)};
     return open_with(machine, &options);
 }
 
@@ -127,9 +130,24 @@ double sim_measure_in_place(struct sim_measure *measure, enum rbuf_registered re
 double sim_measure_led(struct sim_measure *measure, const struct rbuf_plan *plan, uint64_t bytes)
 {
     const struct world *world = measure->world;
+    struct rbuf_plan plain = *plan;
 
-    while (world->nodes[0].core.stats.heads_led == 0) { /* a lane is lent to who sends */
-        (void) sim_measure_staged(measure, plan, bytes);
+    plain.schedule.opening_blocks = 0; /* the lane has one of its own */
+    plain.rendezvous = RBUF_RENDEZVOUS_OVERLAPPED;
+    for (unsigned i = 0; i < PROMPTS && world->nodes[0].core.stats.heads_led == 0; i++) {
+        (void) sim_measure_staged(measure, &plain, bytes); /* a lane is lent to who sends */
     }
-    return sim_measure_staged(measure, plan, bytes);
+    if (world->nodes[0].core.stats.heads_led == 0) {
+        fprintf(stderr, "no lane was lent for messages of %llu bytes\n",
+                (unsigned long long) bytes);
+        exit(EXIT_FAILURE);
+    }
+    return sim_measure_staged(measure, &plain, bytes);
+}
+
+uint16_t sim_measure_opening(const struct rbuf_schedule *schedule)
+{
+    uint32_t blocks = (OPENING + schedule->block_bytes - 1) / schedule->block_bytes;
+
+    return blocks < schedule->first_blocks ? (uint16_t) blocks : 0;
 }

@@ -22,6 +22,9 @@ const struct rbuf_machine *sim_measure_machine(const struct sim_measure *measure
 struct sim_measure *sim_measure_open_led(const struct rbuf_machine *machine, uint32_t block_bytes,
                                          uint64_t most, uint32_t head_bytes);
 
+/* The opening of such a lane for a schedule, blocks; 0: it has none. */
+uint16_t sim_measure_opening(const struct rbuf_schedule *schedule);
+
 /* A staged transfer whose head is written with the rendezvous, ns. */
 double sim_measure_led(struct sim_measure *measure, const struct rbuf_plan *plan, uint64_t bytes);
 

@@ -5,8 +5,8 @@
  */
 #include <malloc.h>
 
+#include "grid.h"
 #include "machines.h"
-#include "measure.h"
 #include "unit.h"
 
 #define KB       1024ull
@@ -14,6 +14,7 @@
 #define SMALLEST (16 * KB)
 #define LARGEST  (2 * MB)
 #define LEAST    0.99
+#define OPENING  8192u /* bytes, the default of btl_rbuf_standing_c0 */
 
 #if defined(__SANITIZE_ADDRESS__) /* slow, and the choice is the same: the first will do */
 #define MACHINES 1
@@ -26,42 +27,8 @@ static const double grid_growth[] = {1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 4};
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
-/* Simulated as rbuf_model_efficiency() predicts. */
-static double efficiency(struct sim_measure *measure, const struct rbuf_plan *plan)
-{
-    const struct rbuf_machine *machine = sim_measure_machine(measure);
-    double before = plan->rendezvous != RBUF_RENDEZVOUS_NONE ? rbuf_model_rendezvous(machine) : 0;
-    double sum = 0;
-    unsigned sizes = 0;
-
-    for (uint64_t bytes = SMALLEST; bytes <= LARGEST; bytes *= 2) {
-        sum += (before + rbuf_model_raw(machine, bytes)) / sim_measure_staged(measure, plan, bytes);
-        sizes++;
-    }
-    return sum / sizes;
-}
-
-/* The best efficiency of the grid; the rest of the plan stays. */
-static double best_of_grid(struct sim_measure *measure, struct rbuf_plan plan)
-{
-    uint32_t block = plan.schedule.block_bytes;
-    double best = 0;
-
-    for (size_t i = 0; i < COUNT(grid_first); i++) {
-        uint32_t first = grid_first[i] > block ? grid_first[i] / block : 1;
-
-        plan.schedule.first_blocks =
-            (uint16_t) (first < plan.schedule.buffer_blocks ? first : plan.schedule.buffer_blocks);
-        for (size_t k = 0; k < COUNT(grid_growth); k++) {
-            double found;
-
-            plan.schedule.growth = (uint32_t) (grid_growth[k] * RBUF_GROWTH_ONE);
-            found = efficiency(measure, &plan);
-            best = found > best ? found : best;
-        }
-    }
-    return best;
-}
+static const struct sim_grid grid = {grid_first, COUNT(grid_first), grid_growth,
+                                     COUNT(grid_growth)};
 
 static void check_choice(const struct sim_machine *on, enum rbuf_rendezvous rendezvous,
                          enum rbuf_arrival arrival)
@@ -70,18 +37,17 @@ static void check_choice(const struct sim_machine *on, enum rbuf_rendezvous rend
                            .largest = LARGEST,
                            .lane_bytes = 4 * MB,
                            .arrival = arrival,
-                           .rendezvous = rendezvous};
+                           .rendezvous = rendezvous,
+                           .head_bytes = SIM_HEAD_BYTES,
+                           .opening_bytes = OPENING};
     struct rbuf_plan plan;
-    struct sim_measure *measure;
     double predicted = rbuf_model_choose(&on->machine, &aim, &plan);
     double found, best;
 
     ck_assert(predicted > 0);
     ck_assert(rbuf_schedule_valid(&plan.schedule));
-    measure = sim_measure_open(&on->machine, plan.schedule.block_bytes, 4 * MB);
-    found = efficiency(measure, &plan);
-    best = best_of_grid(measure, plan);
-    sim_measure_close(measure);
+    found = sim_efficiency(&on->machine, &aim, &plan);
+    best = sim_grid_best(&on->machine, &aim, &plan, &grid);
     printf("%-12s rendezvous %d, arrival %d: C0 %u, q %.2f, at most %u, %u buffers, blocks of %u: "
            "%.4f (%.4f predicted), the best of the grid %.4f\n",
            on->name, rendezvous, arrival, plan.schedule.first_blocks * plan.schedule.block_bytes,
@@ -99,6 +65,7 @@ START_TEST(near_the_best)
     (void) mallopt(M_TRIM_THRESHOLD, 1 << 30);
     check_choice(on, RBUF_RENDEZVOUS_NONE, RBUF_ARRIVAL_BLOCK);
     check_choice(on, RBUF_RENDEZVOUS_OVERLAPPED, RBUF_ARRIVAL_BLOCK);
+    check_choice(on, RBUF_RENDEZVOUS_LED, RBUF_ARRIVAL_BLOCK);
     if (_i == 0) {
         check_choice(on, RBUF_RENDEZVOUS_OVERLAPPED, RBUF_ARRIVAL_CHUNK);
     }

@@ -67,7 +67,9 @@ static void check_staged(struct worst *worst, struct sim_measure *measure,
              name, schedule->first_blocks, schedule->growth / (double) RBUF_GROWTH_ONE,
              schedule->buffer_blocks, schedule->buffers, schedule->block_bytes, plan->arrival,
              plan->rendezvous);
-    check(worst, what, bytes, sim_measure_staged(measure, plan, bytes),
+    check(worst, what, bytes,
+          plan->rendezvous == RBUF_RENDEZVOUS_LED ? sim_measure_led(measure, plan, bytes)
+                                                  : sim_measure_staged(measure, plan, bytes),
           rbuf_model_staged(sim_measure_machine(measure), plan, bytes));
 }
 
@@ -122,6 +124,48 @@ START_TEST(schedules)
         }
     }
     sim_measure_close(measure);
+    report(&worst);
+}
+END_TEST
+
+/* The first chunks right behind the rendezvous: all of a message, most of it, little of it. */
+START_TEST(led)
+{
+    static const struct {
+        double growth;
+        uint16_t first, largest, head_blocks;
+        uint8_t buffers;
+        uint32_t block;
+        enum rbuf_arrival arrival;
+    } shapes[] = {{1.5, 3, 64, 10, 3, 4096, RBUF_ARRIVAL_BLOCK},
+                  {1.5, 2, 64, 10, 3, 4096, RBUF_ARRIVAL_BLOCK},
+                  {3, 4, 64, 16, 3, 4096, RBUF_ARRIVAL_CHUNK},
+                  {2, 16, 64, 16, 4, 4096, RBUF_ARRIVAL_BLOCK},
+                  {1, 8, 8, 8, 2, 4096, RBUF_ARRIVAL_BLOCK},
+                  {1.25, 3, 16, 64, 3, 2048, RBUF_ARRIVAL_CHUNK},
+                  {1.5, 2, 16, 3, 3, 16384, RBUF_ARRIVAL_BLOCK}};
+    const struct sim_machine *on = &sim_machines[_i];
+    struct worst worst = {0};
+
+    for (size_t shape = 0; shape < COUNT(shapes); shape++) {
+        struct rbuf_plan plan = {
+            .schedule = {.block_bytes = shapes[shape].block,
+                         .growth = (uint32_t) (shapes[shape].growth * RBUF_GROWTH_ONE),
+                         .first_blocks = shapes[shape].first,
+                         .buffer_blocks = shapes[shape].largest,
+                         .buffers = shapes[shape].buffers},
+            .arrival = shapes[shape].arrival,
+            .rendezvous = RBUF_RENDEZVOUS_LED,
+            .head_blocks = shapes[shape].head_blocks};
+        struct sim_measure *measure = sim_measure_open_led(
+            &on->machine, shapes[shape].block, 2 * MB, plan.head_blocks * shapes[shape].block);
+
+        plan.schedule.opening_blocks = sim_measure_opening(&plan.schedule);
+        for (size_t i = 0; i < COUNT(short_sizes); i++) {
+            check_staged(&worst, measure, &plan, on->name, short_sizes[i]);
+        }
+        sim_measure_close(measure);
+    }
     report(&worst);
 }
 END_TEST
@@ -251,6 +295,7 @@ int main(void)
     Suite *suite = suite_create("predict");
 
     add_each(suite, schedules, "schedules", (int) sim_machine_count);
+    add_each(suite, led, "led", (int) sim_machine_count);
     add_each(suite, ways, "ways", (int) sim_machine_count);
     add_each(suite, protocols, "protocols", (int) sim_machine_count);
     if (LONG_TESTS) {

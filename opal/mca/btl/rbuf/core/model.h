@@ -32,6 +32,10 @@
  * at max(taken_(i-1) + ack, in_i + lambda) + b_i * k. With N infinite, k shorter than a block's
  * time on the wire, and no o, that is equation 9 with its C0 and one gap less.
  *
+ * Of a message that is led, the chunks that fit into its head are posted without an answer and
+ * nobody waits for their buffers; the sender takes up the rest when the answer has come, and the
+ * receiver begins when the question is there.
+ *
  * With a rendezvous a last message is posted behind the last chunk, on a queue pair of its own.
  * Queue pairs take turns, a packet each: it goes after the packet that is being sent and one more,
  * and what is left of the chunk goes a gap and the message's time later. Or it arrives so long
@@ -87,9 +91,11 @@ struct rbuf_machine {
 };
 
 enum rbuf_rendezvous {
-    RBUF_RENDEZVOUS_NONE,      /* the receiver's place is known: the paper's raw benchmark */
-    RBUF_RENDEZVOUS_SERIAL,    /* the transfer begins with the answer */
-    RBUF_RENDEZVOUS_OVERLAPPED /* the sender's first step is done while the question is under way */
+    RBUF_RENDEZVOUS_NONE,       /* the receiver's place is known: the paper's raw benchmark */
+    RBUF_RENDEZVOUS_SERIAL,     /* the transfer begins with the answer */
+    RBUF_RENDEZVOUS_OVERLAPPED, /* the sender's first step is done while the question is under way
+                                 */
+    RBUF_RENDEZVOUS_LED /* its first chunks go right behind the question (core/standing.h) */
 };
 
 /* How a message is staged. */
@@ -97,6 +103,7 @@ struct rbuf_plan {
     struct rbuf_schedule schedule;
     enum rbuf_arrival arrival;
     enum rbuf_rendezvous rendezvous;
+    uint32_t head_blocks; /* LED: room for the first chunks */
 };
 
 /* Copy speed for a message of `bytes`: linear in log(bytes) between points, constant outside. */
@@ -135,9 +142,15 @@ struct rbuf_aim {
     uint32_t block_bytes; /* 0: to be chosen */
     enum rbuf_arrival arrival;
     enum rbuf_rendezvous rendezvous;
+    uint32_t head_bytes;    /* LED: room for the first chunks, or C0 if that is more */
+    uint32_t opening_bytes; /* LED: most of the first chunk */
 };
 
-/* Speed over that of raw RDMA behind the same rendezvous, the mean over the lengths of an aim. */
+/* Sets what is led of a plan, by its schedule and the aim's head and opening: core/standing.h. */
+void rbuf_plan_lead(const struct rbuf_aim *aim, struct rbuf_plan *plan);
+
+/* Speed over that of raw RDMA behind the same rendezvous (LED: behind none, there is hardly a wait
+ * for it), the mean over the lengths of an aim. */
 double rbuf_model_efficiency(const struct rbuf_machine *machine, const struct rbuf_plan *plan,
                              uint64_t smallest, uint64_t largest);
 

@@ -22,7 +22,9 @@ static const uint8_t buffer_counts[] = {3, 4, 5, 6, 8};
 double rbuf_model_efficiency(const struct rbuf_machine *machine, const struct rbuf_plan *plan,
                              uint64_t smallest, uint64_t largest)
 {
-    double before = plan->rendezvous != RBUF_RENDEZVOUS_NONE ? rbuf_model_rendezvous(machine) : 0;
+    bool waits = plan->rendezvous == RBUF_RENDEZVOUS_SERIAL ||
+                 plan->rendezvous == RBUF_RENDEZVOUS_OVERLAPPED;
+    double before = waits ? rbuf_model_rendezvous(machine) : 0;
     double sum = 0;
     unsigned sizes = 0;
 
@@ -46,14 +48,30 @@ static double rate(const struct rbuf_machine *machine, const struct rbuf_aim *ai
     return rbuf_model_efficiency(machine, plan, aim->smallest, aim->largest);
 }
 
-/* Sets C0, the largest chunk and the block, in bytes. */
-static void shape(struct rbuf_schedule *schedule, uint32_t block, uint32_t first, uint32_t largest)
+void rbuf_plan_lead(const struct rbuf_aim *aim, struct rbuf_plan *plan)
 {
+    struct rbuf_schedule *schedule = &plan->schedule;
+    uint32_t opening = (aim->opening_bytes + schedule->block_bytes - 1) / schedule->block_bytes;
+    uint32_t room = (aim->head_bytes + schedule->block_bytes - 1) / schedule->block_bytes;
+
+    schedule->opening_blocks = opening < schedule->first_blocks ? (uint16_t) opening : 0;
+    plan->head_blocks = room > schedule->first_blocks ? room : schedule->first_blocks;
+}
+
+/* Sets C0, the largest chunk and the block, in bytes. */
+static void shape(const struct rbuf_aim *aim, struct rbuf_plan *plan, uint32_t block,
+                  uint32_t first, uint32_t largest)
+{
+    struct rbuf_schedule *schedule = &plan->schedule;
+
     schedule->block_bytes = block;
     schedule->first_blocks = (uint16_t) (first > block ? first / block : 1);
     schedule->buffer_blocks = (uint16_t) (largest > block ? largest / block : 1);
     if (schedule->first_blocks > schedule->buffer_blocks) {
         schedule->first_blocks = schedule->buffer_blocks;
+    }
+    if (plan->rendezvous == RBUF_RENDEZVOUS_LED) {
+        rbuf_plan_lead(aim, plan);
     }
 }
 
@@ -67,7 +85,7 @@ static double choose_growth(const struct rbuf_machine *machine, const struct rbu
     double best = rate(machine, aim, plan);
 
     for (size_t i = 0; i < COUNT(first_bytes); i++) {
-        shape(&tried.schedule, block, first_bytes[i], largest);
+        shape(aim, &tried, block, first_bytes[i], largest);
         for (size_t k = 0; k < COUNT(growths); k++) {
             double rated;
 
@@ -104,7 +122,7 @@ static double choose_buffers(const struct rbuf_machine *machine, const struct rb
         for (size_t k = 0; k < COUNT(buffer_counts); k++) {
             struct rbuf_plan tried = *plan;
 
-            shape(&tried.schedule, start.block_bytes, start.first_blocks * start.block_bytes,
+            shape(aim, &tried, start.block_bytes, start.first_blocks * start.block_bytes,
                   largest_bytes[i]);
             tried.schedule.growth = start.growth;
             tried.schedule.buffers = buffer_counts[k];
@@ -123,7 +141,7 @@ static double choose_block(const struct rbuf_machine *machine, const struct rbuf
     for (size_t i = 0; aim->block_bytes == 0 && i < COUNT(block_sizes); i++) {
         struct rbuf_plan tried = *plan;
 
-        shape(&tried.schedule, block_sizes[i], start.first_blocks * start.block_bytes,
+        shape(aim, &tried, block_sizes[i], start.first_blocks * start.block_bytes,
               start.buffer_blocks * start.block_bytes);
         consider(machine, aim, &tried, plan, &best);
     }
@@ -142,7 +160,7 @@ double rbuf_model_choose(const struct rbuf_machine *machine, const struct rbuf_a
                                                          : RBUF_TAPER_TAIL},
                                .arrival = aim->arrival,
                                .rendezvous = aim->rendezvous};
-    shape(&plan->schedule, block, 12288, 262144);
+    shape(aim, plan, block, 12288, 262144);
     choose_growth(machine, aim, plan);
     choose_buffers(machine, aim, plan);
     choose_block(machine, aim, plan);

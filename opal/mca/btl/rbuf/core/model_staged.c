@@ -19,7 +19,8 @@ struct transfer {
     bool overlapped;
     bool last_message; /* there is one behind the last chunk */
     uint64_t chunks;
-    double begin; /* when it may be posted, ns from the start like all that follow */
+    uint64_t head; /* of them, chunks that go without an answer */
+    double begin;  /* when the others may be posted, ns from the start like all that follow */
 
     uint32_t packet;      /* bytes, a power of two */
     unsigned block_shift; /* log2 of the bytes of a block */
@@ -166,16 +167,30 @@ static double last_message(struct transfer *at, struct flight *flight, double po
     return flight->out + flight->overtaken_after * at->wire + wire + at->machine->latency_ns;
 }
 
-/* When the sender has posted the chunk. */
+/* The chunk that had this one's buffer before; less than 0: none had. */
+static int64_t before_it(const struct transfer *at, const struct rbuf_chunk *chunk)
+{
+    return (int64_t) (chunk->index - at->head) - at->schedule->buffers;
+}
+
+/* When the sender has posted a chunk of the head, which it copies at one go. */
+static double post_head(const struct transfer *at, const struct rbuf_chunk *chunk)
+{
+    return at->sender + chunk->bytes * at->fill + at->machine->overhead_ns;
+}
+
+/* When the sender has posted any other. */
 static double post(const struct transfer *at, const struct rbuf_chunk *chunk)
 {
-    double filled = at->sender + chunk->bytes * at->fill;
+    bool prestaged = chunk->index == 0 && at->overlapped;
+    double start = prestaged ? at->sender : greater(at->sender, at->begin);
+    double filled = start + chunk->bytes * at->fill;
 
-    if (chunk->index > 0 || !at->overlapped) { /* under the rendezvous it is copied at one go */
+    if (!prestaged) { /* under the rendezvous it is copied at one go */
         filled += (chunk->blocks - 1) * at->pass;
     }
-    if (chunk->index >= at->schedule->buffers) {
-        filled = greater(filled, at->acked[chunk->index % at->schedule->buffers]);
+    if (before_it(at, chunk) >= 0) {
+        filled = greater(filled, at->acked[before_it(at, chunk) % at->schedule->buffers]);
     }
     return greater(filled, at->begin) + at->machine->overhead_ns;
 }
@@ -184,8 +199,9 @@ static double post(const struct transfer *at, const struct rbuf_chunk *chunk)
 static double advance(struct transfer *at, const struct rbuf_chunk *chunk)
 {
     const struct rbuf_machine *machine = at->machine;
-    bool awaited = chunk->index + at->schedule->buffers < at->chunks;
-    double posted = post(at, chunk);
+    bool of_head = chunk->index < at->head;
+    bool awaited = !of_head && chunk->index + at->schedule->buffers < at->chunks;
+    double posted = of_head ? post_head(at, chunk) : post(at, chunk);
     struct flight flight = {.chunk = chunk,
                             .bytes = rbuf_chunk_wire_bytes(at->schedule, chunk),
                             .out = greater(posted, at->link)};
@@ -193,17 +209,19 @@ static double advance(struct transfer *at, const struct rbuf_chunk *chunk)
 
     flight.in = flight.out + flight.bytes * at->wire;
     if (at->last_message && chunk->index + 1 == at->chunks) {
-        told = last_message(at, &flight, posted);
+        told = last_message(at, &flight, greater(posted, at->begin));
     }
     coming = taken_as_it_comes(at, &flight);
     taken = greater(coming, copied(at, chunk, 0, at->receiver));
     at->spare = taken - coming;
     at->tail = (((flight.bytes - 1) & (at->packet - 1)) + 1) * at->wire;
-    at->sender = posted + at->pass;
+    at->sender = posted + (chunk->index + 1 < at->head ? 0 : at->pass);
     at->link = flight.in + machine->gap_ns;
     at->receiver = taken + at->pass + (awaited ? machine->ack_ns : 0);
-    at->acked[chunk->index % at->schedule->buffers] =
-        taken + machine->ack_ns + machine->latency_ns + sizeof(uint64_t) * at->wire;
+    if (!of_head) {
+        at->acked[(chunk->index - at->head) % at->schedule->buffers] =
+            taken + machine->ack_ns + machine->latency_ns + sizeof(uint64_t) * at->wire;
+    }
     return greater(taken, told);
 }
 
@@ -221,6 +239,9 @@ static struct transfer start(const struct rbuf_machine *machine, const struct rb
         .schedule = schedule,
         .arrival = plan->arrival,
         .overlapped = plan->rendezvous == RBUF_RENDEZVOUS_OVERLAPPED,
+        .head = plan->rendezvous == RBUF_RENDEZVOUS_LED
+                    ? rbuf_schedule_head(schedule, bytes, plan->head_blocks)
+                    : 0,
         .last_message = plan->rendezvous != RBUF_RENDEZVOUS_NONE,
         .chunks = extent.chunks,
         .packet = machine->packet_bytes > 0 ? machine->packet_bytes : schedule->block_bytes,
@@ -232,6 +253,31 @@ static struct transfer start(const struct rbuf_machine *machine, const struct rb
     };
 }
 
+/* Before the first chunk: the question is under way, or answered. */
+static void ask(struct transfer *at, const struct rbuf_plan *plan)
+{
+    const struct rbuf_machine *machine = at->machine;
+    double asked = machine->overhead_ns + machine->pass_ns;
+
+    switch (plan->rendezvous) {
+    case RBUF_RENDEZVOUS_NONE:
+        return;
+    case RBUF_RENDEZVOUS_SERIAL:
+        at->begin = at->sender = rbuf_model_rendezvous(machine);
+        return;
+    case RBUF_RENDEZVOUS_OVERLAPPED:
+        at->begin = rbuf_model_rendezvous(machine);
+        at->sender = asked;
+        return;
+    case RBUF_RENDEZVOUS_LED:
+        at->begin = rbuf_model_rendezvous(machine);
+        at->sender = asked;
+        at->link = machine->overhead_ns + machine->control_bytes * at->wire + machine->gap_ns;
+        at->receiver = at->begin / 2 + asked; /* it has answered */
+        return;
+    }
+}
+
 double rbuf_model_staged(const struct rbuf_machine *machine, const struct rbuf_plan *plan,
                          uint64_t bytes)
 {
@@ -239,10 +285,7 @@ double rbuf_model_staged(const struct rbuf_machine *machine, const struct rbuf_p
     struct rbuf_chunk chunk;
     double when;
 
-    if (plan->rendezvous != RBUF_RENDEZVOUS_NONE) {
-        at.begin = rbuf_model_rendezvous(machine);
-        at.sender = at.overlapped ? machine->overhead_ns + machine->pass_ns : at.begin;
-    }
+    ask(&at, plan);
     rbuf_schedule_first(&plan->schedule, bytes, &chunk);
     do {
         when = advance(&at, &chunk);

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+#include "grid.h"
+
+#include "measure.h"
+
+static struct sim_measure *open_for(const struct rbuf_machine *machine, const struct rbuf_aim *aim,
+                                    const struct rbuf_plan *plan)
+{
+    uint32_t block = plan->schedule.block_bytes;
+    uint32_t first = plan->schedule.first_blocks * block;
+
+    if (plan->rendezvous == RBUF_RENDEZVOUS_LED) {
+        return sim_measure_open_led(machine, block, aim->largest,
+                                    first > SIM_HEAD_BYTES ? first : SIM_HEAD_BYTES);
+    }
+    return sim_measure_open(machine, block, aim->largest);
+}
+
+double sim_efficiency(const struct rbuf_machine *machine, const struct rbuf_aim *aim,
+                      const struct rbuf_plan *plan)
+{
+    struct sim_measure *measure = open_for(machine, aim, plan);
+    const struct rbuf_machine *seen = sim_measure_machine(measure);
+    bool waits = plan->rendezvous == RBUF_RENDEZVOUS_SERIAL ||
+                 plan->rendezvous == RBUF_RENDEZVOUS_OVERLAPPED;
+    double before = waits ? rbuf_model_rendezvous(seen) : 0;
+    double sum = 0;
+    unsigned sizes = 0;
+
+    for (uint64_t bytes = aim->smallest; bytes <= aim->largest; bytes *= 2) {
+        double took = plan->rendezvous == RBUF_RENDEZVOUS_LED
+                          ? sim_measure_led(measure, plan, bytes)
+                          : sim_measure_staged(measure, plan, bytes);
+
+        sum += (before + rbuf_model_raw(seen, bytes)) / took;
+        sizes++;
+    }
+    sim_measure_close(measure);
+    return sum / sizes;
+}
+
+double sim_grid_best(const struct rbuf_machine *machine, const struct rbuf_aim *aim,
+                     const struct rbuf_plan *plan, const struct sim_grid *grid)
+{
+    struct rbuf_plan tried = *plan;
+    uint32_t block = plan->schedule.block_bytes, most = plan->schedule.buffer_blocks;
+    double best = 0;
+
+    for (size_t i = 0; i < grid->first_count; i++) {
+        uint32_t first = grid->first_bytes[i] > block ? grid->first_bytes[i] / block : 1;
+
+        tried.schedule.first_blocks = (uint16_t) (first < most ? first : most);
+        for (size_t k = 0; k < grid->growth_count; k++) {
+            double found;
+
+            tried.schedule.growth = (uint32_t) (grid->growths[k] * RBUF_GROWTH_ONE);
+            found = sim_efficiency(machine, aim, &tried);
+            best = found > best ? found : best;
+        }
+    }
+    return best;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * A schedule against the others of a grid over C0 and q, simulated: what the model's choice and the
+ * tuner's are judged by.
+ */
+#ifndef RBUF_SIM_GRID_H
+#define RBUF_SIM_GRID_H
+
+#include <stddef.h>
+
+#include "core/model.h"
+
+#define SIM_HEAD_BYTES 40960u /* the default of btl_rbuf_standing_size */
+
+struct sim_grid {
+    const uint32_t *first_bytes;
+    size_t first_count;
+    const double *growths;
+    size_t growth_count;
+};
+
+/* Raw over simulated time, the mean over the aim's lengths: what rbuf_model_efficiency() predicts.
+ * A plan that is led has a head of SIM_HEAD_BYTES, or its C0 if that is more. */
+double sim_efficiency(const struct rbuf_machine *machine, const struct rbuf_aim *aim,
+                      const struct rbuf_plan *plan);
+
+/* The best efficiency of the grid; all else is as in the plan. */
+double sim_grid_best(const struct rbuf_machine *machine, const struct rbuf_aim *aim,
+                     const struct rbuf_plan *plan, const struct sim_grid *grid);
+
+#endif
