@@ -28,7 +28,7 @@
 # on needs and this machine cannot have makes it skipped, with the reason. DIR is build/check by
 # default; what takes long to fetch or make is kept in DIR/cache, or in $RBUF_CACHE. What is tested is a
 # copy of this tree (DIR/source), so that a tree which is configured or in use does not matter. Each
-# stage's log is kept in DIR/logs and its end shown if it fails. The last line counts; the exit status is 0 if nothing failed.
+# stage's log is kept in DIR/logs, and what failed is shown of it. The last line counts; the exit status is 0 if nothing failed.
 
 set -u
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -75,8 +75,8 @@ add() { # NAME PASSED FAILED SKIPPED
 
 # What failed and was skipped, each failure with the lines of its own log that the script showed below it.
 show_complaints() { # LOG
-    awk '/^(FAIL|SKIP)/ { print; shown = /^FAIL/ ? 25 : 0; next }
-        shown > 0 && /^ +\| / { print; shown--; next }
+    awk '/^(FAIL|SKIP)/ { print; shown = /^FAIL/; next }
+        shown && /^ +\|/ { print; next }
         { shown = 0 }' "$1"
 }
 
@@ -91,7 +91,10 @@ add_counted() { # NAME COMMAND...
     if [[ $line =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
         add "$name" "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}" "${BASH_REMATCH[3]}"
         test "${BASH_REMATCH[2]}" -eq 0 && test $status -eq 0 && return
-        test "${BASH_REMATCH[2]}" -ne 0 || fail "$name" "exit status $status though nothing failed"
+        if test "${BASH_REMATCH[2]}" -eq 0; then
+            fail "$name" "exit status $status though nothing failed"
+            show_log "$name" 15
+        fi
     else
         fail "$name" "ended with status $status and no count"
         show_log "$name" 15

@@ -179,6 +179,22 @@ static bool finish_files(struct tune *tune)
     return true;
 }
 
+/* How messages begin whose receiver waits for them. Standing lanes depend on more than their
+ * parameters (core/standing.h): where the job's own messages are the superpipeline's they tell. */
+static enum rbuf_rendezvous rendezvous_of(const struct tune *tune, bool in_order)
+{
+    const struct tune_settings *settings = &tune->settings;
+    const struct tune_traffic *traffic = &tune->measured.traffic;
+    const bool told = traffic->over_rbuf && strcmp(settings->protocol, "superpipeline") == 0;
+
+    if (!settings->prestage) {
+        return RBUF_RENDEZVOUS_SERIAL;
+    }
+    return (told ? traffic->led : in_order && settings->standing_peers > 0)
+               ? RBUF_RENDEZVOUS_LED
+               : RBUF_RENDEZVOUS_OVERLAPPED;
+}
+
 /* Rank 0, with all that was measured. */
 static bool conclude(struct tune *tune)
 {
@@ -188,7 +204,7 @@ static bool conclude(struct tune *tune)
     const struct rbuf_machine machine = tune_machine(measured, (uint32_t) settings->quantum);
     const struct rbuf_schedule now = tune_settings_schedule(settings, in_order);
     const struct tune_way way = {.in_order = in_order,
-                                 .rendezvous = tune_settings_rendezvous(settings, in_order),
+                                 .rendezvous = rendezvous_of(tune, in_order),
                                  .head_bytes = (uint32_t) settings->standing_size,
                                  .opening_bytes = (uint32_t) settings->standing_opening,
                                  .lane_bytes = LANE_BYTES};

@@ -44,8 +44,8 @@ struct tune_advice {
 struct tune_way {
     bool in_order; /* as the port places them */
     enum rbuf_rendezvous rendezvous;
-    uint32_t head_bytes;    /* that are led, and ... */
-    uint32_t opening_bytes; /* ... most of their first chunk */
+    uint32_t head_bytes;    /* LED: room for the first chunks */
+    uint32_t opening_bytes; /* LED: most of the first one */
     uint64_t lane_bytes;    /* most staging of a message */
 };
 

@@ -181,6 +181,12 @@ void tune_print_advice(FILE *stream, const struct tune_advice *advice)
             advice->now.rendezvous == RBUF_RENDEZVOUS_LED ? "" : " behind the same rendezvous");
     print_plan(stream, "as it is", &advice->now, advice->now_efficiency);
     print_plan(stream, "recommended", &advice->recommended, advice->recommended_efficiency);
+    if (advice->now.rendezvous == RBUF_RENDEZVOUS_LED) {
+        fputs(
+            "For messages whose receiver waits: their heads go right behind the rendezvous, as\n"
+            "btl_rbuf_standing_size and btl_rbuf_standing_c0 are set; these are not chosen here.\n",
+            stream);
+    }
     fputc('\n', stream);
     print_from(stream, "The superpipeline is faster than eager copies", advice->beats_eager);
     print_from(stream, "A registered buffer is faster in place", advice->in_place_wins);

@@ -7,9 +7,11 @@
 #include <string.h>
 
 #include "btl_rbuf_values.h"
+#include "core/standing.h"
 
-#define EAGER_LIMIT 12288u /* the default of btl_rbuf_eager_limit */
-#define VALUE_MAX   4096   /* Open MPI's limit for a string variable is 2048 */
+#define EAGER_LIMIT   12288u               /* the default of btl_rbuf_eager_limit */
+#define STANDING_MOST ((uint64_t) 1 << 30) /* bytes */
+#define VALUE_MAX     4096                 /* Open MPI's limit for a string variable is 2048 */
 
 enum kind { SIZE, COUNT, RATIO, SWITCH, ORDER, TEXT };
 
@@ -172,6 +174,12 @@ static bool check(const struct tune_settings *settings, char *bad)
 {
     const struct rbuf_schedule schedule = tune_settings_schedule(settings, true);
 
+    if (settings->standing_peers > RBUF_STANDING_PEERS_MAX ||
+        settings->standing_size > STANDING_MOST || settings->standing_opening > STANDING_MOST) {
+        snprintf(bad, TUNE_TEXT_MAX,
+                 "btl_rbuf_standing_peers, standing_size or standing_c0 is more than allowed");
+        return false;
+    }
     if (settings->buffers > RBUF_BUFFERS_MAX || settings->block == 0 ||
         settings->first > settings->largest ||
         settings->largest / settings->block > RBUF_BUFFER_BLOCKS ||
@@ -232,15 +240,6 @@ struct rbuf_schedule tune_settings_schedule(const struct tune_settings *settings
         .buffer_blocks = (uint16_t) ((settings->largest + block - 1) / block),
         .buffers = (uint8_t) settings->buffers,
         .taper = in_order ? RBUF_TAPER_NONE : RBUF_TAPER_TAIL};
-}
-
-enum rbuf_rendezvous tune_settings_rendezvous(const struct tune_settings *settings, bool in_order)
-{
-    if (!settings->prestage) {
-        return RBUF_RENDEZVOUS_SERIAL;
-    }
-    return in_order && settings->standing_peers > 0 ? RBUF_RENDEZVOUS_LED
-                                                    : RBUF_RENDEZVOUS_OVERLAPPED;
 }
 
 /* A handle of a counter begins at 0. */

@@ -11,7 +11,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/model.h"
 #include "core/schedule.h"
 #include "verbs/device.h"
 
@@ -41,9 +40,6 @@ bool tune_settings_read(struct tune_settings *settings, char bad[TUNE_TEXT_MAX])
 
 /* The schedule that these settings make, for a port that places in order or does not. */
 struct rbuf_schedule tune_settings_schedule(const struct tune_settings *settings, bool in_order);
-
-/* How the messages of two processes that keep each other waiting begin, on such a port. */
-enum rbuf_rendezvous tune_settings_rendezvous(const struct tune_settings *settings, bool in_order);
 
 /* Counts what the component does in this process from tune_watch_open() on. */
 struct tune_watch {

@@ -14,7 +14,6 @@
 #define MB         (1024ull * KB)
 #define LANE_BYTES MB
 #define LEAST      0.99
-#define OPENING    8192u /* bytes, the default of btl_rbuf_standing_c0 */
 
 static const uint32_t grid_first[] = {4096, 8192, 16384, 32768, 65536};
 static const double grid_growth[] = {1, 1.25, 1.5, 2, 3, 4};
@@ -34,10 +33,11 @@ static void check_advice(const struct sim_machine *on, enum rbuf_rendezvous rend
     const struct tune_way way = {.in_order = true,
                                  .rendezvous = rendezvous,
                                  .head_bytes = SIM_HEAD_BYTES,
-                                 .opening_bytes = OPENING,
+                                 .opening_bytes = SIM_OPENING_BYTES,
                                  .lane_bytes = LANE_BYTES};
     const struct rbuf_aim aim = {.smallest = 16 * KB, .largest = 2 * MB};
-    const struct tune_advice advice = tune_advise(&on->machine, &now, &way);
+    const struct rbuf_machine machine = sim_machine_seen(&on->machine);
+    const struct tune_advice advice = tune_advise(&machine, &now, &way);
     const struct rbuf_schedule *schedule = &advice.recommended.schedule;
     double found, best;
 

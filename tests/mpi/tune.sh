@@ -157,11 +157,13 @@ same_defaults() {
         [ "$(schedule_of "$work/out.tcp")" = "$(schedule_of "$work/out.rbuf")" ]
 }
 try "without the component its defaults are known" same_defaults
-# Heads go without a rendezvous, unless the job has none.
+# Messages are led, unless there are no lanes for them, or none that they fit into.
 led_or_not() {
     grep -qF "share of the wire's speed, 16 KB" "$work/out.rbuf" &&
         tune graphene 2 --mca btl_rbuf_standing_peers 0 -- --seconds 1 --quiet >"$work/out.waits" 2>&1 &&
-        grep "share of the wire's speed behind the same rendezvous, 16 KB" "$work/out.waits"
+        grep "share of the wire's speed behind the same rendezvous, 16 KB" "$work/out.waits" &&
+        tune graphene 2 --mca btl_rbuf_staging_size 1536k -- --seconds 1 --quiet >"$work/out.little" 2>&1 &&
+        grep "share of the wire's speed behind the same rendezvous, 16 KB" "$work/out.little"
 }
 try "what is led is predicted as such" led_or_not
 on() { # SOFTHCA-OPTIONS TEXT: it measures, and prints that

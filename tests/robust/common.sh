@@ -228,7 +228,10 @@ together() {
 
 # Counts a check: it passed if WRONG is empty.
 verdict() { # NAME WRONG [REMARK]
-    if [ -z "$2" ]; then
+    if [ ! -f "$(log_of "$1")" ]; then
+        fail "$1" "no job was run"
+        return 1
+    elif [ -z "$2" ]; then
         pass "$1" "${3-}"
         return
     fi
@@ -241,4 +244,3 @@ verdict() { # NAME WRONG [REMARK]
 lines_with() { # REGEX
     grep -c -E -e "$1" "$log"
 }
-

@@ -110,8 +110,8 @@ check_pair() ( # NAMED OTHER...: settings as NAME=VALUE; the message is about th
     for setting in "$@"; do
         export "OMPI_MCA_btl_rbuf_$setting"
     done
-    verdict "pair $*" \
-        "$(wrong_of refused "${1%%=*}" "${1#*=}" "pair $*" "$mpi_tests/finalize" nothing)"
+    until_told job_with refused "${1%%=*}" "${1#*=}" "pair $*" "$mpi_tests/finalize" nothing
+    verdict "pair $*" "$wrong"
 )
 
 check_pairs() {

@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 #include "grid.h"
 
-#include "measure.h"
+struct rbuf_machine sim_machine_seen(const struct rbuf_machine *machine)
+{
+    struct sim_measure *measure = sim_measure_open(machine, 4096, 65536);
+    struct rbuf_machine seen = *sim_measure_machine(measure);
+
+    sim_measure_close(measure);
+    return seen;
+}
 
 static struct sim_measure *open_for(const struct rbuf_machine *machine, const struct rbuf_aim *aim,
                                     const struct rbuf_plan *plan)

@@ -9,8 +9,7 @@
 #include <stddef.h>
 
 #include "core/model.h"
-
-#define SIM_HEAD_BYTES 40960u /* the default of btl_rbuf_standing_size */
+#include "measure.h"
 
 struct sim_grid {
     const uint32_t *first_bytes;
@@ -18,6 +17,10 @@ struct sim_grid {
     const double *growths;
     size_t growth_count;
 };
+
+/* The machine with what the rendezvous of the simulated users costs: what a schedule is chosen for.
+ */
+struct rbuf_machine sim_machine_seen(const struct rbuf_machine *machine);
 
 /* Raw over simulated time, the mean over the aim's lengths: what rbuf_model_efficiency() predicts.
  * A plan that is led has a head of SIM_HEAD_BYTES, or its C0 if that is more. */

@@ -7,8 +7,7 @@
 
 #include "world.h"
 
-#define OPENING 8192u /* bytes, the default of btl_rbuf_standing_c0 */
-#define PROMPTS 10u   /* messages until a lane must have been lent */
+#define PROMPTS 10u /* messages until a lane must have been lent */
 
 struct sim_measure {
     struct world *world;
@@ -71,7 +70,7 @@ struct sim_measure *sim_measure_open_led(const struct rbuf_machine *machine, uin
     options.core.standing = (struct rbuf_standing_options){
         .peers = 1,
         .place_blocks = (head_bytes + block_bytes - 1) / block_bytes,
-        .opening_blocks = (uint16_t) ((OPENING + block_bytes - 1) / block_bytes)};
+        .opening_blocks = (uint16_t) ((SIM_OPENING_BYTES + block_bytes - 1) / block_bytes)};
     return open_with(machine, &options);
 }
 
@@ -127,27 +126,32 @@ double sim_measure_in_place(struct sim_measure *measure, enum rbuf_registered re
     return run(measure, rendezvous == RBUF_RENDEZVOUS_NONE ? WORLD_RAW : WORLD_DIRECT, bytes);
 }
 
+/* Heads that were led by node 0 and taken up by node 1. */
+static uint64_t heads(const struct world *world)
+{
+    uint64_t led = world->nodes[0].core.stats.heads_led;
+    uint64_t taken = world->nodes[1].core.stats.heads_taken;
+
+    return led < taken ? led : taken;
+}
+
 double sim_measure_led(struct sim_measure *measure, const struct rbuf_plan *plan, uint64_t bytes)
 {
     const struct world *world = measure->world;
     struct rbuf_plan plain = *plan;
+    uint64_t before;
+    double time;
 
     plain.schedule.opening_blocks = 0; /* the lane has one of its own */
     plain.rendezvous = RBUF_RENDEZVOUS_OVERLAPPED;
-    for (unsigned i = 0; i < PROMPTS && world->nodes[0].core.stats.heads_led == 0; i++) {
+    for (unsigned i = 0; i < PROMPTS && heads(world) == 0; i++) {
         (void) sim_measure_staged(measure, &plain, bytes); /* a lane is lent to who sends */
     }
-    if (world->nodes[0].core.stats.heads_led == 0) {
-        fprintf(stderr, "no lane was lent for messages of %llu bytes\n",
-                (unsigned long long) bytes);
+    before = heads(world);
+    time = sim_measure_staged(measure, &plain, bytes);
+    if (heads(world) != before + 1) {
+        fprintf(stderr, "a message of %llu bytes was not led\n", (unsigned long long) bytes);
         exit(EXIT_FAILURE);
     }
-    return sim_measure_staged(measure, &plain, bytes);
-}
-
-uint16_t sim_measure_opening(const struct rbuf_schedule *schedule)
-{
-    uint32_t blocks = (OPENING + schedule->block_bytes - 1) / schedule->block_bytes;
-
-    return blocks < schedule->first_blocks ? (uint16_t) blocks : 0;
+    return time;
 }

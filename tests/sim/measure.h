@@ -7,6 +7,10 @@
 
 #include "core/model.h"
 
+/* Defaults of btl_rbuf_standing_size and btl_rbuf_standing_c0, bytes. */
+#define SIM_HEAD_BYTES    40960u
+#define SIM_OPENING_BYTES 8192u
+
 struct sim_measure;
 
 /* Two nodes, with staging for messages of up to `most` bytes without folding. */
@@ -21,9 +25,6 @@ const struct rbuf_machine *sim_measure_machine(const struct sim_measure *measure
 /* The same, where a standing lane has room for `head_bytes` of each message. One plan only. */
 struct sim_measure *sim_measure_open_led(const struct rbuf_machine *machine, uint32_t block_bytes,
                                          uint64_t most, uint32_t head_bytes);
-
-/* The opening of such a lane for a schedule, blocks; 0: it has none. */
-uint16_t sim_measure_opening(const struct rbuf_schedule *schedule);
 
 /* A staged transfer whose head is written with the rendezvous, ns. */
 double sim_measure_led(struct sim_measure *measure, const struct rbuf_plan *plan, uint64_t bytes);

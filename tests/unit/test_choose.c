@@ -14,7 +14,6 @@
 #define SMALLEST (16 * KB)
 #define LARGEST  (2 * MB)
 #define LEAST    0.99
-#define OPENING  8192u /* bytes, the default of btl_rbuf_standing_c0 */
 
 #if defined(__SANITIZE_ADDRESS__) /* slow, and the choice is the same: the first will do */
 #define MACHINES 1
@@ -39,9 +38,10 @@ static void check_choice(const struct sim_machine *on, enum rbuf_rendezvous rend
                            .arrival = arrival,
                            .rendezvous = rendezvous,
                            .head_bytes = SIM_HEAD_BYTES,
-                           .opening_bytes = OPENING};
+                           .opening_bytes = SIM_OPENING_BYTES};
     struct rbuf_plan plan;
-    double predicted = rbuf_model_choose(&on->machine, &aim, &plan);
+    struct rbuf_machine machine = sim_machine_seen(&on->machine);
+    double predicted = rbuf_model_choose(&machine, &aim, &plan);
     double found, best;
 
     ck_assert(predicted > 0);

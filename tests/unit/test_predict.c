@@ -160,7 +160,9 @@ START_TEST(led)
         struct sim_measure *measure = sim_measure_open_led(
             &on->machine, shapes[shape].block, 2 * MB, plan.head_blocks * shapes[shape].block);
 
-        plan.schedule.opening_blocks = sim_measure_opening(&plan.schedule);
+        rbuf_plan_lead(&(struct rbuf_aim){.head_bytes = plan.head_blocks * shapes[shape].block,
+                                          .opening_bytes = SIM_OPENING_BYTES},
+                       &plan);
         for (size_t i = 0; i < COUNT(short_sizes); i++) {
             check_staged(&worst, measure, &plan, on->name, short_sizes[i]);
         }
@@ -248,6 +250,25 @@ static void check_long(struct worst *worst, struct sim_measure *measure, const c
     check_staged(worst, measure, &plan, name, bytes);
 }
 
+/* Likewise, led. */
+static void check_long_led(struct worst *worst, const struct sim_machine *on, uint64_t bytes)
+{
+    struct sim_measure *measure = sim_measure_open_led(&on->machine, 4096, 2 * MB, SIM_HEAD_BYTES);
+    struct rbuf_plan plan = {.schedule = {.block_bytes = 4096,
+                                          .growth = RBUF_GROWTH_ONE * 3 / 2,
+                                          .first_blocks = 3,
+                                          .buffer_blocks = 64,
+                                          .buffers = 3},
+                             .arrival = RBUF_ARRIVAL_BLOCK,
+                             .rendezvous = RBUF_RENDEZVOUS_LED};
+
+    rbuf_plan_lead(
+        &(struct rbuf_aim){.head_bytes = SIM_HEAD_BYTES, .opening_bytes = SIM_OPENING_BYTES},
+        &plan);
+    check_staged(worst, measure, &plan, on->name, bytes);
+    sim_measure_close(measure);
+}
+
 START_TEST(long_messages)
 {
     const struct sim_machine *on = &sim_machines[_i];
@@ -262,6 +283,7 @@ START_TEST(long_messages)
           rbuf_model_in_place(sim_measure_machine(measure), 16 * MB, RBUF_REGISTERED_BOTH,
                               RBUF_RENDEZVOUS_SERIAL));
     sim_measure_close(measure);
+    check_long_led(&worst, on, 16 * MB);
     report(&worst);
 }
 END_TEST
@@ -277,6 +299,7 @@ START_TEST(longest_messages)
         check_long(&worst, measure, on->name, longest_sizes[i]);
     }
     sim_measure_close(measure);
+    check_long_led(&worst, on, 64 * MB);
     report(&worst);
 }
 END_TEST

@@ -33,9 +33,11 @@ chosen() { # PATTERN [OPTION...]
 }
 
 job_of_refused() { # INDEX
+    local status=0
     wrong=
-    if timeout -k 5 200 "${mpi_command[@]}" >"$log" 2>&1; then
-        wrong="it went well"
+    timeout -k 5 200 "${mpi_command[@]}" >"$log" 2>&1 || status=$?
+    if [ $status = 0 ] || [ $status = 124 ]; then
+        wrong="exit status $status"
     elif ! grep -q "index $1; in use are: 0, 1" "$log"; then
         wrong="the entries in use are not named"
     fi

@@ -34,7 +34,7 @@
  *
  * Of a message that is led, the chunks that fit into its head are posted without an answer and
  * nobody waits for their buffers; the sender takes up the rest when the answer has come, and the
- * receiver begins when the question is there.
+ * receiver begins when it has answered.
  *
  * With a rendezvous a last message is posted behind the last chunk, on a queue pair of its own.
  * Queue pairs take turns, a packet each: it goes after the packet that is being sent and one more,
@@ -86,8 +86,8 @@ struct rbuf_machine {
     uint32_t pass_bytes;  /* ... are copied; 0: no limit */
     double rendezvous_ns; /* question and answer, beyond their two latencies */
     double finish_ns;     /* in place: completion and last message, beyond their two latencies */
-    double
-        control_bytes; /* on the wire, of the last message, which takes its turn among the data */
+    double control_bytes; /* on the wire, of a question and of the last message, which takes its
+                             turn among the data */
 };
 
 enum rbuf_rendezvous {
@@ -171,8 +171,9 @@ enum rbuf_registered {
 /*
  * An RDMA write in place. Without a rendezvous both sides register at the same time and the
  * receiver sees the last byte arrive. With one, the receiver registers before its answer, the
- * sender after it (SERIAL) or while the question is under way (OVERLAPPED), and the receiver is
- * told by a message that leaves when the write has completed at the sender: two more latencies.
+ * sender after it (SERIAL) or while the question is under way (the others: in place nothing is
+ * led), and the receiver is told by a message that leaves when the write has completed at the
+ * sender: two more latencies.
  */
 double rbuf_model_in_place(const struct rbuf_machine *machine, uint64_t bytes,
                            enum rbuf_registered registered, enum rbuf_rendezvous rendezvous);

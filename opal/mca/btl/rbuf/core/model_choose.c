@@ -48,6 +48,7 @@ static double rate(const struct rbuf_machine *machine, const struct rbuf_aim *ai
     return rbuf_model_efficiency(machine, plan, aim->smallest, aim->largest);
 }
 
+/* Rounds as the component does: in whole blocks, a head of a chunk at least. */
 void rbuf_plan_lead(const struct rbuf_aim *aim, struct rbuf_plan *plan)
 {
     struct rbuf_schedule *schedule = &plan->schedule;

@@ -20,7 +20,7 @@ struct transfer {
     bool last_message; /* there is one behind the last chunk */
     uint64_t chunks;
     uint64_t head; /* of them, chunks that go without an answer */
-    double begin;  /* when the others may be posted, ns from the start like all that follow */
+    double begin; /* when what is not of it may be posted, ns from the start like all that follow */
 
     uint32_t packet;      /* bytes, a power of two */
     unsigned block_shift; /* log2 of the bytes of a block */
@@ -167,10 +167,10 @@ static double last_message(struct transfer *at, struct flight *flight, double po
     return flight->out + flight->overtaken_after * at->wire + wire + at->machine->latency_ns;
 }
 
-/* The chunk that had this one's buffer before; less than 0: none had. */
-static int64_t before_it(const struct transfer *at, const struct rbuf_chunk *chunk)
+/* Chunks between the head and this one. */
+static uint64_t behind_head(const struct transfer *at, const struct rbuf_chunk *chunk)
 {
-    return (int64_t) (chunk->index - at->head) - at->schedule->buffers;
+    return chunk->index - at->head;
 }
 
 /* When the sender has posted a chunk of the head, which it copies at one go. */
@@ -189,8 +189,8 @@ static double post(const struct transfer *at, const struct rbuf_chunk *chunk)
     if (!prestaged) { /* under the rendezvous it is copied at one go */
         filled += (chunk->blocks - 1) * at->pass;
     }
-    if (before_it(at, chunk) >= 0) {
-        filled = greater(filled, at->acked[before_it(at, chunk) % at->schedule->buffers]);
+    if (behind_head(at, chunk) >= at->schedule->buffers) {
+        filled = greater(filled, at->acked[behind_head(at, chunk) % at->schedule->buffers]);
     }
     return greater(filled, at->begin) + at->machine->overhead_ns;
 }
@@ -219,7 +219,7 @@ static double advance(struct transfer *at, const struct rbuf_chunk *chunk)
     at->link = flight.in + machine->gap_ns;
     at->receiver = taken + at->pass + (awaited ? machine->ack_ns : 0);
     if (!of_head) {
-        at->acked[(chunk->index - at->head) % at->schedule->buffers] =
+        at->acked[behind_head(at, chunk) % at->schedule->buffers] =
             taken + machine->ack_ns + machine->latency_ns + sizeof(uint64_t) * at->wire;
     }
     return greater(taken, told);
