@@ -50,12 +50,7 @@ wait $flooding || status_of_strangers=$?
 cat "$strangers"
 verdict "strangers" "$(wrong_success)" "the job ended well after $took s"
 wrong=$(wrong_counts)
-if [ -z "$wrong" ]; then
-    pass "strangers are counted"
-else
-    fail "strangers are counted" "$wrong"
-    cat "$log"
-fi
+verdict_on_others "strangers are counted" "$wrong" || cat "$log"
 if [ $status_of_strangers = 0 ]; then
     pass "strangers are closed, unanswered"
 else

@@ -62,7 +62,7 @@ silent_peers() {
     done
     btls=rbuf,self
     for ranks in "${list[@]:1}"; do
-        verdict "$ranks ranks: silent peers cost nothing" "$(wrong_silent "$ranks")"
+        verdict_on_others "$ranks ranks: silent peers cost nothing" "$(wrong_silent "$ranks")"
     done
 }
 
