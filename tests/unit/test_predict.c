@@ -231,14 +231,17 @@ START_TEST(protocols)
 }
 END_TEST
 
+/* C0 12 KB, q 1.5. */
+static const struct rbuf_schedule papers = {.block_bytes = 4096,
+                                            .growth = RBUF_GROWTH_ONE * 3 / 2,
+                                            .first_blocks = 3,
+                                            .buffer_blocks = 64,
+                                            .buffers = 3};
+
 static void check_long(struct worst *worst, struct sim_measure *measure, const char *name,
                        uint64_t bytes)
 {
-    struct rbuf_plan plan = {.schedule = {.block_bytes = 4096,
-                                          .growth = RBUF_GROWTH_ONE * 3 / 2,
-                                          .first_blocks = 3,
-                                          .buffer_blocks = 64,
-                                          .buffers = 3},
+    struct rbuf_plan plan = {.schedule = papers,
                              .arrival = RBUF_ARRIVAL_BLOCK,
                              .rendezvous = RBUF_RENDEZVOUS_OVERLAPPED};
 
@@ -254,13 +257,8 @@ static void check_long(struct worst *worst, struct sim_measure *measure, const c
 static void check_long_led(struct worst *worst, const struct sim_machine *on, uint64_t bytes)
 {
     struct sim_measure *measure = sim_measure_open_led(&on->machine, 4096, 2 * MB, SIM_HEAD_BYTES);
-    struct rbuf_plan plan = {.schedule = {.block_bytes = 4096,
-                                          .growth = RBUF_GROWTH_ONE * 3 / 2,
-                                          .first_blocks = 3,
-                                          .buffer_blocks = 64,
-                                          .buffers = 3},
-                             .arrival = RBUF_ARRIVAL_BLOCK,
-                             .rendezvous = RBUF_RENDEZVOUS_LED};
+    struct rbuf_plan plan = {
+        .schedule = papers, .arrival = RBUF_ARRIVAL_BLOCK, .rendezvous = RBUF_RENDEZVOUS_LED};
 
     rbuf_plan_lead(
         &(struct rbuf_aim){.head_bytes = SIM_HEAD_BYTES, .opening_bytes = SIM_OPENING_BYTES},
