@@ -67,11 +67,9 @@ static const struct parameter table[] = {
      "in place only where a registration for each message is worth it"},
     {"c0", "12k", SIZE, 512, GIB, NULL, NULL, 0, 4, FIELD(c0),
      "bytes, 512 to largest_chunk, in whole blocks (rounded up)",
-     "First chunk of a staged message (C0). Behind a rendezvous best is what the processor copies "
-     "in "
-     "one round trip of the network, 8k to 16k on most; the head of a message that goes right "
-     "behind "
-     "its rendezvous opens with standing_c0 if that is less"},
+     "First chunk of a staged message (C0). Behind a rendezvous best is what the processor "
+     "copies in one round trip of the network, 8k to 16k on most; the head of a message that "
+     "goes right behind its rendezvous opens with standing_c0 if that is less"},
     {"q", "1.5", RATIO, RBUF_GROWTH_ONE, RBUF_GROWTH_MAX, NULL, NULL, 0, 4, FIELD(q),
      "factor, 1 to 64",
      "Growth of the chunks: copy bandwidth divided by network bandwidth. 1 is a fixed chunk. Where "
