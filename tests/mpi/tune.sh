@@ -187,6 +187,10 @@ refused 2 "3 ranks: it measures" graphene 3 --
 refused 2 "--seconds '0'" graphene 2 -- --seconds 0
 refused 1 "'$work/none/x.conf' cannot be written: No such file or directory" graphene 2 -- --output "$work/none/x.conf"
 transport=tcp refused 2 "btl_rbuf_c0 '12q' is not understood" graphene 2 -x OMPI_MCA_btl_rbuf_c0=12q --
+for setting in standing_peers=65 standing_size=2g standing_c0=4g; do
+    transport=tcp refused 2 "standing_peers, standing_size or standing_c0 is more than allowed" graphene 2 \
+        -x "OMPI_MCA_btl_rbuf_$setting" --
+done
 softhca_options="--memlock 1M" transport=tcp refused 1 "memlock: " graphene 2 --
 softhca_options="--fault qp-error=500" transport=tcp refused 1 "a write failed" graphene 2 --
 transport=tcp refused 1 "no-such-interface" graphene 2 -x OMPI_MCA_btl_rbuf_if_include=mlx9_9 --

@@ -157,7 +157,7 @@ static double time_staged(const struct bench *bench, uint64_t bytes)
 
 static double time_led(const struct bench *bench, uint64_t bytes)
 {
-    return sim_measure_led(bench->for_led, &bench->led, bytes);
+    return sim_measure_staged(bench->for_led, &bench->led, bytes);
 }
 
 static double time_reregister(const struct bench *bench, uint64_t bytes)

@@ -28,18 +28,11 @@ double sim_efficiency(const struct rbuf_machine *machine, const struct rbuf_aim 
 {
     struct sim_measure *measure = open_for(machine, aim, plan);
     const struct rbuf_machine *seen = sim_measure_machine(measure);
-    bool waits = plan->rendezvous == RBUF_RENDEZVOUS_SERIAL ||
-                 plan->rendezvous == RBUF_RENDEZVOUS_OVERLAPPED;
-    double before = waits ? rbuf_model_rendezvous(seen) : 0;
     double sum = 0;
     unsigned sizes = 0;
 
     for (uint64_t bytes = aim->smallest; bytes <= aim->largest; bytes *= 2) {
-        double took = plan->rendezvous == RBUF_RENDEZVOUS_LED
-                          ? sim_measure_led(measure, plan, bytes)
-                          : sim_measure_staged(measure, plan, bytes);
-
-        sum += (before + rbuf_model_raw(seen, bytes)) / took;
+        sum += rbuf_model_reference(seen, plan, bytes) / sim_measure_staged(measure, plan, bytes);
         sizes++;
     }
     sim_measure_close(measure);

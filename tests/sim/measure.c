@@ -104,7 +104,7 @@ static double run(struct sim_measure *measure, enum world_kind kind, uint64_t by
     return (double) (message->arrived_ns - message->started_ns);
 }
 
-double sim_measure_staged(struct sim_measure *measure, const struct rbuf_plan *plan, uint64_t bytes)
+static double run_staged(struct sim_measure *measure, const struct rbuf_plan *plan, uint64_t bytes)
 {
     struct world *world = measure->world;
 
@@ -116,16 +116,6 @@ double sim_measure_staged(struct sim_measure *measure, const struct rbuf_plan *p
     return run(measure, plan->rendezvous == RBUF_RENDEZVOUS_NONE ? WORLD_STAGED : WORLD_PUT, bytes);
 }
 
-double sim_measure_in_place(struct sim_measure *measure, enum rbuf_registered registered,
-                            enum rbuf_rendezvous rendezvous, uint64_t bytes)
-{
-    struct world *world = measure->world;
-
-    world->options.registered = registered;
-    world->options.prestage = rendezvous == RBUF_RENDEZVOUS_OVERLAPPED;
-    return run(measure, rendezvous == RBUF_RENDEZVOUS_NONE ? WORLD_RAW : WORLD_DIRECT, bytes);
-}
-
 /* Heads that were led by node 0 and taken up by node 1. */
 static uint64_t heads(const struct world *world)
 {
@@ -135,7 +125,7 @@ static uint64_t heads(const struct world *world)
     return led < taken ? led : taken;
 }
 
-double sim_measure_led(struct sim_measure *measure, const struct rbuf_plan *plan, uint64_t bytes)
+static double run_led(struct sim_measure *measure, const struct rbuf_plan *plan, uint64_t bytes)
 {
     const struct world *world = measure->world;
     struct rbuf_plan plain = *plan;
@@ -145,13 +135,29 @@ double sim_measure_led(struct sim_measure *measure, const struct rbuf_plan *plan
     plain.schedule.opening_blocks = 0; /* the lane has one of its own */
     plain.rendezvous = RBUF_RENDEZVOUS_OVERLAPPED;
     for (unsigned i = 0; i < PROMPTS && heads(world) == 0; i++) {
-        (void) sim_measure_staged(measure, &plain, bytes); /* a lane is lent to who sends */
+        (void) run_staged(measure, &plain, bytes); /* a lane is lent to who sends */
     }
     before = heads(world);
-    time = sim_measure_staged(measure, &plain, bytes);
+    time = run_staged(measure, &plain, bytes);
     if (heads(world) != before + 1) {
         fprintf(stderr, "a message of %llu bytes was not led\n", (unsigned long long) bytes);
         exit(EXIT_FAILURE);
     }
     return time;
+}
+
+double sim_measure_staged(struct sim_measure *measure, const struct rbuf_plan *plan, uint64_t bytes)
+{
+    return plan->rendezvous == RBUF_RENDEZVOUS_LED ? run_led(measure, plan, bytes)
+                                                   : run_staged(measure, plan, bytes);
+}
+
+double sim_measure_in_place(struct sim_measure *measure, enum rbuf_registered registered,
+                            enum rbuf_rendezvous rendezvous, uint64_t bytes)
+{
+    struct world *world = measure->world;
+
+    world->options.registered = registered;
+    world->options.prestage = rendezvous == RBUF_RENDEZVOUS_OVERLAPPED;
+    return run(measure, rendezvous == RBUF_RENDEZVOUS_NONE ? WORLD_RAW : WORLD_DIRECT, bytes);
 }

@@ -26,10 +26,8 @@ const struct rbuf_machine *sim_measure_machine(const struct sim_measure *measure
 struct sim_measure *sim_measure_open_led(const struct rbuf_machine *machine, uint32_t block_bytes,
                                          uint64_t most, uint32_t head_bytes);
 
-/* A staged transfer whose head is written with the rendezvous, ns. */
-double sim_measure_led(struct sim_measure *measure, const struct rbuf_plan *plan, uint64_t bytes);
-
-/* A staged transfer of `bytes`, ns; the plan's block size is the one that was opened. */
+/* A staged transfer of `bytes`, ns; the plan's block size is the one that was opened, and so is the
+ * head of one that is led. */
 double sim_measure_staged(struct sim_measure *measure, const struct rbuf_plan *plan,
                           uint64_t bytes);
 

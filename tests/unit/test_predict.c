@@ -67,9 +67,7 @@ static void check_staged(struct worst *worst, struct sim_measure *measure,
              name, schedule->first_blocks, schedule->growth / (double) RBUF_GROWTH_ONE,
              schedule->buffer_blocks, schedule->buffers, schedule->block_bytes, plan->arrival,
              plan->rendezvous);
-    check(worst, what, bytes,
-          plan->rendezvous == RBUF_RENDEZVOUS_LED ? sim_measure_led(measure, plan, bytes)
-                                                  : sim_measure_staged(measure, plan, bytes),
+    check(worst, what, bytes, sim_measure_staged(measure, plan, bytes),
           rbuf_model_staged(sim_measure_machine(measure), plan, bytes));
 }
 

@@ -149,8 +149,12 @@ struct rbuf_aim {
 /* Sets what is led of a plan, by its schedule and the aim's head and opening: core/standing.h. */
 void rbuf_plan_lead(const struct rbuf_aim *aim, struct rbuf_plan *plan);
 
-/* Speed over that of raw RDMA behind the same rendezvous (LED: behind none, there is hardly a wait
- * for it), the mean over the lengths of an aim. */
+/* What a plan is measured by: raw RDMA behind the same rendezvous; LED: behind none, as there is
+ * hardly a wait for it. */
+double rbuf_model_reference(const struct rbuf_machine *machine, const struct rbuf_plan *plan,
+                            uint64_t bytes);
+
+/* Speed over that, the mean over the lengths of an aim. */
 double rbuf_model_efficiency(const struct rbuf_machine *machine, const struct rbuf_plan *plan,
                              uint64_t smallest, uint64_t largest);
 

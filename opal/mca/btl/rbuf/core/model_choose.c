@@ -19,17 +19,23 @@ static const double growths[] = {1, 1.125, 1.25, 1.5, 1.75, 2, 2.5, 3, 4, 6};
 static const uint32_t largest_bytes[] = {32768, 65536, 131072, 262144, 524288, 1048576};
 static const uint8_t buffer_counts[] = {3, 4, 5, 6, 8};
 
-double rbuf_model_efficiency(const struct rbuf_machine *machine, const struct rbuf_plan *plan,
-                             uint64_t smallest, uint64_t largest)
+double rbuf_model_reference(const struct rbuf_machine *machine, const struct rbuf_plan *plan,
+                            uint64_t bytes)
 {
     bool waits = plan->rendezvous == RBUF_RENDEZVOUS_SERIAL ||
                  plan->rendezvous == RBUF_RENDEZVOUS_OVERLAPPED;
-    double before = waits ? rbuf_model_rendezvous(machine) : 0;
+
+    return rbuf_model_raw(machine, bytes) + (waits ? rbuf_model_rendezvous(machine) : 0);
+}
+
+double rbuf_model_efficiency(const struct rbuf_machine *machine, const struct rbuf_plan *plan,
+                             uint64_t smallest, uint64_t largest)
+{
     double sum = 0;
     unsigned sizes = 0;
 
     for (uint64_t bytes = smallest; bytes <= largest; bytes *= 2) {
-        sum += (before + rbuf_model_raw(machine, bytes)) / rbuf_model_staged(machine, plan, bytes);
+        sum += rbuf_model_reference(machine, plan, bytes) / rbuf_model_staged(machine, plan, bytes);
         sizes++;
     }
     return sizes > 0 ? sum / sizes : 0;
