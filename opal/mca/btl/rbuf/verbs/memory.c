@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -131,12 +130,12 @@ static size_t mapped_for(size_t bytes)
 }
 
 /*
- * Resident zeroed pages; huge ones, if the system has them, for what is large: the copies of a
- * staged message touch a page of the user's and one of ours every block, and every other miss in
- * the TLB is saved. What is beyond `bytes` of the last huge page is never touched. MAP_FAILED with
- * errno if there is no memory.
+ * Address space of zeroed pages, none of them there yet: registering pins them, and so makes them
+ * present. Huge ones, if the system has them, for what is large: the copies of a staged message
+ * touch a page of the user's and one of ours every block, and every other miss in the TLB is saved.
+ * MAP_FAILED with errno if there is none.
  */
-static void *map_resident(size_t bytes)
+static void *map_pages(size_t bytes)
 {
     const size_t mapped = mapped_for(bytes);
     const int protection = PROT_READ | PROT_WRITE;
@@ -145,7 +144,7 @@ static void *map_resident(size_t bytes)
     char *base;
 
     if (mapped < HUGE_PAGE) {
-        return mmap(NULL, bytes, protection, flags | MAP_POPULATE, -1, 0);
+        return mmap(NULL, bytes, protection, flags, -1, 0);
     }
     base = mmap(NULL, mapped + HUGE_PAGE, protection, flags, -1, 0);
     if (base == MAP_FAILED) {
@@ -159,7 +158,6 @@ static void *map_resident(size_t bytes)
         (void) munmap(base + lead + mapped, HUGE_PAGE - lead);
     }
     (void) madvise(base + lead, mapped, MADV_HUGEPAGE);
-    memset(base + lead, 0, bytes);
     return base + lead;
 }
 
@@ -176,7 +174,7 @@ int rbuf_memory_allocate(struct rbuf_port *port, size_t bytes, unsigned access,
     if (whole < bytes || whole == 0) {
         return explain_failure(port, bytes, -EINVAL, problem);
     }
-    base = map_resident(whole);
+    base = map_pages(whole);
     if (base == MAP_FAILED) {
         return explain_failure(port, whole, -errno, problem);
     }

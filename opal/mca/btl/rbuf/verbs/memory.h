@@ -22,7 +22,7 @@
 struct rbuf_port;
 
 struct rbuf_memory {
-    void *base;    /* page-aligned, zeroed, resident; NULL: none */
+    void *base;    /* page-aligned, zeroed; resident since it is registered; NULL: none */
     size_t bytes;  /* whole pages, registered */
     size_t mapped; /* bytes of address space: these, or a huge page that they are in */
     struct ibv_mr *mr;
