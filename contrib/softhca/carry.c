@@ -11,6 +11,7 @@
 #include "copy.h"
 #include "engine.h"
 #include "fault.h"
+#include "shared_pages.h"
 
 #include <errno.h>
 #include <string.h>
@@ -24,7 +25,8 @@ bool request_has_answer(const struct work_request *request)
 }
 
 /* How many further bytes of the payload may be copied now; the wait for too few is WAITING. */
-bool piece_is_due(const struct work_request *request, uint64_t now, uint32_t *bytes)
+bool piece_is_due(const struct work_request *request, enum copier copier, uint64_t now,
+                  uint32_t *bytes)
 {
     uint64_t done = atomic_load_explicit(&request->flow_done_ns, memory_order_acquire);
     uint64_t arrived, arrival;
@@ -32,14 +34,14 @@ bool piece_is_due(const struct work_request *request, uint64_t now, uint32_t *by
 
     if (done != TIME_UNKNOWN) {
         *bytes = left < PIECE_MAX ? left : PIECE_MAX;
-        return now + (request->is_inline ? 0 : copy_cost(*bytes)) >= done;
+        return now + (request->is_inline ? 0 : copy_cost(copier, *bytes)) >= done;
     }
     arrived = atomic_load_explicit(&request->flow_bytes, memory_order_acquire);
     arrival = atomic_load_explicit(&request->flow_ns, memory_order_relaxed);
     *bytes = (uint32_t) (arrived - request->copied) / PIECE_MIN * PIECE_MIN;
     if (*bytes > PIECE_MAX)
         *bytes = PIECE_MAX;
-    return *bytes && now + copy_cost(*bytes) >= arrival;
+    return *bytes && now + copy_cost(copier, *bytes) >= arrival;
 }
 
 bool is_due(const struct work_request *request, uint64_t now)
@@ -107,14 +109,22 @@ static int pull(struct queue_pair *qp, struct queue_pair_entry *source,
         .n_sge = request->n_sge,
         .sge = request->sge,
     };
+    struct ibv_sge near[MAX_SGE];
+    enum copier copier = COPIER_KERNEL;
 
+    if (!request->is_inline && shared_pages_reach(slot, request, near)) {
+        from.pid = self.pid;
+        from.sge = near;
+        copier = COPIER_PROCESS;
+    }
     if (awaits_disorder(request, slot, *now))
         return EAGAIN;
     while (request->copied < request->length) {
+        uint64_t begun = *now;
         uint32_t bytes;
         int err = 0;
 
-        if (!piece_is_due(request, *now, &bytes))
+        if (!piece_is_due(request, copier, *now, &bytes))
             return EAGAIN;
         if (config.faults.order != ORDER_KEPT)
             err = fault_copy(to, request->is_inline ? NULL : &from, request->inline_data,
@@ -128,6 +138,8 @@ static int pull(struct queue_pair *qp, struct queue_pair_entry *source,
         request->copied += bytes;
         port_shows_life();
         *now = clock_now();
+        if (copier == COPIER_PROCESS)
+            copy_took(bytes, *now - begun);
         if (request->copied < request->length && left_to_requester(qp, segment_port(slot), request))
             return EAGAIN;
     }
@@ -217,7 +229,7 @@ static enum outcome carry_send(struct queue_pair *qp, struct queue_pair_entry *s
     uint32_t bytes;
     int err;
 
-    if (request->copied < request->length && !piece_is_due(request, *now, &bytes))
+    if (request->copied < request->length && !piece_is_due(request, COPIER_KERNEL, *now, &bytes))
         return WAITING;
     if (!request->length && !is_due(request, *now))
         return WAITING;
@@ -255,7 +267,7 @@ static enum outcome carry_write(struct queue_pair *qp, struct queue_pair_entry *
     uint32_t bytes;
     int err;
 
-    if (request->copied < request->length && !piece_is_due(request, *now, &bytes))
+    if (request->copied < request->length && !piece_is_due(request, COPIER_KERNEL, *now, &bytes))
         return WAITING;
     if (request->length) {
         bool allowed = atomic_load(&qp->entry->access) & IBV_ACCESS_REMOTE_WRITE;

@@ -4,6 +4,7 @@
 #ifndef SOFTHCA_CARRY_H
 #define SOFTHCA_CARRY_H
 
+#include "copy.h"
 #include "objects.h"
 
 #define PIECE_MIN 16384u /* bytes copied before the whole has arrived */
@@ -12,7 +13,8 @@
 enum outcome { CARRIED, WAITING };
 
 /* How many further bytes of a request's payload may be copied now; false if none may. */
-bool piece_is_due(const struct work_request *request, uint64_t now, uint32_t *bytes);
+bool piece_is_due(const struct work_request *request, enum copier copier, uint64_t now,
+                  uint32_t *bytes);
 /* Whether the whole payload should have arrived. */
 bool is_due(const struct work_request *request, uint64_t now);
 /* Ends a request; what was written to memory before is visible to who sees the status. */

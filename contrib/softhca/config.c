@@ -13,6 +13,7 @@
  *                          physical port and its two links
  *   SOFTHCA_DATA_IN_ORDER  answer of ibv_query_qp_data_in_order     1
  *   SOFTHCA_CHECK_STALE    watch registered memory for unmapping    1
+ *   SOFTHCA_SHARE_PAGES    pools in pages that other processes map  1
  *   SOFTHCA_LINK_LAYER     ib or roce                               ib
  *   SOFTHCA_LOG            0 errors, 1 notices, 2 objects, 3 datagrams  0
  *   SOFTHCA_STATS          file that gets a JSON line a process     empty (none)
@@ -169,6 +170,7 @@ static void read_all(void)
     text("SOFTHCA_PORT", "", config.port, sizeof(config.port));
     config.data_in_order = flag("SOFTHCA_DATA_IN_ORDER", true);
     config.check_stale = flag("SOFTHCA_CHECK_STALE", !under_valgrind());
+    config.share_pages = flag("SOFTHCA_SHARE_PAGES", true);
     text("SOFTHCA_LINK_LAYER", "ib", layer, sizeof(layer));
     if (strcmp(layer, "ib") && strcmp(layer, "roce"))
         refuse("SOFTHCA_LINK_LAYER", layer, "ib or roce");

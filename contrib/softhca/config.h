@@ -81,6 +81,7 @@ struct config {
     char port[32];
     bool data_in_order;
     bool check_stale;
+    bool share_pages;
     enum link_layer link_layer;
     unsigned verbosity;
     char stats[256];

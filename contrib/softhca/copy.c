@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Copies by process_vm_readv and process_vm_writev, and their cost.
+ * Copies between processes, by process_vm_readv and process_vm_writev, and within one, out of
+ * shared pages; and their cost.
  *
  * The receiver of data pulls it, so that a thread that polls memory of its own is the one that
  * wrote it and sees it in order. Inline payload lies in the shared segment and is stored word by
@@ -19,11 +20,17 @@
 
 #define CALIBRATION_BYTES 65536u
 #define CALIBRATION_RUNS  9
+#define LEARNT_BYTES      1024u
+#define MOST_PER_64K_NS   65536u /* 1 GB/s: what took longer was interrupted */
 #define BLOCK             4096u
 #define WORD              8u
 #define BLOCKS_AT_ONCE    16
 
-static uint64_t cost_base_ns, cost_per_64k_ns;
+struct cost {
+    uint64_t base_ns;
+    uint64_t per_64k_ns;
+};
+static struct cost costs[2]; /* by enum copier */
 
 /* The part [offset, offset + length) of a list as vectors; the number of vectors. */
 static unsigned slice(const struct memory_list *list, uint64_t offset, uint64_t length,
@@ -171,20 +178,49 @@ void copy_inline(const struct memory_list *to, const uint8_t *from, uint64_t off
     }
 }
 
-uint64_t copy_cost(uint64_t length)
+uint64_t copy_cost(enum copier copier, uint64_t length)
 {
-    return cost_base_ns + length * cost_per_64k_ns / CALIBRATION_BYTES;
+    const struct cost *cost = &costs[copier];
+
+    return cost->base_ns + length * cost->per_64k_ns / CALIBRATION_BYTES;
 }
 
-static uint64_t best_of(void *to, void *from, size_t length)
+void copy_took(uint64_t length, uint64_t ns)
+{
+    struct cost *cost = &costs[COPIER_PROCESS];
+    uint64_t seen;
+
+    if (length < LEARNT_BYTES || ns < cost->base_ns)
+        return;
+    seen = (ns - cost->base_ns) * CALIBRATION_BYTES / length;
+    if (seen > MOST_PER_64K_NS)
+        seen = MOST_PER_64K_NS;
+    cost->per_64k_ns = (15 * cost->per_64k_ns + seen) / 16;
+}
+
+static int copy_by_kernel(void *to, void *from, size_t length)
+{
+    struct iovec a = {to, length}, b = {from, length};
+
+    return process_vm_readv(self.pid, &a, 1, &b, 1, 0) < 0 ? -1 : 0;
+}
+
+static int copy_by_process(void *to, void *from, size_t length)
+{
+    struct iovec a = {to, length}, b = {from, length};
+
+    copy_within(&a, &b, length);
+    return 0;
+}
+
+static uint64_t best_of(int (*copy)(void *, void *, size_t), void *to, void *from, size_t length)
 {
     uint64_t best = UINT64_MAX;
 
     for (int i = 0; i < CALIBRATION_RUNS; i++) {
-        struct iovec a = {to, length}, b = {from, length};
         uint64_t begin = clock_now(), took;
 
-        if (process_vm_readv(self.pid, &a, 1, &b, 1, 0) < 0)
+        if (copy(to, from, length))
             return 0;
         took = clock_now() - begin;
         if (took < best)
@@ -193,17 +229,22 @@ static uint64_t best_of(void *to, void *from, size_t length)
     return best;
 }
 
+static struct cost cost_of(int (*copy)(void *, void *, size_t), uint8_t *buffer)
+{
+    uint64_t small = best_of(copy, buffer, buffer + CALIBRATION_BYTES, 8);
+    uint64_t large = best_of(copy, buffer, buffer + CALIBRATION_BYTES, CALIBRATION_BYTES);
+
+    return (struct cost){.base_ns = small, .per_64k_ns = large > small ? large - small : 0};
+}
+
 void copy_calibrate(void)
 {
     uint8_t *buffer = mmap(NULL, 2 * CALIBRATION_BYTES, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-    uint64_t small, large;
 
     if (buffer == MAP_FAILED)
         return;
-    small = best_of(buffer, buffer + CALIBRATION_BYTES, 8);
-    large = best_of(buffer, buffer + CALIBRATION_BYTES, CALIBRATION_BYTES);
-    cost_base_ns = small;
-    cost_per_64k_ns = large > small ? large - small : 0;
+    costs[COPIER_KERNEL] = cost_of(copy_by_kernel, buffer);
+    costs[COPIER_PROCESS] = cost_of(copy_by_process, buffer);
     munmap(buffer, 2 * CALIBRATION_BYTES);
 }

@@ -23,8 +23,15 @@ int copy_in_order(const struct memory_list *to, const struct memory_list *from, 
 /* Copies bytes of this process into a list of its own, in order of rising addresses. */
 void copy_inline(const struct memory_list *to, const uint8_t *from, uint64_t offset,
                  uint64_t length);
+/* Who copies: the kernel, if the other end is another process's memory, or this process alone. */
+enum copier { COPIER_KERNEL, COPIER_PROCESS };
+
 /* What copy_between takes for that many bytes; ns. */
-uint64_t copy_cost(uint64_t length);
+uint64_t copy_cost(enum copier copier, uint64_t length);
+/* What it took this process alone for bytes that another one had written, which is mostly the way
+ * from that one's cache and thus more than what can be measured within one process: copy_cost()
+ * follows it. Under the progress lock. */
+void copy_took(uint64_t length, uint64_t ns);
 /* Measures copy_cost on this machine; about 100 us. */
 void copy_calibrate(void);
 

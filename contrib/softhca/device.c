@@ -12,6 +12,7 @@
 #include "engine.h"
 #include "fault.h"
 #include "link.h"
+#include "shared_pages.h"
 #include "stale.h"
 #include "stats.h"
 
@@ -388,8 +389,9 @@ static int start(void)
     engine_reset();
     queue_pair_reset_table();
     memory_reset();
+    shared_pages_reset();
     copy_calibrate();
-    link_set_lookahead(copy_cost(PIECE_OF_COPY));
+    link_set_lookahead(copy_cost(COPIER_KERNEL, PIECE_OF_COPY));
     stale_start();
     agent_start();
     started_pid = getpid();

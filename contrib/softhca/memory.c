@@ -12,6 +12,7 @@
 #include "config.h"
 #include "engine.h"
 #include "fault.h"
+#include "shared_pages.h"
 #include "stale.h"
 #include "stats.h"
 
@@ -140,6 +141,7 @@ static struct ibv_mr *register_region(struct ibv_pd *pd, void *addr, size_t leng
     struct memory_region_entry *entry;
     struct memory_region *region;
     long faults = faults_so_far();
+    struct shared_pages pages;
     uint32_t key;
     int err;
 
@@ -154,30 +156,27 @@ static struct ibv_mr *register_region(struct ibv_pd *pd, void *addr, size_t leng
         errno = ENOMEM;
         return NULL;
     }
+    pages = shared_pages_give((uintptr_t) addr, length);
     err = make_present((uintptr_t) addr, length, access);
-    if (err) {
-        errno = err;
-        return NULL;
-    }
+    if (err)
+        goto release_pages;
     if (faults_so_far() != faults)
         took = clock_now() - begin;
+    err = ENOMEM;
     region = calloc(1, sizeof(*region));
     if (!region)
-        return NULL;
+        goto release_pages;
     stale_settle();
     pthread_mutex_lock(&regions_mutex);
     entry = take_entry(&key);
-    if (!entry) {
-        pthread_mutex_unlock(&regions_mutex);
-        free(region);
-        errno = ENOMEM;
-        return NULL;
-    }
+    if (!entry)
+        goto free_region;
     entry->domain = pd->handle;
     entry->access = access;
     entry->iova = iova;
     entry->length = length;
     entry->addr = (uintptr_t) addr;
+    entry->pages = pages;
     atomic_store(&entry->stale_begin, UINT64_MAX);
     atomic_store(&entry->stale_end, 0);
     atomic_store(&entry->stale_reported, false);
@@ -195,9 +194,18 @@ static struct ibv_mr *register_region(struct ibv_pd *pd, void *addr, size_t leng
                                  .lkey = key,
                                  .rkey = key};
     stats_registered(length);
-    report_at(2, "registers %p, %zu bytes, access 0x%x, key 0x%x", addr, length, access, key);
+    report_at(2, "registers %p, %zu bytes, access 0x%x, key 0x%x%s", addr, length, access, key,
+              pages.number ? ", shared pages" : "");
     spin_until(begin + model + took);
     return &region->mr;
+
+free_region:
+    pthread_mutex_unlock(&regions_mutex);
+    free(region);
+release_pages:
+    shared_pages_take_back(&pages);
+    errno = err;
+    return NULL;
 }
 
 #undef ibv_reg_mr
@@ -237,6 +245,7 @@ EXPORT int ibv_dereg_mr(struct ibv_mr *mr)
     for (link = &regions; *link != region; link = &(*link)->next)
         ;
     *link = region->next;
+    shared_pages_take_back(&region->entry->pages);
     stale_unwatch(regions, (uintptr_t) mr->addr, mr->length);
     pthread_mutex_unlock(&regions_mutex);
     stats_deregistered(mr->length);

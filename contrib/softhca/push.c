@@ -92,7 +92,7 @@ static enum outcome push_write(struct queue_pair *qp, struct work_request *reque
         from.sge = &local;
     }
     while (request->copied < request->length) {
-        if (!piece_is_due(request, *now, &bytes) ||
+        if (!piece_is_due(request, COPIER_KERNEL, *now, &bytes) ||
             (config.faults.order == ORDER_KEPT
                  ? copy_in_order(&to, &from, request->copied, bytes)
                  : fault_copy(&to, &from, NULL, request->copied, bytes)))

@@ -36,7 +36,7 @@
 #define MAX_SGE          30u
 #define MAX_INLINE       512u
 #define PORT_SPAN        (512ull << 20) /* bytes of address space a port */
-#define SEGMENT_VERSION  2u
+#define SEGMENT_VERSION  3u
 #define TIME_UNKNOWN     0ull
 
 /* A lock between processes: 0 when free, otherwise the holder's port plus one. A lock whose holder
@@ -120,6 +120,13 @@ struct queue_pair_entry {
     _Atomic uint64_t carried;
 };
 
+/* The file behind a region whose pages others map, see shared_pages.h. */
+struct shared_pages {
+    uint64_t number; /* never the same twice in a fabric; 0: private pages */
+    uint64_t offset; /* of the region in the file */
+    int32_t fd;      /* the owner's */
+};
+
 struct memory_region_entry {
     _Atomic uint32_t key; /* 0 when unused; stored last, with release */
     uint32_t domain;
@@ -127,7 +134,8 @@ struct memory_region_entry {
     uint32_t generation; /* of the last key */
     uint64_t iova;
     uint64_t length;
-    uint64_t addr;                /* in the owner's address space */
+    uint64_t addr; /* in the owner's address space */
+    struct shared_pages pages;
     _Atomic uint64_t stale_begin; /* addresses unmapped or remapped since registration */
     _Atomic uint64_t stale_end;
     _Atomic bool stale_reported;
@@ -201,6 +209,7 @@ struct fabric_parameters {
 struct fabric {
     _Atomic uint32_t version;
     uint32_t incarnations;
+    _Atomic uint64_t shared_pages; /* numbers given out */
     struct fabric_parameters parameters;
     struct port_directory_entry ports[MAX_PORTS];
     ON_OWN_LINE _Atomic uint64_t ringing[MAX_PORTS / 64]; /* ports with a full outbox */

@@ -2,4 +2,4 @@
 # The library's sources, for whoever builds it.
 softhca_sources = agent.c answer.c carry.c carry.h clock.h completion.c config.c config.h copy.c copy.h \
 	datagram.c device.c disorder.c doorbells.c engine.c engine.h fault.c fault.h fault_list.c fs.c link.c link.h memory.c objects.h \
-	push.c queue_pair.c receive_queue.c segment.c segment.h stale.c stale.h stats.c stats.h verbs_ex.c
+	push.c queue_pair.c receive_queue.c segment.c segment.h shared_pages.c shared_pages.h stale.c stale.h stats.c stats.h verbs_ex.c

@@ -12,9 +12,10 @@
 
 #include "config.c" /* for its inside: it reads once a process */
 
-static const char *const names[] = {"BANDWIDTH",     "LATENCY",     "GAP",   "REG",        "DEREG",
-                                    "MEMLOCK",       "SEGMENT",     "PORT",  "LINK_LAYER", "LOG",
-                                    "DATA_IN_ORDER", "CHECK_STALE", "STATS", "FAULT"};
+static const char *const names[] = {"BANDWIDTH",   "LATENCY", "GAP",           "REG",
+                                    "DEREG",       "MEMLOCK", "SEGMENT",       "PORT",
+                                    "LINK_LAYER",  "LOG",     "DATA_IN_ORDER", "CHECK_STALE",
+                                    "SHARE_PAGES", "STATS",   "FAULT"};
 #define NAMES (sizeof(names) / sizeof(names[0]))
 
 static jmp_buf ended;
@@ -193,6 +194,7 @@ static void check_all(void)
     check_text("STATS", config.stats, sizeof(config.stats));
     check_flag("DATA_IN_ORDER", config.data_in_order);
     check_flag("CHECK_STALE", config.check_stale);
+    check_flag("SHARE_PAGES", config.share_pages);
     check_faults(&config.faults);
 }
 

@@ -6,8 +6,8 @@
  *   bound [SIZE...]      bytes, 64 KB to 4 MB by default
  *
  * Each side is a process on a processor of its own. A sender copies its buffer into staging; a
- * receiver takes the staging over as the emulated adapter does, with process_vm_readv in pieces,
- * and copies it out. "one" has one side send and the other receive, "both" each side do both.
+ * receiver takes the staging over as the emulated adapter does, out of shared pages in pieces, and
+ * copies it out. "one" has one side send and the other receive, "both" each side do both.
  * Buffers are warm (used again) or fresh (mapped and written anew, as rbuf-bench's are). The sides
  * work at the same time, and neither waits for the other within a message. Prints 10^9 bytes a
  * second and direction: the median over REPS messages.
@@ -21,20 +21,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { REPS = 61, PIECE = 16384, STAGING = 1 << 20, HUGE = 2 << 20, PATIENCE_S = 120 };
+enum { REPS = 61, PIECE = 16384, STAGING = 1 << 20, PATIENCE_S = 120 };
 
 /* Written by both sides in turn: the count of sides that came to each meeting (acquire, release).
  */
 static struct {
     _Atomic uint64_t met;
     double took[2];
-    unsigned char *staging[2]; /* each side's own, in its own memory */
+    unsigned char *staging[2]; /* each side's, at the same address in both */
 } * shared;
 
 static double now_us(void)
@@ -57,22 +55,6 @@ static void *map(size_t bytes, int flags)
     return memory;
 }
 
-/* Huge pages, as rbuf's staging has them. */
-static unsigned char *map_staging(void)
-{
-    unsigned char *memory =
-        mmap(NULL, 2 * HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-    if (memory == MAP_FAILED) {
-        perror("bound: mmap");
-        exit(1);
-    }
-    memory += HUGE - (uintptr_t) memory % HUGE;
-    (void) madvise(memory, HUGE, MADV_HUGEPAGE);
-    memset(memory, 1, HUGE);
-    return memory;
-}
-
 static void meet(uint64_t *meeting)
 {
     *meeting += 2;
@@ -88,17 +70,13 @@ static void send(unsigned char *staging, const unsigned char *buffer, size_t byt
     }
 }
 
-static void receive(pid_t peer, unsigned char *theirs, unsigned char *staging,
-                    unsigned char *buffer, size_t bytes)
+static void receive(const unsigned char *theirs, unsigned char *staging, unsigned char *buffer,
+                    size_t bytes)
 {
     for (size_t at = 0; at < bytes; at += PIECE) {
-        size_t piece = bytes - at < PIECE ? bytes - at : PIECE;
-        struct iovec to = {staging + at % STAGING, piece}, from = {theirs + at % STAGING, piece};
+        const size_t piece = bytes - at < PIECE ? bytes - at : PIECE;
 
-        if (process_vm_readv(peer, &to, 1, &from, 1, 0) != (ssize_t) piece) {
-            perror("bound: process_vm_readv");
-            exit(1);
-        }
+        memcpy(staging + at % STAGING, theirs + at % STAGING, piece);
         memcpy(buffer + at, staging + at % STAGING, piece);
     }
 }
@@ -111,8 +89,8 @@ static int compare(const void *a, const void *b)
 }
 
 /* One side's part of a case; the median of its times, us. */
-static double side(int me, pid_t peer, unsigned char *mine, unsigned char *landing, size_t bytes,
-                   bool both, bool fresh, uint64_t *meeting)
+static double side(int me, unsigned char *landing, size_t bytes, bool both, bool fresh,
+                   uint64_t *meeting)
 {
     double took[REPS];
     unsigned char *out = NULL, *in = NULL;
@@ -127,10 +105,10 @@ static double side(int me, pid_t peer, unsigned char *mine, unsigned char *landi
         meet(meeting);
         const double start = now_us();
         if (me == 0 || both) {
-            send(mine, out, bytes);
+            send(shared->staging[me], out, bytes);
         }
         if (me == 1 || both) {
-            receive(peer, shared->staging[1 - me], landing, in, bytes);
+            receive(shared->staging[1 - me], landing, in, bytes);
         }
         took[rep] = now_us() - start;
         meet(meeting);
@@ -144,9 +122,9 @@ static double side(int me, pid_t peer, unsigned char *mine, unsigned char *landi
     return took[REPS / 2];
 }
 
-static void run(int me, pid_t peer, int sizes, const size_t *size)
+static void run(int me, int sizes, const size_t *size)
 {
-    unsigned char *mine = map_staging(), *landing = map_staging();
+    unsigned char *landing = map(STAGING, MAP_PRIVATE);
     uint64_t meeting = 0;
     cpu_set_t cpus;
 
@@ -156,15 +134,13 @@ static void run(int me, pid_t peer, int sizes, const size_t *size)
         perror("bound: a processor for each side (0 and 1)");
         exit(1);
     }
-    (void) prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); /* the peer may read here */
-    (void) alarm(PATIENCE_S);                                  /* should the other side die */
-    shared->staging[me] = mine;
+    (void) alarm(PATIENCE_S); /* should the other side die */
     for (int i = 0; i < 4 * sizes; i++) {
         const size_t bytes = size[i / 4];
         const bool both = i / 2 % 2, fresh = i % 2;
 
         meet(&meeting);
-        shared->took[me] = side(me, peer, mine, landing, bytes, both, fresh, &meeting);
+        shared->took[me] = side(me, landing, bytes, both, fresh, &meeting);
         meet(&meeting);
         if (me == 0) {
             const double slower =
@@ -194,6 +170,8 @@ int main(int argc, char **argv)
         sizes = 4;
     }
     shared = map(sizeof *shared, MAP_SHARED);
+    shared->staging[0] = map(STAGING, MAP_SHARED);
+    shared->staging[1] = map(STAGING, MAP_SHARED);
     puts("size,pattern,buffers,gb_per_s");
     fflush(stdout);
     child = fork();
@@ -202,10 +180,10 @@ int main(int argc, char **argv)
         return 1;
     }
     if (child == 0) {
-        run(1, getppid(), sizes, size);
+        run(1, sizes, size);
         return 0;
     }
-    run(0, child, sizes, size);
+    run(0, sizes, size);
     if (waitpid(child, &status, 0) != child || status != 0) {
         return 1;
     }

@@ -9,6 +9,7 @@
  */
 #define _GNU_SOURCE
 #include "litmus.h"
+#include "litmus_pages.h"
 #include "litmus_times.h"
 
 #include <errno.h>
@@ -462,6 +463,9 @@ static const struct test {
     {"death of the peer", death_active, death_passive, NOTHING},
     {"limit of registered memory", memlock_active, wait_for_peer, MEMLOCK},
     {"registration of a read-only mapping", read_only_mapping_active, wait_for_peer, NOTHING},
+    {"which memory gets shared pages", which_pages_active, wait_for_peer, NOTHING},
+    {"out of shared pages", out_of_pages_active, out_of_pages_passive, NOTHING},
+    {"addresses with other pages", pages_anew_active, polling_passive, NOTHING},
     {"stale registration: unmapped", stale_active, stale_unmapped_passive, WATCHING},
     {"stale registration: mapped anew", stale_active, stale_mapped_anew_passive, WATCHING},
     {"stale registration: discarded", stale_active, stale_discarded_passive, WATCHING},

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Registered memory in pages that every process of the fabric can map, so that what is sent out of
+ * it is copied without a call of the kernel. A device takes no processor for that copy; the call's
+ * two microseconds would be the protocol's under test.
+ *
+ * Only memory that nobody has touched yet changes its pages, as pools of staging or eager buffers
+ * are when they are registered; buffers of users have been written by then. So nothing is copied,
+ * and only children of fork can tell: as after ibv_fork_init(), they do not have that memory.
+ */
+#ifndef SOFTHCA_SHARED_PAGES_H
+#define SOFTHCA_SHARED_PAGES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "segment.h"
+
+/* The shared pages of [addr, addr + length), for a region: those of a region that it is part of, or
+ * new ones if it is of whole pages, private, anonymous and untouched, and at least 64 KB. Otherwise
+ * nothing changes, and number is 0. Any thread. */
+struct shared_pages shared_pages_give(uint64_t addr, uint64_t length);
+
+/* When the region ends; the memory keeps its pages. */
+void shared_pages_take_back(const struct shared_pages *pages);
+
+/* The gather list of a request of the port in `slot`, at the addresses where this process has it
+ * mapped; false if not all of it lies in shared pages, or they cannot be mapped. Under the progress
+ * lock. */
+bool shared_pages_reach(uint32_t slot, const struct work_request *request, struct ibv_sge *out);
+
+/* Forgets what is given and mapped; after a fork. */
+void shared_pages_reset(void);
+
+#endif
