@@ -77,6 +77,32 @@ START_TEST(the_round_trip_is_hidden)
 }
 END_TEST
 
+/* The first chunk leaves in the call that sends the rendezvous, the rest in the next progress; a
+ * second head waits for its turn. */
+START_TEST(the_call_opens_the_head)
+{
+    struct world_options options = world_defaults();
+    struct world *world = world_open(&options);
+    uint64_t led, staged;
+
+    for (int i = 0; i < 5; i++) {
+        world_send(world, WORLD_PUT, 0, 1, 65536);
+        case_run(world);
+    }
+    led = stats_of(world, 0)->heads_led;
+    staged = stats_of(world, 0)->staged_chunks;
+    world_send(world, WORLD_PUT, 0, 1, 65536);
+    ck_assert_uint_eq(stats_of(world, 0)->heads_led, led + 1);
+    ck_assert_uint_eq(stats_of(world, 0)->staged_chunks, staged + 1);
+    world_send(world, WORLD_PUT, 0, 1, 65536);
+    ck_assert_uint_eq(stats_of(world, 0)->heads_led, led + 2);
+    ck_assert_uint_eq(stats_of(world, 0)->staged_chunks, staged + 1);
+    case_run(world);
+    ck_assert_uint_eq(stats_of(world, 1)->heads_taken, led + 2);
+    case_close(world);
+}
+END_TEST
+
 /* Many messages at once, in both directions: no more heads than places, and all the rest right. */
 START_TEST(many_at_once)
 {
@@ -263,6 +289,7 @@ int main(void)
 
     unit_add(suite, heads_of_every_length);
     unit_add(suite, the_round_trip_is_hidden);
+    unit_add(suite, the_call_opens_the_head);
     unit_add(suite, many_at_once);
     unit_add(suite, mistaken_heads_are_declined);
     unit_add(suite, who_is_late_gets_no_heads);

@@ -112,13 +112,17 @@ static enum rbuf_am_state enqueue(struct rbuf_peer *peer, struct rbuf_am *am)
 
 enum rbuf_am_state rbuf_am_send(struct rbuf_peer *peer, struct rbuf_am *am)
 {
-    am->kind = RBUF_MESSAGE_USER;
-    if (peer->standing_out != NULL && am->after == 0 && am->channel == RBUF_CONTROL &&
-        rbuf_standing_out_lead(peer, &am->after)) {
-        am->kind = RBUF_MESSAGE_LED;
-    }
+    const bool led = peer->standing_out != NULL && am->after == 0 && am->channel == RBUF_CONTROL &&
+                     rbuf_standing_out_lead(peer, &am->after);
+    enum rbuf_am_state state;
+
+    am->kind = led ? RBUF_MESSAGE_LED : RBUF_MESSAGE_USER;
     peer->core->stats.messages_sent++;
-    return enqueue(peer, am);
+    state = enqueue(peer, am);
+    if (led && state != RBUF_AM_QUEUED) {
+        rbuf_standing_out_open(peer);
+    }
+    return state;
 }
 
 /* True if a message for the channel need not queue behind others. */

@@ -62,7 +62,7 @@ uint32_t rbuf_standing_open(struct rbuf_core *core, uint32_t blocks);
 
 enum rbuf_head_state {
     RBUF_HEAD_NONE,
-    RBUF_HEAD_ANNOUNCED, /* its rendezvous is sent; it is written in the next progress */
+    RBUF_HEAD_ANNOUNCED, /* its rendezvous is sent; what is left of it is the next progress's */
     RBUF_HEAD_WRITTEN    /* as much of it as could be; the put writes what is missing */
 };
 
@@ -111,6 +111,11 @@ void rbuf_standing_out_recalled(struct rbuf_peer *peer);
 /* A rendezvous for the memory that rbuf_prestage() named is about to be sent: true if it leads a
  * head, which takes the prestaging's place. `*bytes` is then what it announces. */
 bool rbuf_standing_out_lead(struct rbuf_peer *peer, uint64_t *bytes);
+
+/* The rendezvous has left: writes the first chunk of its head, so that the wire has something to
+ * carry while the caller finds its way to the next progress; the rest is that one's, which keeps
+ * this call as short as a copy of opening_blocks. */
+void rbuf_standing_out_open(struct rbuf_peer *peer);
 
 /* Writes announced heads, now or never (as rbuf_prestage_fill()). Returns their number. */
 int rbuf_standing_out_progress(struct rbuf_peer *peer, uint64_t *budget);

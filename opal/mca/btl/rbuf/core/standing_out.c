@@ -153,12 +153,27 @@ static bool write_chunk(struct rbuf_peer *peer, struct rbuf_head *head, uint64_t
     return false;
 }
 
+static void next_chunk(const struct rbuf_standing_out *out, struct rbuf_head *head)
+{
+    head->whole = !rbuf_schedule_next(&out->offer.schedule, head->bytes, &head->next);
+}
+
+void rbuf_standing_out_open(struct rbuf_peer *peer)
+{
+    struct rbuf_standing_out *out = peer->standing_out;
+    struct rbuf_head *head = head_of(out, out->begun);
+    uint64_t budget = peer->core->options.quantum;
+
+    if (out->announced == 1 && head->state == RBUF_HEAD_ANNOUNCED && TAILQ_EMPTY(&peer->puts) &&
+        peer->state == RBUF_PEER_CONNECTED && write_chunk(peer, head, &budget)) {
+        next_chunk(out, head);
+    }
+}
+
 static void write_head(struct rbuf_peer *peer, struct rbuf_head *head, uint64_t *budget)
 {
-    const struct rbuf_schedule *schedule = &peer->standing_out->offer.schedule;
-
     while (!head->whole && head->next.index < head->chunks && write_chunk(peer, head, budget)) {
-        head->whole = !rbuf_schedule_next(schedule, head->bytes, &head->next);
+        next_chunk(peer->standing_out, head);
     }
 }
 
