@@ -24,24 +24,44 @@ bool request_has_answer(const struct work_request *request)
            request->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
 }
 
-/* How many further bytes of the payload may be copied now; the wait for too few is WAITING. */
+/* How much of `left` bytes, the last of which arrives at `end`, has arrived when a copy of it that
+ * begins now is done; 0 if that is less than a piece. */
+static uint32_t arrived_by_then(enum copier copier, uint64_t now, uint32_t left, uint64_t end)
+{
+    uint64_t bandwidth = self.fabric->parameters.bandwidth;
+    uint64_t picoseconds = bandwidth ? 1000000000000ull / bandwidth : 0; /* a byte, on the wire */
+    uint32_t bytes = 0;
+
+    while (bytes < left && bytes < PIECE_MAX) {
+        uint32_t more = bytes + PIECE_LEAST < left ? bytes + PIECE_LEAST : left;
+
+        if (now + copy_cost(copier, more) + (left - more) * picoseconds / 1000 < end)
+            break;
+        bytes = more;
+    }
+    return bytes;
+}
+
+/* The wait for too few is WAITING. Copies by the kernel are few and long, for what a call costs;
+ * others follow the bytes as they come, as a device's do. */
 bool piece_is_due(const struct work_request *request, enum copier copier, uint64_t now,
                   uint32_t *bytes)
 {
-    uint64_t done = atomic_load_explicit(&request->flow_done_ns, memory_order_acquire);
-    uint64_t arrived, arrival;
+    uint64_t end = atomic_load_explicit(&request->flow_done_ns, memory_order_acquire);
     uint32_t left = request->length - request->copied;
 
-    if (done != TIME_UNKNOWN) {
-        *bytes = left < PIECE_MAX ? left : PIECE_MAX;
-        return now + (request->is_inline ? 0 : copy_cost(copier, *bytes)) >= done;
+    if (end == TIME_UNKNOWN) {
+        left = (uint32_t) atomic_load_explicit(&request->flow_bytes, memory_order_acquire) -
+               request->copied;
+        left = left / PIECE_MIN * PIECE_MIN;
+        end = atomic_load_explicit(&request->flow_ns, memory_order_relaxed);
     }
-    arrived = atomic_load_explicit(&request->flow_bytes, memory_order_acquire);
-    arrival = atomic_load_explicit(&request->flow_ns, memory_order_relaxed);
-    *bytes = (uint32_t) (arrived - request->copied) / PIECE_MIN * PIECE_MIN;
-    if (*bytes > PIECE_MAX)
-        *bytes = PIECE_MAX;
-    return *bytes && now + copy_cost(copier, *bytes) >= arrival;
+    if (copier == COPIER_PROCESS && !request->is_inline) {
+        *bytes = arrived_by_then(copier, now, left, end);
+        return *bytes != 0;
+    }
+    *bytes = left < PIECE_MAX ? left : PIECE_MAX;
+    return *bytes && now + (request->is_inline ? 0 : copy_cost(copier, *bytes)) >= end;
 }
 
 bool is_due(const struct work_request *request, uint64_t now)

@@ -7,8 +7,9 @@
 #include "copy.h"
 #include "objects.h"
 
-#define PIECE_MIN 16384u /* bytes copied before the whole has arrived */
-#define PIECE_MAX 65536u /* bytes copied at once */
+#define PIECE_MIN   16384u /* bytes copied before the arrival of the whole is known */
+#define PIECE_MAX   65536u /* bytes copied at once */
+#define PIECE_LEAST 4096u  /* the same out of shared pages */
 
 enum outcome { CARRIED, WAITING };
 

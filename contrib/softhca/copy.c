@@ -21,7 +21,6 @@
 #define CALIBRATION_BYTES 65536u
 #define CALIBRATION_RUNS  9
 #define LEARNT_BYTES      1024u
-#define MOST_PER_64K_NS   65536u /* 1 GB/s: what took longer was interrupted */
 #define BLOCK             4096u
 #define WORD              8u
 #define BLOCKS_AT_ONCE    16
@@ -188,14 +187,14 @@ uint64_t copy_cost(enum copier copier, uint64_t length)
 void copy_took(uint64_t length, uint64_t ns)
 {
     struct cost *cost = &costs[COPIER_PROCESS];
-    uint64_t seen;
+    uint64_t step = cost->per_64k_ns / 64 + 1;
 
-    if (length < LEARNT_BYTES || ns < cost->base_ns)
+    if (length < LEARNT_BYTES)
         return;
-    seen = (ns - cost->base_ns) * CALIBRATION_BYTES / length;
-    if (seen > MOST_PER_64K_NS)
-        seen = MOST_PER_64K_NS;
-    cost->per_64k_ns = (15 * cost->per_64k_ns + seen) / 16;
+    if (ns > copy_cost(COPIER_PROCESS, length))
+        cost->per_64k_ns += step;
+    else if (cost->per_64k_ns > 3 * step)
+        cost->per_64k_ns -= 3 * step;
 }
 
 static int copy_by_kernel(void *to, void *from, size_t length)

@@ -30,7 +30,7 @@ enum copier { COPIER_KERNEL, COPIER_PROCESS };
 uint64_t copy_cost(enum copier copier, uint64_t length);
 /* What it took this process alone for bytes that another one had written, which is mostly the way
  * from that one's cache and thus more than what can be measured within one process: copy_cost()
- * follows it. Under the progress lock. */
+ * follows it, so that three of four copies take longer. Under the progress lock. */
 void copy_took(uint64_t length, uint64_t ns);
 /* Measures copy_cost on this machine; about 100 us. */
 void copy_calibrate(void);
