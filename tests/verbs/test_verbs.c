@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Ports, memory, receive queues, queue pairs and completions on whatever adapter there is, two
+ * Ports, receive queues, queue pairs and completions on whatever adapter there is, two
  * queue pairs of one process connected to each other. Without an adapter the test is skipped.
  */
 #include "unit.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "adapter.h"
@@ -24,11 +23,6 @@ static unsigned open_descriptors(void)
     }
     closedir(directory);
     return count;
-}
-
-static uint64_t registered_now(void)
-{
-    return atomic_load(&rbuf_memory_stats.registered);
 }
 
 START_TEST(ports_say_what_they_can)
@@ -158,79 +152,6 @@ START_TEST(smaller_mtu)
     ck_assert_uint_eq(ports[0]->mtu_bytes, 512);
     ck_assert_uint_eq(ports[0]->address.mtu, IBV_MTU_512);
     rbuf_ports_close(ports, count);
-}
-END_TEST
-
-START_TEST(memory_is_counted)
-{
-    struct adapter adapter;
-    struct rbuf_memory memory;
-    struct rbuf_problem problem;
-    struct ibv_mr *mr;
-    uint64_t before;
-    char *user = malloc(100000);
-
-    adapter_open(&adapter);
-    before = registered_now();
-    adapter_ok(rbuf_memory_allocate(adapter.port, 100000, ADAPTER_ACCESS, &memory, &problem),
-               &problem);
-    ck_assert_uint_eq((uintptr_t) memory.base % 4096, 0);
-    ck_assert_uint_eq(memory.bytes % 4096, 0);
-    ck_assert_uint_ge(memory.bytes, 100000);
-    for (size_t i = 0; i < memory.bytes; i++) {
-        ck_assert_int_eq(((char *) memory.base)[i], 0);
-    }
-    ck_assert_uint_eq(registered_now(), before + memory.bytes);
-    adapter_ok(rbuf_register(adapter.port, user, 100000, IBV_ACCESS_LOCAL_WRITE, &mr, &problem),
-               &problem);
-    ck_assert_uint_eq(registered_now(), before + memory.bytes + 100000);
-    ck_assert_uint_ge(atomic_load(&rbuf_memory_stats.peak), registered_now());
-    ck_assert_int_eq(rbuf_deregister(mr), 0);
-    ck_assert_int_eq(rbuf_deregister(NULL), 0);
-    rbuf_memory_free(&memory);
-    ck_assert_ptr_null(memory.base);
-    rbuf_memory_free(&memory);
-    ck_assert_uint_eq(registered_now(), before);
-    adapter_close(&adapter);
-    ck_assert_uint_eq(registered_now(), 0);
-    ck_assert_uint_eq(atomic_load(&rbuf_memory_stats.registrations),
-                      atomic_load(&rbuf_memory_stats.deregistrations));
-    free(user);
-}
-END_TEST
-
-/* True if nothing is mapped at the page. */
-static bool is_unmapped(const char *page)
-{
-    return msync((void *) (uintptr_t) page, 4096, MS_ASYNC) != 0 && errno == ENOMEM;
-}
-
-START_TEST(large_memory_is_in_huge_pages)
-{
-    const size_t huge = (size_t) 2 << 20;
-    const size_t sizes[] = {huge / 4, huge - 4096, huge, huge + 8192, 3 * huge};
-    struct adapter adapter;
-    struct rbuf_problem problem;
-
-    adapter_open(&adapter);
-    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-        size_t mapped = sizes[i] < huge ? huge : sizes[i];
-        uint64_t before = registered_now();
-        struct rbuf_memory memory;
-        const char *base;
-
-        adapter_ok(rbuf_memory_allocate(adapter.port, sizes[i], ADAPTER_ACCESS, &memory, &problem),
-                   &problem);
-        base = memory.base;
-        ck_assert_uint_eq((uintptr_t) base % huge, 0);
-        ck_assert_uint_eq(registered_now(), before + sizes[i]); /* no more than was asked for */
-        ck_assert(!is_unmapped(base + mapped - 4096));
-        rbuf_memory_free(&memory);
-        for (size_t page = 0; page < mapped; page += 4096) {
-            ck_assert(is_unmapped(base + page));
-        }
-    }
-    adapter_close(&adapter);
 }
 END_TEST
 
@@ -683,27 +604,6 @@ START_TEST(limits_are_named)
 }
 END_TEST
 
-START_TEST(registration_that_cannot_be)
-{
-    struct adapter adapter;
-    struct rbuf_problem problem;
-    struct ibv_mr *mr = NULL;
-    void *hole = mmap(NULL, 1 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    uint64_t before;
-
-    adapter_open(&adapter);
-    before = registered_now();
-    munmap(hole, 1 << 20);
-    ck_assert_int_lt(
-        rbuf_register(adapter.port, hole, 1 << 20, IBV_ACCESS_LOCAL_WRITE, &mr, &problem), 0);
-    ck_assert(strcmp(problem.topic, "reg-failed") == 0 || strcmp(problem.topic, "memlock") == 0);
-    ck_assert_uint_gt(strlen(problem.value), 0);
-    ck_assert_uint_gt(strlen(problem.remedy), 0);
-    ck_assert_uint_eq(registered_now(), before);
-    adapter_close(&adapter);
-}
-END_TEST
-
 static bool adapter_there(void)
 {
     struct rbuf_device_options options = adapter_options();
@@ -731,8 +631,6 @@ int main(void)
     unit_add(suite, interfaces_by_name);
     unit_add(suite, options_out_of_range);
     unit_add(suite, smaller_mtu);
-    unit_add(suite, memory_is_counted);
-    unit_add(suite, large_memory_is_in_huge_pages);
     unit_add(suite, messages_arrive);
     unit_add(suite, buffers_are_reposted_in_batches);
     unit_add(suite, writes_reads_and_atomics);
@@ -743,6 +641,5 @@ int main(void)
     unit_add(suite, sweeping_brings_buffers_back);
     unit_add(suite, completion_queues_grow_in_number);
     unit_add(suite, limits_are_named);
-    unit_add(suite, registration_that_cannot_be);
     return unit_run(suite);
 }

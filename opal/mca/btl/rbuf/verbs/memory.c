@@ -161,31 +161,46 @@ static void *map_pages(size_t bytes)
     return base + lead;
 }
 
+/* Address space for `*bytes` bytes, which are rounded up to pages; a child does not get it, since
+ * it must not make the adapter's pages copy-on-write. Not every system can say so. */
+static int map_whole(const struct rbuf_port *port, size_t *bytes, size_t *mapped, void **base,
+                     struct rbuf_problem *problem)
+{
+    size_t page = (size_t) sysconf(_SC_PAGESIZE);
+    size_t whole = (*bytes + page - 1) / page * page;
+    void *made;
+
+    if (whole < *bytes || whole == 0) {
+        return explain_failure(port, *bytes, -EINVAL, problem);
+    }
+    made = map_pages(whole);
+    if (made == MAP_FAILED) {
+        return explain_failure(port, whole, -errno, problem);
+    }
+    (void) madvise(made, mapped_for(whole), MADV_DONTFORK);
+    *bytes = whole;
+    *mapped = mapped_for(whole);
+    *base = made;
+    return 0;
+}
+
 int rbuf_memory_allocate(struct rbuf_port *port, size_t bytes, unsigned access,
                          struct rbuf_memory *out, struct rbuf_problem *problem)
 {
-    size_t page = (size_t) sysconf(_SC_PAGESIZE);
-    size_t whole = (bytes + page - 1) / page * page;
-    size_t mapped = mapped_for(whole);
     struct ibv_mr *mr;
+    size_t mapped;
     void *base;
-    int error;
+    int error = map_whole(port, &bytes, &mapped, &base, problem);
 
-    if (whole < bytes || whole == 0) {
-        return explain_failure(port, bytes, -EINVAL, problem);
+    if (error != 0) {
+        return error;
     }
-    base = map_pages(whole);
-    if (base == MAP_FAILED) {
-        return explain_failure(port, whole, -errno, problem);
-    }
-    /* A child must not make the adapter's pages copy-on-write. Not every system can say so. */
-    (void) madvise(base, mapped, MADV_DONTFORK);
-    error = rbuf_register(port, base, whole, access | IBV_ACCESS_LOCAL_WRITE, &mr, problem);
+    error = rbuf_register(port, base, bytes, access | IBV_ACCESS_LOCAL_WRITE, &mr, problem);
     if (error != 0) {
         (void) munmap(base, mapped);
         return error;
     }
-    *out = (struct rbuf_memory){.base = base, .bytes = whole, .mapped = mapped, .mr = mr};
+    *out = (struct rbuf_memory){.base = base, .bytes = bytes, .mapped = mapped, .mr = mr};
     return 0;
 }
 
@@ -197,4 +212,48 @@ void rbuf_memory_free(struct rbuf_memory *memory)
     (void) rbuf_deregister(memory->mr);
     (void) munmap(memory->base, memory->mapped);
     *memory = (struct rbuf_memory){0};
+}
+
+int rbuf_range_open(struct rbuf_port *port, size_t bytes, struct rbuf_range *range,
+                    struct rbuf_problem *problem)
+{
+    size_t mapped;
+    void *base;
+    int error = map_whole(port, &bytes, &mapped, &base, problem);
+
+    if (error == 0) {
+        *range = (struct rbuf_range){.base = base, .bytes = bytes, .mapped = mapped};
+    }
+    return error;
+}
+
+int rbuf_range_extend(struct rbuf_port *port, struct rbuf_range *range, size_t bytes,
+                      unsigned access, struct rbuf_problem *problem)
+{
+    size_t rest = range->bytes - range->registered;
+    size_t next = bytes < rest ? bytes : rest;
+    int error;
+
+    if (next == 0 || range->regions == RBUF_RANGE_REGIONS) {
+        return explain_failure(port, bytes, -EINVAL, problem);
+    }
+    error = rbuf_register(port, range->base + range->registered, next,
+                          access | IBV_ACCESS_LOCAL_WRITE, &range->mr[range->regions], problem);
+    if (error == 0) {
+        range->registered += next;
+        range->regions++;
+    }
+    return error;
+}
+
+void rbuf_range_close(struct rbuf_range *range)
+{
+    if (range->base == NULL) {
+        return;
+    }
+    while (range->regions > 0) {
+        (void) rbuf_deregister(range->mr[--range->regions]);
+    }
+    (void) munmap(range->base, range->mapped);
+    *range = (struct rbuf_range){0};
 }

@@ -28,6 +28,18 @@ struct rbuf_memory {
     struct ibv_mr *mr;
 };
 
+#define RBUF_RANGE_REGIONS 32u
+
+/* Address space that is registered piece by piece, from its start on. */
+struct rbuf_range {
+    unsigned char *base; /* page-aligned, zeroed; resident as far as it is registered; NULL: none */
+    size_t bytes;        /* whole pages */
+    size_t mapped;       /* likewise, of address space: as in struct rbuf_memory */
+    size_t registered;   /* of `bytes`, the first */
+    unsigned regions;    /* each begins where the one before it ends */
+    struct ibv_mr *mr[RBUF_RANGE_REGIONS];
+};
+
 struct rbuf_memory_stats {
     _Atomic uint64_t registered; /* bytes now */
     _Atomic uint64_t peak;       /* bytes */
@@ -44,6 +56,19 @@ int rbuf_memory_allocate(struct rbuf_port *port, size_t bytes, unsigned access,
 
 /* A memory whose base is NULL is left alone. */
 void rbuf_memory_free(struct rbuf_memory *memory);
+
+/* Address space for `bytes` bytes, rounded up to pages; nothing is registered. Topic: "memlock". */
+int rbuf_range_open(struct rbuf_port *port, size_t bytes, struct rbuf_range *range,
+                    struct rbuf_problem *problem);
+
+/* Registers the next `bytes` bytes, or all that is left if that is less, as a region of its own,
+ * with `access` and local write. On failure the range stays as it is. One thread at a time. Topics:
+ * as above, and those of rbuf_memory_allocate(). */
+int rbuf_range_extend(struct rbuf_port *port, struct rbuf_range *range, size_t bytes,
+                      unsigned access, struct rbuf_problem *problem);
+
+/* A range whose base is NULL is left alone. */
+void rbuf_range_close(struct rbuf_range *range);
 
 /* Registers [base, base + bytes) of the user; `access` as it is given, 0 is local read. */
 int rbuf_register(struct rbuf_port *port, void *base, size_t bytes, unsigned access,
