@@ -248,8 +248,8 @@ void foe_block(const struct record *record)
             return;
         }
     }
-    (void) rbuf_fab_write_inline(foe_queue(RBUF_BULK), dealings.scratch, bytes, remote, arena->rkey,
-                                 NULL);
+    (void) rbuf_fab_write_inline(foe_queue(RBUF_BULK), dealings.scratch, bytes, remote,
+                                 arena->extent[0].rkey, NULL);
 }
 
 /* Announces a chunk of a grant, or of one that was there before, or of anything. */

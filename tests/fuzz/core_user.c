@@ -395,6 +395,9 @@ static void take_event(struct world_node *node, const struct rbuf_event *event)
     case RBUF_EVENT_RING_MEMORY:
         world_ring_memory(node);
         break;
+    case RBUF_EVENT_STAGING:
+        world_staging(node, event->arena);
+        break;
     case RBUF_EVENT_FAILED:
         take_failure(node, event->peer);
         break;

@@ -2,6 +2,7 @@
 #include "world.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +57,7 @@ struct world_options world_defaults(void)
         .post_ns = 50,
         .prestage = true,
         .ring_memory = WORLD_RINGS_MAX,
+        .growths = UINT_MAX,
     };
 }
 
@@ -201,12 +203,6 @@ static bool standing_is_free(struct rbuf_core *core, uint32_t first, uint32_t la
     return false;
 }
 
-/* Blocks of standing lanes, which are behind those of the arena. */
-static uint32_t standing_blocks(const struct rbuf_core *core)
-{
-    return core->standing.lanes * core->options.standing.place_blocks * RBUF_STANDING_PLACES;
-}
-
 /* A write into a lane: its buffer must be free, by the receiver's own account. */
 static void watch_lanes(void *user, struct sim_pair_end *to, uint64_t remote, uint32_t bytes)
 {
@@ -220,7 +216,7 @@ static void watch_lanes(void *user, struct sim_pair_end *to, uint64_t remote, ui
     struct rbuf_grant *grant;
 
     if (bytes == 0 || remote < base || standing_is_free(core, first, last) ||
-        first >= core->receive_arena.blocks + standing_blocks(core)) {
+        first >= core->receive_arena.blocks) {
         return;
     }
     TAILQ_FOREACH(grant, &core->receiving, link)
@@ -298,6 +294,38 @@ void world_ring_memory(struct world_node *node)
     rbuf_ring_memory_give(&node->core, memory);
 }
 
+/* `most` bytes, the first of which are registered. */
+static struct rbuf_region open_staging(struct world_node *node, size_t bytes, size_t most)
+{
+    struct rbuf_region region = {
+        .base = open_memory(most > bytes ? most : bytes, true), .bytes = bytes, .most_bytes = most};
+
+    region.lkey = region.rkey = sim_register(&node->nic, region.base, bytes);
+    return region;
+}
+
+/* One more extent of an arena, or word that there is none. */
+void world_staging(struct world_node *node, struct rbuf_arena *arena)
+{
+    size_t bytes = (size_t) rbuf_arena_step(arena) * arena->block_bytes;
+    uint32_t key;
+
+    if (node->growths == node->world->options.growths) {
+        rbuf_staging_refuse(arena);
+        return;
+    }
+    node->growths++;
+    key = sim_register(&node->nic, rbuf_arena_block(arena, arena->blocks), bytes);
+    rbuf_staging_grow(&node->core, arena, key, key);
+}
+
+bool world_receive_staging_free(const struct rbuf_core *core)
+{
+    uint32_t lanes = core->standing.out * rbuf_standing_lane_blocks(&core->options.standing);
+
+    return core->receive_arena.free_blocks + lanes == core->receive_arena.blocks;
+}
+
 static void open_node(struct world *world, unsigned index)
 {
     const struct world_options *options = &world->options;
@@ -310,12 +338,10 @@ static void open_node(struct world *world, unsigned index)
     STAILQ_INIT(&node->expected);
     sim_nic_open(&node->nic, &world->net, options->room, wake_action, node);
     node->nic.post_ns = options->post_ns;
-    node->send_memory = open_memory(options->send_bytes, true);
-    node->receive_memory = open_memory(options->receive_bytes, true);
-    send = (struct rbuf_region){.base = node->send_memory, .bytes = options->send_bytes};
-    send.lkey = send.rkey = sim_register(&node->nic, send.base, send.bytes);
-    receive = (struct rbuf_region){.base = node->receive_memory, .bytes = options->receive_bytes};
-    receive.lkey = receive.rkey = sim_register(&node->nic, receive.base, receive.bytes);
+    send = open_staging(node, options->send_bytes, options->send_most);
+    receive = open_staging(node, options->receive_bytes, options->receive_most);
+    node->send_memory = send.base;
+    node->receive_memory = receive.base;
     if (rbuf_core_open(&node->core, &options->core, &send, &receive) != 0) {
         perror("simulator");
         exit(EXIT_FAILURE);
@@ -482,7 +508,7 @@ static const char *node_leftover(const struct world_node *node)
     if (core->send_arena.free_blocks != core->send_arena.blocks) {
         return "send staging is still taken";
     }
-    if (core->receive_arena.free_blocks != core->receive_arena.blocks) {
+    if (!world_receive_staging_free(core)) {
         return "receive staging is still taken";
     }
     if (!TAILQ_EMPTY(&core->receiving) || !TAILQ_EMPTY(&core->deferred)) {

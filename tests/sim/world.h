@@ -27,6 +27,7 @@
 #include "core/prestage.h"
 #include "core/put.h"
 #include "core/rma.h"
+#include "core/staging.h"
 #include "net.h"
 
 #define WORLD_NODES_MAX 8u
@@ -39,8 +40,11 @@ struct world_options {
     struct rbuf_core_options core;
     size_t send_bytes;    /* of staging, each node */
     size_t receive_bytes; /* likewise */
-    uint32_t depth;       /* of each send queue */
-    uint32_t room;        /* of each node's completion queue */
+    size_t send_most;     /* that it may grow to; less: it does not */
+    size_t receive_most;
+    unsigned growths; /* that a node has memory for, of both together */
+    uint32_t depth;   /* of each send queue */
+    uint32_t room;    /* of each node's completion queue */
     uint32_t inline_max;
     uint32_t message_bytes; /* of a receive buffer, header included */
     double copy_bytes_per_ns;
@@ -142,6 +146,7 @@ struct world_node {
     unsigned buffer_count;
     struct rbuf_ring_memory *ring_memory[WORLD_RINGS_MAX]; /* lent to core */
     unsigned ring_memory_count;
+    unsigned growths; /* of its staging */
     uint64_t free_ns; /* when its processor has time */
     uint64_t poll_ns; /* when it polls next, if `scheduled` */
     bool scheduled;
@@ -197,11 +202,15 @@ uint32_t world_control_bytes(void);
 /* NULL, or what is left over that should not be; call it after world_settle(). */
 const char *world_leftover(struct world *world);
 
+/* True if all of the receive staging is free, but for the standing lanes that are lent. */
+bool world_receive_staging_free(const struct rbuf_core *core);
+
 /* Time at which the network is. */
 uint64_t world_now(const struct world *world);
 
 /* Between the files of the world. */
 void world_ring_memory(struct world_node *node);
+void world_staging(struct world_node *node, struct rbuf_arena *arena);
 void world_wake(struct world_node *node);
 int world_user_events(struct world_node *node);
 void world_user_close(struct world *world);

@@ -562,6 +562,9 @@ int world_user_events(struct world_node *node)
         case RBUF_EVENT_RING_MEMORY:
             world_ring_memory(node);
             break;
+        case RBUF_EVENT_STAGING:
+            world_staging(node, event.arena);
+            break;
         case RBUF_EVENT_FAILED:
             take_failure(node, event.peer);
             break;

@@ -92,17 +92,18 @@ one_of() {
     echo "$1"
 }
 
-# Sets mpi and hca to parameters that are unlike those that anybody would set, but valid.
+# Sets mpi, hca and staging (KB) to parameters that are unlike those that anybody would set, but valid.
 odd_parameters() {
-    local largest buffers block c0 staging
+    local largest buffers block c0 start
     largest=$(one_of 16 64 256)
     buffers=$(one_of 1 2 3 7 16)
     block=$(one_of 512 4096 4096 16384)
+    start=$(one_of 64k 1M 64G)
     c0=$(one_of 512 4096 12288 16384)
     staging=$((2 * largest * buffers * $(one_of 1 1 2 3 8)))
     mpi=(--mca btl_rbuf_largest_chunk "${largest}k" --mca btl_rbuf_buffers "$buffers"
         --mca btl_rbuf_block_size "$block" --mca btl_rbuf_c0 "$c0"
-        --mca btl_rbuf_staging_size "$((staging < 64 ? 64 : staging))k"
+        --mca btl_rbuf_staging_size "$((staging < 64 ? 64 : staging))k" --mca btl_rbuf_staging_start "$start"
         --mca btl_rbuf_q "$(one_of 1 1.07 1.5 2 7.3)"
         --mca btl_rbuf_subblock "$(one_of on on off)"
         --mca btl_rbuf_prestage "$(one_of on off)"
@@ -117,11 +118,11 @@ odd_parameters() {
 }
 
 odd_job() { # NUMBER SECONDS
-    local seed=$((seed + $1))
+    local seed=$((seed + $1)) staging
     RANDOM=$((seed % 32768))
     odd_parameters
     soak_job "odd parameters $1" "$(one_of superpipeline superpipeline pipeline)" "$2" \
-        --ceiling 900
+        --ceiling 900 --pinned $((2 + staging / 1024)) # it may grow late
 }
 
 # Were blocks taken from writes that arrive in disorder, bytes would be wrong: a run that does so must
@@ -141,7 +142,7 @@ disorder_job() {
 }
 
 plain_job() { # PROTOCOL SECONDS
-    mpi=()
+    mpi=(--mca btl_rbuf_staging_start 64G) # what is pinned later is a leak
     hca=()
     soak_job "$1" "$1" "$2"
 }

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * The staging arena against a naive model: which runs are handed out, that none overlap, and that
- * the block grid does not move.
+ * the block grid does not move; while it grows, that no run goes from one extent into the next.
  */
-#include <errno.h>
-
 #include "core/arena.h"
 #include "random.h"
 #include "unit.h"
@@ -16,6 +14,8 @@
 
 struct model {
     unsigned char taken[BLOCKS];
+    bool begins[BLOCKS]; /* an extent; the first does anyway */
+    uint32_t blocks;     /* that there are */
     uint32_t free_blocks;
 };
 
@@ -24,12 +24,23 @@ struct run {
     uint32_t count;
 };
 
-/* First fit from the low end, by looking at every block; BLOCKS if there is no such run. */
+/* Of `bytes` bytes, which may become `most`; the keys are 1 and 2. */
+static void open_arena(struct rbuf_arena *arena, void *base, size_t bytes, size_t most)
+{
+    const struct rbuf_region region = {
+        .base = base, .bytes = bytes, .lkey = 1, .rkey = 2, .most_bytes = most};
+
+    ck_assert_int_eq(rbuf_arena_open(arena, &region, BLOCK), 0);
+}
+
+/* First fit from the low end, by looking at every block; BLOCKS if there is no such run in one
+ * extent. */
 static uint32_t model_find(const struct model *model, uint32_t count)
 {
     uint32_t length = 0;
 
-    for (uint32_t i = 0; i < BLOCKS; i++) {
+    for (uint32_t i = 0; i < model->blocks; i++) {
+        length = model->begins[i] ? 0 : length;
         length = model->taken[i] ? 0 : length + 1;
         if (length == count) {
             return i + 1 - count;
@@ -71,18 +82,39 @@ static void give(struct rbuf_arena *arena, struct model *model, struct run *runs
     runs[which] = runs[--*held];
 }
 
-START_TEST(random_against_the_model)
+/* Grows both, if there is anything left. */
+static void grow(struct rbuf_arena *arena, struct model *model)
+{
+    uint32_t step = rbuf_arena_step(arena);
+
+    if (step == 0) {
+        ck_assert_uint_eq(model->blocks, BLOCKS);
+        return;
+    }
+    ck_assert(step >= model->blocks || model->blocks + step == BLOCKS);
+    model->begins[model->blocks] = true;
+    model->blocks += step;
+    model->free_blocks += step;
+    rbuf_arena_grow(arena, 1, 2);
+    ck_assert_uint_eq(arena->blocks, model->blocks);
+}
+
+/* Begins with so many of its blocks, and grows at times while some are taken. */
+static void against_the_model(uint32_t blocks)
 {
     static unsigned char base[BLOCK]; /* never touched: the arena owns no memory */
-    struct model model = {.free_blocks = BLOCKS};
+    struct model model = {.blocks = blocks, .free_blocks = blocks};
     struct sim_random random = {3};
     struct rbuf_arena arena;
     struct run runs[RUNS];
     uint32_t held = 0;
 
-    ck_assert_int_eq(rbuf_arena_open(&arena, base, BLOCKS * (size_t) BLOCK + 100, BLOCK, 1, 2), 0);
-    ck_assert_uint_eq(arena.blocks, BLOCKS);
+    open_arena(&arena, base, blocks * (size_t) BLOCK + 100, BLOCKS * (size_t) BLOCK + 100);
+    ck_assert_uint_eq(arena.blocks, blocks);
     for (int i = 0; i < OPERATIONS; i++) {
+        if (i % 9000 == 5000) {
+            grow(&arena, &model);
+        }
         /* Phases of filling and of draining, so that both ends are met. */
         bool filling = sim_random_below(&random, 100) < (i / 500 % 2 == 0 ? 70u : 30u);
 
@@ -96,9 +128,83 @@ START_TEST(random_against_the_model)
     while (held > 0) {
         give(&arena, &model, runs, &held, held - 1);
     }
-    take(&arena, &model, runs, &held, BLOCKS);
+    ck_assert_uint_eq(arena.free_blocks, BLOCKS);
+    ck_assert_uint_eq(rbuf_arena_step(&arena), 0);
+    take(&arena, &model, runs, &held, rbuf_arena_longest(&arena));
     ck_assert_uint_eq(held, 1);
-    ck_assert_uint_eq(arena.free_blocks, 0);
+    take(&arena, &model, runs, &held, rbuf_arena_longest(&arena));
+    ck_assert_uint_eq(held, 1);
+    rbuf_arena_close(&arena);
+}
+
+START_TEST(random_against_the_model)
+{
+    against_the_model(BLOCKS);
+}
+END_TEST
+
+START_TEST(random_while_it_grows)
+{
+    against_the_model(1);
+    against_the_model(64);
+    against_the_model(100);
+    against_the_model(BLOCKS - 1);
+}
+END_TEST
+
+/* Extents are of keys of their own, at addresses that go on; what was missed is found after it has
+ * grown, and only there. */
+START_TEST(keys_are_of_extents)
+{
+    static unsigned char base[20 * BLOCK];
+    struct rbuf_arena arena;
+    uint32_t first;
+
+    open_arena(&arena, base, 10 * (size_t) BLOCK, 75 * (size_t) BLOCK);
+    ck_assert_int_eq(arena.growth, RBUF_ARENA_READY);
+    ck_assert(rbuf_arena_take(&arena, 6, &first));
+    ck_assert(!rbuf_arena_take(&arena, 7, &first));
+    ck_assert_uint_eq(rbuf_arena_step(&arena), 10);
+    rbuf_arena_grow(&arena, 11, 12);
+    ck_assert_uint_eq(rbuf_arena_longest(&arena), 10);
+    ck_assert(rbuf_arena_take(&arena, 7, &first));
+    ck_assert_uint_eq(first, 10);
+    ck_assert_ptr_eq(rbuf_arena_block(&arena, first), base + 10 * (size_t) BLOCK);
+    ck_assert_uint_eq(rbuf_arena_lkey(&arena, first), 11);
+    ck_assert_uint_eq(rbuf_arena_rkey(&arena, first), 12);
+    ck_assert(rbuf_arena_take(&arena, 4, &first)); /* low, where there is room */
+    ck_assert_uint_eq(first, 6);
+    ck_assert_uint_eq(rbuf_arena_rkey(&arena, first + 3), 2);
+    ck_assert_uint_eq(rbuf_arena_step(&arena), 20);
+    rbuf_arena_grow(&arena, 21, 22);
+    ck_assert_uint_eq(rbuf_arena_step(&arena), 35); /* less would be left than there is */
+    rbuf_arena_grow(&arena, 31, 32);
+    ck_assert_int_eq(arena.growth, RBUF_ARENA_GROWN);
+    ck_assert_uint_eq(rbuf_arena_longest(&arena), 35);
+    ck_assert_uint_eq(rbuf_arena_lkey(&arena, 39), 21);
+    ck_assert_uint_eq(rbuf_arena_lkey(&arena, 40), 31);
+    ck_assert_uint_eq(rbuf_arena_lkey(&arena, 74), 31);
+    ck_assert_uint_eq(arena.free_blocks, 75 - 17);
+    rbuf_arena_close(&arena);
+}
+END_TEST
+
+START_TEST(a_run_is_taken_where_it_is_wanted)
+{
+    static unsigned char base[BLOCK];
+    struct rbuf_arena arena;
+    uint32_t first;
+
+    open_arena(&arena, base, 100 * (size_t) BLOCK, 200 * (size_t) BLOCK);
+    rbuf_arena_grow(&arena, 11, 12);
+    ck_assert(rbuf_arena_take_at(&arena, 90, 10));
+    ck_assert(!rbuf_arena_take_at(&arena, 81, 10));
+    ck_assert(rbuf_arena_take_at(&arena, 80, 10));
+    ck_assert(rbuf_arena_take_at(&arena, 100, 100));
+    ck_assert_uint_eq(arena.free_blocks, 80);
+    ck_assert(!rbuf_arena_take(&arena, 81, &first));
+    ck_assert(rbuf_arena_take(&arena, 80, &first));
+    ck_assert_uint_eq(first, 0);
     rbuf_arena_close(&arena);
 }
 END_TEST
@@ -110,7 +216,7 @@ START_TEST(runs_may_be_given_back_in_parts)
     struct rbuf_arena arena;
     uint32_t first;
 
-    ck_assert_int_eq(rbuf_arena_open(&arena, base, 200 * (size_t) BLOCK, BLOCK, 1, 2), 0);
+    open_arena(&arena, base, 200 * (size_t) BLOCK, 0);
     ck_assert(rbuf_arena_take(&arena, 200, &first));
     ck_assert(!rbuf_arena_take(&arena, 1, &first));
     rbuf_arena_give(&arena, 60, 70); /* over a word boundary */
@@ -128,7 +234,7 @@ START_TEST(blocks_lie_on_a_fixed_grid)
     uint32_t first;
 
     ck_assert_ptr_nonnull(base);
-    ck_assert_int_eq(rbuf_arena_open(&arena, base, 64 * (size_t) BLOCK, BLOCK, 1, 2), 0);
+    open_arena(&arena, base, 64 * (size_t) BLOCK, 0);
     for (uint32_t count = 1; rbuf_arena_take(&arena, count, &first); count++) {
         unsigned char *block = rbuf_arena_block(&arena, first);
 
@@ -147,7 +253,7 @@ START_TEST(nothing_fits_an_empty_arena)
     struct rbuf_arena arena;
     uint32_t first;
 
-    ck_assert_int_eq(rbuf_arena_open(&arena, base, BLOCK - 1, BLOCK, 1, 2), 0);
+    open_arena(&arena, base, BLOCK - 1, 0);
     ck_assert_uint_eq(arena.blocks, 0);
     ck_assert(!rbuf_arena_take(&arena, 1, &first));
     rbuf_arena_close(&arena);
@@ -159,7 +265,7 @@ START_TEST(flags_start_at_one)
     static unsigned char base[BLOCK];
     struct rbuf_arena arena;
 
-    ck_assert_int_eq(rbuf_arena_open(&arena, base, sizeof(base), BLOCK, 1, 2), 0);
+    open_arena(&arena, base, sizeof(base), 0);
     ck_assert_uint_eq(arena.next_flag, 1);
     rbuf_arena_close(&arena);
 }
@@ -170,6 +276,9 @@ int main(void)
     Suite *suite = suite_create("arena");
 
     unit_add(suite, random_against_the_model);
+    unit_add(suite, random_while_it_grows);
+    unit_add(suite, keys_are_of_extents);
+    unit_add(suite, a_run_is_taken_where_it_is_wanted);
     unit_add(suite, runs_may_be_given_back_in_parts);
     unit_add(suite, blocks_lie_on_a_fixed_grid);
     unit_add(suite, nothing_fits_an_empty_arena);

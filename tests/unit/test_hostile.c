@@ -101,7 +101,7 @@ static struct rbuf_offer good_offer(const struct world *world, uint64_t bytes)
                                .bytes = bytes,
                                .lane = (uintptr_t) core->receive_arena.base,
                                .flag = 1,
-                               .rkey = core->receive_arena.rkey,
+                               .rkey = core->receive_arena.extent[0].rkey,
                                .stride_blocks = 64,
                                .schedule = core->options.schedule,
                                .mode = RBUF_OFFER_STAGED};

@@ -216,8 +216,8 @@ END_TEST
 START_TEST(allocations_at_the_start)
 {
     static _Alignas(4096) unsigned char staging[2][64 * 1024];
-    const struct rbuf_region send = {staging[0], sizeof(staging[0]), 1, 1};
-    const struct rbuf_region receive = {staging[1], sizeof(staging[1]), 2, 2};
+    const struct rbuf_region send = {staging[0], sizeof(staging[0]), 1, 1, 0};
+    const struct rbuf_region receive = {staging[1], sizeof(staging[1]), 2, 2, 0};
     static struct rbuf_mailbox mailbox;
     struct world_options options = busy(RBUF_ARRIVAL_BLOCK);
     bool met = true;

@@ -13,6 +13,7 @@
  *     btl_rbuf_memory.c        register_mem, deregister_mem
  *     btl_rbuf_registrar.c     registrations of user memory, made for each use or cached
  *     btl_rbuf_auto.c          protocol auto: which of them are wanted
+ *     btl_rbuf_staging.c       staging memory, registered as it is wanted
  *     btl_rbuf_progress.c      polls verbs, feeds core, acts on core's events
  *     btl_rbuf_params.c        the table of parameters
  *     btl_rbuf_report.c        counters as MPI_T variables, and the report at finalize
@@ -41,6 +42,7 @@
 #include "core/prestage.h"
 #include "core/put.h"
 #include "core/rma.h"
+#include "core/staging.h"
 #include "opal/mca/rcache/rcache.h"
 #include "opal/mca/rcache/base/base.h"
 #include "verbs/completion.h"
@@ -241,8 +243,8 @@ struct mca_btl_rbuf_module_t {
     struct rbuf_port *port;
     struct rbuf_core core;
     struct rbuf_receive *receive[RBUF_CHANNELS];
-    struct rbuf_memory send_staging;
-    struct rbuf_memory receive_staging;
+    struct rbuf_range send_staging;
+    struct rbuf_range receive_staging;
     struct rbuf_memory bounce; /* words for atomics */
     uint64_t bounce_free;      /* a bit a word */
     struct mca_btl_rbuf_ring_list rings;
@@ -367,6 +369,16 @@ mca_btl_base_descriptor_t *mca_btl_rbuf_prepare_src(mca_btl_base_module_t *btl,
                                                     struct opal_convertor_t *convertor,
                                                     uint8_t order, size_t reserve, size_t *size,
                                                     uint32_t flags);
+
+/* btl_rbuf_staging.c */
+
+/* Most staging of a port in one direction, bytes: the process's, dealt out to its ports. */
+size_t mca_btl_rbuf_staging_half(void);
+int mca_btl_rbuf_staging_open(mca_btl_rbuf_module_t *module,
+                              const struct rbuf_core_options *options, size_t half);
+struct rbuf_region mca_btl_rbuf_staging_region(const struct rbuf_range *range);
+void mca_btl_rbuf_staging_wanted(mca_btl_rbuf_module_t *module,
+                                 struct rbuf_arena *arena); /* no lock is held */
 
 /* btl_rbuf_ring.c */
 struct rbuf_ring_options mca_btl_rbuf_ring_options(const struct rbuf_port *port,

@@ -15,7 +15,6 @@
 
 #define DRAIN_SECONDS 10
 #define BOUNCE_WORDS  64u
-#define MIB           (1024ull * 1024ull)
 
 static int register_error(mca_btl_base_module_t *btl, mca_btl_base_module_error_cb_fn_t callback)
 {
@@ -44,23 +43,6 @@ const mca_btl_base_module_t mca_btl_rbuf_template = {
 };
 
 /* ---- opening ---- */
-
-/* Bytes of staging for a port: the process's budget, dealt out to its ports. */
-static size_t staging_bytes(void)
-{
-    const struct mca_btl_rbuf_params *params = &mca_btl_rbuf_params;
-    size_t bytes = params->staging_size;
-
-    if (bytes == 0) {
-        size_t limit = rbuf_memlock_limit();
-
-        bytes = params->protocol == MCA_BTL_RBUF_COPY ? 128 * MIB : 32 * MIB;
-        if (limit != SIZE_MAX && bytes > limit / 2) {
-            bytes = limit / 2;
-        }
-    }
-    return bytes / mca_btl_rbuf_component.module_count;
-}
 
 /* The schedule and arrival of the protocol; protocols without staging keep the superpipeline's for
  * what cannot be registered. `half` is half of the staging, bytes. */
@@ -101,14 +83,33 @@ static void choose_protocol(const struct rbuf_port *port, size_t half,
     schedule->first_blocks = (uint16_t) ((first < largest ? first : largest) / params->block_size);
 }
 
-static int open_staging(mca_btl_rbuf_module_t *module, size_t half)
+static struct rbuf_core_options core_options(const struct rbuf_port *port, size_t half)
+{
+    const struct mca_btl_rbuf_params *params = &mca_btl_rbuf_params;
+    struct rbuf_core_options options = {
+        .grant_wait_ns = params->grant_wait,
+        .probe_interval_ns = params->probe_interval,
+        .quantum = (uint32_t) params->quantum,
+        .window = {(uint16_t) params->control_credits, (uint16_t) params->bulk_credits},
+        .max_message = (uint32_t) (port->max_message < (1u << 30) ? port->max_message : 1u << 30)};
+
+    choose_protocol(port, half, &options);
+    options.ring = mca_btl_rbuf_ring_options(port, options.arrival);
+    if ((params->protocol == MCA_BTL_RBUF_SUPERPIPELINE || params->protocol == MCA_BTL_RBUF_AUTO) &&
+        params->prestage == MCA_BTL_RBUF_ON) {
+        options.standing = (struct rbuf_standing_options){
+            .peers = (uint32_t) params->standing_peers,
+            .place_blocks = (uint32_t) (params->standing_size / params->block_size),
+            .opening_blocks = (uint16_t) (params->standing_c0 / params->block_size)};
+    }
+    return options;
+}
+
+static int open_bounce(mca_btl_rbuf_module_t *module)
 {
     struct rbuf_problem problem;
 
-    if (rbuf_memory_allocate(module->port, half, 0, &module->send_staging, &problem) != 0 ||
-        rbuf_memory_allocate(module->port, half, IBV_ACCESS_REMOTE_WRITE, &module->receive_staging,
-                             &problem) != 0 ||
-        rbuf_memory_allocate(module->port, BOUNCE_WORDS * sizeof(uint64_t), 0, &module->bounce,
+    if (rbuf_memory_allocate(module->port, BOUNCE_WORDS * sizeof(uint64_t), 0, &module->bounce,
                              &problem) != 0) {
         mca_btl_rbuf_help_problem(&problem);
         return OPAL_ERR_OUT_OF_RESOURCE;
@@ -117,33 +118,12 @@ static int open_staging(mca_btl_rbuf_module_t *module, size_t half)
     return OPAL_SUCCESS;
 }
 
-static int open_core(mca_btl_rbuf_module_t *module, size_t half)
+static int open_core(mca_btl_rbuf_module_t *module, const struct rbuf_core_options *options)
 {
-    const struct mca_btl_rbuf_params *params = &mca_btl_rbuf_params;
-    const struct rbuf_region send = {module->send_staging.base, module->send_staging.bytes,
-                                     module->send_staging.mr->lkey, module->send_staging.mr->rkey};
-    const struct rbuf_region receive = {module->receive_staging.base, module->receive_staging.bytes,
-                                        module->receive_staging.mr->lkey,
-                                        module->receive_staging.mr->rkey};
-    struct rbuf_core_options options = {
-        .grant_wait_ns = params->grant_wait,
-        .probe_interval_ns = params->probe_interval,
-        .quantum = (uint32_t) params->quantum,
-        .window = {(uint16_t) params->control_credits, (uint16_t) params->bulk_credits},
-        .max_message =
-            (uint32_t) (module->port->max_message < (1u << 30) ? module->port->max_message
-                                                               : 1u << 30)};
+    const struct rbuf_region send = mca_btl_rbuf_staging_region(&module->send_staging);
+    const struct rbuf_region receive = mca_btl_rbuf_staging_region(&module->receive_staging);
 
-    choose_protocol(module->port, half, &options);
-    options.ring = mca_btl_rbuf_ring_options(module->port, options.arrival);
-    if ((params->protocol == MCA_BTL_RBUF_SUPERPIPELINE || params->protocol == MCA_BTL_RBUF_AUTO) &&
-        params->prestage == MCA_BTL_RBUF_ON) {
-        options.standing = (struct rbuf_standing_options){
-            .peers = (uint32_t) params->standing_peers,
-            .place_blocks = (uint32_t) (params->standing_size / params->block_size),
-            .opening_blocks = (uint16_t) (params->standing_c0 / params->block_size)};
-    }
-    if (rbuf_core_open(&module->core, &options, &send, &receive) != 0) {
+    if (rbuf_core_open(&module->core, options, &send, &receive) != 0) {
         mca_btl_rbuf_help("no memory", opal_process_info.nodename, "opening a port", NULL);
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
@@ -200,8 +180,8 @@ static void module_free(mca_btl_rbuf_module_t *module)
         free(operation);
     }
     rbuf_memory_free(&module->bounce);
-    rbuf_memory_free(&module->receive_staging);
-    rbuf_memory_free(&module->send_staging);
+    rbuf_range_close(&module->receive_staging);
+    rbuf_range_close(&module->send_staging);
     pthread_mutex_destroy(&module->lock);
     free(module);
 }
@@ -226,7 +206,8 @@ static bool inlines_enough(const struct rbuf_port *port)
 int mca_btl_rbuf_module_open(struct rbuf_port *port, uint32_t index, mca_btl_rbuf_module_t **out)
 {
     mca_btl_rbuf_module_t *module = calloc(1, sizeof(*module));
-    size_t half = staging_bytes() / 2;
+    const size_t half = mca_btl_rbuf_staging_half();
+    struct rbuf_core_options options;
     int status;
 
     if (module == NULL || !inlines_enough(port)) {
@@ -249,12 +230,14 @@ int mca_btl_rbuf_module_open(struct rbuf_port *port, uint32_t index, mca_btl_rbu
     if (port->atomics_with_cpu) {
         module->super.btl_atomic_flags |= MCA_BTL_ATOMIC_SUPPORTS_GLOB;
     }
-    if ((status = open_staging(module, half)) != OPAL_SUCCESS ||
+    options = core_options(port, half);
+    if ((status = mca_btl_rbuf_staging_open(module, &options, half)) != OPAL_SUCCESS ||
+        (status = open_bounce(module)) != OPAL_SUCCESS ||
         (status = open_receives(module)) != OPAL_SUCCESS ||
         (status = mca_btl_rbuf_pools_open(module)) != OPAL_SUCCESS ||
         (status = mca_btl_rbuf_registrar_open(module)) != OPAL_SUCCESS ||
         (status = mca_btl_rbuf_auto_open(module)) != OPAL_SUCCESS ||
-        (status = open_core(module, half)) != OPAL_SUCCESS) {
+        (status = open_core(module, &options)) != OPAL_SUCCESS) {
         module_free(module);
         return status;
     }

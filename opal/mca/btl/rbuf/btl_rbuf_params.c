@@ -92,10 +92,14 @@ static const struct parameter table[] = {
      "A multiple of the MTU"},
     {"staging_size", "auto", SIZE, 64 * KIB, 64 * GIB, NULL, "auto", 0, 3, FIELD(staging_size),
      "bytes, 64k to 64G, or auto",
-     "Staging memory of the process for all its peers together, half of it to send from and half "
-     "to "
-     "receive into; pinned at start, never more. auto: 32M (128M for protocol copy), but at most "
-     "half of what RLIMIT_MEMLOCK allows"},
+     "Most staging memory of the process for all its peers together, half of it to send from and "
+     "half to receive into. auto: 32M (128M for protocol copy), but at most half of what "
+     "RLIMIT_MEMLOCK allows"},
+    {"staging_start", "auto", SIZE, 64 * KIB, 64 * GIB, NULL, "auto", 0, 4, FIELD(staging_start),
+     "bytes, 64k to staging_size (lowered to it), or auto",
+     "Staging memory that is pinned at start, at least what a message of any length needs. Each "
+     "half grows as soon as something has to wait for it, by as much as there is, up to "
+     "staging_size, and never shrinks. auto: 4M"},
     {"grant_wait", "5ms", TIME, 0, 3600 * SECOND, NULL, NULL, 0, 5, FIELD(grant_wait),
      "time with ns, us, ms or s; 0: for ever",
      "How long a message waits for staging to receive into before its buffer is registered on the "

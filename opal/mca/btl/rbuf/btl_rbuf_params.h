@@ -32,7 +32,8 @@ struct mca_btl_rbuf_params {
     uint64_t largest_chunk;
     uint64_t pipeline_chunk; /* 0: c0 */
     uint64_t block_size;
-    uint64_t staging_size; /* 0: chosen at start */
+    uint64_t staging_size;  /* 0: chosen at start */
+    uint64_t staging_start; /* likewise */
     uint64_t grant_wait;
     uint64_t subblock;       /* enum rbuf_in_order_choice */
     uint64_t prestage;       /* enum mca_btl_rbuf_switch, like the next two */

@@ -240,6 +240,9 @@ static void act(mca_btl_rbuf_module_t *module, const struct rbuf_event *event)
     case RBUF_EVENT_RING_MEMORY:
         mca_btl_rbuf_ring_wanted(module);
         break;
+    case RBUF_EVENT_STAGING:
+        mca_btl_rbuf_staging_wanted(module, event->arena);
+        break;
     case RBUF_EVENT_FAILED:
         peer_failed(module, event->peer, event->status);
         break;

@@ -78,6 +78,7 @@ static const struct counter table[] = {
     {"atomics", CORE(atomics), "RDMA atomics"},
     {"window_waits", CORE(window_waits), "Times that a filled chunk waited for an acknowledgement"},
     {"staging_waits", CORE(staging_waits), "Times that a chunk found no send staging"},
+    {"staging_grown", CORE(staging_grown), "Times that staging grew, to send from or receive into"},
     {"probes", CORE(probes), "Probes of silent peers"},
     {"requests", TOTAL(requests), "Requests posted to send queues, all of the above"},
     {"completions", TOTAL(completions), "Completions of those, which only some ask for"},

@@ -27,6 +27,7 @@ rbuf_glue_sources = \
 	%reldir%/btl_rbuf_report.c \
 	%reldir%/btl_rbuf_ring.c \
 	%reldir%/btl_rbuf_send.c \
+	%reldir%/btl_rbuf_staging.c \
 	%reldir%/btl_rbuf_values.c \
 	%reldir%/btl_rbuf_values.h \
 	%reldir%/rbuf_compat.h
@@ -79,6 +80,8 @@ rbuf_core_sources = \
 	%reldir%/core/schedule.h \
 	%reldir%/core/sender.c \
 	%reldir%/core/sender.h \
+	%reldir%/core/staging.c \
+	%reldir%/core/staging.h \
 	%reldir%/core/standing.h \
 	%reldir%/core/standing_in.c \
 	%reldir%/core/standing_out.c \

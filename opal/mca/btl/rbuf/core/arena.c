@@ -7,24 +7,38 @@
 
 #define WORD_BITS 64u
 
-int rbuf_arena_open(struct rbuf_arena *arena, void *base, size_t bytes, uint32_t block_bytes,
-                    uint32_t lkey, uint32_t rkey)
+static uint32_t least(uint32_t one, uint32_t other)
 {
-    uint32_t blocks = (uint32_t) (bytes / block_bytes);
-    uint64_t *taken = calloc(blocks / WORD_BITS + 1, sizeof(*taken));
+    return one < other ? one : other;
+}
+
+/* Appends an extent of `blocks` blocks. */
+static void add_extent(struct rbuf_arena *arena, uint32_t blocks, uint32_t lkey, uint32_t rkey)
+{
+    arena->blocks += blocks;
+    arena->free_blocks += blocks;
+    arena->smallest_miss = UINT32_MAX;
+    arena->extent[arena->extents++] =
+        (struct rbuf_arena_extent){.end = arena->blocks, .lkey = lkey, .rkey = rkey};
+    arena->growth = rbuf_arena_step(arena) > 0 ? RBUF_ARENA_READY : RBUF_ARENA_GROWN;
+}
+
+int rbuf_arena_open(struct rbuf_arena *arena, const struct rbuf_region *region,
+                    uint32_t block_bytes)
+{
+    size_t most = region->most_bytes > region->bytes ? region->most_bytes : region->bytes;
+    uint32_t most_blocks = (uint32_t) (most / block_bytes);
+    uint64_t *taken = calloc(most_blocks / WORD_BITS + 1, sizeof(*taken));
 
     if (taken == NULL) {
         return -ENOMEM;
     }
-    *arena = (struct rbuf_arena){.base = base,
-                                 .lkey = lkey,
-                                 .rkey = rkey,
+    *arena = (struct rbuf_arena){.base = region->base,
                                  .block_bytes = block_bytes,
-                                 .blocks = blocks,
-                                 .free_blocks = blocks,
-                                 .smallest_miss = UINT32_MAX,
+                                 .most_blocks = most_blocks,
                                  .next_flag = 1,
                                  .taken = taken};
+    add_extent(arena, (uint32_t) (region->bytes / block_bytes), region->lkey, region->rkey);
     return 0;
 }
 
@@ -34,20 +48,19 @@ void rbuf_arena_close(struct rbuf_arena *arena)
     *arena = (struct rbuf_arena){0};
 }
 
-/* The first block at or after `block` whose state is `state`; arena->blocks if none. */
-static uint32_t skip_to(const struct rbuf_arena *arena, uint32_t block, bool state)
+/* The first block at or after `block` whose state is `state`; `end` if none is before that. */
+static uint32_t skip_to(const struct rbuf_arena *arena, uint32_t block, uint32_t end, bool state)
 {
-    while (block < arena->blocks) {
+    while (block < end) {
         uint64_t word = arena->taken[block / WORD_BITS];
 
         word = (state ? word : ~word) >> (block % WORD_BITS);
         if (word != 0) {
-            block += (uint32_t) __builtin_ctzll(word);
-            return block < arena->blocks ? block : arena->blocks;
+            return least(block + (uint32_t) __builtin_ctzll(word), end);
         }
         block = (block / WORD_BITS + 1) * WORD_BITS;
     }
-    return arena->blocks;
+    return end;
 }
 
 static void mark(struct rbuf_arena *arena, uint32_t first, uint32_t count, bool state)
@@ -67,38 +80,92 @@ static void mark(struct rbuf_arena *arena, uint32_t first, uint32_t count, bool 
     }
 }
 
+/* The first run of `count` free blocks in [start, end); `end` if there is none. */
+static uint32_t find(const struct rbuf_arena *arena, uint32_t start, uint32_t end, uint32_t count)
+{
+    start = skip_to(arena, start, end, false);
+    while (start < end) {
+        uint32_t behind = skip_to(arena, start, end, true);
+
+        if (behind - start >= count) {
+            return start;
+        }
+        start = skip_to(arena, behind, end, false);
+    }
+    return end;
+}
+
+static void take(struct rbuf_arena *arena, uint32_t first, uint32_t count)
+{
+    mark(arena, first, count, true);
+    arena->free_blocks -= count;
+}
+
 bool rbuf_arena_take(struct rbuf_arena *arena, uint32_t count, uint32_t *first)
 {
-    uint32_t start;
-
     if (count > arena->free_blocks || count >= arena->smallest_miss) {
         return false;
     }
-    start = skip_to(arena, arena->lowest_free, false);
-    arena->lowest_free = start;
-    while (start < arena->blocks) {
-        uint32_t end = skip_to(arena, start, true);
+    arena->lowest_free = skip_to(arena, arena->lowest_free, arena->blocks, false);
+    for (const struct rbuf_arena_extent *extent = rbuf_arena_extent(arena, arena->lowest_free);
+         extent < arena->extent + arena->extents; extent++) {
+        uint32_t begin = extent == arena->extent ? 0 : extent[-1].end;
+        uint32_t start = begin > arena->lowest_free ? begin : arena->lowest_free;
+        uint32_t found = find(arena, start, extent->end, count);
 
-        if (end - start >= count) {
-            mark(arena, start, count, true);
-            arena->free_blocks -= count;
-            *first = start;
+        if (found < extent->end) {
+            take(arena, found, count);
+            *first = found;
             return true;
         }
-        start = skip_to(arena, end, false);
     }
     arena->smallest_miss = count;
     return false;
 }
 
+bool rbuf_arena_take_at(struct rbuf_arena *arena, uint32_t first, uint32_t count)
+{
+    assert(first + count <= rbuf_arena_extent(arena, first)->end);
+    if (skip_to(arena, first, first + count, true) < first + count) {
+        return false;
+    }
+    take(arena, first, count);
+    return true;
+}
+
 void rbuf_arena_give(struct rbuf_arena *arena, uint32_t first, uint32_t count)
 {
     assert(count > 0 && first + count <= arena->blocks &&
-           skip_to(arena, first, false) >= first + count);
+           skip_to(arena, first, first + count, false) == first + count);
     mark(arena, first, count, false);
     arena->free_blocks += count;
     arena->smallest_miss = UINT32_MAX;
-    if (first < arena->lowest_free) {
-        arena->lowest_free = first;
+    arena->lowest_free = least(arena->lowest_free, first);
+}
+
+uint32_t rbuf_arena_step(const struct rbuf_arena *arena)
+{
+    uint32_t rest = arena->most_blocks - arena->blocks;
+
+    /* What would be left behind the next extent, and is less than that, goes with it. */
+    return rest / 2 < arena->blocks ? rest : arena->blocks;
+}
+
+void rbuf_arena_grow(struct rbuf_arena *arena, uint32_t lkey, uint32_t rkey)
+{
+    add_extent(arena, rbuf_arena_step(arena), lkey, rkey);
+}
+
+uint32_t rbuf_arena_longest(const struct rbuf_arena *arena)
+{
+    uint32_t longest = 0;
+    uint32_t begin = 0;
+
+    for (uint32_t i = 0; i < arena->extents; i++) {
+        uint32_t blocks = arena->extent[i].end - begin;
+
+        longest = blocks > longest ? blocks : longest;
+        begin = arena->extent[i].end;
     }
+    return longest;
 }

@@ -7,8 +7,10 @@
  * values come from one counter and never repeat, so a flag is recognised without ever being
  * cleared, however the arena is cut up over time.
  *
- * Standing lanes lie behind the last block, on the same grid, with flags of their own
- * (core/standing.h).
+ * An arena may begin with less than its address space holds and grow, never shrink. What it grows
+ * by at a time is an extent: registered as a whole, with keys of its own, and at least as large as
+ * all before it as long as there is so much. No run goes from one extent into the next, since no
+ * request of an adapter could.
  *
  * First fit from the low end, because memory used a moment ago is in the cache.
  *
@@ -21,35 +23,96 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct rbuf_arena {
-    unsigned char *base; /* page-aligned */
+#define RBUF_ARENA_EXTENTS 32u /* each doubles the blocks, whose number has as many bits */
+
+struct rbuf_arena_extent {
+    uint32_t end; /* the block behind its last; it begins where the one before it ends */
     uint32_t lkey;
     uint32_t rkey;
+};
+
+enum rbuf_arena_growth {
+    RBUF_ARENA_READY,  /* it grows when somebody has to wait */
+    RBUF_ARENA_ASKED,  /* RBUF_EVENT_STAGING is out */
+    RBUF_ARENA_GROWN,  /* it has all that there is address space for */
+    RBUF_ARENA_REFUSED /* no more can be registered */
+};
+
+struct rbuf_arena {
+    unsigned char *base; /* page-aligned */
     uint32_t block_bytes;
-    uint32_t blocks;
+    uint32_t blocks;      /* registered */
+    uint32_t most_blocks; /* that there is address space for */
     uint32_t free_blocks;
-    uint32_t lowest_free; /* no block below is free */
-    uint32_t
-        smallest_miss;  /* runs of this many blocks or more were not found since the last free */
+    uint32_t lowest_free;   /* no block below is free */
+    uint32_t smallest_miss; /* runs of this many blocks or more were not found since the last free,
+                               or growth */
+    uint32_t extents;
+    struct rbuf_arena_extent extent[RBUF_ARENA_EXTENTS];
+    enum rbuf_arena_growth growth;
     uint64_t next_flag; /* never 0, never repeats */
     uint64_t *taken;    /* one bit a block */
 };
 
-/* Takes over `bytes` of registered memory at `base` (the caller keeps owning it, and frees it after
- * rbuf_arena_close()). 0, or -ENOMEM. */
-int rbuf_arena_open(struct rbuf_arena *arena, void *base, size_t bytes, uint32_t block_bytes,
-                    uint32_t lkey, uint32_t rkey);
+/* Registered memory for an arena, owned by the caller until the arena is closed. */
+struct rbuf_region {
+    void *base; /* page-aligned, zeroed */
+    size_t bytes;
+    uint32_t lkey;
+    uint32_t rkey;
+    size_t most_bytes; /* of address space, which may be registered later; less than `bytes`: that
+                          is all there will be */
+};
+
+/* 0, or -ENOMEM. */
+int rbuf_arena_open(struct rbuf_arena *arena, const struct rbuf_region *region,
+                    uint32_t block_bytes);
 
 void rbuf_arena_close(struct rbuf_arena *arena);
 
 /* A run of `count` > 0 blocks in `*first`; false, and `*first` unchanged, if there is none. */
 bool rbuf_arena_take(struct rbuf_arena *arena, uint32_t count, uint32_t *first);
 
+/* That very run, within an extent; false if some of it is taken. */
+bool rbuf_arena_take_at(struct rbuf_arena *arena, uint32_t first, uint32_t count);
+
 void rbuf_arena_give(struct rbuf_arena *arena, uint32_t first, uint32_t count);
+
+/* Blocks that the arena is to grow by next, from arena->blocks on; 0: it has them all. */
+uint32_t rbuf_arena_step(const struct rbuf_arena *arena);
+
+/* These blocks are registered now, as one extent. */
+void rbuf_arena_grow(struct rbuf_arena *arena, uint32_t lkey, uint32_t rkey);
+
+/* Blocks of the longest run that there can be, now and later. */
+uint32_t rbuf_arena_longest(const struct rbuf_arena *arena);
 
 static inline unsigned char *rbuf_arena_block(const struct rbuf_arena *arena, uint32_t block)
 {
     return arena->base + (size_t) block * arena->block_bytes;
+}
+
+/* The extent that a block lies in. */
+static inline const struct rbuf_arena_extent *rbuf_arena_extent(const struct rbuf_arena *arena,
+                                                                uint32_t block)
+{
+    const struct rbuf_arena_extent *extent = arena->extent;
+
+    while (block >= extent->end) {
+        extent++;
+    }
+    return extent;
+}
+
+/* The keys of a block, and of the run that it is part of. */
+static inline uint32_t rbuf_arena_lkey(const struct rbuf_arena *arena, uint32_t block)
+{
+    return rbuf_arena_extent(arena, block)->lkey;
+}
+
+static inline uint32_t rbuf_arena_rkey(const struct rbuf_arena *arena, uint32_t block)
+{
+    return rbuf_arena_extent(arena, block)->rkey;
 }
 
 #endif

@@ -17,7 +17,6 @@ int rbuf_core_open(struct rbuf_core *core, const struct rbuf_core_options *optio
                    const struct rbuf_region *send_region, const struct rbuf_region *receive_region)
 {
     uint32_t block_bytes = options->schedule.block_bytes;
-    uint32_t blocks;
     int status;
 
     *core = (struct rbuf_core){.options = *options};
@@ -27,18 +26,15 @@ int rbuf_core_open(struct rbuf_core *core, const struct rbuf_core_options *optio
     TAILQ_INIT(&core->deferred);
     TAILQ_INIT(&core->prestaged);
     SLIST_INIT(&core->chunks_free);
-    status = rbuf_arena_open(&core->send_arena, send_region->base, send_region->bytes, block_bytes,
-                             send_region->lkey, send_region->rkey);
+    status = rbuf_arena_open(&core->send_arena, send_region, block_bytes);
     if (status != 0) {
         return status;
     }
-    blocks = rbuf_standing_open(core, (uint32_t) (receive_region->bytes / block_bytes));
-    status =
-        rbuf_arena_open(&core->receive_arena, receive_region->base, (size_t) blocks * block_bytes,
-                        block_bytes, receive_region->lkey, receive_region->rkey);
+    status = rbuf_arena_open(&core->receive_arena, receive_region, block_bytes);
     if (status != 0) {
         goto close_send_arena;
     }
+    rbuf_standing_in_grown(core);
     status = rbuf_events_open(&core->events);
     if (status != 0) {
         goto close_receive_arena;

@@ -16,6 +16,7 @@
  *     put.c       how a put begins: offers, GRANTs, what is offered checked
  *     prestage.c  first chunks that are copied on a guess, under the rendezvous
  *     sender.c    staged puts: filling chunks, window
+ *     staging.c   arenas that grow
  *     standing*.c first chunks that are written with the rendezvous, into lanes lent for that
  *     rma.c       in-place writes, reads, atomics
  *
@@ -133,7 +134,7 @@ struct rbuf_peer {
 struct rbuf_core {
     struct rbuf_core_options options;
     struct rbuf_arena send_arena;    /* freed by local completions alone */
-    struct rbuf_arena receive_arena; /* lanes of grants */
+    struct rbuf_arena receive_arena; /* lanes of grants, and standing ones */
     struct rbuf_events events;
     struct rbuf_rings rings;
     struct rbuf_polling_set set;
@@ -172,18 +173,12 @@ struct rbuf_peer_link {
     uint32_t their_mailbox_rkey;
     uint32_t their_index;
     uint16_t window[RBUF_CHANNELS]; /* receive credits that the peer gives us */
-    uint32_t their_stage_bytes;     /* of its send staging: no chunk to it is larger; 0: unknown */
+    uint32_t
+        their_stage_bytes; /* that it can stage at once: no chunk to it is larger; 0: unknown */
 };
 
-/* Registered memory for staging, owned by the caller until rbuf_core_close() has returned. */
-struct rbuf_region {
-    void *base; /* page-aligned, zeroed */
-    size_t bytes;
-    uint32_t lkey;
-    uint32_t rkey;
-};
-
-/* 0, or a negative errno and nothing is kept. */
+/* With the staging to begin with: receive_region must hold the buffers of one message. 0, or a
+ * negative errno and nothing is kept. */
 int rbuf_core_open(struct rbuf_core *core, const struct rbuf_core_options *options,
                    const struct rbuf_region *send_region, const struct rbuf_region *receive_region);
 

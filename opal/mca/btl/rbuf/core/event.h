@@ -19,6 +19,7 @@ struct rbuf_put;
 struct rbuf_rma;
 struct rbuf_grant;
 struct rbuf_buffer;
+struct rbuf_arena;
 
 enum rbuf_event_kind {
     RBUF_EVENT_DELIVER,  /* a message: hand it up, then rbuf_core_release() */
@@ -28,6 +29,7 @@ enum rbuf_event_kind {
     RBUF_EVENT_RMA,      /* an in-place operation has completed; status */
     RBUF_EVENT_REGISTER, /* a grant has waited too long: register its buffer, rbuf_grant_direct() */
     RBUF_EVENT_RING_MEMORY, /* memory for one more ring is wanted: rbuf_ring_memory_give() */
+    RBUF_EVENT_STAGING,     /* an arena is to grow: rbuf_staging_grow() */
     RBUF_EVENT_FAILED       /* a peer is lost; once a peer */
 };
 
@@ -58,6 +60,7 @@ struct rbuf_event {
         struct rbuf_put *put;
         struct rbuf_rma *rma;
         struct rbuf_grant *grant;
+        struct rbuf_arena *arena;
     };
 };
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/channel.h"
+#include "core/staging.h"
 
 #define FIRST_GRANTS 64u
 #define MOST_GRANTS  (1u << RBUF_IMMEDIATE_INDEX_BITS)
@@ -109,10 +110,12 @@ static void describe(const struct rbuf_grant *grant, enum rbuf_offer_mode mode,
                                  .mode = (uint8_t) mode,
                                  .arrival = (uint8_t) core->options.arrival};
     if (mode == RBUF_OFFER_STAGED) {
-        offer->lane = (uintptr_t) rbuf_arena_block(&core->receive_arena, grant->lane_first);
+        if (grant->lane_blocks > 0) {
+            offer->lane = (uintptr_t) rbuf_arena_block(&core->receive_arena, grant->lane_first);
+            offer->rkey = rbuf_arena_rkey(&core->receive_arena, grant->lane_first);
+        }
         offer->flag = grant->lane_flag;
         offer->acks = grant->acks_first;
-        offer->rkey = core->receive_arena.rkey;
         offer->stride_blocks = grant->stride_blocks;
         offer->slot = grant->slot;
         offer->head = grant->head_use;
@@ -196,7 +199,7 @@ static bool stage(struct rbuf_grant *grant)
         return false;
     }
     if (grant->lane_blocks > 0 &&
-        !rbuf_arena_take(&core->receive_arena, grant->lane_blocks, &grant->lane_first)) {
+        !rbuf_staging_take(core, &core->receive_arena, grant->lane_blocks, &grant->lane_first)) {
         slot_give(grant);
         return false;
     }

@@ -34,7 +34,8 @@ static bool offer_usable(struct rbuf_peer *peer, const struct rbuf_offer *offer,
     }
     rbuf_schedule_measure_behind(&offer->schedule, offer->bytes, head_chunks, &extent);
     return extent.largest_blocks <= offer->stride_blocks &&
-           rbuf_tx_chunk_blocks(arena, &offer->schedule, extent.largest_blocks) <= arena->blocks;
+           rbuf_tx_chunk_blocks(arena, &offer->schedule, extent.largest_blocks) <=
+               rbuf_arena_longest(arena);
 }
 
 /* Goes on behind what was written of the put's head. True if that was all of the put. */

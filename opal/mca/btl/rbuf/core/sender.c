@@ -56,8 +56,8 @@ static enum rbuf_fab_status chunk_write_in_place(struct rbuf_put *put)
     struct rbuf_arena *arena = &put->peer->core->send_arena;
 
     return rbuf_fab_write(put->peer->queue[RBUF_BULK], rbuf_arena_block(arena, chunk->arena_first),
-                          arena->lkey, chunk->shape.bytes, put->offer.base + chunk->shape.offset,
-                          put->offer.rkey, &chunk->work);
+                          rbuf_arena_lkey(arena, chunk->arena_first), chunk->shape.bytes,
+                          put->offer.base + chunk->shape.offset, put->offer.rkey, &chunk->work);
 }
 
 /* Into the receiver's lane, announced by an immediate. */
@@ -73,10 +73,10 @@ static enum rbuf_fab_status chunk_write_announced(struct rbuf_put *put, uint64_t
         return RBUF_FAB_AGAIN;
     }
     put->peer->credit[RBUF_FLOW_BULK].sent++;
-    return rbuf_fab_write_immediate(queue, rbuf_arena_block(arena, chunk->arena_first) + lead,
-                                    arena->lkey, rbuf_chunk_wire_bytes(schedule, &chunk->shape),
-                                    first_block + lead, put->offer.rkey,
-                                    rbuf_immediate(put->offer.id), &chunk->work);
+    return rbuf_fab_write_immediate(
+        queue, rbuf_arena_block(arena, chunk->arena_first) + lead,
+        rbuf_arena_lkey(arena, chunk->arena_first), rbuf_chunk_wire_bytes(schedule, &chunk->shape),
+        first_block + lead, put->offer.rkey, rbuf_immediate(put->offer.id), &chunk->work);
 }
 
 /* Into the receiver's lane, flags and all. */

@@ -45,18 +45,18 @@ struct rbuf_standing_options {
     uint16_t opening_blocks; /* of its first chunk, if that is less than the schedule's */
 };
 
-/* A core's lanes, at the end of its receive staging and not part of that arena: what is lent to
- * some never stands in the way of others' messages. */
+/*
+ * A core's lanes, taken out of the receive arena when they are lent. Messages are staged from the
+ * low end of an extent, lanes lie at the high end: of the first extent they leave what the largest
+ * message needs, and of the whole arena at least half, so that what is lent to some never stands in
+ * the way of others' messages for good.
+ */
 struct rbuf_standing {
-    uint32_t lanes;       /* that there are */
-    uint64_t taken;       /* of them, a bit each */
+    uint32_t lanes;       /* that may be lent */
+    uint32_t out;         /* that are */
     uint64_t lent;        /* ever */
     uint64_t next_recall; /* stats.grants before which none is asked for again */
 };
-
-/* Sets up as many lanes as were asked for and leave the arena `blocks` of its size, half of it and
- * room for the largest message; returns the blocks that are left. */
-uint32_t rbuf_standing_open(struct rbuf_core *core, uint32_t blocks);
 
 /* ---- of the sender ---- */
 
@@ -140,12 +140,20 @@ void rbuf_standing_out_remove(struct rbuf_peer *peer);
 
 /* ---- of the receiver ---- */
 
+/* The receive arena was opened, or has grown: counts the lanes that there may be. */
+void rbuf_standing_in_grown(struct rbuf_core *core);
+
+/* Blocks that a lane takes. */
+static inline uint32_t rbuf_standing_lane_blocks(const struct rbuf_standing_options *options)
+{
+    return options->place_blocks * RBUF_STANDING_PLACES;
+}
+
 enum rbuf_standing_in_state { RBUF_STANDING_LENT, RBUF_STANDING_RECALLED, RBUF_STANDING_BACK };
 
 struct rbuf_standing_in {
     enum rbuf_standing_in_state state;
-    uint32_t lane;
-    uint32_t first; /* its block, on the grid of the receive arena */
+    uint32_t first; /* its block of the receive arena */
     uint32_t place_blocks;
     uint64_t flag;
     uint64_t use_first; /* no use of this lane: the one before its first */

@@ -6,6 +6,7 @@
 
 #include "core/channel.h"
 #include "core/grant.h"
+#include "core/staging.h"
 
 #define PROMPT_GRANTS 2u /* before a peer is lent a lane */
 #define FLAG_LANE     ((uint64_t) 1 << 63)
@@ -15,29 +16,42 @@
  */
 #define IDLE_GRANTS 8u
 
-static uint32_t lane_blocks(uint32_t place_blocks)
+static uint32_t least(uint64_t one, uint64_t other)
 {
-    return place_blocks * RBUF_STANDING_PLACES;
+    return (uint32_t) (one < other ? one : other);
 }
 
-uint32_t rbuf_standing_open(struct rbuf_core *core, uint32_t blocks)
+/* Blocks that the largest message needs. */
+static uint32_t largest_lane(const struct rbuf_core *core)
 {
     const struct rbuf_schedule *schedule = &core->options.schedule;
+
+    return (uint32_t) schedule->buffers * schedule->buffer_blocks;
+}
+
+/* Lanes that there would be with enough staging. */
+static uint32_t wanted_lanes(const struct rbuf_core *core)
+{
     const struct rbuf_standing_options *options = &core->options.standing;
-    uint64_t largest = (uint64_t) schedule->buffers * schedule->buffer_blocks;
-    uint64_t keep = largest > blocks / 2 ? largest : blocks / 2;
-    uint64_t lanes;
 
     /* A head is looked for by its flags, and is a chunk at least. */
-    if (options->peers == 0 || core->options.arrival == RBUF_ARRIVAL_IMMEDIATE ||
-        options->place_blocks < schedule->first_blocks || keep >= blocks) {
-        return blocks;
+    if (core->options.arrival == RBUF_ARRIVAL_IMMEDIATE ||
+        options->place_blocks < core->options.schedule.first_blocks) {
+        return 0;
     }
-    lanes = (blocks - keep) / lane_blocks(options->place_blocks);
-    lanes = lanes < options->peers ? lanes : options->peers;
+    return least(options->peers, RBUF_STANDING_PEERS_MAX);
+}
+
+void rbuf_standing_in_grown(struct rbuf_core *core)
+{
+    uint32_t blocks = core->receive_arena.blocks;
+    uint32_t keep = largest_lane(core) > blocks / 2 ? largest_lane(core) : blocks / 2;
+    uint32_t wanted = wanted_lanes(core);
+
     core->standing.lanes =
-        lanes < RBUF_STANDING_PEERS_MAX ? (uint32_t) lanes : RBUF_STANDING_PEERS_MAX;
-    return blocks - core->standing.lanes * lane_blocks(options->place_blocks);
+        wanted == 0 || keep >= blocks
+            ? 0
+            : least(wanted, (blocks - keep) / rbuf_standing_lane_blocks(&core->options.standing));
 }
 
 static void free_lane(struct rbuf_peer *peer)
@@ -45,7 +59,10 @@ static void free_lane(struct rbuf_peer *peer)
     struct rbuf_standing_in *in = peer->standing_in;
     struct rbuf_core *core = peer->core;
 
-    core->standing.taken &= ~(1ull << in->lane);
+    rbuf_arena_give(&core->receive_arena, in->first,
+                    rbuf_standing_lane_blocks(&core->options.standing));
+    core->standing.out--;
+    core->deferred_retry = true;
     free(in);
     peer->standing_in = NULL;
     peer->prompt_grants = 0;
@@ -62,26 +79,49 @@ struct rbuf_schedule rbuf_standing_in_schedule(const struct rbuf_peer *peer)
     return schedule;
 }
 
-static bool has_room(const struct rbuf_core *core)
+/* Room for a lane in `*first`: as high in an extent as can be, and in the first one above what is
+ * the largest message's. False if messages are everywhere. */
+static bool place_lane(struct rbuf_core *core, uint32_t *first)
 {
-    return (uint32_t) __builtin_popcountll(core->standing.taken) < core->standing.lanes;
+    struct rbuf_arena *arena = &core->receive_arena;
+    uint32_t blocks = rbuf_standing_lane_blocks(&core->options.standing);
+    uint32_t lowest = largest_lane(core);
+
+    for (uint32_t i = 0; i < arena->extents; i++) {
+        uint32_t end = arena->extent[i].end;
+
+        for (; end >= lowest + blocks; end -= blocks) {
+            if (rbuf_arena_take_at(arena, end - blocks, blocks)) {
+                *first = end - blocks;
+                return true;
+            }
+        }
+        lowest = arena->extent[i].end;
+    }
+    return false;
 }
 
-static void lend(struct rbuf_peer *peer)
+/* Lends the peer a lane, if there is room for it. */
+static bool lend(struct rbuf_peer *peer)
 {
     struct rbuf_core *core = peer->core;
     struct rbuf_arena *arena = &core->receive_arena;
     uint32_t place_blocks = core->options.standing.place_blocks;
-    struct rbuf_standing_in *in = calloc(1, sizeof(*in));
+    struct rbuf_standing_in *in;
     struct rbuf_standing_offer offer;
+    uint32_t first;
 
-    if (in == NULL) {
-        return; /* it was not necessary */
+    if (core->standing.out >= core->standing.lanes || !place_lane(core, &first)) {
+        return false;
     }
-    in->lane = (uint32_t) __builtin_ctzll(~core->standing.taken);
-    core->standing.taken |= 1ull << in->lane;
-    in->first = arena->blocks + in->lane * lane_blocks(place_blocks);
+    in = calloc(1, sizeof(*in));
+    if (in == NULL) {
+        rbuf_arena_give(arena, first, rbuf_standing_lane_blocks(&core->options.standing));
+        return true; /* it was not necessary */
+    }
+    in->first = first;
     in->place_blocks = place_blocks;
+    core->standing.out++;
     core->standing.lent++;
     in->flag = FLAG_LANE | core->standing.lent << LANE_BITS;
     in->use_first = core->standing.lent << LANE_BITS;
@@ -93,10 +133,11 @@ static void lend(struct rbuf_peer *peer)
     offer = (struct rbuf_standing_offer){.base = (uintptr_t) rbuf_arena_block(arena, in->first),
                                          .flag = in->flag,
                                          .first = in->use_first,
-                                         .rkey = arena->rkey,
+                                         .rkey = rbuf_arena_rkey(arena, in->first),
                                          .place_blocks = place_blocks,
                                          .schedule = rbuf_standing_in_schedule(peer)};
     rbuf_channel_send_own(peer, RBUF_MESSAGE_STANDING, &offer, sizeof(offer));
+    return true;
 }
 
 /* The peer whose lane was not used for longest. */
@@ -134,18 +175,28 @@ static void recall(struct rbuf_core *core)
     }
 }
 
+/* There is no room for a lane: true if there may be, as soon as the arena has grown or messages
+ * have gone. */
+static bool may_have_room(struct rbuf_core *core)
+{
+    bool crowded = core->standing.out < core->standing.lanes;
+
+    if (crowded || core->standing.lanes < wanted_lanes(core)) {
+        return rbuf_staging_want(core, &core->receive_arena) || crowded;
+    }
+    return false;
+}
+
 void rbuf_standing_in_prompt(struct rbuf_peer *peer)
 {
     struct rbuf_core *core = peer->core;
 
-    if (peer->standing_in != NULL || core->standing.lanes == 0 ||
+    if (peer->standing_in != NULL || wanted_lanes(core) == 0 ||
         peer->state != RBUF_PEER_CONNECTED || ++peer->prompt_grants < PROMPT_GRANTS) {
         return;
     }
     peer->prompt_grants = PROMPT_GRANTS;
-    if (has_room(core)) {
-        lend(peer);
-    } else {
+    if (!lend(peer) && !may_have_room(core)) {
         recall(core);
     }
 }

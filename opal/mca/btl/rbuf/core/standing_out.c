@@ -36,7 +36,7 @@ static bool offer_usable(const struct rbuf_peer *peer, const struct rbuf_standin
     return rbuf_schedule_valid(&offer->schedule) &&
            offer->place_blocks >= offer->schedule.first_blocks &&
            rbuf_tx_chunk_blocks(arena, &offer->schedule, offer->schedule.buffer_blocks) <=
-               arena->blocks;
+               rbuf_arena_longest(arena);
 }
 
 void rbuf_standing_out_lent(struct rbuf_peer *peer, const struct rbuf_standing_offer *offer)

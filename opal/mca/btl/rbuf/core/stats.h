@@ -39,6 +39,7 @@ struct rbuf_stats {
     uint64_t atomics;
     uint64_t window_waits;  /* progress calls that found a filled chunk waiting for an ack */
     uint64_t staging_waits; /* progress calls that found no send staging */
+    uint64_t staging_grown; /* times that one of the arenas grew */
     uint64_t ring_sent;     /* of the messages sent, those that went by a ring */
     uint64_t ring_received; /* likewise of those received */
     uint64_t ring_full;     /* went over send/receive because the ring had no slot free */

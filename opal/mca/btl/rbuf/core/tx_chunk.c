@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "core/copy.h"
+#include "core/staging.h"
 
 uint32_t rbuf_tx_chunk_blocks(const struct rbuf_arena *arena, const struct rbuf_schedule *schedule,
                               uint32_t blocks)
@@ -35,7 +36,7 @@ struct rbuf_tx_chunk *rbuf_tx_chunk_take(struct rbuf_peer *peer,
         }
         SLIST_INSERT_HEAD(&core->chunks_free, chunk, link);
     }
-    if (!rbuf_arena_take(&core->send_arena, blocks, &first)) {
+    if (!rbuf_staging_take(core, &core->send_arena, blocks, &first)) {
         return NULL;
     }
     SLIST_REMOVE_HEAD(&core->chunks_free, link);
@@ -87,8 +88,8 @@ enum rbuf_fab_status rbuf_tx_chunk_write(struct rbuf_tx_chunk *chunk,
     struct rbuf_arena *arena = &chunk->peer->core->send_arena;
     uint32_t lead = rbuf_chunk_lead(schedule, &chunk->shape);
 
-    return rbuf_fab_write(chunk->peer->queue[RBUF_BULK],
-                          rbuf_arena_block(arena, chunk->arena_first) + lead, arena->lkey,
-                          rbuf_chunk_wire_bytes(schedule, &chunk->shape), first_block + lead, rkey,
-                          &chunk->work);
+    return rbuf_fab_write(
+        chunk->peer->queue[RBUF_BULK], rbuf_arena_block(arena, chunk->arena_first) + lead,
+        rbuf_arena_lkey(arena, chunk->arena_first), rbuf_chunk_wire_bytes(schedule, &chunk->shape),
+        first_block + lead, rkey, &chunk->work);
 }

@@ -125,7 +125,7 @@ struct rbuf_offer {
     uint64_t id;    /* names the grant; never 0 for STAGED and DEFERRED */
     uint64_t base;  /* user address at the receiver */
     uint64_t bytes; /* exactly this many are put */
-    uint64_t lane;  /* STAGED: address of staging buffer 0 */
+    uint64_t lane;  /* STAGED: address of staging buffer 0, if any is wanted */
     uint64_t flag;  /* STAGED: flag value of the first block; block k carries flag + k */
     uint64_t acks;  /* STAGED: what the acknowledgement word counted before this message */
     uint64_t head;  /* STAGED: use of the standing lane that has the head; 0: there is none */

@@ -85,7 +85,7 @@ struct rbuf_exchange_side {
     uint32_t mailbox_rkey;
     uint32_t peer_index;            /* what the receiver puts into its message headers */
     uint16_t window[RBUF_CHANNELS]; /* receive credits that the receiver gets */
-    uint32_t stage_bytes;           /* of the sender's send staging; 0: unknown */
+    uint32_t stage_bytes;           /* of the largest chunk that the sender can stage; 0: unknown */
 };
 
 static_assert(sizeof(struct rbuf_exchange_header) == 16, "the wire form has no padding");
