@@ -51,9 +51,11 @@ bool piece_is_due(const struct work_request *request, enum copier copier, uint64
     uint32_t left = request->length - request->copied;
 
     if (end == TIME_UNKNOWN) {
+        uint32_t least = copier == COPIER_PROCESS ? PIECE_LEAST : PIECE_MIN;
+
         left = (uint32_t) atomic_load_explicit(&request->flow_bytes, memory_order_acquire) -
                request->copied;
-        left = left / PIECE_MIN * PIECE_MIN;
+        left = left / least * least;
         end = atomic_load_explicit(&request->flow_ns, memory_order_relaxed);
     }
     if (copier == COPIER_PROCESS && !request->is_inline) {
@@ -62,6 +64,15 @@ bool piece_is_due(const struct work_request *request, enum copier copier, uint64
     }
     *bytes = left < PIECE_MAX ? left : PIECE_MAX;
     return *bytes && now + (request->is_inline ? 0 : copy_cost(copier, *bytes)) >= end;
+}
+
+/* Whether some of the payload may be copied now, whoever it is that copies it. */
+static bool any_is_due(const struct work_request *request, uint64_t now)
+{
+    uint32_t bytes;
+
+    return piece_is_due(request, COPIER_PROCESS, now, &bytes) ||
+           piece_is_due(request, COPIER_KERNEL, now, &bytes);
 }
 
 bool is_due(const struct work_request *request, uint64_t now)
@@ -246,10 +257,9 @@ static enum outcome carry_send(struct queue_pair *qp, struct queue_pair_entry *s
 {
     struct memory_list to = {.pid = self.pid};
     uint64_t room = 0;
-    uint32_t bytes;
     int err;
 
-    if (request->copied < request->length && !piece_is_due(request, COPIER_KERNEL, *now, &bytes))
+    if (request->copied < request->length && !any_is_due(request, *now))
         return WAITING;
     if (!request->length && !is_due(request, *now))
         return WAITING;
@@ -284,10 +294,9 @@ static enum outcome carry_write(struct queue_pair *qp, struct queue_pair_entry *
     bool has_imm = request->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
     struct ibv_sge target = {.length = request->length};
     struct memory_list to = {.pid = self.pid, .n_sge = 1, .sge = &target};
-    uint32_t bytes;
     int err;
 
-    if (request->copied < request->length && !piece_is_due(request, COPIER_KERNEL, *now, &bytes))
+    if (request->copied < request->length && !any_is_due(request, *now))
         return WAITING;
     if (request->length) {
         bool allowed = atomic_load(&qp->entry->access) & IBV_ACCESS_REMOTE_WRITE;

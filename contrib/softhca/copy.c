@@ -79,7 +79,7 @@ static void copy_within(const struct iovec *to, const struct iovec *from, uint64
         if (part > from->iov_len - from_done)
             part = from->iov_len - from_done;
         memmove((uint8_t *) to->iov_base + to_done, (uint8_t *) from->iov_base + from_done, part);
-        atomic_signal_fence(memory_order_seq_cst); /* the compiler keeps the order, too */
+        atomic_thread_fence(memory_order_release); /* with whoever acquires the last word */
         length -= part;
         to_done += part;
         from_done += part;

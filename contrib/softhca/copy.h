@@ -26,7 +26,7 @@ void copy_inline(const struct memory_list *to, const uint8_t *from, uint64_t off
 /* Who copies: the kernel, if the other end is another process's memory, or this process alone. */
 enum copier { COPIER_KERNEL, COPIER_PROCESS };
 
-/* What copy_between takes for that many bytes; ns. */
+/* What that takes for so many bytes; ns. */
 uint64_t copy_cost(enum copier copier, uint64_t length);
 /* What it took this process alone for bytes that another one had written, which is mostly the way
  * from that one's cache and thus more than what can be measured within one process: copy_cost()

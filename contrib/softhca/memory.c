@@ -140,7 +140,8 @@ static struct ibv_mr *register_region(struct ibv_pd *pd, void *addr, size_t leng
                      config.registration.page_ns * pages_of((uintptr_t) addr, length);
     struct memory_region_entry *entry;
     struct memory_region *region;
-    long faults = faults_so_far();
+    uint64_t present;
+    long faults;
     struct shared_pages pages;
     uint32_t key;
     int err;
@@ -157,11 +158,13 @@ static struct ibv_mr *register_region(struct ibv_pd *pd, void *addr, size_t leng
         return NULL;
     }
     pages = shared_pages_give((uintptr_t) addr, length);
+    faults = faults_so_far();
+    present = clock_now();
     err = make_present((uintptr_t) addr, length, access);
     if (err)
         goto release_pages;
     if (faults_so_far() != faults)
-        took = clock_now() - begin;
+        took = clock_now() - present;
     err = ENOMEM;
     region = calloc(1, sizeof(*region));
     if (!region)

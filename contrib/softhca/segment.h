@@ -29,6 +29,7 @@
 #define MAX_PORTS        128u
 #define MAX_QUEUE_PAIRS  1024u  /* a port */
 #define MAX_REGIONS      32768u /* a port */
+#define SHARED_FILES     128u   /* a port */
 #define MAX_DATAGRAMS    512u   /* waiting at a port */
 #define MAX_STREAMS      2048u  /* a link */
 #define DATAGRAM_PAYLOAD 4096u
@@ -122,9 +123,11 @@ struct queue_pair_entry {
 
 /* The file behind a region whose pages others map, see shared_pages.h. */
 struct shared_pages {
-    uint64_t number; /* never the same twice in a fabric; 0: private pages */
-    uint64_t offset; /* of the region in the file */
-    int32_t fd;      /* the owner's */
+    uint64_t number;        /* never the same twice in a fabric; 0: private pages */
+    uint64_t offset;        /* of the region in the file */
+    uint64_t device, inode; /* the file's */
+    uint32_t place;         /* of the number in the owner's shared_files */
+    int32_t fd;             /* the owner's */
 };
 
 struct memory_region_entry {
@@ -169,6 +172,7 @@ struct port {
     ON_OWN_LINE _Atomic uint64_t polls;
     ON_OWN_LINE struct queue_pair_entry queue_pairs[MAX_QUEUE_PAIRS];
     struct memory_region_entry regions[MAX_REGIONS];
+    _Atomic uint64_t shared_files[SHARED_FILES]; /* numbers of those that are in use, else 0 */
     struct datagram mail[MAX_DATAGRAMS];
     _Alignas(4096) uint8_t arena[];
 };
@@ -209,7 +213,7 @@ struct fabric_parameters {
 struct fabric {
     _Atomic uint32_t version;
     uint32_t incarnations;
-    _Atomic uint64_t shared_pages; /* numbers given out */
+    _Atomic uint64_t shared_files; /* numbers given out */
     struct fabric_parameters parameters;
     struct port_directory_entry ports[MAX_PORTS];
     ON_OWN_LINE _Atomic uint64_t ringing[MAX_PORTS / 64]; /* ports with a full outbox */

@@ -2,13 +2,18 @@
 /*
  * The owner puts a file in memory under its region and publishes descriptor and number with the
  * key; others open the descriptor through /proc, which takes the same user and no privilege, and
- * keep their views until another one needs the place. The number never repeats in a fabric, so a
- * view is of the file it was made for or is not found.
+ * keep their view of it until the owner has another file in its place.
+ *
+ * Invariants: the number of a file never repeats in a fabric, and is in the owner's shared_files as
+ * long as a region is in the file; a view is used while its number is there, and only made of the
+ * very file (device and inode). Nothing is shared where the kernel does not tell of memory that is
+ * unmapped (stale.h): a copy by the process itself would die of it, where the kernel's fails.
  */
 #define _GNU_SOURCE
 
 #include "shared_pages.h"
 #include "config.h"
+#include "stale.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,37 +23,59 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define PAGE          4096u
 #define LEAST_BYTES   65536u
 #define PAGES_AT_ONCE 512u
-#define FILES         128u
-#define VIEWS         256u
 #define EVER_PRESENT  (3ull << 62) /* in an entry of pagemap: present, or swapped out */
 
-/* A file under memory of this process, while the region that it was made for lasts. */
+/* A file under memory of this process; its number is in the port's shared_files. */
 struct file {
-    uint64_t number; /* 0: free */
     uint64_t begin, end;
-    ino_t inode;
+    uint64_t device, inode;
+    uint32_t regions;
     int fd;
 };
 
 /* Another process's file. */
 struct view {
-    uint64_t number; /* 0: free */
+    uint64_t number; /* 0: none yet */
     uint8_t *base;   /* NULL: could not be mapped */
     uint64_t length;
 };
 
 static pthread_mutex_t files_mutex = PTHREAD_MUTEX_INITIALIZER;
-static struct file files[FILES];
-static struct view views[VIEWS]; /* under the progress lock */
+static struct file files[SHARED_FILES];
+static struct view views[MAX_PORTS][SHARED_FILES]; /* under the progress lock */
+
+/* Hooks that look for memory that users give back shall not see these: hence no calls of the C
+ * library's mmap and munmap. */
+static void *map_shared(void *at, uint64_t length, int protection, int flags, int fd)
+{
+    return (void *) syscall(SYS_mmap, at, length, protection, MAP_SHARED | flags, fd, 0);
+}
+
+static void unmap(const struct view *view)
+{
+    if (view->base)
+        syscall(SYS_munmap, view->base, view->length);
+}
 
 void shared_pages_reset(void)
 {
     pthread_mutex_init(&files_mutex, NULL); /* a parent may have forked with it locked */
+    for (uint32_t i = 0; i < SHARED_FILES; i++) {
+        if (files[i].regions)
+            close(files[i].fd);
+    }
+    for (uint32_t slot = 0; slot < MAX_PORTS; slot++) {
+        for (uint32_t i = 0; i < SHARED_FILES; i++) {
+            if (views[slot][i].number)
+                unmap(&views[slot][i]);
+        }
+    }
     memset(files, 0, sizeof(files));
     memset(views, 0, sizeof(views));
 }
@@ -82,7 +109,7 @@ static bool is_untouched(uint64_t addr, uint64_t length)
 
 /* Whether the range is of mappings of that file without a gap, or of private anonymous ones where
  * inode is 0. Heaps are left alone, whose end moves. */
-static bool is_mapping_of(ino_t inode, uint64_t addr, uint64_t length)
+static bool is_mapping_of(uint64_t inode, uint64_t addr, uint64_t length)
 {
     uint64_t end = addr + length;
     FILE *maps = fopen("/proc/self/maps", "re");
@@ -116,18 +143,20 @@ static bool put_under(struct file *file, uint64_t addr, uint64_t length)
 
     if (fd < 0)
         return false;
-    if (ftruncate(fd, (off_t) length) || fstat(fd, &status) ||
-        mmap(at, length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) != at) {
+    if (ftruncate(fd, (off_t) length) || fstat(fd, &status) || !is_untouched(addr, length) ||
+        map_shared(at, length, PROT_READ | PROT_WRITE, MAP_FIXED, fd) != at) {
         close(fd);
         return false;
     }
     (void) madvise(at, length, MADV_DONTFORK);
     (void) madvise(at, length, MADV_HUGEPAGE);
-    *file = (struct file){.number = atomic_fetch_add(&self.fabric->shared_pages, 1) + 1,
-                          .begin = addr,
+    *file = (struct file){.begin = addr,
                           .end = addr + length,
+                          .device = status.st_dev,
                           .inode = status.st_ino,
                           .fd = fd};
+    atomic_store(&self.port->shared_files[file - files],
+                 atomic_fetch_add(&self.fabric->shared_files, 1) + 1);
     return true;
 }
 
@@ -136,8 +165,8 @@ static struct file *find_file(uint64_t addr, uint64_t length)
 {
     struct file *free_place = NULL;
 
-    for (struct file *file = files; file < files + FILES; file++) {
-        if (!file->number)
+    for (struct file *file = files + SHARED_FILES; file-- > files;) {
+        if (!file->regions)
             free_place = file;
         else if (file->begin <= addr && addr + length <= file->end &&
                  is_mapping_of(file->inode, addr, length)) /* it may have been mapped anew */
@@ -149,30 +178,26 @@ static struct file *find_file(uint64_t addr, uint64_t length)
 static struct shared_pages give(uint64_t addr, uint64_t length)
 {
     struct file *file = find_file(addr, length);
-    struct shared_pages pages = {.fd = -1};
 
-    if (!file)
-        return pages;
-    if (file->number) {
-        pages.fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
-        if (pages.fd < 0)
-            return pages;
-    } else if (!first_page_is_present(addr) && is_untouched(addr, length) &&
-               is_mapping_of(0, addr, length) && put_under(file, addr, length)) {
-        pages.fd = file->fd;
-    } else {
-        return pages;
-    }
-    pages.number = file->number;
-    pages.offset = addr - file->begin;
-    return pages;
+    if (!file ||
+        (!file->regions && (first_page_is_present(addr) || !is_mapping_of(0, addr, length) ||
+                            !put_under(file, addr, length))))
+        return (struct shared_pages){.number = 0};
+    file->regions++;
+    return (struct shared_pages){.number = atomic_load(&self.port->shared_files[file - files]),
+                                 .offset = addr - file->begin,
+                                 .device = file->device,
+                                 .inode = file->inode,
+                                 .place = (uint32_t) (file - files),
+                                 .fd = file->fd};
 }
 
 struct shared_pages shared_pages_give(uint64_t addr, uint64_t length)
 {
-    struct shared_pages pages = {.fd = -1};
+    struct shared_pages pages = {.number = 0};
 
-    if (!config.share_pages || length < LEAST_BYTES || addr % PAGE || length % PAGE)
+    if (!config.share_pages || !stale_watches_shared() || length < LEAST_BYTES || addr % PAGE ||
+        length % PAGE)
         return pages;
     pthread_mutex_lock(&files_mutex);
     pages = give(addr, length);
@@ -182,58 +207,83 @@ struct shared_pages shared_pages_give(uint64_t addr, uint64_t length)
 
 void shared_pages_take_back(const struct shared_pages *pages)
 {
+    struct file *file = &files[pages->place];
+
     if (!pages->number)
         return;
     pthread_mutex_lock(&files_mutex);
-    for (struct file *file = files; file < files + FILES; file++) {
-        if (file->number == pages->number && file->fd == pages->fd)
-            file->number = 0;
+    if (--file->regions == 0) {
+        atomic_store(&self.port->shared_files[pages->place], 0);
+        if (is_mapping_of(file->inode, file->begin, file->end - file->begin))
+            (void) madvise((void *) (uintptr_t) file->begin, file->end - file->begin, MADV_DOFORK);
+        close(file->fd);
     }
-    close(pages->fd);
     pthread_mutex_unlock(&files_mutex);
+}
+
+/* Maps what the descriptor is of, if that is the file meant. */
+static void map_view(struct view *view, int fd, const struct shared_pages *pages)
+{
+    struct stat status;
+    void *base;
+
+    if (fstat(fd, &status) || status.st_dev != pages->device || status.st_ino != pages->inode)
+        return;
+    base = map_shared(NULL, (uint64_t) status.st_size, PROT_READ, MAP_POPULATE, fd);
+    if (base == MAP_FAILED)
+        return;
+    (void) madvise(base, (size_t) status.st_size, MADV_DONTFORK);
+    view->base = base;
+    view->length = (uint64_t) status.st_size;
 }
 
 static void make_view(struct view *view, uint32_t slot, const struct shared_pages *pages)
 {
     char path[64];
-    struct stat status;
-    void *base = MAP_FAILED;
     int fd;
 
-    if (view->base)
-        munmap(view->base, view->length);
+    unmap(view);
+    *view = (struct view){.number = pages->number};
     snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int) atomic_load(&self.fabric->ports[slot].pid),
              pages->fd);
-    fd = open(path, O_RDWR | O_CLOEXEC);
-    if (fd >= 0 && !fstat(fd, &status))
-        base = mmap(NULL, (size_t) status.st_size, PROT_READ | PROT_WRITE,
-                    MAP_SHARED | MAP_POPULATE, fd, 0);
-    *view = (struct view){.number = pages->number};
-    if (base != MAP_FAILED) {
-        view->base = base;
-        view->length = (uint64_t) status.st_size;
-    } else {
-        report_at(1, "%s is not mapped and read by the kernel instead: %s", path, strerror(errno));
-    }
-    if (fd >= 0)
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        map_view(view, fd, pages);
         close(fd);
+    }
+    if (!view->base)
+        report_at(1, "%s is not mapped and read by the kernel instead", path);
+}
+
+/* The view of the file that a region of that port is in; NULL if it has private pages, or there is
+ * no view to be had. */
+static const struct view *view_of(struct port *owner, uint32_t slot,
+                                  const struct memory_region_entry *entry)
+{
+    const struct shared_pages *pages = &entry->pages;
+    struct view *view;
+
+    if (!pages->number || pages->place >= SHARED_FILES ||
+        atomic_load(&owner->shared_files[pages->place]) != pages->number)
+        return NULL;
+    view = &views[slot][pages->place];
+    if (view->number != pages->number)
+        make_view(view, slot, pages);
+    return view->base && pages->offset + entry->length <= view->length ? view : NULL;
 }
 
 bool shared_pages_reach(uint32_t slot, const struct work_request *request, struct ibv_sge *out)
 {
     struct port *owner = segment_port(slot);
 
+    if (!stale_watches_shared())
+        return false;
     for (uint32_t i = 0; i < request->n_sge; i++) {
         const struct ibv_sge *sge = &request->sge[i];
         const struct memory_region_entry *entry = segment_region(owner, sge->lkey);
-        const struct view *view;
+        const struct view *view = entry ? view_of(owner, slot, entry) : NULL;
 
-        if (!entry || !entry->pages.number)
-            return false;
-        view = &views[entry->pages.number % VIEWS];
-        if (view->number != entry->pages.number)
-            make_view(&views[entry->pages.number % VIEWS], slot, &entry->pages);
-        if (!view->base)
+        if (!view)
             return false;
         out[i] = *sge;
         out[i].addr = (uintptr_t) view->base + entry->pages.offset + (sge->addr - entry->iova);

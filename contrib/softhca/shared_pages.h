@@ -5,8 +5,10 @@
  * two microseconds would be the protocol's under test.
  *
  * Only memory that nobody has touched yet changes its pages, as pools of staging or eager buffers
- * are when they are registered; buffers of users have been written by then. So nothing is copied,
- * and only children of fork can tell: as after ibv_fork_init(), they do not have that memory.
+ * are when they are registered; what a user sends has been written by then. So nothing is copied.
+ * It can be told from private pages by children of fork, which do not have it while it is
+ * registered, as after ibv_fork_init(), and share it later; and by MADV_DONTNEED, which empties
+ * nothing.
  */
 #ifndef SOFTHCA_SHARED_PAGES_H
 #define SOFTHCA_SHARED_PAGES_H
@@ -18,10 +20,11 @@
 
 /* The shared pages of [addr, addr + length), for a region: those of a region that it is part of, or
  * new ones if it is of whole pages, private, anonymous and untouched, and at least 64 KB. Otherwise
- * nothing changes, and number is 0. Any thread. */
+ * nothing changes, and number is 0. Any thread; what another one writes to the range meanwhile for
+ * the first time may be lost. */
 struct shared_pages shared_pages_give(uint64_t addr, uint64_t length);
 
-/* When the region ends; the memory keeps its pages. */
+/* When the region ends; the memory keeps its pages. Any thread. */
 void shared_pages_take_back(const struct shared_pages *pages);
 
 /* The gather list of a request of the port in `slot`, at the addresses where this process has it

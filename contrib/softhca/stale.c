@@ -8,9 +8,10 @@
  * page fault is intercepted. The call that unmaps waits until the watcher has read the event;
  * programs that deregister first never meet one.
  *
- * Not seen: mappings of files other than shared memory, kernels before 5.7, and processes that may
- * not open a userfaultfd (neither privileged nor vm.unprivileged_userfaultfd=1 nor access to
- * /dev/userfaultfd). There an access to unmapped pages still fails as a bad address.
+ * Not seen: mappings of files other than shared memory, that before Linux 5.19, kernels before 5.7,
+ * and processes that may not open a userfaultfd (neither privileged nor
+ * vm.unprivileged_userfaultfd=1 nor access to /dev/userfaultfd). There an access to unmapped pages
+ * still fails as a bad address.
  */
 #define _GNU_SOURCE
 
@@ -35,7 +36,11 @@
 #define USERFAULTFD_IOC_NEW _IO(0xAA, 0x00)
 #endif
 
+/* From 5.19 on shared memory can be watched, too. */
+#define FEATURE_SHARED (1ull << 12) /* UFFD_FEATURE_WP_HUGETLBFS_SHMEM */
+
 static int watch_fd = -1, stop_fd = -1;
+static bool watches_shared;
 static pthread_t watcher;
 static int32_t watcher_pid;
 /* Held from reading an event until what it concerns is marked: the read already lets the call go on
@@ -119,6 +124,7 @@ void stale_start(void)
         watch_fd = -1;
         return;
     }
+    watches_shared = api.features & FEATURE_SHARED;
     pthread_mutex_init(&handling, NULL); /* a parent may have forked with it locked */
     stop_fd = eventfd(0, EFD_CLOEXEC);
     sigfillset(&all);
@@ -143,6 +149,11 @@ void stale_stop(void)
     close(watch_fd); /* ends all watching */
     close(stop_fd);
     watch_fd = stop_fd = -1;
+}
+
+bool stale_watches_shared(void)
+{
+    return watch_fd >= 0 && watches_shared;
 }
 
 void stale_settle(void)

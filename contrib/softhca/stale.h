@@ -7,6 +7,8 @@
 
 void stale_start(void);
 void stale_stop(void);
+/* Whether ranges of shared memory are watched as well. */
+bool stale_watches_shared(void);
 /* Waits until changes of mappings that were made before this call have marked what they concern.
  * Not under the lock of the list of regions. */
 void stale_settle(void);

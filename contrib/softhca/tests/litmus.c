@@ -465,6 +465,8 @@ static const struct test {
     {"registration of a read-only mapping", read_only_mapping_active, wait_for_peer, NOTHING},
     {"which memory gets shared pages", which_pages_active, wait_for_peer, NOTHING},
     {"out of shared pages", out_of_pages_active, out_of_pages_passive, NOTHING},
+    {"parts of shared pages", parts_of_pages_active, polling_passive, NOTHING},
+    {"shared pages without their descriptor", pages_lost_active, polling_passive, NOTHING},
     {"addresses with other pages", pages_anew_active, polling_passive, NOTHING},
     {"stale registration: unmapped", stale_active, stale_unmapped_passive, WATCHING},
     {"stale registration: mapped anew", stale_active, stale_mapped_anew_passive, WATCHING},

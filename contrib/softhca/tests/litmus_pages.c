@@ -63,11 +63,17 @@ static bool is_shared(const void *addr, unsigned *others)
     return shared;
 }
 
+static bool is_off(const char *variable)
+{
+    const char *value = getenv(variable);
+
+    return value && !strcmp(value, "0");
+}
+
+/* Only where memory is watched for being unmapped, too. */
 static bool sharing(void)
 {
-    const char *wanted = getenv("SOFTHCA_SHARE_PAGES");
-
-    return !wanted || strcmp(wanted, "0");
+    return !is_off("SOFTHCA_SHARE_PAGES") && !is_off("SOFTHCA_CHECK_STALE") && can_watch();
 }
 
 static void expect_shared(const void *addr, bool expected, const char *what)
@@ -192,6 +198,63 @@ void out_of_pages_passive(struct side *side)
     (void) is_shared(side->buffer, &others);
     if (sharing() && !others)
         fail("nothing of the other side's is mapped here");
+}
+
+/* How many descriptors this process has of shared pages; each is put on `instead` if that is one.
+ */
+static unsigned descriptors(int instead)
+{
+    unsigned n = 0;
+
+    for (int fd = 3; fd < 1024; fd++) {
+        char path[64], target[64] = "";
+
+        snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+        if (readlink(path, target, sizeof(target) - 1) < 0 || !strstr(target, "memfd:softhca"))
+            continue;
+        n++;
+        if (instead >= 0 && dup2(instead, fd) < 0)
+            fail("dup2: %s", strerror(errno));
+    }
+    return n;
+}
+
+/* A pool that is registered in many parts costs one descriptor, and none when they are gone. */
+void parts_of_pages_active(struct side *side)
+{
+    unsigned before = descriptors(-1), during;
+    struct ibv_mr *mr[16];
+    uint8_t *pool = map_pool(NULL);
+
+    mr[0] = enrol(side, pool, POOL_BYTES);
+    for (unsigned i = 1; i < 16; i++)
+        mr[i] = enrol(side, pool + (i - 1) * 65536, 65536);
+    fill(pool, POOL_BYTES, 5);
+    during = descriptors(-1);
+    for (unsigned i = 0; i < 16; i++) {
+        struct ibv_sge sge = {(uintptr_t) mr[i]->addr, 65536, mr[i]->lkey};
+
+        expect_sent(side, &sge, 1, "of a part");
+        ibv_dereg_mr(mr[i]);
+    }
+    if (during != before + (sharing() ? 1 : 0) || descriptors(-1) != before)
+        fail("%u, %u, %u descriptors", before, during, descriptors(-1));
+}
+
+/* Programs close descriptors that they did not open, and others take their numbers. */
+void pages_lost_active(struct side *side)
+{
+    uint8_t *pool = map_pool(NULL);
+    struct ibv_mr *mr = enrol(side, pool, POOL_BYTES);
+    struct ibv_sge sge = {(uintptr_t) pool, 100000, mr->lkey};
+    FILE *other = tmpfile();
+
+    if (!other || ftruncate(fileno(other), POOL_BYTES))
+        fail("a file: %s", strerror(errno));
+    fill(pool, POOL_BYTES, 6);
+    (void) descriptors(fileno(other));
+    for (int i = 0; i < 100; i++)
+        expect_sent(side, &sge, 1, "of pages whose descriptor is another file's");
 }
 
 /* The same addresses again and again, in order and with a registration left behind. */

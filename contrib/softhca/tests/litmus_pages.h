@@ -8,6 +8,8 @@
 void which_pages_active(struct side *side);
 void out_of_pages_active(struct side *side);
 void out_of_pages_passive(struct side *side);
+void parts_of_pages_active(struct side *side);
+void pages_lost_active(struct side *side);
 void pages_anew_active(struct side *side);
 /* Polls until the other side is done: what it sends is pulled then, and not pushed. */
 void polling_passive(struct side *side);
