@@ -209,6 +209,34 @@ START_TEST(a_run_is_taken_where_it_is_wanted)
 }
 END_TEST
 
+START_TEST(what_is_kept_is_not_found)
+{
+    static unsigned char base[BLOCK];
+    struct rbuf_arena arena;
+    uint32_t first;
+
+    open_arena(&arena, base, 100 * (size_t) BLOCK, 0);
+    ck_assert(rbuf_arena_take(&arena, 95, &first));
+    ck_assert(!rbuf_arena_take_at(&arena, 40, 20));
+    rbuf_arena_keep(&arena, 40, 20);
+    rbuf_arena_give(&arena, 30, 40);
+    ck_assert(!rbuf_arena_take(&arena, 11, &first));
+    ck_assert(rbuf_arena_take(&arena, 10, &first));
+    ck_assert_uint_eq(first, 30);
+    ck_assert(rbuf_arena_take(&arena, 9, &first));
+    ck_assert_uint_eq(first, 60);
+    ck_assert(!rbuf_arena_take(&arena, 6, &first));
+    rbuf_arena_keep(&arena, 0, 0);
+    ck_assert(rbuf_arena_take(&arena, 6, &first));
+    ck_assert_uint_eq(first, 40);
+    rbuf_arena_give(&arena, 40, 6);
+    rbuf_arena_keep(&arena, 40, 20);
+    ck_assert(rbuf_arena_take_at(&arena, 40, 20));
+    ck_assert_uint_eq(arena.free_blocks, 6);
+    rbuf_arena_close(&arena);
+}
+END_TEST
+
 /* Parts of a run may be given back on their own. */
 START_TEST(runs_may_be_given_back_in_parts)
 {
@@ -279,6 +307,7 @@ int main(void)
     unit_add(suite, random_while_it_grows);
     unit_add(suite, keys_are_of_extents);
     unit_add(suite, a_run_is_taken_where_it_is_wanted);
+    unit_add(suite, what_is_kept_is_not_found);
     unit_add(suite, runs_may_be_given_back_in_parts);
     unit_add(suite, blocks_lie_on_a_fixed_grid);
     unit_add(suite, nothing_fits_an_empty_arena);

@@ -185,6 +185,42 @@ START_TEST(lanes_leave_room)
 }
 END_TEST
 
+/* Others have all but what one message needs, and take what is given back at once, but for the
+ * place of the lane that the peer is to have. */
+START_TEST(a_crowd_makes_room_for_a_lane)
+{
+    struct world_options options = small_start();
+    struct rbuf_arena *arena;
+    struct world *world;
+    uint32_t first, taken = 0;
+
+    options.send_bytes = options.send_most;
+    options.receive_bytes = options.receive_most = 384 * 1024;
+    world = world_open(&options);
+    arena = &world->nodes[0].core.receive_arena;
+    ck_assert(rbuf_arena_take_at(arena, 40, 344));
+    for (int i = 0; i < 4; i++) {
+        world_send(world, WORLD_PUT, 1, 0, 50000);
+        case_run(world);
+    }
+    ck_assert_uint_eq(core_of(world, 0)->standing.out, 0);
+    rbuf_arena_give(arena, 40, 344);
+    while (rbuf_arena_take(arena, 1, &first)) {
+        taken++;
+    }
+    ck_assert_uint_eq(taken, 384 - 16);
+    rbuf_arena_give(arena, 0, 40);
+    for (int i = 0; i < 4; i++) {
+        world_send(world, WORLD_PUT, 1, 0, 50000);
+        case_run(world);
+    }
+    ck_assert_uint_eq(core_of(world, 0)->standing.out, 1);
+    ck_assert_uint_gt(core_of(world, 1)->stats.heads_led, 1);
+    rbuf_arena_give(arena, 40, 384 - 40 - 16);
+    case_close(world);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("staging");
@@ -195,5 +231,6 @@ int main(void)
     unit_add(suite, a_refusal_ends_it);
     unit_add(suite, peers_get_their_lanes);
     unit_add(suite, lanes_leave_room);
+    unit_add(suite, a_crowd_makes_room_for_a_lane);
     return unit_run(suite);
 }

@@ -81,7 +81,8 @@ static void mark(struct rbuf_arena *arena, uint32_t first, uint32_t count, bool 
 }
 
 /* The first run of `count` free blocks in [start, end); `end` if there is none. */
-static uint32_t find(const struct rbuf_arena *arena, uint32_t start, uint32_t end, uint32_t count)
+static uint32_t find_run(const struct rbuf_arena *arena, uint32_t start, uint32_t end,
+                         uint32_t count)
 {
     start = skip_to(arena, start, end, false);
     while (start < end) {
@@ -93,6 +94,20 @@ static uint32_t find(const struct rbuf_arena *arena, uint32_t start, uint32_t en
         start = skip_to(arena, behind, end, false);
     }
     return end;
+}
+
+/* The same, without what is kept. */
+static uint32_t find(const struct rbuf_arena *arena, uint32_t start, uint32_t end, uint32_t count)
+{
+    if (start < arena->kept_end && end > arena->kept_first) {
+        uint32_t found = find_run(arena, start, arena->kept_first, count);
+
+        if (found < arena->kept_first) {
+            return found;
+        }
+        start = least(arena->kept_end, end);
+    }
+    return find_run(arena, start, end, count);
 }
 
 static void take(struct rbuf_arena *arena, uint32_t first, uint32_t count)
@@ -121,6 +136,13 @@ bool rbuf_arena_take(struct rbuf_arena *arena, uint32_t count, uint32_t *first)
     }
     arena->smallest_miss = count;
     return false;
+}
+
+void rbuf_arena_keep(struct rbuf_arena *arena, uint32_t first, uint32_t count)
+{
+    arena->kept_first = first;
+    arena->kept_end = count > 0 ? first + count : 0;
+    arena->smallest_miss = UINT32_MAX;
 }
 
 bool rbuf_arena_take_at(struct rbuf_arena *arena, uint32_t first, uint32_t count)

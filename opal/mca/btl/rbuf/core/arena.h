@@ -50,8 +50,10 @@ struct rbuf_arena {
     uint32_t extents;
     struct rbuf_arena_extent extent[RBUF_ARENA_EXTENTS];
     enum rbuf_arena_growth growth;
-    uint64_t next_flag; /* never 0, never repeats */
-    uint64_t *taken;    /* one bit a block */
+    uint32_t kept_first; /* the run that is kept */
+    uint32_t kept_end;   /* 0: none is */
+    uint64_t next_flag;  /* never 0, never repeats */
+    uint64_t *taken;     /* one bit a block */
 };
 
 /* Registered memory for an arena, owned by the caller until the arena is closed. */
@@ -73,7 +75,11 @@ void rbuf_arena_close(struct rbuf_arena *arena);
 /* A run of `count` > 0 blocks in `*first`; false, and `*first` unchanged, if there is none. */
 bool rbuf_arena_take(struct rbuf_arena *arena, uint32_t count, uint32_t *first);
 
-/* That very run, within an extent; false if some of it is taken. */
+/* From now on rbuf_arena_take() finds no block of that run, so that it will be free in the end; of
+ * the one that was kept before it does again. None is kept if `count` is 0. */
+void rbuf_arena_keep(struct rbuf_arena *arena, uint32_t first, uint32_t count);
+
+/* That very run, within an extent, kept or not; false if some of it is taken. */
 bool rbuf_arena_take_at(struct rbuf_arena *arena, uint32_t first, uint32_t count);
 
 void rbuf_arena_give(struct rbuf_arena *arena, uint32_t first, uint32_t count);

@@ -49,7 +49,8 @@ struct rbuf_standing_options {
  * A core's lanes, taken out of the receive arena when they are lent. Messages are staged from the
  * low end of an extent, lanes lie at the high end: of the first extent they leave what the largest
  * message needs, and of the whole arena at least half, so that what is lent to some never stands in
- * the way of others' messages for good.
+ * the way of others' messages for good. Where messages are everywhere, the place of one lane at a
+ * time is kept from those to come.
  */
 struct rbuf_standing {
     uint32_t lanes;       /* that may be lent */

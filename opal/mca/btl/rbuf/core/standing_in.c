@@ -79,8 +79,37 @@ struct rbuf_schedule rbuf_standing_in_schedule(const struct rbuf_peer *peer)
     return schedule;
 }
 
+static bool is_lane(const struct rbuf_core *core, uint32_t first)
+{
+    for (uint32_t i = 0; i < core->peer_count; i++) {
+        const struct rbuf_peer *peer = core->peers[i];
+
+        if (peer != NULL && peer->standing_in != NULL && peer->standing_in->first == first) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The run may become the place of a lane: takes it, or keeps it if messages are there and nothing
+ * is kept yet. */
+static bool try_place(struct rbuf_core *core, uint32_t first, uint32_t blocks)
+{
+    struct rbuf_arena *arena = &core->receive_arena;
+
+    if (rbuf_arena_take_at(arena, first, blocks)) {
+        rbuf_arena_keep(arena, 0, 0);
+        return true;
+    }
+    if (arena->kept_end == 0 && !is_lane(core, first)) {
+        rbuf_arena_keep(arena, first, blocks);
+    }
+    return false;
+}
+
 /* Room for a lane in `*first`: as high in an extent as can be, and in the first one above what is
- * the largest message's. False if messages are everywhere. */
+ * the largest message's. False if messages are everywhere: they leave the first such place in the
+ * end. */
 static bool place_lane(struct rbuf_core *core, uint32_t *first)
 {
     struct rbuf_arena *arena = &core->receive_arena;
@@ -91,7 +120,7 @@ static bool place_lane(struct rbuf_core *core, uint32_t *first)
         uint32_t end = arena->extent[i].end;
 
         for (; end >= lowest + blocks; end -= blocks) {
-            if (rbuf_arena_take_at(arena, end - blocks, blocks)) {
+            if (try_place(core, end - blocks, blocks)) {
                 *first = end - blocks;
                 return true;
             }
