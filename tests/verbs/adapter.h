@@ -44,6 +44,22 @@ static inline struct rbuf_device_options adapter_options(void)
                                         .min_rnr_timer = 12};
 }
 
+/* Whether there is one; says why not. */
+static inline bool adapter_there(void)
+{
+    struct rbuf_device_options options = adapter_options();
+    struct rbuf_problem problem;
+    struct rbuf_port **ports;
+    size_t count;
+
+    if (rbuf_ports_open(&options, &ports, &count, &problem) != 0) {
+        printf("skipped: %s: %s: %s\n", problem.topic, problem.what, problem.value);
+        return false;
+    }
+    rbuf_ports_close(ports, count);
+    return true;
+}
+
 /* Of a call that must not fail. */
 static inline void adapter_ok(int error, const struct rbuf_problem *problem)
 {

@@ -604,21 +604,6 @@ START_TEST(limits_are_named)
 }
 END_TEST
 
-static bool adapter_there(void)
-{
-    struct rbuf_device_options options = adapter_options();
-    struct rbuf_problem problem;
-    struct rbuf_port **ports;
-    size_t count;
-
-    if (rbuf_ports_open(&options, &ports, &count, &problem) != 0) {
-        printf("skipped: %s: %s: %s\n", problem.topic, problem.what, problem.value);
-        return false;
-    }
-    rbuf_ports_close(ports, count);
-    return true;
-}
-
 int main(void)
 {
     Suite *suite = suite_create("verbs");
