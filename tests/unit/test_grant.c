@@ -122,6 +122,62 @@ START_TEST(long_waits_become_registrations)
 }
 END_TEST
 
+/* Of many that wait, as much as the limit is registered at once, and all arrive. */
+START_TEST(registrations_are_limited)
+{
+    struct world_options options = scarce();
+    struct world *world;
+    uint64_t most = 0;
+
+    options.receive_bytes = LANE_BLOCKS * 4096;
+    options.core.grant_wait_ns = 200000;
+    options.core.direct_limit = 7000000;
+    options.tick_ns = 10000;
+    world = world_open(&options);
+    for (int i = 0; i < 30; i++) {
+        world_send(world, WORLD_PUT, 0, 1, 3000000);
+    }
+    while (world_now(world) < 30000000) { /* about half of it */
+        const uint64_t bytes = world->nodes[1].core.direct_bytes;
+
+        ck_assert(sim_step(&world->net.clock));
+        most = bytes > most ? bytes : most;
+    }
+    case_run(world);
+    ck_assert_uint_eq(most, 6000000);
+    ck_assert_uint_eq(world->nodes[1].core.direct_bytes, 0);
+    case_close(world);
+}
+END_TEST
+
+/* Beyond the limit, too, when peers that have lanes compute: one message each 20 waits. */
+START_TEST(who_computes_holds_nobody_up)
+{
+    struct world_options options = scarce();
+    struct world *world;
+
+    options.receive_bytes = LANE_BLOCKS * 4096;
+    options.core.grant_wait_ns = 100000;
+    options.core.direct_limit = 1;
+    options.tick_ns = 10000;
+    world = world_open(&options);
+    for (int i = 0; i < 5; i++) {
+        world_send(world, WORLD_PUT, 0, 1, 3000000);
+    }
+    while (world->nodes[1].core.stats.grants_deferred < 4) {
+        ck_assert(sim_step(&world->net.clock));
+    }
+    world_compute(world, 0, 5000000);
+    while (world_now(world) < 5000000) {
+        ck_assert(sim_step(&world->net.clock));
+    }
+    ck_assert_uint_ge(world->nodes[1].core.stats.grants_direct, 2);
+    ck_assert_uint_le(world->nodes[1].core.stats.grants_direct, 4);
+    case_run(world);
+    case_close(world);
+}
+END_TEST
+
 /* A grant that gives up waiting for staging lets through those behind it that have room. */
 START_TEST(who_gives_up_makes_way)
 {
@@ -323,6 +379,8 @@ int main(void)
     unit_add(suite, deferred_grants_in_order_of_age);
     unit_add(suite, nobody_is_overtaken);
     unit_add(suite, long_waits_become_registrations);
+    unit_add(suite, registrations_are_limited);
+    unit_add(suite, who_computes_holds_nobody_up);
     unit_add(suite, who_gives_up_makes_way);
     unit_add(suite, registrations_that_fail_wait_on);
     unit_add(suite, acknowledgement_words_run_out);

@@ -88,6 +88,7 @@ static struct rbuf_core_options core_options(const struct rbuf_port *port, size_
     const struct mca_btl_rbuf_params *params = &mca_btl_rbuf_params;
     struct rbuf_core_options options = {
         .grant_wait_ns = params->grant_wait,
+        .direct_limit = 2 * half,
         .probe_interval_ns = params->probe_interval,
         .quantum = (uint32_t) params->quantum,
         .window = {(uint16_t) params->control_credits, (uint16_t) params->bulk_credits},

@@ -59,9 +59,10 @@ SLIST_HEAD(rbuf_tx_chunk_list, rbuf_tx_chunk);
 struct rbuf_core_options {
     struct rbuf_schedule schedule; /* of what this side receives */
     enum rbuf_arrival arrival;     /* how this side sees chunks */
-    uint64_t grant_wait_ns;      /* after which a deferred grant becomes a registration; 0: never */
-    uint64_t probe_interval_ns;  /* between probes of a silent peer; 0: never */
-    uint32_t quantum;            /* bytes copied in each direction in one progress call */
+    uint64_t grant_wait_ns;     /* after which a deferred grant becomes a registration; 0: never */
+    uint64_t direct_limit;      /* bytes of such registrations at once; 0: none, see core/grant.h */
+    uint64_t probe_interval_ns; /* between probes of a silent peer; 0: never */
+    uint32_t quantum;           /* bytes copied in each direction in one progress call */
     uint16_t window[RBUF_FLOWS]; /* receive credits that each peer of ours gets; RING is core's */
     struct rbuf_ring_options ring;
     struct rbuf_standing_options standing;
@@ -153,6 +154,8 @@ struct rbuf_core {
     struct rbuf_grant_list receiving; /* STAGED and not placed: polled */
     struct rbuf_grant_list deferred;  /* oldest first */
     bool deferred_retry;              /* the first of them may get its lane now */
+    uint64_t direct_bytes;            /* of grants that are REGISTERING or DIRECT */
+    uint64_t moved_ns;                /* when a grant last gave up its lane or registration */
 
     struct rbuf_standing standing;
     struct rbuf_peer *delivering_of;  /* whose message the user deals with now; NULL: none */

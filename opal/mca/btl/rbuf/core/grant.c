@@ -9,6 +9,7 @@
 #include "core/staging.h"
 
 #define FIRST_GRANTS 64u
+#define STUCK_WAITS  20u
 #define MOST_GRANTS  (1u << RBUF_IMMEDIATE_INDEX_BITS)
 
 static uint64_t grant_id(const struct rbuf_grant *grant)
@@ -228,6 +229,7 @@ static void unstage(struct rbuf_grant *grant)
     slot_give(grant);
     rbuf_grant_head_over(grant);
     core->deferred_retry = true;
+    core->moved_ns = core->now_ns;
 }
 
 struct rbuf_grant *rbuf_grant_open(struct rbuf_peer *peer, void *base, uint64_t bytes, void *user,
@@ -271,6 +273,15 @@ struct rbuf_grant *rbuf_grant_open(struct rbuf_peer *peer, void *base, uint64_t 
     return grant;
 }
 
+/* Whether so many bytes more may be registered in their place. */
+static bool may_register(const struct rbuf_core *core, uint64_t bytes)
+{
+    const uint64_t limit = core->options.direct_limit;
+
+    return limit == 0 || core->direct_bytes == 0 || core->direct_bytes + bytes <= limit ||
+           core->now_ns - core->moved_ns >= STUCK_WAITS * core->options.grant_wait_ns;
+}
+
 /* Asks for a registration of every grant that has waited long enough; they are in order of age. */
 static int expire(struct rbuf_core *core)
 {
@@ -278,9 +289,14 @@ static int expire(struct rbuf_core *core)
     int done = 0;
 
     while (core->options.grant_wait_ns != 0 && (grant = TAILQ_FIRST(&core->deferred)) != NULL &&
-           core->now_ns - grant->deferred_ns >= core->options.grant_wait_ns) {
+           core->now_ns - grant->deferred_ns >= core->options.grant_wait_ns &&
+           may_register(core, grant->bytes)) {
         TAILQ_REMOVE(&core->deferred, grant, link);
         grant->state = RBUF_GRANT_REGISTERING;
+        if (core->direct_bytes + grant->bytes > core->options.direct_limit) {
+            core->moved_ns = core->now_ns; /* the next one of those waits anew */
+        }
+        core->direct_bytes += grant->bytes;
         core->deferred_retry = true; /* there may be room for the next one */
         rbuf_core_raise(core, RBUF_EVENT_REGISTER, grant->peer, grant, 0);
         done++;
@@ -332,6 +348,7 @@ void rbuf_grant_not_direct(struct rbuf_grant *grant)
     }
     grant->state = RBUF_GRANT_DEFERRED;
     grant->deferred_ns = core->now_ns; /* the next try after another wait */
+    core->direct_bytes -= grant->bytes;
     TAILQ_INSERT_TAIL(&core->deferred, grant, link);
     core->deferred_retry = true;
 }
@@ -421,6 +438,9 @@ void rbuf_grant_close(struct rbuf_grant *grant)
         break;
     case RBUF_GRANT_REGISTERING:
     case RBUF_GRANT_DIRECT:
+        core->direct_bytes -= grant->bytes;
+        core->moved_ns = core->now_ns;
+        break;
     case RBUF_GRANT_PLACED:
         break;
     }

@@ -7,6 +7,10 @@
  * the message has more chunks than buffers. Without, it is DEFERRED and gets its lane in order of
  * age, or after grant_wait_ns a registration of the user's buffer. A grant is never revoked.
  *
+ * Registrations so made pin no more than direct_limit at once, or one message if that is longer:
+ * where much is sent, waiting for staging costs nothing, and memory would be pinned without bound.
+ * Should nothing move (peers that have lanes compute) one more is made every STUCK_WAITS waits.
+ *
  * If the rendezvous led a head (core/standing.h) the first chunks come to a place of the peer's
  * standing lane, and the grant's own lane is for what is behind them.
  *
