@@ -66,6 +66,17 @@ right "windows, protocol copy" "staging_grown>0" 2 "$robust_tests/growing" 16
 with protocol=auto allow_cache=off
 right "windows, protocol auto" "staging_grown>0" 2 "$robust_tests/growing" 4
 
+# What waits is registered in its place, as much as the staging at once, or one message: at most one of
+# 8 MB each way, of which eight wait.
+with staging_size=4M
+right "windows for which there is no room" "grants_direct>0" 2 "$robust_tests/growing" 16
+pinned=$(pinned_peak)
+if [ "${pinned:-0}" -gt 0 ] && [ "$pinned" -lt 30000000 ]; then
+    pass "staging: they are registered one by one" "$pinned bytes pinned"
+else
+    fail "staging: they are registered one by one" "${pinned:-no} bytes pinned"
+fi
+
 # --- many partners ---
 
 # Seven, of which six can have a lane at the start; how many of them send to one that is in time is chance.

@@ -155,7 +155,7 @@ struct rbuf_core {
     struct rbuf_grant_list deferred;  /* oldest first */
     bool deferred_retry;              /* the first of them may get its lane now */
     uint64_t direct_bytes;            /* of grants that are REGISTERING or DIRECT */
-    uint64_t moved_ns;                /* when a grant last gave up its lane or registration */
+    uint64_t moved_ns; /* when staging was last copied out of, or a direct grant ended */
 
     struct rbuf_standing standing;
     struct rbuf_peer *delivering_of;  /* whose message the user deals with now; NULL: none */

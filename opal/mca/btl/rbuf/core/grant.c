@@ -229,7 +229,6 @@ static void unstage(struct rbuf_grant *grant)
     slot_give(grant);
     rbuf_grant_head_over(grant);
     core->deferred_retry = true;
-    core->moved_ns = core->now_ns;
 }
 
 struct rbuf_grant *rbuf_grant_open(struct rbuf_peer *peer, void *base, uint64_t bytes, void *user,

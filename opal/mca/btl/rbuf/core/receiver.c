@@ -121,7 +121,11 @@ int rbuf_receiver_progress(struct rbuf_core *core, uint64_t *budget)
             TAILQ_INSERT_TAIL(&core->receiving, grant, link);
         }
     }
-    return *budget < before;
+    if (*budget == before) {
+        return 0;
+    }
+    core->moved_ns = core->now_ns;
+    return 1;
 }
 
 int rbuf_receiver_write_acks(struct rbuf_peer *peer)
