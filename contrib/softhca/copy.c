@@ -29,7 +29,7 @@ struct cost {
     uint64_t base_ns;
     uint64_t per_64k_ns;
 };
-static struct cost costs[2]; /* by enum copier */
+static struct cost costs[COPIERS];
 
 /* The part [offset, offset + length) of a list as vectors; the number of vectors. */
 static unsigned slice(const struct memory_list *list, uint64_t offset, uint64_t length,

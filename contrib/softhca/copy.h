@@ -24,7 +24,7 @@ int copy_in_order(const struct memory_list *to, const struct memory_list *from, 
 void copy_inline(const struct memory_list *to, const uint8_t *from, uint64_t offset,
                  uint64_t length);
 /* Who copies: the kernel, if the other end is another process's memory, or this process alone. */
-enum copier { COPIER_KERNEL, COPIER_PROCESS };
+enum copier { COPIER_KERNEL, COPIER_PROCESS, COPIERS };
 
 /* What that takes for so many bytes; ns. */
 uint64_t copy_cost(enum copier copier, uint64_t length);

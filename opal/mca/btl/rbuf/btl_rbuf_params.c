@@ -103,8 +103,8 @@ static const struct parameter table[] = {
     {"grant_wait", "5ms", TIME, 0, 3600 * SECOND, NULL, NULL, 0, 5, FIELD(grant_wait),
      "time with ns, us, ms or s; 0: for ever",
      "How long a message waits for staging to receive into before its buffer is registered on the "
-     "spot instead: as much as staging_size at once, or one message, and more only while nothing "
-     "moves"},
+     "spot instead: as much as staging_size at once, or one message, and one more each time that "
+     "nothing has moved for 20 times as long"},
     {"subblock", "auto", CHOICE, 0, 0, auto_switches, NULL, 0, 5, FIELD(subblock), "auto, on, off",
      "Whether the receiver may take blocks out of a chunk that is still arriving. It relies on the "
      "adapter placing the bytes of one write in order. off: chunks are announced as a whole, and "
