@@ -32,7 +32,7 @@ static const struct {
     {"prestage", "on", SWITCH, NULL, 0},
     {"standing_peers", "16", COUNT, NULL, 0},
     {"standing_size", "40k", SIZE, NULL, 0},
-    {"standing_c0", "8k", SIZE, NULL, 0},
+    {"standing_c0", "4k", SIZE, NULL, 0},
     {"subblock", "auto", ORDER, NULL, 0},
     {"if_include", "", TEXT, NULL, 0},
     {"if_exclude", "", TEXT, NULL, 0},

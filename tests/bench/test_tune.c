@@ -114,7 +114,7 @@ static struct tune_advice advise_for(const struct tune_measured *measured,
     const struct tune_way way = {.in_order = true,
                                  .rendezvous = rendezvous,
                                  .head_bytes = 40 << 10,
-                                 .opening_bytes = 8 << 10,
+                                 .opening_bytes = 4 << 10,
                                  .lane_bytes = 1 << 20};
 
     return tune_advise(&machine, &now, &way);
@@ -133,7 +133,7 @@ START_TEST(what_is_led_begins_at_once)
     const struct tune_advice waits = advise_for(&measured, RBUF_RENDEZVOUS_OVERLAPPED);
     const struct tune_advice led = advise_for(&measured, RBUF_RENDEZVOUS_LED);
 
-    ck_assert_uint_eq(led.now.schedule.opening_blocks, 2);
+    ck_assert_uint_eq(led.now.schedule.opening_blocks, 1);
     ck_assert_uint_eq(led.now.head_blocks, 10);
     for (uint64_t bytes = 65536; bytes <= 1 << 20; bytes *= 2) {
         double spared = tune_predict(&waits, TUNE_NOW, bytes) - tune_predict(&led, TUNE_NOW, bytes);

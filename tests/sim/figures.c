@@ -318,11 +318,11 @@ static void state_headline(const struct bench *bench)
     state(name, "the same from 64 KB on behind a rendezvous (%)", "lower",
           worst_over(bench, time_staged, 64 * KB), 0, 3);
     state(name, "the same at 16 KB, its head written with the rendezvous (%)", "not there",
-          over_at(bench, time_led, 16 * KB), 0, 15);
+          over_at(bench, time_led, 16 * KB), 0, 11);
     state(name, "the same at 64 KB, its head written with the rendezvous (%)", "not there",
-          over_at(bench, time_led, 64 * KB), 0, 6);
+          over_at(bench, time_led, 64 * KB), 0, 5);
     state(name, "the same at 256 KB, its head written with the rendezvous (%)", "not there",
-          over_at(bench, time_led, 256 * KB), 0, 2.2);
+          over_at(bench, time_led, 256 * KB), 0, 2);
     state(name, "the same at 64 KB with the schedule for 64 KB (%)", "lower",
           best_over_at(bench, 64 * KB), 0, 2.5);
     state(name, "the same at 64 KB over a cache hit behind a rendezvous (%)", "about the same",

@@ -47,9 +47,8 @@ static void check_walk(const struct rbuf_schedule *schedule, uint64_t length)
         blocks += chunk.blocks;
         chunks++;
         largest = chunk.blocks > largest ? chunk.blocks : largest;
-        if (bytes < length) {
-            ck_assert_uint_eq(chunk.first_bytes,
-                              payload); /* only the last chunk has a short block */
+        if (chunks > 1) { /* only the first chunk has a short block */
+            ck_assert_uint_eq(chunk.first_bytes, payload);
         }
         more = rbuf_schedule_next(schedule, length, &chunk);
     }
@@ -96,7 +95,7 @@ START_TEST(chunks_grow_by_equation_5)
     for (size_t f = 0; f < sizeof(factors) / sizeof(factors[0]); f++) {
         struct rbuf_schedule schedule = usual();
         struct rbuf_chunk chunk;
-        uint64_t length = 64ull << 20;
+        uint64_t length = 16448 * (uint64_t) PAYLOAD; /* no short block */
 
         schedule.growth = (uint32_t) (factors[f] * RBUF_GROWTH_ONE);
         schedule.buffer_blocks = 512;
@@ -111,6 +110,56 @@ START_TEST(chunks_grow_by_equation_5)
             }
         } while (rbuf_schedule_next(&schedule, length, &chunk));
     }
+}
+END_TEST
+
+/* What hurries is the end of a message, and it is whole blocks whatever the length. The first chunk
+ * is as near to C0 as can be. */
+START_TEST(short_block_comes_first)
+{
+    struct rbuf_schedule schedule = usual();
+    const uint64_t less = 6 * PAYLOAD + PAYLOAD / 2 - 1, more = less + 1;
+    struct rbuf_chunk chunk;
+
+    rbuf_schedule_first(&schedule, less, &chunk);
+    ck_assert_uint_eq(chunk.blocks, 4);
+    ck_assert_uint_eq(chunk.bytes, less - 3 * PAYLOAD);
+    ck_assert(rbuf_schedule_next(&schedule, less, &chunk));
+    ck_assert_uint_eq(chunk.bytes, 3 * PAYLOAD);
+    ck_assert(!rbuf_schedule_next(&schedule, less, &chunk));
+
+    rbuf_schedule_first(&schedule, more, &chunk);
+    ck_assert_uint_eq(chunk.blocks, 3);
+    ck_assert(rbuf_schedule_next(&schedule, more, &chunk));
+    ck_assert_uint_eq(chunk.bytes, 4 * PAYLOAD);
+}
+END_TEST
+
+START_TEST(short_block_of_an_opening)
+{
+    struct rbuf_schedule schedule = usual();
+    struct rbuf_chunk chunk;
+
+    schedule.opening_blocks = 1;
+    rbuf_schedule_first(&schedule, 6 * PAYLOAD + 100, &chunk);
+    ck_assert_uint_eq(chunk.bytes, 100 + PAYLOAD);
+    rbuf_schedule_first(&schedule, 6 * PAYLOAD, &chunk);
+    ck_assert_uint_eq(chunk.bytes, PAYLOAD);
+    rbuf_schedule_first(&schedule, 100, &chunk);
+    ck_assert_uint_eq(chunk.bytes, 100);
+}
+END_TEST
+
+/* There it counts, however short it is. */
+START_TEST(short_block_of_a_full_buffer)
+{
+    struct rbuf_schedule schedule = usual();
+    struct rbuf_chunk chunk;
+
+    schedule.buffer_blocks = schedule.first_blocks;
+    rbuf_schedule_first(&schedule, 6 * PAYLOAD + 100, &chunk);
+    ck_assert_uint_eq(chunk.blocks, 3);
+    ck_assert_uint_eq(chunk.bytes, 100 + 2 * PAYLOAD);
 }
 END_TEST
 
@@ -207,16 +256,18 @@ START_TEST(measuring_huge_lengths)
         struct rbuf_schedule schedule = usual();
         struct rbuf_extent extent;
         uint64_t length = lengths[i / 4 % 3];
-        uint64_t largest;
+        uint64_t steady; /* blocks of all chunks but some */
+        bool first_is_longer;
 
         schedule.growth = growths[i % 4];
         schedule.taper = (uint8_t) (i / 12);
-        largest = schedule.growth == RBUF_GROWTH_ONE ? 3 : 64;
+        steady = schedule.growth == RBUF_GROWTH_ONE ? 3 : 64;
+        first_is_longer = steady == 3 && length % PAYLOAD < PAYLOAD / 2;
         rbuf_schedule_measure(&schedule, length, &extent);
         ck_assert_uint_eq(extent.blocks, length / PAYLOAD + (length % PAYLOAD != 0));
-        ck_assert_uint_eq(extent.largest_blocks, largest);
-        ck_assert_uint_ge(extent.chunks, extent.blocks / largest);
-        ck_assert_uint_le(extent.chunks, extent.blocks / largest + 1000000);
+        ck_assert_uint_eq(extent.largest_blocks, steady + first_is_longer);
+        ck_assert_uint_ge(extent.chunks, extent.blocks / steady);
+        ck_assert_uint_le(extent.chunks, extent.blocks / steady + 1000000);
     }
 }
 END_TEST
@@ -255,6 +306,9 @@ int main(void)
     unit_add(suite, every_length_to_three_chunks);
     unit_add(suite, every_length_of_a_small_schedule);
     unit_add(suite, chunks_grow_by_equation_5);
+    unit_add(suite, short_block_comes_first);
+    unit_add(suite, short_block_of_an_opening);
+    unit_add(suite, short_block_of_a_full_buffer);
     unit_add(suite, number_of_chunks_by_equation_7);
     unit_add(suite, fixed_chunk_when_q_is_one);
     unit_add(suite, taper_halves_the_tail);

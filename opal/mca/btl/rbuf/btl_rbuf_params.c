@@ -123,7 +123,7 @@ static const struct parameter table[] = {
      "Most of a message that is written so. A lane has room for 4 messages. Best is what the "
      "network "
      "carries in one round trip and a half; what a receiver does not expect is sent twice"},
-    {"standing_c0", "8k", SIZE, 512, GIB, NULL, NULL, 0, 6, FIELD(standing_c0),
+    {"standing_c0", "4k", SIZE, 512, GIB, NULL, NULL, 0, 6, FIELD(standing_c0),
      "bytes, in whole blocks (rounded up), c0 at most (lowered to it)",
      "First chunk of what is written so. Nothing hides its copy; the less it is, the sooner the "
      "network has something to do"},

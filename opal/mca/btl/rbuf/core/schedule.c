@@ -16,7 +16,8 @@ bool rbuf_schedule_valid(const struct rbuf_schedule *schedule)
            (uint64_t) schedule->buffer_blocks * block <= UINT32_MAX;
 }
 
-/* Fits the chunk's wish of `wanted` blocks to what is left of the message. */
+/* Fits the chunk's wish of `wanted` blocks to what is left of the message. What is left behind the
+ * first chunk is whole blocks. */
 static void fit_chunk(const struct rbuf_schedule *schedule, uint64_t length, uint64_t wanted,
                       struct rbuf_chunk *chunk)
 {
@@ -24,6 +25,10 @@ static void fit_chunk(const struct rbuf_schedule *schedule, uint64_t length, uin
     uint64_t left = length - chunk->offset;
     uint64_t left_blocks = (left - 1) / payload + 1;
 
+    chunk->first_bytes = (uint32_t) (left - (left_blocks - 1) * payload);
+    if (chunk->first_bytes < payload / 2) {
+        wanted++; /* as near to the wish, in bytes, as blocks allow */
+    }
     if (wanted > schedule->buffer_blocks) {
         wanted = schedule->buffer_blocks;
     }
@@ -33,15 +38,8 @@ static void fit_chunk(const struct rbuf_schedule *schedule, uint64_t length, uin
             wanted = schedule->first_blocks;
         }
     }
-    if (wanted < left_blocks) {
-        chunk->blocks = (uint32_t) wanted;
-        chunk->bytes = chunk->blocks * payload;
-        chunk->first_bytes = payload;
-    } else {
-        chunk->blocks = (uint32_t) left_blocks;
-        chunk->bytes = (uint32_t) left;
-        chunk->first_bytes = (uint32_t) (left - (left_blocks - 1) * payload);
-    }
+    chunk->blocks = (uint32_t) (wanted < left_blocks ? wanted : left_blocks);
+    chunk->bytes = chunk->first_bytes + (chunk->blocks - 1) * payload;
 }
 
 static uint64_t grow(const struct rbuf_schedule *schedule, uint64_t size)

@@ -7,8 +7,10 @@
  * compute it from the offer, so chunks carry no header.
  *
  * A block is `block_bytes` long and ends in a 64-bit flag; the rest is payload. Only the first
- * block of a message's last chunk may hold less than a full payload; it is then right-aligned, so
- * that a chunk is one contiguous range that ends with its last flag.
+ * block of a message may hold less than a full payload; it is then right-aligned, so that a chunk
+ * is one contiguous range that ends with its last flag; if it is less than half of one it does not
+ * count as one of the chunk's. At the other end of the message it would cost: what hurries is
+ * there, and blocks that lie across the fabric's packets are seen a packet later.
  *
  * Invariants: a chunk never spans messages; chunk i uses staging buffer i mod `buffers`; the chunks
  * of a length are a pure function of (length, struct rbuf_schedule).
