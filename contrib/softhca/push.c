@@ -12,6 +12,7 @@
 #include "copy.h"
 #include "engine.h"
 #include "fault.h"
+#include "shared_pages.h"
 
 #define OVERDUE_NS  300u /* a polling target has carried a request out by then */
 #define SMALL_BYTES 256u
@@ -57,6 +58,28 @@ static bool has_polled(const struct queue_pair *qp, struct port *target)
     return atomic_load_explicit(&target->polls, memory_order_relaxed) != qp->seen_polls;
 }
 
+/* Turns the target of a write into this process' own view of it, if it has one, which spares the
+ * longer call of the kernel; returns who copies. The kernel would refuse a process that has died,
+ * whose pages are still there. Faults of disorder write by the kernel. */
+static enum copier reach_target(uint32_t slot, const struct work_request *request,
+                                struct memory_list *to, struct ibv_sge *target)
+{
+    uint64_t near = config.faults.order == ORDER_KEPT ? shared_pages_target(slot, request) : 0;
+
+    if (!near || !segment_port_alive(slot))
+        return COPIER_KERNEL;
+    to->pid = self.pid;
+    target->addr = near;
+    return COPIER_PROCESS;
+}
+
+static int copy_out(enum copier copier, const struct memory_list *to,
+                    const struct memory_list *from, uint64_t offset, uint64_t length)
+{
+    return copier == COPIER_PROCESS ? copy_between(to, from, offset, length)
+                                    : copy_in_order(to, from, offset, length);
+}
+
 /* Carries a write on behalf of a target that does not poll. Anything that is not in order is left
  * to the target, which refuses it; WAITING then, as when the target is found awake. */
 static enum outcome push_write(struct queue_pair *qp, struct work_request *request, uint64_t *now,
@@ -73,6 +96,7 @@ static enum outcome push_write(struct queue_pair *qp, struct work_request *reque
     };
     struct ibv_sge local = {.addr = (uintptr_t) request->inline_data, .length = request->length};
     struct memory_list from = {.pid = self.pid, .n_sge = request->n_sge, .sge = request->sge};
+    enum copier copier = COPIER_KERNEL;
     uint32_t bytes;
 
     if (!target || request->opcode != IBV_WR_RDMA_WRITE ||
@@ -86,15 +110,16 @@ static enum outcome push_write(struct queue_pair *qp, struct work_request *reque
                              request->length, IBV_ACCESS_REMOTE_WRITE);
         if (!remote.addr || !(atomic_load(&target->access) & IBV_ACCESS_REMOTE_WRITE))
             return WAITING;
+        copier = reach_target(number_slot(peer), request, &to, &remote);
     }
     if (request->is_inline) {
         from.n_sge = 1;
         from.sge = &local;
     }
     while (request->copied < request->length) {
-        if (!piece_is_due(request, COPIER_KERNEL, *now, &bytes) ||
+        if (!piece_is_due(request, copier, *now, &bytes) ||
             (config.faults.order == ORDER_KEPT
-                 ? copy_in_order(&to, &from, request->copied, bytes)
+                 ? copy_out(copier, &to, &from, request->copied, bytes)
                  : fault_copy(&to, &from, NULL, request->copied, bytes)))
             return WAITING;
         request->copied += bytes;

@@ -229,7 +229,7 @@ static void map_view(struct view *view, int fd, const struct shared_pages *pages
 
     if (fstat(fd, &status) || status.st_dev != pages->device || status.st_ino != pages->inode)
         return;
-    base = map_shared(NULL, (uint64_t) status.st_size, PROT_READ, MAP_POPULATE, fd);
+    base = map_shared(NULL, (uint64_t) status.st_size, PROT_READ | PROT_WRITE, MAP_POPULATE, fd);
     if (base == MAP_FAILED)
         return;
     (void) madvise(base, (size_t) status.st_size, MADV_DONTFORK);
@@ -246,7 +246,7 @@ static void make_view(struct view *view, uint32_t slot, const struct shared_page
     *view = (struct view){.number = pages->number};
     snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int) atomic_load(&self.fabric->ports[slot].pid),
              pages->fd);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
+    fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd >= 0) {
         map_view(view, fd, pages);
         close(fd);
@@ -289,4 +289,15 @@ bool shared_pages_reach(uint32_t slot, const struct work_request *request, struc
         out[i].addr = (uintptr_t) view->base + entry->pages.offset + (sge->addr - entry->iova);
     }
     return true;
+}
+
+uint64_t shared_pages_target(uint32_t slot, const struct work_request *request)
+{
+    struct port *owner = segment_port(slot);
+    const struct memory_region_entry *entry = segment_region(owner, request->remote_key);
+    const struct view *view = entry && stale_watches_shared() ? view_of(owner, slot, entry) : NULL;
+
+    return view
+               ? (uintptr_t) view->base + entry->pages.offset + (request->remote_addr - entry->iova)
+               : 0;
 }

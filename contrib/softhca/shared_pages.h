@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * Registered memory in pages that every process of the fabric can map, so that what is sent out of
- * it is copied without a call of the kernel. A device takes no processor for that copy; the call's
- * two microseconds would be the protocol's under test.
+ * it, or written into it in its owner's stead, is copied without a call of the kernel. A device
+ * takes no processor for that copy; the call's two microseconds would be the protocol's under test.
  *
  * Only memory that nobody has touched yet changes its pages, as pools of staging or eager buffers
  * are when they are registered; what a user sends has been written by then. So nothing is copied.
@@ -31,6 +31,10 @@ void shared_pages_take_back(const struct shared_pages *pages);
  * mapped; false if not all of it lies in shared pages, or they cannot be mapped. Under the progress
  * lock. */
 bool shared_pages_reach(uint32_t slot, const struct work_request *request, struct ibv_sge *out);
+
+/* Where this process has the target of a write to the port in `slot`, which memory_translate() has
+ * found to be in order; 0 if that does not lie in shared pages. Under the progress lock. */
+uint64_t shared_pages_target(uint32_t slot, const struct work_request *request);
 
 /* Forgets what is given and mapped; after a fork. */
 void shared_pages_reset(void);
