@@ -181,7 +181,7 @@ static bool finish_files(struct tune *tune)
 
 /* How messages begin whose receiver waits for them. Standing lanes depend on more than their
  * parameters (core/standing.h): where the job's own messages are the superpipeline's they tell. */
-static enum rbuf_rendezvous rendezvous_of(const struct tune *tune, bool in_order)
+static enum rbuf_rendezvous rendezvous_of(const struct tune *tune)
 {
     const struct tune_settings *settings = &tune->settings;
     const struct tune_traffic *traffic = &tune->measured.traffic;
@@ -190,9 +190,8 @@ static enum rbuf_rendezvous rendezvous_of(const struct tune *tune, bool in_order
     if (!settings->prestage) {
         return RBUF_RENDEZVOUS_SERIAL;
     }
-    return (told ? traffic->led : in_order && settings->standing_peers > 0)
-               ? RBUF_RENDEZVOUS_LED
-               : RBUF_RENDEZVOUS_OVERLAPPED;
+    return (told ? traffic->led : settings->standing_peers > 0) ? RBUF_RENDEZVOUS_LED
+                                                                : RBUF_RENDEZVOUS_OVERLAPPED;
 }
 
 /* Rank 0, with all that was measured. */
@@ -204,7 +203,7 @@ static bool conclude(struct tune *tune)
     const struct rbuf_machine machine = tune_machine(measured, (uint32_t) settings->quantum);
     const struct rbuf_schedule now = tune_settings_schedule(settings, in_order);
     const struct tune_way way = {.in_order = in_order,
-                                 .rendezvous = rendezvous_of(tune, in_order),
+                                 .rendezvous = rendezvous_of(tune),
                                  .head_bytes = (uint32_t) settings->standing_size,
                                  .opening_bytes = (uint32_t) settings->standing_opening,
                                  .lane_bytes = LANE_BYTES};

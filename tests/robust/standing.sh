@@ -25,16 +25,18 @@ for protocol in pipeline copy rcache; do
     with protocol=$protocol
     right "protocol $protocol" "$none" 2 "$mpi_tests/storm"
 done
-with
-hca=(--data-in-order off --fault order=random)
-right "no order promised" "$none" 2 "$mpi_tests/storm"
-hca=()
 
 # --- lanes ---
 
+with
 right "expected messages" "$some heads_declined=0" 2 "$mpi_tests/unlike" report=1
 with subblock=off
-right "subblock off" "$none" 2 "$mpi_tests/unlike" report=1
+right "subblock off" "$some heads_declined=0" 2 "$mpi_tests/unlike" report=1
+right "subblock off, storm" "heads_led>0" 4 "$mpi_tests/storm"
+with
+hca=(--data-in-order off --fault order=random)
+right "no order promised" "heads_led>0" 2 "$mpi_tests/storm"
+hca=()
 with protocol=auto
 right "protocol auto" "heads_led>0" 2 "$mpi_tests/storm"
 for size in 12k 40k 1m; do

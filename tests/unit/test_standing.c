@@ -29,16 +29,17 @@ static const struct rbuf_stats *stats_of(const struct world *world, unsigned nod
     return &world->nodes[node].core.stats;
 }
 
+/* How a head's chunks are found: by flags, or as they are announced. */
+static const enum rbuf_arrival arrivals[] = {RBUF_ARRIVAL_BLOCK, RBUF_ARRIVAL_IMMEDIATE};
+
 /* From messages that are all head, and less than a block, to some chunks behind it. */
 START_TEST(heads_of_every_length)
 {
-    const enum rbuf_arrival arrivals[] = {RBUF_ARRIVAL_BLOCK, RBUF_ARRIVAL_CHUNK};
-
-    for (unsigned i = 0; i < 2; i++) {
+    for (int arrival = RBUF_ARRIVAL_BLOCK; arrival <= RBUF_ARRIVAL_IMMEDIATE; arrival++) {
         struct world_options options = small_blocks();
         struct world *world;
 
-        options.core.arrival = arrivals[i];
+        options.core.arrival = (enum rbuf_arrival) arrival;
         world = world_open(&options);
         for (uint64_t bytes = 1; bytes <= 56 * 30; bytes++) {
             world_send(world, WORLD_PUT, 0, 1, bytes);
@@ -106,10 +107,12 @@ END_TEST
 /* Many messages at once, in both directions: no more heads than places, and all the rest right. */
 START_TEST(many_at_once)
 {
-    for (unsigned late = 0; late < 4; late += 3) {
+    for (unsigned kind = 0; kind < 4; kind++) {
+        const unsigned late = kind % 2 * 3;
         struct world_options options = case_busy();
         struct world *world;
 
+        options.core.arrival = arrivals[kind / 2];
         options.receive_bytes = 160 * 1024;
         options.core.standing.place_blocks = 6;
         options.late = late;
@@ -146,18 +149,20 @@ START_TEST(mistaken_heads_are_declined)
 {
     const uint64_t sizes[] = {100000, 30000, 8000}; /* with a lane for the rest, or all head */
 
-    for (unsigned size = 0; size < 3; size++) {
+    for (unsigned kind = 0; kind < 6; kind++) {
+        const uint64_t bytes = sizes[kind % 3];
         struct world_options options = world_defaults();
         struct world *world;
 
+        options.core.arrival = arrivals[kind / 3];
         options.late = 3;
         world = world_open(&options);
         for (int i = 0; i < 100; i++) {
-            world_send(world, WORLD_PUT, 0, 1, sizes[size]);
+            world_send(world, WORLD_PUT, 0, 1, bytes);
             world_settle(world);
         }
         while (world->nodes[1].unexpected != NULL) {
-            world_send(world, WORLD_PUT, 0, 1, sizes[size]);
+            world_send(world, WORLD_PUT, 0, 1, bytes);
             world_settle(world);
         }
         case_run(world);
@@ -203,12 +208,13 @@ START_TEST(who_is_late_gets_no_heads)
 END_TEST
 
 /* One lane, and partners that change: it goes from one to the next. */
-START_TEST(lanes_move)
+static void check_that_lanes_move(enum rbuf_arrival arrival)
 {
     struct world_options options = world_defaults();
     struct world *world;
 
     options.nodes = 4;
+    options.core.arrival = arrival;
     options.core.standing.peers = 1;
     world = world_open(&options);
     for (unsigned from = 1; from <= 3; from++) {
@@ -228,6 +234,55 @@ START_TEST(lanes_move)
         case_run(world);
     }
     case_close(world);
+}
+
+START_TEST(lanes_move)
+{
+    check_that_lanes_move(RBUF_ARRIVAL_BLOCK);
+    check_that_lanes_move(RBUF_ARRIVAL_IMMEDIATE);
+}
+END_TEST
+
+/* What announces chunks of a head that was in vain counts for none that comes to its place later,
+ * however late it is; and what does not come from a lane's borrower for none at all. */
+START_TEST(announcements_of_heads_in_vain)
+{
+    struct world_options options = world_defaults();
+    const struct rbuf_standing_in *in;
+    struct rbuf_peer *peer;
+    struct rbuf_core *core;
+    struct world *world;
+    uint64_t use;
+
+    options.core.arrival = RBUF_ARRIVAL_IMMEDIATE;
+    world = world_open(&options);
+    core = &world->nodes[1].core;
+    for (int i = 0; i < 5; i++) {
+        world_send(world, WORLD_PUT, 0, 1, 50000);
+        case_run(world);
+    }
+    peer = world->nodes[1].links[0].peer;
+    in = peer->standing_in;
+    ck_assert_ptr_nonnull(in);
+    use = in->tail + 1;
+    ck_assert_uint_ne(rbuf_standing_in_announced(peer, 50000), 0);
+    rbuf_core_immediate(core, rbuf_immediate_of_use(in->immediate, use));
+    ck_assert_uint_eq(rbuf_standing_in_arrived(peer, use), 1);
+    for (unsigned i = 0; i < RBUF_STANDING_PLACES; i++) { /* the place's next one is announced */
+        rbuf_standing_in_over(peer, use + i);
+        rbuf_standing_in_tell(peer, true);
+        ck_assert_uint_ne(rbuf_standing_in_announced(peer, 50000), 0);
+    }
+    rbuf_core_immediate(core, rbuf_immediate_of_use(in->immediate, use));
+    ck_assert_uint_eq(rbuf_standing_in_arrived(peer, use + RBUF_STANDING_PLACES), 0);
+    rbuf_core_immediate(core, rbuf_immediate_of_use(in->immediate, use + RBUF_STANDING_PLACES));
+    ck_assert_uint_eq(rbuf_standing_in_arrived(peer, use + RBUF_STANDING_PLACES), 1);
+    ck_assert_uint_eq(core->stats.messages_refused, 0);
+    rbuf_core_immediate(core, rbuf_immediate_of_lane(in->number, core->standing.lent + 1));
+    rbuf_core_immediate(core, rbuf_immediate_of_lane(in->number + 1, core->standing.lent));
+    ck_assert_uint_eq(core->stats.messages_refused, 2);
+    rbuf_standing_in_over(peer, use + RBUF_STANDING_PLACES);
+    world_close(world);
 }
 END_TEST
 
@@ -266,6 +321,7 @@ START_TEST(the_peer_dies)
 
             options.tick_ns = 20000;
             options.nodes = 3;
+            options.core.arrival = arrivals[after % 2];
             options.core.standing.peers = 1;
             world = world_open(&options);
             world->nodes[0].links[1].end[channel].die_after = after;
@@ -294,6 +350,7 @@ int main(void)
     unit_add(suite, mistaken_heads_are_declined);
     unit_add(suite, who_is_late_gets_no_heads);
     unit_add(suite, lanes_move);
+    unit_add(suite, announcements_of_heads_in_vain);
     unit_add(suite, the_arena_comes_first);
     unit_add(suite, the_peer_dies);
     return unit_run(suite);

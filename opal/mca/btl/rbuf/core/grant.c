@@ -10,7 +10,7 @@
 
 #define FIRST_GRANTS 64u
 #define STUCK_WAITS  20u
-#define MOST_GRANTS  (1u << RBUF_IMMEDIATE_INDEX_BITS)
+#define MOST_GRANTS  RBUF_IMMEDIATE_HEAD /* the indices below it */
 
 static uint64_t grant_id(const struct rbuf_grant *grant)
 {
@@ -30,7 +30,7 @@ struct rbuf_grant *rbuf_grant_find(struct rbuf_core *core, uint64_t id)
 
 struct rbuf_grant *rbuf_grant_announced(struct rbuf_core *core, uint32_t immediate)
 {
-    uint32_t index = immediate & (MOST_GRANTS - 1);
+    uint32_t index = immediate & ((1u << RBUF_IMMEDIATE_INDEX_BITS) - 1);
     struct rbuf_grant *grant = index < core->grant_count ? core->grants[index] : NULL;
 
     if (grant == NULL || grant->state != RBUF_GRANT_STAGED ||

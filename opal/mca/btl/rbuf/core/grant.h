@@ -76,7 +76,7 @@ struct rbuf_grant {
     uint64_t flag;           /* that this block will carry */
     uint64_t lane_flag;      /* that the message's first block would carry in the lane */
     unsigned char *to;       /* where its payload goes */
-    uint64_t chunks_arrived; /* RBUF_ARRIVAL_IMMEDIATE: announced so far */
+    uint64_t chunks_arrived; /* RBUF_ARRIVAL_IMMEDIATE: announced so far, behind the head */
     bool chunk_here;         /* all of `chunk` has arrived */
 
     struct rbuf_held_list held;
@@ -84,7 +84,7 @@ struct rbuf_grant {
 };
 
 /* Opens a grant for `bytes` > 0 bytes at `base` from `peer`, and describes it in `offer` (STAGED or
- * DEFERRED). NULL only without memory or with 2^20 open; `offer` is then unchanged. */
+ * DEFERRED). NULL only without memory or with 2^19 open; `offer` is then unchanged. */
 struct rbuf_grant *rbuf_grant_open(struct rbuf_peer *peer, void *base, uint64_t bytes, void *user,
                                    struct rbuf_offer *offer);
 

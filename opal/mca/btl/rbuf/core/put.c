@@ -41,11 +41,7 @@ static bool offer_usable(struct rbuf_peer *peer, const struct rbuf_offer *offer,
 /* Goes on behind what was written of the put's head. True if that was all of the put. */
 static bool head_adopt(struct rbuf_put *put, const struct rbuf_head *head)
 {
-    const struct rbuf_standing_out *out = put->peer->standing_out;
-
     put->head_chunks = head->chunks;
-    put->head_address = rbuf_head_address(out, head->use);
-    put->head_flag = rbuf_head_flag(out, head->use);
     put->next = head->next;
     return head->whole;
 }

@@ -25,8 +25,6 @@ struct rbuf_put {
     enum rbuf_put_state state; /* core's, like everything below */
     struct rbuf_peer *peer;
     uint64_t head_chunks;          /* first ones, which go to a place of the standing lane */
-    uint64_t head_address;         /* of that place */
-    uint64_t head_flag;            /* of its first block */
     struct rbuf_chunk next;        /* shape of the chunk that is filled or to be filled */
     struct rbuf_tx_chunk *filling; /* NULL: no staging yet */
     uint32_t in_flight;            /* copied: chunks under way */

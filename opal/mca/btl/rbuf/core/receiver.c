@@ -51,7 +51,9 @@ static bool block_here(struct rbuf_grant *grant)
         }
         return grant->chunk_here;
     case RBUF_ARRIVAL_IMMEDIATE:
-        return grant->chunks_arrived > grant->chunk.index;
+        return grant->chunk.index < grant->head_chunks
+                   ? rbuf_standing_in_arrived(grant->peer, grant->head_use) > grant->chunk.index
+                   : grant->chunks_arrived > grant->chunk.index - grant->head_chunks;
     }
     return false;
 }
@@ -158,8 +160,13 @@ int rbuf_receiver_write_acks(struct rbuf_peer *peer)
  * and those stay STAGED until all are here, or the peer is lost. */
 void rbuf_core_immediate(struct rbuf_core *core, uint32_t immediate)
 {
-    struct rbuf_grant *grant = rbuf_grant_announced(core, immediate);
+    struct rbuf_grant *grant;
 
+    if ((immediate & RBUF_IMMEDIATE_HEAD) != 0) {
+        rbuf_standing_in_immediate(core, immediate);
+        return;
+    }
+    grant = rbuf_grant_announced(core, immediate);
     if (grant == NULL) {
         core->stats.messages_refused++;
         return;

@@ -60,25 +60,6 @@ static enum rbuf_fab_status chunk_write_in_place(struct rbuf_put *put)
                           put->offer.base + chunk->shape.offset, put->offer.rkey, &chunk->work);
 }
 
-/* Into the receiver's lane, announced by an immediate. */
-static enum rbuf_fab_status chunk_write_announced(struct rbuf_put *put, uint64_t first_block)
-{
-    struct rbuf_tx_chunk *chunk = put->filling;
-    const struct rbuf_schedule *schedule = &put->offer.schedule;
-    struct rbuf_arena *arena = &put->peer->core->send_arena;
-    struct rbuf_fab_queue *queue = put->peer->queue[RBUF_BULK];
-    uint32_t lead = rbuf_chunk_lead(schedule, &chunk->shape);
-
-    if (!rbuf_fab_has_room(queue, true) || !rbuf_credit_available(put->peer, RBUF_FLOW_BULK)) {
-        return RBUF_FAB_AGAIN;
-    }
-    put->peer->credit[RBUF_FLOW_BULK].sent++;
-    return rbuf_fab_write_immediate(
-        queue, rbuf_arena_block(arena, chunk->arena_first) + lead,
-        rbuf_arena_lkey(arena, chunk->arena_first), rbuf_chunk_wire_bytes(schedule, &chunk->shape),
-        first_block + lead, put->offer.rkey, rbuf_immediate(put->offer.id), &chunk->work);
-}
-
 /* Into the receiver's lane, flags and all. */
 static enum rbuf_fab_status chunk_write(struct rbuf_put *put)
 {
@@ -89,19 +70,9 @@ static enum rbuf_fab_status chunk_write(struct rbuf_put *put)
 
     rbuf_tx_chunk_stamp(put->filling, schedule, offer->flag);
     return offer->arrival == RBUF_ARRIVAL_IMMEDIATE
-               ? chunk_write_announced(put, first_block)
+               ? rbuf_tx_chunk_write_announced(put->filling, schedule, first_block, offer->rkey,
+                                               rbuf_immediate(offer->id))
                : rbuf_tx_chunk_write(put->filling, schedule, first_block, offer->rkey);
-}
-
-/* Into the place that holds the message's head. */
-static enum rbuf_fab_status chunk_write_head(struct rbuf_put *put)
-{
-    const struct rbuf_schedule *schedule = &put->offer.schedule;
-
-    rbuf_tx_chunk_stamp(put->filling, schedule, put->head_flag);
-    return rbuf_tx_chunk_write(put->filling, schedule,
-                               put->head_address + put->next.first_block * schedule->block_bytes,
-                               put->peer->standing_out->offer.rkey);
 }
 
 static void chunk_posted(struct rbuf_put *put)
@@ -134,7 +105,9 @@ static bool chunk_post(struct rbuf_put *put)
         put->filling->put = put;
         status = chunk_write_in_place(put);
     } else {
-        status = put->next.index < put->head_chunks ? chunk_write_head(put) : chunk_write(put);
+        status = put->next.index < put->head_chunks
+                     ? rbuf_standing_out_write(peer, put->filling, put->offer.head)
+                     : chunk_write(put);
     }
     if (status == RBUF_FAB_DEAD) {
         rbuf_peer_fail(peer, -ECONNRESET);

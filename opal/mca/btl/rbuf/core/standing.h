@@ -21,6 +21,9 @@
  * Handing back: RECALL makes the sender stop; when all heads that it wrote are known to have
  * arrived it says BACK. The memory is free when that is here and no use is left.
  *
+ * A head's chunks are found as all chunks are, by flags or as they are announced by immediates;
+ * these name the lane and the use, since they may come before the message whose head it is.
+ *
  * Invariants: a place is written by one use at a time; flags never repeat in a place, since their
  * numbers have the highest bit set and a range for each lane and use.
  */
@@ -31,6 +34,7 @@
 #include <stdint.h>
 
 #include "core/wire.h"
+#include "fabric.h"
 
 struct rbuf_core;
 struct rbuf_peer;
@@ -57,6 +61,7 @@ struct rbuf_standing {
     uint32_t out;         /* that are */
     uint64_t lent;        /* ever */
     uint64_t next_recall; /* stats.grants before which none is asked for again */
+    struct rbuf_peer *borrower[RBUF_STANDING_PEERS_MAX]; /* by the number of the lane */
 };
 
 /* ---- of the sender ---- */
@@ -93,18 +98,6 @@ struct rbuf_standing_out {
     struct rbuf_head heads[RBUF_STANDING_PLACES]; /* by use modulo their number */
 };
 
-/* The address of a place, and the flag of its first block. */
-static inline uint64_t rbuf_head_address(const struct rbuf_standing_out *out, uint64_t use)
-{
-    return out->offer.base +
-           use % RBUF_STANDING_PLACES * out->offer.place_blocks * out->offer.schedule.block_bytes;
-}
-
-static inline uint64_t rbuf_head_flag(const struct rbuf_standing_out *out, uint64_t use)
-{
-    return out->offer.flag + (use - out->offer.first) * out->offer.place_blocks;
-}
-
 /* The peer lends a lane, wants it back. */
 void rbuf_standing_out_lent(struct rbuf_peer *peer, const struct rbuf_standing_offer *offer);
 void rbuf_standing_out_recalled(struct rbuf_peer *peer);
@@ -131,6 +124,10 @@ const struct rbuf_head *rbuf_standing_out_take(struct rbuf_peer *peer, const str
 /* No head of `source` is to be written any more. */
 void rbuf_standing_out_cancel(struct rbuf_peer *peer, const void *source);
 
+/* Writes a filled chunk of the head of `use` to its place. */
+enum rbuf_fab_status rbuf_standing_out_write(struct rbuf_peer *peer, struct rbuf_tx_chunk *chunk,
+                                             uint64_t use);
+
 /* A chunk of a head was posted. */
 void rbuf_standing_out_posted(struct rbuf_peer *peer, struct rbuf_tx_chunk *chunk);
 
@@ -150,6 +147,13 @@ static inline uint32_t rbuf_standing_lane_blocks(const struct rbuf_standing_opti
     return options->place_blocks * RBUF_STANDING_PLACES;
 }
 
+/* Chunks that have come to a place, where they are announced. Who announced the newest counts: all
+ * of a use come before all of the next one of its place, by one queue pair. */
+struct rbuf_head_arrivals {
+    uint32_t immediate;
+    uint32_t chunks;
+};
+
 enum rbuf_standing_in_state { RBUF_STANDING_LENT, RBUF_STANDING_RECALLED, RBUF_STANDING_BACK };
 
 struct rbuf_standing_in {
@@ -164,6 +168,9 @@ struct rbuf_standing_in {
     uint32_t over;      /* uses behind the tail that are over, bit 0 for the next */
     uint64_t bytes[RBUF_STANDING_PLACES]; /* of the message that a use announced */
     uint64_t last_grants;                 /* stats.grants when it was used last */
+    uint32_t number;                      /* of the lane */
+    uint32_t immediate;                   /* its rbuf_immediate_of_lane() */
+    struct rbuf_head_arrivals arrivals[RBUF_STANDING_PLACES];
 };
 
 /* The schedule of messages that are led: with an opening, since no rendezvous hides the copy of the
@@ -190,6 +197,10 @@ uint64_t rbuf_standing_in_use(const struct rbuf_peer *peer, uint8_t place);
 /* The block where the use's place begins, and the flag of its first block. */
 uint32_t rbuf_standing_in_place(const struct rbuf_peer *peer, uint64_t use);
 uint64_t rbuf_standing_in_flag(const struct rbuf_peer *peer, uint64_t use);
+
+/* RBUF_ARRIVAL_IMMEDIATE: a chunk of a head was announced; how many of them were, of this use. */
+void rbuf_standing_in_immediate(struct rbuf_core *core, uint32_t immediate);
+uint32_t rbuf_standing_in_arrived(const struct rbuf_peer *peer, uint64_t use);
 
 /* The use is over. */
 void rbuf_standing_in_over(struct rbuf_peer *peer, uint64_t use);

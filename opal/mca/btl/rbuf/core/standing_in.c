@@ -34,10 +34,8 @@ static uint32_t wanted_lanes(const struct rbuf_core *core)
 {
     const struct rbuf_standing_options *options = &core->options.standing;
 
-    /* A head is looked for by its flags, and is a chunk at least. */
-    if (core->options.arrival == RBUF_ARRIVAL_IMMEDIATE ||
-        options->place_blocks < core->options.schedule.first_blocks) {
-        return 0;
+    if (options->place_blocks < core->options.schedule.first_blocks) {
+        return 0; /* a head is a chunk at least */
     }
     return least(options->peers, RBUF_STANDING_PEERS_MAX);
 }
@@ -61,6 +59,7 @@ static void free_lane(struct rbuf_peer *peer)
 
     rbuf_arena_give(&core->receive_arena, in->first,
                     rbuf_standing_lane_blocks(&core->options.standing));
+    core->standing.borrower[in->number] = NULL;
     core->standing.out--;
     core->deferred_retry = true;
     free(in);
@@ -130,6 +129,19 @@ static bool place_lane(struct rbuf_core *core, uint32_t *first)
     return false;
 }
 
+/* Gives the lane a number, which lanes before it had in other words. */
+static void number_lane(struct rbuf_peer *peer)
+{
+    struct rbuf_standing *standing = &peer->core->standing;
+    struct rbuf_standing_in *in = peer->standing_in;
+
+    while (standing->borrower[in->number] != NULL) { /* there are no more than numbers */
+        in->number++;
+    }
+    standing->borrower[in->number] = peer;
+    in->immediate = rbuf_immediate_of_lane(in->number, standing->lent);
+}
+
 /* Lends the peer a lane, if there is room for it. */
 static bool lend(struct rbuf_peer *peer)
 {
@@ -158,6 +170,7 @@ static bool lend(struct rbuf_peer *peer)
     in->told = in->tail + RBUF_STANDING_PLACES;
     in->last_grants = core->stats.grants;
     peer->standing_in = in;
+    number_lane(peer);
     core->stats.standing_lent++;
     offer = (struct rbuf_standing_offer){.base = (uintptr_t) rbuf_arena_block(arena, in->first),
                                          .flag = in->flag,
@@ -165,6 +178,9 @@ static bool lend(struct rbuf_peer *peer)
                                          .rkey = rbuf_arena_rkey(arena, in->first),
                                          .place_blocks = place_blocks,
                                          .schedule = rbuf_standing_in_schedule(peer)};
+    if (core->options.arrival == RBUF_ARRIVAL_IMMEDIATE) {
+        offer.immediate = in->immediate;
+    }
     rbuf_channel_send_own(peer, RBUF_MESSAGE_STANDING, &offer, sizeof(offer));
     return true;
 }
@@ -230,6 +246,41 @@ void rbuf_standing_in_prompt(struct rbuf_peer *peer)
     }
 }
 
+/* The count of what the immediate announces, which begins if another one's was there. */
+static struct rbuf_head_arrivals *arrivals_of(struct rbuf_standing_in *in, uint32_t immediate)
+{
+    struct rbuf_head_arrivals *arrivals =
+        &in->arrivals[(immediate >> RBUF_IMMEDIATE_INDEX_BITS) % RBUF_STANDING_PLACES];
+
+    if (arrivals->immediate != immediate) {
+        *arrivals = (struct rbuf_head_arrivals){.immediate = immediate};
+    }
+    return arrivals;
+}
+
+/* Credits come back at once: the memory is the lane's, and not that of the receive queue. */
+void rbuf_standing_in_immediate(struct rbuf_core *core, uint32_t immediate)
+{
+    uint32_t number = immediate & ((1u << RBUF_IMMEDIATE_LANE_BITS) - 1);
+    uint32_t of_lane = immediate & ((1u << RBUF_IMMEDIATE_INDEX_BITS) - 1);
+    struct rbuf_peer *peer = core->standing.borrower[number];
+
+    if (peer == NULL || peer->standing_in->immediate != of_lane) {
+        core->stats.messages_refused++;
+        return;
+    }
+    arrivals_of(peer->standing_in, immediate)->chunks++;
+    rbuf_credit_consumed(peer, RBUF_FLOW_BULK);
+}
+
+uint32_t rbuf_standing_in_arrived(const struct rbuf_peer *peer, uint64_t use)
+{
+    const struct rbuf_standing_in *in = peer->standing_in;
+    const struct rbuf_head_arrivals *arrivals = &in->arrivals[use % RBUF_STANDING_PLACES];
+
+    return arrivals->immediate == rbuf_immediate_of_use(in->immediate, use) ? arrivals->chunks : 0;
+}
+
 uint8_t rbuf_standing_in_announced(struct rbuf_peer *peer, uint64_t bytes)
 {
     struct rbuf_standing_in *in = peer->standing_in;
@@ -239,6 +290,7 @@ uint8_t rbuf_standing_in_announced(struct rbuf_peer *peer, uint64_t bytes)
     }
     in->announced++;
     in->bytes[in->announced % RBUF_STANDING_PLACES] = bytes;
+    (void) arrivals_of(in, rbuf_immediate_of_use(in->immediate, in->announced));
     return (uint8_t) (1 + in->announced % RBUF_STANDING_PLACES);
 }
 

@@ -137,11 +137,7 @@ static bool write_chunk(struct rbuf_peer *peer, struct rbuf_head *head, uint64_t
     }
     rbuf_tx_chunk_fill(chunk, schedule, RBUF_CHUNK_BLOCKS, head->source, &whole);
     *budget -= head->next.bytes < *budget ? head->next.bytes : *budget;
-    rbuf_tx_chunk_stamp(chunk, schedule, rbuf_head_flag(out, head->use));
-    status = rbuf_tx_chunk_write(chunk, schedule,
-                                 rbuf_head_address(out, head->use) +
-                                     head->next.first_block * schedule->block_bytes,
-                                 out->offer.rkey);
+    status = rbuf_standing_out_write(peer, chunk, head->use);
     if (status == RBUF_FAB_OK) {
         rbuf_standing_out_posted(peer, chunk);
         return true;
@@ -233,6 +229,21 @@ void rbuf_standing_out_cancel(struct rbuf_peer *peer, const void *source)
             head_settle(out, &out->heads[i]);
         }
     }
+}
+
+enum rbuf_fab_status rbuf_standing_out_write(struct rbuf_peer *peer, struct rbuf_tx_chunk *chunk,
+                                             uint64_t use)
+{
+    const struct rbuf_standing_offer *offer = &peer->standing_out->offer;
+    const struct rbuf_schedule *schedule = &offer->schedule;
+    uint64_t place = use % RBUF_STANDING_PLACES * offer->place_blocks;
+    uint64_t first_block = offer->base + (place + chunk->shape.first_block) * schedule->block_bytes;
+
+    rbuf_tx_chunk_stamp(chunk, schedule, offer->flag + (use - offer->first) * offer->place_blocks);
+    return offer->immediate != 0
+               ? rbuf_tx_chunk_write_announced(chunk, schedule, first_block, offer->rkey,
+                                               rbuf_immediate_of_use(offer->immediate, use))
+               : rbuf_tx_chunk_write(chunk, schedule, first_block, offer->rkey);
 }
 
 void rbuf_standing_out_posted(struct rbuf_peer *peer, struct rbuf_tx_chunk *chunk)

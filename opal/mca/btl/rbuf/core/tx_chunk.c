@@ -93,3 +93,23 @@ enum rbuf_fab_status rbuf_tx_chunk_write(struct rbuf_tx_chunk *chunk,
         rbuf_arena_lkey(arena, chunk->arena_first), rbuf_chunk_wire_bytes(schedule, &chunk->shape),
         first_block + lead, rkey, &chunk->work);
 }
+
+enum rbuf_fab_status rbuf_tx_chunk_write_announced(struct rbuf_tx_chunk *chunk,
+                                                   const struct rbuf_schedule *schedule,
+                                                   uint64_t first_block, uint32_t rkey,
+                                                   uint32_t immediate)
+{
+    struct rbuf_peer *peer = chunk->peer;
+    struct rbuf_arena *arena = &peer->core->send_arena;
+    struct rbuf_fab_queue *queue = peer->queue[RBUF_BULK];
+    uint32_t lead = rbuf_chunk_lead(schedule, &chunk->shape);
+
+    if (!rbuf_fab_has_room(queue, true) || !rbuf_credit_available(peer, RBUF_FLOW_BULK)) {
+        return RBUF_FAB_AGAIN;
+    }
+    peer->credit[RBUF_FLOW_BULK].sent++;
+    return rbuf_fab_write_immediate(queue, rbuf_arena_block(arena, chunk->arena_first) + lead,
+                                    rbuf_arena_lkey(arena, chunk->arena_first),
+                                    rbuf_chunk_wire_bytes(schedule, &chunk->shape),
+                                    first_block + lead, rkey, immediate, &chunk->work);
+}

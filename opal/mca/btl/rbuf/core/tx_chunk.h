@@ -54,4 +54,10 @@ enum rbuf_fab_status rbuf_tx_chunk_write(struct rbuf_tx_chunk *chunk,
                                          const struct rbuf_schedule *schedule, uint64_t first_block,
                                          uint32_t rkey);
 
+/* The same, announced by an immediate, for which it takes a credit. */
+enum rbuf_fab_status rbuf_tx_chunk_write_announced(struct rbuf_tx_chunk *chunk,
+                                                   const struct rbuf_schedule *schedule,
+                                                   uint64_t first_block, uint32_t rkey,
+                                                   uint32_t immediate);
+
 #endif

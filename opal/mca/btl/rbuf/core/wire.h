@@ -95,6 +95,8 @@ struct rbuf_standing_offer {
     uint32_t rkey;
     uint32_t place_blocks;
     struct rbuf_schedule schedule; /* of every message whose head goes there */
+    uint32_t immediate;            /* rbuf_immediate_of_lane(); 0: heads are looked for by flags */
+    uint32_t reserved;
 };
 
 enum rbuf_offer_mode {
@@ -110,6 +112,22 @@ enum rbuf_offer_mode {
 static inline uint32_t rbuf_immediate(uint64_t grant_id)
 {
     return (uint32_t) grant_id | (uint32_t) (grant_id >> 32) << RBUF_IMMEDIATE_INDEX_BITS;
+}
+
+/* The same of a head's chunk: this bit, which no grant's index has, the lane and how often lanes
+ * were lent, and the use, modulo 2^12. */
+#define RBUF_IMMEDIATE_HEAD      (1u << (RBUF_IMMEDIATE_INDEX_BITS - 1))
+#define RBUF_IMMEDIATE_LANE_BITS 6u
+
+static inline uint32_t rbuf_immediate_of_lane(uint32_t lane, uint64_t lent)
+{
+    return RBUF_IMMEDIATE_HEAD | lane |
+           ((uint32_t) lent << RBUF_IMMEDIATE_LANE_BITS & (RBUF_IMMEDIATE_HEAD - 1));
+}
+
+static inline uint32_t rbuf_immediate_of_use(uint32_t of_lane, uint64_t use)
+{
+    return of_lane | (uint32_t) use << RBUF_IMMEDIATE_INDEX_BITS;
 }
 
 enum rbuf_arrival {
