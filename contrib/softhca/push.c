@@ -58,26 +58,31 @@ static bool has_polled(const struct queue_pair *qp, struct port *target)
     return atomic_load_explicit(&target->polls, memory_order_relaxed) != qp->seen_polls;
 }
 
-/* Turns the target of a write into this process' own view of it, if it has one, which spares the
- * longer call of the kernel; returns who copies. The kernel would refuse a process that has died,
- * whose pages are still there. Faults of disorder write by the kernel. */
-static enum copier reach_target(uint32_t slot, const struct work_request *request,
-                                struct memory_list *to, struct ibv_sge *target)
+/* Stores inline payload in this process' own view of the target, if it has one, which spares the
+ * longer call of the kernel. Not what stands in the program's memory: it may be unmapped by now,
+ * which the kernel's copy survives. The kernel would refuse a process that has died, whose pages
+ * are still there. */
+static bool store_near(uint32_t slot, const struct work_request *request)
 {
-    uint64_t near = config.faults.order == ORDER_KEPT ? shared_pages_target(slot, request) : 0;
+    uint64_t near = request->is_inline ? shared_pages_target(slot, request) : 0;
+    struct ibv_sge target = {.addr = near, .length = request->length};
+    struct memory_list to = {.pid = self.pid, .n_sge = 1, .sge = &target};
 
     if (!near || !segment_port_alive(slot))
-        return COPIER_KERNEL;
-    to->pid = self.pid;
-    target->addr = near;
-    return COPIER_PROCESS;
+        return false;
+    copy_inline(&to, request->inline_data, 0, request->length);
+    return true;
 }
 
-static int copy_out(enum copier copier, const struct memory_list *to,
-                    const struct memory_list *from, uint64_t offset, uint64_t length)
+/* Copies the next piece out; an error of the kernel's, or 0. */
+static int copy_out(uint32_t slot, const struct work_request *request, const struct memory_list *to,
+                    const struct memory_list *from, uint64_t length)
 {
-    return copier == COPIER_PROCESS ? copy_between(to, from, offset, length)
-                                    : copy_in_order(to, from, offset, length);
+    if (config.faults.order != ORDER_KEPT)
+        return fault_copy(to, from, NULL, request->copied, length);
+    if (request->copied == 0 && length == request->length && store_near(slot, request))
+        return 0;
+    return copy_in_order(to, from, request->copied, length);
 }
 
 /* Carries a write on behalf of a target that does not poll. Anything that is not in order is left
@@ -96,7 +101,6 @@ static enum outcome push_write(struct queue_pair *qp, struct work_request *reque
     };
     struct ibv_sge local = {.addr = (uintptr_t) request->inline_data, .length = request->length};
     struct memory_list from = {.pid = self.pid, .n_sge = request->n_sge, .sge = request->sge};
-    enum copier copier = COPIER_KERNEL;
     uint32_t bytes;
 
     if (!target || request->opcode != IBV_WR_RDMA_WRITE ||
@@ -110,17 +114,14 @@ static enum outcome push_write(struct queue_pair *qp, struct work_request *reque
                              request->length, IBV_ACCESS_REMOTE_WRITE);
         if (!remote.addr || !(atomic_load(&target->access) & IBV_ACCESS_REMOTE_WRITE))
             return WAITING;
-        copier = reach_target(number_slot(peer), request, &to, &remote);
     }
     if (request->is_inline) {
         from.n_sge = 1;
         from.sge = &local;
     }
     while (request->copied < request->length) {
-        if (!piece_is_due(request, copier, *now, &bytes) ||
-            (config.faults.order == ORDER_KEPT
-                 ? copy_out(copier, &to, &from, request->copied, bytes)
-                 : fault_copy(&to, &from, NULL, request->copied, bytes)))
+        if (!piece_is_due(request, COPIER_KERNEL, *now, &bytes) ||
+            copy_out(number_slot(peer), request, &to, &from, bytes))
             return WAITING;
         request->copied += bytes;
         port_shows_life();

@@ -252,7 +252,7 @@ static void make_view(struct view *view, uint32_t slot, const struct shared_page
         close(fd);
     }
     if (!view->base)
-        report_at(1, "%s is not mapped and read by the kernel instead", path);
+        report_at(1, "%s is not mapped, and left to the kernel", path);
 }
 
 /* The view of the file that a region of that port is in; NULL if it has private pages, or there is

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * Registered memory in pages that every process of the fabric can map, so that what is sent out of
- * it, or written into it in its owner's stead, is copied without a call of the kernel. A device
- * takes no processor for that copy; the call's two microseconds would be the protocol's under test.
+ * it, or written inline into it in its owner's stead, is copied without a call of the kernel. A
+ * device takes no processor for that copy; the call's two microseconds would be the protocol's
+ * under test.
  *
  * Only memory that nobody has touched yet changes its pages, as pools of staging or eager buffers
  * are when they are registered; what a user sends has been written by then. So nothing is copied.

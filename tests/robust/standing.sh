@@ -65,6 +65,7 @@ done
 
 with
 unlike "standing_lent<2" standing_peers=0
+unlike "standing_lent>0" subblock=off
 unlike "standing_lent>0" standing_size=16k standing_c0=4k
 unlike "standing_lent>0" c0=4k q=2
 unlike "standing_lent>0" block_size=1k

@@ -18,7 +18,7 @@ static struct sim_measure *open_for(const struct rbuf_machine *machine, const st
 
     if (plan->rendezvous == RBUF_RENDEZVOUS_LED) {
         return sim_measure_open_led(machine, block, aim->largest,
-                                    first > SIM_HEAD_BYTES ? first : SIM_HEAD_BYTES);
+                                    first < SIM_HEAD_BYTES ? SIM_HEAD_BYTES : first + block);
     }
     return sim_measure_open(machine, block, aim->largest);
 }

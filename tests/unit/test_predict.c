@@ -138,8 +138,8 @@ START_TEST(led)
     } shapes[] = {{1.5, 3, 64, 10, 3, 4096, RBUF_ARRIVAL_BLOCK},
                   {1.5, 2, 64, 10, 3, 4096, RBUF_ARRIVAL_BLOCK},
                   {3, 4, 64, 16, 3, 4096, RBUF_ARRIVAL_CHUNK},
-                  {2, 16, 64, 16, 4, 4096, RBUF_ARRIVAL_BLOCK},
-                  {1, 8, 8, 8, 2, 4096, RBUF_ARRIVAL_BLOCK},
+                  {2, 16, 64, 17, 4, 4096, RBUF_ARRIVAL_BLOCK},
+                  {1, 8, 8, 9, 2, 4096, RBUF_ARRIVAL_BLOCK},
                   {1.25, 3, 16, 64, 3, 2048, RBUF_ARRIVAL_CHUNK},
                   {1.5, 2, 16, 3, 3, 16384, RBUF_ARRIVAL_BLOCK}};
     const struct sim_machine *on = &sim_machines[_i];

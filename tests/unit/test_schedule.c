@@ -225,6 +225,24 @@ START_TEST(taper_halves_the_tail)
 }
 END_TEST
 
+/* Tapering makes no chunk longer: an opening stays what it is. */
+START_TEST(taper_leaves_the_opening)
+{
+    struct rbuf_schedule schedule = usual();
+    struct rbuf_chunk chunk;
+
+    schedule.taper = RBUF_TAPER_TAIL;
+    schedule.first_blocks = 16;
+    schedule.opening_blocks = 4;
+    for (uint64_t blocks = 5; blocks < 100; blocks++) {
+        rbuf_schedule_first(&schedule, blocks * PAYLOAD, &chunk);
+        ck_assert_uint_eq(chunk.blocks, 4);
+        rbuf_schedule_first(&schedule, blocks * PAYLOAD + 100, &chunk);
+        ck_assert_uint_eq(chunk.blocks, 5);
+    }
+}
+END_TEST
+
 START_TEST(measuring_equals_walking)
 {
     struct sim_random random = {11};
@@ -312,6 +330,7 @@ int main(void)
     unit_add(suite, number_of_chunks_by_equation_7);
     unit_add(suite, fixed_chunk_when_q_is_one);
     unit_add(suite, taper_halves_the_tail);
+    unit_add(suite, taper_leaves_the_opening);
     unit_add(suite, measuring_equals_walking);
     unit_add(suite, measuring_huge_lengths);
     unit_add(suite, invalid_schedules_are_refused);

@@ -174,6 +174,37 @@ START_TEST(mistaken_heads_are_declined)
 }
 END_TEST
 
+/* Announced chunks take credits. However few there are, guesses leave some, and all arrives,
+ * expected or not. */
+START_TEST(few_credits_for_announcements)
+{
+    for (unsigned kind = 0; kind < 8; kind++) {
+        struct world_options options = world_defaults();
+        struct world *world;
+
+        options.core.arrival = RBUF_ARRIVAL_IMMEDIATE;
+        options.core.window[RBUF_FLOW_BULK] = (uint16_t) (1 + kind / 2);
+        options.late = kind % 2 * 3;
+        world = world_open(&options);
+        for (int i = 0; i < 60; i++) {
+            world_send(world, WORLD_PUT, 0, 1, 40000 + 5000 * (i % 7));
+            world_send(world, WORLD_PUT, 1, 0, 60000 + 3000 * (i % 5));
+            world_settle(world);
+        }
+        for (unsigned node = 0; node < 2; node++) {
+            while (world->nodes[node].unexpected != NULL) {
+                world_send(world, WORLD_PUT, 1 - node, node, 5000);
+                world_settle(world);
+            }
+        }
+        case_run(world);
+        ck_assert_uint_eq(stats_of(world, 0)->messages_refused, 0);
+        ck_assert_uint_gt(stats_of(world, 0)->heads_led, 0);
+        case_close(world);
+    }
+}
+END_TEST
+
 /* A receiver that does not expect its messages any more is soon sent no heads. */
 START_TEST(who_is_late_gets_no_heads)
 {
@@ -348,6 +379,7 @@ int main(void)
     unit_add(suite, the_call_opens_the_head);
     unit_add(suite, many_at_once);
     unit_add(suite, mistaken_heads_are_declined);
+    unit_add(suite, few_credits_for_announcements);
     unit_add(suite, who_is_late_gets_no_heads);
     unit_add(suite, lanes_move);
     unit_add(suite, announcements_of_heads_in_vain);

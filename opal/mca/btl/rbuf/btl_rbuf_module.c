@@ -83,6 +83,17 @@ static void choose_protocol(const struct rbuf_port *port, size_t half,
     schedule->first_blocks = (uint16_t) ((first < largest ? first : largest) / params->block_size);
 }
 
+/* Partners that may write heads without being asked. Where these are announced they take receive
+ * buffers, half of a partner's credits at most, and all of them together no more than there are. */
+static uint32_t standing_peers(const struct mca_btl_rbuf_params *params, enum rbuf_arrival arrival)
+{
+    const uint64_t most = params->bulk_buffers / (params->bulk_credits / 2);
+
+    return (uint32_t) (arrival == RBUF_ARRIVAL_IMMEDIATE && most < params->standing_peers
+                           ? most
+                           : params->standing_peers);
+}
+
 static struct rbuf_core_options core_options(const struct rbuf_port *port, size_t half)
 {
     const struct mca_btl_rbuf_params *params = &mca_btl_rbuf_params;
@@ -99,7 +110,7 @@ static struct rbuf_core_options core_options(const struct rbuf_port *port, size_
     if ((params->protocol == MCA_BTL_RBUF_SUPERPIPELINE || params->protocol == MCA_BTL_RBUF_AUTO) &&
         params->prestage == MCA_BTL_RBUF_ON) {
         options.standing = (struct rbuf_standing_options){
-            .peers = (uint32_t) params->standing_peers,
+            .peers = standing_peers(params, options.arrival),
             .place_blocks = (uint32_t) (params->standing_size / params->block_size),
             .opening_blocks = (uint16_t) (params->standing_c0 / params->block_size)};
     }

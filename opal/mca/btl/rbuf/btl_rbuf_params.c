@@ -116,10 +116,11 @@ static const struct parameter table[] = {
      FIELD(standing_peers), "peers, 0 to 64",
      "Protocols superpipeline and auto: peers that may write the first chunks of their next "
      "messages together with the rendezvous, into lanes of the receive staging that are theirs: "
-     "those that send at present. Fewer if the staging is small; none with prestage off, or of "
+     "those that send at present. Fewer if the staging is small, and with subblock off no more "
+     "than bulk_buffers / (bulk_credits / 2); none with prestage off, or of "
      "use to processes with several ports. 0: none, and the network waits for every rendezvous"},
     {"standing_size", "40k", SIZE, 512, GIB, NULL, NULL, 0, 6, FIELD(standing_size),
-     "bytes, in whole blocks (rounded up), c0 at least (raised to it)",
+     "bytes, in whole blocks (rounded up), c0 and a block at least (raised to it)",
      "Most of a message that is written so. A lane has room for 4 messages. Best is what the "
      "network "
      "carries in one round trip and a half; what a receiver does not expect is sent twice"},
@@ -196,8 +197,8 @@ static const struct parameter table[] = {
      "Receive buffers for eager messages, shared by all peers of a port, eager_limit bytes each"},
     {"bulk_buffers", "32", COUNT, 4, 65536, NULL, NULL, 0, 5, FIELD(bulk_buffers),
      "buffers, 4 to 65536",
-     "Receive buffers for large fragments, shared by all peers of a port, max_send_size bytes "
-     "each"},
+     "Receive buffers for large fragments, and for the announcements of chunks with subblock off, "
+     "shared by all peers of a port, max_send_size bytes each"},
     {"send_queue", "128", COUNT, 16, 16384, NULL, NULL, 0, 6, FIELD(send_queue),
      "requests, 16 to 16384", "Depth of each send queue"},
     {"polling_set", "16", COUNT, 0, 1024, NULL, NULL, 0, 4, FIELD(polling_set), "peers, 0 to 1024",
@@ -381,8 +382,9 @@ static bool check_sizes(struct mca_btl_rbuf_params *params)
     params->largest_chunk = whole_blocks(params, params->largest_chunk);
     params->pipeline_chunk =
         params->pipeline_chunk == 0 ? params->c0 : whole_blocks(params, params->pipeline_chunk);
-    params->standing_size = whole_blocks(
-        params, params->standing_size > params->c0 ? params->standing_size : params->c0);
+    params->standing_size =
+        whole_blocks(params, params->standing_size > params->c0 ? params->standing_size
+                                                                : params->c0 + params->block_size);
     params->standing_c0 =
         whole_blocks(params, params->standing_c0 < params->c0 ? params->standing_c0 : params->c0);
     if (params->c0 > params->largest_chunk) {

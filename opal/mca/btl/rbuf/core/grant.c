@@ -426,7 +426,7 @@ void rbuf_grant_close(struct rbuf_grant *grant)
     case RBUF_GRANT_STAGED:
         /* Open MPI gives a handle back before its data only when the peer never learnt of it or is
          * lost: nobody writes into the lane any more, and what is still on its way to the place of
-         * a head comes before what its next use writes, by the same queue pair. What waits for the
+         * a head comes before what its next use writes (standing.h). What waits for the
          * data must not be told that it is there. */
         unstage(grant);
         discard_held(grant);

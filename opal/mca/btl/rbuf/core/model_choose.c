@@ -54,7 +54,7 @@ static double rate(const struct rbuf_machine *machine, const struct rbuf_aim *ai
     return rbuf_model_efficiency(machine, plan, aim->smallest, aim->largest);
 }
 
-/* Rounds as the component does: in whole blocks, a head of a chunk at least. */
+/* Rounds as the component does: in whole blocks, a head of a chunk and a short block at least. */
 void rbuf_plan_lead(const struct rbuf_aim *aim, struct rbuf_plan *plan)
 {
     struct rbuf_schedule *schedule = &plan->schedule;
@@ -62,7 +62,7 @@ void rbuf_plan_lead(const struct rbuf_aim *aim, struct rbuf_plan *plan)
     uint32_t room = (aim->head_bytes + schedule->block_bytes - 1) / schedule->block_bytes;
 
     schedule->opening_blocks = opening < schedule->first_blocks ? (uint16_t) opening : 0;
-    plan->head_blocks = room > schedule->first_blocks ? room : schedule->first_blocks;
+    plan->head_blocks = room > schedule->first_blocks ? room : schedule->first_blocks + 1u;
 }
 
 /* Sets C0, the largest chunk and the block, in bytes. */

@@ -24,6 +24,7 @@ static void fit_chunk(const struct rbuf_schedule *schedule, uint64_t length, uin
     uint32_t payload = rbuf_block_payload(schedule);
     uint64_t left = length - chunk->offset;
     uint64_t left_blocks = (left - 1) / payload + 1;
+    uint64_t half = (left_blocks + 1) / 2;
 
     chunk->first_bytes = (uint32_t) (left - (left_blocks - 1) * payload);
     if (chunk->first_bytes < payload / 2) {
@@ -32,11 +33,8 @@ static void fit_chunk(const struct rbuf_schedule *schedule, uint64_t length, uin
     if (wanted > schedule->buffer_blocks) {
         wanted = schedule->buffer_blocks;
     }
-    if (schedule->taper == RBUF_TAPER_TAIL && wanted > (left_blocks + 1) / 2) {
-        wanted = (left_blocks + 1) / 2;
-        if (wanted < schedule->first_blocks) {
-            wanted = schedule->first_blocks;
-        }
+    if (schedule->taper == RBUF_TAPER_TAIL && wanted > half && wanted > schedule->first_blocks) {
+        wanted = half > schedule->first_blocks ? half : schedule->first_blocks;
     }
     chunk->blocks = (uint32_t) (wanted < left_blocks ? wanted : left_blocks);
     chunk->bytes = chunk->first_bytes + (chunk->blocks - 1) * payload;

@@ -105,9 +105,10 @@ static bool chunk_post(struct rbuf_put *put)
         put->filling->put = put;
         status = chunk_write_in_place(put);
     } else {
-        status = put->next.index < put->head_chunks
-                     ? rbuf_standing_out_write(peer, put->filling, put->offer.head)
-                     : chunk_write(put);
+        status =
+            put->next.index < put->head_chunks
+                ? rbuf_standing_out_write(peer, put->filling, &put->offer.schedule, put->offer.head)
+                : chunk_write(put);
     }
     if (status == RBUF_FAB_DEAD) {
         rbuf_peer_fail(peer, -ECONNRESET);

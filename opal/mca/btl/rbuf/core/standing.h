@@ -22,7 +22,10 @@
  * arrived it says BACK. The memory is free when that is here and no use is left.
  *
  * A head's chunks are found as all chunks are, by flags or as they are announced by immediates;
- * these name the lane and the use, since they may come before the message whose head it is.
+ * these name the lane and the use, since they may come before the message whose head it is. They
+ * take receive buffers of a process that may compute for long, so a guess takes no more than half
+ * of the credits; and as such an adapter may place one write behind the next, a place whose last
+ * head was not taken up is written again only when all of that is known to be there.
  *
  * Invariants: a place is written by one use at a time; flags never repeat in a place, since their
  * numbers have the highest bit set and a range for each lane and use.
@@ -30,6 +33,7 @@
 #ifndef RBUF_CORE_STANDING_H
 #define RBUF_CORE_STANDING_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -43,9 +47,14 @@ struct rbuf_tx_chunk;
 
 #define RBUF_STANDING_PEERS_MAX 64u
 
+static_assert(RBUF_STANDING_PEERS_MAX <= 1u << RBUF_IMMEDIATE_LANE_BITS,
+              "every lane has a number of its own");
+static_assert((1ull << (32 - RBUF_IMMEDIATE_INDEX_BITS)) % RBUF_STANDING_PLACES == 0,
+              "the bits of a use tell its place");
+
 struct rbuf_standing_options {
     uint32_t peers;          /* most that have a lane; 0: none has */
-    uint32_t place_blocks;   /* of each place: the longest head */
+    uint32_t place_blocks;   /* of each place: the longest head; more than the first chunk's */
     uint16_t opening_blocks; /* of its first chunk, if that is less than the schedule's */
 };
 
@@ -124,9 +133,10 @@ const struct rbuf_head *rbuf_standing_out_take(struct rbuf_peer *peer, const str
 /* No head of `source` is to be written any more. */
 void rbuf_standing_out_cancel(struct rbuf_peer *peer, const void *source);
 
-/* Writes a filled chunk of the head of `use` to its place. */
+/* Writes a chunk of the head of `use`, filled by `schedule`, to its place. The lane's own schedule
+ * need not be that any more, if the peer lends another one before its time. */
 enum rbuf_fab_status rbuf_standing_out_write(struct rbuf_peer *peer, struct rbuf_tx_chunk *chunk,
-                                             uint64_t use);
+                                             const struct rbuf_schedule *schedule, uint64_t use);
 
 /* A chunk of a head was posted. */
 void rbuf_standing_out_posted(struct rbuf_peer *peer, struct rbuf_tx_chunk *chunk);
@@ -147,8 +157,8 @@ static inline uint32_t rbuf_standing_lane_blocks(const struct rbuf_standing_opti
     return options->place_blocks * RBUF_STANDING_PLACES;
 }
 
-/* Chunks that have come to a place, where they are announced. Who announced the newest counts: all
- * of a use come before all of the next one of its place, by one queue pair. */
+/* Chunks that have come to a place, where they are announced. Whose announcement is the newest
+ * counts: all of a use come before all of the next one of its place, by one queue pair. */
 struct rbuf_head_arrivals {
     uint32_t immediate;
     uint32_t chunks;

@@ -34,8 +34,8 @@ static uint32_t wanted_lanes(const struct rbuf_core *core)
 {
     const struct rbuf_standing_options *options = &core->options.standing;
 
-    if (options->place_blocks < core->options.schedule.first_blocks) {
-        return 0; /* a head is a chunk at least */
+    if (options->place_blocks <= core->options.schedule.first_blocks) {
+        return 0; /* a head is a chunk at least, and that may have a short block more */
     }
     return least(options->peers, RBUF_STANDING_PEERS_MAX);
 }
@@ -129,7 +129,8 @@ static bool place_lane(struct rbuf_core *core, uint32_t *first)
     return false;
 }
 
-/* Gives the lane a number, which lanes before it had in other words. */
+/* Gives the lane a free number, and the word by which its chunks are announced; earlier lanes of
+ * that number had other words. */
 static void number_lane(struct rbuf_peer *peer)
 {
     struct rbuf_standing *standing = &peer->core->standing;

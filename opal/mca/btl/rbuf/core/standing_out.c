@@ -91,6 +91,14 @@ void rbuf_standing_out_recalled(struct rbuf_peer *peer)
     hand_back(peer);
 }
 
+/* True if nothing that was written to the place of `use` can still be on its way, or if it would
+ * come before what is written now. */
+static bool place_is_quiet(struct rbuf_standing_out *out, uint64_t use)
+{
+    return out->offer.immediate == 0 || out->in_flight == 0 ||
+           head_of(out, use)->state == RBUF_HEAD_NONE;
+}
+
 bool rbuf_standing_out_lead(struct rbuf_peer *peer, uint64_t *bytes)
 {
     struct rbuf_standing_out *out = peer->standing_out;
@@ -99,7 +107,7 @@ bool rbuf_standing_out_lead(struct rbuf_peer *peer, uint64_t *bytes)
     uint64_t chunks;
 
     if (out == NULL || out->state != RBUF_STANDING_OPEN || out->begun == out->allowed ||
-        wish->source == NULL || wish->chunk != NULL) {
+        wish->source == NULL || wish->chunk != NULL || !place_is_quiet(out, out->begun + 1)) {
         return false;
     }
     chunks = rbuf_schedule_head(&out->offer.schedule, wish->length, out->offer.place_blocks);
@@ -123,21 +131,37 @@ bool rbuf_standing_out_lead(struct rbuf_peer *peer, uint64_t *bytes)
     return true;
 }
 
+/* True if a chunk of a head may be posted, as far as announcing goes: there is room, and half of
+ * the credits are left to what is no guess. */
+static bool may_announce(struct rbuf_peer *peer)
+{
+    const struct rbuf_credit *credit = &peer->credit[RBUF_FLOW_BULK];
+    const uint32_t kept = credit->window / 2;
+
+    return peer->standing_out->offer.immediate == 0 ||
+           (rbuf_fab_has_room(peer->queue[RBUF_BULK], true) &&
+            (rbuf_credit_left(credit) > kept ||
+             (rbuf_credit_look(peer, RBUF_FLOW_BULK) && rbuf_credit_left(credit) > kept)));
+}
+
 /* Copies the head's next chunk and posts it; false if it cannot be now. */
 static bool write_chunk(struct rbuf_peer *peer, struct rbuf_head *head, uint64_t *budget)
 {
     struct rbuf_standing_out *out = peer->standing_out;
     const struct rbuf_schedule *schedule = &out->offer.schedule;
-    struct rbuf_tx_chunk *chunk = rbuf_tx_chunk_take(peer, schedule, &head->next);
+    struct rbuf_tx_chunk *chunk = NULL;
     uint64_t whole = head->next.bytes;
     enum rbuf_fab_status status;
 
+    if (may_announce(peer)) {
+        chunk = rbuf_tx_chunk_take(peer, schedule, &head->next);
+    }
     if (chunk == NULL) {
         return false;
     }
     rbuf_tx_chunk_fill(chunk, schedule, RBUF_CHUNK_BLOCKS, head->source, &whole);
     *budget -= head->next.bytes < *budget ? head->next.bytes : *budget;
-    status = rbuf_standing_out_write(peer, chunk, head->use);
+    status = rbuf_standing_out_write(peer, chunk, schedule, head->use);
     if (status == RBUF_FAB_OK) {
         rbuf_standing_out_posted(peer, chunk);
         return true;
@@ -232,10 +256,9 @@ void rbuf_standing_out_cancel(struct rbuf_peer *peer, const void *source)
 }
 
 enum rbuf_fab_status rbuf_standing_out_write(struct rbuf_peer *peer, struct rbuf_tx_chunk *chunk,
-                                             uint64_t use)
+                                             const struct rbuf_schedule *schedule, uint64_t use)
 {
     const struct rbuf_standing_offer *offer = &peer->standing_out->offer;
-    const struct rbuf_schedule *schedule = &offer->schedule;
     uint64_t place = use % RBUF_STANDING_PLACES * offer->place_blocks;
     uint64_t first_block = offer->base + (place + chunk->shape.first_block) * schedule->block_bytes;
 
