@@ -205,6 +205,50 @@ START_TEST(few_credits_for_announcements)
 }
 END_TEST
 
+/* A peer that lends another lane while a put has still chunks of a head to write into the first:
+ * they are what they were filled as. */
+START_TEST(a_lane_is_lent_before_its_time)
+{
+    struct world_options options = world_defaults();
+    struct rbuf_standing_offer other;
+    struct world_message *message;
+    struct rbuf_credit *credit;
+    struct rbuf_peer *peer;
+    struct world *world;
+
+    options.core.arrival = RBUF_ARRIVAL_IMMEDIATE;
+    world = world_open(&options);
+    for (int i = 0; i < 5; i++) {
+        world_send(world, WORLD_PUT, 0, 1, 50000);
+        case_run(world);
+    }
+    peer = world->nodes[0].links[1].peer;
+    credit = &peer->credit[RBUF_FLOW_BULK];
+    world_send(world, WORLD_EAGER, 1, 0, 10); /* tells what was taken */
+    case_run(world);
+    (void) rbuf_credit_look(peer, RBUF_FLOW_BULK);
+    ck_assert_uint_eq(credit->sent, credit->taken);
+    credit->sent += credit->window; /* so that the put's first chunk has to wait */
+    message = world_send(world, WORLD_PUT, 0, 1, 50000);
+    world_settle(world);
+    ck_assert_int_eq(message->state, WORLD_OPEN);
+    ck_assert_uint_eq(stats_of(world, 1)->heads_taken, stats_of(world, 0)->heads_led);
+    rbuf_standing_out_recalled(peer);
+    other = peer->standing_out->offer;
+    other.schedule.block_bytes = 256 * 1024;
+    other.schedule.first_blocks = other.schedule.buffer_blocks = 1;
+    other.schedule.opening_blocks = 0;
+    rbuf_standing_out_lent(peer, &other);
+    ck_assert_uint_eq(peer->standing_out->offer.schedule.block_bytes, 256 * 1024);
+    credit->sent -= credit->window;
+    rbuf_peer_wake(peer);
+    world_wake(&world->nodes[0]);
+    case_run(world);
+    ck_assert_int_eq(message->state, WORLD_ARRIVED);
+    world_close(world);
+}
+END_TEST
+
 /* A receiver that does not expect its messages any more is soon sent no heads. */
 START_TEST(who_is_late_gets_no_heads)
 {
@@ -380,6 +424,7 @@ int main(void)
     unit_add(suite, many_at_once);
     unit_add(suite, mistaken_heads_are_declined);
     unit_add(suite, few_credits_for_announcements);
+    unit_add(suite, a_lane_is_lent_before_its_time);
     unit_add(suite, who_is_late_gets_no_heads);
     unit_add(suite, lanes_move);
     unit_add(suite, announcements_of_heads_in_vain);
