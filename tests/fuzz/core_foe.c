@@ -252,14 +252,18 @@ void foe_block(const struct record *record)
                                  arena->extent[0].rkey, NULL);
 }
 
-/* Announces a chunk of a grant, or of one that was there before, or of anything. */
+/* Announces a chunk of a grant, or of one that was there before, of a head, or of anything. */
 void foe_immediate(const struct record *record)
 {
     const struct rbuf_peer *peer = foe_link()->peer;
     const struct item_grant *item = &dealings.granted[record->which % ITEMS];
     uint64_t id = item->offer.id;
     uint32_t immediate = (uint32_t) id | (uint32_t) (id >> 32) << 20;
+    const struct rbuf_standing_in *lane = dealings.foe->standing_in;
 
+    if (lane != NULL && record->which & 64) {
+        immediate = rbuf_immediate_of_use(lane->immediate, lane->tail + record->spare % 8);
+    }
     if (record->which & 128 || id == 0) {
         immediate = (uint32_t) record->value;
     }

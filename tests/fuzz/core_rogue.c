@@ -168,6 +168,13 @@ void foe_standing(const struct record *record)
         offer.schedule.first_blocks = (uint16_t) record->value;
         offer.place_blocks = (uint32_t) (record->value >> 16);
     }
+    if (record->spare & 1u << 30) { /* other blocks than those of the lane before */
+        offer.schedule.block_bytes <<= record->spare >> 8 & 7;
+        offer.schedule.first_blocks = offer.schedule.buffer_blocks = 1;
+    }
+    if (record->spare & 1u << 29) {
+        offer.immediate = (uint32_t) (record->value >> 32);
+    }
     memset(dealings.scratch, 0, sizeof(*header) + sizeof(offer));
     foe_fill_header(header, &plain);
     header->kind = (uint8_t) kinds[record->which % 8];

@@ -232,11 +232,22 @@ bool __wrap_rbuf_core_received(struct rbuf_core *core, enum rbuf_channel_id chan
     return kept;
 }
 
-/* Chunks that were announced, of all messages that are being received. */
-static uint64_t announced(const struct rbuf_core *core)
+/* Chunks that were announced: of all messages that are being received, and of the head that the
+ * immediate names. */
+static uint64_t announced(const struct rbuf_core *core, uint32_t immediate)
 {
+    const struct rbuf_peer *borrower =
+        core->standing.borrower[immediate % (1u << RBUF_IMMEDIATE_LANE_BITS)];
     const struct rbuf_grant *grant;
     uint64_t count = 0;
+
+    if (borrower != NULL) {
+        const struct rbuf_head_arrivals *place =
+            &borrower->standing_in
+                 ->arrivals[(immediate >> RBUF_IMMEDIATE_INDEX_BITS) % RBUF_STANDING_PLACES];
+
+        count += place->immediate == immediate ? place->chunks : 0;
+    }
 
     TAILQ_FOREACH(grant, &core->receiving, link)
     {
@@ -248,12 +259,12 @@ static uint64_t announced(const struct rbuf_core *core)
 void __wrap_rbuf_core_immediate(struct rbuf_core *core, uint32_t immediate)
 {
     uint64_t refusals = core->stats.messages_refused;
-    uint64_t before = announced(core);
+    uint64_t before = announced(core, immediate);
     uint32_t events = event_count(core);
     size_t heap = fuzz_heap();
 
     __real_rbuf_core_immediate(core, immediate);
-    fuzz_require(core->stats.messages_refused - refusals + announced(core) - before == 1,
+    fuzz_require(core->stats.messages_refused - refusals + announced(core, immediate) - before == 1,
                  "an arrival counts for one message, or is refused");
     fuzz_require(event_count(core) == events && fuzz_heap() == heap,
                  "an arrival raises no event and allocates nothing");
