@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "btl_rbuf_values.h"
-#include "core/standing.h"
+#include "core/wire.h"
 
 #define EAGER_LIMIT   12288u               /* the default of btl_rbuf_eager_limit */
 #define STANDING_MOST ((uint64_t) 1 << 30) /* bytes */

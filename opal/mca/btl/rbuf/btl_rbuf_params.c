@@ -11,7 +11,6 @@
 #include "btl_rbuf_help.h"
 #include "btl_rbuf_values.h"
 #include "core/schedule.h"
-#include "core/standing.h"
 #include "core/wire.h"
 #include "opal/mca/base/mca_base_var.h"
 

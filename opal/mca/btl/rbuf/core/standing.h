@@ -33,7 +33,6 @@
 #ifndef RBUF_CORE_STANDING_H
 #define RBUF_CORE_STANDING_H
 
-#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -45,12 +44,6 @@ struct rbuf_peer;
 struct rbuf_put;
 struct rbuf_tx_chunk;
 
-#define RBUF_STANDING_PEERS_MAX 64u
-
-static_assert(RBUF_STANDING_PEERS_MAX <= 1u << RBUF_IMMEDIATE_LANE_BITS,
-              "every lane has a number of its own");
-static_assert((1ull << (32 - RBUF_IMMEDIATE_INDEX_BITS)) % RBUF_STANDING_PLACES == 0,
-              "the bits of a use tell its place");
 
 struct rbuf_standing_options {
     uint32_t peers;          /* most that have a lane; 0: none has */

@@ -84,7 +84,8 @@ struct rbuf_ring_offer {
     uint32_t reserved;
 };
 
-#define RBUF_STANDING_PLACES 4u
+#define RBUF_STANDING_PLACES    4u
+#define RBUF_STANDING_PEERS_MAX 64u /* that have a lane of one receiver */
 
 /* Places that the receiver lends to a sender, for the heads of messages to come (core/standing.h).
  */
@@ -118,6 +119,11 @@ static inline uint32_t rbuf_immediate(uint64_t grant_id)
  * were lent, and the use, modulo 2^12. */
 #define RBUF_IMMEDIATE_HEAD      (1u << (RBUF_IMMEDIATE_INDEX_BITS - 1))
 #define RBUF_IMMEDIATE_LANE_BITS 6u
+
+static_assert(RBUF_STANDING_PEERS_MAX <= 1u << RBUF_IMMEDIATE_LANE_BITS,
+              "every lane has a number of its own");
+static_assert((1ull << (32 - RBUF_IMMEDIATE_INDEX_BITS)) % RBUF_STANDING_PLACES == 0,
+              "the bits of a use tell its place");
 
 static inline uint32_t rbuf_immediate_of_lane(uint32_t lane, uint64_t lent)
 {
