@@ -246,6 +246,7 @@ START_TEST(a_lane_is_lent_before_its_time)
     world_wake(&world->nodes[0]);
     case_run(world);
     ck_assert_int_eq(message->state, WORLD_ARRIVED);
+    world_settle(world);
     world_close(world);
 }
 END_TEST
@@ -358,6 +359,7 @@ START_TEST(announcements_of_heads_in_vain)
     rbuf_core_immediate(core, rbuf_immediate_of_lane(in->number + 1, core->standing.lent));
     ck_assert_uint_eq(core->stats.messages_refused, 2);
     rbuf_standing_in_over(peer, use + RBUF_STANDING_PLACES);
+    world_settle(world);
     world_close(world);
 }
 END_TEST
