@@ -141,15 +141,17 @@ static void word(int from)
     }
 }
 
-/* The chunks of a message whose chunks grow by that factor. */
+/* The chunks of a message whose chunks grow by that factor. The first one has the message's short
+ * block, in addition if that is less than half of one. */
 static unsigned long long chunks_of(size_t size, double growth)
 {
     size_t left = (size + PAYLOAD - 1) / PAYLOAD;
+    size_t more = size % PAYLOAD > 0 && size % PAYLOAD < PAYLOAD / 2;
     double blocks = FIRST;
     unsigned long long chunks = 0;
 
     while (left > 0) {
-        size_t chunk = (size_t) floor(blocks + 0.5);
+        size_t chunk = (size_t) floor(blocks + 0.5) + (chunks == 0 ? more : 0);
 
         left -= chunk < left ? chunk : left;
         blocks = blocks * growth < LARGEST ? blocks * growth : LARGEST;

@@ -44,7 +44,6 @@ struct rbuf_peer;
 struct rbuf_put;
 struct rbuf_tx_chunk;
 
-
 struct rbuf_standing_options {
     uint32_t peers;          /* most that have a lane; 0: none has */
     uint32_t place_blocks;   /* of each place: the longest head; more than the first chunk's */
