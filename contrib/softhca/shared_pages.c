@@ -272,6 +272,15 @@ static const struct view *view_of(struct port *owner, uint32_t slot,
     return view->base && pages->offset + entry->length <= view->length ? view : NULL;
 }
 
+/* Where this process has `addr` of the port's region under `key`; 0 if it has no view of that. */
+static uint64_t near_address(struct port *owner, uint32_t slot, uint32_t key, uint64_t addr)
+{
+    const struct memory_region_entry *entry = segment_region(owner, key);
+    const struct view *view = entry ? view_of(owner, slot, entry) : NULL;
+
+    return view ? (uintptr_t) view->base + entry->pages.offset + (addr - entry->iova) : 0;
+}
+
 bool shared_pages_reach(uint32_t slot, const struct work_request *request, struct ibv_sge *out)
 {
     struct port *owner = segment_port(slot);
@@ -280,24 +289,18 @@ bool shared_pages_reach(uint32_t slot, const struct work_request *request, struc
         return false;
     for (uint32_t i = 0; i < request->n_sge; i++) {
         const struct ibv_sge *sge = &request->sge[i];
-        const struct memory_region_entry *entry = segment_region(owner, sge->lkey);
-        const struct view *view = entry ? view_of(owner, slot, entry) : NULL;
 
-        if (!view)
-            return false;
         out[i] = *sge;
-        out[i].addr = (uintptr_t) view->base + entry->pages.offset + (sge->addr - entry->iova);
+        out[i].addr = near_address(owner, slot, sge->lkey, sge->addr);
+        if (!out[i].addr)
+            return false;
     }
     return true;
 }
 
 uint64_t shared_pages_target(uint32_t slot, const struct work_request *request)
 {
-    struct port *owner = segment_port(slot);
-    const struct memory_region_entry *entry = segment_region(owner, request->remote_key);
-    const struct view *view = entry && stale_watches_shared() ? view_of(owner, slot, entry) : NULL;
-
-    return view
-               ? (uintptr_t) view->base + entry->pages.offset + (request->remote_addr - entry->iova)
+    return stale_watches_shared()
+               ? near_address(segment_port(slot), slot, request->remote_key, request->remote_addr)
                : 0;
 }

@@ -364,6 +364,41 @@ START_TEST(announcements_of_heads_in_vain)
 }
 END_TEST
 
+/* Without order what is under way may fall on what is written later: a place whose last head was
+ * not taken up is not used while chunks of heads are under way. */
+START_TEST(places_are_quiet_before_they_are_written_again)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        struct world_options options = world_defaults();
+        struct rbuf_standing_out *out;
+        struct world *world;
+        uint64_t led;
+
+        options.core.arrival = arrivals[i];
+        world = world_open(&options);
+        for (int n = 0; n < 5; n++) {
+            world_send(world, WORLD_PUT, 0, 1, 50000);
+            case_run(world);
+        }
+        world_settle(world);
+        out = world->nodes[0].links[1].peer->standing_out;
+        led = stats_of(world, 0)->heads_led;
+        out->heads[(out->begun + 1) % RBUF_STANDING_PLACES].state = RBUF_HEAD_WRITTEN;
+        out->in_flight++;
+        world_send(world, WORLD_PUT, 0, 1, 50000);
+        ck_assert_uint_eq(stats_of(world, 0)->heads_led,
+                          led + (arrivals[i] != RBUF_ARRIVAL_IMMEDIATE));
+        out->in_flight--;
+        case_run(world);
+        led = stats_of(world, 0)->heads_led;
+        world_send(world, WORLD_PUT, 0, 1, 50000);
+        ck_assert_uint_eq(stats_of(world, 0)->heads_led, led + 1);
+        case_run(world);
+        case_close(world);
+    }
+}
+END_TEST
+
 /* With staging for the largest message and no more there is no lane, and with some more there are
  * as many as fit. */
 START_TEST(the_arena_comes_first)
@@ -431,6 +466,7 @@ int main(void)
     unit_add(suite, who_is_late_gets_no_heads);
     unit_add(suite, lanes_move);
     unit_add(suite, announcements_of_heads_in_vain);
+    unit_add(suite, places_are_quiet_before_they_are_written_again);
     unit_add(suite, the_arena_comes_first);
     unit_add(suite, the_peer_dies);
     return unit_run(suite);
