@@ -139,6 +139,7 @@ void foe_ring_word(const struct record *record);
 void foe_ring_offer(const struct record *record);
 void foe_ring_step(const struct record *record);
 void foe_standing(const struct record *record);
+void foe_ahead(const struct record *record);
 
 /* core_watch.c */
 void watch_all(void); /* invariants of all cores */

@@ -189,3 +189,30 @@ void foe_standing(const struct record *record)
     }
     foe_send_scratch(RBUF_CONTROL, sizeof(*header) + bytes);
 }
+
+/* A herald, a piece, a fragment, or that one was late: of a few sets and numbers, or wild ones. */
+void foe_ahead(const struct record *record)
+{
+    static const enum rbuf_message_kind kinds[] = {
+        RBUF_MESSAGE_HERALD,   RBUF_MESSAGE_PIECE,    RBUF_MESSAGE_PIECE,    RBUF_MESSAGE_PIECE,
+        RBUF_MESSAGE_FRAGMENT, RBUF_MESSAGE_FRAGMENT, RBUF_MESSAGE_FRAGMENT, RBUF_MESSAGE_LATE};
+    struct rbuf_message_header *header = (void *) dealings.scratch;
+    enum rbuf_message_kind kind = kinds[record->which % 8];
+    uint32_t set = (uint32_t) (record->value & 7);
+    uint32_t number = (uint32_t) (record->value >> 3 & 7);
+    bool wild = record->spare >> 28 == 0;
+    struct record plain = {.value = record->value};
+    uint32_t bytes = kind == RBUF_MESSAGE_LATE ? sizeof(set) : record->amount % 200;
+
+    memset(dealings.scratch, 0, sizeof(*header) + 200);
+    foe_fill_header(header, &plain);
+    header->kind = (uint8_t) kind;
+    header->after = kind == RBUF_MESSAGE_HERALD ? set : rbuf_piece_name(set, number);
+    if (wild) {
+        header->after = record->value;
+    }
+    set = dealings.foe->ahead_out.set - (set & 1);
+    memcpy(header + 1, &set, sizeof(set));
+    foe_send_scratch((kind == RBUF_MESSAGE_PIECE) != ((record->spare & 63) == 0),
+                     sizeof(*header) + bytes);
+}

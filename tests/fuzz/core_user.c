@@ -123,6 +123,26 @@ static void answer_registration(struct world_node *node, struct rbuf_grant *gran
 
 /* --- messages --- */
 
+/* Sends the message as it is, or as the next that its kind allows; true if it is under way. */
+static bool send_some_way(struct rbuf_am *am, unsigned way)
+{
+    const struct rbuf_ahead_out *out = &dealings.foe->ahead_out;
+
+    if (out->state == RBUF_AHEAD_OPEN && way % 4 == 1) {
+        return rbuf_ahead_piece(dealings.foe, am);
+    }
+    if (out->state == RBUF_AHEAD_OPEN && way % 4 == 2 && out->named < out->sent) {
+        return rbuf_ahead_fragment(dealings.foe, am);
+    }
+    if (out->state == RBUF_AHEAD_OPEN && way % 4 == 3) {
+        rbuf_ahead_end(dealings.foe);
+    } else if (way % 4 != 0 && rbuf_ahead_may(dealings.foe)) {
+        am->channel = RBUF_CONTROL;
+        return rbuf_ahead_herald(dealings.foe, am);
+    }
+    return rbuf_am_send(dealings.foe, am) != RBUF_AM_IDLE;
+}
+
 void user_send(const struct record *record)
 {
     struct item_am *item = &dealings.ams[record->which % ITEMS];
@@ -140,7 +160,7 @@ void user_send(const struct record *record)
                                 .tag = (uint8_t) record->spare,
                                 .channel = (uint8_t) (record->spare >> 8) % RBUF_CHANNELS,
                                 .after = record->value};
-    if (rbuf_am_send(dealings.foe, &item->am) == RBUF_AM_IDLE) {
+    if (!send_some_way(&item->am, record->spare >> 16)) {
         item->open = false;
         close_memory(&item->memory, &item->key);
     }
@@ -288,12 +308,14 @@ static void end_am(struct rbuf_am *am)
 
 static void give_back(struct item_delivery *item)
 {
-    struct rbuf_buffer *buffer = item->delivery.buffer;
+    struct world_node *node = ((struct world_link *) item->peer->user)->end[0].nic->user;
+    struct rbuf_buffer *buffers[] = {
+        item->delivery.buffer, item->delivery.piece != NULL ? item->delivery.piece->buffer : NULL};
 
-    if (buffer != NULL) {
-        struct world_node *node = ((struct world_link *) item->peer->user)->end[0].nic->user;
-
-        sim_post_receive(&node->nic, buffer->channel, &buffer->receive);
+    for (unsigned i = 0; i < 2; i++) {
+        if (buffers[i] != NULL) {
+            sim_post_receive(&node->nic, buffers[i]->channel, &buffers[i]->receive);
+        }
     }
     rbuf_core_release(item->peer, &item->delivery);
 }
@@ -397,6 +419,11 @@ static void take_event(struct world_node *node, const struct rbuf_event *event)
         break;
     case RBUF_EVENT_STAGING:
         world_staging(node, event->arena);
+        break;
+    case RBUF_EVENT_LATE:
+        break;
+    case RBUF_EVENT_BUFFER:
+        sim_post_receive(&node->nic, event->buffer->channel, &event->buffer->receive);
         break;
     case RBUF_EVENT_FAILED:
         take_failure(node, event->peer);

@@ -131,11 +131,19 @@ static bool malformed(const struct rbuf_core *core, const void *data, uint32_t b
     return header.peer >= core->peer_count || core->peers[header.peer] == NULL;
 }
 
-static bool unknown_kind(const void *data, uint32_t bytes)
+static bool unknown_kind(enum rbuf_channel_id channel, const void *data, uint32_t bytes)
 {
     const struct rbuf_message_header *header = data;
 
     switch (header->kind) {
+    case RBUF_MESSAGE_HERALD:
+        return channel != RBUF_CONTROL || header->after == 0 || header->after > UINT32_MAX;
+    case RBUF_MESSAGE_PIECE:
+    case RBUF_MESSAGE_FRAGMENT:
+        return channel != (header->kind == RBUF_MESSAGE_PIECE ? RBUF_BULK : RBUF_CONTROL) ||
+               (uint32_t) (header->after >> RBUF_PIECE_NUMBER_BITS) == 0;
+    case RBUF_MESSAGE_LATE:
+        return bytes != sizeof(*header) + sizeof(uint32_t);
     case RBUF_MESSAGE_USER:
     case RBUF_MESSAGE_RING_RECALL:
     case RBUF_MESSAGE_RING_BACK:
@@ -161,16 +169,32 @@ static uint32_t event_count(const struct rbuf_core *core)
     return core->events.tail - core->events.head;
 }
 
-/* Deliveries that wait among the events and own the buffer. */
-static unsigned owners(const struct rbuf_core *core, const struct rbuf_buffer *buffer)
+static unsigned owned_by_piece(const struct rbuf_piece *piece, const struct rbuf_buffer *buffer)
+{
+    return piece != NULL && piece->buffer == buffer;
+}
+
+/* What owns the buffer: events that wait, for it alone or for a delivery, and pieces. */
+static unsigned owners(const struct rbuf_core *core, const struct rbuf_peer *peer,
+                       const struct rbuf_buffer *buffer)
 {
     const struct rbuf_events *events = &core->events;
+    const struct rbuf_piece *piece;
     unsigned count = 0;
+
+    STAILQ_FOREACH(piece, &peer->ahead_in.pieces, link)
+    {
+        count += owned_by_piece(piece, buffer);
+    }
 
     for (uint32_t i = events->head; i != events->tail; i++) {
         const struct rbuf_event *event = &events->ring[i & (events->size - 1)];
 
-        count += event->kind == RBUF_EVENT_DELIVER && event->delivery.buffer == buffer;
+        if (event->kind == RBUF_EVENT_DELIVER) {
+            count += event->delivery.buffer == buffer;
+            count += owned_by_piece(event->delivery.piece, buffer);
+        }
+        count += event->kind == RBUF_EVENT_BUFFER && event->buffer == buffer;
     }
     return count;
 }
@@ -182,7 +206,7 @@ static bool receive_formed(struct rbuf_core *core, enum rbuf_channel_id channel,
 {
     const struct rbuf_message_header *header = data;
     const struct rbuf_peer *peer = core->peers[header->peer];
-    bool unknown = unknown_kind(data, bytes);
+    bool unknown = unknown_kind(channel, data, bytes);
     bool alone = channel == RBUF_BULK || peer->ring_in == NULL;
     bool in_turn = channel == RBUF_BULK || header->sequence == peer->sequence_in;
     uint64_t refusals = core->stats.messages_refused;
@@ -190,8 +214,9 @@ static bool receive_formed(struct rbuf_core *core, enum rbuf_channel_id channel,
     bool kept = __real_rbuf_core_received(core, channel, buffer, data, bytes);
     uint64_t refused = core->stats.messages_refused - refusals;
 
-    fuzz_require(owners(core, buffer) == kept, "a buffer is kept for a delivery alone");
-    fuzz_require(!kept || header->kind == RBUF_MESSAGE_USER || header->kind == RBUF_MESSAGE_LED,
+    fuzz_require(owners(core, peer, buffer) == kept, "a buffer that is kept has one owner");
+    fuzz_require(!kept || header->kind == RBUF_MESSAGE_USER || header->kind == RBUF_MESSAGE_LED ||
+                     (header->kind >= RBUF_MESSAGE_HERALD && header->kind <= RBUF_MESSAGE_FRAGMENT),
                  "what is delivered is for the user");
     if (!in_turn && alone) {
         fuzz_require(!kept && refused == 1 && peer->state == RBUF_PEER_FAILED,
@@ -202,8 +227,9 @@ static bool receive_formed(struct rbuf_core *core, enum rbuf_channel_id channel,
         fuzz_require(event_count(core) == events, "and raises no event");
     }
     fuzz_require(refused <= 1 || !alone, "a refusal is counted once");
-    fuzz_require(event_count(core) - events <=
-                         2u + core->options.ring.slots + 2 * (unsigned) user_open_items() ||
+    fuzz_require(event_count(core) - events <= 2u + core->options.ring.slots +
+                                                   2 * (unsigned) user_open_items() +
+                                                   core->options.window[RBUF_BULK] ||
                      peer->state == RBUF_PEER_FAILED,
                  "a message raises few events");
     return kept;
@@ -351,6 +377,24 @@ static void watch_events(const struct rbuf_core *core)
     fuzz_require(event_count(core) <= most, "the queue of events is bounded");
 }
 
+/* Pieces are in order, as many as there were credits for, and few of them in receive buffers. */
+static void watch_pieces(const struct rbuf_core *core, const struct rbuf_peer *peer)
+{
+    const struct rbuf_piece *piece;
+    unsigned count = 0;
+    unsigned kept = 0;
+
+    STAILQ_FOREACH(piece, &peer->ahead_in.pieces, link)
+    {
+        count++;
+        kept += piece->buffer != NULL;
+    }
+    fuzz_require(count == peer->ahead_in.pieces_count && count <= core->options.window[RBUF_BULK],
+                 "no more pieces wait than there are credits");
+    fuzz_require(kept <= core->pieces_kept && core->pieces_kept <= core->options.pieces_kept,
+                 "few receive buffers are kept for pieces");
+}
+
 static void watch_core(const struct rbuf_core *core)
 {
     watch_arena(&core->send_arena);
@@ -360,6 +404,7 @@ static void watch_core(const struct rbuf_core *core)
     for (uint32_t i = 0; i < core->peer_count; i++) {
         if (core->peers[i] != NULL) {
             watch_peer(core->peers[i]);
+            watch_pieces(core, core->peers[i]);
         }
     }
 }

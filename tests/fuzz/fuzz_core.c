@@ -42,6 +42,7 @@ enum step {
     STEP_FOE_FLOOD, /* small messages, so that the victim lends it a ring */
     STEP_FLOOD,     /* likewise of the victim */
     STEP_FOE_STANDING,
+    STEP_FOE_AHEAD, /* a herald, pieces, their names */
     STEPS
 };
 
@@ -75,6 +76,8 @@ static struct world_options choose_options(const struct record *record)
     options.send_bytes = STAGING_BYTES;
     options.receive_bytes = STAGING_BYTES;
     options.message_bytes = MESSAGE_BYTES;
+    options.piece_bytes = MESSAGE_BYTES / 2;
+    options.core.pieces_kept = 2;
     options.model.packet_bytes = 1024;
     options.faults.refuse_when_dead = bits & 1;
     options.prestage = bits & 2;
@@ -113,7 +116,7 @@ static void run(unsigned actions)
 
 static void send_honest(const struct record *record)
 {
-    static const enum world_kind kinds[] = {WORLD_EAGER, WORLD_PUT,  WORLD_PUT, WORLD_PUT,
+    static const enum world_kind kinds[] = {WORLD_EAGER, WORLD_PUT,  WORLD_PUT, WORLD_PACKED,
                                             WORLD_WRITE, WORLD_READ, WORLD_ADD, WORLD_EAGER};
     enum world_kind kind = kinds[record->which % 8];
     unsigned from = record->which >> 3 & 1 ? HONEST : VICTIM;
@@ -246,6 +249,9 @@ static void do_step(const struct record *record, const uint8_t **data, size_t *l
         break;
     case STEP_FOE_STANDING:
         foe_standing(record);
+        break;
+    case STEP_FOE_AHEAD:
+        foe_ahead(record);
         break;
     case STEP_KILL:
         sim_kill(&dealings.world->nodes[FOE].links[VICTIM].end[record->which % RBUF_CHANNELS]);

@@ -43,6 +43,7 @@ struct world_options world_defaults(void)
                  .arrival = RBUF_ARRIVAL_BLOCK,
                  .quantum = 16384,
                  .window = {64, 64},
+                 .pieces_kept = 4,
                  .ring = {.slots = 16, .slot_bytes = 2048, .set = 4, .threshold = 8, .pieces = 3},
                  .standing = {.peers = 4, .place_blocks = 10, .opening_blocks = 1},
                  .max_message = 1u << 30},
@@ -56,6 +57,8 @@ struct world_options world_defaults(void)
         .poll_ns = 50,
         .post_ns = 50,
         .prestage = true,
+        .ahead = 3,
+        .piece_bytes = 4000,
         .ring_memory = WORLD_RINGS_MAX,
         .growths = UINT_MAX,
     };
@@ -489,6 +492,12 @@ static const char *peer_leftover(const struct world_node *node, const struct wor
          peer->standing_out->state == RBUF_STANDING_RETURNING)) {
         return "a head is still under way";
     }
+    if (peer->state == RBUF_PEER_CONNECTED && peer->ahead_out.state != RBUF_AHEAD_IDLE) {
+        return "a set of pieces is still open";
+    }
+    if (!STAILQ_EMPTY(&peer->ahead_in.pieces) || !STAILQ_EMPTY(&peer->ahead_in.fragments)) {
+        return "a piece or its fragment still waits";
+    }
     if (peer->ring_in != NULL && peer->ring_in->freed != 0) {
         return "a slot of a ring is still taken";
     }
@@ -513,6 +522,9 @@ static const char *node_leftover(const struct world_node *node)
     }
     if (!TAILQ_EMPTY(&core->receiving) || !TAILQ_EMPTY(&core->deferred)) {
         return "a grant is still open";
+    }
+    if (core->pieces_kept != 0) {
+        return "a receive buffer is still kept for a piece";
     }
     if (node->ams != 0) {
         return "an active message was not given back";

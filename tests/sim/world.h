@@ -4,6 +4,7 @@
  *
  *     world.c       nodes: processors that poll, the run, what must hold at its end
  *     world_user.c  the users: what Open MPI does with messages, played on every node
+ *     world_packed.c  likewise with packed data
  *     world_cost.c  what copying and registering user memory costs
  *     world_raw.c   the paper's raw benchmark: users that know each other's buffers beforehand
  *
@@ -59,6 +60,8 @@ struct world_options {
     uint64_t tick_ns;   /* a sleeping node looks around this often; 0: never */
     unsigned followers; /* messages that name the put, sent behind each FIN */
     bool prestage;
+    unsigned ahead;       /* pieces of packed data that are sent behind the rendezvous; 0: none */
+    uint32_t piece_bytes; /* of packed data */
     unsigned late; /* each so-manieth put is not expected: its rendezvous is answered when the next
                       one is delivered, before that; 0: none */
     bool aside;    /* and not as if it were part of that delivery */
@@ -77,6 +80,7 @@ enum world_kind {
     WORLD_ADD,    /* an atomic */
     WORLD_DIRECT, /* rendezvous, in place, FIN */
     WORLD_COPIED, /* the same from staging: the source is not registered */
+    WORLD_PACKED, /* rendezvous, answer, and fragments that name pieces, or carry them */
     WORLD_STAGED, /* a staged put and no other message: the receiver's offer is known */
     WORLD_RAW     /* in place and no other message: the receiver sees the last byte */
 };
@@ -109,6 +113,9 @@ struct world_message {
     struct rbuf_grant *grant;
     struct rbuf_put put;
     struct rbuf_rma rma;
+    uint64_t sent;  /* PACKED: bytes of fragments, or of pieces of them */
+    uint64_t named; /* likewise: of fragments */
+    uint64_t taken; /* likewise, by the receiver */
     uint64_t started_ns;
     uint64_t put_ns; /* when the put was started */
     uint64_t arrived_ns;
@@ -124,6 +131,17 @@ struct rbuf_buffer { /* core's opaque receive buffer */
     _Alignas(16) unsigned char data[];
 };
 
+/* An active message of the users. */
+struct world_am {
+    struct rbuf_am am; /* first: an event that names it is this one's */
+    struct world_node *node;
+    struct world_message *message;
+    uint32_t key;
+    unsigned char *memory; /* header and payload; as large as needed, so that misuse shows */
+};
+
+enum world_tag { TAG_EAGER = 1, TAG_RENDEZVOUS, TAG_ANSWER, TAG_FIN, TAG_PACKED };
+
 struct world_link {
     struct sim_pair_end end[RBUF_CHANNELS];
     struct rbuf_peer *peer;
@@ -132,6 +150,7 @@ struct world_link {
     uint64_t sent[RBUF_CHANNELS];     /* small messages to that node */
     uint64_t received[RBUF_CHANNELS]; /* from it */
     bool failed;                      /* RBUF_EVENT_FAILED was seen */
+    struct world_message *ahead;      /* whose pieces are sent ahead; NULL: none's */
 };
 
 struct world_node {
@@ -193,6 +212,9 @@ enum world_outcome world_run(struct world *world);
 /* Runs until nothing is left to happen. */
 void world_settle(struct world *world);
 
+/* Answers the rendezvous that the node did not expect, out of no delivery. */
+void world_expect(struct world *world, unsigned node);
+
 /* The node's processor does nothing for core during the next `ns`. */
 void world_compute(struct world *world, unsigned node, uint64_t ns);
 
@@ -223,6 +245,15 @@ void world_register_source(struct world_message *message);
 void world_register_target(struct world_message *message);
 void world_register_ends(struct world_message *message);
 void world_start_rma(struct world_message *message, uint64_t remote, uint32_t rkey);
+struct world_am *world_am_make(struct world_node *node, struct world_message *message,
+                               enum world_tag tag, const void *first, size_t first_bytes,
+                               const void *second, size_t second_bytes);
+void world_am_send(struct world_am *am, unsigned to, enum rbuf_channel_id channel, uint64_t after);
+void world_am_sent(struct world_am *am, bool under_way); /* by the caller itself */
+void world_packed_start(struct world_message *message, struct world_am *rendezvous);
+void world_packed_answered(struct world_message *message);
+void world_packed_take(const struct rbuf_delivery *delivery);
+void world_packed_late(struct world_node *node, struct rbuf_peer *peer);
 void world_raw_start(struct world_message *message);
 int world_raw_look(struct world_node *node);
 void world_lose(struct world_node *node, unsigned other, int status);

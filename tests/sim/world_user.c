@@ -7,8 +7,6 @@
 
 #define OTHER_SIDE_NS 100000u /* until the other node hears of a failure that it does not see */
 
-enum user_tag { TAG_EAGER = 1, TAG_RENDEZVOUS, TAG_ANSWER, TAG_FIN };
-
 /* What control messages carry; small messages carry `message` and then their bytes. */
 struct user_control {
     struct world_message *message;
@@ -20,14 +18,6 @@ uint32_t world_control_bytes(void)
 {
     return sizeof(struct rbuf_message_header) + sizeof(struct user_control);
 }
-
-struct user_am {
-    struct rbuf_am am;
-    struct world_node *node;
-    struct world_message *message;
-    uint32_t key;
-    unsigned char *memory; /* header and payload; as large as needed, so that misuse shows */
-};
 
 void world_close_message(struct world_message *message, enum world_message_state state)
 {
@@ -53,7 +43,7 @@ void world_give_back(struct world_message *message, unsigned char **memory, uint
     *key = 0;
 }
 
-static void free_am(struct user_am *am)
+static void free_am(struct world_am *am)
 {
     am->node->ams--;
     sim_deregister(&am->node->world->net, am->key);
@@ -61,12 +51,11 @@ static void free_am(struct user_am *am)
     free(am);
 }
 
-/* Sends a copy of `first` and `second`, one behind the other. */
-static void send_am(struct world_node *node, struct world_message *message, unsigned to,
-                    enum rbuf_channel_id channel, enum user_tag tag, uint64_t after,
-                    const void *first, size_t first_bytes, const void *second, size_t second_bytes)
+struct world_am *world_am_make(struct world_node *node, struct world_message *message,
+                               enum world_tag tag, const void *first, size_t first_bytes,
+                               const void *second, size_t second_bytes)
 {
-    struct user_am *am = sim_allocate(sizeof(*am));
+    struct world_am *am = sim_allocate(sizeof(*am));
     size_t header = sizeof(struct rbuf_message_header);
 
     am->node = node;
@@ -80,28 +69,42 @@ static void send_am(struct world_node *node, struct world_message *message, unsi
     am->am = (struct rbuf_am){.header = (struct rbuf_message_header *) (void *) am->memory,
                               .lkey = am->key,
                               .bytes = (uint32_t) (first_bytes + second_bytes),
-                              .tag = (uint8_t) tag,
-                              .channel = (uint8_t) channel,
-                              .after = after};
+                              .tag = (uint8_t) tag};
     node->ams++;
-    if (rbuf_am_send(node->links[to].peer, &am->am) == RBUF_AM_IDLE) {
+    return am;
+}
+
+void world_am_sent(struct world_am *am, bool under_way)
+{
+    struct world_node *node = am->node;
+
+    if (!under_way) {
         free_am(am);
     }
     world_wake(node);
 }
 
-static void send_control(struct world_node *node, struct world_message *message, unsigned to,
-                         enum user_tag tag, uint64_t after, const struct user_control *control)
+void world_am_send(struct world_am *am, unsigned to, enum rbuf_channel_id channel, uint64_t after)
 {
-    send_am(node, message, to, RBUF_CONTROL, tag, after, control, sizeof(*control), NULL, 0);
+    am->am.channel = (uint8_t) channel;
+    am->am.after = after;
+    world_am_sent(am, rbuf_am_send(am->node->links[to].peer, &am->am) != RBUF_AM_IDLE);
+}
+
+static void send_control(struct world_node *node, struct world_message *message, unsigned to,
+                         enum world_tag tag, uint64_t after, const struct user_control *control)
+{
+    world_am_send(world_am_make(node, message, tag, control, sizeof(*control), NULL, 0), to,
+                  RBUF_CONTROL, after);
 }
 
 static void start_eager(struct world_message *message)
 {
     struct world_node *node = &message->world->nodes[message->from];
 
-    send_am(node, message, message->to, message->channel, TAG_EAGER, 0, &message, sizeof(message),
-            message->source, message->bytes);
+    world_am_send(world_am_make(node, message, TAG_EAGER, &message, sizeof(message),
+                                message->source, message->bytes),
+                  message->to, message->channel, 0);
     world_give_back(message, &message->source, &message->source_key);
 }
 
@@ -110,6 +113,11 @@ static void start_rendezvous(struct world_message *message)
     struct world_node *node = &message->world->nodes[message->from];
     struct user_control control = {.message = message};
 
+    if (message->kind == WORLD_PACKED) {
+        world_packed_start(message, world_am_make(node, message, TAG_RENDEZVOUS, &control,
+                                                  sizeof(control), NULL, 0));
+        return;
+    }
     if (message->world->options.prestage && message->kind == WORLD_PUT) {
         rbuf_prestage(node->links[message->to].peer, message->source, message->bytes);
     }
@@ -187,6 +195,7 @@ static void start(struct world_message *message)
     case WORLD_PUT:
     case WORLD_DIRECT:
     case WORLD_COPIED:
+    case WORLD_PACKED:
         start_rendezvous(message);
         break;
     case WORLD_WRITE:
@@ -262,6 +271,10 @@ static void take_rendezvous(struct world_node *node, struct world_message *messa
     if (link->peer->state == RBUF_PEER_FAILED) {
         return;
     }
+    if (message->kind == WORLD_PACKED) { /* the answer needs no more */
+        send_control(node, message, message->from, TAG_ANSWER, 0, &answer);
+        return;
+    }
     if (message->kind == WORLD_DIRECT || message->kind == WORLD_COPIED) {
         world_register_target(message);
         answer.offer = (struct rbuf_offer){.base = (uintptr_t) message->target,
@@ -294,7 +307,8 @@ static void take_expected(struct world_node *node, struct world_message *message
         take_rendezvous(node, before);
         node->core.delivering_of = of;
     }
-    if ((before == NULL || late == 1) && late != 0 && message->kind == WORLD_PUT &&
+    if ((before == NULL || late == 1) && late != 0 &&
+        (message->kind == WORLD_PUT || message->kind == WORLD_PACKED) &&
         message->seed % late == 0) {
         node->unexpected = message;
         return;
@@ -302,9 +316,21 @@ static void take_expected(struct world_node *node, struct world_message *message
     take_rendezvous(node, message);
 }
 
+void world_expect(struct world *world, unsigned node)
+{
+    struct world_message *message = world->nodes[node].unexpected;
+
+    world->nodes[node].unexpected = NULL;
+    take_rendezvous(&world->nodes[node], message);
+}
+
 static void take_answer(struct world_node *node, struct world_message *message,
                         const struct rbuf_offer *offer)
 {
+    if (message->kind == WORLD_PACKED) {
+        world_packed_answered(message);
+        return;
+    }
     if (message->kind == WORLD_DIRECT) {
         if (message->source_key == 0) {
             world_register_source(message);
@@ -351,14 +377,22 @@ static void take_fin(struct world_message *message, uint64_t number)
     world_close_message(message, WORLD_ARRIVED);
 }
 
+static void post_again(struct world_node *node, struct rbuf_buffer *buffer)
+{
+    if (buffer != NULL) {
+        sim_post_receive(&node->nic, buffer->channel, &buffer->receive);
+    }
+}
+
 static void deliver(struct world_node *node, struct rbuf_event *event)
 {
-    struct rbuf_buffer *buffer = event->delivery.buffer;
     struct user_control control;
 
     rbuf_core_delivering(event->peer, &event->delivery);
     if (event->delivery.tag == TAG_EAGER) {
         take_eager(node, event);
+    } else if (event->delivery.tag == TAG_PACKED) {
+        world_packed_take(&event->delivery);
     } else {
         memcpy(&control, event->delivery.data, sizeof(control));
         switch (event->delivery.tag) {
@@ -373,8 +407,9 @@ static void deliver(struct world_node *node, struct rbuf_event *event)
             break;
         }
     }
-    if (buffer != NULL) {
-        sim_post_receive(&node->nic, buffer->channel, &buffer->receive);
+    post_again(node, event->delivery.buffer);
+    if (event->delivery.piece != NULL) {
+        post_again(node, event->delivery.piece->buffer);
     }
     rbuf_core_release(event->peer, &event->delivery);
 }
@@ -465,6 +500,7 @@ static void peer_failed(struct world_node *node, struct world_link *link, unsign
     struct world_message *message;
 
     link->failed = true;
+    link->ahead = NULL;
     for (message = node->world->messages; message != NULL; message = message->next) {
         if (message->from == other && message->to == node->index && message->grant != NULL) {
             rbuf_grant_close(message->grant);
@@ -538,7 +574,7 @@ int world_user_events(struct world_node *node)
             deliver(node, &event);
             break;
         case RBUF_EVENT_SENT: {
-            struct user_am *am = (struct user_am *) (void *) event.am; /* its first member */
+            struct world_am *am = (struct world_am *) (void *) event.am; /* its first member */
             struct world_message *message = am->message;
 
             free_am(am);
@@ -564,6 +600,12 @@ int world_user_events(struct world_node *node)
             break;
         case RBUF_EVENT_STAGING:
             world_staging(node, event.arena);
+            break;
+        case RBUF_EVENT_LATE:
+            world_packed_late(node, event.peer);
+            break;
+        case RBUF_EVENT_BUFFER:
+            post_again(node, event.buffer);
             break;
         case RBUF_EVENT_FAILED:
             take_failure(node, event.peer);

@@ -14,6 +14,8 @@ static void start_traffic(struct world *world, unsigned one, unsigned other)
         world_send(world, WORLD_PUT, one, other, 37000 + 1751 * i);
         world_send(world, WORLD_PUT, other, one, 33000 + 1751 * i);
         world_send(world, WORLD_COPIED, one, other, 31000 + 1751 * i);
+        world_send(world, WORLD_PACKED, one, other, 9000 + 1751 * i);
+        world_send(world, WORLD_PACKED, other, one, 9000 + 1751 * i);
         world_send(world, WORLD_EAGER, one, other, 500 * i);
         world_send(world, WORLD_EAGER, other, one, 500 * i);
         world_send(world, WORLD_WRITE, one, other, 2250 * i + 1);
@@ -30,7 +32,7 @@ static void check_ends(const struct world *world)
         ck_assert_uint_le(message->events, 1);
         ck_assert_int_ne(message->state, WORLD_OPEN);
         if (message->kind != WORLD_EAGER && message->kind != WORLD_PUT &&
-            message->kind != WORLD_COPIED) {
+            message->kind != WORLD_COPIED && message->kind != WORLD_PACKED) {
             ck_assert_uint_eq(message->events, 1);
         }
     }

@@ -69,6 +69,9 @@ static struct world_options random_options(struct sim_random *random)
     options.inline_max = 128;
     options.followers = (unsigned) sim_random_below(random, 3);
     options.prestage = sim_random_below(random, 4) > 0;
+    options.ahead = (unsigned) sim_random_below(random, 6);
+    options.piece_bytes = (uint32_t) (1000 + sim_random_size(random, 15000));
+    options.core.pieces_kept = (uint32_t) sim_random_below(random, 5);
     if (sim_random_below(random, 3) == 0) {
         options.core.grant_wait_ns = 1 + sim_random_size(random, 200000);
         options.refuse_registration = sim_random_below(random, 4) == 0;
@@ -82,7 +85,10 @@ static void send_some(struct world *world, struct sim_random *random, unsigned c
     unsigned nodes = world->options.nodes;
 
     while (count-- > 0) {
-        enum world_kind kind = (enum world_kind) sim_random_below(random, WORLD_ADD + 1);
+        static const enum world_kind kinds[] = {WORLD_EAGER,  WORLD_PUT,   WORLD_WRITE,
+                                                WORLD_READ,   WORLD_ADD,   WORLD_DIRECT,
+                                                WORLD_COPIED, WORLD_PACKED};
+        enum world_kind kind = kinds[sim_random_below(random, sizeof(kinds) / sizeof(kinds[0]))];
         unsigned from = (unsigned) sim_random_below(random, nodes);
         unsigned to = (from + 1 + (unsigned) sim_random_below(random, nodes - 1)) % nodes;
         uint64_t most = kind == WORLD_EAGER ? 16000 : 400000;

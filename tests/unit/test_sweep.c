@@ -81,6 +81,8 @@ static void start_traffic(struct world *world)
         world_send(world, WORLD_WRITE, 0, 1, 2250 * i + 1);
         world_send(world, WORLD_READ, 1, 0, 2250 * i + 1);
         world_send(world, WORLD_ADD, 0, 1, 8);
+        world_send(world, WORLD_PACKED, 0, 1, 9000 + 1751 * i);
+        world_send(world, WORLD_PACKED, 1, 0, 9000 + 1751 * i);
     }
 }
 

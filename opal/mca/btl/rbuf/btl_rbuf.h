@@ -9,6 +9,7 @@
  *     btl_rbuf_connect.c       its queue pairs, and the listener's events
  *     btl_rbuf_fragment.c      alloc, free, prepare_src: descriptors and their memory
  *     btl_rbuf_send.c          send, sendi
+ *     btl_rbuf_ahead.c         packed data that is sent behind its rendezvous
  *     btl_rbuf_rdma.c          put, get, atomics
  *     btl_rbuf_memory.c        register_mem, deregister_mem
  *     btl_rbuf_registrar.c     registrations of user memory, made for each use or cached
@@ -61,10 +62,25 @@ typedef enum {
     MCA_BTL_RBUF_FRAG_FREE,    /* in its pool */
     MCA_BTL_RBUF_FRAG_USER,    /* Open MPI fills it */
     MCA_BTL_RBUF_FRAG_SENDING, /* Open MPI waits for its completion */
+    MCA_BTL_RBUF_FRAG_AHEAD,   /* on its way or through, and Open MPI has not asked for it */
     MCA_BTL_RBUF_FRAG_DETACHED /* on its way, and nobody waits: free when it is back */
 } mca_btl_rbuf_frag_state_t;
 
+typedef enum {
+    MCA_BTL_RBUF_MESSAGE,
+    MCA_BTL_RBUF_HERALD, /* a rendezvous whose data is to be sent ahead, if its endpoint says so too
+                          */
+    MCA_BTL_RBUF_PIECE   /* of data that is sent ahead */
+} mca_btl_rbuf_frag_role_t;
+
 struct mca_btl_rbuf_pool;
+struct mca_btl_rbuf_name;
+
+#define MCA_BTL_RBUF_NAME_BYTES 64u /* room for Open MPI's header of a fragment */
+
+/* Open MPI shows the data of a rendezvous if it may take some of it along: that much, then. A
+ * multiple of the sizes of elements, as buffered sends take it along. */
+#define MCA_BTL_RBUF_RENDEZVOUS_LOOK 64u
 
 /* A descriptor with its message. Memory: [header][payload] in a slab of its pool. */
 typedef struct mca_btl_rbuf_frag {
@@ -74,6 +90,14 @@ typedef struct mca_btl_rbuf_frag {
     struct mca_btl_rbuf_pool *pool;
     struct rbuf_am am;
     SLIST_ENTRY(mca_btl_rbuf_frag) link;
+    mca_btl_rbuf_frag_role_t role;
+
+    /* Of a piece that is sent ahead. */
+    unsigned events_due;            /* RBUF_EVENT_SENT of `am` and of `naming` */
+    int status;                     /* the first of theirs that is not 0 */
+    struct rbuf_am naming;          /* of the fragment that names it */
+    struct mca_btl_rbuf_name *name; /* its message; NULL: never used */
+    STAILQ_ENTRY(mca_btl_rbuf_frag) waiting_link;
 } mca_btl_rbuf_frag_t;
 
 OBJ_CLASS_DECLARATION(mca_btl_rbuf_frag_t);
@@ -205,6 +229,24 @@ typedef enum {
     MCA_BTL_RBUF_FAILED
 } mca_btl_rbuf_endpoint_state_t;
 
+typedef enum {
+    MCA_BTL_RBUF_AHEAD_NONE,
+    MCA_BTL_RBUF_AHEAD_WANTED,  /* its rendezvous is prepared */
+    MCA_BTL_RBUF_AHEAD_OPEN,    /* it is sent, and for now that is all */
+    MCA_BTL_RBUF_AHEAD_PACKING, /* likewise, and progress sends pieces: on module->packing */
+} mca_btl_rbuf_ahead_state_t;
+
+/* The message of packed data that is sent ahead to an endpoint. */
+struct mca_btl_rbuf_ahead {
+    mca_btl_rbuf_ahead_state_t state;
+    const struct opal_convertor_t *convertor; /* Open MPI's */
+    struct opal_convertor_t *copy;            /* that packs; NULL: never used */
+    size_t claimed;                           /* bytes, that Open MPI asked for */
+    mca_btl_rbuf_frag_t *rendezvous;          /* WANTED */
+    STAILQ_HEAD(, mca_btl_rbuf_frag) waiting; /* pieces */
+    unsigned waiting_count;
+};
+
 /* One peer process on one port. */
 struct mca_btl_base_endpoint_t {
     mca_btl_rbuf_module_t *module;
@@ -222,6 +264,8 @@ struct mca_btl_base_endpoint_t {
     bool departed;             /* the peer has said BYE, or has heard ours */
     char *cause;               /* why it failed, for people; NULL: it has not */
     TAILQ_ENTRY(mca_btl_base_endpoint_t) link;
+    struct mca_btl_rbuf_ahead ahead;
+    TAILQ_ENTRY(mca_btl_base_endpoint_t) packing_link;
 };
 
 TAILQ_HEAD(mca_btl_rbuf_endpoint_list, mca_btl_base_endpoint_t);
@@ -257,6 +301,8 @@ struct mca_btl_rbuf_module_t {
     struct mca_btl_rbuf_operation_list starved; /* wait until one that holds a registration ends */
     uint32_t holding;                           /* operations under way that hold one */
     struct mca_btl_rbuf_endpoint_list endpoints;
+    struct mca_btl_rbuf_endpoint_list packing; /* those in that state */
+    unsigned pieces_waiting;                   /* of all of them */
     struct mca_btl_rbuf_drain drain;
     uint32_t ring_rounds;             /* calls of progress in a row that found messages in rings */
     uint64_t copied_seen;             /* core's count at the newest call of progress */
@@ -359,7 +405,10 @@ int mca_btl_rbuf_connections_progress(void);
 int mca_btl_rbuf_pools_open(mca_btl_rbuf_module_t *module);
 void mca_btl_rbuf_pools_close(mca_btl_rbuf_module_t *module);
 mca_btl_rbuf_frag_t *mca_btl_rbuf_frag_take(mca_btl_rbuf_module_t *module, size_t payload);
+mca_btl_rbuf_frag_t *mca_btl_rbuf_frag_take_bulk(mca_btl_rbuf_module_t *module); /* likewise */
 void mca_btl_rbuf_frag_give(mca_btl_rbuf_frag_t *frag); /* holds the lock */
+size_t mca_btl_rbuf_packed_size(const mca_btl_base_module_t *btl,
+                                const struct opal_convertor_t *convertor, size_t reserve);
 mca_btl_base_descriptor_t *mca_btl_rbuf_alloc(mca_btl_base_module_t *btl,
                                               mca_btl_base_endpoint_t *endpoint, uint8_t order,
                                               size_t size, uint32_t flags);
@@ -394,6 +443,32 @@ int mca_btl_rbuf_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endp
                        size_t payload_size, uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
                        mca_btl_base_descriptor_t **descriptor);
 void mca_btl_rbuf_sent(mca_btl_rbuf_module_t *module, struct rbuf_am *am, int status);
+
+/* btl_rbuf_ahead.c: the caller holds the module's lock for _start, _progress and _close */
+
+/* Packed data whose rendezvous was prepared as `frag`: it is to be sent ahead, if it can be. */
+void mca_btl_rbuf_ahead_want(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
+                             const struct opal_convertor_t *convertor, mca_btl_rbuf_frag_t *frag);
+
+/* Sends that rendezvous and the first piece; false if its buffer is free already. */
+bool mca_btl_rbuf_ahead_start(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
+                              mca_btl_rbuf_frag_t *frag);
+int mca_btl_rbuf_ahead_progress(mca_btl_rbuf_module_t *module);
+
+/* True if the convertor's message is sent ahead; then its next piece, of no more than `most` bytes,
+ * or NULL if no fragment is free, where Open MPI's header of it goes, and its sending. */
+bool mca_btl_rbuf_ahead_has(const mca_btl_base_endpoint_t *endpoint,
+                            const struct opal_convertor_t *convertor);
+mca_btl_rbuf_frag_t *mca_btl_rbuf_ahead_claim(mca_btl_rbuf_module_t *module,
+                                              mca_btl_base_endpoint_t *endpoint, size_t most);
+void *mca_btl_rbuf_ahead_header(mca_btl_rbuf_frag_t *frag);
+int mca_btl_rbuf_ahead_send(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
+                            mca_btl_rbuf_frag_t *frag, mca_btl_base_tag_t tag);
+
+/* RBUF_EVENT_SENT of a piece; RBUF_EVENT_LATE: what waits is dropped. */
+void mca_btl_rbuf_ahead_sent(mca_btl_rbuf_module_t *module, mca_btl_rbuf_frag_t *frag, int status);
+void mca_btl_rbuf_ahead_off(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint);
+void mca_btl_rbuf_ahead_close(mca_btl_base_endpoint_t *endpoint);
 
 /* While a staged put's callback runs: what it sends to `endpoint` goes behind that put. */
 struct mca_btl_rbuf_after {

@@ -39,9 +39,9 @@ static int register_params(void)
     *btl = mca_btl_rbuf_template;
     btl->btl_exclusivity = MCA_BTL_EXCLUSIVITY_DEFAULT;
     btl->btl_eager_limit = 12 * 1024;
-    /* Nothing: payload in the rendezvous was measured, and is no faster at any size. While the
-     * rendezvous is on its way the first chunk is staged instead. */
-    btl->btl_rndv_eager_limit = 0;
+    /* Nothing: payload in the rendezvous was measured, and is no faster at any size. What is behind
+     * the rendezvous hides its way. */
+    btl->btl_rndv_eager_limit = MCA_BTL_RBUF_RENDEZVOUS_LOOK;
     btl->btl_max_send_size = 64 * 1024;
     btl->btl_rdma_pipeline_send_length = 0;
     btl->btl_rdma_pipeline_frag_size = SIZE_MAX; /* one put a message */

@@ -200,6 +200,7 @@ void mca_btl_rbuf_endpoint_destroy(mca_btl_base_endpoint_t *endpoint)
     for (int i = 0; i < RBUF_CHANNELS; i++) {
         rbuf_queue_close(endpoint->queue[i]);
     }
+    mca_btl_rbuf_ahead_close(endpoint);
     rbuf_peer_remove(endpoint->peer);
     if (endpoint->call != NULL) {
         rbuf_call_close(endpoint->call);

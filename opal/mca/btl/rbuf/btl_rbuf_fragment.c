@@ -20,6 +20,7 @@
 #define SMALL_PAYLOAD 512u
 #define EAGER_LIMIT   1024u /* fragments */
 #define BULK_LIMIT    64u
+#define LAST_BYTES    4096u /* of the last fragments of packed data */
 
 OBJ_CLASS_INSTANCE(mca_btl_rbuf_frag_t, mca_btl_base_descriptor_t, NULL, NULL);
 
@@ -32,6 +33,7 @@ void mca_btl_rbuf_pools_close(mca_btl_rbuf_module_t *module)
         while ((slab = SLIST_FIRST(&pool->slabs)) != NULL) {
             SLIST_REMOVE_HEAD(&pool->slabs, link);
             for (unsigned j = 0; j < slab->count; j++) {
+                free(slab->frags[j].name);
                 OBJ_DESTRUCT(&slab->frags[j]);
             }
             rbuf_memory_free(&slab->memory);
@@ -164,6 +166,7 @@ static mca_btl_rbuf_frag_t *pool_take(mca_btl_rbuf_module_t *module, struct mca_
     frag = SLIST_FIRST(&pool->free);
     SLIST_REMOVE_HEAD(&pool->free, link);
     frag->state = MCA_BTL_RBUF_FRAG_USER;
+    frag->role = MCA_BTL_RBUF_MESSAGE;
     return frag;
 }
 
@@ -184,6 +187,11 @@ mca_btl_rbuf_frag_t *mca_btl_rbuf_frag_take(mca_btl_rbuf_module_t *module, size_
     }
     mca_btl_rbuf_unlock(module);
     return frag;
+}
+
+mca_btl_rbuf_frag_t *mca_btl_rbuf_frag_take_bulk(mca_btl_rbuf_module_t *module)
+{
+    return pool_take(module, &module->pools[MCA_BTL_RBUF_POOL_BULK]);
 }
 
 void mca_btl_rbuf_frag_give(mca_btl_rbuf_frag_t *frag)
@@ -228,15 +236,23 @@ int mca_btl_rbuf_free(mca_btl_base_module_t *btl, mca_btl_base_descriptor_t *des
 /*
  * How much of packed data the next fragment takes: the schedule of the superpipeline without its
  * blocks. After S bytes the next of the sizes C0 q^i is C0 + S (q - 1), so the offset is all that
- * has to be known.
+ * has to be known. A fragment is unpacked when all of it is there: the last ones are small, so that
+ * little is left to do behind the last byte.
  */
-static size_t packed_size(const mca_btl_base_module_t *btl, size_t offset, size_t reserve)
+size_t mca_btl_rbuf_packed_size(const mca_btl_base_module_t *btl,
+                                const struct opal_convertor_t *convertor, size_t reserve)
 {
     const struct mca_btl_rbuf_params *params = &mca_btl_rbuf_params;
+    size_t offset = convertor->bConverted;
+    size_t left = convertor->local_size - offset;
     size_t most = btl->btl_max_send_size - reserve;
-    size_t grown = params->c0 + (size_t) ((offset >> 16) * (params->q - RBUF_GROWTH_ONE)) +
+    size_t first = params->c0 < params->standing_c0 ? params->c0 : params->standing_c0;
+    size_t grown = first + (size_t) ((offset >> 16) * (params->q - RBUF_GROWTH_ONE)) +
                    (size_t) (((offset & 0xffff) * (params->q - RBUF_GROWTH_ONE)) >> 16);
 
+    if (grown > left / 2) {
+        grown = left >= 2 * LAST_BYTES ? left / 2 : left;
+    }
     return grown < most ? grown : most;
 }
 
@@ -261,11 +277,57 @@ static void prestage_rest(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t
     size_t offset = convertor->bConverted;
     void *rest;
 
-    if (opal_convertor_need_buffers(convertor) || offset >= convertor->local_size) {
+    if (offset >= convertor->local_size) {
         return;
     }
     opal_convertor_get_offset_pointer(convertor, offset, &rest);
     mca_btl_rbuf_prestage(module, endpoint, rest, convertor->local_size - offset);
+}
+
+/* What of packed data was sent ahead already, or goes the same way. */
+static mca_btl_base_descriptor_t *prepare_ahead(mca_btl_rbuf_module_t *module,
+                                                mca_btl_base_endpoint_t *endpoint, size_t reserve,
+                                                size_t *size, uint32_t flags)
+{
+    mca_btl_rbuf_frag_t *frag = mca_btl_rbuf_ahead_claim(module, endpoint, *size);
+
+    if (frag == NULL) {
+        return NULL;
+    }
+    *size = frag->am.bytes;
+    frag->segment.seg_addr.pval = mca_btl_rbuf_ahead_header(frag);
+    frag->segment.seg_len = reserve + *size;
+    frag->base.des_flags = flags;
+    return &frag->base;
+}
+
+/* How much of the data goes along in a message: in a rendezvous none, if Open MPI offers no more
+ * than it has to for us to see the data. */
+static size_t payload_of(const mca_btl_base_module_t *btl, const struct opal_convertor_t *convertor,
+                         bool rendezvous, size_t reserve, size_t offered)
+{
+    size_t left = convertor->local_size - convertor->bConverted;
+    size_t most;
+
+    if (rendezvous && offered <= MCA_BTL_RBUF_RENDEZVOUS_LOOK && offered < left) {
+        return 0;
+    }
+    if (reserve + offered <= btl->btl_eager_limit) {
+        return offered;
+    }
+    most = mca_btl_rbuf_packed_size(btl, convertor, reserve);
+    return most < offered ? most : offered;
+}
+
+/* The rendezvous is about to leave: what follows it is staged next, or sent ahead. */
+static void prepare_rest(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
+                         const struct opal_convertor_t *convertor, mca_btl_rbuf_frag_t *rendezvous)
+{
+    if (opal_convertor_need_buffers(convertor)) {
+        mca_btl_rbuf_ahead_want(module, endpoint, convertor, rendezvous);
+    } else if (convertor->bConverted > 0) { /* else its registration was asked for */
+        prestage_rest(module, endpoint, convertor);
+    }
 }
 
 mca_btl_base_descriptor_t *mca_btl_rbuf_prepare_src(mca_btl_base_module_t *btl,
@@ -275,23 +337,22 @@ mca_btl_base_descriptor_t *mca_btl_rbuf_prepare_src(mca_btl_base_module_t *btl,
                                                     uint32_t flags)
 {
     mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
-    struct iovec piece = {.iov_len = *size};
     bool rendezvous = (flags & MCA_BTL_DES_FLAGS_SIGNAL) && (flags & MCA_BTL_DES_FLAGS_PRIORITY);
+    struct iovec piece = {.iov_len = payload_of(btl, convertor, rendezvous, reserve, *size)};
     uint32_t pieces = 1;
     mca_btl_rbuf_frag_t *frag;
 
     (void) order;
-    if (reserve + piece.iov_len > btl->btl_eager_limit) {
-        size_t most = packed_size(btl, convertor->bConverted, reserve);
-
-        piece.iov_len = most < piece.iov_len ? most : piece.iov_len;
+    if (!(flags & MCA_BTL_DES_FLAGS_PRIORITY) && reserve <= MCA_BTL_RBUF_NAME_BYTES &&
+        mca_btl_rbuf_ahead_has(endpoint, convertor)) {
+        return prepare_ahead(module, endpoint, reserve, size, flags);
     }
     frag = mca_btl_rbuf_frag_take(module, reserve + piece.iov_len);
     if (frag == NULL) {
         return NULL;
     }
     piece.iov_base = (IOVBASE_TYPE *) ((unsigned char *) (frag->am.header + 1) + reserve);
-    if (opal_convertor_pack(convertor, &piece, &pieces, size) < 0) {
+    if (piece.iov_len > 0 && opal_convertor_pack(convertor, &piece, &pieces, size) < 0) {
         mca_btl_rbuf_free(btl, &frag->base);
         return NULL;
     }
@@ -301,7 +362,7 @@ mca_btl_base_descriptor_t *mca_btl_rbuf_prepare_src(mca_btl_base_module_t *btl,
     frag->base.des_flags = flags;
     frag->am.channel = (uint8_t) channel_for(btl, reserve + *size, flags);
     if (rendezvous) {
-        prestage_rest(module, endpoint, convertor);
+        prepare_rest(module, endpoint, convertor, frag);
     }
     return &frag->base;
 }

@@ -15,6 +15,7 @@
 
 #define DRAIN_SECONDS 10
 #define BOUNCE_WORDS  64u
+#define PIECES_SHARE  4u /* of the bulk receive buffers may keep pieces that nothing names yet */
 
 static int register_error(mca_btl_base_module_t *btl, mca_btl_base_module_error_cb_fn_t callback)
 {
@@ -102,6 +103,7 @@ static struct rbuf_core_options core_options(const struct rbuf_port *port, size_
         .direct_limit = 2 * half,
         .probe_interval_ns = params->probe_interval,
         .quantum = (uint32_t) params->quantum,
+        .pieces_kept = (uint32_t) params->bulk_buffers / PIECES_SHARE,
         .window = {(uint16_t) params->control_credits, (uint16_t) params->bulk_credits},
         .max_message = (uint32_t) (port->max_message < (1u << 30) ? port->max_message : 1u << 30)};
 
@@ -232,6 +234,7 @@ int mca_btl_rbuf_module_open(struct rbuf_port *port, uint32_t index, mca_btl_rbu
     module->index = index;
     pthread_mutex_init(&module->lock, NULL);
     TAILQ_INIT(&module->endpoints);
+    TAILQ_INIT(&module->packing);
     if (module->super.btl_bandwidth == 0) {
         module->super.btl_bandwidth = port->bandwidth_mbps;
     }

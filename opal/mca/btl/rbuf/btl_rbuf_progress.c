@@ -168,10 +168,16 @@ void mca_btl_rbuf_collect(mca_btl_rbuf_module_t *module)
 
 static void deliver(mca_btl_rbuf_module_t *module, const struct rbuf_event *event)
 {
-    mca_btl_base_segment_t segment = {.seg_addr.pval = event->delivery.data,
-                                      .seg_len = event->delivery.bytes};
+    const struct rbuf_piece *piece = event->delivery.piece;
+    mca_btl_base_segment_t segments[2] = {
+        {.seg_addr.pval = event->delivery.data, .seg_len = event->delivery.bytes}};
 
-    rbuf_compat_deliver(&module->super, event->peer->user, event->delivery.tag, &segment);
+    if (piece != NULL) {
+        segments[1] =
+            (mca_btl_base_segment_t){.seg_addr.pval = piece->data, .seg_len = piece->bytes};
+    }
+    rbuf_compat_deliver(&module->super, event->peer->user, event->delivery.tag, segments,
+                        piece != NULL ? 2 : 1);
 }
 
 /* For what is printed as a format: an IPv6 address may name its interface behind a percent sign. */
@@ -243,23 +249,38 @@ static void act(mca_btl_rbuf_module_t *module, const struct rbuf_event *event)
     case RBUF_EVENT_STAGING:
         mca_btl_rbuf_staging_wanted(module, event->arena);
         break;
+    case RBUF_EVENT_LATE:
+        mca_btl_rbuf_ahead_off(module, event->peer->user);
+        break;
+    case RBUF_EVENT_BUFFER: /* drain() gives it back */
+        break;
     case RBUF_EVENT_FAILED:
         peer_failed(module, event->peer, event->status);
         break;
     }
 }
 
-/* Gives back what a delivered message occupied; true if that was a receive buffer. The caller holds
- * the lock. */
-static bool release(const struct rbuf_event *delivered)
+/* Gives a receive buffer back, if there is one. The caller holds the lock. */
+static bool collect_buffer(struct rbuf_buffer *buffer)
 {
-    struct rbuf_buffer *buffer = delivered->delivery.buffer;
-
     if (buffer != NULL) {
         rbuf_receive_collect(buffer);
     }
-    rbuf_core_release(delivered->peer, &delivered->delivery);
     return buffer != NULL;
+}
+
+/* Gives back what a delivered message occupied; true if that was a receive buffer, or two. The
+ * caller holds the lock. */
+static bool release(const struct rbuf_event *delivered)
+{
+    const struct rbuf_piece *piece = delivered->delivery.piece;
+    bool collected = collect_buffer(delivered->delivery.buffer);
+
+    if (piece != NULL) {
+        collected = collect_buffer(piece->buffer) || collected;
+    }
+    rbuf_core_release(delivered->peer, &delivered->delivery);
+    return collected;
 }
 
 /* Acts on events, unless another thread does; returns their number. The caller holds the lock,
@@ -285,6 +306,8 @@ static int drain(mca_btl_rbuf_module_t *module)
         mca_btl_rbuf_lock(module);
         if (event.kind == RBUF_EVENT_DELIVER) {
             collected = release(&event) || collected;
+        } else if (event.kind == RBUF_EVENT_BUFFER) {
+            collected = collect_buffer(event.buffer) || collected;
         }
         count++;
     }
@@ -337,6 +360,9 @@ int mca_btl_rbuf_module_progress(mca_btl_rbuf_module_t *module)
     done = rbuf_core_poll(&module->core);
     module->ring_rounds = done > 0 ? module->ring_rounds + 1 : 0;
     done += rbuf_core_progress(&module->core, now);
+    if (!TAILQ_EMPTY(&module->packing)) {
+        done += mca_btl_rbuf_ahead_progress(module);
+    }
     if (!rbuf_events_empty(&module->core.events)) {
         done += drain(module);
     }

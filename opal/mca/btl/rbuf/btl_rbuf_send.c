@@ -46,6 +46,10 @@ static bool start(mca_btl_base_endpoint_t *endpoint, mca_btl_rbuf_frag_t *frag,
      * held, and be overtaken by those sent later. */
     frag->am.after = frag->am.channel == RBUF_CONTROL ? after_for(endpoint) : 0;
     mca_btl_rbuf_endpoint_use(endpoint);
+    if (frag->role == MCA_BTL_RBUF_HERALD && endpoint->ahead.rendezvous == frag &&
+        frag->am.after == 0) {
+        return mca_btl_rbuf_ahead_start(endpoint->module, endpoint, frag);
+    }
     return rbuf_am_send(endpoint->peer, &frag->am) != RBUF_AM_IDLE;
 }
 
@@ -59,6 +63,9 @@ int mca_btl_rbuf_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpo
     bool detached = owned && !callback && (descriptor->des_cbfunc == NULL || !is_crowded(endpoint));
     bool under_way;
 
+    if (frag->role == MCA_BTL_RBUF_PIECE) {
+        return mca_btl_rbuf_ahead_send(module, endpoint, frag, tag);
+    }
     mca_btl_rbuf_lock(module);
     frag->state = detached ? MCA_BTL_RBUF_FRAG_DETACHED : MCA_BTL_RBUF_FRAG_SENDING;
     under_way = start(endpoint, frag, tag);
@@ -77,14 +84,25 @@ int mca_btl_rbuf_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpo
     return callback || (under_way && !detached) ? OPAL_SUCCESS : 1;
 }
 
+static mca_btl_rbuf_frag_t *frag_of(struct rbuf_am *am)
+{
+    size_t offset = am->kind == RBUF_MESSAGE_FRAGMENT ? offsetof(mca_btl_rbuf_frag_t, naming)
+                                                      : offsetof(mca_btl_rbuf_frag_t, am);
+
+    return (mca_btl_rbuf_frag_t *) (void *) ((char *) am - offset);
+}
+
 /* A message's buffer is free. No lock is held. */
 void mca_btl_rbuf_sent(mca_btl_rbuf_module_t *module, struct rbuf_am *am, int status)
 {
-    mca_btl_rbuf_frag_t *frag =
-        (mca_btl_rbuf_frag_t *) (void *) ((char *) am - offsetof(mca_btl_rbuf_frag_t, am));
+    mca_btl_rbuf_frag_t *frag = frag_of(am);
     bool owned = frag->base.des_flags & MCA_BTL_DES_FLAGS_BTL_OWNERSHIP;
     bool detached = frag->state == MCA_BTL_RBUF_FRAG_DETACHED;
 
+    if (frag->role == MCA_BTL_RBUF_PIECE) {
+        mca_btl_rbuf_ahead_sent(module, frag, status);
+        return;
+    }
     if (!detached) {
         frag->state = MCA_BTL_RBUF_FRAG_USER;
         frag->base.des_cbfunc(&module->super, am->peer->user, &frag->base,

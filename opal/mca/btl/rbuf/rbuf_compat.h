@@ -24,10 +24,11 @@
 #define RBUF_FLAG_REMOTE_COMPLETION MCA_BTL_FLAGS_RDMA_REMOTE_COMPLETION
 #endif
 
-/* Hands one message to whoever registered for its tag. */
+/* Hands one message, in `count` segments, to whoever registered for its tag. */
 static inline void rbuf_compat_deliver(mca_btl_base_module_t *btl,
                                        struct mca_btl_base_endpoint_t *endpoint,
-                                       mca_btl_base_tag_t tag, mca_btl_base_segment_t *segment)
+                                       mca_btl_base_tag_t tag, mca_btl_base_segment_t *segments,
+                                       size_t count)
 {
     mca_btl_active_message_callback_t *handler = mca_btl_base_active_message_trigger + tag;
 
@@ -35,14 +36,14 @@ static inline void rbuf_compat_deliver(mca_btl_base_module_t *btl,
         return;
     }
 #if BTL_VERSION < 330
-    mca_btl_base_descriptor_t descriptor = {.des_segments = segment, .des_segment_count = 1};
+    mca_btl_base_descriptor_t descriptor = {.des_segments = segments, .des_segment_count = count};
 
     (void) endpoint;
     handler->cbfunc(btl, tag, &descriptor, handler->cbdata);
 #else
     mca_btl_base_receive_descriptor_t descriptor = {.endpoint = endpoint,
-                                                    .des_segments = segment,
-                                                    .des_segment_count = 1,
+                                                    .des_segments = segments,
+                                                    .des_segment_count = count,
                                                     .tag = tag,
                                                     .cbdata = handler->cbdata};
 

@@ -6,6 +6,7 @@
 
 rbuf_glue_sources = \
 	%reldir%/btl_rbuf.h \
+	%reldir%/btl_rbuf_ahead.c \
 	%reldir%/btl_rbuf_auto.c \
 	%reldir%/btl_rbuf_component.c \
 	%reldir%/btl_rbuf_connect.c \
@@ -33,6 +34,8 @@ rbuf_glue_sources = \
 	%reldir%/rbuf_compat.h
 
 rbuf_core_sources = \
+	%reldir%/core/ahead.c \
+	%reldir%/core/ahead.h \
 	%reldir%/core/arena.c \
 	%reldir%/core/arena.h \
 	%reldir%/core/channel.c \

@@ -66,16 +66,32 @@ static bool post_ring(struct rbuf_peer *peer, struct rbuf_am *am)
     return rbuf_ring_out_end(peer, am->kind, am->tag, am->bytes, am->after);
 }
 
+/* A peer that is lost by way of its ring is not sent to, either: the message has ended with it. */
 static bool post(struct rbuf_peer *peer, struct rbuf_am *am)
 {
-    return (am->channel == RBUF_CONTROL && post_ring(peer, am)) || post_send(peer, am);
+    return (am->channel == RBUF_CONTROL && post_ring(peer, am)) ||
+           (peer->state == RBUF_PEER_CONNECTED && post_send(peer, am));
+}
+
+static bool is_users(const struct rbuf_am *am)
+{
+    switch ((enum rbuf_message_kind) am->kind) {
+    case RBUF_MESSAGE_USER:
+    case RBUF_MESSAGE_LED:
+    case RBUF_MESSAGE_HERALD:
+    case RBUF_MESSAGE_PIECE:
+    case RBUF_MESSAGE_FRAGMENT:
+        return true;
+    default:
+        return false;
+    }
 }
 
 /* The message's buffer is free: tells its owner. */
 static void finish(struct rbuf_am *am, int status)
 {
     am->state = RBUF_AM_IDLE;
-    if (am->kind == RBUF_MESSAGE_USER || am->kind == RBUF_MESSAGE_LED) {
+    if (is_users(am)) {
         rbuf_core_raise(am->peer->core, RBUF_EVENT_SENT, am->peer, am, status);
         return;
     }
@@ -123,6 +139,15 @@ enum rbuf_am_state rbuf_am_send(struct rbuf_peer *peer, struct rbuf_am *am)
         rbuf_standing_out_open(peer);
     }
     return state;
+}
+
+enum rbuf_am_state rbuf_am_send_as(struct rbuf_peer *peer, struct rbuf_am *am,
+                                   enum rbuf_message_kind kind, uint64_t after)
+{
+    am->kind = (uint8_t) kind;
+    am->after = after;
+    peer->core->stats.messages_sent++;
+    return enqueue(peer, am);
 }
 
 /* True if a message for the channel need not queue behind others. */

@@ -37,6 +37,10 @@ struct rbuf_am {
  * RBUF_EVENT_SENT will say when the buffer is free. On a failed peer that event has a status. */
 enum rbuf_am_state rbuf_am_send(struct rbuf_peer *peer, struct rbuf_am *am);
 
+/* The same for a message of that kind, with `after` as that kind has it. For core's own files. */
+enum rbuf_am_state rbuf_am_send_as(struct rbuf_peer *peer, struct rbuf_am *am,
+                                   enum rbuf_message_kind kind, uint64_t after);
+
 /* Sends `message` (header and `bytes` of payload in one piece of any memory) now and inline, or
  * does nothing and returns false. The caller keeps the memory. */
 bool rbuf_am_send_now(struct rbuf_peer *peer, enum rbuf_channel_id channel, uint8_t tag,

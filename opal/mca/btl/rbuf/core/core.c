@@ -60,6 +60,9 @@ void rbuf_core_close(struct rbuf_core *core)
     struct rbuf_event event;
 
     while (rbuf_events_pop(&core->events, &event)) {
+        if (event.kind == RBUF_EVENT_DELIVER) {
+            free(event.delivery.piece);
+        }
         if (event.kind == RBUF_EVENT_DELIVER && event.delivery.origin == RBUF_ORIGIN_HELD) {
             rbuf_held_free(&event.delivery);
         }
@@ -124,6 +127,7 @@ int rbuf_peer_add(struct rbuf_core *core, struct rbuf_mailbox *mailbox, void *us
     TAILQ_INIT(&added->ungranted);
     TAILQ_INIT(&added->rmas);
     SLIST_INIT(&added->early);
+    rbuf_ahead_in_open(added);
     core->peers[index] = added;
     *peer = added;
     return 0;
@@ -160,6 +164,7 @@ void rbuf_peer_fail(struct rbuf_peer *peer, int status)
     rbuf_channel_fail(peer, status);
     rbuf_rma_fail(peer, status);
     rbuf_sender_fail(peer, status);
+    rbuf_ahead_in_drop(peer);
     rbuf_core_raise(peer->core, RBUF_EVENT_FAILED, peer, NULL, status);
 }
 
@@ -226,6 +231,7 @@ void rbuf_peer_remove(struct rbuf_peer *peer)
             rbuf_grant_close(core->grants[i]);
         }
     }
+    rbuf_ahead_in_drop(peer);
     rbuf_standing_in_remove(peer);
     rbuf_standing_out_remove(peer);
     rbuf_ring_out_remove(peer);

@@ -18,6 +18,7 @@
  *     sender.c    staged puts: filling chunks, window
  *     staging.c   arenas that grow
  *     standing*.c first chunks that are written with the rendezvous, into lanes lent for that
+ *     ahead.c     pieces of packed data that are sent with the rendezvous
  *     rma.c       in-place writes, reads, atomics
  *
  * Threads: every function of core is called with the module's lock held.
@@ -30,6 +31,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "core/ahead.h"
 #include "core/arena.h"
 #include "core/credit.h"
 #include "core/event.h"
@@ -66,6 +68,7 @@ struct rbuf_core_options {
     uint16_t window[RBUF_FLOWS]; /* receive credits that each peer of ours gets; RING is core's */
     struct rbuf_ring_options ring;
     struct rbuf_standing_options standing;
+    uint32_t pieces_kept; /* receive buffers for pieces that no fragment names yet */
     uint32_t max_message; /* bytes of the largest request that the port takes */
 };
 
@@ -119,6 +122,8 @@ struct rbuf_peer {
     struct rbuf_standing_out *standing_out; /* that the peer lent us; NULL: none yet */
     struct rbuf_standing_in *standing_in;   /* that it has of ours; NULL: none */
     uint8_t prompt_grants;                  /* opened out of its deliveries, before it has a lane */
+    struct rbuf_ahead_out ahead_out;
+    struct rbuf_ahead_in ahead_in;
 
     uint64_t slots_taken;               /* acknowledgement words in use by grants, a bit each */
     uint64_t acks_due;                  /* words whose newest value is not posted, a bit each */
@@ -160,6 +165,7 @@ struct rbuf_core {
     struct rbuf_standing standing;
     struct rbuf_peer *delivering_of;  /* whose message the user deals with now; NULL: none */
     struct rbuf_delivery *delivering; /* that message */
+    uint32_t pieces_kept; /* receive buffers with pieces that wait for their fragments */
 
     struct rbuf_peer_list prestaged; /* peers that hold a prestaged chunk, oldest first */
     struct rbuf_tx_chunk_list chunks_free;
@@ -262,6 +268,7 @@ static inline void rbuf_core_delivering(struct rbuf_peer *peer, struct rbuf_deli
 {
     peer->core->delivering_of = peer;
     peer->core->delivering = delivery;
+    delivery->began = (uint16_t) peer->core->stats.messages_sent;
 }
 
 /* The message of a RBUF_EVENT_DELIVER was dealt with: frees a heap copy, returns the credit. The

@@ -19,6 +19,7 @@ struct rbuf_put;
 struct rbuf_rma;
 struct rbuf_grant;
 struct rbuf_buffer;
+struct rbuf_piece;
 struct rbuf_arena;
 
 enum rbuf_event_kind {
@@ -30,6 +31,8 @@ enum rbuf_event_kind {
     RBUF_EVENT_REGISTER, /* a grant has waited too long: register its buffer, rbuf_grant_direct() */
     RBUF_EVENT_RING_MEMORY, /* memory for one more ring is wanted: rbuf_ring_memory_give() */
     RBUF_EVENT_STAGING,     /* an arena is to grow: rbuf_staging_grow() */
+    RBUF_EVENT_LATE,        /* the set that was heralded is off: its message is sent without */
+    RBUF_EVENT_BUFFER,      /* a receive buffer that core kept is free: post it again */
     RBUF_EVENT_FAILED       /* a peer is lost; once a peer */
 };
 
@@ -47,7 +50,10 @@ struct rbuf_delivery {
     uint8_t channel; /* BUFFER: enum rbuf_channel_id */
     uint8_t slot;    /* RING: which one it is */
     uint8_t place;   /* LED: 1 + the one of the standing lane with its head; 0: none, or taken up */
-    enum rbuf_origin origin;
+    uint8_t origin;  /* enum rbuf_origin */
+    uint16_t began;  /* stats.messages_sent when it was handed up; wraps */
+    uint32_t herald; /* HERALD: the set; 0: it is none */
+    struct rbuf_piece *piece; /* FRAGMENT: its payload goes on there; else NULL */
 };
 
 struct rbuf_event {
@@ -61,6 +67,7 @@ struct rbuf_event {
         struct rbuf_rma *rma;
         struct rbuf_grant *grant;
         struct rbuf_arena *arena;
+        struct rbuf_buffer *buffer;
     };
 };
 

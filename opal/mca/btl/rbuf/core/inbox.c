@@ -51,22 +51,23 @@ static bool take_own(struct rbuf_peer *peer, const struct rbuf_message_header *h
         }
         rbuf_grant_declined(peer, *(const uint64_t *) place->data);
         return true;
+    case RBUF_MESSAGE_LATE:
+        if (place->bytes != sizeof(uint32_t)) {
+            return false;
+        }
+        rbuf_ahead_late(peer, *(const uint32_t *) place->data);
+        return true;
     default:
         return false;
     }
 }
 
-/* A message whose first chunks are on their way. */
-static bool take_led(struct rbuf_peer *peer, const struct rbuf_message_header *header,
-                     const struct rbuf_delivery *place)
+/* Hands a message up. */
+static bool hand_up(struct rbuf_peer *peer, const struct rbuf_delivery *delivery)
 {
-    struct rbuf_event event = {.kind = RBUF_EVENT_DELIVER, .peer = peer, .delivery = *place};
+    const struct rbuf_event event = {
+        .kind = RBUF_EVENT_DELIVER, .peer = peer, .delivery = *delivery};
 
-    event.delivery.place = rbuf_standing_in_announced(peer, header->after);
-    if (event.delivery.place == 0) {
-        peer->core->stats.messages_refused++;
-        return false;
-    }
     if (!rbuf_events_push(&peer->core->events, &event)) {
         rbuf_peer_fail(peer, -ENOMEM);
         return false;
@@ -75,29 +76,53 @@ static bool take_led(struct rbuf_peer *peer, const struct rbuf_message_header *h
     return true;
 }
 
+/* A message whose first chunks are on their way. */
+static bool take_led(struct rbuf_peer *peer, const struct rbuf_message_header *header,
+                     struct rbuf_delivery place)
+{
+    place.place = rbuf_standing_in_announced(peer, header->after);
+    if (place.place == 0) {
+        peer->core->stats.messages_refused++;
+        return false;
+    }
+    return hand_up(peer, &place);
+}
+
+/* A message whose pieces are on their way. */
+static bool take_herald(struct rbuf_peer *peer, const struct rbuf_message_header *header,
+                        struct rbuf_delivery place)
+{
+    if (header->after == 0 || header->after > UINT32_MAX || place.channel != RBUF_CONTROL) {
+        peer->core->stats.messages_refused++;
+        return false;
+    }
+    if (place.origin == RBUF_ORIGIN_BUFFER) {
+        rbuf_polling_set_heard(peer, place.bytes);
+    }
+    place.herald = (uint32_t) header->after;
+    return hand_up(peer, &place);
+}
+
 bool rbuf_inbox_take_other(struct rbuf_peer *peer, const struct rbuf_message_header *header,
                            const struct rbuf_delivery *place)
 {
     struct rbuf_core *core = peer->core;
 
-    if (header->kind == RBUF_MESSAGE_LED) {
-        return take_led(peer, header, place);
-    }
-    if (header->kind != RBUF_MESSAGE_USER) {
+    switch (header->kind) {
+    case RBUF_MESSAGE_USER:
+        return !rbuf_receiver_hold(peer, header, place) && hand_up(peer, place);
+    case RBUF_MESSAGE_LED:
+        return take_led(peer, header, *place);
+    case RBUF_MESSAGE_HERALD:
+        return take_herald(peer, header, *place);
+    case RBUF_MESSAGE_PIECE:
+        return rbuf_ahead_in_piece(peer, header, place);
+    case RBUF_MESSAGE_FRAGMENT:
+        return rbuf_ahead_in_fragment(peer, header, place);
+    default:
         core->stats.messages_refused += !take_own(peer, header, place);
         return false;
     }
-    if (rbuf_receiver_hold(peer, header, place)) {
-        return false;
-    }
-    if (!rbuf_events_push(
-            &core->events,
-            &(struct rbuf_event){.kind = RBUF_EVENT_DELIVER, .peer = peer, .delivery = *place})) {
-        rbuf_peer_fail(peer, -ENOMEM);
-        return false;
-    }
-    core->stats.messages_received++;
-    return true;
 }
 
 /* True if it is the turn of a message of the control channel: those before it were taken. */
@@ -157,11 +182,17 @@ bool rbuf_core_received(struct rbuf_core *core, enum rbuf_channel_id channel,
 void rbuf_core_release(struct rbuf_peer *peer, const struct rbuf_delivery *delivery)
 {
     peer->core->delivering_of = NULL;
+    if (delivery->herald != 0) {
+        rbuf_ahead_in_heralded(peer, delivery);
+    }
+    if (delivery->piece != NULL) {
+        rbuf_ahead_in_free(peer, delivery->piece);
+    }
     if (delivery->place != 0) {
         peer->core->stats.heads_in_vain++;
         rbuf_standing_in_over(peer, rbuf_standing_in_use(peer, delivery->place));
     }
-    switch (delivery->origin) {
+    switch ((enum rbuf_origin) delivery->origin) {
     case RBUF_ORIGIN_BUFFER:
         rbuf_credit_consumed(peer, (enum rbuf_flow) delivery->channel);
         break;

@@ -175,6 +175,24 @@ void rbuf_core_immediate(struct rbuf_core *core, uint32_t immediate)
     rbuf_credit_consumed(grant->peer, RBUF_FLOW_BULK);
 }
 
+struct rbuf_held *rbuf_held_make(struct rbuf_peer *peer, const struct rbuf_message_header *header,
+                                 const struct rbuf_delivery *place)
+{
+    struct rbuf_held *held = malloc(sizeof(*held) + place->bytes);
+
+    if (held == NULL) {
+        rbuf_peer_fail(peer, -ENOMEM);
+        return NULL;
+    }
+    held->after = header->after;
+    held->bytes = place->bytes;
+    held->tag = header->tag;
+    held->channel = place->channel;
+    memcpy(held->data, place->data, place->bytes);
+    peer->core->stats.messages_held++;
+    return held;
+}
+
 bool rbuf_receiver_hold(struct rbuf_peer *peer, const struct rbuf_message_header *header,
                         const struct rbuf_delivery *place)
 {
@@ -185,16 +203,9 @@ bool rbuf_receiver_hold(struct rbuf_peer *peer, const struct rbuf_message_header
     if (grant == NULL || grant->state != RBUF_GRANT_STAGED || grant->peer != peer) {
         return false;
     }
-    held = malloc(sizeof(*held) + place->bytes);
-    if (held == NULL) {
-        rbuf_peer_fail(peer, -ENOMEM);
-        return true;
+    held = rbuf_held_make(peer, header, place);
+    if (held != NULL) {
+        STAILQ_INSERT_TAIL(&grant->held, held, link);
     }
-    held->bytes = place->bytes;
-    held->tag = header->tag;
-    held->channel = place->channel;
-    memcpy(held->data, place->data, place->bytes);
-    STAILQ_INSERT_TAIL(&grant->held, held, link);
-    core->stats.messages_held++;
     return true;
 }

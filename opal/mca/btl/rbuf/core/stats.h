@@ -30,6 +30,8 @@ struct rbuf_stats {
     uint64_t heads_taken;       /* taken up by a grant of ours */
     uint64_t heads_in_vain;     /* announced to us and not taken up */
     uint64_t heads_declined;    /* taken up for another message than theirs, by the peer */
+    uint64_t heralds;           /* rendezvous for packed data whose pieces were sent behind them */
+    uint64_t heralds_late;      /* of those, the ones that the receiver was late for */
     uint64_t standing_lent;     /* lanes for heads */
     uint64_t standing_recalled; /* of those, asked back */
     uint64_t copied_puts;       /* in place at the receiver, from staging here */

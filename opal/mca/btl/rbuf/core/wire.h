@@ -14,7 +14,7 @@
 
 #include "core/schedule.h"
 
-#define RBUF_WIRE_VERSION 4u
+#define RBUF_WIRE_VERSION 5u
 #define RBUF_ACK_SLOTS    64u /* staged messages a peer that may wait for acknowledgements at once */
 
 /* The two send/receive channels of a peer, each on its own queue pair and receive queue. */
@@ -46,12 +46,16 @@ enum rbuf_message_kind {
     RBUF_MESSAGE_STANDING,    /* a struct rbuf_standing_offer: heads may come by this lane */
     RBUF_MESSAGE_STANDING_RECALL, /* hand it back */
     RBUF_MESSAGE_STANDING_BACK,   /* no head comes by it any more but those announced */
-    RBUF_MESSAGE_DECLINE          /* the id of a grant whose head is another message's */
+    RBUF_MESSAGE_DECLINE,         /* the id of a grant whose head is another message's */
+    RBUF_MESSAGE_HERALD,   /* an active message: the pieces of set `after` are sent behind it */
+    RBUF_MESSAGE_PIECE,    /* payload that a fragment will name; `after` is its rbuf_piece_name() */
+    RBUF_MESSAGE_FRAGMENT, /* an active message whose payload goes on with the piece `after` */
+    RBUF_MESSAGE_LATE      /* a set, 32 bits, whose pieces are dropped: name none of them */
 };
 
 /* In front of every message of the send/receive channels, and behind those of a ring. */
 struct rbuf_message_header {
-    uint64_t after;    /* deliver once this grant is placed; 0 for at once; LED: bytes */
+    uint64_t after;    /* deliver once this grant is placed; 0 for at once; some kinds' own */
     uint32_t peer;     /* index of the sender in the receiver's table */
     uint8_t kind;      /* enum rbuf_message_kind */
     uint8_t tag;       /* of an active message */
@@ -83,6 +87,14 @@ struct rbuf_ring_offer {
     uint32_t slot_bytes;
     uint32_t reserved;
 };
+
+/* The name of a piece that is sent ahead (core/ahead.h): its set, from 1, and its place there. */
+#define RBUF_PIECE_NUMBER_BITS 24u
+
+static inline uint64_t rbuf_piece_name(uint32_t set, uint32_t number)
+{
+    return (uint64_t) set << RBUF_PIECE_NUMBER_BITS | number;
+}
 
 #define RBUF_STANDING_PLACES    4u
 #define RBUF_STANDING_PEERS_MAX 64u /* that have a lane of one receiver */

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Packed data whose pieces are sent behind the rendezvous (core/ahead.h).
+ *
+ * Open MPI shows the data of a message when it prepares the rendezvous, and again for each fragment
+ * once that is answered. In between a copy of its convertor packs pieces into bulk fragments and
+ * sends them, the first one right behind the rendezvous and more in progress, so that some wait at
+ * the receiver at any time. What Open MPI gets for a fragment then is the next of these, with room
+ * for its header outside of the message.
+ *
+ * One message of an endpoint at a time, told by its convertor: between its rendezvous and its last
+ * fragment nothing else has that one. With several ports Open MPI deals fragments out among them,
+ * and nothing is sent ahead.
+ *
+ * Invariants, under the module's lock: the copy is as far as the newest piece; those that wait are
+ * in order and not claimed; a fragment is given back when no event of it is due.
+ */
+#include "btl_rbuf.h"
+
+#include <stdlib.h>
+
+#include "opal/datatype/opal_convertor.h"
+
+#define WAITING_MOST      4u  /* pieces of a message that Open MPI has not asked for */
+#define WAITING_PORT_MOST 16u /* of all messages: a quarter of the bulk fragments there may be */
+
+/* Open MPI's header of a fragment, behind that of the message that names the piece. */
+struct mca_btl_rbuf_name {
+    struct rbuf_message_header header;
+    unsigned char bytes[MCA_BTL_RBUF_NAME_BYTES];
+};
+
+static bool is_possible(const mca_btl_rbuf_module_t *module,
+                        const mca_btl_base_endpoint_t *endpoint,
+                        const struct opal_convertor_t *convertor)
+{
+    return mca_btl_rbuf_params.prestage == MCA_BTL_RBUF_ON &&
+           mca_btl_rbuf_component.module_count == 1 && endpoint->state == MCA_BTL_RBUF_CONNECTED &&
+           rbuf_queue_inline(module->port, RBUF_CONTROL) >= sizeof(struct mca_btl_rbuf_name) &&
+           (convertor->flags & (CONVERTOR_CUDA | CONVERTOR_CUDA_UNIFIED)) == 0 &&
+           convertor->bConverted < convertor->local_size;
+}
+
+void mca_btl_rbuf_ahead_want(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
+                             const struct opal_convertor_t *convertor, mca_btl_rbuf_frag_t *frag)
+{
+    struct mca_btl_rbuf_ahead *ahead = &endpoint->ahead;
+
+    mca_btl_rbuf_lock(module);
+    if (ahead->copy == NULL) {
+        ahead->copy = OBJ_NEW(opal_convertor_t);
+        STAILQ_INIT(&ahead->waiting);
+    }
+    if (ahead->copy != NULL && ahead->state <= MCA_BTL_RBUF_AHEAD_WANTED &&
+        is_possible(module, endpoint, convertor) && rbuf_ahead_may(endpoint->peer)) {
+        opal_convertor_cleanup(ahead->copy);
+        opal_convertor_clone(convertor, ahead->copy, 1);
+        ahead->state = MCA_BTL_RBUF_AHEAD_WANTED;
+        ahead->convertor = convertor;
+        ahead->claimed = convertor->bConverted;
+        ahead->rendezvous = frag;
+        frag->role = MCA_BTL_RBUF_HERALD;
+    }
+    mca_btl_rbuf_unlock(module);
+}
+
+/* ---- packing ---- */
+
+static bool all_packed(const struct mca_btl_rbuf_ahead *ahead)
+{
+    return ahead->copy->bConverted >= ahead->copy->local_size;
+}
+
+/* A bulk fragment with the message's next piece, under way; NULL if there is no fragment now. */
+static mca_btl_rbuf_frag_t *pack_next(mca_btl_rbuf_module_t *module,
+                                      mca_btl_base_endpoint_t *endpoint, size_t most)
+{
+    struct opal_convertor_t *copy = endpoint->ahead.copy;
+    mca_btl_rbuf_frag_t *frag = mca_btl_rbuf_frag_take_bulk(module);
+    struct iovec piece;
+    uint32_t pieces = 1;
+    size_t packed = mca_btl_rbuf_packed_size(&module->super, copy, MCA_BTL_RBUF_NAME_BYTES);
+
+    if (frag == NULL) {
+        return NULL;
+    }
+    if (frag->name == NULL) {
+        frag->name = calloc(1, sizeof(*frag->name));
+    }
+    piece.iov_base = (IOVBASE_TYPE *) (frag->am.header + 1);
+    piece.iov_len = packed = packed < most ? packed : most;
+    if (frag->name == NULL || opal_convertor_pack(copy, &piece, &pieces, &packed) < 0 ||
+        packed == 0) {
+        mca_btl_rbuf_frag_give(frag);
+        return NULL;
+    }
+    frag->role = MCA_BTL_RBUF_PIECE;
+    frag->state = MCA_BTL_RBUF_FRAG_AHEAD;
+    frag->status = 0;
+    frag->am.bytes = (uint32_t) packed;
+    frag->events_due = rbuf_ahead_piece(endpoint->peer, &frag->am);
+    return frag;
+}
+
+/* Whether progress packs for the endpoint: while pieces are left, and few wait. */
+static void see_to_packing(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint)
+{
+    struct mca_btl_rbuf_ahead *ahead = &endpoint->ahead;
+    const bool wanted = ahead->waiting_count < WAITING_MOST && !all_packed(ahead);
+
+    if (wanted && ahead->state == MCA_BTL_RBUF_AHEAD_OPEN) {
+        ahead->state = MCA_BTL_RBUF_AHEAD_PACKING;
+        TAILQ_INSERT_TAIL(&module->packing, endpoint, packing_link);
+    } else if (!wanted && ahead->state == MCA_BTL_RBUF_AHEAD_PACKING) {
+        ahead->state = MCA_BTL_RBUF_AHEAD_OPEN;
+        TAILQ_REMOVE(&module->packing, endpoint, packing_link);
+    }
+}
+
+/* One piece more waits for its name. */
+static bool pack_one(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint)
+{
+    struct mca_btl_rbuf_ahead *ahead = &endpoint->ahead;
+    mca_btl_rbuf_frag_t *frag =
+        module->pieces_waiting < WAITING_PORT_MOST ? pack_next(module, endpoint, SIZE_MAX) : NULL;
+
+    if (frag == NULL) {
+        return false;
+    }
+    STAILQ_INSERT_TAIL(&ahead->waiting, frag, waiting_link);
+    ahead->waiting_count++;
+    module->pieces_waiting++;
+    see_to_packing(module, endpoint);
+    return true;
+}
+
+int mca_btl_rbuf_ahead_progress(mca_btl_rbuf_module_t *module)
+{
+    mca_btl_base_endpoint_t *endpoint = TAILQ_FIRST(&module->packing);
+    mca_btl_base_endpoint_t *next;
+    int done = 0;
+
+    for (; endpoint != NULL; endpoint = next) {
+        next = TAILQ_NEXT(endpoint, packing_link);
+        done += pack_one(module, endpoint);
+    }
+    return done;
+}
+
+bool mca_btl_rbuf_ahead_start(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
+                              mca_btl_rbuf_frag_t *frag)
+{
+    bool under_way = rbuf_ahead_herald(endpoint->peer, &frag->am);
+
+    endpoint->ahead.rendezvous = NULL;
+    endpoint->ahead.state = MCA_BTL_RBUF_AHEAD_OPEN;
+    see_to_packing(module, endpoint);
+    (void) pack_one(module, endpoint);
+    return under_way;
+}
+
+/* ---- what Open MPI asks for ---- */
+
+/* Takes the first piece that waits. */
+static mca_btl_rbuf_frag_t *take_waiting(mca_btl_rbuf_module_t *module,
+                                         struct mca_btl_rbuf_ahead *ahead)
+{
+    mca_btl_rbuf_frag_t *frag = STAILQ_FIRST(&ahead->waiting);
+
+    STAILQ_REMOVE_HEAD(&ahead->waiting, waiting_link);
+    ahead->waiting_count--;
+    module->pieces_waiting--;
+    return frag;
+}
+
+bool mca_btl_rbuf_ahead_has(const mca_btl_base_endpoint_t *endpoint,
+                            const struct opal_convertor_t *convertor)
+{
+    const struct mca_btl_rbuf_ahead *ahead = &endpoint->ahead;
+
+    return ahead->state > MCA_BTL_RBUF_AHEAD_WANTED && ahead->convertor == convertor &&
+           ahead->claimed == convertor->bConverted;
+}
+
+mca_btl_rbuf_frag_t *mca_btl_rbuf_ahead_claim(mca_btl_rbuf_module_t *module,
+                                              mca_btl_base_endpoint_t *endpoint, size_t most)
+{
+    struct mca_btl_rbuf_ahead *ahead = &endpoint->ahead;
+    mca_btl_rbuf_frag_t *frag;
+
+    mca_btl_rbuf_lock(module);
+    frag = STAILQ_EMPTY(&ahead->waiting) ? pack_next(module, endpoint, most)
+                                         : take_waiting(module, ahead);
+    if (frag != NULL) {
+        frag->state = MCA_BTL_RBUF_FRAG_USER;
+        ahead->claimed += frag->am.bytes;
+        see_to_packing(module, endpoint);
+    }
+    mca_btl_rbuf_unlock(module);
+    return frag;
+}
+
+void *mca_btl_rbuf_ahead_header(mca_btl_rbuf_frag_t *frag)
+{
+    return frag->name->bytes;
+}
+
+int mca_btl_rbuf_ahead_send(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
+                            mca_btl_rbuf_frag_t *frag, mca_btl_base_tag_t tag)
+{
+    struct mca_btl_rbuf_ahead *ahead = &endpoint->ahead;
+
+    mca_btl_rbuf_lock(module);
+    frag->naming = (struct rbuf_am){.header = &frag->name->header,
+                                    .bytes = (uint32_t) frag->segment.seg_len - frag->am.bytes,
+                                    .tag = tag};
+    frag->state = MCA_BTL_RBUF_FRAG_SENDING;
+    frag->events_due += rbuf_ahead_fragment(endpoint->peer, &frag->naming);
+    if (frag->events_due == 0) { /* the callback comes from progress all the same */
+        frag->events_due = 1;
+        rbuf_core_raise(&module->core, RBUF_EVENT_SENT, endpoint->peer, &frag->am, 0);
+    }
+    if (STAILQ_EMPTY(&ahead->waiting) && all_packed(ahead)) {
+        rbuf_ahead_end(endpoint->peer);
+        ahead->state = MCA_BTL_RBUF_AHEAD_NONE;
+    }
+    mca_btl_rbuf_unlock(module);
+    return OPAL_SUCCESS;
+}
+
+/* ---- endings ---- */
+
+void mca_btl_rbuf_ahead_sent(mca_btl_rbuf_module_t *module, mca_btl_rbuf_frag_t *frag, int status)
+{
+    mca_btl_rbuf_frag_state_t state;
+
+    mca_btl_rbuf_lock(module);
+    frag->status = frag->status == 0 ? status : frag->status;
+    state = --frag->events_due == 0 ? frag->state : MCA_BTL_RBUF_FRAG_AHEAD;
+    if (state == MCA_BTL_RBUF_FRAG_DETACHED) {
+        mca_btl_rbuf_frag_give(frag);
+    }
+    mca_btl_rbuf_unlock(module);
+    if (state != MCA_BTL_RBUF_FRAG_SENDING) {
+        return;
+    }
+    frag->base.des_cbfunc(&module->super, frag->am.peer->user, &frag->base,
+                          frag->status == 0 ? OPAL_SUCCESS : OPAL_ERROR);
+    mca_btl_rbuf_lock(module);
+    mca_btl_rbuf_frag_give(frag);
+    mca_btl_rbuf_unlock(module);
+}
+
+/* Drops what waits; the caller holds the lock. */
+static void drop(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint)
+{
+    struct mca_btl_rbuf_ahead *ahead = &endpoint->ahead;
+
+    if (ahead->state == MCA_BTL_RBUF_AHEAD_PACKING) {
+        TAILQ_REMOVE(&module->packing, endpoint, packing_link);
+    }
+    ahead->state = MCA_BTL_RBUF_AHEAD_NONE;
+    while (ahead->copy != NULL && !STAILQ_EMPTY(&ahead->waiting)) {
+        mca_btl_rbuf_frag_t *frag = take_waiting(module, ahead);
+
+        frag->state = MCA_BTL_RBUF_FRAG_DETACHED;
+        if (frag->events_due == 0) {
+            mca_btl_rbuf_frag_give(frag);
+        }
+    }
+}
+
+void mca_btl_rbuf_ahead_off(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint)
+{
+    mca_btl_rbuf_lock(module);
+    drop(module, endpoint);
+    mca_btl_rbuf_unlock(module);
+}
+
+void mca_btl_rbuf_ahead_close(mca_btl_base_endpoint_t *endpoint)
+{
+    drop(endpoint->module, endpoint);
+    if (endpoint->ahead.copy != NULL) {
+        OBJ_RELEASE(endpoint->ahead.copy);
+    }
+}

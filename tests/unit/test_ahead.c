@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Fragments ahead: pieces that wait for their names and names that wait for their pieces, receivers
+ * that are late, few buffers and credits, peers that are lost, and names that make no sense.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "case.h"
+#include "core/ahead.h"
+#include "unit.h"
+
+static struct world_options packed_options(void)
+{
+    struct world_options options = world_defaults();
+
+    options.ahead = 3;
+    options.piece_bytes = 1000;
+    options.core.pieces_kept = 8;
+    return options;
+}
+
+static const struct rbuf_stats *stats_of(const struct world *world, unsigned node)
+{
+    return &world->nodes[node].core.stats;
+}
+
+/* Messages of fewer pieces than are sent ahead, of as many, and of more. */
+START_TEST(messages_of_every_length)
+{
+    struct world_options options = packed_options();
+    struct world *world = world_open(&options);
+    unsigned count = 0;
+
+    for (uint64_t bytes = 1; bytes < 6000; bytes += 333, count++) {
+        world_send(world, WORLD_PACKED, 0, 1, bytes);
+        case_run(world);
+        case_settle(world);
+    }
+    ck_assert_uint_eq(stats_of(world, 0)->heralds, count);
+    ck_assert_uint_eq(stats_of(world, 0)->heralds_late, 0);
+    case_close(world);
+}
+END_TEST
+
+/* What is heralded is there sooner by about a round trip, less what the pieces are sent for. */
+START_TEST(the_round_trip_is_hidden)
+{
+    uint64_t took[2];
+
+    for (unsigned on = 0; on < 2; on++) {
+        struct world_options options = packed_options();
+        struct world *world;
+        struct world_message *message;
+
+        options.ahead = on * 4;
+        options.piece_bytes = 8000;
+        world = world_open(&options);
+        message = world_send(world, WORLD_PACKED, 0, 1, 65536);
+        case_run(world);
+        took[on] = message->arrived_ns - message->started_ns;
+        case_close(world);
+    }
+    ck_assert_uint_lt(took[1] + 3500, took[0]); /* the latency is 2 us */
+}
+END_TEST
+
+/* Many at once, both ways, beside others, with little of everything; some answered late. */
+START_TEST(many_at_once)
+{
+    for (unsigned kind = 0; kind < 24; kind++) {
+        struct world_options options = case_busy();
+        struct world *world;
+
+        options.late = kind % 3 * 2;
+        options.aside = kind % 3 == 2;
+        options.core.pieces_kept = kind / 3 % 2 * 3; /* none is kept in its buffer, or few are */
+        options.ahead = kind / 6 % 2 * 5 + 1;
+        options.piece_bytes = 700;
+        options.ring_memory = kind / 12 * 4;
+        world = world_open(&options);
+        for (int round = 0; round < 60; round++) {
+            for (unsigned from = 0; from < 2; from++) {
+                world_send(world, WORLD_PACKED, from, 1 - from, 500 + 700 * (round % 9) + round);
+                world_send(world, WORLD_PUT, from, 1 - from, 4000 + 300 * round);
+                world_send(world, WORLD_EAGER, from, 1 - from, 100);
+            }
+            world_settle(world);
+        }
+        options.late = 0;
+        for (unsigned node = 0; node < 2; node++) {
+            while (world->nodes[node].unexpected != NULL) {
+                world_send(world, WORLD_PACKED, 1 - node, node, 3000);
+                world_settle(world);
+            }
+        }
+        case_run(world);
+        ck_assert_uint_gt(stats_of(world, 0)->heralds, 5);
+        case_close(world);
+    }
+}
+END_TEST
+
+/* Nobody answers in time: heralds become rare, and come again when there is an answer. */
+START_TEST(late_receivers)
+{
+    struct world_options options = packed_options();
+    struct world *world;
+    uint64_t heralds;
+
+    options.late = 1;
+    world = world_open(&options);
+    for (unsigned i = 0; i < 300; i++) {
+        world_send(world, WORLD_PACKED, 0, 1, 5000);
+        world_settle(world);
+        ck_assert_uint_eq(world->nodes[1].core.pieces_kept, 0);
+        world_expect(world, 1);
+        case_run(world);
+    }
+    heralds = stats_of(world, 0)->heralds;
+    ck_assert_uint_ge(heralds, 8);
+    ck_assert_uint_le(heralds, 12);
+    ck_assert_uint_eq(stats_of(world, 0)->heralds_late, heralds);
+    world->options.late = 0;
+    for (unsigned i = 0; i < 200; i++) {
+        world_send(world, WORLD_PACKED, 0, 1, 5000);
+        case_run(world);
+    }
+    ck_assert_uint_ge(stats_of(world, 0)->heralds, heralds + 130);
+    case_close(world);
+}
+END_TEST
+
+/* The processor of one side sleeps, so that names come long after their pieces, or the pieces all
+ * at once; no receive buffer but the few that may be is kept meanwhile. */
+START_TEST(sleepers)
+{
+    for (unsigned kept = 0; kept < 4; kept++) {
+        struct world_options options = packed_options();
+        struct world *world;
+
+        options.core.pieces_kept = kept;
+        options.ahead = 6;
+        world = world_open(&options);
+        for (unsigned i = 0; i < 20; i++) {
+            world_send(world, WORLD_PACKED, 0, 1, 9000);
+            world_compute(world, i % 2, 50000);
+            case_run(world);
+            ck_assert_uint_le(world->nodes[1].core.pieces_kept, kept);
+        }
+        case_close(world);
+    }
+}
+END_TEST
+
+/* A peer is lost at any moment of some messages: everything is given back. */
+START_TEST(a_peer_is_lost)
+{
+    for (uint64_t when = 0; when < 40000; when += 500) {
+        struct world_options options = packed_options();
+        struct world *world = world_open(&options);
+
+        for (unsigned i = 0; i < 4; i++) {
+            world_send(world, WORLD_PACKED, 0, 1, 9000);
+            world_send(world, WORLD_PACKED, 1, 0, 9000);
+        }
+        while (world_now(world) < when && sim_step(&world->net.clock)) {
+        }
+        world_lose(&world->nodes[when / 500 % 2], 1 - when / 500 % 2, -ECONNRESET);
+        world_wake(&world->nodes[when / 500 % 2]);
+        world_settle(world);
+        ck_assert_uint_eq(world->nodes[0].core.pieces_kept, 0);
+        ck_assert_uint_eq(world->nodes[1].core.pieces_kept, 0);
+        ck_assert_uint_eq(world->nodes[0].ams, 0);
+        ck_assert_uint_eq(world->nodes[1].ams, 0);
+        ck_assert_uint_eq(world->corrupt, 0);
+        world_close(world);
+    }
+}
+END_TEST
+
+/* ---- what no peer of ours sends ---- */
+
+struct message {
+    struct rbuf_message_header header;
+    unsigned char payload[64];
+};
+
+/* Node 1 receives a message of node 0 in a buffer that is nobody's; true if it keeps that. */
+static bool receive(struct world *world, enum rbuf_channel_id channel, enum rbuf_message_kind kind,
+                    uint64_t after)
+{
+    static struct rbuf_buffer *buffer;
+    struct rbuf_peer *peer = world->nodes[1].links[0].peer;
+    static struct message message;
+
+    if (buffer == NULL) {
+        buffer = sim_allocate(sizeof(*buffer));
+    }
+    message = (struct message){.header = {.after = after,
+                                          .peer = peer->index,
+                                          .kind = (uint8_t) kind,
+                                          .sequence = peer->sequence_in}};
+    return rbuf_core_received(&world->nodes[1].core, channel, buffer, &message, 60);
+}
+
+#define STEPS 4u
+
+struct step {
+    enum rbuf_channel_id channel;
+    enum rbuf_message_kind kind;
+    uint32_t set;
+    uint32_t number;
+};
+
+enum expected {
+    EXPECT_KEPT,    /* the last step is */
+    EXPECT_DROPPED, /* it is not, and that is no offence */
+    EXPECT_REFUSED, /* nor is it, and the peer lives */
+    EXPECT_LOST     /* the peer is lost */
+};
+
+#define PIECE(set, number)    RBUF_BULK, RBUF_MESSAGE_PIECE, set, number
+#define FRAGMENT(set, number) RBUF_CONTROL, RBUF_MESSAGE_FRAGMENT, set, number
+
+static const struct {
+    struct step step[STEPS];
+    enum expected expected;
+} offences[] = {
+    {{{PIECE(1, 0)}}, EXPECT_KEPT},
+    {{{PIECE(1, 0)}, {PIECE(1, 1)}}, EXPECT_KEPT},
+    {{{PIECE(1, 0)}, {FRAGMENT(1, 0)}}, EXPECT_KEPT},
+    {{{FRAGMENT(1, 0)}}, EXPECT_DROPPED}, /* copied: it waits */
+    {{{FRAGMENT(1, 0)}, {PIECE(1, 0)}}, EXPECT_KEPT},
+    {{{FRAGMENT(1, 0)}, {FRAGMENT(1, 1)}, {PIECE(1, 0)}}, EXPECT_KEPT},
+    {{{PIECE(1, 0)}, {FRAGMENT(1, 1)}, {PIECE(1, 1)}}, EXPECT_KEPT}, /* one is passed over */
+    {{{FRAGMENT(1, 1)}, {PIECE(1, 0)}}, EXPECT_DROPPED},
+    {{{PIECE(0, 0)}}, EXPECT_REFUSED},
+    {{{FRAGMENT(0, 7)}}, EXPECT_REFUSED},
+    {{{RBUF_CONTROL, RBUF_MESSAGE_PIECE, 1, 0}}, EXPECT_REFUSED},
+    {{{RBUF_BULK, RBUF_MESSAGE_FRAGMENT, 1, 0}}, EXPECT_REFUSED},
+    {{{RBUF_BULK, RBUF_MESSAGE_HERALD, 0, 1}}, EXPECT_REFUSED},
+    {{{RBUF_CONTROL, RBUF_MESSAGE_HERALD, 0, 0}}, EXPECT_REFUSED},
+    {{{RBUF_CONTROL, RBUF_MESSAGE_HERALD, 4000, 0}}, EXPECT_REFUSED},
+    {{{RBUF_CONTROL, RBUF_MESSAGE_LATE, 0, 0}}, EXPECT_REFUSED},
+    {{{PIECE(1, 0)}, {PIECE(1, 0)}}, EXPECT_LOST},
+    {{{PIECE(2, 0)}, {PIECE(1, 0)}}, EXPECT_LOST},
+    {{{PIECE(1, 1)}, {PIECE(1, 0)}}, EXPECT_LOST},
+    {{{FRAGMENT(1, 0)}, {FRAGMENT(1, 0)}}, EXPECT_LOST},
+    {{{FRAGMENT(1, 0)}, {PIECE(1, 1)}}, EXPECT_LOST},
+    {{{PIECE(1, 1)}, {FRAGMENT(1, 0)}}, EXPECT_LOST},
+    {{{PIECE(1, 0)}, {FRAGMENT(1, 0)}, {FRAGMENT(1, 0)}}, EXPECT_LOST},
+};
+
+/* Node 1 takes the steps; whether it keeps the last one's buffer. */
+static bool take_steps(struct world *world, const struct step *steps)
+{
+    bool kept = false;
+
+    for (unsigned i = 0; i < STEPS && steps[i].kind != 0; i++) {
+        kept = receive(world, steps[i].channel, steps[i].kind,
+                       rbuf_piece_name(steps[i].set, steps[i].number));
+    }
+    return kept;
+}
+
+START_TEST(names_without_sense)
+{
+    for (unsigned i = 0; i < sizeof(offences) / sizeof(offences[0]); i++) {
+        const enum expected expected = offences[i].expected;
+        struct world_options options = packed_options();
+        struct world *world = world_open(&options);
+        bool kept = take_steps(world, offences[i].step);
+        bool lost = world->nodes[1].links[0].peer->state == RBUF_PEER_FAILED;
+
+        ck_assert_msg(kept == (expected == EXPECT_KEPT), "row %u: kept", i);
+        ck_assert_msg(lost == (expected == EXPECT_LOST), "row %u: lost", i);
+        ck_assert_msg((stats_of(world, 1)->messages_refused != 0) == (expected >= EXPECT_REFUSED),
+                      "row %u: refused", i);
+        world_close(world);
+    }
+}
+END_TEST
+
+/* A peer has no more pieces under way than it has credits for. */
+START_TEST(pieces_without_credit)
+{
+    struct world_options options = packed_options();
+    struct world *world;
+
+    options.core.window[RBUF_FLOW_BULK] = 4;
+    world = world_open(&options);
+    for (uint32_t i = 0; i < 4; i++) {
+        ck_assert(receive(world, RBUF_BULK, RBUF_MESSAGE_PIECE, rbuf_piece_name(1, i)));
+    }
+    ck_assert(!receive(world, RBUF_BULK, RBUF_MESSAGE_PIECE, rbuf_piece_name(1, 4)));
+    ck_assert_int_eq(world->nodes[1].links[0].peer->state, RBUF_PEER_FAILED);
+    ck_assert_uint_eq(world->nodes[1].core.pieces_kept, 0);
+    world_close(world);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("ahead");
+
+    unit_add(suite, messages_of_every_length);
+    unit_add(suite, the_round_trip_is_hidden);
+    unit_add(suite, many_at_once);
+    unit_add(suite, late_receivers);
+    unit_add(suite, sleepers);
+    unit_add(suite, a_peer_is_lost);
+    unit_add(suite, names_without_sense);
+    unit_add(suite, pieces_without_credit);
+    return unit_run(suite);
+}
