@@ -8,8 +8,9 @@
 
 #include "check.h"
 
-static const char *const counter_names[] = {"ring_sent", "ring_received", "ring_full",
-                                            "ring_admitted", "ring_recalled"};
+static const char *const counter_names[] = {"ring_sent",     "ring_received", "ring_full",
+                                            "ring_admitted", "ring_recalled", "heralds",
+                                            "heralds_late"};
 
 enum { COUNTER_COUNT = sizeof counter_names / sizeof counter_names[0] };
 
