@@ -110,7 +110,10 @@ static const struct parameter table[] = {
      "there "
      "are no eager rings. auto: as the adapter says. on, where that is not true, corrupts data"},
     {"prestage", "on", CHOICE, 0, 0, switches, NULL, 0, 6, FIELD(prestage), "on, off",
-     "Protocol superpipeline: copy the first chunk while the rendezvous is under way"},
+     "Protocol superpipeline: copy the first chunk while the rendezvous is under way. All "
+     "protocols: "
+     "send the first pieces of packed data behind it, from processes with one port, unless "
+     "rndv_eager_limit is 0"},
     {"standing_peers", "16", COUNT, 0, RBUF_STANDING_PEERS_MAX, NULL, NULL, 0, 5,
      FIELD(standing_peers), "peers, 0 to 64",
      "Protocols superpipeline and auto: peers that may write the first chunks of their next "
@@ -125,8 +128,8 @@ static const struct parameter table[] = {
      "carries in one round trip and a half; what a receiver does not expect is sent twice"},
     {"standing_c0", "4k", SIZE, 512, GIB, NULL, NULL, 0, 6, FIELD(standing_c0),
      "bytes, in whole blocks (rounded up), c0 at most (lowered to it)",
-     "First chunk of what is written so. Nothing hides its copy; the less it is, the sooner the "
-     "network has something to do"},
+     "First chunk of what is written so, and first piece of packed data. Nothing hides its copy; "
+     "the less it is, the sooner the network has something to do"},
     {"allow_cache", "on", CHOICE, 0, 0, switches, NULL, 0, 3, FIELD(allow_cache), "on, off",
      "Permit a registration cache, and with it memory hooks, for protocols rcache and auto. Other "
      "protocols install no hooks"},
@@ -197,7 +200,8 @@ static const struct parameter table[] = {
     {"bulk_buffers", "32", COUNT, 4, 65536, NULL, NULL, 0, 5, FIELD(bulk_buffers),
      "buffers, 4 to 65536",
      "Receive buffers for large fragments, and for the announcements of chunks with subblock off, "
-     "shared by all peers of a port, max_send_size bytes each"},
+     "shared by all peers of a port, max_send_size bytes each. A quarter of them may keep pieces "
+     "of packed data whose receive is not there yet, beyond that they are copied"},
     {"send_queue", "128", COUNT, 16, 16384, NULL, NULL, 0, 6, FIELD(send_queue),
      "requests, 16 to 16384", "Depth of each send queue"},
     {"polling_set", "16", COUNT, 0, 1024, NULL, NULL, 0, 4, FIELD(polling_set), "peers, 0 to 1024",
