@@ -455,12 +455,11 @@ bool mca_btl_rbuf_ahead_start(mca_btl_rbuf_module_t *module, mca_btl_base_endpoi
                               mca_btl_rbuf_frag_t *frag);
 int mca_btl_rbuf_ahead_progress(mca_btl_rbuf_module_t *module);
 
-/* True if the convertor's message is sent ahead; then its next piece, of no more than `most` bytes,
- * or NULL if no fragment is free, where Open MPI's header of it goes, and its sending. */
-bool mca_btl_rbuf_ahead_has(const mca_btl_base_endpoint_t *endpoint,
-                            const struct opal_convertor_t *convertor);
-mca_btl_rbuf_frag_t *mca_btl_rbuf_ahead_claim(mca_btl_rbuf_module_t *module,
-                                              mca_btl_base_endpoint_t *endpoint, size_t most);
+/* True if the convertor's message is sent ahead; then `*frag` is its next piece, of no more than
+ * `most` bytes, or NULL if no fragment is free. Where Open MPI's header of it goes; its sending. */
+bool mca_btl_rbuf_ahead_claim(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
+                              const struct opal_convertor_t *convertor, size_t most,
+                              mca_btl_rbuf_frag_t **frag);
 void *mca_btl_rbuf_ahead_header(mca_btl_rbuf_frag_t *frag);
 int mca_btl_rbuf_ahead_send(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
                             mca_btl_rbuf_frag_t *frag, mca_btl_base_tag_t tag);

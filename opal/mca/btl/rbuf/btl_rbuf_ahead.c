@@ -41,6 +41,37 @@ static bool is_possible(const mca_btl_rbuf_module_t *module,
            convertor->bConverted < convertor->local_size;
 }
 
+/* Takes the first piece that waits. */
+static mca_btl_rbuf_frag_t *take_waiting(mca_btl_rbuf_module_t *module,
+                                         struct mca_btl_rbuf_ahead *ahead)
+{
+    mca_btl_rbuf_frag_t *frag = STAILQ_FIRST(&ahead->waiting);
+
+    STAILQ_REMOVE_HEAD(&ahead->waiting, waiting_link);
+    ahead->waiting_count--;
+    module->pieces_waiting--;
+    return frag;
+}
+
+/* Drops what waits; the caller holds the lock. */
+static void drop(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint)
+{
+    struct mca_btl_rbuf_ahead *ahead = &endpoint->ahead;
+
+    if (ahead->state == MCA_BTL_RBUF_AHEAD_PACKING) {
+        TAILQ_REMOVE(&module->packing, endpoint, packing_link);
+    }
+    ahead->state = MCA_BTL_RBUF_AHEAD_NONE;
+    while (ahead->copy != NULL && !STAILQ_EMPTY(&ahead->waiting)) {
+        mca_btl_rbuf_frag_t *frag = take_waiting(module, ahead);
+
+        frag->state = MCA_BTL_RBUF_FRAG_DETACHED;
+        if (frag->events_due == 0) {
+            mca_btl_rbuf_frag_give(frag);
+        }
+    }
+}
+
 void mca_btl_rbuf_ahead_want(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
                              const struct opal_convertor_t *convertor, mca_btl_rbuf_frag_t *frag)
 {
@@ -50,6 +81,10 @@ void mca_btl_rbuf_ahead_want(mca_btl_rbuf_module_t *module, mca_btl_base_endpoin
     if (ahead->copy == NULL) {
         ahead->copy = OBJ_NEW(opal_convertor_t);
         STAILQ_INIT(&ahead->waiting);
+    }
+    if (ahead->state > MCA_BTL_RBUF_AHEAD_WANTED && ahead->convertor == convertor) {
+        rbuf_ahead_end(endpoint->peer); /* the message before did not go that way to its end */
+        drop(module, endpoint);
     }
     if (ahead->copy != NULL && ahead->state <= MCA_BTL_RBUF_AHEAD_WANTED &&
         is_possible(module, endpoint, convertor) && rbuf_ahead_may(endpoint->peer)) {
@@ -161,43 +196,37 @@ bool mca_btl_rbuf_ahead_start(mca_btl_rbuf_module_t *module, mca_btl_base_endpoi
 
 /* ---- what Open MPI asks for ---- */
 
-/* Takes the first piece that waits. */
-static mca_btl_rbuf_frag_t *take_waiting(mca_btl_rbuf_module_t *module,
-                                         struct mca_btl_rbuf_ahead *ahead)
+/* True if the convertor's message is sent ahead, and this is where it is. */
+static bool is_next(const struct mca_btl_rbuf_ahead *ahead,
+                    const struct opal_convertor_t *convertor, size_t most)
 {
-    mca_btl_rbuf_frag_t *frag = STAILQ_FIRST(&ahead->waiting);
-
-    STAILQ_REMOVE_HEAD(&ahead->waiting, waiting_link);
-    ahead->waiting_count--;
-    module->pieces_waiting--;
-    return frag;
-}
-
-bool mca_btl_rbuf_ahead_has(const mca_btl_base_endpoint_t *endpoint,
-                            const struct opal_convertor_t *convertor)
-{
-    const struct mca_btl_rbuf_ahead *ahead = &endpoint->ahead;
-
     return ahead->state > MCA_BTL_RBUF_AHEAD_WANTED && ahead->convertor == convertor &&
-           ahead->claimed == convertor->bConverted;
+           ahead->claimed == convertor->bConverted &&
+           (STAILQ_EMPTY(&ahead->waiting) || STAILQ_FIRST(&ahead->waiting)->am.bytes <= most);
 }
 
-mca_btl_rbuf_frag_t *mca_btl_rbuf_ahead_claim(mca_btl_rbuf_module_t *module,
-                                              mca_btl_base_endpoint_t *endpoint, size_t most)
+bool mca_btl_rbuf_ahead_claim(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
+                              const struct opal_convertor_t *convertor, size_t most,
+                              mca_btl_rbuf_frag_t **out)
 {
     struct mca_btl_rbuf_ahead *ahead = &endpoint->ahead;
-    mca_btl_rbuf_frag_t *frag;
+    mca_btl_rbuf_frag_t *frag = NULL;
+    bool ours;
 
     mca_btl_rbuf_lock(module);
-    frag = STAILQ_EMPTY(&ahead->waiting) ? pack_next(module, endpoint, most)
-                                         : take_waiting(module, ahead);
+    ours = is_next(ahead, convertor, most);
+    if (ours) {
+        frag = STAILQ_EMPTY(&ahead->waiting) ? pack_next(module, endpoint, most)
+                                             : take_waiting(module, ahead);
+    }
     if (frag != NULL) {
         frag->state = MCA_BTL_RBUF_FRAG_USER;
         ahead->claimed += frag->am.bytes;
         see_to_packing(module, endpoint);
     }
     mca_btl_rbuf_unlock(module);
-    return frag;
+    *out = frag;
+    return ours;
 }
 
 void *mca_btl_rbuf_ahead_header(mca_btl_rbuf_frag_t *frag)
@@ -220,7 +249,7 @@ int mca_btl_rbuf_ahead_send(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint
         frag->events_due = 1;
         rbuf_core_raise(&module->core, RBUF_EVENT_SENT, endpoint->peer, &frag->am, 0);
     }
-    if (STAILQ_EMPTY(&ahead->waiting) && all_packed(ahead)) {
+    if (all_packed(ahead) && rbuf_ahead_all_named(endpoint->peer)) {
         rbuf_ahead_end(endpoint->peer);
         ahead->state = MCA_BTL_RBUF_AHEAD_NONE;
     }
@@ -249,25 +278,6 @@ void mca_btl_rbuf_ahead_sent(mca_btl_rbuf_module_t *module, mca_btl_rbuf_frag_t 
     mca_btl_rbuf_lock(module);
     mca_btl_rbuf_frag_give(frag);
     mca_btl_rbuf_unlock(module);
-}
-
-/* Drops what waits; the caller holds the lock. */
-static void drop(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint)
-{
-    struct mca_btl_rbuf_ahead *ahead = &endpoint->ahead;
-
-    if (ahead->state == MCA_BTL_RBUF_AHEAD_PACKING) {
-        TAILQ_REMOVE(&module->packing, endpoint, packing_link);
-    }
-    ahead->state = MCA_BTL_RBUF_AHEAD_NONE;
-    while (ahead->copy != NULL && !STAILQ_EMPTY(&ahead->waiting)) {
-        mca_btl_rbuf_frag_t *frag = take_waiting(module, ahead);
-
-        frag->state = MCA_BTL_RBUF_FRAG_DETACHED;
-        if (frag->events_due == 0) {
-            mca_btl_rbuf_frag_give(frag);
-        }
-    }
 }
 
 void mca_btl_rbuf_ahead_off(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint)

@@ -285,12 +285,9 @@ static void prestage_rest(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t
 }
 
 /* What of packed data was sent ahead already, or goes the same way. */
-static mca_btl_base_descriptor_t *prepare_ahead(mca_btl_rbuf_module_t *module,
-                                                mca_btl_base_endpoint_t *endpoint, size_t reserve,
+static mca_btl_base_descriptor_t *prepare_ahead(mca_btl_rbuf_frag_t *frag, size_t reserve,
                                                 size_t *size, uint32_t flags)
 {
-    mca_btl_rbuf_frag_t *frag = mca_btl_rbuf_ahead_claim(module, endpoint, *size);
-
     if (frag == NULL) {
         return NULL;
     }
@@ -344,8 +341,8 @@ mca_btl_base_descriptor_t *mca_btl_rbuf_prepare_src(mca_btl_base_module_t *btl,
 
     (void) order;
     if (!(flags & MCA_BTL_DES_FLAGS_PRIORITY) && reserve <= MCA_BTL_RBUF_NAME_BYTES &&
-        mca_btl_rbuf_ahead_has(endpoint, convertor)) {
-        return prepare_ahead(module, endpoint, reserve, size, flags);
+        mca_btl_rbuf_ahead_claim(module, endpoint, convertor, *size, &frag)) {
+        return prepare_ahead(frag, reserve, size, flags);
     }
     frag = mca_btl_rbuf_frag_take(module, reserve + piece.iov_len);
     if (frag == NULL) {

@@ -60,6 +60,11 @@ bool rbuf_ahead_fragment(struct rbuf_peer *peer, struct rbuf_am *am)
                            rbuf_piece_name(out->set, out->named++)) != RBUF_AM_IDLE;
 }
 
+bool rbuf_ahead_all_named(const struct rbuf_peer *peer)
+{
+    return peer->ahead_out.named == peer->ahead_out.sent;
+}
+
 void rbuf_ahead_end(struct rbuf_peer *peer)
 {
     peer->ahead_out.state = RBUF_AHEAD_IDLE;

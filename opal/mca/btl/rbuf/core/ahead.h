@@ -62,6 +62,9 @@ bool rbuf_ahead_herald(struct rbuf_peer *peer, struct rbuf_am *am);
 bool rbuf_ahead_piece(struct rbuf_peer *peer, struct rbuf_am *am);
 bool rbuf_ahead_fragment(struct rbuf_peer *peer, struct rbuf_am *am);
 
+/* True if each piece that was sent is named. */
+bool rbuf_ahead_all_named(const struct rbuf_peer *peer);
+
 /* No more pieces of the set: all of the message is named, or is sent without. */
 void rbuf_ahead_end(struct rbuf_peer *peer);
 
