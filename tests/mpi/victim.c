@@ -2,15 +2,15 @@
 /*
  * A rank that is killed in the middle of large transfers. It does not return: the runner checks
  * that mpirun ends, soon and with a failure. Rank 1 dies after some rounds with messages of both
- * directions under way; the others go on exchanging with it and with each other until somebody
- * ends them.
+ * directions under way, plain bytes and, every second one, blocks of a strided type; the others go
+ * on exchanging with it and with each other until somebody ends them.
  */
 #include "check.h"
 
 #include <signal.h>
 #include <time.h>
 
-enum { WINDOW = 4, SIZE = 2 * CHECK_M, ROUNDS_TO_LIVE = 20 };
+enum { WINDOW = 4, SIZE = 2 * CHECK_M, STRIDE = 128, ROUNDS_TO_LIVE = 20 };
 
 int main(int argc, char **argv)
 {
@@ -23,14 +23,20 @@ int main(int argc, char **argv)
     }
     char *send = check_memory(SIZE);
     char *recv = check_memory((size_t) WINDOW * 16 * SIZE);
+    MPI_Datatype blocks;
     check_fill(send, SIZE, 1);
+    MPI_Type_vector(SIZE / STRIDE, STRIDE / 2, STRIDE, MPI_BYTE, &blocks);
+    MPI_Type_commit(&blocks);
     for (int round = 0;; round++) {
         int n = 0, done = 0;
         for (int i = 0; i < WINDOW * check_ranks; i++) {
             const int peer = i % check_ranks;
-            MPI_Irecv(recv + (size_t) i * SIZE, SIZE, MPI_BYTE, peer, i / check_ranks,
-                      MPI_COMM_WORLD, &requests[n++]);
-            MPI_Isend(send, SIZE, MPI_BYTE, peer, i / check_ranks, MPI_COMM_WORLD, &requests[n++]);
+            const int tag = i / check_ranks;
+            const MPI_Datatype type = tag % 2 == 0 ? MPI_BYTE : blocks;
+            const int count = tag % 2 == 0 ? SIZE : 1;
+            MPI_Irecv(recv + (size_t) i * SIZE, count, type, peer, tag, MPI_COMM_WORLD,
+                      &requests[n++]);
+            MPI_Isend(send, count, type, peer, tag, MPI_COMM_WORLD, &requests[n++]);
         }
         if (check_rank == 1 && round == ROUNDS_TO_LIVE) {
             for (int i = 0; i < 20 && !done; i++) {

@@ -75,7 +75,7 @@ clean register "$mpi_tests/window" 4
 if [ "$robust_all" = yes ]; then
     for protocol in superpipeline pipeline copy register rcache auto; do
         for program in modes cancel collectives comms many_to_one order persistent pingpong probe self \
-            truncate types unexpected onesided; do
+            truncate types packed unexpected onesided; do
             clean $protocol "$mpi_tests/$program"
         done
         clean $protocol "$mpi_tests/threads" 5
