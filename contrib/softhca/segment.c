@@ -36,7 +36,7 @@ struct attachment self;
 
 static pthread_mutex_t attach_mutex = PTHREAD_MUTEX_INITIALIZER;
 static int segment_fd = -1;
-static _Atomic(struct port *) spans[MAX_PORTS];
+_Atomic(struct port *) segment_spans[MAX_PORTS];
 
 static pthread_mutex_t arena_mutex = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t arena_next;
@@ -70,16 +70,11 @@ static off_t span_offset(uint32_t slot)
     return (off_t) (HEAD_SPAN + slot * PORT_SPAN);
 }
 
-struct port *segment_port(uint32_t slot)
+struct port *segment_map_port(uint32_t slot)
 {
     struct port *port, *mapped = NULL;
 
-    if (slot >= MAX_PORTS)
-        return NULL;
-    port = atomic_load_explicit(&spans[slot], memory_order_acquire);
-    if (port)
-        return port;
-    if (!self.fabric || !atomic_load(&self.fabric->ports[slot].incarnation))
+    if (slot >= MAX_PORTS || !self.fabric || !atomic_load(&self.fabric->ports[slot].incarnation))
         return NULL;
     port = mmap(NULL, PORT_SPAN, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, segment_fd,
                 span_offset(slot));
@@ -87,7 +82,7 @@ struct port *segment_port(uint32_t slot)
         report("mapping port %u: %s", slot, strerror(errno));
         return NULL;
     }
-    if (!atomic_compare_exchange_strong(&spans[slot], &mapped, port)) {
+    if (!atomic_compare_exchange_strong(&segment_spans[slot], &mapped, port)) {
         munmap(port, PORT_SPAN);
         return mapped;
     }
@@ -239,7 +234,7 @@ static int attach_locked(void)
     if (segment_fd >= 0)
         close(segment_fd);
     memset(&self, 0, sizeof(self));
-    memset((void *) spans, 0, sizeof(spans));
+    memset((void *) segment_spans, 0, sizeof(segment_spans));
     memset(arena_free, 0, sizeof(arena_free));
     arena_next = offsetof(struct port, arena);
     config_read();
@@ -334,17 +329,6 @@ void segment_free(uint64_t offset, size_t bytes)
     memcpy((uint8_t *) self.port + offset, &arena_free[class], sizeof(uint64_t));
     arena_free[class] = offset;
     pthread_mutex_unlock(&arena_mutex);
-}
-
-struct queue_pair_entry *segment_queue_pair(uint32_t number)
-{
-    struct port *port = segment_port(number_slot(number));
-    struct queue_pair_entry *qp;
-
-    if (!port || !number)
-        return NULL;
-    qp = &port->queue_pairs[number_index(number)];
-    return atomic_load_explicit(&qp->number, memory_order_acquire) == number ? qp : NULL;
 }
 
 struct memory_region_entry *segment_region(struct port *port, uint32_t key)

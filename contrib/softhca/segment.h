@@ -247,8 +247,18 @@ int segment_attach(void);
 /* Gives the port back. */
 void segment_detach(void);
 
-/* Maps another port's span on first use. NULL if slot was never used or mapping failed. */
-struct port *segment_port(uint32_t slot);
+/* The spans mapped so far; stored with release by who maps one. */
+extern _Atomic(struct port *) segment_spans[MAX_PORTS];
+struct port *segment_map_port(uint32_t slot);
+/* Another port's span, mapped on first use. NULL if slot was never used or mapping failed. Several
+ * times in every poll, so the usual case is here. */
+static inline struct port *segment_port(uint32_t slot)
+{
+    struct port *port =
+        slot < MAX_PORTS ? atomic_load_explicit(&segment_spans[slot], memory_order_acquire) : NULL;
+
+    return port ? port : segment_map_port(slot);
+}
 /* Whether the owner of the port lives; a system call, so ask rarely. */
 bool segment_port_alive(uint32_t slot);
 
@@ -290,7 +300,16 @@ static inline uint32_t number_make(uint32_t generation, uint32_t slot, uint32_t 
 }
 
 /* The entry of a queue pair of any port; NULL if the number names none. */
-struct queue_pair_entry *segment_queue_pair(uint32_t number);
+static inline struct queue_pair_entry *segment_queue_pair(uint32_t number)
+{
+    struct port *port = segment_port(number_slot(number));
+    struct queue_pair_entry *qp;
+
+    if (!port || !number)
+        return NULL;
+    qp = &port->queue_pairs[number_index(number)];
+    return atomic_load_explicit(&qp->number, memory_order_acquire) == number ? qp : NULL;
+}
 
 /* A request's slot, through the mapping of the port that owns the queue pair. */
 static inline struct work_request *request_slot(struct port *owner, struct queue_pair_entry *qp,
