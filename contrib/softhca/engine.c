@@ -166,6 +166,21 @@ static uint64_t completion_time(struct queue_pair *qp, uint64_t count)
     return done + fault_lateness(qp->qp.qp_num, count);
 }
 
+/* Before when the oldest request cannot complete: when its completion is due or, while the link has
+ * not carried it all, the way there and back and most of its bytes' time (turns are rounded). Until
+ * then its line is left to the target and the link, which write to it. */
+static uint64_t earliest_completion(struct queue_pair *qp, uint64_t count)
+{
+    const struct work_request *request = request_slot(self.port, qp->entry, count);
+    const struct fabric_parameters *p = &self.fabric->parameters;
+    uint64_t due = completion_time(qp, count);
+
+    if (due != TIME_UNKNOWN)
+        return due;
+    return request->posted_ns + 2 * p->latency_ns +
+           (p->bandwidth ? request->length * 900000000ull / p->bandwidth : 0);
+}
+
 /* Delivers completions in order. False when the queue pair has failed and was flushed. */
 static bool retire(struct queue_pair *qp, uint64_t *now)
 {
@@ -173,12 +188,17 @@ static bool retire(struct queue_pair *qp, uint64_t *now)
     uint64_t posted = atomic_load_explicit(&entry->posted, memory_order_acquire);
     uint64_t count = atomic_load_explicit(&entry->retired, memory_order_relaxed);
 
+    if (*now < qp->retire_from_ns)
+        return true;
     for (; count < posted; count++) {
         struct work_request *request = request_slot(self.port, entry, count);
         uint32_t status = atomic_load_explicit(&request->status, memory_order_acquire);
 
-        if (status == REQUEST_PENDING || *now < completion_time(qp, count))
+        if (status == REQUEST_PENDING || *now < completion_time(qp, count)) {
+            if (entry->type == IBV_QPT_RC)
+                qp->retire_from_ns = earliest_completion(qp, count);
             break;
+        }
         if (entry->type != IBV_QPT_UD && status != IBV_WC_SUCCESS) {
             report_at(2, "queue pair 0x%x: opcode %u fails: %s", qp->qp.qp_num, request->opcode,
                       ibv_wc_status_str(status));
@@ -234,6 +254,7 @@ static void watch_peer(struct queue_pair *qp, uint64_t now)
             continue;
         atomic_store(&request->flow_done_ns, now - self.fabric->parameters.latency_ns);
         set_status(request, IBV_WC_RETRY_EXC_ERR);
+        qp->retire_from_ns = 0;
         break;
     }
     shared_unlock(&entry->carrying);

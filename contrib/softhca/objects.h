@@ -107,6 +107,9 @@ struct queue_pair {
     bool has_receive;
     bool broken; /* has refused a request and is about to fail */
     uint64_t next_read;
+    uint64_t reads_end;      /* behind the last read or atomic that may not count as carried yet */
+    uint64_t retire_from_ns; /* nothing completes before; see engine.c */
+    uint64_t push_from_ns;   /* nothing is to be pushed before; see push.c */
     uint64_t seen_polls, seen_polls_ns; /* of the peer's port, see push.c */
     uint64_t requester_polls;           /* the same, as this side's agent last saw it */
     bool peer_is_silent;                /* for long, and has not polled since */

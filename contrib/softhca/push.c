@@ -25,6 +25,8 @@
 /* A send needs the target's own thread, its agent, on a processor where its application may just be
  * busy; an application that waits for events has asked for it before it went to sleep. */
 #define SEND_SILENCE_NS 500000u
+/* The count of polls is looked at so often in a silence. */
+#define LOOKS 4u
 
 /* Whether the target of this queue pair has not polled for a while though the oldest request was
  * due. Its count of polls is looked at only then, since each look costs both sides a cache miss. A
@@ -39,17 +41,39 @@ static bool target_is_silent(struct queue_pair *qp, struct port *target,
                                                         : SILENCE_NS;
     uint64_t polls;
 
-    if (!(write && qp->peer_is_silent) && now < due + OVERDUE_NS)
+    if (!(write && qp->peer_is_silent) && now < due + OVERDUE_NS) {
+        qp->push_from_ns = due + OVERDUE_NS;
         return false;
+    }
     polls = atomic_load_explicit(&target->polls, memory_order_relaxed);
     if (polls != qp->seen_polls || !qp->seen_polls_ns) {
         qp->seen_polls = polls;
         qp->seen_polls_ns = now;
         qp->peer_is_silent = false;
-        return false;
+    } else {
+        qp->peer_is_silent = now - qp->seen_polls_ns >= SILENCE_NS;
+        if (now - qp->seen_polls_ns >= silence)
+            return true;
     }
-    qp->peer_is_silent = now - qp->seen_polls_ns >= SILENCE_NS;
-    return now - qp->seen_polls_ns >= silence;
+    qp->push_from_ns = now + silence / LOOKS;
+    return false;
+}
+
+/* Whether a piece waits that a polling target would have taken. If not, none does before the bytes
+ * that lack have been on the wire. */
+static bool piece_waits(struct queue_pair *qp, const struct work_request *request, uint64_t now)
+{
+    uint64_t bytes = atomic_load_explicit(&request->flow_bytes, memory_order_relaxed);
+    uint64_t wanted = request->copied + 2 * PIECE_MIN;
+    uint64_t bandwidth = self.fabric->parameters.bandwidth;
+
+    if (bytes >= wanted)
+        return true;
+    if (wanted > request->length)
+        wanted = request->length;
+    if (!qp->peer_is_silent && config.faults.order == ORDER_KEPT && bandwidth && bytes < wanted)
+        qp->push_from_ns = now + (wanted - bytes) * 1000000000ull / bandwidth;
+    return false;
 }
 
 /* Whether a target found silent has polled since. */
@@ -133,34 +157,44 @@ static enum outcome push_write(struct queue_pair *qp, struct work_request *reque
     return is_due(request, *now) ? CARRIED : WAITING;
 }
 
-void push(struct queue_pair *qp, uint64_t *now)
+/* Whether the oldest request is a write that this side has to push. */
+static bool oldest_is_to_push(struct queue_pair *qp, struct port *target, uint64_t now)
 {
     struct queue_pair_entry *entry = qp->entry;
     uint64_t count = atomic_load_explicit(&entry->carried, memory_order_acquire);
-    struct port *target = segment_port(number_slot(atomic_load(&entry->peer)));
-    struct work_request *request = request_slot(self.port, entry, count);
-    bool awake = false;
+    const struct work_request *request = request_slot(self.port, entry, count);
+    bool disorder;
     uint64_t due;
 
-    if (count >= atomic_load_explicit(&entry->posted, memory_order_relaxed) || !target ||
-        target == self.port || request_has_answer(request))
-        return;
+    if (count >= atomic_load_explicit(&entry->posted, memory_order_relaxed) ||
+        request_has_answer(request))
+        return false;
+    disorder = disorder_by_requester(request, target);
     due = atomic_load_explicit(&request->flow_done_ns, memory_order_relaxed);
-    if (due == TIME_UNKNOWN && atomic_load_explicit(&request->flow_bytes, memory_order_relaxed) <
-                                   request->copied + 2 * PIECE_MIN)
-        return; /* no piece is waiting that a polling target would have taken */
-    if (!disorder_by_requester(request, target) &&
-        !target_is_silent(qp, target, request, due, *now))
-        return;
-    if (request->opcode != IBV_WR_RDMA_WRITE) {
-        agent_call(target, AGENT_LIGHT);
-        qp->seen_polls_ns = 0;
-        return;
-    }
-    if (!shared_trylock(&entry->carrying))
+    if (due == TIME_UNKNOWN && !piece_waits(qp, request, now))
+        return false;
+    if (!disorder && !target_is_silent(qp, target, request, due, now))
+        return false;
+    if (request->opcode == IBV_WR_RDMA_WRITE)
+        return true;
+    agent_call(target, AGENT_LIGHT);
+    qp->seen_polls_ns = 0;
+    return false;
+}
+
+void push(struct queue_pair *qp, uint64_t *now)
+{
+    struct queue_pair_entry *entry = qp->entry;
+    struct port *target = segment_port(number_slot(atomic_load(&entry->peer)));
+    bool awake = false;
+    uint64_t count;
+
+    if (*now < qp->push_from_ns || !target || target == self.port ||
+        !oldest_is_to_push(qp, target, *now) || !shared_trylock(&entry->carrying))
         return;
     for (; !awake && (count = atomic_load(&entry->carried)) < atomic_load(&entry->posted);) {
-        request = request_slot(self.port, entry, count);
+        struct work_request *request = request_slot(self.port, entry, count);
+
         if (!request_has_answer(request)) {
             if (atomic_load(&request->status) != REQUEST_PENDING)
                 break;

@@ -222,6 +222,7 @@ static void drop_requests(struct queue_pair *qp, uint32_t state, bool flush)
     entry->rnr_until_ns = 0;
     shared_unlock(&entry->carrying);
     link_drop(entry);
+    qp->reads_end = qp->retire_from_ns = qp->push_from_ns = 0;
     pthread_spin_unlock(&qp->post_lock);
 }
 
