@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "copy.h"
 #include "engine.h"
+#include "link.h"
 
 #include <errno.h>
 #include <string.h>
@@ -139,6 +140,7 @@ void carry_reads(struct queue_pair *qp, uint64_t *now)
         qp->reads_end = qp->next_read + 1;
         if (atomic_load_explicit(&request->status, memory_order_relaxed) != REQUEST_PENDING)
             continue;
+        link_want(UINT64_MAX);
         if (atomic_load_explicit(&entry->carried, memory_order_acquire) < qp->next_read)
             skip_answered(qp, self.port);
         if (atomic_load_explicit(&entry->carried, memory_order_acquire) < qp->next_read)

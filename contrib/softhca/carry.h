@@ -13,6 +13,9 @@
 
 enum outcome { CARRIED, WAITING };
 
+/* How long before its bytes arrive the target of a request of the port in `slot` wants to know, for
+ * its copy to end in time; ns, or UINT64_MAX. */
+uint64_t carry_lead(uint32_t slot, const struct work_request *request);
 /* How many further bytes of a request's payload may be copied now; false if none may. */
 bool piece_is_due(const struct work_request *request, enum copier copier, uint64_t now,
                   uint32_t *bytes);

@@ -90,6 +90,29 @@ static void fetch_next(struct port *owner, struct queue_pair_entry *source, uint
     }
 }
 
+/* Tells the links how soon this side has to know of what waits: of the oldest request and of the
+ * one after it, whose copy may begin before the next round. */
+static void want_incoming(struct queue_pair *qp, struct port *owner,
+                          struct queue_pair_entry *source, uint64_t count)
+{
+    uint64_t end = atomic_load_explicit(&source->posted, memory_order_acquire);
+
+    if (end > count + 2)
+        end = count + 2;
+    if (qp->lead_from != count || qp->lead_to != end) {
+        qp->lead_ns = 0;
+        qp->lead_from = count;
+        qp->lead_to = end;
+        for (; count < end; count++) {
+            uint64_t lead = carry_lead(number_slot(atomic_load(&source->number)),
+                                       request_slot(owner, source, count));
+
+            qp->lead_ns = lead > qp->lead_ns ? lead : qp->lead_ns;
+        }
+    }
+    link_want(qp->lead_ns);
+}
+
 /* Carries out what a queue pair's peer has posted. */
 static void serve_incoming(struct queue_pair *qp, uint64_t *now)
 {
@@ -110,8 +133,10 @@ static void serve_incoming(struct queue_pair *qp, uint64_t *now)
                 break;
             acted = true;
             fetch_next(owner, source, count + 1);
-            if (carry(qp, source, request, now) == WAITING)
+            if (carry(qp, source, request, now) == WAITING) {
+                want_incoming(qp, owner, source, count);
                 break;
+            }
             atomic_store(&source->carried, count + 1);
         }
         shared_unlock(&source->carrying);

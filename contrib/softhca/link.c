@@ -8,7 +8,8 @@
  * free; of the turns that could start, the earliest goes first. Turns arrive after the latency, so
  * the links run behind the clock by that much, and what is posted meanwhile still takes part
  * fairly. Nobody drives them in the background: whoever polls advances all of them, one process at
- * a time under the fabric's lock.
+ * a time under the fabric's lock, when something is due that it waits for. When that is has no part
+ * in the times given.
  *
  * A read or atomic crosses its own egress as a short request; its answer is a stream of its own on
  * the peer's egress and starts when the request has arrived.
@@ -34,6 +35,13 @@ struct candidate {
 };
 
 static uint64_t lookahead_ns;
+static uint64_t wanted_ns; /* by link_want(); under the progress lock */
+
+void link_want(uint64_t lead_ns)
+{
+    if (lead_ns > wanted_ns)
+        wanted_ns = lead_ns < lookahead_ns ? lead_ns : lookahead_ns;
+}
 
 void link_set_lookahead(uint64_t ns)
 {
@@ -51,6 +59,21 @@ static bool has_answer(const struct work_request *request)
            request->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
 }
 
+static uint32_t turn_bytes(uint32_t left)
+{
+    return left < TURN_BYTES ? left : TURN_BYTES;
+}
+
+/* What a turn takes; the first of its message pays for that as well. */
+static uint64_t turn_ns(uint32_t bytes, bool first)
+{
+    const struct fabric_parameters *p = &self.fabric->parameters;
+    uint64_t wire = bytes + (first ? HEADER_BYTES : 0);
+
+    return (p->bandwidth ? (uint64_t) lrint((double) wire * 1e9 / (double) p->bandwidth) : 0) +
+           (first ? p->gap_ns : 0);
+}
+
 void link_prepare(struct work_request *request)
 {
     uint64_t latency = self.fabric->parameters.latency_ns;
@@ -66,7 +89,25 @@ void link_prepare(struct work_request *request)
     atomic_store_explicit(&request->flow_bytes, paced ? 0 : request->length, memory_order_relaxed);
 }
 
-void link_announce(struct queue_pair_entry *qp)
+/* The links are to be advanced when the turn of a request posted just now could end, not before.
+ * The ports that ring are stored before the time is lowered, and link_advance() stores the time
+ * before it looks at them once more, all sequentially consistent: a time that it takes back is not
+ * lost. */
+static void lower_next_turn(uint64_t end)
+{
+    uint64_t next = atomic_load(&self.fabric->next_turn_ns);
+
+    while (next > end && !atomic_compare_exchange_weak(&self.fabric->next_turn_ns, &next, end))
+        ;
+}
+
+uint64_t link_first_turn(const struct work_request *request)
+{
+    return request->posted_ns +
+           turn_ns(has_answer(request) ? 0 : turn_bytes(request->length), true);
+}
+
+void link_announce(struct queue_pair_entry *qp, uint64_t first_turn)
 {
     uint32_t number;
 
@@ -75,6 +116,7 @@ void link_announce(struct queue_pair_entry *qp)
     number = atomic_load_explicit(&qp->number, memory_order_relaxed);
     doorbells_ring(&self.port->outbox, number_index(number));
     atomic_fetch_or(&self.fabric->ringing[self.slot / 64], 1ull << (self.slot % 64));
+    lower_next_turn(first_turn);
 }
 
 static uint32_t link_of(uint32_t queue_pair)
@@ -129,6 +171,15 @@ static void collect_port(uint32_t slot)
     }
 }
 
+static bool anyone_rings(void)
+{
+    for (uint32_t w = 0; w < MAX_PORTS / 64; w++) {
+        if (atomic_load(&self.fabric->ringing[w]))
+            return true;
+    }
+    return false;
+}
+
 static void collect(void)
 {
     for (uint32_t w = 0; w < MAX_PORTS / 64; w++) {
@@ -140,13 +191,6 @@ static void collect(void)
         for (; ports; ports &= ports - 1)
             collect_port(w * 64 + (uint32_t) __builtin_ctzll(ports));
     }
-}
-
-static uint64_t time_of(uint64_t bytes)
-{
-    uint64_t bandwidth = self.fabric->parameters.bandwidth;
-
-    return bandwidth ? (uint64_t) lrint((double) bytes * 1e9 / (double) bandwidth) : 0;
 }
 
 enum readiness { STREAM_READY, STREAM_BLOCKED, STREAM_EMPTY };
@@ -206,8 +250,7 @@ static enum readiness examine(const struct stream *stream, struct candidate *tur
     if (stream->kind == STREAM_REQUESTS && has_answer(request))
         turn->bytes = 0;
     else
-        turn->bytes =
-            request->length - sent < TURN_BYTES ? request->length - (uint32_t) sent : TURN_BYTES;
+        turn->bytes = turn_bytes(request->length - (uint32_t) sent);
     turn->ingress =
         link_of(stream->kind == STREAM_REQUESTS ? atomic_load(&qp->peer) : stream->queue_pair);
     turn->start = ready;
@@ -240,8 +283,7 @@ static struct candidate choose(uint32_t link_index)
                 turn.start = link->egress_free_ns;
             if (turn.start < ingress_free)
                 turn.start = ingress_free;
-            turn.end = turn.start + time_of(turn.bytes + (turn.first ? HEADER_BYTES : 0)) +
-                       (turn.first ? self.fabric->parameters.gap_ns : 0);
+            turn.end = turn.start + turn_ns(turn.bytes, turn.first);
             if (!best.valid || turn.start < best.start)
                 best = turn;
             break;
@@ -291,23 +333,29 @@ static void serve_request(uint32_t number, struct queue_pair_entry *qp,
     atomic_store_explicit(&request->flow_done_ns, arrival, memory_order_release);
 }
 
-static void serve(uint32_t link_index, const struct candidate *turn)
+/* Whether the streams of the link at the other end may be others now: a read has come there that is
+ * to be answered, or an answer for which a request waited. */
+static bool serve(uint32_t link_index, const struct candidate *turn)
 {
     struct link *link = &self.fabric->links[link_index];
     struct stream stream = link->streams[turn->stream];
     struct queue_pair_entry *qp = segment_queue_pair(stream.queue_pair);
     struct port *owner = segment_port(number_slot(stream.queue_pair));
+    struct work_request *request;
 
     link->egress_free_ns = turn->end;
     self.fabric->links[turn->ingress].ingress_free_ns = turn->end;
     link->last_served = ++self.fabric->served;
     link->turn = (turn->stream + 1) % link->n_streams;
     if (!qp)
-        return;
-    if (stream.kind == STREAM_REQUESTS)
-        serve_request(stream.queue_pair, qp, request_slot(owner, qp, qp->next_request), turn);
-    else
+        return false;
+    if (stream.kind == STREAM_ANSWERS) {
         serve_answer(qp, request_slot(owner, qp, qp->reads[qp->next_answer % MAX_READS]), turn);
+        return true;
+    }
+    request = request_slot(owner, qp, qp->next_request);
+    serve_request(stream.queue_pair, qp, request, turn);
+    return has_answer(request);
 }
 
 /* Serves turns that end by the horizon, in order of their starts; returns the end of the earliest
@@ -320,7 +368,7 @@ static uint64_t serve_until(uint64_t horizon)
 
     for (;;) {
         uint64_t next = UINT64_MAX;
-        uint32_t best = MAX_PORTS;
+        uint32_t best = MAX_PORTS, others;
 
         for (uint32_t w = 0; w < MAX_PORTS / 64; w++) {
             for (uint64_t bits = fabric->active[w]; bits; bits &= bits - 1) {
@@ -343,38 +391,42 @@ static uint64_t serve_until(uint64_t horizon)
         }
         if (best == MAX_PORTS)
             return next;
-        serve(best, &turns[best]);
+        others = serve(best, &turns[best]) ? turns[best].ingress : best;
         fresh[best / 64] &= ~(1ull << (best % 64));
         for (uint32_t w = 0; w < MAX_PORTS / 64; w++) {
             for (uint64_t bits = fabric->active[w] & fresh[w]; bits; bits &= bits - 1) {
                 uint32_t i = w * 64 + (uint32_t) __builtin_ctzll(bits);
 
-                /* Blocked streams and those to the ingress just taken may have changed. */
-                if (!turns[i].valid || turns[i].ingress == turns[best].ingress ||
-                    i == turns[best].ingress)
+                /* What may have changed: blocked streams, those to the ingress just taken, and
+                 * those of the link there where a read or an answer has come. */
+                if (!turns[i].valid || turns[i].ingress == turns[best].ingress || i == others)
                     fresh[w] &= ~(1ull << (i % 64));
             }
         }
     }
 }
 
+/* Turns are served as late as they are wanted and then as far ahead as is allowed, several at once:
+ * what this costs is the way of a dozen cache lines from the process that did it last. Their times
+ * are the same whenever they are served. */
 void link_advance(uint64_t now)
 {
     struct fabric *fabric = self.fabric;
-    uint64_t horizon, next;
+    uint64_t lead = wanted_ns, sent, next;
 
+    wanted_ns = 0;
     if (!is_paced())
         return;
-    horizon = now + lookahead_ns - fabric->parameters.latency_ns;
-    if (!atomic_load_explicit(&fabric->ringing[0], memory_order_relaxed) &&
-        !atomic_load_explicit(&fabric->ringing[1], memory_order_relaxed) &&
-        atomic_load_explicit(&fabric->next_turn_ns, memory_order_relaxed) > horizon)
+    sent = now - fabric->parameters.latency_ns;
+    if (atomic_load_explicit(&fabric->next_turn_ns, memory_order_relaxed) > sent + lead)
         return;
     if (!shared_trylock(&fabric->advancing))
         return;
     collect();
-    next = serve_until(horizon);
-    atomic_store_explicit(&fabric->next_turn_ns, next, memory_order_relaxed);
+    next = serve_until(sent + lookahead_ns);
+    atomic_store(&fabric->next_turn_ns, next);
+    if (anyone_rings())
+        atomic_store(&fabric->next_turn_ns, 0);
     shared_unlock(&fabric->advancing);
 }
 

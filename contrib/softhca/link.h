@@ -8,10 +8,16 @@
 /* Gives a request its times, or none yet where links are modelled. Called by the poster before it
  * publishes the request. */
 void link_prepare(struct work_request *request);
-/* Tells the link of a queue pair about new requests; after they were published. Cheap if known. */
-void link_announce(struct queue_pair_entry *qp);
+/* When the first turn of a request ends at the earliest. */
+uint64_t link_first_turn(const struct work_request *request);
+/* Tells the link of a queue pair about new requests; after they were published. first_turn is that
+ * of the first of them. Cheap if known. */
+void link_announce(struct queue_pair_entry *qp, uint64_t first_turn);
+/* Before the next link_advance: something waits that this process wants to know of so long before
+ * it arrives; ns, the longest holds, and no more than the lookahead. Under the progress lock. */
+void link_want(uint64_t lead_ns);
 /* Lets the links carry what is due now, and a little ahead of it. Returns at once if another
- * process is at it or nothing is due. */
+ * process is at it or nothing is due of which this process wants to know yet. */
 void link_advance(uint64_t now);
 /* Forgets all requests of this process's queue pair that the link has not carried. */
 void link_drop(struct queue_pair_entry *qp);

@@ -106,6 +106,8 @@ struct queue_pair {
     struct receive_request receiving; /* taken from the receive queue for the peer's current send */
     bool has_receive;
     bool broken; /* has refused a request and is about to fail */
+    /* How long before they arrive this side wants to know of these requests of the peer. */
+    uint64_t lead_from, lead_to, lead_ns;
     uint64_t next_read;
     uint64_t reads_end;      /* behind the last read or atomic that may not count as carried yet */
     uint64_t retire_from_ns; /* nothing completes before; see engine.c */

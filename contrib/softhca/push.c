@@ -12,6 +12,7 @@
 #include "copy.h"
 #include "engine.h"
 #include "fault.h"
+#include "link.h"
 #include "shared_pages.h"
 
 #define OVERDUE_NS  300u /* a polling target has carried a request out by then */
@@ -170,6 +171,8 @@ static bool oldest_is_to_push(struct queue_pair *qp, struct port *target, uint64
         request_has_answer(request))
         return false;
     disorder = disorder_by_requester(request, target);
+    if (disorder || qp->peer_is_silent)
+        link_want(UINT64_MAX);
     due = atomic_load_explicit(&request->flow_done_ns, memory_order_relaxed);
     if (due == TIME_UNKNOWN && !piece_waits(qp, request, now))
         return false;

@@ -222,7 +222,7 @@ static void drop_requests(struct queue_pair *qp, uint32_t state, bool flush)
     entry->rnr_until_ns = 0;
     shared_unlock(&entry->carrying);
     link_drop(entry);
-    qp->reads_end = qp->retire_from_ns = qp->push_from_ns = 0;
+    qp->lead_to = qp->reads_end = qp->retire_from_ns = qp->push_from_ns = 0;
     pthread_spin_unlock(&qp->post_lock);
 }
 
@@ -534,7 +534,8 @@ static void fetch_request(const struct work_request *request)
     fetch_to_write(request->inline_data);
 }
 
-static int post_one(struct queue_pair *qp, struct ibv_send_wr *wr)
+/* first_turn: see link_announce(); 0 before the first request. */
+static int post_one(struct queue_pair *qp, struct ibv_send_wr *wr, uint64_t *first_turn)
 {
     struct queue_pair_entry *entry = qp->entry;
     uint64_t posted = atomic_load_explicit(&entry->posted, memory_order_relaxed);
@@ -551,6 +552,8 @@ static int post_one(struct queue_pair *qp, struct ibv_send_wr *wr)
         return err;
     if (entry->type == IBV_QPT_UD)
         publish_datagram(qp, request, wr);
+    if (!*first_turn)
+        *first_turn = link_first_turn(request);
     atomic_store(&entry->posted, posted + 1);
     if (posted + 1 - retired < entry->slots) /* else it is with the other side still */
         fetch_request(request_slot(self.port, entry, posted + 1));
@@ -560,6 +563,7 @@ static int post_one(struct queue_pair *qp, struct ibv_send_wr *wr)
 int queue_pair_post_send(struct ibv_qp *ibv_qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
     struct queue_pair *qp = to_queue_pair(ibv_qp);
+    uint64_t first_turn = 0;
     uint32_t state;
     int err = 0;
 
@@ -576,7 +580,7 @@ int queue_pair_post_send(struct ibv_qp *ibv_qp, struct ibv_send_wr *wr, struct i
         else if (state != IBV_QPS_RTS)
             err = EINVAL;
         else
-            err = post_one(qp, wr);
+            err = post_one(qp, wr, &first_turn);
         if (err) {
             *bad = wr;
             break;
@@ -585,7 +589,7 @@ int queue_pair_post_send(struct ibv_qp *ibv_qp, struct ibv_send_wr *wr, struct i
     pthread_spin_unlock(&qp->post_lock);
     engine_watch(qp->index);
     if (qp->entry->type == IBV_QPT_RC) {
-        link_announce(qp->entry);
+        link_announce(qp->entry, first_turn);
         ring_peer(qp);
     }
     agent_call(self.port, AGENT_DEEP);

@@ -37,7 +37,7 @@
 #define MAX_SGE          30u
 #define MAX_INLINE       512u
 #define PORT_SPAN        (512ull << 20) /* bytes of address space a port */
-#define SEGMENT_VERSION  3u
+#define SEGMENT_VERSION  4u
 #define TIME_UNKNOWN     0ull
 
 /* A lock between processes: 0 when free, otherwise the holder's port plus one. A lock whose holder
@@ -216,9 +216,10 @@ struct fabric {
     _Atomic uint64_t shared_files; /* numbers given out */
     struct fabric_parameters parameters;
     struct port_directory_entry ports[MAX_PORTS];
-    ON_OWN_LINE _Atomic uint64_t ringing[MAX_PORTS / 64]; /* ports with a full outbox */
-    ON_OWN_LINE struct shared_lock advancing;
-    _Atomic uint64_t next_turn_ns; /* nothing can be served before; UINT64_MAX when idle */
+    /* Nothing can be served before; UINT64_MAX when idle. Lowered by who announces a queue pair. */
+    ON_OWN_LINE _Atomic uint64_t next_turn_ns;
+    _Atomic uint64_t ringing[MAX_PORTS / 64]; /* ports with a full outbox */
+    struct shared_lock advancing;
     uint64_t served;
     uint64_t active[MAX_PORTS / 64]; /* links with streams */
     ON_OWN_LINE struct link links[MAX_PORTS];

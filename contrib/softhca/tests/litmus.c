@@ -476,6 +476,8 @@ static const struct test {
     {"word overtakes a chunk", overtake_active, wait_for_peer, PACING},
     {"completion after acknowledgement", acknowledged_active, wait_for_peer, PACING},
     {"arrival in time", arrival_active, arrival_passive, PACING},
+    {"copies in time", copy_in_time_active, copy_in_time_passive, PACING},
+    {"announcements from both sides", announce_active, announce_passive, PACING},
     {"time of registration", registration_time_active, wait_for_peer, COSTS},
 };
 

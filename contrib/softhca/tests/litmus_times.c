@@ -12,7 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ANSWERS = 100, CHUNK = 256 << 10 };
+enum {
+    ANSWERS = 100,
+    CHUNK = 256 << 10,
+    COPIES = 200,
+    COPY_LATE_NS = 2500,
+    ANNOUNCEMENTS = 10000,
+    SECOND_NS = 1000000000
+};
 
 /* Both have come by the time that this side looks: the peer posted its answer before it told. */
 void acknowledgement_first_active(struct side *side)
@@ -127,6 +134,75 @@ void arrival_passive(struct side *side)
     }
     if (in_time < 20) /* on a busy machine many are late, never all */
         fail("%lu of 200 words were in time", (unsigned long) in_time);
+}
+
+/* The last word of a chunk is when it was posted. */
+void copy_in_time_active(struct side *side)
+{
+    for (int i = 0; i < COPIES; i++) {
+        *(uint64_t *) (side->buffer + CHUNK - 8) = now_ns();
+        post(side, 0, IBV_WR_RDMA_WRITE, 0, CHUNK, 0, IBV_SEND_SIGNALED);
+        expect_completion(side, IBV_WC_SUCCESS);
+        hear(side);
+    }
+}
+
+/* A target learns of bytes before they are there, by as much as their copy takes: at best it ends
+ * hardly later than they come. */
+void copy_in_time_passive(struct side *side)
+{
+    volatile uint64_t *stamp = (uint64_t *) (side->buffer + CHUNK - 8);
+    uint64_t model = wire_ns(CHUNK) + latency_ns(), best = UINT64_MAX, seen = 0;
+
+    for (int i = 0; i < COPIES; i++) {
+        struct ibv_wc wc;
+        uint64_t took;
+
+        while (*stamp == seen)
+            ibv_poll_cq(side->cq, 1, &wc);
+        seen = *stamp;
+        took = now_ns() - seen;
+        best = took < best ? took : best;
+        poll_for(side, 4 * latency_ns());
+        tell(side);
+    }
+    if (best > model + COPY_LATE_NS)
+        fail("arrived after %lu ns at best, modelled are %lu", (unsigned long) best,
+             (unsigned long) model);
+}
+
+/* Each side posts a word into idle links, one of them at any moment of the other's advancing them,
+ * and both wait for both words: one of which the links do not learn never comes. */
+static void announce(struct side *side, uint64_t most_ns)
+{
+    volatile uint64_t *word = (uint64_t *) (side->buffer + 64);
+
+    for (uint64_t i = 1; i <= ANNOUNCEMENTS; i++) {
+        uint64_t begin = now_ns();
+        struct ibv_wc wc;
+
+        while (now_ns() - begin < i * 997 % most_ns)
+            ;
+        *(uint64_t *) side->buffer = i;
+        post(side, 0, IBV_WR_RDMA_WRITE, 0, 8, 64, IBV_SEND_SIGNALED | IBV_SEND_INLINE);
+        expect_completion(side, IBV_WC_SUCCESS);
+        while (*word < i && now_ns() - begin < SECOND_NS)
+            ibv_poll_cq(side->cq, 1, &wc);
+        if (*word < i)
+            fail("word %lu does not come", (unsigned long) i);
+    }
+    tell(side);
+    hear(side);
+}
+
+void announce_active(struct side *side)
+{
+    announce(side, 4 * latency_ns());
+}
+
+void announce_passive(struct side *side)
+{
+    announce(side, 1);
 }
 
 uint64_t model_ns(const char *variable, uint64_t pages)

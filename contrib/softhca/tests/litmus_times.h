@@ -11,6 +11,10 @@ void overtake_active(struct side *side);
 void acknowledged_active(struct side *side);
 void arrival_active(struct side *side);
 void arrival_passive(struct side *side);
+void copy_in_time_active(struct side *side);
+void copy_in_time_passive(struct side *side);
+void announce_active(struct side *side);
+void announce_passive(struct side *side);
 void registration_time_active(struct side *side);
 
 /* The two numbers of SOFTHCA_REG or SOFTHCA_DEREG, as ns for so many pages. */
