@@ -132,7 +132,7 @@ static bool send_some_way(struct rbuf_am *am, unsigned way)
         return rbuf_ahead_piece(dealings.foe, am);
     }
     if (out->state == RBUF_AHEAD_OPEN && way % 4 == 2 && out->named < out->sent) {
-        return rbuf_ahead_fragment(dealings.foe, am);
+        return rbuf_ahead_fragment(dealings.foe, am, rbuf_piece_name(out->set, out->named));
     }
     if (out->state == RBUF_AHEAD_OPEN && way % 4 == 3) {
         rbuf_ahead_end(dealings.foe);

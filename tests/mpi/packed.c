@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * Packed data whose pieces may be sent behind the rendezvous: messages that are expected and ones
- * that are not, many at once in both directions, in all modes, beside contiguous ones. Bytes and
+ * that are not, many at once in both directions, in all modes, of types in types. Bytes and
  * holes are checked over any transport; over rbuf, its counters must say that what is expected was
  * heralded, and that what is not was so no more, after a while.
  */
@@ -19,7 +19,8 @@ enum {
     LATE_HERALDS = 9, /* each time that the receiver is late twice as many are spared */
     WINDOW = 8,
     ROUNDS = 12,
-    WAIT_US = 2000
+    WAIT_US = 2000,
+    NESTED = 6
 };
 
 static const size_t sizes[] = {200, 257, 1024, 3131, 16384}; /* in blocks */
@@ -133,6 +134,116 @@ static void late_ones(void)
     }
 }
 
+/* ---- types of types ---- */
+
+/* A matrix of doubles that is sent by columns. */
+static MPI_Datatype transpose(void)
+{
+    MPI_Datatype column, matrix;
+
+    MPI_Type_vector(300, 1, 300, MPI_DOUBLE, &column);
+    MPI_Type_create_hvector(300, 1, sizeof(double), column, &matrix);
+    MPI_Type_free(&column);
+    return matrix;
+}
+
+static MPI_Datatype block_of_3d(void)
+{
+    const int all[] = {120, 60, 9}, part[] = {100, 50, 7}, first[] = {3, 5, 1};
+    MPI_Datatype block;
+
+    MPI_Type_create_subarray(3, all, part, first, MPI_ORDER_C, MPI_FLOAT, &block);
+    return block;
+}
+
+static MPI_Datatype structure(void)
+{
+    const int lengths[] = {1, 3, 1};
+    const MPI_Aint starts[] = {0, 8, 27};
+    const MPI_Datatype members[] = {MPI_DOUBLE, MPI_INT, MPI_CHAR};
+    MPI_Datatype plain, resized;
+
+    MPI_Type_create_struct(3, lengths, starts, members, &plain);
+    MPI_Type_create_resized(plain, 0, 32, &resized);
+    MPI_Type_free(&plain);
+    return resized;
+}
+
+static MPI_Datatype vector_of_structures(void)
+{
+    MPI_Datatype one = structure(), many;
+
+    MPI_Type_vector(2000, 3, 5, one, &many);
+    MPI_Type_free(&one);
+    return many;
+}
+
+static MPI_Datatype vector_of_indexed(void)
+{
+    const int lengths[] = {17, 3, 1, 19}, starts[] = {100, 0, 33, 64};
+    MPI_Datatype one, many;
+
+    MPI_Type_indexed(4, lengths, starts, MPI_BYTE, &one);
+    MPI_Type_vector(4000, 1, 2, one, &many);
+    MPI_Type_free(&one);
+    return many;
+}
+
+/* The seed's bytes as the type has them, between holes. */
+static void nested_fill(char *buffer, MPI_Aint extent, MPI_Datatype type, uint64_t seed)
+{
+    int bytes, position = 0;
+
+    MPI_Type_size(type, &bytes);
+    char *plain = check_memory((size_t) bytes);
+
+    check_fill(plain, (size_t) bytes, seed);
+    memset(buffer, HOLE, (size_t) extent);
+    MPI_Unpack(plain, bytes, &position, buffer, 1, type, MPI_COMM_WORLD);
+    free(plain);
+}
+
+/* Some messages of that type cross, expected; more than once, as convertors are used again. */
+static void nested(MPI_Datatype type, const char *name)
+{
+    int other = 1 - check_rank;
+    MPI_Aint low, extent;
+    MPI_Request request;
+
+    MPI_Type_commit(&type);
+    MPI_Type_get_true_extent(type, &low, &extent);
+    extent += low;
+    char *out = check_memory((size_t) extent);
+    char *in = check_guarded((size_t) extent);
+    char *wanted = check_memory((size_t) extent);
+
+    for (uint64_t i = 0; i < NESTED; i++) {
+        memset(in, HOLE, (size_t) extent);
+        nested_fill(out, extent, type, check_seed(check_rank, other, 20000 + i));
+        nested_fill(wanted, extent, type, check_seed(other, check_rank, 20000 + i));
+        MPI_Irecv(in, 1, type, other, 5, MPI_COMM_WORLD, &request);
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Send(out, 1, type, other, 5, MPI_COMM_WORLD);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        check_that(memcmp(in, wanted, (size_t) extent) == 0, "%s: wrong bytes", name);
+        check_guards(in, (size_t) extent, name);
+    }
+    check_guarded_free(in);
+    free(out);
+    free(wanted);
+    MPI_Type_free(&type);
+}
+
+static void types_of_types(void)
+{
+    nested(transpose(), "transpose");
+    nested(block_of_3d(), "block of a cube");
+    nested(vector_of_structures(), "vector of structures");
+    nested(vector_of_indexed(), "vector of indexed");
+}
+
+/* ---- many at once ---- */
+
 /* Windows of strided and contiguous messages cross; receives are posted before, between or behind
  * the sends. */
 static void crossing(int order)
@@ -207,6 +318,7 @@ int main(int argc, char **argv)
     counter_begin();
     expected_ones();
     late_ones();
+    types_of_types();
     for (int i = 0; i < ROUNDS; i++) {
         crossing(i);
     }

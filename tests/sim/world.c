@@ -218,8 +218,9 @@ static void watch_lanes(void *user, struct sim_pair_end *to, uint64_t remote, ui
     uint32_t last = (uint32_t) ((remote - base + bytes - 1) / block_bytes);
     struct rbuf_grant *grant;
 
-    if (bytes == 0 || remote < base || standing_is_free(core, first, last) ||
-        first >= core->receive_arena.blocks) {
+    if (bytes == 0 || remote < base ||
+        (remote - base) / block_bytes >= core->receive_arena.blocks ||
+        standing_is_free(core, first, last)) {
         return;
     }
     TAILQ_FOREACH(grant, &core->receiving, link)

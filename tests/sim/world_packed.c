@@ -43,11 +43,14 @@ static void name_piece(struct world_message *message)
 {
     struct world_node *node = &message->world->nodes[message->from];
     const struct user_fragment fragment = {.message = message, .offset = message->named};
+    const uint64_t number = message->named / message->world->options.piece_bytes;
+    const uint64_t piece_name =
+        rbuf_piece_name(link_of(message)->peer->ahead_out.set, (uint32_t) number);
     struct world_am *name =
         world_am_make(node, message, TAG_PACKED, &fragment, sizeof(fragment), NULL, 0);
 
     message->named += piece_at(message, message->named);
-    world_am_sent(name, rbuf_ahead_fragment(link_of(message)->peer, &name->am));
+    world_am_sent(name, rbuf_ahead_fragment(link_of(message)->peer, &name->am, piece_name));
 }
 
 static void send_fragment(struct world_message *message)

@@ -179,6 +179,43 @@ START_TEST(a_peer_is_lost)
 }
 END_TEST
 
+/* With few credits pieces that wait could be all that a peer may send: there are none. */
+START_TEST(few_credits)
+{
+    for (uint16_t window = 7; window <= 8; window++) {
+        struct world_options options = packed_options();
+        struct world *world;
+
+        options.core.window[RBUF_FLOW_BULK] = window;
+        world = world_open(&options);
+        world_send(world, WORLD_PACKED, 0, 1, 9000);
+        case_run(world);
+        ck_assert_uint_eq(stats_of(world, 0)->heralds, window == 8);
+        case_close(world);
+    }
+}
+END_TEST
+
+/* The numbers of sets wrap, and the receiver keeps up with them. */
+START_TEST(numbers_wrap)
+{
+    static const uint32_t sets[] = {0x3ffffff0u, 0x7ffffff0u, 0xbffffff0u, 0xfffffff0u};
+    struct world_options options = packed_options();
+    struct world *world = world_open(&options);
+
+    for (unsigned i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
+        world->nodes[0].links[1].peer->ahead_out.set = sets[i];
+        for (unsigned j = 0; j < 40; j++) {
+            world_send(world, WORLD_PACKED, 0, 1, 5000);
+            case_run(world);
+        }
+    }
+    ck_assert_uint_eq(stats_of(world, 0)->heralds, 160);
+    ck_assert_uint_eq(stats_of(world, 0)->heralds_late, 0);
+    case_close(world);
+}
+END_TEST
+
 /* ---- what no peer of ours sends ---- */
 
 struct message {
@@ -310,6 +347,8 @@ int main(void)
     unit_add(suite, late_receivers);
     unit_add(suite, sleepers);
     unit_add(suite, a_peer_is_lost);
+    unit_add(suite, few_credits);
+    unit_add(suite, numbers_wrap);
     unit_add(suite, names_without_sense);
     unit_add(suite, pieces_without_credit);
     return unit_run(suite);

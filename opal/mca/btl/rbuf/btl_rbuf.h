@@ -78,6 +78,9 @@ struct mca_btl_rbuf_name;
 
 #define MCA_BTL_RBUF_NAME_BYTES 64u /* room for Open MPI's header of a fragment */
 
+/* Above that of other BTLs on the same network: a peer's messages are not dealt out to several. */
+#define MCA_BTL_RBUF_EXCLUSIVITY (MCA_BTL_EXCLUSIVITY_DEFAULT + 1)
+
 /* Open MPI shows the data of a rendezvous if it may take some of it along: that much, then. A
  * multiple of the sizes of elements, as buffered sends take it along. */
 #define MCA_BTL_RBUF_RENDEZVOUS_LOOK 64u
@@ -230,7 +233,8 @@ typedef enum {
 } mca_btl_rbuf_endpoint_state_t;
 
 typedef enum {
-    MCA_BTL_RBUF_AHEAD_NONE,
+    MCA_BTL_RBUF_AHEAD_BARRED,  /* for good: fragments of one did not come here as they should */
+    MCA_BTL_RBUF_AHEAD_NONE,    /* there is none */
     MCA_BTL_RBUF_AHEAD_WANTED,  /* its rendezvous is prepared */
     MCA_BTL_RBUF_AHEAD_OPEN,    /* it is sent, and for now that is all */
     MCA_BTL_RBUF_AHEAD_PACKING, /* likewise, and progress sends pieces: on module->packing */
@@ -405,8 +409,9 @@ int mca_btl_rbuf_connections_progress(void);
 int mca_btl_rbuf_pools_open(mca_btl_rbuf_module_t *module);
 void mca_btl_rbuf_pools_close(mca_btl_rbuf_module_t *module);
 mca_btl_rbuf_frag_t *mca_btl_rbuf_frag_take(mca_btl_rbuf_module_t *module, size_t payload);
-mca_btl_rbuf_frag_t *mca_btl_rbuf_frag_take_bulk(mca_btl_rbuf_module_t *module); /* likewise */
-void mca_btl_rbuf_frag_give(mca_btl_rbuf_frag_t *frag); /* holds the lock */
+mca_btl_rbuf_frag_t *mca_btl_rbuf_frag_take_bulk(mca_btl_rbuf_module_t *module,
+                                                 bool may_grow); /* holds the lock */
+void mca_btl_rbuf_frag_give(mca_btl_rbuf_frag_t *frag);          /* holds the lock */
 size_t mca_btl_rbuf_packed_size(const mca_btl_base_module_t *btl,
                                 const struct opal_convertor_t *convertor, size_t reserve);
 mca_btl_base_descriptor_t *mca_btl_rbuf_alloc(mca_btl_base_module_t *btl,
@@ -455,10 +460,11 @@ bool mca_btl_rbuf_ahead_start(mca_btl_rbuf_module_t *module, mca_btl_base_endpoi
                               mca_btl_rbuf_frag_t *frag);
 int mca_btl_rbuf_ahead_progress(mca_btl_rbuf_module_t *module);
 
-/* True if the convertor's message is sent ahead; then `*frag` is its next piece, of no more than
- * `most` bytes, or NULL if no fragment is free. Where Open MPI's header of it goes; its sending. */
+/* True if the convertor's message is sent ahead, and counts as packed so far; then `*frag` is its
+ * next piece, of no more than `most` bytes, or NULL if no fragment is free. Where Open MPI's header
+ * of it goes; its sending. */
 bool mca_btl_rbuf_ahead_claim(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
-                              const struct opal_convertor_t *convertor, size_t most,
+                              struct opal_convertor_t *convertor, size_t most,
                               mca_btl_rbuf_frag_t **frag);
 void *mca_btl_rbuf_ahead_header(mca_btl_rbuf_frag_t *frag);
 int mca_btl_rbuf_ahead_send(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,

@@ -10,7 +10,10 @@
  *
  * One message of an endpoint at a time, told by its convertor: between its rendezvous and its last
  * fragment nothing else has that one. With several ports Open MPI deals fragments out among them,
- * and nothing is sent ahead.
+ * and nothing is sent ahead; nor where somebody has made rbuf share its peers with another BTL.
+ *
+ * Open MPI's convertor is made to count what the copy has packed, but the rest of it stays where it
+ * was: Open MPI 4.1.4 would move it by a way that is wrong for types with nested loops.
  *
  * Invariants, under the module's lock: the copy is as far as the newest piece; those that wait are
  * in order and not claimed; a fragment is given back when no event of it is due.
@@ -35,9 +38,11 @@ static bool is_possible(const mca_btl_rbuf_module_t *module,
                         const struct opal_convertor_t *convertor)
 {
     return mca_btl_rbuf_params.prestage == MCA_BTL_RBUF_ON &&
-           mca_btl_rbuf_component.module_count == 1 && endpoint->state == MCA_BTL_RBUF_CONNECTED &&
+           mca_btl_rbuf_component.module_count == 1 &&
+           module->super.btl_exclusivity >= MCA_BTL_RBUF_EXCLUSIVITY &&
+           endpoint->state == MCA_BTL_RBUF_CONNECTED &&
            rbuf_queue_inline(module->port, RBUF_CONTROL) >= sizeof(struct mca_btl_rbuf_name) &&
-           (convertor->flags & (CONVERTOR_CUDA | CONVERTOR_CUDA_UNIFIED)) == 0 &&
+           (convertor->flags & RBUF_CONVERTOR_DEVICE) == 0 &&
            convertor->bConverted < convertor->local_size;
 }
 
@@ -54,14 +59,15 @@ static mca_btl_rbuf_frag_t *take_waiting(mca_btl_rbuf_module_t *module,
 }
 
 /* Drops what waits; the caller holds the lock. */
-static void drop(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint)
+static void drop(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
+                 mca_btl_rbuf_ahead_state_t state)
 {
     struct mca_btl_rbuf_ahead *ahead = &endpoint->ahead;
 
     if (ahead->state == MCA_BTL_RBUF_AHEAD_PACKING) {
         TAILQ_REMOVE(&module->packing, endpoint, packing_link);
     }
-    ahead->state = MCA_BTL_RBUF_AHEAD_NONE;
+    ahead->state = state;
     while (ahead->copy != NULL && !STAILQ_EMPTY(&ahead->waiting)) {
         mca_btl_rbuf_frag_t *frag = take_waiting(module, ahead);
 
@@ -80,13 +86,15 @@ void mca_btl_rbuf_ahead_want(mca_btl_rbuf_module_t *module, mca_btl_base_endpoin
     mca_btl_rbuf_lock(module);
     if (ahead->copy == NULL) {
         ahead->copy = OBJ_NEW(opal_convertor_t);
+        ahead->state = MCA_BTL_RBUF_AHEAD_NONE;
         STAILQ_INIT(&ahead->waiting);
     }
     if (ahead->state > MCA_BTL_RBUF_AHEAD_WANTED && ahead->convertor == convertor) {
         rbuf_ahead_end(endpoint->peer); /* the message before did not go that way to its end */
-        drop(module, endpoint);
+        drop(module, endpoint, MCA_BTL_RBUF_AHEAD_NONE);
     }
-    if (ahead->copy != NULL && ahead->state <= MCA_BTL_RBUF_AHEAD_WANTED &&
+    if (ahead->copy != NULL &&
+        (ahead->state == MCA_BTL_RBUF_AHEAD_NONE || ahead->state == MCA_BTL_RBUF_AHEAD_WANTED) &&
         is_possible(module, endpoint, convertor) && rbuf_ahead_may(endpoint->peer)) {
         opal_convertor_cleanup(ahead->copy);
         opal_convertor_clone(convertor, ahead->copy, 1);
@@ -108,10 +116,10 @@ static bool all_packed(const struct mca_btl_rbuf_ahead *ahead)
 
 /* A bulk fragment with the message's next piece, under way; NULL if there is no fragment now. */
 static mca_btl_rbuf_frag_t *pack_next(mca_btl_rbuf_module_t *module,
-                                      mca_btl_base_endpoint_t *endpoint, size_t most)
+                                      mca_btl_base_endpoint_t *endpoint, size_t most, bool may_grow)
 {
     struct opal_convertor_t *copy = endpoint->ahead.copy;
-    mca_btl_rbuf_frag_t *frag = mca_btl_rbuf_frag_take_bulk(module);
+    mca_btl_rbuf_frag_t *frag = mca_btl_rbuf_frag_take_bulk(module, may_grow);
     struct iovec piece;
     uint32_t pieces = 1;
     size_t packed = mca_btl_rbuf_packed_size(&module->super, copy, MCA_BTL_RBUF_NAME_BYTES);
@@ -153,11 +161,13 @@ static void see_to_packing(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_
 }
 
 /* One piece more waits for its name. */
-static bool pack_one(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint)
+static bool pack_one(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
+                     bool may_grow)
 {
     struct mca_btl_rbuf_ahead *ahead = &endpoint->ahead;
-    mca_btl_rbuf_frag_t *frag =
-        module->pieces_waiting < WAITING_PORT_MOST ? pack_next(module, endpoint, SIZE_MAX) : NULL;
+    mca_btl_rbuf_frag_t *frag = module->pieces_waiting < WAITING_PORT_MOST
+                                    ? pack_next(module, endpoint, SIZE_MAX, may_grow)
+                                    : NULL;
 
     if (frag == NULL) {
         return false;
@@ -177,7 +187,7 @@ int mca_btl_rbuf_ahead_progress(mca_btl_rbuf_module_t *module)
 
     for (; endpoint != NULL; endpoint = next) {
         next = TAILQ_NEXT(endpoint, packing_link);
-        done += pack_one(module, endpoint);
+        done += pack_one(module, endpoint, false);
     }
     return done;
 }
@@ -190,43 +200,69 @@ bool mca_btl_rbuf_ahead_start(mca_btl_rbuf_module_t *module, mca_btl_base_endpoi
     endpoint->ahead.rendezvous = NULL;
     endpoint->ahead.state = MCA_BTL_RBUF_AHEAD_OPEN;
     see_to_packing(module, endpoint);
-    (void) pack_one(module, endpoint);
+    (void) pack_one(module, endpoint, true);
     return under_way;
 }
 
 /* ---- what Open MPI asks for ---- */
 
-/* True if the convertor's message is sent ahead, and this is where it is. */
+/* Whether what Open MPI asks for next is what comes next. */
 static bool is_next(const struct mca_btl_rbuf_ahead *ahead,
                     const struct opal_convertor_t *convertor, size_t most)
 {
-    return ahead->state > MCA_BTL_RBUF_AHEAD_WANTED && ahead->convertor == convertor &&
-           ahead->claimed == convertor->bConverted &&
+    return ahead->claimed == convertor->bConverted &&
            (STAILQ_EMPTY(&ahead->waiting) || STAILQ_FIRST(&ahead->waiting)->am.bytes <= most);
 }
 
+/* The convertor counts bytes that it has not packed. */
+static void count_packed(struct opal_convertor_t *convertor, size_t bytes)
+{
+    convertor->bConverted += bytes;
+    if (convertor->bConverted == convertor->local_size) {
+        convertor->flags |= CONVERTOR_COMPLETED;
+    }
+}
+
+/* The convertor is to pack the rest by itself: moves all of it to where it counts to be. From the
+ * beginning, in one move, it does get there. */
+static void catch_up(struct opal_convertor_t *convertor)
+{
+    size_t beginning = 0;
+    size_t position = convertor->bConverted;
+
+    opal_convertor_set_position(convertor, &beginning);
+    opal_convertor_set_position(convertor, &position);
+}
+
 bool mca_btl_rbuf_ahead_claim(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
-                              const struct opal_convertor_t *convertor, size_t most,
+                              struct opal_convertor_t *convertor, size_t most,
                               mca_btl_rbuf_frag_t **out)
 {
     struct mca_btl_rbuf_ahead *ahead = &endpoint->ahead;
     mca_btl_rbuf_frag_t *frag = NULL;
     bool ours;
+    bool next;
 
     mca_btl_rbuf_lock(module);
-    ours = is_next(ahead, convertor, most);
-    if (ours) {
-        frag = STAILQ_EMPTY(&ahead->waiting) ? pack_next(module, endpoint, most)
+    ours = ahead->state > MCA_BTL_RBUF_AHEAD_WANTED && ahead->convertor == convertor;
+    next = ours && is_next(ahead, convertor, most);
+    if (next) {
+        frag = STAILQ_EMPTY(&ahead->waiting) ? pack_next(module, endpoint, most, true)
                                              : take_waiting(module, ahead);
+    } else if (ours) {
+        rbuf_ahead_end(endpoint->peer);
+        drop(module, endpoint, MCA_BTL_RBUF_AHEAD_BARRED);
+        catch_up(convertor);
     }
     if (frag != NULL) {
         frag->state = MCA_BTL_RBUF_FRAG_USER;
         ahead->claimed += frag->am.bytes;
+        count_packed(convertor, frag->am.bytes);
         see_to_packing(module, endpoint);
     }
     mca_btl_rbuf_unlock(module);
     *out = frag;
-    return ours;
+    return next;
 }
 
 void *mca_btl_rbuf_ahead_header(mca_btl_rbuf_frag_t *frag)
@@ -244,7 +280,7 @@ int mca_btl_rbuf_ahead_send(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint
                                     .bytes = (uint32_t) frag->segment.seg_len - frag->am.bytes,
                                     .tag = tag};
     frag->state = MCA_BTL_RBUF_FRAG_SENDING;
-    frag->events_due += rbuf_ahead_fragment(endpoint->peer, &frag->naming);
+    frag->events_due += rbuf_ahead_fragment(endpoint->peer, &frag->naming, frag->am.after);
     if (frag->events_due == 0) { /* the callback comes from progress all the same */
         frag->events_due = 1;
         rbuf_core_raise(&module->core, RBUF_EVENT_SENT, endpoint->peer, &frag->am, 0);
@@ -283,13 +319,13 @@ void mca_btl_rbuf_ahead_sent(mca_btl_rbuf_module_t *module, mca_btl_rbuf_frag_t 
 void mca_btl_rbuf_ahead_off(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint)
 {
     mca_btl_rbuf_lock(module);
-    drop(module, endpoint);
+    drop(module, endpoint, MCA_BTL_RBUF_AHEAD_NONE);
     mca_btl_rbuf_unlock(module);
 }
 
 void mca_btl_rbuf_ahead_close(mca_btl_base_endpoint_t *endpoint)
 {
-    drop(endpoint->module, endpoint);
+    drop(endpoint->module, endpoint, MCA_BTL_RBUF_AHEAD_BARRED);
     if (endpoint->ahead.copy != NULL) {
         OBJ_RELEASE(endpoint->ahead.copy);
     }

@@ -37,7 +37,7 @@ static int register_params(void)
         return OPAL_ERR_NOT_AVAILABLE;
     }
     *btl = mca_btl_rbuf_template;
-    btl->btl_exclusivity = MCA_BTL_EXCLUSIVITY_DEFAULT;
+    btl->btl_exclusivity = MCA_BTL_RBUF_EXCLUSIVITY;
     btl->btl_eager_limit = 12 * 1024;
     /* Nothing: payload in the rendezvous was measured, and is no faster at any size. What is behind
      * the rendezvous hides its way. */

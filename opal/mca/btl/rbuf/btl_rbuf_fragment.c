@@ -17,6 +17,7 @@
 #include "opal/datatype/opal_convertor.h"
 
 #define HEADER_BYTES  sizeof(struct rbuf_message_header)
+#define LINE_BYTES    64u
 #define SMALL_PAYLOAD 512u
 #define EAGER_LIMIT   1024u /* fragments */
 #define BULK_LIMIT    64u
@@ -44,15 +45,18 @@ void mca_btl_rbuf_pools_close(mca_btl_rbuf_module_t *module)
     }
 }
 
+/* Payload begins on a cache line, behind a header at the end of one: blocks that are packed there
+ * do not touch two. */
 static size_t stride(const struct mca_btl_rbuf_pool *pool)
 {
-    return (HEADER_BYTES + pool->payload + 63) / 64 * 64;
+    return LINE_BYTES + (pool->payload + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
 }
 
 static void frag_init(struct mca_btl_rbuf_pool *pool, struct mca_btl_rbuf_slab *slab, unsigned i)
 {
     mca_btl_rbuf_frag_t *frag = &slab->frags[i];
-    unsigned char *memory = (unsigned char *) slab->memory.base + i * stride(pool);
+    unsigned char *memory =
+        (unsigned char *) slab->memory.base + i * stride(pool) + LINE_BYTES - HEADER_BYTES;
 
     OBJ_CONSTRUCT(frag, mca_btl_rbuf_frag_t);
     frag->pool = pool;
@@ -189,9 +193,11 @@ mca_btl_rbuf_frag_t *mca_btl_rbuf_frag_take(mca_btl_rbuf_module_t *module, size_
     return frag;
 }
 
-mca_btl_rbuf_frag_t *mca_btl_rbuf_frag_take_bulk(mca_btl_rbuf_module_t *module)
+mca_btl_rbuf_frag_t *mca_btl_rbuf_frag_take_bulk(mca_btl_rbuf_module_t *module, bool may_grow)
 {
-    return pool_take(module, &module->pools[MCA_BTL_RBUF_POOL_BULK]);
+    struct mca_btl_rbuf_pool *pool = &module->pools[MCA_BTL_RBUF_POOL_BULK];
+
+    return may_grow || !SLIST_EMPTY(&pool->free) ? pool_take(module, pool) : NULL;
 }
 
 void mca_btl_rbuf_frag_give(mca_btl_rbuf_frag_t *frag)
@@ -225,6 +231,8 @@ int mca_btl_rbuf_free(mca_btl_base_module_t *btl, mca_btl_base_descriptor_t *des
 
     mca_btl_rbuf_lock(module);
     if (frag->state == MCA_BTL_RBUF_FRAG_SENDING) {
+        frag->state = MCA_BTL_RBUF_FRAG_DETACHED;
+    } else if (frag->role == MCA_BTL_RBUF_PIECE && frag->events_due > 0) {
         frag->state = MCA_BTL_RBUF_FRAG_DETACHED;
     } else if (frag->state == MCA_BTL_RBUF_FRAG_USER) {
         mca_btl_rbuf_frag_give(frag);

@@ -8,6 +8,7 @@
 #include "opal_config.h"
 
 #include "opal/mca/btl/btl.h"
+#include "opal/datatype/opal_convertor.h"
 #include "opal/mca/btl/base/base.h"
 #include "opal/runtime/opal.h"
 #include "opal/util/proc.h"
@@ -22,6 +23,13 @@
 #include "opal/mca/pmix/pmix-internal.h"
 #define RBUF_MODEX_SCOPE            PMIX_GLOBAL
 #define RBUF_FLAG_REMOTE_COMPLETION MCA_BTL_FLAGS_RDMA_REMOTE_COMPLETION
+#endif
+
+/* Flags of convertors whose data is not in host memory. */
+#ifdef CONVERTOR_CUDA
+#define RBUF_CONVERTOR_DEVICE (CONVERTOR_CUDA | CONVERTOR_CUDA_UNIFIED)
+#else
+#define RBUF_CONVERTOR_DEVICE (CONVERTOR_ACCELERATOR | CONVERTOR_ACCELERATOR_UNIFIED)
 #endif
 
 /* Hands one message, in `count` segments, to whoever registered for its tag. */

@@ -12,6 +12,9 @@
 #define FRAGMENTS_MOST                                                                             \
     32768u /* of a peer that wait for their pieces: more than there are credits */
 
+/* Without them pieces that wait for long could leave no credit to other messages. */
+#define CREDITS_LEAST 8u
+
 #define SKIP_MOST 6u /* 2^6 messages herald nothing, at most, before the next one does */
 
 /* ---- of the sender ---- */
@@ -20,7 +23,8 @@ bool rbuf_ahead_may(struct rbuf_peer *peer)
 {
     struct rbuf_ahead_out *out = &peer->ahead_out;
 
-    if (peer->state != RBUF_PEER_CONNECTED || out->state != RBUF_AHEAD_IDLE) {
+    if (peer->state != RBUF_PEER_CONNECTED || out->state != RBUF_AHEAD_IDLE ||
+        peer->credit[RBUF_FLOW_BULK].window < CREDITS_LEAST) {
         return false;
     }
     if (out->skip > 0) {
@@ -51,13 +55,11 @@ bool rbuf_ahead_piece(struct rbuf_peer *peer, struct rbuf_am *am)
            RBUF_AM_IDLE;
 }
 
-bool rbuf_ahead_fragment(struct rbuf_peer *peer, struct rbuf_am *am)
+bool rbuf_ahead_fragment(struct rbuf_peer *peer, struct rbuf_am *am, uint64_t name)
 {
-    struct rbuf_ahead_out *out = &peer->ahead_out;
-
     am->channel = RBUF_CONTROL;
-    return rbuf_am_send_as(peer, am, RBUF_MESSAGE_FRAGMENT,
-                           rbuf_piece_name(out->set, out->named++)) != RBUF_AM_IDLE;
+    peer->ahead_out.named++;
+    return rbuf_am_send_as(peer, am, RBUF_MESSAGE_FRAGMENT, name) != RBUF_AM_IDLE;
 }
 
 bool rbuf_ahead_all_named(const struct rbuf_peer *peer)
@@ -110,6 +112,16 @@ static bool is_later(uint64_t name, uint64_t other)
 static bool is_forgotten(const struct rbuf_ahead_in *in, uint64_t name)
 {
     return (int32_t) (set_of(name) - in->over) <= 0;
+}
+
+/* Sets wrap: what is forgotten stays within reach of the newest, and far behind what may come. */
+static void keep_near(struct rbuf_ahead_in *in, uint32_t set)
+{
+    const uint32_t far = 1u << 30;
+
+    if (set - in->over > far) {
+        in->over = set - far;
+    }
 }
 
 /* Gives back what the piece stands in. */
@@ -269,6 +281,7 @@ bool rbuf_ahead_in_fragment(struct rbuf_peer *peer, const struct rbuf_message_he
         rbuf_polling_set_heard(peer, place->bytes);
     }
     in->named = header->after;
+    keep_near(in, set_of(header->after));
     piece = take_piece(peer, header->after);
     if (piece != NULL) {
         bool handed = hand_up(peer, place, piece);

@@ -12,8 +12,8 @@
  *
  * A receiver that does not answer the rendezvous out of its very delivery is late: it says so,
  * forgets the set, and the message is sent without. The sender then heralds less often. It counts
- * as an answer if any message was sent meanwhile. Where that was another one, pieces wait longer;
- * but no answer ever goes ahead of the word that its set is off.
+ * as an answer if the port sent any message meanwhile, a piece included. Where that was another
+ * one, pieces wait longer; but no answer ever goes ahead of the word that its set is off.
  *
  * Pieces that wait stand in their receive buffers, up to a number, beyond that in copies: so peers
  * whose messages are answered late leave others theirs.
@@ -55,12 +55,12 @@ struct rbuf_ahead_out {
 /* True if the next rendezvous for packed data may be a herald; asked once for each. */
 bool rbuf_ahead_may(struct rbuf_peer *peer);
 
-/* Sends the rendezvous as the herald of the next set, that set's pieces, which are all payload, and
- * the fragments that name them one by one. True: under way, RBUF_EVENT_SENT will say when the
- * buffer is free. False: it is free. */
+/* Sends the rendezvous as the herald of the next set, that set's pieces, which are all payload and
+ * whose name is then in `after`, and the fragments that name them one by one, in order. True: under
+ * way, RBUF_EVENT_SENT will say when the buffer is free. False: it is free. */
 bool rbuf_ahead_herald(struct rbuf_peer *peer, struct rbuf_am *am);
 bool rbuf_ahead_piece(struct rbuf_peer *peer, struct rbuf_am *am);
-bool rbuf_ahead_fragment(struct rbuf_peer *peer, struct rbuf_am *am);
+bool rbuf_ahead_fragment(struct rbuf_peer *peer, struct rbuf_am *am, uint64_t name);
 
 /* True if each piece that was sent is named. */
 bool rbuf_ahead_all_named(const struct rbuf_peer *peer);

@@ -223,6 +223,7 @@ void rbuf_peer_remove(struct rbuf_peer *peer)
     struct rbuf_core *core = peer->core;
 
     rbuf_sender_fail(peer, -ECONNRESET);
+    rbuf_ahead_in_drop(peer); /* which may put it on the list of the busy */
     if (peer->busy) {
         TAILQ_REMOVE(&core->busy, peer, busy_link);
     }
@@ -231,7 +232,6 @@ void rbuf_peer_remove(struct rbuf_peer *peer)
             rbuf_grant_close(core->grants[i]);
         }
     }
-    rbuf_ahead_in_drop(peer);
     rbuf_standing_in_remove(peer);
     rbuf_standing_out_remove(peer);
     rbuf_ring_out_remove(peer);

@@ -39,7 +39,7 @@ struct rbuf_held {
     uint32_t bytes;
     uint8_t tag;
     uint8_t channel;
-    unsigned char data[];
+    _Alignas(8) unsigned char data[];
 };
 
 STAILQ_HEAD(rbuf_held_list, rbuf_held);
