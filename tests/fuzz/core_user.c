@@ -309,8 +309,9 @@ static void end_am(struct rbuf_am *am)
 static void give_back(struct item_delivery *item)
 {
     struct world_node *node = ((struct world_link *) item->peer->user)->end[0].nic->user;
-    struct rbuf_buffer *buffers[] = {
-        item->delivery.buffer, item->delivery.piece != NULL ? item->delivery.piece->buffer : NULL};
+    const struct rbuf_piece *piece = rbuf_ahead_piece_of(&item->delivery);
+    struct rbuf_buffer *buffers[] = {rbuf_ahead_buffer_of(&item->delivery),
+                                     piece != NULL ? piece->buffer : NULL};
 
     for (unsigned i = 0; i < 2; i++) {
         if (buffers[i] != NULL) {

@@ -191,8 +191,8 @@ static unsigned owners(const struct rbuf_core *core, const struct rbuf_peer *pee
         const struct rbuf_event *event = &events->ring[i & (events->size - 1)];
 
         if (event->kind == RBUF_EVENT_DELIVER) {
-            count += event->delivery.buffer == buffer;
-            count += owned_by_piece(event->delivery.piece, buffer);
+            count += rbuf_ahead_buffer_of(&event->delivery) == buffer;
+            count += owned_by_piece(rbuf_ahead_piece_of(&event->delivery), buffer);
         }
         count += event->kind == RBUF_EVENT_BUFFER && event->buffer == buffer;
     }

@@ -113,7 +113,7 @@ void world_packed_late(struct world_node *node, struct rbuf_peer *peer)
 
 void world_packed_take(const struct rbuf_delivery *delivery)
 {
-    const struct rbuf_piece *piece = delivery->piece;
+    const struct rbuf_piece *piece = rbuf_ahead_piece_of(delivery);
     struct world_message *message;
     struct user_fragment fragment;
     const void *data;

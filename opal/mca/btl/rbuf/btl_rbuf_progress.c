@@ -168,7 +168,7 @@ void mca_btl_rbuf_collect(mca_btl_rbuf_module_t *module)
 
 static void deliver(mca_btl_rbuf_module_t *module, const struct rbuf_event *event)
 {
-    const struct rbuf_piece *piece = event->delivery.piece;
+    const struct rbuf_piece *piece = rbuf_ahead_piece_of(&event->delivery);
     mca_btl_base_segment_t segments[2] = {
         {.seg_addr.pval = event->delivery.data, .seg_len = event->delivery.bytes}};
 
@@ -273,8 +273,8 @@ static bool collect_buffer(struct rbuf_buffer *buffer)
  * caller holds the lock. */
 static bool release(const struct rbuf_event *delivered)
 {
-    const struct rbuf_piece *piece = delivered->delivery.piece;
-    bool collected = collect_buffer(delivered->delivery.buffer);
+    const struct rbuf_piece *piece = rbuf_ahead_piece_of(&delivered->delivery);
+    bool collected = collect_buffer(rbuf_ahead_buffer_of(&delivered->delivery));
 
     if (piece != NULL) {
         collected = collect_buffer(piece->buffer) || collected;

@@ -161,7 +161,9 @@ static bool hand_up(struct rbuf_peer *peer, const struct rbuf_delivery *place,
 {
     struct rbuf_event event = {.kind = RBUF_EVENT_DELIVER, .peer = peer, .delivery = *place};
 
+    piece->of_fragment = place->buffer;
     event.delivery.piece = piece;
+    event.delivery.extra = RBUF_EXTRA_PIECE;
     if (!rbuf_events_push(&peer->core->events, &event)) {
         discard(peer, piece);
         rbuf_peer_fail(peer, -ENOMEM);

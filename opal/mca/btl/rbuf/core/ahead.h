@@ -28,10 +28,11 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "core/event.h"
+
 struct rbuf_am;
 struct rbuf_buffer;
 struct rbuf_core;
-struct rbuf_delivery;
 struct rbuf_held;
 struct rbuf_message_header;
 struct rbuf_peer;
@@ -80,6 +81,7 @@ struct rbuf_piece {
     struct rbuf_buffer *buffer; /* that it stands in; NULL: it is a copy */
     void *data;
     uint32_t bytes;
+    struct rbuf_buffer *of_fragment; /* receive buffer with the fragment that names it, or NULL */
 };
 
 STAILQ_HEAD(rbuf_piece_list, rbuf_piece);
@@ -101,6 +103,18 @@ bool rbuf_ahead_in_piece(struct rbuf_peer *peer, const struct rbuf_message_heade
                          const struct rbuf_delivery *place);
 bool rbuf_ahead_in_fragment(struct rbuf_peer *peer, const struct rbuf_message_header *header,
                             const struct rbuf_delivery *place);
+
+/* The piece that a delivery goes on in, or NULL. */
+static inline struct rbuf_piece *rbuf_ahead_piece_of(const struct rbuf_delivery *delivery)
+{
+    return delivery->extra == RBUF_EXTRA_PIECE ? delivery->piece : NULL;
+}
+
+/* The receive buffer that a delivery's header stands in, or NULL. */
+static inline struct rbuf_buffer *rbuf_ahead_buffer_of(const struct rbuf_delivery *delivery)
+{
+    return delivery->extra == RBUF_EXTRA_PIECE ? delivery->piece->of_fragment : delivery->buffer;
+}
 
 /* The delivery of a herald is over. */
 void rbuf_ahead_in_heralded(struct rbuf_peer *peer, const struct rbuf_delivery *delivery);

@@ -53,24 +53,20 @@ static bool post_send(struct rbuf_peer *peer, struct rbuf_am *am)
     return true;
 }
 
-/* Copies the message into the peer's ring, if it has one with room. */
-static bool post_ring(struct rbuf_peer *peer, struct rbuf_am *am)
+/* Copies the message into a slot of the peer's ring. */
+static bool post_ring(struct rbuf_peer *peer, struct rbuf_am *am, void *payload)
 {
-    void *payload = rbuf_ring_out_begin(peer, am->bytes);
-
-    if (payload == NULL) {
-        return false;
-    }
     memcpy(payload, am->header + 1, am->bytes);
     am->state = RBUF_AM_IDLE;
     return rbuf_ring_out_end(peer, am->kind, am->tag, am->bytes, am->after);
 }
 
-/* A peer that is lost by way of its ring is not sent to, either: the message has ended with it. */
+/* One way or the other: a peer that is lost by way of its ring has ended the message. */
 static bool post(struct rbuf_peer *peer, struct rbuf_am *am)
 {
-    return (am->channel == RBUF_CONTROL && post_ring(peer, am)) ||
-           (peer->state == RBUF_PEER_CONNECTED && post_send(peer, am));
+    void *payload = am->channel == RBUF_CONTROL ? rbuf_ring_out_begin(peer, am->bytes) : NULL;
+
+    return payload != NULL ? post_ring(peer, am, payload) : post_send(peer, am);
 }
 
 static bool is_users(const struct rbuf_am *am)

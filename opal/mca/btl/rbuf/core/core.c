@@ -61,7 +61,7 @@ void rbuf_core_close(struct rbuf_core *core)
 
     while (rbuf_events_pop(&core->events, &event)) {
         if (event.kind == RBUF_EVENT_DELIVER) {
-            free(event.delivery.piece);
+            free(rbuf_ahead_piece_of(&event.delivery));
         }
         if (event.kind == RBUF_EVENT_DELIVER && event.delivery.origin == RBUF_ORIGIN_HELD) {
             rbuf_held_free(&event.delivery);

@@ -42,18 +42,28 @@ enum rbuf_origin {                     /* where the payload of a message stands 
                    RBUF_ORIGIN_HELD    /* in a copy that core made */
 };
 
+enum rbuf_extra { /* what there is to a message besides its payload */
+                  RBUF_EXTRA_NONE,
+                  RBUF_EXTRA_HEAD,   /* LED: `place` */
+                  RBUF_EXTRA_HERALD, /* `herald`, `began` */
+                  RBUF_EXTRA_PIECE   /* FRAGMENT: its payload goes on in `piece` */
+};
+
 struct rbuf_delivery {
-    struct rbuf_buffer *buffer; /* BUFFER: to give back; else NULL */
+    union {
+        struct rbuf_buffer *buffer; /* BUFFER: to give back; else NULL */
+        struct rbuf_piece *piece;   /* which knows that buffer, too */
+    };
     void *data;
     uint32_t bytes;
     uint8_t tag;
     uint8_t channel; /* BUFFER: enum rbuf_channel_id */
     uint8_t slot;    /* RING: which one it is */
-    uint8_t place;   /* LED: 1 + the one of the standing lane with its head; 0: none, or taken up */
+    uint8_t place;   /* 1 + the one of the standing lane with its head; 0: none, or taken up */
     uint8_t origin;  /* enum rbuf_origin */
+    uint8_t extra;   /* enum rbuf_extra */
     uint16_t began;  /* stats.messages_sent when it was handed up; wraps */
-    uint32_t herald; /* HERALD: the set; 0: it is none */
-    struct rbuf_piece *piece; /* FRAGMENT: its payload goes on there; else NULL */
+    uint32_t herald; /* the set */
 };
 
 struct rbuf_event {

@@ -80,6 +80,7 @@ static bool hand_up(struct rbuf_peer *peer, const struct rbuf_delivery *delivery
 static bool take_led(struct rbuf_peer *peer, const struct rbuf_message_header *header,
                      struct rbuf_delivery place)
 {
+    place.extra = RBUF_EXTRA_HEAD;
     place.place = rbuf_standing_in_announced(peer, header->after);
     if (place.place == 0) {
         peer->core->stats.messages_refused++;
@@ -99,6 +100,7 @@ static bool take_herald(struct rbuf_peer *peer, const struct rbuf_message_header
     if (place.origin == RBUF_ORIGIN_BUFFER) {
         rbuf_polling_set_heard(peer, place.bytes);
     }
+    place.extra = RBUF_EXTRA_HERALD;
     place.herald = (uint32_t) header->after;
     return hand_up(peer, &place);
 }
@@ -179,18 +181,33 @@ bool rbuf_core_received(struct rbuf_core *core, enum rbuf_channel_id channel,
     return false;
 }
 
+/* Out of line: small messages have none. */
+static __attribute__((noinline)) void release_extra(struct rbuf_peer *peer,
+                                                    const struct rbuf_delivery *delivery)
+{
+    switch ((enum rbuf_extra) delivery->extra) {
+    case RBUF_EXTRA_NONE:
+        break;
+    case RBUF_EXTRA_HEAD:
+        if (delivery->place != 0) {
+            peer->core->stats.heads_in_vain++;
+            rbuf_standing_in_over(peer, rbuf_standing_in_use(peer, delivery->place));
+        }
+        break;
+    case RBUF_EXTRA_HERALD:
+        rbuf_ahead_in_heralded(peer, delivery);
+        break;
+    case RBUF_EXTRA_PIECE:
+        rbuf_ahead_in_free(peer, delivery->piece);
+        break;
+    }
+}
+
 void rbuf_core_release(struct rbuf_peer *peer, const struct rbuf_delivery *delivery)
 {
     peer->core->delivering_of = NULL;
-    if (delivery->herald != 0) {
-        rbuf_ahead_in_heralded(peer, delivery);
-    }
-    if (delivery->piece != NULL) {
-        rbuf_ahead_in_free(peer, delivery->piece);
-    }
-    if (delivery->place != 0) {
-        peer->core->stats.heads_in_vain++;
-        rbuf_standing_in_over(peer, rbuf_standing_in_use(peer, delivery->place));
+    if (delivery->extra != RBUF_EXTRA_NONE) {
+        release_extra(peer, delivery);
     }
     switch ((enum rbuf_origin) delivery->origin) {
     case RBUF_ORIGIN_BUFFER:
