@@ -111,9 +111,8 @@ static const struct parameter table[] = {
      "are no eager rings. auto: as the adapter says. on, where that is not true, corrupts data"},
     {"prestage", "on", CHOICE, 0, 0, switches, NULL, 0, 6, FIELD(prestage), "on, off",
      "Protocol superpipeline: copy the first chunk while the rendezvous is under way. All "
-     "protocols: "
-     "send the first pieces of packed data behind it, from processes with one port, unless "
-     "rndv_eager_limit is 0"},
+     "protocols: send the first pieces of packed data behind it, from processes with one port, "
+     "unless rndv_eager_limit is 0"},
     {"standing_peers", "16", COUNT, 0, RBUF_STANDING_PEERS_MAX, NULL, NULL, 0, 5,
      FIELD(standing_peers), "peers, 0 to 64",
      "Protocols superpipeline and auto: peers that may write the first chunks of their next "
@@ -192,8 +191,8 @@ static const struct parameter table[] = {
     {"bulk_credits", "16", COUNT, 2, 16384, NULL, NULL, 0, 6, FIELD(bulk_credits),
      "messages, 2 to 16384",
      "Large fragments of packed data, or chunks with subblock off, that a peer may have under way "
-     "to "
-     "this process"},
+     "to this process. Fewer than 8: no packed data is sent ahead of the answer to its "
+     "rendezvous"},
     {"control_buffers", "256", COUNT, 16, 65536, NULL, NULL, 0, 5, FIELD(control_buffers),
      "buffers, 16 to 65536",
      "Receive buffers for eager messages, shared by all peers of a port, eager_limit bytes each"},
