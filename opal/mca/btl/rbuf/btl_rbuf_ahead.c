@@ -214,15 +214,6 @@ static bool is_next(const struct mca_btl_rbuf_ahead *ahead,
            (STAILQ_EMPTY(&ahead->waiting) || STAILQ_FIRST(&ahead->waiting)->am.bytes <= most);
 }
 
-/* The convertor counts bytes that it has not packed. */
-static void count_packed(struct opal_convertor_t *convertor, size_t bytes)
-{
-    convertor->bConverted += bytes;
-    if (convertor->bConverted == convertor->local_size) {
-        convertor->flags |= CONVERTOR_COMPLETED;
-    }
-}
-
 /* The convertor is to pack the rest by itself: moves all of it to where it counts to be. From the
  * beginning, in one move, it does get there. */
 static void catch_up(struct opal_convertor_t *convertor)
@@ -257,7 +248,7 @@ bool mca_btl_rbuf_ahead_claim(mca_btl_rbuf_module_t *module, mca_btl_base_endpoi
     if (frag != NULL) {
         frag->state = MCA_BTL_RBUF_FRAG_USER;
         ahead->claimed += frag->am.bytes;
-        count_packed(convertor, frag->am.bytes);
+        rbuf_compat_count_packed(convertor, frag->am.bytes);
         see_to_packing(module, endpoint);
     }
     mca_btl_rbuf_unlock(module);

@@ -132,10 +132,7 @@ static inline const void *take_in_place(struct opal_convertor_t *convertor, size
         return NULL;
     }
     opal_convertor_get_current_pointer(convertor, &data);
-    convertor->bConverted += bytes;
-    if (convertor->bConverted == convertor->local_size) {
-        convertor->flags |= CONVERTOR_COMPLETED;
-    }
+    rbuf_compat_count_packed(convertor, bytes);
     return data;
 }
 

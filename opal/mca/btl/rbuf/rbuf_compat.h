@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * What differs between the Open MPI releases that rbuf is built for (4.1, 5.0), and nothing else.
+ * What differs between the Open MPI releases that rbuf is built for (4.1, 5.0), and what reaches
+ * into their data structures.
  */
 #ifndef RBUF_COMPAT_H
 #define RBUF_COMPAT_H
@@ -31,6 +32,16 @@
 #else
 #define RBUF_CONVERTOR_DEVICE (CONVERTOR_ACCELERATOR | CONVERTOR_ACCELERATOR_UNIFIED)
 #endif
+
+/* Makes a convertor count bytes as packed that somebody else has taken. Open MPI has no call that
+ * does this without looking at the data. */
+static inline void rbuf_compat_count_packed(struct opal_convertor_t *convertor, size_t bytes)
+{
+    convertor->bConverted += bytes;
+    if (convertor->bConverted == convertor->local_size) {
+        convertor->flags |= CONVERTOR_COMPLETED;
+    }
+}
 
 /* Hands one message, in `count` segments, to whoever registered for its tag. */
 static inline void rbuf_compat_deliver(mca_btl_base_module_t *btl,

@@ -15,7 +15,7 @@
 /* Without them pieces that wait for long could leave no credit to other messages. */
 #define CREDITS_LEAST 8u
 
-#define SKIP_MOST 6u /* 2^6 messages herald nothing, at most, before the next one does */
+#define SKIP_MOST 6u /* one message in 2^6 heralds, at the least */
 
 /* ---- of the sender ---- */
 
