@@ -431,6 +431,51 @@ START_TEST(short_lives_are_not_fallen_for)
 }
 END_TEST
 
+/* After many new buffers the pot is full. One that comes again pays for a trial then, which must
+ * not take most of the few messages that reuse it: where in place is slower, they would be slow. */
+START_TEST(a_trial_takes_few_messages)
+{
+    const uint64_t from = FIRST + 16 * MB;
+    const uint64_t to = from + MB;
+    struct program *program = program_open(&slow_network, true);
+
+    for (int i = 0; i < 500; i++) {
+        pooled_or_fresh(program, 0, 20 * KB);
+    }
+    program_restart(program);
+    for (int i = 0; i < 8; i++) {
+        program_message(program, from, to, 20 * KB);
+    }
+    ck_assert_uint_ge(program->in_place, 1);
+    ck_assert_uint_le(program->in_place, 3);
+    program_close(program);
+}
+END_TEST
+
+/* The first messages of a job are slow, whatever their path. That must not make copies look slow.
+ */
+START_TEST(a_slow_start_says_nothing)
+{
+    struct machine starting = slow_network;
+    struct program *program = program_open(&starting, true);
+
+    starting.staged *= 8;
+    for (int i = 0; i < 5; i++) {
+        pooled_or_fresh(program, 0, 20 * KB);
+    }
+    program->machine = &slow_network;
+    for (int i = 0; i < 400; i++) {
+        pooled_or_fresh(program, 0, 20 * KB);
+    }
+    program_restart(program);
+    for (int i = 0; i < 12; i++) {
+        program_message(program, FIRST + 16 * MB, FIRST + 17 * MB, 20 * KB);
+    }
+    ck_assert_uint_le(program->in_place, 3);
+    program_close(program);
+}
+END_TEST
+
 /* The machine's times wander around a tie: it does not change its mind with every message. */
 START_TEST(hysteresis)
 {
@@ -725,6 +770,8 @@ int main(void)
     unit_add(suite, mixed_programs_get_both);
     unit_add(suite, converges);
     unit_add(suite, short_lives_are_not_fallen_for);
+    unit_add(suite, a_trial_takes_few_messages);
+    unit_add(suite, a_slow_start_says_nothing);
     unit_add(suite, hysteresis);
     unit_add(suite, phases);
     unit_add(suite, mixed_sizes);

@@ -57,16 +57,23 @@ static double usual_of(const uint64_t *sample, uint32_t taken)
     return sum / (count - 2 * left_out);
 }
 
-static void add_sample(struct rbuf_size_class *class, enum rbuf_path path, uint64_t bytes,
+/* Returns whether usual_ns is of now: of a full window it is worked out a few times a turn only,
+ * since that lengthens the message. */
+static bool add_sample(struct rbuf_size_class *class, enum rbuf_path path, uint64_t bytes,
                        uint64_t ns)
 {
-    uint32_t place = class->samples[path]++ % RBUF_SAMPLES;
+    const uint32_t taken = ++class->samples[path];
 
-    class->sample[path][place] = (uint64_t) ((double) ns * UNIT_BYTES / (double) bytes);
-    class->usual_ns[path] = usual_of(class->sample[path], class->samples[path]);
+    class->sample[path][(taken - 1) % RBUF_SAMPLES] =
+        (uint64_t) ((double) ns * UNIT_BYTES / (double) bytes);
+    if (taken > RBUF_SAMPLES && taken % RBUF_SAMPLES_STEP != 0) {
+        return false;
+    }
+    class->usual_ns[path] = usual_of(class->sample[path], taken);
+    return true;
 }
 
-/* Compares the paths, now that one more sample is there. */
+/* Compares the paths, now that there are more samples. */
 static void prefer(struct rbuf_size_class *class)
 {
     double copied = class->usual_ns[RBUF_PATH_COPY];
@@ -279,7 +286,7 @@ static void ask_new(struct rbuf_size_class *class, uint64_t price, struct rbuf_v
         answer(verdict, RBUF_PATH_IN_PLACE, RBUF_REASON_TRIAL);
     } else {
         answer(verdict, RBUF_PATH_COPY, RBUF_REASON_FRESH);
-        verdict->telling = !copies_known; /* better than nothing */
+        verdict->telling = class->samples[RBUF_PATH_COPY] < RBUF_SAMPLES_NEW;
     }
 }
 
@@ -303,7 +310,7 @@ static void ask_unregistered(struct rbuf_choice *choice, const struct rbuf_quest
     uint64_t price = price_ns(choice, verdict->base, verdict->bytes) >> question->pressed;
 
     if (is_barred(class, verdict)) {
-        verdict->telling = use->uses > 1 || class->samples[RBUF_PATH_COPY] < RBUF_SAMPLES_MIN;
+        verdict->telling = use->uses > 1 || class->samples[RBUF_PATH_COPY] < RBUF_SAMPLES_NEW;
     } else if (is_worth(choice, class, like, use, question->bytes, price)) {
         use->rent_ns = 0;
         use->price_ns = price;
@@ -409,8 +416,7 @@ void rbuf_choice_took(struct rbuf_choice *choice, enum rbuf_side side, enum rbuf
     if (path == RBUF_PATH_COPY) {
         class->pot_ns += ns;
     }
-    if (telling) {
-        add_sample(class, path, bytes, ns);
+    if (telling && add_sample(class, path, bytes, ns)) {
         prefer(class);
     }
 }
