@@ -414,6 +414,8 @@ mca_btl_rbuf_frag_t *mca_btl_rbuf_frag_take_bulk(mca_btl_rbuf_module_t *module,
 void mca_btl_rbuf_frag_give(mca_btl_rbuf_frag_t *frag);          /* holds the lock */
 size_t mca_btl_rbuf_packed_size(const mca_btl_base_module_t *btl,
                                 const struct opal_convertor_t *convertor, size_t reserve);
+/* Packs *bytes bytes at most; says how many. */
+bool mca_btl_rbuf_pack(struct opal_convertor_t *convertor, void *to, size_t *bytes);
 mca_btl_base_descriptor_t *mca_btl_rbuf_alloc(mca_btl_base_module_t *btl,
                                               mca_btl_base_endpoint_t *endpoint, uint8_t order,
                                               size_t size, uint32_t flags);

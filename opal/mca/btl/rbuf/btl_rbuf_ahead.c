@@ -120,8 +120,6 @@ static mca_btl_rbuf_frag_t *pack_next(mca_btl_rbuf_module_t *module,
 {
     struct opal_convertor_t *copy = endpoint->ahead.copy;
     mca_btl_rbuf_frag_t *frag = mca_btl_rbuf_frag_take_bulk(module, may_grow);
-    struct iovec piece;
-    uint32_t pieces = 1;
     size_t packed = mca_btl_rbuf_packed_size(&module->super, copy, MCA_BTL_RBUF_NAME_BYTES);
 
     if (frag == NULL) {
@@ -130,9 +128,8 @@ static mca_btl_rbuf_frag_t *pack_next(mca_btl_rbuf_module_t *module,
     if (frag->name == NULL) {
         frag->name = calloc(1, sizeof(*frag->name));
     }
-    piece.iov_base = (IOVBASE_TYPE *) (frag->am.header + 1);
-    piece.iov_len = packed = packed < most ? packed : most;
-    if (frag->name == NULL || opal_convertor_pack(copy, &piece, &pieces, &packed) < 0 ||
+    packed = packed < most ? packed : most;
+    if (frag->name == NULL || !mca_btl_rbuf_pack(copy, frag->am.header + 1, &packed) ||
         packed == 0) {
         mca_btl_rbuf_frag_give(frag);
         return NULL;

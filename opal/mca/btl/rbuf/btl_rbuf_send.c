@@ -136,19 +136,11 @@ static inline const void *take_in_place(struct opal_convertor_t *convertor, size
     return data;
 }
 
-static bool pack_pieces(struct opal_convertor_t *convertor, size_t bytes, unsigned char *place)
-{
-    struct iovec piece = {.iov_base = (IOVBASE_TYPE *) place, .iov_len = bytes};
-    uint32_t pieces = 1;
-    size_t packed = bytes;
-
-    return opal_convertor_pack(convertor, &piece, &pieces, &packed) >= 0 && packed == bytes;
-}
-
 /* Packs what is to be sent behind `payload`'s first header_size bytes. */
 static inline bool pack(struct opal_convertor_t *convertor, const void *header, size_t header_size,
                         size_t payload_size, unsigned char *payload)
 {
+    size_t packed = payload_size;
     const void *data;
 
     memcpy(payload, header, header_size);
@@ -157,7 +149,8 @@ static inline bool pack(struct opal_convertor_t *convertor, const void *header, 
     }
     data = take_in_place(convertor, payload_size);
     if (data == NULL) {
-        return pack_pieces(convertor, payload_size, payload + header_size);
+        return mca_btl_rbuf_pack(convertor, payload + header_size, &packed) &&
+               packed == payload_size;
     }
     memcpy(payload + header_size, data, payload_size);
     return true;
