@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * A fault of the layer above: fragments are asked for in other sizes than were sent ahead. Open MPI
+ * 4.1 may do that, and does not where rbuf has its peers alone.
+ */
+#ifndef RBUF_TESTS_MPI_CUT_H
+#define RBUF_TESTS_MPI_CUT_H
+
+/* From now on every `every`-th fragment (> 0) that Open MPI asks rbuf for may be `most` bytes long
+ * and no longer. Call it after MPI_Init, once. Without rbuf nothing happens. */
+void cut_fragments(unsigned every, unsigned most);
+
+/* How many were cut. */
+unsigned long cut_count(void);
+
+#endif
