@@ -1,319 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Protocol auto's choice on made-up programs and machines: what it costs against always copying and
- * against a registration cache that takes everything, what it learns, and what it does not fall
- * for.
- *
- * A program is a sequence of messages, each from a buffer of the sender into one of the receiver,
- * that may be released afterwards. A machine says what a message takes by each path. Both sides
- * have a choice of their own, as in two processes.
+ * Protocol auto's choice on made-up programs and machines (programs.h): what it costs against
+ * always copying and against a registration cache that takes everything, what it learns, and what
+ * it does not fall for.
  */
 #include "core/choice.h"
 
 #include <math.h>
 
+#include "programs.h"
 #include "unit.h"
-
-#define KB    1024u
-#define MB    (1024u * KB)
-#define HELD  512u /* registrations that the made-up cache can keep */
-#define PAGE  4096u
-#define FIRST UINT64_C(0x10000000)
-
-/* Times are ns and ns a KB. */
-struct machine {
-    uint64_t wire_kb;     /* in place */
-    uint64_t in_place;    /* and besides */
-    uint64_t staged_kb;   /* through both sides' staging */
-    uint64_t staged;      /* and besides */
-    uint64_t copied_kb;   /* through the sender's staging alone */
-    uint64_t copied;      /* and besides */
-    uint64_t registering; /* one registration */
-    uint64_t page;        /* and each page of it */
-    unsigned noise;       /* percent, of every time */
-};
-
-/* Copies are fast and hidden behind the wire. */
-static const struct machine slow_network = {.wire_kb = 715,
-                                            .in_place = 12000,
-                                            .staged_kb = 715,
-                                            .staged = 7000,
-                                            .copied_kb = 715,
-                                            .copied = 12500,
-                                            .registering = 68000,
-                                            .page = 200,
-                                            .noise = 3};
-/* Copies are barely as fast as the wire. */
-static const struct machine even_network = {.wire_kb = 230,
-                                            .in_place = 9000,
-                                            .staged_kb = 300,
-                                            .staged = 8000,
-                                            .copied_kb = 255,
-                                            .copied = 10000,
-                                            .registering = 16000,
-                                            .page = 250,
-                                            .noise = 3};
-/* Copies are what takes the time. */
-static const struct machine fast_network = {.wire_kb = 42,
-                                            .in_place = 6000,
-                                            .staged_kb = 100,
-                                            .staged = 7000,
-                                            .copied_kb = 70,
-                                            .copied = 7000,
-                                            .registering = 16000,
-                                            .page = 60,
-                                            .noise = 3};
-
-struct range {
-    uint64_t base;
-    uint64_t end;
-};
-
-/* One process. */
-struct process {
-    struct rbuf_choice choice;
-    struct range held[HELD];
-    unsigned held_count;
-};
-
-struct program {
-    const struct machine *machine;
-    struct process *process[RBUF_SIDES];
-    bool without_cache;
-    bool refusing;    /* nothing can be registered now */
-    unsigned refused; /* attempts to */
-    uint64_t seed;
-    double always_copied; /* ns of all messages so far, by protocol */
-    double always_cached;
-    double chosen;
-    unsigned in_place; /* messages, as chosen */
-    unsigned messages;
-    struct range greedy[RBUF_SIDES][HELD]; /* what a cache that takes everything holds */
-    unsigned greedy_count[RBUF_SIDES];
-};
-
-static uint32_t draw(struct program *program)
-{
-    program->seed = program->seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (uint32_t) (program->seed >> 33);
-}
-
-static struct program *program_open(const struct machine *machine, bool cache)
-{
-    struct program *program = calloc(1, sizeof(*program));
-
-    program->machine = machine;
-    program->seed = 7;
-    program->without_cache = !cache;
-    for (int i = 0; i < RBUF_SIDES; i++) {
-        const struct rbuf_choice_options options = {
-            .cache = cache, .registration_ns = 30000, .registration_page_ns = 150};
-
-        program->process[i] = calloc(1, sizeof(struct process));
-        rbuf_choice_open(&program->process[i]->choice, &options);
-    }
-    return program;
-}
-
-static void program_close(struct program *program)
-{
-    for (int i = 0; i < RBUF_SIDES; i++) {
-        free(program->process[i]);
-    }
-    free(program);
-}
-
-static bool range_find(const struct range *held, unsigned count, uint64_t base, uint64_t bytes)
-{
-    for (unsigned i = 0; i < count; i++) {
-        if (held[i].base <= base && held[i].end >= base + bytes) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static void range_add(struct range *held, unsigned *count, uint64_t base, uint64_t bytes)
-{
-    if (*count == HELD) {
-        ck_abort_msg("too many registrations");
-    }
-    held[(*count)++] =
-        (struct range){.base = base / PAGE * PAGE, .end = (base + bytes + PAGE - 1) / PAGE * PAGE};
-}
-
-static void range_release(struct range *held, unsigned *count, uint64_t base, uint64_t bytes)
-{
-    for (unsigned i = 0; i < *count;) {
-        if (held[i].base < base + bytes && held[i].end > base) {
-            held[i] = held[--*count];
-        } else {
-            i++;
-        }
-    }
-}
-
-static uint64_t noisy(struct program *program, uint64_t ns)
-{
-    unsigned noise = program->machine->noise;
-    uint64_t factor = 100 - noise + draw(program) % (2 * noise + 1);
-
-    if (draw(program) % 50 == 0) {
-        factor += 150; /* a hiccup */
-    }
-    return ns * factor / 100;
-}
-
-static uint64_t price(const struct machine *machine, uint64_t bytes)
-{
-    return machine->registering + machine->page * ((bytes + PAGE - 1) / PAGE);
-}
-
-/* One side decides on its buffer. Adds what registering it takes to *cost. */
-static struct rbuf_verdict decide(struct program *program, enum rbuf_side side, uint64_t base,
-                                  uint64_t bytes, double *cost)
-{
-    struct process *process = program->process[side];
-    struct rbuf_question question = {
-        .side = side,
-        .base = base,
-        .bytes = bytes,
-        .cached = range_find(process->held, process->held_count, base, bytes)};
-    struct rbuf_verdict verdict = rbuf_choice_ask(&process->choice, &question);
-
-    /* (Check's own assertions take 20 us each.) */
-    if (verdict.base > base || verdict.base + verdict.bytes < base + bytes) {
-        ck_abort_msg("what is to be registered does not hold the buffer");
-    }
-    if (verdict.path == RBUF_PATH_IN_PLACE && !question.cached && program->refusing) {
-        rbuf_choice_refused(&process->choice, side, base, bytes);
-        program->refused++;
-        verdict.path = RBUF_PATH_COPY;
-        verdict.telling = false;
-        return verdict;
-    }
-    if (verdict.path == RBUF_PATH_IN_PLACE && !question.cached) {
-        uint64_t ns = price(program->machine, verdict.bytes);
-
-        rbuf_choice_registered(&process->choice, verdict.base, verdict.bytes, ns);
-        *cost += (double) ns;
-        if (!program->without_cache) {
-            range_add(process->held, &process->held_count, verdict.base, verdict.bytes);
-        }
-    }
-    return verdict;
-}
-
-/* What the message takes as both sides chose. */
-static double choose(struct program *program, const uint64_t base[RBUF_SIDES], uint64_t bytes)
-{
-    const struct machine *machine = program->machine;
-    struct rbuf_choice *receiver = &program->process[RBUF_SIDE_RECEIVE]->choice;
-    struct rbuf_choice *sender = &program->process[RBUF_SIDE_SEND]->choice;
-    double cost = 0;
-    struct rbuf_verdict to =
-        decide(program, RBUF_SIDE_RECEIVE, base[RBUF_SIDE_RECEIVE], bytes, &cost);
-    struct rbuf_verdict from;
-    double registering;
-    uint64_t ns;
-
-    if (to.path == RBUF_PATH_COPY) {
-        ns = noisy(program, machine->staged + machine->staged_kb * bytes / KB);
-        rbuf_choice_sent_staged(sender, base[RBUF_SIDE_SEND], bytes, ns);
-        rbuf_choice_took(receiver, RBUF_SIDE_RECEIVE, to.path, to.telling, bytes, ns);
-        return cost + (double) ns;
-    }
-    program->in_place++;
-    registering = cost;
-    from = decide(program, RBUF_SIDE_SEND, base[RBUF_SIDE_SEND], bytes, &cost);
-    registering = cost - registering;
-    ns = noisy(program, from.path == RBUF_PATH_COPY
-                            ? machine->copied + machine->copied_kb * bytes / KB
-                            : machine->in_place + machine->wire_kb * bytes / KB);
-    rbuf_choice_took(sender, RBUF_SIDE_SEND, from.path, from.telling, bytes, ns);
-    rbuf_choice_took(receiver, RBUF_SIDE_RECEIVE, to.path, to.telling, bytes,
-                     ns + (uint64_t) registering);
-    return cost + (double) ns;
-}
-
-/* A message. */
-static void program_message(struct program *program, uint64_t from, uint64_t to, uint64_t bytes)
-{
-    const struct machine *machine = program->machine;
-    const uint64_t base[RBUF_SIDES] = {[RBUF_SIDE_RECEIVE] = to, [RBUF_SIDE_SEND] = from};
-
-    program->messages++;
-    program->always_copied +=
-        (double) noisy(program, machine->staged + machine->staged_kb * bytes / KB);
-    program->always_cached +=
-        (double) noisy(program, machine->in_place + machine->wire_kb * bytes / KB);
-    for (int i = 0; i < RBUF_SIDES; i++) {
-        if (!range_find(program->greedy[i], program->greedy_count[i], base[i], bytes)) {
-            range_add(program->greedy[i], &program->greedy_count[i], base[i], bytes);
-            program->always_cached += (double) price(machine, bytes);
-        }
-    }
-    program->chosen += choose(program, base, bytes);
-}
-
-/* Both sides give the buffers back to the system. */
-static void program_release(struct program *program, uint64_t from, uint64_t to, uint64_t bytes)
-{
-    const uint64_t base[RBUF_SIDES] = {[RBUF_SIDE_RECEIVE] = to, [RBUF_SIDE_SEND] = from};
-
-    for (int i = 0; i < RBUF_SIDES; i++) {
-        struct process *process = program->process[i];
-
-        range_release(process->held, &process->held_count, base[i], bytes);
-        range_release(program->greedy[i], &program->greedy_count[i], base[i], bytes);
-        rbuf_choice_release(&process->choice, base[i], bytes);
-    }
-}
-
-static void program_say(const struct program *program, const char *what)
-{
-    double best = program->always_copied < program->always_cached ? program->always_copied
-                                                                  : program->always_cached;
-
-    printf("%-44s copied %8.2f cached %8.2f auto %8.2f us, %.3f of the better, %3u %% in place\n",
-           what, program->always_copied / program->messages / 1000,
-           program->always_cached / program->messages / 1000,
-           program->chosen / program->messages / 1000, program->chosen / best,
-           100 * program->in_place / program->messages);
-    fflush(stdout); /* a failed assertion would lose it */
-}
-
-static double better(const struct program *program)
-{
-    return program->always_copied < program->always_cached ? program->always_copied
-                                                           : program->always_cached;
-}
-
-/* Forgets what it has cost so far: the learning is over. */
-static void program_restart(struct program *program)
-{
-    program->always_copied = program->always_cached = program->chosen = 0;
-    program->in_place = program->messages = 0;
-}
-
-#define POOL 4u
-
-/* A message with buffers of the pool, or with fresh ones, which always get the same addresses. */
-static void pooled_or_fresh(struct program *program, unsigned percent, uint64_t bytes)
-{
-    const uint64_t stride = 2 * bytes + PAGE;
-    uint64_t from = FIRST + draw(program) % POOL * stride + 12232;
-    uint64_t to = from + POOL * stride;
-
-    if (draw(program) % 100 < percent) {
-        program_message(program, from, to, bytes);
-        return;
-    }
-    from = FIRST + 2 * POOL * stride + 12232;
-    to = from + stride;
-    program_message(program, from, to, bytes);
-    program_release(program, from, to, bytes);
-}
 
 static const struct {
     const char *name;
@@ -333,18 +29,18 @@ START_TEST(never_far_behind_the_better)
                 char what[64];
 
                 for (int i = 0; i < 3000; i++) {
-                    pooled_or_fresh(program, percent, sizes[s]);
+                    program_pooled_or_fresh(program, percent, sizes[s]);
                 }
                 program_say(program, "learning");
-                ck_assert(program->chosen <= 1.10 * better(program));
+                ck_assert(program->chosen <= 1.10 * program_better(program));
                 program_restart(program);
                 for (int i = 0; i < 3000; i++) {
-                    pooled_or_fresh(program, percent, sizes[s]);
+                    program_pooled_or_fresh(program, percent, sizes[s]);
                 }
                 snprintf(what, sizeof(what), "%s network, %zu KB, %u %% reused", machines[m].name,
                          (size_t) sizes[s] / KB, percent);
                 program_say(program, what);
-                ck_assert_msg(program->chosen <= 1.03 * better(program), "%s", what);
+                ck_assert_msg(program->chosen <= 1.03 * program_better(program), "%s", what);
                 program_close(program);
             }
         }
@@ -359,10 +55,10 @@ START_TEST(mixed_programs_get_both)
         struct program *program = program_open(&even_network, true);
 
         for (int i = 0; i < 2000; i++) {
-            pooled_or_fresh(program, percent, MB);
+            program_pooled_or_fresh(program, percent, MB);
         }
         program_say(program, "mixed");
-        ck_assert(program->chosen < 0.98 * better(program));
+        ck_assert(program->chosen < 0.98 * program_better(program));
         ck_assert_uint_gt(100 * program->in_place, (percent - 10) * program->messages);
         ck_assert_uint_lt(100 * program->in_place, (percent + 10) * program->messages);
         program_close(program);
@@ -375,17 +71,17 @@ START_TEST(converges)
     struct program *program = program_open(&even_network, true);
 
     for (int i = 0; i < 1000; i++) {
-        pooled_or_fresh(program, 100, MB);
+        program_pooled_or_fresh(program, 100, MB);
     }
     program_restart(program);
     for (int i = 0; i < 1000; i++) {
-        pooled_or_fresh(program, 100, MB);
+        program_pooled_or_fresh(program, 100, MB);
     }
     ck_assert(program->chosen <= 1.01 * program->always_cached);
     ck_assert_uint_ge(program->in_place, 980);
     program_restart(program);
     for (int i = 0; i < 1000; i++) {
-        pooled_or_fresh(program, 0, MB);
+        program_pooled_or_fresh(program, 0, MB);
     }
     ck_assert_uint_le(program->in_place, 20); /* it takes some to believe it */
     program_close(program);
@@ -440,7 +136,7 @@ START_TEST(a_trial_takes_few_messages)
     struct program *program = program_open(&slow_network, true);
 
     for (int i = 0; i < 500; i++) {
-        pooled_or_fresh(program, 0, 20 * KB);
+        program_pooled_or_fresh(program, 0, 20 * KB);
     }
     program_restart(program);
     for (int i = 0; i < 8; i++) {
@@ -461,11 +157,11 @@ START_TEST(a_slow_start_says_nothing)
 
     starting.staged *= 8;
     for (int i = 0; i < 5; i++) {
-        pooled_or_fresh(program, 0, 20 * KB);
+        program_pooled_or_fresh(program, 0, 20 * KB);
     }
     program->machine = &slow_network;
     for (int i = 0; i < 400; i++) {
-        pooled_or_fresh(program, 0, 20 * KB);
+        program_pooled_or_fresh(program, 0, 20 * KB);
     }
     program_restart(program);
     for (int i = 0; i < 12; i++) {
@@ -491,7 +187,7 @@ START_TEST(hysteresis)
         const struct rbuf_choice *choice = &program->process[RBUF_SIDE_RECEIVE]->choice;
         unsigned mind = 0;
 
-        pooled_or_fresh(program, 100, MB);
+        program_pooled_or_fresh(program, 100, MB);
         for (unsigned class = 0; class < RBUF_SIZE_CLASSES; class ++) {
             mind += (unsigned) choice->size_class[RBUF_SIDE_RECEIVE][class].preference;
         }
@@ -500,7 +196,7 @@ START_TEST(hysteresis)
     }
     printf("a tie: %u changes of mind in 5000 messages, %u in place\n", changes, program->in_place);
     ck_assert_uint_le(changes, 40);
-    ck_assert(program->chosen <= 1.02 * better(program));
+    ck_assert(program->chosen <= 1.02 * program_better(program));
     program_close(program);
 }
 END_TEST
@@ -513,18 +209,18 @@ START_TEST(phases)
 
     for (int phase = 0; phase < 20; phase++) {
         for (int i = 0; i < 300; i++) {
-            pooled_or_fresh(program, phase % 2 == 0 ? 100 : 0, MB);
+            program_pooled_or_fresh(program, phase % 2 == 0 ? 100 : 0, MB);
         }
     }
     program_say(program, "phases");
-    ck_assert(program->chosen < 0.95 * better(program));
+    ck_assert(program->chosen < 0.95 * program_better(program));
     program_restart(program);
     program->machine = &slow_network; /* where in place is slower at this size */
     for (int i = 0; i < 2000; i++) {
-        pooled_or_fresh(program, 100, 64 * KB);
+        program_pooled_or_fresh(program, 100, 64 * KB);
     }
     program_say(program, "another machine");
-    ck_assert(program->chosen <= 1.03 * better(program));
+    ck_assert(program->chosen <= 1.03 * program_better(program));
     program_close(program);
 }
 END_TEST
@@ -539,13 +235,14 @@ START_TEST(mixed_sizes)
             if (i == 12000) {
                 program_restart(program);
             }
-            uint64_t bytes = (uint64_t) (16 + draw(program) % 16) * KB << draw(program) % 8;
+            uint64_t bytes = (uint64_t) (16 + program_draw(program) % 16) * KB
+                             << program_draw(program) % 8;
 
-            program_message(program, FIRST + draw(program) % 4 * 8 * MB,
-                            FIRST + (4 + draw(program) % 4) * 8 * MB, bytes);
+            program_message(program, FIRST + program_draw(program) % 4 * 8 * MB,
+                            FIRST + (4 + program_draw(program) % 4) * 8 * MB, bytes);
         }
         program_say(program, "mixed sizes");
-        ck_assert(program->chosen <= 1.03 * better(program));
+        ck_assert(program->chosen <= 1.03 * program_better(program));
         program_close(program);
     }
 }
@@ -558,8 +255,8 @@ START_TEST(sides_decide_for_themselves)
         struct program *program = program_open(&even_network, true);
 
         for (int i = 0; i < 3000; i++) {
-            uint64_t base[RBUF_SIDES] = {FIRST + draw(program) % 4 * 2 * MB,
-                                         FIRST + (4 + draw(program) % 4) * 2 * MB};
+            uint64_t base[RBUF_SIDES] = {FIRST + program_draw(program) % 4 * 2 * MB,
+                                         FIRST + (4 + program_draw(program) % 4) * 2 * MB};
 
             base[fresh] = FIRST + 16 * MB;
             program_message(program, base[RBUF_SIDE_SEND], base[RBUF_SIDE_RECEIVE], MB);
@@ -573,14 +270,14 @@ START_TEST(sides_decide_for_themselves)
         }
         program_say(program, fresh == RBUF_SIDE_SEND ? "the sender's are fresh"
                                                      : "the receiver's are fresh");
-        ck_assert(program->chosen <= 1.03 * better(program));
+        ck_assert(program->chosen <= 1.03 * program_better(program));
         if (fresh == RBUF_SIDE_SEND) {
             const struct rbuf_choice_counters *counters =
                 &program->process[RBUF_SIDE_SEND]->choice.counters;
 
             ck_assert_uint_gt(program->in_place, 2000);
             ck_assert_uint_gt(counters->reason[RBUF_SIDE_SEND][RBUF_REASON_FRESH], 2000);
-            ck_assert(program->chosen < 0.95 * better(program));
+            ck_assert(program->chosen < 0.95 * program_better(program));
         } else {
             ck_assert_uint_le(program->in_place, 20);
         }
@@ -600,7 +297,7 @@ START_TEST(without_a_cache)
         struct program *program = program_open(worth ? &cheap : &slow_network, false);
 
         for (int i = 0; i < 3000; i++) {
-            pooled_or_fresh(program, 50, MB);
+            program_pooled_or_fresh(program, 50, MB);
         }
         program_say(program, worth ? "no cache, cheap" : "no cache, dear");
         ck_assert(program->chosen <= 1.03 * program->always_copied);
@@ -652,7 +349,7 @@ START_TEST(refusals_later)
         struct program *program = program_open(cache ? &fast_network : &cheap, cache);
 
         for (int i = 0; i < 3000; i++) {
-            pooled_or_fresh(program, 50, MB);
+            program_pooled_or_fresh(program, 50, MB);
         }
         ck_assert_uint_gt(program->in_place, 1000);
         program_restart(program);
@@ -660,7 +357,7 @@ START_TEST(refusals_later)
         program->process[RBUF_SIDE_SEND]->held_count = 0; /* were given up for the first attempt */
         program->process[RBUF_SIDE_RECEIVE]->held_count = 0;
         for (int i = 0; i < 10000; i++) {
-            pooled_or_fresh(program, 50, MB);
+            program_pooled_or_fresh(program, 50, MB);
         }
         printf("%u attempts in 10000 messages, none of which can succeed\n", program->refused);
         ck_assert_uint_ge(program->refused, 1);
@@ -668,7 +365,7 @@ START_TEST(refusals_later)
         program_restart(program);
         program->refusing = false;
         for (int i = 0; i < 10000; i++) {
-            pooled_or_fresh(program, 50, MB);
+            program_pooled_or_fresh(program, 50, MB);
         }
         program_say(program, "there is room again");
         ck_assert_uint_gt(program->in_place, 3000);
@@ -700,7 +397,7 @@ START_TEST(pressure)
     struct rbuf_verdict verdict;
 
     for (int i = 0; i < 3000; i++) {
-        pooled_or_fresh(program, 100, 20 * KB);
+        program_pooled_or_fresh(program, 100, 20 * KB);
     }
     ck_assert_uint_gt(process->held_count, 0);
     question.base = process->held[0].base + 12232 % PAGE;
