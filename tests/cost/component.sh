@@ -5,8 +5,8 @@
 # ring and over send/receive: glue, core and verbs/ together, and what the (emulated) adapter's library
 # takes for the verbs that these call; not Open MPI. One rank of a ping-pong runs under callgrind. Passes
 # of progress that find nothing are taken off: what such a pass costs is found by letting the rank wait.
-# One that finds nothing while the adapter is at work on a message takes longer than that, and how many
-# of these there are is up to the other rank: they only ever add, so the lesser of two attempts counts.
+# One that finds nothing while the adapter is at work on a message takes longer, and how many of these
+# there are is up to the other rank: the least of three attempts counts.
 #
 # Environment: RBUF_PREFIX, where rbuf is installed; MPIRUN.
 # Exit status: 0, 1 if a ring needs more than 0.6 of send/receive with the verbs, 77 where it cannot be found out.
@@ -70,16 +70,17 @@ count() { # FUNCTION "BENCH OPTIONS" OPTION...
     own_verbs_passes "$work/out"
 }
 
-# Sets own, verbs and passes to what so many more ping-pongs take.
+# Sets own, verbs and passes to what so many more ping-pongs take; fails if they cannot be counted.
 repetitions=400
-attempts=2
+attempts=3
 more_of() { # FUNCTION OPTION...
     local function=$1 less more
     shift
     read -ra less < <(count "$function" "--burst $ping_pongs --reps 20" "$@")
     read -ra more < <(count "$function" "--burst $ping_pongs --reps $((20 + repetitions))" "$@")
-    own=$((${more[0]:-0} - ${less[0]:-0})) verbs=$((${more[1]:-0} - ${less[1]:-0}))
-    passes=$((${more[2]:-0} - ${less[2]:-0}))
+    [ ${#less[@]} = 3 ] && [ ${#more[@]} = 3 ] && [ "${less[0]}" -gt 0 ] || return 1
+    own=$((more[0] - less[0])) verbs=$((more[1] - less[1])) passes=$((more[2] - less[2]))
+    [ $own -gt 0 ]
 }
 
 # Sets receive_own and receive_verbs.
@@ -88,25 +89,30 @@ per_receive() { # MESSAGES OPTION...
     shift
     read -ra idle < <(count mca_btl_rbuf_progress "--pattern late --late 300000 --reps 4" "$@")
     [ "${idle[2]:-0}" -gt 0 ] || return 1
-    receive_verbs=
+    receive_own=
     for ((attempt = 0; attempt < attempts; attempt++)); do
-        more_of mca_btl_rbuf_progress "$@"
+        more_of mca_btl_rbuf_progress "$@" || return 1
         idle_passes=$((passes - messages))
+        own=$(((own - idle_passes * idle[0] / idle[2]) / messages))
         verbs=$(((verbs - idle_passes * idle[1] / idle[2]) / messages))
-        [ -z "$receive_verbs" ] || [ "$verbs" -lt "$receive_verbs" ] || continue
-        receive_verbs=$verbs
-        receive_own=$(((own - idle_passes * idle[0] / idle[2]) / messages))
+        if [ -z "$receive_own" ] || [ $((own + verbs)) -lt $((receive_own + receive_verbs)) ]; then
+            receive_own=$own receive_verbs=$verbs
+        fi
     done
+    [ "$receive_own" -gt 0 ]
 }
 
 per_message() { # NAME OPTION...: prints, and sets total
     local name=$1 messages=$((repetitions * ping_pongs)) own verbs passes send_own send_verbs
     local receive_own receive_verbs
     shift
-    more_of mca_btl_rbuf_sendi "$@"
+    if ! more_of mca_btl_rbuf_sendi "$@"; then
+        echo "callgrind did not see the component send" >&2
+        exit 1
+    fi
     send_own=$((own / messages)) send_verbs=$((verbs / messages))
-    if ! per_receive "$messages" "$@" || [ "$send_own" -le 0 ]; then
-        echo "callgrind did not see the component" >&2
+    if ! per_receive "$messages" "$@"; then
+        echo "callgrind did not see the component receive" >&2
         exit 1
     fi
     echo "$name: $send_own to send and $send_verbs for verbs," \

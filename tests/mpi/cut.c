@@ -7,29 +7,27 @@
 
 #include "opal/mca/btl/base/base.h"
 
+enum { EVERY = 3 };
+
 static mca_btl_base_module_prepare_fn_t prepare;
-static unsigned cut_every;
 static unsigned cut_most;
 static unsigned asked;
-static unsigned long cuts;
 
 static mca_btl_base_descriptor_t *prepare_less(struct mca_btl_base_module_t *btl,
                                                struct mca_btl_base_endpoint_t *endpoint,
                                                struct opal_convertor_t *convertor, uint8_t order,
                                                size_t reserve, size_t *size, uint32_t flags)
 {
-    if ((flags & MCA_BTL_DES_FLAGS_PRIORITY) == 0 && *size > cut_most && ++asked % cut_every == 0) {
+    if ((flags & MCA_BTL_DES_FLAGS_PRIORITY) == 0 && *size > cut_most && ++asked % EVERY == 0) {
         *size = cut_most;
-        cuts++;
     }
     return prepare(btl, endpoint, convertor, order, reserve, size, flags);
 }
 
-void cut_fragments(unsigned every, unsigned most)
+void cut_fragments(unsigned most)
 {
     mca_btl_base_selected_module_t *selected;
 
-    cut_every = every;
     cut_most = most;
     OPAL_LIST_FOREACH(selected, &mca_btl_base_modules_initialized, mca_btl_base_selected_module_t)
     {
@@ -40,9 +38,4 @@ void cut_fragments(unsigned every, unsigned most)
             module->btl_prepare_src = prepare_less;
         }
     }
-}
-
-unsigned long cut_count(void)
-{
-    return cuts;
 }

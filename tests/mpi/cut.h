@@ -6,11 +6,8 @@
 #ifndef RBUF_TESTS_MPI_CUT_H
 #define RBUF_TESTS_MPI_CUT_H
 
-/* From now on every `every`-th fragment (> 0) that Open MPI asks rbuf for may be `most` bytes long
- * and no longer. Call it after MPI_Init, once. Without rbuf nothing happens. */
-void cut_fragments(unsigned every, unsigned most);
-
-/* How many were cut. */
-unsigned long cut_count(void);
+/* From now on every third fragment that Open MPI asks rbuf for may be `most` bytes long and no
+ * longer. Call it after MPI_Init, once. Without rbuf nothing happens. */
+void cut_fragments(unsigned most);
 
 #endif

@@ -233,9 +233,10 @@ typedef enum {
 } mca_btl_rbuf_endpoint_state_t;
 
 typedef enum {
-    MCA_BTL_RBUF_AHEAD_BARRED,  /* for good: fragments of one did not come here as they should */
+    MCA_BTL_RBUF_AHEAD_BARRED,  /* for good: Open MPI asked for other pieces of one */
     MCA_BTL_RBUF_AHEAD_NONE,    /* there is none */
     MCA_BTL_RBUF_AHEAD_WANTED,  /* its rendezvous is prepared */
+    MCA_BTL_RBUF_AHEAD_ASKED,   /* it is sent, and pieces are when Open MPI asks for them */
     MCA_BTL_RBUF_AHEAD_OPEN,    /* it is sent, and for now that is all */
     MCA_BTL_RBUF_AHEAD_PACKING, /* likewise, and progress sends pieces: on module->packing */
 } mca_btl_rbuf_ahead_state_t;

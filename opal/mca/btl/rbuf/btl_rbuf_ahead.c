@@ -15,6 +15,11 @@
  * Open MPI's convertor is made to count what the copy has packed, but the rest of it stays where it
  * was: Open MPI 4.1.4 would move it by a way that is wrong for types with nested loops.
  *
+ * Should Open MPI ask for other pieces than were packed, those are passed over, the copy starts
+ * anew where it is wanted, and no later message of the endpoint is sent ahead. The rest of this one
+ * still goes as pieces and names: fragments on one channel would overtake names on another, and
+ * Open MPI 4.1.4 unpacks what is out of order wrongly, again for types with nested loops.
+ *
  * Invariants, under the module's lock: the copy is as far as the newest piece; those that wait are
  * in order and not claimed; a fragment is given back when no event of it is due.
  */
@@ -58,6 +63,12 @@ static mca_btl_rbuf_frag_t *take_waiting(mca_btl_rbuf_module_t *module,
     return frag;
 }
 
+/* What follows a message that is over. */
+static mca_btl_rbuf_ahead_state_t state_after(mca_btl_rbuf_ahead_state_t state)
+{
+    return state == MCA_BTL_RBUF_AHEAD_ASKED ? MCA_BTL_RBUF_AHEAD_BARRED : MCA_BTL_RBUF_AHEAD_NONE;
+}
+
 /* Drops what waits; the caller holds the lock. */
 static void drop(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
                  mca_btl_rbuf_ahead_state_t state)
@@ -91,7 +102,7 @@ void mca_btl_rbuf_ahead_want(mca_btl_rbuf_module_t *module, mca_btl_base_endpoin
     }
     if (ahead->state > MCA_BTL_RBUF_AHEAD_WANTED && ahead->convertor == convertor) {
         rbuf_ahead_end(endpoint->peer); /* the message before did not go that way to its end */
-        drop(module, endpoint, MCA_BTL_RBUF_AHEAD_NONE);
+        drop(module, endpoint, state_after(ahead->state));
     }
     if (ahead->copy != NULL &&
         (ahead->state == MCA_BTL_RBUF_AHEAD_NONE || ahead->state == MCA_BTL_RBUF_AHEAD_WANTED) &&
@@ -211,15 +222,19 @@ static bool is_next(const struct mca_btl_rbuf_ahead *ahead,
            (STAILQ_EMPTY(&ahead->waiting) || STAILQ_FIRST(&ahead->waiting)->am.bytes <= most);
 }
 
-/* The convertor is to pack the rest by itself: moves all of it to where it counts to be. From the
- * beginning, in one move, it does get there. */
-static void catch_up(struct opal_convertor_t *convertor)
+/* What Open MPI asks for is not what comes next: passes over what waits, and goes on where the
+ * convertor counts to be. From the beginning, in one move, the copy does get there. */
+static void start_anew(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
+                       const struct opal_convertor_t *convertor)
 {
+    struct mca_btl_rbuf_ahead *ahead = &endpoint->ahead;
     size_t beginning = 0;
     size_t position = convertor->bConverted;
 
-    opal_convertor_set_position(convertor, &beginning);
-    opal_convertor_set_position(convertor, &position);
+    drop(module, endpoint, MCA_BTL_RBUF_AHEAD_ASKED);
+    opal_convertor_set_position(ahead->copy, &beginning);
+    opal_convertor_set_position(ahead->copy, &position);
+    ahead->claimed = position;
 }
 
 bool mca_btl_rbuf_ahead_claim(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
@@ -229,18 +244,15 @@ bool mca_btl_rbuf_ahead_claim(mca_btl_rbuf_module_t *module, mca_btl_base_endpoi
     struct mca_btl_rbuf_ahead *ahead = &endpoint->ahead;
     mca_btl_rbuf_frag_t *frag = NULL;
     bool ours;
-    bool next;
 
     mca_btl_rbuf_lock(module);
     ours = ahead->state > MCA_BTL_RBUF_AHEAD_WANTED && ahead->convertor == convertor;
-    next = ours && is_next(ahead, convertor, most);
-    if (next) {
+    if (ours && !is_next(ahead, convertor, most)) {
+        start_anew(module, endpoint, convertor);
+    }
+    if (ours) {
         frag = STAILQ_EMPTY(&ahead->waiting) ? pack_next(module, endpoint, most, true)
                                              : take_waiting(module, ahead);
-    } else if (ours) {
-        rbuf_ahead_end(endpoint->peer);
-        drop(module, endpoint, MCA_BTL_RBUF_AHEAD_BARRED);
-        catch_up(convertor);
     }
     if (frag != NULL) {
         frag->state = MCA_BTL_RBUF_FRAG_USER;
@@ -250,7 +262,7 @@ bool mca_btl_rbuf_ahead_claim(mca_btl_rbuf_module_t *module, mca_btl_base_endpoi
     }
     mca_btl_rbuf_unlock(module);
     *out = frag;
-    return next;
+    return ours;
 }
 
 void *mca_btl_rbuf_ahead_header(mca_btl_rbuf_frag_t *frag)
@@ -275,7 +287,7 @@ int mca_btl_rbuf_ahead_send(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint
     }
     if (all_packed(ahead) && rbuf_ahead_all_named(endpoint->peer)) {
         rbuf_ahead_end(endpoint->peer);
-        ahead->state = MCA_BTL_RBUF_AHEAD_NONE;
+        ahead->state = state_after(ahead->state);
     }
     mca_btl_rbuf_unlock(module);
     return OPAL_SUCCESS;
@@ -307,7 +319,7 @@ void mca_btl_rbuf_ahead_sent(mca_btl_rbuf_module_t *module, mca_btl_rbuf_frag_t 
 void mca_btl_rbuf_ahead_off(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint)
 {
     mca_btl_rbuf_lock(module);
-    drop(module, endpoint, MCA_BTL_RBUF_AHEAD_NONE);
+    drop(module, endpoint, state_after(endpoint->ahead.state));
     mca_btl_rbuf_unlock(module);
 }
 

@@ -47,8 +47,8 @@ void mca_btl_rbuf_pools_close(mca_btl_rbuf_module_t *module)
     }
 }
 
-/* Payload begins on a cache line, behind a header at the end of one: blocks that are packed there
- * do not touch two. */
+/* Payload begins on a cache line, behind a header at the end of one: what is copied there from a
+ * line's beginning does not touch two. */
 static size_t stride(const struct mca_btl_rbuf_pool *pool)
 {
     return LINE_BYTES + (pool->payload + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
@@ -298,11 +298,12 @@ static void prestage_rest(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t
  * Scattered data goes by way of a small buffer that stays in the first cache. Lines of a fragment
  * were last read by another processor or an adapter, and a packing loop that writes there waits for
  * one line after the other (4 to 5 GB/s were seen for blocks of 64 bytes, and 9 this way);
- * rbuf_copy() has several under way.
+ * rbuf_copy() has several under way. Not for peers of another kind: Open MPI 4.1.4 resumes their
+ * conversion in the wrong place.
  */
 static bool pack_in_turns(struct opal_convertor_t *convertor, unsigned char *to, size_t *bytes)
 {
-    unsigned char turn[PACK_TURN];
+    _Alignas(LINE_BYTES) unsigned char turn[PACK_TURN];
     size_t done = 0;
     size_t packed = 1;
 
@@ -326,7 +327,8 @@ bool mca_btl_rbuf_pack(struct opal_convertor_t *convertor, void *to, size_t *byt
     struct iovec piece = {.iov_base = (IOVBASE_TYPE *) to, .iov_len = *bytes};
     uint32_t pieces = 1;
 
-    if (opal_convertor_need_buffers(convertor) && (convertor->flags & RBUF_CONVERTOR_DEVICE) == 0) {
+    if (opal_convertor_need_buffers(convertor) && (convertor->flags & CONVERTOR_HOMOGENEOUS) != 0 &&
+        (convertor->flags & RBUF_CONVERTOR_DEVICE) == 0) {
         return pack_in_turns(convertor, to, bytes);
     }
     return opal_convertor_pack(convertor, &piece, &pieces, bytes) >= 0;

@@ -58,7 +58,7 @@ bool rbuf_ahead_piece(struct rbuf_peer *peer, struct rbuf_am *am)
 bool rbuf_ahead_fragment(struct rbuf_peer *peer, struct rbuf_am *am, uint64_t name)
 {
     am->channel = RBUF_CONTROL;
-    peer->ahead_out.named++;
+    peer->ahead_out.named = rbuf_piece_number(name) + 1;
     return rbuf_am_send_as(peer, am, RBUF_MESSAGE_FRAGMENT, name) != RBUF_AM_IDLE;
 }
 

@@ -48,7 +48,7 @@ struct rbuf_ahead_out {
     enum rbuf_ahead_state state;
     uint32_t set;   /* the newest; wraps, and 0 is none */
     uint32_t sent;  /* pieces of it */
-    uint32_t named; /* of those */
+    uint32_t named; /* up to which they are named, or passed over */
     uint32_t skip;  /* messages that herald nothing, since the peer was late */
     uint32_t late;  /* messages that it was late for, without one in time between them */
 };
@@ -63,7 +63,7 @@ bool rbuf_ahead_herald(struct rbuf_peer *peer, struct rbuf_am *am);
 bool rbuf_ahead_piece(struct rbuf_peer *peer, struct rbuf_am *am);
 bool rbuf_ahead_fragment(struct rbuf_peer *peer, struct rbuf_am *am, uint64_t name);
 
-/* True if each piece that was sent is named. */
+/* True if the last piece that was sent is named. */
 bool rbuf_ahead_all_named(const struct rbuf_peer *peer);
 
 /* No more pieces of the set: all of the message is named, or is sent without. */

@@ -57,8 +57,14 @@ static double usual_of(const uint64_t *sample, uint32_t taken)
     return sum / (count - 2 * left_out);
 }
 
-/* Returns whether usual_ns is of now: of a full window it is worked out a few times a turn only,
- * since that lengthens the message. */
+/* The path that messages take, of which samples come by the message. */
+static bool is_usual_path(const struct rbuf_size_class *class, enum rbuf_path path)
+{
+    return class->preference == (path == RBUF_PATH_COPY ? RBUF_PREFER_COPY : RBUF_PREFER_IN_PLACE);
+}
+
+/* Returns whether usual_ns is of now. Working it out lengthens the message: of a full window that
+ * gets a sample with every message it is done at some of them only. */
 static bool add_sample(struct rbuf_size_class *class, enum rbuf_path path, uint64_t bytes,
                        uint64_t ns)
 {
@@ -66,7 +72,7 @@ static bool add_sample(struct rbuf_size_class *class, enum rbuf_path path, uint6
 
     class->sample[path][(taken - 1) % RBUF_SAMPLES] =
         (uint64_t) ((double) ns * UNIT_BYTES / (double) bytes);
-    if (taken > RBUF_SAMPLES && taken % RBUF_SAMPLES_STEP != 0) {
+    if (taken > RBUF_SAMPLES && taken % RBUF_SAMPLES_STEP != 0 && is_usual_path(class, path)) {
         return false;
     }
     class->usual_ns[path] = usual_of(class->sample[path], taken);

@@ -9,8 +9,8 @@
  *
  * - How long messages of about this size take on either path, in windows of some samples by size
  *   class, of which the middle half counts. A late peer or a processor that is busy elsewhere is
- * part of that time. Copies of buffers that are seen for the first time do not count, once there
- * are enough others: cold memory is slow on any path.
+ * part of that time. Copies of buffers that are seen for the first time count only among the
+ * first RBUF_SAMPLES_NEW copies: cold memory is slow on any path.
  * - What a registration costs (registration_cost.h).
  * - Whether the buffer came again without being released between (reuse.h).
  *
@@ -48,12 +48,11 @@
 #include "core/registration_cost.h"
 #include "core/reuse.h"
 
-#define RBUF_SIZE_CLASSES 96u /* four an octave, from 4 KB on */
-#define RBUF_SAMPLES      16u /* of a path and class */
-#define RBUF_SAMPLES_STEP 4u  /* after so many more of a full window its middle is worked out */
-#define RBUF_SAMPLES_MIN  3u  /* before they say anything */
-#define RBUF_SAMPLES_NEW                                                                           \
-    32u /* until which copies of new buffers count: more than those of a start */
+#define RBUF_SIZE_CLASSES 96u  /* four an octave, from 4 KB on */
+#define RBUF_SAMPLES      16u  /* of a path and class */
+#define RBUF_SAMPLES_STEP 4u   /* after so many more of a full window its middle is worked out */
+#define RBUF_SAMPLES_MIN  3u   /* before they say anything */
+#define RBUF_SAMPLES_NEW  32u  /* copies until which those of new buffers count, too */
 #define RBUF_TRIAL_SHARE  64u  /* of the time of a class may go into a trial */
 #define RBUF_NEW_SHARE    4u   /* of that into one with new buffers, each of which registers */
 #define RBUF_PROBE_EVERY  64u  /* messages of registered buffers */
@@ -104,7 +103,7 @@ enum rbuf_preference { RBUF_PREFER_UNKNOWN, RBUF_PREFER_COPY, RBUF_PREFER_IN_PLA
 struct rbuf_size_class {
     uint64_t sample[RBUF_PATHS][RBUF_SAMPLES]; /* ns for 64 KB at that speed */
     uint32_t samples[RBUF_PATHS];              /* taken */
-    double usual_ns[RBUF_PATHS];               /* their middle; 0: too few */
+    double usual_ns[RBUF_PATHS]; /* their middle, up to RBUF_SAMPLES_STEP samples ago; 0: too few */
     enum rbuf_preference preference;
     uint32_t failures; /* trials in a row after which copying was still faster */
     uint32_t dearer;   /* doublings of the price */

@@ -96,6 +96,11 @@ static inline uint64_t rbuf_piece_name(uint32_t set, uint32_t number)
     return (uint64_t) set << RBUF_PIECE_NUMBER_BITS | number;
 }
 
+static inline uint32_t rbuf_piece_number(uint64_t name)
+{
+    return (uint32_t) (name & ((UINT64_C(1) << RBUF_PIECE_NUMBER_BITS) - 1));
+}
+
 #define RBUF_STANDING_PLACES    4u
 #define RBUF_STANDING_PEERS_MAX 64u /* that have a lane of one receiver */
 
