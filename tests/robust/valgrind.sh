@@ -36,7 +36,9 @@ records_of_ours() {
 memcheck() { # NAME PROTOCOL PROGRAM [ARGUMENT...]
     local name=$1
     rm -f "$TALLY_LOGS/memcheck".*
-    wrap=(valgrind --leak-check=full --show-leak-kinds=definite --num-callers=40
+    # Fair: else a rank that spins in MPI_Finalize can keep its listener's thread off for ten seconds,
+    # and then has not heard that its peer leaves.
+    wrap=(valgrind --fair-sched=try --leak-check=full --show-leak-kinds=definite --num-callers=40
         --keep-debuginfo=yes "--suppressions=$here/memcheck.supp" "--log-file=$TALLY_LOGS/memcheck.%p")
     test -f $ompi_suppressions && wrap+=("--suppressions=$ompi_suppressions")
     mpi=(--mca btl_rbuf_protocol "$2" "${auto_args[@]}")
