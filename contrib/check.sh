@@ -308,12 +308,17 @@ run_format() {
 }
 
 check_format() {
-    local file status=0
+    local file files=0 status=0
     while IFS= read -r file; do
+        files=$((files + 1))
         clang-format --style=file --dry-run -Werror "$file" >/dev/null 2>&1 && continue
         echo "not as clang-format has it: ${file#"$source"/}"
         status=1
     done < <(find "$source" -name '*.[ch]' | sort)
+    if [ $files -eq 0 ]; then
+        echo "no source in $source: the stage build copies the tree there"
+        status=1
+    fi
     return $status
 }
 
