@@ -337,6 +337,34 @@ START_TEST(pieces_without_credit)
 }
 END_TEST
 
+/* The user may name a later piece than the next: the set is over with its last one. */
+START_TEST(pieces_are_passed_over)
+{
+    static const struct {
+        uint32_t named;
+        bool all;
+    } steps[] = {{0, false}, {2, false}, {4, true}};
+    struct world_options options = packed_options();
+    struct world *world = world_open(&options);
+    struct rbuf_peer *peer = world->nodes[0].links[1].peer;
+    struct message herald = {0}, pieces[5] = {0}, names[3] = {0};
+    struct rbuf_am am[9] = {{.header = &herald.header, .bytes = 20}};
+
+    (void) rbuf_ahead_herald(peer, &am[0]);
+    for (unsigned i = 0; i < 5; i++) {
+        am[1 + i] = (struct rbuf_am){.header = &pieces[i].header, .bytes = 60};
+        (void) rbuf_ahead_piece(peer, &am[1 + i]);
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        am[6 + i] = (struct rbuf_am){.header = &names[i].header, .bytes = 20};
+        (void) rbuf_ahead_fragment(peer, &am[6 + i],
+                                   rbuf_piece_name(peer->ahead_out.set, steps[i].named));
+        ck_assert_int_eq(rbuf_ahead_all_named(peer), steps[i].all);
+    }
+    world_close(world);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("ahead");
@@ -350,6 +378,7 @@ int main(void)
     unit_add(suite, few_credits);
     unit_add(suite, numbers_wrap);
     unit_add(suite, names_without_sense);
+    unit_add(suite, pieces_are_passed_over);
     unit_add(suite, pieces_without_credit);
     return unit_run(suite);
 }
