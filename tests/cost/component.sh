@@ -70,9 +70,9 @@ count() { # FUNCTION "BENCH OPTIONS" OPTION...
     own_verbs_passes "$work/out"
 }
 
-# Sets own, verbs and passes to what so many more ping-pongs take; fails if they cannot be counted.
-repetitions=400
+repetitions=400 # that are counted, the more of them the less the start matters
 attempts=3
+# Sets own, verbs and passes to what so many more ping-pongs take; fails if they cannot be counted.
 more_of() { # FUNCTION OPTION...
     local function=$1 less more
     shift

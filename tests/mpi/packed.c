@@ -33,8 +33,9 @@ enum { SIZES = sizeof sizes / sizeof sizes[0] };
 
 enum { CUT_BYTES = 1000 };
 
-static const char *cut_type = "";
-static long heralds_when_cut = -1; /* -1: nothing was cut, or it is not over rbuf */
+static const char *cut_type = ""; /* TYPE */
+static bool cut;
+static long heralds_when_cut; /* -1: not over rbuf */
 
 /* A message of blocks, as MPI is to see it. */
 struct typed {
@@ -229,6 +230,7 @@ static void nested(MPI_Datatype type, const char *name)
     for (uint64_t i = 0; i < NESTED; i++) {
         if (i == NESTED / 2 && strcmp(name, cut_type) == 0) {
             cut_fragments(CUT_BYTES);
+            cut = true;
         }
         memset(in, HOLE, (size_t) extent);
         nested_fill(out, extent, type, check_seed(check_rank, other, 20000 + i));
@@ -345,7 +347,8 @@ int main(int argc, char **argv)
     }
     if (argc == 1) {
         expected_ones();
-    } else if (heralds_when_cut >= 0) {
+    } else {
+        check_that(cut, "no nested type is called %s", cut_type);
         check_that(heralds() == heralds_when_cut, "%ld messages were heralded all the same",
                    heralds() - heralds_when_cut);
     }

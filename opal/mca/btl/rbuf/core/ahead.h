@@ -57,8 +57,9 @@ struct rbuf_ahead_out {
 bool rbuf_ahead_may(struct rbuf_peer *peer);
 
 /* Sends the rendezvous as the herald of the next set, that set's pieces, which are all payload and
- * whose name is then in `after`, and the fragments that name them one by one, in order. True: under
- * way, RBUF_EVENT_SENT will say when the buffer is free. False: it is free. */
+ * whose name is then in `after`, and the fragments that name them one by one, in order; pieces may
+ * be passed over. True: under way, RBUF_EVENT_SENT will say when the buffer is free. False: it is
+ * free. */
 bool rbuf_ahead_herald(struct rbuf_peer *peer, struct rbuf_am *am);
 bool rbuf_ahead_piece(struct rbuf_peer *peer, struct rbuf_am *am);
 bool rbuf_ahead_fragment(struct rbuf_peer *peer, struct rbuf_am *am, uint64_t name);
