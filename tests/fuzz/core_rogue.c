@@ -190,29 +190,48 @@ void foe_standing(const struct record *record)
     foe_send_scratch(RBUF_CONTROL, sizeof(*header) + bytes);
 }
 
-/* A herald, a piece, a fragment, or that one was late: of a few sets and numbers, or wild ones. */
+/* Namings of pieces one after the other; `before` is what it should be, or what it was just now. */
+static void fill_namings(struct rbuf_naming *namings, unsigned count, const struct record *record,
+                         uint64_t first)
+{
+    for (unsigned i = 0; i < count; i++) {
+        namings[i] = (struct rbuf_naming){
+            .name = first + i,
+            .before = (record->spare >> 16 & 7) == 0 ? first : first + i - 1,
+            .tag = (uint8_t) record->spare,
+            .bytes = (uint8_t) ((record->spare >> 8 & 63) == 0 ? record->amount : i)};
+    }
+}
+
+/* A herald, a piece, names, or that one was late: of a few sets and numbers, or wild ones. */
 void foe_ahead(const struct record *record)
 {
     static const enum rbuf_message_kind kinds[] = {
-        RBUF_MESSAGE_HERALD,   RBUF_MESSAGE_PIECE,    RBUF_MESSAGE_PIECE,    RBUF_MESSAGE_PIECE,
-        RBUF_MESSAGE_FRAGMENT, RBUF_MESSAGE_FRAGMENT, RBUF_MESSAGE_FRAGMENT, RBUF_MESSAGE_LATE};
+        RBUF_MESSAGE_HERALD, RBUF_MESSAGE_PIECE, RBUF_MESSAGE_PIECE, RBUF_MESSAGE_NAMED,
+        RBUF_MESSAGE_NAMED,  RBUF_MESSAGE_NAMES, RBUF_MESSAGE_NAMES, RBUF_MESSAGE_LATE};
     struct rbuf_message_header *header = (void *) dealings.scratch;
+    struct rbuf_naming namings[4];
     enum rbuf_message_kind kind = kinds[record->which % 8];
     uint32_t set = (uint32_t) (record->value & 7);
-    uint32_t number = (uint32_t) (record->value >> 3 & 7);
-    bool wild = record->spare >> 28 == 0;
+    uint64_t name = rbuf_piece_name(set, (uint32_t) (record->value >> 3 & 7));
+    bool on_bulk = kind == RBUF_MESSAGE_PIECE || kind == RBUF_MESSAGE_NAMED;
     struct record plain = {.value = record->value};
-    uint32_t bytes = kind == RBUF_MESSAGE_LATE ? sizeof(set) : record->amount % 200;
+    uint32_t bytes = record->amount % (sizeof(namings) + 1);
 
-    memset(dealings.scratch, 0, sizeof(*header) + 200);
     foe_fill_header(header, &plain);
     header->kind = (uint8_t) kind;
-    header->after = kind == RBUF_MESSAGE_HERALD ? set : rbuf_piece_name(set, number);
-    if (wild) {
-        header->after = record->value;
+    if (record->spare >> 28 == 0) {
+        name = record->value;
     }
-    set = dealings.foe->ahead_out.set - (set & 1);
-    memcpy(header + 1, &set, sizeof(set));
-    foe_send_scratch((kind == RBUF_MESSAGE_PIECE) != ((record->spare & 63) == 0),
-                     sizeof(*header) + bytes);
+    header->after = kind == RBUF_MESSAGE_HERALD ? set : name;
+    fill_namings(namings, 4, record, name);
+    if (kind == RBUF_MESSAGE_LATE) {
+        set = dealings.foe->ahead_out.set - (set & 1);
+        memcpy(namings, &set, sizeof(set));
+        bytes = sizeof(set);
+    } else if (kind == RBUF_MESSAGE_NAMES && (record->amount & 15) != 0) {
+        bytes -= bytes % (uint32_t) sizeof(namings[0]);
+    }
+    memcpy(header + 1, namings, sizeof(namings));
+    foe_send_scratch(on_bulk != ((record->spare & 63) == 0), sizeof(*header) + bytes);
 }

@@ -128,11 +128,18 @@ static bool send_some_way(struct rbuf_am *am, unsigned way)
 {
     const struct rbuf_ahead_out *out = &dealings.foe->ahead_out;
 
+    while (out->state == RBUF_AHEAD_OPEN && way % 8 > 3 && out->named < out->sent) {
+        (void) rbuf_ahead_name(dealings.foe, rbuf_piece_name(out->set, out->named), am->tag, &way,
+                               sizeof(way));
+    }
+    if (way % 16 > 7) {
+        rbuf_ahead_tell(dealings.foe->core);
+    }
     if (out->state == RBUF_AHEAD_OPEN && way % 4 == 1) {
         return rbuf_ahead_piece(dealings.foe, am);
     }
-    if (out->state == RBUF_AHEAD_OPEN && way % 4 == 2 && out->named < out->sent) {
-        return rbuf_ahead_fragment(dealings.foe, am, rbuf_piece_name(out->set, out->named));
+    if (out->state == RBUF_AHEAD_OPEN && way % 4 == 2 && am->bytes >= sizeof(struct rbuf_naming)) {
+        return rbuf_ahead_named(dealings.foe, am, am->tag, &way, sizeof(way));
     }
     if (out->state == RBUF_AHEAD_OPEN && way % 4 == 3) {
         rbuf_ahead_end(dealings.foe);
@@ -309,14 +316,10 @@ static void end_am(struct rbuf_am *am)
 static void give_back(struct item_delivery *item)
 {
     struct world_node *node = ((struct world_link *) item->peer->user)->end[0].nic->user;
-    const struct rbuf_piece *piece = rbuf_ahead_piece_of(&item->delivery);
-    struct rbuf_buffer *buffers[] = {rbuf_ahead_buffer_of(&item->delivery),
-                                     piece != NULL ? piece->buffer : NULL};
+    struct rbuf_buffer *buffer = rbuf_ahead_buffer_of(&item->delivery);
 
-    for (unsigned i = 0; i < 2; i++) {
-        if (buffers[i] != NULL) {
-            sim_post_receive(&node->nic, buffers[i]->channel, &buffers[i]->receive);
-        }
+    if (buffer != NULL) {
+        sim_post_receive(&node->nic, buffer->channel, &buffer->receive);
     }
     rbuf_core_release(item->peer, &item->delivery);
 }

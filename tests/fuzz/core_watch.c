@@ -131,6 +131,19 @@ static bool malformed(const struct rbuf_core *core, const void *data, uint32_t b
     return header.peer >= core->peer_count || core->peers[header.peer] == NULL;
 }
 
+/* True if a message does not begin with the naming of its piece. */
+static bool misnamed(const void *data, uint32_t bytes)
+{
+    const struct rbuf_message_header *header = data;
+    struct rbuf_naming naming;
+
+    if (bytes < sizeof(*header) + sizeof(naming)) {
+        return true;
+    }
+    memcpy(&naming, header + 1, sizeof(naming));
+    return naming.name != header->after || naming.bytes > sizeof(naming.header);
+}
+
 static bool unknown_kind(enum rbuf_channel_id channel, const void *data, uint32_t bytes)
 {
     const struct rbuf_message_header *header = data;
@@ -139,9 +152,12 @@ static bool unknown_kind(enum rbuf_channel_id channel, const void *data, uint32_
     case RBUF_MESSAGE_HERALD:
         return channel != RBUF_CONTROL || header->after == 0 || header->after > UINT32_MAX;
     case RBUF_MESSAGE_PIECE:
-    case RBUF_MESSAGE_FRAGMENT:
-        return channel != (header->kind == RBUF_MESSAGE_PIECE ? RBUF_BULK : RBUF_CONTROL) ||
-               (uint32_t) (header->after >> RBUF_PIECE_NUMBER_BITS) == 0;
+    case RBUF_MESSAGE_NAMED:
+        return channel != RBUF_BULK || (uint32_t) (header->after >> RBUF_PIECE_NUMBER_BITS) == 0 ||
+               (header->kind == RBUF_MESSAGE_NAMED && misnamed(data, bytes));
+    case RBUF_MESSAGE_NAMES:
+        return channel != RBUF_CONTROL ||
+               (bytes - sizeof(*header)) % sizeof(struct rbuf_naming) != 0;
     case RBUF_MESSAGE_LATE:
         return bytes != sizeof(*header) + sizeof(uint32_t);
     case RBUF_MESSAGE_USER:
@@ -192,7 +208,6 @@ static unsigned owners(const struct rbuf_core *core, const struct rbuf_peer *pee
 
         if (event->kind == RBUF_EVENT_DELIVER) {
             count += rbuf_ahead_buffer_of(&event->delivery) == buffer;
-            count += owned_by_piece(rbuf_ahead_piece_of(&event->delivery), buffer);
         }
         count += event->kind == RBUF_EVENT_BUFFER && event->buffer == buffer;
     }
@@ -216,7 +231,8 @@ static bool receive_formed(struct rbuf_core *core, enum rbuf_channel_id channel,
 
     fuzz_require(owners(core, peer, buffer) == kept, "a buffer that is kept has one owner");
     fuzz_require(!kept || header->kind == RBUF_MESSAGE_USER || header->kind == RBUF_MESSAGE_LED ||
-                     (header->kind >= RBUF_MESSAGE_HERALD && header->kind <= RBUF_MESSAGE_FRAGMENT),
+                     header->kind == RBUF_MESSAGE_HERALD || header->kind == RBUF_MESSAGE_PIECE ||
+                     header->kind == RBUF_MESSAGE_NAMED,
                  "what is delivered is for the user");
     if (!in_turn && alone) {
         fuzz_require(!kept && refused == 1 && peer->state == RBUF_PEER_FAILED,

@@ -496,8 +496,9 @@ static const char *peer_leftover(const struct world_node *node, const struct wor
     if (peer->state == RBUF_PEER_CONNECTED && peer->ahead_out.state != RBUF_AHEAD_IDLE) {
         return "a set of pieces is still open";
     }
-    if (!STAILQ_EMPTY(&peer->ahead_in.pieces) || !STAILQ_EMPTY(&peer->ahead_in.fragments)) {
-        return "a piece or its fragment still waits";
+    if (!STAILQ_EMPTY(&peer->ahead_in.pieces) || !STAILQ_EMPTY(&peer->ahead_in.names) ||
+        peer->ahead_out.untold != 0) {
+        return "a piece or its name still waits";
     }
     if (peer->ring_in != NULL && peer->ring_in->freed != 0) {
         return "a slot of a ring is still taken";

@@ -2,14 +2,17 @@
 /*
  * Packed data as Open MPI sends it: a rendezvous, an answer, and then fragments of piece_bytes.
  * Where the rendezvous heralds them, some pieces follow it at once and are named when the answer is
- * there; else fragments carry their piece. The receiver takes them in order.
+ * there, and the others bring their names along, or follow them; else fragments carry their piece.
+ * The receiver takes them in order.
  */
 #include <string.h>
 
 #include "core/ahead.h"
 #include "world.h"
 
-/* In front of each piece, or in its fragment. */
+#define NAMED_OF 3u /* pieces that are not sent ahead, but one, bring their names along */
+
+/* In front of a fragment's data, or told with the name of its piece. */
 struct user_fragment {
     struct world_message *message;
     uint64_t offset;
@@ -41,16 +44,29 @@ static void send_piece(struct world_message *message)
 
 static void name_piece(struct world_message *message)
 {
-    struct world_node *node = &message->world->nodes[message->from];
+    struct rbuf_peer *peer = link_of(message)->peer;
     const struct user_fragment fragment = {.message = message, .offset = message->named};
     const uint64_t number = message->named / message->world->options.piece_bytes;
-    const uint64_t piece_name =
-        rbuf_piece_name(link_of(message)->peer->ahead_out.set, (uint32_t) number);
-    struct world_am *name =
-        world_am_make(node, message, TAG_PACKED, &fragment, sizeof(fragment), NULL, 0);
 
     message->named += piece_at(message, message->named);
-    world_am_sent(name, rbuf_ahead_fragment(link_of(message)->peer, &name->am, piece_name));
+    rbuf_ahead_name(peer, rbuf_piece_name(peer->ahead_out.set, (uint32_t) number), TAG_PACKED,
+                    &fragment, sizeof(fragment));
+}
+
+/* The same for a piece that was not sent yet. */
+static void send_named(struct world_message *message)
+{
+    static const struct rbuf_naming room;
+    struct world_node *node = &message->world->nodes[message->from];
+    const struct user_fragment fragment = {.message = message, .offset = message->named};
+    uint64_t bytes = piece_at(message, message->sent);
+    struct world_am *piece = world_am_make(node, message, 0, &room, sizeof(room),
+                                           message->source + message->sent, bytes);
+
+    message->sent += bytes;
+    message->named += bytes;
+    world_am_sent(piece, rbuf_ahead_named(link_of(message)->peer, &piece->am, TAG_PACKED, &fragment,
+                                          sizeof(fragment)));
 }
 
 static void send_fragment(struct world_message *message)
@@ -90,12 +106,18 @@ void world_packed_answered(struct world_message *message)
             send_fragment(message);
             continue;
         }
+        if (message->sent == message->named &&
+            message->named / message->world->options.piece_bytes % NAMED_OF != 0) {
+            send_named(message);
+            continue;
+        }
         if (message->sent == message->named) {
             send_piece(message);
         }
         name_piece(message);
     }
     if (link->ahead == message) {
+        rbuf_ahead_tell(link->peer->core);
         rbuf_ahead_end(link->peer);
         link->ahead = NULL;
     }

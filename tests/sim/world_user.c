@@ -408,9 +408,6 @@ static void deliver(struct world_node *node, struct rbuf_event *event)
         }
     }
     post_again(node, rbuf_ahead_buffer_of(&event->delivery));
-    if (rbuf_ahead_piece_of(&event->delivery) != NULL) {
-        post_again(node, event->delivery.piece->buffer);
-    }
     rbuf_core_release(event->peer, &event->delivery);
 }
 

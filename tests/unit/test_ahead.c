@@ -4,6 +4,8 @@
  * that are late, few buffers and credits, peers that are lost, and names that make no sense.
  */
 #include <errno.h>
+#include <inttypes.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "case.h"
@@ -218,37 +220,44 @@ END_TEST
 
 /* ---- what no peer of ours sends ---- */
 
+struct step {
+    enum rbuf_message_kind kind;
+    enum rbuf_channel_id channel;
+    uint32_t set;
+    uint32_t number;
+    uint32_t before_set; /* of a name */
+    uint32_t before_number;
+};
+
 struct message {
     struct rbuf_message_header header;
-    unsigned char payload[64];
+    struct rbuf_naming naming;
+    unsigned char payload[32];
 };
 
 /* Node 1 receives a message of node 0 in a buffer that is nobody's; true if it keeps that. */
-static bool receive(struct world *world, enum rbuf_channel_id channel, enum rbuf_message_kind kind,
-                    uint64_t after)
+static bool receive(struct world *world, const struct step *step)
 {
     static struct rbuf_buffer *buffer;
     struct rbuf_peer *peer = world->nodes[1].links[0].peer;
+    const uint64_t name = rbuf_piece_name(step->set, step->number);
+    const uint64_t before = rbuf_piece_name(step->before_set, step->before_number);
     static struct message message;
+    bool names = step->kind == RBUF_MESSAGE_NAMES;
 
     if (buffer == NULL) {
         buffer = sim_allocate(sizeof(*buffer));
     }
-    message = (struct message){.header = {.after = after,
+    message = (struct message){.header = {.after = name,
                                           .peer = peer->index,
-                                          .kind = (uint8_t) kind,
-                                          .sequence = peer->sequence_in}};
-    return rbuf_core_received(&world->nodes[1].core, channel, buffer, &message, 60);
+                                          .kind = (uint8_t) step->kind,
+                                          .sequence = peer->sequence_in},
+                               .naming = {.name = name, .before = before, .bytes = 16}};
+    return rbuf_core_received(&world->nodes[1].core, step->channel, buffer, &message,
+                              names ? offsetof(struct message, payload) : sizeof(message));
 }
 
-#define STEPS 4u
-
-struct step {
-    enum rbuf_channel_id channel;
-    enum rbuf_message_kind kind;
-    uint32_t set;
-    uint32_t number;
-};
+#define STEPS 7u
 
 enum expected {
     EXPECT_KEPT,    /* the last step is */
@@ -257,63 +266,117 @@ enum expected {
     EXPECT_LOST     /* the peer is lost */
 };
 
-#define PIECE(set, number)    RBUF_BULK, RBUF_MESSAGE_PIECE, set, number
-#define FRAGMENT(set, number) RBUF_CONTROL, RBUF_MESSAGE_FRAGMENT, set, number
+/* A name says which one is before it: its number, of the same set unless that is said too. */
+#define PIECE(set, number)        RBUF_MESSAGE_PIECE, RBUF_BULK, set, number, 0, 0
+#define FIRST(set, number)        RBUF_MESSAGE_NAMES, RBUF_CONTROL, set, number, 0, 0
+#define NAME(set, number, before) RBUF_MESSAGE_NAMES, RBUF_CONTROL, set, number, set, before
+#define NAME_AFTER(set, number, before_set, before)                                                \
+    RBUF_MESSAGE_NAMES, RBUF_CONTROL, set, number, before_set, before
+#define NAMED_FIRST(set, number)   RBUF_MESSAGE_NAMED, RBUF_BULK, set, number, 0, 0
+#define NAMED(set, number, before) RBUF_MESSAGE_NAMED, RBUF_BULK, set, number, set, before
+#define LATE(set)                  RBUF_MESSAGE_LATE, RBUF_CONTROL, set, 0, 0, 0 /* node 1 is */
 
 static const struct {
     struct step step[STEPS];
     enum expected expected;
-} offences[] = {
-    {{{PIECE(1, 0)}}, EXPECT_KEPT},
-    {{{PIECE(1, 0)}, {PIECE(1, 1)}}, EXPECT_KEPT},
-    {{{PIECE(1, 0)}, {FRAGMENT(1, 0)}}, EXPECT_KEPT},
-    {{{FRAGMENT(1, 0)}}, EXPECT_DROPPED}, /* copied: it waits */
-    {{{FRAGMENT(1, 0)}, {PIECE(1, 0)}}, EXPECT_KEPT},
-    {{{FRAGMENT(1, 0)}, {FRAGMENT(1, 1)}, {PIECE(1, 0)}}, EXPECT_KEPT},
-    {{{PIECE(1, 0)}, {FRAGMENT(1, 1)}, {PIECE(1, 1)}}, EXPECT_KEPT}, /* one is passed over */
-    {{{FRAGMENT(1, 1)}, {PIECE(1, 0)}}, EXPECT_DROPPED},
-    {{{PIECE(0, 0)}}, EXPECT_REFUSED},
-    {{{FRAGMENT(0, 7)}}, EXPECT_REFUSED},
-    {{{RBUF_CONTROL, RBUF_MESSAGE_PIECE, 1, 0}}, EXPECT_REFUSED},
-    {{{RBUF_BULK, RBUF_MESSAGE_FRAGMENT, 1, 0}}, EXPECT_REFUSED},
-    {{{RBUF_BULK, RBUF_MESSAGE_HERALD, 0, 1}}, EXPECT_REFUSED},
-    {{{RBUF_CONTROL, RBUF_MESSAGE_HERALD, 0, 0}}, EXPECT_REFUSED},
-    {{{RBUF_CONTROL, RBUF_MESSAGE_HERALD, 4000, 0}}, EXPECT_REFUSED},
-    {{{RBUF_CONTROL, RBUF_MESSAGE_LATE, 0, 0}}, EXPECT_REFUSED},
-    {{{PIECE(1, 0)}, {PIECE(1, 0)}}, EXPECT_LOST},
-    {{{PIECE(2, 0)}, {PIECE(1, 0)}}, EXPECT_LOST},
-    {{{PIECE(1, 1)}, {PIECE(1, 0)}}, EXPECT_LOST},
-    {{{FRAGMENT(1, 0)}, {FRAGMENT(1, 0)}}, EXPECT_LOST},
-    {{{FRAGMENT(1, 0)}, {PIECE(1, 1)}}, EXPECT_LOST},
-    {{{PIECE(1, 1)}, {FRAGMENT(1, 0)}}, EXPECT_LOST},
-    {{{PIECE(1, 0)}, {FRAGMENT(1, 0)}, {FRAGMENT(1, 0)}}, EXPECT_LOST},
+    unsigned delivered;
+} sequences[] = {
+    {{{PIECE(1, 0)}}, EXPECT_KEPT, 0},
+    {{{PIECE(1, 0)}, {PIECE(1, 1)}}, EXPECT_KEPT, 0},
+    {{{PIECE(1, 0)}, {FIRST(1, 0)}}, EXPECT_DROPPED, 1},
+    {{{FIRST(1, 0)}}, EXPECT_DROPPED, 0}, /* copied: it waits */
+    {{{FIRST(1, 0)}, {PIECE(1, 0)}}, EXPECT_KEPT, 1},
+    {{{FIRST(1, 0)}, {NAME(1, 1, 0)}, {PIECE(1, 0)}}, EXPECT_KEPT, 1},
+    {{{FIRST(1, 0)}, {NAME(1, 1, 0)}, {PIECE(1, 0)}, {PIECE(1, 1)}}, EXPECT_KEPT, 2},
+    {{{PIECE(1, 0)}, {FIRST(1, 1)}, {PIECE(1, 1)}}, EXPECT_KEPT, 1}, /* one is passed over */
+    {{{FIRST(1, 1)}, {PIECE(1, 0)}, {PIECE(1, 1)}}, EXPECT_KEPT, 1},
+    {{{PIECE(1, 1)}, {FIRST(1, 1)}, {PIECE(1, 2)}, {NAME(1, 2, 1)}}, EXPECT_DROPPED, 2},
+
+    /* Pieces that bring their names along are handed up in their turn, no sooner and no later. */
+    {{{NAMED_FIRST(1, 0)}}, EXPECT_KEPT, 1},
+    {{{NAMED_FIRST(1, 0)}, {NAMED(1, 1, 0)}}, EXPECT_KEPT, 2},
+    {{{PIECE(1, 0)}, {NAMED(1, 1, 0)}}, EXPECT_KEPT, 0},
+    {{{PIECE(1, 0)}, {NAMED(1, 1, 0)}, {FIRST(1, 0)}}, EXPECT_DROPPED, 2},
+    {{{FIRST(1, 0)}, {PIECE(1, 0)}, {NAMED(1, 1, 0)}}, EXPECT_KEPT, 2},
+    {{{FIRST(1, 0)}, {NAME(1, 2, 1)}, {PIECE(1, 0)}, {NAMED(1, 1, 0)}}, EXPECT_KEPT, 2},
+    {{{FIRST(1, 0)}, {NAME(1, 2, 1)}, {PIECE(1, 0)}, {NAMED(1, 1, 0)}, {PIECE(1, 2)}},
+     EXPECT_KEPT,
+     3},
+    {{{PIECE(1, 0)}, {NAMED(1, 1, 0)}, {PIECE(1, 2)}, {FIRST(1, 0)}, {NAME(1, 2, 1)}},
+     EXPECT_DROPPED,
+     3},
+
+    /* The next set, also before the last one has come. */
+    {{{NAMED_FIRST(1, 0)}, {PIECE(2, 0)}, {NAME_AFTER(2, 0, 1, 0)}}, EXPECT_DROPPED, 2},
+    {{{FIRST(1, 0)}, {NAME_AFTER(2, 0, 1, 0)}, {PIECE(1, 0)}, {PIECE(2, 0)}}, EXPECT_KEPT, 2},
+
+    /* A set that the receiver is late for. What is named of the sets before may come later. */
+    {{{PIECE(1, 0)}, {LATE(1)}}, EXPECT_DROPPED, 0},
+    {{{LATE(1)}, {PIECE(1, 0)}}, EXPECT_DROPPED, 0},
+    {{{LATE(1)}, {FIRST(1, 0)}}, EXPECT_LOST, 0},
+    {{{FIRST(1, 0)}, {LATE(2)}, {PIECE(1, 0)}}, EXPECT_KEPT, 1},
+    {{{FIRST(1, 0)}, {LATE(2)}, {PIECE(1, 0)}, {NAMED(1, 1, 0)}}, EXPECT_KEPT, 2},
+    {{{FIRST(1, 0)}, {LATE(2)}, {PIECE(1, 0)}, {PIECE(2, 0)}}, EXPECT_DROPPED, 1},
+    {{{NAMED_FIRST(1, 0)}, {LATE(2)}, {PIECE(2, 0)}, {NAME_AFTER(3, 0, 1, 0)}, {PIECE(3, 0)}},
+     EXPECT_KEPT,
+     2},
+
+    /* What no peer of ours sends. */
+    {{{PIECE(0, 0)}}, EXPECT_REFUSED, 0},
+    {{{NAMED_FIRST(0, 7)}}, EXPECT_REFUSED, 0},
+    {{{RBUF_MESSAGE_PIECE, RBUF_CONTROL, 1, 0, 0, 0}}, EXPECT_REFUSED, 0},
+    {{{RBUF_MESSAGE_NAMED, RBUF_CONTROL, 1, 0, 0, 0}}, EXPECT_REFUSED, 0},
+    {{{RBUF_MESSAGE_NAMES, RBUF_BULK, 1, 0, 0, 0}}, EXPECT_REFUSED, 0},
+    {{{RBUF_MESSAGE_HERALD, RBUF_BULK, 0, 1, 0, 0}}, EXPECT_REFUSED, 0},
+    {{{RBUF_MESSAGE_HERALD, RBUF_CONTROL, 0, 0, 0, 0}}, EXPECT_REFUSED, 0},
+    {{{RBUF_MESSAGE_HERALD, RBUF_CONTROL, 4000, 0, 0, 0}}, EXPECT_REFUSED, 0},
+    {{{FIRST(0, 7)}}, EXPECT_LOST, 0},
+    {{{PIECE(1, 0)}, {PIECE(1, 0)}}, EXPECT_LOST, 0},
+    {{{PIECE(2, 0)}, {PIECE(1, 0)}}, EXPECT_LOST, 0},
+    {{{PIECE(1, 1)}, {PIECE(1, 0)}}, EXPECT_LOST, 0},
+    {{{FIRST(1, 0)}, {FIRST(1, 0)}}, EXPECT_LOST, 0},
+    {{{FIRST(1, 0)}, {PIECE(1, 1)}}, EXPECT_LOST, 0},
+    {{{PIECE(1, 1)}, {FIRST(1, 0)}}, EXPECT_LOST, 0},
+    {{{NAMED_FIRST(1, 0)}, {FIRST(1, 0)}}, EXPECT_LOST, 1},
+    {{{PIECE(1, 0)}, {FIRST(1, 0)}, {NAME(1, 0, 0)}}, EXPECT_LOST, 1},
 };
 
 /* Node 1 takes the steps; whether it keeps the last one's buffer. */
 static bool take_steps(struct world *world, const struct step *steps)
 {
+    struct rbuf_peer *peer = world->nodes[1].links[0].peer;
     bool kept = false;
 
     for (unsigned i = 0; i < STEPS && steps[i].kind != 0; i++) {
-        kept = receive(world, steps[i].channel, steps[i].kind,
-                       rbuf_piece_name(steps[i].set, steps[i].number));
+        if (steps[i].kind == RBUF_MESSAGE_LATE) {
+            const struct rbuf_delivery delivery = {
+                .herald = steps[i].set,
+                .began = (uint16_t) world->nodes[1].core.stats.messages_sent};
+
+            rbuf_ahead_in_heralded(peer, &delivery);
+            kept = false;
+        } else {
+            kept = receive(world, &steps[i]);
+        }
     }
     return kept;
 }
 
-START_TEST(names_without_sense)
+START_TEST(sequences_of_names)
 {
-    for (unsigned i = 0; i < sizeof(offences) / sizeof(offences[0]); i++) {
-        const enum expected expected = offences[i].expected;
+    for (unsigned i = 0; i < sizeof(sequences) / sizeof(sequences[0]); i++) {
+        const enum expected expected = sequences[i].expected;
         struct world_options options = packed_options();
         struct world *world = world_open(&options);
-        bool kept = take_steps(world, offences[i].step);
+        bool kept = take_steps(world, sequences[i].step);
         bool lost = world->nodes[1].links[0].peer->state == RBUF_PEER_FAILED;
 
-        ck_assert_msg(kept == (expected == EXPECT_KEPT), "row %u: kept", i);
+        ck_assert_msg(lost || kept == (expected == EXPECT_KEPT), "row %u: kept", i);
         ck_assert_msg(lost == (expected == EXPECT_LOST), "row %u: lost", i);
         ck_assert_msg((stats_of(world, 1)->messages_refused != 0) == (expected >= EXPECT_REFUSED),
                       "row %u: refused", i);
+        ck_assert_msg(stats_of(world, 1)->messages_received == sequences[i].delivered,
+                      "row %u: %" PRIu64 " delivered", i, stats_of(world, 1)->messages_received);
         world_close(world);
     }
 }
@@ -327,10 +390,11 @@ START_TEST(pieces_without_credit)
 
     options.core.window[RBUF_FLOW_BULK] = 4;
     world = world_open(&options);
-    for (uint32_t i = 0; i < 4; i++) {
-        ck_assert(receive(world, RBUF_BULK, RBUF_MESSAGE_PIECE, rbuf_piece_name(1, i)));
+    for (uint32_t i = 0; i < 5; i++) {
+        const struct step step = {PIECE(1, i)};
+
+        ck_assert(receive(world, &step) == (i < 4));
     }
-    ck_assert(!receive(world, RBUF_BULK, RBUF_MESSAGE_PIECE, rbuf_piece_name(1, 4)));
     ck_assert_int_eq(world->nodes[1].links[0].peer->state, RBUF_PEER_FAILED);
     ck_assert_uint_eq(world->nodes[1].core.pieces_kept, 0);
     world_close(world);
@@ -347,8 +411,8 @@ START_TEST(pieces_are_passed_over)
     struct world_options options = packed_options();
     struct world *world = world_open(&options);
     struct rbuf_peer *peer = world->nodes[0].links[1].peer;
-    struct message herald = {0}, pieces[5] = {0}, names[3] = {0};
-    struct rbuf_am am[9] = {{.header = &herald.header, .bytes = 20}};
+    struct message herald = {0}, pieces[5] = {0};
+    struct rbuf_am am[6] = {{.header = &herald.header, .bytes = 20}};
 
     (void) rbuf_ahead_herald(peer, &am[0]);
     for (unsigned i = 0; i < 5; i++) {
@@ -356,12 +420,58 @@ START_TEST(pieces_are_passed_over)
         (void) rbuf_ahead_piece(peer, &am[1 + i]);
     }
     for (unsigned i = 0; i < 3; i++) {
-        am[6 + i] = (struct rbuf_am){.header = &names[i].header, .bytes = 20};
-        (void) rbuf_ahead_fragment(peer, &am[6 + i],
-                                   rbuf_piece_name(peer->ahead_out.set, steps[i].named));
+        const uint64_t name = rbuf_piece_name(peer->ahead_out.set, steps[i].named);
+
+        ck_assert(rbuf_ahead_name(peer, name, 1, "header", 6));
         ck_assert_int_eq(rbuf_ahead_all_named(peer), steps[i].all);
     }
     world_close(world);
+}
+END_TEST
+
+/* Sends the next piece, and its name. */
+static void send_and_name(struct rbuf_peer *peer, struct rbuf_am *am, struct message *piece)
+{
+    *am = (struct rbuf_am){.header = &piece->header, .bytes = 60};
+    (void) rbuf_ahead_piece(peer, am);
+    ck_assert(rbuf_ahead_name(peer, am->after, 1, "header", 6));
+}
+
+/* Names wait for each other, until there is no room for one more or they are told; and none stays
+ * behind the next herald. */
+START_TEST(names_go_together)
+{
+    static const struct {
+        uint32_t inlined; /* bytes */
+        unsigned names;
+    } requests[] = {{1024, RBUF_NAMES_MOST}, {24 + 3 * 64, 3}, {24 + 3 * 64 - 1, 2}, {24 + 64, 1}};
+
+    for (unsigned i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
+        const unsigned most = requests[i].names;
+        struct world_options options = packed_options();
+        struct world *world = world_open(&options);
+        struct rbuf_peer *peer = world->nodes[0].links[1].peer;
+        struct message herald = {0}, pieces[9] = {0};
+        struct rbuf_am am[10] = {{.header = &herald.header, .bytes = 20}};
+
+        peer->queue[RBUF_CONTROL]->inline_max = requests[i].inlined;
+        ck_assert(rbuf_ahead_may(peer));
+        (void) rbuf_ahead_herald(peer, &am[0]);
+        for (unsigned j = 0; j < 9; j++) {
+            send_and_name(peer, &am[1 + j], &pieces[j]);
+            ck_assert_uint_eq(peer->sequence_out, 1 + (j + 1) / most);
+        }
+        rbuf_ahead_end(peer);
+        (void) rbuf_ahead_herald(peer, &am[0]);
+        ck_assert_uint_eq(peer->sequence_out, 2 + (9 + most - 1) / most);
+        send_and_name(peer, &am[1], &pieces[0]);
+        rbuf_ahead_tell(&world->nodes[0].core);
+        ck_assert_uint_eq(peer->sequence_out, 3 + (9 + most - 1) / most);
+        rbuf_ahead_end(peer);
+        peer->queue[RBUF_CONTROL]->inline_max = 24 + 63;
+        ck_assert(!rbuf_ahead_may(peer));
+        world_close(world);
+    }
 }
 END_TEST
 
@@ -377,8 +487,9 @@ int main(void)
     unit_add(suite, a_peer_is_lost);
     unit_add(suite, few_credits);
     unit_add(suite, numbers_wrap);
-    unit_add(suite, names_without_sense);
+    unit_add(suite, sequences_of_names);
     unit_add(suite, pieces_are_passed_over);
+    unit_add(suite, names_go_together);
     unit_add(suite, pieces_without_credit);
     return unit_run(suite);
 }

@@ -63,6 +63,8 @@ typedef enum {
     MCA_BTL_RBUF_FRAG_USER,    /* Open MPI fills it */
     MCA_BTL_RBUF_FRAG_SENDING, /* Open MPI waits for its completion */
     MCA_BTL_RBUF_FRAG_AHEAD,   /* on its way or through, and Open MPI has not asked for it */
+    MCA_BTL_RBUF_FRAG_EARLY,   /* on its way, and Open MPI is about to hear that it is through */
+    MCA_BTL_RBUF_FRAG_TOLD,    /* on its way, and Open MPI has heard so */
     MCA_BTL_RBUF_FRAG_DETACHED /* on its way, and nobody waits: free when it is back */
 } mca_btl_rbuf_frag_state_t;
 
@@ -70,13 +72,11 @@ typedef enum {
     MCA_BTL_RBUF_MESSAGE,
     MCA_BTL_RBUF_HERALD, /* a rendezvous whose data is to be sent ahead, if its endpoint says so too
                           */
-    MCA_BTL_RBUF_PIECE   /* of data that is sent ahead */
+    MCA_BTL_RBUF_PIECE,  /* of data that is sent ahead */
+    MCA_BTL_RBUF_NAMED   /* such a piece that is sent with its name */
 } mca_btl_rbuf_frag_role_t;
 
 struct mca_btl_rbuf_pool;
-struct mca_btl_rbuf_name;
-
-#define MCA_BTL_RBUF_NAME_BYTES 64u /* room for Open MPI's header of a fragment */
 
 /* Above that of other BTLs on the same network: a peer's messages are not dealt out to several. */
 #define MCA_BTL_RBUF_EXCLUSIVITY (MCA_BTL_EXCLUSIVITY_DEFAULT + 1)
@@ -96,10 +96,10 @@ typedef struct mca_btl_rbuf_frag {
     mca_btl_rbuf_frag_role_t role;
 
     /* Of a piece that is sent ahead. */
-    unsigned events_due;            /* RBUF_EVENT_SENT of `am` and of `naming` */
-    int status;                     /* the first of theirs that is not 0 */
-    struct rbuf_am naming;          /* of the fragment that names it */
-    struct mca_btl_rbuf_name *name; /* its message; NULL: never used */
+    size_t packed;                           /* bytes */
+    unsigned events_due;                     /* RBUF_EVENT_SENT */
+    int status;                              /* the first of theirs that is not 0 */
+    unsigned char header[RBUF_NAMING_BYTES]; /* Open MPI's of the fragment */
     STAILQ_ENTRY(mca_btl_rbuf_frag) waiting_link;
 } mca_btl_rbuf_frag_t;
 
@@ -250,6 +250,9 @@ struct mca_btl_rbuf_ahead {
     mca_btl_rbuf_frag_t *rendezvous;          /* WANTED */
     STAILQ_HEAD(, mca_btl_rbuf_frag) waiting; /* pieces */
     unsigned waiting_count;
+    const mca_btl_rbuf_frag_t *unsent; /* NAMED, which Open MPI is about to send; else NULL */
+    mca_btl_rbuf_frag_t *newest;       /* piece that was named, if it is on its way */
+    size_t early_bytes;                /* of pieces that are EARLY or TOLD */
 };
 
 /* One peer process on one port. */
@@ -371,6 +374,12 @@ static inline void mca_btl_rbuf_unlock(mca_btl_rbuf_module_t *module)
     }
 }
 
+/* True if the calling thread acts on events. The lock is held. */
+static inline bool mca_btl_rbuf_is_draining(const mca_btl_rbuf_module_t *module)
+{
+    return module->drain.depth > 0 && pthread_equal(module->drain.thread, pthread_self());
+}
+
 /* btl_rbuf_module.c */
 int mca_btl_rbuf_module_open(struct rbuf_port *port, uint32_t index,
                              mca_btl_rbuf_module_t **module);
@@ -464,12 +473,10 @@ bool mca_btl_rbuf_ahead_start(mca_btl_rbuf_module_t *module, mca_btl_base_endpoi
 int mca_btl_rbuf_ahead_progress(mca_btl_rbuf_module_t *module);
 
 /* True if the convertor's message is sent ahead, and counts as packed so far; then `*frag` is its
- * next piece, of no more than `most` bytes, or NULL if no fragment is free. Where Open MPI's header
- * of it goes; its sending. */
+ * next piece, of no more than `most` bytes, or NULL if no fragment is free. Then its sending. */
 bool mca_btl_rbuf_ahead_claim(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
                               struct opal_convertor_t *convertor, size_t most,
                               mca_btl_rbuf_frag_t **frag);
-void *mca_btl_rbuf_ahead_header(mca_btl_rbuf_frag_t *frag);
 int mca_btl_rbuf_ahead_send(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
                             mca_btl_rbuf_frag_t *frag, mca_btl_base_tag_t tag);
 

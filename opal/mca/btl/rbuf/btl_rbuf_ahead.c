@@ -8,6 +8,12 @@
  * the receiver at any time. What Open MPI gets for a fragment then is the next of these, with room
  * for its header outside of the message.
  *
+ * Open MPI asks for three fragments, and for the next when one of them is sent. As these are out of
+ * its hands it is told so when the next one is named: then it asks for all of a short message in a
+ * row, and the headers of several go in one message. The newest is told of when it is sent indeed:
+ * while fragments are under way there is one whose callback is due, and that is when Open MPI asks
+ * again for what it did not get.
+ *
  * One message of an endpoint at a time, told by its convertor: between its rendezvous and its last
  * fragment nothing else has that one. With several ports Open MPI deals fragments out among them,
  * and nothing is sent ahead; nor where somebody has made rbuf share its peers with another BTL.
@@ -25,18 +31,13 @@
  */
 #include "btl_rbuf.h"
 
-#include <stdlib.h>
+#include <errno.h>
 
 #include "opal/datatype/opal_convertor.h"
 
-#define WAITING_MOST      4u  /* pieces of a message that Open MPI has not asked for */
-#define WAITING_PORT_MOST 16u /* of all messages: a quarter of the bulk fragments there may be */
-
-/* Open MPI's header of a fragment, behind that of the message that names the piece. */
-struct mca_btl_rbuf_name {
-    struct rbuf_message_header header;
-    unsigned char bytes[MCA_BTL_RBUF_NAME_BYTES];
-};
+#define WAITING_MOST      4u     /* pieces of a message that Open MPI has not asked for */
+#define WAITING_PORT_MOST 16u    /* of all messages, and half the bulk fragments that there are */
+#define EARLY_BYTES       65536u /* to an endpoint, that Open MPI counts as sent before they are */
 
 static bool is_possible(const mca_btl_rbuf_module_t *module,
                         const mca_btl_base_endpoint_t *endpoint,
@@ -46,7 +47,6 @@ static bool is_possible(const mca_btl_rbuf_module_t *module,
            mca_btl_rbuf_component.module_count == 1 &&
            module->super.btl_exclusivity >= MCA_BTL_RBUF_EXCLUSIVITY &&
            endpoint->state == MCA_BTL_RBUF_CONNECTED &&
-           rbuf_queue_inline(module->port, RBUF_CONTROL) >= sizeof(struct mca_btl_rbuf_name) &&
            (convertor->flags & RBUF_CONVERTOR_DEVICE) == 0 &&
            convertor->bConverted < convertor->local_size;
 }
@@ -79,6 +79,7 @@ static void drop(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoin
         TAILQ_REMOVE(&module->packing, endpoint, packing_link);
     }
     ahead->state = state;
+    ahead->unsent = NULL;
     while (ahead->copy != NULL && !STAILQ_EMPTY(&ahead->waiting)) {
         mca_btl_rbuf_frag_t *frag = take_waiting(module, ahead);
 
@@ -125,31 +126,31 @@ static bool all_packed(const struct mca_btl_rbuf_ahead *ahead)
     return ahead->copy->bConverted >= ahead->copy->local_size;
 }
 
-/* A bulk fragment with the message's next piece, under way; NULL if there is no fragment now. */
+/* A bulk fragment with the message's next piece, with room for its name in front if it is NAMED;
+ * NULL if there is no fragment now. */
 static mca_btl_rbuf_frag_t *pack_next(mca_btl_rbuf_module_t *module,
-                                      mca_btl_base_endpoint_t *endpoint, size_t most, bool may_grow)
+                                      mca_btl_base_endpoint_t *endpoint,
+                                      mca_btl_rbuf_frag_role_t role, size_t most, bool may_grow)
 {
     struct opal_convertor_t *copy = endpoint->ahead.copy;
     mca_btl_rbuf_frag_t *frag = mca_btl_rbuf_frag_take_bulk(module, may_grow);
-    size_t packed = mca_btl_rbuf_packed_size(&module->super, copy, MCA_BTL_RBUF_NAME_BYTES);
+    size_t packed = mca_btl_rbuf_packed_size(&module->super, copy, sizeof(struct rbuf_naming));
+    size_t room = role == MCA_BTL_RBUF_NAMED ? sizeof(struct rbuf_naming) : 0;
 
     if (frag == NULL) {
         return NULL;
     }
-    if (frag->name == NULL) {
-        frag->name = calloc(1, sizeof(*frag->name));
-    }
     packed = packed < most ? packed : most;
-    if (frag->name == NULL || !mca_btl_rbuf_pack(copy, frag->am.header + 1, &packed) ||
+    if (!mca_btl_rbuf_pack(copy, (unsigned char *) (frag->am.header + 1) + room, &packed) ||
         packed == 0) {
         mca_btl_rbuf_frag_give(frag);
         return NULL;
     }
-    frag->role = MCA_BTL_RBUF_PIECE;
-    frag->state = MCA_BTL_RBUF_FRAG_AHEAD;
+    frag->role = role;
     frag->status = 0;
-    frag->am.bytes = (uint32_t) packed;
-    frag->events_due = rbuf_ahead_piece(endpoint->peer, &frag->am);
+    frag->events_due = 0;
+    frag->packed = packed;
+    frag->am.bytes = (uint32_t) (room + packed);
     return frag;
 }
 
@@ -157,7 +158,8 @@ static mca_btl_rbuf_frag_t *pack_next(mca_btl_rbuf_module_t *module,
 static void see_to_packing(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint)
 {
     struct mca_btl_rbuf_ahead *ahead = &endpoint->ahead;
-    const bool wanted = ahead->waiting_count < WAITING_MOST && !all_packed(ahead);
+    const bool wanted =
+        ahead->waiting_count < WAITING_MOST && ahead->unsent == NULL && !all_packed(ahead);
 
     if (wanted && ahead->state == MCA_BTL_RBUF_AHEAD_OPEN) {
         ahead->state = MCA_BTL_RBUF_AHEAD_PACKING;
@@ -168,18 +170,34 @@ static void see_to_packing(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_
     }
 }
 
+/* True if one more piece may wait. Never half of the fragments do: of the others there is always
+ * one whose callback lets Open MPI ask again for what it did not get. */
+static bool may_wait(const mca_btl_rbuf_module_t *module)
+{
+    const unsigned half = module->pools[MCA_BTL_RBUF_POOL_BULK].count / 2;
+
+    return module->pieces_waiting < (half < WAITING_PORT_MOST ? half : WAITING_PORT_MOST);
+}
+
+static void send_piece(mca_btl_base_endpoint_t *endpoint, mca_btl_rbuf_frag_t *frag)
+{
+    frag->state = MCA_BTL_RBUF_FRAG_AHEAD;
+    frag->events_due = rbuf_ahead_piece(endpoint->peer, &frag->am);
+}
+
 /* One piece more waits for its name. */
 static bool pack_one(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
                      bool may_grow)
 {
     struct mca_btl_rbuf_ahead *ahead = &endpoint->ahead;
-    mca_btl_rbuf_frag_t *frag = module->pieces_waiting < WAITING_PORT_MOST
-                                    ? pack_next(module, endpoint, SIZE_MAX, may_grow)
-                                    : NULL;
+    mca_btl_rbuf_frag_t *frag =
+        may_wait(module) ? pack_next(module, endpoint, MCA_BTL_RBUF_PIECE, SIZE_MAX, may_grow)
+                         : NULL;
 
     if (frag == NULL) {
         return false;
     }
+    send_piece(endpoint, frag);
     STAILQ_INSERT_TAIL(&ahead->waiting, frag, waiting_link);
     ahead->waiting_count++;
     module->pieces_waiting++;
@@ -219,7 +237,7 @@ static bool is_next(const struct mca_btl_rbuf_ahead *ahead,
                     const struct opal_convertor_t *convertor, size_t most)
 {
     return ahead->claimed == convertor->bConverted &&
-           (STAILQ_EMPTY(&ahead->waiting) || STAILQ_FIRST(&ahead->waiting)->am.bytes <= most);
+           (STAILQ_EMPTY(&ahead->waiting) || STAILQ_FIRST(&ahead->waiting)->packed <= most);
 }
 
 /* What Open MPI asks for is not what comes next: passes over what waits, and goes on where the
@@ -237,6 +255,29 @@ static void start_anew(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *e
     ahead->claimed = position;
 }
 
+/* What Open MPI asks for next. Nothing waits for a piece to be packed: names that could go along
+ * with its own are told before, and it brings its own, unless some before it were passed over. */
+static mca_btl_rbuf_frag_t *next_piece(mca_btl_rbuf_module_t *module,
+                                       mca_btl_base_endpoint_t *endpoint, size_t most)
+{
+    struct mca_btl_rbuf_ahead *ahead = &endpoint->ahead;
+    mca_btl_rbuf_frag_t *frag;
+
+    if (!STAILQ_EMPTY(&ahead->waiting)) {
+        return take_waiting(module, ahead);
+    }
+    rbuf_ahead_tell(&module->core);
+    if (rbuf_ahead_all_named(endpoint->peer)) {
+        ahead->unsent = frag = pack_next(module, endpoint, MCA_BTL_RBUF_NAMED, most, true);
+        return frag;
+    }
+    frag = pack_next(module, endpoint, MCA_BTL_RBUF_PIECE, most, true);
+    if (frag != NULL) {
+        send_piece(endpoint, frag);
+    }
+    return frag;
+}
+
 bool mca_btl_rbuf_ahead_claim(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
                               struct opal_convertor_t *convertor, size_t most,
                               mca_btl_rbuf_frag_t **out)
@@ -251,13 +292,12 @@ bool mca_btl_rbuf_ahead_claim(mca_btl_rbuf_module_t *module, mca_btl_base_endpoi
         start_anew(module, endpoint, convertor);
     }
     if (ours) {
-        frag = STAILQ_EMPTY(&ahead->waiting) ? pack_next(module, endpoint, most, true)
-                                             : take_waiting(module, ahead);
+        frag = next_piece(module, endpoint, most);
     }
     if (frag != NULL) {
         frag->state = MCA_BTL_RBUF_FRAG_USER;
-        ahead->claimed += frag->am.bytes;
-        rbuf_compat_count_packed(convertor, frag->am.bytes);
+        ahead->claimed += frag->packed;
+        rbuf_compat_count_packed(convertor, frag->packed);
         see_to_packing(module, endpoint);
     }
     mca_btl_rbuf_unlock(module);
@@ -265,26 +305,49 @@ bool mca_btl_rbuf_ahead_claim(mca_btl_rbuf_module_t *module, mca_btl_base_endpoi
     return ours;
 }
 
-void *mca_btl_rbuf_ahead_header(mca_btl_rbuf_frag_t *frag)
+/* Lets Open MPI have its callback, which comes from progress. */
+static void raise_sent(mca_btl_rbuf_module_t *module, mca_btl_rbuf_frag_t *frag)
 {
-    return frag->name->bytes;
+    frag->events_due++;
+    rbuf_core_raise(&module->core, RBUF_EVENT_SENT, frag->am.peer, &frag->am, frag->status);
+}
+
+/* The piece is named next: the one before may count as sent. */
+static void follow(mca_btl_rbuf_module_t *module, struct mca_btl_rbuf_ahead *ahead,
+                   mca_btl_rbuf_frag_t *frag)
+{
+    mca_btl_rbuf_frag_t *before = ahead->newest;
+
+    if (before != NULL && ahead->early_bytes + before->packed <= EARLY_BYTES) {
+        ahead->early_bytes += before->packed;
+        before->state = MCA_BTL_RBUF_FRAG_EARLY;
+        raise_sent(module, before);
+    }
+    ahead->newest = frag->events_due > 0 ? frag : NULL;
+    if (frag->events_due == 0) {
+        raise_sent(module, frag);
+    }
 }
 
 int mca_btl_rbuf_ahead_send(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
                             mca_btl_rbuf_frag_t *frag, mca_btl_base_tag_t tag)
 {
+    const uint32_t header = (uint32_t) (frag->segment.seg_len - frag->packed);
     struct mca_btl_rbuf_ahead *ahead = &endpoint->ahead;
 
     mca_btl_rbuf_lock(module);
-    frag->naming = (struct rbuf_am){.header = &frag->name->header,
-                                    .bytes = (uint32_t) frag->segment.seg_len - frag->am.bytes,
-                                    .tag = tag};
     frag->state = MCA_BTL_RBUF_FRAG_SENDING;
-    frag->events_due += rbuf_ahead_fragment(endpoint->peer, &frag->naming, frag->am.after);
-    if (frag->events_due == 0) { /* the callback comes from progress all the same */
-        frag->events_due = 1;
-        rbuf_core_raise(&module->core, RBUF_EVENT_SENT, endpoint->peer, &frag->am, 0);
+    if (frag->role == MCA_BTL_RBUF_NAMED) {
+        ahead->unsent = NULL;
+        frag->events_due = rbuf_ahead_named(endpoint->peer, &frag->am, tag, frag->header, header);
+        see_to_packing(module, endpoint);
+    } else if (!rbuf_ahead_name(endpoint->peer, frag->am.after, tag, frag->header, header)) {
+        frag->status = -ECONNRESET;
     }
+    if (!mca_btl_rbuf_is_draining(module)) {
+        rbuf_ahead_tell(&module->core);
+    }
+    follow(module, ahead, frag);
     if (all_packed(ahead) && rbuf_ahead_all_named(endpoint->peer)) {
         rbuf_ahead_end(endpoint->peer);
         ahead->state = state_after(ahead->state);
@@ -295,24 +358,38 @@ int mca_btl_rbuf_ahead_send(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint
 
 /* ---- endings ---- */
 
-void mca_btl_rbuf_ahead_sent(mca_btl_rbuf_module_t *module, mca_btl_rbuf_frag_t *frag, int status)
+/* Open MPI hears that the piece is through, unless it has or does not wait for it. The lock is let
+ * go meanwhile. */
+static void tell_sent(mca_btl_rbuf_module_t *module, mca_btl_rbuf_frag_t *frag)
 {
-    mca_btl_rbuf_frag_state_t state;
-
-    mca_btl_rbuf_lock(module);
-    frag->status = frag->status == 0 ? status : frag->status;
-    state = --frag->events_due == 0 ? frag->state : MCA_BTL_RBUF_FRAG_AHEAD;
-    if (state == MCA_BTL_RBUF_FRAG_DETACHED) {
-        mca_btl_rbuf_frag_give(frag);
-    }
-    mca_btl_rbuf_unlock(module);
-    if (state != MCA_BTL_RBUF_FRAG_SENDING) {
+    if (frag->state == MCA_BTL_RBUF_FRAG_EARLY) {
+        frag->state = MCA_BTL_RBUF_FRAG_TOLD;
+    } else if (frag->state != MCA_BTL_RBUF_FRAG_SENDING) {
         return;
     }
+    mca_btl_rbuf_unlock(module);
     frag->base.des_cbfunc(&module->super, frag->am.peer->user, &frag->base,
                           frag->status == 0 ? OPAL_SUCCESS : OPAL_ERROR);
     mca_btl_rbuf_lock(module);
-    mca_btl_rbuf_frag_give(frag);
+}
+
+void mca_btl_rbuf_ahead_sent(mca_btl_rbuf_module_t *module, mca_btl_rbuf_frag_t *frag, int status)
+{
+    mca_btl_base_endpoint_t *endpoint = frag->am.peer->user;
+    struct mca_btl_rbuf_ahead *ahead = &endpoint->ahead;
+
+    mca_btl_rbuf_lock(module);
+    frag->status = frag->status == 0 ? status : frag->status;
+    if (ahead->newest == frag) {
+        ahead->newest = NULL;
+    }
+    tell_sent(module, frag);
+    frag->events_due--;
+    if (frag->events_due == 0 && frag->state != MCA_BTL_RBUF_FRAG_AHEAD &&
+        frag->state != MCA_BTL_RBUF_FRAG_USER) {
+        ahead->early_bytes -= frag->state == MCA_BTL_RBUF_FRAG_TOLD ? frag->packed : 0;
+        mca_btl_rbuf_frag_give(frag);
+    }
     mca_btl_rbuf_unlock(module);
 }
 

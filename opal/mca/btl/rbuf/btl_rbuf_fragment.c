@@ -36,7 +36,6 @@ void mca_btl_rbuf_pools_close(mca_btl_rbuf_module_t *module)
         while ((slab = SLIST_FIRST(&pool->slabs)) != NULL) {
             SLIST_REMOVE_HEAD(&pool->slabs, link);
             for (unsigned j = 0; j < slab->count; j++) {
-                free(slab->frags[j].name);
                 OBJ_DESTRUCT(&slab->frags[j]);
             }
             rbuf_memory_free(&slab->memory);
@@ -234,7 +233,8 @@ int mca_btl_rbuf_free(mca_btl_base_module_t *btl, mca_btl_base_descriptor_t *des
     mca_btl_rbuf_lock(module);
     if (frag->state == MCA_BTL_RBUF_FRAG_SENDING) {
         frag->state = MCA_BTL_RBUF_FRAG_DETACHED;
-    } else if (frag->role == MCA_BTL_RBUF_PIECE && frag->events_due > 0) {
+    } else if (frag->state == MCA_BTL_RBUF_FRAG_USER && frag->role == MCA_BTL_RBUF_PIECE &&
+               frag->events_due > 0) {
         frag->state = MCA_BTL_RBUF_FRAG_DETACHED;
     } else if (frag->state == MCA_BTL_RBUF_FRAG_USER) {
         mca_btl_rbuf_frag_give(frag);
@@ -341,8 +341,8 @@ static mca_btl_base_descriptor_t *prepare_ahead(mca_btl_rbuf_frag_t *frag, size_
     if (frag == NULL) {
         return NULL;
     }
-    *size = frag->am.bytes;
-    frag->segment.seg_addr.pval = mca_btl_rbuf_ahead_header(frag);
+    *size = frag->packed;
+    frag->segment.seg_addr.pval = frag->header;
     frag->segment.seg_len = reserve + *size;
     frag->base.des_flags = flags;
     return &frag->base;
@@ -389,7 +389,7 @@ mca_btl_base_descriptor_t *mca_btl_rbuf_prepare_src(mca_btl_base_module_t *btl,
     mca_btl_rbuf_frag_t *frag;
 
     (void) order;
-    if (!(flags & MCA_BTL_DES_FLAGS_PRIORITY) && reserve <= MCA_BTL_RBUF_NAME_BYTES &&
+    if (!(flags & MCA_BTL_DES_FLAGS_PRIORITY) && reserve <= RBUF_NAMING_BYTES &&
         mca_btl_rbuf_ahead_claim(module, endpoint, convertor, *size, &frag)) {
         return prepare_ahead(frag, reserve, size, flags);
     }

@@ -269,18 +269,22 @@ static bool collect_buffer(struct rbuf_buffer *buffer)
     return buffer != NULL;
 }
 
-/* Gives back what a delivered message occupied; true if that was a receive buffer, or two. The
- * caller holds the lock. */
+/* Gives back what a delivered message occupied; true if that was a receive buffer. The caller holds
+ * the lock. */
 static bool release(const struct rbuf_event *delivered)
 {
-    const struct rbuf_piece *piece = rbuf_ahead_piece_of(&delivered->delivery);
     bool collected = collect_buffer(rbuf_ahead_buffer_of(&delivered->delivery));
 
-    if (piece != NULL) {
-        collected = collect_buffer(piece->buffer) || collected;
-    }
     rbuf_core_release(delivered->peer, &delivered->delivery);
     return collected;
+}
+
+/* Names of pieces that the user asked for meanwhile. The caller holds the lock. */
+static void tell_names(mca_btl_rbuf_module_t *module)
+{
+    if (!TAILQ_EMPTY(&module->core.naming)) {
+        rbuf_ahead_tell(&module->core);
+    }
 }
 
 /* Acts on events, unless another thread does; returns their number. The caller holds the lock,
@@ -292,13 +296,14 @@ static int drain(mca_btl_rbuf_module_t *module)
     bool collected = false;
     int count = 0;
 
-    if (drain->depth > 0 && !pthread_equal(drain->thread, pthread_self())) {
+    if (drain->depth > 0 && !mca_btl_rbuf_is_draining(module)) {
         return 0;
     }
     drain->thread = pthread_self();
     drain->depth++;
     while (count < EVENTS && rbuf_events_pop(&module->core.events, &event)) {
         if (event.kind == RBUF_EVENT_DELIVER) {
+            tell_names(module); /* the user may take long with it */
             rbuf_core_delivering(event.peer, &event.delivery);
         }
         mca_btl_rbuf_unlock(module);
@@ -311,6 +316,7 @@ static int drain(mca_btl_rbuf_module_t *module)
         }
         count++;
     }
+    tell_names(module);
     drain->depth--;
     if (collected) {
         post_receives(module);

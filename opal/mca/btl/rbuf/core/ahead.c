@@ -9,8 +9,7 @@
 #include "core/grant.h"
 #include "core/polling_set.h"
 
-#define FRAGMENTS_MOST                                                                             \
-    32768u /* of a peer that wait for their pieces: more than there are credits */
+#define NAMES_MOST 32768u /* of a peer that wait for their pieces: more than there are credits */
 
 /* Without them pieces that wait for long could leave no credit to other messages. */
 #define CREDITS_LEAST 8u
@@ -19,12 +18,22 @@
 
 /* ---- of the sender ---- */
 
+/* Names in one message, which is sent inside the request; 0 where that holds none. */
+static uint32_t names_most(const struct rbuf_peer *peer)
+{
+    const uint32_t room = rbuf_fab_inline_max(peer->queue[RBUF_CONTROL]);
+    const uint32_t header = sizeof(struct rbuf_message_header);
+    const uint32_t fit = room > header ? (room - header) / sizeof(struct rbuf_naming) : 0;
+
+    return fit < RBUF_NAMES_MOST ? fit : RBUF_NAMES_MOST;
+}
+
 bool rbuf_ahead_may(struct rbuf_peer *peer)
 {
     struct rbuf_ahead_out *out = &peer->ahead_out;
 
     if (peer->state != RBUF_PEER_CONNECTED || out->state != RBUF_AHEAD_IDLE ||
-        peer->credit[RBUF_FLOW_BULK].window < CREDITS_LEAST) {
+        peer->credit[RBUF_FLOW_BULK].window < CREDITS_LEAST || names_most(peer) == 0) {
         return false;
     }
     if (out->skip > 0) {
@@ -34,10 +43,23 @@ bool rbuf_ahead_may(struct rbuf_peer *peer)
     return true;
 }
 
+/* Sends the names that wait for the peer, which is on the list. */
+static void tell(struct rbuf_peer *peer)
+{
+    struct rbuf_ahead_out *out = &peer->ahead_out;
+    const uint32_t bytes = out->untold * (uint32_t) sizeof(out->names[0]);
+
+    rbuf_ahead_out_drop(peer);
+    rbuf_channel_send_own(peer, RBUF_MESSAGE_NAMES, out->names, bytes);
+}
+
 bool rbuf_ahead_herald(struct rbuf_peer *peer, struct rbuf_am *am)
 {
     struct rbuf_ahead_out *out = &peer->ahead_out;
 
+    if (out->untold > 0) {
+        tell(peer);
+    }
     out->state = RBUF_AHEAD_OPEN;
     out->set += out->set == UINT32_MAX ? 2 : 1;
     out->sent = 0;
@@ -55,11 +77,65 @@ bool rbuf_ahead_piece(struct rbuf_peer *peer, struct rbuf_am *am)
            RBUF_AM_IDLE;
 }
 
-bool rbuf_ahead_fragment(struct rbuf_peer *peer, struct rbuf_am *am, uint64_t name)
+void rbuf_ahead_tell(struct rbuf_core *core)
 {
-    am->channel = RBUF_CONTROL;
-    peer->ahead_out.named = rbuf_piece_number(name) + 1;
-    return rbuf_am_send_as(peer, am, RBUF_MESSAGE_FRAGMENT, name) != RBUF_AM_IDLE;
+    struct rbuf_peer *peer;
+
+    while ((peer = TAILQ_FIRST(&core->naming)) != NULL) {
+        tell(peer);
+    }
+}
+
+void rbuf_ahead_out_drop(struct rbuf_peer *peer)
+{
+    if (peer->ahead_out.untold > 0) {
+        peer->ahead_out.untold = 0;
+        TAILQ_REMOVE(&peer->core->naming, peer, naming_link);
+    }
+}
+
+/* Of the piece that is named next. */
+static struct rbuf_naming naming_of(struct rbuf_ahead_out *out, uint64_t name, uint8_t tag,
+                                    const void *header, uint32_t bytes)
+{
+    struct rbuf_naming naming = {
+        .name = name, .before = out->newest, .tag = tag, .bytes = (uint8_t) bytes};
+
+    memcpy(naming.header, header, bytes);
+    out->newest = name;
+    out->named = rbuf_piece_number(name) + 1;
+    return naming;
+}
+
+bool rbuf_ahead_name(struct rbuf_peer *peer, uint64_t name, uint8_t tag, const void *header,
+                     uint32_t bytes)
+{
+    struct rbuf_ahead_out *out = &peer->ahead_out;
+
+    if (peer->state == RBUF_PEER_FAILED) {
+        return false;
+    }
+    if (out->untold == 0) {
+        TAILQ_INSERT_TAIL(&peer->core->naming, peer, naming_link);
+    }
+    out->names[out->untold++] = naming_of(out, name, tag, header, bytes);
+    peer->core->stats.messages_sent++;
+    if (out->untold >= names_most(peer)) {
+        tell(peer);
+    }
+    return true;
+}
+
+bool rbuf_ahead_named(struct rbuf_peer *peer, struct rbuf_am *am, uint8_t tag, const void *header,
+                      uint32_t bytes)
+{
+    struct rbuf_ahead_out *out = &peer->ahead_out;
+    const uint64_t name = rbuf_piece_name(out->set, out->sent++);
+    const struct rbuf_naming naming = naming_of(out, name, tag, header, bytes);
+
+    memcpy(am->header + 1, &naming, sizeof(naming));
+    am->channel = RBUF_BULK;
+    return rbuf_am_send_as(peer, am, RBUF_MESSAGE_NAMED, name) != RBUF_AM_IDLE;
 }
 
 bool rbuf_ahead_all_named(const struct rbuf_peer *peer)
@@ -93,7 +169,7 @@ void rbuf_ahead_late(struct rbuf_peer *peer, uint32_t set)
 void rbuf_ahead_in_open(struct rbuf_peer *peer)
 {
     STAILQ_INIT(&peer->ahead_in.pieces);
-    STAILQ_INIT(&peer->ahead_in.fragments);
+    STAILQ_INIT(&peer->ahead_in.names);
 }
 
 static uint32_t set_of(uint64_t name)
@@ -142,47 +218,23 @@ static struct rbuf_piece *first_piece(struct rbuf_ahead_in *in)
     return piece;
 }
 
-/* Discards the pieces before `name`, which nobody names any more; then the first one, if it is that
- * one. */
-static struct rbuf_piece *take_piece(struct rbuf_peer *peer, uint64_t name)
+/* Hands a piece up that is here and named. */
+static void hand_up(struct rbuf_peer *peer, struct rbuf_piece *piece)
 {
-    struct rbuf_ahead_in *in = &peer->ahead_in;
+    const struct rbuf_event event = {.kind = RBUF_EVENT_DELIVER,
+                                     .peer = peer,
+                                     .delivery = {.origin = RBUF_ORIGIN_PIECE,
+                                                  .piece = piece,
+                                                  .data = piece->naming.header,
+                                                  .bytes = piece->naming.bytes,
+                                                  .tag = piece->naming.tag}};
 
-    while (!STAILQ_EMPTY(&in->pieces) && is_later(name, STAILQ_FIRST(&in->pieces)->name)) {
-        discard(peer, first_piece(in));
-    }
-    return !STAILQ_EMPTY(&in->pieces) && STAILQ_FIRST(&in->pieces)->name == name ? first_piece(in)
-                                                                                 : NULL;
-}
-
-/* Hands a fragment up with its piece; `place` is where its header stands. */
-static bool hand_up(struct rbuf_peer *peer, const struct rbuf_delivery *place,
-                    struct rbuf_piece *piece)
-{
-    struct rbuf_event event = {.kind = RBUF_EVENT_DELIVER, .peer = peer, .delivery = *place};
-
-    piece->of_fragment = place->buffer;
-    event.delivery.piece = piece;
-    event.delivery.extra = RBUF_EXTRA_PIECE;
     if (!rbuf_events_push(&peer->core->events, &event)) {
         discard(peer, piece);
         rbuf_peer_fail(peer, -ENOMEM);
-        return false;
+        return;
     }
-    return true;
-}
-
-static void hand_up_held(struct rbuf_peer *peer, struct rbuf_held *held, struct rbuf_piece *piece)
-{
-    const struct rbuf_delivery place = {.origin = RBUF_ORIGIN_HELD,
-                                        .data = held->data,
-                                        .bytes = held->bytes,
-                                        .tag = held->tag,
-                                        .channel = held->channel};
-
-    if (!hand_up(peer, &place, piece)) {
-        free(held);
-    }
+    peer->core->stats.messages_received++;
 }
 
 /* Keeps what stands at `place`: in its buffer while few are kept so, else in a copy. Its credit is
@@ -198,7 +250,7 @@ static struct rbuf_piece *keep(struct rbuf_peer *peer, uint64_t name,
         rbuf_peer_fail(peer, -ENOMEM);
         return NULL;
     }
-    *piece = (struct rbuf_piece){.name = name, .data = place->data, .bytes = place->bytes};
+    *piece = (struct rbuf_piece){.naming.name = name, .data = place->data, .bytes = place->bytes};
     if (copied) {
         piece->data = piece + 1;
         memcpy(piece->data, place->data, place->bytes);
@@ -210,16 +262,6 @@ static struct rbuf_piece *keep(struct rbuf_peer *peer, uint64_t name,
     return piece;
 }
 
-/* True if the message is no piece or fragment at all. */
-static bool is_malformed(struct rbuf_peer *peer, const struct rbuf_message_header *header,
-                         const struct rbuf_delivery *place, enum rbuf_channel_id channel)
-{
-    bool malformed = place->channel != channel || set_of(header->after) == 0;
-
-    peer->core->stats.messages_refused += malformed;
-    return malformed;
-}
-
 /* The peer does not keep to the protocol, and would wait for what is refused. */
 static bool refuse(struct rbuf_peer *peer)
 {
@@ -228,78 +270,172 @@ static bool refuse(struct rbuf_peer *peer)
     return false;
 }
 
+/* True if the first piece brought its name along, and it is its turn. */
+static bool is_next(const struct rbuf_ahead_in *in)
+{
+    const struct rbuf_piece *piece = STAILQ_FIRST(&in->pieces);
+
+    return piece != NULL && piece->state == RBUF_PIECE_NAMED && piece->naming.before == in->turn;
+}
+
+/* It is the turn of the first name: discards the pieces before its own, which were passed over, and
+ * gives that one its naming. False: it is not here. */
+static bool meet(struct rbuf_peer *peer)
+{
+    struct rbuf_ahead_in *in = &peer->ahead_in;
+    struct rbuf_piece *name = STAILQ_FIRST(&in->names);
+    struct rbuf_piece *piece;
+
+    while ((piece = STAILQ_FIRST(&in->pieces)) != NULL &&
+           is_later(name->naming.name, piece->naming.name)) {
+        discard(peer, first_piece(in));
+    }
+    if (piece == NULL || piece->naming.name != name->naming.name) {
+        return false;
+    }
+    piece->naming = name->naming;
+    piece->state = RBUF_PIECE_NAMED;
+    STAILQ_REMOVE_HEAD(&in->names, link);
+    in->names_count--;
+    free(name);
+    return true;
+}
+
+/* Hands up the pieces whose turn it is; false if the peer is lost. */
+static bool advance(struct rbuf_peer *peer)
+{
+    struct rbuf_ahead_in *in = &peer->ahead_in;
+
+    for (;;) {
+        const struct rbuf_piece *name = STAILQ_FIRST(&in->names);
+        const bool told = !is_next(in) && name != NULL && name->naming.before == in->turn;
+
+        if (told && !meet(peer)) {
+            /* Pieces come in order: this one never did, or was passed over before. */
+            return is_later(name->naming.name, in->newest) || refuse(peer);
+        }
+        if (!is_next(in)) {
+            return true;
+        }
+        in->turn = STAILQ_FIRST(&in->pieces)->naming.name;
+        hand_up(peer, first_piece(in));
+    }
+}
+
+/* True if the message is no piece at all. */
+static bool is_malformed(const struct rbuf_message_header *header,
+                         const struct rbuf_delivery *place)
+{
+    struct rbuf_naming naming;
+
+    if (place->channel != RBUF_BULK || set_of(header->after) == 0) {
+        return true;
+    }
+    if (header->kind != RBUF_MESSAGE_NAMED) {
+        return false;
+    }
+    if (place->bytes < sizeof(naming)) {
+        return true;
+    }
+    memcpy(&naming, place->data, sizeof(naming));
+    return naming.name != header->after || naming.bytes > RBUF_NAMING_BYTES;
+}
+
+/* The first bytes of a piece that is kept are its naming. */
+static void cut_naming(struct rbuf_piece *piece)
+{
+    piece->state = RBUF_PIECE_NAMED;
+    memcpy(&piece->naming, piece->data, sizeof(piece->naming));
+    piece->data = (unsigned char *) piece->data + sizeof(piece->naming);
+    piece->bytes -= (uint32_t) sizeof(piece->naming);
+}
+
+/* True if a piece that does not bring its name will get none: others are named already that are
+ * later, or its set is forgotten. */
+static bool is_unwanted(const struct rbuf_ahead_in *in, uint64_t name)
+{
+    return is_later(in->turn, name) || (is_forgotten(in, name) && is_later(name, in->told));
+}
+
 bool rbuf_ahead_in_piece(struct rbuf_peer *peer, const struct rbuf_message_header *header,
                          const struct rbuf_delivery *place)
 {
     struct rbuf_ahead_in *in = &peer->ahead_in;
-    struct rbuf_held *fragment = STAILQ_FIRST(&in->fragments);
+    const bool named = header->kind == RBUF_MESSAGE_NAMED;
     struct rbuf_piece *piece;
 
-    if (is_malformed(peer, header, place, RBUF_BULK) || peer->state == RBUF_PEER_FAILED) {
+    if (is_malformed(header, place)) {
+        peer->core->stats.messages_refused++;
         return false;
     }
-    if (!is_later(header->after, in->newest) ||
+    if (peer->state == RBUF_PEER_FAILED) {
+        return false;
+    }
+    if (!is_later(header->after, in->newest) || (named && !is_later(header->after, in->turn)) ||
         in->pieces_count >= peer->core->options.window[RBUF_FLOW_BULK]) {
         return refuse(peer);
     }
     in->newest = header->after;
-    if (is_forgotten(in, header->after) ||
-        is_later(fragment != NULL ? fragment->after : in->named, header->after)) {
-        return false; /* nobody will name it */
-    }
-    if (fragment != NULL && is_later(header->after, fragment->after)) {
-        return refuse(peer); /* that one's piece never came */
+    if (!named && is_unwanted(in, header->after)) {
+        return false;
     }
     piece = keep(peer, header->after, place);
     if (piece == NULL) {
         return false;
     }
-    if (fragment != NULL && fragment->after == piece->name) {
-        STAILQ_REMOVE_HEAD(&in->fragments, link);
-        in->fragments_count--;
-        hand_up_held(peer, fragment, piece);
-    } else {
-        STAILQ_INSERT_TAIL(&in->pieces, piece, link);
-        in->pieces_count++;
+    STAILQ_INSERT_TAIL(&in->pieces, piece, link);
+    in->pieces_count++;
+    if (named) {
+        cut_naming(piece);
     }
+    (void) advance(peer); /* who is lost gives back what is kept */
     return true;
 }
 
-bool rbuf_ahead_in_fragment(struct rbuf_peer *peer, const struct rbuf_message_header *header,
-                            const struct rbuf_delivery *place)
+/* A name that was told waits for its turn. False: the peer is lost. */
+static bool take_naming(struct rbuf_peer *peer, const struct rbuf_naming *naming)
 {
     struct rbuf_ahead_in *in = &peer->ahead_in;
-    struct rbuf_piece *piece;
-    struct rbuf_held *held;
+    struct rbuf_piece *name;
 
-    if (is_malformed(peer, header, place, RBUF_CONTROL) || peer->state == RBUF_PEER_FAILED) {
-        return false;
-    }
-    if (is_forgotten(in, header->after) || !is_later(header->after, in->named) ||
-        in->fragments_count == FRAGMENTS_MOST) {
+    if (set_of(naming->name) == 0 || naming->bytes > RBUF_NAMING_BYTES ||
+        is_forgotten(in, naming->name) || !is_later(naming->name, in->told) ||
+        !is_later(naming->name, in->turn) || in->names_count == NAMES_MOST) {
         return refuse(peer);
     }
-    if (place->origin == RBUF_ORIGIN_BUFFER) {
+    name = calloc(1, sizeof(*name));
+    if (name == NULL) {
+        rbuf_peer_fail(peer, -ENOMEM);
+        return false;
+    }
+    in->told = naming->name;
+    keep_near(in, set_of(naming->name));
+    name->state = RBUF_PIECE_EXPECTED;
+    name->naming = *naming;
+    STAILQ_INSERT_TAIL(&in->names, name, link);
+    in->names_count++;
+    return advance(peer);
+}
+
+void rbuf_ahead_in_names(struct rbuf_peer *peer, const struct rbuf_delivery *place)
+{
+    const unsigned char *next = place->data;
+    const unsigned char *end = next + place->bytes;
+    struct rbuf_naming naming;
+
+    if (place->channel != RBUF_CONTROL || place->bytes % sizeof(naming) != 0) {
+        peer->core->stats.messages_refused++;
+        return;
+    }
+    if (peer->state != RBUF_PEER_FAILED && place->origin == RBUF_ORIGIN_BUFFER) {
         rbuf_polling_set_heard(peer, place->bytes);
     }
-    in->named = header->after;
-    keep_near(in, set_of(header->after));
-    piece = take_piece(peer, header->after);
-    if (piece != NULL) {
-        bool handed = hand_up(peer, place, piece);
-
-        peer->core->stats.messages_received += handed;
-        return handed;
+    for (; next < end && peer->state != RBUF_PEER_FAILED; next += sizeof(naming)) {
+        memcpy(&naming, next, sizeof(naming));
+        if (!take_naming(peer, &naming)) {
+            return;
+        }
     }
-    if (!is_later(header->after, in->newest)) {
-        return refuse(peer); /* its piece has come, and gone */
-    }
-    held = rbuf_held_make(peer, header, place);
-    if (held != NULL) {
-        STAILQ_INSERT_TAIL(&in->fragments, held, link);
-        in->fragments_count++;
-    }
-    return false;
 }
 
 static void forget(struct rbuf_peer *peer, uint32_t set)
@@ -307,7 +443,7 @@ static void forget(struct rbuf_peer *peer, uint32_t set)
     struct rbuf_ahead_in *in = &peer->ahead_in;
 
     in->over = set;
-    while (!STAILQ_EMPTY(&in->pieces) && is_forgotten(in, STAILQ_FIRST(&in->pieces)->name)) {
+    while (!STAILQ_EMPTY(&in->pieces) && is_forgotten(in, STAILQ_FIRST(&in->pieces)->naming.name)) {
         discard(peer, first_piece(in));
     }
 }
@@ -333,14 +469,14 @@ void rbuf_ahead_in_free(struct rbuf_peer *peer, struct rbuf_piece *piece)
 void rbuf_ahead_in_drop(struct rbuf_peer *peer)
 {
     struct rbuf_ahead_in *in = &peer->ahead_in;
-    struct rbuf_held *held;
+    struct rbuf_piece *name;
 
     while (!STAILQ_EMPTY(&in->pieces)) {
         discard(peer, first_piece(in));
     }
-    while ((held = STAILQ_FIRST(&in->fragments)) != NULL) {
-        STAILQ_REMOVE_HEAD(&in->fragments, link);
-        free(held);
+    while ((name = STAILQ_FIRST(&in->names)) != NULL) {
+        STAILQ_REMOVE_HEAD(&in->names, link);
+        free(name);
     }
-    in->fragments_count = 0;
+    in->names_count = 0;
 }

@@ -5,10 +5,14 @@
  *
  * Open MPI names the fragments of such a message when the receiver has answered its rendezvous, and
  * not before. But its pieces can be packed and sent meanwhile: the rendezvous is marked as a HERALD
- * of a set of pieces, these follow on the bulk channel, and a FRAGMENT on the control channel, with
- * Open MPI's header of it, names one piece by its set and number. The receiver hands both up as one
- * message. All fragments of a heralded message go so, the ones that are packed when they are asked
- * for too: pieces are in one order, whatever way their names take.
+ * of a set of pieces, these follow on the bulk channel, and what goes for a fragment then, on the
+ * control channel, is Open MPI's header of it and the set and number of its piece. The receiver
+ * hands both up as one message. All fragments of a heralded message are pieces, also the ones that
+ * are packed when they are asked for, which bring their name along: they are handed up in one
+ * order, whatever way their names take.
+ *
+ * Open MPI asks for several fragments in a row, so names go together as long as nothing else is to
+ * be done: a message each would cost the wire, in short pieces, as much as it was spared.
  *
  * A receiver that does not answer the rendezvous out of its very delivery is late: it says so,
  * forgets the set, and the message is sent without. The sender then heralds less often. It counts
@@ -18,8 +22,9 @@
  * Pieces that wait stand in their receive buffers, up to a number, beyond that in copies: so peers
  * whose messages are answered late leave others theirs.
  *
- * Invariants: one set of a peer is under way at a time; names grow, on both channels; a piece is in
- * the queue of its peer, or in the delivery of its fragment.
+ * Invariants: one set of a peer is under way at a time; names grow, on both channels, and each says
+ * which is before it; all names of a set are told before the next herald; a peer is on core->naming
+ * while names for it wait; a piece is in the queue of its peer, or in its delivery.
  */
 #ifndef RBUF_CORE_AHEAD_H
 #define RBUF_CORE_AHEAD_H
@@ -29,11 +34,13 @@
 #include <sys/queue.h>
 
 #include "core/event.h"
+#include "core/wire.h"
+
+#define RBUF_NAMES_MOST 4u /* in one message */
 
 struct rbuf_am;
 struct rbuf_buffer;
 struct rbuf_core;
-struct rbuf_held;
 struct rbuf_message_header;
 struct rbuf_peer;
 
@@ -46,23 +53,39 @@ enum rbuf_ahead_state {
 
 struct rbuf_ahead_out {
     enum rbuf_ahead_state state;
-    uint32_t set;   /* the newest; wraps, and 0 is none */
-    uint32_t sent;  /* pieces of it */
-    uint32_t named; /* up to which they are named, or passed over */
-    uint32_t skip;  /* messages that herald nothing, since the peer was late */
-    uint32_t late;  /* messages that it was late for, without one in time between them */
+    uint32_t set;    /* the newest; wraps, and 0 is none */
+    uint64_t newest; /* name, of any set */
+    uint32_t sent;   /* pieces of it */
+    uint32_t named;  /* up to which they are named, or passed over */
+    uint32_t skip;   /* messages that herald nothing, since the peer was late */
+    uint32_t late;   /* messages that it was late for, without one in time between them */
+    uint32_t untold; /* names that wait here */
+    struct rbuf_naming names[RBUF_NAMES_MOST];
 };
 
 /* True if the next rendezvous for packed data may be a herald; asked once for each. */
 bool rbuf_ahead_may(struct rbuf_peer *peer);
 
-/* Sends the rendezvous as the herald of the next set, that set's pieces, which are all payload and
- * whose name is then in `after`, and the fragments that name them one by one, in order; pieces may
- * be passed over. True: under way, RBUF_EVENT_SENT will say when the buffer is free. False: it is
- * free. */
+/* Sends the rendezvous as the herald of the next set, and that set's pieces, which are all payload
+ * and whose name is then in `after`. True: under way, RBUF_EVENT_SENT will say when the buffer is
+ * free. False: it is free. */
 bool rbuf_ahead_herald(struct rbuf_peer *peer, struct rbuf_am *am);
 bool rbuf_ahead_piece(struct rbuf_peer *peer, struct rbuf_am *am);
-bool rbuf_ahead_fragment(struct rbuf_peer *peer, struct rbuf_am *am, uint64_t name);
+
+/* Sends an active message with that header, of RBUF_NAMING_BYTES at most, and the piece as what
+ * follows it; in order, but pieces may be passed over. The header is copied. It may wait for others
+ * to go along with, until rbuf_ahead_tell(). False: the peer is lost. */
+bool rbuf_ahead_name(struct rbuf_peer *peer, uint64_t name, uint8_t tag, const void *header,
+                     uint32_t bytes);
+
+/* The same with a piece that is not sent yet, in one message. Room for a struct rbuf_naming is left
+ * in front of the data, and counts as payload. Only while all pieces are named. As a piece, true:
+ * under way. */
+bool rbuf_ahead_named(struct rbuf_peer *peer, struct rbuf_am *am, uint8_t tag, const void *header,
+                      uint32_t bytes);
+
+/* Sends the names that wait, of all peers. */
+void rbuf_ahead_tell(struct rbuf_core *core);
 
 /* True if the last piece that was sent is named. */
 bool rbuf_ahead_all_named(const struct rbuf_peer *peer);
@@ -73,54 +96,65 @@ void rbuf_ahead_end(struct rbuf_peer *peer);
 /* The receiver was late for that set: RBUF_EVENT_LATE tells the user, who names none of it. */
 void rbuf_ahead_late(struct rbuf_peer *peer, uint32_t set);
 
+/* Nothing is named any more. */
+void rbuf_ahead_out_drop(struct rbuf_peer *peer);
+
 /* ---- of the receiver ---- */
 
-/* A piece that was sent ahead. */
+enum rbuf_piece_state {
+    RBUF_PIECE_UNNAMED, /* it is here; of its naming there is the name alone */
+    RBUF_PIECE_NAMED,   /* it is here */
+    RBUF_PIECE_EXPECTED /* it is named, and not here or not next */
+};
+
+/* A piece that was sent ahead, its name, or both. */
 struct rbuf_piece {
     STAILQ_ENTRY(rbuf_piece) link;
-    uint64_t name;
-    struct rbuf_buffer *buffer; /* that it stands in; NULL: it is a copy */
+    enum rbuf_piece_state state;
+    struct rbuf_naming naming;
+    struct rbuf_buffer *buffer; /* that it stands in; NULL: it is a copy, or not here */
     void *data;
     uint32_t bytes;
-    struct rbuf_buffer *of_fragment; /* receive buffer with the fragment that names it, or NULL */
 };
 
 STAILQ_HEAD(rbuf_piece_list, rbuf_piece);
 
 struct rbuf_ahead_in {
-    struct rbuf_piece_list pieces;      /* not named yet */
-    STAILQ_HEAD(, rbuf_held) fragments; /* whose piece has not come yet */
+    struct rbuf_piece_list pieces; /* that are here */
+    struct rbuf_piece_list names;  /* that were told: EXPECTED */
     uint32_t pieces_count;
-    uint32_t fragments_count;
-    uint64_t newest; /* name of a piece that came */
-    uint64_t named;  /* newest name that a fragment said */
-    uint32_t over;   /* sets up to this one are forgotten */
+    uint32_t names_count;
+    uint64_t newest; /* piece that came */
+    uint64_t told;   /* newest name that came on the control channel */
+    uint64_t turn;   /* the name that was handed up last */
+    uint32_t over;   /* sets up to this one are forgotten, but for what is named of them */
 };
 
 void rbuf_ahead_in_open(struct rbuf_peer *peer);
 
-/* A message of that kind came. True: its place is kept, as rbuf_inbox_take() says. */
+/* A piece came. True: its place is kept, as rbuf_inbox_take() says. */
 bool rbuf_ahead_in_piece(struct rbuf_peer *peer, const struct rbuf_message_header *header,
                          const struct rbuf_delivery *place);
-bool rbuf_ahead_in_fragment(struct rbuf_peer *peer, const struct rbuf_message_header *header,
-                            const struct rbuf_delivery *place);
+
+/* Names came; what they say is copied. */
+void rbuf_ahead_in_names(struct rbuf_peer *peer, const struct rbuf_delivery *place);
 
 /* The piece that a delivery goes on in, or NULL. */
 static inline struct rbuf_piece *rbuf_ahead_piece_of(const struct rbuf_delivery *delivery)
 {
-    return delivery->extra == RBUF_EXTRA_PIECE ? delivery->piece : NULL;
+    return delivery->origin == RBUF_ORIGIN_PIECE ? delivery->piece : NULL;
 }
 
-/* The receive buffer that a delivery's header stands in, or NULL. */
+/* The receive buffer that goes with a delivery, or NULL. */
 static inline struct rbuf_buffer *rbuf_ahead_buffer_of(const struct rbuf_delivery *delivery)
 {
-    return delivery->extra == RBUF_EXTRA_PIECE ? delivery->piece->of_fragment : delivery->buffer;
+    return delivery->origin == RBUF_ORIGIN_PIECE ? delivery->piece->buffer : delivery->buffer;
 }
 
 /* The delivery of a herald is over. */
 void rbuf_ahead_in_heralded(struct rbuf_peer *peer, const struct rbuf_delivery *delivery);
 
-/* The delivery of a fragment is over: frees its piece; the caller has reposted the buffer. */
+/* The delivery of a piece is over: frees it; the caller has reposted its buffer. */
 void rbuf_ahead_in_free(struct rbuf_peer *peer, struct rbuf_piece *piece);
 
 /* Nothing is named any more. Buffers go back by RBUF_EVENT_BUFFER. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 #include "core/channel.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,15 +8,12 @@
 #include "core/grant.h"
 
 #define HEADER_BYTES ((uint32_t) sizeof(struct rbuf_message_header))
-#define OWN_BYTES    sizeof(struct rbuf_offer) /* largest payload of a message of core's own */
 
 /* A message that core sends by itself; freed when it is IDLE again. */
 struct own_message {
     struct rbuf_am am;
-    struct {
-        struct rbuf_message_header header;
-        unsigned char payload[OWN_BYTES];
-    } wire;
+    struct rbuf_message_header header;
+    unsigned char payload[]; /* right behind it */
 };
 
 /* Sends over send/receive if there is a credit and room. A dead queue pair fails the peer. */
@@ -76,7 +72,7 @@ static bool is_users(const struct rbuf_am *am)
     case RBUF_MESSAGE_LED:
     case RBUF_MESSAGE_HERALD:
     case RBUF_MESSAGE_PIECE:
-    case RBUF_MESSAGE_FRAGMENT:
+    case RBUF_MESSAGE_NAMED:
         return true;
     default:
         return false;
@@ -173,17 +169,16 @@ bool rbuf_am_send_now(struct rbuf_peer *peer, enum rbuf_channel_id id, uint8_t t
 void rbuf_channel_send_own(struct rbuf_peer *peer, enum rbuf_message_kind kind, const void *payload,
                            uint32_t bytes)
 {
-    struct own_message *message = calloc(1, sizeof(*message));
+    struct own_message *message = calloc(1, sizeof(*message) + bytes);
 
-    assert(bytes <= OWN_BYTES);
     if (message == NULL) {
         rbuf_peer_fail(peer, -ENOMEM);
         return;
     }
     if (bytes > 0) {
-        memcpy(message->wire.payload, payload, bytes);
+        memcpy(message->payload, payload, bytes);
     }
-    message->am.header = &message->wire.header;
+    message->am.header = &message->header;
     message->am.bytes = bytes;
     message->am.channel = RBUF_CONTROL;
     message->am.kind = (uint8_t) kind;

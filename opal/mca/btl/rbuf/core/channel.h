@@ -68,6 +68,8 @@ int rbuf_channel_progress(struct rbuf_peer *peer);
 bool rbuf_channel_idle(const struct rbuf_peer *peer);
 void rbuf_channel_fail(struct rbuf_peer *peer, int status);
 void rbuf_channel_sent(struct rbuf_am *am, int status);
+
+/* Sends a copy of `payload`, which has to fit into a request. */
 void rbuf_channel_send_own(struct rbuf_peer *peer, enum rbuf_message_kind kind, const void *payload,
                            uint32_t bytes);
 

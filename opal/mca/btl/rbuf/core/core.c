@@ -24,6 +24,7 @@ int rbuf_core_open(struct rbuf_core *core, const struct rbuf_core_options *optio
     TAILQ_INIT(&core->grants_free);
     TAILQ_INIT(&core->receiving);
     TAILQ_INIT(&core->deferred);
+    TAILQ_INIT(&core->naming);
     TAILQ_INIT(&core->prestaged);
     SLIST_INIT(&core->chunks_free);
     status = rbuf_arena_open(&core->send_arena, send_region, block_bytes);
@@ -164,6 +165,7 @@ void rbuf_peer_fail(struct rbuf_peer *peer, int status)
     rbuf_channel_fail(peer, status);
     rbuf_rma_fail(peer, status);
     rbuf_sender_fail(peer, status);
+    rbuf_ahead_out_drop(peer);
     rbuf_ahead_in_drop(peer);
     rbuf_core_raise(peer->core, RBUF_EVENT_FAILED, peer, NULL, status);
 }
@@ -223,6 +225,7 @@ void rbuf_peer_remove(struct rbuf_peer *peer)
     struct rbuf_core *core = peer->core;
 
     rbuf_sender_fail(peer, -ECONNRESET);
+    rbuf_ahead_out_drop(peer);
     rbuf_ahead_in_drop(peer); /* which may put it on the list of the busy */
     if (peer->busy) {
         TAILQ_REMOVE(&core->busy, peer, busy_link);

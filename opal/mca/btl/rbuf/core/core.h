@@ -135,6 +135,7 @@ struct rbuf_peer {
 
     bool busy; /* on core->busy */
     TAILQ_ENTRY(rbuf_peer) busy_link;
+    TAILQ_ENTRY(rbuf_peer) naming_link; /* while ahead_out has names that wait */
 };
 
 struct rbuf_core {
@@ -167,6 +168,7 @@ struct rbuf_core {
     struct rbuf_delivery *delivering; /* that message */
     uint32_t pieces_kept; /* receive buffers with pieces that wait for their fragments */
 
+    struct rbuf_peer_list naming;    /* peers that names wait for, see rbuf_ahead_tell() */
     struct rbuf_peer_list prestaged; /* peers that hold a prestaged chunk, oldest first */
     struct rbuf_tx_chunk_list chunks_free;
     uint32_t sweeps; /* calls of rbuf_core_swept(); wraps */

@@ -39,20 +39,20 @@ enum rbuf_event_kind {
 enum rbuf_origin {                     /* where the payload of a message stands */
                    RBUF_ORIGIN_BUFFER, /* in a receive buffer */
                    RBUF_ORIGIN_RING,   /* in a slot of the peer's ring */
-                   RBUF_ORIGIN_HELD    /* in a copy that core made */
+                   RBUF_ORIGIN_HELD,   /* in a copy that core made */
+                   RBUF_ORIGIN_PIECE   /* in `piece`: a header, and data that was sent ahead */
 };
 
 enum rbuf_extra { /* what there is to a message besides its payload */
                   RBUF_EXTRA_NONE,
-                  RBUF_EXTRA_HEAD,   /* LED: `place` */
-                  RBUF_EXTRA_HERALD, /* `herald`, `began` */
-                  RBUF_EXTRA_PIECE   /* FRAGMENT: its payload goes on in `piece` */
+                  RBUF_EXTRA_HEAD,  /* LED: `place` */
+                  RBUF_EXTRA_HERALD /* `herald`, `began` */
 };
 
 struct rbuf_delivery {
     union {
         struct rbuf_buffer *buffer; /* BUFFER: to give back; else NULL */
-        struct rbuf_piece *piece;   /* which knows that buffer, too */
+        struct rbuf_piece *piece;   /* PIECE: which knows the buffer to give back */
     };
     void *data;
     uint32_t bytes;

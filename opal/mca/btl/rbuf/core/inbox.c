@@ -118,9 +118,11 @@ bool rbuf_inbox_take_other(struct rbuf_peer *peer, const struct rbuf_message_hea
     case RBUF_MESSAGE_HERALD:
         return take_herald(peer, header, *place);
     case RBUF_MESSAGE_PIECE:
+    case RBUF_MESSAGE_NAMED:
         return rbuf_ahead_in_piece(peer, header, place);
-    case RBUF_MESSAGE_FRAGMENT:
-        return rbuf_ahead_in_fragment(peer, header, place);
+    case RBUF_MESSAGE_NAMES:
+        rbuf_ahead_in_names(peer, place);
+        return false;
     default:
         core->stats.messages_refused += !take_own(peer, header, place);
         return false;
@@ -181,7 +183,7 @@ bool rbuf_core_received(struct rbuf_core *core, enum rbuf_channel_id channel,
     return false;
 }
 
-/* Out of line: small messages have none. */
+/* Out of line, like the next one: small messages have none. */
 static __attribute__((noinline)) void release_extra(struct rbuf_peer *peer,
                                                     const struct rbuf_delivery *delivery)
 {
@@ -197,10 +199,19 @@ static __attribute__((noinline)) void release_extra(struct rbuf_peer *peer,
     case RBUF_EXTRA_HERALD:
         rbuf_ahead_in_heralded(peer, delivery);
         break;
-    case RBUF_EXTRA_PIECE:
-        rbuf_ahead_in_free(peer, delivery->piece);
-        break;
     }
+}
+
+/* What stands neither in a ring nor in a receive buffer of its own. */
+static __attribute__((noinline)) void release_kept(struct rbuf_peer *peer,
+                                                   const struct rbuf_delivery *delivery)
+{
+    if (delivery->origin == RBUF_ORIGIN_PIECE) {
+        rbuf_ahead_in_free(peer, delivery->piece);
+        return;
+    }
+    peer->core->stats.messages_received++;
+    rbuf_held_free(delivery);
 }
 
 void rbuf_core_release(struct rbuf_peer *peer, const struct rbuf_delivery *delivery)
@@ -217,8 +228,8 @@ void rbuf_core_release(struct rbuf_peer *peer, const struct rbuf_delivery *deliv
         rbuf_ring_in_free(peer->ring_in, delivery->slot);
         break;
     case RBUF_ORIGIN_HELD:
-        peer->core->stats.messages_received++;
-        rbuf_held_free(delivery);
+    case RBUF_ORIGIN_PIECE:
+        release_kept(peer, delivery);
         break;
     }
 }

@@ -14,7 +14,7 @@
 
 #include "core/schedule.h"
 
-#define RBUF_WIRE_VERSION 5u
+#define RBUF_WIRE_VERSION 6u
 #define RBUF_ACK_SLOTS    64u /* staged messages a peer that may wait for acknowledgements at once */
 
 /* The two send/receive channels of a peer, each on its own queue pair and receive queue. */
@@ -47,10 +47,11 @@ enum rbuf_message_kind {
     RBUF_MESSAGE_STANDING_RECALL, /* hand it back */
     RBUF_MESSAGE_STANDING_BACK,   /* no head comes by it any more but those announced */
     RBUF_MESSAGE_DECLINE,         /* the id of a grant whose head is another message's */
-    RBUF_MESSAGE_HERALD,   /* an active message: the pieces of set `after` are sent behind it */
-    RBUF_MESSAGE_PIECE,    /* payload that a fragment will name; `after` is its rbuf_piece_name() */
-    RBUF_MESSAGE_FRAGMENT, /* an active message whose payload goes on with the piece `after` */
-    RBUF_MESSAGE_LATE      /* a set, 32 bits, whose pieces are dropped: name none of them */
+    RBUF_MESSAGE_HERALD, /* an active message: the pieces of set `after` are sent behind it */
+    RBUF_MESSAGE_PIECE,  /* payload that is named later; `after` is its rbuf_piece_name() */
+    RBUF_MESSAGE_NAMES,  /* one struct rbuf_naming or several: of pieces, in order */
+    RBUF_MESSAGE_NAMED,  /* a struct rbuf_naming, and the piece itself */
+    RBUF_MESSAGE_LATE    /* a set, 32 bits, whose pieces are dropped: name none of them */
 };
 
 /* In front of every message of the send/receive channels, and behind those of a ring. */
@@ -100,6 +101,20 @@ static inline uint32_t rbuf_piece_number(uint64_t name)
 {
     return (uint32_t) (name & ((UINT64_C(1) << RBUF_PIECE_NUMBER_BITS) - 1));
 }
+
+#define RBUF_NAMING_BYTES 40u /* of the user's header */
+
+/* An active message whose payload is a piece that was sent ahead: its header, and which piece. */
+struct rbuf_naming {
+    uint64_t name;
+    uint64_t before; /* the name before, of whatever set; 0: there is none */
+    uint8_t tag;
+    uint8_t bytes; /* of the header */
+    uint8_t reserved[6];
+    unsigned char header[RBUF_NAMING_BYTES];
+};
+
+static_assert(sizeof(struct rbuf_naming) == 64, "a naming has no padding");
 
 #define RBUF_STANDING_PLACES    4u
 #define RBUF_STANDING_PEERS_MAX 64u /* that have a lane of one receiver */
