@@ -28,6 +28,17 @@ static inline void fuzz_require(bool holds, const char *what)
     }
 }
 
+#define FUZZ_CHANGES '+' /* first byte of an input that fuzz_change() is for */
+
+/* Applies an input that is a list of changes, each two bytes of where and one of what, to a good
+ * message: unlike one that is a message itself, it outlives the message's form and version. */
+static inline void fuzz_change(void *message, size_t bytes, const uint8_t *changes, size_t size)
+{
+    for (; size >= 3; changes += 3, size -= 3) {
+        ((uint8_t *) message)[(changes[0] | (size_t) changes[1] << 8) % bytes] = changes[2];
+    }
+}
+
 struct fuzz_input {
     const uint8_t *data;
     size_t left;

@@ -79,7 +79,7 @@ static enum rbuf_exchange_fault judge(const uint8_t *data, size_t bytes)
     return fault;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static int judge_all(const uint8_t *data, size_t size)
 {
     enum rbuf_exchange_fault decided = RBUF_FAULT_INCOMPLETE;
     size_t most = size < RBUF_EXCHANGE_BYTES_MAX + 8 ? size : RBUF_EXCHANGE_BYTES_MAX + 8;
@@ -93,4 +93,35 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_require(most < RBUF_EXCHANGE_BYTES_MAX || decided != RBUF_FAULT_INCOMPLETE,
                  "a whole message is judged");
     return 0;
+}
+
+/* A good message of that kind, but for the changes; returns its size. */
+static size_t make(struct rbuf_exchange *message, unsigned kind, const uint8_t *changes,
+                   size_t size)
+{
+    size_t bytes = rbuf_exchange_bytes(kind);
+
+    *message =
+        (struct rbuf_exchange){.side = {.address = {.mtu = 5,
+                                                    .link_layer = RBUF_LINK_INFINIBAND,
+                                                    .gid_kind = RBUF_GID_INFINIBAND},
+                                        .queue = {{.qpn = 1, .psn = 2}, {.qpn = 3, .psn = 4}},
+                                        .mailbox = 4096,
+                                        .window = {5, 6}}};
+    (void) rbuf_exchange_seal(message, (enum rbuf_exchange_kind) kind, RBUF_REFUSAL_CLOSING);
+    bytes = bytes > 0 ? bytes : sizeof(message->header);
+    fuzz_change(message, bytes, changes, size);
+    return bytes;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct rbuf_exchange message;
+    size_t bytes;
+
+    if (size < 2 || data[0] != FUZZ_CHANGES) {
+        return judge_all(data, size);
+    }
+    bytes = make(&message, data[1] % 8, data + 2, size - 2);
+    return judge_all((const uint8_t *) &message, bytes);
 }

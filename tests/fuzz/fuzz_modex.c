@@ -114,7 +114,7 @@ static void use_ports(const mca_btl_rbuf_modex_t *modex)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static int judge(const uint8_t *data, size_t size)
 {
     mca_btl_rbuf_modex_t modex, whole = {0};
     uint8_t *published = malloc(size > 0 ? size : 1);
@@ -142,4 +142,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     free(published);
     return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    mca_btl_rbuf_modex_t modex = {
+        .addresses =
+            {.machine = MACHINE,
+             .count = 2,
+             .address = {{.family = RBUF_ADDRESS_IPV4, .port = 1, .address = {10, 0, 0, 2}},
+                         {.family = RBUF_ADDRESS_IPV6, .port = 2, .address = {0x20, 2}}}},
+        .port_count = 1,
+        .port = {{.link_layer = RBUF_LINK_ETHERNET, .gid_kind = RBUF_GID_ROCE_V1}}};
+
+    if (size == 0 || data[0] != FUZZ_CHANGES) {
+        return judge(data, size);
+    }
+    mca_btl_rbuf_modex_seal(&modex);
+    fuzz_change(&modex, sizeof(modex), data + 1, size - 1);
+    return judge((const uint8_t *) &modex, sizeof(modex));
 }
