@@ -248,6 +248,7 @@ void world_start_rma(struct world_message *message, uint64_t remote, uint32_t rk
 struct world_am *world_am_make(struct world_node *node, struct world_message *message,
                                enum world_tag tag, const void *first, size_t first_bytes,
                                const void *second, size_t second_bytes);
+void world_am_free(struct world_am *am);
 void world_am_send(struct world_am *am, unsigned to, enum rbuf_channel_id channel, uint64_t after);
 void world_am_sent(struct world_am *am, bool under_way); /* by the caller itself */
 void world_packed_start(struct world_message *message, struct world_am *rendezvous);

@@ -8,6 +8,7 @@
 #define RBUF_UNIT_H
 
 #include <check.h>
+#include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +27,19 @@ static inline TCase *unit_add_named(Suite *suite, const TTest *test, const char 
     tcase_add_test(one, test);
     suite_add_tcase(suite, one);
     return one;
+}
+
+/* File descriptors that the process has open, and one more. */
+static inline unsigned unit_descriptors(void)
+{
+    DIR *directory = opendir("/proc/self/fd");
+    unsigned count = 0;
+
+    while (readdir(directory) != NULL) {
+        count++;
+    }
+    closedir(directory);
+    return count;
 }
 
 static inline int unit_run(Suite *suite)

@@ -16,6 +16,7 @@
 #include "verbs/queue_pair.h"
 #include "verbs/receive.h"
 
+#define ADAPTER_NONE     77 /* exit status of a test without one: skipped */
 #define ADAPTER_BUFFERS  32u
 #define ADAPTER_BYTES    4096u
 #define ADAPTER_PATIENCE 20 /* s */

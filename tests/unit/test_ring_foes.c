@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Eager rings of peers that do not keep to the protocol, or are far behind: offers, steps, words
+ * and numbers without sense, counts of long ago.
+ */
+#include <errno.h>
+
+#include "core/polling_set.h"
+#include "rings.h"
+#include "unit.h"
+
+struct message {
+    struct rbuf_message_header header;
+    struct rbuf_ring_offer offer;
+};
+
+static void receive(struct world *world, uint8_t kind, const struct rbuf_ring_offer *offer)
+{
+    struct rbuf_peer *peer = world->nodes[1].links[0].peer;
+    struct message message = {
+        .header = {.peer = peer->index, .kind = kind, .sequence = peer->sequence_in}};
+
+    if (offer != NULL) {
+        message.offer = *offer;
+    }
+    ck_assert(!rbuf_core_received(&world->nodes[1].core, RBUF_CONTROL, NULL, &message,
+                                  offer != NULL ? sizeof(message) : sizeof(message.header)));
+}
+
+START_TEST(offers_without_sense)
+{
+    static const struct rbuf_ring_offer offers[] = {
+        {.base = 64, .first_use = 4, .slots = 4, .slot_bytes = 0},
+        {.base = 64, .first_use = 4, .slots = 4, .slot_bytes = 64},
+        {.base = 64, .first_use = 4, .slots = 4, .slot_bytes = 200},
+        {.base = 64, .first_use = 4, .slots = 4, .slot_bytes = 1u << 31},
+        {.base = 64, .first_use = 4, .slots = 1, .slot_bytes = 256},
+        {.base = 64, .first_use = 4, .slots = 65, .slot_bytes = 256},
+        {.base = 64, .first_use = 5, .slots = 4, .slot_bytes = 256},
+        {.base = 64, .first_use = 4, .slots = UINT32_MAX, .slot_bytes = 256}};
+    struct world_options options = world_defaults();
+    struct world *world = world_open(&options);
+    uint64_t refused = 0;
+
+    for (size_t i = 0; i < sizeof(offers) / sizeof(offers[0]); i++) {
+        receive(world, RBUF_MESSAGE_RING, &offers[i]);
+        ck_assert_uint_eq(rings_stats(world, 1)->messages_refused, ++refused);
+    }
+    receive(world, RBUF_MESSAGE_RING, NULL); /* too short */
+    receive(world, RBUF_MESSAGE_RING_BACK, NULL);
+    ck_assert_uint_eq(rings_stats(world, 1)->messages_refused, refused + 2);
+    receive(world, RBUF_MESSAGE_RING_RECALL, NULL); /* as if it crossed with a BACK */
+    ck_assert_uint_eq(rings_stats(world, 1)->messages_refused, refused + 2);
+    ck_assert_uint_eq(rings_stats(world, 1)->ring_opened, 0);
+    world_close(world);
+}
+END_TEST
+
+/* A second ring where there is one, and a ring that comes back though nobody asked for it. */
+START_TEST(steps_out_of_order)
+{
+    struct world_options options = world_defaults();
+    struct world *world = world_open(&options);
+    struct rbuf_ring_offer offer;
+    uint64_t refused;
+
+    rings_open(world);
+    refused = rings_stats(world, 1)->messages_refused;
+    offer = world->nodes[1].links[0].peer->ring_out.offer;
+    receive(world, RBUF_MESSAGE_RING, &offer);
+    ck_assert_uint_eq(rings_stats(world, 1)->messages_refused, refused + 1);
+    receive(world, RBUF_MESSAGE_RING_BACK, NULL);
+    ck_assert_ptr_null(world->nodes[1].links[0].peer->ring_in);
+    receive(world, RBUF_MESSAGE_RING_BACK, NULL);
+    ck_assert_uint_eq(rings_stats(world, 1)->messages_refused, refused + 2);
+    world_close(world);
+}
+END_TEST
+
+/* Rings are offered and recalled while BACKs of earlier ones are on their way out: our slots serve
+ * the next ring when the last of these has left, not when any has. */
+START_TEST(backs_that_leave_late)
+{
+    struct world_options options = world_defaults();
+    struct world *world = world_open(&options);
+    struct rbuf_peer *peer = world->nodes[1].links[0].peer;
+    struct rbuf_ring_out *out = &peer->ring_out;
+    struct rbuf_ring_offer offer;
+
+    rings_open(world);
+    offer = out->offer;
+    receive(world, RBUF_MESSAGE_RING_RECALL, NULL);
+    receive(world, RBUF_MESSAGE_RING, &offer);
+    receive(world, RBUF_MESSAGE_RING_RECALL, NULL); /* two BACKs are out */
+    rbuf_ring_out_handed_back(peer);
+    receive(world, RBUF_MESSAGE_RING, &offer);
+    ck_assert_int_eq(out->state, RBUF_RING_OUT_REINVITED);
+    rbuf_ring_out_handed_back(peer);
+    ck_assert_int_eq(out->state, RBUF_RING_OUT_OPEN);
+    ck_assert_uint_eq(world->nodes[1].core.rings.out, 1);
+    out->backs = 2; /* now they return indeed, and their messages are freed */
+    world_settle(world);
+    ck_assert_uint_eq(out->backs, 0);
+    world_close(world);
+}
+END_TEST
+
+/* Who sends and sends by what the mailbox says, and does not look what came in, stops before the
+ * counts of headers that lie there mean something else. */
+START_TEST(old_headers_are_not_believed)
+{
+    struct world_options options = world_defaults();
+    struct world *world = world_open(&options);
+    struct rbuf_core *core = &world->nodes[0].core;
+    struct rbuf_peer *peer = world->nodes[0].links[1].peer;
+    struct rbuf_credit *credit = &peer->credit[RBUF_FLOW_RING];
+    uint16_t old[RBUF_COUNTS] = {[RBUF_COUNTED] = 1};
+    uint64_t start;
+
+    rings_open(world);
+    start = credit->sent;
+    old[RBUF_FLOW_RING] = (uint16_t) start;
+    while (credit->sent - start < 1u << 17 && rbuf_credit_available(peer, RBUF_FLOW_RING)) {
+        credit->sent++;
+        atomic_store(&peer->mailbox->credit[RBUF_FLOW_RING], credit->sent);
+    }
+    ck_assert_uint_gt(credit->sent - start, 1000);
+    rbuf_credit_heard(&peer->counts, old);
+    atomic_store(&peer->mailbox->credit[RBUF_FLOW_RING], credit->taken);
+    ck_assert_uint_lt(credit->sent - start, (1u << 16) - credit->window);
+    ck_assert(!rbuf_credit_look(peer, RBUF_FLOW_RING)); /* none is true */
+    atomic_store(&peer->mailbox->credit[RBUF_FLOW_RING], credit->sent);
+    for (int i = 0; i < 6; i++) { /* what came in is looked at now */
+        rbuf_core_swept(core);
+        (void) rbuf_credit_look(peer, RBUF_FLOW_RING);
+    }
+    ck_assert_uint_eq(credit->taken, credit->sent);
+    world_close(world);
+}
+END_TEST
+
+/* The peer writes nonsense into its ring: sizes that no slot has, numbers out of turn. */
+START_TEST(words_without_sense)
+{
+    for (uint32_t bytes = 0; bytes < 1u << RBUF_RING_SIZE_BITS; bytes += 511) {
+        struct world_options options = world_defaults();
+        struct world *world = world_open(&options);
+        struct rbuf_core *core = &world->nodes[1].core;
+        uint64_t refused = rings_stats(world, 1)->messages_refused;
+        bool fits = bytes <= rbuf_ring_room(&core->options.ring);
+        struct rbuf_ring_trailer *trailer;
+        struct rbuf_ring_in *ring;
+        struct rbuf_watch *watch;
+        struct rbuf_event event;
+
+        rings_open(world);
+        ring = world->nodes[1].links[0].peer->ring_in;
+        watch = ring->watch;
+        trailer = (struct rbuf_ring_trailer *) (uintptr_t) (watch->word + 1) - 1;
+        trailer->header = (struct rbuf_message_header){
+            .kind = RBUF_MESSAGE_USER, .sequence = (uint16_t) (ring->peer->sequence_in + 1)};
+        atomic_store(&trailer->word, watch->expected | bytes);
+        ck_assert_int_eq(rbuf_core_poll(core), 0);
+        trailer->header.sequence = ring->peer->sequence_in;
+        ck_assert_int_eq(rbuf_core_poll(core), 1);
+        ck_assert_int_eq(rbuf_events_pop(&core->events, &event), fits);
+        ck_assert_uint_eq(rings_stats(world, 1)->messages_refused, refused + !fits);
+        if (fits) {
+            ck_assert_uint_eq(event.delivery.bytes, bytes);
+            rbuf_core_release(event.peer, &event.delivery);
+        }
+        ck_assert_uint_eq(ring->freed, 0);
+        world_close(world);
+    }
+}
+END_TEST
+
+/* A number out of turn over send/receive is the end of the connection. */
+START_TEST(out_of_turn)
+{
+    struct world_options options = world_defaults();
+    struct world *world = world_open(&options);
+    struct rbuf_peer *peer = world->nodes[1].links[0].peer;
+    struct message message = {.header = {.peer = peer->index,
+                                         .kind = RBUF_MESSAGE_USER,
+                                         .sequence = (uint16_t) (peer->sequence_in + 1)}};
+    struct rbuf_event event;
+
+    ck_assert(
+        !rbuf_core_received(&world->nodes[1].core, RBUF_CONTROL, NULL, &message, sizeof(message)));
+    ck_assert(rbuf_events_pop(&world->nodes[1].core.events, &event));
+    ck_assert_int_eq(event.kind, RBUF_EVENT_FAILED);
+    ck_assert_int_eq(event.status, -EPROTO);
+    world_close(world);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("ring_foes");
+
+    unit_add(suite, offers_without_sense);
+    unit_add(suite, steps_out_of_order);
+    unit_add(suite, backs_that_leave_late);
+    unit_add(suite, old_headers_are_not_believed);
+    unit_add(suite, words_without_sense);
+    unit_add(suite, out_of_turn);
+    return unit_run(suite);
+}

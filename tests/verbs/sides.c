@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+#include "sides.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "unit.h"
+
+uint64_t wall_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t) now.tv_sec * 1000 + (uint64_t) now.tv_nsec / 1000000;
+}
+
+void sleep_ms(unsigned ms)
+{
+    struct timespec wait = {.tv_sec = ms / 1000, .tv_nsec = (long) (ms % 1000) * 1000000};
+
+    nanosleep(&wait, NULL);
+}
+
+struct side side_open_with(struct rbuf_listener_options options)
+{
+    struct rbuf_problem problem;
+    struct side side;
+
+    if (options.timeout_ms == 0) {
+        options.timeout_ms = TIMEOUT_MS;
+    }
+    ck_assert_msg(
+        rbuf_listener_open(&options, side.token, &side.addresses, &side.listener, &problem) == 0,
+        "%s: %s %s", problem.topic, problem.what, problem.value);
+    return side;
+}
+
+struct side side_open(void)
+{
+    return side_open_with((struct rbuf_listener_options){0});
+}
+
+static struct rbuf_call_event *wait_event(const struct side *side, unsigned patience_ms)
+{
+    uint64_t end = wall_ms() + patience_ms;
+
+    for (;;) {
+        struct rbuf_call_event *event = rbuf_listener_next(side->listener);
+
+        if (event != NULL || wall_ms() >= end) {
+            return event;
+        }
+        sleep_ms(1);
+    }
+}
+
+struct rbuf_call_event side_expect(const struct side *side, enum rbuf_call_event_kind kind)
+{
+    struct rbuf_call_event *event = wait_event(side, PATIENCE_MS);
+    struct rbuf_call_event copy;
+
+    ck_assert_msg(event != NULL, "no event, kind %d was due", kind);
+    copy = *event;
+    rbuf_call_event_free(event);
+    ck_assert_msg(copy.kind == kind, "event %d (%s) where %d was due", copy.kind, copy.text, kind);
+    return copy;
+}
+
+void side_expect_nothing(const struct side *side)
+{
+    ck_assert_ptr_null(wait_event(side, 30));
+}
+
+void count_reaches(const _Atomic uint64_t *counter, uint64_t count)
+{
+    uint64_t end = wall_ms() + PATIENCE_MS;
+
+    while (atomic_load(counter) < count && wall_ms() < end) {
+        sleep_ms(1);
+    }
+    ck_assert_uint_eq(atomic_load(counter), count);
+}
+
+struct rbuf_call *side_call(const struct side *from, const struct side *to, uint32_t seed,
+                            void *user)
+{
+    struct rbuf_exchange hello = message_make(RBUF_EXCHANGE_HELLO, to->token, seed);
+    struct rbuf_call *made = NULL;
+
+    ck_assert_int_eq(rbuf_listener_call(from->listener, &to->addresses, &hello, user, &made), 0);
+    return made;
+}
+
+struct pair sides_connect(struct side *a, struct side *b)
+{
+    struct pair pair = {.caller = side_call(a, b, 11, a)};
+    struct rbuf_call_event event = side_expect(b, RBUF_INCOMING_HELLO);
+    struct rbuf_exchange accept = message_make(RBUF_EXCHANGE_ACCEPT, b->token, 22);
+
+    pair.called = event.call;
+    ck_assert_ptr_null(event.user);
+    ck_assert_uint_eq(event.theirs.side.rank, 11);
+    ck_assert_uint_eq(event.theirs.side.queue[RBUF_BULK].qpn, 311);
+    rbuf_call_accept(pair.called, &accept, b);
+    event = side_expect(a, RBUF_CALL_ACCEPTED);
+    ck_assert_ptr_eq(event.call, pair.caller);
+    ck_assert_ptr_eq(event.user, a);
+    ck_assert_uint_eq(event.theirs.side.rank, 22);
+    ck_assert_int_eq(memcmp(&event.theirs.side, &accept.side, sizeof(accept.side)), 0);
+    rbuf_call_ready(pair.caller);
+    event = side_expect(b, RBUF_INCOMING_READY);
+    ck_assert_ptr_eq(event.call, pair.called);
+    ck_assert_ptr_eq(event.user, b);
+    return pair;
+}
+
+int stranger_open(const struct side *side)
+{
+    const struct rbuf_address *address = &side->addresses.address[0];
+    struct sockaddr_in name = {.sin_family = AF_INET, .sin_port = htons(address->port)};
+    struct timeval wait = {.tv_sec = PATIENCE_MS / 1000};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    ck_assert_int_eq(address->family, RBUF_ADDRESS_IPV4);
+    memcpy(&name.sin_addr, address->address, 4);
+    ck_assert_int_eq(connect(fd, (struct sockaddr *) &name, sizeof(name)), 0);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
+    return fd;
+}
+
+size_t stranger_read(int fd)
+{
+    char buffer[256];
+    size_t all = 0;
+
+    for (;;) {
+        ssize_t got = recv(fd, buffer, sizeof(buffer), 0);
+
+        if (got > 0) {
+            all += (size_t) got;
+            continue;
+        }
+        ck_assert_msg(got == 0 || errno == ECONNRESET, "not closed: %s", strerror(errno));
+        close(fd);
+        return all;
+    }
+}

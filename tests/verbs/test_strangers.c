@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Who else comes to the listener, over loopback: strangers of every sort at the door, peers that do
+ * not answer and peers that die.
+ */
+#include "sides.h"
+#include "unit.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define FLOOD 500
+
+START_TEST(wrong_token)
+{
+    struct side a = side_open(), b = side_open();
+    struct side liar = b;
+    struct rbuf_call *made;
+    struct rbuf_call_event event;
+
+    liar.token[3] ^= 1;
+    made = side_call(&a, &liar, 1, NULL);
+    event = side_expect(&a, RBUF_CALL_FAILED);
+    ck_assert_ptr_eq(event.call, made);
+    ck_assert_int_lt(event.error, 0);
+    ck_assert_uint_gt(strlen(event.text), 10);
+    rbuf_call_close(made);
+    count_reaches(&rbuf_listener_counters(b.listener)->fault[RBUF_FAULT_TOKEN], b.addresses.count);
+    side_expect_nothing(&b);
+    (void) sides_connect(&a, &b);
+    rbuf_listener_close(a.listener);
+    rbuf_listener_close(b.listener);
+}
+END_TEST
+
+START_TEST(bad_hellos_are_closed_and_counted)
+{
+    struct side b = side_open();
+    const struct rbuf_listener_counters *counters = rbuf_listener_counters(b.listener);
+    struct rbuf_exchange good = message_make(RBUF_EXCHANGE_HELLO, b.token, 1);
+    struct rbuf_exchange bad[RBUF_FAULTS];
+
+    for (int i = 0; i < RBUF_FAULTS; i++) {
+        bad[i] = good;
+    }
+    bad[RBUF_FAULT_GARBAGE].header.magic[0] = 'x';
+    bad[RBUF_FAULT_BYTE_ORDER].header.byte_order = 0x0201;
+    bad[RBUF_FAULT_VERSION].header.version = 99;
+    bad[RBUF_FAULT_KIND] = message_make(RBUF_EXCHANGE_ACCEPT, b.token, 1);
+    bad[RBUF_FAULT_SIZE].header.bytes = 1u << 31;
+    bad[RBUF_FAULT_FIELD].side.address.mtu = 99;
+    bad[RBUF_FAULT_TOKEN].side.token[0] ^= 0xff;
+    for (int i = RBUF_FAULT_GARBAGE; i < RBUF_FAULTS; i++) {
+        int fd = stranger_open(&b);
+
+        ck_assert_int_eq(send(fd, &bad[i], sizeof(bad[i]), 0), sizeof(bad[i]));
+        ck_assert_uint_eq(stranger_read(fd), 0);
+        count_reaches(&counters->fault[i], 1);
+    }
+    side_expect_nothing(&b);
+    rbuf_listener_close(b.listener);
+}
+END_TEST
+
+/* A good HELLO with a megabyte behind it: the module hears of the caller, then of its loss. */
+START_TEST(hello_with_garbage_behind)
+{
+    struct side b = side_open();
+    struct rbuf_exchange hello = message_make(RBUF_EXCHANGE_HELLO, b.token, 1);
+    char *much = calloc(1, 1 << 20);
+    int fd = stranger_open(&b);
+    struct rbuf_call_event event;
+
+    ck_assert_int_eq(send(fd, &hello, sizeof(hello), 0), sizeof(hello));
+    (void) !send(fd, much, 1 << 20, MSG_NOSIGNAL);
+    event = side_expect(&b, RBUF_INCOMING_HELLO);
+    event = side_expect(&b, RBUF_INCOMING_LOST);
+    rbuf_call_close(event.call);
+    (void) stranger_read(fd);
+    free(much);
+    rbuf_listener_close(b.listener);
+}
+END_TEST
+
+START_TEST(slow_and_silent_strangers)
+{
+    struct side b = side_open();
+    const struct rbuf_listener_counters *counters = rbuf_listener_counters(b.listener);
+    struct rbuf_exchange hello = message_make(RBUF_EXCHANGE_HELLO, b.token, 1);
+    int silent = stranger_open(&b);
+    int slow = stranger_open(&b);
+    uint64_t start = wall_ms();
+
+    /* A byte every 20 ms: never silent for long, and never done in time. */
+    for (size_t i = 0; i < sizeof(hello); i++) {
+        if (send(slow, (char *) &hello + i, 1, MSG_NOSIGNAL) != 1) {
+            break;
+        }
+        sleep_ms(20);
+        ck_assert_uint_lt(i, sizeof(hello) - 1);
+    }
+    ck_assert_uint_lt(wall_ms() - start, 5 * TIMEOUT_MS);
+    (void) stranger_read(silent);
+    (void) stranger_read(slow);
+    count_reaches(&counters->slow, 2);
+    side_expect_nothing(&b);
+    rbuf_listener_close(b.listener);
+}
+END_TEST
+
+START_TEST(byte_by_byte_in_time)
+{
+    struct side b = side_open_with((struct rbuf_listener_options){.timeout_ms = PATIENCE_MS});
+    struct rbuf_exchange hello = message_make(RBUF_EXCHANGE_HELLO, b.token, 9);
+    int fd = stranger_open(&b);
+
+    for (size_t i = 0; i < sizeof(hello); i++) {
+        ck_assert_int_eq(send(fd, (char *) &hello + i, 1, MSG_NOSIGNAL), 1);
+        sleep_ms(1);
+    }
+    ck_assert_uint_eq(side_expect(&b, RBUF_INCOMING_HELLO).theirs.side.rank, 9);
+    close(fd);
+    (void) side_expect(&b, RBUF_INCOMING_LOST);
+    rbuf_listener_close(b.listener);
+}
+END_TEST
+
+START_TEST(stranger_that_leaves)
+{
+    struct side b = side_open();
+    int fd = stranger_open(&b);
+
+    (void) !send(fd, "rbuf", 4, 0);
+    close(fd);
+    count_reaches(&rbuf_listener_counters(b.listener)->closed_early, 1);
+    side_expect_nothing(&b);
+    rbuf_listener_close(b.listener);
+}
+END_TEST
+
+START_TEST(flood_of_garbage)
+{
+    struct side a = side_open(), b = side_open();
+    int sockets[FLOOD];
+    uint64_t seen;
+
+    for (int i = 0; i < FLOOD; i++) {
+        sockets[i] = stranger_open(&b);
+        (void) !send(sockets[i], "GET / HTTP/1.0\r\n", 16, MSG_NOSIGNAL);
+        if (i == FLOOD / 2) {
+            (void) sides_connect(&a, &b);
+        }
+    }
+    for (int i = 0; i < FLOOD; i++) {
+        (void) stranger_read(sockets[i]);
+    }
+    seen = atomic_load(&rbuf_listener_counters(b.listener)->fault[RBUF_FAULT_GARBAGE]) +
+           atomic_load(&rbuf_listener_counters(b.listener)->crowded_out);
+    ck_assert_uint_eq(seen, FLOOD);
+    (void) sides_connect(&b, &a);
+    rbuf_listener_close(a.listener);
+    rbuf_listener_close(b.listener);
+}
+END_TEST
+
+/* More silent strangers than there are places: the oldest go, a good call comes through. */
+START_TEST(crowd_at_the_door)
+{
+    struct side a = side_open();
+    struct side b = side_open_with(
+        (struct rbuf_listener_options){.timeout_ms = PATIENCE_MS, .max_strangers = 16});
+    int sockets[64];
+
+    for (int i = 0; i < 64; i++) {
+        sockets[i] = stranger_open(&b);
+    }
+    count_reaches(&rbuf_listener_counters(b.listener)->crowded_out, 64 - 16);
+    (void) sides_connect(&a, &b);
+    ck_assert_uint_eq(atomic_load(&rbuf_listener_counters(b.listener)->crowded_out), 64 - 16 + 1);
+    for (int i = 0; i < 64; i++) {
+        close(sockets[i]);
+    }
+    rbuf_listener_close(a.listener);
+    rbuf_listener_close(b.listener);
+}
+END_TEST
+
+/* No descriptor is left for those who knock: they wait, the thread does not spin, and all is well
+ * as soon as there are some again. */
+START_TEST(descriptors_run_out)
+{
+    struct side b = side_open_with((struct rbuf_listener_options){.timeout_ms = PATIENCE_MS});
+    struct rbuf_exchange hello = message_make(RBUF_EXCHANGE_HELLO, b.token, 9);
+    struct rlimit limit, none;
+    int fd = stranger_open(&b);
+    int late;
+    struct rbuf_call_event event;
+
+    count_reaches(&rbuf_listener_counters(b.listener)->connections, 1);
+    late = socket(AF_INET, SOCK_STREAM, 0);
+    close(late);
+    getrlimit(RLIMIT_NOFILE, &limit);
+    none = limit;
+    none.rlim_cur = (rlim_t) late + 1; /* one more for us, none for the listener */
+    setrlimit(RLIMIT_NOFILE, &none);
+    late = stranger_open(&b);
+    ck_assert_int_eq(send(late, &hello, sizeof(hello), 0), sizeof(hello));
+    count_reaches(&rbuf_listener_counters(b.listener)->accept_pauses, 1);
+    sleep_ms(350);
+    ck_assert_uint_le(atomic_load(&rbuf_listener_counters(b.listener)->accept_pauses), 8);
+    setrlimit(RLIMIT_NOFILE, &limit);
+    event = side_expect(&b, RBUF_INCOMING_HELLO);
+    rbuf_call_refuse(event.call, RBUF_REFUSAL_CLOSING);
+    ck_assert_uint_eq(stranger_read(late), 2 * sizeof(struct rbuf_exchange_header));
+    close(fd);
+    rbuf_listener_close(b.listener);
+}
+END_TEST
+
+/* A socket that is connected by the kernel and never answered by anybody. */
+
+/* A socket that is connected by the kernel and never answered by anybody. */
+static int deaf_socket(struct rbuf_address_list *list)
+{
+    struct sockaddr_in name = {.sin_family = AF_INET,
+                               .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
+    socklen_t length = sizeof(name);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    ck_assert_int_eq(bind(fd, (struct sockaddr *) &name, sizeof(name)), 0);
+    ck_assert_int_eq(listen(fd, 8), 0);
+    ck_assert_int_eq(getsockname(fd, (struct sockaddr *) &name, &length), 0);
+    list->count = 1;
+    list->address[0] = (struct rbuf_address){.family = RBUF_ADDRESS_IPV4,
+                                             .scope = RBUF_ADDRESS_LOOPBACK,
+                                             .port = ntohs(name.sin_port),
+                                             .address = {127, 0, 0, 1}};
+    return fd;
+}
+
+START_TEST(nobody_answers)
+{
+    struct side a = side_open(), b = side_open();
+    int fd = deaf_socket(&b.addresses);
+    uint64_t start = wall_ms();
+    struct rbuf_call *made = side_call(&a, &b, 1, NULL);
+    struct rbuf_call_event event = side_expect(&a, RBUF_CALL_FAILED);
+
+    ck_assert_int_eq(event.error, -ETIMEDOUT);
+    ck_assert_uint_ge(wall_ms() - start, TIMEOUT_MS - 50);
+    rbuf_call_close(made);
+    close(fd);
+    made = side_call(&a, &b, 1, NULL);
+    event = side_expect(&a, RBUF_CALL_FAILED);
+    ck_assert_int_eq(event.error, -ECONNREFUSED);
+    rbuf_call_close(made);
+    rbuf_listener_close(a.listener);
+    rbuf_listener_close(b.listener);
+}
+END_TEST
+
+/* The first addresses are dead or deaf, the last is right. */
+START_TEST(addresses_are_tried_in_turn)
+{
+    struct side a = side_open(), b = side_open();
+    struct rbuf_address_list good = b.addresses;
+    int fd = deaf_socket(&b.addresses);
+
+    b.addresses.address[1] = b.addresses.address[0];
+    b.addresses.address[1].port = 1;
+    b.addresses.address[2] = good.address[0];
+    b.addresses.count = 3;
+    (void) sides_connect(&a, &b);
+    close(fd);
+    rbuf_listener_close(a.listener);
+    rbuf_listener_close(b.listener);
+}
+END_TEST
+
+START_TEST(malformed_address_lists)
+{
+    struct side a = side_open();
+    struct rbuf_exchange hello = message_make(RBUF_EXCHANGE_HELLO, a.token, 1);
+    struct rbuf_address_list bad = a.addresses;
+    struct rbuf_call *made;
+    struct rbuf_call_event event;
+
+    bad.count = RBUF_ADDRESSES_MAX + 1;
+    ck_assert_int_eq(rbuf_listener_call(a.listener, &bad, &hello, NULL, &made), -EINVAL);
+    bad.count = 0;
+    ck_assert_int_eq(rbuf_listener_call(a.listener, &bad, &hello, NULL, &made), -EINVAL);
+    bad = a.addresses;
+    bad.address[0].family = 5;
+    ck_assert_int_eq(rbuf_listener_call(a.listener, &bad, &hello, NULL, &made), -EINVAL);
+    /* Loopback of another machine leads nowhere. */
+    bad = a.addresses;
+    bad.machine++;
+    bad.count = 1;
+    bad.address[0].scope = RBUF_ADDRESS_LOOPBACK;
+    ck_assert_int_eq(rbuf_listener_call(a.listener, &bad, &hello, NULL, &made), 0);
+    event = side_expect(&a, RBUF_CALL_FAILED);
+    ck_assert_int_eq(event.error, -EHOSTUNREACH);
+    rbuf_call_close(made);
+    rbuf_listener_close(a.listener);
+}
+END_TEST
+
+/* The peer: connects to the parent, then sits there until it is killed. */
+static void peer_process(int in, int out)
+{
+    struct side a = side_open(), b;
+
+    (void) !read(in, &b, sizeof(b));
+    (void) side_call(&a, &b, 11, NULL);
+    (void) side_expect(&a, RBUF_CALL_ACCEPTED);
+    (void) !write(out, "1", 1);
+    for (;;) {
+        pause();
+    }
+}
+
+START_TEST(killed_peer_is_lost)
+{
+    int down[2], up[2];
+    struct rbuf_exchange accept;
+    struct rbuf_call_event event;
+    struct side b;
+    uint64_t start;
+    char byte;
+    pid_t child;
+
+    ck_assert_int_eq(pipe(down) | pipe(up), 0);
+    child = fork();
+    if (child == 0) {
+        peer_process(down[0], up[1]);
+    }
+    b = side_open();
+    ck_assert_int_eq(write(down[1], &b, sizeof(b)), sizeof(b));
+    event = side_expect(&b, RBUF_INCOMING_HELLO);
+    accept = message_make(RBUF_EXCHANGE_ACCEPT, b.token, 2);
+    rbuf_call_accept(event.call, &accept, &b);
+    ck_assert_int_eq(read(up[0], &byte, 1), 1);
+    start = wall_ms();
+    kill(child, SIGKILL);
+    event = side_expect(&b, RBUF_INCOMING_LOST);
+    ck_assert_uint_lt(wall_ms() - start, 2000);
+    ck_assert_ptr_eq(event.user, &b);
+    rbuf_call_close(event.call);
+    waitpid(child, NULL, 0);
+    rbuf_listener_close(b.listener);
+}
+END_TEST
+
+/* The same after READY, and the other way round: the killed process was called. */
+static void called_process(int out)
+{
+    struct side b = side_open();
+    struct rbuf_exchange accept;
+    struct rbuf_call_event event;
+
+    (void) !write(out, &b, sizeof(b));
+    event = side_expect(&b, RBUF_INCOMING_HELLO);
+    accept = message_make(RBUF_EXCHANGE_ACCEPT, b.token, 2);
+    rbuf_call_accept(event.call, &accept, NULL);
+    (void) side_expect(&b, RBUF_INCOMING_READY);
+    (void) !write(out, "1", 1);
+    for (;;) {
+        pause();
+    }
+}
+
+START_TEST(killed_connected_peer_is_lost)
+{
+    int up[2];
+    struct side a, b;
+    struct rbuf_call *made;
+    struct rbuf_call_event event;
+    uint64_t start;
+    char byte;
+    pid_t child;
+
+    ck_assert_int_eq(pipe(up), 0);
+    child = fork();
+    if (child == 0) {
+        called_process(up[1]);
+    }
+    a = side_open();
+    ck_assert_int_eq(read(up[0], &b, sizeof(b)), sizeof(b));
+    made = side_call(&a, &b, 1, &a);
+    (void) side_expect(&a, RBUF_CALL_ACCEPTED);
+    rbuf_call_ready(made);
+    ck_assert_int_eq(read(up[0], &byte, 1), 1);
+    start = wall_ms();
+    kill(child, SIGKILL);
+    event = side_expect(&a, RBUF_PEER_LOST);
+    ck_assert_uint_lt(wall_ms() - start, 2000);
+    ck_assert_ptr_eq(event.user, &a);
+    ck_assert_int_lt(event.error, 0);
+    count_reaches(&rbuf_listener_counters(a.listener)->peers_lost, 1);
+    rbuf_call_close(made);
+    waitpid(child, NULL, 0);
+    rbuf_listener_close(a.listener);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("strangers");
+
+    unit_add(suite, wrong_token);
+    unit_add(suite, bad_hellos_are_closed_and_counted);
+    unit_add(suite, hello_with_garbage_behind);
+    unit_add(suite, slow_and_silent_strangers);
+    unit_add(suite, byte_by_byte_in_time);
+    unit_add(suite, stranger_that_leaves);
+    unit_add(suite, flood_of_garbage);
+    unit_add(suite, crowd_at_the_door);
+    unit_add(suite, descriptors_run_out);
+    unit_add(suite, nobody_answers);
+    unit_add(suite, addresses_are_tried_in_turn);
+    unit_add(suite, malformed_address_lists);
+    unit_add(suite, killed_peer_is_lost);
+    unit_add(suite, killed_connected_peer_is_lost);
+    return unit_run(suite);
+}
