@@ -190,14 +190,17 @@ void foe_standing(const struct record *record)
     foe_send_scratch(RBUF_CONTROL, sizeof(*header) + bytes);
 }
 
-/* Namings of pieces one after the other; `before` is what it should be, or what it was just now. */
+/* Namings of pieces one after the other; `before` is mostly what it should be: the victim's turn
+ * for the first, and the one before it for the others. */
 static void fill_namings(struct rbuf_naming *namings, unsigned count, const struct record *record,
                          uint64_t first)
 {
+    const uint64_t turn = dealings.core->peers[dealings.foe->index]->ahead_in.turn;
+
     for (unsigned i = 0; i < count; i++) {
         namings[i] = (struct rbuf_naming){
             .name = first + i,
-            .before = (record->spare >> 16 & 7) == 0 ? first : first + i - 1,
+            .before = i > 0 || (record->spare >> 16 & 7) == 0 ? first + i - 1 : turn,
             .tag = (uint8_t) record->spare,
             .bytes = (uint8_t) ((record->spare >> 8 & 63) == 0 ? record->amount : i)};
     }

@@ -128,9 +128,9 @@ static bool send_some_way(struct rbuf_am *am, unsigned way)
 {
     const struct rbuf_ahead_out *out = &dealings.foe->ahead_out;
 
-    while (out->state == RBUF_AHEAD_OPEN && way % 8 > 3 && out->named < out->sent) {
-        (void) rbuf_ahead_name(dealings.foe, rbuf_piece_name(out->set, out->named), am->tag, &way,
-                               sizeof(way));
+    while (out->state == RBUF_AHEAD_OPEN && way % 8 > 3 && out->named < out->sent &&
+           rbuf_ahead_name(dealings.foe, rbuf_piece_name(out->set, out->named), am->tag, &way,
+                           sizeof(way))) {
     }
     if (way % 16 > 7) {
         rbuf_ahead_tell(dealings.foe->core);

@@ -10,7 +10,7 @@
 
 static const char *const counter_names[] = {"ring_sent",     "ring_received", "ring_full",
                                             "ring_admitted", "ring_recalled", "heralds",
-                                            "heralds_late"};
+                                            "heralds_late",  "names_sent"};
 
 enum { COUNTER_COUNT = sizeof counter_names / sizeof counter_names[0] };
 

@@ -127,6 +127,7 @@ static void expected_ones(void)
     if (check_rank == 0 && before >= 0) {
         check_that(heralds() - before >= ALONE / 2, "%ld of %d messages were heralded",
                    heralds() - before, ALONE);
+        check_that(counter_read("names_sent") > 0, "no piece was named");
     }
 }
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * MPI_THREAD_MULTIPLE: four threads a rank exchange with the thread of the same number in the next
- * rank, each under its own tag, all at once: blocking and non-blocking, eager and large, in the
- * world and in a communicator of the thread's own. Usage: threads [rounds].
+ * rank, each under its own tag, all at once: blocking and non-blocking, eager and large, packed and
+ * not, in the world and in a communicator of the thread's own. Usage: threads [rounds].
  */
 #include "check.h"
 
 #include <pthread.h>
 
-enum { THREADS = 4, LARGEST = 600 * CHECK_K };
+enum { THREADS = 4, LARGEST = 600 * CHECK_K, BLOCK = 64 };
 
 static const size_t sizes[] = {8, 4088,   12 * CHECK_K - 50, 12289, 40000, 4089, 100 * CHECK_K,
                                0, LARGEST};
@@ -20,6 +20,33 @@ struct worker {
     int number;
     MPI_Comm comm;
 };
+
+/* So many blocks, the last one first: packed, and no byte is left out. */
+static MPI_Datatype backwards(size_t blocks)
+{
+    MPI_Datatype type;
+
+    MPI_Type_create_hvector((int) blocks, BLOCK, -BLOCK, MPI_BYTE, &type);
+    MPI_Type_commit(&type);
+    return type;
+}
+
+static void exchange_packed(const struct worker *worker, int round, char *send, char *recv)
+{
+    const int next = (check_rank + 1) % check_ranks;
+    const int previous = (check_rank + check_ranks - 1) % check_ranks;
+    const size_t blocks = sizes[(size_t) round % (sizeof sizes / sizeof sizes[0])] / BLOCK + 1;
+    const uint64_t serial = (uint64_t) round * THREADS + (uint64_t) worker->number;
+    MPI_Datatype type = backwards(blocks);
+
+    check_fill(send, blocks * BLOCK, check_seed(check_rank, next, serial));
+    memset(recv, 0, blocks * BLOCK);
+    MPI_Sendrecv(send + (blocks - 1) * BLOCK, 1, type, next, worker->number,
+                 recv + (blocks - 1) * BLOCK, 1, type, previous, worker->number, worker->comm,
+                 MPI_STATUS_IGNORE);
+    check_match(recv, blocks * BLOCK, check_seed(previous, check_rank, serial), "packed");
+    MPI_Type_free(&type);
+}
 
 static void exchange(const struct worker *worker, int round, char *send, char *recv)
 {
@@ -51,11 +78,12 @@ static void exchange(const struct worker *worker, int round, char *send, char *r
 static void *work(void *argument)
 {
     const struct worker *worker = argument;
-    char *send = check_memory(LARGEST);
-    char *recv = check_memory(LARGEST);
+    char *send = check_memory(LARGEST + BLOCK);
+    char *recv = check_memory(LARGEST + BLOCK);
 
     for (int round = 0; round < rounds; round++) {
         exchange(worker, round, send, recv);
+        exchange_packed(worker, round, send, recv);
     }
     free(send);
     free(recv);

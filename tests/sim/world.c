@@ -497,7 +497,7 @@ static const char *peer_leftover(const struct world_node *node, const struct wor
         return "a set of pieces is still open";
     }
     if (!STAILQ_EMPTY(&peer->ahead_in.pieces) || !STAILQ_EMPTY(&peer->ahead_in.names) ||
-        peer->ahead_out.untold != 0) {
+        peer->core->names.peer == peer) {
         return "a piece or its name still waits";
     }
     if (peer->ring_in != NULL && peer->ring_in->freed != 0) {

@@ -60,7 +60,7 @@ struct world_options {
     uint64_t tick_ns;   /* a sleeping node looks around this often; 0: never */
     unsigned followers; /* messages that name the put, sent behind each FIN */
     bool prestage;
-    unsigned ahead;       /* pieces of packed data that are sent behind the rendezvous; 0: none */
+    unsigned ahead;       /* pieces of packed data behind most rendezvous that herald; 0: none do */
     uint32_t piece_bytes; /* of packed data */
     unsigned late; /* each so-manieth put is not expected: its rendezvous is answered when the next
                       one is delivered, before that; 0: none */
@@ -80,7 +80,7 @@ enum world_kind {
     WORLD_ADD,    /* an atomic */
     WORLD_DIRECT, /* rendezvous, in place, FIN */
     WORLD_COPIED, /* the same from staging: the source is not registered */
-    WORLD_PACKED, /* rendezvous, answer, and fragments that name pieces, or carry them */
+    WORLD_PACKED, /* rendezvous, answer, and names of pieces, or fragments */
     WORLD_STAGED, /* a staged put and no other message: the receiver's offer is known */
     WORLD_RAW     /* in place and no other message: the receiver sees the last byte */
 };

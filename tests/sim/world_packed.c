@@ -11,6 +11,7 @@
 #include "world.h"
 
 #define NAMED_OF 3u /* pieces that are not sent ahead, but one, bring their names along */
+#define NONE_OF  4u /* heralds: behind one of them nothing is sent */
 
 /* In front of a fragment's data, or told with the name of its piece. */
 struct user_fragment {
@@ -92,6 +93,9 @@ void world_packed_start(struct world_message *message, struct world_am *rendezvo
     }
     link->ahead = message;
     world_am_sent(rendezvous, rbuf_ahead_herald(link->peer, &rendezvous->am));
+    if (link->peer->ahead_out.set % NONE_OF == 0) {
+        return; /* as where no memory is left to pack into */
+    }
     for (unsigned i = 0; i < ahead && message->sent < message->bytes; i++) {
         send_piece(message);
     }

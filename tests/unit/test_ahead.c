@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Fragments ahead: pieces that wait for their names and names that wait for their pieces, receivers
+ * Pieces ahead: pieces that wait for their names and names that wait for their pieces, receivers
  * that are late, few buffers and credits, peers that are lost, and names that make no sense.
  */
 #include <errno.h>
@@ -306,6 +306,11 @@ static const struct {
      EXPECT_DROPPED,
      3},
 
+    /* What is before such a piece, and is not named till then, is never named. */
+    {{{NAMED_FIRST(1, 0)}, {PIECE(1, 1)}, {NAMED(1, 2, 0)}}, EXPECT_KEPT, 2},
+    {{{PIECE(1, 0)}, {NAMED_FIRST(2, 0)}}, EXPECT_KEPT, 1},
+    {{{PIECE(1, 0)}, {NAMED(1, 1, 1)}}, EXPECT_KEPT, 0},
+
     /* The next set, also before the last one has come. */
     {{{NAMED_FIRST(1, 0)}, {PIECE(2, 0)}, {NAME_AFTER(2, 0, 1, 0)}}, EXPECT_DROPPED, 2},
     {{{FIRST(1, 0)}, {NAME_AFTER(2, 0, 1, 0)}, {PIECE(1, 0)}, {PIECE(2, 0)}}, EXPECT_KEPT, 2},
@@ -318,6 +323,10 @@ static const struct {
     {{{FIRST(1, 0)}, {LATE(2)}, {PIECE(1, 0)}, {NAMED(1, 1, 0)}}, EXPECT_KEPT, 2},
     {{{FIRST(1, 0)}, {LATE(2)}, {PIECE(1, 0)}, {PIECE(2, 0)}}, EXPECT_DROPPED, 1},
     {{{NAMED_FIRST(1, 0)}, {LATE(2)}, {PIECE(2, 0)}, {NAME_AFTER(3, 0, 1, 0)}, {PIECE(3, 0)}},
+     EXPECT_KEPT,
+     2},
+
+    {{{LATE(1)}, {NAME(2, 1, 0)}, {PIECE(1, 0)}, {NAMED_FIRST(2, 0)}, {PIECE(2, 1)}},
      EXPECT_KEPT,
      2},
 
@@ -382,6 +391,92 @@ START_TEST(sequences_of_names)
 }
 END_TEST
 
+/* Several names come in one message, each with its own header. */
+START_TEST(names_in_one_message)
+{
+    static const struct {
+        uint32_t pieces; /* that are here */
+        struct rbuf_naming naming[4];
+        uint32_t bytes;
+        unsigned delivered;
+        enum expected expected;
+    } rows[] = {
+        {4,
+         {{.name = 1}, {.name = 2, .before = 1}, {.name = 3, .before = 2}},
+         3 * 64,
+         3,
+         EXPECT_DROPPED},
+        {2,
+         {{.name = 1}, {.name = 2, .before = 1}, {.name = 3, .before = 2}},
+         3 * 64,
+         2,
+         EXPECT_DROPPED},
+        {4, {{.name = 1}, {.name = 2, .before = 1}}, 2 * 64 - 1, 0, EXPECT_REFUSED},
+        {4, {{.name = 1}, {.name = 2, .before = 1}}, 2 * 64 + 8, 0, EXPECT_REFUSED},
+        {4, {{.name = 1}}, 0, 0, EXPECT_DROPPED},
+        {4, {{.name = 1}, {.name = 1, .before = 1}}, 2 * 64, 1, EXPECT_LOST},
+        {4, {{.name = 1, .bytes = RBUF_NAMING_BYTES + 1}, {.name = 2}}, 2 * 64, 0, EXPECT_LOST},
+        {4, {{.name = 1}, {.name = 2, .bytes = 255}}, 2 * 64, 1, EXPECT_LOST},
+    };
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct world_options options = packed_options();
+        struct world *world = world_open(&options);
+        struct rbuf_peer *peer = world->nodes[1].links[0].peer;
+        struct {
+            struct rbuf_message_header header;
+            struct rbuf_naming naming[4];
+        } message = {.header = {.peer = peer->index,
+                                .kind = RBUF_MESSAGE_NAMES,
+                                .sequence = peer->sequence_in}};
+
+        for (uint32_t j = 0; j < rows[i].pieces; j++) {
+            ck_assert(receive(world, &(struct step){PIECE(1, j)}));
+        }
+        for (unsigned j = 0; j < 4; j++) { /* the rows count from 1 */
+            message.naming[j] = rows[i].naming[j];
+            message.naming[j].name += rbuf_piece_name(1, 0) - 1;
+            message.naming[j].before +=
+                message.naming[j].before > 0 ? rbuf_piece_name(1, 0) - 1 : 0;
+        }
+        ck_assert(!rbuf_core_received(&world->nodes[1].core, RBUF_CONTROL, NULL, &message,
+                                      (uint32_t) sizeof(message.header) + rows[i].bytes));
+        ck_assert_msg(stats_of(world, 1)->messages_received == rows[i].delivered, "row %u", i);
+        ck_assert_msg((stats_of(world, 1)->messages_refused != 0) ==
+                          (rows[i].expected >= EXPECT_REFUSED),
+                      "row %u", i);
+        ck_assert_msg((peer->state == RBUF_PEER_FAILED) == (rows[i].expected == EXPECT_LOST),
+                      "row %u", i);
+        world_close(world);
+    }
+}
+END_TEST
+
+/* Sets go round and round though not one name is told, and the first that is told is believed. */
+START_TEST(sets_of_named_pieces_go_round)
+{
+    struct world_options options = packed_options();
+    struct world *world = world_open(&options);
+    struct step step = {NAMED_FIRST(1, 0)};
+    struct step told = {PIECE(1, 0)};
+
+    for (unsigned i = 0; i < 30; i++) {
+        ck_assert(receive(world, &step));
+        step.before_set = step.set;
+        step.set += 1u << 29;
+        ck_assert_uint_eq(stats_of(world, 1)->messages_received, i + 1);
+    }
+    told.set = step.set;
+    ck_assert(receive(world, &told));
+    told = step;
+    told.kind = RBUF_MESSAGE_NAMES;
+    told.channel = RBUF_CONTROL;
+    (void) receive(world, &told);
+    ck_assert_uint_eq(stats_of(world, 1)->messages_received, 31);
+    world_close(world);
+}
+END_TEST
+
 /* A peer has no more pieces under way than it has credits for. */
 START_TEST(pieces_without_credit)
 {
@@ -437,6 +532,35 @@ static void send_and_name(struct rbuf_peer *peer, struct rbuf_am *am, struct mes
     ck_assert(rbuf_ahead_name(peer, am->after, 1, "header", 6));
 }
 
+/* A peer that is lost while names for it wait, or that goes. */
+START_TEST(lost_before_names_are_told)
+{
+    for (unsigned removed = 0; removed < 2; removed++) {
+        struct world_options options = packed_options();
+        struct world *world = world_open(&options);
+        struct rbuf_core *core = &world->nodes[0].core;
+        struct rbuf_peer *peer = world->nodes[0].links[1].peer;
+        struct message herald = {0}, piece = {0};
+        struct rbuf_am am[2] = {{.header = &herald.header, .bytes = 20}};
+
+        peer->queue[RBUF_CONTROL]->inline_max = 1024;
+        (void) rbuf_ahead_herald(peer, &am[0]);
+        send_and_name(peer, &am[1], &piece);
+        ck_assert_ptr_eq(core->names.peer, peer);
+        if (removed) {
+            rbuf_ahead_out_drop(peer); /* as rbuf_peer_remove() does */
+        } else {
+            rbuf_peer_fail(peer, -ECONNRESET);
+            ck_assert(!rbuf_ahead_name(peer, am[1].after, 1, "header", 6));
+        }
+        ck_assert_ptr_null(core->names.peer);
+        rbuf_ahead_tell(core);
+        ck_assert_uint_eq(core->stats.names_sent, 0);
+        world_close(world);
+    }
+}
+END_TEST
+
 /* Names wait for each other, until there is no room for one more or they are told; and none stays
  * behind the next herald. */
 START_TEST(names_go_together)
@@ -488,8 +612,11 @@ int main(void)
     unit_add(suite, few_credits);
     unit_add(suite, numbers_wrap);
     unit_add(suite, sequences_of_names);
+    unit_add(suite, names_in_one_message);
+    unit_add(suite, sets_of_named_pieces_go_round);
     unit_add(suite, pieces_are_passed_over);
     unit_add(suite, names_go_together);
+    unit_add(suite, lost_before_names_are_told);
     unit_add(suite, pieces_without_credit);
     return unit_run(suite);
 }

@@ -64,7 +64,7 @@ typedef enum {
     MCA_BTL_RBUF_FRAG_SENDING, /* Open MPI waits for its completion */
     MCA_BTL_RBUF_FRAG_AHEAD,   /* on its way or through, and Open MPI has not asked for it */
     MCA_BTL_RBUF_FRAG_EARLY,   /* on its way, and Open MPI is about to hear that it is through */
-    MCA_BTL_RBUF_FRAG_TOLD,    /* on its way, and Open MPI has heard so */
+    MCA_BTL_RBUF_FRAG_TOLD,    /* likewise, and it has heard so */
     MCA_BTL_RBUF_FRAG_DETACHED /* on its way, and nobody waits: free when it is back */
 } mca_btl_rbuf_frag_state_t;
 
@@ -96,14 +96,19 @@ typedef struct mca_btl_rbuf_frag {
     mca_btl_rbuf_frag_role_t role;
 
     /* Of a piece that is sent ahead. */
-    size_t packed;                           /* bytes */
-    unsigned events_due;                     /* RBUF_EVENT_SENT */
-    int status;                              /* the first of theirs that is not 0 */
-    unsigned char header[RBUF_NAMING_BYTES]; /* Open MPI's of the fragment */
+    size_t packed;                                       /* bytes */
+    unsigned events_due;                                 /* RBUF_EVENT_SENT */
+    int status;                                          /* the first of theirs that is not 0 */
+    _Alignas(8) unsigned char header[RBUF_NAMING_BYTES]; /* Open MPI's of the fragment */
     STAILQ_ENTRY(mca_btl_rbuf_frag) waiting_link;
 } mca_btl_rbuf_frag_t;
 
 OBJ_CLASS_DECLARATION(mca_btl_rbuf_frag_t);
+
+static inline bool mca_btl_rbuf_is_piece(const mca_btl_rbuf_frag_t *frag)
+{
+    return frag->role == MCA_BTL_RBUF_PIECE || frag->role == MCA_BTL_RBUF_NAMED;
+}
 
 SLIST_HEAD(mca_btl_rbuf_frag_list, mca_btl_rbuf_frag);
 

@@ -10,9 +10,9 @@
  *
  * Open MPI asks for three fragments, and for the next when one of them is sent. As these are out of
  * its hands it is told so when the next one is named: then it asks for all of a short message in a
- * row, and the headers of several go in one message. The newest is told of when it is sent indeed:
- * while fragments are under way there is one whose callback is due, and that is when Open MPI asks
- * again for what it did not get.
+ * row, and the headers of several go in one message. Of the last it hears when that is sent indeed.
+ * Nobody waits for the names: where credits are short they may leave when the message is complete
+ * for its sender, as eager messages do.
  *
  * One message of an endpoint at a time, told by its convertor: between its rendezvous and its last
  * fragment nothing else has that one. With several ports Open MPI deals fragments out among them,
@@ -36,7 +36,7 @@
 #include "opal/datatype/opal_convertor.h"
 
 #define WAITING_MOST      4u     /* pieces of a message that Open MPI has not asked for */
-#define WAITING_PORT_MOST 16u    /* of all messages, and half the bulk fragments that there are */
+#define WAITING_PORT_MOST 16u    /* of all messages: a quarter of the bulk fragments there may be */
 #define EARLY_BYTES       65536u /* to an endpoint, that Open MPI counts as sent before they are */
 
 static bool is_possible(const mca_btl_rbuf_module_t *module,
@@ -170,15 +170,6 @@ static void see_to_packing(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_
     }
 }
 
-/* True if one more piece may wait. Never half of the fragments do: of the others there is always
- * one whose callback lets Open MPI ask again for what it did not get. */
-static bool may_wait(const mca_btl_rbuf_module_t *module)
-{
-    const unsigned half = module->pools[MCA_BTL_RBUF_POOL_BULK].count / 2;
-
-    return module->pieces_waiting < (half < WAITING_PORT_MOST ? half : WAITING_PORT_MOST);
-}
-
 static void send_piece(mca_btl_base_endpoint_t *endpoint, mca_btl_rbuf_frag_t *frag)
 {
     frag->state = MCA_BTL_RBUF_FRAG_AHEAD;
@@ -191,8 +182,9 @@ static bool pack_one(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *end
 {
     struct mca_btl_rbuf_ahead *ahead = &endpoint->ahead;
     mca_btl_rbuf_frag_t *frag =
-        may_wait(module) ? pack_next(module, endpoint, MCA_BTL_RBUF_PIECE, SIZE_MAX, may_grow)
-                         : NULL;
+        module->pieces_waiting < WAITING_PORT_MOST
+            ? pack_next(module, endpoint, MCA_BTL_RBUF_PIECE, SIZE_MAX, may_grow)
+            : NULL;
 
     if (frag == NULL) {
         return false;

@@ -282,7 +282,7 @@ static bool release(const struct rbuf_event *delivered)
 /* Names of pieces that the user asked for meanwhile. The caller holds the lock. */
 static void tell_names(mca_btl_rbuf_module_t *module)
 {
-    if (!TAILQ_EMPTY(&module->core.naming)) {
+    if (module->core.names.peer != NULL) {
         rbuf_ahead_tell(&module->core);
     }
 }
@@ -302,8 +302,10 @@ static int drain(mca_btl_rbuf_module_t *module)
     drain->thread = pthread_self();
     drain->depth++;
     while (count < EVENTS && rbuf_events_pop(&module->core.events, &event)) {
+        if (event.kind != RBUF_EVENT_SENT) {
+            tell_names(module); /* this one may take long */
+        }
         if (event.kind == RBUF_EVENT_DELIVER) {
-            tell_names(module); /* the user may take long with it */
             rbuf_core_delivering(event.peer, &event.delivery);
         }
         mca_btl_rbuf_unlock(module);
@@ -316,7 +318,6 @@ static int drain(mca_btl_rbuf_module_t *module)
         }
         count++;
     }
-    tell_names(module);
     drain->depth--;
     if (collected) {
         post_receives(module);
@@ -372,6 +373,7 @@ int mca_btl_rbuf_module_progress(mca_btl_rbuf_module_t *module)
     if (!rbuf_events_empty(&module->core.events)) {
         done += drain(module);
     }
+    tell_names(module);
     mca_btl_rbuf_unlock(module);
     return done;
 }

@@ -71,6 +71,7 @@ static const struct counter table[] = {
     {"heads_declined", CORE(heads_declined), "First chunks taken up for another message, repeated"},
     {"heralds", CORE(heralds), "Packed messages whose pieces were sent behind the rendezvous"},
     {"heralds_late", CORE(heralds_late), "Of those, the ones that the receiver was late for"},
+    {"names_sent", CORE(names_sent), "Messages that name pieces which did not bring their names"},
     {"standing_lent", CORE(standing_lent), "Lanes lent to peers for first chunks"},
     {"standing_recalled", CORE(standing_recalled), "Of those, asked back for other peers"},
     {"copied_puts", CORE(copied_puts), "Messages sent from staging buffers to their place"},

@@ -63,7 +63,7 @@ int mca_btl_rbuf_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpo
     bool detached = owned && !callback && (descriptor->des_cbfunc == NULL || !is_crowded(endpoint));
     bool under_way;
 
-    if (frag->role >= MCA_BTL_RBUF_PIECE) {
+    if (mca_btl_rbuf_is_piece(frag)) {
         return mca_btl_rbuf_ahead_send(module, endpoint, frag, tag);
     }
     mca_btl_rbuf_lock(module);
@@ -96,7 +96,7 @@ void mca_btl_rbuf_sent(mca_btl_rbuf_module_t *module, struct rbuf_am *am, int st
     bool owned = frag->base.des_flags & MCA_BTL_DES_FLAGS_BTL_OWNERSHIP;
     bool detached = frag->state == MCA_BTL_RBUF_FRAG_DETACHED;
 
-    if (frag->role >= MCA_BTL_RBUF_PIECE) {
+    if (mca_btl_rbuf_is_piece(frag)) {
         mca_btl_rbuf_ahead_sent(module, frag, status);
         return;
     }

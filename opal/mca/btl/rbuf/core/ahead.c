@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 #include "core/ahead.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,22 +44,12 @@ bool rbuf_ahead_may(struct rbuf_peer *peer)
     return true;
 }
 
-/* Sends the names that wait for the peer, which is on the list. */
-static void tell(struct rbuf_peer *peer)
-{
-    struct rbuf_ahead_out *out = &peer->ahead_out;
-    const uint32_t bytes = out->untold * (uint32_t) sizeof(out->names[0]);
-
-    rbuf_ahead_out_drop(peer);
-    rbuf_channel_send_own(peer, RBUF_MESSAGE_NAMES, out->names, bytes);
-}
-
 bool rbuf_ahead_herald(struct rbuf_peer *peer, struct rbuf_am *am)
 {
     struct rbuf_ahead_out *out = &peer->ahead_out;
 
-    if (out->untold > 0) {
-        tell(peer);
+    if (peer->core->names.peer == peer) {
+        rbuf_ahead_tell(peer->core);
     }
     out->state = RBUF_AHEAD_OPEN;
     out->set += out->set == UINT32_MAX ? 2 : 1;
@@ -79,18 +70,22 @@ bool rbuf_ahead_piece(struct rbuf_peer *peer, struct rbuf_am *am)
 
 void rbuf_ahead_tell(struct rbuf_core *core)
 {
-    struct rbuf_peer *peer;
+    struct rbuf_names *names = &core->names;
+    struct rbuf_peer *peer = names->peer;
 
-    while ((peer = TAILQ_FIRST(&core->naming)) != NULL) {
-        tell(peer);
+    if (peer == NULL) {
+        return;
     }
+    names->peer = NULL;
+    core->stats.names_sent++;
+    rbuf_channel_send_own(peer, RBUF_MESSAGE_NAMES, names->naming,
+                          names->count * (uint32_t) sizeof(names->naming[0]));
 }
 
 void rbuf_ahead_out_drop(struct rbuf_peer *peer)
 {
-    if (peer->ahead_out.untold > 0) {
-        peer->ahead_out.untold = 0;
-        TAILQ_REMOVE(&peer->core->naming, peer, naming_link);
+    if (peer->core->names.peer == peer) {
+        peer->core->names.peer = NULL;
     }
 }
 
@@ -101,6 +96,7 @@ static struct rbuf_naming naming_of(struct rbuf_ahead_out *out, uint64_t name, u
     struct rbuf_naming naming = {
         .name = name, .before = out->newest, .tag = tag, .bytes = (uint8_t) bytes};
 
+    assert(bytes <= sizeof(naming.header));
     memcpy(naming.header, header, bytes);
     out->newest = name;
     out->named = rbuf_piece_number(name) + 1;
@@ -110,18 +106,21 @@ static struct rbuf_naming naming_of(struct rbuf_ahead_out *out, uint64_t name, u
 bool rbuf_ahead_name(struct rbuf_peer *peer, uint64_t name, uint8_t tag, const void *header,
                      uint32_t bytes)
 {
-    struct rbuf_ahead_out *out = &peer->ahead_out;
+    struct rbuf_core *core = peer->core;
+    struct rbuf_names *names = &core->names;
 
     if (peer->state == RBUF_PEER_FAILED) {
         return false;
     }
-    if (out->untold == 0) {
-        TAILQ_INSERT_TAIL(&peer->core->naming, peer, naming_link);
+    if (names->peer != peer) {
+        rbuf_ahead_tell(core);
+        names->peer = peer;
+        names->count = 0;
     }
-    out->names[out->untold++] = naming_of(out, name, tag, header, bytes);
-    peer->core->stats.messages_sent++;
-    if (out->untold >= names_most(peer)) {
-        tell(peer);
+    names->naming[names->count++] = naming_of(&peer->ahead_out, name, tag, header, bytes);
+    core->stats.messages_sent++;
+    if (names->count >= names_most(peer)) {
+        rbuf_ahead_tell(core);
     }
     return true;
 }
@@ -190,13 +189,17 @@ static bool is_forgotten(const struct rbuf_ahead_in *in, uint64_t name)
     return (int32_t) (set_of(name) - in->over) <= 0;
 }
 
-/* Sets wrap: what is forgotten stays within reach of the newest, and far behind what may come. */
-static void keep_near(struct rbuf_ahead_in *in, uint32_t set)
+/* A name was told, or its turn has come. Sets wrap: what is forgotten stays within reach of the
+ * newest, and far behind what may come. */
+static void heard_of(struct rbuf_ahead_in *in, uint64_t name)
 {
-    const uint32_t far = 1u << 30;
+    const int32_t far = 1 << 30;
 
-    if (set - in->over > far) {
-        in->over = set - far;
+    if (is_later(name, in->told)) {
+        in->told = name;
+    }
+    if ((int32_t) (set_of(name) - in->over) > far) {
+        in->over = set_of(name) - (uint32_t) far;
     }
 }
 
@@ -318,6 +321,7 @@ static bool advance(struct rbuf_peer *peer)
             return true;
         }
         in->turn = STAILQ_FIRST(&in->pieces)->naming.name;
+        heard_of(in, in->turn);
         hand_up(peer, first_piece(in));
     }
 }
@@ -350,11 +354,35 @@ static void cut_naming(struct rbuf_piece *piece)
     piece->bytes -= (uint32_t) sizeof(piece->naming);
 }
 
-/* True if a piece that does not bring its name will get none: others are named already that are
- * later, or its set is forgotten. */
+/* True if a piece that does not bring its name will get none: names have passed it over, or its set
+ * is forgotten. */
 static bool is_unwanted(const struct rbuf_ahead_in *in, uint64_t name)
 {
-    return is_later(in->turn, name) || (is_forgotten(in, name) && is_later(name, in->told));
+    const struct rbuf_piece *first = STAILQ_FIRST(&in->names);
+
+    if (is_later(name, in->told)) {
+        return is_forgotten(in, name);
+    }
+    return first == NULL || is_later(first->naming.name, name);
+}
+
+/* Discards what came before the last piece, but after the one that its naming says is before it. */
+static void pass_over(struct rbuf_peer *peer, const struct rbuf_piece *last)
+{
+    struct rbuf_ahead_in *in = &peer->ahead_in;
+    struct rbuf_piece *piece = STAILQ_FIRST(&in->pieces);
+
+    while (piece != last && !is_later(piece->naming.name, last->naming.before)) {
+        piece = STAILQ_NEXT(piece, link);
+    }
+    while (piece != last) {
+        struct rbuf_piece *next = STAILQ_NEXT(piece, link);
+
+        STAILQ_REMOVE(&in->pieces, piece, rbuf_piece, link);
+        in->pieces_count--;
+        discard(peer, piece);
+        piece = next;
+    }
 }
 
 bool rbuf_ahead_in_piece(struct rbuf_peer *peer, const struct rbuf_message_header *header,
@@ -371,7 +399,7 @@ bool rbuf_ahead_in_piece(struct rbuf_peer *peer, const struct rbuf_message_heade
     if (peer->state == RBUF_PEER_FAILED) {
         return false;
     }
-    if (!is_later(header->after, in->newest) || (named && !is_later(header->after, in->turn)) ||
+    if (!is_later(header->after, in->newest) ||
         in->pieces_count >= peer->core->options.window[RBUF_FLOW_BULK]) {
         return refuse(peer);
     }
@@ -387,6 +415,7 @@ bool rbuf_ahead_in_piece(struct rbuf_peer *peer, const struct rbuf_message_heade
     in->pieces_count++;
     if (named) {
         cut_naming(piece);
+        pass_over(peer, piece);
     }
     (void) advance(peer); /* who is lost gives back what is kept */
     return true;
@@ -400,7 +429,7 @@ static bool take_naming(struct rbuf_peer *peer, const struct rbuf_naming *naming
 
     if (set_of(naming->name) == 0 || naming->bytes > RBUF_NAMING_BYTES ||
         is_forgotten(in, naming->name) || !is_later(naming->name, in->told) ||
-        !is_later(naming->name, in->turn) || in->names_count == NAMES_MOST) {
+        in->names_count == NAMES_MOST) {
         return refuse(peer);
     }
     name = calloc(1, sizeof(*name));
@@ -408,8 +437,7 @@ static bool take_naming(struct rbuf_peer *peer, const struct rbuf_naming *naming
         rbuf_peer_fail(peer, -ENOMEM);
         return false;
     }
-    in->told = naming->name;
-    keep_near(in, set_of(naming->name));
+    heard_of(in, naming->name);
     name->state = RBUF_PIECE_EXPECTED;
     name->naming = *naming;
     STAILQ_INSERT_TAIL(&in->names, name, link);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Fragments ahead: what hides the rendezvous of packed data, as standing lanes (core/standing.h)
+ * Pieces ahead: what hides the rendezvous of packed data, as standing lanes (core/standing.h)
  * hide that of contiguous data.
  *
  * Open MPI names the fragments of such a message when the receiver has answered its rendezvous, and
@@ -23,8 +23,8 @@
  * whose messages are answered late leave others theirs.
  *
  * Invariants: one set of a peer is under way at a time; names grow, on both channels, and each says
- * which is before it; all names of a set are told before the next herald; a peer is on core->naming
- * while names for it wait; a piece is in the queue of its peer, or in its delivery.
+ * which is before it; all names of a set are told before the next herald; a piece is in the queue
+ * of its peer, or in its delivery.
  */
 #ifndef RBUF_CORE_AHEAD_H
 #define RBUF_CORE_AHEAD_H
@@ -54,13 +54,18 @@ enum rbuf_ahead_state {
 struct rbuf_ahead_out {
     enum rbuf_ahead_state state;
     uint32_t set;    /* the newest; wraps, and 0 is none */
-    uint64_t newest; /* name, of any set */
-    uint32_t sent;   /* pieces of it */
+    uint32_t sent;   /* pieces of the set */
     uint32_t named;  /* up to which they are named, or passed over */
+    uint64_t newest; /* name, of whatever set */
     uint32_t skip;   /* messages that herald nothing, since the peer was late */
     uint32_t late;   /* messages that it was late for, without one in time between them */
-    uint32_t untold; /* names that wait here */
-    struct rbuf_naming names[RBUF_NAMES_MOST];
+};
+
+/* Names that wait, all of one peer. */
+struct rbuf_names {
+    struct rbuf_peer *peer; /* NULL: there are none */
+    uint32_t count;
+    struct rbuf_naming naming[RBUF_NAMES_MOST];
 };
 
 /* True if the next rendezvous for packed data may be a herald; asked once for each. */
@@ -84,7 +89,7 @@ bool rbuf_ahead_name(struct rbuf_peer *peer, uint64_t name, uint8_t tag, const v
 bool rbuf_ahead_named(struct rbuf_peer *peer, struct rbuf_am *am, uint8_t tag, const void *header,
                       uint32_t bytes);
 
-/* Sends the names that wait, of all peers. */
+/* Sends the names that wait, if there are any. */
 void rbuf_ahead_tell(struct rbuf_core *core);
 
 /* True if the last piece that was sent is named. */
@@ -96,7 +101,7 @@ void rbuf_ahead_end(struct rbuf_peer *peer);
 /* The receiver was late for that set: RBUF_EVENT_LATE tells the user, who names none of it. */
 void rbuf_ahead_late(struct rbuf_peer *peer, uint32_t set);
 
-/* Nothing is named any more. */
+/* Names that wait for the peer are not sent. */
 void rbuf_ahead_out_drop(struct rbuf_peer *peer);
 
 /* ---- of the receiver ---- */
@@ -125,7 +130,7 @@ struct rbuf_ahead_in {
     uint32_t pieces_count;
     uint32_t names_count;
     uint64_t newest; /* piece that came */
-    uint64_t told;   /* newest name that came on the control channel */
+    uint64_t told;   /* newest name that is known */
     uint64_t turn;   /* the name that was handed up last */
     uint32_t over;   /* sets up to this one are forgotten, but for what is named of them */
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 #include "core/channel.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,20 @@ struct own_message {
     unsigned char payload[]; /* right behind it */
 };
 
+static bool is_users(const struct rbuf_am *am)
+{
+    switch ((enum rbuf_message_kind) am->kind) {
+    case RBUF_MESSAGE_USER:
+    case RBUF_MESSAGE_LED:
+    case RBUF_MESSAGE_HERALD:
+    case RBUF_MESSAGE_PIECE:
+    case RBUF_MESSAGE_NAMED:
+        return true;
+    default:
+        return false;
+    }
+}
+
 /* Sends over send/receive if there is a credit and room. A dead queue pair fails the peer. */
 static bool post_send(struct rbuf_peer *peer, struct rbuf_am *am)
 {
@@ -26,6 +41,7 @@ static bool post_send(struct rbuf_peer *peer, struct rbuf_am *am)
     bool silent = inlined && am->kind != RBUF_MESSAGE_RING_BACK;
     enum rbuf_fab_status status;
 
+    assert(inlined || is_users(am)); /* other memory is not registered */
     if (!rbuf_credit_available(peer, (enum rbuf_flow) am->channel)) {
         return false;
     }
@@ -63,20 +79,6 @@ static bool post(struct rbuf_peer *peer, struct rbuf_am *am)
     void *payload = am->channel == RBUF_CONTROL ? rbuf_ring_out_begin(peer, am->bytes) : NULL;
 
     return payload != NULL ? post_ring(peer, am, payload) : post_send(peer, am);
-}
-
-static bool is_users(const struct rbuf_am *am)
-{
-    switch ((enum rbuf_message_kind) am->kind) {
-    case RBUF_MESSAGE_USER:
-    case RBUF_MESSAGE_LED:
-    case RBUF_MESSAGE_HERALD:
-    case RBUF_MESSAGE_PIECE:
-    case RBUF_MESSAGE_NAMED:
-        return true;
-    default:
-        return false;
-    }
 }
 
 /* The message's buffer is free: tells its owner. */

@@ -24,7 +24,6 @@ int rbuf_core_open(struct rbuf_core *core, const struct rbuf_core_options *optio
     TAILQ_INIT(&core->grants_free);
     TAILQ_INIT(&core->receiving);
     TAILQ_INIT(&core->deferred);
-    TAILQ_INIT(&core->naming);
     TAILQ_INIT(&core->prestaged);
     SLIST_INIT(&core->chunks_free);
     status = rbuf_arena_open(&core->send_arena, send_region, block_bytes);

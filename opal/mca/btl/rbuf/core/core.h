@@ -68,7 +68,7 @@ struct rbuf_core_options {
     uint16_t window[RBUF_FLOWS]; /* receive credits that each peer of ours gets; RING is core's */
     struct rbuf_ring_options ring;
     struct rbuf_standing_options standing;
-    uint32_t pieces_kept; /* receive buffers for pieces that no fragment names yet */
+    uint32_t pieces_kept; /* receive buffers for pieces that wait for their names */
     uint32_t max_message; /* bytes of the largest request that the port takes */
 };
 
@@ -135,7 +135,6 @@ struct rbuf_peer {
 
     bool busy; /* on core->busy */
     TAILQ_ENTRY(rbuf_peer) busy_link;
-    TAILQ_ENTRY(rbuf_peer) naming_link; /* while ahead_out has names that wait */
 };
 
 struct rbuf_core {
@@ -166,9 +165,9 @@ struct rbuf_core {
     struct rbuf_standing standing;
     struct rbuf_peer *delivering_of;  /* whose message the user deals with now; NULL: none */
     struct rbuf_delivery *delivering; /* that message */
-    uint32_t pieces_kept; /* receive buffers with pieces that wait for their fragments */
+    struct rbuf_names names;          /* for rbuf_ahead_tell() */
+    uint32_t pieces_kept;             /* receive buffers with pieces that wait, or are delivered */
 
-    struct rbuf_peer_list naming;    /* peers that names wait for, see rbuf_ahead_tell() */
     struct rbuf_peer_list prestaged; /* peers that hold a prestaged chunk, oldest first */
     struct rbuf_tx_chunk_list chunks_free;
     uint32_t sweeps; /* calls of rbuf_core_swept(); wraps */

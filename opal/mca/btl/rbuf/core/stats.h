@@ -32,6 +32,7 @@ struct rbuf_stats {
     uint64_t heads_declined;    /* taken up for another message than theirs, by the peer */
     uint64_t heralds;           /* rendezvous for packed data whose pieces were sent behind them */
     uint64_t heralds_late;      /* of those, the ones that the receiver was late for */
+    uint64_t names_sent;        /* messages with names of their pieces */
     uint64_t standing_lent;     /* lanes for heads */
     uint64_t standing_recalled; /* of those, asked back */
     uint64_t copied_puts;       /* in place at the receiver, from staging here */

@@ -50,7 +50,7 @@ enum rbuf_message_kind {
     RBUF_MESSAGE_HERALD, /* an active message: the pieces of set `after` are sent behind it */
     RBUF_MESSAGE_PIECE,  /* payload that is named later; `after` is its rbuf_piece_name() */
     RBUF_MESSAGE_NAMES,  /* one struct rbuf_naming or several: of pieces, in order */
-    RBUF_MESSAGE_NAMED,  /* a struct rbuf_naming, and the piece itself */
+    RBUF_MESSAGE_NAMED,  /* the struct rbuf_naming of `after`, and that piece itself */
     RBUF_MESSAGE_LATE    /* a set, 32 bits, whose pieces are dropped: name none of them */
 };
 
@@ -104,7 +104,7 @@ static inline uint32_t rbuf_piece_number(uint64_t name)
 
 #define RBUF_NAMING_BYTES 40u /* of the user's header */
 
-/* An active message whose payload is a piece that was sent ahead: its header, and which piece. */
+/* An active message whose payload is a piece: its header, and which piece that is. */
 struct rbuf_naming {
     uint64_t name;
     uint64_t before; /* the name before, of whatever set; 0: there is none */
