@@ -123,14 +123,23 @@ static void answer_registration(struct world_node *node, struct rbuf_grant *gran
 
 /* --- messages --- */
 
+/* The number of the first piece of the set that is not named. */
+static uint32_t next_to_name(const struct rbuf_ahead_out *out)
+{
+    const bool begun = out->newest >> RBUF_PIECE_NUMBER_BITS == out->set;
+
+    return begun ? rbuf_piece_number(out->newest) + 1 : 0;
+}
+
 /* Sends the message as it is, or as the next that its kind allows; true if it is under way. */
 static bool send_some_way(struct rbuf_am *am, unsigned way)
 {
     const struct rbuf_ahead_out *out = &dealings.foe->ahead_out;
 
-    while (out->state == RBUF_AHEAD_OPEN && way % 8 > 3 && out->named < out->sent &&
-           rbuf_ahead_name(dealings.foe, rbuf_piece_name(out->set, out->named), am->tag, &way,
-                           sizeof(way))) {
+    for (uint32_t next = next_to_name(out);
+         out->state == RBUF_AHEAD_OPEN && way % 8 > 3 && next < out->sent; next++) {
+        (void) rbuf_ahead_name(dealings.foe, rbuf_piece_name(out->set, next), am->tag, &way,
+                               sizeof(way));
     }
     if (way % 16 > 7) {
         rbuf_ahead_tell(dealings.foe->core);

@@ -17,6 +17,11 @@
 
 #define SKIP_MOST 6u /* one message in 2^6 heralds, at the least */
 
+static uint32_t set_of(uint64_t name)
+{
+    return (uint32_t) (name >> RBUF_PIECE_NUMBER_BITS);
+}
+
 /* ---- of the sender ---- */
 
 /* Names in one message, which is sent inside the request; 0 where that holds none. */
@@ -54,7 +59,6 @@ bool rbuf_ahead_herald(struct rbuf_peer *peer, struct rbuf_am *am)
     out->state = RBUF_AHEAD_OPEN;
     out->set += out->set == UINT32_MAX ? 2 : 1;
     out->sent = 0;
-    out->named = 0;
     peer->core->stats.heralds++;
     return rbuf_am_send_as(peer, am, RBUF_MESSAGE_HERALD, out->set) != RBUF_AM_IDLE;
 }
@@ -99,7 +103,6 @@ static struct rbuf_naming naming_of(struct rbuf_ahead_out *out, uint64_t name, u
     assert(bytes <= sizeof(naming.header));
     memcpy(naming.header, header, bytes);
     out->newest = name;
-    out->named = rbuf_piece_number(name) + 1;
     return naming;
 }
 
@@ -139,7 +142,9 @@ bool rbuf_ahead_named(struct rbuf_peer *peer, struct rbuf_am *am, uint8_t tag, c
 
 bool rbuf_ahead_all_named(const struct rbuf_peer *peer)
 {
-    return peer->ahead_out.named == peer->ahead_out.sent;
+    const struct rbuf_ahead_out *out = &peer->ahead_out;
+
+    return out->sent == 0 || out->newest == rbuf_piece_name(out->set, out->sent - 1);
 }
 
 void rbuf_ahead_end(struct rbuf_peer *peer)
@@ -152,13 +157,13 @@ void rbuf_ahead_late(struct rbuf_peer *peer, uint32_t set)
 {
     struct rbuf_ahead_out *out = &peer->ahead_out;
 
-    if (out->state != RBUF_AHEAD_OPEN || set != out->set || out->named > 0) {
+    if (out->state != RBUF_AHEAD_OPEN || set != out->set || set_of(out->newest) == set) {
         peer->core->stats.messages_refused++;
         return;
     }
     out->state = RBUF_AHEAD_IDLE;
     out->late += out->late < SKIP_MOST;
-    out->skip = (1u << out->late) - 1;
+    out->skip = (uint8_t) ((1u << out->late) - 1);
     peer->core->stats.heralds_late++;
     rbuf_core_raise(peer->core, RBUF_EVENT_LATE, peer, NULL, 0);
 }
@@ -169,11 +174,6 @@ void rbuf_ahead_in_open(struct rbuf_peer *peer)
 {
     STAILQ_INIT(&peer->ahead_in.pieces);
     STAILQ_INIT(&peer->ahead_in.names);
-}
-
-static uint32_t set_of(uint64_t name)
-{
-    return (uint32_t) (name >> RBUF_PIECE_NUMBER_BITS);
 }
 
 /* True if `name` is that of a later piece than `other`: sets wrap. */

@@ -54,11 +54,10 @@ enum rbuf_ahead_state {
 struct rbuf_ahead_out {
     enum rbuf_ahead_state state;
     uint32_t set;    /* the newest; wraps, and 0 is none */
+    uint64_t newest; /* name, of whatever set: pieces before it are named, or passed over */
     uint32_t sent;   /* pieces of the set */
-    uint32_t named;  /* up to which they are named, or passed over */
-    uint64_t newest; /* name, of whatever set */
-    uint32_t skip;   /* messages that herald nothing, since the peer was late */
-    uint32_t late;   /* messages that it was late for, without one in time between them */
+    uint8_t skip;    /* messages that herald nothing, since the peer was late */
+    uint8_t late;    /* messages that it was late for, without one in time between them */
 };
 
 /* Names that wait, all of one peer. */
@@ -127,12 +126,12 @@ STAILQ_HEAD(rbuf_piece_list, rbuf_piece);
 struct rbuf_ahead_in {
     struct rbuf_piece_list pieces; /* that are here */
     struct rbuf_piece_list names;  /* that were told: EXPECTED */
-    uint32_t pieces_count;
-    uint32_t names_count;
+    uint16_t pieces_count;
+    uint16_t names_count;
+    uint32_t over;   /* sets up to this one are forgotten, but for what is named of them */
     uint64_t newest; /* piece that came */
     uint64_t told;   /* newest name that is known */
     uint64_t turn;   /* the name that was handed up last */
-    uint32_t over;   /* sets up to this one are forgotten, but for what is named of them */
 };
 
 void rbuf_ahead_in_open(struct rbuf_peer *peer);
