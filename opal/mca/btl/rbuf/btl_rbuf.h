@@ -250,7 +250,7 @@ typedef enum {
 struct mca_btl_rbuf_ahead {
     mca_btl_rbuf_ahead_state_t state;
     const struct opal_convertor_t *convertor; /* Open MPI's */
-    struct opal_convertor_t *copy;            /* that packs; NULL: never used */
+    struct opal_convertor_t *copy;            /* that packs */
     size_t claimed;                           /* bytes, that Open MPI asked for */
     mca_btl_rbuf_frag_t *rendezvous;          /* WANTED */
     STAILQ_HEAD(, mca_btl_rbuf_frag) waiting; /* pieces */
@@ -277,7 +277,7 @@ struct mca_btl_base_endpoint_t {
     bool departed;             /* the peer has said BYE, or has heard ours */
     char *cause;               /* why it failed, for people; NULL: it has not */
     TAILQ_ENTRY(mca_btl_base_endpoint_t) link;
-    struct mca_btl_rbuf_ahead ahead;
+    struct mca_btl_rbuf_ahead *ahead; /* NULL: nothing was packed for it */
     TAILQ_ENTRY(mca_btl_base_endpoint_t) packing_link;
 };
 

@@ -32,6 +32,7 @@
 #include "btl_rbuf.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "opal/datatype/opal_convertor.h"
 
@@ -73,14 +74,14 @@ static mca_btl_rbuf_ahead_state_t state_after(mca_btl_rbuf_ahead_state_t state)
 static void drop(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
                  mca_btl_rbuf_ahead_state_t state)
 {
-    struct mca_btl_rbuf_ahead *ahead = &endpoint->ahead;
+    struct mca_btl_rbuf_ahead *ahead = endpoint->ahead;
 
     if (ahead->state == MCA_BTL_RBUF_AHEAD_PACKING) {
         TAILQ_REMOVE(&module->packing, endpoint, packing_link);
     }
     ahead->state = state;
     ahead->unsent = NULL;
-    while (ahead->copy != NULL && !STAILQ_EMPTY(&ahead->waiting)) {
+    while (!STAILQ_EMPTY(&ahead->waiting)) {
         mca_btl_rbuf_frag_t *frag = take_waiting(module, ahead);
 
         frag->state = MCA_BTL_RBUF_FRAG_DETACHED;
@@ -90,22 +91,50 @@ static void drop(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoin
     }
 }
 
+/* For an endpoint that has none yet; NULL without memory. */
+static struct mca_btl_rbuf_ahead *ahead_make(void)
+{
+    struct mca_btl_rbuf_ahead *ahead = calloc(1, sizeof(*ahead));
+
+    if (ahead == NULL) {
+        return NULL;
+    }
+    ahead->copy = OBJ_NEW(opal_convertor_t);
+    if (ahead->copy == NULL) {
+        free(ahead);
+        return NULL;
+    }
+    ahead->state = MCA_BTL_RBUF_AHEAD_NONE;
+    STAILQ_INIT(&ahead->waiting);
+    return ahead;
+}
+
+/* The endpoint's, made if it has none. Its last message is over if that did not go that way to its
+ * end, which shows when Open MPI uses the convertor for another. */
+static struct mca_btl_rbuf_ahead *ahead_for(mca_btl_rbuf_module_t *module,
+                                            mca_btl_base_endpoint_t *endpoint,
+                                            const struct opal_convertor_t *convertor)
+{
+    struct mca_btl_rbuf_ahead *ahead = endpoint->ahead;
+
+    if (ahead == NULL) {
+        return endpoint->ahead = ahead_make();
+    }
+    if (ahead->state > MCA_BTL_RBUF_AHEAD_WANTED && ahead->convertor == convertor) {
+        rbuf_ahead_end(endpoint->peer);
+        drop(module, endpoint, state_after(ahead->state));
+    }
+    return ahead;
+}
+
 void mca_btl_rbuf_ahead_want(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
                              const struct opal_convertor_t *convertor, mca_btl_rbuf_frag_t *frag)
 {
-    struct mca_btl_rbuf_ahead *ahead = &endpoint->ahead;
+    struct mca_btl_rbuf_ahead *ahead;
 
     mca_btl_rbuf_lock(module);
-    if (ahead->copy == NULL) {
-        ahead->copy = OBJ_NEW(opal_convertor_t);
-        ahead->state = MCA_BTL_RBUF_AHEAD_NONE;
-        STAILQ_INIT(&ahead->waiting);
-    }
-    if (ahead->state > MCA_BTL_RBUF_AHEAD_WANTED && ahead->convertor == convertor) {
-        rbuf_ahead_end(endpoint->peer); /* the message before did not go that way to its end */
-        drop(module, endpoint, state_after(ahead->state));
-    }
-    if (ahead->copy != NULL &&
+    ahead = ahead_for(module, endpoint, convertor);
+    if (ahead != NULL &&
         (ahead->state == MCA_BTL_RBUF_AHEAD_NONE || ahead->state == MCA_BTL_RBUF_AHEAD_WANTED) &&
         is_possible(module, endpoint, convertor) && rbuf_ahead_may(endpoint->peer)) {
         opal_convertor_cleanup(ahead->copy);
@@ -132,7 +161,7 @@ static mca_btl_rbuf_frag_t *pack_next(mca_btl_rbuf_module_t *module,
                                       mca_btl_base_endpoint_t *endpoint,
                                       mca_btl_rbuf_frag_role_t role, size_t most, bool may_grow)
 {
-    struct opal_convertor_t *copy = endpoint->ahead.copy;
+    struct opal_convertor_t *copy = endpoint->ahead->copy;
     mca_btl_rbuf_frag_t *frag = mca_btl_rbuf_frag_take_bulk(module, may_grow);
     size_t packed = mca_btl_rbuf_packed_size(&module->super, copy, sizeof(struct rbuf_naming));
     size_t room = role == MCA_BTL_RBUF_NAMED ? sizeof(struct rbuf_naming) : 0;
@@ -157,7 +186,7 @@ static mca_btl_rbuf_frag_t *pack_next(mca_btl_rbuf_module_t *module,
 /* Whether progress packs for the endpoint: while pieces are left, and few wait. */
 static void see_to_packing(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint)
 {
-    struct mca_btl_rbuf_ahead *ahead = &endpoint->ahead;
+    struct mca_btl_rbuf_ahead *ahead = endpoint->ahead;
     const bool wanted =
         ahead->waiting_count < WAITING_MOST && ahead->unsent == NULL && !all_packed(ahead);
 
@@ -180,7 +209,7 @@ static void send_piece(mca_btl_base_endpoint_t *endpoint, mca_btl_rbuf_frag_t *f
 static bool pack_one(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
                      bool may_grow)
 {
-    struct mca_btl_rbuf_ahead *ahead = &endpoint->ahead;
+    struct mca_btl_rbuf_ahead *ahead = endpoint->ahead;
     mca_btl_rbuf_frag_t *frag =
         module->pieces_waiting < WAITING_PORT_MOST
             ? pack_next(module, endpoint, MCA_BTL_RBUF_PIECE, SIZE_MAX, may_grow)
@@ -215,8 +244,8 @@ bool mca_btl_rbuf_ahead_start(mca_btl_rbuf_module_t *module, mca_btl_base_endpoi
 {
     bool under_way = rbuf_ahead_herald(endpoint->peer, &frag->am);
 
-    endpoint->ahead.rendezvous = NULL;
-    endpoint->ahead.state = MCA_BTL_RBUF_AHEAD_OPEN;
+    endpoint->ahead->rendezvous = NULL;
+    endpoint->ahead->state = MCA_BTL_RBUF_AHEAD_OPEN;
     see_to_packing(module, endpoint);
     (void) pack_one(module, endpoint, true);
     return under_way;
@@ -237,7 +266,7 @@ static bool is_next(const struct mca_btl_rbuf_ahead *ahead,
 static void start_anew(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
                        const struct opal_convertor_t *convertor)
 {
-    struct mca_btl_rbuf_ahead *ahead = &endpoint->ahead;
+    struct mca_btl_rbuf_ahead *ahead = endpoint->ahead;
     size_t beginning = 0;
     size_t position = convertor->bConverted;
 
@@ -252,7 +281,7 @@ static void start_anew(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *e
 static mca_btl_rbuf_frag_t *next_piece(mca_btl_rbuf_module_t *module,
                                        mca_btl_base_endpoint_t *endpoint, size_t most)
 {
-    struct mca_btl_rbuf_ahead *ahead = &endpoint->ahead;
+    struct mca_btl_rbuf_ahead *ahead = endpoint->ahead;
     mca_btl_rbuf_frag_t *frag;
 
     if (!STAILQ_EMPTY(&ahead->waiting)) {
@@ -274,12 +303,14 @@ bool mca_btl_rbuf_ahead_claim(mca_btl_rbuf_module_t *module, mca_btl_base_endpoi
                               struct opal_convertor_t *convertor, size_t most,
                               mca_btl_rbuf_frag_t **out)
 {
-    struct mca_btl_rbuf_ahead *ahead = &endpoint->ahead;
+    struct mca_btl_rbuf_ahead *ahead;
     mca_btl_rbuf_frag_t *frag = NULL;
     bool ours;
 
     mca_btl_rbuf_lock(module);
-    ours = ahead->state > MCA_BTL_RBUF_AHEAD_WANTED && ahead->convertor == convertor;
+    ahead = endpoint->ahead;
+    ours =
+        ahead != NULL && ahead->state > MCA_BTL_RBUF_AHEAD_WANTED && ahead->convertor == convertor;
     if (ours && !is_next(ahead, convertor, most)) {
         start_anew(module, endpoint, convertor);
     }
@@ -325,7 +356,7 @@ int mca_btl_rbuf_ahead_send(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint
                             mca_btl_rbuf_frag_t *frag, mca_btl_base_tag_t tag)
 {
     const uint32_t header = (uint32_t) (frag->segment.seg_len - frag->packed);
-    struct mca_btl_rbuf_ahead *ahead = &endpoint->ahead;
+    struct mca_btl_rbuf_ahead *ahead = endpoint->ahead;
 
     mca_btl_rbuf_lock(module);
     frag->state = MCA_BTL_RBUF_FRAG_SENDING;
@@ -368,7 +399,7 @@ static void tell_sent(mca_btl_rbuf_module_t *module, mca_btl_rbuf_frag_t *frag)
 void mca_btl_rbuf_ahead_sent(mca_btl_rbuf_module_t *module, mca_btl_rbuf_frag_t *frag, int status)
 {
     mca_btl_base_endpoint_t *endpoint = frag->am.peer->user;
-    struct mca_btl_rbuf_ahead *ahead = &endpoint->ahead;
+    struct mca_btl_rbuf_ahead *ahead = endpoint->ahead;
 
     mca_btl_rbuf_lock(module);
     frag->status = frag->status == 0 ? status : frag->status;
@@ -388,14 +419,16 @@ void mca_btl_rbuf_ahead_sent(mca_btl_rbuf_module_t *module, mca_btl_rbuf_frag_t 
 void mca_btl_rbuf_ahead_off(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint)
 {
     mca_btl_rbuf_lock(module);
-    drop(module, endpoint, state_after(endpoint->ahead.state));
+    drop(module, endpoint, state_after(endpoint->ahead->state));
     mca_btl_rbuf_unlock(module);
 }
 
 void mca_btl_rbuf_ahead_close(mca_btl_base_endpoint_t *endpoint)
 {
-    drop(endpoint->module, endpoint, MCA_BTL_RBUF_AHEAD_BARRED);
-    if (endpoint->ahead.copy != NULL) {
-        OBJ_RELEASE(endpoint->ahead.copy);
+    if (endpoint->ahead != NULL) {
+        drop(endpoint->module, endpoint, MCA_BTL_RBUF_AHEAD_BARRED);
+        OBJ_RELEASE(endpoint->ahead->copy);
+        free(endpoint->ahead);
+        endpoint->ahead = NULL;
     }
 }

@@ -46,7 +46,7 @@ static bool start(mca_btl_base_endpoint_t *endpoint, mca_btl_rbuf_frag_t *frag,
      * held, and be overtaken by those sent later. */
     frag->am.after = frag->am.channel == RBUF_CONTROL ? after_for(endpoint) : 0;
     mca_btl_rbuf_endpoint_use(endpoint);
-    if (frag->role == MCA_BTL_RBUF_HERALD && endpoint->ahead.rendezvous == frag &&
+    if (frag->role == MCA_BTL_RBUF_HERALD && endpoint->ahead->rendezvous == frag &&
         frag->am.after == 0) {
         return mca_btl_rbuf_ahead_start(endpoint->module, endpoint, frag);
     }
