@@ -128,7 +128,7 @@ static uint32_t next_to_name(const struct rbuf_ahead_out *out)
 {
     const bool begun = out->newest >> RBUF_PIECE_NUMBER_BITS == out->set;
 
-    return begun ? rbuf_piece_number(out->newest) + 1 : 0;
+    return begun ? (uint32_t) (out->newest - rbuf_piece_name(out->set, 0)) + 1 : 0;
 }
 
 /* Sends the message as it is, or as the next that its kind allows; true if it is under way. */

@@ -297,9 +297,9 @@ static void prestage_rest(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t
 /*
  * Scattered data goes by way of a small buffer that stays in the first cache. Lines of a fragment
  * were last read by another processor or an adapter, and a packing loop that writes there waits for
- * one line after the other; rbuf_copy() has several under way. (contrib/speed.sh packed:infini: 64
- * KB of vectors took 1.14 of the time of contiguous bytes, and 1.06 this way.) Not for peers of
- * another kind: Open MPI 4.1.4 resumes their conversion in the wrong place.
+ * one line after the other; rbuf_copy() has several under way. (contrib/speed.sh packed:infini has
+ * vectors beside contiguous bytes.) Not for peers of another kind: Open MPI 4.1.4 resumes their
+ * conversion in the wrong place.
  */
 static bool pack_in_turns(struct opal_convertor_t *convertor, unsigned char *to, size_t *bytes)
 {

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "core/channel.h"
-#include "core/grant.h"
 #include "core/polling_set.h"
 
 #define NAMES_MOST 32768u /* of a peer that wait for their pieces: more than there are credits */
@@ -438,7 +437,7 @@ static bool take_naming(struct rbuf_peer *peer, const struct rbuf_naming *naming
         return false;
     }
     heard_of(in, naming->name);
-    name->state = RBUF_PIECE_EXPECTED;
+    name->state = RBUF_PIECE_NAMED;
     name->naming = *naming;
     STAILQ_INSERT_TAIL(&in->names, name, link);
     in->names_count++;

@@ -106,9 +106,8 @@ void rbuf_ahead_out_drop(struct rbuf_peer *peer);
 /* ---- of the receiver ---- */
 
 enum rbuf_piece_state {
-    RBUF_PIECE_UNNAMED, /* it is here; of its naming there is the name alone */
-    RBUF_PIECE_NAMED,   /* it is here */
-    RBUF_PIECE_EXPECTED /* it is named, and not here or not next */
+    RBUF_PIECE_UNNAMED, /* of its naming there is the name alone */
+    RBUF_PIECE_NAMED
 };
 
 /* A piece that was sent ahead, its name, or both. */
@@ -116,7 +115,7 @@ struct rbuf_piece {
     STAILQ_ENTRY(rbuf_piece) link;
     enum rbuf_piece_state state;
     struct rbuf_naming naming;
-    struct rbuf_buffer *buffer; /* that it stands in; NULL: it is a copy, or not here */
+    struct rbuf_buffer *buffer; /* that it stands in; NULL: it is a copy, or a name alone */
     void *data;
     uint32_t bytes;
 };
@@ -125,7 +124,7 @@ STAILQ_HEAD(rbuf_piece_list, rbuf_piece);
 
 struct rbuf_ahead_in {
     struct rbuf_piece_list pieces; /* that are here */
-    struct rbuf_piece_list names;  /* that were told: EXPECTED */
+    struct rbuf_piece_list names;  /* that were told, and have not met their pieces */
     uint16_t pieces_count;
     uint16_t names_count;
     uint32_t over;   /* sets up to this one are forgotten, but for what is named of them */

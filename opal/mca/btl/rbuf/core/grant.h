@@ -35,7 +35,6 @@ enum rbuf_grant_state {
 
 struct rbuf_held {
     STAILQ_ENTRY(rbuf_held) link;
-    uint64_t after; /* as in its header */
     uint32_t bytes;
     uint8_t tag;
     uint8_t channel;
@@ -43,10 +42,6 @@ struct rbuf_held {
 };
 
 STAILQ_HEAD(rbuf_held_list, rbuf_held);
-
-/* A copy of the message at `place`; NULL, and the peer has failed, without memory. */
-struct rbuf_held *rbuf_held_make(struct rbuf_peer *peer, const struct rbuf_message_header *header,
-                                 const struct rbuf_delivery *place);
 
 /* The message of this HELD delivery was dealt with. */
 static inline void rbuf_held_free(const struct rbuf_delivery *delivery)

@@ -175,8 +175,9 @@ void rbuf_core_immediate(struct rbuf_core *core, uint32_t immediate)
     rbuf_credit_consumed(grant->peer, RBUF_FLOW_BULK);
 }
 
-struct rbuf_held *rbuf_held_make(struct rbuf_peer *peer, const struct rbuf_message_header *header,
-                                 const struct rbuf_delivery *place)
+/* A copy of the message at `place`; NULL, and the peer has failed, without memory. */
+static struct rbuf_held *make_held(struct rbuf_peer *peer, const struct rbuf_message_header *header,
+                                   const struct rbuf_delivery *place)
 {
     struct rbuf_held *held = malloc(sizeof(*held) + place->bytes);
 
@@ -184,7 +185,6 @@ struct rbuf_held *rbuf_held_make(struct rbuf_peer *peer, const struct rbuf_messa
         rbuf_peer_fail(peer, -ENOMEM);
         return NULL;
     }
-    held->after = header->after;
     held->bytes = place->bytes;
     held->tag = header->tag;
     held->channel = place->channel;
@@ -203,7 +203,7 @@ bool rbuf_receiver_hold(struct rbuf_peer *peer, const struct rbuf_message_header
     if (grant == NULL || grant->state != RBUF_GRANT_STAGED || grant->peer != peer) {
         return false;
     }
-    held = rbuf_held_make(peer, header, place);
+    held = make_held(peer, header, place);
     if (held != NULL) {
         STAILQ_INSERT_TAIL(&grant->held, held, link);
     }

@@ -97,11 +97,6 @@ static inline uint64_t rbuf_piece_name(uint32_t set, uint32_t number)
     return (uint64_t) set << RBUF_PIECE_NUMBER_BITS | number;
 }
 
-static inline uint32_t rbuf_piece_number(uint64_t name)
-{
-    return (uint32_t) (name & ((UINT64_C(1) << RBUF_PIECE_NUMBER_BITS) - 1));
-}
-
 #define RBUF_NAMING_BYTES 40u /* of the user's header */
 
 /* An active message whose payload is a piece: its header, and which piece that is. */
