@@ -78,8 +78,19 @@ static void close_grant(struct item_grant *item)
     close_memory(&item->target, &item->key);
 }
 
-/* A receive that was not expected, or out of the newest delivery, as long as that announced or not.
- */
+/* What a head announced that waits for its receive; otherwise `otherwise`. */
+static uint64_t kept_bytes(const struct rbuf_standing_in *in, uint64_t otherwise)
+{
+    for (unsigned i = 0; in != NULL && i < RBUF_STANDING_PLACES; i++) {
+        if (in->uses[i].state == RBUF_USE_KEPT) {
+            return bounded(in->uses[i].bytes - 1, LARGEST_SOURCE);
+        }
+    }
+    return otherwise;
+}
+
+/* A receive that was not expected, as long as a head that waits or not, or out of the newest
+ * delivery, likewise. */
 void user_grant(const struct record *record)
 {
     const struct rbuf_standing_in *in = dealings.foe->standing_in;
@@ -90,8 +101,10 @@ void user_grant(const struct record *record)
     if (record->which & 1 && newest != NULL && newest->peer == dealings.foe) {
         rbuf_core_delivering(newest->peer, &newest->delivery);
         if (record->which & 2 && newest->delivery.place != 0) {
-            bytes = bounded(in->bytes[newest->delivery.place - 1] - 1, LARGEST_SOURCE);
+            bytes = bounded(in->uses[newest->delivery.place - 1].bytes - 1, LARGEST_SOURCE);
         }
+    } else if (record->which & 2) {
+        bytes = kept_bytes(in, bytes);
     }
     open_grant(dealings.granted, dealings.foe, bytes);
     dealings.core->delivering_of = NULL;

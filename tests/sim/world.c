@@ -469,6 +469,17 @@ void world_settle(struct world *world)
     world->ticking = ticking;
 }
 
+/* True if something other than time will free a place of the lane. */
+static bool place_taken(const struct rbuf_standing_in *in)
+{
+    for (uint64_t use = in != NULL ? in->tail + 1 : 1; in != NULL && use <= in->announced; use++) {
+        if (in->uses[use % RBUF_STANDING_PLACES].state == RBUF_USE_ANNOUNCED) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static const char *peer_leftover(const struct world_node *node, const struct world_link *link)
 {
     const struct rbuf_peer *peer = link->peer;
@@ -484,8 +495,7 @@ static const char *peer_leftover(const struct world_node *node, const struct wor
             return "more messages are out than there are credits";
         }
     }
-    if (peer->state == RBUF_PEER_CONNECTED && peer->standing_in != NULL &&
-        peer->standing_in->tail != peer->standing_in->announced) {
+    if (peer->state == RBUF_PEER_CONNECTED && place_taken(peer->standing_in)) {
         return "a place of a standing lane is still taken";
     }
     if (peer->state == RBUF_PEER_CONNECTED && peer->standing_out != NULL &&

@@ -249,7 +249,9 @@ void world_expect(struct world *world, unsigned node)
     struct world_message *message = world->nodes[node].unexpected;
 
     world->nodes[node].unexpected = NULL;
+    world->active_ns = world_now(world);
     take_rendezvous(&world->nodes[node], message);
+    world_wake(&world->nodes[node]);
 }
 
 static void take_answer(struct world_node *node, struct world_message *message,

@@ -251,8 +251,199 @@ START_TEST(a_lane_is_lent_before_its_time)
 }
 END_TEST
 
-/* A receiver that does not expect its messages any more is soon sent no heads. */
-START_TEST(who_is_late_gets_no_heads)
+/* Node 1 is late for a message from node 0, which it holds back: its head waits there. */
+static struct world_message *send_unexpected(struct world *world, uint64_t bytes)
+{
+    struct world_message *message;
+
+    world->options.late = 1;
+    message = world_send(world, WORLD_PUT, 0, 1, bytes);
+    world_settle(world);
+    world->options.late = 0;
+    ck_assert_ptr_eq(world->nodes[1].unexpected, message);
+    world->nodes[1].unexpected = NULL;
+    return message;
+}
+
+/* Node 1 asks for a message that it held back. */
+static void expect(struct world *world, struct world_message *message)
+{
+    world->nodes[1].unexpected = message;
+    world_expect(world, 1);
+    world_settle(world);
+}
+
+/* Some messages, expected, so that node 0 has a lane. */
+static void send_expected(struct world *world, int count, uint64_t bytes)
+{
+    for (int i = 0; i < count; i++) {
+        struct world_message *message = world_send(world, WORLD_PUT, 0, 1, bytes);
+
+        world_settle(world);
+        ck_assert_int_eq(message->state, WORLD_ARRIVED);
+    }
+}
+
+/* Heads of messages that are there first are not written again, for one after the other or for all
+ * but one of the places: the last one is still in use when the offers say how many there are. */
+START_TEST(heads_wait_for_their_receives)
+{
+    const uint64_t sizes[] = {100000, 30000, 8000};
+
+    for (unsigned kind = 0; kind < 12; kind++) {
+        const unsigned waiting = kind / 6 == 0 ? 1 : RBUF_STANDING_PLACES - 1;
+        const uint64_t bytes = sizes[kind % 3];
+        struct world_options options = world_defaults();
+        struct world *world;
+
+        options.core.arrival = arrivals[kind / 3 % 2];
+        world = world_open(&options);
+        send_expected(world, 5, bytes);
+        for (unsigned round = 0; round < 20; round++) {
+            struct world_message *held[RBUF_STANDING_PLACES];
+
+            for (unsigned i = 0; i < waiting; i++) {
+                held[i] = send_unexpected(world, bytes);
+            }
+            for (unsigned i = 0; i < waiting; i++) {
+                expect(world, held[i]);
+            }
+            case_run(world);
+        }
+        ck_assert_uint_eq(stats_of(world, 1)->heads_kept, 20 * waiting);
+        ck_assert_uint_eq(stats_of(world, 1)->heads_in_vain, 0);
+        ck_assert_uint_eq(stats_of(world, 0)->heads_declined, 0);
+        ck_assert_uint_eq(stats_of(world, 0)->staged_bytes, (5 + 20 * waiting) * bytes);
+        case_close(world);
+    }
+}
+END_TEST
+
+/* A receiver that asks for the newer of two messages first takes up a wrong head at times, which
+ * costs a round trip: it soon does so no more, and again when it asks in order. */
+START_TEST(wrong_heads_are_left_alone)
+{
+    struct world_options options = world_defaults();
+    struct world *world = world_open(&options);
+    uint64_t declined;
+
+    send_expected(world, 5, 50000);
+    for (int i = 0; i < 400; i++) {
+        struct world_message *older = send_unexpected(world, 50000);
+        struct world_message *newer = send_unexpected(world, 50000);
+
+        expect(world, newer);
+        expect(world, older);
+        send_expected(world, 1, 50000);
+    }
+    declined = stats_of(world, 0)->heads_declined;
+    ck_assert_uint_gt(declined, 5);
+    ck_assert_uint_lt(declined, 40);
+    for (int i = 0; i < 800; i++) {
+        expect(world, send_unexpected(world, 50000));
+        send_expected(world, 1, 50000);
+    }
+    ck_assert_uint_eq(stats_of(world, 0)->heads_declined, declined);
+    ck_assert_uint_gt(stats_of(world, 1)->heads_kept, 500);
+    ck_assert_uint_eq(stats_of(world, 1)->messages_refused, 0);
+    case_close(world);
+}
+END_TEST
+
+/* Kept heads wait for no longer than until a message is expected; they hold up neither those of
+ * later messages nor a lane that is asked back. */
+START_TEST(heads_do_not_wait_for_ever)
+{
+    struct world_options options = world_defaults();
+    struct world_message *held[RBUF_STANDING_PLACES - 1];
+    struct world *world;
+    uint64_t in_vain, led;
+
+    options.nodes = 3;
+    options.core.standing.peers = 1;
+    world = world_open(&options);
+    send_expected(world, 5, 50000);
+    for (unsigned i = 0; i < RBUF_STANDING_PLACES - 1; i++) {
+        held[i] = send_unexpected(world, 50000);
+    }
+    send_expected(world, 20, 50000);
+    ck_assert_uint_eq(stats_of(world, 1)->heads_in_vain, RBUF_STANDING_PLACES - 1);
+    led = stats_of(world, 0)->heads_led;
+    send_expected(world, 10, 50000);
+    ck_assert_uint_eq(stats_of(world, 0)->heads_led, led + 10);
+    for (unsigned i = 0; i < RBUF_STANDING_PLACES - 1; i++) {
+        expect(world, held[i]);
+    }
+    in_vain = stats_of(world, 1)->heads_in_vain;
+    held[0] = send_unexpected(world, 50000);
+    for (int i = 0; i < 40; i++) { /* the lane moves to node 2 */
+        world_send(world, WORLD_PUT, 2, 1, 50000);
+        world_settle(world);
+    }
+    ck_assert_uint_eq(stats_of(world, 1)->heads_in_vain, in_vain + 1);
+    ck_assert_ptr_nonnull(world->nodes[1].links[2].peer->standing_in);
+    expect(world, held[0]);
+    case_run(world);
+    case_close(world);
+}
+END_TEST
+
+/* What may have been between a head that was kept and the put that would go on behind it. */
+static const struct {
+    const char *what;
+    bool again; /* a rendezvous for the same memory */
+    bool other; /* for other memory */
+    bool kept;  /* the offer says so */
+    bool taken; /* may the put take it up? */
+} between[] = {
+    {"nothing", false, false, true, true},
+    {"other memory", false, true, true, true},
+    {"the same memory", true, false, true, false},
+    {"the same and other memory", true, true, true, false},
+    {"the same memory, but in time", true, false, false, true},
+};
+
+/* The memory of a head may be another message's by now: then nothing of that head may be used. */
+START_TEST(old_bytes_are_not_taken_for_new)
+{
+    static unsigned char memory[50000], other[50000];
+
+    for (size_t i = 0; i < sizeof(between) / sizeof(between[0]); i++) {
+        struct world_options options = world_defaults();
+        struct rbuf_put put = {.source = memory, .offer = {.bytes = sizeof(memory)}};
+        const struct rbuf_head *head;
+        struct rbuf_peer *peer;
+        struct world *world;
+        uint64_t led;
+
+        world = world_open(&options);
+        send_expected(world, 5, 50000);
+        peer = world->nodes[0].links[1].peer;
+        led = stats_of(world, 0)->heads_led;
+        rbuf_prestage(peer, memory, sizeof(memory));
+        world_send(world, WORLD_EAGER, 0, 1, 100); /* leads it, as any message */
+        case_run(world);
+        ck_assert_uint_eq(stats_of(world, 0)->heads_led, led + 1);
+        put.offer.head = peer->standing_out->begun;
+        put.offer.kept = between[i].kept;
+        if (between[i].again) {
+            rbuf_prestage(peer, memory, 20000);
+        }
+        if (between[i].other) {
+            rbuf_prestage(peer, other, sizeof(other));
+        }
+        head = rbuf_standing_out_take(peer, &put);
+        ck_assert_msg((head != NULL) == between[i].taken, "%s", between[i].what);
+        case_run(world);
+        world_settle(world);
+        world_close(world);
+    }
+}
+END_TEST
+
+/* A receiver that asks for each message when the next one has come gets all heads; one that does
+ * not take them up is soon sent no more. */
+START_TEST(who_wants_no_heads_gets_none)
 {
     struct world_options options = world_defaults();
     struct world *world = world_open(&options);
@@ -266,6 +457,14 @@ START_TEST(who_is_late_gets_no_heads)
     ck_assert_uint_gt(led, 5);
     world->options.late = 1;
     world->options.aside = true;
+    for (int i = 0; i < 100; i++) {
+        world_send(world, WORLD_PUT, 0, 1, 50000);
+        world_settle(world);
+    }
+    ck_assert_uint_eq(stats_of(world, 0)->heads_led, led + 100);
+    ck_assert_uint_eq(stats_of(world, 0)->heads_declined, 0);
+    led += 100;
+    world->nodes[1].links[0].peer->standing_in->passes = 200;
     for (int i = 0; i < 100; i++) {
         world_send(world, WORLD_PUT, 0, 1, 50000);
         world_settle(world);
@@ -463,7 +662,12 @@ int main(void)
     unit_add(suite, mistaken_heads_are_declined);
     unit_add(suite, few_credits_for_announcements);
     unit_add(suite, a_lane_is_lent_before_its_time);
-    unit_add(suite, who_is_late_gets_no_heads);
+    unit_add(suite, heads_wait_for_their_receives);
+    unit_add(suite, wrong_heads_are_left_alone);
+    unit_add(suite, heads_do_not_wait_for_ever);
+    unit_add(suite, old_bytes_are_not_taken_for_new);
+
+    unit_add(suite, who_wants_no_heads_gets_none);
     unit_add(suite, lanes_move);
     unit_add(suite, announcements_of_heads_in_vain);
     unit_add(suite, places_are_quiet_before_they_are_written_again);

@@ -120,6 +120,7 @@ static void describe(const struct rbuf_grant *grant, enum rbuf_offer_mode mode,
         offer->stride_blocks = grant->stride_blocks;
         offer->slot = grant->slot;
         offer->head = grant->head_use;
+        offer->kept = grant->head_use != 0 && grant->head_kept;
     }
 }
 
@@ -147,23 +148,46 @@ static void slot_give(struct rbuf_grant *grant)
     }
 }
 
-/* Takes up the head of the message that is being delivered, if it is as long as the grant: then it
- * is this one's, in all likelihood. */
-static void head_take(struct rbuf_grant *grant)
+/* True if the grant is as long as what the use announced, and has taken its head up. */
+static bool head_take(struct rbuf_grant *grant, uint64_t use)
 {
     struct rbuf_peer *peer = grant->peer;
-    struct rbuf_delivery *delivery = peer->core->delivering;
     const struct rbuf_standing_in *in = peer->standing_in;
 
-    if (delivery->place == 0 || in->bytes[delivery->place - 1] != grant->bytes) {
-        return;
+    if (in->uses[use % RBUF_STANDING_PLACES].bytes != grant->bytes) {
+        return false;
     }
     grant->schedule = rbuf_standing_in_schedule(peer);
     grant->head_chunks = rbuf_schedule_head(&grant->schedule, grant->bytes, in->place_blocks);
-    if (grant->head_chunks > 0) {
-        grant->head_use = rbuf_standing_in_use(peer, delivery->place);
-        grant->head_first = rbuf_standing_in_place(peer, grant->head_use);
+    if (grant->head_chunks == 0) {
+        return false;
+    }
+    grant->head_use = use;
+    grant->head_first = rbuf_standing_in_place(peer, use);
+    return true;
+}
+
+/* Takes up the head of the message that is being delivered, if it is as long as the grant: then it
+ * is this one's, in all likelihood. */
+static void head_of_delivery(struct rbuf_grant *grant)
+{
+    struct rbuf_delivery *delivery = grant->peer->core->delivering;
+
+    if (delivery->place != 0 &&
+        head_take(grant, rbuf_standing_in_use(grant->peer, delivery->place))) {
         delivery->place = 0;
+    }
+}
+
+/* Takes up the head of a message that came before anybody asked for it. */
+static void head_kept(struct rbuf_grant *grant)
+{
+    uint64_t use = rbuf_standing_in_kept(grant->peer, grant->bytes);
+
+    grant->head_kept = use != 0;
+    if (use != 0 && !head_take(grant, use)) {
+        grant->peer->core->stats.heads_in_vain++;
+        rbuf_standing_in_over(grant->peer, use);
     }
 }
 
@@ -248,17 +272,21 @@ struct rbuf_grant *rbuf_grant_open(struct rbuf_peer *peer, void *base, uint64_t 
     grant->bytes = bytes;
     grant->schedule = rbuf_grant_schedule(peer);
     grant->head_chunks = 0;
+    grant->head_kept = false;
     if (prompt) {
         rbuf_standing_in_prompt(peer);
-        head_take(grant);
+        head_of_delivery(grant);
+    } else {
+        head_kept(grant);
     }
     /* Those that wait already go first. */
     if (TAILQ_EMPTY(&core->deferred) && stage(grant)) {
         core->stats.grants++;
         describe(grant, RBUF_OFFER_STAGED, offer);
         core->stats.heads_taken += grant->head_use != 0;
-        if (prompt && (!led || grant->head_use != 0)) {
-            offer->uses = rbuf_standing_in_tell(peer, led);
+        core->stats.heads_kept += offer->kept;
+        if (grant->head_use != 0 || (prompt && !led)) {
+            offer->uses = rbuf_standing_in_tell(peer, grant->head_use != 0);
         }
         return grant;
     }
@@ -372,6 +400,9 @@ void rbuf_grant_declined(struct rbuf_peer *peer, uint64_t id)
     }
     if (grant->state == RBUF_GRANT_STAGED) {
         unstage(grant);
+    }
+    if (grant->head_kept) {
+        rbuf_standing_in_mistaken(peer);
     }
     head_forgo(grant);
     grant->state = RBUF_GRANT_DEFERRED;

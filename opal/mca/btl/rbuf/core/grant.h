@@ -63,6 +63,7 @@ struct rbuf_grant {
     uint64_t head_use;    /* of the peer's standing lane, while its place is this grant's; else 0 */
     uint64_t head_chunks; /* that come there */
     uint32_t head_first;  /* block of the receive arena */
+    bool head_kept;       /* it was, since a delivery before */
 
     uint32_t lane_first; /* likewise, of the lane for what is behind the head */
     uint32_t lane_blocks;

@@ -192,8 +192,7 @@ static __attribute__((noinline)) void release_extra(struct rbuf_peer *peer,
         break;
     case RBUF_EXTRA_HEAD:
         if (delivery->place != 0) {
-            peer->core->stats.heads_in_vain++;
-            rbuf_standing_in_over(peer, rbuf_standing_in_use(peer, delivery->place));
+            rbuf_standing_in_keep(peer, rbuf_standing_in_use(peer, delivery->place));
         }
         break;
     case RBUF_EXTRA_HERALD:

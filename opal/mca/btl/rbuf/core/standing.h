@@ -5,18 +5,23 @@
  * A receiver lends a peer whose messages it takes at once a few places in its staging. The sender
  * writes the head of the next message, its first chunks, into the next place right behind the
  * rendezvous, which is marked as LED. When the receiver asks for the message's target out of that
- * very delivery, the grant takes the head up, and its own lane is for the rest alone. Otherwise the
- * head was written in vain, and the message goes its way without.
+ * very delivery, the grant takes the head up, and its own lane is for the rest alone. A head that
+ * nobody asked for there is kept: receivers are often late by a moment. It goes to the first grant
+ * of its length that is opened outside of a delivery; when a later message was expected, it has
+ * waited long enough, and was written in vain.
  *
  * Which message a head belongs to only the sender knows for sure: an offer names the use that it
  * took up, and the sender declines it if that is not this put's (two messages of a length, one of
- * which was not expected, can be mixed up so). The grant is then staged anew, without a head.
+ * which was not expected, can be mixed up so). The grant is then staged anew, without a head, and
+ * the next late grants take none. The sender knows its messages by their memory; that of a head
+ * that was kept may have been written since, if another rendezvous for it has left: such a head is
+ * declined as well.
  *
  * Uses count up, also from one lane to the next; use u writes to place u modulo
  * RBUF_STANDING_PLACES. A use is over when its head was copied out, or was not taken up. The
  * receiver says in its offers how many may have begun: all that there are places for when it took a
- * head up, one more when it was in time for a message without one, and no more when it was late. So
- * heads in vain end heads, and each message that was expected pays for one at most.
+ * head up, one more when it was in time for a message without one, and no more when it was late and
+ * took none. So heads in vain end heads, and each message that was expected pays for one at most.
  *
  * Handing back: RECALL makes the sender stop; when all heads that it wrote are known to have
  * arrived it says BACK. The memory is free when that is here and no use is left.
@@ -81,6 +86,7 @@ struct rbuf_head {
     uint64_t chunks;        /* of the head */
     struct rbuf_chunk next; /* the first one that is not written */
     bool whole;             /* nothing is behind it: all of the message is written */
+    bool doubtful;          /* a later message may have the same memory, and changed bytes there */
 };
 
 enum rbuf_standing_out_state {
@@ -98,6 +104,9 @@ struct rbuf_standing_out {
     uint32_t in_flight;                           /* chunks of heads that are posted and not back */
     struct rbuf_head heads[RBUF_STANDING_PLACES]; /* by use modulo their number */
 };
+
+/* A rendezvous for the memory at `source` is about to be sent. */
+void rbuf_standing_out_rendezvous(struct rbuf_peer *peer, const void *source);
 
 /* The peer lends a lane, wants it back. */
 void rbuf_standing_out_lent(struct rbuf_peer *peer, const struct rbuf_standing_offer *offer);
@@ -158,20 +167,32 @@ struct rbuf_head_arrivals {
 
 enum rbuf_standing_in_state { RBUF_STANDING_LENT, RBUF_STANDING_RECALLED, RBUF_STANDING_BACK };
 
+enum rbuf_use_state {
+    RBUF_USE_ANNOUNCED, /* its message is being delivered, or a grant has taken it up */
+    RBUF_USE_KEPT,      /* for a grant that is opened later */
+    RBUF_USE_OVER
+};
+
+struct rbuf_use {
+    enum rbuf_use_state state;
+    uint64_t bytes; /* of its message */
+};
+
 struct rbuf_standing_in {
     enum rbuf_standing_in_state state;
     uint32_t first; /* its block of the receive arena */
     uint32_t place_blocks;
     uint64_t flag;
-    uint64_t use_first; /* no use of this lane: the one before its first */
-    uint64_t announced; /* uses, by the peer */
-    uint64_t tail;      /* uses that are over, and all before them */
-    uint64_t told;      /* uses that the peer may have begun */
-    uint32_t over;      /* uses behind the tail that are over, bit 0 for the next */
-    uint64_t bytes[RBUF_STANDING_PLACES]; /* of the message that a use announced */
-    uint64_t last_grants;                 /* stats.grants when it was used last */
-    uint32_t number;                      /* of the lane */
-    uint32_t immediate;                   /* its rbuf_immediate_of_lane() */
+    uint64_t use_first;                         /* no use of this lane: the one before its first */
+    uint64_t announced;                         /* uses, by the peer */
+    uint64_t tail;                              /* uses that are over, and all before them */
+    uint64_t told;                              /* uses that the peer may have begun */
+    struct rbuf_use uses[RBUF_STANDING_PLACES]; /* behind the tail, by use modulo their number */
+    uint32_t passes;      /* late grants that take no head, since one before took a wrong one */
+    uint32_t mistakes;    /* how many of them there are after the next wrong one */
+    uint64_t last_grants; /* stats.grants when it was used last */
+    uint32_t number;      /* of the lane */
+    uint32_t immediate;   /* its rbuf_immediate_of_lane() */
     struct rbuf_head_arrivals arrivals[RBUF_STANDING_PLACES];
 };
 
@@ -179,8 +200,9 @@ struct rbuf_standing_in {
  * first chunk. */
 struct rbuf_schedule rbuf_standing_in_schedule(const struct rbuf_peer *peer);
 
-/* A grant is about to be opened out of a delivery from the peer: lends it a lane if that is the
- * second time and there is room, or asks another one for its lane. */
+/* A grant is about to be opened out of a delivery from the peer: heads that were kept have waited
+ * long enough. Lends it a lane if that is the second time and there is room, or asks another one
+ * for its lane. */
 void rbuf_standing_in_prompt(struct rbuf_peer *peer);
 
 /* A LED message that announces so many bytes: 1 + the place of its head, or 0 if it must not be. */
@@ -189,8 +211,19 @@ uint8_t rbuf_standing_in_announced(struct rbuf_peer *peer, uint64_t bytes);
 /* The peer has handed its lane back. */
 void rbuf_standing_in_back(struct rbuf_peer *peer);
 
-/* Uses that may have begun, to tell the peer in an offer now that we were in time: for a message
- * whose head was taken up, or for one without. 0: no news. */
+/* The message whose head it is was delivered, and no grant took it up: it is kept for a later one,
+ * unless the lane is on its way back. */
+void rbuf_standing_in_keep(struct rbuf_peer *peer, uint64_t use);
+
+/* The oldest kept use that announced so many bytes, for a grant that is opened outside of a
+ * delivery; 0: there is none, or it would be a mistake in all likelihood. */
+uint64_t rbuf_standing_in_kept(struct rbuf_peer *peer, uint64_t bytes);
+
+/* The peer has declined a use that was kept. */
+void rbuf_standing_in_mistaken(struct rbuf_peer *peer);
+
+/* Uses that may have begun, to tell the peer in an offer for a message whose head was taken up, or
+ * for one without that was expected. 0: no news. */
 uint64_t rbuf_standing_in_tell(struct rbuf_peer *peer, bool taken);
 
 /* The use that has `place` - 1 now. */

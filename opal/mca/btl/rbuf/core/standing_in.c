@@ -8,7 +8,9 @@
 #include "core/grant.h"
 #include "core/staging.h"
 
-#define PROMPT_GRANTS 2u /* before a peer is lent a lane */
+#define PROMPT_GRANTS 2u   /* before a peer is lent a lane */
+#define FIRST_PASSES  8u   /* late grants without a head after a wrong one, */
+#define MOST_PASSES   256u /* and after many */
 #define FLAG_LANE     ((uint64_t) 1 << 63)
 #define LANE_BITS     40u /* of a flag, and of a use: 10^11 heads of a lane, and 2^23 lanes */
 
@@ -203,6 +205,24 @@ static struct rbuf_peer *least_recent(const struct rbuf_core *core)
     return found;
 }
 
+static struct rbuf_use *use_of(struct rbuf_standing_in *in, uint64_t use)
+{
+    return &in->uses[use % RBUF_STANDING_PLACES];
+}
+
+/* Nobody has come for the heads that were kept. */
+static void let_go(struct rbuf_peer *peer)
+{
+    struct rbuf_standing_in *in = peer->standing_in;
+
+    for (uint64_t use = in->tail + 1; use <= in->announced; use++) {
+        if (use_of(in, use)->state == RBUF_USE_KEPT) {
+            peer->core->stats.heads_in_vain++;
+            rbuf_standing_in_over(peer, use);
+        }
+    }
+}
+
 /* Asks for the lane that was not used for longest, if that is long enough. */
 static void recall(struct rbuf_core *core)
 {
@@ -215,6 +235,7 @@ static void recall(struct rbuf_core *core)
     core->standing.next_recall = core->stats.grants + IDLE_GRANTS; /* all peers were looked at */
     peer = least_recent(core);
     if (peer != NULL && core->stats.grants - peer->standing_in->last_grants >= patience) {
+        let_go(peer);
         peer->standing_in->state = RBUF_STANDING_RECALLED;
         core->stats.standing_recalled++;
         rbuf_channel_send_own(peer, RBUF_MESSAGE_STANDING_RECALL, NULL, 0);
@@ -237,8 +258,12 @@ void rbuf_standing_in_prompt(struct rbuf_peer *peer)
 {
     struct rbuf_core *core = peer->core;
 
-    if (peer->standing_in != NULL || wanted_lanes(core) == 0 ||
-        peer->state != RBUF_PEER_CONNECTED || ++peer->prompt_grants < PROMPT_GRANTS) {
+    if (peer->standing_in != NULL) {
+        let_go(peer);
+        return;
+    }
+    if (wanted_lanes(core) == 0 || peer->state != RBUF_PEER_CONNECTED ||
+        ++peer->prompt_grants < PROMPT_GRANTS) {
         return;
     }
     peer->prompt_grants = PROMPT_GRANTS;
@@ -290,7 +315,7 @@ uint8_t rbuf_standing_in_announced(struct rbuf_peer *peer, uint64_t bytes)
         return 0;
     }
     in->announced++;
-    in->bytes[in->announced % RBUF_STANDING_PLACES] = bytes;
+    *use_of(in, in->announced) = (struct rbuf_use){.state = RBUF_USE_ANNOUNCED, .bytes = bytes};
     (void) arrivals_of(in, rbuf_immediate_of_use(in->immediate, in->announced));
     return (uint8_t) (1 + in->announced % RBUF_STANDING_PLACES);
 }
@@ -313,6 +338,49 @@ void rbuf_standing_in_back(struct rbuf_peer *peer)
     in->state = RBUF_STANDING_BACK;
     if (in->tail == in->announced) {
         free_lane(peer);
+    }
+}
+
+void rbuf_standing_in_keep(struct rbuf_peer *peer, uint64_t use)
+{
+    struct rbuf_standing_in *in = peer->standing_in;
+
+    if (in->state == RBUF_STANDING_LENT) {
+        use_of(in, use)->state = RBUF_USE_KEPT;
+    } else {
+        peer->core->stats.heads_in_vain++;
+        rbuf_standing_in_over(peer, use);
+    }
+}
+
+uint64_t rbuf_standing_in_kept(struct rbuf_peer *peer, uint64_t bytes)
+{
+    struct rbuf_standing_in *in = peer->standing_in;
+
+    for (uint64_t use = in != NULL ? in->tail + 1 : 1; in != NULL && use <= in->announced; use++) {
+        struct rbuf_use *kept = use_of(in, use);
+
+        if (kept->state != RBUF_USE_KEPT || kept->bytes != bytes) {
+            continue;
+        }
+        if (in->passes > 0) {
+            in->passes--;
+            return 0;
+        }
+        in->mistakes -= in->mistakes > 0;
+        kept->state = RBUF_USE_ANNOUNCED;
+        return use;
+    }
+    return 0;
+}
+
+void rbuf_standing_in_mistaken(struct rbuf_peer *peer)
+{
+    struct rbuf_standing_in *in = peer->standing_in;
+
+    if (in != NULL) {
+        in->mistakes = least(2 * (uint64_t) in->mistakes + FIRST_PASSES, MOST_PASSES);
+        in->passes = in->mistakes;
     }
 }
 
@@ -350,9 +418,8 @@ void rbuf_standing_in_over(struct rbuf_peer *peer, uint64_t use)
     struct rbuf_standing_in *in = peer->standing_in;
 
     assert(in != NULL && use > in->tail && use <= in->announced);
-    in->over |= 1u << (use - in->tail - 1);
-    while ((in->over & 1u) != 0) {
-        in->over >>= 1;
+    use_of(in, use)->state = RBUF_USE_OVER;
+    while (in->tail < in->announced && use_of(in, in->tail + 1)->state == RBUF_USE_OVER) {
         in->tail++;
     }
     in->last_grants = peer->core->stats.grants;

@@ -29,6 +29,17 @@ static void settle_all(struct rbuf_standing_out *out)
     }
 }
 
+void rbuf_standing_out_rendezvous(struct rbuf_peer *peer, const void *source)
+{
+    struct rbuf_standing_out *out = peer->standing_out;
+
+    for (unsigned i = 0; out != NULL && i < RBUF_STANDING_PLACES; i++) {
+        if (out->heads[i].source == source) {
+            out->heads[i].doubtful = true;
+        }
+    }
+}
+
 static bool offer_usable(const struct rbuf_peer *peer, const struct rbuf_standing_offer *offer)
 {
     const struct rbuf_arena *arena = &peer->core->send_arena;
@@ -236,7 +247,8 @@ const struct rbuf_head *rbuf_standing_out_take(struct rbuf_peer *peer, const str
     struct rbuf_head *head = out != NULL ? head_of(out, put->offer.head) : NULL;
 
     if (head == NULL || head->state == RBUF_HEAD_NONE || head->use != put->offer.head ||
-        head->source != put->source || head->bytes != put->offer.bytes) {
+        head->source != put->source || head->bytes != put->offer.bytes ||
+        (head->doubtful && put->offer.kept != 0)) {
         return NULL;
     }
     head_settle(out, head);

@@ -28,6 +28,7 @@ struct rbuf_stats {
     uint64_t prestaged_dropped; /* of those, copied in vain */
     uint64_t heads_led;         /* messages whose first chunks were announced with the rendezvous */
     uint64_t heads_taken;       /* taken up by a grant of ours */
+    uint64_t heads_kept;        /* of those, the ones that were there before anybody asked */
     uint64_t heads_in_vain;     /* announced to us and not taken up */
     uint64_t heads_declined;    /* taken up for another message than theirs, by the peer */
     uint64_t heralds;           /* rendezvous for packed data whose pieces were sent behind them */

@@ -14,7 +14,7 @@
 
 #include "core/schedule.h"
 
-#define RBUF_WIRE_VERSION 6u
+#define RBUF_WIRE_VERSION 7u
 #define RBUF_ACK_SLOTS    64u /* staged messages a peer that may wait for acknowledgements at once */
 
 /* The two send/receive channels of a peer, each on its own queue pair and receive queue. */
@@ -187,7 +187,8 @@ struct rbuf_offer {
     uint8_t mode;    /* enum rbuf_offer_mode */
     uint8_t arrival; /* enum rbuf_arrival */
     uint8_t slot;    /* which acknowledgement word, if the message has more chunks than buffers */
-    uint8_t reserved[5];
+    uint8_t kept;    /* 1: the head was there before anybody asked for it */
+    uint8_t reserved[4];
 };
 
 /*
