@@ -131,9 +131,7 @@ step_both()
 {
     local transports=superpipeline,openib-pinned,ucx
     compare both "$1" --transports $transports --min 64k --max 16M --step 300 \
-        --pattern pingpong,both --buffers fresh --reps 16
-    compare both "$1" --transports $transports --min 64k --max 16M --step 300 \
-        --pattern pingpong,both --buffers reused --burst 8 --reps 8
+        --pattern pingpong,both --buffers fresh,reused --burst 8 --reps 8
     compare stream "$1" --transports $transports --sizes 64k,256k,1M --pattern stream --reps 8
 }
 

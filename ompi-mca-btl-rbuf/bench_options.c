@@ -381,17 +381,18 @@ static bool step_sizes(struct bench_options *options, const struct range *range)
     return true;
 }
 
-/* In a burst a buffer is used again within the repetition: it cannot be new each time. */
+/* What is drawn at random is reported by repetition: it cannot be of both kinds. */
 static bool burst_possible(struct bench_options *options)
 {
     for (int p = 0; p < options->patterns.count; p++) {
         const enum bench_pattern pattern = (enum bench_pattern) options->patterns.values[p];
         for (int r = 0; r < options->reuse.count; r++) {
-            if (bench_burst(options, pattern) > 1 && options->reuse.values[r] < 100) {
+            const int reuse = options->reuse.values[r];
+            if (bench_burst(options, pattern) > 1 && reuse > 0 && reuse < 100) {
                 snprintf(options->message, sizeof options->message,
-                         "--pattern %s with --burst %d uses its buffers again at once: "
-                         "--buffers must be reused, or --burst 1",
-                         bench_pattern_words[pattern].name, bench_burst(options, pattern));
+                         "--pattern %s with --burst %d: --buffers must be fresh or reused, not "
+                         "%d%%, or --burst 1",
+                         bench_pattern_words[pattern].name, bench_burst(options, pattern), reuse);
                 return false;
             }
         }

@@ -15,7 +15,7 @@ double bench_now_us(void)
 }
 
 /* The overlap patterns first send a message without computing: it needs buffers of its own. */
-int bench_slots(enum bench_pattern pattern, int window)
+int bench_slots(enum bench_pattern pattern, int window, int sets)
 {
     switch (pattern) {
     case BENCH_OVERLAP_SEND:
@@ -23,7 +23,7 @@ int bench_slots(enum bench_pattern pattern, int window)
     case BENCH_OVERLAP:
         return 2;
     default:
-        return window;
+        return window * sets;
     }
 }
 
@@ -63,6 +63,12 @@ static void start_recv(const struct bench_exchange *x, int m, MPI_Request *reque
               request);
 }
 
+/* The first message of the i-th exchange of a burst. */
+static int first_of(const struct bench_exchange *x, int i)
+{
+    return i % x->sets * x->window;
+}
+
 /* Half of a round trip. */
 static double pingpong(const struct bench_exchange *x)
 {
@@ -70,11 +76,11 @@ static double pingpong(const struct bench_exchange *x)
 
     for (int i = 0; i < x->burst; i++) {
         if (x->rank == 0) {
-            send_message(x, 0);
-            recv_message(x, 0);
+            send_message(x, first_of(x, i));
+            recv_message(x, first_of(x, i));
         } else {
-            recv_message(x, 0);
-            send_message(x, 0);
+            recv_message(x, first_of(x, i));
+            send_message(x, first_of(x, i));
         }
     }
     return (bench_now_us() - start) / (2 * x->burst);
@@ -88,9 +94,9 @@ static double stream(const struct bench_exchange *x)
     for (int i = 0; i < x->burst; i++) {
         for (int m = 0; m < x->window; m++) {
             if (x->rank == 0) {
-                start_send(x, m, &x->requests[m]);
+                start_send(x, first_of(x, i) + m, &x->requests[m]);
             } else {
-                start_recv(x, m, &x->requests[m]);
+                start_recv(x, first_of(x, i) + m, &x->requests[m]);
             }
         }
         MPI_Waitall(x->window, x->requests, MPI_STATUSES_IGNORE);
@@ -109,10 +115,10 @@ static double both(const struct bench_exchange *x)
 
     for (int i = 0; i < x->burst; i++) {
         for (int m = 0; m < x->window; m++) {
-            start_recv(x, m, &x->requests[m]);
+            start_recv(x, first_of(x, i) + m, &x->requests[m]);
         }
         for (int m = 0; m < x->window; m++) {
-            start_send(x, m, &x->requests[x->window + m]);
+            start_send(x, first_of(x, i) + m, &x->requests[x->window + m]);
         }
         MPI_Waitall(2 * x->window, x->requests, MPI_STATUSES_IGNORE);
     }

@@ -13,14 +13,15 @@ struct bench_exchange {
     enum bench_pattern pattern;
     int rank;
     int window, burst;
+    int sets; /* of window buffers: the exchanges of a burst use one after the other */
     double late_us;
     const struct bench_buffers *buffers;
     MPI_Request *requests; /* two a message */
     double hidden;         /* result of the overlap patterns: the share of the transfer, 0 to 1 */
 };
 
-/* How many messages this pattern needs buffers for. */
-int bench_slots(enum bench_pattern pattern, int window);
+/* How many messages this pattern needs buffers for, of `sets` windows. */
+int bench_slots(enum bench_pattern pattern, int window, int sets);
 
 /* How many of them `rank` receives, from the first on. */
 int bench_received(enum bench_pattern pattern, int slots, int rank);

@@ -65,13 +65,16 @@ static void repeat(struct bench *bench, const struct bench_case *one)
 {
     const struct bench_options *options = &bench->options;
     const int window = bench_window(options, one->pattern);
-    const int slots = bench_slots(one->pattern, window);
+    const int burst = bench_burst(options, one->pattern);
+    const int sets = one->reuse == 0 ? burst : 1; /* used again in a burst, they are not new */
+    const int slots = bench_slots(one->pattern, window, sets);
     struct bench_layout layout;
     struct bench_buffers buffers;
     struct bench_exchange exchange = {.pattern = one->pattern,
                                       .rank = bench->rank,
                                       .window = window,
-                                      .burst = bench_burst(options, one->pattern),
+                                      .burst = burst,
+                                      .sets = sets,
                                       .late_us = options->late_us,
                                       .buffers = &buffers,
                                       .requests = bench->requests};

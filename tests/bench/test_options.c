@@ -126,8 +126,9 @@ static const struct {
     {"--probe-handover 40", "--probe-handover '40'"},
     {"--probe-handover 130:40", "--probe-handover '130:40'"},
     {"--probe-handover :40", "--probe-handover ':40'"},
-    {"--pattern rate --buffers fresh", "--burst 1"},
+
     {"--burst 4 --buffers 50%", "--burst 4"},
+    {"--pattern rate --buffers 50%", "not 50%, or --burst 1"},
     {"--reps", "--reps"},
     {"--faster", "--faster"},
     {"8k", "argument '8k'"},
