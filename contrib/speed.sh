@@ -126,12 +126,17 @@ step_mid()
         --min 64k --max 1M --step 100 --reps 60
 }
 
-# In a burst the ranks need not start at the same moment, which counts at the smaller sizes.
+# In a burst the ranks need not start at the same moment, which counts at the smaller sizes. New
+# buffers of one are as many as its exchanges: few enough that they stay in the caches.
 step_both()
 {
     local transports=superpipeline,openib-pinned,ucx
-    compare both "$1" --transports $transports --min 64k --max 16M --step 300 \
-        --pattern pingpong,both --buffers fresh,reused --burst 8 --reps 8
+    compare both "$1" --transports $transports --sizes 64k,256k,1M \
+        --pattern pingpong,both --buffers fresh --burst 4 --reps 16
+    compare both "$1" --transports $transports --sizes 64k,256k,1M \
+        --pattern pingpong,both --buffers reused --burst 8 --reps 8
+    compare both "$1" --transports $transports --sizes 4M,16M \
+        --pattern pingpong,both --buffers fresh,reused --reps 8
     compare stream "$1" --transports $transports --sizes 64k,256k,1M --pattern stream --reps 8
 }
 
