@@ -127,16 +127,16 @@ step_mid()
 }
 
 # In a burst the ranks need not start at the same moment, which counts at the smaller sizes. New
-# buffers of one are as many as its exchanges: few enough that they stay in the caches.
+# buffers of one are as many as its exchanges, and are to stay in the caches.
 step_both()
 {
     local transports=superpipeline,openib-pinned,ucx
-    compare both "$1" --transports $transports --sizes 64k,256k,1M \
+    compare both "$1" --transports $transports --sizes 64k,256k \
         --pattern pingpong,both --buffers fresh --burst 4 --reps 16
-    compare both "$1" --transports $transports --sizes 64k,256k,1M \
+    compare both "$1" --transports $transports --sizes 1M,4M,16M \
+        --pattern pingpong,both --buffers fresh --reps 16
+    compare both "$1" --transports $transports --min 64k --max 16M --step 300 \
         --pattern pingpong,both --buffers reused --burst 8 --reps 8
-    compare both "$1" --transports $transports --sizes 4M,16M \
-        --pattern pingpong,both --buffers fresh,reused --reps 8
     compare stream "$1" --transports $transports --sizes 64k,256k,1M --pattern stream --reps 8
 }
 
