@@ -381,18 +381,39 @@ static bool step_sizes(struct bench_options *options, const struct range *range)
     return true;
 }
 
-/* What is drawn at random is reported by repetition: it cannot be of both kinds. */
-static bool burst_possible(struct bench_options *options)
+/* What is drawn at random is reported by repetition, which cannot be of both kinds; and new buffers
+ * are as many as the messages of a repetition. */
+static bool burst_possible(struct bench_options *options, enum bench_pattern pattern, int reuse)
+{
+    const int burst = bench_burst(options, pattern);
+    const char *name = bench_pattern_words[pattern].name;
+
+    if (burst == 1 || reuse == 100) {
+        return true;
+    }
+    if (reuse > 0) {
+        snprintf(options->message, sizeof options->message,
+                 "--pattern %s with --burst %d: --buffers must be fresh or reused, not %d%%, or "
+                 "--burst 1",
+                 name, burst, reuse);
+        return false;
+    }
+    if ((long) burst * bench_window(options, pattern) > BENCH_MAX_NEW) {
+        snprintf(options->message, sizeof options->message,
+                 "--pattern %s with --burst %d and windows of %d: fresh buffers would be more than "
+                 "%d; --burst 1, or --buffers reused",
+                 name, burst, bench_window(options, pattern), BENCH_MAX_NEW);
+        return false;
+    }
+    return true;
+}
+
+static bool bursts_possible(struct bench_options *options)
 {
     for (int p = 0; p < options->patterns.count; p++) {
-        const enum bench_pattern pattern = (enum bench_pattern) options->patterns.values[p];
         for (int r = 0; r < options->reuse.count; r++) {
-            const int reuse = options->reuse.values[r];
-            if (bench_burst(options, pattern) > 1 && reuse > 0 && reuse < 100) {
-                snprintf(options->message, sizeof options->message,
-                         "--pattern %s with --burst %d: --buffers must be fresh or reused, not "
-                         "%d%%, or --burst 1",
-                         bench_pattern_words[pattern].name, bench_burst(options, pattern), reuse);
+            if (!burst_possible(options, (enum bench_pattern) options->patterns.values[p],
+                                options->reuse.values[r])) {
                 return false;
             }
         }
@@ -457,5 +478,5 @@ enum bench_verdict bench_parse(struct bench_options *options, int argc, char **a
     if (!parser.range.listed && !step_sizes(options, &parser.range)) {
         return BENCH_BAD;
     }
-    return burst_possible(options) ? BENCH_RUN : BENCH_BAD;
+    return bursts_possible(options) ? BENCH_RUN : BENCH_BAD;
 }

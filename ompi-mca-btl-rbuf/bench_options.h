@@ -39,7 +39,12 @@ enum bench_verdict {
     BENCH_BAD,  /* `message` says why; leave with status 2 */
 };
 
-enum { BENCH_MAX_SIZES = 1024, BENCH_MAX_CHOICES = 32, BENCH_MAX_WINDOW = 4096 };
+enum {
+    BENCH_MAX_SIZES = 1024,
+    BENCH_MAX_CHOICES = 32,
+    BENCH_MAX_WINDOW = 4096,
+    BENCH_MAX_NEW = 512 /* messages of a burst with buffers of their own */
+};
 
 /* The values of an option that takes several; each combination of such lists is measured. */
 struct bench_list {

@@ -129,6 +129,8 @@ static const struct {
 
     {"--burst 4 --buffers 50%", "--burst 4"},
     {"--pattern rate --buffers 50%", "not 50%, or --burst 1"},
+    {"--pattern rate --buffers fresh", "fresh buffers would be more than"},
+    {"--window 4096 --pattern stream --burst 1000000 --buffers fresh", "--burst 1000000"},
     {"--reps", "--reps"},
     {"--faster", "--faster"},
     {"8k", "argument '8k'"},

@@ -69,7 +69,7 @@ static void receive(int peer, int tag, int bytes, enum place place, uint64_t see
 /* Some messages whose receives are posted first, after which rbuf is ready to send heads. */
 static void warm_up(int peer, int bytes)
 {
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 7; i++) {
         char *buffer = check_memory((size_t) bytes);
         MPI_Request request;
 
@@ -87,24 +87,61 @@ static void warm_up(int peer, int bytes)
     }
 }
 
-/* One memory, two messages after one another. */
-static void run_same_memory(int peer, int bytes, enum place first, char *memory)
+/* Small late messages in order, until a receiver that has guessed wrong guesses again. */
+static void calm_down(int peer)
 {
-    const uint64_t seed[] = {2 * (uint64_t) bytes, 2 * (uint64_t) bytes + 1};
+    enum { MESSAGES = 40, BYTES = 13 * CHECK_K };
+    char *buffer = check_memory(BYTES);
+
+    for (int i = 0; i < MESSAGES; i++) {
+        if (check_rank == 0) {
+            check_fill(buffer, BYTES, (uint64_t) i);
+            MPI_Send(buffer, BYTES, MPI_BYTE, peer, DATA, MPI_COMM_WORLD);
+        } else {
+            wait_for_message(peer, DATA);
+            receive(peer, DATA, BYTES, WHOLE, (uint64_t) i, "in order");
+        }
+    }
+    free(buffer);
+}
+
+/* Two messages after one another from some of the same memory. A part of the second one may be put
+ * as the first would have been, where Open MPI is told to put large messages in parts. */
+struct pair {
+    int first_at, first_bytes;
+    int second_at, second_bytes;
+};
+
+static const struct pair pairs[] = {
+    {0, 13 * CHECK_K, 0, 13 * CHECK_K},
+    {0, 40 * CHECK_K, 0, 40 * CHECK_K},
+    {0, 64 * CHECK_K, 0, 64 * CHECK_K},
+    {0, 300 * CHECK_K, 0, 300 * CHECK_K},
+    {128 * CHECK_K, 44 * CHECK_K, 0, 172 * CHECK_K},
+    {0, 40 * CHECK_K, 0, 104 * CHECK_K},
+    {0, 128 * CHECK_K, 0, 172 * CHECK_K},
+    {40 * CHECK_K, 40 * CHECK_K, 0, 120 * CHECK_K},
+};
+
+static void run_pair(int peer, const struct pair *pair, enum place first, char *memory)
+{
+    const int at[] = {pair->first_at, pair->second_at};
+    const int bytes[] = {pair->first_bytes, pair->second_bytes};
+    const uint64_t seed = 10 * (uint64_t) (pair - pairs) + 4 * first;
 
     for (int i = 0; i < 2; i++) {
         if (check_rank == 0) {
-            check_fill(memory, (size_t) bytes, seed[i]);
-            MPI_Send(memory, bytes, MPI_BYTE, peer, DATA + i, MPI_COMM_WORLD);
+            check_fill(memory + at[i], (size_t) bytes[i], seed + (uint64_t) i);
+            MPI_Send(memory + at[i], bytes[i], MPI_BYTE, peer, DATA + i, MPI_COMM_WORLD);
         } else {
             wait_for_message(peer, DATA + i);
-            receive(peer, DATA + i, bytes, i == 0 ? first : WHOLE, seed[i], place_names[first]);
+            receive(peer, DATA + i, bytes[i], i == 0 ? first : WHOLE, seed + (uint64_t) i,
+                    place_names[first]);
         }
     }
 }
 
-/* Where a buffered send of `bytes` bytes through `memory` would keep what does not go along with
- * its rendezvous. `data` is what it sent, to this rank itself or to another. */
+/* Where in `memory` a buffered send keeps the bytes of `data` behind the offset; NULL: nowhere. */
 static char *find_buffered(char *memory, size_t room, const char *data, size_t offset)
 {
     for (size_t at = 0; at + 64 <= room; at += 8) {
@@ -199,17 +236,21 @@ int main(int argc, char **argv)
         char *memory = check_memory(room);
         int peer = 1 - check_rank;
 
-        for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+        for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
             for (enum place first = WHOLE; first < PLACES; first++) {
-                for (int i = 0; i < 5; i++) {
-                    warm_up(peer, sizes[s]);
-                    run_same_memory(peer, sizes[s], first, memory);
-                }
-                warm_up(peer, sizes[s]);
-                run_buffered(peer, sizes[s], first, memory, room);
+                calm_down(peer);
+                warm_up(peer, pairs[i].first_bytes);
+                run_pair(peer, &pairs[i], first, memory);
             }
+        }
+        for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+            calm_down(peer);
+            warm_up(peer, sizes[i]);
+            run_buffered(peer, sizes[i], SCATTERED, memory, room);
+        }
+        for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
             for (int round = 0; round < ROUNDS; round++) {
-                run_many(peer, sizes[s], round, memory);
+                run_many(peer, sizes[i], round, memory);
             }
         }
         free(memory);

@@ -50,6 +50,18 @@ done
 
 with
 right "unexpected" "heads_in_vain<20" 2 "$mpi_tests/unexpected"
+late="heads_kept>50 heads_declined>5"
+right "late receives" "$late" 2 "$mpi_tests/late"
+with subblock=off
+right "late receives, subblock off" "$late" 2 "$mpi_tests/late"
+with rdma_pipeline_frag_size=131072
+right "late receives of parts" "$late" 2 "$mpi_tests/late"
+with rdma_pipeline_send_length=65536
+mpi+=(--mca mpi_leave_pinned 0)
+right "late receives, the end in fragments" "heads_led>20" 2 "$mpi_tests/late"
+with exclusivity=1024
+right "late receives, peers shared" "heads_led=0 prestaged=0" 2 "$mpi_tests/late"
+with
 right "many to one" "heads_in_vain<400" 4 "$mpi_tests/many_to_one"
 right "storm" "heads_led>0" 4 "$mpi_tests/storm"
 

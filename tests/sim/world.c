@@ -469,11 +469,17 @@ void world_settle(struct world *world)
     world->ticking = ticking;
 }
 
-/* True if something other than time will free a place of the lane. */
+/* True if a place of the lane is neither free nor kept for a later receive. */
 static bool place_taken(const struct rbuf_standing_in *in)
 {
-    for (uint64_t use = in != NULL ? in->tail + 1 : 1; in != NULL && use <= in->announced; use++) {
-        if (in->uses[use % RBUF_STANDING_PLACES].state == RBUF_USE_ANNOUNCED) {
+    if (in == NULL) {
+        return false;
+    }
+    for (uint64_t use = in->tail + 1; use <= in->announced; use++) {
+        enum rbuf_use_state state = in->uses[use % RBUF_STANDING_PLACES].state;
+
+        if (state == RBUF_USE_ANNOUNCED ||
+            (state == RBUF_USE_KEPT && in->state != RBUF_STANDING_LENT)) {
             return true;
         }
     }

@@ -388,29 +388,36 @@ START_TEST(heads_do_not_wait_for_ever)
 }
 END_TEST
 
-/* What may have been between a head that was kept and the put that would go on behind it. */
+/* A rendezvous that is named between a head and the put that would go on behind it. The head is of
+ * `HELD` bytes, and lies `HELD_AT` bytes from the start of the memory. */
+enum { HELD_AT = 20000, HELD = 50000, MEMORY = 100000 };
+
 static const struct {
     const char *what;
-    bool again; /* a rendezvous for the same memory */
-    bool other; /* for other memory */
-    bool kept;  /* the offer says so */
-    bool taken; /* may the put take it up? */
+    unsigned at;
+    unsigned bytes; /* 0: there is none */
+    bool kept;      /* the offer says so */
+    bool taken;     /* may the put take it up? */
 } between[] = {
-    {"nothing", false, false, true, true},
-    {"other memory", false, true, true, true},
-    {"the same memory", true, false, true, false},
-    {"the same and other memory", true, true, true, false},
-    {"the same memory, but in time", true, false, false, true},
+    {"nothing", 0, 0, true, true},
+    {"the same memory", HELD_AT, HELD, true, false},
+    {"some bytes of it", HELD_AT, 1, true, false},
+    {"memory that contains it", 0, MEMORY, true, false},
+    {"memory that ends in it", 0, HELD_AT + 1, true, false},
+    {"its last byte", HELD_AT + HELD - 1, 100, true, false},
+    {"memory before it", 0, HELD_AT, true, true},
+    {"memory behind it", HELD_AT + HELD, 100, true, true},
+    {"the same memory, but in time", HELD_AT, HELD, false, true},
 };
 
 /* The memory of a head may be another message's by now: then nothing of that head may be used. */
 START_TEST(old_bytes_are_not_taken_for_new)
 {
-    static unsigned char memory[50000], other[50000];
+    static unsigned char memory[MEMORY];
 
     for (size_t i = 0; i < sizeof(between) / sizeof(between[0]); i++) {
         struct world_options options = world_defaults();
-        struct rbuf_put put = {.source = memory, .offer = {.bytes = sizeof(memory)}};
+        struct rbuf_put put = {.source = memory + HELD_AT, .offer = {.bytes = HELD}};
         const struct rbuf_head *head;
         struct rbuf_peer *peer;
         struct world *world;
@@ -420,17 +427,14 @@ START_TEST(old_bytes_are_not_taken_for_new)
         send_expected(world, 5, 50000);
         peer = world->nodes[0].links[1].peer;
         led = stats_of(world, 0)->heads_led;
-        rbuf_prestage(peer, memory, sizeof(memory));
+        rbuf_prestage(peer, memory + HELD_AT, HELD);
         world_send(world, WORLD_EAGER, 0, 1, 100); /* leads it, as any message */
         case_run(world);
         ck_assert_uint_eq(stats_of(world, 0)->heads_led, led + 1);
         put.offer.head = peer->standing_out->begun;
         put.offer.kept = between[i].kept;
-        if (between[i].again) {
-            rbuf_prestage(peer, memory, 20000);
-        }
-        if (between[i].other) {
-            rbuf_prestage(peer, other, sizeof(other));
+        if (between[i].bytes > 0) {
+            rbuf_prestage(peer, memory + between[i].at, between[i].bytes);
         }
         head = rbuf_standing_out_take(peer, &put);
         ck_assert_msg((head != NULL) == between[i].taken, "%s", between[i].what);
@@ -438,6 +442,115 @@ START_TEST(old_bytes_are_not_taken_for_new)
         world_settle(world);
         world_close(world);
     }
+}
+END_TEST
+
+/* The same from the offer on: memory is used again while the receiver keeps a head of it. */
+START_TEST(memory_is_used_again)
+{
+    for (unsigned again = 0; again < 2; again++) {
+        struct world_options options = world_defaults();
+        struct world_message *message;
+        struct rbuf_peer *peer;
+        struct world *world;
+
+        world = world_open(&options);
+        send_expected(world, 5, 50000);
+        peer = world->nodes[0].links[1].peer;
+        message = send_unexpected(world, 50000);
+        if (again != 0) {
+            rbuf_prestage(peer, message->source, 100);
+            world_settle(world);
+        }
+        expect(world, message);
+        ck_assert_int_eq(message->state, WORLD_ARRIVED);
+        ck_assert_uint_eq(stats_of(world, 1)->heads_kept, 1);
+        ck_assert_uint_eq(stats_of(world, 0)->heads_declined, again);
+        rbuf_prestage_cancel(peer, peer->prestage.source);
+        case_close(world);
+    }
+}
+END_TEST
+
+/* Who is always late, and asks in another order once, gets its heads again soon after. */
+START_TEST(one_mistake_is_forgiven)
+{
+    for (unsigned waiting = 2; waiting < RBUF_STANDING_PLACES; waiting++) {
+        struct world_options options = world_defaults();
+        struct world *world = world_open(&options);
+        struct world_message *held[RBUF_STANDING_PLACES];
+        uint64_t kept;
+
+        send_expected(world, 5, 50000);
+        for (unsigned i = 0; i < waiting; i++) {
+            held[i] = send_unexpected(world, 50000);
+        }
+        for (unsigned i = waiting; i-- > 0;) {
+            expect(world, held[i]);
+        }
+        ck_assert_uint_eq(stats_of(world, 0)->heads_declined, 1);
+        for (unsigned round = 0; round < 100; round++) {
+            for (unsigned i = 0; i < waiting; i++) {
+                held[i] = send_unexpected(world, 50000);
+            }
+            for (unsigned i = 0; i < waiting; i++) {
+                expect(world, held[i]);
+            }
+            if (round == 20) {
+                kept = stats_of(world, 1)->heads_kept;
+            }
+        }
+        ck_assert_uint_eq(stats_of(world, 0)->heads_declined, 1);
+        ck_assert_uint_eq(stats_of(world, 1)->heads_kept, kept + 79 * waiting);
+        case_close(world);
+    }
+}
+END_TEST
+
+/* A head that nobody takes up stands in the way of no others, also where all receives are late. */
+START_TEST(a_head_is_passed_over)
+{
+    struct world_options options = world_defaults();
+    struct world *world = world_open(&options);
+    struct world_message *odd;
+
+    send_expected(world, 5, 50000);
+    odd = send_unexpected(world, 30000);
+    for (int i = 0; i < 50; i++) {
+        expect(world, send_unexpected(world, 50000));
+    }
+    ck_assert_uint_eq(stats_of(world, 1)->heads_kept, 50);
+    ck_assert_uint_eq(stats_of(world, 1)->heads_in_vain, 1);
+    expect(world, odd);
+    case_run(world);
+    case_close(world);
+}
+END_TEST
+
+/* A message whose rendezvous comes when its lane was asked back leaves nothing there. */
+START_TEST(no_heads_are_kept_in_a_recalled_lane)
+{
+    struct world_options options = world_defaults();
+    struct rbuf_standing_in *in;
+    struct rbuf_peer *peer;
+    struct world *world;
+    uint8_t place;
+
+    world = world_open(&options);
+    send_expected(world, 5, 50000);
+    peer = world->nodes[1].links[0].peer;
+    in = peer->standing_in;
+    place = rbuf_standing_in_announced(peer, 50000);
+    ck_assert_uint_ne(place, 0);
+    in->state = RBUF_STANDING_RECALLED;
+    rbuf_standing_in_keep(peer, rbuf_standing_in_use(peer, place));
+    ck_assert_uint_eq(in->tail, in->announced);
+    ck_assert_uint_eq(rbuf_standing_in_kept(peer, 50000), 0);
+    rbuf_standing_in_back(peer);
+    ck_assert_ptr_null(peer->standing_in);
+    ck_assert_uint_eq(stats_of(world, 1)->heads_in_vain, 1);
+    world_settle(world);
+    world_close(world);
 }
 END_TEST
 
@@ -666,6 +779,10 @@ int main(void)
     unit_add(suite, wrong_heads_are_left_alone);
     unit_add(suite, heads_do_not_wait_for_ever);
     unit_add(suite, old_bytes_are_not_taken_for_new);
+    unit_add(suite, memory_is_used_again);
+    unit_add(suite, one_mistake_is_forgiven);
+    unit_add(suite, a_head_is_passed_over);
+    unit_add(suite, no_heads_are_kept_in_a_recalled_lane);
 
     unit_add(suite, who_wants_no_heads_gets_none);
     unit_add(suite, lanes_move);

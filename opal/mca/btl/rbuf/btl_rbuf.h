@@ -527,6 +527,14 @@ void mca_btl_rbuf_put_ended(mca_btl_rbuf_module_t *module, struct rbuf_put *put,
 void mca_btl_rbuf_put_direct(mca_btl_rbuf_module_t *module, struct rbuf_put *put);
 void mca_btl_rbuf_rma_ended(mca_btl_rbuf_module_t *module, struct rbuf_rma *rma, int status);
 
+/* True if all messages to the module's peers go by it, as a whole: there is one port, and nobody
+ * has made rbuf share its peers with another BTL. */
+static inline bool mca_btl_rbuf_is_alone(const mca_btl_rbuf_module_t *module)
+{
+    return mca_btl_rbuf_component.module_count == 1 &&
+           module->super.btl_exclusivity >= MCA_BTL_RBUF_EXCLUSIVITY;
+}
+
 /* btl_rbuf_memory.c */
 mca_btl_base_registration_handle_t *mca_btl_rbuf_register_mem(mca_btl_base_module_t *btl,
                                                               mca_btl_base_endpoint_t *endpoint,

@@ -44,9 +44,7 @@ static bool is_possible(const mca_btl_rbuf_module_t *module,
                         const mca_btl_base_endpoint_t *endpoint,
                         const struct opal_convertor_t *convertor)
 {
-    return mca_btl_rbuf_params.prestage == MCA_BTL_RBUF_ON &&
-           mca_btl_rbuf_component.module_count == 1 &&
-           module->super.btl_exclusivity >= MCA_BTL_RBUF_EXCLUSIVITY &&
+    return mca_btl_rbuf_params.prestage == MCA_BTL_RBUF_ON && mca_btl_rbuf_is_alone(module) &&
            endpoint->state == MCA_BTL_RBUF_CONNECTED &&
            (convertor->flags & RBUF_CONVERTOR_DEVICE) == 0 &&
            convertor->bConverted < convertor->local_size;

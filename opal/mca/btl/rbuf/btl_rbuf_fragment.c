@@ -280,7 +280,8 @@ static enum rbuf_channel_id channel_for(const mca_btl_base_module_t *btl, size_t
                                                                                  : RBUF_BULK;
 }
 
-/* A rendezvous with the head of a contiguous message as payload: what follows is staged next. */
+/* The rendezvous of a contiguous message, with some of it as payload or none: what follows is
+ * staged next. All that may be put is named here, also by a message that nobody will put. */
 static void prestage_rest(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
                           const struct opal_convertor_t *convertor)
 {
@@ -372,7 +373,7 @@ static void prepare_rest(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t 
 {
     if (opal_convertor_need_buffers(convertor)) {
         mca_btl_rbuf_ahead_want(module, endpoint, convertor, rendezvous);
-    } else if (convertor->bConverted > 0) { /* else its registration was asked for */
+    } else {
         prestage_rest(module, endpoint, convertor);
     }
 }

@@ -111,16 +111,15 @@ static mca_btl_rbuf_handle_t *register_target(mca_btl_rbuf_module_t *module,
     return handle;
 }
 
-/* A rendezvous for the memory is about to be sent. With several ports it may be put over another
- * than this one, and what was staged here would lie until a later message from the same address
- * took it for its own. */
+/* The rendezvous of a message whose other bytes are at `source` is about to be sent. Where messages
+ * of a peer also go another way, what was staged here would lie until a later one from the same
+ * address took it for its own. */
 void mca_btl_rbuf_prestage(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
                            const void *source, size_t bytes)
 {
     if ((mca_btl_rbuf_params.protocol == MCA_BTL_RBUF_SUPERPIPELINE ||
          mca_btl_rbuf_params.protocol == MCA_BTL_RBUF_AUTO) &&
-        mca_btl_rbuf_params.prestage == MCA_BTL_RBUF_ON &&
-        mca_btl_rbuf_component.module_count == 1) {
+        mca_btl_rbuf_params.prestage == MCA_BTL_RBUF_ON && mca_btl_rbuf_is_alone(module)) {
         mca_btl_rbuf_lock(module);
         rbuf_prestage(endpoint->peer, source, bytes);
         mca_btl_rbuf_unlock(module);
@@ -137,10 +136,7 @@ mca_btl_base_registration_handle_t *mca_btl_rbuf_register_mem(mca_btl_base_modul
     mca_btl_rbuf_handle_t *handle;
 
     switch (flags) {
-    case MCA_BTL_REG_FLAG_REMOTE_READ:
-        if (endpoint != MCA_BTL_ENDPOINT_ANY) {
-            mca_btl_rbuf_prestage(module, endpoint, base, size);
-        }
+    case MCA_BTL_REG_FLAG_REMOTE_READ: /* so that peers get it: they are put to */
         return NULL;
     case MCA_BTL_REG_FLAG_REMOTE_WRITE:
         if (endpoint != MCA_BTL_ENDPOINT_ANY) {

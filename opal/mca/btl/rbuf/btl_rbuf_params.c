@@ -111,8 +111,9 @@ static const struct parameter table[] = {
      "are no eager rings. auto: as the adapter says. on, where that is not true, corrupts data"},
     {"prestage", "on", CHOICE, 0, 0, switches, NULL, 0, 6, FIELD(prestage), "on, off",
      "Protocol superpipeline: copy the first chunk while the rendezvous is under way. All "
-     "protocols: send the first pieces of packed data behind it, from processes with one port, "
-     "unless rndv_eager_limit is 0"},
+     "protocols: send the first pieces of packed data behind it. Only from processes with one "
+     "port, without "
+     "another BTL to the same peers, and unless rndv_eager_limit is 0"},
     {"standing_peers", "16", COUNT, 0, RBUF_STANDING_PEERS_MAX, NULL, NULL, 0, 5,
      FIELD(standing_peers), "peers, 0 to 64",
      "Protocols superpipeline and auto: peers that may write the first chunks of their next "
@@ -124,7 +125,8 @@ static const struct parameter table[] = {
      "bytes, in whole blocks (rounded up), c0 and a block at least (raised to it)",
      "Most of a message that is written so. A lane has room for 4 messages. Best is what the "
      "network "
-     "carries in one round trip and a half; what a receiver does not expect is sent twice"},
+     "carries in one round trip and a half; what comes too early waits for its receive, or is sent "
+     "twice if later ones are expected"},
     {"standing_c0", "4k", SIZE, 512, GIB, NULL, NULL, 0, 6, FIELD(standing_c0),
      "bytes, in whole blocks (rounded up), c0 at most (lowered to it)",
      "First chunk of what is written so, and first piece of packed data. Nothing hides its copy; "

@@ -185,7 +185,7 @@ static void head_kept(struct rbuf_grant *grant)
     uint64_t use = rbuf_standing_in_kept(grant->peer, grant->bytes);
 
     grant->head_kept = use != 0;
-    if (use != 0 && !head_take(grant, use)) {
+    if (use != 0 && !head_take(grant, use)) { /* a message without chunks for a head */
         grant->peer->core->stats.heads_in_vain++;
         rbuf_standing_in_over(grant->peer, use);
     }
@@ -260,7 +260,8 @@ struct rbuf_grant *rbuf_grant_open(struct rbuf_peer *peer, void *base, uint64_t 
 {
     struct rbuf_core *core = peer->core;
     bool prompt = core->delivering_of == peer;
-    bool led = prompt && core->delivering->place != 0;
+    bool would_take =
+        prompt ? core->delivering->place == 0 : rbuf_standing_in_trusts(peer->standing_in);
     struct rbuf_grant *grant = grant_take(core);
 
     if (grant == NULL) {
@@ -285,7 +286,7 @@ struct rbuf_grant *rbuf_grant_open(struct rbuf_peer *peer, void *base, uint64_t 
         describe(grant, RBUF_OFFER_STAGED, offer);
         core->stats.heads_taken += grant->head_use != 0;
         core->stats.heads_kept += offer->kept;
-        if (grant->head_use != 0 || (prompt && !led)) {
+        if (grant->head_use != 0 || would_take) {
             offer->uses = rbuf_standing_in_tell(peer, grant->head_use != 0);
         }
         return grant;

@@ -58,7 +58,7 @@ void rbuf_prestage_cancel(struct rbuf_peer *peer, const void *source)
 void rbuf_prestage(struct rbuf_peer *peer, const void *source, uint64_t length)
 {
     rbuf_prestage_drop(peer);
-    rbuf_standing_out_rendezvous(peer, source);
+    rbuf_standing_out_rendezvous(peer, source, length);
     if (length > 0 && peer->state == RBUF_PEER_CONNECTED) {
         peer->prestage.source = source;
         peer->prestage.length = length;

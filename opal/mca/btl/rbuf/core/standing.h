@@ -7,21 +7,21 @@
  * rendezvous, which is marked as LED. When the receiver asks for the message's target out of that
  * very delivery, the grant takes the head up, and its own lane is for the rest alone. A head that
  * nobody asked for there is kept: receivers are often late by a moment. It goes to the first grant
- * of its length that is opened outside of a delivery; when a later message was expected, it has
- * waited long enough, and was written in vain.
+ * of its length that is opened outside of a delivery. It was written in vain, and makes place, when
+ * a later message is expected, or when a later one's head is taken up and all places are in use.
  *
  * Which message a head belongs to only the sender knows for sure: an offer names the use that it
  * took up, and the sender declines it if that is not this put's (two messages of a length, one of
- * which was not expected, can be mixed up so). The grant is then staged anew, without a head, and
- * the next late grants take none. The sender knows its messages by their memory; that of a head
- * that was kept may have been written since, if another rendezvous for it has left: such a head is
- * declined as well.
+ * which was not expected, can be mixed up so). The grant is then staged anew, without a head, what
+ * is kept is given up, and the next late grants take none. The sender knows its messages by their
+ * memory; that of a head that was kept may have been written since, if another rendezvous for some
+ * of it has left: such a head is declined as well.
  *
  * Uses count up, also from one lane to the next; use u writes to place u modulo
  * RBUF_STANDING_PLACES. A use is over when its head was copied out, or was not taken up. The
  * receiver says in its offers how many may have begun: all that there are places for when it took a
- * head up, one more when it was in time for a message without one, and no more when it was late and
- * took none. So heads in vain end heads, and each message that was expected pays for one at most.
+ * head up, one more when it would have taken one, and no more when it did not take one that was
+ * there. So heads in vain end heads, and each message that takes staging pays for one at most.
  *
  * Handing back: RECALL makes the sender stop; when all heads that it wrote are known to have
  * arrived it says BACK. The memory is free when that is here and no use is left.
@@ -86,7 +86,7 @@ struct rbuf_head {
     uint64_t chunks;        /* of the head */
     struct rbuf_chunk next; /* the first one that is not written */
     bool whole;             /* nothing is behind it: all of the message is written */
-    bool doubtful;          /* a later message may have the same memory, and changed bytes there */
+    bool doubtful;          /* a later message has some of the memory, and may have other bytes */
 };
 
 enum rbuf_standing_out_state {
@@ -105,8 +105,8 @@ struct rbuf_standing_out {
     struct rbuf_head heads[RBUF_STANDING_PLACES]; /* by use modulo their number */
 };
 
-/* A rendezvous for the memory at `source` is about to be sent. */
-void rbuf_standing_out_rendezvous(struct rbuf_peer *peer, const void *source);
+/* A rendezvous for `length` bytes at `source` is about to be sent. */
+void rbuf_standing_out_rendezvous(struct rbuf_peer *peer, const void *source, uint64_t length);
 
 /* The peer lends a lane, wants it back. */
 void rbuf_standing_out_lent(struct rbuf_peer *peer, const struct rbuf_standing_offer *offer);
@@ -188,7 +188,7 @@ struct rbuf_standing_in {
     uint64_t tail;                              /* uses that are over, and all before them */
     uint64_t told;                              /* uses that the peer may have begun */
     struct rbuf_use uses[RBUF_STANDING_PLACES]; /* behind the tail, by use modulo their number */
-    uint32_t passes;      /* late grants that take no head, since one before took a wrong one */
+    uint32_t passes;      /* late grants that are to take no head, since one took a wrong one */
     uint32_t mistakes;    /* how many of them there are after the next wrong one */
     uint64_t last_grants; /* stats.grants when it was used last */
     uint32_t number;      /* of the lane */
@@ -216,14 +216,20 @@ void rbuf_standing_in_back(struct rbuf_peer *peer);
 void rbuf_standing_in_keep(struct rbuf_peer *peer, uint64_t use);
 
 /* The oldest kept use that announced so many bytes, for a grant that is opened outside of a
- * delivery; 0: there is none, or it would be a mistake in all likelihood. */
+ * delivery; 0: there is none, or it would be a mistake in all likelihood, and is given up. */
 uint64_t rbuf_standing_in_kept(struct rbuf_peer *peer, uint64_t bytes);
+
+/* True if a grant that is opened outside of a delivery would take a head up. */
+static inline bool rbuf_standing_in_trusts(const struct rbuf_standing_in *in)
+{
+    return in != NULL && in->passes == 0;
+}
 
 /* The peer has declined a use that was kept. */
 void rbuf_standing_in_mistaken(struct rbuf_peer *peer);
 
 /* Uses that may have begun, to tell the peer in an offer for a message whose head was taken up, or
- * for one without that was expected. 0: no news. */
+ * for one without whose head would have been. 0: no news. */
 uint64_t rbuf_standing_in_tell(struct rbuf_peer *peer, bool taken);
 
 /* The use that has `place` - 1 now. */

@@ -211,16 +211,27 @@ static struct rbuf_use *use_of(struct rbuf_standing_in *in, uint64_t use)
 }
 
 /* Nobody has come for the heads that were kept. */
-static void let_go(struct rbuf_peer *peer)
+static void in_vain(struct rbuf_peer *peer, uint64_t use)
+{
+    peer->core->stats.heads_in_vain++;
+    rbuf_standing_in_over(peer, use);
+}
+
+/* Nobody has come for the heads that were kept, of uses before `end`. */
+static void let_go(struct rbuf_peer *peer, uint64_t end)
 {
     struct rbuf_standing_in *in = peer->standing_in;
 
-    for (uint64_t use = in->tail + 1; use <= in->announced; use++) {
+    for (uint64_t use = in->tail + 1; use < end; use++) {
         if (use_of(in, use)->state == RBUF_USE_KEPT) {
-            peer->core->stats.heads_in_vain++;
-            rbuf_standing_in_over(peer, use);
+            in_vain(peer, use);
         }
     }
+}
+
+static void let_all_go(struct rbuf_peer *peer)
+{
+    let_go(peer, peer->standing_in->announced + 1);
 }
 
 /* Asks for the lane that was not used for longest, if that is long enough. */
@@ -235,7 +246,7 @@ static void recall(struct rbuf_core *core)
     core->standing.next_recall = core->stats.grants + IDLE_GRANTS; /* all peers were looked at */
     peer = least_recent(core);
     if (peer != NULL && core->stats.grants - peer->standing_in->last_grants >= patience) {
-        let_go(peer);
+        let_all_go(peer);
         peer->standing_in->state = RBUF_STANDING_RECALLED;
         core->stats.standing_recalled++;
         rbuf_channel_send_own(peer, RBUF_MESSAGE_STANDING_RECALL, NULL, 0);
@@ -259,7 +270,7 @@ void rbuf_standing_in_prompt(struct rbuf_peer *peer)
     struct rbuf_core *core = peer->core;
 
     if (peer->standing_in != NULL) {
-        let_go(peer);
+        let_all_go(peer);
         return;
     }
     if (wanted_lanes(core) == 0 || peer->state != RBUF_PEER_CONNECTED ||
@@ -348,30 +359,44 @@ void rbuf_standing_in_keep(struct rbuf_peer *peer, uint64_t use)
     if (in->state == RBUF_STANDING_LENT) {
         use_of(in, use)->state = RBUF_USE_KEPT;
     } else {
-        peer->core->stats.heads_in_vain++;
-        rbuf_standing_in_over(peer, use);
+        in_vain(peer, use);
     }
+}
+
+/* The oldest use that is kept and has so many bytes; 0: there is none. */
+static uint64_t find_kept(struct rbuf_standing_in *in, uint64_t bytes)
+{
+    for (uint64_t use = in->tail + 1; use <= in->announced; use++) {
+        const struct rbuf_use *kept = use_of(in, use);
+
+        if (kept->state == RBUF_USE_KEPT && kept->bytes == bytes) {
+            return use;
+        }
+    }
+    return 0;
 }
 
 uint64_t rbuf_standing_in_kept(struct rbuf_peer *peer, uint64_t bytes)
 {
     struct rbuf_standing_in *in = peer->standing_in;
+    uint64_t use = in != NULL ? find_kept(in, bytes) : 0;
 
-    for (uint64_t use = in != NULL ? in->tail + 1 : 1; in != NULL && use <= in->announced; use++) {
-        struct rbuf_use *kept = use_of(in, use);
-
-        if (kept->state != RBUF_USE_KEPT || kept->bytes != bytes) {
-            continue;
+    if (in != NULL && in->passes > 0) {
+        in->passes--;
+        if (use != 0) {
+            in_vain(peer, use);
         }
-        if (in->passes > 0) {
-            in->passes--;
-            return 0;
-        }
-        in->mistakes -= in->mistakes > 0;
-        kept->state = RBUF_USE_ANNOUNCED;
-        return use;
+        return 0;
     }
-    return 0;
+    if (use == 0) {
+        return 0;
+    }
+    in->mistakes -= in->mistakes > 0;
+    use_of(in, use)->state = RBUF_USE_ANNOUNCED;
+    if (in->announced == in->tail + RBUF_STANDING_PLACES) {
+        let_go(peer, use);
+    }
+    return use;
 }
 
 void rbuf_standing_in_mistaken(struct rbuf_peer *peer)
@@ -379,6 +404,7 @@ void rbuf_standing_in_mistaken(struct rbuf_peer *peer)
     struct rbuf_standing_in *in = peer->standing_in;
 
     if (in != NULL) {
+        let_all_go(peer); /* one of them is the head that was meant, and it will not be taken */
         in->mistakes = least(2 * (uint64_t) in->mistakes + FIRST_PASSES, MOST_PASSES);
         in->passes = in->mistakes;
     }

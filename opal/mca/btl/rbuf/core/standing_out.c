@@ -29,14 +29,21 @@ static void settle_all(struct rbuf_standing_out *out)
     }
 }
 
-void rbuf_standing_out_rendezvous(struct rbuf_peer *peer, const void *source)
+static bool overlap(const struct rbuf_head *head, uintptr_t source, uint64_t length)
+{
+    uintptr_t own = (uintptr_t) head->source;
+
+    return source < own + head->bytes && own < source + length;
+}
+
+void rbuf_standing_out_rendezvous(struct rbuf_peer *peer, const void *source, uint64_t length)
 {
     struct rbuf_standing_out *out = peer->standing_out;
 
     for (unsigned i = 0; out != NULL && i < RBUF_STANDING_PLACES; i++) {
-        if (out->heads[i].source == source) {
-            out->heads[i].doubtful = true;
-        }
+        struct rbuf_head *head = &out->heads[i];
+
+        head->doubtful = head->doubtful || overlap(head, (uintptr_t) source, length);
     }
 }
 

@@ -30,7 +30,7 @@ struct rbuf_stats {
     uint64_t heads_taken;       /* taken up by a grant of ours */
     uint64_t heads_kept;        /* of those, the ones that were there before anybody asked */
     uint64_t heads_in_vain;     /* announced to us and not taken up */
-    uint64_t heads_declined;    /* taken up for another message than theirs, by the peer */
+    uint64_t heads_declined;    /* taken up by the peer, but perhaps not this message's */
     uint64_t heralds;           /* rendezvous for packed data whose pieces were sent behind them */
     uint64_t heralds_late;      /* of those, the ones that the receiver was late for */
     uint64_t names_sent;        /* messages with names of their pieces */
