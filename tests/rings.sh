@@ -14,7 +14,7 @@ ring_options() # SETTING
     default) settings=() ;;
     two-slots) settings=(ring_slots=2) ;;
     one-place) settings=(polling_set=1) ;;
-    at-once) settings=(ring_threshold=1) ;;
+    at-once) settings=(ring_threshold=1 ring_pieces=3) ;;
     tight) settings=(ring_slots=2 ring_slot_size=128 polling_set=1 ring_threshold=1) ;;
     off) settings=(polling_set=0) ;;
     *)

@@ -217,12 +217,12 @@ static const struct parameter table[] = {
      0, 6, FIELD(ring_slot_size), "bytes, 128 to 32k, a multiple of 64",
      "Size of a slot, 32 bytes of which are its trailer; larger messages go over send/receive. An "
      "odd number of cache lines (64 bytes), so that the ends of slots spread over the cache"},
-    {"ring_pieces", "3", COUNT, 1, 8, NULL, NULL, 0, 6, FIELD(ring_pieces), "writes, 1 to 8",
+    {"ring_pieces", "1", COUNT, 1, 8, NULL, NULL, 0, 6, FIELD(ring_pieces), "writes, 1 to 8",
      "Inline writes in which a small message may go that does not fit into one: the processor "
      "hands "
-     "its bytes to the adapter, which need not fetch them. Each takes a place in the send queue. "
-     "1: "
-     "the adapter fetches what does not fit"},
+     "its bytes to the adapter, which need not fetch them. Each is a request of its own: try 2 or "
+     "3 "
+     "where reading memory takes the adapter long. 1: it fetches what does not fit"},
     {"ring_threshold", "16", COUNT, 1, 1000000, NULL, NULL, 0, 6, FIELD(ring_threshold),
      "messages, 1 to 1000000",
      "Small messages of a peer after which it is taken into the polling set, if there is room"},
