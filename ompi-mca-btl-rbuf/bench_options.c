@@ -301,8 +301,7 @@ static const struct row {
     {"cache", "LIST", "warm", "what the caches hold before the clock starts, see CACHES",
      take_cache},
     {"window", "N", "auto", "messages under way at once (stream 16, rate 64, both 1)", take_window},
-    {"burst", "N", "auto", "exchanges back to back in a repetition (rate 16, others 1)",
-     take_burst},
+    {"burst", "N", "auto", "exchanges back to back (reused in rate 16, others 1)", take_burst},
     {"late", "US", "200", "how much later the receiver comes in the pattern late", take_late},
     {"reps", "N", "40", "repetitions a size", take_reps},
     {"check", NULL, NULL, "compare every byte received, off the clock", take_check},
@@ -341,7 +340,7 @@ int bench_window(const struct bench_options *options, enum bench_pattern pattern
     }
 }
 
-int bench_burst(const struct bench_options *options, enum bench_pattern pattern)
+int bench_burst(const struct bench_options *options, enum bench_pattern pattern, int reuse)
 {
     switch (pattern) {
     case BENCH_PINGPONG:
@@ -349,7 +348,7 @@ int bench_burst(const struct bench_options *options, enum bench_pattern pattern)
     case BENCH_BOTH:
         return options->burst > 0 ? options->burst : 1;
     case BENCH_RATE:
-        return options->burst > 0 ? options->burst : 16;
+        return options->burst > 0 ? options->burst : reuse == 100 ? 16 : 1;
     default:
         return 1;
     }
@@ -385,7 +384,7 @@ static bool step_sizes(struct bench_options *options, const struct range *range)
  * are as many as the messages of a repetition. */
 static bool burst_possible(struct bench_options *options, enum bench_pattern pattern, int reuse)
 {
-    const int burst = bench_burst(options, pattern);
+    const int burst = bench_burst(options, pattern, reuse);
     const char *name = bench_pattern_words[pattern].name;
 
     if (burst == 1 || reuse == 100) {

@@ -85,7 +85,7 @@ enum bench_verdict bench_parse(struct bench_options *options, int argc, char **a
 
 /* Messages under way at once in this pattern, and exchanges a repetition, as asked for. */
 int bench_window(const struct bench_options *options, enum bench_pattern pattern);
-int bench_burst(const struct bench_options *options, enum bench_pattern pattern);
+int bench_burst(const struct bench_options *options, enum bench_pattern pattern, int reuse);
 
 /* The options with their defaults, as a section of the help. */
 void bench_print_options(FILE *stream);

@@ -65,7 +65,7 @@ static void repeat(struct bench *bench, const struct bench_case *one)
 {
     const struct bench_options *options = &bench->options;
     const int window = bench_window(options, one->pattern);
-    const int burst = bench_burst(options, one->pattern);
+    const int burst = bench_burst(options, one->pattern, one->reuse);
     const int sets = one->reuse == 0 ? burst : 1; /* used again in a burst, they are not new */
     const int slots = bench_slots(one->pattern, window, sets);
     struct bench_layout layout;
@@ -199,10 +199,10 @@ static void print_result(const struct bench *bench, const struct bench_case *one
         "%zu,%s,%s,%s,%s,%d,%d,%d,%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,%.1f,%.0f,%s,%s,%s,%s\n",
         one->size, buffers, bench_pattern_words[one->pattern].name,
         bench_type_words[one->type].name, bench_cache_words[one->cache].name,
-        bench_window(&bench->options, one->pattern), bench_burst(&bench->options, one->pattern),
-        bench->options.reps, times->first, times->median, times->low, times->high, times->best,
-        times->mean, times->p10, times->p90, messages * (double) one->size / times->median,
-        messages * 1e6 / times->median, hidden,
+        bench_window(&bench->options, one->pattern),
+        bench_burst(&bench->options, one->pattern, one->reuse), bench->options.reps, times->first,
+        times->median, times->low, times->high, times->best, times->mean, times->p10, times->p90,
+        messages * (double) one->size / times->median, messages * 1e6 / times->median, hidden,
         !bench->options.check ? "no"
         : result->bad == 0    ? "ok"
                               : "bad",

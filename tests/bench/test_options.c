@@ -46,8 +46,9 @@ START_TEST(defaults)
     ck_assert_int_eq(bench_window(&options, BENCH_PINGPONG), 1);
     ck_assert_int_eq(bench_window(&options, BENCH_STREAM), 16);
     ck_assert_int_eq(bench_window(&options, BENCH_RATE), 64);
-    ck_assert_int_eq(bench_burst(&options, BENCH_RATE), 16);
-    ck_assert_int_eq(bench_burst(&options, BENCH_STREAM), 1);
+    ck_assert_int_eq(bench_burst(&options, BENCH_RATE, 100), 16);
+    ck_assert_int_eq(bench_burst(&options, BENCH_RATE, 0), 1);
+    ck_assert_int_eq(bench_burst(&options, BENCH_STREAM, 100), 1);
 }
 END_TEST
 
@@ -128,8 +129,7 @@ static const struct {
     {"--probe-handover :40", "--probe-handover ':40'"},
 
     {"--burst 4 --buffers 50%", "--burst 4"},
-    {"--pattern rate --buffers 50%", "not 50%, or --burst 1"},
-    {"--pattern rate --buffers fresh", "fresh buffers would be more than"},
+    {"--pattern rate --buffers fresh --burst 16", "fresh buffers would be more than"},
     {"--window 4096 --pattern stream --burst 1000000 --buffers fresh", "--burst 1000000"},
     {"--reps", "--reps"},
     {"--faster", "--faster"},

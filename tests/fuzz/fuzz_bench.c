@@ -79,7 +79,8 @@ static void check_run(const struct bench_options *options)
         const int window = bench_window(options, (enum bench_pattern) pattern);
 
         fuzz_require(window >= 1 && window <= BENCH_MAX_WINDOW, "there is room for the window");
-        fuzz_require(bench_burst(options, (enum bench_pattern) pattern) >= 1, "something is sent");
+        fuzz_require(bench_burst(options, (enum bench_pattern) pattern, 100) >= 1,
+                     "something is sent");
     }
 }
 

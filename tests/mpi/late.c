@@ -127,7 +127,7 @@ static void run_pair(int peer, const struct pair *pair, enum place first, char *
 {
     const int at[] = {pair->first_at, pair->second_at};
     const int bytes[] = {pair->first_bytes, pair->second_bytes};
-    const uint64_t seed = 10 * (uint64_t) (pair - pairs) + 4 * first;
+    const uint64_t seed = 10 * (uint64_t) (pair->first_bytes + pair->second_bytes) + 4 * first;
 
     for (int i = 0; i < 2; i++) {
         if (check_rank == 0) {
@@ -195,6 +195,7 @@ static void run_buffered(int peer, int bytes, enum place first, char *memory, si
             receive(peer, DATA + 1, bytes, WHOLE, seed + 1, "buffered");
         }
     }
+    run_pair(peer, &(struct pair){(int) rest, bytes, (int) rest, bytes}, SCATTERED, memory);
 }
 
 /* Several at once of one length, asked for in any order when all are here. */

@@ -56,6 +56,8 @@ with subblock=off
 right "late receives, subblock off" "$late" 2 "$mpi_tests/late"
 with rdma_pipeline_frag_size=131072
 right "late receives of parts" "$late" 2 "$mpi_tests/late"
+with rdma_pipeline_frag_size=40960
+right "late receives of small parts" "$late staged_messages>3000" 2 "$mpi_tests/late"
 with rdma_pipeline_send_length=65536
 mpi+=(--mca mpi_leave_pinned 0)
 right "late receives, the end in fragments" "heads_led>20" 2 "$mpi_tests/late"

@@ -319,6 +319,41 @@ START_TEST(heads_wait_for_their_receives)
 }
 END_TEST
 
+/* All places are in use, and receives that are posted together take up all of their heads; a head
+ * that is older than one that is taken makes place. */
+START_TEST(receives_together_take_all)
+{
+    for (unsigned odd = 0; odd < 2; odd++) {
+        struct world_options options = world_defaults();
+        struct world *world = world_open(&options);
+        struct rbuf_standing_in *in;
+        struct rbuf_peer *peer;
+        uint64_t first;
+
+        send_expected(world, 5, 50000);
+        peer = world->nodes[1].links[0].peer;
+        in = peer->standing_in;
+        first = in->tail + 1;
+        in->told = in->tail + RBUF_STANDING_PLACES;
+        for (unsigned i = 0; i < RBUF_STANDING_PLACES; i++) {
+            ck_assert_uint_ne(rbuf_standing_in_announced(peer, i < odd ? 30000 : 50000), 0);
+            rbuf_standing_in_keep(peer, first + i);
+        }
+        for (unsigned i = odd; i < RBUF_STANDING_PLACES; i++) {
+            ck_assert_uint_eq(rbuf_standing_in_kept(peer, 50000), first + i);
+            ck_assert_uint_eq(stats_of(world, 1)->heads_in_vain, odd);
+        }
+        ck_assert_uint_eq(rbuf_standing_in_kept(peer, 50000), 0);
+        for (unsigned i = odd; i < RBUF_STANDING_PLACES; i++) {
+            rbuf_standing_in_over(peer, first + i);
+        }
+        ck_assert_uint_eq(in->tail, in->announced);
+        world_settle(world);
+        world_close(world);
+    }
+}
+END_TEST
+
 /* A receiver that asks for the newer of two messages first takes up a wrong head at times, which
  * costs a round trip: it soon does so no more, and again when it asks in order. */
 START_TEST(wrong_heads_are_left_alone)
@@ -507,23 +542,62 @@ START_TEST(one_mistake_is_forgiven)
 }
 END_TEST
 
-/* A head that nobody takes up stands in the way of no others, also where all receives are late. */
-START_TEST(a_head_is_passed_over)
+/* Several receives are in the other order before the sender has declined the first: that is one
+ * mistake. */
+START_TEST(mistakes_at_once_are_one)
 {
     struct world_options options = world_defaults();
     struct world *world = world_open(&options);
-    struct world_message *odd;
+    struct world_message *held[RBUF_STANDING_PLACES - 1];
 
     send_expected(world, 5, 50000);
-    odd = send_unexpected(world, 30000);
-    for (int i = 0; i < 50; i++) {
+    for (unsigned i = 0; i < RBUF_STANDING_PLACES - 1; i++) {
+        held[i] = send_unexpected(world, 50000);
+    }
+    for (unsigned i = 0; i < RBUF_STANDING_PLACES - 1; i++) {
+        world->nodes[1].unexpected = held[(i + 1) % (RBUF_STANDING_PLACES - 1)];
+        world_expect(world, 1);
+    }
+    case_run(world);
+    ck_assert_uint_eq(stats_of(world, 0)->heads_declined, RBUF_STANDING_PLACES - 1);
+    for (int i = 0; i < 30; i++) {
         expect(world, send_unexpected(world, 50000));
     }
-    ck_assert_uint_eq(stats_of(world, 1)->heads_kept, 50);
-    ck_assert_uint_eq(stats_of(world, 1)->heads_in_vain, 1);
-    expect(world, odd);
-    case_run(world);
+    ck_assert_uint_gt(stats_of(world, 1)->heads_kept, RBUF_STANDING_PLACES - 1 + 15);
     case_close(world);
+}
+END_TEST
+
+/* Heads that nobody takes up stand in the way of no others, also where all receives are late. */
+START_TEST(heads_are_passed_over)
+{
+    for (unsigned odd = 1; odd < RBUF_STANDING_PLACES; odd++) {
+        struct world_options options = world_defaults();
+        struct world *world = world_open(&options);
+        struct world_message *held[RBUF_STANDING_PLACES];
+        uint64_t kept;
+
+        send_expected(world, 5, 50000);
+        send_expected(world, 5, 30000);
+        for (unsigned i = 0; i < odd; i++) {
+            held[i] = send_unexpected(world, 30000);
+        }
+        for (int i = 0; i < 20; i++) {
+            expect(world, send_unexpected(world, 50000));
+        }
+        kept = stats_of(world, 1)->heads_kept;
+        ck_assert_uint_gt(kept, 10);
+        for (int i = 0; i < 30; i++) {
+            expect(world, send_unexpected(world, 50000));
+        }
+        ck_assert_uint_eq(stats_of(world, 1)->heads_kept, kept + 30);
+        ck_assert_uint_eq(stats_of(world, 1)->heads_in_vain, odd);
+        for (unsigned i = 0; i < odd; i++) {
+            expect(world, held[i]);
+        }
+        case_run(world);
+        case_close(world);
+    }
 }
 END_TEST
 
@@ -776,12 +850,14 @@ int main(void)
     unit_add(suite, few_credits_for_announcements);
     unit_add(suite, a_lane_is_lent_before_its_time);
     unit_add(suite, heads_wait_for_their_receives);
+    unit_add(suite, receives_together_take_all);
     unit_add(suite, wrong_heads_are_left_alone);
     unit_add(suite, heads_do_not_wait_for_ever);
     unit_add(suite, old_bytes_are_not_taken_for_new);
     unit_add(suite, memory_is_used_again);
     unit_add(suite, one_mistake_is_forgiven);
-    unit_add(suite, a_head_is_passed_over);
+    unit_add(suite, mistakes_at_once_are_one);
+    unit_add(suite, heads_are_passed_over);
     unit_add(suite, no_heads_are_kept_in_a_recalled_lane);
 
     unit_add(suite, who_wants_no_heads_gets_none);

@@ -527,8 +527,9 @@ void mca_btl_rbuf_put_ended(mca_btl_rbuf_module_t *module, struct rbuf_put *put,
 void mca_btl_rbuf_put_direct(mca_btl_rbuf_module_t *module, struct rbuf_put *put);
 void mca_btl_rbuf_rma_ended(mca_btl_rbuf_module_t *module, struct rbuf_rma *rma, int status);
 
-/* True if all messages to the module's peers go by it, as a whole: there is one port, and nobody
- * has made rbuf share its peers with another BTL. */
+/* True if all messages to the module's peers go by it, as a whole: there is one port, and rbuf's
+ * exclusivity was not lowered so that it shares peers with another BTL. (If another one's was
+ * raised to rbuf's, we do not hear of it.) */
 static inline bool mca_btl_rbuf_is_alone(const mca_btl_rbuf_module_t *module)
 {
     return mca_btl_rbuf_component.module_count == 1 &&

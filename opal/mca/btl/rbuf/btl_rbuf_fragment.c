@@ -281,7 +281,8 @@ static enum rbuf_channel_id channel_for(const mca_btl_base_module_t *btl, size_t
 }
 
 /* The rendezvous of a contiguous message, with some of it as payload or none: what follows is
- * staged next. All that may be put is named here, also by a message that nobody will put. */
+ * staged next. Every message that may be put comes by here, which core relies on
+ * (core/prestage.h). */
 static void prestage_rest(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
                           const struct opal_convertor_t *convertor)
 {

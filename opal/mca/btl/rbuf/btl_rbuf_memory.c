@@ -4,7 +4,7 @@
  * Open MPI asks for.
  *
  * - REMOTE_READ alone, the source of a send before its rendezvous: NULL, so that the receiver
- * decides; but from here on the first chunk may be staged.
+ * decides.
  * - REMOTE_WRITE alone, the target of a receive: a grant of staging, or a registration; never NULL,
  *   since Open MPI would wait for ever.
  * - None, the source of a put: nothing yet.
@@ -136,7 +136,7 @@ mca_btl_base_registration_handle_t *mca_btl_rbuf_register_mem(mca_btl_base_modul
     mca_btl_rbuf_handle_t *handle;
 
     switch (flags) {
-    case MCA_BTL_REG_FLAG_REMOTE_READ: /* so that peers get it: they are put to */
+    case MCA_BTL_REG_FLAG_REMOTE_READ:
         return NULL;
     case MCA_BTL_REG_FLAG_REMOTE_WRITE:
         if (endpoint != MCA_BTL_ENDPOINT_ANY) {

@@ -17,9 +17,9 @@ struct rbuf_put;
 /* A rendezvous for `length` bytes at `source` is about to be sent: copy the first chunk while it is
  * under way. `source` is read by the next rbuf_core_progress(), or not at all. Replaces an earlier
  * wish for the same peer. With a standing lane the next message to the peer leads the head of what
- * was wished: that is read by the next rbuf_core_progress(), and the wish is fulfilled. Who calls
- * this for some messages that a put may be asked of calls it for all: it is how core knows that
- * what it staged of some memory is not that of a later message. */
+ * was wished: that is read by the next rbuf_core_progress(), and the wish is fulfilled. Call it
+ * for every message that may be put, or for none: it is how core knows that what it staged of some
+ * memory is an earlier message's. */
 void rbuf_prestage(struct rbuf_peer *peer, const void *source, uint64_t length);
 
 /* Nobody will ask for what was staged, or is to be, from `source`. */

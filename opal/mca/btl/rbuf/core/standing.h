@@ -7,8 +7,9 @@
  * rendezvous, which is marked as LED. When the receiver asks for the message's target out of that
  * very delivery, the grant takes the head up, and its own lane is for the rest alone. A head that
  * nobody asked for there is kept: receivers are often late by a moment. It goes to the first grant
- * of its length that is opened outside of a delivery. It was written in vain, and makes place, when
- * a later message is expected, or when a later one's head is taken up and all places are in use.
+ * of its length that is opened outside of a delivery. When a later message is expected the heads
+ * that are kept have been written in vain; and so has the oldest when all places are in use and
+ * such a grant takes up a later one or none.
  *
  * Which message a head belongs to only the sender knows for sure: an offer names the use that it
  * took up, and the sender declines it if that is not this put's (two messages of a length, one of

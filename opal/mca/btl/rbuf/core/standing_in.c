@@ -210,28 +210,41 @@ static struct rbuf_use *use_of(struct rbuf_standing_in *in, uint64_t use)
     return &in->uses[use % RBUF_STANDING_PLACES];
 }
 
-/* Nobody has come for the heads that were kept. */
+/* A head that nobody will take up. */
 static void in_vain(struct rbuf_peer *peer, uint64_t use)
 {
     peer->core->stats.heads_in_vain++;
     rbuf_standing_in_over(peer, use);
 }
 
-/* Nobody has come for the heads that were kept, of uses before `end`. */
-static void let_go(struct rbuf_peer *peer, uint64_t end)
+/* Nobody has come for the heads that were kept. */
+static void let_go(struct rbuf_peer *peer)
 {
     struct rbuf_standing_in *in = peer->standing_in;
 
-    for (uint64_t use = in->tail + 1; use < end; use++) {
+    for (uint64_t use = in->tail + 1; use <= in->announced; use++) {
         if (use_of(in, use)->state == RBUF_USE_KEPT) {
             in_vain(peer, use);
         }
     }
 }
 
-static void let_all_go(struct rbuf_peer *peer)
+/* If all places are in use, the oldest head that is kept, of a use before `end`, makes place for
+ * one to come. */
+static void make_place(struct rbuf_peer *peer, uint64_t end)
 {
-    let_go(peer, peer->standing_in->announced + 1);
+    struct rbuf_standing_in *in = peer->standing_in;
+    uint64_t use = in->tail + 1;
+
+    if (in->announced < in->tail + RBUF_STANDING_PLACES) {
+        return;
+    }
+    while (use < end && use_of(in, use)->state != RBUF_USE_KEPT) {
+        use++;
+    }
+    if (use < end) {
+        in_vain(peer, use);
+    }
 }
 
 /* Asks for the lane that was not used for longest, if that is long enough. */
@@ -246,7 +259,7 @@ static void recall(struct rbuf_core *core)
     core->standing.next_recall = core->stats.grants + IDLE_GRANTS; /* all peers were looked at */
     peer = least_recent(core);
     if (peer != NULL && core->stats.grants - peer->standing_in->last_grants >= patience) {
-        let_all_go(peer);
+        let_go(peer);
         peer->standing_in->state = RBUF_STANDING_RECALLED;
         core->stats.standing_recalled++;
         rbuf_channel_send_own(peer, RBUF_MESSAGE_STANDING_RECALL, NULL, 0);
@@ -270,7 +283,7 @@ void rbuf_standing_in_prompt(struct rbuf_peer *peer)
     struct rbuf_core *core = peer->core;
 
     if (peer->standing_in != NULL) {
-        let_all_go(peer);
+        let_go(peer);
         return;
     }
     if (wanted_lanes(core) == 0 || peer->state != RBUF_PEER_CONNECTED ||
@@ -379,23 +392,24 @@ static uint64_t find_kept(struct rbuf_standing_in *in, uint64_t bytes)
 uint64_t rbuf_standing_in_kept(struct rbuf_peer *peer, uint64_t bytes)
 {
     struct rbuf_standing_in *in = peer->standing_in;
-    uint64_t use = in != NULL ? find_kept(in, bytes) : 0;
+    uint64_t use;
 
-    if (in != NULL && in->passes > 0) {
+    if (in == NULL) {
+        return 0;
+    }
+    use = find_kept(in, bytes);
+    if (in->passes > 0) {
         in->passes--;
         if (use != 0) {
             in_vain(peer, use);
         }
         return 0;
     }
-    if (use == 0) {
-        return 0;
+    if (use != 0) {
+        in->mistakes -= in->mistakes > 0;
+        use_of(in, use)->state = RBUF_USE_ANNOUNCED;
     }
-    in->mistakes -= in->mistakes > 0;
-    use_of(in, use)->state = RBUF_USE_ANNOUNCED;
-    if (in->announced == in->tail + RBUF_STANDING_PLACES) {
-        let_go(peer, use);
-    }
+    make_place(peer, use != 0 ? use : in->announced + 1);
     return use;
 }
 
@@ -403,8 +417,8 @@ void rbuf_standing_in_mistaken(struct rbuf_peer *peer)
 {
     struct rbuf_standing_in *in = peer->standing_in;
 
-    if (in != NULL) {
-        let_all_go(peer); /* one of them is the head that was meant, and it will not be taken */
+    if (in != NULL && in->passes == 0) { /* else it was a guess from before the last mistake */
+        let_go(peer);                    /* the head that was meant may be one of them */
         in->mistakes = least(2 * (uint64_t) in->mistakes + FIRST_PASSES, MOST_PASSES);
         in->passes = in->mistakes;
     }
