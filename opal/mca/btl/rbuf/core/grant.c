@@ -120,7 +120,7 @@ static void describe(const struct rbuf_grant *grant, enum rbuf_offer_mode mode,
         offer->stride_blocks = grant->stride_blocks;
         offer->slot = grant->slot;
         offer->head = grant->head_use;
-        offer->kept = grant->head_use != 0 && grant->head_kept;
+        offer->kept = grant->head_kept;
     }
 }
 
@@ -184,8 +184,8 @@ static void head_kept(struct rbuf_grant *grant)
 {
     uint64_t use = rbuf_standing_in_kept(grant->peer, grant->bytes);
 
-    grant->head_kept = use != 0;
-    if (use != 0 && !head_take(grant, use)) { /* a message without chunks for a head */
+    grant->head_kept = use != 0 && head_take(grant, use);
+    if (use != 0 && !grant->head_kept) { /* a message without chunks for a head */
         grant->peer->core->stats.heads_in_vain++;
         rbuf_standing_in_over(grant->peer, use);
     }
@@ -204,6 +204,7 @@ static void head_forgo(struct rbuf_grant *grant)
 {
     rbuf_grant_head_over(grant);
     grant->head_chunks = 0;
+    grant->head_kept = false;
     grant->schedule = rbuf_grant_schedule(grant->peer);
 }
 
