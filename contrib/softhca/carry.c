@@ -177,6 +177,8 @@ static int pull(struct queue_pair *qp, struct queue_pair_entry *source,
                              request->copied, bytes);
         else if (request->is_inline)
             copy_inline(to, request->inline_data + request->copied, request->copied, bytes);
+        else if (worker != APPLICATION && to->n_sge == 1) /* the program may look meanwhile */
+            err = copy_in_order(to, &from, request->copied, bytes);
         else
             err = copy_between(to, &from, request->copied, bytes);
         if (err)

@@ -21,9 +21,15 @@
 #define CALIBRATION_BYTES 65536u
 #define CALIBRATION_RUNS  9
 #define LEARNT_BYTES      1024u
-#define BLOCK             4096u
+#define BLOCK             512u
 #define WORD              8u
-#define BLOCKS_AT_ONCE    16
+#define LINE              64u
+#define BLOCKS_AT_ONCE    64
+
+typedef uint64_t pair __attribute__((vector_size(16)));
+struct loose { /* anywhere in memory */
+    pair pair __attribute__((packed));
+} __attribute__((may_alias));
 
 struct cost {
     uint64_t base_ns;
@@ -55,31 +61,69 @@ static unsigned slice(const struct memory_list *list, uint64_t offset, uint64_t 
     return n;
 }
 
-/* How much of `length` bytes for `at` may be copied at once: not the word that ends a block of the
- * target, or the whole, together with what is in front of it. */
-static uint64_t in_order(const void *at, uint64_t length)
+/* Copies a few bytes, an aligned word at a time where there is one. */
+static void copy_few(uint8_t *to, const uint8_t *from, uint64_t length)
 {
-    uint64_t part = BLOCK - (uintptr_t) at % BLOCK;
+    while (length) {
+        uint64_t word;
 
-    if (part > length)
-        part = length;
-    return part > WORD ? part - WORD : part;
+        atomic_thread_fence(memory_order_release);
+        if ((uintptr_t) to % WORD || length < WORD) {
+            *(volatile uint8_t *) to++ = *from++;
+            length--;
+            continue;
+        }
+        memcpy(&word, from, WORD);
+        *(volatile uint64_t *) (void *) to = word;
+        to += WORD, from += WORD, length -= WORD;
+    }
 }
 
-/* A library's copy may store the end of what it is given before the rest. */
+/*
+ * In order of rising addresses: who acquires a word of the target, wherever in it, finds what lies
+ * before. A library's copy does not do that, it stores the beginning or the end of what it is given
+ * after the rest. Volatile stores keep their order in the program, and the fences, which cost
+ * nothing on x86, theirs in memory. A store is of 16 aligned bytes at most, which x86 makes at
+ * once.
+ */
+static void copy_rising(uint8_t *to, const uint8_t *from, uint64_t length)
+{
+    uint64_t lead = -(uintptr_t) to % LINE;
+
+    if (lead > length)
+        lead = length;
+    copy_few(to, from, lead);
+    for (to += lead, from += lead, length -= lead; length >= LINE; length -= LINE) {
+        const struct loose *source = (const void *) from;
+        volatile pair *target = (volatile pair *) (void *) to;
+        pair a = source[0].pair, b = source[1].pair, c = source[2].pair, d = source[3].pair;
+
+        target[0] = a;
+        atomic_thread_fence(memory_order_release);
+        target[1] = b;
+        atomic_thread_fence(memory_order_release);
+        target[2] = c;
+        atomic_thread_fence(memory_order_release);
+        target[3] = d;
+        atomic_thread_fence(memory_order_release);
+        to += LINE, from += LINE;
+    }
+    copy_few(to, from, length);
+}
+
 static void copy_within(const struct iovec *to, const struct iovec *from, uint64_t length)
 {
     uint64_t to_done = 0, from_done = 0;
 
     while (length) {
-        uint64_t part = in_order((uint8_t *) to->iov_base + to_done, length);
+        uint64_t part = length;
 
         if (part > to->iov_len - to_done)
             part = to->iov_len - to_done;
         if (part > from->iov_len - from_done)
             part = from->iov_len - from_done;
-        memmove((uint8_t *) to->iov_base + to_done, (uint8_t *) from->iov_base + from_done, part);
-        atomic_thread_fence(memory_order_release); /* with whoever acquires the last word */
+        copy_rising((uint8_t *) to->iov_base + to_done, (uint8_t *) from->iov_base + from_done,
+                    part);
         length -= part;
         to_done += part;
         from_done += part;
@@ -119,37 +163,50 @@ int copy_between(const struct memory_list *to, const struct memory_list *from, u
     return 0;
 }
 
+/* How much of `length` bytes for `at` may be copied at once: not the word that ends a block, or the
+ * whole, together with what is in front of it. */
+static uint64_t until_word(uint64_t at, uint64_t length)
+{
+    uint64_t part = BLOCK - at % BLOCK;
+
+    if (part > length)
+        part = length;
+    return part > WORD ? part - WORD : part;
+}
+
 /*
  * The kernel copies each vector with a string instruction, whose stores may become visible in any
- * order among themselves but not before those of the one before. So the source is cut in front of
+ * order among themselves but not before those of the one before. So its own side is cut in front of
  * each word that ends a block of the target or the whole; a reader that waits for that word finds
  * the rest in place.
  */
 int copy_in_order(const struct memory_list *to, const struct memory_list *from, uint64_t offset,
                   uint64_t length)
 {
+    const bool pulls = to->pid == self.pid;
+    const struct memory_list *ours = pulls ? to : from, *theirs = pulls ? from : to;
     uint64_t end = offset + length;
 
+    if (pulls && from->pid == self.pid)
+        return copy_between(to, from, offset, length);
     while (offset < end) {
-        struct iovec parts[2 * BLOCKS_AT_ONCE + MAX_SGE + 1];
-        uint64_t begin = to->sge[0].addr + offset, at = begin;
-        struct iovec whole = {.iov_base = (void *) (uintptr_t) begin};
-        unsigned n = 0;
+        struct iovec parts[2 * BLOCKS_AT_ONCE + MAX_SGE + 1], whole[MAX_SGE + 1];
+        uint64_t begin = offset;
+        unsigned n = 0, n_whole;
+        ssize_t copied;
 
         while (offset < end && n + 1 < 2 * BLOCKS_AT_ONCE) {
-            uint64_t part = BLOCK - at % BLOCK;
+            uint64_t part = until_word(to->sge[0].addr + offset, end - offset);
 
-            if (part > end - offset)
-                part = end - offset;
-            if (part > WORD)
-                part -= WORD;
-            n += slice(from, offset, part, parts + n);
-            at += part;
+            n += slice(ours, offset, part, parts + n);
             offset += part;
         }
-        whole.iov_len = at - begin;
-        if (process_vm_writev(to->pid, parts, n, &whole, 1, 0) != (ssize_t) whole.iov_len)
-            return errno ? errno : EFAULT;
+        n_whole = slice(theirs, begin, offset - begin, whole);
+        copied = pulls ? process_vm_readv(theirs->pid, parts, n, whole, n_whole, 0)
+                       : process_vm_writev(theirs->pid, parts, n, whole, n_whole, 0);
+        if (copied <= 0)
+            return copied < 0 && errno ? errno : EFAULT;
+        offset = begin + (uint64_t) copied; /* less, if what is behind is not mapped */
     }
     return 0;
 }

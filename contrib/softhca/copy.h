@@ -16,8 +16,9 @@ struct memory_list {
  * 0, or EFAULT if memory is not mapped, ESRCH if the process is gone, EPERM. */
 int copy_between(const struct memory_list *to, const struct memory_list *from, uint64_t offset,
                  uint64_t length);
-/* The same into one range of another process's memory, so that the last word of every 4 KB of the
- * range and the last word of all become visible after what lies before them. */
+/* The same into one range, so that the last word of every 512 bytes of the target's memory and the
+ * last word of all become visible after what lies before them, to other threads too. Between two
+ * ranges of this process all bytes become visible in order, here and above. */
 int copy_in_order(const struct memory_list *to, const struct memory_list *from, uint64_t offset,
                   uint64_t length);
 /* Copies bytes of this process into a list of its own, in order of rising addresses. */

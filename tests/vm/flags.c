@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Does a block's flag ever show before its payload? Raw verbs, nothing of rbuf: blocks of 4 KB,
- * each ending in an 8-byte flag, are sent in one RDMA write, while the receiver polls the flags in
- * memory. From the last to the first: a flag that is set, and then a lower one that is not, is out
- * of order. Once a flag is seen its block must be whole.
+ * Does a block's flag ever show before its payload? Raw verbs, nothing of rbuf: blocks of 4 KB
+ * or another size, each ending in an 8-byte flag, are sent in one RDMA write, while the receiver
+ * polls the flags in memory. From the last to the first: a flag that is set, and then a lower one
+ * that is not, is out of order. Once a flag is seen its block must be whole.
  *
- *     flags [-w WRITES] [-b BLOCKS] [-g GID-INDEX] SENDER'S-DEVICE RECEIVER'S-DEVICE
+ *     flags [-w WRITES] [-b BLOCKS] [-s BLOCK-SIZE] [-g GID-INDEX] SENDER-DEVICE RECEIVER-DEVICE
  *
  * Then the same of the words of an eager ring: messages of many lengths, each in one write that
  * ends with the last word of its slot, several under way at once. Once the word is seen the message
@@ -33,7 +33,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BLOCK = 4096, WORDS = BLOCK / 8 - 1, PAGE = 4096, PATIENCE_S = 60 };
+enum { PAGE = 4096, PATIENCE_S = 60 };
 enum { SLOTS = 4, SLOT_WORDS = 256, SLOT = 8 * SLOT_WORDS, A_WRITE = 20 /* messages for each */ };
 
 struct side {
@@ -57,6 +57,7 @@ struct counts {
 
 static unsigned writes = 60;
 static unsigned blocks = 16;
+static size_t block_bytes = 4096;
 static int asked_gid = -1;
 static struct side sender, receiver;
 
@@ -64,6 +65,12 @@ static struct side sender, receiver;
  * may change its memory and send. */
 static _Atomic uint64_t wanted;
 static size_t start; /* of the blocks within both memories, in bytes; constant while threads run */
+
+/* Where a block's flag is; its payload are the words before. */
+static size_t flag_word(void)
+{
+    return block_bytes / 8 - 1;
+}
 
 static void check(bool good, const char *what)
 {
@@ -125,7 +132,7 @@ static void choose_gid(struct side *side)
 
 static void open_side(struct side *side, const char *name, int access)
 {
-    size_t bytes = (size_t) blocks * BLOCK + 2 * PAGE;
+    size_t bytes = (size_t) blocks * block_bytes + 2 * PAGE;
     struct ibv_port_attr port;
     struct ibv_device **list = ibv_get_device_list(NULL);
 
@@ -194,7 +201,7 @@ static void connect_pair(struct side *side, const struct side *other, enum ibv_m
 static void send_blocks(uint64_t write)
 {
     struct ibv_sge piece = {.addr = (uintptr_t) (sender.memory + start),
-                            .length = blocks * BLOCK,
+                            .length = (uint32_t) (blocks * block_bytes),
                             .lkey = sender.mr->lkey};
     struct ibv_send_wr request = {.sg_list = &piece,
                                   .num_sge = 1,
@@ -207,12 +214,13 @@ static void send_blocks(uint64_t write)
     int found;
 
     for (unsigned block = 0; block < blocks; block++) {
-        uint64_t *words = (uint64_t *) (void *) (sender.memory + start + (size_t) block * BLOCK);
+        uint64_t *words =
+            (uint64_t *) (void *) (sender.memory + start + (size_t) block * block_bytes);
 
-        for (unsigned word = 0; word < WORDS; word++) {
+        for (unsigned word = 0; word < flag_word(); word++) {
             words[word] = pattern(write, block, word);
         }
-        words[WORDS] = write;
+        words[flag_word()] = write;
     }
     check(ibv_post_send(sender.qp, &request, &bad) == 0, "ibv_post_send");
     while ((found = ibv_poll_cq(sender.cq, 1, &completion)) == 0) {
@@ -239,12 +247,12 @@ static void *send_all(void *nothing)
 
 static uint64_t *block_at(unsigned block)
 {
-    return (uint64_t *) (void *) (receiver.memory + start + (size_t) block * BLOCK);
+    return (uint64_t *) (void *) (receiver.memory + start + (size_t) block * block_bytes);
 }
 
 static bool is_whole(uint64_t write, unsigned block)
 {
-    for (unsigned word = 0; word < WORDS; word++) {
+    for (unsigned word = 0; word < flag_word(); word++) {
         if (block_at(block)[word] != pattern(write, block, word)) {
             return false;
         }
@@ -258,7 +266,7 @@ static unsigned sweep(uint64_t write, unsigned next, struct counts *counts)
     unsigned there = next;
 
     for (unsigned block = blocks; block-- > next;) {
-        bool set = __atomic_load_n(&block_at(block)[WORDS], __ATOMIC_ACQUIRE) == write;
+        bool set = __atomic_load_n(&block_at(block)[flag_word()], __ATOMIC_ACQUIRE) == write;
 
         if (set && there == next) {
             there = block + 1;
@@ -297,7 +305,7 @@ static struct counts run_case(enum ibv_mtu mtu, size_t at)
     pthread_t thread;
 
     start = at;
-    memset(receiver.memory, 0, (size_t) blocks * BLOCK + 2 * PAGE);
+    memset(receiver.memory, 0, (size_t) blocks * block_bytes + 2 * PAGE);
     create_pair(&sender);
     create_pair(&receiver);
     connect_pair(&sender, &receiver, mtu);
@@ -425,13 +433,17 @@ int main(int argc, char **argv)
     long partial = 0;
     int option;
 
-    while ((option = getopt(argc, argv, "w:b:g:")) != -1) {
+    while ((option = getopt(argc, argv, "w:b:s:g:")) != -1) {
         switch (option) {
         case 'w':
             writes = (unsigned) atoi(optarg);
             break;
         case 'b':
             blocks = (unsigned) atoi(optarg);
+            break;
+        case 's':
+            block_bytes = (size_t) atoi(optarg);
+            check(block_bytes >= 64 && block_bytes % 8 == 0, "a block of that size");
             break;
         case 'g':
             asked_gid = atoi(optarg);
