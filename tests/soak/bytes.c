@@ -4,13 +4,45 @@
 
 #include <string.h>
 
+#define KEY_STEP  UINT64_C(0x9e3779b97f4a7c15)
+#define WORD_STEP UINT64_C(0xd1342543de82ef95)
+#define MIX       UINT64_C(0xbf58476d1ce4e5b9)
+
 /* Words 8 bytes long; neighbours and keys differ in all of their bytes. */
 static uint64_t word_at(uint64_t key, size_t i)
 {
-    uint64_t x = key * UINT64_C(0x9e3779b97f4a7c15) + i * UINT64_C(0xd1342543de82ef95);
+    uint64_t x = key * KEY_STEP + i * WORD_STEP;
 
     x ^= x >> 29;
-    return x * UINT64_C(0xbf58476d1ce4e5b9);
+    return x * MIX;
+}
+
+/* The number by which an odd one gives 1: each step doubles the bits that are right. */
+static uint64_t inverse(uint64_t odd)
+{
+    uint64_t is = odd;
+
+    for (int bits = 3; bits < 64; bits *= 2) {
+        is *= 2 - odd * is;
+    }
+    return is;
+}
+
+bool pattern_locate(const void *memory, size_t bytes, uint64_t key, size_t *at)
+{
+    uint64_t x;
+
+    for (size_t shift = 0; shift < 8 && shift + sizeof(x) <= bytes; shift++) {
+        memcpy(&x, (const char *) memory + shift, sizeof(x));
+        x *= inverse(MIX);
+        x ^= x >> 29 ^ x >> 58;
+        x = (x - key * KEY_STEP) * inverse(WORD_STEP);
+        if (x * 8 < PATTERN_LONGEST && x * 8 >= shift) {
+            *at = x * 8 - shift;
+            return true;
+        }
+    }
+    return false;
 }
 
 void pattern_fill(void *memory, size_t bytes, uint64_t key, size_t from)

@@ -364,9 +364,35 @@ static void complete_all(struct exchange *exchange)
     free(statuses);
 }
 
+/* Says what is there instead of byte `at` of the message, which may tell how it came there. */
+static void wrong_bytes(const struct exchange *exchange, const struct half *half, size_t at)
+{
+    const struct plan *plan = &exchange->plan;
+    const size_t left = half->message->bytes - at;
+    const char *bytes = layout_byte(&half->layout, half->buffer.bytes, at);
+    const bool in_one_piece =
+        half->layout.kind == LAYOUT_PLAIN || half->layout.kind == LAYOUT_WRAPPED;
+    char whose[64] = "not known";
+    size_t first;
+
+    if (untouched_match(bytes, 1) == 1) {
+        snprintf(whose, sizeof(whose), "untouched");
+    } else if (in_one_piece && left >= PATTERN_TELLING) {
+        snprintf(whose, sizeof(whose), "of no message of this exchange");
+    }
+    for (int i = 0; in_one_piece && i < plan->count; i++) {
+        if (pattern_locate(bytes, left, plan->message[i].key, &first)) {
+            snprintf(whose, sizeof(whose), "of message %d, from byte %zu on", i, first);
+        }
+    }
+    soak_wrong("%s: wrong from byte %zu on, at %p; what is there is %s", describe(half), at,
+               (const void *) bytes, whose);
+}
+
 static void check_one(struct exchange *exchange, struct half *half)
 {
     const MPI_Status *status = &half->status;
+    size_t at;
     int bytes;
 
     soak_at("checking", (int) (half->message - exchange->plan.message));
@@ -376,8 +402,13 @@ static void check_one(struct exchange *exchange, struct half *half)
     if (bytes < 0 || (size_t) bytes != half->message->bytes) {
         soak_wrong("%s: %d bytes received", describe(half), bytes);
     }
-    layout_check(&half->layout, half->buffer.bytes, half->message->bytes, half->message->key,
-                 describe(half));
+    at = layout_match(&half->layout, half->buffer.bytes, half->message->bytes, half->message->key,
+                      describe(half));
+    if (at != half->message->bytes) {
+        wrong_bytes(exchange, half, at);
+    }
+    soak.checked += at;
+    soak.messages++;
     buffer_give(&half->buffer, describe(half));
     layout_type_free(&half->type);
 }

@@ -156,8 +156,15 @@ static void check_gap(const void *memory, size_t from, size_t to, const char *wh
     }
 }
 
-void layout_check(const struct layout *layout, const void *memory, size_t received, uint64_t key,
-                  const char *what)
+const char *layout_byte(const struct layout *layout, const void *memory, size_t at)
+{
+    const size_t i = layout->block == 0 ? 0 : at / layout->block;
+
+    return (const char *) memory + place(layout, i) + (at - i * layout->block);
+}
+
+size_t layout_match(const struct layout *layout, const void *memory, size_t received, uint64_t key,
+                    const char *what)
 {
     const char *bytes = memory;
     const size_t count = blocks(layout);
@@ -170,13 +177,24 @@ void layout_check(const struct layout *layout, const void *memory, size_t receiv
         const size_t at = pattern_match(bytes + place(layout, i), written, key, from);
 
         if (at != written) {
-            soak_wrong("%s: wrong from byte %zu on, at %p", what, from + at,
-                       (const void *) (bytes + place(layout, i) + at));
+            return from + at;
         }
         check_gap(bytes, behind, place(layout, i), what);
         behind = place(layout, i) + written;
     }
     check_gap(bytes, behind, layout_extent(layout), what);
+    return received;
+}
+
+void layout_check(const struct layout *layout, const void *memory, size_t received, uint64_t key,
+                  const char *what)
+{
+    const size_t at = layout_match(layout, memory, received, key, what);
+
+    if (at != received) {
+        soak_wrong("%s: wrong from byte %zu on, at %p", what, at,
+                   (const void *) layout_byte(layout, memory, at));
+    }
     soak.checked += received;
     soak.messages++;
 }

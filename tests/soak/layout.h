@@ -37,10 +37,17 @@ void layout_type_free(MPI_Datatype *type);
 
 void layout_fill(const struct layout *layout, void *memory, uint64_t key);
 
+/* Where byte `at` of the message stands. */
+const char *layout_byte(const struct layout *layout, const void *memory, size_t at);
+
 /*
- * Checks `received` bytes of the message with that key, and that all else in the extent is
- * untouched. Ends the job with `what` if not.
+ * The first of `received` bytes that is not the message's with that key; `received` if all are.
+ * Ends the job with `what` if anything else in the extent was touched.
  */
+size_t layout_match(const struct layout *layout, const void *memory, size_t received, uint64_t key,
+                    const char *what);
+
+/* Ends the job with `what` unless all of that is as it should be; counts the message. */
 void layout_check(const struct layout *layout, const void *memory, size_t received, uint64_t key,
                   const char *what);
 

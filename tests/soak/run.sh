@@ -6,7 +6,7 @@
 #
 #   run.sh [--all | --minutes N] [--seed S] [traffic] [scale]
 #
-#   traffic   soak over the five protocols, and over superpipeline with odd parameters
+#   traffic   soak over the five protocols, and over superpipeline and pipeline with odd parameters
 #   scale     connections.sh
 #   --all     as --minutes 60
 #   --minutes N  superpipeline for N minutes, and at the same time the others for N/6 minutes each,
@@ -86,42 +86,63 @@ soak_job() {
     verdict "$name" "$wrong" "seed $seed, $(sed -n 's/^end: rank 0, //p' "$log")"
 }
 
-# A value of the list, by the seed.
+# one_of VARIABLE VALUE...: one of the values, by the seed. (Not by its output: a subshell has dice of
+# its own, and what they gave cannot be had again.)
 one_of() {
-    shift $((RANDOM % $#))
-    echo "$1"
+    local -n drawn=$1
+    shift $((1 + RANDOM % ($# - 1)))
+    drawn=$1
 }
 
-# Sets mpi, hca and staging (KB) to parameters that are unlike those that anybody would set, but valid.
+# odd PARAMETER VALUE...: sets the parameter to one of the values; "-": it stays as it is.
+odd() {
+    local value
+    one_of value "${@:2}"
+    test "$value" = - || mpi+=(--mca "btl_rbuf_$1" "$value")
+}
+
+# Sets mpi, hca, protocol and staging (KB) to what is unlike what anybody would set, but valid.
 odd_parameters() {
-    local largest buffers block c0 start
-    largest=$(one_of 16 64 256)
-    buffers=$(one_of 1 2 3 7 16)
-    block=$(one_of 512 4096 4096 16384)
-    start=$(one_of 64k 1M 64G)
-    c0=$(one_of 512 4096 12288 16384)
-    staging=$((2 * largest * buffers * $(one_of 1 1 2 3 8)))
+    local largest buffers times in_order
+    one_of largest 16 64 256
+    one_of buffers 1 2 3 7 16
+    one_of times 1 1 2 3 8
+    staging=$((2 * largest * buffers * times))
     mpi=(--mca btl_rbuf_largest_chunk "${largest}k" --mca btl_rbuf_buffers "$buffers"
-        --mca btl_rbuf_block_size "$block" --mca btl_rbuf_c0 "$c0"
-        --mca btl_rbuf_staging_size "$((staging < 64 ? 64 : staging))k" --mca btl_rbuf_staging_start "$start"
-        --mca btl_rbuf_q "$(one_of 1 1.07 1.5 2 7.3)"
-        --mca btl_rbuf_subblock "$(one_of on on off)"
-        --mca btl_rbuf_prestage "$(one_of on off)"
-        --mca btl_rbuf_control_credits "$(one_of 4 5 64)"
-        --mca btl_rbuf_bulk_credits "$(one_of 2 3 16)"
-        --mca btl_rbuf_control_buffers "$(one_of 16 256)"
-        --mca btl_rbuf_bulk_buffers "$(one_of 4 32)"
-        --mca btl_rbuf_send_queue "$(one_of 16 128)"
-        --mca btl_rbuf_grant_wait "$(one_of 0 1us 5ms 1s)"
-        --mca btl_rbuf_quantum "$(one_of 4k 16k 1m)")
-    hca=(--data-in-order "$(one_of on off)")
+        --mca btl_rbuf_staging_size "$((staging < 64 ? 64 : staging))k")
+    odd staging_start 64k 1M 64G
+    odd block_size 512 4096 4096 16384
+    odd c0 512 4096 12288 16384
+    odd q 1 1.07 1.5 2 7.3
+    odd subblock on on off
+    odd prestage on off
+    odd control_credits 4 5 64
+    odd bulk_credits 2 3 16
+    odd control_buffers 16 256
+    odd bulk_buffers 4 32
+    odd send_queue 16 128
+    odd grant_wait 0 1us 5ms 1s
+    odd quantum 4k 16k 1m
+    odd standing_peers 0 1 - -
+    odd standing_size 4k 16k - -
+    odd polling_set 0 2 - - -
+    odd ring_threshold 1 -
+    odd ring_slots 2 5 - -
+    odd ring_slot_size 512 1024 - -
+    odd ring_longest 0 4k - -
+    odd ring_c0 0 512 - -
+    odd control_size 1k 4k - -
+    odd eager_limit 2k 16k 60k - - - -
+    one_of in_order on off
+    hca=(--data-in-order "$in_order")
+    one_of protocol superpipeline superpipeline pipeline
 }
 
 odd_job() { # NUMBER SECONDS
-    local seed=$((seed + $1)) staging
+    local seed=$((seed + $1)) staging protocol
     RANDOM=$((seed % 32768))
     odd_parameters
-    soak_job "odd parameters $1" "$(one_of superpipeline superpipeline pipeline)" "$2" \
+    soak_job "odd parameters $1" "$protocol" "$2" \
         --ceiling 900 --pinned $((2 + staging / 1024)) # it may grow late
 }
 

@@ -122,6 +122,11 @@ void pattern_fill(void *memory, size_t bytes, uint64_t key, size_t from);
 /* The place of the first byte that is not as it should be; `bytes` if all are. */
 size_t pattern_match(const void *memory, size_t bytes, uint64_t key, size_t from);
 
+/* Which bytes of the message with that key these are; fewer than PATTERN_TELLING may not tell.
+ * False if they are none of it. */
+enum { PATTERN_LONGEST = 16 * SOAK_M, PATTERN_TELLING = 15 };
+bool pattern_locate(const void *memory, size_t bytes, uint64_t key, size_t *at);
+
 /* The place of the first byte that is not SOAK_UNTOUCHED; `bytes` if all are. */
 size_t untouched_match(const void *memory, size_t bytes);
 
