@@ -36,6 +36,7 @@ mid graphene,infini ping-pong at 64 KB to 1 MB with more repetitions
 both graphene,infini,roce40 both directions at once, and streams
 packed graphene,infini vectors and structures beside contiguous messages
 small graphene,unpaced half round trips from 8 B to 1 KB, messages a second
+eager graphene,infini half round trips from 2 KB to 23 KB, windows of 16
 reuse graphene,roce40 shares of reused buffers from 0 to 100 %
 receiver graphene cold receive buffers, a late receiver, overlap with computation
 pinned graphene memory registered by one process, message by message size
@@ -153,6 +154,16 @@ step_small()
         --reps 30
     compare rate "$1" --transports $transports --sizes 8,64,256,1k --pattern rate --buffers reused \
         --reps 60
+}
+
+# Fresh buffers, so that no rival has them registered.
+step_eager()
+{
+    local transports=superpipeline,superpipeline:ring_longest=0,openib-pinned,ucx
+    compare eager "$1" --transports $transports --sizes 2k,3k,4k,6k,8k,12k,16k,20k,23k \
+        --buffers fresh --reps 100
+    compare eager_rate "$1" --transports $transports --sizes 4k,8k,16k --pattern rate --burst 16 \
+        --buffers reused --reps 20
 }
 
 step_reuse()

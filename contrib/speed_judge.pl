@@ -213,6 +213,26 @@ sub judge_small {
     }
 }
 
+sub judge_eager {
+    my ($profile) = @_;
+    print "\n$profile: eager messages\n";
+    for my $size (2048, 3072, 4096, 6144, 8192, 12288, 16384, 20480, 23552) {
+        my $ours = time_of('eager', $profile, 'superpipeline', $size, 'fresh');
+        for my $rival (qw(superpipeline:ring_longest=0 openib-pinned ucx)) {
+            target(sprintf('half round trip, superpipeline / %s, %s', $rival, human($size)), '<=', 1,
+                quotient($ours, time_of('eager', $profile, $rival, $size, 'fresh')));
+        }
+    }
+    for my $size (4096, 8192, 16384) {
+        for my $rival (qw(openib-pinned ucx)) {
+            my @case = (size => $size, pattern => 'rate');
+            target(sprintf('messages a second, superpipeline / %s, %s', $rival, human($size)), '>=', 0.99,
+                quotient(by_round("eager_rate-$profile", 'messages_per_s', transport => 'superpipeline', @case),
+                    by_round("eager_rate-$profile", 'messages_per_s', transport => $rival, @case)));
+        }
+    }
+}
+
 # Never more than 3 % slower than the better fixed protocol, whatever share of buffers is reused. The
 # medians are those of reused and new buffers, weighted: a mean would tell of the machine's pauses.
 sub judge_reuse {
@@ -296,6 +316,7 @@ for my $profile (qw(graphene infini)) {
     judge_subblock($profile);
     judge_both($profile);
     judge_packed($profile);
+    judge_eager($profile);
 }
 judge_small($_) for qw(graphene unpaced);
 judge_reuse($_) for qw(graphene roce40);

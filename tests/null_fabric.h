@@ -51,6 +51,12 @@ static inline uint32_t rbuf_fab_room(const struct rbuf_fab_queue *queue)
     return NULL_FABRIC_ROOM;
 }
 
+static inline bool rbuf_fab_is_roomy(const struct rbuf_fab_queue *queue)
+{
+    (void) queue;
+    return true;
+}
+
 static inline bool rbuf_fab_has_room(const struct rbuf_fab_queue *queue, bool signalled)
 {
     (void) queue, (void) signalled;

@@ -4,7 +4,7 @@
 # Sourced by the test scripts: settings of eager rings besides the default one, under which they try
 # again what depends on small messages.
 
-ring_settings="two-slots one-place at-once tight off"
+ring_settings="two-slots one-place at-once one-slot small-slots tight off"
 
 # Sets the array ring_args, options of mpirun. 1 if there is no such setting.
 ring_options() # SETTING
@@ -15,6 +15,8 @@ ring_options() # SETTING
     two-slots) settings=(ring_slots=2) ;;
     one-place) settings=(polling_set=1) ;;
     at-once) settings=(ring_threshold=1 ring_pieces=3) ;;
+    one-slot) settings=(ring_longest=0) ;;
+    small-slots) settings=(ring_slots=16 ring_slot_size=256 ring_longest=1500 ring_c0=64) ;;
     tight) settings=(ring_slots=2 ring_slot_size=128 polling_set=1 ring_threshold=1) ;;
     off) settings=(polling_set=0) ;;
     *)

@@ -4,6 +4,8 @@
  */
 #include "core_fuzz.h"
 
+#include "core/ring_long.h"
+
 /* All that `ring` says of the slots agrees with where its word is looked for. */
 static void watch_ring(const struct rbuf_core *core, const struct rbuf_watch *watch)
 {
@@ -29,7 +31,8 @@ static void watch_ring(const struct rbuf_core *core, const struct rbuf_watch *wa
 static void watch_out(const struct rbuf_peer *peer)
 {
     const struct rbuf_ring_out *out = &peer->ring_out;
-    size_t ours = (size_t) peer->core->options.ring.slots * peer->core->options.ring.slot_bytes;
+    const struct rbuf_ring_options *options = &peer->core->options.ring;
+    const size_t ours = (size_t) options->slots * options->slot_bytes;
 
     if (out->state != RBUF_RING_OUT_OPEN) {
         return;
@@ -43,6 +46,15 @@ static void watch_out(const struct rbuf_peer *peer)
                      out->remote_end - out->offer.base <=
                          (uint64_t) out->offer.slots * out->offer.slot_bytes,
                  "what is written is in what was offered");
+    if (out->longest > out->room) {
+        const uint32_t slots =
+            out->offer.slots - 1 + rbuf_ring_long_slots(out->longest, out->slot_bytes);
+
+        fuzz_require(out->slot_bytes == out->offer.slot_bytes && out->longest <= out->offer.longest,
+                     "a long message lies here as it lies there, and is one that the peer takes");
+        fuzz_require((size_t) slots * out->slot_bytes <= rbuf_ring_memory_bytes(options),
+                     "a long message has room behind the last slot");
+    }
 }
 
 /* Every ring's memory is spare, or serves one ring, here or there. */

@@ -6,6 +6,8 @@
  */
 #include "core_fuzz.h"
 
+#include "core/ring_long.h"
+
 /* Through the foe's own half of the ring, so that both sides stay in step: any kind, any content.
  */
 void foe_ring_message(const struct record *record)
@@ -53,6 +55,39 @@ static uint64_t slot_end(const struct rbuf_ring_in *ring, uint32_t ahead, uint64
     return (uintptr_t) ring->memory->base + (*use % options->slots + 1) * options->slot_bytes;
 }
 
+/* The same over several slots; its first word, or what it stands for, may be anything. */
+static void long_word(const struct record *record, const struct rbuf_ring_in *ring)
+{
+    const uint32_t room = rbuf_ring_room(&dealings.core->options.ring);
+    const uint32_t bytes = room + 1 + record->amount % (ring->longest - room);
+    const uint32_t slots = rbuf_ring_long_slots(bytes, ring->slot_bytes);
+    const uint32_t length = rbuf_ring_long_bytes(bytes);
+    struct rbuf_ring_trailer *trailer;
+    uint64_t use, end = slot_end(ring, 0, &use), word = use << RBUF_RING_SIZE_BITS | bytes;
+
+    if (length > SCRATCH_BYTES) {
+        return;
+    }
+    end += (uint64_t) (slots - 1) * ring->slot_bytes;
+    memset(dealings.scratch, (int) record->spare, SCRATCH_BYTES);
+    trailer = (struct rbuf_ring_trailer *) (void *) (dealings.scratch + length) - 1;
+    foe_fill_header(&trailer->header, record);
+    if (record->which & IN_TURN && !(record->which & CHANGE_SEQUENCE)) {
+        trailer->header.sequence = dealings.foe->sequence_in;
+    }
+    atomic_store(&trailer->word, word + ((uint64_t) (slots - 1) << RBUF_RING_SIZE_BITS));
+    if (record->which & CHANGE_USE) {
+        atomic_store(&trailer->word, record->value);
+    }
+    if (record->which & CHANGE_SIZE) {
+        word = (word & ~0xffffull) | (uint16_t) (record->value >> 32);
+    }
+    memcpy(dealings.scratch + length - (size_t) (slots - 1) * ring->slot_bytes - sizeof(word),
+           &word, sizeof(word));
+    (void) rbuf_fab_write(foe_queue(RBUF_CONTROL), dealings.scratch, dealings.scratch_key, length,
+                          end - length, ring->memory->rkey, NULL);
+}
+
 /* Writes a message into the ring that the victim lends to the foe: the slot that is due or one of
  * the next, its word right or not. What the foe's core knows of its ring is not changed: it may
  * write there again, or never. */
@@ -65,6 +100,10 @@ void foe_ring_word(const struct record *record)
     uint32_t bytes, length;
 
     if (ring == NULL || !rbuf_ring_in_polled(ring)) {
+        return;
+    }
+    if ((record->spare >> 24 & 1) != 0 && ring->longest > rbuf_ring_room(options)) {
+        long_word(record, ring);
         return;
     }
     end = slot_end(ring, record->spare >> 16 & 3, &use);
@@ -132,6 +171,12 @@ void foe_ring_offer(const struct record *record)
         break;
     case 4:
         offer.slot_bytes = (uint32_t) record->value;
+        break;
+    case 5:
+        offer.longest = (uint32_t) record->value;
+        break;
+    case 6:
+        offer.longest = slots / 2 * offer.slot_bytes / 2;
         break;
     default:
         break;

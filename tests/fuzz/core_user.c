@@ -196,12 +196,32 @@ void user_send(const struct record *record)
     world_wake(&dealings.world->nodes[VICTIM]);
 }
 
+/* By several slots, in chunks of up to 511 bytes. */
+static void send_long(const struct record *record)
+{
+    const uint32_t bytes = record->amount % 5000, chunk = 1 + (record->spare & 511);
+    unsigned char *payload = rbuf_am_begin_long(dealings.foe, bytes);
+
+    if (payload == NULL) {
+        return;
+    }
+    for (uint32_t done = 0; done < bytes; done += chunk) {
+        memset(payload + done, (int) record->spare, bytes - done < chunk ? bytes - done : chunk);
+        if (bytes - done > chunk) {
+            rbuf_ring_long_lead(dealings.foe, bytes, done + chunk);
+        }
+    }
+    (void) rbuf_am_end_long(dealings.foe, (uint8_t) record->spare, bytes, record->value);
+    world_wake(&dealings.world->nodes[VICTIM]);
+}
+
 void user_send_now(const struct record *record)
 {
     uint32_t bytes = record->amount % 200;
     uint32_t key = 0;
     unsigned char *memory = open_memory(sizeof(struct rbuf_message_header) + bytes, NULL, NULL);
 
+    send_long(record);
     (void) rbuf_am_send_now(dealings.foe, (enum rbuf_channel_id)(record->which % RBUF_CHANNELS),
                             (uint8_t) record->spare, (struct rbuf_message_header *) (void *) memory,
                             bytes, 0);
@@ -377,6 +397,9 @@ static uint32_t most_of(const struct rbuf_event *event)
 {
     if (event->delivery.origin == RBUF_ORIGIN_RING) {
         return rbuf_ring_room(&event->peer->core->options.ring);
+    }
+    if (event->delivery.origin == RBUF_ORIGIN_RING_LONG) {
+        return rbuf_ring_longest(&event->peer->core->options.ring);
     }
     return MESSAGE_BYTES - (uint32_t) sizeof(struct rbuf_message_header);
 }

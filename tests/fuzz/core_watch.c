@@ -6,6 +6,8 @@
  */
 #include "core_fuzz.h"
 
+#include "core/ring_long.h"
+
 bool __real_rbuf_core_received(struct rbuf_core *core, enum rbuf_channel_id channel,
                                struct rbuf_buffer *buffer, void *data, uint32_t bytes);
 bool __wrap_rbuf_core_received(struct rbuf_core *core, enum rbuf_channel_id channel,
@@ -50,8 +52,7 @@ static bool hits_ring(const struct world_node *node, const struct sim_pair_end *
         const struct rbuf_ring_memory *memory = node->ring_memory[i];
         uint64_t base = (uintptr_t) memory->base;
 
-        if (remote < base + (uint64_t) options->slots * options->slot_bytes &&
-            remote + bytes > base) {
+        if (remote < base + rbuf_ring_memory_bytes(options) && remote + bytes > base) {
             for (uint32_t j = 0; j < node->core.set.limit; j++) {
                 const struct rbuf_ring_in *ring = &node->core.set.rings[j];
 

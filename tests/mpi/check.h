@@ -130,6 +130,27 @@ static inline void check_free_registrations(void)
     setenv("OMPI_MCA_btl_rbuf_registration_page_time", "0", 0);
 }
 
+/* Before check_begin(): every odd rank sets the parameters of rbuf that are given as NAME=VALUE
+ * arguments for itself. */
+static inline void check_unlike(char **argv)
+{
+    const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+    char name[128];
+
+    if (rank == NULL || atoi(rank) % 2 == 0) {
+        return;
+    }
+    for (char **argument = argv + 1; *argument != NULL; argument++) {
+        char *equal = strchr(*argument, '=');
+
+        if (equal != NULL) {
+            snprintf(name, sizeof name, "OMPI_MCA_btl_rbuf_%.*s", (int) (equal - *argument),
+                     *argument);
+            setenv(name, equal + 1, 1);
+        }
+    }
+}
+
 static inline void check_begin(int *argc, char ***argv)
 {
     MPI_Init(argc, argv);

@@ -8,9 +8,10 @@
 
 #include "check.h"
 
-static const char *const counter_names[] = {"ring_sent",     "ring_received", "ring_full",
-                                            "ring_admitted", "ring_recalled", "heralds",
-                                            "heralds_late",  "names_sent"};
+static const char *const counter_names[] = {"ring_sent",       "ring_received", "ring_full",
+                                            "ring_admitted",   "ring_recalled", "heralds",
+                                            "heralds_late",    "names_sent",    "messages_sent",
+                                            "staged_messages", "copied_puts",   "direct_puts"};
 
 enum { COUNTER_COUNT = sizeof counter_names / sizeof counter_names[0] };
 
@@ -59,7 +60,8 @@ static inline long counter_read(const char *name)
     return -1;
 }
 
-/* A parameter that is a number or a size (they are texts, 2k is 2048), or -1. */
+/* A parameter that is a number or a size (they are texts, 2k is 2048); -1: there is none, or it is
+ * another text. */
 static inline long counter_parameter(const char *name)
 {
     char full[128], text[4096] = "";
@@ -78,6 +80,9 @@ static inline long counter_parameter(const char *name)
     }
     MPI_T_cvar_handle_free(&handle);
     value = strtol(text, &unit, 10);
+    if (unit == text) {
+        return -1;
+    }
     return *unit == 'k' ? value * CHECK_K : *unit == 'M' ? value * CHECK_M : value;
 }
 

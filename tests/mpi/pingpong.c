@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * Messages there and back, one at a time, every byte compared and nothing written around them:
- * the table of sizes at several alignments, every size around the eager limit, multiples of a
+ * the table of sizes at several alignments, every size around two eager limits, multiples of a
  * block's payload, and random sizes. With the argument "brief" only the table, at one alignment.
  */
 #include "check.h"
@@ -45,6 +45,9 @@ static void around_thresholds(const struct buffers *buffers)
     uint64_t random = 20260801;
 
     for (size_t size = 12 * CHECK_K - 40; size <= 12 * CHECK_K + 40; size++) {
+        exchange(buffers, size, 16);
+    }
+    for (size_t size = 24 * CHECK_K - 100; size <= 24 * CHECK_K + 40; size++) {
         exchange(buffers, size, 16);
     }
     for (size_t blocks = 1; blocks <= 130; blocks++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Small messages where eager rings have their edges: sizes around what a slot takes, more messages
- * than slots for a receiver that is not there, more partners than the polling set has places. The
- * data and their order are checked over any transport; over rbuf, its counters must say that the
- * way was the one that is meant.
+ * Eager messages where rings have their edges: sizes around what one slot takes and what several
+ * do, more messages than slots for a receiver that is not there, more partners than the polling set
+ * has places. The data and their order are checked over any transport; over rbuf, its counters must
+ * say that the way was the one that is meant.
  *
  *     rings sizes|flood|partners [none]
  *
@@ -15,8 +15,10 @@
 #include <time.h>
 
 enum {
-    WARM = 40,     /* messages, so that rings are open if they ever will */
-    TRAILER = 32,  /* of a slot */
+    WARM = 40,    /* messages, so that rings are open if they ever will */
+    TRAILER = 32, /* of a slot */
+    EXTRA = 40,   /* of a message over several */
+    EAGER = 24 * CHECK_K,
     ENVELOPE = 32, /* of MPI, at most */
     FLOOD = 400,
     LARGEST = 3000,
@@ -27,9 +29,24 @@ enum {
 static struct {
     long slots; /* 0: no rings */
     long slot_bytes;
+    long longest; /* payload of a message by the ring */
     long set;
     long threshold;
 } rings;
+
+/* Half of the slots, or what ring_longest says; one slot if that is not more. */
+static long longest(void)
+{
+    const long room = rings.slot_bytes - TRAILER;
+    const long half = rings.slots / 2 * rings.slot_bytes - EXTRA;
+    long most = counter_parameter("ring_longest");
+
+    if (most == 0 || rings.slots < 4) {
+        return room;
+    }
+    most = most > 0 && most < half ? most : half;
+    return most > room ? most : room;
+}
 
 static void read_parameters(bool none)
 {
@@ -37,6 +54,7 @@ static void read_parameters(bool none)
     rings.slot_bytes = counter_parameter("ring_slot_size");
     rings.threshold = counter_parameter("ring_threshold");
     rings.slots = rings.set > 0 && !none ? counter_parameter("ring_slots") : 0;
+    rings.longest = longest();
 }
 
 /* Over rbuf the counter has grown, or not, since it was `before`. */
@@ -93,10 +111,24 @@ static bool by_ring(size_t size)
     return sent > 0;
 }
 
-/* Up to some size all go by the ring, and from there on none: the slot's room less the envelope. */
-static void check_sizes_of_slot(void)
+/* Sizes around what one slot takes, and others, when all eager messages go by the ring. */
+static void check_all_sizes(void)
 {
     long room = rings.slot_bytes - TRAILER;
+
+    warm_up();
+    for (long size = room - ENVELOPE - 16; size <= room + 40; size++) {
+        check_that(by_ring((size_t) size), "%ld bytes do not go by the ring", size);
+    }
+    for (long size = 0; size < EAGER - 2 * ENVELOPE; size += 997) {
+        check_that(by_ring((size_t) size), "%ld bytes do not go by the ring", size);
+    }
+}
+
+/* Up to some size all go by the ring, and from there on none: the longest less the envelope. */
+static void check_edge(void)
+{
+    long room = rings.longest;
     long edge = -1; /* the largest message that goes by a ring */
 
     warm_up();
@@ -245,9 +277,13 @@ int main(int argc, char **argv)
     read_parameters(argc > 2 && strcmp(argv[2], "none") == 0);
     if (strcmp(mode, "sizes") == 0 && check_ranks == 2) {
         if (rings.slot_bytes < 0) {
-            rings.slots = 0, rings.slot_bytes = 2048;
+            rings.slots = 0, rings.longest = 2048;
         }
-        check_sizes_of_slot();
+        if (rings.slots > 0 && rings.longest >= EAGER) {
+            check_all_sizes();
+        } else {
+            check_edge();
+        }
     } else if (strcmp(mode, "flood") == 0 && check_ranks == 2) {
         check_flood();
     } else if (strcmp(mode, "partners") == 0) {

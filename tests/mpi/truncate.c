@@ -25,6 +25,8 @@ static const struct lengths table[] = {
     {12 * CHECK_K, 100},
     {20 * CHECK_K, 0},
     {20 * CHECK_K, 1},
+    {30 * CHECK_K, 0},
+    {30 * CHECK_K, 1},
     {64 * CHECK_K, 64 * CHECK_K - 1},
     {64 * CHECK_K, 12 * CHECK_K},
     {256 * CHECK_K + 1, 256 * CHECK_K},

@@ -2,29 +2,8 @@
 /*
  * Processes of one job that have unlike parameters of rbuf, as with different limits of locked
  * memory: what one offers may be more than the other can stage. Messages arrive all the same.
- *
- * Every odd rank sets the parameters given as NAME=VALUE arguments for itself.
  */
 #include "check.h"
-
-static void set_parameters(char **argv)
-{
-    const char *rank = getenv("OMPI_COMM_WORLD_RANK");
-    char name[128];
-
-    if (rank == NULL || atoi(rank) % 2 == 0) {
-        return;
-    }
-    for (char **argument = argv + 1; *argument != NULL; argument++) {
-        char *equal = strchr(*argument, '=');
-
-        if (equal != NULL) {
-            snprintf(name, sizeof name, "OMPI_MCA_btl_rbuf_%.*s", (int) (equal - *argument),
-                     *argument);
-            setenv(name, equal + 1, 1);
-        }
-    }
-}
 
 /* Both ways at once with the neighbour. */
 static void exchange(size_t bytes, int serial)
@@ -44,7 +23,7 @@ static void exchange(size_t bytes, int serial)
 
 int main(int argc, char **argv)
 {
-    set_parameters(argv);
+    check_unlike(argv);
     check_begin(&argc, &argv);
     if (check_ranks % 2 != 0) {
         check_skip("wants an even number of ranks");

@@ -46,7 +46,7 @@ hca=(--fault "call=reg_mr:$((each + 2))+")
 right "one registration is left" "ring_admitted>0 ring_opened<2" 2 "$robust_tests/faulted" 100 50
 hca=(--memlock "$peak")
 right "no memory may be pinned for them" "$none ring_admitted=0" 2 "$mpi_tests/rings" sizes none
-hca=(--memlock $((peak + 3 * 64 * 2112 / 2))) # and a half
+hca=(--memlock $((peak + 3 * 75 * 2112 / 2))) # and a half
 right "memory may be pinned for one" "ring_admitted>0 ring_opened<2" 2 "$robust_tests/faulted" 100 50
 
 # --- processes that differ ---
@@ -59,14 +59,46 @@ unlike "$some" ring_slots=5 ring_slot_size=192
 unlike "$some" ring_slots=64 ring_slot_size=128
 unlike "$some" ring_slots=2 ring_slot_size=32k
 unlike "$some" ring_slots=64 ring_slot_size=32k
+unlike "$some ring_long>10" ring_longest=5000
+unlike "$some ring_long>10" ring_slots=20
+unlike "$some" ring_longest=0
+unlike "$some" ring_slot_size=2176
 unlike "$some" ring_threshold=1
 unlike "ring_sent>20 ring_opened=1" ring_threshold=1000000
+for setting in eager_limit=4096 max_send_size=32768 control_size=1k; do
+    job "rings: odd ranks have $setting" 60 2 "$mpi_tests/unlike" $setting
+    wrong=$(wrong_failure 30)
+    [ -n "$wrong" ] || grep -q "receive buffers are of another size" "$log" || wrong="the cause is not named"
+    verdict "rings: odd ranks have $setting" "$wrong" "$took s"
+done
 with ring_slots=2 ring_slot_size=128
 unlike "ring_sent>20" ring_slots=64 ring_slot_size=2k
 with ring_slots=64 ring_slot_size=32k
 unlike "$some" ring_slots=3 ring_slot_size=256
 with polling_set=0
 unlike "$none" polling_set=16
+
+# --- limits of Open MPI's own, as nobody else has them ---
+
+limits() { # PROGRAMS NAME=VALUE...: programs with commas
+    local programs program
+    IFS=, read -ra programs <<<"$1"
+    with "${@:2}"
+    for program in "${programs[@]}"; do
+        # shellcheck disable=SC2086 # a program and its arguments
+        right "${*:2}, $program" "" 2 "$mpi_tests"/$program
+    done
+}
+
+any="storm 8 100000 3,order,persistent,types"
+limits "$any,rings sizes,rings flood" eager_limit=128k
+limits "$any" eager_limit=128k max_send_size=16k control_size=1k
+limits "$any" eager_limit=60k control_size=60k
+limits "$any,threshold" max_send_size=16k
+limits "$any,packed" control_size=4k rndv_eager_limit=8k
+limits "$any,packed" standing_c0=12k rndv_eager_limit=16k
+limits "$any" min_rdma_pipeline_size=100k
+limits "$any,packed,late" eager_limit=4k
 
 # --- more partners than places ---
 

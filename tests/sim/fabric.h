@@ -80,6 +80,13 @@ static inline uint32_t rbuf_fab_room(const struct rbuf_fab_queue *queue)
     return queue->depth - rbuf_fab_outstanding(queue);
 }
 
+/* True if a few more unsignalled requests can be posted without AGAIN: half of the queue is free.
+ */
+static inline bool rbuf_fab_is_roomy(const struct rbuf_fab_queue *queue)
+{
+    return rbuf_fab_room(queue) > queue->depth / 2;
+}
+
 static inline bool rbuf_fab_has_room(const struct rbuf_fab_queue *queue, bool signalled)
 {
     if (rbuf_fab_room(queue) == 0) {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/copy.h"
+#include "core/ring_long.h"
 
 #define PAGE           4096u
 #define DEADLOCK_NS    2000000000ull /* of ticks alone */
@@ -284,7 +285,7 @@ static void *open_memory(size_t bytes, bool zeroed)
 void world_ring_memory(struct world_node *node)
 {
     const struct rbuf_ring_options *options = &node->core.options.ring;
-    size_t bytes = (size_t) options->slots * options->slot_bytes;
+    size_t bytes = rbuf_ring_memory_bytes(options);
     struct rbuf_ring_memory *memory;
 
     if (node->ring_memory_count == node->world->options.ring_memory) {

@@ -26,13 +26,37 @@ static void send_control(struct world_node *node, struct world_message *message,
                   RBUF_CONTROL, after);
 }
 
+/* By several slots of a ring, if the message is that long and they are free; some in two chunks. */
+static bool send_long(struct world_node *node, struct world_message *message)
+{
+    struct rbuf_peer *peer = node->links[message->to].peer;
+    const uint32_t bytes = (uint32_t) (sizeof(message) + message->bytes);
+    unsigned char *slots = rbuf_am_begin_long(peer, bytes);
+    uint32_t half;
+
+    if (slots == NULL) {
+        return false;
+    }
+    half = message->seed % 4 < 2 ? 0 : (uint32_t) message->bytes / 2;
+    memcpy(slots, &message, sizeof(message));
+    memcpy(slots + sizeof(message), message->source, half);
+    if (half > 0) {
+        rbuf_ring_long_lead(peer, bytes, (uint32_t) sizeof(message) + half);
+    }
+    memcpy(slots + sizeof(message) + half, (const char *) message->source + half,
+           message->bytes - half);
+    return rbuf_am_end_long(peer, TAG_EAGER, bytes, 0);
+}
+
 static void start_eager(struct world_message *message)
 {
     struct world_node *node = &message->world->nodes[message->from];
 
-    world_am_send(world_am_make(node, message, TAG_EAGER, &message, sizeof(message),
-                                message->source, message->bytes),
-                  message->to, message->channel, 0);
+    if (message->channel != RBUF_CONTROL || !send_long(node, message)) {
+        world_am_send(world_am_make(node, message, TAG_EAGER, &message, sizeof(message),
+                                    message->source, message->bytes),
+                      message->to, message->channel, 0);
+    }
     world_give_back(message, &message->source, &message->source_key);
 }
 

@@ -48,7 +48,9 @@ static struct world_options random_options(struct sim_random *random)
         .slot_bytes = (uint32_t) (64 * (2 + sim_random_below(random, 100))),
         .set = (uint32_t) sim_random_below(random, 5),
         .threshold = (uint32_t) (1 + sim_random_below(random, 10)),
-        .pieces = (uint32_t) sim_random_below(random, 8)};
+        .pieces = (uint32_t) sim_random_below(random, 8),
+        .longest =
+            (uint32_t) sim_random_below(random, 2) * (uint32_t) sim_random_size(random, 20000)};
     options.core.standing = (struct rbuf_standing_options){
         .peers = (uint32_t) sim_random_below(random, 4),
         .place_blocks = (uint32_t) (1 + sim_random_below(random, 30))};

@@ -29,7 +29,8 @@ message_make(enum rbuf_exchange_kind kind, const uint8_t token[RBUF_TOKEN_BYTES]
                                              .mailbox_rkey = 500 + seed,
                                              .peer_index = seed,
                                              .window = {32, 8},
-                                             .stage_bytes = 1u << 20}};
+                                             .stage_bytes = 1u << 20,
+                                             .room = {12288, 65536}}};
 
     memcpy(message.side.token, token, RBUF_TOKEN_BYTES);
     (void) rbuf_exchange_seal(

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/channel.h"
+#include "core/ring_long.h"
 
 #define PAGE          4096u
 #define STAGING_BYTES (1u << 20)
@@ -248,7 +249,7 @@ static void give_ring(struct crowd_process *process)
 
     if (process->ring_count < process->crowd->options.ring_memory) {
         memory = allocate(sizeof(*memory));
-        memory->base = allocate_aligned((size_t) options->slots * options->slot_bytes);
+        memory->base = allocate_aligned(rbuf_ring_memory_bytes(options));
         process->rings = realloc(process->rings, (process->ring_count + 1) * sizeof(memory));
         if (process->rings == NULL) {
             perror("crowd");

@@ -9,6 +9,7 @@
  *     btl_rbuf_connect.c       its queue pairs, and the listener's events
  *     btl_rbuf_fragment.c      alloc, free, prepare_src: descriptors and their memory
  *     btl_rbuf_send.c          send, sendi
+ *     btl_rbuf_eager.c         how long eager messages may be
  *     btl_rbuf_ahead.c         packed data that is sent behind its rendezvous
  *     btl_rbuf_rdma.c          put, get, atomics
  *     btl_rbuf_memory.c        register_mem, deregister_mem
@@ -39,6 +40,7 @@
 #include "core/channel.h"
 #include "core/choice.h"
 #include "core/core.h"
+#include "core/eager.h"
 #include "core/grant.h"
 #include "core/prestage.h"
 #include "core/put.h"
@@ -306,6 +308,9 @@ struct mca_btl_rbuf_module_t {
     uint64_t bounce_free;      /* a bit a word */
     struct mca_btl_rbuf_ring_list rings;
     uint32_t ring_count;
+    size_t room[RBUF_CHANNELS]; /* for payload in receive buffers and fragments, bytes; the same in
+                                 * all processes */
+    struct rbuf_eager eager;
     struct mca_btl_rbuf_slab_list mailbox_slabs;
     unsigned mailboxes_left;
     struct mca_btl_rbuf_pool pools[MCA_BTL_RBUF_POOLS];
@@ -456,6 +461,15 @@ struct rbuf_ring_options mca_btl_rbuf_ring_options(const struct rbuf_port *port,
                                                    enum rbuf_arrival arrival);
 void mca_btl_rbuf_ring_wanted(mca_btl_rbuf_module_t *module); /* no lock is held */
 void mca_btl_rbuf_rings_close(mca_btl_rbuf_module_t *module);
+
+/* btl_rbuf_eager.c */
+void mca_btl_rbuf_eager_open(mca_btl_rbuf_module_t *module);
+/* A message longer than control_size goes by a ring; the lock is held. */
+void mca_btl_rbuf_eager_by_ring(mca_btl_rbuf_module_t *module);
+/* Likewise beside it, over send/receive; no lock is held. */
+void mca_btl_rbuf_eager_beside(mca_btl_base_endpoint_t *endpoint, size_t bytes);
+/* A message of `bytes` goes by a rendezvous; no lock is held. */
+void mca_btl_rbuf_eager_rendezvous(mca_btl_rbuf_module_t *module, size_t bytes);
 
 /* btl_rbuf_send.c */
 int mca_btl_rbuf_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,

@@ -80,6 +80,7 @@ static void describe(mca_btl_base_endpoint_t *endpoint, struct rbuf_exchange *mi
     for (int i = 0; i < RBUF_CHANNELS; i++) {
         rbuf_queue_address(endpoint->queue[i], &mine->side.queue[i]);
         mine->side.window[i] = module->core.options.window[i];
+        mine->side.room[i] = (uint32_t) module->room[i];
     }
 }
 
@@ -175,7 +176,8 @@ static void call_refused(mca_btl_base_endpoint_t *endpoint, struct rbuf_call_eve
 }
 
 /* Whether an incoming call is to be answered, and if not, why. */
-static enum rbuf_refusal judge_call(const mca_btl_base_endpoint_t *endpoint, uint32_t their_port)
+static enum rbuf_refusal judge_call(const mca_btl_base_endpoint_t *endpoint,
+                                    const struct rbuf_exchange_side *theirs)
 {
     switch (endpoint->state) {
     case MCA_BTL_RBUF_IDLE:
@@ -192,11 +194,17 @@ static enum rbuf_refusal judge_call(const mca_btl_base_endpoint_t *endpoint, uin
     case MCA_BTL_RBUF_FAILED:
         return RBUF_REFUSAL_CLOSING;
     }
-    return their_port < endpoint->modex->port_count &&
-                   rbuf_port_reach(endpoint->module->port, &endpoint->modex->port[their_port]) ==
-                       RBUF_REACHABLE
-               ? RBUF_REFUSAL_NONE
-               : RBUF_REFUSAL_UNREACHABLE;
+    if (theirs->port >= endpoint->modex->port_count ||
+        rbuf_port_reach(endpoint->module->port, &endpoint->modex->port[theirs->port]) !=
+            RBUF_REACHABLE) {
+        return RBUF_REFUSAL_UNREACHABLE;
+    }
+    for (int i = 0; i < RBUF_CHANNELS; i++) {
+        if (theirs->room[i] != endpoint->module->room[i]) {
+            return RBUF_REFUSAL_BUFFERS;
+        }
+    }
+    return RBUF_REFUSAL_NONE;
 }
 
 static enum rbuf_refusal answer(mca_btl_base_endpoint_t *endpoint, struct rbuf_call_event *event)
@@ -207,7 +215,10 @@ static enum rbuf_refusal answer(mca_btl_base_endpoint_t *endpoint, struct rbuf_c
     if (endpoint->state == MCA_BTL_RBUF_IDLE && !mca_btl_rbuf_endpoint_prepare(endpoint)) {
         return RBUF_REFUSAL_RESOURCES;
     }
-    refusal = judge_call(endpoint, event->theirs.side.port);
+    refusal = judge_call(endpoint, &event->theirs.side);
+    if (refusal == RBUF_REFUSAL_BUFFERS) { /* our own call may be lost already */
+        mca_btl_rbuf_endpoint_fail(endpoint, rbuf_refusal_text(refusal));
+    }
     if (refusal != RBUF_REFUSAL_NONE) {
         return refusal;
     }

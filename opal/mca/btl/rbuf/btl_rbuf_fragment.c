@@ -3,7 +3,8 @@
  * Fragments: the descriptors that Open MPI fills and sends, in registered memory of ours.
  *
  * Three pools: small ones for control messages, which are never refused while there is memory;
- * eager ones; and bulk ones for large pieces of packed data. The latter two have limits: at a limit
+ * eager ones; and bulk ones for large pieces of packed data, and for eager messages that are longer
+ * than control_size. The latter two have limits: at a limit
  * Open MPI gets NULL, and asks again when one of those that are under way completes. When no more
  * memory can be pinned, what travels inside the request takes fragments of a fourth pool, which is
  * not.
@@ -125,14 +126,13 @@ free_slab:
  * taken it all, what is here still goes round. */
 int mca_btl_rbuf_pools_open(mca_btl_rbuf_module_t *module)
 {
-    const mca_btl_base_module_t *btl = &module->super;
     size_t inlined = module->port->max_inline;
     const struct mca_btl_rbuf_pool pools[MCA_BTL_RBUF_POOLS] = {
         [MCA_BTL_RBUF_POOL_SMALL] = {.payload = SMALL_PAYLOAD, .per_slab = 256},
-        [MCA_BTL_RBUF_POOL_EAGER] = {.payload = btl->btl_eager_limit,
+        [MCA_BTL_RBUF_POOL_EAGER] = {.payload = module->room[RBUF_CONTROL],
                                      .per_slab = 32,
                                      .limit = EAGER_LIMIT},
-        [MCA_BTL_RBUF_POOL_BULK] = {.payload = btl->btl_max_send_size,
+        [MCA_BTL_RBUF_POOL_BULK] = {.payload = module->room[RBUF_BULK],
                                     .per_slab = 8,
                                     .limit = BULK_LIMIT},
         [MCA_BTL_RBUF_POOL_INLINE] = {
@@ -221,7 +221,8 @@ mca_btl_base_descriptor_t *mca_btl_rbuf_alloc(mca_btl_base_module_t *btl,
     frag->segment.seg_addr.pval = frag->am.header + 1;
     frag->segment.seg_len = size;
     frag->base.des_flags = flags;
-    frag->am.channel = (uint8_t) (size <= btl->btl_eager_limit ? RBUF_CONTROL : RBUF_BULK);
+    frag->am.channel =
+        (uint8_t) (size <= mca_btl_rbuf_module(btl)->room[RBUF_CONTROL] ? RBUF_CONTROL : RBUF_BULK);
     return &frag->base;
 }
 
@@ -271,13 +272,14 @@ size_t mca_btl_rbuf_packed_size(const mca_btl_base_module_t *btl,
  * large fragments, and the pieces of a message stay in order. (ob1 may take them in any order, but
  * the unpacking of Open MPI 4.1.4 writes outside of the buffer when the last piece comes first.)
  * Eager messages and rendezvous, which ask for priority, use the control channel, if they fit its
- * receive buffers.
+ * receive buffers. (Between the channels ob1 sees to the order of messages.)
  */
-static enum rbuf_channel_id channel_for(const mca_btl_base_module_t *btl, size_t bytes,
+static enum rbuf_channel_id channel_for(const mca_btl_rbuf_module_t *module, size_t bytes,
                                         uint32_t flags)
 {
-    return (flags & MCA_BTL_DES_FLAGS_PRIORITY) && bytes <= btl->btl_eager_limit ? RBUF_CONTROL
-                                                                                 : RBUF_BULK;
+    return (flags & MCA_BTL_DES_FLAGS_PRIORITY) && bytes <= module->room[RBUF_CONTROL]
+               ? RBUF_CONTROL
+               : RBUF_BULK;
 }
 
 /* The rendezvous of a contiguous message, with some of it as payload or none: what follows is
@@ -350,21 +352,39 @@ static mca_btl_base_descriptor_t *prepare_ahead(mca_btl_rbuf_frag_t *frag, size_
     return &frag->base;
 }
 
-/* How much of the data goes along in a message: in a rendezvous none, if Open MPI offers no more
- * than it has to for us to see the data. */
-static size_t payload_of(const mca_btl_base_module_t *btl, const struct opal_convertor_t *convertor,
-                         bool rendezvous, size_t reserve, size_t offered)
+static bool is_rendezvous(uint32_t flags)
 {
-    size_t left = convertor->local_size - convertor->bConverted;
+    return (flags & MCA_BTL_DES_FLAGS_SIGNAL) && (flags & MCA_BTL_DES_FLAGS_PRIORITY);
+}
+
+/*
+ * How much of the data goes along in a message.
+ *
+ * All of it, if Open MPI offers all: eager messages must have it, and the rendezvous of a
+ * synchronous send, whose rest Open MPI would not put. Other rendezvous have as much as the control
+ * channel takes, or nothing, if Open MPI offers no more than it has to for us to see the data.
+ */
+static size_t payload_of(const mca_btl_rbuf_module_t *module,
+                         const struct opal_convertor_t *convertor, uint32_t flags, size_t reserve,
+                         size_t offered)
+{
+    const size_t left = convertor->local_size - convertor->bConverted;
+    const size_t room = module->room[RBUF_CONTROL] - reserve;
     size_t most;
 
-    if (rendezvous && offered <= MCA_BTL_RBUF_RENDEZVOUS_LOOK && offered < left) {
-        return 0;
-    }
-    if (reserve + offered <= btl->btl_eager_limit) {
+    if ((flags & MCA_BTL_DES_FLAGS_PRIORITY) && offered == left) {
         return offered;
     }
-    most = mca_btl_rbuf_packed_size(btl, convertor, reserve);
+    if (is_rendezvous(flags) && offered <= MCA_BTL_RBUF_RENDEZVOUS_LOOK) {
+        return 0;
+    }
+    if (reserve + offered <= module->room[RBUF_CONTROL]) {
+        return offered;
+    }
+    most = mca_btl_rbuf_packed_size(&module->super, convertor, reserve);
+    if (is_rendezvous(flags) && most > room) {
+        most = room;
+    }
     return most < offered ? most : offered;
 }
 
@@ -372,6 +392,7 @@ static size_t payload_of(const mca_btl_base_module_t *btl, const struct opal_con
 static void prepare_rest(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
                          const struct opal_convertor_t *convertor, mca_btl_rbuf_frag_t *rendezvous)
 {
+    mca_btl_rbuf_eager_rendezvous(module, convertor->local_size);
     if (opal_convertor_need_buffers(convertor)) {
         mca_btl_rbuf_ahead_want(module, endpoint, convertor, rendezvous);
     } else {
@@ -386,8 +407,7 @@ mca_btl_base_descriptor_t *mca_btl_rbuf_prepare_src(mca_btl_base_module_t *btl,
                                                     uint32_t flags)
 {
     mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
-    bool rendezvous = (flags & MCA_BTL_DES_FLAGS_SIGNAL) && (flags & MCA_BTL_DES_FLAGS_PRIORITY);
-    size_t payload = payload_of(btl, convertor, rendezvous, reserve, *size);
+    size_t payload = payload_of(module, convertor, flags, reserve, *size);
     mca_btl_rbuf_frag_t *frag;
 
     (void) order;
@@ -409,8 +429,8 @@ mca_btl_base_descriptor_t *mca_btl_rbuf_prepare_src(mca_btl_base_module_t *btl,
     frag->segment.seg_addr.pval = frag->am.header + 1;
     frag->segment.seg_len = reserve + *size;
     frag->base.des_flags = flags;
-    frag->am.channel = (uint8_t) channel_for(btl, reserve + *size, flags);
-    if (rendezvous) {
+    frag->am.channel = (uint8_t) channel_for(module, reserve + *size, flags);
+    if (is_rendezvous(flags)) {
         prepare_rest(module, endpoint, convertor, frag);
     }
     return &frag->base;

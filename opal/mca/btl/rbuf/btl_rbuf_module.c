@@ -144,16 +144,25 @@ static int open_core(mca_btl_rbuf_module_t *module, const struct rbuf_core_optio
     return OPAL_SUCCESS;
 }
 
+/* Every eager message has a channel that takes it. */
+static void set_room(mca_btl_rbuf_module_t *module)
+{
+    const size_t eager = module->super.btl_eager_limit;
+    const size_t most = module->super.btl_max_send_size;
+    const size_t control = mca_btl_rbuf_params.control_size;
+
+    module->room[RBUF_CONTROL] = control < eager ? control : eager;
+    module->room[RBUF_BULK] = most > eager ? most : eager;
+}
+
 static int open_receives(mca_btl_rbuf_module_t *module)
 {
     const uint64_t count[RBUF_CHANNELS] = {mca_btl_rbuf_params.control_buffers,
                                            mca_btl_rbuf_params.bulk_buffers};
-    const size_t payload[RBUF_CHANNELS] = {module->super.btl_eager_limit,
-                                           module->super.btl_max_send_size};
     struct rbuf_problem problem;
 
     for (int i = 0; i < RBUF_CHANNELS; i++) {
-        uint32_t bytes = (uint32_t) (payload[i] + sizeof(struct rbuf_message_header));
+        uint32_t bytes = (uint32_t) (module->room[i] + sizeof(struct rbuf_message_header));
 
         if (rbuf_receive_open(module->port, (enum rbuf_channel_id) i, (uint32_t) count[i], bytes,
                               &module->receive[i], &problem) != 0) {
@@ -232,6 +241,7 @@ int mca_btl_rbuf_module_open(struct rbuf_port *port, uint32_t index, mca_btl_rbu
     module->super = mca_btl_rbuf_component.module_template;
     module->port = port;
     module->index = index;
+    set_room(module);
     pthread_mutex_init(&module->lock, NULL);
     TAILQ_INIT(&module->endpoints);
     TAILQ_INIT(&module->packing);
@@ -256,6 +266,7 @@ int mca_btl_rbuf_module_open(struct rbuf_port *port, uint32_t index, mca_btl_rbu
         module_free(module);
         return status;
     }
+    mca_btl_rbuf_eager_open(module);
     *out = module;
     return OPAL_SUCCESS;
 }

@@ -197,26 +197,45 @@ static const struct parameter table[] = {
      "rendezvous"},
     {"control_buffers", "256", COUNT, 16, 65536, NULL, NULL, 0, 5, FIELD(control_buffers),
      "buffers, 16 to 65536",
-     "Receive buffers for eager messages, shared by all peers of a port, eager_limit bytes each"},
+     "Receive buffers for eager messages, shared by all peers of a port, control_size bytes each"},
+    {"control_size", "12k", SIZE, KIB, 64 * KIB, NULL, NULL, 0, 6, FIELD(control_size),
+     "bytes, 1k to 64k, at most eager_limit (lowered to it)",
+     "Largest eager message, with Open MPI's header, that goes by these buffers. A larger one, up "
+     "to eager_limit, goes by a ring, and by the bulk buffers when that is full. Where there is no "
+     "ring, or much waits already, eager_limit is lowered to this for a while, for all peers, "
+     "unless it is given; and for good where no ring takes such messages"},
     {"bulk_buffers", "32", COUNT, 4, 65536, NULL, NULL, 0, 5, FIELD(bulk_buffers),
      "buffers, 4 to 65536",
-     "Receive buffers for large fragments, and for the announcements of chunks with subblock off, "
-     "shared by all peers of a port, max_send_size bytes each. A quarter of them may keep pieces "
-     "of packed data whose receive is not there yet, beyond that they are copied"},
+     "Receive buffers for large fragments, for eager messages longer than control_size and for the "
+     "announcements of chunks with subblock off, shared by all peers of a port. Each has "
+     "max_send_size bytes, or eager_limit if that is more. A quarter of them may keep pieces of "
+     "packed data whose receive is not there yet, beyond that they are copied"},
     {"send_queue", "128", COUNT, 16, 16384, NULL, NULL, 0, 6, FIELD(send_queue),
      "requests, 16 to 16384", "Depth of each send queue"},
     {"polling_set", "16", COUNT, 0, 1024, NULL, NULL, 0, 4, FIELD(polling_set), "peers, 0 to 1024",
      "Peers whose small messages this process takes out of rings that they write by RDMA: those "
      "that send the most. Each costs about a ns in every poll, and ring_slots * "
-     "ring_slot_size bytes of pinned memory on both sides. 0: all go over send/receive. Adapters "
+     "ring_slot_size + ring_longest bytes of pinned memory on both sides. 0: all go over "
+     "send/receive. Adapters "
      "that do not place the bytes of a write in order (see subblock) get no rings"},
     {"ring_slots", "64", COUNT, 2, RBUF_RING_SLOTS_MAX, NULL, NULL, 0, 6, FIELD(ring_slots),
      "slots, 2 to 64",
-     "Messages that a ring holds; when they are all under way the next one goes over send/receive"},
+     "Messages that a ring holds, if each takes one; when there is no room the next one goes over "
+     "send/receive"},
     {"ring_slot_size", "2112", SIZE, RBUF_RING_SLOT_BYTES_MIN, RBUF_RING_SLOT_BYTES_MAX, NULL, NULL,
      0, 6, FIELD(ring_slot_size), "bytes, 128 to 32k, a multiple of 64",
-     "Size of a slot, 32 bytes of which are its trailer; larger messages go over send/receive. An "
-     "odd number of cache lines (64 bytes), so that the ends of slots spread over the cache"},
+     "Size of a slot, 32 bytes of which are its trailer. An odd number of cache lines (64 bytes), "
+     "so that the ends of slots spread over the cache"},
+    {"ring_longest", "auto", SIZE, 0, RBUF_RING_BYTES_MAX, NULL, "auto",
+     MCA_BTL_RBUF_RING_LONGEST_AUTO, 6, FIELD(ring_longest), "bytes, 0 to 65528, or auto",
+     "Largest message that goes by a ring, with Open MPI's header, at most eager_limit (lowered to "
+     "it). One that is larger than a slot takes several, half of the ring at most; where not so "
+     "many are free, and where the two sides' slots differ, it goes over send/receive. 0: each "
+     "takes one slot. auto: eager_limit"},
+    {"ring_c0", "2k", SIZE, 0, GIB, NULL, NULL, 0, 6, FIELD(ring_c0), "bytes, 0 to 1G",
+     "First chunk of a message that takes several slots, each further one is twice as large: it is "
+     "written while the next is copied. A message of up to two of them, and one that finds others "
+     "under way, goes in one write. 0: all do"},
     {"ring_pieces", "1", COUNT, 1, 8, NULL, NULL, 0, 6, FIELD(ring_pieces), "writes, 1 to 8",
      "Inline writes in which a small message may go that does not fit into one: the processor "
      "hands "

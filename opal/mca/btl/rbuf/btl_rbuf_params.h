@@ -23,6 +23,8 @@ enum mca_btl_rbuf_protocol {
 
 enum mca_btl_rbuf_switch { MCA_BTL_RBUF_OFF, MCA_BTL_RBUF_ON };
 
+#define MCA_BTL_RBUF_RING_LONGEST_AUTO UINT64_MAX /* eager_limit */
+
 /* Values as checked; sizes in bytes, times in ns, q in 16.16 fixed point. */
 struct mca_btl_rbuf_params {
     uint64_t protocol; /* enum mca_btl_rbuf_protocol */
@@ -65,11 +67,14 @@ struct mca_btl_rbuf_params {
     uint64_t control_credits;
     uint64_t bulk_credits;
     uint64_t control_buffers;
+    uint64_t control_size;
     uint64_t bulk_buffers;
     uint64_t send_queue;
     uint64_t polling_set; /* 0: no rings */
     uint64_t ring_slots;
     uint64_t ring_slot_size;
+    uint64_t ring_c0;
+    uint64_t ring_longest; /* or MCA_BTL_RBUF_RING_LONGEST_AUTO */
     uint64_t ring_threshold;
     uint64_t ring_pieces;
 };

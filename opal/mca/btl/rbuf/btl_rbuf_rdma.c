@@ -214,7 +214,7 @@ static void put_in_place(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t
 {
     mca_btl_rbuf_handle_t *handle = operation->local_handle;
 
-    if (module->choice != NULL && size >= module->super.btl_eager_limit &&
+    if (module->choice != NULL && size >= module->room[RBUF_CONTROL] &&
         handle->registration == NULL) {
         handle->registration = mca_btl_rbuf_auto_decide(
             module, RBUF_SIDE_SEND, operation->local_address, size, &operation->timing);

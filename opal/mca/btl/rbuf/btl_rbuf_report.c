@@ -49,6 +49,7 @@ static const struct counter table[] = {
     {"ring_received", CORE(ring_received), "Messages received by eager rings, of those received"},
     {"ring_full", CORE(ring_full),
      "Messages over send/receive because their ring had no free slot"},
+    {"ring_long", CORE(ring_long), "Messages sent by several slots of a ring each"},
     {"ring_waits", CORE(ring_waits), "Polls that found a ring message before its turn"},
     {"ring_admitted", CORE(ring_admitted), "Peers taken into the polling set"},
     {"ring_recalled", CORE(ring_recalled), "Peers asked to leave the polling set"},

@@ -6,9 +6,21 @@
  */
 #include "btl_rbuf.h"
 
+#include "core/ring_long.h"
+
 #include <stdlib.h>
 
 #include "opal/util/output.h"
+
+/* Payload of the longest message, bytes. */
+static uint32_t longest(void)
+{
+    const uint64_t asked = mca_btl_rbuf_params.ring_longest;
+    const uint64_t eager = mca_btl_rbuf_component.module_template.btl_eager_limit;
+    const uint64_t bytes = asked < eager ? asked : eager; /* auto is more than any */
+
+    return (uint32_t) (bytes < RBUF_RING_BYTES_MAX ? bytes : RBUF_RING_BYTES_MAX);
+}
 
 struct rbuf_ring_options mca_btl_rbuf_ring_options(const struct rbuf_port *port,
                                                    enum rbuf_arrival arrival)
@@ -23,7 +35,8 @@ struct rbuf_ring_options mca_btl_rbuf_ring_options(const struct rbuf_port *port,
                                       .slot_bytes = (uint32_t) params->ring_slot_size,
                                       .set = (uint32_t) params->polling_set,
                                       .threshold = (uint32_t) params->ring_threshold,
-                                      .pieces = (uint32_t) params->ring_pieces};
+                                      .pieces = (uint32_t) params->ring_pieces,
+                                      .longest = longest()};
 }
 
 /* RBUF_EVENT_RING_MEMORY. Not to have any is no error: messages go over send/receive. */
@@ -34,9 +47,9 @@ void mca_btl_rbuf_ring_wanted(mca_btl_rbuf_module_t *module)
     struct mca_btl_rbuf_ring *ring = calloc(1, sizeof(*ring));
     struct rbuf_problem problem;
 
-    if (ring != NULL && mca_btl_rbuf_memory_allocate(
-                            module, stagger + (size_t) options->slots * options->slot_bytes,
-                            IBV_ACCESS_REMOTE_WRITE, &ring->memory, &problem) != 0) {
+    if (ring != NULL &&
+        mca_btl_rbuf_memory_allocate(module, stagger + rbuf_ring_memory_bytes(options),
+                                     IBV_ACCESS_REMOTE_WRITE, &ring->memory, &problem) != 0) {
         opal_output_verbose(10, opal_btl_base_framework.framework_output,
                             "rbuf: no memory can be pinned for a further ring of %u slots",
                             options->slots);

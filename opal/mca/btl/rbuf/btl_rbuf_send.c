@@ -50,6 +50,9 @@ static bool start(mca_btl_base_endpoint_t *endpoint, mca_btl_rbuf_frag_t *frag,
         frag->am.after == 0) {
         return mca_btl_rbuf_ahead_start(endpoint->module, endpoint, frag);
     }
+    if (frag->am.channel == RBUF_BULK && (frag->base.des_flags & MCA_BTL_DES_FLAGS_PRIORITY)) {
+        return rbuf_am_send_as(endpoint->peer, &frag->am, RBUF_MESSAGE_LONG, 0) != RBUF_AM_IDLE;
+    }
     return rbuf_am_send(endpoint->peer, &frag->am) != RBUF_AM_IDLE;
 }
 
@@ -185,6 +188,61 @@ static inline bool send_by_ring(mca_btl_rbuf_module_t *module, mca_btl_base_endp
     return sent;
 }
 
+/* Packs a message over several slots in chunks that double, like those of the superpipeline; each
+ * leaves while the next is copied. */
+static void copy_and_lead(struct rbuf_peer *peer, unsigned char *payload, uint32_t bytes,
+                          const void *header, size_t header_size, const unsigned char *data)
+{
+    const uint32_t payload_size = bytes - (uint32_t) header_size;
+    uint32_t chunk = (uint32_t) mca_btl_rbuf_params.ring_c0;
+    uint32_t done = 0;
+
+    memcpy(payload, header, header_size);
+    while (chunk > 0 && payload_size - done > 2 * chunk) {
+        memcpy(payload + header_size + done, data + done, chunk);
+        done += chunk;
+        rbuf_ring_long_lead(peer, bytes, (uint32_t) header_size + done);
+        chunk *= 2;
+    }
+    memcpy(payload + header_size + done, data + done, payload_size - done);
+}
+
+/* Straight into several slots of the ring. Out of line: small messages do not come here. Data that
+ * has to be packed goes as a whole: packing may fail, and then nothing may have left. */
+static __attribute__((noinline)) bool send_by_slots(mca_btl_rbuf_module_t *module,
+                                                    mca_btl_base_endpoint_t *endpoint,
+                                                    struct opal_convertor_t *convertor,
+                                                    const void *header, size_t header_size,
+                                                    size_t payload_size, mca_btl_base_tag_t tag)
+{
+    uint32_t bytes = (uint32_t) (header_size + payload_size);
+    const void *data = NULL;
+    bool packed = false;
+    bool sent = false;
+    void *slots;
+
+    mca_btl_rbuf_lock(module);
+    slots = rbuf_am_begin_long(endpoint->peer, bytes);
+    if (slots != NULL && payload_size > 0) {
+        data = take_in_place(convertor, payload_size);
+    }
+    if (data != NULL) {
+        copy_and_lead(endpoint->peer, slots, bytes, header, header_size, data);
+        packed = true;
+    } else if (slots != NULL) {
+        packed = pack(convertor, header, header_size, payload_size, slots);
+    }
+    sent = packed && rbuf_am_end_long(endpoint->peer, tag, bytes, after_for(endpoint));
+    if (sent && bytes > module->room[RBUF_CONTROL]) {
+        mca_btl_rbuf_eager_by_ring(module);
+    }
+    mca_btl_rbuf_unlock(module);
+    if (packed && !sent) {
+        start_over(convertor, payload_size);
+    }
+    return sent;
+}
+
 /* One piece on the stack, straight into the request. */
 static bool send_now(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
                      struct opal_convertor_t *convertor, const void *header, size_t header_size,
@@ -230,6 +288,9 @@ static int send_otherwise(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t
         send_now(module, endpoint, convertor, header, header_size, payload_size, tag)) {
         return OPAL_SUCCESS;
     }
+    if (bytes > module->room[RBUF_CONTROL]) {
+        mca_btl_rbuf_eager_beside(endpoint, bytes);
+    }
     if (is_crowded(endpoint)) {
         if (descriptor != NULL) {
             *descriptor = mca_btl_rbuf_alloc(btl, endpoint, order, bytes, flags);
@@ -260,8 +321,12 @@ int mca_btl_rbuf_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endp
 {
     mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
 
-    if (header_size + payload_size <= mca_btl_rbuf_params.ring_slot_size &&
-        send_by_ring(module, endpoint, convertor, header, header_size, payload_size, tag)) {
+    const bool one_slot = header_size + payload_size + sizeof(struct rbuf_ring_trailer) <=
+                          mca_btl_rbuf_params.ring_slot_size;
+
+    if (one_slot
+            ? send_by_ring(module, endpoint, convertor, header, header_size, payload_size, tag)
+            : send_by_slots(module, endpoint, convertor, header, header_size, payload_size, tag)) {
         return OPAL_SUCCESS;
     }
     return send_otherwise(module, endpoint, convertor, header, header_size, payload_size, order,

@@ -10,6 +10,7 @@ rbuf_glue_sources = \
 	%reldir%/btl_rbuf_auto.c \
 	%reldir%/btl_rbuf_component.c \
 	%reldir%/btl_rbuf_connect.c \
+	%reldir%/btl_rbuf_eager.c \
 	%reldir%/btl_rbuf_endpoint.c \
 	%reldir%/btl_rbuf_fragment.c \
 	%reldir%/btl_rbuf_help.c \
@@ -48,6 +49,8 @@ rbuf_core_sources = \
 	%reldir%/core/core.h \
 	%reldir%/core/credit.c \
 	%reldir%/core/credit.h \
+	%reldir%/core/eager.c \
+	%reldir%/core/eager.h \
 	%reldir%/core/event.c \
 	%reldir%/core/event.h \
 	%reldir%/core/grant.c \
@@ -76,6 +79,8 @@ rbuf_core_sources = \
 	%reldir%/core/ring.h \
 	%reldir%/core/ring_in.c \
 	%reldir%/core/ring_out.c \
+	%reldir%/core/ring_long.c \
+	%reldir%/core/ring_long.h \
 	%reldir%/core/ring_out.h \
 	%reldir%/core/rma.c \
 	%reldir%/core/rma.h \

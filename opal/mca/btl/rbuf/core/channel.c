@@ -25,6 +25,7 @@ static bool is_users(const struct rbuf_am *am)
     case RBUF_MESSAGE_HERALD:
     case RBUF_MESSAGE_PIECE:
     case RBUF_MESSAGE_NAMED:
+    case RBUF_MESSAGE_LONG:
         return true;
     default:
         return false;

@@ -4,7 +4,8 @@
  *
  * A message is posted when the peer has a credit for us and the send queue has room; else it
  * queues, in order, and nothing fails. A small message of the control channel goes by the ring
- * (core/ring.h) if the peer lent us one and it has a free slot.
+ * (core/ring.h) if the peer lent us one and it has a free slot; one that takes several slots only
+ * straight from its user, not from a queue.
  *
  * Invariant: the order of posting on a channel, ring included, is the order of rbuf_am_send().
  */
@@ -12,6 +13,7 @@
 #define RBUF_CORE_CHANNEL_H
 
 #include "core/core.h"
+#include "core/ring_long.h"
 #include "core/ring_out.h"
 
 enum rbuf_am_state { RBUF_AM_IDLE, RBUF_AM_QUEUED, RBUF_AM_POSTED };
@@ -57,6 +59,23 @@ static inline void *rbuf_am_begin(struct rbuf_peer *peer, uint32_t bytes)
 static inline bool rbuf_am_end(struct rbuf_peer *peer, uint8_t tag, uint32_t bytes, uint64_t after)
 {
     if (!rbuf_ring_out_end(peer, RBUF_MESSAGE_USER, tag, bytes, after)) {
+        return false;
+    }
+    peer->core->stats.messages_sent++;
+    return true;
+}
+
+/* The same of a message that is longer than a slot; between the two rbuf_ring_long_lead() may send
+ * the first bytes of it. */
+static inline void *rbuf_am_begin_long(struct rbuf_peer *peer, uint32_t bytes)
+{
+    return TAILQ_EMPTY(&peer->queued[RBUF_CONTROL]) ? rbuf_ring_long_begin(peer, bytes) : NULL;
+}
+
+static inline bool rbuf_am_end_long(struct rbuf_peer *peer, uint8_t tag, uint32_t bytes,
+                                    uint64_t after)
+{
+    if (!rbuf_ring_long_end(peer, RBUF_MESSAGE_USER, tag, bytes, after)) {
         return false;
     }
     peer->core->stats.messages_sent++;

@@ -8,7 +8,8 @@
  * rbuf_core_progress(), and takes events out (core/event.h).
  *
  *     channel.c   active messages over send/receive
- *     ring*.c     small messages by RDMA write; polling_set.c: from which peers
+ *     ring*.c     eager messages by RDMA write; polling_set.c: from which peers
+ *     eager.c     how long messages may be that go by these
  *     inbox.c     what is done with messages that came in, in one order
  *     credit.c    how many messages may be under way
  *     grant.c     the receiver's offers: staging lanes, deferred grants

@@ -2,7 +2,8 @@
 /*
  * Credits: how many messages each side may have under way to the other, by flow.
  *
- * A flow is one supply of places for messages: the receive buffers of the control and of the bulk
+ * A flow is one supply of places for messages, one place a message but in a ring, where a long one
+ * takes several slots and counts as so many: the receive buffers of the control and of the bulk
  * channel, and the slots of an eager ring. For each flow that it sends on a side knows how many
  * messages it sent and how many of those were taken off; for each that it receives on, how many it
  * took off and what it told the sender of that. The word travels as a cumulative count, so that a

@@ -36,11 +36,12 @@ enum rbuf_event_kind {
     RBUF_EVENT_FAILED       /* a peer is lost; once a peer */
 };
 
-enum rbuf_origin {                     /* where the payload of a message stands */
-                   RBUF_ORIGIN_BUFFER, /* in a receive buffer */
-                   RBUF_ORIGIN_RING,   /* in a slot of the peer's ring */
-                   RBUF_ORIGIN_HELD,   /* in a copy that core made */
-                   RBUF_ORIGIN_PIECE   /* in `piece`: a header, and data that was sent ahead */
+enum rbuf_origin {                        /* where the payload of a message stands */
+                   RBUF_ORIGIN_BUFFER,    /* in a receive buffer */
+                   RBUF_ORIGIN_RING,      /* in a slot of the peer's ring */
+                   RBUF_ORIGIN_RING_LONG, /* in several, from `slot` on */
+                   RBUF_ORIGIN_HELD,      /* in a copy that core made */
+                   RBUF_ORIGIN_PIECE      /* in `piece`: a header, and data that was sent ahead */
 };
 
 enum rbuf_extra { /* what there is to a message besides its payload */
@@ -58,7 +59,7 @@ struct rbuf_delivery {
     uint32_t bytes;
     uint8_t tag;
     uint8_t channel; /* BUFFER: enum rbuf_channel_id */
-    uint8_t slot;    /* RING: which one it is */
+    uint8_t slot;    /* RING, RING_LONG: which one it is */
     uint8_t place;   /* 1 + the one of the standing lane with its head; 0: none, or taken up */
     uint8_t origin;  /* enum rbuf_origin */
     uint8_t extra;   /* enum rbuf_extra */

@@ -89,6 +89,17 @@ static bool take_led(struct rbuf_peer *peer, const struct rbuf_message_header *h
     return hand_up(peer, &place);
 }
 
+/* A message that would have gone by a ring. */
+static bool take_unrung(struct rbuf_peer *peer, const struct rbuf_delivery *place)
+{
+    if (place->channel != RBUF_BULK) {
+        peer->core->stats.messages_refused++;
+        return false;
+    }
+    rbuf_polling_set_heard(peer, place->bytes);
+    return hand_up(peer, place);
+}
+
 /* A message whose pieces are on their way. */
 static bool take_herald(struct rbuf_peer *peer, const struct rbuf_message_header *header,
                         struct rbuf_delivery place)
@@ -115,6 +126,8 @@ bool rbuf_inbox_take_other(struct rbuf_peer *peer, const struct rbuf_message_hea
         return !rbuf_receiver_hold(peer, header, place) && hand_up(peer, place);
     case RBUF_MESSAGE_LED:
         return take_led(peer, header, *place);
+    case RBUF_MESSAGE_LONG:
+        return take_unrung(peer, place);
     case RBUF_MESSAGE_HERALD:
         return take_herald(peer, header, *place);
     case RBUF_MESSAGE_PIECE:
@@ -201,12 +214,16 @@ static __attribute__((noinline)) void release_extra(struct rbuf_peer *peer,
     }
 }
 
-/* What stands neither in a ring nor in a receive buffer of its own. */
+/* What stands neither in one slot of a ring nor in a receive buffer of its own. */
 static __attribute__((noinline)) void release_kept(struct rbuf_peer *peer,
                                                    const struct rbuf_delivery *delivery)
 {
     if (delivery->origin == RBUF_ORIGIN_PIECE) {
         rbuf_ahead_in_free(peer, delivery->piece);
+        return;
+    }
+    if (delivery->origin == RBUF_ORIGIN_RING_LONG) {
+        rbuf_ring_in_free_long(peer->ring_in, delivery->slot, delivery->bytes);
         return;
     }
     peer->core->stats.messages_received++;
@@ -226,6 +243,7 @@ void rbuf_core_release(struct rbuf_peer *peer, const struct rbuf_delivery *deliv
     case RBUF_ORIGIN_RING:
         rbuf_ring_in_free(peer->ring_in, delivery->slot);
         break;
+    case RBUF_ORIGIN_RING_LONG:
     case RBUF_ORIGIN_HELD:
     case RBUF_ORIGIN_PIECE:
         release_kept(peer, delivery);

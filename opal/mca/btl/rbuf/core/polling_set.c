@@ -6,6 +6,7 @@
 
 #include "core/channel.h"
 #include "core/core.h"
+#include "core/ring_long.h"
 
 #define CENSUS      1024u /* small messages from one census to the next, for small sets */
 #define A_MEMBER    64u   /* or so many for each member that there may be, if that is more */
@@ -88,11 +89,10 @@ static void dissolve(struct rbuf_ring_in *ring)
 /* Words of an earlier use, as a sender's slots perhaps, must not be taken for messages. */
 static void clear_words(const struct rbuf_ring_options *options, struct rbuf_ring_memory *memory)
 {
-    for (uint32_t i = 1; i <= options->slots; i++) {
-        uint64_t *word =
-            (uint64_t *) (void *) (memory->base + (size_t) i * options->slot_bytes - sizeof(*word));
+    const size_t bytes = rbuf_ring_memory_bytes(options);
 
-        *word = 0;
+    for (size_t end = options->slot_bytes; end <= bytes; end += options->slot_bytes) {
+        *((uint64_t *) (void *) (memory->base + end) - 1) = 0;
     }
 }
 
@@ -111,7 +111,8 @@ static void admit(struct rbuf_peer *peer, struct rbuf_ring_memory *memory)
                                     .first_use = first_use,
                                     .rkey = memory->rkey,
                                     .slots = options->slots,
-                                    .slot_bytes = options->slot_bytes};
+                                    .slot_bytes = options->slot_bytes,
+                                    .longest = rbuf_ring_longest(options)};
 
     clear_words(options, memory);
     *ring = (struct rbuf_ring_in){.state = RBUF_RING_IN_POLLED,
@@ -119,10 +120,12 @@ static void admit(struct rbuf_peer *peer, struct rbuf_ring_memory *memory)
                                   .memory = memory,
                                   .slots = options->slots,
                                   .slot_bytes = options->slot_bytes,
+                                  .longest = offer.longest,
                                   .heat = peer->heat,
                                   .admitted = core->set.census,
                                   .counted = first_use,
-                                  .tail = first_use};
+                                  .tail = first_use,
+                                  .full = (first_use + options->slots) << RBUF_RING_SIZE_BITS};
     peer->ring_in = ring;
     core->set.used++;
     put_in_place(
@@ -207,13 +210,19 @@ static bool may_decline(const struct rbuf_polling_set *set, const struct rbuf_pe
            set->census - peer->ring_declined_census < PATIENCE << (peer->ring_declines - 1);
 }
 
+/* True if a ring of ours takes a message of `bytes`; most fit one slot. */
+static bool would_take(const struct rbuf_ring_options *options, uint32_t bytes)
+{
+    return bytes <= rbuf_ring_room(options) || bytes <= rbuf_ring_longest(options);
+}
+
 void rbuf_polling_set_heard(struct rbuf_peer *peer, uint32_t bytes)
 {
     struct rbuf_core *core = peer->core;
     struct rbuf_polling_set *set = &core->set;
     struct rbuf_ring_memory *memory = NULL;
 
-    if (set->limit == 0 || bytes > rbuf_ring_room(&core->options.ring)) {
+    if (set->limit == 0 || !would_take(&core->options.ring, bytes)) {
         return;
     }
     set->traffic++;

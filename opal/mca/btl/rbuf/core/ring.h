@@ -8,10 +8,10 @@
  *
  *     | free ... | payload, from a multiple of 8 bytes on | up to 7 bytes | header | word |
  *
- * `word` names the use and the payload's size: use << 16 | bytes. The use counts the messages that
- * this memory has ever taken, so its value never comes again and nothing is cleared between two
+ * `word` names the use and the payload's size: use << 16 | bytes. The use counts the slots of this
+ * memory that were ever taken, so its value never comes again and nothing is cleared between two
  * uses; the receiver waits for the one word at the end of the slot that is next. Payload never lies
- * where a word is looked for.
+ * where a word is looked for, but for long messages, which see to that themselves.
  *
  * Writer of a word: the sender's adapter, as the last bytes of a write, on adapters that place a
  * write in order (others get no rings). Reader: the receiver, with acquire, before header and
@@ -22,7 +22,10 @@
  * When the ring is full the message goes over send/receive; the sequence numbers that all messages
  * of the control channel carry put the two in one order again (core/inbox.c).
  *
+ * What is longer than a slot takes several (core/ring_long.h).
+ *
  *     ring_out.c     the sender's half; ring_out.h: a message of it
+ *     ring_long.c    a message over several slots; ring_long.h: where it stands
  *     ring_in.c      the receiver's half
  *     polling_set.c  which peers have a ring to us
  */
@@ -48,7 +51,7 @@ struct rbuf_watch;
 
 /* Registered memory for one ring, on either side; glue's, lent until rbuf_core_close(). */
 struct rbuf_ring_memory {
-    unsigned char *base; /* slots * slot_bytes of the options, aligned to 64, zeroed */
+    unsigned char *base; /* rbuf_ring_memory_bytes() of the options, aligned to 64, zeroed */
     uint32_t lkey;
     uint32_t rkey;
     uint64_t next_use; /* core's */
@@ -65,6 +68,7 @@ struct rbuf_ring_options {
     uint32_t set;        /* most peers in the polling set, and half of most rings to send by */
     uint32_t threshold;  /* small messages before a peer is invited */
     uint32_t pieces;     /* most inline writes of one message; 0 and 1: one, inline if it fits */
+    uint32_t longest;    /* payload of the longest message over several slots, bytes; 0: none */
 };
 
 enum rbuf_ring_supply { /* of ring memory */
@@ -116,7 +120,9 @@ enum rbuf_ring_out_state {
 struct rbuf_ring_out {
     enum rbuf_ring_out_state state;
     uint32_t backs;           /* BACKs of ours that are not known to have left */
-    uint32_t room;            /* largest payload, bytes */
+    uint32_t room;            /* largest payload of one slot, bytes */
+    uint32_t longest;         /* of several; no more than `room`: none goes so */
+    uint32_t led;             /* of the long message that was begun: bytes that have left */
     uint32_t slot_bytes;      /* distance of our slots */
     uint32_t slot;            /* of the next message */
     uint64_t word;            /* use of the next message << 16 */
@@ -160,6 +166,7 @@ struct rbuf_ring_in {
     struct rbuf_ring_memory *memory;
     struct rbuf_watch *watch; /* its place in the polling set */
     uint32_t slot_bytes;
+    uint32_t longest; /* payload of one message, bytes */
     uint32_t slots;
     uint32_t slot;      /* of the next message */
     uint32_t tail_slot; /* of the use `tail` */
@@ -167,9 +174,10 @@ struct rbuf_ring_in {
     uint32_t heat;      /* recent traffic, as of the last census */
     uint32_t admitted;  /* number of the census before it came in */
     uint32_t beside;    /* messages over send/receive since the last census */
-    uint64_t counted;   /* use at the last census */
+    uint64_t counted;   /* use at the last census; what long messages took beyond one is added */
     uint64_t tail;      /* every use before has freed its slot, and the peer gets its credit */
-    uint64_t freed;     /* slots freed out of order, a bit each */
+    uint64_t full;  /* tail + slots: no slot is free for that use. As its word, without a size */
+    uint64_t freed; /* slots freed out of order, a bit each */
 };
 
 static inline bool rbuf_ring_in_polled(const struct rbuf_ring_in *ring)
@@ -180,7 +188,9 @@ static inline bool rbuf_ring_in_polled(const struct rbuf_ring_in *ring)
 /* Takes the messages that have arrived and whose turn it is; returns their number. */
 int rbuf_ring_in_take(struct rbuf_ring_in *ring);
 
-/* The message in the slot was dealt with. */
+/* The message in the slot was dealt with; likewise a long one with `bytes` of payload, which begins
+ * in it. */
 void rbuf_ring_in_free(struct rbuf_ring_in *ring, uint32_t slot);
+void rbuf_ring_in_free_long(struct rbuf_ring_in *ring, uint32_t slot, uint32_t bytes);
 
 #endif

@@ -1,34 +1,68 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 #include <assert.h>
+#include <string.h>
 
 #include "core/core.h"
 #include "core/inbox.h"
 #include "core/polling_set.h"
-#include "core/ring.h"
+#include "core/ring_long.h"
 
 /* Every use before `tail` is free: the peer gets a credit for the one at it. */
 static void advance_tail(struct rbuf_ring_in *ring)
 {
     ring->tail++;
+    ring->full += 1ull << RBUF_RING_SIZE_BITS;
     ring->tail_slot = ring->tail_slot + 1 == ring->slots ? 0 : ring->tail_slot + 1;
     rbuf_credit_consumed(ring->peer, RBUF_FLOW_RING);
 }
 
-void rbuf_ring_in_free(struct rbuf_ring_in *ring, uint32_t slot)
+static void note_free(struct rbuf_ring_in *ring, uint32_t slot)
 {
     assert((ring->freed >> slot & 1) == 0);
-    if (slot == ring->tail_slot && ring->freed == 0) { /* in order, as nearly always */
+    ring->freed |= 1ull << slot;
+}
+
+/* Frees what was noted, from the tail on. */
+static void free_noted(struct rbuf_ring_in *ring)
+{
+    while ((ring->freed >> ring->tail_slot & 1) != 0) {
+        ring->freed &= ~(1ull << ring->tail_slot);
         advance_tail(ring);
-    } else {
-        ring->freed |= 1ull << slot;
-        while ((ring->freed >> ring->tail_slot & 1) != 0) {
-            ring->freed &= ~(1ull << ring->tail_slot);
-            advance_tail(ring);
-        }
     }
+}
+
+static void finish_free(struct rbuf_ring_in *ring)
+{
     if (ring->state == RBUF_RING_IN_DRAINING) {
         rbuf_polling_set_drained(ring);
     }
+}
+
+void rbuf_ring_in_free(struct rbuf_ring_in *ring, uint32_t slot)
+{
+    if (slot == ring->tail_slot && ring->freed == 0) { /* in order, as nearly always */
+        advance_tail(ring);
+    } else {
+        note_free(ring, slot);
+        free_noted(ring);
+    }
+    finish_free(ring);
+}
+
+void rbuf_ring_in_free_long(struct rbuf_ring_in *ring, uint32_t slot, uint32_t bytes)
+{
+    const uint32_t slots = rbuf_ring_long_slots(bytes, ring->slot_bytes);
+    unsigned char *end = ring->memory->base + (size_t) slot * ring->slot_bytes;
+
+    for (uint32_t i = 1; i < slots; i++) { /* payload, which might be like a word */
+        end += ring->slot_bytes;
+        memset(end - RBUF_RING_WORD_BYTES, 0, RBUF_RING_WORD_BYTES);
+    }
+    for (uint32_t i = 0; i < slots; i++) {
+        note_free(ring, (slot + i) % ring->slots);
+    }
+    free_noted(ring);
+    finish_free(ring);
 }
 
 /* The slot behind the one with the next message is looked at from now on. */
@@ -44,8 +78,19 @@ static void advance(struct rbuf_ring_in *ring, struct rbuf_watch *watch)
     watch->expected += 1ull << RBUF_RING_SIZE_BITS;
 }
 
-/* Hands on the message in the slot, which ends with `trailer`, if it is well-formed; else the slot
- * is free. */
+/* The same of a long message. The census counts messages, not slots. */
+static void advance_by(struct rbuf_ring_in *ring, struct rbuf_watch *watch, uint32_t slots)
+{
+    ring->slot = (ring->slot + slots) % ring->slots;
+    ring->counted += slots - 1;
+    watch->word =
+        (const _Atomic uint64_t *) (const void *) (ring->memory->base +
+                                                   (size_t) (ring->slot + 1) * ring->slot_bytes) -
+        1;
+    watch->expected += (uint64_t) slots << RBUF_RING_SIZE_BITS;
+}
+
+/* Hands on the message in the slot, which ends with `trailer`. */
 static void hand_on(struct rbuf_ring_in *ring, const struct rbuf_ring_trailer *trailer,
                     uint32_t slot, uint32_t bytes)
 {
@@ -57,34 +102,104 @@ static void hand_on(struct rbuf_ring_in *ring, const struct rbuf_ring_trailer *t
                                   .slot = (uint8_t) slot};
 
     rbuf_credit_heard(&peer->counts, trailer->header.credit);
-    if (padded > ring->slot_bytes - sizeof(*trailer)) {
-        peer->core->stats.messages_refused++;
-    } else if (rbuf_inbox_take(peer, &trailer->header, place)) {
-        return;
+    if (!rbuf_inbox_take(peer, &trailer->header, place)) {
+        rbuf_ring_in_free(ring, slot);
     }
-    rbuf_ring_in_free(ring, slot);
 }
 
-/* Takes the next message; false if it has not arrived, or it is not its turn. */
+/* The trailer whose word is looked at. */
+static const struct rbuf_ring_trailer *watched(const struct rbuf_watch *watch)
+{
+    return (const struct rbuf_ring_trailer *) (const void *) (watch->word + 1) - 1;
+}
+
+/* True, and counted so, if it is the turn of the message with that header; else what comes first is
+ * in a completion queue. */
+static bool its_turn(struct rbuf_peer *peer, const struct rbuf_message_header *header)
+{
+    if (header->sequence != peer->sequence_in) {
+        peer->core->stats.ring_waits++;
+        return false;
+    }
+    peer->sequence_in++;
+    return true;
+}
+
+/* Takes the next message, which takes several slots, and whose first word has come. */
+static bool take_long(struct rbuf_ring_in *ring, uint32_t bytes)
+{
+    const uint32_t slots = rbuf_ring_long_slots(bytes, ring->slot_bytes);
+    struct rbuf_peer *peer = ring->peer;
+    struct rbuf_watch *watch = ring->watch;
+    unsigned char *first = (unsigned char *) (uintptr_t) watch->word;
+    unsigned char *end = first + RBUF_RING_WORD_BYTES + (size_t) (slots - 1) * ring->slot_bytes;
+    const struct rbuf_ring_trailer *trailer =
+        (const struct rbuf_ring_trailer *) (const void *) end - 1;
+    struct rbuf_delivery place = {.origin = RBUF_ORIGIN_RING_LONG,
+                                  .data = end - rbuf_ring_long_bytes(bytes),
+                                  .bytes = bytes,
+                                  .slot = (uint8_t) ring->slot};
+
+    if (watch->expected + ((uint64_t) slots << RBUF_RING_SIZE_BITS) > ring->full) {
+        return false; /* without the credits for it: some of these slots are with the user */
+    }
+    /* Pairs with the adapter placing the end of the peer's write after all else of it. */
+    if (atomic_load_explicit(&trailer->word, memory_order_acquire) !=
+        ((watch->expected + ((uint64_t) (slots - 1) << RBUF_RING_SIZE_BITS)) | bytes)) {
+        return false; /* it is still arriving */
+    }
+    if (!its_turn(peer, &trailer->header)) {
+        return false;
+    }
+    memcpy(first, end - RBUF_RING_LONG_EXTRA, RBUF_RING_WORD_BYTES);
+    advance_by(ring, watch, slots);
+    rbuf_credit_heard(&peer->counts, trailer->header.credit);
+    if (!rbuf_inbox_take(peer, &trailer->header, place)) {
+        rbuf_ring_in_free_long(ring, place.slot, bytes);
+    }
+    return true;
+}
+
+/* The same of any whose word says that it is longer than a slot; nonsense is passed over. */
+static __attribute__((noinline)) bool take_beyond_slot(struct rbuf_ring_in *ring, uint32_t bytes)
+{
+    const struct rbuf_ring_trailer *trailer = watched(ring->watch);
+    const uint32_t slot = ring->slot;
+
+    if (bytes <= ring->longest) {
+        return take_long(ring, bytes);
+    }
+    if (!its_turn(ring->peer, &trailer->header)) {
+        return false;
+    }
+    advance(ring, ring->watch);
+    rbuf_credit_heard(&ring->peer->counts, trailer->header.credit);
+    ring->peer->core->stats.messages_refused++;
+    rbuf_ring_in_free(ring, slot);
+    return true;
+}
+
+/* Takes the next message; false if it has not arrived, or it is not its turn. While all slots are
+ * with the user none can have come: where the next word will be, a long message may have payload.
+ */
 static bool take_one(struct rbuf_ring_in *ring)
 {
-    struct rbuf_peer *peer = ring->peer;
     struct rbuf_watch *watch = ring->watch;
     /* Pairs with the adapter placing the end of the peer's write after all else of it. */
     uint64_t word = atomic_load_explicit(watch->word, memory_order_acquire);
     uint32_t bytes = (uint32_t) (word - watch->expected);
     uint32_t slot = ring->slot;
-    const struct rbuf_ring_trailer *trailer =
-        (const struct rbuf_ring_trailer *) (const void *) (watch->word + 1) - 1;
+    const struct rbuf_ring_trailer *trailer = watched(watch);
 
-    if (!rbuf_watch_hit(watch, word)) {
+    if (!rbuf_watch_hit(watch, word) || watch->expected >= ring->full) {
         return false;
     }
-    if (trailer->header.sequence != peer->sequence_in) {
-        peer->core->stats.ring_waits++; /* what comes first is in a completion queue */
+    if (bytes > ring->slot_bytes - sizeof(*trailer)) {
+        return take_beyond_slot(ring, bytes);
+    }
+    if (!its_turn(ring->peer, &trailer->header)) {
         return false;
     }
-    peer->sequence_in++;
     advance(ring, watch);
     hand_on(ring, trailer, slot, bytes);
     return true;
@@ -96,7 +211,7 @@ int rbuf_ring_in_take(struct rbuf_ring_in *ring)
     uint32_t taken = 0;
 
     /* A message may end the ring: by its peer's failure, say, when it is answered. */
-    while (taken < ring->slots && rbuf_ring_in_polled(ring) && take_one(ring)) {
+    while (taken < RBUF_RING_SLOTS_MAX && rbuf_ring_in_polled(ring) && take_one(ring)) {
         taken++;
     }
     core->stats.ring_received += taken;

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "core/channel.h"
+#include "core/ring_long.h"
 
 #define TRAILER_BYTES ((uint32_t) sizeof(struct rbuf_ring_trailer))
 #define SILENT        2u /* counts without a message after which a ring makes room for another */
@@ -91,10 +92,7 @@ bool rbuf_ring_out_end(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint
         return false;
     }
     advance(out);
-    peer->credit[RBUF_FLOW_RING].sent++;
-    peer->sequence_out++;
-    rbuf_credit_told(&peer->counts);
-    peer->core->stats.ring_sent++;
+    rbuf_ring_out_posted(peer, 1);
     return true;
 }
 
@@ -105,7 +103,10 @@ static bool offer_makes_sense(const struct rbuf_ring_offer *offer)
     return offer->slots >= 2 && offer->slots <= RBUF_RING_SLOTS_MAX &&
            offer->slot_bytes >= RBUF_RING_SLOT_BYTES_MIN &&
            offer->slot_bytes <= RBUF_RING_SLOT_BYTES_MAX && offer->slot_bytes % 64 == 0 &&
-           offer->first_use % offer->slots == 0;
+           offer->first_use % offer->slots == 0 &&
+           (offer->longest <= offer->slot_bytes - TRAILER_BYTES ||
+            (offer->slots >= 4 &&
+             offer->longest <= rbuf_ring_long_most(offer->slots / 2, offer->slot_bytes)));
 }
 
 /* Cuts our memory into as many slots as the peer's ring has; room for the header at least. */
@@ -117,6 +118,20 @@ static uint32_t slot_bytes_here(const struct rbuf_core *core, const struct rbuf_
     return ours < offer->slot_bytes ? ours : offer->slot_bytes;
 }
 
+/* The longest message over several slots: they must be as far apart here as they are there, and our
+ * memory have as many behind them; 0: none. */
+static uint32_t longest_here(const struct rbuf_core *core, const struct rbuf_ring_offer *offer)
+{
+    const size_t ours = rbuf_ring_memory_bytes(&core->options.ring) / offer->slot_bytes;
+    uint32_t most;
+
+    if (slot_bytes_here(core, offer) < offer->slot_bytes || ours <= offer->slots) {
+        return 0;
+    }
+    most = rbuf_ring_long_most((uint32_t) ours - offer->slots + 1, offer->slot_bytes);
+    return most < offer->longest ? most : offer->longest;
+}
+
 static void open_ring(struct rbuf_peer *peer, struct rbuf_ring_memory *memory)
 {
     struct rbuf_ring_out *out = &peer->ring_out;
@@ -125,6 +140,7 @@ static void open_ring(struct rbuf_peer *peer, struct rbuf_ring_memory *memory)
     out->memory = memory;
     out->slot_bytes = slot_bytes_here(peer->core, &out->offer);
     out->room = out->slot_bytes - TRAILER_BYTES;
+    out->longest = longest_here(peer->core, &out->offer);
     out->word = out->offer.first_use << RBUF_RING_SIZE_BITS;
     out->slot = 0;
     out->local_end = memory->base + out->slot_bytes;

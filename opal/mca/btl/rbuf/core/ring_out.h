@@ -31,4 +31,13 @@ static inline void *rbuf_ring_out_begin(struct rbuf_peer *peer, uint32_t bytes)
 bool rbuf_ring_out_end(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_t tag,
                        uint32_t bytes, uint64_t after);
 
+/* A message has left that takes so many slots. */
+static inline void rbuf_ring_out_posted(struct rbuf_peer *peer, uint32_t slots)
+{
+    peer->credit[RBUF_FLOW_RING].sent += slots;
+    peer->sequence_out++;
+    rbuf_credit_told(&peer->counts);
+    peer->core->stats.ring_sent++;
+}
+
 #endif

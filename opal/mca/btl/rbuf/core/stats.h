@@ -47,6 +47,7 @@ struct rbuf_stats {
     uint64_t ring_sent;     /* of the messages sent, those that went by a ring */
     uint64_t ring_received; /* likewise of those received */
     uint64_t ring_full;     /* went over send/receive because the ring had no slot free */
+    uint64_t ring_long;     /* took several slots of a ring */
     uint64_t ring_waits;    /* polls that found a ring message before its turn */
     uint64_t ring_admitted; /* peers taken into the polling set */
     uint64_t ring_recalled; /* peers asked to leave it */

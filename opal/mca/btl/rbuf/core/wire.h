@@ -14,13 +14,13 @@
 
 #include "core/schedule.h"
 
-#define RBUF_WIRE_VERSION 7u
+#define RBUF_WIRE_VERSION 8u
 #define RBUF_ACK_SLOTS    64u /* staged messages a peer that may wait for acknowledgements at once */
 
 /* The two send/receive channels of a peer, each on its own queue pair and receive queue. */
 enum rbuf_channel_id {
     RBUF_CONTROL, /* eager messages and everything small; nothing large is ever ahead of them */
-    RBUF_BULK,    /* chunks, in-place transfers and large fragments */
+    RBUF_BULK, /* chunks, in-place transfers, large fragments, long eager messages without a ring */
     RBUF_CHANNELS
 };
 
@@ -51,7 +51,8 @@ enum rbuf_message_kind {
     RBUF_MESSAGE_PIECE,  /* payload that is named later; `after` is its rbuf_piece_name() */
     RBUF_MESSAGE_NAMES,  /* one struct rbuf_naming or several: of pieces, in order */
     RBUF_MESSAGE_NAMED,  /* the struct rbuf_naming of `after`, and that piece itself */
-    RBUF_MESSAGE_LATE    /* a set, 32 bits, whose pieces are dropped: name none of them */
+    RBUF_MESSAGE_LATE,   /* a set, 32 bits, whose pieces are dropped: name none of them */
+    RBUF_MESSAGE_LONG    /* an active message that found no room in a ring, by the bulk channel */
 };
 
 /* In front of every message of the send/receive channels, and behind those of a ring. */
@@ -69,7 +70,8 @@ static_assert(sizeof(struct rbuf_message_header) == 24, "the wire header has no 
 #define RBUF_RING_SLOTS_MAX      64u
 #define RBUF_RING_SLOT_BYTES_MIN 128u
 #define RBUF_RING_SLOT_BYTES_MAX 32768u
-#define RBUF_RING_SIZE_BITS      16 /* of the word; the rest is the use */
+#define RBUF_RING_SIZE_BITS      16     /* of the word; the rest is the use */
+#define RBUF_RING_BYTES_MAX      65528u /* of payload; padded it still fits into those bits */
 
 /* The end of a message in a ring, and of its slot. */
 struct rbuf_ring_trailer {
@@ -86,7 +88,7 @@ struct rbuf_ring_offer {
     uint32_t rkey;
     uint32_t slots;
     uint32_t slot_bytes;
-    uint32_t reserved;
+    uint32_t longest; /* payload, bytes; more than a slot takes: over several (core/ring_long.h) */
 };
 
 /* The name of a piece that is sent ahead (core/ahead.h): its set, from 1, and its place there. */

@@ -171,6 +171,9 @@ const char *rbuf_refusal_text(enum rbuf_refusal refusal)
         return "no queue pair or memory left there";
     case RBUF_REFUSAL_CLOSING:
         return "the process is finishing";
+    case RBUF_REFUSAL_BUFFERS:
+        return "its receive buffers are of another size: give btl_rbuf_eager_limit, "
+               "btl_rbuf_max_send_size and btl_rbuf_control_size alike to all processes";
     case RBUF_REFUSALS:
         break;
     }

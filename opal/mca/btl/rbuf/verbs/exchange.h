@@ -46,6 +46,7 @@ enum rbuf_refusal {
     RBUF_REFUSAL_UNREACHABLE,  /* other subnet, link layer or no such port */
     RBUF_REFUSAL_RESOURCES,    /* no queue pair or memory left */
     RBUF_REFUSAL_CLOSING,      /* on the way out */
+    RBUF_REFUSAL_BUFFERS,      /* its messages do not fit our receive buffers, or ours not its */
     RBUF_REFUSALS
 };
 
@@ -86,10 +87,11 @@ struct rbuf_exchange_side {
     uint32_t peer_index;            /* what the receiver puts into its message headers */
     uint16_t window[RBUF_CHANNELS]; /* receive credits that the receiver gets */
     uint32_t stage_bytes;           /* of the largest chunk that the sender can stage; 0: unknown */
+    uint32_t room[RBUF_CHANNELS];   /* for the payload of a message in its receive buffers, bytes */
 };
 
 static_assert(sizeof(struct rbuf_exchange_header) == 16, "the wire form has no padding");
-static_assert(sizeof(struct rbuf_exchange_side) == 104, "the wire form has no padding");
+static_assert(sizeof(struct rbuf_exchange_side) == 112, "the wire form has no padding");
 
 /* A whole message: wire form and host form are one. */
 struct rbuf_exchange {

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Open MPI's eager_limit, which ob1 reads anew for each message of the module, whoever it is for:
+ * core/eager.h says how long it is, here it is told what becomes of messages. The lesser limit is
+ * control_size; what is longer and finds its ring full may take bulk buffers.
+ *
+ * The rendezvous of a buffered send is not seen here, and counts for nothing; with rndv_eager_limit
+ * 0 none is, so that the limit is the lesser one from the start.
+ *
+ * Under the module's lock; ob1 and others read the limit without it, and may do so a message too
+ * late. A limit that the user has given stays.
+ */
+#include "btl_rbuf.h"
+
+#include "core/ring_long.h"
+#include "opal/mca/base/mca_base_var.h"
+
+#define BESIDE_MOST 16u /* messages that wait for a peer over send/receive */
+
+static bool is_given(void)
+{
+    mca_base_var_source_t source = MCA_BASE_VAR_SOURCE_DEFAULT;
+    const int index = mca_base_var_find("opal", "btl", "rbuf", "eager_limit");
+
+    return index >= 0 && mca_base_var_get_value(index, NULL, &source, NULL) == OPAL_SUCCESS &&
+           source != MCA_BASE_VAR_SOURCE_DEFAULT;
+}
+
+void mca_btl_rbuf_eager_open(mca_btl_rbuf_module_t *module)
+{
+    const struct rbuf_ring_options *options = &module->core.options.ring;
+    const size_t by_ring = options->slots > 0 ? rbuf_ring_longest(options) : 0;
+    struct rbuf_eager *eager = &module->eager;
+
+    *eager = (struct rbuf_eager){.most = module->super.btl_eager_limit,
+                                 .least = module->super.btl_eager_limit};
+    if (!is_given()) {
+        eager->most = by_ring < eager->most ? by_ring : eager->most;
+        eager->most = module->super.btl_rndv_eager_limit > 0 ? eager->most : 0;
+        eager->least = module->room[RBUF_CONTROL];
+        eager->most = eager->most > eager->least ? eager->most : eager->least;
+        module->super.btl_eager_limit = rbuf_eager_limit(eager);
+    }
+}
+
+void mca_btl_rbuf_eager_by_ring(mca_btl_rbuf_module_t *module)
+{
+    rbuf_eager_by_ring(&module->eager);
+}
+
+/* Whether the peer lends no ring that takes such a message. */
+static bool has_no_ring(const struct rbuf_ring_out *out, size_t bytes)
+{
+    return out->state != RBUF_RING_OUT_OPEN || bytes > out->longest;
+}
+
+void mca_btl_rbuf_eager_beside(mca_btl_base_endpoint_t *endpoint, size_t bytes)
+{
+    mca_btl_rbuf_module_t *module = endpoint->module;
+
+    mca_btl_rbuf_lock(module);
+    if (has_no_ring(&endpoint->peer->ring_out, bytes) ||
+        atomic_load_explicit(&endpoint->detached, memory_order_relaxed) >= BESIDE_MOST) {
+        rbuf_eager_missed(&module->eager);
+        module->super.btl_eager_limit = rbuf_eager_limit(&module->eager);
+    }
+    mca_btl_rbuf_unlock(module);
+}
+
+void mca_btl_rbuf_eager_rendezvous(mca_btl_rbuf_module_t *module, size_t bytes)
+{
+    struct rbuf_eager *eager = &module->eager;
+
+    if (module->super.btl_eager_limit == eager->most || bytes > eager->most) {
+        return; /* as nearly always, without the lock */
+    }
+    mca_btl_rbuf_lock(module);
+    rbuf_eager_rendezvous(eager, bytes);
+    module->super.btl_eager_limit = rbuf_eager_limit(eager);
+    mca_btl_rbuf_unlock(module);
+}
