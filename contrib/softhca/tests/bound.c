@@ -3,7 +3,7 @@
  * How fast this machine could at best carry staged messages between two processes, were there no
  * protocol and no network: the copies alone.
  *
- *   bound [SIZE...]      bytes, 64 KB to 4 MB by default
+ *   bound [SIZE...]      bytes, with k or M; 64k to 4M by default
  *
  * Each side is a process on a processor of its own. A sender copies its buffer into staging; a
  * receiver takes the staging over as the emulated adapter does, out of shared pages in pieces, and
@@ -24,6 +24,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "units.h"
 
 enum { REPS = 61, PIECE = 16384, STAGING = 1 << 20, PATIENCE_S = 120 };
 
@@ -159,11 +161,13 @@ int main(int argc, char **argv)
     pid_t child;
 
     for (; sizes < argc - 1 && sizes < 64; sizes++) {
-        size[sizes] = strtoul(argv[sizes + 1], NULL, 0);
-        if (size[sizes] == 0) {
-            fprintf(stderr, "bound: '%s' is no number of bytes\n", argv[sizes + 1]);
+        uint64_t bytes;
+
+        if (!units_parse_size(argv[sizes + 1], &bytes) || bytes == 0) {
+            fprintf(stderr, "bound: '%s' is no size: " UNITS_SIZE_ALLOWED "\n", argv[sizes + 1]);
             return 2;
         }
+        size[sizes] = bytes;
     }
     if (sizes == 0) {
         memcpy(size, usual, sizeof usual);
