@@ -16,6 +16,7 @@
  *     btl_rbuf_registrar.c     registrations of user memory, made for each use or cached
  *     btl_rbuf_auto.c          protocol auto: which of them are wanted
  *     btl_rbuf_staging.c       staging memory, registered as it is wanted
+ *     btl_rbuf_ring.c          memory for eager rings
  *     btl_rbuf_progress.c      polls verbs, feeds core, acts on core's events
  *     btl_rbuf_params.c        the table of parameters
  *     btl_rbuf_report.c        counters as MPI_T variables, and the report at finalize
@@ -34,9 +35,11 @@
 #include <stdbool.h>
 #include <sys/queue.h>
 
+#include "btl_rbuf_fragment.h"
 #include "btl_rbuf_help.h"
 #include "btl_rbuf_modex.h"
 #include "btl_rbuf_params.h"
+#include "btl_rbuf_registration.h"
 #include "core/channel.h"
 #include "core/choice.h"
 #include "core/core.h"
@@ -46,8 +49,6 @@
 #include "core/put.h"
 #include "core/rma.h"
 #include "core/staging.h"
-#include "opal/mca/rcache/rcache.h"
-#include "opal/mca/rcache/base/base.h"
 #include "verbs/completion.h"
 #include "verbs/device.h"
 #include "verbs/listener.h"
@@ -55,92 +56,8 @@
 #include "verbs/queue_pair.h"
 #include "verbs/receive.h"
 
-typedef struct mca_btl_rbuf_module_t mca_btl_rbuf_module_t;
-typedef struct mca_btl_base_endpoint_t mca_btl_base_endpoint_t;
-
-/* ---- fragments ---- */
-
-typedef enum {
-    MCA_BTL_RBUF_FRAG_FREE,    /* in its pool */
-    MCA_BTL_RBUF_FRAG_USER,    /* Open MPI fills it */
-    MCA_BTL_RBUF_FRAG_SENDING, /* Open MPI waits for its completion */
-    MCA_BTL_RBUF_FRAG_AHEAD,   /* on its way or through, and Open MPI has not asked for it */
-    MCA_BTL_RBUF_FRAG_EARLY,   /* on its way, and Open MPI is about to hear that it is through */
-    MCA_BTL_RBUF_FRAG_TOLD,    /* likewise, and it has heard so */
-    MCA_BTL_RBUF_FRAG_DETACHED /* on its way, and nobody waits: free when it is back */
-} mca_btl_rbuf_frag_state_t;
-
-typedef enum {
-    MCA_BTL_RBUF_MESSAGE,
-    MCA_BTL_RBUF_HERALD, /* a rendezvous whose data is to be sent ahead, if its endpoint says so too
-                          */
-    MCA_BTL_RBUF_PIECE,  /* of data that is sent ahead */
-    MCA_BTL_RBUF_NAMED   /* such a piece that is sent with its name */
-} mca_btl_rbuf_frag_role_t;
-
-struct mca_btl_rbuf_pool;
-
 /* Above that of other BTLs on the same network: a peer's messages are not dealt out to several. */
 #define MCA_BTL_RBUF_EXCLUSIVITY (MCA_BTL_EXCLUSIVITY_DEFAULT + 1)
-
-/* Open MPI shows the data of a rendezvous if it may take some of it along: that much, then. A
- * multiple of the sizes of elements, as buffered sends take it along. */
-#define MCA_BTL_RBUF_RENDEZVOUS_LOOK 64u
-
-/* A descriptor with its message. Memory: [header][payload] in a slab of its pool. */
-typedef struct mca_btl_rbuf_frag {
-    mca_btl_base_descriptor_t base; /* first: Open MPI's view */
-    mca_btl_base_segment_t segment;
-    mca_btl_rbuf_frag_state_t state;
-    struct mca_btl_rbuf_pool *pool;
-    struct rbuf_am am;
-    SLIST_ENTRY(mca_btl_rbuf_frag) link;
-    mca_btl_rbuf_frag_role_t role;
-
-    /* Of a piece that is sent ahead. */
-    size_t packed;                                       /* bytes */
-    unsigned events_due;                                 /* RBUF_EVENT_SENT */
-    int status;                                          /* the first of theirs that is not 0 */
-    _Alignas(8) unsigned char header[RBUF_NAMING_BYTES]; /* Open MPI's of the fragment */
-    STAILQ_ENTRY(mca_btl_rbuf_frag) waiting_link;
-} mca_btl_rbuf_frag_t;
-
-OBJ_CLASS_DECLARATION(mca_btl_rbuf_frag_t);
-
-static inline bool mca_btl_rbuf_is_piece(const mca_btl_rbuf_frag_t *frag)
-{
-    return frag->role == MCA_BTL_RBUF_PIECE || frag->role == MCA_BTL_RBUF_NAMED;
-}
-
-SLIST_HEAD(mca_btl_rbuf_frag_list, mca_btl_rbuf_frag);
-
-struct mca_btl_rbuf_slab {
-    SLIST_ENTRY(mca_btl_rbuf_slab) link;
-    struct rbuf_memory memory;
-    mca_btl_rbuf_frag_t *frags;
-    unsigned count;
-};
-
-SLIST_HEAD(mca_btl_rbuf_slab_list, mca_btl_rbuf_slab);
-
-/* Fragments of one payload size; grows by slabs up to a limit. */
-struct mca_btl_rbuf_pool {
-    size_t payload; /* bytes */
-    unsigned per_slab;
-    unsigned limit; /* fragments; 0: none */
-    unsigned count;
-    struct mca_btl_rbuf_frag_list free;
-    struct mca_btl_rbuf_slab_list slabs;
-};
-
-enum {
-    MCA_BTL_RBUF_POOL_SMALL,
-    MCA_BTL_RBUF_POOL_EAGER,
-    MCA_BTL_RBUF_POOL_BULK,
-    MCA_BTL_RBUF_POOL_INLINE, /* not pinned: for what travels inside the request, as a last resort
-                               */
-    MCA_BTL_RBUF_POOLS
-};
 
 /* ---- eager rings ---- */
 
@@ -153,59 +70,7 @@ struct mca_btl_rbuf_ring {
 
 SLIST_HEAD(mca_btl_rbuf_ring_list, mca_btl_rbuf_ring);
 
-/* ---- registrations ---- */
-
-/* A registration of user memory; begins as OPAL's caches want it. */
-typedef struct {
-    mca_rcache_base_registration_t base;
-    struct ibv_mr *mr;
-} mca_btl_rbuf_registration_t;
-
-/* What memory is registered for. */
-enum mca_btl_rbuf_purpose {
-    MCA_BTL_RBUF_SOURCE, /* it is read: memory that may not be written will do */
-    MCA_BTL_RBUF_TARGET  /* it is written, or both */
-};
-
-/* What is timed, and told to the choice when it ends. */
-enum mca_btl_rbuf_timed {
-    MCA_BTL_RBUF_TIME_NONE,
-    MCA_BTL_RBUF_TIME_LANE, /* a put into a lane, where there is no choice */
-    MCA_BTL_RBUF_TIME_COPY,
-    MCA_BTL_RBUF_TIME_IN_PLACE
-};
-
-struct mca_btl_rbuf_timing {
-    enum mca_btl_rbuf_timed of;
-    enum rbuf_side side;
-    bool telling; /* see struct rbuf_verdict */
-    void *base;
-    size_t bytes;
-    uint64_t since_ns;
-};
-
-typedef enum {
-    MCA_BTL_RBUF_HANDLE_LAZY,      /* a local source; registered only if a put needs it */
-    MCA_BTL_RBUF_HANDLE_GRANT,     /* a receive through staging */
-    MCA_BTL_RBUF_HANDLE_REGISTERED /* truly registered */
-} mca_btl_rbuf_handle_state_t;
-
-/* What register_mem returns. `offer` is first and is all that travels to the peer. */
-struct mca_btl_base_registration_handle_t {
-    struct rbuf_offer offer;
-    mca_btl_rbuf_handle_state_t state;
-    void *base;
-    size_t bytes;
-    struct rbuf_grant *grant;                  /* GRANT */
-    mca_btl_rbuf_registration_t *registration; /* REGISTERED, a LAZY one once needed, or a GRANT
-                                                  that became a registration */
-    struct mca_btl_rbuf_timing timing;         /* of a receive */
-    SLIST_ENTRY(mca_btl_base_registration_handle_t) link;
-};
-
-typedef struct mca_btl_base_registration_handle_t mca_btl_rbuf_handle_t;
-
-SLIST_HEAD(mca_btl_rbuf_handle_list, mca_btl_base_registration_handle_t);
+/* ---- operations ---- */
 
 /* A put, get or atomic under way, and whom to tell. */
 typedef struct mca_btl_rbuf_operation {
@@ -425,27 +290,6 @@ static inline void mca_btl_rbuf_endpoint_use(mca_btl_base_endpoint_t *endpoint)
 /* Acts on what the listener has; returns the number of events. Takes module locks itself. */
 int mca_btl_rbuf_connections_progress(void);
 
-/* btl_rbuf_fragment.c */
-int mca_btl_rbuf_pools_open(mca_btl_rbuf_module_t *module);
-void mca_btl_rbuf_pools_close(mca_btl_rbuf_module_t *module);
-mca_btl_rbuf_frag_t *mca_btl_rbuf_frag_take(mca_btl_rbuf_module_t *module, size_t payload);
-mca_btl_rbuf_frag_t *mca_btl_rbuf_frag_take_bulk(mca_btl_rbuf_module_t *module,
-                                                 bool may_grow); /* holds the lock */
-void mca_btl_rbuf_frag_give(mca_btl_rbuf_frag_t *frag);          /* holds the lock */
-size_t mca_btl_rbuf_packed_size(const mca_btl_base_module_t *btl,
-                                const struct opal_convertor_t *convertor, size_t reserve);
-/* Packs *bytes bytes at most; says how many. */
-bool mca_btl_rbuf_pack(struct opal_convertor_t *convertor, void *to, size_t *bytes);
-mca_btl_base_descriptor_t *mca_btl_rbuf_alloc(mca_btl_base_module_t *btl,
-                                              mca_btl_base_endpoint_t *endpoint, uint8_t order,
-                                              size_t size, uint32_t flags);
-int mca_btl_rbuf_free(mca_btl_base_module_t *btl, mca_btl_base_descriptor_t *descriptor);
-mca_btl_base_descriptor_t *mca_btl_rbuf_prepare_src(mca_btl_base_module_t *btl,
-                                                    mca_btl_base_endpoint_t *endpoint,
-                                                    struct opal_convertor_t *convertor,
-                                                    uint8_t order, size_t reserve, size_t *size,
-                                                    uint32_t flags);
-
 /* btl_rbuf_staging.c */
 
 /* Most staging of a port in one direction, bytes: the process's, dealt out to its ports. */
@@ -549,49 +393,6 @@ static inline bool mca_btl_rbuf_is_alone(const mca_btl_rbuf_module_t *module)
     return mca_btl_rbuf_component.module_count == 1 &&
            module->super.btl_exclusivity >= MCA_BTL_RBUF_EXCLUSIVITY;
 }
-
-/* btl_rbuf_memory.c */
-mca_btl_base_registration_handle_t *mca_btl_rbuf_register_mem(mca_btl_base_module_t *btl,
-                                                              mca_btl_base_endpoint_t *endpoint,
-                                                              void *base, size_t size,
-                                                              uint32_t flags);
-int mca_btl_rbuf_deregister_mem(mca_btl_base_module_t *btl,
-                                mca_btl_base_registration_handle_t *handle);
-void mca_btl_rbuf_prestage(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
-                           const void *source, size_t bytes);
-void mca_btl_rbuf_grant_expired(mca_btl_rbuf_module_t *module, struct rbuf_grant *grant);
-
-/* btl_rbuf_registrar.c: no lock is held. Quiet: says nothing when the adapter refuses. What is
- * taken as a target may be written by the adapter and by peers. */
-int mca_btl_rbuf_registrar_open(mca_btl_rbuf_module_t *module);
-void mca_btl_rbuf_registrar_close(mca_btl_rbuf_module_t *module);
-mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_take(mca_btl_rbuf_module_t *module,
-                                                            void *base, size_t bytes,
-                                                            enum mca_btl_rbuf_purpose purpose,
-                                                            struct rbuf_problem *problem);
-void mca_btl_rbuf_registration_give(mca_btl_rbuf_module_t *module,
-                                    mca_btl_rbuf_registration_t *registration);
-
-/* A registration that is made already, taken as by mca_btl_rbuf_registration_take(), or NULL. */
-mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_find(mca_btl_rbuf_module_t *module,
-                                                            void *base, size_t bytes,
-                                                            enum mca_btl_rbuf_purpose purpose);
-
-/* As rbuf_memory_allocate(); the cache gives up what nobody uses for it. With or without lock. */
-int mca_btl_rbuf_memory_allocate(mca_btl_rbuf_module_t *module, size_t bytes, unsigned access,
-                                 struct rbuf_memory *out, struct rbuf_problem *problem);
-
-/* btl_rbuf_auto.c: no lock is held. Decides on a buffer: its registration, or NULL if the message
- * is to be copied; either way its time begins. */
-int mca_btl_rbuf_auto_open(mca_btl_rbuf_module_t *module); /* after the registrar */
-void mca_btl_rbuf_auto_close(mca_btl_rbuf_module_t *module);
-mca_btl_rbuf_registration_t *mca_btl_rbuf_auto_decide(mca_btl_rbuf_module_t *module,
-                                                      enum rbuf_side side, void *base, size_t bytes,
-                                                      struct mca_btl_rbuf_timing *timing);
-void mca_btl_rbuf_auto_lane(mca_btl_rbuf_module_t *module, void *base, size_t bytes,
-                            struct mca_btl_rbuf_timing *timing);
-void mca_btl_rbuf_auto_took(mca_btl_rbuf_module_t *module,
-                            const struct mca_btl_rbuf_timing *timing);
 
 /* btl_rbuf_progress.c */
 int mca_btl_rbuf_progress(void);

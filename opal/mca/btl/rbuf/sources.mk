@@ -13,6 +13,7 @@ rbuf_glue_sources = \
 	%reldir%/btl_rbuf_eager.c \
 	%reldir%/btl_rbuf_endpoint.c \
 	%reldir%/btl_rbuf_fragment.c \
+	%reldir%/btl_rbuf_fragment.h \
 	%reldir%/btl_rbuf_help.c \
 	%reldir%/btl_rbuf_help.h \
 	%reldir%/btl_rbuf_hooks.c \
@@ -26,6 +27,7 @@ rbuf_glue_sources = \
 	%reldir%/btl_rbuf_progress.c \
 	%reldir%/btl_rbuf_rdma.c \
 	%reldir%/btl_rbuf_registrar.c \
+	%reldir%/btl_rbuf_registration.h \
 	%reldir%/btl_rbuf_report.c \
 	%reldir%/btl_rbuf_ring.c \
 	%reldir%/btl_rbuf_send.c \

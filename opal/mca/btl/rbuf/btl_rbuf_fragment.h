@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Fragments: what Open MPI fills and rbuf sends, a descriptor with the message's memory, in pools
+ * by size. btl_rbuf_fragment.c has them; who sends ahead (btl_rbuf_ahead.c) keeps what it knows of
+ * a piece in its fragment.
+ *
+ * The module's lock guards pools and what a fragment says of itself, but for one that Open MPI
+ * fills.
+ */
+#ifndef BTL_RBUF_FRAGMENT_H
+#define BTL_RBUF_FRAGMENT_H
+
+#include "rbuf_compat.h"
+
+#include <stdbool.h>
+#include <sys/queue.h>
+
+#include "core/channel.h"
+#include "verbs/memory.h"
+
+typedef struct mca_btl_rbuf_module_t mca_btl_rbuf_module_t;
+typedef struct mca_btl_base_endpoint_t mca_btl_base_endpoint_t;
+
+typedef enum {
+    MCA_BTL_RBUF_FRAG_FREE,    /* in its pool */
+    MCA_BTL_RBUF_FRAG_USER,    /* Open MPI fills it */
+    MCA_BTL_RBUF_FRAG_SENDING, /* Open MPI waits for its completion */
+    MCA_BTL_RBUF_FRAG_AHEAD,   /* on its way or through, and Open MPI has not asked for it */
+    MCA_BTL_RBUF_FRAG_EARLY,   /* on its way, and Open MPI is about to hear that it is through */
+    MCA_BTL_RBUF_FRAG_TOLD,    /* likewise, and it has heard so */
+    MCA_BTL_RBUF_FRAG_DETACHED /* on its way, and nobody waits: free when it is back */
+} mca_btl_rbuf_frag_state_t;
+
+typedef enum {
+    MCA_BTL_RBUF_MESSAGE,
+    MCA_BTL_RBUF_HERALD, /* a rendezvous whose data is to be sent ahead, if its endpoint says so too
+                          */
+    MCA_BTL_RBUF_PIECE,  /* of data that is sent ahead */
+    MCA_BTL_RBUF_NAMED   /* such a piece that is sent with its name */
+} mca_btl_rbuf_frag_role_t;
+
+/* Open MPI shows the data of a rendezvous if it may take some of it along: that much, then. A
+ * multiple of the sizes of elements, as buffered sends take it along. */
+#define MCA_BTL_RBUF_RENDEZVOUS_LOOK 64u
+
+/* A descriptor with its message. Memory: [header][payload] in a slab of its pool. */
+typedef struct mca_btl_rbuf_frag {
+    mca_btl_base_descriptor_t base; /* first: Open MPI's view */
+    mca_btl_base_segment_t segment;
+    mca_btl_rbuf_frag_state_t state;
+    struct mca_btl_rbuf_pool *pool;
+    struct rbuf_am am;
+    SLIST_ENTRY(mca_btl_rbuf_frag) link;
+    mca_btl_rbuf_frag_role_t role;
+
+    /* Of a piece that is sent ahead. */
+    size_t packed;                                       /* bytes */
+    unsigned events_due;                                 /* RBUF_EVENT_SENT */
+    int status;                                          /* the first of theirs that is not 0 */
+    _Alignas(8) unsigned char header[RBUF_NAMING_BYTES]; /* Open MPI's of the fragment */
+    STAILQ_ENTRY(mca_btl_rbuf_frag) waiting_link;
+} mca_btl_rbuf_frag_t;
+
+OBJ_CLASS_DECLARATION(mca_btl_rbuf_frag_t);
+
+static inline bool mca_btl_rbuf_is_piece(const mca_btl_rbuf_frag_t *frag)
+{
+    return frag->role == MCA_BTL_RBUF_PIECE || frag->role == MCA_BTL_RBUF_NAMED;
+}
+
+SLIST_HEAD(mca_btl_rbuf_frag_list, mca_btl_rbuf_frag);
+
+struct mca_btl_rbuf_slab {
+    SLIST_ENTRY(mca_btl_rbuf_slab) link;
+    struct rbuf_memory memory;
+    mca_btl_rbuf_frag_t *frags;
+    unsigned count;
+};
+
+SLIST_HEAD(mca_btl_rbuf_slab_list, mca_btl_rbuf_slab);
+
+/* Fragments of one payload size; grows by slabs up to a limit. */
+struct mca_btl_rbuf_pool {
+    size_t payload; /* bytes */
+    unsigned per_slab;
+    unsigned limit; /* fragments; 0: none */
+    unsigned count;
+    struct mca_btl_rbuf_frag_list free;
+    struct mca_btl_rbuf_slab_list slabs;
+};
+
+enum {
+    MCA_BTL_RBUF_POOL_SMALL,
+    MCA_BTL_RBUF_POOL_EAGER,
+    MCA_BTL_RBUF_POOL_BULK,
+    MCA_BTL_RBUF_POOL_INLINE, /* not pinned: for what travels inside the request, as a last resort
+                               */
+    MCA_BTL_RBUF_POOLS
+};
+
+int mca_btl_rbuf_pools_open(mca_btl_rbuf_module_t *module);
+void mca_btl_rbuf_pools_close(mca_btl_rbuf_module_t *module);
+mca_btl_rbuf_frag_t *mca_btl_rbuf_frag_take(mca_btl_rbuf_module_t *module, size_t payload);
+mca_btl_rbuf_frag_t *mca_btl_rbuf_frag_take_bulk(mca_btl_rbuf_module_t *module,
+                                                 bool may_grow); /* holds the lock */
+void mca_btl_rbuf_frag_give(mca_btl_rbuf_frag_t *frag);          /* holds the lock */
+size_t mca_btl_rbuf_packed_size(const mca_btl_base_module_t *btl,
+                                const struct opal_convertor_t *convertor, size_t reserve);
+/* Packs *bytes bytes at most; says how many. */
+bool mca_btl_rbuf_pack(struct opal_convertor_t *convertor, void *to, size_t *bytes);
+mca_btl_base_descriptor_t *mca_btl_rbuf_alloc(mca_btl_base_module_t *btl,
+                                              mca_btl_base_endpoint_t *endpoint, uint8_t order,
+                                              size_t size, uint32_t flags);
+int mca_btl_rbuf_free(mca_btl_base_module_t *btl, mca_btl_base_descriptor_t *descriptor);
+mca_btl_base_descriptor_t *mca_btl_rbuf_prepare_src(mca_btl_base_module_t *btl,
+                                                    mca_btl_base_endpoint_t *endpoint,
+                                                    struct opal_convertor_t *convertor,
+                                                    uint8_t order, size_t reserve, size_t *size,
+                                                    uint32_t flags);
+
+#endif
