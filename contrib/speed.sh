@@ -160,9 +160,9 @@ step_small()
 step_eager()
 {
     local transports=superpipeline,superpipeline:ring_longest=0,openib-pinned,ucx
-    compare eager "$1" --transports $transports --sizes 2k,3k,4k,6k,8k,12k,16k,20k,23k \
+    compare eager "$1" --transports $transports --sizes 2k,3k,4k,6k,8k,12k,16k,20k,24k,28k,32k,40k,47k \
         --buffers fresh --reps 100
-    compare eager_rate "$1" --transports $transports --sizes 4k,8k,16k --pattern rate --burst 16 \
+    compare eager_rate "$1" --transports $transports --sizes 4k,8k,16k,32k --pattern rate --burst 16 \
         --buffers reused --reps 20
 }
 

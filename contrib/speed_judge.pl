@@ -216,14 +216,14 @@ sub judge_small {
 sub judge_eager {
     my ($profile) = @_;
     print "\n$profile: eager messages\n";
-    for my $size (2048, 3072, 4096, 6144, 8192, 12288, 16384, 20480, 23552) {
+    for my $size (2048, 3072, 4096, 6144, 8192, 12288, 16384, 20480, 24576, 28672, 32768, 40960, 48128) {
         my $ours = time_of('eager', $profile, 'superpipeline', $size, 'fresh');
         for my $rival (qw(superpipeline:ring_longest=0 openib-pinned ucx)) {
             target(sprintf('half round trip, superpipeline / %s, %s', $rival, human($size)), '<=', 1,
                 quotient($ours, time_of('eager', $profile, $rival, $size, 'fresh')));
         }
     }
-    for my $size (4096, 8192, 16384) {
+    for my $size (4096, 8192, 16384, 32768) {
         for my $rival (qw(openib-pinned ucx)) {
             my @case = (size => $size, pattern => 'rate');
             target(sprintf('messages a second, superpipeline / %s, %s', $rival, human($size)), '>=', 0.99,

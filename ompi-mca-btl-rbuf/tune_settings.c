@@ -9,7 +9,7 @@
 #include "btl_rbuf_values.h"
 #include "core/wire.h"
 
-#define EAGER_LIMIT   24576u               /* the default of btl_rbuf_eager_limit */
+#define EAGER_LIMIT   49152u               /* the default of btl_rbuf_eager_limit */
 #define STANDING_MOST ((uint64_t) 1 << 30) /* bytes */
 #define VALUE_MAX     4096                 /* Open MPI's limit for a string variable is 2048 */
 

@@ -130,6 +130,13 @@ static inline void check_free_registrations(void)
     setenv("OMPI_MCA_btl_rbuf_registration_page_time", "0", 0);
 }
 
+/* Before check_begin(): messages that are longer than receive buffers are by default have a
+ * rendezvous, also those that would fit into a ring. */
+static inline void check_short_eager(void)
+{
+    setenv("OMPI_MCA_btl_rbuf_eager_limit", "12288", 0);
+}
+
 /* Before check_begin(): every odd rank sets the parameters of rbuf that are given as NAME=VALUE
  * arguments for itself. */
 static inline void check_unlike(char **argv)

@@ -10,7 +10,7 @@
 
 enum { MESSAGES = 6 };
 
-static const size_t sizes[MESSAGES] = {0, 64, 4088, 24576, 60 * CHECK_K, CHECK_M};
+static const size_t sizes[MESSAGES] = {0, 64, 4088, 49152, 60 * CHECK_K, CHECK_M};
 
 static void send_and_forget(void)
 {

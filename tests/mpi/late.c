@@ -9,7 +9,7 @@
 
 enum { ROUNDS = 60, MOST = 6, GO = 1, DATA = 100 };
 
-static const int sizes[] = {25 * CHECK_K, 40 * CHECK_K, 64 * CHECK_K, 300 * CHECK_K};
+static const int sizes[] = {13 * CHECK_K, 40 * CHECK_K, 64 * CHECK_K, 300 * CHECK_K};
 
 /* How a message is received: nobody puts into scattered memory. */
 enum place { WHOLE, SCATTERED, PLACES };
@@ -90,7 +90,7 @@ static void warm_up(int peer, int bytes)
 /* Small late messages in order, until a receiver that has guessed wrong guesses again. */
 static void calm_down(int peer)
 {
-    enum { MESSAGES = 40, BYTES = 25 * CHECK_K };
+    enum { MESSAGES = 40, BYTES = 13 * CHECK_K };
     char *buffer = check_memory(BYTES);
 
     for (int i = 0; i < MESSAGES; i++) {
@@ -113,7 +113,7 @@ struct pair {
 };
 
 static const struct pair pairs[] = {
-    {0, 25 * CHECK_K, 0, 25 * CHECK_K},
+    {0, 13 * CHECK_K, 0, 13 * CHECK_K},
     {0, 40 * CHECK_K, 0, 40 * CHECK_K},
     {0, 64 * CHECK_K, 0, 64 * CHECK_K},
     {0, 300 * CHECK_K, 0, 300 * CHECK_K},
@@ -230,6 +230,7 @@ static void run_many(int peer, int bytes, int round, char *memory)
 
 int main(int argc, char **argv)
 {
+    check_short_eager();
     check_begin(&argc, &argv);
     check_need_ranks(2);
     if (check_rank < 2) {

@@ -14,7 +14,7 @@ struct window {
     MPI_Win win;
 };
 
-static const size_t sizes[] = {1, 8, 255, 4088, 4089, 12288, 12289, 24577, 65536, 300001, CHECK_M};
+static const size_t sizes[] = {1, 8, 255, 4088, 4089, 12288, 12289, 49153, 65536, 300001, CHECK_M};
 
 static int next_rank(void)
 {

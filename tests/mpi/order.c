@@ -8,7 +8,7 @@
 
 enum { MESSAGES = 2000, AT_ONCE = 50 };
 
-static const size_t sizes[] = {0,     8,       300 * CHECK_K, 64,        12 * CHECK_K, 30 * CHECK_K,
+static const size_t sizes[] = {0,     8,       300 * CHECK_K, 64,        12 * CHECK_K, 50 * CHECK_K,
                                1,     4088,    256,           4096 * 25, 12256,        12257,
                                70001, 3 * 4088};
 

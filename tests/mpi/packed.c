@@ -27,7 +27,7 @@ enum {
     NESTED = 6
 };
 
-static const size_t sizes[] = {400, 513, 1024, 3131, 16384}; /* in blocks */
+static const size_t sizes[] = {769, 900, 1024, 3131, 16384}; /* in blocks */
 
 enum { SIZES = sizeof sizes / sizeof sizes[0] };
 

@@ -8,7 +8,7 @@
 
 enum { SIZES = 6, KINDS = 2, ROUNDS = 25 };
 
-static const size_t sizes[SIZES] = {8, 4088, 12288, 30000, 100 * CHECK_K + 1, CHECK_M};
+static const size_t sizes[SIZES] = {8, 4088, 12288, 50000, 100 * CHECK_K + 1, CHECK_M};
 static const char *const kinds[KINDS] = {"persistent Send", "persistent Ssend"};
 
 static void init_sends(char *const *send, int peer, MPI_Request *requests)

@@ -47,7 +47,7 @@ static void around_thresholds(const struct buffers *buffers)
     for (size_t size = 12 * CHECK_K - 40; size <= 12 * CHECK_K + 40; size++) {
         exchange(buffers, size, 16);
     }
-    for (size_t size = 24 * CHECK_K - 100; size <= 24 * CHECK_K + 40; size++) {
+    for (size_t size = 48 * CHECK_K - 100; size <= 48 * CHECK_K + 40; size++) {
         exchange(buffers, size, 16);
     }
     for (size_t blocks = 1; blocks <= 130; blocks++) {

@@ -18,7 +18,7 @@ enum {
     WARM = 40,    /* messages, so that rings are open if they ever will */
     TRAILER = 32, /* of a slot */
     EXTRA = 40,   /* of a message over several */
-    EAGER = 24 * CHECK_K,
+    EAGER = 48 * CHECK_K,
     ENVELOPE = 32, /* of MPI, at most */
     FLOOD = 400,
     LARGEST = 3000,

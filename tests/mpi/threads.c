@@ -10,7 +10,7 @@
 
 enum { THREADS = 4, LARGEST = 600 * CHECK_K, BLOCK = 64 };
 
-static const size_t sizes[] = {8, 4088,   12 * CHECK_K - 50, 24577, 40000, 4089, 100 * CHECK_K,
+static const size_t sizes[] = {8, 4088,   12 * CHECK_K - 50, 49153, 60000, 4089, 100 * CHECK_K,
                                0, LARGEST};
 
 static int rounds = 60;

@@ -80,7 +80,7 @@ static void check_ring_wanted(void)
 static void check_synchronous(void)
 {
     static const size_t sizes[] = {10,           12 * CHECK_K - 100, 13 * CHECK_K,
-                                   20 * CHECK_K, 24 * CHECK_K,       100 * CHECK_K};
+                                   20 * CHECK_K, 48 * CHECK_K,       100 * CHECK_K};
     char *buffer = check_memory(100 * CHECK_K);
 
     for (uint64_t i = 0; i < 60; i++) {
@@ -97,7 +97,7 @@ static void check_limits(void)
     check_ring_wanted();
     check_synchronous();
     around(12 * CHECK_K, &eager, &put);
-    around(24 * CHECK_K, &eager, &put);
+    around(48 * CHECK_K, &eager, &put);
     check_that(check_rank != 0 || puts_so_far() < 0 || (eager > 0 && put >= ABOVE),
                "%d sizes are eager and %d put: no limit among them", eager, put);
 }

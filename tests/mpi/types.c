@@ -188,7 +188,7 @@ static void transfer(const struct layout *l, size_t count, bool send_packed, boo
 int main(int argc, char **argv)
 {
     static const size_t bytes[] = {
-        1, 1000, 12 * CHECK_K, 25 * CHECK_K, 100 * CHECK_K, 300 * CHECK_K, 5 * CHECK_M};
+        1, 1000, 12 * CHECK_K, 49 * CHECK_K, 100 * CHECK_K, 300 * CHECK_K, 5 * CHECK_M};
 
     check_begin(&argc, &argv);
     check_need_ranks(2);

@@ -8,7 +8,7 @@
 
 #include <unistd.h>
 
-enum { LARGE = 200 * CHECK_K + 3, GREETING = 40 * CHECK_K, TAG_MORE = 1, TAG_GREETING = 2 };
+enum { LARGE = 200 * CHECK_K + 3, GREETING = 60 * CHECK_K, TAG_MORE = 1, TAG_GREETING = 2 };
 
 static void exchange(char *send, char *recv, size_t size, int peer, uint64_t serial, int tag)
 {

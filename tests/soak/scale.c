@@ -19,7 +19,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { SMALL = 100, LARGE = 40000, TAG_SMALL = 1, TAG_LARGE = 2 };
+enum { SMALL = 100, LARGE = 60000, TAG_SMALL = 1, TAG_LARGE = 2 };
 
 enum what { HEAP, PRIVATE, ADAPTER, PINNED, DESCRIPTORS, WHATS };
 

@@ -46,7 +46,7 @@ struct crowd_options crowd_defaults(uint32_t ranks)
 {
     return (struct crowd_options){
         .ranks = ranks,
-        .ring = {.slots = 64, .slot_bytes = 2112, .set = 16, .threshold = 16},
+        .ring = {.slots = 64, .slot_bytes = 2112, .set = 16, .threshold = 16, .longest = 49152},
         .window = 64,
         .ring_memory = UINT32_MAX};
 }
@@ -419,13 +419,6 @@ const char *crowd_wrong(const struct crowd *crowd)
         }
     }
     return NULL;
-}
-
-uint64_t crowd_ring_bytes(const struct crowd_process *process)
-{
-    const struct rbuf_ring_options *options = &process->core.options.ring;
-
-    return (uint64_t) process->ring_count * options->slots * options->slot_bytes;
 }
 
 /* ---- the end ---- */

@@ -120,7 +120,4 @@ void crowd_release(struct crowd_process *process);
 /* NULL, or what is wrong after crowd_run() with nobody held. */
 const char *crowd_wrong(const struct crowd *crowd);
 
-/* Pinned for rings by the process, bytes. */
-uint64_t crowd_ring_bytes(const struct crowd_process *process);
-
 #endif

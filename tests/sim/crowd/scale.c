@@ -24,6 +24,7 @@
 #include <string.h>
 
 #include "../random.h"
+#include "core/ring_long.h"
 #include "crowd.h"
 
 #define LIVE       64u /* processes that are simulated of a larger one */
@@ -33,7 +34,7 @@
 #define STRANGER   16u /* likewise of a process from one stranger to the next */
 #define CENSUS     1024u
 #define DEGREES    32u
-#define SLOT_BYTES 256u
+#define SLOT_BYTES 256u /* no message is longer */
 
 enum part { START, RUN, CHANGE, RUN_ON, PARTS };
 
@@ -163,7 +164,7 @@ static void print(const struct job *job, const struct result result[PARTS])
         credits += result[i].credits;
     }
     printf("| %5u | %2u + %2u | %4.2f | %2u | %4.1f |", job->ranks, job->partners, job->steps,
-           (double) end->rings * ring.slots * ring.slot_bytes / (1u << 20), end->members,
+           (double) end->rings * (double) rbuf_ring_memory_bytes(&ring) / (1u << 20), end->members,
            per(end->counts.looked, end->counts.passes, 1));
     for (int i = 0; i < PARTS; i++) {
         printf(" %5.1f |", per(result[i].counts.by_ring, result[i].counts.received, 100));
@@ -211,6 +212,7 @@ static bool run(uint32_t ranks, uint32_t partners, uint32_t set, uint32_t whole)
     }
     options.ring.set = set;
     options.ring.slot_bytes = SLOT_BYTES;
+    options.ring.longest = 0;
     job.crowd = crowd_open(&options);
     for (uint32_t i = 0; i < KNOW_ALL; i++) {
         for (uint32_t rank = 0; rank < ranks; rank++) {
