@@ -36,7 +36,7 @@ mid graphene,infini ping-pong at 64 KB to 1 MB with more repetitions
 both graphene,infini,roce40 both directions at once, and streams
 packed graphene,infini vectors and structures beside contiguous messages
 small graphene,unpaced half round trips from 8 B to 1 KB, messages a second
-eager graphene,infini half round trips from 2 KB to 23 KB, windows of 16
+eager graphene,infini half round trips from 2 KB to 47 KB, windows of 16
 reuse graphene,roce40 shares of reused buffers from 0 to 100 %
 receiver graphene cold receive buffers, a late receiver, overlap with computation
 pinned graphene memory registered by one process, message by message size

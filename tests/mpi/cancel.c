@@ -45,7 +45,7 @@ static void sender(size_t size, int round)
 
 int main(int argc, char **argv)
 {
-    static const size_t sizes[] = {8, 4088, 12289, 70000, CHECK_M};
+    static const size_t sizes[] = {8, 4088, 49153, 70000, CHECK_M};
 
     check_begin(&argc, &argv);
     check_need_ranks(2);

@@ -8,7 +8,7 @@
 
 enum { COMMS = 5, CYCLES = 20 };
 
-static const size_t sizes[] = {8, 4088, 12289, 60 * CHECK_K, 700 * CHECK_K};
+static const size_t sizes[] = {8, 4088, 49153, 60 * CHECK_K, 700 * CHECK_K};
 
 static void all_at_once(MPI_Comm *comms, size_t size)
 {

@@ -46,7 +46,7 @@ hca=(--fault "call=reg_mr:$((each + 2))+")
 right "one registration is left" "ring_admitted>0 ring_opened<2" 2 "$robust_tests/faulted" 100 50
 hca=(--memlock "$peak")
 right "no memory may be pinned for them" "$none ring_admitted=0" 2 "$mpi_tests/rings" sizes none
-hca=(--memlock $((peak + 3 * 75 * 2112 / 2))) # and a half
+hca=(--memlock $((peak + 3 * 87 * 2112 / 2))) # and a half
 right "memory may be pinned for one" "ring_admitted>0 ring_opened<2" 2 "$robust_tests/faulted" 100 50
 
 # --- processes that differ ---
@@ -98,7 +98,7 @@ limits "$any,threshold" max_send_size=16k
 limits "$any,packed" control_size=4k rndv_eager_limit=8k
 limits "$any,packed" standing_c0=12k rndv_eager_limit=16k
 limits "$any" min_rdma_pipeline_size=100k
-limits "$any,packed,late" eager_limit=4k
+limits "$any,packed,late,pingpong,modes" eager_limit=4k
 
 # --- more partners than places ---
 

@@ -38,7 +38,7 @@ wrong_ring() { # WHEN SETTING
 
 # Lines that are about auto say nothing if it did not want any registration.
 wrong_auto() { # OUTCOME PROTOCOL BYTES
-    [[ $1$2 != right[aA] || $3 -lt 20000 ]] || grep -q '_trial=[1-9]' "$log" ||
+    [[ $1$2 != right[aA] || $3 -lt 60000 ]] || grep -q '_trial=[1-9]' "$log" ||
         echo "auto did not try to register"
 }
 

@@ -135,7 +135,9 @@ static size_t near(struct dice *dice, size_t bytes, size_t by)
 size_t dice_bytes(struct dice *dice, size_t most)
 {
     /* inline and sendi, sizes of control messages, the eager limit, fragments of packed data */
-    static const size_t limits[] = {0, 256, 512, 4096, 12 * SOAK_K - 32, 12 * SOAK_K, 64 * SOAK_K};
+    static const size_t limits[] = {
+        0,           256,        512, 4096, 12 * SOAK_K - 32, 12 * SOAK_K, 48 * SOAK_K - 80,
+        48 * SOAK_K, 64 * SOAK_K};
     static const int weights[] = {10, 20, 20, 30, 12, 7, 2, -1};
     size_t bytes = 0;
 

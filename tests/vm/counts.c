@@ -283,7 +283,7 @@ static void warm_up(char *buffer)
 
 int main(int argc, char **argv)
 {
-    static const size_t sizes[] = {30000, 100000, CHECK_M, 4 * CHECK_M};
+    static const size_t sizes[] = {60000, 100000, CHECK_M, 4 * CHECK_M};
     char *buffer;
 
     check_begin(&argc, &argv);

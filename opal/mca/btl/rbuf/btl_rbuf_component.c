@@ -51,8 +51,9 @@ static int register_params(void)
     }
     *btl = mca_btl_rbuf_template;
     btl->btl_exclusivity = MCA_BTL_RBUF_EXCLUSIVITY;
-    /* Up to here one copy on each side, the sender's hidden by chunks (ring_c0), is no slower than
-     * a rendezvous, and faster where both send at once or in a stream: contrib/speed.sh eager. */
+    /* Up to here one copy on each side, the sender's hidden by chunks (ring_c0), is about level
+     * with a rendezvous where nothing else goes on, and faster where both send at once, in streams,
+     * and if the receive comes late: contrib/speed.sh eager. */
     btl->btl_eager_limit = 48 * 1024;
     /* Nothing: payload in the rendezvous was measured, and is no faster at any size. What is behind
      * the rendezvous hides its way. */

@@ -392,7 +392,9 @@ static size_t payload_of(const mca_btl_rbuf_module_t *module,
 static void prepare_rest(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
                          const struct opal_convertor_t *convertor, mca_btl_rbuf_frag_t *rendezvous)
 {
-    mca_btl_rbuf_eager_rendezvous(module, convertor->local_size);
+    if (convertor->bConverted < convertor->local_size) { /* else it has all of a synchronous send */
+        mca_btl_rbuf_eager_rendezvous(module, convertor->local_size);
+    }
     if (opal_convertor_need_buffers(convertor)) {
         mca_btl_rbuf_ahead_want(module, endpoint, convertor, rendezvous);
     } else {

@@ -192,8 +192,9 @@ static const struct parameter table[] = {
      "messages, 4 to 16384", "Eager messages that a peer may have under way to this process"},
     {"bulk_credits", "16", COUNT, 2, 16384, NULL, NULL, 0, 6, FIELD(bulk_credits),
      "messages, 2 to 16384",
-     "Large fragments of packed data, or chunks with subblock off, that a peer may have under way "
-     "to this process. Fewer than 8: no packed data is sent ahead of the answer to its "
+     "Large fragments of packed data, eager messages longer than control_size that found no ring, "
+     "or chunks with subblock off, that a peer may have under way to this process. Fewer than 8: "
+     "no packed data is sent ahead of the answer to its "
      "rendezvous"},
     {"control_buffers", "256", COUNT, 16, 65536, NULL, NULL, 0, 5, FIELD(control_buffers),
      "buffers, 16 to 65536",

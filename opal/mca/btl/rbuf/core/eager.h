@@ -9,6 +9,9 @@
  * and are no longer than the greater: twice as many each time, unless more than that went by rings
  * since the last one.
  *
+ * Synchronous messages up to the limit are sent with their rendezvous, in one buffer, and do not
+ * count.
+ *
  * The caller serialises calls for one limit.
  */
 #ifndef RBUF_CORE_EAGER_H
