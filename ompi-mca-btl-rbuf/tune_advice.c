@@ -9,6 +9,8 @@
 #define EAGER_TO     (1ull << 20)
 #define WORTHWHILE   0.005 /* of the wire's speed: less than that no run would show */
 #define BLOCK        4096u /* of the naive protocols */
+#define EAGER_CHUNK  2048u /* the default of btl_rbuf_ring_c0 */
+#define NO_TIME      1e9   /* bytes per ns */
 
 const char *const tune_protocol_names[TUNE_PROTOCOLS] = {
     "eager copies", "register", "copy", "pipeline", "as it is", "recommended", "in place"};
@@ -25,13 +27,30 @@ double tune_growth(const struct rbuf_machine *machine, uint64_t bytes)
 }
 
 /* Of at most 65535 blocks, that is, 255 MB. */
-static double predict_copy(const struct tune_advice *advice, enum rbuf_rendezvous rendezvous,
-                           uint64_t bytes)
+static double predict_copy(const struct tune_advice *advice, uint64_t bytes)
 {
     struct rbuf_plan plan = rbuf_plan_copy(bytes, BLOCK);
 
-    plan.rendezvous = rendezvous;
+    plan.rendezvous = RBUF_RENDEZVOUS_SERIAL;
     return rbuf_model_staged(&advice->machine, &plan, bytes);
+}
+
+/* By several slots of a ring (core/ring_long.h): the sender's chunks double and hide its copy, the
+ * receiver copies all of the message when it is there. */
+static double predict_eager(const struct tune_advice *advice, uint64_t bytes)
+{
+    const struct rbuf_plan plan = {.schedule = {.block_bytes = EAGER_CHUNK,
+                                                .growth = 2 * RBUF_GROWTH_ONE,
+                                                .first_blocks = 1,
+                                                .buffer_blocks = UINT16_MAX,
+                                                .buffers = RBUF_BUFFERS_MAX},
+                                   .arrival = RBUF_ARRIVAL_CHUNK,
+                                   .rendezvous = RBUF_RENDEZVOUS_NONE};
+    struct rbuf_machine sending = advice->machine;
+
+    sending.receive_copy = rbuf_copy_speed_constant(NO_TIME);
+    return rbuf_model_staged(&sending, &plan, bytes) +
+           (double) bytes / rbuf_copy_speed_at(&advice->machine.receive_copy, bytes);
 }
 
 double tune_predict(const struct tune_advice *advice, enum tune_protocol protocol, uint64_t bytes)
@@ -41,11 +60,11 @@ double tune_predict(const struct tune_advice *advice, enum tune_protocol protoco
 
     switch (protocol) {
     case TUNE_EAGER:
-        return predict_copy(advice, RBUF_RENDEZVOUS_NONE, bytes);
+        return predict_eager(advice, bytes);
     case TUNE_REGISTER:
         return rbuf_model_in_place(&advice->machine, bytes, RBUF_REGISTERED_BOTH, rendezvous);
     case TUNE_COPY:
-        return predict_copy(advice, rendezvous, bytes);
+        return predict_copy(advice, bytes);
     case TUNE_PIPELINE:
         plan = rbuf_plan_pipeline(&advice->machine, bytes, BLOCK);
         plan.rendezvous = rendezvous;

@@ -12,7 +12,7 @@
 #include "core/model.h"
 
 enum tune_protocol {
-    TUNE_EAGER,       /* copied into a message, sent, copied out; no rendezvous */
+    TUNE_EAGER,       /* copied into a message, sent meanwhile, copied out; no rendezvous */
     TUNE_REGISTER,    /* in place, registered on both sides each time */
     TUNE_COPY,        /* staged as a whole */
     TUNE_PIPELINE,    /* chunks of the paper's optimal size */
