@@ -9,8 +9,8 @@
  * and are no longer than the greater: twice as many each time, unless more than that went by rings
  * since the last one.
  *
- * Synchronous messages up to the limit are sent with their rendezvous, in one buffer, and do not
- * count.
+ * Synchronous messages up to the limit are sent with their rendezvous, in one buffer: they are
+ * neither misses, nor do they count for a pause.
  *
  * The caller serialises calls for one limit.
  */
