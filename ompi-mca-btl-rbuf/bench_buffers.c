@@ -52,13 +52,11 @@ void bench_buffers_open(struct bench_buffers *buffers, const struct bench_layout
                                       .send = calloc((size_t) slots, sizeof(char *)),
                                       .recv = calloc((size_t) slots, sizeof(char *)),
                                       .image = malloc(bytes),
-                                      .seed = UINT64_C(88172645463325252),
-                                      .left = (int64_t) slots * reps};
-    buffers->kept_left = (buffers->left * reuse + 50) / 100;
+                                      .draw = bench_draw_of((int64_t) slots * reps, reuse)};
     if (buffers->send == NULL || buffers->recv == NULL || buffers->image == NULL) {
         no_memory(bytes);
     }
-    if (buffers->kept_left > 0) {
+    if (buffers->draw.kept_left > 0) {
         map_area(&buffers->kept_send, layout, slots);
         map_area(&buffers->kept_recv, layout, slots);
     }
@@ -74,25 +72,11 @@ void bench_buffers_close(struct bench_buffers *buffers)
     free(buffers->image);
 }
 
-/* Whether the next message uses its buffers again: over all draws exactly as many as were asked. */
-static bool draw_kept(struct bench_buffers *buffers)
-{
-    uint64_t x = buffers->seed;
-
-    x ^= x << 13;
-    x ^= x >> 7;
-    x ^= x << 17;
-    buffers->seed = x;
-    const bool kept = (int64_t) (x >> 40) * buffers->left < buffers->kept_left << 24;
-    buffers->left--;
-    buffers->kept_left -= kept;
-    return kept;
-}
-
 static void choose_buffers(struct bench_buffers *buffers)
 {
+    buffers->drew = buffers->draw;
     for (int m = 0; m < buffers->slots; m++) {
-        const bool kept = draw_kept(buffers);
+        const bool kept = bench_draw_kept(&buffers->draw);
         if (!kept && buffers->new_send.base == NULL) {
             map_area(&buffers->new_send, buffers->layout, buffers->slots);
             map_area(&buffers->new_recv, buffers->layout, buffers->slots);
@@ -167,6 +151,11 @@ void bench_buffers_prepare(struct bench_buffers *buffers, int rank, int rep, enu
             evict(buffers->send[m], bytes);
         }
     }
+}
+
+void bench_buffers_draw_again(struct bench_buffers *buffers)
+{
+    buffers->draw = buffers->drew;
 }
 
 static bool message_right(struct bench_buffers *buffers, int m, int peer, int rep)

@@ -15,6 +15,7 @@
 #ifndef RBUF_BENCH_BUFFERS_H
 #define RBUF_BENCH_BUFFERS_H
 
+#include "bench_draw.h"
 #include "bench_layout.h"
 
 #include <stdint.h>
@@ -28,14 +29,12 @@ struct bench_area {
 struct bench_buffers {
     const struct bench_layout *layout;
     struct bench_area kept_send, kept_recv, new_send, new_recv;
-    int slots;         /* messages a repetition */
-    char **send;       /* where each message of this repetition lies */
-    char **recv;       /* and where each is to go */
-    char *image;       /* a message without its gaps */
-    uint64_t seed;     /* of the draw that decides what is new; the same on both ranks */
-    int64_t left;      /* messages that are still to be drawn in this case */
-    int64_t kept_left; /* of which so many use their buffers again */
-    bool last_kept;    /* whether the last message of this repetition does */
+    int slots;                    /* messages a repetition */
+    char **send;                  /* where each message of this repetition lies */
+    char **recv;                  /* and where each is to go */
+    char *image;                  /* a message without its gaps */
+    struct bench_draw draw, drew; /* now, and before this repetition */
+    bool last_kept; /* whether the last message of this repetition uses its buffers again */
 };
 
 /*
@@ -49,6 +48,9 @@ void bench_buffers_close(struct bench_buffers *buffers);
 /* Draws, maps, writes and, as `cache` says, evicts the buffers of repetition `rep`. */
 void bench_buffers_prepare(struct bench_buffers *buffers, int rank, int rep,
                            enum bench_cache cache);
+
+/* The repetition does not count: the next one draws what it drew. */
+void bench_buffers_draw_again(struct bench_buffers *buffers);
 
 /*
  * The number of messages [0, count) from `peer` that are not what it sent in repetition `rep`, to

@@ -10,25 +10,20 @@
 #include "bench_help.h"
 #include "bench_options.h"
 #include "bench_patterns.h"
-#include "bench_probe.h"
+#include "bench_quiet.h"
 #include "bench_stats.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
-
-#define SLEEP_US 20000 /* between probes: the machine changes several times a second */
 
 struct bench {
     struct bench_options options;
-    struct bench_probe *probe; /* NULL: not probing */
-    double wait_left;          /* s of --probe-wait not yet used */
-    double handover;           /* ns, of the last probe */
-    double *times;             /* us, one a repetition */
-    double *hidden;            /* shares, one a repetition */
-    bool *reused;              /* whether the repetition used its buffers again */
-    MPI_Request *requests;     /* two for each message of the largest window */
+    struct bench_quiet quiet;
+    double *times;         /* us, one a repetition */
+    double *hidden;        /* shares, one a repetition */
+    bool *reused;          /* whether the repetition used its buffers again */
+    MPI_Request *requests; /* two for each message of the largest window */
     long bad_messages;
     int rank;
 };
@@ -60,8 +55,48 @@ static void *array_or_abort(size_t count, size_t size)
     return memory;
 }
 
-/* All repetitions of one case into bench->times. */
-static void repeat(struct bench *bench, const struct bench_case *one)
+static void repeat_once(struct bench *bench, const struct bench_case *one,
+                        struct bench_exchange *exchange, struct bench_buffers *buffers, int rep)
+{
+    bench_buffers_prepare(buffers, bench->rank, rep, one->cache);
+    MPI_Barrier(MPI_COMM_WORLD);
+    bench->times[rep] = bench_exchange_time(exchange);
+    bench->hidden[rep] = exchange->hidden;
+    bench->reused[rep] = exchange->window == 1 && buffers->last_kept;
+    /* Neither rank changes its mappings, or anything else, while the other's clock runs. */
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (bench->options.check) {
+        const int received = bench_received(one->pattern, buffers->slots, bench->rank);
+        bench->bad_messages += bench_buffers_check(buffers, received, 1 - bench->rank, rep);
+    }
+    bench_buffers_release(buffers);
+}
+
+/* A repetition, again until its probes agree or time is up; false: that was so, or it was the first
+ * one, which is only once what it is. */
+static bool repeat_until_good(struct bench *bench, const struct bench_case *one,
+                              struct bench_exchange *exchange, struct bench_buffers *buffers,
+                              int rep)
+{
+    for (;;) {
+        const bool before = bench_quiet_wait(&bench->quiet, bench_quiet_handover);
+        const double start = bench_now_us();
+
+        repeat_once(bench, one, exchange, buffers, rep);
+        if (bench_quiet_handover(&bench->quiet) && before) {
+            return true;
+        }
+        bench_quiet_use_up(&bench->quiet, start);
+        if (rep == 0 || bench->quiet.wait_left_s <= 0) {
+            return false;
+        }
+        bench_buffers_draw_again(buffers);
+    }
+}
+
+/* All repetitions of one case into bench->times; false if one was to be judged by itself and does
+ * not count. While there is time left to wait, the case ends with it. */
+static bool repeat(struct bench *bench, const struct bench_case *one)
 {
     const struct bench_options *options = &bench->options;
     const int window = bench_window(options, one->pattern);
@@ -78,79 +113,44 @@ static void repeat(struct bench *bench, const struct bench_case *one)
                                       .late_us = options->late_us,
                                       .buffers = &buffers,
                                       .requests = bench->requests};
+    bool good = true;
 
     bench_layout_open(&layout, one->type, one->size);
     bench_buffers_open(&buffers, &layout, slots, options->reps, one->reuse);
-    for (int rep = 0; rep < options->reps; rep++) {
-        bench_buffers_prepare(&buffers, bench->rank, rep, one->cache);
-        MPI_Barrier(MPI_COMM_WORLD);
-        bench->times[rep] = bench_exchange_time(&exchange);
-        bench->hidden[rep] = exchange.hidden;
-        bench->reused[rep] = window == 1 && buffers.last_kept;
-        /* Neither rank changes its mappings, or anything else, while the other's clock runs. */
-        MPI_Barrier(MPI_COMM_WORLD);
-        if (options->check) {
-            const int received = bench_received(one->pattern, slots, bench->rank);
-            bench->bad_messages += bench_buffers_check(&buffers, received, 1 - bench->rank, rep);
+    for (int rep = 0; rep < options->reps && (good || bench->quiet.wait_left_s <= 0); rep++) {
+        if (bench_quiet_each(&bench->quiet) && bench->quiet.wait_left_s > 0) {
+            good = repeat_until_good(bench, one, &exchange, &buffers, rep);
+        } else {
+            repeat_once(bench, one, &exchange, &buffers, rep);
+            good = good && !bench_quiet_each(&bench->quiet);
         }
-        bench_buffers_release(&buffers);
     }
     bench_buffers_close(&buffers);
     bench_layout_close(&layout);
+    return good;
 }
 
-static bool machine_quiet(struct bench *bench)
-{
-    const struct bench_options *options = &bench->options;
-
-    bench->handover = bench_probe_handover(bench->probe);
-    return bench->handover >= options->handover_least &&
-           bench->handover <= options->handover_most &&
-           bench_probe_rate(bench->probe) >= options->probe_rate;
-}
-
-/* The time since `start` (us) is taken off what may be waited. It is kept by rank 0 alone, so that
- * both ranks leave their loops together. */
-static void use_up(struct bench *bench, double start)
-{
-    bench->wait_left -= (bench_now_us() - start) / 1e6;
-    MPI_Bcast(&bench->wait_left, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-}
-
-/* Sleeps until the machine is quiet or the waiting time is used up; true if quiet. */
-static bool wait_for_quiet(struct bench *bench)
-{
-    double start = bench_now_us();
-    bool quiet;
-
-    while (!(quiet = machine_quiet(bench)) && bench->wait_left > 0) {
-        if (bench->rank == 0) {
-            (void) usleep(SLEEP_US);
-        }
-        use_up(bench, start);
-        start = bench_now_us();
-    }
-    return quiet;
-}
-
-/* Measures until the probes before and after agree that the machine was quiet, or time is up. */
+/* Measures until the probes agree that the machine was quiet, or time is up. */
 static const char *repeat_quietly(struct bench *bench, const struct bench_case *one)
 {
-    if (bench->probe == NULL) {
-        repeat(bench, one);
+    if (bench->quiet.probe == NULL) {
+        (void) repeat(bench, one);
         return "-";
     }
     for (;;) {
-        const bool before = wait_for_quiet(bench);
+        const bool before = bench_quiet_wait(&bench->quiet, bench_quiet_all);
         const double start = bench_now_us();
-        repeat(bench, one);
-        if (before && machine_quiet(bench)) {
+        const bool within = repeat(bench, one);
+        const bool each = bench_quiet_each(&bench->quiet);
+        if (before && within && (each || bench_quiet_all(&bench->quiet))) {
             return "yes";
         }
-        if (bench->wait_left <= 0) {
+        if (bench->quiet.wait_left_s <= 0) {
             return "no";
         }
-        use_up(bench, start); /* so that the loop ends */
+        if (!each) { /* else it has been, by the repetition that does not count */
+            bench_quiet_use_up(&bench->quiet, start);
+        }
     }
 }
 
@@ -192,8 +192,8 @@ static void print_result(const struct bench *bench, const struct bench_case *one
     if (overlaps) {
         snprintf(hidden, sizeof hidden, "%.1f", 100 * result->hidden);
     }
-    if (bench->probe != NULL && !isinf(bench->handover)) {
-        snprintf(handover, sizeof handover, "%.0f", bench->handover);
+    if (bench->quiet.probe != NULL && !isinf(bench->quiet.handover)) {
+        snprintf(handover, sizeof handover, "%.0f", bench->quiet.handover);
     }
     printf(
         "%zu,%s,%s,%s,%s,%d,%d,%d,%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,%.1f,%.0f,%s,%s,%s,%s\n",
@@ -243,11 +243,15 @@ static int bench_main(struct bench *bench)
     long bad = 0;
 
     if (bench->options.probe) {
-        bench->probe = bench_probe_open(bench->rank);
-        if (bench->probe == NULL && bench->rank == 0) {
+        bench->quiet = (struct bench_quiet){.probe = bench_probe_open(bench->rank),
+                                            .rate = bench->options.probe_rate,
+                                            .handover_least = bench->options.handover_least,
+                                            .handover_most = bench->options.handover_most,
+                                            .wait_left_s = bench->options.probe_wait,
+                                            .rank = bench->rank};
+        if (bench->quiet.probe == NULL && bench->rank == 0) {
             fputs("rbuf-bench: --probe: the ranks share no memory, nothing is probed\n", stderr);
         }
-        bench->wait_left = bench->options.probe_wait;
     }
     bench->times = array_or_abort(reps, sizeof *bench->times);
     bench->hidden = array_or_abort(reps, sizeof *bench->hidden);
@@ -259,7 +263,7 @@ static int bench_main(struct bench *bench)
     for (size_t i = 0; i < bench->options.size_count; i++) {
         bad += run_size(bench, bench->options.sizes[i]);
     }
-    bench_probe_close(bench->probe);
+    bench_probe_close(bench->quiet.probe);
     free(bench->times);
     free(bench->hidden);
     free(bench->reused);
