@@ -116,25 +116,29 @@ static struct rbuf_verdict decide(struct program *program, enum rbuf_side side, 
                                   uint64_t bytes, double *cost)
 {
     struct process *process = program->process[side];
+    const bool cached = range_find(process->held, process->held_count, base, bytes);
     struct rbuf_question question = {
-        .side = side,
-        .base = base,
-        .bytes = bytes,
-        .cached = range_find(process->held, process->held_count, base, bytes)};
-    struct rbuf_verdict verdict = rbuf_choice_ask(&process->choice, &question);
+        .side = side, .base = base, .bytes = bytes, .cached = RBUF_CACHED_AS_LEFT};
+    struct rbuf_verdict verdict;
+
+    if (rbuf_choice_looks(&process->choice, &question)) {
+        question.cached = cached ? RBUF_CACHED_YES : RBUF_CACHED_NO;
+        program->looked++;
+    }
+    verdict = rbuf_choice_ask(&process->choice, &question);
 
     /* (Check's own assertions take 20 us each.) */
     if (verdict.base > base || verdict.base + verdict.bytes < base + bytes) {
         ck_abort_msg("what is to be registered does not hold the buffer");
     }
-    if (verdict.path == RBUF_PATH_IN_PLACE && !question.cached && program->refusing) {
+    if (verdict.path == RBUF_PATH_IN_PLACE && !cached && program->refusing) {
         rbuf_choice_refused(&process->choice, side, base, bytes);
         program->refused++;
         verdict.path = RBUF_PATH_COPY;
         verdict.telling = false;
         return verdict;
     }
-    if (verdict.path == RBUF_PATH_IN_PLACE && !question.cached) {
+    if (verdict.path == RBUF_PATH_IN_PLACE && !cached) {
         uint64_t ns = price(program->machine, verdict.bytes);
 
         rbuf_choice_registered(&process->choice, verdict.base, verdict.bytes, ns);

@@ -53,6 +53,7 @@ struct program {
     bool without_cache;
     bool refusing;    /* nothing can be registered now */
     unsigned refused; /* attempts to */
+    unsigned looked;  /* buffers up before a decision */
     uint64_t seed;
     double always_copied; /* ns of all messages so far, by protocol */
     double always_cached;

@@ -428,7 +428,8 @@ START_TEST(pressure)
 {
     struct program *program = program_open(&slow_network, true);
     struct process *process = program->process[RBUF_SIDE_RECEIVE];
-    struct rbuf_question question = {.side = RBUF_SIDE_RECEIVE, .bytes = 20 * KB, .cached = true};
+    struct rbuf_question question = {
+        .side = RBUF_SIDE_RECEIVE, .bytes = 20 * KB, .cached = RBUF_CACHED_YES};
     struct rbuf_verdict verdict;
 
     for (int i = 0; i < 3000; i++) {
@@ -442,6 +443,66 @@ START_TEST(pressure)
     verdict = rbuf_choice_ask(&process->choice, &question);
     ck_assert_int_eq(verdict.path, RBUF_PATH_IN_PLACE);
     ck_assert_int_eq(verdict.reason, RBUF_REASON_PRESSED);
+    program_close(program);
+}
+END_TEST
+
+/* A buffer is not looked up where the answer would be the same; where copies are known to be faster
+ * that is nearly always. What comes out of it never_far_behind_the_better() has seen. */
+START_TEST(looked_up_where_it_matters)
+{
+    struct program *program = program_open(&slow_network, true);
+
+    for (int i = 0; i < 3000; i++) {
+        program_pooled_or_fresh(program, 50, 20 * KB);
+    }
+    program->looked = 0;
+    for (int i = 0; i < 1000; i++) {
+        program_pooled_or_fresh(program, 50, 20 * KB);
+    }
+    ck_assert_uint_le(program->looked, 20);
+    program_close(program);
+
+    program = program_open(&fast_network, true);
+    for (int i = 0; i < 3000; i++) {
+        program_pooled_or_fresh(program, 50, MB);
+    }
+    program->looked = 0;
+    for (int i = 0; i < 1000; i++) {
+        program_pooled_or_fresh(program, 50, MB);
+    }
+    ck_assert_uint_ge(program->looked, 1900); /* both sides'; the sender's only if asked */
+    program_close(program);
+}
+END_TEST
+
+/* Its registration was given up meanwhile: a message that is to go in place registers it anew. */
+START_TEST(a_lost_registration_is_not_missed)
+{
+    struct program *program = program_open(&slow_network, true);
+    struct process *process = program->process[RBUF_SIDE_RECEIVE];
+    struct rbuf_question question = {
+        .side = RBUF_SIDE_RECEIVE, .bytes = 20 * KB, .cached = RBUF_CACHED_AS_LEFT};
+    unsigned in_place = 0;
+
+    for (int i = 0; i < 3000; i++) {
+        program_pooled_or_fresh(program, 100, 20 * KB);
+    }
+    ck_assert_uint_gt(process->held_count, 0);
+    question.base = process->held[0].base + 12232 % PAGE;
+    ck_assert(!rbuf_choice_looks(&process->choice, &question));
+    for (uint32_t i = 0; i < 5 * RBUF_PROBE_EVERY; i++) {
+        const struct rbuf_verdict verdict = rbuf_choice_ask(&process->choice, &question);
+
+        in_place += verdict.path == RBUF_PATH_IN_PLACE;
+        ck_assert_uint_le(verdict.base, question.base);
+        ck_assert_uint_ge(verdict.base + verdict.bytes, question.base + question.bytes);
+    }
+    ck_assert_uint_ge(in_place, 1);
+    question.pressed = true;
+    ck_assert(rbuf_choice_looks(&process->choice, &question));
+    question.cached = RBUF_CACHED_NO;
+    ck_assert_int_eq(rbuf_choice_ask(&process->choice, &question).path, RBUF_PATH_COPY);
     program_close(program);
 }
 END_TEST
@@ -514,6 +575,8 @@ int main(void)
     unit_add(suite, refusals_later);
     unit_add(suite, refusals_are_no_uses);
     unit_add(suite, pressure);
+    unit_add(suite, looked_up_where_it_matters);
+    unit_add(suite, a_lost_registration_is_not_missed);
     unit_add(suite, registration_costs);
     unit_add(suite, table_is_bounded);
     return unit_run(suite);

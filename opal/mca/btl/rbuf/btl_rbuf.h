@@ -197,6 +197,8 @@ struct mca_btl_rbuf_module_t {
     mca_btl_base_module_error_cb_fn_t error_callback;
     _Atomic uint64_t lookups; /* of the registrar */
     _Atomic uint64_t misses;
+    _Atomic uint64_t
+        cached; /* registrations that the cache has, those that it is to drop included */
 };
 
 typedef struct {

@@ -124,14 +124,19 @@ mca_btl_rbuf_registration_t *mca_btl_rbuf_auto_decide(mca_btl_rbuf_module_t *mod
                                                       enum rbuf_side side, void *base, size_t bytes,
                                                       struct mca_btl_rbuf_timing *timing)
 {
-    mca_btl_rbuf_registration_t *registration =
-        mca_btl_rbuf_registration_find(module, base, bytes, purpose_of(side));
+    mca_btl_rbuf_registration_t *registration = NULL;
     struct rbuf_question question = {
-        .side = side, .base = (uintptr_t) base, .bytes = bytes, .cached = registration != NULL};
+        .side = side, .base = (uintptr_t) base, .bytes = bytes, .cached = RBUF_CACHED_AS_LEFT};
     struct rbuf_verdict verdict;
 
     mca_btl_rbuf_lock(module);
     question.pressed = side == RBUF_SIDE_RECEIVE && !TAILQ_EMPTY(&module->core.deferred);
+    if (rbuf_choice_looks(module->choice, &question)) {
+        mca_btl_rbuf_unlock(module); /* the cache locks for itself */
+        registration = mca_btl_rbuf_registration_find(module, base, bytes, purpose_of(side));
+        question.cached = registration != NULL ? RBUF_CACHED_YES : RBUF_CACHED_NO;
+        mca_btl_rbuf_lock(module);
+    }
     verdict = rbuf_choice_ask(module->choice, &question);
     mca_btl_rbuf_unlock(module);
     if (verdict.path == RBUF_PATH_COPY) {

@@ -76,14 +76,19 @@ static int cache_register(void *data, void *base, size_t bytes, mca_rcache_base_
     }
     reg->access_flags = rights;
     atomic_fetch_add_explicit(&module->misses, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&module->cached, 1, memory_order_relaxed);
     return OPAL_SUCCESS;
 }
 
 static int cache_deregister(void *data, mca_rcache_base_registration_t *reg)
 {
-    (void) data;
-    return rbuf_deregister(((mca_btl_rbuf_registration_t *) reg)->mr) == 0 ? OPAL_SUCCESS
-                                                                           : OPAL_ERROR;
+    mca_btl_rbuf_module_t *module = data;
+
+    if (rbuf_deregister(((mca_btl_rbuf_registration_t *) reg)->mr) != 0) {
+        return OPAL_ERROR;
+    }
+    atomic_fetch_sub_explicit(&module->cached, 1, memory_order_relaxed);
+    return OPAL_SUCCESS;
 }
 
 int mca_btl_rbuf_registrar_open(mca_btl_rbuf_module_t *module)
@@ -144,7 +149,8 @@ mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_find(mca_btl_rbuf_module_
 {
     mca_btl_rbuf_registration_t *registration = NULL;
 
-    if (module->rcache != NULL) {
+    /* A look takes about a microsecond, also into an empty cache. */
+    if (atomic_load_explicit(&module->cached, memory_order_relaxed) > 0) {
         only_looking = true;
         registration = take_cached(module, base, bytes, purpose);
         only_looking = false;

@@ -358,12 +358,21 @@ static void ask_uncached(struct rbuf_size_class *class, uint64_t bytes, uint64_t
     }
 }
 
+bool rbuf_choice_looks(struct rbuf_choice *choice, const struct rbuf_question *question)
+{
+    const struct rbuf_size_class *class = class_of(choice, question->side, question->bytes);
+
+    return choice->options.cache && (question->pressed || class->preference != RBUF_PREFER_COPY);
+}
+
 static void ask_with_cache(struct rbuf_choice *choice, const struct rbuf_question *question,
                            struct rbuf_size_class *class, struct rbuf_verdict *verdict)
 {
     struct rbuf_buffer_use *use = look_up(choice, question);
+    const bool cached =
+        question->cached == RBUF_CACHED_AS_LEFT ? use->held : question->cached == RBUF_CACHED_YES;
 
-    if (use->held && !question->cached) {
+    if (use->held && !cached) {
         /* Its registration was lost, if not its memory: for what is learnt from lives that is the
          * same. (Why one of living memory goes is not known; perhaps a release takes those next to
          * it along.) */
@@ -373,8 +382,8 @@ static void ask_with_cache(struct rbuf_choice *choice, const struct rbuf_questio
     }
     verdict->base = atomic_load_explicit(&use->begin, memory_order_relaxed);
     verdict->bytes = length_of(use);
-    use->held = question->cached;
-    if (!question->cached) {
+    use->held = cached;
+    if (!cached) {
         ask_unregistered(choice, question, class, use, verdict);
         use->held = verdict->path == RBUF_PATH_IN_PLACE;
         return;

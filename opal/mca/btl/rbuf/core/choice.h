@@ -122,12 +122,19 @@ struct rbuf_choice {
     struct rbuf_choice_counters counters;
 };
 
+/* Whether a buffer is registered. To look costs more than the rest of the decision. */
+enum rbuf_cached {
+    RBUF_CACHED_NO,
+    RBUF_CACHED_YES,
+    RBUF_CACHED_AS_LEFT /* not looked up: as the last verdict on it left it, as far as it knew */
+};
+
 struct rbuf_question {
     enum rbuf_side side;
     uint64_t base;  /* address of the buffer */
     uint64_t bytes; /* > 0 */
-    bool cached;    /* it is registered */
-    bool pressed;   /* there is no staging for it now */
+    enum rbuf_cached cached;
+    bool pressed; /* there is no staging for it now */
 };
 
 struct rbuf_verdict {
@@ -139,6 +146,11 @@ struct rbuf_verdict {
 };
 
 void rbuf_choice_open(struct rbuf_choice *choice, const struct rbuf_choice_options *options);
+
+/* Whether the question's buffer is to be looked up before it is asked. Not where messages of its
+ * size are copied, registered or not, but for probes and trials: for these it is registered if it
+ * was not. */
+bool rbuf_choice_looks(struct rbuf_choice *choice, const struct rbuf_question *question);
 
 /* Decides on one message. */
 struct rbuf_verdict rbuf_choice_ask(struct rbuf_choice *choice,
