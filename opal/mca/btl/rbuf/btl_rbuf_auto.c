@@ -120,6 +120,12 @@ static mca_btl_rbuf_registration_t *make(mca_btl_rbuf_module_t *module,
     return registration;
 }
 
+/* The caller holds the lock. */
+static bool is_pressed(mca_btl_rbuf_module_t *module, enum rbuf_side side)
+{
+    return side == RBUF_SIDE_RECEIVE && !TAILQ_EMPTY(&module->core.deferred);
+}
+
 mca_btl_rbuf_registration_t *mca_btl_rbuf_auto_decide(mca_btl_rbuf_module_t *module,
                                                       enum rbuf_side side, void *base, size_t bytes,
                                                       struct mca_btl_rbuf_timing *timing)
@@ -130,12 +136,13 @@ mca_btl_rbuf_registration_t *mca_btl_rbuf_auto_decide(mca_btl_rbuf_module_t *mod
     struct rbuf_verdict verdict;
 
     mca_btl_rbuf_lock(module);
-    question.pressed = side == RBUF_SIDE_RECEIVE && !TAILQ_EMPTY(&module->core.deferred);
+    question.pressed = is_pressed(module, side);
     if (rbuf_choice_looks(module->choice, &question)) {
         mca_btl_rbuf_unlock(module); /* the cache locks for itself */
         registration = mca_btl_rbuf_registration_find(module, base, bytes, purpose_of(side));
-        question.cached = registration != NULL ? RBUF_CACHED_YES : RBUF_CACHED_NO;
         mca_btl_rbuf_lock(module);
+        question.cached = registration != NULL ? RBUF_CACHED_YES : RBUF_CACHED_NO;
+        question.pressed = is_pressed(module, side);
     }
     verdict = rbuf_choice_ask(module->choice, &question);
     mca_btl_rbuf_unlock(module);

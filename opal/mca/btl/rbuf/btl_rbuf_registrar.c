@@ -150,7 +150,7 @@ mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_find(mca_btl_rbuf_module_
     mca_btl_rbuf_registration_t *registration = NULL;
 
     /* A look takes about a microsecond, also into an empty cache. */
-    if (atomic_load_explicit(&module->cached, memory_order_relaxed) > 0) {
+    if (module->rcache != NULL && atomic_load_explicit(&module->cached, memory_order_relaxed) > 0) {
         only_looking = true;
         registration = take_cached(module, base, bytes, purpose);
         only_looking = false;

@@ -362,7 +362,16 @@ bool rbuf_choice_looks(struct rbuf_choice *choice, const struct rbuf_question *q
 {
     const struct rbuf_size_class *class = class_of(choice, question->side, question->bytes);
 
-    return choice->options.cache && (question->pressed || class->preference != RBUF_PREFER_COPY);
+    if (!choice->options.cache) {
+        return false;
+    }
+    choice->unlooked++;
+    if (class->preference == RBUF_PREFER_COPY && class->turns + 1 < probe_every(class) &&
+        !question->pressed && choice->unlooked < RBUF_LOOK_EVERY) {
+        return false;
+    }
+    choice->unlooked = 0;
+    return true;
 }
 
 static void ask_with_cache(struct rbuf_choice *choice, const struct rbuf_question *question,

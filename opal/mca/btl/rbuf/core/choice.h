@@ -56,6 +56,7 @@
 #define RBUF_TRIAL_SHARE  64u  /* of the time of a class may go into a trial */
 #define RBUF_NEW_SHARE    4u   /* of that into one with new buffers, each of which registers */
 #define RBUF_PROBE_EVERY  64u  /* messages of registered buffers */
+#define RBUF_LOOK_EVERY   16u  /* decisions, at the least */
 #define RBUF_SLOWER_LEAVE 64u  /* in place is left when slower by more than one part in this */
 #define RBUF_SLOWER_ENTER 256u /* and entered when not slower by more than one part in this */
 #define RBUF_IDLE_WORTH   128u /* a processor that need not copy counts as this part of the time */
@@ -120,13 +121,14 @@ struct rbuf_choice {
     struct rbuf_reuse reuse;
     struct rbuf_size_class size_class[RBUF_SIDES][RBUF_SIZE_CLASSES];
     struct rbuf_choice_counters counters;
+    uint32_t unlooked; /* decisions since a buffer was last to be looked up */
 };
 
 /* Whether a buffer is registered. To look costs more than the rest of the decision. */
 enum rbuf_cached {
     RBUF_CACHED_NO,
     RBUF_CACHED_YES,
-    RBUF_CACHED_AS_LEFT /* not looked up: as the last verdict on it left it, as far as it knew */
+    RBUF_CACHED_AS_LEFT /* not looked up: taken to be as the last verdict on it left it */
 };
 
 struct rbuf_question {
@@ -147,9 +149,9 @@ struct rbuf_verdict {
 
 void rbuf_choice_open(struct rbuf_choice *choice, const struct rbuf_choice_options *options);
 
-/* Whether the question's buffer is to be looked up before it is asked. Not where messages of its
- * size are copied, registered or not, but for probes and trials: for these it is registered if it
- * was not. */
+/* Whether the question's buffer is to be looked up before it is asked. Not where its message would
+ * be copied whether it is registered or not: where that is faster, and no probe is due. Each
+ * RBUF_LOOK_EVERY-th is all the same: caches drop what was released when they are looked into. */
 bool rbuf_choice_looks(struct rbuf_choice *choice, const struct rbuf_question *question);
 
 /* Decides on one message. */
