@@ -207,7 +207,7 @@ run_mpi() {
         RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" \
         "$source/tests/mpi/run.sh" --transports auto --rings default --mca btl_rbuf_allow_cache off \
         --only '^(remap|reuse|read-only|window-4|truncate|threads|one-sided|lost-peer)'
-    TALLY_TIMEOUT=300 add_counted bench env PATH="$prefix/bin:$PATH" \
+    TALLY_TIMEOUT=900 add_counted bench env PATH="$prefix/bin:$PATH" \
         RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" "$source/tests/mpi/bench.sh"
     TALLY_TIMEOUT=600 add_counted tune env PATH="$prefix/bin:$PATH" \
         RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" "$source/tests/mpi/tune.sh"

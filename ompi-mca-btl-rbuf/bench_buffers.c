@@ -153,6 +153,12 @@ void bench_buffers_prepare(struct bench_buffers *buffers, int rank, int rep, enu
     }
 }
 
+bool bench_buffers_kept_first(const struct bench_buffers *buffers)
+{
+    return buffers->drew.kept_left == buffers->drew.kept &&
+           buffers->draw.kept_left < buffers->draw.kept;
+}
+
 void bench_buffers_draw_again(struct bench_buffers *buffers)
 {
     buffers->draw = buffers->drew;

@@ -45,9 +45,13 @@ void bench_buffers_open(struct bench_buffers *buffers, const struct bench_layout
                         int reps, int reuse);
 void bench_buffers_close(struct bench_buffers *buffers);
 
-/* Draws, maps, writes and, as `cache` says, evicts the buffers of repetition `rep`. */
+/* Draws, maps, writes and, as `cache` says, evicts the buffers of repetition `rep`. One that is
+ * measured again has a number of its own: other bytes. */
 void bench_buffers_prepare(struct bench_buffers *buffers, int rank, int rep,
                            enum bench_cache cache);
+
+/* Whether this repetition was the first to use kept buffers, which makes them known to caches. */
+bool bench_buffers_kept_first(const struct bench_buffers *buffers);
 
 /* The repetition does not count: the next one draws what it drew. */
 void bench_buffers_draw_again(struct bench_buffers *buffers);

@@ -14,12 +14,13 @@ struct bench_draw {
     uint64_t seed;
     int64_t left;      /* messages that are still to be drawn */
     int64_t kept_left; /* of which so many use their buffers again */
+    int64_t kept;      /* of all */
 };
 
 /* A draw of so many messages, of which `reuse` per cent (rounded) use their buffers again. */
 struct bench_draw bench_draw_of(int64_t messages, int reuse);
 
-/* Whether the next message does; to be asked as often as there are messages. */
+/* Whether the next message does; to be asked as often as there are messages, not more often. */
 bool bench_draw_kept(struct bench_draw *draw);
 
 #endif

@@ -20,6 +20,7 @@
 struct bench {
     struct bench_options options;
     struct bench_quiet quiet;
+    int serial;            /* of the repetition within its case, those that do not count included */
     double *times;         /* us, one a repetition */
     double *hidden;        /* shares, one a repetition */
     bool *reused;          /* whether the repetition used its buffers again */
@@ -58,7 +59,9 @@ static void *array_or_abort(size_t count, size_t size)
 static void repeat_once(struct bench *bench, const struct bench_case *one,
                         struct bench_exchange *exchange, struct bench_buffers *buffers, int rep)
 {
-    bench_buffers_prepare(buffers, bench->rank, rep, one->cache);
+    const int serial = bench->serial++;
+
+    bench_buffers_prepare(buffers, bench->rank, serial, one->cache);
     MPI_Barrier(MPI_COMM_WORLD);
     bench->times[rep] = bench_exchange_time(exchange);
     bench->hidden[rep] = exchange->hidden;
@@ -67,13 +70,13 @@ static void repeat_once(struct bench *bench, const struct bench_case *one,
     MPI_Barrier(MPI_COMM_WORLD);
     if (bench->options.check) {
         const int received = bench_received(one->pattern, buffers->slots, bench->rank);
-        bench->bad_messages += bench_buffers_check(buffers, received, 1 - bench->rank, rep);
+        bench->bad_messages += bench_buffers_check(buffers, received, 1 - bench->rank, serial);
     }
     bench_buffers_release(buffers);
 }
 
-/* A repetition, again until its probes agree or time is up; false: that was so, or it was the first
- * one, which is only once what it is. */
+/* A repetition, again until its probes agree. False: they do not, and there is no time left, or it
+ * cannot be had again, since the buffers are new to the transport but once. */
 static bool repeat_until_good(struct bench *bench, const struct bench_case *one,
                               struct bench_exchange *exchange, struct bench_buffers *buffers,
                               int rep)
@@ -87,15 +90,15 @@ static bool repeat_until_good(struct bench *bench, const struct bench_case *one,
             return true;
         }
         bench_quiet_use_up(&bench->quiet, start);
-        if (rep == 0 || bench->quiet.wait_left_s <= 0) {
+        if (bench->quiet.wait_left_s <= 0 || rep == 0 || bench_buffers_kept_first(buffers)) {
             return false;
         }
         bench_buffers_draw_again(buffers);
     }
 }
 
-/* All repetitions of one case into bench->times; false if one was to be judged by itself and does
- * not count. While there is time left to wait, the case ends with it. */
+/* All repetitions of one case into bench->times; false if one was judged by itself and does not
+ * count. With it the case ends, while there is time left for another attempt. */
 static bool repeat(struct bench *bench, const struct bench_case *one)
 {
     const struct bench_options *options = &bench->options;
@@ -113,21 +116,22 @@ static bool repeat(struct bench *bench, const struct bench_case *one)
                                       .late_us = options->late_us,
                                       .buffers = &buffers,
                                       .requests = bench->requests};
-    bool good = true;
+    bool all_good = true;
 
     bench_layout_open(&layout, one->type, one->size);
     bench_buffers_open(&buffers, &layout, slots, options->reps, one->reuse);
-    for (int rep = 0; rep < options->reps && (good || bench->quiet.wait_left_s <= 0); rep++) {
-        if (bench_quiet_each(&bench->quiet) && bench->quiet.wait_left_s > 0) {
-            good = repeat_until_good(bench, one, &exchange, &buffers, rep);
+    bench->serial = 0;
+    for (int rep = 0; rep < options->reps && (all_good || bench->quiet.wait_left_s <= 0); rep++) {
+        if (bench_quiet_each(&bench->quiet)) {
+            const bool good = repeat_until_good(bench, one, &exchange, &buffers, rep);
+            all_good = all_good && good;
         } else {
             repeat_once(bench, one, &exchange, &buffers, rep);
-            good = good && !bench_quiet_each(&bench->quiet);
         }
     }
     bench_buffers_close(&buffers);
     bench_layout_close(&layout);
-    return good;
+    return all_good;
 }
 
 /* Measures until the probes agree that the machine was quiet, or time is up. */

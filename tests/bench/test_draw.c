@@ -25,6 +25,7 @@ START_TEST(as_many_as_asked_for)
         kept += bench_draw_kept(&draw);
     }
     ck_assert_int_eq(kept, share->kept);
+    ck_assert_int_eq(draw.left, 0);
 }
 END_TEST
 
