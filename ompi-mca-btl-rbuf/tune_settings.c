@@ -31,7 +31,7 @@ static const struct {
     {"quantum", "16k", SIZE, NULL, 0},
     {"prestage", "on", SWITCH, NULL, 0},
     {"standing_peers", "16", COUNT, NULL, 0},
-    {"standing_size", "40k", SIZE, NULL, 0},
+    {"standing_size", "72k", SIZE, NULL, 0},
     {"standing_c0", "4k", SIZE, NULL, 0},
     {"subblock", "auto", ORDER, NULL, 0},
     {"if_include", "", TEXT, NULL, 0},

@@ -8,7 +8,7 @@
 #include "core/model.h"
 
 /* Defaults of btl_rbuf_standing_size and btl_rbuf_standing_c0, bytes. */
-#define SIM_HEAD_BYTES    40960u
+#define SIM_HEAD_BYTES    73728u
 #define SIM_OPENING_BYTES 4096u
 
 struct sim_measure;

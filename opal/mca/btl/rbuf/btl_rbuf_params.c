@@ -121,12 +121,13 @@ static const struct parameter table[] = {
      "those that send at present. Fewer if the staging is small, and with subblock off no more "
      "than bulk_buffers / (bulk_credits / 2); none with prestage off, or of "
      "use to processes with several ports. 0: none, and the network waits for every rendezvous"},
-    {"standing_size", "40k", SIZE, 512, GIB, NULL, NULL, 0, 6, FIELD(standing_size),
+    {"standing_size", "72k", SIZE, 512, GIB, NULL, NULL, 0, 6, FIELD(standing_size),
      "bytes, in whole blocks (rounded up), c0 and a block at least (raised to it)",
-     "Most of a message that is written so. A lane has room for 4 messages. Best is what the "
-     "network "
-     "carries in one round trip and a half; what comes too early waits for its receive, or is sent "
-     "twice if later ones are expected"},
+     "Most of a message that is written so. A lane has room for 4 messages. What the network "
+     "carries in one round trip and a half hides the rendezvous of a receiver that has nothing "
+     "else "
+     "to do; more, that of one that copies meanwhile. What comes too early waits for its receive, "
+     "or is sent twice if later ones are expected"},
     {"standing_c0", "4k", SIZE, 512, GIB, NULL, NULL, 0, 6, FIELD(standing_c0),
      "bytes, in whole blocks (rounded up), c0 at most (lowered to it)",
      "First chunk of what is written so, and first piece of packed data. Nothing hides its copy; "
