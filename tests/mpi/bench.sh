@@ -16,7 +16,7 @@ trap 'exit 130' INT TERM
 TALLY_LOGS=$work
 . "$here/../tally.sh"
 
-# bench OPTION...: over $transport, what it printed in $out.
+# bench OPTION...: over $transport, what it printed in $out, which is shown if it fails.
 bench() {
     local before=()
     transport_options "$transport" || return
@@ -25,7 +25,10 @@ bench() {
         before=("${SOFTHCA:-softhca}" --profile graphene --fabric "bench$$" --)
     fi
     timeout -k 5 60 "${before[@]}" "${MPIRUN:-mpirun}" "${mpi_args[@]}" "${transport_args[@]}" \
-        rbuf-bench "$@" >"$out" 2>&1 </dev/null
+        rbuf-bench "$@" >"$out" 2>&1 </dev/null || {
+        cat "$out"
+        return 1
+    }
 }
 
 # column NAME: that of every line of $out that is a case.
@@ -47,28 +50,18 @@ rows() {
 
 patterns=pingpong,stream,rate,both,late,overlap,overlap-send,overlap-recv
 all_patterns() {
-    bench --sizes 8,3k,100k --pattern $patterns --buffers fresh,50%,reused --reps 6 --check || {
-        cat "$out"
-        return 1
-    }
+    bench --sizes 8,3k,100k --pattern $patterns --buffers fresh,50%,reused --reps 6 --check || return
     rows 72 checked ok && rows 72 quiet -
 }
 
 all_types() {
-    bench --sizes 64,100k --type bytes,vector,struct --cache warm,cold,cold-recv --reps 4 --check ||
-        {
-            cat "$out"
-            return 1
-        }
+    bench --sizes 64,100k --type bytes,vector,struct --cache warm,cold,cold-recv --reps 4 --check || return
     rows 18 checked ok
 }
 
 # 77 where nothing can be probed: ranks that share no memory, or a processor.
 can_probe() {
-    bench --sizes 8 --reps 2 --probe --probe-wait 1 --probe-rate 1 || {
-        cat "$out"
-        return 1
-    }
+    bench --sizes 8 --reps 2 --probe --probe-wait 1 --probe-rate 1 || return
     [ "$(column handover_ns)" != - ] && return
     echo "the ranks share no memory, or a processor"
     return 77
@@ -79,10 +72,7 @@ probed() {
     local quiet=$1 cases=$2
     shift 2
     can_probe || return
-    bench --sizes 8,100k --reps 10 --check --probe --probe-rate 1 "$@" || {
-        cat "$out"
-        return 1
-    }
+    bench --sizes 8,100k --reps 10 --check --probe --probe-rate 1 "$@" || return
     rows "$cases" quiet "$quiet" && rows "$cases" checked ok && rows "$cases" reps 10
 }
 
@@ -109,10 +99,7 @@ some_handovers_fit() {
     can_probe || return
     least=$(column handover_ns)
     bench --sizes 8,3k,100k --reps 60 --buffers 25% --check --probe --probe-rate 1 --probe-wait 3 \
-        --probe-handover "$least:1000000" || {
-        cat "$out"
-        return 1
-    }
+        --probe-handover "$least:1000000" || return
     rows 3 checked ok && rows 3 reps 60
 }
 

@@ -197,8 +197,7 @@ struct mca_btl_rbuf_module_t {
     mca_btl_base_module_error_cb_fn_t error_callback;
     _Atomic uint64_t lookups; /* of the registrar */
     _Atomic uint64_t misses;
-    _Atomic uint64_t
-        cached; /* registrations that the cache has, those that it is to drop included */
+    _Atomic uint64_t cached; /* registrations in the cache, also those that it is to drop */
 };
 
 typedef struct {
