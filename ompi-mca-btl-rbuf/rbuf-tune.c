@@ -205,6 +205,7 @@ static bool conclude(struct tune *tune)
     const struct tune_way way = {.in_order = in_order,
                                  .rendezvous = rendezvous_of(tune),
                                  .head_bytes = (uint32_t) settings->standing_size,
+                                 .staging_bytes = tune_settings_staging(settings),
                                  .opening_bytes = (uint32_t) settings->standing_opening,
                                  .lane_bytes = LANE_BYTES};
     const struct tune_advice advice = tune_advise(&machine, &now, &way);

@@ -3,14 +3,18 @@
 
 #include <math.h>
 
+#include "core/wire.h"
+
 #define AIM_SMALLEST 16384ull
 #define AIM_LARGEST  (16ull << 20)
 #define EAGER_FROM   512ull /* sizes that are looked at for the end of eager copies */
 #define EAGER_TO     (1ull << 20)
-#define WORTHWHILE   0.005 /* of the wire's speed: less than that no run would show */
-#define BLOCK        4096u /* of the naive protocols */
-#define EAGER_CHUNK  2048u /* the default of btl_rbuf_ring_c0 */
-#define NO_TIME      1e9   /* bytes per ns */
+#define WORTHWHILE   0.005   /* of the wire's speed: less than that no run would show */
+#define BLOCK        4096u   /* of the naive protocols */
+#define BLOCK_MOST   16384u  /* of what the model tries: heads are rounded up to blocks */
+#define HEAD_MOST    262144u /* the longer, the fewer partners have a lane: 8 of 16, as grown */
+#define EAGER_CHUNK  2048u   /* the default of btl_rbuf_ring_c0 */
+#define NO_TIME      1e9     /* bytes per ns */
 
 const char *const tune_protocol_names[TUNE_PROTOCOLS] = {
     "eager copies", "register", "copy", "pipeline", "as it is", "recommended", "in place"};
@@ -119,19 +123,50 @@ static uint64_t copying_ends(const struct rbuf_machine *machine)
     return end;
 }
 
-/* The model's choice; blocks are not shorter than what arrives as a whole. */
-static void recommend(struct tune_advice *advice, struct rbuf_aim *aim)
+/* The longest head for which there is a standing lane beside what the largest message wants, as
+ * core/standing_in.c deals the receive staging out. */
+static uint32_t head_most(const struct tune_way *way, const struct rbuf_schedule *schedule)
+{
+    const uint64_t message =
+        (uint64_t) schedule->buffers * schedule->buffer_blocks * schedule->block_bytes;
+    const uint64_t half = way->staging_bytes / 2;
+    const uint64_t kept = message > half ? message : half;
+    const uint64_t left = way->staging_bytes > kept ? way->staging_bytes - kept : 0;
+
+    return (uint32_t) fmin((double) (left / RBUF_STANDING_PLACES), HEAD_MOST);
+}
+
+/* What a recommended schedule may have of the receive staging: not what that head's lane has. */
+static uint64_t message_most(const struct tune_way *way, uint32_t head_bytes)
+{
+    const uint64_t lane = RBUF_STANDING_PLACES * ((uint64_t) head_bytes + BLOCK_MOST);
+
+    if (way->rendezvous != RBUF_RENDEZVOUS_LED || lane >= way->staging_bytes) {
+        return way->lane_bytes;
+    }
+    return way->lane_bytes < way->staging_bytes - lane ? way->lane_bytes
+                                                       : way->staging_bytes - lane;
+}
+
+/* The head for the schedule as it is, then the model's schedule for that head, if it is worth a
+ * change; blocks are not shorter than what arrives as a whole. */
+static void recommend(struct tune_advice *advice, struct rbuf_aim *aim, const struct tune_way *way)
 {
     const struct rbuf_machine *machine = &advice->machine;
+    struct rbuf_plan kept = advice->now;
+    const double kept_efficiency =
+        rbuf_model_choose_head(machine, aim, head_most(way, &kept.schedule), &kept);
 
+    aim->head_bytes = kept.head_blocks * kept.schedule.block_bytes;
+    aim->lane_bytes = message_most(way, aim->head_bytes);
     advice->recommended_efficiency = rbuf_model_choose(machine, aim, &advice->recommended);
     if (advice->recommended.schedule.block_bytes < machine->packet_bytes) {
         aim->block_bytes = machine->packet_bytes;
         advice->recommended_efficiency = rbuf_model_choose(machine, aim, &advice->recommended);
     }
-    if (advice->now_efficiency + WORTHWHILE >= advice->recommended_efficiency) {
-        advice->recommended = advice->now;
-        advice->recommended_efficiency = advice->now_efficiency;
+    if (kept_efficiency + WORTHWHILE >= advice->recommended_efficiency) {
+        advice->recommended = kept;
+        advice->recommended_efficiency = kept_efficiency;
     }
 }
 
@@ -153,7 +188,7 @@ struct tune_advice tune_advise(const struct rbuf_machine *machine, const struct 
         rbuf_plan_lead(&aim, &advice.now);
     }
     advice.now_efficiency = rbuf_model_efficiency(machine, &advice.now, AIM_SMALLEST, AIM_LARGEST);
-    recommend(&advice, &aim);
+    recommend(&advice, &aim, way);
     advice.beats_eager = overtakes(&advice, TUNE_RECOMMENDED, TUNE_EAGER, EAGER_FROM, EAGER_TO);
     advice.in_place_wins =
         overtakes(&advice, TUNE_IN_PLACE, TUNE_RECOMMENDED, TUNE_SMALLEST, TUNE_LARGEST);

@@ -104,13 +104,18 @@ static void print_size(FILE *stream, const char *name, uint64_t bytes)
     fprintf(stream, "btl_rbuf_%s=%s\n", name, text);
 }
 
-static void print_schedule(FILE *stream, const struct rbuf_schedule *schedule)
+static void print_plan(FILE *stream, const struct rbuf_plan *plan)
 {
+    const struct rbuf_schedule *schedule = &plan->schedule;
+
     print_size(stream, "block_size", schedule->block_bytes);
     print_size(stream, "c0", (uint64_t) schedule->first_blocks * schedule->block_bytes);
     fprintf(stream, "btl_rbuf_q=%.4g\n", schedule->growth / (double) RBUF_GROWTH_ONE);
     fprintf(stream, "btl_rbuf_buffers=%u\n", schedule->buffers);
     print_size(stream, "largest_chunk", (uint64_t) schedule->buffer_blocks * schedule->block_bytes);
+    if (plan->rendezvous == RBUF_RENDEZVOUS_LED) {
+        print_size(stream, "standing_size", (uint64_t) plan->head_blocks * schedule->block_bytes);
+    }
 }
 
 /* Of the slower side; what the component measures by itself is the registering alone. */
@@ -130,12 +135,12 @@ void tune_print_parameters(FILE *stream, const struct tune_measured *measured,
                            const struct tune_advice *advice)
 {
     print_origin(stream, measured, &advice->machine);
-    fprintf(
-        stream,
-        "\n# The superpipeline's schedule: predicted %.1f %% of the wire's speed, 16 KB to 16 MB; "
-        "%.1f %% before.\n",
-        100 * advice->recommended_efficiency, 100 * advice->now_efficiency);
-    print_schedule(stream, &advice->recommended.schedule);
+    fprintf(stream,
+            "\n# The superpipeline's schedule and heads: predicted %.1f %% of the wire's speed, 16 "
+            "KB to 16 MB; "
+            "%.1f %% before.\n",
+            100 * advice->recommended_efficiency, 100 * advice->now_efficiency);
+    print_plan(stream, &advice->recommended);
     fputs("\n# What protocol auto assumes until it has measured it.\n", stream);
     print_registration(stream, measured);
     fputc('\n', stream);

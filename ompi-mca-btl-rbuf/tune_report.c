@@ -143,10 +143,16 @@ static void print_plan(FILE *stream, const char *name, const struct rbuf_plan *p
     tune_size_text(largest, (uint64_t) schedule->buffer_blocks * schedule->block_bytes);
     tune_size_text(block, schedule->block_bytes);
     fprintf(stream,
-            "  %-12s first chunk %s, growth q %.3f, %u buffers, largest chunk %s, blocks of %s: "
-            "%.1f %% of the wire\n",
+            "  %-12s first chunk %s, growth q %.3f, %u buffers, largest chunk %s, blocks of %s",
             name, first, schedule->growth / (double) RBUF_GROWTH_ONE, schedule->buffers, largest,
-            block, 100 * efficiency);
+            block);
+    if (plan->rendezvous == RBUF_RENDEZVOUS_LED) {
+        char head[24];
+
+        tune_size_text(head, (uint64_t) plan->head_blocks * schedule->block_bytes);
+        fprintf(stream, ", heads of %s", head);
+    }
+    fprintf(stream, ": %.1f %% of the wire\n", 100 * efficiency);
 }
 
 static void print_uses(FILE *stream, const struct tune_advice *advice)
@@ -182,10 +188,10 @@ void tune_print_advice(FILE *stream, const struct tune_advice *advice)
     print_plan(stream, "as it is", &advice->now, advice->now_efficiency);
     print_plan(stream, "recommended", &advice->recommended, advice->recommended_efficiency);
     if (advice->now.rendezvous == RBUF_RENDEZVOUS_LED) {
-        fputs(
-            "For messages whose receiver waits: their heads go right behind the rendezvous, as\n"
-            "btl_rbuf_standing_size and btl_rbuf_standing_c0 are set; these are not chosen here.\n",
-            stream);
+        fputs("For messages whose receiver waits: their heads go right behind the rendezvous. A\n"
+              "receiver that copies meanwhile answers later: no shorter ones are recommended than\n"
+              "btl_rbuf_standing_size has.\n",
+              stream);
     }
     fputc('\n', stream);
     print_from(stream, "The superpipeline is faster than eager copies", advice->beats_eager);

@@ -8,10 +8,12 @@
 
 #include "btl_rbuf_values.h"
 #include "core/wire.h"
+#include "verbs/memory.h"
 
-#define EAGER_LIMIT   49152u               /* the default of btl_rbuf_eager_limit */
-#define STANDING_MOST ((uint64_t) 1 << 30) /* bytes */
-#define VALUE_MAX     4096                 /* Open MPI's limit for a string variable is 2048 */
+#define EAGER_LIMIT   49152u                /* the default of btl_rbuf_eager_limit */
+#define STANDING_MOST ((uint64_t) 1 << 30)  /* bytes */
+#define STAGING_AUTO  ((uint64_t) 32 << 20) /* bytes, where no limit is near */
+#define VALUE_MAX     4096                  /* Open MPI's limit for a string variable is 2048 */
 
 enum kind { SIZE, COUNT, RATIO, SWITCH, ORDER, TEXT };
 
@@ -33,6 +35,7 @@ static const struct {
     {"standing_peers", "16", COUNT, NULL, 0},
     {"standing_size", "72k", SIZE, NULL, 0},
     {"standing_c0", "4k", SIZE, NULL, 0},
+    {"staging_size", "auto", SIZE, "auto", 0},
     {"subblock", "auto", ORDER, NULL, 0},
     {"if_include", "", TEXT, NULL, 0},
     {"if_exclude", "", TEXT, NULL, 0},
@@ -210,6 +213,7 @@ bool tune_settings_read(struct tune_settings *settings, char bad[TUNE_TEXT_MAX])
         .standing_peers = numbers[row_of("standing_peers")],
         .standing_size = numbers[row_of("standing_size")],
         .standing_opening = numbers[row_of("standing_c0")],
+        .staging_size = numbers[row_of("staging_size")],
         .eager_limit = eager,
         .device = {.gid_index = (int) numbers[row_of("gid_index")],
                    .mtu = (unsigned) numbers[row_of("mtu")],
@@ -240,6 +244,18 @@ struct rbuf_schedule tune_settings_schedule(const struct tune_settings *settings
         .buffer_blocks = (uint16_t) ((settings->largest + block - 1) / block),
         .buffers = (uint8_t) settings->buffers,
         .taper = in_order ? RBUF_TAPER_NONE : RBUF_TAPER_TAIL};
+}
+
+/* As mca_btl_rbuf_staging_half(). */
+uint64_t tune_settings_staging(const struct tune_settings *settings)
+{
+    const size_t limit = rbuf_memlock_limit();
+    uint64_t bytes = settings->staging_size;
+
+    if (bytes == 0) {
+        bytes = limit != SIZE_MAX && STAGING_AUTO > limit / 2 ? limit / 2 : STAGING_AUTO;
+    }
+    return bytes / 2;
 }
 
 /* A handle of a counter begins at 0. */

@@ -28,6 +28,7 @@ struct tune_settings {
     uint64_t standing_peers;
     uint64_t standing_size;    /* of a head, bytes */
     uint64_t standing_opening; /* of its first chunk, bytes */
+    uint64_t staging_size;     /* bytes, of both directions; 0: as much as rbuf likes */
     uint64_t eager_limit;      /* bytes; up to here messages are sent eagerly */
     struct rbuf_device_options device;
     char include[TUNE_TEXT_MAX]; /* what device.include points to, likewise the next */
@@ -40,6 +41,9 @@ bool tune_settings_read(struct tune_settings *settings, char bad[TUNE_TEXT_MAX])
 
 /* The schedule that these settings make, for a port that places in order or does not. */
 struct rbuf_schedule tune_settings_schedule(const struct tune_settings *settings, bool in_order);
+
+/* Bytes of receive staging there may be, as the component reckons for one port. */
+uint64_t tune_settings_staging(const struct tune_settings *settings);
 
 /* Counts what the component does in this process from tune_watch_open() on. */
 struct tune_watch {

@@ -101,23 +101,32 @@ static struct tune_measured measured_on(double bandwidth, double latency, double
     return measured;
 }
 
-static struct tune_advice advise_for(const struct tune_measured *measured,
-                                     enum rbuf_rendezvous rendezvous)
+/* With buffers of so many blocks of 4 KB, and so much staging at the receiver. */
+static struct tune_advice advise_with(const struct tune_measured *measured,
+                                      enum rbuf_rendezvous rendezvous, uint16_t buffer_blocks,
+                                      uint64_t staging_bytes)
 {
     const struct rbuf_schedule now = {.block_bytes = 4096,
                                       .growth = RBUF_GROWTH_ONE * 3 / 2,
                                       .first_blocks = 3,
-                                      .buffer_blocks = 64,
+                                      .buffer_blocks = buffer_blocks,
                                       .buffers = 3};
     const struct rbuf_machine machine = tune_machine(measured, 16384);
 
     const struct tune_way way = {.in_order = true,
                                  .rendezvous = rendezvous,
                                  .head_bytes = 40 << 10,
+                                 .staging_bytes = staging_bytes,
                                  .opening_bytes = 4 << 10,
                                  .lane_bytes = 1 << 20};
 
     return tune_advise(&machine, &now, &way);
+}
+
+static struct tune_advice advise_for(const struct tune_measured *measured,
+                                     enum rbuf_rendezvous rendezvous)
+{
+    return advise_with(measured, rendezvous, 64, 16 << 20);
 }
 
 static struct tune_advice advise(const struct tune_measured *measured)
@@ -141,6 +150,83 @@ START_TEST(what_is_led_begins_at_once)
         ck_assert_double_ge(spared, 2 * 1500);
         ck_assert_double_le(spared, rbuf_model_rendezvous(&led.machine));
     }
+}
+END_TEST
+
+/* The schedule may stay, and the wire have enough to carry until an answer is here. */
+START_TEST(a_far_receiver_is_sent_longer_heads)
+{
+    const struct tune_measured near = measured_on(3, 1500, 40);
+    const struct tune_measured far = measured_on(3, 15000, 40);
+    const struct tune_advice as_set = advise_for(&near, RBUF_RENDEZVOUS_LED);
+    const struct tune_advice longer = advise_for(&far, RBUF_RENDEZVOUS_LED);
+    const struct rbuf_plan *plan = &longer.recommended;
+
+    ck_assert_uint_eq(as_set.recommended.head_blocks, as_set.now.head_blocks);
+    ck_assert_uint_ge(plan->head_blocks * plan->schedule.block_bytes, 2 * 15000 * 3);
+    ck_assert_uint_le(plan->head_blocks * plan->schedule.block_bytes, 256 << 10);
+    ck_assert_double_gt(longer.recommended_efficiency, 1.02 * longer.now_efficiency);
+    ck_assert_double_lt(tune_predict(&longer, TUNE_RECOMMENDED, 128 << 10),
+                        0.9 * tune_predict(&longer, TUNE_NOW, 128 << 10));
+}
+END_TEST
+
+/* A lane is four heads, and the largest message is to have its staging beside it. */
+START_TEST(heads_fit_beside_messages)
+{
+    const struct tune_measured far = measured_on(3, 15000, 40);
+
+    for (uint64_t staging = 1280 << 10; staging <= 4 << 20; staging += 256 << 10) {
+        const struct tune_advice advice = advise_with(&far, RBUF_RENDEZVOUS_LED, 64, staging);
+        const struct rbuf_schedule *schedule = &advice.recommended.schedule;
+        const uint64_t head = advice.recommended.head_blocks * schedule->block_bytes;
+        const uint64_t message =
+            (uint64_t) schedule->buffers * schedule->buffer_blocks * schedule->block_bytes;
+
+        ck_assert_uint_le(message + 4 * head, staging);
+        ck_assert_uint_le(4 * head, staging / 2);
+    }
+}
+END_TEST
+
+/* What is set may have more staging than would be recommended; it is no worse for that. */
+START_TEST(a_generous_schedule_keeps_its_merit)
+{
+    const struct tune_measured far = measured_on(3, 15000, 40);
+    const struct tune_advice advice = advise_with(&far, RBUF_RENDEZVOUS_LED, 256, 16 << 20);
+    const struct tune_advice waits = advise_with(&far, RBUF_RENDEZVOUS_SERIAL, 256, 16 << 20);
+
+    ck_assert_double_ge(advice.recommended_efficiency, advice.now_efficiency);
+    ck_assert_uint_gt(advice.recommended.head_blocks * advice.recommended.schedule.block_bytes,
+                      advice.now.head_blocks * 4096);
+    ck_assert_double_ge(waits.recommended_efficiency, waits.now_efficiency);
+}
+END_TEST
+
+/* A file names the heads where there are any. */
+START_TEST(heads_are_parameters)
+{
+    const struct tune_measured far = measured_on(3, 15000, 40);
+    const struct tune_advice led = advise_for(&far, RBUF_RENDEZVOUS_LED);
+    const struct tune_advice waits = advise_for(&far, RBUF_RENDEZVOUS_OVERLAPPED);
+    char text[8192], wanted[64];
+    FILE *stream = fmemopen(text, sizeof text, "w");
+
+    ck_assert_ptr_nonnull(stream);
+    tune_print_parameters(stream, &far, &led);
+    tune_print_advice(stream, &led);
+    ck_assert_int_eq(fclose(stream), 0);
+    snprintf(wanted, sizeof wanted, "\nbtl_rbuf_standing_size=%uk\n",
+             led.recommended.head_blocks * led.recommended.schedule.block_bytes >> 10);
+    ck_assert_ptr_nonnull(strstr(text, wanted));
+    ck_assert_ptr_nonnull(strstr(text, ", heads of 40k: "));
+    stream = fmemopen(text, sizeof text, "w");
+    ck_assert_ptr_nonnull(stream);
+    tune_print_parameters(stream, &far, &waits);
+    tune_print_advice(stream, &waits);
+    ck_assert_int_eq(fclose(stream), 0);
+    ck_assert_ptr_null(strstr(text, "standing_size"));
+    ck_assert_ptr_null(strstr(text, "heads of"));
 }
 END_TEST
 
@@ -368,6 +454,10 @@ int main(void)
     unit_add(suite, command_line);
     tcase_add_loop_test(wrong, what_is_wrong_is_named, 0, sizeof refused / sizeof refused[0]);
     suite_add_tcase(suite, wrong);
+    unit_add(suite, a_far_receiver_is_sent_longer_heads);
+    unit_add(suite, heads_fit_beside_messages);
+    unit_add(suite, a_generous_schedule_keeps_its_merit);
+    unit_add(suite, heads_are_parameters);
     unit_add(suite, the_slower_side_counts);
     unit_add(suite, what_is_led_begins_at_once);
     unit_add(suite, traffic_tells_of_software);

@@ -23,7 +23,8 @@ static const double grid_growth[] = {1, 1.25, 1.5, 2, 3, 4};
 static const struct sim_grid grid = {grid_first, COUNT(grid_first), grid_growth,
                                      COUNT(grid_growth)};
 
-static void check_advice(const struct sim_machine *on, enum rbuf_rendezvous rendezvous)
+static struct tune_advice check_advice(const struct sim_machine *on,
+                                       enum rbuf_rendezvous rendezvous)
 {
     const struct rbuf_schedule now = {.block_bytes = 4096,
                                       .growth = RBUF_GROWTH_ONE * 3 / 2,
@@ -34,6 +35,7 @@ static void check_advice(const struct sim_machine *on, enum rbuf_rendezvous rend
                                  .rendezvous = rendezvous,
                                  .head_bytes = SIM_HEAD_BYTES,
                                  .opening_bytes = SIM_OPENING_BYTES,
+                                 .staging_bytes = 16 * MB,
                                  .lane_bytes = LANE_BYTES};
     const struct rbuf_aim aim = {.smallest = 16 * KB, .largest = 2 * MB};
     const struct rbuf_machine machine = sim_machine_seen(&on->machine);
@@ -50,14 +52,27 @@ static void check_advice(const struct sim_machine *on, enum rbuf_rendezvous rend
     printf("%-12s rendezvous %d: %.4f, the best of the grid %.4f\n", on->name, rendezvous, found,
            best);
     ck_assert_msg(found >= LEAST * best, "%s: %.4f of the best", on->name, found / best);
+    return advice;
 }
 
 START_TEST(near_the_best)
 {
     (void) mallopt(M_MMAP_THRESHOLD, 1 << 30); /* user buffers come and go, their pages need not */
     (void) mallopt(M_TRIM_THRESHOLD, 1 << 30);
-    check_advice(&sim_machines[_i], RBUF_RENDEZVOUS_OVERLAPPED);
-    check_advice(&sim_machines[_i], RBUF_RENDEZVOUS_LED);
+    (void) check_advice(&sim_machines[_i], RBUF_RENDEZVOUS_OVERLAPPED);
+    (void) check_advice(&sim_machines[_i], RBUF_RENDEZVOUS_LED);
+}
+END_TEST
+
+/* With the heads that are recommended. */
+START_TEST(near_the_best_from_afar)
+{
+    struct sim_machine far = *sim_machine_named("infini");
+    struct rbuf_plan plan;
+
+    far.machine.latency_ns = 20000;
+    plan = check_advice(&far, RBUF_RENDEZVOUS_LED).recommended;
+    ck_assert_uint_gt(plan.head_blocks * plan.schedule.block_bytes, SIM_HEAD_BYTES);
 }
 END_TEST
 
@@ -69,5 +84,6 @@ int main(void)
     tcase_set_timeout(one, UNIT_TIMEOUT_S);
     tcase_add_loop_test(one, near_the_best, 0, (int) sim_machine_count);
     suite_add_tcase(suite, one);
+    unit_add(suite, near_the_best_from_afar);
     return unit_run(suite);
 }

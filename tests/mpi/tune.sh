@@ -122,7 +122,8 @@ takes_its_file() { # FILE
         btl_rbuf_q) value="growth q $(printf %.3f "$value")," ;;
         btl_rbuf_buffers) value="$value buffers," ;;
         btl_rbuf_largest_chunk) value="largest chunk $value," ;;
-        btl_rbuf_block_size) value="blocks of $value:" ;;
+        btl_rbuf_block_size) value="blocks of $value," ;;
+        btl_rbuf_standing_size) value="heads of $value:" ;;
         *) continue ;;
         esac
         if [[ $line != *" $value"* ]]; then
@@ -152,7 +153,7 @@ try "roce40's constants" check_constants roce40 4.5 1500 16000 250
 for profile in graphene infini roce40; do
     try "mpirun takes what was chosen on $profile" takes_its_file "$work/$profile.conf"
 done
-printf '# other values\nbtl_rbuf_c0=8k\nbtl_rbuf_q=2.5\nbtl_rbuf_buffers=4\nbtl_rbuf_largest_chunk=128k\nbtl_rbuf_block_size=8k\n' \
+printf '# other values\nbtl_rbuf_c0=8k\nbtl_rbuf_q=2.5\nbtl_rbuf_buffers=4\nbtl_rbuf_largest_chunk=128k\nbtl_rbuf_block_size=8k\nbtl_rbuf_standing_size=96k\n' \
     >"$work/other.conf"
 try "mpirun takes other values" takes_its_file "$work/other.conf"
 
@@ -180,6 +181,27 @@ led_or_not() {
         grep "share of the wire's speed behind the same rendezvous, 16 KB" "$work/out.little"
 }
 try "what is led is predicted as such" led_or_not
+# What the wire carries in 40 us are 117 KB: heads are longer, as far as there is staging for lanes of
+# four. How busy the machine is tells by how much.
+head_of() { # OUTPUT OPTION...: in KB; 0 where there is none
+    local out=$1
+    shift
+    softhca_options="--latency 20us" tune infini 2 "$@" -- --seconds 2 --output "$work/far.conf" >"$out" 2>&1 &&
+        sed -n 's/^btl_rbuf_standing_size=\([0-9]*\)k$/\1/p' "$work/far.conf" | grep . || echo 0
+}
+longer_heads() {
+    local head little
+    head=$(head_of "$work/out.far")
+    little=$(head_of "$work/out.little" --mca btl_rbuf_staging_size 2560k)
+    echo "heads of $head KB, with little staging $little KB"
+    [ "$head" -gt 96 ] && [ "$head" -le 256 ] && [ "$little" -gt 72 ] && [ "$little" -le 128 ]
+}
+far_receiver() {
+    longer_heads || longer_heads || longer_heads && return
+    cat "$work/out.far" "$work/out.little"
+    return 1
+}
+try "a far receiver is sent longer heads" far_receiver
 on() { # SOFTHCA-OPTIONS TEXT: it measures, and prints that
     softhca_options=$1 transport=tcp tune graphene 2 -- --seconds 1 --quiet >"$work/out.on" 2>&1 &&
         grep -E "$2|^rbuf-tune" "$work/out.on"

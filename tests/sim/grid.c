@@ -14,11 +14,12 @@ static struct sim_measure *open_for(const struct rbuf_machine *machine, const st
                                     const struct rbuf_plan *plan)
 {
     uint32_t block = plan->schedule.block_bytes;
-    uint32_t first = plan->schedule.first_blocks * block;
+    uint32_t least = plan->schedule.first_blocks + 1u;
 
     if (plan->rendezvous == RBUF_RENDEZVOUS_LED) {
         return sim_measure_open_led(machine, block, aim->largest,
-                                    first < SIM_HEAD_BYTES ? SIM_HEAD_BYTES : first + block);
+                                    (plan->head_blocks > least ? plan->head_blocks : least) *
+                                        block);
     }
     return sim_measure_open(machine, block, aim->largest);
 }

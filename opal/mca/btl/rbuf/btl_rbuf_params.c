@@ -126,7 +126,8 @@ static const struct parameter table[] = {
      "Most of a message that is written so. A lane has room for 4 messages. What the network "
      "carries in one round trip and a half hides the rendezvous of an idle receiver; more, that of "
      "one that copies meanwhile. What comes too early waits for its receive, or is sent twice if "
-     "later ones are expected"},
+     "later ones are expected. The longer, the fewer partners have a lane; rbuf-tune recommends a "
+     "size"},
     {"standing_c0", "4k", SIZE, 512, GIB, NULL, NULL, 0, 6, FIELD(standing_c0),
      "bytes, in whole blocks (rounded up), c0 at most (lowered to it)",
      "First chunk of what is written so, and first piece of packed data. Nothing hides its copy; "

@@ -163,6 +163,12 @@ double rbuf_model_efficiency(const struct rbuf_machine *machine, const struct rb
 double rbuf_model_choose(const struct rbuf_machine *machine, const struct rbuf_aim *aim,
                          struct rbuf_plan *plan);
 
+/* LED: gives the plan the shortest head, from the aim's to `most` bytes, with which it is nearly as
+ * good as with any that is tried between these: the wire is to have enough to carry until the
+ * answer is here. Another plan stays as it is. Returns the plan's efficiency. */
+double rbuf_model_choose_head(const struct rbuf_machine *machine, const struct rbuf_aim *aim,
+                              uint32_t most, struct rbuf_plan *plan);
+
 /* Which sides of an in-place transfer have to register: both is the naive protocol of section 2,
  * none a hit in a registration cache on both sides. */
 enum rbuf_registered {

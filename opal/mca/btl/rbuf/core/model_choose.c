@@ -10,6 +10,8 @@
 #include "core/model.h"
 
 #define WORTHWHILE  0.001
+#define NEARLY      0.995 /* of the best: the rest is less than a run would show */
+#define HEAD_STEP   8192u /* bytes, at least, from one head that is tried to the next */
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
 static const uint32_t block_sizes[] = {4096, 2048, 8192, 16384};
@@ -172,4 +174,47 @@ double rbuf_model_choose(const struct rbuf_machine *machine, const struct rbuf_a
     choose_buffers(machine, aim, plan);
     choose_block(machine, aim, plan);
     return choose_growth(machine, aim, plan);
+}
+
+/* Efficiency with a head of so many bytes, which the plan is given. */
+static double rate_head(const struct rbuf_machine *machine, const struct rbuf_aim *aim,
+                        uint32_t bytes, struct rbuf_plan *plan)
+{
+    struct rbuf_aim tried = *aim;
+
+    tried.head_bytes = bytes;
+    rbuf_plan_lead(&tried, plan);
+    return rbuf_model_efficiency(machine, plan, aim->smallest, aim->largest);
+}
+
+/* The next head that is tried: a quarter longer, in whole steps, or the last one. */
+static uint32_t longer(uint32_t bytes, uint32_t last)
+{
+    const uint32_t next = (bytes + bytes / 4 + HEAD_STEP) / HEAD_STEP * HEAD_STEP;
+
+    return next < last ? next : last;
+}
+
+double rbuf_model_choose_head(const struct rbuf_machine *machine, const struct rbuf_aim *aim,
+                              uint32_t most, struct rbuf_plan *plan)
+{
+    const uint32_t block = plan->schedule.block_bytes;
+    const uint32_t last = most / block * block; /* heads are whole blocks, rounded up */
+    uint32_t bytes = aim->head_bytes;
+    struct rbuf_plan tried = *plan;
+    double best, found;
+
+    if (plan->rendezvous != RBUF_RENDEZVOUS_LED) {
+        return rbuf_model_efficiency(machine, plan, aim->smallest, aim->largest);
+    }
+    best = rate_head(machine, aim, bytes, &tried);
+    for (uint32_t next = bytes; next < last;) {
+        next = longer(next, last);
+        found = rate_head(machine, aim, next, &tried);
+        best = found > best ? found : best;
+    }
+    while ((found = rate_head(machine, aim, bytes, plan)) < NEARLY * best) {
+        bytes = longer(bytes, last);
+    }
+    return found;
 }
