@@ -190,7 +190,7 @@ void tune_print_advice(FILE *stream, const struct tune_advice *advice)
     if (advice->now.rendezvous == RBUF_RENDEZVOUS_LED) {
         fputs("For messages whose receiver waits: their heads go right behind the rendezvous. A\n"
               "receiver that copies meanwhile answers later: no shorter ones are recommended than\n"
-              "btl_rbuf_standing_size has.\n",
+              "btl_rbuf_standing_size has. The longer they are, the fewer partners have a lane.\n",
               stream);
     }
     fputc('\n', stream);
