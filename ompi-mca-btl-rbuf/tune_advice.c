@@ -131,9 +131,10 @@ static uint32_t head_most(const struct tune_way *way, const struct rbuf_schedule
         (uint64_t) schedule->buffers * schedule->buffer_blocks * schedule->block_bytes;
     const uint64_t half = way->staging_bytes / 2;
     const uint64_t kept = message > half ? message : half;
-    const uint64_t left = way->staging_bytes > kept ? way->staging_bytes - kept : 0;
+    const uint64_t most =
+        way->staging_bytes > kept ? (way->staging_bytes - kept) / RBUF_STANDING_PLACES : 0;
 
-    return (uint32_t) fmin((double) (left / RBUF_STANDING_PLACES), HEAD_MOST);
+    return most < HEAD_MOST ? (uint32_t) most : HEAD_MOST;
 }
 
 /* What a recommended schedule may have of the receive staging: not what that head's lane has. */

@@ -72,10 +72,8 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("draw");
-    TCase *shared = tcase_create("shares");
 
-    tcase_add_loop_test(shared, as_many_as_asked_for, 0, (int) (sizeof shares / sizeof shares[0]));
-    suite_add_tcase(suite, shared);
+    unit_add_loop(suite, as_many_as_asked_for, (int) (sizeof shares / sizeof shares[0]));
     unit_add(suite, spread_over_the_case);
     unit_add(suite, again_is_the_same);
     return unit_run(suite);

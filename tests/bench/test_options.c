@@ -196,14 +196,12 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("options");
-    TCase *wrong = tcase_create("what_is_wrong_is_named");
 
     unit_add(suite, defaults);
     unit_add(suite, lists);
     unit_add(suite, handovers);
     unit_add(suite, steps_end_at_the_largest);
-    tcase_add_loop_test(wrong, what_is_wrong_is_named, 0, sizeof refused / sizeof refused[0]);
-    suite_add_tcase(suite, wrong);
+    unit_add_loop(suite, what_is_wrong_is_named, (int) (sizeof refused / sizeof refused[0]));
     unit_add(suite, many_choices_are_refused);
     unit_add(suite, help_has_all_words);
     unit_add(suite, help_fits_a_terminal);

@@ -79,11 +79,8 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("tune_sim");
-    TCase *one = tcase_create("near_the_best");
 
-    tcase_set_timeout(one, UNIT_TIMEOUT_S);
-    tcase_add_loop_test(one, near_the_best, 0, (int) sim_machine_count);
-    suite_add_tcase(suite, one);
+    unit_add_loop(suite, near_the_best, (int) sim_machine_count);
     unit_add(suite, near_the_best_from_afar);
     return unit_run(suite);
 }

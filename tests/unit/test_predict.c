@@ -300,26 +300,17 @@ START_TEST(longest_messages)
 }
 END_TEST
 
-static void add_each(Suite *suite, const TTest *test, const char *name, int count)
-{
-    TCase *one = tcase_create(name);
-
-    tcase_set_timeout(one, UNIT_TIMEOUT_S);
-    tcase_add_loop_test(one, test, 0, count);
-    suite_add_tcase(suite, one);
-}
-
 int main(void)
 {
     Suite *suite = suite_create("predict");
 
-    add_each(suite, schedules, "schedules", (int) sim_machine_count);
-    add_each(suite, led, "led", (int) sim_machine_count);
-    add_each(suite, ways, "ways", (int) sim_machine_count);
-    add_each(suite, protocols, "protocols", (int) sim_machine_count);
+    unit_add_loop(suite, schedules, (int) sim_machine_count);
+    unit_add_loop(suite, led, (int) sim_machine_count);
+    unit_add_loop(suite, ways, (int) sim_machine_count);
+    unit_add_loop(suite, protocols, (int) sim_machine_count);
     if (LONG_TESTS) {
-        add_each(suite, long_messages, "long_messages", (int) sim_machine_count);
-        add_each(suite, longest_messages, "longest_messages", 4);
+        unit_add_loop(suite, long_messages, (int) sim_machine_count);
+        unit_add_loop(suite, longest_messages, 4);
     }
     return unit_run(suite);
 }

@@ -29,6 +29,18 @@ static inline TCase *unit_add_named(Suite *suite, const TTest *test, const char 
     return one;
 }
 
+/* The same of a test that is run for `_i` from 0 to count - 1, each time with the whole timeout. */
+#define unit_add_loop(suite, test, count) unit_add_loop_named((suite), (test), #test, (count))
+
+static inline void unit_add_loop_named(Suite *suite, const TTest *test, const char *name, int count)
+{
+    TCase *one = tcase_create(name);
+
+    tcase_set_timeout(one, UNIT_TIMEOUT_S);
+    tcase_add_loop_test(one, test, 0, count);
+    suite_add_tcase(suite, one);
+}
+
 /* File descriptors that the process has open, and one more. */
 static inline unsigned unit_descriptors(void)
 {
