@@ -18,11 +18,14 @@
  *     btl_rbuf_staging.c       staging memory, registered as it is wanted
  *     btl_rbuf_ring.c          memory for eager rings
  *     btl_rbuf_progress.c      polls verbs, feeds core, acts on core's events
+ *     btl_rbuf_async.c         what waits to be sent goes on while the process calls no MPI
+ *     btl_rbuf_lock.c          the lock of a module
  *     btl_rbuf_params.c        the table of parameters
  *     btl_rbuf_report.c        counters as MPI_T variables, and the report at finalize
  *
  * Locks: one a module, module->lock, guards core, verbs and the module's lists. Callbacks into Open
- * MPI run without it. The listener's thread takes no lock of ours.
+ * MPI run without it. The listener's thread has data of its own, and comes into a module for async
+ * progress only.
  */
 #ifndef BTL_RBUF_H
 #define BTL_RBUF_H
@@ -37,6 +40,7 @@
 
 #include "btl_rbuf_fragment.h"
 #include "btl_rbuf_help.h"
+#include "btl_rbuf_lock.h"
 #include "btl_rbuf_modex.h"
 #include "btl_rbuf_params.h"
 #include "btl_rbuf_registration.h"
@@ -160,9 +164,17 @@ struct mca_btl_rbuf_drain {
     pthread_t thread; /* the drainer */
 };
 
+/* When the listener's thread is to make progress of a module. */
+struct mca_btl_rbuf_async {
+    atomic_bool wanted;    /* messages wait in core: set by who found that, cleared by the thread */
+    _Atomic uint32_t calls; /* how often the process found so; wraps */
+    uint32_t calls_seen;   /* the thread's: at its newest tick */
+};
+
 struct mca_btl_rbuf_module_t {
     mca_btl_base_module_t super;
-    pthread_mutex_t lock;
+    struct mca_btl_rbuf_lock lock;
+    struct mca_btl_rbuf_async async;
     uint32_t index; /* of the port in our modex */
     struct rbuf_port *port;
     struct rbuf_core core;
@@ -228,26 +240,20 @@ static inline uint64_t mca_btl_rbuf_now_ns(void)
     return (uint64_t) now.tv_sec * 1000000000ull + (uint64_t) now.tv_nsec;
 }
 
-/* As long as Open MPI knows of one thread only, nobody else takes these locks: the listener's
- * thread and the memory hooks keep to data of their own. */
 static inline void mca_btl_rbuf_lock(mca_btl_rbuf_module_t *module)
 {
-    if (opal_using_threads()) {
-        pthread_mutex_lock(&module->lock);
-    }
+    mca_btl_rbuf_lock_enter(&module->lock, opal_using_threads());
 }
 
 /* False: somebody else holds it. */
 static inline bool mca_btl_rbuf_trylock(mca_btl_rbuf_module_t *module)
 {
-    return !opal_using_threads() || pthread_mutex_trylock(&module->lock) == 0;
+    return mca_btl_rbuf_lock_try(&module->lock, opal_using_threads());
 }
 
 static inline void mca_btl_rbuf_unlock(mca_btl_rbuf_module_t *module)
 {
-    if (opal_using_threads()) {
-        pthread_mutex_unlock(&module->lock);
-    }
+    mca_btl_rbuf_lock_leave(&module->lock);
 }
 
 /* True if the calling thread acts on events. The lock is held. */
@@ -265,9 +271,12 @@ int mca_btl_rbuf_del_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t
                            mca_btl_base_endpoint_t **endpoints);
 int mca_btl_rbuf_finalize(mca_btl_base_module_t *btl);
 
-/* btl_rbuf_endpoint.c: the caller holds the module's lock, but for _endpoint_for */
+/* btl_rbuf_endpoint.c: the caller holds the module's lock, but for _endpoint_for. _find gives NULL
+ * for a process that has no endpoint yet. */
 mca_btl_base_endpoint_t *mca_btl_rbuf_endpoint_for(mca_btl_rbuf_module_t *module,
                                                    opal_proc_t *proc);
+mca_btl_base_endpoint_t *mca_btl_rbuf_endpoint_find(mca_btl_rbuf_module_t *module,
+                                                    opal_process_name_t name);
 void mca_btl_rbuf_endpoint_fail(mca_btl_base_endpoint_t *endpoint, const char *cause);
 bool mca_btl_rbuf_endpoint_prepare(mca_btl_base_endpoint_t *endpoint);
 void mca_btl_rbuf_endpoint_forget_modex(mca_btl_base_endpoint_t *endpoint);
@@ -276,6 +285,19 @@ uint32_t mca_btl_rbuf_mailbox_rkey(const mca_btl_rbuf_module_t *module,
                                    const struct rbuf_mailbox *mailbox);
 void mca_btl_rbuf_endpoint_destroy(mca_btl_base_endpoint_t *endpoint);
 void mca_btl_rbuf_endpoint_lost(mca_btl_base_endpoint_t *endpoint, int status);
+
+/* btl_rbuf_async.c */
+
+/* The process is about to leave the module, and messages wait in core: they are to go on without
+ * it, unless it comes by again soon. The caller holds the lock. */
+void mca_btl_rbuf_async_wait(mca_btl_rbuf_module_t *module);
+
+/* Takes the module of that index off the component's list; the thread does not see it again. */
+void mca_btl_rbuf_async_forget(uint32_t index);
+
+/* For the listener: its tick, and when it is due first, ms. */
+unsigned mca_btl_rbuf_async_tick(void);
+unsigned mca_btl_rbuf_async_first_ms(void);
 
 /* btl_rbuf_connect.c */
 void mca_btl_rbuf_endpoint_connect(mca_btl_base_endpoint_t *endpoint); /* holds the lock */
@@ -290,6 +312,10 @@ static inline void mca_btl_rbuf_endpoint_use(mca_btl_base_endpoint_t *endpoint)
 
 /* Acts on what the listener has; returns the number of events. Takes module locks itself. */
 int mca_btl_rbuf_connections_progress(void);
+
+/* For async progress: acts on what the connections of messages that wait need to go on, and leaves
+ * the rest. True if there was something. The caller holds the module's lock. */
+bool mca_btl_rbuf_connections_visit(mca_btl_rbuf_module_t *module);
 
 /* btl_rbuf_staging.c */
 
@@ -399,6 +425,10 @@ static inline bool mca_btl_rbuf_is_alone(const mca_btl_rbuf_module_t *module)
 int mca_btl_rbuf_progress(void);
 int mca_btl_rbuf_module_progress(mca_btl_rbuf_module_t *module);
 void mca_btl_rbuf_collect(mca_btl_rbuf_module_t *module); /* polls and feeds core; holds the lock */
+
+/* For async progress: all of a module's progress that calls nothing of Open MPI's. Returns the
+ * number of things done. The caller holds the lock. */
+int mca_btl_rbuf_module_advance(mca_btl_rbuf_module_t *module);
 
 /* btl_rbuf_report.c */
 int mca_btl_rbuf_counters_register(const mca_base_component_t *component);

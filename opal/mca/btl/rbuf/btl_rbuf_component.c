@@ -123,7 +123,9 @@ static bool open_listener(void)
         .interfaces = text_or_null(params->listen_if),
         .port_min = (unsigned) params->port_min,
         .port_max = (unsigned) params->port_max,
-        .timeout_ms = (unsigned) (params->connect_timeout / 1000000)};
+        .timeout_ms = (unsigned) (params->connect_timeout / 1000000),
+        .tick = mca_btl_rbuf_async_tick,
+        .tick_ms = mca_btl_rbuf_async_first_ms()};
     struct rbuf_problem problem;
 
     if (rbuf_listener_open(&options, modex->token, &modex->addresses,

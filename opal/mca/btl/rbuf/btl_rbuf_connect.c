@@ -236,12 +236,24 @@ static enum rbuf_refusal answer(mca_btl_base_endpoint_t *endpoint, struct rbuf_c
     return RBUF_REFUSAL_NONE;
 }
 
+static void answer_or_refuse(mca_btl_base_endpoint_t *endpoint, struct rbuf_call_event *event)
+{
+    const enum rbuf_refusal refusal = answer(endpoint, event);
+
+    if (refusal != RBUF_REFUSAL_NONE) {
+        rbuf_call_refuse(event->call, refusal);
+    }
+}
+
+static opal_process_name_t name_of(const struct rbuf_exchange_side *side)
+{
+    return (opal_process_name_t){.jobid = side->job, .vpid = side->rank};
+}
+
 /* A stranger with our token. Takes the lock. */
 static void incoming_hello(struct rbuf_call_event *event)
 {
     const struct rbuf_exchange_side *theirs = &event->theirs.side;
-    opal_process_name_t name = {.jobid = theirs->job, .vpid = theirs->rank};
-    enum rbuf_refusal refusal = RBUF_REFUSAL_UNKNOWN;
     mca_btl_base_endpoint_t *endpoint = NULL;
     mca_btl_rbuf_module_t *module;
     opal_proc_t *proc;
@@ -255,18 +267,17 @@ static void incoming_hello(struct rbuf_call_event *event)
         rbuf_call_refuse(event->call, RBUF_REFUSAL_CLOSING);
         return;
     }
-    proc = opal_proc_for_name(name);
+    proc = opal_proc_for_name(name_of(theirs));
     if (proc != NULL) {
         endpoint = mca_btl_rbuf_endpoint_for(module, proc);
     }
-    if (endpoint != NULL) {
-        mca_btl_rbuf_lock(module);
-        refusal = answer(endpoint, event);
-        mca_btl_rbuf_unlock(module);
+    if (endpoint == NULL) {
+        rbuf_call_refuse(event->call, RBUF_REFUSAL_UNKNOWN);
+        return;
     }
-    if (refusal != RBUF_REFUSAL_NONE) {
-        rbuf_call_refuse(event->call, refusal);
-    }
+    mca_btl_rbuf_lock(module);
+    answer_or_refuse(endpoint, event);
+    mca_btl_rbuf_unlock(module);
 }
 
 static void peer_gone(mca_btl_base_endpoint_t *endpoint, struct rbuf_call_event *event)
@@ -314,16 +325,16 @@ static void endpoint_event(mca_btl_base_endpoint_t *endpoint, struct rbuf_call_e
     }
 }
 
-/* One thread at a time: what befalls a call is acted on in order. */
+/* Held from taking an event until it is acted on: what befalls a call is acted on in order. */
+static pthread_mutex_t handling = PTHREAD_MUTEX_INITIALIZER;
+
 int mca_btl_rbuf_connections_progress(void)
 {
-    static atomic_flag busy = ATOMIC_FLAG_INIT;
     struct rbuf_listener *listener = mca_btl_rbuf_component.listener;
     struct rbuf_call_event *event;
     int count = 0;
 
-    if (!rbuf_listener_pending(listener) ||
-        atomic_flag_test_and_set_explicit(&busy, memory_order_acquire)) {
+    if (!rbuf_listener_pending(listener) || pthread_mutex_trylock(&handling) != 0) {
         return 0;
     }
     while ((event = rbuf_listener_next(listener)) != NULL) {
@@ -339,6 +350,68 @@ int mca_btl_rbuf_connections_progress(void)
         rbuf_call_event_free(event);
         count++;
     }
-    atomic_flag_clear_explicit(&busy, memory_order_release);
+    pthread_mutex_unlock(&handling);
     return count;
+}
+
+void mca_btl_rbuf_connections_settle(void)
+{
+    pthread_mutex_lock(&handling);
+    pthread_mutex_unlock(&handling);
+}
+
+/* ---- without the process ---- */
+
+/* The endpoint here that an incoming call is for, if it has called that peer itself; else NULL. */
+static mca_btl_base_endpoint_t *calling_back(mca_btl_rbuf_module_t *module,
+                                             const struct rbuf_exchange_side *theirs)
+{
+    mca_btl_base_endpoint_t *endpoint = NULL;
+
+    if (theirs->their_port == module->index) {
+        endpoint = mca_btl_rbuf_endpoint_find(module, name_of(theirs));
+    }
+    return endpoint != NULL && endpoint->state == MCA_BTL_RBUF_CALLING ? endpoint : NULL;
+}
+
+/*
+ * True of what a connection that messages wait for needs to go on. Not of a caller that this
+ * process has nothing for: to know it takes Open MPI, and it can wait until its message can be
+ * received. Nor of what has failed, which Open MPI is to hear.
+ */
+static bool is_for_visit(const struct rbuf_call_event *event, void *context)
+{
+    mca_btl_rbuf_module_t *module = context;
+    const mca_btl_base_endpoint_t *endpoint = event->user;
+
+    switch (event->kind) {
+    case RBUF_INCOMING_HELLO:
+        return calling_back(module, &event->theirs.side) != NULL;
+    case RBUF_CALL_REFUSED:
+        return endpoint->module == module && (event->refusal == RBUF_REFUSAL_SIMULTANEOUS ||
+                                              event->refusal == RBUF_REFUSAL_CONNECTED);
+    case RBUF_CALL_ACCEPTED:
+    case RBUF_INCOMING_READY:
+        return endpoint->module == module;
+    default:
+        return false;
+    }
+}
+
+bool mca_btl_rbuf_connections_visit(mca_btl_rbuf_module_t *module)
+{
+    struct rbuf_listener *listener = mca_btl_rbuf_component.listener;
+    struct rbuf_call_event *event;
+    bool found = false;
+
+    while ((event = rbuf_listener_pick(listener, is_for_visit, module)) != NULL) {
+        if (event->kind == RBUF_INCOMING_HELLO) {
+            answer_or_refuse(calling_back(module, &event->theirs.side), event);
+        } else {
+            endpoint_event(event->user, event);
+        }
+        rbuf_call_event_free(event);
+        found = true;
+    }
+    return found;
 }

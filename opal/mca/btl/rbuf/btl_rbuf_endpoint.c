@@ -66,7 +66,8 @@ uint32_t mca_btl_rbuf_mailbox_rkey(const mca_btl_rbuf_module_t *module,
 
 /* ---- finding and making endpoints ---- */
 
-static mca_btl_base_endpoint_t *find(mca_btl_rbuf_module_t *module, opal_process_name_t name)
+mca_btl_base_endpoint_t *mca_btl_rbuf_endpoint_find(mca_btl_rbuf_module_t *module,
+                                                    opal_process_name_t name)
 {
     mca_btl_base_endpoint_t *endpoint;
 
@@ -150,7 +151,7 @@ mca_btl_base_endpoint_t *mca_btl_rbuf_endpoint_for(mca_btl_rbuf_module_t *module
     int their_port;
 
     mca_btl_rbuf_lock(module);
-    endpoint = find(module, proc->proc_name);
+    endpoint = mca_btl_rbuf_endpoint_find(module, proc->proc_name);
     mca_btl_rbuf_unlock(module);
     if (endpoint != NULL || !read_modex(proc, &modex)) { /* may wait for the run-time */
         return endpoint;
@@ -163,7 +164,7 @@ mca_btl_base_endpoint_t *mca_btl_rbuf_endpoint_for(mca_btl_rbuf_module_t *module
         return NULL;
     }
     mca_btl_rbuf_lock(module);
-    endpoint = find(module, proc->proc_name);
+    endpoint = mca_btl_rbuf_endpoint_find(module, proc->proc_name);
     if (endpoint == NULL) {
         endpoint = make(module, proc, (uint32_t) their_port);
     }

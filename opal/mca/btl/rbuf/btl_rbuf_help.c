@@ -6,17 +6,33 @@
 #include <dlfcn.h>
 #include <libgen.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 
+#include "opal/util/output.h"
 #include "opal/util/show_help.h"
 #include "verbs/problem.h"
 
 #define HELP_FILE  "help-mpi-btl-rbuf.txt"
 #define MOST_TEXTS 5
+
+/* One that waits to be printed. */
+struct deferred {
+    char *topic;
+    char *text[MOST_TEXTS]; /* NULL from the first that was not given */
+    STAILQ_ENTRY(deferred) link;
+};
+
+static _Thread_local bool defers;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list */
+static STAILQ_HEAD(, deferred) list = STAILQ_HEAD_INITIALIZER(list);
+static atomic_bool waiting; /* the list is not empty; written with the lock held */
 
 void mca_btl_rbuf_help_open(void)
 {
@@ -33,6 +49,86 @@ void mca_btl_rbuf_help_open(void)
     opal_show_help_add_dir(directory);
 }
 
+/* Not the form with a va_list, which does not merge. What a topic does not use is ignored. */
+static void print(const char *topic, const char *const text[MOST_TEXTS])
+{
+    opal_show_help(HELP_FILE, topic, true, text[0], text[1], text[2], text[3], text[4]);
+}
+
+static void free_deferred(struct deferred *deferred)
+{
+    for (int i = 0; i < MOST_TEXTS; i++) {
+        free(deferred->text[i]);
+    }
+    free(deferred->topic);
+    free(deferred);
+}
+
+/* Without memory it is lost: what it is about raises an error of its own. */
+static void keep(const char *topic, const char *const text[MOST_TEXTS])
+{
+    struct deferred *deferred = calloc(1, sizeof(*deferred));
+
+    if (deferred == NULL) {
+        return;
+    }
+    deferred->topic = strdup(topic);
+    for (int i = 0; i < MOST_TEXTS && text[i] != NULL; i++) {
+        deferred->text[i] = strdup(text[i]);
+    }
+    if (deferred->topic == NULL) {
+        free_deferred(deferred);
+        return;
+    }
+    pthread_mutex_lock(&lock);
+    STAILQ_INSERT_TAIL(&list, deferred, link);
+    atomic_store_explicit(&waiting, true, memory_order_relaxed);
+    pthread_mutex_unlock(&lock);
+}
+
+void mca_btl_rbuf_help_defer(bool defer)
+{
+    defers = defer;
+}
+
+static struct deferred *take(void)
+{
+    struct deferred *deferred;
+
+    pthread_mutex_lock(&lock);
+    deferred = STAILQ_FIRST(&list);
+    if (deferred != NULL) {
+        STAILQ_REMOVE_HEAD(&list, link);
+    }
+    atomic_store_explicit(&waiting, !STAILQ_EMPTY(&list), memory_order_relaxed);
+    pthread_mutex_unlock(&lock);
+    return deferred;
+}
+
+void mca_btl_rbuf_help_flush(void)
+{
+    struct deferred *deferred;
+
+    while (atomic_load_explicit(&waiting, memory_order_relaxed) && (deferred = take()) != NULL) {
+        print(deferred->topic, (const char *const *) deferred->text);
+        free_deferred(deferred);
+    }
+}
+
+void mca_btl_rbuf_verbose(const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+
+    if (defers) {
+        return;
+    }
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    opal_output_verbose(10, opal_btl_base_framework.framework_output, "%s", text);
+}
+
 void mca_btl_rbuf_help(const char *topic, ...)
 {
     const char *text[MOST_TEXTS] = {NULL};
@@ -46,8 +142,11 @@ void mca_btl_rbuf_help(const char *topic, ...)
         }
     }
     va_end(arguments);
-    /* Not the form with a va_list, which does not merge. What a topic does not use is ignored. */
-    opal_show_help(HELP_FILE, topic, true, text[0], text[1], text[2], text[3], text[4]);
+    if (defers) {
+        keep(topic, text);
+    } else {
+        print(topic, text);
+    }
 }
 
 /* What may fail for each message, which then goes another way, is said once a process. */

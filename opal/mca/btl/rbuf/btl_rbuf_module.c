@@ -205,7 +205,7 @@ static void module_free(mca_btl_rbuf_module_t *module)
     rbuf_memory_free(&module->bounce);
     rbuf_range_close(&module->receive_staging);
     rbuf_range_close(&module->send_staging);
-    pthread_mutex_destroy(&module->lock);
+    mca_btl_rbuf_lock_close(&module->lock);
     free(module);
 }
 
@@ -242,7 +242,7 @@ int mca_btl_rbuf_module_open(struct rbuf_port *port, uint32_t index, mca_btl_rbu
     module->port = port;
     module->index = index;
     set_room(module);
-    pthread_mutex_init(&module->lock, NULL);
+    mca_btl_rbuf_lock_open(&module->lock);
     TAILQ_INIT(&module->endpoints);
     TAILQ_INIT(&module->packing);
     if (module->super.btl_bandwidth == 0) {
@@ -438,7 +438,7 @@ int mca_btl_rbuf_finalize(mca_btl_base_module_t *btl)
         retire(module, endpoint);
     }
     mca_btl_rbuf_counters_keep(module);
-    mca_btl_rbuf_component.modules[module->index] = NULL;
+    mca_btl_rbuf_async_forget(module->index);
     rbuf_core_close(&module->core);
     module_free(module);
     return OPAL_SUCCESS;

@@ -189,6 +189,12 @@ static const struct parameter table[] = {
      "How often each connected peer is probed by an empty write, so that waiting for a peer that "
      "is "
      "gone ends in an error"},
+    {"async_progress", "1ms", TIME, 0, SECOND, NULL, NULL, 0, 5, FIELD(async_progress),
+     "time with us, ms or s, in whole ms (1ms at least), at most 1s; 0: never",
+     "Messages that the program takes for sent may wait for their connection or for credits of the "
+     "receiver. When the program has not called MPI for that long they go on by rbuf's own thread, "
+     "which sleeps while nothing waits. 0: with the program's next call of MPI, so that a receiver "
+     "waits while the sender computes, and MPI_Comm_spawn may hang"},
     {"control_credits", "64", COUNT, 4, 16384, NULL, NULL, 0, 6, FIELD(control_credits),
      "messages, 4 to 16384", "Eager messages that a peer may have under way to this process"},
     {"bulk_credits", "16", COUNT, 2, 16384, NULL, NULL, 0, 6, FIELD(bulk_credits),

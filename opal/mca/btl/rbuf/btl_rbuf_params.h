@@ -64,6 +64,7 @@ struct mca_btl_rbuf_params {
     uint64_t port_max;
     uint64_t connect_timeout;
     uint64_t probe_interval;
+    uint64_t async_progress; /* 0: none */
     uint64_t control_credits;
     uint64_t bulk_credits;
     uint64_t control_buffers;

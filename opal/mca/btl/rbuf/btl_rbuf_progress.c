@@ -14,8 +14,6 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "opal/util/output.h"
-
 #define BATCH   MCA_BTL_RBUF_BATCH
 #define EVENTS  (2 * BATCH)   /* acted on in one pass: as many as a ring has slots */
 #define DOWN_NS 3000000000ull /* that a port may be down before its peers count as lost */
@@ -94,8 +92,7 @@ static void look_at_port(mca_btl_rbuf_module_t *module)
     enum rbuf_port_news news;
 
     while ((news = rbuf_port_event(module->port, &text)) != RBUF_PORT_NO_NEWS) {
-        opal_output_verbose(10, opal_btl_base_framework.framework_output, "rbuf: %s: %s",
-                            module->port->name, text);
+        mca_btl_rbuf_verbose("rbuf: %s: %s", module->port->name, text);
         if (news == RBUF_PORT_LOST) {
             port_lost(module, -ENODEV);
         } else if (news == RBUF_PORT_DOWN && module->down_since_ns == 0) {
@@ -133,9 +130,8 @@ static __attribute__((noinline)) void feed(mca_btl_rbuf_module_t *module,
     }
     for (int i = 0; i < count; i++) {
         if (completions[i].status != 0) {
-            opal_output_verbose(10, opal_btl_base_framework.framework_output,
-                                "rbuf: %s: a request ended in: %s (%u)", module->port->name,
-                                ibv_wc_status_str(completions[i].wc), completions[i].vendor_error);
+            mca_btl_rbuf_verbose("rbuf: %s: a request ended in: %s (%u)", module->port->name,
+                                 ibv_wc_status_str(completions[i].wc), completions[i].vendor_error);
             look_at_port(module); /* it may know a better cause, and the first one counts */
             if (module->down_since_ns != 0) {
                 completions[i].status = -ENETDOWN;
@@ -204,6 +200,7 @@ static void peer_failed(mca_btl_rbuf_module_t *module, struct rbuf_peer *peer, i
     departed = endpoint->departed;
     cause = endpoint->cause != NULL ? endpoint->cause : "memory is exhausted";
     mca_btl_rbuf_unlock(module);
+    mca_btl_rbuf_help_flush();
     if (departed) {
         return; /* it had said good-bye: what was left of its adapter's answers is no loss */
     }
@@ -344,8 +341,15 @@ static bool collect_is_due(mca_btl_rbuf_module_t *module)
 static void look_again(mca_btl_rbuf_module_t *module, uint64_t now)
 {
     module->look_due_ns = now + LOOK_NS;
+    mca_btl_rbuf_help_flush();
     look_at_port(module);
     post_receives(module); /* what was refused, without waiting for more to arrive */
+}
+
+int mca_btl_rbuf_module_advance(mca_btl_rbuf_module_t *module)
+{
+    mca_btl_rbuf_collect(module);
+    return rbuf_core_poll(&module->core) + rbuf_core_progress(&module->core, now_ns());
 }
 
 int mca_btl_rbuf_module_progress(mca_btl_rbuf_module_t *module)
@@ -374,6 +378,9 @@ int mca_btl_rbuf_module_progress(mca_btl_rbuf_module_t *module)
         done += drain(module);
     }
     tell_names(module);
+    if (module->core.queued > 0) {
+        mca_btl_rbuf_async_wait(module);
+    }
     mca_btl_rbuf_unlock(module);
     return done;
 }

@@ -3,7 +3,8 @@
  * send and sendi. What cannot go now is queued in core, in order.
  *
  * The data stands in memory of ours when these are called, so a message is complete for Open MPI as
- * soon as it is posted or queued; only who asked for a callback waits for one. But not without
+ * soon as it is posted or queued; only who asked for a callback waits for one. What is queued goes
+ * on by itself, whatever the process does (btl_rbuf_async.c). But not without
  * bound: a program that only sends would never progress, and fill the memory. When DETACHED_MOST
  * messages to a peer are under way in this manner, sendi asks to be called again as send, and that
  * tells when the message has gone.
@@ -82,6 +83,9 @@ int mca_btl_rbuf_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpo
         mca_btl_rbuf_frag_give(frag);
     } else if (!under_way) {
         frag->state = MCA_BTL_RBUF_FRAG_USER;
+    }
+    if (module->core.queued > 0) {
+        mca_btl_rbuf_async_wait(module);
     }
     mca_btl_rbuf_unlock(module);
     return callback || (under_way && !detached) ? OPAL_SUCCESS : 1;

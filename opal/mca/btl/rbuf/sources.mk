@@ -7,6 +7,7 @@
 rbuf_glue_sources = \
 	%reldir%/btl_rbuf.h \
 	%reldir%/btl_rbuf_ahead.c \
+	%reldir%/btl_rbuf_async.c \
 	%reldir%/btl_rbuf_auto.c \
 	%reldir%/btl_rbuf_component.c \
 	%reldir%/btl_rbuf_connect.c \
@@ -18,6 +19,8 @@ rbuf_glue_sources = \
 	%reldir%/btl_rbuf_help.h \
 	%reldir%/btl_rbuf_hooks.c \
 	%reldir%/btl_rbuf_hooks.h \
+	%reldir%/btl_rbuf_lock.c \
+	%reldir%/btl_rbuf_lock.h \
 	%reldir%/btl_rbuf_memory.c \
 	%reldir%/btl_rbuf_modex.c \
 	%reldir%/btl_rbuf_modex.h \

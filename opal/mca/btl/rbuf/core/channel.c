@@ -116,6 +116,7 @@ static enum rbuf_am_state enqueue(struct rbuf_peer *peer, struct rbuf_am *am)
     }
     am->state = RBUF_AM_QUEUED;
     TAILQ_INSERT_TAIL(&peer->queued[am->channel], am, link);
+    peer->core->queued++;
     peer->core->stats.messages_queued++;
     rbuf_peer_wake(peer);
     return RBUF_AM_QUEUED;
@@ -204,6 +205,7 @@ int rbuf_channel_progress(struct rbuf_peer *peer)
 
         while ((am = TAILQ_FIRST(&peer->queued[id])) != NULL && post(peer, am)) {
             TAILQ_REMOVE(&peer->queued[id], am, link);
+            peer->core->queued--;
             if (am->state == RBUF_AM_IDLE) {
                 finish(am, 0);
             }
@@ -226,6 +228,7 @@ void rbuf_channel_fail(struct rbuf_peer *peer, int status)
 
         while ((am = TAILQ_FIRST(&peer->queued[id])) != NULL) {
             TAILQ_REMOVE(&peer->queued[id], am, link);
+            peer->core->queued--;
             finish(am, status);
         }
     }

@@ -173,6 +173,7 @@ struct rbuf_core {
     struct rbuf_tx_chunk_list chunks_free;
     uint32_t sweeps; /* calls of rbuf_core_swept(); wraps */
     uint64_t copied; /* bytes, by rbuf_core_progress(), in both directions */
+    uint32_t queued; /* messages on the peers' `queued` lists */
     uint64_t now_ns; /* of the newest rbuf_core_progress() */
 };
 

@@ -108,6 +108,7 @@ struct rbuf_listener {
     unsigned listening_count;
     struct event *wake;
     struct event *resume; /* accepting again after descriptors ran out */
+    struct event *tick;
     struct rbuf_call_list calls;
     struct rbuf_call_list strangers; /* oldest first */
     unsigned stranger_count;
@@ -122,6 +123,10 @@ struct rbuf_listener {
     struct rbuf_call_event *last_event;
     bool closing;
     _Atomic uint32_t pending; /* events queued */
+
+    /* The tick is due: set by anybody, cleared by the thread before the tick looks at anything.
+     * Whoever finds it set may leave it at that: its release pairs with the thread's acquire. */
+    atomic_bool armed;
 };
 
 /* A call with nothing but its last event; NULL: no memory. Any thread. */

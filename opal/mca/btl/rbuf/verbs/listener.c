@@ -117,6 +117,28 @@ static void destroy_all(struct rbuf_listener *listener)
     }
 }
 
+static void start_tick(struct rbuf_listener *listener, unsigned ms)
+{
+    struct timeval wait = {.tv_sec = ms / 1000, .tv_usec = (suseconds_t) (ms % 1000) * 1000};
+
+    (void) event_add(listener->tick, &wait);
+}
+
+static void on_tick(evutil_socket_t fd, short what, void *data)
+{
+    struct rbuf_listener *listener = data;
+    unsigned next;
+
+    (void) fd;
+    (void) what;
+    (void) atomic_exchange_explicit(&listener->armed, false, memory_order_acq_rel);
+    next = listener->options.tick();
+    if (next > 0) {
+        atomic_store_explicit(&listener->armed, true, memory_order_relaxed);
+        start_tick(listener, next);
+    }
+}
+
 static void on_wake(evutil_socket_t fd, short what, void *data)
 {
     struct rbuf_listener *listener = data;
@@ -135,6 +157,10 @@ static void on_wake(evutil_socket_t fd, short what, void *data)
     while ((command = STAILQ_FIRST(&commands)) != NULL) {
         STAILQ_REMOVE_HEAD(&commands, link);
         rbuf_call_command(command->call, command->kind, command->refusal);
+    }
+    if (atomic_load_explicit(&listener->armed, memory_order_relaxed) &&
+        !event_pending(listener->tick, EV_TIMEOUT, NULL)) {
+        start_tick(listener, listener->options.tick_ms);
     }
     if (closing) {
         destroy_all(listener);
@@ -306,7 +332,8 @@ static int make_base(struct rbuf_listener *listener, struct rbuf_problem *proble
     listener->wake =
         event_new(listener->base, listener->wake_fd, EV_READ | EV_PERSIST, on_wake, listener);
     listener->resume = event_new(listener->base, -1, 0, on_resume, listener);
-    if (listener->wake == NULL || listener->resume == NULL ||
+    listener->tick = event_new(listener->base, -1, 0, on_tick, listener);
+    if (listener->wake == NULL || listener->resume == NULL || listener->tick == NULL ||
         event_add(listener->wake, NULL) != 0) {
         return problem_call("event_new", -ENOMEM, problem);
     }
@@ -344,6 +371,9 @@ static void free_listener(struct rbuf_listener *listener)
     }
     if (listener->resume != NULL) {
         event_free(listener->resume);
+    }
+    if (listener->tick != NULL) {
+        event_free(listener->tick);
     }
     if (listener->wake_fd >= 0) {
         (void) close(listener->wake_fd);
@@ -429,6 +459,13 @@ static void queue_command(struct rbuf_command *command, enum rbuf_command_kind k
     STAILQ_INSERT_TAIL(&command->call->listener->commands, command, link);
 }
 
+void rbuf_listener_arm(struct rbuf_listener *listener)
+{
+    if (!atomic_exchange_explicit(&listener->armed, true, memory_order_acq_rel)) {
+        wake(listener);
+    }
+}
+
 void rbuf_listener_close(struct rbuf_listener *listener)
 {
     struct rbuf_call_event *event;
@@ -458,24 +495,46 @@ bool rbuf_listener_pending(const struct rbuf_listener *listener)
     return atomic_load_explicit(&listener->pending, memory_order_acquire) != 0;
 }
 
-struct rbuf_call_event *rbuf_listener_next(struct rbuf_listener *listener)
+struct rbuf_call_event *rbuf_listener_pick(struct rbuf_listener *listener,
+                                           bool (*wanted)(const struct rbuf_call_event *event,
+                                                          void *context),
+                                           void *context)
 {
+    struct rbuf_call_event *before = NULL;
     struct rbuf_call_event *event;
 
     if (!rbuf_listener_pending(listener)) {
         return NULL;
     }
     (void) pthread_mutex_lock(&listener->mutex);
-    event = listener->first_event;
-    if (event != NULL) {
-        listener->first_event = event->next;
-        event->next = NULL;
+    for (event = listener->first_event; event != NULL; event = event->next) {
         /* As of now: a caller may have been lost before it was accepted. */
         event->user = event->call->user;
+        if (wanted(event, context)) {
+            break;
+        }
+        before = event;
+    }
+    if (event != NULL) {
+        *(before != NULL ? &before->next : &listener->first_event) = event->next;
+        listener->last_event = event == listener->last_event ? before : listener->last_event;
+        event->next = NULL;
         atomic_fetch_sub_explicit(&listener->pending, 1, memory_order_relaxed);
     }
     (void) pthread_mutex_unlock(&listener->mutex);
     return event;
+}
+
+static bool any(const struct rbuf_call_event *event, void *context)
+{
+    (void) event;
+    (void) context;
+    return true;
+}
+
+struct rbuf_call_event *rbuf_listener_next(struct rbuf_listener *listener)
+{
+    return rbuf_listener_pick(listener, any, NULL);
 }
 
 void rbuf_call_event_free(struct rbuf_call_event *event)

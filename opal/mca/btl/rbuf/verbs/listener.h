@@ -4,7 +4,7 @@
  *
  * One thread with an event base of its own owns all sockets. It does the waiting, the time-outs and
  * the parsing; every decision is the module's, which takes events with rbuf_listener_next() and
- * answers with the functions below. The thread calls nothing of the user's.
+ * answers with the functions below.
  *
  * A struct rbuf_call is one exchange and then the idle socket of one connected pair. It appears
  * with rbuf_listener_call() or with an INCOMING_HELLO event and stays valid until the user ends it
@@ -26,6 +26,9 @@
  * connection, besides up to `max_strangers`, one a published address, an epoll set and an eventfd.
  * All are close-on-exec. A child of fork that lives on after its parent was killed holds the
  * sockets open and delays PEER_LOST until it ends.
+ *
+ * The thread also runs one function of the user's, `tick`, when it is asked to: a clock for what is
+ * to go on while the process does something else.
  *
  * Threads: every function may be called by any thread; events come in order.
  */
@@ -73,6 +76,10 @@ struct rbuf_listener_options {
     int backlog;            /* 0: the system's maximum */
     unsigned timeout_ms;    /* for each step that waits for a listener thread or the network */
     unsigned max_strangers; /* 0: 128 */
+    /* Called by the thread, one at a time, `tick_ms` after rbuf_listener_arm() and then after as
+     * many ms as it returned, until that is 0. It must not wait for anything. NULL: none. */
+    unsigned (*tick)(void);
+    unsigned tick_ms; /* >= 1 */
 };
 
 /* Why connections were closed, by reason; written by the thread, read by anybody. */
@@ -132,6 +139,16 @@ bool rbuf_listener_pending(const struct rbuf_listener *listener);
 /* The next event, to be freed with rbuf_call_event_free(), or NULL. Empty costs one atomic load. */
 struct rbuf_call_event *rbuf_listener_next(struct rbuf_listener *listener);
 void rbuf_call_event_free(struct rbuf_call_event *event);
+
+/* The first event that `wanted` says yes to, or NULL; the others stay, in order. `wanted` sees
+ * `user` as rbuf_listener_next() would give it, and calls nothing of the listener's. */
+struct rbuf_call_event *rbuf_listener_pick(struct rbuf_listener *listener,
+                                           bool (*wanted)(const struct rbuf_call_event *event,
+                                                          void *context),
+                                           void *context);
+
+/* Has options.tick called; nothing if it is due already. */
+void rbuf_listener_arm(struct rbuf_listener *listener);
 
 /* Calls the process that published `addresses`, trying them in turn. `hello->side` is filled, with
  * the token of the called process. 0 and *call, or -ENOMEM, or -EINVAL for a list that is
