@@ -169,6 +169,7 @@ struct mca_btl_rbuf_async {
     atomic_bool wanted;    /* messages wait in core: set by who found that, cleared by the thread */
     _Atomic uint32_t calls; /* how often the process found so; wraps */
     uint32_t calls_seen;   /* the thread's: at its newest tick */
+    uint64_t visits;       /* of the thread; the lock guards it */
 };
 
 struct mca_btl_rbuf_module_t {
@@ -312,6 +313,10 @@ static inline void mca_btl_rbuf_endpoint_use(mca_btl_base_endpoint_t *endpoint)
 
 /* Acts on what the listener has; returns the number of events. Takes module locks itself. */
 int mca_btl_rbuf_connections_progress(void);
+
+/* Waits until no thread is about to act on an event that it took before: then none names an endpoint
+ * whose call was closed before this was called. No module's lock is held. */
+void mca_btl_rbuf_connections_settle(void);
 
 /* For async progress: acts on what the connections of messages that wait need to go on, and leaves
  * the rest. True if there was something. The caller holds the module's lock. */

@@ -97,6 +97,7 @@ static visit_t visit(mca_btl_rbuf_module_t *module)
     if (!mca_btl_rbuf_lock_visit(&module->lock)) {
         return BUSY;
     }
+    async->visits++;
     mca_btl_rbuf_help_defer(true);
     found = advance(module) ? MOVING : STUCK;
     mca_btl_rbuf_help_defer(false);

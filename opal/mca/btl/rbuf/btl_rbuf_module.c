@@ -404,6 +404,7 @@ static void retire(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpo
     }
     rbuf_peer_fail(endpoint->peer, -ECONNRESET);
     mca_btl_rbuf_unlock(module);
+    mca_btl_rbuf_connections_settle();
     drain(module, endpoint, UNTIL_RETURNED);
     sweep_receives(module);
     /* Events may still name the peer: let them be acted on before it goes. */

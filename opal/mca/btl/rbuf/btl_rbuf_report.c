@@ -24,6 +24,7 @@ struct totals {
     uint64_t pinned;
     uint64_t pinned_peak;
     uint64_t strangers;
+    uint64_t async_visits;
 };
 
 struct counter {
@@ -116,6 +117,8 @@ static const struct counter table[] = {
     {"deregistrations", TOTAL(deregistrations), "Memory regions deregistered"},
     {"pinned", TOTAL(pinned), "Bytes registered now"},
     {"pinned_peak", TOTAL(pinned_peak), "Most bytes registered at one time"},
+    {"async_visits", TOTAL(async_visits),
+     "Times that the thread saw to messages that waited while the program called no MPI"},
     {"strangers", TOTAL(strangers), "Connections to the listener that were closed as no peer's"},
 };
 
@@ -142,6 +145,7 @@ static void add_module(struct totals *totals, const mca_btl_rbuf_module_t *modul
     }
     totals->requests += module->port->fab.requests;
     totals->completions += module->port->fab.completions;
+    totals->async_visits += module->async.visits;
     totals->lookups += atomic_load_explicit(&module->lookups, memory_order_relaxed);
     totals->cache_misses += atomic_load_explicit(&module->misses, memory_order_relaxed);
 }
