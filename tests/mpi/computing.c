@@ -5,7 +5,7 @@
  * and to one that comes late, when the sender has long used up its credits.
  *
  * Four ranks: 0 and 3 send and compute, 1 and 2 receive; so that the caller's name is once the
- * smaller one, once the larger one.
+ * smaller one, once the larger one. `computing threads` runs with MPI_THREAD_MULTIPLE.
  */
 #include "check.h"
 
@@ -107,10 +107,12 @@ static void bursts(int partner, void *buffer)
 
 int main(int argc, char **argv)
 {
+    const bool threads = argc > 1 && strcmp(argv[1], "threads") == 0;
     void *buffer = check_memory(CHECK_M);
     double start;
+    int provided;
 
-    check_begin(&argc, &argv);
+    check_begin_threads(&argc, &argv, threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
     check_need_ranks(4);
     start = MPI_Wtime();
     if (check_rank < 4) {
