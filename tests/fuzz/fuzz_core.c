@@ -97,8 +97,7 @@ static struct world_options choose_options(const struct record *record)
     options.core.window[RBUF_BULK] = (uint16_t) (2 + (bits >> 25 & 7));
     options.core.max_message = bits >> 28 & 1 ? 1u << 30 : 1000;
     options.depth = 8u << (bits >> 29 & 3);
-    options.inline_max =
-        bits >> 31 & 1 ? 256 : sizeof(struct rbuf_message_header) + sizeof(struct rbuf_offer);
+    options.inline_max = bits >> 31 & 1 ? 256 : bits & 1 ? RBUF_INLINE_ENOUGH : 64;
     options.followers = bits >> 32 & 1;
     options.refuse_registration = bits >> 33 & 1;
     choose_rings(&options, (uint32_t) (bits >> 34));

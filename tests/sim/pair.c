@@ -173,6 +173,11 @@ static bool local_memory_covered(const struct sim_nic *nic, const struct rbuf_fa
     return true;
 }
 
+static bool fits_inline(const struct rbuf_fab_queue *queue, const struct sim_job *job)
+{
+    return !job->request.inlined || job->bytes <= queue->inline_max;
+}
+
 /* Whether this post is the one that is to fail. */
 static bool is_to_fail(struct sim_net *net, const struct rbuf_fab_request *request)
 {
@@ -217,7 +222,7 @@ bool sim_post(struct rbuf_fab_queue *queue, const struct rbuf_fab_request *reque
     end->posts++;
     if (end->state == SIM_END_DEAD) {
         sim_at(clock, sim_now(nic), flush, end);
-    } else if (!local_memory_covered(nic, request)) {
+    } else if (!local_memory_covered(nic, request) || !fits_inline(queue, job)) {
         nic->net->violations++;
         sim_at(clock, sim_now(nic), kill_end, end);
     } else if (fails || (end->die_after != 0 && end->posts == end->die_after)) {

@@ -53,6 +53,7 @@ struct world_options world_defaults(void)
         .depth = 128,
         .room = 4096,
         .inline_max = 128,
+        .bounces = 4,
         .message_bytes = 16384,
         .copy_bytes_per_ns = 6.0,
         .poll_ns = 50,
@@ -331,9 +332,23 @@ bool world_receive_staging_free(const struct rbuf_core *core)
     return core->receive_arena.free_blocks + lanes == core->receive_arena.blocks;
 }
 
+static struct rbuf_region open_bounces(struct world_node *node)
+{
+    const struct world_options *options = &node->world->options;
+    struct rbuf_region region = {.bytes = (size_t) options->bounces * RBUF_BOUNCE_BYTES};
+
+    if (options->inline_max >= RBUF_INLINE_ENOUGH || region.bytes == 0) {
+        return (struct rbuf_region){0};
+    }
+    region.base = node->bounce_memory = open_memory(region.bytes, true);
+    region.lkey = region.rkey = sim_register(&node->nic, region.base, region.bytes);
+    return region;
+}
+
 static void open_node(struct world *world, unsigned index)
 {
     const struct world_options *options = &world->options;
+    struct rbuf_core_options core_options = options->core;
     struct world_node *node = &world->nodes[index];
     struct rbuf_region send, receive;
 
@@ -347,7 +362,8 @@ static void open_node(struct world *world, unsigned index)
     receive = open_staging(node, options->receive_bytes, options->receive_most);
     node->send_memory = send.base;
     node->receive_memory = receive.base;
-    if (rbuf_core_open(&node->core, &options->core, &send, &receive) != 0) {
+    core_options.bounce = open_bounces(node);
+    if (rbuf_core_open(&node->core, &core_options, &send, &receive) != 0) {
         perror("simulator");
         exit(EXIT_FAILURE);
     }
@@ -436,6 +452,7 @@ static void close_node(struct world_node *node)
     }
     free(node->send_memory);
     free(node->receive_memory);
+    free(node->bounce_memory);
 }
 
 void world_close(struct world *world)
@@ -578,7 +595,7 @@ const char *world_leftover(struct world *world)
         return "a message found no receive buffer";
     }
     if (world->net.violations != 0) {
-        return "memory was accessed that no key covers";
+        return "memory was accessed that no key covers, or more was sent inline than fits";
     }
     if (world->overwrites != 0) {
         return "a staging buffer was overwritten before it was free";

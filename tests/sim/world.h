@@ -47,6 +47,7 @@ struct world_options {
     uint32_t depth;   /* of each send queue */
     uint32_t room;    /* of each node's completion queue */
     uint32_t inline_max;
+    unsigned bounces; /* bounce buffers of a node, where there is less inline room than enough */
     uint32_t message_bytes; /* of a receive buffer, header included */
     double copy_bytes_per_ns;
     struct rbuf_copy_speed send_copy;    /* of user memory, by message length; count 0: as above */
@@ -161,6 +162,7 @@ struct world_node {
     struct world_link links[WORLD_NODES_MAX]; /* by node; its own is unused */
     void *send_memory;
     void *receive_memory;
+    void *bounce_memory; /* NULL: none */
     struct rbuf_buffer **buffers;
     unsigned buffer_count;
     struct rbuf_ring_memory *ring_memory[WORLD_RINGS_MAX]; /* lent to core */

@@ -68,7 +68,7 @@ static struct world_options random_options(struct sim_random *random)
     options.receive_bytes = lane * schedule->buffers * (1 + sim_random_below(random, 3));
     options.depth = (uint32_t) (4 + sim_random_size(random, 124));
     options.room = (uint32_t) (1 + sim_random_size(random, 300));
-    options.inline_max = 128;
+    options.inline_max = (uint32_t[]){128, 0, 96}[sim_random_below(random, 3)];
     options.followers = (unsigned) sim_random_below(random, 3);
     options.prestage = sim_random_below(random, 4) > 0;
     options.ahead = (unsigned) sim_random_below(random, 6);

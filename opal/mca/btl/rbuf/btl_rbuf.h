@@ -166,10 +166,10 @@ struct mca_btl_rbuf_drain {
 
 /* When the listener's thread is to make progress of a module. */
 struct mca_btl_rbuf_async {
-    atomic_bool wanted;    /* messages wait in core: set by who found that, cleared by the thread */
+    atomic_bool wanted; /* messages wait in core: set by who found that, cleared by the thread */
     _Atomic uint32_t calls; /* how often the process found so; wraps */
-    uint32_t calls_seen;   /* the thread's: at its newest tick */
-    uint64_t visits;       /* of the thread; the lock guards it */
+    uint32_t calls_seen;    /* the thread's: at its newest tick */
+    uint64_t visits;        /* of the thread; the lock guards it */
 };
 
 struct mca_btl_rbuf_module_t {
@@ -182,8 +182,9 @@ struct mca_btl_rbuf_module_t {
     struct rbuf_receive *receive[RBUF_CHANNELS];
     struct rbuf_range send_staging;
     struct rbuf_range receive_staging;
-    struct rbuf_memory bounce; /* words for atomics */
-    uint64_t bounce_free;      /* a bit a word */
+    struct rbuf_memory atomic_words;
+    uint64_t atomic_words_free;     /* a bit a word */
+    struct rbuf_memory core_bounce; /* core's bounce buffers; none where all goes inline */
     struct mca_btl_rbuf_ring_list rings;
     uint32_t ring_count;
     size_t room[RBUF_CHANNELS]; /* for payload in receive buffers and fragments, bytes; the same in
@@ -314,8 +315,8 @@ static inline void mca_btl_rbuf_endpoint_use(mca_btl_base_endpoint_t *endpoint)
 /* Acts on what the listener has; returns the number of events. Takes module locks itself. */
 int mca_btl_rbuf_connections_progress(void);
 
-/* Waits until no thread is about to act on an event that it took before: then none names an endpoint
- * whose call was closed before this was called. No module's lock is held. */
+/* Waits until no thread is about to act on an event that it took before: then none names an
+ * endpoint whose call was closed before this was called. No module's lock is held. */
 void mca_btl_rbuf_connections_settle(void);
 
 /* For async progress: acts on what the connections of messages that wait need to go on, and leaves

@@ -21,6 +21,8 @@
 #define HEADER_BYTES  sizeof(struct rbuf_message_header)
 #define LINE_BYTES    64u
 #define SMALL_PAYLOAD 512u
+#define FIN_PAYLOAD   64u /* holds the control messages of ob1 that follow a put */
+#define PINNED_FINS   256u
 #define PACK_TURN     4096u
 #define EAGER_LIMIT   1024u /* fragments */
 #define BULK_LIMIT    64u
@@ -71,13 +73,13 @@ static void frag_init(struct mca_btl_rbuf_pool *pool, struct mca_btl_rbuf_slab *
     SLIST_INSERT_HEAD(&pool->free, frag, link);
 }
 
-/* Memory for a slab, pinned but for the pool whose messages travel inside the request. */
+/* Memory for a slab. */
 static bool slab_allocate(mca_btl_rbuf_module_t *module, const struct mca_btl_rbuf_pool *pool,
                           struct rbuf_memory *memory, struct rbuf_problem *problem)
 {
     size_t bytes = pool->per_slab * stride(pool);
 
-    if (pool != &module->pools[MCA_BTL_RBUF_POOL_INLINE]) {
+    if (!pool->unpinned) {
         return mca_btl_rbuf_memory_allocate(module, bytes, 0, memory, problem) == 0;
     }
     memory->base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -126,7 +128,8 @@ free_slab:
  * taken it all, what is here still goes round. */
 int mca_btl_rbuf_pools_open(mca_btl_rbuf_module_t *module)
 {
-    size_t inlined = module->port->max_inline;
+    const size_t inlined = module->port->max_inline;
+    const bool unpinned = inlined >= HEADER_BYTES + FIN_PAYLOAD;
     const struct mca_btl_rbuf_pool pools[MCA_BTL_RBUF_POOLS] = {
         [MCA_BTL_RBUF_POOL_SMALL] = {.payload = SMALL_PAYLOAD, .per_slab = 256},
         [MCA_BTL_RBUF_POOL_EAGER] = {.payload = module->room[RBUF_CONTROL],
@@ -135,8 +138,9 @@ int mca_btl_rbuf_pools_open(mca_btl_rbuf_module_t *module)
         [MCA_BTL_RBUF_POOL_BULK] = {.payload = module->room[RBUF_BULK],
                                     .per_slab = 8,
                                     .limit = BULK_LIMIT},
-        [MCA_BTL_RBUF_POOL_INLINE] = {
-            .payload = inlined > HEADER_BYTES ? inlined - HEADER_BYTES : 0, .per_slab = 64}};
+        [MCA_BTL_RBUF_POOL_RESERVE] = {.payload = unpinned ? inlined - HEADER_BYTES : FIN_PAYLOAD,
+                                       .per_slab = unpinned ? 64 : PINNED_FINS,
+                                       .unpinned = unpinned}};
 
     for (int i = 0; i < MCA_BTL_RBUF_POOLS; i++) {
         struct rbuf_problem problem;
@@ -178,7 +182,7 @@ static mca_btl_rbuf_frag_t *pool_take(mca_btl_rbuf_module_t *module, struct mca_
 mca_btl_rbuf_frag_t *mca_btl_rbuf_frag_take(mca_btl_rbuf_module_t *module, size_t payload)
 {
     struct mca_btl_rbuf_pool *pool = pool_for(module, payload);
-    struct mca_btl_rbuf_pool *unpinned = &module->pools[MCA_BTL_RBUF_POOL_INLINE];
+    struct mca_btl_rbuf_pool *reserve = &module->pools[MCA_BTL_RBUF_POOL_RESERVE];
     mca_btl_rbuf_frag_t *frag;
 
     if (pool == NULL) {
@@ -186,9 +190,9 @@ mca_btl_rbuf_frag_t *mca_btl_rbuf_frag_take(mca_btl_rbuf_module_t *module, size_
     }
     mca_btl_rbuf_lock(module);
     frag = pool_take(module, pool);
-    if (frag == NULL && payload <= unpinned->payload) {
+    if (frag == NULL && payload <= reserve->payload) {
         /* ob1 would send the FIN of a put later, when nothing says any more behind which data. */
-        frag = pool_take(module, unpinned);
+        frag = pool_take(module, reserve);
     }
     mca_btl_rbuf_unlock(module);
     return frag;

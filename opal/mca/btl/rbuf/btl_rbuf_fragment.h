@@ -85,6 +85,7 @@ struct mca_btl_rbuf_pool {
     unsigned per_slab;
     unsigned limit; /* fragments; 0: none */
     unsigned count;
+    bool unpinned; /* what is sent from it travels inside the request */
     struct mca_btl_rbuf_frag_list free;
     struct mca_btl_rbuf_slab_list slabs;
 };
@@ -93,8 +94,7 @@ enum {
     MCA_BTL_RBUF_POOL_SMALL,
     MCA_BTL_RBUF_POOL_EAGER,
     MCA_BTL_RBUF_POOL_BULK,
-    MCA_BTL_RBUF_POOL_INLINE, /* not pinned: for what travels inside the request, as a last resort
-                               */
+    MCA_BTL_RBUF_POOL_RESERVE, /* for small messages, when no more memory can be pinned */
     MCA_BTL_RBUF_POOLS
 };
 

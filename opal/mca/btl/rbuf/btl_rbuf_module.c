@@ -13,9 +13,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define DRAIN_SECONDS 10
-#define BOUNCE_WORDS  64u
-#define PIECES_SHARE  4u /* of the bulk receive buffers may keep pieces that nothing names yet */
+#define DRAIN_SECONDS  10
+#define ATOMIC_WORDS   64u
+#define BOUNCE_BUFFERS 64u /* a port */
+#define PIECES_SHARE   4u  /* of the bulk receive buffers may keep pieces that nothing names yet */
 
 static int register_error(mca_btl_base_module_t *btl, mca_btl_base_module_error_cb_fn_t callback)
 {
@@ -119,16 +120,35 @@ static struct rbuf_core_options core_options(const struct rbuf_port *port, size_
     return options;
 }
 
-static int open_bounce(mca_btl_rbuf_module_t *module)
+static int open_atomic_words(mca_btl_rbuf_module_t *module)
 {
     struct rbuf_problem problem;
 
-    if (rbuf_memory_allocate(module->port, BOUNCE_WORDS * sizeof(uint64_t), 0, &module->bounce,
-                             &problem) != 0) {
+    if (rbuf_memory_allocate(module->port, ATOMIC_WORDS * sizeof(uint64_t), 0,
+                             &module->atomic_words, &problem) != 0) {
         mca_btl_rbuf_help_problem(&problem);
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
-    module->bounce_free = UINT64_MAX;
+    module->atomic_words_free = UINT64_MAX;
+    return OPAL_SUCCESS;
+}
+
+/* For an adapter that does not take all of core's own messages inline. */
+static int open_bounce(mca_btl_rbuf_module_t *module, struct rbuf_region *region)
+{
+    struct rbuf_problem problem;
+
+    if (rbuf_queue_inline(module->port, RBUF_CONTROL) >= RBUF_INLINE_ENOUGH) {
+        return OPAL_SUCCESS;
+    }
+    if (rbuf_memory_allocate(module->port, BOUNCE_BUFFERS * RBUF_BOUNCE_BYTES, 0,
+                             &module->core_bounce, &problem) != 0) {
+        mca_btl_rbuf_help_problem(&problem);
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    *region = (struct rbuf_region){.base = module->core_bounce.base,
+                                   .bytes = module->core_bounce.bytes,
+                                   .lkey = module->core_bounce.mr->lkey};
     return OPAL_SUCCESS;
 }
 
@@ -202,28 +222,12 @@ static void module_free(mca_btl_rbuf_module_t *module)
         SLIST_REMOVE_HEAD(&module->operations, link);
         free(operation);
     }
-    rbuf_memory_free(&module->bounce);
+    rbuf_memory_free(&module->atomic_words);
+    rbuf_memory_free(&module->core_bounce);
     rbuf_range_close(&module->receive_staging);
     rbuf_range_close(&module->send_staging);
     mca_btl_rbuf_lock_close(&module->lock);
     free(module);
-}
-
-/* Core sends acknowledgements and grants inline, from memory that is not registered. */
-static bool inlines_enough(const struct rbuf_port *port)
-{
-    const uint32_t wanted = sizeof(struct rbuf_message_header) + sizeof(struct rbuf_offer);
-    char found[64];
-    char needs[64];
-
-    if (port->max_inline >= wanted) {
-        return true;
-    }
-    snprintf(found, sizeof(found), "%u bytes inline", port->max_inline);
-    snprintf(needs, sizeof(needs), "use an adapter that takes %u bytes inline", wanted);
-    mca_btl_rbuf_help("bad-option", opal_process_info.nodename, port->name, found,
-                      strerror(ENOTSUP), needs, NULL);
-    return false;
 }
 
 int mca_btl_rbuf_module_open(struct rbuf_port *port, uint32_t index, mca_btl_rbuf_module_t **out)
@@ -233,8 +237,7 @@ int mca_btl_rbuf_module_open(struct rbuf_port *port, uint32_t index, mca_btl_rbu
     struct rbuf_core_options options;
     int status;
 
-    if (module == NULL || !inlines_enough(port)) {
-        free(module);
+    if (module == NULL) {
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
     /* component_register() has left what Open MPI's own parameters say in the template. */
@@ -257,7 +260,8 @@ int mca_btl_rbuf_module_open(struct rbuf_port *port, uint32_t index, mca_btl_rbu
     }
     options = core_options(port, half);
     if ((status = mca_btl_rbuf_staging_open(module, &options, half)) != OPAL_SUCCESS ||
-        (status = open_bounce(module)) != OPAL_SUCCESS ||
+        (status = open_atomic_words(module)) != OPAL_SUCCESS ||
+        (status = open_bounce(module, &options.bounce)) != OPAL_SUCCESS ||
         (status = open_receives(module)) != OPAL_SUCCESS ||
         (status = mca_btl_rbuf_pools_open(module)) != OPAL_SUCCESS ||
         (status = mca_btl_rbuf_registrar_open(module)) != OPAL_SUCCESS ||

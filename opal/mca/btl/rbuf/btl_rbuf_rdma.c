@@ -308,11 +308,11 @@ static uint64_t *bounce_take(mca_btl_rbuf_module_t *module)
     uint64_t *word = NULL;
 
     mca_btl_rbuf_lock(module);
-    if (module->bounce_free != 0) {
-        unsigned bit = (unsigned) __builtin_ctzll(module->bounce_free);
+    if (module->atomic_words_free != 0) {
+        unsigned bit = (unsigned) __builtin_ctzll(module->atomic_words_free);
 
-        module->bounce_free &= ~(1ull << bit);
-        word = (uint64_t *) module->bounce.base + bit;
+        module->atomic_words_free &= ~(1ull << bit);
+        word = (uint64_t *) module->atomic_words.base + bit;
     }
     mca_btl_rbuf_unlock(module);
     return word;
@@ -321,7 +321,7 @@ static uint64_t *bounce_take(mca_btl_rbuf_module_t *module)
 static void bounce_give(mca_btl_rbuf_module_t *module, uint64_t *word)
 {
     mca_btl_rbuf_lock(module);
-    module->bounce_free |= 1ull << (word - (uint64_t *) module->bounce.base);
+    module->atomic_words_free |= 1ull << (word - (uint64_t *) module->atomic_words.base);
     mca_btl_rbuf_unlock(module);
 }
 
@@ -357,7 +357,7 @@ static int atomic_start(mca_btl_rbuf_module_t *module, const mca_btl_rbuf_operat
     operation->bounce = word;
     operation->rma.local = word;
     operation->rma.bytes = sizeof(*word);
-    operation->rma.lkey = module->bounce.mr->lkey;
+    operation->rma.lkey = module->atomic_words.mr->lkey;
     rma_start(module, operation);
     return OPAL_SUCCESS;
 }

@@ -44,6 +44,8 @@ rbuf_core_sources = \
 	%reldir%/core/ahead.h \
 	%reldir%/core/arena.c \
 	%reldir%/core/arena.h \
+	%reldir%/core/bounce.c \
+	%reldir%/core/bounce.h \
 	%reldir%/core/channel.c \
 	%reldir%/core/channel.h \
 	%reldir%/core/choice.c \

@@ -23,12 +23,10 @@ static uint32_t set_of(uint64_t name)
 
 /* ---- of the sender ---- */
 
-/* Names in one message, which is sent inside the request; 0 where that holds none. */
+/* Names in one message; 0 where there is no room for any. */
 static uint32_t names_most(const struct rbuf_peer *peer)
 {
-    const uint32_t room = rbuf_fab_inline_max(peer->queue[RBUF_CONTROL]);
-    const uint32_t header = sizeof(struct rbuf_message_header);
-    const uint32_t fit = room > header ? (room - header) / sizeof(struct rbuf_naming) : 0;
+    const uint32_t fit = rbuf_channel_own_room(peer) / (uint32_t) sizeof(struct rbuf_naming);
 
     return fit < RBUF_NAMES_MOST ? fit : RBUF_NAMES_MOST;
 }

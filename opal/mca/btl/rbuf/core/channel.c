@@ -13,6 +13,7 @@
 /* A message that core sends by itself; freed when it is IDLE again. */
 struct own_message {
     struct rbuf_am am;
+    struct rbuf_bounce *bounce; /* POSTED: it is sent from there; else, and inline, NULL */
     struct rbuf_message_header header;
     unsigned char payload[]; /* right behind it */
 };
@@ -32,6 +33,37 @@ static bool is_users(const struct rbuf_am *am)
     }
 }
 
+static struct own_message *own(struct rbuf_am *am)
+{
+    return (struct own_message *) am; /* which it begins with */
+}
+
+/* Moves a message that is about to be posted into registered memory. False: none is free. */
+static bool bounce(struct rbuf_peer *peer, struct rbuf_am *am, struct rbuf_fab_piece *piece)
+{
+    struct rbuf_bounces *bounces = &peer->core->bounces;
+    struct rbuf_bounce *taken = rbuf_bounce_take(bounces);
+
+    if (taken == NULL) {
+        return false;
+    }
+    assert(piece->bytes <= RBUF_BOUNCE_BYTES);
+    memcpy(taken->data, piece->address, piece->bytes);
+    piece->address = taken->data;
+    piece->lkey = bounces->lkey;
+    own(am)->bounce = taken;
+    return true;
+}
+
+/* Gives back what bounce() took, if anything. */
+static void unbounce(struct rbuf_am *am)
+{
+    if (own(am)->bounce != NULL) {
+        rbuf_bounce_give(&am->peer->core->bounces, own(am)->bounce);
+        own(am)->bounce = NULL;
+    }
+}
+
 /* Sends over send/receive if there is a credit and room. A dead queue pair fails the peer. */
 static bool post_send(struct rbuf_peer *peer, struct rbuf_am *am)
 {
@@ -40,14 +72,20 @@ static bool post_send(struct rbuf_peer *peer, struct rbuf_am *am)
     bool inlined = piece.bytes <= rbuf_fab_inline_max(queue);
     /* Its completion says that the slots of a ring may be used for something else. */
     bool silent = inlined && am->kind != RBUF_MESSAGE_RING_BACK;
+    bool bounced = !inlined && !is_users(am); /* other memory is not registered */
     enum rbuf_fab_status status;
 
-    assert(inlined || is_users(am)); /* other memory is not registered */
     if (!rbuf_credit_available(peer, (enum rbuf_flow) am->channel)) {
         return false;
     }
     rbuf_channel_fill(peer, am->header, am->kind, am->tag, am->after);
+    if (bounced && !bounce(peer, am, &piece)) {
+        return false;
+    }
     status = rbuf_fab_send(queue, &piece, 1, inlined, silent ? NULL : &am->work);
+    if (status != RBUF_FAB_OK && bounced) {
+        unbounce(am);
+    }
     if (status == RBUF_FAB_DEAD) {
         rbuf_peer_fail(peer, -ECONNRESET);
     }
@@ -93,7 +131,8 @@ static void finish(struct rbuf_am *am, int status)
     if (am->kind == RBUF_MESSAGE_RING_BACK && status == 0) {
         rbuf_ring_out_handed_back(am->peer);
     }
-    free(am); /* a struct own_message begins with its am */
+    unbounce(am);
+    free(own(am));
 }
 
 static enum rbuf_am_state enqueue(struct rbuf_peer *peer, struct rbuf_am *am)
@@ -168,6 +207,16 @@ bool rbuf_am_send_now(struct rbuf_peer *peer, enum rbuf_channel_id id, uint8_t t
     }
     peer->core->stats.messages_sent++;
     return true;
+}
+
+uint32_t rbuf_channel_own_room(const struct rbuf_peer *peer)
+{
+    const uint32_t inlined = rbuf_fab_inline_max(peer->queue[RBUF_CONTROL]);
+    const uint32_t room = peer->core->bounces.all != NULL && inlined < RBUF_BOUNCE_BYTES
+                              ? RBUF_BOUNCE_BYTES
+                              : inlined;
+
+    return room > HEADER_BYTES ? room - HEADER_BYTES : 0;
 }
 
 void rbuf_channel_send_own(struct rbuf_peer *peer, enum rbuf_message_kind kind, const void *payload,

@@ -88,7 +88,10 @@ bool rbuf_channel_idle(const struct rbuf_peer *peer);
 void rbuf_channel_fail(struct rbuf_peer *peer, int status);
 void rbuf_channel_sent(struct rbuf_am *am, int status);
 
-/* Sends a copy of `payload`, which has to fit into a request. */
+/* Most payload of a message of core's own, bytes: what fits into a request, or a bounce buffer. */
+uint32_t rbuf_channel_own_room(const struct rbuf_peer *peer);
+
+/* Sends a copy of `payload`, which has to fit into that. */
 void rbuf_channel_send_own(struct rbuf_peer *peer, enum rbuf_message_kind kind, const void *payload,
                            uint32_t bytes);
 

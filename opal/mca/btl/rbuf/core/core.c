@@ -44,8 +44,14 @@ int rbuf_core_open(struct rbuf_core *core, const struct rbuf_core_options *optio
     if (status != 0) {
         goto close_events;
     }
+    status = rbuf_bounces_open(&core->bounces, &options->bounce);
+    if (status != 0) {
+        goto close_polling_set;
+    }
     return 0;
 
+close_polling_set:
+    rbuf_polling_set_close(core);
 close_events:
     rbuf_events_close(&core->events);
 close_receive_arena:
@@ -69,6 +75,7 @@ void rbuf_core_close(struct rbuf_core *core)
     }
     rbuf_sender_close(core);
     rbuf_grants_close(core);
+    rbuf_bounces_close(&core->bounces);
     rbuf_polling_set_close(core);
     rbuf_events_close(&core->events);
     rbuf_arena_close(&core->receive_arena);
@@ -358,6 +365,9 @@ void rbuf_core_completed(struct rbuf_core *core, struct rbuf_work *work, int sta
     case RBUF_WORK_PROBE:
         peer = (struct rbuf_peer *) (void *) ((char *) work - offsetof(struct rbuf_peer, probe));
         peer->probe_state = RBUF_PROBE_IDLE;
+        break;
+    case RBUF_WORK_BOUNCE:
+        peer = rbuf_bounce_completed(work);
         break;
     }
     peer->in_flight--;

@@ -12,6 +12,7 @@
  *     eager.c     how long messages may be that go by these
  *     inbox.c     what is done with messages that came in, in one order
  *     credit.c    how many messages may be under way
+ *     bounce.c    memory for what does not fit into a request
  *     grant.c     the receiver's offers: staging lanes, deferred grants
  *     receiver.c  copying blocks out of lanes, acknowledgements, messages held for a put
  *     put.c       how a put begins: offers, GRANTs, what is offered checked
@@ -34,6 +35,7 @@
 
 #include "core/ahead.h"
 #include "core/arena.h"
+#include "core/bounce.h"
 #include "core/credit.h"
 #include "core/event.h"
 #include "core/polling_set.h"
@@ -71,6 +73,9 @@ struct rbuf_core_options {
     struct rbuf_standing_options standing;
     uint32_t pieces_kept; /* receive buffers for pieces that wait for their names */
     uint32_t max_message; /* bytes of the largest request that the port takes */
+    /* Registered memory for bounce buffers. Wanted if queue pairs of the control channel have less
+     * inline room than RBUF_INLINE_ENOUGH, else empty. */
+    struct rbuf_region bounce;
 };
 
 enum rbuf_peer_state {
@@ -142,6 +147,7 @@ struct rbuf_core {
     struct rbuf_core_options options;
     struct rbuf_arena send_arena;    /* freed by local completions alone */
     struct rbuf_arena receive_arena; /* lanes of grants, and standing ones */
+    struct rbuf_bounces bounces;
     struct rbuf_events events;
     struct rbuf_rings rings;
     struct rbuf_polling_set set;
@@ -282,6 +288,20 @@ void rbuf_core_release(struct rbuf_peer *peer, const struct rbuf_delivery *deliv
 static inline bool rbuf_credit_available(struct rbuf_peer *peer, enum rbuf_flow flow)
 {
     return rbuf_credit_left(&peer->credit[flow]) > 0 || rbuf_credit_look(peer, flow);
+}
+
+/* For core's own files: writes a word, a count that only grows, into the peer's mailbox, at
+ * `remote` there. AGAIN: nothing was posted, for now. */
+static inline enum rbuf_fab_status rbuf_word_write(struct rbuf_peer *peer, uint64_t word,
+                                                   uint64_t remote)
+{
+    struct rbuf_fab_queue *queue = peer->queue[RBUF_CONTROL];
+
+    if (rbuf_fab_inline_max(queue) < sizeof(word)) {
+        return rbuf_bounce_word(peer, word, remote);
+    }
+    return rbuf_fab_write_inline(queue, &word, sizeof(word), remote, peer->their_mailbox_rkey,
+                                 NULL);
 }
 
 /* For core's own files: puts the peer on the list that rbuf_core_progress() walks. */

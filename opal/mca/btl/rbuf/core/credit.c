@@ -108,8 +108,7 @@ int rbuf_credit_write(struct rbuf_peer *peer)
         if (!rbuf_credit_is_due(peer->credit, &peer->counts, flow)) {
             continue;
         }
-        status = rbuf_fab_write_inline(peer->queue[RBUF_CONTROL], &count, sizeof(count), address,
-                                       peer->their_mailbox_rkey, NULL);
+        status = rbuf_word_write(peer, count, address);
         if (status == RBUF_FAB_DEAD) {
             rbuf_peer_fail(peer, -ECONNRESET);
         }

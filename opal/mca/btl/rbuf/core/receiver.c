@@ -140,8 +140,7 @@ int rbuf_receiver_write_acks(struct rbuf_peer *peer)
             peer->their_mailbox + offsetof(struct rbuf_mailbox, ack) + slot * sizeof(uint64_t);
         enum rbuf_fab_status status;
 
-        status = rbuf_fab_write_inline(peer->queue[RBUF_CONTROL], &peer->ack_value[slot],
-                                       sizeof(uint64_t), address, peer->their_mailbox_rkey, NULL);
+        status = rbuf_word_write(peer, peer->ack_value[slot], address);
         if (status == RBUF_FAB_DEAD) {
             rbuf_peer_fail(peer, -ECONNRESET);
         }

@@ -20,7 +20,8 @@ enum rbuf_work_kind {
     RBUF_WORK_CHUNK,  /* a chunk of a staged put left its staging buffer */
     RBUF_WORK_SEND,   /* an active message left its buffer */
     RBUF_WORK_RMA,    /* an in-place write, read or atomic has completed */
-    RBUF_WORK_PROBE   /* a liveness probe was acknowledged by the peer's adapter */
+    RBUF_WORK_PROBE,  /* a liveness probe was acknowledged by the peer's adapter */
+    RBUF_WORK_BOUNCE  /* a word left its bounce buffer */
 };
 
 struct rbuf_work {
