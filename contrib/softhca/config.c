@@ -15,6 +15,8 @@
  *   SOFTHCA_CHECK_STALE    watch registered memory for unmapping    1
  *   SOFTHCA_SHARE_PAGES    pools in pages that other processes map  1
  *   SOFTHCA_LINK_LAYER     ib or roce                               ib
+ *   SOFTHCA_MAX_INLINE     bytes that a queue pair takes inline     512
+ *   SOFTHCA_GRH_REQUIRED   the ports want a global address (0, 1)   0
  *   SOFTHCA_LOG            0 errors, 1 notices, 2 objects, 3 datagrams  0
  *   SOFTHCA_STATS          file that gets a JSON line a process     empty (none)
  *   SOFTHCA_FAULT          comma list, see fault_list.c                empty (none)
@@ -22,6 +24,7 @@
 #define _GNU_SOURCE
 
 #include "config.h"
+#include "segment.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -97,6 +100,18 @@ static uint64_t number(const char *name, uint64_t fallback)
     if (!take_number(&end, &result) || *end)
         refuse(name, value, "a whole number");
     return result;
+}
+
+static uint32_t number_up_to(const char *name, uint32_t fallback, uint32_t most)
+{
+    uint64_t result = number(name, fallback);
+    char wanted[48];
+
+    if (result > most) {
+        snprintf(wanted, sizeof(wanted), "a whole number up to %u", most);
+        refuse(name, getenv(name), wanted);
+    }
+    return (uint32_t) result;
 }
 
 static struct page_cost page_cost(const char *name)
@@ -175,6 +190,8 @@ static void read_all(void)
     if (strcmp(layer, "ib") && strcmp(layer, "roce"))
         refuse("SOFTHCA_LINK_LAYER", layer, "ib or roce");
     config.link_layer = strcmp(layer, "ib") ? LINK_LAYER_ROCE : LINK_LAYER_IB;
+    config.max_inline = number_up_to("SOFTHCA_MAX_INLINE", MAX_INLINE, MAX_INLINE);
+    config.grh_required = flag("SOFTHCA_GRH_REQUIRED", false);
     verbosity = number("SOFTHCA_LOG", 0);
     config.verbosity = verbosity < UINT_MAX ? (unsigned) verbosity : UINT_MAX;
     text("SOFTHCA_STATS", "", config.stats, sizeof(config.stats));

@@ -83,6 +83,8 @@ struct config {
     bool check_stale;
     bool share_pages;
     enum link_layer link_layer;
+    uint32_t max_inline; /* bytes */
+    bool grh_required;   /* of InfiniBand; RoCE always wants one */
     unsigned verbosity;
     char stats[256];
     struct faults faults;

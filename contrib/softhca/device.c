@@ -128,6 +128,11 @@ void device_gid(uint32_t lid, union ibv_gid *gid)
     gid->raw[15] = (uint8_t) lid;
 }
 
+bool device_requires_grh(void)
+{
+    return config.grh_required || config.link_layer == LINK_LAYER_ROCE;
+}
+
 static int query_port(struct ibv_context *context, uint8_t number, struct ibv_port_attr *out,
                       size_t size)
 {
@@ -147,6 +152,7 @@ static int query_port(struct ibv_context *context, uint8_t number, struct ibv_po
         .active_speed = 32,
         .phys_state = 5,
         .link_layer = ib ? IBV_LINK_LAYER_INFINIBAND : IBV_LINK_LAYER_ETHERNET,
+        .flags = device_requires_grh() ? IBV_QPF_GRH_REQUIRED : 0,
     };
 
     (void) context;
@@ -308,8 +314,13 @@ EXPORT int ibv_get_pkey_index(struct ibv_context *context, uint8_t port, __be16 
 
 EXPORT struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 {
-    struct address_handle *handle = calloc(1, sizeof(*handle));
+    struct address_handle *handle;
 
+    if (device_requires_grh() && !attr->is_global) {
+        errno = EINVAL;
+        return NULL;
+    }
+    handle = calloc(1, sizeof(*handle));
     if (!handle)
         return NULL;
     handle->ah.context = pd->context;

@@ -62,6 +62,19 @@ static bool set_stats(const char *file)
     return set_variable("SOFTHCA_STATS", path);
 }
 
+/* What the library also takes from its user's environment, per process: left alone if not asked
+ * for. */
+static bool set_if_given(const char *name, const char *value)
+{
+    return !value || set_variable(name, value);
+}
+
+static bool set_adapter(const struct softhca_options *options)
+{
+    return set_if_given("SOFTHCA_MAX_INLINE", options->max_inline) &&
+           set_if_given("SOFTHCA_GRH_REQUIRED", options->grh_required ? "1" : NULL);
+}
+
 static bool set_environment(const struct softhca_options *options, const struct fabric_file *file)
 {
     const struct softhca_settings *s = &options->settings;
@@ -71,7 +84,7 @@ static bool set_environment(const struct softhca_options *options, const struct 
            set_number("SOFTHCA_MEMLOCK", s->memlock) &&
            set_variable("SOFTHCA_SEGMENT", file->segment) && set_stats(options->stats) &&
            set_variable("SOFTHCA_DATA_IN_ORDER", options->data_in_order ? "1" : "0") &&
-           set_variable("SOFTHCA_FAULT", options->fault) &&
+           set_adapter(options) && set_variable("SOFTHCA_FAULT", options->fault) &&
            set_variable("SOFTHCA_LOG", options->verbose ? "1" : NULL);
 }
 

@@ -140,6 +140,8 @@ void completion_purge(struct completion_queue *cq, uint32_t queue_pair);
 
 /* device.c */
 void device_gid(uint32_t lid, union ibv_gid *gid);
+/* Whether addresses without a GRH are refused. */
+bool device_requires_grh(void);
 void async_event(struct ibv_context *context, enum ibv_event_type type, void *element);
 
 /* memory.c */

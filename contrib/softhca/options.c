@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum option_id {
@@ -22,6 +23,8 @@ enum option_id {
     OPT_STATS,
     OPT_DATA_IN_ORDER,
     OPT_FAULT,
+    OPT_MAX_INLINE,
+    OPT_GRH_REQUIRED,
     OPT_VERBOSE,
     OPT_LIST_PROFILES,
     OPT_HELP,
@@ -43,6 +46,8 @@ static const struct option long_options[] = {
     {"stats", required_argument, NULL, OPT_STATS},
     {"data-in-order", required_argument, NULL, OPT_DATA_IN_ORDER},
     {"fault", required_argument, NULL, OPT_FAULT},
+    {"max-inline", required_argument, NULL, OPT_MAX_INLINE},
+    {"grh-required", no_argument, NULL, OPT_GRH_REQUIRED},
     {"verbose", no_argument, NULL, OPT_VERBOSE},
     {"list-profiles", no_argument, NULL, OPT_LIST_PROFILES},
     {"help", no_argument, NULL, OPT_HELP},
@@ -63,6 +68,8 @@ static void print_help(void)
         "  --dereg BASE,PAGE      deregistration\n"
         "  --memlock SIZE         what one process may register, such as 64M (default: no limit)\n"
         "  --data-in-order on|off what ibv_query_qp_data_in_order answers (on)\n"
+        "  --max-inline BYTES     most that a request carries inline, 0 to 512 (512)\n"
+        "  --grh-required         ports take only addresses with a global route\n"
         "  --fabric NAME          a fabric apart from others with the same settings\n"
         "  --stats FILE           append counters to FILE when processes end\n"
         "  --fault SPEC           inject faults; see softhca(1)\n"
@@ -151,6 +158,21 @@ static bool set_text(const char *option, const char *value, const char *allowed,
     return true;
 }
 
+/* A whole number within bounds, passed on as it is. */
+static bool set_count(const char *option, const char *value, unsigned least, unsigned most,
+                      const char **text)
+{
+    size_t digits = strspn(value, "0123456789");
+    unsigned long number = strtoul(value, NULL, 10);
+    char allowed[64];
+    if (digits && digits < 10 && !value[digits] && number >= least && number <= most) {
+        *text = value;
+        return true;
+    }
+    snprintf(allowed, sizeof allowed, "a whole number from %u to %u", least, most);
+    return refuse(option, value, allowed);
+}
+
 static bool set_network(int id, const char *value, struct softhca_settings *settings)
 {
     switch (id) {
@@ -186,6 +208,11 @@ static bool set_option(int id, const char *value, struct softhca_options *option
         return set_data_in_order(value, options);
     case OPT_FAULT:
         return set_text("fault", value, FAULTS_ALLOWED, &options->fault);
+    case OPT_MAX_INLINE:
+        return set_count("max-inline", value, 0, 512, &options->max_inline);
+    case OPT_GRH_REQUIRED:
+        options->grh_required = true;
+        return true;
     case OPT_VERBOSE:
         options->verbose = true;
         return true;

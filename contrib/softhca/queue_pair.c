@@ -40,9 +40,9 @@ static bool is_capable(const struct ibv_qp_init_attr *attr)
     const struct ibv_qp_cap *cap = &attr->cap;
 
     return (attr->qp_type == IBV_QPT_RC || attr->qp_type == IBV_QPT_UD) && attr->send_cq &&
-           attr->recv_cq && cap->max_inline_data <= MAX_INLINE && cap->max_send_sge <= MAX_SGE &&
-           cap->max_recv_sge <= MAX_SGE && cap->max_send_wr <= MAX_SEND_QUEUE &&
-           cap->max_recv_wr <= MAX_SEND_QUEUE;
+           attr->recv_cq && cap->max_inline_data <= config.max_inline &&
+           cap->max_send_sge <= MAX_SGE && cap->max_recv_sge <= MAX_SGE &&
+           cap->max_send_wr <= MAX_SEND_QUEUE && cap->max_recv_wr <= MAX_SEND_QUEUE;
 }
 
 static uint32_t slot_size_for(const struct ibv_qp_cap *cap)
@@ -105,7 +105,7 @@ static void report_capabilities(struct ibv_qp_init_attr *attr, uint32_t slot_siz
 {
     uint32_t payload = slot_size - (uint32_t) sizeof(struct work_request);
 
-    attr->cap.max_inline_data = payload < MAX_INLINE ? payload : MAX_INLINE;
+    attr->cap.max_inline_data = payload < config.max_inline ? payload : config.max_inline;
     if (!attr->cap.max_send_sge)
         attr->cap.max_send_sge = 1;
     if (!attr->cap.max_recv_sge && !attr->srq)
@@ -349,6 +349,19 @@ static void take_attributes(struct queue_pair *qp, const struct ibv_qp_attr *att
     }
 }
 
+/* A port that wants global addresses takes no other, and none that is not the peer's. */
+static bool is_addressed(const struct ibv_qp_attr *attr, int mask)
+{
+    union ibv_gid wanted;
+
+    if (!(mask & IBV_QP_AV) || !device_requires_grh())
+        return true;
+    if (!attr->ah_attr.is_global)
+        return false;
+    device_gid(number_slot(attr->dest_qp_num) + 1, &wanted);
+    return !(mask & IBV_QP_DEST_QPN) || !memcmp(&wanted, &attr->ah_attr.grh.dgid, sizeof(wanted));
+}
+
 EXPORT int ibv_modify_qp(struct ibv_qp *ibv_qp, struct ibv_qp_attr *attr, int mask)
 {
     struct queue_pair *qp = to_queue_pair(ibv_qp);
@@ -359,7 +372,8 @@ EXPORT int ibv_modify_qp(struct ibv_qp *ibv_qp, struct ibv_qp_attr *attr, int ma
     if (((mask & IBV_QP_PORT) && attr->port_num != 1) ||
         ((mask & IBV_QP_PKEY_INDEX) && attr->pkey_index) ||
         ((mask & IBV_QP_MAX_QP_RD_ATOMIC) && attr->max_rd_atomic > MAX_READS) ||
-        ((mask & IBV_QP_MAX_DEST_RD_ATOMIC) && attr->max_dest_rd_atomic > MAX_READS))
+        ((mask & IBV_QP_MAX_DEST_RD_ATOMIC) && attr->max_dest_rd_atomic > MAX_READS) ||
+        !is_addressed(attr, mask))
         return EINVAL;
     engine_lock();
     if ((mask & IBV_QP_STATE) && !may_follow(atomic_load(&qp->entry->state), attr->qp_state)) {
@@ -423,7 +437,6 @@ EXPORT int ibv_destroy_qp(struct ibv_qp *ibv_qp)
 static int take_payload(struct queue_pair *qp, struct work_request *request,
                         const struct ibv_send_wr *wr)
 {
-    uint32_t room = qp->entry->slot_size - (uint32_t) sizeof(*request);
     unsigned access = request_has_answer(request) ? IBV_ACCESS_LOCAL_WRITE : 0;
     uint64_t length = 0;
 
@@ -433,7 +446,7 @@ static int take_payload(struct queue_pair *qp, struct work_request *request,
         const struct ibv_sge *sge = &wr->sg_list[i];
 
         if (request->is_inline) {
-            if (length + sge->length > room)
+            if (length + sge->length > qp->init.cap.max_inline_data)
                 return ENOMEM;
             memcpy(request->inline_data + length, (void *) (uintptr_t) sge->addr, sge->length);
         } else if (sge->length) {

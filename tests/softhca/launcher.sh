@@ -99,6 +99,14 @@ test_options() {
     sets SOFTHCA_STATS "$PWD/x" --stats x
     sets SOFTHCA_STATS unset
     sets SOFTHCA_FAULT order=random --fault order=random
+    sets SOFTHCA_MAX_INLINE 96 --max-inline 96
+    sets SOFTHCA_MAX_INLINE unset
+    SOFTHCA_MAX_INLINE=32 sets SOFTHCA_MAX_INLINE 32
+    refuses max-inline 513
+    refuses max-inline 1k
+    refuses max-inline ''
+    sets SOFTHCA_GRH_REQUIRED 1 --grh-required
+    sets SOFTHCA_GRH_REQUIRED unset
     sets SOFTHCA_LOG unset
     sets LD_PRELOAD "$stand_in"
     LD_PRELOAD=$stand_in sets LD_PRELOAD "$stand_in:$stand_in"

@@ -156,6 +156,7 @@ run_litmus() {
     litmus "litmus, paced" --bandwidth 1G --latency 5us --memlock 64M \
         --reg 68us,200ns --dereg 20us,100ns --
     litmus_program=litmus_faults litmus "faults" --
+    litmus_program=litmus_devices litmus "devices" --
     litmus "litmus, private pages" --bandwidth 1G --latency 5us --memlock 64M -- \
         env SOFTHCA_SHARE_PAGES=0
     litmus "litmus, unpaced" -- env -u SOFTHCA_BANDWIDTH -u SOFTHCA_LATENCY -u SOFTHCA_MEMLOCK
