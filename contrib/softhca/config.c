@@ -11,7 +11,7 @@
  *   SOFTHCA_SEGMENT        path of the fabric's shared file         /dev/shm/softhca-UID
  *   SOFTHCA_PORT           name; processes with one name share a    empty (a port each)
  *                          physical port and its two links
- *   SOFTHCA_DATA_IN_ORDER  answer of ibv_query_qp_data_in_order     1
+ *   SOFTHCA_DATA_IN_ORDER  answer of ibv_query_qp_data_in_order, RTS 1
  *   SOFTHCA_CHECK_STALE    watch registered memory for unmapping    1
  *   SOFTHCA_SHARE_PAGES    pools in pages that other processes map  1
  *   SOFTHCA_LINK_LAYER     ib or roce                               ib

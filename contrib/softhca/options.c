@@ -67,7 +67,7 @@ static void print_help(void)
         "  --reg BASE,PAGE        registration: a call, each 4 KB page; such as 68us,200ns\n"
         "  --dereg BASE,PAGE      deregistration\n"
         "  --memlock SIZE         what one process may register, such as 64M (default: no limit)\n"
-        "  --data-in-order on|off what ibv_query_qp_data_in_order answers (on)\n"
+        "  --data-in-order on|off what ibv_query_qp_data_in_order answers in RTS (on)\n"
         "  --max-inline BYTES     most that a request carries inline, 0 to 512 (512)\n"
         "  --grh-required         ports take only addresses with a global route\n"
         "  --fabric NAME          a fabric apart from others with the same settings\n"

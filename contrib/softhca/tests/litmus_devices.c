@@ -234,6 +234,39 @@ static void grh_required(void)
     expect(!!ibv_create_ah(device.pd, &with), 1, "an address with a GRH");
 }
 
+/* ---- order of data ---- */
+
+/* The answers of a queue pair on its way to RTS and to the error state, as bits. */
+static void order_in_rts(int answer, int caps)
+{
+    struct device device = open_device(0);
+    struct ibv_ah_attr peer = address_of(&device, 1, false);
+    struct ibv_qp_attr error = {.qp_state = IBV_QPS_ERR};
+    struct ibv_qp *qp = create(&device);
+
+    expect(ibv_query_qp_data_in_order(qp, IBV_WR_RDMA_WRITE, 0), 0, "in RESET");
+    expect(to_init(qp, 1), 0, "INIT");
+    expect(ibv_query_qp_data_in_order(qp, IBV_WR_RDMA_WRITE, 0), 0, "in INIT");
+    expect(to_rtr(qp, 1, create(&device)->qp_num, &peer), 0, "RTR");
+    expect(ibv_query_qp_data_in_order(qp, IBV_WR_RDMA_WRITE, 0), 0, "in RTR");
+    expect(to_rts(qp), 0, "RTS");
+    expect(ibv_query_qp_data_in_order(qp, IBV_WR_RDMA_WRITE, 0), answer, "in RTS");
+    expect(ibv_query_qp_data_in_order(qp, IBV_WR_RDMA_WRITE, 1), caps, "in RTS, all bits");
+    expect(ibv_query_qp_data_in_order(qp, IBV_WR_RDMA_WRITE, 4), 0, "in RTS, unknown flag");
+    expect(ibv_modify_qp(qp, &error, IBV_QP_STATE), 0, "ERR");
+    expect(ibv_query_qp_data_in_order(qp, IBV_WR_RDMA_WRITE, 0), 0, "in ERR");
+}
+
+static void in_order(void)
+{
+    order_in_rts(1, 3);
+}
+
+static void not_in_order(void)
+{
+    order_in_rts(0, 0);
+}
+
 static const struct test {
     const char *name;
     const char *environment; /* A=B, several with blanks between */
@@ -245,6 +278,8 @@ static const struct test {
     {"GRH: not required unless set", "", grh_not_required},
     {"GRH: required", "SOFTHCA_GRH_REQUIRED=1", grh_required},
     {"GRH: required by RoCE", "SOFTHCA_LINK_LAYER=roce", grh_required},
+    {"order: told in RTS alone", "SOFTHCA_DATA_IN_ORDER=1", in_order},
+    {"order: not promised", "SOFTHCA_DATA_IN_ORDER=0", not_in_order},
 };
 
 static void set_environment(const char *environment)
