@@ -4,7 +4,7 @@
  * though their target makes no call. While the application polls, the agent only looks at the count
  * of polls now and then.
  *
- * How the agent sleeps is in the port's agent_asleep, a futex: LIGHT while there was traffic lately
+ * How the agent sleeps is in the node's agent_asleep, a futex: LIGHT while there was traffic lately
  * (a requester whose request is overdue wakes it), DEEP when there was none or the application is
  * about to block on a completion channel (any post wakes it).
  */
@@ -52,11 +52,11 @@ static bool sleep_as(enum agent_sleep how, long ns)
 {
     if (atomic_exchange(&expected, false))
         how = AGENT_DEEP;
-    atomic_store(&self.port->agent_asleep, how);
+    atomic_store(&self.node->agent_asleep, how);
     /* Whoever posted before this store is found here, whoever posts after it wakes the agent. */
-    if (how != AGENT_DEEP || (!atomic_load(&self.port->inbox.summary) && !datagram_waiting()))
-        futex_wait(&self.port->agent_asleep, how, ns);
-    return atomic_exchange(&self.port->agent_asleep, AGENT_AWAKE) == AGENT_AWAKE;
+    if (how != AGENT_DEEP || (!atomic_load(&self.node->inbox.summary) && !datagram_waiting()))
+        futex_wait(&self.node->agent_asleep, how, ns);
+    return atomic_exchange(&self.node->agent_asleep, AGENT_AWAKE) == AGENT_AWAKE;
 }
 
 void agent_expect(void)
@@ -64,7 +64,7 @@ void agent_expect(void)
     uint32_t light = AGENT_LIGHT;
 
     atomic_store(&expected, true);
-    atomic_compare_exchange_strong(&self.port->agent_asleep, &light, AGENT_DEEP);
+    atomic_compare_exchange_strong(&self.node->agent_asleep, &light, AGENT_DEEP);
 }
 
 static void *run(void *unused)
@@ -76,7 +76,7 @@ static void *run(void *unused)
     (void) unused;
     prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
     while (!atomic_load(&stopping)) {
-        uint64_t now = atomic_load_explicit(&self.port->polls, memory_order_relaxed);
+        uint64_t now = atomic_load_explicit(&self.node->polls, memory_order_relaxed);
 
         worker = called ? CALLED_AGENT : AGENT;
         if (now != polls && !called) {
@@ -120,18 +120,18 @@ void agent_stop(void)
     if (!running || running_pid != getpid())
         return;
     atomic_store(&stopping, true);
-    agent_call(self.port,
+    agent_call(self.node,
                AGENT_LIGHT); /* if it falls asleep just now, it wakes in time by itself */
     pthread_join(thread, NULL);
     running = false;
 }
 
-void agent_call(struct port *port, enum agent_sleep lightest)
+void agent_call(struct node *node, enum agent_sleep lightest)
 {
-    uint32_t asleep = atomic_load(&port->agent_asleep);
+    uint32_t asleep = atomic_load(&node->agent_asleep);
 
     if (asleep < lightest)
         return;
-    if (atomic_compare_exchange_strong(&port->agent_asleep, &asleep, AGENT_AWAKE))
-        futex_wake(&port->agent_asleep);
+    if (atomic_compare_exchange_strong(&node->agent_asleep, &asleep, AGENT_AWAKE))
+        futex_wake(&node->agent_asleep);
 }

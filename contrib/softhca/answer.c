@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * The requester's part in reads and atomics: it takes the answer out of the target's memory when
- * the answer is due, once the target is done with everything posted before. Atomics on one port
- * exclude each other by the port's lock.
+ * the answer is due, once the target is done with everything posted before. Atomics on one node
+ * exclude each other by the node's lock.
  */
 #define _GNU_SOURCE
 
@@ -16,7 +16,7 @@
 #include <string.h>
 
 /* Reads and atomics that the target has left to the requester count as carried. */
-static void skip_answered(struct queue_pair *qp, struct port *owner)
+static void skip_answered(struct queue_pair *qp, struct node *owner)
 {
     struct queue_pair_entry *entry = qp->entry;
 
@@ -40,12 +40,12 @@ static void skip_last_answered(struct queue_pair *qp)
     if (!qp->reads_end)
         return;
     if (atomic_load_explicit(&qp->entry->carried, memory_order_acquire) < qp->reads_end)
-        skip_answered(qp, self.port);
+        skip_answered(qp, self.node);
     else
         qp->reads_end = 0;
 }
 
-static enum ibv_wc_status do_atomic(struct port *target, int32_t pid, uint64_t addr,
+static enum ibv_wc_status do_atomic(struct node *target, int32_t pid, uint64_t addr,
                                     struct work_request *request)
 {
     struct ibv_sge remote = {.addr = addr, .length = 8};
@@ -79,7 +79,7 @@ static uint32_t carry_answered(struct queue_pair *qp, struct work_request *reque
 {
     uint32_t peer = atomic_load(&qp->entry->peer);
     struct queue_pair_entry *target = segment_queue_pair(peer);
-    struct port *port = segment_port(number_slot(peer));
+    struct node *node = segment_node(number_slot(peer));
     bool is_read = request->opcode == IBV_WR_RDMA_READ;
     unsigned access = is_read ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_ATOMIC;
     struct ibv_sge remote = {.length = request->length};
@@ -95,21 +95,21 @@ static uint32_t carry_answered(struct queue_pair *qp, struct work_request *reque
         (atomic_load(&target->state) != IBV_QPS_RTR && atomic_load(&target->state) != IBV_QPS_RTS))
         return REQUEST_PENDING;
     if (request->length) {
-        remote.addr = memory_translate(port, target->domain, request->remote_key,
+        remote.addr = memory_translate(node, target->domain, request->remote_key,
                                        request->remote_addr, request->length, access);
         if (!(atomic_load(&target->access) & access) || !remote.addr)
             return IBV_WC_REM_ACCESS_ERR;
         if (!is_read && request->remote_addr % 8)
             return IBV_WC_REM_INV_REQ_ERR;
     }
-    from.pid = atomic_load(&self.fabric->ports[number_slot(peer)].pid);
+    from.pid = atomic_load(&self.fabric->nodes[number_slot(peer)].pid);
     while (request->copied < request->length) {
         if (!piece_is_due(request, COPIER_KERNEL, *now, &bytes))
             return REQUEST_PENDING;
         if (is_read) {
             err = copy_between(&to, &from, request->copied, bytes);
         } else {
-            uint32_t status = do_atomic(port, from.pid, remote.addr, request);
+            uint32_t status = do_atomic(node, from.pid, remote.addr, request);
 
             if (status != IBV_WC_SUCCESS)
                 return status;
@@ -117,7 +117,7 @@ static uint32_t carry_answered(struct queue_pair *qp, struct work_request *reque
         if (err)
             return err == ESRCH ? REQUEST_PENDING : IBV_WC_REM_OP_ERR;
         request->copied += bytes;
-        port_shows_life();
+        node_shows_life();
         *now = clock_now();
     }
     return is_due(request, *now) ? IBV_WC_SUCCESS : REQUEST_PENDING;
@@ -132,7 +132,7 @@ void carry_reads(struct queue_pair *qp, uint64_t *now)
     if (qp->next_read < retired)
         qp->next_read = retired;
     for (; qp->next_read < posted; qp->next_read++) {
-        struct work_request *request = request_slot(self.port, entry, qp->next_read);
+        struct work_request *request = request_slot(self.node, entry, qp->next_read);
         uint32_t status;
 
         if (!request_has_answer(request))
@@ -142,7 +142,7 @@ void carry_reads(struct queue_pair *qp, uint64_t *now)
             continue;
         link_want(UINT64_MAX);
         if (atomic_load_explicit(&entry->carried, memory_order_acquire) < qp->next_read)
-            skip_answered(qp, self.port);
+            skip_answered(qp, self.node);
         if (atomic_load_explicit(&entry->carried, memory_order_acquire) < qp->next_read)
             return;
         status = carry_answered(qp, request, now);

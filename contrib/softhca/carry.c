@@ -115,12 +115,12 @@ static enum outcome refuse(struct queue_pair *qp, struct work_request *request,
     return WAITING;
 }
 
-bool left_to_requester(struct queue_pair *qp, struct port *peer, const struct work_request *request)
+bool left_to_requester(struct queue_pair *qp, struct node *peer, const struct work_request *request)
 {
     uint64_t polls;
     bool moved;
 
-    if (worker != AGENT || request->opcode != IBV_WR_RDMA_WRITE || peer == self.port ||
+    if (worker != AGENT || request->opcode != IBV_WR_RDMA_WRITE || peer == self.node ||
         config.faults.order != ORDER_KEPT)
         return false;
     polls = atomic_load_explicit(&peer->polls, memory_order_relaxed);
@@ -129,10 +129,10 @@ bool left_to_requester(struct queue_pair *qp, struct port *peer, const struct wo
     return moved;
 }
 
-bool disorder_by_requester(const struct work_request *request, struct port *peer)
+bool disorder_by_requester(const struct work_request *request, struct node *peer)
 {
     return config.faults.order != ORDER_KEPT && request->opcode == IBV_WR_RDMA_WRITE &&
-           !request->is_inline && peer != self.port;
+           !request->is_inline && peer != self.node;
 }
 
 /* Whether a write in disorder is the requester's to carry: it has some time for it. */
@@ -140,7 +140,7 @@ static bool awaits_disorder(const struct work_request *request, uint32_t slot, u
 {
     uint64_t done = atomic_load_explicit(&request->flow_done_ns, memory_order_acquire);
 
-    return disorder_by_requester(request, segment_port(slot)) &&
+    return disorder_by_requester(request, segment_node(slot)) &&
            (done == TIME_UNKNOWN || now < done + DISORDER_PATIENCE_NS);
 }
 
@@ -151,7 +151,7 @@ static int pull(struct queue_pair *qp, struct queue_pair_entry *source,
 {
     uint32_t slot = number_slot(atomic_load(&source->number));
     struct memory_list from = {
-        .pid = atomic_load(&self.fabric->ports[slot].pid),
+        .pid = atomic_load(&self.fabric->nodes[slot].pid),
         .n_sge = request->n_sge,
         .sge = request->sge,
     };
@@ -184,11 +184,11 @@ static int pull(struct queue_pair *qp, struct queue_pair_entry *source,
         if (err)
             return err;
         request->copied += bytes;
-        port_shows_life();
+        node_shows_life();
         *now = clock_now();
         if (copier == COPIER_PROCESS)
             copy_took(bytes, *now - begun);
-        if (request->copied < request->length && left_to_requester(qp, segment_port(slot), request))
+        if (request->copied < request->length && left_to_requester(qp, segment_node(slot), request))
             return EAGAIN;
     }
     return is_due(request, *now) ? 0 : EAGAIN;
@@ -319,7 +319,7 @@ static enum outcome carry_write(struct queue_pair *qp, struct queue_pair_entry *
         bool allowed = atomic_load(&qp->entry->access) & IBV_ACCESS_REMOTE_WRITE;
 
         target.addr =
-            memory_translate(self.port, qp->entry->domain, request->remote_key,
+            memory_translate(self.node, qp->entry->domain, request->remote_key,
                              request->remote_addr, request->length, IBV_ACCESS_REMOTE_WRITE);
         if (!allowed || !target.addr)
             return refuse(qp, request, IBV_WC_REM_ACCESS_ERR);

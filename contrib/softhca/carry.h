@@ -13,7 +13,7 @@
 
 enum outcome { CARRIED, WAITING };
 
-/* How long before its bytes arrive the target of a request of the port in `slot` wants to know, for
+/* How long before its bytes arrive the target of a request of the node in `slot` wants to know, for
  * its copy to end in time; ns, or UINT64_MAX. */
 uint64_t carry_lead(uint32_t slot, const struct work_request *request);
 /* How many further bytes of a request's payload may be copied now; false if none may. */
@@ -27,7 +27,7 @@ void set_status(struct work_request *request, enum ibv_wc_status status);
 /* Whether the agent leaves this request of a queue pair's peer to the peer: a write, and the peer
  * has polled since the agent last looked, so it pushes. Two that copy would only be in each other's
  * way. */
-bool left_to_requester(struct queue_pair *qp, struct port *peer,
+bool left_to_requester(struct queue_pair *qp, struct node *peer,
                        const struct work_request *request);
 /* Carries out a request of a queue pair's peer, source, as its target; the caller holds the
  * source's "carrying" lock. A request that is refused marks the queue pair as broken. */
@@ -41,6 +41,6 @@ void push(struct queue_pair *qp, uint64_t *now);
 
 /* Whether the fault of disorder is to be done by the requester: a target that carries a write
  * itself cannot look at its memory between the pieces, and would never see it. */
-bool disorder_by_requester(const struct work_request *request, struct port *peer);
+bool disorder_by_requester(const struct work_request *request, struct node *peer);
 
 #endif

@@ -83,7 +83,7 @@ int completion_poll(struct ibv_cq *ibv_cq, int n, struct ibv_wc *wc)
 
     if (fault_call(CALL_POLL_CQ))
         return -1;
-    port_shows_life();
+    node_shows_life();
     if (!has_entries(cq)) {
         engine_progress();
         if (!has_entries(cq))

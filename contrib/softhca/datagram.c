@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Unreliable datagrams: the sender puts the payload into the mailbox of the target's port with the
+ * Unreliable datagrams: the sender puts the payload into the mailbox of the target's node with the
  * time at which it arrives, the target's process moves it on into a posted receive. Datagrams take
  * time on a clock of their own; they do not compete with reliable traffic for the links.
  *
@@ -35,22 +35,22 @@ uint64_t datagram_departure(uint32_t length, uint64_t now)
     return end;
 }
 
-static struct datagram *claim(struct port *port)
+static struct datagram *claim(struct node *node)
 {
-    uint64_t tail = atomic_load(&port->mail_tail);
+    uint64_t tail = atomic_load(&node->mail_tail);
 
     for (;;) {
-        struct datagram *slot = &port->mail[tail % MAX_DATAGRAMS];
+        struct datagram *slot = &node->mail[tail % MAX_DATAGRAMS];
 
         if (atomic_load_explicit(&slot->state, memory_order_acquire) != DATAGRAM_FREE) {
-            uint64_t again = atomic_load(&port->mail_tail);
+            uint64_t again = atomic_load(&node->mail_tail);
 
             if (again == tail)
                 return NULL; /* full */
             tail = again;    /* another sender has just claimed the slot */
             continue;
         }
-        if (atomic_compare_exchange_weak(&port->mail_tail, &tail, tail + 1)) {
+        if (atomic_compare_exchange_weak(&node->mail_tail, &tail, tail + 1)) {
             atomic_store_explicit(&slot->state, DATAGRAM_WRITING, memory_order_relaxed);
             return slot;
         }
@@ -63,13 +63,13 @@ void datagram_send(struct queue_pair *qp, const struct ibv_send_wr *wr, uint64_t
     struct address_handle *handle = (struct address_handle *) wr->wr.ud.ah;
     uint32_t target = wr->wr.ud.remote_qpn;
     struct queue_pair_entry *entry = segment_queue_pair(target);
-    struct port *port = segment_port(number_slot(target));
+    struct node *node = segment_node(number_slot(target));
     struct datagram *slot;
     uint32_t at = 0;
 
     if (!entry || entry->type != IBV_QPT_UD || length > DATAGRAM_PAYLOAD)
         return;
-    slot = claim(port);
+    slot = claim(node);
     if (!slot) {
         report_at(2, "datagram to queue pair 0x%x lost: mailbox full", target);
         return;
@@ -89,7 +89,7 @@ void datagram_send(struct queue_pair *qp, const struct ibv_send_wr *wr, uint64_t
         at += wr->sg_list[i].length;
     }
     atomic_store_explicit(&slot->state, DATAGRAM_FULL, memory_order_release);
-    agent_call(port, AGENT_LIGHT);
+    agent_call(node, AGENT_LIGHT);
 }
 
 /* Copies into a scatter list from an offset on; bytes that did not fit. */
@@ -158,7 +158,7 @@ static void deliver(const struct datagram *mail)
 
 bool datagram_waiting(void)
 {
-    struct datagram *slot = &self.port->mail[mail_head % MAX_DATAGRAMS];
+    struct datagram *slot = &self.node->mail[mail_head % MAX_DATAGRAMS];
 
     return atomic_load_explicit(&slot->state, memory_order_relaxed) != DATAGRAM_FREE;
 }
@@ -166,7 +166,7 @@ bool datagram_waiting(void)
 bool datagram_deliver(uint64_t now)
 {
     for (;; mail_head++) {
-        struct datagram *slot = &self.port->mail[mail_head % MAX_DATAGRAMS];
+        struct datagram *slot = &self.node->mail[mail_head % MAX_DATAGRAMS];
         uint32_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
 
         if (state == DATAGRAM_FREE)

@@ -160,7 +160,7 @@ static int query_port(struct ibv_context *context, uint8_t number, struct ibv_po
         return errno;
     if (number != 1)
         return EINVAL;
-    if (link_is_down(self.port)) {
+    if (link_is_down(self.node)) {
         attr.state = IBV_PORT_DOWN;
         attr.phys_state = 3; /* disabled */
     }
@@ -407,7 +407,7 @@ static int start(void)
     agent_start();
     started_pid = getpid();
     report_at(1, "port %u of %s, link %u", self.slot, config.segment,
-              atomic_load(&self.fabric->ports[self.slot].link));
+              atomic_load(&self.fabric->nodes[self.slot].link));
     return 0;
 }
 

@@ -79,7 +79,7 @@ static bool has_incoming(struct queue_pair *qp)
 
 /* Gets the request's lines while the one before it is carried, if it is posted: what its poster is
  * still writing is left with it. */
-static void fetch_next(struct port *owner, struct queue_pair_entry *source, uint64_t count)
+static void fetch_next(struct node *owner, struct queue_pair_entry *source, uint64_t count)
 {
     const struct work_request *request = request_slot(owner, source, count);
 
@@ -92,7 +92,7 @@ static void fetch_next(struct port *owner, struct queue_pair_entry *source, uint
 
 /* Tells the links how soon this side has to know of what waits: of the oldest request and of the
  * one after it, whose copy may begin before the next round. */
-static void want_incoming(struct queue_pair *qp, struct port *owner,
+static void want_incoming(struct queue_pair *qp, struct node *owner,
                           struct queue_pair_entry *source, uint64_t count)
 {
     uint64_t end = atomic_load_explicit(&source->posted, memory_order_acquire);
@@ -119,9 +119,9 @@ static void serve_incoming(struct queue_pair *qp, uint64_t *now)
     struct queue_pair_entry *source = segment_queue_pair(atomic_load(&qp->entry->peer));
 
     if (is_connected(qp, source)) {
-        struct port *owner = segment_port(number_slot(atomic_load(&source->number)));
+        struct node *owner = segment_node(number_slot(atomic_load(&source->number)));
 
-        if (link_is_down(self.port) || link_is_down(owner) || !shared_trylock(&source->carrying))
+        if (link_is_down(self.node) || link_is_down(owner) || !shared_trylock(&source->carrying))
             return;
         /* The state may have changed before the lock was ours. */
         while (!qp->broken && is_connected(qp, source)) {
@@ -144,9 +144,9 @@ static void serve_incoming(struct queue_pair *qp, uint64_t *now)
     if (qp->broken) /* not under the peer's lock: the peer may be failing too */
         queue_pair_fail(qp);
     if (!has_incoming(qp)) {
-        doorbells_clear(&self.port->inbox, qp->index);
+        doorbells_clear(&self.node->inbox, qp->index);
         if (has_incoming(qp))
-            doorbells_ring(&self.port->inbox, qp->index);
+            doorbells_ring(&self.node->inbox, qp->index);
     }
 }
 
@@ -163,7 +163,7 @@ static void complete(struct queue_pair *qp, uint64_t count, uint32_t status)
         [IBV_WR_ATOMIC_CMP_AND_SWP] = IBV_WC_COMP_SWAP,
         [IBV_WR_ATOMIC_FETCH_AND_ADD] = IBV_WC_FETCH_ADD,
     };
-    const struct work_request *request = request_slot(self.port, qp->entry, count);
+    const struct work_request *request = request_slot(self.node, qp->entry, count);
     bool wanted = status != IBV_WC_SUCCESS || request->signaled;
     struct ibv_wc wc = {
         .wr_id = request->wr_id,
@@ -181,7 +181,7 @@ static void complete(struct queue_pair *qp, uint64_t count, uint32_t status)
 
 static uint64_t completion_time(struct queue_pair *qp, uint64_t count)
 {
-    const struct work_request *request = request_slot(self.port, qp->entry, count);
+    const struct work_request *request = request_slot(self.node, qp->entry, count);
     uint64_t done = atomic_load_explicit(&request->flow_done_ns, memory_order_acquire);
 
     if (done == TIME_UNKNOWN)
@@ -196,7 +196,7 @@ static uint64_t completion_time(struct queue_pair *qp, uint64_t count)
  * then its line is left to the target and the link, which write to it. */
 static uint64_t earliest_completion(struct queue_pair *qp, uint64_t count)
 {
-    const struct work_request *request = request_slot(self.port, qp->entry, count);
+    const struct work_request *request = request_slot(self.node, qp->entry, count);
     const struct fabric_parameters *p = &self.fabric->parameters;
     uint64_t due = completion_time(qp, count);
 
@@ -216,7 +216,7 @@ static bool retire(struct queue_pair *qp, uint64_t *now)
     if (*now < qp->retire_from_ns)
         return true;
     for (; count < posted; count++) {
-        struct work_request *request = request_slot(self.port, entry, count);
+        struct work_request *request = request_slot(self.node, entry, count);
         uint32_t status = atomic_load_explicit(&request->status, memory_order_acquire);
 
         if (status == REQUEST_PENDING || *now < completion_time(qp, count)) {
@@ -247,8 +247,8 @@ static bool peer_answers(struct queue_pair *qp)
         return false;
     state = atomic_load(&target->state);
     return (state == IBV_QPS_RTR || state == IBV_QPS_RTS || state == IBV_QPS_SQD) &&
-           segment_port_alive(number_slot(peer)) && !link_is_down(self.port) &&
-           !link_is_down(segment_port(number_slot(peer)));
+           segment_node_alive(number_slot(peer)) && !link_is_down(self.node) &&
+           !link_is_down(segment_node(number_slot(peer)));
 }
 
 /* A peer that does not answer fails the oldest request after the time-out and its repetitions. */
@@ -274,7 +274,7 @@ static void watch_peer(struct queue_pair *qp, uint64_t now)
         return;
     shared_lock_take(&entry->carrying);
     for (; count < atomic_load(&entry->posted); count++) {
-        request = request_slot(self.port, entry, count);
+        request = request_slot(self.node, entry, count);
         if (atomic_load(&request->status) != REQUEST_PENDING)
             continue;
         atomic_store(&request->flow_done_ns, now - self.fabric->parameters.latency_ns);
@@ -288,9 +288,9 @@ static void watch_peer(struct queue_pair *qp, uint64_t now)
 /* Whether the links of both sides are up. */
 static bool reaches_peer(struct queue_pair *qp)
 {
-    struct port *peer = segment_port(number_slot(atomic_load(&qp->entry->peer)));
+    struct node *peer = segment_node(number_slot(atomic_load(&qp->entry->peer)));
 
-    return !link_is_down(self.port) && (!peer || !link_is_down(peer));
+    return !link_is_down(self.node) && (!peer || !link_is_down(peer));
 }
 
 static bool has_outstanding(struct queue_pair *qp)
@@ -348,7 +348,7 @@ bool engine_has_deferred(void)
 
 bool engine_progress(void)
 {
-    bool incoming = atomic_load_explicit(&self.port->inbox.summary, memory_order_relaxed);
+    bool incoming = atomic_load_explicit(&self.node->inbox.summary, memory_order_relaxed);
     bool outgoing = atomic_load_explicit(&outstanding.summary, memory_order_relaxed);
     bool mail;
     uint64_t now;
@@ -367,7 +367,7 @@ bool engine_progress(void)
         for_each(&outstanding, serve_outgoing, &now);
     acted = outgoing;
     if (incoming)
-        for_each(&self.port->inbox, serve_incoming, &now);
+        for_each(&self.node->inbox, serve_incoming, &now);
     mail = datagram_deliver(now);
     acted |= mail;
     if (completion_overrun())

@@ -39,7 +39,7 @@ void agent_stop(void);
 /* The application asks for completion events and will not poll until one comes. */
 void agent_expect(void);
 enum agent_sleep { AGENT_AWAKE, AGENT_LIGHT, AGENT_DEEP };
-/* Wakes the agent of a port if it sleeps as deep as that or deeper. */
-void agent_call(struct port *port, enum agent_sleep lightest);
+/* Wakes the agent of a node if it sleeps as deep as that or deeper. */
+void agent_call(struct node *node, enum agent_sleep lightest);
 
 #endif

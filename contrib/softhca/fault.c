@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Decides when an injected fault happens. What is random is a function of the seed, the port, what
+ * Decides when an injected fault happens. What is random is a function of the seed, the node, what
  * it is for and its count, so that threads that race do not change it.
  *
- * Counts are atomic: calls come from any thread. A link that is down is seen by all in the port's
+ * Counts are atomic: calls come from any thread. A link that is down is seen by all in the node's
  * down_until_ns (link_is_down()).
  */
 #define _GNU_SOURCE
@@ -92,18 +92,18 @@ static void take_link_down(struct ibv_context *context)
     uint64_t ns = config.faults.down_ns;
 
     atomic_store(&fallen, context);
-    atomic_store(&self.port->down_until_ns, ns ? clock_now() + ns : UINT64_MAX);
+    atomic_store(&self.node->down_until_ns, ns ? clock_now() + ns : UINT64_MAX);
     report_at(1, "fault: the link goes down");
     async_event(context, IBV_EVENT_PORT_ERR, (void *) (uintptr_t) 1);
 }
 
 void fault_link_step(uint64_t now)
 {
-    uint64_t until = atomic_load_explicit(&self.port->down_until_ns, memory_order_relaxed);
+    uint64_t until = atomic_load_explicit(&self.node->down_until_ns, memory_order_relaxed);
     struct ibv_context *context;
 
     if (!until || now < until ||
-        !atomic_compare_exchange_strong(&self.port->down_until_ns, &until, 0))
+        !atomic_compare_exchange_strong(&self.node->down_until_ns, &until, 0))
         return;
     report_at(1, "fault: the link is up again");
     context = atomic_exchange(&fallen, NULL);

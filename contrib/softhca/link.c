@@ -90,7 +90,7 @@ void link_prepare(struct work_request *request)
 }
 
 /* The links are to be advanced when the turn of a request posted just now could end, not before.
- * The ports that ring are stored before the time is lowered, and link_advance() stores the time
+ * The nodes that ring are stored before the time is lowered, and link_advance() stores the time
  * before it looks at them once more, all sequentially consistent: a time that it takes back is not
  * lost. */
 static void lower_next_turn(uint64_t end)
@@ -114,16 +114,16 @@ void link_announce(struct queue_pair_entry *qp, uint64_t first_turn)
     if (!is_paced() || atomic_load(&qp->on_link) || atomic_exchange(&qp->on_link, 1))
         return;
     number = atomic_load_explicit(&qp->number, memory_order_relaxed);
-    doorbells_ring(&self.port->outbox, number_index(number));
+    doorbells_ring(&self.node->outbox, number_index(number));
     atomic_fetch_or(&self.fabric->ringing[self.slot / 64], 1ull << (self.slot % 64));
     lower_next_turn(first_turn);
 }
 
 static uint32_t link_of(uint32_t queue_pair)
 {
-    return atomic_load_explicit(&self.fabric->ports[number_slot(queue_pair)].link,
+    return atomic_load_explicit(&self.fabric->nodes[number_slot(queue_pair)].link,
                                 memory_order_relaxed) %
-           MAX_PORTS;
+           MAX_NODES;
 }
 
 static bool add_stream(uint32_t link_index, uint32_t queue_pair, enum stream_kind kind)
@@ -151,19 +151,19 @@ static void remove_stream(uint32_t link_index, uint32_t at)
         self.fabric->active[link_index / 64] &= ~(1ull << (link_index % 64));
 }
 
-static void collect_port(uint32_t slot)
+static void collect_node(uint32_t slot)
 {
-    struct port *port = segment_port(slot);
-    uint64_t words = port ? atomic_exchange(&port->outbox.summary, 0) : 0;
+    struct node *node = segment_node(slot);
+    uint64_t words = node ? atomic_exchange(&node->outbox.summary, 0) : 0;
 
     while (words) {
         uint32_t w = (uint32_t) __builtin_ctzll(words);
-        uint64_t bits = atomic_exchange(&port->outbox.word[w], 0);
+        uint64_t bits = atomic_exchange(&node->outbox.word[w], 0);
 
         words &= words - 1;
         for (; bits; bits &= bits - 1) {
             uint32_t index = w * 64 + (uint32_t) __builtin_ctzll(bits);
-            uint32_t number = atomic_load(&port->queue_pairs[index].number);
+            uint32_t number = atomic_load(&node->queue_pairs[index].number);
 
             if (number && !add_stream(link_of(number), number, STREAM_REQUESTS))
                 report("more than %u queue pairs on one link", MAX_STREAMS);
@@ -173,7 +173,7 @@ static void collect_port(uint32_t slot)
 
 static bool anyone_rings(void)
 {
-    for (uint32_t w = 0; w < MAX_PORTS / 64; w++) {
+    for (uint32_t w = 0; w < MAX_NODES / 64; w++) {
         if (atomic_load(&self.fabric->ringing[w]))
             return true;
     }
@@ -182,14 +182,14 @@ static bool anyone_rings(void)
 
 static void collect(void)
 {
-    for (uint32_t w = 0; w < MAX_PORTS / 64; w++) {
-        uint64_t ports;
+    for (uint32_t w = 0; w < MAX_NODES / 64; w++) {
+        uint64_t nodes;
 
         if (!atomic_load(&self.fabric->ringing[w]))
             continue;
-        ports = atomic_exchange(&self.fabric->ringing[w], 0);
-        for (; ports; ports &= ports - 1)
-            collect_port(w * 64 + (uint32_t) __builtin_ctzll(ports));
+        nodes = atomic_exchange(&self.fabric->ringing[w], 0);
+        for (; nodes; nodes &= nodes - 1)
+            collect_node(w * 64 + (uint32_t) __builtin_ctzll(nodes));
     }
 }
 
@@ -199,7 +199,7 @@ enum readiness { STREAM_READY, STREAM_BLOCKED, STREAM_EMPTY };
 static enum readiness next_request(struct queue_pair_entry *qp, struct work_request **request,
                                    uint64_t *ready)
 {
-    struct port *owner = segment_port(number_slot(atomic_load(&qp->number)));
+    struct node *owner = segment_node(number_slot(atomic_load(&qp->number)));
     uint32_t limit = atomic_load_explicit(&qp->max_reads, memory_order_relaxed);
 
     if (qp->next_request >= atomic_load(&qp->posted)) {
@@ -221,7 +221,7 @@ static enum readiness next_request(struct queue_pair_entry *qp, struct work_requ
 static enum readiness next_answer(struct queue_pair_entry *qp, struct work_request **request,
                                   uint64_t *ready)
 {
-    struct port *owner = segment_port(number_slot(atomic_load(&qp->number)));
+    struct node *owner = segment_node(number_slot(atomic_load(&qp->number)));
 
     if (!qp->reads_in_flight) {
         qp->answering = 0;
@@ -340,7 +340,7 @@ static bool serve(uint32_t link_index, const struct candidate *turn)
     struct link *link = &self.fabric->links[link_index];
     struct stream stream = link->streams[turn->stream];
     struct queue_pair_entry *qp = segment_queue_pair(stream.queue_pair);
-    struct port *owner = segment_port(number_slot(stream.queue_pair));
+    struct node *owner = segment_node(number_slot(stream.queue_pair));
     struct work_request *request;
 
     link->egress_free_ns = turn->end;
@@ -363,14 +363,14 @@ static bool serve(uint32_t link_index, const struct candidate *turn)
 static uint64_t serve_until(uint64_t horizon)
 {
     struct fabric *fabric = self.fabric;
-    struct candidate turns[MAX_PORTS];
-    uint64_t fresh[MAX_PORTS / 64] = {0}; /* links whose candidate is up to date */
+    struct candidate turns[MAX_NODES];
+    uint64_t fresh[MAX_NODES / 64] = {0}; /* links whose candidate is up to date */
 
     for (;;) {
         uint64_t next = UINT64_MAX;
-        uint32_t best = MAX_PORTS, others;
+        uint32_t best = MAX_NODES, others;
 
-        for (uint32_t w = 0; w < MAX_PORTS / 64; w++) {
+        for (uint32_t w = 0; w < MAX_NODES / 64; w++) {
             for (uint64_t bits = fabric->active[w]; bits; bits &= bits - 1) {
                 uint32_t i = w * 64 + (uint32_t) __builtin_ctzll(bits);
 
@@ -383,17 +383,17 @@ static uint64_t serve_until(uint64_t horizon)
                     next = turns[i].end < next ? turns[i].end : next;
                     continue;
                 }
-                if (best == MAX_PORTS || turns[i].start < turns[best].start ||
+                if (best == MAX_NODES || turns[i].start < turns[best].start ||
                     (turns[i].start == turns[best].start &&
                      fabric->links[i].last_served < fabric->links[best].last_served))
                     best = i;
             }
         }
-        if (best == MAX_PORTS)
+        if (best == MAX_NODES)
             return next;
         others = serve(best, &turns[best]) ? turns[best].ingress : best;
         fresh[best / 64] &= ~(1ull << (best % 64));
-        for (uint32_t w = 0; w < MAX_PORTS / 64; w++) {
+        for (uint32_t w = 0; w < MAX_NODES / 64; w++) {
             for (uint64_t bits = fabric->active[w] & fresh[w]; bits; bits &= bits - 1) {
                 uint32_t i = w * 64 + (uint32_t) __builtin_ctzll(bits);
 

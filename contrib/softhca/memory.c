@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Memory regions. The entry that other processes check keys against lies in the port's span; the
+ * Memory regions. The entry that other processes check keys against lies in the node's span; the
  * list of this process's regions serves the watch on unmapping.
  *
  * Registration makes the pages present and then takes its modelled time; time spent on faulting
@@ -114,7 +114,7 @@ static struct memory_region_entry *take_entry(uint32_t *key)
 {
     for (uint32_t tried = 0; tried < MAX_REGIONS; tried++) {
         uint32_t index = next_index++ % MAX_REGIONS;
-        struct memory_region_entry *entry = &self.port->regions[index];
+        struct memory_region_entry *entry = &self.node->regions[index];
 
         if (atomic_load_explicit(&entry->key, memory_order_relaxed) || !index)
             continue;
@@ -306,12 +306,12 @@ enum ibv_wc_status memory_check_local(uint32_t domain, const struct ibv_sge *sge
 {
     if (!sge->length)
         return IBV_WC_SUCCESS;
-    return inside(segment_region(self.port, sge->lkey), domain, sge->addr, sge->length, access)
+    return inside(segment_region(self.node, sge->lkey), domain, sge->addr, sge->length, access)
                ? IBV_WC_SUCCESS
                : IBV_WC_LOC_PROT_ERR;
 }
 
-uint64_t memory_translate(struct port *owner, uint32_t domain, uint32_t key, uint64_t addr,
+uint64_t memory_translate(struct node *owner, uint32_t domain, uint32_t key, uint64_t addr,
                           uint64_t length, unsigned access)
 {
     return inside(segment_region(owner, key), domain, addr, length, access);

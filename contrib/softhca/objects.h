@@ -147,9 +147,9 @@ void async_event(struct ibv_context *context, enum ibv_event_type type, void *el
 /* memory.c */
 /* Whether a local address range may be used: an enum ibv_wc_status. access is 0 for reading. */
 enum ibv_wc_status memory_check_local(uint32_t domain, const struct ibv_sge *sge, unsigned access);
-/* The address, in its owner's address space, of a range of another (or the same) port's memory; 0
+/* The address, in its owner's address space, of a range of another (or the same) node's memory; 0
  * when the key, the bounds, the domain or the access forbid it. */
-uint64_t memory_translate(struct port *owner, uint32_t domain, uint32_t key, uint64_t addr,
+uint64_t memory_translate(struct node *owner, uint32_t domain, uint32_t key, uint64_t addr,
                           uint64_t length, unsigned access);
 /* Forgets all regions; after a fork. */
 void memory_reset(void);

@@ -33,7 +33,7 @@
  * due. Its count of polls is looked at only then, since each look costs both sides a cache miss. A
  * target known to be silent stays it until its count moves: a count that stands still is cheap to
  * look at, and copies to it start early as those of a target that polls. */
-static bool target_is_silent(struct queue_pair *qp, struct port *target,
+static bool target_is_silent(struct queue_pair *qp, struct node *target,
                              const struct work_request *request, uint64_t due, uint64_t now)
 {
     bool write = request->opcode == IBV_WR_RDMA_WRITE;
@@ -78,7 +78,7 @@ static bool piece_waits(struct queue_pair *qp, const struct work_request *reques
 }
 
 /* Whether a target found silent has polled since. */
-static bool has_polled(const struct queue_pair *qp, struct port *target)
+static bool has_polled(const struct queue_pair *qp, struct node *target)
 {
     return atomic_load_explicit(&target->polls, memory_order_relaxed) != qp->seen_polls;
 }
@@ -93,7 +93,7 @@ static bool store_near(uint32_t slot, const struct work_request *request)
     struct ibv_sge target = {.addr = near, .length = request->length};
     struct memory_list to = {.pid = self.pid, .n_sge = 1, .sge = &target};
 
-    if (!near || !segment_port_alive(slot))
+    if (!near || !segment_node_alive(slot))
         return false;
     copy_inline(&to, request->inline_data, 0, request->length);
     return true;
@@ -117,10 +117,10 @@ static enum outcome push_write(struct queue_pair *qp, struct work_request *reque
 {
     uint32_t peer = atomic_load(&qp->entry->peer);
     struct queue_pair_entry *target = segment_queue_pair(peer);
-    struct port *port = segment_port(number_slot(peer));
+    struct node *node = segment_node(number_slot(peer));
     struct ibv_sge remote = {.length = request->length};
     struct memory_list to = {
-        .pid = atomic_load(&self.fabric->ports[number_slot(peer)].pid),
+        .pid = atomic_load(&self.fabric->nodes[number_slot(peer)].pid),
         .n_sge = 1,
         .sge = &remote,
     };
@@ -129,13 +129,13 @@ static enum outcome push_write(struct queue_pair *qp, struct work_request *reque
     uint32_t bytes;
 
     if (!target || request->opcode != IBV_WR_RDMA_WRITE ||
-        (config.faults.order != ORDER_KEPT && !disorder_by_requester(request, port)) ||
+        (config.faults.order != ORDER_KEPT && !disorder_by_requester(request, node)) ||
         atomic_load(&target->peer) != qp->qp.qp_num ||
         (atomic_load(&target->state) != IBV_QPS_RTR && atomic_load(&target->state) != IBV_QPS_RTS))
         return WAITING;
     if (request->length) {
         remote.addr =
-            memory_translate(port, target->domain, request->remote_key, request->remote_addr,
+            memory_translate(node, target->domain, request->remote_key, request->remote_addr,
                              request->length, IBV_ACCESS_REMOTE_WRITE);
         if (!remote.addr || !(atomic_load(&target->access) & IBV_ACCESS_REMOTE_WRITE))
             return WAITING;
@@ -149,9 +149,9 @@ static enum outcome push_write(struct queue_pair *qp, struct work_request *reque
             copy_out(number_slot(peer), request, &to, &from, bytes))
             return WAITING;
         request->copied += bytes;
-        port_shows_life();
+        node_shows_life();
         *now = clock_now();
-        *awake = config.faults.order == ORDER_KEPT && has_polled(qp, port);
+        *awake = config.faults.order == ORDER_KEPT && has_polled(qp, node);
         if (*awake && request->copied < request->length)
             return WAITING;
     }
@@ -159,11 +159,11 @@ static enum outcome push_write(struct queue_pair *qp, struct work_request *reque
 }
 
 /* Whether the oldest request is a write that this side has to push. */
-static bool oldest_is_to_push(struct queue_pair *qp, struct port *target, uint64_t now)
+static bool oldest_is_to_push(struct queue_pair *qp, struct node *target, uint64_t now)
 {
     struct queue_pair_entry *entry = qp->entry;
     uint64_t count = atomic_load_explicit(&entry->carried, memory_order_acquire);
-    const struct work_request *request = request_slot(self.port, entry, count);
+    const struct work_request *request = request_slot(self.node, entry, count);
     bool disorder;
     uint64_t due;
 
@@ -188,15 +188,15 @@ static bool oldest_is_to_push(struct queue_pair *qp, struct port *target, uint64
 void push(struct queue_pair *qp, uint64_t *now)
 {
     struct queue_pair_entry *entry = qp->entry;
-    struct port *target = segment_port(number_slot(atomic_load(&entry->peer)));
+    struct node *target = segment_node(number_slot(atomic_load(&entry->peer)));
     bool awake = false;
     uint64_t count;
 
-    if (*now < qp->push_from_ns || !target || target == self.port ||
+    if (*now < qp->push_from_ns || !target || target == self.node ||
         !oldest_is_to_push(qp, target, *now) || !shared_trylock(&entry->carrying))
         return;
     for (; !awake && (count = atomic_load(&entry->carried)) < atomic_load(&entry->posted);) {
-        struct work_request *request = request_slot(self.port, entry, count);
+        struct work_request *request = request_slot(self.node, entry, count);
 
         if (!request_has_answer(request)) {
             if (atomic_load(&request->status) != REQUEST_PENDING)

@@ -81,7 +81,7 @@ static int claim_index(struct queue_pair *qp)
 
 static uint32_t init_entry(struct queue_pair *qp, struct ibv_qp_init_attr *attr, uint32_t domain)
 {
-    struct queue_pair_entry *entry = &self.port->queue_pairs[qp->index];
+    struct queue_pair_entry *entry = &self.node->queue_pairs[qp->index];
     uint32_t slots = power_of_two(attr->cap.max_send_wr ? attr->cap.max_send_wr : 1);
     uint32_t slot_size = slot_size_for(&attr->cap);
     uint64_t ring = segment_alloc((size_t) slots * slot_size);
@@ -211,7 +211,7 @@ static void drop_requests(struct queue_pair *qp, uint32_t state, bool flush)
     posted = atomic_load(&entry->posted);
     count = atomic_load(&entry->retired);
     for (; flush && count < posted; count++) {
-        struct work_request *request = request_slot(self.port, entry, count);
+        struct work_request *request = request_slot(self.node, entry, count);
 
         push_flushed(to_completion_queue(qp->qp.send_cq), request->wr_id, qp->qp.qp_num,
                      IBV_WC_SEND);
@@ -299,7 +299,7 @@ static void change_state(struct queue_pair *qp, enum ibv_qp_state state)
     }
     qp->qp.state = state;
     if (state == IBV_QPS_RTR) /* the peer may have posted already */
-        doorbells_ring(&self.port->inbox, qp->index);
+        doorbells_ring(&self.node->inbox, qp->index);
 }
 
 static void take_attributes(struct queue_pair *qp, const struct ibv_qp_attr *attr, int mask)
@@ -426,8 +426,8 @@ EXPORT int ibv_destroy_qp(struct ibv_qp *ibv_qp)
     reset(qp);
     atomic_store(&qp->entry->number, 0);
     link_drop(qp->entry); /* from here on the link does not find it */
-    doorbells_clear(&self.port->outbox, qp->index);
-    doorbells_clear(&self.port->inbox, qp->index);
+    doorbells_clear(&self.node->outbox, qp->index);
+    doorbells_clear(&self.node->inbox, qp->index);
     table[qp->index] = NULL;
     engine_unlock();
     segment_free(qp->entry->ring, (size_t) qp->entry->slots * qp->entry->slot_size);
@@ -536,12 +536,12 @@ static void publish_datagram(struct queue_pair *qp, struct work_request *request
 static void ring_peer(struct queue_pair *qp)
 {
     uint32_t peer = atomic_load_explicit(&qp->entry->peer, memory_order_relaxed);
-    struct port *port = segment_port(number_slot(peer));
+    struct node *node = segment_node(number_slot(peer));
 
-    if (!port)
+    if (!node)
         return;
-    doorbells_ring(&port->inbox, number_index(peer));
-    agent_call(port, AGENT_DEEP);
+    doorbells_ring(&node->inbox, number_index(peer));
+    agent_call(node, AGENT_DEEP);
 }
 
 /* The first lines of a request that the other side had last. A program that posts again finds them
@@ -559,7 +559,7 @@ static int post_one(struct queue_pair *qp, struct ibv_send_wr *wr, uint64_t *fir
     struct queue_pair_entry *entry = qp->entry;
     uint64_t posted = atomic_load_explicit(&entry->posted, memory_order_relaxed);
     uint64_t retired = atomic_load_explicit(&entry->retired, memory_order_acquire);
-    struct work_request *request = request_slot(self.port, entry, posted);
+    struct work_request *request = request_slot(self.node, entry, posted);
     int err;
 
     if (wr->num_sge < 0 || (uint32_t) wr->num_sge > qp->init.cap.max_send_sge)
@@ -575,7 +575,7 @@ static int post_one(struct queue_pair *qp, struct ibv_send_wr *wr, uint64_t *fir
         *first_turn = link_first_turn(request);
     atomic_store(&entry->posted, posted + 1);
     if (posted + 1 - retired < entry->slots) /* else it is with the other side still */
-        fetch_request(request_slot(self.port, entry, posted + 1));
+        fetch_request(request_slot(self.node, entry, posted + 1));
     return 0;
 }
 
@@ -611,6 +611,6 @@ int queue_pair_post_send(struct ibv_qp *ibv_qp, struct ibv_send_wr *wr, struct i
         link_announce(qp->entry, first_turn);
         ring_peer(qp);
     }
-    agent_call(self.port, AGENT_DEEP);
+    agent_call(self.node, AGENT_DEEP);
     return err;
 }

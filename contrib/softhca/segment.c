@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * The life of the shared segment: attaching, claiming a port, mapping other ports, liveness,
+ * The life of the shared segment: attaching, claiming a node, mapping other nodes, liveness,
  * memory for rings, and locks that survive their holders.
  *
- * Claims go through POSIX record locks on bytes of the file: byte N for port N, held while its
+ * Claims go through POSIX record locks on bytes of the file: byte N for node N, held while its
  * owner lives, and one byte that serialises claiming. The process opens the file exactly once,
  * since closing any descriptor of it would drop the locks. Ring memory is handed out by this
  * process alone, so its free lists need no lock between processes.
@@ -36,7 +36,7 @@ struct attachment self;
 
 static pthread_mutex_t attach_mutex = PTHREAD_MUTEX_INITIALIZER;
 static int segment_fd = -1;
-_Atomic(struct port *) segment_spans[MAX_PORTS];
+_Atomic(struct node *) segment_spans[MAX_NODES];
 
 static pthread_mutex_t arena_mutex = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t arena_next;
@@ -56,37 +56,37 @@ static int lock_byte(int command, short type, off_t byte, struct flock *out)
     return rc;
 }
 
-bool segment_port_alive(uint32_t slot)
+bool segment_node_alive(uint32_t slot)
 {
     struct flock lock;
 
-    if (slot == self.slot && self.port)
+    if (slot == self.slot && self.node)
         return true;
     return lock_byte(F_GETLK, F_WRLCK, slot, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
 static off_t span_offset(uint32_t slot)
 {
-    return (off_t) (HEAD_SPAN + slot * PORT_SPAN);
+    return (off_t) (HEAD_SPAN + slot * NODE_SPAN);
 }
 
-struct port *segment_map_port(uint32_t slot)
+struct node *segment_map_node(uint32_t slot)
 {
-    struct port *port, *mapped = NULL;
+    struct node *node, *mapped = NULL;
 
-    if (slot >= MAX_PORTS || !self.fabric || !atomic_load(&self.fabric->ports[slot].incarnation))
+    if (slot >= MAX_NODES || !self.fabric || !atomic_load(&self.fabric->nodes[slot].incarnation))
         return NULL;
-    port = mmap(NULL, PORT_SPAN, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, segment_fd,
+    node = mmap(NULL, NODE_SPAN, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, segment_fd,
                 span_offset(slot));
-    if (port == MAP_FAILED) {
-        report("mapping port %u: %s", slot, strerror(errno));
+    if (node == MAP_FAILED) {
+        report("mapping node %u: %s", slot, strerror(errno));
         return NULL;
     }
-    if (!atomic_compare_exchange_strong(&segment_spans[slot], &mapped, port)) {
-        munmap(port, PORT_SPAN);
+    if (!atomic_compare_exchange_strong(&segment_spans[slot], &mapped, node)) {
+        munmap(node, NODE_SPAN);
         return mapped;
     }
-    return port;
+    return node;
 }
 
 /* Opens the file and takes the claim byte. A file that its last user has just removed is left alone
@@ -104,8 +104,8 @@ static int open_for_claim(void)
         }
         if (lock_byte(F_SETLKW, F_WRLCK, CLAIM_BYTE, NULL) == 0 && fstat(segment_fd, &st) == 0 &&
             st.st_nlink > 0) {
-            if (st.st_size == span_offset(MAX_PORTS) ||
-                ftruncate(segment_fd, span_offset(MAX_PORTS)) == 0)
+            if (st.st_size == span_offset(MAX_NODES) ||
+                ftruncate(segment_fd, span_offset(MAX_NODES)) == 0)
                 return 0;
             report("segment %s: %s", config.segment, strerror(errno));
             close(segment_fd);
@@ -115,12 +115,12 @@ static int open_for_claim(void)
     }
 }
 
-static bool any_port_alive(void)
+static bool any_node_alive(void)
 {
-    for (uint32_t slot = 0; slot < MAX_PORTS; slot++) {
+    for (uint32_t slot = 0; slot < MAX_NODES; slot++) {
         struct flock lock;
 
-        if (self.port && slot == self.slot)
+        if (self.node && slot == self.slot)
             continue;
         if (lock_byte(F_GETLK, F_WRLCK, slot, &lock) == 0 && lock.l_type != F_UNLCK)
             return true;
@@ -140,8 +140,8 @@ static void begin_fabric(void)
     struct fabric_parameters mine = {
         .bandwidth = config.bandwidth, .latency_ns = config.latency_ns, .gap_ns = config.gap_ns};
 
-    if (!any_port_alive()) {
-        punch(0, span_offset(MAX_PORTS));
+    if (!any_node_alive()) {
+        punch(0, span_offset(MAX_NODES));
         self.fabric->parameters = mine;
         atomic_store(&self.fabric->next_turn_ns, UINT64_MAX);
         atomic_store(&self.fabric->version, SEGMENT_VERSION);
@@ -152,16 +152,16 @@ static void begin_fabric(void)
     }
 }
 
-/* Two ports with one name share a link; a port without a name has a link of its own. */
+/* Two nodes with one name share a link; a node without a name has a link of its own. */
 static uint32_t choose_link(uint32_t slot)
 {
     struct fabric *fabric = self.fabric;
-    bool used[MAX_PORTS] = {false};
+    bool used[MAX_NODES] = {false};
 
-    for (uint32_t i = 0; i < MAX_PORTS; i++) {
-        struct port_directory_entry *entry = &fabric->ports[i];
+    for (uint32_t i = 0; i < MAX_NODES; i++) {
+        struct node_directory_entry *entry = &fabric->nodes[i];
 
-        if (i == slot || !atomic_load(&entry->incarnation) || !segment_port_alive(i))
+        if (i == slot || !atomic_load(&entry->incarnation) || !segment_node_alive(i))
             continue;
         if (config.port[0] && !strcmp(entry->link_name, config.port))
             return atomic_load(&entry->link);
@@ -169,18 +169,18 @@ static uint32_t choose_link(uint32_t slot)
     }
     if (!used[slot])
         return slot;
-    for (uint32_t i = 0; i < MAX_PORTS; i++) {
+    for (uint32_t i = 0; i < MAX_NODES; i++) {
         if (!used[i])
             return i;
     }
-    return slot; /* not reached: there are as many links as ports */
+    return slot; /* not reached: there are as many links as nodes */
 }
 
 static bool link_is_shared(uint32_t slot, uint32_t link)
 {
-    for (uint32_t i = 0; i < MAX_PORTS; i++) {
-        if (i != slot && atomic_load(&self.fabric->ports[i].link) == link &&
-            atomic_load(&self.fabric->ports[i].incarnation) && segment_port_alive(i))
+    for (uint32_t i = 0; i < MAX_NODES; i++) {
+        if (i != slot && atomic_load(&self.fabric->nodes[i].link) == link &&
+            atomic_load(&self.fabric->nodes[i].incarnation) && segment_node_alive(i))
             return true;
     }
     return false;
@@ -198,9 +198,9 @@ static int claim_slot(void)
 {
     struct fabric *fabric = self.fabric;
 
-    for (uint32_t i = 0; i < MAX_PORTS; i++) {
-        uint32_t slot = (fabric->incarnations + i) % MAX_PORTS;
-        struct port_directory_entry *entry = &fabric->ports[slot];
+    for (uint32_t i = 0; i < MAX_NODES; i++) {
+        uint32_t slot = (fabric->incarnations + i) % MAX_NODES;
+        struct node_directory_entry *entry = &fabric->nodes[slot];
         uint32_t link;
 
         if (lock_byte(F_SETLK, F_WRLCK, slot, NULL))
@@ -208,12 +208,12 @@ static int claim_slot(void)
         self.slot = slot;
         self.lid = slot + 1;
         atomic_store(&entry->incarnation, ++fabric->incarnations);
-        self.port = segment_port(slot);
-        if (!self.port)
+        self.node = segment_node(slot);
+        if (!self.node)
             return ENOMEM;
         link = choose_link(slot);
         shared_lock_take(&fabric->advancing);
-        punch(span_offset(slot), PORT_SPAN);
+        punch(span_offset(slot), NODE_SPAN);
         if (!link_is_shared(slot, link))
             reset_link(&fabric->links[link]);
         atomic_store(&entry->link, link);
@@ -222,7 +222,7 @@ static int claim_slot(void)
         shared_unlock(&fabric->advancing);
         return 0;
     }
-    report("all %u ports of the fabric in %s are in use", MAX_PORTS, config.segment);
+    report("all %u nodes of the fabric in %s are in use", MAX_NODES, config.segment);
     return EBUSY;
 }
 
@@ -236,7 +236,7 @@ static int attach_locked(void)
     memset(&self, 0, sizeof(self));
     memset((void *) segment_spans, 0, sizeof(segment_spans));
     memset(arena_free, 0, sizeof(arena_free));
-    arena_next = offsetof(struct port, arena);
+    arena_next = offsetof(struct node, arena);
     config_read();
     err = open_for_claim();
     if (err)
@@ -257,7 +257,7 @@ static int attach_locked(void)
     err = claim_slot();
     lock_byte(F_SETLK, F_UNLCK, CLAIM_BYTE, NULL);
     if (err)
-        self.port = NULL;
+        self.node = NULL;
     return err;
 }
 
@@ -266,7 +266,7 @@ int segment_attach(void)
     int err = 0;
 
     pthread_mutex_lock(&attach_mutex);
-    if (!self.port || self.pid != getpid())
+    if (!self.node || self.pid != getpid())
         err = attach_locked();
     pthread_mutex_unlock(&attach_mutex);
     return err;
@@ -275,16 +275,16 @@ int segment_attach(void)
 void segment_detach(void)
 {
     pthread_mutex_lock(&attach_mutex);
-    if (self.port && self.pid == getpid()) {
+    if (self.node && self.pid == getpid()) {
         lock_byte(F_SETLKW, F_WRLCK, CLAIM_BYTE, NULL);
         shared_lock_take(&self.fabric->advancing);
-        punch(span_offset(self.slot), PORT_SPAN);
+        punch(span_offset(self.slot), NODE_SPAN);
         shared_unlock(&self.fabric->advancing);
-        if (!any_port_alive())
+        if (!any_node_alive())
             unlink(config.segment);
         close(segment_fd); /* drops the locks */
         segment_fd = -1;
-        self.port = NULL;
+        self.node = NULL;
     }
     pthread_mutex_unlock(&attach_mutex);
 }
@@ -308,14 +308,14 @@ uint64_t segment_alloc(size_t bytes)
     pthread_mutex_lock(&arena_mutex);
     if (arena_free[class]) {
         offset = arena_free[class];
-        memcpy(&arena_free[class], (uint8_t *) self.port + offset, sizeof(uint64_t));
-    } else if (arena_next + (1ull << class) <= PORT_SPAN) {
+        memcpy(&arena_free[class], (uint8_t *) self.node + offset, sizeof(uint64_t));
+    } else if (arena_next + (1ull << class) <= NODE_SPAN) {
         offset = arena_next;
         arena_next += 1ull << class;
     }
     pthread_mutex_unlock(&arena_mutex);
     if (offset)
-        memset((uint8_t *) self.port + offset, 0, bytes); /* present, so that no post faults */
+        memset((uint8_t *) self.node + offset, 0, bytes); /* present, so that no post faults */
     return offset;
 }
 
@@ -326,14 +326,14 @@ void segment_free(uint64_t offset, size_t bytes)
     if (!offset)
         return;
     pthread_mutex_lock(&arena_mutex);
-    memcpy((uint8_t *) self.port + offset, &arena_free[class], sizeof(uint64_t));
+    memcpy((uint8_t *) self.node + offset, &arena_free[class], sizeof(uint64_t));
     arena_free[class] = offset;
     pthread_mutex_unlock(&arena_mutex);
 }
 
-struct memory_region_entry *segment_region(struct port *port, uint32_t key)
+struct memory_region_entry *segment_region(struct node *node, uint32_t key)
 {
-    struct memory_region_entry *region = &port->regions[(key >> 8) % MAX_REGIONS];
+    struct memory_region_entry *region = &node->regions[(key >> 8) % MAX_REGIONS];
 
     return key && atomic_load_explicit(&region->key, memory_order_acquire) == key ? region : NULL;
 }
@@ -362,7 +362,7 @@ void shared_lock_take(struct shared_lock *lock)
         spins = 0;
         if (!since)
             since = clock_now();
-        if (clock_now() - since > STEAL_WAIT_NS && holder && !segment_port_alive(holder - 1) &&
+        if (clock_now() - since > STEAL_WAIT_NS && holder && !segment_node_alive(holder - 1) &&
             atomic_compare_exchange_strong(&lock->holder, &holder, self.slot + 1))
             return;
         sched_yield();

@@ -2,14 +2,14 @@
 /*
  * The shared segment: everything that more than one process reads.
  *
- * A fabric is one sparse file. Its head holds the directory of ports and the state of the links;
- * behind it every port has a span of its own with its queue pairs, send queues, memory regions and
- * datagram mailbox. A process that opens the device claims a port; all that it allocates lives in
- * that port's span, so a dead process leaks nothing: whoever claims the port next starts with an
+ * A fabric is one sparse file. Its head holds the directory of nodes and the state of the links;
+ * behind it every node has a span of its own with its queue pairs, send queues, memory regions and
+ * datagram mailbox. A process that opens the device claims a node; all that it allocates lives in
+ * that node's span, so a dead process leaks nothing: whoever claims the node next starts with an
  * empty span.
  *
  * Invariants:
- *  - a port is alive exactly as long as its owner holds a POSIX record lock on the port's byte of
+ *  - a node is alive exactly as long as its owner holds a POSIX record lock on the node's byte of
  *    the file, which the kernel drops however the owner ends;
  *  - completion queues and receive queues are private to their process and do not appear here;
  *  - a number found in the segment (a queue pair's number, a key) is checked against the entry it
@@ -26,27 +26,27 @@
 
 #define CACHE_LINE       64
 #define ON_OWN_LINE      _Alignas(CACHE_LINE)
-#define MAX_PORTS        128u
-#define MAX_QUEUE_PAIRS  1024u  /* a port */
-#define MAX_REGIONS      32768u /* a port */
-#define SHARED_FILES     128u   /* a port */
-#define MAX_DATAGRAMS    512u   /* waiting at a port */
+#define MAX_NODES        128u
+#define MAX_QUEUE_PAIRS  1024u  /* a node */
+#define MAX_REGIONS      32768u /* a node */
+#define SHARED_FILES     128u   /* a node */
+#define MAX_DATAGRAMS    512u   /* waiting at a node */
 #define MAX_STREAMS      2048u  /* a link */
 #define DATAGRAM_PAYLOAD 4096u
 #define MAX_READS        16u /* in flight a queue pair */
 #define MAX_SGE          30u
 #define MAX_INLINE       512u
-#define PORT_SPAN        (512ull << 20) /* bytes of address space a port */
+#define NODE_SPAN        (512ull << 20) /* bytes of address space a node */
 #define SEGMENT_VERSION  4u
 #define TIME_UNKNOWN     0ull
 
-/* A lock between processes: 0 when free, otherwise the holder's port plus one. A lock whose holder
+/* A lock between processes: 0 when free, otherwise the holder's node plus one. A lock whose holder
  * has died is taken over. */
 struct shared_lock {
     _Atomic uint32_t holder;
 };
 
-/* Two-level set of queue pairs of one port; see doorbells.c. */
+/* Two-level set of queue pairs of one node; see doorbells.c. */
 struct doorbells {
     _Atomic uint64_t summary;
     _Atomic uint64_t word[MAX_QUEUE_PAIRS / 64];
@@ -102,7 +102,7 @@ struct queue_pair_entry {
     _Atomic uint32_t rnr_retry;
     _Atomic uint32_t rnr_timer; /* this side's min_rnr_timer as responder */
     uint32_t qkey;
-    uint64_t ring; /* offset of the send queue in the port's span */
+    uint64_t ring; /* offset of the send queue in the node's span */
     /* Requests are counted from 0 and never wrap; the slot is the count modulo slots. */
     ON_OWN_LINE _Atomic uint64_t posted; /* by the owner, with release */
     _Atomic uint64_t retired;            /* by the owner: completions delivered so far */
@@ -158,8 +158,8 @@ struct datagram {
     uint8_t payload[DATAGRAM_PAYLOAD];
 };
 
-/* A port's span. */
-struct port {
+/* A node's span. */
+struct node {
     /* Written by others, read by the owner. */
     ON_OWN_LINE struct doorbells inbox; /* owner's queue pairs whose peers have posted */
     ON_OWN_LINE _Atomic uint64_t mail_tail;
@@ -179,7 +179,7 @@ struct port {
 
 enum stream_kind { STREAM_REQUESTS = 1, STREAM_ANSWERS = 2 };
 
-/* A queue pair's share in a link: its requests on its own port's egress, or the answers to its
+/* A queue pair's share in a link: its requests on its port's egress, or the answers to its
  * reads on its peer's egress. */
 struct stream {
     uint32_t queue_pair;
@@ -196,7 +196,7 @@ struct link {
     struct stream streams[MAX_STREAMS];
 };
 
-struct port_directory_entry {
+struct node_directory_entry {
     _Atomic uint32_t incarnation; /* 0 before first use */
     _Atomic int32_t pid;
     _Atomic uint32_t link;
@@ -215,20 +215,20 @@ struct fabric {
     uint32_t incarnations;
     _Atomic uint64_t shared_files; /* numbers given out */
     struct fabric_parameters parameters;
-    struct port_directory_entry ports[MAX_PORTS];
+    struct node_directory_entry nodes[MAX_NODES];
     /* Nothing can be served before; UINT64_MAX when idle. Lowered by who announces a queue pair. */
     ON_OWN_LINE _Atomic uint64_t next_turn_ns;
-    _Atomic uint64_t ringing[MAX_PORTS / 64]; /* ports with a full outbox */
+    _Atomic uint64_t ringing[MAX_NODES / 64]; /* nodes with a full outbox */
     struct shared_lock advancing;
     uint64_t served;
-    uint64_t active[MAX_PORTS / 64]; /* links with streams */
-    ON_OWN_LINE struct link links[MAX_PORTS];
+    uint64_t active[MAX_NODES / 64]; /* links with streams */
+    ON_OWN_LINE struct link links[MAX_NODES];
 };
 
 /* This process's view of the fabric. */
 struct attachment {
     struct fabric *fabric;
-    struct port *port; /* own */
+    struct node *node; /* own */
     uint32_t slot;     /* own */
     int32_t pid;
     uint32_t lid;
@@ -242,54 +242,54 @@ enum worker {
 };
 extern _Thread_local enum worker worker;
 
-/* Claims a port for this process unless it has one (again after a fork). 0, or an errno value that
+/* Claims a node for this process unless it has one (again after a fork). 0, or an errno value that
  * has been reported. Any thread. */
 int segment_attach(void);
-/* Gives the port back. */
+/* Gives the node back. */
 void segment_detach(void);
 
 /* The spans mapped so far; stored with release by who maps one. */
-extern _Atomic(struct port *) segment_spans[MAX_PORTS];
-struct port *segment_map_port(uint32_t slot);
-/* Another port's span, mapped on first use. NULL if slot was never used or mapping failed. Several
+extern _Atomic(struct node *) segment_spans[MAX_NODES];
+struct node *segment_map_node(uint32_t slot);
+/* Another node's span, mapped on first use. NULL if slot was never used or mapping failed. Several
  * times in every poll, so the usual case is here. */
-static inline struct port *segment_port(uint32_t slot)
+static inline struct node *segment_node(uint32_t slot)
 {
-    struct port *port =
-        slot < MAX_PORTS ? atomic_load_explicit(&segment_spans[slot], memory_order_acquire) : NULL;
+    struct node *node =
+        slot < MAX_NODES ? atomic_load_explicit(&segment_spans[slot], memory_order_acquire) : NULL;
 
-    return port ? port : segment_map_port(slot);
+    return node ? node : segment_map_node(slot);
 }
-/* Whether the owner of the port lives; a system call, so ask rarely. */
-bool segment_port_alive(uint32_t slot);
+/* Whether the owner of the node lives; a system call, so ask rarely. */
+bool segment_node_alive(uint32_t slot);
 
-/* Memory of this port's span, for rings: page-aligned, zeroed and present. 0 when none is left. */
+/* Memory of this node's span, for rings: page-aligned, zeroed and present. 0 when none is left. */
 uint64_t segment_alloc(size_t bytes);
 void segment_free(uint64_t offset, size_t bytes);
 
-/* Counts a poll, or a piece copied: others take a port whose count stands still for one that does
+/* Counts a poll, or a piece copied: others take a node whose count stands still for one that does
  * not poll. The agent does not count, since it comes only now and then: a requester that took it
  * for the application would leave the work to it. Only this process writes the counter, and lost
  * increments do not matter. */
-static inline void port_shows_life(void)
+static inline void node_shows_life(void)
 {
     if (worker != APPLICATION)
         return;
-    atomic_store_explicit(&self.port->polls,
-                          atomic_load_explicit(&self.port->polls, memory_order_relaxed) + 1,
+    atomic_store_explicit(&self.node->polls,
+                          atomic_load_explicit(&self.node->polls, memory_order_relaxed) + 1,
                           memory_order_relaxed);
 }
 
-/* Whether nothing gets through to or from a port. */
-static inline bool link_is_down(struct port *port)
+/* Whether nothing gets through to or from a node. */
+static inline bool link_is_down(struct node *node)
 {
-    return atomic_load_explicit(&port->down_until_ns, memory_order_relaxed) != 0;
+    return atomic_load_explicit(&node->down_until_ns, memory_order_relaxed) != 0;
 }
 
-/* Queue pair numbers: 7 bits of generation, 7 of port, 10 of index. */
+/* Queue pair numbers: 7 bits of generation, 7 of node, 10 of index. */
 static inline uint32_t number_slot(uint32_t number)
 {
-    return (number >> 10) & (MAX_PORTS - 1);
+    return (number >> 10) & (MAX_NODES - 1);
 }
 static inline uint32_t number_index(uint32_t number)
 {
@@ -300,20 +300,20 @@ static inline uint32_t number_make(uint32_t generation, uint32_t slot, uint32_t 
     return (generation & 0x7f) << 17 | slot << 10 | index;
 }
 
-/* The entry of a queue pair of any port; NULL if the number names none. */
+/* The entry of a queue pair of any node; NULL if the number names none. */
 static inline struct queue_pair_entry *segment_queue_pair(uint32_t number)
 {
-    struct port *port = segment_port(number_slot(number));
+    struct node *node = segment_node(number_slot(number));
     struct queue_pair_entry *qp;
 
-    if (!port || !number)
+    if (!node || !number)
         return NULL;
-    qp = &port->queue_pairs[number_index(number)];
+    qp = &node->queue_pairs[number_index(number)];
     return atomic_load_explicit(&qp->number, memory_order_acquire) == number ? qp : NULL;
 }
 
-/* A request's slot, through the mapping of the port that owns the queue pair. */
-static inline struct work_request *request_slot(struct port *owner, struct queue_pair_entry *qp,
+/* A request's slot, through the mapping of the node that owns the queue pair. */
+static inline struct work_request *request_slot(struct node *owner, struct queue_pair_entry *qp,
                                                 uint64_t count)
 {
     return (struct work_request *) ((uint8_t *) owner + qp->ring +
@@ -321,7 +321,7 @@ static inline struct work_request *request_slot(struct port *owner, struct queue
 }
 
 /* Keys: 8 bits of generation above 15 of index. */
-struct memory_region_entry *segment_region(struct port *port, uint32_t key);
+struct memory_region_entry *segment_region(struct node *node, uint32_t key);
 
 bool shared_trylock(struct shared_lock *lock);
 void shared_lock_take(struct shared_lock *lock);

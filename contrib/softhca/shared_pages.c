@@ -31,7 +31,7 @@
 #define PAGES_AT_ONCE 512u
 #define EVER_PRESENT  (3ull << 62) /* in an entry of pagemap: present, or swapped out */
 
-/* A file under memory of this process; its number is in the port's shared_files. */
+/* A file under memory of this process; its number is in the node's shared_files. */
 struct file {
     uint64_t begin, end;
     uint64_t device, inode;
@@ -48,7 +48,7 @@ struct view {
 
 static pthread_mutex_t files_mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct file files[SHARED_FILES];
-static struct view views[MAX_PORTS][SHARED_FILES]; /* under the progress lock */
+static struct view views[MAX_NODES][SHARED_FILES]; /* under the progress lock */
 
 /* Hooks that look for memory that users give back shall not see these: hence no calls of the C
  * library's mmap and munmap. */
@@ -70,7 +70,7 @@ void shared_pages_reset(void)
         if (files[i].regions)
             close(files[i].fd);
     }
-    for (uint32_t slot = 0; slot < MAX_PORTS; slot++) {
+    for (uint32_t slot = 0; slot < MAX_NODES; slot++) {
         for (uint32_t i = 0; i < SHARED_FILES; i++) {
             if (views[slot][i].number)
                 unmap(&views[slot][i]);
@@ -155,7 +155,7 @@ static bool put_under(struct file *file, uint64_t addr, uint64_t length)
                           .device = status.st_dev,
                           .inode = status.st_ino,
                           .fd = fd};
-    atomic_store(&self.port->shared_files[file - files],
+    atomic_store(&self.node->shared_files[file - files],
                  atomic_fetch_add(&self.fabric->shared_files, 1) + 1);
     return true;
 }
@@ -184,7 +184,7 @@ static struct shared_pages give(uint64_t addr, uint64_t length)
                             !put_under(file, addr, length))))
         return (struct shared_pages){.number = 0};
     file->regions++;
-    return (struct shared_pages){.number = atomic_load(&self.port->shared_files[file - files]),
+    return (struct shared_pages){.number = atomic_load(&self.node->shared_files[file - files]),
                                  .offset = addr - file->begin,
                                  .device = file->device,
                                  .inode = file->inode,
@@ -213,7 +213,7 @@ void shared_pages_take_back(const struct shared_pages *pages)
         return;
     pthread_mutex_lock(&files_mutex);
     if (--file->regions == 0) {
-        atomic_store(&self.port->shared_files[pages->place], 0);
+        atomic_store(&self.node->shared_files[pages->place], 0);
         if (is_mapping_of(file->inode, file->begin, file->end - file->begin))
             (void) madvise((void *) (uintptr_t) file->begin, file->end - file->begin, MADV_DOFORK);
         close(file->fd);
@@ -244,7 +244,7 @@ static void make_view(struct view *view, uint32_t slot, const struct shared_page
 
     unmap(view);
     *view = (struct view){.number = pages->number};
-    snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int) atomic_load(&self.fabric->ports[slot].pid),
+    snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int) atomic_load(&self.fabric->nodes[slot].pid),
              pages->fd);
     fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd >= 0) {
@@ -255,9 +255,9 @@ static void make_view(struct view *view, uint32_t slot, const struct shared_page
         report_at(1, "%s is not mapped, and left to the kernel", path);
 }
 
-/* The view of the file that a region of that port is in; NULL if it has private pages, or there is
+/* The view of the file that a region of that node is in; NULL if it has private pages, or there is
  * no view to be had. */
-static const struct view *view_of(struct port *owner, uint32_t slot,
+static const struct view *view_of(struct node *owner, uint32_t slot,
                                   const struct memory_region_entry *entry)
 {
     const struct shared_pages *pages = &entry->pages;
@@ -272,8 +272,8 @@ static const struct view *view_of(struct port *owner, uint32_t slot,
     return view->base && pages->offset + entry->length <= view->length ? view : NULL;
 }
 
-/* Where this process has `addr` of the port's region under `key`; 0 if it has no view of that. */
-static uint64_t near_address(struct port *owner, uint32_t slot, uint32_t key, uint64_t addr)
+/* Where this process has `addr` of the node's region under `key`; 0 if it has no view of that. */
+static uint64_t near_address(struct node *owner, uint32_t slot, uint32_t key, uint64_t addr)
 {
     const struct memory_region_entry *entry = segment_region(owner, key);
     const struct view *view = entry ? view_of(owner, slot, entry) : NULL;
@@ -283,7 +283,7 @@ static uint64_t near_address(struct port *owner, uint32_t slot, uint32_t key, ui
 
 bool shared_pages_reach(uint32_t slot, const struct work_request *request, struct ibv_sge *out)
 {
-    struct port *owner = segment_port(slot);
+    struct node *owner = segment_node(slot);
 
     if (!stale_watches_shared())
         return false;
@@ -301,6 +301,6 @@ bool shared_pages_reach(uint32_t slot, const struct work_request *request, struc
 uint64_t shared_pages_target(uint32_t slot, const struct work_request *request)
 {
     return stale_watches_shared()
-               ? near_address(segment_port(slot), slot, request->remote_key, request->remote_addr)
+               ? near_address(segment_node(slot), slot, request->remote_key, request->remote_addr)
                : 0;
 }
