@@ -89,9 +89,9 @@ static uint32_t carry_answered(struct queue_pair *qp, struct work_request *reque
     int err = 0;
 
     if (request->length && !(request->copied == request->length) &&
-        !piece_is_due(request, COPIER_KERNEL, *now, &bytes))
+        !piece_is_due(qp, request, COPIER_KERNEL, *now, &bytes))
         return REQUEST_PENDING;
-    if (!target || atomic_load(&target->peer) != qp->qp.qp_num ||
+    if (!target || !are_connected(qp->entry, target) ||
         (atomic_load(&target->state) != IBV_QPS_RTR && atomic_load(&target->state) != IBV_QPS_RTS))
         return REQUEST_PENDING;
     if (request->length) {
@@ -104,7 +104,7 @@ static uint32_t carry_answered(struct queue_pair *qp, struct work_request *reque
     }
     from.pid = atomic_load(&self.fabric->nodes[number_slot(peer)].pid);
     while (request->copied < request->length) {
-        if (!piece_is_due(request, COPIER_KERNEL, *now, &bytes))
+        if (!piece_is_due(qp, request, COPIER_KERNEL, *now, &bytes))
             return REQUEST_PENDING;
         if (is_read) {
             err = copy_between(&to, &from, request->copied, bytes);

@@ -41,9 +41,9 @@ uint64_t carry_lead(uint32_t slot, const struct work_request *request)
 
 /* How much of `left` bytes, the last of which arrives at `end`, has arrived when a copy of it that
  * begins now is done; 0 if that is less than a piece. */
-static uint32_t arrived_by_then(enum copier copier, uint64_t now, uint32_t left, uint64_t end)
+static uint32_t arrived_by_then(uint64_t bandwidth, enum copier copier, uint64_t now, uint32_t left,
+                                uint64_t end)
 {
-    uint64_t bandwidth = self.fabric->parameters.bandwidth;
     uint64_t picoseconds = bandwidth ? 1000000000000ull / bandwidth : 0; /* a byte, on the wire */
     uint32_t bytes = 0;
 
@@ -59,8 +59,8 @@ static uint32_t arrived_by_then(enum copier copier, uint64_t now, uint32_t left,
 
 /* The wait for too few is WAITING. Copies by the kernel are few and long, for what a call costs;
  * others follow the bytes as they come, as a device's do. */
-bool piece_is_due(const struct work_request *request, enum copier copier, uint64_t now,
-                  uint32_t *bytes)
+bool piece_is_due(const struct queue_pair *qp, const struct work_request *request,
+                  enum copier copier, uint64_t now, uint32_t *bytes)
 {
     uint64_t end = atomic_load_explicit(&request->flow_done_ns, memory_order_acquire);
     uint32_t left = request->length - request->copied;
@@ -74,7 +74,7 @@ bool piece_is_due(const struct work_request *request, enum copier copier, uint64
         end = atomic_load_explicit(&request->flow_ns, memory_order_relaxed);
     }
     if (copier == COPIER_PROCESS && !request->is_inline) {
-        *bytes = arrived_by_then(copier, now, left, end);
+        *bytes = arrived_by_then(qp->bandwidth, copier, now, left, end);
         return *bytes != 0;
     }
     *bytes = left < PIECE_MAX ? left : PIECE_MAX;
@@ -82,12 +82,13 @@ bool piece_is_due(const struct work_request *request, enum copier copier, uint64
 }
 
 /* Whether some of the payload may be copied now, whoever it is that copies it. */
-static bool any_is_due(const struct work_request *request, uint64_t now)
+static bool any_is_due(const struct queue_pair *qp, const struct work_request *request,
+                       uint64_t now)
 {
     uint32_t bytes;
 
-    return piece_is_due(request, COPIER_PROCESS, now, &bytes) ||
-           piece_is_due(request, COPIER_KERNEL, now, &bytes);
+    return piece_is_due(qp, request, COPIER_PROCESS, now, &bytes) ||
+           piece_is_due(qp, request, COPIER_KERNEL, now, &bytes);
 }
 
 bool is_due(const struct work_request *request, uint64_t now)
@@ -170,7 +171,7 @@ static int pull(struct queue_pair *qp, struct queue_pair_entry *source,
         uint32_t bytes;
         int err = 0;
 
-        if (!piece_is_due(request, copier, *now, &bytes))
+        if (!piece_is_due(qp, request, copier, *now, &bytes))
             return EAGAIN;
         if (config.faults.order != ORDER_KEPT)
             err = fault_copy(to, request->is_inline ? NULL : &from, request->inline_data,
@@ -260,7 +261,7 @@ static void deliver_receive(struct queue_pair *qp, struct queue_pair_entry *sour
         .qp_num = qp->qp.qp_num,
         .src_qp = atomic_load(&source->number),
         .wc_flags = has_imm ? IBV_WC_WITH_IMM : 0,
-        .slid = (uint16_t) (number_slot(atomic_load(&source->number)) + 1),
+        .slid = (uint16_t) queue_pair_lid(source),
     };
 
     qp->has_receive = false;
@@ -276,7 +277,7 @@ static enum outcome carry_send(struct queue_pair *qp, struct queue_pair_entry *s
     uint64_t room = 0;
     int err;
 
-    if (request->copied < request->length && !any_is_due(request, *now))
+    if (request->copied < request->length && !any_is_due(qp, request, *now))
         return WAITING;
     if (!request->length && !is_due(request, *now))
         return WAITING;
@@ -313,7 +314,7 @@ static enum outcome carry_write(struct queue_pair *qp, struct queue_pair_entry *
     struct memory_list to = {.pid = self.pid, .n_sge = 1, .sge = &target};
     int err;
 
-    if (request->copied < request->length && !any_is_due(request, *now))
+    if (request->copied < request->length && !any_is_due(qp, request, *now))
         return WAITING;
     if (request->length) {
         bool allowed = atomic_load(&qp->entry->access) & IBV_ACCESS_REMOTE_WRITE;

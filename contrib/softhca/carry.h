@@ -17,8 +17,8 @@ enum outcome { CARRIED, WAITING };
  * its copy to end in time; ns, or UINT64_MAX. */
 uint64_t carry_lead(uint32_t slot, const struct work_request *request);
 /* How many further bytes of a request's payload may be copied now; false if none may. */
-bool piece_is_due(const struct work_request *request, enum copier copier, uint64_t now,
-                  uint32_t *bytes);
+bool piece_is_due(const struct queue_pair *qp, const struct work_request *request,
+                  enum copier copier, uint64_t now, uint32_t *bytes);
 /* Whether the whole payload should have arrived. */
 bool is_due(const struct work_request *request, uint64_t now);
 /* Ends a request; what was written to memory before is visible to who sees the status. */

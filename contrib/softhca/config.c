@@ -14,6 +14,8 @@
  *   SOFTHCA_DATA_IN_ORDER  answer of ibv_query_qp_data_in_order, RTS 1
  *   SOFTHCA_CHECK_STALE    watch registered memory for unmapping    1
  *   SOFTHCA_SHARE_PAGES    pools in pages that other processes map  1
+ *   SOFTHCA_PORTS          ports of a device, 1 to 8                1
+ *   SOFTHCA_DEVICES        comma list, see device_list.c            one, softhca0
  *   SOFTHCA_LINK_LAYER     ib or roce                               ib
  *   SOFTHCA_MAX_INLINE     bytes that a queue pair takes inline     512
  *   SOFTHCA_GRH_REQUIRED   the ports want a global address (0, 1)   0
@@ -102,13 +104,13 @@ static uint64_t number(const char *name, uint64_t fallback)
     return result;
 }
 
-static uint32_t number_up_to(const char *name, uint32_t fallback, uint32_t most)
+static uint32_t number_within(const char *name, uint32_t fallback, uint32_t least, uint32_t most)
 {
     uint64_t result = number(name, fallback);
     char wanted[48];
 
-    if (result > most) {
-        snprintf(wanted, sizeof(wanted), "a whole number up to %u", most);
+    if (result < least || result > most) {
+        snprintf(wanted, sizeof(wanted), "a whole number from %u to %u", least, most);
         refuse(name, getenv(name), wanted);
     }
     return (uint32_t) result;
@@ -169,9 +171,44 @@ static void faults(void)
         refuse("SOFTHCA_FAULT", wrong, "items as softhca(1) has them");
 }
 
+static enum link_layer link_layer(void)
+{
+    char layer[16];
+
+    text("SOFTHCA_LINK_LAYER", "ib", layer, sizeof(layer));
+    if (strcmp(layer, "ib") && strcmp(layer, "roce"))
+        refuse("SOFTHCA_LINK_LAYER", layer, "ib or roce");
+    return strcmp(layer, "ib") ? LINK_LAYER_ROCE : LINK_LAYER_IB;
+}
+
+static void devices(void)
+{
+    struct device_setting base = {.link_layer = link_layer(), .subnet = DEFAULT_SUBNET};
+    const struct device_setting *last;
+    const char *wrong;
+    char list[1024];
+
+    base.ports = number_within("SOFTHCA_PORTS", 1, 1, MAX_DEVICE_PORTS);
+    text("SOFTHCA_DEVICES", "softhca0", list, sizeof(list));
+    wrong = devices_read(list, &base, config.devices, &config.n_devices);
+    if (wrong)
+        refuse("SOFTHCA_DEVICES", wrong, "devices as softhca(1) has them");
+    last = &config.devices[config.n_devices - 1];
+    config.n_ports = last->first_port + last->ports;
+}
+
+const struct device_setting *config_device(uint32_t port)
+{
+    const struct device_setting *device = config.devices;
+
+    while (port >= device->first_port + device->ports)
+        device++;
+    return device;
+}
+
 static void read_all(void)
 {
-    char layer[16], fallback[64];
+    char fallback[64];
     uint64_t verbosity;
 
     snprintf(fallback, sizeof(fallback), "/dev/shm/softhca-%u", (unsigned) getuid());
@@ -186,11 +223,8 @@ static void read_all(void)
     config.data_in_order = flag("SOFTHCA_DATA_IN_ORDER", true);
     config.check_stale = flag("SOFTHCA_CHECK_STALE", !under_valgrind());
     config.share_pages = flag("SOFTHCA_SHARE_PAGES", true);
-    text("SOFTHCA_LINK_LAYER", "ib", layer, sizeof(layer));
-    if (strcmp(layer, "ib") && strcmp(layer, "roce"))
-        refuse("SOFTHCA_LINK_LAYER", layer, "ib or roce");
-    config.link_layer = strcmp(layer, "ib") ? LINK_LAYER_ROCE : LINK_LAYER_IB;
-    config.max_inline = number_up_to("SOFTHCA_MAX_INLINE", MAX_INLINE, MAX_INLINE);
+    devices();
+    config.max_inline = number_within("SOFTHCA_MAX_INLINE", MAX_INLINE, 0, MAX_INLINE);
     config.grh_required = flag("SOFTHCA_GRH_REQUIRED", false);
     verbosity = number("SOFTHCA_LOG", 0);
     config.verbosity = verbosity < UINT_MAX ? (unsigned) verbosity : UINT_MAX;

@@ -7,7 +7,25 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define MAX_DEVICES      8u
+#define MAX_DEVICE_PORTS 8u
+#define NODE_PORTS       16u /* of all devices of a process */
+#define DEFAULT_SUBNET   0xfe80000000000000ull
+
 enum link_layer { LINK_LAYER_IB, LINK_LAYER_ROCE };
+
+/* One of the process's devices. */
+struct device_setting {
+    char name[32];
+    enum link_layer link_layer;
+    uint64_t
+        bandwidth; /* bytes/s of each port and direction; 0: as the fabric's first process set it */
+    uint32_t ports;
+    uint32_t first_port; /* its first port's place among all of the process's */
+    uint64_t subnet; /* prefix of its GIDs; ports of different subnets do not reach each other */
+    char local_cpus[320]; /* what sysfs answers, empty if nothing */
+    bool is_down;
+};
 
 /* A cost that grows with the number of pages. */
 struct page_cost {
@@ -49,6 +67,12 @@ struct fault_choice {
 };
 
 /* What SOFTHCA_FAULT asks for, see fault_list.c. Counts are from 1; a count of 0 is never. */
+struct fault_down {
+    bool wanted;
+    uint64_t after; /* requests of the process; 0: down at start */
+    uint64_t ns;    /* 0: for ever */
+};
+
 struct faults {
     enum write_order order;
     bool any_call; /* one of fail and slow is set */
@@ -58,8 +82,8 @@ struct faults {
     uint64_t large;          /* bytes; smaller regions do not count as calls of reg_mr */
     uint64_t qp_error_after; /* work requests a queue pair */
     uint64_t kill_after;     /* work requests of the process, as the next */
-    uint64_t down_after;
-    uint64_t down_ns;   /* 0: for ever */
+    bool any_down;
+    struct fault_down down[NODE_PORTS];
     uint64_t rnr_after; /* receives taken from a queue */
     uint64_t rnr_ns;    /* 0: for ever */
     uint64_t cq_entries;
@@ -82,7 +106,9 @@ struct config {
     bool data_in_order;
     bool check_stale;
     bool share_pages;
-    enum link_layer link_layer;
+    struct device_setting devices[MAX_DEVICES];
+    uint32_t n_devices;
+    uint32_t n_ports;    /* of all devices */
     uint32_t max_inline; /* bytes */
     bool grh_required;   /* of InfiniBand; RoCE always wants one */
     unsigned verbosity;
@@ -101,5 +127,13 @@ void report_at(unsigned verbosity, const char *format, ...) __attribute__((forma
 
 /* Reads a comma list, which is cut up. NULL, or the item that cannot be read. */
 const char *faults_read(char *list, struct faults *out);
+
+/* The device that has a port, counted over all devices. */
+const struct device_setting *config_device(uint32_t port);
+
+/* Reads a comma list, which is cut up; what an item leaves out is as in base. NULL, or the item
+ * that cannot be read. */
+const char *devices_read(char *list, const struct device_setting *base,
+                         struct device_setting devices[MAX_DEVICES], uint32_t *n);
 
 #endif

@@ -21,17 +21,18 @@
 
 static uint64_t mail_head; /* under the progress lock */
 static uint64_t stuck_since;
-static _Atomic uint64_t departure_free;
+static _Atomic uint64_t departure_free[NODE_PORTS];
 
-uint64_t datagram_departure(uint32_t length, uint64_t now)
+uint64_t datagram_departure(const struct queue_pair *qp, uint32_t length, uint64_t now)
 {
-    const struct fabric_parameters *p = &self.fabric->parameters;
-    uint64_t takes = p->gap_ns + (p->bandwidth ? length * 1000000000ull / p->bandwidth : 0);
-    uint64_t free = atomic_load(&departure_free), end;
+    _Atomic uint64_t *port_free = &departure_free[atomic_load(&qp->entry->port)];
+    uint64_t takes = self.fabric->parameters.gap_ns +
+                     (qp->bandwidth ? length * 1000000000ull / qp->bandwidth : 0);
+    uint64_t free = atomic_load(port_free), end;
 
     do {
         end = (free > now ? free : now) + takes;
-    } while (!atomic_compare_exchange_weak(&departure_free, &free, end));
+    } while (!atomic_compare_exchange_weak(port_free, &free, end));
     return end;
 }
 
@@ -67,7 +68,10 @@ void datagram_send(struct queue_pair *qp, const struct ibv_send_wr *wr, uint64_t
     struct datagram *slot;
     uint32_t at = 0;
 
-    if (!entry || entry->type != IBV_QPT_UD || length > DATAGRAM_PAYLOAD)
+    if (!entry || entry->type != IBV_QPT_UD || length > DATAGRAM_PAYLOAD ||
+        !queue_pair_reaches(qp, &handle->attr, target) ||
+        link_is_down(self.node, atomic_load(&qp->entry->port)) ||
+        link_is_down(node, atomic_load(&entry->port)))
         return;
     slot = claim(node);
     if (!slot) {
@@ -79,9 +83,9 @@ void datagram_send(struct queue_pair *qp, const struct ibv_send_wr *wr, uint64_t
     slot->qkey = wr->wr.ud.remote_qkey & PRIVILEGED_QKEY ? qp->entry->qkey : wr->wr.ud.remote_qkey;
     slot->imm_data = wr->imm_data;
     slot->has_imm = wr->opcode == IBV_WR_SEND_WITH_IMM;
-    slot->has_grh = handle->attr.is_global || config.link_layer == LINK_LAYER_ROCE;
+    slot->has_grh = handle->attr.is_global;
     slot->solicited = wr->send_flags & IBV_SEND_SOLICITED;
-    slot->source_lid = (uint16_t) self.lid;
+    slot->source_lid = (uint16_t) queue_pair_lid(qp->entry);
     slot->length = length;
     slot->due_ns = due_ns;
     for (int i = 0; i < wr->num_sge; i++) {
@@ -146,7 +150,7 @@ static void deliver(const struct datagram *mail)
     };
     if (mail->has_grh) {
         device_gid(mail->source_lid, &grh.sgid);
-        device_gid(self.lid, &grh.dgid);
+        device_gid(queue_pair_lid(qp->entry), &grh.dgid);
         scatter(&receive, 0, &grh, sizeof(grh));
     }
     if (scatter(&receive, GRH_BYTES, mail->payload, mail->length))
@@ -190,5 +194,5 @@ void datagram_reset(void)
 {
     mail_head = 0;
     stuck_since = 0;
-    atomic_store(&departure_free, 0);
+    memset((void *) departure_free, 0, sizeof(departure_free));
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * The device as applications find it: one HCA of one port, its limits, its addresses, and the calls
- * of libibverbs that look at them. The first open claims a port of the fabric; it is kept until the
- * process ends, since applications close and open devices while they look around.
+ * The device as applications find it: its HCAs, their ports, limits and addresses, and the
+ * calls of libibverbs that look at them. The first open claims a node of the fabric; it is kept
+ * until the process ends, since applications close and open devices while they look around.
  */
 #define _GNU_SOURCE
 
@@ -24,19 +24,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#define DEVICE_NAME    "softhca0"
+#define GUID           0x0250f7fffe000001ull
 #define PIECE_OF_COPY  16384u
 #define VENDOR_ID      0x02c9 /* with the part it selects other programs' presets of a ConnectX-5 */
 #define VENDOR_PART_ID 4119
 #define MAX_EVENTS     64
 
-/* Providers' own structures embed ibv_device at their head and are larger: programs that ask a
- * device whether it is theirs read behind it. */
-static struct {
-    struct ibv_device device;
-    uint8_t behind[4096];
-} hca;
-
+static struct device devices[MAX_DEVICES];
+static pthread_mutex_t contexts_mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct device_context *contexts; /* those that are open, for events of ports */
 static pthread_mutex_t open_mutex = PTHREAD_MUTEX_INITIALIZER;
 static int32_t started_pid;
 static void *private_area[64];
@@ -46,17 +42,26 @@ struct async_record {
     uint64_t type;
 };
 
-static struct ibv_device *describe(void)
+const struct device_setting *device_setting(const struct ibv_context *context)
 {
-    hca.device.node_type = IBV_NODE_CA;
-    hca.device.transport_type = IBV_TRANSPORT_IB;
-    snprintf(hca.device.name, sizeof(hca.device.name), DEVICE_NAME);
-    snprintf(hca.device.dev_name, sizeof(hca.device.dev_name), "uverbs0");
-    snprintf(hca.device.dev_path, sizeof(hca.device.dev_path),
-             "/sys/class/infiniband_verbs/uverbs0");
-    snprintf(hca.device.ibdev_path, sizeof(hca.device.ibdev_path),
-             "/sys/class/infiniband/" DEVICE_NAME);
-    return &hca.device;
+    return ((const struct device *) context->device)->setting;
+}
+
+static struct ibv_device *describe(uint32_t index)
+{
+    struct ibv_device *device = &devices[index].device;
+    const struct device_setting *setting = &config.devices[index];
+
+    devices[index].setting = setting;
+    device->node_type = IBV_NODE_CA;
+    device->transport_type = IBV_TRANSPORT_IB;
+    snprintf(device->name, sizeof(device->name), "%s", setting->name);
+    snprintf(device->dev_name, sizeof(device->dev_name), "uverbs%u", index);
+    snprintf(device->dev_path, sizeof(device->dev_path), "/sys/class/infiniband_verbs/uverbs%u",
+             index);
+    snprintf(device->ibdev_path, sizeof(device->ibdev_path), "/sys/class/infiniband/%s",
+             setting->name);
+    return device;
 }
 
 /* In libibverbs these two are macros as well as functions. */
@@ -68,12 +73,13 @@ EXPORT struct ibv_device **ibv_get_device_list(int *n)
     config_read();
     if (fault_call(CALL_GET_DEVICE_LIST))
         return NULL;
-    list = calloc(2, sizeof(*list));
+    list = calloc(config.n_devices + 1, sizeof(*list));
     if (!list)
         return NULL;
-    list[0] = describe();
+    for (uint32_t i = 0; i < config.n_devices; i++)
+        list[i] = describe(i);
     if (n)
-        *n = 1;
+        *n = (int) config.n_devices;
     return list;
 }
 
@@ -89,14 +95,12 @@ EXPORT const char *ibv_get_device_name(struct ibv_device *device)
 
 EXPORT __be64 ibv_get_device_guid(struct ibv_device *device)
 {
-    (void) device;
-    return htobe64(0x0250f7fffe000001ull);
+    return htobe64(GUID + (uint64_t) ibv_get_device_index(device));
 }
 
 EXPORT int ibv_get_device_index(struct ibv_device *device)
 {
-    (void) device;
-    return 0;
+    return (int) ((struct device *) device - devices);
 }
 
 EXPORT const char *ibv_get_sysfs_path(void)
@@ -114,29 +118,64 @@ EXPORT enum ibv_fork_status ibv_is_fork_initialized(void)
     return IBV_FORK_UNNEEDED;
 }
 
+static const uint8_t interface_id[6] = {0x02, 0x50, 0xf7, 0xff, 0xfe, 0x00};
+
 void device_gid(uint32_t lid, union ibv_gid *gid)
 {
-    memset(gid, 0, sizeof(*gid));
-    gid->raw[0] = 0xfe;
-    gid->raw[1] = 0x80;
-    gid->raw[8] = 0x02;
-    gid->raw[9] = 0x50;
-    gid->raw[10] = 0xf7;
-    gid->raw[11] = 0xff;
-    gid->raw[12] = 0xfe;
+    const struct port_entry *port = segment_port(lid);
+
+    gid->global.subnet_prefix = htobe64(port ? atomic_load(&port->subnet) : DEFAULT_SUBNET);
+    memcpy(gid->raw + 8, interface_id, sizeof(interface_id));
     gid->raw[14] = (uint8_t) (lid >> 8);
     gid->raw[15] = (uint8_t) lid;
 }
 
-bool device_requires_grh(void)
+uint32_t device_lid_of_gid(const union ibv_gid *gid)
 {
-    return config.grh_required || config.link_layer == LINK_LAYER_ROCE;
+    uint32_t lid = (uint32_t) gid->raw[14] << 8 | gid->raw[15];
+    union ibv_gid wanted;
+
+    device_gid(lid, &wanted);
+    return segment_port(lid) && !memcmp(gid, &wanted, sizeof(wanted)) ? lid : 0;
+}
+
+bool device_requires_grh(const struct device_setting *device)
+{
+    return config.grh_required || device->link_layer == LINK_LAYER_ROCE;
+}
+
+/* The place among all ports of the process of a device's port; -1 if it has none of that number. */
+static int find_port(const struct ibv_context *context, uint32_t number)
+{
+    const struct device_setting *device = device_setting(context);
+
+    return number && number <= device->ports ? (int) (device->first_port + number - 1) : -1;
+}
+
+/* How a speed is told: the lanes' width and speed, as codes, of the slowest link that carries it.
+ */
+static void set_speed(struct ibv_port_attr *attr, uint64_t bandwidth)
+{
+    static const struct {
+        uint32_t gbit;
+        uint8_t width, speed;
+    } links[] = {{10, 2, 1},  {20, 2, 2},   {25, 1, 32},  {40, 2, 4},   {50, 1, 64},
+                 {56, 2, 16}, {100, 2, 32}, {200, 2, 64}, {400, 2, 128}};
+    size_t i = 0;
+
+    while (i < sizeof(links) / sizeof(links[0]) - 1 &&
+           links[i].gbit * 1000000000ull / 8 < bandwidth)
+        i++;
+    attr->active_width = links[i].width;
+    attr->active_speed = links[i].speed;
 }
 
 static int query_port(struct ibv_context *context, uint8_t number, struct ibv_port_attr *out,
                       size_t size)
 {
-    bool ib = config.link_layer == LINK_LAYER_IB;
+    const struct device_setting *device = device_setting(context);
+    bool ib = device->link_layer == LINK_LAYER_IB;
+    int port = find_port(context, number);
     struct ibv_port_attr attr = {
         .state = IBV_PORT_ACTIVE,
         .max_mtu = IBV_MTU_4096,
@@ -145,22 +184,24 @@ static int query_port(struct ibv_context *context, uint8_t number, struct ibv_po
         .port_cap_flags = ib ? 0x2651e848 : 0x04010000,
         .max_msg_sz = 1u << 30,
         .pkey_tbl_len = 1,
-        .lid = ib ? (uint16_t) self.lid : 0,
         .sm_lid = ib ? 1 : 0,
         .max_vl_num = 4,
         .active_width = 2,
         .active_speed = 32,
         .phys_state = 5,
         .link_layer = ib ? IBV_LINK_LAYER_INFINIBAND : IBV_LINK_LAYER_ETHERNET,
-        .flags = device_requires_grh() ? IBV_QPF_GRH_REQUIRED : 0,
+        .flags = device_requires_grh(device) ? IBV_QPF_GRH_REQUIRED : 0,
     };
 
-    (void) context;
     if (fault_call(CALL_QUERY_PORT))
         return errno;
-    if (number != 1)
+    if (port < 0)
         return EINVAL;
-    if (link_is_down(self.node)) {
+    if (ib)
+        attr.lid = (uint16_t) lid_make(self.slot, (uint32_t) port);
+    if (device->bandwidth)
+        set_speed(&attr, device->bandwidth);
+    if (link_is_down(self.node, (uint32_t) port)) {
         attr.state = IBV_PORT_DOWN;
         attr.phys_state = 3; /* disabled */
     }
@@ -210,7 +251,7 @@ EXPORT int ibv_query_device(struct ibv_context *context, struct ibv_device_attr 
         .max_srq_sge = MAX_SGE,
         .max_pkeys = 1,
         .local_ca_ack_delay = 15,
-        .phys_port_cnt = 1,
+        .phys_port_cnt = (uint8_t) device_setting(context)->ports,
     };
     return 0;
 }
@@ -221,48 +262,43 @@ static int query_device_ex(struct ibv_context *context, const struct ibv_query_d
     (void) in;
     memset(attr, 0, size);
     ibv_query_device(context, &attr->orig_attr);
-    attr->phys_port_cnt_ex = 1;
+    attr->phys_port_cnt_ex = device_setting(context)->ports;
     return 0;
 }
 
-EXPORT int ibv_query_gid(struct ibv_context *context, uint8_t port, int index, union ibv_gid *gid)
+EXPORT int ibv_query_gid(struct ibv_context *context, uint8_t number, int index, union ibv_gid *gid)
 {
-    (void) context;
+    int port = find_port(context, number);
+
     if (fault_call(CALL_QUERY_GID))
         return -1;
-    if (port != 1 || index) {
+    if (port < 0 || index) {
         errno = EINVAL;
         return -1;
     }
-    device_gid(self.lid, gid);
+    device_gid(lid_make(self.slot, (uint32_t) port), gid);
     return 0;
 }
 
-static void fill_gid_entry(struct ibv_gid_entry *entry)
-{
-    bool ib = config.link_layer == LINK_LAYER_IB;
-
-    device_gid(self.lid, &entry->gid);
-    entry->gid_index = 0;
-    entry->port_num = 1;
-    entry->gid_type = ib ? IBV_GID_TYPE_IB : IBV_GID_TYPE_ROCE_V2;
-    entry->ndev_ifindex = ib ? 0 : 1;
-}
-
-EXPORT int _ibv_query_gid_ex(struct ibv_context *context, uint32_t port, uint32_t index,
+EXPORT int _ibv_query_gid_ex(struct ibv_context *context, uint32_t number, uint32_t index,
                              struct ibv_gid_entry *entry, uint32_t flags, size_t size)
 {
-    struct ibv_gid_entry full = {.gid_index = 0};
+    bool ib = device_setting(context)->link_layer == LINK_LAYER_IB;
+    struct ibv_gid_entry full = {
+        .port_num = number,
+        .gid_type = ib ? IBV_GID_TYPE_IB : IBV_GID_TYPE_ROCE_V2,
+        .ndev_ifindex = ib ? 0 : 1,
+    };
+    int port = find_port(context, number);
 
-    (void) context;
     (void) flags;
     if (fault_call(CALL_QUERY_GID))
         return errno;
-    if (port != 1)
+    if (port < 0)
         return EINVAL;
     if (index)
         return ENODATA;
-    fill_gid_entry(&full);
+    device_gid(lid_make(self.slot, (uint32_t) port), &full.gid);
     memcpy(entry, &full, size < sizeof(full) ? size : sizeof(full));
     return 0;
 }
@@ -270,9 +306,17 @@ EXPORT int _ibv_query_gid_ex(struct ibv_context *context, uint32_t port, uint32_
 EXPORT ssize_t _ibv_query_gid_table(struct ibv_context *context, struct ibv_gid_entry *entries,
                                     size_t max, uint32_t flags, size_t size)
 {
-    if (max && _ibv_query_gid_ex(context, 1, 0, entries, flags, size))
+    uint32_t n = device_setting(context)->ports;
+
+    if (max < n)
         return -EINVAL;
-    return max ? 1 : -EINVAL;
+    for (uint32_t i = 0; i < n; i++) {
+        void *entry = (uint8_t *) entries + i * size;
+
+        if (_ibv_query_gid_ex(context, i + 1, 0, entry, flags, size))
+            return -EINVAL;
+    }
+    return n;
 }
 
 /* A private call of libibverbs that its own tools make. */
@@ -280,22 +324,21 @@ EXPORT int ibv_query_gid_type(struct ibv_context *context, uint8_t port, unsigne
                               int *type);
 int ibv_query_gid_type(struct ibv_context *context, uint8_t port, unsigned int index, int *type)
 {
-    (void) context;
-    if (port != 1 || index) {
+    bool ib = device_setting(context)->link_layer == LINK_LAYER_IB;
+
+    if (find_port(context, port) < 0 || index) {
         errno = EINVAL;
         return -1;
     }
-    *type =
-        config.link_layer == LINK_LAYER_IB ? 0 : 1; /* in sysfs terms: "IB/RoCE v1", "RoCE v2" */
+    *type = ib ? 0 : 1; /* in sysfs terms: "IB/RoCE v1", "RoCE v2" */
     return 0;
 }
 
 EXPORT int ibv_query_pkey(struct ibv_context *context, uint8_t port, int index, __be16 *pkey)
 {
-    (void) context;
     if (fault_call(CALL_QUERY_PKEY))
         return -1;
-    if (port != 1 || index) {
+    if (find_port(context, port) < 0 || index) {
         errno = EINVAL;
         return -1;
     }
@@ -305,8 +348,7 @@ EXPORT int ibv_query_pkey(struct ibv_context *context, uint8_t port, int index, 
 
 EXPORT int ibv_get_pkey_index(struct ibv_context *context, uint8_t port, __be16 pkey)
 {
-    (void) context;
-    if (port == 1 && pkey == 0xffff)
+    if (find_port(context, port) >= 0 && pkey == 0xffff)
         return 0;
     errno = EINVAL;
     return -1;
@@ -316,7 +358,8 @@ EXPORT struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 {
     struct address_handle *handle;
 
-    if (device_requires_grh() && !attr->is_global) {
+    if (find_port(pd->context, attr->port_num) < 0 ||
+        (device_requires_grh(device_setting(pd->context)) && !attr->is_global)) {
         errno = EINVAL;
         return NULL;
     }
@@ -397,18 +440,45 @@ static int start(void)
     err = segment_attach();
     if (err)
         return err;
+    contexts = NULL; /* a parent's are its own */
     engine_reset();
     queue_pair_reset_table();
     memory_reset();
     shared_pages_reset();
     copy_calibrate();
     link_set_lookahead(copy_cost(COPIER_KERNEL, PIECE_OF_COPY));
+    fault_start();
     stale_start();
     agent_start();
     started_pid = getpid();
-    report_at(1, "port %u of %s, link %u", self.slot, config.segment,
-              atomic_load(&self.fabric->nodes[self.slot].link));
+    report_at(1, "node %u of %s, %u ports", self.slot, config.segment, config.n_ports);
     return 0;
+}
+
+static struct device_context *to_device_context(struct ibv_context *context)
+{
+    return (struct device_context *) ((uint8_t *) context -
+                                      offsetof(struct verbs_context, context));
+}
+
+static void add_context(struct device_context *context)
+{
+    pthread_mutex_lock(&contexts_mutex);
+    context->next = contexts;
+    contexts = context;
+    pthread_mutex_unlock(&contexts_mutex);
+}
+
+static void remove_context(struct device_context *context)
+{
+    struct device_context **link;
+
+    pthread_mutex_lock(&contexts_mutex);
+    for (link = &contexts; *link && *link != context; link = &(*link)->next)
+        ;
+    if (*link)
+        *link = context->next;
+    pthread_mutex_unlock(&contexts_mutex);
 }
 
 EXPORT struct ibv_context *ibv_open_device(struct ibv_device *device)
@@ -453,19 +523,15 @@ EXPORT struct ibv_context *ibv_open_device(struct ibv_device *device)
     c->ops.post_send = queue_pair_post_send;
     c->ops.post_recv = queue_pair_post_receive;
     c->ops.post_srq_recv = shared_queue_post_receive;
+    add_context(context);
     return c;
-}
-
-static struct device_context *to_device_context(struct ibv_context *context)
-{
-    return (struct device_context *) ((uint8_t *) context -
-                                      offsetof(struct verbs_context, context));
 }
 
 EXPORT int ibv_close_device(struct ibv_context *context)
 {
     struct device_context *own = to_device_context(context);
 
+    remove_context(own);
     close(context->async_fd);
     close(own->async_write_fd);
     free(own);
@@ -479,6 +545,19 @@ void async_event(struct ibv_context *context, enum ibv_event_type type, void *el
     if (write(to_device_context(context)->async_write_fd, &record, sizeof(record)) !=
         sizeof(record))
         report("async event %d: %s", type, strerror(errno));
+}
+
+void device_port_event(uint32_t port, enum ibv_event_type type)
+{
+    const struct device_setting *device = config_device(port);
+    uintptr_t number = port - device->first_port + 1;
+
+    pthread_mutex_lock(&contexts_mutex);
+    for (struct device_context *context = contexts; context; context = context->next) {
+        if (device_setting(&context->verbs.context) == device)
+            async_event(&context->verbs.context, type, (void *) number);
+    }
+    pthread_mutex_unlock(&contexts_mutex);
 }
 
 EXPORT int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *event)

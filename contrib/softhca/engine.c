@@ -58,6 +58,16 @@ void engine_watch(uint32_t index)
     doorbells_ring(&outstanding, index);
 }
 
+/* Whether the links of both sides are up. */
+static bool reaches_peer(const struct queue_pair *qp)
+{
+    uint32_t destination = atomic_load_explicit(&qp->entry->destination, memory_order_relaxed);
+    struct node *peer = destination ? segment_node(lid_slot(destination)) : NULL;
+
+    return !link_is_down(self.node, atomic_load_explicit(&qp->entry->port, memory_order_relaxed)) &&
+           (!peer || !link_is_down(peer, lid_port(destination)));
+}
+
 static bool is_connected(struct queue_pair *qp, struct queue_pair_entry *source)
 {
     uint32_t state = atomic_load(&qp->entry->state);
@@ -66,8 +76,7 @@ static bool is_connected(struct queue_pair *qp, struct queue_pair_entry *source)
     if (!source || (state != IBV_QPS_RTR && state != IBV_QPS_RTS && state != IBV_QPS_SQD))
         return false;
     theirs = atomic_load(&source->state);
-    return (theirs == IBV_QPS_RTS || theirs == IBV_QPS_SQD) &&
-           atomic_load(&source->peer) == qp->qp.qp_num;
+    return (theirs == IBV_QPS_RTS || theirs == IBV_QPS_SQD) && are_connected(source, qp->entry);
 }
 
 static bool has_incoming(struct queue_pair *qp)
@@ -121,7 +130,7 @@ static void serve_incoming(struct queue_pair *qp, uint64_t *now)
     if (is_connected(qp, source)) {
         struct node *owner = segment_node(number_slot(atomic_load(&source->number)));
 
-        if (link_is_down(self.node) || link_is_down(owner) || !shared_trylock(&source->carrying))
+        if (!reaches_peer(qp) || !shared_trylock(&source->carrying))
             return;
         /* The state may have changed before the lock was ours. */
         while (!qp->broken && is_connected(qp, source)) {
@@ -197,13 +206,12 @@ static uint64_t completion_time(struct queue_pair *qp, uint64_t count)
 static uint64_t earliest_completion(struct queue_pair *qp, uint64_t count)
 {
     const struct work_request *request = request_slot(self.node, qp->entry, count);
-    const struct fabric_parameters *p = &self.fabric->parameters;
     uint64_t due = completion_time(qp, count);
 
     if (due != TIME_UNKNOWN)
         return due;
-    return request->posted_ns + 2 * p->latency_ns +
-           (p->bandwidth ? request->length * 900000000ull / p->bandwidth : 0);
+    return request->posted_ns + 2 * self.fabric->parameters.latency_ns +
+           (qp->bandwidth ? request->length * 900000000ull / qp->bandwidth : 0);
 }
 
 /* Delivers completions in order. False when the queue pair has failed and was flushed. */
@@ -243,12 +251,11 @@ static bool peer_answers(struct queue_pair *qp)
     struct queue_pair_entry *target = segment_queue_pair(peer);
     uint32_t state;
 
-    if (!target || atomic_load(&target->peer) != qp->qp.qp_num)
+    if (!target || !are_connected(qp->entry, target))
         return false;
     state = atomic_load(&target->state);
     return (state == IBV_QPS_RTR || state == IBV_QPS_RTS || state == IBV_QPS_SQD) &&
-           segment_node_alive(number_slot(peer)) && !link_is_down(self.node) &&
-           !link_is_down(segment_node(number_slot(peer)));
+           segment_node_alive(number_slot(peer)) && reaches_peer(qp);
 }
 
 /* A peer that does not answer fails the oldest request after the time-out and its repetitions. */
@@ -283,14 +290,6 @@ static void watch_peer(struct queue_pair *qp, uint64_t now)
         break;
     }
     shared_unlock(&entry->carrying);
-}
-
-/* Whether the links of both sides are up. */
-static bool reaches_peer(struct queue_pair *qp)
-{
-    struct node *peer = segment_node(number_slot(atomic_load(&qp->entry->peer)));
-
-    return !link_is_down(self.node) && (!peer || !link_is_down(peer));
 }
 
 static bool has_outstanding(struct queue_pair *qp)

@@ -30,8 +30,8 @@ void datagram_send(struct queue_pair *qp, const struct ibv_send_wr *wr, uint64_t
 /* Delivers what is due. Under the progress lock; true if some is waiting. */
 bool datagram_deliver(uint64_t now);
 void datagram_reset(void);
-/* When a datagram of that length, sent now, leaves; ns. */
-uint64_t datagram_departure(uint32_t length, uint64_t now);
+/* When a queue pair's datagram of that length, sent now, leaves; ns. */
+uint64_t datagram_departure(const struct queue_pair *qp, uint32_t length, uint64_t now);
 
 /* agent.c */
 void agent_start(void);

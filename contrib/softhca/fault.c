@@ -19,8 +19,6 @@
 
 static _Atomic uint64_t calls[FAULT_CALLS];
 static _Atomic uint64_t requests, registrations;
-static struct ibv_context
-    *_Atomic fallen; /* the context that hears of the link, while it is down */
 
 static const int errors[FAULT_CALLS] = {
     [CALL_GET_DEVICE_LIST] = ENOSYS, [CALL_OPEN_DEVICE] = EIO,      [CALL_QUERY_DEVICE] = EIO,
@@ -87,39 +85,60 @@ uint64_t fault_memlock(void)
     return count < faults->memlock_after ? config.memlock : faults->memlock;
 }
 
-static void take_link_down(struct ibv_context *context)
+static void take_link_down(uint32_t port, uint64_t ns)
 {
-    uint64_t ns = config.faults.down_ns;
+    atomic_store(&self.node->down_until_ns[port], ns ? clock_now() + ns : UINT64_MAX);
+    report_at(1, "fault: the link of port %u goes down", port + 1);
+    device_port_event(port, IBV_EVENT_PORT_ERR);
+}
 
-    atomic_store(&fallen, context);
-    atomic_store(&self.node->down_until_ns, ns ? clock_now() + ns : UINT64_MAX);
-    report_at(1, "fault: the link goes down");
-    async_event(context, IBV_EVENT_PORT_ERR, (void *) (uintptr_t) 1);
+/* Those that the number of the process's requests brings down. */
+static void take_links_down(uint64_t count)
+{
+    for (uint32_t port = 0; port < config.n_ports; port++) {
+        const struct fault_down *down = &config.faults.down[port];
+
+        if (down->wanted && down->after == count)
+            take_link_down(port, down->ns);
+    }
+}
+
+void fault_start(void)
+{
+    for (uint32_t port = 0; port < config.n_ports; port++) {
+        if (config_device(port)->is_down)
+            atomic_store(&self.node->down_until_ns[port], UINT64_MAX);
+    }
+    take_links_down(0);
+}
+
+static void bring_link_up(uint32_t port, uint64_t now)
+{
+    _Atomic uint64_t *down = &self.node->down_until_ns[port];
+    uint64_t until = atomic_load_explicit(down, memory_order_relaxed);
+
+    if (!until || now < until || !atomic_compare_exchange_strong(down, &until, 0))
+        return;
+    report_at(1, "fault: the link of port %u is up again", port + 1);
+    device_port_event(port, IBV_EVENT_PORT_ACTIVE);
 }
 
 void fault_link_step(uint64_t now)
 {
-    uint64_t until = atomic_load_explicit(&self.node->down_until_ns, memory_order_relaxed);
-    struct ibv_context *context;
-
-    if (!until || now < until ||
-        !atomic_compare_exchange_strong(&self.node->down_until_ns, &until, 0))
+    if (!config.faults.any_down)
         return;
-    report_at(1, "fault: the link is up again");
-    context = atomic_exchange(&fallen, NULL);
-    if (context)
-        async_event(context, IBV_EVENT_PORT_ACTIVE, (void *) (uintptr_t) 1);
+    for (uint32_t port = 0; port < config.n_ports; port++)
+        bring_link_up(port, now);
 }
 
-bool fault_request(uint64_t n, struct ibv_context *context)
+bool fault_request(uint64_t n)
 {
     const struct faults *faults = &config.faults;
 
-    if (faults->kill_after || faults->down_after) {
+    if (faults->kill_after || faults->any_down) {
         uint64_t count = atomic_fetch_add(&requests, 1) + 1;
 
-        if (count == faults->down_after)
-            take_link_down(context);
+        take_links_down(count);
         if (count == faults->kill_after) {
             report_at(1, "fault: killed at request %lu", count);
             kill(getpid(), SIGKILL);

@@ -8,8 +8,6 @@
 
 #include <stddef.h>
 
-struct ibv_context;
-
 /* What a call is to do first: its delay, if it has one, is over when this returns. 0, or the errno
  * value (errno is set to it) with which the call is to fail. */
 int fault_call_slowly(enum fault_call call, size_t bytes);
@@ -28,7 +26,7 @@ uint64_t fault_memlock(void);
 
 /* Whether a queue pair's n-th request (from 1) shall fail. Counts the process's requests, too: what
  * befalls the process or its link after so many happens in here. */
-bool fault_request(uint64_t n, struct ibv_context *context);
+bool fault_request(uint64_t n);
 
 /* How much later than its acknowledgement a request completes; ns. */
 uint64_t fault_lateness(uint32_t queue_pair, uint64_t count);
@@ -40,7 +38,9 @@ uint32_t fault_completion_entries(uint32_t asked);
  * first did, 0 before. */
 bool fault_hides_receives(uint64_t taken, uint64_t *since_ns);
 
-/* Brings the link up again when its time has come, and says so to the context it fell under. */
+/* Takes down the links that are to be down from the start. */
+void fault_start(void);
+/* Brings links up again when their time has come, and says so. */
 void fault_link_step(uint64_t now);
 
 /* disorder.c */

@@ -2,7 +2,7 @@
 /*
  * Reads SOFTHCA_FAULT, a comma list. README.md has it with what each does.
  *
- *   order=tail-first|random   qp-error=N        kill=N         link-down=N[:MS]    rnr=N[:MS]
+ *   order=tail-first|random   qp-error=N        kill=N         link-down=N[:MS[:PORT]] rnr=N[:MS]
  *   cq=ENTRIES                late=US[:JITTER]  memlock=N:BYTES
  *   call=NAME:WHICH           slow=NAME:WHICH:US               large=BYTES
  *   only=VARIABLE:VALUE       seed=S
@@ -95,6 +95,21 @@ static bool read_count_and_time(const char *text, uint64_t unit_ns, uint64_t *co
     return !*text && !__builtin_mul_overflow(time, unit_ns, ns);
 }
 
+/* N[:MS[:PORT]], the port counted from 1 over all devices. */
+static bool read_down(const char *text, struct faults *faults)
+{
+    struct fault_down down = {.wanted = true};
+    uint64_t ms = 0, port = 1;
+
+    if (!take_number(&text, &down.after) || (take(&text, ':') && !take_number(&text, &ms)) ||
+        (take(&text, ':') && !take_number(&text, &port)) || *text || !port || port > NODE_PORTS ||
+        __builtin_mul_overflow(ms, NS_PER_MS, &down.ns))
+        return false;
+    faults->any_down = true;
+    faults->down[port - 1] = down;
+    return true;
+}
+
 static bool take_choice(const char **text, struct fault_choice *out)
 {
     if (!take_number(text, &out->n))
@@ -182,8 +197,7 @@ static bool read_item(const char *name, const char *value, struct faults *faults
     if (!strcmp(name, "kill"))
         return read_count(value, &faults->kill_after);
     if (!strcmp(name, "link-down"))
-        return read_count_and_time(value, NS_PER_MS, &faults->down_after, &faults->down_ns) &&
-               faults->down_after;
+        return read_down(value, faults);
     if (!strcmp(name, "rnr"))
         return read_count_and_time(value, NS_PER_MS, &faults->rnr_after, &faults->rnr_ns) &&
                faults->rnr_after;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * The links: each port has an egress and an ingress, each carries one turn at a time.
+ * The links: each port has an egress and an ingress, each carries one turn at a time, at a speed of
+ * its own.
  *
  * A turn is at most 4 KB of one queue pair's oldest request; the queue pairs of an egress take
  * turns, so a short message waits behind a turn and not behind another queue pair's long message. A
@@ -31,7 +32,8 @@ struct candidate {
     uint32_t stream;
     uint32_t ingress; /* link */
     uint32_t bytes;
-    uint64_t start, end;
+    uint64_t start, end; /* at the receiver, less the latency */
+    uint64_t egress_end, ingress_end;
 };
 
 static uint64_t lookahead_ns;
@@ -50,7 +52,7 @@ void link_set_lookahead(uint64_t ns)
 
 static bool is_paced(void)
 {
-    return self.fabric->parameters.bandwidth || self.fabric->parameters.gap_ns;
+    return self.fabric->parameters.paced;
 }
 
 static bool has_answer(const struct work_request *request)
@@ -59,19 +61,28 @@ static bool has_answer(const struct work_request *request)
            request->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
 }
 
+/* The link of the port that has a LID. */
+static uint32_t link_of(uint32_t lid)
+{
+    const struct node_directory_entry *node = &self.fabric->nodes[lid_slot(lid)];
+
+    return atomic_load_explicit(&node->ports[lid_port(lid) % NODE_PORTS].link,
+                                memory_order_relaxed) %
+           MAX_LINKS;
+}
+
 static uint32_t turn_bytes(uint32_t left)
 {
     return left < TURN_BYTES ? left : TURN_BYTES;
 }
 
-/* What a turn takes; the first of its message pays for that as well. */
-static uint64_t turn_ns(uint32_t bytes, bool first)
+/* What a turn takes on a link; the first of its message pays for that as well. */
+static uint64_t turn_ns(uint64_t bandwidth, uint32_t bytes, bool first)
 {
-    const struct fabric_parameters *p = &self.fabric->parameters;
     uint64_t wire = bytes + (first ? HEADER_BYTES : 0);
 
-    return (p->bandwidth ? (uint64_t) lrint((double) wire * 1e9 / (double) p->bandwidth) : 0) +
-           (first ? p->gap_ns : 0);
+    return (bandwidth ? (uint64_t) lrint((double) wire * 1e9 / (double) bandwidth) : 0) +
+           (first ? self.fabric->parameters.gap_ns : 0);
 }
 
 void link_prepare(struct work_request *request)
@@ -101,10 +112,21 @@ static void lower_next_turn(uint64_t end)
         ;
 }
 
-uint64_t link_first_turn(const struct work_request *request)
+uint64_t link_first_turn(const struct queue_pair_entry *qp, const struct work_request *request)
 {
+    uint64_t bandwidth = self.fabric->links[link_of(queue_pair_lid(qp))].bandwidth;
+
     return request->posted_ns +
-           turn_ns(has_answer(request) ? 0 : turn_bytes(request->length), true);
+           turn_ns(bandwidth, has_answer(request) ? 0 : turn_bytes(request->length), true);
+}
+
+uint64_t link_bandwidth(const struct queue_pair_entry *qp)
+{
+    uint64_t own = self.fabric->links[link_of(queue_pair_lid(qp))].bandwidth;
+    uint32_t destination = atomic_load(&qp->destination);
+    uint64_t other = destination ? self.fabric->links[link_of(destination)].bandwidth : own;
+
+    return other && (!own || other < own) ? other : own;
 }
 
 void link_announce(struct queue_pair_entry *qp, uint64_t first_turn)
@@ -117,13 +139,6 @@ void link_announce(struct queue_pair_entry *qp, uint64_t first_turn)
     doorbells_ring(&self.node->outbox, number_index(number));
     atomic_fetch_or(&self.fabric->ringing[self.slot / 64], 1ull << (self.slot % 64));
     lower_next_turn(first_turn);
-}
-
-static uint32_t link_of(uint32_t queue_pair)
-{
-    return atomic_load_explicit(&self.fabric->nodes[number_slot(queue_pair)].link,
-                                memory_order_relaxed) %
-           MAX_NODES;
 }
 
 static bool add_stream(uint32_t link_index, uint32_t queue_pair, enum stream_kind kind)
@@ -165,7 +180,8 @@ static void collect_node(uint32_t slot)
             uint32_t index = w * 64 + (uint32_t) __builtin_ctzll(bits);
             uint32_t number = atomic_load(&node->queue_pairs[index].number);
 
-            if (number && !add_stream(link_of(number), number, STREAM_REQUESTS))
+            if (number && !add_stream(link_of(queue_pair_lid(&node->queue_pairs[index])), number,
+                                      STREAM_REQUESTS))
                 report("more than %u queue pairs on one link", MAX_STREAMS);
         }
     }
@@ -232,6 +248,27 @@ static enum readiness next_answer(struct queue_pair_entry *qp, struct work_reque
     return STREAM_READY;
 }
 
+/* Where a stream's turns arrive. What is sent to a port that is not there takes its time on the
+ * sender's. */
+static uint32_t ingress_of(const struct stream *stream, const struct queue_pair_entry *qp)
+{
+    uint32_t destination = atomic_load_explicit(&qp->destination, memory_order_relaxed);
+
+    return link_of(stream->kind == STREAM_REQUESTS && destination ? destination
+                                                                  : queue_pair_lid(qp));
+}
+
+/* When a turn that starts then leaves both links free. A slower one holds up the other's queue pair
+ * alone: what is on its way waits in the network. */
+static void set_ends(struct candidate *turn, const struct link *egress, const struct link *ingress)
+{
+    turn->egress_end = turn->start + turn_ns(egress->bandwidth, turn->bytes, turn->first);
+    turn->ingress_end = ingress->bandwidth == egress->bandwidth
+                            ? turn->egress_end
+                            : turn->start + turn_ns(ingress->bandwidth, turn->bytes, turn->first);
+    turn->end = turn->egress_end > turn->ingress_end ? turn->egress_end : turn->ingress_end;
+}
+
 static enum readiness examine(const struct stream *stream, struct candidate *turn)
 {
     struct queue_pair_entry *qp = segment_queue_pair(stream->queue_pair);
@@ -251,8 +288,7 @@ static enum readiness examine(const struct stream *stream, struct candidate *tur
         turn->bytes = 0;
     else
         turn->bytes = turn_bytes(request->length - (uint32_t) sent);
-    turn->ingress =
-        link_of(stream->kind == STREAM_REQUESTS ? atomic_load(&qp->peer) : stream->queue_pair);
+    turn->ingress = ingress_of(stream, qp);
     turn->start = ready;
     return STREAM_READY;
 }
@@ -267,7 +303,7 @@ static struct candidate choose(uint32_t link_index)
     while (i < link->n_streams) {
         uint32_t at = (link->turn + i) % link->n_streams;
         struct candidate turn = {.valid = true, .stream = at};
-        uint64_t ingress_free;
+        const struct link *ingress;
 
         switch (examine(&link->streams[at], &turn)) {
         case STREAM_EMPTY:
@@ -278,12 +314,12 @@ static struct candidate choose(uint32_t link_index)
         case STREAM_BLOCKED:
             break;
         case STREAM_READY:
-            ingress_free = self.fabric->links[turn.ingress].ingress_free_ns;
+            ingress = &self.fabric->links[turn.ingress];
             if (turn.start < link->egress_free_ns)
                 turn.start = link->egress_free_ns;
-            if (turn.start < ingress_free)
-                turn.start = ingress_free;
-            turn.end = turn.start + turn_ns(turn.bytes, turn.first);
+            if (turn.start < ingress->ingress_free_ns)
+                turn.start = ingress->ingress_free_ns;
+            set_ends(&turn, link, ingress);
             if (!best.valid || turn.start < best.start)
                 best = turn;
             break;
@@ -343,8 +379,8 @@ static bool serve(uint32_t link_index, const struct candidate *turn)
     struct node *owner = segment_node(number_slot(stream.queue_pair));
     struct work_request *request;
 
-    link->egress_free_ns = turn->end;
-    self.fabric->links[turn->ingress].ingress_free_ns = turn->end;
+    link->egress_free_ns = turn->egress_end;
+    self.fabric->links[turn->ingress].ingress_free_ns = turn->ingress_end;
     link->last_served = ++self.fabric->served;
     link->turn = (turn->stream + 1) % link->n_streams;
     if (!qp)
@@ -363,14 +399,14 @@ static bool serve(uint32_t link_index, const struct candidate *turn)
 static uint64_t serve_until(uint64_t horizon)
 {
     struct fabric *fabric = self.fabric;
-    struct candidate turns[MAX_NODES];
-    uint64_t fresh[MAX_NODES / 64] = {0}; /* links whose candidate is up to date */
+    struct candidate turns[MAX_LINKS];
+    uint64_t fresh[MAX_LINKS / 64] = {0}; /* links whose candidate is up to date */
 
     for (;;) {
         uint64_t next = UINT64_MAX;
-        uint32_t best = MAX_NODES, others;
+        uint32_t best = MAX_LINKS, others;
 
-        for (uint32_t w = 0; w < MAX_NODES / 64; w++) {
+        for (uint32_t w = 0; w < fabric->link_words; w++) {
             for (uint64_t bits = fabric->active[w]; bits; bits &= bits - 1) {
                 uint32_t i = w * 64 + (uint32_t) __builtin_ctzll(bits);
 
@@ -383,17 +419,17 @@ static uint64_t serve_until(uint64_t horizon)
                     next = turns[i].end < next ? turns[i].end : next;
                     continue;
                 }
-                if (best == MAX_NODES || turns[i].start < turns[best].start ||
+                if (best == MAX_LINKS || turns[i].start < turns[best].start ||
                     (turns[i].start == turns[best].start &&
                      fabric->links[i].last_served < fabric->links[best].last_served))
                     best = i;
             }
         }
-        if (best == MAX_NODES)
+        if (best == MAX_LINKS)
             return next;
         others = serve(best, &turns[best]) ? turns[best].ingress : best;
         fresh[best / 64] &= ~(1ull << (best % 64));
-        for (uint32_t w = 0; w < MAX_NODES / 64; w++) {
+        for (uint32_t w = 0; w < fabric->link_words; w++) {
             for (uint64_t bits = fabric->active[w] & fresh[w]; bits; bits &= bits - 1) {
                 uint32_t i = w * 64 + (uint32_t) __builtin_ctzll(bits);
 

@@ -9,7 +9,9 @@
  * publishes the request. */
 void link_prepare(struct work_request *request);
 /* When the first turn of a request ends at the earliest. */
-uint64_t link_first_turn(const struct work_request *request);
+uint64_t link_first_turn(const struct queue_pair_entry *qp, const struct work_request *request);
+/* Of the slower of the two links that a queue pair's requests cross; bytes/s, 0 if unpaced. */
+uint64_t link_bandwidth(const struct queue_pair_entry *qp);
 /* Tells the link of a queue pair about new requests; after they were published. first_turn is that
  * of the first of them. Cheap if known. */
 void link_announce(struct queue_pair_entry *qp, uint64_t first_turn);

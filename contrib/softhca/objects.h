@@ -19,9 +19,18 @@
 #define BATCH_REQUESTS 128
 #define BATCH_SGE      512
 
+/* Providers' own structures embed ibv_device at their head and are larger: programs that ask a
+ * device whether it is theirs read behind it. */
+struct device {
+    struct ibv_device device;
+    uint8_t behind[4096];
+    const struct device_setting *setting;
+};
+
 struct device_context {
     struct verbs_context verbs;
     int async_write_fd;
+    struct device_context *next; /* in the list of all, see device.c */
 };
 
 struct protection_domain {
@@ -99,7 +108,8 @@ struct queue_pair {
     struct ibv_qp_init_attr init;
     struct ibv_qp_attr attr;
     pthread_spinlock_t post_lock;
-    uint64_t n_posted; /* for injected errors */
+    uint64_t n_posted;  /* for injected errors */
+    uint64_t bandwidth; /* of the slower of its two links; set when it is connected */
     struct receive_queue *receives;
     struct receive_queue own_receives;
     /* Under the progress lock. */
@@ -139,9 +149,16 @@ bool completion_overrun(void);
 void completion_purge(struct completion_queue *cq, uint32_t queue_pair);
 
 /* device.c */
+/* The settings of the device that a context is of. */
+const struct device_setting *device_setting(const struct ibv_context *context);
+/* The GID of the port that has a LID; one that no port has is in the default subnet. */
 void device_gid(uint32_t lid, union ibv_gid *gid);
-/* Whether addresses without a GRH are refused. */
-bool device_requires_grh(void);
+/* The LID in a GID; 0 if no port has that GID. */
+uint32_t device_lid_of_gid(const union ibv_gid *gid);
+/* Whether a device refuses addresses without a GRH. */
+bool device_requires_grh(const struct device_setting *device);
+/* An asynchronous event of a port, to all who have its device open. */
+void device_port_event(uint32_t port, enum ibv_event_type type);
 void async_event(struct ibv_context *context, enum ibv_event_type type, void *element);
 
 /* memory.c */
@@ -170,6 +187,8 @@ int queue_pair_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_s
 struct queue_pair *queue_pair_at(uint32_t index);
 /* Forgets all queue pairs; after a fork. */
 void queue_pair_reset_table(void);
+/* Whether a datagram to an address arrives at the queue pair of that number. */
+bool queue_pair_reaches(const struct queue_pair *qp, const struct ibv_ah_attr *ah, uint32_t number);
 /* Fails the queue pairs whose completion queues have been overrun. Under the progress lock. */
 void queue_pair_fail_overrun(void);
 /* Puts a queue pair into the error state and flushes its queues. Under the progress lock. */

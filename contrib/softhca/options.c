@@ -25,14 +25,17 @@ enum option_id {
     OPT_FAULT,
     OPT_MAX_INLINE,
     OPT_GRH_REQUIRED,
+    OPT_PORTS,
+    OPT_DEVICES,
     OPT_VERBOSE,
     OPT_LIST_PROFILES,
     OPT_HELP,
     OPT_VERSION,
 };
 
-/* The library checks the list itself, in every process. */
-#define FAULTS_ALLOWED "a comma list of faults, see softhca(1)"
+/* The library checks these lists itself, in every process. */
+#define DEVICES_ALLOWED "a comma list of devices, see softhca(1)"
+#define FAULTS_ALLOWED  "a comma list of faults, see softhca(1)"
 
 static const struct option long_options[] = {
     {"profile", required_argument, NULL, OPT_PROFILE},
@@ -47,6 +50,8 @@ static const struct option long_options[] = {
     {"data-in-order", required_argument, NULL, OPT_DATA_IN_ORDER},
     {"fault", required_argument, NULL, OPT_FAULT},
     {"max-inline", required_argument, NULL, OPT_MAX_INLINE},
+    {"ports", required_argument, NULL, OPT_PORTS},
+    {"devices", required_argument, NULL, OPT_DEVICES},
     {"grh-required", no_argument, NULL, OPT_GRH_REQUIRED},
     {"verbose", no_argument, NULL, OPT_VERBOSE},
     {"list-profiles", no_argument, NULL, OPT_LIST_PROFILES},
@@ -70,6 +75,8 @@ static void print_help(void)
         "  --data-in-order on|off what ibv_query_qp_data_in_order answers in RTS (on)\n"
         "  --max-inline BYTES     most that a request carries inline, 0 to 512 (512)\n"
         "  --grh-required         ports take only addresses with a global route\n"
+        "  --ports N              ports of a device, each a link of its own, 1 to 8 (1)\n"
+        "  --devices LIST         several devices, NAME[/KEY=VALUE...],...; see softhca(1)\n"
         "  --fabric NAME          a fabric apart from others with the same settings\n"
         "  --stats FILE           append counters to FILE when processes end\n"
         "  --fault SPEC           inject faults; see softhca(1)\n"
@@ -210,6 +217,10 @@ static bool set_option(int id, const char *value, struct softhca_options *option
         return set_text("fault", value, FAULTS_ALLOWED, &options->fault);
     case OPT_MAX_INLINE:
         return set_count("max-inline", value, 0, 512, &options->max_inline);
+    case OPT_PORTS:
+        return set_count("ports", value, 1, 8, &options->ports);
+    case OPT_DEVICES:
+        return set_text("devices", value, DEVICES_ALLOWED, &options->devices);
     case OPT_GRH_REQUIRED:
         options->grh_required = true;
         return true;

@@ -66,14 +66,13 @@ static bool piece_waits(struct queue_pair *qp, const struct work_request *reques
 {
     uint64_t bytes = atomic_load_explicit(&request->flow_bytes, memory_order_relaxed);
     uint64_t wanted = request->copied + 2 * PIECE_MIN;
-    uint64_t bandwidth = self.fabric->parameters.bandwidth;
 
     if (bytes >= wanted)
         return true;
     if (wanted > request->length)
         wanted = request->length;
-    if (!qp->peer_is_silent && config.faults.order == ORDER_KEPT && bandwidth && bytes < wanted)
-        qp->push_from_ns = now + (wanted - bytes) * 1000000000ull / bandwidth;
+    if (!qp->peer_is_silent && config.faults.order == ORDER_KEPT && qp->bandwidth && bytes < wanted)
+        qp->push_from_ns = now + (wanted - bytes) * 1000000000ull / qp->bandwidth;
     return false;
 }
 
@@ -130,7 +129,7 @@ static enum outcome push_write(struct queue_pair *qp, struct work_request *reque
 
     if (!target || request->opcode != IBV_WR_RDMA_WRITE ||
         (config.faults.order != ORDER_KEPT && !disorder_by_requester(request, node)) ||
-        atomic_load(&target->peer) != qp->qp.qp_num ||
+        !are_connected(qp->entry, target) ||
         (atomic_load(&target->state) != IBV_QPS_RTR && atomic_load(&target->state) != IBV_QPS_RTS))
         return WAITING;
     if (request->length) {
@@ -145,7 +144,7 @@ static enum outcome push_write(struct queue_pair *qp, struct work_request *reque
         from.sge = &local;
     }
     while (request->copied < request->length) {
-        if (!piece_is_due(request, COPIER_KERNEL, *now, &bytes) ||
+        if (!piece_is_due(qp, request, COPIER_KERNEL, *now, &bytes) ||
             copy_out(number_slot(peer), request, &to, &from, bytes))
             return WAITING;
         request->copied += bytes;

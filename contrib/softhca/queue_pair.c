@@ -35,14 +35,24 @@ void queue_pair_reset_table(void)
     memset(table, 0, sizeof(table));
 }
 
+/* Whether all objects are of one device. */
+static bool is_of_one_device(const struct ibv_pd *pd, const struct ibv_qp_init_attr *attr)
+{
+    const struct ibv_device *device = pd->context->device;
+
+    return attr->send_cq && attr->recv_cq && attr->send_cq->context->device == device &&
+           attr->recv_cq->context->device == device &&
+           (!attr->srq || attr->srq->context->device == device);
+}
+
 static bool is_capable(const struct ibv_qp_init_attr *attr)
 {
     const struct ibv_qp_cap *cap = &attr->cap;
 
-    return (attr->qp_type == IBV_QPT_RC || attr->qp_type == IBV_QPT_UD) && attr->send_cq &&
-           attr->recv_cq && cap->max_inline_data <= config.max_inline &&
-           cap->max_send_sge <= MAX_SGE && cap->max_recv_sge <= MAX_SGE &&
-           cap->max_send_wr <= MAX_SEND_QUEUE && cap->max_recv_wr <= MAX_SEND_QUEUE;
+    return (attr->qp_type == IBV_QPT_RC || attr->qp_type == IBV_QPT_UD) &&
+           cap->max_inline_data <= config.max_inline && cap->max_send_sge <= MAX_SGE &&
+           cap->max_recv_sge <= MAX_SGE && cap->max_send_wr <= MAX_SEND_QUEUE &&
+           cap->max_recv_wr <= MAX_SEND_QUEUE;
 }
 
 static uint32_t slot_size_for(const struct ibv_qp_cap *cap)
@@ -97,6 +107,7 @@ static uint32_t init_entry(struct queue_pair *qp, struct ibv_qp_init_attr *attr,
     atomic_store(&entry->state, IBV_QPS_RESET);
     atomic_store(&entry->rnr_retry, 7);
     atomic_store(&entry->max_reads, 1);
+    atomic_store(&entry->port, device_setting(qp->qp.context)->first_port);
     qp->entry = entry;
     return number_make(generations[qp->index]++, self.slot, qp->index);
 }
@@ -121,13 +132,14 @@ EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *
 
     if (fault_call(CALL_CREATE_QP))
         return NULL;
-    if (!is_capable(attr)) {
+    if (!is_of_one_device(pd, attr) || !is_capable(attr)) {
         errno = attr->qp_type == IBV_QPT_RC || attr->qp_type == IBV_QPT_UD ? EINVAL : EOPNOTSUPP;
         return NULL;
     }
     qp = calloc(1, sizeof(*qp));
     if (!qp)
         goto fail;
+    qp->qp.context = pd->context;
     if (attr->srq)
         qp->receives = &((struct shared_receive_queue *) attr->srq)->queue;
     else if (receive_queue_init(&qp->own_receives, attr->cap.max_recv_wr, attr->cap.max_recv_sge))
@@ -145,7 +157,6 @@ EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *
     report_capabilities(attr, qp->entry->slot_size);
     qp->init = *attr;
     pthread_spin_init(&qp->post_lock, PTHREAD_PROCESS_PRIVATE);
-    qp->qp.context = pd->context;
     qp->qp.qp_context = attr->qp_context;
     qp->qp.pd = pd;
     qp->qp.send_cq = attr->send_cq;
@@ -302,6 +313,28 @@ static void change_state(struct queue_pair *qp, enum ibv_qp_state state)
         doorbells_ring(&self.node->inbox, qp->index);
 }
 
+/* The LID of the port that an address names, as seen from this queue pair's; 0 if it is not
+ * reached: there is none, or it is of another link layer or subnet. */
+static uint32_t destination_of(const struct queue_pair *qp, const struct ibv_ah_attr *ah)
+{
+    const struct device_setting *device = device_setting(qp->qp.context);
+    uint32_t lid =
+        device->link_layer == LINK_LAYER_IB ? ah->dlid : device_lid_of_gid(&ah->grh.dgid);
+    const struct port_entry *port = segment_port(lid);
+
+    return port && atomic_load(&port->link_layer) == device->link_layer &&
+                   atomic_load(&port->subnet) == device->subnet
+               ? lid
+               : 0;
+}
+
+bool queue_pair_reaches(const struct queue_pair *qp, const struct ibv_ah_attr *ah, uint32_t number)
+{
+    const struct queue_pair_entry *target = segment_queue_pair(number);
+
+    return target && destination_of(qp, ah) == queue_pair_lid(target);
+}
+
 static void take_attributes(struct queue_pair *qp, const struct ibv_qp_attr *attr, int mask)
 {
     struct queue_pair_entry *entry = qp->entry;
@@ -313,8 +346,10 @@ static void take_attributes(struct queue_pair *qp, const struct ibv_qp_attr *att
     }
     if (mask & IBV_QP_QKEY)
         entry->qkey = own->qkey = attr->qkey;
-    if (mask & IBV_QP_AV)
+    if (mask & IBV_QP_AV) {
         own->ah_attr = attr->ah_attr;
+        atomic_store(&entry->destination, destination_of(qp, &attr->ah_attr));
+    }
     if (mask & IBV_QP_PATH_MTU)
         own->path_mtu = attr->path_mtu;
     if (mask & IBV_QP_TIMEOUT)
@@ -341,25 +376,45 @@ static void take_attributes(struct queue_pair *qp, const struct ibv_qp_attr *att
         own->max_dest_rd_atomic = attr->max_dest_rd_atomic;
     if (mask & IBV_QP_PKEY_INDEX)
         own->pkey_index = attr->pkey_index;
-    if (mask & IBV_QP_PORT)
+    if (mask & IBV_QP_PORT) {
         own->port_num = attr->port_num;
+        atomic_store(&entry->port,
+                     device_setting(qp->qp.context)->first_port + attr->port_num - 1u);
+    }
     if (mask & IBV_QP_DEST_QPN) {
         own->dest_qp_num = attr->dest_qp_num;
         atomic_store(&entry->peer, attr->dest_qp_num);
     }
+    qp->bandwidth = link_bandwidth(entry);
 }
 
-/* A port that wants global addresses takes no other, and none that is not the peer's. */
-static bool is_addressed(const struct ibv_qp_attr *attr, int mask)
+/* A port that wants global addresses takes no other, and none that is not that of a port on the
+ * peer's node. */
+static bool is_addressed(const struct queue_pair *qp, const struct ibv_qp_attr *attr, int mask)
 {
-    union ibv_gid wanted;
+    const struct device_setting *device = device_setting(qp->qp.context);
+    uint32_t lid;
 
-    if (!(mask & IBV_QP_AV) || !device_requires_grh())
+    if (!(mask & IBV_QP_AV) || !device_requires_grh(device))
         return true;
-    if (!attr->ah_attr.is_global)
-        return false;
-    device_gid(number_slot(attr->dest_qp_num) + 1, &wanted);
-    return !(mask & IBV_QP_DEST_QPN) || !memcmp(&wanted, &attr->ah_attr.grh.dgid, sizeof(wanted));
+    lid = attr->ah_attr.is_global ? device_lid_of_gid(&attr->ah_attr.grh.dgid) : 0;
+    return lid && (device->link_layer == LINK_LAYER_ROCE || lid == attr->ah_attr.dlid) &&
+           (!(mask & IBV_QP_DEST_QPN) || lid_slot(lid) == number_slot(attr->dest_qp_num));
+}
+
+/* The numbers of the device's own ports and of nothing else. */
+static bool is_own_port(const struct queue_pair *qp, uint8_t number)
+{
+    return number && number <= device_setting(qp->qp.context)->ports;
+}
+
+static bool is_valid(const struct queue_pair *qp, const struct ibv_qp_attr *attr, int mask)
+{
+    return (!(mask & IBV_QP_PORT) || is_own_port(qp, attr->port_num)) &&
+           !((mask & IBV_QP_PKEY_INDEX) && attr->pkey_index) &&
+           !((mask & IBV_QP_MAX_QP_RD_ATOMIC) && attr->max_rd_atomic > MAX_READS) &&
+           !((mask & IBV_QP_MAX_DEST_RD_ATOMIC) && attr->max_dest_rd_atomic > MAX_READS) &&
+           is_addressed(qp, attr, mask);
 }
 
 EXPORT int ibv_modify_qp(struct ibv_qp *ibv_qp, struct ibv_qp_attr *attr, int mask)
@@ -369,11 +424,7 @@ EXPORT int ibv_modify_qp(struct ibv_qp *ibv_qp, struct ibv_qp_attr *attr, int ma
 
     if (fault_call(CALL_MODIFY_QP))
         return errno;
-    if (((mask & IBV_QP_PORT) && attr->port_num != 1) ||
-        ((mask & IBV_QP_PKEY_INDEX) && attr->pkey_index) ||
-        ((mask & IBV_QP_MAX_QP_RD_ATOMIC) && attr->max_rd_atomic > MAX_READS) ||
-        ((mask & IBV_QP_MAX_DEST_RD_ATOMIC) && attr->max_dest_rd_atomic > MAX_READS) ||
-        !is_addressed(attr, mask))
+    if (!is_valid(qp, attr, mask))
         return EINVAL;
     engine_lock();
     if ((mask & IBV_QP_STATE) && !may_follow(atomic_load(&qp->entry->state), attr->qp_state)) {
@@ -510,7 +561,7 @@ static int take_request(struct queue_pair *qp, struct work_request *request,
     if (err)
         return err;
     request->posted_ns = clock_now();
-    if (fault_request(++qp->n_posted, qp->qp.context))
+    if (fault_request(++qp->n_posted))
         request->local_error = IBV_WC_RETRY_EXC_ERR;
     atomic_store_explicit(&request->status,
                           request->local_error ? request->local_error : REQUEST_PENDING,
@@ -523,7 +574,7 @@ static void publish_datagram(struct queue_pair *qp, struct work_request *request
                              const struct ibv_send_wr *wr)
 {
     uint64_t latency = self.fabric->parameters.latency_ns;
-    uint64_t leaves = datagram_departure(request->length, request->posted_ns);
+    uint64_t leaves = datagram_departure(qp, request->length, request->posted_ns);
 
     if (!request->local_error) {
         datagram_send(qp, wr, leaves + latency, request->length);
@@ -572,7 +623,7 @@ static int post_one(struct queue_pair *qp, struct ibv_send_wr *wr, uint64_t *fir
     if (entry->type == IBV_QPT_UD)
         publish_datagram(qp, request, wr);
     if (!*first_turn)
-        *first_turn = link_first_turn(request);
+        *first_turn = link_first_turn(entry, request);
     atomic_store(&entry->posted, posted + 1);
     if (posted + 1 - retired < entry->slots) /* else it is with the other side still */
         fetch_request(request_slot(self.node, entry, posted + 1));

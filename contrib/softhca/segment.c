@@ -140,6 +140,10 @@ static void begin_fabric(void)
     struct fabric_parameters mine = {
         .bandwidth = config.bandwidth, .latency_ns = config.latency_ns, .gap_ns = config.gap_ns};
 
+    mine.paced = mine.bandwidth || mine.gap_ns;
+    for (uint32_t i = 0; i < config.n_devices; i++)
+        mine.paced |= config.devices[i].bandwidth != 0;
+
     if (!any_node_alive()) {
         punch(0, span_offset(MAX_NODES));
         self.fabric->parameters = mine;
@@ -152,44 +156,85 @@ static void begin_fabric(void)
     }
 }
 
-/* Two nodes with one name share a link; a node without a name has a link of its own. */
-static uint32_t choose_link(uint32_t slot)
+struct port_entry *segment_port(uint32_t lid)
 {
-    struct fabric *fabric = self.fabric;
-    bool used[MAX_NODES] = {false};
+    uint32_t slot = lid_slot(lid), port = lid_port(lid);
+    struct node_directory_entry *entry = &self.fabric->nodes[slot];
 
-    for (uint32_t i = 0; i < MAX_NODES; i++) {
-        struct node_directory_entry *entry = &fabric->nodes[i];
-
-        if (i == slot || !atomic_load(&entry->incarnation) || !segment_node_alive(i))
-            continue;
-        if (config.port[0] && !strcmp(entry->link_name, config.port))
-            return atomic_load(&entry->link);
-        used[atomic_load(&entry->link)] = true;
-    }
-    if (!used[slot])
-        return slot;
-    for (uint32_t i = 0; i < MAX_NODES; i++) {
-        if (!used[i])
-            return i;
-    }
-    return slot; /* not reached: there are as many links as nodes */
+    return lid && atomic_load(&entry->incarnation) && port < atomic_load(&entry->n_ports)
+               ? &entry->ports[port]
+               : NULL;
 }
 
-static bool link_is_shared(uint32_t slot, uint32_t link)
+/* Marks the links of all living nodes but one. Whether one of them is that of a name. */
+static bool mark_links(uint32_t except, const char *name, bool used[MAX_LINKS], uint32_t *named)
 {
-    for (uint32_t i = 0; i < MAX_NODES; i++) {
-        if (i != slot && atomic_load(&self.fabric->nodes[i].link) == link &&
-            atomic_load(&self.fabric->nodes[i].incarnation) && segment_node_alive(i))
-            return true;
+    bool found = false;
+
+    for (uint32_t slot = 0; slot < MAX_NODES; slot++) {
+        struct node_directory_entry *entry = &self.fabric->nodes[slot];
+
+        if (slot == except || !atomic_load(&entry->incarnation) || !segment_node_alive(slot))
+            continue;
+        for (uint32_t port = 0; port < atomic_load(&entry->n_ports); port++) {
+            uint32_t link = atomic_load(&entry->ports[port].link);
+
+            used[link] = true;
+            if (*name && !strcmp(entry->ports[port].link_name, name)) {
+                *named = link;
+                found = true;
+            }
+        }
     }
-    return false;
+    return found;
 }
 
 static void reset_link(struct link *link)
 {
     link->egress_free_ns = link->ingress_free_ns = link->last_served = 0;
     link->n_streams = link->turn = 0;
+}
+
+/* Gives one of this node's ports its link: that of the others that have its name, or the first that
+ * nobody uses, since the first ones are looked at in every round of the links. Under the fabric's
+ * lock. */
+static bool set_link(uint32_t slot, uint32_t port, bool used[MAX_LINKS])
+{
+    const struct device_setting *device = config_device(port);
+    struct port_entry *entry = &self.fabric->nodes[slot].ports[port];
+    uint32_t link = 0;
+
+    entry->link_name[0] = '\0';
+    if (config.port[0])
+        snprintf(entry->link_name, sizeof(entry->link_name), "%s:%u", config.port, port);
+    if (!mark_links(slot, entry->link_name, used, &link)) {
+        while (link < MAX_LINKS && used[link])
+            link++;
+        if (link == MAX_LINKS)
+            return false;
+        reset_link(&self.fabric->links[link]);
+        self.fabric->links[link].bandwidth =
+            device->bandwidth ? device->bandwidth : self.fabric->parameters.bandwidth;
+    }
+    used[link] = true;
+    if (self.fabric->link_words <= link / 64)
+        self.fabric->link_words = link / 64 + 1;
+    atomic_store(&entry->link, link);
+    atomic_store(&entry->link_layer, device->link_layer);
+    atomic_store(&entry->subnet, device->subnet);
+    return true;
+}
+
+static bool set_links(uint32_t slot)
+{
+    bool used[MAX_LINKS] = {false};
+
+    for (uint32_t port = 0; port < config.n_ports; port++) {
+        if (!set_link(slot, port, used))
+            return false;
+    }
+    atomic_store(&self.fabric->nodes[slot].n_ports, config.n_ports);
+    return true;
 }
 
 /* Claims a slot nobody holds, starting after the one claimed last, so that numbers of the dead stay
@@ -201,26 +246,24 @@ static int claim_slot(void)
     for (uint32_t i = 0; i < MAX_NODES; i++) {
         uint32_t slot = (fabric->incarnations + i) % MAX_NODES;
         struct node_directory_entry *entry = &fabric->nodes[slot];
-        uint32_t link;
+        bool linked;
 
         if (lock_byte(F_SETLK, F_WRLCK, slot, NULL))
             continue;
         self.slot = slot;
-        self.lid = slot + 1;
         atomic_store(&entry->incarnation, ++fabric->incarnations);
         self.node = segment_node(slot);
         if (!self.node)
             return ENOMEM;
-        link = choose_link(slot);
         shared_lock_take(&fabric->advancing);
         punch(span_offset(slot), NODE_SPAN);
-        if (!link_is_shared(slot, link))
-            reset_link(&fabric->links[link]);
-        atomic_store(&entry->link, link);
+        linked = set_links(slot);
         atomic_store(&entry->pid, self.pid);
-        snprintf(entry->link_name, sizeof(entry->link_name), "%s", config.port);
         shared_unlock(&fabric->advancing);
-        return 0;
+        if (linked)
+            return 0;
+        report("all %u links of the fabric in %s are in use", MAX_LINKS, config.segment);
+        return EBUSY;
     }
     report("all %u nodes of the fabric in %s are in use", MAX_NODES, config.segment);
     return EBUSY;

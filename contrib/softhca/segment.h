@@ -2,7 +2,8 @@
 /*
  * The shared segment: everything that more than one process reads.
  *
- * A fabric is one sparse file. Its head holds the directory of nodes and the state of the links;
+ * A process that has opened a device is a node, with the ports of all its devices. A fabric is one
+ * sparse file. Its head holds the directory of nodes and the state of the links;
  * behind it every node has a span of its own with its queue pairs, send queues, memory regions and
  * datagram mailbox. A process that opens the device claims a node; all that it allocates lives in
  * that node's span, so a dead process leaks nothing: whoever claims the node next starts with an
@@ -18,6 +19,8 @@
 #ifndef SOFTHCA_SEGMENT_H
 #define SOFTHCA_SEGMENT_H
 
+#include "config.h"
+
 #include <infiniband/verbs.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -31,13 +34,14 @@
 #define MAX_REGIONS      32768u /* a node */
 #define SHARED_FILES     128u   /* a node */
 #define MAX_DATAGRAMS    512u   /* waiting at a node */
-#define MAX_STREAMS      2048u  /* a link */
+#define MAX_LINKS        512u
+#define MAX_STREAMS      2048u /* a link */
 #define DATAGRAM_PAYLOAD 4096u
 #define MAX_READS        16u /* in flight a queue pair */
 #define MAX_SGE          30u
 #define MAX_INLINE       512u
 #define NODE_SPAN        (512ull << 20) /* bytes of address space a node */
-#define SEGMENT_VERSION  4u
+#define SEGMENT_VERSION  5u
 #define TIME_UNKNOWN     0ull
 
 /* A lock between processes: 0 when free, otherwise the holder's node plus one. A lock whose holder
@@ -102,7 +106,9 @@ struct queue_pair_entry {
     _Atomic uint32_t rnr_retry;
     _Atomic uint32_t rnr_timer; /* this side's min_rnr_timer as responder */
     uint32_t qkey;
-    uint64_t ring; /* offset of the send queue in the node's span */
+    _Atomic uint32_t port;        /* among its node's */
+    _Atomic uint32_t destination; /* LID of the port that it sends to; 0 if that is not reached */
+    uint64_t ring;                /* offset of the send queue in the node's span */
     /* Requests are counted from 0 and never wrap; the slot is the count modulo slots. */
     ON_OWN_LINE _Atomic uint64_t posted; /* by the owner, with release */
     _Atomic uint64_t retired;            /* by the owner: completions delivered so far */
@@ -167,7 +173,8 @@ struct node {
     ON_OWN_LINE _Atomic uint32_t agent_asleep; /* futex word, enum agent_sleep */
     /* Written by the owner, read by the fabric. */
     ON_OWN_LINE struct doorbells outbox; /* owner's queue pairs with requests new to the link */
-    ON_OWN_LINE _Atomic uint64_t down_until_ns; /* an injected fault: the link is down; 0 if not */
+    ON_OWN_LINE _Atomic uint64_t
+        down_until_ns[NODE_PORTS]; /* an injected fault: the link is down; 0 if not */
     /* Written by the owner at every poll and piece, read rarely. */
     ON_OWN_LINE _Atomic uint64_t polls;
     ON_OWN_LINE struct queue_pair_entry queue_pairs[MAX_QUEUE_PAIRS];
@@ -188,7 +195,8 @@ struct stream {
 
 /* Both directions of one physical port. Under the fabric's lock. */
 struct link {
-    ON_OWN_LINE uint64_t egress_free_ns;
+    ON_OWN_LINE uint64_t bandwidth; /* bytes/s, 0 = unpaced; not changed while the link is used */
+    uint64_t egress_free_ns;
     uint64_t ingress_free_ns;
     uint64_t last_served;
     uint32_t n_streams;
@@ -196,11 +204,19 @@ struct link {
     struct stream streams[MAX_STREAMS];
 };
 
+/* A port of a node, as others see it. Written while its node is claimed. */
+struct port_entry {
+    _Atomic uint32_t link;
+    _Atomic uint32_t link_layer; /* enum link_layer */
+    _Atomic uint64_t subnet;
+    char link_name[40];
+};
+
 struct node_directory_entry {
     _Atomic uint32_t incarnation; /* 0 before first use */
     _Atomic int32_t pid;
-    _Atomic uint32_t link;
-    char link_name[32];
+    _Atomic uint32_t n_ports;
+    struct port_entry ports[NODE_PORTS];
 };
 
 /* What all processes of a fabric agree on: taken from the environment of the first. */
@@ -208,6 +224,7 @@ struct fabric_parameters {
     uint64_t bandwidth; /* bytes/s, 0 = unpaced */
     uint64_t latency_ns;
     uint64_t gap_ns;
+    uint64_t paced; /* 1: links are modelled, as these or some device's settings ask for */
 };
 
 struct fabric {
@@ -221,8 +238,9 @@ struct fabric {
     _Atomic uint64_t ringing[MAX_NODES / 64]; /* nodes with a full outbox */
     struct shared_lock advancing;
     uint64_t served;
-    uint64_t active[MAX_NODES / 64]; /* links with streams */
-    ON_OWN_LINE struct link links[MAX_NODES];
+    uint32_t link_words;             /* of active, that links in use have bits in */
+    uint64_t active[MAX_LINKS / 64]; /* links with streams */
+    ON_OWN_LINE struct link links[MAX_LINKS];
 };
 
 /* This process's view of the fabric. */
@@ -231,7 +249,6 @@ struct attachment {
     struct node *node; /* own */
     uint32_t slot;     /* own */
     int32_t pid;
-    uint32_t lid;
 };
 extern struct attachment self;
 /* Whom the calling thread works for. */
@@ -280,11 +297,28 @@ static inline void node_shows_life(void)
                           memory_order_relaxed);
 }
 
-/* Whether nothing gets through to or from a node. */
-static inline bool link_is_down(struct node *node)
+/* Whether nothing gets through to or from a node's port. */
+static inline bool link_is_down(struct node *node, uint32_t port)
 {
-    return atomic_load_explicit(&node->down_until_ns, memory_order_relaxed) != 0;
+    return atomic_load_explicit(&node->down_until_ns[port], memory_order_relaxed) != 0;
 }
+
+/* LIDs: the node's slot and, above it, the place of the port among the node's; from 1. RoCE has
+ * them, too, in its GIDs. */
+static inline uint32_t lid_make(uint32_t slot, uint32_t port)
+{
+    return port * MAX_NODES + slot + 1;
+}
+static inline uint32_t lid_slot(uint32_t lid)
+{
+    return (lid - 1) % MAX_NODES;
+}
+static inline uint32_t lid_port(uint32_t lid)
+{
+    return (lid - 1) / MAX_NODES;
+}
+/* The directory's entry of the port that has a LID; NULL if none has. */
+struct port_entry *segment_port(uint32_t lid);
 
 /* Queue pair numbers: 7 bits of generation, 7 of node, 10 of index. */
 static inline uint32_t number_slot(uint32_t number)
@@ -310,6 +344,28 @@ static inline struct queue_pair_entry *segment_queue_pair(uint32_t number)
         return NULL;
     qp = &node->queue_pairs[number_index(number)];
     return atomic_load_explicit(&qp->number, memory_order_acquire) == number ? qp : NULL;
+}
+
+/* The LID of the port that a queue pair is bound to. */
+static inline uint32_t queue_pair_lid(const struct queue_pair_entry *qp)
+{
+    return lid_make(number_slot(atomic_load_explicit(&qp->number, memory_order_relaxed)),
+                    atomic_load_explicit(&qp->port, memory_order_relaxed));
+}
+
+/* Whether what one queue pair sends arrives at another: it names it and the port that it is bound
+ * to. */
+static inline bool is_sent_to(const struct queue_pair_entry *from,
+                              const struct queue_pair_entry *to)
+{
+    return atomic_load(&from->peer) == atomic_load_explicit(&to->number, memory_order_relaxed) &&
+           atomic_load_explicit(&from->destination, memory_order_relaxed) == queue_pair_lid(to);
+}
+
+/* Whether two queue pairs send to each other. */
+static inline bool are_connected(const struct queue_pair_entry *a, const struct queue_pair_entry *b)
+{
+    return is_sent_to(a, b) && is_sent_to(b, a);
 }
 
 /* A request's slot, through the mapping of the node that owns the queue pair. */

@@ -105,6 +105,12 @@ test_options() {
     refuses max-inline 513
     refuses max-inline 1k
     refuses max-inline ''
+    sets SOFTHCA_PORTS 2 --ports 2
+    sets SOFTHCA_PORTS unset
+    refuses ports 0
+    refuses ports 9
+    sets SOFTHCA_DEVICES a/ports=2,b --devices a/ports=2,b
+    refuses devices ''
     sets SOFTHCA_GRH_REQUIRED 1 --grh-required
     sets SOFTHCA_GRH_REQUIRED unset
     sets SOFTHCA_LOG unset

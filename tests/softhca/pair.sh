@@ -45,9 +45,11 @@ on_core() { # CORE COMMAND...
 }
 
 port=$(free_port) || exit 99
-# SERVER_SIDE and CLIENT_SIDE name the physical ports of the two ends, if they are to be shared.
+# SERVER_SIDE and CLIENT_SIDE name the physical ports of the two ends, if they are to be shared;
+# SERVER_PORTS and CLIENT_PORTS give an end a device of so many ports, of which it takes the last.
 (test -n "${SERVER_SIDE:-}" && export SOFTHCA_PORT=$SERVER_SIDE
-    on_core 0 "$@" -p "$port") >"$output" 2>&1 &
+    test -n "${SERVER_PORTS:-}" && export SOFTHCA_PORTS=$SERVER_PORTS
+    on_core 0 "$@" ${SERVER_PORTS:+-i "$SERVER_PORTS"} -p "$port") >"$output" 2>&1 &
 server_pid=$!
 for _ in {1..200}; do
     port_seen "$port" 0A && break
@@ -62,7 +64,8 @@ fi
 client_status=0
 server_status=0
 client=$( (test -n "${CLIENT_SIDE:-}" && export SOFTHCA_PORT=$CLIENT_SIDE
-    on_core 1 "$@" -p "$port" 127.0.0.1) 2>&1) || client_status=$?
+    test -n "${CLIENT_PORTS:-}" && export SOFTHCA_PORTS=$CLIENT_PORTS
+    on_core 1 "$@" ${CLIENT_PORTS:+-i "$CLIENT_PORTS"} -p "$port" 127.0.0.1) 2>&1) || client_status=$?
 wait "$server_pid" || server_status=$?
 server_pid=
 printf '%s\n' "--- server, status $server_status" "$(cat "$output")" \

@@ -58,6 +58,14 @@ pair() { # NAME PROGRAM ARGUMENT...
     have "$name" "$1" && try "$name" "$softhca" "${fabric[@]}" -- "$here/pair.sh" "$@"
 }
 
+# As pair, with devices of so many ports at the two ends, on the last of each.
+pair_on_ports() { # NAME SERVER'S CLIENT'S PROGRAM ARGUMENT...
+    local name=$1 ports=("SERVER_PORTS=$2" "CLIENT_PORTS=$3")
+    shift 3
+    have "$name" "$1" &&
+        try "$name" env "${ports[@]}" "$softhca" "${fabric[@]}" -- "$here/pair.sh" "$@"
+}
+
 # As pair, for the pingpong programs, which report a wrong byte and end as if nothing had been.
 checked_pair() { # NAME PROGRAM ARGUMENT...
     local name=$1
@@ -111,6 +119,11 @@ run_clients() {
     pair "ib_atomic_lat, fetch and add" ib_atomic_lat -F -A FETCH_AND_ADD -n 1000
     pair "ib_atomic_lat, compare and swap" ib_atomic_lat -F -A CMP_AND_SWAP -n 1000
     pair "ib_atomic_bw" ib_atomic_bw -F -n 1000
+    pair_on_ports "ib_write_bw, port 2" 2 2 ib_write_bw -F -s 65536 -n 500
+    pair_on_ports "ib_read_bw, ports 2 and 1" 2 1 ib_read_bw -F -s 65536 -n 500
+    pair_on_ports "ib_send_lat, ports 1 and 4" 1 4 ib_send_lat -F -n 500
+    pair_on_ports "ib_send_bw, datagrams, ports 3 and 2" 3 2 ib_send_bw -F -c UD -s 2048 -n 500
+    pair_on_ports "ibv_rc_pingpong, ports 2 and 1" 2 1 ibv_rc_pingpong
 }
 
 # The library's own tests print a line of TAP each; one that the settings rule out does not count.
