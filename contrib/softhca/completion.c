@@ -21,8 +21,6 @@
 
 #define MIN_ENTRIES 16
 
-#define MAX_CQE (1u << 20)
-
 static _Atomic bool any_overrun;
 
 bool completion_overrun(void)
@@ -143,7 +141,7 @@ EXPORT struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *
 
     if (fault_call(CALL_CREATE_CQ))
         return NULL;
-    if (cqe < 1 || (unsigned) cqe > MAX_CQE || comp_vector < 0 ||
+    if (cqe < 1 || (unsigned) cqe > device_setting(context)->model->max_cqe || comp_vector < 0 ||
         comp_vector >= context->num_comp_vectors) {
         errno = EINVAL;
         return NULL;
@@ -179,7 +177,7 @@ EXPORT int ibv_resize_cq(struct ibv_cq *ibv_cq, int cqe)
     uint32_t head, tail, n = 0;
     int err = EINVAL;
 
-    if (cqe < 1 || (unsigned) cqe > MAX_CQE)
+    if (cqe < 1 || (unsigned) cqe > device_setting(ibv_cq->context)->model->max_cqe)
         return EINVAL;
     entries = calloc((size_t) cqe, sizeof(*entries));
     if (!entries)

@@ -17,7 +17,8 @@
  *   SOFTHCA_PORTS          ports of a device, 1 to 8                1
  *   SOFTHCA_DEVICES        comma list, see device_list.c            one, softhca0
  *   SOFTHCA_LINK_LAYER     ib or roce                               ib
- *   SOFTHCA_MAX_INLINE     bytes that a queue pair takes inline     512
+ *   SOFTHCA_LIKE           name of a model, see models.c            softhca
+ *   SOFTHCA_MAX_INLINE     bytes that a queue pair takes inline     the model's
  *   SOFTHCA_GRH_REQUIRED   the ports want a global address (0, 1)   0
  *   SOFTHCA_LOG            0 errors, 1 notices, 2 objects, 3 datagrams  0
  *   SOFTHCA_STATS          file that gets a JSON line a process     empty (none)
@@ -181,6 +182,18 @@ static enum link_layer link_layer(void)
     return strcmp(layer, "ib") ? LINK_LAYER_ROCE : LINK_LAYER_IB;
 }
 
+static const struct device_model *model(void)
+{
+    const struct device_model *found;
+    char name[16];
+
+    text("SOFTHCA_LIKE", device_models[0].name, name, sizeof(name));
+    found = model_find(name);
+    if (!found)
+        refuse("SOFTHCA_LIKE", name, "a model as softhca(1) has them");
+    return found;
+}
+
 static void devices(void)
 {
     struct device_setting base = {.link_layer = link_layer(), .subnet = DEFAULT_SUBNET};
@@ -188,11 +201,18 @@ static void devices(void)
     const char *wrong;
     char list[1024];
 
+    device_be_like(&base, model());
     base.ports = number_within("SOFTHCA_PORTS", 1, 1, MAX_DEVICE_PORTS);
     text("SOFTHCA_DEVICES", "softhca0", list, sizeof(list));
     wrong = devices_read(list, &base, config.devices, &config.n_devices);
     if (wrong)
         refuse("SOFTHCA_DEVICES", wrong, "devices as softhca(1) has them");
+    for (uint32_t i = 0; i < config.n_devices; i++) {
+        struct device_setting *device = &config.devices[i];
+
+        device->max_inline =
+            number_within("SOFTHCA_MAX_INLINE", device->model->max_inline, 0, MAX_INLINE);
+    }
     last = &config.devices[config.n_devices - 1];
     config.n_ports = last->first_port + last->ports;
 }
@@ -224,7 +244,6 @@ static void read_all(void)
     config.check_stale = flag("SOFTHCA_CHECK_STALE", !under_valgrind());
     config.share_pages = flag("SOFTHCA_SHARE_PAGES", true);
     devices();
-    config.max_inline = number_within("SOFTHCA_MAX_INLINE", MAX_INLINE, 0, MAX_INLINE);
     config.grh_required = flag("SOFTHCA_GRH_REQUIRED", false);
     verbosity = number("SOFTHCA_LOG", 0);
     config.verbosity = verbosity < UINT_MAX ? (unsigned) verbosity : UINT_MAX;

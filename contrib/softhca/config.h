@@ -4,6 +4,8 @@
 #ifndef SOFTHCA_CONFIG_H
 #define SOFTHCA_CONFIG_H
 
+#include "models.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -12,11 +14,13 @@
 #define NODE_PORTS       16u /* of all devices of a process */
 #define DEFAULT_SUBNET   0xfe80000000000000ull
 
-enum link_layer { LINK_LAYER_IB, LINK_LAYER_ROCE };
+enum link_layer { LINK_LAYER_IB, LINK_LAYER_ROCE, LINK_LAYER_UNSPECIFIED };
 
 /* One of the process's devices. */
 struct device_setting {
     char name[32];
+    const struct device_model *model;
+    uint32_t max_inline; /* bytes: the model's, unless set */
     enum link_layer link_layer;
     uint64_t
         bandwidth; /* bytes/s of each port and direction; 0: as the fabric's first process set it */
@@ -108,9 +112,8 @@ struct config {
     bool share_pages;
     struct device_setting devices[MAX_DEVICES];
     uint32_t n_devices;
-    uint32_t n_ports;    /* of all devices */
-    uint32_t max_inline; /* bytes */
-    bool grh_required;   /* of InfiniBand; RoCE always wants one */
+    uint32_t n_ports;  /* of all devices */
+    bool grh_required; /* of InfiniBand; RoCE always wants one */
     unsigned verbosity;
     char stats[256];
     struct faults faults;
@@ -135,5 +138,7 @@ const struct device_setting *config_device(uint32_t port);
  * that cannot be read. */
 const char *devices_read(char *list, const struct device_setting *base,
                          struct device_setting devices[MAX_DEVICES], uint32_t *n);
+/* Makes a device like a model, as far as that leaves no choice. */
+void device_be_like(struct device_setting *device, const struct device_model *model);
 
 #endif

@@ -24,11 +24,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define GUID           0x0250f7fffe000001ull
-#define PIECE_OF_COPY  16384u
-#define VENDOR_ID      0x02c9 /* with the part it selects other programs' presets of a ConnectX-5 */
-#define VENDOR_PART_ID 4119
-#define MAX_EVENTS     64
+#define GUID          0x0250f7fffe000001ull
+#define PIECE_OF_COPY 16384u
+#define MAX_EVENTS    64
 
 static struct device devices[MAX_DEVICES];
 static pthread_mutex_t contexts_mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -53,8 +51,11 @@ static struct ibv_device *describe(uint32_t index)
     const struct device_setting *setting = &config.devices[index];
 
     devices[index].setting = setting;
-    device->node_type = IBV_NODE_CA;
-    device->transport_type = IBV_TRANSPORT_IB;
+    device->node_type =
+        setting->link_layer == LINK_LAYER_UNSPECIFIED ? IBV_NODE_UNSPECIFIED : IBV_NODE_CA;
+    device->transport_type = setting->link_layer == LINK_LAYER_UNSPECIFIED
+                                 ? IBV_TRANSPORT_UNSPECIFIED
+                                 : IBV_TRANSPORT_IB;
     snprintf(device->name, sizeof(device->name), "%s", setting->name);
     snprintf(device->dev_name, sizeof(device->dev_name), "uverbs%u", index);
     snprintf(device->dev_path, sizeof(device->dev_path), "/sys/class/infiniband_verbs/uverbs%u",
@@ -173,6 +174,11 @@ static void set_speed(struct ibv_port_attr *attr, uint64_t bandwidth)
 static int query_port(struct ibv_context *context, uint8_t number, struct ibv_port_attr *out,
                       size_t size)
 {
+    static const uint8_t link_layers[] = {
+        [LINK_LAYER_IB] = IBV_LINK_LAYER_INFINIBAND,
+        [LINK_LAYER_ROCE] = IBV_LINK_LAYER_ETHERNET,
+        [LINK_LAYER_UNSPECIFIED] = IBV_LINK_LAYER_UNSPECIFIED,
+    };
     const struct device_setting *device = device_setting(context);
     bool ib = device->link_layer == LINK_LAYER_IB;
     int port = find_port(context, number);
@@ -189,7 +195,7 @@ static int query_port(struct ibv_context *context, uint8_t number, struct ibv_po
         .active_width = 2,
         .active_speed = 32,
         .phys_state = 5,
-        .link_layer = ib ? IBV_LINK_LAYER_INFINIBAND : IBV_LINK_LAYER_ETHERNET,
+        .link_layer = link_layers[device->link_layer],
         .flags = device_requires_grh(device) ? IBV_QPF_GRH_REQUIRED : 0,
     };
 
@@ -220,6 +226,12 @@ EXPORT int ibv_query_port(struct ibv_context *context, uint8_t number,
 
 EXPORT int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 {
+    static const enum ibv_atomic_cap atomics[] = {
+        [ATOMICS_NONE] = IBV_ATOMIC_NONE,
+        [ATOMICS_HCA] = IBV_ATOMIC_HCA,
+        [ATOMICS_GLOBAL] = IBV_ATOMIC_GLOB,
+    };
+    const struct device_model *model = device_setting(context)->model;
     uint64_t guid = ibv_get_device_guid(context->device);
 
     if (fault_call(CALL_QUERY_DEVICE))
@@ -230,25 +242,25 @@ EXPORT int ibv_query_device(struct ibv_context *context, struct ibv_device_attr 
         .sys_image_guid = guid,
         .max_mr_size = UINT64_MAX,
         .page_size_cap = 0xfffffffffffff000,
-        .vendor_id = VENDOR_ID,
-        .vendor_part_id = VENDOR_PART_ID,
+        .vendor_id = model->vendor_id,
+        .vendor_part_id = model->part_id,
         .max_qp = MAX_QUEUE_PAIRS - 1,
-        .max_qp_wr = 16384,
+        .max_qp_wr = (int) model->max_qp_wr,
         .device_cap_flags = IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SYS_IMAGE_GUID,
-        .max_sge = MAX_SGE,
-        .max_sge_rd = MAX_SGE,
+        .max_sge = (int) model->max_sge,
+        .max_sge_rd = (int) model->max_sge,
         .max_cq = 65536,
-        .max_cqe = 1 << 20,
+        .max_cqe = (int) model->max_cqe,
         .max_mr = MAX_REGIONS - 1,
         .max_pd = 65536,
-        .max_qp_rd_atom = MAX_READS,
-        .max_res_rd_atom = MAX_READS * MAX_QUEUE_PAIRS,
-        .max_qp_init_rd_atom = MAX_READS,
-        .atomic_cap = IBV_ATOMIC_HCA,
+        .max_qp_rd_atom = (int) model->max_reads,
+        .max_res_rd_atom = (int) (model->max_reads * MAX_QUEUE_PAIRS),
+        .max_qp_init_rd_atom = (int) model->max_reads,
+        .atomic_cap = atomics[model->atomics],
         .max_ah = 65536,
-        .max_srq = 65536,
-        .max_srq_wr = 32768,
-        .max_srq_sge = MAX_SGE,
+        .max_srq = (int) model->max_srq,
+        .max_srq_wr = (int) model->max_srq_wr,
+        .max_srq_sge = (int) model->max_srq_sge,
         .max_pkeys = 1,
         .local_ca_ack_delay = 15,
         .phys_port_cnt = (uint8_t) device_setting(context)->ports,

@@ -4,6 +4,7 @@
  *
  *   link=ib|roce   speed=BYTES_PER_S (k, M, G: powers of 1000)   ports=N
  *   subnet=HEX     numa=CPULIST (0-3+8)                          state=active|down
+ *   like=MODEL
  */
 #define _GNU_SOURCE
 
@@ -108,6 +109,24 @@ static bool read_cpus(const char *text, char *out, size_t size)
     return true;
 }
 
+void device_be_like(struct device_setting *device, const struct device_model *model)
+{
+    device->model = model;
+    if (model->network == NETWORK_ROCE)
+        device->link_layer = LINK_LAYER_ROCE;
+    else if (model->network == NETWORK_UNSPECIFIED)
+        device->link_layer = LINK_LAYER_UNSPECIFIED;
+}
+
+static bool read_model(const char *name, struct device_setting *device)
+{
+    const struct device_model *model = model_find(name);
+
+    if (model)
+        device_be_like(device, model);
+    return model != NULL;
+}
+
 static bool read_pair(const char *key, const char *value, struct device_setting *device)
 {
     if (!strcmp(key, "link")) {
@@ -118,6 +137,8 @@ static bool read_pair(const char *key, const char *value, struct device_setting 
         device->link_layer = roce ? LINK_LAYER_ROCE : LINK_LAYER_IB;
         return true;
     }
+    if (!strcmp(key, "like"))
+        return read_model(value, device);
     if (!strcmp(key, "speed"))
         return read_rate(value, &device->bandwidth);
     if (!strcmp(key, "ports"))

@@ -41,6 +41,12 @@ static enum kind text(char *out, const char *content)
     return TEXT;
 }
 
+static enum kind line(char *out, const char *content)
+{
+    snprintf(out, CONTENT, "%s\n", content);
+    return TEXT;
+}
+
 static bool port_is_down(const struct device_setting *device, uint32_t number)
 {
     return self.node ? link_is_down(self.node, device->first_port + number - 1) : device->is_down;
@@ -81,7 +87,7 @@ static enum kind find_in_device(const struct device_setting *device, const char 
     if (!strcmp(path, "fw_ver"))
         return text(out, "1.0.0\n");
     if (!strcmp(path, "hca_type"))
-        return text(out, "MT4119\n");
+        return line(out, device->model->type);
     if (!strcmp(path, "board_id"))
         return text(out, "SOFTHCA\n");
     if (!strcmp(path, "device/local_cpus") && *device->local_cpus)
@@ -133,8 +139,7 @@ static enum kind find_in_uverbs(const char *path, char *out)
         return text(out, "1\n");
     if (strcmp(path, "ibdev"))
         return NOT_OURS;
-    snprintf(out, CONTENT, "%s\n", device->name);
-    return TEXT;
+    return line(out, device->name);
 }
 
 static enum kind find_in_nodes(const char *path)

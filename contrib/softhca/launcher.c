@@ -71,7 +71,8 @@ static bool set_if_given(const char *name, const char *value)
 
 static bool set_adapter(const struct softhca_options *options)
 {
-    return set_if_given("SOFTHCA_MAX_INLINE", options->max_inline) &&
+    return set_if_given("SOFTHCA_LIKE", options->like) &&
+           set_if_given("SOFTHCA_MAX_INLINE", options->max_inline) &&
            set_if_given("SOFTHCA_PORTS", options->ports) &&
            set_if_given("SOFTHCA_DEVICES", options->devices) &&
            set_if_given("SOFTHCA_GRH_REQUIRED", options->grh_required ? "1" : NULL);

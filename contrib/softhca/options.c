@@ -25,6 +25,8 @@ enum option_id {
     OPT_FAULT,
     OPT_MAX_INLINE,
     OPT_GRH_REQUIRED,
+    OPT_LIKE,
+    OPT_LIST_MODELS,
     OPT_PORTS,
     OPT_DEVICES,
     OPT_VERBOSE,
@@ -50,6 +52,8 @@ static const struct option long_options[] = {
     {"data-in-order", required_argument, NULL, OPT_DATA_IN_ORDER},
     {"fault", required_argument, NULL, OPT_FAULT},
     {"max-inline", required_argument, NULL, OPT_MAX_INLINE},
+    {"like", required_argument, NULL, OPT_LIKE},
+    {"list-models", no_argument, NULL, OPT_LIST_MODELS},
     {"ports", required_argument, NULL, OPT_PORTS},
     {"devices", required_argument, NULL, OPT_DEVICES},
     {"grh-required", no_argument, NULL, OPT_GRH_REQUIRED},
@@ -73,6 +77,7 @@ static void print_help(void)
         "  --dereg BASE,PAGE      deregistration\n"
         "  --memlock SIZE         what one process may register, such as 64M (default: no limit)\n"
         "  --data-in-order on|off what ibv_query_qp_data_in_order answers in RTS (on)\n"
+        "  --like MODEL           limits, answers and refusals of an adapter (--list-models)\n"
         "  --max-inline BYTES     most that a request carries inline, 0 to 512 (512)\n"
         "  --grh-required         ports take only addresses with a global route\n"
         "  --ports N              ports of a device, each a link of its own, 1 to 8 (1)\n"
@@ -81,7 +86,7 @@ static void print_help(void)
         "  --stats FILE           append counters to FILE when processes end\n"
         "  --fault SPEC           inject faults; see softhca(1)\n"
         "  --verbose              tell what is set and what the adapter does, on stderr\n"
-        "  --list-profiles, --help, --version\n"
+        "  --list-profiles, --list-models, --help, --version\n"
         "The exit status is COMMAND's; 125 if softhca itself fails, 126 if COMMAND cannot be run,\n"
         "127 if it is not found.\n",
         stdout);
@@ -103,6 +108,27 @@ static void list_profiles(void)
             printf("    inferred: %s\n", p->inferred);
         if (p->warning)
             printf("    warning: %s\n", p->warning);
+    }
+}
+
+static void list_models(void)
+{
+    static const char *const atomics[] = {
+        [ATOMICS_NONE] = "no atomics",
+        [ATOMICS_HCA] = "atomics within the adapter",
+        [ATOMICS_GLOBAL] = "global atomics",
+    };
+    for (const struct device_model *m = device_models; m->name; m++) {
+        printf("%s: %s\n", m->name, m->summary);
+        printf("    vendor 0x%04x, part %u; max_qp_wr %u, max_sge %u, max_cqe %u, max_srq_wr %u, "
+               "max_srq_sge %u, inline %u, %u reads, %s%s%s\n",
+               m->vendor_id, m->part_id, m->max_qp_wr, m->max_sge, m->max_cqe, m->max_srq_wr,
+               m->max_srq_sge, m->max_inline, m->max_reads, atomics[m->atomics],
+               m->tells_order ? ", tells the order of data in RTS" : "",
+               m->has_rc ? "" : ", no RC queue pairs");
+        printf("    source: %s\n", m->source);
+        if (*m->inferred)
+            printf("    inferred: %s\n", m->inferred);
     }
 }
 
@@ -134,6 +160,22 @@ static bool set_profile(const char *name, struct softhca_options *options)
     options->profile = profile;
     options->settings = profile->settings;
     return true;
+}
+
+static bool set_like(const char *name, struct softhca_options *options)
+{
+    const char *separator = "";
+    if (model_find(name)) {
+        options->like = name;
+        return true;
+    }
+    fprintf(stderr, "softhca: --like %s: no such model; allowed: ", *name ? name : "''");
+    for (const struct device_model *m = device_models; m->name; m++) {
+        fprintf(stderr, "%s%s", separator, m->name);
+        separator = ", ";
+    }
+    fputc('\n', stderr);
+    return false;
 }
 
 /* Becomes part of a file name. */
@@ -217,6 +259,8 @@ static bool set_option(int id, const char *value, struct softhca_options *option
         return set_text("fault", value, FAULTS_ALLOWED, &options->fault);
     case OPT_MAX_INLINE:
         return set_count("max-inline", value, 0, 512, &options->max_inline);
+    case OPT_LIKE:
+        return set_like(value, options);
     case OPT_PORTS:
         return set_count("ports", value, 1, 8, &options->ports);
     case OPT_DEVICES:
@@ -248,6 +292,9 @@ static enum options_outcome find_profile(int argc, char **argv, struct softhca_o
             return OPTIONS_DONE;
         case OPT_LIST_PROFILES:
             list_profiles();
+            return OPTIONS_DONE;
+        case OPT_LIST_MODELS:
+            list_models();
             return OPTIONS_DONE;
         case OPT_PROFILE:
             if (!set_profile(optarg, options))

@@ -6,6 +6,7 @@
 #ifndef SOFTHCA_OPTIONS_H
 #define SOFTHCA_OPTIONS_H
 
+#include "models.h"
 #include "profiles.h"
 
 /* What the launcher is to do; the strings belong to argv or are constants. */
@@ -17,6 +18,7 @@ struct softhca_options {
     bool data_in_order;          /* what ibv_query_qp_data_in_order is to answer */
     const char *fault;           /* faults to inject, NULL: none */
     const char *max_inline;      /* bytes, as text; NULL: as the environment has it */
+    const char *like;            /* name of a model; NULL: as the environment has it */
     const char *ports, *devices; /* text; NULL: as the environment has it */
     bool grh_required;           /* false: as the environment has it */
     bool verbose;

@@ -18,7 +18,6 @@
 #include <string.h>
 
 #define MIN_SLOT_PAYLOAD 128u
-#define MAX_SEND_QUEUE   16384u
 
 static pthread_mutex_t table_mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct queue_pair *table[MAX_QUEUE_PAIRS]; /* changed under the progress lock as well */
@@ -45,14 +44,27 @@ static bool is_of_one_device(const struct ibv_pd *pd, const struct ibv_qp_init_a
            (!attr->srq || attr->srq->context->device == device);
 }
 
-static bool is_capable(const struct ibv_qp_init_attr *attr)
+/* 0, or the errno value with which the provider refuses. The capabilities are cut where it cuts. */
+static int check_capabilities(const struct device_setting *device, struct ibv_qp_init_attr *attr)
 {
-    const struct ibv_qp_cap *cap = &attr->cap;
+    const struct device_model *model = device->model;
+    struct ibv_qp_cap *cap = &attr->cap;
 
-    return (attr->qp_type == IBV_QPT_RC || attr->qp_type == IBV_QPT_UD) &&
-           cap->max_inline_data <= config.max_inline && cap->max_send_sge <= MAX_SGE &&
-           cap->max_recv_sge <= MAX_SGE && cap->max_send_wr <= MAX_SEND_QUEUE &&
-           cap->max_recv_wr <= MAX_SEND_QUEUE;
+    if (attr->qp_type != IBV_QPT_UD && !(attr->qp_type == IBV_QPT_RC && model->has_rc))
+        return EOPNOTSUPP;
+    if (cap->max_inline_data > device->max_inline) {
+        if (model->inline_excess == EXCESS_REFUSED)
+            return EINVAL;
+        cap->max_inline_data = device->max_inline;
+    }
+    if (cap->max_send_sge > model->max_sge ||
+        !model_takes_queue(model, &cap->max_send_wr, cap->max_send_sge, cap->max_inline_data))
+        return EINVAL;
+    if (attr->srq)
+        return 0;
+    if (cap->max_recv_wr > model->max_qp_wr && model->depth_excess == EXCESS_CUT)
+        cap->max_recv_wr = model->max_qp_wr;
+    return cap->max_recv_wr > model->max_qp_wr || cap->max_recv_sge > model->max_sge ? EINVAL : 0;
 }
 
 static uint32_t slot_size_for(const struct ibv_qp_cap *cap)
@@ -112,11 +124,16 @@ static uint32_t init_entry(struct queue_pair *qp, struct ibv_qp_init_attr *attr,
     return number_make(generations[qp->index]++, self.slot, qp->index);
 }
 
-static void report_capabilities(struct ibv_qp_init_attr *attr, uint32_t slot_size)
+/* What the queue pair has got, which may be more than it asked for. */
+static void report_capabilities(const struct device_setting *device, struct ibv_qp_init_attr *attr,
+                                const struct queue_pair_entry *entry)
 {
-    uint32_t payload = slot_size - (uint32_t) sizeof(struct work_request);
+    uint32_t room = entry->slot_size - (uint32_t) sizeof(struct work_request);
 
-    attr->cap.max_inline_data = payload < config.max_inline ? payload : config.max_inline;
+    if (device->model->inline_granted == INLINE_THAT_FITS)
+        attr->cap.max_inline_data = room < device->max_inline ? room : device->max_inline;
+    if (device->model->depth_granted == DEPTH_POWER_OF_TWO)
+        attr->cap.max_send_wr = entry->slots;
     if (!attr->cap.max_send_sge)
         attr->cap.max_send_sge = 1;
     if (!attr->cap.max_recv_sge && !attr->srq)
@@ -126,16 +143,17 @@ static void report_capabilities(struct ibv_qp_init_attr *attr, uint32_t slot_siz
 #undef ibv_create_qp
 EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
+    const struct device_setting *device = device_setting(pd->context);
     struct queue_pair *qp;
     uint32_t number;
-    int err = ENOMEM;
+    int err;
 
     if (fault_call(CALL_CREATE_QP))
         return NULL;
-    if (!is_of_one_device(pd, attr) || !is_capable(attr)) {
-        errno = attr->qp_type == IBV_QPT_RC || attr->qp_type == IBV_QPT_UD ? EINVAL : EOPNOTSUPP;
-        return NULL;
-    }
+    err = is_of_one_device(pd, attr) ? check_capabilities(device, attr) : EINVAL;
+    if (err)
+        goto fail;
+    err = ENOMEM;
     qp = calloc(1, sizeof(*qp));
     if (!qp)
         goto fail;
@@ -154,7 +172,7 @@ EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *
     number = init_entry(qp, attr, pd->handle);
     if (!number)
         goto unlock;
-    report_capabilities(attr, qp->entry->slot_size);
+    report_capabilities(device, attr, qp->entry);
     qp->init = *attr;
     pthread_spin_init(&qp->post_lock, PTHREAD_PROCESS_PRIVATE);
     qp->qp.qp_context = attr->qp_context;
@@ -410,10 +428,12 @@ static bool is_own_port(const struct queue_pair *qp, uint8_t number)
 
 static bool is_valid(const struct queue_pair *qp, const struct ibv_qp_attr *attr, int mask)
 {
+    const struct device_model *model = device_setting(qp->qp.context)->model;
+
     return (!(mask & IBV_QP_PORT) || is_own_port(qp, attr->port_num)) &&
            !((mask & IBV_QP_PKEY_INDEX) && attr->pkey_index) &&
-           !((mask & IBV_QP_MAX_QP_RD_ATOMIC) && attr->max_rd_atomic > MAX_READS) &&
-           !((mask & IBV_QP_MAX_DEST_RD_ATOMIC) && attr->max_dest_rd_atomic > MAX_READS) &&
+           !((mask & IBV_QP_MAX_QP_RD_ATOMIC) && attr->max_rd_atomic > model->max_reads) &&
+           !((mask & IBV_QP_MAX_DEST_RD_ATOMIC) && attr->max_dest_rd_atomic > model->max_reads) &&
            is_addressed(qp, attr, mask);
 }
 
@@ -463,6 +483,8 @@ enum { RETURN_CAPS = 1, DEVICE_ONLY = 2, WHOLE_MESSAGE = 1, ALIGNED_128_BYTES = 
 EXPORT int ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags)
 {
     (void) op;
+    if (!device_setting(qp->context)->model->tells_order)
+        return 0;
     if ((flags & ~(RETURN_CAPS | DEVICE_ONLY)) || !config.data_in_order ||
         atomic_load(&to_queue_pair(qp)->entry->state) != IBV_QPS_RTS)
         return 0;
@@ -549,6 +571,8 @@ static int take_request(struct queue_pair *qp, struct work_request *request,
         break;
     case IBV_WR_ATOMIC_CMP_AND_SWP:
     case IBV_WR_ATOMIC_FETCH_AND_ADD:
+        if (device_setting(qp->qp.context)->model->atomics == ATOMICS_NONE)
+            return EINVAL;
         request->remote_addr = wr->wr.atomic.remote_addr;
         request->remote_key = wr->wr.atomic.rkey;
         request->compare_add = wr->wr.atomic.compare_add;

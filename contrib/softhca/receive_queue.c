@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_RECEIVES 32768u
-
 int receive_queue_init(struct receive_queue *queue, uint32_t capacity, uint32_t max_sge)
 {
     memset(queue, 0, sizeof(*queue));
@@ -119,12 +117,14 @@ int shared_queue_post_receive(struct ibv_srq *srq, struct ibv_recv_wr *wr, struc
 
 EXPORT struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attr)
 {
+    const struct device_model *model = device_setting(pd->context)->model;
     struct shared_receive_queue *srq;
 
     if (fault_call(CALL_CREATE_SRQ))
         return NULL;
-    if (!attr->attr.max_wr || attr->attr.max_wr > MAX_RECEIVES || attr->attr.max_sge > MAX_SGE) {
-        errno = EINVAL;
+    if (!attr->attr.max_wr || attr->attr.max_wr > model->max_srq_wr ||
+        attr->attr.max_sge > model->max_srq_sge) {
+        errno = model->max_srq ? EINVAL : EOPNOTSUPP;
         return NULL;
     }
     srq = calloc(1, sizeof(*srq));

@@ -105,6 +105,11 @@ test_options() {
     refuses max-inline 513
     refuses max-inline 1k
     refuses max-inline ''
+    sets SOFTHCA_LIKE mlx5 --like mlx5
+    sets SOFTHCA_LIKE unset
+    refuses like nosuch
+    refuses like ''
+    try "--list-models names all, with sources" sh -c "'$softhca' --list-models | grep -c source: | grep -x 8"
     sets SOFTHCA_PORTS 2 --ports 2
     sets SOFTHCA_PORTS unset
     refuses ports 0
