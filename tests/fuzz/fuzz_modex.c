@@ -43,7 +43,7 @@ static bool is_good(const mca_btl_rbuf_modex_t *modex, size_t bytes)
 {
     bool good = bytes == sizeof(*modex) && memcmp(&modex->magic, "rbuf", 4) == 0 &&
                 modex->byte_order == 0x0102 && modex->version == RBUF_WIRE_VERSION &&
-                modex->port_count <= MCA_BTL_RBUF_MAX_PORTS && modex->addresses.count >= 1 &&
+                modex->port_count <= RBUF_PORTS_MAX && modex->addresses.count >= 1 &&
                 modex->addresses.count <= RBUF_ADDRESSES_MAX;
 
     for (uint32_t i = 0; good && i < modex->addresses.count; i++) {

@@ -138,6 +138,7 @@ struct mca_btl_base_endpoint_t {
     mca_btl_rbuf_endpoint_state_t state;
     mca_btl_rbuf_modex_t *modex; /* from the first use until it is connected, else NULL */
     uint32_t their_port;         /* in modex->port */
+    uint32_t pairs;              /* ports by which the process is reached, this one among them */
     struct rbuf_peer *peer;
     struct rbuf_fab_queue *queue[RBUF_CHANNELS]; /* NULL until the first use */
     struct rbuf_mailbox *mailbox;                /* NULL until the first use */
@@ -172,10 +173,17 @@ struct mca_btl_rbuf_async {
     uint64_t visits;        /* of the thread; the lock guards it */
 };
 
+typedef enum {
+    MCA_BTL_RBUF_STANDBY, /* the port is open, nothing is pinned */
+    MCA_BTL_RBUF_RUNNING,
+    MCA_BTL_RBUF_BROKEN /* it could not be started */
+} mca_btl_rbuf_module_state_t;
+
 struct mca_btl_rbuf_module_t {
     mca_btl_base_module_t super;
     struct mca_btl_rbuf_lock lock;
     struct mca_btl_rbuf_async async;
+    mca_btl_rbuf_module_state_t state;
     uint32_t index; /* of the port in our modex */
     struct rbuf_port *port;
     struct rbuf_core core;
@@ -217,10 +225,12 @@ struct mca_btl_rbuf_module_t {
 typedef struct {
     mca_btl_base_component_3_0_0_t super;
     mca_btl_base_module_t module_template; /* with what Open MPI's own parameters say */
-    mca_btl_rbuf_module_t *modules[MCA_BTL_RBUF_MAX_PORTS];
+    mca_btl_rbuf_module_t *modules[RBUF_PORTS_MAX];
     struct rbuf_port **ports;
     size_t port_count;   /* opened */
     size_t module_count; /* used: the first of them */
+    size_t first_count;  /* of these run from the start: those of the best fabric, or that the user
+                          * named; the others when a peer is reached by them alone */
     struct rbuf_listener *listener;
     mca_btl_rbuf_modex_t modex;
 } mca_btl_rbuf_component_t;
@@ -265,8 +275,13 @@ static inline bool mca_btl_rbuf_is_draining(const mca_btl_rbuf_module_t *module)
 }
 
 /* btl_rbuf_module.c */
+
+/* A module in state STANDBY. */
 int mca_btl_rbuf_module_open(struct rbuf_port *port, uint32_t index,
                              mca_btl_rbuf_module_t **module);
+/* Lets it run, if it does not yet: makes and pins what messages need. False, after a message the
+ * first time: it cannot be. The caller holds the lock, or nobody else knows of the module. */
+bool mca_btl_rbuf_module_start(mca_btl_rbuf_module_t *module);
 int mca_btl_rbuf_add_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
                            mca_btl_base_endpoint_t **endpoints, opal_bitmap_t *reachable);
 int mca_btl_rbuf_del_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
@@ -325,8 +340,8 @@ bool mca_btl_rbuf_connections_visit(mca_btl_rbuf_module_t *module);
 
 /* btl_rbuf_staging.c */
 
-/* Most staging of a port in one direction, bytes: the process's, dealt out to its ports. */
-size_t mca_btl_rbuf_staging_half(void);
+/* Most staging of a module in one direction, bytes: the process's, dealt out to its modules. */
+size_t mca_btl_rbuf_staging_half(const mca_btl_rbuf_module_t *module);
 int mca_btl_rbuf_staging_open(mca_btl_rbuf_module_t *module,
                               const struct rbuf_core_options *options, size_t half);
 struct rbuf_region mca_btl_rbuf_staging_region(const struct rbuf_range *range);
@@ -418,13 +433,13 @@ void mca_btl_rbuf_put_ended(mca_btl_rbuf_module_t *module, struct rbuf_put *put,
 void mca_btl_rbuf_put_direct(mca_btl_rbuf_module_t *module, struct rbuf_put *put);
 void mca_btl_rbuf_rma_ended(mca_btl_rbuf_module_t *module, struct rbuf_rma *rma, int status);
 
-/* True if all messages to the module's peers go by it, as a whole: there is one port, and rbuf's
- * exclusivity was not lowered so that it shares peers with another BTL. (If another one's was
- * raised to rbuf's, we do not hear of it.) */
-static inline bool mca_btl_rbuf_is_alone(const mca_btl_rbuf_module_t *module)
+/* True if all messages to the peer go by this endpoint, as a whole: the two processes reach each
+ * other by one port each, and rbuf's exclusivity was not lowered so that it shares peers with
+ * another BTL. (If another one's was raised to rbuf's, we do not hear of it.) */
+static inline bool mca_btl_rbuf_is_alone(const mca_btl_base_endpoint_t *endpoint)
 {
-    return mca_btl_rbuf_component.module_count == 1 &&
-           module->super.btl_exclusivity >= MCA_BTL_RBUF_EXCLUSIVITY;
+    return endpoint->pairs == 1 &&
+           endpoint->module->super.btl_exclusivity >= MCA_BTL_RBUF_EXCLUSIVITY;
 }
 
 /* btl_rbuf_progress.c */

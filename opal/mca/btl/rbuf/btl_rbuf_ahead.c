@@ -40,11 +40,10 @@
 #define WAITING_PORT_MOST 16u    /* of all messages: a quarter of the bulk fragments there may be */
 #define EARLY_BYTES       65536u /* to an endpoint, that Open MPI counts as sent before they are */
 
-static bool is_possible(const mca_btl_rbuf_module_t *module,
-                        const mca_btl_base_endpoint_t *endpoint,
+static bool is_possible(const mca_btl_base_endpoint_t *endpoint,
                         const struct opal_convertor_t *convertor)
 {
-    return mca_btl_rbuf_params.prestage == MCA_BTL_RBUF_ON && mca_btl_rbuf_is_alone(module) &&
+    return mca_btl_rbuf_params.prestage == MCA_BTL_RBUF_ON && mca_btl_rbuf_is_alone(endpoint) &&
            endpoint->state == MCA_BTL_RBUF_CONNECTED &&
            (convertor->flags & RBUF_CONVERTOR_DEVICE) == 0 &&
            convertor->bConverted < convertor->local_size;
@@ -134,7 +133,7 @@ void mca_btl_rbuf_ahead_want(mca_btl_rbuf_module_t *module, mca_btl_base_endpoin
     ahead = ahead_for(module, endpoint, convertor);
     if (ahead != NULL &&
         (ahead->state == MCA_BTL_RBUF_AHEAD_NONE || ahead->state == MCA_BTL_RBUF_AHEAD_WANTED) &&
-        is_possible(module, endpoint, convertor) && rbuf_ahead_may(endpoint->peer)) {
+        is_possible(endpoint, convertor) && rbuf_ahead_may(endpoint->peer)) {
         opal_convertor_cleanup(ahead->copy);
         opal_convertor_clone(convertor, ahead->copy, 1);
         ahead->state = MCA_BTL_RBUF_AHEAD_WANTED;

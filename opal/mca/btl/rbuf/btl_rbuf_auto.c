@@ -17,14 +17,14 @@
 #include "opal/memoryhooks/memory.h"
 
 /* Choices that want to hear of released memory; NULL: a free place. */
-static _Atomic(struct rbuf_choice *) watched[MCA_BTL_RBUF_MAX_PORTS];
+static _Atomic(struct rbuf_choice *) watched[RBUF_PORTS_MAX];
 static unsigned watchers;
 
 static void release(void *base, size_t bytes, void *context, bool from_alloc)
 {
     (void) context;
     (void) from_alloc;
-    for (size_t i = 0; i < MCA_BTL_RBUF_MAX_PORTS; i++) {
+    for (size_t i = 0; i < RBUF_PORTS_MAX; i++) {
         struct rbuf_choice *choice = atomic_load_explicit(&watched[i], memory_order_acquire);
 
         if (choice != NULL) {
@@ -35,7 +35,7 @@ static void release(void *base, size_t bytes, void *context, bool from_alloc)
 
 static void watch(struct rbuf_choice *choice)
 {
-    for (size_t i = 0; i < MCA_BTL_RBUF_MAX_PORTS; i++) {
+    for (size_t i = 0; i < RBUF_PORTS_MAX; i++) {
         if (atomic_load_explicit(&watched[i], memory_order_relaxed) == NULL) {
             atomic_store_explicit(&watched[i], choice, memory_order_release);
             break;
@@ -50,7 +50,7 @@ static void watch(struct rbuf_choice *choice)
  * removes them under one lock. */
 static void unwatch(struct rbuf_choice *choice)
 {
-    for (size_t i = 0; i < MCA_BTL_RBUF_MAX_PORTS; i++) {
+    for (size_t i = 0; i < RBUF_PORTS_MAX; i++) {
         if (atomic_load_explicit(&watched[i], memory_order_relaxed) == choice) {
             atomic_store_explicit(&watched[i], NULL, memory_order_relaxed);
             (void) opal_mem_hooks_unregister_release(release);

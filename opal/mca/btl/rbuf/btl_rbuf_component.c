@@ -144,10 +144,11 @@ static bool asked_for(void)
     return btls != NULL && btls[0] != '^' && strstr(btls, "rbuf") != NULL;
 }
 
-static bool open_ports(void)
+static struct rbuf_device_options device_options(void)
 {
     const struct mca_btl_rbuf_params *params = &mca_btl_rbuf_params;
-    const struct rbuf_device_options options = {
+
+    return (struct rbuf_device_options){
         .include = text_or_null(params->if_include),
         .exclude = text_or_null(params->if_exclude),
         .gid_index = params->gid_index == UINT64_MAX ? RBUF_GID_AUTOMATIC : (int) params->gid_index,
@@ -160,6 +161,25 @@ static bool open_ports(void)
         .rnr_retry = (unsigned) params->rnr_retry,
         .min_rnr_timer = (unsigned) params->min_rnr_timer,
         .subblock = (enum rbuf_in_order_choice) params->subblock};
+}
+
+/* Of the ports, how many are to be used from the start: those that the user named, or those of the
+ * fabric of the first one. */
+static size_t count_first(size_t count)
+{
+    struct rbuf_port **ports = mca_btl_rbuf_component.ports;
+    size_t first = 1;
+
+    while (first < count && (mca_btl_rbuf_component.modex.told != 0 ||
+                             rbuf_port_reach(ports[0], &ports[first]->address) == RBUF_REACHABLE)) {
+        first++;
+    }
+    return first;
+}
+
+static bool open_ports(void)
+{
+    const struct rbuf_device_options options = device_options();
     struct rbuf_problem problem;
     size_t count;
 
@@ -170,8 +190,9 @@ static bool open_ports(void)
         return false;
     }
     mca_btl_rbuf_component.port_count = count;
-    mca_btl_rbuf_component.module_count =
-        count < MCA_BTL_RBUF_MAX_PORTS ? count : MCA_BTL_RBUF_MAX_PORTS;
+    mca_btl_rbuf_component.module_count = count < RBUF_PORTS_MAX ? count : RBUF_PORTS_MAX;
+    mca_btl_rbuf_component.modex.told = rbuf_device_options_name(&options);
+    mca_btl_rbuf_component.first_count = count_first(mca_btl_rbuf_component.module_count);
     return true;
 }
 
@@ -197,8 +218,9 @@ static void say_what_is_used(void)
 
         opal_output_verbose(
             10, opal_btl_base_framework.framework_output,
-            "rbuf: port %s, MTU %u, GID index %u, blocks %s (%s), protocol %s", port->name,
-            port->mtu_bytes, port->gid_index,
+            "rbuf: port %s%s, %u Mbit/s, MTU %u, GID index %u, blocks %s (%s), protocol %s",
+            port->name, i < mca_btl_rbuf_component.first_count ? "" : " if no better one reaches",
+            port->bandwidth_mbps, port->mtu_bytes, port->gid_index,
             port->in_order ? "taken as they arrive" : "announced by the chunk", port->in_order_why,
             mca_btl_rbuf_protocol_name((enum mca_btl_rbuf_protocol) mca_btl_rbuf_params.protocol));
     }
@@ -226,6 +248,11 @@ static mca_btl_base_module_t **init(int *count, bool progress_threads, bool mpi_
             goto finalize_modules;
         }
         modules[opened] = &component->modules[opened]->super;
+        if (opened < component->first_count &&
+            !mca_btl_rbuf_module_start(component->modules[opened])) {
+            opened++;
+            goto finalize_modules;
+        }
     }
     if (!publish()) {
         goto finalize_modules;

@@ -169,7 +169,7 @@ static void call_refused(mca_btl_base_endpoint_t *endpoint, struct rbuf_call_eve
         return;
     }
     end_call(endpoint);
-    if (event->refusal != RBUF_REFUSAL_SIMULTANEOUS && event->refusal != RBUF_REFUSAL_CONNECTED) {
+    if (event->refusal != RBUF_REFUSAL_SIMULTANEOUS) {
         connection_failed(endpoint, rbuf_refusal_text(event->refusal));
     }
     /* Otherwise the peer's own call is on its way: CALLING until it is here. */
@@ -194,9 +194,7 @@ static enum rbuf_refusal judge_call(const mca_btl_base_endpoint_t *endpoint,
     case MCA_BTL_RBUF_FAILED:
         return RBUF_REFUSAL_CLOSING;
     }
-    if (theirs->port >= endpoint->modex->port_count ||
-        rbuf_port_reach(endpoint->module->port, &endpoint->modex->port[theirs->port]) !=
-            RBUF_REACHABLE) {
+    if (theirs->port != endpoint->their_port) {
         return RBUF_REFUSAL_UNREACHABLE;
     }
     for (int i = 0; i < RBUF_CHANNELS; i++) {
@@ -227,7 +225,6 @@ static enum rbuf_refusal answer(mca_btl_base_endpoint_t *endpoint, struct rbuf_c
         return RBUF_REFUSAL_RESOURCES;
     }
     end_call(endpoint); /* ours has lost */
-    endpoint->their_port = event->theirs.side.port;
     describe(endpoint, &mine);
     endpoint->call = event->call;
     endpoint->theirs = event->theirs.side;
@@ -388,8 +385,7 @@ static bool is_for_visit(const struct rbuf_call_event *event, void *context)
     case RBUF_INCOMING_HELLO:
         return calling_back(module, &event->theirs.side) != NULL;
     case RBUF_CALL_REFUSED:
-        return endpoint->module == module && (event->refusal == RBUF_REFUSAL_SIMULTANEOUS ||
-                                              event->refusal == RBUF_REFUSAL_CONNECTED);
+        return endpoint->module == module && event->refusal == RBUF_REFUSAL_SIMULTANEOUS;
     case RBUF_CALL_ACCEPTED:
     case RBUF_INCOMING_READY:
         return endpoint->module == module;

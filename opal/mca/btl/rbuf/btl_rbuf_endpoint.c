@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Endpoints: a peer process on one port. Made when Open MPI adds the process or when that calls,
- * whichever is first; connected at the first use (btl_rbuf_connect.c). Open MPI adds every process
- * of the node at start: a peer that is never spoken to costs the endpoint and core's peer, nothing
- * pinned, and no descriptor.
+ * Endpoints: a peer process on one port; there is one for each pair of ports that
+ * verbs/pairing.h makes of those of the two processes. Made when Open MPI adds the process or when
+ * that calls, whichever is first; connected at the first use (btl_rbuf_connect.c). Open MPI adds
+ * every process of the node at start: a peer that is never spoken to costs the endpoint and core's
+ * peer, nothing pinned, and no descriptor.
  *
  * The caller holds the module's lock, but where it says otherwise.
  */
@@ -80,19 +81,20 @@ mca_btl_base_endpoint_t *mca_btl_rbuf_endpoint_find(mca_btl_rbuf_module_t *modul
     return NULL;
 }
 
-/* The peer's port that this module's port is paired with, or -1: the ports that can be reached are
- * dealt out in turn. */
-static int pair_port(const mca_btl_rbuf_module_t *module, const mca_btl_rbuf_modex_t *modex)
+static struct rbuf_pairing_side side_of(const mca_btl_rbuf_modex_t *modex, opal_process_name_t name)
 {
-    uint32_t reachable[MCA_BTL_RBUF_MAX_PORTS];
-    uint32_t count = 0;
+    return (struct rbuf_pairing_side){.port = modex->port,
+                                      .count = modex->port_count,
+                                      .told = modex->told != 0,
+                                      .rank = name.vpid};
+}
 
-    for (uint32_t i = 0; i < modex->port_count; i++) {
-        if (rbuf_port_reach(module->port, &modex->port[i]) == RBUF_REACHABLE) {
-            reachable[count++] = i;
-        }
-    }
-    return count == 0 ? -1 : (int) reachable[module->index % count];
+static struct rbuf_pairs pairs_with(const opal_proc_t *proc, const mca_btl_rbuf_modex_t *modex)
+{
+    const struct rbuf_pairing_side ours = side_of(&mca_btl_rbuf_component.modex, OPAL_PROC_MY_NAME);
+    const struct rbuf_pairing_side theirs = side_of(modex, proc->proc_name);
+
+    return rbuf_pair(&ours, &theirs);
 }
 
 /* Reads what the process published; false, after a message if it is one that cannot be used. */
@@ -118,11 +120,11 @@ static bool read_modex(const opal_proc_t *proc, mca_btl_rbuf_modex_t *modex)
 }
 
 static mca_btl_base_endpoint_t *make(mca_btl_rbuf_module_t *module, opal_proc_t *proc,
-                                     uint32_t their_port)
+                                     const struct rbuf_pairs *pairs)
 {
-    mca_btl_base_endpoint_t *endpoint = calloc(1, sizeof(*endpoint));
+    mca_btl_base_endpoint_t *endpoint;
 
-    if (endpoint == NULL) {
+    if (!mca_btl_rbuf_module_start(module) || (endpoint = calloc(1, sizeof(*endpoint))) == NULL) {
         return NULL;
     }
     /* The first mailboxes while there is memory to pin: they go round though user memory take it.
@@ -133,7 +135,8 @@ static mca_btl_base_endpoint_t *make(mca_btl_rbuf_module_t *module, opal_proc_t 
     }
     endpoint->module = module;
     endpoint->proc = proc;
-    endpoint->their_port = their_port;
+    endpoint->their_port = (uint32_t) pairs->partner[module->index];
+    endpoint->pairs = pairs->count;
     if (rbuf_peer_add(&module->core, NULL, endpoint, &endpoint->peer) != 0) {
         free(endpoint);
         return NULL;
@@ -143,12 +146,13 @@ static mca_btl_base_endpoint_t *make(mca_btl_rbuf_module_t *module, opal_proc_t 
     return endpoint;
 }
 
-/* The endpoint of a process, made if need be; NULL if it cannot be reached. Takes the lock. */
+/* The endpoint of a process, made if need be; NULL if it cannot be reached by this module: no port
+ * of the two reaches the other, which is said once, or this one has no partner. Takes the lock. */
 mca_btl_base_endpoint_t *mca_btl_rbuf_endpoint_for(mca_btl_rbuf_module_t *module, opal_proc_t *proc)
 {
     mca_btl_base_endpoint_t *endpoint;
     mca_btl_rbuf_modex_t modex;
-    int their_port;
+    struct rbuf_pairs pairs;
 
     mca_btl_rbuf_lock(module);
     endpoint = mca_btl_rbuf_endpoint_find(module, proc->proc_name);
@@ -156,17 +160,19 @@ mca_btl_base_endpoint_t *mca_btl_rbuf_endpoint_for(mca_btl_rbuf_module_t *module
     if (endpoint != NULL || !read_modex(proc, &modex)) { /* may wait for the run-time */
         return endpoint;
     }
-    their_port = pair_port(module, &modex);
-    if (their_port < 0) {
+    pairs = pairs_with(proc, &modex);
+    if (pairs.count == 0 && module->index == 0) {
         mca_btl_rbuf_help("incompatible peer", opal_process_info.nodename,
                           OPAL_NAME_PRINT(proc->proc_name), "no port of it is on a network of ours",
                           NULL);
+    }
+    if (pairs.partner[module->index] < 0) {
         return NULL;
     }
     mca_btl_rbuf_lock(module);
     endpoint = mca_btl_rbuf_endpoint_find(module, proc->proc_name);
     if (endpoint == NULL) {
-        endpoint = make(module, proc, (uint32_t) their_port);
+        endpoint = make(module, proc, &pairs);
     }
     mca_btl_rbuf_unlock(module);
     return endpoint;

@@ -119,7 +119,7 @@ void mca_btl_rbuf_prestage(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_
 {
     if ((mca_btl_rbuf_params.protocol == MCA_BTL_RBUF_SUPERPIPELINE ||
          mca_btl_rbuf_params.protocol == MCA_BTL_RBUF_AUTO) &&
-        mca_btl_rbuf_params.prestage == MCA_BTL_RBUF_ON && mca_btl_rbuf_is_alone(module)) {
+        mca_btl_rbuf_params.prestage == MCA_BTL_RBUF_ON && mca_btl_rbuf_is_alone(endpoint)) {
         mca_btl_rbuf_lock(module);
         rbuf_prestage(endpoint->peer, source, bytes);
         mca_btl_rbuf_unlock(module);

@@ -33,7 +33,7 @@ const char *mca_btl_rbuf_modex_read(const void *data, size_t bytes, mca_btl_rbuf
     if (read.magic != MAGIC || read.version != RBUF_WIRE_VERSION) {
         return "it speaks another version of the protocol";
     }
-    if (bytes != sizeof(read) || read.port_count > MCA_BTL_RBUF_MAX_PORTS ||
+    if (bytes != sizeof(read) || read.port_count > RBUF_PORTS_MAX ||
         !rbuf_addresses_valid(&read.addresses)) {
         return "it published something malformed";
     }

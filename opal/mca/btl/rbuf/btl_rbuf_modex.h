@@ -12,8 +12,7 @@
 
 #include "verbs/device.h"
 #include "verbs/listener.h"
-
-#define MCA_BTL_RBUF_MAX_PORTS 8u
+#include "verbs/pairing.h"
 
 /* Wire form. */
 typedef struct {
@@ -23,8 +22,8 @@ typedef struct {
     uint8_t token[RBUF_TOKEN_BYTES];
     struct rbuf_address_list addresses;
     uint32_t port_count;
-    uint32_t reserved;
-    struct rbuf_port_address port[MCA_BTL_RBUF_MAX_PORTS];
+    uint32_t told; /* 1: the user has said which ports to use, else 0 */
+    struct rbuf_port_address port[RBUF_PORTS_MAX];
 } mca_btl_rbuf_modex_t;
 
 /* Sets magic, byte order and version; the rest is the caller's. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * A port as a BTL module: what it owns, from opening to finalize.
+ * A port as a BTL module: what it owns, from opening to finalize. Open MPI has to be given all
+ * modules before it is known which are needed, so what costs memory is made when a module starts.
  *
  * Finalize and del_procs first let what is queued and under way come to its end, for a bounded
  * time, then say BYE and wait until the peers have heard it, then bring the queue pairs to error
@@ -233,8 +234,6 @@ static void module_free(mca_btl_rbuf_module_t *module)
 int mca_btl_rbuf_module_open(struct rbuf_port *port, uint32_t index, mca_btl_rbuf_module_t **out)
 {
     mca_btl_rbuf_module_t *module = calloc(1, sizeof(*module));
-    const size_t half = mca_btl_rbuf_staging_half();
-    struct rbuf_core_options options;
     int status;
 
     if (module == NULL) {
@@ -242,6 +241,7 @@ int mca_btl_rbuf_module_open(struct rbuf_port *port, uint32_t index, mca_btl_rbu
     }
     /* component_register() has left what Open MPI's own parameters say in the template. */
     module->super = mca_btl_rbuf_component.module_template;
+    module->state = MCA_BTL_RBUF_STANDBY;
     module->port = port;
     module->index = index;
     set_room(module);
@@ -258,21 +258,36 @@ int mca_btl_rbuf_module_open(struct rbuf_port *port, uint32_t index, mca_btl_rbu
     if (port->atomics_with_cpu) {
         module->super.btl_atomic_flags |= MCA_BTL_ATOMIC_SUPPORTS_GLOB;
     }
-    options = core_options(port, half);
-    if ((status = mca_btl_rbuf_staging_open(module, &options, half)) != OPAL_SUCCESS ||
-        (status = open_atomic_words(module)) != OPAL_SUCCESS ||
-        (status = open_bounce(module, &options.bounce)) != OPAL_SUCCESS ||
-        (status = open_receives(module)) != OPAL_SUCCESS ||
-        (status = mca_btl_rbuf_pools_open(module)) != OPAL_SUCCESS ||
-        (status = mca_btl_rbuf_registrar_open(module)) != OPAL_SUCCESS ||
-        (status = mca_btl_rbuf_auto_open(module)) != OPAL_SUCCESS ||
-        (status = open_core(module, &options)) != OPAL_SUCCESS) {
+    if ((status = mca_btl_rbuf_registrar_open(module)) != OPAL_SUCCESS ||
+        (status = mca_btl_rbuf_auto_open(module)) != OPAL_SUCCESS) {
         module_free(module);
         return status;
     }
-    mca_btl_rbuf_eager_open(module);
     *out = module;
     return OPAL_SUCCESS;
+}
+
+/* What was made before something failed is freed with the module. */
+bool mca_btl_rbuf_module_start(mca_btl_rbuf_module_t *module)
+{
+    const size_t half = mca_btl_rbuf_staging_half(module);
+    struct rbuf_core_options options;
+
+    if (module->state != MCA_BTL_RBUF_STANDBY) {
+        return module->state == MCA_BTL_RBUF_RUNNING;
+    }
+    options = core_options(module->port, half);
+    if (mca_btl_rbuf_staging_open(module, &options, half) != OPAL_SUCCESS ||
+        open_atomic_words(module) != OPAL_SUCCESS ||
+        open_bounce(module, &options.bounce) != OPAL_SUCCESS ||
+        open_receives(module) != OPAL_SUCCESS || mca_btl_rbuf_pools_open(module) != OPAL_SUCCESS ||
+        open_core(module, &options) != OPAL_SUCCESS) {
+        module->state = MCA_BTL_RBUF_BROKEN;
+        return false;
+    }
+    mca_btl_rbuf_eager_open(module);
+    module->state = MCA_BTL_RBUF_RUNNING;
+    return true;
 }
 
 /* ---- processes ---- */
@@ -444,7 +459,9 @@ int mca_btl_rbuf_finalize(mca_btl_base_module_t *btl)
     }
     mca_btl_rbuf_counters_keep(module);
     mca_btl_rbuf_async_forget(module->index);
-    rbuf_core_close(&module->core);
+    if (module->state == MCA_BTL_RBUF_RUNNING) {
+        rbuf_core_close(&module->core);
+    }
     module_free(module);
     return OPAL_SUCCESS;
 }

@@ -360,6 +360,10 @@ int mca_btl_rbuf_module_progress(mca_btl_rbuf_module_t *module)
     if (!mca_btl_rbuf_trylock(module)) {
         return 0;
     }
+    if (module->state != MCA_BTL_RBUF_RUNNING) {
+        mca_btl_rbuf_unlock(module);
+        return 0;
+    }
     now = now_ns();
     if (now >= module->look_due_ns) {
         look_again(module, now);

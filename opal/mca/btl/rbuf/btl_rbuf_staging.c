@@ -24,7 +24,20 @@ static size_t more(size_t one, size_t other)
     return one > other ? one : other;
 }
 
-size_t mca_btl_rbuf_staging_half(void)
+/* Ports that may never be used are left as much as a process begins with, if there is plenty. */
+static size_t share_of(const mca_btl_rbuf_module_t *module, size_t bytes)
+{
+    const size_t all = mca_btl_rbuf_component.module_count;
+    const size_t first = mca_btl_rbuf_component.first_count;
+    const size_t left = (all - first) * START;
+
+    if (left > bytes / 2) {
+        return bytes / all;
+    }
+    return module->index < first ? (bytes - left) / first : START;
+}
+
+size_t mca_btl_rbuf_staging_half(const mca_btl_rbuf_module_t *module)
 {
     const struct mca_btl_rbuf_params *params = &mca_btl_rbuf_params;
     size_t bytes = params->staging_size;
@@ -37,7 +50,7 @@ size_t mca_btl_rbuf_staging_half(void)
             bytes = limit / 2;
         }
     }
-    return bytes / mca_btl_rbuf_component.module_count / 2;
+    return share_of(module, bytes) / 2;
 }
 
 /* What must be there for one message of any length, and for the lane of one peer. */
@@ -55,7 +68,7 @@ static size_t start_bytes(const struct rbuf_core_options *options)
 {
     size_t wanted =
         mca_btl_rbuf_params.staging_start == 0 ? START : mca_btl_rbuf_params.staging_start;
-    size_t share = wanted / mca_btl_rbuf_component.module_count / 2;
+    size_t share = wanted / mca_btl_rbuf_component.first_count / 2;
     size_t unit = more((size_t) sysconf(_SC_PAGESIZE), options->schedule.block_bytes);
 
     return (more(share, least_start(options)) + unit - 1) / unit * unit;

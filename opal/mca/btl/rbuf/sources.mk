@@ -129,6 +129,8 @@ rbuf_verbs_sources = \
 	%reldir%/verbs/memory.h \
 	%reldir%/verbs/nearest.c \
 	%reldir%/verbs/nearest.h \
+	%reldir%/verbs/pairing.c \
+	%reldir%/verbs/pairing.h \
 	%reldir%/verbs/port.c \
 	%reldir%/verbs/port.h \
 	%reldir%/verbs/problem.c \
@@ -136,4 +138,6 @@ rbuf_verbs_sources = \
 	%reldir%/verbs/queue_pair.c \
 	%reldir%/verbs/queue_pair.h \
 	%reldir%/verbs/receive.c \
-	%reldir%/verbs/receive.h
+	%reldir%/verbs/receive.h \
+	%reldir%/verbs/selection.c \
+	%reldir%/verbs/selection.h

@@ -11,6 +11,7 @@
 
 #include "verbs/nearest.h"
 #include "verbs/port.h"
+#include "verbs/selection.h"
 
 enum candidate_state { CANDIDATE_ACTIVE, CANDIDATE_DOWN, CANDIDATE_IWARP };
 
@@ -20,6 +21,7 @@ struct candidate {
     enum candidate_state state;
     bool chosen;
     char name[RBUF_PORT_NAME_MAX];
+    struct rbuf_selectable facts; /* ACTIVE; without levels and name */
 };
 
 struct candidates {
@@ -27,6 +29,8 @@ struct candidates {
     size_t device_count;
     struct candidate *list; /* sorted */
     size_t count;
+    size_t *order; /* indexes of those that are chosen, as they are opened */
+    size_t order_count;
 };
 
 static int compare_candidates(const void *a, const void *b)
@@ -49,12 +53,29 @@ static int add_candidate(struct candidates *all, struct ibv_device *device, uint
     return 0;
 }
 
+static int scan_port(struct candidates *all, struct ibv_device *device, struct ibv_context *context,
+                     uint8_t number, const struct rbuf_device_options *options)
+{
+    struct ibv_port_attr port;
+    const bool active = ibv_query_port(context, number, &port) == 0 &&
+                        (port.state == IBV_PORT_ACTIVE || port.state == IBV_PORT_ACTIVE_DEFER);
+    int error = add_candidate(all, device, number, active ? CANDIDATE_ACTIVE : CANDIDATE_DOWN);
+
+    if (error == 0 && active) {
+        struct rbuf_selectable *facts = &all->list[all->count - 1].facts;
+
+        rbuf_port_survey(context, number, &port, options->gid_index, facts);
+        facts->device = device;
+    }
+    return error;
+}
+
 /* A device that cannot be opened or asked is taken for down: it matters only if it is named. */
-static int scan_device(struct candidates *all, struct ibv_device *device)
+static int scan_device(struct candidates *all, struct ibv_device *device,
+                       const struct rbuf_device_options *options)
 {
     struct ibv_context *context;
     struct ibv_device_attr attributes = {.phys_port_cnt = 1};
-    struct ibv_port_attr port;
     int error = 0;
 
     if (device->transport_type != IBV_TRANSPORT_IB) {
@@ -66,10 +87,7 @@ static int scan_device(struct candidates *all, struct ibv_device *device)
         goto close_device;
     }
     for (unsigned i = 1; i <= attributes.phys_port_cnt && error == 0; i++) {
-        bool active = ibv_query_port(context, (uint8_t) i, &port) == 0 &&
-                      (port.state == IBV_PORT_ACTIVE || port.state == IBV_PORT_ACTIVE_DEFER);
-
-        error = add_candidate(all, device, (uint8_t) i, active ? CANDIDATE_ACTIVE : CANDIDATE_DOWN);
+        error = scan_port(all, device, context, (uint8_t) i, options);
     }
 close_device:
     if (context != NULL) {
@@ -80,13 +98,15 @@ close_device:
 
 static void free_candidates(struct candidates *all)
 {
+    free(all->order);
     free(all->list);
     if (all->devices != NULL) {
         ibv_free_device_list(all->devices);
     }
 }
 
-static int scan(struct candidates *all, struct rbuf_problem *problem)
+static int scan(struct candidates *all, const struct rbuf_device_options *options,
+                struct rbuf_problem *problem)
 {
     int count = 0;
     int error = 0;
@@ -102,7 +122,7 @@ static int scan(struct candidates *all, struct rbuf_problem *problem)
     }
     all->device_count = (size_t) count;
     for (int i = 0; i < count && error == 0; i++) {
-        error = scan_device(all, all->devices[i]);
+        error = scan_device(all, all->devices[i], options);
     }
     if (error != 0) {
         rbuf_problem_set(problem, "no-device", error, "verbs devices");
@@ -200,33 +220,48 @@ static int level_of(const struct candidates *all, const int *levels,
     return 0;
 }
 
-/* Leaves chosen only the ports of the nearest device, the first by name among equally near ones. */
-static int keep_nearest(struct candidates *all, struct rbuf_problem *problem)
+/* Chooses among the active ports as verbs/selection.h says. */
+static int select_ports(struct candidates *all)
 {
-    const struct candidate *best = NULL;
+    struct rbuf_selectable *ports = calloc(all->count + 1, sizeof(*ports));
+    size_t *place = calloc(all->count + 1, sizeof(*place)); /* of each of these in the list */
     int *levels = calloc(all->device_count + 1, sizeof(*levels));
+    int error = ports == NULL || place == NULL || levels == NULL ? -ENOMEM : 0;
+    size_t count = 0;
 
-    if (levels == NULL) {
-        rbuf_problem_set(problem, "no-device", -ENOMEM, "the nearest device");
-        rbuf_problem_errno(problem, -ENOMEM);
-        return -ENOMEM;
-    }
-    if (all->device_count > 1) {
+    if (error == 0 && all->device_count > 1) {
         rbuf_nearest_levels(all->devices, all->device_count, levels);
     }
-    for (size_t i = 0; i < all->count; i++) {
+    for (size_t i = 0; error == 0 && i < all->count; i++) {
         const struct candidate *candidate = &all->list[i];
 
-        if (candidate->chosen && (best == NULL || level_of(all, levels, candidate->device) <
-                                                      level_of(all, levels, best->device))) {
-            best = candidate;
+        if (candidate->state == CANDIDATE_ACTIVE) {
+            ports[count] = candidate->facts;
+            ports[count].name = candidate->name;
+            ports[count].levels = level_of(all, levels, candidate->device);
+            place[count++] = i;
         }
     }
-    for (size_t i = 0; i < all->count; i++) {
-        all->list[i].chosen = all->list[i].chosen && all->list[i].device == best->device;
+    if (error == 0) {
+        all->order_count = rbuf_select(ports, count, all->order);
+    }
+    for (size_t i = 0; i < all->order_count; i++) {
+        all->order[i] = place[all->order[i]];
     }
     free(levels);
-    return 0;
+    free(place);
+    free(ports);
+    return error;
+}
+
+/* Those that are marked, by name. */
+static void order_by_name(struct candidates *all)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        if (all->list[i].chosen) {
+            all->order[all->order_count++] = i;
+        }
+    }
 }
 
 static bool given(const char *list)
@@ -234,8 +269,14 @@ static bool given(const char *list)
     return list != NULL && list[strspn(list, ", \t")] != '\0';
 }
 
-static int choose(struct candidates *all, const struct rbuf_device_options *options,
-                  struct rbuf_problem *problem)
+bool rbuf_device_options_name(const struct rbuf_device_options *options)
+{
+    return given(options->include) || given(options->exclude);
+}
+
+/* Marks what the user has named, or not excluded. */
+static int choose_named(struct candidates *all, const struct rbuf_device_options *options,
+                        struct rbuf_problem *problem)
 {
     if (given(options->include) && given(options->exclude)) {
         rbuf_problem_set(problem, "bad-option", -EINVAL, "interfaces to include and to exclude");
@@ -247,8 +288,43 @@ static int choose(struct candidates *all, const struct rbuf_device_options *opti
         return apply_list(all, options->include, true, problem);
     }
     choose_all_active(all);
-    return given(options->exclude) ? apply_list(all, options->exclude, false, problem)
-                                   : keep_nearest(all, problem);
+    return apply_list(all, options->exclude, false, problem);
+}
+
+static int choose(struct candidates *all, const struct rbuf_device_options *options,
+                  struct rbuf_problem *problem)
+{
+    int error;
+
+    all->order = calloc(all->count + 1, sizeof(*all->order));
+    if (all->order == NULL) {
+        error = -ENOMEM;
+    } else if (rbuf_device_options_name(options)) {
+        error = choose_named(all, options, problem);
+        if (error != 0) {
+            return error;
+        }
+        order_by_name(all);
+    } else {
+        error = select_ports(all);
+    }
+    if (error != 0) {
+        rbuf_problem_set(problem, "no-device", error, "the ports to use");
+        rbuf_problem_errno(problem, error);
+    }
+    return error;
+}
+
+/* True if the transport can do without the port: nobody has named it, and it is of another fabric
+ * than the best one. */
+static bool is_spare(const struct candidates *all, const struct rbuf_device_options *options,
+                     const struct candidate *candidate)
+{
+    const struct rbuf_selectable *first = &all->list[all->order[0]].facts;
+
+    return !rbuf_device_options_name(options) &&
+           (candidate->facts.link_layer != first->link_layer ||
+            candidate->facts.subnet != first->subnet);
 }
 
 static int open_chosen(const struct candidates *all, const struct rbuf_device_options *options,
@@ -263,16 +339,16 @@ static int open_chosen(const struct candidates *all, const struct rbuf_device_op
         rbuf_problem_errno(problem, -ENOMEM);
         return -ENOMEM;
     }
-    for (size_t i = 0; i < all->count; i++) {
-        if (!all->list[i].chosen) {
-            continue;
-        }
-        error = rbuf_port_open(all->list[i].device, all->list[i].port, options, &ports[opened],
-                               problem);
-        if (error != 0) {
+    for (size_t i = 0; i < all->order_count; i++) {
+        const struct candidate *candidate = &all->list[all->order[i]];
+
+        error =
+            rbuf_port_open(candidate->device, candidate->port, options, &ports[opened], problem);
+        if (error == 0) {
+            opened++;
+        } else if (!is_spare(all, options, candidate)) {
             goto close_ports;
         }
-        opened++;
     }
     if (opened == 0) {
         error = rbuf_problem_set(problem, "no-device", -ENODEV, "an active port");
@@ -294,7 +370,7 @@ int rbuf_ports_open(const struct rbuf_device_options *options, struct rbuf_port 
                     size_t *count, struct rbuf_problem *problem)
 {
     struct candidates all = {0};
-    int error = scan(&all, problem);
+    int error = scan(&all, options, problem);
 
     if (error == 0) {
         error = choose(&all, options, problem);

@@ -33,7 +33,7 @@ enum rbuf_link_layer { RBUF_LINK_INFINIBAND = 1, RBUF_LINK_ETHERNET };
 enum rbuf_gid_kind { RBUF_GID_INFINIBAND = 1, RBUF_GID_ROCE_V1, RBUF_GID_ROCE_V2 };
 
 struct rbuf_device_options {
-    const char *include; /* comma list of DEVICE or DEVICE:PORT; NULL: the nearest device */
+    const char *include; /* comma list of DEVICE or DEVICE:PORT; NULL: as selection.h says */
     const char *exclude; /* the same form; not together with include; NULL: none */
     int gid_index;       /* or RBUF_GID_AUTOMATIC: on Ethernet RoCE v2 before v1 and routable IPv4
                             before other routable before link-local, on InfiniBand 0 */
@@ -57,7 +57,7 @@ struct rbuf_port_address {
     uint8_t link_layer;    /* enum rbuf_link_layer */
     uint8_t gid_kind;      /* enum rbuf_gid_kind */
     uint8_t max_rd_atomic; /* reads and atomics of the other side that may be in flight */
-    uint8_t reserved[2];   /* 0 */
+    uint16_t speed;        /* of the link after encoding, in units of 100 Mbit/s */
 };
 
 static_assert(sizeof(struct rbuf_port_address) == 32, "the wire form has no padding");
@@ -116,23 +116,30 @@ struct rbuf_port {
 };
 
 /*
- * Opens active ports. Without include and exclude: those of one device, the nearest to where this
- * process is bound (the fewest levels of the machine to climb from the device's processors), and
- * among equally near ones the first by name, so that all processes of a machine that are near alike
- * choose alike. With `exclude` alone: all that are not named. Sorted by device name, then port
- * number.
+ * Opens active ports. Without include and exclude those that verbs/selection.h chooses: of each
+ * fabric the fastest adapter, and of equally fast ones the nearest; the best fabric's ports come
+ * first. A port of another fabric than the best that cannot be opened is left out. With `exclude`
+ * alone: all that are not named. What the user named is sorted by device name, then port number.
  * `*ports` is an array of pointers that rbuf_ports_close() frees.
  * A named interface that does not exist or is not active is an error, "no-such-interface".
  */
 int rbuf_ports_open(const struct rbuf_device_options *options, struct rbuf_port ***ports,
                     size_t *count, struct rbuf_problem *problem);
 
+/* True if the user has said which ports to use. */
+bool rbuf_device_options_name(const struct rbuf_device_options *options);
+
 /* Everything made on the ports has been closed; frees the array too. */
 void rbuf_ports_close(struct rbuf_port **ports, size_t count);
 
 enum rbuf_reach { RBUF_REACHABLE, RBUF_OTHER_LINK_LAYER, RBUF_OTHER_SUBNET, RBUF_OTHER_GID_KIND };
 
-/* Whether `remote` can be connected to; InfiniBand ports of another subnet prefix cannot. */
+/* Whether two ports can be connected; InfiniBand ports of different subnet prefixes cannot. It does
+ * not depend on their order, and ports that reach a third one reach each other. */
+enum rbuf_reach rbuf_address_reach(const struct rbuf_port_address *one,
+                                   const struct rbuf_port_address *other);
+
+/* The same for one of our ports. */
 enum rbuf_reach rbuf_port_reach(const struct rbuf_port *port,
                                 const struct rbuf_port_address *remote);
 const char *rbuf_reach_text(enum rbuf_reach reach);

@@ -19,7 +19,7 @@ static bool is_loopback(const uint8_t *gid)
     return rbuf_gid_is_ipv4(gid) ? gid[12] == 127 : memcmp(gid, loopback, sizeof(loopback)) == 0;
 }
 
-static bool is_link_local(const uint8_t *gid)
+bool rbuf_gid_is_link_local(const uint8_t *gid)
 {
     if (rbuf_gid_is_ipv4(gid)) {
         return gid[12] == 169 && gid[13] == 254;
@@ -33,7 +33,7 @@ unsigned rbuf_gid_rank(enum rbuf_gid_kind kind, const uint8_t *gid)
 {
     unsigned newer = kind == RBUF_GID_ROCE_V2 ? 1 : 0;
 
-    if (is_link_local(gid)) {
+    if (rbuf_gid_is_link_local(gid)) {
         return 1 + newer;
     }
     if (is_loopback(gid)) {

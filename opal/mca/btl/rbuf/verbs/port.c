@@ -77,6 +77,18 @@ static uint32_t bandwidth(const struct ibv_port_attr *attributes)
     return lane * lanes;
 }
 
+/* As the other side is told it: units of 100 Mbit/s, as far as they go. */
+static uint16_t speed_unit(uint32_t mbps)
+{
+    return mbps / 100 < UINT16_MAX ? (uint16_t) (mbps / 100) : UINT16_MAX;
+}
+
+static enum rbuf_link_layer link_layer(const struct ibv_port_attr *attributes)
+{
+    return attributes->link_layer == IBV_LINK_LAYER_ETHERNET ? RBUF_LINK_ETHERNET
+                                                             : RBUF_LINK_INFINIBAND;
+}
+
 static int check_options(const struct rbuf_port *port, struct rbuf_problem *problem)
 {
     const struct rbuf_device_options *options = &port->options;
@@ -183,8 +195,7 @@ static int query_port(struct rbuf_port *port, struct rbuf_problem *problem)
     if (error != 0) {
         return problem_call(port, "ibv_query_port", -abs(error), problem);
     }
-    port->link_layer = attributes.link_layer == IBV_LINK_LAYER_ETHERNET ? RBUF_LINK_ETHERNET
-                                                                        : RBUF_LINK_INFINIBAND;
+    port->link_layer = link_layer(&attributes);
     port->max_message = attributes.max_msg_sz;
     port->bandwidth_mbps = bandwidth(&attributes);
     error = choose_mtu(port, &attributes, problem);
@@ -201,12 +212,33 @@ static int query_port(struct rbuf_port *port, struct rbuf_problem *problem)
     memcpy(port->address.gid, gid.raw.raw, sizeof(port->address.gid));
     port->address.gid_kind = (uint8_t) gid.kind;
     port->address.link_layer = (uint8_t) port->link_layer;
+    port->address.speed = speed_unit(port->bandwidth_mbps);
     port->address.mtu = (uint8_t) port->mtu;
     if (port->link_layer == RBUF_LINK_INFINIBAND) {
         port->address.lid = attributes.lid;
         port->address.subnet = be64toh(gid.raw.global.subnet_prefix);
     }
     return 0;
+}
+
+void rbuf_port_survey(struct ibv_context *context, uint8_t number,
+                      const struct ibv_port_attr *attributes, int gid_index,
+                      struct rbuf_selectable *out)
+{
+    const struct rbuf_port port = {.context = context,
+                                   .number = number,
+                                   .link_layer = link_layer(attributes),
+                                   .options = {.gid_index = gid_index}};
+    struct rbuf_gid gid = {0};
+    struct rbuf_problem ignored;
+    const bool has_gid = rbuf_gid_choose(&port, attributes, &gid, &ignored) == 0;
+
+    *out = (struct rbuf_selectable){.link_layer = port.link_layer, .speed = bandwidth(attributes)};
+    if (port.link_layer == RBUF_LINK_INFINIBAND) {
+        out->subnet = be64toh(gid.raw.global.subnet_prefix);
+    } else {
+        out->link_local = !has_gid || rbuf_gid_is_link_local(gid.raw.raw);
+    }
 }
 
 /* Inline room to ask for, bytes, the most first. Adapters refuse what is more than they have, and
@@ -334,20 +366,26 @@ void rbuf_port_close(struct rbuf_port *port)
     free(port);
 }
 
-enum rbuf_reach rbuf_port_reach(const struct rbuf_port *port,
-                                const struct rbuf_port_address *remote)
+enum rbuf_reach rbuf_address_reach(const struct rbuf_port_address *one,
+                                   const struct rbuf_port_address *other)
 {
-    if (remote->link_layer != (uint8_t) port->link_layer) {
+    if (one->link_layer != other->link_layer) {
         return RBUF_OTHER_LINK_LAYER;
     }
-    if (port->link_layer == RBUF_LINK_INFINIBAND) {
-        return remote->subnet == port->address.subnet ? RBUF_REACHABLE : RBUF_OTHER_SUBNET;
+    if (one->link_layer == RBUF_LINK_INFINIBAND) {
+        return one->subnet == other->subnet ? RBUF_REACHABLE : RBUF_OTHER_SUBNET;
     }
-    if (remote->gid_kind != port->address.gid_kind ||
-        rbuf_gid_is_ipv4(remote->gid) != rbuf_gid_is_ipv4(port->address.gid)) {
+    if (one->gid_kind != other->gid_kind ||
+        rbuf_gid_is_ipv4(one->gid) != rbuf_gid_is_ipv4(other->gid)) {
         return RBUF_OTHER_GID_KIND;
     }
     return RBUF_REACHABLE;
+}
+
+enum rbuf_reach rbuf_port_reach(const struct rbuf_port *port,
+                                const struct rbuf_port_address *remote)
+{
+    return rbuf_address_reach(&port->address, remote);
 }
 
 const char *rbuf_reach_text(enum rbuf_reach reach)

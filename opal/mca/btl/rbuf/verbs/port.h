@@ -8,12 +8,19 @@
 #include <infiniband/verbs.h>
 
 #include "verbs/device.h"
+#include "verbs/selection.h"
 
 /* Topics "device", "bad-option", "bad-gid-index", "memlock". */
 int rbuf_port_open(struct ibv_device *device, uint8_t number,
                    const struct rbuf_device_options *options, struct rbuf_port **out,
                    struct rbuf_problem *problem);
 void rbuf_port_close(struct rbuf_port *port);
+
+/* What verbs/selection.h has to know of an active port, without its name, device and place.
+ * `gid_index` as in struct rbuf_device_options. */
+void rbuf_port_survey(struct ibv_context *context, uint8_t number,
+                      const struct ibv_port_attr *attributes, int gid_index,
+                      struct rbuf_selectable *out);
 
 /* Writes "device:port". */
 void rbuf_port_name(char name[RBUF_PORT_NAME_MAX], const struct ibv_device *device, uint8_t number);

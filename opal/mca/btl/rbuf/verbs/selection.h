@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Which of a machine's ports to use where the user has not said. Pure functions.
+ *
+ * Open MPI is told the ports before anything is known of other processes, so the rule is one by
+ * which all processes of a job choose alike as far as their machines are alike, and by which those
+ * of unlike machines still have a port in common:
+ *
+ *   1. Of each fabric there is one adapter: InfiniBand ports of one subnet are a fabric, and so are
+ *      all Ethernet ports.
+ *   2. In a fabric: ports with an address before those that have a link-local one only (an Ethernet
+ *      interface that nobody has set up), then the fastest, then the nearest to the processors that
+ *      this process may run on, then the first by name.
+ *   3. Chosen are all ports of that adapter that are as good as that one.
+ *   4. The fabrics in order: by the same rule without the place, and of equally fast ones
+ *      InfiniBand before Ethernet.
+ *
+ * Place decides between ports that are otherwise alike: 100 Gbit/s go before 25 wherever they hang,
+ * and processes near different sockets choose the same fabric. Which fabric two processes use is
+ * verbs/pairing.h's matter.
+ */
+#ifndef RBUF_VERBS_SELECTION_H
+#define RBUF_VERBS_SELECTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "verbs/device.h"
+
+/* A port that is active, and what is known of it without using it. */
+struct rbuf_selectable {
+    const char *name;   /* "mlx5_0:1" */
+    const void *device; /* ports of one adapter have the same */
+    uint32_t speed;     /* Mbit/s */
+    int levels;         /* how far away it is, see verbs/nearest.h */
+    bool link_local;    /* it has no other address; always false on InfiniBand */
+    uint64_t subnet;    /* InfiniBand: prefix; Ethernet: 0 */
+    enum rbuf_link_layer link_layer;
+};
+
+/* Writes the indexes of the chosen ports to `chosen`, which has room for `count`, fabric by fabric,
+ * best first and by name within; returns their number. */
+size_t rbuf_select(const struct rbuf_selectable *ports, size_t count, size_t *chosen);
+
+#endif
