@@ -139,6 +139,8 @@ struct mca_btl_base_endpoint_t {
     mca_btl_rbuf_modex_t *modex; /* from the first use until it is connected, else NULL */
     uint32_t their_port;         /* in modex->port */
     uint32_t pairs;              /* ports by which the process is reached, this one among them */
+    uint32_t first_module;       /* of these the first one's index */
+    _Atomic(mca_btl_base_endpoint_t *) first; /* the process's there; NULL: not looked up yet */
     struct rbuf_peer *peer;
     struct rbuf_fab_queue *queue[RBUF_CHANNELS]; /* NULL until the first use */
     struct rbuf_mailbox *mailbox;                /* NULL until the first use */
@@ -288,13 +290,17 @@ int mca_btl_rbuf_del_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t
                            mca_btl_base_endpoint_t **endpoints);
 int mca_btl_rbuf_finalize(mca_btl_base_module_t *btl);
 
-/* btl_rbuf_endpoint.c: the caller holds the module's lock, but for _endpoint_for. _find gives NULL
- * for a process that has no endpoint yet. */
+/* btl_rbuf_endpoint.c: the caller holds the module's lock, but where it says otherwise and for
+ * _endpoint_for. _find gives NULL for a process that has no endpoint yet. */
 mca_btl_base_endpoint_t *mca_btl_rbuf_endpoint_for(mca_btl_rbuf_module_t *module,
                                                    opal_proc_t *proc);
 mca_btl_base_endpoint_t *mca_btl_rbuf_endpoint_find(mca_btl_rbuf_module_t *module,
                                                     opal_process_name_t name);
 void mca_btl_rbuf_endpoint_fail(mca_btl_base_endpoint_t *endpoint, const char *cause);
+/* The endpoint of the same process on the first of our ports that reach it; no lock is held. */
+mca_btl_base_endpoint_t *mca_btl_rbuf_endpoint_first(mca_btl_base_endpoint_t *endpoint);
+/* No other endpoint knows it as the first any more; no lock is held. */
+void mca_btl_rbuf_endpoint_not_first(const mca_btl_base_endpoint_t *endpoint);
 bool mca_btl_rbuf_endpoint_prepare(mca_btl_base_endpoint_t *endpoint);
 void mca_btl_rbuf_endpoint_forget_modex(mca_btl_base_endpoint_t *endpoint);
 void mca_btl_rbuf_endpoint_set_cause(mca_btl_base_endpoint_t *endpoint, const char *cause);

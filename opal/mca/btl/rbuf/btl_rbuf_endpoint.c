@@ -13,6 +13,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "opal/util/output.h"
+
 #define MAILBOXES_PER_SLAB 63u /* with 576 bytes each a slab is 9 pages */
 
 /* ---- mailboxes: kept as long as the module, one an endpoint ---- */
@@ -137,12 +139,18 @@ static mca_btl_base_endpoint_t *make(mca_btl_rbuf_module_t *module, opal_proc_t 
     endpoint->proc = proc;
     endpoint->their_port = (uint32_t) pairs->partner[module->index];
     endpoint->pairs = pairs->count;
+    while (pairs->partner[endpoint->first_module] < 0) {
+        endpoint->first_module++;
+    }
     if (rbuf_peer_add(&module->core, NULL, endpoint, &endpoint->peer) != 0) {
         free(endpoint);
         return NULL;
     }
     OBJ_RETAIN(proc);
     TAILQ_INSERT_TAIL(&module->endpoints, endpoint, link);
+    opal_output_verbose(20, opal_btl_base_framework.framework_output,
+                        "rbuf: port %s is paired with port number %u of %s", module->port->name,
+                        endpoint->their_port, OPAL_NAME_PRINT(proc->proc_name));
     return endpoint;
 }
 
@@ -176,6 +184,41 @@ mca_btl_base_endpoint_t *mca_btl_rbuf_endpoint_for(mca_btl_rbuf_module_t *module
     }
     mca_btl_rbuf_unlock(module);
     return endpoint;
+}
+
+mca_btl_base_endpoint_t *mca_btl_rbuf_endpoint_first(mca_btl_base_endpoint_t *endpoint)
+{
+    mca_btl_base_endpoint_t *first;
+    mca_btl_rbuf_module_t *module;
+
+    if (endpoint->first_module == endpoint->module->index) {
+        return endpoint;
+    }
+    first = atomic_load_explicit(&endpoint->first, memory_order_acquire);
+    module = mca_btl_rbuf_component.modules[endpoint->first_module];
+    if (first == NULL && module != NULL) { /* NULL: finalized */
+        first = mca_btl_rbuf_endpoint_for(module, endpoint->proc);
+        atomic_store_explicit(&endpoint->first, first, memory_order_release);
+    }
+    return first != NULL ? first : endpoint;
+}
+
+void mca_btl_rbuf_endpoint_not_first(const mca_btl_base_endpoint_t *endpoint)
+{
+    for (size_t i = 0; i < mca_btl_rbuf_component.module_count && endpoint->pairs > 1; i++) {
+        mca_btl_rbuf_module_t *module = mca_btl_rbuf_component.modules[i];
+        mca_btl_base_endpoint_t *other;
+
+        if (module == NULL || module == endpoint->module) {
+            continue;
+        }
+        mca_btl_rbuf_lock(module);
+        other = mca_btl_rbuf_endpoint_find(module, endpoint->proc->proc_name);
+        if (other != NULL) {
+            atomic_store_explicit(&other->first, NULL, memory_order_release);
+        }
+        mca_btl_rbuf_unlock(module);
+    }
 }
 
 /* What only a peer that is spoken to needs: a mailbox, and how to reach it. False: no memory, or

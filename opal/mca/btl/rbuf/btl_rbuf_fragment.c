@@ -146,6 +146,7 @@ int mca_btl_rbuf_pools_open(mca_btl_rbuf_module_t *module)
         struct rbuf_problem problem;
 
         module->pools[i] = pools[i];
+        module->pools[i].module = module;
         if (!pool_grow(module, &module->pools[i], &problem)) {
             mca_btl_rbuf_help_problem(&problem);
             return OPAL_ERR_OUT_OF_RESOURCE;
@@ -232,9 +233,10 @@ mca_btl_base_descriptor_t *mca_btl_rbuf_alloc(mca_btl_base_module_t *btl,
 
 int mca_btl_rbuf_free(mca_btl_base_module_t *btl, mca_btl_base_descriptor_t *descriptor)
 {
-    mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
     mca_btl_rbuf_frag_t *frag = (mca_btl_rbuf_frag_t *) descriptor;
+    mca_btl_rbuf_module_t *module = frag->pool->module;
 
+    (void) btl;
     mca_btl_rbuf_lock(module);
     if (frag->state == MCA_BTL_RBUF_FRAG_SENDING) {
         frag->state = MCA_BTL_RBUF_FRAG_DETACHED;
@@ -275,8 +277,10 @@ size_t mca_btl_rbuf_packed_size(const mca_btl_base_module_t *btl,
  * Pieces of packed data go over the bulk channel, also a small last one: nothing small waits behind
  * large fragments, and the pieces of a message stay in order. (ob1 may take them in any order, but
  * the unpacking of Open MPI 4.1.4 writes outside of the buffer when the last piece comes first.)
- * Eager messages and rendezvous, which ask for priority, use the control channel, if they fit its
- * receive buffers. (Between the channels ob1 sees to the order of messages.)
+ * For the same reason, and as it unpacks nested types wrongly out of order, they all go by the
+ * first of several ports, though ob1 deals them out among these. Eager messages and rendezvous,
+ * which ask for priority, use the control channel, if they fit its receive buffers. (Between the
+ * channels ob1 sees to the order of messages.)
  */
 static enum rbuf_channel_id channel_for(const mca_btl_rbuf_module_t *module, size_t bytes,
                                         uint32_t flags)
@@ -412,12 +416,16 @@ mca_btl_base_descriptor_t *mca_btl_rbuf_prepare_src(mca_btl_base_module_t *btl,
                                                     uint8_t order, size_t reserve, size_t *size,
                                                     uint32_t flags)
 {
-    mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
-    size_t payload = payload_of(module, convertor, flags, reserve, *size);
+    const bool is_piece = !(flags & MCA_BTL_DES_FLAGS_PRIORITY);
+    mca_btl_rbuf_module_t *module;
     mca_btl_rbuf_frag_t *frag;
+    size_t payload;
 
     (void) order;
-    if (!(flags & MCA_BTL_DES_FLAGS_PRIORITY) && reserve <= RBUF_NAMING_BYTES &&
+    endpoint = is_piece ? mca_btl_rbuf_endpoint_first(endpoint) : endpoint;
+    module = endpoint->module;
+    payload = payload_of(module, convertor, flags, reserve, *size);
+    if (is_piece && reserve <= RBUF_NAMING_BYTES &&
         mca_btl_rbuf_ahead_claim(module, endpoint, convertor, *size, &frag)) {
         return prepare_ahead(frag, reserve, size, flags);
     }

@@ -81,7 +81,8 @@ SLIST_HEAD(mca_btl_rbuf_slab_list, mca_btl_rbuf_slab);
 
 /* Fragments of one payload size; grows by slabs up to a limit. */
 struct mca_btl_rbuf_pool {
-    size_t payload; /* bytes */
+    mca_btl_rbuf_module_t *module; /* whose adapter knows the memory */
+    size_t payload;                /* bytes */
     unsigned per_slab;
     unsigned limit; /* fragments; 0: none */
     unsigned count;

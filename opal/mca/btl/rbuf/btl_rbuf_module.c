@@ -410,6 +410,7 @@ static void sweep_receives(mca_btl_rbuf_module_t *module)
 /* Ends an endpoint whose queue is empty, as far as its peer let it. */
 static void retire(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint)
 {
+    mca_btl_rbuf_endpoint_not_first(endpoint);
     mca_btl_rbuf_lock(module);
     endpoint->departed = true; /* what fails now is no loss */
     if (endpoint->call != NULL) {

@@ -67,6 +67,10 @@ int mca_btl_rbuf_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpo
     bool detached = owned && !callback && (descriptor->des_cbfunc == NULL || !is_crowded(endpoint));
     bool under_way;
 
+    if (frag->pool->module != module) { /* see mca_btl_rbuf_prepare_src() */
+        return mca_btl_rbuf_send(&frag->pool->module->super, mca_btl_rbuf_endpoint_first(endpoint),
+                                 descriptor, tag);
+    }
     if (mca_btl_rbuf_is_piece(frag)) {
         return mca_btl_rbuf_ahead_send(module, endpoint, frag, tag);
     }
