@@ -14,7 +14,7 @@ ring_options() # SETTING
     default) settings=() ;;
     two-slots) settings=(ring_slots=2) ;;
     one-place) settings=(polling_set=1) ;;
-    at-once) settings=(ring_threshold=1 ring_pieces=3) ;;
+    at-once) settings=(ring_threshold=1) ;;
     one-slot) settings=(ring_longest=0) ;;
     small-slots) settings=(ring_slots=16 ring_slot_size=256 ring_longest=1500 ring_c0=64) ;;
     tight) settings=(ring_slots=2 ring_slot_size=128 polling_set=1 ring_threshold=1) ;;

@@ -55,13 +55,15 @@ static uint64_t slot_end(const struct rbuf_ring_in *ring, uint32_t ahead, uint64
     return (uintptr_t) ring->memory->base + (*use % options->slots + 1) * options->slot_bytes;
 }
 
-/* The same over several slots; its first word, or what it stands for, may be anything. */
+/* The same over several slots; its first word, or what the words stand for, may be anything, and so
+ * may which slots it says that they end. */
 static void long_word(const struct record *record, const struct rbuf_ring_in *ring)
 {
     const uint32_t room = rbuf_ring_room(&dealings.core->options.ring);
     const uint32_t bytes = room + 1 + record->amount % (ring->longest - room);
     const uint32_t slots = rbuf_ring_long_slots(bytes, ring->slot_bytes);
     const uint32_t length = rbuf_ring_long_bytes(bytes);
+    struct rbuf_ring_long_trailer *whole;
     struct rbuf_ring_trailer *trailer;
     uint64_t use, end = slot_end(ring, 0, &use), word = use << RBUF_RING_SIZE_BITS | bytes;
 
@@ -70,7 +72,9 @@ static void long_word(const struct record *record, const struct rbuf_ring_in *ri
     }
     end += (uint64_t) (slots - 1) * ring->slot_bytes;
     memset(dealings.scratch, (int) record->spare, SCRATCH_BYTES);
-    trailer = (struct rbuf_ring_trailer *) (void *) (dealings.scratch + length) - 1;
+    whole = (struct rbuf_ring_long_trailer *) (void *) (dealings.scratch + length) - 1;
+    whole->words = record->spare & 1 ? 1 : record->value;
+    trailer = &whole->last;
     foe_fill_header(&trailer->header, record);
     if (record->which & IN_TURN && !(record->which & CHANGE_SEQUENCE)) {
         trailer->header.sequence = dealings.foe->sequence_in;

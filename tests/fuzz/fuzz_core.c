@@ -60,7 +60,6 @@ static void choose_rings(struct world_options *options, uint32_t bits)
                                                     .slot_bytes = slot_bytes[bits >> 2 & 3],
                                                     .set = 1 + (bits >> 4 & 1),
                                                     .threshold = thresholds[bits >> 5 & 3],
-                                                    .pieces = bits >> 20 & 3,
                                                     .longest = (bits >> 22 & 3) * 1500};
     options->ring_memory = memory[bits >> 7 & 3];
     if ((bits >> 9 & 15) > 12) {

@@ -140,6 +140,30 @@ static void arrive(void *subject)
     sim_at(&net->clock, nic->incoming_free_ns, place, packet);
 }
 
+static bool may_overtake(const struct sim_net *net, const struct sim_job *job)
+{
+    return net->faults.overtake_ns > 0 && job->request.operation == SIM_WRITE &&
+           job->bytes > sizeof(uint64_t);
+}
+
+/* When a packet of the job arrives that may be there at `arrival`: not before what it may not
+ * overtake. */
+static uint64_t in_turn(const struct sim_net *net, struct sim_flow *flow, struct sim_job *job,
+                        uint64_t arrival)
+{
+    const bool overtakes = may_overtake(net, job);
+    uint64_t before = overtakes ? flow->last_barrier_ns : flow->last_arrival_ns;
+
+    before = job->last_arrival_ns > before ? job->last_arrival_ns : before;
+    arrival = arrival + job->late_ns > before ? arrival + job->late_ns : before;
+    job->last_arrival_ns = arrival;
+    flow->last_arrival_ns = arrival > flow->last_arrival_ns ? arrival : flow->last_arrival_ns;
+    if (!overtakes) {
+        flow->last_barrier_ns = arrival;
+    }
+    return arrival;
+}
+
 /* Cuts the next packet off the job and puts it on its way. Returns its time on the link. */
 static uint64_t send_packet(struct sim_nic *nic, struct sim_flow *flow, struct sim_job *job)
 {
@@ -163,11 +187,7 @@ static uint64_t send_packet(struct sim_nic *nic, struct sim_flow *flow, struct s
     if (job->request.inlined && job->request.operation == SIM_WRITE) {
         arrival += sim_random_below(&net->random, faults->small_delay_ns + 1);
     }
-    if (arrival < flow->last_arrival_ns) {
-        arrival = flow->last_arrival_ns;
-    }
-    flow->last_arrival_ns = arrival;
-    sim_at(&net->clock, arrival, arrive, packet);
+    sim_at(&net->clock, in_turn(net, flow, job, arrival), arrive, packet);
     job->sent++;
     return link_ns(net, packet->bytes, &nic->outgoing_rest_ns);
 }
@@ -216,6 +236,8 @@ void sim_flow_add(struct sim_flow *flow, struct sim_nic *nic, struct sim_job *jo
     job->packets = asking || job->bytes == 0 ? 1 : (job->bytes + unit - 1) / unit;
     job->sent = 0;
     job->placed = 0;
+    job->late_ns =
+        may_overtake(net, job) ? sim_random_below(&net->random, net->faults.overtake_ns + 1) : 0;
     if (job->order == NULL) {
         job->order = packet_order(net, job);
     }

@@ -46,6 +46,8 @@ struct sim_faults {
     uint64_t completion_delay_ns; /* at most this much later than the acknowledgement */
     uint64_t jitter_ns;           /* at most this much later at the target; order is kept */
     uint64_t small_delay_ns;      /* inline writes (acknowledgements, credits): likewise */
+    uint64_t overtake_ns; /* a write of more than a word is placed at most this much later, so that
+                             writes overtake it; nothing else does */
     bool late_read;
     bool refuse_when_dead; /* posts on a dead queue pair fail; else they complete with an error */
     uint64_t fail_at;      /* the n-th post of an operation in the whole network kills its queue
@@ -73,11 +75,13 @@ struct sim_job {
     bool done;
     uint32_t bytes;
     uint32_t packets;
-    uint32_t sent;       /* packets */
-    uint32_t placed;     /* packets */
-    uint32_t *order;     /* of the packets; NULL for 0, 1, 2... */
-    unsigned char *data; /* inline payload, and what was gathered of a send */
-    uint64_t word;       /* old value that an atomic brings back */
+    uint32_t sent;            /* packets */
+    uint32_t placed;          /* packets */
+    uint32_t *order;          /* of the packets; NULL for 0, 1, 2... */
+    uint64_t late_ns;         /* a write that others may overtake */
+    uint64_t last_arrival_ns; /* of its packets */
+    unsigned char *data;      /* inline payload, and what was gathered of a send */
+    uint64_t word;            /* old value that an atomic brings back */
     unsigned references;
     TAILQ_ENTRY(sim_job) flow_link;
     TAILQ_ENTRY(sim_job) end_link;
@@ -89,6 +93,7 @@ struct sim_flow {
     struct sim_pair_end *to;
     bool active;
     uint64_t last_arrival_ns;
+    uint64_t last_barrier_ns; /* arrival of what no write overtakes */
     TAILQ_ENTRY(sim_flow) link;
 };
 

@@ -45,7 +45,7 @@ struct world_options world_defaults(void)
                  .quantum = 16384,
                  .window = {64, 64},
                  .pieces_kept = 4,
-                 .ring = {.slots = 16, .slot_bytes = 2048, .set = 4, .threshold = 8, .pieces = 3},
+                 .ring = {.slots = 16, .slot_bytes = 2048, .set = 4, .threshold = 8},
                  .standing = {.peers = 4, .place_blocks = 10, .opening_blocks = 1},
                  .max_message = 1u << 30},
         .send_bytes = 16u << 20,

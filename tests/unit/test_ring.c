@@ -359,34 +359,6 @@ START_TEST(held_messages_free_their_slots)
 }
 END_TEST
 
-/* Messages in several inline writes, with send queues that are full in the middle of one: it goes
- * another time, or another way, and whole. */
-START_TEST(in_pieces)
-{
-    for (uint32_t pieces = 0; pieces <= 8; pieces += 2) {
-        struct world_options options = world_defaults();
-        struct world *world;
-
-        options.core.ring.pieces = pieces;
-        options.depth = 6;
-        options.inline_max = 72;
-        world = world_open(&options);
-        rings_open(world);
-        for (int i = 0; i < 400; i++) {
-            world_send(world, WORLD_EAGER, 0, 1, (uint64_t) (i * 7 % 600));
-            world_send(world, WORLD_EAGER, 1, 0, (uint64_t) (i * 11 % 600));
-            world_send(world, WORLD_EAGER, 0, 1, (uint64_t) (i * 13 % 600));
-            if (i % 40 == 39) {
-                case_run(world);
-            }
-        }
-        case_run(world);
-        ck_assert_uint_gt(rings_stats(world, 0)->ring_sent, 50);
-        case_close(world);
-    }
-}
-END_TEST
-
 int main(void)
 {
     Suite *suite = suite_create("ring");
@@ -405,6 +377,5 @@ int main(void)
     unit_add(suite, memory_for_few);
     unit_add(suite, off);
     unit_add(suite, held_messages_free_their_slots);
-    unit_add(suite, in_pieces);
     return unit_run(suite);
 }

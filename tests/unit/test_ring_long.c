@@ -186,6 +186,103 @@ START_TEST(which_lengths)
 }
 END_TEST
 
+/* Parts of messages that overtake each other: whatever is there first, a message is taken when all
+ * of it is, and has the right bytes. */
+START_TEST(parts_overtake)
+{
+    uint64_t waited = 0;
+
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        struct world_options options = long_options();
+        struct world *world;
+        struct rbuf_core *core;
+        struct rbuf_event event;
+        uint64_t before;
+
+        options.faults.seed = seed;
+        world = world_open(&options);
+        core = &world->nodes[1].core;
+        rings_open(world);
+        answer(world);
+        take_over(world);
+        world->net.faults.overtake_ns = 20000;
+        before = led;
+        ck_assert(send_long(world, LONGEST, (uint32_t) seed, 100 + (uint32_t) seed));
+        ck_assert_uint_gt(led, before);
+        while (rbuf_events_empty(&core->events)) {
+            ck_assert(sim_step(&world->net.clock));
+            if (rbuf_core_poll(core) == 0 &&
+                atomic_load(ring_of(world)->watch->word) != 0) { /* begun, or its end is here */
+                waited++;
+            }
+        }
+        ck_assert(rbuf_events_pop(&core->events, &event));
+        ck_assert_uint_eq(event.delivery.bytes, LONGEST);
+        for (uint32_t i = 0; i < LONGEST; i++) {
+            ck_assert_uint_eq(((const unsigned char *) event.delivery.data)[i],
+                              byte_of((uint32_t) seed, i));
+        }
+        rbuf_core_release(event.peer, &event.delivery);
+        check_ends(ring_of(world), &options.core.ring);
+        world_close(world);
+    }
+    ck_assert_uint_gt(waited, 1000);
+}
+END_TEST
+
+/* A message has room for so many words: from then on it goes in one part. */
+START_TEST(as_many_parts_as_fit)
+{
+    struct world_options options = long_options();
+    struct world *world;
+    struct rbuf_peer *peer;
+    struct rbuf_event event;
+
+    options.core.ring.slots = 64;
+    options.core.ring.slot_bytes = 128;
+    options.core.ring.longest = 3000;
+    world = world_open(&options);
+    peer = sender_of(world);
+    rings_open(world);
+    answer(world);
+    take_over(world);
+    ck_assert(send_long(world, 3000, 5, 128));
+    ck_assert_uint_eq(peer->ring_out.displaced, RBUF_RING_PARTS);
+    let_arrive(world);
+    event = take_long(world, 3000, 5);
+    rbuf_core_release(event.peer, &event.delivery);
+    check_ends(ring_of(world), &options.core.ring);
+    answer(world);
+    case_close(world);
+}
+END_TEST
+
+/* Where parts end: at the ends of slots but for the last one's, or all goes at once. */
+START_TEST(ends_of_parts)
+{
+    struct world_options options = long_options();
+    struct world *world = world_open(&options);
+    struct rbuf_peer *peer = sender_of(world);
+
+    rings_open(world);
+    answer(world);
+    for (uint32_t bytes = peer->ring_out.room + 1; bytes <= LONGEST; bytes++) {
+        const uint32_t slots = rbuf_ring_long_slots(bytes, SLOT);
+        const uint32_t first = rbuf_ring_long_bytes(bytes) - (slots - 1) * SLOT;
+
+        for (uint32_t wanted = 1; wanted <= bytes; wanted += 1 + wanted / 9) {
+            const uint32_t end = rbuf_ring_long_part(peer, bytes, wanted);
+
+            ck_assert_uint_ge(end, wanted);
+            ck_assert_uint_le(end, bytes);
+            ck_assert(end == bytes || (end - first) % SLOT == 0);
+            ck_assert(end < wanted + SLOT || end == first);
+        }
+    }
+    case_close(world);
+}
+END_TEST
+
 /* The first word is there and the rest is not: nothing is taken, and nothing behind it. */
 START_TEST(half_of_a_message)
 {
@@ -339,6 +436,7 @@ START_TEST(all_ways_one_order)
         options.faults.jitter_ns = seed % 2 == 0 ? 4000 : 0;
         options.faults.completion_delay_ns = seed % 4 == 0 ? 20000 : 0;
         options.faults.late_read = seed % 2 == 0;
+        options.faults.overtake_ns = seed % 3 == 1 ? 30000 : 0;
         world = world_open(&options);
         rings_open(world);
         rings_exchange(world, 200, LONGEST);
@@ -382,7 +480,7 @@ START_TEST(lost_in_the_middle)
         }
         fill(payload, done, LONGEST, 7);
         sent = rbuf_am_end_long(peer, 1, LONGEST, 0);
-        ck_assert_int_eq(sent, n > LONGEST / 200 + 1);
+        ck_assert_int_eq(sent, n > rbuf_ring_long_slots(LONGEST, SLOT)); /* a part each */
         ck_assert_int_eq(peer->state == RBUF_PEER_CONNECTED, sent);
         let_arrive(world);
         if (sent) {
@@ -558,6 +656,9 @@ int main(void)
 
     unit_add(suite, every_length);
     unit_add(suite, which_lengths);
+    unit_add(suite, parts_overtake);
+    unit_add(suite, as_many_parts_as_fit);
+    unit_add(suite, ends_of_parts);
     unit_add(suite, half_of_a_message);
     unit_add(suite, payload_where_the_next_word_will_be);
     unit_add(suite, payload_like_words);

@@ -35,6 +35,7 @@ static struct world_options random_options(struct sim_random *random)
     options.faults.jitter_ns = sim_random_size(random, 5000);
     options.faults.small_delay_ns = sim_random_size(random, 50000);
     options.faults.late_read = sim_random_below(random, 2);
+    options.faults.overtake_ns = sim_random_below(random, 3) == 0 ? 20000 : 0;
     options.faults.refuse_when_dead = sim_random_below(random, 2);
     schedule->block_bytes = 64u << sim_random_below(random, 8);
     schedule->growth = growths[sim_random_below(random, 4)];
@@ -48,7 +49,6 @@ static struct world_options random_options(struct sim_random *random)
         .slot_bytes = (uint32_t) (64 * (2 + sim_random_below(random, 100))),
         .set = (uint32_t) sim_random_below(random, 5),
         .threshold = (uint32_t) (1 + sim_random_below(random, 10)),
-        .pieces = (uint32_t) sim_random_below(random, 8),
         .longest =
             (uint32_t) sim_random_below(random, 2) * (uint32_t) sim_random_size(random, 20000)};
     options.core.standing = (struct rbuf_standing_options){

@@ -244,12 +244,6 @@ static const struct parameter table[] = {
      "First chunk of a message that takes several slots, each further one is twice as large: it is "
      "written while the next is copied. A message of up to two of them, and one that finds others "
      "under way, goes in one write. 0: all do"},
-    {"ring_pieces", "1", COUNT, 1, 8, NULL, NULL, 0, 6, FIELD(ring_pieces), "writes, 1 to 8",
-     "Inline writes in which a small message may go that does not fit into one: the processor "
-     "hands "
-     "its bytes to the adapter, which need not fetch them. Each is a request of its own: try 2 or "
-     "3 "
-     "where reading memory takes the adapter long. 1: it fetches what does not fit"},
     {"ring_threshold", "16", COUNT, 1, 1000000, NULL, NULL, 0, 6, FIELD(ring_threshold),
      "messages, 1 to 1000000",
      "Small messages of a peer after which it is taken into the polling set, if there is room"},

@@ -77,7 +77,6 @@ struct mca_btl_rbuf_params {
     uint64_t ring_c0;
     uint64_t ring_longest; /* or MCA_BTL_RBUF_RING_LONGEST_AUTO */
     uint64_t ring_threshold;
-    uint64_t ring_pieces;
 };
 
 extern struct mca_btl_rbuf_params mca_btl_rbuf_params;

@@ -35,7 +35,6 @@ struct rbuf_ring_options mca_btl_rbuf_ring_options(const struct rbuf_port *port,
                                       .slot_bytes = (uint32_t) params->ring_slot_size,
                                       .set = (uint32_t) params->polling_set,
                                       .threshold = (uint32_t) params->ring_threshold,
-                                      .pieces = (uint32_t) params->ring_pieces,
                                       .longest = longest()};
 }
 

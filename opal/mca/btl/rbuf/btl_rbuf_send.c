@@ -196,23 +196,25 @@ static inline bool send_by_ring(mca_btl_rbuf_module_t *module, mca_btl_base_endp
     return sent;
 }
 
-/* Packs a message over several slots in chunks that double, like those of the superpipeline; each
- * leaves while the next is copied. */
+/* Packs a message over several slots in chunks that double, like those of the superpipeline, and
+ * end with a slot; each leaves while the next is copied. */
 static void copy_and_lead(struct rbuf_peer *peer, unsigned char *payload, uint32_t bytes,
                           const void *header, size_t header_size, const unsigned char *data)
 {
-    const uint32_t payload_size = bytes - (uint32_t) header_size;
     uint32_t chunk = (uint32_t) mca_btl_rbuf_params.ring_c0;
-    uint32_t done = 0;
+    uint32_t done = (uint32_t) header_size; /* of the payload */
+    const unsigned char *from = data - header_size;
 
     memcpy(payload, header, header_size);
-    while (chunk > 0 && payload_size - done > 2 * chunk) {
-        memcpy(payload + header_size + done, data + done, chunk);
-        done += chunk;
-        rbuf_ring_long_lead(peer, bytes, (uint32_t) header_size + done);
+    while (chunk > 0 && bytes - done > 2 * chunk) {
+        const uint32_t until = rbuf_ring_long_part(peer, bytes, done + chunk);
+
+        memcpy(payload + done, from + done, until - done);
+        done = until;
+        rbuf_ring_long_lead(peer, bytes, done);
         chunk *= 2;
     }
-    memcpy(payload + header_size + done, data + done, payload_size - done);
+    memcpy(payload + done, from + done, bytes - done);
 }
 
 /* Straight into several slots of the ring. Out of line: small messages do not come here. Data that

@@ -13,9 +13,10 @@
  * uses; the receiver waits for the one word at the end of the slot that is next. Payload never lies
  * where a word is looked for, but for long messages, which see to that themselves.
  *
- * Writer of a word: the sender's adapter, as the last bytes of a write, on adapters that place a
- * write in order (others get no rings). Reader: the receiver, with acquire, before header and
- * payload.
+ * Writer of a word: the sender's adapter, as the last bytes of one write, on adapters that place a
+ * write in order (others get no rings). Nothing is known of the order of several writes: a message
+ * is one, or each of its writes ends with a word (core/ring_long.h), and it waits for its turn.
+ * Reader: the receiver, with acquire, before header and payload.
  *
  * A slot is written again only after its credit came back (core/credit.h), which also tells that
  * the adapter is done with the sender's slot: writes are unsignalled and nothing waits for them.
@@ -67,7 +68,6 @@ struct rbuf_ring_options {
     uint32_t slot_bytes; /* a multiple of 64 */
     uint32_t set;        /* most peers in the polling set, and half of most rings to send by */
     uint32_t threshold;  /* small messages before a peer is invited */
-    uint32_t pieces;     /* most inline writes of one message; 0 and 1: one, inline if it fits */
     uint32_t longest;    /* payload of the longest message over several slots, bytes; 0: none */
 };
 
@@ -123,6 +123,8 @@ struct rbuf_ring_out {
     uint32_t room;            /* largest payload of one slot, bytes */
     uint32_t longest;         /* of several; no more than `room`: none goes so */
     uint32_t led;             /* of the long message that was begun: bytes that have left */
+    uint32_t displaced;       /* words in place of its payload */
+    uint64_t words;           /* the slots that end with them, a bit each, from its first on */
     uint32_t slot_bytes;      /* distance of our slots */
     uint32_t slot;            /* of the next message */
     uint64_t word;            /* use of the next message << 16 */

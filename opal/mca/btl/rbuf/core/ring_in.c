@@ -125,36 +125,85 @@ static bool its_turn(struct rbuf_peer *peer, const struct rbuf_message_header *h
     return true;
 }
 
+/* A long message in the ring, from the slot on that is watched. */
+struct arriving {
+    unsigned char *first; /* word, where its first slot ends */
+    const struct rbuf_ring_long_trailer *trailer;
+    uint64_t expected; /* of that slot's use, with the message's size */
+    uint64_t words;    /* the slots that end with a word, of those that can */
+};
+
+static struct arriving look_at_long(const struct rbuf_ring_in *ring, uint32_t bytes)
+{
+    const uint32_t slots = rbuf_ring_long_slots(bytes, ring->slot_bytes);
+    unsigned char *first = (unsigned char *) (uintptr_t) ring->watch->word;
+    unsigned char *end = first + RBUF_RING_WORD_BYTES + (size_t) (slots - 1) * ring->slot_bytes;
+
+    return (struct arriving){.first = first,
+                             .trailer =
+                                 (const struct rbuf_ring_long_trailer *) (const void *) end - 1,
+                             .expected = ring->watch->expected | bytes};
+}
+
+/* True if all parts of the message are there. Each acquire pairs with the adapter placing the end
+ * of one write of the peer after all else of that write; the trailer, which the last write brings,
+ * tells where the others end. Words that it cannot have are passed over. */
+static bool has_arrived(const struct rbuf_ring_in *ring, struct arriving *message, uint32_t slots)
+{
+    const uint64_t last = message->expected + ((uint64_t) (slots - 1) << RBUF_RING_SIZE_BITS);
+
+    if (atomic_load_explicit(&message->trailer->last.word, memory_order_acquire) != last) {
+        return false;
+    }
+    message->words = message->trailer->words & ((1ull << (slots - 1)) - 1);
+    for (uint64_t left = message->words; left != 0; left &= left - 1) {
+        const uint32_t number = (uint32_t) __builtin_ctzll(left);
+        const _Atomic uint64_t *word =
+            (const void *) (message->first + (size_t) number * ring->slot_bytes);
+
+        if (atomic_load_explicit(word, memory_order_acquire) !=
+            message->expected + ((uint64_t) number << RBUF_RING_SIZE_BITS)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Puts the payload back for which words stand. */
+static void restore(const struct rbuf_ring_in *ring, const struct arriving *message)
+{
+    uint64_t left = message->words;
+
+    for (uint32_t i = 0; i < RBUF_RING_PARTS && left != 0; i++, left &= left - 1) {
+        memcpy(message->first + (size_t) __builtin_ctzll(left) * ring->slot_bytes,
+               &message->trailer->displaced[i], RBUF_RING_WORD_BYTES);
+    }
+}
+
 /* Takes the next message, which takes several slots, and whose first word has come. */
 static bool take_long(struct rbuf_ring_in *ring, uint32_t bytes)
 {
     const uint32_t slots = rbuf_ring_long_slots(bytes, ring->slot_bytes);
     struct rbuf_peer *peer = ring->peer;
     struct rbuf_watch *watch = ring->watch;
-    unsigned char *first = (unsigned char *) (uintptr_t) watch->word;
-    unsigned char *end = first + RBUF_RING_WORD_BYTES + (size_t) (slots - 1) * ring->slot_bytes;
-    const struct rbuf_ring_trailer *trailer =
-        (const struct rbuf_ring_trailer *) (const void *) end - 1;
+    struct arriving message = look_at_long(ring, bytes);
+    const struct rbuf_message_header *header = &message.trailer->last.header;
     struct rbuf_delivery place = {.origin = RBUF_ORIGIN_RING_LONG,
-                                  .data = end - rbuf_ring_long_bytes(bytes),
+                                  .data = (unsigned char *) (uintptr_t) (message.trailer + 1) -
+                                          rbuf_ring_long_bytes(bytes),
                                   .bytes = bytes,
                                   .slot = (uint8_t) ring->slot};
 
     if (watch->expected + ((uint64_t) slots << RBUF_RING_SIZE_BITS) > ring->full) {
         return false; /* without the credits for it: some of these slots are with the user */
     }
-    /* Pairs with the adapter placing the end of the peer's write after all else of it. */
-    if (atomic_load_explicit(&trailer->word, memory_order_acquire) !=
-        ((watch->expected + ((uint64_t) (slots - 1) << RBUF_RING_SIZE_BITS)) | bytes)) {
-        return false; /* it is still arriving */
-    }
-    if (!its_turn(peer, &trailer->header)) {
+    if (!has_arrived(ring, &message, slots) || !its_turn(peer, header)) {
         return false;
     }
-    memcpy(first, end - RBUF_RING_LONG_EXTRA, RBUF_RING_WORD_BYTES);
+    restore(ring, &message);
     advance_by(ring, watch, slots);
-    rbuf_credit_heard(&peer->counts, trailer->header.credit);
-    if (!rbuf_inbox_take(peer, &trailer->header, place)) {
+    rbuf_credit_heard(&peer->counts, header->credit);
+    if (!rbuf_inbox_take(peer, header, place)) {
         rbuf_ring_in_free_long(ring, place.slot, bytes);
     }
     return true;

@@ -7,8 +7,6 @@
 
 #include "core/channel.h"
 
-#define LINE_BYTES 64u
-
 /* Where the message that is begun, of `slots` slots, ends here and at the peer. */
 static unsigned char *end_here(const struct rbuf_ring_out *out, uint32_t slots)
 {
@@ -51,18 +49,26 @@ void *rbuf_ring_long_begin(struct rbuf_peer *peer, uint32_t bytes)
         return NULL;
     }
     out->led = 0;
+    out->displaced = 0;
+    out->words = 0;
     return end_here(out, slots) - rbuf_ring_long_bytes(bytes);
 }
 
-/* Puts the first word into the payload, and what it stands for behind that. */
-static void put_first_word(const struct rbuf_ring_out *out, uint32_t bytes)
+static struct rbuf_ring_long_trailer *trailer_of(const struct rbuf_ring_out *out, uint32_t slots)
 {
-    unsigned char *end = end_here(out, rbuf_ring_long_slots(bytes, out->slot_bytes));
-    unsigned char *first = out->local_end - RBUF_RING_WORD_BYTES;
-    const uint64_t word = out->word | bytes;
+    return (struct rbuf_ring_long_trailer *) (void *) end_here(out, slots) - 1;
+}
 
-    memcpy(end - RBUF_RING_LONG_EXTRA, first, RBUF_RING_WORD_BYTES);
-    memcpy(first, &word, sizeof(word));
+/* Puts a word where the message's slot `number` ends, and aside what it stands for. */
+static void put_word(struct rbuf_ring_out *out, uint32_t bytes, uint32_t number)
+{
+    const uint32_t slots = rbuf_ring_long_slots(bytes, out->slot_bytes);
+    const uint64_t word = (out->word + ((uint64_t) number << RBUF_RING_SIZE_BITS)) | bytes;
+    unsigned char *place = end_here(out, number + 1) - RBUF_RING_WORD_BYTES;
+
+    memcpy(&trailer_of(out, slots)->displaced[out->displaced++], place, sizeof(word));
+    memcpy(place, &word, sizeof(word));
+    out->words |= 1ull << number;
 }
 
 /* Writes the message's bytes from what has left on up to `until`. */
@@ -91,25 +97,47 @@ static bool may_be_idle(const struct rbuf_peer *peer, uint32_t slots)
     return (uint16_t) (credit->sent - taken) <= slots;
 }
 
+/* Slots of the message that end within its first `ready` bytes, but for its last one. */
+static uint32_t slots_within(const struct rbuf_ring_out *out, uint32_t bytes, uint32_t ready)
+{
+    const uint32_t first = in_first_slot(out, bytes);
+    const uint32_t slots = rbuf_ring_long_slots(bytes, out->slot_bytes);
+    const uint32_t within = ready < first ? 0 : 1 + (ready - first) / out->slot_bytes;
+
+    return within < slots - 1 ? within : slots - 1;
+}
+
+uint32_t rbuf_ring_long_part(const struct rbuf_peer *peer, uint32_t bytes, uint32_t wanted)
+{
+    const struct rbuf_ring_out *out = &peer->ring_out;
+    const uint32_t first = in_first_slot(out, bytes);
+    const uint32_t beyond =
+        wanted <= first ? 0 : (wanted - first + out->slot_bytes - 1) / out->slot_bytes;
+    const uint32_t end = first + beyond * out->slot_bytes;
+
+    return end < bytes ? end : bytes;
+}
+
 void rbuf_ring_long_lead(struct rbuf_peer *peer, uint32_t bytes, uint32_t ready)
 {
     struct rbuf_ring_out *out = &peer->ring_out;
-    const struct rbuf_fab_queue *queue = peer->queue[RBUF_CONTROL];
-    const uint32_t first = in_first_slot(out, bytes);
-    const uint32_t begins = (LINE_BYTES - first % LINE_BYTES) % LINE_BYTES; /* in its first line */
-    uint32_t until;                                                         /* in whole lines */
+    const uint32_t within = slots_within(out, bytes, ready < bytes ? ready : bytes);
+    uint32_t until;
 
-    if (out->state != RBUF_RING_OUT_OPEN || begins + ready < LINE_BYTES ||
-        !rbuf_fab_is_roomy(queue) ||
+    if (out->state != RBUF_RING_OUT_OPEN || within == 0 ||
+        !rbuf_fab_is_roomy(peer->queue[RBUF_CONTROL]) ||
         !may_be_idle(peer, rbuf_ring_long_slots(bytes, out->slot_bytes))) {
         return;
     }
-    until = (begins + ready) / LINE_BYTES * LINE_BYTES - begins;
-    if (until <= out->led) {
+    until = in_first_slot(out, bytes) + (within - 1) * out->slot_bytes;
+    if (until <= out->led || out->displaced + (out->led == 0) + (within > 1) > RBUF_RING_PARTS) {
         return;
     }
-    if (out->led < first && until >= first) {
-        put_first_word(out, bytes);
+    if (out->led == 0) {
+        put_word(out, bytes, 0);
+    }
+    if (within > 1) {
+        put_word(out, bytes, within - 1);
     }
     if (write_until(peer, bytes, until) == RBUF_FAB_OK) {
         out->led = until;
@@ -123,18 +151,18 @@ bool rbuf_ring_long_end(struct rbuf_peer *peer, enum rbuf_message_kind kind, uin
 {
     struct rbuf_ring_out *out = &peer->ring_out;
     const uint32_t slots = rbuf_ring_long_slots(bytes, out->slot_bytes);
-    struct rbuf_ring_trailer *trailer =
-        (struct rbuf_ring_trailer *) (void *) end_here(out, slots) - 1;
+    struct rbuf_ring_long_trailer *trailer = trailer_of(out, slots);
     enum rbuf_fab_status status;
 
     if (out->state != RBUF_RING_OUT_OPEN) { /* lost since it was begun */
         return false;
     }
-    if (out->led < in_first_slot(out, bytes)) {
-        put_first_word(out, bytes);
+    if (out->led == 0) {
+        put_word(out, bytes, 0);
     }
-    rbuf_channel_fill(peer, &trailer->header, (uint8_t) kind, tag, after);
-    atomic_store_explicit(&trailer->word,
+    trailer->words = out->words;
+    rbuf_channel_fill(peer, &trailer->last.header, (uint8_t) kind, tag, after);
+    atomic_store_explicit(&trailer->last.word,
                           (out->word + ((uint64_t) (slots - 1) << RBUF_RING_SIZE_BITS)) | bytes,
                           memory_order_relaxed);
     status = write_until(peer, bytes, rbuf_ring_long_bytes(bytes));

@@ -3,13 +3,19 @@
  * Long messages of a ring: those that take several slots in a row. Where they stand there, and how
  * long they may be.
  *
- *        slot i                slot i + 1            slot i + n - 1
- *     | free ... | payload | word |  payload  | ... | payload | rest | header | word |
+ *        slot i                    slot i + 1                   slot i + n - 1
+ *     | free ... | payload | word |  payload  [ | word ] ... | payload | displaced, words, last |
  *
- * A long message ends where its last slot ends, with a trailer like any other whose word is of that
- * slot's use. It covers the ends of the slots before. At the first of them, where the receiver
- * looks, stands a word too, in place of 8 bytes of the payload, which are the `rest`: it says that
- * a message has begun that is longer than a slot. The one at its end says that all of it is there.
+ * A long message ends where its last slot ends, with a trailer whose word is of that slot's use. It
+ * covers the ends of the slots before. At the first of them, where the receiver looks, stands a
+ * word too, in place of 8 bytes of the payload, which are `displaced` into the trailer: it says
+ * that a message has begun that is longer than a slot.
+ *
+ * A message may leave in several writes, parts, each from behind the one before to the end of a
+ * slot. That an adapter places the bytes of a write in order says nothing of those of several
+ * writes (ibv_query_qp_data_in_order(3)). So each part ends with a word of its own: the last with
+ * the trailer's, the others with one in place of payload, as the first. The trailer tells which
+ * slots end so, and the receiver takes the message when it has seen all of these words.
  *
  * Invariants:
  * - A message that begins in one of the last slots goes on behind the ring: its memory has span - 1
@@ -27,7 +33,7 @@
 
 #define RBUF_RING_WORD_BYTES 8u
 /* Of a long message, beside its padded payload. */
-#define RBUF_RING_LONG_EXTRA ((uint32_t) sizeof(struct rbuf_ring_trailer) + RBUF_RING_WORD_BYTES)
+#define RBUF_RING_LONG_EXTRA ((uint32_t) sizeof(struct rbuf_ring_long_trailer))
 
 /* Bytes that a long message with so many of payload occupies. */
 static inline uint32_t rbuf_ring_long_bytes(uint32_t payload)
@@ -91,9 +97,13 @@ static inline size_t rbuf_ring_memory_bytes(const struct rbuf_ring_options *opti
  * is kept: without lead and end nothing happens. */
 void *rbuf_ring_long_begin(struct rbuf_peer *peer, uint32_t bytes);
 
+/* Where a part ends that is to have `wanted` bytes of the payload, or the next that can: bytes of
+ * it, at a slot's end; or all of them, if there is none before the last slot's. */
+uint32_t rbuf_ring_long_part(const struct rbuf_peer *peer, uint32_t bytes, uint32_t wanted);
+
 /* The first `ready` bytes of the payload stand there, and no more of it changes them: they are
- * sent, in whole cache lines, if the network may be idle and the queue pair has room for the rest
- * too. Once this was called, end must be. */
+ * sent, as far as a slot ends, if the network may be idle, the queue pair has room for the rest
+ * too, and the trailer for one more word. Once this was called, end must be. */
 void rbuf_ring_long_lead(struct rbuf_peer *peer, uint32_t bytes, uint32_t ready);
 
 /* Posts what has not left; false: the peer is lost, or nothing had left and the queue pair has no

@@ -22,56 +22,15 @@ static void advance(struct rbuf_ring_out *out)
     out->remote_end += out->offer.slot_bytes;
 }
 
-/* How many inline writes the last `length` bytes of a slot may go in; 0: they go in one that is not
- * inline. Never more than half of the room: a queue that fills takes one for each message. */
-static uint32_t pieces_for(const struct rbuf_peer *peer, uint32_t length)
-{
-    const struct rbuf_fab_queue *queue = peer->queue[RBUF_CONTROL];
-    uint32_t most = rbuf_fab_inline_max(queue);
-    uint32_t pieces;
-
-    if (length <= most) {
-        return 1;
-    }
-    if ((uint64_t) most * peer->core->options.ring.pieces < length) {
-        return 0;
-    }
-    pieces = (length + most - 1) / most;
-    return rbuf_fab_room(queue) / 2 > pieces ? pieces : 0;
-}
-
-/* The same in pieces. They are placed in the order of their posts, so that the end of the message
- * is still the last of it; and if one finds no room after all, what went before it stands in front
- * of a word that has not come, where the next message will write. */
-static enum rbuf_fab_status write_in_pieces(struct rbuf_peer *peer, uint32_t length)
-{
-    struct rbuf_ring_out *out = &peer->ring_out;
-    struct rbuf_fab_queue *queue = peer->queue[RBUF_CONTROL];
-    uint32_t most = rbuf_fab_inline_max(queue);
-    enum rbuf_fab_status status;
-    uint32_t behind; /* bytes of the slot behind the piece */
-
-    do {
-        behind = (length - 1) / most * most;
-        status = rbuf_fab_post_write(queue, &out->request, out->local_end - length, length - behind,
-                                     out->remote_end - length, true);
-        length = behind;
-    } while (length > 0 && status == RBUF_FAB_OK);
-    return status;
-}
-
 /* Writes the last `length` bytes of the slot; inline, if it may be, which spares the adapter to
  * fetch them. */
 static enum rbuf_fab_status write_slot(struct rbuf_peer *peer, uint32_t length)
 {
     struct rbuf_ring_out *out = &peer->ring_out;
-    uint32_t pieces = pieces_for(peer, length);
+    struct rbuf_fab_queue *queue = peer->queue[RBUF_CONTROL];
 
-    if (pieces > 1) {
-        return write_in_pieces(peer, length);
-    }
-    return rbuf_fab_post_write(peer->queue[RBUF_CONTROL], &out->request, out->local_end - length,
-                               length, out->remote_end - length, pieces == 1);
+    return rbuf_fab_post_write(queue, &out->request, out->local_end - length, length,
+                               out->remote_end - length, length <= rbuf_fab_inline_max(queue));
 }
 
 bool rbuf_ring_out_end(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_t tag,

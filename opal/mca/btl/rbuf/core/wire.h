@@ -81,6 +81,17 @@ struct rbuf_ring_trailer {
 
 static_assert(sizeof(struct rbuf_ring_trailer) == 32, "the trailer has no padding");
 
+#define RBUF_RING_PARTS 8u /* most words inside of a long message */
+
+/* The end of a long message, over several slots (core/ring_long.h). */
+struct rbuf_ring_long_trailer {
+    uint64_t displaced[RBUF_RING_PARTS]; /* what the words inside stand for, first slot first */
+    uint64_t words;                      /* the slots that end with such a word, a bit each */
+    struct rbuf_ring_trailer last;
+};
+
+static_assert(sizeof(struct rbuf_ring_long_trailer) == 104, "the trailer has no padding");
+
 /* A ring that the receiver lends to a sender. */
 struct rbuf_ring_offer {
     uint64_t base;      /* address of the first slot */
