@@ -209,9 +209,11 @@ static void copy_and_lead(struct rbuf_peer *peer, unsigned char *payload, uint32
     while (chunk > 0 && bytes - done > 2 * chunk) {
         const uint32_t until = rbuf_ring_long_part(peer, bytes, done + chunk);
 
-        memcpy(payload + done, from + done, until - done);
-        done = until;
-        rbuf_ring_long_lead(peer, bytes, done);
+        if (until > done) {
+            memcpy(payload + done, from + done, until - done);
+            done = until;
+            rbuf_ring_long_lead(peer, bytes, done);
+        }
         chunk *= 2;
     }
     memcpy(payload + done, from + done, bytes - done);

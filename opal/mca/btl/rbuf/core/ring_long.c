@@ -112,7 +112,7 @@ uint32_t rbuf_ring_long_part(const struct rbuf_peer *peer, uint32_t bytes, uint3
     const struct rbuf_ring_out *out = &peer->ring_out;
     const uint32_t first = in_first_slot(out, bytes);
     const uint32_t beyond =
-        wanted <= first ? 0 : (wanted - first + out->slot_bytes - 1) / out->slot_bytes;
+        wanted <= first ? 0 : (wanted - first + out->slot_bytes / 2) / out->slot_bytes;
     const uint32_t end = first + beyond * out->slot_bytes;
 
     return end < bytes ? end : bytes;

@@ -97,8 +97,8 @@ static inline size_t rbuf_ring_memory_bytes(const struct rbuf_ring_options *opti
  * is kept: without lead and end nothing happens. */
 void *rbuf_ring_long_begin(struct rbuf_peer *peer, uint32_t bytes);
 
-/* Where a part ends that is to have `wanted` bytes of the payload, or the next that can: bytes of
- * it, at a slot's end; or all of them, if there is none before the last slot's. */
+/* Where a part may end that is to end behind `wanted` bytes of the payload: the nearest end of a
+ * slot, in bytes of the payload; or all of it, where that ends before. */
 uint32_t rbuf_ring_long_part(const struct rbuf_peer *peer, uint32_t bytes, uint32_t wanted);
 
 /* The first `ready` bytes of the payload stand there, and no more of it changes them: they are
