@@ -10,7 +10,7 @@
 #define MAGIC 0x66756272u /* "rbuf" */
 #define ORDER 0x0102u
 
-static_assert(sizeof(mca_btl_rbuf_modex_t) == 544, "the wire form has no padding");
+static_assert(sizeof(mca_btl_rbuf_modex_t) == 608, "the wire form has no padding");
 
 void mca_btl_rbuf_modex_seal(mca_btl_rbuf_modex_t *modex)
 {

@@ -48,7 +48,7 @@ struct rbuf_device_options {
     enum rbuf_in_order_choice subblock;
 };
 
-/* What the other side has to know of a port; wire form, 32 bytes. */
+/* What the other side has to know of a port; wire form, 40 bytes. */
 struct rbuf_port_address {
     uint8_t gid[16];
     uint64_t subnet;       /* InfiniBand: subnet prefix; Ethernet: 0 */
@@ -58,9 +58,11 @@ struct rbuf_port_address {
     uint8_t gid_kind;      /* enum rbuf_gid_kind */
     uint8_t max_rd_atomic; /* reads and atomics of the other side that may be in flight */
     uint16_t speed;        /* of the link after encoding, in units of 100 Mbit/s */
+    uint8_t needs_grh;     /* 1: takes packets with a global route header only (SR-IOV) */
+    uint8_t reserved[7];   /* 0 */
 };
 
-static_assert(sizeof(struct rbuf_port_address) == 32, "the wire form has no padding");
+static_assert(sizeof(struct rbuf_port_address) == 40, "the wire form has no padding");
 
 /* A send completion queue; queue pairs of `reserved` requests together flush into it. */
 struct rbuf_send_cq {
@@ -98,6 +100,7 @@ struct rbuf_port {
     bool atomics;          /* atomic towards other atomics of this adapter, at least */
     bool atomics_with_cpu; /* and towards the processor's own */
     bool in_order;         /* one write's bytes appear in ascending order */
+    bool in_order_told;    /* so says the adapter, of a queue pair: others may differ */
     char in_order_why[128];
     struct rbuf_device_options options; /* include and exclude are NULL */
 

@@ -91,7 +91,7 @@ struct rbuf_exchange_side {
 };
 
 static_assert(sizeof(struct rbuf_exchange_header) == 16, "the wire form has no padding");
-static_assert(sizeof(struct rbuf_exchange_side) == 112, "the wire form has no padding");
+static_assert(sizeof(struct rbuf_exchange_side) == 120, "the wire form has no padding");
 
 /* A whole message: wire form and host form are one. */
 struct rbuf_exchange {

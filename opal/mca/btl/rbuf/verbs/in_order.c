@@ -63,14 +63,15 @@ static const struct known_adapter *find_adapter(uint32_t vendor, uint32_t part)
     return NULL;
 }
 
-/* 1: the adapter promises it. 0: it does not, or cannot be asked. */
-static int ask_adapter(struct ibv_qp *qp)
+/* Without flags: for all of the message. Later versions of libibverbs also tell of order within 128
+ * bytes, which is of no use here. */
+bool rbuf_in_order_ask(struct ibv_qp *qp)
 {
 #if defined(RBUF_HAVE_DATA_IN_ORDER) && RBUF_HAVE_DATA_IN_ORDER
     return ibv_query_qp_data_in_order(qp, IBV_WR_RDMA_WRITE, 0) == 1;
 #else
     (void) qp;
-    return 0;
+    return false;
 #endif
 }
 
@@ -89,8 +90,9 @@ void rbuf_in_order_decide(struct rbuf_port *port, struct ibv_qp *qp)
         decide(port, port->options.subblock == RBUF_IN_ORDER_ON, "asked for by the user", "");
         return;
     }
-    if (ask_adapter(qp) == 1) {
+    if (qp != NULL && rbuf_in_order_ask(qp)) {
         decide(port, true, "the adapter says so (ibv_query_qp_data_in_order)", "");
+        port->in_order_told = true;
         return;
     }
 #if defined(__x86_64__) || defined(__i386__)
@@ -101,6 +103,7 @@ void rbuf_in_order_decide(struct rbuf_port *port, struct ibv_qp *qp)
     if (known != NULL) {
         decide(port, true, known->name, known->source);
     } else {
-        decide(port, false, "neither the adapter nor the table of known adapters promises it", "");
+        decide(port, false, "neither the adapter nor the table of known adapters promises it",
+               qp == NULL ? "no queue pair to ask" : "");
     }
 }

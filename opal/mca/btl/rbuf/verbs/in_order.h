@@ -10,8 +10,17 @@
 
 #include "verbs/device.h"
 
-/* Sets port->in_order and in_order_why from port->options.subblock, what the adapter says of `qp`
- * (of the port, of the kind that is used) and a table of adapters. */
+/*
+ * What the adapter says of a queue pair (ibv_query_qp_data_in_order(3)). It answers for one in RTS
+ * only: mlx5 reads it out of the queue pair's context, where firmware has put it by then, and says
+ * no of all others. It speaks of the bytes of one write into this side; of several writes nothing
+ * is known (core/ring_long.h). False also where it cannot be asked.
+ */
+bool rbuf_in_order_ask(struct ibv_qp *qp);
+
+/* Sets port->in_order, in_order_told and in_order_why from port->options.subblock, what the adapter
+ * says of `qp` (of the port, of the kind that is used, in RTS; NULL: there is none to ask) and a
+ * table of adapters. */
 void rbuf_in_order_decide(struct rbuf_port *port, struct ibv_qp *qp);
 
 #endif

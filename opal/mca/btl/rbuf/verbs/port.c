@@ -215,6 +215,7 @@ static int query_port(struct rbuf_port *port, struct rbuf_problem *problem)
     port->address.speed = speed_unit(port->bandwidth_mbps);
     port->address.mtu = (uint8_t) port->mtu;
     if (port->link_layer == RBUF_LINK_INFINIBAND) {
+        port->address.needs_grh = (attributes.flags & IBV_QPF_GRH_REQUIRED) != 0;
         port->address.lid = attributes.lid;
         port->address.subnet = be64toh(gid.raw.global.subnet_prefix);
     }
@@ -275,7 +276,7 @@ static int probe_queue_pair(struct rbuf_port *port, struct rbuf_problem *problem
         port->max_inline = attributes.cap.max_inline_data;
     }
     if (qp != NULL) {
-        rbuf_in_order_decide(port, qp);
+        rbuf_in_order_decide(port, rbuf_queue_loop_back(qp, port) == 0 ? qp : NULL);
         (void) ibv_destroy_qp(qp);
     } else {
         error = problem_call(port, "ibv_create_qp", errno != 0 ? -errno : -ENOMEM, problem);

@@ -5,11 +5,12 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
+#include "verbs/in_order.h"
 #include "verbs/receive.h"
 
 #define FIRST_SEND_CQ 4096u     /* entries; each further one is twice as large */
 #define PSN_MASK      0xffffffu /* 24 bits */
-#define ROCE_HOPS     64u
+#define GRH_HOPS      64u
 #define SEND_PIECES   2u /* what fabric.h gathers at most */
 
 static struct rbuf_queue_pair *queue_pair_of(struct rbuf_fab_queue *queue)
@@ -70,22 +71,20 @@ static int reserve_entries(struct rbuf_port *port, enum rbuf_channel_id channel,
     return 0;
 }
 
-static int to_init(struct rbuf_queue_pair *queue, struct rbuf_problem *problem)
+/* The steps of a queue pair to RTS; 0 or a negative errno. */
+static int modify_to_init(struct ibv_qp *qp, const struct rbuf_port *port)
 {
-    struct rbuf_port *port = queue->port;
     struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_INIT,
                                      .pkey_index = port->pkey_index,
                                      .port_num = port->number,
                                      .qp_access_flags =
                                          IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ};
-    int error;
 
     if (port->atomics) {
         attributes.qp_access_flags |= IBV_ACCESS_REMOTE_ATOMIC;
     }
-    error = ibv_modify_qp(queue->fab.qp, &attributes,
+    return -ibv_modify_qp(qp, &attributes,
                           IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
-    return error == 0 ? 0 : problem_step(port, queue->channel, "to INIT", -error, problem);
 }
 
 static int check_depth(const struct rbuf_port *port, enum rbuf_channel_id channel, uint32_t depth,
@@ -169,8 +168,9 @@ int rbuf_queue_open(struct rbuf_port *port, enum rbuf_channel_id channel, uint32
     if (error != 0) {
         goto unreserve;
     }
-    error = to_init(queue, problem);
+    error = modify_to_init(queue->fab.qp, port);
     if (error != 0) {
+        problem_step(port, channel, "to INIT", error, problem);
         goto destroy_qp;
     }
     TAILQ_INSERT_TAIL(&port->queues, queue, link);
@@ -197,10 +197,18 @@ static uint8_t lesser(uint8_t a, uint8_t b)
     return a < b ? a : b;
 }
 
-static int to_rtr(struct rbuf_queue_pair *queue, const struct rbuf_port_address *remote,
-                  const struct rbuf_queue_address *remote_queue, struct rbuf_problem *problem)
+/* Ethernet is addressed by GID, and so is an InfiniBand port that has no LID. Others take a global
+ * route header along if one of the two requires it, as ports of virtual functions do. */
+static bool is_global(const struct rbuf_port *port, const struct rbuf_port_address *remote)
 {
-    const struct rbuf_port *port = queue->port;
+    return port->link_layer == RBUF_LINK_ETHERNET || remote->lid == 0 ||
+           port->address.needs_grh != 0 || remote->needs_grh != 0;
+}
+
+static int modify_to_rtr(struct ibv_qp *qp, const struct rbuf_port *port,
+                         const struct rbuf_port_address *remote,
+                         const struct rbuf_queue_address *remote_queue)
+{
     struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_RTR,
                                      .path_mtu =
                                          (enum ibv_mtu) lesser((uint8_t) port->mtu, remote->mtu),
@@ -211,38 +219,44 @@ static int to_rtr(struct rbuf_queue_pair *queue, const struct rbuf_port_address 
                                      .ah_attr = {.dlid = remote->lid,
                                                  .sl = (uint8_t) port->options.service_level,
                                                  .port_num = port->number}};
-    int error;
 
-    /* Ethernet is addressed by GID, and so is an InfiniBand port that has no LID. */
-    if (port->link_layer == RBUF_LINK_ETHERNET || remote->lid == 0) {
+    if (is_global(port, remote)) {
         attributes.ah_attr.is_global = 1;
         attributes.ah_attr.grh.sgid_index = (uint8_t) port->gid_index;
-        attributes.ah_attr.grh.hop_limit = ROCE_HOPS;
+        attributes.ah_attr.grh.hop_limit = GRH_HOPS;
         attributes.ah_attr.grh.traffic_class = (uint8_t) port->options.traffic_class;
         memcpy(attributes.ah_attr.grh.dgid.raw, remote->gid, sizeof(remote->gid));
     }
-    error = ibv_modify_qp(queue->fab.qp, &attributes,
+    return -ibv_modify_qp(qp, &attributes,
                           IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
                               IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
-    return error == 0 ? 0 : problem_step(port, queue->channel, "to RTR", -error, problem);
 }
 
-static int to_rts(struct rbuf_queue_pair *queue, const struct rbuf_port_address *remote,
-                  struct rbuf_problem *problem)
+static int modify_to_rts(struct ibv_qp *qp, const struct rbuf_port *port,
+                         const struct rbuf_port_address *remote, uint32_t psn)
 {
-    const struct rbuf_port *port = queue->port;
     struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_RTS,
                                      .timeout = (uint8_t) port->options.timeout,
                                      .retry_cnt = (uint8_t) port->options.retry_count,
                                      .rnr_retry = (uint8_t) port->options.rnr_retry,
-                                     .sq_psn = queue->psn,
+                                     .sq_psn = psn,
                                      .max_rd_atomic =
                                          lesser(port->max_rd_atomic, remote->max_rd_atomic)};
-    int error = ibv_modify_qp(queue->fab.qp, &attributes,
-                              IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-                                  IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
 
-    return error == 0 ? 0 : problem_step(port, queue->channel, "to RTS", -error, problem);
+    return -ibv_modify_qp(qp, &attributes,
+                          IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+                              IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+}
+
+int rbuf_queue_loop_back(struct ibv_qp *qp, const struct rbuf_port *port)
+{
+    const struct rbuf_queue_address itself = {.qpn = qp->qp_num};
+    int error = modify_to_init(qp, port);
+
+    if (error == 0) {
+        error = modify_to_rtr(qp, port, &port->address, &itself);
+    }
+    return error != 0 ? error : modify_to_rts(qp, port, &port->address, itself.psn);
 }
 
 int rbuf_queue_connect(struct rbuf_fab_queue *fab, struct rbuf_port *port,
@@ -259,14 +273,21 @@ int rbuf_queue_connect(struct rbuf_fab_queue *fab, struct rbuf_port *port,
         rbuf_problem_remedy(problem, "name the ports to use on every machine, or the GID index");
         return -ENETUNREACH;
     }
-    error = to_rtr(queue, remote, remote_queue, problem);
-    if (error == 0) {
-        error = to_rts(queue, remote, problem);
+    error = modify_to_rtr(fab->qp, port, remote, remote_queue);
+    if (error != 0) {
+        return problem_step(port, queue->channel, "to RTR", error, problem);
     }
-    if (error == 0) {
-        queue->state = RBUF_QUEUE_CONNECTED;
+    error = modify_to_rts(fab->qp, port, remote, queue->psn);
+    if (error != 0) {
+        return problem_step(port, queue->channel, "to RTS", error, problem);
     }
-    return error;
+    queue->state = RBUF_QUEUE_CONNECTED;
+    return 0;
+}
+
+bool rbuf_queue_in_order(const struct rbuf_fab_queue *fab, const struct rbuf_port *port)
+{
+    return port->in_order && (!port->in_order_told || rbuf_in_order_ask(fab->qp));
 }
 
 void rbuf_queue_error(struct rbuf_fab_queue *fab)

@@ -75,6 +75,14 @@ int rbuf_queue_connect(struct rbuf_fab_queue *queue, struct rbuf_port *port,
                        const struct rbuf_port_address *remote,
                        const struct rbuf_queue_address *remote_queue, struct rbuf_problem *problem);
 
+/* Of a queue pair that is connected: whether the bytes of a write into this side appear in
+ * ascending order. The port says what to expect (in_order.h); an adapter that was asked answers for
+ * one queue pair at a time, as it depends on the path. */
+bool rbuf_queue_in_order(const struct rbuf_fab_queue *queue, const struct rbuf_port *port);
+
+/* Brings a queue pair in RESET to RTS, connected to itself. 0 or a negative errno. */
+int rbuf_queue_loop_back(struct ibv_qp *qp, const struct rbuf_port *port);
+
 /* Moves the queue pair to ERR: all that is posted comes back with an error. May be repeated. */
 void rbuf_queue_error(struct rbuf_fab_queue *queue);
 
