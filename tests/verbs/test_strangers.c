@@ -5,6 +5,7 @@
  */
 #include "sides.h"
 #include "unit.h"
+#include "verbs/descriptors.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -226,6 +227,182 @@ END_TEST
 
 /* A socket that is connected by the kernel and never answered by anybody. */
 
+/* The same where the limit may be raised: it is, by no more than is needed, and nobody waits. */
+START_TEST(descriptors_are_raised)
+{
+    struct side b = side_open_with(
+        (struct rbuf_listener_options){.timeout_ms = PATIENCE_MS, .raise_descriptors = true});
+    struct rlimit limit, low, now;
+    int sockets[100];
+
+    getrlimit(RLIMIT_NOFILE, &limit);
+    low = limit;
+    low.rlim_cur = (rlim_t) unit_descriptors() + 2;
+    setrlimit(RLIMIT_NOFILE, &low);
+    for (int i = 0; i < 100; i++) {
+        sockets[i] = stranger_open(&b); /* which takes one of ours */
+        count_reaches(&rbuf_listener_counters(b.listener)->connections, (uint64_t) i + 1);
+    }
+    getrlimit(RLIMIT_NOFILE, &now);
+    ck_assert_uint_gt(now.rlim_cur, low.rlim_cur);
+    ck_assert_uint_lt(now.rlim_cur, 1000);
+    ck_assert_uint_eq(now.rlim_max, limit.rlim_max);
+    ck_assert_uint_eq(atomic_load(&rbuf_listener_counters(b.listener)->accept_pauses), 0);
+    for (int i = 0; i < 100; i++) {
+        close(sockets[i]);
+    }
+    rbuf_listener_close(b.listener);
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+END_TEST
+
+/* What a process needs whose job has so many others, connected to all of them. */
+START_TEST(descriptors_of_large_jobs)
+{
+    static const struct {
+        rlim_t soft, hard;
+        int peers;
+        bool enough;
+    } rows[] = {{1024, 1048576, 65535, true},
+                {1024, 524288, 65535, true},
+                {1024, 65536 + 100, 65535, true},
+                {1024, 65536, 65535, false},
+                {1024, 4096, 4000, true},
+                {1024, 4096, 4096, false},
+                {1024, 1024, 1023, false},
+                {40, 20000, 63, true},
+                {RLIM_INFINITY, RLIM_INFINITY, 65535, true}};
+    enum { OTHERS = 30 }; /* files, and what Open MPI and the adapter have open */
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        rlim_t soft = rows[i].soft;
+        int fd;
+
+        for (fd = OTHERS; fd < OTHERS + rows[i].peers && (rlim_t) fd < soft; fd++) {
+            const rlim_t next = rbuf_descriptors_next(soft, rows[i].hard, fd);
+
+            ck_assert_uint_ge(next, soft);
+            ck_assert(next == soft || next <= rows[i].hard);
+            ck_assert(next == soft || (rlim_t) fd + RBUF_DESCRIPTORS_SPARE >= soft);
+            soft = next;
+        }
+        ck_assert_int_eq(fd == OTHERS + rows[i].peers, rows[i].enough);
+    }
+}
+END_TEST
+
+/* A thousand processes whose first word is for this one, which has places for few: all get in. The
+ * other side answers all of them, as a module does. */
+START_TEST(a_thousand_callers)
+{
+    enum { CALLERS = 1000 };
+    const struct rbuf_listener_options callers = {
+        .timeout_ms = 5000, .retry_ms = 30000, .raise_descriptors = true};
+    struct side a = side_open_with(callers);
+    struct side b = side_open_with((struct rbuf_listener_options){
+        .timeout_ms = 5000, .max_strangers = 16, .raise_descriptors = true});
+    uint64_t start = wall_ms();
+    int silent[32];
+    unsigned heard = 0;
+
+    for (int i = 0; i < 32; i++) {
+        silent[i] = stranger_open(&b);
+    }
+    for (uint32_t i = 0; i < CALLERS; i++) {
+        (void) side_call(&a, &b, i, NULL);
+    }
+    while (heard < CALLERS && wall_ms() - start < 30000) {
+        struct rbuf_call_event *event = rbuf_listener_next(b.listener);
+
+        if (event == NULL) {
+            sleep_ms(1);
+            continue;
+        }
+        ck_assert_int_eq(event->kind, RBUF_INCOMING_HELLO);
+        heard++;
+        rbuf_call_event_free(event);
+    }
+    printf("%u callers got in within %u ms, of places for 16; %u tries again, %u closed\n", heard,
+           (unsigned) (wall_ms() - start),
+           (unsigned) atomic_load(&rbuf_listener_counters(a.listener)->calls_retried),
+           (unsigned) atomic_load(&rbuf_listener_counters(b.listener)->crowded_out));
+    ck_assert_uint_eq(heard, CALLERS);
+    ck_assert_uint_eq(atomic_load(&rbuf_listener_counters(a.listener)->calls_failed), 0);
+    for (int i = 0; i < 32; i++) {
+        close(silent[i]);
+    }
+    rbuf_listener_close(a.listener);
+    rbuf_listener_close(b.listener);
+}
+END_TEST
+
+/* A port that nobody listens on, on loopback. */
+static struct rbuf_address_list nobody_there(const struct side *side, int *fd)
+{
+    struct rbuf_address_list list = {.machine = side->addresses.machine, .count = 1};
+    struct sockaddr_in name = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof(name);
+
+    *fd = socket(AF_INET, SOCK_STREAM, 0);
+    ck_assert_int_eq(bind(*fd, (struct sockaddr *) &name, length), 0);
+    ck_assert_int_eq(getsockname(*fd, (struct sockaddr *) &name, &length), 0);
+    list.address[0] = (struct rbuf_address){
+        .family = RBUF_ADDRESS_IPV4, .scope = RBUF_ADDRESS_LOOPBACK, .port = ntohs(name.sin_port)};
+    memcpy(list.address[0].address, &name.sin_addr, 4);
+    return list;
+}
+
+/* Refused calls are tried again until the time is up, less and less often. */
+START_TEST(tried_again_until_the_time_is_up)
+{
+    struct side a =
+        side_open_with((struct rbuf_listener_options){.timeout_ms = 1000, .retry_ms = 700});
+    struct rbuf_exchange hello = message_make(RBUF_EXCHANGE_HELLO, a.token, 1);
+    struct rbuf_address_list list;
+    struct rbuf_call *call;
+    uint64_t start = wall_ms();
+    uint64_t tries;
+    int fd;
+
+    list = nobody_there(&a, &fd);
+    ck_assert_int_eq(rbuf_listener_call(a.listener, &list, &hello, &a, &call), 0);
+    (void) side_expect(&a, RBUF_CALL_FAILED);
+    tries = atomic_load(&rbuf_listener_counters(a.listener)->calls_retried);
+    ck_assert_uint_ge(tries, 3); /* 20, 40, 80, 160, 320 ms on average */
+    ck_assert_uint_le(tries, 10);
+    ck_assert_uint_lt(wall_ms() - start, 3000);
+    rbuf_call_close(call);
+    close(fd);
+    rbuf_listener_close(a.listener);
+}
+END_TEST
+
+/* Who listens a moment later is called. And a call may be given up between two tries. */
+START_TEST(tried_again_and_heard)
+{
+    struct side a =
+        side_open_with((struct rbuf_listener_options){.timeout_ms = 5000, .retry_ms = 20000});
+    struct rbuf_exchange hello = message_make(RBUF_EXCHANGE_HELLO, a.token, 1);
+    struct rbuf_address_list list;
+    struct rbuf_call *call, *other;
+    int fd, taken;
+
+    list = nobody_there(&a, &fd);
+    ck_assert_int_eq(rbuf_listener_call(a.listener, &list, &hello, &a, &call), 0);
+    ck_assert_int_eq(rbuf_listener_call(a.listener, &list, &hello, &a, &other), 0);
+    count_reaches(&rbuf_listener_counters(a.listener)->calls_retried, 4);
+    rbuf_call_close(other);
+    ck_assert_int_eq(listen(fd, 8), 0);
+    taken = accept(fd, NULL, NULL);
+    ck_assert_int_ge(taken, 0);
+    ck_assert_int_eq(recv(taken, &hello, sizeof(hello), MSG_WAITALL), sizeof(hello));
+    close(taken);
+    close(fd);
+    rbuf_call_close(call);
+    rbuf_listener_close(a.listener);
+}
+END_TEST
+
 /* A socket that is connected by the kernel and never answered by anybody. */
 static int deaf_socket(struct rbuf_address_list *list)
 {
@@ -423,6 +600,11 @@ int main(void)
     unit_add(suite, flood_of_garbage);
     unit_add(suite, crowd_at_the_door);
     unit_add(suite, descriptors_run_out);
+    unit_add(suite, descriptors_are_raised);
+    unit_add(suite, descriptors_of_large_jobs);
+    unit_add(suite, a_thousand_callers);
+    unit_add(suite, tried_again_until_the_time_is_up);
+    unit_add(suite, tried_again_and_heard);
     unit_add(suite, nobody_answers);
     unit_add(suite, addresses_are_tried_in_turn);
     unit_add(suite, malformed_address_lists);

@@ -12,6 +12,8 @@
 
 #include "opal/util/output.h"
 
+#define RETRIED 3u /* times connect_timeout, that a call is tried again */
+
 static int register_params(void);
 static int open_component(void);
 static int close_component(void);
@@ -124,6 +126,8 @@ static bool open_listener(void)
         .port_min = (unsigned) params->port_min,
         .port_max = (unsigned) params->port_max,
         .timeout_ms = (unsigned) (params->connect_timeout / 1000000),
+        .retry_ms = (unsigned) (RETRIED * params->connect_timeout / 1000000),
+        .raise_descriptors = params->raise_descriptors == MCA_BTL_RBUF_ON,
         .tick = mca_btl_rbuf_async_tick,
         .tick_ms = mca_btl_rbuf_async_first_ms()};
     struct rbuf_problem problem;

@@ -182,8 +182,14 @@ static const struct parameter table[] = {
      "any, PORT or FIRST-LAST", "TCP ports to listen on, for firewalls"},
     {"connect_timeout", "10s", TIME, 100 * MS, 600 * SECOND, NULL, NULL, 0, 5,
      FIELD(connect_timeout), "time with ms or s, 100ms to 600s",
-     "For each step of setting up a connection that the network or a listener answers. Waiting for "
-     "a process that computes has no time-out"},
+     "For each step of setting up a connection that the network or a listener answers. What fails "
+     "is tried again, with back-off, until three times as long have passed since the first try. "
+     "Waiting for a process that computes has no time-out"},
+    {"raise_descriptors", "on", CHOICE, 0, 0, switches, NULL, 0, 5, FIELD(raise_descriptors),
+     "on, off",
+     "Whether the soft limit of open files (ulimit -n) is raised, up to the hard one, when "
+     "descriptors run short: each connected peer takes one. off: for programs that use select(), "
+     "which cannot take descriptors beyond 1024"},
     {"probe_interval", "2s", TIME, 0, 3600 * SECOND, NULL, NULL, 0, 5, FIELD(probe_interval),
      "time with ms or s; 0: never",
      "How often each connected peer is probed by an empty write, so that waiting for a peer that "

@@ -14,6 +14,8 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "verbs/descriptors.h"
+
 #define BATCH   MCA_BTL_RBUF_BATCH
 #define EVENTS  (2 * BATCH)   /* acted on in one pass: as many as a ring has slots */
 #define DOWN_NS 3000000000ull /* that a port may be down before its peers count as lost */
@@ -337,9 +339,24 @@ static bool collect_is_due(mca_btl_rbuf_module_t *module)
     return true;
 }
 
+/* Peers that call wait as long as no descriptor is free for them: that is said once. */
+static void look_at_descriptors(void)
+{
+    static atomic_bool said;
+    char limit[32];
+
+    if (rbuf_listener_counters(mca_btl_rbuf_component.listener)->accept_pauses == 0 ||
+        atomic_exchange_explicit(&said, true, memory_order_relaxed)) {
+        return;
+    }
+    snprintf(limit, sizeof(limit), "%llu", (unsigned long long) rbuf_descriptors_limit());
+    mca_btl_rbuf_help("no descriptor", opal_process_info.nodename, limit, NULL);
+}
+
 /* What is due once in a while. The caller holds the lock. */
 static void look_again(mca_btl_rbuf_module_t *module, uint64_t now)
 {
+    look_at_descriptors();
     module->look_due_ns = now + LOOK_NS;
     mca_btl_rbuf_help_flush();
     look_at_port(module);

@@ -114,6 +114,8 @@ rbuf_verbs_sources = \
 	%reldir%/verbs/call_socket.c \
 	%reldir%/verbs/completion.c \
 	%reldir%/verbs/completion.h \
+	%reldir%/verbs/descriptors.c \
+	%reldir%/verbs/descriptors.h \
 	%reldir%/verbs/device.c \
 	%reldir%/verbs/device.h \
 	%reldir%/verbs/exchange.c \

@@ -14,7 +14,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
+
+#include "verbs/descriptors.h"
+
+#define STRANGER_MS      250u /* that a stranger has to say something when its place is wanted */
+#define BACK_OFF_MS      20u  /* before the second try, on average; then twice as long each time */
+#define BACK_OFF_MOST_MS 2000u
+
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t) now.tv_sec * 1000 + (uint64_t) now.tv_nsec / 1000000;
+}
 
 static bool try_next(struct rbuf_call *call);
 static bool lose(struct rbuf_call *call, int error, const char *text);
@@ -45,6 +60,9 @@ static void free_call(struct rbuf_call *call)
     struct rbuf_listener *listener = call->listener;
 
     rbuf_call_close_socket(call);
+    if (call->retry != NULL) {
+        event_free(call->retry);
+    }
     if (call->state == RBUF_CALL_STRANGER) {
         TAILQ_REMOVE(&listener->strangers, call, link);
         listener->stranger_count--;
@@ -166,6 +184,7 @@ static bool lose(struct rbuf_call *call, int error, const char *text)
     case RBUF_CALL_DRAINING:
         free_call(call);
         return false;
+    case RBUF_CALL_BACK_OFF: /* has no socket */
     case RBUF_CALL_ENDED:
         break;
     }
@@ -384,6 +403,10 @@ static int try_address(struct rbuf_call *call, const struct rbuf_address *addres
     socklen_t length = rbuf_address_to_socket(address, &name);
     int fd = socket(name.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
+    if (fd < 0 && errno == EMFILE && call->listener->options.raise_descriptors &&
+        rbuf_descriptors_raise()) {
+        fd = socket(name.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    }
     rbuf_address_text(address, call->peer);
     if (fd < 0) {
         return -errno;
@@ -407,6 +430,52 @@ static int try_address(struct rbuf_call *call, const struct rbuf_address *addres
     return 0;
 }
 
+static void on_retry(evutil_socket_t fd, short what, void *data)
+{
+    struct rbuf_call *call = data;
+
+    (void) fd;
+    (void) what;
+    rbuf_count(&call->listener->counters.calls_retried);
+    call->trying_next = 0;
+    (void) try_next(call);
+}
+
+/* How long to wait before all addresses are tried again: from half of the average to one and a
+ * half, so that callers that failed together do not come back together. */
+static unsigned back_off_ms(const struct rbuf_call *call)
+{
+    const unsigned doublings = call->tries - 1 < 10 ? call->tries - 1 : 10;
+    const unsigned most = BACK_OFF_MOST_MS;
+    const unsigned average = BACK_OFF_MS << doublings < most ? BACK_OFF_MS << doublings : most;
+    uint32_t chance;
+
+    evutil_secure_rng_get_bytes(&chance, sizeof(chance));
+    return average / 2 + chance % (average + 1);
+}
+
+/* All addresses have failed. False: that is final. */
+static bool back_off(struct rbuf_call *call)
+{
+    struct timeval wait;
+    unsigned ms;
+
+    call->tries++;
+    ms = back_off_ms(call);
+    if (now_ms() + ms >= call->began_ms + call->listener->options.retry_ms) {
+        return false;
+    }
+    if (call->retry == NULL) {
+        call->retry = event_new(call->listener->base, -1, 0, on_retry, call);
+    }
+    wait = (struct timeval){.tv_sec = ms / 1000, .tv_usec = (suseconds_t) (ms % 1000) * 1000};
+    if (call->retry == NULL || event_add(call->retry, &wait) != 0) {
+        return false;
+    }
+    call->state = RBUF_CALL_BACK_OFF;
+    return true;
+}
+
 /* False always: the socket that was being read is gone. */
 static bool try_next(struct rbuf_call *call)
 {
@@ -419,9 +488,18 @@ static bool try_next(struct rbuf_call *call)
         if (error == 0) {
             return false;
         }
-        (void) snprintf(call->failure, sizeof(call->failure), "%s",
-                        strerror_r(-error, buffer, sizeof(buffer)));
+        if (error == -EMFILE) {
+            (void) snprintf(call->failure, sizeof(call->failure),
+                            "no file descriptor is left, of %llu (raise the limit: ulimit -n)",
+                            (unsigned long long) rbuf_descriptors_limit());
+        } else {
+            (void) snprintf(call->failure, sizeof(call->failure), "%s",
+                            strerror_r(-error, buffer, sizeof(buffer)));
+        }
         call->failure_error = error;
+    }
+    if (back_off(call)) {
+        return false;
     }
     rbuf_count(&call->listener->counters.calls_failed);
     return end_call(call, RBUF_CALL_FAILED, call->failure_error, RBUF_REFUSAL_NONE, call->failure);
@@ -431,6 +509,7 @@ static void start_call(struct rbuf_call *call)
 {
     TAILQ_INSERT_TAIL(&call->listener->calls, call, link);
     call->state = RBUF_CALL_CONNECTING;
+    call->began_ms = now_ms();
     rbuf_count(&call->listener->counters.calls);
     (void) snprintf(call->peer, sizeof(call->peer), "the process called");
     (void) snprintf(call->failure, sizeof(call->failure),
@@ -439,21 +518,41 @@ static void start_call(struct rbuf_call *call)
     (void) try_next(call);
 }
 
+bool rbuf_call_make_room(struct rbuf_listener *listener)
+{
+    struct rbuf_call *call, *next;
+
+    if (listener->stranger_count < listener->options.max_strangers) {
+        return true;
+    }
+    for (call = TAILQ_FIRST(&listener->strangers); call != NULL; call = next) {
+        next = TAILQ_NEXT(call, link);
+        on_readable(call->fd, EV_READ, call); /* it may be a stranger no more, or gone */
+    }
+    call = TAILQ_FIRST(&listener->strangers);
+    if (listener->stranger_count < listener->options.max_strangers) {
+        return true;
+    }
+    if (now_ms() - call->began_ms < STRANGER_MS) {
+        return false;
+    }
+    rbuf_count(&listener->counters.crowded_out);
+    free_call(call);
+    return true;
+}
+
 void rbuf_call_take_stranger(struct rbuf_listener *listener, int fd, const char *peer)
 {
     struct rbuf_call *call;
 
     rbuf_count(&listener->counters.connections);
-    if (listener->stranger_count >= listener->options.max_strangers) {
-        rbuf_count(&listener->counters.crowded_out);
-        free_call(TAILQ_FIRST(&listener->strangers));
-    }
     call = rbuf_call_new(listener);
     if (call == NULL) {
         (void) close(fd);
         return;
     }
     call->state = RBUF_CALL_STRANGER;
+    call->began_ms = now_ms();
     (void) snprintf(call->peer, sizeof(call->peer), "%s", peer);
     TAILQ_INSERT_TAIL(&listener->strangers, call, link);
     listener->stranger_count++;

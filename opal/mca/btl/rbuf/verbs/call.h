@@ -24,6 +24,7 @@ enum rbuf_call_state {
     RBUF_CALL_ANSWERED,   /* in: ACCEPT sent, READY is due */
     RBUF_CALL_CONNECTING, /* out: TCP is; timed */
     RBUF_CALL_GREETING,   /* out: HELLO sent, HEARD is due; timed */
+    RBUF_CALL_BACK_OFF,   /* out: no address has answered, to be tried again */
     RBUF_CALL_WAITING,    /* out: ACCEPT or REFUSE is due */
     RBUF_CALL_DECIDING,   /* out: the module has the ACCEPT */
     RBUF_CALL_CONNECTED,  /* idle until BYE or the end */
@@ -69,6 +70,9 @@ struct rbuf_call {
     char peer[RBUF_ADDRESS_TEXT_MAX];
     char failure[160]; /* out: of the last address tried */
     int failure_error;
+    uint64_t began_ms;   /* out: the call; in: the connection. Monotonic */
+    unsigned tries;      /* out: of all addresses, that have failed */
+    struct event *retry; /* out: BACK_OFF; NULL until then */
     uint8_t in[RBUF_EXCHANGE_BYTES_MAX];
     size_t in_bytes;
     uint8_t out[2 * RBUF_EXCHANGE_BYTES_MAX];
@@ -134,7 +138,10 @@ struct rbuf_call *rbuf_call_new(struct rbuf_listener *listener);
 
 /* The rest belongs to the thread. */
 
-/* Takes in a connected socket of a stranger, which it owns from now on. */
+/* False: there are as many strangers as may be, and all came a moment ago. */
+bool rbuf_call_make_room(struct rbuf_listener *listener);
+
+/* Takes in a connected socket of a stranger, which it owns from now on. There is room. */
 void rbuf_call_take_stranger(struct rbuf_listener *listener, int fd, const char *peer);
 
 /* Carries out a command; the call may be gone afterwards. */

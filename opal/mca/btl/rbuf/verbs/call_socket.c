@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "verbs/call.h"
+#include "verbs/descriptors.h"
 
 #define KEEPALIVE_IDLE     30 /* s without a word before the first question */
 #define KEEPALIVE_INTERVAL 10 /* s between questions */
@@ -101,6 +102,9 @@ bool rbuf_call_adopt_socket(struct rbuf_call *call, int fd,
     struct event_base *base = call->listener->base;
 
     call->fd = fd;
+    if (call->listener->options.raise_descriptors) {
+        rbuf_descriptors_used(fd);
+    }
     set_socket_options(fd);
     call->readable = event_new(base, fd, EV_READ | EV_PERSIST, handlers->readable, call);
     call->writable = event_new(base, fd, EV_WRITE, handlers->writable, call);

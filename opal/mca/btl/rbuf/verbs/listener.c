@@ -15,10 +15,12 @@
 #include <unistd.h>
 
 #include "verbs/call.h"
+#include "verbs/descriptors.h"
 
-#define STRANGERS_DEFAULT 128u
+#define STRANGERS_DEFAULT 256u
 #define ACCEPTS_AT_ONCE   64 /* connections taken in before other events get their turn */
 #define PAUSE_MS          100
+#define DOOR_PAUSE_MS     20
 
 static int problem_call(const char *call, int error, struct rbuf_problem *problem)
 {
@@ -51,13 +53,12 @@ static void peer_text(const struct sockaddr_storage *name, char text[RBUF_ADDRES
     rbuf_address_text(&address, text);
 }
 
-/* Descriptors or memory ran out: the connections wait in the backlog, and this thread does not
- * spin. */
-static void pause_accepting(struct rbuf_listener *listener)
+/* New connections wait in the backlog, and this thread does not spin. */
+static void pause_accepting(struct rbuf_listener *listener, unsigned ms, _Atomic uint64_t *counter)
 {
-    struct timeval wait = {.tv_usec = PAUSE_MS * 1000};
+    struct timeval wait = {.tv_usec = (suseconds_t) ms * 1000};
 
-    rbuf_count(&listener->counters.accept_pauses);
+    rbuf_count(counter);
     for (unsigned i = 0; i < listener->listening_count; i++) {
         (void) event_del(listener->listening[i].event);
     }
@@ -84,13 +85,21 @@ static void on_connection(evutil_socket_t fd, short what, void *data)
     for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
         struct sockaddr_storage name;
         socklen_t length = sizeof(name);
-        int taken = accept4(fd, (struct sockaddr *) &name, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        int taken;
 
+        if (!rbuf_call_make_room(listener)) {
+            pause_accepting(listener, DOOR_PAUSE_MS, &listener->counters.door_pauses);
+            return;
+        }
+        taken = accept4(fd, (struct sockaddr *) &name, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (taken >= 0) {
             peer_text(&name, text);
             rbuf_call_take_stranger(listener, taken, text);
+        } else if (errno == EMFILE && listener->options.raise_descriptors &&
+                   rbuf_descriptors_raise()) {
+            continue;
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-            pause_accepting(listener);
+            pause_accepting(listener, PAUSE_MS, &listener->counters.accept_pauses);
             return;
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
             return;

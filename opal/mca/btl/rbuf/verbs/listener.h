@@ -16,16 +16,22 @@
  *     later, both: PEER_BYE (an orderly end) | PEER_LOST (the process or its machine is gone)
  *
  * Whatever comes from a stranger is closed and counted and leaves nothing behind: a connection is a
- * stranger until it has sent one whole HELLO with our token, within the time-out. When there are
- * too many strangers the oldest is closed for the newest. Waiting for a module's answer, on either
- * side, has no time-out (a process may compute for an hour); its listener thread, which always
- * answers, has. A machine that vanishes without a word is noticed by TCP keep-alive after about a
- * minute.
+ * stranger until it has sent one whole HELLO with our token, within the time-out. There are at most
+ * `max_strangers` at once, which bounds their memory. When there is no place for one more, what has
+ * arrived from those that are there is read first, then the oldest is closed if it has had a moment
+ * (STRANGER_MS) to speak; else the new one waits in the system's backlog. So a thousand callers at
+ * once get in, though slower than a few, and a flood of silent ones takes places for moments only.
  *
- * File descriptors: one a connected peer process and port at each end, for the life of the
- * connection, besides up to `max_strangers`, one a published address, an epoll set and an eventfd.
- * All are close-on-exec. A child of fork that lives on after its parent was killed holds the
- * sockets open and delays PEER_LOST until it ends.
+ * A call that fails before it was HEARD (refused or closed by the system, crowded out, no answer)
+ * is tried again at all addresses, with exponential back-off and jitter, until `retry_ms` have
+ * passed. Waiting for a module's answer, on either side, has no time-out (a process may compute for
+ * an hour); its listener thread, which always answers, has. A machine that vanishes without a word
+ * is noticed by TCP keep-alive after about a minute.
+ *
+ * File descriptors (verbs/descriptors.h): one a connected peer process and port at each end, for
+ * the life of the connection, besides up to `max_strangers`, one a published address, an epoll set
+ * and an eventfd. All are close-on-exec. A child of fork that lives on after its parent was killed
+ * holds the sockets open and delays PEER_LOST until it ends.
  *
  * The thread also runs one function of the user's, `tick`, when it is asked to: a clock for what is
  * to go on while the process does something else.
@@ -75,7 +81,9 @@ struct rbuf_listener_options {
     unsigned port_max;
     int backlog;            /* 0: the system's maximum */
     unsigned timeout_ms;    /* for each step that waits for a listener thread or the network */
-    unsigned max_strangers; /* 0: 128 */
+    unsigned retry_ms;      /* since the call; 0: calls are not tried again */
+    unsigned max_strangers; /* 0: 256 */
+    bool raise_descriptors; /* whether the soft limit may be raised */
     /* Called by the thread, one at a time, `tick_ms` after rbuf_listener_arm() and then after as
      * many ms as it returned, until that is 0. It must not wait for anything. NULL: none. */
     unsigned (*tick)(void);
@@ -90,8 +98,10 @@ struct rbuf_listener_counters {
     _Atomic uint64_t slow;               /* no whole HELLO within the time-out */
     _Atomic uint64_t closed_early;       /* by the stranger */
     _Atomic uint64_t crowded_out;        /* the oldest of too many */
-    _Atomic uint64_t calls;              /* outgoing */
+    _Atomic uint64_t door_pauses; /* times that new ones had to wait, as too many were young */
+    _Atomic uint64_t calls;       /* outgoing */
     _Atomic uint64_t calls_failed;
+    _Atomic uint64_t calls_retried; /* times that one was tried again at all addresses */
     _Atomic uint64_t peers_lost;
     _Atomic uint64_t accept_pauses; /* no file descriptor was left */
 };
