@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "opal/util/output.h"
 #include "verbs/descriptors.h"
 
 #define BATCH   MCA_BTL_RBUF_BATCH
@@ -339,18 +340,22 @@ static bool collect_is_due(mca_btl_rbuf_module_t *module)
     return true;
 }
 
-/* Peers that call wait as long as no descriptor is free for them: that is said once. */
+/* Peers that call wait as long as no descriptor is free for them: that is said once. Not by a help
+ * text, whose file could not be opened. */
 static void look_at_descriptors(void)
 {
     static atomic_bool said;
-    char limit[32];
 
     if (rbuf_listener_counters(mca_btl_rbuf_component.listener)->accept_pauses == 0 ||
         atomic_exchange_explicit(&said, true, memory_order_relaxed)) {
         return;
     }
-    snprintf(limit, sizeof(limit), "%llu", (unsigned long long) rbuf_descriptors_limit());
-    mca_btl_rbuf_help("no descriptor", opal_process_info.nodename, limit, NULL);
+    opal_output(0,
+                "rbuf: peers call this process (%s), and it has no file descriptor left for them. "
+                "Each connected peer takes one; the limit is %llu. Raise it where the job's "
+                "processes are started (ulimit -n, soft and hard); rbuf raises the soft limit "
+                "itself unless btl_rbuf_raise_descriptors is off",
+                opal_process_info.nodename, (unsigned long long) rbuf_descriptors_limit());
 }
 
 /* What is due once in a while. The caller holds the lock. */
