@@ -401,6 +401,7 @@ static void connect_nodes(struct world *world, unsigned one, unsigned other)
                                       .their_mailbox = (uintptr_t) there->mailbox,
                                       .their_mailbox_rkey = there->mailbox_key,
                                       .their_index = there->peer->index,
+                                      .unordered = options->unordered,
                                       .window = {options->core.window[0], options->core.window[1]}};
 
         rbuf_peer_connected(here->peer, &link);

@@ -47,6 +47,7 @@ struct world_options {
     uint32_t depth;   /* of each send queue */
     uint32_t room;    /* of each node's completion queue */
     uint32_t inline_max;
+    bool unordered;   /* writes are not placed in order, and core is told so of each peer */
     unsigned bounces; /* bounce buffers of a node, where there is less inline room than enough */
     uint32_t message_bytes; /* of a receive buffer, header included */
     double copy_bytes_per_ns;

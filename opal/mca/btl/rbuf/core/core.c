@@ -156,6 +156,7 @@ void rbuf_peer_connected(struct rbuf_peer *peer, const struct rbuf_peer_link *li
     peer->their_mailbox_rkey = link->their_mailbox_rkey;
     peer->their_stage_bytes = link->their_stage_bytes;
     peer->their_index = link->their_index;
+    peer->unordered = link->unordered;
     peer->state = RBUF_PEER_CONNECTED;
     rbuf_peer_wake(peer);
 }

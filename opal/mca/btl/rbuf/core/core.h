@@ -100,6 +100,7 @@ struct rbuf_peer {
     uint32_t index;       /* in core->peers, what the peer writes into its headers */
     uint32_t their_index; /* ours in the peer's table */
     enum rbuf_peer_state state;
+    bool unordered; /* what it writes here is not placed in order, whatever core's options say */
     struct rbuf_fab_queue *queue[RBUF_CHANNELS];
     struct rbuf_mailbox *mailbox; /* ours, the peer writes it */
     uint64_t their_mailbox;       /* its address at the peer */
@@ -193,6 +194,8 @@ struct rbuf_peer_link {
     uint16_t window[RBUF_CHANNELS]; /* receive credits that the peer gives us */
     uint32_t
         their_stage_bytes; /* that it can stage at once: no chunk to it is larger; 0: unknown */
+    bool unordered; /* writes through these queues are not placed in order here: its chunks are
+                       announced, and it gets no ring and no standing lane */
 };
 
 /* With the staging to begin with: receive_region must hold the buffers of one message. 0, or a
@@ -302,6 +305,12 @@ static inline enum rbuf_fab_status rbuf_word_write(struct rbuf_peer *peer, uint6
     }
     return rbuf_fab_write_inline(queue, &word, sizeof(word), remote, peer->their_mailbox_rkey,
                                  NULL);
+}
+
+/* For core's own files: how the chunks of the peer are seen. */
+static inline enum rbuf_arrival rbuf_peer_arrival(const struct rbuf_peer *peer)
+{
+    return peer->unordered ? RBUF_ARRIVAL_IMMEDIATE : peer->core->options.arrival;
 }
 
 /* For core's own files: puts the peer on the list that rbuf_core_progress() walks. */

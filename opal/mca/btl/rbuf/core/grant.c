@@ -109,7 +109,7 @@ static void describe(const struct rbuf_grant *grant, enum rbuf_offer_mode mode,
                                  .bytes = grant->bytes,
                                  .schedule = grant->schedule,
                                  .mode = (uint8_t) mode,
-                                 .arrival = (uint8_t) core->options.arrival};
+                                 .arrival = (uint8_t) rbuf_peer_arrival(grant->peer)};
     if (mode == RBUF_OFFER_STAGED) {
         if (grant->lane_blocks > 0) {
             offer->lane = (uintptr_t) rbuf_arena_block(&core->receive_arena, grant->lane_first);

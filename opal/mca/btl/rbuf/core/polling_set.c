@@ -222,7 +222,7 @@ void rbuf_polling_set_heard(struct rbuf_peer *peer, uint32_t bytes)
     struct rbuf_polling_set *set = &core->set;
     struct rbuf_ring_memory *memory = NULL;
 
-    if (set->limit == 0 || !would_take(&core->options.ring, bytes)) {
+    if (set->limit == 0 || peer->unordered || !would_take(&core->options.ring, bytes)) {
         return;
     }
     set->traffic++;

@@ -40,7 +40,7 @@ static bool flag_is(const struct rbuf_grant *grant, uint32_t block, uint64_t val
 /* True if the next block may be read. */
 static bool block_here(struct rbuf_grant *grant)
 {
-    switch (grant->peer->core->options.arrival) {
+    switch (rbuf_peer_arrival(grant->peer)) {
     case RBUF_ARRIVAL_BLOCK:
         return flag_is(grant, grant->block, grant->flag);
     case RBUF_ARRIVAL_CHUNK:

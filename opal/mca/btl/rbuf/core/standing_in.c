@@ -155,6 +155,9 @@ static bool lend(struct rbuf_peer *peer)
     struct rbuf_standing_offer offer;
     uint32_t first;
 
+    if (peer->unordered) {
+        return true; /* heads are looked for by flags, and lanes are for others */
+    }
     if (core->standing.out >= core->standing.lanes || !place_lane(core, &first)) {
         return false;
     }

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Peers whose writes are not placed in order, on a port where others' are: their chunks are
+ * announced, and there is nothing else that looks for the end of a write in memory.
+ */
+#include "case.h"
+
+#include <stddef.h>
+
+static const enum sim_order orders[] = {SIM_TAIL_FIRST, SIM_RANDOM_ORDER};
+
+START_TEST(nothing_rests_on_order)
+{
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        struct world_options options = case_busy();
+        struct sim_random random = {seed};
+        struct world *world;
+
+        options.nodes = 3;
+        options.unordered = true;
+        options.faults.seed = seed;
+        options.faults.order = orders[_i];
+        options.model.packet_bytes = 256;
+        options.core.ring.threshold = 1;
+        options.core.ring.longest = 8000;
+        world = world_open(&options);
+        for (int i = 0; i < 300; i++) {
+            static const enum world_kind kinds[] = {WORLD_EAGER, WORLD_EAGER,  WORLD_PUT,
+                                                    WORLD_PUT,   WORLD_PACKED, WORLD_READ};
+            const enum world_kind kind = kinds[sim_random_below(&random, 6)];
+            const unsigned from = (unsigned) sim_random_below(&random, 3);
+            const unsigned to = (from + 1 + (unsigned) sim_random_below(&random, 2)) % 3;
+
+            world_send(world, kind, from, to,
+                       1 + sim_random_size(&random, kind == WORLD_EAGER ? 8000 : 200000));
+            if (i % 50 == 49) {
+                case_run(world);
+            }
+        }
+        case_run(world);
+        for (unsigned node = 0; node < 3; node++) {
+            const struct rbuf_stats *stats = &world->nodes[node].core.stats;
+
+            ck_assert_uint_eq(stats->ring_admitted, 0);
+            ck_assert_uint_eq(stats->standing_lent, 0);
+            ck_assert_uint_gt(stats->staged_chunks, 20);
+        }
+        case_close(world);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("unordered");
+
+    unit_add_loop(suite, nothing_rests_on_order, 2);
+    return unit_run(suite);
+}
