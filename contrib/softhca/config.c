@@ -245,6 +245,7 @@ static void read_all(void)
     config.share_pages = flag("SOFTHCA_SHARE_PAGES", true);
     devices();
     config.grh_required = flag("SOFTHCA_GRH_REQUIRED", false);
+    config.old_fork = flag("SOFTHCA_OLD_FORK", false);
     verbosity = number("SOFTHCA_LOG", 0);
     config.verbosity = verbosity < UINT_MAX ? (unsigned) verbosity : UINT_MAX;
     text("SOFTHCA_STATS", "", config.stats, sizeof(config.stats));

@@ -114,6 +114,7 @@ struct config {
     uint32_t n_devices;
     uint32_t n_ports;  /* of all devices */
     bool grh_required; /* of InfiniBand; RoCE always wants one */
+    bool old_fork;     /* ibv_fork_init() is needed */
     unsigned verbosity;
     char stats[256];
     struct faults faults;

@@ -109,14 +109,21 @@ EXPORT const char *ibv_get_sysfs_path(void)
     return "/sys";
 }
 
+static atomic_bool fork_initialized;
+
 EXPORT int ibv_fork_init(void)
 {
+    atomic_store(&fork_initialized, true);
     return 0;
 }
 
+/* As on a kernel that copies pinned pages at fork, or on an older one. */
 EXPORT enum ibv_fork_status ibv_is_fork_initialized(void)
 {
-    return IBV_FORK_UNNEEDED;
+    config_read();
+    if (!config.old_fork)
+        return IBV_FORK_UNNEEDED;
+    return atomic_load(&fork_initialized) ? IBV_FORK_ENABLED : IBV_FORK_DISABLED;
 }
 
 static const uint8_t interface_id[6] = {0x02, 0x50, 0xf7, 0xff, 0xfe, 0x00};

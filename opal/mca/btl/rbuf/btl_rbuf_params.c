@@ -144,6 +144,13 @@ static const struct parameter table[] = {
      "1: print at finalize which path carried how much, one line a process"},
     {"quantum", "16k", SIZE, 4 * KIB, GIB, NULL, NULL, 0, 6, FIELD(quantum), "bytes, 4k to 1G",
      "Most that one call of the progress engine copies in each direction"},
+    {"fork_support", "auto", CHOICE, 0, 0, auto_switches, NULL, 0, 6, FIELD(fork_support),
+     "auto, on, off",
+     "Whether ibv_fork_init() is called at start, for programs that fork or call system(). auto: "
+     "on "
+     "kernels before 5.12, which do not copy pinned pages at fork, unless Open MPI's own "
+     "want_fork_support is 0. With it a child that looks at memory that was registered for a "
+     "message (protocols register, rcache, auto) is killed"},
     {"if_include", "", TEXT, 0, 0, NULL, NULL, 0, 2, FIELD(if_include),
      "comma list of DEVICE or DEVICE:PORT",
      "Adapters to use. By default the active ports of the adapter nearest to the process. Not "

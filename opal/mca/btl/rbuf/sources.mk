@@ -121,6 +121,8 @@ rbuf_verbs_sources = \
 	%reldir%/verbs/exchange.c \
 	%reldir%/verbs/exchange.h \
 	%reldir%/verbs/fabric.h \
+	%reldir%/verbs/fork.c \
+	%reldir%/verbs/fork.h \
 	%reldir%/verbs/gid.c \
 	%reldir%/verbs/gid.h \
 	%reldir%/verbs/in_order.c \

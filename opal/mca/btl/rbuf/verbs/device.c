@@ -370,8 +370,11 @@ int rbuf_ports_open(const struct rbuf_device_options *options, struct rbuf_port 
                     size_t *count, struct rbuf_problem *problem)
 {
     struct candidates all = {0};
-    int error = scan(&all, options, problem);
+    int error = rbuf_fork_prepare(options->fork, problem);
 
+    if (error == 0) {
+        error = scan(&all, options, problem);
+    }
     if (error == 0) {
         error = choose(&all, options, problem);
     }

@@ -20,6 +20,7 @@
 
 #include "core/wire.h"
 #include "verbs/fabric.h"
+#include "verbs/fork.h"
 #include "verbs/problem.h"
 
 #define RBUF_PORT_NAME_MAX 72u /* "device:port" with its final zero */
@@ -46,6 +47,7 @@ struct rbuf_device_options {
     unsigned rnr_retry;     /* 0 to 7; 7: for ever */
     unsigned min_rnr_timer; /* code of the wait that this side asks for, 0 to 31 */
     enum rbuf_in_order_choice subblock;
+    enum rbuf_fork_choice fork;
 };
 
 /* What the other side has to know of a port; wire form, 40 bytes. */

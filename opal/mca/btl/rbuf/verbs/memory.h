@@ -3,8 +3,8 @@
  * Memory regions: arenas of our own, and registrations of user memory.
  *
  * Relaxed ordering is never asked for: flags are polled in memory that the adapter writes. Arenas
- * are kept out of children of fork (MADV_DONTFORK); ibv_fork_init() is not called, since it would
- * mark user memory too.
+ * are kept out of children of fork (MADV_DONTFORK); verbs/fork.h has what the kernel may need
+ * besides.
  *
  * Threads: all functions may be called from any thread without a lock; counters are C11 atomics,
  * relaxed, of the whole process.
