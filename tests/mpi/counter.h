@@ -8,10 +8,10 @@
 
 #include "check.h"
 
-static const char *const counter_names[] = {"ring_sent",       "ring_received", "ring_full",
-                                            "ring_admitted",   "ring_recalled", "heralds",
-                                            "heralds_late",    "names_sent",    "messages_sent",
-                                            "staged_messages", "copied_puts",   "direct_puts"};
+static const char *const counter_names[] = {
+    "ring_sent",   "ring_received", "ring_full",  "ring_admitted", "ring_recalled",
+    "heralds",     "heralds_late",  "names_sent", "messages_sent", "staged_messages",
+    "copied_puts", "direct_puts",   "pinned"};
 
 enum { COUNTER_COUNT = sizeof counter_names / sizeof counter_names[0] };
 

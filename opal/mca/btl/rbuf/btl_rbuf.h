@@ -5,6 +5,8 @@
  *     btl_rbuf_component.c     open, register, init, progress
  *     btl_rbuf_module.c        a port as a BTL module: add_procs, del_procs, finalize
  *     btl_rbuf_endpoint.c      a peer process on a port
+ *     btl_rbuf_departed.c      peers that have said BYE, and may be back
+ *     btl_rbuf_mailbox.c       what peers write their counts into
  *     btl_rbuf_modex.c         what processes publish of themselves
  *     btl_rbuf_connect.c       its queue pairs, and the listener's events
  *     btl_rbuf_fragment.c      alloc, free, prepare_src: descriptors and their memory
@@ -167,6 +169,14 @@ struct mca_btl_rbuf_drain {
     pthread_t thread; /* the drainer */
 };
 
+/* Endpoints of peers that have left, whose memory is to be given back. */
+typedef enum {
+    MCA_BTL_RBUF_DEPARTED_NONE,
+    MCA_BTL_RBUF_DEPARTED_NEWS, /* one more: progress sees to it now */
+    MCA_BTL_RBUF_DEPARTED_LEFT, /* something of one was still in use: progress looks again later */
+    MCA_BTL_RBUF_DEPARTED_KEPT  /* this process itself leaves: everything goes soon */
+} mca_btl_rbuf_departed_t;
+
 /* When the listener's thread is to make progress of a module. */
 struct mca_btl_rbuf_async {
     atomic_bool wanted; /* messages wait in core: set by who found that, cleared by the thread */
@@ -200,8 +210,7 @@ struct mca_btl_rbuf_module_t {
     size_t room[RBUF_CHANNELS]; /* for payload in receive buffers and fragments, bytes; the same in
                                  * all processes */
     struct rbuf_eager eager;
-    struct mca_btl_rbuf_slab_list mailbox_slabs;
-    unsigned mailboxes_left;
+    SLIST_HEAD(, mca_btl_rbuf_mailbox_slab) mailbox_slabs;
     struct mca_btl_rbuf_pool pools[MCA_BTL_RBUF_POOLS];
     struct mca_btl_rbuf_handle_list handles;       /* free ones */
     struct mca_btl_rbuf_operation_list operations; /* free ones */
@@ -210,6 +219,7 @@ struct mca_btl_rbuf_module_t {
     struct mca_btl_rbuf_endpoint_list endpoints;
     struct mca_btl_rbuf_endpoint_list packing; /* those in that state */
     unsigned pieces_waiting;                   /* of all of them */
+    mca_btl_rbuf_departed_t departed;
     struct mca_btl_rbuf_drain drain;
     uint32_t ring_rounds;             /* calls of progress in a row that found messages in rings */
     uint64_t copied_seen;             /* core's count at the newest call of progress */
@@ -290,6 +300,10 @@ int mca_btl_rbuf_del_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t
                            mca_btl_base_endpoint_t **endpoints);
 int mca_btl_rbuf_finalize(mca_btl_base_module_t *btl);
 
+/* Takes up what queue pairs have received: the completions, and the buffers with them, would be
+ * lost when the queue pairs go. The caller holds the lock. */
+void mca_btl_rbuf_sweep_receives(mca_btl_rbuf_module_t *module);
+
 /* btl_rbuf_endpoint.c: the caller holds the module's lock, but where it says otherwise and for
  * _endpoint_for. _find gives NULL for a process that has no endpoint yet. */
 mca_btl_base_endpoint_t *mca_btl_rbuf_endpoint_for(mca_btl_rbuf_module_t *module,
@@ -304,10 +318,39 @@ void mca_btl_rbuf_endpoint_not_first(const mca_btl_base_endpoint_t *endpoint);
 bool mca_btl_rbuf_endpoint_prepare(mca_btl_base_endpoint_t *endpoint);
 void mca_btl_rbuf_endpoint_forget_modex(mca_btl_base_endpoint_t *endpoint);
 void mca_btl_rbuf_endpoint_set_cause(mca_btl_base_endpoint_t *endpoint, const char *cause);
-uint32_t mca_btl_rbuf_mailbox_rkey(const mca_btl_rbuf_module_t *module,
-                                   const struct rbuf_mailbox *mailbox);
+
+/* Closes and gives back all that it has for the peer; core's peer is freed. */
+void mca_btl_rbuf_endpoint_empty(mca_btl_base_endpoint_t *endpoint);
 void mca_btl_rbuf_endpoint_destroy(mca_btl_base_endpoint_t *endpoint);
 void mca_btl_rbuf_endpoint_lost(mca_btl_base_endpoint_t *endpoint, int status);
+
+/* btl_rbuf_mailbox.c: the caller holds the module's lock. */
+
+/* Pins the first mailboxes. False, after a message: there is no memory. */
+bool mca_btl_rbuf_mailboxes_reserve(mca_btl_rbuf_module_t *module);
+
+/* A zeroed mailbox of the module; NULL, after a message, if there is no memory. */
+struct rbuf_mailbox *mca_btl_rbuf_mailbox_take(mca_btl_rbuf_module_t *module);
+
+/* Takes it back. No queue pair is left by which a peer could write it. */
+void mca_btl_rbuf_mailbox_give(mca_btl_rbuf_module_t *module, struct rbuf_mailbox *mailbox);
+
+/* The key under which peers write it. */
+uint32_t mca_btl_rbuf_mailbox_rkey(const mca_btl_rbuf_module_t *module,
+                                   const struct rbuf_mailbox *mailbox);
+void mca_btl_rbuf_mailboxes_close(mca_btl_rbuf_module_t *module);
+
+/* btl_rbuf_departed.c */
+
+/* The peer has said BYE. The caller holds the lock. */
+void mca_btl_rbuf_departed_note(mca_btl_base_endpoint_t *endpoint);
+
+/* Gives back what departed peers held, as far as it is out of use. The caller holds the lock. */
+void mca_btl_rbuf_departed_progress(mca_btl_rbuf_module_t *module);
+
+/* If the peer of the endpoint has departed, lets that come to its end, which takes progress: then
+ * the endpoint is IDLE. No lock is held. */
+void mca_btl_rbuf_departed_await(mca_btl_base_endpoint_t *endpoint);
 
 /* btl_rbuf_async.c */
 

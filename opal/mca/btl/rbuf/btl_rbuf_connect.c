@@ -196,8 +196,11 @@ static enum rbuf_refusal judge_call(const mca_btl_base_endpoint_t *endpoint,
         }
         break;
     case MCA_BTL_RBUF_ANSWERED:
-    case MCA_BTL_RBUF_CONNECTED:
         return RBUF_REFUSAL_CONNECTED;
+    case MCA_BTL_RBUF_CONNECTED:
+        /* One that had left and is back cannot be waited for: its old connection is still in use
+         * here. */
+        return endpoint->departed ? RBUF_REFUSAL_CLOSING : RBUF_REFUSAL_CONNECTED;
     case MCA_BTL_RBUF_FAILED:
         return RBUF_REFUSAL_CLOSING;
     }
@@ -279,6 +282,7 @@ static void incoming_hello(struct rbuf_call_event *event)
         rbuf_call_refuse(event->call, RBUF_REFUSAL_UNKNOWN);
         return;
     }
+    mca_btl_rbuf_departed_await(endpoint); /* it is back */
     mca_btl_rbuf_lock(module);
     answer_or_refuse(endpoint, event);
     mca_btl_rbuf_unlock(module);
@@ -322,7 +326,9 @@ static void endpoint_event(mca_btl_base_endpoint_t *endpoint, struct rbuf_call_e
         peer_gone(endpoint, event);
         break;
     case RBUF_PEER_BYE:
-        endpoint->departed = true;
+        if (endpoint->call == event->call) {
+            mca_btl_rbuf_departed_note(endpoint);
+        }
         break;
     case RBUF_INCOMING_HELLO:
         break;

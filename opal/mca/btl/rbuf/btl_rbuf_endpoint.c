@@ -15,58 +15,6 @@
 
 #include "opal/util/output.h"
 
-#define MAILBOXES_PER_SLAB 63u /* with 576 bytes each a slab is 9 pages */
-
-/* ---- mailboxes: kept as long as the module, one an endpoint ---- */
-
-static bool mailboxes_grow(mca_btl_rbuf_module_t *module)
-{
-    struct mca_btl_rbuf_slab *slab = calloc(1, sizeof(*slab));
-    struct rbuf_problem problem;
-
-    if (slab == NULL) {
-        return false;
-    }
-    if (mca_btl_rbuf_memory_allocate(module, MAILBOXES_PER_SLAB * sizeof(struct rbuf_mailbox),
-                                     IBV_ACCESS_REMOTE_WRITE, &slab->memory, &problem) != 0) {
-        mca_btl_rbuf_help_problem(&problem);
-        free(slab);
-        return false;
-    }
-    SLIST_INSERT_HEAD(&module->mailbox_slabs, slab, link);
-    module->mailboxes_left = MAILBOXES_PER_SLAB;
-    return true;
-}
-
-static struct rbuf_mailbox *mailbox_take(mca_btl_rbuf_module_t *module)
-{
-    struct mca_btl_rbuf_slab *slab;
-
-    if (module->mailboxes_left == 0 && !mailboxes_grow(module)) {
-        return NULL;
-    }
-    slab = SLIST_FIRST(&module->mailbox_slabs);
-    return (struct rbuf_mailbox *) slab->memory.base + --module->mailboxes_left;
-}
-
-/* The key under which peers write the mailbox. */
-uint32_t mca_btl_rbuf_mailbox_rkey(const mca_btl_rbuf_module_t *module,
-                                   const struct rbuf_mailbox *mailbox)
-{
-    struct mca_btl_rbuf_slab *slab;
-
-    SLIST_FOREACH(slab, &module->mailbox_slabs, link)
-    {
-        const unsigned char *base = slab->memory.base;
-
-        if ((const unsigned char *) mailbox >= base &&
-            (const unsigned char *) mailbox < base + slab->memory.bytes) {
-            return slab->memory.mr->rkey;
-        }
-    }
-    return 0;
-}
-
 /* ---- finding and making endpoints ---- */
 
 mca_btl_base_endpoint_t *mca_btl_rbuf_endpoint_find(mca_btl_rbuf_module_t *module,
@@ -131,7 +79,7 @@ static mca_btl_base_endpoint_t *make(mca_btl_rbuf_module_t *module, opal_proc_t 
     }
     /* The first mailboxes while there is memory to pin: they go round though user memory take it.
      */
-    if (SLIST_EMPTY(&module->mailbox_slabs) && !mailboxes_grow(module)) {
+    if (SLIST_EMPTY(&module->mailbox_slabs) && !mca_btl_rbuf_mailboxes_reserve(module)) {
         free(endpoint);
         return NULL;
     }
@@ -226,7 +174,7 @@ void mca_btl_rbuf_endpoint_not_first(const mca_btl_base_endpoint_t *endpoint)
 bool mca_btl_rbuf_endpoint_prepare(mca_btl_base_endpoint_t *endpoint)
 {
     if (endpoint->mailbox == NULL) {
-        endpoint->mailbox = mailbox_take(endpoint->module);
+        endpoint->mailbox = mca_btl_rbuf_mailbox_take(endpoint->module);
     }
     if (endpoint->modex == NULL) {
         endpoint->modex = malloc(sizeof(*endpoint->modex));
@@ -243,21 +191,33 @@ void mca_btl_rbuf_endpoint_forget_modex(mca_btl_base_endpoint_t *endpoint)
     endpoint->modex = NULL;
 }
 
-void mca_btl_rbuf_endpoint_destroy(mca_btl_base_endpoint_t *endpoint)
+void mca_btl_rbuf_endpoint_empty(mca_btl_base_endpoint_t *endpoint)
 {
-    TAILQ_REMOVE(&endpoint->module->endpoints, endpoint, link);
     /* First the queue pairs: what the peer may write into is then used for others. */
     for (int i = 0; i < RBUF_CHANNELS; i++) {
         rbuf_queue_close(endpoint->queue[i]);
+        endpoint->queue[i] = NULL;
     }
     mca_btl_rbuf_ahead_close(endpoint);
     rbuf_peer_remove(endpoint->peer);
+    if (endpoint->mailbox != NULL) {
+        mca_btl_rbuf_mailbox_give(endpoint->module, endpoint->mailbox);
+        endpoint->mailbox = NULL;
+    }
     if (endpoint->call != NULL) {
         rbuf_call_close(endpoint->call);
+        endpoint->call = NULL;
     }
-    OBJ_RELEASE(endpoint->proc);
     mca_btl_rbuf_endpoint_forget_modex(endpoint);
     free(endpoint->cause);
+    endpoint->cause = NULL;
+}
+
+void mca_btl_rbuf_endpoint_destroy(mca_btl_base_endpoint_t *endpoint)
+{
+    TAILQ_REMOVE(&endpoint->module->endpoints, endpoint, link);
+    mca_btl_rbuf_endpoint_empty(endpoint);
+    OBJ_RELEASE(endpoint->proc);
     free(endpoint);
 }
 

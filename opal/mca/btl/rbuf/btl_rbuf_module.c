@@ -197,7 +197,6 @@ static int open_receives(mca_btl_rbuf_module_t *module)
 /* Frees everything; the endpoints are gone, and what was never opened is empty. */
 static void module_free(mca_btl_rbuf_module_t *module)
 {
-    struct mca_btl_rbuf_slab *slab;
     mca_btl_rbuf_handle_t *handle;
     mca_btl_rbuf_operation_t *operation;
 
@@ -210,11 +209,7 @@ static void module_free(mca_btl_rbuf_module_t *module)
     }
     mca_btl_rbuf_rings_close(module);
     mca_btl_rbuf_pools_close(module);
-    while ((slab = SLIST_FIRST(&module->mailbox_slabs)) != NULL) {
-        SLIST_REMOVE_HEAD(&module->mailbox_slabs, link);
-        rbuf_memory_free(&slab->memory);
-        free(slab);
-    }
+    mca_btl_rbuf_mailboxes_close(module);
     while ((handle = SLIST_FIRST(&module->handles)) != NULL) {
         SLIST_REMOVE_HEAD(&module->handles, link);
         free(handle);
@@ -390,21 +385,17 @@ static void take_leave(mca_btl_rbuf_module_t *module, const mca_btl_base_endpoin
     drain(module, only, UNTIL_HEARD);
 }
 
-/* Takes up what queue pairs in error had received: their completions, and the buffers with them,
- * would be lost when the queue pairs go. There are at most as many as buffers; others' come too. */
-static void sweep_receives(mca_btl_rbuf_module_t *module)
+/* There are at most as many as buffers; others' come too. */
+void mca_btl_rbuf_sweep_receives(mca_btl_rbuf_module_t *module)
 {
-    uint32_t swept;
+    const uint32_t swept = module->port->receives_swept;
 
-    mca_btl_rbuf_lock(module);
-    swept = module->port->receives_swept;
     for (uint32_t i = 0; i < module->port->receive_entries; i++) {
         if (module->port->receives_swept != swept) {
             break;
         }
         mca_btl_rbuf_collect(module);
     }
-    mca_btl_rbuf_unlock(module);
 }
 
 /* Ends an endpoint whose queue is empty, as far as its peer let it. */
@@ -426,7 +417,9 @@ static void retire(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpo
     mca_btl_rbuf_unlock(module);
     mca_btl_rbuf_connections_settle();
     drain(module, endpoint, UNTIL_RETURNED);
-    sweep_receives(module);
+    mca_btl_rbuf_lock(module);
+    mca_btl_rbuf_sweep_receives(module);
+    mca_btl_rbuf_unlock(module);
     /* Events may still name the peer: let them be acted on before it goes. */
     drain(module, endpoint, UNTIL_ACTED_ON);
     mca_btl_rbuf_lock(module);
@@ -454,6 +447,9 @@ int mca_btl_rbuf_finalize(mca_btl_base_module_t *btl)
     mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
     mca_btl_base_endpoint_t *endpoint;
 
+    mca_btl_rbuf_lock(module);
+    module->departed = MCA_BTL_RBUF_DEPARTED_KEPT;
+    mca_btl_rbuf_unlock(module);
     take_leave(module, NULL);
     while ((endpoint = TAILQ_FIRST(&module->endpoints)) != NULL) {
         retire(module, endpoint);

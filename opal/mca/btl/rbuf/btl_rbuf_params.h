@@ -47,7 +47,7 @@ struct mca_btl_rbuf_params {
     uint64_t registration_page_time;
     uint64_t report;
     uint64_t quantum;
-    uint64_t fork_support; /* enum rbuf_fork_choice */
+    uint64_t fork_support;  /* enum rbuf_fork_choice */
     const char *if_include; /* "" if not given */
     const char *if_exclude;
     uint64_t gid_index; /* UINT64_MAX: automatic */

@@ -365,6 +365,9 @@ static void look_again(mca_btl_rbuf_module_t *module, uint64_t now)
     module->look_due_ns = now + LOOK_NS;
     mca_btl_rbuf_help_flush();
     look_at_port(module);
+    if (module->departed == MCA_BTL_RBUF_DEPARTED_LEFT) {
+        module->departed = MCA_BTL_RBUF_DEPARTED_NEWS;
+    }
     post_receives(module); /* what was refused, without waiting for more to arrive */
 }
 
@@ -404,6 +407,9 @@ int mca_btl_rbuf_module_progress(mca_btl_rbuf_module_t *module)
         done += drain(module);
     }
     tell_names(module);
+    if (module->departed == MCA_BTL_RBUF_DEPARTED_NEWS) {
+        mca_btl_rbuf_departed_progress(module);
+    }
     if (module->core.queued > 0) {
         mca_btl_rbuf_async_wait(module);
     }

@@ -11,6 +11,7 @@ rbuf_glue_sources = \
 	%reldir%/btl_rbuf_auto.c \
 	%reldir%/btl_rbuf_component.c \
 	%reldir%/btl_rbuf_connect.c \
+	%reldir%/btl_rbuf_departed.c \
 	%reldir%/btl_rbuf_eager.c \
 	%reldir%/btl_rbuf_endpoint.c \
 	%reldir%/btl_rbuf_fragment.c \
@@ -21,6 +22,7 @@ rbuf_glue_sources = \
 	%reldir%/btl_rbuf_hooks.h \
 	%reldir%/btl_rbuf_lock.c \
 	%reldir%/btl_rbuf_lock.h \
+	%reldir%/btl_rbuf_mailbox.c \
 	%reldir%/btl_rbuf_memory.c \
 	%reldir%/btl_rbuf_modex.c \
 	%reldir%/btl_rbuf_modex.h \

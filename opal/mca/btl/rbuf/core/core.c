@@ -191,6 +191,29 @@ bool rbuf_peer_drained(const struct rbuf_peer *peer)
     return !queued && peer->in_flight == 0;
 }
 
+/* True if something of the user waits to be sent. */
+static bool has_users(const struct rbuf_peer *peer)
+{
+    return !TAILQ_EMPTY(&peer->queued[RBUF_CONTROL]) || !TAILQ_EMPTY(&peer->queued[RBUF_BULK]) ||
+           !TAILQ_EMPTY(&peer->puts) || !TAILQ_EMPTY(&peer->ungranted) || !TAILQ_EMPTY(&peer->rmas);
+}
+
+bool rbuf_peer_unused(const struct rbuf_peer *peer)
+{
+    const struct rbuf_core *core = peer->core;
+
+    if (peer->state == RBUF_PEER_UNCONNECTED || has_users(peer) || peer->in_flight > 0 ||
+        core->delivering_of == peer || core->names.peer == peer) {
+        return false;
+    }
+    for (uint32_t i = 0; i < core->grant_count; i++) {
+        if (core->grants[i]->peer == peer && core->grants[i]->state != RBUF_GRANT_FREE) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* An empty write, which the peer's adapter answers whatever its software does. */
 static bool probe(struct rbuf_peer *peer, enum rbuf_channel_id id)
 {

@@ -221,6 +221,11 @@ void rbuf_peer_fail(struct rbuf_peer *peer, int status);
 /* True when nothing of ours is queued or in flight to the peer, but for unsignalled requests. */
 bool rbuf_peer_drained(const struct rbuf_peer *peer);
 
+/* True of a peer that was connected if nothing of the user is queued, posted or granted: a peer
+ * that is gone may then be removed. What core itself owes it, credits and acknowledgements, does
+ * not count. Takes time by the number of grants. */
+bool rbuf_peer_unused(const struct rbuf_peer *peer);
+
 /* True when everything of ours is known to have reached the peer's memory. Probes to find out: ask
  * again after progress. */
 bool rbuf_peer_flush(struct rbuf_peer *peer);

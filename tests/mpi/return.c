@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Jobs that part and meet again: a parent and a child that disconnect and connect several times,
+ * and children that come and go, as many as the argument says. What is pinned for processes that
+ * are gone is given back: lanes show that after a few, mailboxes, which are small, after 63.
+ */
+#include "counter.h"
+
+enum {
+    MEETINGS = 3,
+    CHILDREN = 6,
+    LONG = 100 * CHECK_K, /* bytes that have a rendezvous */
+    PATIENCE = 10         /* seconds */
+};
+
+static void talk(MPI_Comm other, size_t size, int round)
+{
+    static char out[LONG], in[LONG]; /* a cache keeps what it has registered */
+
+    check_fill(out, size, check_seed(round, 0, size));
+    MPI_Sendrecv(out, (int) size, MPI_BYTE, 0, round, in, (int) size, MPI_BYTE, 0, round, other,
+                 MPI_STATUS_IGNORE);
+    check_match(in, size, check_seed(round, 0, size), "between jobs");
+}
+
+static void talk_and_part(MPI_Comm *other, int round)
+{
+    talk(*other, 8, round);
+    talk(*other, LONG, round);
+    MPI_Comm_disconnect(other);
+}
+
+/* The parent opens a port and tells the child while they are connected. */
+static void meet_again(MPI_Comm *other, bool is_child)
+{
+    char port[MPI_MAX_PORT_NAME] = "";
+
+    if (is_child) {
+        MPI_Recv(port, sizeof port, MPI_CHAR, 0, 99, *other, MPI_STATUS_IGNORE);
+    } else {
+        MPI_Open_port(MPI_INFO_NULL, port);
+        MPI_Send(port, sizeof port, MPI_CHAR, 0, 99, *other);
+    }
+    for (int i = 0; i < MEETINGS; i++) {
+        talk_and_part(other, i);
+        if (is_child) {
+            MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, other);
+        } else {
+            MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, other);
+        }
+    }
+    talk_and_part(other, MEETINGS);
+    if (!is_child) {
+        MPI_Close_port(port);
+    }
+}
+
+static void spawn(const char *program, MPI_Comm *other)
+{
+    char *arguments[] = {NULL};
+    int error;
+
+    MPI_Comm_spawn(program, arguments, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, other, &error);
+    check_that(error == MPI_SUCCESS, "the child was not started");
+}
+
+/* Waits until no more is pinned than that: a child's good-bye may still be on its way. */
+static bool falls_to(long most)
+{
+    const double until = MPI_Wtime() + PATIENCE;
+    int flag;
+
+    while (counter_read("pinned") > most && MPI_Wtime() < until) {
+        MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+    }
+    return counter_read("pinned") <= most;
+}
+
+static void be_parent(const char *program, int children)
+{
+    MPI_Comm other;
+    long pinned = 0;
+
+    counter_begin();
+    for (int i = 0; i < children; i++) {
+        spawn(program, &other);
+        meet_again(&other, false);
+        pinned = i == 0 ? counter_read("pinned") : pinned;
+    }
+    check_that(falls_to(pinned), "pinned: %ld bytes after a child, %ld after %d", pinned,
+               counter_read("pinned"), children);
+    counter_end();
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Comm parent;
+
+    check_begin(&argc, &argv);
+    MPI_Comm_get_parent(&parent);
+    if (parent != MPI_COMM_NULL) {
+        meet_again(&parent, true);
+    } else if (check_rank == 0) {
+        be_parent(argv[0], argc > 1 ? atoi(argv[1]) : CHILDREN);
+    }
+    return check_end();
+}
