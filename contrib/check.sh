@@ -13,6 +13,7 @@
 #   softhca   other people's verbs programs on the emulated adapter
 #   mpi       MPI programs over rbuf with every protocol, some with other settings of eager rings and with
 #             auto without its cache; rbuf-tune
+#   devices   a slice of the MPI programs with the emulated adapter like each real one, and with several ports
 #   is        NAS IS, classes S and W, verified, over rbuf with every protocol, and with other settings
 #             of eager rings
 #   robust    bad parameters, strangers at the listener, too little memory, faults, each call failing;
@@ -35,7 +36,7 @@ top=$(cd "$(dirname "$0")/.." && pwd)
 build=$top/build/check
 all=no
 stages=()
-all_stages="deps build unit sanitize softhca mpi is robust fuzz soak programs ompi5 vm format"
+all_stages="deps build unit sanitize softhca mpi devices is robust fuzz soak programs ompi5 vm format"
 while test $# -gt 0; do
     case $1 in
     --all) all=yes ;;
@@ -213,6 +214,12 @@ run_mpi() {
         RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" "$source/tests/mpi/tune.sh"
     TALLY_TIMEOUT=400 try "instructions of a message" env RBUF_PREFIX="$prefix" \
         "$source/tests/cost/component.sh"
+}
+
+run_devices() {
+    TALLY_TIMEOUT=600 add_counted devices env RBUF_BUILD="$plain" TALLY_LOGS="$build/logs/devices" \
+        RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" \
+        "$source/tests/softhca/devices.sh"
 }
 
 # One run of IS; it verifies its own result.
