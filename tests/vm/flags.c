@@ -43,6 +43,7 @@ struct side {
     struct ibv_mr *mr;
     struct ibv_qp *qp;
     union ibv_gid gid;
+    uint16_t lid; /* 0 on RoCE */
     int gid_index;
     enum ibv_mtu mtu; /* the most */
     char *memory;
@@ -144,6 +145,7 @@ static void open_side(struct side *side, const char *name, int access)
     check(side->context != NULL, name);
     check(ibv_query_port(side->context, 1, &port) == 0, "ibv_query_port");
     side->mtu = port.active_mtu;
+    side->lid = port.lid;
     choose_gid(side);
     side->pd = ibv_alloc_pd(side->context);
     side->cq = ibv_create_cq(side->context, 16, NULL, NULL, 0);
@@ -177,6 +179,7 @@ static void connect_pair(struct side *side, const struct side *other, enum ibv_m
         .min_rnr_timer = 12,
         .max_dest_rd_atomic = 1,
         .ah_attr = {
+            .dlid = other->lid,
             .is_global = 1,
             .port_num = 1,
             .grh = {.dgid = other->gid, .sgid_index = (uint8_t) side->gid_index, .hop_limit = 64}}};
