@@ -22,14 +22,19 @@ table='
 --like mlx4              | -   | runs
 --like mlx5              | -   | runs
 --like rxe               | -   | runs
---like bnxt_re           | -   | bytes inline
---like irdma             | -   | bytes inline
---like hns               | -   | bytes inline
---like efa               | -   | found no RDMA port
+--like bnxt_re           | -   | runs
+--like irdma             | -   | no shared receive queues
+--like hns               | -   | runs
+--like efa               | -   | without reliable connected
 --devices a/link=roce    | -   | runs
 --devices a/state=down,b | -   | runs
 --devices a/state=down   | -   | active port
 --ports 2                | 2:2 | runs
+--ports 1                | 2:1 | runs
+--ports 1                | 1:3 | runs
+--grh-required           | -   | runs
+--max-inline 0           | -   | runs
+--max-inline 101         | -   | runs
 '
 
 # The programs of a setting that runs; of one that is refused the first is enough.

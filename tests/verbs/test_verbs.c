@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "adapter.h"
+#include "verbs/in_order.h"
 
 START_TEST(messages_arrive)
 {
@@ -459,6 +460,68 @@ START_TEST(limits_are_named)
 }
 END_TEST
 
+/* A global route header is used when the other side requires one, even if this one does not. */
+START_TEST(global_route_for_who_requires_it)
+{
+    struct adapter adapter;
+
+    adapter_open(&adapter);
+    for (int required = 0; required < 2; required++) {
+        struct rbuf_port *port = adapter.port;
+        struct rbuf_port_address remote = port->address;
+        struct rbuf_queue_address address;
+        struct rbuf_problem problem;
+        struct rbuf_fab_queue *queue;
+        struct ibv_qp_init_attr init;
+        struct ibv_qp_attr attributes;
+
+        remote.needs_grh = (uint8_t) required;
+        adapter_ok(rbuf_queue_open(port, RBUF_CONTROL, 64, &queue, &problem), &problem);
+        rbuf_queue_address(queue, &address);
+        adapter_ok(rbuf_queue_connect(queue, port, &remote, &address, &problem), &problem);
+        ck_assert_int_eq(ibv_query_qp(queue->qp, &attributes, IBV_QP_AV, &init), 0);
+        if (required == 1 || port->address.needs_grh != 0) {
+            ck_assert_int_eq(attributes.ah_attr.is_global, 1);
+            ck_assert_mem_eq(attributes.ah_attr.grh.dgid.raw, remote.gid, sizeof(remote.gid));
+        } else if (port->link_layer == RBUF_LINK_INFINIBAND) {
+            ck_assert_int_eq(attributes.ah_attr.is_global, 0);
+        }
+        rbuf_queue_close(queue);
+    }
+    adapter_close(&adapter);
+}
+END_TEST
+
+/* The adapter is asked of queue pairs in RTS, each for itself; the user's word and the table's hold
+ * for all. */
+START_TEST(order_of_each_queue_pair)
+{
+    struct adapter adapter;
+    struct adapter_pair pair;
+    struct rbuf_port *port;
+
+    adapter_open(&adapter);
+    port = adapter.port;
+    pair = adapter_connect(&adapter, RBUF_CONTROL, 64);
+    ck_assert_int_eq(rbuf_queue_in_order(pair.a, port), port->in_order);
+    if (port->in_order_told) {
+        rbuf_queue_error(pair.a); /* which is no longer in RTS */
+        ck_assert(!rbuf_queue_in_order(pair.a, port));
+        port->in_order_told = false;
+        ck_assert(rbuf_queue_in_order(pair.a, port));
+    }
+    port->in_order = false;
+    ck_assert(!rbuf_queue_in_order(pair.b, port));
+    port->vendor_id = 0; /* of no adapter in the table */
+    rbuf_in_order_decide(port, NULL);
+    ck_assert(!port->in_order);
+    ck_assert_ptr_nonnull(strstr(port->in_order_why, "no queue pair to ask"));
+    rbuf_queue_close(pair.a);
+    rbuf_queue_close(pair.b);
+    adapter_close(&adapter);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("verbs");
@@ -476,5 +539,7 @@ int main(void)
     unit_add(suite, sweeping_brings_buffers_back);
     unit_add(suite, completion_queues_grow_in_number);
     unit_add(suite, limits_are_named);
+    unit_add(suite, global_route_for_who_requires_it);
+    unit_add(suite, order_of_each_queue_pair);
     return unit_run(suite);
 }

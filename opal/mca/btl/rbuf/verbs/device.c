@@ -13,7 +13,7 @@
 #include "verbs/port.h"
 #include "verbs/selection.h"
 
-enum candidate_state { CANDIDATE_ACTIVE, CANDIDATE_DOWN, CANDIDATE_IWARP };
+enum candidate_state { CANDIDATE_ACTIVE, CANDIDATE_DOWN, CANDIDATE_IWARP, CANDIDATE_UNCONNECTED };
 
 struct candidate {
     struct ibv_device *device;
@@ -79,7 +79,9 @@ static int scan_device(struct candidates *all, struct ibv_device *device,
     int error = 0;
 
     if (device->transport_type != IBV_TRANSPORT_IB) {
-        return add_candidate(all, device, 1, CANDIDATE_IWARP);
+        return add_candidate(all, device, 1,
+                             device->transport_type == IBV_TRANSPORT_IWARP ? CANDIDATE_IWARP
+                                                                           : CANDIDATE_UNCONNECTED);
     }
     context = ibv_open_device(device);
     if (context == NULL || ibv_query_device(context, &attributes) != 0) {
@@ -140,7 +142,9 @@ static void describe(const struct candidates *all, struct rbuf_problem *problem)
 {
     static const char *const states[] = {[CANDIDATE_ACTIVE] = "active",
                                          [CANDIDATE_DOWN] = "down",
-                                         [CANDIDATE_IWARP] = "iWARP, not supported"};
+                                         [CANDIDATE_IWARP] = "iWARP, not supported",
+                                         [CANDIDATE_UNCONNECTED] =
+                                             "without reliable connected queue pairs"};
     char text[sizeof(problem->value)] = "none";
     size_t used = 0;
 

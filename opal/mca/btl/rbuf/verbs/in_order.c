@@ -4,12 +4,12 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#define PARTS_MAX 14
+#define PARTS_MAX 20
 
 /*
- * Adapters that are known to place in order and whose drivers cannot say so. It ends with
- * ConnectX-4: later ones may place packets as they arrive when the network routes adaptively, and
- * their drivers answer the question themselves.
+ * Adapters that are known to place in order and whose drivers cannot say so. Of Mellanox' it ends
+ * with ConnectX-4: later ones may place packets as they arrive when the network routes adaptively,
+ * and their drivers answer the question themselves. Of irdma, hns, qedr and efa no source says it.
  */
 struct known_adapter {
     const char *name;
@@ -36,6 +36,15 @@ static const struct known_adapter known_adapters[] = {
       4103}},
     {"Connect-IB", OPENIB_SOURCE, MELLANOX_VENDORS, {4113}},
     {"ConnectX-4", OPENIB_SOURCE, MELLANOX_VENDORS, {4115, 4117}},
+    {"InfiniPath and Omni-Path",
+     OPENIB_SOURCE,
+     {0x1fc1, 0x1077, 0x1175},
+     {13, 16, 29216, 29474, 9456, 9457}},
+    {"NetXtreme-E", OPENIB_SOURCE, {0x14e4}, {0x1605, 0x1606, 0x1614, 0x16c0, 0x16c1,
+                                              0x16ce, 0x16cf, 0x16d6, 0x16d7, 0x16d8,
+                                              0x16d9, 0x16df, 0x16e2, 0x16e3, 0x16e5,
+                                              0x16eb, 0x16ed, 0x16ef, 0x16f0, 0x16f1}},
+    {"NetXtreme-S", OPENIB_SOURCE, {0x14e4}, {0xd800, 0xd802, 0xd804}},
     {"Soft-RoCE",
      "Linux' rdma_rxe copies the packets of a request by their sequence numbers",
      {0xffffff},

@@ -52,6 +52,12 @@ static int check_limits(const struct rbuf_receive *receive, struct rbuf_problem 
     const struct rbuf_port *port = receive->port;
     uint64_t entries = (uint64_t) port->receive_entries + receive->count;
 
+    if (port->max_srq == 0) {
+        problem_step(receive, "shared receive queue", -ENOTSUP, problem);
+        rbuf_problem_value(problem, "the adapter has no shared receive queues");
+        rbuf_problem_remedy(problem, "use an adapter that has, or another transport");
+        return -ENOTSUP;
+    }
     if (receive->count == 0 || receive->count > port->max_srq || entries > port->max_cq) {
         rbuf_problem_set(problem, "receive-queue", -EINVAL, "%s, %s channel", port->name,
                          channel_name(receive->channel));

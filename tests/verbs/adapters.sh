@@ -1,0 +1,54 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
+#
+# What is found out about adapters, and queue pairs on them: a line for each kind. All of the table runs
+# on the emulated adapter; RBUF_BUILD names the build directory.
+set -u
+build=${RBUF_BUILD:-$(cd "$(dirname "$0")/../.." && pwd)}
+softhca=$build/contrib/softhca/softhca
+if ! test -x "$softhca" || ! test -x "$build/tests/verbs/test_ports"; then
+    echo "skipped: softhca or the tests are not built"
+    exit 77
+fi
+export SOFTHCA_LIB=${SOFTHCA_LIB:-$build/contrib/softhca/.libs/libsofthca.so}
+export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0
+
+number=0 failed=0
+try() { # OPTIONS PROGRAMS SAYS
+    local log options program wrong=
+    read -ra options <<<"$1"
+    number=$((number + 1))
+    for program in test_ports $2; do
+        if ! log=$(timeout 120 "$softhca" ${options[@]+"${options[@]}"} --fabric "adapters-$$-$number" -- \
+            "$build/tests/verbs/$program" 2>&1); then
+            wrong="$program fails: $log"
+        elif [ "$program" = test_ports ] && ! grep -q "^# .*$3" <<<"$log"; then
+            wrong="it says otherwise: $log"
+        fi
+    done
+    if [ -n "$wrong" ]; then
+        failed=$((failed + 1))
+        echo "FAILED  ${1:-without options}: $wrong"
+    else
+        echo "passed  ${1:-without options}"
+    fi
+}
+
+# Options; further programs to be run on that adapter; what test_ports says of the port.
+while IFS='|' read -r options programs says; do
+    try "$options" "$programs" "${says# }"
+done <<'END'
+                                 |                      | in order: yes (the adapter says so
+--data-in-order off              | test_verbs           | in order: no (neither the adapter nor
+--grh-required                   | test_pair test_verbs | in order: yes (the adapter says so
+--like mlx5                      | test_pair            | in order: yes (the adapter says so
+--like mlx5 --data-in-order off  |                      | in order: no (neither the adapter nor
+--like mlx4                      | test_pair            | in order: yes (ConnectX to ConnectX-3: use_eager_rdma
+--like bnxt_re                   | test_pair            | in order: no (neither the adapter nor
+--max-inline 0                   |                      | inline 0,
+--max-inline 101                 | test_pair            | inline 101,
+--like hns                       | test_pair            | inline 32,
+--like irdma                     |                      | in order: no (neither the adapter nor
+--like rxe                       | test_pair            | in order: yes (Soft-RoCE:
+END
+[ "$number" -eq 12 ] && [ "$failed" -eq 0 ]
