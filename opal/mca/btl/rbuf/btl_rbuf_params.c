@@ -111,16 +111,17 @@ static const struct parameter table[] = {
      "are no eager rings. auto: as the adapter says. on, where that is not true, corrupts data"},
     {"prestage", "on", CHOICE, 0, 0, switches, NULL, 0, 6, FIELD(prestage), "on, off",
      "Protocol superpipeline: copy the first chunk while the rendezvous is under way. All "
-     "protocols: send the first pieces of packed data behind it. Only from processes with one "
-     "port, without "
-     "another BTL to the same peers, and unless rndv_eager_limit is 0"},
+     "protocols: send the first pieces of packed data behind it. Only between processes "
+     "that one port connects, without another BTL to the same peers, and unless rndv_eager_limit "
+     "is 0"},
     {"standing_peers", "16", COUNT, 0, RBUF_STANDING_PEERS_MAX, NULL, NULL, 0, 5,
      FIELD(standing_peers), "peers, 0 to 64",
      "Protocols superpipeline and auto: peers that may write the first chunks of their next "
      "messages together with the rendezvous, into lanes of the receive staging that are theirs: "
      "those that send at present. Fewer if the staging is small, and with subblock off no more "
      "than bulk_buffers / (bulk_credits / 2); none with prestage off, or of "
-     "use to processes with several ports. 0: none, and the network waits for every rendezvous"},
+     "use between processes that several ports connect. 0: none, and the network waits for every "
+     "rendezvous"},
     {"standing_size", "72k", SIZE, 512, GIB, NULL, NULL, 0, 6, FIELD(standing_size),
      "bytes, in whole blocks (rounded up), c0 and a block at least (raised to it)",
      "Most of a message that is written so. A lane has room for 4 messages. What the network "
@@ -153,8 +154,9 @@ static const struct parameter table[] = {
      "message (protocols register, rcache, auto) is killed"},
     {"if_include", "", TEXT, 0, 0, NULL, NULL, 0, 2, FIELD(if_include),
      "comma list of DEVICE or DEVICE:PORT",
-     "Adapters to use. By default the active ports of the adapter nearest to the process. Not "
-     "together with if_exclude"},
+     "Adapters to use. By default, of each fabric (an InfiniBand subnet, or Ethernet), the active "
+     "ports of the fastest adapter, and of equally fast ones of the nearest; two processes use the "
+     "fastest fabric that both have. Not together with if_exclude"},
     {"if_exclude", "", TEXT, 0, 0, NULL, NULL, 0, 2, FIELD(if_exclude),
      "comma list of DEVICE or DEVICE:PORT", "Adapters not to use; all others are"},
     {"gid_index", "auto", COUNT, 0, 65535, NULL, "auto", UINT64_MAX, 3, FIELD(gid_index),
