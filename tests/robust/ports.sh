@@ -20,7 +20,8 @@ by_rank() { # VARIABLE LIST
         "$1" "$2")
 }
 
-# The pairs of ports that a job makes: "0:ib0:1 1:ib0:1", sorted, RANK:PORT of those that reach another rank.
+# By which of its ports each rank reaches which: "0<a:1 1<a:1 1<b:1", sorted. To rank 0, rank 0 itself and
+# rank 1 use port a:1; to rank 1 the one a:1, the other b:1.
 pairs_made() {
     sed -n 's/.*rbuf: port \([^ ]*\) is paired with port number [0-9]* of \[\[[0-9]*,1\],\([0-9]*\)\].*/\2<\1/p' \
         "$log" | sort -u | tr '\n' ' ' | sed 's/ $//'
@@ -59,5 +60,54 @@ for protocol in pipeline copy register rcache auto; do
     with protocol=$protocol
     right "2 against 3, $protocol" "messages_sent>0" 2 "$storm" 4 300001 2
 done
+
+# --- several fabrics ---
+
+# paired NAME PAIRS: the data is right, and these ports are used (pairs_made).
+paired() {
+    local name="$subject: $1" wrong of=("${mpi[@]}")
+    mpi+=(--mca btl_base_verbose 20)
+    job "$name" 60 2 "$storm" 4 300001 2
+    mpi=("${of[@]}")
+    wrong=$(wrong_success)
+    [ -n "$wrong" ] || [ "$(pairs_made)" = "$2" ] || wrong="paired are: $(pairs_made)"
+    verdict "$name" "$wrong" "$took s"
+}
+
+# numa= is the processors that are near, of which each rank is bound to one.
+near="a/link=roce/numa=0,b/numa=1"
+wrap=(bash -c 'exec taskset -c $((OMPI_COMM_WORLD_RANK % 2)) "$@"' rank)
+[ "$(nproc)" -ge 2 ] || wrap=()
+hca=(--devices "$near")
+paired "RoCE near one processor, InfiniBand near the other" "0<b:1 1<b:1"
+hca=(--devices "a/link=roce/numa=0/speed=3G,b/link=roce/numa=1/speed=12G")
+paired "25 Gbit/s near one, 100 near the other" "0<b:1 1<b:1"
+hca=(--devices "a/numa=0,b/numa=1")
+[ ${#wrap[@]} -eq 0 ] || paired "like ones near each" "0<a:1 0<b:1 1<a:1 1<b:1"
+hca=()
+by_rank SOFTHCA_DEVICES "a/link=roce,b a/link=roce"
+paired "one has both fabrics, the other one" "0<a:1 0<b:1 1<a:1"
+by_rank SOFTHCA_DEVICES "a/speed=12G,b/link=roce/speed=3G a/link=roce/speed=12G,b/speed=3G"
+paired "each is faster elsewhere" "0<a:1 0<b:1 1<a:1"
+
+# --- ports that go down ---
+
+wrap=()
+hca=(--devices "a/state=down,b")
+paired "one is down at the start" "0<b:1 1<b:1"
+
+# The error names the port, and the job ends.
+down() { # NAME PORT FAULT
+    local name="$subject: $1" wrong
+    hca=(--ports 2 --fault "$3")
+    with timeout=10 retry_count=2
+    job "$name" 60 2 "$storm" 4 300001 200
+    wrong=$(wrong_failure 30)
+    [ -n "$wrong" ] || grep -q "Port:.*$2" "$log" || wrong="no message names port $2"
+    verdict "$name" "$wrong" "$took s"
+}
+down "the first goes down" softhca0:1 link-down=500:0:1,only=OMPI_COMM_WORLD_RANK:0
+down "the second goes down" softhca0:2 link-down=500:0:2,only=OMPI_COMM_WORLD_RANK:0
+with
 
 tally
