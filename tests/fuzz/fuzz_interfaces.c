@@ -85,6 +85,16 @@ int ibv_query_port(struct ibv_context *context, uint8_t number,
     return 0;
 }
 
+enum ibv_fork_status ibv_is_fork_initialized(void)
+{
+    return IBV_FORK_UNNEEDED;
+}
+
+int ibv_fork_init(void)
+{
+    return 0;
+}
+
 void rbuf_port_name(char name[RBUF_PORT_NAME_MAX], const struct ibv_device *device, uint8_t number)
 {
     (void) snprintf(name, RBUF_PORT_NAME_MAX, "%s:%u", device->name, number);
@@ -107,6 +117,15 @@ void rbuf_port_close(struct rbuf_port *port)
 {
     free(port);
     opened--;
+}
+
+/* All of one fabric, and equally fast. */
+void rbuf_port_survey(struct ibv_context *context, uint8_t number,
+                      const struct ibv_port_attr *attributes, int gid_index,
+                      struct rbuf_selectable *out)
+{
+    (void) context, (void) number, (void) attributes, (void) gid_index;
+    *out = (struct rbuf_selectable){.link_layer = RBUF_LINK_ETHERNET, .speed = 100000};
 }
 
 void rbuf_nearest_levels(struct ibv_device *const *list, size_t count, int *levels)

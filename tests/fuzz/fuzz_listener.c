@@ -166,12 +166,19 @@ static void turn(void)
 
 /* --- what the other side does --- */
 
+/* Who finds no place waits outside, for ever. The oldest have had their moment. */
 static void come_in(void)
 {
+    struct rbuf_call *oldest = TAILQ_FIRST(&listener->strangers);
     int fd = connection();
 
-    if (fd >= 0) {
+    if (oldest != NULL) {
+        oldest->began_ms = 0;
+    }
+    if (fd >= 0 && rbuf_call_make_room(listener)) {
         rbuf_call_take_stranger(listener, fd, "a stranger");
+    } else if (fd >= 0) {
+        close(fd);
     }
 }
 

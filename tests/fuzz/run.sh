@@ -95,7 +95,7 @@ target() { # NAME
         longest=160
         ;;
     listener)
-        product=("$verbs"/{exchange,listener,call,call_socket,address,problem}.c)
+        product=("$verbs"/{exchange,listener,call,call_socket,address,descriptors,problem}.c)
         harness=("$here/listener_caller.c")
         flags+=(-I"$top/tests/verbs" -I"$verbs")
         wrapped socket connect getsockopt send pthread_create pthread_join pthread_setname_np
@@ -103,7 +103,7 @@ target() { # NAME
         longest=2048
         ;;
     modex)
-        product=("$rbuf/btl_rbuf_modex.c" "$verbs"/{address,problem,port,gid,in_order,memory}.c)
+        product=("$rbuf/btl_rbuf_modex.c" "$verbs"/{address,problem,port,gid,in_order,memory,queue_pair}.c)
         flags+=(-I"$verbs")
         links+=(-libverbs)
         longest=640
@@ -125,7 +125,7 @@ target() { # NAME
         flags+=("${made[@]/#-D_GNU_SOURCE/-g}")
         ;;
     interfaces)
-        product=("$verbs"/{device,address,problem}.c)
+        product=("$verbs"/{device,selection,fork,address,problem}.c)
         flags+=(-I"$verbs")
         wrapped getifaddrs freeifaddrs
         ;;
@@ -135,12 +135,12 @@ target() { # NAME
         longest=128
         ;;
     options)
-        product=("$softhca"/{units,options,profiles}.c)
+        product=("$softhca"/{units,options,profiles,models}.c)
         inside=("$softhca/fabric_file.c")
         flags+=(-I"$softhca" '-DSOFTHCA_VERSION="0"')
         ;;
     config)
-        product=("$softhca/fault_list.c")
+        product=("$softhca"/{fault_list,models,device_list}.c)
         inside=("$softhca/config.c")
         flags+=(-I"$softhca")
         wrapped exit
