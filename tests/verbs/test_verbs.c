@@ -460,6 +460,31 @@ START_TEST(limits_are_named)
 }
 END_TEST
 
+/* Long send queues for the first peers, short ones for later ones, and never more than there is. */
+START_TEST(depth_by_number_of_peers)
+{
+    static const struct {
+        uint32_t peers, most, depth;
+    } rows[] = {{0, 16384, 128},  {63, 16384, 128},   {64, 16384, 64}, {255, 16384, 64},
+                {256, 16384, 32}, {65535, 16384, 32}, {0, 100, 100},   {300, 100, 32}};
+    struct adapter adapter;
+    struct rbuf_problem problem;
+    struct rbuf_fab_queue *queue;
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        ck_assert_uint_eq(rbuf_queue_depth(RBUF_CHANNELS * rows[i].peers, rows[i].most),
+                          rows[i].depth);
+    }
+    adapter_open(&adapter);
+    for (int i = 0; i < 300; i++) { /* as many come as go: all are among the first */
+        adapter_ok(rbuf_queue_open(adapter.port, RBUF_CONTROL, 0, &queue, &problem), &problem);
+        ck_assert_uint_eq(queue->depth, 128);
+        rbuf_queue_close(queue);
+    }
+    adapter_close(&adapter);
+}
+END_TEST
+
 /* A global route header is used when the other side requires one, even if this one does not. */
 START_TEST(global_route_for_who_requires_it)
 {
@@ -539,6 +564,7 @@ int main(void)
     unit_add(suite, sweeping_brings_buffers_back);
     unit_add(suite, completion_queues_grow_in_number);
     unit_add(suite, limits_are_named);
+    unit_add(suite, depth_by_number_of_peers);
     unit_add(suite, global_route_for_who_requires_it);
     unit_add(suite, order_of_each_queue_pair);
     return unit_run(suite);

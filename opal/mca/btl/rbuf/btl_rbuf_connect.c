@@ -96,9 +96,10 @@ static void connected(mca_btl_base_endpoint_t *endpoint, const struct rbuf_excha
     for (int i = 0; i < RBUF_CHANNELS; i++) {
         link.queue[i] = endpoint->queue[i];
         link.window[i] = theirs->window[i];
-        link.unordered |= !rbuf_queue_in_order(endpoint->queue[i], endpoint->module->port);
+        link.unordered |= endpoint->module->port->in_order &&
+                          !rbuf_queue_in_order(endpoint->queue[i], endpoint->module->port);
     }
-    if (link.unordered && endpoint->module->port->in_order) {
+    if (link.unordered) {
         mca_btl_rbuf_verbose("rbuf: %s: the adapter places in order, but not what %s writes: its "
                              "blocks are announced by the chunk, and it gets no ring",
                              endpoint->module->port->name,

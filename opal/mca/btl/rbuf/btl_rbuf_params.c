@@ -233,8 +233,11 @@ static const struct parameter table[] = {
      "announcements of chunks with subblock off, shared by all peers of a port. Each has "
      "max_send_size bytes, or eager_limit if that is more. A quarter of them may keep pieces of "
      "packed data whose receive is not there yet, beyond that they are copied"},
-    {"send_queue", "128", COUNT, 16, 16384, NULL, NULL, 0, 6, FIELD(send_queue),
-     "requests, 16 to 16384", "Depth of each send queue"},
+    {"send_queue", "auto", COUNT, 16, 16384, NULL, "auto", 0, 6, FIELD(send_queue),
+     "requests, 16 to 16384, or auto",
+     "Depth of each send queue. The adapter's driver keeps memory for it: with 128 some 192 KB a "
+     "peer on ConnectX. auto: 128 for the first 64 peers that a process connects with, 64 up to "
+     "256, and 32 for those beyond, or what the adapter takes if that is less"},
     {"polling_set", "16", COUNT, 0, 1024, NULL, NULL, 0, 4, FIELD(polling_set), "peers, 0 to 1024",
      "Peers whose small messages this process takes out of rings that they write by RDMA: those "
      "that send the most. Each costs about a ns in every poll, and ring_slots * "

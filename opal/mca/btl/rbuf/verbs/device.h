@@ -117,6 +117,7 @@ struct rbuf_port {
     uint32_t receives_swept;   /* times that rbuf_poll() left receive_cq empty; wraps */
     struct rbuf_receive *receive[RBUF_CHANNELS];
     struct rbuf_queue_pair_list queues;
+    uint32_t queue_count;               /* on that list */
     struct rbuf_queue_pair_list closed; /* destroyed, freed when their completions are polled off */
 };
 

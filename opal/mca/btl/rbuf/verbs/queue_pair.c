@@ -87,10 +87,30 @@ static int modify_to_init(struct ibv_qp *qp, const struct rbuf_port *port)
                           IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
 }
 
+uint32_t rbuf_queue_depth(uint32_t open, uint32_t most)
+{
+    static const struct {
+        uint32_t peers;
+        uint32_t depth;
+    } steps[] = {{64, 128}, {256, 64}, {UINT32_MAX, 32}};
+    const uint32_t peers = open / RBUF_CHANNELS;
+    size_t i = 0;
+
+    while (peers >= steps[i].peers && steps[i].peers != UINT32_MAX) {
+        i++;
+    }
+    return steps[i].depth < most ? steps[i].depth : most;
+}
+
+static uint32_t most_requests(const struct rbuf_port *port)
+{
+    return port->max_depth < port->max_cq ? port->max_depth : port->max_cq;
+}
+
 static int check_depth(const struct rbuf_port *port, enum rbuf_channel_id channel, uint32_t depth,
                        struct rbuf_problem *problem)
 {
-    uint32_t most = port->max_depth < port->max_cq ? port->max_depth : port->max_cq;
+    const uint32_t most = most_requests(port);
 
     if (depth < 4 || depth > most) {
         problem_step(port, channel, "length of the send queue", -EINVAL, problem);
@@ -138,8 +158,12 @@ int rbuf_queue_open(struct rbuf_port *port, enum rbuf_channel_id channel, uint32
                     struct rbuf_fab_queue **out, struct rbuf_problem *problem)
 {
     struct rbuf_queue_pair *queue;
-    int error = check_depth(port, channel, depth, problem);
+    int error;
 
+    if (depth == 0) {
+        depth = rbuf_queue_depth(port->queue_count, most_requests(port));
+    }
+    error = check_depth(port, channel, depth, problem);
     if (error != 0) {
         return error;
     }
@@ -174,6 +198,7 @@ int rbuf_queue_open(struct rbuf_port *port, enum rbuf_channel_id channel, uint32
         goto destroy_qp;
     }
     TAILQ_INSERT_TAIL(&port->queues, queue, link);
+    port->queue_count++;
     *out = &queue->fab;
     return 0;
 
@@ -314,6 +339,7 @@ void rbuf_queue_close(struct rbuf_fab_queue *fab)
     queue->failure_reported = true;
     /* Completions of its unsignalled requests may still be queued, and name its marker. */
     TAILQ_REMOVE(&queue->port->queues, queue, link);
+    queue->port->queue_count--;
     TAILQ_INSERT_TAIL(&queue->port->closed, queue, link);
     if (fab->marker_busy) {
         fab->marker_busy = false;
