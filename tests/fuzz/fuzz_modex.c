@@ -41,10 +41,11 @@ static const struct rbuf_local_addresses local = {
 /* What is good, once more: only these fields are judged. */
 static bool is_good(const mca_btl_rbuf_modex_t *modex, size_t bytes)
 {
-    bool good = bytes == sizeof(*modex) && memcmp(&modex->magic, "rbuf", 4) == 0 &&
-                modex->byte_order == 0x0102 && modex->version == RBUF_WIRE_VERSION &&
-                modex->port_count <= RBUF_PORTS_MAX && modex->addresses.count >= 1 &&
-                modex->addresses.count <= RBUF_ADDRESSES_MAX;
+    bool good = memcmp(&modex->magic, "rbuf", 4) == 0 && modex->byte_order == 0x0102 &&
+                modex->version == RBUF_WIRE_VERSION && modex->port_count <= RBUF_PORTS_MAX &&
+                bytes == (size_t) ((const uint8_t *) &modex->port[modex->port_count] -
+                                   (const uint8_t *) modex) &&
+                modex->addresses.count >= 1 && modex->addresses.count <= RBUF_ADDRESSES_MAX;
 
     for (uint32_t i = 0; good && i < modex->addresses.count; i++) {
         const struct rbuf_address *address = &modex->addresses.address[i];
@@ -134,9 +135,9 @@ static int judge(const uint8_t *data, size_t size)
         memset(&untouched, 0xa5, sizeof(untouched));
         fuzz_require(memcmp(&modex, &untouched, sizeof(modex)) == 0, "a refusal leaves no trace");
     } else {
-        fuzz_require(memcmp(&modex, data, sizeof(modex)) == 0, "what is taken is what came");
-        mca_btl_rbuf_modex_seal(&modex);
-        fuzz_require(memcmp(&modex, data, sizeof(modex)) == 0, "sealed again it is the same");
+        fuzz_require(memcmp(&modex, &whole, sizeof(modex)) == 0, "what is taken is what came");
+        fuzz_require(mca_btl_rbuf_modex_seal(&modex) == size, "sealed again it is as long");
+        fuzz_require(memcmp(&modex, &whole, sizeof(modex)) == 0, "sealed again it is the same");
         use_addresses(&modex.addresses);
         use_ports(&modex);
     }
@@ -154,11 +155,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                          {.family = RBUF_ADDRESS_IPV6, .port = 2, .address = {0x20, 2}}}},
         .port_count = 1,
         .port = {{.link_layer = RBUF_LINK_ETHERNET, .gid_kind = RBUF_GID_ROCE_V1}}};
+    size_t bytes;
 
     if (size == 0 || data[0] != FUZZ_CHANGES) {
         return judge(data, size);
     }
-    mca_btl_rbuf_modex_seal(&modex);
-    fuzz_change(&modex, sizeof(modex), data + 1, size - 1);
-    return judge((const uint8_t *) &modex, sizeof(modex));
+    bytes = mca_btl_rbuf_modex_seal(&modex);
+    fuzz_change(&modex, bytes, data + 1, size - 1);
+    return judge((const uint8_t *) &modex, bytes);
 }

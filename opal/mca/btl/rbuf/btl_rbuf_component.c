@@ -227,14 +227,15 @@ static bool publish(void)
 {
     mca_btl_rbuf_component_t *component = &mca_btl_rbuf_component;
     mca_btl_rbuf_modex_t *modex = &component->modex;
+    size_t bytes;
     int status;
 
-    mca_btl_rbuf_modex_seal(modex);
     modex->port_count = (uint32_t) component->module_count;
     for (size_t i = 0; i < component->module_count; i++) {
         modex->port[i] = component->ports[i]->address;
     }
-    OPAL_MODEX_SEND(status, RBUF_MODEX_SCOPE, &component->super.btl_version, modex, sizeof(*modex));
+    bytes = mca_btl_rbuf_modex_seal(modex);
+    OPAL_MODEX_SEND(status, RBUF_MODEX_SCOPE, &component->super.btl_version, modex, bytes);
     return status == OPAL_SUCCESS;
 }
 

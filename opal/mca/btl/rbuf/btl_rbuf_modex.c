@@ -12,11 +12,17 @@
 
 static_assert(sizeof(mca_btl_rbuf_modex_t) == 608, "the wire form has no padding");
 
-void mca_btl_rbuf_modex_seal(mca_btl_rbuf_modex_t *modex)
+static size_t published_bytes(uint32_t ports)
+{
+    return offsetof(mca_btl_rbuf_modex_t, port) + ports * sizeof(struct rbuf_port_address);
+}
+
+size_t mca_btl_rbuf_modex_seal(mca_btl_rbuf_modex_t *modex)
 {
     modex->magic = MAGIC;
     modex->byte_order = ORDER;
     modex->version = RBUF_WIRE_VERSION;
+    return published_bytes(modex->port_count);
 }
 
 const char *mca_btl_rbuf_modex_read(const void *data, size_t bytes, mca_btl_rbuf_modex_t *modex)
@@ -33,7 +39,7 @@ const char *mca_btl_rbuf_modex_read(const void *data, size_t bytes, mca_btl_rbuf
     if (read.magic != MAGIC || read.version != RBUF_WIRE_VERSION) {
         return "it speaks another version of the protocol";
     }
-    if (bytes != sizeof(read) || read.port_count > RBUF_PORTS_MAX ||
+    if (read.port_count > RBUF_PORTS_MAX || bytes != published_bytes(read.port_count) ||
         !rbuf_addresses_valid(&read.addresses)) {
         return "it published something malformed";
     }

@@ -14,7 +14,8 @@
 #include "verbs/listener.h"
 #include "verbs/pairing.h"
 
-/* Wire form. */
+/* Wire form: as far as the ports go that there are, since every process keeps what each other one
+ * has published. */
 typedef struct {
     uint32_t magic;
     uint16_t byte_order; /* 0x0102 as the writer stores it */
@@ -26,11 +27,13 @@ typedef struct {
     struct rbuf_port_address port[RBUF_PORTS_MAX];
 } mca_btl_rbuf_modex_t;
 
-/* Sets magic, byte order and version; the rest is the caller's. */
-void mca_btl_rbuf_modex_seal(mca_btl_rbuf_modex_t *modex);
+/* Sets magic, byte order and version; the rest is the caller's. Returns how many bytes of it are to
+ * be published. */
+size_t mca_btl_rbuf_modex_seal(mca_btl_rbuf_modex_t *modex);
 
 /* Judges the `bytes` bytes that another process published. NULL: they are good, and copied to
- * `modex`. Else the reason, a static text for people, and `modex` is unchanged. */
+ * `modex`, in which ports that there are not are zero. Else the reason, a static text for people,
+ * and `modex` is unchanged. */
 const char *mca_btl_rbuf_modex_read(const void *data, size_t bytes, mca_btl_rbuf_modex_t *modex);
 
 #endif

@@ -72,7 +72,7 @@ struct mca_btl_rbuf_params {
     uint64_t control_buffers;
     uint64_t control_size;
     uint64_t bulk_buffers;
-    uint64_t send_queue; /* 0: by the number of peers */
+    uint64_t send_queue;  /* 0: by the number of peers */
     uint64_t polling_set; /* 0: no rings */
     uint64_t ring_slots;
     uint64_t ring_slot_size;
