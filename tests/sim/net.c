@@ -143,7 +143,7 @@ static void arrive(void *subject)
 static bool may_overtake(const struct sim_net *net, const struct sim_job *job)
 {
     return net->faults.overtake_ns > 0 && job->request.operation == SIM_WRITE &&
-           job->bytes > sizeof(uint64_t);
+           job->bytes > (net->faults.overtake_words ? 0 : sizeof(uint64_t));
 }
 
 /* When a packet of the job arrives that may be there at `arrival`: not before what it may not

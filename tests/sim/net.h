@@ -46,8 +46,9 @@ struct sim_faults {
     uint64_t completion_delay_ns; /* at most this much later than the acknowledgement */
     uint64_t jitter_ns;           /* at most this much later at the target; order is kept */
     uint64_t small_delay_ns;      /* inline writes (acknowledgements, credits): likewise */
-    uint64_t overtake_ns; /* a write of more than a word is placed at most this much later, so that
-                             writes overtake it; nothing else does */
+    uint64_t overtake_ns; /* a write is placed at most this much later, so that writes overtake it;
+                             nothing else does */
+    bool overtake_words;  /* also writes of one word */
     bool late_read;
     bool refuse_when_dead; /* posts on a dead queue pair fail; else they complete with an error */
     uint64_t fail_at;      /* the n-th post of an operation in the whole network kills its queue

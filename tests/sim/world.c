@@ -402,6 +402,7 @@ static void connect_nodes(struct world *world, unsigned one, unsigned other)
                                       .their_mailbox_rkey = there->mailbox_key,
                                       .their_index = there->peer->index,
                                       .unordered = options->unordered,
+                                      .words_overtake = options->unordered,
                                       .window = {options->core.window[0], options->core.window[1]}};
 
         rbuf_peer_connected(here->peer, &link);

@@ -10,9 +10,9 @@ small_parameters=(--mca btl_rbuf_staging_size 256k --mca btl_rbuf_largest_chunk 
     --mca btl_rbuf_control_buffers 64 --mca btl_rbuf_bulk_buffers 8
     --mca btl_rbuf_control_credits 4 --mca btl_rbuf_bulk_credits 2 --mca btl_rbuf_send_queue 32)
 
-# value LOG PEERS WHAT: the most of all ranks.
+# value LOG PEERS WHAT [most|mean]: of all ranks.
 value() {
-    sed -n "s/^scale: ranks=[0-9]* peers=$2 what=$3 .*most=\([0-9.]*\) .*/\1/p" "$1"
+    sed -n "s/^scale: ranks=[0-9]* peers=$2 what=$3 .*${4:-most}=\([0-9.]*\) .*/\1/p" "$1"
 }
 
 at_most() { # WHAT VALUE LIMIT
@@ -32,14 +32,15 @@ wrong_as_8() { # LOG; uses one_8
 }
 
 # Nor does the heap grow with their number, but for what Open MPI itself keeps of each, and an entry in a
-# table, whose ring is none before it is used.
+# table, whose ring is none before it is used. The mean of the ranks: one of them may have had memory for
+# something else, and a difference of two jobs shows it.
 wrong_silent() { # RANKS; uses one_8, one_RANKS, tcp_8, tcp_RANKS
     local many=one_$1 tcp=tcp_$1 peers=$(($1 - 8)) before
     wrong_as_8 "${!many}"
     for before in 0 1; do
         at_most "heap (KB) for each silent peer beyond tcp's, after $before peers, $1 ranks" "$(awk \
-            -v a="$(value "${!many}" $before heap)" -v b="$(value "$one_8" $before heap)" \
-            -v c="$(value "${!tcp}" $before heap)" -v d="$(value "$tcp_8" $before heap)" \
+            -v a="$(value "${!many}" $before heap mean)" -v b="$(value "$one_8" $before heap mean)" \
+            -v c="$(value "${!tcp}" $before heap mean)" -v d="$(value "$tcp_8" $before heap mean)" \
             -v n=$peers 'BEGIN { printf "%.2f", ((a - b) - (c - d)) / n }')" 0.75
     done
     at_most "something is pinned at the start, that is, counted" 1 "$(value "$one_8" 0 pinned)"

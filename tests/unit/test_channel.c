@@ -141,7 +141,7 @@ START_TEST(counts_that_are_late)
         credit->taken = turns; /* since then so many were sent, and all taken */
         credit->sent = credit->taken + credit->window;
         memset(late.header.credit, 0, sizeof(late.header.credit));
-        late.header.credit[RBUF_COUNTED] = 1;
+        late.header.credit[RBUF_COUNTED] = RBUF_COUNTED_IN_ORDER;
         late.header.credit[RBUF_CONTROL] = (uint16_t) (credit->taken + 3);
         ck_assert(!rbuf_core_received(&world->nodes[0].core, RBUF_BULK, NULL, &late,
                                       sizeof(late.header)));

@@ -114,7 +114,7 @@ START_TEST(old_headers_are_not_believed)
     struct rbuf_core *core = &world->nodes[0].core;
     struct rbuf_peer *peer = world->nodes[0].links[1].peer;
     struct rbuf_credit *credit = &peer->credit[RBUF_FLOW_RING];
-    uint16_t old[RBUF_COUNTS] = {[RBUF_COUNTED] = 1};
+    uint16_t old[RBUF_COUNTS] = {[RBUF_COUNTED] = RBUF_COUNTED_IN_ORDER};
     uint64_t start;
 
     rings_open(world);

@@ -20,6 +20,8 @@ START_TEST(nothing_rests_on_order)
         options.unordered = true;
         options.faults.seed = seed;
         options.faults.order = orders[_i];
+        options.faults.overtake_ns = 20000;
+        options.faults.overtake_words = true;
         options.model.packet_bytes = 256;
         options.core.ring.threshold = 1;
         options.core.ring.longest = 8000;

@@ -99,6 +99,8 @@ static void connected(mca_btl_base_endpoint_t *endpoint, const struct rbuf_excha
         link.unordered |= endpoint->module->port->in_order &&
                           !rbuf_queue_in_order(endpoint->queue[i], endpoint->module->port);
     }
+    link.words_overtake =
+        !rbuf_queue_in_order(endpoint->queue[RBUF_CONTROL], endpoint->module->port);
     if (link.unordered) {
         mca_btl_rbuf_verbose("rbuf: %s: the adapter places in order, but not what %s writes: its "
                              "blocks are announced by the chunk, and it gets no ring",

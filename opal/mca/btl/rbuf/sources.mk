@@ -106,6 +106,8 @@ rbuf_core_sources = \
 	%reldir%/core/tx_chunk.c \
 	%reldir%/core/tx_chunk.h \
 	%reldir%/core/wire.h \
+	%reldir%/core/words.c \
+	%reldir%/core/words.h \
 	%reldir%/core/work.h
 
 rbuf_verbs_sources = \

@@ -29,7 +29,6 @@ int rbuf_bounces_open(struct rbuf_bounces *bounces, const struct rbuf_region *re
     for (size_t i = 0; i < count; i++) {
         struct rbuf_bounce *bounce = &bounces->all[i];
 
-        bounce->work.kind = RBUF_WORK_BOUNCE;
         bounce->data = (unsigned char *) region->base + i * RBUF_BOUNCE_BYTES;
         SLIST_INSERT_HEAD(&bounces->free, bounce, link);
     }
@@ -54,34 +53,4 @@ struct rbuf_bounce *rbuf_bounce_take(struct rbuf_bounces *bounces)
 void rbuf_bounce_give(struct rbuf_bounces *bounces, struct rbuf_bounce *bounce)
 {
     SLIST_INSERT_HEAD(&bounces->free, bounce, link);
-}
-
-enum rbuf_fab_status rbuf_bounce_word(struct rbuf_peer *peer, uint64_t word, uint64_t remote)
-{
-    struct rbuf_bounces *bounces = &peer->core->bounces;
-    struct rbuf_bounce *bounce = rbuf_bounce_take(bounces);
-    enum rbuf_fab_status status;
-
-    if (bounce == NULL) {
-        return RBUF_FAB_AGAIN;
-    }
-    memcpy(bounce->data, &word, sizeof(word));
-    status = rbuf_fab_write(peer->queue[RBUF_CONTROL], bounce->data, bounces->lkey, sizeof(word),
-                            remote, peer->their_mailbox_rkey, &bounce->work);
-    if (status != RBUF_FAB_OK) {
-        rbuf_bounce_give(bounces, bounce);
-        return status;
-    }
-    bounce->peer = peer;
-    peer->in_flight++;
-    return RBUF_FAB_OK;
-}
-
-struct rbuf_peer *rbuf_bounce_completed(struct rbuf_work *work)
-{
-    struct rbuf_bounce *bounce =
-        (struct rbuf_bounce *) (void *) ((char *) work - offsetof(struct rbuf_bounce, work));
-
-    rbuf_bounce_give(&bounce->peer->core->bounces, bounce);
-    return bounce->peer;
 }

@@ -21,9 +21,6 @@
 #include "core/work.h"
 #include "fabric.h"
 
-struct rbuf_core;
-struct rbuf_peer;
-
 #define RBUF_BOUNCE_BYTES 256u /* of a buffer */
 
 /* Inline room with which there is no need for any, bytes. */
@@ -31,8 +28,6 @@ struct rbuf_peer;
     ((uint32_t) (sizeof(struct rbuf_message_header) + sizeof(struct rbuf_offer)))
 
 struct rbuf_bounce {
-    struct rbuf_work work;  /* of a word */
-    struct rbuf_peer *peer; /* likewise */
     unsigned char *data;
     SLIST_ENTRY(rbuf_bounce) link;
 };
@@ -50,11 +45,5 @@ void rbuf_bounces_close(struct rbuf_bounces *bounces);
 /* NULL: none is free. */
 struct rbuf_bounce *rbuf_bounce_take(struct rbuf_bounces *bounces);
 void rbuf_bounce_give(struct rbuf_bounces *bounces, struct rbuf_bounce *bounce);
-
-/* Writes a word into the peer's mailbox, by way of a bounce buffer. For rbuf_word_write(). */
-enum rbuf_fab_status rbuf_bounce_word(struct rbuf_peer *peer, uint64_t word, uint64_t remote);
-
-/* The write of such a word is back: the peer that it was for. */
-struct rbuf_peer *rbuf_bounce_completed(struct rbuf_work *work);
 
 #endif

@@ -48,6 +48,7 @@ int rbuf_core_open(struct rbuf_core *core, const struct rbuf_core_options *optio
     if (status != 0) {
         goto close_polling_set;
     }
+    rbuf_words_open(&core->word_writes);
     return 0;
 
 close_polling_set:
@@ -157,6 +158,8 @@ void rbuf_peer_connected(struct rbuf_peer *peer, const struct rbuf_peer_link *li
     peer->their_stage_bytes = link->their_stage_bytes;
     peer->their_index = link->their_index;
     peer->unordered = link->unordered;
+    peer->counts.mine[RBUF_COUNTED] =
+        link->words_overtake ? RBUF_COUNTED_UNORDERED : RBUF_COUNTED_IN_ORDER;
     peer->state = RBUF_PEER_CONNECTED;
     rbuf_peer_wake(peer);
 }
@@ -180,7 +183,7 @@ void rbuf_peer_fail(struct rbuf_peer *peer, int status)
 static bool is_idle(const struct rbuf_peer *peer)
 {
     return rbuf_channel_idle(peer) && rbuf_sender_idle(peer) && TAILQ_EMPTY(&peer->rmas) &&
-           peer->acks_due == 0;
+           peer->words.acks_due == 0;
 }
 
 bool rbuf_peer_drained(const struct rbuf_peer *peer)
@@ -273,6 +276,7 @@ void rbuf_peer_remove(struct rbuf_peer *peer)
     if (peer->index < core->peer_first_free) {
         core->peer_first_free = peer->index;
     }
+    free(peer->words.acks);
     free(peer);
 }
 
@@ -390,8 +394,8 @@ void rbuf_core_completed(struct rbuf_core *core, struct rbuf_work *work, int sta
         peer = (struct rbuf_peer *) (void *) ((char *) work - offsetof(struct rbuf_peer, probe));
         peer->probe_state = RBUF_PROBE_IDLE;
         break;
-    case RBUF_WORK_BOUNCE:
-        peer = rbuf_bounce_completed(work);
+    case RBUF_WORK_WORD:
+        peer = rbuf_words_written(work);
         break;
     }
     peer->in_flight--;

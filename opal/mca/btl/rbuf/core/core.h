@@ -12,6 +12,7 @@
  *     eager.c     how long messages may be that go by these
  *     inbox.c     what is done with messages that came in, in one order
  *     credit.c    how many messages may be under way
+ *     words.c     the counts that are written into a peer's mailbox
  *     bounce.c    memory for what does not fit into a request
  *     grant.c     the receiver's offers: staging lanes, deferred grants
  *     receiver.c  copying blocks out of lanes, acknowledgements, messages held for a put
@@ -43,6 +44,7 @@
 #include "core/standing.h"
 #include "core/stats.h"
 #include "core/wire.h"
+#include "core/words.h"
 #include "core/work.h"
 #include "fabric.h"
 
@@ -132,9 +134,8 @@ struct rbuf_peer {
     struct rbuf_ahead_out ahead_out;
     struct rbuf_ahead_in ahead_in;
 
-    uint64_t slots_taken;               /* acknowledgement words in use by grants, a bit each */
-    uint64_t acks_due;                  /* words whose newest value is not posted, a bit each */
-    uint64_t ack_value[RBUF_ACK_SLOTS]; /* chunks that we copied out, by word */
+    struct rbuf_words words;
+    uint64_t slots_taken; /* acknowledgement words in use by grants, a bit each */
 
     struct rbuf_work probe;
     enum rbuf_probe_state probe_state;
@@ -149,6 +150,7 @@ struct rbuf_core {
     struct rbuf_arena send_arena;    /* freed by local completions alone */
     struct rbuf_arena receive_arena; /* lanes of grants, and standing ones */
     struct rbuf_bounces bounces;
+    struct rbuf_word_writes word_writes;
     struct rbuf_events events;
     struct rbuf_rings rings;
     struct rbuf_polling_set set;
@@ -194,8 +196,9 @@ struct rbuf_peer_link {
     uint16_t window[RBUF_CHANNELS]; /* receive credits that the peer gives us */
     uint32_t
         their_stage_bytes; /* that it can stage at once: no chunk to it is larger; 0: unknown */
-    bool unordered; /* writes through these queues are not placed in order here: its chunks are
-                       announced, and it gets no ring and no standing lane */
+    bool unordered;      /* writes through these queues are not placed in order here: its chunks are
+                            announced, and it gets no ring and no standing lane */
+    bool words_overtake; /* nor are words, whatever core's options say (core/words.h) */
 };
 
 /* With the staging to begin with: receive_region must hold the buffers of one message. 0, or a
@@ -296,20 +299,6 @@ void rbuf_core_release(struct rbuf_peer *peer, const struct rbuf_delivery *deliv
 static inline bool rbuf_credit_available(struct rbuf_peer *peer, enum rbuf_flow flow)
 {
     return rbuf_credit_left(&peer->credit[flow]) > 0 || rbuf_credit_look(peer, flow);
-}
-
-/* For core's own files: writes a word, a count that only grows, into the peer's mailbox, at
- * `remote` there. AGAIN: nothing was posted, for now. */
-static inline enum rbuf_fab_status rbuf_word_write(struct rbuf_peer *peer, uint64_t word,
-                                                   uint64_t remote)
-{
-    struct rbuf_fab_queue *queue = peer->queue[RBUF_CONTROL];
-
-    if (rbuf_fab_inline_max(queue) < sizeof(word)) {
-        return rbuf_bounce_word(peer, word, remote);
-    }
-    return rbuf_fab_write_inline(queue, &word, sizeof(word), remote, peer->their_mailbox_rkey,
-                                 NULL);
 }
 
 /* For core's own files: how the chunks of the peer are seen. */

@@ -14,7 +14,16 @@ void rbuf_credit_open(struct rbuf_peer *peer)
     for (int flow = 0; flow < RBUF_FLOWS; flow++) {
         peer->credit[flow].due = window[flow] < 2 ? 1 : window[flow] / 2;
     }
-    peer->counts.mine[RBUF_COUNTED] = 1;
+}
+
+void rbuf_credit_learn_order(struct rbuf_peer *peer)
+{
+    const uint16_t counted = peer->counts.heard[RBUF_COUNTED];
+
+    if (counted != RBUF_COUNTED_NOT) {
+        peer->words.order =
+            counted == RBUF_COUNTED_IN_ORDER ? RBUF_WORDS_IN_ORDER : RBUF_WORDS_ONE_BY_ONE;
+    }
 }
 
 /* Believes what the newest header said, as far as it can be true. */
@@ -22,9 +31,10 @@ static void read_heard(struct rbuf_peer *peer)
 {
     struct rbuf_credit_counts *counts = &peer->counts;
 
-    if (counts->heard[RBUF_COUNTED] == 0) {
+    if (counts->heard[RBUF_COUNTED] == RBUF_COUNTED_NOT) {
         return;
     }
+    rbuf_credit_learn_order(peer);
     for (int flow = 0; flow < RBUF_FLOWS; flow++) {
         struct rbuf_credit *credit = &peer->credit[flow];
         uint16_t newer = (uint16_t) (counts->heard[flow] - (uint16_t) credit->taken);
@@ -34,7 +44,7 @@ static void read_heard(struct rbuf_peer *peer)
             credit->taken += newer;
         }
     }
-    counts->heard[RBUF_COUNTED] = 0;
+    counts->heard[RBUF_COUNTED] = RBUF_COUNTED_NOT;
 }
 
 /*
@@ -100,24 +110,22 @@ int rbuf_credit_write(struct rbuf_peer *peer)
     int done = 0;
 
     for (int flow = 0; flow < RBUF_FLOWS; flow++) {
-        uint64_t count = peer->credit[flow].consumed;
-        uint64_t address = peer->their_mailbox + offsetof(struct rbuf_mailbox, credit) +
-                           (uint64_t) flow * sizeof(uint64_t);
         enum rbuf_fab_status status;
 
         if (!rbuf_credit_is_due(peer->credit, &peer->counts, flow)) {
             continue;
         }
-        status = rbuf_word_write(peer, count, address);
+        status = rbuf_words_write(peer, rbuf_words_credit((enum rbuf_flow) flow),
+                                  peer->credit[flow].consumed);
         if (status == RBUF_FAB_DEAD) {
             rbuf_peer_fail(peer, -ECONNRESET);
-        }
-        if (status != RBUF_FAB_OK) {
             break;
         }
-        peer->counts.told[flow] = peer->counts.mine[flow];
-        peer->core->stats.credits_written++;
-        done++;
+        if (status == RBUF_FAB_OK) {
+            peer->counts.told[flow] = peer->counts.mine[flow];
+            peer->core->stats.credits_written++;
+            done++;
+        }
     }
     return done;
 }

@@ -92,6 +92,9 @@ static inline void rbuf_credit_heard(struct rbuf_credit_counts *counts,
     memcpy(counts->heard, credit, sizeof(counts->heard));
 }
 
+/* Takes up what the newest header said of the order of our words there (core/words.h). */
+void rbuf_credit_learn_order(struct rbuf_peer *peer);
+
 /* For a peer whose counts are zero. */
 void rbuf_credit_open(struct rbuf_peer *peer);
 

@@ -124,6 +124,19 @@ static void describe(const struct rbuf_grant *grant, enum rbuf_offer_mode mode,
     }
 }
 
+/* The counts of a peer's first message that needs one; without memory the peer is lost. */
+static bool acks_open(struct rbuf_peer *peer)
+{
+    if (peer->words.acks == NULL) {
+        peer->words.acks = calloc(RBUF_ACK_SLOTS, sizeof(*peer->words.acks));
+    }
+    if (peer->words.acks == NULL) {
+        rbuf_peer_fail(peer, -ENOMEM);
+        return false;
+    }
+    return true;
+}
+
 /* An acknowledgement word for a message that needs one; false if all are in use. */
 static bool slot_take(struct rbuf_grant *grant)
 {
@@ -132,12 +145,12 @@ static bool slot_take(struct rbuf_grant *grant)
     if (grant->acks_wanted == 0) {
         return true;
     }
-    if (peer->slots_taken == UINT64_MAX) {
+    if (!acks_open(peer) || peer->slots_taken == UINT64_MAX) {
         return false;
     }
     grant->slot = (uint8_t) __builtin_ctzll(~peer->slots_taken);
     peer->slots_taken |= 1ull << grant->slot;
-    grant->acks_first = peer->ack_value[grant->slot];
+    grant->acks_first = peer->words.acks[grant->slot];
     return true;
 }
 

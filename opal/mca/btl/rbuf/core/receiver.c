@@ -66,8 +66,8 @@ static void chunk_done(struct rbuf_grant *grant)
 
     if (grant->chunk.index >= grant->head_chunks &&
         grant->chunk.index - grant->head_chunks < grant->acks_wanted) {
-        peer->ack_value[grant->slot]++;
-        peer->acks_due |= 1ull << grant->slot;
+        peer->words.acks[grant->slot]++;
+        peer->words.acks_due |= 1ull << grant->slot;
         rbuf_receiver_write_acks(peer);
     }
     grant->block = 0;
@@ -132,25 +132,26 @@ int rbuf_receiver_progress(struct rbuf_core *core, uint64_t *budget)
 
 int rbuf_receiver_write_acks(struct rbuf_peer *peer)
 {
+    uint64_t due = peer->words.acks_due;
     int done = 0;
 
-    while (peer->acks_due != 0 && peer->state == RBUF_PEER_CONNECTED) {
-        unsigned slot = (unsigned) __builtin_ctzll(peer->acks_due);
-        uint64_t address =
-            peer->their_mailbox + offsetof(struct rbuf_mailbox, ack) + slot * sizeof(uint64_t);
-        enum rbuf_fab_status status;
+    while (due != 0 && peer->state == RBUF_PEER_CONNECTED) {
+        const unsigned slot = (unsigned) __builtin_ctzll(due);
 
-        status = rbuf_word_write(peer, peer->ack_value[slot], address);
-        if (status == RBUF_FAB_DEAD) {
-            rbuf_peer_fail(peer, -ECONNRESET);
-        }
-        if (status != RBUF_FAB_OK) {
+        due &= due - 1;
+        switch (rbuf_words_write(peer, rbuf_words_ack(slot), peer->words.acks[slot])) {
+        case RBUF_FAB_OK:
+            peer->words.acks_due &= ~(1ull << slot);
+            peer->core->stats.acks_written++;
+            done++;
+            break;
+        case RBUF_FAB_AGAIN: /* others may go */
             rbuf_peer_wake(peer);
-            return done;
+            break;
+        case RBUF_FAB_DEAD:
+            rbuf_peer_fail(peer, -ECONNRESET);
+            break;
         }
-        peer->acks_due &= ~(1ull << slot);
-        peer->core->stats.acks_written++;
-        done++;
     }
     return done;
 }

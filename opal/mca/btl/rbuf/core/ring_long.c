@@ -91,8 +91,9 @@ static bool may_be_idle(const struct rbuf_peer *peer, uint32_t slots)
 {
     const struct rbuf_credit *credit = &peer->credit[RBUF_FLOW_RING];
     const struct rbuf_credit_counts *counts = &peer->counts;
-    const uint16_t taken =
-        counts->heard[RBUF_COUNTED] != 0 ? counts->heard[RBUF_FLOW_RING] : (uint16_t) credit->taken;
+    const uint16_t taken = counts->heard[RBUF_COUNTED] != RBUF_COUNTED_NOT
+                               ? counts->heard[RBUF_FLOW_RING]
+                               : (uint16_t) credit->taken;
 
     return (uint16_t) (credit->sent - taken) <= slots;
 }

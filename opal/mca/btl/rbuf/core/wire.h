@@ -35,6 +35,10 @@ enum rbuf_flow {
 /* The counts in a header: one of each flow, and whether they are counts at all. */
 enum { RBUF_COUNTED = RBUF_FLOWS, RBUF_COUNTS };
 
+/* What stands there, beside counts, tells whether writes of one word of the sender's mailbox are
+ * placed there in order. */
+enum rbuf_counted { RBUF_COUNTED_NOT, RBUF_COUNTED_IN_ORDER, RBUF_COUNTED_UNORDERED };
+
 enum rbuf_message_kind {
     RBUF_MESSAGE_USER = 1,    /* an active message of Open MPI */
     RBUF_MESSAGE_GRANT,       /* an offer that replaces a deferred one */
@@ -208,7 +212,8 @@ struct rbuf_offer {
  * Words that one peer writes and we read, in registered memory of ours, one mailbox a peer.
  *
  * Writer: the peer, by RDMA writes of 8 aligned bytes, each a cumulative count that only grows (so
- * late and merged writes are harmless). Reader: core, with acquire, which pairs with the adapter's
+ * late and merged writes are harmless; that none overtakes another of the same word, core/words.h
+ * sees to). Reader: core, with acquire, which pairs with the adapter's
  * placing of whatever the peer wrote or read before.
  */
 struct rbuf_mailbox {

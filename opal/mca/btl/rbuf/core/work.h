@@ -21,7 +21,7 @@ enum rbuf_work_kind {
     RBUF_WORK_SEND,   /* an active message left its buffer */
     RBUF_WORK_RMA,    /* an in-place write, read or atomic has completed */
     RBUF_WORK_PROBE,  /* a liveness probe was acknowledged by the peer's adapter */
-    RBUF_WORK_BOUNCE  /* a word left its bounce buffer */
+    RBUF_WORK_WORD    /* a write of a word into a mailbox was acknowledged */
 };
 
 struct rbuf_work {
