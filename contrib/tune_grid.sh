@@ -84,9 +84,9 @@ parameter() {
 transports() {
     local first growth largest rest head
     largest=$(parameter "$1" largest_chunk)
-    head=$(parameter "$1" standing_size) # none without standing lanes
+    head=$(parameter "$1" early_size) # none without standing lanes
     rest=buffers=$(parameter "$1" buffers):largest_chunk=$largest:block_size=$(parameter "$1" block_size)
-    rest+=${head:+:standing_size=$head}
+    rest+=${head:+:early_size=$head}
     printf 'superpipeline:c0=%s:q=%s:%s' "$(parameter "$1" c0)" "$(parameter "$1" q)" "$rest"
     for first in 4k 8k 16k 32k; do
         for growth in 1 1.5 2 3; do

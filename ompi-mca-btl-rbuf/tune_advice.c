@@ -132,17 +132,17 @@ static uint32_t head_most(const struct tune_way *way, const struct rbuf_schedule
     const uint64_t half = way->staging_bytes / 2;
     const uint64_t kept = message > half ? message : half;
     const uint64_t most =
-        way->staging_bytes > kept ? (way->staging_bytes - kept) / RBUF_STANDING_PLACES : 0;
+        way->staging_bytes > kept ? (way->staging_bytes - kept) / RBUF_EARLY_SLOTS : 0;
 
     return most < HEAD_MOST ? (uint32_t) most : HEAD_MOST;
 }
 
 /* What a recommended schedule may have of the receive staging: not what that head's lane has. */
-static uint64_t message_most(const struct tune_way *way, uint32_t head_bytes)
+static uint64_t message_most(const struct tune_way *way, uint32_t early_bytes)
 {
-    const uint64_t lane = RBUF_STANDING_PLACES * ((uint64_t) head_bytes + BLOCK_MOST);
+    const uint64_t lane = RBUF_EARLY_SLOTS * ((uint64_t) early_bytes + BLOCK_MOST);
 
-    if (way->rendezvous != RBUF_RENDEZVOUS_LED || lane >= way->staging_bytes) {
+    if (way->rendezvous != RBUF_RENDEZVOUS_EARLY || lane >= way->staging_bytes) {
         return way->lane_bytes;
     }
     return way->lane_bytes < way->staging_bytes - lane ? way->lane_bytes
@@ -156,10 +156,10 @@ static void recommend(struct tune_advice *advice, struct rbuf_aim *aim, const st
     const struct rbuf_machine *machine = &advice->machine;
     struct rbuf_plan kept = advice->now;
     const double kept_efficiency =
-        rbuf_model_choose_head(machine, aim, head_most(way, &kept.schedule), &kept);
+        rbuf_model_choose_early(machine, aim, head_most(way, &kept.schedule), &kept);
 
-    aim->head_bytes = kept.head_blocks * kept.schedule.block_bytes;
-    aim->lane_bytes = message_most(way, aim->head_bytes);
+    aim->early_bytes = kept.early_blocks * kept.schedule.block_bytes;
+    aim->lane_bytes = message_most(way, aim->early_bytes);
     advice->recommended_efficiency = rbuf_model_choose(machine, aim, &advice->recommended);
     if (advice->recommended.schedule.block_bytes < machine->packet_bytes) {
         aim->block_bytes = machine->packet_bytes;
@@ -179,14 +179,14 @@ struct tune_advice tune_advise(const struct rbuf_machine *machine, const struct 
                            .lane_bytes = way->lane_bytes,
                            .arrival = way->in_order ? RBUF_ARRIVAL_BLOCK : RBUF_ARRIVAL_IMMEDIATE,
                            .rendezvous = way->rendezvous,
-                           .head_bytes = way->head_bytes,
+                           .early_bytes = way->early_bytes,
                            .opening_bytes = way->opening_bytes};
     struct tune_advice advice = {
         .machine = *machine,
         .now = {.schedule = *now, .arrival = aim.arrival, .rendezvous = aim.rendezvous}};
 
-    if (way->rendezvous == RBUF_RENDEZVOUS_LED) {
-        rbuf_plan_lead(&aim, &advice.now);
+    if (way->rendezvous == RBUF_RENDEZVOUS_EARLY) {
+        rbuf_plan_early(&aim, &advice.now);
     }
     advice.now_efficiency = rbuf_model_efficiency(machine, &advice.now, AIM_SMALLEST, AIM_LARGEST);
     recommend(&advice, &aim, way);

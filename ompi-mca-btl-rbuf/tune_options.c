@@ -19,7 +19,7 @@ static const char HEAD[] =
     "    costs; on the port that rbuf would use. From these it predicts the time of each protocol\n"
     "    by size, chooses the superpipeline's schedule, and says from where on which protocol is\n"
     "    the faster one. The schedule is for messages whose receiver waits; where standing lanes\n"
-    "    are on they have heads, of btl_rbuf_standing_size or, if the receiver is far, longer,\n"
+    "    are on they have heads, of btl_rbuf_early_size or, if the receiver is far, longer,\n"
     "    up to 256 KB where there is staging for them.\n"
     "    Place the ranks as those of the program that is to be tuned: on two\n"
     "    machines, bound to cores (--map-by node --bind-to core).\n"

@@ -32,9 +32,9 @@ static const struct {
     {"block_size", "4k", SIZE, NULL, 0},
     {"quantum", "16k", SIZE, NULL, 0},
     {"prestage", "on", SWITCH, NULL, 0},
-    {"standing_peers", "16", COUNT, NULL, 0},
-    {"standing_size", "72k", SIZE, NULL, 0},
-    {"standing_c0", "4k", SIZE, NULL, 0},
+    {"early_peers", "16", COUNT, NULL, 0},
+    {"early_size", "72k", SIZE, NULL, 0},
+    {"early_c0", "4k", SIZE, NULL, 0},
     {"staging_size", "auto", SIZE, "auto", 0},
     {"subblock", "auto", ORDER, NULL, 0},
     {"if_include", "", TEXT, NULL, 0},
@@ -177,10 +177,10 @@ static bool check(const struct tune_settings *settings, char *bad)
 {
     const struct rbuf_schedule schedule = tune_settings_schedule(settings, true);
 
-    if (settings->standing_peers > RBUF_STANDING_PEERS_MAX ||
-        settings->standing_size > STANDING_MOST || settings->standing_opening > STANDING_MOST) {
+    if (settings->early_peers > RBUF_EARLY_PEERS_MAX ||
+        settings->early_size > STANDING_MOST || settings->standing_opening > STANDING_MOST) {
         snprintf(bad, TUNE_TEXT_MAX,
-                 "btl_rbuf_standing_peers, standing_size or standing_c0 is more than allowed");
+                 "btl_rbuf_early_peers, early_size or early_c0 is more than allowed");
         return false;
     }
     if (settings->buffers > RBUF_BUFFERS_MAX || settings->block == 0 ||
@@ -210,9 +210,9 @@ bool tune_settings_read(struct tune_settings *settings, char bad[TUNE_TEXT_MAX])
         .growth = (uint32_t) numbers[row_of("q")],
         .buffers = (unsigned) numbers[row_of("buffers")],
         .prestage = numbers[row_of("prestage")] != 0,
-        .standing_peers = numbers[row_of("standing_peers")],
-        .standing_size = numbers[row_of("standing_size")],
-        .standing_opening = numbers[row_of("standing_c0")],
+        .early_peers = numbers[row_of("early_peers")],
+        .early_size = numbers[row_of("early_size")],
+        .standing_opening = numbers[row_of("early_c0")],
         .staging_size = numbers[row_of("staging_size")],
         .eager_limit = eager,
         .device = {.gid_index = (int) numbers[row_of("gid_index")],

@@ -25,8 +25,8 @@ struct tune_settings {
     uint32_t growth; /* 16.16 fixed point */
     unsigned buffers;
     bool prestage;
-    uint64_t standing_peers;
-    uint64_t standing_size;    /* of a head, bytes */
+    uint64_t early_peers;
+    uint64_t early_size;    /* of a head, bytes */
     uint64_t standing_opening; /* of its first chunk, bytes */
     uint64_t staging_size;     /* bytes, of both directions; 0: as much as rbuf likes */
     uint64_t eager_limit;      /* bytes; up to here messages are sent eagerly */

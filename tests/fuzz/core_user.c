@@ -81,7 +81,7 @@ static void close_grant(struct item_grant *item)
 /* What a head announced that waits for its receive; otherwise `otherwise`. */
 static uint64_t kept_bytes(const struct rbuf_standing_in *in, uint64_t otherwise)
 {
-    for (unsigned i = 0; in != NULL && i < RBUF_STANDING_PLACES; i++) {
+    for (unsigned i = 0; in != NULL && i < RBUF_EARLY_SLOTS; i++) {
         if (in->uses[i].state == RBUF_USE_KEPT) {
             return bounded(in->uses[i].bytes - 1, LARGEST_SOURCE);
         }

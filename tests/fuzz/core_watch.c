@@ -83,7 +83,7 @@ static bool hits_head(const struct rbuf_core *core, const struct sim_pair_end *t
         }
         first = (uintptr_t) rbuf_arena_block(&core->receive_arena, in->first);
         end = (uintptr_t) rbuf_arena_block(&core->receive_arena,
-                                           in->first + in->place_blocks * RBUF_STANDING_PLACES);
+                                           in->first + in->place_blocks * RBUF_EARLY_SLOTS);
         if (remote < end && remote + bytes > first) {
             return true;
         }
@@ -287,7 +287,7 @@ static uint64_t announced(const struct rbuf_core *core, uint32_t immediate)
     if (borrower != NULL) {
         const struct rbuf_head_arrivals *place =
             &borrower->standing_in
-                 ->arrivals[(immediate >> RBUF_IMMEDIATE_INDEX_BITS) % RBUF_STANDING_PLACES];
+                 ->arrivals[(immediate >> RBUF_IMMEDIATE_INDEX_BITS) % RBUF_EARLY_SLOTS];
 
         count += place->immediate == immediate ? place->chunks : 0;
     }

@@ -123,7 +123,7 @@ takes_its_file() { # FILE
         btl_rbuf_buffers) value="$value buffers," ;;
         btl_rbuf_largest_chunk) value="largest chunk $value," ;;
         btl_rbuf_block_size) value="blocks of $value," ;;
-        btl_rbuf_standing_size) value="heads of $value:" ;;
+        btl_rbuf_early_size) value="heads of $value:" ;;
         *) continue ;;
         esac
         if [[ $line != *" $value"* ]]; then
@@ -153,7 +153,7 @@ try "roce40's constants" check_constants roce40 4.5 1500 16000 250
 for profile in graphene infini roce40; do
     try "mpirun takes what was chosen on $profile" takes_its_file "$work/$profile.conf"
 done
-printf '# other values\nbtl_rbuf_c0=8k\nbtl_rbuf_q=2.5\nbtl_rbuf_buffers=4\nbtl_rbuf_largest_chunk=128k\nbtl_rbuf_block_size=8k\nbtl_rbuf_standing_size=96k\n' \
+printf '# other values\nbtl_rbuf_c0=8k\nbtl_rbuf_q=2.5\nbtl_rbuf_buffers=4\nbtl_rbuf_largest_chunk=128k\nbtl_rbuf_block_size=8k\nbtl_rbuf_early_size=96k\n' \
     >"$work/other.conf"
 try "mpirun takes other values" takes_its_file "$work/other.conf"
 
@@ -175,7 +175,7 @@ try "without the component its defaults are known" same_defaults
 # Messages are led, unless there are no lanes for them, or none that they fit into.
 led_or_not() {
     grep -qF "share of the wire's speed, 16 KB" "$work/out.rbuf" &&
-        tune graphene 2 --mca btl_rbuf_standing_peers 0 -- --seconds 1 --quiet >"$work/out.waits" 2>&1 &&
+        tune graphene 2 --mca btl_rbuf_early_peers 0 -- --seconds 1 --quiet >"$work/out.waits" 2>&1 &&
         grep "share of the wire's speed behind the same rendezvous, 16 KB" "$work/out.waits" &&
         tune graphene 2 --mca btl_rbuf_staging_size 1536k -- --seconds 1 --quiet >"$work/out.little" 2>&1 &&
         grep "share of the wire's speed behind the same rendezvous, 16 KB" "$work/out.little"
@@ -187,7 +187,7 @@ head_of() { # OUTPUT OPTION...: in KB; 0 where there is none
     local out=$1
     shift
     softhca_options="--latency 20us" tune infini 2 "$@" -- --seconds 2 --output "$work/far.conf" >"$out" 2>&1 &&
-        sed -n 's/^btl_rbuf_standing_size=\([0-9]*\)k$/\1/p' "$work/far.conf" | grep . || echo 0
+        sed -n 's/^btl_rbuf_early_size=\([0-9]*\)k$/\1/p' "$work/far.conf" | grep . || echo 0
 }
 longer_heads() {
     local head little
@@ -223,8 +223,8 @@ refused 2 "3 ranks: it measures" graphene 3 --
 refused 2 "--seconds '0'" graphene 2 -- --seconds 0
 refused 1 "'$work/none/x.conf' cannot be written: No such file or directory" graphene 2 -- --output "$work/none/x.conf"
 transport=tcp refused 2 "btl_rbuf_c0 '12q' is not understood" graphene 2 -x OMPI_MCA_btl_rbuf_c0=12q --
-for setting in standing_peers=65 standing_size=2g standing_c0=4g; do
-    transport=tcp refused 2 "standing_peers, standing_size or standing_c0 is more than allowed" graphene 2 \
+for setting in early_peers=65 early_size=2g early_c0=4g; do
+    transport=tcp refused 2 "early_peers, early_size or early_c0 is more than allowed" graphene 2 \
         -x "OMPI_MCA_btl_rbuf_$setting" --
 done
 softhca_options="--memlock 1M" transport=tcp refused 1 "memlock: " graphene 2 --

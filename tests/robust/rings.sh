@@ -96,7 +96,7 @@ limits "$any" eager_limit=128k max_send_size=16k control_size=1k
 limits "$any" eager_limit=60k control_size=60k
 limits "$any,threshold" max_send_size=16k
 limits "$any,packed" control_size=4k rndv_eager_limit=8k
-limits "$any,packed" standing_c0=12k rndv_eager_limit=16k
+limits "$any,packed" early_c0=12k rndv_eager_limit=16k
 limits "$any" min_rdma_pipeline_size=100k
 limits "$any,packed,late,pingpong,modes" eager_limit=4k
 

@@ -53,7 +53,7 @@ with subblock=off
 right "windows, subblock off" "staging_grown>2" 2 "$robust_tests/growing" 4
 with staging_start=64k
 right "windows, the least to start with" "staging_grown>4" 2 "$robust_tests/growing" 4
-with staging_start=64k largest_chunk=64k block_size=16k standing_size=16k
+with staging_start=64k largest_chunk=64k block_size=16k early_size=16k
 right "windows, the least of small chunks" "staging_grown>4" 2 "$robust_tests/growing" 4
 with staging_start=1000000 staging_size=5000000 # no powers of two
 right "windows, odd sizes" "staging_grown>1" 2 "$robust_tests/growing" 4

@@ -17,7 +17,7 @@ hca=()
 
 # --- no lanes ---
 
-with standing_peers=0
+with early_peers=0
 right "off" "$none" 2 "$mpi_tests/storm"
 with staging_size=1536k
 right "no room behind the largest message's buffers" "$none" 2 "$mpi_tests/storm"
@@ -41,8 +41,8 @@ with protocol=auto
 right "protocol auto" "heads_led>0" 2 "$mpi_tests/storm"
 for size in 12k 40k 1m; do
     for c0 in 4k 12k; do
-        with standing_size=$size standing_c0=$c0
-        right "standing_size=$size standing_c0=$c0" "$some" 2 "$mpi_tests/unlike" report=1
+        with early_size=$size early_c0=$c0
+        right "early_size=$size early_c0=$c0" "$some" 2 "$mpi_tests/unlike" report=1
     done
 done
 
@@ -70,21 +70,21 @@ right "storm" "heads_led>0" 4 "$mpi_tests/storm"
 # --- more partners than lanes ---
 
 for peers in 1 2; do
-    with standing_peers=$peers
-    right "standing_peers=$peers, 4 ranks" "heads_led>0" 4 "$mpi_tests/storm"
-    right "standing_peers=$peers, all to all" "heads_led>0" 4 "$mpi_tests/collectives"
+    with early_peers=$peers
+    right "early_peers=$peers, 4 ranks" "heads_led>0" 4 "$mpi_tests/storm"
+    right "early_peers=$peers, all to all" "heads_led>0" 4 "$mpi_tests/collectives"
 done
 
 # --- processes that differ ---
 
 with
-unlike "standing_lent<2" standing_peers=0
+unlike "standing_lent<2" early_peers=0
 unlike "standing_lent>0" subblock=off
-unlike "standing_lent>0" standing_size=16k standing_c0=4k
+unlike "standing_lent>0" early_size=16k early_c0=4k
 unlike "standing_lent>0" c0=4k q=2
 unlike "standing_lent>0" block_size=1k
-unlike "standing_lent>0" c0=256k standing_size=1m
+unlike "standing_lent>0" c0=256k early_size=1m
 unlike "standing_lent>0" staging_size=1536k
-with standing_size=1m
+with early_size=1m
 unlike "heads_led>0 messages_refused=0" staging_size=1536k
 tally

@@ -62,7 +62,7 @@ static struct rbuf_plan tuned_plan(const struct rbuf_machine *machine,
                            .largest = LARGEST,
                            .lane_bytes = 4 * MB,
                            .rendezvous = rendezvous,
-                           .head_bytes = SIM_HEAD_BYTES,
+                           .early_bytes = SIM_HEAD_BYTES,
                            .opening_bytes = SIM_OPENING_BYTES};
     struct rbuf_plan plan;
 
@@ -95,9 +95,9 @@ static struct bench bench_open(const char *name)
         sim_measure_open(&bench.on->machine, bench.tuned.schedule.block_bytes, 4 * MB);
     bench.for_staged =
         sim_measure_open(&bench.on->machine, bench.staged.schedule.block_bytes, 4 * MB);
-    bench.led = tuned_plan(machine, RBUF_RENDEZVOUS_LED);
+    bench.led = tuned_plan(machine, RBUF_RENDEZVOUS_EARLY);
     bench.for_led = sim_measure_open_led(&bench.on->machine, bench.led.schedule.block_bytes, 4 * MB,
-                                         bench.led.head_blocks * bench.led.schedule.block_bytes);
+                                         bench.led.early_blocks * bench.led.schedule.block_bytes);
     return bench;
 }
 

@@ -16,9 +16,9 @@ static struct sim_measure *open_for(const struct rbuf_machine *machine, const st
     uint32_t block = plan->schedule.block_bytes;
     uint32_t least = plan->schedule.first_blocks + 1u;
 
-    if (plan->rendezvous == RBUF_RENDEZVOUS_LED) {
+    if (plan->rendezvous == RBUF_RENDEZVOUS_EARLY) {
         return sim_measure_open_led(machine, block, aim->largest,
-                                    (plan->head_blocks > least ? plan->head_blocks : least) *
+                                    (plan->early_blocks > least ? plan->early_blocks : least) *
                                         block);
     }
     return sim_measure_open(machine, block, aim->largest);

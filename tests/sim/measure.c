@@ -65,14 +65,14 @@ struct sim_measure *sim_measure_open(const struct rbuf_machine *machine, uint32_
 }
 
 struct sim_measure *sim_measure_open_led(const struct rbuf_machine *machine, uint32_t block_bytes,
-                                         uint64_t most, uint32_t head_bytes)
+                                         uint64_t most, uint32_t early_bytes)
 {
     struct world_options options = options_for(machine, block_bytes, most);
 
     options.core.schedule.first_blocks = 1; /* any plan's is no less */
     options.core.standing = (struct rbuf_standing_options){
         .peers = 1,
-        .place_blocks = (head_bytes + block_bytes - 1) / block_bytes,
+        .place_blocks = (early_bytes + block_bytes - 1) / block_bytes,
         .opening_blocks = (uint16_t) ((SIM_OPENING_BYTES + block_bytes - 1) / block_bytes)};
     return open_with(machine, &options);
 }
@@ -151,7 +151,7 @@ static double run_led(struct sim_measure *measure, const struct rbuf_plan *plan,
 
 double sim_measure_staged(struct sim_measure *measure, const struct rbuf_plan *plan, uint64_t bytes)
 {
-    return plan->rendezvous == RBUF_RENDEZVOUS_LED ? run_led(measure, plan, bytes)
+    return plan->rendezvous == RBUF_RENDEZVOUS_EARLY ? run_led(measure, plan, bytes)
                                                    : run_staged(measure, plan, bytes);
 }
 

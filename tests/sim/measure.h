@@ -7,7 +7,7 @@
 
 #include "core/model.h"
 
-/* Defaults of btl_rbuf_standing_size and btl_rbuf_standing_c0, bytes. */
+/* Defaults of btl_rbuf_early_size and btl_rbuf_early_c0, bytes. */
 #define SIM_HEAD_BYTES    73728u
 #define SIM_OPENING_BYTES 4096u
 
@@ -22,9 +22,9 @@ void sim_measure_close(struct sim_measure *measure);
  * simulated users costs. */
 const struct rbuf_machine *sim_measure_machine(const struct sim_measure *measure);
 
-/* The same, where a standing lane has room for `head_bytes` of each message. One plan only. */
+/* The same, where a standing lane has room for `early_bytes` of each message. One plan only. */
 struct sim_measure *sim_measure_open_led(const struct rbuf_machine *machine, uint32_t block_bytes,
-                                         uint64_t most, uint32_t head_bytes);
+                                         uint64_t most, uint32_t early_bytes);
 
 /* A staged transfer of `bytes`, ns; the plan's block size is the one that was opened, and so is the
  * head of one that is led. */

@@ -201,7 +201,7 @@ static bool standing_is_free(struct rbuf_core *core, uint32_t first, uint32_t la
             core->peers[i] != NULL ? core->peers[i]->standing_in : NULL;
 
         if (in != NULL && first >= in->first &&
-            last < in->first + in->place_blocks * RBUF_STANDING_PLACES) {
+            last < in->first + in->place_blocks * RBUF_EARLY_SLOTS) {
             return (first - in->first) / in->place_blocks == (last - in->first) / in->place_blocks;
         }
     }
@@ -327,7 +327,7 @@ void world_staging(struct world_node *node, struct rbuf_arena *arena)
 
 bool world_receive_staging_free(const struct rbuf_core *core)
 {
-    uint32_t lanes = core->standing.out * rbuf_standing_lane_blocks(&core->options.standing);
+    uint32_t lanes = core->standing.out * rbuf_early_window_blocks(&core->options.standing);
 
     return core->receive_arena.free_blocks + lanes == core->receive_arena.blocks;
 }
@@ -496,7 +496,7 @@ static bool place_taken(const struct rbuf_standing_in *in)
         return false;
     }
     for (uint64_t use = in->tail + 1; use <= in->announced; use++) {
-        enum rbuf_use_state state = in->uses[use % RBUF_STANDING_PLACES].state;
+        enum rbuf_use_state state = in->uses[use % RBUF_EARLY_SLOTS].state;
 
         if (state == RBUF_USE_ANNOUNCED ||
             (state == RBUF_USE_KEPT && in->state != RBUF_STANDING_LENT)) {

@@ -123,8 +123,8 @@ odd_parameters() {
     odd send_queue 16 128
     odd grant_wait 0 1us 5ms 1s
     odd quantum 4k 16k 1m
-    odd standing_peers 0 1 - -
-    odd standing_size 4k 16k - -
+    odd early_peers 0 1 - -
+    odd early_size 4k 16k - -
     odd polling_set 0 2 - - -
     odd ring_threshold 1 -
     odd ring_slots 2 5 - -

@@ -62,7 +62,7 @@ START_TEST(heads_wait_for_their_receives)
     const uint64_t sizes[] = {100000, 30000, 8000};
 
     for (unsigned kind = 0; kind < 12; kind++) {
-        const unsigned waiting = kind / 6 == 0 ? 1 : RBUF_STANDING_PLACES - 1;
+        const unsigned waiting = kind / 6 == 0 ? 1 : RBUF_EARLY_SLOTS - 1;
         const uint64_t bytes = sizes[kind % 3];
         struct world_options options = world_defaults();
         struct world *world;
@@ -71,7 +71,7 @@ START_TEST(heads_wait_for_their_receives)
         world = world_open(&options);
         send_expected(world, 5, bytes);
         for (unsigned round = 0; round < 20; round++) {
-            struct world_message *held[RBUF_STANDING_PLACES];
+            struct world_message *held[RBUF_EARLY_SLOTS];
 
             hold(world, held, waiting, bytes);
             expect_in_order(world, held, waiting);
@@ -101,17 +101,17 @@ START_TEST(receives_together_take_all)
         peer = world->nodes[1].links[0].peer;
         in = peer->standing_in;
         first = in->tail + 1;
-        in->told = in->tail + RBUF_STANDING_PLACES;
-        for (unsigned i = 0; i < RBUF_STANDING_PLACES; i++) {
+        in->told = in->tail + RBUF_EARLY_SLOTS;
+        for (unsigned i = 0; i < RBUF_EARLY_SLOTS; i++) {
             ck_assert_uint_ne(rbuf_standing_in_announced(peer, i < odd ? 30000 : 50000), 0);
             rbuf_standing_in_keep(peer, first + i);
         }
-        for (unsigned i = odd; i < RBUF_STANDING_PLACES; i++) {
+        for (unsigned i = odd; i < RBUF_EARLY_SLOTS; i++) {
             ck_assert_uint_eq(rbuf_standing_in_kept(peer, 50000), first + i);
             ck_assert_uint_eq(stats_of(world, 1)->heads_in_vain, odd);
         }
         ck_assert_uint_eq(rbuf_standing_in_kept(peer, 50000), 0);
-        for (unsigned i = odd; i < RBUF_STANDING_PLACES; i++) {
+        for (unsigned i = odd; i < RBUF_EARLY_SLOTS; i++) {
             rbuf_standing_in_over(peer, first + i);
         }
         ck_assert_uint_eq(in->tail, in->announced);
@@ -157,7 +157,7 @@ END_TEST
 START_TEST(heads_do_not_wait_for_ever)
 {
     struct world_options options = world_defaults();
-    struct world_message *held[RBUF_STANDING_PLACES - 1];
+    struct world_message *held[RBUF_EARLY_SLOTS - 1];
     struct world *world;
     uint64_t in_vain, led;
 
@@ -165,13 +165,13 @@ START_TEST(heads_do_not_wait_for_ever)
     options.core.standing.peers = 1;
     world = world_open(&options);
     send_expected(world, 5, 50000);
-    hold(world, held, RBUF_STANDING_PLACES - 1, 50000);
+    hold(world, held, RBUF_EARLY_SLOTS - 1, 50000);
     send_expected(world, 20, 50000);
-    ck_assert_uint_eq(stats_of(world, 1)->heads_in_vain, RBUF_STANDING_PLACES - 1);
+    ck_assert_uint_eq(stats_of(world, 1)->heads_in_vain, RBUF_EARLY_SLOTS - 1);
     led = stats_of(world, 0)->heads_led;
     send_expected(world, 10, 50000);
     ck_assert_uint_eq(stats_of(world, 0)->heads_led, led + 10);
-    expect_in_order(world, held, RBUF_STANDING_PLACES - 1);
+    expect_in_order(world, held, RBUF_EARLY_SLOTS - 1);
     in_vain = stats_of(world, 1)->heads_in_vain;
     held[0] = send_unexpected(world, 50000);
     for (int i = 0; i < 40; i++) { /* the lane moves to node 2 */
@@ -273,10 +273,10 @@ END_TEST
 /* Who is always late, and asks in another order once, gets its heads again soon after. */
 START_TEST(one_mistake_is_forgiven)
 {
-    for (unsigned waiting = 2; waiting < RBUF_STANDING_PLACES; waiting++) {
+    for (unsigned waiting = 2; waiting < RBUF_EARLY_SLOTS; waiting++) {
         struct world_options options = world_defaults();
         struct world *world = world_open(&options);
-        struct world_message *held[RBUF_STANDING_PLACES];
+        struct world_message *held[RBUF_EARLY_SLOTS];
         uint64_t kept;
 
         send_expected(world, 5, 50000);
@@ -305,20 +305,20 @@ START_TEST(mistakes_at_once_are_one)
 {
     struct world_options options = world_defaults();
     struct world *world = world_open(&options);
-    struct world_message *held[RBUF_STANDING_PLACES - 1];
+    struct world_message *held[RBUF_EARLY_SLOTS - 1];
 
     send_expected(world, 5, 50000);
-    hold(world, held, RBUF_STANDING_PLACES - 1, 50000);
-    for (unsigned i = 0; i < RBUF_STANDING_PLACES - 1; i++) {
-        world->nodes[1].unexpected = held[(i + 1) % (RBUF_STANDING_PLACES - 1)];
+    hold(world, held, RBUF_EARLY_SLOTS - 1, 50000);
+    for (unsigned i = 0; i < RBUF_EARLY_SLOTS - 1; i++) {
+        world->nodes[1].unexpected = held[(i + 1) % (RBUF_EARLY_SLOTS - 1)];
         world_expect(world, 1);
     }
     case_run(world);
-    ck_assert_uint_eq(stats_of(world, 0)->heads_declined, RBUF_STANDING_PLACES - 1);
+    ck_assert_uint_eq(stats_of(world, 0)->heads_declined, RBUF_EARLY_SLOTS - 1);
     for (int i = 0; i < 30; i++) {
         expect(world, send_unexpected(world, 50000));
     }
-    ck_assert_uint_gt(stats_of(world, 1)->heads_kept, RBUF_STANDING_PLACES - 1 + 15);
+    ck_assert_uint_gt(stats_of(world, 1)->heads_kept, RBUF_EARLY_SLOTS - 1 + 15);
     case_close(world);
 }
 END_TEST
@@ -326,10 +326,10 @@ END_TEST
 /* Heads that nobody takes up stand in the way of no others, also where all receives are late. */
 START_TEST(heads_are_passed_over)
 {
-    for (unsigned odd = 1; odd < RBUF_STANDING_PLACES; odd++) {
+    for (unsigned odd = 1; odd < RBUF_EARLY_SLOTS; odd++) {
         struct world_options options = world_defaults();
         struct world *world = world_open(&options);
-        struct world_message *held[RBUF_STANDING_PLACES];
+        struct world_message *held[RBUF_EARLY_SLOTS];
         uint64_t kept;
 
         send_expected(world, 5, 50000);

@@ -269,14 +269,14 @@ START_TEST(who_wants_no_heads_gets_none)
         world_send(world, WORLD_PUT, 0, 1, 50000);
         world_settle(world);
     }
-    ck_assert_uint_le(stats_of(world, 0)->heads_led, led + RBUF_STANDING_PLACES);
+    ck_assert_uint_le(stats_of(world, 0)->heads_led, led + RBUF_EARLY_SLOTS);
     ck_assert_uint_gt(stats_of(world, 0)->heads_led, led);
     world->options.late = 0; /* in time again: heads come again */
     for (int i = 0; i < 20; i++) {
         world_send(world, WORLD_PUT, 0, 1, 50000);
         case_run(world);
     }
-    ck_assert_uint_gt(stats_of(world, 0)->heads_led, led + RBUF_STANDING_PLACES + 5);
+    ck_assert_uint_gt(stats_of(world, 0)->heads_led, led + RBUF_EARLY_SLOTS + 5);
     ck_assert_uint_eq(stats_of(world, 1)->heads_taken + stats_of(world, 1)->heads_in_vain,
                       stats_of(world, 0)->heads_led);
     case_close(world);
@@ -344,20 +344,20 @@ START_TEST(announcements_of_heads_in_vain)
     ck_assert_uint_ne(rbuf_standing_in_announced(peer, 50000), 0);
     rbuf_core_immediate(core, rbuf_immediate_of_use(in->immediate, use));
     ck_assert_uint_eq(rbuf_standing_in_arrived(peer, use), 1);
-    for (unsigned i = 0; i < RBUF_STANDING_PLACES; i++) { /* the place's next one is announced */
+    for (unsigned i = 0; i < RBUF_EARLY_SLOTS; i++) { /* the place's next one is announced */
         rbuf_standing_in_over(peer, use + i);
         rbuf_standing_in_tell(peer, true);
         ck_assert_uint_ne(rbuf_standing_in_announced(peer, 50000), 0);
     }
     rbuf_core_immediate(core, rbuf_immediate_of_use(in->immediate, use));
-    ck_assert_uint_eq(rbuf_standing_in_arrived(peer, use + RBUF_STANDING_PLACES), 0);
-    rbuf_core_immediate(core, rbuf_immediate_of_use(in->immediate, use + RBUF_STANDING_PLACES));
-    ck_assert_uint_eq(rbuf_standing_in_arrived(peer, use + RBUF_STANDING_PLACES), 1);
+    ck_assert_uint_eq(rbuf_standing_in_arrived(peer, use + RBUF_EARLY_SLOTS), 0);
+    rbuf_core_immediate(core, rbuf_immediate_of_use(in->immediate, use + RBUF_EARLY_SLOTS));
+    ck_assert_uint_eq(rbuf_standing_in_arrived(peer, use + RBUF_EARLY_SLOTS), 1);
     ck_assert_uint_eq(core->stats.messages_refused, 0);
     rbuf_core_immediate(core, rbuf_immediate_of_lane(in->number, core->standing.lent + 1));
     rbuf_core_immediate(core, rbuf_immediate_of_lane(in->number + 1, core->standing.lent));
     ck_assert_uint_eq(core->stats.messages_refused, 2);
-    rbuf_standing_in_over(peer, use + RBUF_STANDING_PLACES);
+    rbuf_standing_in_over(peer, use + RBUF_EARLY_SLOTS);
     world_settle(world);
     world_close(world);
 }
@@ -382,7 +382,7 @@ START_TEST(places_are_quiet_before_they_are_written_again)
         world_settle(world);
         out = world->nodes[0].links[1].peer->standing_out;
         led = stats_of(world, 0)->heads_led;
-        out->heads[(out->begun + 1) % RBUF_STANDING_PLACES].state = RBUF_HEAD_WRITTEN;
+        out->heads[(out->begun + 1) % RBUF_EARLY_SLOTS].state = RBUF_HEAD_WRITTEN;
         out->in_flight++;
         world_send(world, WORLD_PUT, 0, 1, 50000);
         ck_assert_uint_eq(stats_of(world, 0)->heads_led,
@@ -404,7 +404,7 @@ START_TEST(the_arena_comes_first)
 {
     struct world_options options = world_defaults();
     uint32_t largest = options.core.schedule.buffers * options.core.schedule.buffer_blocks;
-    uint32_t lane = options.core.standing.place_blocks * RBUF_STANDING_PLACES;
+    uint32_t lane = options.core.standing.place_blocks * RBUF_EARLY_SLOTS;
 
     for (uint32_t lanes = 0; lanes <= 5; lanes++) {
         struct world *world;

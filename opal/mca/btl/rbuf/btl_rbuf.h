@@ -12,7 +12,7 @@
  *     btl_rbuf_fragment.c      alloc, free, prepare_src: descriptors and their memory
  *     btl_rbuf_send.c          send, sendi
  *     btl_rbuf_eager.c         how long eager messages may be
- *     btl_rbuf_ahead.c         packed data that is sent behind its rendezvous
+ *     btl_rbuf_packed.c        early data of packed messages
  *     btl_rbuf_rdma.c          put, get, atomics
  *     btl_rbuf_memory.c        register_mem, deregister_mem
  *     btl_rbuf_registrar.c     registrations of user memory, made for each use or cached
@@ -51,7 +51,6 @@
 #include "core/core.h"
 #include "core/eager.h"
 #include "core/grant.h"
-#include "core/prestage.h"
 #include "core/put.h"
 #include "core/rma.h"
 #include "core/staging.h"
@@ -111,27 +110,30 @@ typedef enum {
 } mca_btl_rbuf_endpoint_state_t;
 
 typedef enum {
-    MCA_BTL_RBUF_AHEAD_BARRED,  /* for good: Open MPI asked for other pieces of one */
-    MCA_BTL_RBUF_AHEAD_NONE,    /* there is none */
-    MCA_BTL_RBUF_AHEAD_WANTED,  /* its rendezvous is prepared */
-    MCA_BTL_RBUF_AHEAD_ASKED,   /* it is sent, and pieces are when Open MPI asks for them */
-    MCA_BTL_RBUF_AHEAD_OPEN,    /* it is sent, and for now that is all */
-    MCA_BTL_RBUF_AHEAD_PACKING, /* likewise, and progress sends pieces: on module->packing */
-} mca_btl_rbuf_ahead_state_t;
+    MCA_BTL_RBUF_PACKED_NONE,
+    MCA_BTL_RBUF_PACKED_PREPARED, /* its rendezvous is */
+    MCA_BTL_RBUF_PACKED_PACKING,  /* it is sent, and progress packs: on module->packing */
+    MCA_BTL_RBUF_PACKED_ASKED     /* Open MPI asks for fragments: no more early data */
+} mca_btl_rbuf_packed_state_t;
 
-/* The message of packed data that is sent ahead to an endpoint. */
-struct mca_btl_rbuf_ahead {
-    mca_btl_rbuf_ahead_state_t state;
-    const struct opal_convertor_t *convertor; /* Open MPI's */
-    struct opal_convertor_t *copy;            /* that packs */
-    size_t claimed;                           /* bytes, that Open MPI asked for */
-    mca_btl_rbuf_frag_t *rendezvous;          /* WANTED */
-    STAILQ_HEAD(, mca_btl_rbuf_frag) waiting; /* pieces */
-    unsigned waiting_count;
-    const mca_btl_rbuf_frag_t *unsent; /* NAMED, which Open MPI is about to send; else NULL */
-    mca_btl_rbuf_frag_t *newest;       /* piece that was named, if it is on its way */
-    size_t early_bytes;                /* of pieces that are EARLY or TOLD */
+#define MCA_BTL_RBUF_PACKED_BLOCKS 64u /* most, of early data */
+
+/* The message of packed data to an endpoint that has early data (btl_rbuf_packed.c). */
+struct mca_btl_rbuf_packed {
+    mca_btl_rbuf_packed_state_t state;
+    mca_btl_base_endpoint_t *endpoint;
+    const struct opal_convertor_t *convertor;   /* Open MPI's */
+    struct opal_convertor_t *copy;              /* that packs */
+    size_t claimed;                             /* bytes, that Open MPI asked for */
+    const mca_btl_rbuf_frag_t *rendezvous;      /* PREPARED */
+    struct rbuf_early_data *early;              /* its slot; NULL: it was given up */
+    uint32_t blocks;                            /* that are packed there */
+    uint32_t named;                             /* of them, those that Open MPI asked for */
+    uint32_t bytes[MCA_BTL_RBUF_PACKED_BLOCKS]; /* in each */
+    TAILQ_ENTRY(mca_btl_rbuf_packed) link;
 };
+
+TAILQ_HEAD(mca_btl_rbuf_packed_list, mca_btl_rbuf_packed);
 
 /* One peer process on one port. */
 struct mca_btl_base_endpoint_t {
@@ -153,8 +155,8 @@ struct mca_btl_base_endpoint_t {
     bool departed;             /* the peer has said BYE, or has heard ours */
     char *cause;               /* why it failed, for people; NULL: it has not */
     TAILQ_ENTRY(mca_btl_base_endpoint_t) link;
-    struct mca_btl_rbuf_ahead *ahead; /* NULL: nothing was packed for it */
-    TAILQ_ENTRY(mca_btl_base_endpoint_t) packing_link;
+    struct mca_btl_rbuf_packed *packed; /* NULL: nothing was packed for it */
+    bool early_barred; /* no early data of packed messages: Open MPI asked for others once */
 };
 
 TAILQ_HEAD(mca_btl_rbuf_endpoint_list, mca_btl_base_endpoint_t);
@@ -217,8 +219,7 @@ struct mca_btl_rbuf_module_t {
     struct mca_btl_rbuf_operation_list starved; /* wait until one that holds a registration ends */
     uint32_t holding;                           /* operations under way that hold one */
     struct mca_btl_rbuf_endpoint_list endpoints;
-    struct mca_btl_rbuf_endpoint_list packing; /* those in that state */
-    unsigned pieces_waiting;                   /* of all of them */
+    struct mca_btl_rbuf_packed_list packing; /* those in that state */
     mca_btl_rbuf_departed_t departed;
     struct mca_btl_rbuf_drain drain;
     uint32_t ring_rounds;             /* calls of progress in a row that found messages in rings */
@@ -421,29 +422,32 @@ int mca_btl_rbuf_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endp
                        mca_btl_base_descriptor_t **descriptor);
 void mca_btl_rbuf_sent(mca_btl_rbuf_module_t *module, struct rbuf_am *am, int status);
 
-/* btl_rbuf_ahead.c: the caller holds the module's lock for _start, _progress and _close */
+/* btl_rbuf_packed.c: the caller holds the module's lock for _start, _progress and _close */
 
-/* Packed data whose rendezvous was prepared as `frag`: it is to be sent ahead, if it can be. */
-void mca_btl_rbuf_ahead_want(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
-                             const struct opal_convertor_t *convertor, mca_btl_rbuf_frag_t *frag);
+/* The rendezvous of packed data was prepared as `frag`: it is to have early data, if it can. */
+void mca_btl_rbuf_packed_prepare(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
+                                 const struct opal_convertor_t *convertor,
+                                 mca_btl_rbuf_frag_t *frag);
 
-/* Sends that rendezvous and the first piece; false if its buffer is free already. */
-bool mca_btl_rbuf_ahead_start(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
-                              mca_btl_rbuf_frag_t *frag);
-int mca_btl_rbuf_ahead_progress(mca_btl_rbuf_module_t *module);
+/* Sends it, and the first chunk; false if its buffer is free already. */
+bool mca_btl_rbuf_packed_start(mca_btl_base_endpoint_t *endpoint, mca_btl_rbuf_frag_t *frag);
+int mca_btl_rbuf_packed_progress(mca_btl_rbuf_module_t *module);
 
-/* True if the convertor's message is sent ahead, and counts as packed so far; then `*frag` is its
- * next piece, of no more than `most` bytes, or NULL if no fragment is free. Then its sending. */
-bool mca_btl_rbuf_ahead_claim(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
-                              struct opal_convertor_t *convertor, size_t most,
-                              mca_btl_rbuf_frag_t **frag);
-int mca_btl_rbuf_ahead_send(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
-                            mca_btl_rbuf_frag_t *frag, mca_btl_base_tag_t tag);
+/* True if the convertor's message has early data; then `*frag` is its next fragment, which counts
+ * as packed, of no more than `most` bytes behind `reserve` for Open MPI's header; NULL if there is
+ * none now. */
+bool mca_btl_rbuf_packed_claim(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
+                               struct opal_convertor_t *convertor, size_t reserve, size_t most,
+                               mca_btl_rbuf_frag_t **frag);
+void mca_btl_rbuf_packed_close(mca_btl_base_endpoint_t *endpoint);
 
-/* RBUF_EVENT_SENT of a piece; RBUF_EVENT_LATE: what waits is dropped. */
-void mca_btl_rbuf_ahead_sent(mca_btl_rbuf_module_t *module, mca_btl_rbuf_frag_t *frag, int status);
-void mca_btl_rbuf_ahead_off(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint);
-void mca_btl_rbuf_ahead_close(mca_btl_base_endpoint_t *endpoint);
+/* While an RTS is delivered: a receive that is found then is that message's. The first one takes
+ * it. */
+struct mca_btl_rbuf_delivering {
+    const mca_btl_base_endpoint_t *endpoint; /* NULL: none is, or it is taken */
+    uint32_t early;                          /* its early data; 0: none */
+};
+extern _Thread_local struct mca_btl_rbuf_delivering mca_btl_rbuf_delivering;
 
 /* While a staged put's callback runs: what it sends to `endpoint` goes behind that put. */
 struct mca_btl_rbuf_after {

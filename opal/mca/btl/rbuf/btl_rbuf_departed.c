@@ -41,8 +41,7 @@ static bool is_over(const mca_btl_base_endpoint_t *endpoint)
            module->drain.depth == 0 &&
            atomic_load_explicit(&endpoint->putting, memory_order_relaxed) == 0 &&
            atomic_load_explicit(&endpoint->detached, memory_order_relaxed) == 0 &&
-           (endpoint->ahead == NULL || endpoint->ahead->state == MCA_BTL_RBUF_AHEAD_NONE ||
-            endpoint->ahead->state == MCA_BTL_RBUF_AHEAD_BARRED);
+           (endpoint->packed == NULL || endpoint->packed->state == MCA_BTL_RBUF_PACKED_NONE);
 }
 
 /* False without memory: then all stays as it is. */

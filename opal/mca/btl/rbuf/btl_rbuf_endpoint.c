@@ -198,7 +198,7 @@ void mca_btl_rbuf_endpoint_empty(mca_btl_base_endpoint_t *endpoint)
         rbuf_queue_close(endpoint->queue[i]);
         endpoint->queue[i] = NULL;
     }
-    mca_btl_rbuf_ahead_close(endpoint);
+    mca_btl_rbuf_packed_close(endpoint);
     rbuf_peer_remove(endpoint->peer);
     if (endpoint->mailbox != NULL) {
         mca_btl_rbuf_mailbox_give(endpoint->module, endpoint->mailbox);

@@ -199,11 +199,9 @@ mca_btl_rbuf_frag_t *mca_btl_rbuf_frag_take(mca_btl_rbuf_module_t *module, size_
     return frag;
 }
 
-mca_btl_rbuf_frag_t *mca_btl_rbuf_frag_take_bulk(mca_btl_rbuf_module_t *module, bool may_grow)
+mca_btl_rbuf_frag_t *mca_btl_rbuf_frag_take_locked(mca_btl_rbuf_module_t *module, int pool)
 {
-    struct mca_btl_rbuf_pool *pool = &module->pools[MCA_BTL_RBUF_POOL_BULK];
-
-    return may_grow || !SLIST_EMPTY(&pool->free) ? pool_take(module, pool) : NULL;
+    return pool_take(module, &module->pools[pool]);
 }
 
 void mca_btl_rbuf_frag_give(mca_btl_rbuf_frag_t *frag)
@@ -240,9 +238,6 @@ int mca_btl_rbuf_free(mca_btl_base_module_t *btl, mca_btl_base_descriptor_t *des
     mca_btl_rbuf_lock(module);
     if (frag->state == MCA_BTL_RBUF_FRAG_SENDING) {
         frag->state = MCA_BTL_RBUF_FRAG_DETACHED;
-    } else if (frag->state == MCA_BTL_RBUF_FRAG_USER && frag->role == MCA_BTL_RBUF_PIECE &&
-               frag->events_due > 0) {
-        frag->state = MCA_BTL_RBUF_FRAG_DETACHED;
     } else if (frag->state == MCA_BTL_RBUF_FRAG_USER) {
         mca_btl_rbuf_frag_give(frag);
     }
@@ -263,7 +258,7 @@ size_t mca_btl_rbuf_packed_size(const mca_btl_base_module_t *btl,
     size_t offset = convertor->bConverted;
     size_t left = convertor->local_size - offset;
     size_t most = btl->btl_max_send_size - reserve;
-    size_t first = params->c0 < params->standing_c0 ? params->c0 : params->standing_c0;
+    size_t first = params->c0 < params->early_c0 ? params->c0 : params->early_c0;
     size_t grown = first + (size_t) ((offset >> 16) * (params->q - RBUF_GROWTH_ONE)) +
                    (size_t) (((offset & 0xffff) * (params->q - RBUF_GROWTH_ONE)) >> 16);
 
@@ -290,20 +285,25 @@ static enum rbuf_channel_id channel_for(const mca_btl_rbuf_module_t *module, siz
                : RBUF_BULK;
 }
 
-/* The rendezvous of a contiguous message, with some of it as payload or none: what follows is
- * staged next. Every message that may be put comes by here, which core relies on
- * (core/prestage.h). */
-static void prestage_rest(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
-                          const struct opal_convertor_t *convertor)
+/* The rendezvous of a contiguous message, with some of it as payload or none: what follows may be
+ * early data. Every message that may be put comes by here, which core relies on
+ * (core/early_out.c). */
+static void prepare_early(const mca_btl_base_endpoint_t *endpoint,
+                          const struct opal_convertor_t *convertor, mca_btl_rbuf_frag_t *rendezvous)
 {
-    size_t offset = convertor->bConverted;
+    const size_t offset = convertor->bConverted;
+    const struct mca_btl_rbuf_params *params = &mca_btl_rbuf_params;
     void *rest;
 
-    if (offset >= convertor->local_size) {
+    if (offset >= convertor->local_size || params->early_data != MCA_BTL_RBUF_ON ||
+        (params->protocol != MCA_BTL_RBUF_SUPERPIPELINE && params->protocol != MCA_BTL_RBUF_AUTO) ||
+        !mca_btl_rbuf_is_alone(endpoint)) {
         return;
     }
     opal_convertor_get_offset_pointer(convertor, offset, &rest);
-    mca_btl_rbuf_prestage(module, endpoint, rest, convertor->local_size - offset);
+    rendezvous->role = MCA_BTL_RBUF_RTS;
+    rendezvous->source = rest;
+    rendezvous->source_bytes = convertor->local_size - offset;
 }
 
 /*
@@ -346,17 +346,18 @@ bool mca_btl_rbuf_pack(struct opal_convertor_t *convertor, void *to, size_t *byt
     return opal_convertor_pack(convertor, &piece, &pieces, bytes) >= 0;
 }
 
-/* What of packed data was sent ahead already, or goes the same way. */
-static mca_btl_base_descriptor_t *prepare_ahead(mca_btl_rbuf_frag_t *frag, size_t reserve,
-                                                size_t *size, uint32_t flags)
+/* What packed data has as early data, or what comes behind that. */
+static mca_btl_base_descriptor_t *prepare_claimed(const mca_btl_rbuf_module_t *module,
+                                                  mca_btl_rbuf_frag_t *frag, size_t reserve,
+                                                  size_t *size, uint32_t flags)
 {
     if (frag == NULL) {
         return NULL;
     }
     *size = frag->packed;
-    frag->segment.seg_addr.pval = frag->header;
     frag->segment.seg_len = reserve + *size;
     frag->base.des_flags = flags;
+    frag->am.channel = (uint8_t) channel_for(module, reserve + *size, flags);
     return &frag->base;
 }
 
@@ -396,7 +397,7 @@ static size_t payload_of(const mca_btl_rbuf_module_t *module,
     return most < offered ? most : offered;
 }
 
-/* The rendezvous is about to leave: what follows it is staged next, or sent ahead. */
+/* The rendezvous is about to leave: what follows it may be early data. */
 static void prepare_rest(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
                          const struct opal_convertor_t *convertor, mca_btl_rbuf_frag_t *rendezvous)
 {
@@ -404,9 +405,9 @@ static void prepare_rest(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t 
         mca_btl_rbuf_eager_rendezvous(module, convertor->local_size);
     }
     if (opal_convertor_need_buffers(convertor)) {
-        mca_btl_rbuf_ahead_want(module, endpoint, convertor, rendezvous);
+        mca_btl_rbuf_packed_prepare(module, endpoint, convertor, rendezvous);
     } else {
-        prestage_rest(module, endpoint, convertor);
+        prepare_early(endpoint, convertor, rendezvous);
     }
 }
 
@@ -425,9 +426,9 @@ mca_btl_base_descriptor_t *mca_btl_rbuf_prepare_src(mca_btl_base_module_t *btl,
     endpoint = is_piece ? mca_btl_rbuf_endpoint_first(endpoint) : endpoint;
     module = endpoint->module;
     payload = payload_of(module, convertor, flags, reserve, *size);
-    if (is_piece && reserve <= RBUF_NAMING_BYTES &&
-        mca_btl_rbuf_ahead_claim(module, endpoint, convertor, *size, &frag)) {
-        return prepare_ahead(frag, reserve, size, flags);
+    if (is_piece && reserve + sizeof(struct rbuf_fragment) <= SMALL_PAYLOAD &&
+        mca_btl_rbuf_packed_claim(module, endpoint, convertor, reserve, *size, &frag)) {
+        return prepare_claimed(module, frag, reserve, size, flags);
     }
     frag = mca_btl_rbuf_frag_take(module, reserve + payload);
     if (frag == NULL) {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * Fragments: what Open MPI fills and rbuf sends, a descriptor with the message's memory, in pools
- * by size. btl_rbuf_fragment.c has them; who sends ahead (btl_rbuf_ahead.c) keeps what it knows of
- * a piece in its fragment.
+ * by size.
  *
  * The module's lock guards pools and what a fragment says of itself, but for one that Open MPI
  * fills.
@@ -25,18 +24,14 @@ typedef enum {
     MCA_BTL_RBUF_FRAG_FREE,    /* in its pool */
     MCA_BTL_RBUF_FRAG_USER,    /* Open MPI fills it */
     MCA_BTL_RBUF_FRAG_SENDING, /* Open MPI waits for its completion */
-    MCA_BTL_RBUF_FRAG_AHEAD,   /* on its way or through, and Open MPI has not asked for it */
-    MCA_BTL_RBUF_FRAG_EARLY,   /* on its way, and Open MPI is about to hear that it is through */
-    MCA_BTL_RBUF_FRAG_TOLD,    /* likewise, and it has heard so */
     MCA_BTL_RBUF_FRAG_DETACHED /* on its way, and nobody waits: free when it is back */
 } mca_btl_rbuf_frag_state_t;
 
 typedef enum {
     MCA_BTL_RBUF_MESSAGE,
-    MCA_BTL_RBUF_HERALD, /* a rendezvous whose data is to be sent ahead, if its endpoint says so too
-                          */
-    MCA_BTL_RBUF_PIECE,  /* of data that is sent ahead */
-    MCA_BTL_RBUF_NAMED   /* such a piece that is sent with its name */
+    MCA_BTL_RBUF_RTS,        /* a rendezvous that may have early data, of `source` */
+    MCA_BTL_RBUF_RTS_PACKED, /* likewise, of packed data (btl_rbuf_packed.c) */
+    MCA_BTL_RBUF_FRAGMENT    /* whose payload is early data: Open MPI's header is behind ours */
 } mca_btl_rbuf_frag_role_t;
 
 /* Open MPI shows the data of a rendezvous if it may take some of it along: that much, then. A
@@ -53,20 +48,12 @@ typedef struct mca_btl_rbuf_frag {
     SLIST_ENTRY(mca_btl_rbuf_frag) link;
     mca_btl_rbuf_frag_role_t role;
 
-    /* Of a piece that is sent ahead. */
-    size_t packed;                                       /* bytes */
-    unsigned events_due;                                 /* RBUF_EVENT_SENT */
-    int status;                                          /* the first of theirs that is not 0 */
-    _Alignas(8) unsigned char header[RBUF_NAMING_BYTES]; /* Open MPI's of the fragment */
-    STAILQ_ENTRY(mca_btl_rbuf_frag) waiting_link;
+    const void *source;  /* RTS: of what is put */
+    size_t source_bytes; /* likewise */
+    size_t packed;       /* of a fragment with or behind early data: its payload, bytes */
 } mca_btl_rbuf_frag_t;
 
 OBJ_CLASS_DECLARATION(mca_btl_rbuf_frag_t);
-
-static inline bool mca_btl_rbuf_is_piece(const mca_btl_rbuf_frag_t *frag)
-{
-    return frag->role == MCA_BTL_RBUF_PIECE || frag->role == MCA_BTL_RBUF_NAMED;
-}
 
 SLIST_HEAD(mca_btl_rbuf_frag_list, mca_btl_rbuf_frag);
 
@@ -102,9 +89,9 @@ enum {
 int mca_btl_rbuf_pools_open(mca_btl_rbuf_module_t *module);
 void mca_btl_rbuf_pools_close(mca_btl_rbuf_module_t *module);
 mca_btl_rbuf_frag_t *mca_btl_rbuf_frag_take(mca_btl_rbuf_module_t *module, size_t payload);
-mca_btl_rbuf_frag_t *mca_btl_rbuf_frag_take_bulk(mca_btl_rbuf_module_t *module,
-                                                 bool may_grow); /* holds the lock */
-void mca_btl_rbuf_frag_give(mca_btl_rbuf_frag_t *frag);          /* holds the lock */
+/* Of that pool; the caller holds the lock, likewise to give one back. */
+mca_btl_rbuf_frag_t *mca_btl_rbuf_frag_take_locked(mca_btl_rbuf_module_t *module, int pool);
+void mca_btl_rbuf_frag_give(mca_btl_rbuf_frag_t *frag);
 size_t mca_btl_rbuf_packed_size(const mca_btl_base_module_t *btl,
                                 const struct opal_convertor_t *convertor, size_t reserve);
 /* Packs *bytes bytes at most; says how many. */

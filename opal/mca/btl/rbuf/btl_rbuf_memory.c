@@ -76,12 +76,27 @@ static bool handle_choose(mca_btl_rbuf_module_t *module, mca_btl_rbuf_handle_t *
     return registration != NULL;
 }
 
+_Thread_local struct mca_btl_rbuf_delivering mca_btl_rbuf_delivering;
+
+/* The early data of the message that a receive is for, if it is the one that this thread delivers.
+ */
+static uint32_t early_of(const mca_btl_base_endpoint_t *endpoint)
+{
+    if (mca_btl_rbuf_delivering.endpoint != endpoint) {
+        return RBUF_EARLY_UNKNOWN;
+    }
+    mca_btl_rbuf_delivering.endpoint = NULL;
+    return mca_btl_rbuf_delivering.early;
+}
+
 static bool handle_grant(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
                          mca_btl_rbuf_handle_t *handle)
 {
+    const uint32_t early = early_of(endpoint);
+
     mca_btl_rbuf_lock(module);
     handle->grant =
-        rbuf_grant_open(endpoint->peer, handle->base, handle->bytes, handle, &handle->offer);
+        rbuf_grant_open(endpoint->peer, handle->base, handle->bytes, handle, early, &handle->offer);
     mca_btl_rbuf_unlock(module);
     handle->state = MCA_BTL_RBUF_HANDLE_GRANT;
     return handle->grant != NULL;
@@ -109,21 +124,6 @@ static mca_btl_rbuf_handle_t *register_target(mca_btl_rbuf_module_t *module,
         return NULL;
     }
     return handle;
-}
-
-/* The rendezvous of a message whose other bytes are at `source` is about to be sent. Where messages
- * of a peer also go another way, what was staged here would lie until a later one from the same
- * address took it for its own. */
-void mca_btl_rbuf_prestage(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
-                           const void *source, size_t bytes)
-{
-    if ((mca_btl_rbuf_params.protocol == MCA_BTL_RBUF_SUPERPIPELINE ||
-         mca_btl_rbuf_params.protocol == MCA_BTL_RBUF_AUTO) &&
-        mca_btl_rbuf_params.prestage == MCA_BTL_RBUF_ON && mca_btl_rbuf_is_alone(endpoint)) {
-        mca_btl_rbuf_lock(module);
-        rbuf_prestage(endpoint->peer, source, bytes);
-        mca_btl_rbuf_unlock(module);
-    }
 }
 
 mca_btl_base_registration_handle_t *mca_btl_rbuf_register_mem(mca_btl_base_module_t *btl,

@@ -17,7 +17,6 @@
 #define DRAIN_SECONDS  10
 #define ATOMIC_WORDS   64u
 #define BOUNCE_BUFFERS 64u /* a port */
-#define PIECES_SHARE   4u  /* of the bulk receive buffers may keep pieces that nothing names yet */
 
 static int register_error(mca_btl_base_module_t *btl, mca_btl_base_module_error_cb_fn_t callback)
 {
@@ -86,15 +85,15 @@ static void choose_protocol(const struct rbuf_port *port, size_t half,
     schedule->first_blocks = (uint16_t) ((first < largest ? first : largest) / params->block_size);
 }
 
-/* Partners that may write heads without being asked. Where these are announced they take receive
- * buffers, half of a partner's credits at most, and all of them together no more than there are. */
-static uint32_t standing_peers(const struct mca_btl_rbuf_params *params, enum rbuf_arrival arrival)
+/* Peers that may write early data. Where these are announced they take receive buffers, half of a
+ * peer's credits at most, and all of them together no more than there are. */
+static uint32_t early_peers(const struct mca_btl_rbuf_params *params, enum rbuf_arrival arrival)
 {
     const uint64_t most = params->bulk_buffers / (params->bulk_credits / 2);
 
-    return (uint32_t) (arrival == RBUF_ARRIVAL_IMMEDIATE && most < params->standing_peers
+    return (uint32_t) (arrival == RBUF_ARRIVAL_IMMEDIATE && most < params->early_peers
                            ? most
-                           : params->standing_peers);
+                           : params->early_peers);
 }
 
 static struct rbuf_core_options core_options(const struct rbuf_port *port, size_t half)
@@ -105,18 +104,16 @@ static struct rbuf_core_options core_options(const struct rbuf_port *port, size_
         .direct_limit = 2 * half,
         .probe_interval_ns = params->probe_interval,
         .quantum = (uint32_t) params->quantum,
-        .pieces_kept = (uint32_t) params->bulk_buffers / PIECES_SHARE,
         .window = {(uint16_t) params->control_credits, (uint16_t) params->bulk_credits},
         .max_message = (uint32_t) (port->max_message < (1u << 30) ? port->max_message : 1u << 30)};
 
     choose_protocol(port, half, &options);
     options.ring = mca_btl_rbuf_ring_options(port, options.arrival);
-    if ((params->protocol == MCA_BTL_RBUF_SUPERPIPELINE || params->protocol == MCA_BTL_RBUF_AUTO) &&
-        params->prestage == MCA_BTL_RBUF_ON) {
-        options.standing = (struct rbuf_standing_options){
-            .peers = standing_peers(params, options.arrival),
-            .place_blocks = (uint32_t) (params->standing_size / params->block_size),
-            .opening_blocks = (uint16_t) (params->standing_c0 / params->block_size)};
+    if (params->early_data == MCA_BTL_RBUF_ON) {
+        options.early = (struct rbuf_early_options){
+            .peers = early_peers(params, options.arrival),
+            .slot_blocks = (uint32_t) (params->early_size / params->block_size),
+            .opening_blocks = (uint16_t) (params->early_c0 / params->block_size)};
     }
     return options;
 }

@@ -52,6 +52,8 @@ struct parameter {
 #define MS          1000000ull
 #define SECOND      1000000000ull
 
+#define EARLY_BLOCKS_MOST 1024u /* of a slot: what flags have numbers for (core/early_in.c) */
+
 static const struct parameter table[] = {
     {"protocol", "superpipeline", CHOICE, 0, 0, protocols, NULL, 0, 3, FIELD(protocol),
      "superpipeline, pipeline, copy, register, rcache, auto",
@@ -67,8 +69,8 @@ static const struct parameter table[] = {
     {"c0", "12k", SIZE, 512, GIB, NULL, NULL, 0, 4, FIELD(c0),
      "bytes, 512 to largest_chunk, in whole blocks (rounded up)",
      "First chunk of a staged message (C0). Behind a rendezvous best is what the processor "
-     "copies in one round trip of the network, 8k to 16k on most; the head of a message that "
-     "goes right behind its rendezvous opens with standing_c0 if that is less"},
+     "copies in one round trip of the network, 8k to 16k on most; early data begin with early_c0 "
+     "if that is less"},
     {"q", "1.5", RATIO, RBUF_GROWTH_ONE, RBUF_GROWTH_MAX, NULL, NULL, 0, 4, FIELD(q),
      "factor, 1 to 64",
      "Growth of the chunks: copy bandwidth divided by network bandwidth. 1 is a fixed chunk. Where "
@@ -109,30 +111,29 @@ static const struct parameter table[] = {
      "adapter placing the bytes of one write in order. off: chunks are announced as a whole, and "
      "there "
      "are no eager rings. auto: as the adapter says. on, where that is not true, corrupts data"},
-    {"prestage", "on", CHOICE, 0, 0, switches, NULL, 0, 6, FIELD(prestage), "on, off",
-     "Protocol superpipeline: copy the first chunk while the rendezvous is under way. All "
-     "protocols: send the first pieces of packed data behind it. Only between processes "
-     "that one port connects, without another BTL to the same peers, and unless rndv_eager_limit "
-     "is 0"},
-    {"standing_peers", "16", COUNT, 0, RBUF_STANDING_PEERS_MAX, NULL, NULL, 0, 5,
-     FIELD(standing_peers), "peers, 0 to 64",
-     "Protocols superpipeline and auto: peers that may write the first chunks of their next "
-     "messages together with the rendezvous, into lanes of the receive staging that are theirs: "
-     "those that send at present. Fewer if the staging is small, and with subblock off no more "
-     "than bulk_buffers / (bulk_credits / 2); none with prestage off, or of "
-     "use between processes that several ports connect. 0: none, and the network waits for every "
-     "rendezvous"},
-    {"standing_size", "72k", SIZE, 512, GIB, NULL, NULL, 0, 6, FIELD(standing_size),
-     "bytes, in whole blocks (rounded up), c0 and a block at least (raised to it)",
-     "Most of a message that is written so. A lane has room for 4 messages. What the network "
-     "carries in one round trip and a half hides the rendezvous of an idle receiver; more, that of "
-     "one that copies meanwhile. What comes too early waits for its receive, or is sent twice if "
-     "later ones are expected. The longer, the fewer partners have a lane; rbuf-tune recommends a "
-     "size"},
-    {"standing_c0", "4k", SIZE, 512, GIB, NULL, NULL, 0, 6, FIELD(standing_c0),
+    {"early_data", "on", CHOICE, 0, 0, switches, NULL, 0, 6, FIELD(early_data), "on, off",
+     "Send the first bytes of a message right behind its rendezvous, before that is answered. "
+     "Contiguous messages with protocols superpipeline and auto, packed data with all of them. "
+     "Only "
+     "between processes that one port connects, without another BTL to the same peers, and unless "
+     "rndv_eager_limit is 0"},
+    {"early_peers", "16", COUNT, 0, RBUF_EARLY_PEERS_MAX, NULL, NULL, 0, 5, FIELD(early_peers),
+     "peers, 0 to 64",
+     "Peers that may send early data to this process, into slots of its receive staging that are "
+     "theirs for a time: those that send at present. Fewer if the staging is small, and with "
+     "subblock off no more than bulk_buffers / (bulk_credits / 2). 0: none, and the network waits "
+     "for every rendezvous"},
+    {"early_size", "72k", SIZE, 512, GIB, NULL, NULL, 0, 6, FIELD(early_size),
+     "bytes, in whole blocks (rounded up), c0 and a block at least (raised to it), 1024 blocks at "
+     "most (lowered to it)",
+     "Most early data of a message. Each peer has room for 4 messages. What the network carries in "
+     "one round trip and a half hides the rendezvous of an idle receiver; more, that of one that "
+     "copies meanwhile. Early data wait for their receive. The longer, the fewer peers have them; "
+     "rbuf-tune recommends a size"},
+    {"early_c0", "4k", SIZE, 512, GIB, NULL, NULL, 0, 6, FIELD(early_c0),
      "bytes, in whole blocks (rounded up), c0 at most (lowered to it)",
-     "First chunk of what is written so, and first piece of packed data. Nothing hides its copy; "
-     "the less it is, the sooner the network has something to do"},
+     "First chunk of early data, and first fragment of packed data. Nothing hides its copy; the "
+     "less it is, the sooner the network has something to do"},
     {"allow_cache", "on", CHOICE, 0, 0, switches, NULL, 0, 3, FIELD(allow_cache), "on, off",
      "Permit a registration cache, and with it memory hooks, for protocols rcache and auto. Other "
      "protocols install no hooks"},
@@ -215,9 +216,7 @@ static const struct parameter table[] = {
     {"bulk_credits", "16", COUNT, 2, 16384, NULL, NULL, 0, 6, FIELD(bulk_credits),
      "messages, 2 to 16384",
      "Large fragments of packed data, eager messages longer than control_size that found no ring, "
-     "or chunks with subblock off, that a peer may have under way to this process. Fewer than 8: "
-     "no packed data is sent ahead of the answer to its "
-     "rendezvous"},
+     "or chunks with subblock off, that a peer may have under way to this process"},
     {"control_buffers", "256", COUNT, 16, 65536, NULL, NULL, 0, 5, FIELD(control_buffers),
      "buffers, 16 to 65536",
      "Receive buffers for eager messages, shared by all peers of a port, control_size bytes each"},
@@ -231,8 +230,7 @@ static const struct parameter table[] = {
      "buffers, 4 to 65536",
      "Receive buffers for large fragments, for eager messages longer than control_size and for the "
      "announcements of chunks with subblock off, shared by all peers of a port. Each has "
-     "max_send_size bytes, or eager_limit if that is more. A quarter of them may keep pieces of "
-     "packed data whose receive is not there yet, beyond that they are copied"},
+     "max_send_size bytes, or eager_limit if that is more"},
     {"send_queue", "auto", COUNT, 16, 16384, NULL, "auto", 0, 6, FIELD(send_queue),
      "requests, 16 to 16384, or auto",
      "Depth of each send queue. The adapter's driver keeps memory for it: with 128 some 192 KB a "
@@ -425,11 +423,14 @@ static bool check_sizes(struct mca_btl_rbuf_params *params)
     params->largest_chunk = whole_blocks(params, params->largest_chunk);
     params->pipeline_chunk =
         params->pipeline_chunk == 0 ? params->c0 : whole_blocks(params, params->pipeline_chunk);
-    params->standing_size =
-        whole_blocks(params, params->standing_size > params->c0 ? params->standing_size
-                                                                : params->c0 + params->block_size);
-    params->standing_c0 =
-        whole_blocks(params, params->standing_c0 < params->c0 ? params->standing_c0 : params->c0);
+    params->early_size =
+        whole_blocks(params, params->early_size > params->c0 ? params->early_size
+                                                             : params->c0 + params->block_size);
+    if (params->early_size > EARLY_BLOCKS_MOST * params->block_size) {
+        params->early_size = EARLY_BLOCKS_MOST * params->block_size;
+    }
+    params->early_c0 =
+        whole_blocks(params, params->early_c0 < params->c0 ? params->early_c0 : params->c0);
     if (params->c0 > params->largest_chunk) {
         return refuse("c0", "it is larger than btl_rbuf_largest_chunk");
     }

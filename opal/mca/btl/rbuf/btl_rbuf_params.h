@@ -37,11 +37,11 @@ struct mca_btl_rbuf_params {
     uint64_t staging_size;  /* 0: chosen at start */
     uint64_t staging_start; /* likewise */
     uint64_t grant_wait;
-    uint64_t subblock;       /* enum rbuf_in_order_choice */
-    uint64_t prestage;       /* enum mca_btl_rbuf_switch, like the next two */
-    uint64_t standing_peers; /* 0: no standing lanes */
-    uint64_t standing_size;
-    uint64_t standing_c0;
+    uint64_t subblock;    /* enum rbuf_in_order_choice */
+    uint64_t early_data;  /* enum mca_btl_rbuf_switch */
+    uint64_t early_peers; /* 0: none has a window */
+    uint64_t early_size;
+    uint64_t early_c0;
     uint64_t allow_cache;
     uint64_t registration_time;
     uint64_t registration_page_time;

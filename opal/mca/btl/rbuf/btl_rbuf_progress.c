@@ -6,7 +6,7 @@
  * under the lock and acted on without it, so that callbacks may call any function of the module.
  *
  * Events are acted on in order: by one thread at a time, the drainer, and a callback that
- * progresses goes on with the next. (Pieces of packed data must not overtake each other.)
+ * progresses goes on with the next. (Fragments of packed data must not overtake each other.)
  */
 #include "btl_rbuf.h"
 
@@ -165,18 +165,55 @@ void mca_btl_rbuf_collect(mca_btl_rbuf_module_t *module)
     }
 }
 
-static void deliver(mca_btl_rbuf_module_t *module, const struct rbuf_event *event)
+static void deliver_message(mca_btl_rbuf_module_t *module, const struct rbuf_event *event)
 {
-    const struct rbuf_piece *piece = rbuf_ahead_piece_of(&event->delivery);
-    mca_btl_base_segment_t segments[2] = {
-        {.seg_addr.pval = event->delivery.data, .seg_len = event->delivery.bytes}};
+    mca_btl_base_segment_t segment = {.seg_addr.pval = event->delivery.data,
+                                      .seg_len = event->delivery.bytes};
 
-    if (piece != NULL) {
-        segments[1] =
-            (mca_btl_base_segment_t){.seg_addr.pval = piece->data, .seg_len = piece->bytes};
+    rbuf_compat_deliver(&module->super, event->peer->user, event->delivery.tag, &segment, 1);
+}
+
+/* A receive that is found meanwhile is for the message that this one announces. */
+static void deliver_rts(mca_btl_rbuf_module_t *module, const struct rbuf_event *event)
+{
+    const struct mca_btl_rbuf_delivering outer = mca_btl_rbuf_delivering; /* callbacks nest */
+
+    mca_btl_rbuf_delivering = (struct mca_btl_rbuf_delivering){.endpoint = event->peer->user,
+                                                               .early = event->delivery.early};
+    deliver_message(module, event);
+    mca_btl_rbuf_delivering = outer;
+}
+
+/* Open MPI's header, and blocks of early data. */
+static void deliver_fragment(mca_btl_rbuf_module_t *module, const struct rbuf_event *event)
+{
+    const struct rbuf_fragment *fragment = event->delivery.data;
+    mca_btl_base_segment_t segments[1 + RBUF_FRAGMENT_BLOCKS] = {
+        {.seg_addr.pval = (unsigned char *) event->delivery.data + sizeof(*fragment),
+         .seg_len = event->delivery.bytes - sizeof(*fragment)}};
+
+    for (uint32_t i = 0; i < fragment->blocks; i++) {
+        segments[1 + i].seg_addr.pval =
+            rbuf_arena_block(&module->core.receive_arena, event->delivery.early + i);
+        segments[1 + i].seg_len = fragment->bytes[i];
     }
     rbuf_compat_deliver(&module->super, event->peer->user, event->delivery.tag, segments,
-                        piece != NULL ? 2 : 1);
+                        1u + fragment->blocks);
+}
+
+static void deliver(mca_btl_rbuf_module_t *module, const struct rbuf_event *event)
+{
+    switch ((enum rbuf_extra) event->delivery.extra) {
+    case RBUF_EXTRA_NONE:
+        deliver_message(module, event);
+        break;
+    case RBUF_EXTRA_RTS:
+        deliver_rts(module, event);
+        break;
+    case RBUF_EXTRA_FRAGMENT:
+        deliver_fragment(module, event);
+        break;
+    }
 }
 
 /* For what is printed as a format: an IPv6 address may name its interface behind a percent sign. */
@@ -249,42 +286,23 @@ static void act(mca_btl_rbuf_module_t *module, const struct rbuf_event *event)
     case RBUF_EVENT_STAGING:
         mca_btl_rbuf_staging_wanted(module, event->arena);
         break;
-    case RBUF_EVENT_LATE:
-        mca_btl_rbuf_ahead_off(module, event->peer->user);
-        break;
-    case RBUF_EVENT_BUFFER: /* drain() gives it back */
-        break;
     case RBUF_EVENT_FAILED:
         peer_failed(module, event->peer, event->status);
         break;
     }
 }
 
-/* Gives a receive buffer back, if there is one. The caller holds the lock. */
-static bool collect_buffer(struct rbuf_buffer *buffer)
-{
-    if (buffer != NULL) {
-        rbuf_receive_collect(buffer);
-    }
-    return buffer != NULL;
-}
-
 /* Gives back what a delivered message occupied; true if that was a receive buffer. The caller holds
  * the lock. */
 static bool release(const struct rbuf_event *delivered)
 {
-    bool collected = collect_buffer(rbuf_ahead_buffer_of(&delivered->delivery));
+    struct rbuf_buffer *buffer = delivered->delivery.buffer;
 
-    rbuf_core_release(delivered->peer, &delivered->delivery);
-    return collected;
-}
-
-/* Names of pieces that the user asked for meanwhile. The caller holds the lock. */
-static void tell_names(mca_btl_rbuf_module_t *module)
-{
-    if (module->core.names.peer != NULL) {
-        rbuf_ahead_tell(&module->core);
+    rbuf_core_release(delivered->peer, &delivered->delivery); /* which looks into it */
+    if (buffer != NULL) {
+        rbuf_receive_collect(buffer);
     }
+    return buffer != NULL;
 }
 
 /* Acts on events, unless another thread does; returns their number. The caller holds the lock,
@@ -302,19 +320,11 @@ static int drain(mca_btl_rbuf_module_t *module)
     drain->thread = pthread_self();
     drain->depth++;
     while (count < EVENTS && rbuf_events_pop(&module->core.events, &event)) {
-        if (event.kind != RBUF_EVENT_SENT) {
-            tell_names(module); /* this one may take long */
-        }
-        if (event.kind == RBUF_EVENT_DELIVER) {
-            rbuf_core_delivering(event.peer, &event.delivery);
-        }
         mca_btl_rbuf_unlock(module);
         act(module, &event);
         mca_btl_rbuf_lock(module);
         if (event.kind == RBUF_EVENT_DELIVER) {
             collected = release(&event) || collected;
-        } else if (event.kind == RBUF_EVENT_BUFFER) {
-            collected = collect_buffer(event.buffer) || collected;
         }
         count++;
     }
@@ -401,12 +411,11 @@ int mca_btl_rbuf_module_progress(mca_btl_rbuf_module_t *module)
     module->ring_rounds = done > 0 ? module->ring_rounds + 1 : 0;
     done += rbuf_core_progress(&module->core, now);
     if (!TAILQ_EMPTY(&module->packing)) {
-        done += mca_btl_rbuf_ahead_progress(module);
+        done += mca_btl_rbuf_packed_progress(module);
     }
     if (!rbuf_events_empty(&module->core.events)) {
         done += drain(module);
     }
-    tell_names(module);
     if (module->departed == MCA_BTL_RBUF_DEPARTED_NEWS) {
         mca_btl_rbuf_departed_progress(module);
     }

@@ -222,9 +222,6 @@ static void put_in_place(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t
             put_copied(module, operation, remote, rkey, size);
             return;
         }
-        mca_btl_rbuf_lock(module);
-        rbuf_prestage_cancel(operation->endpoint->peer, operation->local_address);
-        mca_btl_rbuf_unlock(module);
     }
     transfer(module, operation, RBUF_RMA_WRITE, remote, rkey, size);
 }
@@ -252,6 +249,9 @@ int mca_btl_rbuf_put(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoi
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
     if (offer->mode == RBUF_OFFER_DIRECT) {
+        mca_btl_rbuf_lock(module);
+        rbuf_early_forget(endpoint->peer, local_address);
+        mca_btl_rbuf_unlock(module);
         put_in_place(module, operation, remote_address, offer->rkey, size);
     } else if (remote_address == offer->base && size == offer->bytes) {
         put_staged(module, operation, offer);

@@ -79,8 +79,6 @@ mca_btl_base_registration_handle_t *mca_btl_rbuf_register_mem(mca_btl_base_modul
                                                               uint32_t flags);
 int mca_btl_rbuf_deregister_mem(mca_btl_base_module_t *btl,
                                 mca_btl_base_registration_handle_t *handle);
-void mca_btl_rbuf_prestage(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
-                           const void *source, size_t bytes);
 void mca_btl_rbuf_grant_expired(mca_btl_rbuf_module_t *module, struct rbuf_grant *grant);
 
 /* btl_rbuf_registrar.c: no lock is held. Quiet: says nothing when the adapter refuses. What is

@@ -41,20 +41,29 @@ static bool is_crowded(const mca_btl_base_endpoint_t *endpoint)
 static bool start(mca_btl_base_endpoint_t *endpoint, mca_btl_rbuf_frag_t *frag,
                   mca_btl_base_tag_t tag)
 {
+    struct rbuf_peer *peer = endpoint->peer;
+
     frag->am.bytes = (uint32_t) frag->segment.seg_len;
     frag->am.tag = tag;
-    /* Not the pieces of packed data that ob1 may send from a put's callback too: they would be
+    /* Not the fragments of packed data that ob1 may send from a put's callback too: they would be
      * held, and be overtaken by those sent later. */
     frag->am.after = frag->am.channel == RBUF_CONTROL ? after_for(endpoint) : 0;
     mca_btl_rbuf_endpoint_use(endpoint);
-    if (frag->role == MCA_BTL_RBUF_HERALD && endpoint->ahead->rendezvous == frag &&
-        frag->am.after == 0) {
-        return mca_btl_rbuf_ahead_start(endpoint->module, endpoint, frag);
+    switch (frag->role) {
+    case MCA_BTL_RBUF_RTS:
+        return rbuf_early_send(peer, &frag->am, frag->source, frag->source_bytes) != RBUF_AM_IDLE;
+    case MCA_BTL_RBUF_RTS_PACKED:
+        return mca_btl_rbuf_packed_start(endpoint, frag);
+    case MCA_BTL_RBUF_FRAGMENT:
+        frag->am.bytes += (uint32_t) (sizeof(struct rbuf_fragment) - frag->packed);
+        return rbuf_am_send_as(peer, &frag->am, RBUF_MESSAGE_FRAGMENT, 0) != RBUF_AM_IDLE;
+    case MCA_BTL_RBUF_MESSAGE:
+        break;
     }
     if (frag->am.channel == RBUF_BULK && (frag->base.des_flags & MCA_BTL_DES_FLAGS_PRIORITY)) {
-        return rbuf_am_send_as(endpoint->peer, &frag->am, RBUF_MESSAGE_LONG, 0) != RBUF_AM_IDLE;
+        return rbuf_am_send_as(peer, &frag->am, RBUF_MESSAGE_LONG, 0) != RBUF_AM_IDLE;
     }
-    return rbuf_am_send(endpoint->peer, &frag->am) != RBUF_AM_IDLE;
+    return rbuf_am_send(peer, &frag->am) != RBUF_AM_IDLE;
 }
 
 int mca_btl_rbuf_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
@@ -70,9 +79,6 @@ int mca_btl_rbuf_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpo
     if (frag->pool->module != module) { /* see mca_btl_rbuf_prepare_src() */
         return mca_btl_rbuf_send(&frag->pool->module->super, mca_btl_rbuf_endpoint_first(endpoint),
                                  descriptor, tag);
-    }
-    if (mca_btl_rbuf_is_piece(frag)) {
-        return mca_btl_rbuf_ahead_send(module, endpoint, frag, tag);
     }
     mca_btl_rbuf_lock(module);
     frag->state = detached ? MCA_BTL_RBUF_FRAG_DETACHED : MCA_BTL_RBUF_FRAG_SENDING;
@@ -107,10 +113,6 @@ void mca_btl_rbuf_sent(mca_btl_rbuf_module_t *module, struct rbuf_am *am, int st
     bool owned = frag->base.des_flags & MCA_BTL_DES_FLAGS_BTL_OWNERSHIP;
     bool detached = frag->state == MCA_BTL_RBUF_FRAG_DETACHED;
 
-    if (mca_btl_rbuf_is_piece(frag)) {
-        mca_btl_rbuf_ahead_sent(module, frag, status);
-        return;
-    }
     if (!detached) {
         frag->state = MCA_BTL_RBUF_FRAG_USER;
         frag->base.des_cbfunc(&module->super, am->peer->user, &frag->base,

@@ -53,14 +53,14 @@ size_t mca_btl_rbuf_staging_half(const mca_btl_rbuf_module_t *module)
     return share_of(module, bytes) / 2;
 }
 
-/* What must be there for one message of any length, and for the lane of one peer. */
+/* What must be there for one message of any length, and for the window of one peer. */
 static size_t least_start(const struct rbuf_core_options *options)
 {
     const struct rbuf_schedule *schedule = &options->schedule;
     size_t message = (size_t) schedule->buffers * schedule->buffer_blocks;
-    size_t lane = options->standing.peers > 0 ? rbuf_standing_lane_blocks(&options->standing) : 0;
+    size_t window = options->early.peers > 0 ? rbuf_early_window_blocks(&options->early) : 0;
 
-    return more(message + lane, 2 * lane) * schedule->block_bytes;
+    return more(message + window, 2 * window) * schedule->block_bytes;
 }
 
 /* Bytes to begin with, in each direction: whole pages and whole blocks, or more than there are. */

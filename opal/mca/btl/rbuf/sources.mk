@@ -6,7 +6,6 @@
 
 rbuf_glue_sources = \
 	%reldir%/btl_rbuf.h \
-	%reldir%/btl_rbuf_ahead.c \
 	%reldir%/btl_rbuf_async.c \
 	%reldir%/btl_rbuf_auto.c \
 	%reldir%/btl_rbuf_component.c \
@@ -27,6 +26,7 @@ rbuf_glue_sources = \
 	%reldir%/btl_rbuf_modex.c \
 	%reldir%/btl_rbuf_modex.h \
 	%reldir%/btl_rbuf_module.c \
+	%reldir%/btl_rbuf_packed.c \
 	%reldir%/btl_rbuf_params.c \
 	%reldir%/btl_rbuf_params.h \
 	%reldir%/btl_rbuf_progress.c \
@@ -42,8 +42,6 @@ rbuf_glue_sources = \
 	%reldir%/rbuf_compat.h
 
 rbuf_core_sources = \
-	%reldir%/core/ahead.c \
-	%reldir%/core/ahead.h \
 	%reldir%/core/arena.c \
 	%reldir%/core/arena.h \
 	%reldir%/core/bounce.c \
@@ -60,6 +58,9 @@ rbuf_core_sources = \
 	%reldir%/core/credit.h \
 	%reldir%/core/eager.c \
 	%reldir%/core/eager.h \
+	%reldir%/core/early.h \
+	%reldir%/core/early_in.c \
+	%reldir%/core/early_out.c \
 	%reldir%/core/event.c \
 	%reldir%/core/event.h \
 	%reldir%/core/grant.c \
@@ -75,8 +76,6 @@ rbuf_core_sources = \
 	%reldir%/core/model_staged.c \
 	%reldir%/core/polling_set.c \
 	%reldir%/core/polling_set.h \
-	%reldir%/core/prestage.c \
-	%reldir%/core/prestage.h \
 	%reldir%/core/put.c \
 	%reldir%/core/put.h \
 	%reldir%/core/receiver.c \
@@ -99,9 +98,6 @@ rbuf_core_sources = \
 	%reldir%/core/sender.h \
 	%reldir%/core/staging.c \
 	%reldir%/core/staging.h \
-	%reldir%/core/standing.h \
-	%reldir%/core/standing_in.c \
-	%reldir%/core/standing_out.c \
 	%reldir%/core/stats.h \
 	%reldir%/core/tx_chunk.c \
 	%reldir%/core/tx_chunk.h \

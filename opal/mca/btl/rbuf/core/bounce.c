@@ -9,7 +9,7 @@
 #include "core/core.h"
 
 static_assert(sizeof(struct rbuf_ring_offer) <= sizeof(struct rbuf_offer) &&
-                  sizeof(struct rbuf_standing_offer) <= sizeof(struct rbuf_offer),
+                  sizeof(struct rbuf_early_window) <= sizeof(struct rbuf_offer),
               "no message of core's own has a longer payload");
 static_assert(RBUF_INLINE_ENOUGH <= RBUF_BOUNCE_BYTES, "each of them fits into a buffer");
 

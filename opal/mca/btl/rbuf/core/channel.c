@@ -22,15 +22,19 @@ static bool is_users(const struct rbuf_am *am)
 {
     switch ((enum rbuf_message_kind) am->kind) {
     case RBUF_MESSAGE_USER:
-    case RBUF_MESSAGE_LED:
-    case RBUF_MESSAGE_HERALD:
-    case RBUF_MESSAGE_PIECE:
-    case RBUF_MESSAGE_NAMED:
     case RBUF_MESSAGE_LONG:
+    case RBUF_MESSAGE_RTS:
+    case RBUF_MESSAGE_FRAGMENT:
         return true;
     default:
         return false;
     }
+}
+
+/* Its completion says that the slots of a ring may be used for something else. */
+static bool returns_ring(const struct rbuf_am *am)
+{
+    return am->kind == RBUF_MESSAGE_RETURN && am->tag == RBUF_LOAN_RING;
 }
 
 static struct own_message *own(struct rbuf_am *am)
@@ -70,8 +74,7 @@ static bool post_send(struct rbuf_peer *peer, struct rbuf_am *am)
     struct rbuf_fab_queue *queue = peer->queue[am->channel];
     struct rbuf_fab_piece piece = {am->header, HEADER_BYTES + am->bytes, am->lkey};
     bool inlined = piece.bytes <= rbuf_fab_inline_max(queue);
-    /* Its completion says that the slots of a ring may be used for something else. */
-    bool silent = inlined && am->kind != RBUF_MESSAGE_RING_BACK;
+    bool silent = inlined && !returns_ring(am);
     bool bounced = !inlined && !is_users(am); /* other memory is not registered */
     enum rbuf_fab_status status;
 
@@ -128,7 +131,7 @@ static void finish(struct rbuf_am *am, int status)
         rbuf_core_raise(am->peer->core, RBUF_EVENT_SENT, am->peer, am, status);
         return;
     }
-    if (am->kind == RBUF_MESSAGE_RING_BACK && status == 0) {
+    if (returns_ring(am) && status == 0) {
         rbuf_ring_out_handed_back(am->peer);
     }
     unbounce(am);
@@ -163,17 +166,9 @@ static enum rbuf_am_state enqueue(struct rbuf_peer *peer, struct rbuf_am *am)
 
 enum rbuf_am_state rbuf_am_send(struct rbuf_peer *peer, struct rbuf_am *am)
 {
-    const bool led = peer->standing_out != NULL && am->after == 0 && am->channel == RBUF_CONTROL &&
-                     rbuf_standing_out_lead(peer, &am->after);
-    enum rbuf_am_state state;
-
-    am->kind = led ? RBUF_MESSAGE_LED : RBUF_MESSAGE_USER;
+    am->kind = RBUF_MESSAGE_USER;
     peer->core->stats.messages_sent++;
-    state = enqueue(peer, am);
-    if (led && state != RBUF_AM_QUEUED) {
-        rbuf_standing_out_open(peer);
-    }
-    return state;
+    return enqueue(peer, am);
 }
 
 enum rbuf_am_state rbuf_am_send_as(struct rbuf_peer *peer, struct rbuf_am *am,
@@ -209,18 +204,8 @@ bool rbuf_am_send_now(struct rbuf_peer *peer, enum rbuf_channel_id id, uint8_t t
     return true;
 }
 
-uint32_t rbuf_channel_own_room(const struct rbuf_peer *peer)
-{
-    const uint32_t inlined = rbuf_fab_inline_max(peer->queue[RBUF_CONTROL]);
-    const uint32_t room = peer->core->bounces.all != NULL && inlined < RBUF_BOUNCE_BYTES
-                              ? RBUF_BOUNCE_BYTES
-                              : inlined;
-
-    return room > HEADER_BYTES ? room - HEADER_BYTES : 0;
-}
-
-void rbuf_channel_send_own(struct rbuf_peer *peer, enum rbuf_message_kind kind, const void *payload,
-                           uint32_t bytes)
+static void send_own(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_t tag,
+                     uint64_t after, const void *payload, uint32_t bytes)
 {
     struct own_message *message = calloc(1, sizeof(*message) + bytes);
 
@@ -235,9 +220,23 @@ void rbuf_channel_send_own(struct rbuf_peer *peer, enum rbuf_message_kind kind, 
     message->am.bytes = bytes;
     message->am.channel = RBUF_CONTROL;
     message->am.kind = (uint8_t) kind;
+    message->am.tag = tag;
+    message->am.after = after;
     if (enqueue(peer, &message->am) == RBUF_AM_IDLE) {
         free(message);
     }
+}
+
+void rbuf_channel_send_own(struct rbuf_peer *peer, enum rbuf_message_kind kind, enum rbuf_loan loan,
+                           const void *payload, uint32_t bytes)
+{
+    send_own(peer, kind, (uint8_t) loan, 0, payload, bytes);
+}
+
+void rbuf_channel_send_own_after(struct rbuf_peer *peer, enum rbuf_message_kind kind,
+                                 uint64_t after, const void *payload, uint32_t bytes)
+{
+    send_own(peer, kind, 0, after, payload, bytes);
 }
 
 void rbuf_channel_sent(struct rbuf_am *am, int status)

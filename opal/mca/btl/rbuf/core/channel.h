@@ -88,12 +88,14 @@ bool rbuf_channel_idle(const struct rbuf_peer *peer);
 void rbuf_channel_fail(struct rbuf_peer *peer, int status);
 void rbuf_channel_sent(struct rbuf_am *am, int status);
 
-/* Most payload of a message of core's own, bytes: what fits into a request, or a bounce buffer. */
-uint32_t rbuf_channel_own_room(const struct rbuf_peer *peer);
+/* Sends a copy of `payload`, which has to fit into a request or a bounce buffer. `loan` is for the
+ * kinds that have one. */
+void rbuf_channel_send_own(struct rbuf_peer *peer, enum rbuf_message_kind kind, enum rbuf_loan loan,
+                           const void *payload, uint32_t bytes);
 
-/* Sends a copy of `payload`, which has to fit into that. */
-void rbuf_channel_send_own(struct rbuf_peer *peer, enum rbuf_message_kind kind, const void *payload,
-                           uint32_t bytes);
+/* The same for a kind that has something in `after`. */
+void rbuf_channel_send_own_after(struct rbuf_peer *peer, enum rbuf_message_kind kind,
+                                 uint64_t after, const void *payload, uint32_t bytes);
 
 /* The header of a message that is posted now; its sequence number is taken when that succeeds. */
 static inline void rbuf_channel_fill(const struct rbuf_peer *peer,

@@ -24,7 +24,6 @@ int rbuf_core_open(struct rbuf_core *core, const struct rbuf_core_options *optio
     TAILQ_INIT(&core->grants_free);
     TAILQ_INIT(&core->receiving);
     TAILQ_INIT(&core->deferred);
-    TAILQ_INIT(&core->prestaged);
     SLIST_INIT(&core->chunks_free);
     status = rbuf_arena_open(&core->send_arena, send_region, block_bytes);
     if (status != 0) {
@@ -34,7 +33,7 @@ int rbuf_core_open(struct rbuf_core *core, const struct rbuf_core_options *optio
     if (status != 0) {
         goto close_send_arena;
     }
-    rbuf_standing_in_grown(core);
+    rbuf_early_in_grown(core);
     status = rbuf_events_open(&core->events);
     if (status != 0) {
         goto close_receive_arena;
@@ -67,9 +66,6 @@ void rbuf_core_close(struct rbuf_core *core)
     struct rbuf_event event;
 
     while (rbuf_events_pop(&core->events, &event)) {
-        if (event.kind == RBUF_EVENT_DELIVER) {
-            free(rbuf_ahead_piece_of(&event.delivery));
-        }
         if (event.kind == RBUF_EVENT_DELIVER && event.delivery.origin == RBUF_ORIGIN_HELD) {
             rbuf_held_free(&event.delivery);
         }
@@ -134,8 +130,7 @@ int rbuf_peer_add(struct rbuf_core *core, struct rbuf_mailbox *mailbox, void *us
     TAILQ_INIT(&added->puts);
     TAILQ_INIT(&added->ungranted);
     TAILQ_INIT(&added->rmas);
-    SLIST_INIT(&added->early);
-    rbuf_ahead_in_open(added);
+    SLIST_INIT(&added->unexpected_rtrs);
     core->peers[index] = added;
     *peer = added;
     return 0;
@@ -175,15 +170,13 @@ void rbuf_peer_fail(struct rbuf_peer *peer, int status)
     rbuf_channel_fail(peer, status);
     rbuf_rma_fail(peer, status);
     rbuf_sender_fail(peer, status);
-    rbuf_ahead_out_drop(peer);
-    rbuf_ahead_in_drop(peer);
     rbuf_core_raise(peer->core, RBUF_EVENT_FAILED, peer, NULL, status);
 }
 
 static bool is_idle(const struct rbuf_peer *peer)
 {
     return rbuf_channel_idle(peer) && rbuf_sender_idle(peer) && TAILQ_EMPTY(&peer->rmas) &&
-           peer->words.acks_due == 0;
+           peer->words.acks_due == 0 && !rbuf_early_in_owed(peer);
 }
 
 bool rbuf_peer_drained(const struct rbuf_peer *peer)
@@ -205,8 +198,7 @@ bool rbuf_peer_unused(const struct rbuf_peer *peer)
 {
     const struct rbuf_core *core = peer->core;
 
-    if (peer->state == RBUF_PEER_UNCONNECTED || has_users(peer) || peer->in_flight > 0 ||
-        core->delivering_of == peer || core->names.peer == peer) {
+    if (peer->state == RBUF_PEER_UNCONNECTED || has_users(peer) || peer->in_flight > 0) {
         return false;
     }
     for (uint32_t i = 0; i < core->grant_count; i++) {
@@ -258,8 +250,6 @@ void rbuf_peer_remove(struct rbuf_peer *peer)
     struct rbuf_core *core = peer->core;
 
     rbuf_sender_fail(peer, -ECONNRESET);
-    rbuf_ahead_out_drop(peer);
-    rbuf_ahead_in_drop(peer); /* which may put it on the list of the busy */
     if (peer->busy) {
         TAILQ_REMOVE(&core->busy, peer, busy_link);
     }
@@ -268,8 +258,8 @@ void rbuf_peer_remove(struct rbuf_peer *peer)
             rbuf_grant_close(core->grants[i]);
         }
     }
-    rbuf_standing_in_remove(peer);
-    rbuf_standing_out_remove(peer);
+    rbuf_early_in_remove(peer);
+    rbuf_early_out_remove(peer);
     rbuf_ring_out_remove(peer);
     rbuf_polling_set_remove(peer);
     core->peers[peer->index] = NULL;
@@ -284,6 +274,7 @@ static int progress_peer(struct rbuf_peer *peer, uint64_t *budget)
 {
     int done = rbuf_receiver_write_acks(peer);
 
+    done += rbuf_early_in_report(peer);
     done += rbuf_channel_progress(peer);
     done += rbuf_rma_progress(peer);
     done += rbuf_sender_progress(peer, budget);

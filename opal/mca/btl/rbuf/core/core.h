@@ -16,12 +16,10 @@
  *     bounce.c    memory for what does not fit into a request
  *     grant.c     the receiver's offers: staging lanes, deferred grants
  *     receiver.c  copying blocks out of lanes, acknowledgements, messages held for a put
- *     put.c       how a put begins: offers, GRANTs, what is offered checked
- *     prestage.c  first chunks that are copied on a guess, under the rendezvous
+ *     put.c       how a put begins: offers, RTRs, what is offered checked
  *     sender.c    staged puts: filling chunks, window
  *     staging.c   arenas that grow
- *     standing*.c first chunks that are written with the rendezvous, into lanes lent for that
- *     ahead.c     pieces of packed data that are sent with the rendezvous
+ *     early*.c    the first bytes of messages, which are written with the rendezvous
  *     rma.c       in-place writes, reads, atomics
  *
  * Threads: every function of core is called with the module's lock held.
@@ -34,14 +32,13 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "core/ahead.h"
 #include "core/arena.h"
 #include "core/bounce.h"
 #include "core/credit.h"
+#include "core/early.h"
 #include "core/event.h"
 #include "core/polling_set.h"
 #include "core/ring.h"
-#include "core/standing.h"
 #include "core/stats.h"
 #include "core/wire.h"
 #include "core/words.h"
@@ -52,7 +49,7 @@ struct rbuf_am;
 struct rbuf_put;
 struct rbuf_rma;
 struct rbuf_grant;
-struct rbuf_early_offer;
+struct rbuf_unexpected_rtr;
 struct rbuf_tx_chunk;
 
 TAILQ_HEAD(rbuf_am_list, rbuf_am);
@@ -60,7 +57,7 @@ TAILQ_HEAD(rbuf_put_list, rbuf_put);
 TAILQ_HEAD(rbuf_rma_list, rbuf_rma);
 TAILQ_HEAD(rbuf_grant_list, rbuf_grant);
 TAILQ_HEAD(rbuf_peer_list, rbuf_peer);
-SLIST_HEAD(rbuf_early_list, rbuf_early_offer);
+SLIST_HEAD(rbuf_rtr_list, rbuf_unexpected_rtr);
 SLIST_HEAD(rbuf_tx_chunk_list, rbuf_tx_chunk);
 
 struct rbuf_core_options {
@@ -72,8 +69,7 @@ struct rbuf_core_options {
     uint32_t quantum;           /* bytes copied in each direction in one progress call */
     uint16_t window[RBUF_FLOWS]; /* receive credits that each peer of ours gets; RING is core's */
     struct rbuf_ring_options ring;
-    struct rbuf_standing_options standing;
-    uint32_t pieces_kept; /* receive buffers for pieces that wait for their names */
+    struct rbuf_early_options early;
     uint32_t max_message; /* bytes of the largest request that the port takes */
     /* Registered memory for bounce buffers. Wanted if queue pairs of the control channel have less
      * inline room than RBUF_INLINE_ENOUGH, else empty. */
@@ -87,14 +83,6 @@ enum rbuf_peer_state {
 };
 
 enum rbuf_probe_state { RBUF_PROBE_IDLE, RBUF_PROBE_POSTED };
-
-/* A first chunk to copy, or copied, while its rendezvous is under way. At most one a peer. */
-struct rbuf_prestage {
-    const unsigned char *source; /* NULL: none wanted */
-    uint64_t length;
-    struct rbuf_tx_chunk *chunk; /* NULL until it is copied; then the peer is on core->prestaged */
-    TAILQ_ENTRY(rbuf_peer) link;
-};
 
 struct rbuf_peer {
     struct rbuf_core *core;
@@ -122,17 +110,15 @@ struct rbuf_peer {
     uint32_t ring_declines;        /* in a row: it has no memory for a ring */
     uint32_t ring_declined_census; /* the one before the last of them */
 
-    struct rbuf_put_list puts;      /* staged, in order of their start */
-    struct rbuf_put_list ungranted; /* waiting for a GRANT */
-    struct rbuf_early_list early;   /* GRANTs that came before their put */
-    uint32_t early_count;           /* of them */
-    struct rbuf_rma_list rmas;      /* not posted yet */
-    struct rbuf_prestage prestage;
-    struct rbuf_standing_out *standing_out; /* that the peer lent us; NULL: none yet */
-    struct rbuf_standing_in *standing_in;   /* that it has of ours; NULL: none */
-    uint8_t prompt_grants;                  /* opened out of its deliveries, before it has a lane */
-    struct rbuf_ahead_out ahead_out;
-    struct rbuf_ahead_in ahead_in;
+    struct rbuf_put_list puts;            /* staged, in order of their start */
+    struct rbuf_put_list ungranted;       /* waiting for an RTR */
+    struct rbuf_rtr_list unexpected_rtrs; /* that came before their put */
+    uint32_t unexpected_count;            /* of them */
+    struct rbuf_rma_list rmas;            /* not posted yet */
+    struct rbuf_early_out *early_out;     /* window that the peer has lent us; NULL: none yet */
+    struct rbuf_early_in *early_in;       /* that it has of ours; NULL: none */
+    uint32_t early_seq;                   /* the newest of its last window */
+    uint8_t rts_count;                    /* RTSs of it, before it has a window */
 
     struct rbuf_words words;
     uint64_t slots_taken; /* acknowledgement words in use by grants, a bit each */
@@ -148,7 +134,7 @@ struct rbuf_peer {
 struct rbuf_core {
     struct rbuf_core_options options;
     struct rbuf_arena send_arena;    /* freed by local completions alone */
-    struct rbuf_arena receive_arena; /* lanes of grants, and standing ones */
+    struct rbuf_arena receive_arena; /* lanes of grants, and windows for early data */
     struct rbuf_bounces bounces;
     struct rbuf_word_writes word_writes;
     struct rbuf_events events;
@@ -172,13 +158,7 @@ struct rbuf_core {
     uint64_t direct_bytes;            /* of grants that are REGISTERING or DIRECT */
     uint64_t moved_ns; /* when staging was last copied out of, or a direct grant ended */
 
-    struct rbuf_standing standing;
-    struct rbuf_peer *delivering_of;  /* whose message the user deals with now; NULL: none */
-    struct rbuf_delivery *delivering; /* that message */
-    struct rbuf_names names;          /* for rbuf_ahead_tell() */
-    uint32_t pieces_kept;             /* receive buffers with pieces that wait, or are delivered */
-
-    struct rbuf_peer_list prestaged; /* peers that hold a prestaged chunk, oldest first */
+    struct rbuf_early_windows windows;
     struct rbuf_tx_chunk_list chunks_free;
     uint32_t sweeps; /* calls of rbuf_core_swept(); wraps */
     uint64_t copied; /* bytes, by rbuf_core_progress(), in both directions */
@@ -197,7 +177,7 @@ struct rbuf_peer_link {
     uint32_t
         their_stage_bytes; /* that it can stage at once: no chunk to it is larger; 0: unknown */
     bool unordered;      /* writes through these queues are not placed in order here: its chunks are
-                            announced, and it gets no ring and no standing lane */
+                            announced, and it gets no ring and no window for early data */
     bool words_overtake; /* nor are words, whatever core's options say (core/words.h) */
 };
 
@@ -281,15 +261,6 @@ bool rbuf_core_received(struct rbuf_core *core, enum rbuf_channel_id channel,
 
 /* A write-with-immediate arrived on the bulk channel; its receive buffer is free. */
 void rbuf_core_immediate(struct rbuf_core *core, uint32_t immediate);
-
-/* The user is about to hand up a message: grants that it opens for the peer until it releases one
- * are for that, in all likelihood. The delivery is the one that it will release. */
-static inline void rbuf_core_delivering(struct rbuf_peer *peer, struct rbuf_delivery *delivery)
-{
-    peer->core->delivering_of = peer;
-    peer->core->delivering = delivery;
-    delivery->began = (uint16_t) peer->core->stats.messages_sent;
-}
 
 /* The message of a RBUF_EVENT_DELIVER was dealt with: frees a heap copy, returns the credit. The
  * caller has reposted the receive buffer, if there was one. */

@@ -19,7 +19,6 @@ struct rbuf_put;
 struct rbuf_rma;
 struct rbuf_grant;
 struct rbuf_buffer;
-struct rbuf_piece;
 struct rbuf_arena;
 
 enum rbuf_event_kind {
@@ -31,8 +30,6 @@ enum rbuf_event_kind {
     RBUF_EVENT_REGISTER, /* a grant has waited too long: register its buffer, rbuf_grant_direct() */
     RBUF_EVENT_RING_MEMORY, /* memory for one more ring is wanted: rbuf_ring_memory_give() */
     RBUF_EVENT_STAGING,     /* an arena is to grow: rbuf_staging_grow() */
-    RBUF_EVENT_LATE,        /* the set that was heralded is off: its message is sent without */
-    RBUF_EVENT_BUFFER,      /* a receive buffer that core kept is free: post it again */
     RBUF_EVENT_FAILED       /* a peer is lost; once a peer */
 };
 
@@ -40,31 +37,27 @@ enum rbuf_origin {                        /* where the payload of a message stan
                    RBUF_ORIGIN_BUFFER,    /* in a receive buffer */
                    RBUF_ORIGIN_RING,      /* in a slot of the peer's ring */
                    RBUF_ORIGIN_RING_LONG, /* in several, from `slot` on */
-                   RBUF_ORIGIN_HELD,      /* in a copy that core made */
-                   RBUF_ORIGIN_PIECE      /* in `piece`: a header, and data that was sent ahead */
+                   RBUF_ORIGIN_HELD       /* in a copy that core made */
 };
 
 enum rbuf_extra { /* what there is to a message besides its payload */
                   RBUF_EXTRA_NONE,
-                  RBUF_EXTRA_HEAD,  /* LED: `place` */
-                  RBUF_EXTRA_HERALD /* `herald`, `began` */
+                  RBUF_EXTRA_RTS,     /* it announces another one: `early` */
+                  RBUF_EXTRA_FRAGMENT /* a struct rbuf_fragment, the message, and early data:
+                                         `early` */
 };
 
 struct rbuf_delivery {
-    union {
-        struct rbuf_buffer *buffer; /* BUFFER: to give back; else NULL */
-        struct rbuf_piece *piece;   /* PIECE: which knows the buffer to give back */
-    };
+    struct rbuf_buffer *buffer; /* BUFFER: to give back; else NULL */
     void *data;
     uint32_t bytes;
     uint8_t tag;
     uint8_t channel; /* BUFFER: enum rbuf_channel_id */
     uint8_t slot;    /* RING, RING_LONG: which one it is */
-    uint8_t place;   /* 1 + the one of the standing lane with its head; 0: none, or taken up */
     uint8_t origin;  /* enum rbuf_origin */
     uint8_t extra;   /* enum rbuf_extra */
-    uint16_t began;  /* stats.messages_sent when it was handed up; wraps */
-    uint32_t herald; /* the set */
+    uint32_t early;  /* RTS: sequence number of early data that a grant may claim; 0: none.
+                        FRAGMENT: block of the receive arena where they begin */
 };
 
 struct rbuf_event {

@@ -10,7 +10,8 @@
 
 #define FIRST_GRANTS 64u
 #define STUCK_WAITS  20u
-#define MOST_GRANTS  RBUF_IMMEDIATE_HEAD /* the indices below it */
+#define NO_SLOT      UINT8_MAX
+#define MOST_GRANTS  RBUF_IMMEDIATE_EARLY /* the indices below it */
 
 static uint64_t grant_id(const struct rbuf_grant *grant)
 {
@@ -99,6 +100,11 @@ struct rbuf_schedule rbuf_grant_schedule(const struct rbuf_peer *peer)
     return schedule;
 }
 
+static bool has_early(const struct rbuf_grant *grant)
+{
+    return grant->early == RBUF_GRANT_EARLY_CLAIMED || grant->early == RBUF_GRANT_EARLY_NAMED;
+}
+
 static void describe(const struct rbuf_grant *grant, enum rbuf_offer_mode mode,
                      struct rbuf_offer *offer)
 {
@@ -118,10 +124,10 @@ static void describe(const struct rbuf_grant *grant, enum rbuf_offer_mode mode,
         offer->flag = grant->lane_flag;
         offer->acks = grant->acks_first;
         offer->stride_blocks = grant->stride_blocks;
-        offer->slot = grant->slot;
-        offer->head = grant->head_use;
-        offer->kept = grant->head_kept;
+        offer->slot = grant->slot != NO_SLOT ? grant->slot : 0;
     }
+    offer->ask = grant->early == RBUF_GRANT_EARLY_ASKED;
+    offer->early = has_early(grant) ? grant->early_seq : 0;
 }
 
 /* The counts of a peer's first message that needs one; without memory the peer is lost. */
@@ -142,6 +148,7 @@ static bool slot_take(struct rbuf_grant *grant)
 {
     struct rbuf_peer *peer = grant->peer;
 
+    grant->slot = NO_SLOT;
     if (grant->acks_wanted == 0) {
         return true;
     }
@@ -156,82 +163,90 @@ static bool slot_take(struct rbuf_grant *grant)
 
 static void slot_give(struct rbuf_grant *grant)
 {
-    if (grant->acks_wanted > 0) {
+    if (grant->slot != NO_SLOT) {
         grant->peer->slots_taken &= ~(1ull << grant->slot);
     }
 }
 
-/* True if the grant is as long as what the use announced, and has taken its head up. */
-static bool head_take(struct rbuf_grant *grant, uint64_t use)
+/* The early data become the grant's; false: they are not there. */
+static bool early_take(struct rbuf_grant *grant, enum rbuf_grant_early how, uint32_t seq)
 {
     struct rbuf_peer *peer = grant->peer;
-    const struct rbuf_standing_in *in = peer->standing_in;
+    struct rbuf_early_slot *slot = rbuf_early_in_find(peer, seq);
 
-    if (in->uses[use % RBUF_STANDING_PLACES].bytes != grant->bytes) {
+    if (slot == NULL || slot->bytes == 0) {
         return false;
     }
-    grant->schedule = rbuf_standing_in_schedule(peer);
-    grant->head_chunks = rbuf_schedule_head(&grant->schedule, grant->bytes, in->place_blocks);
-    if (grant->head_chunks == 0) {
-        return false;
+    rbuf_early_in_claim(peer, slot);
+    grant->early = how;
+    grant->early_seq = seq;
+    grant->early_bytes = slot->bytes;
+    if (slot->bytes < grant->bytes) {
+        grant->schedule = rbuf_early_in_rest(peer);
     }
-    grant->head_use = use;
-    grant->head_first = rbuf_standing_in_place(peer, use);
     return true;
 }
 
-/* Takes up the head of the message that is being delivered, if it is as long as the grant: then it
- * is this one's, in all likelihood. */
-static void head_of_delivery(struct rbuf_grant *grant)
+/* The grant's early data were another message's: they wait for that. */
+static void early_leave(struct rbuf_grant *grant)
 {
-    struct rbuf_delivery *delivery = grant->peer->core->delivering;
-
-    if (delivery->place != 0 &&
-        head_take(grant, rbuf_standing_in_use(grant->peer, delivery->place))) {
-        delivery->place = 0;
+    if (has_early(grant)) {
+        rbuf_early_in_unclaim(grant->peer, grant->early_seq);
     }
-}
-
-/* Takes up the head of a message that came before anybody asked for it. */
-static void head_kept(struct rbuf_grant *grant)
-{
-    uint64_t use = rbuf_standing_in_kept(grant->peer, grant->bytes);
-
-    grant->head_kept = use != 0 && head_take(grant, use);
-    if (use != 0 && !grant->head_kept) { /* a message without chunks for a head */
-        grant->peer->core->stats.heads_in_vain++;
-        rbuf_standing_in_over(grant->peer, use);
-    }
-}
-
-void rbuf_grant_head_over(struct rbuf_grant *grant)
-{
-    if (grant->head_use != 0) {
-        rbuf_standing_in_over(grant->peer, grant->head_use);
-        grant->head_use = 0;
-    }
-}
-
-/* The message comes without its head: there is no lane for the rest, or the head was another's. */
-static void head_forgo(struct rbuf_grant *grant)
-{
-    rbuf_grant_head_over(grant);
-    grant->head_chunks = 0;
-    grant->head_kept = false;
+    grant->early = RBUF_GRANT_EARLY_NONE;
+    grant->early_bytes = 0;
     grant->schedule = rbuf_grant_schedule(grant->peer);
 }
 
-/* Gives the grant its lane, flags and word, if there are; it is then STAGED. */
-static bool stage(struct rbuf_grant *grant)
+void rbuf_grant_early_over(struct rbuf_grant *grant)
+{
+    if (has_early(grant)) {
+        rbuf_early_in_release(grant->peer, grant->early_seq);
+    }
+}
+
+/* Bytes behind the early data. */
+static uint64_t rest_of(const struct rbuf_grant *grant)
+{
+    return grant->bytes > grant->early_bytes ? grant->bytes - grant->early_bytes : 0;
+}
+
+uint64_t rbuf_grant_part_bytes(const struct rbuf_grant *grant)
+{
+    return grant->part == RBUF_GRANT_PART_EARLY ? grant->early_bytes : rest_of(grant);
+}
+
+void rbuf_grant_begin(struct rbuf_grant *grant, enum rbuf_grant_part part)
+{
+    const bool early = part == RBUF_GRANT_PART_EARLY;
+
+    grant->part = part;
+    grant->block = 0;
+    grant->chunk_here = false;
+    grant->flag = early ? rbuf_early_in_flag(grant->peer, grant->early_seq) : grant->lane_flag;
+    rbuf_schedule_first(early ? &grant->peer->early_in->schedule : &grant->schedule,
+                        rbuf_grant_part_bytes(grant), &grant->chunk);
+}
+
+/* Chunks that some later one waits for: all but those that find a buffer that was not used. */
+static uint64_t acks_of(const struct rbuf_extent *extent, uint64_t buffers)
+{
+    return extent->chunks > buffers ? extent->chunks - buffers : 0;
+}
+
+/* A lane for the rest, its flags and word; false if there is no room. */
+static bool take_lane(struct rbuf_grant *grant)
 {
     struct rbuf_core *core = grant->peer->core;
     const struct rbuf_schedule *schedule = &grant->schedule;
-    struct rbuf_extent extent;
+    struct rbuf_extent extent = {.chunks = 0};
     uint64_t buffers;
 
-    rbuf_schedule_measure_behind(schedule, grant->bytes, grant->head_chunks, &extent);
+    if (rest_of(grant) > 0) {
+        rbuf_schedule_measure(schedule, rest_of(grant), &extent);
+    }
     buffers = extent.chunks < schedule->buffers ? extent.chunks : schedule->buffers;
-    grant->acks_wanted = extent.chunks - buffers;
+    grant->acks_wanted = acks_of(&extent, buffers);
     grant->stride_blocks = extent.largest_blocks;
     grant->lane_blocks = (uint32_t) buffers * extent.largest_blocks;
     if (!slot_take(grant)) {
@@ -242,17 +257,22 @@ static bool stage(struct rbuf_grant *grant)
         slot_give(grant);
         return false;
     }
-    rbuf_schedule_first(schedule, grant->bytes, &grant->chunk);
-    grant->block = 0;
     grant->lane_flag = core->receive_arena.next_flag;
     core->receive_arena.next_flag += extent.blocks;
-    grant->flag = grant->head_use != 0 ? rbuf_standing_in_flag(grant->peer, grant->head_use)
-                                       : grant->lane_flag;
+    return true;
+}
+
+/* Gives the grant its lane, if there is one; it is then STAGED. */
+static bool stage(struct rbuf_grant *grant)
+{
+    if (!take_lane(grant)) {
+        return false;
+    }
     grant->to = grant->base;
     grant->chunks_arrived = 0;
-    grant->chunk_here = false;
+    rbuf_grant_begin(grant, has_early(grant) ? RBUF_GRANT_PART_EARLY : RBUF_GRANT_PART_LANE);
     grant->state = RBUF_GRANT_STAGED;
-    TAILQ_INSERT_TAIL(&core->receiving, grant, link);
+    TAILQ_INSERT_TAIL(&grant->peer->core->receiving, grant, link);
     return true;
 }
 
@@ -265,17 +285,39 @@ static void unstage(struct rbuf_grant *grant)
         rbuf_arena_give(&core->receive_arena, grant->lane_first, grant->lane_blocks);
     }
     slot_give(grant);
-    rbuf_grant_head_over(grant);
     core->deferred_retry = true;
 }
 
+static void defer(struct rbuf_grant *grant)
+{
+    struct rbuf_core *core = grant->peer->core;
+
+    grant->state = RBUF_GRANT_DEFERRED;
+    grant->deferred_ns = core->now_ns;
+    TAILQ_INSERT_TAIL(&core->deferred, grant, link);
+    core->deferred_retry = true;
+}
+
+/* What a new grant knows of its early data. */
+static void early_open(struct rbuf_grant *grant, uint32_t early)
+{
+    struct rbuf_peer *peer = grant->peer;
+
+    grant->early = RBUF_GRANT_EARLY_NONE;
+    grant->early_bytes = 0;
+    if (early == RBUF_EARLY_UNKNOWN) {
+        if (rbuf_early_in_unclaimed(peer->early_in)) {
+            grant->early = RBUF_GRANT_EARLY_ASKED;
+        }
+    } else if (early != 0 && early_take(grant, RBUF_GRANT_EARLY_CLAIMED, early)) {
+        peer->core->stats.early_claimed++;
+    }
+}
+
 struct rbuf_grant *rbuf_grant_open(struct rbuf_peer *peer, void *base, uint64_t bytes, void *user,
-                                   struct rbuf_offer *offer)
+                                   uint32_t early, struct rbuf_offer *offer)
 {
     struct rbuf_core *core = peer->core;
-    bool prompt = core->delivering_of == peer;
-    bool would_take =
-        prompt ? core->delivering->place == 0 : rbuf_standing_in_trusts(peer->standing_in);
     struct rbuf_grant *grant = grant_take(core);
 
     if (grant == NULL) {
@@ -286,30 +328,14 @@ struct rbuf_grant *rbuf_grant_open(struct rbuf_peer *peer, void *base, uint64_t 
     grant->base = base;
     grant->bytes = bytes;
     grant->schedule = rbuf_grant_schedule(peer);
-    grant->head_chunks = 0;
-    grant->head_kept = false;
-    if (prompt) {
-        rbuf_standing_in_prompt(peer);
-        head_of_delivery(grant);
-    } else {
-        head_kept(grant);
-    }
+    early_open(grant, early);
     /* Those that wait already go first. */
     if (TAILQ_EMPTY(&core->deferred) && stage(grant)) {
         core->stats.grants++;
         describe(grant, RBUF_OFFER_STAGED, offer);
-        core->stats.heads_taken += grant->head_use != 0;
-        core->stats.heads_kept += offer->kept;
-        if (grant->head_use != 0 || would_take) {
-            offer->uses = rbuf_standing_in_tell(peer, grant->head_use != 0);
-        }
         return grant;
     }
-    core->stats.heads_in_vain += grant->head_use != 0;
-    head_forgo(grant);
-    grant->state = RBUF_GRANT_DEFERRED;
-    grant->deferred_ns = core->now_ns;
-    TAILQ_INSERT_TAIL(&core->deferred, grant, link);
+    defer(grant);
     core->stats.grants_deferred++;
     describe(grant, RBUF_OFFER_DEFERRED, offer);
     return grant;
@@ -360,7 +386,7 @@ int rbuf_grants_progress(struct rbuf_core *core)
             break;
         }
         describe(grant, RBUF_OFFER_STAGED, &offer);
-        rbuf_channel_send_own(grant->peer, RBUF_MESSAGE_GRANT, &offer, sizeof(offer));
+        rbuf_channel_send_own_after(grant->peer, RBUF_MESSAGE_RTR, offer.id, &offer, sizeof(offer));
         done++;
     }
     core->deferred_retry = false;
@@ -376,9 +402,12 @@ void rbuf_grant_direct(struct rbuf_grant *grant, uint32_t rkey)
     }
     grant->state = RBUF_GRANT_DIRECT;
     grant->peer->core->stats.grants_direct++;
+    if (grant->early == RBUF_GRANT_EARLY_NAMED) {
+        rbuf_grant_early_over(grant);
+    }
     describe(grant, RBUF_OFFER_DIRECT, &offer);
     offer.rkey = rkey;
-    rbuf_channel_send_own(grant->peer, RBUF_MESSAGE_GRANT, &offer, sizeof(offer));
+    rbuf_channel_send_own_after(grant->peer, RBUF_MESSAGE_RTR, offer.id, &offer, sizeof(offer));
 }
 
 void rbuf_grant_not_direct(struct rbuf_grant *grant)
@@ -395,35 +424,82 @@ void rbuf_grant_not_direct(struct rbuf_grant *grant)
     core->deferred_retry = true;
 }
 
-static bool is_all_head(const struct rbuf_grant *grant)
+/* Takes up what the peer has named, unless it is nothing; false: there is no such thing. */
+static bool take_named(struct rbuf_grant *grant, uint32_t seq)
 {
-    return grant->state == RBUF_GRANT_PLACED && grant->lane_blocks == 0;
+    if (seq == 0) {
+        return true;
+    }
+    if (!early_take(grant, RBUF_GRANT_EARLY_NAMED, seq)) {
+        return false;
+    }
+    grant->peer->core->stats.early_late++;
+    if (grant->state == RBUF_GRANT_DIRECT) {
+        rbuf_grant_early_over(grant);
+    }
+    return true;
 }
 
-/* The peer has written nothing yet but the head that was not for this grant, so that its lane can
- * be given out again at once. A grant that was all head may be PLACED by then, with another
- * message's bytes. */
-void rbuf_grant_declined(struct rbuf_peer *peer, uint64_t id)
+/* The grant that asked is STAGED, with a lane for the whole, which is cut by the schedule that the
+ * offer named: what comes there is less. */
+static void shorten(struct rbuf_grant *grant)
 {
-    struct rbuf_core *core = peer->core;
-    struct rbuf_grant *grant = rbuf_grant_find(core, id);
+    struct rbuf_extent extent = {.chunks = 0};
 
-    if (grant == NULL || grant->peer != peer || grant->head_chunks == 0 ||
-        (grant->state != RBUF_GRANT_STAGED && !is_all_head(grant))) {
-        core->stats.messages_refused++;
-        return;
+    grant->schedule = rbuf_grant_schedule(grant->peer);
+    if (rest_of(grant) > 0) {
+        rbuf_schedule_measure(&grant->schedule, rest_of(grant), &extent);
     }
-    if (grant->state == RBUF_GRANT_STAGED) {
+    grant->acks_wanted = acks_of(&extent, grant->schedule.buffers);
+    rbuf_grant_begin(grant, RBUF_GRANT_PART_EARLY);
+}
+
+static bool answered(struct rbuf_grant *grant, uint32_t seq)
+{
+    grant->early = RBUF_GRANT_EARLY_NONE;
+    if (!take_named(grant, seq)) {
+        return false;
+    }
+    if (seq != 0 && grant->state == RBUF_GRANT_STAGED) {
+        shorten(grant);
+    }
+    return true;
+}
+
+/* The grant claimed the early data of another message, and may have copied them. The peer has
+ * written nothing else for it, and waits for an RTR. */
+static bool corrected(struct rbuf_grant *grant, uint32_t seq)
+{
+    const enum rbuf_grant_state state = grant->state;
+
+    grant->peer->core->stats.early_corrected++;
+    if (state == RBUF_GRANT_STAGED) {
         unstage(grant);
     }
-    if (grant->head_kept) {
-        rbuf_standing_in_mistaken(peer);
+    early_leave(grant);
+    if (state == RBUF_GRANT_STAGED || state == RBUF_GRANT_PLACED) {
+        defer(grant);
     }
-    head_forgo(grant);
-    grant->state = RBUF_GRANT_DEFERRED;
-    grant->deferred_ns = core->now_ns;
-    TAILQ_INSERT_TAIL(&core->deferred, grant, link);
-    core->deferred_retry = true;
+    return take_named(grant, seq);
+}
+
+void rbuf_grant_named(struct rbuf_peer *peer, uint64_t id, uint32_t seq)
+{
+    struct rbuf_grant *grant = rbuf_grant_find(peer->core, id);
+    bool usable = false;
+
+    if (peer->state == RBUF_PEER_FAILED) {
+        return;
+    }
+    if (grant != NULL && grant->peer == peer && grant->early == RBUF_GRANT_EARLY_ASKED) {
+        usable = answered(grant, seq);
+    } else if (grant != NULL && grant->peer == peer && grant->early == RBUF_GRANT_EARLY_CLAIMED) {
+        usable = corrected(grant, seq);
+    }
+    if (!usable) { /* it would wait for ever */
+        peer->core->stats.messages_refused++;
+        rbuf_peer_fail(peer, -EPROTO);
+    }
 }
 
 /* Delivers what waited for the grant, in order of arrival. */
@@ -459,6 +535,9 @@ void rbuf_grant_placed(struct rbuf_grant *grant)
 {
     unstage(grant);
     grant->state = RBUF_GRANT_PLACED;
+    if (grant->early == RBUF_GRANT_EARLY_NAMED) { /* what was claimed is given back at the end */
+        rbuf_grant_early_over(grant);
+    }
     release_held(grant);
 }
 
@@ -471,9 +550,8 @@ void rbuf_grant_close(struct rbuf_grant *grant)
         return;
     case RBUF_GRANT_STAGED:
         /* Open MPI gives a handle back before its data only when the peer never learnt of it or is
-         * lost: nobody writes into the lane any more, and what is still on its way to the place of
-         * a head comes before what its next use writes (standing.h). What waits for the
-         * data must not be told that it is there. */
+         * lost: nobody writes into the lane any more. What waits for the data must not be told that
+         * it is there. */
         unstage(grant);
         discard_held(grant);
         break;
@@ -489,6 +567,8 @@ void rbuf_grant_close(struct rbuf_grant *grant)
     case RBUF_GRANT_PLACED:
         break;
     }
+    rbuf_grant_early_over(grant);
+    grant->early = RBUF_GRANT_EARLY_NONE;
     grant->state = RBUF_GRANT_FREE;
     TAILQ_INSERT_TAIL(&core->grants_free, grant, link);
 }

@@ -11,8 +11,9 @@
  * where much is sent, waiting for staging costs nothing, and memory would be pinned without bound.
  * Should nothing move (peers that have lanes compute) one more is made every STUCK_WAITS waits.
  *
- * If the rendezvous led a head (core/standing.h) the first chunks come to a place of the peer's
- * standing lane, and the grant's own lane is for what is behind them.
+ * Early data (core/early.h) come first: then the lane is for what is behind them. A grant claims
+ * those of the RTS that is being delivered, asks the peer for others, and waits for the answer
+ * before it reads anything.
  *
  * The lane is as large as the message needs, at most N times the largest chunk; it is free again
  * when the last block is copied out. Messages that name the grant in `after` are held until then.
@@ -32,6 +33,20 @@ enum rbuf_grant_state {
     RBUF_GRANT_DIRECT,      /* the peer writes in place */
     RBUF_GRANT_PLACED       /* all of it is in the user's buffer */
 };
+
+/* What a grant knows of the early data of its message. */
+enum rbuf_grant_early {
+    RBUF_GRANT_EARLY_NONE,    /* there are none */
+    RBUF_GRANT_EARLY_ASKED,   /* the peer will say */
+    RBUF_GRANT_EARLY_CLAIMED, /* those of the RTS that was delivered; the peer may correct that */
+    RBUF_GRANT_EARLY_NAMED    /* the peer has said */
+};
+
+/* Parts of a message, each cut by a schedule as if it was one. */
+enum rbuf_grant_part { RBUF_GRANT_PART_EARLY, RBUF_GRANT_PART_LANE };
+
+/* Early data of a message in whose delivery no grant is opened: the peer is asked. */
+#define RBUF_EARLY_UNKNOWN UINT32_MAX
 
 struct rbuf_held {
     STAILQ_ENTRY(rbuf_held) link;
@@ -60,34 +75,35 @@ struct rbuf_grant {
     struct rbuf_schedule schedule; /* ours, with chunks that the peer can stage */
     uint64_t deferred_ns;          /* since when */
 
-    uint64_t head_use;    /* of the peer's standing lane, while its place is this grant's; else 0 */
-    uint64_t head_chunks; /* that come there */
-    uint32_t head_first;  /* block of the receive arena */
-    bool head_kept;       /* it was, since a delivery before */
+    enum rbuf_grant_early early;
+    uint32_t early_seq;   /* CLAIMED, NAMED */
+    uint64_t early_bytes; /* of the message, which they are; likewise */
 
-    uint32_t lane_first; /* likewise, of the lane for what is behind the head */
+    uint32_t lane_first; /* block of the receive arena */
     uint32_t lane_blocks;
     uint32_t stride_blocks;
     uint8_t slot;         /* acknowledgement word, if acks_wanted > 0 */
     uint64_t acks_first;  /* value of that word before this message */
     uint64_t acks_wanted; /* chunks that some later chunk waits for */
+    uint64_t lane_flag;   /* of the lane's first block */
 
-    struct rbuf_chunk chunk; /* that is copied out next */
-    uint32_t block;          /* of that chunk, likewise */
-    uint64_t flag;           /* that this block will carry */
-    uint64_t lane_flag;      /* that the message's first block would carry in the lane */
-    unsigned char *to;       /* where its payload goes */
-    uint64_t chunks_arrived; /* RBUF_ARRIVAL_IMMEDIATE: announced so far, behind the head */
-    bool chunk_here;         /* all of `chunk` has arrived */
+    enum rbuf_grant_part part; /* that is copied out next */
+    struct rbuf_chunk chunk;   /* of that part */
+    uint32_t block;            /* of that chunk, likewise */
+    uint64_t flag;             /* that this block will carry */
+    unsigned char *to;         /* where its payload goes */
+    uint64_t chunks_arrived;   /* RBUF_ARRIVAL_IMMEDIATE: announced so far, in the lane */
+    bool chunk_here;           /* all of `chunk` has arrived */
 
     struct rbuf_held_list held;
     TAILQ_ENTRY(rbuf_grant) link;
 };
 
 /* Opens a grant for `bytes` > 0 bytes at `base` from `peer`, and describes it in `offer` (STAGED or
- * DEFERRED). NULL only without memory or with 2^19 open; `offer` is then unchanged. */
+ * DEFERRED). `early`: the sequence number of the early data that the message has; 0: it has none;
+ * RBUF_EARLY_UNKNOWN. NULL only without memory or with 2^19 open; `offer` is then unchanged. */
 struct rbuf_grant *rbuf_grant_open(struct rbuf_peer *peer, void *base, uint64_t bytes, void *user,
-                                   struct rbuf_offer *offer);
+                                   uint32_t early, struct rbuf_offer *offer);
 
 /* Answers RBUF_EVENT_REGISTER: the buffer is registered under `rkey`. */
 void rbuf_grant_direct(struct rbuf_grant *grant, uint32_t rkey);
@@ -95,8 +111,8 @@ void rbuf_grant_direct(struct rbuf_grant *grant, uint32_t rkey);
 /* Answers RBUF_EVENT_REGISTER: it could not be registered. The grant waits on for a lane. */
 void rbuf_grant_not_direct(struct rbuf_grant *grant);
 
-/* The peer says that the grant took up the head of another message. */
-void rbuf_grant_declined(struct rbuf_peer *peer, uint64_t id);
+/* The peer says which early data are the message's; 0: none. */
+void rbuf_grant_named(struct rbuf_peer *peer, uint64_t id, uint32_t seq);
 
 /* The user is done with the grant. */
 void rbuf_grant_close(struct rbuf_grant *grant);
@@ -109,9 +125,11 @@ struct rbuf_grant *rbuf_grant_announced(struct rbuf_core *core, uint32_t immedia
 
 /* For core's own files. */
 struct rbuf_schedule rbuf_grant_schedule(const struct rbuf_peer *peer); /* of what it puts */
-void rbuf_grant_head_over(struct rbuf_grant *grant); /* copied out, or not for this grant */
-int rbuf_grants_progress(struct rbuf_core *core);    /* serves deferred grants */
-void rbuf_grant_placed(struct rbuf_grant *grant);    /* the last block was copied out */
+void rbuf_grant_begin(struct rbuf_grant *grant, enum rbuf_grant_part part);
+uint64_t rbuf_grant_part_bytes(const struct rbuf_grant *grant); /* with the peer's, if more */
+void rbuf_grant_early_over(struct rbuf_grant *grant); /* nobody reads its early data any more */
+int rbuf_grants_progress(struct rbuf_core *core);     /* serves deferred grants */
+void rbuf_grant_placed(struct rbuf_grant *grant);     /* the last block was copied out */
 void rbuf_grants_close(struct rbuf_core *core);
 
 /* receiver.c: copies arrived blocks out, at most *budget bytes, which are taken off it. */

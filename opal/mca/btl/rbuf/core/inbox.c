@@ -10,53 +10,70 @@
 
 #define HEADER_BYTES ((uint32_t) sizeof(struct rbuf_message_header))
 
+/* The peer lends something. False: it is malformed. */
+static bool take_loan(struct rbuf_peer *peer, const struct rbuf_message_header *header,
+                      const struct rbuf_delivery *place)
+{
+    if (header->tag == RBUF_LOAN_RING && place->bytes == sizeof(struct rbuf_ring_offer)) {
+        rbuf_ring_out_invited(peer, place->data);
+        return true;
+    }
+    if (header->tag == RBUF_LOAN_EARLY && place->bytes == sizeof(struct rbuf_early_window)) {
+        rbuf_early_out_lent(peer, place->data);
+        return true;
+    }
+    return false;
+}
+
+static bool take_recall(struct rbuf_peer *peer, enum rbuf_loan loan)
+{
+    switch (loan) {
+    case RBUF_LOAN_RING:
+        rbuf_ring_out_recalled(peer);
+        return true;
+    case RBUF_LOAN_EARLY:
+        rbuf_early_out_recalled(peer);
+        return true;
+    }
+    return false;
+}
+
+static bool take_return(struct rbuf_peer *peer, enum rbuf_loan loan)
+{
+    switch (loan) {
+    case RBUF_LOAN_RING:
+        rbuf_polling_set_back(peer);
+        return true;
+    case RBUF_LOAN_EARLY:
+        rbuf_early_in_returned(peer);
+        return true;
+    }
+    return false;
+}
+
 /* Messages of core's own. False if it is none, or malformed. */
 static bool take_own(struct rbuf_peer *peer, const struct rbuf_message_header *header,
                      const struct rbuf_delivery *place)
 {
     switch (header->kind) {
-    case RBUF_MESSAGE_GRANT:
+    case RBUF_MESSAGE_RTR:
         if (place->bytes != sizeof(struct rbuf_offer)) {
             return false;
         }
         rbuf_put_granted(peer, place->data);
         return true;
-    case RBUF_MESSAGE_RING:
-        if (place->bytes != sizeof(struct rbuf_ring_offer)) {
-            return false;
-        }
-        rbuf_ring_out_invited(peer, place->data);
-        return true;
-    case RBUF_MESSAGE_RING_RECALL:
-        rbuf_ring_out_recalled(peer);
-        return true;
-    case RBUF_MESSAGE_RING_BACK:
-        rbuf_polling_set_back(peer);
-        return true;
-    case RBUF_MESSAGE_STANDING:
-        if (place->bytes != sizeof(struct rbuf_standing_offer)) {
-            return false;
-        }
-        rbuf_standing_out_lent(peer, place->data);
-        return true;
-    case RBUF_MESSAGE_STANDING_RECALL:
-        rbuf_standing_out_recalled(peer);
-        return true;
-    case RBUF_MESSAGE_STANDING_BACK:
-        rbuf_standing_in_back(peer);
-        return true;
-    case RBUF_MESSAGE_DECLINE:
-        if (place->bytes != sizeof(uint64_t)) {
-            return false;
-        }
-        rbuf_grant_declined(peer, *(const uint64_t *) place->data);
-        return true;
-    case RBUF_MESSAGE_LATE:
+    case RBUF_MESSAGE_EARLY:
         if (place->bytes != sizeof(uint32_t)) {
             return false;
         }
-        rbuf_ahead_late(peer, *(const uint32_t *) place->data);
+        rbuf_grant_named(peer, header->after, *(const uint32_t *) place->data);
         return true;
+    case RBUF_MESSAGE_LEND:
+        return take_loan(peer, header, place);
+    case RBUF_MESSAGE_RECALL:
+        return take_recall(peer, (enum rbuf_loan) header->tag);
+    case RBUF_MESSAGE_RETURN:
+        return take_return(peer, (enum rbuf_loan) header->tag);
     default:
         return false;
     }
@@ -76,16 +93,26 @@ static bool hand_up(struct rbuf_peer *peer, const struct rbuf_delivery *delivery
     return true;
 }
 
-/* A message whose first chunks are on their way. */
-static bool take_led(struct rbuf_peer *peer, const struct rbuf_message_header *header,
+/* The peer does not keep to the protocol: it, or a receive of ours, would wait for ever. */
+static bool refuse(struct rbuf_peer *peer)
+{
+    peer->core->stats.messages_refused++;
+    rbuf_peer_fail(peer, -EPROTO);
+    return false;
+}
+
+/* A message that announces another one. */
+static bool take_rts(struct rbuf_peer *peer, const struct rbuf_message_header *header,
                      struct rbuf_delivery place)
 {
-    place.extra = RBUF_EXTRA_HEAD;
-    place.place = rbuf_standing_in_announced(peer, header->after);
-    if (place.place == 0) {
-        peer->core->stats.messages_refused++;
+    if (peer->state == RBUF_PEER_FAILED) {
         return false;
     }
+    if (!rbuf_early_in_rts(peer, header->after)) {
+        return refuse(peer);
+    }
+    place.extra = RBUF_EXTRA_RTS;
+    place.early = rbuf_rts_bytes(header->after) > 0 ? rbuf_rts_seq(header->after) : 0;
     return hand_up(peer, &place);
 }
 
@@ -100,19 +127,17 @@ static bool take_unrung(struct rbuf_peer *peer, const struct rbuf_delivery *plac
     return hand_up(peer, place);
 }
 
-/* A message whose pieces are on their way. */
-static bool take_herald(struct rbuf_peer *peer, const struct rbuf_message_header *header,
-                        struct rbuf_delivery place)
+/* A message whose payload goes on in early data, which came before it by the same queue pair. */
+static bool take_fragment(struct rbuf_peer *peer, struct rbuf_delivery place)
 {
-    if (header->after == 0 || header->after > UINT32_MAX || place.channel != RBUF_CONTROL) {
-        peer->core->stats.messages_refused++;
+    if (peer->state == RBUF_PEER_FAILED) {
         return false;
     }
-    if (place.origin == RBUF_ORIGIN_BUFFER) {
-        rbuf_polling_set_heard(peer, place.bytes);
+    if (place.channel != RBUF_BULK ||
+        !rbuf_early_in_fragment(peer, place.data, place.bytes, &place.early)) {
+        return refuse(peer);
     }
-    place.extra = RBUF_EXTRA_HERALD;
-    place.herald = (uint32_t) header->after;
+    place.extra = RBUF_EXTRA_FRAGMENT;
     return hand_up(peer, &place);
 }
 
@@ -124,18 +149,12 @@ bool rbuf_inbox_take_other(struct rbuf_peer *peer, const struct rbuf_message_hea
     switch (header->kind) {
     case RBUF_MESSAGE_USER:
         return !rbuf_receiver_hold(peer, header, place) && hand_up(peer, place);
-    case RBUF_MESSAGE_LED:
-        return take_led(peer, header, *place);
     case RBUF_MESSAGE_LONG:
         return take_unrung(peer, place);
-    case RBUF_MESSAGE_HERALD:
-        return take_herald(peer, header, *place);
-    case RBUF_MESSAGE_PIECE:
-    case RBUF_MESSAGE_NAMED:
-        return rbuf_ahead_in_piece(peer, header, place);
-    case RBUF_MESSAGE_NAMES:
-        rbuf_ahead_in_names(peer, place);
-        return false;
+    case RBUF_MESSAGE_RTS:
+        return take_rts(peer, header, *place);
+    case RBUF_MESSAGE_FRAGMENT:
+        return take_fragment(peer, *place);
     default:
         core->stats.messages_refused += !take_own(peer, header, place);
         return false;
@@ -185,7 +204,7 @@ bool rbuf_core_received(struct rbuf_core *core, enum rbuf_channel_id channel,
             return false;
         }
         rbuf_credit_heard(&peer->counts, header->credit);
-        if (header->kind == RBUF_MESSAGE_USER || header->kind == RBUF_MESSAGE_LED) {
+        if (header->kind == RBUF_MESSAGE_USER || header->kind == RBUF_MESSAGE_RTS) {
             rbuf_polling_set_heard(peer, place.bytes);
         }
     }
@@ -196,32 +215,11 @@ bool rbuf_core_received(struct rbuf_core *core, enum rbuf_channel_id channel,
     return false;
 }
 
-/* Out of line, like the next one: small messages have none. */
-static __attribute__((noinline)) void release_extra(struct rbuf_peer *peer,
-                                                    const struct rbuf_delivery *delivery)
-{
-    switch ((enum rbuf_extra) delivery->extra) {
-    case RBUF_EXTRA_NONE:
-        break;
-    case RBUF_EXTRA_HEAD:
-        if (delivery->place != 0) {
-            rbuf_standing_in_keep(peer, rbuf_standing_in_use(peer, delivery->place));
-        }
-        break;
-    case RBUF_EXTRA_HERALD:
-        rbuf_ahead_in_heralded(peer, delivery);
-        break;
-    }
-}
-
-/* What stands neither in one slot of a ring nor in a receive buffer of its own. */
+/* What stands neither in one slot of a ring nor in a receive buffer. Out of line: small messages do
+ * not come here. */
 static __attribute__((noinline)) void release_kept(struct rbuf_peer *peer,
                                                    const struct rbuf_delivery *delivery)
 {
-    if (delivery->origin == RBUF_ORIGIN_PIECE) {
-        rbuf_ahead_in_free(peer, delivery->piece);
-        return;
-    }
     if (delivery->origin == RBUF_ORIGIN_RING_LONG) {
         rbuf_ring_in_free_long(peer->ring_in, delivery->slot, delivery->bytes);
         return;
@@ -232,9 +230,8 @@ static __attribute__((noinline)) void release_kept(struct rbuf_peer *peer,
 
 void rbuf_core_release(struct rbuf_peer *peer, const struct rbuf_delivery *delivery)
 {
-    peer->core->delivering_of = NULL;
-    if (delivery->extra != RBUF_EXTRA_NONE) {
-        release_extra(peer, delivery);
+    if (delivery->extra == RBUF_EXTRA_FRAGMENT) {
+        rbuf_early_in_fragment_over(peer, delivery->data);
     }
     switch ((enum rbuf_origin) delivery->origin) {
     case RBUF_ORIGIN_BUFFER:
@@ -245,7 +242,6 @@ void rbuf_core_release(struct rbuf_peer *peer, const struct rbuf_delivery *deliv
         break;
     case RBUF_ORIGIN_RING_LONG:
     case RBUF_ORIGIN_HELD:
-    case RBUF_ORIGIN_PIECE:
         release_kept(peer, delivery);
         break;
     }

@@ -94,7 +94,7 @@ double rbuf_model_in_place(const struct rbuf_machine *machine, uint64_t bytes,
         answer += sender ? registration : 0;
         break;
     case RBUF_RENDEZVOUS_OVERLAPPED:
-    case RBUF_RENDEZVOUS_LED: /* it has no head */
+    case RBUF_RENDEZVOUS_EARLY: /* it has no head */
         answer = greater(answer, machine->overhead_ns + (sender ? registration : 0));
         break;
     }

@@ -95,7 +95,7 @@ enum rbuf_rendezvous {
     RBUF_RENDEZVOUS_SERIAL,     /* the transfer begins with the answer */
     RBUF_RENDEZVOUS_OVERLAPPED, /* the sender's first step is done while the question is under way
                                  */
-    RBUF_RENDEZVOUS_LED /* its first chunks go right behind the question (core/standing.h) */
+    RBUF_RENDEZVOUS_EARLY /* its first chunks go right behind the question (core/standing.h) */
 };
 
 /* How a message is staged. */
@@ -103,7 +103,7 @@ struct rbuf_plan {
     struct rbuf_schedule schedule;
     enum rbuf_arrival arrival;
     enum rbuf_rendezvous rendezvous;
-    uint32_t head_blocks; /* LED: room for the first chunks */
+    uint32_t early_blocks; /* LED: room for the first chunks */
 };
 
 /* Copy speed for a message of `bytes`: linear in log(bytes) between points, constant outside. */
@@ -142,12 +142,12 @@ struct rbuf_aim {
     uint32_t block_bytes; /* 0: to be chosen */
     enum rbuf_arrival arrival;
     enum rbuf_rendezvous rendezvous;
-    uint32_t head_bytes;    /* LED: room for the first chunks, or C0 if that is more */
+    uint32_t early_bytes;   /* LED: room for the first chunks, or C0 if that is more */
     uint32_t opening_bytes; /* LED: most of the first chunk */
 };
 
 /* Sets what is led of a plan, by its schedule and the aim's head and opening: core/standing.h. */
-void rbuf_plan_lead(const struct rbuf_aim *aim, struct rbuf_plan *plan);
+void rbuf_plan_early(const struct rbuf_aim *aim, struct rbuf_plan *plan);
 
 /* What a plan is measured by: raw RDMA behind the same rendezvous; LED: behind none, as there is
  * hardly a wait for it. */
@@ -166,8 +166,8 @@ double rbuf_model_choose(const struct rbuf_machine *machine, const struct rbuf_a
 /* LED: gives the plan the shortest head, from the aim's to `most` bytes, with which it is nearly as
  * good as with any that is tried between these: the wire is to have enough to carry until the
  * answer is here. Another plan stays as it is. Returns the plan's efficiency. */
-double rbuf_model_choose_head(const struct rbuf_machine *machine, const struct rbuf_aim *aim,
-                              uint32_t most, struct rbuf_plan *plan);
+double rbuf_model_choose_early(const struct rbuf_machine *machine, const struct rbuf_aim *aim,
+                               uint32_t most, struct rbuf_plan *plan);
 
 /* Which sides of an in-place transfer have to register: both is the naive protocol of section 2,
  * none a hit in a registration cache on both sides. */

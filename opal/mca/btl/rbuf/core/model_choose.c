@@ -57,14 +57,14 @@ static double rate(const struct rbuf_machine *machine, const struct rbuf_aim *ai
 }
 
 /* Rounds as the component does: in whole blocks, a head of a chunk and a short block at least. */
-void rbuf_plan_lead(const struct rbuf_aim *aim, struct rbuf_plan *plan)
+void rbuf_plan_early(const struct rbuf_aim *aim, struct rbuf_plan *plan)
 {
     struct rbuf_schedule *schedule = &plan->schedule;
     uint32_t opening = (aim->opening_bytes + schedule->block_bytes - 1) / schedule->block_bytes;
-    uint32_t room = (aim->head_bytes + schedule->block_bytes - 1) / schedule->block_bytes;
+    uint32_t room = (aim->early_bytes + schedule->block_bytes - 1) / schedule->block_bytes;
 
     schedule->opening_blocks = opening < schedule->first_blocks ? (uint16_t) opening : 0;
-    plan->head_blocks = room > schedule->first_blocks ? room : schedule->first_blocks + 1u;
+    plan->early_blocks = room > schedule->first_blocks ? room : schedule->first_blocks + 1u;
 }
 
 /* Sets C0, the largest chunk and the block, in bytes. */
@@ -79,8 +79,8 @@ static void shape(const struct rbuf_aim *aim, struct rbuf_plan *plan, uint32_t b
     if (schedule->first_blocks > schedule->buffer_blocks) {
         schedule->first_blocks = schedule->buffer_blocks;
     }
-    if (plan->rendezvous == RBUF_RENDEZVOUS_LED) {
-        rbuf_plan_lead(aim, plan);
+    if (plan->rendezvous == RBUF_RENDEZVOUS_EARLY) {
+        rbuf_plan_early(aim, plan);
     }
 }
 
@@ -182,8 +182,8 @@ static double rate_head(const struct rbuf_machine *machine, const struct rbuf_ai
 {
     struct rbuf_aim tried = *aim;
 
-    tried.head_bytes = bytes;
-    rbuf_plan_lead(&tried, plan);
+    tried.early_bytes = bytes;
+    rbuf_plan_early(&tried, plan);
     return rbuf_model_efficiency(machine, plan, aim->smallest, aim->largest);
 }
 
@@ -195,16 +195,16 @@ static uint32_t longer(uint32_t bytes, uint32_t last)
     return next < last ? next : last;
 }
 
-double rbuf_model_choose_head(const struct rbuf_machine *machine, const struct rbuf_aim *aim,
-                              uint32_t most, struct rbuf_plan *plan)
+double rbuf_model_choose_early(const struct rbuf_machine *machine, const struct rbuf_aim *aim,
+                               uint32_t most, struct rbuf_plan *plan)
 {
     const uint32_t block = plan->schedule.block_bytes;
     const uint32_t last = most / block * block; /* heads are whole blocks, rounded up */
-    uint32_t bytes = aim->head_bytes;
+    uint32_t bytes = aim->early_bytes;
     struct rbuf_plan tried = *plan;
     double best, found;
 
-    if (plan->rendezvous != RBUF_RENDEZVOUS_LED) {
+    if (plan->rendezvous != RBUF_RENDEZVOUS_EARLY) {
         return rbuf_model_efficiency(machine, plan, aim->smallest, aim->largest);
     }
     best = rate_head(machine, aim, bytes, &tried);

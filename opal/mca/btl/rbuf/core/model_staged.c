@@ -14,13 +14,13 @@
 /* A transfer on its way. */
 struct transfer {
     const struct rbuf_machine *machine;
-    const struct rbuf_schedule *schedule;
+    const struct rbuf_schedule *schedule; /* of early data, and then of what is behind them */
     enum rbuf_arrival arrival;
     bool overlapped;
     bool last_message; /* there is one behind the last chunk */
     uint64_t chunks;
-    uint64_t head; /* of them, chunks that go without an answer */
-    double begin; /* when what is not of it may be posted, ns from the start like all that follow */
+    uint64_t early; /* of them, those that go without an answer */
+    double begin;   /* when the others may be posted, ns from the start like all that follow */
 
     uint32_t packet;      /* bytes, a power of two */
     unsigned block_shift; /* log2 of the bytes of a block */
@@ -167,14 +167,14 @@ static double last_message(struct transfer *at, struct flight *flight, double po
     return flight->out + flight->overtaken_after * at->wire + wire + at->machine->latency_ns;
 }
 
-/* Chunks between the head and this one. */
-static uint64_t behind_head(const struct transfer *at, const struct rbuf_chunk *chunk)
+/* Chunks between early data and this one. */
+static uint64_t behind_early(const struct transfer *at, const struct rbuf_chunk *chunk)
 {
-    return chunk->index - at->head;
+    return chunk->index - at->early;
 }
 
-/* When the sender has posted a chunk of the head, which it copies at one go. */
-static double post_head(const struct transfer *at, const struct rbuf_chunk *chunk)
+/* When the sender has posted a chunk of early data, which it copies at one go. */
+static double post_early(const struct transfer *at, const struct rbuf_chunk *chunk)
 {
     return at->sender + chunk->bytes * at->fill + at->machine->overhead_ns;
 }
@@ -189,8 +189,8 @@ static double post(const struct transfer *at, const struct rbuf_chunk *chunk)
     if (!prestaged) { /* under the rendezvous it is copied at one go */
         filled += (chunk->blocks - 1) * at->pass;
     }
-    if (behind_head(at, chunk) >= at->schedule->buffers) {
-        filled = greater(filled, at->acked[behind_head(at, chunk) % at->schedule->buffers]);
+    if (behind_early(at, chunk) >= at->schedule->buffers) {
+        filled = greater(filled, at->acked[behind_early(at, chunk) % at->schedule->buffers]);
     }
     return greater(filled, at->begin) + at->machine->overhead_ns;
 }
@@ -199,9 +199,9 @@ static double post(const struct transfer *at, const struct rbuf_chunk *chunk)
 static double advance(struct transfer *at, const struct rbuf_chunk *chunk)
 {
     const struct rbuf_machine *machine = at->machine;
-    bool of_head = chunk->index < at->head;
-    bool awaited = !of_head && chunk->index + at->schedule->buffers < at->chunks;
-    double posted = of_head ? post_head(at, chunk) : post(at, chunk);
+    bool early = chunk->index < at->early;
+    bool awaited = !early && chunk->index + at->schedule->buffers < at->chunks;
+    double posted = early ? post_early(at, chunk) : post(at, chunk);
     struct flight flight = {.chunk = chunk,
                             .bytes = rbuf_chunk_wire_bytes(at->schedule, chunk),
                             .out = greater(posted, at->link)};
@@ -215,35 +215,71 @@ static double advance(struct transfer *at, const struct rbuf_chunk *chunk)
     taken = greater(coming, copied(at, chunk, 0, at->receiver));
     at->spare = taken - coming;
     at->tail = (((flight.bytes - 1) & (at->packet - 1)) + 1) * at->wire;
-    at->sender = posted + (chunk->index + 1 < at->head ? 0 : at->pass);
+    at->sender = posted + (chunk->index + 1 < at->early ? 0 : at->pass);
     at->link = flight.in + machine->gap_ns;
     at->receiver = taken + at->pass + (awaited ? machine->ack_ns : 0);
-    if (!of_head) {
-        at->acked[behind_head(at, chunk) % at->schedule->buffers] =
+    if (!early) {
+        at->acked[behind_early(at, chunk) % at->schedule->buffers] =
             taken + machine->ack_ns + machine->latency_ns + sizeof(uint64_t) * at->wire;
     }
     return greater(taken, told);
 }
 
-static struct transfer start(const struct rbuf_machine *machine, const struct rbuf_plan *plan,
-                             uint64_t bytes)
+/* How a message is divided: early data and the rest, each cut by a schedule (core/early.h). */
+struct division {
+    uint64_t early;
+    uint64_t rest;
+    struct rbuf_schedule schedule; /* of the rest */
+};
+
+static struct division divide(const struct rbuf_plan *plan, uint64_t bytes)
 {
     const struct rbuf_schedule *schedule = &plan->schedule;
+    const uint64_t payload = rbuf_block_payload(schedule);
+    struct division division = {.rest = bytes, .schedule = *schedule};
+    uint32_t next;
+
+    if (plan->rendezvous != RBUF_RENDEZVOUS_EARLY) {
+        return division;
+    }
+    division.early = rbuf_schedule_prefix(schedule, plan->early_blocks, &next) * payload;
+    if (bytes <= plan->early_blocks * payload) {
+        division.early = bytes;
+    }
+    division.rest = bytes - division.early;
+    division.schedule.opening_blocks = 0;
+    division.schedule.first_blocks =
+        next < schedule->buffer_blocks ? (uint16_t) next : schedule->buffer_blocks;
+    return division;
+}
+
+static uint64_t chunks_of(const struct rbuf_schedule *schedule, uint64_t bytes)
+{
+    struct rbuf_extent extent = {.chunks = 0};
+
+    if (bytes > 0) {
+        rbuf_schedule_measure(schedule, bytes, &extent);
+    }
+    return extent.chunks;
+}
+
+static struct transfer start(const struct rbuf_machine *machine, const struct rbuf_plan *plan,
+                             const struct division *division)
+{
+    const struct rbuf_schedule *schedule = &plan->schedule;
+    const uint64_t bytes = division->early + division->rest;
+    const uint64_t early = chunks_of(schedule, division->early);
     uint32_t payload = rbuf_block_payload(schedule);
     uint32_t pass_blocks = machine->pass_bytes > 0 ? (machine->pass_bytes - 1) / payload + 1 : 0;
-    struct rbuf_extent extent;
 
-    rbuf_schedule_measure(schedule, bytes, &extent);
     return (struct transfer){
         .machine = machine,
         .schedule = schedule,
         .arrival = plan->arrival,
         .overlapped = plan->rendezvous == RBUF_RENDEZVOUS_OVERLAPPED,
-        .head = plan->rendezvous == RBUF_RENDEZVOUS_LED
-                    ? rbuf_schedule_head(schedule, bytes, plan->head_blocks)
-                    : 0,
+        .early = early,
         .last_message = plan->rendezvous != RBUF_RENDEZVOUS_NONE,
-        .chunks = extent.chunks,
+        .chunks = early + chunks_of(&division->schedule, division->rest),
         .packet = machine->packet_bytes > 0 ? machine->packet_bytes : schedule->block_bytes,
         .block_shift = (unsigned) __builtin_ctz(schedule->block_bytes),
         .wire = 1 / machine->bytes_per_ns,
@@ -269,7 +305,7 @@ static void ask(struct transfer *at, const struct rbuf_plan *plan)
         at->begin = rbuf_model_rendezvous(machine);
         at->sender = asked;
         return;
-    case RBUF_RENDEZVOUS_LED:
+    case RBUF_RENDEZVOUS_EARLY:
         at->begin = rbuf_model_rendezvous(machine);
         at->sender = asked;
         at->link = machine->overhead_ns + machine->control_bytes * at->wire + machine->gap_ns;
@@ -278,17 +314,37 @@ static void ask(struct transfer *at, const struct rbuf_plan *plan)
     }
 }
 
-double rbuf_model_staged(const struct rbuf_machine *machine, const struct rbuf_plan *plan,
-                         uint64_t bytes)
+/* A part of the message; returns when the receiver has it. */
+static double carry(struct transfer *at, const struct rbuf_schedule *schedule, uint64_t bytes,
+                    uint64_t chunks_before)
 {
-    struct transfer at = start(machine, plan, bytes);
     struct rbuf_chunk chunk;
     double when;
 
-    ask(&at, plan);
-    rbuf_schedule_first(&plan->schedule, bytes, &chunk);
+    at->schedule = schedule;
+    rbuf_schedule_first(schedule, bytes, &chunk);
     do {
-        when = advance(&at, &chunk);
-    } while (rbuf_schedule_next(&plan->schedule, bytes, &chunk));
+        struct rbuf_chunk of_message = chunk;
+
+        of_message.index += chunks_before;
+        when = advance(at, &of_message);
+    } while (rbuf_schedule_next(schedule, bytes, &chunk));
+    return when;
+}
+
+double rbuf_model_staged(const struct rbuf_machine *machine, const struct rbuf_plan *plan,
+                         uint64_t bytes)
+{
+    const struct division division = divide(plan, bytes);
+    struct transfer at = start(machine, plan, &division);
+    double when = 0;
+
+    ask(&at, plan);
+    if (division.early > 0) {
+        when = carry(&at, &plan->schedule, division.early, 0);
+    }
+    if (division.rest > 0) {
+        when = carry(&at, &division.schedule, division.rest, at.early);
+    }
     return when;
 }

@@ -136,7 +136,7 @@ static void admit(struct rbuf_peer *peer, struct rbuf_ring_memory *memory)
                             .expected = first_use << RBUF_RING_SIZE_BITS,
                             .ring = ring});
     core->stats.ring_admitted++;
-    rbuf_channel_send_own(peer, RBUF_MESSAGE_RING, &offer, sizeof(offer));
+    rbuf_channel_send_own(peer, RBUF_MESSAGE_LEND, RBUF_LOAN_RING, &offer, sizeof(offer));
 }
 
 /* Messages that the peer has sent since the last census; those that found the ring full as well. */
@@ -165,7 +165,7 @@ static void recall(struct rbuf_ring_in *ring)
 {
     ring->state = RBUF_RING_IN_RECALLED;
     ring->peer->core->stats.ring_recalled++;
-    rbuf_channel_send_own(ring->peer, RBUF_MESSAGE_RING_RECALL, NULL, 0);
+    rbuf_channel_send_own(ring->peer, RBUF_MESSAGE_RECALL, RBUF_LOAN_RING, NULL, 0);
 }
 
 /* There is no room: makes some if the peer is much warmer than the coldest member. `coldest` of the

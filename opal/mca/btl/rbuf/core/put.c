@@ -6,24 +6,22 @@
 #include <string.h>
 
 #include "core/channel.h"
-#include "core/prestage.h"
+#include "core/early.h"
 #include "core/sender.h"
-#include "core/standing.h"
 #include "core/tx_chunk.h"
 
-/* A GRANT may overtake the offer that it is for only among the events that are being dealt with: a
+/* An RTR may overtake the offer that it is for only among the events that are being dealt with: a
  * peer with more of them is not one that speaks our protocol. */
-#define EARLY_MAX 4096u
+#define UNEXPECTED_MAX 4096u
 
-/* A GRANT that came before btl_put() asked for it. */
-struct rbuf_early_offer {
-    SLIST_ENTRY(rbuf_early_offer) link;
+/* An RTR that came before btl_put() asked for it. */
+struct rbuf_unexpected_rtr {
+    SLIST_ENTRY(rbuf_unexpected_rtr) link;
     struct rbuf_offer offer;
 };
 
 /* An offer from outside must be one that this side can walk, address and stage. */
-static bool offer_usable(struct rbuf_peer *peer, const struct rbuf_offer *offer,
-                         uint64_t head_chunks)
+static bool offer_usable(struct rbuf_peer *peer, const struct rbuf_offer *offer, uint64_t rest)
 {
     const struct rbuf_arena *arena = &peer->core->send_arena;
     struct rbuf_extent extent;
@@ -32,68 +30,45 @@ static bool offer_usable(struct rbuf_peer *peer, const struct rbuf_offer *offer,
         offer->slot >= RBUF_ACK_SLOTS || offer->arrival > RBUF_ARRIVAL_IMMEDIATE) {
         return false;
     }
-    rbuf_schedule_measure_behind(&offer->schedule, offer->bytes, head_chunks, &extent);
+    if (rest == 0) {
+        return true;
+    }
+    rbuf_schedule_measure(&offer->schedule, rest, &extent);
     return extent.largest_blocks <= offer->stride_blocks &&
            rbuf_tx_chunk_blocks(arena, &offer->schedule, extent.largest_blocks) <=
                rbuf_arena_longest(arena);
 }
 
-/* Goes on behind what was written of the put's head. True if that was all of the put. */
-static bool head_adopt(struct rbuf_put *put, const struct rbuf_head *head)
+/* All of the put is to be written, but for its early data. */
+static void put_divide(struct rbuf_put *put)
 {
-    put->head_chunks = head->chunks;
-    put->next = head->next;
-    return head->whole;
+    const uint64_t early = put->early != NULL ? put->early->bytes : 0;
+
+    put->rest = put->source + early;
+    put->rest_bytes = put->offer.bytes > early ? put->offer.bytes - early : 0;
+    put->filling = NULL;
+    put->in_flight = 0;
+    if (put->rest_bytes > 0) {
+        rbuf_schedule_first(&put->offer.schedule, put->rest_bytes, &put->next);
+    }
 }
 
-/* The offer took up a head that is not this put's: asks for one without. */
-static void put_decline(struct rbuf_peer *peer, struct rbuf_put *put)
-{
-    peer->core->stats.heads_declined++;
-    put->offer.head = 0;
-    put->state = RBUF_PUT_UNGRANTED;
-    TAILQ_INSERT_TAIL(&peer->ungranted, put, link);
-    rbuf_channel_send_own(peer, RBUF_MESSAGE_DECLINE, &put->offer.id, sizeof(put->offer.id));
-}
-
-/* What was written of a head goes by the lane's schedule, and the rest by the offer's. */
-static bool same_schedule(const struct rbuf_offer *offer, const struct rbuf_standing_out *out)
-{
-    return memcmp(&offer->schedule, &out->offer.schedule, sizeof(offer->schedule)) == 0;
-}
-
-/* Begins to stage; the offer is STAGED. */
+/* Begins to stage; the offer is STAGED, and the receiver knows of the early data. */
 static void put_stage(struct rbuf_peer *peer, struct rbuf_put *put)
 {
-    const struct rbuf_head *head = NULL;
+    const uint64_t early = put->early != NULL ? put->early->bytes : 0;
 
-    rbuf_standing_out_heard(peer, &put->offer);
-    put->head_chunks = 0;
-    if (put->offer.head != 0) {
-        head = rbuf_standing_out_take(peer, put);
-        if (head == NULL) {
-            put_decline(peer, put);
-            return;
-        }
-    } else {
-        rbuf_standing_out_cancel(peer, put->source);
-    }
-    if (!offer_usable(peer, &put->offer, head != NULL ? head->chunks : 0) ||
-        (head != NULL && !same_schedule(&put->offer, peer->standing_out))) {
+    if (!offer_usable(peer, &put->offer, put->offer.bytes > early ? put->offer.bytes - early : 0)) {
         rbuf_sender_finish(put, RBUF_EVENT_PUT, -EPROTO);
         return;
     }
+    put_divide(put);
     peer->core->stats.staged_puts++;
-    put->state = RBUF_PUT_FILLING;
-    put->filling = NULL;
-    rbuf_schedule_first(&put->offer.schedule, put->offer.bytes, &put->next);
-    if (head != NULL && head_adopt(put, head)) {
+    if (put->rest_bytes == 0 && put->early->written == early) {
         rbuf_sender_finish(put, RBUF_EVENT_PUT, 0);
         return;
     }
-    if (head == NULL) {
-        rbuf_prestage_adopt(put);
-    }
+    put->state = put->early != NULL ? RBUF_PUT_EARLY : RBUF_PUT_FILLING;
     rbuf_sender_begin(peer, put);
 }
 
@@ -101,16 +76,14 @@ void rbuf_put_copied(struct rbuf_peer *peer, struct rbuf_put *put)
 {
     put->peer = peer;
     put->filling = NULL;
-    put->in_flight = 0;
-    put->head_chunks = 0;
+    put->early = NULL;
     if (peer->state == RBUF_PEER_FAILED) {
         rbuf_sender_finish(put, RBUF_EVENT_PUT, -ECONNRESET);
         return;
     }
-    rbuf_prestage_cancel(peer, put->source);
     put->offer.schedule = peer->core->options.schedule;
     peer->core->stats.copied_puts++;
-    rbuf_schedule_first(&put->offer.schedule, put->offer.bytes, &put->next);
+    put_divide(put);
     put->state = RBUF_PUT_FILLING;
     rbuf_sender_begin(peer, put);
 }
@@ -123,21 +96,41 @@ static void put_granted(struct rbuf_peer *peer, struct rbuf_put *put)
         put_stage(peer, put);
         break;
     case RBUF_OFFER_DIRECT:
-        rbuf_prestage_cancel(peer, put->source); /* nobody will ask for it */
         rbuf_sender_finish(put, RBUF_EVENT_DIRECT, 0);
         break;
     default:
-        rbuf_prestage_cancel(peer, put->source);
         rbuf_sender_finish(put, RBUF_EVENT_PUT, -EPROTO);
         break;
     }
 }
 
-/* Goes on with a deferred put for which `offer` came. */
+static uint32_t early_seq(const struct rbuf_put *put)
+{
+    return put->early != NULL ? put->early->seq : 0;
+}
+
+static void put_wait(struct rbuf_peer *peer, struct rbuf_put *put)
+{
+    put->state = RBUF_PUT_UNGRANTED;
+    TAILQ_INSERT_TAIL(&peer->ungranted, put, link);
+}
+
+/* True if the receiver goes by the put's early data: it was told, or will hear before it reads. */
+static bool agrees(const struct rbuf_put *put, const struct rbuf_offer *offer)
+{
+    return offer->mode != RBUF_OFFER_STAGED || offer->ask != 0 || offer->early == early_seq(put);
+}
+
+/* Goes on with a deferred put for which `offer` came, unless that is from before the receiver was
+ * corrected: it stages the message once more then, and sends another. */
 static void put_answered(struct rbuf_peer *peer, struct rbuf_put *put,
                          const struct rbuf_offer *offer)
 {
-    if (offer->bytes != put->offer.bytes || offer->base != put->offer.base || offer->head != 0) {
+    if (!agrees(put, offer)) {
+        put_wait(peer, put);
+        return;
+    }
+    if (offer->bytes != put->offer.bytes || offer->base != put->offer.base) {
         rbuf_sender_finish(put, RBUF_EVENT_PUT, -EPROTO);
         return;
     }
@@ -145,42 +138,72 @@ static void put_answered(struct rbuf_peer *peer, struct rbuf_put *put,
     put_granted(peer, put);
 }
 
-/* Goes on with the put if its GRANT came early. */
-static bool early_take(struct rbuf_peer *peer, struct rbuf_put *put)
+/* Goes on with the put if its RTR is here already. */
+static bool unexpected_take(struct rbuf_peer *peer, struct rbuf_put *put)
 {
-    struct rbuf_early_offer *early;
+    struct rbuf_unexpected_rtr *rtr;
 
-    SLIST_FOREACH(early, &peer->early, link)
+    SLIST_FOREACH(rtr, &peer->unexpected_rtrs, link)
     {
-        if (early->offer.id == put->offer.id) {
-            SLIST_REMOVE(&peer->early, early, rbuf_early_offer, link);
-            peer->early_count--;
-            put_answered(peer, put, &early->offer);
-            free(early);
+        if (rtr->offer.id == put->offer.id) {
+            SLIST_REMOVE(&peer->unexpected_rtrs, rtr, rbuf_unexpected_rtr, link);
+            peer->unexpected_count--;
+            put_answered(peer, put, &rtr->offer);
+            free(rtr);
             return true;
         }
     }
     return false;
 }
 
+/* Takes the put's early data, and sees to it that the receiver goes by them. False: it claimed
+ * others, is told so, and sends an RTR when it has staged the message anew. */
+static bool put_settle(struct rbuf_peer *peer, struct rbuf_put *put)
+{
+    const struct rbuf_offer *offer = &put->offer;
+
+    put->early = rbuf_early_take(peer, put->source);
+    if (offer->ask != 0) {
+        rbuf_early_name(peer, offer->id, put->early);
+        return true;
+    }
+    if (offer->early == early_seq(put)) {
+        return true;
+    }
+    if (offer->early == 0) { /* it does not want any */
+        rbuf_early_drop(peer, put->early);
+        put->early = NULL;
+        return true;
+    }
+    rbuf_early_name(peer, offer->id, put->early);
+    return false;
+}
+
 void rbuf_put_start(struct rbuf_peer *peer, struct rbuf_put *put)
 {
+    bool settled;
+
     put->peer = peer;
     put->filling = NULL;
+    put->early = NULL;
     if (peer->state == RBUF_PEER_FAILED) {
         rbuf_sender_finish(put, RBUF_EVENT_PUT, -ECONNRESET);
-    } else if (put->offer.mode != RBUF_OFFER_DEFERRED) {
+        return;
+    }
+    settled = put_settle(peer, put);
+    if (peer->state == RBUF_PEER_FAILED) { /* found out while telling */
+        rbuf_sender_finish(put, RBUF_EVENT_PUT, -ECONNRESET);
+    } else if (put->offer.mode != RBUF_OFFER_DEFERRED && settled) {
         put_granted(peer, put);
-    } else if (!early_take(peer, put)) {
-        put->state = RBUF_PUT_UNGRANTED;
-        TAILQ_INSERT_TAIL(&peer->ungranted, put, link);
+    } else if (!unexpected_take(peer, put)) {
+        put_wait(peer, put);
     }
 }
 
 void rbuf_put_granted(struct rbuf_peer *peer, const struct rbuf_offer *offer)
 {
     struct rbuf_put *put;
-    struct rbuf_early_offer *early;
+    struct rbuf_unexpected_rtr *rtr;
 
     if (peer->state == RBUF_PEER_FAILED) {
         return; /* all that waited has ended */
@@ -193,23 +216,23 @@ void rbuf_put_granted(struct rbuf_peer *peer, const struct rbuf_offer *offer)
             return;
         }
     }
-    early = peer->early_count < EARLY_MAX ? malloc(sizeof(*early)) : NULL;
-    if (early == NULL) {
-        rbuf_peer_fail(peer, peer->early_count < EARLY_MAX ? -ENOMEM : -EPROTO);
+    rtr = peer->unexpected_count < UNEXPECTED_MAX ? malloc(sizeof(*rtr)) : NULL;
+    if (rtr == NULL) {
+        rbuf_peer_fail(peer, peer->unexpected_count < UNEXPECTED_MAX ? -ENOMEM : -EPROTO);
         return;
     }
-    early->offer = *offer;
-    SLIST_INSERT_HEAD(&peer->early, early, link);
-    peer->early_count++;
+    rtr->offer = *offer;
+    SLIST_INSERT_HEAD(&peer->unexpected_rtrs, rtr, link);
+    peer->unexpected_count++;
 }
 
-void rbuf_put_early_free(struct rbuf_peer *peer)
+void rbuf_put_unexpected_free(struct rbuf_peer *peer)
 {
-    struct rbuf_early_offer *early;
+    struct rbuf_unexpected_rtr *rtr;
 
-    while ((early = SLIST_FIRST(&peer->early)) != NULL) {
-        SLIST_REMOVE_HEAD(&peer->early, link);
-        free(early);
+    while ((rtr = SLIST_FIRST(&peer->unexpected_rtrs)) != NULL) {
+        SLIST_REMOVE_HEAD(&peer->unexpected_rtrs, link);
+        free(rtr);
     }
-    peer->early_count = 0;
+    peer->unexpected_count = 0;
 }

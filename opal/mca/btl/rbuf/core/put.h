@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * How a put begins: by the offer that it came with, or by the GRANT that follows a deferred one and
- * may even come before. What is offered is checked here; from then on it is the sender's
- * (core/sender.h).
+ * How a put begins: by the offer that it came with, or by the RTR that follows a deferred one and
+ * may even come before. What is offered is checked here, and which early data are the put's is told
+ * the receiver (core/early.h); from then on it is the sender's (core/sender.h).
+ *
+ *     UNGRANTED -> EARLY -> FILLING <-> FILLED -> DONE; a copied put: ... -> LANDING -> DONE
  */
 #ifndef RBUF_CORE_PUT_H
 #define RBUF_CORE_PUT_H
@@ -10,7 +12,8 @@
 #include "core/core.h"
 
 enum rbuf_put_state {
-    RBUF_PUT_UNGRANTED, /* waits for a GRANT */
+    RBUF_PUT_UNGRANTED, /* waits for an RTR */
+    RBUF_PUT_EARLY,     /* what is missing of its early data is being written */
     RBUF_PUT_FILLING,   /* chunk `next` is being copied */
     RBUF_PUT_FILLED,    /* chunk `next` waits for its window or for room in the send queue */
     RBUF_PUT_LANDING,   /* copied: the last chunks are under way */
@@ -24,8 +27,10 @@ struct rbuf_put {
 
     enum rbuf_put_state state; /* core's, like everything below */
     struct rbuf_peer *peer;
-    uint64_t head_chunks;          /* first ones, which go to a place of the standing lane */
-    struct rbuf_chunk next;        /* shape of the chunk that is filled or to be filled */
+    struct rbuf_early_data *early; /* that it has taken; NULL: none */
+    const unsigned char *rest;     /* of the source, behind them */
+    uint64_t rest_bytes;
+    struct rbuf_chunk next;        /* of the rest: the chunk that is filled or to be filled */
     struct rbuf_tx_chunk *filling; /* NULL: no staging yet */
     uint32_t in_flight;            /* copied: chunks under way */
     TAILQ_ENTRY(rbuf_put) link;
@@ -43,10 +48,10 @@ void rbuf_put_copied(struct rbuf_peer *peer, struct rbuf_put *put);
 
 /* ---- for core's own files ---- */
 
-/* A GRANT came. */
+/* An RTR came. */
 void rbuf_put_granted(struct rbuf_peer *peer, const struct rbuf_offer *offer);
 
-/* Forgets the GRANTs that no put has asked for. */
-void rbuf_put_early_free(struct rbuf_peer *peer);
+/* Forgets the RTRs that no put has asked for. */
+void rbuf_put_unexpected_free(struct rbuf_peer *peer);
 
 #endif

@@ -14,32 +14,41 @@
 #include "core/copy.h"
 #include "core/grant.h"
 
+static const struct rbuf_schedule *schedule_of(const struct rbuf_grant *grant)
+{
+    return grant->part == RBUF_GRANT_PART_EARLY ? &grant->peer->early_in->schedule
+                                                : &grant->schedule;
+}
+
 static unsigned char *block_address(const struct rbuf_grant *grant, uint32_t block)
 {
     const struct rbuf_arena *arena = &grant->peer->core->receive_arena;
     const struct rbuf_chunk *chunk = &grant->chunk;
-    uint64_t buffer;
+    uint32_t buffer;
 
-    if (chunk->index < grant->head_chunks) {
-        return rbuf_arena_block(arena, grant->head_first + (uint32_t) chunk->first_block + block);
+    if (grant->part == RBUF_GRANT_PART_EARLY) {
+        return rbuf_arena_block(arena, rbuf_early_in_block(grant->peer, grant->early_seq) +
+                                           (uint32_t) chunk->first_block + block);
     }
-    buffer = (chunk->index - grant->head_chunks) % grant->schedule.buffers;
-    return rbuf_arena_block(arena,
-                            grant->lane_first + (uint32_t) buffer * grant->stride_blocks + block);
+    buffer = (uint32_t) (chunk->index % grant->schedule.buffers);
+    return rbuf_arena_block(arena, grant->lane_first + buffer * grant->stride_blocks + block);
 }
 
 static bool flag_is(const struct rbuf_grant *grant, uint32_t block, uint64_t value)
 {
-    uint32_t payload = rbuf_block_payload(&grant->schedule);
+    uint32_t payload = rbuf_block_payload(schedule_of(grant));
     const _Atomic uint64_t *flag =
         (const _Atomic uint64_t *) (const void *) (block_address(grant, block) + payload);
 
     return atomic_load_explicit(flag, memory_order_acquire) == value;
 }
 
-/* True if the next block may be read. */
+/* True if the next block may be read. What a grant that asked is to read is not known yet. */
 static bool block_here(struct rbuf_grant *grant)
 {
+    if (grant->early == RBUF_GRANT_EARLY_ASKED) {
+        return false;
+    }
     switch (rbuf_peer_arrival(grant->peer)) {
     case RBUF_ARRIVAL_BLOCK:
         return flag_is(grant, grant->block, grant->flag);
@@ -51,9 +60,9 @@ static bool block_here(struct rbuf_grant *grant)
         }
         return grant->chunk_here;
     case RBUF_ARRIVAL_IMMEDIATE:
-        return grant->chunk.index < grant->head_chunks
-                   ? rbuf_standing_in_arrived(grant->peer, grant->head_use) > grant->chunk.index
-                   : grant->chunks_arrived > grant->chunk.index - grant->head_chunks;
+        return grant->chunk.index < (grant->part == RBUF_GRANT_PART_EARLY
+                                         ? rbuf_early_in_arrived(grant->peer, grant->early_seq)
+                                         : grant->chunks_arrived);
     }
     return false;
 }
@@ -64,8 +73,7 @@ static void chunk_done(struct rbuf_grant *grant)
 {
     struct rbuf_peer *peer = grant->peer;
 
-    if (grant->chunk.index >= grant->head_chunks &&
-        grant->chunk.index - grant->head_chunks < grant->acks_wanted) {
+    if (grant->part == RBUF_GRANT_PART_LANE && grant->chunk.index < grant->acks_wanted) {
         peer->words.acks[grant->slot]++;
         peer->words.acks_due |= 1ull << grant->slot;
         rbuf_receiver_write_acks(peer);
@@ -74,30 +82,43 @@ static void chunk_done(struct rbuf_grant *grant)
     grant->chunk_here = false;
 }
 
-/* Copies the next block out; true if it was the message's last. */
+/* Behind the last block of the early data, with more to come in the lane. */
+static void early_done(struct rbuf_grant *grant)
+{
+    if (grant->early == RBUF_GRANT_EARLY_NAMED) {
+        rbuf_grant_early_over(grant);
+    }
+    rbuf_grant_begin(grant, RBUF_GRANT_PART_LANE);
+}
+
+/* Copies the next block out; true if it was the message's last. A receive may be shorter than the
+ * early data. */
 static bool take_block(struct rbuf_grant *grant, uint64_t *budget)
 {
-    struct rbuf_core *core = grant->peer->core;
-    const struct rbuf_schedule *schedule = &grant->schedule;
-    uint32_t payload = rbuf_block_payload(schedule);
-    uint32_t bytes = grant->block == 0 ? grant->chunk.first_bytes : payload;
+    const struct rbuf_schedule *schedule = schedule_of(grant);
+    const uint32_t payload = rbuf_block_payload(schedule);
+    const uint32_t here = grant->block == 0 ? grant->chunk.first_bytes : payload;
+    const uint64_t left = (uint64_t) (grant->base + grant->bytes - grant->to);
+    const uint32_t bytes = here < left ? here : (uint32_t) left;
 
     rbuf_copy_soon(grant->to + 2 * payload);
-    rbuf_copy(grant->to, block_address(grant, grant->block) + payload - bytes, bytes);
+    rbuf_copy(grant->to, block_address(grant, grant->block) + payload - here, bytes);
+    if (grant->part == RBUF_GRANT_PART_LANE && grant->to == grant->base + grant->early_bytes) {
+        rbuf_grant_early_over(grant); /* the peer has gone on behind them: they were these */
+    }
     grant->to += bytes;
     grant->flag++;
-    core->stats.staged_received += bytes;
+    grant->peer->core->stats.staged_received += bytes;
     *budget -= bytes < *budget ? bytes : *budget;
+    if (bytes == left) {
+        return true;
+    }
     if (++grant->block < grant->chunk.blocks) {
         return false;
     }
     chunk_done(grant);
-    if (!rbuf_schedule_next(schedule, grant->bytes, &grant->chunk)) {
-        return true;
-    }
-    if (grant->chunk.index == grant->head_chunks) {
-        rbuf_grant_head_over(grant);
-        grant->flag = grant->lane_flag + grant->chunk.first_block;
+    if (!rbuf_schedule_next(schedule, rbuf_grant_part_bytes(grant), &grant->chunk)) {
+        early_done(grant);
     }
     return false;
 }
@@ -162,8 +183,8 @@ void rbuf_core_immediate(struct rbuf_core *core, uint32_t immediate)
 {
     struct rbuf_grant *grant;
 
-    if ((immediate & RBUF_IMMEDIATE_HEAD) != 0) {
-        rbuf_standing_in_immediate(core, immediate);
+    if ((immediate & RBUF_IMMEDIATE_EARLY) != 0) {
+        rbuf_early_in_immediate(core, immediate);
         return;
     }
     grant = rbuf_grant_announced(core, immediate);

@@ -134,7 +134,7 @@ static void hand_back(struct rbuf_peer *peer)
     leave_list(peer);
     peer->ring_out.state = RBUF_RING_OUT_CLOSING;
     peer->ring_out.backs++;
-    rbuf_channel_send_own(peer, RBUF_MESSAGE_RING_BACK, NULL, 0);
+    rbuf_channel_send_own(peer, RBUF_MESSAGE_RETURN, RBUF_LOAN_RING, NULL, 0);
 }
 
 /* Opens the ring that was offered, if there is memory for our side of it. */

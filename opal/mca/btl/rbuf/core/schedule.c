@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 #include "core/schedule.h"
 
+#include <stddef.h>
+
 #define ROUND_HALF (1u << 15)
 
 bool rbuf_schedule_valid(const struct rbuf_schedule *schedule)
@@ -127,32 +129,22 @@ void rbuf_schedule_measure(const struct rbuf_schedule *schedule, uint64_t length
     measure_from(schedule, length, &chunk, extent);
 }
 
-uint64_t rbuf_schedule_head(const struct rbuf_schedule *schedule, uint64_t length, uint32_t blocks)
+uint32_t rbuf_schedule_prefix(const struct rbuf_schedule *schedule, uint32_t blocks, uint32_t *next)
 {
-    struct rbuf_chunk chunk;
-    uint64_t chunks = 0;
+    uint64_t size = (uint64_t) schedule->first_blocks << 16;
+    uint32_t wanted = schedule->first_blocks;
+    uint32_t sum = schedule->opening_blocks < blocks ? schedule->opening_blocks : blocks;
 
-    rbuf_schedule_first(schedule, length, &chunk);
-    while (chunk.first_block + chunk.blocks <= blocks) {
-        chunks++;
-        if (!rbuf_schedule_next(schedule, length, &chunk)) {
-            break;
-        }
+    if (sum == 0 && wanted > blocks) {
+        sum = blocks;
     }
-    return chunks;
-}
-
-void rbuf_schedule_measure_behind(const struct rbuf_schedule *schedule, uint64_t length,
-                                  uint64_t head, struct rbuf_extent *extent)
-{
-    struct rbuf_chunk chunk;
-
-    *extent = (struct rbuf_extent){.blocks = blocks_of(schedule, length)};
-    rbuf_schedule_first(schedule, length, &chunk);
-    for (uint64_t i = 0; i < head; i++) {
-        if (!rbuf_schedule_next(schedule, length, &chunk)) {
-            return; /* the head is all of it */
-        }
+    while (sum + wanted <= blocks) {
+        sum += wanted;
+        size = grow(schedule, size);
+        wanted = (uint32_t) ((size + ROUND_HALF) >> 16);
     }
-    measure_from(schedule, length, &chunk, extent);
+    if (next != NULL) {
+        *next = wanted;
+    }
+    return sum;
 }

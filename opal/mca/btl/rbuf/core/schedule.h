@@ -82,14 +82,11 @@ struct rbuf_extent {
 void rbuf_schedule_measure(const struct rbuf_schedule *schedule, uint64_t length,
                            struct rbuf_extent *extent);
 
-/* How many of its first chunks fit into `blocks` blocks one behind the other: the message's head.
- */
-uint64_t rbuf_schedule_head(const struct rbuf_schedule *schedule, uint64_t length, uint32_t blocks);
-
-/* The same sizes for what is behind a head of so many chunks, but for `blocks`, which is always the
- * whole message's. */
-void rbuf_schedule_measure_behind(const struct rbuf_schedule *schedule, uint64_t length,
-                                  uint64_t head, struct rbuf_extent *extent);
+/* Blocks of the whole chunks at the beginning of a long message that fit into `blocks` blocks one
+ * behind the other, the first one at least, as far as there is room. In `*next`, unless it is NULL,
+ * the blocks of the chunk that would follow. */
+uint32_t rbuf_schedule_prefix(const struct rbuf_schedule *schedule, uint32_t blocks,
+                              uint32_t *next);
 
 /* Bytes from the start of a chunk's first block to its first payload byte. */
 static inline uint32_t rbuf_chunk_lead(const struct rbuf_schedule *schedule,

@@ -4,20 +4,15 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "core/prestage.h"
-#include "core/standing.h"
+#include "core/early.h"
 #include "core/tx_chunk.h"
 
-/* Staging for the put's next chunk, at the cost of chunks that were prestaged on a guess. */
+/* Staging for the put's next chunk. */
 static struct rbuf_tx_chunk *chunk_take_for(struct rbuf_put *put)
 {
-    struct rbuf_core *core = put->peer->core;
-    struct rbuf_tx_chunk *chunk;
+    struct rbuf_tx_chunk *chunk = rbuf_tx_chunk_take(put->peer, &put->offer.schedule, &put->next);
 
-    do {
-        chunk = rbuf_tx_chunk_take(put->peer, &put->offer.schedule, &put->next);
-    } while (chunk == NULL && rbuf_prestage_reclaim(core));
-    core->stats.staging_waits += chunk == NULL;
+    put->peer->core->stats.staging_waits += chunk == NULL;
     return chunk;
 }
 
@@ -41,10 +36,10 @@ static bool window_open(const struct rbuf_put *put)
     if (is_copied(put)) {
         return put->in_flight < offer->schedule.buffers;
     }
-    if (put->next.index < put->head_chunks + offer->schedule.buffers) {
+    if (put->next.index < offer->schedule.buffers) {
         return true;
     }
-    behind = put->next.index - put->head_chunks - offer->schedule.buffers;
+    behind = put->next.index - offer->schedule.buffers;
     word = atomic_load_explicit(&put->peer->mailbox->ack[offer->slot], memory_order_acquire);
     return (int64_t) (word - offer->acks) > (int64_t) behind;
 }
@@ -65,7 +60,7 @@ static enum rbuf_fab_status chunk_write(struct rbuf_put *put)
 {
     const struct rbuf_offer *offer = &put->offer;
     const struct rbuf_schedule *schedule = &offer->schedule;
-    uint64_t buffer = (put->next.index - put->head_chunks) % schedule->buffers;
+    uint64_t buffer = put->next.index % schedule->buffers;
     uint64_t first_block = offer->lane + buffer * offer->stride_blocks * schedule->block_bytes;
 
     rbuf_tx_chunk_stamp(put->filling, schedule, offer->flag);
@@ -79,14 +74,10 @@ static void chunk_posted(struct rbuf_put *put)
 {
     struct rbuf_peer *peer = put->peer;
 
-    if (put->next.index < put->head_chunks) {
-        rbuf_standing_out_posted(peer, put->filling);
-    } else {
-        peer->core->stats.staged_chunks++;
-        peer->core->stats.staged_bytes += put->filling->shape.bytes;
-        put->in_flight += is_copied(put);
-        peer->in_flight++;
-    }
+    peer->core->stats.staged_chunks++;
+    peer->core->stats.staged_bytes += put->filling->shape.bytes;
+    put->in_flight += is_copied(put);
+    peer->in_flight++;
     put->filling = NULL;
 }
 
@@ -105,10 +96,7 @@ static bool chunk_post(struct rbuf_put *put)
         put->filling->put = put;
         status = chunk_write_in_place(put);
     } else {
-        status =
-            put->next.index < put->head_chunks
-                ? rbuf_standing_out_write(peer, put->filling, &put->offer.schedule, put->offer.head)
-                : chunk_write(put);
+        status = chunk_write(put);
     }
     if (status == RBUF_FAB_DEAD) {
         rbuf_peer_fail(peer, -ECONNRESET);
@@ -150,6 +138,16 @@ static enum put_progress put_posted(struct rbuf_put *put)
     return PUT_BLOCKED;
 }
 
+/* Writes what is missing of the early data; true when nothing is. */
+static bool write_early(struct rbuf_put *put, uint64_t *budget)
+{
+    if (!rbuf_early_write(put->peer, put->early, budget)) {
+        return false;
+    }
+    put->state = RBUF_PUT_FILLING;
+    return true;
+}
+
 /* Copies and posts as far as it goes, into new staging only if `may_stage`. A put whose peer fails
  * here is finished by the failing. */
 static enum put_progress put_advance(struct rbuf_put *put, bool may_stage, uint64_t *budget)
@@ -157,6 +155,12 @@ static enum put_progress put_advance(struct rbuf_put *put, bool may_stage, uint6
     const struct rbuf_schedule *schedule = &put->offer.schedule;
     const enum rbuf_chunk_layout layout = is_copied(put) ? RBUF_CHUNK_DENSE : RBUF_CHUNK_BLOCKS;
 
+    if (put->state == RBUF_PUT_EARLY && (!may_stage || !write_early(put, budget))) {
+        return *budget == 0 ? PUT_OUT_OF_BUDGET : PUT_OUT_OF_STAGING;
+    }
+    if (put->rest_bytes == 0) {
+        return PUT_FINISHED;
+    }
     while (put->state != RBUF_PUT_LANDING) {
         if (put->state == RBUF_PUT_FILLING) {
             if (put->filling == NULL && !may_stage_ahead(put)) {
@@ -168,7 +172,7 @@ static enum put_progress put_advance(struct rbuf_put *put, bool may_stage, uint6
             if (put->filling == NULL) {
                 return PUT_OUT_OF_STAGING;
             }
-            rbuf_tx_chunk_fill(put->filling, schedule, layout, put->source, budget);
+            rbuf_tx_chunk_fill(put->filling, schedule, layout, put->rest, budget);
             if (put->filling->filled_blocks < put->next.blocks) {
                 return PUT_OUT_OF_BUDGET;
             }
@@ -177,7 +181,7 @@ static enum put_progress put_advance(struct rbuf_put *put, bool may_stage, uint6
         if (!chunk_post(put)) {
             return PUT_BLOCKED;
         }
-        if (!rbuf_schedule_next(schedule, put->offer.bytes, &put->next)) {
+        if (!rbuf_schedule_next(schedule, put->rest_bytes, &put->next)) {
             return put_posted(put);
         }
         put->state = RBUF_PUT_FILLING;
@@ -212,16 +216,13 @@ int rbuf_sender_progress(struct rbuf_peer *peer, uint64_t *budget)
             break;
         }
     }
-    done += rbuf_standing_out_progress(peer, budget);
-    rbuf_prestage_fill(peer, budget);
+    done += rbuf_early_out_progress(peer, budget);
     return done + (*budget < before);
 }
 
 bool rbuf_sender_idle(const struct rbuf_peer *peer)
 {
-    return TAILQ_EMPTY(&peer->puts) &&
-           (peer->standing_out == NULL || peer->standing_out->announced == 0) &&
-           (peer->prestage.source == NULL || peer->prestage.chunk != NULL);
+    return TAILQ_EMPTY(&peer->puts) && rbuf_early_out_idle(peer);
 }
 
 void rbuf_sender_begin(struct rbuf_peer *peer, struct rbuf_put *put)
@@ -243,8 +244,8 @@ struct rbuf_peer *rbuf_sender_chunk_completed(struct rbuf_core *core, struct rbu
     struct rbuf_peer *peer = chunk->peer;
     struct rbuf_put *put = chunk->put;
 
-    if (chunk->of_head) {
-        rbuf_standing_out_completed(peer);
+    if (chunk->early != NULL) {
+        rbuf_early_out_completed(peer, chunk->early);
     }
     rbuf_tx_chunk_free(core, chunk);
     /* The puts of a peer that has failed, or is about to, are its failing's. */
@@ -272,10 +273,9 @@ static void fail_list(struct rbuf_core *core, struct rbuf_put_list *list, int st
 
 void rbuf_sender_fail(struct rbuf_peer *peer, int status)
 {
-    rbuf_prestage_drop(peer);
     fail_list(peer->core, &peer->puts, status);
     fail_list(peer->core, &peer->ungranted, status);
-    rbuf_put_early_free(peer);
+    rbuf_put_unexpected_free(peer);
 }
 
 void rbuf_sender_close(struct rbuf_core *core)

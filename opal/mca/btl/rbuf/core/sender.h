@@ -7,8 +7,8 @@
  * posted when the one that last used its buffer is acknowledged (or was never used in this
  * message). The put ends when its last chunk is posted: the user's memory is free then.
  *
- * If the offer took up the head that the rendezvous led (core/standing.h), the put goes on behind
- * what was written of it.
+ * What is missing of its early data (core/early.h) a put writes first; its chunks are those of what
+ * is behind them.
  *
  * A copied put does the same on this side and writes into the receiver's registered buffer: no
  * flags, no acknowledgements. It ends when the last chunk has arrived, since the adapter says so.

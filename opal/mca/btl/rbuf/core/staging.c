@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 #include "core/staging.h"
 
-#include "core/standing.h"
+#include "core/early.h"
 
 bool rbuf_staging_take(struct rbuf_core *core, struct rbuf_arena *arena, uint32_t count,
                        uint32_t *first)
@@ -36,7 +36,7 @@ void rbuf_staging_grow(struct rbuf_core *core, struct rbuf_arena *arena, uint32_
     rbuf_arena_grow(arena, lkey, rkey);
     core->stats.staging_grown++;
     if (arena == &core->receive_arena) {
-        rbuf_standing_in_grown(core);
+        rbuf_early_in_grown(core);
         core->deferred_retry = true;
     }
 }

@@ -21,23 +21,21 @@ struct rbuf_stats {
     uint64_t staged_chunks;
     uint64_t staged_received; /* bytes copied out of staging buffers */
     uint64_t acks_written;
-    uint64_t grants;            /* offers that carried staging at once */
-    uint64_t grants_deferred;   /* offers that had to wait */
-    uint64_t grants_direct;     /* of those, turned into a registration after the wait */
-    uint64_t prestaged;         /* first chunks copied under the rendezvous */
-    uint64_t prestaged_dropped; /* of those, copied in vain */
-    uint64_t heads_led;         /* messages whose first chunks were announced with the rendezvous */
-    uint64_t heads_taken;       /* taken up by a grant of ours */
-    uint64_t heads_kept;        /* of those, the ones that were there before anybody asked */
-    uint64_t heads_in_vain;     /* announced to us and not taken up */
-    uint64_t heads_declined;    /* taken up by the peer, but perhaps not this message's */
-    uint64_t heralds;           /* rendezvous for packed data whose pieces were sent behind them */
-    uint64_t heralds_late;      /* of those, the ones that the receiver was late for */
-    uint64_t names_sent;        /* messages with names of their pieces */
-    uint64_t standing_lent;     /* lanes for heads */
-    uint64_t standing_recalled; /* of those, asked back */
-    uint64_t copied_puts;       /* in place at the receiver, from staging here */
-    uint64_t direct_puts;       /* in-place writes */
+    uint64_t grants;          /* offers that carried staging at once */
+    uint64_t grants_deferred; /* offers that had to wait */
+    uint64_t grants_direct;   /* of those, turned into a registration after the wait */
+    uint64_t rts_received;
+    uint64_t early_sent;      /* RTSs with early data */
+    uint64_t early_dropped;   /* of those, the ones whose data nobody took */
+    uint64_t early_named;     /* named to the peer in answer to its question */
+    uint64_t early_claimed;   /* of the peers', taken up by a grant when the RTS was delivered */
+    uint64_t early_late;      /* likewise later, as the peer named it */
+    uint64_t early_corrected; /* claims that were another message's */
+    uint64_t early_fragments; /* messages received whose payload was early data */
+    uint64_t early_lent;      /* windows */
+    uint64_t early_recalled;  /* of those, asked back */
+    uint64_t copied_puts;     /* in place at the receiver, from staging here */
+    uint64_t direct_puts;     /* in-place writes */
     uint64_t direct_bytes;
     uint64_t reads;
     uint64_t atomics;

@@ -12,7 +12,7 @@ struct rbuf_tx_chunk {
     struct rbuf_work work; /* first: a work that came back is its chunk */
     struct rbuf_peer *peer;
     struct rbuf_put *put; /* that counts it as in flight, if the peer has not failed; NULL: none */
-    bool of_head;         /* it goes to a place of the peer's standing lane */
+    struct rbuf_early_data *early; /* that it is a chunk of; NULL: it goes to a put's lane */
     struct rbuf_chunk shape;
     uint32_t arena_first;
     uint32_t arena_blocks;

@@ -14,7 +14,7 @@
 
 #include "core/schedule.h"
 
-#define RBUF_WIRE_VERSION 9u
+#define RBUF_WIRE_VERSION 10u
 #define RBUF_ACK_SLOTS    64u /* staged messages a peer that may wait for acknowledgements at once */
 
 /* The two send/receive channels of a peer, each on its own queue pair and receive queue. */
@@ -40,23 +40,21 @@ enum { RBUF_COUNTED = RBUF_FLOWS, RBUF_COUNTS };
 enum rbuf_counted { RBUF_COUNTED_NOT, RBUF_COUNTED_IN_ORDER, RBUF_COUNTED_UNORDERED };
 
 enum rbuf_message_kind {
-    RBUF_MESSAGE_USER = 1,    /* an active message of Open MPI */
-    RBUF_MESSAGE_GRANT,       /* an offer that replaces a deferred one */
-    RBUF_MESSAGE_RING,        /* a struct rbuf_ring_offer: small messages may come by this ring */
-    RBUF_MESSAGE_RING_RECALL, /* hand it back */
-    RBUF_MESSAGE_RING_BACK,   /* no message comes by it any more */
-    RBUF_MESSAGE_LED,         /* an active message that announces `after` bytes: their head is being
-                                 written into the next place of the standing lane */
-    RBUF_MESSAGE_STANDING,    /* a struct rbuf_standing_offer: heads may come by this lane */
-    RBUF_MESSAGE_STANDING_RECALL, /* hand it back */
-    RBUF_MESSAGE_STANDING_BACK,   /* no head comes by it any more but those announced */
-    RBUF_MESSAGE_DECLINE,         /* the id of a grant whose head is another message's */
-    RBUF_MESSAGE_HERALD, /* an active message: the pieces of set `after` are sent behind it */
-    RBUF_MESSAGE_PIECE,  /* payload that is named later; `after` is its rbuf_piece_name() */
-    RBUF_MESSAGE_NAMES,  /* one struct rbuf_naming or several: of pieces, in order */
-    RBUF_MESSAGE_NAMED,  /* the struct rbuf_naming of `after`, and that piece itself */
-    RBUF_MESSAGE_LATE,   /* a set, 32 bits, whose pieces are dropped: name none of them */
-    RBUF_MESSAGE_LONG    /* an active message that found no room in a ring, by the bulk channel */
+    RBUF_MESSAGE_USER = 1, /* an active message of Open MPI */
+    RBUF_MESSAGE_LONG,     /* one that found no room in a ring, by the bulk channel */
+    RBUF_MESSAGE_RTS,      /* one that announces a message; `after` is rbuf_rts_after() */
+    RBUF_MESSAGE_FRAGMENT, /* one whose payload is early data: a struct rbuf_fragment before it */
+    RBUF_MESSAGE_RTR,      /* an offer that replaces a deferred one */
+    RBUF_MESSAGE_EARLY,    /* `after` is a grant; a sequence number: its early data, 0: none */
+    RBUF_MESSAGE_LEND,     /* a struct rbuf_ring_offer or rbuf_early_window, as `tag` says */
+    RBUF_MESSAGE_RECALL,   /* give it back; enum rbuf_loan in `tag` */
+    RBUF_MESSAGE_RETURN    /* nothing comes by it any more; likewise */
+};
+
+/* What a receiver lends a sender of its memory. */
+enum rbuf_loan {
+    RBUF_LOAN_RING, /* small messages may come by this ring */
+    RBUF_LOAN_EARLY /* early data may come into these slots */
 };
 
 /* In front of every message of the send/receive channels, and behind those of a ring. */
@@ -64,7 +62,7 @@ struct rbuf_message_header {
     uint64_t after;    /* deliver once this grant is placed; 0 for at once; some kinds' own */
     uint32_t peer;     /* index of the sender in the receiver's table */
     uint8_t kind;      /* enum rbuf_message_kind */
-    uint8_t tag;       /* of an active message */
+    uint8_t tag;       /* of an active message; enum rbuf_loan */
     uint16_t sequence; /* place among all messages of the control channel and the ring; wraps */
     uint16_t credit[RBUF_COUNTS]; /* messages taken off each flow so far, modulo 2^16 */
 };
@@ -106,43 +104,51 @@ struct rbuf_ring_offer {
     uint32_t longest; /* payload, bytes; more than a slot takes: over several (core/ring_long.h) */
 };
 
-/* The name of a piece that is sent ahead (core/ahead.h): its set, from 1, and its place there. */
-#define RBUF_PIECE_NUMBER_BITS 24u
+#define RBUF_EARLY_SLOTS     4u  /* a power of two */
+#define RBUF_EARLY_PEERS_MAX 64u /* that have a window of one receiver */
 
-static inline uint64_t rbuf_piece_name(uint32_t set, uint32_t number)
+/* Slots that the receiver lends to a sender, for the first bytes of messages (core/early.h). */
+struct rbuf_early_window {
+    uint64_t base;  /* address of slot 0 */
+    uint64_t flag;  /* of the first block of sequence number 0; each has slot_blocks of them */
+    uint32_t first; /* sequence numbers of this window are larger; a multiple of RBUF_EARLY_SLOTS */
+    uint32_t rkey;
+    uint32_t slot_blocks;
+    uint32_t immediate;            /* rbuf_immediate_of_window(); 0: chunks are found by flags */
+    struct rbuf_schedule schedule; /* of early data */
+};
+
+static_assert(sizeof(struct rbuf_early_window) == 48, "the window has no padding");
+
+/* What an RTS says of its early data: none, or their sequence number and bytes. */
+static inline uint64_t rbuf_rts_after(uint32_t seq, uint32_t bytes)
 {
-    return (uint64_t) set << RBUF_PIECE_NUMBER_BITS | number;
+    return (uint64_t) seq << 32 | bytes;
 }
 
-#define RBUF_NAMING_BYTES 40u /* of the user's header */
+static inline uint32_t rbuf_rts_seq(uint64_t after)
+{
+    return (uint32_t) (after >> 32);
+}
 
-/* An active message whose payload is a piece: its header, and which piece that is. */
-struct rbuf_naming {
-    uint64_t name;
-    uint64_t before; /* the name before, of whatever set; 0: there is none */
-    uint8_t tag;
-    uint8_t bytes; /* of the header */
-    uint8_t reserved[6];
-    unsigned char header[RBUF_NAMING_BYTES];
-};
+static inline uint32_t rbuf_rts_bytes(uint64_t after)
+{
+    return (uint32_t) after;
+}
 
-static_assert(sizeof(struct rbuf_naming) == 64, "a naming has no padding");
+#define RBUF_FRAGMENT_BLOCKS 15u /* with Open MPI's header as many segments as it takes */
 
-#define RBUF_STANDING_PLACES    4u
-#define RBUF_STANDING_PEERS_MAX 64u /* that have a lane of one receiver */
-
-/* Places that the receiver lends to a sender, for the heads of messages to come (core/standing.h).
- */
-struct rbuf_standing_offer {
-    uint64_t base;  /* address of place 0 */
-    uint64_t flag;  /* of the first block of use `first`; each use has place_blocks of them */
-    uint64_t first; /* the use before the first one; uses of other lanes have other numbers */
-    uint32_t rkey;
-    uint32_t place_blocks;
-    struct rbuf_schedule schedule; /* of every message whose head goes there */
-    uint32_t immediate;            /* rbuf_immediate_of_lane(); 0: heads are looked for by flags */
+/* In front of the payload of a FRAGMENT: which blocks of early data go on where it ends. */
+struct rbuf_fragment {
+    uint32_t seq;
+    uint16_t first; /* block */
+    uint8_t blocks;
+    uint8_t last;                         /* 1: the slot is free then */
+    uint32_t bytes[RBUF_FRAGMENT_BLOCKS]; /* in each block, from its beginning on */
     uint32_t reserved;
 };
+
+static_assert(sizeof(struct rbuf_fragment) == 72, "a fragment's header keeps the alignment");
 
 enum rbuf_offer_mode {
     RBUF_OFFER_DEFERRED = 1, /* no staging buffers free: a GRANT message follows */
@@ -159,25 +165,25 @@ static inline uint32_t rbuf_immediate(uint64_t grant_id)
     return (uint32_t) grant_id | (uint32_t) (grant_id >> 32) << RBUF_IMMEDIATE_INDEX_BITS;
 }
 
-/* The same of a head's chunk: this bit, which no grant's index has, the lane and how often lanes
- * were lent, and the use, modulo 2^12. */
-#define RBUF_IMMEDIATE_HEAD      (1u << (RBUF_IMMEDIATE_INDEX_BITS - 1))
-#define RBUF_IMMEDIATE_LANE_BITS 6u
+/* The same of a chunk of early data: this bit, which no grant's index has, the window and how often
+ * windows were lent, and the sequence number, modulo 2^12. */
+#define RBUF_IMMEDIATE_EARLY       (1u << (RBUF_IMMEDIATE_INDEX_BITS - 1))
+#define RBUF_IMMEDIATE_WINDOW_BITS 6u
 
-static_assert(RBUF_STANDING_PEERS_MAX <= 1u << RBUF_IMMEDIATE_LANE_BITS,
-              "every lane has a number of its own");
-static_assert((1ull << (32 - RBUF_IMMEDIATE_INDEX_BITS)) % RBUF_STANDING_PLACES == 0,
-              "the bits of a use tell its place");
+static_assert(RBUF_EARLY_PEERS_MAX <= 1u << RBUF_IMMEDIATE_WINDOW_BITS,
+              "every window has a number of its own");
+static_assert((1ull << (32 - RBUF_IMMEDIATE_INDEX_BITS)) % RBUF_EARLY_SLOTS == 0,
+              "the bits of a sequence number tell its slot");
 
-static inline uint32_t rbuf_immediate_of_lane(uint32_t lane, uint64_t lent)
+static inline uint32_t rbuf_immediate_of_window(uint32_t number, uint64_t lent)
 {
-    return RBUF_IMMEDIATE_HEAD | lane |
-           ((uint32_t) lent << RBUF_IMMEDIATE_LANE_BITS & (RBUF_IMMEDIATE_HEAD - 1));
+    return RBUF_IMMEDIATE_EARLY | number |
+           ((uint32_t) lent << RBUF_IMMEDIATE_WINDOW_BITS & (RBUF_IMMEDIATE_EARLY - 1));
 }
 
-static inline uint32_t rbuf_immediate_of_use(uint32_t of_lane, uint64_t use)
+static inline uint32_t rbuf_immediate_of_early(uint32_t of_window, uint32_t seq)
 {
-    return of_lane | (uint32_t) use << RBUF_IMMEDIATE_INDEX_BITS;
+    return of_window | seq << RBUF_IMMEDIATE_INDEX_BITS;
 }
 
 enum rbuf_arrival {
@@ -194,18 +200,17 @@ struct rbuf_offer {
     uint64_t base;  /* user address at the receiver */
     uint64_t bytes; /* exactly this many are put */
     uint64_t lane;  /* STAGED: address of staging buffer 0, if any is wanted */
-    uint64_t flag;  /* STAGED: flag value of the first block; block k carries flag + k */
+    uint64_t flag;  /* STAGED: of the first block behind early data; block k carries flag + k */
     uint64_t acks;  /* STAGED: what the acknowledgement word counted before this message */
-    uint64_t head;  /* STAGED: use of the standing lane that has the head; 0: there is none */
-    uint64_t uses;  /* of the standing lane that may have begun; 0: no news */
     uint32_t rkey;  /* of the lane, or of the user buffer */
     uint32_t stride_blocks; /* distance of the lane's buffers, blocks */
     struct rbuf_schedule schedule;
     uint8_t mode;    /* enum rbuf_offer_mode */
     uint8_t arrival; /* enum rbuf_arrival */
     uint8_t slot;    /* which acknowledgement word, if the message has more chunks than buffers */
-    uint8_t kept;    /* 1: the head was there before anybody asked for it */
-    uint8_t reserved[4];
+    uint8_t ask;     /* 1: say which early data are this put's, before anything else */
+    uint32_t early;  /* sequence number of those that it has claimed, whose bytes come first; 0: of
+                        none */
 };
 
 /*
@@ -219,8 +224,20 @@ struct rbuf_offer {
 struct rbuf_mailbox {
     _Atomic uint64_t credit[RBUF_FLOWS];  /* messages of ours that it took off each flow */
     _Atomic uint64_t ack[RBUF_ACK_SLOTS]; /* chunks of ours that it copied out */
-    _Atomic uint64_t reserved[5];
+    _Atomic uint64_t early; /* early data of ours that it released: rbuf_early_report() */
+    _Atomic uint64_t reserved[4];
 };
+
+/* The word `early`: of each slot the use that was released last, modulo 2^16. */
+#define RBUF_EARLY_REPORT_BITS (64u / RBUF_EARLY_SLOTS)
+
+static inline uint64_t rbuf_early_report(uint64_t word, uint32_t seq)
+{
+    const uint64_t mask = (1ull << RBUF_EARLY_REPORT_BITS) - 1;
+    const uint32_t shift = seq % RBUF_EARLY_SLOTS * RBUF_EARLY_REPORT_BITS;
+
+    return (word & ~(mask << shift)) | (seq / RBUF_EARLY_SLOTS & mask) << shift;
+}
 
 static_assert(sizeof(struct rbuf_mailbox) % 64 == 0, "mailboxes do not share cache lines");
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Words that we write into a peer's mailbox: how many of its messages we took off (credits), and
- * how many of its chunks we copied out (acknowledgements).
+ * Words that we write into a peer's mailbox: how many of its messages we took off (credits), how
+ * many of its chunks we copied out (acknowledgements), and which early data we released.
  *
- * Each is a count that only grows, and the newest write counts. So two writes of one word must not
- * overtake each other: the older count would stay, and the peer might wait for ever for a credit
- * that it has. An adapter that places in order sees to that; of others nothing is known (adaptive
- * routing, several paths). The reader's adapter decides, and its side says so in every header
- * (enum rbuf_counted). Until one came, and if it says no, a word is written again only when the
- * write before it is acknowledged. Different words may overtake each other: each stands for itself.
+ * Each is a count that only grows, or several, and the newest write counts. So two writes of one
+ * word must not overtake each other: the older count would stay, and the peer might wait for ever
+ * for a credit that it has. An adapter that places in order sees to that; of others nothing is
+ * known (adaptive routing, several paths). The reader's adapter decides, and its side says so in
+ * every header (enum rbuf_counted). Until one came, and if it says no, a word is written again only
+ * when the write before it is acknowledged. Different words may overtake each other: each stands
+ * for itself.
  *
  * Invariant: of a peer that is not known to place in order, at most one write of each word is under
  * way.
@@ -69,6 +70,11 @@ static inline unsigned rbuf_words_credit(enum rbuf_flow flow)
 static inline unsigned rbuf_words_ack(unsigned slot)
 {
     return offsetof(struct rbuf_mailbox, ack) / sizeof(uint64_t) + slot;
+}
+
+static inline unsigned rbuf_words_early(void)
+{
+    return offsetof(struct rbuf_mailbox, early) / sizeof(uint64_t);
 }
 
 /* Writes a word into the peer's mailbox. AGAIN: nothing was posted, for now. */
