@@ -66,7 +66,7 @@ static void receive(int peer, int tag, int bytes, enum place place, uint64_t see
     free(buffer);
 }
 
-/* Some messages whose receives are posted first, after which rbuf is ready to send heads. */
+/* Some messages whose receives are posted first, after which rbuf has room for early data. */
 static void warm_up(int peer, int bytes)
 {
     for (int i = 0; i < 7; i++) {
@@ -87,7 +87,7 @@ static void warm_up(int peer, int bytes)
     }
 }
 
-/* Small late messages in order, until a receiver that has guessed wrong guesses again. */
+/* Small late messages in order. */
 static void calm_down(int peer)
 {
     enum { MESSAGES = 40, BYTES = 13 * CHECK_K };

@@ -34,11 +34,11 @@ for ours in 1 2 3 4; do
         by_rank SOFTHCA_PORTS "$ours $theirs"
         with
         # Where one port leads to the other process early data goes along as with one port in all.
-        heads="heads_led=0 heralds=0"
+        early="early_sent=0"
         if [ $ours = 1 ] || [ $theirs = 1 ]; then
-            heads="heads_led>0"
+            early="early_sent>0"
         fi
-        right "$ours against $theirs" "$heads" 2 "$storm" 4 300001 2
+        right "$ours against $theirs" "$early" 2 "$storm" 4 300001 2
     done
 done
 with
@@ -48,10 +48,10 @@ for numbers in "1 2 3 4" "4 1 1 2"; do
     right "$numbers, all to all" "messages_sent>0" 4 "$mpi_tests/collectives"
 done
 by_rank SOFTHCA_PORTS "2 1"
-right "2 against 1, packed" "heralds>0" 2 "$mpi_tests/packed"
+right "2 against 1, packed" "early_fragments>0" 2 "$mpi_tests/packed"
 for numbers in "2 2" "3 4"; do
     by_rank SOFTHCA_PORTS "$numbers"
-    right "$numbers, packed" "heralds=0" 2 "$mpi_tests/packed" uncounted
+    right "$numbers, packed" "early_fragments=0" 2 "$mpi_tests/packed" uncounted
 done
 by_rank SOFTHCA_PORTS "2 3"
 right "2 against 3, threads" "messages_sent>0" 2 "$mpi_tests/threads"

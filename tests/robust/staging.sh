@@ -79,10 +79,10 @@ fi
 
 # --- many partners ---
 
-# Seven, of which six can have a lane at the start; how many of them send to one that is in time is chance.
+# Seven, of which six can have a window at the start.
 with
-right "partners for whose lanes there is no room at the start" \
-    "standing_lent>24 standing_recalled=0 staging_grown>7" 8 "$mpi_tests/storm"
+right "partners for whose windows there is no room at the start" \
+    "early_lent>24 early_recalled=0 staging_grown>7" 8 "$mpi_tests/storm"
 
 # --- no more can be pinned ---
 

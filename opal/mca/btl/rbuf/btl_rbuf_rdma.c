@@ -226,6 +226,18 @@ static void put_in_place(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t
     transfer(module, operation, RBUF_RMA_WRITE, remote, rkey, size);
 }
 
+/* A message goes in place, and not behind its early data. That there are none yet is seen without
+ * the lock: what is missed so is dropped when it has aged. */
+static void forget_early(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
+                         const void *source)
+{
+    if (endpoint->peer->early_out != NULL) {
+        mca_btl_rbuf_lock(module);
+        rbuf_early_forget(endpoint->peer, source);
+        mca_btl_rbuf_unlock(module);
+    }
+}
+
 int mca_btl_rbuf_put(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
                      void *local_address, uint64_t remote_address,
                      mca_btl_base_registration_handle_t *local_handle,
@@ -249,9 +261,7 @@ int mca_btl_rbuf_put(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoi
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
     if (offer->mode == RBUF_OFFER_DIRECT) {
-        mca_btl_rbuf_lock(module);
-        rbuf_early_forget(endpoint->peer, local_address);
-        mca_btl_rbuf_unlock(module);
+        forget_early(module, endpoint, local_address);
         put_in_place(module, operation, remote_address, offer->rkey, size);
     } else if (remote_address == offer->base && size == offer->bytes) {
         put_staged(module, operation, offer);

@@ -226,8 +226,13 @@ static inline bool rbuf_early_in_unclaimed(const struct rbuf_early_in *in)
     return in != NULL && in->unclaimed > 0;
 }
 
-/* The slot that holds the data of `seq`; NULL: none does any more. */
-struct rbuf_early_slot *rbuf_early_in_find(struct rbuf_peer *peer, uint32_t seq);
+/* The slot that holds the data of `seq`; NULL: none does any more, or there is no window. */
+static inline struct rbuf_early_slot *rbuf_early_in_find(struct rbuf_early_in *in, uint32_t seq)
+{
+    struct rbuf_early_slot *slot = in != NULL ? &in->slot[seq % RBUF_EARLY_SLOTS] : NULL;
+
+    return slot != NULL && slot->seq == seq && slot->state != RBUF_EARLY_SLOT_FREE ? slot : NULL;
+}
 
 /* Claims them, gives the claim up, releases them for good. */
 void rbuf_early_in_claim(struct rbuf_peer *peer, struct rbuf_early_slot *slot);

@@ -411,14 +411,6 @@ bool rbuf_early_in_rts(struct rbuf_peer *peer, uint64_t after)
     return true;
 }
 
-struct rbuf_early_slot *rbuf_early_in_find(struct rbuf_peer *peer, uint32_t seq)
-{
-    struct rbuf_early_in *in = peer->early_in;
-    struct rbuf_early_slot *slot = in != NULL ? &in->slot[seq % RBUF_EARLY_SLOTS] : NULL;
-
-    return slot != NULL && slot->seq == seq && slot->state != RBUF_EARLY_SLOT_FREE ? slot : NULL;
-}
-
 void rbuf_early_in_claim(struct rbuf_peer *peer, struct rbuf_early_slot *slot)
 {
     peer->early_in->unclaimed -= slot->state == RBUF_EARLY_SLOT_UNCLAIMED;
@@ -428,7 +420,7 @@ void rbuf_early_in_claim(struct rbuf_peer *peer, struct rbuf_early_slot *slot)
 
 void rbuf_early_in_unclaim(struct rbuf_peer *peer, uint32_t seq)
 {
-    struct rbuf_early_slot *slot = rbuf_early_in_find(peer, seq);
+    struct rbuf_early_slot *slot = rbuf_early_in_find(peer->early_in, seq);
 
     if (slot != NULL && slot->claims > 0 && --slot->claims == 0) {
         slot->state = RBUF_EARLY_SLOT_UNCLAIMED;
@@ -438,7 +430,7 @@ void rbuf_early_in_unclaim(struct rbuf_peer *peer, uint32_t seq)
 
 void rbuf_early_in_release(struct rbuf_peer *peer, uint32_t seq)
 {
-    struct rbuf_early_slot *slot = rbuf_early_in_find(peer, seq);
+    struct rbuf_early_slot *slot = rbuf_early_in_find(peer->early_in, seq);
     struct rbuf_early_in *in = peer->early_in;
 
     if (slot == NULL) {
@@ -493,7 +485,7 @@ bool rbuf_early_in_fragment(struct rbuf_peer *peer, const void *message, uint32_
     if (bytes < sizeof(*fragment)) {
         return false;
     }
-    slot = rbuf_early_in_find(peer, fragment->seq);
+    slot = rbuf_early_in_find(peer->early_in, fragment->seq);
     if (slot == NULL || slot->bytes > 0 || slot->state != RBUF_EARLY_SLOT_CLAIMED ||
         fragment->blocks > RBUF_FRAGMENT_BLOCKS ||
         (uint32_t) fragment->first + fragment->blocks > peer->early_in->slot_blocks) {

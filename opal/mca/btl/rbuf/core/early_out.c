@@ -75,9 +75,13 @@ void rbuf_early_out_lent(struct rbuf_peer *peer, const struct rbuf_early_window 
         }
         peer->early_out = out;
     }
-    *out = (struct rbuf_early_out){.window = *window};
-    for (uint32_t i = 0; i < RBUF_EARLY_SLOTS; i++) {
-        out->slot[i].seq = window->first + i;
+    out->state = RBUF_EARLY_OUT_OPEN;
+    out->window = *window;
+    for (uint32_t i = 0; i < RBUF_EARLY_SLOTS;
+         i++) { /* completions of the last window may be due */
+        out->slot[i] = (struct rbuf_early_data){.state = RBUF_EARLY_FREE,
+                                                .seq = window->first + i,
+                                                .in_flight = out->slot[i].in_flight};
     }
 }
 
@@ -146,8 +150,10 @@ static bool is_free(const struct rbuf_peer *peer, struct rbuf_early_data *data)
 {
     const bool ordered = peer->early_out->window.immediate == 0;
 
-    if ((data->state == RBUF_EARLY_TAKEN && is_released(peer, data->seq)) ||
-        (data->state == RBUF_EARLY_DROPPED && (ordered || data->in_flight == 0))) {
+    const bool over = (data->state == RBUF_EARLY_TAKEN && is_released(peer, data->seq)) ||
+                      data->state == RBUF_EARLY_DROPPED;
+
+    if (over && (ordered || data->in_flight == 0)) {
         data->state = RBUF_EARLY_FREE;
     }
     return data->state == RBUF_EARLY_FREE;

@@ -172,7 +172,7 @@ static void slot_give(struct rbuf_grant *grant)
 static bool early_take(struct rbuf_grant *grant, enum rbuf_grant_early how, uint32_t seq)
 {
     struct rbuf_peer *peer = grant->peer;
-    struct rbuf_early_slot *slot = rbuf_early_in_find(peer, seq);
+    struct rbuf_early_slot *slot = rbuf_early_in_find(peer->early_in, seq);
 
     if (slot == NULL || slot->bytes == 0) {
         return false;

@@ -43,10 +43,19 @@ static bool flag_is(const struct rbuf_grant *grant, uint32_t block, uint64_t val
     return atomic_load_explicit(flag, memory_order_acquire) == value;
 }
 
-/* True if the next block may be read. What a grant that asked is to read is not known yet. */
+/* True if it is not known yet what is to be read: the grant asked, or what it claimed has gone, and
+ * will be corrected. */
+static bool is_open(const struct rbuf_grant *grant)
+{
+    return grant->early == RBUF_GRANT_EARLY_ASKED ||
+           (grant->part == RBUF_GRANT_PART_EARLY &&
+            rbuf_early_in_find(grant->peer->early_in, grant->early_seq) == NULL);
+}
+
+/* True if the next block may be read. */
 static bool block_here(struct rbuf_grant *grant)
 {
-    if (grant->early == RBUF_GRANT_EARLY_ASKED) {
+    if (is_open(grant)) {
         return false;
     }
     switch (rbuf_peer_arrival(grant->peer)) {
