@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * A fault of the layer above: fragments are asked for in other sizes than went as early data. Open MPI
- * 4.1 may do that, and does not where rbuf has its peers alone.
+ * A fault of the layer above: fragments are asked for in other sizes than went as early data. Open
+ * MPI 4.1 may do that, and does not where rbuf has its peers alone.
  */
 #ifndef RBUF_TESTS_MPI_CUT_H
 #define RBUF_TESTS_MPI_CUT_H

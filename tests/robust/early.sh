@@ -52,7 +52,7 @@ done
 # --- messages that nobody expects ---
 
 with
-right "unexpected" "early_late>0 $sure" 2 "$mpi_tests/unexpected"
+right "unexpected" "$sure" 2 "$mpi_tests/unexpected"
 late="early_late>50 early_corrected=0"
 right "late receives" "$late" 2 "$mpi_tests/late"
 with subblock=off

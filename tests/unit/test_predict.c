@@ -159,8 +159,8 @@ START_TEST(led)
             &on->machine, shapes[shape].block, 2 * MB, plan.early_blocks * shapes[shape].block);
 
         rbuf_plan_early(&(struct rbuf_aim){.early_bytes = plan.early_blocks * shapes[shape].block,
-                                          .opening_bytes = SIM_OPENING_BYTES},
-                       &plan);
+                                           .opening_bytes = SIM_OPENING_BYTES},
+                        &plan);
         for (size_t i = 0; i < COUNT(short_sizes); i++) {
             check_staged(&worst, measure, &plan, on->name, short_sizes[i]);
         }

@@ -411,24 +411,44 @@ static void prepare_rest(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t 
     }
 }
 
+/* A contiguous message goes in fragments: its receiver takes other than the whole in one piece, and
+ * no put will take its early data. */
+static void forget_early(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
+                         const struct opal_convertor_t *convertor)
+{
+    void *rest;
+
+    if (endpoint->peer->early_out == NULL || opal_convertor_need_buffers(convertor) ||
+        convertor->bConverted >= convertor->local_size) {
+        return;
+    }
+    opal_convertor_get_offset_pointer(convertor, convertor->bConverted, &rest);
+    mca_btl_rbuf_lock(module);
+    rbuf_early_forget(endpoint->peer, rest);
+    mca_btl_rbuf_unlock(module);
+}
+
 mca_btl_base_descriptor_t *mca_btl_rbuf_prepare_src(mca_btl_base_module_t *btl,
                                                     mca_btl_base_endpoint_t *endpoint,
                                                     struct opal_convertor_t *convertor,
                                                     uint8_t order, size_t reserve, size_t *size,
                                                     uint32_t flags)
 {
-    const bool is_piece = !(flags & MCA_BTL_DES_FLAGS_PRIORITY);
+    const bool is_fragment = !(flags & MCA_BTL_DES_FLAGS_PRIORITY);
     mca_btl_rbuf_module_t *module;
     mca_btl_rbuf_frag_t *frag;
     size_t payload;
 
     (void) order;
-    endpoint = is_piece ? mca_btl_rbuf_endpoint_first(endpoint) : endpoint;
+    endpoint = is_fragment ? mca_btl_rbuf_endpoint_first(endpoint) : endpoint;
     module = endpoint->module;
     payload = payload_of(module, convertor, flags, reserve, *size);
-    if (is_piece && reserve + sizeof(struct rbuf_fragment) <= SMALL_PAYLOAD &&
+    if (is_fragment && reserve + sizeof(struct rbuf_fragment) <= SMALL_PAYLOAD &&
         mca_btl_rbuf_packed_claim(module, endpoint, convertor, reserve, *size, &frag)) {
         return prepare_claimed(module, frag, reserve, size, flags);
+    }
+    if (is_fragment) {
+        forget_early(module, endpoint, convertor);
     }
     frag = mca_btl_rbuf_frag_take(module, reserve + payload);
     if (frag == NULL) {

@@ -6,7 +6,9 @@
  * Two messages that are under way at the same time from the same memory have the same bytes, since
  * a program must not write to it before both are sent. So the newest early data of a source that
  * nobody has taken are right for any put from it: those of a message that ended without a put, the
- * only ones that may be stale, are older than any that are not.
+ * only ones that may be stale, are older than any that are not. Open MPI may put a message in
+ * parts, of which one begins where the message does; that another one is taken for a message of its
+ * own is prevented when its RTS is sent (drop_within()).
  */
 #include "core/early.h"
 
@@ -208,6 +210,22 @@ static void note_later(struct rbuf_early_out *out, const void *source)
     }
     if (before != NULL) {
         before->later++;
+    }
+}
+
+/* An RTS for that memory leaves: a part of it may be put that begins where other early data do,
+ * which may be stale. */
+static void drop_within(struct rbuf_peer *peer, const void *source, uint64_t length)
+{
+    struct rbuf_early_out *out = peer->early_out;
+    const uintptr_t begin = (uintptr_t) source;
+
+    for (uint32_t i = 0; out != NULL && i < RBUF_EARLY_SLOTS; i++) {
+        const uintptr_t at = (uintptr_t) out->slot[i].source;
+
+        if (is_pending(&out->slot[i]) && at > begin && at - begin < length) {
+            rbuf_early_drop(peer, &out->slot[i]);
+        }
     }
 }
 
@@ -427,6 +445,7 @@ int rbuf_early_send(struct rbuf_peer *peer, struct rbuf_am *am, const void *sour
         return send_rts(peer, am, source, 0, 0, &data);
     }
     window = &peer->early_out->window;
+    drop_within(peer, source, bytes);
     bytes = bytes <= slot_bytes(window) ? bytes : prefix_bytes(window);
     state = send_rts(peer, am, source, bytes, (uint32_t) bytes, &data);
     if (data == NULL || peer->state == RBUF_PEER_FAILED) {
