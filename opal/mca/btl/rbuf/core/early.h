@@ -123,8 +123,10 @@ uint32_t rbuf_early_block_payload(const struct rbuf_peer *peer); /* bytes */
 bool rbuf_early_end(struct rbuf_peer *peer, struct rbuf_early_data *data,
                     struct rbuf_tx_chunk *chunk, uint32_t blocks);
 
-/* The early data of the put that reads `source`, which are then TAKEN; NULL: it has none. */
-struct rbuf_early_data *rbuf_early_take(struct rbuf_peer *peer, const void *source);
+/* The early data of the put that reads `source`, which are then TAKEN; NULL: it has none. `claimed`:
+ * the sequence number of those that the receiver has claimed for it; 0: it has not. */
+struct rbuf_early_data *rbuf_early_take(struct rbuf_peer *peer, const void *source,
+                                        uint32_t claimed);
 
 /* No put will take the early data of `source`; of these. */
 void rbuf_early_forget(struct rbuf_peer *peer, const void *source);

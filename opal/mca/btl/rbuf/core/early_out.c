@@ -6,9 +6,11 @@
  * Two messages that are under way at the same time from the same memory have the same bytes, since
  * a program must not write to it before both are sent. So the newest early data of a source that
  * nobody has taken are right for any put from it: those of a message that ended without a put, the
- * only ones that may be stale, are older than any that are not. Open MPI may put a message in
- * parts, of which one begins where the message does; that another one is taken for a message of its
- * own is prevented when its RTS is sent (drop_within()).
+ * only ones that may be stale, are older than any that are not. Those that the receiver claims for
+ * a put from their source are right, too: while it did so both messages were under way.
+ *
+ * Open MPI may put a message in parts, of which one begins where the message does; that another one
+ * is taken for a message of its own is prevented when its RTS is sent (drop_within()).
  */
 #include "core/early.h"
 
@@ -229,9 +231,41 @@ static void drop_within(struct rbuf_peer *peer, const void *source, uint64_t len
     }
 }
 
-struct rbuf_early_data *rbuf_early_take(struct rbuf_peer *peer, const void *source)
+/* The early data that the receiver has claimed, if they are of the source, and pending. */
+static struct rbuf_early_data *claimed_of(struct rbuf_early_out *out, const void *source,
+                                          uint32_t claimed)
 {
-    struct rbuf_early_data *data = newest_of(peer->early_out, source);
+    struct rbuf_early_data *data = out != NULL ? &out->slot[claimed % RBUF_EARLY_SLOTS] : NULL;
+
+    return data != NULL && claimed != 0 && data->seq == claimed && is_pending(data) &&
+                   data->source == source
+               ? data
+               : NULL;
+}
+
+/* The puts of messages without early data that are noted with these are still to come. */
+static void pass_later_on(struct rbuf_early_out *out, const struct rbuf_early_data *data)
+{
+    struct rbuf_early_data *before = newest_of(out, data->source);
+
+    if (before != NULL) {
+        before->later += data->later;
+    }
+}
+
+struct rbuf_early_data *rbuf_early_take(struct rbuf_peer *peer, const void *source,
+                                        uint32_t claimed)
+{
+    struct rbuf_early_out *out = peer->early_out;
+    struct rbuf_early_data *data = claimed_of(out, source, claimed);
+
+    if (data != NULL) {
+        settle(out, data);
+        data->state = RBUF_EARLY_TAKEN;
+        pass_later_on(out, data);
+        return data;
+    }
+    data = newest_of(out, source);
 
     if (data == NULL) {
         return NULL;
@@ -240,14 +274,14 @@ struct rbuf_early_data *rbuf_early_take(struct rbuf_peer *peer, const void *sour
         data->later--;
         return NULL;
     }
-    settle(peer->early_out, data);
+    settle(out, data);
     data->state = RBUF_EARLY_TAKEN;
     return data;
 }
 
 void rbuf_early_forget(struct rbuf_peer *peer, const void *source)
 {
-    struct rbuf_early_data *data = rbuf_early_take(peer, source);
+    struct rbuf_early_data *data = rbuf_early_take(peer, source, 0);
 
     if (data != NULL) {
         rbuf_early_drop(peer, data);

@@ -162,7 +162,7 @@ static bool put_settle(struct rbuf_peer *peer, struct rbuf_put *put)
 {
     const struct rbuf_offer *offer = &put->offer;
 
-    put->early = rbuf_early_take(peer, put->source);
+    put->early = rbuf_early_take(peer, put->source, offer->early);
     if (offer->ask != 0) {
         rbuf_early_name(peer, offer->id, put->early);
         return true;
