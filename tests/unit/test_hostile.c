@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Input from outside that makes no sense: headers, offers, grants, immediates and mailbox words. It
+ * Input from outside that makes no sense: headers, offers, RTRs, immediates and mailbox words. It
  * is refused and counted, breaks nothing, and what is well-formed afterwards still works. A memory
  * checker makes these tests sharper.
  */
@@ -51,11 +51,20 @@ START_TEST(malformed_headers)
     ck_assert(!receive(world, &message, 32));
     refused += 3;
     for (unsigned kind = 0; kind < 256; kind++) {
-        if (kind != RBUF_MESSAGE_USER) {
+        if (kind != RBUF_MESSAGE_USER && kind != RBUF_MESSAGE_RTS &&
+            kind != RBUF_MESSAGE_FRAGMENT) { /* the last ends the peer: see below */
             message = good_message(world, (uint8_t) kind);
-            ck_assert(!receive(world, &message, 32)); /* too short for a grant */
+            ck_assert(!receive(world, &message, 32)); /* too short for what core sends */
             /* A ring may be recalled when it was just handed back. */
-            refused += kind != RBUF_MESSAGE_RING_RECALL;
+            refused += kind != RBUF_MESSAGE_RECALL;
+        }
+    }
+    for (unsigned kind = RBUF_MESSAGE_LEND; kind <= RBUF_MESSAGE_RETURN; kind++) {
+        for (unsigned loan = RBUF_LOAN_EARLY + 1; loan < 256; loan++) { /* there is no such loan */
+            message = good_message(world, (uint8_t) kind);
+            message.header.tag = (uint8_t) loan;
+            ck_assert(!receive(world, &message, sizeof(message)));
+            refused++;
         }
     }
     ck_assert_uint_eq(stats->messages_refused, refused);
@@ -156,9 +165,9 @@ START_TEST(offers_without_sense)
 }
 END_TEST
 
-/* A GRANT that does not fit its put ends the put; grants that nobody waits for are kept or dropped.
+/* An RTR that does not fit its put ends the put; RTRs that nobody waits for are kept or dropped.
  */
-START_TEST(grants_without_sense)
+START_TEST(rtrs_without_sense)
 {
     struct world_options options = world_defaults();
     struct world *world = world_open(&options);
@@ -168,7 +177,7 @@ START_TEST(grants_without_sense)
     struct rbuf_event event;
 
     for (int i = 0; i < 4; i++) {
-        struct message message = good_message(world, RBUF_MESSAGE_GRANT);
+        struct message message = good_message(world, RBUF_MESSAGE_RTR);
         struct rbuf_put put = {.source = source, .offer = offer};
         struct rbuf_offer grant = offer;
 
@@ -187,7 +196,7 @@ START_TEST(grants_without_sense)
         ck_assert_int_eq(event.status, -EPROTO);
     }
     for (int i = 0; i < 1000; i++) {
-        struct message message = good_message(world, RBUF_MESSAGE_GRANT);
+        struct message message = good_message(world, RBUF_MESSAGE_RTR);
 
         for (size_t byte = 0; byte < sizeof(offer); byte++) {
             message.payload[byte] = (unsigned char) sim_random_next(&random);
@@ -199,14 +208,14 @@ START_TEST(grants_without_sense)
 }
 END_TEST
 
-/* Grants without end that nobody waits for: the peer is given up, and nothing is kept for it. */
-START_TEST(grants_without_end)
+/* RTRs without end that nobody waits for: the peer is given up, and nothing is kept for it. */
+START_TEST(rtrs_without_end)
 {
     struct world_options options = world_defaults();
     struct world *world = world_open(&options);
     struct rbuf_peer *peer = world->nodes[1].links[0].peer;
     struct rbuf_offer offer = good_offer(world, 1024);
-    struct message message = good_message(world, RBUF_MESSAGE_GRANT);
+    struct message message = good_message(world, RBUF_MESSAGE_RTR);
     struct rbuf_event event;
     int kept = 0;
 
@@ -218,7 +227,7 @@ START_TEST(grants_without_end)
     }
     ck_assert_int_gt(kept, 1000);
     ck_assert_int_eq(peer->state, RBUF_PEER_FAILED);
-    ck_assert(SLIST_EMPTY(&peer->early));
+    ck_assert(SLIST_EMPTY(&peer->unexpected_rtrs));
     ck_assert(rbuf_events_pop(&world->nodes[1].core.events, &event));
     ck_assert_int_eq(event.kind, RBUF_EVENT_FAILED);
     ck_assert_int_eq(event.status, -EPROTO);
@@ -267,11 +276,12 @@ START_TEST(immediates_that_come_late)
     options.core.arrival = RBUF_ARRIVAL_IMMEDIATE;
     world = world_open(&options);
     core = &world->nodes[1].core;
-    grant = rbuf_grant_open(world->nodes[1].links[0].peer, target, sizeof(target), NULL, &first);
+    grant = rbuf_grant_open(world->nodes[1].links[0].peer, target, sizeof(target), NULL,
+                            RBUF_EARLY_UNKNOWN, &first);
     do {
         rbuf_grant_close(grant);
-        grant =
-            rbuf_grant_open(world->nodes[1].links[2].peer, target, sizeof(target), NULL, &offer);
+        grant = rbuf_grant_open(world->nodes[1].links[2].peer, target, sizeof(target), NULL,
+                                RBUF_EARLY_UNKNOWN, &offer);
     } while ((uint32_t) offer.id != (uint32_t) first.id);
     rbuf_core_immediate(core, rbuf_immediate(first.id));
     ck_assert_uint_eq(grant->chunks_arrived, 0);
@@ -297,7 +307,8 @@ START_TEST(puts_of_another_peer)
 
     options.nodes = 3;
     world = world_open(&options);
-    grant = rbuf_grant_open(world->nodes[1].links[2].peer, target, sizeof(target), NULL, &offer);
+    grant = rbuf_grant_open(world->nodes[1].links[2].peer, target, sizeof(target), NULL,
+                            RBUF_EARLY_UNKNOWN, &offer);
     message = good_message(world, RBUF_MESSAGE_USER);
     message.header.after = offer.id;
     ck_assert(receive(world, &message, 32));
@@ -324,7 +335,7 @@ START_TEST(noise)
         for (int i = 0; i < 5000; i++) {
             uint32_t bytes = (uint32_t) sim_random_below(&random, sizeof(struct message));
             struct message message =
-                good_message(world, (uint8_t) (1 + sim_random_below(&random, 5)));
+                good_message(world, (uint8_t) (1 + sim_random_below(&random, RBUF_MESSAGE_RETURN)));
             uint64_t turned = sim_random_below(&random, seed % 2 == 0 ? 4 : bytes + 1);
 
             for (uint64_t j = 0; j < turned && bytes > 0; j++) {
@@ -352,8 +363,8 @@ int main(void)
     unit_add(suite, malformed_headers);
     unit_add(suite, credits_never_given);
     unit_add(suite, offers_without_sense);
-    unit_add(suite, grants_without_sense);
-    unit_add(suite, grants_without_end);
+    unit_add(suite, rtrs_without_sense);
+    unit_add(suite, rtrs_without_end);
     unit_add(suite, immediates_without_sense);
     unit_add(suite, immediates_that_come_late);
     unit_add(suite, puts_of_another_peer);

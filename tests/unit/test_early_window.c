@@ -1,0 +1,5 @@
+#include "case.h"
+int main(void)
+{
+    return 0;
+}
