@@ -123,20 +123,22 @@ uint32_t rbuf_early_block_payload(const struct rbuf_peer *peer); /* bytes */
 bool rbuf_early_end(struct rbuf_peer *peer, struct rbuf_early_data *data,
                     struct rbuf_tx_chunk *chunk, uint32_t blocks);
 
-/* The early data of the put that reads `source`, which are then TAKEN; NULL: it has none. `claimed`:
- * the sequence number of those that the receiver has claimed for it; 0: it has not. */
+/* The early data of the put that reads `source`, which are then TAKEN; NULL: it has none.
+ * `claimed`: the sequence number of those that the receiver has claimed for it; 0: it has not. */
 struct rbuf_early_data *rbuf_early_take(struct rbuf_peer *peer, const void *source,
                                         uint32_t claimed);
 
-/* No put will take the early data of `source`; of these. */
+/* No put will take the early data of `source`; of these. Packed ones that a fragment names may not
+ * be dropped. */
 void rbuf_early_forget(struct rbuf_peer *peer, const void *source);
 void rbuf_early_drop(struct rbuf_peer *peer, struct rbuf_early_data *data);
 
 /* Tells the receiver which early data are those of the put with that grant; NULL: none are. */
 void rbuf_early_name(struct rbuf_peer *peer, uint64_t grant_id, const struct rbuf_early_data *data);
 
-/* Writes what is missing, as far as it goes; true if nothing is. */
-bool rbuf_early_write(struct rbuf_peer *peer, struct rbuf_early_data *data, uint64_t *budget);
+/* Writes what is missing of the first `most` bytes, as far as it goes; true if nothing is. */
+bool rbuf_early_write(struct rbuf_peer *peer, struct rbuf_early_data *data, uint64_t most,
+                      uint64_t *budget);
 
 /* Writes what is WRITING, now or never. Returns the number of messages. */
 int rbuf_early_out_progress(struct rbuf_peer *peer, uint64_t *budget);

@@ -377,11 +377,14 @@ static bool copy_chunk(struct rbuf_peer *peer, struct rbuf_early_data *data, uin
     return chunk_posted(peer, data, chunk, post(peer, data, chunk));
 }
 
-bool rbuf_early_write(struct rbuf_peer *peer, struct rbuf_early_data *data, uint64_t *budget)
+bool rbuf_early_write(struct rbuf_peer *peer, struct rbuf_early_data *data, uint64_t most,
+                      uint64_t *budget)
 {
-    while (data->written<data->bytes && * budget> 0 && copy_chunk(peer, data, budget)) {
+    const uint64_t wanted = most < data->bytes ? most : data->bytes;
+
+    while (data->written<wanted && * budget> 0 && copy_chunk(peer, data, budget)) {
     }
-    return data->written == data->bytes;
+    return data->written >= wanted;
 }
 
 /* As far as it goes, whatever the budget is: what is not written now costs a round trip. */

@@ -64,7 +64,7 @@ static void put_stage(struct rbuf_peer *peer, struct rbuf_put *put)
     }
     put_divide(put);
     peer->core->stats.staged_puts++;
-    if (put->rest_bytes == 0 && put->early->written == early) {
+    if (put->rest_bytes == 0 && put->early->written >= put->offer.bytes) {
         rbuf_sender_finish(put, RBUF_EVENT_PUT, 0);
         return;
     }
