@@ -22,6 +22,8 @@
  *
  *     sender, a slot        FREE -> WRITING -> WRITTEN -> TAKEN -> FREE
  *                                        \________\-> DROPPED -> FREE
+ *     of packed data        FREE -> PACKED -> FREE
+ *                                        \-> DROPPED -> FREE
  *     receiver, a slot      FREE -> UNCLAIMED <-> CLAIMED -> FREE
  *
  * Packed data takes the same way, but for its identity, which Open MPI itself gives to each
@@ -67,6 +69,7 @@ enum rbuf_early_state {
     RBUF_EARLY_WRITING, /* the RTS is sent; what is left is the next progress's */
     RBUF_EARLY_WRITTEN, /* as much as could be; the put writes what is missing */
     RBUF_EARLY_TAKEN,   /* by its put; FREE when the receiver has released it */
+    RBUF_EARLY_PACKED,  /* likewise by fragments */
     RBUF_EARLY_DROPPED  /* nobody will take it; FREE when nothing of it is on its way */
 };
 
@@ -174,14 +177,14 @@ enum rbuf_early_slot_state {
     RBUF_EARLY_SLOT_FREE,
     RBUF_EARLY_SLOT_UNCLAIMED, /* its message has no receive that is known */
     RBUF_EARLY_SLOT_CLAIMED,   /* a grant copies it, or fragments take it up */
-    RBUF_EARLY_SLOT_LAST       /* its last fragment is being delivered */
+    RBUF_EARLY_SLOT_LAST       /* its last fragment has come, and is being delivered */
 };
 
 struct rbuf_early_slot {
     enum rbuf_early_slot_state state;
     uint32_t seq;
     uint32_t bytes;  /* that were announced; 0: packed data, whose fragments say what there is */
-    uint32_t claims; /* of grants: one, or others that are wrong */
+    uint32_t claims; /* of grants: one, or others that are wrong; fragments being delivered */
 };
 
 /* Chunks that have come to a slot, where they are announced. Whose announcement is the newest
@@ -252,6 +255,9 @@ bool rbuf_early_in_owed(const struct rbuf_peer *peer);
 bool rbuf_early_in_fragment(struct rbuf_peer *peer, const void *message, uint32_t bytes,
                             uint32_t *block);
 void rbuf_early_in_fragment_over(struct rbuf_peer *peer, const struct rbuf_fragment *fragment);
+
+/* No fragment will take up the packed data of `seq`. False: there are none, or one has. */
+bool rbuf_early_in_dropped(struct rbuf_peer *peer, uint32_t seq);
 
 /* The schedule of what goes on behind early data that fill a slot: their last chunk hides the copy
  * of a larger one. */

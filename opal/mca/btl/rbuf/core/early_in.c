@@ -17,6 +17,7 @@
 #define RETIRED_SEQ (1u << 31)       /* a window is asked back before its numbers come again */
 #define SEQ_GOES_ON ((1u << 20) - 1) /* those of the next one go on where these bits are */
 #define REPORT_DUE  2u               /* releases that are reported together */
+#define STALE_USES  (1u << 14)       /* of a slot, after which the report is sent again */
 
 /* RTSs of all peers, for each peer that may have a window, without one of the window's: it is idle.
  */
@@ -228,6 +229,7 @@ static bool lend(struct rbuf_peer *peer)
                                  .schedule = window_schedule(peer)};
     for (uint32_t i = 0; i < RBUF_EARLY_SLOTS; i++) {
         in->slot[i].seq = first_seq(peer) + i;
+        in->released = rbuf_early_report(in->released, in->slot[i].seq);
     }
     peer->early_in = in;
     number_window(peer);
@@ -351,6 +353,22 @@ uint32_t rbuf_early_in_arrived(const struct rbuf_peer *peer, uint32_t seq)
 
 /* ---- slots ---- */
 
+/* A use that the sender dropped is over, too. It is not told so, as it knows, but what stands in
+ * its mailbox must not fall behind by as many uses as the bits there count. */
+static void keep_report_new(struct rbuf_peer *peer, const struct rbuf_early_slot *slot,
+                            uint32_t seq)
+{
+    struct rbuf_early_in *in = peer->early_in;
+
+    if (slot->state != RBUF_EARLY_SLOT_FREE) {
+        in->released = rbuf_early_report(in->released, slot->seq);
+    }
+    if (seq / RBUF_EARLY_SLOTS % STALE_USES == 0) {
+        in->unreported += REPORT_DUE;
+        rbuf_peer_wake(peer);
+    }
+}
+
 /* The slot gets another use, whatever became of the last one: the sender knows that nobody will ask
  * for that. A grant that claimed it wrongly does not find it any more, and is corrected. */
 static bool fill_slot(struct rbuf_peer *peer, uint32_t seq, uint32_t bytes)
@@ -364,6 +382,7 @@ static bool fill_slot(struct rbuf_peer *peer, uint32_t seq, uint32_t bytes)
     }
     in->unclaimed += bytes > 0;
     in->unclaimed -= slot->state == RBUF_EARLY_SLOT_UNCLAIMED;
+    keep_report_new(peer, slot, seq);
     *slot = (struct rbuf_early_slot){/* Of packed data the fragments say what they are. */
                                      .state = bytes > 0 ? RBUF_EARLY_SLOT_UNCLAIMED
                                                         : RBUF_EARLY_SLOT_CLAIMED,
@@ -422,10 +441,16 @@ void rbuf_early_in_unclaim(struct rbuf_peer *peer, uint32_t seq)
 {
     struct rbuf_early_slot *slot = rbuf_early_in_find(peer->early_in, seq);
 
-    if (slot != NULL && slot->claims > 0 && --slot->claims == 0) {
-        slot->state = RBUF_EARLY_SLOT_UNCLAIMED;
-        peer->early_in->unclaimed++;
+    if (slot == NULL || slot->claims == 0 || --slot->claims > 0) {
+        return;
     }
+    if (peer->early_in->state == RBUF_EARLY_IN_RETURNED) { /* the peer has dropped them */
+        slot->state = RBUF_EARLY_SLOT_FREE;
+        free_if_unused(peer);
+        return;
+    }
+    slot->state = RBUF_EARLY_SLOT_UNCLAIMED;
+    peer->early_in->unclaimed++;
 }
 
 void rbuf_early_in_release(struct rbuf_peer *peer, uint32_t seq)
@@ -500,6 +525,7 @@ bool rbuf_early_in_fragment(struct rbuf_peer *peer, const void *message, uint32_
     if (fragment->last != 0) {
         slot->state = RBUF_EARLY_SLOT_LAST;
     }
+    slot->claims++;
     *block = rbuf_early_in_block(peer, fragment->seq) + fragment->first;
     peer->core->stats.early_fragments++;
     return true;
@@ -507,9 +533,24 @@ bool rbuf_early_in_fragment(struct rbuf_peer *peer, const void *message, uint32_
 
 void rbuf_early_in_fragment_over(struct rbuf_peer *peer, const struct rbuf_fragment *fragment)
 {
-    if (fragment->last != 0) {
+    struct rbuf_early_slot *slot = rbuf_early_in_find(peer->early_in, fragment->seq);
+
+    if (slot != NULL && slot->claims > 0 && --slot->claims == 0 &&
+        slot->state == RBUF_EARLY_SLOT_LAST) {
         rbuf_early_in_release(peer, fragment->seq);
     }
+}
+
+bool rbuf_early_in_dropped(struct rbuf_peer *peer, uint32_t seq)
+{
+    const struct rbuf_early_slot *slot = rbuf_early_in_find(peer->early_in, seq);
+
+    if (slot == NULL || slot->bytes > 0 || slot->claims > 0 ||
+        slot->state != RBUF_EARLY_SLOT_CLAIMED) {
+        return false;
+    }
+    rbuf_early_in_release(peer, seq);
+    return true;
 }
 
 /* ---- where they stand ---- */

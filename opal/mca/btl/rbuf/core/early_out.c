@@ -41,9 +41,14 @@ static void settle(struct rbuf_early_out *out, struct rbuf_early_data *data)
 
 void rbuf_early_drop(struct rbuf_peer *peer, struct rbuf_early_data *data)
 {
+    const bool packed = data->state == RBUF_EARLY_PACKED;
+
     settle(peer->early_out, data);
     data->state = RBUF_EARLY_DROPPED;
     peer->core->stats.early_dropped++;
+    if (packed) { /* for these no put comes, by which the receiver would see it */
+        rbuf_channel_send_own_after(peer, RBUF_MESSAGE_EARLY, 0, &data->seq, sizeof(data->seq));
+    }
 }
 
 /* ---- the window ---- */
@@ -154,8 +159,8 @@ static bool is_free(const struct rbuf_peer *peer, struct rbuf_early_data *data)
 {
     const bool ordered = peer->early_out->window.immediate == 0;
 
-    const bool over = (data->state == RBUF_EARLY_TAKEN && is_released(peer, data->seq)) ||
-                      data->state == RBUF_EARLY_DROPPED;
+    const bool used = data->state == RBUF_EARLY_TAKEN || data->state == RBUF_EARLY_PACKED;
+    const bool over = (used && is_released(peer, data->seq)) || data->state == RBUF_EARLY_DROPPED;
 
     if (over && (ordered || data->in_flight == 0)) {
         data->state = RBUF_EARLY_FREE;
@@ -514,7 +519,7 @@ int rbuf_early_send_packed(struct rbuf_peer *peer, struct rbuf_am *am, const voi
     state = send_rts(peer, am, source, bytes, 0, data);
     if (*data != NULL) {
         settle(peer->early_out, *data);
-        (*data)->state = RBUF_EARLY_TAKEN;
+        (*data)->state = RBUF_EARLY_PACKED;
     }
     return state;
 }
@@ -549,6 +554,8 @@ bool rbuf_early_end(struct rbuf_peer *peer, struct rbuf_early_data *data,
     }
     chunk->shape.blocks = blocks;
     chunk->shape.bytes = blocks * rbuf_block_payload(&window->schedule);
+    data->next.blocks = blocks; /* the next one goes on behind it */
+    data->next.bytes = chunk->shape.bytes;
     rbuf_tx_chunk_stamp(chunk, &window->schedule, first_flag(window, data->seq));
     return chunk_posted(
         peer, data, chunk,

@@ -51,6 +51,24 @@ static bool take_return(struct rbuf_peer *peer, enum rbuf_loan loan)
     return false;
 }
 
+/* The peer does not keep to the protocol: it, or a receive of ours, would wait for ever. */
+static bool refuse(struct rbuf_peer *peer)
+{
+    peer->core->stats.messages_refused++;
+    rbuf_peer_fail(peer, -EPROTO);
+    return false;
+}
+
+/* The peer says which early data are a grant's, or that packed ones are nobody's. */
+static void take_early(struct rbuf_peer *peer, uint64_t grant_id, uint32_t seq)
+{
+    if (grant_id != 0) {
+        rbuf_grant_named(peer, grant_id, seq);
+    } else if (peer->state != RBUF_PEER_FAILED && !rbuf_early_in_dropped(peer, seq)) {
+        (void) refuse(peer);
+    }
+}
+
 /* Messages of core's own. False if it is none, or malformed. */
 static bool take_own(struct rbuf_peer *peer, const struct rbuf_message_header *header,
                      const struct rbuf_delivery *place)
@@ -66,7 +84,7 @@ static bool take_own(struct rbuf_peer *peer, const struct rbuf_message_header *h
         if (place->bytes != sizeof(uint32_t)) {
             return false;
         }
-        rbuf_grant_named(peer, header->after, *(const uint32_t *) place->data);
+        take_early(peer, header->after, *(const uint32_t *) place->data);
         return true;
     case RBUF_MESSAGE_LEND:
         return take_loan(peer, header, place);
@@ -91,14 +109,6 @@ static bool hand_up(struct rbuf_peer *peer, const struct rbuf_delivery *delivery
     }
     peer->core->stats.messages_received++;
     return true;
-}
-
-/* The peer does not keep to the protocol: it, or a receive of ours, would wait for ever. */
-static bool refuse(struct rbuf_peer *peer)
-{
-    peer->core->stats.messages_refused++;
-    rbuf_peer_fail(peer, -EPROTO);
-    return false;
 }
 
 /* A message that announces another one. */
