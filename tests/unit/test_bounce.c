@@ -12,7 +12,7 @@
 
 /* Inline room: none, less than a word, a word, a header, as much as irdma and bnxt_re have, and one
  * byte less than all of core's own messages want. */
-static const uint32_t rooms[] = {0, 7, 8, 24, 48, 96, 101, 119};
+static const uint32_t rooms[] = {0, 7, 8, 24, 48, 96, 101, RBUF_INLINE_ENOUGH - 1};
 
 enum { ROOMS = sizeof(rooms) / sizeof(rooms[0]) };
 
