@@ -12,6 +12,7 @@
  *     btl_rbuf_fragment.c      alloc, free, prepare_src: descriptors and their memory
  *     btl_rbuf_send.c          send, sendi
  *     btl_rbuf_eager.c         how long eager messages may be
+ *     btl_rbuf_latency.c       how far the nearest peer is
  *     btl_rbuf_packed.c        early data of packed messages
  *     btl_rbuf_rdma.c          put, get, atomics
  *     btl_rbuf_memory.c        register_mem, deregister_mem
@@ -156,6 +157,8 @@ struct mca_btl_base_endpoint_t {
     char *cause;               /* why it failed, for people; NULL: it has not */
     TAILQ_ENTRY(mca_btl_base_endpoint_t) link;
     struct mca_btl_rbuf_packed *packed; /* NULL: nothing was packed for it */
+    uint32_t samples_due;               /* of its latency */
+    uint32_t attempts_left;             /* at them */
     bool early_barred; /* no early data of packed messages: Open MPI asked for others once */
 };
 
@@ -188,6 +191,22 @@ struct mca_btl_rbuf_async {
 };
 
 typedef enum {
+    MCA_BTL_RBUF_LATENCY_IDLE,  /* no peer is to be timed */
+    MCA_BTL_RBUF_LATENCY_DUE,   /* some are */
+    MCA_BTL_RBUF_LATENCY_TIMING /* one is being timed */
+} mca_btl_rbuf_latency_state_t;
+
+/* The round trip to the nearest peer (btl_rbuf_latency.c); the lock guards it. */
+struct mca_btl_rbuf_latency {
+    mca_btl_rbuf_latency_state_t state;
+    mca_btl_base_endpoint_t *endpoint; /* TIMING */
+    uint64_t begun_ns;                 /* likewise */
+    uint64_t looked_ns;                /* likewise: when its acknowledgement was not there yet */
+    uint64_t nearest_ns;               /* the least so far; 0: there is none */
+    uint32_t peers;                    /* that were timed, or will be */
+};
+
+typedef enum {
     MCA_BTL_RBUF_STANDBY, /* the port is open, nothing is pinned */
     MCA_BTL_RBUF_RUNNING,
     MCA_BTL_RBUF_BROKEN /* it could not be started */
@@ -212,6 +231,7 @@ struct mca_btl_rbuf_module_t {
     size_t room[RBUF_CHANNELS]; /* for payload in receive buffers and fragments, bytes; the same in
                                  * all processes */
     struct rbuf_eager eager;
+    struct mca_btl_rbuf_latency latency;
     SLIST_HEAD(, mca_btl_rbuf_mailbox_slab) mailbox_slabs;
     struct mca_btl_rbuf_pool pools[MCA_BTL_RBUF_POOLS];
     struct mca_btl_rbuf_handle_list handles;       /* free ones */
@@ -412,6 +432,17 @@ void mca_btl_rbuf_eager_by_ring(mca_btl_rbuf_module_t *module);
 void mca_btl_rbuf_eager_beside(mca_btl_base_endpoint_t *endpoint, size_t bytes);
 /* A message of `bytes` goes by a rendezvous; no lock is held. */
 void mca_btl_rbuf_eager_rendezvous(mca_btl_rbuf_module_t *module, size_t bytes);
+
+/* The nearest peer answers in that time; the lock is held. */
+void mca_btl_rbuf_eager_latency(mca_btl_rbuf_module_t *module, uint64_t round_trip_ns);
+/* Bytes of the longest eager message that there may be. */
+size_t mca_btl_rbuf_eager_most(const mca_btl_base_module_t *btl);
+
+/* btl_rbuf_latency.c; the lock is held */
+void mca_btl_rbuf_latency_connected(mca_btl_base_endpoint_t *endpoint);
+void mca_btl_rbuf_latency_forget(mca_btl_base_endpoint_t *endpoint);
+/* Behind a look at the completion queues, unless it is IDLE. */
+void mca_btl_rbuf_latency_look(mca_btl_rbuf_module_t *module);
 
 /* btl_rbuf_send.c */
 int mca_btl_rbuf_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,

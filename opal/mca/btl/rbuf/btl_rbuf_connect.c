@@ -109,6 +109,7 @@ static void connected(mca_btl_base_endpoint_t *endpoint, const struct rbuf_excha
     }
     endpoint->state = MCA_BTL_RBUF_CONNECTED;
     rbuf_peer_connected(endpoint->peer, &link);
+    mca_btl_rbuf_latency_connected(endpoint);
     mca_btl_rbuf_endpoint_forget_modex(endpoint);
 }
 

@@ -199,6 +199,7 @@ void mca_btl_rbuf_endpoint_empty(mca_btl_base_endpoint_t *endpoint)
         endpoint->queue[i] = NULL;
     }
     mca_btl_rbuf_packed_close(endpoint);
+    mca_btl_rbuf_latency_forget(endpoint);
     rbuf_peer_remove(endpoint->peer);
     if (endpoint->mailbox != NULL) {
         mca_btl_rbuf_mailbox_give(endpoint->module, endpoint->mailbox);

@@ -165,7 +165,7 @@ static int open_core(mca_btl_rbuf_module_t *module, const struct rbuf_core_optio
 /* Every eager message has a channel that takes it. */
 static void set_room(mca_btl_rbuf_module_t *module)
 {
-    const size_t eager = module->super.btl_eager_limit;
+    const size_t eager = mca_btl_rbuf_eager_most(&module->super);
     const size_t most = module->super.btl_max_send_size;
     const size_t control = mca_btl_rbuf_params.control_size;
 

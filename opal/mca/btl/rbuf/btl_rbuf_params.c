@@ -251,11 +251,11 @@ static const struct parameter table[] = {
      "Size of a slot, 32 bytes of which are its trailer. An odd number of cache lines (64 bytes), "
      "so that the ends of slots spread over the cache"},
     {"ring_longest", "auto", SIZE, 0, RBUF_RING_BYTES_MAX, NULL, "auto",
-     MCA_BTL_RBUF_RING_LONGEST_AUTO, 6, FIELD(ring_longest), "bytes, 0 to 65528, or auto",
+     MCA_BTL_RBUF_RING_LONGEST_AUTO, 6, FIELD(ring_longest), "bytes, 0 to 131064, or auto",
      "Largest message that goes by a ring, with Open MPI's header, at most eager_limit (lowered to "
      "it). One that is larger than a slot takes several, half of the ring at most; where not so "
      "many are free, and where the two sides' slots differ, it goes over send/receive. 0: each "
-     "takes one slot. auto: eager_limit"},
+     "takes one slot. auto: eager_limit, or 66k if that is not given"},
     {"ring_c0", "2k", SIZE, 0, GIB, NULL, NULL, 0, 6, FIELD(ring_c0), "bytes, 0 to 1G",
      "First chunk of a message that takes several slots, each further one is twice as large: it is "
      "written while the next is copied. A message of up to two of them, and one that finds others "

@@ -405,6 +405,9 @@ int mca_btl_rbuf_module_progress(mca_btl_rbuf_module_t *module)
     }
     if (collect_is_due(module)) {
         mca_btl_rbuf_collect(module);
+        if (module->latency.state != MCA_BTL_RBUF_LATENCY_IDLE) {
+            mca_btl_rbuf_latency_look(module);
+        }
     }
     /* Behind the completion queues, which take longer: what has come meanwhile is seen at once. */
     done = rbuf_core_poll(&module->core);

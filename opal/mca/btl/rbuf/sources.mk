@@ -19,6 +19,7 @@ rbuf_glue_sources = \
 	%reldir%/btl_rbuf_help.h \
 	%reldir%/btl_rbuf_hooks.c \
 	%reldir%/btl_rbuf_hooks.h \
+	%reldir%/btl_rbuf_latency.c \
 	%reldir%/btl_rbuf_lock.c \
 	%reldir%/btl_rbuf_lock.h \
 	%reldir%/btl_rbuf_mailbox.c \

@@ -44,6 +44,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/schedule.h"
 #include "core/wire.h"
 #include "fabric.h"
 
@@ -53,6 +54,20 @@ struct rbuf_grant;
 struct rbuf_peer;
 struct rbuf_put;
 struct rbuf_tx_chunk;
+
+/* By what a message is cut behind early data that are cut by `early` and fill a slot of so many
+ * blocks: `schedule`, with a first chunk as large as the one that would follow there. */
+static inline struct rbuf_schedule rbuf_early_rest(const struct rbuf_schedule *early,
+                                                   uint32_t slot_blocks,
+                                                   const struct rbuf_schedule *schedule)
+{
+    struct rbuf_schedule rest = *schedule;
+    uint32_t next;
+
+    (void) rbuf_schedule_prefix(early, slot_blocks, &next);
+    rest.first_blocks = next < rest.buffer_blocks ? (uint16_t) next : rest.buffer_blocks;
+    return rest;
+}
 
 struct rbuf_early_options {
     uint32_t peers;          /* most that have a window; 0: none has */
@@ -248,10 +263,6 @@ bool rbuf_early_in_owed(const struct rbuf_peer *peer);
 bool rbuf_early_in_fragment(struct rbuf_peer *peer, const void *message, uint32_t bytes,
                             uint32_t *block);
 void rbuf_early_in_fragment_over(struct rbuf_peer *peer, const struct rbuf_fragment *fragment);
-
-/* The schedule of what goes on behind early data that fill a slot: their last chunk hides the copy
- * of a larger one. */
-struct rbuf_schedule rbuf_early_in_rest(const struct rbuf_peer *peer);
 
 /* The block where the data begin, and its flag. */
 uint32_t rbuf_early_in_block(const struct rbuf_peer *peer, uint32_t seq);

@@ -514,17 +514,6 @@ void rbuf_early_in_fragment_over(struct rbuf_peer *peer, const struct rbuf_fragm
 
 /* ---- where they stand ---- */
 
-struct rbuf_schedule rbuf_early_in_rest(const struct rbuf_peer *peer)
-{
-    const struct rbuf_early_in *in = peer->early_in;
-    struct rbuf_schedule schedule = rbuf_grant_schedule(peer);
-    uint32_t next;
-
-    (void) rbuf_schedule_prefix(&in->schedule, in->slot_blocks, &next);
-    schedule.first_blocks = (uint16_t) least(next, schedule.buffer_blocks);
-    return schedule;
-}
-
 uint32_t rbuf_early_in_block(const struct rbuf_peer *peer, uint32_t seq)
 {
     const struct rbuf_early_in *in = peer->early_in;

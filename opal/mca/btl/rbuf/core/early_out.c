@@ -343,11 +343,23 @@ static bool copy_chunk(struct rbuf_peer *peer, struct rbuf_early_data *data, uin
     return chunk_posted(peer, data, chunk, post(peer, data, chunk));
 }
 
+static bool is_whole(const struct rbuf_early_data *data)
+{
+    return data->written == data->bytes;
+}
+
 bool rbuf_early_write(struct rbuf_peer *peer, struct rbuf_early_data *data, uint64_t *budget)
 {
-    while (data->written<data->bytes && * budget> 0 && copy_chunk(peer, data, budget)) {
+    while (!is_whole(data) && *budget > 0 && copy_chunk(peer, data, budget)) {
     }
-    return data->written == data->bytes;
+    return is_whole(data);
+}
+
+/* The same without a bound: later is too late. */
+static void write_now(struct rbuf_peer *peer, struct rbuf_early_data *data, uint64_t *budget)
+{
+    while (!is_whole(data) && copy_chunk(peer, data, budget)) {
+    }
 }
 
 /* What is WRITING and was sent first. */
@@ -374,8 +386,8 @@ int rbuf_early_out_progress(struct rbuf_peer *peer, uint64_t *budget)
         struct rbuf_early_data *data = first_writing(out);
 
         settle(out, data);
-        if (TAILQ_EMPTY(&peer->puts)) { /* which go first: they are asked for */
-            (void) rbuf_early_write(peer, data, budget);
+        if (TAILQ_EMPTY(&peer->puts) && *budget > 0) { /* what is asked for goes first */
+            write_now(peer, data, budget);
             done++;
         }
     }

@@ -53,11 +53,28 @@ static void put_divide(struct rbuf_put *put)
     }
 }
 
+/* The receiver asked, with a lane for the whole: behind early data chunks are as large as they
+ * would be behind those that it claims, if they fit (grant.c does the same). */
+static void put_shorten(const struct rbuf_peer *peer, struct rbuf_put *put)
+{
+    const struct rbuf_early_window *window = &peer->early_out->window;
+    struct rbuf_offer *offer = &put->offer;
+
+    if (put->early->bytes < offer->bytes && rbuf_schedule_valid(&offer->schedule) &&
+        offer->stride_blocks > 0) {
+        offer->schedule = rbuf_early_rest(&window->schedule, window->slot_blocks, &offer->schedule);
+        rbuf_schedule_fit(&offer->schedule, offer->stride_blocks);
+    }
+}
+
 /* Begins to stage; the offer is STAGED, and the receiver knows of the early data. */
 static void put_stage(struct rbuf_peer *peer, struct rbuf_put *put)
 {
     const uint64_t early = put->early != NULL ? put->early->bytes : 0;
 
+    if (put->offer.ask != 0 && put->early != NULL) {
+        put_shorten(peer, put);
+    }
     if (!offer_usable(peer, &put->offer, put->offer.bytes > early ? put->offer.bytes - early : 0)) {
         rbuf_sender_finish(put, RBUF_EVENT_PUT, -EPROTO);
         return;

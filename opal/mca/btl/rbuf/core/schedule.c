@@ -148,3 +148,16 @@ uint32_t rbuf_schedule_prefix(const struct rbuf_schedule *schedule, uint32_t blo
     }
     return sum;
 }
+
+void rbuf_schedule_fit(struct rbuf_schedule *schedule, uint32_t blocks)
+{
+    if (blocks < schedule->buffer_blocks) {
+        schedule->buffer_blocks = (uint16_t) blocks;
+    }
+    if (blocks < schedule->first_blocks) {
+        schedule->first_blocks = (uint16_t) blocks;
+    }
+    if (blocks < schedule->opening_blocks) {
+        schedule->opening_blocks = (uint16_t) blocks;
+    }
+}

@@ -72,8 +72,8 @@ static_assert(sizeof(struct rbuf_message_header) == 24, "the wire header has no 
 #define RBUF_RING_SLOTS_MAX      64u
 #define RBUF_RING_SLOT_BYTES_MIN 128u
 #define RBUF_RING_SLOT_BYTES_MAX 32768u
-#define RBUF_RING_SIZE_BITS      16     /* of the word; the rest is the use */
-#define RBUF_RING_BYTES_MAX      65528u /* of payload; padded it still fits into those bits */
+#define RBUF_RING_SIZE_BITS      17      /* of the word; the rest is the use */
+#define RBUF_RING_BYTES_MAX      131064u /* of payload; padded it still fits into those bits */
 
 /* The end of a message in a ring, and of its slot. */
 struct rbuf_ring_trailer {
