@@ -13,6 +13,8 @@ rbuf_glue_sources = \
 	%reldir%/btl_rbuf_departed.c \
 	%reldir%/btl_rbuf_eager.c \
 	%reldir%/btl_rbuf_endpoint.c \
+	%reldir%/btl_rbuf_fork.c \
+	%reldir%/btl_rbuf_fork.h \
 	%reldir%/btl_rbuf_fragment.c \
 	%reldir%/btl_rbuf_fragment.h \
 	%reldir%/btl_rbuf_help.c \
