@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * What to do with a machine: predicted times, the schedule that the model chooses, and the sizes
- * and counts at which one protocol overtakes another. Pure functions over core/model.h.
+ * and counts at which one protocol overtakes another. Pure functions over model/model.h.
  */
 #ifndef RBUF_TUNE_ADVICE_H
 #define RBUF_TUNE_ADVICE_H
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/model.h"
+#include "model/model.h"
 
 enum tune_protocol {
     TUNE_EAGER,       /* copied into a message, sent meanwhile, copied out; no rendezvous */

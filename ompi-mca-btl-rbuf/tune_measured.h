@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/model.h"
+#include "model/model.h"
 
 enum { TUNE_SIDES = 2, TUNE_NAME_MAX = 80, TUNE_COPIES = 15, TUNE_TRAFFIC = 13 };
 

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "core/model.h"
+#include "model/model.h"
 #include "measure.h"
 
 struct sim_grid {

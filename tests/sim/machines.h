@@ -6,7 +6,7 @@
 #ifndef RBUF_SIM_MACHINES_H
 #define RBUF_SIM_MACHINES_H
 
-#include "core/model.h"
+#include "model/model.h"
 
 struct sim_machine {
     const char *name;

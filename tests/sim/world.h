@@ -24,7 +24,7 @@
 #include "core/channel.h"
 #include "core/core.h"
 #include "core/grant.h"
-#include "core/model.h"
+#include "model/model.h"
 #include "core/prestage.h"
 #include "core/put.h"
 #include "core/rma.h"

@@ -5,7 +5,7 @@
  */
 #include <math.h>
 
-#include "core/model.h"
+#include "model/model.h"
 #include "unit.h"
 
 #define PAYLOAD 4088u

@@ -4,9 +4,9 @@
  * few numbers. Bytes and nanoseconds; speeds in bytes/ns, which is GB/s.
  *
  *     model.c            raw RDMA, in-place transfers, the paper's naive protocols as plans
- *     model_staged.c     a staged transfer as this component makes it, chunk by chunk
- *     model_equations.c  paper 001's equations 1 to 9, as printed
- *     model_choose.c     the schedule for a machine
+ *     staged.c           a staged transfer as this component makes it, chunk by chunk
+ *     equations.c        paper 001's equations 1 to 9, as printed
+ *     choose.c           the schedule for a machine
  *
  * The times of the first two run from the sender's first action (its rendezvous, if there is one)
  * until the last byte is in the receiver's buffer and the receiver knows it. What they assume: one
@@ -44,8 +44,8 @@
  * Pure functions: no state, no allocation, any thread. A staged prediction costs some 60 ns a
  * chunk.
  */
-#ifndef RBUF_CORE_MODEL_H
-#define RBUF_CORE_MODEL_H
+#ifndef RBUF_MODEL_MODEL_H
+#define RBUF_MODEL_MODEL_H
 
 #include <stdbool.h>
 #include <stdint.h>

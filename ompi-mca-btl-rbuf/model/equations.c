@@ -6,7 +6,7 @@
  */
 #include <math.h>
 
-#include "core/model.h"
+#include "model/model.h"
 
 static double copy_speed(const struct rbuf_machine *machine, double bytes)
 {

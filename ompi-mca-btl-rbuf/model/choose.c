@@ -7,7 +7,7 @@
  */
 #include <stddef.h>
 
-#include "core/model.h"
+#include "model/model.h"
 
 #define WORTHWHILE  0.001
 #define NEARLY      0.995 /* of the best: the rest is less than a run would show */

@@ -5,7 +5,7 @@
  */
 #include <math.h>
 
-#include "core/model.h"
+#include "model/model.h"
 
 /* A flag is a count: its upper bytes are zeros, as they were before. When a packet ends within
  * them, the block is seen. */
