@@ -5,7 +5,7 @@
  */
 #include "unit.h"
 
-#include "bench_draw.h"
+#include "bench/draw.h"
 
 static const struct share {
     int64_t messages;

@@ -4,8 +4,8 @@
  */
 #include "unit.h"
 
-#include "bench_help.h"
-#include "bench_options.h"
+#include "bench/help.h"
+#include "bench/options.h"
 
 #include <getopt.h>
 #include <math.h>

@@ -4,7 +4,7 @@
  */
 #include "unit.h"
 
-#include "bench_stats.h"
+#include "bench/stats.h"
 
 #include <math.h>
 

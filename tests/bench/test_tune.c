@@ -10,11 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tune_advice.h"
-#include "tune_file.h"
-#include "tune_options.h"
-#include "tune_picture.h"
-#include "tune_report.h"
+#include "tune/advice.h"
+#include "tune/file.h"
+#include "tune/options.h"
+#include "tune/picture.h"
+#include "tune/report.h"
 
 enum { MOST_WORDS = 16 };
 

@@ -7,7 +7,7 @@
 
 #include "grid.h"
 #include "machines.h"
-#include "tune_advice.h"
+#include "tune/advice.h"
 #include "unit.h"
 
 #define KB         1024ull

@@ -4,7 +4,7 @@
  */
 #include "arguments.h"
 
-#include "bench_options.h"
+#include "bench/options.h"
 
 /* A size read once more; the shift of a suffix is exact. */
 static bool size_again(const char *text, uint64_t *size)

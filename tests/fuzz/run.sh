@@ -147,7 +147,7 @@ target() { # NAME
         wrapped exit
         ;;
     bench)
-        product=("$top/ompi-mca-btl-rbuf"/bench_{options,values}.c)
+        product=("$top/ompi-mca-btl-rbuf"/bench/{options,values}.c)
         flags+=(-I"$top/ompi-mca-btl-rbuf")
         links+=(-lm)
         ;;

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * What rbuf-bench was asked to do: the command line, parsed and bounded.
+ *
+ * One table holds each option's name, default and help; defaults are texts that are parsed like
+ * the user's, so that help cannot differ from what happens. Every rank parses the same arguments
+ * and comes to the same answer: a refusal needs no communication.
+ */
+#ifndef RBUF_BENCH_OPTIONS_H
+#define RBUF_BENCH_OPTIONS_H
+
+#include "bench/values.h"
+
+#include <stddef.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+enum bench_pattern {
+    BENCH_PINGPONG,
+    BENCH_STREAM,
+    BENCH_RATE,
+    BENCH_BOTH,
+    BENCH_OVERLAP_SEND,
+    BENCH_OVERLAP_RECV,
+    BENCH_OVERLAP,
+    BENCH_LATE,
+    BENCH_PATTERNS
+};
+
+/* What a message is made of. */
+enum bench_type { BENCH_BYTES, BENCH_VECTOR, BENCH_STRUCT, BENCH_TYPES };
+
+/* Which buffers the caches have been emptied of before the clock starts. */
+enum bench_cache { BENCH_WARM, BENCH_COLD_RECV, BENCH_COLD, BENCH_CACHES };
+
+enum bench_verdict {
+    BENCH_RUN,
+    BENCH_HELP, /* print the help and leave with status 0 */
+    BENCH_BAD,  /* `message` says why; leave with status 2 */
+};
+
+enum {
+    BENCH_MAX_SIZES = 1024,
+    BENCH_MAX_CHOICES = 32,
+    BENCH_MAX_WINDOW = 4096,
+    BENCH_MAX_NEW = 512 /* messages of a burst with buffers of their own */
+};
+
+/* The values of an option that takes several; each combination of such lists is measured. */
+struct bench_list {
+    int values[BENCH_MAX_CHOICES];
+    int count;
+};
+
+struct bench_options {
+    size_t sizes[BENCH_MAX_SIZES]; /* bytes */
+    size_t size_count;
+    struct bench_list patterns; /* enum bench_pattern */
+    struct bench_list reuse;    /* per cent of the messages whose buffers were used before */
+    struct bench_list types;    /* enum bench_type */
+    struct bench_list caches;   /* enum bench_cache */
+    int window;                 /* messages under way at once; 0: the pattern's own */
+    int burst;                  /* exchanges back to back in a repetition; 0: the pattern's own */
+    int reps;
+    double late_us;
+    bool check;
+    bool probe;
+    double probe_rate;                    /* bytes/s a quiet machine must reach */
+    double handover_least, handover_most; /* ns from core to core of a quiet machine */
+    double probe_wait;                    /* s to wait for quiet in one run, all sizes together */
+    char message[200];
+};
+
+/* A word of the command line with what it means. */
+struct bench_word {
+    const char *name, *help;
+};
+
+extern const struct bench_word bench_pattern_words[BENCH_PATTERNS];
+extern const struct bench_word bench_type_words[BENCH_TYPES];
+extern const struct bench_word bench_cache_words[BENCH_CACHES];
+
+/* Fills *options from the command line; on BENCH_BAD only `message` is meaningful. */
+enum bench_verdict bench_parse(struct bench_options *options, int argc, char **argv);
+
+/* Messages under way at once in this pattern, and exchanges a repetition, as asked for. */
+int bench_window(const struct bench_options *options, enum bench_pattern pattern);
+int bench_burst(const struct bench_options *options, enum bench_pattern pattern, int reuse);
+
+/* The options with their defaults, as a section of the help. */
+void bench_print_options(FILE *stream);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+#define _GNU_SOURCE
+#include "bench/quiet.h"
+
+#include "bench/patterns.h"
+
+#include <math.h>
+#include <mpi.h>
+#include <unistd.h>
+
+#define SLEEP_US 20000 /* between probes: the machine changes several times a second */
+
+bool bench_quiet_handover(struct bench_quiet *quiet)
+{
+    quiet->handover = bench_probe_handover(quiet->probe);
+    return quiet->handover >= quiet->handover_least && quiet->handover <= quiet->handover_most;
+}
+
+bool bench_quiet_all(struct bench_quiet *quiet)
+{
+    return bench_quiet_handover(quiet) && bench_probe_rate(quiet->probe) >= quiet->rate;
+}
+
+bool bench_quiet_each(const struct bench_quiet *quiet)
+{
+    return quiet->probe != NULL && !isinf(quiet->handover_most);
+}
+
+/* Rank 0 alone keeps the time, so that both leave their loops together. */
+void bench_quiet_use_up(struct bench_quiet *quiet, double start_us)
+{
+    quiet->wait_left_s -= (bench_now_us() - start_us) / 1e6;
+    MPI_Bcast(&quiet->wait_left_s, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+}
+
+bool bench_quiet_wait(struct bench_quiet *quiet, bool (*fits)(struct bench_quiet *))
+{
+    double start = bench_now_us();
+    bool good;
+
+    while (!(good = fits(quiet)) && quiet->wait_left_s > 0) {
+        if (quiet->rank == 0) {
+            (void) usleep(SLEEP_US);
+        }
+        bench_quiet_use_up(quiet, start);
+        start = bench_now_us();
+    }
+    return good;
+}
