@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 #include "bench/compute.h"
-#include "bench/patterns.h"
+#include "common/clock.h"
 
 enum { CALIBRATIONS = 9, CALIBRATION_WORK = 20000 };
 
@@ -22,9 +22,9 @@ static double calibrate(void)
     double best = 0;
 
     for (int i = 0; i < CALIBRATIONS; i++) {
-        const double start = bench_now_us();
+        const double start = clock_us();
         bench_compute(CALIBRATION_WORK);
-        const double rate = CALIBRATION_WORK / (bench_now_us() - start);
+        const double rate = CALIBRATION_WORK / (clock_us() - start);
         best = rate > best ? rate : best;
     }
     return best;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * The command line of rbuf-bench. What is not fully understood is refused with the option, the
- * value and what is allowed.
+ * The command line of rbuf-bench: its table, and what options say only together.
  */
 #include "bench/options.h"
 
-#include <getopt.h>
+#include "common/values.h"
+
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -45,99 +45,91 @@ struct range {
 struct parser {
     struct bench_options *options;
     struct range range;
+    char wants[120]; /* the words that an option takes, when it got another one */
 };
 
-static bool refuse(struct parser *parser, const char *name, const char *value, const char *allowed)
-{
-    snprintf(parser->options->message, sizeof parser->options->message, "--%s '%.60s': wants %s",
-             name, value, allowed);
-    return false;
-}
+static const char SIZE_WANTED[] = "a size below 2g such as 12k or 1M";
 
 /* An MPI count is an int: messages of 2 GiB and more are out of reach. */
-static bool message_size(const char *text, size_t length, size_t *size)
+static bool read_size(const char *text, size_t *size)
 {
-    size_t value;
+    uint64_t value;
 
-    if (!bench_parse_size(text, length, &value) || value > INT32_MAX) {
+    if (!mca_btl_rbuf_read_size(text, &value) || value > INT32_MAX) {
         return false;
     }
-    *size = value;
+    *size = (size_t) value;
     return true;
 }
 
-static const char SIZE_ALLOWED[] = "a size below 2g such as 12k or 1M";
-
-static bool take_min(struct parser *parser, const char *name, const char *value)
+static const char *take_min(void *target, const char *value)
 {
-    return message_size(value, strlen(value), &parser->range.min) ||
-           refuse(parser, name, value, SIZE_ALLOWED);
+    struct parser *parser = target;
+
+    return read_size(value, &parser->range.min) ? NULL : SIZE_WANTED;
 }
 
-static bool take_max(struct parser *parser, const char *name, const char *value)
+static const char *take_max(void *target, const char *value)
 {
-    return message_size(value, strlen(value), &parser->range.max) ||
-           refuse(parser, name, value, SIZE_ALLOWED);
+    struct parser *parser = target;
+
+    return read_size(value, &parser->range.max) ? NULL : SIZE_WANTED;
 }
 
-static bool take_step(struct parser *parser, const char *name, const char *value)
+static const char *take_step(void *target, const char *value)
 {
-    return bench_parse_number(value, 0.01, 10000, &parser->range.step) ||
-           refuse(parser, name, value, "per cent from 0.01 to 10000");
+    struct parser *parser = target;
+    const bool read = value_number(value, 0.01, 10000, &parser->range.step);
+
+    return read ? NULL : "per cent from 0.01 to 10000";
 }
 
-static bool take_sizes(struct parser *parser, const char *name, const char *value)
+static const char *take_sizes(void *target, const char *value)
 {
+    struct parser *parser = target;
     struct bench_options *options = parser->options;
+    char item[VALUE_ITEM_MAX];
 
     parser->range.listed = true;
     options->size_count = 0;
-    for (const char *item = value;; item++) {
-        const size_t length = strcspn(item, ",");
+    for (const char *rest = value; rest != NULL;) {
         if (options->size_count == BENCH_MAX_SIZES) {
-            return refuse(parser, name, value, "at most 1024 sizes");
+            return "at most 1024 sizes";
         }
-        if (!message_size(item, length, &options->sizes[options->size_count++])) {
-            return refuse(parser, name, value, "sizes below 2g such as 64k,1M,4096");
-        }
-        item += length;
-        if (*item == '\0') {
-            return true;
+        if (!value_next(&rest, item) || !read_size(item, &options->sizes[options->size_count++])) {
+            return "sizes below 2g such as 64k,1M,4096";
         }
     }
+    return NULL;
 }
 
-/* Calls `read` for each item of a list with commas; false if one is not read or there are many. */
-static bool take_list(struct bench_list *list, const char *value,
-                      bool (*read)(const void *, const char *, size_t, int *), const void *words)
-{
-    list->count = 0;
-    for (const char *item = value;; item++) {
-        const size_t length = strcspn(item, ",");
-        if (list->count == BENCH_MAX_CHOICES ||
-            !read(words, item, length, &list->values[list->count++])) {
-            return false;
-        }
-        item += length;
-        if (*item == '\0') {
-            return true;
-        }
-    }
-}
-
-/* The words that an option takes. */
+/* Words that an option takes, by their values. */
 struct words {
     const struct bench_word *words;
     int count;
 };
 
-static bool read_word(const void *argument, const char *text, size_t length, int *value)
+/* Calls `read` for each item of a list; false if one is not read or there are many. */
+static bool read_list(struct bench_list *list, const char *value,
+                      bool (*read)(const struct words *, const char *, int *),
+                      const struct words *words)
 {
-    const struct words *words = argument;
+    char item[VALUE_ITEM_MAX];
 
+    list->count = 0;
+    for (const char *rest = value; rest != NULL;) {
+        if (list->count == BENCH_MAX_CHOICES || !value_next(&rest, item) ||
+            !read(words, item, &list->values[list->count++])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool read_word(const struct words *words, const char *text, int *value)
+{
     for (int i = 0; i < words->count; i++) {
-        if (strlen(words->words[i].name) == length &&
-            memcmp(words->words[i].name, text, length) == 0) {
+        if (strcmp(words->words[i].name, text) == 0) {
             *value = i;
             return true;
         }
@@ -145,58 +137,66 @@ static bool read_word(const void *argument, const char *text, size_t length, int
     return false;
 }
 
-static bool take_words(struct parser *parser, const char *name, const char *value,
-                       struct bench_list *list, const struct words *words)
+static const char *take_words(struct parser *parser, const char *value, struct bench_list *list,
+                              const struct words *words)
 {
-    char allowed[120] = "";
+    size_t used = 0;
 
-    if (take_list(list, value, read_word, words)) {
-        return true;
+    if (read_list(list, value, read_word, words)) {
+        return NULL;
     }
     for (int i = 0; i < words->count; i++) {
-        const size_t used = strlen(allowed);
-        snprintf(allowed + used, sizeof allowed - used, "%s%s", i == 0 ? "" : ", ",
+        snprintf(parser->wants + used, sizeof parser->wants - used, "%s%s", i == 0 ? "" : ", ",
                  words->words[i].name);
+        used = strlen(parser->wants);
     }
-    return refuse(parser, name, value, allowed);
+    return parser->wants;
 }
 
-static bool take_pattern(struct parser *parser, const char *name, const char *value)
+static const char *take_pattern(void *target, const char *value)
 {
-    return take_words(parser, name, value, &parser->options->patterns,
+    struct parser *parser = target;
+
+    return take_words(parser, value, &parser->options->patterns,
                       &(struct words){bench_pattern_words, BENCH_PATTERNS});
 }
 
-static bool take_type(struct parser *parser, const char *name, const char *value)
+static const char *take_type(void *target, const char *value)
 {
-    return take_words(parser, name, value, &parser->options->types,
+    struct parser *parser = target;
+
+    return take_words(parser, value, &parser->options->types,
                       &(struct words){bench_type_words, BENCH_TYPES});
 }
 
-static bool take_cache(struct parser *parser, const char *name, const char *value)
+static const char *take_cache(void *target, const char *value)
 {
-    return take_words(parser, name, value, &parser->options->caches,
+    struct parser *parser = target;
+
+    return take_words(parser, value, &parser->options->caches,
                       &(struct words){bench_cache_words, BENCH_CACHES});
 }
 
-static bool read_buffers(const void *words, const char *text, size_t length, int *percent)
+static bool read_buffers(const struct words *words, const char *text, int *percent)
 {
     (void) words;
-    if (length == 6 && memcmp(text, "reused", 6) == 0) {
+    if (strcmp(text, "reused") == 0) {
         *percent = 100;
         return true;
     }
-    if (length == 5 && memcmp(text, "fresh", 5) == 0) {
+    if (strcmp(text, "fresh") == 0) {
         *percent = 0;
         return true;
     }
-    return bench_parse_share(text, length, percent);
+    return value_percent(text, percent);
 }
 
-static bool take_buffers(struct parser *parser, const char *name, const char *value)
+static const char *take_buffers(void *target, const char *value)
 {
-    return take_list(&parser->options->reuse, value, read_buffers, NULL) ||
-           refuse(parser, name, value, "reused, fresh, or shares such as 25%");
+    struct parser *parser = target;
+    const bool read = read_list(&parser->options->reuse, value, read_buffers, NULL);
+
+    return read ? NULL : "reused, fresh, or shares such as 25%";
 }
 
 static bool whole_or_auto(const char *value, int most, int *number)
@@ -205,91 +205,103 @@ static bool whole_or_auto(const char *value, int most, int *number)
         *number = 0;
         return true;
     }
-    return bench_parse_whole(value, 1, most, number);
+    return value_whole(value, 1, most, number);
 }
 
-static bool take_window(struct parser *parser, const char *name, const char *value)
+static const char *take_window(void *target, const char *value)
 {
-    return whole_or_auto(value, BENCH_MAX_WINDOW, &parser->options->window) ||
-           refuse(parser, name, value, "auto or a whole number from 1 to 4096");
+    struct parser *parser = target;
+    const bool read = whole_or_auto(value, BENCH_MAX_WINDOW, &parser->options->window);
+
+    return read ? NULL : "auto or a whole number from 1 to 4096";
 }
 
-static bool take_burst(struct parser *parser, const char *name, const char *value)
+static const char *take_burst(void *target, const char *value)
 {
-    return whole_or_auto(value, 1000000, &parser->options->burst) ||
-           refuse(parser, name, value, "auto or a whole number from 1 to 1000000");
+    struct parser *parser = target;
+    const bool read = whole_or_auto(value, 1000000, &parser->options->burst);
+
+    return read ? NULL : "auto or a whole number from 1 to 1000000";
 }
 
-static bool take_reps(struct parser *parser, const char *name, const char *value)
+static const char *take_reps(void *target, const char *value)
 {
-    return bench_parse_whole(value, 1, 1000000, &parser->options->reps) ||
-           refuse(parser, name, value, "a whole number from 1 to 1000000");
+    struct parser *parser = target;
+    const bool read = value_whole(value, 1, 1000000, &parser->options->reps);
+
+    return read ? NULL : "a whole number from 1 to 1000000";
 }
 
-static bool take_late(struct parser *parser, const char *name, const char *value)
+static const char *take_late(void *target, const char *value)
 {
-    return bench_parse_number(value, 0, 1e7, &parser->options->late_us) ||
-           refuse(parser, name, value, "microseconds from 0 to 10000000");
+    struct parser *parser = target;
+    const bool read = value_number(value, 0, 1e7, &parser->options->late_us);
+
+    return read ? NULL : "microseconds from 0 to 10000000";
 }
 
-static bool take_probe_rate(struct parser *parser, const char *name, const char *value)
+static const char *take_probe_rate(void *target, const char *value)
 {
-    size_t rate;
+    struct parser *parser = target;
+    uint64_t rate;
 
-    if (!bench_parse_size(value, strlen(value), &rate) || rate == 0) {
-        return refuse(parser, name, value, "bytes a second such as 3G");
+    if (!mca_btl_rbuf_read_size(value, &rate) || rate == 0) {
+        return "bytes a second such as 3G";
     }
     parser->options->probe_rate = (double) rate;
-    return true;
+    return NULL;
 }
 
 /* LEAST:MOST, or any. */
-static bool take_probe_handover(struct parser *parser, const char *name, const char *value)
+static const char *take_probe_handover(void *target, const char *value)
 {
     const char *colon = strchr(value, ':');
+    struct parser *parser = target;
     struct bench_options *options = parser->options;
     char least[32];
 
     if (strcmp(value, "any") == 0) {
         options->handover_least = 0;
         options->handover_most = INFINITY;
-        return true;
+        return NULL;
     }
     if (colon != NULL && (size_t) (colon - value) < sizeof least) {
         snprintf(least, sizeof least, "%.*s", (int) (colon - value), value);
-        if (bench_parse_number(least, 0, 1e6, &options->handover_least) &&
-            bench_parse_number(colon + 1, options->handover_least, 1e6, &options->handover_most)) {
-            return true;
+        if (value_number(least, 0, 1e6, &options->handover_least) &&
+            value_number(colon + 1, options->handover_least, 1e6, &options->handover_most)) {
+            return NULL;
         }
     }
-    return refuse(parser, name, value, "any or nanoseconds such as 40:120");
+    return "any or nanoseconds such as 40:120";
 }
 
-static bool take_probe_wait(struct parser *parser, const char *name, const char *value)
+static const char *take_probe_wait(void *target, const char *value)
 {
-    return bench_parse_number(value, 0, 86400, &parser->options->probe_wait) ||
-           refuse(parser, name, value, "seconds from 0 to 86400");
+    struct parser *parser = target;
+    const bool read = value_number(value, 0, 86400, &parser->options->probe_wait);
+
+    return read ? NULL : "seconds from 0 to 86400";
 }
 
-static bool take_check(struct parser *parser, const char *name, const char *value)
+static const char *take_check(void *target, const char *value)
 {
-    (void) name;
+    struct parser *parser = target;
+
     (void) value;
-    return parser->options->check = true;
+    parser->options->check = true;
+    return NULL;
 }
 
-static bool take_probe(struct parser *parser, const char *name, const char *value)
+static const char *take_probe(void *target, const char *value)
 {
-    (void) name;
+    struct parser *parser = target;
+
     (void) value;
-    return parser->options->probe = true;
+    parser->options->probe = true;
+    return NULL;
 }
 
-/* `standard` is NULL where there is no default; `argument` is NULL where there is none to give. */
-static const struct row {
-    const char *name, *argument, *standard, *help;
-    bool (*take)(struct parser *parser, const char *name, const char *value);
-} rows[] = {
+static const struct option_row rows[] = {
     {"min", "SIZE", "4k", "smallest message", take_min},
     {"max", "SIZE", "4M", "largest message", take_max},
     {"step", "PERCENT", "5", "growth from one size to the next", take_step},
@@ -317,13 +329,7 @@ enum { ROWS = sizeof rows / sizeof rows[0] };
 
 void bench_print_options(FILE *stream)
 {
-    for (int i = 0; i < ROWS; i++) {
-        char head[40];
-        snprintf(head, sizeof head, "--%s%s%s", rows[i].name, rows[i].argument ? " " : "",
-                 rows[i].argument ? rows[i].argument : "");
-        fprintf(stream, "    %-17s %s%s%s%s\n", head, rows[i].help, rows[i].standard ? " [" : "",
-                rows[i].standard ? rows[i].standard : "", rows[i].standard ? "]" : "");
-    }
+    options_print(stream, rows, ROWS);
 }
 
 int bench_window(const struct bench_options *options, enum bench_pattern pattern)
@@ -420,62 +426,18 @@ static bool bursts_possible(struct bench_options *options)
     return true;
 }
 
-static void set_defaults(struct parser *parser)
-{
-    for (int i = 0; i < ROWS; i++) {
-        if (rows[i].standard != NULL) {
-            (void) rows[i].take(parser, rows[i].name, rows[i].standard);
-        }
-    }
-}
-
-/* Reads all options; BENCH_RUN means that they are understood one by one. */
-static enum bench_verdict take_options(struct parser *parser, int argc, char **argv)
-{
-    struct option known[ROWS + 1] = {0};
-    int index;
-
-    for (int i = 0; i < ROWS; i++) {
-        known[i] =
-            (struct option){.name = rows[i].name,
-                            .has_arg = rows[i].argument == NULL ? no_argument : required_argument,
-                            .val = i + 1};
-    }
-    opterr = 0;
-    while ((index = getopt_long(argc, argv, "", known, NULL)) != -1) {
-        if (index == '?') {
-            snprintf(parser->options->message, sizeof parser->options->message,
-                     "option '%.60s': unknown, or its value is missing", argv[optind - 1]);
-            return BENCH_BAD;
-        }
-        const struct row *row = &rows[index - 1];
-        if (row->take == NULL) {
-            return BENCH_HELP;
-        }
-        if (!row->take(parser, row->name, optarg)) {
-            return BENCH_BAD;
-        }
-    }
-    if (optind < argc) {
-        snprintf(parser->options->message, sizeof parser->options->message,
-                 "argument '%.60s': not expected", argv[optind]);
-        return BENCH_BAD;
-    }
-    return BENCH_RUN;
-}
-
-enum bench_verdict bench_parse(struct bench_options *options, int argc, char **argv)
+enum options_result bench_parse(struct bench_options *options, int argc, char **argv)
 {
     struct parser parser = {.options = options};
+    enum options_result result;
 
     *options = (struct bench_options){0};
-    set_defaults(&parser);
-    const enum bench_verdict verdict = take_options(&parser, argc, argv);
-    if (verdict != BENCH_RUN) {
-        return verdict;
+    result = options_parse(rows, ROWS, &parser, argc, argv, options->message);
+    if (result != OPTIONS_RUN) {
+        return result;
     }
     if (!parser.range.listed && !step_sizes(options, &parser.range)) {
-        return BENCH_BAD;
+        return OPTIONS_BAD;
     }
-    return bursts_possible(options) ? BENCH_RUN : BENCH_BAD;
+    return bursts_possible(options) ? OPTIONS_RUN : OPTIONS_BAD;
 }

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * What rbuf-bench was asked to do: the command line, parsed and bounded.
- *
- * One table holds each option's name, default and help; defaults are texts that are parsed like
- * the user's, so that help cannot differ from what happens. Every rank parses the same arguments
- * and comes to the same answer: a refusal needs no communication.
+ * What rbuf-bench was asked to do: the command line, parsed and bounded (common/options.h).
  */
 #ifndef RBUF_BENCH_OPTIONS_H
 #define RBUF_BENCH_OPTIONS_H
 
-#include "bench/values.h"
+#include "common/options.h"
 
 #include <stddef.h>
 #include <stdbool.h>
@@ -32,12 +28,6 @@ enum bench_type { BENCH_BYTES, BENCH_VECTOR, BENCH_STRUCT, BENCH_TYPES };
 
 /* Which buffers the caches have been emptied of before the clock starts. */
 enum bench_cache { BENCH_WARM, BENCH_COLD_RECV, BENCH_COLD, BENCH_CACHES };
-
-enum bench_verdict {
-    BENCH_RUN,
-    BENCH_HELP, /* print the help and leave with status 0 */
-    BENCH_BAD,  /* `message` says why; leave with status 2 */
-};
 
 enum {
     BENCH_MAX_SIZES = 1024,
@@ -68,7 +58,7 @@ struct bench_options {
     double probe_rate;                    /* bytes/s a quiet machine must reach */
     double handover_least, handover_most; /* ns from core to core of a quiet machine */
     double probe_wait;                    /* s to wait for quiet in one run, all sizes together */
-    char message[200];
+    char message[OPTIONS_MESSAGE_MAX];
 };
 
 /* A word of the command line with what it means. */
@@ -80,8 +70,8 @@ extern const struct bench_word bench_pattern_words[BENCH_PATTERNS];
 extern const struct bench_word bench_type_words[BENCH_TYPES];
 extern const struct bench_word bench_cache_words[BENCH_CACHES];
 
-/* Fills *options from the command line; on BENCH_BAD only `message` is meaningful. */
-enum bench_verdict bench_parse(struct bench_options *options, int argc, char **argv);
+/* Fills *options from the command line; with OPTIONS_BAD only `message` is meaningful. */
+enum options_result bench_parse(struct bench_options *options, int argc, char **argv);
 
 /* Messages under way at once in this pattern, and exchanges a repetition, as asked for. */
 int bench_window(const struct bench_options *options, enum bench_pattern pattern);

@@ -1,18 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 #include "bench/patterns.h"
 #include "bench/compute.h"
-
-#include <time.h>
+#include "common/clock.h"
 
 enum { TAG = 7, ANSWER_TAG = 8 };
-
-double bench_now_us(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return 1e6 * (double) t.tv_sec + 1e-3 * (double) t.tv_nsec;
-}
 
 /* The overlap patterns first send a message without computing: it needs buffers of its own. */
 int bench_slots(enum bench_pattern pattern, int window, int sets)
@@ -72,7 +63,7 @@ static int first_of(const struct bench_exchange *x, int i)
 /* Half of a round trip. */
 static double pingpong(const struct bench_exchange *x)
 {
-    const double start = bench_now_us();
+    const double start = clock_us();
 
     for (int i = 0; i < x->burst; i++) {
         if (x->rank == 0) {
@@ -83,13 +74,13 @@ static double pingpong(const struct bench_exchange *x)
             send_message(x, first_of(x, i));
         }
     }
-    return (bench_now_us() - start) / (2 * x->burst);
+    return (clock_us() - start) / (2 * x->burst);
 }
 
 /* A window one way, then the answer that it is there. */
 static double stream(const struct bench_exchange *x)
 {
-    const double start = bench_now_us();
+    const double start = clock_us();
 
     for (int i = 0; i < x->burst; i++) {
         for (int m = 0; m < x->window; m++) {
@@ -106,12 +97,12 @@ static double stream(const struct bench_exchange *x)
             MPI_Send(NULL, 0, MPI_BYTE, 0, ANSWER_TAG, MPI_COMM_WORLD);
         }
     }
-    return (bench_now_us() - start) / ((double) x->window * x->burst);
+    return (clock_us() - start) / ((double) x->window * x->burst);
 }
 
 static double both(const struct bench_exchange *x)
 {
-    const double start = bench_now_us();
+    const double start = clock_us();
 
     for (int i = 0; i < x->burst; i++) {
         for (int m = 0; m < x->window; m++) {
@@ -122,14 +113,14 @@ static double both(const struct bench_exchange *x)
         }
         MPI_Waitall(2 * x->window, x->requests, MPI_STATUSES_IGNORE);
     }
-    return (bench_now_us() - start) / ((double) x->window * x->burst);
+    return (clock_us() - start) / ((double) x->window * x->burst);
 }
 
 /* Message `m` one way, with so much computing on this rank before it is waited for. */
 static double one_way(const struct bench_exchange *x, int m, double work)
 {
     MPI_Request request;
-    const double start = bench_now_us();
+    const double start = clock_us();
 
     if (x->rank == 0) {
         start_send(x, m, &request);
@@ -138,7 +129,7 @@ static double one_way(const struct bench_exchange *x, int m, double work)
     }
     bench_compute(work);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
-    return bench_now_us() - start;
+    return clock_us() - start;
 }
 
 static double slower_of_both(double time)
@@ -151,10 +142,10 @@ static double slower_of_both(double time)
 
 static double compute_alone(double work)
 {
-    const double start = bench_now_us();
+    const double start = clock_us();
 
     bench_compute(work);
-    return bench_now_us() - start;
+    return clock_us() - start;
 }
 
 /*
@@ -179,17 +170,17 @@ static double overlap(struct bench_exchange *x, bool sender_computes, bool recei
 /* The receive's own time, known to rank 1. */
 static double late(const struct bench_exchange *x)
 {
-    const double start = bench_now_us();
+    const double start = clock_us();
 
     if (x->rank == 0) {
         send_message(x, 0);
         return 0;
     }
-    while (bench_now_us() - start < x->late_us) {
+    while (clock_us() - start < x->late_us) {
     }
-    const double comes = bench_now_us();
+    const double comes = clock_us();
     recv_message(x, 0);
-    return bench_now_us() - comes;
+    return clock_us() - comes;
 }
 
 double bench_exchange_time(struct bench_exchange *x)

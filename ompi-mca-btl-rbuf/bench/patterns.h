@@ -26,9 +26,6 @@ int bench_slots(enum bench_pattern pattern, int window, int sets);
 /* How many of them `rank` receives, from the first on. */
 int bench_received(enum bench_pattern pattern, int slots, int rank);
 
-/* Microseconds since some time in the past. */
-double bench_now_us(void);
-
 /*
  * Collective over both ranks; the time of one message in microseconds, the same on both. Sets
  * `hidden` in the overlap patterns.

@@ -10,6 +10,9 @@
 #define _GNU_SOURCE
 #include "bench/probe.h"
 
+#include "common/clock.h"
+#include "common/statistics.h"
+
 #include <fcntl.h>
 #include <math.h>
 #include <mpi.h>
@@ -19,7 +22,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #define HANDOVER_S 0.1 /* for all of them: ranks that share a processor take much longer */
@@ -39,10 +41,7 @@ struct bench_probe {
 
 static double now_s(void)
 {
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
+    return clock_ns() * 1e-9;
 }
 
 /* Rank 0 makes the file, both map it, rank 0 removes its name: nothing stays behind. */
@@ -142,13 +141,6 @@ static double write_area(struct shared *shared, uint64_t value)
     return now_s() - start;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    const double x = *(const double *) a, y = *(const double *) b;
-
-    return (x > y) - (x < y);
-}
-
 /* ROUNDS times: `reader` reads, the other writes. Returns the writer's median seconds, or 0. */
 static double one_direction(struct bench_probe *probe, int reader)
 {
@@ -169,8 +161,7 @@ static double one_direction(struct bench_probe *probe, int reader)
             atomic_store_explicit(&probe->shared->turn, turn + 2, memory_order_release);
         }
     }
-    qsort(seconds, ROUNDS, sizeof seconds[0], compare_doubles);
-    return seconds[ROUNDS / 2];
+    return stats_median(seconds, ROUNDS);
 }
 
 /* A rank that gave up in the last probe may have left its count behind: starts from zero. */

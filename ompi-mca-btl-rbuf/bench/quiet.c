@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include "bench/quiet.h"
 
-#include "bench/patterns.h"
+#include "common/clock.h"
 
 #include <math.h>
 #include <mpi.h>
@@ -29,13 +29,13 @@ bool bench_quiet_each(const struct bench_quiet *quiet)
 /* Rank 0 alone keeps the time, so that both leave their loops together. */
 void bench_quiet_use_up(struct bench_quiet *quiet, double start_us)
 {
-    quiet->wait_left_s -= (bench_now_us() - start_us) / 1e6;
+    quiet->wait_left_s -= (clock_us() - start_us) / 1e6;
     MPI_Bcast(&quiet->wait_left_s, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
 }
 
 bool bench_quiet_wait(struct bench_quiet *quiet, bool (*fits)(struct bench_quiet *))
 {
-    double start = bench_now_us();
+    double start = clock_us();
     bool good;
 
     while (!(good = fits(quiet)) && quiet->wait_left_s > 0) {
@@ -43,7 +43,7 @@ bool bench_quiet_wait(struct bench_quiet *quiet, bool (*fits)(struct bench_quiet
             (void) usleep(SLEEP_US);
         }
         bench_quiet_use_up(quiet, start);
-        start = bench_now_us();
+        start = clock_us();
     }
     return good;
 }

@@ -33,7 +33,7 @@ bool bench_quiet_each(const struct bench_quiet *quiet);
 /* Waits until `fits`, one of the two above, is true, or there is no time left; true if it is. */
 bool bench_quiet_wait(struct bench_quiet *quiet, bool (*fits)(struct bench_quiet *));
 
-/* The time since `start_us` (bench_now_us()) is taken off what may be waited: what was measured
+/* The time since `start_us` (clock_us()) is taken off what may be waited: what was measured
  * then does not count. */
 void bench_quiet_use_up(struct bench_quiet *quiet, double start_us);
 

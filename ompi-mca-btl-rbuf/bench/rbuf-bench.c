@@ -11,7 +11,9 @@
 #include "bench/options.h"
 #include "bench/patterns.h"
 #include "bench/quiet.h"
-#include "bench/stats.h"
+#include "bench/summary.h"
+#include "common/clock.h"
+#include "common/statistics.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -83,7 +85,7 @@ static bool repeat_until_good(struct bench *bench, const struct bench_case *one,
 {
     for (;;) {
         const bool before = bench_quiet_wait(&bench->quiet, bench_quiet_handover);
-        const double start = bench_now_us();
+        const double start = clock_us();
 
         repeat_once(bench, one, exchange, buffers, rep);
         if (bench_quiet_handover(&bench->quiet) && before) {
@@ -143,7 +145,7 @@ static const char *repeat_quietly(struct bench *bench, const struct bench_case *
     }
     for (;;) {
         const bool before = bench_quiet_wait(&bench->quiet, bench_quiet_all);
-        const double start = bench_now_us();
+        const double start = clock_us();
         const bool within = repeat(bench, one);
         const bool each = bench_quiet_each(&bench->quiet);
         if (before && within && (each || bench_quiet_all(&bench->quiet))) {
@@ -167,7 +169,7 @@ static struct result measure(struct bench *bench, const struct bench_case *one)
         fputs("rbuf-bench: no memory for the times\n", stderr);
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
-    result.hidden = bench_median(bench->hidden, reps);
+    result.hidden = stats_median(bench->hidden, reps);
     MPI_Allreduce(&bench->bad_messages, &result.bad, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
     bench->bad_messages = 0;
     return result;
@@ -284,23 +286,23 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &bench.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
 
-    enum bench_verdict verdict = bench_parse(&bench.options, argc, argv);
-    if (verdict == BENCH_RUN && ranks != 2) {
+    enum options_result result = bench_parse(&bench.options, argc, argv);
+    if (result == OPTIONS_RUN && ranks != 2) {
         snprintf(bench.options.message, sizeof bench.options.message,
                  "%d ranks: it measures between two, start it with -np 2", ranks);
-        verdict = BENCH_BAD;
+        result = OPTIONS_BAD;
     }
-    switch (verdict) {
-    case BENCH_RUN:
+    switch (result) {
+    case OPTIONS_RUN:
         status = bench_main(&bench);
         break;
-    case BENCH_HELP:
+    case OPTIONS_HELP:
         if (bench.rank == 0) {
             bench_print_help(stdout);
         }
         status = 0;
         break;
-    case BENCH_BAD:
+    case OPTIONS_BAD:
     default:
         if (bench.rank == 0) {
             fprintf(stderr, "rbuf-bench: %s (--help explains)\n", bench.options.message);

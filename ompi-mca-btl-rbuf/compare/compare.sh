@@ -47,11 +47,12 @@ refuse()
 
 here=$(cd "$(dirname "$(readlink -f "$0")")" && pwd)
 
-# part NAME: the path of one of our files, installed or in the source tree.
+# part NAME: the path of one of our files, installed, in the source tree or in a build within it.
 part()
 {
     local directory
-    for directory in "$here/../share/rbuf" "$here" "$here/compare" "$here/../contrib" "$here/../../contrib"; do
+    for directory in "$here/../share/rbuf" "$here" "$here/../common" "$here/../../contrib" \
+        "$here/compare" "$here/common" "$here/../contrib"; do
         if [ -r "$directory/$1" ]; then
             echo "$directory/$1"
             return
@@ -243,7 +244,7 @@ case $rounds in
 '' | *[!0-9]* | 0*) refuse "--rounds '$rounds': wants a whole number above 0" ;;
 esac
 [ $add = no ] || [ -n "$csv" ] || refuse "--add wants --csv FILE"
-summary=$(part compare_report.awk) || exit 2
+summary=$(part compare_report.awk) && median=$(part median.awk) || exit 2
 if [ -n "$report" ]; then
     [ -r "$report" ] || refuse "--report '$report': cannot be read"
     raw=$report
@@ -256,7 +257,7 @@ else
     raw=$work/raw.csv
     measure_rounds
 fi
-awk -F, -f "$summary" "$raw" || failed=1
+awk -F, -f "$median" -f "$summary" "$raw" || failed=1
 if [ -n "$plot" ]; then
     plotter=$here/rbuf-plot
     [ -x "$plotter" ] || plotter=$here/plot.sh

@@ -1,23 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
 #
-# Summarises the CSV file of rbuf-compare: a table of medians over the rounds, then the ratios of the
+# Run behind common/median.awk. Summarises the CSV file of rbuf-compare: a table of medians over the rounds, then the ratios of the
 # first transport (superpipeline, if that is among them) to the others, taken within each round.
-
-function middle(list, n,    i, j, t) {
-    for (i = 2; i <= n; i++) {
-        t = list[i]
-        for (j = i - 1; j >= 1 && list[j] > t; j--) list[j + 1] = list[j]
-        list[j + 1] = t
-    }
-    lowest = list[1]; highest = list[n]
-    return n % 2 ? list[(n + 1) / 2] : (list[n / 2] + list[n / 2 + 1]) / 2
-}
 
 # The median over the rounds of one column; sets lowest and highest. -1 if nothing was measured.
 function over_rounds(table, transport, place,    r, n, list) {
     for (r = 1; r <= rounds; r++)
         if ((transport, place, r) in table) list[++n] = table[transport, place, r]
-    return n ? middle(list, n) : -1
+    return n ? median_of(list, n) : -1
 }
 
 # The median of a's times divided by b's, round by round. -1 if no round has both.
@@ -25,7 +15,7 @@ function over_ratios(a, b, place,    r, n, list) {
     for (r = 1; r <= rounds; r++)
         if ((a, place, r) in median && (b, place, r) in median && median[b, place, r] > 0)
             list[++n] = median[a, place, r] / median[b, place, r]
-    return n ? middle(list, n) : -1
+    return n ? median_of(list, n) : -1
 }
 
 function field(name) { return name in column ? $column[name] : "" }

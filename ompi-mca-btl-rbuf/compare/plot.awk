@@ -1,17 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
 #
-# Turns CSV lines of rbuf-bench or rbuf-compare into a script for gnuplot. Variables: what, only, wire
+# Run behind common/median.awk. Turns CSV lines of rbuf-bench or rbuf-compare into a script for gnuplot. Variables: what, only, wire
 # (megabytes a second and microseconds), title, terminal (empty: none is set) and output.
-
-function middle(list, n,    i, j, t) {
-    for (i = 2; i <= n; i++) {
-        t = list[i]
-        for (j = i - 1; j >= 1 && list[j] > t; j--) list[j + 1] = list[j]
-        list[j + 1] = t
-    }
-    lowest = list[1]; highest = list[n]
-    return n % 2 ? list[(n + 1) / 2] : (list[n / 2] + list[n / 2 + 1]) / 2
-}
 
 function complain(text) {
     print "rbuf-plot: " text >"/dev/stderr"
@@ -117,7 +107,7 @@ function print_data(k,    s, n, i, list, round, m, rest, at) {
             n = at
         }
         if (n == 0) continue
-        m = middle(list, n)
+        m = median_of(list, n)
         printf "%d %.6g %.6g %.6g\n", sizes[s], m, lowest, highest
     }
     print "END"

@@ -87,14 +87,25 @@ if [ -n "$wire" ]; then
 fi
 
 here=$(cd "$(dirname "$(readlink -f "$0")")" && pwd)
-program=$here/../share/rbuf/plot.awk
-[ -r "$program" ] || program=$here/plot.awk
-[ -r "$program" ] || program=$here/compare/plot.awk
-[ -r "$program" ] || refuse "plot.awk is missing: neither installed nor in the source tree"
+
+# part NAME: the path of one of our files, installed, in the source tree or in a build within it.
+part()
+{
+    local directory
+    for directory in "$here/../share/rbuf" "$here" "$here/../common" "$here/compare" "$here/common"; do
+        if [ -r "$directory/$1" ]; then
+            echo "$directory/$1"
+            return
+        fi
+    done
+    refuse "$1 is missing: neither installed nor in the source tree"
+}
+
+program=$(part plot.awk) && median=$(part median.awk) || exit 2
 script=$(mktemp) || exit 1
 trap 'rm -f "$script"' EXIT
 awk -F, -v what="$what" -v only="$only" -v wire="$wire" -v title="$title" \
-    -v terminal="$terminal" -v output="$output" -f "$program" "${files[@]}" >"$script" || exit 1
+    -v terminal="$terminal" -v output="$output" -f "$median" -f "$program" "${files[@]}" >"$script" || exit 1
 if [ -z "$terminal" ]; then
     cp "$script" "$output" || exit 1
     exit 0

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "core/copy.h"
+#include "common/clock.h"
 #include "core/schedule.h"
 #include "tune/rounds.h"
 
@@ -45,11 +46,11 @@ static double time_copy(const struct work *work, enum direction direction, size_
     double start;
 
     copy_message(work, direction, bytes);
-    start = tune_now();
+    start = clock_ns();
     for (size_t i = 0; i < times; i++) {
         copy_message(work, direction, bytes);
     }
-    return (tune_now() - start) / (double) times;
+    return (clock_ns() - start) / (double) times;
 }
 
 static void to_speeds(const void *about, const double *times, double *values)

@@ -1,25 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 #include "tune/fit.h"
 
-#include "bench/stats.h"
+#include "common/statistics.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define FAR  3.0
 #define NEAR 0.002 /* relative: so far off is never out of the ordinary */
 
-static int compare_doubles(const void *a, const void *b)
-{
-    const double x = *(const double *) a, y = *(const double *) b;
-
-    return (x > y) - (x < y);
-}
-
 static double quantile(double *values, int count)
 {
-    qsort(values, (size_t) count, sizeof *values, compare_doubles);
+    stats_sort(values, count);
     return values[(int) (TUNE_QUANTILE * (count - 1) + 0.5)];
 }
 
@@ -141,7 +133,7 @@ static bool drop_disturbed(int terms, int points, const double (*x)[TUNE_TERMS],
             sizes[count++] = fabs(above[point]);
         }
     }
-    most = FAR * bench_median(sizes, count) + NEAR;
+    most = FAR * stats_median(sizes, count) + NEAR;
     for (int point = 0; point < points; point++) {
         if (kept[point] && above[point] > most && count - dropped > terms + 1) {
             kept[point] = false;

@@ -5,6 +5,7 @@
 
 #include <mpi.h>
 
+#include "common/clock.h"
 #include "tune/rounds.h"
 #include "verbs/completion.h"
 
@@ -19,13 +20,13 @@ enum { POST, POST_WORD, PASS, REQUESTS };
 
 static double time_posts(struct tune_wire *wire)
 {
-    const double start = tune_now();
+    const double start = clock_ns();
     double end;
 
     for (int i = 0; i < BURST; i++) {
         tune_wire_write(wire, POSTED);
     }
-    end = tune_now();
+    end = clock_ns();
     tune_wire_drain(wire);
     return (end - start) / BURST;
 }
@@ -33,13 +34,13 @@ static double time_posts(struct tune_wire *wire)
 /* The words are counted by the other rank as well, which need not look at each. */
 static double time_words(struct tune_wire *wire)
 {
-    const double start = tune_now();
+    const double start = clock_ns();
     double end;
 
     for (int i = 0; i < BURST; i++) {
         tune_wire_word(wire);
     }
-    end = tune_now();
+    end = clock_ns();
     tune_wire_drain(wire);
     wire->received += BURST;
     return (end - start) / BURST;
@@ -47,13 +48,13 @@ static double time_words(struct tune_wire *wire)
 
 static double time_passes(struct tune_wire *wire)
 {
-    const double start = tune_now();
+    const double start = clock_ns();
     struct rbuf_completion completion;
 
     for (int i = 0; i < IDLE_POLLS; i++) {
         (void) rbuf_poll(wire->port, &completion, 1);
     }
-    return (tune_now() - start) / IDLE_POLLS;
+    return (clock_ns() - start) / IDLE_POLLS;
 }
 
 static void as_they_are(const void *about, const double *times, double *values)
@@ -89,7 +90,7 @@ void tune_requests(struct tune_wire *wire, struct tune_side *side, double second
 /* One way of `requests` writes of `bytes` each and a word, half of a round trip, ns. */
 static double time_stream(struct tune_wire *wire, int rank, int requests, size_t bytes)
 {
-    const double start = tune_now();
+    const double start = clock_ns();
 
     for (int turn = 0; turn < 2; turn++) {
         if (turn != rank) {
@@ -101,7 +102,7 @@ static double time_stream(struct tune_wire *wire, int rank, int requests, size_t
         }
         tune_wire_word(wire);
     }
-    return (tune_now() - start) / 2;
+    return (clock_ns() - start) / 2;
 }
 
 void tune_word(struct tune_wire *wire, int rank, struct tune_measured *measured, double seconds)

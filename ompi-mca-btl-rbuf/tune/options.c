@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The command line of rbuf-tune: its table, and the rest of its help.
+ */
 #include "tune/options.h"
 
-#include <getopt.h>
 #include <string.h>
 
-#include "bench/values.h"
+#include "common/values.h"
 
 static const char HEAD[] =
     "NAME\n"
@@ -46,51 +48,62 @@ static const char TAIL[] =
     "rbuf.conf\n"
     "    mpirun --tune rbuf.conf -np 64 ./app\n";
 
-static bool take_seconds(struct tune_options *options, const char *value)
+static const char *take_seconds(void *target, const char *value)
 {
-    return bench_parse_number(value, 1, 3600, &options->seconds);
+    struct tune_options *options = target;
+
+    return value_number(value, 1, 3600, &options->seconds) ? NULL : "seconds from 1 to 3600";
 }
 
-static bool take_output(struct tune_options *options, const char *value)
+static const char *take_file(const char **file, const char *value)
 {
-    options->output = value;
-    return value[0] != '\0';
+    *file = value;
+    return value[0] != '\0' ? NULL : "a file's name";
 }
 
-static bool take_csv(struct tune_options *options, const char *value)
+static const char *take_output(void *target, const char *value)
 {
-    options->csv = value;
-    return value[0] != '\0';
+    struct tune_options *options = target;
+
+    return take_file(&options->output, value);
 }
 
-static bool take_plot(struct tune_options *options, const char *value)
+static const char *take_csv(void *target, const char *value)
+{
+    struct tune_options *options = target;
+
+    return take_file(&options->csv, value);
+}
+
+static const char *take_plot(void *target, const char *value)
 {
     const char *end = strrchr(value, '.');
+    struct tune_options *options = target;
 
     options->plot = value;
-    return end != NULL && end != value &&
-           (strcmp(end, ".svg") == 0 || strcmp(end, ".png") == 0 || strcmp(end, ".gp") == 0);
+    if (end != NULL && end != value &&
+        (strcmp(end, ".svg") == 0 || strcmp(end, ".png") == 0 || strcmp(end, ".gp") == 0)) {
+        return NULL;
+    }
+    return "a name that ends in .svg, .png or .gp";
 }
 
-static bool take_quiet(struct tune_options *options, const char *value)
+static const char *take_quiet(void *target, const char *value)
 {
+    struct tune_options *options = target;
+
     (void) value;
-    return options->quiet = true;
+    options->quiet = true;
+    return NULL;
 }
 
-/* `argument` is NULL where there is none to give, `take` where there is nothing to take. */
-static const struct row {
-    const char *name, *argument, *help, *allowed;
-    bool (*take)(struct tune_options *options, const char *value);
-} rows[] = {
-    {"output", "FILE", "write the parameters chosen, for mpirun --tune FILE", "a file's name",
-     take_output},
-    {"seconds", "S", "measure for so long [10]", "seconds from 1 to 3600", take_seconds},
-    {"plot", "FILE", "draw predicted and measured bandwidth (.svg, .png or .gp)",
-     "a name that ends in .svg, .png or .gp", take_plot},
-    {"csv", "FILE", "write predicted and measured times, for rbuf-plot", "a file's name", take_csv},
-    {"quiet", NULL, "show no progress", NULL, take_quiet},
-    {"help", NULL, "this text", NULL, NULL},
+static const struct option_row rows[] = {
+    {"output", "FILE", NULL, "write the parameters chosen, for mpirun --tune FILE", take_output},
+    {"seconds", "S", "10", "measure for so long", take_seconds},
+    {"plot", "FILE", NULL, "draw predicted and measured bandwidth (.svg, .png or .gp)", take_plot},
+    {"csv", "FILE", NULL, "write predicted and measured times, for rbuf-plot", take_csv},
+    {"quiet", NULL, NULL, "show no progress", take_quiet},
+    {"help", NULL, NULL, "this text", NULL},
 };
 
 enum { ROWS = sizeof rows / sizeof rows[0] };
@@ -98,55 +111,12 @@ enum { ROWS = sizeof rows / sizeof rows[0] };
 void tune_print_help(FILE *stream)
 {
     fputs(HEAD, stream);
-    for (int i = 0; i < ROWS; i++) {
-        char head[40];
-
-        snprintf(head, sizeof head, "--%s%s%s", rows[i].name, rows[i].argument ? " " : "",
-                 rows[i].argument ? rows[i].argument : "");
-        fprintf(stream, "    %-17s %s\n", head, rows[i].help);
-    }
+    options_print(stream, rows, ROWS);
     fputs(TAIL, stream);
 }
 
-static enum tune_verdict take_option(struct tune_options *options, const struct row *row)
+enum options_result tune_parse(struct tune_options *options, int argc, char **argv)
 {
-    if (row->take == NULL) {
-        return TUNE_HELP;
-    }
-    if (!row->take(options, optarg)) {
-        snprintf(options->message, sizeof options->message, "--%s '%.60s': wants %s", row->name,
-                 optarg, row->allowed);
-        return TUNE_BAD;
-    }
-    return TUNE_RUN;
-}
-
-enum tune_verdict tune_parse(struct tune_options *options, int argc, char **argv)
-{
-    struct option known[ROWS + 1] = {0};
-    enum tune_verdict verdict = TUNE_RUN;
-    int index;
-
-    *options = (struct tune_options){.seconds = 10};
-    for (int i = 0; i < ROWS; i++) {
-        known[i] =
-            (struct option){.name = rows[i].name,
-                            .has_arg = rows[i].argument == NULL ? no_argument : required_argument,
-                            .val = i + 1};
-    }
-    opterr = 0;
-    while (verdict == TUNE_RUN && (index = getopt_long(argc, argv, "", known, NULL)) != -1) {
-        if (index == '?') {
-            snprintf(options->message, sizeof options->message,
-                     "option '%.60s': unknown, or its value is missing", argv[optind - 1]);
-            return TUNE_BAD;
-        }
-        verdict = take_option(options, &rows[index - 1]);
-    }
-    if (verdict == TUNE_RUN && optind < argc) {
-        snprintf(options->message, sizeof options->message, "argument '%.60s': not expected",
-                 argv[optind]);
-        return TUNE_BAD;
-    }
-    return verdict;
+    *options = (struct tune_options){0};
+    return options_parse(rows, ROWS, options, argc, argv, options->message);
 }

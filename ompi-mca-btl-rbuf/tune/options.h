@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * The command line of rbuf-tune. Every rank parses the same arguments and comes to the same answer.
+ * What rbuf-tune was asked to do: the command line, parsed and bounded (common/options.h).
  */
 #ifndef RBUF_TUNE_OPTIONS_H
 #define RBUF_TUNE_OPTIONS_H
@@ -8,11 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-enum tune_verdict {
-    TUNE_RUN,
-    TUNE_HELP, /* print the help and leave with status 0 */
-    TUNE_BAD   /* `message` says why; leave with status 2 */
-};
+#include "common/options.h"
 
 struct tune_options {
     const char *output; /* NULL: none, like the next two */
@@ -20,11 +16,11 @@ struct tune_options {
     const char *csv;
     double seconds;
     bool quiet;
-    char message[300];
+    char message[OPTIONS_MESSAGE_MAX];
 };
 
-/* Fills *options, which then point into argv; on TUNE_BAD only `message` is meaningful. */
-enum tune_verdict tune_parse(struct tune_options *options, int argc, char **argv);
+/* Fills *options, which then point into argv; with OPTIONS_BAD only `message` is meaningful. */
+enum options_result tune_parse(struct tune_options *options, int argc, char **argv);
 
 void tune_print_help(FILE *stream);
 

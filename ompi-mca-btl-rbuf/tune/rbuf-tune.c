@@ -259,37 +259,37 @@ static enum status draw(struct tune *tune)
 int main(int argc, char **argv)
 {
     static struct tune tune;
-    enum tune_verdict verdict;
+    enum options_result result;
     enum status status = GOOD;
     int ranks;
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &tune.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    verdict = tune_parse(&tune.options, argc, argv);
-    if (verdict == TUNE_RUN && ranks != TUNE_SIDES) {
+    result = tune_parse(&tune.options, argc, argv);
+    if (result == OPTIONS_RUN && ranks != TUNE_SIDES) {
         snprintf(tune.options.message, sizeof tune.options.message,
                  "%d rank%s: it measures between two, start it with -np 2", ranks,
                  ranks == 1 ? "" : "s");
-        verdict = TUNE_BAD;
+        result = OPTIONS_BAD;
     }
-    if (verdict == TUNE_HELP && tune.rank == 0) {
+    if (result == OPTIONS_HELP && tune.rank == 0) {
         tune_print_help(stdout);
     }
-    if (verdict == TUNE_BAD) {
+    if (result == OPTIONS_BAD) {
         status = USAGE;
         if (tune.rank == 0) {
             fprintf(stderr, "rbuf-tune: %s (--help explains)\n", tune.options.message);
         }
     }
-    if (verdict == TUNE_RUN) {
+    if (result == OPTIONS_RUN) {
         if (tune.options.quiet) {
             tune_rounds_hush();
         }
         status = run(&tune);
     }
     MPI_Finalize();
-    if (status == GOOD && tune.rank == 0 && verdict == TUNE_RUN && tune.options.plot != NULL) {
+    if (status == GOOD && tune.rank == 0 && result == OPTIONS_RUN && tune.options.plot != NULL) {
         status = draw(&tune);
     }
     if (tune.temporary[0] != '\0') {

@@ -3,21 +3,14 @@
 
 #include <mpi.h>
 #include <stdio.h>
-#include <time.h>
+
+#include "common/clock.h"
 
 static bool hushed;
 
 void tune_rounds_hush(void)
 {
     hushed = true;
-}
-
-double tune_now(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double) now.tv_sec * 1e9 + (double) now.tv_nsec;
 }
 
 void tune_rounds_open(struct tune_rounds *rounds, const char *what, double seconds)
@@ -29,12 +22,12 @@ void tune_rounds_open(struct tune_rounds *rounds, const char *what, double secon
         fprintf(stderr, "rbuf-tune: %s (%.1f s)\n", what, seconds);
     }
     MPI_Barrier(MPI_COMM_WORLD);
-    *rounds = (struct tune_rounds){.end_ns = tune_now() + seconds * 1e9};
+    *rounds = (struct tune_rounds){.end_ns = clock_ns() + seconds * 1e9};
 }
 
 bool tune_rounds_next(struct tune_rounds *rounds, struct tune_samples *samples)
 {
-    int more = rounds->rounds < TUNE_GROUPS || tune_now() < rounds->end_ns;
+    int more = rounds->rounds < TUNE_GROUPS || clock_ns() < rounds->end_ns;
 
     more = more && rounds->rounds < TUNE_ROUNDS;
     MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);

@@ -15,9 +15,6 @@ struct tune_rounds {
     int rounds; /* begun */
 };
 
-/* ns of a clock that does not jump. */
-double tune_now(void);
-
 /* No progress is shown. */
 void tune_rounds_hush(void);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "tune/rounds.h"
 #include "tune/settings.h"
 
@@ -20,7 +21,7 @@ static uint64_t size_of(int point)
 static double time_message(char *send, char *receive, uint64_t bytes, int rank)
 {
     const int other = 1 - rank, count = (int) bytes;
-    const double start = tune_now();
+    const double start = clock_ns();
 
     if (rank == 0) {
         MPI_Send(send, count, MPI_BYTE, other, 1, MPI_COMM_WORLD);
@@ -29,7 +30,7 @@ static double time_message(char *send, char *receive, uint64_t bytes, int rank)
     if (rank == 1) {
         MPI_Send(send, count, MPI_BYTE, other, 1, MPI_COMM_WORLD);
     }
-    return (tune_now() - start) / 2;
+    return (clock_ns() - start) / 2;
 }
 
 static void as_they_are(const void *about, const double *times, double *values)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "tune/rounds.h"
 #include "verbs/completion.h"
 #include "verbs/receive.h"
@@ -148,12 +149,12 @@ void tune_wire_wait(struct tune_wire *wire)
 {
     const char *memory = wire->memory.base;
     const uint64_t *word = (const uint64_t *) (memory + 2 * wire->bytes);
-    const double end = tune_now() + PATIENCE_NS;
+    const double end = clock_ns() + PATIENCE_NS;
 
     wire->received++;
     for (unsigned polls = 1; __atomic_load_n(word, __ATOMIC_ACQUIRE) != wire->received; polls++) {
         (void) take(wire);
-        if (polls % POLLS == 0 && tune_now() > end) {
+        if (polls % POLLS == 0 && clock_ns() > end) {
             give_up(wire, "the other rank's write did not arrive within 20 seconds");
         }
     }
@@ -163,7 +164,7 @@ void tune_wire_drain(struct tune_wire *wire)
 {
     struct rbuf_work work = {.kind = RBUF_WORK_PROBE};
     const struct rbuf_work *back = NULL;
-    const double end = tune_now() + PATIENCE_NS;
+    const double end = clock_ns() + PATIENCE_NS;
     enum rbuf_fab_status status;
 
     do {
@@ -171,7 +172,7 @@ void tune_wire_drain(struct tune_wire *wire)
                                 wire->remote, wire->remote_key, &work);
         check_post(wire, status);
     } while (status != RBUF_FAB_OK);
-    while (back != &work && tune_now() < end) {
+    while (back != &work && clock_ns() < end) {
         back = take(wire);
     }
     if (back != &work) {

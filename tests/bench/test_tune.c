@@ -20,7 +20,7 @@ enum { MOST_WORDS = 16 };
 
 static struct tune_options options;
 
-static enum tune_verdict parse(const char *line)
+static enum options_result parse(const char *line)
 {
     static char copy[512];
     char *arguments[MOST_WORDS + 2] = {"rbuf-tune"};
@@ -36,17 +36,17 @@ static enum tune_verdict parse(const char *line)
 
 START_TEST(command_line)
 {
-    ck_assert_int_eq(parse(""), TUNE_RUN);
+    ck_assert_int_eq(parse(""), OPTIONS_RUN);
     ck_assert_double_eq(options.seconds, 10);
     ck_assert(options.output == NULL && options.plot == NULL && options.csv == NULL);
     ck_assert_int_eq(parse("--output a.conf --seconds 2.5 --plot p.svg --csv c.csv --quiet"),
-                     TUNE_RUN);
+                     OPTIONS_RUN);
     ck_assert_str_eq(options.output, "a.conf");
     ck_assert_str_eq(options.plot, "p.svg");
     ck_assert_str_eq(options.csv, "c.csv");
     ck_assert_double_eq(options.seconds, 2.5);
     ck_assert(options.quiet);
-    ck_assert_int_eq(parse("--help"), TUNE_HELP);
+    ck_assert_int_eq(parse("--help"), OPTIONS_HELP);
 }
 END_TEST
 
@@ -62,7 +62,7 @@ static const struct {
 
 START_TEST(what_is_wrong_is_named)
 {
-    ck_assert_int_eq(parse(refused[_i].line), TUNE_BAD);
+    ck_assert_int_eq(parse(refused[_i].line), OPTIONS_BAD);
     ck_assert_msg(strstr(options.message, refused[_i].named) != NULL, "%s: %s", refused[_i].line,
                   options.message);
 }

@@ -147,7 +147,8 @@ target() { # NAME
         wrapped exit
         ;;
     bench)
-        product=("$top/ompi-mca-btl-rbuf"/bench/{options,values}.c)
+        product=("$top/ompi-mca-btl-rbuf"/{bench/options,common/options,common/values}.c
+            "$rbuf/btl_rbuf_values.c")
         flags+=(-I"$top/ompi-mca-btl-rbuf")
         links+=(-lm)
         ;;
@@ -165,6 +166,11 @@ target() { # NAME
     esac
 }
 
+# Files of two folders may have one name.
+object_of() { # PROGRAM FILE
+    echo "$1-$(basename "$(dirname "$2")")-$(basename "$2" .c).o"
+}
+
 # Compiles and links FUZZ_WORK/NAME/PROGRAM. The product and the target's own file are compiled
 # with `watch` besides the checks.
 build() { # NAME PROGRAM WATCH...
@@ -177,13 +183,13 @@ build() { # NAME PROGRAM WATCH...
     fi
     mkdir -p "$FUZZ_WORK/$name/objects"
     for file in "$here/fuzz_$name.c" "${product[@]}"; do
-        object=$FUZZ_WORK/$name/objects/$program-$(basename "$file" .c).o
+        object=$FUZZ_WORK/$name/objects/$(object_of "$program" "$file")
         "$clang" "${common[@]}" "${checks[@]}" "$@" "${flags[@]}" \
             -c "$file" -o "$object" || return 1
         objects+=("$object")
     done
     for file in "$here/heap.c" "${harness[@]}"; do
-        object=$FUZZ_WORK/$name/objects/$program-$(basename "$file" .c).o
+        object=$FUZZ_WORK/$name/objects/$(object_of "$program" "$file")
         "$clang" "${common[@]}" "${checks[@]}" "${flags[@]}" -c "$file" -o "$object" || return 1
         objects+=("$object")
     done

@@ -6,8 +6,8 @@
  * median over both would jump from one to the other at one half. Then median, low and high are
  * those of each kind, weighted by its share.
  */
-#ifndef RBUF_BENCH_STATS_H
-#define RBUF_BENCH_STATS_H
+#ifndef RBUF_BENCH_SUMMARY_H
+#define RBUF_BENCH_SUMMARY_H
 
 #include <stdbool.h>
 
@@ -22,8 +22,5 @@ struct bench_summary {
  */
 bool bench_summarize(const double *times, const bool *reused, int count,
                      struct bench_summary *summary);
-
-/* The median of values[0..count), count > 0, which it sorts. */
-double bench_median(double *values, int count);
 
 #endif

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Medians and intervals of repetitions.
+ * What rbuf-bench says of the times of a case.
  */
 #include "unit.h"
 
-#include "bench/stats.h"
-
-#include <math.h>
+#include "bench/summary.h"
 
 START_TEST(one_time_is_everything)
 {
@@ -64,44 +62,12 @@ START_TEST(two_kinds_are_weighted)
 }
 END_TEST
 
-/* Draws from a known distribution: its median must lie in the interval in about 95 of 100 cases. */
-START_TEST(interval_holds_the_median)
-{
-    enum { CASES = 4000, TIMES = 40 };
-    unsigned short state[3] = {1, 2, 3};
-    bool reused[TIMES] = {false};
-    int held = 0;
-
-    for (int c = 0; c < CASES; c++) {
-        double times[TIMES];
-        struct bench_summary s;
-        for (int i = 0; i < TIMES; i++) {
-            times[i] = -log(1 - erand48(state));
-        }
-        ck_assert(bench_summarize(times, reused, TIMES, &s));
-        held += s.low <= log(2) && log(2) <= s.high;
-    }
-    ck_assert_int_ge(held, CASES * 94 / 100);
-    ck_assert_int_le(held, CASES * 99 / 100);
-}
-END_TEST
-
-START_TEST(median_of_an_even_number)
-{
-    double values[] = {9, 1, 5, 3};
-
-    ck_assert_double_eq(bench_median(values, 4), 4);
-}
-END_TEST
-
 int main(void)
 {
-    Suite *suite = suite_create("stats");
+    Suite *suite = suite_create("summary");
 
     unit_add(suite, one_time_is_everything);
     unit_add(suite, order_does_not_matter);
     unit_add(suite, two_kinds_are_weighted);
-    unit_add(suite, interval_holds_the_median);
-    unit_add(suite, median_of_an_even_number);
     return unit_run(suite);
 }
