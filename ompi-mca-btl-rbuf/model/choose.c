@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * The schedule for a machine, by trying: what the paper leaves to heuristics (section 4,
- * "Discussion") is a few thousand predictions. The best of a grid over C0 and q, then over what
- * else there is, then again over C0 and q. A dearer schedule (more staging) has to be better by
- * more than nothing: by WORTHWHILE.
+ * The best of a grid over C0 and q, then over what else there is, then again over C0 and q. A
+ * dearer schedule (more staging) has to be better by more than nothing: by WORTHWHILE.
  */
+#include "model/choose.h"
+
 #include <stddef.h>
 
-#include "model/model.h"
+#include "model/staged.h"
 
 #define WORTHWHILE  0.001
 #define NEARLY      0.995 /* of the best: the rest is less than a run would show */
-#define HEAD_STEP   8192u /* bytes, at least, from one head that is tried to the next */
+#define EARLY_STEP  8192u /* bytes, at least, from one amount of early data to the next */
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
 static const uint32_t block_sizes[] = {4096, 2048, 8192, 16384};
@@ -43,32 +43,21 @@ double rbuf_model_efficiency(const struct rbuf_machine *machine, const struct rb
     return sizes > 0 ? sum / sizes : 0;
 }
 
-static double rate(const struct rbuf_machine *machine, const struct rbuf_aim *aim,
+static double rate(const struct rbuf_machine *machine, const struct rbuf_objective *objective,
                    const struct rbuf_plan *plan)
 {
     const struct rbuf_schedule *schedule = &plan->schedule;
 
     if (!rbuf_schedule_valid(schedule) ||
         (uint64_t) schedule->buffers * schedule->buffer_blocks * schedule->block_bytes >
-            aim->lane_bytes) {
+            objective->staging_bytes) {
         return 0;
     }
-    return rbuf_model_efficiency(machine, plan, aim->smallest, aim->largest);
-}
-
-/* Rounds as the component does: in whole blocks, a head of a chunk and a short block at least. */
-void rbuf_plan_lead(const struct rbuf_aim *aim, struct rbuf_plan *plan)
-{
-    struct rbuf_schedule *schedule = &plan->schedule;
-    uint32_t opening = (aim->opening_bytes + schedule->block_bytes - 1) / schedule->block_bytes;
-    uint32_t room = (aim->head_bytes + schedule->block_bytes - 1) / schedule->block_bytes;
-
-    schedule->opening_blocks = opening < schedule->first_blocks ? (uint16_t) opening : 0;
-    plan->head_blocks = room > schedule->first_blocks ? room : schedule->first_blocks + 1u;
+    return rbuf_model_efficiency(machine, plan, objective->smallest, objective->largest);
 }
 
 /* Sets C0, the largest chunk and the block, in bytes. */
-static void shape(const struct rbuf_aim *aim, struct rbuf_plan *plan, uint32_t block,
+static void shape(const struct rbuf_objective *objective, struct rbuf_plan *plan, uint32_t block,
                   uint32_t first, uint32_t largest)
 {
     struct rbuf_schedule *schedule = &plan->schedule;
@@ -79,27 +68,27 @@ static void shape(const struct rbuf_aim *aim, struct rbuf_plan *plan, uint32_t b
     if (schedule->first_blocks > schedule->buffer_blocks) {
         schedule->first_blocks = schedule->buffer_blocks;
     }
-    if (plan->rendezvous == RBUF_RENDEZVOUS_LED) {
-        rbuf_plan_lead(aim, plan);
+    if (plan->rendezvous == RBUF_RENDEZVOUS_EARLY) {
+        rbuf_plan_early(plan, objective->early_bytes, objective->opening_bytes);
     }
 }
 
 /* The best C0 and q for the rest of the plan. */
-static double choose_growth(const struct rbuf_machine *machine, const struct rbuf_aim *aim,
-                            struct rbuf_plan *plan)
+static double choose_growth(const struct rbuf_machine *machine,
+                            const struct rbuf_objective *objective, struct rbuf_plan *plan)
 {
     uint32_t block = plan->schedule.block_bytes;
     uint32_t largest = plan->schedule.buffer_blocks * block;
     struct rbuf_plan tried = *plan;
-    double best = rate(machine, aim, plan);
+    double best = rate(machine, objective, plan);
 
     for (size_t i = 0; i < COUNT(first_bytes); i++) {
-        shape(aim, &tried, block, first_bytes[i], largest);
+        shape(objective, &tried, block, first_bytes[i], largest);
         for (size_t k = 0; k < COUNT(growths); k++) {
             double rated;
 
             tried.schedule.growth = (uint32_t) (growths[k] * RBUF_GROWTH_ONE);
-            rated = rate(machine, aim, &tried);
+            rated = rate(machine, objective, &tried);
             if (rated > best) {
                 best = rated;
                 *plan = tried;
@@ -110,10 +99,10 @@ static double choose_growth(const struct rbuf_machine *machine, const struct rbu
 }
 
 /* Takes another plan that needs more of something, if that is worthwhile. */
-static void consider(const struct rbuf_machine *machine, const struct rbuf_aim *aim,
+static void consider(const struct rbuf_machine *machine, const struct rbuf_objective *objective,
                      const struct rbuf_plan *tried, struct rbuf_plan *plan, double *best)
 {
-    double rated = rate(machine, aim, tried);
+    double rated = rate(machine, objective, tried);
 
     if (rated > *best * (1 + WORTHWHILE)) {
         *best = rated;
@@ -121,8 +110,8 @@ static void consider(const struct rbuf_machine *machine, const struct rbuf_aim *
     }
 }
 
-static double choose_buffers(const struct rbuf_machine *machine, const struct rbuf_aim *aim,
-                             struct rbuf_plan *plan)
+static double choose_buffers(const struct rbuf_machine *machine,
+                             const struct rbuf_objective *objective, struct rbuf_plan *plan)
 {
     const struct rbuf_schedule start = plan->schedule;
     double best = 0;
@@ -131,89 +120,87 @@ static double choose_buffers(const struct rbuf_machine *machine, const struct rb
         for (size_t k = 0; k < COUNT(buffer_counts); k++) {
             struct rbuf_plan tried = *plan;
 
-            shape(aim, &tried, start.block_bytes, start.first_blocks * start.block_bytes,
+            shape(objective, &tried, start.block_bytes, start.first_blocks * start.block_bytes,
                   largest_bytes[i]);
             tried.schedule.growth = start.growth;
             tried.schedule.buffers = buffer_counts[k];
-            consider(machine, aim, &tried, plan, &best);
+            consider(machine, objective, &tried, plan, &best);
         }
     }
     return best;
 }
 
-static double choose_block(const struct rbuf_machine *machine, const struct rbuf_aim *aim,
-                           struct rbuf_plan *plan)
+static double choose_block(const struct rbuf_machine *machine,
+                           const struct rbuf_objective *objective, struct rbuf_plan *plan)
 {
     const struct rbuf_schedule start = plan->schedule;
-    double best = rate(machine, aim, plan);
+    double best = rate(machine, objective, plan);
 
-    for (size_t i = 0; aim->block_bytes == 0 && i < COUNT(block_sizes); i++) {
+    for (size_t i = 0; objective->block_bytes == 0 && i < COUNT(block_sizes); i++) {
         struct rbuf_plan tried = *plan;
 
-        shape(aim, &tried, block_sizes[i], start.first_blocks * start.block_bytes,
+        shape(objective, &tried, block_sizes[i], start.first_blocks * start.block_bytes,
               start.buffer_blocks * start.block_bytes);
-        consider(machine, aim, &tried, plan, &best);
+        consider(machine, objective, &tried, plan, &best);
     }
     return best;
 }
 
-double rbuf_model_choose(const struct rbuf_machine *machine, const struct rbuf_aim *aim,
+double rbuf_model_choose(const struct rbuf_machine *machine, const struct rbuf_objective *objective,
                          struct rbuf_plan *plan)
 {
-    uint32_t block = aim->block_bytes > 0 ? aim->block_bytes : block_sizes[0];
+    uint32_t block = objective->block_bytes > 0 ? objective->block_bytes : block_sizes[0];
 
     *plan = (struct rbuf_plan){.schedule = {.growth = RBUF_GROWTH_ONE * 3 / 2,
                                             .buffers = 3,
-                                            .taper = aim->arrival == RBUF_ARRIVAL_BLOCK
+                                            .taper = objective->arrival == RBUF_ARRIVAL_BLOCK
                                                          ? RBUF_TAPER_NONE
                                                          : RBUF_TAPER_TAIL},
-                               .arrival = aim->arrival,
-                               .rendezvous = aim->rendezvous};
-    shape(aim, plan, block, 12288, 262144);
-    choose_growth(machine, aim, plan);
-    choose_buffers(machine, aim, plan);
-    choose_block(machine, aim, plan);
-    return choose_growth(machine, aim, plan);
+                               .arrival = objective->arrival,
+                               .rendezvous = objective->rendezvous};
+    shape(objective, plan, block, 12288, 262144);
+    choose_growth(machine, objective, plan);
+    choose_buffers(machine, objective, plan);
+    choose_block(machine, objective, plan);
+    return choose_growth(machine, objective, plan);
 }
 
-/* Efficiency with a head of so many bytes, which the plan is given. */
-static double rate_head(const struct rbuf_machine *machine, const struct rbuf_aim *aim,
-                        uint32_t bytes, struct rbuf_plan *plan)
+/* Efficiency with so much early data, which the plan is given. */
+static double rate_early(const struct rbuf_machine *machine, const struct rbuf_objective *objective,
+                         uint32_t bytes, struct rbuf_plan *plan)
 {
-    struct rbuf_aim tried = *aim;
-
-    tried.head_bytes = bytes;
-    rbuf_plan_lead(&tried, plan);
-    return rbuf_model_efficiency(machine, plan, aim->smallest, aim->largest);
+    rbuf_plan_early(plan, bytes, objective->opening_bytes);
+    return rbuf_model_efficiency(machine, plan, objective->smallest, objective->largest);
 }
 
-/* The next head that is tried: a quarter longer, in whole steps, or the last one. */
+/* The next amount that is tried: a quarter longer, in whole steps, or the last one. */
 static uint32_t longer(uint32_t bytes, uint32_t last)
 {
-    const uint32_t next = (bytes + bytes / 4 + HEAD_STEP) / HEAD_STEP * HEAD_STEP;
+    const uint32_t next = (bytes + bytes / 4 + EARLY_STEP) / EARLY_STEP * EARLY_STEP;
 
     return next < last ? next : last;
 }
 
-double rbuf_model_choose_head(const struct rbuf_machine *machine, const struct rbuf_aim *aim,
-                              uint32_t most, struct rbuf_plan *plan)
+double rbuf_model_choose_early(const struct rbuf_machine *machine,
+                               const struct rbuf_objective *objective, uint32_t most,
+                               struct rbuf_plan *plan)
 {
     const uint32_t block = plan->schedule.block_bytes;
-    const uint32_t last = most / block * block; /* heads are whole blocks, rounded up */
-    uint32_t bytes = aim->head_bytes;
+    const uint32_t last = most / block * block; /* early data take whole blocks, rounded up */
+    uint32_t bytes = objective->early_bytes;
     struct rbuf_plan tried = *plan;
     double best, found;
 
-    if (plan->rendezvous != RBUF_RENDEZVOUS_LED) {
-        return rbuf_model_efficiency(machine, plan, aim->smallest, aim->largest);
+    if (plan->rendezvous != RBUF_RENDEZVOUS_EARLY) {
+        return rbuf_model_efficiency(machine, plan, objective->smallest, objective->largest);
     }
-    best = rate_head(machine, aim, bytes, &tried);
+    best = rate_early(machine, objective, bytes, &tried);
     for (uint32_t next = bytes; next < last;) {
         next = longer(next, last);
-        found = rate_head(machine, aim, next, &tried);
+        found = rate_early(machine, objective, next, &tried);
         best = found > best ? found : best;
     }
-    while ((found = rate_head(machine, aim, bytes, plan)) < NEARLY * best) {
+    while ((found = rate_early(machine, objective, bytes, plan)) < NEARLY * best) {
         bytes = longer(bytes, last);
     }
     return found;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Paper 001's equations, as printed: chunks are real numbers, both sides copy at the sender's
+ * The paper's equations, as printed: chunks are real numbers, both sides copy at the sender's
  * speed, nothing is acknowledged, and neither flags nor o cost anything but where the equation has
  * them.
  */
-#include <math.h>
+#include "model/equations.h"
 
-#include "model/model.h"
+#include <math.h>
 
 static double copy_speed(const struct rbuf_machine *machine, double bytes)
 {

@@ -5,7 +5,14 @@
 
 rbuf_model_sources = \
 	%reldir%/choose.c \
+	%reldir%/choose.h \
 	%reldir%/equations.c \
-	%reldir%/model.c \
-	%reldir%/model.h \
-	%reldir%/staged.c
+	%reldir%/equations.h \
+	%reldir%/in_place.c \
+	%reldir%/in_place.h \
+	%reldir%/machine.c \
+	%reldir%/machine.h \
+	%reldir%/plan.c \
+	%reldir%/plan.h \
+	%reldir%/staged.c \
+	%reldir%/staged.h

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * A staged transfer, chunk by chunk, by the recurrence in model.h: in max and plus alone, so that
+ * A staged transfer, chunk by chunk, by the recurrence in staged.h: in max and plus alone, so that
  * what holds the transfer up at each chunk is what it waits for last.
  */
-#include <math.h>
+#include "model/staged.h"
 
-#include "model/model.h"
+#include <math.h>
+#include <stdbool.h>
 
 /* A flag is a count: its upper bytes are zeros, as they were before. When a packet ends within
  * them, the block is seen. */
@@ -19,7 +20,7 @@ struct transfer {
     bool overlapped;
     bool last_message; /* there is one behind the last chunk */
     uint64_t chunks;
-    uint64_t head; /* of them, chunks that go without an answer */
+    uint64_t early; /* of them, chunks that go without an RTR */
     double begin; /* when what is not of it may be posted, ns from the start like all that follow */
 
     uint32_t packet;      /* bytes, a power of two */
@@ -103,7 +104,7 @@ static double copied_since(const struct transfer *at, const struct flight *fligh
     return copied(at, flight->chunk, j, here(at, flight, j));
 }
 
-/* When a receiver that is waiting has taken the chunk. Which blocks have to be looked at: model.h.
+/* When a receiver that is waiting has taken the chunk. Which blocks have to be looked at: staged.h.
  */
 static double taken_as_it_comes(const struct transfer *at, const struct flight *flight)
 {
@@ -167,14 +168,14 @@ static double last_message(struct transfer *at, struct flight *flight, double po
     return flight->out + flight->overtaken_after * at->wire + wire + at->machine->latency_ns;
 }
 
-/* Chunks between the head and this one. */
-static uint64_t behind_head(const struct transfer *at, const struct rbuf_chunk *chunk)
+/* Chunks between the early ones and this one. */
+static uint64_t behind_early(const struct transfer *at, const struct rbuf_chunk *chunk)
 {
-    return chunk->index - at->head;
+    return chunk->index - at->early;
 }
 
-/* When the sender has posted a chunk of the head, which it copies at one go. */
-static double post_head(const struct transfer *at, const struct rbuf_chunk *chunk)
+/* When the sender has posted an early chunk, which it copies at one go. */
+static double post_early(const struct transfer *at, const struct rbuf_chunk *chunk)
 {
     return at->sender + chunk->bytes * at->fill + at->machine->overhead_ns;
 }
@@ -189,8 +190,8 @@ static double post(const struct transfer *at, const struct rbuf_chunk *chunk)
     if (!prestaged) { /* under the rendezvous it is copied at one go */
         filled += (chunk->blocks - 1) * at->pass;
     }
-    if (behind_head(at, chunk) >= at->schedule->buffers) {
-        filled = greater(filled, at->acked[behind_head(at, chunk) % at->schedule->buffers]);
+    if (behind_early(at, chunk) >= at->schedule->buffers) {
+        filled = greater(filled, at->acked[behind_early(at, chunk) % at->schedule->buffers]);
     }
     return greater(filled, at->begin) + at->machine->overhead_ns;
 }
@@ -199,30 +200,30 @@ static double post(const struct transfer *at, const struct rbuf_chunk *chunk)
 static double advance(struct transfer *at, const struct rbuf_chunk *chunk)
 {
     const struct rbuf_machine *machine = at->machine;
-    bool of_head = chunk->index < at->head;
-    bool awaited = !of_head && chunk->index + at->schedule->buffers < at->chunks;
-    double posted = of_head ? post_head(at, chunk) : post(at, chunk);
+    bool early = chunk->index < at->early;
+    bool awaited = !early && chunk->index + at->schedule->buffers < at->chunks;
+    double posted = early ? post_early(at, chunk) : post(at, chunk);
     struct flight flight = {.chunk = chunk,
                             .bytes = rbuf_chunk_wire_bytes(at->schedule, chunk),
                             .out = greater(posted, at->link)};
-    double told = 0, coming, taken;
+    double notified = 0, coming, taken;
 
     flight.in = flight.out + flight.bytes * at->wire;
     if (at->last_message && chunk->index + 1 == at->chunks) {
-        told = last_message(at, &flight, greater(posted, at->begin));
+        notified = last_message(at, &flight, greater(posted, at->begin));
     }
     coming = taken_as_it_comes(at, &flight);
     taken = greater(coming, copied(at, chunk, 0, at->receiver));
     at->spare = taken - coming;
     at->tail = (((flight.bytes - 1) & (at->packet - 1)) + 1) * at->wire;
-    at->sender = posted + (chunk->index + 1 < at->head ? 0 : at->pass);
+    at->sender = posted + (chunk->index + 1 < at->early ? 0 : at->pass);
     at->link = flight.in + machine->gap_ns;
     at->receiver = taken + at->pass + (awaited ? machine->ack_ns : 0);
-    if (!of_head) {
-        at->acked[behind_head(at, chunk) % at->schedule->buffers] =
+    if (!early) {
+        at->acked[behind_early(at, chunk) % at->schedule->buffers] =
             taken + machine->ack_ns + machine->latency_ns + sizeof(uint64_t) * at->wire;
     }
-    return greater(taken, told);
+    return greater(taken, notified);
 }
 
 static struct transfer start(const struct rbuf_machine *machine, const struct rbuf_plan *plan,
@@ -239,9 +240,9 @@ static struct transfer start(const struct rbuf_machine *machine, const struct rb
         .schedule = schedule,
         .arrival = plan->arrival,
         .overlapped = plan->rendezvous == RBUF_RENDEZVOUS_OVERLAPPED,
-        .head = plan->rendezvous == RBUF_RENDEZVOUS_LED
-                    ? rbuf_schedule_head(schedule, bytes, plan->head_blocks)
-                    : 0,
+        .early = plan->rendezvous == RBUF_RENDEZVOUS_EARLY
+                     ? rbuf_schedule_head(schedule, bytes, plan->early_blocks)
+                     : 0,
         .last_message = plan->rendezvous != RBUF_RENDEZVOUS_NONE,
         .chunks = extent.chunks,
         .packet = machine->packet_bytes > 0 ? machine->packet_bytes : schedule->block_bytes,
@@ -253,11 +254,11 @@ static struct transfer start(const struct rbuf_machine *machine, const struct rb
     };
 }
 
-/* Before the first chunk: the question is under way, or answered. */
-static void ask(struct transfer *at, const struct rbuf_plan *plan)
+/* Before the first chunk: the RTS is under way, or the RTR is here. */
+static void begin(struct transfer *at, const struct rbuf_plan *plan)
 {
     const struct rbuf_machine *machine = at->machine;
-    double asked = machine->overhead_ns + machine->pass_ns;
+    double requested = machine->overhead_ns + machine->pass_ns;
 
     switch (plan->rendezvous) {
     case RBUF_RENDEZVOUS_NONE:
@@ -267,13 +268,13 @@ static void ask(struct transfer *at, const struct rbuf_plan *plan)
         return;
     case RBUF_RENDEZVOUS_OVERLAPPED:
         at->begin = rbuf_model_rendezvous(machine);
-        at->sender = asked;
+        at->sender = requested;
         return;
-    case RBUF_RENDEZVOUS_LED:
+    case RBUF_RENDEZVOUS_EARLY:
         at->begin = rbuf_model_rendezvous(machine);
-        at->sender = asked;
+        at->sender = requested;
         at->link = machine->overhead_ns + machine->control_bytes * at->wire + machine->gap_ns;
-        at->receiver = at->begin / 2 + asked; /* it has answered */
+        at->receiver = at->begin / 2 + requested; /* it has sent the RTR */
         return;
     }
 }
@@ -285,7 +286,7 @@ double rbuf_model_staged(const struct rbuf_machine *machine, const struct rbuf_p
     struct rbuf_chunk chunk;
     double when;
 
-    ask(&at, plan);
+    begin(&at, plan);
     rbuf_schedule_first(&plan->schedule, bytes, &chunk);
     do {
         when = advance(&at, &chunk);

@@ -4,6 +4,9 @@
 #include <math.h>
 
 #include "core/wire.h"
+#include "model/choose.h"
+#include "model/in_place.h"
+#include "model/staged.h"
 
 #define AIM_SMALLEST 16384ull
 #define AIM_LARGEST  (16ull << 20)
@@ -129,41 +132,44 @@ static uint32_t head_most(const struct tune_way *way, const struct rbuf_schedule
 {
     const uint64_t message =
         (uint64_t) schedule->buffers * schedule->buffer_blocks * schedule->block_bytes;
-    const uint64_t half = way->staging_bytes / 2;
+    const uint64_t half = way->total_staging_bytes / 2;
     const uint64_t kept = message > half ? message : half;
-    const uint64_t most =
-        way->staging_bytes > kept ? (way->staging_bytes - kept) / RBUF_STANDING_PLACES : 0;
+    const uint64_t most = way->total_staging_bytes > kept
+                              ? (way->total_staging_bytes - kept) / RBUF_STANDING_PLACES
+                              : 0;
 
     return most < HEAD_MOST ? (uint32_t) most : HEAD_MOST;
 }
 
 /* What a recommended schedule may have of the receive staging: not what that head's lane has. */
-static uint64_t message_most(const struct tune_way *way, uint32_t head_bytes)
+static uint64_t message_most(const struct tune_way *way, uint32_t early_bytes)
 {
-    const uint64_t lane = RBUF_STANDING_PLACES * ((uint64_t) head_bytes + BLOCK_MOST);
+    const uint64_t lane = RBUF_STANDING_PLACES * ((uint64_t) early_bytes + BLOCK_MOST);
 
-    if (way->rendezvous != RBUF_RENDEZVOUS_LED || lane >= way->staging_bytes) {
-        return way->lane_bytes;
+    if (way->rendezvous != RBUF_RENDEZVOUS_EARLY || lane >= way->total_staging_bytes) {
+        return way->staging_bytes;
     }
-    return way->lane_bytes < way->staging_bytes - lane ? way->lane_bytes
-                                                       : way->staging_bytes - lane;
+    return way->staging_bytes < way->total_staging_bytes - lane ? way->staging_bytes
+                                                                : way->total_staging_bytes - lane;
 }
 
 /* The head for the schedule as it is, then the model's schedule for that head, if it is worth a
  * change; blocks are not shorter than what arrives as a whole. */
-static void recommend(struct tune_advice *advice, struct rbuf_aim *aim, const struct tune_way *way)
+static void recommend(struct tune_advice *advice, struct rbuf_objective *objective,
+                      const struct tune_way *way)
 {
     const struct rbuf_machine *machine = &advice->machine;
     struct rbuf_plan kept = advice->now;
     const double kept_efficiency =
-        rbuf_model_choose_head(machine, aim, head_most(way, &kept.schedule), &kept);
+        rbuf_model_choose_early(machine, objective, head_most(way, &kept.schedule), &kept);
 
-    aim->head_bytes = kept.head_blocks * kept.schedule.block_bytes;
-    aim->lane_bytes = message_most(way, aim->head_bytes);
-    advice->recommended_efficiency = rbuf_model_choose(machine, aim, &advice->recommended);
+    objective->early_bytes = kept.early_blocks * kept.schedule.block_bytes;
+    objective->staging_bytes = message_most(way, objective->early_bytes);
+    advice->recommended_efficiency = rbuf_model_choose(machine, objective, &advice->recommended);
     if (advice->recommended.schedule.block_bytes < machine->packet_bytes) {
-        aim->block_bytes = machine->packet_bytes;
-        advice->recommended_efficiency = rbuf_model_choose(machine, aim, &advice->recommended);
+        objective->block_bytes = machine->packet_bytes;
+        advice->recommended_efficiency =
+            rbuf_model_choose(machine, objective, &advice->recommended);
     }
     if (kept_efficiency + WORTHWHILE >= advice->recommended_efficiency) {
         advice->recommended = kept;
@@ -174,22 +180,24 @@ static void recommend(struct tune_advice *advice, struct rbuf_aim *aim, const st
 struct tune_advice tune_advise(const struct rbuf_machine *machine, const struct rbuf_schedule *now,
                                const struct tune_way *way)
 {
-    struct rbuf_aim aim = {.smallest = AIM_SMALLEST,
-                           .largest = AIM_LARGEST,
-                           .lane_bytes = way->lane_bytes,
-                           .arrival = way->in_order ? RBUF_ARRIVAL_BLOCK : RBUF_ARRIVAL_IMMEDIATE,
-                           .rendezvous = way->rendezvous,
-                           .head_bytes = way->head_bytes,
-                           .opening_bytes = way->opening_bytes};
-    struct tune_advice advice = {
-        .machine = *machine,
-        .now = {.schedule = *now, .arrival = aim.arrival, .rendezvous = aim.rendezvous}};
+    struct rbuf_objective objective = {.smallest = AIM_SMALLEST,
+                                       .largest = AIM_LARGEST,
+                                       .staging_bytes = way->staging_bytes,
+                                       .arrival = way->in_order ? RBUF_ARRIVAL_BLOCK
+                                                                : RBUF_ARRIVAL_IMMEDIATE,
+                                       .rendezvous = way->rendezvous,
+                                       .early_bytes = way->early_bytes,
+                                       .opening_bytes = way->opening_bytes};
+    struct tune_advice advice = {.machine = *machine,
+                                 .now = {.schedule = *now,
+                                         .arrival = objective.arrival,
+                                         .rendezvous = objective.rendezvous}};
 
-    if (way->rendezvous == RBUF_RENDEZVOUS_LED) {
-        rbuf_plan_lead(&aim, &advice.now);
+    if (way->rendezvous == RBUF_RENDEZVOUS_EARLY) {
+        rbuf_plan_early(&advice.now, way->early_bytes, way->opening_bytes);
     }
     advice.now_efficiency = rbuf_model_efficiency(machine, &advice.now, AIM_SMALLEST, AIM_LARGEST);
-    recommend(&advice, &aim, way);
+    recommend(&advice, &objective, way);
     advice.beats_eager = overtakes(&advice, TUNE_RECOMMENDED, TUNE_EAGER, EAGER_FROM, EAGER_TO);
     advice.in_place_wins =
         overtakes(&advice, TUNE_IN_PLACE, TUNE_RECOMMENDED, TUNE_SMALLEST, TUNE_LARGEST);

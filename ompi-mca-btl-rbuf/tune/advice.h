@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * What to do with a machine: predicted times, the schedule that the model chooses, and the sizes
- * and counts at which one protocol overtakes another. Pure functions over model/model.h.
+ * and counts at which one protocol overtakes another. Pure functions over the cost model (model/).
  */
 #ifndef RBUF_TUNE_ADVICE_H
 #define RBUF_TUNE_ADVICE_H
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "model/model.h"
+#include "model/plan.h"
 
 enum tune_protocol {
     TUNE_EAGER,       /* copied into a message, sent meanwhile, copied out; no rendezvous */
@@ -44,10 +44,10 @@ struct tune_advice {
 struct tune_way {
     bool in_order; /* as the port places them */
     enum rbuf_rendezvous rendezvous;
-    uint32_t head_bytes;    /* LED: room for the first chunks, as it is set */
-    uint64_t staging_bytes; /* LED: for all there is, at the receiver */
-    uint32_t opening_bytes; /* LED: most of the first one */
-    uint64_t lane_bytes;    /* most staging of a message */
+    uint32_t early_bytes;         /* EARLY: room for early data, as it is set */
+    uint64_t total_staging_bytes; /* EARLY: all that the receiver has */
+    uint32_t opening_bytes;       /* EARLY: most of the first chunk */
+    uint64_t staging_bytes;       /* most staging of a message */
 };
 
 /* `now` is the schedule as set. */

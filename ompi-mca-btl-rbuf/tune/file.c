@@ -113,8 +113,8 @@ static void print_plan(FILE *stream, const struct rbuf_plan *plan)
     fprintf(stream, "btl_rbuf_q=%.4g\n", schedule->growth / (double) RBUF_GROWTH_ONE);
     fprintf(stream, "btl_rbuf_buffers=%u\n", schedule->buffers);
     print_size(stream, "largest_chunk", (uint64_t) schedule->buffer_blocks * schedule->block_bytes);
-    if (plan->rendezvous == RBUF_RENDEZVOUS_LED) {
-        print_size(stream, "standing_size", (uint64_t) plan->head_blocks * schedule->block_bytes);
+    if (plan->rendezvous == RBUF_RENDEZVOUS_EARLY) {
+        print_size(stream, "standing_size", (uint64_t) plan->early_blocks * schedule->block_bytes);
     }
 }
 

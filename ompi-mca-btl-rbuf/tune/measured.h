@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "model/model.h"
+#include "model/machine.h"
 
 enum { TUNE_SIDES = 2, TUNE_NAME_MAX = 80, TUNE_COPIES = 15, TUNE_TRAFFIC = 13 };
 

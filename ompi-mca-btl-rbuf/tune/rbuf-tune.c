@@ -190,7 +190,7 @@ static enum rbuf_rendezvous rendezvous_of(const struct tune *tune)
     if (!settings->prestage) {
         return RBUF_RENDEZVOUS_SERIAL;
     }
-    return (told ? traffic->led : settings->standing_peers > 0) ? RBUF_RENDEZVOUS_LED
+    return (told ? traffic->led : settings->standing_peers > 0) ? RBUF_RENDEZVOUS_EARLY
                                                                 : RBUF_RENDEZVOUS_OVERLAPPED;
 }
 
@@ -204,10 +204,10 @@ static bool conclude(struct tune *tune)
     const struct rbuf_schedule now = tune_settings_schedule(settings, in_order);
     const struct tune_way way = {.in_order = in_order,
                                  .rendezvous = rendezvous_of(tune),
-                                 .head_bytes = (uint32_t) settings->standing_size,
-                                 .staging_bytes = tune_settings_staging(settings),
+                                 .early_bytes = (uint32_t) settings->standing_size,
+                                 .total_staging_bytes = tune_settings_staging(settings),
                                  .opening_bytes = (uint32_t) settings->standing_opening,
-                                 .lane_bytes = LANE_BYTES};
+                                 .staging_bytes = LANE_BYTES};
     const struct tune_advice advice = tune_advise(&machine, &now, &way);
 
     tune_print_constants(stdout, measured, &machine);

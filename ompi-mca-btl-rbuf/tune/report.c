@@ -146,10 +146,10 @@ static void print_plan(FILE *stream, const char *name, const struct rbuf_plan *p
             "  %-12s first chunk %s, growth q %.3f, %u buffers, largest chunk %s, blocks of %s",
             name, first, schedule->growth / (double) RBUF_GROWTH_ONE, schedule->buffers, largest,
             block);
-    if (plan->rendezvous == RBUF_RENDEZVOUS_LED) {
+    if (plan->rendezvous == RBUF_RENDEZVOUS_EARLY) {
         char head[24];
 
-        tune_size_text(head, (uint64_t) plan->head_blocks * schedule->block_bytes);
+        tune_size_text(head, (uint64_t) plan->early_blocks * schedule->block_bytes);
         fprintf(stream, ", heads of %s", head);
     }
     fprintf(stream, ": %.1f %% of the wire\n", 100 * efficiency);
@@ -184,10 +184,10 @@ static void print_from(FILE *stream, const char *what, uint64_t bytes)
 void tune_print_advice(FILE *stream, const struct tune_advice *advice)
 {
     fprintf(stream, "\nSchedules, and their mean share of the wire's speed%s, 16 KB to 16 MB\n",
-            advice->now.rendezvous == RBUF_RENDEZVOUS_LED ? "" : " behind the same rendezvous");
+            advice->now.rendezvous == RBUF_RENDEZVOUS_EARLY ? "" : " behind the same rendezvous");
     print_plan(stream, "as it is", &advice->now, advice->now_efficiency);
     print_plan(stream, "recommended", &advice->recommended, advice->recommended_efficiency);
-    if (advice->now.rendezvous == RBUF_RENDEZVOUS_LED) {
+    if (advice->now.rendezvous == RBUF_RENDEZVOUS_EARLY) {
         fputs("For messages whose receiver waits: their heads go right behind the rendezvous. A\n"
               "receiver that copies meanwhile answers later: no shorter ones are recommended than\n"
               "btl_rbuf_standing_size has. The longer they are, the fewer partners have a lane.\n",

@@ -115,10 +115,10 @@ static struct tune_advice advise_with(const struct tune_measured *measured,
 
     const struct tune_way way = {.in_order = true,
                                  .rendezvous = rendezvous,
-                                 .head_bytes = 40 << 10,
-                                 .staging_bytes = staging_bytes,
+                                 .early_bytes = 40 << 10,
+                                 .total_staging_bytes = staging_bytes,
                                  .opening_bytes = 4 << 10,
-                                 .lane_bytes = 1 << 20};
+                                 .staging_bytes = 1 << 20};
 
     return tune_advise(&machine, &now, &way);
 }
@@ -140,10 +140,10 @@ START_TEST(what_is_led_begins_at_once)
 {
     const struct tune_measured measured = measured_on(3, 1500, 40);
     const struct tune_advice waits = advise_for(&measured, RBUF_RENDEZVOUS_OVERLAPPED);
-    const struct tune_advice led = advise_for(&measured, RBUF_RENDEZVOUS_LED);
+    const struct tune_advice led = advise_for(&measured, RBUF_RENDEZVOUS_EARLY);
 
     ck_assert_uint_eq(led.now.schedule.opening_blocks, 1);
-    ck_assert_uint_eq(led.now.head_blocks, 10);
+    ck_assert_uint_eq(led.now.early_blocks, 10);
     for (uint64_t bytes = 65536; bytes <= 1 << 20; bytes *= 2) {
         double spared = tune_predict(&waits, TUNE_NOW, bytes) - tune_predict(&led, TUNE_NOW, bytes);
 
@@ -158,13 +158,13 @@ START_TEST(a_far_receiver_is_sent_longer_heads)
 {
     const struct tune_measured near = measured_on(3, 1500, 40);
     const struct tune_measured far = measured_on(3, 15000, 40);
-    const struct tune_advice as_set = advise_for(&near, RBUF_RENDEZVOUS_LED);
-    const struct tune_advice longer = advise_for(&far, RBUF_RENDEZVOUS_LED);
+    const struct tune_advice as_set = advise_for(&near, RBUF_RENDEZVOUS_EARLY);
+    const struct tune_advice longer = advise_for(&far, RBUF_RENDEZVOUS_EARLY);
     const struct rbuf_plan *plan = &longer.recommended;
 
-    ck_assert_uint_eq(as_set.recommended.head_blocks, as_set.now.head_blocks);
-    ck_assert_uint_ge(plan->head_blocks * plan->schedule.block_bytes, 2 * 15000 * 3);
-    ck_assert_uint_le(plan->head_blocks * plan->schedule.block_bytes, 256 << 10);
+    ck_assert_uint_eq(as_set.recommended.early_blocks, as_set.now.early_blocks);
+    ck_assert_uint_ge(plan->early_blocks * plan->schedule.block_bytes, 2 * 15000 * 3);
+    ck_assert_uint_le(plan->early_blocks * plan->schedule.block_bytes, 256 << 10);
     ck_assert_double_gt(longer.recommended_efficiency, 1.02 * longer.now_efficiency);
     ck_assert_double_lt(tune_predict(&longer, TUNE_RECOMMENDED, 128 << 10),
                         0.9 * tune_predict(&longer, TUNE_NOW, 128 << 10));
@@ -178,18 +178,18 @@ START_TEST(heads_fit_beside_messages)
     struct tune_advice little;
 
     for (uint64_t staging = 1280 << 10; staging <= 4 << 20; staging += 256 << 10) {
-        const struct tune_advice advice = advise_with(&far, RBUF_RENDEZVOUS_LED, 64, staging);
+        const struct tune_advice advice = advise_with(&far, RBUF_RENDEZVOUS_EARLY, 64, staging);
         const struct rbuf_schedule *schedule = &advice.recommended.schedule;
-        const uint64_t head = advice.recommended.head_blocks * schedule->block_bytes;
+        const uint64_t head = advice.recommended.early_blocks * schedule->block_bytes;
         const uint64_t message =
             (uint64_t) schedule->buffers * schedule->buffer_blocks * schedule->block_bytes;
 
         ck_assert_uint_le(message + 4 * head, staging);
         ck_assert_uint_le(4 * head, staging / 2);
     }
-    little = advise_with(&far, RBUF_RENDEZVOUS_LED, 64, 128 << 10); /* for no lane at all */
-    ck_assert_uint_eq(little.recommended.head_blocks * little.recommended.schedule.block_bytes,
-                      little.now.head_blocks * 4096);
+    little = advise_with(&far, RBUF_RENDEZVOUS_EARLY, 64, 128 << 10); /* for no lane at all */
+    ck_assert_uint_eq(little.recommended.early_blocks * little.recommended.schedule.block_bytes,
+                      little.now.early_blocks * 4096);
 }
 END_TEST
 
@@ -197,12 +197,12 @@ END_TEST
 START_TEST(a_generous_schedule_keeps_its_merit)
 {
     const struct tune_measured far = measured_on(3, 15000, 40);
-    const struct tune_advice advice = advise_with(&far, RBUF_RENDEZVOUS_LED, 256, 16 << 20);
+    const struct tune_advice advice = advise_with(&far, RBUF_RENDEZVOUS_EARLY, 256, 16 << 20);
     const struct tune_advice waits = advise_with(&far, RBUF_RENDEZVOUS_SERIAL, 256, 16 << 20);
 
     ck_assert_double_ge(advice.recommended_efficiency, advice.now_efficiency);
-    ck_assert_uint_gt(advice.recommended.head_blocks * advice.recommended.schedule.block_bytes,
-                      advice.now.head_blocks * 4096);
+    ck_assert_uint_gt(advice.recommended.early_blocks * advice.recommended.schedule.block_bytes,
+                      advice.now.early_blocks * 4096);
     ck_assert_double_ge(waits.recommended_efficiency, waits.now_efficiency);
 }
 END_TEST
@@ -211,7 +211,7 @@ END_TEST
 START_TEST(heads_are_parameters)
 {
     const struct tune_measured far = measured_on(3, 15000, 40);
-    const struct tune_advice led = advise_for(&far, RBUF_RENDEZVOUS_LED);
+    const struct tune_advice led = advise_for(&far, RBUF_RENDEZVOUS_EARLY);
     const struct tune_advice waits = advise_for(&far, RBUF_RENDEZVOUS_OVERLAPPED);
     char text[8192], wanted[64];
     FILE *stream = fmemopen(text, sizeof text, "w");
@@ -221,7 +221,7 @@ START_TEST(heads_are_parameters)
     tune_print_advice(stream, &led);
     ck_assert_int_eq(fclose(stream), 0);
     snprintf(wanted, sizeof wanted, "\nbtl_rbuf_standing_size=%uk\n",
-             led.recommended.head_blocks * led.recommended.schedule.block_bytes >> 10);
+             led.recommended.early_blocks * led.recommended.schedule.block_bytes >> 10);
     ck_assert_ptr_nonnull(strstr(text, wanted));
     ck_assert_ptr_nonnull(strstr(text, ", heads of 40k: "));
     stream = fmemopen(text, sizeof text, "w");

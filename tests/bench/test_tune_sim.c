@@ -33,11 +33,11 @@ static struct tune_advice check_advice(const struct sim_machine *on,
                                       .buffers = 3};
     const struct tune_way way = {.in_order = true,
                                  .rendezvous = rendezvous,
-                                 .head_bytes = SIM_HEAD_BYTES,
+                                 .early_bytes = SIM_HEAD_BYTES,
                                  .opening_bytes = SIM_OPENING_BYTES,
-                                 .staging_bytes = 16 * MB,
-                                 .lane_bytes = LANE_BYTES};
-    const struct rbuf_aim aim = {.smallest = 16 * KB, .largest = 2 * MB};
+                                 .total_staging_bytes = 16 * MB,
+                                 .staging_bytes = LANE_BYTES};
+    const struct rbuf_objective aim = {.smallest = 16 * KB, .largest = 2 * MB};
     const struct rbuf_machine machine = sim_machine_seen(&on->machine);
     const struct tune_advice advice = tune_advise(&machine, &now, &way);
     const struct rbuf_schedule *schedule = &advice.recommended.schedule;
@@ -60,7 +60,7 @@ START_TEST(near_the_best)
     (void) mallopt(M_MMAP_THRESHOLD, 1 << 30); /* user buffers come and go, their pages need not */
     (void) mallopt(M_TRIM_THRESHOLD, 1 << 30);
     (void) check_advice(&sim_machines[_i], RBUF_RENDEZVOUS_OVERLAPPED);
-    (void) check_advice(&sim_machines[_i], RBUF_RENDEZVOUS_LED);
+    (void) check_advice(&sim_machines[_i], RBUF_RENDEZVOUS_EARLY);
 }
 END_TEST
 
@@ -71,8 +71,8 @@ START_TEST(near_the_best_from_afar)
     struct rbuf_plan plan;
 
     far.machine.latency_ns = 20000;
-    plan = check_advice(&far, RBUF_RENDEZVOUS_LED).recommended;
-    ck_assert_uint_gt(plan.head_blocks * plan.schedule.block_bytes, SIM_HEAD_BYTES);
+    plan = check_advice(&far, RBUF_RENDEZVOUS_EARLY).recommended;
+    ck_assert_uint_gt(plan.early_blocks * plan.schedule.block_bytes, SIM_HEAD_BYTES);
 }
 END_TEST
 

@@ -10,21 +10,21 @@ struct rbuf_machine sim_machine_seen(const struct rbuf_machine *machine)
     return seen;
 }
 
-static struct sim_measure *open_for(const struct rbuf_machine *machine, const struct rbuf_aim *aim,
-                                    const struct rbuf_plan *plan)
+static struct sim_measure *open_for(const struct rbuf_machine *machine,
+                                    const struct rbuf_objective *aim, const struct rbuf_plan *plan)
 {
     uint32_t block = plan->schedule.block_bytes;
     uint32_t least = plan->schedule.first_blocks + 1u;
 
-    if (plan->rendezvous == RBUF_RENDEZVOUS_LED) {
+    if (plan->rendezvous == RBUF_RENDEZVOUS_EARLY) {
         return sim_measure_open_led(machine, block, aim->largest,
-                                    (plan->head_blocks > least ? plan->head_blocks : least) *
+                                    (plan->early_blocks > least ? plan->early_blocks : least) *
                                         block);
     }
     return sim_measure_open(machine, block, aim->largest);
 }
 
-double sim_efficiency(const struct rbuf_machine *machine, const struct rbuf_aim *aim,
+double sim_efficiency(const struct rbuf_machine *machine, const struct rbuf_objective *aim,
                       const struct rbuf_plan *plan)
 {
     struct sim_measure *measure = open_for(machine, aim, plan);
@@ -40,7 +40,7 @@ double sim_efficiency(const struct rbuf_machine *machine, const struct rbuf_aim 
     return sum / sizes;
 }
 
-double sim_grid_best(const struct rbuf_machine *machine, const struct rbuf_aim *aim,
+double sim_grid_best(const struct rbuf_machine *machine, const struct rbuf_objective *aim,
                      const struct rbuf_plan *plan, const struct sim_grid *grid)
 {
     struct rbuf_plan tried = *plan;

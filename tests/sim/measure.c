@@ -151,8 +151,8 @@ static double run_led(struct sim_measure *measure, const struct rbuf_plan *plan,
 
 double sim_measure_staged(struct sim_measure *measure, const struct rbuf_plan *plan, uint64_t bytes)
 {
-    return plan->rendezvous == RBUF_RENDEZVOUS_LED ? run_led(measure, plan, bytes)
-                                                   : run_staged(measure, plan, bytes);
+    return plan->rendezvous == RBUF_RENDEZVOUS_EARLY ? run_led(measure, plan, bytes)
+                                                     : run_staged(measure, plan, bytes);
 }
 
 double sim_measure_in_place(struct sim_measure *measure, enum rbuf_registered registered,

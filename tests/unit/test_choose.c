@@ -34,13 +34,13 @@ static const struct sim_grid grid = {grid_first, COUNT(grid_first), grid_growth,
 static void check_choice(const struct sim_machine *on, enum rbuf_rendezvous rendezvous,
                          enum rbuf_arrival arrival)
 {
-    struct rbuf_aim aim = {.smallest = SMALLEST,
-                           .largest = LARGEST,
-                           .lane_bytes = 4 * MB,
-                           .arrival = arrival,
-                           .rendezvous = rendezvous,
-                           .head_bytes = SIM_HEAD_BYTES,
-                           .opening_bytes = SIM_OPENING_BYTES};
+    struct rbuf_objective aim = {.smallest = SMALLEST,
+                                 .largest = LARGEST,
+                                 .staging_bytes = 4 * MB,
+                                 .arrival = arrival,
+                                 .rendezvous = rendezvous,
+                                 .early_bytes = SIM_HEAD_BYTES,
+                                 .opening_bytes = SIM_OPENING_BYTES};
     struct rbuf_plan plan;
     struct rbuf_machine machine = sim_machine_seen(&on->machine);
     double predicted = rbuf_model_choose(&machine, &aim, &plan);
@@ -67,7 +67,7 @@ START_TEST(near_the_best)
     (void) mallopt(M_TRIM_THRESHOLD, 1 << 30);
     check_choice(on, RBUF_RENDEZVOUS_NONE, RBUF_ARRIVAL_BLOCK);
     check_choice(on, RBUF_RENDEZVOUS_OVERLAPPED, RBUF_ARRIVAL_BLOCK);
-    check_choice(on, RBUF_RENDEZVOUS_LED, RBUF_ARRIVAL_BLOCK);
+    check_choice(on, RBUF_RENDEZVOUS_EARLY, RBUF_ARRIVAL_BLOCK);
     if (_i == 0) {
         check_choice(on, RBUF_RENDEZVOUS_OVERLAPPED, RBUF_ARRIVAL_CHUNK);
     }
@@ -78,7 +78,7 @@ END_TEST
 START_TEST(within_limits)
 {
     const struct rbuf_machine *machine = &sim_machine_named("infini")->machine;
-    struct rbuf_aim aim = {.smallest = SMALLEST, .largest = LARGEST, .lane_bytes = 200000};
+    struct rbuf_objective aim = {.smallest = SMALLEST, .largest = LARGEST, .staging_bytes = 200000};
     struct rbuf_plan plan;
     double little, much;
 
@@ -86,13 +86,13 @@ START_TEST(within_limits)
     ck_assert(little > 0);
     ck_assert_uint_le((uint64_t) plan.schedule.buffers * plan.schedule.buffer_blocks *
                           plan.schedule.block_bytes,
-                      aim.lane_bytes);
-    aim.lane_bytes = 16 * MB;
+                      aim.staging_bytes);
+    aim.staging_bytes = 16 * MB;
     aim.block_bytes = 16384;
     much = rbuf_model_choose(machine, &aim, &plan);
     ck_assert_uint_eq(plan.schedule.block_bytes, 16384);
     ck_assert(much == rbuf_model_efficiency(machine, &plan, SMALLEST, LARGEST));
-    aim.lane_bytes = 4096;
+    aim.staging_bytes = 4096;
     ck_assert(rbuf_model_choose(machine, &aim, &plan) == 0);
 }
 END_TEST
@@ -114,24 +114,22 @@ static const struct rbuf_schedule usual = {.block_bytes = 4096,
                                            .buffer_blocks = 64,
                                            .buffers = 3};
 
-static struct rbuf_plan usual_with(const struct rbuf_aim *aim, uint32_t head_bytes)
+static struct rbuf_plan usual_with(const struct rbuf_objective *aim, uint32_t early_bytes)
 {
     struct rbuf_plan plan = {
         .schedule = usual, .arrival = aim->arrival, .rendezvous = aim->rendezvous};
-    struct rbuf_aim with = *aim;
 
-    with.head_bytes = head_bytes;
-    rbuf_plan_lead(&with, &plan);
+    rbuf_plan_early(&plan, early_bytes, aim->opening_bytes);
     return plan;
 }
 
-static const struct rbuf_aim heads_aim = {.smallest = SMALLEST,
-                                          .largest = LARGEST,
-                                          .lane_bytes = 4 * MB,
-                                          .arrival = RBUF_ARRIVAL_BLOCK,
-                                          .rendezvous = RBUF_RENDEZVOUS_LED,
-                                          .head_bytes = SIM_HEAD_BYTES,
-                                          .opening_bytes = SIM_OPENING_BYTES};
+static const struct rbuf_objective heads_aim = {.smallest = SMALLEST,
+                                                .largest = LARGEST,
+                                                .staging_bytes = 4 * MB,
+                                                .arrival = RBUF_ARRIVAL_BLOCK,
+                                                .rendezvous = RBUF_RENDEZVOUS_EARLY,
+                                                .early_bytes = SIM_HEAD_BYTES,
+                                                .opening_bytes = SIM_OPENING_BYTES};
 
 /* The default is kept where it is enough and not where it is not; and in the simulator no other
  * head is better than the one chosen by more than a hundredth. */
@@ -145,9 +143,9 @@ START_TEST(heads_last_until_the_answer)
     on.latency_ns = distances[_i].latency_ns > 0 ? distances[_i].latency_ns : on.latency_ns;
     seen = sim_machine_seen(&on);
     shortest = sim_efficiency(&on, &heads_aim, &plan);
-    (void) rbuf_model_choose_head(&seen, &heads_aim, HEAD_MOST, &plan);
+    (void) rbuf_model_choose_early(&seen, &heads_aim, HEAD_MOST, &plan);
     found = sim_efficiency(&on, &heads_aim, &plan);
-    ck_assert_int_eq(plan.head_blocks * 4096 == SIM_HEAD_BYTES, distances[_i].enough);
+    ck_assert_int_eq(plan.early_blocks * 4096 == SIM_HEAD_BYTES, distances[_i].enough);
     if (!distances[_i].enough) {
         ck_assert_double_gt(found, 1.01 * shortest);
     }
@@ -166,22 +164,22 @@ START_TEST(heads_keep_to_what_there_is)
     struct rbuf_plan other = {.schedule = usual, .rendezvous = RBUF_RENDEZVOUS_OVERLAPPED};
 
     far.latency_ns = 20000;
-    ck_assert(rbuf_model_choose_head(&far, &heads_aim, 128 * KB, &plan) ==
+    ck_assert(rbuf_model_choose_early(&far, &heads_aim, 128 * KB, &plan) ==
               rbuf_model_efficiency(&far, &plan, SMALLEST, LARGEST));
-    ck_assert_uint_gt(plan.head_blocks * 4096, SIM_HEAD_BYTES);
-    ck_assert_uint_le(plan.head_blocks * 4096, 128 * KB);
+    ck_assert_uint_gt(plan.early_blocks * 4096, SIM_HEAD_BYTES);
+    ck_assert_uint_le(plan.early_blocks * 4096, 128 * KB);
     plan = usual_with(&heads_aim, SIM_HEAD_BYTES);
-    (void) rbuf_model_choose_head(&far, &heads_aim, SIM_HEAD_BYTES - 1, &plan);
-    ck_assert_uint_eq(plan.head_blocks * 4096, SIM_HEAD_BYTES);
-    (void) rbuf_model_choose_head(&far, &heads_aim, HEAD_MOST, &other);
-    ck_assert_uint_eq(other.head_blocks, 0);
+    (void) rbuf_model_choose_early(&far, &heads_aim, SIM_HEAD_BYTES - 1, &plan);
+    ck_assert_uint_eq(plan.early_blocks * 4096, SIM_HEAD_BYTES);
+    (void) rbuf_model_choose_early(&far, &heads_aim, HEAD_MOST, &other);
+    ck_assert_uint_eq(other.early_blocks, 0);
     for (uint32_t most = 80 * KB; most <= 200 * KB; most += 4 * KB) { /* also in longer blocks */
         plan = usual_with(&heads_aim, SIM_HEAD_BYTES);
         plan.schedule.block_bytes = 16384;
         plan.schedule.buffer_blocks = 16;
         plan.schedule.first_blocks = 1;
-        (void) rbuf_model_choose_head(&far, &heads_aim, most, &plan);
-        ck_assert_uint_le(plan.head_blocks * 16384, most);
+        (void) rbuf_model_choose_early(&far, &heads_aim, most, &plan);
+        ck_assert_uint_le(plan.early_blocks * 16384, most);
     }
 }
 END_TEST
