@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Buffers by mmap(), so that new ones are new to every transport; bytes that differ everywhere.
+ */
 #define _GNU_SOURCE
 #include "bench/buffers.h"
 
@@ -51,48 +54,48 @@ void bench_buffers_open(struct bench_buffers *buffers, const struct bench_layout
                                       .slots = slots,
                                       .send = calloc((size_t) slots, sizeof(char *)),
                                       .recv = calloc((size_t) slots, sizeof(char *)),
-                                      .image = malloc(bytes),
-                                      .draw = bench_draw_of((int64_t) slots * reps, reuse)};
-    if (buffers->send == NULL || buffers->recv == NULL || buffers->image == NULL) {
+                                      .packed = malloc(bytes),
+                                      .reuse = bench_reuse_start((int64_t) slots * reps, reuse)};
+    if (buffers->send == NULL || buffers->recv == NULL || buffers->packed == NULL) {
         no_memory(bytes);
     }
-    if (buffers->draw.kept_left > 0) {
-        map_area(&buffers->kept_send, layout, slots);
-        map_area(&buffers->kept_recv, layout, slots);
+    if (buffers->reuse.reused_left > 0) {
+        map_area(&buffers->reused_send, layout, slots);
+        map_area(&buffers->reused_recv, layout, slots);
     }
 }
 
 void bench_buffers_close(struct bench_buffers *buffers)
 {
     bench_buffers_release(buffers);
-    unmap_area(&buffers->kept_send);
-    unmap_area(&buffers->kept_recv);
+    unmap_area(&buffers->reused_send);
+    unmap_area(&buffers->reused_recv);
     free(buffers->send);
     free(buffers->recv);
-    free(buffers->image);
+    free(buffers->packed);
 }
 
 static void choose_buffers(struct bench_buffers *buffers)
 {
-    buffers->drew = buffers->draw;
+    buffers->reuse_before = buffers->reuse;
     for (int m = 0; m < buffers->slots; m++) {
-        const bool kept = bench_draw_kept(&buffers->draw);
-        if (!kept && buffers->new_send.base == NULL) {
-            map_area(&buffers->new_send, buffers->layout, buffers->slots);
-            map_area(&buffers->new_recv, buffers->layout, buffers->slots);
+        const bool reused = bench_reuse_next(&buffers->reuse);
+        if (!reused && buffers->fresh_send.base == NULL) {
+            map_area(&buffers->fresh_send, buffers->layout, buffers->slots);
+            map_area(&buffers->fresh_recv, buffers->layout, buffers->slots);
         }
-        const struct bench_area *send = kept ? &buffers->kept_send : &buffers->new_send;
-        const struct bench_area *recv = kept ? &buffers->kept_recv : &buffers->new_recv;
+        const struct bench_area *send = reused ? &buffers->reused_send : &buffers->fresh_send;
+        const struct bench_area *recv = reused ? &buffers->reused_recv : &buffers->fresh_recv;
         buffers->send[m] = send->base + (size_t) m * send->stride;
         buffers->recv[m] = recv->base + (size_t) m * recv->stride;
-        buffers->last_kept = kept;
+        buffers->last_reused = reused;
     }
 }
 
 static size_t slot_bytes(const struct bench_buffers *buffers)
 {
     const struct bench_area *area =
-        buffers->kept_send.base != NULL ? &buffers->kept_send : &buffers->new_send;
+        buffers->reused_send.base != NULL ? &buffers->reused_send : &buffers->fresh_send;
 
     return area->stride;
 }
@@ -101,14 +104,14 @@ static size_t slot_bytes(const struct bench_buffers *buffers)
  * Message `m` of `rank` in repetition `rep`, without gaps: no two words of it are equal, nor is one
  * zero, and with another rank, repetition or message it differs everywhere.
  */
-static void write_image(char *image, size_t size, int rank, int rep, int m)
+static void write_packed(char *packed, size_t size, int rank, int rep, int m)
 {
     const uint64_t first =
         ((uint64_t) (rep + 1) << 44) + ((uint64_t) m << 32) + ((uint64_t) (rank + 1) << 30);
 
     for (size_t i = 0; i < (size + 7) / 8; i++) {
         const uint64_t word = (first + i + 1) * UINT64_C(0x9e3779b97f4a7c15);
-        memcpy(image + 8 * i, &word, 8);
+        memcpy(packed + 8 * i, &word, 8);
     }
 }
 
@@ -139,11 +142,11 @@ void bench_buffers_prepare(struct bench_buffers *buffers, int rank, int rep, enu
         memset(buffers->recv[m], 0, bytes);
     }
     for (int m = 0; m < buffers->slots; m++) {
-        write_image(buffers->image, buffers->layout->size, rank, rep, m);
+        write_packed(buffers->packed, buffers->layout->size, rank, rep, m);
         if (buffers->layout->kind != BENCH_BYTES) {
             memset(buffers->send[m], 0, bytes);
         }
-        bench_layout_scatter(buffers->layout, buffers->send[m], buffers->image);
+        bench_layout_unpack(buffers->layout, buffers->send[m], buffers->packed);
     }
     for (int m = 0; m < buffers->slots && cache != BENCH_WARM; m++) {
         evict(buffers->recv[m], bytes);
@@ -153,15 +156,15 @@ void bench_buffers_prepare(struct bench_buffers *buffers, int rank, int rep, enu
     }
 }
 
-bool bench_buffers_kept_first(const struct bench_buffers *buffers)
+bool bench_buffers_first_reuse(const struct bench_buffers *buffers)
 {
-    return buffers->drew.kept_left == buffers->drew.kept &&
-           buffers->draw.kept_left < buffers->draw.kept;
+    return buffers->reuse_before.reused_left == buffers->reuse_before.reused &&
+           buffers->reuse.reused_left < buffers->reuse.reused;
 }
 
-void bench_buffers_draw_again(struct bench_buffers *buffers)
+void bench_buffers_repeat(struct bench_buffers *buffers)
 {
-    buffers->draw = buffers->drew;
+    buffers->reuse = buffers->reuse_before;
 }
 
 static bool message_right(struct bench_buffers *buffers, int m, int peer, int rep)
@@ -171,17 +174,17 @@ static bool message_right(struct bench_buffers *buffers, int m, int peer, int re
     bool right = expected != NULL;
 
     if (right) {
-        write_image(expected, layout->size, peer, rep, m);
-        bench_layout_gather(layout, buffers->recv[m], buffers->image);
-        right = memcmp(buffers->image, expected, layout->size) == 0;
+        write_packed(expected, layout->size, peer, rep, m);
+        bench_layout_pack(layout, buffers->recv[m], buffers->packed);
+        right = memcmp(buffers->packed, expected, layout->size) == 0;
     }
     free(expected);
     if (!right) {
         return false;
     }
     /* What remains without the message is what nobody may have written. */
-    memset(buffers->image, 0, layout->size);
-    bench_layout_scatter(layout, buffers->recv[m], buffers->image);
+    memset(buffers->packed, 0, layout->size);
+    bench_layout_unpack(layout, buffers->recv[m], buffers->packed);
     for (size_t i = 0; i < slot_bytes(buffers); i++) {
         if (buffers->recv[m][i] != 0) {
             return false;
@@ -206,6 +209,6 @@ long bench_buffers_check(struct bench_buffers *buffers, int count, int peer, int
 
 void bench_buffers_release(struct bench_buffers *buffers)
 {
-    unmap_area(&buffers->new_send);
-    unmap_area(&buffers->new_recv);
+    unmap_area(&buffers->fresh_send);
+    unmap_area(&buffers->fresh_recv);
 }

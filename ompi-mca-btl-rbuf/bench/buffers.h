@@ -2,7 +2,7 @@
 /*
  * The buffers of one rank for one case: what is used again, and what is new.
  *
- * Kept buffers live as long as the case. New ones are mapped before each repetition's clock
+ * Reused buffers live as long as the case. New ones are mapped before each repetition's clock
  * starts and unmapped after it has stopped on both ranks. So no transport can have seen the memory:
  * its pages are new and the old ones are gone, though the kernel may well give the same addresses
  * again, as it does to programs that allocate and free. A pool that is merely larger than some
@@ -15,7 +15,7 @@
 #ifndef RBUF_BENCH_BUFFERS_H
 #define RBUF_BENCH_BUFFERS_H
 
-#include "bench/draw.h"
+#include "bench/reuse.h"
 #include "bench/layout.h"
 
 #include <stdint.h>
@@ -28,18 +28,18 @@ struct bench_area {
 
 struct bench_buffers {
     const struct bench_layout *layout;
-    struct bench_area kept_send, kept_recv, new_send, new_recv;
-    int slots;                    /* messages a repetition */
-    char **send;                  /* where each message of this repetition lies */
-    char **recv;                  /* and where each is to go */
-    char *image;                  /* a message without its gaps */
-    struct bench_draw draw, drew; /* now, and before this repetition */
-    bool last_kept; /* whether the last message of this repetition uses its buffers again */
+    struct bench_area reused_send, reused_recv, fresh_send, fresh_recv;
+    int slots;                              /* messages a repetition */
+    char **send;                            /* where each message of this repetition lies */
+    char **recv;                            /* and where each is to go */
+    char *packed;                           /* a message without its gaps */
+    struct bench_reuse reuse, reuse_before; /* now, and before this repetition */
+    bool last_reused; /* whether the last message of this repetition uses its buffers again */
 };
 
 /*
  * Prepares a case of `reps` repetitions of `slots` messages, of which `reuse` per cent (rounded)
- * use kept buffers, drawn at random. Ends the job where there is no memory. The caller closes.
+ * reuse their buffers, drawn at random. Ends the job where there is no memory. The caller closes.
  */
 void bench_buffers_open(struct bench_buffers *buffers, const struct bench_layout *layout, int slots,
                         int reps, int reuse);
@@ -50,11 +50,11 @@ void bench_buffers_close(struct bench_buffers *buffers);
 void bench_buffers_prepare(struct bench_buffers *buffers, int rank, int rep,
                            enum bench_cache cache);
 
-/* Whether this repetition was the first to use kept buffers, which makes them known to caches. */
-bool bench_buffers_kept_first(const struct bench_buffers *buffers);
+/* Whether this repetition was the first to use reused buffers, which makes them known to caches. */
+bool bench_buffers_first_reuse(const struct bench_buffers *buffers);
 
-/* The repetition does not count: the next one draws what it drew. */
-void bench_buffers_draw_again(struct bench_buffers *buffers);
+/* The repetition does not count: the next one uses the buffers that it used. */
+void bench_buffers_repeat(struct bench_buffers *buffers);
 
 /*
  * The number of messages [0, count) from `peer` that are not what it sent in repetition `rep`, to

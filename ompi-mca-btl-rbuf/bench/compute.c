@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * A chain of multiplications, and how many of them a microsecond holds.
+ */
 #include "bench/compute.h"
 #include "common/clock.h"
 

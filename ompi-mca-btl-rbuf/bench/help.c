@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The texts of the help around what the tables say.
+ */
 #include "bench/help.h"
 #include "bench/options.h"
 

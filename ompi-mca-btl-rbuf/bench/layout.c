@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The layouts as a table, as MPI datatypes and as loops over blocks.
+ */
 #include "bench/layout.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-static const struct bench_piece vector_pieces[] = {{0, 64}};
-static const struct bench_piece struct_pieces[] = {{0, sizeof(double)}, {8, sizeof(int)}};
+static const struct bench_block vector_blocks[] = {{0, 64}};
+static const struct bench_block struct_blocks[] = {{0, sizeof(double)}, {8, sizeof(int)}};
 
 static const struct shape {
     size_t payload, extent;
-    const struct bench_piece *pieces;
-    int piece_count;
+    const struct bench_block *blocks;
+    int block_count;
 } shapes[BENCH_TYPES] = {
     [BENCH_BYTES] = {1, 1, NULL, 0},
-    [BENCH_VECTOR] = {64, 128, vector_pieces, 1},
-    [BENCH_STRUCT] = {sizeof(double) + sizeof(int), 16, struct_pieces, 2},
+    [BENCH_VECTOR] = {64, 128, vector_blocks, 1},
+    [BENCH_STRUCT] = {sizeof(double) + sizeof(int), 16, struct_blocks, 2},
 };
 
 static MPI_Datatype vector_type(int elements)
@@ -63,8 +66,8 @@ void bench_layout_open(struct bench_layout *layout, enum bench_type kind, size_t
                                     .elements = elements,
                                     .payload = shape->payload,
                                     .extent = shape->extent,
-                                    .pieces = shape->pieces,
-                                    .piece_count = shape->piece_count,
+                                    .blocks = shape->blocks,
+                                    .block_count = shape->block_count,
                                     .span = elements * shape->extent + tail,
                                     .type = MPI_BYTE,
                                     .count = (int) size};
@@ -86,39 +89,39 @@ void bench_layout_close(struct bench_layout *layout)
     }
 }
 
-void bench_layout_scatter(const struct bench_layout *layout, char *memory, const char *image)
+void bench_layout_unpack(const struct bench_layout *layout, char *memory, const char *packed)
 {
-    const char *from = image;
+    const char *from = packed;
 
     if (layout->kind == BENCH_BYTES) {
-        memcpy(memory, image, layout->size);
+        memcpy(memory, packed, layout->size);
         return;
     }
     for (size_t e = 0; e < layout->elements; e++) {
-        for (int p = 0; p < layout->piece_count; p++) {
-            const struct bench_piece *piece = &layout->pieces[p];
-            memcpy(memory + e * layout->extent + piece->offset, from, piece->length);
-            from += piece->length;
+        for (int b = 0; b < layout->block_count; b++) {
+            const struct bench_block *block = &layout->blocks[b];
+            memcpy(memory + e * layout->extent + block->offset, from, block->length);
+            from += block->length;
         }
     }
     memcpy(memory + layout->elements * layout->extent, from,
-           layout->size - (size_t) (from - image));
+           layout->size - (size_t) (from - packed));
 }
 
-void bench_layout_gather(const struct bench_layout *layout, const char *memory, char *image)
+void bench_layout_pack(const struct bench_layout *layout, const char *memory, char *packed)
 {
-    char *to = image;
+    char *to = packed;
 
     if (layout->kind == BENCH_BYTES) {
-        memcpy(image, memory, layout->size);
+        memcpy(packed, memory, layout->size);
         return;
     }
     for (size_t e = 0; e < layout->elements; e++) {
-        for (int p = 0; p < layout->piece_count; p++) {
-            const struct bench_piece *piece = &layout->pieces[p];
-            memcpy(to, memory + e * layout->extent + piece->offset, piece->length);
-            to += piece->length;
+        for (int b = 0; b < layout->block_count; b++) {
+            const struct bench_block *block = &layout->blocks[b];
+            memcpy(to, memory + e * layout->extent + block->offset, block->length);
+            to += block->length;
         }
     }
-    memcpy(to, memory + layout->elements * layout->extent, layout->size - (size_t) (to - image));
+    memcpy(to, memory + layout->elements * layout->extent, layout->size - (size_t) (to - packed));
 }

@@ -4,17 +4,17 @@
  * that fills and checks buffers without MPI.
  *
  * A message is a number of equal elements and a tail of bytes that make no whole element. An
- * element is one piece or more, with gaps between them that nobody may write.
+ * element is one block or more, with gaps between them that nobody may write.
  */
 #ifndef RBUF_BENCH_LAYOUT_H
 #define RBUF_BENCH_LAYOUT_H
 
-#include "bench/options.h"
+#include "bench/cases.h"
 
 #include <mpi.h>
 #include <stddef.h>
 
-struct bench_piece {
+struct bench_block {
     size_t offset, length; /* bytes from the element's start */
 };
 
@@ -25,8 +25,8 @@ struct bench_layout {
     size_t elements; /* whole ones */
     size_t payload;  /* bytes in an element */
     size_t extent;   /* bytes from one element to the next */
-    const struct bench_piece *pieces;
-    int piece_count;
+    const struct bench_block *blocks;
+    int block_count;
     MPI_Datatype type;
     int count; /* of `type` in a message */
 };
@@ -36,7 +36,7 @@ void bench_layout_open(struct bench_layout *layout, enum bench_type kind, size_t
 void bench_layout_close(struct bench_layout *layout);
 
 /* Copies a message of `size` contiguous bytes to where it lies in memory, and back. */
-void bench_layout_scatter(const struct bench_layout *layout, char *memory, const char *image);
-void bench_layout_gather(const struct bench_layout *layout, const char *memory, char *image);
+void bench_layout_unpack(const struct bench_layout *layout, char *memory, const char *packed);
+void bench_layout_pack(const struct bench_layout *layout, const char *memory, char *packed);
 
 #endif

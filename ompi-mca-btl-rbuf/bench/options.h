@@ -5,29 +5,12 @@
 #ifndef RBUF_BENCH_OPTIONS_H
 #define RBUF_BENCH_OPTIONS_H
 
+#include "bench/cases.h"
 #include "common/options.h"
 
 #include <stddef.h>
 #include <stdbool.h>
 #include <stdio.h>
-
-enum bench_pattern {
-    BENCH_PINGPONG,
-    BENCH_STREAM,
-    BENCH_RATE,
-    BENCH_BOTH,
-    BENCH_OVERLAP_SEND,
-    BENCH_OVERLAP_RECV,
-    BENCH_OVERLAP,
-    BENCH_LATE,
-    BENCH_PATTERNS
-};
-
-/* What a message is made of. */
-enum bench_type { BENCH_BYTES, BENCH_VECTOR, BENCH_STRUCT, BENCH_TYPES };
-
-/* Which buffers the caches have been emptied of before the clock starts. */
-enum bench_cache { BENCH_WARM, BENCH_COLD_RECV, BENCH_COLD, BENCH_CACHES };
 
 enum {
     BENCH_MAX_SIZES = 1024,
@@ -60,15 +43,6 @@ struct bench_options {
     double probe_wait;                    /* s to wait for quiet in one run, all sizes together */
     char message[OPTIONS_MESSAGE_MAX];
 };
-
-/* A word of the command line with what it means. */
-struct bench_word {
-    const char *name, *help;
-};
-
-extern const struct bench_word bench_pattern_words[BENCH_PATTERNS];
-extern const struct bench_word bench_type_words[BENCH_TYPES];
-extern const struct bench_word bench_cache_words[BENCH_CACHES];
 
 /* Fills *options from the command line; with OPTIONS_BAD only `message` is meaningful. */
 enum options_result bench_parse(struct bench_options *options, int argc, char **argv);

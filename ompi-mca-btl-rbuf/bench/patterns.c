@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * One function for each pattern; those whose time only one rank knows tell the other.
+ */
 #include "bench/patterns.h"
 #include "bench/compute.h"
 #include "common/clock.h"

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Probes until the machine is quiet or the time to wait is used up; rank 0 keeps the time.
+ */
 #define _GNU_SOURCE
 #include "bench/quiet.h"
 

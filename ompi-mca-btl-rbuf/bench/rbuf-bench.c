@@ -67,7 +67,7 @@ static void repeat_once(struct bench *bench, const struct bench_case *one,
     MPI_Barrier(MPI_COMM_WORLD);
     bench->times[rep] = bench_exchange_time(exchange);
     bench->hidden[rep] = exchange->hidden;
-    bench->reused[rep] = exchange->window == 1 && buffers->last_kept;
+    bench->reused[rep] = exchange->window == 1 && buffers->last_reused;
     /* Neither rank changes its mappings, or anything else, while the other's clock runs. */
     MPI_Barrier(MPI_COMM_WORLD);
     if (bench->options.check) {
@@ -92,10 +92,10 @@ static bool repeat_until_good(struct bench *bench, const struct bench_case *one,
             return true;
         }
         bench_quiet_use_up(&bench->quiet, start);
-        if (bench->quiet.wait_left_s <= 0 || rep == 0 || bench_buffers_kept_first(buffers)) {
+        if (bench->quiet.wait_left_s <= 0 || rep == 0 || bench_buffers_first_reuse(buffers)) {
             return false;
         }
-        bench_buffers_draw_again(buffers);
+        bench_buffers_repeat(buffers);
     }
 }
 

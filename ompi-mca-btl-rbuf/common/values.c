@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Reads values without a unit, shares, and lists.
+ * Reads values without a unit, shares and lists; writes sizes.
  */
 #include "common/values.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,4 +63,15 @@ bool value_next(const char **rest, char item[VALUE_ITEM_MAX])
     item[length] = '\0';
     *rest = text[length] == ',' ? text + length + 1 : NULL;
     return true;
+}
+
+void value_size_text(char text[VALUE_SIZE_MAX], uint64_t bytes)
+{
+    if (bytes > 0 && bytes % (1u << 20) == 0) {
+        snprintf(text, VALUE_SIZE_MAX, "%" PRIu64 "M", bytes >> 20);
+    } else if (bytes > 0 && bytes % 1024 == 0) {
+        snprintf(text, VALUE_SIZE_MAX, "%" PRIu64 "k", bytes >> 10);
+    } else {
+        snprintf(text, VALUE_SIZE_MAX, "%" PRIu64, bytes);
+    }
 }

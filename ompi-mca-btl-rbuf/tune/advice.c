@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Times of the protocols by the cost model, and what follows from comparing them.
+ */
 #include "tune/advice.h"
 
 #include <math.h>
@@ -14,8 +17,8 @@
 #define EAGER_TO     (1ull << 20)
 #define WORTHWHILE   0.005   /* of the wire's speed: less than that no run would show */
 #define BLOCK        4096u   /* of the naive protocols */
-#define BLOCK_MOST   16384u  /* of what the model tries: heads are rounded up to blocks */
-#define HEAD_MOST    262144u /* the longer, the fewer partners have a lane: 8 of 16, as grown */
+#define BLOCK_MOST   16384u  /* of what the model tries: early data take whole blocks */
+#define EARLY_MOST   262144u /* of early data: the more, the fewer peers have room for them */
 #define EAGER_CHUNK  2048u   /* the default of btl_rbuf_ring_c0 */
 #define NO_TIME      1e9     /* bytes per ns */
 
@@ -76,8 +79,8 @@ double tune_predict(const struct tune_advice *advice, enum tune_protocol protoco
         plan = rbuf_plan_pipeline(&advice->machine, bytes, BLOCK);
         plan.rendezvous = rendezvous;
         return rbuf_model_staged(&advice->machine, &plan, bytes);
-    case TUNE_NOW:
-        return rbuf_model_staged(&advice->machine, &advice->now, bytes);
+    case TUNE_CURRENT:
+        return rbuf_model_staged(&advice->machine, &advice->current, bytes);
     case TUNE_RECOMMENDED:
         return rbuf_model_staged(&advice->machine, &advice->recommended, bytes);
     case TUNE_IN_PLACE:
@@ -92,7 +95,7 @@ double tune_uses(const struct tune_advice *advice, uint64_t bytes)
     const double saved = staged - tune_predict(advice, TUNE_IN_PLACE, bytes);
     const double paid = tune_predict(advice, TUNE_REGISTER, bytes) - staged + saved;
 
-    return saved > 0 ? fmax(ceil(paid / saved), 1) : TUNE_FOREVER;
+    return saved > 0 ? fmax(ceil(paid / saved), 1) : TUNE_NO_COUNT;
 }
 
 /* The smallest size, in steps of an eighth of an octave, from which on `first` is not slower. */
@@ -100,7 +103,7 @@ static uint64_t overtakes(const struct tune_advice *advice, enum tune_protocol f
                           enum tune_protocol second, uint64_t from, uint64_t to)
 {
     const double step = exp2(1.0 / 8);
-    uint64_t size = TUNE_NEVER;
+    uint64_t size = TUNE_NO_SIZE;
 
     for (double bytes = (double) to; bytes >= (double) from; bytes /= step) {
         const uint64_t at = (uint64_t) bytes;
@@ -115,7 +118,7 @@ static uint64_t overtakes(const struct tune_advice *advice, enum tune_protocol f
 
 static uint64_t copying_ends(const struct rbuf_machine *machine)
 {
-    uint64_t end = TUNE_NEVER;
+    uint64_t end = TUNE_NO_SIZE;
 
     for (uint64_t bytes = TUNE_LARGEST; bytes >= TUNE_SMALLEST; bytes /= 2) {
         if (tune_growth(machine, bytes) > 1) {
@@ -126,45 +129,48 @@ static uint64_t copying_ends(const struct rbuf_machine *machine)
     return end;
 }
 
-/* The longest head for which there is a standing lane beside what the largest message wants, as
+/* The most early data that a peer has room for beside what the largest message wants, as
  * core/standing_in.c deals the receive staging out. */
-static uint32_t head_most(const struct tune_way *way, const struct rbuf_schedule *schedule)
+static uint32_t early_most(const struct tune_conditions *conditions,
+                           const struct rbuf_schedule *schedule)
 {
     const uint64_t message =
         (uint64_t) schedule->buffers * schedule->buffer_blocks * schedule->block_bytes;
-    const uint64_t half = way->total_staging_bytes / 2;
+    const uint64_t half = conditions->total_staging_bytes / 2;
     const uint64_t kept = message > half ? message : half;
-    const uint64_t most = way->total_staging_bytes > kept
-                              ? (way->total_staging_bytes - kept) / RBUF_STANDING_PLACES
+    const uint64_t most = conditions->total_staging_bytes > kept
+                              ? (conditions->total_staging_bytes - kept) / RBUF_STANDING_PLACES
                               : 0;
 
-    return most < HEAD_MOST ? (uint32_t) most : HEAD_MOST;
+    return most < EARLY_MOST ? (uint32_t) most : EARLY_MOST;
 }
 
-/* What a recommended schedule may have of the receive staging: not what that head's lane has. */
-static uint64_t message_most(const struct tune_way *way, uint32_t early_bytes)
+/* What a recommended schedule may have of the receive staging: not the room for early data. */
+static uint64_t message_most(const struct tune_conditions *conditions, uint32_t early_bytes)
 {
-    const uint64_t lane = RBUF_STANDING_PLACES * ((uint64_t) early_bytes + BLOCK_MOST);
+    const uint64_t room = RBUF_STANDING_PLACES * ((uint64_t) early_bytes + BLOCK_MOST);
 
-    if (way->rendezvous != RBUF_RENDEZVOUS_EARLY || lane >= way->total_staging_bytes) {
-        return way->staging_bytes;
+    if (conditions->rendezvous != RBUF_RENDEZVOUS_EARLY ||
+        room >= conditions->total_staging_bytes) {
+        return conditions->staging_bytes;
     }
-    return way->staging_bytes < way->total_staging_bytes - lane ? way->staging_bytes
-                                                                : way->total_staging_bytes - lane;
+    return conditions->staging_bytes < conditions->total_staging_bytes - room
+               ? conditions->staging_bytes
+               : conditions->total_staging_bytes - room;
 }
 
-/* The head for the schedule as it is, then the model's schedule for that head, if it is worth a
+/* The early data for the schedule as it is, then the model's schedule for these, if it is worth a
  * change; blocks are not shorter than what arrives as a whole. */
 static void recommend(struct tune_advice *advice, struct rbuf_objective *objective,
-                      const struct tune_way *way)
+                      const struct tune_conditions *conditions)
 {
     const struct rbuf_machine *machine = &advice->machine;
-    struct rbuf_plan kept = advice->now;
+    struct rbuf_plan kept = advice->current;
     const double kept_efficiency =
-        rbuf_model_choose_early(machine, objective, head_most(way, &kept.schedule), &kept);
+        rbuf_model_choose_early(machine, objective, early_most(conditions, &kept.schedule), &kept);
 
     objective->early_bytes = kept.early_blocks * kept.schedule.block_bytes;
-    objective->staging_bytes = message_most(way, objective->early_bytes);
+    objective->staging_bytes = message_most(conditions, objective->early_bytes);
     advice->recommended_efficiency = rbuf_model_choose(machine, objective, &advice->recommended);
     if (advice->recommended.schedule.block_bytes < machine->packet_bytes) {
         objective->block_bytes = machine->packet_bytes;
@@ -177,27 +183,29 @@ static void recommend(struct tune_advice *advice, struct rbuf_objective *objecti
     }
 }
 
-struct tune_advice tune_advise(const struct rbuf_machine *machine, const struct rbuf_schedule *now,
-                               const struct tune_way *way)
+struct tune_advice tune_advise(const struct rbuf_machine *machine,
+                               const struct rbuf_schedule *current,
+                               const struct tune_conditions *conditions)
 {
     struct rbuf_objective objective = {.smallest = AIM_SMALLEST,
                                        .largest = AIM_LARGEST,
-                                       .staging_bytes = way->staging_bytes,
-                                       .arrival = way->in_order ? RBUF_ARRIVAL_BLOCK
-                                                                : RBUF_ARRIVAL_IMMEDIATE,
-                                       .rendezvous = way->rendezvous,
-                                       .early_bytes = way->early_bytes,
-                                       .opening_bytes = way->opening_bytes};
+                                       .staging_bytes = conditions->staging_bytes,
+                                       .arrival = conditions->in_order ? RBUF_ARRIVAL_BLOCK
+                                                                       : RBUF_ARRIVAL_IMMEDIATE,
+                                       .rendezvous = conditions->rendezvous,
+                                       .early_bytes = conditions->early_bytes,
+                                       .opening_bytes = conditions->opening_bytes};
     struct tune_advice advice = {.machine = *machine,
-                                 .now = {.schedule = *now,
-                                         .arrival = objective.arrival,
-                                         .rendezvous = objective.rendezvous}};
+                                 .current = {.schedule = *current,
+                                             .arrival = objective.arrival,
+                                             .rendezvous = objective.rendezvous}};
 
-    if (way->rendezvous == RBUF_RENDEZVOUS_EARLY) {
-        rbuf_plan_early(&advice.now, way->early_bytes, way->opening_bytes);
+    if (conditions->rendezvous == RBUF_RENDEZVOUS_EARLY) {
+        rbuf_plan_early(&advice.current, conditions->early_bytes, conditions->opening_bytes);
     }
-    advice.now_efficiency = rbuf_model_efficiency(machine, &advice.now, AIM_SMALLEST, AIM_LARGEST);
-    recommend(&advice, &objective, way);
+    advice.current_efficiency =
+        rbuf_model_efficiency(machine, &advice.current, AIM_SMALLEST, AIM_LARGEST);
+    recommend(&advice, &objective, conditions);
     advice.beats_eager = overtakes(&advice, TUNE_RECOMMENDED, TUNE_EAGER, EAGER_FROM, EAGER_TO);
     advice.in_place_wins =
         overtakes(&advice, TUNE_IN_PLACE, TUNE_RECOMMENDED, TUNE_SMALLEST, TUNE_LARGEST);

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Copies by rbuf_copy() as the component does: block by block, with a flag between blocks.
+ */
 #include "tune/copy.h"
 
 #include <stdint.h>

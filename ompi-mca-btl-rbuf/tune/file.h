@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Files that appear whole or not at all, and the parameter file that mpirun's --tune takes.
+ * Files that appear whole or not at all. Of those that were opened each is finished or abandoned,
+ * once. A file that is not wanted has no stream, and all functions take it.
  */
 #ifndef RBUF_TUNE_FILE_H
 #define RBUF_TUNE_FILE_H
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
-
-#include "tune/advice.h"
-#include "tune/measured.h"
 
 /* A file on its way: it is written beside its place and moved there when it is complete. */
 struct tune_file {
@@ -28,10 +27,5 @@ bool tune_file_finish(struct tune_file *file, char *why, size_t why_size);
 
 /* Leaves nothing. */
 void tune_file_abandon(struct tune_file *file);
-
-/* Lines NAME=VALUE that Open MPI reads, with comments that say what they come from. No blanks
- * around the sign, which Open MPI 5.0 would not understand. */
-void tune_print_parameters(FILE *stream, const struct tune_measured *measured,
-                           const struct tune_advice *advice);
 
 #endif

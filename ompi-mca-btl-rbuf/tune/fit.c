@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Quantiles over rounds, and least squares by the normal equations.
+ */
 #include "tune/fit.h"
 
 #include "common/statistics.h"

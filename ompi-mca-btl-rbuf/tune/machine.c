@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-#include "tune/measured.h"
+/*
+ * Takes of each constant the slower side, and assumes what was not measured.
+ */
+#include "tune/machine.h"
 
 #include <math.h>
 

@@ -11,8 +11,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "model/machine.h"
-
 enum { TUNE_SIDES = 2, TUNE_NAME_MAX = 80, TUNE_COPIES = 15, TUNE_TRAFFIC = 13 };
 
 /* A line a + b * pages. */
@@ -38,7 +36,7 @@ struct tune_side {
 /* MPI messages of the same job. */
 struct tune_traffic {
     bool over_rbuf;
-    bool led; /* heads of these messages were taken up: core/standing.h */
+    bool early_data; /* some of these messages used early data */
     int points;
     uint64_t bytes[TUNE_TRAFFIC]; /* the first is a word */
     struct tune_constant ns[TUNE_TRAFFIC];
@@ -57,12 +55,5 @@ static inline uint64_t tune_copy_bytes(int point)
 {
     return (uint64_t) 4096 << point;
 }
-
-/* The constants as the model takes them: at each, the slower of both sides. `quantum` is the
- * component's parameter of that name. */
-struct rbuf_machine tune_machine(const struct tune_measured *measured, uint32_t quantum);
-
-/* lambda itself: a word's way without its request and its bytes. */
-struct tune_constant tune_latency(const struct tune_measured *measured);
 
 #endif

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Times requests on the sender, and streams by round trips.
+ */
 #include "tune/network.h"
 
 #include <math.h>

@@ -13,9 +13,11 @@
 #include "tune/advice.h"
 #include "tune/copy.h"
 #include "tune/file.h"
+#include "tune/machine.h"
 #include "tune/network.h"
 #include "tune/options.h"
-#include "tune/picture.h"
+#include "tune/parameters.h"
+#include "tune/plot.h"
 #include "tune/registration.h"
 #include "tune/report.h"
 #include "tune/rounds.h"
@@ -23,7 +25,7 @@
 #include "tune/traffic.h"
 #include "tune/wire.h"
 
-#define LANE_BYTES (1u << 20) /* most staging of a message that is recommended */
+#define STAGING_BYTES (1u << 20) /* most staging of a message that is recommended */
 
 enum status { GOOD, FAILED, USAGE, NO_PICTURE };
 
@@ -179,19 +181,21 @@ static bool finish_files(struct tune *tune)
     return true;
 }
 
-/* How messages begin whose receiver waits for them. Standing lanes depend on more than their
- * parameters (core/standing.h): where the job's own messages are the superpipeline's they tell. */
+/* How messages begin whose receiver waits for them. Whether there are early data depends on more
+ * than parameters (core/standing.h): where the job's own messages are the superpipeline's they show
+ * it. */
 static enum rbuf_rendezvous rendezvous_of(const struct tune *tune)
 {
     const struct tune_settings *settings = &tune->settings;
     const struct tune_traffic *traffic = &tune->measured.traffic;
-    const bool told = traffic->over_rbuf && strcmp(settings->protocol, "superpipeline") == 0;
+    const bool shown = traffic->over_rbuf && strcmp(settings->protocol, "superpipeline") == 0;
 
     if (!settings->prestage) {
         return RBUF_RENDEZVOUS_SERIAL;
     }
-    return (told ? traffic->led : settings->standing_peers > 0) ? RBUF_RENDEZVOUS_EARLY
-                                                                : RBUF_RENDEZVOUS_OVERLAPPED;
+    return (shown ? traffic->early_data : settings->standing_peers > 0)
+               ? RBUF_RENDEZVOUS_EARLY
+               : RBUF_RENDEZVOUS_OVERLAPPED;
 }
 
 /* Rank 0, with all that was measured. */
@@ -201,14 +205,15 @@ static bool conclude(struct tune *tune)
     const struct tune_measured *measured = &tune->measured;
     const bool in_order = measured->side[0].in_order && measured->side[1].in_order;
     const struct rbuf_machine machine = tune_machine(measured, (uint32_t) settings->quantum);
-    const struct rbuf_schedule now = tune_settings_schedule(settings, in_order);
-    const struct tune_way way = {.in_order = in_order,
-                                 .rendezvous = rendezvous_of(tune),
-                                 .early_bytes = (uint32_t) settings->standing_size,
-                                 .total_staging_bytes = tune_settings_staging(settings),
-                                 .opening_bytes = (uint32_t) settings->standing_opening,
-                                 .staging_bytes = LANE_BYTES};
-    const struct tune_advice advice = tune_advise(&machine, &now, &way);
+    const struct rbuf_schedule current = tune_settings_schedule(settings, in_order);
+    const struct tune_conditions conditions = {
+        .in_order = in_order,
+        .rendezvous = rendezvous_of(tune),
+        .early_bytes = (uint32_t) settings->standing_size,
+        .total_staging_bytes = tune_settings_staging(settings),
+        .opening_bytes = (uint32_t) settings->standing_opening,
+        .staging_bytes = STAGING_BYTES};
+    const struct tune_advice advice = tune_advise(&machine, &current, &conditions);
 
     tune_print_constants(stdout, measured, &machine);
     tune_print_times(stdout, measured, &advice, settings->protocol, settings->eager_limit);
@@ -253,7 +258,7 @@ static enum status draw(struct tune *tune)
 {
     const char *csv = tune->options.csv != NULL ? tune->options.csv : tune->temporary;
 
-    return tune_draw(csv, tune->options.plot, tune->measured.traffic.over_rbuf) ? GOOD : NO_PICTURE;
+    return tune_plot(csv, tune->options.plot, tune->measured.traffic.over_rbuf) ? GOOD : NO_PICTURE;
 }
 
 int main(int argc, char **argv)
@@ -284,7 +289,7 @@ int main(int argc, char **argv)
     }
     if (result == OPTIONS_RUN) {
         if (tune.options.quiet) {
-            tune_rounds_hush();
+            tune_rounds_quiet();
         }
         status = run(&tune);
     }

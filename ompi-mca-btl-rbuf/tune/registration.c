@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Times ibv_reg_mr() and ibv_dereg_mr() at several sizes, and fits a line.
+ */
 #include "tune/registration.h"
 
 #include <errno.h>

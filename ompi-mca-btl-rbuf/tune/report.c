@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Prints what a person reads. What a program reads is printed by parameters.c and plot.c.
+ */
 #include "tune/report.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#define DOUBTFUL 0.1 /* of a constant: its spread */
+#include "common/values.h"
+#include "tune/machine.h"
 
-void tune_size_text(char text[24], uint64_t bytes)
-{
-    if (bytes > 0 && bytes % (1u << 20) == 0) {
-        snprintf(text, 24, "%" PRIu64 "M", bytes >> 20);
-    } else if (bytes > 0 && bytes % 1024 == 0) {
-        snprintf(text, 24, "%" PRIu64 "k", bytes >> 10);
-    } else {
-        snprintf(text, 24, "%" PRIu64, bytes);
-    }
-}
+#define DOUBTFUL 0.1 /* of a constant: its spread */
 
 static void print_constant(FILE *stream, const char *name, const char *unit,
                            const struct tune_constant *constant)
@@ -38,9 +33,9 @@ static void print_side(FILE *stream, int rank, const struct tune_side *side)
     fprintf(stream, "  copy speed, GB/s: message     into staging            out of staging\n");
     for (int i = 0; i < TUNE_COPIES; i++) {
         const struct tune_constant *in = &side->send_copy[i], *out = &side->receive_copy[i];
-        char size[24];
+        char size[VALUE_SIZE_MAX];
 
-        tune_size_text(size, tune_copy_bytes(i));
+        value_size_text(size, tune_copy_bytes(i));
         fprintf(stream, "  %25s %8.2f (%.2f - %.2f) %8.2f (%.2f - %.2f)\n", size, in->value,
                 in->low, in->high, out->value, out->low, out->high);
     }
@@ -93,15 +88,15 @@ void tune_print_times(FILE *stream, const struct tune_measured *measured,
     }
     fputs(compare ? "     measured  (prediction)\n" : "\n", stream);
     for (uint64_t bytes = TUNE_SMALLEST; bytes <= TUNE_LARGEST; bytes *= 2) {
-        char size[24];
+        char size[VALUE_SIZE_MAX];
 
-        tune_size_text(size, bytes);
+        value_size_text(size, bytes);
         fprintf(stream, "%8s", size);
         for (int i = 0; i < TUNE_PROTOCOLS; i++) {
             print_time(stream, tune_predict(advice, (enum tune_protocol) i, bytes));
         }
         if (compare) {
-            const enum tune_protocol taken = bytes <= eager_limit ? TUNE_EAGER : TUNE_NOW;
+            const enum tune_protocol taken = bytes <= eager_limit ? TUNE_EAGER : TUNE_CURRENT;
 
             print_measured(stream, traffic, bytes, tune_predict(advice, taken, bytes));
         }
@@ -137,19 +132,19 @@ static void print_plan(FILE *stream, const char *name, const struct rbuf_plan *p
                        double efficiency)
 {
     const struct rbuf_schedule *schedule = &plan->schedule;
-    char first[24], largest[24], block[24];
+    char first[VALUE_SIZE_MAX], largest[VALUE_SIZE_MAX], block[VALUE_SIZE_MAX];
 
-    tune_size_text(first, (uint64_t) schedule->first_blocks * schedule->block_bytes);
-    tune_size_text(largest, (uint64_t) schedule->buffer_blocks * schedule->block_bytes);
-    tune_size_text(block, schedule->block_bytes);
+    value_size_text(first, (uint64_t) schedule->first_blocks * schedule->block_bytes);
+    value_size_text(largest, (uint64_t) schedule->buffer_blocks * schedule->block_bytes);
+    value_size_text(block, schedule->block_bytes);
     fprintf(stream,
             "  %-12s first chunk %s, growth q %.3f, %u buffers, largest chunk %s, blocks of %s",
             name, first, schedule->growth / (double) RBUF_GROWTH_ONE, schedule->buffers, largest,
             block);
     if (plan->rendezvous == RBUF_RENDEZVOUS_EARLY) {
-        char head[24];
+        char head[VALUE_SIZE_MAX];
 
-        tune_size_text(head, (uint64_t) plan->early_blocks * schedule->block_bytes);
+        value_size_text(head, (uint64_t) plan->early_blocks * schedule->block_bytes);
         fprintf(stream, ", heads of %s", head);
     }
     fprintf(stream, ": %.1f %% of the wire\n", 100 * efficiency);
@@ -161,10 +156,10 @@ static void print_uses(FILE *stream, const struct tune_advice *advice)
           stream);
     for (uint64_t bytes = 16384; bytes <= TUNE_LARGEST; bytes *= 4) {
         const double uses = tune_uses(advice, bytes);
-        char size[24];
+        char size[VALUE_SIZE_MAX];
 
-        tune_size_text(size, bytes);
-        if (uses == TUNE_FOREVER) {
+        value_size_text(size, bytes);
+        if (uses == TUNE_NO_COUNT) {
             fprintf(stream, "%8s  never\n", size);
         } else {
             fprintf(stream, "%8s  %.0f\n", size, uses);
@@ -174,7 +169,7 @@ static void print_uses(FILE *stream, const struct tune_advice *advice)
 
 static void print_from(FILE *stream, const char *what, uint64_t bytes)
 {
-    if (bytes == TUNE_NEVER) {
+    if (bytes == TUNE_NO_SIZE) {
         fprintf(stream, "%s: nowhere\n", what);
     } else {
         fprintf(stream, "%s: from %" PRIu64 " bytes on\n", what, bytes);
@@ -184,10 +179,11 @@ static void print_from(FILE *stream, const char *what, uint64_t bytes)
 void tune_print_advice(FILE *stream, const struct tune_advice *advice)
 {
     fprintf(stream, "\nSchedules, and their mean share of the wire's speed%s, 16 KB to 16 MB\n",
-            advice->now.rendezvous == RBUF_RENDEZVOUS_EARLY ? "" : " behind the same rendezvous");
-    print_plan(stream, "as it is", &advice->now, advice->now_efficiency);
+            advice->current.rendezvous == RBUF_RENDEZVOUS_EARLY ? ""
+                                                                : " behind the same rendezvous");
+    print_plan(stream, "as it is", &advice->current, advice->current_efficiency);
     print_plan(stream, "recommended", &advice->recommended, advice->recommended_efficiency);
-    if (advice->now.rendezvous == RBUF_RENDEZVOUS_EARLY) {
+    if (advice->current.rendezvous == RBUF_RENDEZVOUS_EARLY) {
         fputs("For messages whose receiver waits: their heads go right behind the rendezvous. A\n"
               "receiver that copies meanwhile answers later: no shorter ones are recommended than\n"
               "btl_rbuf_standing_size has. The longer they are, the fewer partners have a lane.\n",
@@ -197,7 +193,7 @@ void tune_print_advice(FILE *stream, const struct tune_advice *advice)
     print_from(stream, "The superpipeline is faster than eager copies", advice->beats_eager);
     print_from(stream, "A registered buffer is faster in place", advice->in_place_wins);
     print_from(stream, "A copy is no faster than the network (q falls to 1)", advice->copy_ends);
-    if (advice->copy_ends != TUNE_NEVER) {
+    if (advice->copy_ends != TUNE_NO_SIZE) {
         fputs("There copying does not pay where buffers are used again: protocol auto or rcache.\n",
               stream);
     }

@@ -24,7 +24,4 @@ void tune_print_doubts(FILE *stream, const struct tune_measured *measured);
 
 void tune_print_advice(FILE *stream, const struct tune_advice *advice);
 
-/* Writes a size such as "12k", the way parameters take it; bytes where it is not whole. */
-void tune_size_text(char text[24], uint64_t bytes);
-
 #endif

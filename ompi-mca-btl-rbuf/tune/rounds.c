@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Rank 0 looks at the clock and tells the other rank whether there is one more round.
+ */
 #include "tune/rounds.h"
 
 #include <mpi.h>
@@ -6,11 +9,11 @@
 
 #include "common/clock.h"
 
-static bool hushed;
+static bool quiet;
 
-void tune_rounds_hush(void)
+void tune_rounds_quiet(void)
 {
-    hushed = true;
+    quiet = true;
 }
 
 void tune_rounds_open(struct tune_rounds *rounds, const char *what, double seconds)
@@ -18,7 +21,7 @@ void tune_rounds_open(struct tune_rounds *rounds, const char *what, double secon
     int rank;
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (rank == 0 && !hushed) {
+    if (rank == 0 && !quiet) {
         fprintf(stderr, "rbuf-tune: %s (%.1f s)\n", what, seconds);
     }
     MPI_Barrier(MPI_COMM_WORLD);

@@ -16,7 +16,7 @@ struct tune_rounds {
 };
 
 /* No progress is shown. */
-void tune_rounds_hush(void);
+void tune_rounds_quiet(void);
 
 /* Begins a phase of `seconds`. Rank 0 tells what is being done on standard error. */
 void tune_rounds_open(struct tune_rounds *rounds, const char *what, double seconds);

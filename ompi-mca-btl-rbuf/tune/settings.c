@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Reads the parameters of a table; each is checked as the component checks it.
+ */
 #include "tune/settings.h"
 
 #include <mpi.h>
@@ -256,54 +259,4 @@ uint64_t tune_settings_staging(const struct tune_settings *settings)
         bytes = limit != SIZE_MAX && STAGING_AUTO > limit / 2 ? limit / 2 : STAGING_AUTO;
     }
     return bytes / 2;
-}
-
-/* A handle of a counter begins at 0. */
-static bool open_handle(struct tune_watch *watch, int index)
-{
-    int count;
-
-    if (MPI_T_pvar_session_create(&watch->session) != MPI_SUCCESS) {
-        return false;
-    }
-    if (MPI_T_pvar_handle_alloc(watch->session, index, NULL, &watch->handle, &count) ==
-        MPI_SUCCESS) {
-        return true;
-    }
-    MPI_T_pvar_session_free(&watch->session);
-    return false;
-}
-
-void tune_watch_open(struct tune_watch *watch, const char *counter)
-{
-    char full[80];
-    int provided, index;
-
-    *watch = (struct tune_watch){0};
-    snprintf(full, sizeof full, "btl_rbuf_%s", counter);
-    if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS) {
-        return;
-    }
-    watch->open = MPI_T_pvar_get_index(full, MPI_T_PVAR_CLASS_COUNTER, &index) == MPI_SUCCESS &&
-                  open_handle(watch, index);
-    if (!watch->open) {
-        MPI_T_finalize();
-    }
-}
-
-uint64_t tune_watch_close(struct tune_watch *watch)
-{
-    unsigned long long value = 0;
-
-    if (!watch->open) {
-        return 0;
-    }
-    if (MPI_T_pvar_read(watch->session, watch->handle, &value) != MPI_SUCCESS) {
-        value = 0;
-    }
-    MPI_T_pvar_handle_free(watch->session, &watch->handle);
-    MPI_T_pvar_session_free(&watch->session);
-    MPI_T_finalize();
-    watch->open = false;
-    return value;
 }

@@ -7,7 +7,6 @@
 #ifndef RBUF_TUNE_SETTINGS_H
 #define RBUF_TUNE_SETTINGS_H
 
-#include <mpi.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -26,7 +25,7 @@ struct tune_settings {
     unsigned buffers;
     bool prestage;
     uint64_t standing_peers;
-    uint64_t standing_size;    /* of a head, bytes */
+    uint64_t standing_size;    /* most early data of a message, bytes */
     uint64_t standing_opening; /* of its first chunk, bytes */
     uint64_t staging_size;     /* bytes, of both directions; 0: as much as rbuf likes */
     uint64_t eager_limit;      /* bytes; up to here messages are sent eagerly */
@@ -44,18 +43,5 @@ struct rbuf_schedule tune_settings_schedule(const struct tune_settings *settings
 
 /* Bytes of receive staging there may be, as the component reckons for one port. */
 uint64_t tune_settings_staging(const struct tune_settings *settings);
-
-/* Counts what the component does in this process from tune_watch_open() on. */
-struct tune_watch {
-    bool open; /* false: the component is not loaded */
-    MPI_T_pvar_session session;
-    MPI_T_pvar_handle handle;
-};
-
-/* Of a counter such as "requests". */
-void tune_watch_open(struct tune_watch *watch, const char *counter);
-
-/* How far it has come; 0 if the component is not loaded. */
-uint64_t tune_watch_close(struct tune_watch *watch);
 
 #endif

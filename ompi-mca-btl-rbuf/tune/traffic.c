@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Ping-pong by MPI_Send() and MPI_Recv(), with the counters of the component read around it.
+ */
 #include "tune/traffic.h"
 
 #include <mpi.h>
@@ -7,7 +10,7 @@
 
 #include "common/clock.h"
 #include "tune/rounds.h"
-#include "tune/settings.h"
+#include "tune/counter.h"
 
 #define WORD     8
 #define SMALLEST 4096u /* the next above a word; each further one is twice as long */
@@ -43,12 +46,12 @@ static void measure(struct tune_traffic *traffic, char *buffers, int rank, doubl
 {
     static struct tune_samples samples;
     char *send = buffers, *receive = buffers + size_of(TUNE_TRAFFIC - 1);
-    struct tune_watch watch, heads;
+    struct tune_counter requests, early;
     struct tune_rounds rounds;
 
     samples.points = TUNE_TRAFFIC;
-    tune_watch_open(&watch, "requests");
-    tune_watch_open(&heads, "heads_taken");
+    tune_counter_open(&requests, "requests");
+    tune_counter_open(&early, "heads_taken");
     tune_rounds_open(&rounds, "messages of this job", seconds);
     while (tune_rounds_next(&rounds, &samples)) {
         for (int i = 0; i < TUNE_TRAFFIC; i++) {
@@ -61,9 +64,9 @@ static void measure(struct tune_traffic *traffic, char *buffers, int rank, doubl
     for (int i = 0; i < TUNE_TRAFFIC; i++) {
         traffic->bytes[i] = size_of(i);
     }
-    traffic->led = tune_watch_close(&heads) > 0;
+    traffic->early_data = tune_counter_close(&early) > 0;
     /* Each message is at least one request, and there were two at each point. */
-    traffic->over_rbuf = tune_watch_close(&watch) >= (uint64_t) samples.rounds * TUNE_TRAFFIC;
+    traffic->over_rbuf = tune_counter_close(&requests) >= (uint64_t) samples.rounds * TUNE_TRAFFIC;
 }
 
 bool tune_traffic(struct tune_traffic *traffic, int rank, double seconds)

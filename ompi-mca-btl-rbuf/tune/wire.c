@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Opens a port, a queue pair and memory; a network that fails ends the job.
+ */
 #include "tune/wire.h"
 
 #include <mpi.h>
@@ -19,8 +22,8 @@
 #define PATIENCE_NS   20e9
 #define POLLS         1024u /* between looks at the clock */
 
-/* What the other rank has to know. */
-struct card {
+/* Where the other rank writes to, and by which queue pair. */
+struct wire_address {
     struct rbuf_port_address address;
     struct rbuf_queue_address queue;
     uint64_t memory;
@@ -96,11 +99,11 @@ int tune_wire_open(struct tune_wire *wire, const struct rbuf_device_options *opt
 
 int tune_wire_connect(struct tune_wire *wire, int other, struct rbuf_problem *problem)
 {
-    struct card mine = {.address = wire->port->address,
-                        .memory = (uintptr_t) wire->memory.base,
-                        .key = wire->memory.mr->rkey,
-                        .bytes = (uint32_t) wire->bytes};
-    struct card theirs;
+    struct wire_address mine = {.address = wire->port->address,
+                                .memory = (uintptr_t) wire->memory.base,
+                                .key = wire->memory.mr->rkey,
+                                .bytes = (uint32_t) wire->bytes};
+    struct wire_address theirs;
 
     rbuf_queue_address(wire->queue, &mine.queue);
     MPI_Sendrecv(&mine, sizeof mine, MPI_BYTE, other, 0, &theirs, sizeof theirs, MPI_BYTE, other, 0,

@@ -12,8 +12,10 @@
 
 #include "tune/advice.h"
 #include "tune/file.h"
+#include "tune/machine.h"
 #include "tune/options.h"
-#include "tune/picture.h"
+#include "tune/parameters.h"
+#include "tune/plot.h"
 #include "tune/report.h"
 
 enum { MOST_WORDS = 16 };
@@ -113,14 +115,14 @@ static struct tune_advice advise_with(const struct tune_measured *measured,
                                       .buffers = 3};
     const struct rbuf_machine machine = tune_machine(measured, 16384);
 
-    const struct tune_way way = {.in_order = true,
-                                 .rendezvous = rendezvous,
-                                 .early_bytes = 40 << 10,
-                                 .total_staging_bytes = staging_bytes,
-                                 .opening_bytes = 4 << 10,
-                                 .staging_bytes = 1 << 20};
+    const struct tune_conditions conditions = {.in_order = true,
+                                               .rendezvous = rendezvous,
+                                               .early_bytes = 40 << 10,
+                                               .total_staging_bytes = staging_bytes,
+                                               .opening_bytes = 4 << 10,
+                                               .staging_bytes = 1 << 20};
 
-    return tune_advise(&machine, &now, &way);
+    return tune_advise(&machine, &now, &conditions);
 }
 
 static struct tune_advice advise_for(const struct tune_measured *measured,
@@ -142,10 +144,11 @@ START_TEST(what_is_led_begins_at_once)
     const struct tune_advice waits = advise_for(&measured, RBUF_RENDEZVOUS_OVERLAPPED);
     const struct tune_advice led = advise_for(&measured, RBUF_RENDEZVOUS_EARLY);
 
-    ck_assert_uint_eq(led.now.schedule.opening_blocks, 1);
-    ck_assert_uint_eq(led.now.early_blocks, 10);
+    ck_assert_uint_eq(led.current.schedule.opening_blocks, 1);
+    ck_assert_uint_eq(led.current.early_blocks, 10);
     for (uint64_t bytes = 65536; bytes <= 1 << 20; bytes *= 2) {
-        double spared = tune_predict(&waits, TUNE_NOW, bytes) - tune_predict(&led, TUNE_NOW, bytes);
+        double spared =
+            tune_predict(&waits, TUNE_CURRENT, bytes) - tune_predict(&led, TUNE_CURRENT, bytes);
 
         ck_assert_double_ge(spared, 2 * 1500);
         ck_assert_double_le(spared, rbuf_model_rendezvous(&led.machine));
@@ -162,12 +165,12 @@ START_TEST(a_far_receiver_is_sent_longer_heads)
     const struct tune_advice longer = advise_for(&far, RBUF_RENDEZVOUS_EARLY);
     const struct rbuf_plan *plan = &longer.recommended;
 
-    ck_assert_uint_eq(as_set.recommended.early_blocks, as_set.now.early_blocks);
+    ck_assert_uint_eq(as_set.recommended.early_blocks, as_set.current.early_blocks);
     ck_assert_uint_ge(plan->early_blocks * plan->schedule.block_bytes, 2 * 15000 * 3);
     ck_assert_uint_le(plan->early_blocks * plan->schedule.block_bytes, 256 << 10);
-    ck_assert_double_gt(longer.recommended_efficiency, 1.02 * longer.now_efficiency);
+    ck_assert_double_gt(longer.recommended_efficiency, 1.02 * longer.current_efficiency);
     ck_assert_double_lt(tune_predict(&longer, TUNE_RECOMMENDED, 128 << 10),
-                        0.9 * tune_predict(&longer, TUNE_NOW, 128 << 10));
+                        0.9 * tune_predict(&longer, TUNE_CURRENT, 128 << 10));
 }
 END_TEST
 
@@ -189,7 +192,7 @@ START_TEST(heads_fit_beside_messages)
     }
     little = advise_with(&far, RBUF_RENDEZVOUS_EARLY, 64, 128 << 10); /* for no lane at all */
     ck_assert_uint_eq(little.recommended.early_blocks * little.recommended.schedule.block_bytes,
-                      little.now.early_blocks * 4096);
+                      little.current.early_blocks * 4096);
 }
 END_TEST
 
@@ -200,10 +203,10 @@ START_TEST(a_generous_schedule_keeps_its_merit)
     const struct tune_advice advice = advise_with(&far, RBUF_RENDEZVOUS_EARLY, 256, 16 << 20);
     const struct tune_advice waits = advise_with(&far, RBUF_RENDEZVOUS_SERIAL, 256, 16 << 20);
 
-    ck_assert_double_ge(advice.recommended_efficiency, advice.now_efficiency);
+    ck_assert_double_ge(advice.recommended_efficiency, advice.current_efficiency);
     ck_assert_uint_gt(advice.recommended.early_blocks * advice.recommended.schedule.block_bytes,
-                      advice.now.early_blocks * 4096);
-    ck_assert_double_ge(waits.recommended_efficiency, waits.now_efficiency);
+                      advice.current.early_blocks * 4096);
+    ck_assert_double_ge(waits.recommended_efficiency, waits.current_efficiency);
 }
 END_TEST
 
@@ -270,16 +273,16 @@ START_TEST(a_slow_network)
     const uint64_t size = 64 << 10;
 
     ck_assert(rbuf_schedule_valid(&advice.recommended.schedule));
-    ck_assert_double_ge(advice.recommended_efficiency, advice.now_efficiency);
+    ck_assert_double_ge(advice.recommended_efficiency, advice.current_efficiency);
     ck_assert_double_le(advice.recommended_efficiency, 1);
-    ck_assert_uint_eq(advice.copy_ends, TUNE_NEVER);
+    ck_assert_uint_eq(advice.copy_ends, TUNE_NO_SIZE);
     ck_assert_uint_gt(advice.beats_eager, 1024);
     ck_assert_uint_lt(advice.beats_eager, 64 << 10);
     ck_assert(tune_predict(&advice, TUNE_RECOMMENDED, size) <
               tune_predict(&advice, TUNE_COPY, size));
     ck_assert(tune_predict(&advice, TUNE_RECOMMENDED, size) <
               tune_predict(&advice, TUNE_REGISTER, size));
-    ck_assert_double_eq(tune_uses(&advice, size), TUNE_FOREVER);
+    ck_assert_double_eq(tune_uses(&advice, size), TUNE_NO_COUNT);
 }
 END_TEST
 

@@ -147,7 +147,7 @@ target() { # NAME
         wrapped exit
         ;;
     bench)
-        product=("$top/ompi-mca-btl-rbuf"/{bench/options,common/options,common/values}.c
+        product=("$top/ompi-mca-btl-rbuf"/{bench/cases,bench/options,common/options,common/values}.c
             "$rbuf/btl_rbuf_values.c")
         flags+=(-I"$top/ompi-mca-btl-rbuf")
         links+=(-lm)

@@ -2,8 +2,8 @@
 /*
  * Times as CSV lines in the columns of rbuf-bench, and a picture of them by rbuf-plot.
  */
-#ifndef RBUF_TUNE_PICTURE_H
-#define RBUF_TUNE_PICTURE_H
+#ifndef RBUF_TUNE_PLOT_H
+#define RBUF_TUNE_PLOT_H
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,6 +18,6 @@ void tune_print_csv(FILE *stream, const struct tune_measured *measured,
 
 /* Runs the rbuf-plot that is installed beside this program, else that of the search path. False if
  * there is no picture then; rbuf-plot has said why. After MPI_Finalize(): it forks. */
-bool tune_draw(const char *csv, const char *picture, bool measured);
+bool tune_plot(const char *csv, const char *picture, bool measured);
 
 #endif

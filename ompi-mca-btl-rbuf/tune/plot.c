@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-#include "tune/picture.h"
+/*
+ * Prints predictions as a transport each, and runs rbuf-plot.
+ */
+#include "tune/plot.h"
 
 #include <inttypes.h>
 #include <libgen.h>
@@ -51,7 +54,7 @@ static void find_plot(char path[PATH_MAX])
     snprintf(path, PATH_MAX, "rbuf-plot");
 }
 
-bool tune_draw(const char *csv, const char *picture, bool measured)
+bool tune_plot(const char *csv, const char *picture, bool measured)
 {
     char plot[PATH_MAX];
     char *arguments[] = {plot,

@@ -5,12 +5,12 @@
  */
 #include "unit.h"
 
-#include "bench/draw.h"
+#include "bench/reuse.h"
 
 static const struct share {
     int64_t messages;
     int reuse;
-    int64_t kept;
+    int64_t reused;
 } shares[] = {
     {1, 0, 0}, {1, 100, 1}, {40, 0, 0}, {40, 100, 40}, {40, 25, 10}, {7, 50, 4}, {1000, 90, 900},
 };
@@ -18,60 +18,60 @@ static const struct share {
 START_TEST(as_many_as_asked_for)
 {
     const struct share *share = &shares[_i];
-    struct bench_draw draw = bench_draw_of(share->messages, share->reuse);
-    int64_t kept = 0;
+    struct bench_reuse draws = bench_reuse_start(share->messages, share->reuse);
+    int64_t reused = 0;
 
     for (int64_t m = 0; m < share->messages; m++) {
-        kept += bench_draw_kept(&draw);
+        reused += bench_reuse_next(&draws);
     }
-    ck_assert_int_eq(kept, share->kept);
-    ck_assert_int_eq(draw.left, 0);
+    ck_assert_int_eq(reused, share->reused);
+    ck_assert_int_eq(draws.left, 0);
 }
 END_TEST
 
 /* Not first all of one kind: each quarter of a long case has about its share. */
 START_TEST(spread_over_the_case)
 {
-    struct bench_draw draw = bench_draw_of(4000, 30);
+    struct bench_reuse draws = bench_reuse_start(4000, 30);
 
     for (int quarter = 0; quarter < 4; quarter++) {
-        int kept = 0;
+        int reused = 0;
 
         for (int m = 0; m < 1000; m++) {
-            kept += bench_draw_kept(&draw);
+            reused += bench_reuse_next(&draws);
         }
-        ck_assert_int_ge(kept, 240);
-        ck_assert_int_le(kept, 360);
+        ck_assert_int_ge(reused, 240);
+        ck_assert_int_le(reused, 360);
     }
 }
 END_TEST
 
-/* Repetitions of 5 messages, some of them measured again from a copy of the draw. */
+/* Repetitions of 5 messages, some of them measured again from a copy of the state. */
 START_TEST(again_is_the_same)
 {
-    struct bench_draw plain = bench_draw_of(100, 40), redone = plain;
+    struct bench_reuse plain = bench_reuse_start(100, 40), redone = plain;
 
     for (int rep = 0; rep < 20; rep++) {
-        const struct bench_draw before = redone;
+        const struct bench_reuse before = redone;
 
         for (int again = 0; again < rep % 3; again++) {
             for (int m = 0; m < 5; m++) {
-                (void) bench_draw_kept(&redone);
+                (void) bench_reuse_next(&redone);
             }
             redone = before;
         }
         for (int m = 0; m < 5; m++) {
-            ck_assert_int_eq(bench_draw_kept(&redone), bench_draw_kept(&plain));
+            ck_assert_int_eq(bench_reuse_next(&redone), bench_reuse_next(&plain));
         }
     }
     ck_assert_int_eq(redone.left, 0);
-    ck_assert_int_eq(redone.kept_left, 0);
+    ck_assert_int_eq(redone.reused_left, 0);
 }
 END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("draw");
+    Suite *suite = suite_create("reuse");
 
     unit_add_loop(suite, as_many_as_asked_for, (int) (sizeof shares / sizeof shares[0]));
     unit_add(suite, spread_over_the_case);
