@@ -111,8 +111,9 @@ target() { # NAME
     core)
         product=("$rbuf"/core/*.c)
         harness=("$here"/{core_foe,core_rogue,core_user,core_watch,core_ring_watch,records}.c
+            "$top/ompi-mca-btl-rbuf/model/machine.c"
             "$top"/tests/sim/{clock,keys,net,pair,world,world_am,world_cost,world_packed,world_raw,world_user}.c)
-        flags+=(-I"$top/tests/sim")
+        flags+=(-I"$top/tests/sim" -I"$top/ompi-mca-btl-rbuf")
         wrapped rbuf_copy world_user_events rbuf_core_received rbuf_core_immediate \
             rbuf_core_progress sim_post
         links+=(-lm)
@@ -146,7 +147,8 @@ target() { # NAME
         wrapped exit
         ;;
     bench)
-        product=("$top/ompi-mca-btl-rbuf"/bench_{options,values}.c)
+        product=("$top/ompi-mca-btl-rbuf"/{bench/cases,bench/options,common/options,common/values}.c
+            "$rbuf/btl_rbuf_values.c")
         flags+=(-I"$top/ompi-mca-btl-rbuf")
         links+=(-lm)
         ;;
@@ -164,6 +166,11 @@ target() { # NAME
     esac
 }
 
+# Files of two folders may have one name.
+object_of() { # PROGRAM FILE
+    echo "$1-$(basename "$(dirname "$2")")-$(basename "$2" .c).o"
+}
+
 # Compiles and links FUZZ_WORK/NAME/PROGRAM. The product and the target's own file are compiled
 # with `watch` besides the checks.
 build() { # NAME PROGRAM WATCH...
@@ -176,13 +183,13 @@ build() { # NAME PROGRAM WATCH...
     fi
     mkdir -p "$FUZZ_WORK/$name/objects"
     for file in "$here/fuzz_$name.c" "${product[@]}"; do
-        object=$FUZZ_WORK/$name/objects/$program-$(basename "$file" .c).o
+        object=$FUZZ_WORK/$name/objects/$(object_of "$program" "$file")
         "$clang" "${common[@]}" "${checks[@]}" "$@" "${flags[@]}" \
             -c "$file" -o "$object" || return 1
         objects+=("$object")
     done
     for file in "$here/heap.c" "${harness[@]}"; do
-        object=$FUZZ_WORK/$name/objects/$program-$(basename "$file" .c).o
+        object=$FUZZ_WORK/$name/objects/$(object_of "$program" "$file")
         "$clang" "${common[@]}" "${checks[@]}" "${flags[@]}" -c "$file" -o "$object" || return 1
         objects+=("$object")
     done

@@ -22,6 +22,9 @@
 
 #include "machines.h"
 #include "measure.h"
+#include "model/choose.h"
+#include "model/equations.h"
+#include "model/staged.h"
 
 #define KB       1024ull
 #define MB       (1024ull * KB)
@@ -58,12 +61,12 @@ static struct rbuf_plan paper_plan(void)
 static struct rbuf_plan tuned_plan(const struct rbuf_machine *machine,
                                    enum rbuf_rendezvous rendezvous)
 {
-    struct rbuf_aim aim = {.smallest = 16 * KB,
-                           .largest = LARGEST,
-                           .lane_bytes = 4 * MB,
-                           .rendezvous = rendezvous,
-                           .early_bytes = SIM_HEAD_BYTES,
-                           .opening_bytes = SIM_OPENING_BYTES};
+    struct rbuf_objective aim = {.smallest = 16 * KB,
+                                 .largest = LARGEST,
+                                 .staging_bytes = 4 * MB,
+                                 .rendezvous = rendezvous,
+                                 .early_bytes = SIM_HEAD_BYTES,
+                                 .opening_bytes = SIM_OPENING_BYTES};
     struct rbuf_plan plan;
 
     rbuf_model_choose(machine, &aim, &plan);
@@ -289,10 +292,10 @@ static double over_at(const struct bench *bench, double (*time)(const struct ben
 static double best_over_at(const struct bench *bench, uint64_t bytes)
 {
     const struct rbuf_machine *machine = machine_of(bench);
-    struct rbuf_aim aim = {.smallest = bytes,
-                           .largest = bytes,
-                           .lane_bytes = 4 * MB,
-                           .rendezvous = RBUF_RENDEZVOUS_OVERLAPPED};
+    struct rbuf_objective aim = {.smallest = bytes,
+                                 .largest = bytes,
+                                 .staging_bytes = 4 * MB,
+                                 .rendezvous = RBUF_RENDEZVOUS_OVERLAPPED};
     struct sim_measure *measure;
     struct rbuf_plan plan;
     double time;

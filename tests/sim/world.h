@@ -24,11 +24,11 @@
 #include "core/channel.h"
 #include "core/core.h"
 #include "core/grant.h"
-#include "core/model.h"
 #include "core/prestage.h"
 #include "core/put.h"
 #include "core/rma.h"
 #include "core/staging.h"
+#include "model/in_place.h"
 #include "net.h"
 
 #define WORLD_NODES_MAX 8u

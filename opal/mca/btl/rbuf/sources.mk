@@ -72,11 +72,6 @@ rbuf_core_sources = \
 	%reldir%/core/inbox.h \
 	%reldir%/core/lives.c \
 	%reldir%/core/lives.h \
-	%reldir%/core/model.c \
-	%reldir%/core/model.h \
-	%reldir%/core/model_choose.c \
-	%reldir%/core/model_equations.c \
-	%reldir%/core/model_staged.c \
 	%reldir%/core/polling_set.c \
 	%reldir%/core/polling_set.h \
 	%reldir%/core/put.c \

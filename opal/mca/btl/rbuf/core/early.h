@@ -44,7 +44,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/schedule.h"
 #include "core/wire.h"
 #include "fabric.h"
 
@@ -54,20 +53,6 @@ struct rbuf_grant;
 struct rbuf_peer;
 struct rbuf_put;
 struct rbuf_tx_chunk;
-
-/* By what a message is cut behind early data that are cut by `early` and fill a slot of so many
- * blocks: `schedule`, with a first chunk as large as the one that would follow there. */
-static inline struct rbuf_schedule rbuf_early_rest(const struct rbuf_schedule *early,
-                                                   uint32_t slot_blocks,
-                                                   const struct rbuf_schedule *schedule)
-{
-    struct rbuf_schedule rest = *schedule;
-    uint32_t next;
-
-    (void) rbuf_schedule_prefix(early, slot_blocks, &next);
-    rest.first_blocks = next < rest.buffer_blocks ? (uint16_t) next : rest.buffer_blocks;
-    return rest;
-}
 
 struct rbuf_early_options {
     uint32_t peers;          /* most that have a window; 0: none has */

@@ -185,7 +185,7 @@ static bool early_take(struct rbuf_grant *grant, enum rbuf_grant_early how, uint
         const struct rbuf_schedule whole = rbuf_grant_schedule(peer);
 
         grant->schedule =
-            rbuf_early_rest(&peer->early_in->schedule, peer->early_in->slot_blocks, &whole);
+            rbuf_schedule_rest(&peer->early_in->schedule, peer->early_in->slot_blocks, &whole);
     }
     return true;
 }

@@ -62,7 +62,8 @@ static void put_shorten(const struct rbuf_peer *peer, struct rbuf_put *put)
 
     if (put->early->bytes < offer->bytes && rbuf_schedule_valid(&offer->schedule) &&
         offer->stride_blocks > 0) {
-        offer->schedule = rbuf_early_rest(&window->schedule, window->slot_blocks, &offer->schedule);
+        offer->schedule =
+            rbuf_schedule_rest(&window->schedule, window->slot_blocks, &offer->schedule);
         rbuf_schedule_fit(&offer->schedule, offer->stride_blocks);
     }
 }
