@@ -90,6 +90,16 @@ paired "one has both fabrics, the other one" "0<a:1 0<b:1 1<a:1"
 by_rank SOFTHCA_DEVICES "a/speed=12G,b/link=roce/speed=3G a/link=roce/speed=12G,b/speed=3G"
 paired "each is faster elsewhere" "0<a:1 0<b:1 1<a:1"
 
+# Adapters near either socket, each with an IP network of its own that leads to no other.
+[ "$(nproc)" -lt 2 ] || wrap=(bash -c 'exec taskset -c $((OMPI_COMM_WORLD_RANK % 2)) "$@"' rank)
+hca=(--devices "a/link=roce/subnet=1/numa=0,b/link=roce/subnet=2/numa=1")
+[ ${#wrap[@]} -eq 0 ] || paired "networks near either" "0<a:1 0<b:1 1<a:1 1<b:1"
+hca=()
+by_rank SOFTHCA_DEVICES "a/link=roce/subnet=1,b/link=roce/subnet=2 b/link=roce/subnet=2"
+paired "one has both networks, the other the second" "0<a:1 0<b:1 1<b:1"
+by_rank SOFTHCA_DEVICES "a/link=roce/subnet=1/state=down,b/link=roce/subnet=2 a/link=roce/subnet=1,b/link=roce/subnet=2"
+paired "the first network is down at one" "0<b:1 1<a:1 1<b:1"
+
 # --- ports that go down ---
 
 wrap=()
