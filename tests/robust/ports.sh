@@ -61,6 +61,32 @@ for protocol in pipeline copy register rcache auto; do
     right "2 against 3, $protocol" "messages_sent>0" 2 "$storm" 4 300001 2
 done
 
+# --- both carry ---
+
+# The least time, in us, that a message of 2 MB takes in a stream over so many ports, slow enough for any
+# processor.
+streamed() { # PORTS
+    hca=(--bandwidth 25M --ports "$1")
+    job "$subject: a stream over $1" 60 2 "$RBUF_BUILD/ompi-mca-btl-rbuf/rbuf-bench" --sizes 2M \
+        --pattern stream --window 4 --reps 5 --buffers reused
+    hca=()
+    awk -F, '$1 == "size" { for (i = 1; i <= NF; i++) if ($i == "best_us") best = i }
+        best && $1 == 2097152 { print $best }' "$log"
+}
+
+wrap=()
+with
+one=$(streamed 1)
+for numbers in "2 1.8" "4 3"; do
+    read -r ports least <<<"$numbers"
+    name="$subject: a stream over $ports"
+    several=$(streamed "$ports")
+    wrong=
+    ratio=$(awk -v a="${one:-0}" -v b="${several:-0}" 'BEGIN { printf "%.2f", (b > 0 ? a / b : 0) }')
+    [ -n "$wrong" ] || awk "BEGIN { exit !($ratio >= $least) }" || wrong="$ratio times one, not $least"
+    verdict "$name" "$wrong" "$ratio times one"
+done
+
 # --- several fabrics ---
 
 # paired NAME PAIRS: the data is right, and these ports are used (pairs_made).
