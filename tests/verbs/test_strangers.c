@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -225,8 +226,6 @@ START_TEST(descriptors_run_out)
 }
 END_TEST
 
-/* A socket that is connected by the kernel and never answered by anybody. */
-
 /* The same where the limit may be raised: it is, by no more than is needed, and nobody waits. */
 START_TEST(descriptors_are_raised)
 {
@@ -400,6 +399,51 @@ START_TEST(tried_again_and_heard)
     close(fd);
     rbuf_call_close(call);
     rbuf_listener_close(a.listener);
+}
+END_TEST
+
+static atomic_bool thread_is_held;
+
+/* Keeps the listener's thread, as a machine does that has stopped the process. */
+static unsigned hold_thread(void)
+{
+    while (atomic_load(&thread_is_held)) {
+        sleep_ms(1);
+    }
+    return 0;
+}
+
+/* A process is away for a while: who has called it meanwhile, was not heard and has tried again,
+ * gets in by its last call. The others say nothing to the module: the first would be answered, the
+ * last be refused for that, and the loss of the first be taken for the caller's end. */
+START_TEST(withdrawn_calls_are_not_heard)
+{
+    struct side a =
+        side_open_with((struct rbuf_listener_options){.timeout_ms = 50, .retry_ms = 20000});
+    struct side b = side_open_with((struct rbuf_listener_options){
+        .timeout_ms = PATIENCE_MS, .tick = hold_thread, .tick_ms = 1});
+    struct rbuf_exchange accept = message_make(RBUF_EXCHANGE_ACCEPT, b.token, 2);
+    struct rbuf_call_event event;
+    struct rbuf_call *call;
+
+    atomic_store(&thread_is_held, true);
+    rbuf_listener_arm(b.listener);
+    sleep_ms(50);
+    call = side_call(&a, &b, 1, &a);
+    count_reaches(&rbuf_listener_counters(a.listener)->calls_retried, 3);
+    ck_assert(!rbuf_listener_pending(b.listener));
+    atomic_store(&thread_is_held, false);
+    event = side_expect(&b, RBUF_INCOMING_HELLO);
+    rbuf_call_accept(event.call, &accept, &b);
+    (void) side_expect(&a, RBUF_CALL_ACCEPTED);
+    rbuf_call_ready(call);
+    ck_assert_ptr_eq(side_expect(&b, RBUF_INCOMING_READY).call, event.call);
+    side_expect_nothing(&b);
+    ck_assert_uint_ge(atomic_load(&rbuf_listener_counters(b.listener)->closed_early), 3);
+    rbuf_call_close(event.call);
+    rbuf_call_close(call);
+    rbuf_listener_close(a.listener);
+    rbuf_listener_close(b.listener);
 }
 END_TEST
 
@@ -605,6 +649,7 @@ int main(void)
     unit_add(suite, a_thousand_callers);
     unit_add(suite, tried_again_until_the_time_is_up);
     unit_add(suite, tried_again_and_heard);
+    unit_add(suite, withdrawn_calls_are_not_heard);
     unit_add(suite, nobody_answers);
     unit_add(suite, addresses_are_tried_in_turn);
     unit_add(suite, malformed_address_lists);

@@ -169,15 +169,23 @@ static struct rbuf_device_options device_options(void)
         .fork = mca_btl_rbuf_fork_choice((enum rbuf_fork_choice) params->fork_support)};
 }
 
-/* Of the ports, how many are to be used from the start: those that the user named, or those of the
- * fabric of the first one. */
+/* Whether two processes alike use both ports, of which one is the first. */
+static bool is_beside(const struct rbuf_port *first, const struct rbuf_port *port)
+{
+    return rbuf_port_reach(first, &port->address) == RBUF_REACHABLE &&
+           port->address.place == first->address.place &&
+           port->address.speed == first->address.speed;
+}
+
+/* Of the ports, how many are to be used from the start: those that the user named, or those that
+ * go with the first one. */
 static size_t count_first(size_t count)
 {
     struct rbuf_port **ports = mca_btl_rbuf_component.ports;
     size_t first = 1;
 
-    while (first < count && (mca_btl_rbuf_component.modex.told != 0 ||
-                             rbuf_port_reach(ports[0], &ports[first]->address) == RBUF_REACHABLE)) {
+    while (first < count &&
+           (mca_btl_rbuf_component.modex.told != 0 || is_beside(ports[0], ports[first]))) {
         first++;
     }
     return first;

@@ -155,9 +155,11 @@ static const struct parameter table[] = {
      "message (protocols register, rcache, auto) is killed"},
     {"if_include", "", TEXT, 0, 0, NULL, NULL, 0, 2, FIELD(if_include),
      "comma list of DEVICE or DEVICE:PORT",
-     "Adapters to use. By default, of each fabric (an InfiniBand subnet, or Ethernet), the active "
-     "ports of the fastest adapter, and of equally fast ones of the nearest; two processes use the "
-     "fastest fabric that both have. Not together with if_exclude"},
+     "Adapters to use. By default, of each fabric (an InfiniBand subnet, or an IP network on "
+     "Ethernet), the active ports of the fastest adapter, and of equally fast ones of the nearest; "
+     "two processes use the fastest fabric that both have, and on Ethernet of equally fast ones "
+     "the nearest to both; without one in common, ports that may be routed. Not together with "
+     "if_exclude"},
     {"if_exclude", "", TEXT, 0, 0, NULL, NULL, 0, 2, FIELD(if_exclude),
      "comma list of DEVICE or DEVICE:PORT", "Adapters not to use; all others are"},
     {"gid_index", "auto", COUNT, 0, 65535, NULL, "auto", UINT64_MAX, 3, FIELD(gid_index),

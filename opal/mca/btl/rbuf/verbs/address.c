@@ -22,7 +22,7 @@ static bool same_host(const struct rbuf_address *a, const struct rbuf_address *b
     return a->family == b->family && memcmp(a->address, b->address, address_bytes(a)) == 0;
 }
 
-static unsigned count_bits(const uint8_t *mask, unsigned bytes)
+unsigned rbuf_prefix_bits(const uint8_t *mask, unsigned bytes)
 {
     unsigned bits = 0;
 
@@ -61,7 +61,7 @@ static bool convert(const struct ifaddrs *from, struct rbuf_local_address *out)
 
         out->address.family = RBUF_ADDRESS_IPV4;
         memcpy(out->address.address, &in->sin_addr, 4);
-        out->prefix = count_bits((const uint8_t *) &mask->sin_addr, 4);
+        out->prefix = rbuf_prefix_bits((const uint8_t *) &mask->sin_addr, 4);
         return true;
     }
     if (from->ifa_addr->sa_family == AF_INET6) {
@@ -70,7 +70,7 @@ static bool convert(const struct ifaddrs *from, struct rbuf_local_address *out)
 
         out->address.family = RBUF_ADDRESS_IPV6;
         memcpy(out->address.address, &in->sin6_addr, 16);
-        out->prefix = count_bits((const uint8_t *) &mask->sin6_addr, 16);
+        out->prefix = rbuf_prefix_bits((const uint8_t *) &mask->sin6_addr, 16);
         return !IN6_IS_ADDR_LINKLOCAL(&in->sin6_addr);
     }
     return false;

@@ -44,4 +44,7 @@ uint64_t rbuf_machine_id(void);
 socklen_t rbuf_address_to_socket(const struct rbuf_address *address, struct sockaddr_storage *out);
 void rbuf_address_text(const struct rbuf_address *address, char text[RBUF_ADDRESS_TEXT_MAX]);
 
+/* How many bits of a network mask of `bytes` bytes are network. */
+unsigned rbuf_prefix_bits(const uint8_t *mask, unsigned bytes);
+
 #endif

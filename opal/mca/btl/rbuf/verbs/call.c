@@ -202,6 +202,15 @@ static bool token_is(const struct rbuf_exchange *message, const uint8_t token[RB
     return memcmp(message->side.token, token, RBUF_TOKEN_BYTES) == 0;
 }
 
+/* True if the caller had closed its end when its HELLO was read: it has had no answer for too long,
+ * and calls again. */
+static bool is_withdrawn(const struct rbuf_call *call)
+{
+    char next;
+
+    return recv(call->fd, &next, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 static bool handle_hello(struct rbuf_call *call, const struct rbuf_exchange *message)
 {
     struct rbuf_listener *listener = call->listener;
@@ -212,6 +221,11 @@ static bool handle_hello(struct rbuf_call *call, const struct rbuf_exchange *mes
     }
     if (!token_is(message, listener->token)) {
         return reject(call, RBUF_FAULT_TOKEN);
+    }
+    if (is_withdrawn(call)) {
+        rbuf_count(&listener->counters.closed_early);
+        free_call(call);
+        return false;
     }
     event = new_event(call, message);
     if (event == NULL) {

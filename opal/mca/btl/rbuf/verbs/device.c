@@ -331,6 +331,23 @@ static bool is_spare(const struct candidates *all, const struct rbuf_device_opti
             candidate->facts.subnet != first->subnet);
 }
 
+/* Of the adapters that are opened, which one this port's is. */
+static uint8_t place_of(const struct candidates *all, size_t position)
+{
+    uint8_t place = 0;
+
+    for (size_t i = 0; i < position; i++) {
+        const struct ibv_device *device = all->list[all->order[i]].device;
+        bool is_new = device != all->list[all->order[position]].device;
+
+        for (size_t j = 0; j < i; j++) {
+            is_new = is_new && all->list[all->order[j]].device != device;
+        }
+        place += is_new;
+    }
+    return place;
+}
+
 static int open_chosen(const struct candidates *all, const struct rbuf_device_options *options,
                        struct rbuf_port ***out, size_t *count, struct rbuf_problem *problem)
 {
@@ -349,7 +366,7 @@ static int open_chosen(const struct candidates *all, const struct rbuf_device_op
         error =
             rbuf_port_open(candidate->device, candidate->port, options, &ports[opened], problem);
         if (error == 0) {
-            opened++;
+            ports[opened++]->address.place = place_of(all, i);
         } else if (!is_spare(all, options, candidate)) {
             goto close_ports;
         }

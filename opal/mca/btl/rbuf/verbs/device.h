@@ -53,7 +53,7 @@ struct rbuf_device_options {
 /* What the other side has to know of a port; wire form, 40 bytes. */
 struct rbuf_port_address {
     uint8_t gid[16];
-    uint64_t subnet;       /* InfiniBand: subnet prefix; Ethernet: 0 */
+    uint64_t subnet;       /* InfiniBand: subnet prefix; Ethernet: rbuf_gid_subnet() */
     uint16_t lid;          /* InfiniBand */
     uint8_t mtu;           /* enum ibv_mtu, the largest that this side takes */
     uint8_t link_layer;    /* enum rbuf_link_layer */
@@ -61,7 +61,8 @@ struct rbuf_port_address {
     uint8_t max_rd_atomic; /* reads and atomics of the other side that may be in flight */
     uint16_t speed;        /* of the link after encoding, in units of 100 Mbit/s */
     uint8_t needs_grh;     /* 1: takes packets with a global route header only (SR-IOV) */
-    uint8_t reserved[7];   /* 0 */
+    uint8_t place;         /* of its adapter among those chosen: 0 is what the process prefers */
+    uint8_t reserved[6];   /* 0 */
 };
 
 static_assert(sizeof(struct rbuf_port_address) == 40, "the wire form has no padding");

@@ -10,6 +10,8 @@
 
 #include <infiniband/verbs.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "verbs/device.h"
 
@@ -28,6 +30,14 @@ int rbuf_gid_choose(const struct rbuf_port *port, const struct ibv_port_attr *at
 bool rbuf_gid_is_ipv4(const uint8_t *gid);
 
 bool rbuf_gid_is_link_local(const uint8_t *gid);
+
+/* The IP network that a GID of an Ethernet port belongs to, by the interface that has its address:
+ * equal for addresses of one network. Of an IPv6 address without an interface the first 64 bits; 0:
+ * it is not known. */
+uint64_t rbuf_gid_subnet(const uint8_t *gid);
+
+/* The same of an address (4 bytes of IPv4, 16 of IPv6) with `prefix` bits of network. */
+uint64_t rbuf_network_of(const uint8_t *address, size_t bytes, unsigned prefix);
 
 /* How much an entry is wanted on Ethernet; more is better. */
 unsigned rbuf_gid_rank(enum rbuf_gid_kind kind, const uint8_t *gid);

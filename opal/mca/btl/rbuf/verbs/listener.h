@@ -24,9 +24,10 @@
  *
  * A call that fails before it was HEARD (refused or closed by the system, crowded out, no answer)
  * is tried again at all addresses, with exponential back-off and jitter, until `retry_ms` have
- * passed. Waiting for a module's answer, on either side, has no time-out (a process may compute for
- * an hour); its listener thread, which always answers, has. A machine that vanishes without a word
- * is noticed by TCP keep-alive after about a minute.
+ * passed. What it had sent before is not announced by a listener that reads it only after the
+ * caller has closed that connection. Waiting for a module's answer, on either side, has no time-out
+ * (a process may compute for an hour); its listener thread, which always answers, has. A machine
+ * that vanishes without a word is noticed by TCP keep-alive after about a minute.
  *
  * File descriptors (verbs/descriptors.h): one a connected peer process and port at each end, for
  * the life of the connection, besides up to `max_strangers`, one a published address, an epoll set

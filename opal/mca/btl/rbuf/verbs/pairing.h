@@ -2,15 +2,17 @@
 /*
  * Which ports of two processes are connected. Pure functions.
  *
- * Ports that reach each other are of one fabric. The two processes use the fastest fabric that both
- * have a port of: its speed is that of the slower side's fastest port; of equally fast ones
- * InfiniBand goes before Ethernet. Where one of them was told which ports to use they use all
- * fabrics that both have.
+ * Ports that reach each other are of one fabric; on Ethernet those of one IP network (subnet)
+ * surely do, the others if somebody routes. The two processes use the fastest subnet that both have
+ * a port of: its speed is that of the slower side's fastest port; of equally fast ones InfiniBand
+ * goes before Ethernet, and Ethernet networks whose ports are nearer to both, taken together,
+ * before others; those that are equal in all this are used together, as those of an adapter's two
+ * ports. Only without a subnet in common they use ports that may be routed. Where one of them was
+ * told which ports to use they use all fabrics that both have.
  *
- * In a fabric the k-th port of one is connected with the k-th of the other; first ports of one
- * subnet, where that is known, then the others. Where one process has more ports than the other,
- * the surplus ones have no partner. Which these are depends on the rank of the other, so that the
- * partners of a process with many ports are spread over all of them.
+ * In a subnet the k-th port of one is connected with the k-th of the other. Where one process has
+ * more ports than the other, the surplus ones have no partner. Which these are depends on the rank
+ * of the other, so that the partners of a process with many ports are spread over all of them.
  *
  * Both processes come to the same pairs: no rule depends on whose ports are called ours.
  */

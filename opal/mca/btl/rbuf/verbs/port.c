@@ -218,6 +218,8 @@ static int query_port(struct rbuf_port *port, struct rbuf_problem *problem)
         port->address.needs_grh = (attributes.flags & IBV_QPF_GRH_REQUIRED) != 0;
         port->address.lid = attributes.lid;
         port->address.subnet = be64toh(gid.raw.global.subnet_prefix);
+    } else {
+        port->address.subnet = rbuf_gid_subnet(gid.raw.raw);
     }
     return 0;
 }
@@ -239,6 +241,7 @@ void rbuf_port_survey(struct ibv_context *context, uint8_t number,
         out->subnet = be64toh(gid.raw.global.subnet_prefix);
     } else {
         out->link_local = !has_gid || rbuf_gid_is_link_local(gid.raw.raw);
+        out->subnet = has_gid ? rbuf_gid_subnet(gid.raw.raw) : 0;
     }
 }
 
