@@ -6,6 +6,7 @@
 #include "model/staged.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdbool.h>
 
 /* A flag is a count: its upper bytes are zeros, as they were before. When a packet ends within

@@ -519,7 +519,9 @@ void mca_btl_rbuf_rma_ended(mca_btl_rbuf_module_t *module, struct rbuf_rma *rma,
 
 /* True if all messages to the peer go by this endpoint, as a whole: the two processes reach each
  * other by one port each, and rbuf's exclusivity was not lowered so that it shares peers with
- * another BTL. (If another one's was raised to rbuf's, we do not hear of it.) */
+ * another BTL. (If another one's was raised to rbuf's, we do not hear of it.) Of several ports the
+ * receiver decides which one gets the beginning of a contiguous message, and ob1 deals the
+ * fragments of a packed one out in shares that early data would have to fit. */
 static inline bool mca_btl_rbuf_is_alone(const mca_btl_base_endpoint_t *endpoint)
 {
     return endpoint->pairs == 1 &&

@@ -113,10 +113,9 @@ static const struct parameter table[] = {
      "are no eager rings. auto: as the adapter says. on, where that is not true, corrupts data"},
     {"early_data", "on", CHOICE, 0, 0, switches, NULL, 0, 6, FIELD(early_data), "on, off",
      "Send the first bytes of a message right behind its rendezvous, before that is answered. "
-     "Contiguous messages with protocols superpipeline and auto, packed data with all of them. "
-     "Only "
-     "between processes that one port connects, without another BTL to the same peers, and unless "
-     "rndv_eager_limit is 0"},
+     "Contiguous messages with protocols superpipeline and auto, packed data with all protocols. "
+     "Only between processes that one port connects, without another BTL to the same peers, and "
+     "unless rndv_eager_limit is 0"},
     {"early_peers", "16", COUNT, 0, RBUF_EARLY_PEERS_MAX, NULL, NULL, 0, 5, FIELD(early_peers),
      "peers, 0 to 64",
      "Peers that may send early data to this process, into slots of its receive staging that are "
