@@ -326,6 +326,13 @@ bool rbuf_early_write(struct rbuf_peer *peer, struct rbuf_early_data *data, uint
     return data->written == data->bytes;
 }
 
+/* As far as it goes, whatever the budget is: what is not written now costs a round trip. */
+static void write_all(struct rbuf_peer *peer, struct rbuf_early_data *data, uint64_t *budget)
+{
+    while (data->written < data->bytes && copy_chunk(peer, data, budget)) {
+    }
+}
+
 /* What is WRITING and was sent first. */
 static struct rbuf_early_data *first_writing(struct rbuf_early_out *out)
 {
@@ -351,7 +358,7 @@ int rbuf_early_out_progress(struct rbuf_peer *peer, uint64_t *budget)
 
         settle(out, data);
         if (TAILQ_EMPTY(&peer->puts)) { /* which go first: they are asked for */
-            (void) rbuf_early_write(peer, data, budget);
+            write_all(peer, data, budget);
             done++;
         }
     }
