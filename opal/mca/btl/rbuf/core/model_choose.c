@@ -152,6 +152,7 @@ static double choose_block(const struct rbuf_machine *machine, const struct rbuf
 
         shape(aim, &tried, block_sizes[i], start.first_blocks * start.block_bytes,
               start.buffer_blocks * start.block_bytes);
+        choose_growth(machine, aim, &tried); /* that of another block may be far from the best */
         consider(machine, aim, &tried, plan, &best);
     }
     return best;
