@@ -46,7 +46,8 @@ static bool flag_is(const struct rbuf_grant *grant, uint32_t block, uint64_t val
 /* True if the next block may be read. What a grant that asked is to read is not known yet. */
 static bool block_here(struct rbuf_grant *grant)
 {
-    if (grant->early == RBUF_GRANT_EARLY_ASKED) {
+    if (grant->early == RBUF_GRANT_EARLY_ASKED ||
+        (grant->part == RBUF_GRANT_PART_EARLY && !rbuf_grant_early_is_there(grant))) {
         return false;
     }
     switch (rbuf_peer_arrival(grant->peer)) {
