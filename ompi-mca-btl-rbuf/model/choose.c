@@ -141,6 +141,7 @@ static double choose_block(const struct rbuf_machine *machine,
 
         shape(objective, &tried, block_sizes[i], start.first_blocks * start.block_bytes,
               start.buffer_blocks * start.block_bytes);
+        choose_growth(machine, objective, &tried); /* another block may want another */
         consider(machine, objective, &tried, plan, &best);
     }
     return best;

@@ -7,7 +7,7 @@
 
 #include "world.h"
 
-#define PROMPTS 10u /* messages until a lane must have been lent */
+#define PROMPTS 10u /* messages until a window must have been lent */
 
 struct sim_measure {
     struct world *world;
@@ -26,8 +26,8 @@ static struct world_options options_for(const struct rbuf_machine *machine, uint
                                        .packet_bytes = machine->packet_bytes};
     options.core.schedule.block_bytes = block_bytes;
     options.core.quantum = machine->pass_bytes;
-    options.core.ring.slots = 0;     /* the messages of a rendezvous go over send/receive */
-    options.core.standing.peers = 0; /* but for sim_measure_open_led() */
+    options.core.ring.slots = 0;  /* the messages of a rendezvous go over send/receive */
+    options.core.early.peers = 0; /* but for sim_measure_open_led() */
     options.send_bytes = options.receive_bytes = 2 * blocks * block_bytes;
     options.send_copy = machine->send_copy;
     options.receive_copy = machine->receive_copy;
@@ -70,9 +70,9 @@ struct sim_measure *sim_measure_open_led(const struct rbuf_machine *machine, uin
     struct world_options options = options_for(machine, block_bytes, most);
 
     options.core.schedule.first_blocks = 1; /* any plan's is no less */
-    options.core.standing = (struct rbuf_standing_options){
+    options.core.early = (struct rbuf_early_options){
         .peers = 1,
-        .place_blocks = (early_bytes + block_bytes - 1) / block_bytes,
+        .slot_blocks = (early_bytes + block_bytes - 1) / block_bytes,
         .opening_blocks = (uint16_t) ((SIM_OPENING_BYTES + block_bytes - 1) / block_bytes)};
     return open_with(machine, &options);
 }
@@ -119,31 +119,28 @@ static double run_staged(struct sim_measure *measure, const struct rbuf_plan *pl
     return run(measure, plan->rendezvous == RBUF_RENDEZVOUS_NONE ? WORLD_STAGED : WORLD_PUT, bytes);
 }
 
-/* Heads that were led by node 0 and taken up by node 1. */
-static uint64_t heads(const struct world *world)
+/* Messages whose early data node 1 has taken up. */
+static uint64_t early(const struct world *world)
 {
-    uint64_t led = world->nodes[0].core.stats.heads_led;
-    uint64_t taken = world->nodes[1].core.stats.heads_taken;
-
-    return led < taken ? led : taken;
+    return world->nodes[1].core.stats.early_claimed;
 }
 
-static double run_led(struct sim_measure *measure, const struct rbuf_plan *plan, uint64_t bytes)
+static double run_early(struct sim_measure *measure, const struct rbuf_plan *plan, uint64_t bytes)
 {
     const struct world *world = measure->world;
     struct rbuf_plan plain = *plan;
     uint64_t before;
     double time;
 
-    plain.schedule.opening_blocks = 0; /* the lane has one of its own */
-    plain.rendezvous = RBUF_RENDEZVOUS_OVERLAPPED;
-    for (unsigned i = 0; i < PROMPTS && heads(world) == 0; i++) {
-        (void) run_staged(measure, &plain, bytes); /* a lane is lent to who sends */
+    plain.schedule.opening_blocks = 0; /* the window has one of its own */
+    plain.rendezvous = RBUF_RENDEZVOUS_SERIAL;
+    for (unsigned i = 0; i < PROMPTS && early(world) == 0; i++) {
+        (void) run_staged(measure, &plain, bytes); /* a window is lent to who sends */
     }
-    before = heads(world);
+    before = early(world);
     time = run_staged(measure, &plain, bytes);
-    if (heads(world) != before + 1) {
-        fprintf(stderr, "a message of %llu bytes was not led\n", (unsigned long long) bytes);
+    if (early(world) != before + 1) {
+        fprintf(stderr, "a message of %llu bytes had no early data\n", (unsigned long long) bytes);
         exit(EXIT_FAILURE);
     }
     return time;
@@ -151,7 +148,7 @@ static double run_led(struct sim_measure *measure, const struct rbuf_plan *plan,
 
 double sim_measure_staged(struct sim_measure *measure, const struct rbuf_plan *plan, uint64_t bytes)
 {
-    return plan->rendezvous == RBUF_RENDEZVOUS_EARLY ? run_led(measure, plan, bytes)
+    return plan->rendezvous == RBUF_RENDEZVOUS_EARLY ? run_early(measure, plan, bytes)
                                                      : run_staged(measure, plan, bytes);
 }
 

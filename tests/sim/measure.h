@@ -22,12 +22,12 @@ void sim_measure_close(struct sim_measure *measure);
  * simulated users costs. */
 const struct rbuf_machine *sim_measure_machine(const struct sim_measure *measure);
 
-/* The same, where a standing lane has room for `early_bytes` of each message. One plan only. */
+/* The same, where a slot has room for `early_bytes` of each message. One plan only. */
 struct sim_measure *sim_measure_open_led(const struct rbuf_machine *machine, uint32_t block_bytes,
                                          uint64_t most, uint32_t early_bytes);
 
 /* A staged transfer of `bytes`, ns; the plan's block size is the one that was opened, and so is the
- * head of one that is led. */
+ * slot of one with early data. */
 double sim_measure_staged(struct sim_measure *measure, const struct rbuf_plan *plan,
                           uint64_t bytes);
 

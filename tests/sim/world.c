@@ -44,9 +44,8 @@ struct world_options world_defaults(void)
                  .arrival = RBUF_ARRIVAL_BLOCK,
                  .quantum = 16384,
                  .window = {64, 64},
-                 .pieces_kept = 4,
                  .ring = {.slots = 16, .slot_bytes = 2048, .set = 4, .threshold = 8},
-                 .standing = {.peers = 4, .place_blocks = 10, .opening_blocks = 1},
+                 .early = {.peers = 4, .slot_blocks = 10, .opening_blocks = 1},
                  .max_message = 1u << 30},
         .send_bytes = 16u << 20,
         .receive_bytes = 16u << 20,
@@ -58,9 +57,8 @@ struct world_options world_defaults(void)
         .copy_bytes_per_ns = 6.0,
         .poll_ns = 50,
         .post_ns = 50,
-        .prestage = true,
-        .ahead = 3,
-        .piece_bytes = 4000,
+        .packed_early = true,
+        .fragment_bytes = 16000,
         .ring_memory = WORLD_RINGS_MAX,
         .growths = UINT_MAX,
     };
@@ -131,6 +129,7 @@ static void poll_node(void *subject)
     done += take_completions(node);
     rbuf_core_swept(&node->core);
     done += rbuf_core_progress(&node->core, node->nic.local_ns);
+    done += world_packed_progress(node) + world_prestage_progress(node);
     events = world_user_events(node);
     running = NULL;
     node->nic.running = false;
@@ -181,75 +180,116 @@ void world_compute(struct world *world, unsigned index, uint64_t ns)
     schedule(node, node->free_ns);
 }
 
-/* True if the blocks are in one place of a standing lane, and not those of a head that was copied
- * out in part. */
-static bool standing_is_free(struct rbuf_core *core, uint32_t first, uint32_t last)
+/* True if the grant has taken up early data that are its own for sure. */
+static bool surely_has_early(const struct world *world, const struct rbuf_grant *grant)
 {
+    const struct world_options *options = &world->options;
+
+    return grant->early == RBUF_GRANT_EARLY_NAMED ||
+           (grant->early == RBUF_GRANT_EARLY_CLAIMED && (options->late == 0 || options->aside));
+}
+
+/* True if the blocks of the slot from `first` on are none that the grant has copied out. */
+static bool behind_taken(const struct world *world, const struct rbuf_grant *grant,
+                         const struct rbuf_early_slot *slot, uint64_t first)
+{
+    if (!surely_has_early(world, grant) || grant->early_seq != slot->seq) {
+        return true;
+    }
+    return grant->part == RBUF_GRANT_PART_EARLY && first >= grant->chunk.first_block + grant->block;
+}
+
+/* A write into a window: of one slot, and nothing that was taken of its use. */
+static bool slot_is_free(const struct world *world, const struct rbuf_peer *peer, uint32_t first,
+                         uint32_t last)
+{
+    const struct rbuf_early_in *in = peer->early_in;
+    const uint32_t number = (first - in->first) / in->slot_blocks;
+    const struct rbuf_early_slot *slot = &in->slot[number];
     const struct rbuf_grant *grant;
 
-    TAILQ_FOREACH(grant, &core->receiving, link)
+    if ((last - in->first) / in->slot_blocks != number) {
+        return false;
+    }
+    if (slot->state == RBUF_EARLY_SLOT_FREE) { /* of the next use */
+        return true;
+    }
+    TAILQ_FOREACH(grant, &peer->core->receiving, link)
     {
-        uint64_t taken = grant->chunk.first_block + grant->block;
-
-        if (grant->head_use != 0 && first >= grant->head_first &&
-            first < grant->head_first + grant->peer->standing_in->place_blocks) {
-            return first - grant->head_first >= taken;
+        if (grant->peer == peer &&
+            !behind_taken(world, grant, slot, (first - in->first) % in->slot_blocks)) {
+            return false;
         }
     }
+    return slot->state != RBUF_EARLY_SLOT_LAST;
+}
+
+/* The peer in whose window the blocks are; NULL: in none. */
+static const struct rbuf_peer *window_of(const struct rbuf_core *core, uint32_t first,
+                                         uint32_t last)
+{
     for (uint32_t i = 0; i < core->peer_count; i++) {
-        const struct rbuf_standing_in *in =
-            core->peers[i] != NULL ? core->peers[i]->standing_in : NULL;
+        const struct rbuf_early_in *in = core->peers[i] != NULL ? core->peers[i]->early_in : NULL;
 
         if (in != NULL && first >= in->first &&
-            last < in->first + in->place_blocks * RBUF_EARLY_SLOTS) {
-            return (first - in->first) / in->place_blocks == (last - in->first) / in->place_blocks;
+            last < in->first + in->slot_blocks * RBUF_EARLY_SLOTS) {
+            return core->peers[i];
+        }
+    }
+    return NULL;
+}
+
+/* True if the lane's buffer is that of one of the next N chunks that the receiver takes, and not of
+ * one that has arrived. */
+static bool buffer_is_free(const struct rbuf_grant *grant, uint32_t buffer)
+{
+    const uint64_t buffers = grant->schedule.buffers;
+    const bool begun = grant->part == RBUF_GRANT_PART_LANE;
+    const uint64_t next = begun ? grant->chunk.index : 0;
+
+    for (uint64_t chunk = next; chunk < next + buffers; chunk++) {
+        if (chunk % buffers == buffer && (!begun || chunk != next || grant->block == 0)) {
+            return true;
         }
     }
     return false;
 }
 
-/* A write into a lane: its buffer must be free, by the receiver's own account. */
-static void watch_lanes(void *user, struct sim_pair_end *to, uint64_t remote, uint32_t bytes)
+static bool lane_is_free(const struct rbuf_core *core, uint32_t first, uint32_t last)
+{
+    const struct rbuf_grant *grant;
+
+    TAILQ_FOREACH(grant, &core->receiving, link)
+    {
+        if (first >= grant->lane_first && last < grant->lane_first + grant->lane_blocks) {
+            const uint32_t buffer = (first - grant->lane_first) / grant->stride_blocks;
+
+            return (last - grant->lane_first) / grant->stride_blocks == buffer &&
+                   buffer_is_free(grant, buffer);
+        }
+    }
+    return false;
+}
+
+/* A write into receive staging: what is there must be free, by the receiver's own account. */
+static void watch_staging(void *user, struct sim_pair_end *to, uint64_t remote, uint32_t bytes)
 {
     struct world *world = user;
-    struct world_node *node = to->nic->user;
-    struct rbuf_core *core = &node->core;
+    const struct world_node *node = to->nic->user;
+    const struct rbuf_core *core = &node->core;
     uint64_t base = (uintptr_t) core->receive_arena.base;
     uint64_t block_bytes = core->receive_arena.block_bytes;
     uint32_t first = (uint32_t) ((remote - base) / block_bytes);
     uint32_t last = (uint32_t) ((remote - base + bytes - 1) / block_bytes);
-    struct rbuf_grant *grant;
+    const struct rbuf_peer *peer;
 
     if (bytes == 0 || remote < base ||
-        (remote - base) / block_bytes >= core->receive_arena.blocks ||
-        standing_is_free(core, first, last)) {
+        (remote - base) / block_bytes >= core->receive_arena.blocks) {
         return;
     }
-    TAILQ_FOREACH(grant, &core->receiving, link)
-    {
-        uint32_t buffer;
-        uint64_t next =
-            grant->chunk.index > grant->head_chunks ? grant->chunk.index : grant->head_chunks;
-
-        if (first < grant->lane_first || last >= grant->lane_first + grant->lane_blocks) {
-            continue;
-        }
-        buffer = (first - grant->lane_first) / grant->stride_blocks;
-        if ((last - grant->lane_first) / grant->stride_blocks != buffer) {
-            break;
-        }
-        /* The chunk must be one of the next N that the receiver takes, and not one that arrived. */
-        for (uint64_t ahead = 0; ahead < core->options.schedule.buffers; ahead++) {
-            uint64_t chunk = next + ahead;
-
-            if ((chunk - grant->head_chunks) % core->options.schedule.buffers == buffer &&
-                (chunk != grant->chunk.index || grant->block == 0)) {
-                return;
-            }
-        }
-        break;
-    }
-    world->overwrites++;
+    peer = window_of(core, first, last);
+    world->overwrites +=
+        peer != NULL ? !slot_is_free(world, peer, first, last) : !lane_is_free(core, first, last);
 }
 
 static void open_buffers(struct world_node *node)
@@ -327,9 +367,9 @@ void world_staging(struct world_node *node, struct rbuf_arena *arena)
 
 bool world_receive_staging_free(const struct rbuf_core *core)
 {
-    uint32_t lanes = core->standing.out * rbuf_early_window_blocks(&core->options.standing);
+    uint32_t lent = core->windows.out * rbuf_early_window_blocks(&core->options.early);
 
-    return core->receive_arena.free_blocks + lanes == core->receive_arena.blocks;
+    return core->receive_arena.free_blocks + lent == core->receive_arena.blocks;
 }
 
 static struct rbuf_region open_bounces(struct world_node *node)
@@ -417,7 +457,7 @@ struct world *world_open(const struct world_options *options)
     world->next_seed = 1;
     world->ticking = options->tick_ns != 0;
     sim_net_open(&world->net, &options->model, &options->faults);
-    world->net.placing = watch_lanes;
+    world->net.placing = watch_staging;
     world->net.placing_user = world;
     for (unsigned i = 0; i < options->nodes; i++) {
         open_node(world, i);
@@ -489,21 +529,33 @@ void world_settle(struct world *world)
     world->ticking = ticking;
 }
 
-/* True if a place of the lane is neither free nor kept for a later receive. */
-static bool place_taken(const struct rbuf_standing_in *in)
+/* True if a slot is not free, and its data was not dropped either. */
+static bool slot_taken(const struct world_node *node, const struct world_link *link)
 {
-    if (in == NULL) {
-        return false;
-    }
-    for (uint64_t use = in->tail + 1; use <= in->announced; use++) {
-        enum rbuf_use_state state = in->uses[use % RBUF_EARLY_SLOTS].state;
+    const struct rbuf_early_in *in = link->peer->early_in;
+    const struct world_node *other = link->end[0].peer->nic->user;
+    const struct rbuf_early_out *out = other->links[node->index].peer->early_out;
 
-        if (state == RBUF_USE_ANNOUNCED ||
-            (state == RBUF_USE_KEPT && in->state != RBUF_STANDING_LENT)) {
+    for (uint32_t i = 0; in != NULL && i < RBUF_EARLY_SLOTS; i++) {
+        if (in->slot[i].state != RBUF_EARLY_SLOT_FREE && out->slot[i].state != RBUF_EARLY_DROPPED) {
             return true;
         }
     }
     return false;
+}
+
+static bool early_under_way(const struct rbuf_early_out *out)
+{
+    if (out == NULL) {
+        return false;
+    }
+    for (uint32_t i = 0; i < RBUF_EARLY_SLOTS; i++) {
+        if (out->slot[i].state == RBUF_EARLY_WRITING || out->slot[i].state == RBUF_EARLY_WRITTEN ||
+            out->slot[i].in_flight != 0) {
+            return true;
+        }
+    }
+    return out->writing != 0 || out->in_flight != 0 || out->state == RBUF_EARLY_OUT_RETURNING;
 }
 
 static const char *peer_leftover(const struct world_node *node, const struct world_link *link)
@@ -521,20 +573,11 @@ static const char *peer_leftover(const struct world_node *node, const struct wor
             return "more messages are out than there are credits";
         }
     }
-    if (peer->state == RBUF_PEER_CONNECTED && place_taken(peer->standing_in)) {
-        return "a place of a standing lane is still taken";
+    if (peer->state == RBUF_PEER_CONNECTED && slot_taken(node, link)) {
+        return "a slot of a window is still taken";
     }
-    if (peer->state == RBUF_PEER_CONNECTED && peer->standing_out != NULL &&
-        (peer->standing_out->announced != 0 || peer->standing_out->in_flight != 0 ||
-         peer->standing_out->state == RBUF_STANDING_RETURNING)) {
-        return "a head is still under way";
-    }
-    if (peer->state == RBUF_PEER_CONNECTED && peer->ahead_out.state != RBUF_AHEAD_IDLE) {
-        return "a set of pieces is still open";
-    }
-    if (!STAILQ_EMPTY(&peer->ahead_in.pieces) || !STAILQ_EMPTY(&peer->ahead_in.names) ||
-        peer->core->names.peer == peer) {
-        return "a piece or its name still waits";
+    if (peer->state == RBUF_PEER_CONNECTED && early_under_way(peer->early_out)) {
+        return "early data is still under way, or waits for its put";
     }
     if (peer->ring_in != NULL && peer->ring_in->freed != 0) {
         return "a slot of a ring is still taken";
@@ -560,9 +603,6 @@ static const char *node_leftover(const struct world_node *node)
     }
     if (!TAILQ_EMPTY(&core->receiving) || !TAILQ_EMPTY(&core->deferred)) {
         return "a grant is still open";
-    }
-    if (core->pieces_kept != 0) {
-        return "a receive buffer is still kept for a piece";
     }
     if (node->ams != 0) {
         return "an active message was not given back";

@@ -5,6 +5,7 @@
  *     world.c       nodes: processors that poll, the run, what must hold at its end
  *     world_user.c  the users: what Open MPI does with messages, played on every node
  *     world_packed.c  likewise with packed data
+ *     world_prestage.c  the paper's way with the first chunk, which core does not have
  *     world_cost.c  what copying and registering user memory costs
  *     world_raw.c   the paper's raw benchmark: users that know each other's buffers beforehand
  *
@@ -23,8 +24,9 @@
 
 #include "core/channel.h"
 #include "core/core.h"
+#include "core/early.h"
 #include "core/grant.h"
-#include "core/prestage.h"
+#include "model/staged.h"
 #include "core/put.h"
 #include "core/rma.h"
 #include "core/staging.h"
@@ -61,9 +63,11 @@ struct world_options {
     uint64_t post_ns;
     uint64_t tick_ns;   /* a sleeping node looks around this often; 0: never */
     unsigned followers; /* messages that name the put, sent behind each FIN */
-    bool prestage;
-    unsigned ahead;       /* pieces of packed data behind most rendezvous that herald; 0: none do */
-    uint32_t piece_bytes; /* of packed data */
+    bool prestage;      /* while a question is under way the sender copies the first chunk of a put
+                           that has no early data (world_prestage.c), registers the source of a DIRECT
+                           one */
+    bool packed_early;  /* packed data has early data, where there is a window */
+    uint32_t fragment_bytes; /* of packed data, most of a fragment */
     unsigned late; /* each so-manieth put is not expected: its rendezvous is answered when the next
                       one is delivered, before that; 0: none */
     bool aside;    /* and not as if it were part of that delivery */
@@ -94,6 +98,18 @@ enum world_message_state {
     WORLD_FAILED   /* its peer is lost */
 };
 
+#define WORLD_PACKED_BLOCKS 64u /* of early data, most */
+
+/* How far a message of packed data is. */
+struct world_packed {
+    struct rbuf_early_data *early;       /* NULL: none */
+    uint32_t bytes[WORLD_PACKED_BLOCKS]; /* in each block of it */
+    uint32_t blocks;                     /* that were written */
+    uint32_t named;                      /* of these, in FRAGMENTs */
+    uint64_t packed;                     /* bytes of the message */
+    uint64_t taken;                      /* by the receiver */
+};
+
 struct world_message {
     struct world *world;
     enum world_kind kind;
@@ -112,12 +128,11 @@ struct world_message {
     unsigned events;  /* that it has given: one for a put or an in-place operation */
     unsigned fins;    /* delivered so far */
     uint64_t put_id;
+    struct rbuf_tx_chunk *prestaged; /* PUT: its first chunk; NULL: none */
     struct rbuf_grant *grant;
     struct rbuf_put put;
     struct rbuf_rma rma;
-    uint64_t sent;  /* PACKED: bytes of fragments, or of pieces of them */
-    uint64_t named; /* likewise: of fragments */
-    uint64_t taken; /* likewise, by the receiver */
+    struct world_packed packed;
     uint64_t started_ns;
     uint64_t put_ns; /* when the put was started */
     uint64_t arrived_ns;
@@ -152,7 +167,7 @@ struct world_link {
     uint64_t sent[RBUF_CHANNELS];     /* small messages to that node */
     uint64_t received[RBUF_CHANNELS]; /* from it */
     bool failed;                      /* RBUF_EVENT_FAILED was seen */
-    struct world_message *ahead;      /* whose pieces are sent ahead; NULL: none's */
+    struct world_message *packing;    /* whose early data is being packed; NULL: none's */
 };
 
 struct world_node {
@@ -175,6 +190,9 @@ struct world_node {
     unsigned idle;                       /* polls without anything to do */
     unsigned ams;                        /* active messages that core has not given back */
     struct world_message *unexpected;    /* a rendezvous that is answered with the next */
+    struct rbuf_peer *delivering;        /* the peer whose RTS is being delivered; NULL: none's */
+    uint32_t early;                      /* of that RTS, that a grant may claim; 0: none */
+    struct world_message *prestaging;    /* whose first chunk is to be copied; NULL: none's */
     struct world_message_list beginning; /* that its processor is to start */
     struct world_message_list expected;  /* whose end it looks for in its memory */
 };
@@ -227,7 +245,7 @@ uint32_t world_control_bytes(void);
 /* NULL, or what is left over that should not be; call it after world_settle(). */
 const char *world_leftover(struct world *world);
 
-/* True if all of the receive staging is free, but for the standing lanes that are lent. */
+/* True if all of the receive staging is free, but for the windows that are lent. */
 bool world_receive_staging_free(const struct rbuf_core *core);
 
 /* Time at which the network is. */
@@ -256,8 +274,12 @@ void world_am_send(struct world_am *am, unsigned to, enum rbuf_channel_id channe
 void world_am_sent(struct world_am *am, bool under_way); /* by the caller itself */
 void world_packed_start(struct world_message *message, struct world_am *rendezvous);
 void world_packed_answered(struct world_message *message);
-void world_packed_take(const struct rbuf_delivery *delivery);
-void world_packed_late(struct world_node *node, struct rbuf_peer *peer);
+void world_packed_take(const struct world_node *node, const struct rbuf_delivery *delivery);
+int world_packed_progress(struct world_node *node);
+void world_prestage(struct world_message *message);
+bool world_prestage_progress(struct world_node *node);
+bool world_prestage_start(struct world_message *message);
+void world_prestage_drop(struct world_message *message);
 void world_raw_start(struct world_message *message);
 int world_raw_look(struct world_node *node);
 void world_lose(struct world_node *node, unsigned other, int status);

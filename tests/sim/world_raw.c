@@ -13,7 +13,7 @@ static void start_staged(struct world_message *message)
     struct rbuf_peer *receiver = world->nodes[message->to].links[message->from].peer;
     struct rbuf_offer offer;
 
-    message->grant = rbuf_grant_open(receiver, message->target, message->bytes, message, &offer);
+    message->grant = rbuf_grant_open(receiver, message->target, message->bytes, message, 0, &offer);
     if (message->grant == NULL || offer.mode != RBUF_OFFER_STAGED) {
         world_close_message(message, WORLD_FAILED); /* no room, and nobody who would tell later */
         return;

@@ -60,6 +60,22 @@ static void start_eager(struct world_message *message)
     world_give_back(message, &message->source, &message->source_key);
 }
 
+static void send_rts(struct world_node *node, struct world_message *message,
+                     const struct user_control *control)
+{
+    struct rbuf_peer *peer = node->links[message->to].peer;
+    struct world_am *rts =
+        world_am_make(node, message, TAG_RENDEZVOUS, control, sizeof(*control), NULL, 0);
+    const uint64_t sent = node->core.stats.early_sent;
+
+    rts->am.channel = RBUF_CONTROL;
+    world_am_sent(rts,
+                  rbuf_early_send(peer, &rts->am, message->source, message->bytes) != RBUF_AM_IDLE);
+    if (message->world->options.prestage && node->core.stats.early_sent == sent) {
+        world_prestage(message);
+    }
+}
+
 static void start_rendezvous(struct world_message *message)
 {
     struct world_node *node = &message->world->nodes[message->from];
@@ -70,8 +86,9 @@ static void start_rendezvous(struct world_message *message)
                                                   sizeof(control), NULL, 0));
         return;
     }
-    if (message->world->options.prestage && message->kind == WORLD_PUT) {
-        rbuf_prestage(node->links[message->to].peer, message->source, message->bytes);
+    if (message->kind == WORLD_PUT) {
+        send_rts(node, message, &control);
+        return;
     }
     send_control(node, message, message->to, TAG_RENDEZVOUS, 0, &control);
     if (message->world->options.prestage && message->kind == WORLD_DIRECT) {
@@ -215,6 +232,16 @@ static void take_eager(struct world_node *node, const struct rbuf_event *event)
     world_close_message(message, right ? WORLD_ARRIVED : WORLD_CORRUPT);
 }
 
+/* The early data of a message, if it is the one that is being delivered: of one receive at most. */
+static uint32_t early_of(struct world_node *node, const struct rbuf_peer *peer)
+{
+    if (node->delivering != peer) {
+        return RBUF_EARLY_UNKNOWN;
+    }
+    node->delivering = NULL;
+    return node->early;
+}
+
 static void take_rendezvous(struct world_node *node, struct world_message *message)
 {
     struct world_link *link = &node->links[message->from];
@@ -236,8 +263,8 @@ static void take_rendezvous(struct world_node *node, struct world_message *messa
         send_control(node, message, message->from, TAG_ANSWER, 0, &answer);
         return;
     }
-    message->grant =
-        rbuf_grant_open(link->peer, message->target, message->bytes, message, &answer.offer);
+    message->grant = rbuf_grant_open(link->peer, message->target, message->bytes, message,
+                                     early_of(node, link->peer), &answer.offer);
     if (message->grant == NULL) { /* no memory: the other side would wait for ever */
         rbuf_peer_fail(link->peer, -ENOMEM);
         return;
@@ -253,11 +280,15 @@ static void take_expected(struct world_node *node, struct world_message *message
 
     node->unexpected = NULL;
     if (before != NULL) {
-        struct rbuf_peer *of = node->core.delivering_of;
+        struct rbuf_peer *of = node->delivering;
 
-        node->core.delivering_of = node->world->options.aside ? NULL : of;
+        if (node->world->options.aside) {
+            node->delivering = NULL;
+        }
         take_rendezvous(node, before);
-        node->core.delivering_of = of;
+        if (node->world->options.aside) {
+            node->delivering = of;
+        }
     }
     if ((before == NULL || late == 1) && late != 0 &&
         (message->kind == WORLD_PUT || message->kind == WORLD_PACKED) &&
@@ -298,7 +329,7 @@ static void take_answer(struct world_node *node, struct world_message *message,
     message->pending++;
     if (message->kind == WORLD_COPIED) {
         rbuf_put_copied(node->links[message->to].peer, &message->put);
-    } else {
+    } else if (message->prestaged == NULL || !world_prestage_start(message)) {
         rbuf_put_start(node->links[message->to].peer, &message->put);
     }
 }
@@ -342,11 +373,12 @@ static void deliver(struct world_node *node, struct rbuf_event *event)
 {
     struct user_control control;
 
-    rbuf_core_delivering(event->peer, &event->delivery);
+    node->delivering = event->delivery.extra == RBUF_EXTRA_RTS ? event->peer : NULL;
+    node->early = event->delivery.early;
     if (event->delivery.tag == TAG_EAGER) {
         take_eager(node, event);
     } else if (event->delivery.tag == TAG_PACKED) {
-        world_packed_take(&event->delivery);
+        world_packed_take(node, &event->delivery);
     } else {
         memcpy(&control, event->delivery.data, sizeof(control));
         switch (event->delivery.tag) {
@@ -361,8 +393,9 @@ static void deliver(struct world_node *node, struct rbuf_event *event)
             break;
         }
     }
-    post_again(node, rbuf_ahead_buffer_of(&event->delivery));
-    rbuf_core_release(event->peer, &event->delivery);
+    node->delivering = NULL;
+    rbuf_core_release(event->peer, &event->delivery); /* which looks into the buffer */
+    post_again(node, event->delivery.buffer);
 }
 
 /* The put is out, or in place: tells the receiver, and sends what else the user has for it. */
@@ -451,7 +484,7 @@ static void peer_failed(struct world_node *node, struct world_link *link, unsign
     struct world_message *message;
 
     link->failed = true;
-    link->ahead = NULL;
+    link->packing = NULL;
     for (message = node->world->messages; message != NULL; message = message->next) {
         if (message->from == other && message->to == node->index && message->grant != NULL) {
             rbuf_grant_close(message->grant);
@@ -551,12 +584,6 @@ int world_user_events(struct world_node *node)
             break;
         case RBUF_EVENT_STAGING:
             world_staging(node, event.arena);
-            break;
-        case RBUF_EVENT_LATE:
-            world_packed_late(node, event.peer);
-            break;
-        case RBUF_EVENT_BUFFER:
-            post_again(node, event.buffer);
             break;
         case RBUF_EVENT_FAILED:
             take_failure(node, event.peer);

@@ -267,7 +267,8 @@ bool rbuf_core_received(struct rbuf_core *core, enum rbuf_channel_id channel,
 void rbuf_core_immediate(struct rbuf_core *core, uint32_t immediate);
 
 /* The message of a RBUF_EVENT_DELIVER was dealt with: frees a heap copy, returns the credit. The
- * caller has reposted the receive buffer, if there was one. */
+ * caller reposts the receive buffer, if there is one, behind that, and before the next progress,
+ * which tells the peer. */
 void rbuf_core_release(struct rbuf_peer *peer, const struct rbuf_delivery *delivery);
 
 /* For core's own files: true if a message of the flow may be sent. */

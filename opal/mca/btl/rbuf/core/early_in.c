@@ -422,10 +422,16 @@ void rbuf_early_in_unclaim(struct rbuf_peer *peer, uint32_t seq)
 {
     struct rbuf_early_slot *slot = rbuf_early_in_find(peer->early_in, seq);
 
-    if (slot != NULL && slot->claims > 0 && --slot->claims == 0) {
-        slot->state = RBUF_EARLY_SLOT_UNCLAIMED;
-        peer->early_in->unclaimed++;
+    if (slot == NULL || slot->claims == 0 || --slot->claims > 0) {
+        return;
     }
+    if (peer->early_in->state == RBUF_EARLY_IN_RETURNED) { /* the peer has dropped them */
+        slot->state = RBUF_EARLY_SLOT_FREE;
+        free_if_unused(peer);
+        return;
+    }
+    slot->state = RBUF_EARLY_SLOT_UNCLAIMED;
+    peer->early_in->unclaimed++;
 }
 
 void rbuf_early_in_release(struct rbuf_peer *peer, uint32_t seq)
@@ -500,6 +506,7 @@ bool rbuf_early_in_fragment(struct rbuf_peer *peer, const void *message, uint32_
     if (fragment->last != 0) {
         slot->state = RBUF_EARLY_SLOT_LAST;
     }
+    slot->claims++;
     *block = rbuf_early_in_block(peer, fragment->seq) + fragment->first;
     peer->core->stats.early_fragments++;
     return true;
@@ -507,9 +514,26 @@ bool rbuf_early_in_fragment(struct rbuf_peer *peer, const void *message, uint32_
 
 void rbuf_early_in_fragment_over(struct rbuf_peer *peer, const struct rbuf_fragment *fragment)
 {
-    if (fragment->last != 0) {
+    struct rbuf_early_slot *slot = rbuf_early_in_find(peer->early_in, fragment->seq);
+
+    if (slot != NULL && slot->claims > 0 && --slot->claims == 0 &&
+        slot->state == RBUF_EARLY_SLOT_LAST) {
         rbuf_early_in_release(peer, fragment->seq);
     }
+}
+
+bool rbuf_early_in_closed(struct rbuf_peer *peer, uint32_t seq)
+{
+    struct rbuf_early_slot *slot = rbuf_early_in_find(peer->early_in, seq);
+
+    if (slot == NULL || slot->bytes > 0 || slot->state != RBUF_EARLY_SLOT_CLAIMED) {
+        return false;
+    }
+    slot->state = RBUF_EARLY_SLOT_LAST;
+    if (slot->claims == 0) {
+        rbuf_early_in_release(peer, seq);
+    }
+    return true;
 }
 
 /* ---- where they stand ---- */

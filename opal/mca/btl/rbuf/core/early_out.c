@@ -79,11 +79,9 @@ void rbuf_early_out_lent(struct rbuf_peer *peer, const struct rbuf_early_window 
     }
     out->state = RBUF_EARLY_OUT_OPEN;
     out->window = *window;
-    for (uint32_t i = 0; i < RBUF_EARLY_SLOTS;
-         i++) { /* completions of the last window may be due */
-        out->slot[i] = (struct rbuf_early_data){.state = RBUF_EARLY_FREE,
-                                                .seq = window->first + i,
-                                                .in_flight = out->slot[i].in_flight};
+    for (uint32_t i = 0; i < RBUF_EARLY_SLOTS; i++) { /* chunks that are there may not be back */
+        out->slot[i] =
+            (struct rbuf_early_data){.seq = window->first + i, .in_flight = out->slot[i].in_flight};
     }
 }
 
@@ -487,6 +485,11 @@ int rbuf_early_send_packed(struct rbuf_peer *peer, struct rbuf_am *am, const voi
     return state;
 }
 
+void rbuf_early_close(struct rbuf_peer *peer, const struct rbuf_early_data *data)
+{
+    rbuf_channel_send_own_by(peer, RBUF_BULK, RBUF_MESSAGE_EARLY, 0, &data->seq, sizeof(data->seq));
+}
+
 struct rbuf_tx_chunk *rbuf_early_begin(struct rbuf_peer *peer, struct rbuf_early_data *data)
 {
     return peer->state == RBUF_PEER_CONNECTED && peer->early_out->state == RBUF_EARLY_OUT_OPEN &&
@@ -511,6 +514,9 @@ bool rbuf_early_end(struct rbuf_peer *peer, struct rbuf_early_data *data,
 {
     const struct rbuf_early_window *window = &peer->early_out->window;
 
+    if (blocks < chunk->shape.blocks) { /* where the next one would be is not where it ends */
+        data->bytes = data->written + (uint64_t) blocks * rbuf_block_payload(&window->schedule);
+    }
     if (blocks == 0) {
         rbuf_tx_chunk_free(peer->core, chunk);
         return true;

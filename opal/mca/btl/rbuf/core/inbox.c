@@ -51,6 +51,16 @@ static bool take_return(struct rbuf_peer *peer, enum rbuf_loan loan)
     return false;
 }
 
+/* Of a grant, or of none: packed data of which no more is asked for. */
+static bool take_early(struct rbuf_peer *peer, uint64_t grant_id, uint32_t seq)
+{
+    if (grant_id == 0) {
+        return rbuf_early_in_closed(peer, seq);
+    }
+    rbuf_grant_named(peer, grant_id, seq);
+    return true;
+}
+
 /* Messages of core's own. False if it is none, or malformed. */
 static bool take_own(struct rbuf_peer *peer, const struct rbuf_message_header *header,
                      const struct rbuf_delivery *place)
@@ -66,8 +76,7 @@ static bool take_own(struct rbuf_peer *peer, const struct rbuf_message_header *h
         if (place->bytes != sizeof(uint32_t)) {
             return false;
         }
-        rbuf_grant_named(peer, header->after, *(const uint32_t *) place->data);
-        return true;
+        return take_early(peer, header->after, *(const uint32_t *) place->data);
     case RBUF_MESSAGE_LEND:
         return take_loan(peer, header, place);
     case RBUF_MESSAGE_RECALL:

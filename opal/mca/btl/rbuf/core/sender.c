@@ -141,7 +141,7 @@ static enum put_progress put_posted(struct rbuf_put *put)
 /* Writes what is missing of the early data; true when nothing is. */
 static bool write_early(struct rbuf_put *put, uint64_t *budget)
 {
-    if (!rbuf_early_write(put->peer, put->early, budget)) {
+    if (rbuf_put_early_missing(put) && !rbuf_early_write(put->peer, put->early, budget)) {
         return false;
     }
     put->state = RBUF_PUT_FILLING;

@@ -45,7 +45,8 @@ enum rbuf_message_kind {
     RBUF_MESSAGE_RTS,      /* one that announces a message; `after` is rbuf_rts_after() */
     RBUF_MESSAGE_FRAGMENT, /* one whose payload is early data: a struct rbuf_fragment before it */
     RBUF_MESSAGE_RTR,      /* an offer that replaces a deferred one */
-    RBUF_MESSAGE_EARLY,    /* `after` is a grant; a sequence number: its early data, 0: none */
+    RBUF_MESSAGE_EARLY,    /* `after` is a grant; a sequence number: its early data, 0: none.
+                              Without a grant: no more fragments come of these packed data */
     RBUF_MESSAGE_LEND,     /* a struct rbuf_ring_offer or rbuf_early_window, as `tag` says */
     RBUF_MESSAGE_RECALL,   /* give it back; enum rbuf_loan in `tag` */
     RBUF_MESSAGE_RETURN    /* nothing comes by it any more; likewise */
