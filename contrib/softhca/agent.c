@@ -12,6 +12,7 @@
 
 #include "clock.h"
 #include "config.h"
+#include "doorbells.h"
 #include "engine.h"
 
 #include <errno.h>
@@ -28,7 +29,6 @@
 #define DEEP_SLEEP_NS     200000000l
 #define LIGHT_ROUNDS      20u
 
-_Thread_local enum worker worker;
 static pthread_t thread;
 static bool running;
 static int32_t running_pid;
@@ -40,11 +40,6 @@ static void futex_wait(_Atomic uint32_t *word, uint32_t value, long ns)
     struct timespec timeout = {.tv_sec = 0, .tv_nsec = ns};
 
     syscall(SYS_futex, word, FUTEX_WAIT, value, &timeout, NULL, 0);
-}
-
-static void futex_wake(_Atomic uint32_t *word)
-{
-    syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
 /* Whether somebody called before the time was over. */
@@ -120,18 +115,8 @@ void agent_stop(void)
     if (!running || running_pid != getpid())
         return;
     atomic_store(&stopping, true);
-    agent_call(self.node,
+    agent_wake(self.node,
                AGENT_LIGHT); /* if it falls asleep just now, it wakes in time by itself */
     pthread_join(thread, NULL);
     running = false;
-}
-
-void agent_call(struct node *node, enum agent_sleep lightest)
-{
-    uint32_t asleep = atomic_load(&node->agent_asleep);
-
-    if (asleep < lightest)
-        return;
-    if (atomic_compare_exchange_strong(&node->agent_asleep, &asleep, AGENT_AWAKE))
-        futex_wake(&node->agent_asleep);
 }

@@ -20,12 +20,6 @@
 /* For a poll and a round of the links; twice what they take where processors share no cache. */
 #define LEAD_NS 1000u
 
-bool request_has_answer(const struct work_request *request)
-{
-    return request->opcode == IBV_WR_RDMA_READ || request->opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
-           request->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
-}
-
 uint64_t carry_lead(uint32_t slot, const struct work_request *request)
 {
     struct ibv_sge near[MAX_SGE];

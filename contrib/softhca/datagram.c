@@ -11,6 +11,7 @@
 
 #include "clock.h"
 #include "config.h"
+#include "doorbells.h"
 #include "engine.h"
 
 #include <string.h>
@@ -93,7 +94,7 @@ void datagram_send(struct queue_pair *qp, const struct ibv_send_wr *wr, uint64_t
         at += wr->sg_list[i].length;
     }
     atomic_store_explicit(&slot->state, DATAGRAM_FULL, memory_order_release);
-    agent_call(node, AGENT_LIGHT);
+    agent_wake(node, AGENT_LIGHT);
 }
 
 /* Copies into a scatter list from an offset on; bytes that did not fit. */

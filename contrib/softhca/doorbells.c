@@ -6,7 +6,11 @@
  */
 #define _GNU_SOURCE
 
-#include "segment.h"
+#include "doorbells.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 bool doorbells_ring(struct doorbells *set, uint32_t index)
 {
@@ -31,4 +35,19 @@ void doorbells_clear(struct doorbells *set, uint32_t index)
     atomic_fetch_and(&set->summary, ~(1ull << (index / 64)));
     if (atomic_load(word))
         atomic_fetch_or(&set->summary, 1ull << (index / 64));
+}
+
+static void futex_wake(_Atomic uint32_t *word)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+void agent_wake(struct node *node, enum agent_sleep lightest)
+{
+    uint32_t asleep = atomic_load(&node->agent_asleep);
+
+    if (asleep < lightest)
+        return;
+    if (atomic_compare_exchange_strong(&node->agent_asleep, &asleep, AGENT_AWAKE))
+        futex_wake(&node->agent_asleep);
 }

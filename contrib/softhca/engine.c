@@ -18,9 +18,10 @@
 #define _GNU_SOURCE
 
 #include "carry.h"
-#include "engine.h"
 #include "clock.h"
 #include "config.h"
+#include "doorbells.h"
+#include "engine.h"
 #include "fault.h"
 #include "link.h"
 #include "stats.h"

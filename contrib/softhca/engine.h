@@ -8,15 +8,13 @@
 /* One round: moves what is due to or from this process and delivers completions. Returns whether
  * anything is under way. If another thread of the process is at it, returns at once. */
 bool engine_progress(void);
-/* Keeps other threads out of progress; for changes of state and destruction. */
 /* Whether the agent's last progress left all that it found to requesters that poll. */
 bool engine_has_deferred(void);
+/* Keeps other threads out of progress; for changes of state and destruction. */
 void engine_lock(void);
 void engine_unlock(void);
 /* A queue pair of this process has requests that are not retired. */
 void engine_watch(uint32_t index);
-/* Whether a request returns data to its requester. */
-bool request_has_answer(const struct work_request *request);
 
 /* Forgets everything; after a fork. */
 void engine_reset(void);
@@ -38,8 +36,5 @@ void agent_start(void);
 void agent_stop(void);
 /* The application asks for completion events and will not poll until one comes. */
 void agent_expect(void);
-enum agent_sleep { AGENT_AWAKE, AGENT_LIGHT, AGENT_DEEP };
-/* Wakes the agent of a node if it sleeps as deep as that or deeper. */
-void agent_call(struct node *node, enum agent_sleep lightest);
 
 #endif

@@ -19,6 +19,7 @@
 
 #include "link.h"
 #include "config.h"
+#include "doorbells.h"
 
 #include <math.h>
 #include <string.h>
@@ -55,12 +56,6 @@ static bool is_paced(void)
     return self.fabric->parameters.paced;
 }
 
-static bool has_answer(const struct work_request *request)
-{
-    return request->opcode == IBV_WR_RDMA_READ || request->opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
-           request->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
-}
-
 /* The link of the port that has a LID. */
 static uint32_t link_of(uint32_t lid)
 {
@@ -89,7 +84,7 @@ void link_prepare(struct work_request *request)
 {
     uint64_t latency = self.fabric->parameters.latency_ns;
     uint64_t arrival = request->posted_ns + latency;
-    uint64_t flow = has_answer(request) ? arrival + latency : arrival;
+    uint64_t flow = request_has_answer(request) ? arrival + latency : arrival;
     bool paced = is_paced();
 
     atomic_store_explicit(&request->request_ns, paced ? TIME_UNKNOWN : arrival,
@@ -117,7 +112,7 @@ uint64_t link_first_turn(const struct queue_pair_entry *qp, const struct work_re
     uint64_t bandwidth = self.fabric->links[link_of(queue_pair_lid(qp))].bandwidth;
 
     return request->posted_ns +
-           turn_ns(bandwidth, has_answer(request) ? 0 : turn_bytes(request->length), true);
+           turn_ns(bandwidth, request_has_answer(request) ? 0 : turn_bytes(request->length), true);
 }
 
 uint64_t link_bandwidth(const struct queue_pair_entry *qp)
@@ -225,7 +220,7 @@ static enum readiness next_request(struct queue_pair_entry *qp, struct work_requ
     }
     *request = request_slot(owner, qp, qp->next_request);
     *ready = (*request)->posted_ns;
-    if (has_answer(*request) && qp->reads_in_flight >= (limit ? limit : 1))
+    if (request_has_answer(*request) && qp->reads_in_flight >= (limit ? limit : 1))
         return STREAM_BLOCKED;
     if ((*request)->fenced && qp->reads_in_flight)
         return STREAM_BLOCKED;
@@ -284,7 +279,7 @@ static enum readiness examine(const struct stream *stream, struct candidate *tur
         return readiness;
     sent = atomic_load_explicit(&request->flow_bytes, memory_order_relaxed);
     turn->first = !sent;
-    if (stream->kind == STREAM_REQUESTS && has_answer(request))
+    if (stream->kind == STREAM_REQUESTS && request_has_answer(request))
         turn->bytes = 0;
     else
         turn->bytes = turn_bytes(request->length - (uint32_t) sent);
@@ -351,7 +346,7 @@ static void serve_request(uint32_t number, struct queue_pair_entry *qp,
     uint64_t arrival = turn->end + self.fabric->parameters.latency_ns;
     uint64_t sent = atomic_load_explicit(&request->flow_bytes, memory_order_relaxed) + turn->bytes;
 
-    if (has_answer(request)) {
+    if (request_has_answer(request)) {
         atomic_store_explicit(&request->request_ns, arrival, memory_order_release);
         qp->reads[(qp->next_answer + qp->reads_in_flight) % MAX_READS] = qp->next_request;
         qp->reads_in_flight++;
@@ -391,7 +386,7 @@ static bool serve(uint32_t link_index, const struct candidate *turn)
     }
     request = request_slot(owner, qp, qp->next_request);
     serve_request(stream.queue_pair, qp, request, turn);
-    return has_answer(request);
+    return request_has_answer(request);
 }
 
 /* Serves turns that end by the horizon, in order of their starts; returns the end of the earliest

@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "config.h"
 #include "copy.h"
+#include "doorbells.h"
 #include "engine.h"
 #include "fault.h"
 #include "link.h"
@@ -179,7 +180,7 @@ static bool oldest_is_to_push(struct queue_pair *qp, struct node *target, uint64
         return false;
     if (request->opcode == IBV_WR_RDMA_WRITE)
         return true;
-    agent_call(target, AGENT_LIGHT);
+    agent_wake(target, AGENT_LIGHT);
     qp->seen_polls_ns = 0;
     return false;
 }
@@ -203,7 +204,7 @@ void push(struct queue_pair *qp, uint64_t *now)
             if (push_write(qp, request, now, &awake) == WAITING) {
                 if (!awake &&
                     is_due(request, *now)) /* the target has to look at it, perhaps to refuse it */
-                    agent_call(target, AGENT_LIGHT);
+                    agent_wake(target, AGENT_LIGHT);
                 break;
             }
             set_status(request, IBV_WC_SUCCESS);

@@ -9,6 +9,7 @@
 
 #include "clock.h"
 #include "config.h"
+#include "doorbells.h"
 #include "engine.h"
 #include "fault.h"
 #include "link.h"
@@ -616,7 +617,7 @@ static void ring_peer(struct queue_pair *qp)
     if (!node)
         return;
     doorbells_ring(&node->inbox, number_index(peer));
-    agent_call(node, AGENT_DEEP);
+    agent_wake(node, AGENT_DEEP);
 }
 
 /* The first lines of a request that the other side had last. A program that posts again finds them
@@ -686,6 +687,6 @@ int queue_pair_post_send(struct ibv_qp *ibv_qp, struct ibv_send_wr *wr, struct i
         link_announce(qp->entry, first_turn);
         ring_peer(qp);
     }
-    agent_call(self.node, AGENT_DEEP);
+    agent_wake(self.node, AGENT_DEEP);
     return err;
 }

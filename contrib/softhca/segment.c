@@ -33,6 +33,7 @@
 #define STEAL_WAIT_NS 20000000ull
 
 struct attachment self;
+_Thread_local enum worker worker;
 
 static pthread_mutex_t attach_mutex = PTHREAD_MUTEX_INITIALIZER;
 static int segment_fd = -1;

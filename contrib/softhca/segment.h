@@ -376,16 +376,18 @@ static inline struct work_request *request_slot(struct node *owner, struct queue
                                     (count & (qp->slots - 1)) * qp->slot_size);
 }
 
+/* Whether a request returns data to its requester. */
+static inline bool request_has_answer(const struct work_request *request)
+{
+    return request->opcode == IBV_WR_RDMA_READ || request->opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
+           request->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+}
+
 /* Keys: 8 bits of generation above 15 of index. */
 struct memory_region_entry *segment_region(struct node *node, uint32_t key);
 
 bool shared_trylock(struct shared_lock *lock);
 void shared_lock_take(struct shared_lock *lock);
 void shared_unlock(struct shared_lock *lock);
-
-/* Adds a member; true if it was not one. */
-bool doorbells_ring(struct doorbells *set, uint32_t index);
-/* Removes a member; the caller then looks once more for its work. */
-void doorbells_clear(struct doorbells *set, uint32_t index);
 
 #endif
