@@ -10,6 +10,7 @@
 #include "config.h"
 #include "copy.h"
 #include "engine.h"
+#include "event.h"
 #include "fault.h"
 #include "shared_pages.h"
 
@@ -105,7 +106,7 @@ static enum outcome refuse(struct queue_pair *qp, struct work_request *request,
               atomic_load(&qp->entry->peer), ibv_wc_status_str(requester));
     set_status(request, requester);
     if (requester == IBV_WC_REM_ACCESS_ERR)
-        async_event(qp->qp.context, IBV_EVENT_QP_ACCESS_ERR, &qp->qp);
+        event_raise(qp->qp.context, IBV_EVENT_QP_ACCESS_ERR, &qp->qp);
     qp->broken = true;
     return WAITING;
 }

@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "config.h"
 #include "engine.h"
+#include "event.h"
 #include "fault.h"
 
 #include <errno.h>
@@ -67,7 +68,7 @@ void completion_push(struct completion_queue *cq, const struct ibv_wc *wc, bool 
     if (first_overrun) {
         report("completion queue of %u entries overrun: completions are lost", cq->capacity);
         atomic_store(&any_overrun, true);
-        async_event(cq->cq.context, IBV_EVENT_CQ_ERR, &cq->cq);
+        event_raise(cq->cq.context, IBV_EVENT_CQ_ERR, &cq->cq);
     }
     if (fire)
         notify(cq);

@@ -9,6 +9,7 @@
  */
 #define _GNU_SOURCE
 
+#include "address.h"
 #include "clock.h"
 #include "config.h"
 #include "doorbells.h"
@@ -150,8 +151,8 @@ static void deliver(const struct datagram *mail)
         .slid = mail->source_lid,
     };
     if (mail->has_grh) {
-        device_gid(mail->source_lid, &grh.sgid);
-        device_gid(queue_pair_lid(qp->entry), &grh.dgid);
+        address_gid(mail->source_lid, &grh.sgid);
+        address_gid(queue_pair_lid(qp->entry), &grh.dgid);
         scatter(&receive, 0, &grh, sizeof(grh));
     }
     if (scatter(&receive, GRH_BYTES, mail->payload, mail->length))

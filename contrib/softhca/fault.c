@@ -10,6 +10,7 @@
 
 #include "fault.h"
 #include "clock.h"
+#include "event.h"
 #include "objects.h"
 #include "stats.h"
 
@@ -89,7 +90,7 @@ static void take_link_down(uint32_t port, uint64_t ns)
 {
     atomic_store(&self.node->down_until_ns[port], ns ? clock_now() + ns : UINT64_MAX);
     report_at(1, "fault: the link of port %u goes down", port + 1);
-    device_port_event(port, IBV_EVENT_PORT_ERR);
+    event_of_port(port, IBV_EVENT_PORT_ERR);
 }
 
 /* Those that the number of the process's requests brings down. */
@@ -120,7 +121,7 @@ static void bring_link_up(uint32_t port, uint64_t now)
     if (!until || now < until || !atomic_compare_exchange_strong(down, &until, 0))
         return;
     report_at(1, "fault: the link of port %u is up again", port + 1);
-    device_port_event(port, IBV_EVENT_PORT_ACTIVE);
+    event_of_port(port, IBV_EVENT_PORT_ACTIVE);
 }
 
 void fault_link_step(uint64_t now)

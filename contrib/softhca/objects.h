@@ -27,10 +27,16 @@ struct device {
     const struct device_setting *setting;
 };
 
+/* The settings of the device that a context is of. */
+static inline const struct device_setting *device_setting(const struct ibv_context *context)
+{
+    return ((const struct device *) context->device)->setting;
+}
+
 struct device_context {
     struct verbs_context verbs;
     int async_write_fd;
-    struct device_context *next; /* in the list of all, see device.c */
+    struct device_context *next; /* in the list of all, see event.c */
 };
 
 struct protection_domain {
@@ -129,6 +135,11 @@ struct queue_pair {
     uint64_t next_check;
 };
 
+static inline struct device_context *to_device_context(struct ibv_context *context)
+{
+    return (struct device_context *) ((uint8_t *) context -
+                                      offsetof(struct verbs_context, context));
+}
 static inline struct queue_pair *to_queue_pair(struct ibv_qp *qp)
 {
     return (struct queue_pair *) qp;
@@ -147,19 +158,6 @@ int completion_request_notify(struct ibv_cq *cq, int solicited_only);
 bool completion_overrun(void);
 /* Drops what a queue pair that goes away has left in a queue. */
 void completion_purge(struct completion_queue *cq, uint32_t queue_pair);
-
-/* device.c */
-/* The settings of the device that a context is of. */
-const struct device_setting *device_setting(const struct ibv_context *context);
-/* The GID of the port that has a LID; one that no port has is in the default subnet. */
-void device_gid(uint32_t lid, union ibv_gid *gid);
-/* The LID in a GID; 0 if no port has that GID. */
-uint32_t device_lid_of_gid(const union ibv_gid *gid);
-/* Whether a device refuses addresses without a GRH. */
-bool device_requires_grh(const struct device_setting *device);
-/* An asynchronous event of a port, to all who have its device open. */
-void device_port_event(uint32_t port, enum ibv_event_type type);
-void async_event(struct ibv_context *context, enum ibv_event_type type, void *element);
 
 /* memory.c */
 /* Whether a local address range may be used: an enum ibv_wc_status. access is 0 for reading. */

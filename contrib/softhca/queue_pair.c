@@ -7,10 +7,12 @@
  */
 #define _GNU_SOURCE
 
+#include "address.h"
 #include "clock.h"
 #include "config.h"
 #include "doorbells.h"
 #include "engine.h"
+#include "event.h"
 #include "fault.h"
 #include "link.h"
 
@@ -222,7 +224,7 @@ static void flush_receives(struct queue_pair *qp)
         push_flushed(cq, qp->receiving.wr_id, qp->qp.qp_num, IBV_WC_RECV);
     qp->has_receive = false;
     if (qp->qp.srq) {
-        async_event(qp->qp.context, IBV_EVENT_QP_LAST_WQE_REACHED, &qp->qp);
+        event_raise(qp->qp.context, IBV_EVENT_QP_LAST_WQE_REACHED, &qp->qp);
         return;
     }
     while (receive_queue_take(qp->receives, &qp->receiving))
@@ -280,7 +282,7 @@ void queue_pair_fail_overrun(void)
             (!is_overrun(qp->qp.send_cq) && !is_overrun(qp->qp.recv_cq)))
             continue;
         queue_pair_fail(qp);
-        async_event(qp->qp.context, IBV_EVENT_QP_FATAL, &qp->qp);
+        event_raise(qp->qp.context, IBV_EVENT_QP_FATAL, &qp->qp);
     }
 }
 
@@ -332,26 +334,12 @@ static void change_state(struct queue_pair *qp, enum ibv_qp_state state)
         doorbells_ring(&self.node->inbox, qp->index);
 }
 
-/* The LID of the port that an address names, as seen from this queue pair's; 0 if it is not
- * reached: there is none, or it is of another link layer or subnet. */
-static uint32_t destination_of(const struct queue_pair *qp, const struct ibv_ah_attr *ah)
-{
-    const struct device_setting *device = device_setting(qp->qp.context);
-    uint32_t lid =
-        device->link_layer == LINK_LAYER_IB ? ah->dlid : device_lid_of_gid(&ah->grh.dgid);
-    const struct port_entry *port = segment_port(lid);
-
-    return port && atomic_load(&port->link_layer) == device->link_layer &&
-                   atomic_load(&port->subnet) == device->subnet
-               ? lid
-               : 0;
-}
-
 bool queue_pair_reaches(const struct queue_pair *qp, const struct ibv_ah_attr *ah, uint32_t number)
 {
     const struct queue_pair_entry *target = segment_queue_pair(number);
 
-    return target && destination_of(qp, ah) == queue_pair_lid(target);
+    return target &&
+           address_destination(device_setting(qp->qp.context), ah) == queue_pair_lid(target);
 }
 
 static void take_attributes(struct queue_pair *qp, const struct ibv_qp_attr *attr, int mask)
@@ -367,7 +355,8 @@ static void take_attributes(struct queue_pair *qp, const struct ibv_qp_attr *att
         entry->qkey = own->qkey = attr->qkey;
     if (mask & IBV_QP_AV) {
         own->ah_attr = attr->ah_attr;
-        atomic_store(&entry->destination, destination_of(qp, &attr->ah_attr));
+        atomic_store(&entry->destination,
+                     address_destination(device_setting(qp->qp.context), &attr->ah_attr));
     }
     if (mask & IBV_QP_PATH_MTU)
         own->path_mtu = attr->path_mtu;
@@ -414,9 +403,9 @@ static bool is_addressed(const struct queue_pair *qp, const struct ibv_qp_attr *
     const struct device_setting *device = device_setting(qp->qp.context);
     uint32_t lid;
 
-    if (!(mask & IBV_QP_AV) || !device_requires_grh(device))
+    if (!(mask & IBV_QP_AV) || !address_requires_grh(device))
         return true;
-    lid = attr->ah_attr.is_global ? device_lid_of_gid(&attr->ah_attr.grh.dgid) : 0;
+    lid = attr->ah_attr.is_global ? address_lid(&attr->ah_attr.grh.dgid) : 0;
     return lid && (device->link_layer == LINK_LAYER_ROCE || lid == attr->ah_attr.dlid) &&
            (!(mask & IBV_QP_DEST_QPN) || lid_slot(lid) == number_slot(attr->dest_qp_num));
 }

@@ -3,6 +3,7 @@
  * them. */
 #define _GNU_SOURCE
 
+#include "event.h"
 #include "fault.h"
 #include "objects.h"
 #include "segment.h"
@@ -50,7 +51,7 @@ bool receive_queue_take(struct receive_queue *queue, struct receive_request *out
     }
     pthread_spin_unlock(&queue->lock);
     if (limit_reached)
-        async_event(limit_reached->srq.context, IBV_EVENT_SRQ_LIMIT_REACHED, &limit_reached->srq);
+        event_raise(limit_reached->srq.context, IBV_EVENT_SRQ_LIMIT_REACHED, &limit_reached->srq);
     return taken;
 }
 
@@ -161,7 +162,7 @@ EXPORT int ibv_modify_srq(struct ibv_srq *ibv_srq, struct ibv_srq_attr *attr, in
     }
     pthread_spin_unlock(&queue->lock);
     if (reached)
-        async_event(ibv_srq->context, IBV_EVENT_SRQ_LIMIT_REACHED, ibv_srq);
+        event_raise(ibv_srq->context, IBV_EVENT_SRQ_LIMIT_REACHED, ibv_srq);
     return 0;
 }
 
