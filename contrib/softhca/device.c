@@ -427,6 +427,7 @@ static int start(void)
     engine_reset();
     queue_pair_reset_table();
     memory_reset();
+    stale_reset();
     shared_pages_reset();
     copy_calibrate();
     link_set_lookahead(copy_cost(COPIER_KERNEL, PIECE_OF_COPY));

@@ -47,7 +47,7 @@ struct protection_domain {
 struct memory_region {
     struct ibv_mr mr;
     struct memory_region_entry *entry;
-    struct memory_region *next; /* in the list of all, see memory.c */
+    struct memory_region *next; /* in the list of all, see stale.c */
 };
 
 struct completion_channel {
@@ -168,8 +168,6 @@ uint64_t memory_translate(struct node *owner, uint32_t domain, uint32_t key, uin
                           uint64_t length, unsigned access);
 /* Forgets all regions; after a fork. */
 void memory_reset(void);
-/* The application has unmapped or remapped a range. */
-void memory_mark_stale(uint64_t begin, uint64_t end);
 
 /* receive_queue.c */
 int receive_queue_init(struct receive_queue *queue, uint32_t capacity, uint32_t max_sge);
