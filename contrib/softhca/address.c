@@ -9,6 +9,7 @@
 #define _GNU_SOURCE
 
 #include "address.h"
+#include "config.h"
 #include "segment.h"
 
 #include <endian.h>

@@ -10,8 +10,9 @@
  */
 #define _GNU_SOURCE
 
-#include "clock.h"
+#include "agent.h"
 #include "config.h"
+#include "datagram.h"
 #include "doorbells.h"
 #include "engine.h"
 

@@ -9,8 +9,8 @@
 #include "carry.h"
 #include "clock.h"
 #include "copy.h"
-#include "engine.h"
 #include "link.h"
+#include "memory.h"
 
 #include <errno.h>
 #include <string.h>

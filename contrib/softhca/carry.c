@@ -7,11 +7,14 @@
 
 #include "carry.h"
 #include "clock.h"
+#include "completion.h"
 #include "config.h"
 #include "copy.h"
-#include "engine.h"
+#include "disorder.h"
 #include "event.h"
 #include "fault.h"
+#include "memory.h"
+#include "receive_queue.h"
 #include "shared_pages.h"
 
 #include <errno.h>
@@ -169,8 +172,8 @@ static int pull(struct queue_pair *qp, struct queue_pair_entry *source,
         if (!piece_is_due(qp, request, copier, *now, &bytes))
             return EAGAIN;
         if (config.faults.order != ORDER_KEPT)
-            err = fault_copy(to, request->is_inline ? NULL : &from, request->inline_data,
-                             request->copied, bytes);
+            err = disorder_copy(to, request->is_inline ? NULL : &from, request->inline_data,
+                                request->copied, bytes);
         else if (request->is_inline)
             copy_inline(to, request->inline_data + request->copied, request->copied, bytes);
         else if (worker != APPLICATION && to->n_sge == 1) /* the program may look meanwhile */

@@ -9,11 +9,14 @@
  */
 #define _GNU_SOURCE
 
+#include "datagram.h"
 #include "address.h"
-#include "clock.h"
+#include "completion.h"
 #include "config.h"
 #include "doorbells.h"
-#include "engine.h"
+#include "memory.h"
+#include "queue_pair.h"
+#include "receive_queue.h"
 
 #include <string.h>
 
@@ -60,6 +63,15 @@ static struct datagram *claim(struct node *node)
     }
 }
 
+/* Whether a datagram to an address arrives at the queue pair of that number. */
+static bool reaches(const struct queue_pair *qp, const struct ibv_ah_attr *ah, uint32_t number)
+{
+    const struct queue_pair_entry *target = segment_queue_pair(number);
+
+    return target &&
+           address_destination(device_setting(qp->qp.context), ah) == queue_pair_lid(target);
+}
+
 void datagram_send(struct queue_pair *qp, const struct ibv_send_wr *wr, uint64_t due_ns,
                    uint32_t length)
 {
@@ -71,7 +83,7 @@ void datagram_send(struct queue_pair *qp, const struct ibv_send_wr *wr, uint64_t
     uint32_t at = 0;
 
     if (!entry || entry->type != IBV_QPT_UD || length > DATAGRAM_PAYLOAD ||
-        !queue_pair_reaches(qp, &handle->attr, target) ||
+        !reaches(qp, &handle->attr, target) ||
         link_is_down(self.node, atomic_load(&qp->entry->port)) ||
         link_is_down(node, atomic_load(&entry->port)))
         return;

@@ -7,16 +7,19 @@
 #define _GNU_SOURCE
 
 #include "address.h"
-#include "clock.h"
+#include "agent.h"
 #include "config.h"
 #include "copy.h"
 #include "engine.h"
 #include "event.h"
 #include "fault.h"
 #include "link.h"
+#include "memory.h"
+#include "queue_pair.h"
 #include "shared_pages.h"
 #include "stale.h"
 #include "stats.h"
+#include "verbs.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -476,11 +479,11 @@ EXPORT struct ibv_context *ibv_open_device(struct ibv_device *device)
     c->num_comp_vectors = 1;
     c->abi_compat = __VERBS_ABI_IS_EXTENDED;
     pthread_mutex_init(&c->mutex, NULL);
-    c->ops.poll_cq = completion_poll;
-    c->ops.req_notify_cq = completion_request_notify;
-    c->ops.post_send = queue_pair_post_send;
-    c->ops.post_recv = queue_pair_post_receive;
-    c->ops.post_srq_recv = shared_queue_post_receive;
+    c->ops.poll_cq = verbs_poll_cq;
+    c->ops.req_notify_cq = verbs_req_notify_cq;
+    c->ops.post_send = verbs_post_send;
+    c->ops.post_recv = verbs_post_recv;
+    c->ops.post_srq_recv = verbs_post_srq_recv;
     event_open(context);
     return c;
 }

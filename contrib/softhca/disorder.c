@@ -5,9 +5,10 @@
  */
 #define _GNU_SOURCE
 
-#include "fault.h"
+#include "disorder.h"
 #include "clock.h"
 #include "config.h"
+#include "copy.h"
 
 #define PAUSE_NS   3000u
 #define MAX_PIECES 64u
@@ -51,8 +52,8 @@ static unsigned cut(uint64_t length, uint64_t *ends)
     return n;
 }
 
-int fault_copy(const struct memory_list *to, const struct memory_list *from,
-               const uint8_t *inline_data, uint64_t offset, uint64_t length)
+int disorder_copy(const struct memory_list *to, const struct memory_list *from,
+                  const uint8_t *inline_data, uint64_t offset, uint64_t length)
 {
     uint64_t ends[MAX_PIECES];
     unsigned order[MAX_PIECES], n;

@@ -17,13 +17,16 @@
  */
 #define _GNU_SOURCE
 
+#include "engine.h"
 #include "carry.h"
 #include "clock.h"
+#include "completion.h"
 #include "config.h"
+#include "datagram.h"
 #include "doorbells.h"
-#include "engine.h"
 #include "fault.h"
 #include "link.h"
+#include "queue_pair.h"
 #include "stats.h"
 
 #include <sched.h>

@@ -19,22 +19,4 @@ void engine_watch(uint32_t index);
 /* Forgets everything; after a fork. */
 void engine_reset(void);
 
-/* datagram.c */
-/* Whether the mailbox holds anything; cheap. */
-bool datagram_waiting(void);
-/* Puts a datagram into its target's mailbox; what has no room or no receiver is lost. */
-void datagram_send(struct queue_pair *qp, const struct ibv_send_wr *wr, uint64_t due_ns,
-                   uint32_t length);
-/* Delivers what is due. Under the progress lock; true if some is waiting. */
-bool datagram_deliver(uint64_t now);
-void datagram_reset(void);
-/* When a queue pair's datagram of that length, sent now, leaves; ns. */
-uint64_t datagram_departure(const struct queue_pair *qp, uint32_t length, uint64_t now);
-
-/* agent.c */
-void agent_start(void);
-void agent_stop(void);
-/* The application asks for completion events and will not poll until one comes. */
-void agent_expect(void);
-
 #endif

@@ -9,6 +9,7 @@
 #define _GNU_SOURCE
 
 #include "event.h"
+#include "config.h"
 
 #include <errno.h>
 #include <string.h>

@@ -10,9 +10,9 @@
 
 #include "fault.h"
 #include "clock.h"
+#include "config.h"
 #include "event.h"
-#include "objects.h"
-#include "stats.h"
+#include "segment.h"
 
 #include <errno.h>
 #include <signal.h>

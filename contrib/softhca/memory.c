@@ -8,9 +8,9 @@
  */
 #define _GNU_SOURCE
 
+#include "memory.h"
 #include "clock.h"
 #include "config.h"
-#include "engine.h"
 #include "fault.h"
 #include "shared_pages.h"
 #include "stale.h"

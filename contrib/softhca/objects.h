@@ -149,48 +149,4 @@ static inline struct completion_queue *to_completion_queue(struct ibv_cq *cq)
     return (struct completion_queue *) cq;
 }
 
-/* completion.c */
-/* Adds an entry and wakes the channel if armed. Any thread. */
-void completion_push(struct completion_queue *cq, const struct ibv_wc *wc, bool solicited);
-int completion_poll(struct ibv_cq *cq, int n, struct ibv_wc *wc);
-int completion_request_notify(struct ibv_cq *cq, int solicited_only);
-/* Whether a queue has been overrun since this was last asked. */
-bool completion_overrun(void);
-/* Drops what a queue pair that goes away has left in a queue. */
-void completion_purge(struct completion_queue *cq, uint32_t queue_pair);
-
-/* memory.c */
-/* Whether a local address range may be used: an enum ibv_wc_status. access is 0 for reading. */
-enum ibv_wc_status memory_check_local(uint32_t domain, const struct ibv_sge *sge, unsigned access);
-/* The address, in its owner's address space, of a range of another (or the same) node's memory; 0
- * when the key, the bounds, the domain or the access forbid it. */
-uint64_t memory_translate(struct node *owner, uint32_t domain, uint32_t key, uint64_t addr,
-                          uint64_t length, unsigned access);
-/* Forgets all regions; after a fork. */
-void memory_reset(void);
-
-/* receive_queue.c */
-int receive_queue_init(struct receive_queue *queue, uint32_t capacity, uint32_t max_sge);
-void receive_queue_destroy(struct receive_queue *queue);
-bool receive_queue_take(struct receive_queue *queue, struct receive_request *out);
-int queue_pair_post_receive(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
-int shared_queue_post_receive(struct ibv_srq *srq, struct ibv_recv_wr *wr,
-                              struct ibv_recv_wr **bad);
-
-/* queue_pair.c */
-int queue_pair_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
-/* This process's queue pair of that index, NULL if none. Under the progress lock. */
-struct queue_pair *queue_pair_at(uint32_t index);
-/* Forgets all queue pairs; after a fork. */
-void queue_pair_reset_table(void);
-/* Whether a datagram to an address arrives at the queue pair of that number. */
-bool queue_pair_reaches(const struct queue_pair *qp, const struct ibv_ah_attr *ah, uint32_t number);
-/* Fails the queue pairs whose completion queues have been overrun. Under the progress lock. */
-void queue_pair_fail_overrun(void);
-/* Puts a queue pair into the error state and flushes its queues. Under the progress lock. */
-void queue_pair_fail(struct queue_pair *qp);
-
-/* verbs_ex.c */
-struct ibv_qp *verbs_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
-
 #endif

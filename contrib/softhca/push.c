@@ -10,10 +10,10 @@
 #include "clock.h"
 #include "config.h"
 #include "copy.h"
+#include "disorder.h"
 #include "doorbells.h"
-#include "engine.h"
-#include "fault.h"
 #include "link.h"
+#include "memory.h"
 #include "shared_pages.h"
 
 #define OVERDUE_NS  300u /* a polling target has carried a request out by then */
@@ -104,7 +104,7 @@ static int copy_out(uint32_t slot, const struct work_request *request, const str
                     const struct memory_list *from, uint64_t length)
 {
     if (config.faults.order != ORDER_KEPT)
-        return fault_copy(to, from, NULL, request->copied, length);
+        return disorder_copy(to, from, NULL, request->copied, length);
     if (request->copied == 0 && length == request->length && store_near(slot, request))
         return 0;
     return copy_in_order(to, from, request->copied, length);

@@ -3,10 +3,12 @@
  * them. */
 #define _GNU_SOURCE
 
+#include "receive_queue.h"
+#include "completion.h"
 #include "event.h"
 #include "fault.h"
-#include "objects.h"
 #include "segment.h"
+#include "verbs.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -81,7 +83,7 @@ static int post(struct receive_queue *queue, struct ibv_recv_wr *wr, struct ibv_
     return err;
 }
 
-int queue_pair_post_receive(struct ibv_qp *ibv_qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+int verbs_post_recv(struct ibv_qp *ibv_qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
     struct queue_pair *qp = to_queue_pair(ibv_qp);
     uint32_t state = atomic_load(&qp->entry->state);
@@ -96,18 +98,13 @@ int queue_pair_post_receive(struct ibv_qp *ibv_qp, struct ibv_recv_wr *wr, struc
     }
     if (state != IBV_QPS_ERR)
         return post(qp->receives, wr, bad);
-    for (; wr; wr = wr->next) {
-        struct ibv_wc wc = {.wr_id = wr->wr_id,
-                            .status = IBV_WC_WR_FLUSH_ERR,
-                            .opcode = IBV_WC_RECV,
-                            .qp_num = ibv_qp->qp_num};
-
-        completion_push(to_completion_queue(ibv_qp->recv_cq), &wc, true);
-    }
+    for (; wr; wr = wr->next)
+        completion_push_flushed(to_completion_queue(ibv_qp->recv_cq), wr->wr_id, ibv_qp->qp_num,
+                                IBV_WC_RECV);
     return 0;
 }
 
-int shared_queue_post_receive(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+int verbs_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
     if (fault_call(CALL_POST_SRQ_RECV)) {
         *bad = wr;

@@ -6,7 +6,7 @@
  */
 #define _GNU_SOURCE
 
-#include "engine.h"
+#include "verbs.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -66,7 +66,7 @@ static int wr_complete(struct ibv_qp_ex *ex)
 
     if (batch->error)
         return batch->error;
-    return batch->n_requests ? queue_pair_post_send(&ex->qp_base, batch->requests, &bad) : 0;
+    return batch->n_requests ? verbs_post_send(&ex->qp_base, batch->requests, &bad) : 0;
 }
 
 static void wr_abort(struct ibv_qp_ex *ex)
