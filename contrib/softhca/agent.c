@@ -34,7 +34,7 @@ static pthread_t thread;
 static bool running;
 static int32_t running_pid;
 static _Atomic bool stopping;
-static _Atomic bool expected; /* the application is about to block */
+static _Atomic bool about_to_block; /* the application is about to block */
 
 static void futex_wait(_Atomic uint32_t *word, uint32_t value, long ns)
 {
@@ -46,7 +46,7 @@ static void futex_wait(_Atomic uint32_t *word, uint32_t value, long ns)
 /* Whether somebody called before the time was over. */
 static bool sleep_as(enum agent_sleep how, long ns)
 {
-    if (atomic_exchange(&expected, false))
+    if (atomic_exchange(&about_to_block, false))
         how = AGENT_DEEP;
     atomic_store(&self.node->agent_asleep, how);
     /* Whoever posted before this store is found here, whoever posts after it wakes the agent. */
@@ -55,11 +55,11 @@ static bool sleep_as(enum agent_sleep how, long ns)
     return atomic_exchange(&self.node->agent_asleep, AGENT_AWAKE) == AGENT_AWAKE;
 }
 
-void agent_expect(void)
+void agent_application_blocks(void)
 {
     uint32_t light = AGENT_LIGHT;
 
-    atomic_store(&expected, true);
+    atomic_store(&about_to_block, true);
     atomic_compare_exchange_strong(&self.node->agent_asleep, &light, AGENT_DEEP);
 }
 

@@ -9,6 +9,6 @@ void agent_start(void);
 /* Ends it and waits for its end. Not from two threads at once. */
 void agent_stop(void);
 /* The application asks for completion events and will not poll until one comes. Any thread. */
-void agent_expect(void);
+void agent_application_blocks(void);
 
 #endif

@@ -201,7 +201,7 @@ static void devices(void)
     const char *wrong;
     char list[1024];
 
-    device_be_like(&base, model());
+    device_apply_model(&base, model());
     base.ports = number_within("SOFTHCA_PORTS", 1, 1, MAX_DEVICE_PORTS);
     text("SOFTHCA_DEVICES", "softhca0", list, sizeof(list));
     wrong = devices_read(list, &base, config.devices, &config.n_devices);

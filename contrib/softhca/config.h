@@ -25,7 +25,7 @@ struct device_setting {
     uint64_t
         bandwidth; /* bytes/s of each port and direction; 0: as the fabric's first process set it */
     uint32_t ports;
-    uint32_t first_port; /* its first port's place among all of the process's */
+    uint32_t first_port; /* its first port's index among all of the process's */
     uint64_t subnet; /* prefix of its GIDs; ports of different subnets do not reach each other */
     char local_cpus[320]; /* what sysfs answers, empty if nothing */
     bool is_down;
@@ -139,7 +139,7 @@ const struct device_setting *config_device(uint32_t port);
  * that cannot be read. */
 const char *devices_read(char *list, const struct device_setting *base,
                          struct device_setting devices[MAX_DEVICES], uint32_t *n);
-/* Makes a device like a model, as far as that leaves no choice. */
-void device_be_like(struct device_setting *device, const struct device_model *model);
+/* Gives a device the answers of a model, as far as that leaves no choice. */
+void device_apply_model(struct device_setting *device, const struct device_model *model);
 
 #endif

@@ -119,7 +119,7 @@ EXPORT enum ibv_fork_status ibv_is_fork_initialized(void)
     return atomic_load(&fork_initialized) ? IBV_FORK_ENABLED : IBV_FORK_DISABLED;
 }
 
-/* The place among all ports of the process of a device's port; -1 if it has none of that number. */
+/* The index among all ports of the process of a device's port; -1 if it has none of that number. */
 static int find_port(const struct ibv_context *context, uint32_t number)
 {
     const struct device_setting *device = device_setting(context);
@@ -127,7 +127,8 @@ static int find_port(const struct ibv_context *context, uint32_t number)
     return number && number <= device->ports ? (int) (device->first_port + number - 1) : -1;
 }
 
-/* How a speed is told: the lanes' width and speed, as codes, of the slowest link that carries it.
+/* How a speed is reported: the lanes' width and speed, as codes, of the slowest link that carries
+ * it.
  */
 static void set_speed(struct ibv_port_attr *attr, uint64_t bandwidth)
 {
@@ -433,7 +434,7 @@ static int start(void)
     stale_reset();
     shared_pages_reset();
     copy_calibrate();
-    link_set_lookahead(copy_cost(COPIER_KERNEL, PIECE_OF_COPY));
+    link_limit_lookahead(copy_cost(COPIER_KERNEL, PIECE_OF_COPY));
     fault_start();
     stale_start();
     agent_start();

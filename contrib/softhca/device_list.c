@@ -109,7 +109,7 @@ static bool read_cpus(const char *text, char *out, size_t size)
     return true;
 }
 
-void device_be_like(struct device_setting *device, const struct device_model *model)
+void device_apply_model(struct device_setting *device, const struct device_model *model)
 {
     device->model = model;
     if (model->network == NETWORK_ROCE)
@@ -123,7 +123,7 @@ static bool read_model(const char *name, struct device_setting *device)
     const struct device_model *model = model_find(name);
 
     if (model)
-        device_be_like(device, model);
+        device_apply_model(device, model);
     return model != NULL;
 }
 

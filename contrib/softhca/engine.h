@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* Carrying out posted requests. */
+/* Progress: executing posted requests and delivering completions. */
 #ifndef SOFTHCA_ENGINE_H
 #define SOFTHCA_ENGINE_H
 
@@ -14,7 +14,7 @@ bool engine_has_deferred(void);
 void engine_lock(void);
 void engine_unlock(void);
 /* A queue pair of this process has requests that are not retired. */
-void engine_watch(uint32_t index);
+void engine_add_outstanding(uint32_t index);
 
 /* Forgets everything; after a fork. */
 void engine_reset(void);

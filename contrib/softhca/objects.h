@@ -123,9 +123,9 @@ struct queue_pair {
     bool has_receive;
     bool broken; /* has refused a request and is about to fail */
     /* How long before they arrive this side wants to know of these requests of the peer. */
-    uint64_t lead_from, lead_to, lead_ns;
+    uint64_t lookahead_from, lookahead_to, lookahead_ns;
     uint64_t next_read;
-    uint64_t reads_end;      /* behind the last read or atomic that may not count as carried yet */
+    uint64_t reads_end;      /* behind the last read or atomic that may not count as executed yet */
     uint64_t retire_from_ns; /* nothing completes before; see engine.c */
     uint64_t push_from_ns;   /* nothing is to be pushed before; see push.c */
     uint64_t seen_polls, seen_polls_ns; /* of the peer's port, see push.c */

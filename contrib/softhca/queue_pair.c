@@ -54,7 +54,7 @@ static void drop_requests(struct queue_pair *qp, uint32_t state, bool flush)
     uint64_t posted, count;
 
     pthread_spin_lock(&qp->post_lock);
-    shared_lock_take(&entry->carrying);
+    shared_lock_take(&entry->executing);
     atomic_store(&entry->state, state);
     posted = atomic_load(&entry->posted);
     count = atomic_load(&entry->retired);
@@ -65,12 +65,12 @@ static void drop_requests(struct queue_pair *qp, uint32_t state, bool flush)
                                 IBV_WC_SEND);
     }
     atomic_store(&entry->retired, posted);
-    atomic_store(&entry->carried, posted);
+    atomic_store(&entry->executed, posted);
     entry->rnr_tries = 0;
     entry->rnr_until_ns = 0;
-    shared_unlock(&entry->carrying);
+    shared_unlock(&entry->executing);
     link_drop(entry);
-    qp->lead_to = qp->reads_end = qp->retire_from_ns = qp->push_from_ns = 0;
+    qp->lookahead_to = qp->reads_end = qp->retire_from_ns = qp->push_from_ns = 0;
     pthread_spin_unlock(&qp->post_lock);
 }
 

@@ -82,7 +82,7 @@ struct work_request {
     _Atomic uint64_t flow_ns;                /* arrival of the last of flow_bytes */
     _Atomic uint64_t flow_bytes;             /* payload that has crossed the wire */
     _Atomic uint64_t flow_done_ns;           /* arrival of the whole payload, TIME_UNKNOWN before */
-    /* Written by whoever carries the request out; status with release, last. */
+    /* Written by whoever executes the request; status with release, last. */
     _Atomic uint32_t status;
     uint32_t copied; /* bytes in place */
     /* Payload of an inline request, gather list of any other. */
@@ -114,17 +114,18 @@ struct queue_pair_entry {
     _Atomic uint64_t retired;            /* by the owner: completions delivered so far */
     /* Under the fabric's lock. */
     ON_OWN_LINE _Atomic uint32_t on_link; /* the request stream is known to the link */
-    uint32_t answering;                   /* the response stream is known to the peer's link */
+    uint32_t responding;                  /* the response stream is known to the peer's link */
     uint32_t reads_in_flight;
     uint64_t unblocked_ns;
     uint64_t next_request;
-    uint64_t next_answer;
-    uint64_t reads[MAX_READS]; /* requests whose answers are due, from next_answer on, in a ring */
-    /* Under "carrying": carrying out requests in order, by the target, or the requester for it. */
-    ON_OWN_LINE struct shared_lock carrying;
+    uint64_t next_response;
+    uint64_t
+        reads[MAX_READS]; /* requests whose responses are due, from next_response on, in a ring */
+    /* Under "executing": executing requests in order, by the target, or the requester for it. */
+    ON_OWN_LINE struct shared_lock executing;
     uint32_t rnr_tries;
     uint64_t rnr_until_ns;
-    _Atomic uint64_t carried;
+    _Atomic uint64_t executed;
 };
 
 /* The file behind a region whose pages others map, see shared_pages.h. */
@@ -132,7 +133,7 @@ struct shared_pages {
     uint64_t number;        /* never the same twice in a fabric; 0: private pages */
     uint64_t offset;        /* of the region in the file */
     uint64_t device, inode; /* the file's */
-    uint32_t place;         /* of the number in the owner's shared_files */
+    uint32_t index;         /* of the number in the owner's shared_files */
     int32_t fd;             /* the owner's */
 };
 
@@ -184,9 +185,9 @@ struct node {
     _Alignas(4096) uint8_t arena[];
 };
 
-enum stream_kind { STREAM_REQUESTS = 1, STREAM_ANSWERS = 2 };
+enum stream_kind { STREAM_REQUESTS = 1, STREAM_RESPONSES = 2 };
 
-/* A queue pair's share in a link: its requests on its port's egress, or the answers to its
+/* A queue pair's share in a link: its requests on its port's egress, or the responses to its
  * reads on its peer's egress. */
 struct stream {
     uint32_t queue_pair;
@@ -288,7 +289,7 @@ void segment_free(uint64_t offset, size_t bytes);
  * not poll. The agent does not count, since it comes only now and then: a requester that took it
  * for the application would leave the work to it. Only this process writes the counter, and lost
  * increments do not matter. */
-static inline void node_shows_life(void)
+static inline void node_count_poll(void)
 {
     if (worker != APPLICATION)
         return;
@@ -377,7 +378,7 @@ static inline struct work_request *request_slot(struct node *owner, struct queue
 }
 
 /* Whether a request returns data to its requester. */
-static inline bool request_has_answer(const struct work_request *request)
+static inline bool request_has_response(const struct work_request *request)
 {
     return request->opcode == IBV_WR_RDMA_READ || request->opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
            request->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;

@@ -6,5 +6,5 @@ softhca_sources = clock.h config.c config.h device_list.c fault_list.c models.c 
 	event.c event.h fault.c fault.h disorder.c disorder.h \
 	stale.c stale.h shared_pages.c shared_pages.h memory.c memory.h \
 	completion.c completion.h receive_queue.c receive_queue.h queue_pair.c queue_pair.h datagram.c datagram.h \
-	carry.c carry.h push.c answer.c engine.c engine.h agent.c agent.h \
+	execute.c execute.h push.c response.c engine.c engine.h agent.c agent.h \
 	verbs.h verbs_cq.c verbs_post.c verbs_qp.c verbs_ex.c device.c fs.c

@@ -31,7 +31,7 @@ int verbs_poll_cq(struct ibv_cq *ibv_cq, int n, struct ibv_wc *wc)
 
     if (fault_call(CALL_POLL_CQ))
         return -1;
-    node_shows_life();
+    node_count_poll();
     if (!completion_has_entries(cq)) {
         engine_progress();
         if (!completion_has_entries(cq))
@@ -50,7 +50,7 @@ int verbs_poll_cq(struct ibv_cq *ibv_cq, int n, struct ibv_wc *wc)
 int verbs_req_notify_cq(struct ibv_cq *cq, int solicited_only)
 {
     completion_arm(to_completion_queue(cq), solicited_only);
-    agent_expect();
+    agent_application_blocks();
     return 0;
 }
 

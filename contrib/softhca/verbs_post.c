@@ -24,7 +24,7 @@
 static int take_payload(struct queue_pair *qp, struct work_request *request,
                         const struct ibv_send_wr *wr)
 {
-    unsigned access = request_has_answer(request) ? IBV_ACCESS_LOCAL_WRITE : 0;
+    unsigned access = request_has_response(request) ? IBV_ACCESS_LOCAL_WRITE : 0;
     uint64_t length = 0;
 
     request->is_inline = wr->send_flags & IBV_SEND_INLINE;
@@ -189,7 +189,7 @@ int verbs_post_send(struct ibv_qp *ibv_qp, struct ibv_send_wr *wr, struct ibv_se
         }
     }
     pthread_spin_unlock(&qp->post_lock);
-    engine_watch(qp->index);
+    engine_add_outstanding(qp->index);
     if (qp->entry->type == IBV_QPT_RC) {
         link_announce(qp->entry, first_turn);
         ring_peer(qp);
