@@ -7,6 +7,17 @@
  * How the agent sleeps is in the node's agent_asleep, a futex: LIGHT while there was traffic lately
  * (a requester whose request is overdue wakes it), DEEP when there was none or the application is
  * about to block on a completion channel (any post wakes it).
+ *
+ *   AWAKE --the agent, between rounds--> LIGHT or DEEP
+ *   LIGHT --the application, about to block--> DEEP
+ *   LIGHT, DEEP --whoever has work for it, or the agent itself--> AWAKE
+ *
+ * Invariant: who posts to a sleeper in DEEP either is seen by it before it waits or wakes it: the
+ * agent stores its state before it looks for work, the poster adds work before it looks at the
+ * state, both sequentially consistent.
+ *
+ * Owns the thread and agent_asleep of its node. The thread makes progress under the progress lock,
+ * as all do.
  */
 #define _GNU_SOURCE
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* The agent: a thread that makes progress while the application does not poll. */
+/*
+ * The agent: a thread that makes progress while the application does not poll.
+ */
 #ifndef SOFTHCA_AGENT_H
 #define SOFTHCA_AGENT_H
 

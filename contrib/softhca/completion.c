@@ -1,9 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Completion queues and channels. A queue is private to its process: the process itself carries out
- * or retires whatever completes in it. Polling an empty queue is what drives the emulation.
+ * Completion queues and channels, as those see them that complete requests. A queue is private to
+ * its process: the process itself executes or retires whatever completes in it.
  *
  * A channel is a pipe; each event in it is the address of the queue that fired.
+ *
+ * States of arming:
+ *
+ *   CQ_UNARMED            entries raise no event
+ *   CQ_ARMED              the next entry raises one       -> CQ_UNARMED
+ *   CQ_ARMED_SOLICITED    the next solicited or failed one does   -> CQ_UNARMED
+ *
+ * Invariants: tail - head <= capacity; a queue that was overrun takes no more entries, ever. Any
+ * thread; head, tail and arming change under the queue's spin lock, and tail is stored with release
+ * after its entry, so that who polls may look without the lock.
  */
 #define _GNU_SOURCE
 

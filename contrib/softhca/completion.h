@@ -2,6 +2,8 @@
 /*
  * Completion queues as those see them that fill them, and completion events. What the application
  * calls is in verbs_cq.c.
+ *
+ * Owns no list: queues are the application's. See completion.c for states and threads.
  */
 #ifndef SOFTHCA_COMPLETION_H
 #define SOFTHCA_COMPLETION_H

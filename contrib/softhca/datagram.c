@@ -4,8 +4,15 @@
  * time at which it arrives, the target's process moves it on into a posted receive. Datagrams take
  * time on a clock of their own; they do not compete with reliable traffic for the links.
  *
- * A mailbox slot is FREE, then WRITING by the sender that advanced the tail over it, then FULL
- * until the owner has delivered it. FULL is stored with release after the payload.
+ * States of a mailbox slot:
+ *
+ *   FREE --claim(): sender, after it has moved mail_tail--> WRITING
+ *   WRITING --datagram_send(): release, after the payload--> FULL
+ *   FULL --datagram_deliver(): the owner, acquire--> FREE
+ *   WRITING --the owner, after a second: its sender has died--> FREE
+ *
+ * Owns mail_head of this node, under the progress lock, and the clocks of its ports, atomic.
+ * Senders are any thread of any process.
  */
 #define _GNU_SOURCE
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* Unreliable datagrams, through the mailboxes of nodes. */
+/*
+ * Unreliable datagrams, through the mailboxes of nodes.
+ */
 #ifndef SOFTHCA_DATAGRAM_H
 #define SOFTHCA_DATAGRAM_H
 

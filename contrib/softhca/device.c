@@ -3,6 +3,10 @@
  * The device as applications find it: its HCAs, their ports, limits and addresses, and the
  * calls of libibverbs that look at them. The first open claims a node of the fabric; it is kept
  * until the process ends, since applications close and open devices while they look around.
+ *
+ * Invariant: a process is on the fabric from its first open until it ends; a child of fork is on it
+ * by an open of its own. Owns the table of devices, constant once described, and whether this
+ * process has started, under a mutex. Other queries are of settings and may be made by any thread.
  */
 #define _GNU_SOURCE
 

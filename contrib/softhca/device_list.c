@@ -5,10 +5,12 @@
  *   link=ib|roce   speed=BYTES_PER_S (k, M, G: powers of 1000)   ports=N
  *   subnet=HEX     numa=CPULIST (0-3+8)                          state=active|down
  *   like=MODEL
+ *
+ * Owns nothing: pure functions of the text and the table of models.
  */
 #define _GNU_SOURCE
 
-#include "config.h"
+#include "device_list.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -2,6 +2,8 @@
 /*
  * The fault of disorder: the bytes of a write or send land in another order than that of their
  * addresses, with pauses in between in which the target may look.
+ *
+ * Owns the state of its random numbers. Under the progress lock, as all copying is.
  */
 #define _GNU_SOURCE
 

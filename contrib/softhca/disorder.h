@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* The fault of disorder. */
+/*
+ * The fault of disorder.
+ */
 #ifndef SOFTHCA_DISORDER_H
 #define SOFTHCA_DISORDER_H
 

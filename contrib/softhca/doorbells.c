@@ -2,7 +2,14 @@
 /*
  * Sets of queue pairs that have something to do. A bit stays set while its queue pair has work; the
  * consumer clears it and then looks once more at the work, the producer adds work and then looks at
- * the bit, both with sequential consistency, so that one of the two always sees the other.
+ * the bit, both with sequential consistency, so that one of the two always sees the other. The
+ * summary has a bit for each word that is not empty; one that is set too long costs a look.
+ *
+ * And waking an agent: its futex word goes from LIGHT or DEEP to AWAKE by whoever wakes it; who
+ * succeeds in that makes the one system call.
+ *
+ * Owns no memory: the sets are in nodes, and one of each process in engine.c. Any thread of any
+ * process may add and wake; the consumer is named where the set is declared.
  */
 #define _GNU_SOURCE
 

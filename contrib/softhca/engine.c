@@ -5,15 +5,28 @@
  * segment. Each step is gated by the times that the links gave (link.c).
  *
  *  - "executed" counts the requests of a queue pair that the target is done with, in order. Reads
- * and atomics do not hold it up (they may be passed, as the transport allows); the requester
- * executes them once everything before them is executed.
+ *    and atomics do not hold it up (they may be passed, as the transport allows); the requester
+ *    executes them once everything before them is executed.
  *  - A long transfer is copied in pieces as its bytes arrive. A copy starts early by what it costs,
  *    so that it ends when the bytes are due; nothing is completed before it is due.
  *  - A target that does not poll while something is overdue is stood in for: writes are pushed by
- * the requester if that polls (push.c), the rest is executed by the target's agent (agent.c).
+ *    the requester if that polls (push.c), the rest is executed by the target's agent (agent.c).
  *  - The requester retires requests in order when the acknowledgement or the response is back. It
- * does so before it looks at what has come in: the peer's answer to a message cannot be seen before
- *    that message's own completion.
+ *    does so before it looks at what has come in: the peer's answer to a message cannot be seen
+ *    before that message's own completion.
+ *
+ * A request, by who moves it on:
+ *
+ *   posted     its poster, before it counts "posted"
+ *   arriving   the links: flow_bytes and, at the end, flow_done_ns (link.c)
+ *   executed   its target, or the requester in its stead: payload in place, status set
+ *   retired    its requester, once the acknowledgement is due: completion, slot free
+ *
+ * Invariants: retired <= posted and executed <= posted; completions of a queue pair are in order.
+ *
+ * Owns the progress lock, taken by whoever progresses or changes a queue pair, and the set of queue
+ * pairs with outstanding requests, which posters add to without the lock. One thread of a process
+ * progresses at a time; another finds the lock taken and goes.
  */
 #define _GNU_SOURCE
 

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* Progress: executing posted requests and delivering completions. */
+/*
+ * Progress: executing posted requests and delivering completions.
+ *
+ * Owns the progress lock of this process, which excludes its threads from each other. Other
+ * processes are not held up by it.
+ */
 #ifndef SOFTHCA_ENGINE_H
 #define SOFTHCA_ENGINE_H
 

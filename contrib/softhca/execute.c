@@ -2,6 +2,10 @@
 /*
  * The target's part: it pulls the payload of sends and writes into its own memory, as far as it is
  * due, checks keys, bounds and access, takes posted receives and refuses what breaks the rules.
+ *
+ * Invariants: a request is executed by one at a time, who holds its queue pair's "executing";
+ * "copied" bytes of it are in place; it is acknowledged (status, with release) after its last byte
+ * and before its receive completes. Owns nothing.
  */
 #define _GNU_SOURCE
 

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* Executing single requests: what engine.c does for each queue pair in turn. Under the progress
- * lock. */
+/*
+ * Executing single requests: what engine.c does for each queue pair in turn. Under the progress
+ * lock.
+ *
+ * Owns nothing: what is written is the request's and the queue pair's, see segment.h.
+ */
 #ifndef SOFTHCA_EXECUTE_H
 #define SOFTHCA_EXECUTE_H
 

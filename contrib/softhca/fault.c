@@ -5,6 +5,9 @@
  *
  * Counts are atomic: calls come from any thread. A link that is down is seen by all in the node's
  * down_until_ns (link_is_down()).
+ *
+ * Owns those counts, of this process alone, and the words down_until_ns of its node: 0 while a link
+ * is up, else when it comes back.
  */
 #define _GNU_SOURCE
 
@@ -12,6 +15,7 @@
 #include "clock.h"
 #include "config.h"
 #include "event.h"
+#include "fault_list.h"
 #include "segment.h"
 
 #include <errno.h>

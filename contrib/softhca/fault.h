@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* Faults asked for by SOFTHCA_FAULT; the list is in fault_list.c. */
+/*
+ * Faults asked for by SOFTHCA_FAULT; the list is in fault_list.c.
+ *
+ * Owns the counts of calls and requests, atomically; see fault.c. Any thread unless said otherwise.
+ */
 #ifndef SOFTHCA_FAULT_H
 #define SOFTHCA_FAULT_H
 

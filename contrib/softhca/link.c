@@ -14,6 +14,20 @@
  *
  * A read or atomic crosses its own egress as a short request; its response is a stream of its own
  * on the peer's egress and starts when the request has arrived.
+ *
+ * States of a stream, a queue pair's requests or the responses to its reads:
+ *
+ *   EMPTY     is not on its link; link_announce(), or a read that arrives, puts it there
+ *   READY     its oldest request takes part in the choice of the next turn
+ *   BLOCKED   waits for responses: a fence, or as many reads under way as are allowed
+ *
+ * Invariants: only links with streams are in "active"; a request is in one stream at a time, and
+ * its times are stored before the counts that they belong to (flow_ns before flow_bytes, all before
+ * flow_done_ns, with release; who executes it acquires).
+ *
+ * Threads and processes: link_prepare() and link_first_turn() by the poster under its post lock,
+ * link_announce() by it under no lock; all else under the caller's progress lock. What is in the
+ * segment changes under the fabric's "advancing", which one process holds at a time.
  */
 #define _GNU_SOURCE
 

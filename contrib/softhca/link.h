@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* Pacing: when the bytes of posted requests have crossed the links between ports. */
+/*
+ * Pacing: when the bytes of posted requests have crossed the links between ports.
+ *
+ * Owns the state of the links in the segment, under "advancing", and how far ahead this process
+ * looks, under its progress lock.
+ */
 #ifndef SOFTHCA_LINK_H
 #define SOFTHCA_LINK_H
 

@@ -1,10 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Memory regions. The entry that other processes check keys against lies in the node's span; the
- * list of this process's regions serves the watch on unmapping.
+ * Memory regions. The entry that other processes check keys against lies in the node's span.
  *
  * Registration makes the pages present and then takes its modelled time; time spent on faulting
  * pages in comes on top, since a device would have had to wait for that as well.
+ *
+ * States of an entry:
+ *
+ *   key 0    free
+ *   key set  registered: all else was written before, with release; look-ups acquire the key and
+ *            compare it, and generations tell a key from the entry's earlier ones
+ *
+ * Owns the entries of this node. They are taken and given back under one mutex, held from the
+ * choice of an entry until its key is published. Checks by any thread of any process, without a
+ * lock; whoever first uses a stale range reports it.
  */
 #define _GNU_SOURCE
 

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* Memory regions and protection domains: checks of keys, bounds and access. */
+/*
+ * Memory regions and protection domains: checks of keys, bounds and access.
+ *
+ * Entries of regions lie in the segment, written by their owner; checks read them without a lock.
+ */
 #ifndef SOFTHCA_MEMORY_H
 #define SOFTHCA_MEMORY_H
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * The process's own side of the verbs objects, each behind the structure that libibverbs hands to
- * the application.
+ * the application. Structures alone; the functions are in the files that the objects are named
+ * after.
  *
  * Threads: every object that applications may use from several threads has a spin lock. Lock order:
- * progress, then a queue pair's post lock, then a receive queue's, then a completion queue's.
+ * progress, then a queue pair's post lock, then a receive queue's, then a completion queue's. No
+ * other process sees any of this but queue_pair_entry and memory_region_entry, see segment.h.
  */
 #ifndef SOFTHCA_OBJECTS_H
 #define SOFTHCA_OBJECTS_H

@@ -3,6 +3,15 @@
  * Standing in for a target that does not poll while something is overdue. A requester that polls
  * pushes its writes itself; sends and whatever may have to be refused are left to the target's
  * agent.
+ *
+ * What a requester knows of its target (peer_is_silent, seen_polls, seen_polls_ns):
+ *
+ *   polls            its count has moved since it was last looked at
+ *   quiet            a request is overdue; the count has stood still since seen_polls_ns
+ *   silent           it has for SILENCE_NS, and is taken to be silent until the count moves
+ *
+ * Owns those, in the queue pair, under the progress lock. Writes into the target's memory and
+ * "executed" under the queue pair's "executing", as the target itself does.
  */
 #define _GNU_SOURCE
 

@@ -1,6 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * The queue pairs of this process: their table, their shared halves, and how they fail.
+ *
+ * Life of a queue pair beside the states of the verbs, which are told in verbs_qp.c:
+ *
+ *   claimed     has an index, a ring and an entry whose number is 0: nobody finds it
+ *   published   is in the table, and its number in the entry: peers and links find it
+ *   withdrawn   is in neither; the numbers of an index differ by generation
+ *
+ * Invariants: a queue pair in the table has an entry; who wants to forget requests first holds
+ * their post lock and "executing", so that nobody posts or executes meanwhile, then takes them from
+ * the link.
+ *
+ * Owns the table and the entries of this node's queue pairs. All under the progress lock, but
+ * queue_pair_claim(), whose callers exclude each other.
  */
 #define _GNU_SOURCE
 

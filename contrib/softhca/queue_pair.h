@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* The queue pairs of this process. What the application calls is in verbs_qp.c and verbs_post.c. */
+/*
+ * The queue pairs of this process. What the application calls is in verbs_qp.c and verbs_post.c.
+ *
+ * The table changes and is read under the progress lock.
+ */
 #ifndef SOFTHCA_QUEUE_PAIR_H
 #define SOFTHCA_QUEUE_PAIR_H
 

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* Receive queues: a queue pair's own and shared ones. Private to the process, which also empties
- * them. */
+/*
+ * Receive queues: a queue pair's own and shared ones. Private to the process, which also empties
+ * them.
+ *
+ * Invariant: tail - head <= capacity. A limit raises one event when fewer receives than that are
+ * left, and is 0 from then on. Any thread; head, tail, limit and entries under the spin lock,
+ * events outside of it.
+ */
 #define _GNU_SOURCE
 
 #include "receive_queue.h"

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* Receive queues, a queue pair's own and shared ones. */
+/*
+ * Receive queues, a queue pair's own and shared ones.
+ *
+ * A queue is private to its process. Any thread; all under the queue's spin lock.
+ */
 #ifndef SOFTHCA_RECEIVE_QUEUE_H
 #define SOFTHCA_RECEIVE_QUEUE_H
 

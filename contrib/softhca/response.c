@@ -3,6 +3,10 @@
  * The requester's part in reads and atomics: it takes the response out of the target's memory when
  * the response is due, once the target is done with everything posted before. Atomics on one node
  * exclude each other by the node's lock.
+ *
+ * Owns next_read and reads_end of its queue pairs, under the progress lock. "executed" moves under
+ * "executing". Reads and atomics are executed by their requester alone, so their status and
+ * "copied" need no lock.
  */
 #define _GNU_SOURCE
 

@@ -3,18 +3,44 @@
  * The shared segment: everything that more than one process reads.
  *
  * A process that has opened a device is a node, with the ports of all its devices. A fabric is one
- * sparse file. Its head holds the directory of nodes and the state of the links;
- * behind it every node has a span of its own with its queue pairs, send queues, memory regions and
- * datagram mailbox. A process that opens the device claims a node; all that it allocates lives in
- * that node's span, so a dead process leaks nothing: whoever claims the node next starts with an
- * empty span.
+ * sparse file. Its head holds the directory of nodes and the state of the links; behind it every
+ * node has a span of its own with its queue pairs, send queues, memory regions and datagram
+ * mailbox. A process that opens the device claims a node; all that it allocates lives in that
+ * node's span, so a dead process leaks nothing: whoever claims the node next starts with an empty
+ * span.
  *
  * Invariants:
  *  - a node is alive exactly as long as its owner holds a POSIX record lock on the node's byte of
- *    the file, which the kernel drops however the owner ends;
+ * the file, which the kernel drops however the owner ends;
  *  - completion queues and receive queues are private to their process and do not appear here;
  *  - a number found in the segment (a queue pair's number, a key) is checked against the entry it
- * names before use, so that a stale number finds nothing instead of somebody else's object.
+ *    names before use, so that a stale number finds nothing instead of somebody else's object.
+ *
+ * Who may write, beside the owner of the node before it publishes an entry:
+ *
+ *   word                            writer                              paired with
+ *   directory, parameters           its owner, holding the claim byte   atomic loads
+ *   fabric: links, active, served   who holds "advancing"               the same lock
+ *   fabric: next_turn_ns, ringing   posters and who advances            see link.c
+ *   node: inbox                     peers set, the owner clears         see doorbells.c
+ *   node: outbox                    the owner sets, who advances clears see doorbells.c
+ *   node: agent_asleep              the owner's agent sleeps, all wake  see agent.c
+ *   node: polls                     the owner's application threads     relaxed, a hint
+ *   node: down_until_ns             the owner                           relaxed, a hint
+ *   node: mail, mail_tail           senders claim, the owner frees      see datagram.c
+ *   queue pair: number              the owner, release, last            acquire in the look-up
+ *   queue pair: state, attributes   the owner, under its progress lock  atomic loads
+ *   queue pair: posted              the owner, under its post lock      acquire by who executes
+ *   queue pair: retired             the owner, under its progress lock  acquire by its poster
+ *   queue pair: on_link             its poster sets, who advances clears both look once more
+ *   queue pair: responding to reads who holds "advancing"               the same lock
+ *   queue pair: rnr_*, executed     who holds "executing"               the same lock, acquire
+ *   request: what is to be done     the poster, before "posted"         acquire of "posted"
+ *   request: times and flow         the poster, then who advances       acquire of the count
+ *   request: status                 who executes it, release, last      acquire by the owner
+ *   region: key                     the owner, release, last            acquire in the look-up
+ *   region: stale_begin, stale_end  the owner's watcher                 see stale.c
+ *   region: stale_reported          who first uses it stale             atomic exchange
  */
 #ifndef SOFTHCA_SEGMENT_H
 #define SOFTHCA_SEGMENT_H

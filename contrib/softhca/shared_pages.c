@@ -8,6 +8,10 @@
  * long as a region is in the file; a view is used while its number is there, and only made of the
  * very file (device and inode). Nothing is shared where the kernel does not tell of memory that is
  * unmapped (stale.h): a copy by the process itself would die of it, where the kernel's fails.
+ *
+ * Threads: files and shared_files of this node are under a mutex, views under the progress lock.
+ * Only the owner writes its shared_files; numbers are given out by all processes, by an atomic
+ * addition.
  */
 #define _GNU_SOURCE
 

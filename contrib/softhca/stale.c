@@ -12,6 +12,18 @@
  * and processes that may not open a userfaultfd (neither privileged nor
  * vm.unprivileged_userfaultfd=1 nor access to /dev/userfaultfd). There an access to unmapped pages
  * still fails as a bad address.
+ *
+ * States of a range, by its region's stale_begin and stale_end:
+ *
+ *   begin > end   all of it is mapped as it was when registered
+ *   else          [begin, end) has been unmapped or mapped anew; never undone, since a new
+ *                 registration has a new key
+ *
+ * Owns the userfaultfd, the watcher thread and the list of regions with its mutex. A region is in
+ * the list from before its key is published until after that is gone. The watcher writes
+ * stale_begin and stale_end under the mutex; all processes read them. Lock order: memory.c's
+ * entries, the list. "handling" is never taken with either of them held, since the watcher holds it
+ * while it takes the list.
  */
 #define _GNU_SOURCE
 

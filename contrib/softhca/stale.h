@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* Watching registered memory for changes of its mapping. */
+/*
+ * Watching registered memory for changes of its mapping. Owns the list of this process's regions,
+ * since nobody else needs it.
+ *
+ * Any thread, but stale_start() and stale_stop() not from two at once.
+ */
 #ifndef SOFTHCA_STALE_H
 #define SOFTHCA_STALE_H
 

@@ -4,6 +4,9 @@
  * drives the emulation.
  *
  * A channel is a pipe; each event in it is the address of the queue that fired.
+ *
+ * Owns nothing beside the queues, each of which is its application's. Any thread; entries are taken
+ * under the queue's spin lock.
  */
 #define _GNU_SOURCE
 

@@ -3,6 +3,8 @@
  * The newer way to post, ibv_wr_start() .. ibv_wr_complete(): requests are gathered as old-style
  * work requests and posted together. One thread at a time a queue pair, from start to complete or
  * abort.
+ *
+ * Owns the batch of each queue pair that is made so.
  */
 #define _GNU_SOURCE
 

@@ -4,6 +4,10 @@
  *
  * The owner writes "posted" under the post lock; the sequence of publishing a request and then
  * looking whether the link and the peer's inbox know of it is described in doorbells.c.
+ *
+ * Owns nothing. Any thread; a queue pair's requests are written under its post lock, and with
+ * release: "posted" is stored after all of the request. Other processes write to a slot from then
+ * on until it is retired.
  */
 #define _GNU_SOURCE
 

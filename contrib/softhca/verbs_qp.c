@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * Queue pairs as the application calls them: creation, attributes and states, destruction.
+ *
+ * States, as in the InfiniBand specification; every one may go to RESET and ERR:
+ *
+ *   RESET -> INIT -> RTR -> RTS <-> SQD       a queue pair fails to ERR by queue_pair_fail()
+ *
+ * Owns no data but the mutex that lets one thread at a time create. States and attributes change
+ * under the progress lock; the words of the entry are atomic, since other processes read them at
+ * any time.
  */
 #define _GNU_SOURCE
 
