@@ -1,46 +1,51 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * The requester's part in reads and atomics: it takes the answer out of the target's memory when
- * the answer is due, once the target is done with everything posted before. Atomics on one node
+ * The requester's part in reads and atomics: it takes the response out of the target's memory when
+ * the response is due, once the target is done with everything posted before. Atomics on one node
  * exclude each other by the node's lock.
+ *
+ * Owns next_read and reads_end of its queue pairs, under the progress lock. "executed" moves under
+ * "executing". Reads and atomics are executed by their requester alone, so their status and
+ * "copied" need no lock.
  */
 #define _GNU_SOURCE
 
-#include "carry.h"
 #include "clock.h"
 #include "copy.h"
-#include "engine.h"
+#include "execute.h"
 #include "link.h"
+#include "memory.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* Reads and atomics that the target has left to the requester count as carried. */
-static void skip_answered(struct queue_pair *qp, struct node *owner)
+/* Reads and atomics that the target has left to the requester count as executed. */
+static void skip_reads(struct queue_pair *qp, struct node *owner)
 {
     struct queue_pair_entry *entry = qp->entry;
 
-    if (!shared_trylock(&entry->carrying))
+    if (!shared_trylock(&entry->executing))
         return;
     for (;;) {
-        uint64_t count = atomic_load_explicit(&entry->carried, memory_order_relaxed);
+        uint64_t count = atomic_load_explicit(&entry->executed, memory_order_relaxed);
 
         if (count >= atomic_load(&entry->posted) ||
-            !request_has_answer(request_slot(owner, entry, count)))
+            !request_has_response(request_slot(owner, entry, count)))
             break;
-        atomic_store(&entry->carried, count + 1);
+        atomic_store(&entry->executed, count + 1);
     }
-    shared_unlock(&entry->carrying);
+    shared_unlock(&entry->executing);
 }
 
-/* The same for those behind which nothing is to be carried here. A requester of writes alone leaves
- * the line of "carried" and its lock with the target, which takes the lock at every piece. */
-static void skip_last_answered(struct queue_pair *qp)
+/* The same for those behind which nothing is to be executed here. A requester of writes alone
+ * leaves the line of "executed" and its lock with the target, which takes the lock at every piece.
+ */
+static void skip_last_reads(struct queue_pair *qp)
 {
     if (!qp->reads_end)
         return;
-    if (atomic_load_explicit(&qp->entry->carried, memory_order_acquire) < qp->reads_end)
-        skip_answered(qp, self.node);
+    if (atomic_load_explicit(&qp->entry->executed, memory_order_acquire) < qp->reads_end)
+        skip_reads(qp, self.node);
     else
         qp->reads_end = 0;
 }
@@ -74,8 +79,8 @@ static enum ibv_wc_status do_atomic(struct node *target, int32_t pid, uint64_t a
     return IBV_WC_SUCCESS;
 }
 
-/* Carries a read or atomic whose turn it is; REQUEST_PENDING while it waits. */
-static uint32_t carry_answered(struct queue_pair *qp, struct work_request *request, uint64_t *now)
+/* Executes a read or atomic whose turn it is; REQUEST_PENDING while it waits. */
+static uint32_t execute_read(struct queue_pair *qp, struct work_request *request, uint64_t *now)
 {
     uint32_t peer = atomic_load(&qp->entry->peer);
     struct queue_pair_entry *target = segment_queue_pair(peer);
@@ -117,13 +122,13 @@ static uint32_t carry_answered(struct queue_pair *qp, struct work_request *reque
         if (err)
             return err == ESRCH ? REQUEST_PENDING : IBV_WC_REM_OP_ERR;
         request->copied += bytes;
-        node_shows_life();
+        node_count_poll();
         *now = clock_now();
     }
     return is_due(request, *now) ? IBV_WC_SUCCESS : REQUEST_PENDING;
 }
 
-void carry_reads(struct queue_pair *qp, uint64_t *now)
+void execute_reads(struct queue_pair *qp, uint64_t *now)
 {
     struct queue_pair_entry *entry = qp->entry;
     uint64_t posted = atomic_load_explicit(&entry->posted, memory_order_acquire);
@@ -135,20 +140,20 @@ void carry_reads(struct queue_pair *qp, uint64_t *now)
         struct work_request *request = request_slot(self.node, entry, qp->next_read);
         uint32_t status;
 
-        if (!request_has_answer(request))
+        if (!request_has_response(request))
             continue;
         qp->reads_end = qp->next_read + 1;
         if (atomic_load_explicit(&request->status, memory_order_relaxed) != REQUEST_PENDING)
             continue;
-        link_want(UINT64_MAX);
-        if (atomic_load_explicit(&entry->carried, memory_order_acquire) < qp->next_read)
-            skip_answered(qp, self.node);
-        if (atomic_load_explicit(&entry->carried, memory_order_acquire) < qp->next_read)
+        link_look_ahead(UINT64_MAX);
+        if (atomic_load_explicit(&entry->executed, memory_order_acquire) < qp->next_read)
+            skip_reads(qp, self.node);
+        if (atomic_load_explicit(&entry->executed, memory_order_acquire) < qp->next_read)
             return;
-        status = carry_answered(qp, request, now);
+        status = execute_read(qp, request, now);
         if (status == REQUEST_PENDING)
             return;
         set_status(request, status);
     }
-    skip_last_answered(qp);
+    skip_last_reads(qp);
 }

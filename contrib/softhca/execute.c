@@ -2,15 +2,23 @@
 /*
  * The target's part: it pulls the payload of sends and writes into its own memory, as far as it is
  * due, checks keys, bounds and access, takes posted receives and refuses what breaks the rules.
+ *
+ * Invariants: a request is executed by one at a time, who holds its queue pair's "executing";
+ * "copied" bytes of it are in place; it is acknowledged (status, with release) after its last byte
+ * and before its receive completes. Owns nothing.
  */
 #define _GNU_SOURCE
 
-#include "carry.h"
+#include "execute.h"
 #include "clock.h"
+#include "completion.h"
 #include "config.h"
 #include "copy.h"
-#include "engine.h"
+#include "disorder.h"
+#include "event.h"
 #include "fault.h"
+#include "memory.h"
+#include "receive_queue.h"
 #include "shared_pages.h"
 
 #include <errno.h>
@@ -18,25 +26,19 @@
 
 #define DISORDER_PATIENCE_NS 2000000u
 /* For a poll and a round of the links; twice what they take where processors share no cache. */
-#define LEAD_NS 1000u
+#define LOOKAHEAD_NS 1000u
 
-bool request_has_answer(const struct work_request *request)
+uint64_t execute_lookahead(uint32_t slot, const struct work_request *request)
 {
-    return request->opcode == IBV_WR_RDMA_READ || request->opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
-           request->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
-}
+    struct ibv_sge mapped[MAX_SGE];
 
-uint64_t carry_lead(uint32_t slot, const struct work_request *request)
-{
-    struct ibv_sge near[MAX_SGE];
-
-    if (request_has_answer(request)) /* its requester's business */
+    if (request_has_response(request)) /* its requester's business */
         return 0;
     if (request->is_inline || !request->length)
-        return LEAD_NS;
-    if (!shared_pages_reach(slot, request, near))
+        return LOOKAHEAD_NS;
+    if (!shared_pages_map_list(slot, request, mapped))
         return UINT64_MAX;
-    return LEAD_NS + copy_cost(COPIER_PROCESS, PIECE_LEAST);
+    return LOOKAHEAD_NS + copy_cost(COPIER_PROCESS, PIECE_LEAST);
 }
 
 /* How much of `left` bytes, the last of which arrives at `end`, has arrived when a copy of it that
@@ -111,7 +113,7 @@ static enum outcome refuse(struct queue_pair *qp, struct work_request *request,
               atomic_load(&qp->entry->peer), ibv_wc_status_str(requester));
     set_status(request, requester);
     if (requester == IBV_WC_REM_ACCESS_ERR)
-        async_event(qp->qp.context, IBV_EVENT_QP_ACCESS_ERR, &qp->qp);
+        event_raise(qp->qp.context, IBV_EVENT_QP_ACCESS_ERR, &qp->qp);
     qp->broken = true;
     return WAITING;
 }
@@ -136,7 +138,7 @@ bool disorder_by_requester(const struct work_request *request, struct node *peer
            !request->is_inline && peer != self.node;
 }
 
-/* Whether a write in disorder is the requester's to carry: it has some time for it. */
+/* Whether a write in disorder is the requester's to execute: it has some time for it. */
 static bool awaits_disorder(const struct work_request *request, uint32_t slot, uint64_t now)
 {
     uint64_t done = atomic_load_explicit(&request->flow_done_ns, memory_order_acquire);
@@ -156,12 +158,12 @@ static int pull(struct queue_pair *qp, struct queue_pair_entry *source,
         .n_sge = request->n_sge,
         .sge = request->sge,
     };
-    struct ibv_sge near[MAX_SGE];
+    struct ibv_sge mapped[MAX_SGE];
     enum copier copier = COPIER_KERNEL;
 
-    if (!request->is_inline && shared_pages_reach(slot, request, near)) {
+    if (!request->is_inline && shared_pages_map_list(slot, request, mapped)) {
         from.pid = self.pid;
-        from.sge = near;
+        from.sge = mapped;
         copier = COPIER_PROCESS;
     }
     if (awaits_disorder(request, slot, *now))
@@ -174,8 +176,8 @@ static int pull(struct queue_pair *qp, struct queue_pair_entry *source,
         if (!piece_is_due(qp, request, copier, *now, &bytes))
             return EAGAIN;
         if (config.faults.order != ORDER_KEPT)
-            err = fault_copy(to, request->is_inline ? NULL : &from, request->inline_data,
-                             request->copied, bytes);
+            err = disorder_copy(to, request->is_inline ? NULL : &from, request->inline_data,
+                                request->copied, bytes);
         else if (request->is_inline)
             copy_inline(to, request->inline_data + request->copied, request->copied, bytes);
         else if (worker != APPLICATION && to->n_sge == 1) /* the program may look meanwhile */
@@ -185,7 +187,7 @@ static int pull(struct queue_pair *qp, struct queue_pair_entry *source,
         if (err)
             return err;
         request->copied += bytes;
-        node_shows_life();
+        node_count_poll();
         *now = clock_now();
         if (copier == COPIER_PROCESS)
             copy_took(bytes, *now - begun);
@@ -198,7 +200,7 @@ static int pull(struct queue_pair *qp, struct queue_pair_entry *source,
 /* A copy failed: the requester's memory or process is gone, or this side's memory is. */
 static enum outcome copy_failed(struct queue_pair *qp, struct work_request *request, int err)
 {
-    if (err == ESRCH) /* the requester has died; nobody waits for an answer */
+    if (err == ESRCH) /* the requester has died; nobody waits for a response */
         return WAITING;
     report("stale registration: memory of opcode %u between queue pairs 0x%x and 0x%x is not "
            "mapped (%s)",
@@ -270,8 +272,8 @@ static void deliver_receive(struct queue_pair *qp, struct queue_pair_entry *sour
     completion_push(to_completion_queue(qp->qp.recv_cq), &wc, solicited);
 }
 
-static enum outcome carry_send(struct queue_pair *qp, struct queue_pair_entry *source,
-                               struct work_request *request, uint64_t *now)
+static enum outcome execute_send(struct queue_pair *qp, struct queue_pair_entry *source,
+                                 struct work_request *request, uint64_t *now)
 {
     struct memory_list to = {.pid = self.pid};
     uint64_t room = 0;
@@ -303,11 +305,11 @@ static enum outcome carry_send(struct queue_pair *qp, struct queue_pair_entry *s
     if (err)
         return copy_failed(qp, request, err);
     deliver_receive(qp, source, request, IBV_WC_SUCCESS);
-    return CARRIED;
+    return EXECUTED;
 }
 
-static enum outcome carry_write(struct queue_pair *qp, struct queue_pair_entry *source,
-                                struct work_request *request, uint64_t *now)
+static enum outcome execute_write(struct queue_pair *qp, struct queue_pair_entry *source,
+                                  struct work_request *request, uint64_t *now)
 {
     bool has_imm = request->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
     struct ibv_sge target = {.length = request->length};
@@ -337,14 +339,14 @@ static enum outcome carry_write(struct queue_pair *qp, struct queue_pair_entry *
     } else {
         acknowledge(source, request);
     }
-    return CARRIED;
+    return EXECUTED;
 }
 
-enum outcome carry(struct queue_pair *qp, struct queue_pair_entry *source,
-                   struct work_request *request, uint64_t *now)
+enum outcome execute(struct queue_pair *qp, struct queue_pair_entry *source,
+                     struct work_request *request, uint64_t *now)
 {
-    if (request_has_answer(request))
-        return CARRIED;
+    if (request_has_response(request))
+        return EXECUTED;
     if (atomic_load_explicit(&request->status, memory_order_acquire) != REQUEST_PENDING)
         return WAITING; /* failed; the requester is about to flush */
     if (*now < source->rnr_until_ns)
@@ -352,8 +354,8 @@ enum outcome carry(struct queue_pair *qp, struct queue_pair_entry *source,
     switch (request->opcode) {
     case IBV_WR_SEND:
     case IBV_WR_SEND_WITH_IMM:
-        return carry_send(qp, source, request, now);
+        return execute_send(qp, source, request, now);
     default:
-        return carry_write(qp, source, request, now);
+        return execute_write(qp, source, request, now);
     }
 }
