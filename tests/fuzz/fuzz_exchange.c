@@ -6,7 +6,7 @@
  */
 #include "fuzz.h"
 
-#include "verbs/exchange.h"
+#include "connect/exchange.h"
 
 #define UNTOUCHED 0xa5
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * See listener_fuzz.h. The order of events is the one that verbs/listener.h promises, written down
- * here once more.
+ * See listener_fuzz.h. The order of events is the one that connect/listener.h promises, written
+ * down here once more.
  */
 #include "listener_fuzz.h"
 

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "verbs/exchange.h"
+#include "connect/exchange.h"
 
 /* A side whose values tell one `seed` from another. */
 static inline struct rbuf_exchange
@@ -19,7 +19,7 @@ message_make(enum rbuf_exchange_kind kind, const uint8_t token[RBUF_TOKEN_BYTES]
                                              .their_port = 1,
                                              .address = {.subnet = 0xfe80000000000000u,
                                                          .lid = (uint16_t) (seed + 1),
-                                                         .mtu = IBV_MTU_4096,
+                                                         .mtu = RBUF_MTU_4096,
                                                          .link_layer = RBUF_LINK_INFINIBAND,
                                                          .gid_kind = RBUF_GID_INFINIBAND,
                                                          .max_rd_atomic = 16},

@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "connect/listener.h"
 #include "messages.h"
-#include "verbs/listener.h"
 
 #define TIMEOUT_MS  300 /* of the listeners' steps */
 #define PATIENCE_MS 10000

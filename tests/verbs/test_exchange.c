@@ -123,7 +123,7 @@ START_TEST(fields_out_of_range)
     bad[count++].side.port = RBUF_EXCHANGE_PORTS_MAX;
     bad[count++].side.their_port = UINT32_MAX;
     bad[count++].side.address.mtu = 0;
-    bad[count++].side.address.mtu = IBV_MTU_4096 + 1;
+    bad[count++].side.address.mtu = RBUF_MTU_4096 + 1;
     bad[count++].side.address.link_layer = 0;
     bad[count++].side.address.link_layer = RBUF_LINK_ETHERNET; /* with an InfiniBand GID */
     bad[count++].side.address.gid_kind = RBUF_GID_ROCE_V2;     /* with an InfiniBand link */

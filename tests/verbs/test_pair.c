@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "adapter.h"
-#include "verbs/listener.h"
+#include "connect/listener.h"
 
 #define ROUNDS      200u
 #define CHUNK_BYTES (1u << 20)

@@ -3,9 +3,9 @@
  * Who else comes to the listener, over loopback: strangers of every sort at the door, peers that do
  * not answer and peers that die.
  */
+#include "connect/descriptors.h"
 #include "sides.h"
 #include "unit.h"
-#include "verbs/descriptors.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

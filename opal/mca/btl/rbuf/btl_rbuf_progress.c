@@ -14,8 +14,8 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "connect/descriptors.h"
 #include "opal/util/output.h"
-#include "verbs/descriptors.h"
 
 #define BATCH   MCA_BTL_RBUF_BATCH
 #define EVENTS  (2 * BATCH)   /* acted on in one pass: as many as a ring has slots */

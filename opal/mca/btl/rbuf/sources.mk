@@ -110,20 +110,32 @@ rbuf_core_sources = \
 	%reldir%/core/words.h \
 	%reldir%/core/work.h
 
+rbuf_common_sources = \
+	%reldir%/common/problem.c \
+	%reldir%/common/problem.h
+
+rbuf_connect_sources = \
+	%reldir%/connect/address.c \
+	%reldir%/connect/address.h \
+	%reldir%/connect/call.c \
+	%reldir%/connect/call.h \
+	%reldir%/connect/call_socket.c \
+	%reldir%/connect/descriptors.c \
+	%reldir%/connect/descriptors.h \
+	%reldir%/connect/exchange.c \
+	%reldir%/connect/exchange.h \
+	%reldir%/connect/listener.c \
+	%reldir%/connect/listener.h \
+	%reldir%/connect/pairing.c \
+	%reldir%/connect/pairing.h \
+	%reldir%/connect/port_address.c \
+	%reldir%/connect/port_address.h
+
 rbuf_verbs_sources = \
-	%reldir%/verbs/address.c \
-	%reldir%/verbs/address.h \
-	%reldir%/verbs/call.c \
-	%reldir%/verbs/call.h \
-	%reldir%/verbs/call_socket.c \
 	%reldir%/verbs/completion.c \
 	%reldir%/verbs/completion.h \
-	%reldir%/verbs/descriptors.c \
-	%reldir%/verbs/descriptors.h \
 	%reldir%/verbs/device.c \
 	%reldir%/verbs/device.h \
-	%reldir%/verbs/exchange.c \
-	%reldir%/verbs/exchange.h \
 	%reldir%/verbs/fabric.h \
 	%reldir%/verbs/fork.c \
 	%reldir%/verbs/fork.h \
@@ -131,18 +143,12 @@ rbuf_verbs_sources = \
 	%reldir%/verbs/gid.h \
 	%reldir%/verbs/in_order.c \
 	%reldir%/verbs/in_order.h \
-	%reldir%/verbs/listener.c \
-	%reldir%/verbs/listener.h \
 	%reldir%/verbs/memory.c \
 	%reldir%/verbs/memory.h \
 	%reldir%/verbs/nearest.c \
 	%reldir%/verbs/nearest.h \
-	%reldir%/verbs/pairing.c \
-	%reldir%/verbs/pairing.h \
 	%reldir%/verbs/port.c \
 	%reldir%/verbs/port.h \
-	%reldir%/verbs/problem.c \
-	%reldir%/verbs/problem.h \
 	%reldir%/verbs/queue_pair.c \
 	%reldir%/verbs/queue_pair.h \
 	%reldir%/verbs/receive.c \

@@ -14,7 +14,7 @@
 #ifndef RBUF_VERBS_FORK_H
 #define RBUF_VERBS_FORK_H
 
-#include "verbs/problem.h"
+#include "common/problem.h"
 
 enum rbuf_fork_choice {
     RBUF_FORK_AUTO, /* called where the kernel wants it; that it fails is no error */

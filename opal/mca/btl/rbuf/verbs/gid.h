@@ -24,12 +24,4 @@ struct rbuf_gid {
 int rbuf_gid_choose(const struct rbuf_port *port, const struct ibv_port_attr *attributes,
                     struct rbuf_gid *out, struct rbuf_problem *problem);
 
-/* Whether a GID of 16 bytes is an IPv4 address. */
-bool rbuf_gid_is_ipv4(const uint8_t *gid);
-
-bool rbuf_gid_is_link_local(const uint8_t *gid);
-
-/* How much an entry is wanted on Ethernet; more is better. */
-unsigned rbuf_gid_rank(enum rbuf_gid_kind kind, const uint8_t *gid);
-
 #endif

@@ -19,10 +19,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/problem.h"
 #include "core/wire.h"
 #include "verbs/device.h"
 #include "verbs/fabric.h"
-#include "verbs/problem.h"
 
 /* Bytes that are to travel inside a request. Every request of a send queue has room for them: what
  * small messages gain is not spent on the bulk channel, where only small puts use it. */
@@ -36,14 +36,6 @@ static inline uint32_t rbuf_queue_inline(const struct rbuf_port *port, enum rbuf
                ? RBUF_QUEUE_INLINE_BULK
                : port->max_inline;
 }
-
-/* What the other side has to know of a queue pair; wire form, 8 bytes. */
-struct rbuf_queue_address {
-    uint32_t qpn; /* 24 bits */
-    uint32_t psn; /* first packet sequence number that this side sends, 24 bits */
-};
-
-static_assert(sizeof(struct rbuf_queue_address) == 8, "the wire form has no padding");
 
 enum rbuf_queue_state {
     RBUF_QUEUE_OPEN,

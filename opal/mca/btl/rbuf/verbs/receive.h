@@ -15,9 +15,9 @@
 #include <infiniband/verbs.h>
 #include <stdint.h>
 
+#include "common/problem.h"
 #include "core/wire.h"
 #include "verbs/memory.h"
-#include "verbs/problem.h"
 
 struct rbuf_port;
 struct rbuf_receive;

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "verbs/call.h"
-#include "verbs/descriptors.h"
+#include "connect/call.h"
+#include "connect/descriptors.h"
 
 #define KEEPALIVE_IDLE     30 /* s without a word before the first question */
 #define KEEPALIVE_INTERVAL 10 /* s between questions */

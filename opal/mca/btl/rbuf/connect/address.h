@@ -3,13 +3,13 @@
  * TCP addresses of this machine and of others: which to listen on, and in what order to try those
  * of a peer. No sockets here.
  */
-#ifndef RBUF_VERBS_ADDRESS_H
-#define RBUF_VERBS_ADDRESS_H
+#ifndef RBUF_CONNECT_ADDRESS_H
+#define RBUF_CONNECT_ADDRESS_H
 
 #include <stdbool.h>
 #include <sys/socket.h>
 
-#include "verbs/listener.h"
+#include "connect/listener.h"
 
 #define RBUF_ADDRESS_TEXT_MAX 64u
 

@@ -7,16 +7,16 @@
  * it, which it does at the user's END command, or when nobody but itself ever heard of the call (a
  * stranger).
  */
-#ifndef RBUF_VERBS_CALL_H
-#define RBUF_VERBS_CALL_H
+#ifndef RBUF_CONNECT_CALL_H
+#define RBUF_CONNECT_CALL_H
 
 #include <event2/event.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <sys/queue.h>
 
-#include "verbs/address.h"
-#include "verbs/listener.h"
+#include "connect/address.h"
+#include "connect/listener.h"
 
 enum rbuf_call_state {
     RBUF_CALL_STRANGER,   /* in: reading HELLO; timed */

@@ -2,7 +2,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* accept4(), pthread_setname_np() */
 #endif
-#include "verbs/listener.h"
+#include "connect/listener.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -14,8 +14,8 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "verbs/call.h"
-#include "verbs/descriptors.h"
+#include "connect/call.h"
+#include "connect/descriptors.h"
 
 #define STRANGERS_DEFAULT 256u
 #define ACCEPTS_AT_ONCE   64 /* connections taken in before other events get their turn */

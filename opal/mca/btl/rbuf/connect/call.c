@@ -8,7 +8,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* the form of strerror_r() that needs no lock */
 #endif
-#include "verbs/call.h"
+#include "connect/call.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "verbs/descriptors.h"
+#include "connect/descriptors.h"
 
 #define STRANGER_MS      250u /* that a stranger has to say something when its place is wanted */
 #define BACK_OFF_MS      20u  /* before the second try, on average; then twice as long each time */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-#include "verbs/descriptors.h"
+#include "connect/descriptors.h"
 
 #include <limits.h>
 

@@ -13,16 +13,15 @@
  * by its kind. The first four bytes and the byte-order mark can be judged in any byte order; all
  * else is in the sender's, and the peer of another one is refused.
  */
-#ifndef RBUF_VERBS_EXCHANGE_H
-#define RBUF_VERBS_EXCHANGE_H
+#ifndef RBUF_CONNECT_EXCHANGE_H
+#define RBUF_CONNECT_EXCHANGE_H
 
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "connect/port_address.h"
 #include "core/wire.h"
-#include "verbs/device.h"
-#include "verbs/queue_pair.h"
 
 #define RBUF_TOKEN_BYTES        16u
 #define RBUF_EXCHANGE_ORDER     0x0102u

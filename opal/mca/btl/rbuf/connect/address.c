@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-#include "verbs/address.h"
+#include "connect/address.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

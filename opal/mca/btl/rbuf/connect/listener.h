@@ -28,7 +28,7 @@
  * an hour); its listener thread, which always answers, has. A machine that vanishes without a word
  * is noticed by TCP keep-alive after about a minute.
  *
- * File descriptors (verbs/descriptors.h): one a connected peer process and port at each end, for
+ * File descriptors (connect/descriptors.h): one a connected peer process and port at each end, for
  * the life of the connection, besides up to `max_strangers`, one a published address, an epoll set
  * and an eventfd. All are close-on-exec. A child of fork that lives on after its parent was killed
  * holds the sockets open and delays PEER_LOST until it ends.
@@ -38,8 +38,8 @@
  *
  * Threads: every function may be called by any thread; events come in order.
  */
-#ifndef RBUF_VERBS_LISTENER_H
-#define RBUF_VERBS_LISTENER_H
+#ifndef RBUF_CONNECT_LISTENER_H
+#define RBUF_CONNECT_LISTENER_H
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -47,8 +47,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "verbs/exchange.h"
-#include "verbs/problem.h"
+#include "common/problem.h"
+#include "connect/exchange.h"
 
 #define RBUF_ADDRESSES_MAX 12u
 

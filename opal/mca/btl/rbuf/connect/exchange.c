@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-#include "verbs/exchange.h"
+#include "connect/exchange.h"
 
 #include <string.h>
 
@@ -65,7 +65,7 @@ static enum rbuf_exchange_fault check_header(const struct rbuf_exchange_header *
 
 static enum rbuf_exchange_fault check_address(const struct rbuf_port_address *address)
 {
-    if (address->mtu < IBV_MTU_256 || address->mtu > IBV_MTU_4096 ||
+    if (address->mtu < RBUF_MTU_256 || address->mtu > RBUF_MTU_4096 ||
         address->gid_kind < RBUF_GID_INFINIBAND || address->gid_kind > RBUF_GID_ROCE_V2 ||
         (address->link_layer != RBUF_LINK_INFINIBAND &&
          address->link_layer != RBUF_LINK_ETHERNET)) {
