@@ -62,6 +62,7 @@ rbuf_core_sources = \
 	%reldir%/core/eager.h \
 	%reldir%/core/event.c \
 	%reldir%/core/event.h \
+	%reldir%/core/fab.h \
 	%reldir%/core/grant.c \
 	%reldir%/core/grant.h \
 	%reldir%/core/inbox.c \
@@ -95,6 +96,7 @@ rbuf_core_sources = \
 	%reldir%/core/rma.h \
 	%reldir%/core/schedule.c \
 	%reldir%/core/schedule.h \
+	%reldir%/core/send_queue.h \
 	%reldir%/core/sender.c \
 	%reldir%/core/sender.h \
 	%reldir%/core/staging.c \

@@ -71,8 +71,7 @@ static bool fill_marker(struct rbuf_queue_pair *queue, const struct ibv_wc *wc,
     if (queue->fab.marker_busy && wc->status == IBV_WC_SUCCESS) {
         rbuf_fab_retire(&queue->fab.marker);
     } else if (queue->fab.marker_busy) {
-        queue->fab.marker_busy = false;
-        queue->fab.port->signalled--;
+        rbuf_fab_lose_marker(&queue->fab);
     }
     if (wc->status == IBV_WC_SUCCESS || queue->failure_reported) {
         return false;
