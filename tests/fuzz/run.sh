@@ -95,7 +95,7 @@ target() { # NAME
         longest=160
         ;;
     listener)
-        product=("$connect"/{exchange,listener,call,call_socket,address,descriptors}.c "$rbuf/common/problem.c")
+        product=("$connect"/{exchange,event,event_queue,connection,socket,handshake,listening,listener,address,descriptors}.c "$rbuf/common/problem.c")
         harness=("$here/listener_caller.c")
         flags+=(-I"$top/tests/verbs")
         wrapped socket connect getsockopt send pthread_create pthread_join pthread_setname_np

@@ -33,8 +33,8 @@ message_make(enum rbuf_exchange_kind kind, const uint8_t token[RBUF_TOKEN_BYTES]
                                              .room = {12288, 65536}}};
 
     memcpy(message.side.token, token, RBUF_TOKEN_BYTES);
-    (void) rbuf_exchange_seal(
-        &message, kind, kind == RBUF_EXCHANGE_REFUSE ? RBUF_REFUSAL_CLOSING : RBUF_REFUSAL_NONE);
+    (void) rbuf_exchange_seal(&message, kind,
+                              kind == RBUF_EXCHANGE_REJ ? RBUF_REJECT_CLOSING : RBUF_REJECT_NONE);
     return message;
 }
 

@@ -204,9 +204,9 @@ void mca_btl_rbuf_endpoint_empty(mca_btl_base_endpoint_t *endpoint)
         mca_btl_rbuf_mailbox_give(endpoint->module, endpoint->mailbox);
         endpoint->mailbox = NULL;
     }
-    if (endpoint->call != NULL) {
-        rbuf_call_close(endpoint->call);
-        endpoint->call = NULL;
+    if (endpoint->connection != NULL) {
+        rbuf_connection_close(endpoint->connection);
+        endpoint->connection = NULL;
     }
     mca_btl_rbuf_endpoint_forget_modex(endpoint);
     free(endpoint->cause);

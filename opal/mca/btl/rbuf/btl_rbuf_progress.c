@@ -195,7 +195,7 @@ static void peer_failed(mca_btl_rbuf_module_t *module, struct rbuf_peer *peer, i
     const char *cause;
     bool departed;
 
-    /* A peer that ends in order lets its queue pairs go when its BYE is here, so it has come if it
+    /* A peer that ends in order lets its queue pairs go when its DREQ is here, so it has come if it
      * ever will. */
     mca_btl_rbuf_connections_progress();
     mca_btl_rbuf_lock(module);
@@ -340,8 +340,8 @@ static bool collect_is_due(mca_btl_rbuf_module_t *module)
     return true;
 }
 
-/* Peers that call wait as long as no descriptor is free for them: that is said once. Not by a help
- * text, whose file could not be opened. */
+/* Peers that connect wait as long as no descriptor is free for them: that is said once. Not by a
+ * help text, whose file could not be opened. */
 static void look_at_descriptors(void)
 {
     static atomic_bool said;
@@ -350,12 +350,13 @@ static void look_at_descriptors(void)
         atomic_exchange_explicit(&said, true, memory_order_relaxed)) {
         return;
     }
-    opal_output(0,
-                "rbuf: peers call this process (%s), and it has no file descriptor left for them. "
-                "Each connected peer takes one; the limit is %llu. Raise it where the job's "
-                "processes are started (ulimit -n, soft and hard); rbuf raises the soft limit "
-                "itself unless btl_rbuf_raise_descriptors is off",
-                opal_process_info.nodename, (unsigned long long) rbuf_descriptors_limit());
+    opal_output(
+        0,
+        "rbuf: peers connect to this process (%s), and it has no file descriptor left for them. "
+        "Each connected peer takes one; the limit is %llu. Raise it where the job's "
+        "processes are started (ulimit -n, soft and hard); rbuf raises the soft limit "
+        "itself unless btl_rbuf_raise_descriptors is off",
+        opal_process_info.nodename, (unsigned long long) rbuf_descriptors_limit());
 }
 
 /* What is due once in a while. The caller holds the lock. */

@@ -119,19 +119,30 @@ rbuf_common_sources = \
 rbuf_connect_sources = \
 	%reldir%/connect/address.c \
 	%reldir%/connect/address.h \
-	%reldir%/connect/call.c \
-	%reldir%/connect/call.h \
-	%reldir%/connect/call_socket.c \
+	%reldir%/connect/connection.c \
+	%reldir%/connect/connection.h \
 	%reldir%/connect/descriptors.c \
 	%reldir%/connect/descriptors.h \
+	%reldir%/connect/event.c \
+	%reldir%/connect/event.h \
+	%reldir%/connect/event_queue.c \
+	%reldir%/connect/event_queue.h \
 	%reldir%/connect/exchange.c \
 	%reldir%/connect/exchange.h \
+	%reldir%/connect/handshake.c \
+	%reldir%/connect/handshake.h \
 	%reldir%/connect/listener.c \
 	%reldir%/connect/listener.h \
+	%reldir%/connect/listener_private.h \
+	%reldir%/connect/listening.c \
+	%reldir%/connect/listening.h \
+	%reldir%/connect/options.h \
 	%reldir%/connect/pairing.c \
 	%reldir%/connect/pairing.h \
 	%reldir%/connect/port_address.c \
-	%reldir%/connect/port_address.h
+	%reldir%/connect/port_address.h \
+	%reldir%/connect/socket.c \
+	%reldir%/connect/socket.h
 
 rbuf_verbs_sources = \
 	%reldir%/verbs/completion.c \
