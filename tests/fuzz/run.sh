@@ -95,7 +95,8 @@ target() { # NAME
         longest=160
         ;;
     listener)
-        product=("$connect"/{exchange,event,event_queue,connection,socket,handshake,listening,listener,address,descriptors}.c "$rbuf/common/problem.c")
+        product=("$connect"/{exchange,event,event_queue,connection,socket,handshake,listening,listener,address,descriptors}.c
+            "$rbuf"/common/{names,problem}.c)
         harness=("$here/listener_caller.c")
         flags+=(-I"$top/tests/verbs")
         wrapped socket connect getsockopt send pthread_create pthread_join pthread_setname_np
@@ -103,7 +104,7 @@ target() { # NAME
         longest=2048
         ;;
     modex)
-        product=("$rbuf/btl_rbuf_modex.c" "$rbuf/common/problem.c" "$connect"/{address,port_address}.c
+        product=("$rbuf/btl_rbuf_modex.c" "$rbuf"/common/{names,problem}.c "$connect"/{address,port_address}.c
             "$verbs"/{port,gid,in_order,memory,queue_pair}.c)
         flags+=(-I"$verbs")
         links+=(-libverbs)
@@ -121,12 +122,12 @@ target() { # NAME
         ;;
     params)
         [ -n "$(made_with btl_rbuf_CPPFLAGS)" ] || return 77
-        product=("$rbuf"/{btl_rbuf_params,btl_rbuf_values,core/schedule}.c)
+        product=("$rbuf"/{btl_rbuf_params,btl_rbuf_values,common/names,core/schedule}.c)
         read -ra made <<<"$(made_with btl_rbuf_CPPFLAGS)"
         flags+=("${made[@]/#-D_GNU_SOURCE/-g}")
         ;;
     interfaces)
-        product=("$verbs"/{device,selection,fork}.c "$connect/address.c" "$rbuf/common/problem.c")
+        product=("$verbs"/{device,selection,fork}.c "$connect/address.c" "$rbuf"/common/{names,problem}.c)
         flags+=(-I"$verbs")
         wrapped getifaddrs freeifaddrs
         ;;

@@ -113,6 +113,8 @@ rbuf_core_sources = \
 	%reldir%/core/work.h
 
 rbuf_common_sources = \
+	%reldir%/common/names.c \
+	%reldir%/common/names.h \
 	%reldir%/common/problem.c \
 	%reldir%/common/problem.h
 
