@@ -388,10 +388,10 @@ static void take_leave(mca_btl_rbuf_module_t *module, const mca_btl_base_endpoin
 /* There are at most as many as buffers; others' come too. */
 void mca_btl_rbuf_sweep_receives(mca_btl_rbuf_module_t *module)
 {
-    const uint32_t swept = module->port->receives_swept;
+    const uint32_t drained = module->port->receives_drained;
 
     for (uint32_t i = 0; i < module->port->receive_entries; i++) {
-        if (module->port->receives_swept != swept) {
+        if (module->port->receives_drained != drained) {
             break;
         }
         mca_btl_rbuf_collect(module);

@@ -68,7 +68,7 @@ static void received(mca_btl_rbuf_module_t *module, const struct rbuf_completion
         rbuf_core_immediate(&module->core, completion->immediate);
     }
     if (!kept) {
-        rbuf_receive_collect(buffer);
+        rbuf_receive_recycle(buffer);
     }
 }
 
@@ -117,7 +117,7 @@ static void post_receives(mca_btl_rbuf_module_t *module)
         const struct rbuf_receive *receive = module->receive[i];
         int error = rbuf_receive_post(module->receive[i]);
 
-        if (error != 0 && receive->collected_count == receive->count) {
+        if (error != 0 && receive->recycled_count == receive->count) {
             port_lost(module, -ENODEV);
         }
     }
@@ -154,13 +154,13 @@ static __attribute__((noinline)) void feed(mca_btl_rbuf_module_t *module,
 void mca_btl_rbuf_collect(mca_btl_rbuf_module_t *module)
 {
     struct rbuf_completion completions[BATCH];
-    uint32_t swept = module->port->receives_swept;
+    uint32_t drained = module->port->receives_drained;
     int count = rbuf_poll(module->port, completions, BATCH);
 
     if (count != 0) {
         feed(module, completions, count);
     }
-    if (module->port->receives_swept != swept) {
+    if (module->port->receives_drained != drained) {
         rbuf_core_swept(&module->core);
     }
 }
@@ -264,7 +264,7 @@ static void act(mca_btl_rbuf_module_t *module, const struct rbuf_event *event)
 static bool collect_buffer(struct rbuf_buffer *buffer)
 {
     if (buffer != NULL) {
-        rbuf_receive_collect(buffer);
+        rbuf_receive_recycle(buffer);
     }
     return buffer != NULL;
 }

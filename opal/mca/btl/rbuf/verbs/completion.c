@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/* See completion.h. */
 #include "verbs/completion.h"
 
 #include <endian.h>
@@ -200,7 +201,7 @@ int rbuf_poll(struct rbuf_port *port, struct rbuf_completion *out, int max)
 
     if (port->receive_cq != NULL) {
         found = ibv_poll_cq(port->receive_cq, asked, wc);
-        port->receives_swept += found >= 0 && found < asked;
+        port->receives_drained += found >= 0 && found < asked;
     }
     if (found != 0) {
         found = fill_receives(port, wc, found, out);

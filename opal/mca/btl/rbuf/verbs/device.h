@@ -95,7 +95,7 @@ struct rbuf_port {
     unsigned sends_skipped;    /* calls of rbuf_poll() since the last that looked at these */
     struct ibv_cq *receive_cq; /* of all receive queues; made by the first one */
     uint32_t receive_entries;  /* buffers of all receive queues together */
-    uint32_t receives_swept;   /* times that rbuf_poll() left receive_cq empty; wraps */
+    uint32_t receives_drained; /* times that rbuf_poll() left receive_cq empty; wraps */
     struct rbuf_receive *receive[RBUF_CHANNELS];
     struct rbuf_queue_pair_list queues;
     uint32_t queue_count;               /* on that list */

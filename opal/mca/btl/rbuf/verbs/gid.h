@@ -4,6 +4,8 @@
  *
  * On Ethernet the entry names the interface address and the RoCE version, and both sides have to
  * agree on the version and on IPv4 or IPv6. On InfiniBand entry 0 is the port's own.
+ *
+ * Threads: one that opens ports.
  */
 #ifndef RBUF_VERBS_GID_H
 #define RBUF_VERBS_GID_H

@@ -6,10 +6,14 @@
  * queue pair at once fits. It receives into the shared receive queue of its channel.
  *
  * Taking one down: rbuf_queue_error() makes everything posted come back; poll until the works are
- * back and the port's receives_swept has moved, then rbuf_queue_close(): adapters drop receive
+ * back and the port's receives_drained has moved, then rbuf_queue_close(): adapters drop receive
  * completions of a queue pair that is destroyed, and their buffers would be lost to the shared
  * receive queue. Completions of unsignalled requests that are still in the completion queue then
  * are dropped by rbuf_poll().
+ *
+ *     OPEN -connect-> CONNECTED
+ *     OPEN, CONNECTED -error, or a completion with one-> FAILED -close-> CLOSED
+ *     CLOSED: destroyed, freed when its completions are polled off
  *
  * Threads: the caller holds the module's lock.
  */
