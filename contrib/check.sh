@@ -16,7 +16,7 @@
 #   devices   a slice of the MPI programs with the emulated adapter like each real one, and with several ports
 #   is        NAS IS, classes S and W, verified, over rbuf with every protocol, and with other settings
 #             of eager rings
-#   robust    bad parameters, strangers at the listener, too little memory, faults, each call failing;
+#   robust    bad parameters, unauthenticated connections, too little memory, faults, each call failing;
 #             parts of it under sanitizers and memcheck
 #   fuzz      everything that parses bytes from outside, for seconds each (tests/fuzz)
 #   soak      random traffic on 4 ranks with checked bytes, and 64 ranks all to all (tests/soak)

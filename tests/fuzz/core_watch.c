@@ -27,11 +27,13 @@ bool __wrap_sim_post(struct rbuf_fab_queue *queue, const struct rbuf_fab_request
 bool __wrap_sim_post(struct rbuf_fab_queue *queue, const struct rbuf_fab_request *request,
                      struct rbuf_work *signal)
 {
+    const struct sim_pair_end *end = queue->qp;
+
     for (unsigned i = 0; i < request->count && !request->inlined; i++) {
         const struct rbuf_fab_piece *piece = &request->pieces[i];
 
         fuzz_require(
-            sim_key_covers(queue->end->nic, piece->lkey, (uintptr_t) piece->address, piece->bytes),
+            sim_key_covers(end->nic, piece->lkey, (uintptr_t) piece->address, piece->bytes),
             "what is posted is registered here");
     }
     fuzz_require(rbuf_fab_outstanding(queue) < queue->depth, "a send queue is not overfull");

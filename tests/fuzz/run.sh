@@ -63,6 +63,7 @@ mkdir -p "$TALLY_LOGS" || exit 1
 
 rbuf=$top/opal/mca/btl/rbuf
 verbs=$rbuf/verbs
+connect=$rbuf/connect
 softhca=$top/contrib/softhca
 common=(-std=gnu11 -D_GNU_SOURCE= -g -O1 -Wall -Wextra -Werror -fno-omit-frame-pointer)
 checks=(-fsanitize=address,undefined -fno-sanitize-recover=all)
@@ -90,20 +91,21 @@ target() { # NAME
     longest=512
     case $1 in
     exchange)
-        product=("$verbs/exchange.c")
-        flags+=(-I"$verbs")
+        product=("$connect/exchange.c")
         longest=160
         ;;
     listener)
-        product=("$verbs"/{exchange,listener,call,call_socket,address,descriptors,problem}.c)
+        product=("$connect"/{exchange,event,event_queue,connection,socket,handshake,listening,listener,address,descriptors}.c
+            "$rbuf"/common/{names,problem}.c)
         harness=("$here/listener_caller.c")
-        flags+=(-I"$top/tests/verbs" -I"$verbs")
+        flags+=(-I"$top/tests/verbs")
         wrapped socket connect getsockopt send pthread_create pthread_join pthread_setname_np
         links+=(-levent -lpthread)
         longest=2048
         ;;
     modex)
-        product=("$rbuf/btl_rbuf_modex.c" "$verbs"/{address,problem,port,gid,in_order,memory,queue_pair}.c)
+        product=("$rbuf/btl_rbuf_modex.c" "$rbuf"/common/{names,problem}.c "$connect"/{address,port_address}.c
+            "$verbs"/{port,gid,in_order,memory,queue_pair}.c)
         flags+=(-I"$verbs")
         links+=(-libverbs)
         longest=640
@@ -121,12 +123,12 @@ target() { # NAME
         ;;
     params)
         [ -n "$(made_with btl_rbuf_CPPFLAGS)" ] || return 77
-        product=("$rbuf"/{btl_rbuf_params,btl_rbuf_values,core/schedule}.c)
+        product=("$rbuf"/{btl_rbuf_params,btl_rbuf_values,common/names,core/schedule}.c)
         read -ra made <<<"$(made_with btl_rbuf_CPPFLAGS)"
         flags+=("${made[@]/#-D_GNU_SOURCE/-g}")
         ;;
     interfaces)
-        product=("$verbs"/{device,selection,fork,address,problem}.c)
+        product=("$verbs"/{device,selection,fork}.c "$connect/address.c" "$rbuf"/common/{names,problem}.c)
         flags+=(-I"$verbs")
         wrapped getifaddrs freeifaddrs
         ;;

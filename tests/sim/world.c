@@ -78,7 +78,7 @@ static int take_completions(struct world_node *node)
     int done = 0;
 
     while ((completion = sim_poll(&node->nic)) != NULL) {
-        struct sim_pair_end *end = completion->queue->end;
+        struct sim_pair_end *end = completion->queue->qp;
         unsigned other = ((struct world_node *) end->peer->nic->user)->index;
         struct rbuf_buffer *buffer =
             completion->receive != NULL ? completion->receive->owner : NULL;

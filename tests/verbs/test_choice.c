@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "verbs/address.h"
+#include "connect/address.h"
 #include "verbs/completion.h"
 #include "verbs/gid.h"
 #include "verbs/in_order.h"

@@ -3,7 +3,7 @@
  * ones, and they are of the fabric that is meant. */
 #include "unit.h"
 
-#include "verbs/pairing.h"
+#include "connect/pairing.h"
 
 /* Ports as text: a letter for the link and the network behind it, a speed in Gbit/s, and for RoCE
  * ports perhaps a subnet, and a place. i, j: InfiniBand subnets; r: RoCE v2 with IPv4; s: with

@@ -5,7 +5,7 @@
  *     btl_rbuf_component.c     open, register, init, progress
  *     btl_rbuf_module.c        a port as a BTL module: add_procs, del_procs, finalize
  *     btl_rbuf_endpoint.c      a peer process on a port
- *     btl_rbuf_departed.c      peers that have said BYE, and may be back
+ *     btl_rbuf_departed.c      peers that have said DREQ, and may be back
  *     btl_rbuf_mailbox.c       what peers write their counts into
  *     btl_rbuf_modex.c         what processes publish of themselves
  *     btl_rbuf_connect.c       its queue pairs, and the listener's events
@@ -47,6 +47,7 @@
 #include "btl_rbuf_modex.h"
 #include "btl_rbuf_params.h"
 #include "btl_rbuf_registration.h"
+#include "connect/listener.h"
 #include "core/channel.h"
 #include "core/choice.h"
 #include "core/core.h"
@@ -57,7 +58,6 @@
 #include "core/staging.h"
 #include "verbs/completion.h"
 #include "verbs/device.h"
-#include "verbs/listener.h"
 #include "verbs/memory.h"
 #include "verbs/queue_pair.h"
 #include "verbs/receive.h"
@@ -103,9 +103,9 @@ SLIST_HEAD(mca_btl_rbuf_operation_list, mca_btl_rbuf_operation);
 /* ---- endpoints ---- */
 
 typedef enum {
-    MCA_BTL_RBUF_IDLE,     /* never used */
-    MCA_BTL_RBUF_CALLING,  /* we called, no answer yet */
-    MCA_BTL_RBUF_ANSWERED, /* we were called and accepted; READY is due */
+    MCA_BTL_RBUF_IDLE,       /* never used */
+    MCA_BTL_RBUF_CONNECTING, /* our request is on its way, no answer yet */
+    MCA_BTL_RBUF_ACCEPTED,   /* we accepted theirs; RTU is due */
     MCA_BTL_RBUF_CONNECTED,
     MCA_BTL_RBUF_FAILED
 } mca_btl_rbuf_endpoint_state_t;
@@ -150,10 +150,10 @@ struct mca_btl_base_endpoint_t {
     struct rbuf_fab_queue *queue[RBUF_CHANNELS]; /* NULL until the first use */
     struct rbuf_mailbox *mailbox;                /* NULL until the first use */
     struct rbuf_exchange_side theirs;            /* ANSWERED: what the caller said of itself */
-    struct rbuf_call *call;    /* our call, or theirs that we accepted; NULL if none */
-    _Atomic unsigned putting;  /* callbacks of staged puts to it that are running */
+    struct rbuf_connection *connection; /* our request, or theirs that we accepted; NULL if none */
+    _Atomic unsigned putting;           /* callbacks of staged puts to it that are running */
     _Atomic uint32_t detached; /* messages that are queued, or posted, while Open MPI is through */
-    bool departed;             /* the peer has said BYE, or has heard ours */
+    bool departed;             /* the peer has said DREQ, or has heard ours */
     char *cause;               /* why it failed, for people; NULL: it has not */
     TAILQ_ENTRY(mca_btl_base_endpoint_t) link;
     struct mca_btl_rbuf_packed *packed; /* NULL: nothing was packed for it */
@@ -363,7 +363,7 @@ void mca_btl_rbuf_mailboxes_close(mca_btl_rbuf_module_t *module);
 
 /* btl_rbuf_departed.c */
 
-/* The peer has said BYE. The caller holds the lock. */
+/* The peer has said DREQ. The caller holds the lock. */
 void mca_btl_rbuf_departed_note(mca_btl_base_endpoint_t *endpoint);
 
 /* Gives back what departed peers held, as far as it is out of use. The caller holds the lock. */
@@ -401,7 +401,7 @@ static inline void mca_btl_rbuf_endpoint_use(mca_btl_base_endpoint_t *endpoint)
 int mca_btl_rbuf_connections_progress(void);
 
 /* Waits until no thread is about to act on an event that it took before: then none names an
- * endpoint whose call was closed before this was called. No module's lock is held. */
+ * endpoint whose connection was closed before this was called. No module's lock is held. */
 void mca_btl_rbuf_connections_settle(void);
 
 /* For async progress: acts on what the connections of messages that wait need to go on, and leaves

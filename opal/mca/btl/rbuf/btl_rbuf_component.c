@@ -13,7 +13,7 @@
 #include "btl_rbuf_fork.h"
 #include "opal/util/output.h"
 
-#define RETRIED 3u /* times connect_timeout, that a call is tried again */
+#define RETRIED 3u /* times connect_timeout, that a request is tried again */
 
 static int register_params(void);
 static int open_component(void);

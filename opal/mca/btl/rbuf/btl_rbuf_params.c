@@ -10,6 +10,7 @@
 
 #include "btl_rbuf_help.h"
 #include "btl_rbuf_values.h"
+#include "common/names.h"
 #include "core/schedule.h"
 #include "core/wire.h"
 #include "opal/mca/base/mca_base_var.h"
@@ -400,7 +401,7 @@ static bool check_lists(const struct mca_btl_rbuf_params *params)
                  {"listen_if", params->listen_if}};
 
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
-        if (lists[i].list[0] != '\0' && lists[i].list[strspn(lists[i].list, ", \t")] == '\0') {
+        if (lists[i].list[0] != '\0' && !rbuf_names_any(lists[i].list)) {
             return refuse(lists[i].name, "it names nothing");
         }
     }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/* See selection.h. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* strverscmp() */
 #endif

@@ -18,7 +18,9 @@
  *
  * Place decides between ports that are otherwise alike: 100 Gbit/s go before 25 wherever they hang,
  * and processes near different sockets choose the same InfiniBand. Which fabric two processes use
- * is verbs/pairing.h's matter.
+ * is connect/pairing.h's matter.
+ *
+ * Threads: any; pure functions.
  */
 #ifndef RBUF_VERBS_SELECTION_H
 #define RBUF_VERBS_SELECTION_H

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-#include "verbs/pairing.h"
+/* See pairing.h. */
+#include "connect/pairing.h"
 
 #include <stddef.h>
-
-#include "verbs/gid.h"
 
 #define MOST RBUF_PORTS_MAX
 

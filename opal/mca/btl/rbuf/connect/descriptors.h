@@ -7,8 +7,8 @@
  *
  * Threads: all functions may be called from any thread.
  */
-#ifndef RBUF_VERBS_DESCRIPTORS_H
-#define RBUF_VERBS_DESCRIPTORS_H
+#ifndef RBUF_CONNECT_DESCRIPTORS_H
+#define RBUF_CONNECT_DESCRIPTORS_H
 
 #include <stdbool.h>
 #include <sys/resource.h>

@@ -2,7 +2,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* the form of strerror_r() that needs no lock */
 #endif
-#include "verbs/problem.h"
+#include "common/problem.h"
 
 #include <stdarg.h>
 #include <stdio.h>

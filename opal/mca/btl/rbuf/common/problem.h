@@ -22,8 +22,8 @@
  *     listener-port      the port range                error text                what to change
  *     listener           the call                      error text                what to check
  */
-#ifndef RBUF_VERBS_PROBLEM_H
-#define RBUF_VERBS_PROBLEM_H
+#ifndef RBUF_COMMON_PROBLEM_H
+#define RBUF_COMMON_PROBLEM_H
 
 struct rbuf_problem {
     const char *topic; /* static; key of the help file */

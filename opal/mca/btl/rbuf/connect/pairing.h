@@ -16,13 +16,13 @@
  *
  * Both processes come to the same pairs: no rule depends on whose ports are called ours.
  */
-#ifndef RBUF_VERBS_PAIRING_H
-#define RBUF_VERBS_PAIRING_H
+#ifndef RBUF_CONNECT_PAIRING_H
+#define RBUF_CONNECT_PAIRING_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "verbs/device.h"
+#include "connect/port_address.h"
 
 #define RBUF_PORTS_MAX 8u
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Who else comes to the listener, over loopback: strangers of every sort at the door, peers that do
- * not answer and peers that die.
+ * Who else comes to the listener, over loopback: unauthenticated connections of every sort, peers
+ * that do not answer and peers that die.
  */
+#include "connect/descriptors.h"
 #include "sides.h"
 #include "unit.h"
-#include "verbs/descriptors.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -24,16 +24,16 @@ START_TEST(wrong_token)
 {
     struct side a = side_open(), b = side_open();
     struct side liar = b;
-    struct rbuf_call *made;
-    struct rbuf_call_event event;
+    struct rbuf_connection *made;
+    struct rbuf_connect_event event;
 
     liar.token[3] ^= 1;
-    made = side_call(&a, &liar, 1, NULL);
-    event = side_expect(&a, RBUF_CALL_FAILED);
-    ck_assert_ptr_eq(event.call, made);
+    made = side_connect(&a, &liar, 1, NULL);
+    event = side_expect(&a, RBUF_CONNECT_FAILED);
+    ck_assert_ptr_eq(event.connection, made);
     ck_assert_int_lt(event.error, 0);
     ck_assert_uint_gt(strlen(event.text), 10);
-    rbuf_call_close(made);
+    rbuf_connection_close(made);
     count_reaches(&rbuf_listener_counters(b.listener)->fault[RBUF_FAULT_TOKEN], b.addresses.count);
     side_expect_nothing(&b);
     (void) sides_connect(&a, &b);
@@ -46,7 +46,7 @@ START_TEST(bad_hellos_are_closed_and_counted)
 {
     struct side b = side_open();
     const struct rbuf_listener_counters *counters = rbuf_listener_counters(b.listener);
-    struct rbuf_exchange good = message_make(RBUF_EXCHANGE_HELLO, b.token, 1);
+    struct rbuf_exchange good = message_make(RBUF_EXCHANGE_REQ, b.token, 1);
     struct rbuf_exchange bad[RBUF_FAULTS];
 
     for (int i = 0; i < RBUF_FAULTS; i++) {
@@ -55,15 +55,15 @@ START_TEST(bad_hellos_are_closed_and_counted)
     bad[RBUF_FAULT_GARBAGE].header.magic[0] = 'x';
     bad[RBUF_FAULT_BYTE_ORDER].header.byte_order = 0x0201;
     bad[RBUF_FAULT_VERSION].header.version = 99;
-    bad[RBUF_FAULT_KIND] = message_make(RBUF_EXCHANGE_ACCEPT, b.token, 1);
+    bad[RBUF_FAULT_KIND] = message_make(RBUF_EXCHANGE_REP, b.token, 1);
     bad[RBUF_FAULT_SIZE].header.bytes = 1u << 31;
     bad[RBUF_FAULT_FIELD].side.address.mtu = 99;
     bad[RBUF_FAULT_TOKEN].side.token[0] ^= 0xff;
     for (int i = RBUF_FAULT_GARBAGE; i < RBUF_FAULTS; i++) {
-        int fd = stranger_open(&b);
+        int fd = raw_open(&b);
 
         ck_assert_int_eq(send(fd, &bad[i], sizeof(bad[i]), 0), sizeof(bad[i]));
-        ck_assert_uint_eq(stranger_read(fd), 0);
+        ck_assert_uint_eq(raw_read(fd), 0);
         count_reaches(&counters->fault[i], 1);
     }
     side_expect_nothing(&b);
@@ -71,33 +71,33 @@ START_TEST(bad_hellos_are_closed_and_counted)
 }
 END_TEST
 
-/* A good HELLO with a megabyte behind it: the module hears of the caller, then of its loss. */
+/* A good REQ with a megabyte behind it: the module hears of the caller, then of its loss. */
 START_TEST(hello_with_garbage_behind)
 {
     struct side b = side_open();
-    struct rbuf_exchange hello = message_make(RBUF_EXCHANGE_HELLO, b.token, 1);
+    struct rbuf_exchange hello = message_make(RBUF_EXCHANGE_REQ, b.token, 1);
     char *much = calloc(1, 1 << 20);
-    int fd = stranger_open(&b);
-    struct rbuf_call_event event;
+    int fd = raw_open(&b);
+    struct rbuf_connect_event event;
 
     ck_assert_int_eq(send(fd, &hello, sizeof(hello), 0), sizeof(hello));
     (void) !send(fd, much, 1 << 20, MSG_NOSIGNAL);
-    event = side_expect(&b, RBUF_INCOMING_HELLO);
-    event = side_expect(&b, RBUF_INCOMING_LOST);
-    rbuf_call_close(event.call);
-    (void) stranger_read(fd);
+    event = side_expect(&b, RBUF_CONNECT_REQUEST);
+    event = side_expect(&b, RBUF_CONNECT_ABANDONED);
+    rbuf_connection_close(event.connection);
+    (void) raw_read(fd);
     free(much);
     rbuf_listener_close(b.listener);
 }
 END_TEST
 
-START_TEST(slow_and_silent_strangers)
+START_TEST(slow_and_silent_connections)
 {
     struct side b = side_open();
     const struct rbuf_listener_counters *counters = rbuf_listener_counters(b.listener);
-    struct rbuf_exchange hello = message_make(RBUF_EXCHANGE_HELLO, b.token, 1);
-    int silent = stranger_open(&b);
-    int slow = stranger_open(&b);
+    struct rbuf_exchange hello = message_make(RBUF_EXCHANGE_REQ, b.token, 1);
+    int silent = raw_open(&b);
+    int slow = raw_open(&b);
     uint64_t start = wall_ms();
 
     /* A byte every 20 ms: never silent for long, and never done in time. */
@@ -109,8 +109,8 @@ START_TEST(slow_and_silent_strangers)
         ck_assert_uint_lt(i, sizeof(hello) - 1);
     }
     ck_assert_uint_lt(wall_ms() - start, 5 * TIMEOUT_MS);
-    (void) stranger_read(silent);
-    (void) stranger_read(slow);
+    (void) raw_read(silent);
+    (void) raw_read(slow);
     count_reaches(&counters->slow, 2);
     side_expect_nothing(&b);
     rbuf_listener_close(b.listener);
@@ -120,24 +120,24 @@ END_TEST
 START_TEST(byte_by_byte_in_time)
 {
     struct side b = side_open_with((struct rbuf_listener_options){.timeout_ms = PATIENCE_MS});
-    struct rbuf_exchange hello = message_make(RBUF_EXCHANGE_HELLO, b.token, 9);
-    int fd = stranger_open(&b);
+    struct rbuf_exchange hello = message_make(RBUF_EXCHANGE_REQ, b.token, 9);
+    int fd = raw_open(&b);
 
     for (size_t i = 0; i < sizeof(hello); i++) {
         ck_assert_int_eq(send(fd, (char *) &hello + i, 1, MSG_NOSIGNAL), 1);
         sleep_ms(1);
     }
-    ck_assert_uint_eq(side_expect(&b, RBUF_INCOMING_HELLO).theirs.side.rank, 9);
+    ck_assert_uint_eq(side_expect(&b, RBUF_CONNECT_REQUEST).theirs.side.rank, 9);
     close(fd);
-    (void) side_expect(&b, RBUF_INCOMING_LOST);
+    (void) side_expect(&b, RBUF_CONNECT_ABANDONED);
     rbuf_listener_close(b.listener);
 }
 END_TEST
 
-START_TEST(stranger_that_leaves)
+START_TEST(unauthenticated_that_leaves)
 {
     struct side b = side_open();
-    int fd = stranger_open(&b);
+    int fd = raw_open(&b);
 
     (void) !send(fd, "rbuf", 4, 0);
     close(fd);
@@ -154,17 +154,17 @@ START_TEST(flood_of_garbage)
     uint64_t seen;
 
     for (int i = 0; i < FLOOD; i++) {
-        sockets[i] = stranger_open(&b);
+        sockets[i] = raw_open(&b);
         (void) !send(sockets[i], "GET / HTTP/1.0\r\n", 16, MSG_NOSIGNAL);
         if (i == FLOOD / 2) {
             (void) sides_connect(&a, &b);
         }
     }
     for (int i = 0; i < FLOOD; i++) {
-        (void) stranger_read(sockets[i]);
+        (void) raw_read(sockets[i]);
     }
     seen = atomic_load(&rbuf_listener_counters(b.listener)->fault[RBUF_FAULT_GARBAGE]) +
-           atomic_load(&rbuf_listener_counters(b.listener)->crowded_out);
+           atomic_load(&rbuf_listener_counters(b.listener)->evicted);
     ck_assert_uint_eq(seen, FLOOD);
     (void) sides_connect(&b, &a);
     rbuf_listener_close(a.listener);
@@ -172,20 +172,20 @@ START_TEST(flood_of_garbage)
 }
 END_TEST
 
-/* More silent strangers than there are places: the oldest go, a good call comes through. */
+/* More silent connections than there are places: the oldest go, a good call comes through. */
 START_TEST(crowd_at_the_door)
 {
     struct side a = side_open();
     struct side b = side_open_with(
-        (struct rbuf_listener_options){.timeout_ms = PATIENCE_MS, .max_strangers = 16});
+        (struct rbuf_listener_options){.timeout_ms = PATIENCE_MS, .max_unauthenticated = 16});
     int sockets[64];
 
     for (int i = 0; i < 64; i++) {
-        sockets[i] = stranger_open(&b);
+        sockets[i] = raw_open(&b);
     }
-    count_reaches(&rbuf_listener_counters(b.listener)->crowded_out, 64 - 16);
+    count_reaches(&rbuf_listener_counters(b.listener)->evicted, 64 - 16);
     (void) sides_connect(&a, &b);
-    ck_assert_uint_eq(atomic_load(&rbuf_listener_counters(b.listener)->crowded_out), 64 - 16 + 1);
+    ck_assert_uint_eq(atomic_load(&rbuf_listener_counters(b.listener)->evicted), 64 - 16 + 1);
     for (int i = 0; i < 64; i++) {
         close(sockets[i]);
     }
@@ -199,11 +199,11 @@ END_TEST
 START_TEST(descriptors_run_out)
 {
     struct side b = side_open_with((struct rbuf_listener_options){.timeout_ms = PATIENCE_MS});
-    struct rbuf_exchange hello = message_make(RBUF_EXCHANGE_HELLO, b.token, 9);
+    struct rbuf_exchange hello = message_make(RBUF_EXCHANGE_REQ, b.token, 9);
     struct rlimit limit, none;
-    int fd = stranger_open(&b);
+    int fd = raw_open(&b);
     int late;
-    struct rbuf_call_event event;
+    struct rbuf_connect_event event;
 
     count_reaches(&rbuf_listener_counters(b.listener)->connections, 1);
     late = socket(AF_INET, SOCK_STREAM, 0);
@@ -212,15 +212,15 @@ START_TEST(descriptors_run_out)
     none = limit;
     none.rlim_cur = (rlim_t) late + 1; /* one more for us, none for the listener */
     setrlimit(RLIMIT_NOFILE, &none);
-    late = stranger_open(&b);
+    late = raw_open(&b);
     ck_assert_int_eq(send(late, &hello, sizeof(hello), 0), sizeof(hello));
     count_reaches(&rbuf_listener_counters(b.listener)->accept_pauses, 1);
     sleep_ms(350);
     ck_assert_uint_le(atomic_load(&rbuf_listener_counters(b.listener)->accept_pauses), 8);
     setrlimit(RLIMIT_NOFILE, &limit);
-    event = side_expect(&b, RBUF_INCOMING_HELLO);
-    rbuf_call_refuse(event.call, RBUF_REFUSAL_CLOSING);
-    ck_assert_uint_eq(stranger_read(late), 2 * sizeof(struct rbuf_exchange_header));
+    event = side_expect(&b, RBUF_CONNECT_REQUEST);
+    rbuf_connection_reject(event.connection, RBUF_REJECT_CLOSING);
+    ck_assert_uint_eq(raw_read(late), 2 * sizeof(struct rbuf_exchange_header));
     close(fd);
     rbuf_listener_close(b.listener);
 }
@@ -239,7 +239,7 @@ START_TEST(descriptors_are_raised)
     low.rlim_cur = (rlim_t) unit_descriptors() + 2;
     setrlimit(RLIMIT_NOFILE, &low);
     for (int i = 0; i < 100; i++) {
-        sockets[i] = stranger_open(&b); /* which takes one of ours */
+        sockets[i] = raw_open(&b); /* which takes one of ours */
         count_reaches(&rbuf_listener_counters(b.listener)->connections, (uint64_t) i + 1);
     }
     getrlimit(RLIMIT_NOFILE, &now);
@@ -299,34 +299,34 @@ START_TEST(a_thousand_callers)
         .timeout_ms = 5000, .retry_ms = 30000, .raise_descriptors = true};
     struct side a = side_open_with(callers);
     struct side b = side_open_with((struct rbuf_listener_options){
-        .timeout_ms = 5000, .max_strangers = 16, .raise_descriptors = true});
+        .timeout_ms = 5000, .max_unauthenticated = 16, .raise_descriptors = true});
     uint64_t start = wall_ms();
     int silent[32];
     unsigned heard = 0;
 
     for (int i = 0; i < 32; i++) {
-        silent[i] = stranger_open(&b);
+        silent[i] = raw_open(&b);
     }
     for (uint32_t i = 0; i < CALLERS; i++) {
-        (void) side_call(&a, &b, i, NULL);
+        (void) side_connect(&a, &b, i, NULL);
     }
     while (heard < CALLERS && wall_ms() - start < 30000) {
-        struct rbuf_call_event *event = rbuf_listener_next(b.listener);
+        struct rbuf_connect_event *event = rbuf_listener_next(b.listener);
 
         if (event == NULL) {
             sleep_ms(1);
             continue;
         }
-        ck_assert_int_eq(event->kind, RBUF_INCOMING_HELLO);
+        ck_assert_int_eq(event->kind, RBUF_CONNECT_REQUEST);
         heard++;
-        rbuf_call_event_free(event);
+        rbuf_connect_event_free(event);
     }
     printf("%u callers got in within %u ms, of places for 16; %u tries again, %u closed\n", heard,
            (unsigned) (wall_ms() - start),
-           (unsigned) atomic_load(&rbuf_listener_counters(a.listener)->calls_retried),
-           (unsigned) atomic_load(&rbuf_listener_counters(b.listener)->crowded_out));
+           (unsigned) atomic_load(&rbuf_listener_counters(a.listener)->connects_retried),
+           (unsigned) atomic_load(&rbuf_listener_counters(b.listener)->evicted));
     ck_assert_uint_eq(heard, CALLERS);
-    ck_assert_uint_eq(atomic_load(&rbuf_listener_counters(a.listener)->calls_failed), 0);
+    ck_assert_uint_eq(atomic_load(&rbuf_listener_counters(a.listener)->connects_failed), 0);
     for (int i = 0; i < 32; i++) {
         close(silent[i]);
     }
@@ -356,21 +356,21 @@ START_TEST(tried_again_until_the_time_is_up)
 {
     struct side a =
         side_open_with((struct rbuf_listener_options){.timeout_ms = 1000, .retry_ms = 700});
-    struct rbuf_exchange hello = message_make(RBUF_EXCHANGE_HELLO, a.token, 1);
+    struct rbuf_exchange hello = message_make(RBUF_EXCHANGE_REQ, a.token, 1);
     struct rbuf_address_list list;
-    struct rbuf_call *call;
+    struct rbuf_connection *call;
     uint64_t start = wall_ms();
     uint64_t tries;
     int fd;
 
     list = nobody_there(&a, &fd);
-    ck_assert_int_eq(rbuf_listener_call(a.listener, &list, &hello, &a, &call), 0);
-    (void) side_expect(&a, RBUF_CALL_FAILED);
-    tries = atomic_load(&rbuf_listener_counters(a.listener)->calls_retried);
+    ck_assert_int_eq(rbuf_listener_connect(a.listener, &list, &hello, &a, &call), 0);
+    (void) side_expect(&a, RBUF_CONNECT_FAILED);
+    tries = atomic_load(&rbuf_listener_counters(a.listener)->connects_retried);
     ck_assert_uint_ge(tries, 3); /* 20, 40, 80, 160, 320 ms on average */
     ck_assert_uint_le(tries, 10);
     ck_assert_uint_lt(wall_ms() - start, 3000);
-    rbuf_call_close(call);
+    rbuf_connection_close(call);
     close(fd);
     rbuf_listener_close(a.listener);
 }
@@ -381,23 +381,23 @@ START_TEST(tried_again_and_heard)
 {
     struct side a =
         side_open_with((struct rbuf_listener_options){.timeout_ms = 5000, .retry_ms = 20000});
-    struct rbuf_exchange hello = message_make(RBUF_EXCHANGE_HELLO, a.token, 1);
+    struct rbuf_exchange hello = message_make(RBUF_EXCHANGE_REQ, a.token, 1);
     struct rbuf_address_list list;
-    struct rbuf_call *call, *other;
+    struct rbuf_connection *call, *other;
     int fd, taken;
 
     list = nobody_there(&a, &fd);
-    ck_assert_int_eq(rbuf_listener_call(a.listener, &list, &hello, &a, &call), 0);
-    ck_assert_int_eq(rbuf_listener_call(a.listener, &list, &hello, &a, &other), 0);
-    count_reaches(&rbuf_listener_counters(a.listener)->calls_retried, 4);
-    rbuf_call_close(other);
+    ck_assert_int_eq(rbuf_listener_connect(a.listener, &list, &hello, &a, &call), 0);
+    ck_assert_int_eq(rbuf_listener_connect(a.listener, &list, &hello, &a, &other), 0);
+    count_reaches(&rbuf_listener_counters(a.listener)->connects_retried, 4);
+    rbuf_connection_close(other);
     ck_assert_int_eq(listen(fd, 8), 0);
     taken = accept(fd, NULL, NULL);
     ck_assert_int_ge(taken, 0);
     ck_assert_int_eq(recv(taken, &hello, sizeof(hello), MSG_WAITALL), sizeof(hello));
     close(taken);
     close(fd);
-    rbuf_call_close(call);
+    rbuf_connection_close(call);
     rbuf_listener_close(a.listener);
 }
 END_TEST
@@ -471,17 +471,17 @@ START_TEST(nobody_answers)
     struct side a = side_open(), b = side_open();
     int fd = deaf_socket(&b.addresses);
     uint64_t start = wall_ms();
-    struct rbuf_call *made = side_call(&a, &b, 1, NULL);
-    struct rbuf_call_event event = side_expect(&a, RBUF_CALL_FAILED);
+    struct rbuf_connection *made = side_connect(&a, &b, 1, NULL);
+    struct rbuf_connect_event event = side_expect(&a, RBUF_CONNECT_FAILED);
 
     ck_assert_int_eq(event.error, -ETIMEDOUT);
     ck_assert_uint_ge(wall_ms() - start, TIMEOUT_MS - 50);
-    rbuf_call_close(made);
+    rbuf_connection_close(made);
     close(fd);
-    made = side_call(&a, &b, 1, NULL);
-    event = side_expect(&a, RBUF_CALL_FAILED);
+    made = side_connect(&a, &b, 1, NULL);
+    event = side_expect(&a, RBUF_CONNECT_FAILED);
     ck_assert_int_eq(event.error, -ECONNREFUSED);
-    rbuf_call_close(made);
+    rbuf_connection_close(made);
     rbuf_listener_close(a.listener);
     rbuf_listener_close(b.listener);
 }
@@ -508,27 +508,27 @@ END_TEST
 START_TEST(malformed_address_lists)
 {
     struct side a = side_open();
-    struct rbuf_exchange hello = message_make(RBUF_EXCHANGE_HELLO, a.token, 1);
+    struct rbuf_exchange hello = message_make(RBUF_EXCHANGE_REQ, a.token, 1);
     struct rbuf_address_list bad = a.addresses;
-    struct rbuf_call *made;
-    struct rbuf_call_event event;
+    struct rbuf_connection *made;
+    struct rbuf_connect_event event;
 
     bad.count = RBUF_ADDRESSES_MAX + 1;
-    ck_assert_int_eq(rbuf_listener_call(a.listener, &bad, &hello, NULL, &made), -EINVAL);
+    ck_assert_int_eq(rbuf_listener_connect(a.listener, &bad, &hello, NULL, &made), -EINVAL);
     bad.count = 0;
-    ck_assert_int_eq(rbuf_listener_call(a.listener, &bad, &hello, NULL, &made), -EINVAL);
+    ck_assert_int_eq(rbuf_listener_connect(a.listener, &bad, &hello, NULL, &made), -EINVAL);
     bad = a.addresses;
     bad.address[0].family = 5;
-    ck_assert_int_eq(rbuf_listener_call(a.listener, &bad, &hello, NULL, &made), -EINVAL);
+    ck_assert_int_eq(rbuf_listener_connect(a.listener, &bad, &hello, NULL, &made), -EINVAL);
     /* Loopback of another machine leads nowhere. */
     bad = a.addresses;
     bad.machine++;
     bad.count = 1;
     bad.address[0].scope = RBUF_ADDRESS_LOOPBACK;
-    ck_assert_int_eq(rbuf_listener_call(a.listener, &bad, &hello, NULL, &made), 0);
-    event = side_expect(&a, RBUF_CALL_FAILED);
+    ck_assert_int_eq(rbuf_listener_connect(a.listener, &bad, &hello, NULL, &made), 0);
+    event = side_expect(&a, RBUF_CONNECT_FAILED);
     ck_assert_int_eq(event.error, -EHOSTUNREACH);
-    rbuf_call_close(made);
+    rbuf_connection_close(made);
     rbuf_listener_close(a.listener);
 }
 END_TEST
@@ -539,8 +539,8 @@ static void peer_process(int in, int out)
     struct side a = side_open(), b;
 
     (void) !read(in, &b, sizeof(b));
-    (void) side_call(&a, &b, 11, NULL);
-    (void) side_expect(&a, RBUF_CALL_ACCEPTED);
+    (void) side_connect(&a, &b, 11, NULL);
+    (void) side_expect(&a, RBUF_CONNECT_RESPONSE);
     (void) !write(out, "1", 1);
     for (;;) {
         pause();
@@ -551,7 +551,7 @@ START_TEST(killed_peer_is_lost)
 {
     int down[2], up[2];
     struct rbuf_exchange accept;
-    struct rbuf_call_event event;
+    struct rbuf_connect_event event;
     struct side b;
     uint64_t start;
     char byte;
@@ -564,33 +564,33 @@ START_TEST(killed_peer_is_lost)
     }
     b = side_open();
     ck_assert_int_eq(write(down[1], &b, sizeof(b)), sizeof(b));
-    event = side_expect(&b, RBUF_INCOMING_HELLO);
-    accept = message_make(RBUF_EXCHANGE_ACCEPT, b.token, 2);
-    rbuf_call_accept(event.call, &accept, &b);
+    event = side_expect(&b, RBUF_CONNECT_REQUEST);
+    accept = message_make(RBUF_EXCHANGE_REP, b.token, 2);
+    rbuf_connection_accept(event.connection, &accept, &b);
     ck_assert_int_eq(read(up[0], &byte, 1), 1);
     start = wall_ms();
     kill(child, SIGKILL);
-    event = side_expect(&b, RBUF_INCOMING_LOST);
+    event = side_expect(&b, RBUF_CONNECT_ABANDONED);
     ck_assert_uint_lt(wall_ms() - start, 2000);
     ck_assert_ptr_eq(event.user, &b);
-    rbuf_call_close(event.call);
+    rbuf_connection_close(event.connection);
     waitpid(child, NULL, 0);
     rbuf_listener_close(b.listener);
 }
 END_TEST
 
-/* The same after READY, and the other way round: the killed process was called. */
+/* The same after RTU, and the other way round: the killed process was called. */
 static void called_process(int out)
 {
     struct side b = side_open();
     struct rbuf_exchange accept;
-    struct rbuf_call_event event;
+    struct rbuf_connect_event event;
 
     (void) !write(out, &b, sizeof(b));
-    event = side_expect(&b, RBUF_INCOMING_HELLO);
-    accept = message_make(RBUF_EXCHANGE_ACCEPT, b.token, 2);
-    rbuf_call_accept(event.call, &accept, NULL);
-    (void) side_expect(&b, RBUF_INCOMING_READY);
+    event = side_expect(&b, RBUF_CONNECT_REQUEST);
+    accept = message_make(RBUF_EXCHANGE_REP, b.token, 2);
+    rbuf_connection_accept(event.connection, &accept, NULL);
+    (void) side_expect(&b, RBUF_CONNECT_ESTABLISHED);
     (void) !write(out, "1", 1);
     for (;;) {
         pause();
@@ -601,8 +601,8 @@ START_TEST(killed_connected_peer_is_lost)
 {
     int up[2];
     struct side a, b;
-    struct rbuf_call *made;
-    struct rbuf_call_event event;
+    struct rbuf_connection *made;
+    struct rbuf_connect_event event;
     uint64_t start;
     char byte;
     pid_t child;
@@ -614,9 +614,9 @@ START_TEST(killed_connected_peer_is_lost)
     }
     a = side_open();
     ck_assert_int_eq(read(up[0], &b, sizeof(b)), sizeof(b));
-    made = side_call(&a, &b, 1, &a);
-    (void) side_expect(&a, RBUF_CALL_ACCEPTED);
-    rbuf_call_ready(made);
+    made = side_connect(&a, &b, 1, &a);
+    (void) side_expect(&a, RBUF_CONNECT_RESPONSE);
+    rbuf_connection_establish(made);
     ck_assert_int_eq(read(up[0], &byte, 1), 1);
     start = wall_ms();
     kill(child, SIGKILL);
@@ -625,7 +625,7 @@ START_TEST(killed_connected_peer_is_lost)
     ck_assert_ptr_eq(event.user, &a);
     ck_assert_int_lt(event.error, 0);
     count_reaches(&rbuf_listener_counters(a.listener)->peers_lost, 1);
-    rbuf_call_close(made);
+    rbuf_connection_close(made);
     waitpid(child, NULL, 0);
     rbuf_listener_close(a.listener);
 }
@@ -633,14 +633,14 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("strangers");
+    Suite *suite = suite_create("unauthenticated");
 
     unit_add(suite, wrong_token);
     unit_add(suite, bad_hellos_are_closed_and_counted);
     unit_add(suite, hello_with_garbage_behind);
-    unit_add(suite, slow_and_silent_strangers);
+    unit_add(suite, slow_and_silent_connections);
     unit_add(suite, byte_by_byte_in_time);
-    unit_add(suite, stranger_that_leaves);
+    unit_add(suite, unauthenticated_that_leaves);
     unit_add(suite, flood_of_garbage);
     unit_add(suite, crowd_at_the_door);
     unit_add(suite, descriptors_run_out);

@@ -2,52 +2,54 @@
 /*
  * Messages of the connection exchange: their form and their parser. Pure functions, no I/O.
  *
- *     caller                                   called
- *     HELLO   token of the called, caller  ->
- *                                          <-  HEARD   from its listener thread, at once
- *                                          <-  ACCEPT  or REFUSE, when its module gets to it
- *     READY                                ->
- *     BYE                                 <->          before an orderly end, from either side
+ *     active side                              passive side
+ *     REQ    token of the passive side     ->
+ *                                          <-  MRA    from its listener thread, at once
+ *                                          <-  REP    or REJ, when its user gets to it
+ *     RTU                                  ->
+ *     DREQ                                <->         before an orderly end, from either side
  *
- * Every message is a header and, for HELLO and ACCEPT, a struct rbuf_exchange_side, of a size fixed
+ * Kinds are named as in the InfiniBand connection manager (IBTA specification, volume 1, chapter
+ * 12), and mean what they mean there; a DREQ is answered by closing the socket.
+ *
+ * Every message is a header and, for REQ and REP, a struct rbuf_exchange_side, of a size fixed
  * by its kind. The first four bytes and the byte-order mark can be judged in any byte order; all
  * else is in the sender's, and the peer of another one is refused.
  */
-#ifndef RBUF_VERBS_EXCHANGE_H
-#define RBUF_VERBS_EXCHANGE_H
+#ifndef RBUF_CONNECT_EXCHANGE_H
+#define RBUF_CONNECT_EXCHANGE_H
 
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "connect/port_address.h"
 #include "core/wire.h"
-#include "verbs/device.h"
-#include "verbs/queue_pair.h"
 
 #define RBUF_TOKEN_BYTES        16u
 #define RBUF_EXCHANGE_ORDER     0x0102u
 #define RBUF_EXCHANGE_PORTS_MAX 256u /* port indices are below */
 
 enum rbuf_exchange_kind {
-    RBUF_EXCHANGE_HELLO = 1,
-    RBUF_EXCHANGE_HEARD,
-    RBUF_EXCHANGE_ACCEPT,
-    RBUF_EXCHANGE_READY,
-    RBUF_EXCHANGE_REFUSE,
-    RBUF_EXCHANGE_BYE
+    RBUF_EXCHANGE_REQ = 1, /* request for connection */
+    RBUF_EXCHANGE_MRA,     /* message receipt acknowledgement */
+    RBUF_EXCHANGE_REP,     /* reply */
+    RBUF_EXCHANGE_RTU,     /* ready to use */
+    RBUF_EXCHANGE_REJ,     /* reject */
+    RBUF_EXCHANGE_DREQ     /* request for disconnection */
 };
 
-/* Why a call is refused by the called module. */
-enum rbuf_refusal {
-    RBUF_REFUSAL_NONE,
-    RBUF_REFUSAL_SIMULTANEOUS, /* we are calling you, and our call wins */
-    RBUF_REFUSAL_CONNECTED,    /* there is a connection already */
-    RBUF_REFUSAL_UNKNOWN,      /* no such process is known here */
-    RBUF_REFUSAL_UNREACHABLE,  /* other subnet, link layer or no such port */
-    RBUF_REFUSAL_RESOURCES,    /* no queue pair or memory left */
-    RBUF_REFUSAL_CLOSING,      /* on the way out */
-    RBUF_REFUSAL_BUFFERS,      /* its messages do not fit our receive buffers, or ours not its */
-    RBUF_REFUSALS
+/* Why the passive side says no. */
+enum rbuf_reject_reason {
+    RBUF_REJECT_NONE,
+    RBUF_REJECT_SIMULTANEOUS, /* our own request to you is on its way, and wins */
+    RBUF_REJECT_CONNECTED,    /* there is a connection already */
+    RBUF_REJECT_UNKNOWN,      /* no such process is known here */
+    RBUF_REJECT_UNREACHABLE,  /* other subnet, link layer or no such port */
+    RBUF_REJECT_RESOURCES,    /* no queue pair or memory left */
+    RBUF_REJECT_CLOSING,      /* on the way out */
+    RBUF_REJECT_BUFFERS,      /* its messages do not fit our receive buffers, or ours not its */
+    RBUF_REJECT_REASONS
 };
 
 /* What is wrong with bytes that came in. */
@@ -70,12 +72,12 @@ struct rbuf_exchange_header {
     uint8_t version;     /* RBUF_WIRE_VERSION */
     uint8_t kind;        /* enum rbuf_exchange_kind */
     uint32_t bytes;      /* of the whole message */
-    uint32_t reason;     /* REFUSE: enum rbuf_refusal; else 0 */
+    uint32_t reason;     /* REJ: enum rbuf_reject_reason; else 0 */
 };
 
 /* What one side tells the other of itself. */
 struct rbuf_exchange_side {
-    uint8_t token[RBUF_TOKEN_BYTES]; /* of the called process, in both directions */
+    uint8_t token[RBUF_TOKEN_BYTES]; /* of the passive side, in both directions */
     uint32_t job;                    /* name of the sender */
     uint32_t rank;
     uint32_t port;       /* index of the sender's port in what it published */
@@ -96,7 +98,7 @@ static_assert(sizeof(struct rbuf_exchange_side) == 120, "the wire form has no pa
 /* A whole message: wire form and host form are one. */
 struct rbuf_exchange {
     struct rbuf_exchange_header header;
-    struct rbuf_exchange_side side; /* HELLO and ACCEPT */
+    struct rbuf_exchange_side side; /* REQ and REP */
 };
 
 #define RBUF_EXCHANGE_BYTES_MAX sizeof(struct rbuf_exchange)
@@ -107,7 +109,7 @@ size_t rbuf_exchange_bytes(unsigned kind);
 /* Fills the header of `message`, whose side (if its kind has one) is filled; returns the number of
  * bytes to send. */
 size_t rbuf_exchange_seal(struct rbuf_exchange *message, enum rbuf_exchange_kind kind,
-                          enum rbuf_refusal reason);
+                          enum rbuf_reject_reason reason);
 
 /*
  * Judges the first `bytes` bytes of what came in. NONE: they begin with a whole message, copied to
@@ -118,8 +120,11 @@ size_t rbuf_exchange_seal(struct rbuf_exchange *message, enum rbuf_exchange_kind
 enum rbuf_exchange_fault rbuf_exchange_parse(const void *data, size_t bytes,
                                              struct rbuf_exchange *out, size_t *needed);
 
+/* "REQ", static. */
+const char *rbuf_exchange_kind_name(enum rbuf_exchange_kind kind);
+
 /* Static texts for people. */
 const char *rbuf_exchange_fault_text(enum rbuf_exchange_fault fault);
-const char *rbuf_refusal_text(enum rbuf_refusal refusal);
+const char *rbuf_reject_text(enum rbuf_reject_reason reason);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-#include "verbs/address.h"
+/* See address.h. */
+#include "connect/address.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -9,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "common/names.h"
 
 #define LOOPBACKS_MAX 2u /* places kept for them */
 
@@ -76,22 +79,21 @@ static bool convert(const struct ifaddrs *from, struct rbuf_local_address *out)
     return false;
 }
 
-/* Whether entry [entry, entry + length), a name or a numeric address, stands for the interface's
- * address. */
-static bool entry_names(const char *entry, size_t length, const struct ifaddrs *interface,
+/* Whether an entry, a name or a numeric address, stands for the interface's address. */
+static bool entry_names(const struct rbuf_name *entry, const struct ifaddrs *interface,
                         const struct rbuf_local_address *address)
 {
     struct rbuf_address asked = {.family = address->address.family};
     char text[INET6_ADDRSTRLEN];
 
-    if (strlen(interface->ifa_name) == length && strncmp(interface->ifa_name, entry, length) == 0) {
+    if (rbuf_name_is(entry, interface->ifa_name)) {
         return true;
     }
-    if (length >= sizeof(text)) {
+    if (entry->length >= sizeof(text)) {
         return false;
     }
-    memcpy(text, entry, length);
-    text[length] = '\0';
+    memcpy(text, entry->start, entry->length);
+    text[entry->length] = '\0';
     return inet_pton(asked.family == RBUF_ADDRESS_IPV4 ? AF_INET : AF_INET6, text, asked.address) ==
                1 &&
            same_host(&asked, &address->address);
@@ -127,7 +129,7 @@ static void add_by_scope(const struct ifaddrs *interfaces, enum rbuf_address_sco
     }
 }
 
-static int refuse_entry(const struct ifaddrs *interfaces, const char *entry, size_t length,
+static int refuse_entry(const struct ifaddrs *interfaces, const struct rbuf_name *entry,
                         struct rbuf_problem *problem)
 {
     char text[sizeof(problem->value)] = "none";
@@ -143,7 +145,8 @@ static int refuse_entry(const struct ifaddrs *interfaces, const char *entry, siz
                                       used > 0 ? ", " : "", i->ifa_name, one);
         }
     }
-    rbuf_problem_set(problem, "listener-address", -EADDRNOTAVAIL, "%.*s", (int) length, entry);
+    rbuf_problem_set(problem, "listener-address", -EADDRNOTAVAIL, "%.*s", (int) entry->length,
+                     entry->start);
     rbuf_problem_value(problem, "%s", text);
     rbuf_problem_remedy(problem,
                         "name interfaces that are up, or addresses of theirs, separated by "
@@ -155,18 +158,13 @@ static int add_named(const struct ifaddrs *interfaces, const char *list,
                      struct rbuf_local_addresses *out, struct rbuf_problem *problem)
 {
     struct rbuf_local_address address;
+    struct rbuf_name entry;
 
-    for (;;) {
-        size_t length;
+    while (rbuf_names_next(&list, &entry)) {
         bool found = false;
 
-        list += strspn(list, ", \t");
-        length = strcspn(list, ", \t");
-        if (length == 0) {
-            return 0;
-        }
         for (const struct ifaddrs *i = interfaces; i != NULL; i = i->ifa_next) {
-            if (convert(i, &address) && entry_names(list, length, i, &address)) {
+            if (convert(i, &address) && entry_names(&entry, i, &address)) {
                 found = true;
                 if (address.address.scope == RBUF_ADDRESS_GLOBAL) {
                     (void) add(out, &address);
@@ -174,10 +172,10 @@ static int add_named(const struct ifaddrs *interfaces, const char *list,
             }
         }
         if (!found) {
-            return refuse_entry(interfaces, list, length, problem);
+            return refuse_entry(interfaces, &entry, problem);
         }
-        list += length;
     }
+    return 0;
 }
 
 int rbuf_addresses_local(const char *interfaces, struct rbuf_local_addresses *out,
@@ -192,7 +190,7 @@ int rbuf_addresses_local(const char *interfaces, struct rbuf_local_addresses *ou
         rbuf_problem_errno(problem, error);
         return error;
     }
-    if (interfaces != NULL && interfaces[strspn(interfaces, ", \t")] != '\0') {
+    if (rbuf_names_any(interfaces)) {
         error = add_named(all, interfaces, &found, problem);
     } else {
         add_by_scope(all, RBUF_ADDRESS_GLOBAL, &found);

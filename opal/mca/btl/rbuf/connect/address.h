@@ -2,16 +2,44 @@
 /*
  * TCP addresses of this machine and of others: which to listen on, and in what order to try those
  * of a peer. No sockets here.
+ *
+ * Invariant: a list has no address twice, and loopback stands last.
+ * Threads: any.
  */
-#ifndef RBUF_VERBS_ADDRESS_H
-#define RBUF_VERBS_ADDRESS_H
+#ifndef RBUF_CONNECT_ADDRESS_H
+#define RBUF_CONNECT_ADDRESS_H
 
+#include <assert.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/socket.h>
 
-#include "verbs/listener.h"
+#include "common/problem.h"
 
+#define RBUF_ADDRESSES_MAX    12u
 #define RBUF_ADDRESS_TEXT_MAX 64u
+
+enum rbuf_address_family { RBUF_ADDRESS_IPV4 = 4, RBUF_ADDRESS_IPV6 = 6 };
+enum rbuf_address_scope { RBUF_ADDRESS_GLOBAL, RBUF_ADDRESS_LOOPBACK };
+
+/* Where a listener listens; wire form, 20 bytes. */
+struct rbuf_address {
+    uint8_t family;      /* enum rbuf_address_family */
+    uint8_t scope;       /* enum rbuf_address_scope; loopback is tried on the same machine only */
+    uint16_t port;       /* host order */
+    uint8_t address[16]; /* network order; IPv4 in the first four */
+};
+
+/* All of them, loopback last; wire form, 256 bytes, for the modex. */
+struct rbuf_address_list {
+    uint64_t machine; /* equal on processes of one machine */
+    uint32_t count;   /* <= RBUF_ADDRESSES_MAX; a reader checks it */
+    uint32_t reserved;
+    struct rbuf_address address[RBUF_ADDRESSES_MAX];
+};
+
+static_assert(sizeof(struct rbuf_address) == 20, "the wire form has no padding");
+static_assert(sizeof(struct rbuf_address_list) == 256, "the wire form has no padding");
 
 /* An address of this machine with the length of its network prefix, bits. */
 struct rbuf_local_address {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-#include "verbs/descriptors.h"
+/* See descriptors.h. */
+#include "connect/descriptors.h"
 
 #include <limits.h>
 

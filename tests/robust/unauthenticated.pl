@@ -3,7 +3,7 @@
 #
 # Calls the listeners of a job with everything that no peer would send.
 #
-#   strangers.pl FIRST-PORT LAST-PORT SECONDS
+#   unauthenticated.pl FIRST-PORT LAST-PORT SECONDS
 #
 # Of each kind one process, which goes from port to port of 127.0.0.1 for that long. A listener is
 # to close each connection, itself, without a byte of an answer. Prints a line for each kind,
@@ -18,7 +18,7 @@ use POSIX ();
 use Time::HiRes qw(sleep time);
 
 my ($first, $last, $seconds) = @ARGV;
-die "usage: strangers.pl FIRST-PORT LAST-PORT SECONDS\n" unless defined $seconds;
+die "usage: unauthenticated.pl FIRST-PORT LAST-PORT SECONDS\n" unless defined $seconds;
 my $patience = 8;
 $SIG{PIPE} = 'IGNORE';
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-#include "verbs/exchange.h"
+/* See exchange.h. */
+#include "connect/exchange.h"
 
 #include <string.h>
 
@@ -8,16 +9,25 @@
 
 static const uint8_t magic[4] = {'r', 'b', 'u', 'f'};
 
+const char *rbuf_exchange_kind_name(enum rbuf_exchange_kind kind)
+{
+    static const char *const names[] = {
+        [RBUF_EXCHANGE_REQ] = "REQ", [RBUF_EXCHANGE_MRA] = "MRA", [RBUF_EXCHANGE_REP] = "REP",
+        [RBUF_EXCHANGE_RTU] = "RTU", [RBUF_EXCHANGE_REJ] = "REJ", [RBUF_EXCHANGE_DREQ] = "DREQ"};
+
+    return kind >= RBUF_EXCHANGE_REQ && kind <= RBUF_EXCHANGE_DREQ ? names[kind] : "unknown";
+}
+
 size_t rbuf_exchange_bytes(unsigned kind)
 {
     switch (kind) {
-    case RBUF_EXCHANGE_HELLO:
-    case RBUF_EXCHANGE_ACCEPT:
+    case RBUF_EXCHANGE_REQ:
+    case RBUF_EXCHANGE_REP:
         return sizeof(struct rbuf_exchange);
-    case RBUF_EXCHANGE_HEARD:
-    case RBUF_EXCHANGE_READY:
-    case RBUF_EXCHANGE_REFUSE:
-    case RBUF_EXCHANGE_BYE:
+    case RBUF_EXCHANGE_MRA:
+    case RBUF_EXCHANGE_RTU:
+    case RBUF_EXCHANGE_REJ:
+    case RBUF_EXCHANGE_DREQ:
         return sizeof(struct rbuf_exchange_header);
     default:
         return 0;
@@ -25,7 +35,7 @@ size_t rbuf_exchange_bytes(unsigned kind)
 }
 
 size_t rbuf_exchange_seal(struct rbuf_exchange *message, enum rbuf_exchange_kind kind,
-                          enum rbuf_refusal reason)
+                          enum rbuf_reject_reason reason)
 {
     size_t bytes = rbuf_exchange_bytes(kind);
 
@@ -34,7 +44,7 @@ size_t rbuf_exchange_seal(struct rbuf_exchange *message, enum rbuf_exchange_kind
     message->header.version = RBUF_WIRE_VERSION;
     message->header.kind = (uint8_t) kind;
     message->header.bytes = (uint32_t) bytes;
-    message->header.reason = kind == RBUF_EXCHANGE_REFUSE ? reason : RBUF_REFUSAL_NONE;
+    message->header.reason = kind == RBUF_EXCHANGE_REJ ? reason : RBUF_REJECT_NONE;
     return bytes;
 }
 
@@ -55,8 +65,8 @@ static enum rbuf_exchange_fault check_header(const struct rbuf_exchange_header *
     if (header->bytes != rbuf_exchange_bytes(header->kind)) {
         return RBUF_FAULT_SIZE;
     }
-    if (header->kind == RBUF_EXCHANGE_REFUSE) {
-        return header->reason > RBUF_REFUSAL_NONE && header->reason < RBUF_REFUSALS
+    if (header->kind == RBUF_EXCHANGE_REJ) {
+        return header->reason > RBUF_REJECT_NONE && header->reason < RBUF_REJECT_REASONS
                    ? RBUF_FAULT_NONE
                    : RBUF_FAULT_FIELD;
     }
@@ -65,7 +75,7 @@ static enum rbuf_exchange_fault check_header(const struct rbuf_exchange_header *
 
 static enum rbuf_exchange_fault check_address(const struct rbuf_port_address *address)
 {
-    if (address->mtu < IBV_MTU_256 || address->mtu > IBV_MTU_4096 ||
+    if (address->mtu < RBUF_MTU_256 || address->mtu > RBUF_MTU_4096 ||
         address->gid_kind < RBUF_GID_INFINIBAND || address->gid_kind > RBUF_GID_ROCE_V2 ||
         (address->link_layer != RBUF_LINK_INFINIBAND &&
          address->link_layer != RBUF_LINK_ETHERNET)) {
@@ -154,27 +164,27 @@ const char *rbuf_exchange_fault_text(enum rbuf_exchange_fault fault)
     return "unknown";
 }
 
-const char *rbuf_refusal_text(enum rbuf_refusal refusal)
+const char *rbuf_reject_text(enum rbuf_reject_reason reason)
 {
-    switch (refusal) {
-    case RBUF_REFUSAL_NONE:
+    switch (reason) {
+    case RBUF_REJECT_NONE:
         return "not refused";
-    case RBUF_REFUSAL_SIMULTANEOUS:
-        return "both sides called, the other call is used";
-    case RBUF_REFUSAL_CONNECTED:
+    case RBUF_REJECT_SIMULTANEOUS:
+        return "both sides connected, the other request is used";
+    case RBUF_REJECT_CONNECTED:
         return "connected already";
-    case RBUF_REFUSAL_UNKNOWN:
-        return "the caller is not known there";
-    case RBUF_REFUSAL_UNREACHABLE:
+    case RBUF_REJECT_UNKNOWN:
+        return "the requester is not known there";
+    case RBUF_REJECT_UNREACHABLE:
         return "no port there that this one can reach";
-    case RBUF_REFUSAL_RESOURCES:
+    case RBUF_REJECT_RESOURCES:
         return "no queue pair or memory left there";
-    case RBUF_REFUSAL_CLOSING:
+    case RBUF_REJECT_CLOSING:
         return "the process is finishing";
-    case RBUF_REFUSAL_BUFFERS:
+    case RBUF_REJECT_BUFFERS:
         return "its receive buffers are of another size: give btl_rbuf_eager_limit, "
                "btl_rbuf_max_send_size and btl_rbuf_control_size alike to all processes";
-    case RBUF_REFUSALS:
+    case RBUF_REJECT_REASONS:
         break;
     }
     return "unknown";
