@@ -300,7 +300,7 @@ static bool release(const struct rbuf_event *delivered)
 
     rbuf_core_release(delivered->peer, &delivered->delivery); /* which looks into it */
     if (buffer != NULL) {
-        rbuf_receive_collect(buffer);
+        rbuf_receive_recycle(buffer);
     }
     return buffer != NULL;
 }
