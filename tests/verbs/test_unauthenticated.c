@@ -413,35 +413,35 @@ static unsigned hold_thread(void)
     return 0;
 }
 
-/* A process is away for a while: who has called it meanwhile, was not heard and has tried again,
- * gets in by its last call. The others say nothing to the module: the first would be answered, the
- * last be refused for that, and the loss of the first be taken for the caller's end. */
-START_TEST(withdrawn_calls_are_not_heard)
+/* A process is away for a while: who has connected to it meanwhile, had no answer and has tried
+ * again, gets in by its last request. The others are not announced: the first would be answered,
+ * the last be rejected for that, and the loss of the first be taken for the peer's end. */
+START_TEST(withdrawn_requests_are_not_announced)
 {
     struct side a =
         side_open_with((struct rbuf_listener_options){.timeout_ms = 50, .retry_ms = 20000});
     struct side b = side_open_with((struct rbuf_listener_options){
         .timeout_ms = PATIENCE_MS, .tick = hold_thread, .tick_ms = 1});
-    struct rbuf_exchange accept = message_make(RBUF_EXCHANGE_ACCEPT, b.token, 2);
-    struct rbuf_call_event event;
-    struct rbuf_call *call;
+    struct rbuf_exchange accept = message_make(RBUF_EXCHANGE_REP, b.token, 2);
+    struct rbuf_connect_event event;
+    struct rbuf_connection *connection;
 
     atomic_store(&thread_is_held, true);
     rbuf_listener_arm(b.listener);
     sleep_ms(50);
-    call = side_call(&a, &b, 1, &a);
-    count_reaches(&rbuf_listener_counters(a.listener)->calls_retried, 3);
+    connection = side_connect(&a, &b, 1, &a);
+    count_reaches(&rbuf_listener_counters(a.listener)->connects_retried, 3);
     ck_assert(!rbuf_listener_pending(b.listener));
     atomic_store(&thread_is_held, false);
-    event = side_expect(&b, RBUF_INCOMING_HELLO);
-    rbuf_call_accept(event.call, &accept, &b);
-    (void) side_expect(&a, RBUF_CALL_ACCEPTED);
-    rbuf_call_ready(call);
-    ck_assert_ptr_eq(side_expect(&b, RBUF_INCOMING_READY).call, event.call);
+    event = side_expect(&b, RBUF_CONNECT_REQUEST);
+    rbuf_connection_accept(event.connection, &accept, &b);
+    (void) side_expect(&a, RBUF_CONNECT_RESPONSE);
+    rbuf_connection_establish(connection);
+    ck_assert_ptr_eq(side_expect(&b, RBUF_CONNECT_ESTABLISHED).connection, event.connection);
     side_expect_nothing(&b);
     ck_assert_uint_ge(atomic_load(&rbuf_listener_counters(b.listener)->closed_early), 3);
-    rbuf_call_close(event.call);
-    rbuf_call_close(call);
+    rbuf_connection_close(event.connection);
+    rbuf_connection_close(connection);
     rbuf_listener_close(a.listener);
     rbuf_listener_close(b.listener);
 }
@@ -649,7 +649,7 @@ int main(void)
     unit_add(suite, a_thousand_callers);
     unit_add(suite, tried_again_until_the_time_is_up);
     unit_add(suite, tried_again_and_heard);
-    unit_add(suite, withdrawn_calls_are_not_heard);
+    unit_add(suite, withdrawn_requests_are_not_announced);
     unit_add(suite, nobody_answers);
     unit_add(suite, addresses_are_tried_in_turn);
     unit_add(suite, malformed_address_lists);
