@@ -115,24 +115,6 @@ START_TEST(a_peer_dies)
 }
 END_TEST
 
-/* What goes by them is bounded by their size, also where inline room is no bound. */
-START_TEST(room_for_messages)
-{
-    static const struct {
-        uint32_t inlined;
-        uint32_t room;
-    } rows[] = {{0, RBUF_BOUNCE_BYTES - 24}, {101, RBUF_BOUNCE_BYTES - 24}, {120, 96}, {512, 488}};
-
-    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct world_options options = narrow(rows[i].inlined, 1);
-        struct world *world = world_open(&options);
-
-        ck_assert_uint_eq(rbuf_channel_own_room(world->nodes[0].links[1].peer), rows[i].room);
-        case_close(world);
-    }
-}
-END_TEST
-
 int main(void)
 {
     Suite *suite = suite_create("bounce");
@@ -140,6 +122,5 @@ int main(void)
     unit_add_loop(suite, little_goes_inline, ROOMS);
     unit_add(suite, enough_goes_inline);
     unit_add_loop(suite, a_peer_dies, ROOMS);
-    unit_add(suite, room_for_messages);
     return unit_run(suite);
 }

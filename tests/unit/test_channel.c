@@ -132,7 +132,7 @@ START_TEST(counts_that_are_late)
     struct {
         struct rbuf_message_header header;
         struct rbuf_offer none;
-    } late = {.header = {.kind = RBUF_MESSAGE_GRANT}};
+    } late = {.header = {.kind = RBUF_MESSAGE_RTR}};
 
     world_send(world, WORLD_EAGER, 0, 1, 8);
     case_run(world);

@@ -260,7 +260,7 @@ static struct rbuf_grant *open_grant(struct world *world, unsigned char *base, u
                                      struct rbuf_offer *offer)
 {
     struct rbuf_grant *grant =
-        rbuf_grant_open(world->nodes[0].links[1].peer, base, bytes, NULL, offer);
+        rbuf_grant_open(world->nodes[0].links[1].peer, base, bytes, NULL, 0, offer);
 
     ck_assert_ptr_nonnull(grant);
     return grant;
@@ -354,7 +354,7 @@ START_TEST(peers_with_less_staging)
         struct rbuf_offer offer;
 
         peer->their_stage_bytes = bytes[i];
-        grant = rbuf_grant_open(peer, target, sizeof(target), NULL, &offer);
+        grant = rbuf_grant_open(peer, target, sizeof(target), NULL, 0, &offer);
         ck_assert_ptr_nonnull(grant);
         ck_assert_uint_eq(offer.schedule.buffer_blocks, blocks[i]);
         ck_assert_uint_le(offer.schedule.first_blocks, blocks[i]);

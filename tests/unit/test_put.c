@@ -3,7 +3,6 @@
  * Staged puts over the simulated network: block layout at every length, folding into few buffers,
  * ways of arrival, late acknowledgements, faults that flags cannot survive.
  */
-#include <sys/mman.h>
 
 #include "case.h"
 #include "unit.h"
@@ -272,57 +271,6 @@ START_TEST(tiny_queues)
 }
 END_TEST
 
-/* The first chunk is copied while the rendezvous is under way, and used. */
-START_TEST(first_chunk_under_the_rendezvous)
-{
-    struct world_options options = world_defaults();
-    struct world *world;
-
-    options.core.standing.peers =
-        0; /* its place would be taken by heads that are written at once */
-    world = world_open(&options);
-
-    for (int i = 1; i <= 50; i++) {
-        world_send(world, WORLD_PUT, 0, 1, 3000 * i);
-        case_run(world);
-    }
-    ck_assert_uint_eq(world->nodes[0].core.stats.prestaged, 50);
-    ck_assert_uint_eq(world->nodes[0].core.stats.prestaged_dropped, 0);
-    /* Of several rendezvous at once only the newest has its chunk kept. */
-    for (int i = 1; i <= 50; i++) {
-        world_send(world, WORLD_PUT, 0, 1, 3000 * i);
-    }
-    case_run(world);
-    case_close(world);
-}
-END_TEST
-
-/* A wish to prestage that is not granted by the next progress is over: the message may end without
- * a put, and its memory be gone. */
-START_TEST(prestaging_is_now_or_never)
-{
-    struct world_options options = world_defaults();
-    struct world *world = world_open(&options);
-    struct rbuf_core *core = &world->nodes[0].core;
-    struct rbuf_peer *peer = world->nodes[0].links[1].peer;
-    void *buffer = mmap(NULL, 1 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    uint64_t now;
-
-    ck_assert_ptr_ne(buffer, MAP_FAILED);
-    world_send(world, WORLD_PUT, 0, 1, 5000000);
-    while (TAILQ_EMPTY(&peer->puts)) {
-        ck_assert(sim_step(&world->net.clock));
-    }
-    rbuf_prestage(peer, buffer, 1 << 20);
-    for (now = core->now_ns; core->now_ns == now;) {
-        ck_assert(sim_step(&world->net.clock));
-    }
-    ck_assert_int_eq(munmap(buffer, 1 << 20), 0);
-    case_run(world);
-    case_close(world);
-}
-END_TEST
-
 /* Send staging is full of chunks that wait for acknowledgements and credits when the oldest put
  * needs more of it: those behind it still post theirs, and so give it back. */
 START_TEST(staging_held_by_younger_puts)
@@ -364,8 +312,6 @@ int main(void)
     unit_add(suite, flags_do_not_survive_disorder);
     unit_add(suite, late_reads_and_late_completions);
     unit_add(suite, tiny_queues);
-    unit_add(suite, first_chunk_under_the_rendezvous);
-    unit_add(suite, prestaging_is_now_or_never);
     unit_add(suite, staging_held_by_younger_puts);
     return unit_run(suite);
 }

@@ -14,11 +14,14 @@ struct message {
     struct rbuf_ring_offer offer;
 };
 
+/* A message of core's own about rings. */
 static void receive(struct world *world, uint8_t kind, const struct rbuf_ring_offer *offer)
 {
     struct rbuf_peer *peer = world->nodes[1].links[0].peer;
-    struct message message = {
-        .header = {.peer = peer->index, .kind = kind, .sequence = peer->sequence_in}};
+    struct message message = {.header = {.peer = peer->index,
+                                         .kind = kind,
+                                         .tag = RBUF_LOAN_RING,
+                                         .sequence = peer->sequence_in}};
 
     if (offer != NULL) {
         message.offer = *offer;
@@ -43,13 +46,13 @@ START_TEST(offers_without_sense)
     uint64_t refused = 0;
 
     for (size_t i = 0; i < sizeof(offers) / sizeof(offers[0]); i++) {
-        receive(world, RBUF_MESSAGE_RING, &offers[i]);
+        receive(world, RBUF_MESSAGE_LEND, &offers[i]);
         ck_assert_uint_eq(rings_stats(world, 1)->messages_refused, ++refused);
     }
-    receive(world, RBUF_MESSAGE_RING, NULL); /* too short */
-    receive(world, RBUF_MESSAGE_RING_BACK, NULL);
+    receive(world, RBUF_MESSAGE_LEND, NULL); /* too short */
+    receive(world, RBUF_MESSAGE_RETURN, NULL);
     ck_assert_uint_eq(rings_stats(world, 1)->messages_refused, refused + 2);
-    receive(world, RBUF_MESSAGE_RING_RECALL, NULL); /* as if it crossed with a BACK */
+    receive(world, RBUF_MESSAGE_RECALL, NULL); /* as if it crossed with a RETURN */
     ck_assert_uint_eq(rings_stats(world, 1)->messages_refused, refused + 2);
     ck_assert_uint_eq(rings_stats(world, 1)->ring_opened, 0);
     world_close(world);
@@ -67,18 +70,18 @@ START_TEST(steps_out_of_order)
     rings_open(world);
     refused = rings_stats(world, 1)->messages_refused;
     offer = world->nodes[1].links[0].peer->ring_out.offer;
-    receive(world, RBUF_MESSAGE_RING, &offer);
+    receive(world, RBUF_MESSAGE_LEND, &offer);
     ck_assert_uint_eq(rings_stats(world, 1)->messages_refused, refused + 1);
-    receive(world, RBUF_MESSAGE_RING_BACK, NULL);
+    receive(world, RBUF_MESSAGE_RETURN, NULL);
     ck_assert_ptr_null(world->nodes[1].links[0].peer->ring_in);
-    receive(world, RBUF_MESSAGE_RING_BACK, NULL);
+    receive(world, RBUF_MESSAGE_RETURN, NULL);
     ck_assert_uint_eq(rings_stats(world, 1)->messages_refused, refused + 2);
     world_close(world);
 }
 END_TEST
 
-/* Rings are offered and recalled while BACKs of earlier ones are on their way out: our slots serve
- * the next ring when the last of these has left, not when any has. */
+/* Rings are offered and recalled while RETURNs of earlier ones are on their way out: our slots
+ * serve the next ring when the last of these has left, not when any has. */
 START_TEST(backs_that_leave_late)
 {
     struct world_options options = world_defaults();
@@ -89,11 +92,11 @@ START_TEST(backs_that_leave_late)
 
     rings_open(world);
     offer = out->offer;
-    receive(world, RBUF_MESSAGE_RING_RECALL, NULL);
-    receive(world, RBUF_MESSAGE_RING, &offer);
-    receive(world, RBUF_MESSAGE_RING_RECALL, NULL); /* two BACKs are out */
+    receive(world, RBUF_MESSAGE_RECALL, NULL);
+    receive(world, RBUF_MESSAGE_LEND, &offer);
+    receive(world, RBUF_MESSAGE_RECALL, NULL); /* two RETURNs are out */
     rbuf_ring_out_handed_back(peer);
-    receive(world, RBUF_MESSAGE_RING, &offer);
+    receive(world, RBUF_MESSAGE_LEND, &offer);
     ck_assert_int_eq(out->state, RBUF_RING_OUT_REINVITED);
     rbuf_ring_out_handed_back(peer);
     ck_assert_int_eq(out->state, RBUF_RING_OUT_OPEN);

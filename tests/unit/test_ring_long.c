@@ -636,7 +636,7 @@ START_TEST(held)
     rings_open(world);
     ring = ring_of(world);
     take_over(world);
-    grant = rbuf_grant_open(ring->peer, target, sizeof(target), NULL, &offer);
+    grant = rbuf_grant_open(ring->peer, target, sizeof(target), NULL, 0, &offer);
     ck_assert_ptr_nonnull(grant);
     payload = rbuf_am_begin_long(peer, 1000);
     fill(payload, 0, 1000, 5);

@@ -51,9 +51,9 @@ static struct world_options random_options(struct sim_random *random)
         .threshold = (uint32_t) (1 + sim_random_below(random, 10)),
         .longest =
             (uint32_t) sim_random_below(random, 2) * (uint32_t) sim_random_size(random, 20000)};
-    options.core.standing = (struct rbuf_standing_options){
-        .peers = (uint32_t) sim_random_below(random, 4),
-        .place_blocks = (uint32_t) (1 + sim_random_below(random, 30))};
+    options.core.early =
+        (struct rbuf_early_options){.peers = (uint32_t) sim_random_below(random, 4),
+                                    .slot_blocks = (uint32_t) (1 + sim_random_below(random, 30))};
     if (options.core.arrival == RBUF_ARRIVAL_IMMEDIATE) {
         options.faults.order = (enum sim_order) sim_random_below(random, 3);
         options.core.ring.slots = 0; /* rings need the order of a write's bytes */
@@ -71,9 +71,8 @@ static struct world_options random_options(struct sim_random *random)
     options.inline_max = (uint32_t[]){128, 0, 96}[sim_random_below(random, 3)];
     options.followers = (unsigned) sim_random_below(random, 3);
     options.prestage = sim_random_below(random, 4) > 0;
-    options.ahead = (unsigned) sim_random_below(random, 6);
-    options.piece_bytes = (uint32_t) (1000 + sim_random_size(random, 15000));
-    options.core.pieces_kept = (uint32_t) sim_random_below(random, 5);
+    options.packed_early = sim_random_below(random, 4) > 0;
+    options.fragment_bytes = (uint32_t) (1000 + sim_random_size(random, 15000));
     options.late = (unsigned) sim_random_below(random, 6);
     options.aside = sim_random_below(random, 2) == 0;
     if (sim_random_below(random, 3) == 0) {

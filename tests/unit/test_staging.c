@@ -15,8 +15,8 @@ static struct world_options small_start(void)
     options.core.schedule.block_bytes = 1024;
     options.core.schedule.buffer_blocks = 8;
     options.core.schedule.first_blocks = 2;
-    options.core.standing.place_blocks = 4;
-    options.core.standing.opening_blocks = 1;
+    options.core.early.slot_blocks = 4;
+    options.core.early.opening_blocks = 1;
     options.core.quantum = 4096;
     options.model.packet_bytes = 1024;
     options.send_bytes = options.receive_bytes = 64 * 1024;
@@ -124,9 +124,9 @@ START_TEST(a_refusal_ends_it)
 }
 END_TEST
 
-/* Peers that send one message after the other: as many have lanes as in an arena that began with
+/* Peers that send one message after the other: as many have windows as in an arena that began with
  * all, though the start has room for fewer. */
-START_TEST(peers_get_their_lanes)
+START_TEST(peers_get_their_windows)
 {
     uint32_t lent[2];
 
@@ -135,8 +135,8 @@ START_TEST(peers_get_their_lanes)
         struct world *world;
 
         options.nodes = WORLD_NODES_MAX;
-        options.core.standing.peers = WORLD_NODES_MAX;
-        options.core.standing.place_blocks = 8; /* 32 a lane: one at the start */
+        options.core.early.peers = WORLD_NODES_MAX;
+        options.core.early.slot_blocks = 8; /* 32 a window: one at the start */
         if (whole) {
             options.send_bytes = options.send_most;
             options.receive_bytes = options.receive_most;
@@ -148,8 +148,8 @@ START_TEST(peers_get_their_lanes)
                 case_run(world);
             }
         }
-        lent[whole] = core_of(world, 0)->standing.out;
-        ck_assert_uint_eq(core_of(world, 0)->stats.standing_recalled, 0);
+        lent[whole] = core_of(world, 0)->windows.out;
+        ck_assert_uint_eq(core_of(world, 0)->stats.early_recalled, 0);
         ck_assert_uint_eq(core_of(world, 0)->stats.staging_grown, whole ? 0 : 3);
         case_close(world);
     }
@@ -158,15 +158,15 @@ START_TEST(peers_get_their_lanes)
 }
 END_TEST
 
-/* What lanes leave is always enough for the largest message, and half of all there is. */
-START_TEST(lanes_leave_room)
+/* What windows leave is always enough for the largest message, and half of all there is. */
+START_TEST(windows_leave_room)
 {
     struct world_options options = small_start();
     const struct rbuf_core *core;
     struct world *world;
 
     options.nodes = WORLD_NODES_MAX;
-    options.core.standing.peers = WORLD_NODES_MAX;
+    options.core.early.peers = WORLD_NODES_MAX;
     options.growths = 0;
     options.core.grant_wait_ns = 0; /* a message without a lane would wait for ever */
     world = world_open(&options);
@@ -178,16 +178,16 @@ START_TEST(lanes_leave_room)
         case_run(world);
     }
     core = core_of(world, 0);
-    ck_assert_uint_eq(core->standing.lanes, 2);
-    ck_assert_uint_eq(core->standing.out, 2);
+    ck_assert_uint_eq(core->windows.most, 2);
+    ck_assert_uint_eq(core->windows.out, 2);
     ck_assert_uint_ge(core->receive_arena.free_blocks, 32);
     case_close(world);
 }
 END_TEST
 
 /* Others have all but what one message needs, and take what is given back at once, but for the
- * place of the lane that the peer is to have. */
-START_TEST(a_crowd_makes_room_for_a_lane)
+ * place of the window that the peer is to have. */
+START_TEST(a_crowd_makes_room_for_a_window)
 {
     struct world_options options = small_start();
     struct rbuf_arena *arena;
@@ -203,7 +203,7 @@ START_TEST(a_crowd_makes_room_for_a_lane)
         world_send(world, WORLD_PUT, 1, 0, 50000);
         case_run(world);
     }
-    ck_assert_uint_eq(core_of(world, 0)->standing.out, 0);
+    ck_assert_uint_eq(core_of(world, 0)->windows.out, 0);
     rbuf_arena_give(arena, 40, 344);
     while (rbuf_arena_take(arena, 1, &first)) {
         taken++;
@@ -214,8 +214,8 @@ START_TEST(a_crowd_makes_room_for_a_lane)
         world_send(world, WORLD_PUT, 1, 0, 50000);
         case_run(world);
     }
-    ck_assert_uint_eq(core_of(world, 0)->standing.out, 1);
-    ck_assert_uint_gt(core_of(world, 1)->stats.heads_led, 1);
+    ck_assert_uint_eq(core_of(world, 0)->windows.out, 1);
+    ck_assert_uint_gt(core_of(world, 1)->stats.early_sent, 1);
     rbuf_arena_give(arena, 40, 384 - 40 - 16);
     case_close(world);
 }
@@ -229,8 +229,8 @@ int main(void)
     unit_add(suite, it_grows_to_the_most);
     unit_add(suite, the_directions_grow_apart);
     unit_add(suite, a_refusal_ends_it);
-    unit_add(suite, peers_get_their_lanes);
-    unit_add(suite, lanes_leave_room);
-    unit_add(suite, a_crowd_makes_room_for_a_lane);
+    unit_add(suite, peers_get_their_windows);
+    unit_add(suite, windows_leave_room);
+    unit_add(suite, a_crowd_makes_room_for_a_window);
     return unit_run(suite);
 }

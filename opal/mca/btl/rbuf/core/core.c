@@ -255,9 +255,6 @@ void rbuf_peer_remove(struct rbuf_peer *peer)
     struct rbuf_core *core = peer->core;
 
     rbuf_sender_fail(peer, -ECONNRESET);
-    if (peer->busy) {
-        TAILQ_REMOVE(&core->busy, peer, busy_link);
-    }
     for (uint32_t i = 0; i < core->grant_count; i++) {
         if (core->grants[i]->peer == peer) {
             rbuf_grant_close(core->grants[i]);
@@ -267,6 +264,9 @@ void rbuf_peer_remove(struct rbuf_peer *peer)
     rbuf_early_out_remove(peer);
     rbuf_ring_out_remove(peer);
     rbuf_polling_set_remove(peer);
+    if (peer->busy) { /* closing grants may have woken it */
+        TAILQ_REMOVE(&core->busy, peer, busy_link);
+    }
     core->peers[peer->index] = NULL;
     if (peer->index < core->peer_first_free) {
         core->peer_first_free = peer->index;

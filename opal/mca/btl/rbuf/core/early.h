@@ -22,6 +22,8 @@
  *
  *     sender, a slot        FREE -> WRITING -> WRITTEN -> TAKEN -> FREE
  *                                        \________\-> DROPPED -> FREE
+ *     of packed data        FREE -> PACKED -> FREE
+ *                                        \-> DROPPED -> FREE
  *     receiver, a slot      FREE -> UNCLAIMED <-> CLAIMED -> FREE
  *
  * Packed data takes the same way, but for its identity, which Open MPI itself gives to each
@@ -68,6 +70,7 @@ enum rbuf_early_state {
     RBUF_EARLY_WRITING, /* the RTS is sent; what is left is the next progress's */
     RBUF_EARLY_WRITTEN, /* as much as could be; the put writes what is missing */
     RBUF_EARLY_TAKEN,   /* by its put; FREE when the receiver has released it */
+    RBUF_EARLY_PACKED,  /* likewise by fragments */
     RBUF_EARLY_DROPPED  /* nobody will take it; FREE when nothing of it is on its way */
 };
 
@@ -125,18 +128,22 @@ bool rbuf_early_end(struct rbuf_peer *peer, struct rbuf_early_data *data,
                     struct rbuf_tx_chunk *chunk, uint32_t blocks);
 void rbuf_early_close(struct rbuf_peer *peer, const struct rbuf_early_data *data);
 
-/* The early data of the put that reads `source`, which are then TAKEN; NULL: it has none. */
-struct rbuf_early_data *rbuf_early_take(struct rbuf_peer *peer, const void *source);
+/* The early data of the put that reads `source`, which are then TAKEN; NULL: it has none.
+ * `claimed`: the sequence number of those that the receiver has claimed for it; 0: it has not. */
+struct rbuf_early_data *rbuf_early_take(struct rbuf_peer *peer, const void *source,
+                                        uint32_t claimed);
 
-/* No put will take the early data of `source`; of these. */
+/* No put will take the early data of `source`; of these. Packed ones that a fragment names may not
+ * be dropped. */
 void rbuf_early_forget(struct rbuf_peer *peer, const void *source);
 void rbuf_early_drop(struct rbuf_peer *peer, struct rbuf_early_data *data);
 
 /* Tells the receiver which early data are those of the put with that grant; NULL: none are. */
 void rbuf_early_name(struct rbuf_peer *peer, uint64_t grant_id, const struct rbuf_early_data *data);
 
-/* Writes what is missing, as far as it goes; true if nothing is. */
-bool rbuf_early_write(struct rbuf_peer *peer, struct rbuf_early_data *data, uint64_t *budget);
+/* Writes what is missing of the first `most` bytes, as far as it goes; true if nothing is. */
+bool rbuf_early_write(struct rbuf_peer *peer, struct rbuf_early_data *data, uint64_t most,
+                      uint64_t *budget);
 
 /* Writes what is WRITING, now or never. Returns the number of messages. */
 int rbuf_early_out_progress(struct rbuf_peer *peer, uint64_t *budget);

@@ -17,6 +17,7 @@
 #define RETIRED_SEQ (1u << 31)       /* a window is asked back before its numbers come again */
 #define SEQ_GOES_ON ((1u << 20) - 1) /* those of the next one go on where these bits are */
 #define REPORT_DUE  2u               /* releases that are reported together */
+#define STALE_USES  (1u << 14)       /* of a slot, after which the report is sent again */
 
 /* RTSs of all peers, for each peer that may have a window, without one of the window's: it is idle.
  */
@@ -228,6 +229,7 @@ static bool lend(struct rbuf_peer *peer)
                                  .schedule = window_schedule(peer)};
     for (uint32_t i = 0; i < RBUF_EARLY_SLOTS; i++) {
         in->slot[i].seq = first_seq(peer) + i;
+        in->released = rbuf_early_report(in->released, in->slot[i].seq);
     }
     peer->early_in = in;
     number_window(peer);
@@ -351,6 +353,22 @@ uint32_t rbuf_early_in_arrived(const struct rbuf_peer *peer, uint32_t seq)
 
 /* ---- slots ---- */
 
+/* A use that the sender dropped is over, too. It is not told so, as it knows, but what stands in
+ * its mailbox must not fall behind by as many uses as the bits there count. */
+static void keep_report_new(struct rbuf_peer *peer, const struct rbuf_early_slot *slot,
+                            uint32_t seq)
+{
+    struct rbuf_early_in *in = peer->early_in;
+
+    if (slot->state != RBUF_EARLY_SLOT_FREE) {
+        in->released = rbuf_early_report(in->released, slot->seq);
+    }
+    if (seq / RBUF_EARLY_SLOTS % STALE_USES == 0) {
+        in->unreported += REPORT_DUE;
+        rbuf_peer_wake(peer);
+    }
+}
+
 /* The slot gets another use, whatever became of the last one: the sender knows that nobody will ask
  * for that. A grant that claimed it wrongly does not find it any more, and is corrected. */
 static bool fill_slot(struct rbuf_peer *peer, uint32_t seq, uint32_t bytes)
@@ -364,6 +382,7 @@ static bool fill_slot(struct rbuf_peer *peer, uint32_t seq, uint32_t bytes)
     }
     in->unclaimed += bytes > 0;
     in->unclaimed -= slot->state == RBUF_EARLY_SLOT_UNCLAIMED;
+    keep_report_new(peer, slot, seq);
     *slot = (struct rbuf_early_slot){/* Of packed data the fragments say what they are. */
                                      .state = bytes > 0 ? RBUF_EARLY_SLOT_UNCLAIMED
                                                         : RBUF_EARLY_SLOT_CLAIMED,

@@ -6,9 +6,11 @@
  * Two messages that are under way at the same time from the same memory have the same bytes, since
  * a program must not write to it before both are sent. So the newest early data of a source that
  * nobody has taken are right for any put from it: those of a message that ended without a put, the
- * only ones that may be stale, are older than any that are not. Open MPI may put a message in
- * parts, of which one begins where the message does; that another one is taken for a message of its
- * own is prevented when its RTS is sent (drop_within()).
+ * only ones that may be stale, are older than any that are not. Those that the receiver claims for
+ * a put from their source are right, too: while it did so both messages were under way.
+ *
+ * Open MPI may put a message in parts, of which one begins where the message does; that another one
+ * is taken for a message of its own is prevented when its RTS is sent (drop_within()).
  */
 #include "core/early.h"
 
@@ -39,9 +41,14 @@ static void settle(struct rbuf_early_out *out, struct rbuf_early_data *data)
 
 void rbuf_early_drop(struct rbuf_peer *peer, struct rbuf_early_data *data)
 {
+    const bool packed = data->state == RBUF_EARLY_PACKED;
+
     settle(peer->early_out, data);
     data->state = RBUF_EARLY_DROPPED;
     peer->core->stats.early_dropped++;
+    if (packed) { /* for these no put comes, by which the receiver would see it */
+        rbuf_channel_send_own_after(peer, RBUF_MESSAGE_EARLY, 0, &data->seq, sizeof(data->seq));
+    }
 }
 
 /* ---- the window ---- */
@@ -150,8 +157,8 @@ static bool is_free(const struct rbuf_peer *peer, struct rbuf_early_data *data)
 {
     const bool ordered = peer->early_out->window.immediate == 0;
 
-    const bool over = (data->state == RBUF_EARLY_TAKEN && is_released(peer, data->seq)) ||
-                      data->state == RBUF_EARLY_DROPPED;
+    const bool used = data->state == RBUF_EARLY_TAKEN || data->state == RBUF_EARLY_PACKED;
+    const bool over = (used && is_released(peer, data->seq)) || data->state == RBUF_EARLY_DROPPED;
 
     if (over && (ordered || data->in_flight == 0)) {
         data->state = RBUF_EARLY_FREE;
@@ -227,9 +234,41 @@ static void drop_within(struct rbuf_peer *peer, const void *source, uint64_t len
     }
 }
 
-struct rbuf_early_data *rbuf_early_take(struct rbuf_peer *peer, const void *source)
+/* The early data that the receiver has claimed, if they are of the source, and pending. */
+static struct rbuf_early_data *claimed_of(struct rbuf_early_out *out, const void *source,
+                                          uint32_t claimed)
 {
-    struct rbuf_early_data *data = newest_of(peer->early_out, source);
+    struct rbuf_early_data *data = out != NULL ? &out->slot[claimed % RBUF_EARLY_SLOTS] : NULL;
+
+    return data != NULL && claimed != 0 && data->seq == claimed && is_pending(data) &&
+                   data->source == source
+               ? data
+               : NULL;
+}
+
+/* The puts of messages without early data that are noted with these are still to come. */
+static void pass_later_on(struct rbuf_early_out *out, const struct rbuf_early_data *data)
+{
+    struct rbuf_early_data *before = newest_of(out, data->source);
+
+    if (before != NULL) {
+        before->later += data->later;
+    }
+}
+
+struct rbuf_early_data *rbuf_early_take(struct rbuf_peer *peer, const void *source,
+                                        uint32_t claimed)
+{
+    struct rbuf_early_out *out = peer->early_out;
+    struct rbuf_early_data *data = claimed_of(out, source, claimed);
+
+    if (data != NULL) {
+        settle(out, data);
+        data->state = RBUF_EARLY_TAKEN;
+        pass_later_on(out, data);
+        return data;
+    }
+    data = newest_of(out, source);
 
     if (data == NULL) {
         return NULL;
@@ -238,14 +277,14 @@ struct rbuf_early_data *rbuf_early_take(struct rbuf_peer *peer, const void *sour
         data->later--;
         return NULL;
     }
-    settle(peer->early_out, data);
+    settle(out, data);
     data->state = RBUF_EARLY_TAKEN;
     return data;
 }
 
 void rbuf_early_forget(struct rbuf_peer *peer, const void *source)
 {
-    struct rbuf_early_data *data = rbuf_early_take(peer, source);
+    struct rbuf_early_data *data = rbuf_early_take(peer, source, 0);
 
     if (data != NULL) {
         rbuf_early_drop(peer, data);
@@ -341,22 +380,22 @@ static bool copy_chunk(struct rbuf_peer *peer, struct rbuf_early_data *data, uin
     return chunk_posted(peer, data, chunk, post(peer, data, chunk));
 }
 
-static bool is_whole(const struct rbuf_early_data *data)
+bool rbuf_early_write(struct rbuf_peer *peer, struct rbuf_early_data *data, uint64_t most,
+                      uint64_t *budget)
 {
-    return data->written == data->bytes;
-}
+    const uint64_t wanted = most < data->bytes ? most : data->bytes;
+    bool goes = true;
 
-bool rbuf_early_write(struct rbuf_peer *peer, struct rbuf_early_data *data, uint64_t *budget)
-{
-    while (!is_whole(data) && *budget > 0 && copy_chunk(peer, data, budget)) {
+    while (goes && data->written<wanted && * budget> 0) {
+        goes = copy_chunk(peer, data, budget);
     }
-    return is_whole(data);
+    return data->written >= wanted;
 }
 
-/* The same without a bound: later is too late. */
+/* All of it, without a bound: later is too late. */
 static void write_now(struct rbuf_peer *peer, struct rbuf_early_data *data, uint64_t *budget)
 {
-    while (!is_whole(data) && copy_chunk(peer, data, budget)) {
+    while (data->written < data->bytes && copy_chunk(peer, data, budget)) {
     }
 }
 
@@ -480,7 +519,7 @@ int rbuf_early_send_packed(struct rbuf_peer *peer, struct rbuf_am *am, const voi
     state = send_rts(peer, am, source, bytes, 0, data);
     if (*data != NULL) {
         settle(peer->early_out, *data);
-        (*data)->state = RBUF_EARLY_TAKEN;
+        (*data)->state = RBUF_EARLY_PACKED;
     }
     return state;
 }
@@ -523,6 +562,8 @@ bool rbuf_early_end(struct rbuf_peer *peer, struct rbuf_early_data *data,
     }
     chunk->shape.blocks = blocks;
     chunk->shape.bytes = blocks * rbuf_block_payload(&window->schedule);
+    data->next.blocks = blocks; /* the next one goes on behind it */
+    data->next.bytes = chunk->shape.bytes;
     rbuf_tx_chunk_stamp(chunk, &window->schedule, first_flag(window, data->seq));
     return chunk_posted(
         peer, data, chunk,

@@ -233,6 +233,9 @@ void rbuf_grant_begin(struct rbuf_grant *grant, enum rbuf_grant_part part)
     grant->part = part;
     grant->block = 0;
     grant->chunk_here = false;
+    if (early && grant->peer->early_in == NULL) {
+        return; /* what was claimed has gone, window and all: nothing is read before EARLY comes */
+    }
     grant->flag = early ? rbuf_early_in_flag(grant->peer, grant->early_seq) : grant->lane_flag;
     rbuf_schedule_first(early ? &grant->peer->early_in->schedule : &grant->schedule,
                         rbuf_grant_part_bytes(grant), &grant->chunk);

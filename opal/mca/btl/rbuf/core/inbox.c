@@ -51,14 +51,22 @@ static bool take_return(struct rbuf_peer *peer, enum rbuf_loan loan)
     return false;
 }
 
-/* Of a grant, or of none: packed data of which no more is asked for. */
-static bool take_early(struct rbuf_peer *peer, uint64_t grant_id, uint32_t seq)
+/* The peer does not keep to the protocol: it, or a receive of ours, would wait for ever. */
+static bool refuse(struct rbuf_peer *peer)
 {
-    if (grant_id == 0) {
-        return rbuf_early_in_closed(peer, seq);
+    peer->core->stats.messages_refused++;
+    rbuf_peer_fail(peer, -EPROTO);
+    return false;
+}
+
+/* Of a grant, or of none: packed data of which no more is asked for. */
+static void take_early(struct rbuf_peer *peer, uint64_t grant_id, uint32_t seq)
+{
+    if (grant_id != 0) {
+        rbuf_grant_named(peer, grant_id, seq);
+    } else if (peer->state != RBUF_PEER_FAILED && !rbuf_early_in_closed(peer, seq)) {
+        (void) refuse(peer);
     }
-    rbuf_grant_named(peer, grant_id, seq);
-    return true;
 }
 
 /* Messages of core's own. False if it is none, or malformed. */
@@ -76,7 +84,8 @@ static bool take_own(struct rbuf_peer *peer, const struct rbuf_message_header *h
         if (place->bytes != sizeof(uint32_t)) {
             return false;
         }
-        return take_early(peer, header->after, *(const uint32_t *) place->data);
+        take_early(peer, header->after, *(const uint32_t *) place->data);
+        return true;
     case RBUF_MESSAGE_LEND:
         return take_loan(peer, header, place);
     case RBUF_MESSAGE_RECALL:
@@ -100,14 +109,6 @@ static bool hand_up(struct rbuf_peer *peer, const struct rbuf_delivery *delivery
     }
     peer->core->stats.messages_received++;
     return true;
-}
-
-/* The peer does not keep to the protocol: it, or a receive of ours, would wait for ever. */
-static bool refuse(struct rbuf_peer *peer)
-{
-    peer->core->stats.messages_refused++;
-    rbuf_peer_fail(peer, -EPROTO);
-    return false;
 }
 
 /* A message that announces another one. */

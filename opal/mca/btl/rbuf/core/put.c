@@ -50,7 +50,7 @@ static void put_without_early(struct rbuf_put *put)
 bool rbuf_put_early_missing(const struct rbuf_put *put)
 {
     return put->early != NULL && put->early->seq == put->early_seq &&
-           put->early->written < put->early->bytes;
+           put->early->written < put->early_bytes && put->early->written < put->offer.bytes;
 }
 
 /* All of the put is to be written, but for its early data. */
@@ -183,7 +183,7 @@ static bool unexpected_take(struct rbuf_peer *peer, struct rbuf_put *put)
 
 static void put_take_early(struct rbuf_peer *peer, struct rbuf_put *put)
 {
-    put->early = rbuf_early_take(peer, put->source);
+    put->early = rbuf_early_take(peer, put->source, put->offer.early);
     if (put->early != NULL) {
         put->early_seq = put->early->seq;
         put->early_bytes = put->early->bytes;

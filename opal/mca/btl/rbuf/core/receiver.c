@@ -43,6 +43,18 @@ static bool flag_is(const struct rbuf_grant *grant, uint32_t block, uint64_t val
     return atomic_load_explicit(flag, memory_order_acquire) == value;
 }
 
+/* How the next block is seen. Of early data that are longer than the receive the rest of the last
+ * chunk must be there, too, before the slot is anybody else's. */
+static enum rbuf_arrival arrival_of(const struct rbuf_grant *grant)
+{
+    const enum rbuf_arrival arrival = rbuf_peer_arrival(grant->peer);
+
+    return arrival == RBUF_ARRIVAL_BLOCK && grant->part == RBUF_GRANT_PART_EARLY &&
+                   grant->early_bytes > grant->bytes
+               ? RBUF_ARRIVAL_CHUNK
+               : arrival;
+}
+
 /* True if it is not known yet what is to be read: the grant asked, or what it claimed has gone, and
  * will be corrected. */
 static bool is_open(const struct rbuf_grant *grant)
@@ -58,7 +70,7 @@ static bool block_here(struct rbuf_grant *grant)
     if (is_open(grant)) {
         return false;
     }
-    switch (rbuf_peer_arrival(grant->peer)) {
+    switch (arrival_of(grant)) {
     case RBUF_ARRIVAL_BLOCK:
         return flag_is(grant, grant->block, grant->flag);
     case RBUF_ARRIVAL_CHUNK:

@@ -138,10 +138,12 @@ static enum put_progress put_posted(struct rbuf_put *put)
     return PUT_BLOCKED;
 }
 
-/* Writes what is missing of the early data; true when nothing is. */
+/* Writes what is missing of the early data; true when nothing is. No more than is put: the receiver
+ * frees their slot when it has that. */
 static bool write_early(struct rbuf_put *put, uint64_t *budget)
 {
-    if (rbuf_put_early_missing(put) && !rbuf_early_write(put->peer, put->early, budget)) {
+    if (rbuf_put_early_missing(put) &&
+        !rbuf_early_write(put->peer, put->early, put->offer.bytes, budget)) {
         return false;
     }
     put->state = RBUF_PUT_FILLING;
