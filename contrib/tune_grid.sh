@@ -82,11 +82,11 @@ parameter() {
 
 # The pick first, then the grid with all else as the pick has it.
 transports() {
-    local first growth largest rest head
+    local first growth largest rest early
     largest=$(parameter "$1" largest_chunk)
-    head=$(parameter "$1" early_size) # none without standing lanes
+    early=$(parameter "$1" early_size) # none without early data
     rest=buffers=$(parameter "$1" buffers):largest_chunk=$largest:block_size=$(parameter "$1" block_size)
-    rest+=${head:+:early_size=$head}
+    rest+=${early:+:early_size=$early}
     printf 'superpipeline:c0=%s:q=%s:%s' "$(parameter "$1" c0)" "$(parameter "$1" q)" "$rest"
     for first in 4k 8k 16k 32k; do
         for growth in 1 1.5 2 3; do

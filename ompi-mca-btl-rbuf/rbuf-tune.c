@@ -179,19 +179,19 @@ static bool finish_files(struct tune *tune)
     return true;
 }
 
-/* How messages begin whose receiver waits for them. Standing lanes depend on more than their
- * parameters (core/standing.h): where the job's own messages are the superpipeline's they tell. */
+/* How messages begin whose receiver waits for them. Early data depend on more than their parameters
+ * (core/early.h): where the job's own messages are the superpipeline's they tell. */
 static enum rbuf_rendezvous rendezvous_of(const struct tune *tune)
 {
     const struct tune_settings *settings = &tune->settings;
     const struct tune_traffic *traffic = &tune->measured.traffic;
     const bool told = traffic->over_rbuf && strcmp(settings->protocol, "superpipeline") == 0;
 
-    if (!settings->prestage) {
+    if (!settings->early_data) {
         return RBUF_RENDEZVOUS_SERIAL;
     }
-    return (told ? traffic->led : settings->early_peers > 0) ? RBUF_RENDEZVOUS_EARLY
-                                                                : RBUF_RENDEZVOUS_OVERLAPPED;
+    return (told ? traffic->early : settings->early_peers > 0) ? RBUF_RENDEZVOUS_EARLY
+                                                               : RBUF_RENDEZVOUS_SERIAL;
 }
 
 /* Rank 0, with all that was measured. */
@@ -206,7 +206,7 @@ static bool conclude(struct tune *tune)
                                  .rendezvous = rendezvous_of(tune),
                                  .early_bytes = (uint32_t) settings->early_size,
                                  .staging_bytes = tune_settings_staging(settings),
-                                 .opening_bytes = (uint32_t) settings->standing_opening,
+                                 .opening_bytes = (uint32_t) settings->early_opening,
                                  .lane_bytes = LANE_BYTES};
     const struct tune_advice advice = tune_advise(&machine, &now, &way);
 

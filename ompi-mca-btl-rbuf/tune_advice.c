@@ -11,8 +11,8 @@
 #define EAGER_TO     (1ull << 20)
 #define WORTHWHILE   0.005   /* of the wire's speed: less than that no run would show */
 #define BLOCK        4096u   /* of the naive protocols */
-#define BLOCK_MOST   16384u  /* of what the model tries: heads are rounded up to blocks */
-#define HEAD_MOST    262144u /* the longer, the fewer partners have a lane: 8 of 16, as grown */
+#define BLOCK_MOST   16384u  /* of what the model tries: slots are rounded up to blocks */
+#define EARLY_MOST   262144u /* the longer, the fewer partners have a lane: 8 of 16, as grown */
 #define EAGER_CHUNK  2048u   /* the default of btl_rbuf_ring_c0 */
 #define NO_TIME      1e9     /* bytes per ns */
 
@@ -123,9 +123,9 @@ static uint64_t copying_ends(const struct rbuf_machine *machine)
     return end;
 }
 
-/* The longest head for which there is a standing lane beside what the largest message wants, as
- * core/standing_in.c deals the receive staging out. */
-static uint32_t head_most(const struct tune_way *way, const struct rbuf_schedule *schedule)
+/* The longest slot for which there is a window beside what the largest message wants, as
+ * core/early_in.c deals the receive staging out. */
+static uint32_t early_most(const struct tune_way *way, const struct rbuf_schedule *schedule)
 {
     const uint64_t message =
         (uint64_t) schedule->buffers * schedule->buffer_blocks * schedule->block_bytes;
@@ -134,29 +134,29 @@ static uint32_t head_most(const struct tune_way *way, const struct rbuf_schedule
     const uint64_t most =
         way->staging_bytes > kept ? (way->staging_bytes - kept) / RBUF_EARLY_SLOTS : 0;
 
-    return most < HEAD_MOST ? (uint32_t) most : HEAD_MOST;
+    return most < EARLY_MOST ? (uint32_t) most : EARLY_MOST;
 }
 
-/* What a recommended schedule may have of the receive staging: not what that head's lane has. */
+/* What a recommended schedule may have of the receive staging: not what the window has. */
 static uint64_t message_most(const struct tune_way *way, uint32_t early_bytes)
 {
-    const uint64_t lane = RBUF_EARLY_SLOTS * ((uint64_t) early_bytes + BLOCK_MOST);
+    const uint64_t window = RBUF_EARLY_SLOTS * ((uint64_t) early_bytes + BLOCK_MOST);
 
-    if (way->rendezvous != RBUF_RENDEZVOUS_EARLY || lane >= way->staging_bytes) {
+    if (way->rendezvous != RBUF_RENDEZVOUS_EARLY || window >= way->staging_bytes) {
         return way->lane_bytes;
     }
-    return way->lane_bytes < way->staging_bytes - lane ? way->lane_bytes
-                                                       : way->staging_bytes - lane;
+    return way->lane_bytes < way->staging_bytes - window ? way->lane_bytes
+                                                         : way->staging_bytes - window;
 }
 
-/* The head for the schedule as it is, then the model's schedule for that head, if it is worth a
+/* The slot for the schedule as it is, then the model's schedule for that slot, if it is worth a
  * change; blocks are not shorter than what arrives as a whole. */
 static void recommend(struct tune_advice *advice, struct rbuf_aim *aim, const struct tune_way *way)
 {
     const struct rbuf_machine *machine = &advice->machine;
     struct rbuf_plan kept = advice->now;
     const double kept_efficiency =
-        rbuf_model_choose_early(machine, aim, head_most(way, &kept.schedule), &kept);
+        rbuf_model_choose_early(machine, aim, early_most(way, &kept.schedule), &kept);
 
     aim->early_bytes = kept.early_blocks * kept.schedule.block_bytes;
     aim->lane_bytes = message_most(way, aim->early_bytes);

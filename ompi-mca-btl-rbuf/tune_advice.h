@@ -44,9 +44,9 @@ struct tune_advice {
 struct tune_way {
     bool in_order; /* as the port places them */
     enum rbuf_rendezvous rendezvous;
-    uint32_t early_bytes;    /* LED: room for the first chunks, as it is set */
-    uint64_t staging_bytes; /* LED: for all there is, at the receiver */
-    uint32_t opening_bytes; /* LED: most of the first one */
+    uint32_t early_bytes;   /* EARLY: room for the first chunks, as it is set */
+    uint64_t staging_bytes; /* EARLY: for all there is, at the receiver */
+    uint32_t opening_bytes; /* EARLY: most of the first one */
     uint64_t lane_bytes;    /* most staging of a message */
 };
 

@@ -135,10 +135,11 @@ void tune_print_parameters(FILE *stream, const struct tune_measured *measured,
                            const struct tune_advice *advice)
 {
     print_origin(stream, measured, &advice->machine);
-    fprintf(stream,
-            "\n# The superpipeline's schedule and heads: predicted %.1f %% of the wire's speed, "
-            "16 KB to 16 MB; %.1f %% before.\n",
-            100 * advice->recommended_efficiency, 100 * advice->now_efficiency);
+    fprintf(
+        stream,
+        "\n# The superpipeline's schedule and early data: predicted %.1f %% of the wire's speed, "
+        "16 KB to 16 MB; %.1f %% before.\n",
+        100 * advice->recommended_efficiency, 100 * advice->now_efficiency);
     print_plan(stream, &advice->recommended);
     fputs("\n# What protocol auto assumes until it has measured it.\n", stream);
     print_registration(stream, measured);

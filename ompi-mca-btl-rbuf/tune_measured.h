@@ -38,7 +38,7 @@ struct tune_side {
 /* MPI messages of the same job. */
 struct tune_traffic {
     bool over_rbuf;
-    bool led; /* heads of these messages were taken up: core/standing.h */
+    bool early; /* these messages had early data: core/early.h */
     int points;
     uint64_t bytes[TUNE_TRAFFIC]; /* the first is a word */
     struct tune_constant ns[TUNE_TRAFFIC];

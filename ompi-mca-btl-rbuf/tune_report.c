@@ -147,10 +147,10 @@ static void print_plan(FILE *stream, const char *name, const struct rbuf_plan *p
             name, first, schedule->growth / (double) RBUF_GROWTH_ONE, schedule->buffers, largest,
             block);
     if (plan->rendezvous == RBUF_RENDEZVOUS_EARLY) {
-        char head[24];
+        char early[24];
 
-        tune_size_text(head, (uint64_t) plan->early_blocks * schedule->block_bytes);
-        fprintf(stream, ", heads of %s", head);
+        tune_size_text(early, (uint64_t) plan->early_blocks * schedule->block_bytes);
+        fprintf(stream, ", early data of %s", early);
     }
     fprintf(stream, ": %.1f %% of the wire\n", 100 * efficiency);
 }
@@ -188,9 +188,9 @@ void tune_print_advice(FILE *stream, const struct tune_advice *advice)
     print_plan(stream, "as it is", &advice->now, advice->now_efficiency);
     print_plan(stream, "recommended", &advice->recommended, advice->recommended_efficiency);
     if (advice->now.rendezvous == RBUF_RENDEZVOUS_EARLY) {
-        fputs("For messages whose receiver waits: their heads go right behind the rendezvous. A\n"
-              "receiver that copies meanwhile answers later: no shorter ones are recommended than\n"
-              "btl_rbuf_early_size has. The longer they are, the fewer partners have a lane.\n",
+        fputs("For messages whose receiver waits: early data go right behind the rendezvous. A\n"
+              "receiver that copies meanwhile answers later: no less of them is recommended than\n"
+              "btl_rbuf_early_size. The more there is, the fewer partners have a window.\n",
               stream);
     }
     fputc('\n', stream);

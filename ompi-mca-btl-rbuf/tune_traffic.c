@@ -42,12 +42,12 @@ static void measure(struct tune_traffic *traffic, char *buffers, int rank, doubl
 {
     static struct tune_samples samples;
     char *send = buffers, *receive = buffers + size_of(TUNE_TRAFFIC - 1);
-    struct tune_watch watch, heads;
+    struct tune_watch watch, early;
     struct tune_rounds rounds;
 
     samples.points = TUNE_TRAFFIC;
     tune_watch_open(&watch, "requests");
-    tune_watch_open(&heads, "heads_taken");
+    tune_watch_open(&early, "early_sent");
     tune_rounds_open(&rounds, "messages of this job", seconds);
     while (tune_rounds_next(&rounds, &samples)) {
         for (int i = 0; i < TUNE_TRAFFIC; i++) {
@@ -60,7 +60,7 @@ static void measure(struct tune_traffic *traffic, char *buffers, int rank, doubl
     for (int i = 0; i < TUNE_TRAFFIC; i++) {
         traffic->bytes[i] = size_of(i);
     }
-    traffic->led = tune_watch_close(&heads) > 0;
+    traffic->early = tune_watch_close(&early) > 0;
     /* Each message is at least one request, and there were two at each point. */
     traffic->over_rbuf = tune_watch_close(&watch) >= (uint64_t) samples.rounds * TUNE_TRAFFIC;
 }

@@ -115,7 +115,7 @@ odd_parameters() {
     odd c0 512 4096 12288 16384
     odd q 1 1.07 1.5 2 7.3
     odd subblock on on off
-    odd prestage on off
+    odd early_data on off
     odd control_credits 4 5 64
     odd bulk_credits 2 3 16
     odd control_buffers 16 256

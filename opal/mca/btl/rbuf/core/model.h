@@ -32,7 +32,7 @@
  * at max(taken_(i-1) + ack, in_i + lambda) + b_i * k. With N infinite, k shorter than a block's
  * time on the wire, and no o, that is equation 9 with its C0 and one gap less.
  *
- * Of a message that is led, the chunks that fit into its head are posted without an answer and
+ * Of a message with early data, the chunks that fit into a slot are posted without an answer and
  * nobody waits for their buffers; the sender takes up the rest when the answer has come, and the
  * receiver begins when it has answered.
  *
@@ -95,7 +95,7 @@ enum rbuf_rendezvous {
     RBUF_RENDEZVOUS_SERIAL,     /* the transfer begins with the answer */
     RBUF_RENDEZVOUS_OVERLAPPED, /* the sender's first step is done while the question is under way
                                  */
-    RBUF_RENDEZVOUS_EARLY /* its first chunks go right behind the question (core/standing.h) */
+    RBUF_RENDEZVOUS_EARLY       /* its first chunks go right behind the question (core/early.h) */
 };
 
 /* How a message is staged. */
@@ -103,7 +103,7 @@ struct rbuf_plan {
     struct rbuf_schedule schedule;
     enum rbuf_arrival arrival;
     enum rbuf_rendezvous rendezvous;
-    uint32_t early_blocks; /* LED: room for the first chunks */
+    uint32_t early_blocks; /* EARLY: room for the first chunks */
 };
 
 /* Copy speed for a message of `bytes`: linear in log(bytes) between points, constant outside. */
@@ -142,14 +142,14 @@ struct rbuf_aim {
     uint32_t block_bytes; /* 0: to be chosen */
     enum rbuf_arrival arrival;
     enum rbuf_rendezvous rendezvous;
-    uint32_t early_bytes;   /* LED: room for the first chunks, or C0 if that is more */
-    uint32_t opening_bytes; /* LED: most of the first chunk */
+    uint32_t early_bytes;   /* EARLY: room for the first chunks, or C0 if that is more */
+    uint32_t opening_bytes; /* EARLY: most of the first chunk */
 };
 
-/* Sets what is led of a plan, by its schedule and the aim's head and opening: core/standing.h. */
+/* Sets what is early of a plan, by its schedule and the aim's slot and opening: core/early.h. */
 void rbuf_plan_early(const struct rbuf_aim *aim, struct rbuf_plan *plan);
 
-/* What a plan is measured by: raw RDMA behind the same rendezvous; LED: behind none, as there is
+/* What a plan is measured by: raw RDMA behind the same rendezvous; EARLY: behind none, as there is
  * hardly a wait for it. */
 double rbuf_model_reference(const struct rbuf_machine *machine, const struct rbuf_plan *plan,
                             uint64_t bytes);
@@ -163,8 +163,8 @@ double rbuf_model_efficiency(const struct rbuf_machine *machine, const struct rb
 double rbuf_model_choose(const struct rbuf_machine *machine, const struct rbuf_aim *aim,
                          struct rbuf_plan *plan);
 
-/* LED: gives the plan the shortest head, from the aim's to `most` bytes, with which it is nearly as
- * good as with any that is tried between these: the wire is to have enough to carry until the
+/* EARLY: gives the plan the shortest slot, from the aim's to `most` bytes, with which it is nearly
+ * as good as with any that is tried between these: the wire is to have enough to carry until the
  * answer is here. Another plan stays as it is. Returns the plan's efficiency. */
 double rbuf_model_choose_early(const struct rbuf_machine *machine, const struct rbuf_aim *aim,
                                uint32_t most, struct rbuf_plan *plan);
@@ -182,7 +182,7 @@ enum rbuf_registered {
  * An RDMA write in place. Without a rendezvous both sides register at the same time and the
  * receiver sees the last byte arrive. With one, the receiver registers before its answer, the
  * sender after it (SERIAL) or while the question is under way (the others: in place nothing is
- * led), and the receiver is told by a message that leaves when the write has completed at the
+ * early), and the receiver is told by a message that leaves when the write has completed at the
  * sender: two more latencies.
  */
 double rbuf_model_in_place(const struct rbuf_machine *machine, uint64_t bytes,
