@@ -319,7 +319,7 @@ static void watch_peer(const struct rbuf_peer *peer)
     }
     TAILQ_FOREACH(grant, &peer->core->receiving, link)
     {
-        if (grant->peer == peer && grant->acks_wanted > 0) {
+        if (grant->peer == peer && grant->slot < RBUF_ACK_SLOTS) {
             fuzz_require((slots >> grant->slot & 1) == 0, "a word serves one grant at a time");
             slots |= 1ull << grant->slot;
         }
