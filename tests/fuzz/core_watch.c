@@ -385,6 +385,22 @@ static void watch_window(const struct rbuf_core *core, const struct rbuf_peer *p
                  "a window lies in the arena");
 }
 
+/* Chunks of early data that are under way are counted right, whichever window they went to. */
+static void watch_early_out(const struct rbuf_peer *peer)
+{
+    const struct rbuf_early_out *out = peer->early_out;
+    uint64_t in_flight = 0;
+
+    if (out == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < RBUF_EARLY_SLOTS; i++) {
+        in_flight += out->slot[i].in_flight;
+    }
+    fuzz_require(in_flight == out->in_flight && in_flight <= peer->in_flight,
+                 "chunks of early data are counted right");
+}
+
 static void watch_core(const struct rbuf_core *core)
 {
     watch_arena(&core->send_arena);
@@ -395,6 +411,7 @@ static void watch_core(const struct rbuf_core *core)
         if (core->peers[i] != NULL) {
             watch_peer(core->peers[i]);
             watch_window(core, core->peers[i]);
+            watch_early_out(core->peers[i]);
         }
     }
 }
