@@ -137,27 +137,27 @@ static struct tune_advice advise(const struct tune_measured *measured)
 }
 
 /* Spares the two latencies of the rendezvous and what its messages take, less the copy that it hid;
- * what does not fit into the head waits for the answer, which has come by then. */
-START_TEST(what_is_led_begins_at_once)
+ * what does not fit into the slot waits for the answer, which has come by then. */
+START_TEST(early_data_begin_at_once)
 {
     const struct tune_measured measured = measured_on(3, 1500, 40);
     const struct tune_advice waits = advise_for(&measured, RBUF_RENDEZVOUS_OVERLAPPED);
-    const struct tune_advice led = advise_for(&measured, RBUF_RENDEZVOUS_EARLY);
+    const struct tune_advice early = advise_for(&measured, RBUF_RENDEZVOUS_EARLY);
 
-    ck_assert_uint_eq(led.current.schedule.opening_blocks, 1);
-    ck_assert_uint_eq(led.current.early_blocks, 10);
+    ck_assert_uint_eq(early.current.schedule.opening_blocks, 1);
+    ck_assert_uint_eq(early.current.early_blocks, 10);
     for (uint64_t bytes = 65536; bytes <= 1 << 20; bytes *= 2) {
         double spared =
-            tune_predict(&waits, TUNE_CURRENT, bytes) - tune_predict(&led, TUNE_CURRENT, bytes);
+            tune_predict(&waits, TUNE_CURRENT, bytes) - tune_predict(&early, TUNE_CURRENT, bytes);
 
         ck_assert_double_ge(spared, 2 * 1500);
-        ck_assert_double_le(spared, rbuf_model_rendezvous(&led.machine));
+        ck_assert_double_le(spared, rbuf_model_rendezvous(&early.machine));
     }
 }
 END_TEST
 
 /* The schedule may stay, and the wire have enough to carry until an answer is here. */
-START_TEST(a_far_receiver_is_sent_longer_heads)
+START_TEST(a_far_receiver_is_sent_more)
 {
     const struct tune_measured near = measured_on(3, 1500, 40);
     const struct tune_measured far = measured_on(3, 15000, 40);
@@ -174,25 +174,28 @@ START_TEST(a_far_receiver_is_sent_longer_heads)
 }
 END_TEST
 
-/* A lane is four heads, and the largest message is to have its staging beside it. */
-START_TEST(heads_fit_beside_messages)
+/* A window is four slots, and the largest message is to have its staging beside it. */
+START_TEST(windows_fit_beside_messages)
 {
     const struct tune_measured far = measured_on(3, 15000, 40);
     struct tune_advice little;
+    uint32_t least, kept; /* blocks */
 
     for (uint64_t staging = 1280 << 10; staging <= 4 << 20; staging += 256 << 10) {
         const struct tune_advice advice = advise_with(&far, RBUF_RENDEZVOUS_EARLY, 64, staging);
         const struct rbuf_schedule *schedule = &advice.recommended.schedule;
-        const uint64_t head = advice.recommended.early_blocks * schedule->block_bytes;
+        const uint64_t slot = advice.recommended.early_blocks * schedule->block_bytes;
         const uint64_t message =
             (uint64_t) schedule->buffers * schedule->buffer_blocks * schedule->block_bytes;
 
-        ck_assert_uint_le(message + 4 * head, staging);
-        ck_assert_uint_le(4 * head, staging / 2);
+        ck_assert_uint_le(message + 4 * slot, staging);
+        ck_assert_uint_le(4 * slot, staging / 2);
     }
-    little = advise_with(&far, RBUF_RENDEZVOUS_EARLY, 64, 128 << 10); /* for no lane at all */
-    ck_assert_uint_eq(little.recommended.early_blocks * little.recommended.schedule.block_bytes,
-                      little.current.early_blocks * 4096);
+    little = advise_with(&far, RBUF_RENDEZVOUS_EARLY, 64, 128 << 10); /* for no window at all */
+    least = little.recommended.schedule.first_blocks + 1u;
+    kept = (little.current.early_blocks * 4096 + little.recommended.schedule.block_bytes - 1) /
+           little.recommended.schedule.block_bytes;
+    ck_assert_uint_eq(little.recommended.early_blocks, kept > least ? kept : least);
 }
 END_TEST
 
@@ -210,21 +213,21 @@ START_TEST(a_generous_schedule_keeps_its_merit)
 }
 END_TEST
 
-/* A file names the heads where there are any. */
-START_TEST(heads_are_parameters)
+/* A file says how much early data there is to be, where there is any. */
+START_TEST(early_data_is_a_parameter)
 {
     const struct tune_measured far = measured_on(3, 15000, 40);
-    const struct tune_advice led = advise_for(&far, RBUF_RENDEZVOUS_EARLY);
+    const struct tune_advice early = advise_for(&far, RBUF_RENDEZVOUS_EARLY);
     const struct tune_advice waits = advise_for(&far, RBUF_RENDEZVOUS_OVERLAPPED);
     char text[8192], wanted[64];
     FILE *stream = fmemopen(text, sizeof text, "w");
 
     ck_assert_ptr_nonnull(stream);
-    tune_print_parameters(stream, &far, &led);
-    tune_print_advice(stream, &led);
+    tune_print_parameters(stream, &far, &early);
+    tune_print_advice(stream, &early);
     ck_assert_int_eq(fclose(stream), 0);
     snprintf(wanted, sizeof wanted, "\nbtl_rbuf_early_size=%uk\n",
-             led.recommended.early_blocks * led.recommended.schedule.block_bytes >> 10);
+             early.recommended.early_blocks * early.recommended.schedule.block_bytes >> 10);
     ck_assert_ptr_nonnull(strstr(text, wanted));
     ck_assert_ptr_nonnull(strstr(text, ", early data of 40k: "));
     stream = fmemopen(text, sizeof text, "w");
@@ -459,12 +462,12 @@ int main(void)
 
     unit_add(suite, command_line);
     unit_add_loop(suite, what_is_wrong_is_named, (int) (sizeof refused / sizeof refused[0]));
-    unit_add(suite, a_far_receiver_is_sent_longer_heads);
-    unit_add(suite, heads_fit_beside_messages);
+    unit_add(suite, a_far_receiver_is_sent_more);
+    unit_add(suite, windows_fit_beside_messages);
     unit_add(suite, a_generous_schedule_keeps_its_merit);
-    unit_add(suite, heads_are_parameters);
+    unit_add(suite, early_data_is_a_parameter);
     unit_add(suite, the_slower_side_counts);
-    unit_add(suite, what_is_led_begins_at_once);
+    unit_add(suite, early_data_begin_at_once);
     unit_add(suite, traffic_tells_of_software);
     unit_add(suite, a_slow_network);
     unit_add(suite, a_fast_network);

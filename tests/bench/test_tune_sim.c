@@ -64,7 +64,7 @@ START_TEST(near_the_best)
 }
 END_TEST
 
-/* With the heads that are recommended. */
+/* With as much early data as is recommended. */
 START_TEST(near_the_best_from_afar)
 {
     struct sim_machine far = *sim_machine_named("infini");

@@ -553,9 +553,6 @@ bool rbuf_early_end(struct rbuf_peer *peer, struct rbuf_early_data *data,
 {
     const struct rbuf_early_window *window = &peer->early_out->window;
 
-    if (blocks < chunk->shape.blocks) { /* where the next one would be is not where it ends */
-        data->bytes = data->written + (uint64_t) blocks * rbuf_block_payload(&window->schedule);
-    }
     if (blocks == 0) {
         rbuf_tx_chunk_free(peer->core, chunk);
         return true;

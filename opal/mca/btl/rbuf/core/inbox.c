@@ -121,6 +121,9 @@ static bool take_rts(struct rbuf_peer *peer, const struct rbuf_message_header *h
     if (!rbuf_early_in_rts(peer, header->after)) {
         return refuse(peer);
     }
+    if (place.origin == RBUF_ORIGIN_BUFFER && place.channel == RBUF_CONTROL) {
+        rbuf_polling_set_heard(peer, place.bytes);
+    }
     place.extra = RBUF_EXTRA_RTS;
     place.early = rbuf_rts_bytes(header->after) > 0 ? rbuf_rts_seq(header->after) : 0;
     return hand_up(peer, &place);
@@ -214,7 +217,7 @@ bool rbuf_core_received(struct rbuf_core *core, enum rbuf_channel_id channel,
             return false;
         }
         rbuf_credit_heard(&peer->counts, header->credit);
-        if (header->kind == RBUF_MESSAGE_USER || header->kind == RBUF_MESSAGE_RTS) {
+        if (header->kind == RBUF_MESSAGE_USER) { /* others that would go by a ring say so too */
             rbuf_polling_set_heard(peer, place.bytes);
         }
     }
