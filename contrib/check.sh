@@ -16,7 +16,7 @@
 #   devices   a slice of the MPI programs with the emulated adapter like each real one, and with several ports
 #   is        NAS IS, classes S and W, verified, over rbuf with every protocol, and with other settings
 #             of eager rings
-#   robust    bad parameters, strangers at the listener, too little memory, faults, each call failing;
+#   robust    bad parameters, unauthenticated connections, too little memory, faults, each call failing;
 #             parts of it under sanitizers and memcheck
 #   fuzz      everything that parses bytes from outside, for seconds each (tests/fuzz)
 #   soak      random traffic on 4 ranks with checked bytes, and 64 ranks all to all (tests/soak)
@@ -24,7 +24,8 @@
 #   ompi5     the same source and tests with Open MPI 5.0, in a chroot (tests/ompi5)
 #   vm        Soft-RoCE in one guest and in two linked ones (tests/vm)
 #   format    clang-format of the tree
-# --all adds what is long: the whole accuracy matrix of softhca, the long MPI tests, IS class A,
+# --all adds what is long: the whole accuracy matrix of softhca, the long MPI tests and all on each
+# adapter that is emulated, IS class A,
 # make distcheck, a minute for each fuzzer, more than an hour of random traffic. What a stage from fuzz
 # on needs and this machine cannot have makes it skipped, with the reason. DIR is build/check by
 # default; what takes long to fetch or make is kept in DIR/cache, or in $RBUF_CACHE. What is tested is a
@@ -220,6 +221,20 @@ run_devices() {
     TALLY_TIMEOUT=600 add_counted devices env RBUF_BUILD="$plain" TALLY_LOGS="$build/logs/devices" \
         RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" \
         "$source/tests/softhca/devices.sh"
+    test $all = no || programs_on_each_model
+}
+
+# All of the MPI programs on each adapter that rbuf runs on. Some want eager rings unless they are
+# switched off, and where nothing is said of order there are none.
+programs_on_each_model() {
+    local model rings
+    for model in mlx4 mlx5 rxe bnxt_re hns; do
+        rings=()
+        [[ $model != bnxt_re && $model != hns ]] || rings=(--mca btl_rbuf_polling_set 0)
+        TALLY_TIMEOUT=900 add_counted "programs, $model" env SOFTHCA_LIKE="$model" RBUF_BUILD="$plain" \
+            PATH="$prefix/bin:$PATH" RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" \
+            "$source/tests/mpi/run.sh" --transports superpipeline --rings default "${rings[@]}"
+    done
 }
 
 # One run of IS; it verifies its own result.

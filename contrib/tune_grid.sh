@@ -84,7 +84,7 @@ parameter() {
 transports() {
     local first growth largest rest head
     largest=$(parameter "$1" largest_chunk)
-    head=$(parameter "$1" early_size) # none without standing lanes
+    head=$(parameter "$1" early_size) # none without early data
     rest=buffers=$(parameter "$1" buffers):largest_chunk=$largest:block_size=$(parameter "$1" block_size)
     rest+=${head:+:early_size=$head}
     printf 'superpipeline:c0=%s:q=%s:%s' "$(parameter "$1" c0)" "$(parameter "$1" q)" "$rest"

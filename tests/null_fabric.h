@@ -14,20 +14,13 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "core/fab.h"
 #include "core/work.h"
-
-enum rbuf_fab_status { RBUF_FAB_OK, RBUF_FAB_AGAIN, RBUF_FAB_DEAD };
 
 struct rbuf_fab_queue;
 
 struct rbuf_fab_request {
     uint32_t nothing;
-};
-
-struct rbuf_fab_piece {
-    const void *address;
-    uint32_t bytes;
-    uint32_t lkey;
 };
 
 /* Something was written into the memory at the other end. */

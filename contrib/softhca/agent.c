@@ -7,11 +7,24 @@
  * How the agent sleeps is in the node's agent_asleep, a futex: LIGHT while there was traffic lately
  * (a requester whose request is overdue wakes it), DEEP when there was none or the application is
  * about to block on a completion channel (any post wakes it).
+ *
+ *   AWAKE --the agent, between rounds--> LIGHT or DEEP
+ *   LIGHT --the application, about to block--> DEEP
+ *   LIGHT, DEEP --whoever has work for it, or the agent itself--> AWAKE
+ *
+ * Invariant: who posts to a sleeper in DEEP either is seen by it before it waits or wakes it: the
+ * agent stores its state before it looks for work, the poster adds work before it looks at the
+ * state, both sequentially consistent.
+ *
+ * Owns the thread and agent_asleep of its node. The thread makes progress under the progress lock,
+ * as all do.
  */
 #define _GNU_SOURCE
 
-#include "clock.h"
+#include "agent.h"
 #include "config.h"
+#include "datagram.h"
+#include "doorbells.h"
 #include "engine.h"
 
 #include <errno.h>
@@ -28,12 +41,11 @@
 #define DEEP_SLEEP_NS     200000000l
 #define LIGHT_ROUNDS      20u
 
-_Thread_local enum worker worker;
 static pthread_t thread;
 static bool running;
 static int32_t running_pid;
 static _Atomic bool stopping;
-static _Atomic bool expected; /* the application is about to block */
+static _Atomic bool about_to_block; /* the application is about to block */
 
 static void futex_wait(_Atomic uint32_t *word, uint32_t value, long ns)
 {
@@ -42,15 +54,10 @@ static void futex_wait(_Atomic uint32_t *word, uint32_t value, long ns)
     syscall(SYS_futex, word, FUTEX_WAIT, value, &timeout, NULL, 0);
 }
 
-static void futex_wake(_Atomic uint32_t *word)
-{
-    syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
-}
-
 /* Whether somebody called before the time was over. */
 static bool sleep_as(enum agent_sleep how, long ns)
 {
-    if (atomic_exchange(&expected, false))
+    if (atomic_exchange(&about_to_block, false))
         how = AGENT_DEEP;
     atomic_store(&self.node->agent_asleep, how);
     /* Whoever posted before this store is found here, whoever posts after it wakes the agent. */
@@ -59,11 +66,11 @@ static bool sleep_as(enum agent_sleep how, long ns)
     return atomic_exchange(&self.node->agent_asleep, AGENT_AWAKE) == AGENT_AWAKE;
 }
 
-void agent_expect(void)
+void agent_application_blocks(void)
 {
     uint32_t light = AGENT_LIGHT;
 
-    atomic_store(&expected, true);
+    atomic_store(&about_to_block, true);
     atomic_compare_exchange_strong(&self.node->agent_asleep, &light, AGENT_DEEP);
 }
 
@@ -120,18 +127,8 @@ void agent_stop(void)
     if (!running || running_pid != getpid())
         return;
     atomic_store(&stopping, true);
-    agent_call(self.node,
+    agent_wake(self.node,
                AGENT_LIGHT); /* if it falls asleep just now, it wakes in time by itself */
     pthread_join(thread, NULL);
     running = false;
-}
-
-void agent_call(struct node *node, enum agent_sleep lightest)
-{
-    uint32_t asleep = atomic_load(&node->agent_asleep);
-
-    if (asleep < lightest)
-        return;
-    if (atomic_compare_exchange_strong(&node->agent_asleep, &asleep, AGENT_AWAKE))
-        futex_wake(&node->agent_asleep);
 }

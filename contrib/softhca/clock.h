@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* The clock of the emulation: CLOCK_MONOTONIC in ns, the same in all processes of a machine. */
+/*
+ * The clock of the emulation: CLOCK_MONOTONIC in ns, the same in all processes of a machine.
+ *
+ * Owns nothing. Any thread of any process: the times of all processes of a machine compare.
+ */
 #ifndef SOFTHCA_CLOCK_H
 #define SOFTHCA_CLOCK_H
 

@@ -23,10 +23,15 @@
  *   SOFTHCA_LOG            0 errors, 1 notices, 2 objects, 3 datagrams  0
  *   SOFTHCA_STATS          file that gets a JSON line a process     empty (none)
  *   SOFTHCA_FAULT          comma list, see fault_list.c                empty (none)
+ *
+ * Owns "config" and whether it has been read, under a mutex. Written once, then read without a
+ * lock; a child of fork keeps what its parent had read.
  */
 #define _GNU_SOURCE
 
 #include "config.h"
+#include "device_list.h"
+#include "fault_list.h"
 #include "segment.h"
 
 #include <ctype.h>
@@ -201,7 +206,7 @@ static void devices(void)
     const char *wrong;
     char list[1024];
 
-    device_be_like(&base, model());
+    device_apply_model(&base, model());
     base.ports = number_within("SOFTHCA_PORTS", 1, 1, MAX_DEVICE_PORTS);
     text("SOFTHCA_DEVICES", "softhca0", list, sizeof(list));
     wrong = devices_read(list, &base, config.devices, &config.n_devices);

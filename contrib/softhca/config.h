@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* The environment variables that steer libsofthca, read once a process; the table is in config.c.
+/*
+ * The settings of libsofthca, read once a process from the environment, and its reports to stderr.
+ * The table of the variables is in config.c.
+ *
+ * Owns "config": written by the first config_read(), constant afterwards. Any thread.
  */
 #ifndef SOFTHCA_CONFIG_H
 #define SOFTHCA_CONFIG_H
@@ -25,7 +29,7 @@ struct device_setting {
     uint64_t
         bandwidth; /* bytes/s of each port and direction; 0: as the fabric's first process set it */
     uint32_t ports;
-    uint32_t first_port; /* its first port's place among all of the process's */
+    uint32_t first_port; /* its first port's index among all of the process's */
     uint64_t subnet; /* prefix of its GIDs; ports of different subnets do not reach each other */
     char local_cpus[320]; /* what sysfs answers, empty if nothing */
     bool is_down;
@@ -60,7 +64,6 @@ enum fault_call {
     CALL_POST_SRQ_RECV,
     FAULT_CALLS
 };
-extern const char *const fault_call_names[FAULT_CALLS];
 
 /* Which of a process's calls: none, the n-th, that and all later ones, or n of a hundred. */
 enum fault_choice_kind { FAULT_NEVER, FAULT_NTH, FAULT_FROM, FAULT_CHANCE };
@@ -129,17 +132,7 @@ void config_read(void);
 void report(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void report_at(unsigned verbosity, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Reads a comma list, which is cut up. NULL, or the item that cannot be read. */
-const char *faults_read(char *list, struct faults *out);
-
 /* The device that has a port, counted over all devices. */
 const struct device_setting *config_device(uint32_t port);
-
-/* Reads a comma list, which is cut up; what an item leaves out is as in base. NULL, or the item
- * that cannot be read. */
-const char *devices_read(char *list, const struct device_setting *base,
-                         struct device_setting devices[MAX_DEVICES], uint32_t *n);
-/* Makes a device like a model, as far as that leaves no choice. */
-void device_be_like(struct device_setting *device, const struct device_model *model);
 
 #endif

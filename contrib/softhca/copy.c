@@ -6,6 +6,9 @@
  * The receiver of data pulls it, so that a thread that polls memory of its own is the one that
  * wrote it and sees it in order. Inline payload lies in the shared segment and is stored word by
  * word.
+ *
+ * Owns the costs: of one setup and one slope for each way to copy. Which thread copies, and in
+ * which order two copy to one place, is decided by those who execute requests.
  */
 #define _GNU_SOURCE
 
@@ -27,7 +30,7 @@
 #define BLOCKS_AT_ONCE    64
 
 typedef uint64_t pair __attribute__((vector_size(16)));
-struct loose { /* anywhere in memory */
+struct unaligned_pair { /* anywhere in memory */
     pair pair __attribute__((packed));
 } __attribute__((may_alias));
 
@@ -88,13 +91,13 @@ static void copy_few(uint8_t *to, const uint8_t *from, uint64_t length)
  */
 static void copy_rising(uint8_t *to, const uint8_t *from, uint64_t length)
 {
-    uint64_t lead = -(uintptr_t) to % LINE;
+    uint64_t head = -(uintptr_t) to % LINE;
 
-    if (lead > length)
-        lead = length;
-    copy_few(to, from, lead);
-    for (to += lead, from += lead, length -= lead; length >= LINE; length -= LINE) {
-        const struct loose *source = (const void *) from;
+    if (head > length)
+        head = length;
+    copy_few(to, from, head);
+    for (to += head, from += head, length -= head; length >= LINE; length -= LINE) {
+        const struct unaligned_pair *source = (const void *) from;
         volatile pair *target = (volatile pair *) (void *) to;
         pair a = source[0].pair, b = source[1].pair, c = source[2].pair, d = source[3].pair;
 

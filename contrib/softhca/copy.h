@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* Moving bytes between the processes of a machine. */
+/*
+ * Moving bytes between the processes of a machine.
+ *
+ * Owns the costs of copies. Costs are measured before the first use and changed under the progress
+ * lock; copying itself keeps no state.
+ */
 #ifndef SOFTHCA_COPY_H
 #define SOFTHCA_COPY_H
 

@@ -4,14 +4,26 @@
  * time at which it arrives, the target's process moves it on into a posted receive. Datagrams take
  * time on a clock of their own; they do not compete with reliable traffic for the links.
  *
- * A mailbox slot is FREE, then WRITING by the sender that advanced the tail over it, then FULL
- * until the owner has delivered it. FULL is stored with release after the payload.
+ * States of a mailbox slot:
+ *
+ *   FREE --claim(): sender, after it has moved mail_tail--> WRITING
+ *   WRITING --datagram_send(): release, after the payload--> FULL
+ *   FULL --datagram_deliver(): the owner, acquire--> FREE
+ *   WRITING --the owner, after a second: its sender has died--> FREE
+ *
+ * Owns mail_head of this node, under the progress lock, and the clocks of its ports, atomic.
+ * Senders are any thread of any process.
  */
 #define _GNU_SOURCE
 
-#include "clock.h"
+#include "datagram.h"
+#include "address.h"
+#include "completion.h"
 #include "config.h"
-#include "engine.h"
+#include "doorbells.h"
+#include "memory.h"
+#include "queue_pair.h"
+#include "receive_queue.h"
 
 #include <string.h>
 
@@ -58,6 +70,15 @@ static struct datagram *claim(struct node *node)
     }
 }
 
+/* Whether a datagram to an address arrives at the queue pair of that number. */
+static bool reaches(const struct queue_pair *qp, const struct ibv_ah_attr *ah, uint32_t number)
+{
+    const struct queue_pair_entry *target = segment_queue_pair(number);
+
+    return target &&
+           address_destination(device_setting(qp->qp.context), ah) == queue_pair_lid(target);
+}
+
 void datagram_send(struct queue_pair *qp, const struct ibv_send_wr *wr, uint64_t due_ns,
                    uint32_t length)
 {
@@ -69,7 +90,7 @@ void datagram_send(struct queue_pair *qp, const struct ibv_send_wr *wr, uint64_t
     uint32_t at = 0;
 
     if (!entry || entry->type != IBV_QPT_UD || length > DATAGRAM_PAYLOAD ||
-        !queue_pair_reaches(qp, &handle->attr, target) ||
+        !reaches(qp, &handle->attr, target) ||
         link_is_down(self.node, atomic_load(&qp->entry->port)) ||
         link_is_down(node, atomic_load(&entry->port)))
         return;
@@ -93,7 +114,7 @@ void datagram_send(struct queue_pair *qp, const struct ibv_send_wr *wr, uint64_t
         at += wr->sg_list[i].length;
     }
     atomic_store_explicit(&slot->state, DATAGRAM_FULL, memory_order_release);
-    agent_call(node, AGENT_LIGHT);
+    agent_wake(node, AGENT_LIGHT);
 }
 
 /* Copies into a scatter list from an offset on; bytes that did not fit. */
@@ -149,8 +170,8 @@ static void deliver(const struct datagram *mail)
         .slid = mail->source_lid,
     };
     if (mail->has_grh) {
-        device_gid(mail->source_lid, &grh.sgid);
-        device_gid(queue_pair_lid(qp->entry), &grh.dgid);
+        address_gid(mail->source_lid, &grh.sgid);
+        address_gid(queue_pair_lid(qp->entry), &grh.dgid);
         scatter(&receive, 0, &grh, sizeof(grh));
     }
     if (scatter(&receive, GRH_BYTES, mail->payload, mail->length))

@@ -3,18 +3,27 @@
  * The device as applications find it: its HCAs, their ports, limits and addresses, and the
  * calls of libibverbs that look at them. The first open claims a node of the fabric; it is kept
  * until the process ends, since applications close and open devices while they look around.
+ *
+ * Invariant: a process is on the fabric from its first open until it ends; a child of fork is on it
+ * by an open of its own. Owns the table of devices, constant once described, and whether this
+ * process has started, under a mutex. Other queries are of settings and may be made by any thread.
  */
 #define _GNU_SOURCE
 
-#include "clock.h"
+#include "address.h"
+#include "agent.h"
 #include "config.h"
 #include "copy.h"
 #include "engine.h"
+#include "event.h"
 #include "fault.h"
 #include "link.h"
+#include "memory.h"
+#include "queue_pair.h"
 #include "shared_pages.h"
 #include "stale.h"
 #include "stats.h"
+#include "verbs.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -29,21 +38,9 @@
 #define MAX_EVENTS    64
 
 static struct device devices[MAX_DEVICES];
-static pthread_mutex_t contexts_mutex = PTHREAD_MUTEX_INITIALIZER;
-static struct device_context *contexts; /* those that are open, for events of ports */
 static pthread_mutex_t open_mutex = PTHREAD_MUTEX_INITIALIZER;
 static int32_t started_pid;
 static void *private_area[64];
-
-struct async_record {
-    void *element;
-    uint64_t type;
-};
-
-const struct device_setting *device_setting(const struct ibv_context *context)
-{
-    return ((const struct device *) context->device)->setting;
-}
 
 static struct ibv_device *describe(uint32_t index)
 {
@@ -126,33 +123,7 @@ EXPORT enum ibv_fork_status ibv_is_fork_initialized(void)
     return atomic_load(&fork_initialized) ? IBV_FORK_ENABLED : IBV_FORK_DISABLED;
 }
 
-static const uint8_t interface_id[6] = {0x02, 0x50, 0xf7, 0xff, 0xfe, 0x00};
-
-void device_gid(uint32_t lid, union ibv_gid *gid)
-{
-    const struct port_entry *port = segment_port(lid);
-
-    gid->global.subnet_prefix = htobe64(port ? atomic_load(&port->subnet) : DEFAULT_SUBNET);
-    memcpy(gid->raw + 8, interface_id, sizeof(interface_id));
-    gid->raw[14] = (uint8_t) (lid >> 8);
-    gid->raw[15] = (uint8_t) lid;
-}
-
-uint32_t device_lid_of_gid(const union ibv_gid *gid)
-{
-    uint32_t lid = (uint32_t) gid->raw[14] << 8 | gid->raw[15];
-    union ibv_gid wanted;
-
-    device_gid(lid, &wanted);
-    return segment_port(lid) && !memcmp(gid, &wanted, sizeof(wanted)) ? lid : 0;
-}
-
-bool device_requires_grh(const struct device_setting *device)
-{
-    return config.grh_required || device->link_layer == LINK_LAYER_ROCE;
-}
-
-/* The place among all ports of the process of a device's port; -1 if it has none of that number. */
+/* The index among all ports of the process of a device's port; -1 if it has none of that number. */
 static int find_port(const struct ibv_context *context, uint32_t number)
 {
     const struct device_setting *device = device_setting(context);
@@ -160,7 +131,8 @@ static int find_port(const struct ibv_context *context, uint32_t number)
     return number && number <= device->ports ? (int) (device->first_port + number - 1) : -1;
 }
 
-/* How a speed is told: the lanes' width and speed, as codes, of the slowest link that carries it.
+/* How a speed is reported: the lanes' width and speed, as codes, of the slowest link that carries
+ * it.
  */
 static void set_speed(struct ibv_port_attr *attr, uint64_t bandwidth)
 {
@@ -203,7 +175,7 @@ static int query_port(struct ibv_context *context, uint8_t number, struct ibv_po
         .active_speed = 32,
         .phys_state = 5,
         .link_layer = link_layers[device->link_layer],
-        .flags = device_requires_grh(device) ? IBV_QPF_GRH_REQUIRED : 0,
+        .flags = address_requires_grh(device) ? IBV_QPF_GRH_REQUIRED : 0,
     };
 
     if (fault_call(CALL_QUERY_PORT))
@@ -295,7 +267,7 @@ EXPORT int ibv_query_gid(struct ibv_context *context, uint8_t number, int index,
         errno = EINVAL;
         return -1;
     }
-    device_gid(lid_make(self.slot, (uint32_t) port), gid);
+    address_gid(lid_make(self.slot, (uint32_t) port), gid);
     return 0;
 }
 
@@ -317,7 +289,7 @@ EXPORT int _ibv_query_gid_ex(struct ibv_context *context, uint32_t number, uint3
         return EINVAL;
     if (index)
         return ENODATA;
-    device_gid(lid_make(self.slot, (uint32_t) port), &full.gid);
+    address_gid(lid_make(self.slot, (uint32_t) port), &full.gid);
     memcpy(entry, &full, size < sizeof(full) ? size : sizeof(full));
     return 0;
 }
@@ -378,7 +350,7 @@ EXPORT struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
     struct address_handle *handle;
 
     if (find_port(pd->context, attr->port_num) < 0 ||
-        (device_requires_grh(device_setting(pd->context)) && !attr->is_global)) {
+        (address_requires_grh(device_setting(pd->context)) && !attr->is_global)) {
         errno = EINVAL;
         return NULL;
     }
@@ -459,45 +431,20 @@ static int start(void)
     err = segment_attach();
     if (err)
         return err;
-    contexts = NULL; /* a parent's are its own */
+    event_reset();
     engine_reset();
     queue_pair_reset_table();
     memory_reset();
+    stale_reset();
     shared_pages_reset();
     copy_calibrate();
-    link_set_lookahead(copy_cost(COPIER_KERNEL, PIECE_OF_COPY));
+    link_limit_lookahead(copy_cost(COPIER_KERNEL, PIECE_OF_COPY));
     fault_start();
     stale_start();
     agent_start();
     started_pid = getpid();
     report_at(1, "node %u of %s, %u ports", self.slot, config.segment, config.n_ports);
     return 0;
-}
-
-static struct device_context *to_device_context(struct ibv_context *context)
-{
-    return (struct device_context *) ((uint8_t *) context -
-                                      offsetof(struct verbs_context, context));
-}
-
-static void add_context(struct device_context *context)
-{
-    pthread_mutex_lock(&contexts_mutex);
-    context->next = contexts;
-    contexts = context;
-    pthread_mutex_unlock(&contexts_mutex);
-}
-
-static void remove_context(struct device_context *context)
-{
-    struct device_context **link;
-
-    pthread_mutex_lock(&contexts_mutex);
-    for (link = &contexts; *link && *link != context; link = &(*link)->next)
-        ;
-    if (*link)
-        *link = context->next;
-    pthread_mutex_unlock(&contexts_mutex);
 }
 
 EXPORT struct ibv_context *ibv_open_device(struct ibv_device *device)
@@ -537,12 +484,12 @@ EXPORT struct ibv_context *ibv_open_device(struct ibv_device *device)
     c->num_comp_vectors = 1;
     c->abi_compat = __VERBS_ABI_IS_EXTENDED;
     pthread_mutex_init(&c->mutex, NULL);
-    c->ops.poll_cq = completion_poll;
-    c->ops.req_notify_cq = completion_request_notify;
-    c->ops.post_send = queue_pair_post_send;
-    c->ops.post_recv = queue_pair_post_receive;
-    c->ops.post_srq_recv = shared_queue_post_receive;
-    add_context(context);
+    c->ops.poll_cq = verbs_poll_cq;
+    c->ops.req_notify_cq = verbs_req_notify_cq;
+    c->ops.post_send = verbs_post_send;
+    c->ops.post_recv = verbs_post_recv;
+    c->ops.post_srq_recv = verbs_post_srq_recv;
+    event_open(context);
     return c;
 }
 
@@ -550,53 +497,11 @@ EXPORT int ibv_close_device(struct ibv_context *context)
 {
     struct device_context *own = to_device_context(context);
 
-    remove_context(own);
+    event_close(own);
     close(context->async_fd);
     close(own->async_write_fd);
     free(own);
     return 0;
-}
-
-void async_event(struct ibv_context *context, enum ibv_event_type type, void *element)
-{
-    struct async_record record = {.element = element, .type = type};
-
-    if (write(to_device_context(context)->async_write_fd, &record, sizeof(record)) !=
-        sizeof(record))
-        report("async event %d: %s", type, strerror(errno));
-}
-
-void device_port_event(uint32_t port, enum ibv_event_type type)
-{
-    const struct device_setting *device = config_device(port);
-    uintptr_t number = port - device->first_port + 1;
-
-    pthread_mutex_lock(&contexts_mutex);
-    for (struct device_context *context = contexts; context; context = context->next) {
-        if (device_setting(&context->verbs.context) == device)
-            async_event(&context->verbs.context, type, (void *) number);
-    }
-    pthread_mutex_unlock(&contexts_mutex);
-}
-
-EXPORT int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *event)
-{
-    struct async_record record;
-    ssize_t n;
-
-    do {
-        n = read(context->async_fd, &record, sizeof(record));
-    } while (n < 0 && errno == EINTR);
-    if (n != sizeof(record))
-        return -1;
-    event->event_type = record.type;
-    event->element.qp = record.element; /* a union of pointers */
-    return 0;
-}
-
-EXPORT void ibv_ack_async_event(struct ibv_async_event *event)
-{
-    (void) event;
 }
 
 __attribute__((destructor)) static void stop(void)

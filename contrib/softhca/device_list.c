@@ -5,10 +5,12 @@
  *   link=ib|roce   speed=BYTES_PER_S (k, M, G: powers of 1000)   ports=N
  *   subnet=HEX     numa=CPULIST (0-3+8)                          state=active|down
  *   like=MODEL
+ *
+ * Owns nothing: pure functions of the text and the table of models.
  */
 #define _GNU_SOURCE
 
-#include "config.h"
+#include "device_list.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -109,7 +111,7 @@ static bool read_cpus(const char *text, char *out, size_t size)
     return true;
 }
 
-void device_be_like(struct device_setting *device, const struct device_model *model)
+void device_apply_model(struct device_setting *device, const struct device_model *model)
 {
     device->model = model;
     if (model->network == NETWORK_ROCE)
@@ -123,7 +125,7 @@ static bool read_model(const char *name, struct device_setting *device)
     const struct device_model *model = model_find(name);
 
     if (model)
-        device_be_like(device, model);
+        device_apply_model(device, model);
     return model != NULL;
 }
 

@@ -2,12 +2,15 @@
 /*
  * The fault of disorder: the bytes of a write or send land in another order than that of their
  * addresses, with pauses in between in which the target may look.
+ *
+ * Owns the state of its random numbers. Under the progress lock, as all copying is.
  */
 #define _GNU_SOURCE
 
-#include "fault.h"
+#include "disorder.h"
 #include "clock.h"
 #include "config.h"
+#include "copy.h"
 
 #define PAUSE_NS   3000u
 #define MAX_PIECES 64u
@@ -51,8 +54,8 @@ static unsigned cut(uint64_t length, uint64_t *ends)
     return n;
 }
 
-int fault_copy(const struct memory_list *to, const struct memory_list *from,
-               const uint8_t *inline_data, uint64_t offset, uint64_t length)
+int disorder_copy(const struct memory_list *to, const struct memory_list *from,
+                  const uint8_t *inline_data, uint64_t offset, uint64_t length)
 {
     uint64_t ends[MAX_PIECES];
     unsigned order[MAX_PIECES], n;

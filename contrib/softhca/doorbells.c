@@ -2,11 +2,22 @@
 /*
  * Sets of queue pairs that have something to do. A bit stays set while its queue pair has work; the
  * consumer clears it and then looks once more at the work, the producer adds work and then looks at
- * the bit, both with sequential consistency, so that one of the two always sees the other.
+ * the bit, both with sequential consistency, so that one of the two always sees the other. The
+ * summary has a bit for each word that is not empty; one that is set too long costs a look.
+ *
+ * And waking an agent: its futex word goes from LIGHT or DEEP to AWAKE by whoever wakes it; who
+ * succeeds in that makes the one system call.
+ *
+ * Owns no memory: the sets are in nodes, and one of each process in engine.c. Any thread of any
+ * process may add and wake; the consumer is named where the set is declared.
  */
 #define _GNU_SOURCE
 
-#include "segment.h"
+#include "doorbells.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 bool doorbells_ring(struct doorbells *set, uint32_t index)
 {
@@ -31,4 +42,19 @@ void doorbells_clear(struct doorbells *set, uint32_t index)
     atomic_fetch_and(&set->summary, ~(1ull << (index / 64)));
     if (atomic_load(word))
         atomic_fetch_or(&set->summary, 1ull << (index / 64));
+}
+
+static void futex_wake(_Atomic uint32_t *word)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+void agent_wake(struct node *node, enum agent_sleep lightest)
+{
+    uint32_t asleep = atomic_load(&node->agent_asleep);
+
+    if (asleep < lightest)
+        return;
+    if (atomic_compare_exchange_strong(&node->agent_asleep, &asleep, AGENT_AWAKE))
+        futex_wake(&node->agent_asleep);
 }

@@ -1,28 +1,45 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * Progress. The target of a send or write pulls the payload into its own memory, the requester of a
- * read or atomic pulls the answer into its own; both look at the requester's send queue in the
+ * read or atomic pulls the response into its own; both look at the requester's send queue in the
  * segment. Each step is gated by the times that the links gave (link.c).
  *
- *  - "carried" counts the requests of a queue pair that the target is done with, in order. Reads
- * and atomics do not hold it up (they may be passed, as the transport allows); the requester
- * carries them once everything before them is carried.
+ *  - "executed" counts the requests of a queue pair that the target is done with, in order. Reads
+ *    and atomics do not hold it up (they may be passed, as the transport allows); the requester
+ *    executes them once everything before them is executed.
  *  - A long transfer is copied in pieces as its bytes arrive. A copy starts early by what it costs,
  *    so that it ends when the bytes are due; nothing is completed before it is due.
  *  - A target that does not poll while something is overdue is stood in for: writes are pushed by
- * the requester if that polls (push.c), the rest is carried by the target's agent (agent.c).
- *  - The requester retires requests in order when the acknowledgement or the answer is back. It
- * does so before it looks at what has come in: the peer's answer to a message cannot be seen before
- *    that message's own completion.
+ *    the requester if that polls (push.c), the rest is executed by the target's agent (agent.c).
+ *  - The requester retires requests in order when the acknowledgement or the response is back. It
+ *    does so before it looks at what has come in: the peer's answer to a message cannot be seen
+ *    before that message's own completion.
+ *
+ * A request, by who moves it on:
+ *
+ *   posted     its poster, before it counts "posted"
+ *   arriving   the links: flow_bytes and, at the end, flow_done_ns (link.c)
+ *   executed   its target, or the requester in its stead: payload in place, status set
+ *   retired    its requester, once the acknowledgement is due: completion, slot free
+ *
+ * Invariants: retired <= posted and executed <= posted; completions of a queue pair are in order.
+ *
+ * Owns the progress lock, taken by whoever progresses or changes a queue pair, and the set of queue
+ * pairs with outstanding requests, which posters add to without the lock. One thread of a process
+ * progresses at a time; another finds the lock taken and goes.
  */
 #define _GNU_SOURCE
 
-#include "carry.h"
 #include "engine.h"
 #include "clock.h"
+#include "completion.h"
 #include "config.h"
+#include "datagram.h"
+#include "doorbells.h"
+#include "execute.h"
 #include "fault.h"
 #include "link.h"
+#include "queue_pair.h"
 #include "stats.h"
 
 #include <sched.h>
@@ -53,7 +70,7 @@ void engine_unlock(void)
     atomic_flag_clear_explicit(&progressing, memory_order_release);
 }
 
-void engine_watch(uint32_t index)
+void engine_add_outstanding(uint32_t index)
 {
     doorbells_ring(&outstanding, index);
 }
@@ -83,10 +100,11 @@ static bool has_incoming(struct queue_pair *qp)
 {
     struct queue_pair_entry *source = segment_queue_pair(atomic_load(&qp->entry->peer));
 
-    return is_connected(qp, source) && atomic_load(&source->carried) < atomic_load(&source->posted);
+    return is_connected(qp, source) &&
+           atomic_load(&source->executed) < atomic_load(&source->posted);
 }
 
-/* Gets the request's lines while the one before it is carried, if it is posted: what its poster is
+/* Gets the request's lines while the one before it is executed, if it is posted: what its poster is
  * still writing is left with it. */
 static void fetch_next(struct node *owner, struct queue_pair_entry *source, uint64_t count)
 {
@@ -101,28 +119,28 @@ static void fetch_next(struct node *owner, struct queue_pair_entry *source, uint
 
 /* Tells the links how soon this side has to know of what waits: of the oldest request and of the
  * one after it, whose copy may begin before the next round. */
-static void want_incoming(struct queue_pair *qp, struct node *owner,
-                          struct queue_pair_entry *source, uint64_t count)
+static void look_ahead_of_incoming(struct queue_pair *qp, struct node *owner,
+                                   struct queue_pair_entry *source, uint64_t count)
 {
     uint64_t end = atomic_load_explicit(&source->posted, memory_order_acquire);
 
     if (end > count + 2)
         end = count + 2;
-    if (qp->lead_from != count || qp->lead_to != end) {
-        qp->lead_ns = 0;
-        qp->lead_from = count;
-        qp->lead_to = end;
+    if (qp->lookahead_from != count || qp->lookahead_to != end) {
+        qp->lookahead_ns = 0;
+        qp->lookahead_from = count;
+        qp->lookahead_to = end;
         for (; count < end; count++) {
-            uint64_t lead = carry_lead(number_slot(atomic_load(&source->number)),
-                                       request_slot(owner, source, count));
+            uint64_t ns = execute_lookahead(number_slot(atomic_load(&source->number)),
+                                            request_slot(owner, source, count));
 
-            qp->lead_ns = lead > qp->lead_ns ? lead : qp->lead_ns;
+            qp->lookahead_ns = ns > qp->lookahead_ns ? ns : qp->lookahead_ns;
         }
     }
-    link_want(qp->lead_ns);
+    link_look_ahead(qp->lookahead_ns);
 }
 
-/* Carries out what a queue pair's peer has posted. */
+/* Executes what a queue pair's peer has posted. */
 static void serve_incoming(struct queue_pair *qp, uint64_t *now)
 {
     struct queue_pair_entry *source = segment_queue_pair(atomic_load(&qp->entry->peer));
@@ -130,11 +148,11 @@ static void serve_incoming(struct queue_pair *qp, uint64_t *now)
     if (is_connected(qp, source)) {
         struct node *owner = segment_node(number_slot(atomic_load(&source->number)));
 
-        if (!reaches_peer(qp) || !shared_trylock(&source->carrying))
+        if (!reaches_peer(qp) || !shared_trylock(&source->executing))
             return;
         /* The state may have changed before the lock was ours. */
         while (!qp->broken && is_connected(qp, source)) {
-            uint64_t count = atomic_load_explicit(&source->carried, memory_order_relaxed);
+            uint64_t count = atomic_load_explicit(&source->executed, memory_order_relaxed);
             struct work_request *request = request_slot(owner, source, count);
 
             if (count >= atomic_load_explicit(&source->posted, memory_order_acquire) ||
@@ -142,13 +160,13 @@ static void serve_incoming(struct queue_pair *qp, uint64_t *now)
                 break;
             acted = true;
             fetch_next(owner, source, count + 1);
-            if (carry(qp, source, request, now) == WAITING) {
-                want_incoming(qp, owner, source, count);
+            if (execute(qp, source, request, now) == WAITING) {
+                look_ahead_of_incoming(qp, owner, source, count);
                 break;
             }
-            atomic_store(&source->carried, count + 1);
+            atomic_store(&source->executed, count + 1);
         }
-        shared_unlock(&source->carrying);
+        shared_unlock(&source->executing);
     }
     if (qp->broken) /* not under the peer's lock: the peer may be failing too */
         queue_pair_fail(qp);
@@ -195,7 +213,7 @@ static uint64_t completion_time(struct queue_pair *qp, uint64_t count)
 
     if (done == TIME_UNKNOWN)
         return done;
-    if (!request_has_answer(request))
+    if (!request_has_response(request))
         done += self.fabric->parameters.latency_ns;
     return done + fault_lateness(qp->qp.qp_num, count);
 }
@@ -245,7 +263,7 @@ static bool retire(struct queue_pair *qp, uint64_t *now)
     return true;
 }
 
-static bool peer_answers(struct queue_pair *qp)
+static bool peer_responds(struct queue_pair *qp)
 {
     uint32_t peer = atomic_load(&qp->entry->peer);
     struct queue_pair_entry *target = segment_queue_pair(peer);
@@ -269,7 +287,7 @@ static void watch_peer(struct queue_pair *qp, uint64_t now)
     if (now < qp->next_check)
         return;
     qp->next_check = now + CHECK_EVERY_NS;
-    if (peer_answers(qp)) {
+    if (peer_responds(qp)) {
         qp->unreachable_since = 0;
         return;
     }
@@ -279,7 +297,7 @@ static void watch_peer(struct queue_pair *qp, uint64_t now)
         patience = RETRY_LIMIT_NS;
     if (!qp->attr.timeout || now - qp->unreachable_since < patience)
         return;
-    shared_lock_take(&entry->carrying);
+    shared_lock_take(&entry->executing);
     for (; count < atomic_load(&entry->posted); count++) {
         request = request_slot(self.node, entry, count);
         if (atomic_load(&request->status) != REQUEST_PENDING)
@@ -289,7 +307,7 @@ static void watch_peer(struct queue_pair *qp, uint64_t now)
         qp->retire_from_ns = 0;
         break;
     }
-    shared_unlock(&entry->carrying);
+    shared_unlock(&entry->executing);
 }
 
 static bool has_outstanding(struct queue_pair *qp)
@@ -301,7 +319,7 @@ static void serve_outgoing(struct queue_pair *qp, uint64_t *now)
 {
     if (qp->entry->type == IBV_QPT_RC && atomic_load(&qp->entry->state) != IBV_QPS_ERR) {
         if (reaches_peer(qp)) {
-            carry_reads(qp, now);
+            execute_reads(qp, now);
             push(qp, now);
         }
         if (!retire(qp, now))

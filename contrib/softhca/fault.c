@@ -5,13 +5,18 @@
  *
  * Counts are atomic: calls come from any thread. A link that is down is seen by all in the node's
  * down_until_ns (link_is_down()).
+ *
+ * Owns those counts, of this process alone, and the words down_until_ns of its node: 0 while a link
+ * is up, else when it comes back.
  */
 #define _GNU_SOURCE
 
 #include "fault.h"
 #include "clock.h"
-#include "objects.h"
-#include "stats.h"
+#include "config.h"
+#include "event.h"
+#include "fault_list.h"
+#include "segment.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -89,7 +94,7 @@ static void take_link_down(uint32_t port, uint64_t ns)
 {
     atomic_store(&self.node->down_until_ns[port], ns ? clock_now() + ns : UINT64_MAX);
     report_at(1, "fault: the link of port %u goes down", port + 1);
-    device_port_event(port, IBV_EVENT_PORT_ERR);
+    event_of_port(port, IBV_EVENT_PORT_ERR);
 }
 
 /* Those that the number of the process's requests brings down. */
@@ -120,7 +125,7 @@ static void bring_link_up(uint32_t port, uint64_t now)
     if (!until || now < until || !atomic_compare_exchange_strong(down, &until, 0))
         return;
     report_at(1, "fault: the link of port %u is up again", port + 1);
-    device_port_event(port, IBV_EVENT_PORT_ACTIVE);
+    event_of_port(port, IBV_EVENT_PORT_ACTIVE);
 }
 
 void fault_link_step(uint64_t now)

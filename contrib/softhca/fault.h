@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* Faults asked for by SOFTHCA_FAULT; the list is in fault_list.c. */
+/*
+ * Faults asked for by SOFTHCA_FAULT; the list is in fault_list.c.
+ *
+ * Owns the counts of calls and requests, atomically; see fault.c. Any thread unless said otherwise.
+ */
 #ifndef SOFTHCA_FAULT_H
 #define SOFTHCA_FAULT_H
 
 #include "config.h"
-#include "copy.h"
 
 #include <stddef.h>
 
@@ -42,10 +45,5 @@ bool fault_hides_receives(uint64_t taken, uint64_t *since_ns);
 void fault_start(void);
 /* Brings links up again when their time has come, and says so. */
 void fault_link_step(uint64_t now);
-
-/* disorder.c */
-/* Like copy_between, or copy_inline where from is NULL, with the bytes in another order. */
-int fault_copy(const struct memory_list *to, const struct memory_list *from,
-               const uint8_t *inline_data, uint64_t offset, uint64_t length);
 
 #endif

@@ -8,10 +8,12 @@
  *   only=VARIABLE:VALUE       seed=S
  *
  * WHICH is N (the N-th call of the process), N+ (that and all later ones) or P% (by chance).
+ *
+ * Owns nothing but the names of the calls, which are constant.
  */
 #define _GNU_SOURCE
 
-#include "config.h"
+#include "fault_list.h"
 
 #include <ctype.h>
 #include <errno.h>

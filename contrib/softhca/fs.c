@@ -3,6 +3,8 @@
  * The few paths by which programs look for an HCA outside of libibverbs: its character device and
  * its place in sysfs. stat, access, open and fopen of these answer as if they were there; every
  * other path goes to the C library.
+ *
+ * Owns nothing. Any thread, also before the settings are read.
  */
 #define _GNU_SOURCE
 

@@ -12,13 +12,28 @@
  * a time under the fabric's lock, when something is due that it waits for. When that is has no part
  * in the times given.
  *
- * A read or atomic crosses its own egress as a short request; its answer is a stream of its own on
- * the peer's egress and starts when the request has arrived.
+ * A read or atomic crosses its own egress as a short request; its response is a stream of its own
+ * on the peer's egress and starts when the request has arrived.
+ *
+ * States of a stream, a queue pair's requests or the responses to its reads:
+ *
+ *   EMPTY     is not on its link; link_announce(), or a read that arrives, puts it there
+ *   READY     its oldest request takes part in the choice of the next turn
+ *   BLOCKED   waits for responses: a fence, or as many reads under way as are allowed
+ *
+ * Invariants: only links with streams are in "active"; a request is in one stream at a time, and
+ * its times are stored before the counts that they belong to (flow_ns before flow_bytes, all before
+ * flow_done_ns, with release; who executes it acquires).
+ *
+ * Threads and processes: link_prepare() and link_first_turn() by the poster under its post lock,
+ * link_announce() by it under no lock; all else under the caller's progress lock. What is in the
+ * segment changes under the fabric's "advancing", which one process holds at a time.
  */
 #define _GNU_SOURCE
 
 #include "link.h"
 #include "config.h"
+#include "doorbells.h"
 
 #include <math.h>
 #include <string.h>
@@ -36,29 +51,23 @@ struct candidate {
     uint64_t egress_end, ingress_end;
 };
 
-static uint64_t lookahead_ns;
-static uint64_t wanted_ns; /* by link_want(); under the progress lock */
+static uint64_t most_lookahead_ns;
+static uint64_t wanted_ns; /* by link_look_ahead(); under the progress lock */
 
-void link_want(uint64_t lead_ns)
+void link_look_ahead(uint64_t ns)
 {
-    if (lead_ns > wanted_ns)
-        wanted_ns = lead_ns < lookahead_ns ? lead_ns : lookahead_ns;
+    if (ns > wanted_ns)
+        wanted_ns = ns < most_lookahead_ns ? ns : most_lookahead_ns;
 }
 
-void link_set_lookahead(uint64_t ns)
+void link_limit_lookahead(uint64_t ns)
 {
-    lookahead_ns = ns;
+    most_lookahead_ns = ns;
 }
 
 static bool is_paced(void)
 {
     return self.fabric->parameters.paced;
-}
-
-static bool has_answer(const struct work_request *request)
-{
-    return request->opcode == IBV_WR_RDMA_READ || request->opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
-           request->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
 }
 
 /* The link of the port that has a LID. */
@@ -89,7 +98,7 @@ void link_prepare(struct work_request *request)
 {
     uint64_t latency = self.fabric->parameters.latency_ns;
     uint64_t arrival = request->posted_ns + latency;
-    uint64_t flow = has_answer(request) ? arrival + latency : arrival;
+    uint64_t flow = request_has_response(request) ? arrival + latency : arrival;
     bool paced = is_paced();
 
     atomic_store_explicit(&request->request_ns, paced ? TIME_UNKNOWN : arrival,
@@ -117,7 +126,8 @@ uint64_t link_first_turn(const struct queue_pair_entry *qp, const struct work_re
     uint64_t bandwidth = self.fabric->links[link_of(queue_pair_lid(qp))].bandwidth;
 
     return request->posted_ns +
-           turn_ns(bandwidth, has_answer(request) ? 0 : turn_bytes(request->length), true);
+           turn_ns(bandwidth, request_has_response(request) ? 0 : turn_bytes(request->length),
+                   true);
 }
 
 uint64_t link_bandwidth(const struct queue_pair_entry *qp)
@@ -225,7 +235,7 @@ static enum readiness next_request(struct queue_pair_entry *qp, struct work_requ
     }
     *request = request_slot(owner, qp, qp->next_request);
     *ready = (*request)->posted_ns;
-    if (has_answer(*request) && qp->reads_in_flight >= (limit ? limit : 1))
+    if (request_has_response(*request) && qp->reads_in_flight >= (limit ? limit : 1))
         return STREAM_BLOCKED;
     if ((*request)->fenced && qp->reads_in_flight)
         return STREAM_BLOCKED;
@@ -234,16 +244,16 @@ static enum readiness next_request(struct queue_pair_entry *qp, struct work_requ
     return STREAM_READY;
 }
 
-static enum readiness next_answer(struct queue_pair_entry *qp, struct work_request **request,
-                                  uint64_t *ready)
+static enum readiness next_response(struct queue_pair_entry *qp, struct work_request **request,
+                                    uint64_t *ready)
 {
     struct node *owner = segment_node(number_slot(atomic_load(&qp->number)));
 
     if (!qp->reads_in_flight) {
-        qp->answering = 0;
+        qp->responding = 0;
         return STREAM_EMPTY;
     }
-    *request = request_slot(owner, qp, qp->reads[qp->next_answer % MAX_READS]);
+    *request = request_slot(owner, qp, qp->reads[qp->next_response % MAX_READS]);
     *ready = atomic_load_explicit(&(*request)->request_ns, memory_order_relaxed);
     return STREAM_READY;
 }
@@ -279,12 +289,12 @@ static enum readiness examine(const struct stream *stream, struct candidate *tur
     if (!qp)
         return STREAM_EMPTY;
     readiness = stream->kind == STREAM_REQUESTS ? next_request(qp, &request, &ready)
-                                                : next_answer(qp, &request, &ready);
+                                                : next_response(qp, &request, &ready);
     if (readiness != STREAM_READY)
         return readiness;
     sent = atomic_load_explicit(&request->flow_bytes, memory_order_relaxed);
     turn->first = !sent;
-    if (stream->kind == STREAM_REQUESTS && has_answer(request))
+    if (stream->kind == STREAM_REQUESTS && request_has_response(request))
         turn->bytes = 0;
     else
         turn->bytes = turn_bytes(request->length - (uint32_t) sent);
@@ -329,8 +339,8 @@ static struct candidate choose(uint32_t link_index)
     return best;
 }
 
-static void serve_answer(struct queue_pair_entry *qp, struct work_request *request,
-                         const struct candidate *turn)
+static void serve_response(struct queue_pair_entry *qp, struct work_request *request,
+                           const struct candidate *turn)
 {
     uint64_t arrival = turn->end + self.fabric->parameters.latency_ns;
     uint64_t sent = atomic_load_explicit(&request->flow_bytes, memory_order_relaxed) + turn->bytes;
@@ -340,7 +350,7 @@ static void serve_answer(struct queue_pair_entry *qp, struct work_request *reque
     if (sent < request->length)
         return;
     atomic_store_explicit(&request->flow_done_ns, arrival, memory_order_release);
-    qp->next_answer++;
+    qp->next_response++;
     qp->unblocked_ns = arrival;
     qp->reads_in_flight--;
 }
@@ -351,13 +361,13 @@ static void serve_request(uint32_t number, struct queue_pair_entry *qp,
     uint64_t arrival = turn->end + self.fabric->parameters.latency_ns;
     uint64_t sent = atomic_load_explicit(&request->flow_bytes, memory_order_relaxed) + turn->bytes;
 
-    if (has_answer(request)) {
+    if (request_has_response(request)) {
         atomic_store_explicit(&request->request_ns, arrival, memory_order_release);
-        qp->reads[(qp->next_answer + qp->reads_in_flight) % MAX_READS] = qp->next_request;
+        qp->reads[(qp->next_response + qp->reads_in_flight) % MAX_READS] = qp->next_request;
         qp->reads_in_flight++;
         qp->next_request++;
-        if (!qp->answering)
-            qp->answering = add_stream(turn->ingress, number, STREAM_ANSWERS);
+        if (!qp->responding)
+            qp->responding = add_stream(turn->ingress, number, STREAM_RESPONSES);
         return;
     }
     atomic_store_explicit(&request->flow_ns, arrival, memory_order_relaxed);
@@ -370,7 +380,7 @@ static void serve_request(uint32_t number, struct queue_pair_entry *qp,
 }
 
 /* Whether the streams of the link at the other end may be others now: a read has come there that is
- * to be answered, or an answer for which a request waited. */
+ * to be responded to, or a response for which a request waited. */
 static bool serve(uint32_t link_index, const struct candidate *turn)
 {
     struct link *link = &self.fabric->links[link_index];
@@ -385,13 +395,13 @@ static bool serve(uint32_t link_index, const struct candidate *turn)
     link->turn = (turn->stream + 1) % link->n_streams;
     if (!qp)
         return false;
-    if (stream.kind == STREAM_ANSWERS) {
-        serve_answer(qp, request_slot(owner, qp, qp->reads[qp->next_answer % MAX_READS]), turn);
+    if (stream.kind == STREAM_RESPONSES) {
+        serve_response(qp, request_slot(owner, qp, qp->reads[qp->next_response % MAX_READS]), turn);
         return true;
     }
     request = request_slot(owner, qp, qp->next_request);
     serve_request(stream.queue_pair, qp, request, turn);
-    return has_answer(request);
+    return request_has_response(request);
 }
 
 /* Serves turns that end by the horizon, in order of their starts; returns the end of the earliest
@@ -434,7 +444,7 @@ static uint64_t serve_until(uint64_t horizon)
                 uint32_t i = w * 64 + (uint32_t) __builtin_ctzll(bits);
 
                 /* What may have changed: blocked streams, those to the ingress just taken, and
-                 * those of the link there where a read or an answer has come. */
+                 * those of the link there where a read or a response has come. */
                 if (!turns[i].valid || turns[i].ingress == turns[best].ingress || i == others)
                     fresh[w] &= ~(1ull << (i % 64));
             }
@@ -448,18 +458,18 @@ static uint64_t serve_until(uint64_t horizon)
 void link_advance(uint64_t now)
 {
     struct fabric *fabric = self.fabric;
-    uint64_t lead = wanted_ns, sent, next;
+    uint64_t lookahead = wanted_ns, sent, next;
 
     wanted_ns = 0;
     if (!is_paced())
         return;
     sent = now - fabric->parameters.latency_ns;
-    if (atomic_load_explicit(&fabric->next_turn_ns, memory_order_relaxed) > sent + lead)
+    if (atomic_load_explicit(&fabric->next_turn_ns, memory_order_relaxed) > sent + lookahead)
         return;
     if (!shared_trylock(&fabric->advancing))
         return;
     collect();
-    next = serve_until(sent + lookahead_ns);
+    next = serve_until(sent + most_lookahead_ns);
     atomic_store(&fabric->next_turn_ns, next);
     if (anyone_rings())
         atomic_store(&fabric->next_turn_ns, 0);
@@ -471,7 +481,7 @@ void link_drop(struct queue_pair_entry *qp)
     shared_lock_take(&self.fabric->advancing);
     qp->next_request = atomic_load(&qp->posted);
     qp->reads_in_flight = 0;
-    qp->next_answer = 0;
+    qp->next_response = 0;
     qp->unblocked_ns = 0;
     shared_unlock(&self.fabric->advancing);
 }

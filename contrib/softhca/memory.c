@@ -1,16 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Memory regions. The entry that other processes check keys against lies in the node's span; the
- * list of this process's regions serves the watch on unmapping.
+ * Memory regions. The entry that other processes check keys against lies in the node's span.
  *
  * Registration makes the pages present and then takes its modelled time; time spent on faulting
  * pages in comes on top, since a device would have had to wait for that as well.
+ *
+ * States of an entry:
+ *
+ *   key 0    free
+ *   key set  registered: all else was written before, with release; look-ups acquire the key and
+ *            compare it, and generations tell a key from the entry's earlier ones
+ *
+ * Owns the entries of this node. They are taken and given back under one mutex, held from the
+ * choice of an entry until its key is published. Checks by any thread of any process, without a
+ * lock; whoever first uses a stale range reports it.
  */
 #define _GNU_SOURCE
 
+#include "memory.h"
 #include "clock.h"
 #include "config.h"
-#include "engine.h"
 #include "fault.h"
 #include "shared_pages.h"
 #include "stale.h"
@@ -29,8 +38,7 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-static pthread_mutex_t regions_mutex = PTHREAD_MUTEX_INITIALIZER;
-static struct memory_region *regions;
+static pthread_mutex_t entries_mutex = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t next_index = 1;
 static _Atomic uint32_t domains;
 
@@ -55,7 +63,6 @@ EXPORT int ibv_dealloc_pd(struct ibv_pd *pd)
 
 void memory_reset(void)
 {
-    regions = NULL;
     next_index = 1;
 }
 
@@ -170,7 +177,7 @@ static struct ibv_mr *register_region(struct ibv_pd *pd, void *addr, size_t leng
     if (!region)
         goto release_pages;
     stale_settle();
-    pthread_mutex_lock(&regions_mutex);
+    pthread_mutex_lock(&entries_mutex);
     entry = take_entry(&key);
     if (!entry)
         goto free_region;
@@ -184,11 +191,9 @@ static struct ibv_mr *register_region(struct ibv_pd *pd, void *addr, size_t leng
     atomic_store(&entry->stale_end, 0);
     atomic_store(&entry->stale_reported, false);
     region->entry = entry;
-    region->next = regions;
-    regions = region;
-    stale_watch((uintptr_t) addr, length);
+    stale_add(region);
     atomic_store_explicit(&entry->key, key, memory_order_release);
-    pthread_mutex_unlock(&regions_mutex);
+    pthread_mutex_unlock(&entries_mutex);
     region->mr = (struct ibv_mr){.context = pd->context,
                                  .pd = pd,
                                  .addr = addr,
@@ -203,7 +208,7 @@ static struct ibv_mr *register_region(struct ibv_pd *pd, void *addr, size_t leng
     return &region->mr;
 
 free_region:
-    pthread_mutex_unlock(&regions_mutex);
+    pthread_mutex_unlock(&entries_mutex);
     free(region);
 release_pages:
     shared_pages_take_back(&pages);
@@ -236,42 +241,23 @@ EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t len
 
 EXPORT int ibv_dereg_mr(struct ibv_mr *mr)
 {
-    struct memory_region *region = (struct memory_region *) mr, **link;
+    struct memory_region *region = (struct memory_region *) mr;
     uint64_t begin = clock_now();
     uint64_t model = config.deregistration.base_ns +
                      config.deregistration.page_ns * pages_of((uintptr_t) mr->addr, mr->length);
 
     if (fault_call(CALL_DEREG_MR))
         return errno;
-    pthread_mutex_lock(&regions_mutex);
+    pthread_mutex_lock(&entries_mutex);
     atomic_store_explicit(&region->entry->key, 0, memory_order_release);
-    for (link = &regions; *link != region; link = &(*link)->next)
-        ;
-    *link = region->next;
     shared_pages_take_back(&region->entry->pages);
-    stale_unwatch(regions, (uintptr_t) mr->addr, mr->length);
-    pthread_mutex_unlock(&regions_mutex);
+    stale_remove(region);
+    pthread_mutex_unlock(&entries_mutex);
     stats_deregistered(mr->length);
     report_at(2, "deregisters key 0x%x", mr->lkey);
     free(region);
     spin_until(begin + model);
     return 0;
-}
-
-void memory_mark_stale(uint64_t begin, uint64_t end)
-{
-    pthread_mutex_lock(&regions_mutex);
-    for (struct memory_region *region = regions; region; region = region->next) {
-        struct memory_region_entry *entry = region->entry;
-
-        if (begin >= entry->addr + entry->length || end <= entry->addr)
-            continue;
-        if (begin < atomic_load(&entry->stale_begin))
-            atomic_store(&entry->stale_begin, begin);
-        if (end > atomic_load(&entry->stale_end))
-            atomic_store(&entry->stale_end, end);
-    }
-    pthread_mutex_unlock(&regions_mutex);
 }
 
 static bool is_stale(struct memory_region_entry *entry, uint64_t addr, uint64_t length)

@@ -2,6 +2,8 @@
 /*
  * The table of models (see models.h). Limits are those of the lower end of what a provider drives;
  * where the emulation has less (30 elements, 16 reads, 512 bytes inline), that is told instead.
+ *
+ * Constant; nothing in here changes. Any thread.
  */
 #include "models.h"
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * The process's own side of the verbs objects, each behind the structure that libibverbs hands to
- * the application.
+ * the application. Structures alone; the functions are in the files that the objects are named
+ * after.
  *
  * Threads: every object that applications may use from several threads has a spin lock. Lock order:
- * progress, then a queue pair's post lock, then a receive queue's, then a completion queue's.
+ * progress, then a queue pair's post lock, then a receive queue's, then a completion queue's. No
+ * other process sees any of this but queue_pair_entry and memory_region_entry, see segment.h.
  */
 #ifndef SOFTHCA_OBJECTS_H
 #define SOFTHCA_OBJECTS_H
@@ -27,10 +29,16 @@ struct device {
     const struct device_setting *setting;
 };
 
+/* The settings of the device that a context is of. */
+static inline const struct device_setting *device_setting(const struct ibv_context *context)
+{
+    return ((const struct device *) context->device)->setting;
+}
+
 struct device_context {
     struct verbs_context verbs;
     int async_write_fd;
-    struct device_context *next; /* in the list of all, see device.c */
+    struct device_context *next; /* in the list of all, see event.c */
 };
 
 struct protection_domain {
@@ -41,7 +49,7 @@ struct protection_domain {
 struct memory_region {
     struct ibv_mr mr;
     struct memory_region_entry *entry;
-    struct memory_region *next; /* in the list of all, see memory.c */
+    struct memory_region *next; /* in the list of all, see stale.c */
 };
 
 struct completion_channel {
@@ -117,9 +125,9 @@ struct queue_pair {
     bool has_receive;
     bool broken; /* has refused a request and is about to fail */
     /* How long before they arrive this side wants to know of these requests of the peer. */
-    uint64_t lead_from, lead_to, lead_ns;
+    uint64_t lookahead_from, lookahead_to, lookahead_ns;
     uint64_t next_read;
-    uint64_t reads_end;      /* behind the last read or atomic that may not count as carried yet */
+    uint64_t reads_end;      /* behind the last read or atomic that may not count as executed yet */
     uint64_t retire_from_ns; /* nothing completes before; see engine.c */
     uint64_t push_from_ns;   /* nothing is to be pushed before; see push.c */
     uint64_t seen_polls, seen_polls_ns; /* of the peer's port, see push.c */
@@ -129,6 +137,11 @@ struct queue_pair {
     uint64_t next_check;
 };
 
+static inline struct device_context *to_device_context(struct ibv_context *context)
+{
+    return (struct device_context *) ((uint8_t *) context -
+                                      offsetof(struct verbs_context, context));
+}
 static inline struct queue_pair *to_queue_pair(struct ibv_qp *qp)
 {
     return (struct queue_pair *) qp;
@@ -137,64 +150,5 @@ static inline struct completion_queue *to_completion_queue(struct ibv_cq *cq)
 {
     return (struct completion_queue *) cq;
 }
-
-/* completion.c */
-/* Adds an entry and wakes the channel if armed. Any thread. */
-void completion_push(struct completion_queue *cq, const struct ibv_wc *wc, bool solicited);
-int completion_poll(struct ibv_cq *cq, int n, struct ibv_wc *wc);
-int completion_request_notify(struct ibv_cq *cq, int solicited_only);
-/* Whether a queue has been overrun since this was last asked. */
-bool completion_overrun(void);
-/* Drops what a queue pair that goes away has left in a queue. */
-void completion_purge(struct completion_queue *cq, uint32_t queue_pair);
-
-/* device.c */
-/* The settings of the device that a context is of. */
-const struct device_setting *device_setting(const struct ibv_context *context);
-/* The GID of the port that has a LID; one that no port has is in the default subnet. */
-void device_gid(uint32_t lid, union ibv_gid *gid);
-/* The LID in a GID; 0 if no port has that GID. */
-uint32_t device_lid_of_gid(const union ibv_gid *gid);
-/* Whether a device refuses addresses without a GRH. */
-bool device_requires_grh(const struct device_setting *device);
-/* An asynchronous event of a port, to all who have its device open. */
-void device_port_event(uint32_t port, enum ibv_event_type type);
-void async_event(struct ibv_context *context, enum ibv_event_type type, void *element);
-
-/* memory.c */
-/* Whether a local address range may be used: an enum ibv_wc_status. access is 0 for reading. */
-enum ibv_wc_status memory_check_local(uint32_t domain, const struct ibv_sge *sge, unsigned access);
-/* The address, in its owner's address space, of a range of another (or the same) node's memory; 0
- * when the key, the bounds, the domain or the access forbid it. */
-uint64_t memory_translate(struct node *owner, uint32_t domain, uint32_t key, uint64_t addr,
-                          uint64_t length, unsigned access);
-/* Forgets all regions; after a fork. */
-void memory_reset(void);
-/* The application has unmapped or remapped a range. */
-void memory_mark_stale(uint64_t begin, uint64_t end);
-
-/* receive_queue.c */
-int receive_queue_init(struct receive_queue *queue, uint32_t capacity, uint32_t max_sge);
-void receive_queue_destroy(struct receive_queue *queue);
-bool receive_queue_take(struct receive_queue *queue, struct receive_request *out);
-int queue_pair_post_receive(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
-int shared_queue_post_receive(struct ibv_srq *srq, struct ibv_recv_wr *wr,
-                              struct ibv_recv_wr **bad);
-
-/* queue_pair.c */
-int queue_pair_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
-/* This process's queue pair of that index, NULL if none. Under the progress lock. */
-struct queue_pair *queue_pair_at(uint32_t index);
-/* Forgets all queue pairs; after a fork. */
-void queue_pair_reset_table(void);
-/* Whether a datagram to an address arrives at the queue pair of that number. */
-bool queue_pair_reaches(const struct queue_pair *qp, const struct ibv_ah_attr *ah, uint32_t number);
-/* Fails the queue pairs whose completion queues have been overrun. Under the progress lock. */
-void queue_pair_fail_overrun(void);
-/* Puts a queue pair into the error state and flushes its queues. Under the progress lock. */
-void queue_pair_fail(struct queue_pair *qp);
-
-/* verbs_ex.c */
-struct ibv_qp *verbs_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
 
 #endif

@@ -3,19 +3,29 @@
  * Standing in for a target that does not poll while something is overdue. A requester that polls
  * pushes its writes itself; sends and whatever may have to be refused are left to the target's
  * agent.
+ *
+ * What a requester knows of its target (peer_is_silent, seen_polls, seen_polls_ns):
+ *
+ *   polls            its count has moved since it was last looked at
+ *   quiet            a request is overdue; the count has stood still since seen_polls_ns
+ *   silent           it has for SILENCE_NS, and is taken to be silent until the count moves
+ *
+ * Owns those, in the queue pair, under the progress lock. Writes into the target's memory and
+ * "executed" under the queue pair's "executing", as the target itself does.
  */
 #define _GNU_SOURCE
 
-#include "carry.h"
 #include "clock.h"
 #include "config.h"
 #include "copy.h"
-#include "engine.h"
-#include "fault.h"
+#include "disorder.h"
+#include "doorbells.h"
+#include "execute.h"
 #include "link.h"
+#include "memory.h"
 #include "shared_pages.h"
 
-#define OVERDUE_NS  300u /* a polling target has carried a request out by then */
+#define OVERDUE_NS  300u /* a polling target has executed a request by then */
 #define SMALL_BYTES 256u
 /* Without a poll while a request is overdue. A small write is pushed soon: its target may well be a
  * program that only looks at its memory. Otherwise the target is more likely busy with what it got
@@ -86,13 +96,13 @@ static bool has_polled(const struct queue_pair *qp, struct node *target)
  * longer call of the kernel. Not what stands in the program's memory: it may be unmapped by now,
  * which the kernel's copy survives. The kernel would refuse a process that has died, whose pages
  * are still there. */
-static bool store_near(uint32_t slot, const struct work_request *request)
+static bool store_mapped(uint32_t slot, const struct work_request *request)
 {
-    uint64_t near = request->is_inline ? shared_pages_target(slot, request) : 0;
-    struct ibv_sge target = {.addr = near, .length = request->length};
+    uint64_t mapped = request->is_inline ? shared_pages_map_target(slot, request) : 0;
+    struct ibv_sge target = {.addr = mapped, .length = request->length};
     struct memory_list to = {.pid = self.pid, .n_sge = 1, .sge = &target};
 
-    if (!near || !segment_node_alive(slot))
+    if (!mapped || !segment_node_alive(slot))
         return false;
     copy_inline(&to, request->inline_data, 0, request->length);
     return true;
@@ -103,13 +113,13 @@ static int copy_out(uint32_t slot, const struct work_request *request, const str
                     const struct memory_list *from, uint64_t length)
 {
     if (config.faults.order != ORDER_KEPT)
-        return fault_copy(to, from, NULL, request->copied, length);
-    if (request->copied == 0 && length == request->length && store_near(slot, request))
+        return disorder_copy(to, from, NULL, request->copied, length);
+    if (request->copied == 0 && length == request->length && store_mapped(slot, request))
         return 0;
     return copy_in_order(to, from, request->copied, length);
 }
 
-/* Carries a write on behalf of a target that does not poll. Anything that is not in order is left
+/* Executes a write on behalf of a target that does not poll. Anything that is not in order is left
  * to the target, which refuses it; WAITING then, as when the target is found awake. */
 static enum outcome push_write(struct queue_pair *qp, struct work_request *request, uint64_t *now,
                                bool *awake)
@@ -148,30 +158,30 @@ static enum outcome push_write(struct queue_pair *qp, struct work_request *reque
             copy_out(number_slot(peer), request, &to, &from, bytes))
             return WAITING;
         request->copied += bytes;
-        node_shows_life();
+        node_count_poll();
         *now = clock_now();
         *awake = config.faults.order == ORDER_KEPT && has_polled(qp, node);
         if (*awake && request->copied < request->length)
             return WAITING;
     }
-    return is_due(request, *now) ? CARRIED : WAITING;
+    return is_due(request, *now) ? EXECUTED : WAITING;
 }
 
 /* Whether the oldest request is a write that this side has to push. */
 static bool oldest_is_to_push(struct queue_pair *qp, struct node *target, uint64_t now)
 {
     struct queue_pair_entry *entry = qp->entry;
-    uint64_t count = atomic_load_explicit(&entry->carried, memory_order_acquire);
+    uint64_t count = atomic_load_explicit(&entry->executed, memory_order_acquire);
     const struct work_request *request = request_slot(self.node, entry, count);
     bool disorder;
     uint64_t due;
 
     if (count >= atomic_load_explicit(&entry->posted, memory_order_relaxed) ||
-        request_has_answer(request))
+        request_has_response(request))
         return false;
     disorder = disorder_by_requester(request, target);
     if (disorder || qp->peer_is_silent)
-        link_want(UINT64_MAX);
+        link_look_ahead(UINT64_MAX);
     due = atomic_load_explicit(&request->flow_done_ns, memory_order_relaxed);
     if (due == TIME_UNKNOWN && !piece_waits(qp, request, now))
         return false;
@@ -179,7 +189,7 @@ static bool oldest_is_to_push(struct queue_pair *qp, struct node *target, uint64
         return false;
     if (request->opcode == IBV_WR_RDMA_WRITE)
         return true;
-    agent_call(target, AGENT_LIGHT);
+    agent_wake(target, AGENT_LIGHT);
     qp->seen_polls_ns = 0;
     return false;
 }
@@ -192,23 +202,23 @@ void push(struct queue_pair *qp, uint64_t *now)
     uint64_t count;
 
     if (*now < qp->push_from_ns || !target || target == self.node ||
-        !oldest_is_to_push(qp, target, *now) || !shared_trylock(&entry->carrying))
+        !oldest_is_to_push(qp, target, *now) || !shared_trylock(&entry->executing))
         return;
-    for (; !awake && (count = atomic_load(&entry->carried)) < atomic_load(&entry->posted);) {
+    for (; !awake && (count = atomic_load(&entry->executed)) < atomic_load(&entry->posted);) {
         struct work_request *request = request_slot(self.node, entry, count);
 
-        if (!request_has_answer(request)) {
+        if (!request_has_response(request)) {
             if (atomic_load(&request->status) != REQUEST_PENDING)
                 break;
             if (push_write(qp, request, now, &awake) == WAITING) {
                 if (!awake &&
                     is_due(request, *now)) /* the target has to look at it, perhaps to refuse it */
-                    agent_call(target, AGENT_LIGHT);
+                    agent_wake(target, AGENT_LIGHT);
                 break;
             }
             set_status(request, IBV_WC_SUCCESS);
         }
-        atomic_store(&entry->carried, count + 1);
+        atomic_store(&entry->executed, count + 1);
     }
-    shared_unlock(&entry->carrying);
+    shared_unlock(&entry->executing);
 }

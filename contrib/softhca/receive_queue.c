@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* Receive queues: a queue pair's own and shared ones. Private to the process, which also empties
- * them. */
+/*
+ * Receive queues: a queue pair's own and shared ones. Private to the process, which also empties
+ * them.
+ *
+ * Invariant: tail - head <= capacity. A limit raises one event when fewer receives than that are
+ * left, and is 0 from then on. Any thread; head, tail, limit and entries under the spin lock,
+ * events outside of it.
+ */
 #define _GNU_SOURCE
 
+#include "receive_queue.h"
+#include "completion.h"
+#include "event.h"
 #include "fault.h"
-#include "objects.h"
 #include "segment.h"
+#include "verbs.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -50,7 +59,7 @@ bool receive_queue_take(struct receive_queue *queue, struct receive_request *out
     }
     pthread_spin_unlock(&queue->lock);
     if (limit_reached)
-        async_event(limit_reached->srq.context, IBV_EVENT_SRQ_LIMIT_REACHED, &limit_reached->srq);
+        event_raise(limit_reached->srq.context, IBV_EVENT_SRQ_LIMIT_REACHED, &limit_reached->srq);
     return taken;
 }
 
@@ -80,7 +89,7 @@ static int post(struct receive_queue *queue, struct ibv_recv_wr *wr, struct ibv_
     return err;
 }
 
-int queue_pair_post_receive(struct ibv_qp *ibv_qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+int verbs_post_recv(struct ibv_qp *ibv_qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
     struct queue_pair *qp = to_queue_pair(ibv_qp);
     uint32_t state = atomic_load(&qp->entry->state);
@@ -95,18 +104,13 @@ int queue_pair_post_receive(struct ibv_qp *ibv_qp, struct ibv_recv_wr *wr, struc
     }
     if (state != IBV_QPS_ERR)
         return post(qp->receives, wr, bad);
-    for (; wr; wr = wr->next) {
-        struct ibv_wc wc = {.wr_id = wr->wr_id,
-                            .status = IBV_WC_WR_FLUSH_ERR,
-                            .opcode = IBV_WC_RECV,
-                            .qp_num = ibv_qp->qp_num};
-
-        completion_push(to_completion_queue(ibv_qp->recv_cq), &wc, true);
-    }
+    for (; wr; wr = wr->next)
+        completion_push_flushed(to_completion_queue(ibv_qp->recv_cq), wr->wr_id, ibv_qp->qp_num,
+                                IBV_WC_RECV);
     return 0;
 }
 
-int shared_queue_post_receive(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+int verbs_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
     if (fault_call(CALL_POST_SRQ_RECV)) {
         *bad = wr;
@@ -161,7 +165,7 @@ EXPORT int ibv_modify_srq(struct ibv_srq *ibv_srq, struct ibv_srq_attr *attr, in
     }
     pthread_spin_unlock(&queue->lock);
     if (reached)
-        async_event(ibv_srq->context, IBV_EVENT_SRQ_LIMIT_REACHED, ibv_srq);
+        event_raise(ibv_srq->context, IBV_EVENT_SRQ_LIMIT_REACHED, ibv_srq);
     return 0;
 }
 

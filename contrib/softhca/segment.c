@@ -7,6 +7,11 @@
  * owner lives, and one byte that serialises claiming. The process opens the file exactly once,
  * since closing any descriptor of it would drop the locks. Ring memory is handed out by this
  * process alone, so its free lists need no lock between processes.
+ *
+ * Owns the mapping of the file, the record locks and "self". Who may write which shared word is
+ * told in segment.h. Threads: attaching and detaching are under one mutex, the free lists under
+ * another; spans are mapped by whoever first looks, and the first of two stays. "self" is written
+ * while attaching alone.
  */
 #define _GNU_SOURCE
 
@@ -33,6 +38,7 @@
 #define STEAL_WAIT_NS 20000000ull
 
 struct attachment self;
+_Thread_local enum worker worker;
 
 static pthread_mutex_t attach_mutex = PTHREAD_MUTEX_INITIALIZER;
 static int segment_fd = -1;

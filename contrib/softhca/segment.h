@@ -3,18 +3,44 @@
  * The shared segment: everything that more than one process reads.
  *
  * A process that has opened a device is a node, with the ports of all its devices. A fabric is one
- * sparse file. Its head holds the directory of nodes and the state of the links;
- * behind it every node has a span of its own with its queue pairs, send queues, memory regions and
- * datagram mailbox. A process that opens the device claims a node; all that it allocates lives in
- * that node's span, so a dead process leaks nothing: whoever claims the node next starts with an
- * empty span.
+ * sparse file. Its head holds the directory of nodes and the state of the links; behind it every
+ * node has a span of its own with its queue pairs, send queues, memory regions and datagram
+ * mailbox. A process that opens the device claims a node; all that it allocates lives in that
+ * node's span, so a dead process leaks nothing: whoever claims the node next starts with an empty
+ * span.
  *
  * Invariants:
  *  - a node is alive exactly as long as its owner holds a POSIX record lock on the node's byte of
- *    the file, which the kernel drops however the owner ends;
+ * the file, which the kernel drops however the owner ends;
  *  - completion queues and receive queues are private to their process and do not appear here;
  *  - a number found in the segment (a queue pair's number, a key) is checked against the entry it
- * names before use, so that a stale number finds nothing instead of somebody else's object.
+ *    names before use, so that a stale number finds nothing instead of somebody else's object.
+ *
+ * Who may write, beside the owner of the node before it publishes an entry:
+ *
+ *   word                            writer                              paired with
+ *   directory, parameters           its owner, holding the claim byte   atomic loads
+ *   fabric: links, active, served   who holds "advancing"               the same lock
+ *   fabric: next_turn_ns, ringing   posters and who advances            see link.c
+ *   node: inbox                     peers set, the owner clears         see doorbells.c
+ *   node: outbox                    the owner sets, who advances clears see doorbells.c
+ *   node: agent_asleep              the owner's agent sleeps, all wake  see agent.c
+ *   node: polls                     the owner's application threads     relaxed, a hint
+ *   node: down_until_ns             the owner                           relaxed, a hint
+ *   node: mail, mail_tail           senders claim, the owner frees      see datagram.c
+ *   queue pair: number              the owner, release, last            acquire in the look-up
+ *   queue pair: state, attributes   the owner, under its progress lock  atomic loads
+ *   queue pair: posted              the owner, under its post lock      acquire by who executes
+ *   queue pair: retired             the owner, under its progress lock  acquire by its poster
+ *   queue pair: on_link             its poster sets, who advances clears both look once more
+ *   queue pair: responding to reads who holds "advancing"               the same lock
+ *   queue pair: rnr_*, executed     who holds "executing"               the same lock, acquire
+ *   request: what is to be done     the poster, before "posted"         acquire of "posted"
+ *   request: times and flow         the poster, then who advances       acquire of the count
+ *   request: status                 who executes it, release, last      acquire by the owner
+ *   region: key                     the owner, release, last            acquire in the look-up
+ *   region: stale_begin, stale_end  the owner's watcher                 see stale.c
+ *   region: stale_reported          who first uses it stale             atomic exchange
  */
 #ifndef SOFTHCA_SEGMENT_H
 #define SOFTHCA_SEGMENT_H
@@ -82,7 +108,7 @@ struct work_request {
     _Atomic uint64_t flow_ns;                /* arrival of the last of flow_bytes */
     _Atomic uint64_t flow_bytes;             /* payload that has crossed the wire */
     _Atomic uint64_t flow_done_ns;           /* arrival of the whole payload, TIME_UNKNOWN before */
-    /* Written by whoever carries the request out; status with release, last. */
+    /* Written by whoever executes the request; status with release, last. */
     _Atomic uint32_t status;
     uint32_t copied; /* bytes in place */
     /* Payload of an inline request, gather list of any other. */
@@ -114,17 +140,18 @@ struct queue_pair_entry {
     _Atomic uint64_t retired;            /* by the owner: completions delivered so far */
     /* Under the fabric's lock. */
     ON_OWN_LINE _Atomic uint32_t on_link; /* the request stream is known to the link */
-    uint32_t answering;                   /* the response stream is known to the peer's link */
+    uint32_t responding;                  /* the response stream is known to the peer's link */
     uint32_t reads_in_flight;
     uint64_t unblocked_ns;
     uint64_t next_request;
-    uint64_t next_answer;
-    uint64_t reads[MAX_READS]; /* requests whose answers are due, from next_answer on, in a ring */
-    /* Under "carrying": carrying out requests in order, by the target, or the requester for it. */
-    ON_OWN_LINE struct shared_lock carrying;
+    uint64_t next_response;
+    uint64_t
+        reads[MAX_READS]; /* requests whose responses are due, from next_response on, in a ring */
+    /* Under "executing": executing requests in order, by the target, or the requester for it. */
+    ON_OWN_LINE struct shared_lock executing;
     uint32_t rnr_tries;
     uint64_t rnr_until_ns;
-    _Atomic uint64_t carried;
+    _Atomic uint64_t executed;
 };
 
 /* The file behind a region whose pages others map, see shared_pages.h. */
@@ -132,7 +159,7 @@ struct shared_pages {
     uint64_t number;        /* never the same twice in a fabric; 0: private pages */
     uint64_t offset;        /* of the region in the file */
     uint64_t device, inode; /* the file's */
-    uint32_t place;         /* of the number in the owner's shared_files */
+    uint32_t index;         /* of the number in the owner's shared_files */
     int32_t fd;             /* the owner's */
 };
 
@@ -184,9 +211,9 @@ struct node {
     _Alignas(4096) uint8_t arena[];
 };
 
-enum stream_kind { STREAM_REQUESTS = 1, STREAM_ANSWERS = 2 };
+enum stream_kind { STREAM_REQUESTS = 1, STREAM_RESPONSES = 2 };
 
-/* A queue pair's share in a link: its requests on its port's egress, or the answers to its
+/* A queue pair's share in a link: its requests on its port's egress, or the responses to its
  * reads on its peer's egress. */
 struct stream {
     uint32_t queue_pair;
@@ -288,7 +315,7 @@ void segment_free(uint64_t offset, size_t bytes);
  * not poll. The agent does not count, since it comes only now and then: a requester that took it
  * for the application would leave the work to it. Only this process writes the counter, and lost
  * increments do not matter. */
-static inline void node_shows_life(void)
+static inline void node_count_poll(void)
 {
     if (worker != APPLICATION)
         return;
@@ -376,16 +403,18 @@ static inline struct work_request *request_slot(struct node *owner, struct queue
                                     (count & (qp->slots - 1)) * qp->slot_size);
 }
 
+/* Whether a request returns data to its requester. */
+static inline bool request_has_response(const struct work_request *request)
+{
+    return request->opcode == IBV_WR_RDMA_READ || request->opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
+           request->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+}
+
 /* Keys: 8 bits of generation above 15 of index. */
 struct memory_region_entry *segment_region(struct node *node, uint32_t key);
 
 bool shared_trylock(struct shared_lock *lock);
 void shared_lock_take(struct shared_lock *lock);
 void shared_unlock(struct shared_lock *lock);
-
-/* Adds a member; true if it was not one. */
-bool doorbells_ring(struct doorbells *set, uint32_t index);
-/* Removes a member; the caller then looks once more for its work. */
-void doorbells_clear(struct doorbells *set, uint32_t index);
 
 #endif

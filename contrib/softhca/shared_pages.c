@@ -8,6 +8,10 @@
  * long as a region is in the file; a view is used while its number is there, and only made of the
  * very file (device and inode). Nothing is shared where the kernel does not tell of memory that is
  * unmapped (stale.h): a copy by the process itself would die of it, where the kernel's fails.
+ *
+ * Threads: files and shared_files of this node are under a mutex, views under the progress lock.
+ * Only the owner writes its shared_files; numbers are given out by all processes, by an atomic
+ * addition.
  */
 #define _GNU_SOURCE
 
@@ -160,19 +164,19 @@ static bool put_under(struct file *file, uint64_t addr, uint64_t length)
     return true;
 }
 
-/* The file that is under the range already, or a free place. */
+/* The file that is under the range already, or an unused entry. */
 static struct file *find_file(uint64_t addr, uint64_t length)
 {
-    struct file *free_place = NULL;
+    struct file *unused = NULL;
 
     for (struct file *file = files + SHARED_FILES; file-- > files;) {
         if (!file->regions)
-            free_place = file;
+            unused = file;
         else if (file->begin <= addr && addr + length <= file->end &&
                  is_mapping_of(file->inode, addr, length)) /* it may have been mapped anew */
             return file;
     }
-    return free_place;
+    return unused;
 }
 
 static struct shared_pages give(uint64_t addr, uint64_t length)
@@ -188,7 +192,7 @@ static struct shared_pages give(uint64_t addr, uint64_t length)
                                  .offset = addr - file->begin,
                                  .device = file->device,
                                  .inode = file->inode,
-                                 .place = (uint32_t) (file - files),
+                                 .index = (uint32_t) (file - files),
                                  .fd = file->fd};
 }
 
@@ -207,13 +211,13 @@ struct shared_pages shared_pages_give(uint64_t addr, uint64_t length)
 
 void shared_pages_take_back(const struct shared_pages *pages)
 {
-    struct file *file = &files[pages->place];
+    struct file *file = &files[pages->index];
 
     if (!pages->number)
         return;
     pthread_mutex_lock(&files_mutex);
     if (--file->regions == 0) {
-        atomic_store(&self.node->shared_files[pages->place], 0);
+        atomic_store(&self.node->shared_files[pages->index], 0);
         if (is_mapping_of(file->inode, file->begin, file->end - file->begin))
             (void) madvise((void *) (uintptr_t) file->begin, file->end - file->begin, MADV_DOFORK);
         close(file->fd);
@@ -263,17 +267,17 @@ static const struct view *view_of(struct node *owner, uint32_t slot,
     const struct shared_pages *pages = &entry->pages;
     struct view *view;
 
-    if (!pages->number || pages->place >= SHARED_FILES ||
-        atomic_load(&owner->shared_files[pages->place]) != pages->number)
+    if (!pages->number || pages->index >= SHARED_FILES ||
+        atomic_load(&owner->shared_files[pages->index]) != pages->number)
         return NULL;
-    view = &views[slot][pages->place];
+    view = &views[slot][pages->index];
     if (view->number != pages->number)
         make_view(view, slot, pages);
     return view->base && pages->offset + entry->length <= view->length ? view : NULL;
 }
 
 /* Where this process has `addr` of the node's region under `key`; 0 if it has no view of that. */
-static uint64_t near_address(struct node *owner, uint32_t slot, uint32_t key, uint64_t addr)
+static uint64_t mapped_address(struct node *owner, uint32_t slot, uint32_t key, uint64_t addr)
 {
     const struct memory_region_entry *entry = segment_region(owner, key);
     const struct view *view = entry ? view_of(owner, slot, entry) : NULL;
@@ -281,7 +285,7 @@ static uint64_t near_address(struct node *owner, uint32_t slot, uint32_t key, ui
     return view ? (uintptr_t) view->base + entry->pages.offset + (addr - entry->iova) : 0;
 }
 
-bool shared_pages_reach(uint32_t slot, const struct work_request *request, struct ibv_sge *out)
+bool shared_pages_map_list(uint32_t slot, const struct work_request *request, struct ibv_sge *out)
 {
     struct node *owner = segment_node(slot);
 
@@ -291,16 +295,16 @@ bool shared_pages_reach(uint32_t slot, const struct work_request *request, struc
         const struct ibv_sge *sge = &request->sge[i];
 
         out[i] = *sge;
-        out[i].addr = near_address(owner, slot, sge->lkey, sge->addr);
+        out[i].addr = mapped_address(owner, slot, sge->lkey, sge->addr);
         if (!out[i].addr)
             return false;
     }
     return true;
 }
 
-uint64_t shared_pages_target(uint32_t slot, const struct work_request *request)
+uint64_t shared_pages_map_target(uint32_t slot, const struct work_request *request)
 {
     return stale_watches_shared()
-               ? near_address(segment_node(slot), slot, request->remote_key, request->remote_addr)
+               ? mapped_address(segment_node(slot), slot, request->remote_key, request->remote_addr)
                : 0;
 }

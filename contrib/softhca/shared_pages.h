@@ -31,11 +31,11 @@ void shared_pages_take_back(const struct shared_pages *pages);
 /* The gather list of a request of the node in `slot`, at the addresses where this process has it
  * mapped; false if not all of it lies in shared pages, or they cannot be mapped. Under the progress
  * lock. */
-bool shared_pages_reach(uint32_t slot, const struct work_request *request, struct ibv_sge *out);
+bool shared_pages_map_list(uint32_t slot, const struct work_request *request, struct ibv_sge *out);
 
 /* Where this process has the target of a write to the node in `slot`, which memory_translate() has
  * found to be in order; 0 if that does not lie in shared pages. Under the progress lock. */
-uint64_t shared_pages_target(uint32_t slot, const struct work_request *request);
+uint64_t shared_pages_map_target(uint32_t slot, const struct work_request *request);
 
 /* Forgets what is given and mapped; after a fork. */
 void shared_pages_reset(void);

@@ -12,6 +12,18 @@
  * and processes that may not open a userfaultfd (neither privileged nor
  * vm.unprivileged_userfaultfd=1 nor access to /dev/userfaultfd). There an access to unmapped pages
  * still fails as a bad address.
+ *
+ * States of a range, by its region's stale_begin and stale_end:
+ *
+ *   begin > end   all of it is mapped as it was when registered
+ *   else          [begin, end) has been unmapped or mapped anew; never undone, since a new
+ *                 registration has a new key
+ *
+ * Owns the userfaultfd, the watcher thread and the list of regions with its mutex. A region is in
+ * the list from before its key is published until after that is gone. The watcher writes
+ * stale_begin and stale_end under the mutex; all processes read them. Lock order: memory.c's
+ * entries, the list. "handling" is never taken with either of them held, since the watcher holds it
+ * while it takes the list.
  */
 #define _GNU_SOURCE
 
@@ -43,6 +55,9 @@ static int watch_fd = -1, stop_fd = -1;
 static bool watches_shared;
 static pthread_t watcher;
 static int32_t watcher_pid;
+/* All regions of this process, and the watching of their ranges. */
+static pthread_mutex_t regions_mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct memory_region *regions;
 /* Held from reading an event until what it concerns is marked: the read already lets the call go on
  * that unmapped, and it must not register the same addresses anew in between. */
 static pthread_mutex_t handling = PTHREAD_MUTEX_INITIALIZER;
@@ -62,15 +77,32 @@ static int open_userfaultfd(void)
     return fd;
 }
 
+/* The application has unmapped or remapped a range. */
+static void mark(uint64_t begin, uint64_t end)
+{
+    pthread_mutex_lock(&regions_mutex);
+    for (struct memory_region *region = regions; region; region = region->next) {
+        struct memory_region_entry *entry = region->entry;
+
+        if (begin >= entry->addr + entry->length || end <= entry->addr)
+            continue;
+        if (begin < atomic_load(&entry->stale_begin))
+            atomic_store(&entry->stale_begin, begin);
+        if (end > atomic_load(&entry->stale_end))
+            atomic_store(&entry->stale_end, end);
+    }
+    pthread_mutex_unlock(&regions_mutex);
+}
+
 static void handle(const struct uffd_msg *msg)
 {
     switch (msg->event) {
     case UFFD_EVENT_UNMAP:
     case UFFD_EVENT_REMOVE:
-        memory_mark_stale(msg->arg.remove.start, msg->arg.remove.end);
+        mark(msg->arg.remove.start, msg->arg.remove.end);
         break;
     case UFFD_EVENT_REMAP:
-        memory_mark_stale(msg->arg.remap.from, msg->arg.remap.from + msg->arg.remap.len);
+        mark(msg->arg.remap.from, msg->arg.remap.from + msg->arg.remap.len);
         break;
     default:
         break;
@@ -164,7 +196,7 @@ void stale_settle(void)
     pthread_mutex_unlock(&handling);
 }
 
-void stale_watch(uint64_t addr, uint64_t length)
+static void watch_range(uint64_t addr, uint64_t length)
 {
     uint64_t begin = addr & ~(PAGE - 1);
     uint64_t end = (addr + length + PAGE - 1) & ~(PAGE - 1);
@@ -186,7 +218,8 @@ static void unwatch(uint64_t begin, uint64_t end)
         report_at(2, "memory at 0x%lx is not mapped when it is deregistered", begin);
 }
 
-void stale_unwatch(const struct memory_region *regions, uint64_t addr, uint64_t length)
+/* Ends watching a range, except where one of the regions still lies. */
+static void unwatch_range(uint64_t addr, uint64_t length)
 {
     uint64_t begin = addr & ~(PAGE - 1);
     uint64_t end = (addr + length + PAGE - 1) & ~(PAGE - 1);
@@ -213,4 +246,30 @@ void stale_unwatch(const struct memory_region *regions, uint64_t addr, uint64_t 
         unwatch(begin, free_until);
         begin = free_until;
     }
+}
+
+void stale_add(struct memory_region *region)
+{
+    pthread_mutex_lock(&regions_mutex);
+    region->next = regions;
+    regions = region;
+    watch_range(region->entry->addr, region->entry->length);
+    pthread_mutex_unlock(&regions_mutex);
+}
+
+void stale_remove(struct memory_region *region)
+{
+    struct memory_region **link;
+
+    pthread_mutex_lock(&regions_mutex);
+    for (link = &regions; *link != region; link = &(*link)->next)
+        ;
+    *link = region->next;
+    unwatch_range(region->entry->addr, region->entry->length);
+    pthread_mutex_unlock(&regions_mutex);
+}
+
+void stale_reset(void)
+{
+    regions = NULL;
 }

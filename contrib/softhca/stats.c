@@ -2,6 +2,9 @@
 /*
  * Counters of what this process has asked of its device. Registered bytes count every registration
  * in full, also where two overlap, as a device counts them.
+ *
+ * Owns the counters. Any thread: they are atomic and hold up nothing, so that a line written while
+ * others count is not of one moment.
  */
 #define _GNU_SOURCE
 

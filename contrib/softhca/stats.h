@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* Totals of this process, for SOFTHCA_STATS. */
+/*
+ * Totals of this process, for SOFTHCA_STATS.
+ *
+ * Any thread; all counters are atomic.
+ */
 #ifndef SOFTHCA_STATS_H
 #define SOFTHCA_STATS_H
 

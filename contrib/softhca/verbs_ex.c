@@ -3,10 +3,12 @@
  * The newer way to post, ibv_wr_start() .. ibv_wr_complete(): requests are gathered as old-style
  * work requests and posted together. One thread at a time a queue pair, from start to complete or
  * abort.
+ *
+ * Owns the batch of each queue pair that is made so.
  */
 #define _GNU_SOURCE
 
-#include "engine.h"
+#include "verbs.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -66,7 +68,7 @@ static int wr_complete(struct ibv_qp_ex *ex)
 
     if (batch->error)
         return batch->error;
-    return batch->n_requests ? queue_pair_post_send(&ex->qp_base, batch->requests, &bad) : 0;
+    return batch->n_requests ? verbs_post_send(&ex->qp_base, batch->requests, &bad) : 0;
 }
 
 static void wr_abort(struct ibv_qp_ex *ex)

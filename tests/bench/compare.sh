@@ -5,7 +5,7 @@
 # keep what they were called with and print known times.
 
 here=$(cd "$(dirname "$0")" && pwd)
-compare=$here/../../ompi-mca-btl-rbuf/compare.sh
+compare=$here/../../ompi-mca-btl-rbuf/compare/compare.sh
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
 TALLY_LOGS=$work

@@ -5,7 +5,7 @@
 # installed, that pictures come out.
 
 here=$(cd "$(dirname "$0")" && pwd)
-plot=$here/../../ompi-mca-btl-rbuf/plot.sh
+plot=$here/../../ompi-mca-btl-rbuf/compare/plot.sh
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
 TALLY_LOGS=$work

@@ -4,8 +4,8 @@
  */
 #include "unit.h"
 
-#include "bench_help.h"
-#include "bench_options.h"
+#include "bench/help.h"
+#include "bench/options.h"
 
 #include <getopt.h>
 #include <math.h>
@@ -15,7 +15,7 @@ enum { MOST_WORDS = 16 };
 static struct bench_options options;
 
 /* Parses a line of words with blanks between them. */
-static enum bench_verdict parse(const char *line)
+static enum options_result parse(const char *line)
 {
     static char copy[512];
     char *arguments[MOST_WORDS + 2] = {"rbuf-bench"};
@@ -31,7 +31,7 @@ static enum bench_verdict parse(const char *line)
 
 START_TEST(defaults)
 {
-    ck_assert_int_eq(parse(""), BENCH_RUN);
+    ck_assert_int_eq(parse(""), OPTIONS_RUN);
     ck_assert_uint_eq(options.sizes[0], 4096);
     ck_assert_uint_eq(options.sizes[1], 4300); /* 5 per cent more */
     ck_assert_uint_eq(options.sizes[options.size_count - 1], 4 << 20);
@@ -57,7 +57,7 @@ START_TEST(lists)
     ck_assert_int_eq(
         parse("--sizes 8,1k,3M --pattern pingpong,both,late --buffers fresh,25%,reused "
               "--type vector,struct --cache cold --window 4 --late 12.5 --check"),
-        BENCH_RUN);
+        OPTIONS_RUN);
     ck_assert_uint_eq(options.size_count, 3);
     ck_assert_uint_eq(options.sizes[2], 3 << 20);
     ck_assert_int_eq(options.patterns.count, 3);
@@ -77,11 +77,11 @@ END_TEST
 
 START_TEST(steps_end_at_the_largest)
 {
-    ck_assert_int_eq(parse("--min 0 --max 3 --step 50"), BENCH_RUN);
+    ck_assert_int_eq(parse("--min 0 --max 3 --step 50"), OPTIONS_RUN);
     ck_assert_uint_eq(options.size_count, 4);
-    ck_assert_int_eq(parse("--min 7 --max 7"), BENCH_RUN);
+    ck_assert_int_eq(parse("--min 7 --max 7"), OPTIONS_RUN);
     ck_assert_uint_eq(options.size_count, 1);
-    ck_assert_int_eq(parse("--min 16k --max 16M --step 100"), BENCH_RUN);
+    ck_assert_int_eq(parse("--min 16k --max 16M --step 100"), OPTIONS_RUN);
     ck_assert_uint_eq(options.size_count, 11);
     for (size_t i = 0; i < 11; i++) {
         ck_assert_uint_eq(options.sizes[i], (size_t) 16384 << i);
@@ -91,10 +91,10 @@ END_TEST
 
 START_TEST(handovers)
 {
-    ck_assert_int_eq(parse("--probe-handover 12.5:130"), BENCH_RUN);
+    ck_assert_int_eq(parse("--probe-handover 12.5:130"), OPTIONS_RUN);
     ck_assert_double_eq(options.handover_least, 12.5);
     ck_assert_double_eq(options.handover_most, 130);
-    ck_assert_int_eq(parse("--probe-handover 12.5:130 --probe-handover any"), BENCH_RUN);
+    ck_assert_int_eq(parse("--probe-handover 12.5:130 --probe-handover any"), OPTIONS_RUN);
     ck_assert(options.handover_least == 0 && isinf(options.handover_most));
 }
 END_TEST
@@ -138,7 +138,7 @@ static const struct {
 
 START_TEST(what_is_wrong_is_named)
 {
-    ck_assert_int_eq(parse(refused[_i].line), BENCH_BAD);
+    ck_assert_int_eq(parse(refused[_i].line), OPTIONS_BAD);
     ck_assert_msg(strstr(options.message, refused[_i].named) != NULL, "%s: %s", refused[_i].line,
                   options.message);
 }
@@ -152,7 +152,7 @@ START_TEST(many_choices_are_refused)
         strcat(line, "1%,");
     }
     strcat(line, "1%");
-    ck_assert_int_eq(parse(line), BENCH_BAD);
+    ck_assert_int_eq(parse(line), OPTIONS_BAD);
 }
 END_TEST
 
@@ -171,7 +171,7 @@ START_TEST(help_has_all_words)
 {
     const char *help = help_text();
 
-    ck_assert_int_eq(parse("--help"), BENCH_HELP);
+    ck_assert_int_eq(parse("--help"), OPTIONS_HELP);
     for (int i = 0; i < BENCH_PATTERNS; i++) {
         ck_assert_ptr_nonnull(strstr(help, bench_pattern_words[i].name));
     }

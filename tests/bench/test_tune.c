@@ -10,17 +10,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tune_advice.h"
-#include "tune_file.h"
-#include "tune_options.h"
-#include "tune_picture.h"
-#include "tune_report.h"
+#include "tune/advice.h"
+#include "tune/file.h"
+#include "tune/machine.h"
+#include "tune/options.h"
+#include "tune/parameters.h"
+#include "tune/plot.h"
+#include "tune/report.h"
 
 enum { MOST_WORDS = 16 };
 
 static struct tune_options options;
 
-static enum tune_verdict parse(const char *line)
+static enum options_result parse(const char *line)
 {
     static char copy[512];
     char *arguments[MOST_WORDS + 2] = {"rbuf-tune"};
@@ -36,17 +38,17 @@ static enum tune_verdict parse(const char *line)
 
 START_TEST(command_line)
 {
-    ck_assert_int_eq(parse(""), TUNE_RUN);
+    ck_assert_int_eq(parse(""), OPTIONS_RUN);
     ck_assert_double_eq(options.seconds, 10);
     ck_assert(options.output == NULL && options.plot == NULL && options.csv == NULL);
     ck_assert_int_eq(parse("--output a.conf --seconds 2.5 --plot p.svg --csv c.csv --quiet"),
-                     TUNE_RUN);
+                     OPTIONS_RUN);
     ck_assert_str_eq(options.output, "a.conf");
     ck_assert_str_eq(options.plot, "p.svg");
     ck_assert_str_eq(options.csv, "c.csv");
     ck_assert_double_eq(options.seconds, 2.5);
     ck_assert(options.quiet);
-    ck_assert_int_eq(parse("--help"), TUNE_HELP);
+    ck_assert_int_eq(parse("--help"), OPTIONS_HELP);
 }
 END_TEST
 
@@ -62,7 +64,7 @@ static const struct {
 
 START_TEST(what_is_wrong_is_named)
 {
-    ck_assert_int_eq(parse(refused[_i].line), TUNE_BAD);
+    ck_assert_int_eq(parse(refused[_i].line), OPTIONS_BAD);
     ck_assert_msg(strstr(options.message, refused[_i].named) != NULL, "%s: %s", refused[_i].line,
                   options.message);
 }
@@ -113,14 +115,14 @@ static struct tune_advice advise_with(const struct tune_measured *measured,
                                       .buffers = 3};
     const struct rbuf_machine machine = tune_machine(measured, 16384);
 
-    const struct tune_way way = {.in_order = true,
-                                 .rendezvous = rendezvous,
-                                 .early_bytes = 40 << 10,
-                                 .staging_bytes = staging_bytes,
-                                 .opening_bytes = 4 << 10,
-                                 .lane_bytes = 1 << 20};
+    const struct tune_conditions conditions = {.in_order = true,
+                                               .rendezvous = rendezvous,
+                                               .early_bytes = 40 << 10,
+                                               .total_staging_bytes = staging_bytes,
+                                               .opening_bytes = 4 << 10,
+                                               .staging_bytes = 1 << 20};
 
-    return tune_advise(&machine, &now, &way);
+    return tune_advise(&machine, &now, &conditions);
 }
 
 static struct tune_advice advise_for(const struct tune_measured *measured,
@@ -135,26 +137,27 @@ static struct tune_advice advise(const struct tune_measured *measured)
 }
 
 /* Spares the two latencies of the rendezvous and what its messages take, less the copy that it hid;
- * what does not fit into the head waits for the answer, which has come by then. */
-START_TEST(what_is_led_begins_at_once)
+ * what does not fit into the slot waits for the answer, which has come by then. */
+START_TEST(early_data_begin_at_once)
 {
     const struct tune_measured measured = measured_on(3, 1500, 40);
     const struct tune_advice waits = advise_for(&measured, RBUF_RENDEZVOUS_OVERLAPPED);
-    const struct tune_advice led = advise_for(&measured, RBUF_RENDEZVOUS_EARLY);
+    const struct tune_advice early = advise_for(&measured, RBUF_RENDEZVOUS_EARLY);
 
-    ck_assert_uint_eq(led.now.schedule.opening_blocks, 1);
-    ck_assert_uint_eq(led.now.early_blocks, 10);
+    ck_assert_uint_eq(early.current.schedule.opening_blocks, 1);
+    ck_assert_uint_eq(early.current.early_blocks, 10);
     for (uint64_t bytes = 65536; bytes <= 1 << 20; bytes *= 2) {
-        double spared = tune_predict(&waits, TUNE_NOW, bytes) - tune_predict(&led, TUNE_NOW, bytes);
+        double spared =
+            tune_predict(&waits, TUNE_CURRENT, bytes) - tune_predict(&early, TUNE_CURRENT, bytes);
 
         ck_assert_double_ge(spared, 2 * 1500);
-        ck_assert_double_le(spared, rbuf_model_rendezvous(&led.machine));
+        ck_assert_double_le(spared, rbuf_model_rendezvous(&early.machine));
     }
 }
 END_TEST
 
 /* The schedule may stay, and the wire have enough to carry until an answer is here. */
-START_TEST(a_far_receiver_is_sent_longer_heads)
+START_TEST(a_far_receiver_is_sent_more)
 {
     const struct tune_measured near = measured_on(3, 1500, 40);
     const struct tune_measured far = measured_on(3, 15000, 40);
@@ -162,34 +165,37 @@ START_TEST(a_far_receiver_is_sent_longer_heads)
     const struct tune_advice longer = advise_for(&far, RBUF_RENDEZVOUS_EARLY);
     const struct rbuf_plan *plan = &longer.recommended;
 
-    ck_assert_uint_eq(as_set.recommended.early_blocks, as_set.now.early_blocks);
+    ck_assert_uint_eq(as_set.recommended.early_blocks, as_set.current.early_blocks);
     ck_assert_uint_ge(plan->early_blocks * plan->schedule.block_bytes, 2 * 15000 * 3);
     ck_assert_uint_le(plan->early_blocks * plan->schedule.block_bytes, 256 << 10);
-    ck_assert_double_gt(longer.recommended_efficiency, 1.02 * longer.now_efficiency);
+    ck_assert_double_gt(longer.recommended_efficiency, 1.02 * longer.current_efficiency);
     ck_assert_double_lt(tune_predict(&longer, TUNE_RECOMMENDED, 128 << 10),
-                        0.9 * tune_predict(&longer, TUNE_NOW, 128 << 10));
+                        0.9 * tune_predict(&longer, TUNE_CURRENT, 128 << 10));
 }
 END_TEST
 
-/* A lane is four heads, and the largest message is to have its staging beside it. */
-START_TEST(heads_fit_beside_messages)
+/* A window is four slots, and the largest message is to have its staging beside it. */
+START_TEST(windows_fit_beside_messages)
 {
     const struct tune_measured far = measured_on(3, 15000, 40);
     struct tune_advice little;
+    uint32_t least, kept; /* blocks */
 
     for (uint64_t staging = 1280 << 10; staging <= 4 << 20; staging += 256 << 10) {
         const struct tune_advice advice = advise_with(&far, RBUF_RENDEZVOUS_EARLY, 64, staging);
         const struct rbuf_schedule *schedule = &advice.recommended.schedule;
-        const uint64_t head = advice.recommended.early_blocks * schedule->block_bytes;
+        const uint64_t slot = advice.recommended.early_blocks * schedule->block_bytes;
         const uint64_t message =
             (uint64_t) schedule->buffers * schedule->buffer_blocks * schedule->block_bytes;
 
-        ck_assert_uint_le(message + 4 * head, staging);
-        ck_assert_uint_le(4 * head, staging / 2);
+        ck_assert_uint_le(message + 4 * slot, staging);
+        ck_assert_uint_le(4 * slot, staging / 2);
     }
-    little = advise_with(&far, RBUF_RENDEZVOUS_EARLY, 64, 128 << 10); /* for no lane at all */
-    ck_assert_uint_eq(little.recommended.early_blocks * little.recommended.schedule.block_bytes,
-                      little.now.early_blocks * 4096);
+    little = advise_with(&far, RBUF_RENDEZVOUS_EARLY, 64, 128 << 10); /* for no window at all */
+    least = little.recommended.schedule.first_blocks + 1u;
+    kept = (little.current.early_blocks * 4096 + little.recommended.schedule.block_bytes - 1) /
+           little.recommended.schedule.block_bytes;
+    ck_assert_uint_eq(little.recommended.early_blocks, kept > least ? kept : least);
 }
 END_TEST
 
@@ -200,37 +206,37 @@ START_TEST(a_generous_schedule_keeps_its_merit)
     const struct tune_advice advice = advise_with(&far, RBUF_RENDEZVOUS_EARLY, 256, 16 << 20);
     const struct tune_advice waits = advise_with(&far, RBUF_RENDEZVOUS_SERIAL, 256, 16 << 20);
 
-    ck_assert_double_ge(advice.recommended_efficiency, advice.now_efficiency);
+    ck_assert_double_ge(advice.recommended_efficiency, advice.current_efficiency);
     ck_assert_uint_gt(advice.recommended.early_blocks * advice.recommended.schedule.block_bytes,
-                      advice.now.early_blocks * 4096);
-    ck_assert_double_ge(waits.recommended_efficiency, waits.now_efficiency);
+                      advice.current.early_blocks * 4096);
+    ck_assert_double_ge(waits.recommended_efficiency, waits.current_efficiency);
 }
 END_TEST
 
-/* A file names the heads where there are any. */
-START_TEST(heads_are_parameters)
+/* A file says how much early data there is to be, where there is any. */
+START_TEST(early_data_is_a_parameter)
 {
     const struct tune_measured far = measured_on(3, 15000, 40);
-    const struct tune_advice led = advise_for(&far, RBUF_RENDEZVOUS_EARLY);
+    const struct tune_advice early = advise_for(&far, RBUF_RENDEZVOUS_EARLY);
     const struct tune_advice waits = advise_for(&far, RBUF_RENDEZVOUS_OVERLAPPED);
     char text[8192], wanted[64];
     FILE *stream = fmemopen(text, sizeof text, "w");
 
     ck_assert_ptr_nonnull(stream);
-    tune_print_parameters(stream, &far, &led);
-    tune_print_advice(stream, &led);
+    tune_print_parameters(stream, &far, &early);
+    tune_print_advice(stream, &early);
     ck_assert_int_eq(fclose(stream), 0);
     snprintf(wanted, sizeof wanted, "\nbtl_rbuf_early_size=%uk\n",
-             led.recommended.early_blocks * led.recommended.schedule.block_bytes >> 10);
+             early.recommended.early_blocks * early.recommended.schedule.block_bytes >> 10);
     ck_assert_ptr_nonnull(strstr(text, wanted));
-    ck_assert_ptr_nonnull(strstr(text, ", heads of 40k: "));
+    ck_assert_ptr_nonnull(strstr(text, ", early data of 40k: "));
     stream = fmemopen(text, sizeof text, "w");
     ck_assert_ptr_nonnull(stream);
     tune_print_parameters(stream, &far, &waits);
     tune_print_advice(stream, &waits);
     ck_assert_int_eq(fclose(stream), 0);
     ck_assert_ptr_null(strstr(text, "early_size"));
-    ck_assert_ptr_null(strstr(text, "heads of"));
+    ck_assert_ptr_null(strstr(text, "early data of"));
 }
 END_TEST
 
@@ -270,16 +276,16 @@ START_TEST(a_slow_network)
     const uint64_t size = 64 << 10;
 
     ck_assert(rbuf_schedule_valid(&advice.recommended.schedule));
-    ck_assert_double_ge(advice.recommended_efficiency, advice.now_efficiency);
+    ck_assert_double_ge(advice.recommended_efficiency, advice.current_efficiency);
     ck_assert_double_le(advice.recommended_efficiency, 1);
-    ck_assert_uint_eq(advice.copy_ends, TUNE_NEVER);
+    ck_assert_uint_eq(advice.copy_ends, TUNE_NO_SIZE);
     ck_assert_uint_gt(advice.beats_eager, 1024);
     ck_assert_uint_lt(advice.beats_eager, 64 << 10);
     ck_assert(tune_predict(&advice, TUNE_RECOMMENDED, size) <
               tune_predict(&advice, TUNE_COPY, size));
     ck_assert(tune_predict(&advice, TUNE_RECOMMENDED, size) <
               tune_predict(&advice, TUNE_REGISTER, size));
-    ck_assert_double_eq(tune_uses(&advice, size), TUNE_FOREVER);
+    ck_assert_double_eq(tune_uses(&advice, size), TUNE_NO_COUNT);
 }
 END_TEST
 
@@ -456,12 +462,12 @@ int main(void)
 
     unit_add(suite, command_line);
     unit_add_loop(suite, what_is_wrong_is_named, (int) (sizeof refused / sizeof refused[0]));
-    unit_add(suite, a_far_receiver_is_sent_longer_heads);
-    unit_add(suite, heads_fit_beside_messages);
+    unit_add(suite, a_far_receiver_is_sent_more);
+    unit_add(suite, windows_fit_beside_messages);
     unit_add(suite, a_generous_schedule_keeps_its_merit);
-    unit_add(suite, heads_are_parameters);
+    unit_add(suite, early_data_is_a_parameter);
     unit_add(suite, the_slower_side_counts);
-    unit_add(suite, what_is_led_begins_at_once);
+    unit_add(suite, early_data_begin_at_once);
     unit_add(suite, traffic_tells_of_software);
     unit_add(suite, a_slow_network);
     unit_add(suite, a_fast_network);

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#include "tune_fit.h"
+#include "tune/fit.h"
 
 static uint64_t state;
 

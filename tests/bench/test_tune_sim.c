@@ -7,7 +7,7 @@
 
 #include "grid.h"
 #include "machines.h"
-#include "tune_advice.h"
+#include "tune/advice.h"
 #include "unit.h"
 
 #define KB         1024ull
@@ -31,15 +31,15 @@ static struct tune_advice check_advice(const struct sim_machine *on,
                                       .first_blocks = 3,
                                       .buffer_blocks = 64,
                                       .buffers = 3};
-    const struct tune_way way = {.in_order = true,
-                                 .rendezvous = rendezvous,
-                                 .early_bytes = SIM_HEAD_BYTES,
-                                 .opening_bytes = SIM_OPENING_BYTES,
-                                 .staging_bytes = 16 * MB,
-                                 .lane_bytes = LANE_BYTES};
-    const struct rbuf_aim aim = {.smallest = 16 * KB, .largest = 2 * MB};
+    const struct tune_conditions conditions = {.in_order = true,
+                                               .rendezvous = rendezvous,
+                                               .early_bytes = SIM_HEAD_BYTES,
+                                               .opening_bytes = SIM_OPENING_BYTES,
+                                               .total_staging_bytes = 16 * MB,
+                                               .staging_bytes = LANE_BYTES};
+    const struct rbuf_objective aim = {.smallest = 16 * KB, .largest = 2 * MB};
     const struct rbuf_machine machine = sim_machine_seen(&on->machine);
-    const struct tune_advice advice = tune_advise(&machine, &now, &way);
+    const struct tune_advice advice = tune_advise(&machine, &now, &conditions);
     const struct rbuf_schedule *schedule = &advice.recommended.schedule;
     double found, best;
 
@@ -64,7 +64,7 @@ START_TEST(near_the_best)
 }
 END_TEST
 
-/* With the heads that are recommended. */
+/* With as much early data as is recommended. */
 START_TEST(near_the_best_from_afar)
 {
     struct sim_machine far = *sim_machine_named("infini");

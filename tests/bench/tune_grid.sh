@@ -71,7 +71,7 @@ has() { grep -qF -- "$1" "$work/calls"; }
 try "  the pick" has "--transports superpipeline:c0=8k:q=2:buffers=3:largest_chunk=128k:block_size=4k,superpipeline:c0=4k:q=1:"
 try "  further options" has "--buffers reused --no-probe"
 echo 'btl_rbuf_early_size=128k' >>"$work/p.conf"
-judged "what was picked has heads" 0 "best of the grid" --file "$work/p.conf" -- --no-probe
+judged "what was picked has early data" 0 "best of the grid" --file "$work/p.conf" -- --no-probe
 try "  all have them" has ":block_size=4k:early_size=128k,superpipeline:c0=4k:q=1:buffers=3:largest_chunk=128k:block_size=4k:early_size=128k,"
 once() { [ "$(grep -o 'c0=8k:q=2:' "$work/calls" | wc -l)" = 1 ]; }
 try "  the pick is in the grid once" once

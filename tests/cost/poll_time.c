@@ -15,8 +15,9 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "common/clock.h"
+#include "common/statistics.h"
 #include "side.h"
 
 #define SAMPLES    401u
@@ -27,25 +28,11 @@ struct spread {
     double low, median, high;
 };
 
-static double now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double) now.tv_sec * 1e9 + (double) now.tv_nsec;
-}
-
-static int by_size(const void *one, const void *other)
-{
-    double a = *(const double *) one, b = *(const double *) other;
-
-    return (a > b) - (a < b);
-}
-
 static struct spread spread_of(double *sample, unsigned count)
 {
-    qsort(sample, count, sizeof(*sample), by_size);
-    return (struct spread){sample[count / 10], sample[count / 2], sample[count - 1 - count / 10]};
+    const double median = stats_median(sample, (int) count);
+
+    return (struct spread){sample[count / 10], median, sample[count - 1 - count / 10]};
 }
 
 static void poll_once(struct rbuf_core *core)
@@ -61,12 +48,12 @@ static struct spread warm(struct rbuf_core *core, uint32_t rings)
     double sample[SAMPLES];
 
     for (unsigned i = 0; i < SAMPLES; i++) {
-        double start = now_ns();
+        double start = clock_ns();
 
         for (unsigned j = 0; j < passes; j++) {
             poll_once(core);
         }
-        sample[i] = (now_ns() - start) / passes;
+        sample[i] = (clock_ns() - start) / passes;
     }
     return spread_of(sample, SAMPLES);
 }
@@ -76,9 +63,9 @@ static double clock_cost(void)
     double sample[SAMPLES];
 
     for (unsigned i = 0; i < SAMPLES; i++) {
-        double start = now_ns();
+        double start = clock_ns();
 
-        sample[i] = now_ns() - start;
+        sample[i] = clock_ns() - start;
     }
     return spread_of(sample, SAMPLES).median;
 }
@@ -95,9 +82,9 @@ static struct spread after_other_work(struct rbuf_core *core, size_t bytes, unsi
         for (size_t at = 0; at < bytes; at += LINE) {
             (void) work[at];
         }
-        start = now_ns();
+        start = clock_ns();
         poll_once(core);
-        sample[i] = now_ns() - start - clock;
+        sample[i] = clock_ns() - start - clock;
     }
     free((void *) (uintptr_t) work);
     return spread_of(sample, samples);

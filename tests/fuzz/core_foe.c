@@ -98,7 +98,7 @@ static void change_offer(struct rbuf_offer *offer, unsigned field, uint64_t valu
 {
     struct rbuf_schedule *schedule = &offer->schedule;
 
-    switch (field % 16) {
+    switch (field % 18) {
     case 0:
         offer->id = value;
         break;
@@ -145,8 +145,14 @@ static void change_offer(struct rbuf_offer *offer, unsigned field, uint64_t valu
     case 14:
         offer->arrival = (uint8_t) value;
         break;
-    default:
+    case 15:
         offer->slot = (uint8_t) value;
+        break;
+    case 16:
+        offer->ask = (uint8_t) value;
+        break;
+    default:
+        offer->early = (uint32_t) value;
         break;
     }
 }
@@ -178,7 +184,7 @@ struct rbuf_offer foe_offer(const struct record *record)
     return offer;
 }
 
-/* A GRANT, mostly one that a put of the victim waits for. */
+/* An RTR, mostly one that a put of the victim waits for. */
 void foe_grant(const struct record *record)
 {
     struct rbuf_message_header *header = (void *) dealings.scratch;
@@ -201,7 +207,7 @@ void foe_grant(const struct record *record)
     }
     plain.which = 0;
     foe_fill_header(header, &plain);
-    header->kind = RBUF_MESSAGE_GRANT;
+    header->kind = RBUF_MESSAGE_RTR;
     memcpy(header + 1, &offer, sizeof(offer));
     foe_send_scratch(record->which >> 7, sizeof(*header) + sizeof(offer));
 }
@@ -216,6 +222,14 @@ static unsigned char *block_of(const struct rbuf_grant *grant, uint32_t ahead)
     return rbuf_arena_block(&dealings.core->receive_arena, grant->lane_first +
                                                                buffer * grant->stride_blocks +
                                                                grant->block + ahead);
+}
+
+/* Likewise of early data: in the slot. */
+static unsigned char *early_block_of(const struct rbuf_grant *grant, uint32_t ahead)
+{
+    return rbuf_arena_block(&dealings.core->receive_arena,
+                            rbuf_early_in_block(grant->peer, grant->early_seq) +
+                                (uint32_t) grant->chunk.first_block + grant->block + ahead);
 }
 
 /* Writes into the victim's staging: the block that is due, with the flag that is due or another, or
@@ -233,7 +247,10 @@ void foe_block(const struct record *record)
         uint64_t flag = grant->flag + record->spare % 4;
 
         blocks = 1 + (record->amount >> 8) % (SCRATCH_BYTES / bytes);
-        remote = (uintptr_t) block_of(grant, record->spare % 4);
+        remote =
+            (uintptr_t) (grant->part == RBUF_GRANT_PART_EARLY && rbuf_grant_early_is_there(grant)
+                             ? early_block_of(grant, record->spare % 4)
+                             : block_of(grant, record->spare % 4));
         for (uint32_t i = 0; i < blocks; i++, flag++) {
             memcpy(dealings.scratch + (i + 1) * bytes - RBUF_FLAG_BYTES, &flag, sizeof(flag));
         }
@@ -252,17 +269,19 @@ void foe_block(const struct record *record)
                                  arena->extent[0].rkey, NULL);
 }
 
-/* Announces a chunk of a grant, or of one that was there before, of a head, or of anything. */
+/* Announces a chunk of a grant, or of one that was there before, of early data, or of anything. */
 void foe_immediate(const struct record *record)
 {
     const struct rbuf_peer *peer = foe_link()->peer;
     const struct item_grant *item = &dealings.granted[record->which % ITEMS];
     uint64_t id = item->offer.id;
     uint32_t immediate = (uint32_t) id | (uint32_t) (id >> 32) << 20;
-    const struct rbuf_standing_in *lane = dealings.foe->standing_in;
+    const struct rbuf_early_in *in = dealings.foe->early_in;
 
-    if (lane != NULL && record->which & 64) {
-        immediate = rbuf_immediate_of_use(lane->immediate, lane->tail + record->spare % 8);
+    if (in != NULL && record->which & 64) {
+        immediate =
+            rbuf_immediate_of_early(in->immediate, in->slot[record->spare % RBUF_EARLY_SLOTS].seq +
+                                                       (record->spare >> 2 & 4));
     }
     if (record->which & 128 || id == 0) {
         immediate = (uint32_t) record->value;

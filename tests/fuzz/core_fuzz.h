@@ -5,6 +5,7 @@
  *     fuzz_core.c   the steps of an input, its beginning and its end
  *     core_foe.c    what the foe does: raw requests on its queue pairs, with any content
  *     core_rogue.c  likewise with eager rings: offers, hand-backs, words in slots
+ *     core_early_foe.c  likewise with early data: windows, RTSs, names, fragments
  *     core_user.c   the user of the victim and of the foe in their dealings with each other
  *     core_watch.c  what must hold: judges what goes into core and what state it is in
  *     core_ring_watch.c  likewise of eager rings
@@ -61,6 +62,13 @@ struct item_grant {
     unsigned char *target;
 };
 
+/* A message that was announced with early data, if there is a slot. */
+struct item_source {
+    unsigned char *memory; /* NULL: free */
+    uint64_t bytes;
+    bool ends; /* without a put: nobody reads the memory behind the next progress */
+};
+
 struct item_delivery {
     struct rbuf_peer *peer;
     struct rbuf_delivery delivery;
@@ -82,10 +90,9 @@ struct dealings {
     struct item_grant offered[ITEMS]; /* by the foe */
     struct item_delivery deliveries[ITEMS];
     unsigned delivery_count;
-    unsigned char *prestaged; /* memory that core may read until its next progress */
-    uint64_t prestaged_bytes;
-    enum answer answer; /* to a request for registration */
-    bool collided;      /* the foe wrote where the honest node's messages come */
+    struct item_source sources[ITEMS]; /* of messages that the victim has announced to the foe */
+    enum answer answer;                /* to a request for registration */
+    bool collided;                     /* the foe wrote where the honest node's messages come */
 };
 
 extern struct dealings dealings;
@@ -96,7 +103,8 @@ void user_close_grant(const struct record *record);
 void user_send(const struct record *record);
 void user_send_now(const struct record *record);
 void user_rma(const struct record *record);
-void user_prestage(const struct record *record);
+void user_announce(const struct record *record); /* an RTS */
+void user_packed(const struct record *record);   /* likewise, and what follows it */
 void user_put(const struct record *record, const struct rbuf_offer *offer);
 void user_release(unsigned keep);             /* gives deliveries back until so many are left */
 void user_release_one(unsigned which);        /* out of order */
@@ -138,8 +146,10 @@ void foe_ring_message(const struct record *record); /* one that keeps to the for
 void foe_ring_word(const struct record *record);
 void foe_ring_offer(const struct record *record);
 void foe_ring_step(const struct record *record);
-void foe_standing(const struct record *record);
-void foe_ahead(const struct record *record);
+
+/* core_early_foe.c: likewise. */
+void foe_early(const struct record *record); /* an RTS, an EARLY or a FRAGMENT */
+void foe_loan(const struct record *record);  /* a LEND, RECALL or RETURN */
 
 /* core_watch.c */
 void watch_all(void); /* invariants of all cores */

@@ -2,7 +2,7 @@
 /*
  * What the foe does with eager rings (see core_fuzz.h): messages by the ring that the victim lent
  * it, words in any slot of it, offers of rings of its own, and the steps of the hand-back when it
- * likes; and with standing lanes.
+ * likes.
  */
 #include "core_fuzz.h"
 
@@ -25,7 +25,7 @@ void foe_ring_message(const struct record *record)
     if (dealings.victim->state != RBUF_PEER_CONNECTED) {
         return;
     }
-    if (kind == RBUF_MESSAGE_GRANT && out->room >= sizeof(offer)) {
+    if (kind == RBUF_MESSAGE_RTR && out->room >= sizeof(offer)) {
         bytes = sizeof(offer);
     }
     payload = rbuf_ring_out_begin(dealings.victim, bytes);
@@ -33,7 +33,7 @@ void foe_ring_message(const struct record *record)
         return;
     }
     memset(payload, (int) record->spare, bytes);
-    if (kind == RBUF_MESSAGE_GRANT && bytes == sizeof(offer)) {
+    if (kind == RBUF_MESSAGE_RTR && bytes == sizeof(offer)) {
         memcpy(payload, &offer, sizeof(offer));
     }
     (void) rbuf_ring_out_end(dealings.victim, kind, (uint8_t) record->spare, bytes, after);
@@ -142,6 +142,7 @@ static void send_own(const struct record *record, enum rbuf_message_kind kind, c
     plain.which &= CHANGE_SEQUENCE;
     foe_fill_header(header, &plain);
     header->kind = (uint8_t) kind;
+    header->tag = RBUF_LOAN_RING;
     memcpy(header + 1, payload, bytes);
     foe_send_scratch(record->which >> 7, (uint32_t) sizeof(*header) + bytes);
 }
@@ -185,105 +186,11 @@ void foe_ring_offer(const struct record *record)
     default:
         break;
     }
-    send_own(record, RBUF_MESSAGE_RING, &offer, sizeof(offer));
+    send_own(record, RBUF_MESSAGE_LEND, &offer, sizeof(offer));
 }
 
-/* RECALL or BACK, without regard to what state the two are in. */
+/* RECALL or RETURN, without regard to what state the two are in. */
 void foe_ring_step(const struct record *record)
 {
-    send_own(record, record->which & 1 ? RBUF_MESSAGE_RING_RECALL : RBUF_MESSAGE_RING_BACK, "", 0);
-}
-
-/* A lane in the scratch memory for the victim's heads, or nonsense; one asked back; one handed back
- * that there is or is not; a message that announces a head, or a grant that is declined. */
-void foe_standing(const struct record *record)
-{
-    static const enum rbuf_message_kind kinds[] = {
-        RBUF_MESSAGE_STANDING,      RBUF_MESSAGE_STANDING_RECALL, RBUF_MESSAGE_LED,
-        RBUF_MESSAGE_STANDING_BACK, RBUF_MESSAGE_DECLINE,         RBUF_MESSAGE_LED,
-        RBUF_MESSAGE_STANDING,      RBUF_MESSAGE_DECLINE};
-    struct rbuf_message_header *header = (void *) dealings.scratch;
-    const struct item_grant *item = &dealings.granted[record->amount % ITEMS];
-    struct rbuf_standing_offer offer = {.base = (uintptr_t) dealings.scratch,
-                                        .flag = 1ull << 63,
-                                        .first = record->value,
-                                        .rkey = dealings.scratch_key,
-                                        .place_blocks = 1 + record->spare % 4,
-                                        .schedule = dealings.core->options.schedule};
-    struct record plain = {.value = record->value};
-    uint32_t bytes = 16;
-
-    if (record->spare & 1u << 31) {
-        offer.schedule.first_blocks = (uint16_t) record->value;
-        offer.place_blocks = (uint32_t) (record->value >> 16);
-    }
-    if (record->spare & 1u << 30) { /* other blocks than those of the lane before */
-        offer.schedule.block_bytes <<= record->spare >> 8 & 7;
-        offer.schedule.first_blocks = offer.schedule.buffer_blocks = 1;
-    }
-    if (record->spare & 1u << 29) {
-        offer.immediate = (uint32_t) (record->value >> 32);
-    }
-    memset(dealings.scratch, 0, sizeof(*header) + sizeof(offer));
-    foe_fill_header(header, &plain);
-    header->kind = (uint8_t) kinds[record->which % 8];
-    if (header->kind == RBUF_MESSAGE_LED) {
-        header->after = 1 + record->value % LARGEST_SOURCE;
-    } else if (header->kind == RBUF_MESSAGE_STANDING) {
-        bytes = sizeof(offer);
-        memcpy(header + 1, &offer, bytes);
-    } else if (header->kind == RBUF_MESSAGE_DECLINE) {
-        bytes = sizeof(uint64_t);
-        memcpy(header + 1, &item->offer.id, bytes);
-    }
-    foe_send_scratch(RBUF_CONTROL, sizeof(*header) + bytes);
-}
-
-/* Namings of pieces one after the other; `before` is mostly what it should be: the victim's turn
- * for the first, and the one before it for the others. */
-static void fill_namings(struct rbuf_naming *namings, unsigned count, const struct record *record,
-                         uint64_t first)
-{
-    const uint64_t turn = dealings.core->peers[dealings.foe->index]->ahead_in.turn;
-
-    for (unsigned i = 0; i < count; i++) {
-        namings[i] = (struct rbuf_naming){
-            .name = first + i,
-            .before = i > 0 || (record->spare >> 16 & 7) == 0 ? first + i - 1 : turn,
-            .tag = (uint8_t) record->spare,
-            .bytes = (uint8_t) ((record->spare >> 8 & 63) == 0 ? record->amount : i)};
-    }
-}
-
-/* A herald, a piece, names, or that one was late: of a few sets and numbers, or wild ones. */
-void foe_ahead(const struct record *record)
-{
-    static const enum rbuf_message_kind kinds[] = {
-        RBUF_MESSAGE_HERALD, RBUF_MESSAGE_PIECE, RBUF_MESSAGE_PIECE, RBUF_MESSAGE_NAMED,
-        RBUF_MESSAGE_NAMED,  RBUF_MESSAGE_NAMES, RBUF_MESSAGE_NAMES, RBUF_MESSAGE_LATE};
-    struct rbuf_message_header *header = (void *) dealings.scratch;
-    struct rbuf_naming namings[4];
-    enum rbuf_message_kind kind = kinds[record->which % 8];
-    uint32_t set = (uint32_t) (record->value & 7);
-    uint64_t name = rbuf_piece_name(set, (uint32_t) (record->value >> 3 & 7));
-    bool on_bulk = kind == RBUF_MESSAGE_PIECE || kind == RBUF_MESSAGE_NAMED;
-    struct record plain = {.value = record->value};
-    uint32_t bytes = record->amount % (sizeof(namings) + 1);
-
-    foe_fill_header(header, &plain);
-    header->kind = (uint8_t) kind;
-    if (record->spare >> 28 == 0) {
-        name = record->value;
-    }
-    header->after = kind == RBUF_MESSAGE_HERALD ? set : name;
-    fill_namings(namings, 4, record, name);
-    if (kind == RBUF_MESSAGE_LATE) {
-        set = dealings.foe->ahead_out.set - (set & 1);
-        memcpy(namings, &set, sizeof(set));
-        bytes = sizeof(set);
-    } else if (kind == RBUF_MESSAGE_NAMES && (record->amount & 15) != 0) {
-        bytes -= bytes % (uint32_t) sizeof(namings[0]);
-    }
-    memcpy(header + 1, namings, sizeof(namings));
-    foe_send_scratch(on_bulk != ((record->spare & 63) == 0), sizeof(*header) + bytes);
+    send_own(record, record->which & 1 ? RBUF_MESSAGE_RECALL : RBUF_MESSAGE_RETURN, "", 0);
 }

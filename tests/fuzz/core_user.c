@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 
+#include "core/tx_chunk.h"
 #include "core_fuzz.h"
 
 int __real_world_user_events(struct world_node *node);
@@ -44,7 +45,8 @@ static void close_memory(unsigned char **memory, uint32_t *key)
 
 /* --- grants --- */
 
-static void open_grant(struct item_grant *items, struct rbuf_peer *peer, uint64_t bytes)
+static void open_grant(struct item_grant *items, struct rbuf_peer *peer, uint64_t bytes,
+                       uint32_t early)
 {
     struct item_grant *item = NULL;
 
@@ -56,7 +58,7 @@ static void open_grant(struct item_grant *items, struct rbuf_peer *peer, uint64_
     }
     item->target = open_memory(bytes, NULL, NULL);
     item->key = 0;
-    item->grant = rbuf_grant_open(peer, item->target, bytes, item, &item->offer);
+    item->grant = rbuf_grant_open(peer, item->target, bytes, item, early, &item->offer);
     fuzz_require(item->grant != NULL, "there is memory for a grant");
     fuzz_require(
         item->offer.id != 0 && item->offer.bytes == bytes &&
@@ -78,41 +80,26 @@ static void close_grant(struct item_grant *item)
     close_memory(&item->target, &item->key);
 }
 
-/* What a head announced that waits for its receive; otherwise `otherwise`. */
-static uint64_t kept_bytes(const struct rbuf_standing_in *in, uint64_t otherwise)
-{
-    for (unsigned i = 0; in != NULL && i < RBUF_EARLY_SLOTS; i++) {
-        if (in->uses[i].state == RBUF_USE_KEPT) {
-            return bounded(in->uses[i].bytes - 1, LARGEST_SOURCE);
-        }
-    }
-    return otherwise;
-}
-
-/* A receive that was not expected, as long as a head that waits or not, or out of the newest
- * delivery, likewise. */
+/* A receive that was not expected, or one out of the newest delivery, or of a message that is said
+ * to have no early data. */
 void user_grant(const struct record *record)
 {
-    const struct rbuf_standing_in *in = dealings.foe->standing_in;
     unsigned count = dealings.delivery_count;
-    struct item_delivery *newest = count > 0 ? &dealings.deliveries[count - 1] : NULL;
+    const struct item_delivery *newest = count > 0 ? &dealings.deliveries[count - 1] : NULL;
     uint64_t bytes = bounded(record->value, LARGEST_SOURCE);
+    uint32_t early = record->which & 2 ? RBUF_EARLY_UNKNOWN : 0;
 
-    if (record->which & 1 && newest != NULL && newest->peer == dealings.foe) {
-        rbuf_core_delivering(newest->peer, &newest->delivery);
-        if (record->which & 2 && newest->delivery.place != 0) {
-            bytes = bounded(in->uses[newest->delivery.place - 1].bytes - 1, LARGEST_SOURCE);
-        }
-    } else if (record->which & 2) {
-        bytes = kept_bytes(in, bytes);
+    if (record->which & 1 && newest != NULL && newest->peer == dealings.foe &&
+        newest->delivery.extra == RBUF_EXTRA_RTS) {
+        early = newest->delivery.early;
     }
-    open_grant(dealings.granted, dealings.foe, bytes);
-    dealings.core->delivering_of = NULL;
+    open_grant(dealings.granted, dealings.foe, record->which & 4 ? bytes % 4096 + 1 : bytes, early);
 }
 
 void user_offer(const struct record *record)
 {
-    open_grant(dealings.offered, dealings.victim, bounded(record->value, LARGEST_SOURCE));
+    open_grant(dealings.offered, dealings.victim, bounded(record->value, LARGEST_SOURCE),
+               record->which & 1 ? RBUF_EARLY_UNKNOWN : 0);
 }
 
 void user_close_grant(const struct record *record)
@@ -136,49 +123,16 @@ static void answer_registration(struct world_node *node, struct rbuf_grant *gran
 
 /* --- messages --- */
 
-/* The number of the first piece of the set that is not named. */
-static uint32_t next_to_name(const struct rbuf_ahead_out *out)
+/* A message that can be sent; NULL: too many are open. */
+static struct item_am *make_am(uint8_t tag, enum rbuf_channel_id channel, uint32_t bytes)
 {
-    const bool begun = out->newest >> RBUF_PIECE_NUMBER_BITS == out->set;
+    struct item_am *item = NULL;
 
-    return begun ? (uint32_t) (out->newest - rbuf_piece_name(out->set, 0)) + 1 : 0;
-}
-
-/* Sends the message as it is, or as the next that its kind allows; true if it is under way. */
-static bool send_some_way(struct rbuf_am *am, unsigned way)
-{
-    const struct rbuf_ahead_out *out = &dealings.foe->ahead_out;
-
-    for (uint32_t next = next_to_name(out);
-         out->state == RBUF_AHEAD_OPEN && way % 8 > 3 && next < out->sent; next++) {
-        (void) rbuf_ahead_name(dealings.foe, rbuf_piece_name(out->set, next), am->tag, &way,
-                               sizeof(way));
+    for (unsigned i = 0; i < ITEMS && item == NULL; i++) {
+        item = dealings.ams[i].open ? NULL : &dealings.ams[i];
     }
-    if (way % 16 > 7) {
-        rbuf_ahead_tell(dealings.foe->core);
-    }
-    if (out->state == RBUF_AHEAD_OPEN && way % 4 == 1) {
-        return rbuf_ahead_piece(dealings.foe, am);
-    }
-    if (out->state == RBUF_AHEAD_OPEN && way % 4 == 2 && am->bytes >= sizeof(struct rbuf_naming)) {
-        return rbuf_ahead_named(dealings.foe, am, am->tag, &way, sizeof(way));
-    }
-    if (out->state == RBUF_AHEAD_OPEN && way % 4 == 3) {
-        rbuf_ahead_end(dealings.foe);
-    } else if (way % 4 != 0 && rbuf_ahead_may(dealings.foe)) {
-        am->channel = RBUF_CONTROL;
-        return rbuf_ahead_herald(dealings.foe, am);
-    }
-    return rbuf_am_send(dealings.foe, am) != RBUF_AM_IDLE;
-}
-
-void user_send(const struct record *record)
-{
-    struct item_am *item = &dealings.ams[record->which % ITEMS];
-    uint32_t bytes = record->amount % (MESSAGE_BYTES - sizeof(struct rbuf_message_header) + 1);
-
-    if (item->open) {
-        return;
+    if (item == NULL) {
+        return NULL;
     }
     item->memory =
         open_memory(sizeof(struct rbuf_message_header) + bytes, victim_nic(), &item->key);
@@ -186,14 +140,32 @@ void user_send(const struct record *record)
     item->am = (struct rbuf_am){.header = (struct rbuf_message_header *) (void *) item->memory,
                                 .lkey = item->key,
                                 .bytes = bytes,
-                                .tag = (uint8_t) record->spare,
-                                .channel = (uint8_t) (record->spare >> 8) % RBUF_CHANNELS,
-                                .after = record->value};
-    if (!send_some_way(&item->am, record->spare >> 16)) {
+                                .tag = tag,
+                                .channel = (uint8_t) channel};
+    return item;
+}
+
+static void sent(struct item_am *item, int state)
+{
+    if (state == RBUF_AM_IDLE) {
         item->open = false;
         close_memory(&item->memory, &item->key);
     }
     world_wake(&dealings.world->nodes[VICTIM]);
+}
+
+void user_send(const struct record *record)
+{
+    uint32_t bytes = record->amount % (MESSAGE_BYTES - sizeof(struct rbuf_message_header) + 1);
+    struct item_am *item =
+        make_am((uint8_t) record->spare,
+                (enum rbuf_channel_id)((record->spare >> 8) % RBUF_CHANNELS), bytes);
+
+    if (item == NULL) {
+        return;
+    }
+    item->am.after = record->value;
+    sent(item, rbuf_am_send(dealings.foe, &item->am));
 }
 
 /* By several slots, in chunks of up to 511 bytes. */
@@ -256,43 +228,138 @@ void user_rma(const struct record *record)
     rbuf_rma_start(dealings.foe, &item->rma);
 }
 
-void user_prestage(const struct record *record)
+/* Announces a message; NULL: too many are open. */
+static struct item_source *announce(uint64_t bytes)
 {
-    uint64_t bytes = bounded(record->value, LARGEST_SOURCE);
-    unsigned char *memory = open_memory(bytes, NULL, NULL);
+    struct item_source *source = NULL;
+    struct item_am *item;
 
-    rbuf_prestage(dealings.foe, memory, bytes);
-    /* The newer wish replaces it, but a head of it may have been announced. */
-    rbuf_prestage_cancel(dealings.foe, dealings.prestaged);
-    free(dealings.prestaged);
-    dealings.prestaged = memory;
-    dealings.prestaged_bytes = bytes;
+    for (unsigned i = 0; i < ITEMS && source == NULL; i++) {
+        source = dealings.sources[i].memory != NULL ? NULL : &dealings.sources[i];
+    }
+    item = source != NULL ? make_am(1, RBUF_CONTROL, sizeof(bytes)) : NULL;
+    if (item == NULL) {
+        return NULL;
+    }
+    *source = (struct item_source){.memory = open_memory(bytes, NULL, NULL), .bytes = bytes};
+    sent(item, rbuf_early_send(dealings.foe, &item->am, source->memory, bytes));
+    return source;
+}
+
+void user_announce(const struct record *record)
+{
+    const uint64_t bytes = bounded(record->value, record->which & 2 ? 4096 : LARGEST_SOURCE);
+    struct item_source *source = announce(bytes);
+
+    if (source != NULL) {
+        source->ends = record->which & 1;
+    }
 }
 
 void user_progressed(void)
 {
-    free(dealings.prestaged);
-    dealings.prestaged = NULL;
+    for (unsigned i = 0; i < ITEMS; i++) {
+        if (dealings.sources[i].ends) {
+            free(dealings.sources[i].memory);
+            dealings.sources[i] = (struct item_source){0};
+        }
+    }
 }
 
-/* Glue refuses a put of another size than the offer's; the size is therefore the offer's here. */
+/* Packs some chunks; returns their blocks. */
+static uint32_t pack(struct rbuf_early_data *data, uint32_t chunks, uint32_t less)
+{
+    uint32_t packed = 0;
+
+    for (uint32_t i = 0; i < chunks; i++) {
+        struct rbuf_tx_chunk *chunk = rbuf_early_begin(dealings.foe, data);
+        uint32_t blocks;
+
+        if (chunk == NULL) {
+            break;
+        }
+        blocks = chunk->shape.blocks > less ? chunk->shape.blocks - less : 0;
+        for (uint32_t k = 0; k < blocks; k++) {
+            memset(rbuf_early_block(dealings.foe, chunk, k), (int) k,
+                   rbuf_early_block_payload(dealings.foe));
+        }
+        if (!rbuf_early_end(dealings.foe, data, chunk, blocks)) {
+            break;
+        }
+        packed += blocks;
+    }
+    return packed;
+}
+
+/* Names blocks of the slot, as the last that are; false: too many messages are open. */
+static bool name(const struct rbuf_early_data *data, uint32_t blocks)
+{
+    struct item_am *item = make_am(1, RBUF_BULK, sizeof(struct rbuf_fragment) + 8);
+    struct rbuf_fragment *fragment;
+
+    if (item == NULL) {
+        return false;
+    }
+    fragment = (struct rbuf_fragment *) (void *) (item->am.header + 1);
+    *fragment = (struct rbuf_fragment){.seq = data->seq,
+                                       .blocks = (uint8_t) (blocks % RBUF_FRAGMENT_BLOCKS),
+                                       .last = 1,
+                                       .bytes = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}};
+    sent(item, rbuf_am_send_as(dealings.foe, &item->am, RBUF_MESSAGE_FRAGMENT, 0));
+    return true;
+}
+
+void user_packed(const struct record *record)
+{
+    struct item_am *item = make_am(1, RBUF_CONTROL, 8);
+    struct rbuf_early_data *data;
+    uint32_t blocks;
+
+    if (item == NULL) {
+        return;
+    }
+    sent(item, rbuf_early_send_packed(dealings.foe, &item->am, record, &data));
+    if (data == NULL) {
+        return;
+    }
+    blocks = pack(data, record->amount % 4, record->spare % 4);
+    if (blocks == 0 || record->which & 1 || !name(data, blocks)) {
+        rbuf_early_close(dealings.foe, data);
+    }
+}
+
+/* One that was announced and has so many bytes; else one that is announced now. NULL: too many are
+ * open. */
+static struct item_source *source_for(uint64_t bytes, unsigned first)
+{
+    for (unsigned i = 0; i < ITEMS; i++) {
+        struct item_source *source = &dealings.sources[(first + i) % ITEMS];
+
+        if (source->memory != NULL && source->bytes >= bytes) {
+            return source;
+        }
+    }
+    return announce(bytes > 0 ? bytes : 1);
+}
+
+/* Every put is of a message that was announced. Glue refuses one of another size than the offer's;
+ * the size is therefore the offer's here. */
 void user_put(const struct record *record, const struct rbuf_offer *offer)
 {
     struct item_put *item = &dealings.puts[record->which % ITEMS];
+    struct item_source *source;
 
     if (item->open || offer->bytes > LARGEST_SOURCE) {
         return;
     }
+    source = source_for(offer->bytes, record->which >> 4);
+    if (source == NULL) {
+        return;
+    }
     item->open = true;
     item->key = 0;
-    if (dealings.prestaged != NULL && dealings.prestaged_bytes == offer->bytes) {
-        item->source = dealings.prestaged;
-        dealings.prestaged = NULL;
-    } else {
-        item->source = malloc(offer->bytes + (offer->bytes == 0));
-        fuzz_require(item->source != NULL, "there is memory");
-        sim_pattern_fill(item->source, offer->bytes, 1);
-    }
+    item->source = source->memory;
+    *source = (struct item_source){0};
     item->put = (struct rbuf_put){.source = item->source, .offer = *offer};
     rbuf_put_start(dealings.foe, &item->put);
     world_wake(&dealings.world->nodes[VICTIM]);
@@ -358,12 +425,12 @@ static void end_am(struct rbuf_am *am)
 static void give_back(struct item_delivery *item)
 {
     struct world_node *node = ((struct world_link *) item->peer->user)->end[0].nic->user;
-    struct rbuf_buffer *buffer = rbuf_ahead_buffer_of(&item->delivery);
+    struct rbuf_buffer *buffer = item->delivery.buffer;
 
+    rbuf_core_release(item->peer, &item->delivery); /* which looks into it */
     if (buffer != NULL) {
         sim_post_receive(&node->nic, buffer->channel, &buffer->receive);
     }
-    rbuf_core_release(item->peer, &item->delivery);
 }
 
 void user_release(unsigned keep)
@@ -404,6 +471,22 @@ static uint32_t most_of(const struct rbuf_event *event)
     return MESSAGE_BYTES - (uint32_t) sizeof(struct rbuf_message_header);
 }
 
+/* What a fragment names can be read. */
+static void read_blocks(const struct rbuf_arena *arena, const struct rbuf_delivery *delivery)
+{
+    const struct rbuf_fragment *fragment = delivery->data;
+
+    fuzz_require(delivery->bytes >= sizeof(*fragment), "a fragment is whole");
+    for (uint32_t i = 0; i < fragment->blocks; i++) {
+        const uint32_t block = delivery->early + i;
+
+        fuzz_require(block < arena->blocks && fragment->bytes[i] <= arena->block_bytes,
+                     "the payload of a fragment is in the arena");
+        (void) ((const volatile unsigned char *) rbuf_arena_block(arena,
+                                                                  block))[fragment->bytes[i] - 1];
+    }
+}
+
 static void take_delivery(const struct rbuf_event *event)
 {
     const volatile unsigned char *data = event->delivery.data;
@@ -413,6 +496,9 @@ static void take_delivery(const struct rbuf_event *event)
                  "a delivery fits the place that it came to");
     for (uint32_t i = 0; i < event->delivery.bytes; i++) {
         (void) data[i]; /* all of it can be read */
+    }
+    if (event->delivery.extra == RBUF_EXTRA_FRAGMENT) {
+        read_blocks(&event->peer->core->receive_arena, &event->delivery);
     }
     if (dealings.delivery_count == ITEMS) {
         user_release(ITEMS / 2);
@@ -468,11 +554,6 @@ static void take_event(struct world_node *node, const struct rbuf_event *event)
         break;
     case RBUF_EVENT_STAGING:
         world_staging(node, event->arena);
-        break;
-    case RBUF_EVENT_LATE:
-        break;
-    case RBUF_EVENT_BUFFER:
-        sim_post_receive(&node->nic, event->buffer->channel, &event->buffer->receive);
         break;
     case RBUF_EVENT_FAILED:
         take_failure(node, event->peer);
@@ -540,6 +621,8 @@ bool user_idle(void)
 
 void user_free(void)
 {
-    user_progressed();
+    for (unsigned i = 0; i < ITEMS; i++) {
+        free(dealings.sources[i].memory);
+    }
     free(dealings.scratch);
 }

@@ -27,11 +27,13 @@ bool __wrap_sim_post(struct rbuf_fab_queue *queue, const struct rbuf_fab_request
 bool __wrap_sim_post(struct rbuf_fab_queue *queue, const struct rbuf_fab_request *request,
                      struct rbuf_work *signal)
 {
+    const struct sim_pair_end *end = queue->qp;
+
     for (unsigned i = 0; i < request->count && !request->inlined; i++) {
         const struct rbuf_fab_piece *piece = &request->pieces[i];
 
         fuzz_require(
-            sim_key_covers(queue->end->nic, piece->lkey, (uintptr_t) piece->address, piece->bytes),
+            sim_key_covers(end->nic, piece->lkey, (uintptr_t) piece->address, piece->bytes),
             "what is posted is registered here");
     }
     fuzz_require(rbuf_fab_outstanding(queue) < queue->depth, "a send queue is not overfull");
@@ -68,13 +70,13 @@ static bool hits_ring(const struct world_node *node, const struct sim_pair_end *
     return false;
 }
 
-/* True if a write of the foe hits the standing lane of another. */
-static bool hits_head(const struct rbuf_core *core, const struct sim_pair_end *to, uint64_t remote,
-                      uint32_t bytes)
+/* True if a write of the foe hits the window of another. */
+static bool hits_window(const struct rbuf_core *core, const struct sim_pair_end *to,
+                        uint64_t remote, uint32_t bytes)
 {
     for (uint32_t i = 0; i < core->peer_count; i++) {
         const struct rbuf_peer *peer = core->peers[i];
-        const struct rbuf_standing_in *in = peer != NULL ? peer->standing_in : NULL;
+        const struct rbuf_early_in *in = peer != NULL ? peer->early_in : NULL;
         uint64_t first, end;
 
         if (in == NULL ||
@@ -83,7 +85,7 @@ static bool hits_head(const struct rbuf_core *core, const struct sim_pair_end *t
         }
         first = (uintptr_t) rbuf_arena_block(&core->receive_arena, in->first);
         end = (uintptr_t) rbuf_arena_block(&core->receive_arena,
-                                           in->first + in->place_blocks * RBUF_EARLY_SLOTS);
+                                           in->first + in->slot_blocks * RBUF_EARLY_SLOTS);
         if (remote < end && remote + bytes > first) {
             return true;
         }
@@ -108,7 +110,7 @@ static void placing(void *user, struct sim_pair_end *to, uint64_t remote, uint32
         dealings.collided |=
             remote < end && remote + bytes > lane && link->end[0].peer->nic != to->peer->nic;
     }
-    dealings.collided |= hits_ring(node, to, remote, bytes) || hits_head(core, to, remote, bytes);
+    dealings.collided |= hits_ring(node, to, remote, bytes) || hits_window(core, to, remote, bytes);
     world_placing(user, to, remote, bytes);
 }
 
@@ -132,17 +134,16 @@ static bool malformed(const struct rbuf_core *core, const void *data, uint32_t b
     return header.peer >= core->peer_count || core->peers[header.peer] == NULL;
 }
 
-/* True if a message does not begin with the naming of its piece. */
-static bool misnamed(const void *data, uint32_t bytes)
+static size_t loan_bytes(uint8_t loan)
 {
-    const struct rbuf_message_header *header = data;
-    struct rbuf_naming naming;
-
-    if (bytes < sizeof(*header) + sizeof(naming)) {
-        return true;
+    switch (loan) {
+    case RBUF_LOAN_RING:
+        return sizeof(struct rbuf_ring_offer);
+    case RBUF_LOAN_EARLY:
+        return sizeof(struct rbuf_early_window);
+    default:
+        return SIZE_MAX / 2; /* none such */
     }
-    memcpy(&naming, header + 1, sizeof(naming));
-    return naming.name != header->after || naming.bytes > sizeof(naming.header);
 }
 
 static bool unknown_kind(enum rbuf_channel_id channel, const void *data, uint32_t bytes)
@@ -150,32 +151,21 @@ static bool unknown_kind(enum rbuf_channel_id channel, const void *data, uint32_
     const struct rbuf_message_header *header = data;
 
     switch (header->kind) {
-    case RBUF_MESSAGE_HERALD:
-        return channel != RBUF_CONTROL || header->after == 0 || header->after > UINT32_MAX;
-    case RBUF_MESSAGE_PIECE:
-    case RBUF_MESSAGE_NAMED:
-        return channel != RBUF_BULK || (uint32_t) (header->after >> RBUF_PIECE_NUMBER_BITS) == 0 ||
-               (header->kind == RBUF_MESSAGE_NAMED && misnamed(data, bytes));
-    case RBUF_MESSAGE_NAMES:
-        return channel != RBUF_CONTROL ||
-               (bytes - sizeof(*header)) % sizeof(struct rbuf_naming) != 0;
-    case RBUF_MESSAGE_LATE:
-        return bytes != sizeof(*header) + sizeof(uint32_t);
     case RBUF_MESSAGE_USER:
-    case RBUF_MESSAGE_RING_RECALL:
-    case RBUF_MESSAGE_RING_BACK:
-    case RBUF_MESSAGE_LED:
-    case RBUF_MESSAGE_STANDING_RECALL:
-    case RBUF_MESSAGE_STANDING_BACK:
+    case RBUF_MESSAGE_RTS: /* and what is wrong with these two is the end of their peer */
+    case RBUF_MESSAGE_FRAGMENT:
         return false;
-    case RBUF_MESSAGE_STANDING:
-        return bytes != sizeof(*header) + sizeof(struct rbuf_standing_offer);
-    case RBUF_MESSAGE_DECLINE:
-        return bytes != sizeof(*header) + sizeof(uint64_t);
-    case RBUF_MESSAGE_GRANT:
+    case RBUF_MESSAGE_LONG:
+        return channel != RBUF_BULK;
+    case RBUF_MESSAGE_RECALL:
+    case RBUF_MESSAGE_RETURN:
+        return header->tag > RBUF_LOAN_EARLY;
+    case RBUF_MESSAGE_LEND:
+        return bytes != sizeof(*header) + loan_bytes(header->tag);
+    case RBUF_MESSAGE_EARLY:
+        return bytes != sizeof(*header) + sizeof(uint32_t);
+    case RBUF_MESSAGE_RTR:
         return bytes != sizeof(*header) + sizeof(struct rbuf_offer);
-    case RBUF_MESSAGE_RING:
-        return bytes != sizeof(*header) + sizeof(struct rbuf_ring_offer);
     default:
         return true;
     }
@@ -186,31 +176,16 @@ static uint32_t event_count(const struct rbuf_core *core)
     return core->events.tail - core->events.head;
 }
 
-static unsigned owned_by_piece(const struct rbuf_piece *piece, const struct rbuf_buffer *buffer)
-{
-    return piece != NULL && piece->buffer == buffer;
-}
-
-/* What owns the buffer: events that wait, for it alone or for a delivery, and pieces. */
-static unsigned owners(const struct rbuf_core *core, const struct rbuf_peer *peer,
-                       const struct rbuf_buffer *buffer)
+/* What owns the buffer: events that wait for a delivery. */
+static unsigned owners(const struct rbuf_core *core, const struct rbuf_buffer *buffer)
 {
     const struct rbuf_events *events = &core->events;
-    const struct rbuf_piece *piece;
     unsigned count = 0;
-
-    STAILQ_FOREACH(piece, &peer->ahead_in.pieces, link)
-    {
-        count += owned_by_piece(piece, buffer);
-    }
 
     for (uint32_t i = events->head; i != events->tail; i++) {
         const struct rbuf_event *event = &events->ring[i & (events->size - 1)];
 
-        if (event->kind == RBUF_EVENT_DELIVER) {
-            count += rbuf_ahead_buffer_of(&event->delivery) == buffer;
-        }
-        count += event->kind == RBUF_EVENT_BUFFER && event->buffer == buffer;
+        count += event->kind == RBUF_EVENT_DELIVER && event->delivery.buffer == buffer;
     }
     return count;
 }
@@ -230,10 +205,9 @@ static bool receive_formed(struct rbuf_core *core, enum rbuf_channel_id channel,
     bool kept = __real_rbuf_core_received(core, channel, buffer, data, bytes);
     uint64_t refused = core->stats.messages_refused - refusals;
 
-    fuzz_require(owners(core, peer, buffer) == kept, "a buffer that is kept has one owner");
-    fuzz_require(!kept || header->kind == RBUF_MESSAGE_USER || header->kind == RBUF_MESSAGE_LED ||
-                     header->kind == RBUF_MESSAGE_HERALD || header->kind == RBUF_MESSAGE_PIECE ||
-                     header->kind == RBUF_MESSAGE_NAMED,
+    fuzz_require(owners(core, buffer) == kept, "a buffer that is kept has one owner");
+    fuzz_require(!kept || header->kind == RBUF_MESSAGE_USER || header->kind == RBUF_MESSAGE_LONG ||
+                     header->kind == RBUF_MESSAGE_RTS || header->kind == RBUF_MESSAGE_FRAGMENT,
                  "what is delivered is for the user");
     if (!in_turn && alone) {
         fuzz_require(!kept && refused == 1 && peer->state == RBUF_PEER_FAILED,
@@ -275,21 +249,21 @@ bool __wrap_rbuf_core_received(struct rbuf_core *core, enum rbuf_channel_id chan
     return kept;
 }
 
-/* Chunks that were announced: of all messages that are being received, and of the head that the
- * immediate names. */
+/* Chunks that were announced: of all messages that are being received, and of the early data that
+ * the immediate names. */
 static uint64_t announced(const struct rbuf_core *core, uint32_t immediate)
 {
     const struct rbuf_peer *borrower =
-        core->standing.borrower[immediate % (1u << RBUF_IMMEDIATE_LANE_BITS)];
+        core->windows.borrower[immediate % (1u << RBUF_IMMEDIATE_WINDOW_BITS)];
     const struct rbuf_grant *grant;
     uint64_t count = 0;
 
     if (borrower != NULL) {
-        const struct rbuf_head_arrivals *place =
-            &borrower->standing_in
+        const struct rbuf_early_arrivals *arrivals =
+            &borrower->early_in
                  ->arrivals[(immediate >> RBUF_IMMEDIATE_INDEX_BITS) % RBUF_EARLY_SLOTS];
 
-        count += place->immediate == immediate ? place->chunks : 0;
+        count += arrivals->immediate == immediate ? arrivals->chunks : 0;
     }
 
     TAILQ_FOREACH(grant, &core->receiving, link)
@@ -347,7 +321,7 @@ static void watch_peer(const struct rbuf_peer *peer)
     }
     TAILQ_FOREACH(grant, &peer->core->receiving, link)
     {
-        if (grant->peer == peer && grant->acks_wanted > 0) {
+        if (grant->peer == peer && grant->slot < RBUF_ACK_SLOTS) {
             fuzz_require((slots >> grant->slot & 1) == 0, "a word serves one grant at a time");
             slots |= 1ull << grant->slot;
         }
@@ -364,13 +338,13 @@ static void watch_grants(const struct rbuf_core *core)
         fuzz_require(grant->state == RBUF_GRANT_STAGED, "what is polled is staged");
         fuzz_require(grant->to >= grant->base && grant->to <= grant->base + grant->bytes,
                      "copying stays inside of the grant");
-        fuzz_require(
-            grant->block < grant->chunk.blocks &&
-                (grant->chunk.index < grant->head_chunks
-                     ? grant->head_use != 0 && grant->chunk.first_block + grant->chunk.blocks <=
-                                                   grant->peer->standing_in->place_blocks
-                     : grant->chunk.blocks <= grant->stride_blocks),
-            "a chunk fits its buffer");
+        fuzz_require(grant->block < grant->chunk.blocks &&
+                         (grant->part == RBUF_GRANT_PART_EARLY
+                              ? !rbuf_grant_early_is_there(grant) ||
+                                    grant->chunk.first_block + grant->chunk.blocks <=
+                                        grant->peer->early_in->slot_blocks
+                              : grant->chunk.blocks <= grant->stride_blocks),
+                     "a chunk fits its buffer");
         fuzz_require(grant->lane_first + grant->lane_blocks <= core->receive_arena.blocks,
                      "a lane lies in the arena");
     }
@@ -394,22 +368,39 @@ static void watch_events(const struct rbuf_core *core)
     fuzz_require(event_count(core) <= most, "the queue of events is bounded");
 }
 
-/* Pieces are in order, as many as there were credits for, and few of them in receive buffers. */
-static void watch_pieces(const struct rbuf_core *core, const struct rbuf_peer *peer)
+/* What is counted of a window and its slots is what there is. */
+static void watch_window(const struct rbuf_core *core, const struct rbuf_peer *peer)
 {
-    const struct rbuf_piece *piece;
-    unsigned count = 0;
-    unsigned kept = 0;
+    const struct rbuf_early_in *in = peer->early_in;
+    uint32_t unclaimed = 0;
 
-    STAILQ_FOREACH(piece, &peer->ahead_in.pieces, link)
-    {
-        count++;
-        kept += piece->buffer != NULL;
+    if (in == NULL) {
+        return;
     }
-    fuzz_require(count == peer->ahead_in.pieces_count && count <= core->options.window[RBUF_BULK],
-                 "no more pieces wait than there are credits");
-    fuzz_require(kept <= core->pieces_kept && core->pieces_kept <= core->options.pieces_kept,
-                 "few receive buffers are kept for pieces");
+    for (uint32_t i = 0; i < RBUF_EARLY_SLOTS; i++) {
+        unclaimed += in->slot[i].state == RBUF_EARLY_SLOT_UNCLAIMED;
+        fuzz_require(in->slot[i].seq % RBUF_EARLY_SLOTS == i, "a slot has its own numbers");
+    }
+    fuzz_require(unclaimed == in->unclaimed, "what is unclaimed is counted right");
+    fuzz_require(core->windows.borrower[in->number] == peer, "a window knows its borrower");
+    fuzz_require(in->first + in->slot_blocks * RBUF_EARLY_SLOTS <= core->receive_arena.blocks,
+                 "a window lies in the arena");
+}
+
+/* Chunks of early data that are under way are counted right, whichever window they went to. */
+static void watch_early_out(const struct rbuf_peer *peer)
+{
+    const struct rbuf_early_out *out = peer->early_out;
+    uint64_t in_flight = 0;
+
+    if (out == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < RBUF_EARLY_SLOTS; i++) {
+        in_flight += out->slot[i].in_flight;
+    }
+    fuzz_require(in_flight == out->in_flight && in_flight <= peer->in_flight,
+                 "chunks of early data are counted right");
 }
 
 static void watch_core(const struct rbuf_core *core)
@@ -421,7 +412,8 @@ static void watch_core(const struct rbuf_core *core)
     for (uint32_t i = 0; i < core->peer_count; i++) {
         if (core->peers[i] != NULL) {
             watch_peer(core->peers[i]);
-            watch_pieces(core, core->peers[i]);
+            watch_window(core, core->peers[i]);
+            watch_early_out(core->peers[i]);
         }
     }
 }

@@ -4,51 +4,7 @@
  */
 #include "arguments.h"
 
-#include "bench_options.h"
-
-/* A size read once more; the shift of a suffix is exact. */
-static bool size_again(const char *text, uint64_t *size)
-{
-    static const char suffixes[] = "kKmMgG";
-    unsigned __int128 value = 0;
-    const char *c = text;
-
-    for (; *c >= '0' && *c <= '9'; c++) {
-        value = value * 10 + (unsigned) (*c - '0');
-        if (value > UINT64_MAX) {
-            return false;
-        }
-    }
-    if (c == text) {
-        return false;
-    }
-    if (*c != '\0') {
-        const char *suffix = strchr(suffixes, *c);
-
-        if (suffix == NULL || c[1] != '\0') {
-            return false;
-        }
-        value <<= 10 * ((suffix - suffixes) / 2 + 1);
-    }
-    *size = (uint64_t) value;
-    return value <= UINT64_MAX;
-}
-
-static void compare_sizes(const struct arguments *arguments)
-{
-    for (int i = 1; i < arguments->count; i++) {
-        size_t size = 0xa5a5;
-        uint64_t again = 0;
-        bool read = bench_parse_size(arguments->list[i], strlen(arguments->list[i]), &size);
-        bool right = size_again(arguments->list[i], &again);
-
-        fuzz_require(!read || right, "what is read is right");
-        /* The last digits below 2^64 may be refused. */
-        fuzz_require(read || !right || again > UINT64_MAX - 16 || again % 1024 == 0,
-                     "what is right is read");
-        fuzz_require(size == (read ? again : 0xa5a5), "what is read is what was meant");
-    }
-}
+#include "bench/options.h"
 
 static void check_list(const struct bench_list *list, int choices)
 {
@@ -89,17 +45,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static struct bench_options options;
     static struct printed printed;
     struct arguments arguments;
-    enum bench_verdict verdict;
+    enum options_result result;
 
     arguments_read(&arguments, "rbuf-bench", data, size);
-    compare_sizes(&arguments);
     printed_begin(&printed);
-    verdict = bench_parse(&options, arguments.count, arguments.list);
+    result = bench_parse(&options, arguments.count, arguments.list);
     printed_end(&printed);
     fuzz_require(printed.text[0] == '\0', "every rank reads, so nothing is printed");
-    if (verdict == BENCH_RUN) {
+    if (result == OPTIONS_RUN) {
         check_run(&options);
-    } else if (verdict == BENCH_BAD) {
+    } else if (result == OPTIONS_BAD) {
         fuzz_require(options.message[0] != '\0' &&
                          memchr(options.message, 0, sizeof(options.message)) != NULL,
                      "what is wrong has a message");

@@ -28,7 +28,7 @@ enum step {
     STEP_SEND,
     STEP_SEND_NOW,
     STEP_RMA,
-    STEP_PRESTAGE,
+    STEP_ANNOUNCE,
     STEP_RELEASE,
     STEP_TIME,
     STEP_ANSWER,
@@ -41,8 +41,9 @@ enum step {
     STEP_FOE_RING_STEP,
     STEP_FOE_FLOOD, /* small messages, so that the victim lends it a ring */
     STEP_FLOOD,     /* likewise of the victim */
-    STEP_FOE_STANDING,
-    STEP_FOE_AHEAD, /* a herald, pieces, their names */
+    STEP_FOE_LOAN,
+    STEP_FOE_EARLY,
+    STEP_PACKED,
     STEPS
 };
 
@@ -76,11 +77,10 @@ static struct world_options choose_options(const struct record *record)
     options.send_bytes = STAGING_BYTES;
     options.receive_bytes = STAGING_BYTES;
     options.message_bytes = MESSAGE_BYTES;
-    options.piece_bytes = MESSAGE_BYTES / 2;
-    options.core.pieces_kept = 2;
+    options.fragment_bytes = MESSAGE_BYTES / 2;
     options.model.packet_bytes = 1024;
     options.faults.refuse_when_dead = bits & 1;
-    options.prestage = bits & 2;
+    options.packed_early = bits & 2;
     options.core.schedule = (struct rbuf_schedule){
         .block_bytes = 512,
         .growth = RBUF_GROWTH_ONE + (uint32_t) (bits >> 8 & 3) * RBUF_GROWTH_ONE / 2,
@@ -100,9 +100,11 @@ static struct world_options choose_options(const struct record *record)
     options.followers = bits >> 32 & 1;
     options.refuse_registration = bits >> 33 & 1;
     choose_rings(&options, (uint32_t) (bits >> 34));
-    options.core.standing = (struct rbuf_standing_options){.peers = bits >> 48 & 3,
-                                                           .place_blocks = 1 + (bits >> 50 & 7),
-                                                           .opening_blocks = bits >> 53 & 1};
+    options.core.early = (struct rbuf_early_options){.peers = bits >> 48 & 3,
+                                                     .slot_blocks = 1 + (bits >> 50 & 7),
+                                                     .opening_blocks = bits >> 53 & 1};
+    options.late = bits >> 54 & 3;
+    options.aside = bits >> 56 & 1;
     return options;
 }
 
@@ -213,8 +215,11 @@ static void do_step(const struct record *record, const uint8_t **data, size_t *l
     case STEP_RMA:
         user_rma(record);
         break;
-    case STEP_PRESTAGE:
-        user_prestage(record);
+    case STEP_ANNOUNCE:
+        user_announce(record);
+        break;
+    case STEP_PACKED:
+        user_packed(record);
         break;
     case STEP_RELEASE:
         user_release(record->which % ITEMS);
@@ -246,11 +251,11 @@ static void do_step(const struct record *record, const uint8_t **data, size_t *l
     case STEP_FLOOD:
         flood(record, false);
         break;
-    case STEP_FOE_STANDING:
-        foe_standing(record);
+    case STEP_FOE_LOAN:
+        foe_loan(record);
         break;
-    case STEP_FOE_AHEAD:
-        foe_ahead(record);
+    case STEP_FOE_EARLY:
+        foe_early(record);
         break;
     case STEP_KILL:
         sim_kill(&dealings.world->nodes[FOE].links[VICTIM].end[record->which % RBUF_CHANNELS]);
@@ -276,6 +281,20 @@ static void begin(const struct world_options *options)
     dealings.scratch_key = sim_register(&world->nodes[FOE].nic, dealings.scratch, SCRATCH_BYTES);
 }
 
+/* Answers the rendezvous that were not expected; false: there was none. */
+static bool expect_late(void)
+{
+    bool any = false;
+
+    for (unsigned i = 0; i < NODES; i++) {
+        if (dealings.world->nodes[i].unexpected != NULL) {
+            world_expect(dealings.world, i);
+            any = true;
+        }
+    }
+    return any;
+}
+
 /* Both sides give each other up, and the foe is gone for the honest node too. */
 static void part(void)
 {
@@ -288,7 +307,7 @@ static void part(void)
     }
     user_end();
     for (unsigned i = 0; i < PATIENCE && (world->open > 0 || !user_idle()); i++) {
-        if (!sim_step(&world->net.clock)) {
+        if (!sim_step(&world->net.clock) && !expect_late()) {
             break;
         }
         user_release(0);

@@ -6,7 +6,7 @@
  */
 #include "fuzz.h"
 
-#include "verbs/exchange.h"
+#include "connect/exchange.h"
 
 #define UNTOUCHED 0xa5
 
@@ -20,14 +20,15 @@ static void check_accepted(const uint8_t *data, size_t bytes, const struct rbuf_
     fuzz_require(out->header.bytes == rbuf_exchange_bytes(out->header.kind), "its kind's size");
     fuzz_require(memcmp(out, data, out->header.bytes) == 0, "what is taken is what came");
     sealed = rbuf_exchange_seal(&again, (enum rbuf_exchange_kind) out->header.kind,
-                                (enum rbuf_refusal) out->header.reason);
+                                (enum rbuf_reject_reason) out->header.reason);
     fuzz_require(sealed == out->header.bytes && memcmp(&again, out, sealed) == 0,
                  "a message sealed again is the same");
-    fuzz_require(out->header.reason < RBUF_REFUSALS &&
-                     rbuf_refusal_text((enum rbuf_refusal) out->header.reason)[0] != '\0' &&
-                     strcmp(rbuf_refusal_text((enum rbuf_refusal) out->header.reason), "unknown"),
-                 "a refusal has a reason that there is");
-    fuzz_require((out->header.reason != 0) == (out->header.kind == RBUF_EXCHANGE_REFUSE),
+    fuzz_require(
+        out->header.reason < RBUF_REJECT_REASONS &&
+            rbuf_reject_text((enum rbuf_reject_reason) out->header.reason)[0] != '\0' &&
+            strcmp(rbuf_reject_text((enum rbuf_reject_reason) out->header.reason), "unknown"),
+        "a refusal has a reason that there is");
+    fuzz_require((out->header.reason != 0) == (out->header.kind == RBUF_EXCHANGE_REJ),
                  "a refusal alone has a reason");
     if (out->header.bytes != sizeof(*out)) {
         return;
@@ -108,7 +109,7 @@ static size_t make(struct rbuf_exchange *message, unsigned kind, const uint8_t *
                                         .queue = {{.qpn = 1, .psn = 2}, {.qpn = 3, .psn = 4}},
                                         .mailbox = 4096,
                                         .window = {5, 6}}};
-    (void) rbuf_exchange_seal(message, (enum rbuf_exchange_kind) kind, RBUF_REFUSAL_CLOSING);
+    (void) rbuf_exchange_seal(message, (enum rbuf_exchange_kind) kind, RBUF_REJECT_CLOSING);
     bytes = bytes > 0 ? bytes : sizeof(message->header);
     fuzz_change(message, bytes, changes, size);
     return bytes;

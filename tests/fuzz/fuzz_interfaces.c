@@ -12,7 +12,7 @@
 #include <net/if.h>
 #include <netinet/in.h>
 
-#include "verbs/address.h"
+#include "connect/address.h"
 #include "verbs/device.h"
 #include "verbs/nearest.h"
 #include "verbs/port.h"

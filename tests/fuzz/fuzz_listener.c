@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * The listener and its calls: strangers, callers and called peers that send anything in any pieces,
- * and a user who answers, refuses, calls and gives up at any time but always by the rules.
+ * The listener and its connections: unauthenticated ones, active and passive peers that send
+ * anything in any pieces, and a user who answers, refuses, calls and gives up at any time but
+ * always by the rules.
  *
  * The listener's thread is not started (-Wl,--wrap): its event loop runs here, a turn at a time, so
  * that an input always means the same. Sockets are socket pairs, whose other end is the input's;
@@ -146,7 +147,7 @@ int __wrap_pthread_join(pthread_t thread, void **result)
     if (!closing) {
         return __real_pthread_join(thread, result);
     }
-    (void) event_base_dispatch(listener->base);
+    (void) event_base_dispatch(listener->context.base);
     return 0;
 }
 
@@ -160,7 +161,7 @@ int __wrap_pthread_setname_np(pthread_t thread, const char *name)
 static void turn(void)
 {
     for (unsigned i = 0; i < TURNS; i++) {
-        (void) event_base_loop(listener->base, EVLOOP_NONBLOCK);
+        (void) event_base_loop(listener->context.base, EVLOOP_NONBLOCK);
     }
 }
 
@@ -169,14 +170,14 @@ static void turn(void)
 /* Who finds no place waits outside, for ever. The oldest have had their moment. */
 static void come_in(void)
 {
-    struct rbuf_call *oldest = TAILQ_FIRST(&listener->strangers);
+    struct rbuf_connection *oldest = TAILQ_FIRST(&listener->context.unauthenticated);
     int fd = connection();
 
     if (oldest != NULL) {
         oldest->began_ms = 0;
     }
-    if (fd >= 0 && rbuf_call_make_room(listener)) {
-        rbuf_call_take_stranger(listener, fd, "a stranger");
+    if (fd >= 0 && rbuf_handshake_make_room(&listener->context)) {
+        rbuf_handshake_take_incoming(&listener->context, fd, "anybody");
     } else if (fd >= 0) {
         close(fd);
     }
@@ -194,7 +195,7 @@ static void write_message(struct fuzz_input *input, int fd)
 {
     uint8_t what = (uint8_t) fuzz_take(input, 1);
     enum rbuf_exchange_kind kind = (enum rbuf_exchange_kind)(1 + what % 6);
-    struct rbuf_exchange message = message_make(kind, listener->token, what);
+    struct rbuf_exchange message = message_make(kind, listener->context.token, what);
     size_t bytes = message.header.bytes;
     size_t first = bytes;
 
@@ -255,10 +256,11 @@ static void hang_up(int *fd)
 /* The time of a call that waits for something is up. */
 static void fire_timer(unsigned which)
 {
-    struct rbuf_call_list *lists[] = {&listener->strangers, &listener->calls};
+    struct rbuf_connection_list *lists[] = {&listener->context.unauthenticated,
+                                            &listener->context.connections};
 
     for (unsigned i = 0; i < 2; i++) {
-        struct rbuf_call *call;
+        struct rbuf_connection *call;
 
         TAILQ_FOREACH(call, lists[i], link)
         {
@@ -335,21 +337,22 @@ static void do_step(struct fuzz_input *input)
     }
 }
 
-/* Every connection that came in is a stranger still, or was dealt with in one way. */
+/* Every connection that came in is unauthenticated still, or was dealt with in one way. */
 static void check_counters(void)
 {
     const struct rbuf_listener_counters *counters = rbuf_listener_counters(listener);
-    uint64_t settled = listener->stranger_count + counters->hellos + counters->slow +
-                       counters->closed_early + counters->crowded_out;
+    uint64_t settled = listener->context.unauthenticated_count + counters->authenticated +
+                       counters->slow + counters->closed_early + counters->evicted;
     uint64_t faults = 0;
 
     for (unsigned i = 0; i < RBUF_FAULTS; i++) {
         faults += counters->fault[i];
     }
     fuzz_require(counters->connections >= settled && counters->connections - settled <= faults,
-                 "every stranger is counted once");
-    fuzz_require(listener->stranger_count <= listener->options.max_strangers,
-                 "there are not too many strangers");
+                 "every unauthenticated connection is counted once");
+    fuzz_require(listener->context.unauthenticated_count <=
+                     listener->context.options.max_unauthenticated,
+                 "there are not too many unauthenticated connections");
     fuzz_require(counters->fault[RBUF_FAULT_NONE] == 0 &&
                      counters->fault[RBUF_FAULT_INCOMPLETE] == 0,
                  "only faults are counted as faults");
@@ -357,7 +360,7 @@ static void check_counters(void)
 
 static void open_listener(void)
 {
-    const struct rbuf_listener_options options = {.timeout_ms = 3600000, .max_strangers = 3};
+    const struct rbuf_listener_options options = {.timeout_ms = 3600000, .max_unauthenticated = 3};
     struct rbuf_address_list addresses;
     struct rbuf_problem problem;
     uint8_t token[RBUF_TOKEN_BYTES];
@@ -366,7 +369,7 @@ static void open_listener(void)
     fuzz_require(rbuf_listener_open(&options, token, &addresses, &listener, &problem) == 0,
                  "the listener opens");
     opening = false;
-    memset(listener->token, 7, RBUF_TOKEN_BYTES); /* the same in every run */
+    memset(listener->context.token, 7, RBUF_TOKEN_BYTES); /* the same in every run */
     for (unsigned i = 0; i < ENDS; i++) {
         ends[i] = -1;
     }

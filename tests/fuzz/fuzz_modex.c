@@ -8,7 +8,7 @@
 #include <arpa/inet.h>
 
 #include "btl_rbuf_modex.h"
-#include "verbs/address.h"
+#include "connect/address.h"
 
 #define MACHINE 77u
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * See listener_fuzz.h. The order of events is the one that verbs/listener.h promises, written down
- * here once more.
+ * See listener_fuzz.h. The order of events is the one that connect/listener.h promises, written
+ * down here once more.
  */
 #include "listener_fuzz.h"
 
@@ -14,21 +14,21 @@ enum stage {
     STAGE_NONE,
     STAGE_CALLING,   /* ours: ACCEPTED, REFUSED or FAILED are due */
     STAGE_OFFERED,   /* ours, ACCEPTED: not answered yet */
-    STAGE_HEARD,     /* theirs: not answered yet */
-    STAGE_ANSWERED,  /* theirs: READY is due */
-    STAGE_CONNECTED, /* BYE or LOST may come */
+    STAGE_REQUESTED, /* theirs: not answered yet */
+    STAGE_ACCEPTED,  /* theirs: RTU is due */
+    STAGE_CONNECTED, /* DREQ or LOST may come */
     STAGE_OVER       /* nothing comes any more */
 };
 
 struct call {
-    struct rbuf_call *call;
+    struct rbuf_connection *call;
     enum stage stage;
-    bool leaving; /* we said BYE, once */
+    bool leaving; /* we said DREQ, once */
 };
 
 static struct call calls[CALLS];
 
-static struct call *place_of(const struct rbuf_call *call)
+static struct call *place_of(const struct rbuf_connection *call)
 {
     for (unsigned i = 0; i < CALLS; i++) {
         if (calls[i].stage != STAGE_NONE && calls[i].call == call) {
@@ -51,9 +51,9 @@ static struct call *free_place(void)
 void caller_call(struct rbuf_listener *listener, struct fuzz_input *input)
 {
     uint8_t shape = (uint8_t) fuzz_take(input, 1);
-    struct rbuf_address_list list = {.machine = shape & 1 ? listener->machine : 1,
+    struct rbuf_address_list list = {.machine = shape & 1 ? listener->context.machine : 1,
                                      .count = shape >> 1 & 3};
-    struct rbuf_exchange hello = message_make(RBUF_EXCHANGE_HELLO, listener->token, shape);
+    struct rbuf_exchange hello = message_make(RBUF_EXCHANGE_REQ, listener->context.token, shape);
     struct call *place = free_place();
     bool valid;
     int error;
@@ -69,7 +69,7 @@ void caller_call(struct rbuf_listener *listener, struct fuzz_input *input)
             .address = {10, 0, 0, (uint8_t) (i + (shape >> 5))}};
     }
     valid = rbuf_addresses_valid(&list);
-    error = rbuf_listener_call(listener, &list, &hello, place, &place->call);
+    error = rbuf_listener_connect(listener, &list, &hello, place, &place->call);
     fuzz_require(error == (valid ? 0 : -EINVAL), "a list that is malformed is refused");
     if (error == 0) {
         place->stage = STAGE_CALLING;
@@ -77,64 +77,63 @@ void caller_call(struct rbuf_listener *listener, struct fuzz_input *input)
     }
 }
 
-static void take_answer(struct call *place, const struct rbuf_call_event *event)
+static void take_answer(struct call *place, const struct rbuf_connect_event *event)
 {
     fuzz_require(place != NULL && place->stage == STAGE_CALLING, "an answer follows a call, once");
-    if (event->kind != RBUF_CALL_ACCEPTED) {
+    if (event->kind != RBUF_CONNECT_RESPONSE) {
         place->stage = STAGE_OVER;
         fuzz_require(event->error < 0 && event->text[0] != '\0', "a failure has a cause");
         return;
     }
     place->stage = STAGE_OFFERED;
-    fuzz_require(event->theirs.header.kind == RBUF_EXCHANGE_ACCEPT &&
-                     event->theirs.side.window[0] > 0,
+    fuzz_require(event->theirs.header.kind == RBUF_EXCHANGE_REP && event->theirs.side.window[0] > 0,
                  "an answer is valid");
 }
 
-static struct call *take_hello(const struct rbuf_call_event *event)
+static struct call *take_hello(const struct rbuf_connect_event *event)
 {
     struct call *place = free_place();
 
-    fuzz_require(event->user == NULL && place_of(event->call) == NULL, "a caller is new");
-    fuzz_require(
-        event->theirs.header.kind == RBUF_EXCHANGE_HELLO &&
-            memcmp(event->theirs.side.token, event->call->listener->token, RBUF_TOKEN_BYTES) == 0,
-        "a caller has our token");
+    fuzz_require(event->user == NULL && place_of(event->connection) == NULL, "a caller is new");
+    fuzz_require(event->theirs.header.kind == RBUF_EXCHANGE_REQ &&
+                     memcmp(event->theirs.side.token, event->connection->context->token,
+                            RBUF_TOKEN_BYTES) == 0,
+                 "a caller has our token");
     if (place == NULL) {
-        rbuf_call_refuse(event->call, RBUF_REFUSAL_RESOURCES);
+        rbuf_connection_reject(event->connection, RBUF_REJECT_RESOURCES);
         return NULL;
     }
-    *place = (struct call){.call = event->call, .stage = STAGE_HEARD};
+    *place = (struct call){.call = event->connection, .stage = STAGE_REQUESTED};
     return place;
 }
 
 /* What the event says of the call; NULL if the call is ended already. */
-static struct call *judge(const struct rbuf_call_event *event)
+static struct call *judge(const struct rbuf_connect_event *event)
 {
-    struct call *place = place_of(event->call);
+    struct call *place = place_of(event->connection);
 
-    if (event->kind == RBUF_INCOMING_HELLO) {
+    if (event->kind == RBUF_CONNECT_REQUEST) {
         return take_hello(event);
     }
     fuzz_require(place != NULL, "no event mentions a call that was ended");
     fuzz_require(place->stage != STAGE_OVER, "nothing comes after the end");
     switch (event->kind) {
-    case RBUF_CALL_ACCEPTED:
-    case RBUF_CALL_REFUSED:
-    case RBUF_CALL_FAILED:
+    case RBUF_CONNECT_RESPONSE:
+    case RBUF_CONNECT_REJECTED:
+    case RBUF_CONNECT_FAILED:
         take_answer(place, event);
         break;
-    case RBUF_INCOMING_READY:
-        fuzz_require(place->stage == STAGE_ANSWERED, "READY follows our answer");
+    case RBUF_CONNECT_ESTABLISHED:
+        fuzz_require(place->stage == STAGE_ACCEPTED, "RTU follows our answer");
         place->stage = STAGE_CONNECTED;
         break;
-    case RBUF_INCOMING_LOST:
-        fuzz_require(place->stage == STAGE_HEARD || place->stage == STAGE_ANSWERED,
-                     "a caller is lost before READY");
+    case RBUF_CONNECT_ABANDONED:
+        fuzz_require(place->stage == STAGE_REQUESTED || place->stage == STAGE_ACCEPTED,
+                     "a caller is lost before RTU");
         place->stage = STAGE_OVER;
         break;
     default:
-        fuzz_require(event->kind == RBUF_PEER_BYE || event->kind == RBUF_PEER_LOST,
+        fuzz_require(event->kind == RBUF_PEER_DISCONNECTED || event->kind == RBUF_PEER_LOST,
                      "an event has a kind");
         fuzz_require(place->stage == STAGE_OFFERED || place->stage == STAGE_CONNECTED,
                      "a peer ends after it was connected");
@@ -149,24 +148,25 @@ static void respond(struct call *place, unsigned how)
     struct rbuf_exchange mine;
 
     if (place->stage == STAGE_OFFERED && how % 4 < 3) {
-        rbuf_call_ready(place->call);
+        rbuf_connection_establish(place->call);
         place->stage = STAGE_CONNECTED;
-    } else if (place->stage == STAGE_HEARD && how % 4 < 2) {
-        mine = message_make(RBUF_EXCHANGE_ACCEPT, place->call->listener->token, how);
-        rbuf_call_accept(place->call, &mine, place);
-        place->stage = STAGE_ANSWERED;
+    } else if (place->stage == STAGE_REQUESTED && how % 4 < 2) {
+        mine = message_make(RBUF_EXCHANGE_REP, place->call->context->token, how);
+        rbuf_connection_accept(place->call, &mine, place);
+        place->stage = STAGE_ACCEPTED;
     } else if (place->stage == STAGE_CONNECTED && how % 4 == 3 && !place->leaving) {
-        rbuf_call_leave(place->call);
+        rbuf_connection_disconnect(place->call);
         place->leaving = true;
-    } else if (place->stage == STAGE_HEARD && how % 4 == 2) {
-        rbuf_call_refuse(place->call, (enum rbuf_refusal)(1 + how % (RBUF_REFUSALS - 1)));
+    } else if (place->stage == STAGE_REQUESTED && how % 4 == 2) {
+        rbuf_connection_reject(place->call,
+                               (enum rbuf_reject_reason)(1 + how % (RBUF_REJECT_REASONS - 1)));
         place->stage = STAGE_NONE;
     }
 }
 
 void caller_event(struct rbuf_listener *listener, unsigned how)
 {
-    struct rbuf_call_event *event = rbuf_listener_next(listener);
+    struct rbuf_connect_event *event = rbuf_listener_next(listener);
     struct call *place;
 
     if (event == NULL) {
@@ -175,7 +175,7 @@ void caller_event(struct rbuf_listener *listener, unsigned how)
     }
     place = judge(event);
     fuzz_require(memchr(event->text, 0, sizeof(event->text)) != NULL, "a text ends");
-    rbuf_call_event_free(event);
+    rbuf_connect_event_free(event);
     if (place != NULL) {
         respond(place, how);
     }
@@ -188,10 +188,10 @@ void caller_end(unsigned which, bool refuse)
     if (place->stage == STAGE_NONE) {
         return;
     }
-    if (refuse && place->stage == STAGE_HEARD) {
-        rbuf_call_refuse(place->call, RBUF_REFUSAL_CLOSING);
+    if (refuse && place->stage == STAGE_REQUESTED) {
+        rbuf_connection_reject(place->call, RBUF_REJECT_CLOSING);
     } else {
-        rbuf_call_close(place->call);
+        rbuf_connection_close(place->call);
     }
     place->stage = STAGE_NONE;
 }
@@ -210,17 +210,17 @@ void caller_forget(void)
 
 void caller_check(const struct rbuf_listener *listener)
 {
-    const struct rbuf_call_event *event;
+    const struct rbuf_connect_event *event;
     unsigned known = 0;
     unsigned waiting = 0;
 
-    for (event = listener->first_event; event != NULL; event = event->next) {
+    for (event = listener->queue.first_event; event != NULL; event = event->next) {
         waiting++;
-        known += event->kind == RBUF_INCOMING_HELLO;
+        known += event->kind == RBUF_CONNECT_REQUEST;
     }
     for (unsigned i = 0; i < CALLS; i++) {
         known += calls[i].stage != STAGE_NONE;
     }
-    fuzz_require(waiting == listener->pending, "events are counted right");
+    fuzz_require(waiting == listener->queue.pending, "events are counted right");
     fuzz_require(waiting <= EVENTS_MAX * known, "the queue of events is bounded");
 }

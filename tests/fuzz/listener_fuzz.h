@@ -5,9 +5,11 @@
 #ifndef RBUF_LISTENER_FUZZ_H
 #define RBUF_LISTENER_FUZZ_H
 
+#include "connect/handshake.h"
+#include "connect/listener.h"
+#include "connect/listener_private.h"
 #include "fuzz.h"
 #include "messages.h"
-#include "verbs/call.h"
 
 /* Calls somebody, at addresses and with the success that the input says. */
 void caller_call(struct rbuf_listener *listener, struct fuzz_input *input);

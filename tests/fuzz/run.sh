@@ -63,6 +63,7 @@ mkdir -p "$TALLY_LOGS" || exit 1
 
 rbuf=$top/opal/mca/btl/rbuf
 verbs=$rbuf/verbs
+connect=$rbuf/connect
 softhca=$top/contrib/softhca
 common=(-std=gnu11 -D_GNU_SOURCE= -g -O1 -Wall -Wextra -Werror -fno-omit-frame-pointer)
 checks=(-fsanitize=address,undefined -fno-sanitize-recover=all)
@@ -90,29 +91,31 @@ target() { # NAME
     longest=512
     case $1 in
     exchange)
-        product=("$verbs/exchange.c")
-        flags+=(-I"$verbs")
+        product=("$connect/exchange.c")
         longest=160
         ;;
     listener)
-        product=("$verbs"/{exchange,listener,call,call_socket,address,descriptors,problem}.c)
+        product=("$connect"/{exchange,event,event_queue,connection,socket,handshake,listening,listener,address,descriptors}.c
+            "$rbuf"/common/{names,problem}.c)
         harness=("$here/listener_caller.c")
-        flags+=(-I"$top/tests/verbs" -I"$verbs")
+        flags+=(-I"$top/tests/verbs")
         wrapped socket connect getsockopt send pthread_create pthread_join pthread_setname_np
         links+=(-levent -lpthread)
         longest=2048
         ;;
     modex)
-        product=("$rbuf/btl_rbuf_modex.c" "$verbs"/{address,problem,port,gid,in_order,memory,queue_pair}.c)
+        product=("$rbuf/btl_rbuf_modex.c" "$rbuf"/common/{names,problem}.c "$connect"/{address,port_address}.c
+            "$verbs"/{port,gid,in_order,memory,queue_pair}.c)
         flags+=(-I"$verbs")
         links+=(-libverbs)
         longest=640
         ;;
     core)
         product=("$rbuf"/core/*.c)
-        harness=("$here"/{core_foe,core_rogue,core_user,core_watch,core_ring_watch,records}.c
-            "$top"/tests/sim/{clock,keys,net,pair,world,world_am,world_cost,world_packed,world_raw,world_user}.c)
-        flags+=(-I"$top/tests/sim")
+        harness=("$here"/{core_foe,core_early_foe,core_rogue,core_user,core_watch,core_ring_watch,records}.c
+            "$top/ompi-mca-btl-rbuf/model/machine.c"
+            "$top"/tests/sim/{clock,keys,net,pair,world,world_am,world_cost,world_packed,world_prestage,world_raw,world_user}.c)
+        flags+=(-I"$top/tests/sim" -I"$top/ompi-mca-btl-rbuf")
         wrapped rbuf_copy world_user_events rbuf_core_received rbuf_core_immediate \
             rbuf_core_progress sim_post
         links+=(-lm)
@@ -120,12 +123,12 @@ target() { # NAME
         ;;
     params)
         [ -n "$(made_with btl_rbuf_CPPFLAGS)" ] || return 77
-        product=("$rbuf"/{btl_rbuf_params,btl_rbuf_values,core/schedule}.c)
+        product=("$rbuf"/{btl_rbuf_params,btl_rbuf_values,common/names,core/schedule}.c)
         read -ra made <<<"$(made_with btl_rbuf_CPPFLAGS)"
         flags+=("${made[@]/#-D_GNU_SOURCE/-g}")
         ;;
     interfaces)
-        product=("$verbs"/{device,selection,fork,address,problem}.c)
+        product=("$verbs"/{device,selection,fork}.c "$connect/address.c" "$rbuf"/common/{names,problem}.c)
         flags+=(-I"$verbs")
         wrapped getifaddrs freeifaddrs
         ;;
@@ -146,7 +149,8 @@ target() { # NAME
         wrapped exit
         ;;
     bench)
-        product=("$top/ompi-mca-btl-rbuf"/bench_{options,values}.c)
+        product=("$top/ompi-mca-btl-rbuf"/{bench/cases,bench/options,common/options,common/values}.c
+            "$rbuf/btl_rbuf_values.c")
         flags+=(-I"$top/ompi-mca-btl-rbuf")
         links+=(-lm)
         ;;
@@ -164,6 +168,11 @@ target() { # NAME
     esac
 }
 
+# Files of two folders may have one name.
+object_of() { # PROGRAM FILE
+    echo "$1-$(basename "$(dirname "$2")")-$(basename "$2" .c).o"
+}
+
 # Compiles and links FUZZ_WORK/NAME/PROGRAM. The product and the target's own file are compiled
 # with `watch` besides the checks.
 build() { # NAME PROGRAM WATCH...
@@ -176,13 +185,13 @@ build() { # NAME PROGRAM WATCH...
     fi
     mkdir -p "$FUZZ_WORK/$name/objects"
     for file in "$here/fuzz_$name.c" "${product[@]}"; do
-        object=$FUZZ_WORK/$name/objects/$program-$(basename "$file" .c).o
+        object=$FUZZ_WORK/$name/objects/$(object_of "$program" "$file")
         "$clang" "${common[@]}" "${checks[@]}" "$@" "${flags[@]}" \
             -c "$file" -o "$object" || return 1
         objects+=("$object")
     done
     for file in "$here/heap.c" "${harness[@]}"; do
-        object=$FUZZ_WORK/$name/objects/$program-$(basename "$file" .c).o
+        object=$FUZZ_WORK/$name/objects/$(object_of "$program" "$file")
         "$clang" "${common[@]}" "${checks[@]}" "${flags[@]}" -c "$file" -o "$object" || return 1
         objects+=("$object")
     done

@@ -28,6 +28,8 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "common/statistics.h"
+
 enum { TAG = 11, POOL_MAX = 64, LOOKS = 16 };
 enum pattern { PINGPONG, BOTH, OVERLAP };
 enum side { EITHER, SENDER, RECEIVER };
@@ -200,13 +202,6 @@ static void exchange(struct run *run, int serial)
     }
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *) a, y = *(const double *) b;
-
-    return (x > y) - (x < y);
-}
-
 /* Of one kind, hiccups cut down; 0 if there is none. */
 static double sum_of(double *times, int count)
 {
@@ -215,8 +210,7 @@ static double sum_of(double *times, int count)
     if (count == 0) {
         return 0;
     }
-    qsort(times, (size_t) count, sizeof(*times), ascending);
-    most = 1.1 * times[count / 2] + 200;
+    most = 1.1 * stats_median(times, count) + 200;
     for (int i = 0; i < count; i++) {
         sum += times[i] < most ? times[i] : most;
     }

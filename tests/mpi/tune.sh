@@ -123,7 +123,7 @@ takes_its_file() { # FILE
         btl_rbuf_buffers) value="$value buffers," ;;
         btl_rbuf_largest_chunk) value="largest chunk $value," ;;
         btl_rbuf_block_size) value="blocks of $value," ;;
-        btl_rbuf_early_size) value="heads of $value:" ;;
+        btl_rbuf_early_size) value="early data of $value:" ;;
         *) continue ;;
         esac
         if [[ $line != *" $value"* ]]; then
@@ -193,7 +193,7 @@ longer_heads() {
     local head little
     head=$(head_of "$work/out.far")
     little=$(head_of "$work/out.little" --mca btl_rbuf_staging_size 2560k)
-    echo "heads of $head KB, with little staging $little KB"
+    echo "early data of $head KB, with little staging $little KB"
     [ "$head" -gt 96 ] && [ "$head" -le 256 ] && [ "$little" -gt 72 ] && [ "$little" -le 128 ]
 }
 far_receiver() {

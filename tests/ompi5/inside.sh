@@ -148,7 +148,7 @@ else
 fi
 try_script "MPI tests" "$source/tests/mpi/run.sh" "${long[@]}" --transports superpipeline,rcache
 try_script "MPI tests" "$source/tests/mpi/run.sh" --transports pipeline,copy,register \
-    --only '^(pingpong|window|types|truncate|storm|one-sided)$'
+    --only '^(pingpong|window|types|truncate|storm|one-sided|computing|spawn)$'
 for protocol in $transport_protocols; do
     is_over "$protocol" S 2
     is_over "$protocol" W 2

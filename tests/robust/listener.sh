@@ -10,7 +10,7 @@ seconds=6
 ranks=4
 test "$robust_all" = yes && seconds=30
 first=$((28100 + $$ % 1000 * 4)) # a range of its own, so that two runs do not meet
-strangers=$TALLY_LOGS/strangers.txt
+unauthenticated=$TALLY_LOGS/unauthenticated.txt
 
 # Calls come as soon as the first listener is there.
 flood() {
@@ -20,40 +20,40 @@ flood() {
         test $tries -lt 200 || return
         sleep 0.1
     done
-    exec perl "$here/strangers.pl" "$first" $((first + ranks - 1)) "$seconds"
+    exec perl "$here/unauthenticated.pl" "$first" $((first + ranks - 1)) "$seconds"
 }
 
 # Every rank counted some, and all together at least half of what was tried.
 wrong_counts() {
     local line tried counted=0 reports=0
-    tried=$(sed -n 's/.*connections=\([0-9]*\).*/\1/p' "$strangers" | awk '{ n += $1 } END { print n + 0 }')
+    tried=$(sed -n 's/.*connections=\([0-9]*\).*/\1/p' "$unauthenticated" | awk '{ n += $1 } END { print n + 0 }')
     while read -r line; do
         reports=$((reports + 1))
         counted=$((counted + line))
-        test "$line" -gt 0 || echo "a rank counted no strangers"
-    done < <(sed -n 's/^rbuf-report:.* strangers=\([0-9]*\).*/\1/p' "$log")
+        test "$line" -gt 0 || echo "a rank counted no unauthenticated connection"
+    done < <(sed -n 's/^rbuf-report:.* unauthenticated=\([0-9]*\).*/\1/p' "$log")
     if [ $reports != $ranks ]; then
         echo "$reports reports"
     elif [ $counted -lt $((tried / 2)) ]; then
-        echo "$counted strangers counted of $tried"
+        echo "$counted unauthenticated connections counted of $tried"
     fi
 }
 
-: >"$strangers"
-flood >"$strangers" 2>&1 &
+: >"$unauthenticated"
+flood >"$unauthenticated" 2>&1 &
 flooding=$!
 mpi=(--mca btl_rbuf_listen_ports "$first-$((first + ranks - 1))" --mca btl_rbuf_report 1
     --mca btl_rbuf_connect_timeout 2s)
-job "strangers" $((seconds + 60)) $ranks "$robust_tests/steady" $((seconds + 3))
-status_of_strangers=0
-wait $flooding || status_of_strangers=$?
-cat "$strangers"
-verdict "strangers" "$(wrong_success)" "the job ended well after $took s"
+job "unauthenticated" $((seconds + 60)) $ranks "$robust_tests/steady" $((seconds + 3))
+status_of_unauthenticated=0
+wait $flooding || status_of_unauthenticated=$?
+cat "$unauthenticated"
+verdict "unauthenticated" "$(wrong_success)" "the job ended well after $took s"
 wrong=$(wrong_counts)
-verdict_on_others "strangers are counted" "$wrong" || cat "$log"
-if [ $status_of_strangers = 0 ]; then
-    pass "strangers are closed, unanswered"
+verdict_on_others "unauthenticated connections are counted" "$wrong" || cat "$log"
+if [ $status_of_unauthenticated = 0 ]; then
+    pass "unauthenticated connections are closed, unanswered"
 else
-    fail "strangers are closed, unanswered" "some were not, see above"
+    fail "unauthenticated connections are closed, unanswered" "some were not, see above"
 fi
 tally

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * The fabric as core sees it, over the simulated network of net.h. The contract is the one in the
- * head comment of verbs/fabric.h; names, queue arithmetic and refusals are the same, so that core
- * meets here every AGAIN that it would meet there.
+ * The fabric as core sees it, over the simulated network of net.h. Contract and queue arithmetic
+ * are core/fab.h's and core/send_queue.h's, as of verbs/fabric.h, so that core meets here every
+ * AGAIN that it would meet there.
  */
 #ifndef RBUF_SIM_FABRIC_H
 #define RBUF_SIM_FABRIC_H
@@ -11,33 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/work.h"
-
-enum rbuf_fab_status { RBUF_FAB_OK, RBUF_FAB_AGAIN, RBUF_FAB_DEAD };
-
-struct rbuf_fab_port {
-    uint32_t signalled;
-    uint32_t room;
-};
-
-struct sim_pair_end;
-
-struct rbuf_fab_queue {
-    struct sim_pair_end *end;
-    struct rbuf_fab_port *port;
-    uint32_t depth;
-    uint32_t posted;  /* wraps */
-    uint32_t retired; /* wraps */
-    uint32_t inline_max;
-    bool marker_busy;
-    struct rbuf_work marker;
-};
-
-struct rbuf_fab_piece {
-    const void *address;
-    uint32_t bytes;
-    uint32_t lkey;
-};
+#include "core/send_queue.h"
 
 enum sim_operation {
     SIM_WRITE,
@@ -65,63 +39,20 @@ struct rbuf_fab_request {
 bool sim_post(struct rbuf_fab_queue *queue, const struct rbuf_fab_request *request,
               struct rbuf_work *signal);
 
-static inline uint32_t rbuf_fab_inline_max(const struct rbuf_fab_queue *queue)
-{
-    return queue->inline_max;
-}
-
-static inline uint32_t rbuf_fab_outstanding(const struct rbuf_fab_queue *queue)
-{
-    return queue->posted - queue->retired;
-}
-
-static inline uint32_t rbuf_fab_room(const struct rbuf_fab_queue *queue)
-{
-    return queue->depth - rbuf_fab_outstanding(queue);
-}
-
-/* True if a few more unsignalled requests can be posted without AGAIN: half of the queue is free.
- */
-static inline bool rbuf_fab_is_roomy(const struct rbuf_fab_queue *queue)
-{
-    return rbuf_fab_room(queue) > queue->depth / 2;
-}
-
-static inline bool rbuf_fab_has_room(const struct rbuf_fab_queue *queue, bool signalled)
-{
-    if (rbuf_fab_room(queue) == 0) {
-        return false;
-    }
-    if (signalled) {
-        return queue->port->signalled < queue->port->room;
-    }
-    return queue->marker_busy || rbuf_fab_room(queue) > queue->depth / 4 ||
-           queue->port->signalled < queue->port->room;
-}
-
 static inline enum rbuf_fab_status rbuf_fab_post(struct rbuf_fab_queue *queue,
                                                  struct rbuf_fab_request *request,
                                                  struct rbuf_work *work)
 {
-    struct rbuf_work *signal = work;
+    struct rbuf_work *signal;
 
     if (!rbuf_fab_has_room(queue, work != NULL)) {
         return RBUF_FAB_AGAIN;
     }
-    if (signal == NULL && !queue->marker_busy && queue->port->signalled < queue->port->room &&
-        rbuf_fab_room(queue) <= queue->depth - queue->depth / 4) {
-        signal = &queue->marker;
-    }
+    signal = rbuf_fab_signal(queue, work);
     if (!sim_post(queue, request, signal)) {
         return RBUF_FAB_DEAD;
     }
-    queue->posted++;
-    if (signal != NULL) {
-        signal->queue = queue;
-        signal->ticket = queue->posted;
-        queue->port->signalled++;
-        queue->marker_busy = queue->marker_busy || signal == &queue->marker;
-    }
+    rbuf_fab_posted(queue, signal);
     return RBUF_FAB_OK;
 }
 
@@ -230,17 +161,6 @@ rbuf_fab_compare_swap(struct rbuf_fab_queue *queue, uint64_t *local, uint32_t lk
     request.operand = swap;
     request.compare = compare;
     return rbuf_fab_post(queue, &request, work);
-}
-
-static inline void rbuf_fab_retire(struct rbuf_work *work)
-{
-    struct rbuf_fab_queue *queue = work->queue;
-
-    queue->retired = work->ticket;
-    queue->port->signalled--;
-    if (work == &queue->marker) {
-        queue->marker_busy = false;
-    }
 }
 
 #endif

@@ -11,8 +11,8 @@
  * Times are nanoseconds, one way. Without a rendezvous: raw, register, copy, pipeline (the chunk of
  * equation 3), superpipeline (the paper's C0 12 KB and q 1.5), tuned (the model's schedule). With
  * one: staged (tuned, first chunk under the rendezvous), reregister (in place, registered on both
- * sides each time), cached (in place, registered before), led (the model's schedule for that, the
- * head written with the rendezvous). Exit status 1 if a statement does not hold.
+ * sides each time), cached (in place, registered before), early (the model's schedule for
+ * that, with early data). Exit status 1 if a statement does not hold.
  */
 #include <malloc.h>
 #include <math.h>
@@ -22,6 +22,9 @@
 
 #include "machines.h"
 #include "measure.h"
+#include "model/choose.h"
+#include "model/equations.h"
+#include "model/staged.h"
 
 #define KB       1024ull
 #define MB       (1024ull * KB)
@@ -58,12 +61,12 @@ static struct rbuf_plan paper_plan(void)
 static struct rbuf_plan tuned_plan(const struct rbuf_machine *machine,
                                    enum rbuf_rendezvous rendezvous)
 {
-    struct rbuf_aim aim = {.smallest = 16 * KB,
-                           .largest = LARGEST,
-                           .lane_bytes = 4 * MB,
-                           .rendezvous = rendezvous,
-                           .early_bytes = SIM_HEAD_BYTES,
-                           .opening_bytes = SIM_OPENING_BYTES};
+    struct rbuf_objective aim = {.smallest = 16 * KB,
+                                 .largest = LARGEST,
+                                 .staging_bytes = 4 * MB,
+                                 .rendezvous = rendezvous,
+                                 .early_bytes = SIM_HEAD_BYTES,
+                                 .opening_bytes = SIM_OPENING_BYTES};
     struct rbuf_plan plan;
 
     rbuf_model_choose(machine, &aim, &plan);
@@ -75,11 +78,11 @@ struct bench {
     const struct sim_machine *on;
     struct rbuf_plan tuned;
     struct rbuf_plan staged;
-    struct rbuf_plan led;
+    struct rbuf_plan early;
     struct sim_measure *plain; /* blocks of BLOCK bytes */
     struct sim_measure *for_tuned;
     struct sim_measure *for_staged;
-    struct sim_measure *for_led;
+    struct sim_measure *for_early;
 };
 
 static struct bench bench_open(const char *name)
@@ -95,15 +98,16 @@ static struct bench bench_open(const char *name)
         sim_measure_open(&bench.on->machine, bench.tuned.schedule.block_bytes, 4 * MB);
     bench.for_staged =
         sim_measure_open(&bench.on->machine, bench.staged.schedule.block_bytes, 4 * MB);
-    bench.led = tuned_plan(machine, RBUF_RENDEZVOUS_EARLY);
-    bench.for_led = sim_measure_open_led(&bench.on->machine, bench.led.schedule.block_bytes, 4 * MB,
-                                         bench.led.early_blocks * bench.led.schedule.block_bytes);
+    bench.early = tuned_plan(machine, RBUF_RENDEZVOUS_EARLY);
+    bench.for_early =
+        sim_measure_open_led(&bench.on->machine, bench.early.schedule.block_bytes, 4 * MB,
+                             bench.early.early_blocks * bench.early.schedule.block_bytes);
     return bench;
 }
 
 static void bench_close(struct bench *bench)
 {
-    sim_measure_close(bench->for_led);
+    sim_measure_close(bench->for_early);
     sim_measure_close(bench->for_staged);
     sim_measure_close(bench->for_tuned);
     sim_measure_close(bench->plain);
@@ -155,9 +159,9 @@ static double time_staged(const struct bench *bench, uint64_t bytes)
     return sim_measure_staged(bench->for_staged, &bench->staged, bytes);
 }
 
-static double time_led(const struct bench *bench, uint64_t bytes)
+static double time_early(const struct bench *bench, uint64_t bytes)
 {
-    return sim_measure_staged(bench->for_led, &bench->led, bytes);
+    return sim_measure_staged(bench->for_early, &bench->early, bytes);
 }
 
 static double time_reregister(const struct bench *bench, uint64_t bytes)
@@ -186,14 +190,14 @@ static int print_machine(const char *name)
 
     printf("# %s: %s\n# printed: %s\n# inferred: %s\n", name, bench.on->summary, bench.on->printed,
            bench.on->inferred);
-    printf("bytes,raw,register,copy,pipeline,superpipeline,tuned,staged,reregister,cached,led\n");
+    printf("bytes,raw,register,copy,pipeline,superpipeline,tuned,staged,reregister,cached,early\n");
     for (uint64_t bytes = SMALLEST; bytes <= LARGEST; bytes = next_length(bytes)) {
         printf("%llu,%.0f,%.0f,%.0f,%.0f,%.0f,%.0f,%.0f,%.0f,%.0f,%.0f\n",
                (unsigned long long) bytes, time_raw(&bench, bytes), time_register(&bench, bytes),
                time_copy(&bench, bytes), time_pipeline(&bench, bytes),
                time_superpipeline(&bench, bytes), time_tuned(&bench, bytes),
                time_staged(&bench, bytes), time_reregister(&bench, bytes),
-               time_cached(&bench, bytes), time_led(&bench, bytes));
+               time_cached(&bench, bytes), time_early(&bench, bytes));
     }
     bench_close(&bench);
     return 0;
@@ -289,10 +293,10 @@ static double over_at(const struct bench *bench, double (*time)(const struct ben
 static double best_over_at(const struct bench *bench, uint64_t bytes)
 {
     const struct rbuf_machine *machine = machine_of(bench);
-    struct rbuf_aim aim = {.smallest = bytes,
-                           .largest = bytes,
-                           .lane_bytes = 4 * MB,
-                           .rendezvous = RBUF_RENDEZVOUS_OVERLAPPED};
+    struct rbuf_objective aim = {.smallest = bytes,
+                                 .largest = bytes,
+                                 .staging_bytes = 4 * MB,
+                                 .rendezvous = RBUF_RENDEZVOUS_OVERLAPPED};
     struct sim_measure *measure;
     struct rbuf_plan plan;
     double time;
@@ -317,12 +321,12 @@ static void state_headline(const struct bench *bench)
           over_at(bench, time_staged, 16 * KB), 0, 7.5);
     state(name, "the same from 64 KB on behind a rendezvous (%)", "lower",
           worst_over(bench, time_staged, 64 * KB), 0, 3);
-    state(name, "the same at 16 KB, its head written with the rendezvous (%)", "not there",
-          over_at(bench, time_led, 16 * KB), 0, 11);
-    state(name, "the same at 64 KB, its head written with the rendezvous (%)", "not there",
-          over_at(bench, time_led, 64 * KB), 0, 5);
-    state(name, "the same at 256 KB, its head written with the rendezvous (%)", "not there",
-          over_at(bench, time_led, 256 * KB), 0, 2);
+    state(name, "the same at 16 KB, with early data (%)", "not there",
+          over_at(bench, time_early, 16 * KB), 0, 11);
+    state(name, "the same at 64 KB, with early data (%)", "not there",
+          over_at(bench, time_early, 64 * KB), 0, 5);
+    state(name, "the same at 256 KB, with early data (%)", "not there",
+          over_at(bench, time_early, 256 * KB), 0, 2);
     state(name, "the same at 64 KB with the schedule for 64 KB (%)", "lower",
           best_over_at(bench, 64 * KB), 0, 2.5);
     state(name, "the same at 64 KB over a cache hit behind a rendezvous (%)", "about the same",
@@ -457,7 +461,7 @@ static int print_plans(void)
 
         print_plan(bench.on->name, "tuned", &bench.tuned);
         print_plan(bench.on->name, "staged", &bench.staged);
-        print_plan(bench.on->name, "led", &bench.led);
+        print_plan(bench.on->name, "early", &bench.early);
         bench_close(&bench);
     }
     return 0;

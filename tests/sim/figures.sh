@@ -53,7 +53,7 @@ raw_table() { # MACHINE
         }' "$golden/$1.csv"
 }
 
-# Lines of the page: led / staged / reregister / cached, MB/s, for all machines.
+# Lines of the page: early / staged / reregister / cached, MB/s, for all machines.
 rendezvous_table() {
     awk -F, -v lengths="$lengths" '
         BEGIN { count = split(lengths, list, " "); for (i in list) wanted[list[i]] = 1 }
@@ -122,7 +122,7 @@ if test -n "$plots"; then
             raw register copy pipeline superpipeline tuned || exit 1
     for machine in graphene infini edr hdr ndr; do
         draw "rendezvous-$machine" $machine "Behind a rendezvous: $machine" \
-            led staged reregister cached || exit 1
+            early staged reregister cached || exit 1
     done
     exit
 fi

@@ -10,8 +10,8 @@ struct rbuf_machine sim_machine_seen(const struct rbuf_machine *machine)
     return seen;
 }
 
-static struct sim_measure *open_for(const struct rbuf_machine *machine, const struct rbuf_aim *aim,
-                                    const struct rbuf_plan *plan)
+static struct sim_measure *open_for(const struct rbuf_machine *machine,
+                                    const struct rbuf_objective *aim, const struct rbuf_plan *plan)
 {
     uint32_t block = plan->schedule.block_bytes;
     uint32_t least = plan->schedule.first_blocks + 1u;
@@ -24,7 +24,7 @@ static struct sim_measure *open_for(const struct rbuf_machine *machine, const st
     return sim_measure_open(machine, block, aim->largest);
 }
 
-double sim_efficiency(const struct rbuf_machine *machine, const struct rbuf_aim *aim,
+double sim_efficiency(const struct rbuf_machine *machine, const struct rbuf_objective *aim,
                       const struct rbuf_plan *plan)
 {
     struct sim_measure *measure = open_for(machine, aim, plan);
@@ -40,7 +40,7 @@ double sim_efficiency(const struct rbuf_machine *machine, const struct rbuf_aim 
     return sum / sizes;
 }
 
-double sim_grid_best(const struct rbuf_machine *machine, const struct rbuf_aim *aim,
+double sim_grid_best(const struct rbuf_machine *machine, const struct rbuf_objective *aim,
                      const struct rbuf_plan *plan, const struct sim_grid *grid)
 {
     struct rbuf_plan tried = *plan;

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "core/model.h"
+#include "model/choose.h"
 #include "measure.h"
 
 struct sim_grid {
@@ -24,11 +24,11 @@ struct rbuf_machine sim_machine_seen(const struct rbuf_machine *machine);
 
 /* Raw over simulated time, the mean over the aim's lengths: what rbuf_model_efficiency() predicts.
  * A head is C0 and a block at least. */
-double sim_efficiency(const struct rbuf_machine *machine, const struct rbuf_aim *aim,
+double sim_efficiency(const struct rbuf_machine *machine, const struct rbuf_objective *aim,
                       const struct rbuf_plan *plan);
 
 /* The best efficiency of the grid; all else is as in the plan. */
-double sim_grid_best(const struct rbuf_machine *machine, const struct rbuf_aim *aim,
+double sim_grid_best(const struct rbuf_machine *machine, const struct rbuf_objective *aim,
                      const struct rbuf_plan *plan, const struct sim_grid *grid);
 
 #endif

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Machines: paper 001's two clusters and networks of today, as the model and the simulator take
- * them. machines.c says of each number whether it is printed somewhere or inferred, and from what.
+ * Machines: the two clusters of the superpipeline's paper and networks of today, as the model and
+ * the simulator take them. machines.c says of each number whether it is printed somewhere or
+ * inferred, and from what.
  */
 #ifndef RBUF_SIM_MACHINES_H
 #define RBUF_SIM_MACHINES_H
 
-#include "core/model.h"
+#include "model/machine.h"
 
 struct sim_machine {
     const char *name;

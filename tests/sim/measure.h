@@ -5,7 +5,7 @@
 #ifndef RBUF_SIM_MEASURE_H
 #define RBUF_SIM_MEASURE_H
 
-#include "core/model.h"
+#include "model/in_place.h"
 
 /* Defaults of btl_rbuf_early_size and btl_rbuf_early_c0, bytes. */
 #define SIM_HEAD_BYTES    73728u

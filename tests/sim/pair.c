@@ -12,7 +12,7 @@ static void open_end(struct sim_pair_end *end, struct sim_nic *nic, struct sim_p
                      unsigned channel, uint32_t depth, uint32_t inline_max)
 {
     *end = (struct sim_pair_end){.nic = nic, .peer = peer, .channel = channel};
-    end->queue = (struct rbuf_fab_queue){.end = end,
+    end->queue = (struct rbuf_fab_queue){.qp = end,
                                          .port = &nic->port,
                                          .depth = depth,
                                          .inline_max = inline_max,
@@ -190,7 +190,7 @@ static bool is_to_fail(struct sim_net *net, const struct rbuf_fab_request *reque
 bool sim_post(struct rbuf_fab_queue *queue, const struct rbuf_fab_request *request,
               struct rbuf_work *signal)
 {
-    struct sim_pair_end *end = queue->end;
+    struct sim_pair_end *end = queue->qp;
     struct sim_nic *nic = end->nic;
     struct sim_clock *clock = &nic->net->clock;
     bool fails = is_to_fail(nic->net, request);

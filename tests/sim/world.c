@@ -78,7 +78,7 @@ static int take_completions(struct world_node *node)
     int done = 0;
 
     while ((completion = sim_poll(&node->nic)) != NULL) {
-        struct sim_pair_end *end = completion->queue->end;
+        struct sim_pair_end *end = completion->queue->qp;
         unsigned other = ((struct world_node *) end->peer->nic->user)->index;
         struct rbuf_buffer *buffer =
             completion->receive != NULL ? completion->receive->owner : NULL;
@@ -180,39 +180,48 @@ void world_compute(struct world *world, unsigned index, uint64_t ns)
     schedule(node, node->free_ns);
 }
 
-/* True if `taken` blocks of the grant's early data may be read no more, which stand at `slot`: the
- * blocks from `first` on are none of those. */
-static bool behind_taken(const struct rbuf_grant *grant, const struct rbuf_early_slot *slot,
-                         uint64_t first)
+/* True if the grant has taken up early data that are its own for sure. */
+static bool surely_has_early(const struct world *world, const struct rbuf_grant *grant)
 {
-    const bool early =
-        grant->early == RBUF_GRANT_EARLY_CLAIMED || grant->early == RBUF_GRANT_EARLY_NAMED;
+    const struct world_options *options = &world->options;
 
-    if (!early || grant->early_seq != slot->seq) {
+    return grant->early == RBUF_GRANT_EARLY_NAMED ||
+           (grant->early == RBUF_GRANT_EARLY_CLAIMED && (options->late == 0 || options->aside));
+}
+
+/* True if the blocks of the slot from `first` on are none that the grant has copied out. */
+static bool behind_taken(const struct world *world, const struct rbuf_grant *grant,
+                         const struct rbuf_early_slot *slot, uint64_t first)
+{
+    if (!surely_has_early(world, grant) || grant->early_seq != slot->seq) {
         return true;
     }
     return grant->part == RBUF_GRANT_PART_EARLY && first >= grant->chunk.first_block + grant->block;
 }
 
 /* A write into a window: of one slot, and nothing that was taken of its use. */
-static bool slot_is_free(const struct rbuf_core *core, const struct rbuf_peer *peer, uint32_t first,
+static bool slot_is_free(const struct world *world, const struct rbuf_peer *peer, uint32_t first,
                          uint32_t last)
 {
     const struct rbuf_early_in *in = peer->early_in;
     const uint32_t number = (first - in->first) / in->slot_blocks;
+    const struct rbuf_early_slot *slot = &in->slot[number];
     const struct rbuf_grant *grant;
 
     if ((last - in->first) / in->slot_blocks != number) {
         return false;
     }
-    TAILQ_FOREACH(grant, &core->receiving, link)
+    if (slot->state == RBUF_EARLY_SLOT_FREE) { /* of the next use */
+        return true;
+    }
+    TAILQ_FOREACH(grant, &peer->core->receiving, link)
     {
         if (grant->peer == peer &&
-            !behind_taken(grant, &in->slot[number], (first - in->first) % in->slot_blocks)) {
+            !behind_taken(world, grant, slot, (first - in->first) % in->slot_blocks)) {
             return false;
         }
     }
-    return in->slot[number].state != RBUF_EARLY_SLOT_LAST;
+    return slot->state != RBUF_EARLY_SLOT_LAST;
 }
 
 /* The peer in whose window the blocks are; NULL: in none. */
@@ -280,7 +289,7 @@ static void watch_staging(void *user, struct sim_pair_end *to, uint64_t remote, 
     }
     peer = window_of(core, first, last);
     world->overwrites +=
-        peer != NULL ? !slot_is_free(core, peer, first, last) : !lane_is_free(core, first, last);
+        peer != NULL ? !slot_is_free(world, peer, first, last) : !lane_is_free(core, first, last);
 }
 
 static void open_buffers(struct world_node *node)

@@ -26,10 +26,11 @@
 #include "core/core.h"
 #include "core/early.h"
 #include "core/grant.h"
-#include "core/model.h"
+#include "model/staged.h"
 #include "core/put.h"
 #include "core/rma.h"
 #include "core/staging.h"
+#include "model/in_place.h"
 #include "net.h"
 
 #define WORLD_NODES_MAX 8u

@@ -13,6 +13,7 @@
 #include "world.h"
 
 #define IN_FLIGHT_MOST 1u /* as glue: no more than two chunks are on their way */
+#define GIVEN_UP_OF    8u /* messages: behind the first fragment of one the rest is packed anew */
 #define UNEVEN         3u /* blocks are not filled evenly, as types make it */
 
 /* What stands for Open MPI's header of a fragment. */
@@ -155,17 +156,17 @@ static uint64_t send_fragment(struct world_message *message, const struct user_f
     return bytes;
 }
 
-/* Nothing was packed, or blocks are longer than fragments may be. */
+/* Gives what is left of the early data up: nothing was packed, blocks are longer than fragments may
+ * be, or, now and then, as Open MPI may ask for something else. */
 static void abandon_early(struct world_message *message)
 {
     struct world_packed *packed = &message->packed;
-    uint64_t bytes;
 
-    if (packed->early != NULL && blocks_for(message, &bytes) == 0) {
-        rbuf_early_drop(link_of(message)->peer, packed->early);
-        packed->early = NULL;
-        packed->blocks = 0;
+    if (packed->early != NULL && (packed->named < packed->blocks || packed->blocks == 0)) {
+        rbuf_early_close(link_of(message)->peer, packed->early);
     }
+    packed->early = NULL;
+    packed->blocks = packed->named;
 }
 
 void world_packed_answered(struct world_message *message)
@@ -176,13 +177,14 @@ void world_packed_answered(struct world_message *message)
     if (link->packing == message) {
         link->packing = NULL;
     }
-    if (link->peer->state != RBUF_PEER_FAILED) {
-        abandon_early(message);
-    }
     while (header.offset < message->bytes && link->peer->state != RBUF_PEER_FAILED) {
         uint64_t bytes;
-        const uint32_t blocks = blocks_for(message, &bytes);
+        uint32_t blocks = blocks_for(message, &bytes);
 
+        if (blocks == 0 || (header.offset > 0 && message->seed % GIVEN_UP_OF == 0)) {
+            abandon_early(message);
+            blocks = 0;
+        }
         header.offset += blocks > 0 ? name_blocks(message, &header, blocks, bytes)
                                     : send_fragment(message, &header);
     }

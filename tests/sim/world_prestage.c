@@ -58,6 +58,7 @@ bool world_prestage_start(struct world_message *message)
         return false;
     }
     put->peer = peer;
+    put->early = NULL;
     put->rest = put->source;
     put->rest_bytes = put->offer.bytes;
     rbuf_schedule_first(&put->offer.schedule, put->rest_bytes, &put->next);

@@ -34,13 +34,13 @@ static const struct sim_grid grid = {grid_first, COUNT(grid_first), grid_growth,
 static void check_choice(const struct sim_machine *on, enum rbuf_rendezvous rendezvous,
                          enum rbuf_arrival arrival)
 {
-    struct rbuf_aim aim = {.smallest = SMALLEST,
-                           .largest = LARGEST,
-                           .lane_bytes = 4 * MB,
-                           .arrival = arrival,
-                           .rendezvous = rendezvous,
-                           .early_bytes = SIM_HEAD_BYTES,
-                           .opening_bytes = SIM_OPENING_BYTES};
+    struct rbuf_objective aim = {.smallest = SMALLEST,
+                                 .largest = LARGEST,
+                                 .staging_bytes = 4 * MB,
+                                 .arrival = arrival,
+                                 .rendezvous = rendezvous,
+                                 .early_bytes = SIM_HEAD_BYTES,
+                                 .opening_bytes = SIM_OPENING_BYTES};
     struct rbuf_plan plan;
     struct rbuf_machine machine = sim_machine_seen(&on->machine);
     double predicted = rbuf_model_choose(&machine, &aim, &plan);
@@ -78,7 +78,7 @@ END_TEST
 START_TEST(within_limits)
 {
     const struct rbuf_machine *machine = &sim_machine_named("infini")->machine;
-    struct rbuf_aim aim = {.smallest = SMALLEST, .largest = LARGEST, .lane_bytes = 200000};
+    struct rbuf_objective aim = {.smallest = SMALLEST, .largest = LARGEST, .staging_bytes = 200000};
     struct rbuf_plan plan;
     double little, much;
 
@@ -86,13 +86,13 @@ START_TEST(within_limits)
     ck_assert(little > 0);
     ck_assert_uint_le((uint64_t) plan.schedule.buffers * plan.schedule.buffer_blocks *
                           plan.schedule.block_bytes,
-                      aim.lane_bytes);
-    aim.lane_bytes = 16 * MB;
+                      aim.staging_bytes);
+    aim.staging_bytes = 16 * MB;
     aim.block_bytes = 16384;
     much = rbuf_model_choose(machine, &aim, &plan);
     ck_assert_uint_eq(plan.schedule.block_bytes, 16384);
     ck_assert(much == rbuf_model_efficiency(machine, &plan, SMALLEST, LARGEST));
-    aim.lane_bytes = 4096;
+    aim.staging_bytes = 4096;
     ck_assert(rbuf_model_choose(machine, &aim, &plan) == 0);
 }
 END_TEST
@@ -114,24 +114,22 @@ static const struct rbuf_schedule usual = {.block_bytes = 4096,
                                            .buffer_blocks = 64,
                                            .buffers = 3};
 
-static struct rbuf_plan usual_with(const struct rbuf_aim *aim, uint32_t early_bytes)
+static struct rbuf_plan usual_with(const struct rbuf_objective *aim, uint32_t early_bytes)
 {
     struct rbuf_plan plan = {
         .schedule = usual, .arrival = aim->arrival, .rendezvous = aim->rendezvous};
-    struct rbuf_aim with = *aim;
 
-    with.early_bytes = early_bytes;
-    rbuf_plan_early(&with, &plan);
+    rbuf_plan_early(&plan, early_bytes, aim->opening_bytes);
     return plan;
 }
 
-static const struct rbuf_aim heads_aim = {.smallest = SMALLEST,
-                                          .largest = LARGEST,
-                                          .lane_bytes = 4 * MB,
-                                          .arrival = RBUF_ARRIVAL_BLOCK,
-                                          .rendezvous = RBUF_RENDEZVOUS_EARLY,
-                                          .early_bytes = SIM_HEAD_BYTES,
-                                          .opening_bytes = SIM_OPENING_BYTES};
+static const struct rbuf_objective heads_aim = {.smallest = SMALLEST,
+                                                .largest = LARGEST,
+                                                .staging_bytes = 4 * MB,
+                                                .arrival = RBUF_ARRIVAL_BLOCK,
+                                                .rendezvous = RBUF_RENDEZVOUS_EARLY,
+                                                .early_bytes = SIM_HEAD_BYTES,
+                                                .opening_bytes = SIM_OPENING_BYTES};
 
 /* The default is kept where it is enough and not where it is not; and in the simulator no other
  * head is better than the one chosen by more than a hundredth. */

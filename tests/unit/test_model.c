@@ -5,7 +5,10 @@
  */
 #include <math.h>
 
-#include "core/model.h"
+#include "model/choose.h"
+#include "model/equations.h"
+#include "model/in_place.h"
+#include "model/staged.h"
 #include "unit.h"
 
 #define PAYLOAD 4088u

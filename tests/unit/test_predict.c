@@ -7,6 +7,7 @@
 
 #include "machines.h"
 #include "measure.h"
+#include "model/staged.h"
 #include "unit.h"
 
 #define MOST_OFF 0.02
@@ -158,9 +159,7 @@ START_TEST(led)
         struct sim_measure *measure = sim_measure_open_led(
             &on->machine, shapes[shape].block, 2 * MB, plan.early_blocks * shapes[shape].block);
 
-        rbuf_plan_early(&(struct rbuf_aim){.early_bytes = plan.early_blocks * shapes[shape].block,
-                                           .opening_bytes = SIM_OPENING_BYTES},
-                        &plan);
+        rbuf_plan_early(&plan, plan.early_blocks * shapes[shape].block, SIM_OPENING_BYTES);
         for (size_t i = 0; i < COUNT(short_sizes); i++) {
             check_staged(&worst, measure, &plan, on->name, short_sizes[i]);
         }
@@ -258,9 +257,7 @@ static void check_long_led(struct worst *worst, const struct sim_machine *on, ui
     struct rbuf_plan plan = {
         .schedule = papers, .arrival = RBUF_ARRIVAL_BLOCK, .rendezvous = RBUF_RENDEZVOUS_EARLY};
 
-    rbuf_plan_early(
-        &(struct rbuf_aim){.early_bytes = SIM_HEAD_BYTES, .opening_bytes = SIM_OPENING_BYTES},
-        &plan);
+    rbuf_plan_early(&plan, SIM_HEAD_BYTES, SIM_OPENING_BYTES);
     check_staged(worst, measure, &plan, on->name, bytes);
     sim_measure_close(measure);
 }

@@ -38,7 +38,7 @@ try() { # OPTIONS PROGRAMS SAYS
 while IFS='|' read -r options programs says; do
     try "$options" "$programs" "${says# }"
 done <<'END'
-                                 |                      | in order: yes (the adapter says so
+                                 | test_fork            | in order: yes (the adapter says so
 --data-in-order off              | test_verbs           | in order: no (neither the adapter nor
 --grh-required                   | test_pair test_verbs | in order: yes (the adapter says so
 --like mlx5                      | test_pair            | in order: yes (the adapter says so

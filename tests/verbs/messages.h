@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "verbs/exchange.h"
+#include "connect/exchange.h"
 
 /* A side whose values tell one `seed` from another. */
 static inline struct rbuf_exchange
@@ -19,7 +19,7 @@ message_make(enum rbuf_exchange_kind kind, const uint8_t token[RBUF_TOKEN_BYTES]
                                              .their_port = 1,
                                              .address = {.subnet = 0xfe80000000000000u,
                                                          .lid = (uint16_t) (seed + 1),
-                                                         .mtu = IBV_MTU_4096,
+                                                         .mtu = RBUF_MTU_4096,
                                                          .link_layer = RBUF_LINK_INFINIBAND,
                                                          .gid_kind = RBUF_GID_INFINIBAND,
                                                          .max_rd_atomic = 16},
@@ -33,8 +33,8 @@ message_make(enum rbuf_exchange_kind kind, const uint8_t token[RBUF_TOKEN_BYTES]
                                              .room = {12288, 65536}}};
 
     memcpy(message.side.token, token, RBUF_TOKEN_BYTES);
-    (void) rbuf_exchange_seal(
-        &message, kind, kind == RBUF_EXCHANGE_REFUSE ? RBUF_REFUSAL_CLOSING : RBUF_REFUSAL_NONE);
+    (void) rbuf_exchange_seal(&message, kind,
+                              kind == RBUF_EXCHANGE_REJ ? RBUF_REJECT_CLOSING : RBUF_REJECT_NONE);
     return message;
 }
 

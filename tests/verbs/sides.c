@@ -45,12 +45,12 @@ struct side side_open(void)
     return side_open_with((struct rbuf_listener_options){0});
 }
 
-static struct rbuf_call_event *wait_event(const struct side *side, unsigned patience_ms)
+static struct rbuf_connect_event *wait_event(const struct side *side, unsigned patience_ms)
 {
     uint64_t end = wall_ms() + patience_ms;
 
     for (;;) {
-        struct rbuf_call_event *event = rbuf_listener_next(side->listener);
+        struct rbuf_connect_event *event = rbuf_listener_next(side->listener);
 
         if (event != NULL || wall_ms() >= end) {
             return event;
@@ -59,14 +59,14 @@ static struct rbuf_call_event *wait_event(const struct side *side, unsigned pati
     }
 }
 
-struct rbuf_call_event side_expect(const struct side *side, enum rbuf_call_event_kind kind)
+struct rbuf_connect_event side_expect(const struct side *side, enum rbuf_connect_event_kind kind)
 {
-    struct rbuf_call_event *event = wait_event(side, PATIENCE_MS);
-    struct rbuf_call_event copy;
+    struct rbuf_connect_event *event = wait_event(side, PATIENCE_MS);
+    struct rbuf_connect_event copy;
 
     ck_assert_msg(event != NULL, "no event, kind %d was due", kind);
     copy = *event;
-    rbuf_call_event_free(event);
+    rbuf_connect_event_free(event);
     ck_assert_msg(copy.kind == kind, "event %d (%s) where %d was due", copy.kind, copy.text, kind);
     return copy;
 }
@@ -86,40 +86,40 @@ void count_reaches(const _Atomic uint64_t *counter, uint64_t count)
     ck_assert_uint_eq(atomic_load(counter), count);
 }
 
-struct rbuf_call *side_call(const struct side *from, const struct side *to, uint32_t seed,
-                            void *user)
+struct rbuf_connection *side_connect(const struct side *from, const struct side *to, uint32_t seed,
+                                     void *user)
 {
-    struct rbuf_exchange hello = message_make(RBUF_EXCHANGE_HELLO, to->token, seed);
-    struct rbuf_call *made = NULL;
+    struct rbuf_exchange hello = message_make(RBUF_EXCHANGE_REQ, to->token, seed);
+    struct rbuf_connection *made = NULL;
 
-    ck_assert_int_eq(rbuf_listener_call(from->listener, &to->addresses, &hello, user, &made), 0);
+    ck_assert_int_eq(rbuf_listener_connect(from->listener, &to->addresses, &hello, user, &made), 0);
     return made;
 }
 
 struct pair sides_connect(struct side *a, struct side *b)
 {
-    struct pair pair = {.caller = side_call(a, b, 11, a)};
-    struct rbuf_call_event event = side_expect(b, RBUF_INCOMING_HELLO);
-    struct rbuf_exchange accept = message_make(RBUF_EXCHANGE_ACCEPT, b->token, 22);
+    struct pair pair = {.active = side_connect(a, b, 11, a)};
+    struct rbuf_connect_event event = side_expect(b, RBUF_CONNECT_REQUEST);
+    struct rbuf_exchange accept = message_make(RBUF_EXCHANGE_REP, b->token, 22);
 
-    pair.called = event.call;
+    pair.passive = event.connection;
     ck_assert_ptr_null(event.user);
     ck_assert_uint_eq(event.theirs.side.rank, 11);
     ck_assert_uint_eq(event.theirs.side.queue[RBUF_BULK].qpn, 311);
-    rbuf_call_accept(pair.called, &accept, b);
-    event = side_expect(a, RBUF_CALL_ACCEPTED);
-    ck_assert_ptr_eq(event.call, pair.caller);
+    rbuf_connection_accept(pair.passive, &accept, b);
+    event = side_expect(a, RBUF_CONNECT_RESPONSE);
+    ck_assert_ptr_eq(event.connection, pair.active);
     ck_assert_ptr_eq(event.user, a);
     ck_assert_uint_eq(event.theirs.side.rank, 22);
     ck_assert_int_eq(memcmp(&event.theirs.side, &accept.side, sizeof(accept.side)), 0);
-    rbuf_call_ready(pair.caller);
-    event = side_expect(b, RBUF_INCOMING_READY);
-    ck_assert_ptr_eq(event.call, pair.called);
+    rbuf_connection_establish(pair.active);
+    event = side_expect(b, RBUF_CONNECT_ESTABLISHED);
+    ck_assert_ptr_eq(event.connection, pair.passive);
     ck_assert_ptr_eq(event.user, b);
     return pair;
 }
 
-int stranger_open(const struct side *side)
+int raw_open(const struct side *side)
 {
     const struct rbuf_address *address = &side->addresses.address[0];
     struct sockaddr_in name = {.sin_family = AF_INET, .sin_port = htons(address->port)};
@@ -133,7 +133,7 @@ int stranger_open(const struct side *side)
     return fd;
 }
 
-size_t stranger_read(int fd)
+size_t raw_read(int fd)
 {
     char buffer[256];
     size_t all = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * Listeners that call each other over loopback, several in one process, and plain connections to
- * them as strangers make them. What does not come within PATIENCE_MS fails the test.
+ * them as anybody can make them. What does not come within PATIENCE_MS fails the test.
  */
 #ifndef RBUF_TEST_SIDES_H
 #define RBUF_TEST_SIDES_H
@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "connect/listener.h"
 #include "messages.h"
-#include "verbs/listener.h"
 
 #define TIMEOUT_MS  300 /* of the listeners' steps */
 #define PATIENCE_MS 10000
@@ -23,8 +23,8 @@ struct side {
 };
 
 struct pair {
-    struct rbuf_call *caller;
-    struct rbuf_call *called;
+    struct rbuf_connection *active;
+    struct rbuf_connection *passive;
 };
 
 uint64_t wall_ms(void); /* monotonic */
@@ -35,13 +35,13 @@ struct side side_open(void);
 struct side side_open_with(struct rbuf_listener_options options);
 
 /* The next event, which must be of that kind; or none, for 30 ms. */
-struct rbuf_call_event side_expect(const struct side *side, enum rbuf_call_event_kind kind);
+struct rbuf_connect_event side_expect(const struct side *side, enum rbuf_connect_event_kind kind);
 void side_expect_nothing(const struct side *side);
 
 /* A call whose message says `seed` (message_make()), and a whole exchange, whose users are the
  * addresses of the sides. */
-struct rbuf_call *side_call(const struct side *from, const struct side *to, uint32_t seed,
-                            void *user);
+struct rbuf_connection *side_connect(const struct side *from, const struct side *to, uint32_t seed,
+                                     void *user);
 struct pair sides_connect(struct side *a, struct side *b);
 
 /* Waits until the counter is there. */
@@ -49,7 +49,7 @@ void count_reaches(const _Atomic uint64_t *counter, uint64_t count);
 
 /* A plain connection to the listener; then the number of bytes that come until the listener closes
  * it, which it must do. */
-int stranger_open(const struct side *side);
-size_t stranger_read(int fd);
+int raw_open(const struct side *side);
+size_t raw_read(int fd);
 
 #endif

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "verbs/address.h"
+#include "connect/address.h"
 #include "verbs/completion.h"
 #include "verbs/gid.h"
 #include "verbs/in_order.h"
@@ -36,6 +36,49 @@ START_TEST(gid_entries_have_an_order)
         ck_assert_msg(rank < before && rank > 0, "entry %zu ranks %u behind %u", i, rank, before);
         before = rank;
     }
+}
+END_TEST
+
+START_TEST(addresses_of_one_network)
+{
+    static const struct {
+        unsigned char one[16], other[16];
+        size_t bytes;
+        unsigned prefix;
+        bool same;
+    } rows[] = {
+        {{10, 1, 2, 3}, {10, 1, 9, 9}, 4, 16, true},
+        {{10, 1, 2, 3}, {10, 2, 2, 3}, 4, 16, false},
+        {{10, 1, 2, 3}, {10, 1, 2, 60}, 4, 26, true},
+        {{10, 1, 2, 3}, {10, 1, 2, 64}, 4, 26, false},
+        {{10, 1, 2, 3}, {10, 1, 2, 2}, 4, 32, false},
+        {{0x20, 1, [7] = 7}, {0x20, 1, [7] = 7, [15] = 1}, 16, 64, true},
+        {{0x20, 1, [7] = 7}, {0x20, 1, [7] = 6}, 16, 64, false},
+        {{0x20, 1, [7] = 7}, {0x20, 1, [7] = 6}, 16, 56, true},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const uint64_t one = rbuf_network_of(rows[i].one, rows[i].bytes, rows[i].prefix);
+
+        ck_assert_uint_ne(one, 0);
+        ck_assert_int_eq(one == rbuf_network_of(rows[i].other, rows[i].bytes, rows[i].prefix),
+                         rows[i].same);
+    }
+    /* One first address, but of networks of different sizes. */
+    ck_assert_uint_ne(rbuf_network_of(rows[0].one, 4, 16), rbuf_network_of(rows[0].one, 4, 8));
+}
+END_TEST
+
+/* By the interface that has it: loopback's is 8 bits. An address that nobody has is unknown. */
+START_TEST(networks_of_gids)
+{
+    static const uint8_t loopback[16] = {[10] = 0xff, [11] = 0xff, [12] = 127, [15] = 1};
+    static const uint8_t nobody[16] = {[10] = 0xff, [11] = 0xff, [12] = 192, [13] = 0, [14] = 2};
+    static const uint8_t nobody_6[16] = {0x20, 1, 0x0d, 0xb8, [7] = 1, [15] = 1};
+
+    ck_assert_uint_eq(rbuf_gid_subnet(loopback), rbuf_network_of(loopback + 12, 4, 8));
+    ck_assert_uint_eq(rbuf_gid_subnet(nobody), 0);
+    ck_assert_uint_eq(rbuf_gid_subnet(nobody_6), 0x20010db800000001u);
 }
 END_TEST
 
@@ -212,6 +255,8 @@ int main(void)
     Suite *suite = suite_create("choice");
 
     unit_add(suite, gid_entries_have_an_order);
+    unit_add(suite, addresses_of_one_network);
+    unit_add(suite, networks_of_gids);
     unit_add(suite, peers_in_and_out_of_reach);
     unit_add(suite, addresses_of_a_peer_in_order);
     unit_add(suite, addresses_as_text);

@@ -2,6 +2,7 @@
 /* Messages of the connection exchange: what is taken, and every way of being refused. */
 #include "unit.h"
 
+#include "connect/connection.h"
 #include "messages.h"
 
 static const uint8_t token[RBUF_TOKEN_BYTES] = {1, 2,  3,  4,  5,  6,  7,  8,
@@ -22,7 +23,7 @@ static enum rbuf_exchange_fault parse_whole(const struct rbuf_exchange *message)
 
 START_TEST(every_kind_comes_back)
 {
-    for (unsigned kind = RBUF_EXCHANGE_HELLO; kind <= RBUF_EXCHANGE_BYE; kind++) {
+    for (unsigned kind = RBUF_EXCHANGE_REQ; kind <= RBUF_EXCHANGE_DREQ; kind++) {
         struct rbuf_exchange in = message_make((enum rbuf_exchange_kind) kind, token, 5);
         struct rbuf_exchange out;
         size_t bytes = rbuf_exchange_bytes(kind);
@@ -38,7 +39,7 @@ END_TEST
 
 START_TEST(every_prefix_is_incomplete)
 {
-    struct rbuf_exchange hello = message_make(RBUF_EXCHANGE_HELLO, token, 5);
+    struct rbuf_exchange hello = message_make(RBUF_EXCHANGE_REQ, token, 5);
     struct rbuf_exchange out;
 
     for (size_t bytes = 0; bytes < sizeof(hello); bytes++) {
@@ -65,7 +66,7 @@ END_TEST
 
 START_TEST(headers_are_refused_by_reason)
 {
-    struct rbuf_exchange hello = message_make(RBUF_EXCHANGE_HELLO, token, 5);
+    struct rbuf_exchange hello = message_make(RBUF_EXCHANGE_REQ, token, 5);
     struct rbuf_exchange bad;
 
     bad = hello;
@@ -79,7 +80,7 @@ START_TEST(headers_are_refused_by_reason)
     bad = hello;
     bad.header.kind = 0;
     ck_assert_int_eq(parse_whole(&bad), RBUF_FAULT_KIND);
-    bad.header.kind = RBUF_EXCHANGE_BYE + 1;
+    bad.header.kind = RBUF_EXCHANGE_DREQ + 1;
     ck_assert_int_eq(parse_whole(&bad), RBUF_FAULT_KIND);
     bad = hello;
     bad.header.bytes = 1u << 30;
@@ -95,19 +96,19 @@ END_TEST
 
 START_TEST(refusals_carry_a_known_reason)
 {
-    struct rbuf_exchange refuse = message_make(RBUF_EXCHANGE_REFUSE, token, 5);
+    struct rbuf_exchange refuse = message_make(RBUF_EXCHANGE_REJ, token, 5);
 
     ck_assert_int_eq(parse_whole(&refuse), RBUF_FAULT_NONE);
-    refuse.header.reason = RBUF_REFUSAL_NONE;
+    refuse.header.reason = RBUF_REJECT_NONE;
     ck_assert_int_eq(parse_whole(&refuse), RBUF_FAULT_FIELD);
-    refuse.header.reason = RBUF_REFUSALS;
+    refuse.header.reason = RBUF_REJECT_REASONS;
     ck_assert_int_eq(parse_whole(&refuse), RBUF_FAULT_FIELD);
 }
 END_TEST
 
 START_TEST(fields_out_of_range)
 {
-    struct rbuf_exchange good = message_make(RBUF_EXCHANGE_ACCEPT, token, 5);
+    struct rbuf_exchange good = message_make(RBUF_EXCHANGE_REP, token, 5);
     struct rbuf_exchange bad[16];
     size_t count = 0;
 
@@ -123,7 +124,7 @@ START_TEST(fields_out_of_range)
     bad[count++].side.port = RBUF_EXCHANGE_PORTS_MAX;
     bad[count++].side.their_port = UINT32_MAX;
     bad[count++].side.address.mtu = 0;
-    bad[count++].side.address.mtu = IBV_MTU_4096 + 1;
+    bad[count++].side.address.mtu = RBUF_MTU_4096 + 1;
     bad[count++].side.address.link_layer = 0;
     bad[count++].side.address.link_layer = RBUF_LINK_ETHERNET; /* with an InfiniBand GID */
     bad[count++].side.address.gid_kind = RBUF_GID_ROCE_V2;     /* with an InfiniBand link */
@@ -140,7 +141,7 @@ END_TEST
  * vain. */
 START_TEST(spoilt_messages_do_no_harm)
 {
-    struct rbuf_exchange good = message_make(RBUF_EXCHANGE_HELLO, token, 5);
+    struct rbuf_exchange good = message_make(RBUF_EXCHANGE_REQ, token, 5);
     uint64_t random = 0x9e3779b97f4a7c15u;
     size_t taken = 0;
 
@@ -172,13 +173,53 @@ START_TEST(spoilt_messages_do_no_harm)
 }
 END_TEST
 
+/* Names of states, events and messages stand in logs: there is one for each, and no two are alike.
+ */
+static const char *state_name(unsigned value)
+{
+    return rbuf_connection_state_name((enum rbuf_connection_state) value);
+}
+
+static const char *event_name(unsigned value)
+{
+    return rbuf_connect_event_name((enum rbuf_connect_event_kind) value);
+}
+
+static const char *kind_name(unsigned value)
+{
+    return rbuf_exchange_kind_name((enum rbuf_exchange_kind) value);
+}
+
+static const struct {
+    const char *(*name)(unsigned value);
+    unsigned first;
+    unsigned last;
+} enumerations[] = {{state_name, RBUF_CONNECTION_UNAUTHENTICATED, RBUF_CONNECTION_DRAINING},
+                    {event_name, RBUF_CONNECT_RESPONSE, RBUF_PEER_LOST},
+                    {kind_name, RBUF_EXCHANGE_REQ, RBUF_EXCHANGE_DREQ}};
+
+START_TEST(every_state_has_a_name)
+{
+    const char *(*name)(unsigned) = enumerations[_i].name;
+
+    for (unsigned i = enumerations[_i].first; i <= enumerations[_i].last; i++) {
+        ck_assert_ptr_nonnull(name(i));
+        ck_assert_str_ne(name(i), "unknown");
+        for (unsigned j = enumerations[_i].first; j < i; j++) {
+            ck_assert_str_ne(name(i), name(j));
+        }
+    }
+    ck_assert_str_eq(name(enumerations[_i].last + 1), "unknown");
+}
+END_TEST
+
 START_TEST(every_reason_has_a_text)
 {
     for (int i = 0; i < RBUF_FAULTS; i++) {
         ck_assert_str_ne(rbuf_exchange_fault_text((enum rbuf_exchange_fault) i), "unknown");
     }
-    for (int i = 0; i < RBUF_REFUSALS; i++) {
-        ck_assert_str_ne(rbuf_refusal_text((enum rbuf_refusal) i), "unknown");
+    for (int i = 0; i < RBUF_REJECT_REASONS; i++) {
+        ck_assert_str_ne(rbuf_reject_text((enum rbuf_reject_reason) i), "unknown");
     }
 }
 END_TEST
@@ -194,6 +235,7 @@ int main(void)
     unit_add(suite, refusals_carry_a_known_reason);
     unit_add(suite, fields_out_of_range);
     unit_add(suite, spoilt_messages_do_no_harm);
+    unit_add_loop(suite, every_state_has_a_name, sizeof(enumerations) / sizeof(enumerations[0]));
     unit_add(suite, every_reason_has_a_text);
     return unit_run(suite);
 }

@@ -15,14 +15,14 @@ START_TEST(call_accept_ready_bye)
     unsigned before = unit_descriptors();
     struct side a = side_open(), b = side_open();
     struct pair pair = sides_connect(&a, &b);
-    struct rbuf_call_event event;
+    struct rbuf_connect_event event;
 
     side_expect_nothing(&a);
     side_expect_nothing(&b);
-    rbuf_call_close(pair.caller);
-    event = side_expect(&b, RBUF_PEER_BYE);
+    rbuf_connection_close(pair.active);
+    event = side_expect(&b, RBUF_PEER_DISCONNECTED);
     ck_assert_ptr_eq(event.user, &b);
-    rbuf_call_close(pair.called);
+    rbuf_connection_close(pair.passive);
     side_expect_nothing(&a);
     rbuf_listener_close(a.listener);
     rbuf_listener_close(b.listener);
@@ -30,25 +30,25 @@ START_TEST(call_accept_ready_bye)
 }
 END_TEST
 
-/* Who leaves is told that its BYE was heard, and not before the other side has it. */
+/* Who leaves is told that its DREQ was heard, and not before the other side has it. */
 START_TEST(leaving_is_heard)
 {
     struct side a = side_open(), b = side_open();
 
     for (int i = 0; i < 50; i++) {
         struct pair pair = sides_connect(&a, &b);
-        struct rbuf_call_event event;
+        struct rbuf_connect_event event;
 
-        rbuf_call_leave(pair.caller);
-        event = side_expect(&a, RBUF_PEER_BYE);
-        ck_assert_ptr_eq(event.call, pair.caller);
+        rbuf_connection_disconnect(pair.active);
+        event = side_expect(&a, RBUF_PEER_DISCONNECTED);
+        ck_assert_ptr_eq(event.connection, pair.active);
         ck_assert(rbuf_listener_pending(b.listener));
-        event = side_expect(&b, RBUF_PEER_BYE);
-        ck_assert_ptr_eq(event.call, pair.called);
-        rbuf_call_leave(pair.called); /* too late: changes nothing */
+        event = side_expect(&b, RBUF_PEER_DISCONNECTED);
+        ck_assert_ptr_eq(event.connection, pair.passive);
+        rbuf_connection_disconnect(pair.passive); /* too late: changes nothing */
         side_expect_nothing(&b);
-        rbuf_call_close(pair.caller);
-        rbuf_call_close(pair.called);
+        rbuf_connection_close(pair.active);
+        rbuf_connection_close(pair.passive);
     }
     ck_assert_uint_eq(atomic_load(&rbuf_listener_counters(a.listener)->peers_lost), 0);
     ck_assert_uint_eq(atomic_load(&rbuf_listener_counters(b.listener)->peers_lost), 0);
@@ -64,12 +64,12 @@ START_TEST(both_leave_at_once)
     for (int i = 0; i < 50; i++) {
         struct pair pair = sides_connect(&a, &b);
 
-        rbuf_call_leave(pair.caller);
-        rbuf_call_leave(pair.called);
-        (void) side_expect(&a, RBUF_PEER_BYE);
-        (void) side_expect(&b, RBUF_PEER_BYE);
-        rbuf_call_close(pair.caller);
-        rbuf_call_close(pair.called);
+        rbuf_connection_disconnect(pair.active);
+        rbuf_connection_disconnect(pair.passive);
+        (void) side_expect(&a, RBUF_PEER_DISCONNECTED);
+        (void) side_expect(&b, RBUF_PEER_DISCONNECTED);
+        rbuf_connection_close(pair.active);
+        rbuf_connection_close(pair.passive);
     }
     rbuf_listener_close(a.listener);
     rbuf_listener_close(b.listener);
@@ -83,8 +83,8 @@ START_TEST(close_of_a_listener_says_bye)
     (void) sides_connect(&a, &b);
     (void) sides_connect(&b, &a);
     rbuf_listener_close(a.listener);
-    (void) side_expect(&b, RBUF_PEER_BYE);
-    (void) side_expect(&b, RBUF_PEER_BYE);
+    (void) side_expect(&b, RBUF_PEER_DISCONNECTED);
+    (void) side_expect(&b, RBUF_PEER_DISCONNECTED);
     rbuf_listener_close(b.listener);
 }
 END_TEST
@@ -96,8 +96,8 @@ START_TEST(close_with_everything_under_way)
 
     (void) sides_connect(&a, &b);
     for (int i = 0; i < 20; i++) {
-        (void) side_call(&a, &b, 30, NULL);
-        (void) stranger_open(&a);
+        (void) side_connect(&a, &b, 30, NULL);
+        (void) raw_open(&a);
     }
     sleep_ms(5);
     rbuf_listener_close(a.listener);
@@ -109,14 +109,14 @@ END_TEST
 START_TEST(refused)
 {
     struct side a = side_open(), b = side_open();
-    struct rbuf_call *made = side_call(&a, &b, 1, &a);
-    struct rbuf_call_event event = side_expect(&b, RBUF_INCOMING_HELLO);
+    struct rbuf_connection *made = side_connect(&a, &b, 1, &a);
+    struct rbuf_connect_event event = side_expect(&b, RBUF_CONNECT_REQUEST);
 
-    rbuf_call_refuse(event.call, RBUF_REFUSAL_SIMULTANEOUS);
-    event = side_expect(&a, RBUF_CALL_REFUSED);
-    ck_assert_int_eq(event.refusal, RBUF_REFUSAL_SIMULTANEOUS);
+    rbuf_connection_reject(event.connection, RBUF_REJECT_SIMULTANEOUS);
+    event = side_expect(&a, RBUF_CONNECT_REJECTED);
+    ck_assert_int_eq(event.reason, RBUF_REJECT_SIMULTANEOUS);
     ck_assert_ptr_eq(event.user, &a);
-    rbuf_call_close(made);
+    rbuf_connection_close(made);
     side_expect_nothing(&b);
     rbuf_listener_close(a.listener);
     rbuf_listener_close(b.listener);
@@ -126,41 +126,41 @@ END_TEST
 START_TEST(both_directions_at_once)
 {
     struct side a = side_open(), b = side_open();
-    struct rbuf_call *from_a = side_call(&a, &b, 1, &a);
-    struct rbuf_call *from_b = side_call(&b, &a, 2, &b);
-    struct rbuf_call_event at_a = side_expect(&a, RBUF_INCOMING_HELLO);
-    struct rbuf_call_event at_b = side_expect(&b, RBUF_INCOMING_HELLO);
-    struct rbuf_exchange accept = message_make(RBUF_EXCHANGE_ACCEPT, b.token, 2);
+    struct rbuf_connection *from_a = side_connect(&a, &b, 1, &a);
+    struct rbuf_connection *from_b = side_connect(&b, &a, 2, &b);
+    struct rbuf_connect_event at_a = side_expect(&a, RBUF_CONNECT_REQUEST);
+    struct rbuf_connect_event at_b = side_expect(&b, RBUF_CONNECT_REQUEST);
+    struct rbuf_exchange accept = message_make(RBUF_EXCHANGE_REP, b.token, 2);
 
     ck_assert_uint_eq(at_a.theirs.side.rank, 2);
     ck_assert_uint_eq(at_b.theirs.side.rank, 1);
-    rbuf_call_refuse(at_a.call, RBUF_REFUSAL_SIMULTANEOUS);
-    rbuf_call_accept(at_b.call, &accept, &b);
-    (void) side_expect(&a, RBUF_CALL_ACCEPTED);
-    (void) side_expect(&b, RBUF_CALL_REFUSED);
-    rbuf_call_close(from_b);
-    rbuf_call_ready(from_a);
-    (void) side_expect(&b, RBUF_INCOMING_READY);
+    rbuf_connection_reject(at_a.connection, RBUF_REJECT_SIMULTANEOUS);
+    rbuf_connection_accept(at_b.connection, &accept, &b);
+    (void) side_expect(&a, RBUF_CONNECT_RESPONSE);
+    (void) side_expect(&b, RBUF_CONNECT_REJECTED);
+    rbuf_connection_close(from_b);
+    rbuf_connection_establish(from_a);
+    (void) side_expect(&b, RBUF_CONNECT_ESTABLISHED);
     rbuf_listener_close(a.listener);
     rbuf_listener_close(b.listener);
 }
 END_TEST
 
-/* A process may compute for long before it takes the HELLO, and before it says READY. */
+/* A process may compute for long before it takes the REQ, and before it says RTU. */
 START_TEST(modules_may_take_their_time)
 {
     struct side a = side_open(), b = side_open();
-    struct rbuf_call *made = side_call(&a, &b, 1, &a);
-    struct rbuf_exchange accept = message_make(RBUF_EXCHANGE_ACCEPT, b.token, 2);
-    struct rbuf_call_event event;
+    struct rbuf_connection *made = side_connect(&a, &b, 1, &a);
+    struct rbuf_exchange accept = message_make(RBUF_EXCHANGE_REP, b.token, 2);
+    struct rbuf_connect_event event;
 
     sleep_ms(3 * TIMEOUT_MS);
-    event = side_expect(&b, RBUF_INCOMING_HELLO);
-    rbuf_call_accept(event.call, &accept, &b);
+    event = side_expect(&b, RBUF_CONNECT_REQUEST);
+    rbuf_connection_accept(event.connection, &accept, &b);
     sleep_ms(3 * TIMEOUT_MS);
-    (void) side_expect(&a, RBUF_CALL_ACCEPTED);
-    rbuf_call_ready(made);
-    (void) side_expect(&b, RBUF_INCOMING_READY);
+    (void) side_expect(&a, RBUF_CONNECT_RESPONSE);
+    rbuf_connection_establish(made);
+    (void) side_expect(&b, RBUF_CONNECT_ESTABLISHED);
     rbuf_listener_close(a.listener);
     rbuf_listener_close(b.listener);
 }
@@ -169,35 +169,35 @@ END_TEST
 START_TEST(caller_withdraws)
 {
     struct side a = side_open(), b = side_open();
-    struct rbuf_call *made = side_call(&a, &b, 1, &a);
-    struct rbuf_call_event event = side_expect(&b, RBUF_INCOMING_HELLO);
-    struct rbuf_exchange accept = message_make(RBUF_EXCHANGE_ACCEPT, b.token, 2);
+    struct rbuf_connection *made = side_connect(&a, &b, 1, &a);
+    struct rbuf_connect_event event = side_expect(&b, RBUF_CONNECT_REQUEST);
+    struct rbuf_exchange accept = message_make(RBUF_EXCHANGE_REP, b.token, 2);
 
-    rbuf_call_accept(event.call, &accept, &b);
-    (void) side_expect(&a, RBUF_CALL_ACCEPTED);
-    rbuf_call_close(made);
-    event = side_expect(&b, RBUF_INCOMING_LOST);
+    rbuf_connection_accept(event.connection, &accept, &b);
+    (void) side_expect(&a, RBUF_CONNECT_RESPONSE);
+    rbuf_connection_close(made);
+    event = side_expect(&b, RBUF_CONNECT_ABANDONED);
     ck_assert_ptr_eq(event.user, &b);
-    rbuf_call_close(event.call);
+    rbuf_connection_close(event.connection);
     rbuf_listener_close(a.listener);
     rbuf_listener_close(b.listener);
 }
 END_TEST
 
-/* The caller is gone before the module gets to its HELLO and accepts it. */
+/* The caller is gone before the module gets to its REQ and accepts it. */
 START_TEST(caller_withdraws_unanswered)
 {
     struct side a = side_open(), b = side_open();
-    struct rbuf_call *made = side_call(&a, &b, 1, &a);
-    struct rbuf_call_event event = side_expect(&b, RBUF_INCOMING_HELLO);
-    struct rbuf_exchange accept = message_make(RBUF_EXCHANGE_ACCEPT, b.token, 2);
+    struct rbuf_connection *made = side_connect(&a, &b, 1, &a);
+    struct rbuf_connect_event event = side_expect(&b, RBUF_CONNECT_REQUEST);
+    struct rbuf_exchange accept = message_make(RBUF_EXCHANGE_REP, b.token, 2);
 
-    rbuf_call_close(made);
+    rbuf_connection_close(made);
     sleep_ms(50); /* its end is queued */
-    rbuf_call_accept(event.call, &accept, &b);
-    event = side_expect(&b, RBUF_INCOMING_LOST);
+    rbuf_connection_accept(event.connection, &accept, &b);
+    event = side_expect(&b, RBUF_CONNECT_ABANDONED);
     ck_assert_ptr_eq(event.user, &b);
-    rbuf_call_close(event.call);
+    rbuf_connection_close(event.connection);
     rbuf_listener_close(a.listener);
     rbuf_listener_close(b.listener);
 }
@@ -206,13 +206,13 @@ END_TEST
 START_TEST(called_drops_the_call)
 {
     struct side a = side_open(), b = side_open();
-    struct rbuf_call *made = side_call(&a, &b, 1, &a);
-    struct rbuf_call_event event = side_expect(&b, RBUF_INCOMING_HELLO);
+    struct rbuf_connection *made = side_connect(&a, &b, 1, &a);
+    struct rbuf_connect_event event = side_expect(&b, RBUF_CONNECT_REQUEST);
 
-    rbuf_call_close(event.call);
-    event = side_expect(&a, RBUF_CALL_FAILED);
+    rbuf_connection_close(event.connection);
+    event = side_expect(&a, RBUF_CONNECT_FAILED);
     ck_assert_int_lt(event.error, 0);
-    rbuf_call_close(made);
+    rbuf_connection_close(made);
     rbuf_listener_close(a.listener);
     rbuf_listener_close(b.listener);
 }
@@ -224,16 +224,16 @@ START_TEST(ended_calls_are_silent)
     struct side a = side_open(), b = side_open();
 
     for (int i = 0; i < 50; i++) {
-        struct rbuf_call *made = side_call(&a, &b, 1, &a);
-        struct rbuf_call_event event = side_expect(&b, RBUF_INCOMING_HELLO);
-        struct rbuf_exchange accept = message_make(RBUF_EXCHANGE_ACCEPT, b.token, 2);
+        struct rbuf_connection *made = side_connect(&a, &b, 1, &a);
+        struct rbuf_connect_event event = side_expect(&b, RBUF_CONNECT_REQUEST);
+        struct rbuf_exchange accept = message_make(RBUF_EXCHANGE_REP, b.token, 2);
 
-        rbuf_call_accept(event.call, &accept, NULL);
+        rbuf_connection_accept(event.connection, &accept, NULL);
         if (i % 2 == 0) {
             sleep_ms(2);
         }
-        rbuf_call_close(made);
-        rbuf_call_close(event.call);
+        rbuf_connection_close(made);
+        rbuf_connection_close(event.connection);
     }
     side_expect_nothing(&a);
     side_expect_nothing(&b);
@@ -300,33 +300,33 @@ START_TEST(many_calls)
     uint64_t end = wall_ms() + PATIENCE_MS;
 
     for (uint32_t i = 0; i < 100; i++) {
-        (void) side_call(&a, &b, i, NULL);
+        (void) side_connect(&a, &b, i, NULL);
     }
     while (ready < 100 && wall_ms() < end) {
-        struct rbuf_call_event *event = rbuf_listener_next(b.listener);
-        struct rbuf_exchange accept = message_make(RBUF_EXCHANGE_ACCEPT, b.token, 2);
+        struct rbuf_connect_event *event = rbuf_listener_next(b.listener);
+        struct rbuf_exchange accept = message_make(RBUF_EXCHANGE_REP, b.token, 2);
 
-        if (event != NULL && event->kind == RBUF_INCOMING_HELLO) {
+        if (event != NULL && event->kind == RBUF_CONNECT_REQUEST) {
             accept.side.rank = event->theirs.side.rank;
-            rbuf_call_accept(event->call, &accept, NULL);
+            rbuf_connection_accept(event->connection, &accept, NULL);
         } else if (event != NULL) {
-            ck_assert_int_eq(event->kind, RBUF_INCOMING_READY);
+            ck_assert_int_eq(event->kind, RBUF_CONNECT_ESTABLISHED);
             ready++;
         }
-        rbuf_call_event_free(event);
+        rbuf_connect_event_free(event);
         event = rbuf_listener_next(a.listener);
         if (event != NULL) {
-            ck_assert_int_eq(event->kind, RBUF_CALL_ACCEPTED);
-            rbuf_call_ready(event->call);
+            ck_assert_int_eq(event->kind, RBUF_CONNECT_RESPONSE);
+            rbuf_connection_establish(event->connection);
             accepted++;
         }
-        rbuf_call_event_free(event);
+        rbuf_connect_event_free(event);
     }
     ck_assert_uint_eq(accepted, 100);
     ck_assert_uint_eq(ready, 100);
     rbuf_listener_close(a.listener);
     for (int i = 0; i < 100; i++) {
-        (void) side_expect(&b, RBUF_PEER_BYE);
+        (void) side_expect(&b, RBUF_PEER_DISCONNECTED);
     }
     rbuf_listener_close(b.listener);
 }

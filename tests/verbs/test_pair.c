@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "adapter.h"
-#include "verbs/listener.h"
+#include "connect/listener.h"
 
 #define ROUNDS      200u
 #define CHUNK_BYTES (1u << 20)
@@ -26,7 +26,7 @@ struct card {
 struct process {
     struct adapter adapter;
     struct rbuf_listener *listener;
-    struct rbuf_call *call;
+    struct rbuf_connection *call;
     struct card card;
     struct rbuf_memory
         memory; /* first half is written by the peer, its first word is the mailbox */
@@ -74,10 +74,11 @@ static struct rbuf_exchange describe(const struct process *self,
     return message;
 }
 
-static struct rbuf_call_event *next_event(struct process *self, enum rbuf_call_event_kind kind)
+static struct rbuf_connect_event *next_event(struct process *self,
+                                             enum rbuf_connect_event_kind kind)
 {
     time_t end = time(NULL) + ADAPTER_PATIENCE;
-    struct rbuf_call_event *event;
+    struct rbuf_connect_event *event;
 
     do {
         event = rbuf_listener_next(self->listener);
@@ -103,31 +104,31 @@ static void connect_as_caller(struct process *self)
 {
     struct card peer;
     struct rbuf_exchange hello;
-    struct rbuf_call_event *event;
+    struct rbuf_connect_event *event;
 
     ck_assert_int_eq(read(self->in, &peer, sizeof(peer)), sizeof(peer));
     hello = describe(self, peer.token);
-    ck_assert_int_eq(rbuf_listener_call(self->listener, &peer.addresses, &hello, self, &self->call),
-                     0);
-    event = next_event(self, RBUF_CALL_ACCEPTED);
+    ck_assert_int_eq(
+        rbuf_listener_connect(self->listener, &peer.addresses, &hello, self, &self->call), 0);
+    event = next_event(self, RBUF_CONNECT_RESPONSE);
     connect_queues(self, &event->theirs);
-    rbuf_call_event_free(event);
-    rbuf_call_ready(self->call);
+    rbuf_connect_event_free(event);
+    rbuf_connection_establish(self->call);
 }
 
 static void connect_as_called(struct process *self)
 {
-    struct rbuf_call_event *event;
+    struct rbuf_connect_event *event;
     struct rbuf_exchange accept;
 
     ck_assert_int_eq(write(self->out, &self->card, sizeof(self->card)), sizeof(self->card));
-    event = next_event(self, RBUF_INCOMING_HELLO);
-    self->call = event->call;
+    event = next_event(self, RBUF_CONNECT_REQUEST);
+    self->call = event->connection;
     connect_queues(self, &event->theirs);
-    rbuf_call_event_free(event);
+    rbuf_connect_event_free(event);
     accept = describe(self, self->card.token);
-    rbuf_call_accept(self->call, &accept, self);
-    rbuf_call_event_free(next_event(self, RBUF_INCOMING_READY));
+    rbuf_connection_accept(self->call, &accept, self);
+    rbuf_connect_event_free(next_event(self, RBUF_CONNECT_ESTABLISHED));
 }
 
 static void process_close(struct process *self)
@@ -272,8 +273,8 @@ static void orderly_child(struct process *self)
         send_number(self, i + 1);
     }
     take_chunks(self);
-    rbuf_call_event_free(next_event(self, RBUF_PEER_BYE));
-    rbuf_call_close(self->call);
+    rbuf_connect_event_free(next_event(self, RBUF_PEER_DISCONNECTED));
+    rbuf_connection_close(self->call);
     process_close(self);
 }
 
@@ -290,7 +291,7 @@ START_TEST(messages_and_chunks_between_processes)
         receive_number(&self, i + 1);
     }
     write_chunks(&self);
-    rbuf_call_close(self.call);
+    rbuf_connection_close(self.call);
     require_exit(child);
     process_close(&self);
 }
@@ -313,7 +314,7 @@ START_TEST(killed_peer)
     struct rbuf_work work = {.kind = RBUF_WORK_PROBE};
     const uint64_t value = 1;
     struct rbuf_completion completion;
-    struct rbuf_call_event *event;
+    struct rbuf_connect_event *event;
     struct pipes pipes;
     time_t began;
     pid_t child = start(&pipes, idle_child);
@@ -327,7 +328,7 @@ START_TEST(killed_peer)
     began = time(NULL);
     event = next_event(&self, RBUF_PEER_LOST);
     ck_assert_ptr_eq(event->user, &self);
-    rbuf_call_event_free(event);
+    rbuf_connect_event_free(event);
     ck_assert_int_eq(rbuf_fab_write_inline(self.queue[RBUF_CONTROL], &value, sizeof(value),
                                            self.theirs.mailbox, self.theirs.mailbox_rkey, &work),
                      RBUF_FAB_OK);
@@ -343,14 +344,14 @@ START_TEST(killed_peer)
     completion = adapter_next(self.adapter.port);
     ck_assert_ptr_null(completion.work);
     ck_assert_ptr_eq(completion.queue, self.queue[RBUF_BULK]);
-    rbuf_call_close(self.call);
+    rbuf_connection_close(self.call);
     process_close(&self);
 }
 END_TEST
 
 static void silent_child(struct process *self)
 {
-    rbuf_call_event_free(next_event(self, RBUF_PEER_BYE));
+    rbuf_connect_event_free(next_event(self, RBUF_PEER_DISCONNECTED));
     process_close(self);
 }
 
@@ -373,7 +374,7 @@ START_TEST(writes_to_a_process_that_does_nothing)
                          RBUF_FAB_OK);
         ck_assert_int_eq(adapter_next(self.adapter.port).status, 0);
     }
-    rbuf_call_close(self.call);
+    rbuf_connection_close(self.call);
     require_exit(child);
     process_close(&self);
 }

@@ -3,18 +3,21 @@
  * ones, and they are of the fabric that is meant. */
 #include "unit.h"
 
-#include "verbs/pairing.h"
+#include "connect/pairing.h"
 
 /* Ports as text: a letter for the link and the network behind it, a speed in Gbit/s, and for RoCE
- * ports perhaps a subnet. i, j: InfiniBand subnets; r: RoCE v2 with IPv4; s: with IPv6; q: v1. */
+ * ports perhaps a subnet, and a place. i, j: InfiniBand subnets; r: RoCE v2 with IPv4; s: with
+ * IPv6; q: v1. */
 static struct rbuf_port_address parse_port(const char *text)
 {
     struct rbuf_port_address port = {0};
     unsigned speed = 0;
     unsigned subnet = 0;
+    unsigned place = 0;
     char kind = 0;
 
-    ck_assert_int_ge(sscanf(text, "%c%u/%u", &kind, &speed, &subnet), 2);
+    ck_assert_int_ge(sscanf(text, "%c%u/%u@%u", &kind, &speed, &subnet, &place), 2);
+    port.place = (uint8_t) place;
     port.speed = (uint16_t) (speed * 10);
     port.link_layer = kind < 'k' ? RBUF_LINK_INFINIBAND : RBUF_LINK_ETHERNET;
     port.subnet = kind < 'k' ? 0xfe80000000000000u + (unsigned) kind : subnet;
@@ -87,9 +90,9 @@ START_TEST(pairs_as_expected)
         {"r100", "q100", ""},
         {"r100", "s100", ""},
         {"i100", "r25 i100", "0-1"},
-        {"i100 r25", "i100 r25", "0-0"},      /* the better fabric only */
-        {"i100 r25", "r25", "1-0"},           /* what there is */
-        {"r25 r100", "r100", "0-0"},          /* one fabric, the first by the rank */
+        {"i100 r25", "i100 r25", "0-0"}, /* the better fabric only */
+        {"i100 r25", "r25", "1-0"},      /* what there is */
+        {"r25 r100", "r100", "1-0"},
         {"i25 r100", "i100 r100", "1-1"},     /* by the slower side */
         {"i100 r100", "r100 i100", "0-1"},    /* InfiniBand at the same speed */
         {"q100 r100", "r100 q100", "1-0"},    /* RoCE v2 */
@@ -100,8 +103,21 @@ START_TEST(pairs_as_expected)
         {"!i100 i100 r25", "i100 r25 r25", "0-0 2-1"},
         {"r100/1 r100/2", "r100/2 r100/1", "0-1 1-0"}, /* first within a subnet */
         {"r100/1 r100/2", "r100/2", "1-0"},
-        {"r100/1 r100/2", "r100/3 r100/2", "0-0 1-1"}, /* then routed */
-        {"r100/1 r100/2", "r100/3 r100/4", "0-0 1-1"},
+        {"r100/1 r100/2", "r100/3 r100/2", "1-1"}, /* nothing that may lead nowhere */
+        {"!r100/1 r100/2", "r100/3 r100/2", "1-1"},
+        {"r100/1 r100/2", "r100/3 r100/4", "0-0 1-1"}, /* but then routed */
+        {"!r100/1 r100/2", "r100/3 r100/4", "0-0 1-1"},
+        {"r100/1", "r100", "0-0"}, /* which one is not known */
+        /* Adapters near either socket, each with a network of its own. */
+        {"r100/1@0 r100/2@1", "r100/1@0 r100/2@1", "0-0"},
+        {"r100/2@0 r100/1@1", "r100/2@0 r100/1@1", "0-0"},
+        {"r100/1@0 r100/2@1", "r100/2@0 r100/1@1", "0-1 1-0"}, /* as far for both */
+        {"r100/1@0 r100/2@1", "r100/2@0", "1-0"},
+        {"r100/1@0 r100/2@1", "r100/3@0 r100/4@1", "0-0"}, /* routed: the preferred ones */
+        {"r100/1@0 r100/2@0 r100/3@1 r100/4@1", "r100/1@0 r100/2@0 r100/3@1 r100/4@1", "0-0 1-1"},
+        {"r100/2@0 r25/1@1", "r25/1@0 r100/2@1", "0-1"}, /* the faster wherever it is */
+        {"r100/2@0 r25/1@1", "r25/1@0", "1-0"},
+        {"i100@0 r100/1@1", "r100/1@0 i100@1", "0-1"},
     };
     struct ports ours, theirs;
     char text[128];
@@ -166,8 +182,8 @@ END_TEST
 /* Whatever two processes have published, they agree. */
 START_TEST(any_ports)
 {
-    static const char *const kinds[] = {"i100", "i50",  "j100", "r100/1", "r100/2",
-                                        "r25",  "s100", "q100", "i100",   "r100"};
+    static const char *const kinds[] = {"i100", "i50",  "j100", "r100/1",   "r100/2",
+                                        "r25",  "s100", "q100", "r100/3@1", "r100/2@2"};
     uint64_t random = 12345;
 
     for (unsigned round = 0; round < 20000; round++) {

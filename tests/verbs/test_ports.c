@@ -41,29 +41,6 @@ START_TEST(ports_say_what_they_can)
 }
 END_TEST
 
-/* On a kernel that does not copy pinned pages at fork, which the emulated adapter can be told. */
-START_TEST(children_of_fork)
-{
-    struct rbuf_device_options options = adapter_options();
-    struct rbuf_problem problem;
-    struct rbuf_port **ports;
-    size_t count;
-
-    setenv("SOFTHCA_OLD_FORK", "1", 1);
-    if (ibv_is_fork_initialized() != IBV_FORK_DISABLED) {
-        return; /* this kernel does */
-    }
-    options.fork = RBUF_FORK_OFF;
-    adapter_ok(rbuf_ports_open(&options, &ports, &count, &problem), &problem);
-    rbuf_ports_close(ports, count);
-    ck_assert_int_eq(ibv_is_fork_initialized(), IBV_FORK_DISABLED);
-    options.fork = RBUF_FORK_AUTO;
-    adapter_ok(rbuf_ports_open(&options, &ports, &count, &problem), &problem);
-    rbuf_ports_close(ports, count);
-    ck_assert_int_eq(ibv_is_fork_initialized(), IBV_FORK_ENABLED);
-}
-END_TEST
-
 START_TEST(ports_leave_nothing_open)
 {
     struct rbuf_device_options options = adapter_options();
@@ -170,7 +147,6 @@ int main(void)
         return ADAPTER_NONE;
     }
     unit_add(suite, ports_say_what_they_can);
-    unit_add(suite, children_of_fork);
     unit_add(suite, ports_leave_nothing_open);
     unit_add(suite, interfaces_by_name);
     unit_add(suite, options_out_of_range);

@@ -7,8 +7,8 @@
 #define PORTS_MAX 8
 
 /* Ports as text, "NAME:PORT KIND SPEED LEVELS", separated by commas. Kinds: i, j: InfiniBand
- * subnets; r: Ethernet; l: Ethernet with a link-local address only. Ports of a name are of one
- * adapter. */
+ * subnets; r, s, t: Ethernet, of three IP networks; l: with a link-local address only. Ports of a
+ * name are of one adapter. */
 static size_t parse(const char *text, struct rbuf_selectable ports[PORTS_MAX],
                     char names[PORTS_MAX][16])
 {
@@ -26,7 +26,7 @@ static size_t parse(const char *text, struct rbuf_selectable ports[PORTS_MAX],
                                          .levels = levels,
                                          .link_local = kind == 'l'};
         port->link_layer = kind < 'k' ? RBUF_LINK_INFINIBAND : RBUF_LINK_ETHERNET;
-        port->subnet = kind < 'k' ? (uint64_t) kind : 0;
+        port->subnet = (uint64_t) kind;
         port->device = port;
         for (size_t i = 0; i < count; i++) {
             if (strcspn(names[i], ":") == strcspn(names[count], ":") &&
@@ -82,6 +82,13 @@ START_TEST(machines)
         {"a:1 r 100 0,b:1 i 100 2", "b:1 a:1"},
         {"a:1 j 100 0,b:1 i 100 2", "b:1 a:1"},
         {"a:1 r 25 0,b:1 i 100 2,c:1 i 100 1,d:1 r 25 1,d:2 r 25 1", "c:1 a:1"},
+        /* Networks of one fabric, by the place of what is best in each. */
+        {"a:1 r 100 1,b:1 s 100 0", "b:1 a:1"},
+        {"a:1 r 100 0,b:1 s 100 1", "a:1 b:1"},
+        {"a:1 s 100 0,a:2 r 100 0", "a:1 a:2"},
+        {"a:1 r 100 1,a:2 s 100 1,b:1 r 100 0,b:2 s 100 0", "b:1 b:2"},
+        {"a:1 r 25 0,b:1 s 100 2,c:1 t 25 1", "b:1 a:1 c:1"},
+        {"a:1 r 100 0,b:1 i 100 2,c:1 s 100 1", "b:1 a:1 c:1"},
         /* An interface that nobody has set up comes last, however fast. */
         {"a:1 l 100 0,b:1 r 25 2", "b:1"},
         {"a:1 l 100 0,b:1 i 25 2", "b:1 a:1"},

@@ -82,7 +82,7 @@ START_TEST(first_tick_waits)
 }
 END_TEST
 
-static bool is_from(const struct rbuf_call_event *event, void *rank)
+static bool is_from(const struct rbuf_connect_event *event, void *rank)
 {
     return event->theirs.side.rank == *(const uint32_t *) rank;
 }
@@ -95,8 +95,8 @@ START_TEST(picked_events)
     uint32_t nobody = 9;
 
     for (uint32_t i = 1; i <= 5; i++) {
-        (void) side_call(&a, &b, i, NULL);
-        while (atomic_load(&rbuf_listener_counters(b.listener)->hellos) < i) {
+        (void) side_connect(&a, &b, i, NULL);
+        while (atomic_load(&rbuf_listener_counters(b.listener)->authenticated) < i) {
             sleep_ms(1);
         }
     }
@@ -104,17 +104,17 @@ START_TEST(picked_events)
     ck_assert_ptr_null(rbuf_listener_pick(b.listener, is_from, &nobody));
     for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
         uint32_t rank = order[i];
-        struct rbuf_call_event *event = rbuf_listener_pick(b.listener, is_from, &rank);
+        struct rbuf_connect_event *event = rbuf_listener_pick(b.listener, is_from, &rank);
 
         ck_assert_ptr_nonnull(event);
         ck_assert_uint_eq(event->theirs.side.rank, rank);
-        rbuf_call_event_free(event);
+        rbuf_connect_event_free(event);
         ck_assert_ptr_null(rbuf_listener_pick(b.listener, is_from, &rank));
     }
-    (void) side_call(&a, &b, 6, NULL); /* behind what is the last one now */
-    ck_assert_uint_eq(side_expect(&b, RBUF_INCOMING_HELLO).theirs.side.rank, 2);
-    ck_assert_uint_eq(side_expect(&b, RBUF_INCOMING_HELLO).theirs.side.rank, 4);
-    ck_assert_uint_eq(side_expect(&b, RBUF_INCOMING_HELLO).theirs.side.rank, 6);
+    (void) side_connect(&a, &b, 6, NULL); /* behind what is the last one now */
+    ck_assert_uint_eq(side_expect(&b, RBUF_CONNECT_REQUEST).theirs.side.rank, 2);
+    ck_assert_uint_eq(side_expect(&b, RBUF_CONNECT_REQUEST).theirs.side.rank, 4);
+    ck_assert_uint_eq(side_expect(&b, RBUF_CONNECT_REQUEST).theirs.side.rank, 6);
     ck_assert(!rbuf_listener_pending(b.listener));
     rbuf_listener_close(a.listener);
     rbuf_listener_close(b.listener);

@@ -99,12 +99,12 @@ START_TEST(buffers_are_reposted_in_batches)
             }
         }
         for (unsigned i = 0; i < ADAPTER_BUFFERS; i++) {
-            rbuf_receive_collect(taken[i]);
+            rbuf_receive_recycle(taken[i]);
         }
-        ck_assert_uint_eq(adapter.receive[RBUF_BULK]->collected_count, ADAPTER_BUFFERS);
+        ck_assert_uint_eq(adapter.receive[RBUF_BULK]->recycled_count, ADAPTER_BUFFERS);
         ck_assert_int_eq(rbuf_receive_post(adapter.receive[RBUF_BULK]), 0);
         ck_assert_int_eq(rbuf_receive_post(adapter.receive[RBUF_BULK]), 0);
-        ck_assert_uint_eq(adapter.receive[RBUF_BULK]->collected_count, 0);
+        ck_assert_uint_eq(adapter.receive[RBUF_BULK]->recycled_count, 0);
         ck_assert_int_eq(taken[0]->state, RBUF_BUFFER_POSTED);
     }
     rbuf_queue_close(pair.a);
@@ -369,7 +369,7 @@ START_TEST(sweeping_brings_buffers_back)
         struct rbuf_port *port = adapter.port;
         struct rbuf_work works[MESSAGES];
         unsigned received = 0, sent = 0;
-        uint32_t swept;
+        uint32_t drained;
 
         pair = adapter_connect(&adapter, RBUF_CONTROL, 64);
         for (int i = 0; i < MESSAGES; i++) {
@@ -388,7 +388,7 @@ START_TEST(sweeping_brings_buffers_back)
         }
         rbuf_queue_error(pair.a);
         rbuf_queue_error(pair.b);
-        for (swept = port->receives_swept; port->receives_swept == swept;) {
+        for (drained = port->receives_drained; port->receives_drained == drained;) {
             struct rbuf_completion completion;
 
             if (rbuf_poll(port, &completion, 1) == 1) {

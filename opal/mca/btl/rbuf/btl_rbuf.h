@@ -5,13 +5,14 @@
  *     btl_rbuf_component.c     open, register, init, progress
  *     btl_rbuf_module.c        a port as a BTL module: add_procs, del_procs, finalize
  *     btl_rbuf_endpoint.c      a peer process on a port
- *     btl_rbuf_departed.c      peers that have said BYE, and may be back
+ *     btl_rbuf_departed.c      peers that have said DREQ, and may be back
  *     btl_rbuf_mailbox.c       what peers write their counts into
  *     btl_rbuf_modex.c         what processes publish of themselves
  *     btl_rbuf_connect.c       its queue pairs, and the listener's events
  *     btl_rbuf_fragment.c      alloc, free, prepare_src: descriptors and their memory
  *     btl_rbuf_send.c          send, sendi
  *     btl_rbuf_eager.c         how long eager messages may be
+ *     btl_rbuf_latency.c       how far the nearest peer is
  *     btl_rbuf_packed.c        early data of packed messages
  *     btl_rbuf_rdma.c          put, get, atomics
  *     btl_rbuf_memory.c        register_mem, deregister_mem
@@ -46,6 +47,7 @@
 #include "btl_rbuf_modex.h"
 #include "btl_rbuf_params.h"
 #include "btl_rbuf_registration.h"
+#include "connect/listener.h"
 #include "core/channel.h"
 #include "core/choice.h"
 #include "core/core.h"
@@ -56,7 +58,6 @@
 #include "core/staging.h"
 #include "verbs/completion.h"
 #include "verbs/device.h"
-#include "verbs/listener.h"
 #include "verbs/memory.h"
 #include "verbs/queue_pair.h"
 #include "verbs/receive.h"
@@ -102,9 +103,9 @@ SLIST_HEAD(mca_btl_rbuf_operation_list, mca_btl_rbuf_operation);
 /* ---- endpoints ---- */
 
 typedef enum {
-    MCA_BTL_RBUF_IDLE,     /* never used */
-    MCA_BTL_RBUF_CALLING,  /* we called, no answer yet */
-    MCA_BTL_RBUF_ANSWERED, /* we were called and accepted; READY is due */
+    MCA_BTL_RBUF_IDLE,       /* never used */
+    MCA_BTL_RBUF_CONNECTING, /* our request is on its way, no answer yet */
+    MCA_BTL_RBUF_ACCEPTED,   /* we accepted theirs; RTU is due */
     MCA_BTL_RBUF_CONNECTED,
     MCA_BTL_RBUF_FAILED
 } mca_btl_rbuf_endpoint_state_t;
@@ -149,13 +150,15 @@ struct mca_btl_base_endpoint_t {
     struct rbuf_fab_queue *queue[RBUF_CHANNELS]; /* NULL until the first use */
     struct rbuf_mailbox *mailbox;                /* NULL until the first use */
     struct rbuf_exchange_side theirs;            /* ANSWERED: what the caller said of itself */
-    struct rbuf_call *call;    /* our call, or theirs that we accepted; NULL if none */
-    _Atomic unsigned putting;  /* callbacks of staged puts to it that are running */
+    struct rbuf_connection *connection; /* our request, or theirs that we accepted; NULL if none */
+    _Atomic unsigned putting;           /* callbacks of staged puts to it that are running */
     _Atomic uint32_t detached; /* messages that are queued, or posted, while Open MPI is through */
-    bool departed;             /* the peer has said BYE, or has heard ours */
+    bool departed;             /* the peer has said DREQ, or has heard ours */
     char *cause;               /* why it failed, for people; NULL: it has not */
     TAILQ_ENTRY(mca_btl_base_endpoint_t) link;
     struct mca_btl_rbuf_packed *packed; /* NULL: nothing was packed for it */
+    uint32_t samples_due;               /* of its latency */
+    uint32_t attempts_left;             /* at them */
     bool early_barred; /* no early data of packed messages: Open MPI asked for others once */
 };
 
@@ -188,6 +191,22 @@ struct mca_btl_rbuf_async {
 };
 
 typedef enum {
+    MCA_BTL_RBUF_LATENCY_IDLE,  /* no peer is to be timed */
+    MCA_BTL_RBUF_LATENCY_DUE,   /* some are */
+    MCA_BTL_RBUF_LATENCY_TIMING /* one is being timed */
+} mca_btl_rbuf_latency_state_t;
+
+/* The round trip to the nearest peer (btl_rbuf_latency.c); the lock guards it. */
+struct mca_btl_rbuf_latency {
+    mca_btl_rbuf_latency_state_t state;
+    mca_btl_base_endpoint_t *endpoint; /* TIMING */
+    uint64_t begun_ns;                 /* likewise */
+    uint64_t looked_ns;                /* likewise: when its acknowledgement was not there yet */
+    uint64_t nearest_ns;               /* the least so far; 0: there is none */
+    uint32_t peers;                    /* that were timed, or will be */
+};
+
+typedef enum {
     MCA_BTL_RBUF_STANDBY, /* the port is open, nothing is pinned */
     MCA_BTL_RBUF_RUNNING,
     MCA_BTL_RBUF_BROKEN /* it could not be started */
@@ -212,6 +231,7 @@ struct mca_btl_rbuf_module_t {
     size_t room[RBUF_CHANNELS]; /* for payload in receive buffers and fragments, bytes; the same in
                                  * all processes */
     struct rbuf_eager eager;
+    struct mca_btl_rbuf_latency latency;
     SLIST_HEAD(, mca_btl_rbuf_mailbox_slab) mailbox_slabs;
     struct mca_btl_rbuf_pool pools[MCA_BTL_RBUF_POOLS];
     struct mca_btl_rbuf_handle_list handles;       /* free ones */
@@ -343,7 +363,7 @@ void mca_btl_rbuf_mailboxes_close(mca_btl_rbuf_module_t *module);
 
 /* btl_rbuf_departed.c */
 
-/* The peer has said BYE. The caller holds the lock. */
+/* The peer has said DREQ. The caller holds the lock. */
 void mca_btl_rbuf_departed_note(mca_btl_base_endpoint_t *endpoint);
 
 /* Gives back what departed peers held, as far as it is out of use. The caller holds the lock. */
@@ -381,7 +401,7 @@ static inline void mca_btl_rbuf_endpoint_use(mca_btl_base_endpoint_t *endpoint)
 int mca_btl_rbuf_connections_progress(void);
 
 /* Waits until no thread is about to act on an event that it took before: then none names an
- * endpoint whose call was closed before this was called. No module's lock is held. */
+ * endpoint whose connection was closed before this was called. No module's lock is held. */
 void mca_btl_rbuf_connections_settle(void);
 
 /* For async progress: acts on what the connections of messages that wait need to go on, and leaves
@@ -412,6 +432,17 @@ void mca_btl_rbuf_eager_by_ring(mca_btl_rbuf_module_t *module);
 void mca_btl_rbuf_eager_beside(mca_btl_base_endpoint_t *endpoint, size_t bytes);
 /* A message of `bytes` goes by a rendezvous; no lock is held. */
 void mca_btl_rbuf_eager_rendezvous(mca_btl_rbuf_module_t *module, size_t bytes);
+
+/* The nearest peer answers in that time; the lock is held. */
+void mca_btl_rbuf_eager_latency(mca_btl_rbuf_module_t *module, uint64_t round_trip_ns);
+/* Bytes of the longest eager message that there may be. */
+size_t mca_btl_rbuf_eager_most(const mca_btl_base_module_t *btl);
+
+/* btl_rbuf_latency.c; the lock is held */
+void mca_btl_rbuf_latency_connected(mca_btl_base_endpoint_t *endpoint);
+void mca_btl_rbuf_latency_forget(mca_btl_base_endpoint_t *endpoint);
+/* Behind a look at the completion queues, unless it is IDLE. */
+void mca_btl_rbuf_latency_look(mca_btl_rbuf_module_t *module);
 
 /* btl_rbuf_send.c */
 int mca_btl_rbuf_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
@@ -488,7 +519,9 @@ void mca_btl_rbuf_rma_ended(mca_btl_rbuf_module_t *module, struct rbuf_rma *rma,
 
 /* True if all messages to the peer go by this endpoint, as a whole: the two processes reach each
  * other by one port each, and rbuf's exclusivity was not lowered so that it shares peers with
- * another BTL. (If another one's was raised to rbuf's, we do not hear of it.) */
+ * another BTL. (If another one's was raised to rbuf's, we do not hear of it.) Of several ports the
+ * receiver decides which one gets the beginning of a contiguous message, and ob1 deals the
+ * fragments of a packed one out in shares that early data would have to fit. */
 static inline bool mca_btl_rbuf_is_alone(const mca_btl_base_endpoint_t *endpoint)
 {
     return endpoint->pairs == 1 &&

@@ -10,9 +10,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "btl_rbuf_fork.h"
 #include "opal/util/output.h"
 
-#define RETRIED 3u /* times connect_timeout, that a call is tried again */
+#define RETRIED 3u /* times connect_timeout, that a request is tried again */
 
 static int register_params(void);
 static int open_component(void);
@@ -148,28 +149,6 @@ static bool asked_for(void)
     return btls != NULL && btls[0] != '^' && strstr(btls, "rbuf") != NULL;
 }
 
-/* Open MPI 4.1 has a word of its own on it: -1, if possible; 0, no; 1, it must be. */
-static enum rbuf_fork_choice fork_choice(void)
-{
-    static const char *const names[] = {"opal_common_verbs_want_fork_support",
-                                        "ompi_common_verbs_want_fork_support",
-                                        "btl_openib_want_fork_support"};
-    const enum rbuf_fork_choice given = (enum rbuf_fork_choice) mca_btl_rbuf_params.fork_support;
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && given == RBUF_FORK_AUTO; i++) {
-        char variable[96];
-        const char *value;
-
-        snprintf(variable, sizeof(variable), "OMPI_MCA_%s", names[i]);
-        value =
-            getenv(variable); /* as mpirun hands it on: who has registered it may not be there */
-        if (value != NULL && atoi(value) >= 0) {
-            return atoi(value) == 0 ? RBUF_FORK_OFF : RBUF_FORK_ON;
-        }
-    }
-    return given;
-}
-
 static struct rbuf_device_options device_options(void)
 {
     const struct mca_btl_rbuf_params *params = &mca_btl_rbuf_params;
@@ -187,18 +166,26 @@ static struct rbuf_device_options device_options(void)
         .rnr_retry = (unsigned) params->rnr_retry,
         .min_rnr_timer = (unsigned) params->min_rnr_timer,
         .subblock = (enum rbuf_in_order_choice) params->subblock,
-        .fork = fork_choice()};
+        .fork = mca_btl_rbuf_fork_choice((enum rbuf_fork_choice) params->fork_support)};
 }
 
-/* Of the ports, how many are to be used from the start: those that the user named, or those of the
- * fabric of the first one. */
+/* Whether two processes alike use both ports, of which one is the first. */
+static bool is_beside(const struct rbuf_port *first, const struct rbuf_port *port)
+{
+    return rbuf_port_reach(first, &port->address) == RBUF_REACHABLE &&
+           port->address.place == first->address.place &&
+           port->address.speed == first->address.speed;
+}
+
+/* Of the ports, how many are to be used from the start: those that the user named, or those that
+ * go with the first one. */
 static size_t count_first(size_t count)
 {
     struct rbuf_port **ports = mca_btl_rbuf_component.ports;
     size_t first = 1;
 
-    while (first < count && (mca_btl_rbuf_component.modex.told != 0 ||
-                             rbuf_port_reach(ports[0], &ports[first]->address) == RBUF_REACHABLE)) {
+    while (first < count &&
+           (mca_btl_rbuf_component.modex.told != 0 || is_beside(ports[0], ports[first]))) {
         first++;
     }
     return first;

@@ -2,13 +2,13 @@
 /*
  * How an endpoint gets its queue pairs, and what the listener has to say of it.
  *
- * Connections are made at the first use, by whoever needs one. When both sides call at once, the
- * call of the process with the smaller name wins: it refuses the other's call, and the other
- * answers this one with the queue pairs that it had made.
+ * Connections are made at the first use, by whoever needs one. When both sides send a
+ * request at once, that of the process with the smaller name wins: it rejects the other's, and the
+ * other accepts this one with the queue pairs that it had made.
  *
- *     IDLE -> CALLING -> CONNECTED              we called
- *     IDLE, CALLING -> ANSWERED -> CONNECTED    we were called; nothing is posted before READY
- *     any -> FAILED
+ *     IDLE -> CONNECTING -> CONNECTED               our request was accepted
+ *     IDLE, CONNECTING -> ACCEPTED -> CONNECTED     we accepted theirs; nothing is posted before
+ * RTU any -> FAILED
  *
  * The caller holds the module's lock, but where it says otherwise.
  */
@@ -21,7 +21,7 @@ static void connection_failed(mca_btl_base_endpoint_t *endpoint, const char *rea
     mca_btl_rbuf_endpoint_fail(endpoint, reason);
 }
 
-/* Makes the queue pairs, if that was not done for a call of our own. */
+/* Makes the queue pairs, if that was not done for a request of our own. */
 static bool open_queues(mca_btl_base_endpoint_t *endpoint)
 {
     mca_btl_rbuf_module_t *module = endpoint->module;
@@ -109,6 +109,7 @@ static void connected(mca_btl_base_endpoint_t *endpoint, const struct rbuf_excha
     }
     endpoint->state = MCA_BTL_RBUF_CONNECTED;
     rbuf_peer_connected(endpoint->peer, &link);
+    mca_btl_rbuf_latency_connected(endpoint);
     mca_btl_rbuf_endpoint_forget_modex(endpoint);
 }
 
@@ -127,7 +128,7 @@ static void connect_self(mca_btl_base_endpoint_t *endpoint)
 
 void mca_btl_rbuf_endpoint_connect(mca_btl_base_endpoint_t *endpoint)
 {
-    struct rbuf_exchange hello;
+    struct rbuf_exchange request;
 
     if (!mca_btl_rbuf_endpoint_prepare(endpoint)) {
         connection_failed(endpoint, "memory is exhausted, or what it published is gone");
@@ -141,117 +142,118 @@ void mca_btl_rbuf_endpoint_connect(mca_btl_base_endpoint_t *endpoint)
         connect_self(endpoint);
         return;
     }
-    describe(endpoint, &hello);
-    endpoint->state = MCA_BTL_RBUF_CALLING;
-    if (rbuf_listener_call(mca_btl_rbuf_component.listener, &endpoint->modex->addresses, &hello,
-                           endpoint, &endpoint->call) != 0) {
-        endpoint->call = NULL;
+    describe(endpoint, &request);
+    endpoint->state = MCA_BTL_RBUF_CONNECTING;
+    if (rbuf_listener_connect(mca_btl_rbuf_component.listener, &endpoint->modex->addresses,
+                              &request, endpoint, &endpoint->connection) != 0) {
+        endpoint->connection = NULL;
         connection_failed(endpoint, "it published no usable address, or memory is exhausted");
     }
 }
 
 /* ---- what the listener says ---- */
 
-static void end_call(mca_btl_base_endpoint_t *endpoint)
+static void close_connection(mca_btl_base_endpoint_t *endpoint)
 {
-    if (endpoint->call != NULL) {
-        rbuf_call_close(endpoint->call);
-        endpoint->call = NULL;
+    if (endpoint->connection != NULL) {
+        rbuf_connection_close(endpoint->connection);
+        endpoint->connection = NULL;
     }
 }
 
-static void call_accepted(mca_btl_base_endpoint_t *endpoint, struct rbuf_call_event *event)
+static void request_accepted(mca_btl_base_endpoint_t *endpoint, struct rbuf_connect_event *event)
 {
-    if (endpoint->state != MCA_BTL_RBUF_CALLING || endpoint->call != event->call) {
-        return; /* overtaken by a call of the peer */
+    if (endpoint->state != MCA_BTL_RBUF_CONNECTING || endpoint->connection != event->connection) {
+        return; /* overtaken by a request of the peer */
     }
     if (!connect_queues(endpoint, &event->theirs.side)) {
         connection_failed(endpoint, "the queue pairs could not be connected");
         return;
     }
-    rbuf_call_ready(endpoint->call);
+    rbuf_connection_establish(endpoint->connection);
     connected(endpoint, &event->theirs.side);
 }
 
-static void call_refused(mca_btl_base_endpoint_t *endpoint, struct rbuf_call_event *event)
+static void request_rejected(mca_btl_base_endpoint_t *endpoint, struct rbuf_connect_event *event)
 {
-    if (endpoint->call != event->call) {
+    if (endpoint->connection != event->connection) {
         return;
     }
-    end_call(endpoint);
-    if (event->refusal != RBUF_REFUSAL_SIMULTANEOUS) {
-        connection_failed(endpoint, rbuf_refusal_text(event->refusal));
+    close_connection(endpoint);
+    if (event->reason != RBUF_REJECT_SIMULTANEOUS) {
+        connection_failed(endpoint, rbuf_reject_text(event->reason));
     }
-    /* Otherwise the peer's own call is on its way: CALLING until it is here. */
+    /* Otherwise the peer's own request is on its way: CONNECTING until it is here. */
 }
 
-/* Whether an incoming call is to be answered, and if not, why. */
-static enum rbuf_refusal judge_call(const mca_btl_base_endpoint_t *endpoint,
-                                    const struct rbuf_exchange_side *theirs)
+/* Whether an incoming request is to be accepted, and if not, why. */
+static enum rbuf_reject_reason judge_request(const mca_btl_base_endpoint_t *endpoint,
+                                             const struct rbuf_exchange_side *theirs)
 {
     switch (endpoint->state) {
     case MCA_BTL_RBUF_IDLE:
         break;
-    case MCA_BTL_RBUF_CALLING:
-        if (endpoint->call != NULL &&
+    case MCA_BTL_RBUF_CONNECTING:
+        if (endpoint->connection != NULL &&
             opal_compare_proc(OPAL_PROC_MY_NAME, endpoint->proc->proc_name) < 0) {
-            return RBUF_REFUSAL_SIMULTANEOUS;
+            return RBUF_REJECT_SIMULTANEOUS;
         }
         break;
-    case MCA_BTL_RBUF_ANSWERED:
-        return RBUF_REFUSAL_CONNECTED;
+    case MCA_BTL_RBUF_ACCEPTED:
+        return RBUF_REJECT_CONNECTED;
     case MCA_BTL_RBUF_CONNECTED:
         /* One that had left and is back cannot be waited for: its old connection is still in use
          * here. */
-        return endpoint->departed ? RBUF_REFUSAL_CLOSING : RBUF_REFUSAL_CONNECTED;
+        return endpoint->departed ? RBUF_REJECT_CLOSING : RBUF_REJECT_CONNECTED;
     case MCA_BTL_RBUF_FAILED:
-        return RBUF_REFUSAL_CLOSING;
+        return RBUF_REJECT_CLOSING;
     }
     if (theirs->port != endpoint->their_port) {
-        return RBUF_REFUSAL_UNREACHABLE;
+        return RBUF_REJECT_UNREACHABLE;
     }
     for (int i = 0; i < RBUF_CHANNELS; i++) {
         if (theirs->room[i] != endpoint->module->room[i]) {
-            return RBUF_REFUSAL_BUFFERS;
+            return RBUF_REJECT_BUFFERS;
         }
     }
-    return RBUF_REFUSAL_NONE;
+    return RBUF_REJECT_NONE;
 }
 
-static enum rbuf_refusal answer(mca_btl_base_endpoint_t *endpoint, struct rbuf_call_event *event)
+static enum rbuf_reject_reason accept_request(mca_btl_base_endpoint_t *endpoint,
+                                              struct rbuf_connect_event *event)
 {
-    enum rbuf_refusal refusal;
+    enum rbuf_reject_reason reason;
     struct rbuf_exchange mine;
 
     if (endpoint->state == MCA_BTL_RBUF_IDLE && !mca_btl_rbuf_endpoint_prepare(endpoint)) {
-        return RBUF_REFUSAL_RESOURCES;
+        return RBUF_REJECT_RESOURCES;
     }
-    refusal = judge_call(endpoint, &event->theirs.side);
-    if (refusal == RBUF_REFUSAL_BUFFERS) { /* our own call may be lost already */
-        mca_btl_rbuf_endpoint_fail(endpoint, rbuf_refusal_text(refusal));
+    reason = judge_request(endpoint, &event->theirs.side);
+    if (reason == RBUF_REJECT_BUFFERS) { /* our own request may be lost already */
+        mca_btl_rbuf_endpoint_fail(endpoint, rbuf_reject_text(reason));
     }
-    if (refusal != RBUF_REFUSAL_NONE) {
-        return refusal;
+    if (reason != RBUF_REJECT_NONE) {
+        return reason;
     }
     if (!open_queues(endpoint) || !connect_queues(endpoint, &event->theirs.side)) {
-        mca_btl_rbuf_endpoint_fail(endpoint, "no queue pair could be made for its call");
-        return RBUF_REFUSAL_RESOURCES;
+        mca_btl_rbuf_endpoint_fail(endpoint, "no queue pair could be made for its request");
+        return RBUF_REJECT_RESOURCES;
     }
-    end_call(endpoint); /* ours has lost */
+    close_connection(endpoint); /* ours has lost */
     describe(endpoint, &mine);
-    endpoint->call = event->call;
+    endpoint->connection = event->connection;
     endpoint->theirs = event->theirs.side;
-    endpoint->state = MCA_BTL_RBUF_ANSWERED;
-    rbuf_call_accept(event->call, &mine, endpoint);
-    return RBUF_REFUSAL_NONE;
+    endpoint->state = MCA_BTL_RBUF_ACCEPTED;
+    rbuf_connection_accept(event->connection, &mine, endpoint);
+    return RBUF_REJECT_NONE;
 }
 
-static void answer_or_refuse(mca_btl_base_endpoint_t *endpoint, struct rbuf_call_event *event)
+static void accept_or_reject(mca_btl_base_endpoint_t *endpoint, struct rbuf_connect_event *event)
 {
-    const enum rbuf_refusal refusal = answer(endpoint, event);
+    const enum rbuf_reject_reason reason = accept_request(endpoint, event);
 
-    if (refusal != RBUF_REFUSAL_NONE) {
-        rbuf_call_refuse(event->call, refusal);
+    if (reason != RBUF_REJECT_NONE) {
+        rbuf_connection_reject(event->connection, reason);
     }
 }
 
@@ -260,8 +262,8 @@ static opal_process_name_t name_of(const struct rbuf_exchange_side *side)
     return (opal_process_name_t){.jobid = side->job, .vpid = side->rank};
 }
 
-/* A stranger with our token. Takes the lock. */
-static void incoming_hello(struct rbuf_call_event *event)
+/* An authenticated request. Takes the lock. */
+static void incoming_request(struct rbuf_connect_event *event)
 {
     const struct rbuf_exchange_side *theirs = &event->theirs.side;
     mca_btl_base_endpoint_t *endpoint = NULL;
@@ -269,12 +271,12 @@ static void incoming_hello(struct rbuf_call_event *event)
     opal_proc_t *proc;
 
     if (theirs->their_port >= mca_btl_rbuf_component.module_count) {
-        rbuf_call_refuse(event->call, RBUF_REFUSAL_UNREACHABLE);
+        rbuf_connection_reject(event->connection, RBUF_REJECT_UNREACHABLE);
         return;
     }
     module = mca_btl_rbuf_component.modules[theirs->their_port];
     if (module == NULL) { /* finalized, while another port's is not yet */
-        rbuf_call_refuse(event->call, RBUF_REFUSAL_CLOSING);
+        rbuf_connection_reject(event->connection, RBUF_REJECT_CLOSING);
         return;
     }
     proc = opal_proc_for_name(name_of(theirs));
@@ -282,69 +284,70 @@ static void incoming_hello(struct rbuf_call_event *event)
         endpoint = mca_btl_rbuf_endpoint_for(module, proc);
     }
     if (endpoint == NULL) {
-        rbuf_call_refuse(event->call, RBUF_REFUSAL_UNKNOWN);
+        rbuf_connection_reject(event->connection, RBUF_REJECT_UNKNOWN);
         return;
     }
     mca_btl_rbuf_departed_await(endpoint); /* it is back */
     mca_btl_rbuf_lock(module);
-    answer_or_refuse(endpoint, event);
+    accept_or_reject(endpoint, event);
     mca_btl_rbuf_unlock(module);
 }
 
-static void peer_gone(mca_btl_base_endpoint_t *endpoint, struct rbuf_call_event *event)
+static void peer_gone(mca_btl_base_endpoint_t *endpoint, struct rbuf_connect_event *event)
 {
     char cause[300];
 
-    if (endpoint->call == event->call) {
-        end_call(endpoint);
+    if (endpoint->connection == event->connection) {
+        close_connection(endpoint);
         snprintf(cause, sizeof(cause), "its process has ended: %s", event->text);
         mca_btl_rbuf_endpoint_set_cause(endpoint, cause);
         mca_btl_rbuf_endpoint_fail(endpoint, event->text);
     }
 }
 
-/* One event of a call that belongs to an endpoint. */
-static void endpoint_event(mca_btl_base_endpoint_t *endpoint, struct rbuf_call_event *event)
+/* One event of a connection that belongs to an endpoint. */
+static void endpoint_event(mca_btl_base_endpoint_t *endpoint, struct rbuf_connect_event *event)
 {
     switch (event->kind) {
-    case RBUF_CALL_ACCEPTED:
-        call_accepted(endpoint, event);
+    case RBUF_CONNECT_RESPONSE:
+        request_accepted(endpoint, event);
         break;
-    case RBUF_CALL_REFUSED:
-        call_refused(endpoint, event);
+    case RBUF_CONNECT_REJECTED:
+        request_rejected(endpoint, event);
         break;
-    case RBUF_CALL_FAILED:
-        if (endpoint->call == event->call) {
-            end_call(endpoint);
+    case RBUF_CONNECT_FAILED:
+        if (endpoint->connection == event->connection) {
+            close_connection(endpoint);
             connection_failed(endpoint, event->text);
         }
         break;
-    case RBUF_INCOMING_READY:
-        if (endpoint->state == MCA_BTL_RBUF_ANSWERED && endpoint->call == event->call) {
+    case RBUF_CONNECT_ESTABLISHED:
+        if (endpoint->state == MCA_BTL_RBUF_ACCEPTED && endpoint->connection == event->connection) {
             connected(endpoint, &endpoint->theirs);
         }
         break;
-    case RBUF_INCOMING_LOST:
+    case RBUF_CONNECT_ABANDONED:
     case RBUF_PEER_LOST:
         peer_gone(endpoint, event);
         break;
-    case RBUF_PEER_BYE:
-        if (endpoint->call == event->call) {
+    case RBUF_PEER_DISCONNECTED:
+        if (endpoint->connection == event->connection) {
             mca_btl_rbuf_departed_note(endpoint);
         }
         break;
-    case RBUF_INCOMING_HELLO:
+    case RBUF_CONNECT_REQUEST:
         break;
     }
 }
 
-/* Held from taking an event until it is acted on: what befalls a call is acted on in order. */
+/* Held from taking an event until it is acted on: what befalls a connection is acted on in order.
+ */
 static pthread_mutex_t handling = PTHREAD_MUTEX_INITIALIZER;
 
 int mca_btl_rbuf_connections_progress(void)
 {
     struct rbuf_listener *listener = mca_btl_rbuf_component.listener;
-    struct rbuf_call_event *event;
+    struct rbuf_connect_event *event;
     int count = 0;
 
     if (!rbuf_listener_pending(listener) || pthread_mutex_trylock(&handling) != 0) {
@@ -353,14 +356,16 @@ int mca_btl_rbuf_connections_progress(void)
     while ((event = rbuf_listener_next(listener)) != NULL) {
         mca_btl_base_endpoint_t *endpoint = event->user;
 
-        if (event->kind == RBUF_INCOMING_HELLO) {
-            incoming_hello(event);
+        mca_btl_rbuf_verbose("rbuf: connection event %s: %s", rbuf_connect_event_name(event->kind),
+                             event->text);
+        if (event->kind == RBUF_CONNECT_REQUEST) {
+            incoming_request(event);
         } else {
             mca_btl_rbuf_lock(endpoint->module);
             endpoint_event(endpoint, event);
             mca_btl_rbuf_unlock(endpoint->module);
         }
-        rbuf_call_event_free(event);
+        rbuf_connect_event_free(event);
         count++;
     }
     pthread_mutex_unlock(&handling);
@@ -375,35 +380,36 @@ void mca_btl_rbuf_connections_settle(void)
 
 /* ---- without the process ---- */
 
-/* The endpoint here that an incoming call is for, if it has called that peer itself; else NULL. */
-static mca_btl_base_endpoint_t *calling_back(mca_btl_rbuf_module_t *module,
-                                             const struct rbuf_exchange_side *theirs)
+/* The endpoint here that an incoming request is for, if it has sent that peer one itself; else
+ * NULL. */
+static mca_btl_base_endpoint_t *connecting_to(mca_btl_rbuf_module_t *module,
+                                              const struct rbuf_exchange_side *theirs)
 {
     mca_btl_base_endpoint_t *endpoint = NULL;
 
     if (theirs->their_port == module->index) {
         endpoint = mca_btl_rbuf_endpoint_find(module, name_of(theirs));
     }
-    return endpoint != NULL && endpoint->state == MCA_BTL_RBUF_CALLING ? endpoint : NULL;
+    return endpoint != NULL && endpoint->state == MCA_BTL_RBUF_CONNECTING ? endpoint : NULL;
 }
 
 /*
- * True of what a connection that messages wait for needs to go on. Not of a caller that this
+ * True of what a connection that messages wait for needs to go on. Not of a requester that this
  * process has nothing for: to know it takes Open MPI, and it can wait until its message can be
  * received. Nor of what has failed, which Open MPI is to hear.
  */
-static bool is_for_visit(const struct rbuf_call_event *event, void *context)
+static bool is_for_visit(const struct rbuf_connect_event *event, void *context)
 {
     mca_btl_rbuf_module_t *module = context;
     const mca_btl_base_endpoint_t *endpoint = event->user;
 
     switch (event->kind) {
-    case RBUF_INCOMING_HELLO:
-        return calling_back(module, &event->theirs.side) != NULL;
-    case RBUF_CALL_REFUSED:
-        return endpoint->module == module && event->refusal == RBUF_REFUSAL_SIMULTANEOUS;
-    case RBUF_CALL_ACCEPTED:
-    case RBUF_INCOMING_READY:
+    case RBUF_CONNECT_REQUEST:
+        return connecting_to(module, &event->theirs.side) != NULL;
+    case RBUF_CONNECT_REJECTED:
+        return endpoint->module == module && event->reason == RBUF_REJECT_SIMULTANEOUS;
+    case RBUF_CONNECT_RESPONSE:
+    case RBUF_CONNECT_ESTABLISHED:
         return endpoint->module == module;
     default:
         return false;
@@ -413,16 +419,16 @@ static bool is_for_visit(const struct rbuf_call_event *event, void *context)
 bool mca_btl_rbuf_connections_visit(mca_btl_rbuf_module_t *module)
 {
     struct rbuf_listener *listener = mca_btl_rbuf_component.listener;
-    struct rbuf_call_event *event;
+    struct rbuf_connect_event *event;
     bool found = false;
 
     while ((event = rbuf_listener_pick(listener, is_for_visit, module)) != NULL) {
-        if (event->kind == RBUF_INCOMING_HELLO) {
-            answer_or_refuse(calling_back(module, &event->theirs.side), event);
+        if (event->kind == RBUF_CONNECT_REQUEST) {
+            accept_or_reject(connecting_to(module, &event->theirs.side), event);
         } else {
             endpoint_event(event->user, event);
         }
-        rbuf_call_event_free(event);
+        rbuf_connect_event_free(event);
         found = true;
     }
     return found;

@@ -7,6 +7,11 @@
  * The rendezvous of a buffered send is not seen here, and counts for nothing; with rndv_eager_limit
  * 0 none is, so that the limit is the lesser one from the start.
  *
+ * Where all peers are far a longer message is sent eagerly, too: a rendezvous is over when the
+ * sender's last message has come, which leaves when it has heard the answer. That is two latencies
+ * behind the data at the most, and hidden as long as these take as long; an eager message costs a
+ * copy behind the data instead.
+ *
  * Under the module's lock; ob1 and others read the limit without it, and may do so a message too
  * late. A limit that the user has given stays.
  */
@@ -16,6 +21,10 @@
 #include "opal/mca/base/mca_base_var.h"
 
 #define BESIDE_MOST 16u /* messages that wait for a peer over send/receive */
+#define FAR_BYTES                                                                                  \
+    (66u * 1024u)             /* of a message of 64 KB with Open MPI's header, and less than half  \
+                                 a ring */
+#define COPY_BYTES_PER_NS 8.0 /* of a core, about; what is near enough does not depend on it */
 
 static bool is_given(void)
 {
@@ -26,6 +35,11 @@ static bool is_given(void)
            source != MCA_BASE_VAR_SOURCE_DEFAULT;
 }
 
+size_t mca_btl_rbuf_eager_most(const mca_btl_base_module_t *btl)
+{
+    return is_given() || btl->btl_eager_limit > FAR_BYTES ? btl->btl_eager_limit : FAR_BYTES;
+}
+
 void mca_btl_rbuf_eager_open(mca_btl_rbuf_module_t *module)
 {
     const struct rbuf_ring_options *options = &module->core.options.ring;
@@ -33,14 +47,34 @@ void mca_btl_rbuf_eager_open(mca_btl_rbuf_module_t *module)
     struct rbuf_eager *eager = &module->eager;
 
     *eager = (struct rbuf_eager){.most = module->super.btl_eager_limit,
-                                 .least = module->super.btl_eager_limit};
+                                 .least = module->super.btl_eager_limit,
+                                 .near = module->super.btl_eager_limit,
+                                 .far = module->super.btl_eager_limit};
     if (!is_given()) {
+        eager->far = by_ring < FAR_BYTES ? by_ring : FAR_BYTES;
         eager->most = by_ring < eager->most ? by_ring : eager->most;
         eager->most = module->super.btl_rndv_eager_limit > 0 ? eager->most : 0;
         eager->least = module->room[RBUF_CONTROL];
         eager->most = eager->most > eager->least ? eager->most : eager->least;
+        eager->near = eager->most;
         module->super.btl_eager_limit = rbuf_eager_limit(eager);
     }
+}
+
+/* The longest messages are the last that gain: the longer, the more of the way the data hide, and
+ * the more there is to copy. */
+void mca_btl_rbuf_eager_latency(mca_btl_rbuf_module_t *module, uint64_t round_trip_ns)
+{
+    struct rbuf_eager *eager = &module->eager;
+    const double wire = module->super.btl_bandwidth / 8000.0; /* bytes a ns */
+
+    if (eager->far <= eager->near || wire <= 0) {
+        return;
+    }
+    eager->most = (double) round_trip_ns > (double) eager->far * (1 / wire + 1 / COPY_BYTES_PER_NS)
+                      ? eager->far
+                      : eager->near;
+    module->super.btl_eager_limit = rbuf_eager_limit(eager);
 }
 
 void mca_btl_rbuf_eager_by_ring(mca_btl_rbuf_module_t *module)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * Endpoints: a peer process on one port; there is one for each pair of ports that
- * verbs/pairing.h makes of those of the two processes. Made when Open MPI adds the process or when
- * that calls, whichever is first; connected at the first use (btl_rbuf_connect.c). Open MPI adds
- * every process of the node at start: a peer that is never spoken to costs the endpoint and core's
- * peer, nothing pinned, and no descriptor.
+ * connect/pairing.h makes of those of the two processes. Made when Open MPI adds the process or
+ * when that calls, whichever is first; connected at the first use (btl_rbuf_connect.c). Open MPI
+ * adds every process of the node at start: a peer that is never spoken to costs the endpoint and
+ * core's peer, nothing pinned, and no descriptor.
  *
  * The caller holds the module's lock, but where it says otherwise.
  */
@@ -199,14 +199,15 @@ void mca_btl_rbuf_endpoint_empty(mca_btl_base_endpoint_t *endpoint)
         endpoint->queue[i] = NULL;
     }
     mca_btl_rbuf_packed_close(endpoint);
+    mca_btl_rbuf_latency_forget(endpoint);
     rbuf_peer_remove(endpoint->peer);
     if (endpoint->mailbox != NULL) {
         mca_btl_rbuf_mailbox_give(endpoint->module, endpoint->mailbox);
         endpoint->mailbox = NULL;
     }
-    if (endpoint->call != NULL) {
-        rbuf_call_close(endpoint->call);
-        endpoint->call = NULL;
+    if (endpoint->connection != NULL) {
+        rbuf_connection_close(endpoint->connection);
+        endpoint->connection = NULL;
     }
     mca_btl_rbuf_endpoint_forget_modex(endpoint);
     free(endpoint->cause);

@@ -269,9 +269,9 @@ size_t mca_btl_rbuf_packed_size(const mca_btl_base_module_t *btl,
 }
 
 /*
- * Pieces of packed data go over the bulk channel, also a small last one: nothing small waits behind
- * large fragments, and the pieces of a message stay in order. (ob1 may take them in any order, but
- * the unpacking of Open MPI 4.1.4 writes outside of the buffer when the last piece comes first.)
+ * Fragments of packed data go over the bulk channel, also a small last one: nothing small waits
+ * behind large fragments, and those of a message stay in order. (ob1 may take them in any order,
+ * but the unpacking of Open MPI 4.1.4 writes outside of the buffer when the last one comes first.)
  * For the same reason, and as it unpacks nested types wrongly out of order, they all go by the
  * first of several ports, though ob1 deals them out among these. Eager messages and rendezvous,
  * which ask for priority, use the control channel, if they fit its receive buffers. (Between the

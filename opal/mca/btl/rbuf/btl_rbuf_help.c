@@ -15,9 +15,9 @@
 #include <string.h>
 #include <sys/queue.h>
 
+#include "common/problem.h"
 #include "opal/util/output.h"
 #include "opal/util/show_help.h"
-#include "verbs/problem.h"
 
 #define HELP_FILE  "help-mpi-btl-rbuf.txt"
 #define MOST_TEXTS 5

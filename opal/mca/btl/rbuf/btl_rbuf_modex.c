@@ -4,8 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "connect/address.h"
 #include "core/wire.h"
-#include "verbs/address.h"
 
 #define MAGIC 0x66756272u /* "rbuf" */
 #define ORDER 0x0102u

@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "connect/listener.h"
+#include "connect/pairing.h"
 #include "verbs/device.h"
-#include "verbs/listener.h"
-#include "verbs/pairing.h"
 
 /* Wire form: as far as the ports go that there are, since every process keeps what each other one
  * has published. */

@@ -4,9 +4,9 @@
  * modules before it is known which are needed, so what costs memory is made when a module starts.
  *
  * Finalize and del_procs first let what is queued and under way come to its end, for a bounded
- * time, then say BYE and wait until the peers have heard it, then bring the queue pairs to error
+ * time, then say DREQ and wait until the peers have heard it, then bring the queue pairs to error
  * and wait for their completions, and only then free. So a peer never sees a broken queue pair of a
- * process that ends in order without having its BYE.
+ * process that ends in order without having its DREQ.
  */
 #include "btl_rbuf.h"
 
@@ -165,7 +165,7 @@ static int open_core(mca_btl_rbuf_module_t *module, const struct rbuf_core_optio
 /* Every eager message has a channel that takes it. */
 static void set_room(mca_btl_rbuf_module_t *module)
 {
-    const size_t eager = module->super.btl_eager_limit;
+    const size_t eager = mca_btl_rbuf_eager_most(&module->super);
     const size_t most = module->super.btl_max_send_size;
     const size_t control = mca_btl_rbuf_params.control_size;
 
@@ -330,7 +330,7 @@ static bool is_drained(mca_btl_base_endpoint_t *endpoint, drain_t until)
         return endpoint->state == MCA_BTL_RBUF_IDLE || endpoint->state == MCA_BTL_RBUF_FAILED ||
                endpoint->departed || rbuf_peer_flush(endpoint->peer);
     case UNTIL_HEARD:
-        return endpoint->call == NULL || endpoint->state != MCA_BTL_RBUF_CONNECTED ||
+        return endpoint->connection == NULL || endpoint->state != MCA_BTL_RBUF_CONNECTED ||
                endpoint->departed;
     case UNTIL_RETURNED:
         return endpoint->peer->in_flight == 0;
@@ -375,7 +375,7 @@ static void take_leave(mca_btl_rbuf_module_t *module, const mca_btl_base_endpoin
     TAILQ_FOREACH(endpoint, &module->endpoints, link)
     {
         if ((only == NULL || only == endpoint) && !is_drained(endpoint, UNTIL_HEARD)) {
-            rbuf_call_leave(endpoint->call);
+            rbuf_connection_disconnect(endpoint->connection);
         }
     }
     mca_btl_rbuf_unlock(module);
@@ -385,10 +385,10 @@ static void take_leave(mca_btl_rbuf_module_t *module, const mca_btl_base_endpoin
 /* There are at most as many as buffers; others' come too. */
 void mca_btl_rbuf_sweep_receives(mca_btl_rbuf_module_t *module)
 {
-    const uint32_t swept = module->port->receives_swept;
+    const uint32_t drained = module->port->receives_drained;
 
     for (uint32_t i = 0; i < module->port->receive_entries; i++) {
-        if (module->port->receives_swept != swept) {
+        if (module->port->receives_drained != drained) {
             break;
         }
         mca_btl_rbuf_collect(module);
@@ -401,9 +401,9 @@ static void retire(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpo
     mca_btl_rbuf_endpoint_not_first(endpoint);
     mca_btl_rbuf_lock(module);
     endpoint->departed = true; /* what fails now is no loss */
-    if (endpoint->call != NULL) {
-        rbuf_call_close(endpoint->call);
-        endpoint->call = NULL;
+    if (endpoint->connection != NULL) {
+        rbuf_connection_close(endpoint->connection);
+        endpoint->connection = NULL;
     }
     for (int i = 0; i < RBUF_CHANNELS; i++) {
         if (endpoint->queue[i] != NULL) {

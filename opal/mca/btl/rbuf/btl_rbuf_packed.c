@@ -50,11 +50,11 @@ static void leave(struct mca_btl_rbuf_packed *packed)
     packed->state = MCA_BTL_RBUF_PACKED_NONE;
 }
 
-/* Its early data will not be asked for; those that were in part stay where they are. */
+/* What is left of its early data will not be asked for. */
 static void abandon(struct mca_btl_rbuf_packed *packed)
 {
-    if (packed->early != NULL && packed->named == 0) {
-        rbuf_early_drop(packed->endpoint->peer, packed->early);
+    if (packed->early != NULL && (packed->named < packed->blocks || packed->blocks == 0)) {
+        rbuf_early_close(packed->endpoint->peer, packed->early);
     }
     packed->early = NULL;
     packed->named = packed->blocks;

@@ -10,6 +10,7 @@
 
 #include "btl_rbuf_help.h"
 #include "btl_rbuf_values.h"
+#include "common/names.h"
 #include "core/schedule.h"
 #include "core/wire.h"
 #include "opal/mca/base/mca_base_var.h"
@@ -113,10 +114,9 @@ static const struct parameter table[] = {
      "are no eager rings. auto: as the adapter says. on, where that is not true, corrupts data"},
     {"early_data", "on", CHOICE, 0, 0, switches, NULL, 0, 6, FIELD(early_data), "on, off",
      "Send the first bytes of a message right behind its rendezvous, before that is answered. "
-     "Contiguous messages with protocols superpipeline and auto, packed data with all of them. "
-     "Only "
-     "between processes that one port connects, without another BTL to the same peers, and unless "
-     "rndv_eager_limit is 0"},
+     "Contiguous messages with protocols superpipeline and auto, packed data with all protocols. "
+     "Only between processes that one port connects, without another BTL to the same peers, and "
+     "unless rndv_eager_limit is 0"},
     {"early_peers", "16", COUNT, 0, RBUF_EARLY_PEERS_MAX, NULL, NULL, 0, 5, FIELD(early_peers),
      "peers, 0 to 64",
      "Peers that may send early data to this process, into slots of its receive staging that are "
@@ -155,9 +155,11 @@ static const struct parameter table[] = {
      "message (protocols register, rcache, auto) is killed"},
     {"if_include", "", TEXT, 0, 0, NULL, NULL, 0, 2, FIELD(if_include),
      "comma list of DEVICE or DEVICE:PORT",
-     "Adapters to use. By default, of each fabric (an InfiniBand subnet, or Ethernet), the active "
-     "ports of the fastest adapter, and of equally fast ones of the nearest; two processes use the "
-     "fastest fabric that both have. Not together with if_exclude"},
+     "Adapters to use. By default, of each fabric (an InfiniBand subnet, or an IP network on "
+     "Ethernet), the active ports of the fastest adapter, and of equally fast ones of the nearest; "
+     "two processes use the fastest fabric that both have, and on Ethernet of equally fast ones "
+     "the nearest to both; without one in common, ports that may be routed. Not together with "
+     "if_exclude"},
     {"if_exclude", "", TEXT, 0, 0, NULL, NULL, 0, 2, FIELD(if_exclude),
      "comma list of DEVICE or DEVICE:PORT", "Adapters not to use; all others are"},
     {"gid_index", "auto", COUNT, 0, 65535, NULL, "auto", UINT64_MAX, 3, FIELD(gid_index),
@@ -251,11 +253,11 @@ static const struct parameter table[] = {
      "Size of a slot, 32 bytes of which are its trailer. An odd number of cache lines (64 bytes), "
      "so that the ends of slots spread over the cache"},
     {"ring_longest", "auto", SIZE, 0, RBUF_RING_BYTES_MAX, NULL, "auto",
-     MCA_BTL_RBUF_RING_LONGEST_AUTO, 6, FIELD(ring_longest), "bytes, 0 to 65528, or auto",
+     MCA_BTL_RBUF_RING_LONGEST_AUTO, 6, FIELD(ring_longest), "bytes, 0 to 131064, or auto",
      "Largest message that goes by a ring, with Open MPI's header, at most eager_limit (lowered to "
      "it). One that is larger than a slot takes several, half of the ring at most; where not so "
      "many are free, and where the two sides' slots differ, it goes over send/receive. 0: each "
-     "takes one slot. auto: eager_limit"},
+     "takes one slot. auto: eager_limit, or 66k if that is not given"},
     {"ring_c0", "2k", SIZE, 0, GIB, NULL, NULL, 0, 6, FIELD(ring_c0), "bytes, 0 to 1G",
      "First chunk of a message that takes several slots, each further one is twice as large: it is "
      "written while the next is copied. A message of up to two of them, and one that finds others "
@@ -399,7 +401,7 @@ static bool check_lists(const struct mca_btl_rbuf_params *params)
                  {"listen_if", params->listen_if}};
 
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
-        if (lists[i].list[0] != '\0' && lists[i].list[strspn(lists[i].list, ", \t")] == '\0') {
+        if (lists[i].list[0] != '\0' && !rbuf_names_any(lists[i].list)) {
             return refuse(lists[i].name, "it names nothing");
         }
     }

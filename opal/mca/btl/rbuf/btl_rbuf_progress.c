@@ -14,8 +14,8 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "connect/descriptors.h"
 #include "opal/util/output.h"
-#include "verbs/descriptors.h"
 
 #define BATCH   MCA_BTL_RBUF_BATCH
 #define EVENTS  (2 * BATCH)   /* acted on in one pass: as many as a ring has slots */
@@ -68,7 +68,7 @@ static void received(mca_btl_rbuf_module_t *module, const struct rbuf_completion
         rbuf_core_immediate(&module->core, completion->immediate);
     }
     if (!kept) {
-        rbuf_receive_collect(buffer);
+        rbuf_receive_recycle(buffer);
     }
 }
 
@@ -117,7 +117,7 @@ static void post_receives(mca_btl_rbuf_module_t *module)
         const struct rbuf_receive *receive = module->receive[i];
         int error = rbuf_receive_post(module->receive[i]);
 
-        if (error != 0 && receive->collected_count == receive->count) {
+        if (error != 0 && receive->recycled_count == receive->count) {
             port_lost(module, -ENODEV);
         }
     }
@@ -154,13 +154,13 @@ static __attribute__((noinline)) void feed(mca_btl_rbuf_module_t *module,
 void mca_btl_rbuf_collect(mca_btl_rbuf_module_t *module)
 {
     struct rbuf_completion completions[BATCH];
-    uint32_t swept = module->port->receives_swept;
+    uint32_t drained = module->port->receives_drained;
     int count = rbuf_poll(module->port, completions, BATCH);
 
     if (count != 0) {
         feed(module, completions, count);
     }
-    if (module->port->receives_swept != swept) {
+    if (module->port->receives_drained != drained) {
         rbuf_core_swept(&module->core);
     }
 }
@@ -232,7 +232,7 @@ static void peer_failed(mca_btl_rbuf_module_t *module, struct rbuf_peer *peer, i
     const char *cause;
     bool departed;
 
-    /* A peer that ends in order lets its queue pairs go when its BYE is here, so it has come if it
+    /* A peer that ends in order lets its queue pairs go when its DREQ is here, so it has come if it
      * ever will. */
     mca_btl_rbuf_connections_progress();
     mca_btl_rbuf_lock(module);
@@ -300,7 +300,7 @@ static bool release(const struct rbuf_event *delivered)
 
     rbuf_core_release(delivered->peer, &delivered->delivery); /* which looks into it */
     if (buffer != NULL) {
-        rbuf_receive_collect(buffer);
+        rbuf_receive_recycle(buffer);
     }
     return buffer != NULL;
 }
@@ -350,8 +350,8 @@ static bool collect_is_due(mca_btl_rbuf_module_t *module)
     return true;
 }
 
-/* Peers that call wait as long as no descriptor is free for them: that is said once. Not by a help
- * text, whose file could not be opened. */
+/* Peers that connect wait as long as no descriptor is free for them: that is said once. Not by a
+ * help text, whose file could not be opened. */
 static void look_at_descriptors(void)
 {
     static atomic_bool said;
@@ -360,12 +360,13 @@ static void look_at_descriptors(void)
         atomic_exchange_explicit(&said, true, memory_order_relaxed)) {
         return;
     }
-    opal_output(0,
-                "rbuf: peers call this process (%s), and it has no file descriptor left for them. "
-                "Each connected peer takes one; the limit is %llu. Raise it where the job's "
-                "processes are started (ulimit -n, soft and hard); rbuf raises the soft limit "
-                "itself unless btl_rbuf_raise_descriptors is off",
-                opal_process_info.nodename, (unsigned long long) rbuf_descriptors_limit());
+    opal_output(
+        0,
+        "rbuf: peers connect to this process (%s), and it has no file descriptor left for them. "
+        "Each connected peer takes one; the limit is %llu. Raise it where the job's "
+        "processes are started (ulimit -n, soft and hard); rbuf raises the soft limit "
+        "itself unless btl_rbuf_raise_descriptors is off",
+        opal_process_info.nodename, (unsigned long long) rbuf_descriptors_limit());
 }
 
 /* What is due once in a while. The caller holds the lock. */
@@ -405,6 +406,9 @@ int mca_btl_rbuf_module_progress(mca_btl_rbuf_module_t *module)
     }
     if (collect_is_due(module)) {
         mca_btl_rbuf_collect(module);
+        if (module->latency.state != MCA_BTL_RBUF_LATENCY_IDLE) {
+            mca_btl_rbuf_latency_look(module);
+        }
     }
     /* Behind the completion queues, which take longer: what has come meanwhile is seen at once. */
     done = rbuf_core_poll(&module->core);

@@ -23,7 +23,7 @@ struct totals {
     uint64_t deregistrations;
     uint64_t pinned;
     uint64_t pinned_peak;
-    uint64_t strangers;
+    uint64_t unauthenticated;
     uint64_t async_visits;
 };
 
@@ -118,7 +118,8 @@ static const struct counter table[] = {
     {"pinned_peak", TOTAL(pinned_peak), "Most bytes registered at one time"},
     {"async_visits", TOTAL(async_visits),
      "Times that the thread saw to messages that waited while the program called no MPI"},
-    {"strangers", TOTAL(strangers), "Connections to the listener that were closed as no peer's"},
+    {"unauthenticated", TOTAL(unauthenticated),
+     "Connections to the listener that were closed as no peer's"},
 };
 
 #define COUNTERS (sizeof(table) / sizeof(table[0]))
@@ -154,16 +155,16 @@ void mca_btl_rbuf_counters_keep(const mca_btl_rbuf_module_t *module)
     add_module(&kept, module);
 }
 
-static uint64_t strangers(void)
+static uint64_t unauthenticated_count(void)
 {
     const struct rbuf_listener_counters *counters;
     uint64_t sum;
 
     if (mca_btl_rbuf_component.listener == NULL) {
-        return kept.strangers;
+        return kept.unauthenticated;
     }
     counters = rbuf_listener_counters(mca_btl_rbuf_component.listener);
-    sum = counters->slow + counters->closed_early + counters->crowded_out;
+    sum = counters->slow + counters->closed_early + counters->evicted;
     for (int i = 1; i < RBUF_FAULTS; i++) {
         sum += counters->fault[i];
     }
@@ -184,7 +185,7 @@ static void sum_up(struct totals *totals)
     totals->deregistrations = rbuf_memory_stats.deregistrations;
     totals->pinned = rbuf_memory_stats.registered;
     totals->pinned_peak = rbuf_memory_stats.peak;
-    totals->strangers = strangers();
+    totals->unauthenticated = unauthenticated_count();
 }
 
 static uint64_t value_of(const struct totals *totals, const struct counter *counter)
@@ -233,7 +234,7 @@ void mca_btl_rbuf_report(void)
     char line[4096];
     int used;
 
-    kept.strangers = strangers();
+    kept.unauthenticated = unauthenticated_count();
     if (mca_btl_rbuf_params.report == 0) {
         return;
     }

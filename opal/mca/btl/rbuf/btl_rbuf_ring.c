@@ -16,7 +16,7 @@
 static uint32_t longest(void)
 {
     const uint64_t asked = mca_btl_rbuf_params.ring_longest;
-    const uint64_t eager = mca_btl_rbuf_component.module_template.btl_eager_limit;
+    const uint64_t eager = mca_btl_rbuf_eager_most(&mca_btl_rbuf_component.module_template);
     const uint64_t bytes = asked < eager ? asked : eager; /* auto is more than any */
 
     return (uint32_t) (bytes < RBUF_RING_BYTES_MAX ? bytes : RBUF_RING_BYTES_MAX);

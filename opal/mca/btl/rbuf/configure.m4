@@ -26,7 +26,7 @@ AC_DEFUN([MCA_opal_btl_rbuf_CONFIG], [
     btl_rbuf_CFLAGS="-fvisibility=hidden"
     # What is named btl_rbuf_LIBS (or _LDFLAGS) becomes part of what Open MPI's wrapper compilers say,
     # if the component goes into libopen-pal.
-    btl_rbuf_LIBS="$rbuf_verbs_LIBS $rbuf_libevent_LIBS $rbuf_hwloc_LIBS -lm -lpthread"
+    btl_rbuf_LIBS="$rbuf_verbs_LIBS $rbuf_libevent_LIBS $rbuf_hwloc_LIBS -lpthread"
     AS_IF([test "$rbuf_standalone" = yes],
         [btl_rbuf_CPPFLAGS="$RBUF_OMPI_CPPFLAGS $btl_rbuf_CPPFLAGS"
          btl_rbuf_CFLAGS="$RBUF_CFLAGS $btl_rbuf_CFLAGS"

@@ -13,12 +13,15 @@ rbuf_glue_sources = \
 	%reldir%/btl_rbuf_departed.c \
 	%reldir%/btl_rbuf_eager.c \
 	%reldir%/btl_rbuf_endpoint.c \
+	%reldir%/btl_rbuf_fork.c \
+	%reldir%/btl_rbuf_fork.h \
 	%reldir%/btl_rbuf_fragment.c \
 	%reldir%/btl_rbuf_fragment.h \
 	%reldir%/btl_rbuf_help.c \
 	%reldir%/btl_rbuf_help.h \
 	%reldir%/btl_rbuf_hooks.c \
 	%reldir%/btl_rbuf_hooks.h \
+	%reldir%/btl_rbuf_latency.c \
 	%reldir%/btl_rbuf_lock.c \
 	%reldir%/btl_rbuf_lock.h \
 	%reldir%/btl_rbuf_mailbox.c \
@@ -63,17 +66,13 @@ rbuf_core_sources = \
 	%reldir%/core/early_out.c \
 	%reldir%/core/event.c \
 	%reldir%/core/event.h \
+	%reldir%/core/fab.h \
 	%reldir%/core/grant.c \
 	%reldir%/core/grant.h \
 	%reldir%/core/inbox.c \
 	%reldir%/core/inbox.h \
 	%reldir%/core/lives.c \
 	%reldir%/core/lives.h \
-	%reldir%/core/model.c \
-	%reldir%/core/model.h \
-	%reldir%/core/model_choose.c \
-	%reldir%/core/model_equations.c \
-	%reldir%/core/model_staged.c \
 	%reldir%/core/polling_set.c \
 	%reldir%/core/polling_set.h \
 	%reldir%/core/put.c \
@@ -94,6 +93,7 @@ rbuf_core_sources = \
 	%reldir%/core/rma.h \
 	%reldir%/core/schedule.c \
 	%reldir%/core/schedule.h \
+	%reldir%/core/send_queue.h \
 	%reldir%/core/sender.c \
 	%reldir%/core/sender.h \
 	%reldir%/core/staging.c \
@@ -106,20 +106,45 @@ rbuf_core_sources = \
 	%reldir%/core/words.h \
 	%reldir%/core/work.h
 
+rbuf_common_sources = \
+	%reldir%/common/names.c \
+	%reldir%/common/names.h \
+	%reldir%/common/problem.c \
+	%reldir%/common/problem.h
+
+rbuf_connect_sources = \
+	%reldir%/connect/address.c \
+	%reldir%/connect/address.h \
+	%reldir%/connect/connection.c \
+	%reldir%/connect/connection.h \
+	%reldir%/connect/descriptors.c \
+	%reldir%/connect/descriptors.h \
+	%reldir%/connect/event.c \
+	%reldir%/connect/event.h \
+	%reldir%/connect/event_queue.c \
+	%reldir%/connect/event_queue.h \
+	%reldir%/connect/exchange.c \
+	%reldir%/connect/exchange.h \
+	%reldir%/connect/handshake.c \
+	%reldir%/connect/handshake.h \
+	%reldir%/connect/listener.c \
+	%reldir%/connect/listener.h \
+	%reldir%/connect/listener_private.h \
+	%reldir%/connect/listening.c \
+	%reldir%/connect/listening.h \
+	%reldir%/connect/options.h \
+	%reldir%/connect/pairing.c \
+	%reldir%/connect/pairing.h \
+	%reldir%/connect/port_address.c \
+	%reldir%/connect/port_address.h \
+	%reldir%/connect/socket.c \
+	%reldir%/connect/socket.h
+
 rbuf_verbs_sources = \
-	%reldir%/verbs/address.c \
-	%reldir%/verbs/address.h \
-	%reldir%/verbs/call.c \
-	%reldir%/verbs/call.h \
-	%reldir%/verbs/call_socket.c \
 	%reldir%/verbs/completion.c \
 	%reldir%/verbs/completion.h \
-	%reldir%/verbs/descriptors.c \
-	%reldir%/verbs/descriptors.h \
 	%reldir%/verbs/device.c \
 	%reldir%/verbs/device.h \
-	%reldir%/verbs/exchange.c \
-	%reldir%/verbs/exchange.h \
 	%reldir%/verbs/fabric.h \
 	%reldir%/verbs/fork.c \
 	%reldir%/verbs/fork.h \
@@ -127,18 +152,12 @@ rbuf_verbs_sources = \
 	%reldir%/verbs/gid.h \
 	%reldir%/verbs/in_order.c \
 	%reldir%/verbs/in_order.h \
-	%reldir%/verbs/listener.c \
-	%reldir%/verbs/listener.h \
 	%reldir%/verbs/memory.c \
 	%reldir%/verbs/memory.h \
 	%reldir%/verbs/nearest.c \
 	%reldir%/verbs/nearest.h \
-	%reldir%/verbs/pairing.c \
-	%reldir%/verbs/pairing.h \
 	%reldir%/verbs/port.c \
 	%reldir%/verbs/port.h \
-	%reldir%/verbs/problem.c \
-	%reldir%/verbs/problem.h \
 	%reldir%/verbs/queue_pair.c \
 	%reldir%/verbs/queue_pair.h \
 	%reldir%/verbs/receive.c \

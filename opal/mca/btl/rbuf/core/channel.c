@@ -204,8 +204,9 @@ bool rbuf_am_send_now(struct rbuf_peer *peer, enum rbuf_channel_id id, uint8_t t
     return true;
 }
 
-static void send_own(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_t tag,
-                     uint64_t after, const void *payload, uint32_t bytes)
+static void send_own(struct rbuf_peer *peer, enum rbuf_channel_id channel,
+                     enum rbuf_message_kind kind, uint8_t tag, uint64_t after, const void *payload,
+                     uint32_t bytes)
 {
     struct own_message *message = calloc(1, sizeof(*message) + bytes);
 
@@ -218,7 +219,7 @@ static void send_own(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_
     }
     message->am.header = &message->header;
     message->am.bytes = bytes;
-    message->am.channel = RBUF_CONTROL;
+    message->am.channel = (uint8_t) channel;
     message->am.kind = (uint8_t) kind;
     message->am.tag = tag;
     message->am.after = after;
@@ -230,13 +231,20 @@ static void send_own(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_
 void rbuf_channel_send_own(struct rbuf_peer *peer, enum rbuf_message_kind kind, enum rbuf_loan loan,
                            const void *payload, uint32_t bytes)
 {
-    send_own(peer, kind, (uint8_t) loan, 0, payload, bytes);
+    send_own(peer, RBUF_CONTROL, kind, (uint8_t) loan, 0, payload, bytes);
 }
 
 void rbuf_channel_send_own_after(struct rbuf_peer *peer, enum rbuf_message_kind kind,
                                  uint64_t after, const void *payload, uint32_t bytes)
 {
-    send_own(peer, kind, 0, after, payload, bytes);
+    send_own(peer, RBUF_CONTROL, kind, 0, after, payload, bytes);
+}
+
+void rbuf_channel_send_own_by(struct rbuf_peer *peer, enum rbuf_channel_id channel,
+                              enum rbuf_message_kind kind, uint64_t after, const void *payload,
+                              uint32_t bytes)
+{
+    send_own(peer, channel, kind, 0, after, payload, bytes);
 }
 
 void rbuf_channel_sent(struct rbuf_am *am, int status)

@@ -93,9 +93,12 @@ void rbuf_channel_sent(struct rbuf_am *am, int status);
 void rbuf_channel_send_own(struct rbuf_peer *peer, enum rbuf_message_kind kind, enum rbuf_loan loan,
                            const void *payload, uint32_t bytes);
 
-/* The same for a kind that has something in `after`. */
+/* The same for a kind that has something in `after`; by another channel than CONTROL. */
 void rbuf_channel_send_own_after(struct rbuf_peer *peer, enum rbuf_message_kind kind,
                                  uint64_t after, const void *payload, uint32_t bytes);
+void rbuf_channel_send_own_by(struct rbuf_peer *peer, enum rbuf_channel_id channel,
+                              enum rbuf_message_kind kind, uint64_t after, const void *payload,
+                              uint32_t bytes);
 
 /* The header of a message that is posted now; its sequence number is taken when that succeeds. */
 static inline void rbuf_channel_fill(const struct rbuf_peer *peer,

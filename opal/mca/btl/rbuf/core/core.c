@@ -231,6 +231,11 @@ static bool probe(struct rbuf_peer *peer, enum rbuf_channel_id id)
     return true;
 }
 
+bool rbuf_peer_probe(struct rbuf_peer *peer)
+{
+    return peer->state == RBUF_PEER_CONNECTED && probe(peer, RBUF_CONTROL);
+}
+
 bool rbuf_peer_flush(struct rbuf_peer *peer)
 {
     if (!rbuf_peer_drained(peer)) {
@@ -320,7 +325,7 @@ static __attribute__((noinline)) int progress_probes(struct rbuf_core *core)
     core->probe_cursor = (core->probe_cursor + 1) % core->peer_count;
     core->probe_due_ns = core->now_ns + core->options.probe_interval_ns / core->peer_count;
     peer = core->peers[core->probe_cursor];
-    return peer != NULL && peer->state == RBUF_PEER_CONNECTED && probe(peer, RBUF_CONTROL);
+    return peer != NULL && rbuf_peer_probe(peer);
 }
 
 /* There is something to receive, to post, or to grant. Out of line, as most calls find nothing. */

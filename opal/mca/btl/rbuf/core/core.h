@@ -209,6 +209,10 @@ bool rbuf_peer_drained(const struct rbuf_peer *peer);
  * not count. Takes time by the number of grants. */
 bool rbuf_peer_unused(const struct rbuf_peer *peer);
 
+/* Posts an empty write, which the peer's adapter answers whatever its software does: probe_state is
+ * RBUF_PROBE_IDLE again when it has. False: not now. */
+bool rbuf_peer_probe(struct rbuf_peer *peer);
+
 /* True when everything of ours is known to have reached the peer's memory. Probes to find out: ask
  * again after progress. */
 bool rbuf_peer_flush(struct rbuf_peer *peer);

@@ -26,7 +26,9 @@
 
 /* Zeroed but for the two sizes, which may be equal: then the limit never changes. */
 struct rbuf_eager {
-    size_t most;      /* bytes; while messages find room in rings */
+    size_t near;      /* bytes; `most` where some peer is near */
+    size_t far;       /* likewise where all are far; no less, or it does not matter */
+    size_t most;      /* while messages find room in rings */
     size_t least;     /* else; no more than that */
     uint32_t pause;   /* messages of the last pause; 0: there was none */
     uint32_t left;    /* of them, before it ends; 0: there is none now */

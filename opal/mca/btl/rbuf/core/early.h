@@ -28,7 +28,8 @@
  *
  * Packed data takes the same way, but for its identity, which Open MPI itself gives to each
  * fragment: FRAGMENT has Open MPI's header and says which bytes of the slot are the payload. It
- * goes by the queue pair that wrote these, and so comes behind them.
+ * goes by the queue pair that wrote these, and so comes behind them. So does an EARLY without a
+ * grant, by which the sender gives up what is left there.
  *
  * Giving back: RECALL makes the sender stop and drop what is not taken; when all that it wrote is
  * known to have arrived it says RETURN. The memory is free when no grant has a claim on it either.
@@ -115,8 +116,8 @@ int rbuf_early_send(struct rbuf_peer *peer, struct rbuf_am *am, const void *sour
  * Of packed data: the same; `source` stands for the message. With a slot `*data` is set, else NULL,
  * and the user packs into it, block by block: rbuf_early_begin() gives it the next chunk, NULL if
  * there can be none now, and rbuf_early_end() sends it with so many blocks filled, if any.
- * What cannot be sent is lost: false. Then it names what is there in FRAGMENTs, the last of which
- * frees the slot.
+ * A chunk that is not filled is the last. What cannot be sent is lost: false. Then the user names
+ * what is there in FRAGMENTs, the last of which frees the slot, or closes it behind those.
  */
 int rbuf_early_send_packed(struct rbuf_peer *peer, struct rbuf_am *am, const void *source,
                            struct rbuf_early_data **data);
@@ -125,6 +126,7 @@ void *rbuf_early_block(const struct rbuf_peer *peer, const struct rbuf_tx_chunk 
 uint32_t rbuf_early_block_payload(const struct rbuf_peer *peer); /* bytes */
 bool rbuf_early_end(struct rbuf_peer *peer, struct rbuf_early_data *data,
                     struct rbuf_tx_chunk *chunk, uint32_t blocks);
+void rbuf_early_close(struct rbuf_peer *peer, const struct rbuf_early_data *data);
 
 /* The early data of the put that reads `source`, which are then TAKEN; NULL: it has none.
  * `claimed`: the sequence number of those that the receiver has claimed for it; 0: it has not. */
@@ -177,14 +179,14 @@ enum rbuf_early_slot_state {
     RBUF_EARLY_SLOT_FREE,
     RBUF_EARLY_SLOT_UNCLAIMED, /* its message has no receive that is known */
     RBUF_EARLY_SLOT_CLAIMED,   /* a grant copies it, or fragments take it up */
-    RBUF_EARLY_SLOT_LAST       /* its last fragment has come, and is being delivered */
+    RBUF_EARLY_SLOT_LAST       /* its last fragments are being delivered */
 };
 
 struct rbuf_early_slot {
     enum rbuf_early_slot_state state;
     uint32_t seq;
     uint32_t bytes;  /* that were announced; 0: packed data, whose fragments say what there is */
-    uint32_t claims; /* of grants: one, or others that are wrong; fragments being delivered */
+    uint32_t claims; /* of grants: one, or others that are wrong; fragments that are delivered */
 };
 
 /* Chunks that have come to a slot, where they are announced. Whose announcement is the newest
@@ -251,17 +253,12 @@ int rbuf_early_in_report(struct rbuf_peer *peer);
 bool rbuf_early_in_owed(const struct rbuf_peer *peer);
 
 /* A FRAGMENT of so many bytes stands at `message`: true if its payload is in a slot, from `*block`
- * of the receive arena on. Its delivery is over, and perhaps the slot's use. */
+ * of the receive arena on. Its delivery is over, and perhaps the slot's use. No other fragment
+ * comes of these data: true if that can be. */
 bool rbuf_early_in_fragment(struct rbuf_peer *peer, const void *message, uint32_t bytes,
                             uint32_t *block);
 void rbuf_early_in_fragment_over(struct rbuf_peer *peer, const struct rbuf_fragment *fragment);
-
-/* No fragment will take up the packed data of `seq`. False: there are none, or one has. */
-bool rbuf_early_in_dropped(struct rbuf_peer *peer, uint32_t seq);
-
-/* The schedule of what goes on behind early data that fill a slot: their last chunk hides the copy
- * of a larger one. */
-struct rbuf_schedule rbuf_early_in_rest(const struct rbuf_peer *peer);
+bool rbuf_early_in_closed(struct rbuf_peer *peer, uint32_t seq);
 
 /* The block where the data begin, and its flag. */
 uint32_t rbuf_early_in_block(const struct rbuf_peer *peer, uint32_t seq);

@@ -541,30 +541,21 @@ void rbuf_early_in_fragment_over(struct rbuf_peer *peer, const struct rbuf_fragm
     }
 }
 
-bool rbuf_early_in_dropped(struct rbuf_peer *peer, uint32_t seq)
+bool rbuf_early_in_closed(struct rbuf_peer *peer, uint32_t seq)
 {
-    const struct rbuf_early_slot *slot = rbuf_early_in_find(peer->early_in, seq);
+    struct rbuf_early_slot *slot = rbuf_early_in_find(peer->early_in, seq);
 
-    if (slot == NULL || slot->bytes > 0 || slot->claims > 0 ||
-        slot->state != RBUF_EARLY_SLOT_CLAIMED) {
+    if (slot == NULL || slot->bytes > 0 || slot->state != RBUF_EARLY_SLOT_CLAIMED) {
         return false;
     }
-    rbuf_early_in_release(peer, seq);
+    slot->state = RBUF_EARLY_SLOT_LAST;
+    if (slot->claims == 0) {
+        rbuf_early_in_release(peer, seq);
+    }
     return true;
 }
 
 /* ---- where they stand ---- */
-
-struct rbuf_schedule rbuf_early_in_rest(const struct rbuf_peer *peer)
-{
-    const struct rbuf_early_in *in = peer->early_in;
-    struct rbuf_schedule schedule = rbuf_grant_schedule(peer);
-    uint32_t next;
-
-    (void) rbuf_schedule_prefix(&in->schedule, in->slot_blocks, &next);
-    schedule.first_blocks = (uint16_t) least(next, schedule.buffer_blocks);
-    return schedule;
-}
 
 uint32_t rbuf_early_in_block(const struct rbuf_peer *peer, uint32_t seq)
 {

@@ -86,11 +86,9 @@ void rbuf_early_out_lent(struct rbuf_peer *peer, const struct rbuf_early_window 
     }
     out->state = RBUF_EARLY_OUT_OPEN;
     out->window = *window;
-    for (uint32_t i = 0; i < RBUF_EARLY_SLOTS;
-         i++) { /* completions of the last window may be due */
-        out->slot[i] = (struct rbuf_early_data){.state = RBUF_EARLY_FREE,
-                                                .seq = window->first + i,
-                                                .in_flight = out->slot[i].in_flight};
+    for (uint32_t i = 0; i < RBUF_EARLY_SLOTS; i++) { /* chunks that are there may not be back */
+        out->slot[i] =
+            (struct rbuf_early_data){.seq = window->first + i, .in_flight = out->slot[i].in_flight};
     }
 }
 
@@ -386,14 +384,16 @@ bool rbuf_early_write(struct rbuf_peer *peer, struct rbuf_early_data *data, uint
                       uint64_t *budget)
 {
     const uint64_t wanted = most < data->bytes ? most : data->bytes;
+    bool goes = true;
 
-    while (data->written<wanted && * budget> 0 && copy_chunk(peer, data, budget)) {
+    while (goes && data->written<wanted && * budget> 0) {
+        goes = copy_chunk(peer, data, budget);
     }
     return data->written >= wanted;
 }
 
-/* As far as it goes, whatever the budget is: what is not written now costs a round trip. */
-static void write_all(struct rbuf_peer *peer, struct rbuf_early_data *data, uint64_t *budget)
+/* All of it, without a bound: later is too late. */
+static void write_now(struct rbuf_peer *peer, struct rbuf_early_data *data, uint64_t *budget)
 {
     while (data->written < data->bytes && copy_chunk(peer, data, budget)) {
     }
@@ -423,8 +423,8 @@ int rbuf_early_out_progress(struct rbuf_peer *peer, uint64_t *budget)
         struct rbuf_early_data *data = first_writing(out);
 
         settle(out, data);
-        if (TAILQ_EMPTY(&peer->puts)) { /* which go first: they are asked for */
-            write_all(peer, data, budget);
+        if (TAILQ_EMPTY(&peer->puts) && *budget > 0) { /* what is asked for goes first */
+            write_now(peer, data, budget);
             done++;
         }
     }
@@ -522,6 +522,11 @@ int rbuf_early_send_packed(struct rbuf_peer *peer, struct rbuf_am *am, const voi
         (*data)->state = RBUF_EARLY_PACKED;
     }
     return state;
+}
+
+void rbuf_early_close(struct rbuf_peer *peer, const struct rbuf_early_data *data)
+{
+    rbuf_channel_send_own_by(peer, RBUF_BULK, RBUF_MESSAGE_EARLY, 0, &data->seq, sizeof(data->seq));
 }
 
 struct rbuf_tx_chunk *rbuf_early_begin(struct rbuf_peer *peer, struct rbuf_early_data *data)

@@ -182,7 +182,10 @@ static bool early_take(struct rbuf_grant *grant, enum rbuf_grant_early how, uint
     grant->early_seq = seq;
     grant->early_bytes = slot->bytes;
     if (slot->bytes < grant->bytes) {
-        grant->schedule = rbuf_early_in_rest(peer);
+        const struct rbuf_schedule whole = rbuf_grant_schedule(peer);
+
+        grant->schedule =
+            rbuf_schedule_rest(&peer->early_in->schedule, peer->early_in->slot_blocks, &whole);
     }
     return true;
 }
@@ -205,6 +208,13 @@ void rbuf_grant_early_over(struct rbuf_grant *grant)
     }
 }
 
+/* False: they were claimed wrongly, and their slot has got another use, or the window is gone. The
+ * peer will say so. */
+static bool early_is_there(const struct rbuf_grant *grant)
+{
+    return has_early(grant) && rbuf_early_in_find(grant->peer->early_in, grant->early_seq) != NULL;
+}
+
 /* Bytes behind the early data. */
 static uint64_t rest_of(const struct rbuf_grant *grant)
 {
@@ -218,7 +228,7 @@ uint64_t rbuf_grant_part_bytes(const struct rbuf_grant *grant)
 
 void rbuf_grant_begin(struct rbuf_grant *grant, enum rbuf_grant_part part)
 {
-    const bool early = part == RBUF_GRANT_PART_EARLY;
+    const bool early = part == RBUF_GRANT_PART_EARLY && early_is_there(grant);
 
     grant->part = part;
     grant->block = 0;
@@ -443,14 +453,14 @@ static bool take_named(struct rbuf_grant *grant, uint32_t seq)
     return true;
 }
 
-/* The grant that asked is STAGED, with a lane for the whole, which is cut by the schedule that the
- * offer named: what comes there is less. */
+/* The grant that asked is STAGED, with a lane for the whole: less comes there, in chunks that fit
+ * into its buffers (put.c does the same). */
 static void shorten(struct rbuf_grant *grant)
 {
     struct rbuf_extent extent = {.chunks = 0};
 
-    grant->schedule = rbuf_grant_schedule(grant->peer);
     if (rest_of(grant) > 0) {
+        rbuf_schedule_fit(&grant->schedule, grant->stride_blocks);
         rbuf_schedule_measure(&grant->schedule, rest_of(grant), &extent);
     }
     grant->acks_wanted = acks_of(&extent, grant->schedule.buffers);

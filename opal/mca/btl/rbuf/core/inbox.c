@@ -59,12 +59,12 @@ static bool refuse(struct rbuf_peer *peer)
     return false;
 }
 
-/* The peer says which early data are a grant's, or that packed ones are nobody's. */
+/* Of a grant, or of none: packed data of which no more is asked for. */
 static void take_early(struct rbuf_peer *peer, uint64_t grant_id, uint32_t seq)
 {
     if (grant_id != 0) {
         rbuf_grant_named(peer, grant_id, seq);
-    } else if (peer->state != RBUF_PEER_FAILED && !rbuf_early_in_dropped(peer, seq)) {
+    } else if (peer->state != RBUF_PEER_FAILED && !rbuf_early_in_closed(peer, seq)) {
         (void) refuse(peer);
     }
 }
@@ -120,6 +120,9 @@ static bool take_rts(struct rbuf_peer *peer, const struct rbuf_message_header *h
     }
     if (!rbuf_early_in_rts(peer, header->after)) {
         return refuse(peer);
+    }
+    if (place.origin == RBUF_ORIGIN_BUFFER && place.channel == RBUF_CONTROL) {
+        rbuf_polling_set_heard(peer, place.bytes);
     }
     place.extra = RBUF_EXTRA_RTS;
     place.early = rbuf_rts_bytes(header->after) > 0 ? rbuf_rts_seq(header->after) : 0;
@@ -214,7 +217,7 @@ bool rbuf_core_received(struct rbuf_core *core, enum rbuf_channel_id channel,
             return false;
         }
         rbuf_credit_heard(&peer->counts, header->credit);
-        if (header->kind == RBUF_MESSAGE_USER || header->kind == RBUF_MESSAGE_RTS) {
+        if (header->kind == RBUF_MESSAGE_USER) { /* others that would go by a ring say so too */
             rbuf_polling_set_heard(peer, place.bytes);
         }
     }

@@ -21,8 +21,9 @@ struct rbuf_unexpected_rtr {
 };
 
 /* An offer from outside must be one that this side can walk, address and stage. */
-static bool offer_usable(struct rbuf_peer *peer, const struct rbuf_offer *offer, uint64_t rest)
+static bool offer_usable(struct rbuf_peer *peer, const struct rbuf_put *put)
 {
+    const struct rbuf_offer *offer = &put->offer;
     const struct rbuf_arena *arena = &peer->core->send_arena;
     struct rbuf_extent extent;
 
@@ -30,22 +31,33 @@ static bool offer_usable(struct rbuf_peer *peer, const struct rbuf_offer *offer,
         offer->slot >= RBUF_ACK_SLOTS || offer->arrival > RBUF_ARRIVAL_IMMEDIATE) {
         return false;
     }
-    if (rest == 0) {
+    if (offer->bytes <= put->early_bytes) {
         return true;
     }
-    rbuf_schedule_measure(&offer->schedule, rest, &extent);
+    rbuf_schedule_measure(&offer->schedule, offer->bytes - put->early_bytes, &extent);
     return extent.largest_blocks <= offer->stride_blocks &&
            rbuf_tx_chunk_blocks(arena, &offer->schedule, extent.largest_blocks) <=
                rbuf_arena_longest(arena);
 }
 
+static void put_without_early(struct rbuf_put *put)
+{
+    put->early = NULL;
+    put->early_seq = 0;
+    put->early_bytes = 0;
+}
+
+bool rbuf_put_early_missing(const struct rbuf_put *put)
+{
+    return put->early != NULL && put->early->seq == put->early_seq &&
+           put->early->written < put->early_bytes && put->early->written < put->offer.bytes;
+}
+
 /* All of the put is to be written, but for its early data. */
 static void put_divide(struct rbuf_put *put)
 {
-    const uint64_t early = put->early != NULL ? put->early->bytes : 0;
-
-    put->rest = put->source + early;
-    put->rest_bytes = put->offer.bytes > early ? put->offer.bytes - early : 0;
+    put->rest = put->source + put->early_bytes;
+    put->rest_bytes = put->offer.bytes > put->early_bytes ? put->offer.bytes - put->early_bytes : 0;
     put->filling = NULL;
     put->in_flight = 0;
     if (put->rest_bytes > 0) {
@@ -53,22 +65,40 @@ static void put_divide(struct rbuf_put *put)
     }
 }
 
+/* The receiver asked, with a lane for the whole: behind early data chunks are as large as they
+ * would be behind those that it claims, if they fit (grant.c does the same). */
+static void put_shorten(const struct rbuf_peer *peer, struct rbuf_put *put)
+{
+    const struct rbuf_early_window *window = &peer->early_out->window;
+    struct rbuf_offer *offer = &put->offer;
+
+    if (put->early_bytes < offer->bytes && rbuf_schedule_valid(&offer->schedule) &&
+        offer->stride_blocks > 0) {
+        offer->schedule =
+            rbuf_schedule_rest(&window->schedule, window->slot_blocks, &offer->schedule);
+        rbuf_schedule_fit(&offer->schedule, offer->stride_blocks);
+    }
+}
+
 /* Begins to stage; the offer is STAGED, and the receiver knows of the early data. */
 static void put_stage(struct rbuf_peer *peer, struct rbuf_put *put)
 {
-    const uint64_t early = put->early != NULL ? put->early->bytes : 0;
+    const bool missing = rbuf_put_early_missing(put);
 
-    if (!offer_usable(peer, &put->offer, put->offer.bytes > early ? put->offer.bytes - early : 0)) {
+    if (put->offer.ask != 0 && put->early_seq != 0) {
+        put_shorten(peer, put);
+    }
+    if (!offer_usable(peer, put)) {
         rbuf_sender_finish(put, RBUF_EVENT_PUT, -EPROTO);
         return;
     }
     put_divide(put);
     peer->core->stats.staged_puts++;
-    if (put->rest_bytes == 0 && put->early->written >= put->offer.bytes) {
+    if (put->rest_bytes == 0 && !missing) {
         rbuf_sender_finish(put, RBUF_EVENT_PUT, 0);
         return;
     }
-    put->state = put->early != NULL ? RBUF_PUT_EARLY : RBUF_PUT_FILLING;
+    put->state = missing ? RBUF_PUT_EARLY : RBUF_PUT_FILLING;
     rbuf_sender_begin(peer, put);
 }
 
@@ -76,7 +106,7 @@ void rbuf_put_copied(struct rbuf_peer *peer, struct rbuf_put *put)
 {
     put->peer = peer;
     put->filling = NULL;
-    put->early = NULL;
+    put_without_early(put);
     if (peer->state == RBUF_PEER_FAILED) {
         rbuf_sender_finish(put, RBUF_EVENT_PUT, -ECONNRESET);
         return;
@@ -104,11 +134,6 @@ static void put_granted(struct rbuf_peer *peer, struct rbuf_put *put)
     }
 }
 
-static uint32_t early_seq(const struct rbuf_put *put)
-{
-    return put->early != NULL ? put->early->seq : 0;
-}
-
 static void put_wait(struct rbuf_peer *peer, struct rbuf_put *put)
 {
     put->state = RBUF_PUT_UNGRANTED;
@@ -118,7 +143,7 @@ static void put_wait(struct rbuf_peer *peer, struct rbuf_put *put)
 /* True if the receiver goes by the put's early data: it was told, or will hear before it reads. */
 static bool agrees(const struct rbuf_put *put, const struct rbuf_offer *offer)
 {
-    return offer->mode != RBUF_OFFER_STAGED || offer->ask != 0 || offer->early == early_seq(put);
+    return offer->mode != RBUF_OFFER_STAGED || offer->ask != 0 || offer->early == put->early_seq;
 }
 
 /* Goes on with a deferred put for which `offer` came, unless that is from before the receiver was
@@ -156,23 +181,32 @@ static bool unexpected_take(struct rbuf_peer *peer, struct rbuf_put *put)
     return false;
 }
 
+static void put_take_early(struct rbuf_peer *peer, struct rbuf_put *put)
+{
+    put->early = rbuf_early_take(peer, put->source, put->offer.early);
+    if (put->early != NULL) {
+        put->early_seq = put->early->seq;
+        put->early_bytes = put->early->bytes;
+    }
+}
+
 /* Takes the put's early data, and sees to it that the receiver goes by them. False: it claimed
  * others, is told so, and sends an RTR when it has staged the message anew. */
 static bool put_settle(struct rbuf_peer *peer, struct rbuf_put *put)
 {
     const struct rbuf_offer *offer = &put->offer;
 
-    put->early = rbuf_early_take(peer, put->source, offer->early);
+    put_take_early(peer, put);
     if (offer->ask != 0) {
         rbuf_early_name(peer, offer->id, put->early);
         return true;
     }
-    if (offer->early == early_seq(put)) {
+    if (offer->early == put->early_seq) {
         return true;
     }
     if (offer->early == 0) { /* it does not want any */
         rbuf_early_drop(peer, put->early);
-        put->early = NULL;
+        put_without_early(put);
         return true;
     }
     rbuf_early_name(peer, offer->id, put->early);
@@ -185,7 +219,7 @@ void rbuf_put_start(struct rbuf_peer *peer, struct rbuf_put *put)
 
     put->peer = peer;
     put->filling = NULL;
-    put->early = NULL;
+    put_without_early(put);
     if (peer->state == RBUF_PEER_FAILED) {
         rbuf_sender_finish(put, RBUF_EVENT_PUT, -ECONNRESET);
         return;

@@ -27,7 +27,9 @@ struct rbuf_put {
 
     enum rbuf_put_state state; /* core's, like everything below */
     struct rbuf_peer *peer;
-    struct rbuf_early_data *early; /* that it has taken; NULL: none */
+    struct rbuf_early_data *early; /* that it has taken, until the slot is used again; NULL: none */
+    uint32_t early_seq;            /* of them; 0: none */
+    uint64_t early_bytes;          /* of the message, which they are */
     const unsigned char *rest;     /* of the source, behind them */
     uint64_t rest_bytes;
     struct rbuf_chunk next;        /* of the rest: the chunk that is filled or to be filled */
@@ -47,6 +49,10 @@ void rbuf_put_start(struct rbuf_peer *peer, struct rbuf_put *put);
 void rbuf_put_copied(struct rbuf_peer *peer, struct rbuf_put *put);
 
 /* ---- for core's own files ---- */
+
+/* True if some of the put's early data are not written. The receiver releases them when they are
+ * all there, which may be before the put goes on: the slot is another message's then. */
+bool rbuf_put_early_missing(const struct rbuf_put *put);
 
 /* An RTR came. */
 void rbuf_put_granted(struct rbuf_peer *peer, const struct rbuf_offer *offer);

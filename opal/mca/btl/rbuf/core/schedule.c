@@ -148,3 +148,27 @@ uint32_t rbuf_schedule_prefix(const struct rbuf_schedule *schedule, uint32_t blo
     }
     return sum;
 }
+
+struct rbuf_schedule rbuf_schedule_rest(const struct rbuf_schedule *early, uint32_t slot_blocks,
+                                        const struct rbuf_schedule *schedule)
+{
+    struct rbuf_schedule rest = *schedule;
+    uint32_t next;
+
+    (void) rbuf_schedule_prefix(early, slot_blocks, &next);
+    rest.first_blocks = next < rest.buffer_blocks ? (uint16_t) next : rest.buffer_blocks;
+    return rest;
+}
+
+void rbuf_schedule_fit(struct rbuf_schedule *schedule, uint32_t blocks)
+{
+    if (blocks < schedule->buffer_blocks) {
+        schedule->buffer_blocks = (uint16_t) blocks;
+    }
+    if (blocks < schedule->first_blocks) {
+        schedule->first_blocks = (uint16_t) blocks;
+    }
+    if (blocks < schedule->opening_blocks) {
+        schedule->opening_blocks = (uint16_t) blocks;
+    }
+}

@@ -88,6 +88,14 @@ void rbuf_schedule_measure(const struct rbuf_schedule *schedule, uint64_t length
 uint32_t rbuf_schedule_prefix(const struct rbuf_schedule *schedule, uint32_t blocks,
                               uint32_t *next);
 
+/* By what a message is cut behind early data that are cut by `early` and fill a slot of so many
+ * blocks: `schedule`, with a first chunk as large as the one that would follow there. */
+struct rbuf_schedule rbuf_schedule_rest(const struct rbuf_schedule *early, uint32_t slot_blocks,
+                                        const struct rbuf_schedule *schedule);
+
+/* Lets no chunk be longer than `blocks`. */
+void rbuf_schedule_fit(struct rbuf_schedule *schedule, uint32_t blocks);
+
 /* Bytes from the start of a chunk's first block to its first payload byte. */
 static inline uint32_t rbuf_chunk_lead(const struct rbuf_schedule *schedule,
                                        const struct rbuf_chunk *chunk)

@@ -142,7 +142,8 @@ static enum put_progress put_posted(struct rbuf_put *put)
  * frees their slot when it has that. */
 static bool write_early(struct rbuf_put *put, uint64_t *budget)
 {
-    if (!rbuf_early_write(put->peer, put->early, put->offer.bytes, budget)) {
+    if (rbuf_put_early_missing(put) &&
+        !rbuf_early_write(put->peer, put->early, put->offer.bytes, budget)) {
         return false;
     }
     put->state = RBUF_PUT_FILLING;

@@ -46,7 +46,7 @@ enum rbuf_message_kind {
     RBUF_MESSAGE_FRAGMENT, /* one whose payload is early data: a struct rbuf_fragment before it */
     RBUF_MESSAGE_RTR,      /* an offer that replaces a deferred one */
     RBUF_MESSAGE_EARLY,    /* `after` is a grant; a sequence number: its early data, 0: none.
-                              No grant: packed data of that number that nobody will take up */
+                              Without a grant: no more fragments come of these packed data */
     RBUF_MESSAGE_LEND,     /* a struct rbuf_ring_offer or rbuf_early_window, as `tag` says */
     RBUF_MESSAGE_RECALL,   /* give it back; enum rbuf_loan in `tag` */
     RBUF_MESSAGE_RETURN    /* nothing comes by it any more; likewise */
@@ -73,8 +73,8 @@ static_assert(sizeof(struct rbuf_message_header) == 24, "the wire header has no 
 #define RBUF_RING_SLOTS_MAX      64u
 #define RBUF_RING_SLOT_BYTES_MIN 128u
 #define RBUF_RING_SLOT_BYTES_MAX 32768u
-#define RBUF_RING_SIZE_BITS      16     /* of the word; the rest is the use */
-#define RBUF_RING_BYTES_MAX      65528u /* of payload; padded it still fits into those bits */
+#define RBUF_RING_SIZE_BITS      17      /* of the word; the rest is the use */
+#define RBUF_RING_BYTES_MAX      131064u /* of payload; padded it still fits into those bits */
 
 /* The end of a message in a ring, and of its slot. */
 struct rbuf_ring_trailer {

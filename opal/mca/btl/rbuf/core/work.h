@@ -6,7 +6,8 @@
  * completion brings it back and rbuf_core_completed() dispatches on `kind`. The object that embeds
  * the work must live until that completion.
  *
- * Owner: core sets `kind` once; the fabric sets `queue` and `ticket` at each post.
+ * Owner: core sets `kind` once; the fabric sets `queue` and `producer_index` at each post
+ * (send_queue.h).
  */
 #ifndef RBUF_CORE_WORK_H
 #define RBUF_CORE_WORK_H
@@ -27,7 +28,7 @@ enum rbuf_work_kind {
 struct rbuf_work {
     enum rbuf_work_kind kind;
     struct rbuf_fab_queue *queue; /* where it was posted */
-    uint32_t ticket;              /* value of the queue's post counter just after this post */
+    uint32_t producer_index;      /* of the queue, just after this post */
 };
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/* See completion.h. */
 #include "verbs/completion.h"
 
 #include <endian.h>
@@ -71,8 +72,7 @@ static bool fill_marker(struct rbuf_queue_pair *queue, const struct ibv_wc *wc,
     if (queue->fab.marker_busy && wc->status == IBV_WC_SUCCESS) {
         rbuf_fab_retire(&queue->fab.marker);
     } else if (queue->fab.marker_busy) {
-        queue->fab.marker_busy = false;
-        queue->fab.port->signalled--;
+        rbuf_fab_lose_marker(&queue->fab);
     }
     if (wc->status == IBV_WC_SUCCESS || queue->failure_reported) {
         return false;
@@ -201,7 +201,7 @@ int rbuf_poll(struct rbuf_port *port, struct rbuf_completion *out, int max)
 
     if (port->receive_cq != NULL) {
         found = ibv_poll_cq(port->receive_cq, asked, wc);
-        port->receives_swept += found >= 0 && found < asked;
+        port->receives_drained += found >= 0 && found < asked;
     }
     if (found != 0) {
         found = fill_receives(port, wc, found, out);

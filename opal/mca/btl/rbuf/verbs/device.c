@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/* See device.h. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* strverscmp() */
 #endif
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/names.h"
 #include "verbs/nearest.h"
 #include "verbs/port.h"
 #include "verbs/selection.h"
@@ -155,21 +157,21 @@ static void describe(const struct candidates *all, struct rbuf_problem *problem)
     rbuf_problem_value(problem, "%s", text);
 }
 
-/* Whether entry [start, start + length) of a list, "device" or "device:port", names the candidate.
- */
-static bool names(const char *start, size_t length, const struct candidate *candidate)
+/* Whether "device" or "device:port" of a list names the candidate. */
+static bool names(const struct rbuf_name *entry, const struct candidate *candidate)
 {
     const char *colon = strrchr(candidate->name, ':');
-    size_t device = (size_t) (colon - candidate->name);
 
-    return (strlen(candidate->name) == length || device == length) &&
-           strncmp(candidate->name, start, length) == 0;
+    return rbuf_name_is(entry, candidate->name) ||
+           (entry->length == (size_t) (colon - candidate->name) &&
+            strncmp(candidate->name, entry->start, entry->length) == 0);
 }
 
-static int refuse_entry(const struct candidates *all, const char *start, size_t length,
+static int refuse_entry(const struct candidates *all, const struct rbuf_name *entry,
                         struct rbuf_problem *problem)
 {
-    rbuf_problem_set(problem, "no-such-interface", -ENODEV, "%.*s", (int) length, start);
+    rbuf_problem_set(problem, "no-such-interface", -ENODEV, "%.*s", (int) entry->length,
+                     entry->start);
     describe(all, problem);
     rbuf_problem_remedy(problem, "name DEVICE or DEVICE:PORT of a port that is active, several "
                                  "separated by commas");
@@ -181,29 +183,24 @@ static int refuse_entry(const struct candidates *all, const char *start, size_t 
 static int apply_list(struct candidates *all, const char *list, bool chosen,
                       struct rbuf_problem *problem)
 {
-    for (;;) {
-        size_t length;
+    struct rbuf_name entry;
+
+    while (rbuf_names_next(&list, &entry)) {
         bool found = false;
 
-        list += strspn(list, ", \t");
-        length = strcspn(list, ", \t");
-        if (length == 0) {
-            return 0;
-        }
         for (size_t i = 0; i < all->count; i++) {
             struct candidate *candidate = &all->list[i];
 
-            if (names(list, length, candidate) &&
-                (!chosen || candidate->state == CANDIDATE_ACTIVE)) {
+            if (names(&entry, candidate) && (!chosen || candidate->state == CANDIDATE_ACTIVE)) {
                 candidate->chosen = chosen;
                 found = true;
             }
         }
         if (!found) {
-            return refuse_entry(all, list, length, problem);
+            return refuse_entry(all, &entry, problem);
         }
-        list += length;
     }
+    return 0;
 }
 
 static void choose_all_active(struct candidates *all)
@@ -268,27 +265,22 @@ static void order_by_name(struct candidates *all)
     }
 }
 
-static bool given(const char *list)
-{
-    return list != NULL && list[strspn(list, ", \t")] != '\0';
-}
-
 bool rbuf_device_options_name(const struct rbuf_device_options *options)
 {
-    return given(options->include) || given(options->exclude);
+    return rbuf_names_any(options->include) || rbuf_names_any(options->exclude);
 }
 
 /* Marks what the user has named, or not excluded. */
 static int choose_named(struct candidates *all, const struct rbuf_device_options *options,
                         struct rbuf_problem *problem)
 {
-    if (given(options->include) && given(options->exclude)) {
+    if (rbuf_names_any(options->include) && rbuf_names_any(options->exclude)) {
         rbuf_problem_set(problem, "bad-option", -EINVAL, "interfaces to include and to exclude");
         rbuf_problem_value(problem, "\"%s\" and \"%s\"", options->include, options->exclude);
         rbuf_problem_remedy(problem, "only one of the two may be given");
         return -EINVAL;
     }
-    if (given(options->include)) {
+    if (rbuf_names_any(options->include)) {
         return apply_list(all, options->include, true, problem);
     }
     choose_all_active(all);
@@ -331,6 +323,23 @@ static bool is_spare(const struct candidates *all, const struct rbuf_device_opti
             candidate->facts.subnet != first->subnet);
 }
 
+/* Of the adapters that are opened, which one this port's is. */
+static uint8_t place_of(const struct candidates *all, size_t position)
+{
+    uint8_t place = 0;
+
+    for (size_t i = 0; i < position; i++) {
+        const struct ibv_device *device = all->list[all->order[i]].device;
+        bool is_new = device != all->list[all->order[position]].device;
+
+        for (size_t j = 0; j < i; j++) {
+            is_new = is_new && all->list[all->order[j]].device != device;
+        }
+        place += is_new;
+    }
+    return place;
+}
+
 static int open_chosen(const struct candidates *all, const struct rbuf_device_options *options,
                        struct rbuf_port ***out, size_t *count, struct rbuf_problem *problem)
 {
@@ -349,7 +358,7 @@ static int open_chosen(const struct candidates *all, const struct rbuf_device_op
         error =
             rbuf_port_open(candidate->device, candidate->port, options, &ports[opened], problem);
         if (error == 0) {
-            opened++;
+            ports[opened++]->address.place = place_of(all, i);
         } else if (!is_spare(all, options, candidate)) {
             goto close_ports;
         }

@@ -18,20 +18,17 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "common/problem.h"
+#include "connect/port_address.h"
 #include "core/wire.h"
 #include "verbs/fabric.h"
 #include "verbs/fork.h"
-#include "verbs/problem.h"
 
 #define RBUF_PORT_NAME_MAX 72u /* "device:port" with its final zero */
 #define RBUF_SEND_CQS_MAX  16u
 #define RBUF_GID_AUTOMATIC (-1)
 
 enum rbuf_in_order_choice { RBUF_IN_ORDER_AUTO, RBUF_IN_ORDER_ON, RBUF_IN_ORDER_OFF };
-
-enum rbuf_link_layer { RBUF_LINK_INFINIBAND = 1, RBUF_LINK_ETHERNET };
-
-enum rbuf_gid_kind { RBUF_GID_INFINIBAND = 1, RBUF_GID_ROCE_V1, RBUF_GID_ROCE_V2 };
 
 struct rbuf_device_options {
     const char *include; /* comma list of DEVICE or DEVICE:PORT; NULL: as selection.h says */
@@ -49,22 +46,6 @@ struct rbuf_device_options {
     enum rbuf_in_order_choice subblock;
     enum rbuf_fork_choice fork;
 };
-
-/* What the other side has to know of a port; wire form, 40 bytes. */
-struct rbuf_port_address {
-    uint8_t gid[16];
-    uint64_t subnet;       /* InfiniBand: subnet prefix; Ethernet: 0 */
-    uint16_t lid;          /* InfiniBand */
-    uint8_t mtu;           /* enum ibv_mtu, the largest that this side takes */
-    uint8_t link_layer;    /* enum rbuf_link_layer */
-    uint8_t gid_kind;      /* enum rbuf_gid_kind */
-    uint8_t max_rd_atomic; /* reads and atomics of the other side that may be in flight */
-    uint16_t speed;        /* of the link after encoding, in units of 100 Mbit/s */
-    uint8_t needs_grh;     /* 1: takes packets with a global route header only (SR-IOV) */
-    uint8_t reserved[7];   /* 0 */
-};
-
-static_assert(sizeof(struct rbuf_port_address) == 40, "the wire form has no padding");
 
 /* A send completion queue; queue pairs of `reserved` requests together flush into it. */
 struct rbuf_send_cq {
@@ -114,7 +95,7 @@ struct rbuf_port {
     unsigned sends_skipped;    /* calls of rbuf_poll() since the last that looked at these */
     struct ibv_cq *receive_cq; /* of all receive queues; made by the first one */
     uint32_t receive_entries;  /* buffers of all receive queues together */
-    uint32_t receives_swept;   /* times that rbuf_poll() left receive_cq empty; wraps */
+    uint32_t receives_drained; /* times that rbuf_poll() left receive_cq empty; wraps */
     struct rbuf_receive *receive[RBUF_CHANNELS];
     struct rbuf_queue_pair_list queues;
     uint32_t queue_count;               /* on that list */
@@ -138,17 +119,9 @@ bool rbuf_device_options_name(const struct rbuf_device_options *options);
 /* Everything made on the ports has been closed; frees the array too. */
 void rbuf_ports_close(struct rbuf_port **ports, size_t count);
 
-enum rbuf_reach { RBUF_REACHABLE, RBUF_OTHER_LINK_LAYER, RBUF_OTHER_SUBNET, RBUF_OTHER_GID_KIND };
-
-/* Whether two ports can be connected; InfiniBand ports of different subnet prefixes cannot. It does
- * not depend on their order, and ports that reach a third one reach each other. */
-enum rbuf_reach rbuf_address_reach(const struct rbuf_port_address *one,
-                                   const struct rbuf_port_address *other);
-
-/* The same for one of our ports. */
+/* Whether one of our ports can be connected with `remote`. */
 enum rbuf_reach rbuf_port_reach(const struct rbuf_port *port,
                                 const struct rbuf_port_address *remote);
-const char *rbuf_reach_text(enum rbuf_reach reach);
 
 /* What an asynchronous event means for the port. */
 enum rbuf_port_news {

@@ -1,25 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * The fabric as core sees it, over libibverbs. tests/sim/fabric.h is the same interface over a
- * simulated link; core is compiled against either.
+ * The fabric as core sees it, over libibverbs: requests are built and posted. The contract is that
+ * of core/fab.h, the queue arithmetic that of core/send_queue.h.
  *
- * The contract that both sides keep:
- * - A post never blocks. RBUF_FAB_AGAIN means that nothing was posted because the send queue or the
- *   port's share of the completion queue is full; ask again after completions were polled.
- *   RBUF_FAB_DEAD means that the queue pair takes no more requests.
- * - Requests of one queue pair execute and complete in order. A request with a work is signalled
- * and its completion hands the work back exactly once, also when it failed. A request without a
- * work is unsignalled; the queue's own marker retires those now and then.
- * - Inline data may be reused when the post returns; other local memory when the work is back.
- *
- * Queue arithmetic:
- * - `posted` counts requests, `retired` is the newest ticket that came back; requests in the send
- *   queue = posted - retired <= depth.
- * - An unsignalled request is refused rather than allowed to fill the queue's last quarter, unless
- * a signalled one is on its way behind which it retires: so a queue can always drain.
- * - Each queue pair has its depth reserved in a send completion queue of the port, so that even a
- *   flush of everything fits; `room` is the sum of those queues. Receive completions <= buffers
- *   posted to the shared receive queues = size of the receive completion queue. Neither overflows.
+ * Receive completions <= buffers posted to the shared receive queues = size of the receive
+ * completion queue, and send completions <= the sum of depths reserved: neither overflows.
  *
  * Threads: the caller holds the module's lock.
  */
@@ -32,29 +17,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "core/work.h"
-
-enum rbuf_fab_status { RBUF_FAB_OK, RBUF_FAB_AGAIN, RBUF_FAB_DEAD };
-
-/* Room for signalled requests in the completion queue that the queue pairs of a port share. */
-struct rbuf_fab_port {
-    uint32_t signalled;   /* requests posted with a work whose completion was not polled yet */
-    uint32_t room;        /* size of the send completion queue */
-    uint64_t requests;    /* posted on all queue pairs, signalled or not */
-    uint64_t completions; /* polled, of requests */
-};
-
-/* One reliable connected queue pair. Filled by verbs/queue_pair.c. */
-struct rbuf_fab_queue {
-    struct ibv_qp *qp;
-    struct rbuf_fab_port *port;
-    uint32_t depth;      /* send queue size, requests */
-    uint32_t posted;     /* wraps */
-    uint32_t retired;    /* wraps */
-    uint32_t inline_max; /* bytes */
-    bool marker_busy;    /* the marker is on its way */
-    struct rbuf_work marker;
-};
+#include "core/send_queue.h"
 
 /* Opaque request storage: prebuilt by the owner of a slot, or a scratch on the stack. */
 struct rbuf_fab_request {
@@ -62,63 +25,18 @@ struct rbuf_fab_request {
     struct ibv_sge sge[2];
 };
 
-struct rbuf_fab_piece {
-    const void *address;
-    uint32_t bytes;
-    uint32_t lkey;
-};
-
-static inline uint32_t rbuf_fab_inline_max(const struct rbuf_fab_queue *queue)
-{
-    return queue->inline_max;
-}
-
-/* Requests posted and not known to be complete. */
-static inline uint32_t rbuf_fab_outstanding(const struct rbuf_fab_queue *queue)
-{
-    return queue->posted - queue->retired;
-}
-
-/* Requests that may be posted before the queue pair says AGAIN, if all were signalled. */
-static inline uint32_t rbuf_fab_room(const struct rbuf_fab_queue *queue)
-{
-    return queue->depth - rbuf_fab_outstanding(queue);
-}
-
-/* True if a few more unsignalled requests can be posted without AGAIN: half of the queue is free.
- */
-static inline bool rbuf_fab_is_roomy(const struct rbuf_fab_queue *queue)
-{
-    return rbuf_fab_room(queue) > queue->depth / 2;
-}
-
-static inline bool rbuf_fab_has_room(const struct rbuf_fab_queue *queue, bool signalled)
-{
-    if (rbuf_fab_room(queue) == 0) {
-        return false;
-    }
-    if (signalled) {
-        return queue->port->signalled < queue->port->room;
-    }
-    return queue->marker_busy || rbuf_fab_room(queue) > queue->depth / 4 ||
-           queue->port->signalled < queue->port->room;
-}
-
 /* Posts `request`, whose wr is complete but for id, signalling and list. */
 static inline enum rbuf_fab_status rbuf_fab_post(struct rbuf_fab_queue *queue,
                                                  struct rbuf_fab_request *request,
                                                  struct rbuf_work *work)
 {
     struct ibv_send_wr *bad;
-    struct rbuf_work *signal = work;
+    struct rbuf_work *signal;
 
     if (!rbuf_fab_has_room(queue, work != NULL)) {
         return RBUF_FAB_AGAIN;
     }
-    if (signal == NULL && !queue->marker_busy && queue->port->signalled < queue->port->room &&
-        rbuf_fab_room(queue) <= queue->depth - queue->depth / 4) {
-        signal = &queue->marker;
-    }
+    signal = rbuf_fab_signal(queue, work);
     request->wr.next = NULL;
     request->wr.wr_id = (uintptr_t) (signal != NULL ? signal : &queue->marker);
     if (signal != NULL) {
@@ -127,14 +45,7 @@ static inline enum rbuf_fab_status rbuf_fab_post(struct rbuf_fab_queue *queue,
     if (ibv_post_send(queue->qp, &request->wr, &bad) != 0) {
         return RBUF_FAB_DEAD;
     }
-    queue->posted++;
-    queue->port->requests++;
-    if (signal != NULL) {
-        signal->queue = queue;
-        signal->ticket = queue->posted;
-        queue->port->signalled++;
-        queue->marker_busy = queue->marker_busy || signal == &queue->marker;
-    }
+    rbuf_fab_posted(queue, signal);
     return RBUF_FAB_OK;
 }
 
@@ -274,18 +185,6 @@ rbuf_fab_compare_swap(struct rbuf_fab_queue *queue, uint64_t *local, uint32_t lk
     request.wr.wr.atomic.compare_add = compare;
     request.wr.wr.atomic.swap = swap;
     return rbuf_fab_post(queue, &request, work);
-}
-
-/* Takes a completed work off the books; call once for each, before it is dispatched. */
-static inline void rbuf_fab_retire(struct rbuf_work *work)
-{
-    struct rbuf_fab_queue *queue = work->queue;
-
-    queue->retired = work->ticket;
-    queue->port->signalled--;
-    if (work == &queue->marker) {
-        queue->marker_busy = false;
-    }
 }
 
 #endif

@@ -10,11 +10,13 @@
  * Our own memory is kept out of children anyhow (memory.h). What the call costs is that user memory
  * that is registered is, too: a child that looks at it is killed. With staged protocols there is
  * none.
+ *
+ * Threads: one that opens ports.
  */
 #ifndef RBUF_VERBS_FORK_H
 #define RBUF_VERBS_FORK_H
 
-#include "verbs/problem.h"
+#include "common/problem.h"
 
 enum rbuf_fork_choice {
     RBUF_FORK_AUTO, /* called where the kernel wants it; that it fails is no error */

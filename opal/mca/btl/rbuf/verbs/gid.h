@@ -4,12 +4,13 @@
  *
  * On Ethernet the entry names the interface address and the RoCE version, and both sides have to
  * agree on the version and on IPv4 or IPv6. On InfiniBand entry 0 is the port's own.
+ *
+ * Threads: one that opens ports.
  */
 #ifndef RBUF_VERBS_GID_H
 #define RBUF_VERBS_GID_H
 
 #include <infiniband/verbs.h>
-#include <stdbool.h>
 
 #include "verbs/device.h"
 
@@ -23,13 +24,5 @@ struct rbuf_gid {
  * "bad-gid-index". */
 int rbuf_gid_choose(const struct rbuf_port *port, const struct ibv_port_attr *attributes,
                     struct rbuf_gid *out, struct rbuf_problem *problem);
-
-/* Whether a GID of 16 bytes is an IPv4 address. */
-bool rbuf_gid_is_ipv4(const uint8_t *gid);
-
-bool rbuf_gid_is_link_local(const uint8_t *gid);
-
-/* How much an entry is wanted on Ethernet; more is better. */
-unsigned rbuf_gid_rank(enum rbuf_gid_kind kind, const uint8_t *gid);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/* See in_order.h. */
 #include "verbs/in_order.h"
 
 #include <stddef.h>

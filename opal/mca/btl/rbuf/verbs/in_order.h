@@ -2,6 +2,8 @@
 /*
  * Whether the bytes of one RDMA write become visible at this side in ascending order, which is what
  * the flags of blocks rest on.
+ *
+ * Threads: the one that connects queue pairs.
  */
 #ifndef RBUF_VERBS_IN_ORDER_H
 #define RBUF_VERBS_IN_ORDER_H

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "verbs/problem.h"
+#include "common/problem.h"
 
 struct rbuf_port;
 

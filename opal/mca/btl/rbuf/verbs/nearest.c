@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/* See nearest.h. */
 #include "verbs/nearest.h"
 
 #include <limits.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * How far devices are from the processors that this process may run on.
+ *
+ * Threads: one that opens ports.
  */
 #ifndef RBUF_VERBS_NEAREST_H
 #define RBUF_VERBS_NEAREST_H

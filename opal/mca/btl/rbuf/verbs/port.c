@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/* See port.h. */
 #include "verbs/port.h"
 
 #include <endian.h>
@@ -12,6 +13,9 @@
 #include "verbs/in_order.h"
 #include "verbs/memory.h"
 #include "verbs/queue_pair.h"
+
+static_assert((int) RBUF_MTU_256 == IBV_MTU_256 && (int) RBUF_MTU_4096 == IBV_MTU_4096,
+              "the exchange has its numbers of MTUs from libibverbs");
 
 #define READS_MAX   16u /* in flight a queue pair; more gains nothing and takes adapter memory */
 #define PKEY_MEMBER 0x7fffu
@@ -218,6 +222,8 @@ static int query_port(struct rbuf_port *port, struct rbuf_problem *problem)
         port->address.needs_grh = (attributes.flags & IBV_QPF_GRH_REQUIRED) != 0;
         port->address.lid = attributes.lid;
         port->address.subnet = be64toh(gid.raw.global.subnet_prefix);
+    } else {
+        port->address.subnet = rbuf_gid_subnet(gid.raw.raw);
     }
     return 0;
 }
@@ -239,6 +245,7 @@ void rbuf_port_survey(struct ibv_context *context, uint8_t number,
         out->subnet = be64toh(gid.raw.global.subnet_prefix);
     } else {
         out->link_local = !has_gid || rbuf_gid_is_link_local(gid.raw.raw);
+        out->subnet = has_gid ? rbuf_gid_subnet(gid.raw.raw) : 0;
     }
 }
 
@@ -367,41 +374,10 @@ void rbuf_port_close(struct rbuf_port *port)
     free(port);
 }
 
-enum rbuf_reach rbuf_address_reach(const struct rbuf_port_address *one,
-                                   const struct rbuf_port_address *other)
-{
-    if (one->link_layer != other->link_layer) {
-        return RBUF_OTHER_LINK_LAYER;
-    }
-    if (one->link_layer == RBUF_LINK_INFINIBAND) {
-        return one->subnet == other->subnet ? RBUF_REACHABLE : RBUF_OTHER_SUBNET;
-    }
-    if (one->gid_kind != other->gid_kind ||
-        rbuf_gid_is_ipv4(one->gid) != rbuf_gid_is_ipv4(other->gid)) {
-        return RBUF_OTHER_GID_KIND;
-    }
-    return RBUF_REACHABLE;
-}
-
 enum rbuf_reach rbuf_port_reach(const struct rbuf_port *port,
                                 const struct rbuf_port_address *remote)
 {
     return rbuf_address_reach(&port->address, remote);
-}
-
-const char *rbuf_reach_text(enum rbuf_reach reach)
-{
-    switch (reach) {
-    case RBUF_REACHABLE:
-        return "reachable";
-    case RBUF_OTHER_LINK_LAYER:
-        return "one port is InfiniBand, the other Ethernet";
-    case RBUF_OTHER_SUBNET:
-        return "the ports are in different InfiniBand subnets";
-    case RBUF_OTHER_GID_KIND:
-        return "the ports' GIDs are of different RoCE versions, or one is IPv4 and the other IPv6";
-    }
-    return "unknown";
 }
 
 static enum rbuf_port_news news_of(const struct rbuf_port *port,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * One port: opened, its abilities found out, closed. For device.c.
+ *
+ * Threads: one that opens ports.
  */
 #ifndef RBUF_VERBS_PORT_H
 #define RBUF_VERBS_PORT_H

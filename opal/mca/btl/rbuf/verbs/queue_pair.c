@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/* See queue_pair.h. */
 #include "verbs/queue_pair.h"
 
 #include <errno.h>
@@ -213,7 +214,9 @@ free_queue:
 
 void rbuf_queue_address(const struct rbuf_fab_queue *queue, struct rbuf_queue_address *address)
 {
-    *address = (struct rbuf_queue_address){.qpn = queue->qp->qp_num,
+    const struct ibv_qp *qp = queue->qp;
+
+    *address = (struct rbuf_queue_address){.qpn = qp->qp_num,
                                            .psn = ((const struct rbuf_queue_pair *) queue)->psn};
 }
 
@@ -342,8 +345,7 @@ void rbuf_queue_close(struct rbuf_fab_queue *fab)
     queue->port->queue_count--;
     TAILQ_INSERT_TAIL(&queue->port->closed, queue, link);
     if (fab->marker_busy) {
-        fab->marker_busy = false;
-        fab->port->signalled--;
+        rbuf_fab_lose_marker(fab);
     }
 }
 
@@ -353,7 +355,9 @@ struct rbuf_fab_queue *rbuf_queue_find(struct rbuf_port *port, uint32_t qp_num)
 
     TAILQ_FOREACH(queue, &port->queues, link)
     {
-        if (queue->fab.qp->qp_num == qp_num) {
+        const struct ibv_qp *qp = queue->fab.qp;
+
+        if (qp->qp_num == qp_num) {
             return &queue->fab;
         }
     }

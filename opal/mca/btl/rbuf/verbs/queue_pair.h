@@ -6,10 +6,14 @@
  * queue pair at once fits. It receives into the shared receive queue of its channel.
  *
  * Taking one down: rbuf_queue_error() makes everything posted come back; poll until the works are
- * back and the port's receives_swept has moved, then rbuf_queue_close(): adapters drop receive
+ * back and the port's receives_drained has moved, then rbuf_queue_close(): adapters drop receive
  * completions of a queue pair that is destroyed, and their buffers would be lost to the shared
  * receive queue. Completions of unsignalled requests that are still in the completion queue then
  * are dropped by rbuf_poll().
+ *
+ *     OPEN -connect-> CONNECTED
+ *     OPEN, CONNECTED -error, or a completion with one-> FAILED -close-> CLOSED
+ *     CLOSED: destroyed, freed when its completions are polled off
  *
  * Threads: the caller holds the module's lock.
  */
@@ -19,10 +23,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/problem.h"
 #include "core/wire.h"
 #include "verbs/device.h"
 #include "verbs/fabric.h"
-#include "verbs/problem.h"
 
 /* Bytes that are to travel inside a request. Every request of a send queue has room for them: what
  * small messages gain is not spent on the bulk channel, where only small puts use it. */
@@ -36,14 +40,6 @@ static inline uint32_t rbuf_queue_inline(const struct rbuf_port *port, enum rbuf
                ? RBUF_QUEUE_INLINE_BULK
                : port->max_inline;
 }
-
-/* What the other side has to know of a queue pair; wire form, 8 bytes. */
-struct rbuf_queue_address {
-    uint32_t qpn; /* 24 bits */
-    uint32_t psn; /* first packet sequence number that this side sends, 24 bits */
-};
-
-static_assert(sizeof(struct rbuf_queue_address) == 8, "the wire form has no padding");
 
 enum rbuf_queue_state {
     RBUF_QUEUE_OPEN,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/* See receive.h. */
 #include "verbs/receive.h"
 
 #include <errno.h>
@@ -71,7 +72,7 @@ static int check_limits(const struct rbuf_receive *receive, struct rbuf_problem 
     return 0;
 }
 
-/* Lays the buffers out and collects them all, to be posted. */
+/* Lays the buffers out and recycles them all, to be posted. */
 static void prepare_buffers(struct rbuf_receive *receive, uint32_t stride)
 {
     for (uint32_t i = receive->count; i-- > 0;) {
@@ -87,7 +88,7 @@ static void prepare_buffers(struct rbuf_receive *receive, uint32_t stride)
                                        .lkey = receive->memory.mr->lkey};
         buffer->wr = (struct ibv_recv_wr){
             .wr_id = (uintptr_t) buffer, .sg_list = &buffer->sge, .num_sge = 1};
-        rbuf_receive_collect(buffer);
+        rbuf_receive_recycle(buffer);
     }
 }
 
@@ -162,14 +163,14 @@ void rbuf_receive_close(struct rbuf_receive *receive)
     free(receive);
 }
 
-void rbuf_receive_collect(struct rbuf_buffer *buffer)
+void rbuf_receive_recycle(struct rbuf_buffer *buffer)
 {
     struct rbuf_receive *receive = buffer->receive;
 
-    buffer->state = RBUF_BUFFER_COLLECTED;
-    buffer->wr.next = receive->collected != NULL ? &receive->collected->wr : NULL;
-    receive->collected = buffer;
-    receive->collected_count++;
+    buffer->state = RBUF_BUFFER_RECYCLED;
+    buffer->wr.next = receive->recycled != NULL ? &receive->recycled->wr : NULL;
+    receive->recycled = buffer;
+    receive->recycled_count++;
 }
 
 int rbuf_receive_post(struct rbuf_receive *receive)
@@ -178,23 +179,23 @@ int rbuf_receive_post(struct rbuf_receive *receive)
     struct ibv_recv_wr *bad = NULL;
     int error;
 
-    if (receive->collected == NULL) {
+    if (receive->recycled == NULL) {
         return 0;
     }
-    error = ibv_post_srq_recv(receive->srq, &receive->collected->wr, &bad);
-    request = &receive->collected->wr;
+    error = ibv_post_srq_recv(receive->srq, &receive->recycled->wr, &bad);
+    request = &receive->recycled->wr;
     /* What precedes the bad one was taken. Without an error all were, and bad means nothing. */
     while (request != NULL && (error == 0 || request != bad)) {
         ((struct rbuf_buffer *) (uintptr_t) request->wr_id)->state = RBUF_BUFFER_POSTED;
-        receive->collected_count--;
+        receive->recycled_count--;
         request = request->next;
     }
-    receive->collected = request != NULL ? (struct rbuf_buffer *) (uintptr_t) request->wr_id : NULL;
+    receive->recycled = request != NULL ? (struct rbuf_buffer *) (uintptr_t) request->wr_id : NULL;
     return error > 0 ? -error : error;
 }
 
 int rbuf_receive_repost(struct rbuf_buffer *buffer)
 {
-    rbuf_receive_collect(buffer);
+    rbuf_receive_recycle(buffer);
     return rbuf_receive_post(buffer->receive);
 }

@@ -2,8 +2,10 @@
 /*
  * Shared receive queues and their buffers, one for each channel of a port.
  *
+ *     POSTED -its completion is polled-> TAKEN -given back-> RECYCLED -post-> POSTED
+ *
  * A buffer is in exactly one place: posted, with the caller (from its completion until it is given
- * back), or collected (given back, not posted yet). All receive queues of a port share one receive
+ * back), or recycled (given back, not posted yet). All receive queues of a port share one receive
  * completion queue with an entry for every buffer, so it cannot overflow. Receive queues are opened
  * before the first queue pair of the port.
  *
@@ -15,14 +17,14 @@
 #include <infiniband/verbs.h>
 #include <stdint.h>
 
+#include "common/problem.h"
 #include "core/wire.h"
 #include "verbs/memory.h"
-#include "verbs/problem.h"
 
 struct rbuf_port;
 struct rbuf_receive;
 
-enum rbuf_buffer_state { RBUF_BUFFER_POSTED, RBUF_BUFFER_TAKEN, RBUF_BUFFER_COLLECTED };
+enum rbuf_buffer_state { RBUF_BUFFER_POSTED, RBUF_BUFFER_TAKEN, RBUF_BUFFER_RECYCLED };
 
 struct rbuf_buffer {
     void *data;      /* 64-byte aligned */
@@ -42,8 +44,8 @@ struct rbuf_receive {
     struct ibv_srq *srq;
     struct rbuf_memory memory;
     struct rbuf_buffer *buffers;
-    struct rbuf_buffer *collected; /* linked through wr.next, wr.wr_id leads back */
-    uint32_t collected_count;
+    struct rbuf_buffer *recycled; /* linked through wr.next, wr.wr_id leads back */
+    uint32_t recycled_count;
 };
 
 /* Makes the receive queue of `channel` and posts `count` buffers of `bytes_each` bytes. Topics:
@@ -54,15 +56,15 @@ int rbuf_receive_open(struct rbuf_port *port, enum rbuf_channel_id channel, uint
 /* All queue pairs of the port are closed. */
 void rbuf_receive_close(struct rbuf_receive *receive);
 
-/* Gives a buffer back and posts it, with those collected before it. 0 or a negative errno; then the
- * buffers stay collected. */
+/* Gives a buffer back and posts it, with those recycled before it. 0 or a negative errno; then the
+ * buffers stay recycled. */
 int rbuf_receive_repost(struct rbuf_buffer *buffer);
 
 /* Gives a buffer back without posting it. */
-void rbuf_receive_collect(struct rbuf_buffer *buffer);
+void rbuf_receive_recycle(struct rbuf_buffer *buffer);
 
-/* Posts what is collected as one list with one doorbell; cheap when there is none. 0 or a negative
- * errno; then what was not taken stays collected. */
+/* Posts what is recycled as one list with one doorbell; cheap when there is none. 0 or a negative
+ * errno; then what was not taken stays recycled. */
 int rbuf_receive_post(struct rbuf_receive *receive);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/* See selection.h. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* strverscmp() */
 #endif
@@ -37,7 +38,21 @@ static int compare_fabrics(const struct rbuf_selectable *one, const struct rbuf_
     if (order == 0 && one->link_layer != other->link_layer) {
         return one->link_layer == RBUF_LINK_INFINIBAND ? -1 : 1;
     }
+    if (order == 0 && one->link_layer == RBUF_LINK_ETHERNET && !of_one_fabric(one, other)) {
+        return compare_in_fabric(one, other);
+    }
     return order != 0 ? order : (one->subnet > other->subnet) - (one->subnet < other->subnet);
+}
+
+/* True of a port that nobody has set up, if there are others on Ethernet. */
+static bool is_left_out(const struct rbuf_selectable *ports, size_t count, size_t port)
+{
+    for (size_t i = 0; i < count && ports[port].link_local; i++) {
+        if (ports[i].link_layer == RBUF_LINK_ETHERNET && !ports[i].link_local) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static bool is_best_of_its_fabric(const struct rbuf_selectable *ports, size_t count, size_t port)
@@ -48,7 +63,7 @@ static bool is_best_of_its_fabric(const struct rbuf_selectable *ports, size_t co
             return false;
         }
     }
-    return true;
+    return !is_left_out(ports, count, port);
 }
 
 /* The best port of the best fabric behind that of `last` (NULL: of all); NULL: there is none. */

@@ -7,17 +7,20 @@
  * of unlike machines still have a port in common:
  *
  *   1. Of each fabric there is one adapter: InfiniBand ports of one subnet are a fabric, and so are
- *      all Ethernet ports.
- *   2. In a fabric: ports with an address before those that have a link-local one only (an Ethernet
- *      interface that nobody has set up), then the fastest, then the nearest to the processors that
- *      this process may run on, then the first by name.
+ *      Ethernet ports of one IP network; whether others are routed to is not known. Ethernet ports
+ *      that have a link-local address only (an interface that nobody has set up) do not count if
+ *      there are others.
+ *   2. In a fabric: the fastest, then the nearest to the processors that this process may run on,
+ *      then the first by name.
  *   3. Chosen are all ports of that adapter that are as good as that one.
- *   4. The fabrics in order: by the same rule without the place, and of equally fast ones
- *      InfiniBand before Ethernet.
+ *   4. The fabrics in order: the fastest, of equally fast ones InfiniBand before Ethernet,
+ *      InfiniBand by its subnets, and Ethernet by the same rule as ports.
  *
  * Place decides between ports that are otherwise alike: 100 Gbit/s go before 25 wherever they hang,
- * and processes near different sockets choose the same fabric. Which fabric two processes use is
- * verbs/pairing.h's matter.
+ * and processes near different sockets choose the same InfiniBand. Which fabric two processes use
+ * is connect/pairing.h's matter.
+ *
+ * Threads: any; pure functions.
  */
 #ifndef RBUF_VERBS_SELECTION_H
 #define RBUF_VERBS_SELECTION_H

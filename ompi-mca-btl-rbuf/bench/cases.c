@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Names and helps, in the order of the enums.
+ */
+#include "bench/cases.h"
+
+const struct bench_word bench_pattern_words[BENCH_PATTERNS] = {
+    [BENCH_PINGPONG] = {"pingpong", "one message there, one back; half of the time"},
+    [BENCH_STREAM] = {"stream",
+                      "a window of 16 messages one way, then an empty answer; time a message"},
+    [BENCH_RATE] = {"rate", "the same with windows of 64, sixteen of them back to back"},
+    [BENCH_BOTH] = {"both",
+                    "both ranks send and receive at once; the slower rank's time a message"},
+    [BENCH_OVERLAP_SEND] = {"overlap-send", "one message one way while the sender computes"},
+    [BENCH_OVERLAP_RECV] = {"overlap-recv", "the same while the receiver computes"},
+    [BENCH_OVERLAP] = {"overlap", "the same while both compute"},
+    [BENCH_LATE] = {"late", "the receiver comes --late after the sender; the receive's own time"},
+};
+
+const struct bench_word bench_type_words[BENCH_TYPES] = {
+    [BENCH_BYTES] = {"bytes", "contiguous"},
+    [BENCH_VECTOR] = {"vector", "blocks of 64 bytes, 128 apart (MPI_Type_vector)"},
+    [BENCH_STRUCT] = {"struct", "a double and an int in every 16 bytes (MPI_Type_create_struct)"},
+};
+
+const struct bench_word bench_cache_words[BENCH_CACHES] = {
+    [BENCH_WARM] = {"warm", "both buffers just written by the processor"},
+    [BENCH_COLD_RECV] = {"cold-recv", "the caches hold nothing of the receive buffer"},
+    [BENCH_COLD] = {"cold", "nor of the send buffer"},
+};

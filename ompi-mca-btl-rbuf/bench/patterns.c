@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * One function for each pattern; those whose time only one rank knows tell the other.
+ */
+#include "bench/patterns.h"
+#include "bench/compute.h"
+#include "common/clock.h"
+
+enum { TAG = 7, ANSWER_TAG = 8 };
+
+/* The overlap patterns first send a message without computing: it needs buffers of its own. */
+int bench_slots(enum bench_pattern pattern, int window, int sets)
+{
+    switch (pattern) {
+    case BENCH_OVERLAP_SEND:
+    case BENCH_OVERLAP_RECV:
+    case BENCH_OVERLAP:
+        return 2;
+    default:
+        return window * sets;
+    }
+}
+
+int bench_received(enum bench_pattern pattern, int slots, int rank)
+{
+    return rank == 1 || pattern == BENCH_PINGPONG || pattern == BENCH_BOTH ? slots : 0;
+}
+
+static void send_message(const struct bench_exchange *x, int m)
+{
+    const struct bench_layout *layout = x->buffers->layout;
+
+    MPI_Send(x->buffers->send[m], layout->count, layout->type, 1 - x->rank, TAG, MPI_COMM_WORLD);
+}
+
+static void recv_message(const struct bench_exchange *x, int m)
+{
+    const struct bench_layout *layout = x->buffers->layout;
+
+    MPI_Recv(x->buffers->recv[m], layout->count, layout->type, 1 - x->rank, TAG, MPI_COMM_WORLD,
+             MPI_STATUS_IGNORE);
+}
+
+static void start_send(const struct bench_exchange *x, int m, MPI_Request *request)
+{
+    const struct bench_layout *layout = x->buffers->layout;
+
+    MPI_Isend(x->buffers->send[m], layout->count, layout->type, 1 - x->rank, TAG, MPI_COMM_WORLD,
+              request);
+}
+
+static void start_recv(const struct bench_exchange *x, int m, MPI_Request *request)
+{
+    const struct bench_layout *layout = x->buffers->layout;
+
+    MPI_Irecv(x->buffers->recv[m], layout->count, layout->type, 1 - x->rank, TAG, MPI_COMM_WORLD,
+              request);
+}
+
+/* The first message of the i-th exchange of a burst. */
+static int first_of(const struct bench_exchange *x, int i)
+{
+    return i % x->sets * x->window;
+}
+
+/* Half of a round trip. */
+static double pingpong(const struct bench_exchange *x)
+{
+    const double start = clock_us();
+
+    for (int i = 0; i < x->burst; i++) {
+        if (x->rank == 0) {
+            send_message(x, first_of(x, i));
+            recv_message(x, first_of(x, i));
+        } else {
+            recv_message(x, first_of(x, i));
+            send_message(x, first_of(x, i));
+        }
+    }
+    return (clock_us() - start) / (2 * x->burst);
+}
+
+/* A window one way, then the answer that it is there. */
+static double stream(const struct bench_exchange *x)
+{
+    const double start = clock_us();
+
+    for (int i = 0; i < x->burst; i++) {
+        for (int m = 0; m < x->window; m++) {
+            if (x->rank == 0) {
+                start_send(x, first_of(x, i) + m, &x->requests[m]);
+            } else {
+                start_recv(x, first_of(x, i) + m, &x->requests[m]);
+            }
+        }
+        MPI_Waitall(x->window, x->requests, MPI_STATUSES_IGNORE);
+        if (x->rank == 0) {
+            MPI_Recv(NULL, 0, MPI_BYTE, 1, ANSWER_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        } else {
+            MPI_Send(NULL, 0, MPI_BYTE, 0, ANSWER_TAG, MPI_COMM_WORLD);
+        }
+    }
+    return (clock_us() - start) / ((double) x->window * x->burst);
+}
+
+static double both(const struct bench_exchange *x)
+{
+    const double start = clock_us();
+
+    for (int i = 0; i < x->burst; i++) {
+        for (int m = 0; m < x->window; m++) {
+            start_recv(x, first_of(x, i) + m, &x->requests[m]);
+        }
+        for (int m = 0; m < x->window; m++) {
+            start_send(x, first_of(x, i) + m, &x->requests[x->window + m]);
+        }
+        MPI_Waitall(2 * x->window, x->requests, MPI_STATUSES_IGNORE);
+    }
+    return (clock_us() - start) / ((double) x->window * x->burst);
+}
+
+/* Message `m` one way, with so much computing on this rank before it is waited for. */
+static double one_way(const struct bench_exchange *x, int m, double work)
+{
+    MPI_Request request;
+    const double start = clock_us();
+
+    if (x->rank == 0) {
+        start_send(x, m, &request);
+    } else {
+        start_recv(x, m, &request);
+    }
+    bench_compute(work);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    return clock_us() - start;
+}
+
+static double slower_of_both(double time)
+{
+    double slower;
+
+    MPI_Allreduce(&time, &slower, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return slower;
+}
+
+static double compute_alone(double work)
+{
+    const double start = clock_us();
+
+    bench_compute(work);
+    return clock_us() - start;
+}
+
+/*
+ * The transfer alone, as much computing alone, then both. What the two take together is between
+ * their sum, where nothing was hidden, and the longer of them, where the shorter was hidden wholly.
+ */
+static double overlap(struct bench_exchange *x, bool sender_computes, bool receiver_computes)
+{
+    const bool computes = x->rank == 0 ? sender_computes : receiver_computes;
+    const double transfer = slower_of_both(one_way(x, 0, 0));
+    const double work = bench_compute_work(transfer);
+    const double computing = slower_of_both(computes ? compute_alone(work) : 0);
+
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double together = slower_of_both(one_way(x, 1, computes ? work : 0));
+    const double shorter = transfer < computing ? transfer : computing;
+    const double hidden = (transfer + computing - together) / shorter;
+    x->hidden = hidden < 0 ? 0 : hidden > 1 ? 1 : hidden;
+    return together;
+}
+
+/* The receive's own time, known to rank 1. */
+static double late(const struct bench_exchange *x)
+{
+    const double start = clock_us();
+
+    if (x->rank == 0) {
+        send_message(x, 0);
+        return 0;
+    }
+    while (clock_us() - start < x->late_us) {
+    }
+    const double comes = clock_us();
+    recv_message(x, 0);
+    return clock_us() - comes;
+}
+
+double bench_exchange_time(struct bench_exchange *x)
+{
+    double time = 0;
+
+    switch (x->pattern) {
+    case BENCH_PINGPONG:
+        time = pingpong(x);
+        break;
+    case BENCH_STREAM:
+    case BENCH_RATE:
+        time = stream(x);
+        break;
+    case BENCH_BOTH:
+        return slower_of_both(both(x));
+    case BENCH_OVERLAP_SEND:
+        return overlap(x, true, false);
+    case BENCH_OVERLAP_RECV:
+        return overlap(x, false, true);
+    case BENCH_OVERLAP:
+        return overlap(x, true, true);
+    case BENCH_LATE:
+        return slower_of_both(late(x));
+    case BENCH_PATTERNS:
+    default:
+        break;
+    }
+    /* Rank 0 knows; the broadcast also keeps both ranks together until the clock has stopped. */
+    MPI_Bcast(&time, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    return time;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * How far the nearest peer is: the time from an empty write to its acknowledgement, which the
+ * peer's adapter sends whatever its processor does. The first peers are timed, a few times each,
+ * after they were connected, one at a time; the least counts. A time during which nobody looked for
+ * long, since the program computed, is taken again.
+ *
+ * Threads: the module's lock is held.
+ */
+#include "btl_rbuf.h"
+
+#include <time.h>
+
+#define PEERS    32u
+#define SAMPLES  4u  /* of a peer */
+#define ATTEMPTS 64u /* at them */
+
+static uint64_t precise_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t) now.tv_sec * 1000000000ull + (uint64_t) now.tv_nsec;
+}
+
+/* The next peer that is to be timed; NULL: there is none. */
+static mca_btl_base_endpoint_t *next_untimed(const mca_btl_rbuf_module_t *module)
+{
+    mca_btl_base_endpoint_t *endpoint;
+
+    TAILQ_FOREACH(endpoint, &module->endpoints, link)
+    {
+        if (endpoint->state == MCA_BTL_RBUF_CONNECTED && endpoint->samples_due > 0) {
+            return endpoint;
+        }
+    }
+    return NULL;
+}
+
+void mca_btl_rbuf_latency_connected(mca_btl_base_endpoint_t *endpoint)
+{
+    mca_btl_rbuf_module_t *module = endpoint->module;
+
+    if (module->latency.peers == PEERS ||
+        opal_compare_proc(endpoint->proc->proc_name, OPAL_PROC_MY_NAME) == 0) {
+        return; /* what it sends to itself goes no way */
+    }
+    module->latency.peers++;
+    endpoint->samples_due = SAMPLES;
+    endpoint->attempts_left = ATTEMPTS;
+    if (module->latency.state == MCA_BTL_RBUF_LATENCY_IDLE) {
+        module->latency.state = MCA_BTL_RBUF_LATENCY_DUE;
+    }
+}
+
+static void begin(mca_btl_rbuf_module_t *module)
+{
+    struct mca_btl_rbuf_latency *latency = &module->latency;
+    mca_btl_base_endpoint_t *endpoint = next_untimed(module);
+
+    if (endpoint == NULL) {
+        latency->state = MCA_BTL_RBUF_LATENCY_IDLE;
+        return;
+    }
+    latency->begun_ns = latency->looked_ns = precise_ns();
+    if (rbuf_peer_probe(endpoint->peer)) {
+        latency->endpoint = endpoint;
+        latency->state = MCA_BTL_RBUF_LATENCY_TIMING;
+    }
+}
+
+static void end(mca_btl_rbuf_module_t *module, uint64_t now)
+{
+    struct mca_btl_rbuf_latency *latency = &module->latency;
+    mca_btl_base_endpoint_t *endpoint = latency->endpoint;
+    const uint64_t took = now - latency->begun_ns;
+
+    latency->state = MCA_BTL_RBUF_LATENCY_DUE;
+    if (endpoint->state != MCA_BTL_RBUF_CONNECTED) {
+        return;
+    }
+    if (now - latency->looked_ns <= took / 4) {
+        endpoint->samples_due--;
+        if (latency->nearest_ns == 0 || took < latency->nearest_ns) {
+            latency->nearest_ns = took;
+        }
+        mca_btl_rbuf_eager_latency(module, latency->nearest_ns);
+    }
+    if (--endpoint->attempts_left == 0) {
+        endpoint->samples_due = 0;
+    }
+}
+
+void mca_btl_rbuf_latency_look(mca_btl_rbuf_module_t *module)
+{
+    struct mca_btl_rbuf_latency *latency = &module->latency;
+    uint64_t now;
+
+    if (latency->state == MCA_BTL_RBUF_LATENCY_DUE) {
+        begin(module);
+        return;
+    }
+    now = precise_ns();
+    if (latency->endpoint->peer->probe_state == RBUF_PROBE_IDLE) {
+        end(module, now);
+    }
+    latency->looked_ns = now;
+}
+
+void mca_btl_rbuf_latency_forget(mca_btl_base_endpoint_t *endpoint)
+{
+    struct mca_btl_rbuf_latency *latency = &endpoint->module->latency;
+
+    if (latency->state == MCA_BTL_RBUF_LATENCY_TIMING && latency->endpoint == endpoint) {
+        latency->state = MCA_BTL_RBUF_LATENCY_DUE;
+    }
+    endpoint->samples_due = 0;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* the form of strerror_r() that needs no lock */
+#endif
+#include "common/problem.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int rbuf_problem_set(struct rbuf_problem *problem, const char *topic, int error, const char *what,
+                     ...)
+{
+    va_list arguments;
+
+    memset(problem, 0, sizeof(*problem));
+    problem->topic = topic;
+    problem->error = error;
+    va_start(arguments, what);
+    (void) vsnprintf(problem->what, sizeof(problem->what), what, arguments);
+    va_end(arguments);
+    return error;
+}
+
+void rbuf_problem_value(struct rbuf_problem *problem, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void) vsnprintf(problem->value, sizeof(problem->value), format, arguments);
+    va_end(arguments);
+}
+
+void rbuf_problem_remedy(struct rbuf_problem *problem, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void) vsnprintf(problem->remedy, sizeof(problem->remedy), format, arguments);
+    va_end(arguments);
+}
+
+void rbuf_problem_errno(struct rbuf_problem *problem, int error)
+{
+    char text[128];
+
+    /* The GNU form, which needs no lock: other threads may ask at the same time. */
+    rbuf_problem_value(problem, "%s (errno %d)", strerror_r(-error, text, sizeof(text)), -error);
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/* See address.h. */
+#include "connect/address.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/names.h"
+
+#define LOOPBACKS_MAX 2u /* places kept for them */
+
+static unsigned address_bytes(const struct rbuf_address *address)
+{
+    return address->family == RBUF_ADDRESS_IPV4 ? 4 : 16;
+}
+
+static bool same_host(const struct rbuf_address *a, const struct rbuf_address *b)
+{
+    return a->family == b->family && memcmp(a->address, b->address, address_bytes(a)) == 0;
+}
+
+unsigned rbuf_prefix_bits(const uint8_t *mask, unsigned bytes)
+{
+    unsigned bits = 0;
+
+    for (unsigned i = 0; i < bytes; i++) {
+        bits += (unsigned) __builtin_popcount(mask[i]);
+    }
+    return bits;
+}
+
+static bool in_network(const struct rbuf_local_address *local, const struct rbuf_address *address)
+{
+    unsigned whole = local->prefix / 8;
+    unsigned rest = local->prefix % 8;
+
+    if (local->address.family != address->family ||
+        memcmp(local->address.address, address->address, whole) != 0) {
+        return false;
+    }
+    return rest == 0 ||
+           ((local->address.address[whole] ^ address->address[whole]) >> (8 - rest)) == 0;
+}
+
+/* False: not an address that anybody could be told of. */
+static bool convert(const struct ifaddrs *from, struct rbuf_local_address *out)
+{
+    *out = (struct rbuf_local_address){0};
+    if (from->ifa_addr == NULL || from->ifa_netmask == NULL ||
+        (from->ifa_flags & (IFF_UP | IFF_RUNNING)) != (IFF_UP | IFF_RUNNING)) {
+        return false;
+    }
+    out->address.scope =
+        (from->ifa_flags & IFF_LOOPBACK) != 0 ? RBUF_ADDRESS_LOOPBACK : RBUF_ADDRESS_GLOBAL;
+    if (from->ifa_addr->sa_family == AF_INET) {
+        const struct sockaddr_in *in = (const void *) from->ifa_addr;
+        const struct sockaddr_in *mask = (const void *) from->ifa_netmask;
+
+        out->address.family = RBUF_ADDRESS_IPV4;
+        memcpy(out->address.address, &in->sin_addr, 4);
+        out->prefix = rbuf_prefix_bits((const uint8_t *) &mask->sin_addr, 4);
+        return true;
+    }
+    if (from->ifa_addr->sa_family == AF_INET6) {
+        const struct sockaddr_in6 *in = (const void *) from->ifa_addr;
+        const struct sockaddr_in6 *mask = (const void *) from->ifa_netmask;
+
+        out->address.family = RBUF_ADDRESS_IPV6;
+        memcpy(out->address.address, &in->sin6_addr, 16);
+        out->prefix = rbuf_prefix_bits((const uint8_t *) &mask->sin6_addr, 16);
+        return !IN6_IS_ADDR_LINKLOCAL(&in->sin6_addr);
+    }
+    return false;
+}
+
+/* Whether an entry, a name or a numeric address, stands for the interface's address. */
+static bool entry_names(const struct rbuf_name *entry, const struct ifaddrs *interface,
+                        const struct rbuf_local_address *address)
+{
+    struct rbuf_address asked = {.family = address->address.family};
+    char text[INET6_ADDRSTRLEN];
+
+    if (rbuf_name_is(entry, interface->ifa_name)) {
+        return true;
+    }
+    if (entry->length >= sizeof(text)) {
+        return false;
+    }
+    memcpy(text, entry->start, entry->length);
+    text[entry->length] = '\0';
+    return inet_pton(asked.family == RBUF_ADDRESS_IPV4 ? AF_INET : AF_INET6, text, asked.address) ==
+               1 &&
+           same_host(&asked, &address->address);
+}
+
+static bool add(struct rbuf_local_addresses *out, const struct rbuf_local_address *address)
+{
+    unsigned most = address->address.scope == RBUF_ADDRESS_LOOPBACK
+                        ? RBUF_ADDRESSES_MAX
+                        : RBUF_ADDRESSES_MAX - LOOPBACKS_MAX;
+
+    for (unsigned i = 0; i < out->count; i++) {
+        if (same_host(&out->all[i].address, &address->address)) {
+            return true;
+        }
+    }
+    if (out->count >= most) {
+        return false;
+    }
+    out->all[out->count++] = *address;
+    return true;
+}
+
+static void add_by_scope(const struct ifaddrs *interfaces, enum rbuf_address_scope scope,
+                         struct rbuf_local_addresses *out)
+{
+    struct rbuf_local_address address;
+
+    for (const struct ifaddrs *i = interfaces; i != NULL; i = i->ifa_next) {
+        if (convert(i, &address) && address.address.scope == scope) {
+            (void) add(out, &address);
+        }
+    }
+}
+
+static int refuse_entry(const struct ifaddrs *interfaces, const struct rbuf_name *entry,
+                        struct rbuf_problem *problem)
+{
+    char text[sizeof(problem->value)] = "none";
+    char one[RBUF_ADDRESS_TEXT_MAX];
+    struct rbuf_local_address address;
+    size_t used = 0;
+
+    for (const struct ifaddrs *i = interfaces; i != NULL && used < sizeof(text) - 1;
+         i = i->ifa_next) {
+        if (convert(i, &address)) {
+            rbuf_address_text(&address.address, one);
+            used += (size_t) snprintf(text + used, sizeof(text) - used, "%s%s %s",
+                                      used > 0 ? ", " : "", i->ifa_name, one);
+        }
+    }
+    rbuf_problem_set(problem, "listener-address", -EADDRNOTAVAIL, "%.*s", (int) entry->length,
+                     entry->start);
+    rbuf_problem_value(problem, "%s", text);
+    rbuf_problem_remedy(problem,
+                        "name interfaces that are up, or addresses of theirs, separated by "
+                        "commas");
+    return -EADDRNOTAVAIL;
+}
+
+static int add_named(const struct ifaddrs *interfaces, const char *list,
+                     struct rbuf_local_addresses *out, struct rbuf_problem *problem)
+{
+    struct rbuf_local_address address;
+    struct rbuf_name entry;
+
+    while (rbuf_names_next(&list, &entry)) {
+        bool found = false;
+
+        for (const struct ifaddrs *i = interfaces; i != NULL; i = i->ifa_next) {
+            if (convert(i, &address) && entry_names(&entry, i, &address)) {
+                found = true;
+                if (address.address.scope == RBUF_ADDRESS_GLOBAL) {
+                    (void) add(out, &address);
+                }
+            }
+        }
+        if (!found) {
+            return refuse_entry(interfaces, &entry, problem);
+        }
+    }
+    return 0;
+}
+
+int rbuf_addresses_local(const char *interfaces, struct rbuf_local_addresses *out,
+                         struct rbuf_problem *problem)
+{
+    struct rbuf_local_addresses found = {0};
+    struct ifaddrs *all;
+    int error = 0;
+
+    if (getifaddrs(&all) != 0) {
+        error = rbuf_problem_set(problem, "listener", -errno, "getifaddrs");
+        rbuf_problem_errno(problem, error);
+        return error;
+    }
+    if (rbuf_names_any(interfaces)) {
+        error = add_named(all, interfaces, &found, problem);
+    } else {
+        add_by_scope(all, RBUF_ADDRESS_GLOBAL, &found);
+    }
+    add_by_scope(all, RBUF_ADDRESS_LOOPBACK, &found);
+    if (error == 0 && found.count == 0) {
+        error = rbuf_problem_set(problem, "listener-address", -EADDRNOTAVAIL, "any interface");
+        rbuf_problem_value(problem, "none is up");
+        rbuf_problem_remedy(problem, "bring up a network interface, the loopback one at least");
+    }
+    freeifaddrs(all);
+    if (error == 0) {
+        *out = found;
+    }
+    return error;
+}
+
+/* Place in the order of trying, 0 first; negative: not to be tried. */
+static int rank(const struct rbuf_local_addresses *local, bool same_machine,
+                const struct rbuf_address *address)
+{
+    int near = 1;
+
+    if (address->scope == RBUF_ADDRESS_LOOPBACK) {
+        return same_machine ? 2 : -1;
+    }
+    for (unsigned i = 0; i < local->count; i++) {
+        if (!same_machine && same_host(&local->all[i].address, address)) {
+            return -1;
+        }
+        if (in_network(&local->all[i], address)) {
+            near = 0;
+        }
+    }
+    return near;
+}
+
+unsigned rbuf_addresses_order(const struct rbuf_local_addresses *local, uint64_t machine,
+                              const struct rbuf_address_list *remote,
+                              struct rbuf_address out[RBUF_ADDRESSES_MAX])
+{
+    unsigned count = 0;
+
+    for (int wanted = 0; wanted <= 2; wanted++) {
+        for (unsigned i = 0; i < remote->count; i++) {
+            if (rank(local, remote->machine == machine, &remote->address[i]) == wanted) {
+                out[count++] = remote->address[i];
+            }
+        }
+    }
+    return count;
+}
+
+bool rbuf_addresses_valid(const struct rbuf_address_list *list)
+{
+    if (list->count == 0 || list->count > RBUF_ADDRESSES_MAX) {
+        return false;
+    }
+    for (unsigned i = 0; i < list->count; i++) {
+        const struct rbuf_address *address = &list->address[i];
+
+        if ((address->family != RBUF_ADDRESS_IPV4 && address->family != RBUF_ADDRESS_IPV6) ||
+            address->scope > RBUF_ADDRESS_LOOPBACK || address->port == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+uint64_t rbuf_machine_id(void)
+{
+    char text[256] = {0};
+    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+    if (file == NULL || fgets(text, sizeof(text), file) == NULL) {
+        (void) gethostname(text, sizeof(text) - 1);
+    }
+    if (file != NULL) {
+        (void) fclose(file);
+    }
+    for (const char *c = text; *c != '\0'; c++) {
+        hash = (hash ^ (uint8_t) *c) * 0x100000001b3u;
+    }
+    return hash;
+}
+
+socklen_t rbuf_address_to_socket(const struct rbuf_address *address, struct sockaddr_storage *out)
+{
+    memset(out, 0, sizeof(*out));
+    if (address->family == RBUF_ADDRESS_IPV4) {
+        struct sockaddr_in *in = (struct sockaddr_in *) out;
+
+        in->sin_family = AF_INET;
+        in->sin_port = htons(address->port);
+        memcpy(&in->sin_addr, address->address, 4);
+        return sizeof(*in);
+    }
+    struct sockaddr_in6 *in6 = (struct sockaddr_in6 *) out;
+
+    in6->sin6_family = AF_INET6;
+    in6->sin6_port = htons(address->port);
+    memcpy(&in6->sin6_addr, address->address, 16);
+    return sizeof(*in6);
+}
+
+void rbuf_address_text(const struct rbuf_address *address, char text[RBUF_ADDRESS_TEXT_MAX])
+{
+    bool ipv4 = address->family == RBUF_ADDRESS_IPV4;
+    char host[INET6_ADDRSTRLEN] = "?";
+
+    (void) inet_ntop(ipv4 ? AF_INET : AF_INET6, address->address, host, sizeof(host));
+    if (address->port == 0) {
+        (void) snprintf(text, RBUF_ADDRESS_TEXT_MAX, "%s", host);
+    } else {
+        (void) snprintf(text, RBUF_ADDRESS_TEXT_MAX, ipv4 ? "%s:%u" : "[%s]:%u", host,
+                        address->port);
+    }
+}

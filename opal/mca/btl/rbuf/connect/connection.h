@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * One connection, and what all connections of a listener share. Data only: handshake.h changes
+ * states, event_queue.h passes commands and events between the listener's thread and its users.
+ *
+ * States are named as in the InfiniBand connection manager (IBTA specification, volume 1, chapter
+ * 12), messages as in exchange.h:
+ *
+ *     incoming   UNAUTHENTICATED -REQ-> REQ_RECEIVED -accept-> REP_SENT -RTU-> ESTABLISHED
+ *     outgoing   TCP_CONNECTING -> REQ_SENT -MRA-> MRA_RECEIVED -REP-> REP_RECEIVED
+ *                -establish-> ESTABLISHED
+ *                TCP_CONNECTING, REQ_SENT -failed-> the next address, then BACK_OFF and again
+ *     both       ESTABLISHED -disconnect-> DREQ_SENT
+ *                any -the last event-> CLOSED
+ *                any -close-> DRAINING, while bytes are left to be sent, and freed
+ *
+ * Ownership: the thread owns a connection from its CONNECT command, or from accepting it, until it
+ * frees it. It does so at the user's REJECT or CLOSE command, or when no user ever heard of it.
+ *
+ * Threads: each structure below says which part is whose.
+ */
+#ifndef RBUF_CONNECT_CONNECTION_H
+#define RBUF_CONNECT_CONNECTION_H
+
+#include <event2/event.h>
+#include <stdbool.h>
+#include <sys/queue.h>
+
+#include "connect/address.h"
+#include "connect/event.h"
+#include "connect/options.h"
+
+enum rbuf_connection_state {
+    RBUF_CONNECTION_UNAUTHENTICATED, /* in: reading REQ; timed */
+    RBUF_CONNECTION_REQ_RECEIVED,    /* in: the user has the REQ */
+    RBUF_CONNECTION_REP_SENT,        /* in: RTU is due */
+    RBUF_CONNECTION_TCP_CONNECTING,  /* out; timed */
+    RBUF_CONNECTION_REQ_SENT,        /* out: MRA is due; timed */
+    RBUF_CONNECTION_BACK_OFF,        /* out: no address has answered, to be tried again */
+    RBUF_CONNECTION_MRA_RECEIVED,    /* out: REP or REJ is due */
+    RBUF_CONNECTION_REP_RECEIVED,    /* out: the user has the REP */
+    RBUF_CONNECTION_ESTABLISHED,     /* idle until DREQ or the end */
+    RBUF_CONNECTION_DREQ_SENT,       /* the other side is to close; timed */
+    RBUF_CONNECTION_CLOSED,          /* no socket; the user still has the connection */
+    RBUF_CONNECTION_DRAINING         /* the last bytes are on the way, no user has it; timed */
+};
+
+#define RBUF_CONNECTION_STATES (RBUF_CONNECTION_DRAINING + 1)
+
+enum rbuf_command_kind {
+    RBUF_COMMAND_NONE,
+    RBUF_COMMAND_CONNECT,
+    RBUF_COMMAND_ACCEPT,
+    RBUF_COMMAND_ESTABLISH,
+    RBUF_COMMAND_DISCONNECT,
+    RBUF_COMMAND_REJECT,
+    RBUF_COMMAND_CLOSE
+};
+
+/* A connection gets at most one of each of CONNECT; ACCEPT or ESTABLISH; DISCONNECT; REJECT or
+ * CLOSE: so commands live in it and cannot run out. */
+struct rbuf_command {
+    enum rbuf_command_kind kind;
+    enum rbuf_reject_reason reason; /* REJECT */
+    struct rbuf_connection *connection;
+    STAILQ_ENTRY(rbuf_command) link;
+};
+
+STAILQ_HEAD(rbuf_command_list, rbuf_command);
+TAILQ_HEAD(rbuf_connection_list, rbuf_connection);
+
+struct rbuf_event_queue;
+
+/* What all connections of a listener share. */
+struct rbuf_connect_context {
+    /* Constant. */
+    struct rbuf_listener_options options; /* interfaces is NULL */
+    uint8_t token[RBUF_TOKEN_BYTES];
+    uint64_t machine;
+    struct rbuf_local_addresses local;
+    struct event_base *base;
+    struct rbuf_event_queue *events;
+
+    /* The thread's. */
+    struct rbuf_connection_list connections;     /* authenticated, or outgoing */
+    struct rbuf_connection_list unauthenticated; /* oldest first */
+    unsigned unauthenticated_count;
+
+    struct rbuf_listener_counters counters;
+};
+
+struct rbuf_connection {
+    struct rbuf_connect_context *context;
+
+    /* The thread's. */
+    enum rbuf_connection_state state;
+    int fd; /* -1: none */
+    struct event *readable;
+    struct event *writable;
+    struct event *timer;
+    struct rbuf_address trying[RBUF_ADDRESSES_MAX]; /* out */
+    unsigned trying_count;
+    unsigned trying_next;
+    char peer[RBUF_ADDRESS_TEXT_MAX];
+    char failure[160]; /* out: of the last address tried */
+    int failure_error;
+    uint64_t began_ms;   /* out: the CONNECT command; in: the accepting. Monotonic */
+    unsigned tries;      /* out: of all addresses, that have failed */
+    struct event *retry; /* out: BACK_OFF; NULL until then */
+    uint8_t in[RBUF_EXCHANGE_BYTES_MAX];
+    size_t in_bytes;
+    uint8_t out[2 * RBUF_EXCHANGE_BYTES_MAX];
+    size_t out_bytes;
+    struct rbuf_connect_event *last_event; /* kept for the event that ends the connection; NULL
+                                              once used */
+    TAILQ_ENTRY(rbuf_connection) link;
+
+    /* Set by the user before the command that hands it over. */
+    struct rbuf_exchange mine; /* REQ or REP */
+
+    /* Under the event queue's mutex. */
+    bool abandoned; /* the user has ended it: no more events */
+    void *user;
+    struct rbuf_command connect;
+    struct rbuf_command answer;
+    struct rbuf_command disconnect;
+    struct rbuf_command end;
+};
+
+/* "REQ_SENT", static. */
+const char *rbuf_connection_state_name(enum rbuf_connection_state state);
+
+/* A connection with nothing but its last event; NULL: no memory. Any thread. */
+struct rbuf_connection *rbuf_connection_new(struct rbuf_connect_context *context);
+
+#endif

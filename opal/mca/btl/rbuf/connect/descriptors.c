@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/* See descriptors.h. */
+#include "connect/descriptors.h"
+
+#include <limits.h>
+
+rlim_t rbuf_descriptors_next(rlim_t soft, rlim_t hard, int fd)
+{
+    const rlim_t needed = (rlim_t) fd + 1 + RBUF_DESCRIPTORS_SPARE;
+    rlim_t next;
+
+    if (soft == RLIM_INFINITY || needed <= soft || soft >= hard) {
+        return soft;
+    }
+    next = 2 * soft > needed ? 2 * soft : needed;
+    return next < hard ? next : hard;
+}
+
+static bool raise_for(int fd)
+{
+    struct rlimit limit;
+    rlim_t next;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) {
+        return false;
+    }
+    next = rbuf_descriptors_next(limit.rlim_cur, limit.rlim_max, fd);
+    if (next == limit.rlim_cur) {
+        return false;
+    }
+    limit.rlim_cur = next;
+    return setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
+
+void rbuf_descriptors_used(int fd)
+{
+    (void) raise_for(fd);
+}
+
+rlim_t rbuf_descriptors_limit(void)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : 0;
+}
+
+bool rbuf_descriptors_raise(void)
+{
+    const rlim_t soft = rbuf_descriptors_limit();
+
+    /* All below the limit are in use. */
+    return soft > 0 && soft < INT_MAX && raise_for((int) soft);
+}

@@ -1,0 +1,608 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * See handshake.h. Functions that may close the socket or free the connection return whether it is
+ * still there to be read.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* the form of strerror_r() that needs no lock */
+#endif
+#include "connect/handshake.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "connect/descriptors.h"
+#include "connect/event_queue.h"
+#include "connect/socket.h"
+
+#define UNAUTHENTICATED_MS 250u /* that one may be silent when its place is wanted */
+#define BACK_OFF_MS        20u /* before the second try, on average; then twice as long each time */
+#define BACK_OFF_MOST_MS   2000u
+
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t) now.tv_sec * 1000 + (uint64_t) now.tv_nsec / 1000000;
+}
+
+static bool try_next(struct rbuf_connection *connection);
+static bool fail(struct rbuf_connection *connection, int error, const char *text);
+
+static void free_connection(struct rbuf_connection *connection)
+{
+    struct rbuf_connect_context *context = connection->context;
+
+    rbuf_socket_close(connection);
+    if (connection->retry != NULL) {
+        event_free(connection->retry);
+    }
+    if (connection->state == RBUF_CONNECTION_UNAUTHENTICATED) {
+        TAILQ_REMOVE(&context->unauthenticated, connection, link);
+        context->unauthenticated_count--;
+    } else {
+        TAILQ_REMOVE(&context->connections, connection, link);
+    }
+    free(connection->last_event);
+    free(connection);
+}
+
+/* The user's part is over: free it now, or when the last bytes are out. */
+static void finish(struct rbuf_connection *connection)
+{
+    if (connection->out_bytes == 0) {
+        free_connection(connection);
+    } else {
+        connection->state = RBUF_CONNECTION_DRAINING;
+        rbuf_socket_start_timer(connection);
+    }
+}
+
+void rbuf_handshake_destroy(struct rbuf_connection *connection)
+{
+    switch (connection->state) {
+    case RBUF_CONNECTION_REQ_RECEIVED:
+    case RBUF_CONNECTION_REP_SENT:
+    case RBUF_CONNECTION_MRA_RECEIVED:
+    case RBUF_CONNECTION_REP_RECEIVED:
+    case RBUF_CONNECTION_ESTABLISHED:
+        rbuf_socket_send(connection, RBUF_EXCHANGE_DREQ, RBUF_REJECT_NONE);
+        finish(connection);
+        return;
+    default:
+        free_connection(connection);
+    }
+}
+
+static void push(struct rbuf_connection *connection, struct rbuf_connect_event *event,
+                 enum rbuf_connect_event_kind kind)
+{
+    event->kind = kind;
+    event->connection = connection;
+    rbuf_event_queue_push(connection->context->events, event);
+}
+
+/* Tells the user, for the last time, and closes the socket. */
+static bool end_connection(struct rbuf_connection *connection, enum rbuf_connect_event_kind kind,
+                           int error, enum rbuf_reject_reason reason, const char *text)
+{
+    struct rbuf_connect_event *event = connection->last_event;
+
+    connection->state = RBUF_CONNECTION_CLOSED;
+    if (event != NULL) {
+        connection->last_event = NULL;
+        event->error = error;
+        event->reason = reason;
+        (void) snprintf(event->text, sizeof(event->text), "%s: %s", connection->peer, text);
+        push(connection, event, kind);
+    }
+    /* After the event: a peer that leaves takes the closing for a sign that its DREQ is here. */
+    rbuf_socket_close(connection);
+    return false;
+}
+
+/* NULL: no memory. */
+static struct rbuf_connect_event *new_event(const struct rbuf_connection *connection,
+                                            const struct rbuf_exchange *theirs)
+{
+    struct rbuf_connect_event *event = calloc(1, sizeof(*event));
+
+    if (event != NULL) {
+        if (theirs != NULL) {
+            event->theirs = *theirs;
+        }
+        (void) snprintf(event->text, sizeof(event->text), "%s", connection->peer);
+    }
+    return event;
+}
+
+static bool notify(struct rbuf_connection *connection, enum rbuf_connect_event_kind kind,
+                   const struct rbuf_exchange *theirs)
+{
+    struct rbuf_connect_event *event = new_event(connection, theirs);
+
+    if (event == NULL) {
+        return fail(connection, -ENOMEM, "no memory");
+    }
+    push(connection, event, kind);
+    return true;
+}
+
+static bool fail_address(struct rbuf_connection *connection, int error, const char *text)
+{
+    (void) snprintf(connection->failure, sizeof(connection->failure), "%s", text);
+    connection->failure_error = error;
+    return try_next(connection);
+}
+
+/* The connection is over before its time. */
+static bool fail(struct rbuf_connection *connection, int error, const char *text)
+{
+    switch (connection->state) {
+    case RBUF_CONNECTION_TCP_CONNECTING:
+    case RBUF_CONNECTION_REQ_SENT:
+        return fail_address(connection, error, text);
+    case RBUF_CONNECTION_MRA_RECEIVED:
+        rbuf_count(&connection->context->counters.connects_failed);
+        return end_connection(connection, RBUF_CONNECT_FAILED, error, RBUF_REJECT_NONE, text);
+    case RBUF_CONNECTION_REQ_RECEIVED:
+    case RBUF_CONNECTION_REP_SENT:
+        return end_connection(connection, RBUF_CONNECT_ABANDONED, error, RBUF_REJECT_NONE, text);
+    case RBUF_CONNECTION_REP_RECEIVED:
+    case RBUF_CONNECTION_ESTABLISHED:
+        rbuf_count(&connection->context->counters.peers_lost);
+        return end_connection(connection, RBUF_PEER_LOST, error, RBUF_REJECT_NONE, text);
+    case RBUF_CONNECTION_DREQ_SENT:
+        return end_connection(connection, RBUF_PEER_DISCONNECTED, 0, RBUF_REJECT_NONE, text);
+    case RBUF_CONNECTION_UNAUTHENTICATED:
+    case RBUF_CONNECTION_DRAINING:
+        free_connection(connection);
+        return false;
+    case RBUF_CONNECTION_BACK_OFF: /* has no socket */
+    case RBUF_CONNECTION_CLOSED:
+        break;
+    }
+    return false;
+}
+
+static bool reject(struct rbuf_connection *connection, enum rbuf_exchange_fault fault)
+{
+    rbuf_count(&connection->context->counters.fault[fault]);
+    return fail(connection, -EPROTO, rbuf_exchange_fault_text(fault));
+}
+
+static bool token_is(const struct rbuf_exchange *message, const uint8_t token[RBUF_TOKEN_BYTES])
+{
+    return memcmp(message->side.token, token, RBUF_TOKEN_BYTES) == 0;
+}
+
+/* True if the other side had closed its end when its REQ was read: it has had no answer for too
+ * long, and connects again. */
+static bool is_withdrawn(const struct rbuf_connection *connection)
+{
+    char next;
+
+    return recv(connection->fd, &next, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+static bool handle_req(struct rbuf_connection *connection, const struct rbuf_exchange *message)
+{
+    struct rbuf_connect_context *context = connection->context;
+    struct rbuf_connect_event *event;
+
+    if (message->header.kind != RBUF_EXCHANGE_REQ) {
+        return reject(connection, RBUF_FAULT_KIND);
+    }
+    if (!token_is(message, context->token)) {
+        return reject(connection, RBUF_FAULT_TOKEN);
+    }
+    if (is_withdrawn(connection)) {
+        rbuf_count(&context->counters.closed_early);
+        free_connection(connection);
+        return false;
+    }
+    event = new_event(connection, message);
+    if (event == NULL) {
+        free_connection(connection);
+        return false;
+    }
+    TAILQ_REMOVE(&context->unauthenticated, connection, link);
+    context->unauthenticated_count--;
+    TAILQ_INSERT_TAIL(&context->connections, connection, link);
+    connection->state = RBUF_CONNECTION_REQ_RECEIVED;
+    (void) event_del(connection->timer);
+    rbuf_count(&context->counters.authenticated);
+    rbuf_socket_send(connection, RBUF_EXCHANGE_MRA, RBUF_REJECT_NONE);
+    push(connection, event, RBUF_CONNECT_REQUEST);
+    return true;
+}
+
+static bool handle_rep(struct rbuf_connection *connection, const struct rbuf_exchange *message)
+{
+    switch (message->header.kind) {
+    case RBUF_EXCHANGE_REP:
+        if (!token_is(message, connection->mine.side.token)) {
+            return reject(connection, RBUF_FAULT_TOKEN);
+        }
+        connection->state = RBUF_CONNECTION_REP_RECEIVED;
+        return notify(connection, RBUF_CONNECT_RESPONSE, message);
+    case RBUF_EXCHANGE_REJ: {
+        enum rbuf_reject_reason reason = (enum rbuf_reject_reason) message->header.reason;
+
+        return end_connection(connection, RBUF_CONNECT_REJECTED, -ECONNREFUSED, reason,
+                              rbuf_reject_text(reason));
+    }
+    case RBUF_EXCHANGE_DREQ:
+        return fail(connection, -ECONNRESET, "the peer is finishing");
+    default:
+        return reject(connection, RBUF_FAULT_KIND);
+    }
+}
+
+/* A message in a state in which only one kind and DREQ may come. */
+static bool handle_message(struct rbuf_connection *connection, const struct rbuf_exchange *message)
+{
+    bool is_dreq = message->header.kind == RBUF_EXCHANGE_DREQ;
+
+    switch (connection->state) {
+    case RBUF_CONNECTION_UNAUTHENTICATED:
+        return handle_req(connection, message);
+    case RBUF_CONNECTION_REQ_SENT:
+        if (message->header.kind != RBUF_EXCHANGE_MRA) {
+            return reject(connection, RBUF_FAULT_KIND);
+        }
+        connection->state = RBUF_CONNECTION_MRA_RECEIVED;
+        (void) event_del(connection->timer);
+        return true;
+    case RBUF_CONNECTION_MRA_RECEIVED:
+        return handle_rep(connection, message);
+    case RBUF_CONNECTION_REP_SENT:
+        if (message->header.kind == RBUF_EXCHANGE_RTU) {
+            connection->state = RBUF_CONNECTION_ESTABLISHED;
+            return notify(connection, RBUF_CONNECT_ESTABLISHED, NULL);
+        }
+        /* fall through */
+    case RBUF_CONNECTION_REQ_RECEIVED:
+        return is_dreq ? fail(connection, -ECONNRESET, "the peer withdrew its request")
+                       : reject(connection, RBUF_FAULT_KIND);
+    case RBUF_CONNECTION_REP_RECEIVED:
+    case RBUF_CONNECTION_ESTABLISHED:
+    case RBUF_CONNECTION_DREQ_SENT: /* at once with ours */
+        return is_dreq ? end_connection(connection, RBUF_PEER_DISCONNECTED, 0, RBUF_REJECT_NONE,
+                                        "finished")
+                       : reject(connection, RBUF_FAULT_KIND);
+    default:
+        return true; /* draining: nobody listens any more */
+    }
+}
+
+static bool consume(struct rbuf_connection *connection)
+{
+    struct rbuf_exchange message;
+    size_t needed;
+
+    if (connection->state == RBUF_CONNECTION_DRAINING) {
+        connection->in_bytes = 0;
+    }
+    while (connection->in_bytes > 0) {
+        enum rbuf_exchange_fault fault =
+            rbuf_exchange_parse(connection->in, connection->in_bytes, &message, &needed);
+
+        if (fault == RBUF_FAULT_INCOMPLETE) {
+            return true;
+        }
+        if (fault != RBUF_FAULT_NONE) {
+            return reject(connection, fault);
+        }
+        connection->in_bytes -= message.header.bytes;
+        memmove(connection->in, connection->in + message.header.bytes, connection->in_bytes);
+        if (!handle_message(connection, &message)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void on_readable(evutil_socket_t fd, short what, void *data)
+{
+    struct rbuf_connection *connection = data;
+    char buffer[128];
+    bool there = true;
+
+    (void) what;
+    while (there) {
+        ssize_t got = recv(fd, connection->in + connection->in_bytes,
+                           sizeof(connection->in) - connection->in_bytes, MSG_DONTWAIT);
+
+        if (got > 0) {
+            connection->in_bytes += (size_t) got;
+            there = consume(connection);
+        } else if (got == 0) {
+            if (connection->state == RBUF_CONNECTION_UNAUTHENTICATED) {
+                rbuf_count(&connection->context->counters.closed_early);
+            }
+            there = fail(connection, -ECONNRESET, "the connection was closed by the other side");
+            return;
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            return;
+        } else if (errno != EINTR) {
+            int error = errno;
+
+            if (connection->state == RBUF_CONNECTION_UNAUTHENTICATED) {
+                rbuf_count(&connection->context->counters.closed_early);
+            }
+            (void) fail(connection, -error, strerror_r(error, buffer, sizeof(buffer)));
+            return;
+        }
+    }
+}
+
+static void send_req(struct rbuf_connection *connection)
+{
+    connection->state = RBUF_CONNECTION_REQ_SENT;
+    rbuf_socket_start_timer(connection);
+    rbuf_socket_send(connection, RBUF_EXCHANGE_REQ, RBUF_REJECT_NONE);
+    (void) event_add(connection->readable, NULL);
+}
+
+static void on_writable(evutil_socket_t fd, short what, void *data)
+{
+    struct rbuf_connection *connection = data;
+    char buffer[128];
+    int error = 0;
+    socklen_t length = sizeof(error);
+
+    (void) what;
+    if (connection->state == RBUF_CONNECTION_TCP_CONNECTING) {
+        if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) != 0) {
+            error = errno;
+        }
+        if (error != 0) {
+            (void) fail(connection, -error, strerror_r(error, buffer, sizeof(buffer)));
+        } else {
+            send_req(connection);
+        }
+        return;
+    }
+    rbuf_socket_flush(connection);
+    if (connection->state == RBUF_CONNECTION_DRAINING && connection->out_bytes == 0) {
+        free_connection(connection);
+    }
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *data)
+{
+    struct rbuf_connection *connection = data;
+
+    (void) fd;
+    (void) what;
+    if (connection->state == RBUF_CONNECTION_UNAUTHENTICATED) {
+        rbuf_count(&connection->context->counters.slow);
+    }
+    (void) fail(connection, -ETIMEDOUT,
+                connection->state == RBUF_CONNECTION_TCP_CONNECTING
+                    ? "no connection within the time-out"
+                    : "no answer within the time-out");
+}
+
+static const struct rbuf_socket_handlers handlers = {on_readable, on_writable, on_timer};
+
+/* 0: connected or on the way. */
+static int try_address(struct rbuf_connection *connection, const struct rbuf_address *address)
+{
+    struct sockaddr_storage name;
+    socklen_t length = rbuf_address_to_socket(address, &name);
+    int fd = socket(name.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+    if (fd < 0 && errno == EMFILE && connection->context->options.raise_descriptors &&
+        rbuf_descriptors_raise()) {
+        fd = socket(name.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    }
+    rbuf_address_text(address, connection->peer);
+    if (fd < 0) {
+        return -errno;
+    }
+    if (!rbuf_socket_adopt(connection, fd, &handlers)) {
+        return -ENOMEM;
+    }
+    if (connect(fd, (struct sockaddr *) &name, length) == 0) {
+        send_req(connection);
+        return 0;
+    }
+    if (errno != EINPROGRESS) {
+        int error = -errno;
+
+        rbuf_socket_close(connection);
+        return error;
+    }
+    connection->state = RBUF_CONNECTION_TCP_CONNECTING;
+    rbuf_socket_start_timer(connection);
+    (void) event_add(connection->writable, NULL);
+    return 0;
+}
+
+static void on_retry(evutil_socket_t fd, short what, void *data)
+{
+    struct rbuf_connection *connection = data;
+
+    (void) fd;
+    (void) what;
+    rbuf_count(&connection->context->counters.connects_retried);
+    connection->trying_next = 0;
+    (void) try_next(connection);
+}
+
+/* How long to wait before all addresses are tried again: from half of the average to one and a
+ * half, so that processes that failed together do not come back together. */
+static unsigned back_off_ms(const struct rbuf_connection *connection)
+{
+    const unsigned doublings = connection->tries - 1 < 10 ? connection->tries - 1 : 10;
+    const unsigned most = BACK_OFF_MOST_MS;
+    const unsigned average = BACK_OFF_MS << doublings < most ? BACK_OFF_MS << doublings : most;
+    uint32_t chance;
+
+    evutil_secure_rng_get_bytes(&chance, sizeof(chance));
+    return average / 2 + chance % (average + 1);
+}
+
+/* All addresses have failed. False: that is final. */
+static bool back_off(struct rbuf_connection *connection)
+{
+    struct timeval wait;
+    unsigned ms;
+
+    connection->tries++;
+    ms = back_off_ms(connection);
+    if (now_ms() + ms >= connection->began_ms + connection->context->options.retry_ms) {
+        return false;
+    }
+    if (connection->retry == NULL) {
+        connection->retry = event_new(connection->context->base, -1, 0, on_retry, connection);
+    }
+    wait = (struct timeval){.tv_sec = ms / 1000, .tv_usec = (suseconds_t) (ms % 1000) * 1000};
+    if (connection->retry == NULL || event_add(connection->retry, &wait) != 0) {
+        return false;
+    }
+    connection->state = RBUF_CONNECTION_BACK_OFF;
+    return true;
+}
+
+/* False always: the socket that was being read is gone. */
+static bool try_next(struct rbuf_connection *connection)
+{
+    char buffer[128];
+
+    rbuf_socket_close(connection);
+    while (connection->trying_next < connection->trying_count) {
+        int error = try_address(connection, &connection->trying[connection->trying_next++]);
+
+        if (error == 0) {
+            return false;
+        }
+        if (error == -EMFILE) {
+            (void) snprintf(connection->failure, sizeof(connection->failure),
+                            "no file descriptor is left, of %llu (raise the limit: ulimit -n)",
+                            (unsigned long long) rbuf_descriptors_limit());
+        } else {
+            (void) snprintf(connection->failure, sizeof(connection->failure), "%s",
+                            strerror_r(-error, buffer, sizeof(buffer)));
+        }
+        connection->failure_error = error;
+    }
+    if (back_off(connection)) {
+        return false;
+    }
+    rbuf_count(&connection->context->counters.connects_failed);
+    return end_connection(connection, RBUF_CONNECT_FAILED, connection->failure_error,
+                          RBUF_REJECT_NONE, connection->failure);
+}
+
+static void start_connecting(struct rbuf_connection *connection)
+{
+    TAILQ_INSERT_TAIL(&connection->context->connections, connection, link);
+    connection->state = RBUF_CONNECTION_TCP_CONNECTING;
+    connection->began_ms = now_ms();
+    rbuf_count(&connection->context->counters.connects);
+    (void) snprintf(connection->peer, sizeof(connection->peer), "the peer");
+    (void) snprintf(connection->failure, sizeof(connection->failure),
+                    "none of its addresses can be reached from here");
+    connection->failure_error = -EHOSTUNREACH;
+    (void) try_next(connection);
+}
+
+bool rbuf_handshake_make_room(struct rbuf_connect_context *context)
+{
+    struct rbuf_connection *connection, *next;
+
+    if (context->unauthenticated_count < context->options.max_unauthenticated) {
+        return true;
+    }
+    for (connection = TAILQ_FIRST(&context->unauthenticated); connection != NULL;
+         connection = next) {
+        next = TAILQ_NEXT(connection, link);
+        on_readable(connection->fd, EV_READ, connection); /* it may be authenticated now, or gone */
+    }
+    connection = TAILQ_FIRST(&context->unauthenticated);
+    if (context->unauthenticated_count < context->options.max_unauthenticated) {
+        return true;
+    }
+    if (now_ms() - connection->began_ms < UNAUTHENTICATED_MS) {
+        return false;
+    }
+    rbuf_count(&context->counters.evicted);
+    free_connection(connection);
+    return true;
+}
+
+void rbuf_handshake_take_incoming(struct rbuf_connect_context *context, int fd, const char *peer)
+{
+    struct rbuf_connection *connection;
+
+    rbuf_count(&context->counters.connections);
+    connection = rbuf_connection_new(context);
+    if (connection == NULL) {
+        (void) close(fd);
+        return;
+    }
+    connection->state = RBUF_CONNECTION_UNAUTHENTICATED;
+    connection->began_ms = now_ms();
+    (void) snprintf(connection->peer, sizeof(connection->peer), "%s", peer);
+    TAILQ_INSERT_TAIL(&context->unauthenticated, connection, link);
+    context->unauthenticated_count++;
+    if (!rbuf_socket_adopt(connection, fd, &handlers)) {
+        free_connection(connection);
+        return;
+    }
+    rbuf_socket_start_timer(connection);
+    (void) event_add(connection->readable, NULL);
+}
+
+/* An answer to a request that has been withdrawn is dropped. */
+void rbuf_handshake_command(struct rbuf_connection *connection, enum rbuf_command_kind kind,
+                            enum rbuf_reject_reason reason)
+{
+    switch (kind) {
+    case RBUF_COMMAND_CONNECT:
+        start_connecting(connection);
+        break;
+    case RBUF_COMMAND_ACCEPT:
+        if (connection->state == RBUF_CONNECTION_REQ_RECEIVED) {
+            memcpy(connection->mine.side.token, connection->context->token, RBUF_TOKEN_BYTES);
+            rbuf_socket_send(connection, RBUF_EXCHANGE_REP, RBUF_REJECT_NONE);
+            connection->state = RBUF_CONNECTION_REP_SENT;
+        }
+        break;
+    case RBUF_COMMAND_ESTABLISH:
+        if (connection->state == RBUF_CONNECTION_REP_RECEIVED) {
+            rbuf_socket_send(connection, RBUF_EXCHANGE_RTU, RBUF_REJECT_NONE);
+            connection->state = RBUF_CONNECTION_ESTABLISHED;
+        }
+        break;
+    case RBUF_COMMAND_DISCONNECT:
+        if (connection->state == RBUF_CONNECTION_ESTABLISHED) {
+            connection->state = RBUF_CONNECTION_DREQ_SENT;
+            rbuf_socket_start_timer(connection);
+            rbuf_socket_send(connection, RBUF_EXCHANGE_DREQ, RBUF_REJECT_NONE);
+        }
+        break;
+    case RBUF_COMMAND_REJECT:
+        if (connection->state == RBUF_CONNECTION_REQ_RECEIVED) {
+            rbuf_socket_send(connection, RBUF_EXCHANGE_REJ, reason);
+            finish(connection);
+        } else {
+            rbuf_handshake_destroy(connection);
+        }
+        break;
+    case RBUF_COMMAND_CLOSE:
+        rbuf_handshake_destroy(connection);
+        break;
+    case RBUF_COMMAND_NONE:
+        break;
+    }
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The state machine of connections (connection.h has the picture): what comes in over sockets, what
+ * users command, time-outs and back-off. Everything that a user is to know becomes an event.
+ *
+ * Threads: the listener's thread.
+ */
+#ifndef RBUF_CONNECT_HANDSHAKE_H
+#define RBUF_CONNECT_HANDSHAKE_H
+
+#include "connect/connection.h"
+
+/* False: there are as many unauthenticated connections as may be, and all are young. */
+bool rbuf_handshake_make_room(struct rbuf_connect_context *context);
+
+/* Takes in a socket that TCP has accepted, which it owns from now on. There is room. */
+void rbuf_handshake_take_incoming(struct rbuf_connect_context *context, int fd, const char *peer);
+
+/* Carries out a command; the connection may be gone afterwards. */
+void rbuf_handshake_command(struct rbuf_connection *connection, enum rbuf_command_kind kind,
+                            enum rbuf_reject_reason reason);
+
+/* Closes the socket, after a DREQ if the other side has heard of us, and frees the connection. */
+void rbuf_handshake_destroy(struct rbuf_connection *connection);
+
+#endif

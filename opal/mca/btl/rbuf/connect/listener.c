@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/* See listener.h: the thread, opening and closing, and what users call. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* pthread_setname_np() */
+#endif
+#include "connect/listener.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "connect/handshake.h"
+#include "connect/listener_private.h"
+
+#define UNAUTHENTICATED_DEFAULT 256u
+
+/* --- the thread --- */
+
+static void destroy_all(struct rbuf_listener *listener)
+{
+    struct rbuf_connection *connection, *next;
+
+    for (connection = TAILQ_FIRST(&listener->context.unauthenticated); connection != NULL;
+         connection = next) {
+        next = TAILQ_NEXT(connection, link);
+        rbuf_handshake_destroy(connection);
+    }
+    for (connection = TAILQ_FIRST(&listener->context.connections); connection != NULL;
+         connection = next) {
+        next = TAILQ_NEXT(connection, link);
+        rbuf_handshake_destroy(connection);
+    }
+    /* A few bytes that a full socket does not take at once are not waited for. */
+    while ((connection = TAILQ_FIRST(&listener->context.connections)) != NULL) {
+        rbuf_handshake_destroy(connection);
+    }
+}
+
+static void start_tick(struct rbuf_listener *listener, unsigned ms)
+{
+    struct timeval wait = {.tv_sec = ms / 1000, .tv_usec = (suseconds_t) (ms % 1000) * 1000};
+
+    (void) event_add(listener->tick, &wait);
+}
+
+static void on_tick(evutil_socket_t fd, short what, void *data)
+{
+    struct rbuf_listener *listener = data;
+    unsigned next;
+
+    (void) fd;
+    (void) what;
+    (void) atomic_exchange_explicit(&listener->armed, false, memory_order_acq_rel);
+    next = listener->context.options.tick();
+    if (next > 0) {
+        atomic_store_explicit(&listener->armed, true, memory_order_relaxed);
+        start_tick(listener, next);
+    }
+}
+
+static void on_wake(evutil_socket_t fd, short what, void *data)
+{
+    struct rbuf_listener *listener = data;
+    struct rbuf_command_list commands = STAILQ_HEAD_INITIALIZER(commands);
+    struct rbuf_command *command;
+    bool closing;
+
+    (void) fd;
+    (void) what;
+    closing = rbuf_event_queue_take(&listener->queue, &commands);
+    while ((command = STAILQ_FIRST(&commands)) != NULL) {
+        STAILQ_REMOVE_HEAD(&commands, link);
+        rbuf_handshake_command(command->connection, command->kind, command->reason);
+    }
+    if (atomic_load_explicit(&listener->armed, memory_order_relaxed) &&
+        !event_pending(listener->tick, EV_TIMEOUT, NULL)) {
+        start_tick(listener, listener->context.options.tick_ms);
+    }
+    if (closing) {
+        destroy_all(listener);
+        (void) event_base_loopbreak(listener->context.base);
+    }
+}
+
+static void *run(void *data)
+{
+    struct rbuf_listener *listener = data;
+
+    (void) event_base_dispatch(listener->context.base);
+    return NULL;
+}
+
+/* --- opening --- */
+
+/* The base is used by one thread at a time: libevent's own locks are not needed, and whether the
+ * process has switched them on does not matter. */
+static int make_base(struct rbuf_listener *listener, struct rbuf_problem *problem)
+{
+    struct event_config *config = event_config_new();
+
+    if (config != NULL) {
+        (void) event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
+        listener->context.base = event_base_new_with_config(config);
+        event_config_free(config);
+    }
+    if (listener->context.base == NULL) {
+        return rbuf_listening_problem("event_base_new", -ENOMEM, problem);
+    }
+    listener->wake = event_new(listener->context.base, listener->queue.wake_fd,
+                               EV_READ | EV_PERSIST, on_wake, listener);
+    listener->tick = event_new(listener->context.base, -1, 0, on_tick, listener);
+    if (listener->wake == NULL || listener->tick == NULL || event_add(listener->wake, NULL) != 0) {
+        return rbuf_listening_problem("event_new", -ENOMEM, problem);
+    }
+    return 0;
+}
+
+/* Signals are the application's; its threads take them. */
+static int start_thread(struct rbuf_listener *listener, struct rbuf_problem *problem)
+{
+    sigset_t all, before;
+    int error;
+
+    (void) sigfillset(&all);
+    (void) pthread_sigmask(SIG_SETMASK, &all, &before);
+    error = pthread_create(&listener->thread, NULL, run, listener);
+    (void) pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error != 0) {
+        return rbuf_listening_problem("pthread_create", -error, problem);
+    }
+    (void) pthread_setname_np(listener->thread, "rbuf-listener");
+    return 0;
+}
+
+/* Frees all but connections; the thread is not there. */
+static void free_listener(struct rbuf_listener *listener)
+{
+    rbuf_listening_close(&listener->listening);
+    if (listener->wake != NULL) {
+        event_free(listener->wake);
+    }
+    if (listener->tick != NULL) {
+        event_free(listener->tick);
+    }
+    if (listener->context.base != NULL) {
+        event_base_free(listener->context.base);
+    }
+    rbuf_event_queue_close(&listener->queue);
+    free(listener);
+}
+
+static struct rbuf_listener *allocate(const struct rbuf_listener_options *options)
+{
+    struct rbuf_listener *listener = calloc(1, sizeof(*listener));
+
+    if (listener == NULL) {
+        return NULL;
+    }
+    listener->context.options = *options;
+    listener->context.options.interfaces = NULL;
+    if (listener->context.options.max_unauthenticated == 0) {
+        listener->context.options.max_unauthenticated = UNAUTHENTICATED_DEFAULT;
+    }
+    listener->context.machine = rbuf_machine_id();
+    TAILQ_INIT(&listener->context.connections);
+    TAILQ_INIT(&listener->context.unauthenticated);
+    listener->context.events = &listener->queue;
+    return listener;
+}
+
+int rbuf_listener_open(const struct rbuf_listener_options *options, uint8_t token[RBUF_TOKEN_BYTES],
+                       struct rbuf_address_list *addresses, struct rbuf_listener **out,
+                       struct rbuf_problem *problem)
+{
+    struct rbuf_listener *listener = allocate(options);
+    struct rbuf_address_list published;
+    int error;
+
+    if (listener == NULL) {
+        return rbuf_listening_problem("memory of its own", -ENOMEM, problem);
+    }
+    error = rbuf_event_queue_open(&listener->queue);
+    if (error != 0) {
+        free(listener);
+        return rbuf_listening_problem("eventfd", error, problem);
+    }
+    if (getrandom(listener->context.token, RBUF_TOKEN_BYTES, 0) != RBUF_TOKEN_BYTES) {
+        error = rbuf_listening_problem("getrandom", -errno, problem);
+    }
+    if (error == 0) {
+        error = rbuf_addresses_local(options->interfaces, &listener->context.local, problem);
+    }
+    if (error == 0) {
+        error = make_base(listener, problem);
+    }
+    if (error == 0) {
+        error = rbuf_listening_open(&listener->listening, &listener->context, &published, problem);
+    }
+    if (error == 0) {
+        error = start_thread(listener, problem);
+    }
+    if (error != 0) {
+        free_listener(listener);
+        return error;
+    }
+    memcpy(token, listener->context.token, RBUF_TOKEN_BYTES);
+    *addresses = published;
+    *out = listener;
+    return 0;
+}
+
+/* --- the user's side --- */
+
+void rbuf_listener_arm(struct rbuf_listener *listener)
+{
+    if (!atomic_exchange_explicit(&listener->armed, true, memory_order_acq_rel)) {
+        rbuf_event_queue_wake(&listener->queue);
+    }
+}
+
+void rbuf_listener_close(struct rbuf_listener *listener)
+{
+    if (listener == NULL) {
+        return;
+    }
+    rbuf_event_queue_stop(&listener->queue);
+    (void) pthread_join(listener->thread, NULL);
+    free_listener(listener);
+}
+
+const struct rbuf_listener_counters *rbuf_listener_counters(const struct rbuf_listener *listener)
+{
+    return &listener->context.counters;
+}
+
+bool rbuf_listener_pending(const struct rbuf_listener *listener)
+{
+    return rbuf_event_queue_pending(&listener->queue);
+}
+
+static bool any(const struct rbuf_connect_event *event, void *context)
+{
+    (void) event;
+    (void) context;
+    return true;
+}
+
+struct rbuf_connect_event *rbuf_listener_next(struct rbuf_listener *listener)
+{
+    return rbuf_listener_pick(listener, any, NULL);
+}
+
+struct rbuf_connect_event *rbuf_listener_pick(struct rbuf_listener *listener,
+                                              bool (*wanted)(const struct rbuf_connect_event *event,
+                                                             void *context),
+                                              void *context)
+{
+    return rbuf_event_queue_pick(&listener->queue, wanted, context);
+}
+
+int rbuf_listener_connect(struct rbuf_listener *listener, const struct rbuf_address_list *addresses,
+                          const struct rbuf_exchange *request, void *user,
+                          struct rbuf_connection **out)
+{
+    struct rbuf_connection *connection;
+
+    if (!rbuf_addresses_valid(addresses)) {
+        return -EINVAL;
+    }
+    connection = rbuf_connection_new(&listener->context);
+    if (connection == NULL) {
+        return -ENOMEM;
+    }
+    connection->trying_count = rbuf_addresses_order(
+        &listener->context.local, listener->context.machine, addresses, connection->trying);
+    connection->mine = *request;
+    connection->user = user;
+    *out = connection;
+    rbuf_event_queue_command(&connection->connect, RBUF_COMMAND_CONNECT);
+    return 0;
+}
+
+void rbuf_connection_establish(struct rbuf_connection *connection)
+{
+    rbuf_event_queue_command(&connection->answer, RBUF_COMMAND_ESTABLISH);
+}
+
+void rbuf_connection_accept(struct rbuf_connection *connection, const struct rbuf_exchange *mine,
+                            void *user)
+{
+    connection->mine = *mine;
+    rbuf_event_queue_set_user(connection, user);
+    rbuf_event_queue_command(&connection->answer, RBUF_COMMAND_ACCEPT);
+}
+
+void rbuf_connection_reject(struct rbuf_connection *connection, enum rbuf_reject_reason reason)
+{
+    rbuf_event_queue_abandon(connection, RBUF_COMMAND_REJECT, reason);
+}
+
+void rbuf_connection_disconnect(struct rbuf_connection *connection)
+{
+    rbuf_event_queue_command(&connection->disconnect, RBUF_COMMAND_DISCONNECT);
+}
+
+void rbuf_connection_close(struct rbuf_connection *connection)
+{
+    rbuf_event_queue_abandon(connection, RBUF_COMMAND_CLOSE, RBUF_REJECT_NONE);
+}

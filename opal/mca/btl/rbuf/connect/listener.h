@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The listener: the TCP side of connecting, and of noticing that a peer process is gone. This is
+ * what users of connect/ include.
+ *
+ * One thread with an event base of its own owns all sockets. It does the waiting, the time-outs and
+ * the parsing; every decision is the user's, who takes events with rbuf_listener_next() and answers
+ * with the functions below, which are named as in librdmacm.
+ *
+ * A struct rbuf_connection is one exchange and then the idle socket of one connected pair. It
+ * appears with rbuf_listener_connect() or with a REQUEST event and stays valid until the user ends
+ * it with rbuf_connection_close() or rbuf_connection_reject(), exactly once each; after that no
+ * event mentions it.
+ *
+ *     outgoing: connect -> RESPONSE, rbuf_connection_establish() | REJECTED | FAILED
+ *     incoming: REQUEST -> rbuf_connection_accept() | rbuf_connection_reject()
+ *               after accept: ESTABLISHED | ABANDONED
+ *     later, both: DISCONNECTED (an orderly end) | LOST (the process or its machine is gone)
+ *
+ * Whatever comes over an unauthenticated connection is closed and counted and leaves nothing
+ * behind: a connection is authenticated once it has sent one whole REQ with our token, within the
+ * time-out. There are at most `max_unauthenticated` others at once, which bounds their memory. When
+ * there is no place for one more, what has arrived over those that are there is read first, then
+ * the oldest is closed if it has had a moment (UNAUTHENTICATED_MS) to speak; else the new one waits
+ * in the system's backlog. So a thousand peers at once get in, though slower than a few, and a
+ * flood of silent connections takes places for moments only.
+ *
+ * An outgoing connection that fails before its MRA (refused or closed by the system, evicted, no
+ * answer) is tried again at all addresses, with exponential back-off and jitter, until `retry_ms`
+ * have passed. What it had sent before is not announced by a listener that reads it only after the
+ * other side has closed that connection. Waiting for the user's answer, on either side, has no
+ * time-out (a process may compute for an hour); its listener thread, which always answers, has. A
+ * machine that vanishes without a word is noticed by TCP keep-alive after about a minute.
+ *
+ * File descriptors (connect/descriptors.h): one a connected peer process and port at each end, for
+ * the life of the connection, besides up to `max_unauthenticated`, one a published address, an
+ * epoll set and an eventfd. All are close-on-exec. A child of fork that lives on after its parent
+ * was killed holds the sockets open and delays LOST until it ends.
+ *
+ * The thread also runs one function of the user's, `tick`, when it is asked to: a clock for what is
+ * to go on while the process does something else.
+ *
+ * Threads: every function may be called by any thread; events come in order.
+ */
+#ifndef RBUF_CONNECT_LISTENER_H
+#define RBUF_CONNECT_LISTENER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/problem.h"
+#include "connect/address.h"
+#include "connect/event.h"
+#include "connect/options.h"
+
+struct rbuf_listener;
+
+/* Listens and starts the thread. `addresses` is what to publish. The token (128 random bits) is
+ * made here. Topics "listener-address", "listener-port", "listener". */
+int rbuf_listener_open(const struct rbuf_listener_options *options, uint8_t token[RBUF_TOKEN_BYTES],
+                       struct rbuf_address_list *addresses, struct rbuf_listener **out,
+                       struct rbuf_problem *problem);
+
+/* Says DREQ on what is connected, joins the thread, closes every socket and frees every connection
+ * and event. NULL is left alone. */
+void rbuf_listener_close(struct rbuf_listener *listener);
+
+const struct rbuf_listener_counters *rbuf_listener_counters(const struct rbuf_listener *listener);
+
+/* Whether there are events; costs one atomic load. */
+bool rbuf_listener_pending(const struct rbuf_listener *listener);
+
+/* The next event, to be freed with rbuf_connect_event_free(), or NULL. Empty costs one atomic load.
+ */
+struct rbuf_connect_event *rbuf_listener_next(struct rbuf_listener *listener);
+
+/* The first event that `wanted` says yes to, or NULL; the others stay, in order. `wanted` sees
+ * `user` as rbuf_listener_next() would give it, and calls nothing of the listener's. */
+struct rbuf_connect_event *rbuf_listener_pick(struct rbuf_listener *listener,
+                                              bool (*wanted)(const struct rbuf_connect_event *event,
+                                                             void *context),
+                                              void *context);
+
+/* Has options.tick called; nothing if it is due already. */
+void rbuf_listener_arm(struct rbuf_listener *listener);
+
+/* Connects to the process that published `addresses`, trying them in turn. `request->side` is
+ * filled, with the token of that process. 0 and *connection, or -ENOMEM, or -EINVAL for a list that
+ * is malformed. Everything else comes as an event, not before this function has returned. */
+int rbuf_listener_connect(struct rbuf_listener *listener, const struct rbuf_address_list *addresses,
+                          const struct rbuf_exchange *request, void *user,
+                          struct rbuf_connection **connection);
+
+/* After RESPONSE. */
+void rbuf_connection_establish(struct rbuf_connection *connection);
+
+/* After REQUEST; `mine->side` is filled (its token is set here). */
+void rbuf_connection_accept(struct rbuf_connection *connection, const struct rbuf_exchange *mine,
+                            void *user);
+
+/* After REQUEST; ends the connection. */
+void rbuf_connection_reject(struct rbuf_connection *connection, enum rbuf_reject_reason reason);
+
+/* Says DREQ on an established connection and keeps it. DISCONNECTED follows as soon as the other
+ * side has it among its events (or says DREQ itself, or is gone, or does not react within the
+ * time-out), unless the last event of the connection has come already. Then
+ * rbuf_connection_close(). */
+void rbuf_connection_disconnect(struct rbuf_connection *connection);
+
+/* Ends the connection at any time: says DREQ if it is established, closes its socket, drops its
+ * events. */
+void rbuf_connection_close(struct rbuf_connection *connection);
+
+#endif

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/* See listening.h. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* accept4() */
+#endif
+#include "connect/listening.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "connect/descriptors.h"
+#include "connect/handshake.h"
+
+#define ACCEPTS_AT_ONCE 64 /* connections taken in before other events get their turn */
+#define PAUSE_MS        100
+#define ROOM_PAUSE_MS   20
+
+int rbuf_listening_problem(const char *function, int error, struct rbuf_problem *problem)
+{
+    rbuf_problem_set(problem, "listener", error, "%s", function);
+    rbuf_problem_errno(problem, error);
+    if (error == -EMFILE || error == -ENFILE) {
+        rbuf_problem_remedy(problem, "raise the limit of open files (ulimit -n)");
+    }
+    return error;
+}
+
+static void peer_text(const struct sockaddr_storage *name, char text[RBUF_ADDRESS_TEXT_MAX])
+{
+    struct rbuf_address address = {.family = RBUF_ADDRESS_IPV4};
+
+    if (name->ss_family == AF_INET6) {
+        const struct sockaddr_in6 *in6 = (const void *) name;
+
+        address.family = RBUF_ADDRESS_IPV6;
+        address.port = ntohs(in6->sin6_port);
+        memcpy(address.address, &in6->sin6_addr, 16);
+    } else {
+        const struct sockaddr_in *in = (const void *) name;
+
+        address.port = ntohs(in->sin_port);
+        memcpy(address.address, &in->sin_addr, 4);
+    }
+    rbuf_address_text(&address, text);
+}
+
+/* New connections wait in the backlog, and this thread does not spin. */
+static void pause_accepting(struct rbuf_listening *listening, unsigned ms,
+                            _Atomic uint64_t *counter)
+{
+    struct timeval wait = {.tv_usec = (suseconds_t) ms * 1000};
+
+    rbuf_count(counter);
+    for (unsigned i = 0; i < listening->count; i++) {
+        (void) event_del(listening->socket[i].event);
+    }
+    (void) event_add(listening->resume, &wait);
+}
+
+static void on_resume(evutil_socket_t fd, short what, void *data)
+{
+    struct rbuf_listening *listening = data;
+
+    (void) fd;
+    (void) what;
+    for (unsigned i = 0; i < listening->count; i++) {
+        (void) event_add(listening->socket[i].event, NULL);
+    }
+}
+
+static void on_connection(evutil_socket_t fd, short what, void *data)
+{
+    struct rbuf_listening *listening = data;
+    struct rbuf_connect_context *context = listening->context;
+    char text[RBUF_ADDRESS_TEXT_MAX];
+
+    (void) what;
+    for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
+        struct sockaddr_storage name;
+        socklen_t length = sizeof(name);
+        int taken;
+
+        if (!rbuf_handshake_make_room(context)) {
+            pause_accepting(listening, ROOM_PAUSE_MS, &context->counters.room_pauses);
+            return;
+        }
+        taken = accept4(fd, (struct sockaddr *) &name, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (taken >= 0) {
+            peer_text(&name, text);
+            rbuf_handshake_take_incoming(context, taken, text);
+        } else if (errno == EMFILE && context->options.raise_descriptors &&
+                   rbuf_descriptors_raise()) {
+            continue;
+        } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+            pause_accepting(listening, PAUSE_MS, &context->counters.accept_pauses);
+            return;
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            return;
+        }
+        /* All other errors are of the one connection, which is gone. */
+    }
+}
+
+static int listen_on(const struct rbuf_address *address, unsigned port, int backlog, int *out)
+{
+    struct rbuf_address wanted = *address;
+    struct sockaddr_storage name;
+    socklen_t length;
+    const int one = 1;
+    int error;
+    int fd;
+
+    wanted.port = (uint16_t) port;
+    length = rbuf_address_to_socket(&wanted, &name);
+    fd = socket(name.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+        return -errno;
+    }
+    (void) setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+    if (name.ss_family == AF_INET6) {
+        (void) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one));
+    }
+    if (bind(fd, (struct sockaddr *) &name, length) != 0 || listen(fd, backlog) != 0) {
+        error = -errno;
+        (void) close(fd);
+        return error;
+    }
+    *out = fd;
+    return 0;
+}
+
+/* The first free port of the range. */
+static int listen_in_range(const struct rbuf_listener_options *options,
+                           const struct rbuf_address *address, int *out)
+{
+    int backlog = options->backlog > 0 ? options->backlog : SOMAXCONN;
+    int error = -EADDRINUSE;
+
+    for (unsigned port = options->port_min; port <= options->port_max && error == -EADDRINUSE;
+         port++) {
+        error = listen_on(address, port, backlog, out);
+    }
+    return error;
+}
+
+static uint16_t bound_port(int fd)
+{
+    struct sockaddr_storage name = {0};
+    socklen_t length = sizeof(name);
+
+    (void) getsockname(fd, (struct sockaddr *) &name, &length);
+    return ntohs(name.ss_family == AF_INET6 ? ((struct sockaddr_in6 *) &name)->sin6_port
+                                            : ((struct sockaddr_in *) &name)->sin_port);
+}
+
+static int check_range(const struct rbuf_listener_options *options, struct rbuf_problem *problem)
+{
+    if (options->port_max < options->port_min || options->port_max > UINT16_MAX ||
+        (options->port_min == 0 && options->port_max != 0)) {
+        rbuf_problem_set(problem, "listener-port", -EINVAL, "%u to %u", options->port_min,
+                         options->port_max);
+        rbuf_problem_value(problem, "not a range of ports");
+        rbuf_problem_remedy(problem,
+                            "give ports from 1 to 65535, the lower first, or 0 and 0 for any");
+        return -EINVAL;
+    }
+    return 0;
+}
+
+static int listen_on_one(struct rbuf_listening *listening, const struct rbuf_address *address,
+                         struct rbuf_address_list *published, struct rbuf_problem *problem)
+{
+    struct rbuf_connect_context *context = listening->context;
+    const struct rbuf_listener_options *options = &context->options;
+    struct rbuf_listening_socket *socket = &listening->socket[listening->count];
+    char text[RBUF_ADDRESS_TEXT_MAX];
+    int error = listen_in_range(options, address, &socket->fd);
+
+    if (error == -EADDRNOTAVAIL || error == -EAFNOSUPPORT) {
+        return 0; /* it went away in the meantime, or is not ready yet */
+    }
+    if (error != 0) {
+        rbuf_address_text(address, text);
+        rbuf_problem_set(problem, "listener-port", error, "%u to %u on %s", options->port_min,
+                         options->port_max, text);
+        rbuf_problem_errno(problem, error);
+        rbuf_problem_remedy(problem, "every process of a machine needs a port of its own: widen "
+                                     "the range");
+        return error;
+    }
+    listening->count++;
+    socket->event =
+        event_new(context->base, socket->fd, EV_READ | EV_PERSIST, on_connection, listening);
+    if (socket->event == NULL || event_add(socket->event, NULL) != 0) {
+        return rbuf_listening_problem("event_new", -ENOMEM, problem);
+    }
+    published->address[published->count] = *address;
+    published->address[published->count].port = bound_port(socket->fd);
+    published->count++;
+    return 0;
+}
+
+int rbuf_listening_open(struct rbuf_listening *listening, struct rbuf_connect_context *context,
+                        struct rbuf_address_list *published, struct rbuf_problem *problem)
+{
+    int error = check_range(&context->options, problem);
+
+    *listening = (struct rbuf_listening){.context = context};
+    *published = (struct rbuf_address_list){.machine = context->machine};
+    if (error != 0) {
+        return error;
+    }
+    listening->resume = event_new(context->base, -1, 0, on_resume, listening);
+    if (listening->resume == NULL) {
+        return rbuf_listening_problem("event_new", -ENOMEM, problem);
+    }
+    for (unsigned i = 0; i < context->local.count && error == 0; i++) {
+        error = listen_on_one(listening, &context->local.all[i].address, published, problem);
+    }
+    if (error == 0 && published->count == 0) {
+        error = rbuf_problem_set(problem, "listener-address", -EADDRNOTAVAIL, "any interface");
+        rbuf_problem_value(problem, "none could be listened on");
+    }
+    return error;
+}
+
+void rbuf_listening_close(struct rbuf_listening *listening)
+{
+    for (unsigned i = 0; i < listening->count; i++) {
+        if (listening->socket[i].event != NULL) {
+            event_free(listening->socket[i].event);
+        }
+        (void) close(listening->socket[i].fd);
+    }
+    if (listening->resume != NULL) {
+        event_free(listening->resume);
+    }
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/* See port_address.h: which GIDs there are, which is wanted, and who can be connected. */
+#include "connect/port_address.h"
+
+#include <ifaddrs.h>
+#include <netinet/in.h>
+#include <string.h>
+
+#include "connect/address.h"
+
+#define IPV6_NETWORK_BITS 64u /* what an address shows by itself, and most that is compared */
+
+bool rbuf_gid_is_ipv4(const uint8_t *gid)
+{
+    static const uint8_t prefix[12] = {[10] = 0xff, [11] = 0xff};
+
+    return memcmp(gid, prefix, sizeof(prefix)) == 0;
+}
+
+static bool is_loopback(const uint8_t *gid)
+{
+    static const uint8_t loopback[16] = {[15] = 1};
+
+    return rbuf_gid_is_ipv4(gid) ? gid[12] == 127 : memcmp(gid, loopback, sizeof(loopback)) == 0;
+}
+
+bool rbuf_gid_is_link_local(const uint8_t *gid)
+{
+    if (rbuf_gid_is_ipv4(gid)) {
+        return gid[12] == 169 && gid[13] == 254;
+    }
+    return gid[0] == 0xfe && (gid[1] & 0xc0) == 0x80;
+}
+
+/* Loopback goes before link-local: a port that has both is the loopback interface's own, where the
+ * link-local entry leads nowhere. */
+unsigned rbuf_gid_rank(enum rbuf_gid_kind kind, const uint8_t *gid)
+{
+    unsigned newer = kind == RBUF_GID_ROCE_V2 ? 1 : 0;
+
+    if (rbuf_gid_is_link_local(gid)) {
+        return 1 + newer;
+    }
+    if (is_loopback(gid)) {
+        return 3 + newer;
+    }
+    return (newer != 0 ? 7u : 5u) + (rbuf_gid_is_ipv4(gid) ? 1u : 0u);
+}
+
+uint64_t rbuf_network_of(const uint8_t *address, size_t bytes, unsigned prefix)
+{
+    const unsigned bits = prefix < IPV6_NETWORK_BITS ? prefix : IPV6_NETWORK_BITS;
+    uint64_t network = 0;
+
+    for (unsigned i = 0; i < bits && i < 8 * bytes; i++) {
+        network |= (uint64_t) (address[i / 8] >> (7 - i % 8) & 1) << (63 - i);
+    }
+    /* Networks of one first address differ by their size; an IPv4 one leaves room for that. */
+    return bytes == 4 ? network | bits : network;
+}
+
+/* The bytes of an IP address, in network order; NULL: it is of another family. */
+static const uint8_t *bytes_of(const struct sockaddr *name, size_t bytes)
+{
+    if (bytes == 4 && name->sa_family == AF_INET) {
+        return (const uint8_t *) &((const struct sockaddr_in *) (const void *) name)->sin_addr;
+    }
+    if (bytes == 16 && name->sa_family == AF_INET6) {
+        return (const uint8_t *) &((const struct sockaddr_in6 *) (const void *) name)->sin6_addr;
+    }
+    return NULL;
+}
+
+uint64_t rbuf_gid_subnet(const uint8_t *gid)
+{
+    const size_t bytes = rbuf_gid_is_ipv4(gid) ? 4 : 16;
+    const uint8_t *address = gid + 16 - bytes;
+    uint64_t network = bytes == 4 ? 0 : rbuf_network_of(address, bytes, IPV6_NETWORK_BITS);
+    struct ifaddrs *all = NULL;
+
+    if (getifaddrs(&all) != 0) {
+        return network;
+    }
+    for (const struct ifaddrs *entry = all; entry != NULL; entry = entry->ifa_next) {
+        const uint8_t *own = entry->ifa_addr != NULL ? bytes_of(entry->ifa_addr, bytes) : NULL;
+
+        if (own != NULL && entry->ifa_netmask != NULL && memcmp(own, address, bytes) == 0) {
+            /* The family of a mask need not be set. */
+            struct sockaddr_in6 mask = {0};
+
+            memcpy(&mask, entry->ifa_netmask,
+                   bytes == 4 ? sizeof(struct sockaddr_in) : sizeof(mask));
+            mask.sin6_family = entry->ifa_addr->sa_family;
+            network =
+                rbuf_network_of(address, bytes,
+                                rbuf_prefix_bits(bytes_of((const struct sockaddr *) &mask, bytes),
+                                                 (unsigned) bytes));
+            break;
+        }
+    }
+    freeifaddrs(all);
+    return network;
+}
+
+enum rbuf_reach rbuf_address_reach(const struct rbuf_port_address *one,
+                                   const struct rbuf_port_address *other)
+{
+    if (one->link_layer != other->link_layer) {
+        return RBUF_OTHER_LINK_LAYER;
+    }
+    if (one->link_layer == RBUF_LINK_INFINIBAND) {
+        return one->subnet == other->subnet ? RBUF_REACHABLE : RBUF_OTHER_SUBNET;
+    }
+    if (one->gid_kind != other->gid_kind ||
+        rbuf_gid_is_ipv4(one->gid) != rbuf_gid_is_ipv4(other->gid)) {
+        return RBUF_OTHER_GID_KIND;
+    }
+    return RBUF_REACHABLE;
+}
+
+const char *rbuf_reach_text(enum rbuf_reach reach)
+{
+    switch (reach) {
+    case RBUF_REACHABLE:
+        return "reachable";
+    case RBUF_OTHER_LINK_LAYER:
+        return "one port is InfiniBand, the other Ethernet";
+    case RBUF_OTHER_SUBNET:
+        return "the ports are in different InfiniBand subnets";
+    case RBUF_OTHER_GID_KIND:
+        return "the ports' GIDs are of different RoCE versions, or one is IPv4 and the other IPv6";
+    }
+    return "unknown";
+}

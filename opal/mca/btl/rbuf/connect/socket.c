@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/* See socket.h. */
+#include "connect/socket.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "connect/descriptors.h"
+
+#define KEEPALIVE_IDLE     30 /* s without a word before the first question */
+#define KEEPALIVE_INTERVAL 10 /* s between questions */
+#define KEEPALIVE_COUNT    3  /* unanswered ones that end the connection */
+
+static void free_events(struct rbuf_connection *connection)
+{
+    struct event **events[] = {&connection->readable, &connection->writable, &connection->timer};
+
+    for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+        if (*events[i] != NULL) {
+            event_free(*events[i]);
+            *events[i] = NULL;
+        }
+    }
+}
+
+/* shutdown() first: a child of fork that holds the socket too shall not keep the connection up. */
+void rbuf_socket_close(struct rbuf_connection *connection)
+{
+    if (connection->fd < 0) {
+        return;
+    }
+    free_events(connection);
+    (void) shutdown(connection->fd, SHUT_RDWR);
+    (void) close(connection->fd);
+    connection->fd = -1;
+    connection->in_bytes = 0;
+    connection->out_bytes = 0;
+}
+
+void rbuf_socket_start_timer(struct rbuf_connection *connection)
+{
+    unsigned ms = connection->context->options.timeout_ms;
+    struct timeval wait = {.tv_sec = ms / 1000, .tv_usec = (suseconds_t) (ms % 1000) * 1000};
+
+    (void) event_add(connection->timer, &wait);
+}
+
+void rbuf_socket_flush(struct rbuf_connection *connection)
+{
+    while (connection->out_bytes > 0) {
+        ssize_t sent = send(connection->fd, connection->out, connection->out_bytes,
+                            MSG_NOSIGNAL | MSG_DONTWAIT);
+
+        if (sent >= 0) {
+            connection->out_bytes -= (size_t) sent;
+            memmove(connection->out, connection->out + sent, connection->out_bytes);
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            (void) event_add(connection->writable, NULL);
+            return;
+        } else if (errno != EINTR) {
+            connection->out_bytes = 0;
+        }
+    }
+}
+
+void rbuf_socket_send(struct rbuf_connection *connection, enum rbuf_exchange_kind kind,
+                      enum rbuf_reject_reason reason)
+{
+    struct rbuf_exchange message = connection->mine;
+    size_t bytes = rbuf_exchange_seal(&message, kind, reason);
+
+    if (connection->out_bytes + bytes <= sizeof(connection->out)) {
+        memcpy(connection->out + connection->out_bytes, &message, bytes);
+        connection->out_bytes += bytes;
+        rbuf_socket_flush(connection);
+    }
+}
+
+static void set_socket_options(int fd)
+{
+    const struct {
+        int level;
+        int name;
+        int value;
+    } options[] = {{SOL_SOCKET, SO_KEEPALIVE, 1},
+                   {IPPROTO_TCP, TCP_NODELAY, 1},
+                   {IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_IDLE},
+                   {IPPROTO_TCP, TCP_KEEPINTVL, KEEPALIVE_INTERVAL},
+                   {IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_COUNT}};
+
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+        (void) setsockopt(fd, options[i].level, options[i].name, &options[i].value,
+                          sizeof(options[i].value));
+    }
+}
+
+bool rbuf_socket_adopt(struct rbuf_connection *connection, int fd,
+                       const struct rbuf_socket_handlers *handlers)
+{
+    struct event_base *base = connection->context->base;
+
+    connection->fd = fd;
+    if (connection->context->options.raise_descriptors) {
+        rbuf_descriptors_used(fd);
+    }
+    set_socket_options(fd);
+    connection->readable =
+        event_new(base, fd, EV_READ | EV_PERSIST, handlers->readable, connection);
+    connection->writable = event_new(base, fd, EV_WRITE, handlers->writable, connection);
+    connection->timer = event_new(base, -1, 0, handlers->timer, connection);
+    if (connection->readable == NULL || connection->writable == NULL || connection->timer == NULL) {
+        rbuf_socket_close(connection);
+        return false;
+    }
+    return true;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The socket of a connection: taken over, written to, timed, closed.
+ *
+ * Invariant: a connection with a socket has its three libevent events; one without has none.
+ * Threads: the listener's thread.
+ */
+#ifndef RBUF_CONNECT_SOCKET_H
+#define RBUF_CONNECT_SOCKET_H
+
+#include "connect/connection.h"
+
+struct rbuf_socket_handlers {
+    event_callback_fn readable; /* while there is something to read */
+    event_callback_fn writable; /* once, after it was asked for */
+    event_callback_fn timer;    /* once, after it was started */
+};
+
+/* Makes the connection the owner of the socket. False: no memory, and the socket is closed. */
+bool rbuf_socket_adopt(struct rbuf_connection *connection, int fd,
+                       const struct rbuf_socket_handlers *handlers);
+void rbuf_socket_close(struct rbuf_connection *connection);
+
+/* For options.timeout_ms. */
+void rbuf_socket_start_timer(struct rbuf_connection *connection);
+
+/* Sends a message, made from connection->mine; `out` has room for all that one side has to say. */
+void rbuf_socket_send(struct rbuf_connection *connection, enum rbuf_exchange_kind kind,
+                      enum rbuf_reject_reason reason);
+
+/* Sends what is left; the rest, if any, when the socket takes more. An error is left to be found by
+ * reading, which tells more. */
+void rbuf_socket_flush(struct rbuf_connection *connection);
+
+#endif
