@@ -59,6 +59,8 @@ bool world_prestage_start(struct world_message *message)
     }
     put->peer = peer;
     put->early = NULL;
+    put->early_seq = 0;
+    put->early_bytes = 0;
     put->rest = put->source;
     put->rest_bytes = put->offer.bytes;
     rbuf_schedule_first(&put->offer.schedule, put->rest_bytes, &put->next);

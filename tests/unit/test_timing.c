@@ -32,6 +32,7 @@ static struct world_options on(const struct cluster *cluster)
     options.model.gap_ns = (uint64_t) cluster->gap;
     options.copy_bytes_per_ns = cluster->copy;
     options.core.schedule.buffer_blocks = 512; /* the model knows no largest chunk */
+    options.prestage = true;                   /* nor early data, which hide more */
     options.send_bytes = options.receive_bytes = 32u << 20;
     return options;
 }
