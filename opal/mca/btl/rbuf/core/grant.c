@@ -210,7 +210,7 @@ void rbuf_grant_early_over(struct rbuf_grant *grant)
 
 /* False: they were claimed wrongly, and their slot has got another use, or the window is gone. The
  * peer will say so. */
-static bool early_is_there(const struct rbuf_grant *grant)
+bool rbuf_grant_early_is_there(const struct rbuf_grant *grant)
 {
     return has_early(grant) && rbuf_early_in_find(grant->peer->early_in, grant->early_seq) != NULL;
 }
@@ -228,7 +228,7 @@ uint64_t rbuf_grant_part_bytes(const struct rbuf_grant *grant)
 
 void rbuf_grant_begin(struct rbuf_grant *grant, enum rbuf_grant_part part)
 {
-    const bool early = part == RBUF_GRANT_PART_EARLY && early_is_there(grant);
+    const bool early = part == RBUF_GRANT_PART_EARLY && rbuf_grant_early_is_there(grant);
 
     grant->part = part;
     grant->block = 0;

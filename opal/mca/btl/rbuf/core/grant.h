@@ -128,8 +128,9 @@ struct rbuf_schedule rbuf_grant_schedule(const struct rbuf_peer *peer); /* of wh
 void rbuf_grant_begin(struct rbuf_grant *grant, enum rbuf_grant_part part);
 uint64_t rbuf_grant_part_bytes(const struct rbuf_grant *grant); /* with the peer's, if more */
 void rbuf_grant_early_over(struct rbuf_grant *grant); /* nobody reads its early data any more */
-int rbuf_grants_progress(struct rbuf_core *core);     /* serves deferred grants */
-void rbuf_grant_placed(struct rbuf_grant *grant);     /* the last block was copied out */
+bool rbuf_grant_early_is_there(const struct rbuf_grant *grant); /* what it claimed is in a slot */
+int rbuf_grants_progress(struct rbuf_core *core);               /* serves deferred grants */
+void rbuf_grant_placed(struct rbuf_grant *grant);               /* the last block was copied out */
 void rbuf_grants_close(struct rbuf_core *core);
 
 /* receiver.c: copies arrived blocks out, at most *budget bytes, which are taken off it. */
