@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * How far the nearest peer is: the time from an empty write to its acknowledgement, which the
- * peer's adapter sends whatever its processor does. The first peers are timed, a few times each,
+ * peer's adapter sends whatever its processor does. The first peers are timed, some times each,
  * after they were connected, one at a time; the least counts. A time during which nobody looked for
  * long, since the program computed, is taken again.
  *
@@ -12,7 +12,7 @@
 #include <time.h>
 
 #define PEERS    32u
-#define SAMPLES  4u  /* of a peer */
+#define SAMPLES  16u /* of a peer: on a busy machine the first few are slow */
 #define ATTEMPTS 64u /* at them */
 
 static uint64_t precise_ns(void)
