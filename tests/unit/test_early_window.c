@@ -120,8 +120,8 @@ START_TEST(asked_back_with_something_in_a_slot)
 }
 END_TEST
 
-/* Packed data that were dropped hold no window. */
-START_TEST(packed_data_that_are_dropped)
+/* Packed data that no fragment will take up hold no window. */
+START_TEST(packed_data_that_are_given_up)
 {
     for (unsigned kind = 0; kind < 2; kind++) {
         struct world_options options = three_nodes(_i);
@@ -131,13 +131,13 @@ START_TEST(packed_data_that_are_dropped)
 
         ck_assert_ptr_nonnull(held->packed.early);
         if (kind == 0) {
-            rbuf_early_drop(early_sender(world), held->packed.early);
+            rbuf_early_close(early_sender(world), held->packed.early);
             world_settle(world);
         }
         ask_back(world);
         if (kind == 1) {
             ck_assert_ptr_nonnull(early_receiver(world)->early_in);
-            rbuf_early_drop(early_sender(world), held->packed.early);
+            rbuf_early_close(early_sender(world), held->packed.early);
         }
         world->nodes[0].links[1].packing = NULL;
         world_settle(world);
@@ -368,7 +368,7 @@ int main(void)
 
     unit_add_loop(suite, windows_move, EARLY_ARRIVALS);
     unit_add_loop(suite, asked_back_with_something_in_a_slot, EARLY_ARRIVALS);
-    unit_add_loop(suite, packed_data_that_are_dropped, EARLY_ARRIVALS);
+    unit_add_loop(suite, packed_data_that_are_given_up, EARLY_ARRIVALS);
     unit_add_loop(suite, claims_of_a_window_that_is_gone, EARLY_ARRIVALS);
     unit_add_loop(suite, numbers_retire, EARLY_ARRIVALS);
     unit_add(suite, old_reports_are_not_believed);

@@ -23,7 +23,6 @@
  *     sender, a slot        FREE -> WRITING -> WRITTEN -> TAKEN -> FREE
  *                                        \________\-> DROPPED -> FREE
  *     of packed data        FREE -> PACKED -> FREE
- *                                        \-> DROPPED -> FREE
  *     receiver, a slot      FREE -> UNCLAIMED <-> CLAIMED -> FREE
  *
  * Packed data takes the same way, but for its identity, which Open MPI itself gives to each
@@ -133,8 +132,7 @@ void rbuf_early_close(struct rbuf_peer *peer, const struct rbuf_early_data *data
 struct rbuf_early_data *rbuf_early_take(struct rbuf_peer *peer, const void *source,
                                         uint32_t claimed);
 
-/* No put will take the early data of `source`; of these. Packed ones that a fragment names may not
- * be dropped. */
+/* No put will take the early data of `source`; of these. Not of packed ones. */
 void rbuf_early_forget(struct rbuf_peer *peer, const void *source);
 void rbuf_early_drop(struct rbuf_peer *peer, struct rbuf_early_data *data);
 

@@ -41,14 +41,9 @@ static void settle(struct rbuf_early_out *out, struct rbuf_early_data *data)
 
 void rbuf_early_drop(struct rbuf_peer *peer, struct rbuf_early_data *data)
 {
-    const bool packed = data->state == RBUF_EARLY_PACKED;
-
     settle(peer->early_out, data);
     data->state = RBUF_EARLY_DROPPED;
     peer->core->stats.early_dropped++;
-    if (packed) { /* for these no put comes, by which the receiver would see it */
-        rbuf_channel_send_own_after(peer, RBUF_MESSAGE_EARLY, 0, &data->seq, sizeof(data->seq));
-    }
 }
 
 /* ---- the window ---- */
