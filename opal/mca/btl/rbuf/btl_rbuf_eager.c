@@ -71,10 +71,9 @@ void mca_btl_rbuf_eager_latency(mca_btl_rbuf_module_t *module, uint64_t round_tr
     if (eager->far <= eager->near || wire <= 0) {
         return;
     }
-    const double copied = (double) eager->far * (1 / wire + 1 / COPY_BYTES_PER_NS); /* ns */
-
-    /* A near peer on a busy machine answers late, too: only what no scheduling explains is far. */
-    eager->most = (double) round_trip_ns > 20 * copied ? eager->far : eager->near;
+    eager->most = (double) round_trip_ns > (double) eager->far * (1 / wire + 1 / COPY_BYTES_PER_NS)
+                      ? eager->far
+                      : eager->near;
     module->super.btl_eager_limit = rbuf_eager_limit(eager);
 }
 

@@ -2,8 +2,9 @@
 /*
  * How far the nearest peer is: the time from an empty write to its acknowledgement, which the
  * peer's adapter sends whatever its processor does. The first peers are timed, some times each,
- * after they were connected, one at a time; the least counts. A time during which nobody looked for
- * long, since the program computed, is taken again.
+ * after they were connected, one at a time; the least counts, once a peer has all its times: one
+ * alone is late on a busy machine. A time during which nobody looked for long, since the program
+ * computed, is taken again.
  *
  * Threads: the module's lock is held.
  */
@@ -12,8 +13,8 @@
 #include <time.h>
 
 #define PEERS    32u
-#define SAMPLES  16u /* of a peer: on a busy machine the first few are slow */
-#define ATTEMPTS 64u /* at them */
+#define SAMPLES  8u   /* of a peer */
+#define ATTEMPTS 256u /* at them; a peer that needs more is as if it was not there */
 
 static uint64_t precise_ns(void)
 {
@@ -84,7 +85,9 @@ static void end(mca_btl_rbuf_module_t *module, uint64_t now)
         if (latency->nearest_ns == 0 || took < latency->nearest_ns) {
             latency->nearest_ns = took;
         }
-        mca_btl_rbuf_eager_latency(module, latency->nearest_ns);
+        if (endpoint->samples_due == 0) {
+            mca_btl_rbuf_eager_latency(module, latency->nearest_ns);
+        }
     }
     if (--endpoint->attempts_left == 0) {
         endpoint->samples_due = 0;
