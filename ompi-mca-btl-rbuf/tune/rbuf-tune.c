@@ -189,12 +189,9 @@ static enum rbuf_rendezvous rendezvous_of(const struct tune *tune)
     const struct tune_settings *settings = &tune->settings;
     const struct tune_traffic *traffic = &tune->measured.traffic;
     const bool shown = traffic->over_rbuf && strcmp(settings->protocol, "superpipeline") == 0;
+    const bool early = shown ? traffic->early_data : settings->early_peers > 0;
 
-    if (!settings->prestage) {
-        return RBUF_RENDEZVOUS_SERIAL;
-    }
-    return (shown ? traffic->early_data : settings->early_peers > 0) ? RBUF_RENDEZVOUS_EARLY
-                                                                     : RBUF_RENDEZVOUS_OVERLAPPED;
+    return settings->early_data && early ? RBUF_RENDEZVOUS_EARLY : RBUF_RENDEZVOUS_SERIAL;
 }
 
 /* Rank 0, with all that was measured. */
@@ -205,13 +202,13 @@ static bool conclude(struct tune *tune)
     const bool in_order = measured->side[0].in_order && measured->side[1].in_order;
     const struct rbuf_machine machine = tune_machine(measured, (uint32_t) settings->quantum);
     const struct rbuf_schedule current = tune_settings_schedule(settings, in_order);
-    const struct tune_conditions conditions = {
-        .in_order = in_order,
-        .rendezvous = rendezvous_of(tune),
-        .early_bytes = (uint32_t) settings->early_size,
-        .total_staging_bytes = tune_settings_staging(settings),
-        .opening_bytes = (uint32_t) settings->standing_opening,
-        .staging_bytes = STAGING_BYTES};
+    const struct tune_conditions conditions = {.in_order = in_order,
+                                               .rendezvous = rendezvous_of(tune),
+                                               .early_bytes = (uint32_t) settings->early_size,
+                                               .total_staging_bytes =
+                                                   tune_settings_staging(settings),
+                                               .opening_bytes = (uint32_t) settings->early_opening,
+                                               .staging_bytes = STAGING_BYTES};
     const struct tune_advice advice = tune_advise(&machine, &current, &conditions);
 
     tune_print_constants(stdout, measured, &machine);

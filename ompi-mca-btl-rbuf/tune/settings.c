@@ -13,10 +13,10 @@
 #include "core/wire.h"
 #include "verbs/memory.h"
 
-#define EAGER_LIMIT   49152u                /* the default of btl_rbuf_eager_limit */
-#define STANDING_MOST ((uint64_t) 1 << 30)  /* bytes */
-#define STAGING_AUTO  ((uint64_t) 32 << 20) /* bytes, where no limit is near */
-#define VALUE_MAX     4096                  /* Open MPI's limit for a string variable is 2048 */
+#define EAGER_LIMIT  49152u                /* the default of btl_rbuf_eager_limit */
+#define EARLY_MOST   ((uint64_t) 1 << 30)  /* bytes */
+#define STAGING_AUTO ((uint64_t) 32 << 20) /* bytes, where no limit is near */
+#define VALUE_MAX    4096                  /* Open MPI's limit for a string variable is 2048 */
 
 enum kind { SIZE, COUNT, RATIO, SWITCH, ORDER, TEXT };
 
@@ -34,7 +34,7 @@ static const struct {
     {"largest_chunk", "256k", SIZE, NULL, 0},
     {"block_size", "4k", SIZE, NULL, 0},
     {"quantum", "16k", SIZE, NULL, 0},
-    {"prestage", "on", SWITCH, NULL, 0},
+    {"early_data", "on", SWITCH, NULL, 0},
     {"early_peers", "16", COUNT, NULL, 0},
     {"early_size", "72k", SIZE, NULL, 0},
     {"early_c0", "4k", SIZE, NULL, 0},
@@ -180,8 +180,8 @@ static bool check(const struct tune_settings *settings, char *bad)
 {
     const struct rbuf_schedule schedule = tune_settings_schedule(settings, true);
 
-    if (settings->early_peers > RBUF_EARLY_PEERS_MAX || settings->early_size > STANDING_MOST ||
-        settings->standing_opening > STANDING_MOST) {
+    if (settings->early_peers > RBUF_EARLY_PEERS_MAX || settings->early_size > EARLY_MOST ||
+        settings->early_opening > EARLY_MOST) {
         snprintf(bad, TUNE_TEXT_MAX,
                  "btl_rbuf_early_peers, early_size or early_c0 is more than allowed");
         return false;
@@ -212,10 +212,10 @@ bool tune_settings_read(struct tune_settings *settings, char bad[TUNE_TEXT_MAX])
         .quantum = numbers[row_of("quantum")],
         .growth = (uint32_t) numbers[row_of("q")],
         .buffers = (unsigned) numbers[row_of("buffers")],
-        .prestage = numbers[row_of("prestage")] != 0,
+        .early_data = numbers[row_of("early_data")] != 0,
         .early_peers = numbers[row_of("early_peers")],
         .early_size = numbers[row_of("early_size")],
-        .standing_opening = numbers[row_of("early_c0")],
+        .early_opening = numbers[row_of("early_c0")],
         .staging_size = numbers[row_of("staging_size")],
         .eager_limit = eager,
         .device = {.gid_index = (int) numbers[row_of("gid_index")],

@@ -23,12 +23,12 @@ struct tune_settings {
     uint64_t quantum;
     uint32_t growth; /* 16.16 fixed point */
     unsigned buffers;
-    bool prestage;
+    bool early_data;
     uint64_t early_peers;
-    uint64_t early_size;       /* most early data of a message, bytes */
-    uint64_t standing_opening; /* of its first chunk, bytes */
-    uint64_t staging_size;     /* bytes, of both directions; 0: as much as rbuf likes */
-    uint64_t eager_limit;      /* bytes; up to here messages are sent eagerly */
+    uint64_t early_size;    /* most early data of a message, bytes */
+    uint64_t early_opening; /* of its first chunk, bytes */
+    uint64_t staging_size;  /* bytes, of both directions; 0: as much as rbuf likes */
+    uint64_t eager_limit;   /* bytes; up to here messages are sent eagerly */
     struct rbuf_device_options device;
     char include[TUNE_TEXT_MAX]; /* what device.include points to, likewise the next */
     char exclude[TUNE_TEXT_MAX];

@@ -172,36 +172,38 @@ same_defaults() {
         [ "$(schedule_of "$work/out.tcp")" = "$(schedule_of "$work/out.rbuf")" ]
 }
 try "without the component its defaults are known" same_defaults
-# Messages are led, unless there are no lanes for them, or none that they fit into.
-led_or_not() {
+# Messages have early data, unless that is off, there are no windows, or no staging for them.
+early_or_not() {
     grep -qF "share of the wire's speed, 16 KB" "$work/out.rbuf" &&
         tune graphene 2 --mca btl_rbuf_early_peers 0 -- --seconds 1 --quiet >"$work/out.waits" 2>&1 &&
         grep "share of the wire's speed behind the same rendezvous, 16 KB" "$work/out.waits" &&
         tune graphene 2 --mca btl_rbuf_staging_size 1536k -- --seconds 1 --quiet >"$work/out.little" 2>&1 &&
-        grep "share of the wire's speed behind the same rendezvous, 16 KB" "$work/out.little"
+        grep "share of the wire's speed behind the same rendezvous, 16 KB" "$work/out.little" &&
+        transport=tcp tune graphene 2 -x OMPI_MCA_btl_rbuf_early_data=off -- --seconds 1 --quiet >"$work/out.off" 2>&1 &&
+        grep "share of the wire's speed behind the same rendezvous, 16 KB" "$work/out.off"
 }
-try "what is led is predicted as such" led_or_not
-# What the wire carries in 40 us are 117 KB: heads are longer, as far as there is staging for lanes of
-# four. How busy the machine is tells by how much.
-head_of() { # OUTPUT OPTION...: in KB; 0 where there is none
+try "early data is predicted as such" early_or_not
+# What the wire carries in 40 us are 117 KB: there is more early data, as far as there is staging for
+# windows of four slots. How busy the machine is tells by how much.
+early_size_of() { # OUTPUT OPTION...: in KB; 0 where there is none
     local out=$1
     shift
     softhca_options="--latency 20us" tune infini 2 "$@" -- --seconds 2 --output "$work/far.conf" >"$out" 2>&1 &&
         sed -n 's/^btl_rbuf_early_size=\([0-9]*\)k$/\1/p' "$work/far.conf" | grep . || echo 0
 }
-longer_heads() {
-    local head little
-    head=$(head_of "$work/out.far")
-    little=$(head_of "$work/out.little" --mca btl_rbuf_staging_size 2560k)
-    echo "early data of $head KB, with little staging $little KB"
-    [ "$head" -gt 96 ] && [ "$head" -le 256 ] && [ "$little" -gt 72 ] && [ "$little" -le 128 ]
+more_early_data() {
+    local early little
+    early=$(early_size_of "$work/out.far")
+    little=$(early_size_of "$work/out.little" --mca btl_rbuf_staging_size 2560k)
+    echo "early data of $early KB, with little staging $little KB"
+    [ "$early" -gt 96 ] && [ "$early" -le 256 ] && [ "$little" -gt 72 ] && [ "$little" -le 128 ]
 }
 far_receiver() {
-    longer_heads || longer_heads || longer_heads && return
+    more_early_data || more_early_data || more_early_data && return
     cat "$work/out.far" "$work/out.little"
     return 1
 }
-try "a far receiver is sent longer heads" far_receiver
+try "a far receiver is sent more early data" far_receiver
 on() { # SOFTHCA-OPTIONS TEXT: it measures, and prints that
     softhca_options=$1 transport=tcp tune graphene 2 -- --seconds 1 --quiet >"$work/out.on" 2>&1 &&
         grep -E "$2|^rbuf-tune" "$work/out.on"

@@ -381,7 +381,7 @@ bool rbuf_early_write(struct rbuf_peer *peer, struct rbuf_early_data *data, uint
     const uint64_t wanted = most < data->bytes ? most : data->bytes;
     bool goes = true;
 
-    while (goes && data->written<wanted && * budget> 0) {
+    while (goes && *budget > 0 && data->written < wanted) {
         goes = copy_chunk(peer, data, budget);
     }
     return data->written >= wanted;
@@ -451,8 +451,7 @@ static int send_rts(struct rbuf_peer *peer, struct rbuf_am *am, const void *sour
                     uint32_t announced, struct rbuf_early_data **data)
 {
     struct rbuf_early_out *out = peer->early_out;
-    const bool may =
-        out != NULL && out->state == RBUF_EARLY_OUT_OPEN && am->after == 0 && bytes > 0;
+    const bool may = out != NULL && out->state == RBUF_EARLY_OUT_OPEN && bytes > 0;
     struct rbuf_early_data *slot;
 
     if (am->after != 0) {
