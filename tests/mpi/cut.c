@@ -7,10 +7,9 @@
 
 #include "opal/mca/btl/base/base.h"
 
-enum { EVERY = 3 };
-
 static mca_btl_base_module_prepare_fn_t prepare;
 static unsigned cut_most;
+static unsigned cut_every;
 static unsigned asked;
 
 static mca_btl_base_descriptor_t *prepare_less(struct mca_btl_base_module_t *btl,
@@ -18,22 +17,24 @@ static mca_btl_base_descriptor_t *prepare_less(struct mca_btl_base_module_t *btl
                                                struct opal_convertor_t *convertor, uint8_t order,
                                                size_t reserve, size_t *size, uint32_t flags)
 {
-    if ((flags & MCA_BTL_DES_FLAGS_PRIORITY) == 0 && *size > cut_most && ++asked % EVERY == 0) {
+    if ((flags & MCA_BTL_DES_FLAGS_PRIORITY) == 0 && *size > cut_most && ++asked % cut_every == 0) {
         *size = cut_most;
     }
     return prepare(btl, endpoint, convertor, order, reserve, size, flags);
 }
 
-void cut_fragments(unsigned most)
+void cut_fragments(unsigned most, unsigned every)
 {
     mca_btl_base_selected_module_t *selected;
 
     cut_most = most;
+    cut_every = every;
     OPAL_LIST_FOREACH(selected, &mca_btl_base_modules_initialized, mca_btl_base_selected_module_t)
     {
         mca_btl_base_module_t *module = selected->btl_module;
 
-        if (strcmp(module->btl_component->btl_version.mca_component_name, "rbuf") == 0) {
+        if (strcmp(module->btl_component->btl_version.mca_component_name, "rbuf") == 0 &&
+            module->btl_prepare_src != prepare_less) {
             prepare = module->btl_prepare_src;
             module->btl_prepare_src = prepare_less;
         }

@@ -6,8 +6,8 @@
 #ifndef RBUF_TESTS_MPI_CUT_H
 #define RBUF_TESTS_MPI_CUT_H
 
-/* From now on every third fragment that Open MPI asks rbuf for may be `most` bytes long and no
- * longer. Call it after MPI_Init, once. Without rbuf nothing happens. */
-void cut_fragments(unsigned most);
+/* From now on one of `every` fragments that Open MPI asks rbuf for may be `most` bytes long and no
+ * longer. Call it after MPI_Init. Without rbuf nothing happens. */
+void cut_fragments(unsigned most, unsigned every);
 
 #endif

@@ -30,7 +30,7 @@ static const size_t sizes[] = {769, 900, 1024, 3131, 16384}; /* in blocks */
 
 enum { SIZES = sizeof sizes / sizeof sizes[0] };
 
-enum { CUT_BYTES = 1000 };
+enum { CUT_BYTES = 1000, CUT_EVERY = 3 };
 
 static const char *cut_type = ""; /* TYPE */
 static bool cut;
@@ -225,8 +225,10 @@ static void nested(MPI_Datatype type, const char *name)
     char *wanted = check_memory((size_t) extent);
 
     for (uint64_t i = 0; i < NESTED; i++) {
-        if (i == NESTED / 2 && strcmp(name, cut_type) == 0) {
-            cut_fragments(CUT_BYTES);
+        /* First some fragments, so that others were early data before; then all, so that one of
+         * those that are early data is among them. */
+        if (i >= NESTED / 2 && strcmp(name, cut_type) == 0) {
+            cut_fragments(CUT_BYTES, i < NESTED - 2 ? CUT_EVERY : 1);
             cut = true;
         }
         memset(in, HOLE, (size_t) extent);

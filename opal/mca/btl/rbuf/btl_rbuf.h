@@ -191,18 +191,19 @@ struct mca_btl_rbuf_async {
 };
 
 typedef enum {
-    MCA_BTL_RBUF_LATENCY_IDLE,  /* no peer is to be timed */
-    MCA_BTL_RBUF_LATENCY_DUE,   /* some are */
-    MCA_BTL_RBUF_LATENCY_TIMING /* one is being timed */
+    MCA_BTL_RBUF_LATENCY_IDLE,   /* no peer is to be timed */
+    MCA_BTL_RBUF_LATENCY_DUE,    /* some are */
+    MCA_BTL_RBUF_LATENCY_TIMING, /* one is being timed */
+    MCA_BTL_RBUF_LATENCY_NEAR    /* one is near: no further one is timed, ever */
 } mca_btl_rbuf_latency_state_t;
 
-/* The round trip to the nearest peer (btl_rbuf_latency.c); the lock guards it. */
+/* Whether a peer is near (btl_rbuf_latency.c); the lock guards it. */
 struct mca_btl_rbuf_latency {
     mca_btl_rbuf_latency_state_t state;
     mca_btl_base_endpoint_t *endpoint; /* TIMING */
     uint64_t begun_ns;                 /* likewise */
     uint64_t looked_ns;                /* likewise: when its acknowledgement was not there yet */
-    uint64_t nearest_ns;               /* the least so far; 0: there is none */
+    uint64_t near_ns;                  /* the longest round trip that is near; 0: not asked yet */
     uint32_t peers;                    /* that were timed, or will be */
 };
 
@@ -433,15 +434,17 @@ void mca_btl_rbuf_eager_beside(mca_btl_base_endpoint_t *endpoint, size_t bytes);
 /* A message of `bytes` goes by a rendezvous; no lock is held. */
 void mca_btl_rbuf_eager_rendezvous(mca_btl_rbuf_module_t *module, size_t bytes);
 
-/* The nearest peer answers in that time; the lock is held. */
-void mca_btl_rbuf_eager_latency(mca_btl_rbuf_module_t *module, uint64_t round_trip_ns);
+/* The longest round trip to a peer that is near, ns; 0: it does not matter how far peers are. */
+uint64_t mca_btl_rbuf_eager_near_ns(const mca_btl_rbuf_module_t *module);
+/* Whether all peers that were timed are far; the lock is held. */
+void mca_btl_rbuf_eager_all_far(mca_btl_rbuf_module_t *module, bool far);
 /* Bytes of the longest eager message that there may be. */
 size_t mca_btl_rbuf_eager_most(const mca_btl_base_module_t *btl);
 
 /* btl_rbuf_latency.c; the lock is held */
 void mca_btl_rbuf_latency_connected(mca_btl_base_endpoint_t *endpoint);
 void mca_btl_rbuf_latency_forget(mca_btl_base_endpoint_t *endpoint);
-/* Behind a look at the completion queues, unless it is IDLE. */
+/* Behind a look at the completion queues, while it is DUE or TIMING. */
 void mca_btl_rbuf_latency_look(mca_btl_rbuf_module_t *module);
 
 /* btl_rbuf_send.c */

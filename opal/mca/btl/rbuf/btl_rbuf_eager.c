@@ -63,17 +63,21 @@ void mca_btl_rbuf_eager_open(mca_btl_rbuf_module_t *module)
 
 /* The longest messages are the last that gain: the longer, the more of the way the data hide, and
  * the more there is to copy. */
-void mca_btl_rbuf_eager_latency(mca_btl_rbuf_module_t *module, uint64_t round_trip_ns)
+uint64_t mca_btl_rbuf_eager_near_ns(const mca_btl_rbuf_module_t *module)
 {
-    struct rbuf_eager *eager = &module->eager;
+    const struct rbuf_eager *eager = &module->eager;
     const double wire = module->super.btl_bandwidth / 8000.0; /* bytes a ns */
 
-    if (eager->far <= eager->near || wire <= 0) {
-        return;
-    }
-    eager->most = (double) round_trip_ns > (double) eager->far * (1 / wire + 1 / COPY_BYTES_PER_NS)
-                      ? eager->far
-                      : eager->near;
+    return eager->far <= eager->near || wire <= 0
+               ? 0
+               : (uint64_t) ((double) eager->far * (1 / wire + 1 / COPY_BYTES_PER_NS));
+}
+
+void mca_btl_rbuf_eager_all_far(mca_btl_rbuf_module_t *module, bool far)
+{
+    struct rbuf_eager *eager = &module->eager;
+
+    eager->most = far ? eager->far : eager->near;
     module->super.btl_eager_limit = rbuf_eager_limit(eager);
 }
 

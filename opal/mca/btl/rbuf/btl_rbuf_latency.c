@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * How far the nearest peer is: the time from an empty write to its acknowledgement, which the
- * peer's adapter sends whatever its processor does. The first peers are timed, some times each,
- * after they were connected, one at a time; the least counts, once a peer has all its times: one
- * alone is late on a busy machine. A time during which nobody looked for long, since the program
- * computed, is taken again.
+ * Whether a peer is near: the time from an empty write to its acknowledgement, which the peer's
+ * adapter sends whatever its processor does. The first peers are timed, one at a time, after they
+ * were connected. One short time says that a peer is near, and that is all there is to find out.
+ * That it is far takes some long ones, since on a busy machine one alone may be late; a time during
+ * which nobody looked for long, since the program computed, is taken again.
+ *
+ *     IDLE <-> DUE <-> TIMING -> NEAR
+ *
+ * Where nothing depends on it, no peer is timed: it stays IDLE.
  *
  * Threads: the module's lock is held.
  */
@@ -41,16 +45,21 @@ static mca_btl_base_endpoint_t *next_untimed(const mca_btl_rbuf_module_t *module
 void mca_btl_rbuf_latency_connected(mca_btl_base_endpoint_t *endpoint)
 {
     mca_btl_rbuf_module_t *module = endpoint->module;
+    struct mca_btl_rbuf_latency *latency = &module->latency;
 
-    if (module->latency.peers == PEERS ||
+    if (latency->peers == 0) {
+        latency->near_ns = mca_btl_rbuf_eager_near_ns(module);
+    }
+    if (latency->near_ns == 0 || latency->peers == PEERS ||
+        latency->state == MCA_BTL_RBUF_LATENCY_NEAR ||
         opal_compare_proc(endpoint->proc->proc_name, OPAL_PROC_MY_NAME) == 0) {
         return; /* what it sends to itself goes no way */
     }
-    module->latency.peers++;
+    latency->peers++;
     endpoint->samples_due = SAMPLES;
     endpoint->attempts_left = ATTEMPTS;
-    if (module->latency.state == MCA_BTL_RBUF_LATENCY_IDLE) {
-        module->latency.state = MCA_BTL_RBUF_LATENCY_DUE;
+    if (latency->state == MCA_BTL_RBUF_LATENCY_IDLE) {
+        latency->state = MCA_BTL_RBUF_LATENCY_DUE;
     }
 }
 
@@ -78,16 +87,15 @@ static void end(mca_btl_rbuf_module_t *module, uint64_t now)
 
     latency->state = MCA_BTL_RBUF_LATENCY_DUE;
     if (endpoint->state != MCA_BTL_RBUF_CONNECTED) {
+        return; /* it may have ended with an error */
+    }
+    if (took <= latency->near_ns) {
+        latency->state = MCA_BTL_RBUF_LATENCY_NEAR;
+        mca_btl_rbuf_eager_all_far(module, false);
         return;
     }
-    if (now - latency->looked_ns <= took / 4) {
-        endpoint->samples_due--;
-        if (latency->nearest_ns == 0 || took < latency->nearest_ns) {
-            latency->nearest_ns = took;
-        }
-        if (endpoint->samples_due == 0) {
-            mca_btl_rbuf_eager_latency(module, latency->nearest_ns);
-        }
+    if (now - latency->looked_ns <= took / 4 && --endpoint->samples_due == 0) {
+        mca_btl_rbuf_eager_all_far(module, true);
     }
     if (--endpoint->attempts_left == 0) {
         endpoint->samples_due = 0;

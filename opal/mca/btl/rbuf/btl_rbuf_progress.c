@@ -406,7 +406,8 @@ int mca_btl_rbuf_module_progress(mca_btl_rbuf_module_t *module)
     }
     if (collect_is_due(module)) {
         mca_btl_rbuf_collect(module);
-        if (module->latency.state != MCA_BTL_RBUF_LATENCY_IDLE) {
+        if (module->latency.state == MCA_BTL_RBUF_LATENCY_DUE ||
+            module->latency.state == MCA_BTL_RBUF_LATENCY_TIMING) {
             mca_btl_rbuf_latency_look(module);
         }
     }

@@ -58,7 +58,7 @@ struct rbuf_tx_chunk;
 
 struct rbuf_early_options {
     uint32_t peers;          /* most that have a window; 0: none has */
-    uint32_t slot_blocks;    /* of each slot: the most early data of a message; more than c0 */
+    uint32_t slot_blocks;    /* of each slot: the most early data of a message; at least 2 */
     uint16_t opening_blocks; /* of the first chunk, if that is less than the schedule's */
 };
 

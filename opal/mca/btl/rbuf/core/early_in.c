@@ -43,7 +43,7 @@ static uint32_t wanted_windows(const struct rbuf_core *core)
 {
     const struct rbuf_early_options *options = &core->options.early;
 
-    if (options->slot_blocks <= core->options.schedule.first_blocks) {
+    if (options->slot_blocks < 2) {
         return 0; /* a chunk at least, and that may have a short block more */
     }
     return least(options->peers, RBUF_EARLY_PEERS_MAX);
@@ -148,12 +148,15 @@ static bool place_window(struct rbuf_core *core, uint32_t *first)
     return false;
 }
 
-/* With an opening, since no rendezvous hides the copy of the first chunk. */
+/* With an opening, since no rendezvous hides the copy of the first chunk; and where a chunk is a
+ * whole message otherwise, one that a slot has room for. */
 static struct rbuf_schedule window_schedule(const struct rbuf_peer *peer)
 {
+    const struct rbuf_early_options *options = &peer->core->options.early;
     struct rbuf_schedule schedule = rbuf_grant_schedule(peer);
-    const uint16_t opening = peer->core->options.early.opening_blocks;
+    const uint16_t opening = options->opening_blocks;
 
+    schedule.first_blocks = (uint16_t) least(schedule.first_blocks, options->slot_blocks - 1);
     if (opening < schedule.first_blocks) {
         schedule.opening_blocks = opening;
     }
