@@ -65,7 +65,7 @@ unlike "$some" ring_longest=0
 unlike "$some" ring_slot_size=2176
 unlike "$some" ring_threshold=1
 unlike "ring_sent>20 ring_opened=1" ring_threshold=1000000
-for setting in eager_limit=4096 max_send_size=32768 control_size=1k; do
+for setting in eager_limit=4096 max_send_size=131072 control_size=1k; do
     job "rings: odd ranks have $setting" 60 2 "$mpi_tests/unlike" $setting
     wrong=$(wrong_failure 30)
     [ -n "$wrong" ] || grep -q "receive buffers are of another size" "$log" || wrong="the cause is not named"

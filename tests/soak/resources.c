@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* What the process holds: resident memory, pinned memory as MPI_T tells it, file descriptors. */
+/*
+ * What the process holds: resident memory that nobody else can have, pinned memory as MPI_T tells
+ * it, file descriptors. Shared pages do not count as resident: the emulated adapter writes into the
+ * memory of other processes through mappings of it, which become resident page by page as they are
+ * written to.
+ */
 #include "soak.h"
 
 #include <dirent.h>
@@ -59,14 +64,14 @@ void resources_close(void)
 
 static size_t resident(void)
 {
-    unsigned long pages = 0;
+    unsigned long pages = 0, shared = 0;
     FILE *file = fopen("/proc/self/statm", "r");
 
-    if (file == NULL || fscanf(file, "%*u %lu", &pages) != 1) {
+    if (file == NULL || fscanf(file, "%*u %lu %lu", &pages, &shared) != 2) {
         soak_wrong("/proc/self/statm cannot be read");
     }
     fclose(file);
-    return pages * (size_t) sysconf(_SC_PAGESIZE);
+    return (pages - shared) * (size_t) sysconf(_SC_PAGESIZE);
 }
 
 /* The emulated adapter has one for each pool of registered memory, which is looked at as pinned. */
