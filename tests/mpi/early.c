@@ -5,7 +5,9 @@
  * counters are compared; over another transport, and with protocols that have no early data, only
  * the bytes are.
  *
- * No more messages are under way from one rank than there are slots for (core/wire.h).
+ * No more messages are under way from one rank than there are slots for (core/wire.h). What waits
+ * in a window that is asked back for another rank may be dropped, and counts as claimed and
+ * corrected if the receiver did not know.
  */
 #include "check.h"
 #include "counter.h"
@@ -97,7 +99,8 @@ static long total(const char *name)
 static void judge(void)
 {
     const long sent = total("early_sent");
-    const long used = total("early_claimed") + total("early_late");
+    const long used = total("early_claimed") - total("early_corrected") + total("early_late");
+    const long recalled = total("early_recalled");
     const long dropped = total("early_dropped");
     const long bytes_sent = total("staged_bytes");
     const long bytes_used = total("staged_received");
@@ -112,9 +115,10 @@ static void judge(void)
     if (in_place > 0) { /* protocol auto: what is put in place has its early data dropped */
         return;
     }
-    check_that(dropped == 0, "%ld early data were dropped", dropped);
-    check_that(bytes_sent == bytes_used, "%ld bytes were staged, and %ld of them used", bytes_sent,
-               bytes_used);
+    check_that(dropped <= SLOTS * recalled,
+               "%ld early data were dropped, and %ld windows asked back", dropped, recalled);
+    check_that(dropped > 0 || bytes_sent == bytes_used,
+               "%ld bytes were staged, and %ld of them used", bytes_sent, bytes_used);
 }
 
 int main(int argc, char **argv)
