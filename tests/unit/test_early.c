@@ -37,8 +37,8 @@ START_TEST(windows_need_room)
     } rows[] = {
         {1, 10, 16u << 20, true},
         {0, 10, 16u << 20, false},
-        {1, 3, 16u << 20, false}, /* a short block more than c0 must fit */
-        {1, 4, 16u << 20, true},
+        {1, 1, 16u << 20, false}, /* a short block more than the first chunk must fit */
+        {1, 2, 16u << 20, true},
         {1, 10, 232 * 4096, true}, /* 192 for the largest message, 40 for a window */
         {1, 10, 231 * 4096, false},
         {1, 1024, 16u << 20, false},
