@@ -108,7 +108,7 @@ add_counted() { # NAME COMMAND...
 add_make_check() { # NAME DIRECTORY
     local name=$1 status=0 log counts
     log=$(log_of "$name")
-    timeout -k 5 600 make -C "$2" -k check >"$log" 2>&1 </dev/null || status=$?
+    timeout -k 5 600 make -C "$2" -k -j"$(nproc)" check >"$log" 2>&1 </dev/null || status=$?
     counts=$(awk '/^# (PASS|XFAIL):/ { p += $3 } /^# (FAIL|XPASS|ERROR):/ { f += $3 }
         /^# SKIP:/ { s += $3 } END { print p + 0, f + 0, s + 0 }' "$log")
     # shellcheck disable=SC2086

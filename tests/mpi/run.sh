@@ -26,6 +26,7 @@ usage: run.sh [options]
   --profile NAME     of the emulated HCA where the machine has none (unpaced)
   --mca NAME VALUE   passed to mpirun; may be repeated
   --keep DIR         keep every test's output there
+  --jobs N           so many tests at once, their lines in order (as many as there are processors)
 RBUF_COMPONENT_DIR names the directory of mca_btl_rbuf.so, SOFTHCA the launcher of the emulated
 HCA. Exit status: 0 if nothing failed, 1 if something did, 2 on bad usage.
 END
@@ -44,6 +45,7 @@ only=
 profile=unpaced
 rings=default,${ring_settings// /,}
 keep=
+jobs=$(nproc)
 long=no
 extra=()
 while [ $# -gt 0 ]; do
@@ -58,7 +60,7 @@ while [ $# -gt 0 ]; do
         extra+=(--mca "$2" "$3")
         shift 2
         ;;
-    --bin | --transports | --only | --rings | --profile | --keep)
+    --bin | --transports | --only | --rings | --profile | --keep | --jobs)
         [ $# -ge 2 ] || refuse "$1 wants a value"
         printf -v "${1#--}" %s "$2"
         shift
@@ -91,8 +93,11 @@ fi
 passed=0
 failed=0
 skipped=0
+running=() # tests under way, by number; each has its lines and its output in files of that name
+started=0
+pids=()
 
-# start LIMIT RANKS EXPECT PROGRAM ARGUMENTS...: runs it, output to $work/out; mpirun's status.
+# start LIMIT RANKS EXPECT PROGRAM ARGUMENTS...: runs it, output to $out; mpirun's status.
 # One-sided tests are to use the BTL: the others that Open MPI would prefer on one node are not
 # what is tested.
 start()
@@ -106,13 +111,13 @@ start()
     timeout -k 5 "$limit" "${fabric_command[@]}" "${MPIRUN:-mpirun}" "${mpi_args[@]}" \
         "${transport_args[@]}" --mca osc "$transport_osc" --mca mpi_warn_on_fork 0 "${ring_args[@]}" \
         "${extra[@]}" \
-        "$bin/$program" "$@" >"$work/out" 2>&1
+        "$bin/$program" "$@" >"$out" 2>&1
 }
 
 # Seconds from the victim's death, as it wrote it, until now; nothing if it did not die.
 seconds_since_death()
 {
-    sed -n 's/.*victim: killed at \([0-9.]*\).*/\1/p' "$work/out" |
+    sed -n 's/.*victim: killed at \([0-9.]*\).*/\1/p' "$out" |
         awk -v now="$(date +%s.%N)" 'NR == 1 { printf "%.1f", now - $1 }'
 }
 
@@ -132,7 +137,7 @@ judge()
         0) verdict=PASS ;;
         77)
             verdict=SKIP
-            remark=$(sed -n 's/^skip: //p' "$work/out" | head -n 1)
+            remark=$(sed -n 's/^skip: //p' "$out" | head -n 1)
             ;;
         *) remark="status $2" ;;
         esac
@@ -165,7 +170,7 @@ run_test()
     elif [ ! -x "$bin/$1" ]; then
         verdict=FAIL
         remark="$bin/$1 is not built"
-        : >"$work/out"
+        : >"$out"
     else
         for tries in 1 2 3; do
             start "$limit" "$ranks" "$expect" "$@"
@@ -174,19 +179,44 @@ run_test()
         done
         judge "$expect" $status "$limit"
         if [ -n "$keep" ]; then
-            cp "$work/out" "$keep/$transport-$name.out"
+            cp "$out" "$keep/$transport-$name.out"
         fi
     fi
     printf '%-4s  %-16s %-26s %5.1f s  %s\n' "$verdict" "$transport" "$name" \
         "$(awk -v a="$begin" -v b="$(date +%s.%N)" 'BEGIN { print b - a }')" "$remark"
     case $verdict in
+    PASS | SKIP) ;;
+    *) tail -n 40 "$out" | sed 's/^/      | /' ;;
+    esac
+}
+
+# Waits for the oldest test, shows its lines and counts it.
+reap()
+{
+    local number=${running[0]} verdict
+    running=("${running[@]:1}")
+    wait "${pids[number]}"
+    cat "$work/$number.lines"
+    read -r verdict _ <"$work/$number.lines"
+    case $verdict in
     PASS) passed=$((passed + 1)) ;;
     SKIP) skipped=$((skipped + 1)) ;;
-    *)
-        failed=$((failed + 1))
-        tail -n 40 "$work/out" | sed 's/^/      | /'
-        ;;
+    *) failed=$((failed + 1)) ;;
     esac
+    rm -f "$work/$number".*
+}
+
+# run_test beside others.
+start_test()
+{
+    while [ ${#running[@]} -ge "$jobs" ]; do
+        reap
+    done
+    started=$((started + 1))
+    out=$work/$started.out
+    run_test "$@" >"$work/$started.lines" 3<&- &
+    pids[started]=$!
+    running+=("$started")
 }
 
 # Whether a test is to run with the setting: WHEN and THOSE are its columns of the list.
@@ -212,7 +242,7 @@ run_list() # TRANSPORT SETTING
             continue
         fi
         # shellcheck disable=SC2086 # the command of the table is words
-        run_test "$1" "$name$suffix" "$ranks" "$limit" "$expect" $command
+        start_test "$1" "$name$suffix" "$ranks" "$limit" "$expect" $command
     done 3<"$here/testlist"
 }
 
@@ -225,6 +255,9 @@ for transport in "${names[@]}"; do
         fi
     done
     [[ " $transport_protocols " != *" $transport "* ]] || first=no
+done
+while [ ${#running[@]} -gt 0 ]; do
+    reap
 done
 echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed -eq 0 ]
