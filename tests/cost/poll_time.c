@@ -9,8 +9,8 @@
  *     after L3  likewise 128 MB: nothing is in any cache
  *
  * A warm sample is the mean of as many passes as take some microseconds; the others are one pass
- * each, less what it takes to read the clock twice. Beside it stands what paper 003 (section 6.5)
- * found for 16 and 128 connections on its cluster of 2002.
+ * each, less what it takes to read the clock twice. Beside it stands what Liu, Wu and Panda 2004
+ * (section 6.5) found for 16 and 128 connections on its cluster of 2002.
  */
 #include <sched.h>
 #include <stdio.h>
@@ -130,7 +130,7 @@ int main(int argc, char **argv)
     static const uint32_t usual[] = {16, 128, 1024};
 
     stay_here();
-    printf("| rings | warm, ns | after L2, ns | after L3, ns | paper 003, ns |\n"
+    printf("| rings | warm, ns | after L2, ns | after L3, ns | Liu et al., ns |\n"
            "| --- | --- | --- | --- | --- |\n");
     for (int i = 1; i < argc; i++) {
         uint32_t rings = (uint32_t) strtoul(argv[i], NULL, 10);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Paper 001's figures, simulated, and what the paper states about them.
+ * The figures of Denis 2011, simulated, and what the paper states about them.
  *
  *     figures MACHINE       times of every protocol by message length on that machine, as CSV
  *     figures equations     figure 4: equations 1 to 9 on cluster graphene-16k, as CSV

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Transfers as in paper 001's "raw protocol benchmark" (section 5): no rendezvous and no message
+ * Transfers as in Denis 2011's "raw protocol benchmark" (section 5): no rendezvous and no message
  * behind the data. The sender knows where to write before it begins, and the receiver looks for the
  * end in its own memory.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * The chunk schedule against equations 5 to 7 of paper 001, and its invariants at every length from
- * one byte to three chunks.
+ * The chunk schedule against equations 5 to 7 of Denis 2011, and its invariants at every length
+ * from one byte to three chunks.
  */
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Simulated times against the model of paper 001: the superpipeline against equation 9, the fixed
+ * Simulated times against the model of Denis 2011: the superpipeline against equation 9, the fixed
  * pipeline against equation 1, on the paper's clusters. Times run from the start of the put (the
  * first chunk is copied under the rendezvous) to the delivery of its FIN.
  */

@@ -6,11 +6,11 @@
  *
  * prints the table, or those lines of it, for a polling set of 16 or N.
  *
- * Every process has as many partners as the applications of paper 003 have (its table 1: 4 to 11
- * distinct sources), to each of which it sends two small messages in an iteration. Every fourth
- * iteration ends with an allreduce by recursive doubling, so there are up to log2(ranks) partners
- * more, seldom heard. In every sixteenth iteration of a process a stranger, one of all the ranks,
- * sends it one message. In the middle of the run all have new partners.
+ * Every process has as many partners as the applications of Liu, Wu and Panda 2004 have (table 1: 4
+ * to 11 distinct sources), to each of which it sends two small messages in an iteration. Every
+ * fourth iteration ends with an allreduce by recursive doubling, so there are up to log2(ranks)
+ * partners more, seldom heard. In every sixteenth iteration of a process a stranger, one of all the
+ * ranks, sends it one message. In the middle of the run all have new partners.
  *
  * To 256 ranks every process is simulated. Above, 64 are, with whom they talk to, since what a
  * process has depends on those alone: with --whole 1024 the lines for 1024 ranks come out the same.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * The polling set: the peers whose eager messages come through rings of ours (paper 003, sections
- * 3.3 and 4.7).
+ * The polling set: the peers whose eager messages come through rings of ours (Liu, Wu and Panda,
+ * "High Performance RDMA-Based MPI Implementation over InfiniBand", 2004, sections 3.3 and 4.7).
  *
  * It has a limit, so that polling costs what the set costs and not what the job does. Who sends
  * `threshold` small messages over send/receive is invited while there is a place. When there is

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Eager rings: small messages by one RDMA write each (paper 003, sections 3.2 and 4).
+ * Eager rings: small messages by one RDMA write each (Liu, Wu and Panda, "High Performance
+ * RDMA-Based MPI Implementation over InfiniBand", 2004, sections 3.2 and 4).
  *
  * A ring is a run of slots in the receiver's memory, each tied for good to one slot in the sender's
  * (the paper's persistent buffer association), used in turn. A message stands at the end of its

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Staged puts: the sending half of the superpipeline (paper 001, section 4).
+ * Staged puts: the sending half of the superpipeline (A. Denis, "A High-Performance Superpipeline
+ * Protocol for InfiniBand", Euro-Par 2011, section 4).
  *
  * A put copies its chunks into blocks of the send arena and writes each chunk with one RDMA write
  * into the lane of the receiver's offer. Copying runs ahead of the window by one chunk; a chunk is
