@@ -53,7 +53,7 @@ static void open_grant(struct item_grant *items, struct rbuf_peer *peer, uint64_
     for (unsigned i = 0; i < ITEMS && item == NULL; i++) {
         item = items[i].grant == NULL ? &items[i] : NULL;
     }
-    if (item == NULL || peer->state == RBUF_PEER_FAILED) {
+    if (item == NULL || rbuf_peer_is_lost(peer)) {
         return;
     }
     item->target = open_memory(bytes, NULL, NULL);

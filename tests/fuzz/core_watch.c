@@ -210,7 +210,7 @@ static bool receive_formed(struct rbuf_core *core, enum rbuf_channel_id channel,
                      header->kind == RBUF_MESSAGE_RTS || header->kind == RBUF_MESSAGE_FRAGMENT,
                  "what is delivered is for the user");
     if (!in_turn && alone) {
-        fuzz_require(!kept && refused == 1 && peer->state == RBUF_PEER_FAILED,
+        fuzz_require(!kept && refused == 1 && rbuf_peer_is_lost(peer),
                      "what is out of turn is the end of its peer");
     }
     if (in_turn && unknown) {
@@ -221,7 +221,7 @@ static bool receive_formed(struct rbuf_core *core, enum rbuf_channel_id channel,
     fuzz_require(event_count(core) - events <= 2u + core->options.ring.slots +
                                                    2 * (unsigned) user_open_items() +
                                                    core->options.window[RBUF_BULK] ||
-                     peer->state == RBUF_PEER_FAILED,
+                     rbuf_peer_is_lost(peer),
                  "a message raises few events");
     return kept;
 }

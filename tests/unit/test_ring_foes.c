@@ -191,6 +191,8 @@ START_TEST(out_of_turn)
 
     ck_assert(
         !rbuf_core_received(&world->nodes[1].core, RBUF_CONTROL, NULL, &message, sizeof(message)));
+    ck_assert(rbuf_peer_is_lost(peer));
+    (void) rbuf_core_progress(&world->nodes[1].core, 1);
     ck_assert(rbuf_events_pop(&world->nodes[1].core.events, &event));
     ck_assert_int_eq(event.kind, RBUF_EVENT_FAILED);
     ck_assert_int_eq(event.status, -EPROTO);

@@ -90,7 +90,7 @@ static bool post_send(struct rbuf_peer *peer, struct rbuf_am *am)
         unbounce(am);
     }
     if (status == RBUF_FAB_DEAD) {
-        rbuf_peer_fail(peer, -ECONNRESET);
+        rbuf_peer_break(peer, -ECONNRESET);
     }
     if (status != RBUF_FAB_OK) {
         return false;
@@ -142,7 +142,7 @@ static enum rbuf_am_state enqueue(struct rbuf_peer *peer, struct rbuf_am *am)
 {
     am->peer = peer;
     am->work.kind = RBUF_WORK_SEND;
-    if (peer->state == RBUF_PEER_FAILED) {
+    if (rbuf_peer_is_lost(peer)) {
         am->state = RBUF_AM_QUEUED;
         finish(am, -ECONNRESET);
         return RBUF_AM_QUEUED;
@@ -151,7 +151,7 @@ static enum rbuf_am_state enqueue(struct rbuf_peer *peer, struct rbuf_am *am)
         post(peer, am)) {
         return am->state;
     }
-    if (peer->state == RBUF_PEER_FAILED) { /* found out while posting */
+    if (rbuf_peer_is_lost(peer)) { /* found out while posting */
         am->state = RBUF_AM_QUEUED;
         finish(am, -ECONNRESET);
         return RBUF_AM_QUEUED;
@@ -211,7 +211,7 @@ static void send_own(struct rbuf_peer *peer, enum rbuf_channel_id channel,
     struct own_message *message = calloc(1, sizeof(*message) + bytes);
 
     if (message == NULL) {
-        rbuf_peer_fail(peer, -ENOMEM);
+        rbuf_peer_break(peer, -ENOMEM);
         return;
     }
     if (bytes > 0) {

@@ -159,17 +159,24 @@ void rbuf_peer_connected(struct rbuf_peer *peer, const struct rbuf_peer_link *li
     rbuf_peer_wake(peer);
 }
 
-void rbuf_peer_fail(struct rbuf_peer *peer, int status)
+/* Whatever is queued for the peer ends with an error. */
+static void end_all(struct rbuf_peer *peer, int status)
 {
-    if (peer->state == RBUF_PEER_FAILED) {
-        return;
-    }
     peer->state = RBUF_PEER_FAILED;
     rbuf_polling_set_fail(peer);
     rbuf_ring_out_fail(peer);
     rbuf_channel_fail(peer, status);
     rbuf_rma_fail(peer, status);
     rbuf_sender_fail(peer, status);
+}
+
+void rbuf_peer_fail(struct rbuf_peer *peer, int status)
+{
+    if (peer->state == RBUF_PEER_FAILED) {
+        return;
+    }
+    status = peer->state == RBUF_PEER_BROKEN ? peer->broken_status : status;
+    end_all(peer, status);
     rbuf_core_raise(peer->core, RBUF_EVENT_FAILED, peer, NULL, status);
 }
 
@@ -184,7 +191,7 @@ bool rbuf_peer_drained(const struct rbuf_peer *peer)
     bool queued =
         peer->state != RBUF_PEER_FAILED && (!is_idle(peer) || !TAILQ_EMPTY(&peer->ungranted));
 
-    return !queued && peer->in_flight == 0;
+    return !queued && peer->state != RBUF_PEER_BROKEN && peer->in_flight == 0;
 }
 
 /* True if something of the user waits to be sent. */
@@ -198,7 +205,8 @@ bool rbuf_peer_unused(const struct rbuf_peer *peer)
 {
     const struct rbuf_core *core = peer->core;
 
-    if (peer->state == RBUF_PEER_UNCONNECTED || has_users(peer) || peer->in_flight > 0) {
+    if (peer->state == RBUF_PEER_UNCONNECTED || peer->state == RBUF_PEER_BROKEN ||
+        has_users(peer) || peer->in_flight > 0) {
         return false;
     }
     for (uint32_t i = 0; i < core->grant_count; i++) {
@@ -220,7 +228,7 @@ static bool probe(struct rbuf_peer *peer, enum rbuf_channel_id id)
     status = rbuf_fab_write(peer->queue[id], NULL, 0, 0, peer->their_mailbox,
                             peer->their_mailbox_rkey, &peer->probe);
     if (status == RBUF_FAB_DEAD) {
-        rbuf_peer_fail(peer, -ECONNRESET);
+        rbuf_peer_break(peer, -ECONNRESET);
     }
     if (status != RBUF_FAB_OK) {
         return false;
@@ -254,6 +262,9 @@ void rbuf_peer_remove(struct rbuf_peer *peer)
 {
     struct rbuf_core *core = peer->core;
 
+    if (peer->state == RBUF_PEER_BROKEN) {
+        end_all(peer, peer->broken_status);
+    }
     rbuf_sender_fail(peer, -ECONNRESET);
     for (uint32_t i = 0; i < core->grant_count; i++) {
         if (core->grants[i]->peer == peer) {
@@ -300,6 +311,10 @@ static int progress_busy(struct rbuf_core *core, uint64_t *budget)
         if (peer->state == RBUF_PEER_CONNECTED) {
             done += progress_peer(peer, budget);
             spent = *budget == 0;
+        }
+        if (peer->state == RBUF_PEER_BROKEN) {
+            rbuf_peer_fail(peer, peer->broken_status);
+            done++;
         }
         if (peer->state != RBUF_PEER_CONNECTED || is_idle(peer)) {
             TAILQ_REMOVE(&core->busy, peer, busy_link);

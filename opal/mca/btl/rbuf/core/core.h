@@ -79,7 +79,9 @@ struct rbuf_core_options {
 enum rbuf_peer_state {
     RBUF_PEER_UNCONNECTED, /* everything queues */
     RBUF_PEER_CONNECTED,
-    RBUF_PEER_FAILED, /* everything ends in an error */
+    RBUF_PEER_BROKEN, /* everything new ends in an error; what is queued will, at the next progress
+                       */
+    RBUF_PEER_FAILED, /* everything has ended in an error */
 };
 
 enum rbuf_probe_state { RBUF_PROBE_IDLE, RBUF_PROBE_POSTED };
@@ -90,7 +92,8 @@ struct rbuf_peer {
     uint32_t index;       /* in core->peers, what the peer writes into its headers */
     uint32_t their_index; /* ours in the peer's table */
     enum rbuf_peer_state state;
-    bool unordered; /* what it writes here is not placed in order, whatever core's options say */
+    int broken_status; /* BROKEN: why, a negative errno */
+    bool unordered;    /* what it writes here is not placed in order, whatever core's options say */
     struct rbuf_fab_queue *queue[RBUF_CHANNELS];
     struct rbuf_mailbox *mailbox; /* ours, the peer writes it */
     uint64_t their_mailbox;       /* its address at the peer */
@@ -289,6 +292,23 @@ static inline void rbuf_peer_wake(struct rbuf_peer *peer)
     if (!peer->busy) {
         peer->busy = true;
         TAILQ_INSERT_TAIL(&peer->core->busy, peer, busy_link);
+    }
+}
+
+/* True of a peer that cannot be spoken to any more. */
+static inline bool rbuf_peer_is_lost(const struct rbuf_peer *peer)
+{
+    return peer->state >= RBUF_PEER_BROKEN;
+}
+
+/* For core's own files: the peer cannot be spoken to any more. What is queued for it stays where it
+ * is until core fails the peer, so that nothing vanishes under the feet of who found out. */
+static inline void rbuf_peer_break(struct rbuf_peer *peer, int status)
+{
+    if (!rbuf_peer_is_lost(peer)) {
+        peer->state = RBUF_PEER_BROKEN;
+        peer->broken_status = status;
+        rbuf_peer_wake(peer);
     }
 }
 

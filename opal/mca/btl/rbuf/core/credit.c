@@ -118,7 +118,7 @@ int rbuf_credit_write(struct rbuf_peer *peer)
         status = rbuf_words_write(peer, rbuf_words_credit((enum rbuf_flow) flow),
                                   peer->credit[flow].consumed);
         if (status == RBUF_FAB_DEAD) {
-            rbuf_peer_fail(peer, -ECONNRESET);
+            rbuf_peer_break(peer, -ECONNRESET);
             break;
         }
         if (status == RBUF_FAB_OK) {

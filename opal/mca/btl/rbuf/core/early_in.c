@@ -495,7 +495,7 @@ int rbuf_early_in_report(struct rbuf_peer *peer)
     case RBUF_FAB_AGAIN:
         break;
     case RBUF_FAB_DEAD:
-        rbuf_peer_fail(peer, -ECONNRESET);
+        rbuf_peer_break(peer, -ECONNRESET);
         break;
     }
     return 0;

@@ -64,7 +64,7 @@ void rbuf_early_out_lent(struct rbuf_peer *peer, const struct rbuf_early_window 
 {
     struct rbuf_early_out *out = peer->early_out;
 
-    if (peer->state == RBUF_PEER_FAILED) {
+    if (rbuf_peer_is_lost(peer)) {
         return;
     }
     if (!window_usable(peer, window) || (out != NULL && out->state != RBUF_EARLY_OUT_RETURNED)) {
@@ -74,7 +74,7 @@ void rbuf_early_out_lent(struct rbuf_peer *peer, const struct rbuf_early_window 
     if (out == NULL) {
         out = calloc(1, sizeof(*out));
         if (out == NULL) {
-            rbuf_peer_fail(peer, -ENOMEM);
+            rbuf_peer_break(peer, -ENOMEM);
             return;
         }
         peer->early_out = out;
@@ -104,7 +104,7 @@ void rbuf_early_out_recalled(struct rbuf_peer *peer)
 {
     struct rbuf_early_out *out = peer->early_out;
 
-    if (peer->state == RBUF_PEER_FAILED) {
+    if (rbuf_peer_is_lost(peer)) {
         return;
     }
     if (out == NULL || out->state != RBUF_EARLY_OUT_OPEN) {
@@ -344,7 +344,7 @@ static bool chunk_posted(struct rbuf_peer *peer, struct rbuf_early_data *data,
     if (status != RBUF_FAB_OK) {
         rbuf_tx_chunk_free(peer->core, chunk);
         if (status == RBUF_FAB_DEAD) {
-            rbuf_peer_fail(peer, -ECONNRESET);
+            rbuf_peer_break(peer, -ECONNRESET);
         }
         return false;
     }
@@ -491,7 +491,7 @@ int rbuf_early_send(struct rbuf_peer *peer, struct rbuf_am *am, const void *sour
     drop_within(peer, source, bytes);
     bytes = bytes <= slot_bytes(window) ? bytes : prefix_bytes(window);
     state = send_rts(peer, am, source, bytes, (uint32_t) bytes, &data);
-    if (data == NULL || peer->state == RBUF_PEER_FAILED) {
+    if (data == NULL || rbuf_peer_is_lost(peer)) {
         return state;
     }
     rbuf_peer_wake(peer);

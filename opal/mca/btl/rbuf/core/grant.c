@@ -137,7 +137,7 @@ static bool acks_open(struct rbuf_peer *peer)
         peer->words.acks = calloc(RBUF_ACK_SLOTS, sizeof(*peer->words.acks));
     }
     if (peer->words.acks == NULL) {
-        rbuf_peer_fail(peer, -ENOMEM);
+        rbuf_peer_break(peer, -ENOMEM);
         return false;
     }
     return true;
@@ -501,7 +501,7 @@ void rbuf_grant_named(struct rbuf_peer *peer, uint64_t id, uint32_t seq)
     struct rbuf_grant *grant = rbuf_grant_find(peer->core, id);
     bool usable = false;
 
-    if (peer->state == RBUF_PEER_FAILED) {
+    if (rbuf_peer_is_lost(peer)) {
         return;
     }
     if (grant != NULL && grant->peer == peer && grant->early == RBUF_GRANT_EARLY_ASKED) {
@@ -511,7 +511,7 @@ void rbuf_grant_named(struct rbuf_peer *peer, uint64_t id, uint32_t seq)
     }
     if (!usable) { /* it would wait for ever */
         peer->core->stats.messages_refused++;
-        rbuf_peer_fail(peer, -EPROTO);
+        rbuf_peer_break(peer, -EPROTO);
     }
 }
 

@@ -55,7 +55,7 @@ static bool take_return(struct rbuf_peer *peer, enum rbuf_loan loan)
 static bool refuse(struct rbuf_peer *peer)
 {
     peer->core->stats.messages_refused++;
-    rbuf_peer_fail(peer, -EPROTO);
+    rbuf_peer_break(peer, -EPROTO);
     return false;
 }
 
@@ -64,7 +64,7 @@ static void take_early(struct rbuf_peer *peer, uint64_t grant_id, uint32_t seq)
 {
     if (grant_id != 0) {
         rbuf_grant_named(peer, grant_id, seq);
-    } else if (peer->state != RBUF_PEER_FAILED && !rbuf_early_in_closed(peer, seq)) {
+    } else if (!rbuf_peer_is_lost(peer) && !rbuf_early_in_closed(peer, seq)) {
         (void) refuse(peer);
     }
 }
@@ -104,7 +104,7 @@ static bool hand_up(struct rbuf_peer *peer, const struct rbuf_delivery *delivery
         .kind = RBUF_EVENT_DELIVER, .peer = peer, .delivery = *delivery};
 
     if (!rbuf_events_push(&peer->core->events, &event)) {
-        rbuf_peer_fail(peer, -ENOMEM);
+        rbuf_peer_break(peer, -ENOMEM);
         return false;
     }
     peer->core->stats.messages_received++;
@@ -115,7 +115,7 @@ static bool hand_up(struct rbuf_peer *peer, const struct rbuf_delivery *delivery
 static bool take_rts(struct rbuf_peer *peer, const struct rbuf_message_header *header,
                      struct rbuf_delivery place)
 {
-    if (peer->state == RBUF_PEER_FAILED) {
+    if (rbuf_peer_is_lost(peer)) {
         return false;
     }
     if (!rbuf_early_in_rts(peer, header->after)) {
@@ -143,7 +143,7 @@ static bool take_unrung(struct rbuf_peer *peer, const struct rbuf_delivery *plac
 /* A message whose payload goes on in early data, which came before it by the same queue pair. */
 static bool take_fragment(struct rbuf_peer *peer, struct rbuf_delivery place)
 {
-    if (peer->state == RBUF_PEER_FAILED) {
+    if (rbuf_peer_is_lost(peer)) {
         return false;
     }
     if (place.channel != RBUF_BULK ||
@@ -213,7 +213,7 @@ bool rbuf_core_received(struct rbuf_core *core, enum rbuf_channel_id channel,
     if (channel == RBUF_CONTROL) {
         if (!in_turn(peer, header)) {
             core->stats.messages_refused++;
-            rbuf_peer_fail(peer, -EPROTO);
+            rbuf_peer_break(peer, -EPROTO);
             return false;
         }
         rbuf_credit_heard(&peer->counts, header->credit);

@@ -35,7 +35,7 @@ static inline bool rbuf_inbox_take(struct rbuf_peer *peer, const struct rbuf_mes
     }
     event = rbuf_events_add(&core->events);
     if (event == NULL) {
-        rbuf_peer_fail(peer, -ENOMEM);
+        rbuf_peer_break(peer, -ENOMEM);
         return false;
     }
     event->kind = RBUF_EVENT_DELIVER;

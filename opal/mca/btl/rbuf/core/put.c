@@ -107,7 +107,7 @@ void rbuf_put_copied(struct rbuf_peer *peer, struct rbuf_put *put)
     put->peer = peer;
     put->filling = NULL;
     put_without_early(put);
-    if (peer->state == RBUF_PEER_FAILED) {
+    if (rbuf_peer_is_lost(peer)) {
         rbuf_sender_finish(put, RBUF_EVENT_PUT, -ECONNRESET);
         return;
     }
@@ -220,12 +220,12 @@ void rbuf_put_start(struct rbuf_peer *peer, struct rbuf_put *put)
     put->peer = peer;
     put->filling = NULL;
     put_without_early(put);
-    if (peer->state == RBUF_PEER_FAILED) {
+    if (rbuf_peer_is_lost(peer)) {
         rbuf_sender_finish(put, RBUF_EVENT_PUT, -ECONNRESET);
         return;
     }
     settled = put_settle(peer, put);
-    if (peer->state == RBUF_PEER_FAILED) { /* found out while telling */
+    if (rbuf_peer_is_lost(peer)) { /* found out while telling */
         rbuf_sender_finish(put, RBUF_EVENT_PUT, -ECONNRESET);
     } else if (put->offer.mode != RBUF_OFFER_DEFERRED && settled) {
         put_granted(peer, put);
@@ -239,7 +239,7 @@ void rbuf_put_granted(struct rbuf_peer *peer, const struct rbuf_offer *offer)
     struct rbuf_put *put;
     struct rbuf_unexpected_rtr *rtr;
 
-    if (peer->state == RBUF_PEER_FAILED) {
+    if (rbuf_peer_is_lost(peer)) {
         return; /* all that waited has ended */
     }
     TAILQ_FOREACH(put, &peer->ungranted, link)
@@ -252,7 +252,7 @@ void rbuf_put_granted(struct rbuf_peer *peer, const struct rbuf_offer *offer)
     }
     rtr = peer->unexpected_count < UNEXPECTED_MAX ? malloc(sizeof(*rtr)) : NULL;
     if (rtr == NULL) {
-        rbuf_peer_fail(peer, peer->unexpected_count < UNEXPECTED_MAX ? -ENOMEM : -EPROTO);
+        rbuf_peer_break(peer, peer->unexpected_count < UNEXPECTED_MAX ? -ENOMEM : -EPROTO);
         return;
     }
     rtr->offer = *offer;

@@ -191,7 +191,7 @@ int rbuf_receiver_write_acks(struct rbuf_peer *peer)
             rbuf_peer_wake(peer);
             break;
         case RBUF_FAB_DEAD:
-            rbuf_peer_fail(peer, -ECONNRESET);
+            rbuf_peer_break(peer, -ECONNRESET);
             break;
         }
     }
@@ -224,7 +224,7 @@ static struct rbuf_held *make_held(struct rbuf_peer *peer, const struct rbuf_mes
     struct rbuf_held *held = malloc(sizeof(*held) + place->bytes);
 
     if (held == NULL) {
-        rbuf_peer_fail(peer, -ENOMEM);
+        rbuf_peer_break(peer, -ENOMEM);
         return NULL;
     }
     held->bytes = place->bytes;

@@ -143,7 +143,7 @@ void rbuf_ring_long_lead(struct rbuf_peer *peer, uint32_t bytes, uint32_t ready)
     if (write_until(peer, bytes, until) == RBUF_FAB_OK) {
         out->led = until;
     } else {
-        rbuf_peer_fail(peer, -ECONNRESET); /* there was room */
+        rbuf_peer_break(peer, -ECONNRESET); /* there was room */
     }
 }
 
@@ -155,7 +155,7 @@ bool rbuf_ring_long_end(struct rbuf_peer *peer, enum rbuf_message_kind kind, uin
     struct rbuf_ring_long_trailer *trailer = trailer_of(out, slots);
     enum rbuf_fab_status status;
 
-    if (out->state != RBUF_RING_OUT_OPEN) { /* lost since it was begun */
+    if (out->state != RBUF_RING_OUT_OPEN || rbuf_peer_is_lost(peer)) { /* since it was begun */
         return false;
     }
     if (out->led == 0) {
@@ -168,7 +168,7 @@ bool rbuf_ring_long_end(struct rbuf_peer *peer, enum rbuf_message_kind kind, uin
                           memory_order_relaxed);
     status = write_until(peer, bytes, rbuf_ring_long_bytes(bytes));
     if (status == RBUF_FAB_DEAD) {
-        rbuf_peer_fail(peer, -ECONNRESET);
+        rbuf_peer_break(peer, -ECONNRESET);
     }
     if (status != RBUF_FAB_OK) {
         assert(status == RBUF_FAB_DEAD || out->led == 0); /* who leads leaves room for the rest */

@@ -45,7 +45,7 @@ bool rbuf_ring_out_end(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint
     atomic_store_explicit(&trailer->word, out->word | bytes, memory_order_relaxed);
     status = write_slot(peer, TRAILER_BYTES + rbuf_ring_padded(bytes));
     if (status == RBUF_FAB_DEAD) {
-        rbuf_peer_fail(peer, -ECONNRESET);
+        rbuf_peer_break(peer, -ECONNRESET);
     }
     if (status != RBUF_FAB_OK) {
         return false;

@@ -44,7 +44,7 @@ static bool post(struct rbuf_peer *peer, struct rbuf_rma *rma)
         enum rbuf_fab_status status = post_piece(peer, rma, piece);
 
         if (status == RBUF_FAB_DEAD) {
-            rbuf_peer_fail(peer, -ECONNRESET);
+            rbuf_peer_break(peer, -ECONNRESET);
         }
         if (status != RBUF_FAB_OK) {
             return false;
@@ -78,7 +78,7 @@ void rbuf_rma_start(struct rbuf_peer *peer, struct rbuf_rma *rma)
     rma->done = 0;
     rma->work.kind = RBUF_WORK_RMA;
     count(&peer->core->stats, rma);
-    if (peer->state == RBUF_PEER_FAILED) {
+    if (rbuf_peer_is_lost(peer)) {
         rbuf_core_raise(peer->core, RBUF_EVENT_RMA, peer, rma, -ECONNRESET);
         return;
     }

@@ -99,7 +99,7 @@ static bool chunk_post(struct rbuf_put *put)
         status = chunk_write(put);
     }
     if (status == RBUF_FAB_DEAD) {
-        rbuf_peer_fail(peer, -ECONNRESET);
+        rbuf_peer_break(peer, -ECONNRESET);
     }
     if (status != RBUF_FAB_OK) {
         return false;
@@ -202,7 +202,7 @@ int rbuf_sender_progress(struct rbuf_peer *peer, uint64_t *budget)
     for (; put != NULL && *budget > 0; put = next) {
         enum put_progress progress = put_advance(put, may_stage, budget);
 
-        if (peer->state == RBUF_PEER_FAILED) {
+        if (rbuf_peer_is_lost(peer)) {
             return done + 1; /* every put was finished with an error */
         }
         next = TAILQ_NEXT(put, link);
@@ -251,7 +251,7 @@ struct rbuf_peer *rbuf_sender_chunk_completed(struct rbuf_core *core, struct rbu
     }
     rbuf_tx_chunk_free(core, chunk);
     /* The puts of a peer that has failed, or is about to, are its failing's. */
-    if (put != NULL && status == 0 && peer->state != RBUF_PEER_FAILED && --put->in_flight == 0 &&
+    if (put != NULL && status == 0 && !rbuf_peer_is_lost(peer) && --put->in_flight == 0 &&
         put->state == RBUF_PUT_LANDING) {
         TAILQ_REMOVE(&peer->puts, put, link);
         rbuf_sender_finish(put, RBUF_EVENT_PUT, 0);
