@@ -97,7 +97,8 @@ running=() # tests under way, by number; each has its lines and its output in fi
 started=0
 pids=()
 
-# start LIMIT RANKS EXPECT PROGRAM ARGUMENTS...: runs it, output to $out; mpirun's status.
+# start LIMIT RANKS EXPECT PROGRAM ARGUMENTS...: runs it, output to $out; mpirun's status. Each job has
+# a directory for Open MPI's own files: two that begin at once would trip over a common one.
 # One-sided tests are to use the BTL: the others that Open MPI would prefer on one node are not
 # what is tested.
 start()
@@ -108,7 +109,8 @@ start()
     if [ "$expect" = survivor ]; then
         mpi_args+=(--enable-recovery)
     fi
-    timeout -k 5 "$limit" "${fabric_command[@]}" "${MPIRUN:-mpirun}" "${mpi_args[@]}" \
+    mkdir -p "$out.session"
+    TMPDIR=$out.session timeout -k 5 "$limit" "${fabric_command[@]}" "${MPIRUN:-mpirun}" "${mpi_args[@]}" \
         "${transport_args[@]}" --mca osc "$transport_osc" --mca mpi_warn_on_fork 0 "${ring_args[@]}" \
         "${extra[@]}" \
         "$bin/$program" "$@" >"$out" 2>&1
@@ -203,7 +205,7 @@ reap()
     SKIP) skipped=$((skipped + 1)) ;;
     *) failed=$((failed + 1)) ;;
     esac
-    rm -f "$work/$number".*
+    rm -rf "$work/$number".*
 }
 
 # run_test beside others.

@@ -35,16 +35,19 @@ patience=20 # seconds until a job that cannot go on must have ended; see calibra
 # job NAME LIMIT RANKS PROGRAM [ARGUMENT...]: runs it, at most LIMIT seconds. Sets log (a path),
 # status (124: it had to be ended) and took (seconds).
 job() {
-    local name=$1 limit=$2 ranks=$3 started
+    local name=$1 limit=$2 ranks=$3 started session
     shift 3
     log=$(log_of "$name")
     status=0
     started=$(date +%s.%N)
-    timeout -k 5 "$limit" "$softhca" --profile unpaced "${hca[@]}" -- "$mpirun" -np "$ranks" \
+    # Open MPI's own files: two jobs that begin at once would trip over a common directory.
+    session=$(mktemp -d)
+    TMPDIR=$session timeout -k 5 "$limit" "$softhca" --profile unpaced "${hca[@]}" -- "$mpirun" -np "$ranks" \
         --oversubscribe --bind-to none --mca pml ob1 --mca btl "$btls" --mca osc rdma \
         --mca mca_base_component_path "SYS_DEFAULT:$RBUF_COMPONENT_DIR" \
         --mca mpi_warn_on_fork 0 "${mpi[@]}" "${wrap[@]}" "$@" >"$log" 2>&1 </dev/null ||
         status=$?
+    rm -rf "$session"
     took=$(awk -v a="$started" -v b="$(date +%s.%N)" 'BEGIN { printf "%.1f", b - a }')
 }
 
