@@ -73,11 +73,14 @@ rbuf_core_sources = \
 	%reldir%/core/inbox.h \
 	%reldir%/core/lives.c \
 	%reldir%/core/lives.h \
+	%reldir%/core/peer.c \
+	%reldir%/core/peer.h \
 	%reldir%/core/polling_set.c \
 	%reldir%/core/polling_set.h \
 	%reldir%/core/put.c \
 	%reldir%/core/put.h \
 	%reldir%/core/receiver.c \
+	%reldir%/core/receiver.h \
 	%reldir%/core/registration_cost.c \
 	%reldir%/core/registration_cost.h \
 	%reldir%/core/reuse.c \
@@ -85,9 +88,10 @@ rbuf_core_sources = \
 	%reldir%/core/ring.c \
 	%reldir%/core/ring.h \
 	%reldir%/core/ring_in.c \
-	%reldir%/core/ring_out.c \
+	%reldir%/core/ring_in.h \
 	%reldir%/core/ring_long.c \
 	%reldir%/core/ring_long.h \
+	%reldir%/core/ring_out.c \
 	%reldir%/core/ring_out.h \
 	%reldir%/core/rma.c \
 	%reldir%/core/rma.h \
@@ -98,6 +102,7 @@ rbuf_core_sources = \
 	%reldir%/core/sender.h \
 	%reldir%/core/staging.c \
 	%reldir%/core/staging.h \
+	%reldir%/core/state.h \
 	%reldir%/core/stats.h \
 	%reldir%/core/tx_chunk.c \
 	%reldir%/core/tx_chunk.h \

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/core.h"
+#include "core/state.h"
 
 static_assert(sizeof(struct rbuf_ring_offer) <= sizeof(struct rbuf_offer) &&
                   sizeof(struct rbuf_early_window) <= sizeof(struct rbuf_offer),

@@ -12,7 +12,7 @@
 #ifndef RBUF_CORE_CHANNEL_H
 #define RBUF_CORE_CHANNEL_H
 
-#include "core/core.h"
+#include "core/state.h"
 #include "core/ring_long.h"
 #include "core/ring_out.h"
 

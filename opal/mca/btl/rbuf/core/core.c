@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+#include "core/ring_in.h"
+#include "core/receiver.h"
 #include "core/core.h"
 
 #include <errno.h>
@@ -10,8 +12,6 @@
 #include "core/polling_set.h"
 #include "core/rma.h"
 #include "core/sender.h"
-
-#define FIRST_PEERS 16u
 
 int rbuf_core_open(struct rbuf_core *core, const struct rbuf_core_options *options,
                    const struct rbuf_region *send_region, const struct rbuf_region *receive_region)
@@ -80,212 +80,6 @@ void rbuf_core_close(struct rbuf_core *core)
     free(core->peers);
 }
 
-/* A free place in the table of peers, which grows as needed; UINT32_MAX without memory. */
-static uint32_t peer_index(struct rbuf_core *core)
-{
-    uint32_t count = core->peer_count == 0 ? FIRST_PEERS : 2 * core->peer_count;
-    uint32_t index = core->peer_count;
-    struct rbuf_peer **table;
-
-    for (uint32_t i = core->peer_first_free; i < core->peer_count; i++) {
-        if (core->peers[i] == NULL) {
-            core->peer_first_free = i + 1;
-            return i;
-        }
-    }
-    table = realloc(core->peers, count * sizeof(*table));
-    if (table == NULL) {
-        return UINT32_MAX;
-    }
-    memset(table + core->peer_count, 0, (count - core->peer_count) * sizeof(*table));
-    core->peers = table;
-    core->peer_count = count;
-    core->peer_first_free = index + 1;
-    return index;
-}
-
-int rbuf_peer_add(struct rbuf_core *core, struct rbuf_mailbox *mailbox, void *user,
-                  struct rbuf_peer **peer)
-{
-    struct rbuf_peer *added = calloc(1, sizeof(*added));
-    uint32_t index;
-
-    if (added == NULL) {
-        return -ENOMEM;
-    }
-    index = peer_index(core);
-    if (index == UINT32_MAX) {
-        free(added);
-        return -ENOMEM;
-    }
-    added->core = core;
-    added->user = user;
-    added->index = index;
-    added->mailbox = mailbox;
-    added->probe.kind = RBUF_WORK_PROBE;
-    rbuf_credit_open(added);
-    for (int id = 0; id < RBUF_CHANNELS; id++) {
-        TAILQ_INIT(&added->queued[id]);
-    }
-    TAILQ_INIT(&added->puts);
-    TAILQ_INIT(&added->ungranted);
-    TAILQ_INIT(&added->rmas);
-    SLIST_INIT(&added->unexpected_rtrs);
-    core->peers[index] = added;
-    *peer = added;
-    return 0;
-}
-
-void rbuf_peer_connected(struct rbuf_peer *peer, const struct rbuf_peer_link *link)
-{
-    if (peer->state != RBUF_PEER_UNCONNECTED) {
-        return;
-    }
-    for (int id = 0; id < RBUF_CHANNELS; id++) {
-        peer->queue[id] = link->queue[id];
-        peer->credit[id].window = link->window[id];
-    }
-    if (link->mailbox != NULL) {
-        peer->mailbox = link->mailbox;
-    }
-    peer->their_mailbox = link->their_mailbox;
-    peer->their_mailbox_rkey = link->their_mailbox_rkey;
-    peer->their_stage_bytes = link->their_stage_bytes;
-    peer->their_index = link->their_index;
-    peer->unordered = link->unordered;
-    peer->counts.mine[RBUF_COUNTED] =
-        link->words_overtake ? RBUF_COUNTED_UNORDERED : RBUF_COUNTED_IN_ORDER;
-    peer->state = RBUF_PEER_CONNECTED;
-    rbuf_peer_wake(peer);
-}
-
-/* Whatever is queued for the peer ends with an error. */
-static void end_all(struct rbuf_peer *peer, int status)
-{
-    peer->state = RBUF_PEER_FAILED;
-    rbuf_polling_set_fail(peer);
-    rbuf_ring_out_fail(peer);
-    rbuf_channel_fail(peer, status);
-    rbuf_rma_fail(peer, status);
-    rbuf_sender_fail(peer, status);
-}
-
-void rbuf_peer_fail(struct rbuf_peer *peer, int status)
-{
-    if (peer->state == RBUF_PEER_FAILED) {
-        return;
-    }
-    status = peer->state == RBUF_PEER_BROKEN ? peer->broken_status : status;
-    end_all(peer, status);
-    rbuf_core_raise(peer->core, RBUF_EVENT_FAILED, peer, NULL, status);
-}
-
-static bool is_idle(const struct rbuf_peer *peer)
-{
-    return rbuf_channel_idle(peer) && rbuf_sender_idle(peer) && TAILQ_EMPTY(&peer->rmas) &&
-           peer->words.acks_due == 0 && !rbuf_early_in_owed(peer);
-}
-
-bool rbuf_peer_drained(const struct rbuf_peer *peer)
-{
-    bool queued =
-        peer->state != RBUF_PEER_FAILED && (!is_idle(peer) || !TAILQ_EMPTY(&peer->ungranted));
-
-    return !queued && peer->state != RBUF_PEER_BROKEN && peer->in_flight == 0;
-}
-
-/* True if something of the user waits to be sent. */
-static bool has_users(const struct rbuf_peer *peer)
-{
-    return !TAILQ_EMPTY(&peer->queued[RBUF_CONTROL]) || !TAILQ_EMPTY(&peer->queued[RBUF_BULK]) ||
-           !TAILQ_EMPTY(&peer->puts) || !TAILQ_EMPTY(&peer->ungranted) || !TAILQ_EMPTY(&peer->rmas);
-}
-
-bool rbuf_peer_unused(const struct rbuf_peer *peer)
-{
-    const struct rbuf_core *core = peer->core;
-
-    if (peer->state == RBUF_PEER_UNCONNECTED || peer->state == RBUF_PEER_BROKEN ||
-        has_users(peer) || peer->in_flight > 0) {
-        return false;
-    }
-    for (uint32_t i = 0; i < core->grant_count; i++) {
-        if (core->grants[i]->peer == peer && core->grants[i]->state != RBUF_GRANT_FREE) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* An empty write, which the peer's adapter answers whatever its software does. */
-static bool probe(struct rbuf_peer *peer, enum rbuf_channel_id id)
-{
-    enum rbuf_fab_status status;
-
-    if (peer->probe_state == RBUF_PROBE_POSTED) {
-        return false;
-    }
-    status = rbuf_fab_write(peer->queue[id], NULL, 0, 0, peer->their_mailbox,
-                            peer->their_mailbox_rkey, &peer->probe);
-    if (status == RBUF_FAB_DEAD) {
-        rbuf_peer_break(peer, -ECONNRESET);
-    }
-    if (status != RBUF_FAB_OK) {
-        return false;
-    }
-    peer->probe_state = RBUF_PROBE_POSTED;
-    peer->in_flight++;
-    peer->core->stats.probes++;
-    return true;
-}
-
-bool rbuf_peer_probe(struct rbuf_peer *peer)
-{
-    return peer->state == RBUF_PEER_CONNECTED && probe(peer, RBUF_CONTROL);
-}
-
-bool rbuf_peer_flush(struct rbuf_peer *peer)
-{
-    if (!rbuf_peer_drained(peer)) {
-        return false;
-    }
-    for (int id = 0; id < RBUF_CHANNELS && peer->state == RBUF_PEER_CONNECTED; id++) {
-        if (rbuf_fab_outstanding(peer->queue[id]) > 0) {
-            (void) probe(peer, (enum rbuf_channel_id) id);
-            return false;
-        }
-    }
-    return true;
-}
-
-void rbuf_peer_remove(struct rbuf_peer *peer)
-{
-    struct rbuf_core *core = peer->core;
-
-    if (peer->state == RBUF_PEER_BROKEN) {
-        end_all(peer, peer->broken_status);
-    }
-    rbuf_sender_fail(peer, -ECONNRESET);
-    for (uint32_t i = 0; i < core->grant_count; i++) {
-        if (core->grants[i]->peer == peer) {
-            rbuf_grant_close(core->grants[i]);
-        }
-    }
-    rbuf_early_in_remove(peer);
-    rbuf_early_out_remove(peer);
-    rbuf_ring_out_remove(peer);
-    rbuf_polling_set_remove(peer);
-    if (peer->busy) { /* closing grants may have woken it */
-        TAILQ_REMOVE(&core->busy, peer, busy_link);
-    }
-    core->peers[peer->index] = NULL;
-    if (peer->index < core->peer_first_free) {
-        core->peer_first_free = peer->index;
-    }
-    free(peer->words.acks);
-    free(peer);
-}
-
 static int progress_peer(struct rbuf_peer *peer, uint64_t *budget)
 {
     int done = rbuf_receiver_write_acks(peer);
@@ -316,7 +110,7 @@ static int progress_busy(struct rbuf_core *core, uint64_t *budget)
             rbuf_peer_fail(peer, peer->broken_status);
             done++;
         }
-        if (peer->state != RBUF_PEER_CONNECTED || is_idle(peer)) {
+        if (peer->state != RBUF_PEER_CONNECTED || rbuf_peer_is_idle(peer)) {
             TAILQ_REMOVE(&core->busy, peer, busy_link);
             peer->busy = false;
         } else if (spent) {

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "core/core.h"
+#include "core/state.h"
 
 #define SWEEPS 3u
 

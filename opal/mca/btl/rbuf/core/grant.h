@@ -23,7 +23,7 @@
 
 #include <stdlib.h>
 
-#include "core/core.h"
+#include "core/state.h"
 
 enum rbuf_grant_state {
     RBUF_GRANT_FREE,
@@ -132,12 +132,5 @@ bool rbuf_grant_early_is_there(const struct rbuf_grant *grant); /* what it claim
 int rbuf_grants_progress(struct rbuf_core *core);               /* serves deferred grants */
 void rbuf_grant_placed(struct rbuf_grant *grant);               /* the last block was copied out */
 void rbuf_grants_close(struct rbuf_core *core);
-
-/* receiver.c: copies arrived blocks out, at most *budget bytes, which are taken off it. */
-int rbuf_receiver_progress(struct rbuf_core *core, uint64_t *budget);
-int rbuf_receiver_write_acks(struct rbuf_peer *peer);
-/* Copies a message that names a put which is not in place yet; false: it need not wait. */
-bool rbuf_receiver_hold(struct rbuf_peer *peer, const struct rbuf_message_header *header,
-                        const struct rbuf_delivery *place);
 
 #endif

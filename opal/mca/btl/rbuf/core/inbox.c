@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+#include "core/ring_in.h"
+#include "core/receiver.h"
 #include "core/inbox.h"
 
 #include <errno.h>

@@ -15,7 +15,7 @@
 #include <errno.h>
 #include <stdbool.h>
 
-#include "core/core.h"
+#include "core/state.h"
 
 /* Of the inbox: deals with what is not simply handed to the user. */
 bool rbuf_inbox_take_other(struct rbuf_peer *peer, const struct rbuf_message_header *header,
@@ -45,5 +45,15 @@ static inline bool rbuf_inbox_take(struct rbuf_peer *peer, const struct rbuf_mes
     core->stats.messages_received++;
     return true;
 }
+
+/* A message of `bytes` bytes stands at `data` in a receive buffer. True: an event owns the buffer
+ * until rbuf_core_release(). False: the caller may repost it now. */
+bool rbuf_core_received(struct rbuf_core *core, enum rbuf_channel_id channel,
+                        struct rbuf_buffer *buffer, void *data, uint32_t bytes);
+
+/* The message of a RBUF_EVENT_DELIVER was dealt with: frees a heap copy, returns the credit. The
+ * caller reposts the receive buffer, if there is one, behind that, and before the next progress,
+ * which tells the peer. */
+void rbuf_core_release(struct rbuf_peer *peer, const struct rbuf_delivery *delivery);
 
 #endif

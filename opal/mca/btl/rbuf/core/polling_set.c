@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+#include "core/ring_in.h"
 #include "core/polling_set.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "core/channel.h"
-#include "core/core.h"
+#include "core/state.h"
 #include "core/ring_long.h"
 
 #define CENSUS      1024u /* small messages from one census to the next, for small sets */

@@ -9,7 +9,7 @@
 #ifndef RBUF_CORE_PUT_H
 #define RBUF_CORE_PUT_H
 
-#include "core/core.h"
+#include "core/state.h"
 
 enum rbuf_put_state {
     RBUF_PUT_UNGRANTED, /* waits for an RTR */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/receiver.h"
 #include "core/channel.h"
 #include "core/copy.h"
 #include "core/grant.h"

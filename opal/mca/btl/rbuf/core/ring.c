@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 #include "core/ring.h"
 
-#include "core/core.h"
+#include "core/state.h"
 
 void rbuf_ring_memory_give(struct rbuf_core *core, struct rbuf_ring_memory *memory)
 {

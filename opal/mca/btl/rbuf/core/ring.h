@@ -188,12 +188,4 @@ static inline bool rbuf_ring_in_polled(const struct rbuf_ring_in *ring)
     return ring->state == RBUF_RING_IN_POLLED || ring->state == RBUF_RING_IN_RECALLED;
 }
 
-/* Takes the messages that have arrived and whose turn it is; returns their number. */
-int rbuf_ring_in_take(struct rbuf_ring_in *ring);
-
-/* The message in the slot was dealt with; likewise a long one with `bytes` of payload, which begins
- * in it. */
-void rbuf_ring_in_free(struct rbuf_ring_in *ring, uint32_t slot);
-void rbuf_ring_in_free_long(struct rbuf_ring_in *ring, uint32_t slot, uint32_t bytes);
-
 #endif

@@ -2,7 +2,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "core/core.h"
+#include "core/ring_in.h"
+#include "core/state.h"
 #include "core/inbox.h"
 #include "core/polling_set.h"
 #include "core/ring_long.h"

@@ -28,7 +28,7 @@
 #ifndef RBUF_CORE_RING_LONG_H
 #define RBUF_CORE_RING_LONG_H
 
-#include "core/core.h"
+#include "core/state.h"
 #include "core/ring.h"
 
 #define RBUF_RING_WORD_BYTES 8u

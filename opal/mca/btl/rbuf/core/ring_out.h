@@ -6,7 +6,7 @@
 #ifndef RBUF_CORE_RING_OUT_H
 #define RBUF_CORE_RING_OUT_H
 
-#include "core/core.h"
+#include "core/state.h"
 
 /* Bytes that a payload occupies in a slot: it begins at a multiple of 8. */
 static inline uint32_t rbuf_ring_padded(uint32_t bytes)

@@ -8,7 +8,7 @@
 #ifndef RBUF_CORE_RMA_H
 #define RBUF_CORE_RMA_H
 
-#include "core/core.h"
+#include "core/state.h"
 
 enum rbuf_rma_operation {
     RBUF_RMA_WRITE,

@@ -22,7 +22,7 @@
 #ifndef RBUF_CORE_SENDER_H
 #define RBUF_CORE_SENDER_H
 
-#include "core/core.h"
+#include "core/state.h"
 #include "core/put.h"
 
 /* All of it is for core's own files. */

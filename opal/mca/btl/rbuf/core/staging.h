@@ -10,7 +10,7 @@
 #ifndef RBUF_CORE_STAGING_H
 #define RBUF_CORE_STAGING_H
 
-#include "core/core.h"
+#include "core/state.h"
 
 /* As rbuf_arena_take(), of one of core's arenas; who gets none is a reason to grow. */
 bool rbuf_staging_take(struct rbuf_core *core, struct rbuf_arena *arena, uint32_t count,

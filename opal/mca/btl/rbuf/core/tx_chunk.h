@@ -6,7 +6,7 @@
 #ifndef RBUF_CORE_TX_CHUNK_H
 #define RBUF_CORE_TX_CHUNK_H
 
-#include "core/core.h"
+#include "core/state.h"
 
 struct rbuf_tx_chunk {
     struct rbuf_work work; /* first: a work that came back is its chunk */

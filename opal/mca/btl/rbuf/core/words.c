@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "core/core.h"
+#include "core/state.h"
 
 static_assert(sizeof(struct rbuf_mailbox) / sizeof(uint64_t) <=
                   sizeof(((struct rbuf_words *) NULL)->under_way) * 8,

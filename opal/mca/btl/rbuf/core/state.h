@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * What core knows: of one port (struct rbuf_core) and of one other process on it (struct
+ * rbuf_peer), and the few things that any file of core may do with it. The floor that all of them
+ * stand on: it calls none of them. Each member belongs to the file whose words its comment uses.
+ *
+ *     a peer   UNCONNECTED -> CONNECTED -> BROKEN -> FAILED; any -> FAILED
+ *
+ * Threads: the module's lock is held.
+ */
+#ifndef RBUF_CORE_STATE_H
+#define RBUF_CORE_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "core/arena.h"
+#include "core/bounce.h"
+#include "core/credit.h"
+#include "core/early.h"
+#include "core/event.h"
+#include "core/polling_set.h"
+#include "core/ring.h"
+#include "core/stats.h"
+#include "core/wire.h"
+#include "core/words.h"
+#include "core/work.h"
+#include "fabric.h"
+
+struct rbuf_am;
+struct rbuf_put;
+struct rbuf_rma;
+struct rbuf_grant;
+struct rbuf_unexpected_rtr;
+struct rbuf_tx_chunk;
+
+TAILQ_HEAD(rbuf_am_list, rbuf_am);
+TAILQ_HEAD(rbuf_put_list, rbuf_put);
+TAILQ_HEAD(rbuf_rma_list, rbuf_rma);
+TAILQ_HEAD(rbuf_grant_list, rbuf_grant);
+TAILQ_HEAD(rbuf_peer_list, rbuf_peer);
+SLIST_HEAD(rbuf_rtr_list, rbuf_unexpected_rtr);
+SLIST_HEAD(rbuf_tx_chunk_list, rbuf_tx_chunk);
+
+struct rbuf_core_options {
+    struct rbuf_schedule schedule; /* of what this side receives */
+    enum rbuf_arrival arrival;     /* how this side sees chunks */
+    uint64_t grant_wait_ns;     /* after which a deferred grant becomes a registration; 0: never */
+    uint64_t direct_limit;      /* bytes of such registrations at once; 0: none, see core/grant.h */
+    uint64_t probe_interval_ns; /* between probes of a silent peer; 0: never */
+    uint32_t quantum;           /* bytes copied in each direction in one progress call */
+    uint16_t window[RBUF_FLOWS]; /* receive credits that each peer of ours gets; RING is core's */
+    struct rbuf_ring_options ring;
+    struct rbuf_early_options early;
+    uint32_t max_message; /* bytes of the largest request that the port takes */
+    /* Registered memory for bounce buffers. Wanted if queue pairs of the control channel have less
+     * inline room than RBUF_INLINE_ENOUGH, else empty. */
+    struct rbuf_region bounce;
+};
+
+enum rbuf_peer_state {
+    RBUF_PEER_UNCONNECTED, /* everything queues */
+    RBUF_PEER_CONNECTED,
+    RBUF_PEER_BROKEN, /* everything new ends in an error; what is queued will, at the next progress
+                       */
+    RBUF_PEER_FAILED, /* everything has ended in an error */
+};
+
+enum rbuf_probe_state { RBUF_PROBE_IDLE, RBUF_PROBE_POSTED };
+
+struct rbuf_peer {
+    struct rbuf_core *core;
+    void *user;           /* glue's endpoint */
+    uint32_t index;       /* in core->peers, what the peer writes into its headers */
+    uint32_t their_index; /* ours in the peer's table */
+    enum rbuf_peer_state state;
+    int broken_status; /* BROKEN: why, a negative errno */
+    bool unordered;    /* what it writes here is not placed in order, whatever core's options say */
+    struct rbuf_fab_queue *queue[RBUF_CHANNELS];
+    struct rbuf_mailbox *mailbox; /* ours, the peer writes it */
+    uint64_t their_mailbox;       /* its address at the peer */
+    uint32_t their_mailbox_rkey;
+    uint32_t their_stage_bytes; /* chunks that it is offered are no larger; 0: unknown */
+    struct rbuf_am_list queued[RBUF_CHANNELS]; /* waiting for a credit or for room, in order */
+    struct rbuf_credit credit[RBUF_FLOWS];
+    struct rbuf_credit_counts counts;
+    struct rbuf_credit_reach reach;
+    uint16_t sequence_out; /* of the next message on the control channel or the ring; wraps */
+    uint16_t sequence_in;  /* of the next one of the peer */
+
+    struct rbuf_ring_out ring_out;
+    struct rbuf_ring_in *ring_in;  /* NULL: not in the polling set */
+    uint32_t heat;                 /* small messages over send/receive, halved at every census */
+    uint32_t heat_census;          /* the one at which it was halved last */
+    uint32_t ring_declines;        /* in a row: it has no memory for a ring */
+    uint32_t ring_declined_census; /* the one before the last of them */
+
+    struct rbuf_put_list puts;            /* staged, in order of their start */
+    struct rbuf_put_list ungranted;       /* waiting for an RTR */
+    struct rbuf_rtr_list unexpected_rtrs; /* that came before their put */
+    uint32_t unexpected_count;            /* of them */
+    struct rbuf_rma_list rmas;            /* not posted yet */
+    struct rbuf_early_out *early_out;     /* window that the peer has lent us; NULL: none yet */
+    struct rbuf_early_in *early_in;       /* that it has of ours; NULL: none */
+    uint32_t early_seq;                   /* the newest of its last window */
+    uint8_t rts_count;                    /* RTSs of it, before it has a window */
+
+    struct rbuf_words words;
+    uint64_t slots_taken; /* acknowledgement words in use by grants, a bit each */
+
+    struct rbuf_work probe;
+    enum rbuf_probe_state probe_state;
+    uint32_t in_flight; /* works posted and not back */
+
+    bool busy; /* on core->busy */
+    TAILQ_ENTRY(rbuf_peer) busy_link;
+};
+
+struct rbuf_core {
+    struct rbuf_core_options options;
+    struct rbuf_arena send_arena;    /* freed by local completions alone */
+    struct rbuf_arena receive_arena; /* lanes of grants, and windows for early data */
+    struct rbuf_bounces bounces;
+    struct rbuf_word_writes word_writes;
+    struct rbuf_events events;
+    struct rbuf_rings rings;
+    struct rbuf_polling_set set;
+    struct rbuf_stats stats;
+
+    struct rbuf_peer **peers; /* by index; NULL where removed */
+    uint32_t peer_count;
+    uint32_t peer_first_free; /* no place before it is NULL */
+    uint32_t probe_cursor;    /* next peer to look at for a probe */
+    uint64_t probe_due_ns;
+    struct rbuf_peer_list busy; /* peers with something to post or to copy */
+
+    struct rbuf_grant **grants; /* by index */
+    uint32_t grant_count;
+    struct rbuf_grant_list grants_free;
+    struct rbuf_grant_list receiving; /* STAGED and not placed: polled */
+    struct rbuf_grant_list deferred;  /* oldest first */
+    bool deferred_retry;              /* the first of them may get its lane now */
+    uint64_t direct_bytes;            /* of grants that are REGISTERING or DIRECT */
+    uint64_t moved_ns; /* when staging was last copied out of, or a direct grant ended */
+
+    struct rbuf_early_windows windows;
+    struct rbuf_tx_chunk_list chunks_free;
+    uint32_t sweeps; /* calls of rbuf_core_swept(); wraps */
+    uint64_t copied; /* bytes, by rbuf_core_progress(), in both directions */
+    uint32_t queued; /* messages on the peers' `queued` lists */
+    uint64_t now_ns; /* of the newest rbuf_core_progress() */
+};
+
+/* True if a message of the flow may be sent. */
+static inline bool rbuf_credit_available(struct rbuf_peer *peer, enum rbuf_flow flow)
+{
+    return rbuf_credit_left(&peer->credit[flow]) > 0 || rbuf_credit_look(peer, flow);
+}
+
+/* How the chunks of the peer are seen. */
+static inline enum rbuf_arrival rbuf_peer_arrival(const struct rbuf_peer *peer)
+{
+    return peer->unordered ? RBUF_ARRIVAL_IMMEDIATE : peer->core->options.arrival;
+}
+
+/* Puts the peer on the list that rbuf_core_progress() walks. */
+static inline void rbuf_peer_wake(struct rbuf_peer *peer)
+{
+    if (!peer->busy) {
+        peer->busy = true;
+        TAILQ_INSERT_TAIL(&peer->core->busy, peer, busy_link);
+    }
+}
+
+/* True of a peer that cannot be spoken to any more. */
+static inline bool rbuf_peer_is_lost(const struct rbuf_peer *peer)
+{
+    return peer->state >= RBUF_PEER_BROKEN;
+}
+
+/* The peer cannot be spoken to any more. What is queued for it stays where it
+ * is until core fails the peer, so that nothing vanishes under the feet of who found out. */
+static inline void rbuf_peer_break(struct rbuf_peer *peer, int status)
+{
+    if (!rbuf_peer_is_lost(peer)) {
+        peer->state = RBUF_PEER_BROKEN;
+        peer->broken_status = status;
+        rbuf_peer_wake(peer);
+    }
+}
+
+/* A message of the peer was taken off, and it is owed a credit. */
+static inline void rbuf_credit_consumed(struct rbuf_peer *peer, enum rbuf_flow flow)
+{
+    peer->credit[flow].consumed++;
+    peer->counts.mine[flow]++;
+    if (rbuf_credit_is_due(peer->credit, &peer->counts, flow)) {
+        rbuf_peer_wake(peer);
+    }
+}
+
+static inline void rbuf_core_raise(struct rbuf_core *core, enum rbuf_event_kind kind,
+                                   struct rbuf_peer *peer, void *subject, int status)
+{
+    struct rbuf_event event = {.kind = kind, .status = status, .peer = peer};
+
+    event.am = subject; /* all subjects but a delivery are one pointer in the same union */
+    (void) rbuf_events_push(&core->events, &event);
+}
+
+#endif
