@@ -3,6 +3,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+
+#define PAGE 4096u
 
 void *sim_allocate(size_t bytes)
 {
@@ -23,6 +26,29 @@ void *sim_reallocate(void *memory, size_t bytes)
         exit(EXIT_FAILURE);
     }
     return memory;
+}
+
+void *sim_map(size_t bytes)
+{
+    const size_t whole = (bytes + PAGE - 1) / PAGE * PAGE;
+    unsigned char *at = mmap(NULL, PAGE + whole + PAGE, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (at == MAP_FAILED || mprotect(at + PAGE + whole, PAGE, PROT_NONE) != 0) {
+        perror("simulator");
+        exit(EXIT_FAILURE);
+    }
+    *(size_t *) (void *) at = PAGE + whole + PAGE;
+    return at + PAGE;
+}
+
+void sim_unmap(void *memory)
+{
+    if (memory != NULL) {
+        unsigned char *at = (unsigned char *) memory - PAGE;
+
+        munmap(at, *(size_t *) (void *) at);
+    }
 }
 
 void sim_clock_open(struct sim_clock *clock)

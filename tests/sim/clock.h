@@ -41,4 +41,9 @@ bool sim_step(struct sim_clock *clock);
 void *sim_allocate(size_t bytes);
 void *sim_reallocate(void *memory, size_t bytes);
 
+/* Whole pages of zeros, which cost nothing before they are touched, and one behind them that must
+ * not be touched. Ends the program without memory. */
+void *sim_map(size_t bytes);
+void sim_unmap(void *memory); /* or NULL */
+
 #endif

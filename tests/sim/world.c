@@ -10,10 +10,9 @@
 #include "core/copy.h"
 #include "core/ring_long.h"
 
-#define PAGE           4096u
-#define DEADLOCK_NS    2000000000ull /* of ticks alone */
-#define IDLE_POLLS     2u            /* that find nothing before a node sleeps */
-#define MEMORY_PATTERN 0x5a          /* in staging memory, where core does not want zeros */
+#define PAGE        4096u
+#define DEADLOCK_NS 2000000000ull /* of ticks alone */
+#define IDLE_POLLS  2u            /* that find nothing before a node sleeps */
 
 /* Whose processor is running; copies are charged to it. */
 static struct world_node *running;
@@ -310,18 +309,6 @@ static void open_buffers(struct world_node *node)
     }
 }
 
-static void *open_memory(size_t bytes, bool zeroed)
-{
-    void *memory = NULL;
-
-    if (posix_memalign(&memory, PAGE, bytes) != 0) {
-        perror("simulator");
-        exit(EXIT_FAILURE);
-    }
-    memset(memory, zeroed ? 0 : MEMORY_PATTERN, bytes);
-    return memory;
-}
-
 /* Memory for one more ring, or word that there is none. */
 void world_ring_memory(struct world_node *node)
 {
@@ -334,7 +321,7 @@ void world_ring_memory(struct world_node *node)
         return;
     }
     memory = sim_allocate(sizeof(*memory));
-    memory->base = open_memory(bytes, true);
+    memory->base = sim_map(bytes);
     memory->lkey = memory->rkey = sim_register(&node->nic, memory->base, bytes);
     node->ring_memory[node->ring_memory_count++] = memory;
     rbuf_ring_memory_give(&node->core, memory);
@@ -344,7 +331,7 @@ void world_ring_memory(struct world_node *node)
 static struct rbuf_region open_staging(struct world_node *node, size_t bytes, size_t most)
 {
     struct rbuf_region region = {
-        .base = open_memory(most > bytes ? most : bytes, true), .bytes = bytes, .most_bytes = most};
+        .base = sim_map(most > bytes ? most : bytes), .bytes = bytes, .most_bytes = most};
 
     region.lkey = region.rkey = sim_register(&node->nic, region.base, bytes);
     return region;
@@ -380,7 +367,7 @@ static struct rbuf_region open_bounces(struct world_node *node)
     if (options->inline_max >= RBUF_INLINE_ENOUGH || region.bytes == 0) {
         return (struct rbuf_region){0};
     }
-    region.base = node->bounce_memory = open_memory(region.bytes, true);
+    region.base = node->bounce_memory = sim_map(region.bytes);
     region.lkey = region.rkey = sim_register(&node->nic, region.base, region.bytes);
     return region;
 }
@@ -414,7 +401,7 @@ static void open_node(struct world *world, unsigned index)
         if (other == index) {
             continue;
         }
-        link->mailbox = open_memory(PAGE, true);
+        link->mailbox = sim_map(PAGE);
         link->mailbox_key = sim_register(&node->nic, link->mailbox, sizeof(*link->mailbox));
         if (rbuf_peer_add(&node->core, link->mailbox, link, &link->peer) != 0) {
             perror("simulator");
@@ -480,7 +467,7 @@ static void close_node(struct world_node *node)
 
         if (link->peer != NULL) {
             rbuf_peer_remove(link->peer);
-            free(link->mailbox);
+            sim_unmap(link->mailbox);
         }
     }
     rbuf_core_close(&node->core);
@@ -489,12 +476,12 @@ static void close_node(struct world_node *node)
     }
     free(node->buffers);
     for (unsigned i = 0; i < node->ring_memory_count; i++) {
-        free(node->ring_memory[i]->base);
+        sim_unmap(node->ring_memory[i]->base);
         free(node->ring_memory[i]);
     }
-    free(node->send_memory);
-    free(node->receive_memory);
-    free(node->bounce_memory);
+    sim_unmap(node->send_memory);
+    sim_unmap(node->receive_memory);
+    sim_unmap(node->bounce_memory);
 }
 
 void world_close(struct world *world)

@@ -353,7 +353,7 @@ START_TEST(removed_with_claims)
         held[i]->grant = NULL; /* it is closed with the peer */
     }
     rbuf_peer_remove(early_receiver(world));
-    free(world->nodes[1].links[0].mailbox);
+    sim_unmap(world->nodes[1].links[0].mailbox);
     world->nodes[1].links[0].peer = NULL;
     ck_assert(TAILQ_EMPTY(&core->busy));
     ck_assert_uint_eq(core->windows.out, 0);

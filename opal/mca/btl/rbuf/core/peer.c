@@ -107,7 +107,10 @@ void rbuf_peer_fail(struct rbuf_peer *peer, int status)
     if (peer->state == RBUF_PEER_FAILED) {
         return;
     }
-    status = peer->state == RBUF_PEER_BROKEN ? peer->broken_status : status;
+    /* That a post failed says no more than that; a completion, if one comes by then, says why. */
+    if (peer->state == RBUF_PEER_BROKEN && peer->broken_status != -ECONNRESET) {
+        status = peer->broken_status;
+    }
     end_all(peer, status);
     rbuf_core_raise(peer->core, RBUF_EVENT_FAILED, peer, NULL, status);
 }
