@@ -35,6 +35,13 @@ table='
 --grh-required           | -   | runs
 --max-inline 0           | -   | runs
 --max-inline 101         | -   | runs
+--pkeys 0,0x8001         | -   | runs
+--pkeys 0x7fff,0x8001    | -   | runs
+--pkeys 0x7fff           | -   | limited members
+--pkeys 0,0x8000         | -   | no valid key
+--devices a/link=roce/gids=v1:fe80000000000000+fe80000000000000+v1:10.1+10.1 | - | runs
+--devices a/link=roce/gids=fd00000000000001 | - | runs
+--devices a/link=roce/gids=v1:fe80000000000000 | - | runs
 '
 
 # The programs of a setting that runs; of one that is refused the first is enough.

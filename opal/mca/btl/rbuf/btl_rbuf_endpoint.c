@@ -314,8 +314,29 @@ static const char *status_text(int status)
     }
 }
 
+/* Between networks without a router every packet is lost, and a silent adapter means that. */
+static void lost_between_networks(mca_btl_base_endpoint_t *endpoint)
+{
+    const struct rbuf_port *port = endpoint->module->port;
+    char ours[RBUF_PORT_TRAIT_MAX];
+    char theirs[RBUF_PORT_TRAIT_MAX];
+    char cause[3 * RBUF_PORT_TRAIT_MAX + 160];
+
+    rbuf_gid_text(port->address.gid, ours);
+    rbuf_gid_text(endpoint->their_gid, theirs);
+    snprintf(cause, sizeof(cause),
+             "%s; our GID %u is %s, its %s is of another IP network, to which nothing may route "
+             "(name one network: btl_rbuf_gid_index)",
+             status_text(-ETIMEDOUT), port->gid_index, ours, theirs);
+    mca_btl_rbuf_endpoint_fail(endpoint, cause);
+}
+
 /* The fabric says that the peer is gone. */
 void mca_btl_rbuf_endpoint_lost(mca_btl_base_endpoint_t *endpoint, int status)
 {
-    mca_btl_rbuf_endpoint_fail(endpoint, status_text(status));
+    if (status == -ETIMEDOUT && endpoint->routed) {
+        lost_between_networks(endpoint);
+    } else {
+        mca_btl_rbuf_endpoint_fail(endpoint, status_text(status));
+    }
 }
