@@ -131,7 +131,7 @@ paired "the first network is down at one" "0<b:1 1<a:1 1<b:1"
 
 # --- partitions ---
 
-# refused NAME REGEX LIMIT...: a job of two ranks ends within so many seconds, with that message.
+# refused NAME REGEX LIMIT: a job of two ranks ends badly within so many seconds, with that message.
 told() { # REGEX LIMIT NAME
     job "$3" 60 2 "$storm" 4 300001 2
     wrong=$(wrong_failure "$2")
@@ -145,7 +145,7 @@ refused() { # NAME REGEX LIMIT
 
 hca=()
 wrap=()
-for keys in "0,0x8001 0x8001" "0x0001 0x8001" "0x7fff,0x8001 0x7fff,1,0,0x8002,0x8001" "0xffff 0x7fff"; do
+for keys in "0,0x8001 0x8001" "0x0001 0x8001" "0x7fff,0x8001 0x7fff,1,0,0x8001,0x8002" "0xffff 0x7fff"; do
     by_rank SOFTHCA_PKEYS "$keys"
     with
     right "partition keys $keys" "messages_sent>0" 2 "$storm" 4 300001 2
@@ -163,7 +163,7 @@ with pkey=0x8001
 refused "a named partition that one has not" "^  Value: +32769 \(0x8001\); .* has: 0x8002" 30
 with
 by_rank SOFTHCA_DEVICES "a/pkeys=0x8001,b/pkeys=0x8002 a/pkeys=0x8001/state=down,b/pkeys=0x8002"
-paired "the partition that both have" "0<b:1 1<a:1 1<b:1"
+paired "the partition that both have" "0<a:1 0<b:1 1<b:1"
 wrap=()
 hca=(--devices "a/pkeys=0x8001,b/pkeys=0x8002")
 with pkey=0x8002
@@ -192,7 +192,7 @@ with gid_index=5
 using "a VLAN is named" "(GID index 5 \(10\.2\.0\.[0-9]+, RoCE v2\) ?){2}"
 hca=(--devices "a/link=roce/gids=v1:fe80000000000000+fe80000000000000+v1:fd00000000000001+fd00000000000001")
 with
-using "IPv6 alone" "(GID index 3 \(fd00:0:0:1:[0-9a-f:]+, RoCE v2\) ?){2}"
+using "IPv6 alone" "(GID index 3 \(fd00::1:[0-9a-f:]+, RoCE v2\) ?){2}"
 hca=(--devices "a/link=roce/gids=fd00000000000001+fd00000000000002")
 by_rank OMPI_MCA_btl_rbuf_gid_index "0 1"
 refused "networks that nothing routes between" "our GID [01] is fd00:.* of another IP network" 40
