@@ -46,7 +46,7 @@ START_TEST(partition_keys_have_an_order)
     static const struct {
         uint16_t key;
         unsigned asked;
-        unsigned rank;
+        enum rbuf_pkey_rank rank;
     } rows[] = {
         {0, 0, 0},      {0x8000, 0, 0},      {0xffff, 0, 2}, {0x8001, 0, 2}, {0x7fff, 0, 1},
         {1, 0, 1},      {0x8001, 0x8001, 2}, {0x8001, 1, 2}, {1, 0x8001, 1}, {1, 1, 1},

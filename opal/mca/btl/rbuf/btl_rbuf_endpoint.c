@@ -111,8 +111,7 @@ static const char *remedy_for(enum rbuf_reach reach)
                "manager put them into one";
     case RBUF_LIMITED_MEMBERS:
         return "have the subnet manager make one of the two a full member of the partition, or "
-               "name "
-               "another partition (btl_rbuf_pkey)";
+               "name another one (btl_rbuf_pkey)";
     case RBUF_OTHER_GID_KIND:
         return "name GIDs of one RoCE version and IP family on every host (btl_rbuf_gid_index)";
     default:

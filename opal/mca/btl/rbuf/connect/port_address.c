@@ -133,8 +133,7 @@ const char *rbuf_reach_text(enum rbuf_reach reach)
         [RBUF_OTHER_LINK_LAYER] = "one port is InfiniBand, the other Ethernet",
         [RBUF_OTHER_SUBNET] = "the ports are in different InfiniBand subnets",
         [RBUF_OTHER_GID_KIND] =
-            "the ports' GIDs are of different RoCE versions, or one is IPv4 and "
-            "the other IPv6",
+            "the ports' GIDs are of different RoCE versions, or one is IPv4 and the other IPv6",
         [RBUF_OTHER_PARTITION] = "the ports use different partitions",
         [RBUF_LIMITED_MEMBERS] = "both ports are limited members of their partition, which reach "
                                  "full members only",

@@ -8,14 +8,14 @@
 
 #define DEFAULT_KEY 0xffffu
 
-unsigned rbuf_pkey_rank(uint16_t key, unsigned asked)
+enum rbuf_pkey_rank rbuf_pkey_rank(uint16_t key, unsigned asked)
 {
     const unsigned partition = key & RBUF_PKEY_PARTITION;
 
     if (partition == 0 || (asked != 0 && partition != (asked & RBUF_PKEY_PARTITION))) {
-        return 0;
+        return RBUF_PKEY_UNUSABLE;
     }
-    return (key & RBUF_PKEY_FULL) != 0 ? 2 : 1;
+    return (key & RBUF_PKEY_FULL) != 0 ? RBUF_PKEY_AS_FULL : RBUF_PKEY_AS_LIMITED;
 }
 
 /* False: there is no such entry, or it cannot be read. */
@@ -37,7 +37,7 @@ static int refuse(const struct rbuf_port *port, unsigned entries, struct rbuf_pr
     uint16_t key;
 
     for (unsigned i = 0; i < entries && used < sizeof(list) - 16; i++) {
-        if (read_entry(port, i, &key) && rbuf_pkey_rank(key, 0) != 0) {
+        if (read_entry(port, i, &key) && rbuf_pkey_rank(key, 0) != RBUF_PKEY_UNUSABLE) {
             used += (size_t) snprintf(list + used, sizeof(list) - used, "%s0x%04x",
                                       used != 0 ? ", " : "", key);
         }
@@ -58,11 +58,11 @@ int rbuf_pkey_choose(const struct rbuf_port *port, const struct ibv_port_attr *a
                      struct rbuf_pkey *out, struct rbuf_problem *problem)
 {
     const unsigned asked = port->options.pkey;
-    unsigned best = 0;
+    enum rbuf_pkey_rank best = RBUF_PKEY_UNUSABLE;
     bool readable = false;
     uint16_t key;
 
-    for (unsigned i = 0; i < attributes->pkey_tbl_len; i++) {
+    for (unsigned i = 0; i < attributes->pkey_tbl_len && best != RBUF_PKEY_AS_FULL; i++) {
         if (!read_entry(port, i, &key)) {
             continue;
         }
@@ -72,9 +72,9 @@ int rbuf_pkey_choose(const struct rbuf_port *port, const struct ibv_port_attr *a
             *out = (struct rbuf_pkey){.index = (uint16_t) i, .key = key};
         }
     }
-    if (best == 0 && asked == 0 && !readable && port->link_layer == RBUF_LINK_ETHERNET) {
+    if (!readable && asked == 0 && port->link_layer == RBUF_LINK_ETHERNET) {
         *out = (struct rbuf_pkey){.index = 0, .key = DEFAULT_KEY}; /* there is no other */
         return 0;
     }
-    return best != 0 ? 0 : refuse(port, attributes->pkey_tbl_len, problem);
+    return best != RBUF_PKEY_UNUSABLE ? 0 : refuse(port, attributes->pkey_tbl_len, problem);
 }

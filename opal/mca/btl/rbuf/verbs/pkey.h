@@ -20,9 +20,11 @@ struct rbuf_pkey {
     uint16_t key;
 };
 
-/* How much an entry is wanted, more is better and 0 is not usable: those of the partition of
- * `asked` (0: of any) as a full member, then as a limited one. */
-unsigned rbuf_pkey_rank(uint16_t key, unsigned asked);
+/* How much an entry is wanted; more is better. */
+enum rbuf_pkey_rank { RBUF_PKEY_UNUSABLE, RBUF_PKEY_AS_LIMITED, RBUF_PKEY_AS_FULL };
+
+/* Usable are keys of the partition of `asked`, or of any if that is 0. */
+enum rbuf_pkey_rank rbuf_pkey_rank(uint16_t key, unsigned asked);
 
 /* The first of the most wanted entries, by port->options.pkey; port->link_layer, context and number
  * are set. Topic "bad-option". */
