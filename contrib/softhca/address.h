@@ -12,14 +12,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The GID of the port that has a LID; one that no port has is in the default subnet. */
-void address_gid(uint32_t lid, union ibv_gid *gid);
+/* An entry of the GID table of the port that has a LID; one that no port has is in the default
+ * subnet. */
+void address_gid(uint32_t lid, uint32_t index, union ibv_gid *gid);
 /* The LID in a GID; 0 if no port has that GID. */
 uint32_t address_lid(const union ibv_gid *gid);
+/* Whether the device has the GID that an address is to be sent from. */
+bool address_has_source(const struct device_setting *device, const struct ibv_ah_attr *ah);
 /* Whether a device refuses addresses without a GRH. */
 bool address_requires_grh(const struct device_setting *device);
 /* The LID of the port that an address names, as seen from a device; 0 if it is not reached: there
- * is none, or it is of another link layer or subnet. */
+ * is none, or it is of another link layer, subnet, network or RoCE version. */
 uint32_t address_destination(const struct device_setting *device, const struct ibv_ah_attr *ah);
 
 #endif

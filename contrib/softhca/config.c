@@ -16,6 +16,7 @@
  *   SOFTHCA_SHARE_PAGES    pools in pages that other processes map  1
  *   SOFTHCA_PORTS          ports of a device, 1 to 8                1
  *   SOFTHCA_DEVICES        comma list, see device_list.c            one, softhca0
+ *   SOFTHCA_PKEYS          comma list, partition table of IB ports  0xffff
  *   SOFTHCA_LINK_LAYER     ib or roce                               ib
  *   SOFTHCA_LIKE           name of a model, see models.c            softhca
  *   SOFTHCA_MAX_INLINE     bytes that a queue pair takes inline     the model's
@@ -199,6 +200,15 @@ static const struct device_model *model(void)
     return found;
 }
 
+static void pkeys(struct device_setting *base)
+{
+    char list[160];
+
+    text("SOFTHCA_PKEYS", "0xffff", list, sizeof(list));
+    if (!pkeys_read(list, ',', base))
+        refuse("SOFTHCA_PKEYS", list, "1 to 16 partition keys from 0 to 0xffff, with commas");
+}
+
 static void devices(void)
 {
     struct device_setting base = {.link_layer = link_layer(), .subnet = DEFAULT_SUBNET};
@@ -208,6 +218,7 @@ static void devices(void)
 
     device_apply_model(&base, model());
     base.ports = number_within("SOFTHCA_PORTS", 1, 1, MAX_DEVICE_PORTS);
+    pkeys(&base);
     text("SOFTHCA_DEVICES", "softhca0", list, sizeof(list));
     wrong = devices_read(list, &base, config.devices, &config.n_devices);
     if (wrong)

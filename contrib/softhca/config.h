@@ -17,8 +17,18 @@
 #define MAX_DEVICE_PORTS 8u
 #define NODE_PORTS       16u /* of all devices of a process */
 #define DEFAULT_SUBNET   0xfe80000000000000ull
+#define DEFAULT_PKEY     0xffffu /* full member of the partition that every subnet has */
+#define MAX_PKEYS        16u     /* of a port */
+#define MAX_GIDS         8u      /* of a port */
 
 enum link_layer { LINK_LAYER_IB, LINK_LAYER_ROCE, LINK_LAYER_UNSPECIFIED };
+
+/* An entry of a port's GID table without what is the port's own in it. */
+struct gid_setting {
+    uint64_t network; /* first 64 bits of the GID; of an IPv4 address its first 16 bits */
+    uint32_t type;    /* enum ibv_gid_type */
+    bool is_ipv4;
+};
 
 /* One of the process's devices. */
 struct device_setting {
@@ -30,7 +40,11 @@ struct device_setting {
         bandwidth; /* bytes/s of each port and direction; 0: as the fabric's first process set it */
     uint32_t ports;
     uint32_t first_port; /* its first port's index among all of the process's */
-    uint64_t subnet; /* prefix of its GIDs; ports of different subnets do not reach each other */
+    uint64_t subnet;     /* prefix of its GID, where it is given none in particular */
+    uint32_t n_gids;     /* of each port, at least 1 */
+    struct gid_setting gids[MAX_GIDS];
+    uint32_t n_pkeys; /* of each port, at least 1 */
+    uint16_t pkeys[MAX_PKEYS];
     char local_cpus[320]; /* what sysfs answers, empty if nothing */
     bool is_down;
 };

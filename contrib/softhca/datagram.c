@@ -75,7 +75,7 @@ static bool reaches(const struct queue_pair *qp, const struct ibv_ah_attr *ah, u
 {
     const struct queue_pair_entry *target = segment_queue_pair(number);
 
-    return target &&
+    return target && share_partition(qp->entry, target) &&
            address_destination(device_setting(qp->qp.context), ah) == queue_pair_lid(target);
 }
 
@@ -107,6 +107,10 @@ void datagram_send(struct queue_pair *qp, const struct ibv_send_wr *wr, uint64_t
     slot->has_grh = handle->attr.is_global;
     slot->solicited = wr->send_flags & IBV_SEND_SOLICITED;
     slot->source_lid = (uint16_t) queue_pair_lid(qp->entry);
+    if (slot->has_grh) {
+        address_gid(slot->source_lid, handle->attr.grh.sgid_index, &slot->source_gid);
+        slot->target_gid = handle->attr.grh.dgid;
+    }
     slot->length = length;
     slot->due_ns = due_ns;
     for (int i = 0; i < wr->num_sge; i++) {
@@ -170,8 +174,8 @@ static void deliver(const struct datagram *mail)
         .slid = mail->source_lid,
     };
     if (mail->has_grh) {
-        address_gid(mail->source_lid, &grh.sgid);
-        address_gid(queue_pair_lid(qp->entry), &grh.dgid);
+        grh.sgid = mail->source_gid;
+        grh.dgid = mail->target_gid;
         scatter(&receive, 0, &grh, sizeof(grh));
     }
     if (scatter(&receive, GRH_BYTES, mail->payload, mail->length))

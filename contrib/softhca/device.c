@@ -165,10 +165,10 @@ static int query_port(struct ibv_context *context, uint8_t number, struct ibv_po
         .state = IBV_PORT_ACTIVE,
         .max_mtu = IBV_MTU_4096,
         .active_mtu = IBV_MTU_4096,
-        .gid_tbl_len = 1,
+        .gid_tbl_len = (int) device->n_gids,
         .port_cap_flags = ib ? 0x2651e848 : 0x04010000,
         .max_msg_sz = 1u << 30,
-        .pkey_tbl_len = 1,
+        .pkey_tbl_len = (uint16_t) device->n_pkeys,
         .sm_lid = ib ? 1 : 0,
         .max_vl_num = 4,
         .active_width = 2,
@@ -240,7 +240,7 @@ EXPORT int ibv_query_device(struct ibv_context *context, struct ibv_device_attr 
         .max_srq = (int) model->max_srq,
         .max_srq_wr = (int) model->max_srq_wr,
         .max_srq_sge = (int) model->max_srq_sge,
-        .max_pkeys = 1,
+        .max_pkeys = (uint16_t) device_setting(context)->n_pkeys,
         .local_ca_ack_delay = 15,
         .phys_port_cnt = (uint8_t) device_setting(context)->ports,
     };
@@ -263,33 +263,34 @@ EXPORT int ibv_query_gid(struct ibv_context *context, uint8_t number, int index,
 
     if (fault_call(CALL_QUERY_GID))
         return -1;
-    if (port < 0 || index) {
+    if (port < 0 || index < 0 || (uint32_t) index >= device_setting(context)->n_gids) {
         errno = EINVAL;
         return -1;
     }
-    address_gid(lid_make(self.slot, (uint32_t) port), gid);
+    address_gid(lid_make(self.slot, (uint32_t) port), (uint32_t) index, gid);
     return 0;
 }
 
 EXPORT int _ibv_query_gid_ex(struct ibv_context *context, uint32_t number, uint32_t index,
                              struct ibv_gid_entry *entry, uint32_t flags, size_t size)
 {
-    bool ib = device_setting(context)->link_layer == LINK_LAYER_IB;
-    struct ibv_gid_entry full = {
-        .port_num = number,
-        .gid_type = ib ? IBV_GID_TYPE_IB : IBV_GID_TYPE_ROCE_V2,
-        .ndev_ifindex = ib ? 0 : 1,
-    };
+    const struct device_setting *device = device_setting(context);
     int port = find_port(context, number);
+    struct ibv_gid_entry full = {
+        .gid_index = index,
+        .port_num = number,
+        .ndev_ifindex = device->link_layer == LINK_LAYER_IB ? 0 : 1,
+    };
 
     (void) flags;
     if (fault_call(CALL_QUERY_GID))
         return errno;
     if (port < 0)
         return EINVAL;
-    if (index)
+    if (index >= device->n_gids)
         return ENODATA;
-    address_gid(lid_make(self.slot, (uint32_t) port), &full.gid);
+    full.gid_type = device->gids[index].type;
+    address_gid(lid_make(self.slot, (uint32_t) port), index, &full.gid);
     memcpy(entry, &full, size < sizeof(full) ? size : sizeof(full));
     return 0;
 }
@@ -297,14 +298,15 @@ EXPORT int _ibv_query_gid_ex(struct ibv_context *context, uint32_t number, uint3
 EXPORT ssize_t _ibv_query_gid_table(struct ibv_context *context, struct ibv_gid_entry *entries,
                                     size_t max, uint32_t flags, size_t size)
 {
-    uint32_t n = device_setting(context)->ports;
+    uint32_t gids = device_setting(context)->n_gids;
+    uint32_t n = device_setting(context)->ports * gids;
 
     if (max < n)
         return -EINVAL;
     for (uint32_t i = 0; i < n; i++) {
         void *entry = (uint8_t *) entries + i * size;
 
-        if (_ibv_query_gid_ex(context, i + 1, 0, entry, flags, size))
+        if (_ibv_query_gid_ex(context, i / gids + 1, i % gids, entry, flags, size))
             return -EINVAL;
     }
     return n;
@@ -315,13 +317,14 @@ EXPORT int ibv_query_gid_type(struct ibv_context *context, uint8_t port, unsigne
                               int *type);
 int ibv_query_gid_type(struct ibv_context *context, uint8_t port, unsigned int index, int *type)
 {
-    bool ib = device_setting(context)->link_layer == LINK_LAYER_IB;
+    const struct device_setting *device = device_setting(context);
 
-    if (find_port(context, port) < 0 || index) {
+    if (find_port(context, port) < 0 || index >= device->n_gids) {
         errno = EINVAL;
         return -1;
     }
-    *type = ib ? 0 : 1; /* in sysfs terms: "IB/RoCE v1", "RoCE v2" */
+    /* In sysfs terms: "IB/RoCE v1", "RoCE v2". */
+    *type = device->gids[index].type == IBV_GID_TYPE_ROCE_V2;
     return 0;
 }
 
@@ -329,18 +332,23 @@ EXPORT int ibv_query_pkey(struct ibv_context *context, uint8_t port, int index, 
 {
     if (fault_call(CALL_QUERY_PKEY))
         return -1;
-    if (find_port(context, port) < 0 || index) {
+    if (find_port(context, port) < 0 || index < 0 ||
+        (uint32_t) index >= device_setting(context)->n_pkeys) {
         errno = EINVAL;
         return -1;
     }
-    *pkey = 0xffff;
+    *pkey = htobe16(device_setting(context)->pkeys[index]);
     return 0;
 }
 
 EXPORT int ibv_get_pkey_index(struct ibv_context *context, uint8_t port, __be16 pkey)
 {
-    if (find_port(context, port) >= 0 && pkey == 0xffff)
-        return 0;
+    const struct device_setting *device = device_setting(context);
+
+    for (uint32_t i = 0; find_port(context, port) >= 0 && i < device->n_pkeys; i++) {
+        if (device->pkeys[i] == be16toh(pkey))
+            return (int) i;
+    }
     errno = EINVAL;
     return -1;
 }
@@ -350,7 +358,8 @@ EXPORT struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
     struct address_handle *handle;
 
     if (find_port(pd->context, attr->port_num) < 0 ||
-        (address_requires_grh(device_setting(pd->context)) && !attr->is_global)) {
+        (address_requires_grh(device_setting(pd->context)) && !attr->is_global) ||
+        !address_has_source(device_setting(pd->context), attr)) {
         errno = EINVAL;
         return NULL;
     }

@@ -4,7 +4,7 @@
  *
  *   link=ib|roce   speed=BYTES_PER_S (k, M, G: powers of 1000)   ports=N
  *   subnet=HEX     numa=CPULIST (0-3+8)                          state=active|down
- *   like=MODEL
+ *   like=MODEL     pkeys=KEY+KEY...                              gids=[v1:|v2:]NETWORK+...
  *
  * Owns nothing: pure functions of the text and the table of models.
  */
@@ -14,6 +14,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <infiniband/verbs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,6 +112,66 @@ static bool read_cpus(const char *text, char *out, size_t size)
     return true;
 }
 
+bool pkeys_read(const char *text, char separator, struct device_setting *device)
+{
+    device->n_pkeys = 0;
+    do {
+        uint64_t key;
+
+        if (device->n_pkeys == MAX_PKEYS || !take_number(&text, 0, &key) || key > UINT16_MAX)
+            return false;
+        device->pkeys[device->n_pkeys++] = (uint16_t) key;
+    } while (*text++ == separator);
+    return !text[-1];
+}
+
+/* A network: A.B of IPv4, or the first 64 bits of IPv6 in hexadecimal digits. */
+static bool take_network(const char **text, struct gid_setting *gid)
+{
+    const char *at = *text;
+    uint64_t first, second;
+
+    gid->is_ipv4 = take_number(&at, 10, &first) && *at++ == '.' && take_number(&at, 10, &second);
+    if (!gid->is_ipv4)
+        return take_number(text, 16, &gid->network);
+    gid->network = first << 8 | second;
+    *text = at;
+    return first <= UINT8_MAX && second <= UINT8_MAX;
+}
+
+static bool read_gids(const char *text, struct device_setting *device)
+{
+    device->n_gids = 0;
+    do {
+        struct gid_setting *gid = &device->gids[device->n_gids];
+
+        if (device->n_gids++ == MAX_GIDS)
+            return false;
+        gid->type = strncmp(text, "v1:", 3) ? IBV_GID_TYPE_ROCE_V2 : IBV_GID_TYPE_ROCE_V1;
+        if (!strncmp(text, "v1:", 3) || !strncmp(text, "v2:", 3))
+            text += 3;
+        if (!take_network(&text, gid))
+            return false;
+    } while (*text++ == '+');
+    return !text[-1];
+}
+
+/* InfiniBand has a subnet and no networks, RoCE no partition but the one that all are in. */
+static void complete(struct device_setting *device)
+{
+    bool ib = device->link_layer == LINK_LAYER_IB;
+
+    if (ib || !device->n_gids) {
+        device->gids[0] = (struct gid_setting){.network = device->subnet,
+                                               .type = ib ? IBV_GID_TYPE_IB : IBV_GID_TYPE_ROCE_V2};
+        device->n_gids = 1;
+    }
+    if (!ib) {
+        device->pkeys[0] = DEFAULT_PKEY;
+        device->n_pkeys = 1;
+    }
+}
+
 void device_apply_model(struct device_setting *device, const struct device_model *model)
 {
     device->model = model;
@@ -147,6 +208,10 @@ static bool read_pair(const char *key, const char *value, struct device_setting 
         return read_ports(value, &device->ports);
     if (!strcmp(key, "subnet"))
         return read_number(value, 16, &device->subnet);
+    if (!strcmp(key, "gids"))
+        return read_gids(value, device);
+    if (!strcmp(key, "pkeys"))
+        return pkeys_read(value, '+', device);
     if (!strcmp(key, "numa"))
         return read_cpus(value, device->local_cpus, sizeof(device->local_cpus));
     if (!strcmp(key, "state"))
@@ -213,6 +278,7 @@ const char *devices_read(char *list, const struct device_setting *base,
         item[name] = end;
         if (!read_device(item, base, device))
             return item;
+        complete(device);
         device->first_port = ports;
         ports += device->ports;
         if (ports > NODE_PORTS)

@@ -12,4 +12,7 @@ const char *devices_read(char *list, const struct device_setting *base,
 /* Gives a device the answers of a model, as far as that leaves no choice. */
 void device_apply_model(struct device_setting *device, const struct device_model *model);
 
+/* Reads a table of partition keys; false if it cannot be read. */
+bool pkeys_read(const char *text, char separator, struct device_setting *device);
+
 #endif

@@ -75,6 +75,7 @@ static bool set_adapter(const struct softhca_options *options)
            set_if_given("SOFTHCA_MAX_INLINE", options->max_inline) &&
            set_if_given("SOFTHCA_PORTS", options->ports) &&
            set_if_given("SOFTHCA_DEVICES", options->devices) &&
+           set_if_given("SOFTHCA_PKEYS", options->pkeys) &&
            set_if_given("SOFTHCA_GRH_REQUIRED", options->grh_required ? "1" : NULL);
 }
 

@@ -29,6 +29,7 @@ enum option_id {
     OPT_LIST_MODELS,
     OPT_PORTS,
     OPT_DEVICES,
+    OPT_PKEYS,
     OPT_VERBOSE,
     OPT_LIST_PROFILES,
     OPT_HELP,
@@ -37,6 +38,7 @@ enum option_id {
 
 /* The library checks these lists itself, in every process. */
 #define DEVICES_ALLOWED "a comma list of devices, see softhca(1)"
+#define PKEYS_ALLOWED   "1 to 16 keys from 0 to 0xffff, separated by commas"
 #define FAULTS_ALLOWED  "a comma list of faults, see softhca(1)"
 
 static const struct option long_options[] = {
@@ -56,6 +58,7 @@ static const struct option long_options[] = {
     {"list-models", no_argument, NULL, OPT_LIST_MODELS},
     {"ports", required_argument, NULL, OPT_PORTS},
     {"devices", required_argument, NULL, OPT_DEVICES},
+    {"pkeys", required_argument, NULL, OPT_PKEYS},
     {"grh-required", no_argument, NULL, OPT_GRH_REQUIRED},
     {"verbose", no_argument, NULL, OPT_VERBOSE},
     {"list-profiles", no_argument, NULL, OPT_LIST_PROFILES},
@@ -82,6 +85,8 @@ static void print_help(void)
         "  --grh-required         ports take only addresses with a global route\n"
         "  --ports N              ports of a device, each a link of its own, 1 to 8 (1)\n"
         "  --devices LIST         several devices, NAME[/KEY=VALUE...],...; see softhca(1)\n"
+        "  --pkeys LIST           partition table of InfiniBand ports, such as 0x7fff,0x8001 "
+        "(0xffff)\n"
         "  --fabric NAME          a fabric apart from others with the same settings\n"
         "  --stats FILE           append counters to FILE when processes end\n"
         "  --fault SPEC           inject faults; see softhca(1)\n"
@@ -265,6 +270,8 @@ static bool set_option(int id, const char *value, struct softhca_options *option
         return set_count("ports", value, 1, 8, &options->ports);
     case OPT_DEVICES:
         return set_text("devices", value, DEVICES_ALLOWED, &options->devices);
+    case OPT_PKEYS:
+        return set_text("pkeys", value, PKEYS_ALLOWED, &options->pkeys);
     case OPT_GRH_REQUIRED:
         options->grh_required = true;
         return true;

@@ -201,6 +201,16 @@ static void reset_link(struct link *link)
     link->n_streams = link->turn = 0;
 }
 
+static void set_gids(struct port_entry *entry, const struct device_setting *device)
+{
+    for (uint32_t i = 0; i < device->n_gids; i++) {
+        atomic_store(&entry->gids[i].network, device->gids[i].network);
+        atomic_store(&entry->gids[i].type, device->gids[i].type);
+        atomic_store(&entry->gids[i].is_ipv4, device->gids[i].is_ipv4);
+    }
+    atomic_store(&entry->n_gids, device->n_gids);
+}
+
 /* Gives one of this node's ports its link: that of the others that have its name, or the first that
  * nobody uses, since the first ones are looked at in every round of the links. Under the fabric's
  * lock. */
@@ -227,7 +237,7 @@ static bool set_link(uint32_t slot, uint32_t port, bool used[MAX_LINKS])
         self.fabric->link_words = link / 64 + 1;
     atomic_store(&entry->link, link);
     atomic_store(&entry->link_layer, device->link_layer);
-    atomic_store(&entry->subnet, device->subnet);
+    set_gids(entry, device);
     return true;
 }
 

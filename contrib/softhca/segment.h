@@ -67,7 +67,7 @@
 #define MAX_SGE          30u
 #define MAX_INLINE       512u
 #define NODE_SPAN        (512ull << 20) /* bytes of address space a node */
-#define SEGMENT_VERSION  5u
+#define SEGMENT_VERSION  6u
 #define TIME_UNKNOWN     0ull
 
 /* A lock between processes: 0 when free, otherwise the holder's node plus one. A lock whose holder
@@ -133,6 +133,7 @@ struct queue_pair_entry {
     _Atomic uint32_t rnr_timer; /* this side's min_rnr_timer as responder */
     uint32_t qkey;
     _Atomic uint32_t port;        /* among its node's */
+    _Atomic uint32_t pkey;        /* of the table's entry that it has been given */
     _Atomic uint32_t destination; /* LID of the port that it sends to; 0 if that is not reached */
     uint64_t ring;                /* offset of the send queue in the node's span */
     /* Requests are counted from 0 and never wrap; the slot is the count modulo slots. */
@@ -186,6 +187,7 @@ struct datagram {
     uint32_t imm_data;
     uint32_t length;
     uint16_t source_lid;
+    union ibv_gid source_gid, target_gid; /* if it has a global route header */
     bool has_imm, has_grh, solicited;
     uint64_t due_ns;
     uint8_t payload[DATAGRAM_PAYLOAD];
@@ -231,11 +233,19 @@ struct link {
     struct stream streams[MAX_STREAMS];
 };
 
+/* An entry of a port's GID table, as struct gid_setting. */
+struct gid_entry {
+    _Atomic uint64_t network;
+    _Atomic uint32_t type;
+    _Atomic bool is_ipv4;
+};
+
 /* A port of a node, as others see it. Written while its node is claimed. */
 struct port_entry {
     _Atomic uint32_t link;
     _Atomic uint32_t link_layer; /* enum link_layer */
-    _Atomic uint64_t subnet;
+    _Atomic uint32_t n_gids;
+    struct gid_entry gids[MAX_GIDS];
     char link_name[40];
 };
 
@@ -380,6 +390,17 @@ static inline uint32_t queue_pair_lid(const struct queue_pair_entry *qp)
                     atomic_load_explicit(&qp->port, memory_order_relaxed));
 }
 
+/* Whether two queue pairs are in one partition, and not both as limited members. What others send
+ * is dropped, and not answered. */
+static inline bool share_partition(const struct queue_pair_entry *a,
+                                   const struct queue_pair_entry *b)
+{
+    uint32_t one = atomic_load_explicit(&a->pkey, memory_order_relaxed);
+    uint32_t other = atomic_load_explicit(&b->pkey, memory_order_relaxed);
+
+    return (one & 0x7fff) && (one & 0x7fff) == (other & 0x7fff) && ((one | other) & 0x8000);
+}
+
 /* Whether what one queue pair sends arrives at another: it names it and the port that it is bound
  * to. */
 static inline bool is_sent_to(const struct queue_pair_entry *from,
@@ -389,10 +410,10 @@ static inline bool is_sent_to(const struct queue_pair_entry *from,
            atomic_load_explicit(&from->destination, memory_order_relaxed) == queue_pair_lid(to);
 }
 
-/* Whether two queue pairs send to each other. */
+/* Whether two queue pairs send to each other, and receive that. */
 static inline bool are_connected(const struct queue_pair_entry *a, const struct queue_pair_entry *b)
 {
-    return is_sent_to(a, b) && is_sent_to(b, a);
+    return is_sent_to(a, b) && is_sent_to(b, a) && share_partition(a, b);
 }
 
 /* A request's slot, through the mapping of the node that owns the queue pair. */

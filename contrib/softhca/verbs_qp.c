@@ -211,8 +211,10 @@ static void take_attributes(struct queue_pair *qp, const struct ibv_qp_attr *att
     }
     if (mask & IBV_QP_MAX_DEST_RD_ATOMIC)
         own->max_dest_rd_atomic = attr->max_dest_rd_atomic;
-    if (mask & IBV_QP_PKEY_INDEX)
+    if (mask & IBV_QP_PKEY_INDEX) {
         own->pkey_index = attr->pkey_index;
+        atomic_store(&entry->pkey, device_setting(qp->qp.context)->pkeys[attr->pkey_index]);
+    }
     if (mask & IBV_QP_PORT) {
         own->port_num = attr->port_num;
         atomic_store(&entry->port,
@@ -247,10 +249,12 @@ static bool is_own_port(const struct queue_pair *qp, uint8_t number)
 
 static bool is_valid(const struct queue_pair *qp, const struct ibv_qp_attr *attr, int mask)
 {
-    const struct device_model *model = device_setting(qp->qp.context)->model;
+    const struct device_setting *device = device_setting(qp->qp.context);
+    const struct device_model *model = device->model;
 
     return (!(mask & IBV_QP_PORT) || is_own_port(qp, attr->port_num)) &&
-           !((mask & IBV_QP_PKEY_INDEX) && attr->pkey_index) &&
+           !((mask & IBV_QP_PKEY_INDEX) && attr->pkey_index >= device->n_pkeys) &&
+           !((mask & IBV_QP_AV) && !address_has_source(device, &attr->ah_attr)) &&
            !((mask & IBV_QP_MAX_QP_RD_ATOMIC) && attr->max_rd_atomic > model->max_reads) &&
            !((mask & IBV_QP_MAX_DEST_RD_ATOMIC) && attr->max_dest_rd_atomic > model->max_reads) &&
            is_addressed(qp, attr, mask);

@@ -129,6 +129,82 @@ paired "one has both networks, the other the second" "0<a:1 0<b:1 1<b:1"
 by_rank SOFTHCA_DEVICES "a/link=roce/subnet=1/state=down,b/link=roce/subnet=2 a/link=roce/subnet=1,b/link=roce/subnet=2"
 paired "the first network is down at one" "0<b:1 1<a:1 1<b:1"
 
+# --- partitions ---
+
+# refused NAME REGEX LIMIT: a job of two ranks ends badly within so many seconds, with that message.
+told() { # REGEX LIMIT NAME
+    job "$3" 60 2 "$storm" 4 300001 2
+    wrong=$(wrong_failure "$2")
+    [ -n "$wrong" ] || grep -q -E "$1" "$log" || wrong="no message: $1"
+}
+refused() { # NAME REGEX LIMIT
+    local name="$subject: $1" wrong
+    until_told told "$2" "$3" "$name"
+    verdict "$name" "$wrong" "$took s"
+}
+
+hca=()
+wrap=()
+for keys in "0,0x8001 0x8001" "0x0001 0x8001" "0x7fff,0x8001 0x7fff,1,0,0x8001,0x8002" "0xffff 0x7fff"; do
+    by_rank SOFTHCA_PKEYS "$keys"
+    with
+    right "partition keys $keys" "messages_sent>0" 2 "$storm" 4 300001 2
+done
+by_rank SOFTHCA_PKEYS "0xffff,0x8001 0x0001,0x7fff"
+with pkey=1
+right "partition keys, one is named" "messages_sent>0" 2 "$storm" 4 300001 2
+with
+by_rank SOFTHCA_PKEYS "0x8001 0x8002"
+refused "partitions apart" "^  Ports: +partition key 0x800[12] .* here, partition key 0x800[12] " 30
+by_rank SOFTHCA_PKEYS "0x0001 0x0001"
+refused "limited members" "^  Remedy: .*\(btl_rbuf_pkey\)" 30
+by_rank SOFTHCA_PKEYS "0x8001 0x8002"
+with pkey=0x8001
+refused "a named partition that one has not" "^  Value: +32769 \(0x8001\); .* has: 0x8002" 30
+with
+by_rank SOFTHCA_DEVICES "a/pkeys=0x8001,b/pkeys=0x8002 a/pkeys=0x8001/state=down,b/pkeys=0x8002"
+paired "the partition that both have" "0<a:1 0<b:1 1<b:1"
+wrap=()
+hca=(--devices "a/pkeys=0x8001,b/pkeys=0x8002")
+with pkey=0x8002
+paired "the adapter that has the named partition" "0<b:1 1<b:1"
+
+# --- GIDs of several networks ---
+
+# What each rank says of the GID that it uses, in their order: "GID index 3 (10.1.0.1, RoCE v2)".
+using() { # NAME GIDS
+    local name="$subject: $1" wrong gids of=("${mpi[@]}")
+    mpi+=(--mca btl_base_verbose 20)
+    job "$name" 60 2 "$storm" 4 300001 2
+    mpi=("${of[@]}")
+    wrong=$(wrong_success)
+    gids=$(sed -n 's/.*rbuf: port .* \(GID index [0-9]* ([^)]*)\),.*/\1/p' "$log" | sort | tr '\n' ' ')
+    [ -n "$wrong" ] || [[ $gids =~ ^$2' '$ ]] || wrong="used are: $gids"
+    verdict "$name" "$wrong" "$took s"
+}
+
+# An interface and a VLAN on it, as mlx5 lists them: link-local and IPv4, RoCE v1 and v2 of each.
+vlan=v1:fe80000000000000+v2:fe80000000000000+v1:10.1+v2:10.1+v1:10.2+v2:10.2
+hca=(--devices "a/link=roce/gids=$vlan")
+with
+using "IPv4 goes by RoCE v2" "(GID index 3 \(10\.1\.0\.[0-9]+, RoCE v2\) ?){2}"
+with gid_index=5
+using "a VLAN is named" "(GID index 5 \(10\.2\.0\.[0-9]+, RoCE v2\) ?){2}"
+hca=(--devices "a/link=roce/gids=v1:fe80000000000000+fe80000000000000+v1:fd00000000000001+fd00000000000001")
+with
+using "IPv6 alone" "(GID index 3 \(fd00::1:[0-9a-f:]+, RoCE v2\) ?){2}"
+hca=(--devices "a/link=roce/gids=fd00000000000001+fd00000000000002")
+by_rank OMPI_MCA_btl_rbuf_gid_index "0 1"
+refused "networks that nothing routes between" "our GID [01] is fd00:.* of another IP network" 40
+hca=(--devices "a/link=roce/gids=v1:10.1+10.1+fd00000000000001")
+by_rank OMPI_MCA_btl_rbuf_gid_index "0 1"
+refused "RoCE v1 and v2" "^  Ports: +RoCE v[12], 10.1.* here, RoCE v[12], 10.1.* there" 30
+by_rank OMPI_MCA_btl_rbuf_gid_index "1 2"
+refused "IPv4 and IPv6" "^  Remedy: .*\(btl_rbuf_gid_index\)" 30
+by_rank SOFTHCA_DEVICES "a/link=roce/gids=fd00000000000001,b/link=roce/gids=fd00000000000002 a/link=roce/gids=fd00000000000002"
+hca=()
+paired "the network that both have" "0<a:1 1<a:1 1<b:1"
+
 # --- ports that go down ---
 
 wrap=()

@@ -15,7 +15,11 @@ mkdir -p "$TALLY_LOGS" || exit 2
 . "$here/../../contrib/transports.sh"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 only=${1:-.}
+# A rank that waits polls, so one that hangs uses up its time on the processor. What a program takes by the
+# clock says nothing: where fourteen others want the two processors, a minute gives pingpong four seconds of
+# the five that it needs, and it is silent until its end.
 seconds=60
+patience=600 # s by the clock, for one that sleeps
 
 # options of softhca | ports of the two ranks, or - | runs, or a regular expression of the reason
 table='
@@ -35,25 +39,33 @@ table='
 --grh-required           | -   | runs
 --max-inline 0           | -   | runs
 --max-inline 101         | -   | runs
+--pkeys 0,0x8001         | -   | runs
+--pkeys 0x7fff,0x8001    | -   | runs
+--pkeys 0x7fff           | -   | limited members
+--pkeys 0,0x8000         | -   | no valid key
+--devices a/link=roce/gids=v1:fe80000000000000+fe80000000000000+v1:10.1+10.1 | - | runs
+--devices a/link=roce/gids=fd00000000000001 | - | runs
+--devices a/link=roce/gids=v1:fe80000000000000 | - | runs
 '
 
 # The programs of a setting that runs; of one that is refused the first is enough.
 programs="pingpong order truncate"
 
-# One program on two ranks, each with its number of ports.
+# One program on two ranks, each with its number of ports and so many seconds on the processor.
 launch() { # OPTIONS PORTS PROGRAM
     local options ports=$2 program=$build/tests/mpi/$3
     read -ra options <<<"$1"
     transport_options superpipeline && mpi_launch_options 2 || return
     # shellcheck disable=SC2016 # the rank's shell expands it
-    timeout -k 5 $seconds "${SOFTHCA:-softhca}" --profile unpaced --fabric "devices-$$" "${options[@]}" -- \
+    timeout -k 5 $patience "${SOFTHCA:-softhca}" --profile unpaced --fabric "devices-$$" "${options[@]}" -- \
         "${MPIRUN:-mpirun}" "${mpi_args[@]}" "${transport_args[@]}" sh -c '
-            test "$1" = - || {
-                test "$OMPI_COMM_WORLD_RANK" = 0 && ports=${1%:*} || ports=${1#*:}
+            ulimit -t "$1"
+            test "$2" = - || {
+                test "$OMPI_COMM_WORLD_RANK" = 0 && ports=${2%:*} || ports=${2#*:}
                 export SOFTHCA_PORTS="$ports"
             }
-            shift
-            exec "$@"' rank "$ports" "$program"
+            shift 2
+            exec "$@"' rank "$seconds" "$ports" "$program"
 }
 
 # Runs a program once; sets log to its output and wrong to what is wrong with its end.
@@ -93,7 +105,7 @@ while IFS='|' read -r options ports outcome; do
         continue
     fi
     for program in $programs; do
-        TALLY_TIMEOUT=$((seconds + 10)) try "$name: $program" launch "$options" "$ports" "$program"
+        TALLY_TIMEOUT=$((patience + 10)) try "$name: $program" launch "$options" "$ports" "$program"
     done
 done <<<"$table"
 tally

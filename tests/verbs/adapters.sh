@@ -50,5 +50,12 @@ done <<'END'
 --like hns                       | test_pair            | inline 32,
 --like irdma                     |                      | in order: no (neither the adapter nor
 --like rxe                       | test_pair            | in order: yes (Soft-RoCE:
+--pkeys 0,0x8001                 | test_pair test_verbs | partition 0x8001 at 1,
+--pkeys 0x7fff,0,0x8001,0x8002   | test_pair            | partition 0x8001 at 2,
+--devices a/link=roce/gids=v1:fe80000000000000+fe80000000000000+v1:10.1+10.1+10.2 | test_pair test_verbs | GID 3,
+--devices a/link=roce/gids=v1:10.1+fe80000000000000+fd00000000000001 | test_pair | GID 2,
+--devices a/link=roce/gids=v1:fe80000000000000+fe80000000000000+v1:10.1 | test_pair | GID 2,
+--devices a/link=roce/gids=fd00000000000001+10.1+fe80000000000000 | test_pair | GID 1,
+--devices a/link=roce/gids=v1:fe80000000000000+fe80000000000000 | test_pair | GID 1,
 END
-[ "$number" -eq 12 ] && [ "$failed" -eq 0 ]
+[ "$number" -eq 19 ] && [ "$failed" -eq 0 ]

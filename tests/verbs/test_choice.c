@@ -11,6 +11,7 @@
 #include "verbs/gid.h"
 #include "verbs/in_order.h"
 #include "verbs/nearest.h"
+#include "verbs/pkey.h"
 
 static const uint8_t link_local[16] = {0xfe, 0x80, [15] = 9};
 static const uint8_t link_local_ipv4[16] = {[10] = 0xff, 0xff, 169, 254, 3, 4};
@@ -35,6 +36,50 @@ START_TEST(gid_entries_have_an_order)
 
         ck_assert_msg(rank < before && rank > 0, "entry %zu ranks %u behind %u", i, rank, before);
         before = rank;
+    }
+}
+END_TEST
+
+/* Full members before limited ones, of the partition that is asked for; 0 is not usable. */
+START_TEST(partition_keys_have_an_order)
+{
+    static const struct {
+        uint16_t key;
+        unsigned asked;
+        enum rbuf_pkey_rank rank;
+    } rows[] = {
+        {0, 0, 0},      {0x8000, 0, 0},      {0xffff, 0, 2}, {0x8001, 0, 2}, {0x7fff, 0, 1},
+        {1, 0, 1},      {0x8001, 0x8001, 2}, {0x8001, 1, 2}, {1, 0x8001, 1}, {1, 1, 1},
+        {0x8002, 1, 0}, {0xffff, 1, 0},      {0, 1, 0},      {0, 0x8000, 0},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        ck_assert_msg(rbuf_pkey_rank(rows[i].key, rows[i].asked) == rows[i].rank,
+                      "key %#x, asked for %#x: %u", rows[i].key, rows[i].asked,
+                      rbuf_pkey_rank(rows[i].key, rows[i].asked));
+    }
+}
+END_TEST
+
+START_TEST(partitions_in_and_out_of_reach)
+{
+    static const struct {
+        uint16_t one;
+        uint16_t other;
+        enum rbuf_reach reach;
+    } rows[] = {
+        {0xffff, 0xffff, RBUF_REACHABLE},       {0xffff, 0x7fff, RBUF_REACHABLE},
+        {0x7fff, 0x7fff, RBUF_LIMITED_MEMBERS}, {0x8001, 0x8002, RBUF_OTHER_PARTITION},
+        {0x8001, 0x7fff, RBUF_OTHER_PARTITION}, {1, 2, RBUF_OTHER_PARTITION},
+    };
+    struct rbuf_port_address one = {.link_layer = RBUF_LINK_INFINIBAND, .subnet = 1};
+    struct rbuf_port_address other = one;
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        one.pkey = rows[i].one;
+        other.pkey = rows[i].other;
+        ck_assert_int_eq(rbuf_address_reach(&one, &other), rows[i].reach);
+        ck_assert_int_eq(rbuf_address_reach(&other, &one), rows[i].reach);
     }
 }
 END_TEST
@@ -85,9 +130,11 @@ END_TEST
 static struct rbuf_port port_of(enum rbuf_link_layer layer, enum rbuf_gid_kind kind,
                                 const uint8_t *gid, uint64_t subnet)
 {
-    struct rbuf_port port = {
-        .link_layer = layer,
-        .address = {.link_layer = (uint8_t) layer, .gid_kind = (uint8_t) kind, .subnet = subnet}};
+    struct rbuf_port port = {.link_layer = layer,
+                             .address = {.link_layer = (uint8_t) layer,
+                                         .gid_kind = (uint8_t) kind,
+                                         .subnet = subnet,
+                                         .pkey = 0xffff}};
 
     memcpy(port.address.gid, gid, 16);
     return port;
@@ -109,7 +156,7 @@ START_TEST(peers_in_and_out_of_reach)
     ck_assert_int_eq(rbuf_port_reach(&v2, &v2.address), RBUF_REACHABLE);
     ck_assert_int_eq(rbuf_port_reach(&v2, &v1.address), RBUF_OTHER_GID_KIND);
     ck_assert_int_eq(rbuf_port_reach(&v2, &v2_ipv6.address), RBUF_OTHER_GID_KIND);
-    for (int i = RBUF_REACHABLE; i <= RBUF_OTHER_GID_KIND; i++) {
+    for (int i = RBUF_REACHABLE; i < RBUF_REACHES; i++) {
         ck_assert_str_ne(rbuf_reach_text((enum rbuf_reach) i), "unknown");
     }
 }
@@ -257,6 +304,8 @@ int main(void)
     unit_add(suite, gid_entries_have_an_order);
     unit_add(suite, addresses_of_one_network);
     unit_add(suite, networks_of_gids);
+    unit_add(suite, partition_keys_have_an_order);
+    unit_add(suite, partitions_in_and_out_of_reach);
     unit_add(suite, peers_in_and_out_of_reach);
     unit_add(suite, addresses_of_a_peer_in_order);
     unit_add(suite, addresses_as_text);

@@ -6,17 +6,22 @@
 #include "connect/pairing.h"
 
 /* Ports as text: a letter for the link and the network behind it, a speed in Gbit/s, and for RoCE
- * ports perhaps a subnet, and a place. i, j: InfiniBand subnets; r: RoCE v2 with IPv4; s: with
- * IPv6; q: v1. */
+ * ports perhaps a subnet, and a place, and for any perhaps a partition key. i, j: InfiniBand
+ * subnets; r: RoCE v2 with IPv4; s: with IPv6; q: v1. */
 static struct rbuf_port_address parse_port(const char *text)
 {
     struct rbuf_port_address port = {0};
     unsigned speed = 0;
     unsigned subnet = 0;
     unsigned place = 0;
+    unsigned pkey = 0xffff;
     char kind = 0;
+    int read;
 
-    ck_assert_int_ge(sscanf(text, "%c%u/%u@%u", &kind, &speed, &subnet, &place), 2);
+    ck_assert_int_ge(
+        sscanf(text, "%c%u%n/%u%n@%u%n", &kind, &speed, &read, &subnet, &read, &place, &read), 2);
+    (void) sscanf(text + read, "=%x", &pkey);
+    port.pkey = (uint16_t) pkey;
     port.place = (uint8_t) place;
     port.speed = (uint16_t) (speed * 10);
     port.link_layer = kind < 'k' ? RBUF_LINK_INFINIBAND : RBUF_LINK_ETHERNET;
@@ -118,6 +123,24 @@ START_TEST(pairs_as_expected)
         {"r100/2@0 r25/1@1", "r25/1@0 r100/2@1", "0-1"}, /* the faster wherever it is */
         {"r100/2@0 r25/1@1", "r25/1@0", "1-0"},
         {"i100@0 r100/1@1", "r100/1@0 i100@1", "0-1"},
+        /* Partitions: the low 15 bits are one, and one of the two is a full member. */
+        {"i100=8001", "i100=8001", "0-0"},
+        {"i100=8001", "i100=1", "0-0"},
+        {"i100=1", "i100=1", ""},
+        {"i100=8001", "i100=8002", ""},
+        {"i100=8001", "i100=2", ""},
+        {"i100=8001 i100=8002", "i100=8002", "1-0"},
+        {"i100=8002 i100=8001", "i100=8001 i100=8002", "1-0"}, /* the lower one */
+        {"i100=1 i100=8002", "i100=1 i100=8002", "1-1"},       /* the one that both can use */
+        {"i100=1 i100=8002", "i100=8001 i100=8002", "0-0"},
+        {"i100=1 i100=1", "i100=8001 i100=8001", "0-0 1-1"},
+        {"i100=1 i100=8001", "i100=1", "1-0"}, /* of a side full members only, if it has one */
+        {"i100=1 i100=8001", "i100=1 i100=8001", "1-1"},
+        {"i100=1", "i100=1 i100=8001", "0-1"},
+        {"!i100=8001 i100=8002", "i100=8002 i100=8001", "0-1 1-0"}, /* the user wants all */
+        {"!i100=1 i100=8002", "i100=1 i100=8002", "1-1"},
+        {"!i100=1 r25/1", "i100=1 r25/1", "1-1"},
+        {"i100=1 r25/1", "i100=1 r25/1", "1-1"},
     };
     struct ports ours, theirs;
     char text[128];
@@ -128,6 +151,48 @@ START_TEST(pairs_as_expected)
         pairs_text(&ours, &theirs, text);
         ck_assert_msg(strcmp(text, cases[i].pairs) == 0, "\"%s\" with \"%s\": %s, not %s",
                       cases[i].ours, cases[i].theirs, text, cases[i].pairs);
+    }
+}
+END_TEST
+
+/* The least that is in the way is what people hear of. */
+START_TEST(what_is_in_the_way)
+{
+    static const struct {
+        const char *ours;
+        const char *theirs;
+        enum rbuf_reach reach;
+        uint32_t our_port;
+        uint32_t their_port;
+        const char *trait; /* of their port */
+    } cases[] = {
+        {"i100", "r100", RBUF_OTHER_LINK_LAYER, 0, 0, "Ethernet"},
+        {"r25 i100", "j100", RBUF_OTHER_SUBNET, 1, 0, "subnet prefix 0xfe8000000000006a"},
+        {"i100 r100", "s25", RBUF_OTHER_GID_KIND, 1, 0, "RoCE v2, ::"},
+        {"s100", "q25", RBUF_OTHER_GID_KIND, 0, 0, "RoCE v1, 0.0.0.0"},
+        {"j100 i100=8001", "i100=8002", RBUF_OTHER_PARTITION, 1, 0,
+         "partition key 0x8002 (full member)"},
+        {"i100=8002 i100=1", "i100=7fff i100=1", RBUF_LIMITED_MEMBERS, 1, 1,
+         "partition key 0x0001 (limited member)"},
+        {"i100", "", RBUF_REACHABLE, 0, 0, ""},
+    };
+    struct ports ours, theirs;
+    char trait[RBUF_PORT_TRAIT_MAX];
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct rbuf_obstacle least;
+
+        parse_side(&ours, cases[i].ours, 0);
+        parse_side(&theirs, cases[i].theirs, 0);
+        least = rbuf_pairing_obstacle(&ours.side, &theirs.side);
+        ck_assert_msg(least.reach == cases[i].reach && least.our_port == cases[i].our_port &&
+                          least.their_port == cases[i].their_port,
+                      "case %zu: %s, ports %u and %u", i, rbuf_reach_text(least.reach),
+                      least.our_port, least.their_port);
+        if (theirs.side.count > 0) {
+            rbuf_reach_trait(least.reach, &theirs.list[least.their_port], trait);
+            ck_assert_str_eq(trait, cases[i].trait);
+        }
     }
 }
 END_TEST
@@ -212,6 +277,7 @@ int main(void)
     Suite *suite = suite_create("pairing");
 
     unit_add(suite, pairs_as_expected);
+    unit_add(suite, what_is_in_the_way);
     unit_add(suite, any_numbers_of_ports);
     unit_add(suite, partners_are_spread);
     unit_add(suite, any_ports);

@@ -22,12 +22,12 @@ START_TEST(ports_say_what_they_can)
         const struct rbuf_port *port = ports[i];
 
         printf("# %s: vendor %#x part %u, %s, MTU %u, %u Mbit/s, inline %u, reads %u, GID %u, "
-               "message %llu; in order: %s (%s)\n",
+               "partition %#x at %u, message %llu; in order: %s (%s)\n",
                port->name, port->vendor_id, port->part_id,
                port->link_layer == RBUF_LINK_ETHERNET ? "Ethernet" : "InfiniBand", port->mtu_bytes,
                port->bandwidth_mbps, port->max_inline, port->max_rd_atomic, port->gid_index,
-               (unsigned long long) port->max_message, port->in_order ? "yes" : "no",
-               port->in_order_why);
+               port->address.pkey, port->pkey_index, (unsigned long long) port->max_message,
+               port->in_order ? "yes" : "no", port->in_order_why);
         ck_assert_ptr_nonnull(strchr(port->name, ':'));
         ck_assert_uint_ge(port->mtu_bytes, 256);
         ck_assert_uint_ge(port->max_message, 1 << 20);

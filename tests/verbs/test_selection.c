@@ -7,8 +7,9 @@
 #define PORTS_MAX 8
 
 /* Ports as text, "NAME:PORT KIND SPEED LEVELS", separated by commas. Kinds: i, j: InfiniBand
- * subnets; r, s, t: Ethernet, of three IP networks; l: with a link-local address only. Ports of a
- * name are of one adapter. */
+ * subnets; r, s, t: Ethernet, of three IP networks; l: with a link-local address only; p, q:
+ * InfiniBand of the subnet of i in a partition of less than its number; x, y: InfiniBand and
+ * Ethernet outside of the partition that is wanted. Ports of a name are of one adapter. */
 static size_t parse(const char *text, struct rbuf_selectable ports[PORTS_MAX],
                     char names[PORTS_MAX][16])
 {
@@ -25,8 +26,11 @@ static size_t parse(const char *text, struct rbuf_selectable ports[PORTS_MAX],
                                          .speed = speed * 1000,
                                          .levels = levels,
                                          .link_local = kind == 'l'};
-        port->link_layer = kind < 'k' ? RBUF_LINK_INFINIBAND : RBUF_LINK_ETHERNET;
-        port->subnet = (uint64_t) kind;
+        port->link_layer =
+            strchr("ijpqx", kind) != NULL ? RBUF_LINK_INFINIBAND : RBUF_LINK_ETHERNET;
+        port->subnet = strchr("pqx", kind) != NULL ? 'i' : (uint64_t) kind;
+        port->partition = kind == 'p' || kind == 'q' ? (uint16_t) kind : 0x7fff;
+        port->outside = kind == 'x' || kind == 'y';
         port->device = port;
         for (size_t i = 0; i < count; i++) {
             if (strcspn(names[i], ":") == strcspn(names[count], ":") &&
@@ -93,6 +97,15 @@ START_TEST(machines)
         {"a:1 l 100 0,b:1 r 25 2", "b:1"},
         {"a:1 l 100 0,b:1 i 25 2", "b:1 a:1"},
         {"a:1 l 100 0", "a:1"},
+        /* Partitions are fabrics of their own, of equally fast ones the lowest first. */
+        {"a:1 q 100 0,b:1 p 100 2", "b:1 a:1"},
+        {"a:1 i 100 0,b:1 p 100 2", "b:1 a:1"},
+        {"a:1 p 25 0,b:1 q 100 2", "b:1 a:1"},
+        {"a:1 p 100 1,b:1 p 100 0", "b:1"},
+        /* Ports outside of the wanted one do not count, but if there are no others. */
+        {"a:1 x 100 0,b:1 p 25 2", "b:1"},
+        {"a:1 y 100 0,b:1 p 25 2", "b:1"},
+        {"a:1 x 100 0", "a:1"},
     };
     char text[128];
 

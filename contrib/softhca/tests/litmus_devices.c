@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "litmus.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -17,7 +18,10 @@
 
 #define TIME_LIMIT_S 20
 #define BYTES        (1 << 20)
-#define ACCESS       (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)
+#define GIDS                                                                                       \
+    "SOFTHCA_DEVICES=a/link=roce/"                                                                 \
+    "gids=v1:fe80000000000000+fe80000000000000+v1:10.1+v2:10.1+10.2"
+#define ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)
 
 /* A device, opened, with what a transfer needs. */
 struct device {
@@ -80,13 +84,20 @@ static struct ibv_qp *create(const struct device *device)
     return qp;
 }
 
-static int to_init(struct ibv_qp *qp, uint8_t port)
+static int to_init_in(struct ibv_qp *qp, uint8_t port, uint16_t partition)
 {
-    struct ibv_qp_attr attr = {
-        .qp_state = IBV_QPS_INIT, .port_num = port, .qp_access_flags = ACCESS};
+    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
+                               .port_num = port,
+                               .pkey_index = partition,
+                               .qp_access_flags = ACCESS};
 
     return ibv_modify_qp(qp, &attr,
                          IBV_QP_STATE | IBV_QP_PORT | IBV_QP_PKEY_INDEX | IBV_QP_ACCESS_FLAGS);
+}
+
+static int to_init(struct ibv_qp *qp, uint8_t port)
+{
+    return to_init_in(qp, port, 0);
 }
 
 /* The address of a port: its LID, and its GID where is_global. */
@@ -352,6 +363,127 @@ static void three_ports(void)
     expect(ibv_query_port(device.context, 0, &port), EINVAL, "query_port(0)");
     expect(ibv_query_port(device.context, 4, &port), EINVAL, "query_port(4)");
     expect(to_init(create(&device), 4), EINVAL, "INIT on port 4");
+}
+
+/* ---- partitions and GIDs ---- */
+
+static void partition_table(void)
+{
+    static const uint16_t wanted[] = {0, 0x7fff, 0x8001};
+    struct device device = open_device(0);
+    struct ibv_device_attr attr;
+    __be16 key;
+
+    expect(port_of(&device, 1).pkey_tbl_len, 3, "the table's length");
+    expect(ibv_query_device(device.context, &attr), 0, "query_device");
+    expect(attr.max_pkeys, 3, "max_pkeys");
+    for (int i = 0; i < 3; i++) {
+        expect(ibv_query_pkey(device.context, 1, i, &key), 0, "query_pkey");
+        expect(be16toh(key), wanted[i], "an entry");
+        expect(ibv_get_pkey_index(device.context, 1, key), i, "the index of an entry");
+    }
+    expect(ibv_query_pkey(device.context, 1, 3, &key), -1, "query_pkey behind the end");
+    expect(ibv_get_pkey_index(device.context, 1, htobe16(0xffff)), -1, "the index of another key");
+    expect(to_init_in(create(&device), 1, 3), EINVAL, "INIT with an index behind the end");
+}
+
+/* A write between queue pairs that have these entries of the partition table. */
+static enum ibv_wc_status write_between(const struct device *device, uint16_t one, uint16_t other)
+{
+    struct ibv_ah_attr address = address_of(device, 1, false);
+    struct ibv_qp *a = create(device), *b = create(device);
+    enum ibv_wc_status status;
+
+    if (to_init_in(a, 1, one) || to_init_in(b, 1, other) || to_rtr(a, 1, b->qp_num, &address) ||
+        to_rtr(b, 1, a->qp_num, &address) || to_rts(a) || to_rts(b))
+        fail("connecting: %s", strerror(errno));
+    post_write(device, a, device, 64);
+    status = await(device);
+    ibv_destroy_qp(a);
+    ibv_destroy_qp(b);
+    return status;
+}
+
+/* The table is 0xffff, 0x8001, 0x7fff, 0x0001, 0. */
+static void partitions_are_apart(void)
+{
+    struct device device = open_device(0);
+
+    expect(write_between(&device, 0, 0), IBV_WC_SUCCESS, "full members");
+    expect(write_between(&device, 0, 2), IBV_WC_SUCCESS, "a full and a limited member");
+    expect(write_between(&device, 3, 1), IBV_WC_SUCCESS, "a limited and a full member");
+    expect(write_between(&device, 0, 1), IBV_WC_RETRY_EXC_ERR, "two partitions");
+    expect(write_between(&device, 0, 3), IBV_WC_RETRY_EXC_ERR, "two partitions, one limited");
+    expect(write_between(&device, 2, 2), IBV_WC_RETRY_EXC_ERR, "limited members");
+    expect(write_between(&device, 4, 4), IBV_WC_RETRY_EXC_ERR, "empty entries");
+}
+
+/* A RoCE port has the default partition and no other. */
+static void roce_partition(void)
+{
+    struct device device = open_device(0);
+    __be16 key;
+
+    expect(port_of(&device, 1).pkey_tbl_len, 1, "the table's length");
+    expect(ibv_query_pkey(device.context, 1, 0, &key), 0, "query_pkey");
+    expect(be16toh(key), 0xffff, "the entry");
+}
+
+/* The table is link-local v1 and v2, IPv4 v1 and v2, and IPv4 v2 of another network. */
+static void gid_table(void)
+{
+    static const uint32_t types[] = {IBV_GID_TYPE_ROCE_V1, IBV_GID_TYPE_ROCE_V2,
+                                     IBV_GID_TYPE_ROCE_V1, IBV_GID_TYPE_ROCE_V2,
+                                     IBV_GID_TYPE_ROCE_V2};
+    struct device device = open_device(0);
+    struct ibv_gid_entry entry;
+
+    expect(port_of(&device, 1).gid_tbl_len, 5, "the table's length");
+    for (uint32_t i = 0; i < 5; i++) {
+        expect(ibv_query_gid_ex(device.context, 1, i, &entry, 0), 0, "query_gid_ex");
+        expect((int) entry.gid_type, (int) types[i], "a type");
+        expect(entry.gid.raw[0], i < 2 ? 0xfe : 0, "a first byte");
+        expect(entry.gid.raw[11], 0xff, "the last byte of the prefix");
+        expect(i < 2 ? 10 : entry.gid.raw[12], 10, "the first byte of an address");
+        expect(i < 2 ? 0 : entry.gid.raw[13], i < 2 ? 0 : i < 4 ? 1 : 2, "its second byte");
+    }
+    expect(ibv_query_gid_ex(device.context, 1, 5, &entry, 0), ENODATA, "query_gid_ex at the end");
+}
+
+/* A write from one GID to another. */
+static enum ibv_wc_status write_from_to(const struct device *device, uint8_t from, uint8_t to)
+{
+    struct ibv_ah_attr there = {.is_global = 1, .grh = {.sgid_index = from, .hop_limit = 64}};
+    struct ibv_ah_attr back = {.is_global = 1, .grh = {.sgid_index = to, .hop_limit = 64}};
+    struct ibv_qp *a = create(device), *b = create(device);
+
+    if (ibv_query_gid(device->context, 1, to, &there.grh.dgid) ||
+        ibv_query_gid(device->context, 1, from, &back.grh.dgid) || to_init(a, 1) || to_init(b, 1) ||
+        to_rtr(a, 1, b->qp_num, &there) || to_rtr(b, 1, a->qp_num, &back) || to_rts(a) || to_rts(b))
+        fail("connecting: %s", strerror(errno));
+    post_write(device, a, device, 64);
+    return await(device);
+}
+
+static void networks_are_apart(void)
+{
+    struct device device = open_device(0);
+    struct ibv_ah_attr none = {.is_global = 1, .grh = {.sgid_index = 5}};
+    struct ibv_qp *qp = create(&device);
+
+    for (uint8_t from = 0; from < 5; from++) {
+        for (uint8_t to = 0; to < 5; to++) {
+            /* Entries 0 and 1, 2 and 3 have one address, to which the sender chooses the version.
+             */
+            bool reaches = from / 2 == to / 2;
+
+            expect(write_from_to(&device, from, to),
+                   reaches ? IBV_WC_SUCCESS : IBV_WC_RETRY_EXC_ERR, "a write");
+        }
+    }
+    expect(ibv_query_gid(device.context, 1, 0, &none.grh.dgid), 0, "query_gid");
+    expect(to_init(qp, 1), 0, "INIT");
+    expect(to_rtr(qp, 1, qp->qp_num, &none), EINVAL, "RTR from a GID that is not there");
 }
 
 /* A write between two ports arrives. */
@@ -819,6 +951,12 @@ static const struct test {
     {"devices: subnets are apart", "SOFTHCA_DEVICES=a,b/subnet=fec0000000000001,c",
      subnets_are_apart},
     {"devices: link layers are apart", "SOFTHCA_DEVICES=a,b/link=roce,c", subnets_are_apart},
+    {"partitions: the table", "SOFTHCA_PKEYS=0,0x7fff,0x8001", partition_table},
+    {"partitions: of a device", "SOFTHCA_DEVICES=a/pkeys=0+0x7fff+0x8001", partition_table},
+    {"partitions: are apart", "SOFTHCA_PKEYS=0xffff,0x8001,0x7fff,1,0", partitions_are_apart},
+    {"partitions: RoCE", "SOFTHCA_PKEYS=0,0x8001 SOFTHCA_LINK_LAYER=roce", roce_partition},
+    {"GIDs: the table", GIDS, gid_table},
+    {"GIDs: networks are apart", GIDS, networks_are_apart},
     {"like: mlx4", "SOFTHCA_LIKE=mlx4", like_mlx4},
     {"like: mlx5", "SOFTHCA_LIKE=mlx5", like_mlx5},
     {"like: bnxt_re", "SOFTHCA_LIKE=bnxt_re", like_bnxt_re},

@@ -155,6 +155,8 @@ struct mca_btl_base_endpoint_t {
     _Atomic uint32_t detached; /* messages that are queued, or posted, while Open MPI is through */
     bool departed;             /* the peer has said DREQ, or has heard ours */
     char *cause;               /* why it failed, for people; NULL: it has not */
+    bool routed;               /* the two ports' GIDs are of different IP networks */
+    uint8_t their_gid[16];     /* once it is connected */
     TAILQ_ENTRY(mca_btl_base_endpoint_t) link;
     struct mca_btl_rbuf_packed *packed; /* NULL: nothing was packed for it */
     uint32_t samples_due;               /* of its latency */

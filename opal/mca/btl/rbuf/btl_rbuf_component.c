@@ -226,16 +226,32 @@ static bool publish(void)
     return status == OPAL_SUCCESS;
 }
 
+/* "10.1.0.1, RoCE v2", "fe80::1"; returns `text`. */
+static const char *gid_text(const struct rbuf_port *port, char text[RBUF_PORT_TRAIT_MAX + 16])
+{
+    static const char *const kinds[] = {[RBUF_GID_INFINIBAND] = "",
+                                        [RBUF_GID_ROCE_V1] = ", RoCE v1",
+                                        [RBUF_GID_ROCE_V2] = ", RoCE v2"};
+
+    rbuf_gid_text(port->address.gid, text);
+    strcat(text, kinds[port->address.gid_kind]);
+    return text;
+}
+
 static void say_what_is_used(void)
 {
     for (size_t i = 0; i < mca_btl_rbuf_component.module_count; i++) {
         const struct rbuf_port *port = mca_btl_rbuf_component.ports[i];
+        char gid[RBUF_PORT_TRAIT_MAX + 16];
 
         opal_output_verbose(
             10, opal_btl_base_framework.framework_output,
-            "rbuf: port %s%s, %u Mbit/s, MTU %u, GID index %u, blocks %s (%s), protocol %s",
+            "rbuf: port %s%s, %u Mbit/s, MTU %u, GID index %u (%s), partition key 0x%04x (%s), "
+            "blocks %s (%s), protocol %s",
             port->name, i < mca_btl_rbuf_component.first_count ? "" : " if no better one reaches",
-            port->bandwidth_mbps, port->mtu_bytes, port->gid_index,
+            port->bandwidth_mbps, port->mtu_bytes, port->gid_index, gid_text(port, gid),
+            port->address.pkey,
+            (port->address.pkey & RBUF_PKEY_FULL) != 0 ? "full member" : "limited member",
             port->in_order ? "taken as they arrive" : "announced by the chunk", port->in_order_why,
             mca_btl_rbuf_protocol_name((enum mca_btl_rbuf_protocol) mca_btl_rbuf_params.protocol));
     }

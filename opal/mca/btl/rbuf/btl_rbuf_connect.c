@@ -84,6 +84,13 @@ static void describe(mca_btl_base_endpoint_t *endpoint, struct rbuf_exchange *mi
     }
 }
 
+/* True if the ports are known to be of different IP networks. */
+static bool is_routed(const struct rbuf_port_address *ours, const struct rbuf_port_address *theirs)
+{
+    return ours->link_layer == RBUF_LINK_ETHERNET && ours->subnet != theirs->subnet &&
+           ours->subnet != 0 && theirs->subnet != 0;
+}
+
 /* The queue pairs are connected both ways: core may post. */
 static void connected(mca_btl_base_endpoint_t *endpoint, const struct rbuf_exchange_side *theirs)
 {
@@ -108,6 +115,8 @@ static void connected(mca_btl_base_endpoint_t *endpoint, const struct rbuf_excha
                              OPAL_NAME_PRINT(endpoint->proc->proc_name));
     }
     endpoint->state = MCA_BTL_RBUF_CONNECTED;
+    endpoint->routed = is_routed(&endpoint->module->port->address, &theirs->address);
+    memcpy(endpoint->their_gid, theirs->address.gid, sizeof(endpoint->their_gid));
     rbuf_peer_connected(endpoint->peer, &link);
     mca_btl_rbuf_latency_connected(endpoint);
     mca_btl_rbuf_endpoint_forget_modex(endpoint);

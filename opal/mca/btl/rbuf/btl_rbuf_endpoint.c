@@ -102,6 +102,49 @@ static mca_btl_base_endpoint_t *make(mca_btl_rbuf_module_t *module, opal_proc_t 
     return endpoint;
 }
 
+/* What to do about two ports that do not reach each other. */
+static const char *remedy_for(enum rbuf_reach reach)
+{
+    switch (reach) {
+    case RBUF_OTHER_PARTITION:
+        return "name one partition that all ports are in (btl_rbuf_pkey), or have the subnet "
+               "manager put them into one";
+    case RBUF_LIMITED_MEMBERS:
+        return "have the subnet manager make one of the two a full member of the partition, or "
+               "name another one (btl_rbuf_pkey)";
+    case RBUF_OTHER_GID_KIND:
+        return "name GIDs of one RoCE version and IP family on every host (btl_rbuf_gid_index)";
+    default:
+        return "name the ports to use on every host (btl_rbuf_if_include)";
+    }
+}
+
+/* No port of the process is paired with one of ours. This process itself needs none: BTL self
+ * carries what it sends itself where it is a limited member of its partition. */
+static void say_unreachable(const opal_proc_t *proc, const mca_btl_rbuf_modex_t *modex)
+{
+    const struct rbuf_pairing_side ours = side_of(&mca_btl_rbuf_component.modex, OPAL_PROC_MY_NAME);
+    const struct rbuf_pairing_side theirs = side_of(modex, proc->proc_name);
+    const struct rbuf_obstacle obstacle = rbuf_pairing_obstacle(&ours, &theirs);
+    char mine[RBUF_PORT_TRAIT_MAX] = "no port";
+    char other[RBUF_PORT_TRAIT_MAX] = "no port";
+    char sides[2 * RBUF_PORT_TRAIT_MAX + 80];
+
+    if (opal_compare_proc(proc->proc_name, OPAL_PROC_MY_NAME) == 0) {
+        return;
+    }
+    if (ours.count > 0) {
+        rbuf_reach_trait(obstacle.reach, &ours.port[obstacle.our_port], mine);
+    }
+    if (theirs.count > 0) {
+        rbuf_reach_trait(obstacle.reach, &theirs.port[obstacle.their_port], other);
+    }
+    snprintf(sides, sizeof(sides), "%s here, %s there", mine, other);
+    mca_btl_rbuf_help("no common network", opal_process_info.nodename,
+                      OPAL_NAME_PRINT(proc->proc_name), rbuf_reach_text(obstacle.reach), sides,
+                      remedy_for(obstacle.reach), NULL);
+}
+
 /* The endpoint of a process, made if need be; NULL if it cannot be reached by this module: no port
  * of the two reaches the other, which is said once, or this one has no partner. Takes the lock. */
 mca_btl_base_endpoint_t *mca_btl_rbuf_endpoint_for(mca_btl_rbuf_module_t *module, opal_proc_t *proc)
@@ -118,9 +161,7 @@ mca_btl_base_endpoint_t *mca_btl_rbuf_endpoint_for(mca_btl_rbuf_module_t *module
     }
     pairs = pairs_with(proc, &modex);
     if (pairs.count == 0 && module->index == 0) {
-        mca_btl_rbuf_help("incompatible peer", opal_process_info.nodename,
-                          OPAL_NAME_PRINT(proc->proc_name), "no port of it is on a network of ours",
-                          NULL);
+        say_unreachable(proc, &modex);
     }
     if (pairs.partner[module->index] < 0) {
         return NULL;
@@ -272,8 +313,29 @@ static const char *status_text(int status)
     }
 }
 
+/* Between networks without a router every packet is lost, and a silent adapter means that. */
+static void lost_between_networks(mca_btl_base_endpoint_t *endpoint)
+{
+    const struct rbuf_port *port = endpoint->module->port;
+    char ours[RBUF_PORT_TRAIT_MAX];
+    char theirs[RBUF_PORT_TRAIT_MAX];
+    char cause[3 * RBUF_PORT_TRAIT_MAX + 160];
+
+    rbuf_gid_text(port->address.gid, ours);
+    rbuf_gid_text(endpoint->their_gid, theirs);
+    snprintf(cause, sizeof(cause),
+             "%s; our GID %u is %s, its %s is of another IP network, to which nothing may route "
+             "(name one network: btl_rbuf_gid_index)",
+             status_text(-ETIMEDOUT), port->gid_index, ours, theirs);
+    mca_btl_rbuf_endpoint_fail(endpoint, cause);
+}
+
 /* The fabric says that the peer is gone. */
 void mca_btl_rbuf_endpoint_lost(mca_btl_base_endpoint_t *endpoint, int status)
 {
-    mca_btl_rbuf_endpoint_fail(endpoint, status_text(status));
+    if (status == -ETIMEDOUT && endpoint->routed) {
+        lost_between_networks(endpoint);
+    } else {
+        mca_btl_rbuf_endpoint_fail(endpoint, status_text(status));
+    }
 }

@@ -169,7 +169,8 @@ static const struct parameter table[] = {
     {"mtu", "auto", COUNT, 256, 4096, NULL, "auto", 0, 5, FIELD(mtu),
      "bytes, 256, 512, 1024, 2048 or 4096, or auto", "Path MTU. auto: what the port has active"},
     {"pkey", "auto", COUNT, 1, 65535, NULL, "auto", 0, 5, FIELD(pkey), "1 to 65535, or auto",
-     "Partition key; 0x notation is understood. auto: the first of the port's table"},
+     "Partition key; 0x notation is understood, and the top bit does not count. auto: the first "
+     "valid one of the port's table, of which the port is a full member if there is one"},
     {"service_level", "0", COUNT, 0, 15, NULL, NULL, 0, 5, FIELD(service_level), "0 to 15",
      "InfiniBand service level"},
     {"traffic_class", "0", COUNT, 0, 255, NULL, NULL, 0, 5, FIELD(traffic_class), "0 to 255",

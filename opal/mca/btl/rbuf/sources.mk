@@ -155,6 +155,8 @@ rbuf_verbs_sources = \
 	%reldir%/verbs/fork.h \
 	%reldir%/verbs/gid.c \
 	%reldir%/verbs/gid.h \
+	%reldir%/verbs/pkey.c \
+	%reldir%/verbs/pkey.h \
 	%reldir%/verbs/in_order.c \
 	%reldir%/verbs/in_order.h \
 	%reldir%/verbs/memory.c \

@@ -14,10 +14,13 @@ struct row {
 
 typedef bool (*alike_t)(const struct rbuf_port_address *one, const struct rbuf_port_address *other);
 
+/* Limited members of a partition are, though they do not reach each other. */
 static bool of_one_fabric(const struct rbuf_port_address *one,
                           const struct rbuf_port_address *other)
 {
-    return rbuf_address_reach(one, other) == RBUF_REACHABLE;
+    const enum rbuf_reach reach = rbuf_address_reach(one, other);
+
+    return reach == RBUF_REACHABLE || reach == RBUF_LIMITED_MEMBERS;
 }
 
 static bool of_one_subnet(const struct rbuf_port_address *one,
@@ -29,9 +32,26 @@ static bool of_one_subnet(const struct rbuf_port_address *one,
 /* What counts of the ports of a side that are alike: of the fastest ones the first place. */
 struct offer {
     uint32_t count; /* of ports that are alike; 0: there is none */
+    bool full;      /* they are full members of their partition, else limited ones */
     unsigned speed;
     unsigned place;
 };
+
+static bool is_full(const struct rbuf_port_address *port)
+{
+    return (port->pkey & RBUF_PKEY_FULL) != 0;
+}
+
+/* True of a limited member if the side has a full one of the same fabric. */
+static bool is_outdone(const struct rbuf_pairing_side *side, const struct rbuf_port_address *port)
+{
+    for (uint32_t i = 0; i < side->count && !is_full(port); i++) {
+        if (is_full(&side->port[i]) && of_one_fabric(&side->port[i], port)) {
+            return true;
+        }
+    }
+    return false;
+}
 
 static struct offer offer_of(const struct rbuf_pairing_side *side,
                              const struct rbuf_port_address *like, alike_t alike)
@@ -41,9 +61,10 @@ static struct offer offer_of(const struct rbuf_pairing_side *side,
     for (uint32_t i = 0; i < side->count; i++) {
         const struct rbuf_port_address *port = &side->port[i];
 
-        if (!alike(port, like)) {
+        if (!alike(port, like) || is_outdone(side, port)) {
             continue;
         }
+        offer.full = is_full(port);
         if (offer.count++ == 0 || port->speed > offer.speed ||
             (port->speed == offer.speed && port->place < offer.place)) {
             offer.speed = port->speed;
@@ -51,6 +72,11 @@ static struct offer offer_of(const struct rbuf_pairing_side *side,
         }
     }
     return offer;
+}
+
+static bool reach_each_other(const struct offer *mine, const struct offer *other)
+{
+    return mine->count != 0 && other->count != 0 && (mine->full || other->full);
 }
 
 /* Ports of both sides that are alike, as far as both see the same of them. */
@@ -67,7 +93,7 @@ static struct match match_of(const struct rbuf_pairing_side *ours,
     const struct offer mine = offer_of(ours, like, alike);
     const struct offer other = offer_of(theirs, like, alike);
 
-    if (mine.count == 0 || other.count == 0) {
+    if (!reach_each_other(&mine, &other)) {
         return (struct match){.like = NULL};
     }
     return (struct match){.like = like,
@@ -94,7 +120,9 @@ static int compare_matches(const struct match *one, const struct match *other)
         return a->link_layer == RBUF_LINK_INFINIBAND ? -1 : 1;
     }
     if (a->link_layer == RBUF_LINK_INFINIBAND) {
-        return compare(a->subnet, b->subnet);
+        return a->subnet != b->subnet
+                   ? compare(a->subnet, b->subnet)
+                   : compare(a->pkey & RBUF_PKEY_PARTITION, b->pkey & RBUF_PKEY_PARTITION);
     }
     if (a->gid_kind != b->gid_kind) {
         return compare(b->gid_kind, a->gid_kind); /* RoCE v2 before v1 */
@@ -138,7 +166,7 @@ static struct row row_of(const struct rbuf_pairing_side *side, const bool *taken
     for (uint32_t i = 0; i < side->count; i++) {
         const struct rbuf_port_address *port = &side->port[i];
 
-        if (!taken[i] && alike(port, like) &&
+        if (!taken[i] && alike(port, like) && !is_outdone(side, port) &&
             (all || (port->speed == offer.speed && port->place == offer.place))) {
             row.port[row.count++] = i;
         }
@@ -155,9 +183,12 @@ static uint32_t first_of(uint32_t count, uint32_t fewer, uint32_t rank)
 /* Pairs what is left of the ports that are alike. */
 static void pair_rows(struct state *state, const struct rbuf_port_address *like, alike_t alike)
 {
+    const struct offer mine = offer_of(state->ours, like, alike);
+    const struct offer other = offer_of(state->theirs, like, alike);
     const struct row ours = row_of(state->ours, state->our_taken, state->all, like, alike);
     const struct row theirs = row_of(state->theirs, state->their_taken, state->all, like, alike);
-    const uint32_t count = ours.count < theirs.count ? ours.count : theirs.count;
+    const uint32_t least = ours.count < theirs.count ? ours.count : theirs.count;
+    const uint32_t count = reach_each_other(&mine, &other) ? least : 0;
     const uint32_t our_first = first_of(ours.count, count, state->theirs->rank);
     const uint32_t their_first = first_of(theirs.count, count, state->ours->rank);
 
@@ -230,4 +261,21 @@ struct rbuf_pairs rbuf_pair(const struct rbuf_pairing_side *ours,
         pair_best(&state, of_one_fabric);
     }
     return state.pairs;
+}
+
+struct rbuf_obstacle rbuf_pairing_obstacle(const struct rbuf_pairing_side *ours,
+                                           const struct rbuf_pairing_side *theirs)
+{
+    struct rbuf_obstacle least = {.reach = RBUF_REACHABLE};
+
+    for (uint32_t i = 0; i < ours->count; i++) {
+        for (uint32_t j = 0; j < theirs->count; j++) {
+            const enum rbuf_reach reach = rbuf_address_reach(&ours->port[i], &theirs->port[j]);
+
+            if (reach > least.reach) {
+                least = (struct rbuf_obstacle){reach, i, j};
+            }
+        }
+    }
+    return least;
 }

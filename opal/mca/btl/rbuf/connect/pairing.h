@@ -14,6 +14,10 @@
  * more ports than the other, the surplus ones have no partner. Which these are depends on the rank
  * of the other, so that the partners of a process with many ports are spread over all of them.
  *
+ * InfiniBand ports of a subnet are of one fabric if they are in one partition as well. In it
+ * limited members count only where the process has no full one, so that all that counts of a side
+ * is alike; where both sides have limited members alone there are no pairs.
+ *
  * Both processes come to the same pairs: no rule depends on whose ports are called ours.
  */
 #ifndef RBUF_CONNECT_PAIRING_H
@@ -40,5 +44,16 @@ struct rbuf_pairs {
 
 struct rbuf_pairs rbuf_pair(const struct rbuf_pairing_side *ours,
                             const struct rbuf_pairing_side *theirs);
+
+/* Two ports that are not paired. */
+struct rbuf_obstacle {
+    enum rbuf_reach reach; /* RBUF_REACHABLE: one of the sides has no port */
+    uint32_t our_port;
+    uint32_t their_port;
+};
+
+/* The least that keeps a port of one from one of the other, where there are no pairs. */
+struct rbuf_obstacle rbuf_pairing_obstacle(const struct rbuf_pairing_side *ours,
+                                           const struct rbuf_pairing_side *theirs);
 
 #endif

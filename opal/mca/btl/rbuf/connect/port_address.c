@@ -2,8 +2,11 @@
 /* See port_address.h: which GIDs there are, which is wanted, and who can be connected. */
 #include "connect/port_address.h"
 
+#include <arpa/inet.h>
 #include <ifaddrs.h>
+#include <inttypes.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "connect/address.h"
@@ -108,27 +111,68 @@ enum rbuf_reach rbuf_address_reach(const struct rbuf_port_address *one,
     if (one->link_layer != other->link_layer) {
         return RBUF_OTHER_LINK_LAYER;
     }
-    if (one->link_layer == RBUF_LINK_INFINIBAND) {
-        return one->subnet == other->subnet ? RBUF_REACHABLE : RBUF_OTHER_SUBNET;
+    if (one->link_layer == RBUF_LINK_INFINIBAND && one->subnet != other->subnet) {
+        return RBUF_OTHER_SUBNET;
     }
-    if (one->gid_kind != other->gid_kind ||
-        rbuf_gid_is_ipv4(one->gid) != rbuf_gid_is_ipv4(other->gid)) {
+    if (one->link_layer == RBUF_LINK_ETHERNET &&
+        (one->gid_kind != other->gid_kind ||
+         rbuf_gid_is_ipv4(one->gid) != rbuf_gid_is_ipv4(other->gid))) {
         return RBUF_OTHER_GID_KIND;
     }
-    return RBUF_REACHABLE;
+    if ((one->pkey & RBUF_PKEY_PARTITION) != (other->pkey & RBUF_PKEY_PARTITION)) {
+        return RBUF_OTHER_PARTITION;
+    }
+    return ((one->pkey | other->pkey) & RBUF_PKEY_FULL) != 0 ? RBUF_REACHABLE
+                                                             : RBUF_LIMITED_MEMBERS;
 }
 
 const char *rbuf_reach_text(enum rbuf_reach reach)
 {
-    switch (reach) {
-    case RBUF_REACHABLE:
-        return "reachable";
-    case RBUF_OTHER_LINK_LAYER:
-        return "one port is InfiniBand, the other Ethernet";
-    case RBUF_OTHER_SUBNET:
-        return "the ports are in different InfiniBand subnets";
-    case RBUF_OTHER_GID_KIND:
-        return "the ports' GIDs are of different RoCE versions, or one is IPv4 and the other IPv6";
+    static const char *const texts[RBUF_REACHES] = {
+        [RBUF_REACHABLE] = "reachable",
+        [RBUF_OTHER_LINK_LAYER] = "one port is InfiniBand, the other Ethernet",
+        [RBUF_OTHER_SUBNET] = "the ports are in different InfiniBand subnets",
+        [RBUF_OTHER_GID_KIND] =
+            "the ports' GIDs are of different RoCE versions, or one is IPv4 and the other IPv6",
+        [RBUF_OTHER_PARTITION] = "the ports use different partitions",
+        [RBUF_LIMITED_MEMBERS] = "both ports are limited members of their partition, which reach "
+                                 "full members only",
+    };
+
+    return reach < RBUF_REACHES ? texts[reach] : "unknown";
+}
+
+void rbuf_gid_text(const uint8_t *gid, char text[RBUF_PORT_TRAIT_MAX])
+{
+    const bool ipv4 = rbuf_gid_is_ipv4(gid);
+
+    if (inet_ntop(ipv4 ? AF_INET : AF_INET6, ipv4 ? gid + 12 : gid, text, RBUF_PORT_TRAIT_MAX) ==
+        NULL) {
+        (void) snprintf(text, RBUF_PORT_TRAIT_MAX, "unknown");
     }
-    return "unknown";
+}
+
+void rbuf_reach_trait(enum rbuf_reach reach, const struct rbuf_port_address *port,
+                      char text[RBUF_PORT_TRAIT_MAX])
+{
+    char gid[RBUF_PORT_TRAIT_MAX];
+
+    switch (reach) {
+    case RBUF_OTHER_SUBNET:
+        (void) snprintf(text, RBUF_PORT_TRAIT_MAX, "subnet prefix 0x%016" PRIx64, port->subnet);
+        return;
+    case RBUF_OTHER_GID_KIND:
+        rbuf_gid_text(port->gid, gid);
+        (void) snprintf(text, RBUF_PORT_TRAIT_MAX, "RoCE v%d, %.60s",
+                        port->gid_kind == RBUF_GID_ROCE_V1 ? 1 : 2, gid);
+        return;
+    case RBUF_OTHER_PARTITION:
+    case RBUF_LIMITED_MEMBERS:
+        (void) snprintf(text, RBUF_PORT_TRAIT_MAX, "partition key 0x%04x (%s member)", port->pkey,
+                        (port->pkey & RBUF_PKEY_FULL) != 0 ? "full" : "limited");
+        return;
+    default:
+        (void) snprintf(text, RBUF_PORT_TRAIT_MAX, "%s",
+                        port->link_layer == RBUF_LINK_ETHERNET ? "Ethernet" : "InfiniBand");
+    }
 }

@@ -19,6 +19,9 @@ enum rbuf_link_layer { RBUF_LINK_INFINIBAND = 1, RBUF_LINK_ETHERNET };
 
 enum rbuf_gid_kind { RBUF_GID_INFINIBAND = 1, RBUF_GID_ROCE_V1, RBUF_GID_ROCE_V2 };
 
+#define RBUF_PKEY_PARTITION 0x7fffu /* bits of a partition key */
+#define RBUF_PKEY_FULL      0x8000u
+
 /* Numbers of enum ibv_mtu, which are those of the InfiniBand specification. */
 enum rbuf_mtu { RBUF_MTU_256 = 1, RBUF_MTU_512, RBUF_MTU_1024, RBUF_MTU_2048, RBUF_MTU_4096 };
 
@@ -34,7 +37,8 @@ struct rbuf_port_address {
     uint16_t speed;        /* of the link after encoding, in units of 100 Mbit/s */
     uint8_t needs_grh;     /* 1: takes packets with a global route header only (SR-IOV) */
     uint8_t place;         /* of its adapter among those chosen: 0 is what the process prefers */
-    uint8_t reserved[6];   /* 0 */
+    uint16_t pkey;         /* partition key that its queue pairs have; the top bit: full member */
+    uint8_t reserved[4];   /* 0 */
 };
 
 /* What the other side has to know of a queue pair; wire form, 8 bytes. */
@@ -62,14 +66,33 @@ uint64_t rbuf_network_of(const uint8_t *address, size_t bytes, unsigned prefix);
 /* How much an entry of a GID table is wanted on Ethernet; more is better. */
 unsigned rbuf_gid_rank(enum rbuf_gid_kind kind, const uint8_t *gid);
 
-enum rbuf_reach { RBUF_REACHABLE, RBUF_OTHER_LINK_LAYER, RBUF_OTHER_SUBNET, RBUF_OTHER_GID_KIND };
+/* What keeps two ports apart: the further down, the less. */
+enum rbuf_reach {
+    RBUF_REACHABLE,
+    RBUF_OTHER_LINK_LAYER,
+    RBUF_OTHER_SUBNET,
+    RBUF_OTHER_GID_KIND,
+    RBUF_OTHER_PARTITION,
+    RBUF_LIMITED_MEMBERS,
+    RBUF_REACHES
+};
 
 /* Whether two ports can be connected; InfiniBand ports of different subnet prefixes cannot. It does
- * not depend on their order, and ports that reach a third one reach each other. */
+ * not depend on their order. Ports that reach a third one reach each other, or are both limited
+ * members of its partition. */
 enum rbuf_reach rbuf_address_reach(const struct rbuf_port_address *one,
                                    const struct rbuf_port_address *other);
 
 /* A static text for people. */
 const char *rbuf_reach_text(enum rbuf_reach reach);
+
+#define RBUF_PORT_TRAIT_MAX 80u
+
+/* Writes what of a port that reason is about, for people: "partition key 0x8001". */
+void rbuf_reach_trait(enum rbuf_reach reach, const struct rbuf_port_address *port,
+                      char text[RBUF_PORT_TRAIT_MAX]);
+
+/* Writes the GID as an IP address. */
+void rbuf_gid_text(const uint8_t *gid, char text[RBUF_PORT_TRAIT_MAX]);
 
 #endif

@@ -14,7 +14,7 @@
 
 #include "core/schedule.h"
 
-#define RBUF_WIRE_VERSION 10u
+#define RBUF_WIRE_VERSION 11u
 #define RBUF_ACK_SLOTS    64u /* staged messages a peer that may wait for acknowledgements at once */
 
 /* The two send/receive channels of a peer, each on its own queue pair and receive queue. */

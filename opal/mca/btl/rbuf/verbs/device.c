@@ -66,7 +66,7 @@ static int scan_port(struct candidates *all, struct ibv_device *device, struct i
     if (error == 0 && active) {
         struct rbuf_selectable *facts = &all->list[all->count - 1].facts;
 
-        rbuf_port_survey(context, number, &port, options->gid_index, facts);
+        rbuf_port_survey(context, number, &port, options, facts);
         facts->device = device;
     }
     return error;
@@ -320,7 +320,8 @@ static bool is_spare(const struct candidates *all, const struct rbuf_device_opti
 
     return !rbuf_device_options_name(options) &&
            (candidate->facts.link_layer != first->link_layer ||
-            candidate->facts.subnet != first->subnet);
+            candidate->facts.subnet != first->subnet ||
+            candidate->facts.partition != first->partition);
 }
 
 /* Of the adapters that are opened, which one this port's is. */

@@ -36,7 +36,8 @@ struct rbuf_device_options {
     int gid_index;       /* or RBUF_GID_AUTOMATIC: on Ethernet RoCE v2 before v1 and routable IPv4
                             before other routable before link-local, on InfiniBand 0 */
     unsigned mtu;        /* bytes: 256, 512, 1024, 2048, 4096; 0: what the port has active */
-    unsigned pkey;       /* partition key; 0: the first of the port's table */
+    unsigned pkey;       /* partition key; 0: the first valid one of the port's table, full members
+                            before limited */
     unsigned service_level; /* 0 to 15 */
     unsigned traffic_class; /* 0 to 255, in the global route header */
     unsigned timeout;       /* local acknowledgement time-out, 4.096 us * 2^timeout; 0 to 31 */
@@ -63,7 +64,7 @@ struct rbuf_port {
     struct ibv_context *context;
     struct ibv_pd *pd;
     uint8_t number;                   /* of the port, from 1 */
-    struct rbuf_port_address address; /* for the other side: gid, lid, subnet, MTU, link layer */
+    struct rbuf_port_address address; /* for the other side: gid, lid, subnet, partition, MTU */
     enum rbuf_link_layer link_layer;
     unsigned gid_index;
     enum ibv_mtu mtu;

@@ -12,13 +12,13 @@
 #include "verbs/gid.h"
 #include "verbs/in_order.h"
 #include "verbs/memory.h"
+#include "verbs/pkey.h"
 #include "verbs/queue_pair.h"
 
 static_assert((int) RBUF_MTU_256 == IBV_MTU_256 && (int) RBUF_MTU_4096 == IBV_MTU_4096,
               "the exchange has its numbers of MTUs from libibverbs");
 
 #define READS_MAX   16u /* in flight a queue pair; more gains nothing and takes adapter memory */
-#define PKEY_MEMBER 0x7fffu
 #define PROBE_DEPTH 16u
 #define PIECES      2u
 
@@ -142,29 +142,6 @@ static int choose_mtu(struct rbuf_port *port, const struct ibv_port_attr *attrib
     return 0;
 }
 
-/* The top bit only tells full from limited members. */
-static int choose_pkey(struct rbuf_port *port, const struct ibv_port_attr *attributes,
-                       struct rbuf_problem *problem)
-{
-    uint16_t key;
-
-    if (port->options.pkey == 0) {
-        return 0;
-    }
-    for (int i = 0; i < attributes->pkey_tbl_len; i++) {
-        if (ibv_query_pkey(port->context, port->number, i, &key) == 0 &&
-            (be16toh(key) & PKEY_MEMBER) == (port->options.pkey & PKEY_MEMBER)) {
-            port->pkey_index = (uint16_t) i;
-            return 0;
-        }
-    }
-    problem_option(port, "partition key", port->options.pkey, problem);
-    rbuf_problem_value(problem, "%u (0x%04x)", port->options.pkey, port->options.pkey);
-    rbuf_problem_remedy(problem,
-                        "the port's partition table does not hold it; auto takes the first");
-    return -EINVAL;
-}
-
 static int query_device(struct rbuf_port *port, struct rbuf_problem *problem)
 {
     struct ibv_device_attr attributes;
@@ -194,6 +171,7 @@ static int query_port(struct rbuf_port *port, struct rbuf_problem *problem)
 {
     struct ibv_port_attr attributes;
     struct rbuf_gid gid = {0};
+    struct rbuf_pkey pkey = {0};
     int error = ibv_query_port(port->context, port->number, &attributes);
 
     if (error != 0) {
@@ -204,7 +182,7 @@ static int query_port(struct rbuf_port *port, struct rbuf_problem *problem)
     port->bandwidth_mbps = bandwidth(&attributes);
     error = choose_mtu(port, &attributes, problem);
     if (error == 0) {
-        error = choose_pkey(port, &attributes, problem);
+        error = rbuf_pkey_choose(port, &attributes, &pkey, problem);
     }
     if (error == 0) {
         error = rbuf_gid_choose(port, &attributes, &gid, problem);
@@ -212,6 +190,8 @@ static int query_port(struct rbuf_port *port, struct rbuf_problem *problem)
     if (error != 0) {
         return error;
     }
+    port->pkey_index = pkey.index;
+    port->address.pkey = pkey.key;
     port->gid_index = gid.index;
     memcpy(port->address.gid, gid.raw.raw, sizeof(port->address.gid));
     port->address.gid_kind = (uint8_t) gid.kind;
@@ -229,18 +209,21 @@ static int query_port(struct rbuf_port *port, struct rbuf_problem *problem)
 }
 
 void rbuf_port_survey(struct ibv_context *context, uint8_t number,
-                      const struct ibv_port_attr *attributes, int gid_index,
-                      struct rbuf_selectable *out)
+                      const struct ibv_port_attr *attributes,
+                      const struct rbuf_device_options *options, struct rbuf_selectable *out)
 {
     const struct rbuf_port port = {.context = context,
                                    .number = number,
                                    .link_layer = link_layer(attributes),
-                                   .options = {.gid_index = gid_index}};
+                                   .options = *options};
     struct rbuf_gid gid = {0};
+    struct rbuf_pkey pkey = {0};
     struct rbuf_problem ignored;
     const bool has_gid = rbuf_gid_choose(&port, attributes, &gid, &ignored) == 0;
 
     *out = (struct rbuf_selectable){.link_layer = port.link_layer, .speed = bandwidth(attributes)};
+    out->outside = rbuf_pkey_choose(&port, attributes, &pkey, &ignored) != 0;
+    out->partition = pkey.key & RBUF_PKEY_PARTITION;
     if (port.link_layer == RBUF_LINK_INFINIBAND) {
         out->subnet = be64toh(gid.raw.global.subnet_prefix);
     } else {

@@ -18,11 +18,10 @@ int rbuf_port_open(struct ibv_device *device, uint8_t number,
                    struct rbuf_problem *problem);
 void rbuf_port_close(struct rbuf_port *port);
 
-/* What verbs/selection.h has to know of an active port, without its name, device and place.
- * `gid_index` as in struct rbuf_device_options. */
+/* What verbs/selection.h has to know of an active port, without its name, device and place. */
 void rbuf_port_survey(struct ibv_context *context, uint8_t number,
-                      const struct ibv_port_attr *attributes, int gid_index,
-                      struct rbuf_selectable *out);
+                      const struct ibv_port_attr *attributes,
+                      const struct rbuf_device_options *options, struct rbuf_selectable *out);
 
 /* Writes "device:port". */
 void rbuf_port_name(char name[RBUF_PORT_NAME_MAX], const struct ibv_device *device, uint8_t number);

@@ -9,12 +9,16 @@
 
 static bool of_one_fabric(const struct rbuf_selectable *one, const struct rbuf_selectable *other)
 {
-    return one->link_layer == other->link_layer && one->subnet == other->subnet;
+    return one->link_layer == other->link_layer && one->subnet == other->subnet &&
+           one->partition == other->partition;
 }
 
 /* Less than 0: `one` is the better choice, more: `other` is; wherever they are. */
 static int compare_links(const struct rbuf_selectable *one, const struct rbuf_selectable *other)
 {
+    if (one->outside != other->outside) {
+        return one->outside ? 1 : -1;
+    }
     if (one->link_local != other->link_local) {
         return one->link_local ? 1 : -1;
     }
@@ -41,14 +45,22 @@ static int compare_fabrics(const struct rbuf_selectable *one, const struct rbuf_
     if (order == 0 && one->link_layer == RBUF_LINK_ETHERNET && !of_one_fabric(one, other)) {
         return compare_in_fabric(one, other);
     }
-    return order != 0 ? order : (one->subnet > other->subnet) - (one->subnet < other->subnet);
+    if (order == 0) {
+        order = (one->subnet > other->subnet) - (one->subnet < other->subnet);
+    }
+    return order != 0 ? order : (int) one->partition - (int) other->partition;
 }
 
-/* True of a port that nobody has set up, if there are others on Ethernet. */
+/* True of a port that nobody has set up, if there are others on Ethernet, and of one that is not in
+ * the partition that is wanted, if there are others. */
 static bool is_left_out(const struct rbuf_selectable *ports, size_t count, size_t port)
 {
-    for (size_t i = 0; i < count && ports[port].link_local; i++) {
-        if (ports[i].link_layer == RBUF_LINK_ETHERNET && !ports[i].link_local) {
+    for (size_t i = 0; i < count; i++) {
+        if (ports[port].link_local && ports[i].link_layer == RBUF_LINK_ETHERNET &&
+            !ports[i].link_local) {
+            return true;
+        }
+        if (ports[port].outside && !ports[i].outside) {
             return true;
         }
     }

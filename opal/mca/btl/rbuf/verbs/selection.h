@@ -6,15 +6,16 @@
  * which all processes of a job choose alike as far as their machines are alike, and by which those
  * of unlike machines still have a port in common:
  *
- *   1. Of each fabric there is one adapter: InfiniBand ports of one subnet are a fabric, and so are
- *      Ethernet ports of one IP network; whether others are routed to is not known. Ethernet ports
- *      that have a link-local address only (an interface that nobody has set up) do not count if
- *      there are others.
+ *   1. Of each fabric there is one adapter: InfiniBand ports of one partition of a subnet are a
+ * fabric, and so are Ethernet ports of one IP network; whether others are routed to is not known.
+ *      Ethernet ports that have a link-local address only (an interface that nobody has set up) do
+ *      not count if there are others, nor do ports that are not in the partition that the user
+ * wants.
  *   2. In a fabric: the fastest, then the nearest to the processors that this process may run on,
  *      then the first by name.
  *   3. Chosen are all ports of that adapter that are as good as that one.
  *   4. The fabrics in order: the fastest, of equally fast ones InfiniBand before Ethernet,
- *      InfiniBand by its subnets, and Ethernet by the same rule as ports.
+ *      InfiniBand by its subnets and partitions, and Ethernet by the same rule as ports.
  *
  * Place decides between ports that are otherwise alike: 100 Gbit/s go before 25 wherever they hang,
  * and processes near different sockets choose the same InfiniBand. Which fabric two processes use
@@ -38,7 +39,9 @@ struct rbuf_selectable {
     uint32_t speed;     /* Mbit/s */
     int levels;         /* how far away it is, see verbs/nearest.h */
     bool link_local;    /* it has no other address; always false on InfiniBand */
-    uint64_t subnet;    /* InfiniBand: prefix; Ethernet: 0 */
+    bool outside;       /* it is not in the partition that is wanted */
+    uint16_t partition; /* 15 bits */
+    uint64_t subnet;    /* InfiniBand: prefix; Ethernet: rbuf_gid_subnet() */
     enum rbuf_link_layer link_layer;
 };
 
