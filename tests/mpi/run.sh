@@ -229,15 +229,18 @@ with_setting() # SETTING WHEN THOSE
 
 run_list() # TRANSPORT SETTING
 {
-    local name when ranks limit expect with command suffix=
+    local name when over ranks limit expect with command suffix=
     transport_options "$1"
     ring_options "$2"
     [ "$2" = default ] || suffix=",$2"
-    while read -r name when ranks limit expect with command <&3; do
+    while read -r name when over ranks limit expect with command <&3; do
         case $name in
         '' | '#'*) continue ;;
         esac
         if [ "$when" = long ] && [ $long = no ] || ! with_setting "$2" "$when" "$with"; then
+            continue
+        fi
+        if [ "$over $long $first" = "first no no" ]; then
             continue
         fi
         if [ -n "$only" ] && ! [[ $name =~ $only ]]; then
