@@ -48,7 +48,7 @@ done <<'END'
 --max-inline 0                   |                      | inline 0,
 --max-inline 101                 | test_pair            | inline 101,
 --like hns                       | test_pair            | inline 32,
---like irdma                     | test_pair test_verbs | in order: no (neither the adapter nor
+--like irdma                     | test_pair test_verbs test_receive | in order: no (neither the adapter nor
 --like rxe                       | test_pair            | in order: yes (Soft-RoCE:
 END
 [ "$number" -eq 12 ] && [ "$failed" -eq 0 ]

@@ -185,7 +185,7 @@ static int open_receives(mca_btl_rbuf_module_t *module)
     for (int i = 0; i < RBUF_CHANNELS; i++) {
         const struct rbuf_receive_plan plan = {
             .shared = (uint32_t) shared[i],
-            .window = (uint32_t) window[i],
+            .window = (uint16_t) window[i],
             .bytes = (uint32_t) (module->room[i] + sizeof(struct rbuf_message_header))};
 
         if (rbuf_receive_open(module->port, (enum rbuf_channel_id) i, &plan, &problem) != 0) {

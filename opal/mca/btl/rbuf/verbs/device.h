@@ -63,7 +63,7 @@ enum rbuf_receive_kind {
 /* What the queue pairs of a channel receive into. */
 struct rbuf_receive_plan {
     uint32_t shared; /* buffers of a shared receive queue */
-    uint32_t window; /* messages that a peer may have under way to a queue pair's own */
+    uint16_t window; /* messages that a peer may have under way */
     uint32_t bytes;  /* capacity of a buffer; 0: the channel is not open */
 };
 

@@ -230,6 +230,11 @@ free_queue:
     return error;
 }
 
+uint16_t rbuf_queue_window(const struct rbuf_fab_queue *queue)
+{
+    return ((const struct rbuf_queue_pair *) queue)->receive->window;
+}
+
 void rbuf_queue_address(const struct rbuf_fab_queue *queue, struct rbuf_queue_address *address)
 {
     const struct ibv_qp *qp = queue->qp;

@@ -75,6 +75,9 @@ uint32_t rbuf_queue_depth(uint32_t open, uint32_t most);
 int rbuf_queue_open(struct rbuf_port *port, enum rbuf_channel_id channel, uint32_t depth,
                     struct rbuf_fab_queue **out, struct rbuf_problem *problem);
 
+/* Messages that the peer may have under way to it. */
+uint16_t rbuf_queue_window(const struct rbuf_fab_queue *queue);
+
 /* What to send to the other side. */
 void rbuf_queue_address(const struct rbuf_fab_queue *queue, struct rbuf_queue_address *address);
 

@@ -10,6 +10,7 @@
 #define BUFFER_ALIGNMENT 64u   /* bytes, a cache line */
 #define OWN_ENTRIES      8192u /* of the completion queue of own receive queues, to begin with */
 #define OWN_SLACK        8u    /* part of the window that an own queue has buffers for besides */
+#define OWN_LEAST        4u    /* of a window, if the plan has so many */
 
 static const char *channel_name(enum rbuf_channel_id channel)
 {
@@ -34,12 +35,30 @@ static int problem_step(const struct rbuf_port *port, enum rbuf_channel_id chann
     return error;
 }
 
-static uint32_t own_slack(uint32_t window)
+static uint32_t own_slack(uint16_t window)
 {
     return window < OWN_SLACK ? 1 : window / OWN_SLACK;
 }
 
-uint32_t rbuf_receive_own_count(uint32_t window)
+uint16_t rbuf_receive_own_window(uint32_t open, uint16_t window)
+{
+    static const struct {
+        uint32_t peers;
+        uint16_t part;
+    } steps[] = {{64, 1}, {256, 2}, {UINT32_MAX, 4}};
+    const uint32_t peers = open / RBUF_CHANNELS;
+    size_t i = 0;
+
+    while (peers >= steps[i].peers && steps[i].peers != UINT32_MAX) {
+        i++;
+    }
+    if (window / steps[i].part < OWN_LEAST) {
+        return window < OWN_LEAST ? window : OWN_LEAST;
+    }
+    return window / steps[i].part;
+}
+
+uint32_t rbuf_receive_own_count(uint16_t window)
 {
     return window + own_slack(window);
 }
@@ -81,7 +100,19 @@ static int enlarge_unused(struct rbuf_port *port, enum rbuf_channel_id channel, 
     return error;
 }
 
-/* Reserves `count` entries of the one that queue pairs use already: twice as large if need be. */
+static int problem_entries(const struct rbuf_port *port, enum rbuf_channel_id channel,
+                           uint32_t count, int error, struct rbuf_problem *problem)
+{
+    problem_step(port, channel, "ibv_resize_cq", error, problem);
+    rbuf_problem_value(problem,
+                       "%s: %u receives of %u queue pairs and %u more; the completion queue has %u "
+                       "entries, the adapter takes %u",
+                       strerror(-error), port->receive_entries, port->queue_count, count,
+                       port->receive_cq_size, port->max_cq);
+    return error;
+}
+
+/* Reserves `count` entries of the one that queue pairs use already, which doubles if need be. */
 static int reserve_entries(struct rbuf_port *port, enum rbuf_channel_id channel, uint32_t count,
                            struct rbuf_problem *problem)
 {
@@ -92,20 +123,15 @@ static int reserve_entries(struct rbuf_port *port, enum rbuf_channel_id channel,
     while (size < wanted) {
         size *= 2;
     }
-    size = size > port->max_cq ? port->max_cq : size;
-    if (size != port->receive_cq_size) {
-        error = wanted > size ? -EINVAL : -abs(ibv_resize_cq(port->receive_cq, (int) size));
+    size = size < port->max_cq ? size : port->max_cq;
+    if (wanted > size) {
+        return problem_entries(port, channel, count, -ENOSPC, problem);
     }
-    if (wanted > size || error != 0) {
-        error = error != 0 ? error : -EINVAL;
-        problem_step(port, channel, "ibv_resize_cq", error, problem);
-        rbuf_problem_value(
-            problem,
-            "%s: %u receives of %u queue pairs, %u more wanted; the completion queue "
-            "has %u entries, the adapter takes %u",
-            strerror(-error), port->receive_entries, port->queue_count, count,
-            port->receive_cq_size, port->max_cq);
-        return error;
+    if (size != port->receive_cq_size) {
+        error = -abs(ibv_resize_cq(port->receive_cq, (int) size));
+    }
+    if (error != 0) {
+        return problem_entries(port, channel, count, error, problem);
     }
     port->receive_cq_size = (uint32_t) size;
     port->receive_entries += count;
@@ -134,13 +160,24 @@ static void prepare_buffers(struct rbuf_receive *receive, uint32_t stride)
     }
 }
 
+/* Own ones are many, and their memory is worth no huge pages. */
+static int allocate(struct rbuf_port *port, size_t bytes, struct rbuf_memory *memory,
+                    struct rbuf_problem *problem)
+{
+    return port->receive_kind == RBUF_RECEIVE_OWN
+               ? rbuf_memory_allocate_small(port, bytes, 0, memory, problem)
+               : rbuf_memory_allocate(port, bytes, 0, memory, problem);
+}
+
 /* One with its buffers, STOPPED. */
-static int make(struct rbuf_port *port, enum rbuf_channel_id channel, uint32_t count,
-                uint32_t bytes_each, struct rbuf_receive **out, struct rbuf_problem *problem)
+static int make(struct rbuf_port *port, enum rbuf_channel_id channel, uint16_t window,
+                struct rbuf_receive **out, struct rbuf_problem *problem)
 {
     const bool own = port->receive_kind == RBUF_RECEIVE_OWN;
+    const struct rbuf_receive_plan *plan = &port->receive_plan[channel];
+    const uint32_t count = own ? rbuf_receive_own_count(window) : plan->shared;
     const uint32_t stride =
-        (bytes_each + BUFFER_ALIGNMENT - 1) / BUFFER_ALIGNMENT * BUFFER_ALIGNMENT;
+        (plan->bytes + BUFFER_ALIGNMENT - 1) / BUFFER_ALIGNMENT * BUFFER_ALIGNMENT;
     struct rbuf_receive *receive = calloc(1, sizeof(*receive));
     struct rbuf_buffer *buffers = calloc(count, sizeof(*buffers));
     int error = -ENOMEM;
@@ -152,12 +189,12 @@ static int make(struct rbuf_port *port, enum rbuf_channel_id channel, uint32_t c
     *receive = (struct rbuf_receive){.port = port,
                                      .channel = channel,
                                      .state = RBUF_RECEIVE_STOPPED,
+                                     .window = window,
                                      .count = count,
-                                     .batch = UINT32_MAX,
-                                     .bytes_each = bytes_each,
+                                     .batch = own ? own_slack(window) : UINT32_MAX,
+                                     .bytes_each = plan->bytes,
                                      .buffers = buffers};
-    error = (own ? rbuf_memory_allocate_small : rbuf_memory_allocate)(port, (size_t) count * stride,
-                                                                      0, &receive->memory, problem);
+    error = allocate(port, (size_t) count * stride, &receive->memory, problem);
     if (error != 0) {
         goto free_receive;
     }
@@ -218,11 +255,12 @@ static void close_shared(struct rbuf_receive *receive)
 }
 
 static int open_shared(struct rbuf_port *port, enum rbuf_channel_id channel,
-                       const struct rbuf_receive_plan *plan, struct rbuf_problem *problem)
+                       struct rbuf_problem *problem)
 {
+    const struct rbuf_receive_plan *plan = &port->receive_plan[channel];
     struct ibv_srq_init_attr attributes = {.attr = {.max_wr = plan->shared, .max_sge = 1}};
     struct rbuf_receive *receive;
-    int error = make(port, channel, plan->shared, plan->bytes, &receive, problem);
+    int error = make(port, channel, plan->window, &receive, problem);
 
     if (error != 0) {
         return error;
@@ -278,14 +316,18 @@ int rbuf_receive_open(struct rbuf_port *port, enum rbuf_channel_id channel,
 {
     int error = check_plan(port, channel, plan, problem);
 
-    if (error == 0 && port->receive_kind == RBUF_RECEIVE_SHARED) {
-        error = open_shared(port, channel, plan, problem);
-    } else if (error == 0 && port->receive_cq == NULL) {
+    if (error != 0) {
+        return error;
+    }
+    port->receive_plan[channel] = *plan;
+    if (port->receive_kind == RBUF_RECEIVE_SHARED) {
+        error = open_shared(port, channel, problem);
+    } else if (port->receive_cq == NULL) {
         error = create_completion_queue(
             port, channel, OWN_ENTRIES < port->max_cq ? OWN_ENTRIES : port->max_cq, problem);
     }
-    if (error == 0) {
-        port->receive_plan[channel] = *plan;
+    if (error != 0) {
+        port->receive_plan[channel] = (struct rbuf_receive_plan){0};
     }
     return error;
 }
@@ -313,8 +355,9 @@ void rbuf_receive_close(struct rbuf_port *port, enum rbuf_channel_id channel)
 int rbuf_receive_join(struct rbuf_port *port, enum rbuf_channel_id channel,
                       struct rbuf_receive **out, struct rbuf_problem *problem)
 {
-    const struct rbuf_receive_plan *plan = &port->receive_plan[channel];
-    const uint32_t count = rbuf_receive_own_count(plan->window);
+    const uint16_t window =
+        rbuf_receive_own_window(port->queue_count, port->receive_plan[channel].window);
+    const uint32_t count = rbuf_receive_own_count(window);
     int error;
 
     if (port->receive_kind == RBUF_RECEIVE_SHARED) {
@@ -325,13 +368,11 @@ int rbuf_receive_join(struct rbuf_port *port, enum rbuf_channel_id channel,
     if (error != 0) {
         return error;
     }
-    error = make(port, channel, count, plan->bytes, out, problem);
+    error = make(port, channel, window, out, problem);
     if (error != 0) {
         port->receive_entries -= count;
-        return error;
     }
-    (*out)->batch = own_slack(plan->window);
-    return 0;
+    return error;
 }
 
 int rbuf_receive_start(struct rbuf_receive *receive, struct rbuf_fab_queue *queue,

@@ -56,6 +56,7 @@ struct rbuf_receive {
     struct rbuf_port *port;
     enum rbuf_channel_id channel;
     enum rbuf_receive_state state;
+    uint16_t window;              /* messages that a peer may have under way */
     uint32_t count;               /* buffers */
     uint32_t batch;               /* posted as soon as so many are recycled */
     uint32_t bytes_each;          /* as asked for */
@@ -68,9 +69,14 @@ struct rbuf_receive {
     TAILQ_ENTRY(rbuf_receive) unposted; /* on the port's list while OPEN with something recycled */
 };
 
-/* Buffers of a queue pair's own receive queue, for a peer that may have `window` messages under
- * way. Pure. */
-uint32_t rbuf_receive_own_count(uint32_t window);
+/*
+ * For own queues, pure. The window that a peer gets where the plan says `window`, on a port with so
+ * many queue pairs open already: a process's first peers get all of it, its later ones a half, then
+ * a quarter, since each message of it is a pinned buffer (docs/large-jobs.md). And the buffers for
+ * a window.
+ */
+uint16_t rbuf_receive_own_window(uint32_t open, uint16_t window);
+uint32_t rbuf_receive_own_count(uint16_t window);
 
 /* What the channel's queue pairs, which are opened afterwards, receive into. SHARED: the receive
  * queue is made and its buffers are posted; OWN: only the completion queue is made. Topics:
