@@ -121,7 +121,7 @@ START_TEST(a_window_is_always_posted)
 }
 END_TEST
 
-/* Posts receives until all that was posted has come back. Returns what came. */
+/* Puts the queue pair into error and gives back what comes of it; returns how many. */
 static uint32_t flush(struct adapter *adapter, struct rbuf_fab_queue *queue)
 {
     const struct rbuf_receive *receive = receive_of(queue);
@@ -176,26 +176,44 @@ START_TEST(flushed_receives_are_not_posted)
 END_TEST
 
 /* A completion that is polled when its queue pair is closed is dropped, and what it points to is
- * there until then. Adapters take most of them out themselves: this one is made up. */
+ * there until then. Adapters take most of them out themselves; so here a queue pair that is still
+ * open lends its request to a buffer of the closed one. */
 START_TEST(late_completions_are_dropped)
 {
+    struct adapter_pair gone, there;
     struct rbuf_completion completion;
-    struct adapter_pair pair;
-    struct rbuf_receive *receive;
+    struct rbuf_buffer *lender;
+    struct rbuf_buffer *late;
+    struct rbuf_work work;
     struct adapter adapter;
+    struct rbuf_port *port;
+    struct ibv_wc wc;
 
-    open_own(&adapter, ADAPTER_BUFFERS, SMALL_BYTES, 7);
-    pair = adapter_connect(&adapter, RBUF_CONTROL, 64);
-    receive = receive_of(pair.b);
-    rbuf_queue_close(pair.a);
-    rbuf_queue_close(pair.b);
-    ck_assert_int_eq(receive->state, RBUF_RECEIVE_CLOSED);
-    ck_assert_ptr_null(receive->memory.base);
-    ck_assert_uint_eq(adapter.port->receive_entries, 2 * receive->count);
-    ck_assert_ptr_eq(receive->buffers[0].receive, receive);
-    ck_assert_int_eq(rbuf_poll(adapter.port, &completion, 1), 0);
-    adapter_quiet(adapter.port);
-    ck_assert_uint_eq(adapter.port->receive_entries, 0);
+    open_own(&adapter, 1, SMALL_BYTES, 7);
+    port = adapter.port;
+    gone = adapter_connect(&adapter, RBUF_CONTROL, 64);
+    there = adapter_connect(&adapter, RBUF_CONTROL, 64);
+    for (int i = 0; i < 2; i++) { /* all that is posted there */
+        send_number(there.a, 1, &work);
+        take(&adapter, 1, &lender);
+    }
+    late = &receive_of(gone.b)->buffers[0];
+    rbuf_queue_close(gone.a);
+    rbuf_queue_close(gone.b);
+    ck_assert_int_eq(late->receive->state, RBUF_RECEIVE_CLOSED);
+    ck_assert_ptr_null(late->receive->memory.base);
+    lender->wr.wr_id = (uintptr_t) late;
+    ck_assert_int_eq(rbuf_receive_repost(lender), 0);
+    send_number(there.a, 2, &work);
+    while (ibv_poll_cq(port->send_cq[0].cq, 1, &wc) == 0) { /* past rbuf_poll() */
+    }
+    rbuf_fab_retire(&work);
+    ck_assert_int_eq(rbuf_poll(port, &completion, 1), 0);
+    ck_assert_uint_eq(port->receive_entries, 4 * late->receive->count);
+    adapter_quiet(port);
+    ck_assert_uint_eq(port->receive_entries, 2 * rbuf_receive_own_count(1));
+    rbuf_queue_close(there.a);
+    rbuf_queue_close(there.b);
     adapter_close(&adapter);
 }
 END_TEST
