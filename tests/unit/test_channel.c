@@ -77,6 +77,7 @@ START_TEST(credits_of_lesser_windows)
         struct world *world;
 
         options.core.window[0] = options.core.window[1] = 16;
+        options.core.ring.slots = 0;
         options.lent = lent[i];
         world = world_open(&options);
         for (int m = 0; m < 100; m++) {
@@ -84,7 +85,7 @@ START_TEST(credits_of_lesser_windows)
         }
         case_run(world);
         ck_assert_uint_eq(world->nodes[0].links[1].peer->credit[RBUF_CONTROL].window, lent[i]);
-        ck_assert_uint_ge(world->nodes[1].core.stats.credits_written, 100 / lent[i] - 1);
+        ck_assert_uint_ge(world->nodes[1].core.stats.credits_written, 100 / lent[i] - 1u);
         case_close(world);
     }
 }

@@ -129,6 +129,7 @@ static uint32_t flush(struct adapter *adapter, struct rbuf_fab_queue *queue)
     uint32_t count = 0;
 
     rbuf_queue_error(queue);
+    ck_assert_int_eq(receive->state, RBUF_RECEIVE_STOPPED);
     while (adapter->port->receives_drained == drained) {
         struct rbuf_completion completion;
 
@@ -171,6 +172,52 @@ START_TEST(flushed_receives_are_not_posted)
         adapter_quiet(adapter.port);
         ck_assert_uint_eq(adapter.port->receive_entries, 0);
     }
+    adapter_close(&adapter);
+}
+END_TEST
+
+/* A queue pair that fails by itself, by a message that no buffer holds: nothing is posted to it any
+ * more, as soon as the first receive says so. */
+START_TEST(a_failure_stops_posting)
+{
+    struct rbuf_completion completion = {0};
+    struct adapter_pair pair;
+    struct rbuf_memory memory;
+    struct rbuf_problem problem;
+    struct rbuf_fab_piece piece;
+    struct rbuf_receive *receive;
+    struct rbuf_work work = {.kind = RBUF_WORK_SEND};
+    struct adapter adapter;
+    bool refused = false;
+    uint32_t back = 0;
+
+    open_own(&adapter, ADAPTER_BUFFERS, SMALL_BYTES, 7);
+    adapter_ok(rbuf_memory_allocate(adapter.port, 2 * SMALL_BYTES, 0, &memory, &problem), &problem);
+    pair = adapter_connect(&adapter, RBUF_CONTROL, 64);
+    receive = receive_of(pair.b);
+    piece = (struct rbuf_fab_piece){
+        .address = memory.base, .bytes = 2 * SMALL_BYTES, .lkey = memory.mr->lkey};
+    ck_assert_int_eq(rbuf_fab_send(pair.a, &piece, 1, false, &work), RBUF_FAB_OK);
+    for (time_t end = time(NULL) + ADAPTER_PATIENCE;
+         (back < receive->count || !refused) && time(NULL) < end;) {
+        if (rbuf_poll(adapter.port, &completion, 1) != 1) {
+            continue;
+        }
+        refused = refused || completion.work == &work;
+        if (completion.buffer == NULL || completion.buffer->receive != receive) {
+            continue;
+        }
+        ck_assert_int_eq(completion.status, back++ == 0 ? -EMSGSIZE : -ECONNRESET);
+        ck_assert_int_eq(receive->state, RBUF_RECEIVE_STOPPED);
+        ck_assert_ptr_eq(completion.queue, pair.b);
+        rbuf_receive_recycle(completion.buffer);
+    }
+    ck_assert(refused);
+    ck_assert_uint_eq(receive->recycled_count, receive->count);
+    adapter_quiet(adapter.port);
+    rbuf_queue_close(pair.a);
+    rbuf_queue_close(pair.b);
+    rbuf_memory_free(&memory);
     adapter_close(&adapter);
 }
 END_TEST
@@ -321,6 +368,7 @@ int main(void)
     unit_add(suite, windows_by_number_of_peers);
     unit_add(suite, a_window_is_always_posted);
     unit_add(suite, flushed_receives_are_not_posted);
+    unit_add(suite, a_failure_stops_posting);
     unit_add(suite, late_completions_are_dropped);
     unit_add(suite, the_completion_queue_grows);
     unit_add(suite, no_more_peers_than_entries);
