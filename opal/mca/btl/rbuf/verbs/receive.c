@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define BUFFER_ALIGNMENT 64u   /* bytes, a cache line */
 #define OWN_ENTRIES      8192u /* of the completion queue of own receive queues, to begin with */
@@ -105,10 +104,10 @@ static int problem_entries(const struct rbuf_port *port, enum rbuf_channel_id ch
 {
     problem_step(port, channel, "ibv_resize_cq", error, problem);
     rbuf_problem_value(problem,
-                       "%s: %u receives of %u queue pairs and %u more; the completion queue has %u "
+                       "%u receives of %u queue pairs and %u more; the completion queue has %u "
                        "entries, the adapter takes %u",
-                       strerror(-error), port->receive_entries, port->queue_count, count,
-                       port->receive_cq_size, port->max_cq);
+                       port->receive_entries, port->queue_count, count, port->receive_cq_size,
+                       port->max_cq);
     return error;
 }
 
