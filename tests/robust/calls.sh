@@ -25,7 +25,8 @@ call_name() { # as check_call()
 }
 
 job_of_call() { # NAME, then as check_call()
-    hca=(${like:+--like "$like"})
+    hca=()
+    test -z "$like" || hca=(--like "$like")
     faulty "$1" "call=$2:$3${5:+,only=$5}" $((patience + 20)) "$4" 1000000 4
     wrong=$(wrong_handled)
 }

@@ -3,10 +3,10 @@
  * Receive queues and their buffers. A port's are of one kind (enum rbuf_receive_kind):
  *
  *     SHARED   a shared receive queue for each channel of the port, with as many buffers as the
- *              user says: all peers take from them, and a sender that finds none posted tries again
+ *              user says. All peers take from them; a sender that finds none posted tries again.
  *     OWN      on adapters without those: each queue pair has a receive queue of its own, with a
  *              buffer for each message of its peer's window and an eighth of them more, its slack.
- * Nothing is sent without a credit that takes a buffer, so that one is always posted
+ *              What takes a buffer is sent with a credit alone, so one is posted whenever it comes.
  *
  *     POSTED -its completion is polled-> TAKEN -given back-> RECYCLED -post-> POSTED
  *
