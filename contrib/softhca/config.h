@@ -69,6 +69,7 @@ enum fault_call {
     CALL_REG_MR,
     CALL_DEREG_MR,
     CALL_CREATE_CQ,
+    CALL_RESIZE_CQ,
     CALL_POLL_CQ,
     CALL_CREATE_QP,
     CALL_MODIFY_QP,

@@ -31,7 +31,7 @@ static const int errors[FAULT_CALLS] = {
     [CALL_ALLOC_PD] = ENOMEM,        [CALL_REG_MR] = ENOMEM,        [CALL_DEREG_MR] = EBUSY,
     [CALL_CREATE_CQ] = ENOMEM,       [CALL_POLL_CQ] = EIO,          [CALL_CREATE_QP] = ENOMEM,
     [CALL_MODIFY_QP] = EINVAL,       [CALL_CREATE_SRQ] = ENOMEM,    [CALL_POST_SEND] = ENOMEM,
-    [CALL_POST_RECV] = ENOMEM,       [CALL_POST_SRQ_RECV] = ENOMEM,
+    [CALL_POST_RECV] = ENOMEM,       [CALL_POST_SRQ_RECV] = ENOMEM, [CALL_RESIZE_CQ] = ENOMEM,
 };
 
 /* A number that any change of an argument changes all bits of. */

@@ -35,6 +35,7 @@ const char *const fault_call_names[FAULT_CALLS] = {
     [CALL_REG_MR] = "reg_mr",
     [CALL_DEREG_MR] = "dereg_mr",
     [CALL_CREATE_CQ] = "create_cq",
+    [CALL_RESIZE_CQ] = "resize_cq",
     [CALL_POLL_CQ] = "poll_cq",
     [CALL_CREATE_QP] = "create_qp",
     [CALL_MODIFY_QP] = "modify_qp",

@@ -100,6 +100,8 @@ EXPORT int ibv_resize_cq(struct ibv_cq *ibv_cq, int cqe)
     uint32_t head, tail, n = 0;
     int err = EINVAL;
 
+    if (fault_call(CALL_RESIZE_CQ))
+        return errno;
     if (cqe < 1 || (unsigned) cqe > device_setting(ibv_cq->context)->model->max_cqe)
         return EINVAL;
     entries = calloc((size_t) cqe, sizeof(*entries));
@@ -113,7 +115,7 @@ EXPORT int ibv_resize_cq(struct ibv_cq *ibv_cq, int cqe)
             entries[n++] = cq->entries[head % cq->capacity];
         old = cq->entries;
         cq->entries = entries;
-        cq->capacity = (uint32_t) cqe;
+        cq->capacity = fault_completion_entries((uint32_t) cqe);
         atomic_store_explicit(&cq->head, 0, memory_order_relaxed);
         atomic_store_explicit(&cq->tail, n, memory_order_release);
         cq->cq.cqe = cqe;

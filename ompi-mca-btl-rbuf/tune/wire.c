@@ -74,6 +74,8 @@ static size_t data_bytes(void)
 int tune_wire_open(struct tune_wire *wire, const struct rbuf_device_options *options,
                    struct rbuf_problem *problem)
 {
+    const struct rbuf_receive_plan plan = {
+        .shared = RECEIVES, .window = RECEIVES, .bytes = RECEIVE_BYTES};
     int error;
 
     *wire = (struct tune_wire){.bytes = data_bytes()};
@@ -82,8 +84,7 @@ int tune_wire_open(struct tune_wire *wire, const struct rbuf_device_options *opt
         return error;
     }
     wire->port = wire->ports[0];
-    error =
-        rbuf_receive_open(wire->port, RBUF_BULK, RECEIVES, RECEIVE_BYTES, &wire->receive, problem);
+    error = rbuf_receive_open(wire->port, RBUF_BULK, &plan, problem);
     if (error == 0) {
         error = rbuf_memory_allocate(wire->port, 2 * wire->bytes + WORDS_BYTES,
                                      IBV_ACCESS_REMOTE_WRITE, &wire->memory, problem);
@@ -194,10 +195,8 @@ void tune_wire_close(struct tune_wire *wire)
         rbuf_queue_close(wire->queue);
     }
     rbuf_memory_free(&wire->memory);
-    if (wire->receive != NULL) {
-        rbuf_receive_close(wire->receive);
-    }
     if (wire->ports != NULL) {
+        rbuf_receive_close(wire->port, RBUF_BULK);
         rbuf_ports_close(wire->ports, wire->port_count);
     }
     *wire = (struct tune_wire){0};

@@ -24,7 +24,6 @@ struct tune_wire {
     struct rbuf_port **ports;
     size_t port_count;
     struct rbuf_port *port; /* the first, as the component takes it */
-    struct rbuf_receive *receive;
     struct rbuf_fab_queue *queue;
     struct rbuf_memory memory; /* what is written from, what is written to, and the words */
     size_t bytes;              /* of each of the first two */

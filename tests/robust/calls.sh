@@ -15,14 +15,26 @@ set_up="get_device_list open_device query_device query_port query_gid alloc_pd c
     create_srq modify_qp post_srq_recv"
 work="reg_mr post_send poll_cq" # and dereg_mr, whose failures are in faults.table
 
+# and those of an adapter without shared receive queues, whose queue pairs have their own
+own="create_cq create_qp modify_qp post_recv reg_mr"
+
+like= # the adapter that the next checks are on, if not the usual one
+
+call_name() { # as check_call()
+    echo "$1 fails at $2, $3${4:+, $4}${like:+, like $like}"
+}
+
 job_of_call() { # NAME, then as check_call()
+    hca=()
+    test -z "$like" || hca=(--like "$like")
     faulty "$1" "call=$2:$3${5:+,only=$5}" $((patience + 20)) "$4" 1000000 4
     wrong=$(wrong_handled)
 }
 
 # One check, in a shell of its own: verb, which of its calls, protocol, where.
 check_call() { # VERB WHICH PROTOCOL EXTRA
-    local name="$1 fails at $2, $3${4:+, $4}" wrong
+    local name wrong
+    name=$(call_name "$@")
     mpi=()
     test "$3" != auto || mpi=("${auto_args[@]}")
     until_told job_of_call "$name" "$@"
@@ -31,7 +43,7 @@ check_call() { # VERB WHICH PROTOCOL EXTRA
 
 # Whether the log of a check shows that the fault was met.
 was_met() { # VERB WHICH PROTOCOL EXTRA
-    grep -q '\]: fault: ' "$(log_of "$1 fails at $2, $3${4:+, $4}")"
+    grep -q '\]: fault: ' "$(log_of "$(call_name "$@")")"
 }
 
 sweep() { # VERB PROTOCOL EXTRA STEP
@@ -42,7 +54,7 @@ sweep() { # VERB PROTOCOL EXTRA STEP
         [ "$4" -gt 1 ] || check_call "$1" "$n+" "$2" "$3"
         n=$((n < 4 ? n + 1 : n + $4))
     done
-    [ $n -gt 1 ] || fail "$1, $2" "is never called"
+    [ $n -gt 1 ] || fail "$1, $2${like:+, like $like}" "is never called"
 }
 
 calibrate
@@ -57,6 +69,10 @@ if [ "$robust_all" = yes ]; then
             aside sweep $verb $protocol '' 2
         done
     done
+    like=irdma
+    for verb in $own; do
+        aside sweep $verb superpipeline '' 1
+    done
 else
     for verb in $set_up; do
         aside sweep $verb superpipeline '' 12
@@ -67,6 +83,10 @@ else
     done
     for which in 12 13 14 15+; do # up to 11 they are those of the set-up
         aside check_call reg_mr $which auto ''
+    done
+    like=irdma
+    for verb in $own; do
+        aside sweep $verb superpipeline '' 4
     done
 fi
 together

@@ -172,6 +172,7 @@ wrong_outcome() { # OUTCOME
         *:link) cause='(does not answer \(retries exhausted\)|the port of this process is down)' ;;
         *:rnr) cause='posts no receive buffers' ;;
         *:adapter) cause='the adapter of this process has failed' ;;
+        *:queue) cause='no queue pair could be made' ;;
         *:post) cause='the connection was reset' ;;
         esac
         grep -q -E "^  Cause: +.*$cause" "$log" || echo "the cause is not named: $cause"

@@ -44,6 +44,9 @@ wrong_auto() { # OUTCOME PROTOCOL BYTES
 
 # With what check_line() has set.
 job_of_line() { # as check_line()
+    local hca=("${hca[@]}")
+    test "$2" = "${2#IRDMA,}" || hca+=(--like irdma)
+    set -- "$1" "${2#IRDMA,}" "${@:3}"
     faulty "$name" "${2/ONE/only=OMPI_COMM_WORLD_RANK:1}" $((patience + 30)) "$(full_name "$3")" "$4" $rounds
     wrong=$(wrong_outcome "$1")
     [ -n "$wrong" ] || wrong=$(wrong_ring "$6" "$7")

@@ -432,6 +432,9 @@ static void connect_nodes(struct world *world, unsigned one, unsigned other)
                                       .words_overtake = options->unordered,
                                       .window = {options->core.window[0], options->core.window[1]}};
 
+        for (int id = 0; id < RBUF_CHANNELS && options->lent != 0; id++) {
+            link.window[id] = link.lent[id] = options->lent;
+        }
         rbuf_peer_connected(here->peer, &link);
     }
 }

@@ -49,6 +49,7 @@ struct world_options {
     uint32_t depth;   /* of each send queue */
     uint32_t room;    /* of each node's completion queue */
     uint32_t inline_max;
+    uint16_t lent;    /* the windows of all peers, where core's options say more; 0: as those */
     bool unordered;   /* writes are not placed in order, and core is told so of each peer */
     unsigned bounces; /* bounce buffers of a node, where there is less inline room than enough */
     uint32_t message_bytes; /* of a receive buffer, header included */

@@ -27,7 +27,7 @@ table='
 --like mlx5              | -   | runs
 --like rxe               | -   | runs
 --like bnxt_re           | -   | runs
---like irdma             | -   | no shared receive queues
+--like irdma             | -   | runs
 --like hns               | -   | runs
 --like efa               | -   | without reliable connected
 --devices a/link=roce    | -   | runs

@@ -67,6 +67,30 @@ START_TEST(credits_of_one_direction)
 }
 END_TEST
 
+/* Peers that were lent less than the options say: credits come back for what they have. */
+START_TEST(credits_of_lesser_windows)
+{
+    static const uint16_t lent[] = {1, 2, 4, 7};
+
+    for (size_t i = 0; i < sizeof(lent) / sizeof(lent[0]); i++) {
+        struct world_options options = world_defaults();
+        struct world *world;
+
+        options.core.window[0] = options.core.window[1] = 16;
+        options.core.ring.slots = 0;
+        options.lent = lent[i];
+        world = world_open(&options);
+        for (int m = 0; m < 100; m++) {
+            world_send(world, WORLD_EAGER, 0, 1, 64);
+        }
+        case_run(world);
+        ck_assert_uint_eq(world->nodes[0].links[1].peer->credit[RBUF_CONTROL].window, lent[i]);
+        ck_assert_uint_ge(world->nodes[1].core.stats.credits_written, 100 / lent[i] - 1u);
+        case_close(world);
+    }
+}
+END_TEST
+
 /* A receiver that computes takes nothing: the sender stops at the window and goes on later. */
 START_TEST(receiver_that_computes)
 {
@@ -256,6 +280,7 @@ int main(void)
     unit_add(suite, hundreds_of_mixed_messages);
     unit_add(suite, credits_exhausted_both_ways);
     unit_add(suite, credits_of_one_direction);
+    unit_add(suite, credits_of_lesser_windows);
     unit_add(suite, receiver_that_computes);
     unit_add(suite, counters_wrap);
     unit_add(suite, sixteen_bits_of_credits);

@@ -790,6 +790,29 @@ static int try_shared_queue(const struct device *device, uint32_t depth, uint32_
     return srq ? ibv_destroy_srq(srq) : errno;
 }
 
+/* Receives that a queue pair of its own for `depth` of them takes before it is full, or -errno. */
+static int own_receives(const struct device *device, uint32_t depth)
+{
+    struct ibv_qp_cap cap = {.max_send_wr = 1, .max_recv_wr = depth, .max_recv_sge = 1};
+    struct ibv_qp_attr init = {.qp_state = IBV_QPS_INIT, .port_num = 1};
+    struct ibv_sge sge = {
+        .addr = (uintptr_t) device->buffer, .length = 8, .lkey = device->mr->lkey};
+    struct ibv_recv_wr wr = {.sg_list = &sge, .num_sge = 1}, *bad;
+    struct ibv_qp *qp = try_create(device, &cap);
+    int taken = 0;
+
+    if (!qp)
+        return -errno;
+    expect(ibv_post_recv(qp, &wr, &bad), EINVAL, "a receive in RESET");
+    expect(ibv_modify_qp(qp, &init,
+                         IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
+           0, "to INIT");
+    while (taken <= (int) cap.max_recv_wr && !ibv_post_recv(qp, &wr, &bad))
+        taken++;
+    expect(ibv_destroy_qp(qp), 0, "destroy_qp");
+    return taken;
+}
+
 static int try_completion_queue(const struct device *device, int entries)
 {
     struct ibv_cq *cq;
@@ -856,6 +879,8 @@ static void like_irdma(void)
     expect(attr.max_srq, 0, "max_srq");
     expect(attr.atomic_cap, IBV_ATOMIC_NONE, "atomics");
     expect(try_shared_queue(&device, 1, 1), EOPNOTSUPP, "a shared queue");
+    expect(own_receives(&device, 72), 72, "receives of a queue pair's own");
+    expect(own_receives(&device, 4064), -EINVAL, "more than max_qp_wr of them");
     expect_queue(&device, 16, 13, 101, 0);
     expect_queue(&device, 16, 14, 101, EINVAL);
     expect_queue(&device, 16, 13, 102, EINVAL);

@@ -171,6 +171,9 @@ static void create_calls(struct side *side)
 
     if (ibv_create_cq(side->context, 16, NULL, NULL, 0) || errno != ENOMEM)
         fail("create_cq");
+    if (ibv_resize_cq(side->cq, 2 * side->cq->cqe) != ENOMEM ||
+        ibv_resize_cq(side->cq, 2 * side->cq->cqe))
+        fail("resize_cq");
     if (ibv_create_srq(side->pd, &srq) || errno != ENOMEM)
         fail("create_srq");
     if (ibv_create_qp(side->pd, &qp) || errno != ENOMEM)
@@ -425,7 +428,8 @@ static const struct test {
     {"call: by chance", "call=query_gid:30%,seed=5", calls_by_chance, nothing},
     {"call: large regions", "call=reg_mr:2,large=1M", large_registrations, nothing},
     {"call: what creates and queries",
-     "call=create_cq:2,call=create_srq:1,call=create_qp:3,call=alloc_pd:3,call=query_gid:1,"
+     "call=create_cq:2,call=resize_cq:1,call=create_srq:1,call=create_qp:3,call=alloc_pd:3,call="
+     "query_gid:1,"
      "call=query_pkey:1",
      create_calls, nothing},
     {"call: what looks at the device", "call=query_device:1,call=query_port:2,call=open_device:2",

@@ -223,7 +223,6 @@ struct mca_btl_rbuf_module_t {
     uint32_t index; /* of the port in our modex */
     struct rbuf_port *port;
     struct rbuf_core core;
-    struct rbuf_receive *receive[RBUF_CHANNELS];
     struct rbuf_range send_staging;
     struct rbuf_range receive_staging;
     struct rbuf_memory atomic_words;

@@ -79,7 +79,7 @@ static void describe(mca_btl_base_endpoint_t *endpoint, struct rbuf_exchange *mi
     mine->side.stage_bytes = stage_bytes(&module->core.send_arena);
     for (int i = 0; i < RBUF_CHANNELS; i++) {
         rbuf_queue_address(endpoint->queue[i], &mine->side.queue[i]);
-        mine->side.window[i] = module->core.options.window[i];
+        mine->side.window[i] = rbuf_queue_window(endpoint->queue[i]);
         mine->side.room[i] = (uint32_t) module->room[i];
     }
 }
@@ -103,6 +103,7 @@ static void connected(mca_btl_base_endpoint_t *endpoint, const struct rbuf_excha
     for (int i = 0; i < RBUF_CHANNELS; i++) {
         link.queue[i] = endpoint->queue[i];
         link.window[i] = theirs->window[i];
+        link.lent[i] = rbuf_queue_window(endpoint->queue[i]);
         link.unordered |= endpoint->module->port->in_order &&
                           !rbuf_queue_in_order(endpoint->queue[i], endpoint->module->port);
     }

@@ -86,14 +86,15 @@ static void choose_protocol(const struct rbuf_port *port, size_t half,
 }
 
 /* Peers that may write early data. Where these are announced they take receive buffers, half of a
- * peer's credits at most, and all of them together no more than there are. */
-static uint32_t early_peers(const struct mca_btl_rbuf_params *params, enum rbuf_arrival arrival)
+ * peer's credits at most, and all of them together no more than there are, if they share them. */
+static uint32_t early_peers(const struct rbuf_port *port, enum rbuf_arrival arrival)
 {
+    const struct mca_btl_rbuf_params *params = &mca_btl_rbuf_params;
     const uint64_t most = params->bulk_buffers / (params->bulk_credits / 2);
+    const bool bounded =
+        arrival == RBUF_ARRIVAL_IMMEDIATE && port->receive_kind == RBUF_RECEIVE_SHARED;
 
-    return (uint32_t) (arrival == RBUF_ARRIVAL_IMMEDIATE && most < params->early_peers
-                           ? most
-                           : params->early_peers);
+    return (uint32_t) (bounded && most < params->early_peers ? most : params->early_peers);
 }
 
 static struct rbuf_core_options core_options(const struct rbuf_port *port, size_t half)
@@ -111,7 +112,7 @@ static struct rbuf_core_options core_options(const struct rbuf_port *port, size_
     options.ring = mca_btl_rbuf_ring_options(port, options.arrival);
     if (params->early_data == MCA_BTL_RBUF_ON) {
         options.early = (struct rbuf_early_options){
-            .peers = early_peers(params, options.arrival),
+            .peers = early_peers(port, options.arrival),
             .slot_blocks = (uint32_t) (params->early_size / params->block_size),
             .opening_blocks = (uint16_t) (params->early_c0 / params->block_size)};
     }
@@ -175,15 +176,19 @@ static void set_room(mca_btl_rbuf_module_t *module)
 
 static int open_receives(mca_btl_rbuf_module_t *module)
 {
-    const uint64_t count[RBUF_CHANNELS] = {mca_btl_rbuf_params.control_buffers,
-                                           mca_btl_rbuf_params.bulk_buffers};
+    const uint64_t shared[RBUF_CHANNELS] = {mca_btl_rbuf_params.control_buffers,
+                                            mca_btl_rbuf_params.bulk_buffers};
+    const uint64_t window[RBUF_CHANNELS] = {mca_btl_rbuf_params.control_credits,
+                                            mca_btl_rbuf_params.bulk_credits};
     struct rbuf_problem problem;
 
     for (int i = 0; i < RBUF_CHANNELS; i++) {
-        uint32_t bytes = (uint32_t) (module->room[i] + sizeof(struct rbuf_message_header));
+        const struct rbuf_receive_plan plan = {
+            .shared = (uint32_t) shared[i],
+            .window = (uint16_t) window[i],
+            .bytes = (uint32_t) (module->room[i] + sizeof(struct rbuf_message_header))};
 
-        if (rbuf_receive_open(module->port, (enum rbuf_channel_id) i, (uint32_t) count[i], bytes,
-                              &module->receive[i], &problem) != 0) {
+        if (rbuf_receive_open(module->port, (enum rbuf_channel_id) i, &plan, &problem) != 0) {
             mca_btl_rbuf_help_problem(&problem);
             return OPAL_ERR_OUT_OF_RESOURCE;
         }
@@ -200,9 +205,7 @@ static void module_free(mca_btl_rbuf_module_t *module)
     mca_btl_rbuf_auto_close(module);
     mca_btl_rbuf_registrar_close(module);
     for (int i = 0; i < RBUF_CHANNELS; i++) {
-        if (module->receive[i] != NULL) {
-            rbuf_receive_close(module->receive[i]);
-        }
+        rbuf_receive_close(module->port, (enum rbuf_channel_id) i);
     }
     mca_btl_rbuf_rings_close(module);
     mca_btl_rbuf_pools_close(module);

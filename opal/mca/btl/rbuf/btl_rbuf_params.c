@@ -121,8 +121,8 @@ static const struct parameter table[] = {
      "peers, 0 to 64",
      "Peers that may send early data to this process, into slots of its receive staging that are "
      "theirs for a time: those that send at present. Fewer if the staging is small, and with "
-     "subblock off no more than bulk_buffers / (bulk_credits / 2). 0: none, and the network waits "
-     "for every rendezvous"},
+     "subblock off no more than bulk_buffers / (bulk_credits / 2), where peers share those. 0: "
+     "none, and the network waits for every rendezvous"},
     {"early_size", "72k", SIZE, 512, GIB, NULL, NULL, 0, 6, FIELD(early_size),
      "bytes, in whole blocks (rounded up), c0 and a block at least (raised to it), 1024 blocks at "
      "most (lowered to it)",
@@ -215,14 +215,22 @@ static const struct parameter table[] = {
      "which sleeps while nothing waits. 0: with the program's next call of MPI, so that a receiver "
      "waits while the sender computes, and MPI_Comm_spawn may hang"},
     {"control_credits", "64", COUNT, 4, 16384, NULL, NULL, 0, 6, FIELD(control_credits),
-     "messages, 4 to 16384", "Eager messages that a peer may have under way to this process"},
+     "messages, 4 to 16384",
+     "Eager messages that a peer may have under way to this process. On adapters without shared "
+     "receive queues each has a buffer of control_size bytes, 9 for 8 credits, that is pinned for "
+     "this peer alone; there peers beyond the first 64 of a process get half as many credits, and "
+     "beyond 256 a quarter, but 4"},
     {"bulk_credits", "16", COUNT, 2, 16384, NULL, NULL, 0, 6, FIELD(bulk_credits),
      "messages, 2 to 16384",
      "Large fragments of packed data, eager messages longer than control_size that found no ring, "
-     "or chunks with subblock off, that a peer may have under way to this process"},
+     "or chunks with subblock off, that a peer may have under way to this process. On adapters "
+     "without shared receive queues each has a buffer like those of bulk_buffers that is pinned "
+     "for this peer alone, as with control_credits"},
     {"control_buffers", "256", COUNT, 16, 65536, NULL, NULL, 0, 5, FIELD(control_buffers),
      "buffers, 16 to 65536",
-     "Receive buffers for eager messages, shared by all peers of a port, control_size bytes each"},
+     "Receive buffers for eager messages, shared by all peers of a port, control_size bytes each. "
+     "Adapters without shared receive queues have buffers for each peer instead: see "
+     "control_credits"},
     {"control_size", "12k", SIZE, KIB, 64 * KIB, NULL, NULL, 0, 6, FIELD(control_size),
      "bytes, 1k to 64k, at most eager_limit (lowered to it)",
      "Largest eager message, with Open MPI's header, that goes by these buffers. A larger one, up "
@@ -233,7 +241,8 @@ static const struct parameter table[] = {
      "buffers, 4 to 65536",
      "Receive buffers for large fragments, for eager messages longer than control_size and for the "
      "announcements of chunks with subblock off, shared by all peers of a port. Each has "
-     "max_send_size bytes, or eager_limit if that is more"},
+     "max_send_size bytes, or eager_limit if that is more. Not on adapters without shared receive "
+     "queues: see bulk_credits"},
     {"send_queue", "auto", COUNT, 16, 16384, NULL, "auto", 0, 6, FIELD(send_queue),
      "requests, 16 to 16384, or auto",
      "Depth of each send queue. The adapter's driver keeps memory for it: with 128 some 192 KB a "

@@ -38,21 +38,28 @@ static uint64_t now_ns(void)
     return (uint64_t) now.tv_sec * 1000000000ull + (uint64_t) now.tv_nsec;
 }
 
-static void completed(mca_btl_rbuf_module_t *module, const struct rbuf_completion *completion)
+/* The queue pair, NULL if it is closed, can do no more: its peer is lost. */
+static void queue_lost(mca_btl_rbuf_module_t *module, const struct rbuf_fab_queue *queue,
+                       int status)
 {
-    if (completion->work != NULL) {
-        rbuf_core_completed(&module->core, completion->work, completion->status);
-        return;
-    }
     mca_btl_base_endpoint_t *endpoint;
 
     TAILQ_FOREACH(endpoint, &module->endpoints, link)
     {
         for (int i = 0; i < RBUF_CHANNELS; i++) {
-            if (endpoint->queue[i] != NULL && endpoint->queue[i] == completion->queue) {
-                mca_btl_rbuf_endpoint_lost(endpoint, completion->status);
+            if (endpoint->queue[i] != NULL && endpoint->queue[i] == queue) {
+                mca_btl_rbuf_endpoint_lost(endpoint, status);
             }
         }
+    }
+}
+
+static void completed(mca_btl_rbuf_module_t *module, const struct rbuf_completion *completion)
+{
+    if (completion->work != NULL) {
+        rbuf_core_completed(&module->core, completion->work, completion->status);
+    } else {
+        queue_lost(module, completion->queue, completion->status);
     }
 }
 
@@ -110,17 +117,22 @@ static void look_at_port(mca_btl_rbuf_module_t *module)
 }
 
 /* Posts the receive buffers that are free. An adapter that takes none of them any more is lost, or
- * its peers would try for ever. The caller holds the lock. */
+ * its peers would try for ever; of a queue pair's own, that peer. The caller holds the lock. */
 static void post_receives(mca_btl_rbuf_module_t *module)
 {
-    for (int i = 0; i < RBUF_CHANNELS; i++) {
-        const struct rbuf_receive *receive = module->receive[i];
-        int error = rbuf_receive_post(module->receive[i]);
+    const struct rbuf_receive *dry = rbuf_receive_post_all(module->port);
 
-        if (error != 0 && receive->recycled_count == receive->count) {
-            port_lost(module, -ENODEV);
-        }
+    if (dry != NULL && dry->queue != NULL) {
+        queue_lost(module, dry->queue, -ENODEV);
+    } else if (dry != NULL) {
+        port_lost(module, -ENODEV);
     }
+}
+
+/* One of many that say no more than that their queue pair is in error. */
+static bool is_flushed_receive(const struct rbuf_completion *completion)
+{
+    return completion->kind != RBUF_COMPLETION_SENT && completion->wc == IBV_WC_WR_FLUSH_ERR;
 }
 
 /* Feeds completions to core, or that there can be none: a negative count. Out of line, as there are
@@ -132,7 +144,7 @@ static __attribute__((noinline)) void feed(mca_btl_rbuf_module_t *module,
         port_lost(module, -ENODEV);
     }
     for (int i = 0; i < count; i++) {
-        if (completions[i].status != 0) {
+        if (completions[i].status != 0 && !is_flushed_receive(&completions[i])) {
             mca_btl_rbuf_verbose("rbuf: %s: a request ended in: %s (%u)", module->port->name,
                                  ibv_wc_status_str(completions[i].wc), completions[i].vendor_error);
             look_at_port(module); /* it may know a better cause, and the first one counts */

@@ -12,7 +12,7 @@ void rbuf_credit_open(struct rbuf_peer *peer)
     const uint16_t *window = peer->core->options.window;
 
     for (int flow = 0; flow < RBUF_FLOWS; flow++) {
-        peer->credit[flow].due = window[flow] < 2 ? 1 : window[flow] / 2;
+        rbuf_credit_lend(&peer->credit[flow], window[flow]);
     }
 }
 

@@ -95,7 +95,13 @@ static inline void rbuf_credit_heard(struct rbuf_credit_counts *counts,
 /* Takes up what the newest header said of the order of our words there (core/words.h). */
 void rbuf_credit_learn_order(struct rbuf_peer *peer);
 
-/* For a peer whose counts are zero. */
+/* The peer may have `window` messages under way to us. */
+static inline void rbuf_credit_lend(struct rbuf_credit *credit, uint16_t window)
+{
+    credit->due = window < 2 ? 1 : window / 2;
+}
+
+/* For a peer whose counts are zero: it gets the windows of core's options. */
 void rbuf_credit_open(struct rbuf_peer *peer);
 
 /* True if the peer is owed so many credits of the flow that they are written to its mailbox. */

@@ -76,6 +76,9 @@ void rbuf_peer_connected(struct rbuf_peer *peer, const struct rbuf_peer_link *li
     for (int id = 0; id < RBUF_CHANNELS; id++) {
         peer->queue[id] = link->queue[id];
         peer->credit[id].window = link->window[id];
+        if (link->lent[id] != 0) {
+            rbuf_credit_lend(&peer->credit[id], link->lent[id]);
+        }
     }
     if (link->mailbox != NULL) {
         peer->mailbox = link->mailbox;

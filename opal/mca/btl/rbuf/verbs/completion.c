@@ -47,21 +47,38 @@ static void fill_common(struct rbuf_completion *out, const struct ibv_wc *wc)
                                     .qp_num = wc->qp_num};
 }
 
-static void fill_received(struct rbuf_port *port, const struct ibv_wc *wc,
+/* A receive that failed: so has its queue pair. */
+static void fill_failed_receive(struct rbuf_port *port, const struct ibv_wc *wc,
+                                struct rbuf_completion *out)
+{
+    struct rbuf_receive *receive = out->buffer->receive;
+
+    rbuf_receive_stop(receive);
+    out->queue = receive->queue != NULL ? receive->queue : rbuf_queue_find(port, wc->qp_num);
+}
+
+/* False: of a queue pair that is closed, and its buffer with it. */
+static bool fill_received(struct rbuf_port *port, const struct ibv_wc *wc,
                           struct rbuf_completion *out)
 {
+    struct rbuf_buffer *buffer = (struct rbuf_buffer *) (uintptr_t) wc->wr_id;
+
+    if (buffer->receive->state == RBUF_RECEIVE_CLOSED) {
+        return false;
+    }
     fill_common(out, wc);
     out->kind = RBUF_COMPLETION_RECEIVED;
-    out->buffer = (struct rbuf_buffer *) (uintptr_t) wc->wr_id;
-    out->buffer->state = RBUF_BUFFER_TAKEN;
+    out->buffer = buffer;
+    buffer->state = RBUF_BUFFER_TAKEN;
     if (wc->status != IBV_WC_SUCCESS) {
-        out->queue = rbuf_queue_find(port, wc->qp_num);
+        fill_failed_receive(port, wc, out);
     } else if (wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM) {
         out->kind = RBUF_COMPLETION_IMMEDIATE;
         out->immediate = be32toh(wc->imm_data);
     } else {
         out->bytes = wc->byte_len;
     }
+    return true;
 }
 
 /* The marker stands for itself and for every failed unsignalled request of its queue, and nothing
@@ -106,7 +123,8 @@ static bool fill_sent(const struct ibv_wc *wc, struct rbuf_completion *out)
     return true;
 }
 
-/* The completion queue has just been seen empty, so nothing in it can name these any more. */
+/* This completion queue and, of those that closed before, the receive completion queue have been
+ * seen empty, so nothing in them can name these any more. */
 static void free_closed(struct rbuf_port *port, const struct rbuf_send_cq *cq)
 {
     struct rbuf_queue_pair *queue = TAILQ_FIRST(&port->closed);
@@ -114,10 +132,8 @@ static void free_closed(struct rbuf_port *port, const struct rbuf_send_cq *cq)
     while (queue != NULL) {
         struct rbuf_queue_pair *next = TAILQ_NEXT(queue, link);
 
-        if (queue->cq == cq) {
-            queue->cq->reserved -= queue->fab.depth;
-            TAILQ_REMOVE(&port->closed, queue, link);
-            free(queue);
+        if (queue->cq == cq && queue->closed_at != port->receives_drained) {
+            rbuf_queue_free(queue);
         }
         queue = next;
     }
@@ -165,10 +181,12 @@ static bool sends_wanted(struct rbuf_port *port)
 static __attribute__((noinline)) int fill_receives(struct rbuf_port *port, const struct ibv_wc *wc,
                                                    int count, struct rbuf_completion *out)
 {
+    int filled = 0;
+
     for (int i = 0; i < count; i++) {
-        fill_received(port, &wc[i], &out[i]);
+        filled += fill_received(port, &wc[i], &out[filled]) ? 1 : 0;
     }
-    return count < 0 ? -EIO : count;
+    return count < 0 ? -EIO : filled;
 }
 
 /* Behind `found` receives in `out`, or the error that they ended in. */

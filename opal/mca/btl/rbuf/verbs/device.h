@@ -55,9 +55,23 @@ struct rbuf_send_cq {
     uint32_t reserved; /* sum of the depths of its queue pairs, <= size: it cannot overflow */
 };
 
+/* Whose the receive queues of a port are (verbs/receive.h). */
+enum rbuf_receive_kind {
+    RBUF_RECEIVE_SHARED, /* of all queue pairs of a channel */
+    RBUF_RECEIVE_OWN     /* of one queue pair: the adapter has no shared ones */
+};
+
+/* What the queue pairs of a channel receive into. */
+struct rbuf_receive_plan {
+    uint32_t shared; /* buffers of a shared receive queue */
+    uint16_t window; /* messages that a peer may have under way */
+    uint32_t bytes;  /* capacity of a buffer; 0: the channel is not open */
+};
+
 struct rbuf_queue_pair;
 struct rbuf_receive;
 TAILQ_HEAD(rbuf_queue_pair_list, rbuf_queue_pair);
+TAILQ_HEAD(rbuf_receive_list, rbuf_receive);
 
 struct rbuf_port {
     char name[RBUF_PORT_NAME_MAX]; /* "mlx5_0:1" */
@@ -78,13 +92,14 @@ struct rbuf_port {
     uint32_t max_queues;   /* queue pairs */
     uint32_t max_depth;    /* requests of one queue pair */
     uint32_t max_cq;       /* entries of one completion queue */
-    uint32_t max_srq;      /* entries of one shared receive queue */
+    uint32_t max_srq;      /* entries of one shared receive queue; 0: there are none */
     uint32_t max_inline;   /* bytes; what queue pairs of 2 pieces get here */
     uint8_t max_rd_atomic; /* in flight as initiator */
     bool atomics;          /* atomic towards other atomics of this adapter, at least */
     bool atomics_with_cpu; /* and towards the processor's own */
-    bool in_order;         /* one write's bytes appear in ascending order */
-    bool in_order_told;    /* so says the adapter, of a queue pair: others may differ */
+    enum rbuf_receive_kind receive_kind;
+    bool in_order;      /* one write's bytes appear in ascending order */
+    bool in_order_told; /* so says the adapter, of a queue pair: others may differ */
     char in_order_why[128];
     struct rbuf_device_options options; /* include and exclude are NULL */
 
@@ -95,9 +110,12 @@ struct rbuf_port {
     unsigned send_cq_next;     /* polled first next time */
     unsigned sends_skipped;    /* calls of rbuf_poll() since the last that looked at these */
     struct ibv_cq *receive_cq; /* of all receive queues; made by the first one */
-    uint32_t receive_entries;  /* buffers of all receive queues together */
+    uint32_t receive_cq_size;  /* entries */
+    uint32_t receive_entries;  /* buffers of all receive queues together, <= that */
     uint32_t receives_drained; /* times that rbuf_poll() left receive_cq empty; wraps */
-    struct rbuf_receive *receive[RBUF_CHANNELS];
+    struct rbuf_receive_plan receive_plan[RBUF_CHANNELS];
+    struct rbuf_receive *receive[RBUF_CHANNELS]; /* shared ones */
+    struct rbuf_receive_list unposted;           /* with buffers to be posted again */
     struct rbuf_queue_pair_list queues;
     uint32_t queue_count;               /* on that list */
     struct rbuf_queue_pair_list closed; /* destroyed, freed when their completions are polled off */

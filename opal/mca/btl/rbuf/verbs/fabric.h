@@ -3,8 +3,8 @@
  * The fabric as core sees it, over libibverbs: requests are built and posted. The contract is that
  * of core/fab.h, the queue arithmetic that of core/send_queue.h.
  *
- * Receive completions <= buffers posted to the shared receive queues = size of the receive
- * completion queue, and send completions <= the sum of depths reserved: neither overflows.
+ * Receive completions <= buffers of the receive queues <= size of the receive completion queue, and
+ * send completions <= the sum of depths reserved: neither overflows.
  *
  * Threads: the caller holds the module's lock.
  */

@@ -12,6 +12,8 @@
 
 #define HUGE_PAGE ((size_t) 2 << 20)
 
+enum pages { PAGES_SMALL, PAGES_HUGE };
+
 struct rbuf_memory_stats rbuf_memory_stats;
 
 /* CAP_IPC_LOCK lifts the limit; the kernel asks for it when memory is registered. */
@@ -125,9 +127,9 @@ int rbuf_deregister(struct ibv_mr *mr)
 }
 
 /* Address space for so many bytes: what fills a quarter of a huge page or more gets a whole one. */
-static size_t mapped_for(size_t bytes)
+static size_t mapped_for(size_t bytes, enum pages pages)
 {
-    return bytes >= HUGE_PAGE / 4 && bytes < HUGE_PAGE ? HUGE_PAGE : bytes;
+    return pages == PAGES_HUGE && bytes >= HUGE_PAGE / 4 && bytes < HUGE_PAGE ? HUGE_PAGE : bytes;
 }
 
 /*
@@ -136,15 +138,15 @@ static size_t mapped_for(size_t bytes)
  * touch a page of the user's and one of ours every block, and every other miss in the TLB is saved.
  * MAP_FAILED with errno if there is none.
  */
-static void *map_pages(size_t bytes)
+static void *map_pages(size_t bytes, enum pages pages)
 {
-    const size_t mapped = mapped_for(bytes);
+    const size_t mapped = mapped_for(bytes, pages);
     const int protection = PROT_READ | PROT_WRITE;
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS;
     size_t lead;
     char *base;
 
-    if (mapped < HUGE_PAGE) {
+    if (mapped < HUGE_PAGE || pages == PAGES_SMALL) {
         return mmap(NULL, bytes, protection, flags, -1, 0);
     }
     base = mmap(NULL, mapped + HUGE_PAGE, protection, flags, -1, 0);
@@ -164,8 +166,8 @@ static void *map_pages(size_t bytes)
 
 /* Address space for `*bytes` bytes, which are rounded up to pages; a child does not get it, since
  * it must not make the adapter's pages copy-on-write. Not every system can say so. */
-static int map_whole(const struct rbuf_port *port, size_t *bytes, size_t *mapped, void **base,
-                     struct rbuf_problem *problem)
+static int map_whole(const struct rbuf_port *port, enum pages pages, size_t *bytes, size_t *mapped,
+                     void **base, struct rbuf_problem *problem)
 {
     size_t page = (size_t) sysconf(_SC_PAGESIZE);
     size_t whole = (*bytes + page - 1) / page * page;
@@ -174,24 +176,24 @@ static int map_whole(const struct rbuf_port *port, size_t *bytes, size_t *mapped
     if (whole < *bytes || whole == 0) {
         return explain_failure(port, *bytes, -EINVAL, problem);
     }
-    made = map_pages(whole);
+    made = map_pages(whole, pages);
     if (made == MAP_FAILED) {
         return explain_failure(port, whole, -errno, problem);
     }
-    (void) madvise(made, mapped_for(whole), MADV_DONTFORK);
     *bytes = whole;
-    *mapped = mapped_for(whole);
+    *mapped = mapped_for(whole, pages);
+    (void) madvise(made, *mapped, MADV_DONTFORK);
     *base = made;
     return 0;
 }
 
-int rbuf_memory_allocate(struct rbuf_port *port, size_t bytes, unsigned access,
-                         struct rbuf_memory *out, struct rbuf_problem *problem)
+static int allocate(struct rbuf_port *port, enum pages pages, size_t bytes, unsigned access,
+                    struct rbuf_memory *out, struct rbuf_problem *problem)
 {
     struct ibv_mr *mr;
     size_t mapped;
     void *base;
-    int error = map_whole(port, &bytes, &mapped, &base, problem);
+    int error = map_whole(port, pages, &bytes, &mapped, &base, problem);
 
     if (error != 0) {
         return error;
@@ -203,6 +205,18 @@ int rbuf_memory_allocate(struct rbuf_port *port, size_t bytes, unsigned access,
     }
     *out = (struct rbuf_memory){.base = base, .bytes = bytes, .mapped = mapped, .mr = mr};
     return 0;
+}
+
+int rbuf_memory_allocate(struct rbuf_port *port, size_t bytes, unsigned access,
+                         struct rbuf_memory *out, struct rbuf_problem *problem)
+{
+    return allocate(port, PAGES_HUGE, bytes, access, out, problem);
+}
+
+int rbuf_memory_allocate_small(struct rbuf_port *port, size_t bytes, unsigned access,
+                               struct rbuf_memory *out, struct rbuf_problem *problem)
+{
+    return allocate(port, PAGES_SMALL, bytes, access, out, problem);
 }
 
 void rbuf_memory_free(struct rbuf_memory *memory)
@@ -220,7 +234,7 @@ int rbuf_range_open(struct rbuf_port *port, size_t bytes, struct rbuf_range *ran
 {
     size_t mapped;
     void *base;
-    int error = map_whole(port, &bytes, &mapped, &base, problem);
+    int error = map_whole(port, PAGES_HUGE, &bytes, &mapped, &base, problem);
 
     if (error == 0) {
         *range = (struct rbuf_range){.base = base, .bytes = bytes, .mapped = mapped};

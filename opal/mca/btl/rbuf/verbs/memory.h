@@ -54,6 +54,11 @@ extern struct rbuf_memory_stats rbuf_memory_stats;
 int rbuf_memory_allocate(struct rbuf_port *port, size_t bytes, unsigned access,
                          struct rbuf_memory *out, struct rbuf_problem *problem);
 
+/* The same in pages of the usual size, for what there is one of for each peer: a huge page is
+ * resident as a whole, however little of it is registered. */
+int rbuf_memory_allocate_small(struct rbuf_port *port, size_t bytes, unsigned access,
+                               struct rbuf_memory *out, struct rbuf_problem *problem);
+
 /* A memory whose base is NULL is left alone. */
 void rbuf_memory_free(struct rbuf_memory *memory);
 

@@ -157,7 +157,8 @@ static int query_device(struct rbuf_port *port, struct rbuf_problem *problem)
     port->max_queues = (uint32_t) attributes.max_qp;
     port->max_depth = (uint32_t) attributes.max_qp_wr;
     port->max_cq = (uint32_t) attributes.max_cqe;
-    port->max_srq = (uint32_t) attributes.max_srq_wr;
+    port->max_srq = attributes.max_srq > 0 ? (uint32_t) attributes.max_srq_wr : 0;
+    port->receive_kind = port->max_srq > 0 ? RBUF_RECEIVE_SHARED : RBUF_RECEIVE_OWN;
     reads = attributes.max_qp_init_rd_atom > 0 ? (unsigned) attributes.max_qp_init_rd_atom : 1;
     port->max_rd_atomic = (uint8_t) (reads < READS_MAX ? reads : READS_MAX);
     reads = attributes.max_qp_rd_atom > 0 ? (unsigned) attributes.max_qp_rd_atom : 1;
@@ -310,6 +311,7 @@ int rbuf_port_open(struct ibv_device *device, uint8_t number,
     port->options.exclude = NULL;
     TAILQ_INIT(&port->queues);
     TAILQ_INIT(&port->closed);
+    TAILQ_INIT(&port->unposted);
     errno = 0;
     port->context = ibv_open_device(device);
     if (port->context == NULL) {
@@ -346,8 +348,7 @@ void rbuf_port_close(struct rbuf_port *port)
 
     /* Their queue pairs are gone, and the completion queues follow: nothing names them any more. */
     while ((queue = TAILQ_FIRST(&port->closed)) != NULL) {
-        TAILQ_REMOVE(&port->closed, queue, link);
-        free(queue);
+        rbuf_queue_free(queue);
     }
     for (unsigned i = 0; i < port->send_cqs; i++) {
         (void) ibv_destroy_cq(port->send_cq[i].cq);

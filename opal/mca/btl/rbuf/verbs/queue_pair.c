@@ -127,16 +127,22 @@ static int check_depth(const struct rbuf_port *port, enum rbuf_channel_id channe
 static int create(struct rbuf_queue_pair *queue, uint32_t depth, struct rbuf_problem *problem)
 {
     struct rbuf_port *port = queue->port;
+    const struct rbuf_receive *receive = queue->receive;
     struct ibv_qp_init_attr attributes = {
         .send_cq = queue->cq->cq,
         .recv_cq = port->receive_cq,
-        .srq = port->receive[queue->channel]->srq,
+        .srq = receive->srq,
         .qp_type = IBV_QPT_RC,
         .sq_sig_all = 0,
         .cap = {.max_send_wr = depth,
                 .max_send_sge = SEND_PIECES,
                 .max_inline_data = rbuf_queue_inline(port, queue->channel)}};
     int error;
+
+    if (receive->srq == NULL) {
+        attributes.cap.max_recv_wr = receive->count;
+        attributes.cap.max_recv_sge = 1;
+    }
 
     errno = 0;
     queue->fab.qp = ibv_create_qp(port->pd, &attributes);
@@ -148,9 +154,10 @@ static int create(struct rbuf_queue_pair *queue, uint32_t depth, struct rbuf_pro
     problem_step(port, queue->channel, "ibv_create_qp", error, problem);
     if (error == -EINVAL) {
         rbuf_problem_remedy(problem,
-                            "the adapter refuses %u requests of %u bytes inline; use shorter send "
-                            "queues",
-                            depth, rbuf_queue_inline(port, queue->channel));
+                            "the adapter refuses %u requests of %u bytes inline%s; use shorter "
+                            "send queues",
+                            depth, rbuf_queue_inline(port, queue->channel),
+                            receive->srq == NULL ? ", or so many receives" : "");
     }
     return error;
 }
@@ -168,7 +175,7 @@ int rbuf_queue_open(struct rbuf_port *port, enum rbuf_channel_id channel, uint32
     if (error != 0) {
         return error;
     }
-    if (port->receive[channel] == NULL) {
+    if (port->receive_plan[channel].bytes == 0) {
         return problem_step(port, channel, "opened before its receive queue", -EINVAL, problem);
     }
     queue = calloc(1, sizeof(*queue));
@@ -189,13 +196,21 @@ int rbuf_queue_open(struct rbuf_port *port, enum rbuf_channel_id channel, uint32
     if (error != 0) {
         goto free_queue;
     }
-    error = create(queue, depth, problem);
+    error = rbuf_receive_join(port, channel, &queue->receive, problem);
     if (error != 0) {
         goto unreserve;
+    }
+    error = create(queue, depth, problem);
+    if (error != 0) {
+        goto leave_receive;
     }
     error = modify_to_init(queue->fab.qp, port);
     if (error != 0) {
         problem_step(port, channel, "to INIT", error, problem);
+        goto destroy_qp;
+    }
+    error = rbuf_receive_start(queue->receive, &queue->fab, problem);
+    if (error != 0) {
         goto destroy_qp;
     }
     TAILQ_INSERT_TAIL(&port->queues, queue, link);
@@ -205,11 +220,19 @@ int rbuf_queue_open(struct rbuf_port *port, enum rbuf_channel_id channel, uint32
 
 destroy_qp:
     (void) ibv_destroy_qp(queue->fab.qp);
+leave_receive:
+    rbuf_receive_end(queue->receive);
+    rbuf_receive_leave(port, queue->receive);
 unreserve:
     queue->cq->reserved -= depth;
 free_queue:
     free(queue);
     return error;
+}
+
+uint16_t rbuf_queue_window(const struct rbuf_fab_queue *queue)
+{
+    return ((const struct rbuf_queue_pair *) queue)->receive->window;
 }
 
 void rbuf_queue_address(const struct rbuf_fab_queue *queue, struct rbuf_queue_address *address)
@@ -326,6 +349,7 @@ void rbuf_queue_error(struct rbuf_fab_queue *fab)
     /* From now on a failure of this queue is news to nobody. */
     queue->failure_reported = true;
     queue->state = RBUF_QUEUE_FAILED;
+    rbuf_receive_stop(queue->receive);
     (void) ibv_modify_qp(fab->qp, &attributes, IBV_QP_STATE);
 }
 
@@ -338,15 +362,26 @@ void rbuf_queue_close(struct rbuf_fab_queue *fab)
     }
     (void) ibv_destroy_qp(fab->qp);
     fab->qp = NULL;
+    rbuf_receive_end(queue->receive);
     queue->state = RBUF_QUEUE_CLOSED;
+    queue->closed_at = queue->port->receives_drained;
     queue->failure_reported = true;
-    /* Completions of its unsignalled requests may still be queued, and name its marker. */
+    /* Completions of its unsignalled requests may still be queued, and name its marker; those of
+     * its own receives name their buffers. */
     TAILQ_REMOVE(&queue->port->queues, queue, link);
     queue->port->queue_count--;
     TAILQ_INSERT_TAIL(&queue->port->closed, queue, link);
     if (fab->marker_busy) {
         rbuf_fab_lose_marker(fab);
     }
+}
+
+void rbuf_queue_free(struct rbuf_queue_pair *queue)
+{
+    queue->cq->reserved -= queue->fab.depth;
+    TAILQ_REMOVE(&queue->port->closed, queue, link);
+    rbuf_receive_leave(queue->port, queue->receive);
+    free(queue);
 }
 
 struct rbuf_fab_queue *rbuf_queue_find(struct rbuf_port *port, uint32_t qp_num)

@@ -3,7 +3,8 @@
  * Reliable connected queue pairs: made, connected, put into error, closed.
  *
  * Each reserves its depth in a send completion queue of the port, so that even a flush of every
- * queue pair at once fits. It receives into the shared receive queue of its channel.
+ * queue pair at once fits. It receives into the shared receive queue of its channel, or one of its
+ * own (receive.h).
  *
  * Taking one down: rbuf_queue_error() makes everything posted come back; poll until the works are
  * back and the port's receives_drained has moved, then rbuf_queue_close(): adapters drop receive
@@ -13,7 +14,7 @@
  *
  *     OPEN -connect-> CONNECTED
  *     OPEN, CONNECTED -error, or a completion with one-> FAILED -close-> CLOSED
- *     CLOSED: destroyed, freed when its completions are polled off
+ *     CLOSED: destroyed, with its own receive buffers; freed when its completions are polled off
  *
  * Threads: the caller holds the module's lock.
  */
@@ -55,7 +56,9 @@ struct rbuf_queue_pair {
     enum rbuf_queue_state state;
     bool failure_reported; /* of an unsignalled request */
     uint32_t psn;
+    uint32_t closed_at; /* the port's receives_drained of then */
     struct rbuf_send_cq *cq;
+    struct rbuf_receive *receive;
     TAILQ_ENTRY(rbuf_queue_pair) link;
 };
 
@@ -68,9 +71,12 @@ struct rbuf_queue_pair {
 uint32_t rbuf_queue_depth(uint32_t open, uint32_t most);
 
 /* A queue pair in state INIT with room for `depth` requests; 0: as many as rbuf_queue_depth() says.
- * Topic "queue-pair". */
+ * Topics "queue-pair", and those of its own receive queue. */
 int rbuf_queue_open(struct rbuf_port *port, enum rbuf_channel_id channel, uint32_t depth,
                     struct rbuf_fab_queue **out, struct rbuf_problem *problem);
+
+/* Messages that the peer may have under way to it. */
+uint16_t rbuf_queue_window(const struct rbuf_fab_queue *queue);
 
 /* What to send to the other side. */
 void rbuf_queue_address(const struct rbuf_fab_queue *queue, struct rbuf_queue_address *address);
@@ -91,8 +97,11 @@ int rbuf_queue_loop_back(struct ibv_qp *qp, const struct rbuf_port *port);
 /* Moves the queue pair to ERR: all that is posted comes back with an error. May be repeated. */
 void rbuf_queue_error(struct rbuf_fab_queue *queue);
 
-/* Destroys it. NULL is left alone. */
+/* Destroys it. NULL is left alone. None of its own receive buffers is with the caller. */
 void rbuf_queue_close(struct rbuf_fab_queue *queue);
+
+/* For the port's own files: frees one that is CLOSED, and gives back what it had reserved. */
+void rbuf_queue_free(struct rbuf_queue_pair *queue);
 
 /* The open queue pair of that number, or NULL; a linear search, for error paths. */
 struct rbuf_fab_queue *rbuf_queue_find(struct rbuf_port *port, uint32_t qp_num);

@@ -1,13 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Shared receive queues and their buffers, one for each channel of a port.
+ * Receive queues and their buffers. A port's are of one kind (enum rbuf_receive_kind):
+ *
+ *     SHARED   a shared receive queue for each channel of the port, with as many buffers as the
+ *              user says. All peers take from them; a sender that finds none posted tries again.
+ *     OWN      on adapters without those: each queue pair has a receive queue of its own, with a
+ *              buffer for each message of its peer's window and an eighth of them more, its slack.
+ *              What takes a buffer is sent with a credit alone, so one is posted whenever it comes.
  *
  *     POSTED -its completion is polled-> TAKEN -given back-> RECYCLED -post-> POSTED
  *
  * A buffer is in exactly one place: posted, with the caller (from its completion until it is given
- * back), or recycled (given back, not posted yet). All receive queues of a port share one receive
- * completion queue with an entry for every buffer, so it cannot overflow. Receive queues are opened
- * before the first queue pair of the port.
+ * back), or recycled (given back, not posted yet). An own queue posts by itself as soon as its
+ * slack is recycled: whatever credits the peer is told of, their buffers are posted before.
+ *
+ * All receive queues of a port share one receive completion queue with an entry for every buffer,
+ * so it cannot overflow. Shared ones are opened before the first queue pair of the port; with own
+ * ones it grows as queue pairs are opened.
+ *
+ *     STOPPED -started-> OPEN -its queue pair is in error-> STOPPED -is destroyed-> CLOSED
+ *     STOPPED: buffers come back and are not posted. CLOSED: the memory of the buffers is gone, and
+ *     completions that are still polled are dropped. Shared ones are OPEN until they are freed.
  *
  * Threads: the caller holds the module's lock.
  */
@@ -16,12 +29,13 @@
 
 #include <infiniband/verbs.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include "common/problem.h"
 #include "core/wire.h"
+#include "verbs/device.h"
 #include "verbs/memory.h"
 
-struct rbuf_port;
 struct rbuf_receive;
 
 enum rbuf_buffer_state { RBUF_BUFFER_POSTED, RBUF_BUFFER_TAKEN, RBUF_BUFFER_RECYCLED };
@@ -36,35 +50,71 @@ struct rbuf_buffer {
     struct ibv_sge sge;
 };
 
+enum rbuf_receive_state { RBUF_RECEIVE_STOPPED, RBUF_RECEIVE_OPEN, RBUF_RECEIVE_CLOSED };
+
 struct rbuf_receive {
     struct rbuf_port *port;
     enum rbuf_channel_id channel;
-    uint32_t count;      /* buffers */
-    uint32_t bytes_each; /* as asked for */
-    struct ibv_srq *srq;
+    enum rbuf_receive_state state;
+    uint16_t window;              /* messages that a peer may have under way */
+    uint32_t count;               /* buffers */
+    uint32_t batch;               /* posted as soon as so many are recycled */
+    uint32_t bytes_each;          /* as asked for */
+    struct ibv_srq *srq;          /* SHARED */
+    struct rbuf_fab_queue *queue; /* OWN: whose it is, from rbuf_receive_start() on */
     struct rbuf_memory memory;
     struct rbuf_buffer *buffers;
     struct rbuf_buffer *recycled; /* linked through wr.next, wr.wr_id leads back */
     uint32_t recycled_count;
+    TAILQ_ENTRY(rbuf_receive) unposted; /* on the port's list while OPEN with something recycled */
 };
 
-/* Makes the receive queue of `channel` and posts `count` buffers of `bytes_each` bytes. Topics:
- * "receive-queue", "memlock", "reg-failed". */
-int rbuf_receive_open(struct rbuf_port *port, enum rbuf_channel_id channel, uint32_t count,
-                      uint32_t bytes_each, struct rbuf_receive **out, struct rbuf_problem *problem);
+/*
+ * For own queues, pure. The window that a peer gets where the plan says `window`, on a port with so
+ * many queue pairs open already: a process's first peers get all of it, its later ones a half, then
+ * a quarter, since each message of it is a pinned buffer (docs/large-jobs.md). And the buffers for
+ * a window.
+ */
+uint16_t rbuf_receive_own_window(uint32_t open, uint16_t window);
+uint32_t rbuf_receive_own_count(uint16_t window);
 
-/* All queue pairs of the port are closed. */
-void rbuf_receive_close(struct rbuf_receive *receive);
+/* What the channel's queue pairs, which are opened afterwards, receive into. SHARED: the receive
+ * queue is made and its buffers are posted; OWN: only the completion queue is made. Topics:
+ * "receive-queue", "memlock", "reg-failed". */
+int rbuf_receive_open(struct rbuf_port *port, enum rbuf_channel_id channel,
+                      const struct rbuf_receive_plan *plan, struct rbuf_problem *problem);
+
+/* All queue pairs of the port are closed. A channel that was not opened is left alone. */
+void rbuf_receive_close(struct rbuf_port *port, enum rbuf_channel_id channel);
+
+/*
+ * For queue pairs. The receive queue for a new one of the channel: SHARED that of all, OWN a new
+ * one, of which nothing is posted before the queue pair is made and started with. Topics as above.
+ */
+int rbuf_receive_join(struct rbuf_port *port, enum rbuf_channel_id channel,
+                      struct rbuf_receive **out, struct rbuf_problem *problem);
+int rbuf_receive_start(struct rbuf_receive *receive, struct rbuf_fab_queue *queue,
+                       struct rbuf_problem *problem);
+
+/* The queue pair is in error, is destroyed; no completion that names it is left to be polled. They
+ * do nothing to shared ones, which may be gone before the last of these. */
+void rbuf_receive_stop(struct rbuf_receive *receive);
+void rbuf_receive_end(struct rbuf_receive *receive);
+void rbuf_receive_leave(struct rbuf_port *port, struct rbuf_receive *receive);
 
 /* Gives a buffer back and posts it, with those recycled before it. 0 or a negative errno; then the
  * buffers stay recycled. */
 int rbuf_receive_repost(struct rbuf_buffer *buffer);
 
-/* Gives a buffer back without posting it. */
+/* Gives a buffer back, to be posted with others. */
 void rbuf_receive_recycle(struct rbuf_buffer *buffer);
 
 /* Posts what is recycled as one list with one doorbell; cheap when there is none. 0 or a negative
  * errno; then what was not taken stays recycled. */
 int rbuf_receive_post(struct rbuf_receive *receive);
+
+/* The same for all receive queues of the port. Returns one of which the adapter took nothing and
+ * has nothing, so that who sends there tries for ever; NULL if there is none. */
+const struct rbuf_receive *rbuf_receive_post_all(struct rbuf_port *port);
 
 #endif
