@@ -14,8 +14,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "core/fab.h"
-#include "core/work.h"
+#include "core/base/fab.h"
+#include "core/base/work.h"
 
 struct rbuf_fab_queue;
 

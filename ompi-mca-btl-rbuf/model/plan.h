@@ -7,8 +7,8 @@
 #ifndef RBUF_MODEL_PLAN_H
 #define RBUF_MODEL_PLAN_H
 
-#include "core/schedule.h"
-#include "core/wire.h" /* enum rbuf_arrival */
+#include "core/base/schedule.h"
+#include "core/base/wire.h" /* enum rbuf_arrival */
 #include "model/machine.h"
 
 /* What happens before the data. RTS: the sender's request; RTR: the receiver's answer, which names

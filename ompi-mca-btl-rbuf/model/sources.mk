@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
 #
 # The cost model: for rbuf-tune and for the simulator, which include this file. It needs the schedule of
-# the component's core (core/schedule.c), and nothing else of it.
+# the component's core (core/base/schedule.c), and nothing else of it.
 
 rbuf_model_sources = \
 	%reldir%/choose.c \

@@ -227,7 +227,8 @@ static double advance(struct transfer *at, const struct rbuf_chunk *chunk)
     return greater(taken, notified);
 }
 
-/* How a message is divided: early data and the rest, each cut by a schedule (core/early.h). */
+/* How a message is divided: early data and the rest, each cut by a schedule (core/early/early.h).
+ */
 struct division {
     uint64_t early;
     uint64_t rest;

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#include "core/wire.h"
+#include "core/base/wire.h"
 #include "model/choose.h"
 #include "model/in_place.h"
 #include "model/staged.h"
@@ -45,8 +45,8 @@ static double predict_copy(const struct tune_advice *advice, uint64_t bytes)
     return rbuf_model_staged(&advice->machine, &plan, bytes);
 }
 
-/* By several slots of a ring (core/ring_long.h): the sender's chunks double and hide its copy, the
- * receiver copies all of the message when it is there. */
+/* By several slots of a ring (core/message/ring_long.h): the sender's chunks double and hide its
+ * copy, the receiver copies all of the message when it is there. */
 static double predict_eager(const struct tune_advice *advice, uint64_t bytes)
 {
     const struct rbuf_plan plan = {.schedule = {.block_bytes = EAGER_CHUNK,
@@ -130,7 +130,7 @@ static uint64_t copying_ends(const struct rbuf_machine *machine)
 }
 
 /* The most early data that a peer has room for beside what the largest message wants, as
- * core/early_in.c deals the receive staging out. */
+ * core/early/early_in.c deals the receive staging out. */
 static uint32_t early_most(const struct tune_conditions *conditions,
                            const struct rbuf_schedule *schedule)
 {

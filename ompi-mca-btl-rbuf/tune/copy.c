@@ -7,9 +7,9 @@
 #include <stdint.h>
 #include <sys/mman.h>
 
-#include "core/copy.h"
+#include "core/base/copy.h"
 #include "common/clock.h"
-#include "core/schedule.h"
+#include "core/base/schedule.h"
 #include "tune/rounds.h"
 
 #define AT_ONCE  (64u << 10) /* bytes: shorter messages are copied several times, to be timed */

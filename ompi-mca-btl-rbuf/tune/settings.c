@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "btl_rbuf_values.h"
-#include "core/wire.h"
+#include "core/base/wire.h"
 #include "verbs/memory.h"
 
 #define EAGER_LIMIT  49152u                /* the default of btl_rbuf_eager_limit */

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/schedule.h"
+#include "core/base/schedule.h"
 #include "verbs/device.h"
 
 enum { TUNE_TEXT_MAX = 256 };

@@ -14,7 +14,7 @@
 #include "btl_rbuf_help.h"
 #include "btl_rbuf_params.h"
 #include "btl_rbuf_values.h"
-#include "core/schedule.h"
+#include "core/base/schedule.h"
 #include "opal/mca/base/mca_base_var.h"
 
 #define VARIABLES_MAX 64

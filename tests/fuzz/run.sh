@@ -111,7 +111,7 @@ target() { # NAME
         longest=640
         ;;
     core)
-        product=("$rbuf"/core/*.c)
+        product=("$rbuf"/core/{,*/}*.c)
         harness=("$here"/{core_foe,core_early_foe,core_rogue,core_user,core_watch,core_ring_watch,records}.c
             "$top/ompi-mca-btl-rbuf/model/machine.c"
             "$top"/tests/sim/{clock,keys,net,pair,world,world_am,world_cost,world_packed,world_prestage,world_raw,world_user}.c)
@@ -123,7 +123,7 @@ target() { # NAME
         ;;
     params)
         [ -n "$(made_with btl_rbuf_CPPFLAGS)" ] || return 77
-        product=("$rbuf"/{btl_rbuf_params,btl_rbuf_values,common/names,core/schedule}.c)
+        product=("$rbuf"/{btl_rbuf_params,btl_rbuf_values,common/names,core/base/schedule}.c)
         read -ra made <<<"$(made_with btl_rbuf_CPPFLAGS)"
         flags+=("${made[@]/#-D_GNU_SOURCE/-g}")
         ;;

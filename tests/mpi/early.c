@@ -5,8 +5,8 @@
  * counters are compared; over another transport, and with protocols that have no early data, only
  * the bytes are.
  *
- * No more messages are under way from one rank than there are slots for (core/wire.h). What waits
- * in a window that is asked back for another rank may be dropped, and counts as claimed and
+ * No more messages are under way from one rank than there are slots for (core/base/wire.h). What
+ * waits in a window that is asked back for another rank may be dropped, and counts as claimed and
  * corrected if the receiver did not know.
  */
 #include "check.h"

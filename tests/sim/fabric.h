@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * The fabric as core sees it, over the simulated network of net.h. Contract and queue arithmetic
- * are core/fab.h's and core/send_queue.h's, as of verbs/fabric.h, so that core meets here every
- * AGAIN that it would meet there.
+ * are core/base/fab.h's and core/base/send_queue.h's, as of verbs/fabric.h, so that core meets here
+ * every AGAIN that it would meet there.
  */
 #ifndef RBUF_SIM_FABRIC_H
 #define RBUF_SIM_FABRIC_H
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/send_queue.h"
+#include "core/base/send_queue.h"
 
 enum sim_operation {
     SIM_WRITE,

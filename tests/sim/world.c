@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/copy.h"
-#include "core/ring_long.h"
+#include "core/base/copy.h"
+#include "core/message/ring_long.h"
 
 #define PAGE        4096u
 #define DEADLOCK_NS 2000000000ull /* of ticks alone */

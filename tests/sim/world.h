@@ -22,14 +22,14 @@
 #ifndef RBUF_SIM_WORLD_H
 #define RBUF_SIM_WORLD_H
 
-#include "core/channel.h"
+#include "core/message/channel.h"
 #include "core/core.h"
-#include "core/early.h"
-#include "core/grant.h"
+#include "core/early/early.h"
+#include "core/staged/grant.h"
 #include "model/staged.h"
-#include "core/put.h"
-#include "core/rma.h"
-#include "core/staging.h"
+#include "core/staged/put.h"
+#include "core/staged/rma.h"
+#include "core/staged/staging.h"
 #include "model/in_place.h"
 #include "net.h"
 

@@ -10,7 +10,7 @@
 #ifndef RBUF_UNIT_PROGRAMS_H
 #define RBUF_UNIT_PROGRAMS_H
 
-#include "core/choice.h"
+#include "core/choice/choice.h"
 
 #define KB    1024u
 #define MB    (1024u * KB)

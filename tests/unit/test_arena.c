@@ -3,7 +3,7 @@
  * The staging arena against a naive model: which runs are handed out, that none overlap, and that
  * the block grid does not move; while it grows, that no run goes from one extent into the next.
  */
-#include "core/arena.h"
+#include "core/base/arena.h"
 #include "random.h"
 #include "unit.h"
 

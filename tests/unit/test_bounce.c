@@ -6,7 +6,7 @@
  */
 #include "case.h"
 
-#include "core/channel.h"
+#include "core/message/channel.h"
 
 #include <stddef.h>
 

@@ -4,7 +4,7 @@
  * always copying and against a registration cache that takes everything, what it learns, and what
  * it does not fall for.
  */
-#include "core/choice.h"
+#include "core/choice/choice.h"
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
  * The copy: every size up to 9000 bytes at sampled alignments, every pair of alignments at the
  * sizes where its paths change, and nothing written beside the target.
  */
-#include "core/copy.h"
+#include "core/base/copy.h"
 #include "random.h"
 #include "unit.h"
 

@@ -2,7 +2,7 @@
 /*
  * The ring of events: first in, first out, across growth and across the wrap of its counters.
  */
-#include "core/event.h"
+#include "core/base/event.h"
 #include "random.h"
 #include "unit.h"
 

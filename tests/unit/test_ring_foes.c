@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 
-#include "core/polling_set.h"
+#include "core/message/polling_set.h"
 #include "rings.h"
 #include "unit.h"
 

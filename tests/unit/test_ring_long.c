@@ -5,8 +5,8 @@
  * of which the two sides think otherwise. The world fails a run in which a message arrives wrong or
  * out of order.
  */
-#include "core/ring_long.h"
-#include "core/polling_set.h"
+#include "core/message/ring_long.h"
+#include "core/message/polling_set.h"
 #include "rings.h"
 #include "unit.h"
 

@@ -5,7 +5,7 @@
  */
 #include <math.h>
 
-#include "core/schedule.h"
+#include "core/base/schedule.h"
 #include "random.h"
 #include "unit.h"
 

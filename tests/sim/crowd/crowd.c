@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/channel.h"
-#include "core/ring_long.h"
+#include "core/message/channel.h"
+#include "core/message/ring_long.h"
 
 #define PAGE          4096u
 #define STAGING_BYTES (1u << 20)

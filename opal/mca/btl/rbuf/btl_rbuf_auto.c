@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Protocol auto: asks core/choice.h where each message goes, makes what it wants registered, and
- * tells it how long messages took and which memory was given back.
+ * Protocol auto: asks core/choice/choice.h where each message goes, makes what it wants registered,
+ * and tells it how long messages took and which memory was given back.
  *
  * A receive takes from its offer until Open MPI is done with it, a put in place or from staging
  * from its start until it has arrived; registrations that are made for it are not part of that,

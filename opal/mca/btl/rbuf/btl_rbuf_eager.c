@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * Open MPI's eager_limit, which ob1 reads anew for each message of the module, whoever it is for:
- * core/eager.h says how long it is, here it is told what becomes of messages. The lesser limit is
- * control_size; what is longer and finds its ring full may take bulk buffers.
+ * core/message/eager.h says how long it is, here it is told what becomes of messages. The lesser
+ * limit is control_size; what is longer and finds its ring full may take bulk buffers.
  *
  * The rendezvous of a buffered send is not seen here, and counts for nothing; with rndv_eager_limit
  * 0 none is, so that the limit is the lesser one from the start.
@@ -17,7 +17,7 @@
  */
 #include "btl_rbuf.h"
 
-#include "core/ring_long.h"
+#include "core/message/ring_long.h"
 #include "opal/mca/base/mca_base_var.h"
 
 #define BESIDE_MOST 16u /* messages that wait for a peer over send/receive */

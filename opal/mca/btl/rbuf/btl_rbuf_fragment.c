@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "core/copy.h"
+#include "core/base/copy.h"
 #include "opal/datatype/opal_convertor.h"
 
 #define HEADER_BYTES  sizeof(struct rbuf_message_header)
@@ -287,7 +287,7 @@ static enum rbuf_channel_id channel_for(const mca_btl_rbuf_module_t *module, siz
 
 /* The rendezvous of a contiguous message, with some of it as payload or none: what follows may be
  * early data. Every message that may be put comes by here, which core relies on
- * (core/early_out.c). */
+ * (core/early/early_out.c). */
 static void prepare_early(const mca_btl_base_endpoint_t *endpoint,
                           const struct opal_convertor_t *convertor, mca_btl_rbuf_frag_t *rendezvous)
 {

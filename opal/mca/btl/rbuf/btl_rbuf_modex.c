@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "connect/address.h"
-#include "core/wire.h"
+#include "core/base/wire.h"
 
 #define MAGIC 0x66756272u /* "rbuf" */
 #define ORDER 0x0102u

@@ -11,8 +11,8 @@
 #include "btl_rbuf_help.h"
 #include "btl_rbuf_values.h"
 #include "common/names.h"
-#include "core/schedule.h"
-#include "core/wire.h"
+#include "core/base/schedule.h"
+#include "core/base/wire.h"
 #include "opal/mca/base/mca_base_var.h"
 
 struct mca_btl_rbuf_params mca_btl_rbuf_params;
@@ -53,7 +53,8 @@ struct parameter {
 #define MS          1000000ull
 #define SECOND      1000000000ull
 
-#define EARLY_BLOCKS_MOST 1024u /* of a slot: what flags have numbers for (core/early_in.c) */
+#define EARLY_BLOCKS_MOST 1024u /* of a slot: what flags have numbers for (core/early/early_in.c)  \
+                                 */
 
 static const struct parameter table[] = {
     {"protocol", "superpipeline", CHOICE, 0, 0, protocols, NULL, 0, 3, FIELD(protocol),

@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <sys/queue.h>
 
-#include "core/choice.h"
-#include "core/grant.h"
+#include "core/choice/choice.h"
+#include "core/staged/grant.h"
 #include "opal/mca/rcache/rcache.h"
 #include "opal/mca/rcache/base/base.h"
 #include "verbs/memory.h"

@@ -6,7 +6,7 @@
  */
 #include "btl_rbuf.h"
 
-#include "core/ring_long.h"
+#include "core/message/ring_long.h"
 
 #include <stdlib.h>
 

@@ -45,71 +45,71 @@ rbuf_glue_sources = \
 	%reldir%/rbuf_compat.h
 
 rbuf_core_sources = \
-	%reldir%/core/arena.c \
-	%reldir%/core/arena.h \
-	%reldir%/core/bounce.c \
-	%reldir%/core/bounce.h \
-	%reldir%/core/channel.c \
-	%reldir%/core/channel.h \
-	%reldir%/core/choice.c \
-	%reldir%/core/choice.h \
-	%reldir%/core/copy.c \
-	%reldir%/core/copy.h \
+	%reldir%/core/base/arena.c \
+	%reldir%/core/base/arena.h \
+	%reldir%/core/base/bounce.c \
+	%reldir%/core/base/bounce.h \
+	%reldir%/core/base/copy.c \
+	%reldir%/core/base/copy.h \
+	%reldir%/core/base/event.c \
+	%reldir%/core/base/event.h \
+	%reldir%/core/base/fab.h \
+	%reldir%/core/base/schedule.c \
+	%reldir%/core/base/schedule.h \
+	%reldir%/core/base/send_queue.h \
+	%reldir%/core/base/stats.h \
+	%reldir%/core/base/wire.h \
+	%reldir%/core/base/work.h \
+	%reldir%/core/choice/choice.c \
+	%reldir%/core/choice/choice.h \
+	%reldir%/core/choice/lives.c \
+	%reldir%/core/choice/lives.h \
+	%reldir%/core/choice/registration_cost.c \
+	%reldir%/core/choice/registration_cost.h \
+	%reldir%/core/choice/reuse.c \
+	%reldir%/core/choice/reuse.h \
 	%reldir%/core/core.c \
 	%reldir%/core/core.h \
-	%reldir%/core/credit.c \
-	%reldir%/core/credit.h \
-	%reldir%/core/eager.c \
-	%reldir%/core/eager.h \
-	%reldir%/core/early.h \
-	%reldir%/core/early_in.c \
-	%reldir%/core/early_out.c \
-	%reldir%/core/event.c \
-	%reldir%/core/event.h \
-	%reldir%/core/fab.h \
-	%reldir%/core/grant.c \
-	%reldir%/core/grant.h \
+	%reldir%/core/early/early.h \
+	%reldir%/core/early/early_in.c \
+	%reldir%/core/early/early_out.c \
 	%reldir%/core/inbox.c \
 	%reldir%/core/inbox.h \
-	%reldir%/core/lives.c \
-	%reldir%/core/lives.h \
+	%reldir%/core/message/channel.c \
+	%reldir%/core/message/channel.h \
+	%reldir%/core/message/credit.c \
+	%reldir%/core/message/credit.h \
+	%reldir%/core/message/eager.c \
+	%reldir%/core/message/eager.h \
+	%reldir%/core/message/polling_set.c \
+	%reldir%/core/message/polling_set.h \
+	%reldir%/core/message/ring.c \
+	%reldir%/core/message/ring.h \
+	%reldir%/core/message/ring_in.c \
+	%reldir%/core/message/ring_in.h \
+	%reldir%/core/message/ring_long.c \
+	%reldir%/core/message/ring_long.h \
+	%reldir%/core/message/ring_out.c \
+	%reldir%/core/message/ring_out.h \
+	%reldir%/core/message/words.c \
+	%reldir%/core/message/words.h \
 	%reldir%/core/peer.c \
 	%reldir%/core/peer.h \
-	%reldir%/core/polling_set.c \
-	%reldir%/core/polling_set.h \
-	%reldir%/core/put.c \
-	%reldir%/core/put.h \
-	%reldir%/core/receiver.c \
-	%reldir%/core/receiver.h \
-	%reldir%/core/registration_cost.c \
-	%reldir%/core/registration_cost.h \
-	%reldir%/core/reuse.c \
-	%reldir%/core/reuse.h \
-	%reldir%/core/ring.c \
-	%reldir%/core/ring.h \
-	%reldir%/core/ring_in.c \
-	%reldir%/core/ring_in.h \
-	%reldir%/core/ring_long.c \
-	%reldir%/core/ring_long.h \
-	%reldir%/core/ring_out.c \
-	%reldir%/core/ring_out.h \
-	%reldir%/core/rma.c \
-	%reldir%/core/rma.h \
-	%reldir%/core/schedule.c \
-	%reldir%/core/schedule.h \
-	%reldir%/core/send_queue.h \
-	%reldir%/core/sender.c \
-	%reldir%/core/sender.h \
-	%reldir%/core/staging.c \
-	%reldir%/core/staging.h \
-	%reldir%/core/state.h \
-	%reldir%/core/stats.h \
-	%reldir%/core/tx_chunk.c \
-	%reldir%/core/tx_chunk.h \
-	%reldir%/core/wire.h \
-	%reldir%/core/words.c \
-	%reldir%/core/words.h \
-	%reldir%/core/work.h
+	%reldir%/core/staged/grant.c \
+	%reldir%/core/staged/grant.h \
+	%reldir%/core/staged/put.c \
+	%reldir%/core/staged/put.h \
+	%reldir%/core/staged/receiver.c \
+	%reldir%/core/staged/receiver.h \
+	%reldir%/core/staged/rma.c \
+	%reldir%/core/staged/rma.h \
+	%reldir%/core/staged/sender.c \
+	%reldir%/core/staged/sender.h \
+	%reldir%/core/staged/staging.c \
+	%reldir%/core/staged/staging.h \
+	%reldir%/core/staged/tx_chunk.c \
+	%reldir%/core/staged/tx_chunk.h \
+	%reldir%/core/state.h
 
 rbuf_common_sources = \
 	%reldir%/common/names.c \

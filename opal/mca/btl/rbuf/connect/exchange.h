@@ -24,7 +24,7 @@
 #include <stdint.h>
 
 #include "connect/port_address.h"
-#include "core/wire.h"
+#include "core/base/wire.h"
 
 #define RBUF_TOKEN_BYTES        16u
 #define RBUF_EXCHANGE_ORDER     0x0102u

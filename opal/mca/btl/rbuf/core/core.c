@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-#include "core/ring_in.h"
-#include "core/receiver.h"
+#include "core/message/ring_in.h"
+#include "core/staged/receiver.h"
 #include "core/core.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/channel.h"
-#include "core/grant.h"
-#include "core/polling_set.h"
-#include "core/rma.h"
-#include "core/sender.h"
+#include "core/message/channel.h"
+#include "core/staged/grant.h"
+#include "core/message/polling_set.h"
+#include "core/staged/rma.h"
+#include "core/staged/sender.h"
 
 int rbuf_core_open(struct rbuf_core *core, const struct rbuf_core_options *options,
                    const struct rbuf_region *send_region, const struct rbuf_region *receive_region)

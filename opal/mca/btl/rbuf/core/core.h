@@ -5,24 +5,17 @@
  *
  * A struct rbuf_core is the protocol state of one port (one BTL module), a struct rbuf_peer that of
  * one other process on it. The user (glue, or the simulator) feeds completions in, calls
- * rbuf_core_progress(), and takes events out (core/event.h).
+ * rbuf_core_progress(), and takes events out (core/base/event.h).
  *
- *     state.h     what core knows of a port and of its peers
- *     peer.c      peers come and go
- *     channel.c   active messages over send/receive
- *     ring*.c     eager messages by RDMA write; polling_set.c: from which peers
- *     eager.c     how long messages may be that go by these
- *     inbox.c     what is done with messages that came in, in one order
- *     credit.c    how many messages may be under way
- *     words.c     the counts that are written into a peer's mailbox
- *     bounce.c    memory for what does not fit into a request
- *     grant.c     the receiver's offers: staging lanes, deferred grants
- *     receiver.c  copying blocks out of lanes, acknowledgements, messages held for a put
- *     put.c       how a put begins: offers, RTRs, what is offered checked
- *     sender.c    staged puts: filling chunks, window
- *     staging.c   arenas that grow
- *     early*.c    the first bytes of messages, which are written with the rendezvous
- *     rma.c       in-place writes, reads, atomics
+ *     state.h, peer  what core knows of a port and of its peers; how peers come and go
+ *     inbox          what is done with messages that came in, in one order
+ *     message/       channels, credits, eager rings and who has one, words in mailboxes
+ *     staged/        puts: grants, lanes, chunks, blocks; staging that grows; in-place transfers
+ *     early/         the first bytes of messages, which are written with the rendezvous
+ *     choice/        protocol auto: what is copied and what is registered
+ *     base/          arenas, schedules, the wire, the contract with the fabric
+ *
+ * Each storey calls those below it: core, inbox | staged, early | message | state | base.
  *
  * Threads: every function of core is called with the module's lock held.
  */
@@ -31,8 +24,8 @@
 
 #include "core/inbox.h"
 #include "core/peer.h"
-#include "core/receiver.h"
-#include "core/ring_in.h"
+#include "core/staged/receiver.h"
+#include "core/message/ring_in.h"
 #include "core/state.h"
 
 /* With the staging to begin with: receive_region must hold the buffers of one message. 0, or a

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-#include "core/ring_in.h"
-#include "core/receiver.h"
+#include "core/message/ring_in.h"
+#include "core/staged/receiver.h"
 #include "core/inbox.h"
 
 #include <errno.h>
 
-#include "core/grant.h"
-#include "core/polling_set.h"
-#include "core/ring.h"
-#include "core/sender.h"
+#include "core/staged/grant.h"
+#include "core/message/polling_set.h"
+#include "core/message/ring.h"
+#include "core/staged/sender.h"
 
 #define HEADER_BYTES ((uint32_t) sizeof(struct rbuf_message_header))
 

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/channel.h"
-#include "core/grant.h"
-#include "core/rma.h"
-#include "core/sender.h"
+#include "core/message/channel.h"
+#include "core/staged/grant.h"
+#include "core/staged/rma.h"
+#include "core/staged/sender.h"
 
 #define FIRST_PEERS 16u /* places of the first table */
 

@@ -22,7 +22,7 @@ struct rbuf_peer_link {
         their_stage_bytes; /* that it can stage at once: no chunk to it is larger; 0: unknown */
     bool unordered;      /* writes through these queues are not placed in order here: its chunks are
                             announced, and it gets no ring and no window for early data */
-    bool words_overtake; /* nor are words, whatever core's options say (core/words.h) */
+    bool words_overtake; /* nor are words, whatever core's options say (core/message/words.h) */
 };
 
 /* Adds an unconnected peer, whose `mailbox` (zeroed, registered) the caller owns; it may be NULL

@@ -16,17 +16,17 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "core/arena.h"
-#include "core/bounce.h"
-#include "core/credit.h"
-#include "core/early.h"
-#include "core/event.h"
-#include "core/polling_set.h"
-#include "core/ring.h"
-#include "core/stats.h"
-#include "core/wire.h"
-#include "core/words.h"
-#include "core/work.h"
+#include "core/base/arena.h"
+#include "core/base/bounce.h"
+#include "core/message/credit.h"
+#include "core/early/early.h"
+#include "core/base/event.h"
+#include "core/message/polling_set.h"
+#include "core/message/ring.h"
+#include "core/base/stats.h"
+#include "core/base/wire.h"
+#include "core/message/words.h"
+#include "core/base/work.h"
 #include "fabric.h"
 
 struct rbuf_am;
@@ -47,10 +47,11 @@ SLIST_HEAD(rbuf_tx_chunk_list, rbuf_tx_chunk);
 struct rbuf_core_options {
     struct rbuf_schedule schedule; /* of what this side receives */
     enum rbuf_arrival arrival;     /* how this side sees chunks */
-    uint64_t grant_wait_ns;     /* after which a deferred grant becomes a registration; 0: never */
-    uint64_t direct_limit;      /* bytes of such registrations at once; 0: none, see core/grant.h */
-    uint64_t probe_interval_ns; /* between probes of a silent peer; 0: never */
-    uint32_t quantum;           /* bytes copied in each direction in one progress call */
+    uint64_t grant_wait_ns; /* after which a deferred grant becomes a registration; 0: never */
+    uint64_t
+        direct_limit; /* bytes of such registrations at once; 0: none, see core/staged/grant.h */
+    uint64_t probe_interval_ns;  /* between probes of a silent peer; 0: never */
+    uint32_t quantum;            /* bytes copied in each direction in one progress call */
     uint16_t window[RBUF_FLOWS]; /* receive credits that each peer of ours gets; RING is core's */
     struct rbuf_ring_options ring;
     struct rbuf_early_options early;

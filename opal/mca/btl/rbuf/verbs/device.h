@@ -20,7 +20,7 @@
 
 #include "common/problem.h"
 #include "connect/port_address.h"
-#include "core/wire.h"
+#include "core/base/wire.h"
 #include "verbs/fabric.h"
 #include "verbs/fork.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * The fabric as core sees it, over libibverbs: requests are built and posted. The contract is that
- * of core/fab.h, the queue arithmetic that of core/send_queue.h.
+ * of core/base/fab.h, the queue arithmetic that of core/base/send_queue.h.
  *
  * Receive completions <= buffers of the receive queues <= size of the receive completion queue, and
  * send completions <= the sum of depths reserved: neither overflows.
@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "core/send_queue.h"
+#include "core/base/send_queue.h"
 
 /* Opaque request storage: prebuilt by the owner of a slot, or a scratch on the stack. */
 struct rbuf_fab_request {

@@ -16,7 +16,7 @@
  * What the adapter says of a queue pair (ibv_query_qp_data_in_order(3)). It answers for one in RTS
  * only: mlx5 reads it out of the queue pair's context, where firmware has put it by then, and says
  * no of all others. It speaks of the bytes of one write into this side; of several writes nothing
- * is known (core/ring_long.h). False also where it cannot be asked.
+ * is known (core/message/ring_long.h). False also where it cannot be asked.
  */
 bool rbuf_in_order_ask(struct ibv_qp *qp);
 

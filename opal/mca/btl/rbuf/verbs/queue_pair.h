@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 #include "common/problem.h"
-#include "core/wire.h"
+#include "core/base/wire.h"
 #include "verbs/device.h"
 #include "verbs/fabric.h"
 

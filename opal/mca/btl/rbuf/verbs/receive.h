@@ -32,7 +32,7 @@
 #include <sys/queue.h>
 
 #include "common/problem.h"
-#include "core/wire.h"
+#include "core/base/wire.h"
 #include "verbs/device.h"
 #include "verbs/memory.h"
 

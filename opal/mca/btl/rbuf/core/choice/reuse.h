@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The buffers that messages were lately sent from and received into: how often each came again,
+ * what staging it has cost, what its registration has cost and earned.
+ *
+ * A buffer is named by its first page; a message that begins on the same page belongs to it and
+ * makes it longer if need be, and shorter ones let it shrink slowly. The table is bounded: a buffer
+ * has a few places where it can be, and the one there that is least worth remembering makes room.
+ *
+ * Threads: rbuf_reuse_release() may run in any thread, at any time, also inside malloc() and
+ * munmap(): it takes no lock and changes nothing but `released` and `releases`. It reads `begin`
+ * and `end`, which the owner writes; what it overlooks or marks in vain while they change costs
+ * time at most, since whether a registration still stands is not known from here. Everything else
+ * is called under the module's lock.
+ */
+#ifndef RBUF_CORE_REUSE_H
+#define RBUF_CORE_REUSE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/choice/lives.h"
+
+#define RBUF_REUSE_PAGE    4096u /* the unit of the table; the adapter's may be larger */
+#define RBUF_REUSE_WAYS    8u
+#define RBUF_REUSE_SETS    32u
+#define RBUF_REUSE_OCTAVES 48u /* of sizes, each with lives of its own */
+#define RBUF_REUSE_BUFFERS (RBUF_REUSE_WAYS * RBUF_REUSE_SETS)
+
+struct rbuf_buffer_use {
+    _Atomic uint64_t begin; /* address of its first page; 0: a free place */
+    _Atomic uint64_t end;   /* behind the furthest byte of its messages */
+    _Atomic bool released;  /* memory of it was given back to the system */
+    bool held;              /* it is registered, as far as is known here */
+    uint32_t uses;          /* messages since it was first seen, or released */
+    uint64_t stamp;         /* when it was used last, in uses of the table */
+    uint64_t rent_ns;       /* what staging has cost since the last registration, as reckoned */
+    uint64_t price_ns;      /* of the registration that was made; 0: none */
+    uint64_t earned_ns;     /* what that has saved so far */
+};
+
+struct rbuf_reuse {
+    struct rbuf_buffer_use place[RBUF_REUSE_BUFFERS];
+    struct rbuf_lives lives[RBUF_REUSE_OCTAVES];
+    uint64_t uses;
+    _Atomic uint64_t lowest; /* all buffers lie between these */
+    _Atomic uint64_t highest;
+    _Atomic uint32_t releases; /* buffers marked as released since the last sweep */
+};
+
+void rbuf_reuse_open(struct rbuf_reuse *reuse);
+
+/* The place of the buffer at `base`, entered if it is new. */
+struct rbuf_buffer_use *rbuf_reuse_find(struct rbuf_reuse *reuse, uint64_t base);
+
+/* Counts a use of that buffer at [base, base + bytes). What was released must have been ended. */
+void rbuf_reuse_use(struct rbuf_reuse *reuse, struct rbuf_buffer_use *use, uint64_t base,
+                    uint64_t bytes);
+
+/* [base, base + bytes) was given back to the system. Any thread. */
+void rbuf_reuse_release(struct rbuf_reuse *reuse, uint64_t base, uint64_t bytes);
+
+/* The next buffer from *place on that was released, or NULL. Begin with *place 0. */
+struct rbuf_buffer_use *rbuf_reuse_next_released(struct rbuf_reuse *reuse, uint32_t *place);
+
+/* The buffer's life has ended: forgets what is known of it but where it is. */
+void rbuf_reuse_end(struct rbuf_reuse *reuse, struct rbuf_buffer_use *use);
+
+/* How long buffers of this size live. */
+struct rbuf_lives *rbuf_reuse_lives(struct rbuf_reuse *reuse, uint64_t bytes);
+
+#endif

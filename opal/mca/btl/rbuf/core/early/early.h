@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Early data: what hides the rendezvous, which is a round trip of dead wire otherwise.
+ *
+ * A receiver lends a peer that sends it RTSs a window of a few slots in its receive staging. The
+ * sender writes the first bytes of a message into a free slot right behind the RTS, which says so
+ * (rbuf_rts_after()). They stay there until the message's receive is found, however late and in
+ * whatever order that is.
+ *
+ * Identity. The sender always knows which early data are a put's (rbuf_early_take()). The receiver
+ * knows which ones are a receive's only while it delivers the RTS: then the grant claims them at
+ * once, and its offer says so. Any other receive asks, if early data are unclaimed, and the sender
+ * answers with EARLY before it does anything else. A claim that was wrong (threads may match one
+ * message while another is delivered) is corrected by EARLY, too: the receiver starts the grant
+ * anew with what is named there. Nothing is lost by that, since claimed early data stay until it is
+ * known that the claim was right: the sender has gone on behind them, or says that it has finished.
+ *
+ * Slots. Slot s is used with the sequence numbers s, s + RBUF_EARLY_SLOTS, ... of the window. The
+ * receiver reports in the mailbox which use of each slot it has released last; the sender writes a
+ * slot again when the newest use is released, or when it has dropped that itself, because nobody
+ * will take it. A wrong claim of dropped data meets other flags, and is corrected.
+ *
+ *     sender, a slot        FREE -> WRITING -> WRITTEN -> TAKEN -> FREE
+ *                                        \________\-> DROPPED -> FREE
+ *     of packed data        FREE -> PACKED -> FREE
+ *     receiver, a slot      FREE -> UNCLAIMED <-> CLAIMED -> FREE
+ *
+ * Packed data takes the same way, but for its identity, which Open MPI itself gives to each
+ * fragment: FRAGMENT has Open MPI's header and says which bytes of the slot are the payload. It
+ * goes by the queue pair that wrote these, and so comes behind them. So does an EARLY without a
+ * grant, by which the sender gives up what is left there.
+ *
+ * Giving back: RECALL makes the sender stop and drop what is not taken; when all that it wrote is
+ * known to have arrived it says RETURN. The memory is free when no grant has a claim on it either.
+ *
+ * On adapters that do not place a write in order chunks are announced one by one, by immediates
+ * that name the window and the sequence number. They take receive buffers of a process that may
+ * compute for long, so early data take no more than half of the credits.
+ *
+ * Invariants: a slot is written by one use at a time; flags never repeat, since they have the
+ * highest bit set and a range for each window and sequence number.
+ */
+#ifndef RBUF_CORE_EARLY_H
+#define RBUF_CORE_EARLY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/wire.h"
+#include "fabric.h"
+
+struct rbuf_am;
+struct rbuf_core;
+struct rbuf_grant;
+struct rbuf_peer;
+struct rbuf_put;
+struct rbuf_tx_chunk;
+
+struct rbuf_early_options {
+    uint32_t peers;          /* most that have a window; 0: none has */
+    uint32_t slot_blocks;    /* of each slot: the most early data of a message; at least 2 */
+    uint16_t opening_blocks; /* of the first chunk, if that is less than the schedule's */
+};
+
+/* ---- of the sender ---- */
+
+enum rbuf_early_state {
+    RBUF_EARLY_FREE,    /* the slot may be written */
+    RBUF_EARLY_WRITING, /* the RTS is sent; what is left is the next progress's */
+    RBUF_EARLY_WRITTEN, /* as much as could be; the put writes what is missing */
+    RBUF_EARLY_TAKEN,   /* by its put; FREE when the receiver has released it */
+    RBUF_EARLY_PACKED,  /* likewise by fragments */
+    RBUF_EARLY_DROPPED  /* nobody will take it; FREE when nothing of it is on its way */
+};
+
+struct rbuf_early_data {
+    enum rbuf_early_state state;
+    uint32_t seq;
+    const void *source;     /* the user's memory, or what else stands for the message */
+    uint64_t bytes;         /* that are announced */
+    uint64_t written;       /* of them */
+    uint64_t rts;           /* its RTS, of all to the peer */
+    uint32_t later;         /* RTSs of the same source since, without early data */
+    uint32_t in_flight;     /* chunks that are posted and not back */
+    struct rbuf_chunk next; /* to be written */
+};
+
+enum rbuf_early_out_state {
+    RBUF_EARLY_OUT_OPEN,
+    RBUF_EARLY_OUT_RETURNING,
+    RBUF_EARLY_OUT_RETURNED
+};
+
+/* A window that the peer has lent. */
+struct rbuf_early_out {
+    enum rbuf_early_out_state state;
+    struct rbuf_early_window window;
+    uint64_t rts;                                  /* sent to the peer */
+    uint32_t writing;                              /* slots in that state */
+    uint32_t in_flight;                            /* chunks that are posted and not back */
+    struct rbuf_early_data slot[RBUF_EARLY_SLOTS]; /* by sequence number modulo their number */
+};
+
+/* The peer lends a window, wants it back. */
+void rbuf_early_out_lent(struct rbuf_peer *peer, const struct rbuf_early_window *window);
+void rbuf_early_out_recalled(struct rbuf_peer *peer);
+
+/* Sends the RTS of a message of which `bytes` bytes from `source` on are to be put, as
+ * rbuf_am_send() does, and early data with it if a slot is free: its first chunk now, so that the
+ * wire has something to carry while the caller finds its way to the next progress, the rest then.
+ * That progress reads the memory or nobody does, before the put: a message may end without one. */
+int rbuf_early_send(struct rbuf_peer *peer, struct rbuf_am *am, const void *source, uint64_t bytes);
+
+/*
+ * Of packed data: the same; `source` stands for the message. With a slot `*data` is set, else NULL,
+ * and the user packs into it, block by block: rbuf_early_begin() gives it the next chunk, NULL if
+ * there can be none now, and rbuf_early_end() sends it with so many blocks filled, if any.
+ * A chunk that is not filled is the last. What cannot be sent is lost: false. Then the user names
+ * what is there in FRAGMENTs, the last of which frees the slot, or closes it behind those.
+ */
+int rbuf_early_send_packed(struct rbuf_peer *peer, struct rbuf_am *am, const void *source,
+                           struct rbuf_early_data **data);
+struct rbuf_tx_chunk *rbuf_early_begin(struct rbuf_peer *peer, struct rbuf_early_data *data);
+void *rbuf_early_block(const struct rbuf_peer *peer, const struct rbuf_tx_chunk *chunk, uint32_t i);
+uint32_t rbuf_early_block_payload(const struct rbuf_peer *peer); /* bytes */
+bool rbuf_early_end(struct rbuf_peer *peer, struct rbuf_early_data *data,
+                    struct rbuf_tx_chunk *chunk, uint32_t blocks);
+void rbuf_early_close(struct rbuf_peer *peer, const struct rbuf_early_data *data);
+
+/* The early data of the put that reads `source`, which are then TAKEN; NULL: it has none.
+ * `claimed`: the sequence number of those that the receiver has claimed for it; 0: it has not. */
+struct rbuf_early_data *rbuf_early_take(struct rbuf_peer *peer, const void *source,
+                                        uint32_t claimed);
+
+/* No put will take the early data of `source`; of these. Not of packed ones. */
+void rbuf_early_forget(struct rbuf_peer *peer, const void *source);
+void rbuf_early_drop(struct rbuf_peer *peer, struct rbuf_early_data *data);
+
+/* Tells the receiver which early data are those of the put with that grant; NULL: none are. */
+void rbuf_early_name(struct rbuf_peer *peer, uint64_t grant_id, const struct rbuf_early_data *data);
+
+/* Writes what is missing of the first `most` bytes, as far as it goes; true if nothing is. */
+bool rbuf_early_write(struct rbuf_peer *peer, struct rbuf_early_data *data, uint64_t most,
+                      uint64_t *budget);
+
+/* Writes what is WRITING, now or never. Returns the number of messages. */
+int rbuf_early_out_progress(struct rbuf_peer *peer, uint64_t *budget);
+
+/* A chunk is back. */
+void rbuf_early_out_completed(struct rbuf_peer *peer, struct rbuf_early_data *data);
+
+/* True if nothing is left to be written without being asked for. */
+bool rbuf_early_out_idle(const struct rbuf_peer *peer);
+
+void rbuf_early_out_remove(struct rbuf_peer *peer);
+
+/* ---- of the receiver ---- */
+
+/*
+ * A core's windows, taken out of the receive arena when they are lent. Messages are staged from the
+ * low end of an extent, windows lie at the high end: of the first extent they leave what the
+ * largest message needs, and of the whole arena at least half, so that what is lent to some never
+ * stands in the way of others' messages for good. Where messages are everywhere, the place of one
+ * window at a time is kept from those to come.
+ */
+struct rbuf_early_windows {
+    uint32_t most;        /* that may be lent */
+    uint32_t out;         /* that are */
+    uint64_t lent;        /* ever */
+    uint64_t next_recall; /* stats.rts_received before which none is asked for again */
+    struct rbuf_peer *borrower[RBUF_EARLY_PEERS_MAX]; /* by the number of the window */
+};
+
+enum rbuf_early_in_state { RBUF_EARLY_IN_LENT, RBUF_EARLY_IN_RECALLED, RBUF_EARLY_IN_RETURNED };
+
+enum rbuf_early_slot_state {
+    RBUF_EARLY_SLOT_FREE,
+    RBUF_EARLY_SLOT_UNCLAIMED, /* its message has no receive that is known */
+    RBUF_EARLY_SLOT_CLAIMED,   /* a grant copies it, or fragments take it up */
+    RBUF_EARLY_SLOT_LAST       /* its last fragments are being delivered */
+};
+
+struct rbuf_early_slot {
+    enum rbuf_early_slot_state state;
+    uint32_t seq;
+    uint32_t bytes;  /* that were announced; 0: packed data, whose fragments say what there is */
+    uint32_t claims; /* of grants: one, or others that are wrong; fragments that are delivered */
+};
+
+/* Chunks that have come to a slot, where they are announced. Whose announcement is the newest
+ * counts: all of a use come before all of the next one of its slot, by one queue pair. */
+struct rbuf_early_arrivals {
+    uint32_t immediate;
+    uint32_t chunks;
+};
+
+/* A window that the peer has of ours. */
+struct rbuf_early_in {
+    enum rbuf_early_in_state state;
+    uint32_t first; /* its block of the receive arena */
+    uint32_t slot_blocks;
+    uint64_t flag;
+    uint64_t last_rts;   /* stats.rts_received when it was used last */
+    uint32_t number;     /* of the window */
+    uint32_t immediate;  /* its rbuf_immediate_of_window() */
+    uint32_t unclaimed;  /* slots in that state */
+    uint64_t released;   /* as the mailbox has it, or will have it */
+    uint32_t unreported; /* releases that are not there yet */
+    struct rbuf_schedule schedule;
+    struct rbuf_early_slot slot[RBUF_EARLY_SLOTS];
+    struct rbuf_early_arrivals arrivals[RBUF_EARLY_SLOTS];
+};
+
+/* The receive arena was opened, or has grown: counts the windows that there may be. */
+void rbuf_early_in_grown(struct rbuf_core *core);
+
+/* Blocks that a window takes. */
+static inline uint32_t rbuf_early_window_blocks(const struct rbuf_early_options *options)
+{
+    return options->slot_blocks * RBUF_EARLY_SLOTS;
+}
+
+/* An RTS has come, which says `after`. False: it must not be. Lends the peer a window if that is
+ * its second one and there is room, or asks another peer for its window. */
+bool rbuf_early_in_rts(struct rbuf_peer *peer, uint64_t after);
+
+/* The peer has given its window back. */
+void rbuf_early_in_returned(struct rbuf_peer *peer);
+
+/* True if some of the peer's early data are unclaimed. */
+static inline bool rbuf_early_in_unclaimed(const struct rbuf_early_in *in)
+{
+    return in != NULL && in->unclaimed > 0;
+}
+
+/* The slot that holds the data of `seq`; NULL: none does any more, or there is no window. */
+static inline struct rbuf_early_slot *rbuf_early_in_find(struct rbuf_early_in *in, uint32_t seq)
+{
+    struct rbuf_early_slot *slot = in != NULL ? &in->slot[seq % RBUF_EARLY_SLOTS] : NULL;
+
+    return slot != NULL && slot->seq == seq && slot->state != RBUF_EARLY_SLOT_FREE ? slot : NULL;
+}
+
+/* Claims them, gives the claim up, releases them for good. */
+void rbuf_early_in_claim(struct rbuf_peer *peer, struct rbuf_early_slot *slot);
+void rbuf_early_in_unclaim(struct rbuf_peer *peer, uint32_t seq);
+void rbuf_early_in_release(struct rbuf_peer *peer, uint32_t seq);
+
+/* Reports releases to the peer, if enough are due; returns the number of writes. */
+int rbuf_early_in_report(struct rbuf_peer *peer);
+bool rbuf_early_in_owed(const struct rbuf_peer *peer);
+
+/* A FRAGMENT of so many bytes stands at `message`: true if its payload is in a slot, from `*block`
+ * of the receive arena on. Its delivery is over, and perhaps the slot's use. No other fragment
+ * comes of these data: true if that can be. */
+bool rbuf_early_in_fragment(struct rbuf_peer *peer, const void *message, uint32_t bytes,
+                            uint32_t *block);
+void rbuf_early_in_fragment_over(struct rbuf_peer *peer, const struct rbuf_fragment *fragment);
+bool rbuf_early_in_closed(struct rbuf_peer *peer, uint32_t seq);
+
+/* The block where the data begin, and its flag. */
+uint32_t rbuf_early_in_block(const struct rbuf_peer *peer, uint32_t seq);
+uint64_t rbuf_early_in_flag(const struct rbuf_peer *peer, uint32_t seq);
+
+/* RBUF_ARRIVAL_IMMEDIATE: a chunk was announced; how many were, of these data. */
+void rbuf_early_in_immediate(struct rbuf_core *core, uint32_t immediate);
+uint32_t rbuf_early_in_arrived(const struct rbuf_peer *peer, uint32_t seq);
+
+/* Frees the window, which nobody writes into any more; the peer's grants are closed. */
+void rbuf_early_in_remove(struct rbuf_peer *peer);
+
+#endif

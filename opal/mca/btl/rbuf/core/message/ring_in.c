@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+#include <assert.h>
+#include <string.h>
+
+#include "core/message/ring_in.h"
+#include "core/state.h"
+#include "core/inbox.h"
+#include "core/message/polling_set.h"
+#include "core/message/ring_long.h"
+
+/* Every use before `tail` is free: the peer gets a credit for the one at it. */
+static void advance_tail(struct rbuf_ring_in *ring)
+{
+    ring->tail++;
+    ring->full += 1ull << RBUF_RING_SIZE_BITS;
+    ring->tail_slot = ring->tail_slot + 1 == ring->slots ? 0 : ring->tail_slot + 1;
+    rbuf_credit_consumed(ring->peer, RBUF_FLOW_RING);
+}
+
+static void note_free(struct rbuf_ring_in *ring, uint32_t slot)
+{
+    assert((ring->freed >> slot & 1) == 0);
+    ring->freed |= 1ull << slot;
+}
+
+/* Frees what was noted, from the tail on. */
+static void free_noted(struct rbuf_ring_in *ring)
+{
+    while ((ring->freed >> ring->tail_slot & 1) != 0) {
+        ring->freed &= ~(1ull << ring->tail_slot);
+        advance_tail(ring);
+    }
+}
+
+static void finish_free(struct rbuf_ring_in *ring)
+{
+    if (ring->state == RBUF_RING_IN_DRAINING) {
+        rbuf_polling_set_drained(ring);
+    }
+}
+
+void rbuf_ring_in_free(struct rbuf_ring_in *ring, uint32_t slot)
+{
+    if (slot == ring->tail_slot && ring->freed == 0) { /* in order, as nearly always */
+        advance_tail(ring);
+    } else {
+        note_free(ring, slot);
+        free_noted(ring);
+    }
+    finish_free(ring);
+}
+
+void rbuf_ring_in_free_long(struct rbuf_ring_in *ring, uint32_t slot, uint32_t bytes)
+{
+    const uint32_t slots = rbuf_ring_long_slots(bytes, ring->slot_bytes);
+    unsigned char *end = ring->memory->base + (size_t) slot * ring->slot_bytes;
+
+    for (uint32_t i = 1; i < slots; i++) { /* payload, which might be like a word */
+        end += ring->slot_bytes;
+        memset(end - RBUF_RING_WORD_BYTES, 0, RBUF_RING_WORD_BYTES);
+    }
+    for (uint32_t i = 0; i < slots; i++) {
+        note_free(ring, (slot + i) % ring->slots);
+    }
+    free_noted(ring);
+    finish_free(ring);
+}
+
+/* The slot behind the one with the next message is looked at from now on. */
+static void advance(struct rbuf_ring_in *ring, struct rbuf_watch *watch)
+{
+    const unsigned char *word = (const unsigned char *) (const void *) watch->word;
+
+    if (++ring->slot == ring->slots) {
+        ring->slot = 0;
+        word -= (size_t) ring->slots * ring->slot_bytes;
+    }
+    watch->word = (const _Atomic uint64_t *) (const void *) (word + ring->slot_bytes);
+    watch->expected += 1ull << RBUF_RING_SIZE_BITS;
+}
+
+/* The same of a long message. The census counts messages, not slots. */
+static void advance_by(struct rbuf_ring_in *ring, struct rbuf_watch *watch, uint32_t slots)
+{
+    ring->slot = (ring->slot + slots) % ring->slots;
+    ring->counted += slots - 1;
+    watch->word =
+        (const _Atomic uint64_t *) (const void *) (ring->memory->base +
+                                                   (size_t) (ring->slot + 1) * ring->slot_bytes) -
+        1;
+    watch->expected += (uint64_t) slots << RBUF_RING_SIZE_BITS;
+}
+
+/* Hands on the message in the slot, which ends with `trailer`. */
+static void hand_on(struct rbuf_ring_in *ring, const struct rbuf_ring_trailer *trailer,
+                    uint32_t slot, uint32_t bytes)
+{
+    struct rbuf_peer *peer = ring->peer;
+    uint32_t padded = (bytes + 7u) & ~7u;
+    struct rbuf_delivery place = {.origin = RBUF_ORIGIN_RING,
+                                  .data = (unsigned char *) (uintptr_t) trailer - padded,
+                                  .bytes = bytes,
+                                  .slot = (uint8_t) slot};
+
+    rbuf_credit_heard(&peer->counts, trailer->header.credit);
+    if (!rbuf_inbox_take(peer, &trailer->header, place)) {
+        rbuf_ring_in_free(ring, slot);
+    }
+}
+
+/* The trailer whose word is looked at. */
+static const struct rbuf_ring_trailer *watched(const struct rbuf_watch *watch)
+{
+    return (const struct rbuf_ring_trailer *) (const void *) (watch->word + 1) - 1;
+}
+
+/* True, and counted so, if it is the turn of the message with that header; else what comes first is
+ * in a completion queue. */
+static bool its_turn(struct rbuf_peer *peer, const struct rbuf_message_header *header)
+{
+    if (header->sequence != peer->sequence_in) {
+        peer->core->stats.ring_waits++;
+        return false;
+    }
+    peer->sequence_in++;
+    return true;
+}
+
+/* A long message in the ring, from the slot on that is watched. */
+struct arriving {
+    unsigned char *first; /* word, where its first slot ends */
+    const struct rbuf_ring_long_trailer *trailer;
+    uint64_t expected; /* of that slot's use, with the message's size */
+    uint64_t words;    /* the slots that end with a word, of those that can */
+};
+
+static struct arriving look_at_long(const struct rbuf_ring_in *ring, uint32_t bytes)
+{
+    const uint32_t slots = rbuf_ring_long_slots(bytes, ring->slot_bytes);
+    unsigned char *first = (unsigned char *) (uintptr_t) ring->watch->word;
+    unsigned char *end = first + RBUF_RING_WORD_BYTES + (size_t) (slots - 1) * ring->slot_bytes;
+
+    return (struct arriving){.first = first,
+                             .trailer =
+                                 (const struct rbuf_ring_long_trailer *) (const void *) end - 1,
+                             .expected = ring->watch->expected | bytes};
+}
+
+/* True if all parts of the message are there. Each acquire pairs with the adapter placing the end
+ * of one write of the peer after all else of that write; the trailer, which the last write brings,
+ * tells where the others end. Words that it cannot have are passed over. */
+static bool has_arrived(const struct rbuf_ring_in *ring, struct arriving *message, uint32_t slots)
+{
+    const uint64_t last = message->expected + ((uint64_t) (slots - 1) << RBUF_RING_SIZE_BITS);
+
+    if (atomic_load_explicit(&message->trailer->last.word, memory_order_acquire) != last) {
+        return false;
+    }
+    message->words = message->trailer->words & ((1ull << (slots - 1)) - 1);
+    for (uint64_t left = message->words; left != 0; left &= left - 1) {
+        const uint32_t number = (uint32_t) __builtin_ctzll(left);
+        const _Atomic uint64_t *word =
+            (const void *) (message->first + (size_t) number * ring->slot_bytes);
+
+        if (atomic_load_explicit(word, memory_order_acquire) !=
+            message->expected + ((uint64_t) number << RBUF_RING_SIZE_BITS)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Puts the payload back for which words stand. */
+static void restore(const struct rbuf_ring_in *ring, const struct arriving *message)
+{
+    uint64_t left = message->words;
+
+    for (uint32_t i = 0; i < RBUF_RING_PARTS && left != 0; i++, left &= left - 1) {
+        memcpy(message->first + (size_t) __builtin_ctzll(left) * ring->slot_bytes,
+               &message->trailer->displaced[i], RBUF_RING_WORD_BYTES);
+    }
+}
+
+/* Takes the next message, which takes several slots, and whose first word has come. */
+static bool take_long(struct rbuf_ring_in *ring, uint32_t bytes)
+{
+    const uint32_t slots = rbuf_ring_long_slots(bytes, ring->slot_bytes);
+    struct rbuf_peer *peer = ring->peer;
+    struct rbuf_watch *watch = ring->watch;
+    struct arriving message = look_at_long(ring, bytes);
+    const struct rbuf_message_header *header = &message.trailer->last.header;
+    struct rbuf_delivery place = {.origin = RBUF_ORIGIN_RING_LONG,
+                                  .data = (unsigned char *) (uintptr_t) (message.trailer + 1) -
+                                          rbuf_ring_long_bytes(bytes),
+                                  .bytes = bytes,
+                                  .slot = (uint8_t) ring->slot};
+
+    if (watch->expected + ((uint64_t) slots << RBUF_RING_SIZE_BITS) > ring->full) {
+        return false; /* without the credits for it: some of these slots are with the user */
+    }
+    if (!has_arrived(ring, &message, slots) || !its_turn(peer, header)) {
+        return false;
+    }
+    restore(ring, &message);
+    advance_by(ring, watch, slots);
+    rbuf_credit_heard(&peer->counts, header->credit);
+    if (!rbuf_inbox_take(peer, header, place)) {
+        rbuf_ring_in_free_long(ring, place.slot, bytes);
+    }
+    return true;
+}
+
+/* The same of any whose word says that it is longer than a slot; nonsense is passed over. */
+static __attribute__((noinline)) bool take_beyond_slot(struct rbuf_ring_in *ring, uint32_t bytes)
+{
+    const struct rbuf_ring_trailer *trailer = watched(ring->watch);
+    const uint32_t slot = ring->slot;
+
+    if (bytes <= ring->longest) {
+        return take_long(ring, bytes);
+    }
+    if (!its_turn(ring->peer, &trailer->header)) {
+        return false;
+    }
+    advance(ring, ring->watch);
+    rbuf_credit_heard(&ring->peer->counts, trailer->header.credit);
+    ring->peer->core->stats.messages_refused++;
+    rbuf_ring_in_free(ring, slot);
+    return true;
+}
+
+/* Takes the next message; false if it has not arrived, or it is not its turn. While all slots are
+ * with the user none can have come: where the next word will be, a long message may have payload.
+ */
+static bool take_one(struct rbuf_ring_in *ring)
+{
+    struct rbuf_watch *watch = ring->watch;
+    /* Pairs with the adapter placing the end of the peer's write after all else of it. */
+    uint64_t word = atomic_load_explicit(watch->word, memory_order_acquire);
+    uint32_t bytes = (uint32_t) (word - watch->expected);
+    uint32_t slot = ring->slot;
+    const struct rbuf_ring_trailer *trailer = watched(watch);
+
+    if (!rbuf_watch_hit(watch, word) || watch->expected >= ring->full) {
+        return false;
+    }
+    if (bytes > ring->slot_bytes - sizeof(*trailer)) {
+        return take_beyond_slot(ring, bytes);
+    }
+    if (!its_turn(ring->peer, &trailer->header)) {
+        return false;
+    }
+    advance(ring, watch);
+    hand_on(ring, trailer, slot, bytes);
+    return true;
+}
+
+int rbuf_ring_in_take(struct rbuf_ring_in *ring)
+{
+    struct rbuf_core *core = ring->peer->core;
+    uint32_t taken = 0;
+
+    /* A message may end the ring: by its peer's failure, say, when it is answered. */
+    while (taken < RBUF_RING_SLOTS_MAX && rbuf_ring_in_polled(ring) && take_one(ring)) {
+        taken++;
+    }
+    core->stats.ring_received += taken;
+    core->set.traffic += taken;
+    return (int) taken;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+#include "core/message/ring_long.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include "core/message/channel.h"
+
+/* Where the message that is begun, of `slots` slots, ends here and at the peer. */
+static unsigned char *end_here(const struct rbuf_ring_out *out, uint32_t slots)
+{
+    return out->local_end + (size_t) (slots - 1) * out->slot_bytes;
+}
+
+static uint64_t end_there(const struct rbuf_ring_out *out, uint32_t slots)
+{
+    return out->remote_end + (uint64_t) (slots - 1) * out->slot_bytes;
+}
+
+/* What of the message stands in its first slot, bytes; the last of them are its first word. */
+static uint32_t in_first_slot(const struct rbuf_ring_out *out, uint32_t bytes)
+{
+    const uint32_t slots = rbuf_ring_long_slots(bytes, out->slot_bytes);
+
+    return rbuf_ring_long_bytes(bytes) - (slots - 1) * out->slot_bytes;
+}
+
+static bool has_credits(struct rbuf_peer *peer, uint32_t slots)
+{
+    if (rbuf_credit_left(&peer->credit[RBUF_FLOW_RING]) >= slots) {
+        return true;
+    }
+    return rbuf_credit_look(peer, RBUF_FLOW_RING) &&
+           rbuf_credit_left(&peer->credit[RBUF_FLOW_RING]) >= slots;
+}
+
+void *rbuf_ring_long_begin(struct rbuf_peer *peer, uint32_t bytes)
+{
+    struct rbuf_ring_out *out = &peer->ring_out;
+    uint32_t slots;
+
+    if (out->state != RBUF_RING_OUT_OPEN || bytes <= out->room || bytes > out->longest) {
+        return NULL;
+    }
+    slots = rbuf_ring_long_slots(bytes, out->slot_bytes);
+    if (!has_credits(peer, slots)) {
+        peer->core->stats.ring_full++;
+        return NULL;
+    }
+    out->led = 0;
+    out->displaced = 0;
+    out->words = 0;
+    return end_here(out, slots) - rbuf_ring_long_bytes(bytes);
+}
+
+static struct rbuf_ring_long_trailer *trailer_of(const struct rbuf_ring_out *out, uint32_t slots)
+{
+    return (struct rbuf_ring_long_trailer *) (void *) end_here(out, slots) - 1;
+}
+
+/* Puts a word where the message's slot `number` ends, and aside what it stands for. */
+static void put_word(struct rbuf_ring_out *out, uint32_t bytes, uint32_t number)
+{
+    const uint32_t slots = rbuf_ring_long_slots(bytes, out->slot_bytes);
+    const uint64_t word = (out->word + ((uint64_t) number << RBUF_RING_SIZE_BITS)) | bytes;
+    unsigned char *place = end_here(out, number + 1) - RBUF_RING_WORD_BYTES;
+
+    memcpy(&trailer_of(out, slots)->displaced[out->displaced++], place, sizeof(word));
+    memcpy(place, &word, sizeof(word));
+    out->words |= 1ull << number;
+}
+
+/* Writes the message's bytes from what has left on up to `until`. */
+static enum rbuf_fab_status write_until(struct rbuf_peer *peer, uint32_t bytes, uint32_t until)
+{
+    struct rbuf_ring_out *out = &peer->ring_out;
+    const uint32_t slots = rbuf_ring_long_slots(bytes, out->slot_bytes);
+    const uint32_t length = rbuf_ring_long_bytes(bytes);
+
+    return rbuf_fab_post_write(peer->queue[RBUF_CONTROL], &out->request,
+                               end_here(out, slots) - length + out->led, until - out->led,
+                               end_there(out, slots) - length + out->led, false);
+}
+
+/* True if the network has nothing else of ours to carry, as far as the newest header of the peer
+ * tells: but for one message such as this, which it may have taken after that left (two that send
+ * to each other at the same time). In a stream of messages there is always something on its way,
+ * and a write more for each only costs. */
+static bool may_be_idle(const struct rbuf_peer *peer, uint32_t slots)
+{
+    const struct rbuf_credit *credit = &peer->credit[RBUF_FLOW_RING];
+    const struct rbuf_credit_counts *counts = &peer->counts;
+    const uint16_t taken = counts->heard[RBUF_COUNTED] != RBUF_COUNTED_NOT
+                               ? counts->heard[RBUF_FLOW_RING]
+                               : (uint16_t) credit->taken;
+
+    return (uint16_t) (credit->sent - taken) <= slots;
+}
+
+/* Slots of the message that end within its first `ready` bytes, but for its last one. */
+static uint32_t slots_within(const struct rbuf_ring_out *out, uint32_t bytes, uint32_t ready)
+{
+    const uint32_t first = in_first_slot(out, bytes);
+    const uint32_t slots = rbuf_ring_long_slots(bytes, out->slot_bytes);
+    const uint32_t within = ready < first ? 0 : 1 + (ready - first) / out->slot_bytes;
+
+    return within < slots - 1 ? within : slots - 1;
+}
+
+uint32_t rbuf_ring_long_part(const struct rbuf_peer *peer, uint32_t bytes, uint32_t wanted)
+{
+    const struct rbuf_ring_out *out = &peer->ring_out;
+    const uint32_t first = in_first_slot(out, bytes);
+    const uint32_t beyond =
+        wanted <= first ? 0 : (wanted - first + out->slot_bytes / 2) / out->slot_bytes;
+    const uint32_t end = first + beyond * out->slot_bytes;
+
+    return end < bytes ? end : bytes;
+}
+
+void rbuf_ring_long_lead(struct rbuf_peer *peer, uint32_t bytes, uint32_t ready)
+{
+    struct rbuf_ring_out *out = &peer->ring_out;
+    const uint32_t within = slots_within(out, bytes, ready < bytes ? ready : bytes);
+    uint32_t until;
+
+    if (out->state != RBUF_RING_OUT_OPEN || within == 0 ||
+        !rbuf_fab_is_roomy(peer->queue[RBUF_CONTROL]) ||
+        !may_be_idle(peer, rbuf_ring_long_slots(bytes, out->slot_bytes))) {
+        return;
+    }
+    until = in_first_slot(out, bytes) + (within - 1) * out->slot_bytes;
+    if (until <= out->led || out->displaced + (out->led == 0) + (within > 1) > RBUF_RING_PARTS) {
+        return;
+    }
+    if (out->led == 0) {
+        put_word(out, bytes, 0);
+    }
+    if (within > 1) {
+        put_word(out, bytes, within - 1);
+    }
+    if (write_until(peer, bytes, until) == RBUF_FAB_OK) {
+        out->led = until;
+    } else {
+        rbuf_peer_break(peer, -ECONNRESET); /* there was room */
+    }
+}
+
+bool rbuf_ring_long_end(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_t tag,
+                        uint32_t bytes, uint64_t after)
+{
+    struct rbuf_ring_out *out = &peer->ring_out;
+    const uint32_t slots = rbuf_ring_long_slots(bytes, out->slot_bytes);
+    struct rbuf_ring_long_trailer *trailer = trailer_of(out, slots);
+    enum rbuf_fab_status status;
+
+    if (out->state != RBUF_RING_OUT_OPEN || rbuf_peer_is_lost(peer)) { /* since it was begun */
+        return false;
+    }
+    if (out->led == 0) {
+        put_word(out, bytes, 0);
+    }
+    trailer->words = out->words;
+    rbuf_channel_fill(peer, &trailer->last.header, (uint8_t) kind, tag, after);
+    atomic_store_explicit(&trailer->last.word,
+                          (out->word + ((uint64_t) (slots - 1) << RBUF_RING_SIZE_BITS)) | bytes,
+                          memory_order_relaxed);
+    status = write_until(peer, bytes, rbuf_ring_long_bytes(bytes));
+    if (status == RBUF_FAB_DEAD) {
+        rbuf_peer_break(peer, -ECONNRESET);
+    }
+    if (status != RBUF_FAB_OK) {
+        assert(status == RBUF_FAB_DEAD || out->led == 0); /* who leads leaves room for the rest */
+        return false;
+    }
+    out->word += (uint64_t) slots << RBUF_RING_SIZE_BITS;
+    out->slot = (out->slot + slots) % out->offer.slots;
+    out->local_end = out->memory->base + (size_t) (out->slot + 1) * out->slot_bytes;
+    out->remote_end = out->offer.base + (uint64_t) (out->slot + 1) * out->slot_bytes;
+    rbuf_ring_out_posted(peer, slots);
+    peer->core->stats.ring_long++;
+    return true;
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The receiving half of the superpipeline: takes blocks out of lanes as they arrive.
+ *
+ * A block has arrived when its flag has the value that this use of the block was promised. Writer
+ * of the flag: the peer's adapter, after the payload in front of it, on fabrics that place a write
+ * in order. Reader: here, with acquire, before the payload is read.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/staged/receiver.h"
+#include "core/message/channel.h"
+#include "core/base/copy.h"
+#include "core/staged/grant.h"
+
+static const struct rbuf_schedule *schedule_of(const struct rbuf_grant *grant)
+{
+    return grant->part == RBUF_GRANT_PART_EARLY ? &grant->peer->early_in->schedule
+                                                : &grant->schedule;
+}
+
+static unsigned char *block_address(const struct rbuf_grant *grant, uint32_t block)
+{
+    const struct rbuf_arena *arena = &grant->peer->core->receive_arena;
+    const struct rbuf_chunk *chunk = &grant->chunk;
+    uint32_t buffer;
+
+    if (grant->part == RBUF_GRANT_PART_EARLY) {
+        return rbuf_arena_block(arena, rbuf_early_in_block(grant->peer, grant->early_seq) +
+                                           (uint32_t) chunk->first_block + block);
+    }
+    buffer = (uint32_t) (chunk->index % grant->schedule.buffers);
+    return rbuf_arena_block(arena, grant->lane_first + buffer * grant->stride_blocks + block);
+}
+
+static bool flag_is(const struct rbuf_grant *grant, uint32_t block, uint64_t value)
+{
+    uint32_t payload = rbuf_block_payload(schedule_of(grant));
+    const _Atomic uint64_t *flag =
+        (const _Atomic uint64_t *) (const void *) (block_address(grant, block) + payload);
+
+    return atomic_load_explicit(flag, memory_order_acquire) == value;
+}
+
+/* How the next block is seen. Of early data that are longer than the receive the rest of the last
+ * chunk must be there, too, before the slot is anybody else's. */
+static enum rbuf_arrival arrival_of(const struct rbuf_grant *grant)
+{
+    const enum rbuf_arrival arrival = rbuf_peer_arrival(grant->peer);
+
+    return arrival == RBUF_ARRIVAL_BLOCK && grant->part == RBUF_GRANT_PART_EARLY &&
+                   grant->early_bytes > grant->bytes
+               ? RBUF_ARRIVAL_CHUNK
+               : arrival;
+}
+
+/* True if it is not known yet what is to be read: the grant asked, or what it claimed has gone, and
+ * will be corrected. */
+static bool is_open(const struct rbuf_grant *grant)
+{
+    return grant->early == RBUF_GRANT_EARLY_ASKED ||
+           (grant->part == RBUF_GRANT_PART_EARLY &&
+            rbuf_early_in_find(grant->peer->early_in, grant->early_seq) == NULL);
+}
+
+/* True if the next block may be read. */
+static bool block_here(struct rbuf_grant *grant)
+{
+    if (is_open(grant)) {
+        return false;
+    }
+    switch (arrival_of(grant)) {
+    case RBUF_ARRIVAL_BLOCK:
+        return flag_is(grant, grant->block, grant->flag);
+    case RBUF_ARRIVAL_CHUNK:
+        if (!grant->chunk_here) {
+            uint32_t last = grant->chunk.blocks - 1;
+
+            grant->chunk_here = flag_is(grant, last, grant->flag + last);
+        }
+        return grant->chunk_here;
+    case RBUF_ARRIVAL_IMMEDIATE:
+        return grant->chunk.index < (grant->part == RBUF_GRANT_PART_EARLY
+                                         ? rbuf_early_in_arrived(grant->peer, grant->early_seq)
+                                         : grant->chunks_arrived);
+    }
+    return false;
+}
+
+/* The last block of a chunk was copied out: owes an acknowledgement if a later chunk waits for it.
+ */
+static void chunk_done(struct rbuf_grant *grant)
+{
+    struct rbuf_peer *peer = grant->peer;
+
+    if (grant->part == RBUF_GRANT_PART_LANE && grant->chunk.index < grant->acks_wanted) {
+        peer->words.acks[grant->slot]++;
+        peer->words.acks_due |= 1ull << grant->slot;
+        rbuf_receiver_write_acks(peer);
+    }
+    grant->block = 0;
+    grant->chunk_here = false;
+}
+
+/* Behind the last block of the early data, with more to come in the lane. */
+static void early_done(struct rbuf_grant *grant)
+{
+    if (grant->early == RBUF_GRANT_EARLY_NAMED) {
+        rbuf_grant_early_over(grant);
+    }
+    rbuf_grant_begin(grant, RBUF_GRANT_PART_LANE);
+}
+
+/* Copies the next block out; true if it was the message's last. A receive may be shorter than the
+ * early data. */
+static bool take_block(struct rbuf_grant *grant, uint64_t *budget)
+{
+    const struct rbuf_schedule *schedule = schedule_of(grant);
+    const uint32_t payload = rbuf_block_payload(schedule);
+    const uint32_t here = grant->block == 0 ? grant->chunk.first_bytes : payload;
+    const uint64_t left = (uint64_t) (grant->base + grant->bytes - grant->to);
+    const uint32_t bytes = here < left ? here : (uint32_t) left;
+
+    rbuf_copy_soon(grant->to + 2 * payload);
+    rbuf_copy(grant->to, block_address(grant, grant->block) + payload - here, bytes);
+    if (grant->part == RBUF_GRANT_PART_LANE && grant->to == grant->base + grant->early_bytes) {
+        rbuf_grant_early_over(grant); /* the peer has gone on behind them: they were these */
+    }
+    grant->to += bytes;
+    grant->flag++;
+    grant->peer->core->stats.staged_received += bytes;
+    *budget -= bytes < *budget ? bytes : *budget;
+    if (bytes == left) {
+        return true;
+    }
+    if (++grant->block < grant->chunk.blocks) {
+        return false;
+    }
+    chunk_done(grant);
+    if (!rbuf_schedule_next(schedule, rbuf_grant_part_bytes(grant), &grant->chunk)) {
+        early_done(grant);
+    }
+    return false;
+}
+
+int rbuf_receiver_progress(struct rbuf_core *core, uint64_t *budget)
+{
+    struct rbuf_grant *grant = TAILQ_FIRST(&core->receiving);
+    struct rbuf_grant *next;
+    uint64_t before = *budget;
+
+    for (; grant != NULL && *budget > 0; grant = next) {
+        bool placed = false;
+
+        next = TAILQ_NEXT(grant, link);
+        while (!placed && *budget > 0 && block_here(grant)) {
+            placed = take_block(grant, budget);
+        }
+        if (placed) {
+            rbuf_grant_placed(grant);
+        } else if (*budget == 0 && next != NULL) {
+            /* The others go first next time. */
+            TAILQ_REMOVE(&core->receiving, grant, link);
+            TAILQ_INSERT_TAIL(&core->receiving, grant, link);
+        }
+    }
+    if (*budget == before) {
+        return 0;
+    }
+    core->moved_ns = core->now_ns;
+    return 1;
+}
+
+int rbuf_receiver_write_acks(struct rbuf_peer *peer)
+{
+    uint64_t due = peer->words.acks_due;
+    int done = 0;
+
+    while (due != 0 && peer->state == RBUF_PEER_CONNECTED) {
+        const unsigned slot = (unsigned) __builtin_ctzll(due);
+
+        due &= due - 1;
+        switch (rbuf_words_write(peer, rbuf_words_ack(slot), peer->words.acks[slot])) {
+        case RBUF_FAB_OK:
+            peer->words.acks_due &= ~(1ull << slot);
+            peer->core->stats.acks_written++;
+            done++;
+            break;
+        case RBUF_FAB_AGAIN: /* others may go */
+            rbuf_peer_wake(peer);
+            break;
+        case RBUF_FAB_DEAD:
+            rbuf_peer_break(peer, -ECONNRESET);
+            break;
+        }
+    }
+    return done;
+}
+
+/* No credit goes back for what is refused: a correct peer announces chunks of its own grants alone,
+ * and those stay STAGED until all are here, or the peer is lost. */
+void rbuf_core_immediate(struct rbuf_core *core, uint32_t immediate)
+{
+    struct rbuf_grant *grant;
+
+    if ((immediate & RBUF_IMMEDIATE_EARLY) != 0) {
+        rbuf_early_in_immediate(core, immediate);
+        return;
+    }
+    grant = rbuf_grant_announced(core, immediate);
+    if (grant == NULL) {
+        core->stats.messages_refused++;
+        return;
+    }
+    grant->chunks_arrived++;
+    rbuf_credit_consumed(grant->peer, RBUF_FLOW_BULK);
+}
+
+/* A copy of the message at `place`; NULL, and the peer has failed, without memory. */
+static struct rbuf_held *make_held(struct rbuf_peer *peer, const struct rbuf_message_header *header,
+                                   const struct rbuf_delivery *place)
+{
+    struct rbuf_held *held = malloc(sizeof(*held) + place->bytes);
+
+    if (held == NULL) {
+        rbuf_peer_break(peer, -ENOMEM);
+        return NULL;
+    }
+    held->bytes = place->bytes;
+    held->tag = header->tag;
+    held->channel = place->channel;
+    memcpy(held->data, place->data, place->bytes);
+    peer->core->stats.messages_held++;
+    return held;
+}
+
+bool rbuf_receiver_hold(struct rbuf_peer *peer, const struct rbuf_message_header *header,
+                        const struct rbuf_delivery *place)
+{
+    struct rbuf_core *core = peer->core;
+    struct rbuf_grant *grant = header->after != 0 ? rbuf_grant_find(core, header->after) : NULL;
+    struct rbuf_held *held;
+
+    if (grant == NULL || grant->state != RBUF_GRANT_STAGED || grant->peer != peer) {
+        return false;
+    }
+    held = make_held(peer, header, place);
+    if (held != NULL) {
+        STAILQ_INSERT_TAIL(&grant->held, held, link);
+    }
+    return true;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+#include "core/staged/tx_chunk.h"
+
+#include <stdlib.h>
+
+#include "core/base/copy.h"
+#include "core/staged/staging.h"
+
+uint32_t rbuf_tx_chunk_blocks(const struct rbuf_arena *arena, const struct rbuf_schedule *schedule,
+                              uint32_t blocks)
+{
+    uint64_t bytes = (uint64_t) blocks * schedule->block_bytes;
+
+    return (uint32_t) ((bytes + arena->block_bytes - 1) / arena->block_bytes);
+}
+
+void rbuf_tx_chunk_free(struct rbuf_core *core, struct rbuf_tx_chunk *chunk)
+{
+    rbuf_arena_give(&core->send_arena, chunk->arena_first, chunk->arena_blocks);
+    SLIST_INSERT_HEAD(&core->chunks_free, chunk, link);
+}
+
+struct rbuf_tx_chunk *rbuf_tx_chunk_take(struct rbuf_peer *peer,
+                                         const struct rbuf_schedule *schedule,
+                                         const struct rbuf_chunk *shape)
+{
+    struct rbuf_core *core = peer->core;
+    struct rbuf_tx_chunk *chunk = SLIST_FIRST(&core->chunks_free);
+    uint32_t blocks = rbuf_tx_chunk_blocks(&core->send_arena, schedule, shape->blocks);
+    uint32_t first;
+
+    if (chunk == NULL) {
+        chunk = malloc(sizeof(*chunk));
+        if (chunk == NULL) {
+            return NULL;
+        }
+        SLIST_INSERT_HEAD(&core->chunks_free, chunk, link);
+    }
+    if (!rbuf_staging_take(core, &core->send_arena, blocks, &first)) {
+        return NULL;
+    }
+    SLIST_REMOVE_HEAD(&core->chunks_free, link);
+    *chunk = (struct rbuf_tx_chunk){.work = {.kind = RBUF_WORK_CHUNK},
+                                    .peer = peer,
+                                    .shape = *shape,
+                                    .arena_first = first,
+                                    .arena_blocks = blocks};
+    return chunk;
+}
+
+void rbuf_tx_chunk_fill(struct rbuf_tx_chunk *chunk, const struct rbuf_schedule *schedule,
+                        enum rbuf_chunk_layout layout, const unsigned char *source,
+                        uint64_t *budget)
+{
+    unsigned char *base = rbuf_arena_block(&chunk->peer->core->send_arena, chunk->arena_first);
+    uint32_t payload = rbuf_block_payload(schedule);
+
+    while (chunk->filled_blocks<chunk->shape.blocks && * budget> 0) {
+        uint32_t bytes = chunk->filled_blocks == 0 ? chunk->shape.first_bytes : payload;
+        unsigned char *block = base + (size_t) chunk->filled_blocks * schedule->block_bytes;
+        unsigned char *to =
+            layout == RBUF_CHUNK_DENSE ? base + chunk->filled : block + payload - bytes;
+
+        rbuf_copy_soon(source + chunk->shape.offset + chunk->filled + 2 * payload);
+        rbuf_copy(to, source + chunk->shape.offset + chunk->filled, bytes);
+        chunk->filled += bytes;
+        chunk->filled_blocks++;
+        *budget -= bytes < *budget ? bytes : *budget;
+    }
+}
+
+void rbuf_tx_chunk_stamp(struct rbuf_tx_chunk *chunk, const struct rbuf_schedule *schedule,
+                         uint64_t flag)
+{
+    unsigned char *base = rbuf_arena_block(&chunk->peer->core->send_arena, chunk->arena_first);
+
+    for (uint32_t i = 0; i < chunk->shape.blocks; i++) {
+        unsigned char *end = base + (size_t) (i + 1) * schedule->block_bytes;
+
+        *(uint64_t *) (void *) (end - RBUF_FLAG_BYTES) = flag + chunk->shape.first_block + i;
+    }
+}
+
+enum rbuf_fab_status rbuf_tx_chunk_write(struct rbuf_tx_chunk *chunk,
+                                         const struct rbuf_schedule *schedule, uint64_t first_block,
+                                         uint32_t rkey)
+{
+    struct rbuf_arena *arena = &chunk->peer->core->send_arena;
+    uint32_t lead = rbuf_chunk_lead(schedule, &chunk->shape);
+
+    return rbuf_fab_write(
+        chunk->peer->queue[RBUF_BULK], rbuf_arena_block(arena, chunk->arena_first) + lead,
+        rbuf_arena_lkey(arena, chunk->arena_first), rbuf_chunk_wire_bytes(schedule, &chunk->shape),
+        first_block + lead, rkey, &chunk->work);
+}
+
+enum rbuf_fab_status rbuf_tx_chunk_write_announced(struct rbuf_tx_chunk *chunk,
+                                                   const struct rbuf_schedule *schedule,
+                                                   uint64_t first_block, uint32_t rkey,
+                                                   uint32_t immediate)
+{
+    struct rbuf_peer *peer = chunk->peer;
+    struct rbuf_arena *arena = &peer->core->send_arena;
+    struct rbuf_fab_queue *queue = peer->queue[RBUF_BULK];
+    uint32_t lead = rbuf_chunk_lead(schedule, &chunk->shape);
+
+    if (!rbuf_fab_has_room(queue, true) || !rbuf_credit_available(peer, RBUF_FLOW_BULK)) {
+        return RBUF_FAB_AGAIN;
+    }
+    peer->credit[RBUF_FLOW_BULK].sent++;
+    return rbuf_fab_write_immediate(queue, rbuf_arena_block(arena, chunk->arena_first) + lead,
+                                    rbuf_arena_lkey(arena, chunk->arena_first),
+                                    rbuf_chunk_wire_bytes(schedule, &chunk->shape),
+                                    first_block + lead, rkey, immediate, &chunk->work);
+}
