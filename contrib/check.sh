@@ -183,7 +183,7 @@ run_sanitize() {
 }
 
 configure_sanitized() {
-    configure_in "$sanitized" --enable-asan --enable-ubsan --enable-werror CFLAGS="-O1 -g" \
+    configure_in "$sanitized" --enable-asan --enable-ubsan --enable-trace --enable-werror CFLAGS="-O1 -g" \
         --prefix="$sanitized/prefix"
 }
 

@@ -85,6 +85,25 @@ sees_access() {
     fi
 }
 
+# A trace has every state: as many puts end as grants are placed.
+traced() {
+    local name="sanitized: a trace of two processes" wrong files ended placed
+    export RBUF_TRACE=$TALLY_LOGS/trace.$BASHPID
+    faulty "$name" seed=1 150 superpipeline 100000 4
+    wrong=$(wrong_right)
+    files=("$RBUF_TRACE".*)
+    if [ -z "$wrong" ] && ! "$here/../../contrib/trace_pair.sh" "${files[@]}" >"$log.pair" 2>&1; then
+        wrong="there are not two traces: ${files[*]}"
+    fi
+    if [ -z "$wrong" ]; then
+        ended=$(grep -c 'put .*-> DONE' "$log.pair")
+        placed=$(grep -c 'grant .*STAGED -> PLACED' "$log.pair")
+        [ "$ended" -gt 0 ] && [ "$ended" = "$placed" ] || wrong="$ended puts ended, $placed grants were placed"
+        ! grep 'not at its end' "$log.pair" || wrong="a transfer has no end"
+    fi
+    verdict "$name" "$wrong" "$placed transfers"
+}
+
 if [ "$robust_all" = yes ]; then
     check_table "${FAULTS:-^(also|rings|always)}"
     for call in open_device:2 query_device:2 query_port:2 query_gid:1 alloc_pd:1 create_qp:1+ \
@@ -100,5 +119,6 @@ else
 fi
 aside sees_leak
 aside sees_access
+aside traced
 together
 tally

@@ -58,6 +58,8 @@ rbuf_core_sources = \
 	%reldir%/core/base/schedule.h \
 	%reldir%/core/base/send_queue.h \
 	%reldir%/core/base/stats.h \
+	%reldir%/core/base/trace.c \
+	%reldir%/core/base/trace.h \
 	%reldir%/core/base/wire.h \
 	%reldir%/core/base/work.h \
 	%reldir%/core/choice/choice.c \

@@ -90,14 +90,14 @@ void rbuf_peer_connected(struct rbuf_peer *peer, const struct rbuf_peer_link *li
     peer->unordered = link->unordered;
     peer->counts.mine[RBUF_COUNTED] =
         link->words_overtake ? RBUF_COUNTED_UNORDERED : RBUF_COUNTED_IN_ORDER;
-    peer->state = RBUF_PEER_CONNECTED;
+    rbuf_peer_become(peer, RBUF_PEER_CONNECTED);
     rbuf_peer_wake(peer);
 }
 
 /* Whatever is queued for the peer ends with an error. */
 static void end_all(struct rbuf_peer *peer, int status)
 {
-    peer->state = RBUF_PEER_FAILED;
+    rbuf_peer_become(peer, RBUF_PEER_FAILED);
     rbuf_polling_set_fail(peer);
     rbuf_ring_out_fail(peer);
     rbuf_channel_fail(peer, status);

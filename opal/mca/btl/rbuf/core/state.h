@@ -24,6 +24,7 @@
 #include "core/message/polling_set.h"
 #include "core/message/ring.h"
 #include "core/base/stats.h"
+#include "core/base/trace.h"
 #include "core/base/wire.h"
 #include "core/message/words.h"
 #include "core/base/work.h"
@@ -68,6 +69,13 @@ enum rbuf_peer_state {
                        */
     RBUF_PEER_FAILED, /* everything has ended in an error */
 };
+
+static inline const char *rbuf_peer_state_name(enum rbuf_peer_state state)
+{
+    static const char *const names[] = {"UNCONNECTED", "CONNECTED", "BROKEN", "FAILED"};
+
+    return names[state];
+}
 
 enum rbuf_probe_state { RBUF_PROBE_IDLE, RBUF_PROBE_POSTED };
 
@@ -175,6 +183,13 @@ static inline void rbuf_peer_wake(struct rbuf_peer *peer)
     }
 }
 
+static inline void rbuf_peer_become(struct rbuf_peer *peer, enum rbuf_peer_state state)
+{
+    rbuf_trace("peer", peer->index, 0, rbuf_peer_state_name(peer->state),
+               rbuf_peer_state_name(state));
+    peer->state = state;
+}
+
 /* True of a peer that cannot be spoken to any more. */
 static inline bool rbuf_peer_is_lost(const struct rbuf_peer *peer)
 {
@@ -186,7 +201,7 @@ static inline bool rbuf_peer_is_lost(const struct rbuf_peer *peer)
 static inline void rbuf_peer_break(struct rbuf_peer *peer, int status)
 {
     if (!rbuf_peer_is_lost(peer)) {
-        peer->state = RBUF_PEER_BROKEN;
+        rbuf_peer_become(peer, RBUF_PEER_BROKEN);
         peer->broken_status = status;
         rbuf_peer_wake(peer);
     }

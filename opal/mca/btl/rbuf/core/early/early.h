@@ -73,6 +73,13 @@ enum rbuf_early_state {
     RBUF_EARLY_DROPPED  /* nobody will take it; FREE when nothing of it is on its way */
 };
 
+static inline const char *rbuf_early_state_name(enum rbuf_early_state state)
+{
+    static const char *const names[] = {"FREE", "WRITING", "WRITTEN", "TAKEN", "PACKED", "DROPPED"};
+
+    return names[state];
+}
+
 struct rbuf_early_data {
     enum rbuf_early_state state;
     uint32_t seq;
@@ -179,6 +186,13 @@ enum rbuf_early_slot_state {
     RBUF_EARLY_SLOT_CLAIMED,   /* a grant copies it, or fragments take it up */
     RBUF_EARLY_SLOT_LAST       /* its last fragments are being delivered */
 };
+
+static inline const char *rbuf_early_slot_state_name(enum rbuf_early_slot_state state)
+{
+    static const char *const names[] = {"FREE", "UNCLAIMED", "CLAIMED", "LAST"};
+
+    return names[state];
+}
 
 struct rbuf_early_slot {
     enum rbuf_early_slot_state state;

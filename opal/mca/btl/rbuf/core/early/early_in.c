@@ -29,6 +29,14 @@ static uint32_t least(uint64_t one, uint64_t other)
     return (uint32_t) (one < other ? one : other);
 }
 
+static void become(const struct rbuf_peer *peer, struct rbuf_early_slot *slot,
+                   enum rbuf_early_slot_state state)
+{
+    rbuf_trace("slot", peer->index, slot->seq, rbuf_early_slot_state_name(slot->state),
+               rbuf_early_slot_state_name(state));
+    slot->state = state;
+}
+
 /* ---- windows ---- */
 
 /* Blocks that the largest message needs. */
@@ -304,7 +312,7 @@ void rbuf_early_in_returned(struct rbuf_peer *peer)
     in->state = RBUF_EARLY_IN_RETURNED;
     for (uint32_t i = 0; i < RBUF_EARLY_SLOTS; i++) { /* whose data the peer has dropped */
         if (in->slot[i].state == RBUF_EARLY_SLOT_UNCLAIMED) {
-            in->slot[i].state = RBUF_EARLY_SLOT_FREE;
+            become(peer, &in->slot[i], RBUF_EARLY_SLOT_FREE);
         }
     }
     in->unclaimed = 0;
@@ -387,11 +395,9 @@ static bool fill_slot(struct rbuf_peer *peer, uint32_t seq, uint32_t bytes)
     in->unclaimed += bytes > 0;
     in->unclaimed -= slot->state == RBUF_EARLY_SLOT_UNCLAIMED;
     keep_report_new(peer, slot, seq);
-    *slot = (struct rbuf_early_slot){/* Of packed data the fragments say what they are. */
-                                     .state = bytes > 0 ? RBUF_EARLY_SLOT_UNCLAIMED
-                                                        : RBUF_EARLY_SLOT_CLAIMED,
-                                     .seq = seq,
-                                     .bytes = bytes};
+    *slot = (struct rbuf_early_slot){.state = RBUF_EARLY_SLOT_FREE, .seq = seq, .bytes = bytes};
+    /* Of packed data the fragments say what they are. */
+    become(peer, slot, bytes > 0 ? RBUF_EARLY_SLOT_UNCLAIMED : RBUF_EARLY_SLOT_CLAIMED);
     (void) arrivals_of(in, rbuf_immediate_of_early(in->immediate, seq));
     return true;
 }
@@ -437,7 +443,7 @@ bool rbuf_early_in_rts(struct rbuf_peer *peer, uint64_t after)
 void rbuf_early_in_claim(struct rbuf_peer *peer, struct rbuf_early_slot *slot)
 {
     peer->early_in->unclaimed -= slot->state == RBUF_EARLY_SLOT_UNCLAIMED;
-    slot->state = RBUF_EARLY_SLOT_CLAIMED;
+    become(peer, slot, RBUF_EARLY_SLOT_CLAIMED);
     slot->claims++;
 }
 
@@ -449,11 +455,11 @@ void rbuf_early_in_unclaim(struct rbuf_peer *peer, uint32_t seq)
         return;
     }
     if (peer->early_in->state == RBUF_EARLY_IN_RETURNED) { /* the peer has dropped them */
-        slot->state = RBUF_EARLY_SLOT_FREE;
+        become(peer, slot, RBUF_EARLY_SLOT_FREE);
         free_if_unused(peer);
         return;
     }
-    slot->state = RBUF_EARLY_SLOT_UNCLAIMED;
+    become(peer, slot, RBUF_EARLY_SLOT_UNCLAIMED);
     peer->early_in->unclaimed++;
 }
 
@@ -466,7 +472,7 @@ void rbuf_early_in_release(struct rbuf_peer *peer, uint32_t seq)
         return;
     }
     in->unclaimed -= slot->state == RBUF_EARLY_SLOT_UNCLAIMED;
-    slot->state = RBUF_EARLY_SLOT_FREE;
+    become(peer, slot, RBUF_EARLY_SLOT_FREE);
     in->released = rbuf_early_report(in->released, seq);
     in->unreported++;
     if (rbuf_early_in_owed(peer)) {
@@ -527,7 +533,7 @@ bool rbuf_early_in_fragment(struct rbuf_peer *peer, const void *message, uint32_
         }
     }
     if (fragment->last != 0) {
-        slot->state = RBUF_EARLY_SLOT_LAST;
+        become(peer, slot, RBUF_EARLY_SLOT_LAST);
     }
     slot->claims++;
     *block = rbuf_early_in_block(peer, fragment->seq) + fragment->first;
@@ -552,7 +558,7 @@ bool rbuf_early_in_closed(struct rbuf_peer *peer, uint32_t seq)
     if (slot == NULL || slot->bytes > 0 || slot->state != RBUF_EARLY_SLOT_CLAIMED) {
         return false;
     }
-    slot->state = RBUF_EARLY_SLOT_LAST;
+    become(peer, slot, RBUF_EARLY_SLOT_LAST);
     if (slot->claims == 0) {
         rbuf_early_in_release(peer, seq);
     }

@@ -30,19 +30,27 @@ static bool is_pending(const struct rbuf_early_data *data)
     return data->state == RBUF_EARLY_WRITING || data->state == RBUF_EARLY_WRITTEN;
 }
 
+static void become(const struct rbuf_peer *peer, struct rbuf_early_data *data,
+                   enum rbuf_early_state state)
+{
+    rbuf_trace("early", peer->index, data->seq, rbuf_early_state_name(data->state),
+               rbuf_early_state_name(state));
+    data->state = state;
+}
+
 /* Nothing more is written before the put asks for it. */
-static void settle(struct rbuf_early_out *out, struct rbuf_early_data *data)
+static void settle(struct rbuf_peer *peer, struct rbuf_early_data *data)
 {
     if (data->state == RBUF_EARLY_WRITING) {
-        data->state = RBUF_EARLY_WRITTEN;
-        out->writing--;
+        become(peer, data, RBUF_EARLY_WRITTEN);
+        peer->early_out->writing--;
     }
 }
 
 void rbuf_early_drop(struct rbuf_peer *peer, struct rbuf_early_data *data)
 {
-    settle(peer->early_out, data);
-    data->state = RBUF_EARLY_DROPPED;
+    settle(peer, data);
+    become(peer, data, RBUF_EARLY_DROPPED);
     peer->core->stats.early_dropped++;
 }
 
@@ -156,7 +164,7 @@ static bool is_free(const struct rbuf_peer *peer, struct rbuf_early_data *data)
     const bool over = (used && is_released(peer, data->seq)) || data->state == RBUF_EARLY_DROPPED;
 
     if (over && (ordered || data->in_flight == 0)) {
-        data->state = RBUF_EARLY_FREE;
+        become(peer, data, RBUF_EARLY_FREE);
     }
     return data->state == RBUF_EARLY_FREE;
 }
@@ -258,8 +266,8 @@ struct rbuf_early_data *rbuf_early_take(struct rbuf_peer *peer, const void *sour
     struct rbuf_early_data *data = claimed_of(out, source, claimed);
 
     if (data != NULL) {
-        settle(out, data);
-        data->state = RBUF_EARLY_TAKEN;
+        settle(peer, data);
+        become(peer, data, RBUF_EARLY_TAKEN);
         pass_later_on(out, data);
         return data;
     }
@@ -272,8 +280,8 @@ struct rbuf_early_data *rbuf_early_take(struct rbuf_peer *peer, const void *sour
         data->later--;
         return NULL;
     }
-    settle(out, data);
-    data->state = RBUF_EARLY_TAKEN;
+    settle(peer, data);
+    become(peer, data, RBUF_EARLY_TAKEN);
     return data;
 }
 
@@ -417,7 +425,7 @@ int rbuf_early_out_progress(struct rbuf_peer *peer, uint64_t *budget)
     while (out != NULL && out->writing > 0 && peer->state == RBUF_PEER_CONNECTED) {
         struct rbuf_early_data *data = first_writing(out);
 
-        settle(out, data);
+        settle(peer, data);
         if (TAILQ_EMPTY(&peer->puts) && *budget > 0) { /* what is asked for goes first */
             write_now(peer, data, budget);
             done++;
@@ -464,12 +472,13 @@ static int send_rts(struct rbuf_peer *peer, struct rbuf_am *am, const void *sour
         return (int) rbuf_am_send_as(peer, am, RBUF_MESSAGE_RTS, 0);
     }
     out->rts++;
-    *slot = (struct rbuf_early_data){.state = RBUF_EARLY_WRITING,
+    *slot = (struct rbuf_early_data){.state = RBUF_EARLY_FREE,
                                      .seq = slot->seq + RBUF_EARLY_SLOTS,
                                      .source = source,
                                      .bytes = bytes,
                                      .rts = out->rts,
                                      .in_flight = slot->in_flight};
+    become(peer, slot, RBUF_EARLY_WRITING);
     rbuf_schedule_first(&out->window.schedule, bytes, &slot->next);
     out->writing++;
     peer->core->stats.early_sent++;
@@ -512,8 +521,8 @@ int rbuf_early_send_packed(struct rbuf_peer *peer, struct rbuf_am *am, const voi
     *data = NULL;
     state = send_rts(peer, am, source, bytes, 0, data);
     if (*data != NULL) {
-        settle(peer->early_out, *data);
-        (*data)->state = RBUF_EARLY_PACKED;
+        settle(peer, *data);
+        become(peer, *data, RBUF_EARLY_PACKED);
     }
     return state;
 }

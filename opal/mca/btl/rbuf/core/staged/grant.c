@@ -18,6 +18,13 @@ static uint64_t grant_id(const struct rbuf_grant *grant)
     return (uint64_t) grant->generation << 32 | grant->index;
 }
 
+static void become(struct rbuf_grant *grant, enum rbuf_grant_state state)
+{
+    rbuf_trace("grant", grant->peer->index, grant_id(grant), rbuf_grant_state_name(grant->state),
+               rbuf_grant_state_name(state));
+    grant->state = state;
+}
+
 struct rbuf_grant *rbuf_grant_find(struct rbuf_core *core, uint64_t id)
 {
     uint32_t index = (uint32_t) id;
@@ -284,7 +291,7 @@ static bool stage(struct rbuf_grant *grant)
     grant->to = grant->base;
     grant->chunks_arrived = 0;
     rbuf_grant_begin(grant, has_early(grant) ? RBUF_GRANT_PART_EARLY : RBUF_GRANT_PART_LANE);
-    grant->state = RBUF_GRANT_STAGED;
+    become(grant, RBUF_GRANT_STAGED);
     TAILQ_INSERT_TAIL(&grant->peer->core->receiving, grant, link);
     return true;
 }
@@ -305,7 +312,7 @@ static void defer(struct rbuf_grant *grant)
 {
     struct rbuf_core *core = grant->peer->core;
 
-    grant->state = RBUF_GRANT_DEFERRED;
+    become(grant, RBUF_GRANT_DEFERRED);
     grant->deferred_ns = core->now_ns;
     TAILQ_INSERT_TAIL(&core->deferred, grant, link);
     core->deferred_retry = true;
@@ -373,7 +380,7 @@ static int expire(struct rbuf_core *core)
            core->now_ns - grant->deferred_ns >= core->options.grant_wait_ns &&
            may_register(core, grant->bytes)) {
         TAILQ_REMOVE(&core->deferred, grant, link);
-        grant->state = RBUF_GRANT_REGISTERING;
+        become(grant, RBUF_GRANT_REGISTERING);
         if (core->direct_bytes + grant->bytes > core->options.direct_limit) {
             core->moved_ns = core->now_ns; /* the next one of those waits anew */
         }
@@ -413,7 +420,7 @@ void rbuf_grant_direct(struct rbuf_grant *grant, uint32_t rkey)
     if (grant->state != RBUF_GRANT_REGISTERING) {
         return; /* closed while the event was on its way */
     }
-    grant->state = RBUF_GRANT_DIRECT;
+    become(grant, RBUF_GRANT_DIRECT);
     grant->peer->core->stats.grants_direct++;
     if (grant->early == RBUF_GRANT_EARLY_NAMED) {
         rbuf_grant_early_over(grant);
@@ -430,7 +437,7 @@ void rbuf_grant_not_direct(struct rbuf_grant *grant)
     if (grant->state != RBUF_GRANT_REGISTERING) {
         return; /* closed while the event was on its way */
     }
-    grant->state = RBUF_GRANT_DEFERRED;
+    become(grant, RBUF_GRANT_DEFERRED);
     grant->deferred_ns = core->now_ns; /* the next try after another wait */
     core->direct_bytes -= grant->bytes;
     TAILQ_INSERT_TAIL(&core->deferred, grant, link);
@@ -547,7 +554,7 @@ static void discard_held(struct rbuf_grant *grant)
 void rbuf_grant_placed(struct rbuf_grant *grant)
 {
     unstage(grant);
-    grant->state = RBUF_GRANT_PLACED;
+    become(grant, RBUF_GRANT_PLACED);
     if (grant->early == RBUF_GRANT_EARLY_NAMED) { /* what was claimed is given back at the end */
         rbuf_grant_early_over(grant);
     }
@@ -582,7 +589,7 @@ void rbuf_grant_close(struct rbuf_grant *grant)
     }
     rbuf_grant_early_over(grant);
     grant->early = RBUF_GRANT_EARLY_NONE;
-    grant->state = RBUF_GRANT_FREE;
+    become(grant, RBUF_GRANT_FREE);
     TAILQ_INSERT_TAIL(&core->grants_free, grant, link);
 }
 

@@ -34,6 +34,14 @@ enum rbuf_grant_state {
     RBUF_GRANT_PLACED       /* all of it is in the user's buffer */
 };
 
+static inline const char *rbuf_grant_state_name(enum rbuf_grant_state state)
+{
+    static const char *const names[] = {"FREE",   "DEFERRED", "REGISTERING",
+                                        "STAGED", "DIRECT",   "PLACED"};
+
+    return names[state];
+}
+
 /* What a grant knows of the early data of its message. */
 enum rbuf_grant_early {
     RBUF_GRANT_EARLY_NONE,    /* there are none */

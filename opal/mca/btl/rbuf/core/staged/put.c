@@ -98,7 +98,7 @@ static void put_stage(struct rbuf_peer *peer, struct rbuf_put *put)
         rbuf_sender_finish(put, RBUF_EVENT_PUT, 0);
         return;
     }
-    put->state = missing ? RBUF_PUT_EARLY : RBUF_PUT_FILLING;
+    rbuf_put_become(put, missing ? RBUF_PUT_EARLY : RBUF_PUT_FILLING);
     rbuf_sender_begin(peer, put);
 }
 
@@ -114,7 +114,7 @@ void rbuf_put_copied(struct rbuf_peer *peer, struct rbuf_put *put)
     put->offer.schedule = peer->core->options.schedule;
     peer->core->stats.copied_puts++;
     put_divide(put);
-    put->state = RBUF_PUT_FILLING;
+    rbuf_put_become(put, RBUF_PUT_FILLING);
     rbuf_sender_begin(peer, put);
 }
 
@@ -136,7 +136,7 @@ static void put_granted(struct rbuf_peer *peer, struct rbuf_put *put)
 
 static void put_wait(struct rbuf_peer *peer, struct rbuf_put *put)
 {
-    put->state = RBUF_PUT_UNGRANTED;
+    rbuf_put_become(put, RBUF_PUT_UNGRANTED);
     TAILQ_INSERT_TAIL(&peer->ungranted, put, link);
 }
 

@@ -9,6 +9,7 @@
 #ifndef RBUF_CORE_PUT_H
 #define RBUF_CORE_PUT_H
 
+#include "core/base/trace.h"
 #include "core/state.h"
 
 enum rbuf_put_state {
@@ -19,6 +20,14 @@ enum rbuf_put_state {
     RBUF_PUT_LANDING,   /* copied: the last chunks are under way */
     RBUF_PUT_DONE
 };
+
+static inline const char *rbuf_put_state_name(enum rbuf_put_state state)
+{
+    static const char *const names[] = {"UNGRANTED", "EARLY",   "FILLING",
+                                        "FILLED",    "LANDING", "DONE"};
+
+    return names[state];
+}
 
 /* The user sets source and offer, and owns it again with RBUF_EVENT_PUT or RBUF_EVENT_DIRECT. */
 struct rbuf_put {
@@ -49,6 +58,13 @@ void rbuf_put_start(struct rbuf_peer *peer, struct rbuf_put *put);
 void rbuf_put_copied(struct rbuf_peer *peer, struct rbuf_put *put);
 
 /* ---- for core's own files ---- */
+
+static inline void rbuf_put_become(struct rbuf_put *put, enum rbuf_put_state state)
+{
+    rbuf_trace("put", put->peer->index, put->offer.id, rbuf_put_state_name(put->state),
+               rbuf_put_state_name(state));
+    put->state = state;
+}
 
 /* True if some of the put's early data are not written. The receiver releases them when they are
  * all there, which may be before the put goes on: the slot is another message's then. */

@@ -110,7 +110,7 @@ static bool chunk_post(struct rbuf_put *put)
 
 void rbuf_sender_finish(struct rbuf_put *put, enum rbuf_event_kind kind, int status)
 {
-    put->state = RBUF_PUT_DONE;
+    rbuf_put_become(put, RBUF_PUT_DONE);
     rbuf_core_raise(put->peer->core, kind, put->peer, put, status);
 }
 
@@ -134,7 +134,7 @@ static enum put_progress put_posted(struct rbuf_put *put)
     if (!is_copied(put)) {
         return PUT_FINISHED;
     }
-    put->state = RBUF_PUT_LANDING;
+    rbuf_put_become(put, RBUF_PUT_LANDING);
     return PUT_BLOCKED;
 }
 
@@ -146,7 +146,7 @@ static bool write_early(struct rbuf_put *put, uint64_t *budget)
         !rbuf_early_write(put->peer, put->early, put->offer.bytes, budget)) {
         return false;
     }
-    put->state = RBUF_PUT_FILLING;
+    rbuf_put_become(put, RBUF_PUT_FILLING);
     return true;
 }
 
@@ -178,7 +178,7 @@ static enum put_progress put_advance(struct rbuf_put *put, bool may_stage, uint6
             if (put->filling->filled_blocks < put->next.blocks) {
                 return PUT_OUT_OF_BUDGET;
             }
-            put->state = RBUF_PUT_FILLED;
+            rbuf_put_become(put, RBUF_PUT_FILLED);
         }
         if (!chunk_post(put)) {
             return PUT_BLOCKED;
@@ -186,7 +186,7 @@ static enum put_progress put_advance(struct rbuf_put *put, bool may_stage, uint6
         if (!rbuf_schedule_next(schedule, put->rest_bytes, &put->next)) {
             return put_posted(put);
         }
-        put->state = RBUF_PUT_FILLING;
+        rbuf_put_become(put, RBUF_PUT_FILLING);
     }
     return PUT_BLOCKED;
 }
