@@ -74,7 +74,7 @@ struct rbuf_core *side_idle_rings(uint32_t rings)
         }
         rbuf_peer_connected(side->peer, &link);
         side_give_ring(core);
-        rbuf_polling_set_heard(side->peer, 8);
+        rbuf_polling_set_received(side->peer, 8);
     }
     while (rbuf_events_pop(&core->events, &event)) {
     }

@@ -161,14 +161,14 @@ static struct rbuf_early_window some_window(const struct record *record)
     return window;
 }
 
-void foe_loan(const struct record *record)
+void foe_lease(const struct record *record)
 {
-    static const enum rbuf_message_kind kinds[] = {RBUF_MESSAGE_LEND, RBUF_MESSAGE_LEND,
+    static const enum rbuf_message_kind kinds[] = {RBUF_MESSAGE_LEASE, RBUF_MESSAGE_LEASE,
                                                    RBUF_MESSAGE_RECALL, RBUF_MESSAGE_RETURN};
     const enum rbuf_message_kind kind = kinds[record->which % 4];
     const struct rbuf_early_window window = some_window(record);
-    const uint8_t tag = (record->which >> 2 & 15) == 0 ? record->which >> 6 : RBUF_LOAN_EARLY;
+    const uint8_t tag = (record->which >> 2 & 15) == 0 ? record->which >> 6 : RBUF_LEASE_EARLY;
 
     send_kind(record, RBUF_CONTROL, kind, tag, 0, &window,
-              kind == RBUF_MESSAGE_LEND ? (uint32_t) sizeof(window) - (record->which >> 7) : 0);
+              kind == RBUF_MESSAGE_LEASE ? (uint32_t) sizeof(window) - (record->which >> 7) : 0);
 }

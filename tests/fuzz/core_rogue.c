@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * What the foe does with eager rings (see core_fuzz.h): messages by the ring that the victim lent
+ * What the foe does with eager rings (see core_fuzz.h): messages by the ring that the victim leased
  * it, words in any slot of it, offers of rings of its own, and the steps of the hand-back when it
  * likes.
  */
@@ -92,7 +92,7 @@ static void long_word(const struct record *record, const struct rbuf_ring_in *ri
                           end - length, ring->memory->rkey, NULL);
 }
 
-/* Writes a message into the ring that the victim lends to the foe: the slot that is due or one of
+/* Writes a message into the ring that the victim leases to the foe: the slot that is due or one of
  * the next, its word right or not. What the foe's core knows of its ring is not changed: it may
  * write there again, or never. */
 void foe_ring_word(const struct record *record)
@@ -142,12 +142,12 @@ static void send_own(const struct record *record, enum rbuf_message_kind kind, c
     plain.which &= CHANGE_SEQUENCE;
     foe_fill_header(header, &plain);
     header->kind = (uint8_t) kind;
-    header->tag = RBUF_LOAN_RING;
+    header->tag = RBUF_LEASE_RING;
     memcpy(header + 1, payload, bytes);
     foe_send_scratch(record->which >> 7, (uint32_t) sizeof(*header) + bytes);
 }
 
-/* Offers a ring in the scratch memory, or the one that the foe's core has lent; up to one field
+/* Offers a ring in the scratch memory, or the one that the foe's core has leased; up to one field
  * changed. */
 void foe_ring_offer(const struct record *record)
 {
@@ -186,7 +186,7 @@ void foe_ring_offer(const struct record *record)
     default:
         break;
     }
-    send_own(record, RBUF_MESSAGE_LEND, &offer, sizeof(offer));
+    send_own(record, RBUF_MESSAGE_LEASE, &offer, sizeof(offer));
 }
 
 /* RECALL or RETURN, without regard to what state the two are in. */

@@ -134,12 +134,12 @@ static bool malformed(const struct rbuf_core *core, const void *data, uint32_t b
     return header.peer >= core->peer_count || core->peers[header.peer] == NULL;
 }
 
-static size_t loan_bytes(uint8_t loan)
+static size_t lease_bytes(uint8_t lease)
 {
-    switch (loan) {
-    case RBUF_LOAN_RING:
+    switch (lease) {
+    case RBUF_LEASE_RING:
         return sizeof(struct rbuf_ring_offer);
-    case RBUF_LOAN_EARLY:
+    case RBUF_LEASE_EARLY:
         return sizeof(struct rbuf_early_window);
     default:
         return SIZE_MAX / 2; /* none such */
@@ -159,9 +159,9 @@ static bool unknown_kind(enum rbuf_channel_id channel, const void *data, uint32_
         return channel != RBUF_BULK;
     case RBUF_MESSAGE_RECALL:
     case RBUF_MESSAGE_RETURN:
-        return header->tag > RBUF_LOAN_EARLY;
-    case RBUF_MESSAGE_LEND:
-        return bytes != sizeof(*header) + loan_bytes(header->tag);
+        return header->tag > RBUF_LEASE_EARLY;
+    case RBUF_MESSAGE_LEASE:
+        return bytes != sizeof(*header) + lease_bytes(header->tag);
     case RBUF_MESSAGE_EARLY:
         return bytes != sizeof(*header) + sizeof(uint32_t);
     case RBUF_MESSAGE_RTR:
@@ -253,14 +253,14 @@ bool __wrap_rbuf_core_received(struct rbuf_core *core, enum rbuf_channel_id chan
  * the immediate names. */
 static uint64_t announced(const struct rbuf_core *core, uint32_t immediate)
 {
-    const struct rbuf_peer *borrower =
-        core->windows.borrower[immediate % (1u << RBUF_IMMEDIATE_WINDOW_BITS)];
+    const struct rbuf_peer *holder =
+        core->windows.holder[immediate % (1u << RBUF_IMMEDIATE_WINDOW_BITS)];
     const struct rbuf_grant *grant;
     uint64_t count = 0;
 
-    if (borrower != NULL) {
+    if (holder != NULL) {
         const struct rbuf_early_arrivals *arrivals =
-            &borrower->early_in
+            &holder->early_in
                  ->arrivals[(immediate >> RBUF_IMMEDIATE_INDEX_BITS) % RBUF_EARLY_SLOTS];
 
         count += arrivals->immediate == immediate ? arrivals->chunks : 0;
@@ -382,7 +382,7 @@ static void watch_window(const struct rbuf_core *core, const struct rbuf_peer *p
         fuzz_require(in->slot[i].seq % RBUF_EARLY_SLOTS == i, "a slot has its own numbers");
     }
     fuzz_require(unclaimed == in->unclaimed, "what is unclaimed is counted right");
-    fuzz_require(core->windows.borrower[in->number] == peer, "a window knows its borrower");
+    fuzz_require(core->windows.holder[in->number] == peer, "a window knows its holder");
     fuzz_require(in->first + in->slot_blocks * RBUF_EARLY_SLOTS <= core->receive_arena.blocks,
                  "a window lies in the arena");
 }

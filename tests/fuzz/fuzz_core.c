@@ -39,7 +39,7 @@ enum step {
     STEP_FOE_RING_WORD,
     STEP_FOE_RING_OFFER,
     STEP_FOE_RING_STEP,
-    STEP_FOE_FLOOD, /* small messages, so that the victim lends it a ring */
+    STEP_FOE_FLOOD, /* small messages, so that the victim leases it a ring */
     STEP_FLOOD,     /* likewise of the victim */
     STEP_FOE_LOAN,
     STEP_FOE_EARLY,
@@ -252,7 +252,7 @@ static void do_step(const struct record *record, const uint8_t **data, size_t *l
         flood(record, false);
         break;
     case STEP_FOE_LOAN:
-        foe_loan(record);
+        foe_lease(record);
         break;
     case STEP_FOE_EARLY:
         foe_early(record);

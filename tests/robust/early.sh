@@ -11,8 +11,8 @@ shown=early_sent
 # shellcheck source=tests/robust/counters.sh
 . "$(dirname "$0")/counters.sh"
 
-none="early_sent=0 early_lent=0"
-some="early_sent>20 early_claimed>20 early_lent>0"
+none="early_sent=0 early_leased=0"
+some="early_sent>20 early_claimed>20 early_leased>0"
 sure="early_dropped=0 early_corrected=0 messages_refused=0"
 hca=()
 
@@ -85,13 +85,13 @@ done
 # --- processes that differ ---
 
 with
-unlike "early_lent<2" early_peers=0
-unlike "early_lent>0" subblock=off
-unlike "early_lent>0" early_size=16k early_c0=4k
-unlike "early_lent>0" c0=4k q=2
-unlike "early_lent>0" block_size=1k
-unlike "early_lent>0" c0=256k early_size=1m
-unlike "early_lent>0" staging_size=1536k
+unlike "early_leased<2" early_peers=0
+unlike "early_leased>0" subblock=off
+unlike "early_leased>0" early_size=16k early_c0=4k
+unlike "early_leased>0" c0=4k q=2
+unlike "early_leased>0" block_size=1k
+unlike "early_leased>0" c0=256k early_size=1m
+unlike "early_leased>0" staging_size=1536k
 with early_size=1m
 unlike "early_sent>0 messages_refused=0" staging_size=1536k
 tally

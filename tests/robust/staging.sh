@@ -82,7 +82,7 @@ fi
 # Seven, of which six can have a window at the start.
 with
 right "partners for whose windows there is no room at the start" \
-    "early_lent>24 early_recalled=0 staging_grown>7" 8 "$mpi_tests/storm"
+    "early_leased>24 early_recalled=0 staging_grown>7" 8 "$mpi_tests/storm"
 
 # --- no more can be pinned ---
 

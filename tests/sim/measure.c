@@ -7,7 +7,7 @@
 
 #include "world.h"
 
-#define PROMPTS 10u /* messages until a window must have been lent */
+#define PROMPTS 10u /* messages until a window must have been leased */
 
 struct sim_measure {
     struct world *world;
@@ -135,7 +135,7 @@ static double run_early(struct sim_measure *measure, const struct rbuf_plan *pla
     plain.schedule.opening_blocks = 0; /* the window has one of its own */
     plain.rendezvous = RBUF_RENDEZVOUS_SERIAL;
     for (unsigned i = 0; i < PROMPTS && early(world) == 0; i++) {
-        (void) run_staged(measure, &plain, bytes); /* a window is lent to who sends */
+        (void) run_staged(measure, &plain, bytes); /* a window is leased to who sends */
     }
     before = early(world);
     time = run_staged(measure, &plain, bytes);

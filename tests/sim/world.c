@@ -354,9 +354,9 @@ void world_staging(struct world_node *node, struct rbuf_arena *arena)
 
 bool world_receive_staging_free(const struct rbuf_core *core)
 {
-    uint32_t lent = core->windows.out * rbuf_early_window_blocks(&core->options.early);
+    uint32_t leased = core->windows.out * rbuf_early_window_blocks(&core->options.early);
 
-    return core->receive_arena.free_blocks + lent == core->receive_arena.blocks;
+    return core->receive_arena.free_blocks + leased == core->receive_arena.blocks;
 }
 
 static struct rbuf_region open_bounces(struct world_node *node)
@@ -432,8 +432,8 @@ static void connect_nodes(struct world *world, unsigned one, unsigned other)
                                       .words_overtake = options->unordered,
                                       .window = {options->core.window[0], options->core.window[1]}};
 
-        for (int id = 0; id < RBUF_CHANNELS && options->lent != 0; id++) {
-            link.window[id] = link.lent[id] = options->lent;
+        for (int id = 0; id < RBUF_CHANNELS && options->granted != 0; id++) {
+            link.window[id] = link.granted[id] = options->granted;
         }
         rbuf_peer_connected(here->peer, &link);
     }

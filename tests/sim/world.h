@@ -49,7 +49,7 @@ struct world_options {
     uint32_t depth;   /* of each send queue */
     uint32_t room;    /* of each node's completion queue */
     uint32_t inline_max;
-    uint16_t lent;    /* the windows of all peers, where core's options say more; 0: as those */
+    uint16_t granted; /* the windows of all peers, where core's options say more; 0: as those */
     bool unordered;   /* writes are not placed in order, and core is told so of each peer */
     unsigned bounces; /* bounce buffers of a node, where there is less inline room than enough */
     uint32_t message_bytes; /* of a receive buffer, header included */
@@ -182,7 +182,7 @@ struct world_node {
     void *bounce_memory; /* NULL: none */
     struct rbuf_buffer **buffers;
     unsigned buffer_count;
-    struct rbuf_ring_memory *ring_memory[WORLD_RINGS_MAX]; /* lent to core */
+    struct rbuf_ring_memory *ring_memory[WORLD_RINGS_MAX]; /* leased to core */
     unsigned ring_memory_count;
     unsigned growths; /* of its staging */
     uint64_t free_ns; /* when its processor has time */
@@ -246,7 +246,7 @@ uint32_t world_control_bytes(void);
 /* NULL, or what is left over that should not be; call it after world_settle(). */
 const char *world_leftover(struct world *world);
 
-/* True if all of the receive staging is free, but for the windows that are lent. */
+/* True if all of the receive staging is free, but for the windows that are leased. */
 bool world_receive_staging_free(const struct rbuf_core *core);
 
 /* Time at which the network is. */

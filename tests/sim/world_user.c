@@ -41,7 +41,7 @@ static bool send_long(struct world_node *node, struct world_message *message)
     memcpy(slots, &message, sizeof(message));
     memcpy(slots + sizeof(message), message->source, half);
     if (half > 0) {
-        rbuf_ring_long_lead(peer, bytes, (uint32_t) sizeof(message) + half);
+        rbuf_ring_long_write_part(peer, bytes, (uint32_t) sizeof(message) + half);
     }
     memcpy(slots + sizeof(message) + half, (const char *) message->source + half,
            message->bytes - half);

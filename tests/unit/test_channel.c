@@ -67,25 +67,25 @@ START_TEST(credits_of_one_direction)
 }
 END_TEST
 
-/* Peers that were lent less than the options say: credits come back for what they have. */
+/* Peers that were granted less than the options say: credits come back for what they have. */
 START_TEST(credits_of_lesser_windows)
 {
-    static const uint16_t lent[] = {1, 2, 4, 7};
+    static const uint16_t granted[] = {1, 2, 4, 7};
 
-    for (size_t i = 0; i < sizeof(lent) / sizeof(lent[0]); i++) {
+    for (size_t i = 0; i < sizeof(granted) / sizeof(granted[0]); i++) {
         struct world_options options = world_defaults();
         struct world *world;
 
         options.core.window[0] = options.core.window[1] = 16;
         options.core.ring.slots = 0;
-        options.lent = lent[i];
+        options.granted = granted[i];
         world = world_open(&options);
         for (int m = 0; m < 100; m++) {
             world_send(world, WORLD_EAGER, 0, 1, 64);
         }
         case_run(world);
-        ck_assert_uint_eq(world->nodes[0].links[1].peer->credit[RBUF_CONTROL].window, lent[i]);
-        ck_assert_uint_ge(world->nodes[1].core.stats.credits_written, 100 / lent[i] - 1u);
+        ck_assert_uint_eq(world->nodes[0].links[1].peer->credit[RBUF_CONTROL].window, granted[i]);
+        ck_assert_uint_ge(world->nodes[1].core.stats.credits_written, 100 / granted[i] - 1u);
         case_close(world);
     }
 }
@@ -127,7 +127,8 @@ START_TEST(counters_wrap)
 
                 credit->sent = credit->taken = starts[s];
                 credit->consumed = starts[s];
-                link->peer->counts.mine[id] = link->peer->counts.told[id] = (uint16_t) starts[s];
+                link->peer->counts.mine[id] = link->peer->counts.advertised[id] =
+                    (uint16_t) starts[s];
                 link->mailbox->credit[id] = starts[s];
                 link->end[id].queue.posted = link->end[id].queue.retired = starts[s] + 7;
             }

@@ -7,7 +7,7 @@
 
 #include <sys/mman.h>
 
-/* The first RTS lends nothing, the second a window, the third has early data. */
+/* The first RTS leases nothing, the second a window, the third has early data. */
 START_TEST(windows_are_for_who_sends)
 {
     struct world_options options = world_defaults();
@@ -20,7 +20,7 @@ START_TEST(windows_are_for_who_sends)
         ck_assert_uint_eq(early_stats(world, 0)->early_sent, sent > 2 ? sent - 2 : 0);
         ck_assert_uint_eq(early_stats(world, 1)->early_claimed, sent > 2 ? sent - 2 : 0);
     }
-    ck_assert_uint_eq(early_stats(world, 1)->early_lent, 1);
+    ck_assert_uint_eq(early_stats(world, 1)->early_leased, 1);
     early_sent_once(world, 6 * 50000);
     case_close(world);
 }
@@ -33,7 +33,7 @@ START_TEST(windows_need_room)
         uint32_t peers;
         uint32_t slot_blocks;
         size_t receive_bytes;
-        bool lent;
+        bool leased;
     } rows[] = {
         {1, 10, 16u << 20, true},
         {0, 10, 16u << 20, false},
@@ -54,7 +54,7 @@ START_TEST(windows_need_room)
         options.receive_bytes = rows[i].receive_bytes;
         world = world_open(&options);
         early_expected(world, 5, 70000);
-        ck_assert_msg((early_receiver(world)->early_in != NULL) == rows[i].lent, "row %zu", i);
+        ck_assert_msg((early_receiver(world)->early_in != NULL) == rows[i].leased, "row %zu", i);
         case_close(world);
     }
 }

@@ -18,7 +18,7 @@ static struct world_options three_nodes(int arrival)
     return options;
 }
 
-/* Node 2 sends to node 1, which lends it the window that node 0 has: as soon as that is idle. */
+/* Node 2 sends to node 1, which leases it the window that node 0 has: as soon as that is idle. */
 static void ask_back(struct world *world)
 {
     early_stats(world, 1)->rts_received += 1000;
@@ -41,7 +41,7 @@ START_TEST(windows_move)
             world_send(world, WORLD_PUT, round % 2 == 0 ? 0 : 2, 1, 50000);
             world_settle(world);
         }
-        ck_assert_uint_eq(early_stats(world, 1)->early_lent, round + 1);
+        ck_assert_uint_eq(early_stats(world, 1)->early_leased, round + 1);
         ck_assert_uint_eq(world->nodes[1].core.windows.out, 1);
     }
     ck_assert_uint_eq(early_stats(world, 1)->early_recalled, 5);
@@ -154,7 +154,7 @@ END_TEST
  * lane before it is corrected. */
 START_TEST(claims_of_a_window_that_is_gone)
 {
-    for (unsigned again = 0; again < 2; again++) { /* is another window lent? */
+    for (unsigned again = 0; again < 2; again++) { /* is another window leased? */
         struct world_options options = three_nodes(_i);
         struct world *world = early_open(&options);
         struct rbuf_core *core = &world->nodes[1].core;
@@ -213,7 +213,7 @@ START_TEST(numbers_retire)
         early_arrived(held);
     }
     ck_assert_uint_eq(early_stats(world, 1)->early_recalled, 1);
-    ck_assert_uint_eq(early_stats(world, 1)->early_lent, 2);
+    ck_assert_uint_eq(early_stats(world, 1)->early_leased, 2);
     ck_assert_uint_lt(early_receiver(world)->early_in->slot[0].seq, 1u << 21);
     ck_assert_uint_gt(early_stats(world, 1)->early_claimed, 280);
     ck_assert_uint_gt(early_stats(world, 1)->early_late, 280);

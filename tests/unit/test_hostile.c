@@ -65,10 +65,10 @@ START_TEST(malformed_headers)
             refused += kind != RBUF_MESSAGE_RECALL;
         }
     }
-    for (unsigned kind = RBUF_MESSAGE_LEND; kind <= RBUF_MESSAGE_RETURN; kind++) {
-        for (unsigned loan = RBUF_LOAN_EARLY + 1; loan < 256; loan++) { /* there is no such loan */
+    for (unsigned kind = RBUF_MESSAGE_LEASE; kind <= RBUF_MESSAGE_RETURN; kind++) {
+        for (unsigned lease = RBUF_LEASE_EARLY + 1; lease < 256; lease++) { /* there is none */
             message = good_message(world, (uint8_t) kind);
-            message.header.tag = (uint8_t) loan;
+            message.header.tag = (uint8_t) lease;
             ck_assert(!receive(world, &message, sizeof(message)));
             refused++;
         }
@@ -481,7 +481,7 @@ START_TEST(windows_without_sense)
     struct world_options options = world_defaults();
     struct world *world = world_open(&options);
     struct rbuf_stats *stats = early_stats(world, 1);
-    struct message message = good_message(world, RBUF_MESSAGE_LEND);
+    struct message message = good_message(world, RBUF_MESSAGE_LEASE);
     const struct rbuf_early_window good = {.base = 4096,
                                            .flag = 1ull << 63,
                                            .first = RBUF_EARLY_SLOTS,
@@ -499,7 +499,7 @@ START_TEST(windows_without_sense)
     bad[3].first++;
     bad[4].schedule.block_bytes = 1u << 26; /* more than this side can stage */
     bad[5].schedule.growth = 0;
-    message.header.tag = RBUF_LOAN_EARLY;
+    message.header.tag = RBUF_LEASE_EARLY;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         memcpy(message.payload, &bad[i], sizeof(good));
         ck_assert(!receive(world, &message, sizeof(message.header) + sizeof(good)));
@@ -512,7 +512,7 @@ START_TEST(windows_without_sense)
     message.header.kind = RBUF_MESSAGE_RETURN;
     ck_assert(!receive(world, &message, sizeof(message.header)));
     ck_assert_uint_eq(stats->messages_refused, ++refused);
-    message.header.kind = RBUF_MESSAGE_LEND;
+    message.header.kind = RBUF_MESSAGE_LEASE;
     memcpy(message.payload, &good, sizeof(good));
     for (unsigned i = 0; i < 3; i++) { /* the second one is one too many */
         ck_assert(!receive(world, &message, sizeof(message.header) + sizeof(good)));
@@ -539,10 +539,10 @@ START_TEST(windows_that_come_back)
     struct message message = good_message(world, RBUF_MESSAGE_RETURN);
     const uint64_t refused = early_stats(world, 1)->messages_refused;
 
-    message.header.tag = RBUF_LOAN_EARLY;
+    message.header.tag = RBUF_LEASE_EARLY;
     ck_assert(!receive(world, &message, sizeof(message.header)));
     ck_assert_uint_eq(early_stats(world, 1)->messages_refused, refused + 1);
-    ck_assert_int_eq(early_receiver(world)->early_in->state, RBUF_EARLY_IN_LENT);
+    ck_assert_int_eq(early_receiver(world)->early_in->state, RBUF_EARLY_IN_LEASED);
     early_receiver(world)->early_in->state = RBUF_EARLY_IN_RECALLED;
     ck_assert(!receive(world, &message, sizeof(message.header)));
     ck_assert_ptr_null(early_receiver(world)->early_in);

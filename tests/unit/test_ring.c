@@ -216,7 +216,7 @@ static void many_to_one(struct world *world, const unsigned *rate, unsigned send
     }
 }
 
-/* The set follows the traffic: who has become much warmer takes the place of who was warm. */
+/* The set follows the traffic: who has become much busier takes the place of who was warm. */
 START_TEST(the_warm_replace_the_cold)
 {
     struct world_options options = world_defaults();
@@ -274,7 +274,7 @@ START_TEST(the_silent_leave)
 }
 END_TEST
 
-/* The warmest is polled first. */
+/* The busiest is polled first. */
 START_TEST(polled_by_warmth)
 {
     struct world_options options = world_defaults();

@@ -20,7 +20,7 @@ static void receive(struct world *world, uint8_t kind, const struct rbuf_ring_of
     struct rbuf_peer *peer = world->nodes[1].links[0].peer;
     struct message message = {.header = {.peer = peer->index,
                                          .kind = kind,
-                                         .tag = RBUF_LOAN_RING,
+                                         .tag = RBUF_LEASE_RING,
                                          .sequence = peer->sequence_in}};
 
     if (offer != NULL) {
@@ -46,10 +46,10 @@ START_TEST(offers_without_sense)
     uint64_t refused = 0;
 
     for (size_t i = 0; i < sizeof(offers) / sizeof(offers[0]); i++) {
-        receive(world, RBUF_MESSAGE_LEND, &offers[i]);
+        receive(world, RBUF_MESSAGE_LEASE, &offers[i]);
         ck_assert_uint_eq(rings_stats(world, 1)->messages_refused, ++refused);
     }
-    receive(world, RBUF_MESSAGE_LEND, NULL); /* too short */
+    receive(world, RBUF_MESSAGE_LEASE, NULL); /* too short */
     receive(world, RBUF_MESSAGE_RETURN, NULL);
     ck_assert_uint_eq(rings_stats(world, 1)->messages_refused, refused + 2);
     receive(world, RBUF_MESSAGE_RECALL, NULL); /* as if it crossed with a RETURN */
@@ -70,7 +70,7 @@ START_TEST(steps_out_of_order)
     rings_open(world);
     refused = rings_stats(world, 1)->messages_refused;
     offer = world->nodes[1].links[0].peer->ring_out.offer;
-    receive(world, RBUF_MESSAGE_LEND, &offer);
+    receive(world, RBUF_MESSAGE_LEASE, &offer);
     ck_assert_uint_eq(rings_stats(world, 1)->messages_refused, refused + 1);
     receive(world, RBUF_MESSAGE_RETURN, NULL);
     ck_assert_ptr_null(world->nodes[1].links[0].peer->ring_in);
@@ -93,10 +93,10 @@ START_TEST(backs_that_leave_late)
     rings_open(world);
     offer = out->offer;
     receive(world, RBUF_MESSAGE_RECALL, NULL);
-    receive(world, RBUF_MESSAGE_LEND, &offer);
+    receive(world, RBUF_MESSAGE_LEASE, &offer);
     receive(world, RBUF_MESSAGE_RECALL, NULL); /* two RETURNs are out */
     rbuf_ring_out_handed_back(peer);
-    receive(world, RBUF_MESSAGE_LEND, &offer);
+    receive(world, RBUF_MESSAGE_LEASE, &offer);
     ck_assert_int_eq(out->state, RBUF_RING_OUT_REINVITED);
     rbuf_ring_out_handed_back(peer);
     ck_assert_int_eq(out->state, RBUF_RING_OUT_OPEN);
@@ -128,7 +128,7 @@ START_TEST(old_headers_are_not_believed)
         atomic_store(&peer->mailbox->credit[RBUF_FLOW_RING], credit->sent);
     }
     ck_assert_uint_gt(credit->sent - start, 1000);
-    rbuf_credit_heard(&peer->counts, old);
+    rbuf_credit_received(&peer->counts, old);
     atomic_store(&peer->mailbox->credit[RBUF_FLOW_RING], credit->taken);
     ck_assert_uint_lt(credit->sent - start, (1u << 16) - credit->window);
     ck_assert(!rbuf_credit_look(peer, RBUF_FLOW_RING)); /* none is true */

@@ -86,10 +86,10 @@ static bool send_long(struct world *world, uint32_t bytes, uint32_t seed, uint32
     }
     for (; chunk > 0 && bytes - done > chunk; done += chunk) {
         fill(payload, done, done + chunk, seed);
-        rbuf_ring_long_lead(peer, bytes, done + chunk);
+        rbuf_ring_long_write_part(peer, bytes, done + chunk);
     }
     fill(payload, done, bytes, seed);
-    led += peer->ring_out.led;
+    led += peer->ring_out.written;
     ck_assert(rbuf_am_end_long(peer, 1, bytes, 0));
     return true;
 }
@@ -299,7 +299,7 @@ START_TEST(half_of_a_message)
     take_over(world);
     payload = rbuf_am_begin_long(peer, 1000);
     fill(payload, 0, 600, 1);
-    rbuf_ring_long_lead(peer, 1000, 600);
+    rbuf_ring_long_write_part(peer, 1000, 600);
     let_arrive(world);
     watch = ring_of(world)->watch;
     ck_assert(rbuf_watch_hit(watch, atomic_load(watch->word)));
@@ -476,7 +476,7 @@ START_TEST(lost_in_the_middle)
         payload = rbuf_am_begin_long(peer, LONGEST);
         for (; LONGEST - done > 200; done += 200) {
             fill(payload, done, done + 200, 7);
-            rbuf_ring_long_lead(peer, LONGEST, done + 200);
+            rbuf_ring_long_write_part(peer, LONGEST, done + 200);
         }
         fill(payload, done, LONGEST, 7);
         sent = rbuf_am_end_long(peer, 1, LONGEST, 0);
@@ -600,7 +600,7 @@ START_TEST(unlike_geometries)
 }
 END_TEST
 
-/* A peer that sends nothing but long messages gets a ring as well, and the census takes each of
+/* A peer that sends nothing but long messages gets a ring as well, and the epoch takes each of
  * them for one. */
 START_TEST(long_ones_alone)
 {

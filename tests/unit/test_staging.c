@@ -128,7 +128,7 @@ END_TEST
  * all, though the start has room for fewer. */
 START_TEST(peers_get_their_windows)
 {
-    uint32_t lent[2];
+    uint32_t leased[2];
 
     for (unsigned whole = 0; whole < 2; whole++) {
         struct world_options options = small_start();
@@ -148,13 +148,13 @@ START_TEST(peers_get_their_windows)
                 case_run(world);
             }
         }
-        lent[whole] = core_of(world, 0)->windows.out;
+        leased[whole] = core_of(world, 0)->windows.out;
         ck_assert_uint_eq(core_of(world, 0)->stats.early_recalled, 0);
         ck_assert_uint_eq(core_of(world, 0)->stats.staging_grown, whole ? 0 : 3);
         case_close(world);
     }
-    ck_assert_uint_eq(lent[0], lent[1]);
-    ck_assert_uint_eq(lent[0], WORLD_NODES_MAX - 1);
+    ck_assert_uint_eq(leased[0], leased[1]);
+    ck_assert_uint_eq(leased[0], WORLD_NODES_MAX - 1);
 }
 END_TEST
 

@@ -44,7 +44,7 @@ START_TEST(nothing_rests_on_order)
             const struct rbuf_stats *stats = &world->nodes[node].core.stats;
 
             ck_assert_uint_eq(stats->ring_admitted, 0);
-            ck_assert_uint_eq(stats->early_lent, 0);
+            ck_assert_uint_eq(stats->early_leased, 0);
             ck_assert_uint_gt(stats->staged_chunks, 20);
         }
         case_close(world);

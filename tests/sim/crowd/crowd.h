@@ -73,7 +73,7 @@ struct crowd_process {
     uint32_t known;
     struct crowd_inbox inbox;
     struct crowd_signals signals;
-    struct rbuf_ring_memory **rings; /* lent to core */
+    struct rbuf_ring_memory **rings; /* leased to core */
     uint32_t ring_count;
     struct crowd_counts counts;
     bool held;

@@ -15,8 +15,8 @@
 #include "../random.h"
 #include "crowd.h"
 
-#define CENSUS 1024u
-#define MANY   64u
+#define EPOCH 1024u
+#define MANY  64u
 
 static const char *attack;
 static bool failed;
@@ -99,8 +99,8 @@ static void alike_at_the_edge(void)
         options.ring.threshold = i % 2 == 0 ? 16 : 1;
         open_crowd(&options);
         fill(rate, 0, sets[i] + 1, 4);
-        (void) many_to_one(rate, sets[i] + 1, 100 * CENSUS / (4 * (sets[i] + 1)));
-        require(core()->stats.ring_recalled == 0, "%llu left a set of %u in 100 censuses",
+        (void) many_to_one(rate, sets[i] + 1, 100 * EPOCH / (4 * (sets[i] + 1)));
+        require(core()->stats.ring_recalled == 0, "%llu left a set of %u in 100 epochs",
                 (unsigned long long) core()->stats.ring_recalled, sets[i]);
         close_crowd();
     }
@@ -118,7 +118,7 @@ static void alike_with_full_rings(void)
         options.ring.slots = slots;
         open_crowd(&options);
         fill(rate, 0, 5, 64);
-        (void) many_to_one(rate, 5, 100 * CENSUS / (5 * 64));
+        (void) many_to_one(rate, 5, 100 * EPOCH / (5 * 64));
         require(core()->stats.ring_recalled == 0, "%llu left, with rings of %u slots",
                 (unsigned long long) core()->stats.ring_recalled, slots);
         close_crowd();
@@ -137,8 +137,8 @@ static void fewer_places_than_partners(void)
         options.ring.set = places;
         open_crowd(&options);
         fill(rate, 0, 11, 2);
-        (void) many_to_one(rate, 11, 4 * CENSUS / 22);
-        share = many_to_one(rate, 11, 100 * CENSUS / 22);
+        (void) many_to_one(rate, 11, 4 * EPOCH / 22);
+        share = many_to_one(rate, 11, 100 * EPOCH / 22);
         require(share + 2 >= 100 * places / 11, "%u places take %u %%", places, share);
         require(core()->stats.ring_recalled == 0, "%llu left a set of %u",
                 (unsigned long long) core()->stats.ring_recalled, places);
@@ -157,16 +157,16 @@ static void one_place_for_the_warmest(void)
     for (unsigned turn = 0; turn < 11; turn++) {
         fill(rate, 0, 11, 2);
         rate[turn] = 8;
-        (void) many_to_one(rate, 11, 5 * CENSUS / 28);
+        (void) many_to_one(rate, 11, 5 * EPOCH / 28);
         require(crowd_know(crowd_process(crowd, 0), turn + 1)->peer->ring_in != NULL,
-                "the warmest, %u, is not in after five censuses", turn + 1);
+                "the busiest, %u, is not in after five epochs", turn + 1);
     }
     require(core()->stats.ring_recalled <= 11, "%llu changes for 11",
             (unsigned long long) core()->stats.ring_recalled);
     close_crowd();
 }
 
-/* All partners change: four censuses later the new ones have the rings, and after eight more the
+/* All partners change: four epochs later the new ones have the rings, and after eight more the
  * set is as small as it was. */
 static void partners_change(void)
 {
@@ -177,10 +177,10 @@ static void partners_change(void)
     for (unsigned turn = 0; turn < 6; turn++) {
         fill(rate, 0, 33, 0);
         fill(rate, turn % 3 * 11, turn % 3 * 11 + 11, 4);
-        (void) many_to_one(rate, 33, 4 * CENSUS / 44);
-        share = many_to_one(rate, 33, 8 * CENSUS / 44);
+        (void) many_to_one(rate, 33, 4 * EPOCH / 44);
+        share = many_to_one(rate, 33, 8 * EPOCH / 44);
         require(share >= 99, "%u %% after the change", share);
-        (void) many_to_one(rate, 33, 2 * CENSUS / 44);
+        (void) many_to_one(rate, 33, 2 * EPOCH / 44);
         require(core()->set.count == 11, "%u are polled", core()->set.count);
     }
     require(core()->stats.ring_recalled <= 5 * 11, "%llu left",
@@ -188,7 +188,7 @@ static void partners_change(void)
     close_crowd();
 }
 
-/* Partners change at every census: the set cannot follow, and does not run after them either. */
+/* Partners change at every epoch: the set cannot follow, and does not run after them either. */
 static void partners_never_stay(void)
 {
     struct crowd_options options = crowd_defaults(MANY);
@@ -199,11 +199,10 @@ static void partners_never_stay(void)
     for (unsigned turn = 0; turn < 200; turn++) {
         fill(rate, 0, 33, 0);
         fill(rate, turn % 3 * 11, turn % 3 * 11 + 11, 4);
-        (void) many_to_one(rate, 33, CENSUS / 44);
+        (void) many_to_one(rate, 33, EPOCH / 44);
     }
-    require(core()->stats.ring_recalled <= core()->set.census * 11ull / 2,
-            "%llu left in %u censuses", (unsigned long long) core()->stats.ring_recalled,
-            core()->set.census);
+    require(core()->stats.ring_recalled <= core()->set.epoch * 11ull / 2, "%llu left in %u epochs",
+            (unsigned long long) core()->stats.ring_recalled, core()->set.epoch);
     close_crowd();
 }
 
@@ -216,17 +215,17 @@ static void member_that_computes(void)
     options.ring.set = 4;
     open_crowd(&options);
     fill(rate, 0, 4, 4);
-    (void) many_to_one(rate, 8, 4 * CENSUS / 16);
+    (void) many_to_one(rate, 8, 4 * EPOCH / 16);
     crowd_hold(crowd_process(crowd, 1));
     fill(rate, 0, 4, 0);
     fill(rate, 4, 8, 4);
-    (void) many_to_one(rate, 8, 5 * CENSUS / 16);
-    share = many_to_one(rate, 8, 4 * CENSUS / 16);
+    (void) many_to_one(rate, 8, 5 * EPOCH / 16);
+    share = many_to_one(rate, 8, 4 * EPOCH / 16);
     require(share >= 73, "three of four places take %u %%", share);
     crowd_release(crowd_process(crowd, 1));
     crowd_run(crowd);
-    (void) many_to_one(rate, 8, CENSUS / 16);
-    share = many_to_one(rate, 8, 4 * CENSUS / 16);
+    (void) many_to_one(rate, 8, EPOCH / 16);
+    share = many_to_one(rate, 8, 4 * EPOCH / 16);
     require(share == 100, "four of four take %u %%", share);
     close_crowd();
 }
@@ -242,14 +241,14 @@ static void peers_without_memory(void)
         crowd_process(crowd, rank)->core.rings.supply = RBUF_RING_SUPPLY_ENDED;
     }
     fill(rate, 0, 8, 4);
-    (void) many_to_one(rate, 8, 500 * CENSUS / 32);
+    (void) many_to_one(rate, 8, 500 * EPOCH / 32);
     require(core()->stats.ring_admitted <= 4 + 4 * 10, "%llu were invited",
             (unsigned long long) core()->stats.ring_admitted);
     require(core()->set.count == 4, "%u are polled", core()->set.count);
     close_crowd();
 }
 
-/* Memory for fewer rings than there are places: it goes to the warmest. */
+/* Memory for fewer rings than there are places: it goes to the busiest. */
 static void memory_for_few(void)
 {
     struct crowd_options options = crowd_defaults(MANY);
@@ -258,10 +257,10 @@ static void memory_for_few(void)
     options.ring_memory = 2;
     open_crowd(&options);
     fill(rate, 0, 8, 2);
-    (void) many_to_one(rate, 8, 4 * CENSUS / 16);
+    (void) many_to_one(rate, 8, 4 * EPOCH / 16);
     rate[6] = rate[7] = 12;
-    (void) many_to_one(rate, 8, 6 * CENSUS / 36);
-    share = many_to_one(rate, 8, 10 * CENSUS / 36);
+    (void) many_to_one(rate, 8, 6 * EPOCH / 36);
+    share = many_to_one(rate, 8, 10 * EPOCH / 36);
     require(share >= 64, "two rings take %u %%", share);
     close_crowd();
 }
@@ -277,18 +276,18 @@ static void old_receivers_are_idle(void)
     for (uint32_t turn = 0; turn < 6; turn++) {
         uint64_t before = 0, by_ring = 0;
 
-        for (unsigned round = 0; round < 12 * CENSUS; round++) {
+        for (unsigned round = 0; round < 12 * EPOCH; round++) {
             for (uint32_t i = 1; i <= 16; i++) {
                 struct crowd_counts *counts = &crowd_process(crowd, 16 * turn + i)->counts;
 
                 crowd_send(crowd, 0, 16 * turn + i, 8);
-                before = round == 8 * CENSUS ? before + counts->by_ring : before;
-                by_ring = round == 12 * CENSUS - 1 ? by_ring + counts->by_ring : by_ring;
+                before = round == 8 * EPOCH ? before + counts->by_ring : before;
+                by_ring = round == 12 * EPOCH - 1 ? by_ring + counts->by_ring : by_ring;
             }
             crowd_run(crowd);
         }
         by_ring -= before;
-        require(by_ring >= 4 * CENSUS * 16 * 95 / 100, "%llu by rings in turn %u",
+        require(by_ring >= 4 * EPOCH * 16 * 95 / 100, "%llu by rings in turn %u",
                 (unsigned long long) by_ring, turn);
         require(core()->rings.out <= most, "%u rings", core()->rings.out);
     }
@@ -356,10 +355,10 @@ static void random_jobs(void)
     play(12);
     for (uint32_t i = 0; i < JOB_RANKS; i++) {
         const struct rbuf_core *one = &crowd_process(crowd, i)->core;
-        uint64_t bound = (uint64_t) options.ring.set * (one->set.census + 1) / 2;
+        uint64_t bound = (uint64_t) options.ring.set * (one->set.epoch + 1) / 2;
 
-        require(one->stats.ring_recalled <= bound, "%llu left %u places in %u censuses",
-                (unsigned long long) one->stats.ring_recalled, options.ring.set, one->set.census);
+        require(one->stats.ring_recalled <= bound, "%llu left %u places in %u epochs",
+                (unsigned long long) one->stats.ring_recalled, options.ring.set, one->set.epoch);
     }
     close_crowd();
 }
@@ -372,7 +371,7 @@ int main(int argc, char **argv)
     } attacks[] = {{"alike at the edge", alike_at_the_edge},
                    {"alike with full rings", alike_with_full_rings},
                    {"fewer places than partners", fewer_places_than_partners},
-                   {"one place for the warmest", one_place_for_the_warmest},
+                   {"one place for the busiest", one_place_for_the_warmest},
                    {"partners change", partners_change},
                    {"partners never stay", partners_never_stay},
                    {"a member that computes", member_that_computes},

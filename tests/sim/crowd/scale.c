@@ -32,14 +32,14 @@
 #define BURST      2u  /* messages to a partner in an iteration */
 #define COLLECT    4u  /* iterations from one allreduce to the next */
 #define STRANGER   16u /* likewise of a process from one stranger to the next */
-#define CENSUS     1024u
+#define EPOCH      1024u
 #define DEGREES    32u
 #define SLOT_BYTES 256u /* no message is longer */
 
 enum part { START, RUN, CHANGE, RUN_ON, PARTS };
 
-/* Messages to a process in each, in censuses. Before CHANGE all have new partners. */
-static const uint32_t censuses[PARTS] = {[START] = 2, [RUN] = 3, [CHANGE] = 3, [RUN_ON] = 8};
+/* Messages to a process in each, in epochs. Before CHANGE all have new partners. */
+static const uint32_t epochs[PARTS] = {[START] = 2, [RUN] = 3, [CHANGE] = 3, [RUN_ON] = 8};
 
 struct job {
     uint32_t ranks;
@@ -183,7 +183,7 @@ static bool play(struct job *job)
 
     for (int i = 0; i < PARTS; i++) {
         uint32_t degree = distances(job, i >= CHANGE, distance);
-        uint32_t iterations = censuses[i] * CENSUS / (degree * BURST + job->steps / COLLECT);
+        uint32_t iterations = epochs[i] * EPOCH / (degree * BURST + job->steps / COLLECT);
 
         for (uint32_t j = 0; j < iterations; j++) {
             iterate(job, distance, degree, iteration++);

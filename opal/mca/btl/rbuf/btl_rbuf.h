@@ -67,7 +67,7 @@
 
 /* ---- eager rings ---- */
 
-/* Memory for one ring, lent to core. */
+/* Memory for one ring, leased to core. */
 struct mca_btl_rbuf_ring {
     SLIST_ENTRY(mca_btl_rbuf_ring) link;
     struct rbuf_memory memory;

@@ -103,7 +103,7 @@ static void connected(mca_btl_base_endpoint_t *endpoint, const struct rbuf_excha
     for (int i = 0; i < RBUF_CHANNELS; i++) {
         link.queue[i] = endpoint->queue[i];
         link.window[i] = theirs->window[i];
-        link.lent[i] = rbuf_queue_window(endpoint->queue[i]);
+        link.granted[i] = rbuf_queue_window(endpoint->queue[i]);
         link.unordered |= endpoint->module->port->in_order &&
                           !rbuf_queue_in_order(endpoint->queue[i], endpoint->module->port);
     }

@@ -86,7 +86,7 @@ void mca_btl_rbuf_eager_by_ring(mca_btl_rbuf_module_t *module)
     rbuf_eager_by_ring(&module->eager);
 }
 
-/* Whether the peer lends no ring that takes such a message. */
+/* Whether the peer leases no ring that takes such a message. */
 static bool has_no_ring(const struct rbuf_ring_out *out, size_t bytes)
 {
     return out->state != RBUF_RING_OUT_OPEN || bytes > out->longest;

@@ -200,8 +200,8 @@ static inline bool send_by_ring(mca_btl_rbuf_module_t *module, mca_btl_base_endp
 
 /* Packs a message over several slots in chunks that double, like those of the superpipeline, and
  * end with a slot; each leaves while the next is copied. */
-static void copy_and_lead(struct rbuf_peer *peer, unsigned char *payload, uint32_t bytes,
-                          const void *header, size_t header_size, const unsigned char *data)
+static void copy_and_write(struct rbuf_peer *peer, unsigned char *payload, uint32_t bytes,
+                           const void *header, size_t header_size, const unsigned char *data)
 {
     uint32_t chunk = (uint32_t) mca_btl_rbuf_params.ring_c0;
     uint32_t done = (uint32_t) header_size; /* of the payload */
@@ -214,7 +214,7 @@ static void copy_and_lead(struct rbuf_peer *peer, unsigned char *payload, uint32
         if (until > done) {
             memcpy(payload + done, from + done, until - done);
             done = until;
-            rbuf_ring_long_lead(peer, bytes, done);
+            rbuf_ring_long_write_part(peer, bytes, done);
         }
         chunk *= 2;
     }
@@ -241,7 +241,7 @@ static __attribute__((noinline)) bool send_by_slots(mca_btl_rbuf_module_t *modul
         data = take_in_place(convertor, payload_size);
     }
     if (data != NULL) {
-        copy_and_lead(endpoint->peer, slots, bytes, header, header_size, data);
+        copy_and_write(endpoint->peer, slots, bytes, header, header_size, data);
         packed = true;
     } else if (slots != NULL) {
         packed = pack(convertor, header, header_size, payload_size, slots);

@@ -54,7 +54,7 @@ static inline int rbuf_core_poll(struct rbuf_core *core)
         }
     }
     if (core->set.traffic >= core->set.period) {
-        rbuf_polling_set_census(core);
+        rbuf_polling_set_age(core);
     }
     return done;
 }

@@ -12,41 +12,41 @@
 
 #define HEADER_BYTES ((uint32_t) sizeof(struct rbuf_message_header))
 
-/* The peer lends something. False: it is malformed. */
-static bool take_loan(struct rbuf_peer *peer, const struct rbuf_message_header *header,
-                      const struct rbuf_delivery *place)
+/* The peer leases something. False: it is malformed. */
+static bool take_lease(struct rbuf_peer *peer, const struct rbuf_message_header *header,
+                       const struct rbuf_delivery *place)
 {
-    if (header->tag == RBUF_LOAN_RING && place->bytes == sizeof(struct rbuf_ring_offer)) {
+    if (header->tag == RBUF_LEASE_RING && place->bytes == sizeof(struct rbuf_ring_offer)) {
         rbuf_ring_out_invited(peer, place->data);
         return true;
     }
-    if (header->tag == RBUF_LOAN_EARLY && place->bytes == sizeof(struct rbuf_early_window)) {
-        rbuf_early_out_lent(peer, place->data);
+    if (header->tag == RBUF_LEASE_EARLY && place->bytes == sizeof(struct rbuf_early_window)) {
+        rbuf_early_out_leased(peer, place->data);
         return true;
     }
     return false;
 }
 
-static bool take_recall(struct rbuf_peer *peer, enum rbuf_loan loan)
+static bool take_recall(struct rbuf_peer *peer, enum rbuf_lease lease)
 {
-    switch (loan) {
-    case RBUF_LOAN_RING:
+    switch (lease) {
+    case RBUF_LEASE_RING:
         rbuf_ring_out_recalled(peer);
         return true;
-    case RBUF_LOAN_EARLY:
+    case RBUF_LEASE_EARLY:
         rbuf_early_out_recalled(peer);
         return true;
     }
     return false;
 }
 
-static bool take_return(struct rbuf_peer *peer, enum rbuf_loan loan)
+static bool take_return(struct rbuf_peer *peer, enum rbuf_lease lease)
 {
-    switch (loan) {
-    case RBUF_LOAN_RING:
+    switch (lease) {
+    case RBUF_LEASE_RING:
         rbuf_polling_set_back(peer);
         return true;
-    case RBUF_LOAN_EARLY:
+    case RBUF_LEASE_EARLY:
         rbuf_early_in_returned(peer);
         return true;
     }
@@ -88,12 +88,12 @@ static bool take_own(struct rbuf_peer *peer, const struct rbuf_message_header *h
         }
         take_early(peer, header->after, *(const uint32_t *) place->data);
         return true;
-    case RBUF_MESSAGE_LEND:
-        return take_loan(peer, header, place);
+    case RBUF_MESSAGE_LEASE:
+        return take_lease(peer, header, place);
     case RBUF_MESSAGE_RECALL:
-        return take_recall(peer, (enum rbuf_loan) header->tag);
+        return take_recall(peer, (enum rbuf_lease) header->tag);
     case RBUF_MESSAGE_RETURN:
-        return take_return(peer, (enum rbuf_loan) header->tag);
+        return take_return(peer, (enum rbuf_lease) header->tag);
     default:
         return false;
     }
@@ -124,7 +124,7 @@ static bool take_rts(struct rbuf_peer *peer, const struct rbuf_message_header *h
         return refuse(peer);
     }
     if (place.origin == RBUF_ORIGIN_BUFFER && place.channel == RBUF_CONTROL) {
-        rbuf_polling_set_heard(peer, place.bytes);
+        rbuf_polling_set_received(peer, place.bytes);
     }
     place.extra = RBUF_EXTRA_RTS;
     place.early = rbuf_rts_bytes(header->after) > 0 ? rbuf_rts_seq(header->after) : 0;
@@ -138,7 +138,7 @@ static bool take_unrung(struct rbuf_peer *peer, const struct rbuf_delivery *plac
         peer->core->stats.messages_refused++;
         return false;
     }
-    rbuf_polling_set_heard(peer, place->bytes);
+    rbuf_polling_set_received(peer, place->bytes);
     return hand_up(peer, place);
 }
 
@@ -218,9 +218,9 @@ bool rbuf_core_received(struct rbuf_core *core, enum rbuf_channel_id channel,
             rbuf_peer_break(peer, -EPROTO);
             return false;
         }
-        rbuf_credit_heard(&peer->counts, header->credit);
+        rbuf_credit_received(&peer->counts, header->credit);
         if (header->kind == RBUF_MESSAGE_USER) { /* others that would go by a ring say so too */
-            rbuf_polling_set_heard(peer, place.bytes);
+            rbuf_polling_set_received(peer, place.bytes);
         }
     }
     if (rbuf_inbox_take(peer, header, place)) {

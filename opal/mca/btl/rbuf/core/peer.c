@@ -76,8 +76,8 @@ void rbuf_peer_connected(struct rbuf_peer *peer, const struct rbuf_peer_link *li
     for (int id = 0; id < RBUF_CHANNELS; id++) {
         peer->queue[id] = link->queue[id];
         peer->credit[id].window = link->window[id];
-        if (link->lent[id] != 0) {
-            rbuf_credit_lend(&peer->credit[id], link->lent[id]);
+        if (link->granted[id] != 0) {
+            rbuf_credit_grant(&peer->credit[id], link->granted[id]);
         }
     }
     if (link->mailbox != NULL) {

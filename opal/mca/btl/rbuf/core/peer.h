@@ -16,8 +16,8 @@ struct rbuf_peer_link {
     uint64_t their_mailbox;
     uint32_t their_mailbox_rkey;
     uint32_t their_index;
-    uint16_t window[RBUF_CHANNELS]; /* receive credits that the peer gives us */
-    uint16_t lent[RBUF_CHANNELS];   /* that we give it; 0: as core's options say */
+    uint16_t window[RBUF_CHANNELS];  /* receive credits that the peer gives us */
+    uint16_t granted[RBUF_CHANNELS]; /* that we give it; 0: as core's options say */
     uint32_t
         their_stage_bytes; /* that it can stage at once: no chunk to it is larger; 0: unknown */
     bool unordered;      /* writes through these queues are not placed in order here: its chunks are

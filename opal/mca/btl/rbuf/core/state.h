@@ -100,18 +100,18 @@ struct rbuf_peer {
     uint16_t sequence_in;  /* of the next one of the peer */
 
     struct rbuf_ring_out ring_out;
-    struct rbuf_ring_in *ring_in;  /* NULL: not in the polling set */
-    uint32_t heat;                 /* small messages over send/receive, halved at every census */
-    uint32_t heat_census;          /* the one at which it was halved last */
-    uint32_t ring_declines;        /* in a row: it has no memory for a ring */
-    uint32_t ring_declined_census; /* the one before the last of them */
+    struct rbuf_ring_in *ring_in; /* NULL: not in the polling set */
+    uint32_t recent;              /* small messages over send/receive, halved at every epoch */
+    uint32_t recent_epoch;        /* the one at which it was halved last */
+    uint32_t ring_declines;       /* in a row: it has no memory for a ring */
+    uint32_t ring_declined_epoch; /* the one before the last of them */
 
     struct rbuf_put_list puts;            /* staged, in order of their start */
     struct rbuf_put_list ungranted;       /* waiting for an RTR */
     struct rbuf_rtr_list unexpected_rtrs; /* that came before their put */
     uint32_t unexpected_count;            /* of them */
     struct rbuf_rma_list rmas;            /* not posted yet */
-    struct rbuf_early_out *early_out;     /* window that the peer has lent us; NULL: none yet */
+    struct rbuf_early_out *early_out;     /* window that the peer has leased us; NULL: none yet */
     struct rbuf_early_in *early_in;       /* that it has of ours; NULL: none */
     uint32_t early_seq;                   /* the newest of its last window */
     uint8_t rts_count;                    /* RTSs of it, before it has a window */

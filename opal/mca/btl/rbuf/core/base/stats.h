@@ -32,7 +32,7 @@ struct rbuf_stats {
     uint64_t early_late;      /* likewise later, as the peer named it */
     uint64_t early_corrected; /* claims that were another message's */
     uint64_t early_fragments; /* messages received whose payload was early data */
-    uint64_t early_lent;      /* windows */
+    uint64_t early_leased;    /* windows */
     uint64_t early_recalled;  /* of those, asked back */
     uint64_t copied_puts;     /* in place at the receiver, from staging here */
     uint64_t direct_puts;     /* in-place writes */
@@ -49,7 +49,7 @@ struct rbuf_stats {
     uint64_t ring_waits;    /* polls that found a ring message before its turn */
     uint64_t ring_admitted; /* peers taken into the polling set */
     uint64_t ring_recalled; /* peers asked to leave it */
-    uint64_t ring_opened;   /* rings that peers lent to us */
+    uint64_t ring_opened;   /* rings that peers leased to us */
     uint64_t probes;
 };
 

@@ -47,15 +47,15 @@ enum rbuf_message_kind {
     RBUF_MESSAGE_RTR,      /* an offer that replaces a deferred one */
     RBUF_MESSAGE_EARLY,    /* `after` is a grant; a sequence number: its early data, 0: none.
                               Without a grant: no more fragments come of these packed data */
-    RBUF_MESSAGE_LEND,     /* a struct rbuf_ring_offer or rbuf_early_window, as `tag` says */
-    RBUF_MESSAGE_RECALL,   /* give it back; enum rbuf_loan in `tag` */
+    RBUF_MESSAGE_LEASE,    /* a struct rbuf_ring_offer or rbuf_early_window, as `tag` says */
+    RBUF_MESSAGE_RECALL,   /* give it back; enum rbuf_lease in `tag` */
     RBUF_MESSAGE_RETURN    /* nothing comes by it any more; likewise */
 };
 
-/* What a receiver lends a sender of its memory. */
-enum rbuf_loan {
-    RBUF_LOAN_RING, /* small messages may come by this ring */
-    RBUF_LOAN_EARLY /* early data may come into these slots */
+/* What a receiver leases a sender of its memory. */
+enum rbuf_lease {
+    RBUF_LEASE_RING, /* small messages may come by this ring */
+    RBUF_LEASE_EARLY /* early data may come into these slots */
 };
 
 /* In front of every message of the send/receive channels, and behind those of a ring. */
@@ -63,7 +63,7 @@ struct rbuf_message_header {
     uint64_t after;    /* deliver once this grant is placed; 0 for at once; some kinds' own */
     uint32_t peer;     /* index of the sender in the receiver's table */
     uint8_t kind;      /* enum rbuf_message_kind */
-    uint8_t tag;       /* of an active message; enum rbuf_loan */
+    uint8_t tag;       /* of an active message; enum rbuf_lease */
     uint16_t sequence; /* place among all messages of the control channel and the ring; wraps */
     uint16_t credit[RBUF_COUNTS]; /* messages taken off each flow so far, modulo 2^16 */
 };
@@ -95,7 +95,7 @@ struct rbuf_ring_long_trailer {
 
 static_assert(sizeof(struct rbuf_ring_long_trailer) == 104, "the trailer has no padding");
 
-/* A ring that the receiver lends to a sender. */
+/* A ring that the receiver leases to a sender. */
 struct rbuf_ring_offer {
     uint64_t base;      /* address of the first slot */
     uint64_t first_use; /* of the first message, which goes to the first slot */
@@ -109,7 +109,7 @@ struct rbuf_ring_offer {
 #define RBUF_EARLY_SLOTS     4u  /* a power of two */
 #define RBUF_EARLY_PEERS_MAX 64u /* that have a window of one receiver */
 
-/* Slots that the receiver lends to a sender, for the first bytes of messages (core/early/early.h).
+/* Slots that the receiver leases to a sender, for the first bytes of messages (core/early/early.h).
  */
 struct rbuf_early_window {
     uint64_t base;  /* address of slot 0 */
@@ -169,7 +169,7 @@ static inline uint32_t rbuf_immediate(uint64_t grant_id)
 }
 
 /* The same of a chunk of early data: this bit, which no grant's index has, the window and how often
- * windows were lent, and the sequence number, modulo 2^12. */
+ * windows were leased, and the sequence number, modulo 2^12. */
 #define RBUF_IMMEDIATE_EARLY       (1u << (RBUF_IMMEDIATE_INDEX_BITS - 1))
 #define RBUF_IMMEDIATE_WINDOW_BITS 6u
 
@@ -178,10 +178,10 @@ static_assert(RBUF_EARLY_PEERS_MAX <= 1u << RBUF_IMMEDIATE_WINDOW_BITS,
 static_assert((1ull << (32 - RBUF_IMMEDIATE_INDEX_BITS)) % RBUF_EARLY_SLOTS == 0,
               "the bits of a sequence number tell its slot");
 
-static inline uint32_t rbuf_immediate_of_window(uint32_t number, uint64_t lent)
+static inline uint32_t rbuf_immediate_of_window(uint32_t number, uint64_t leased)
 {
     return RBUF_IMMEDIATE_EARLY | number |
-           ((uint32_t) lent << RBUF_IMMEDIATE_WINDOW_BITS & (RBUF_IMMEDIATE_EARLY - 1));
+           ((uint32_t) leased << RBUF_IMMEDIATE_WINDOW_BITS & (RBUF_IMMEDIATE_EARLY - 1));
 }
 
 static inline uint32_t rbuf_immediate_of_early(uint32_t of_window, uint32_t seq)

@@ -2,7 +2,7 @@
 /*
  * Early data: what hides the rendezvous, which is a round trip of dead wire otherwise.
  *
- * A receiver lends a peer that sends it RTSs a window of a few slots in its receive staging. The
+ * A receiver leases a peer that sends it RTSs a window of a few slots in its receive staging. The
  * sender writes the first bytes of a message into a free slot right behind the RTS, which says so
  * (rbuf_rts_after()). They stay there until the message's receive is found, however late and in
  * whatever order that is.
@@ -98,7 +98,7 @@ enum rbuf_early_out_state {
     RBUF_EARLY_OUT_RETURNED
 };
 
-/* A window that the peer has lent. */
+/* A window that the peer has leased. */
 struct rbuf_early_out {
     enum rbuf_early_out_state state;
     struct rbuf_early_window window;
@@ -108,8 +108,8 @@ struct rbuf_early_out {
     struct rbuf_early_data slot[RBUF_EARLY_SLOTS]; /* by sequence number modulo their number */
 };
 
-/* The peer lends a window, wants it back. */
-void rbuf_early_out_lent(struct rbuf_peer *peer, const struct rbuf_early_window *window);
+/* The peer leases a window, wants it back. */
+void rbuf_early_out_leased(struct rbuf_peer *peer, const struct rbuf_early_window *window);
 void rbuf_early_out_recalled(struct rbuf_peer *peer);
 
 /* Sends the RTS of a message of which `bytes` bytes from `source` on are to be put, as
@@ -164,21 +164,21 @@ void rbuf_early_out_remove(struct rbuf_peer *peer);
 /* ---- of the receiver ---- */
 
 /*
- * A core's windows, taken out of the receive arena when they are lent. Messages are staged from the
- * low end of an extent, windows lie at the high end: of the first extent they leave what the
- * largest message needs, and of the whole arena at least half, so that what is lent to some never
+ * A core's windows, taken out of the receive arena when they are leased. Messages are staged from
+ * the low end of an extent, windows lie at the high end: of the first extent they leave what the
+ * largest message needs, and of the whole arena at least half, so that what is leased to some never
  * stands in the way of others' messages for good. Where messages are everywhere, the place of one
  * window at a time is kept from those to come.
  */
 struct rbuf_early_windows {
-    uint32_t most;        /* that may be lent */
+    uint32_t most;        /* that may be leased */
     uint32_t out;         /* that are */
-    uint64_t lent;        /* ever */
+    uint64_t leased;      /* ever */
     uint64_t next_recall; /* stats.rts_received before which none is asked for again */
-    struct rbuf_peer *borrower[RBUF_EARLY_PEERS_MAX]; /* by the number of the window */
+    struct rbuf_peer *holder[RBUF_EARLY_PEERS_MAX]; /* by the number of the window */
 };
 
-enum rbuf_early_in_state { RBUF_EARLY_IN_LENT, RBUF_EARLY_IN_RECALLED, RBUF_EARLY_IN_RETURNED };
+enum rbuf_early_in_state { RBUF_EARLY_IN_LEASED, RBUF_EARLY_IN_RECALLED, RBUF_EARLY_IN_RETURNED };
 
 enum rbuf_early_slot_state {
     RBUF_EARLY_SLOT_FREE,

@@ -12,9 +12,9 @@
 #include "core/staged/grant.h"
 #include "core/staged/staging.h"
 
-#define LEND_RTS    2u /* of a peer, before it is lent a window */
+#define LEASE_RTS   2u /* of a peer, before it is leased a window */
 #define FLAG_WINDOW ((uint64_t) 1 << 63)
-#define LENT_BITS   42u              /* of a flag: a range for every sequence number of a window */
+#define LEASED_BITS 42u              /* of a flag: a range for every sequence number of a window */
 #define RETIRED_SEQ (1u << 31)       /* a window is asked back before its numbers come again */
 #define SEQ_GOES_ON ((1u << 20) - 1) /* those of the next one go on where these bits are */
 #define REPORT_DUE  2u               /* releases that are reported together */
@@ -82,7 +82,7 @@ static void free_window(struct rbuf_peer *peer)
     }
     rbuf_arena_give(&core->receive_arena, in->first,
                     rbuf_early_window_blocks(&core->options.early));
-    core->windows.borrower[in->number] = NULL;
+    core->windows.holder[in->number] = NULL;
     core->windows.out--;
     core->deferred_retry = true;
     free(in);
@@ -179,11 +179,11 @@ static void number_window(struct rbuf_peer *peer)
     struct rbuf_early_windows *windows = &peer->core->windows;
     struct rbuf_early_in *in = peer->early_in;
 
-    while (windows->borrower[in->number] != NULL) { /* there are no more than numbers */
+    while (windows->holder[in->number] != NULL) { /* there are no more than numbers */
         in->number++;
     }
-    windows->borrower[in->number] = peer;
-    in->immediate = rbuf_immediate_of_window(in->number, windows->lent);
+    windows->holder[in->number] = peer;
+    in->immediate = rbuf_immediate_of_window(in->number, windows->leased);
 }
 
 static void tell_window(struct rbuf_peer *peer)
@@ -199,7 +199,7 @@ static void tell_window(struct rbuf_peer *peer)
         .immediate = core->options.arrival == RBUF_ARRIVAL_IMMEDIATE ? in->immediate : 0,
         .schedule = in->schedule};
 
-    rbuf_channel_send_own(peer, RBUF_MESSAGE_LEND, RBUF_LOAN_EARLY, &window, sizeof(window));
+    rbuf_channel_send_own(peer, RBUF_MESSAGE_LEASE, RBUF_LEASE_EARLY, &window, sizeof(window));
 }
 
 /* A multiple of the number of slots. What the mailbox says of the window before is of other uses:
@@ -213,7 +213,7 @@ static uint32_t first_seq(const struct rbuf_peer *peer)
 }
 
 /* Lends the peer a window, if there is room for it. */
-static bool lend(struct rbuf_peer *peer)
+static bool lease(struct rbuf_peer *peer)
 {
     struct rbuf_core *core = peer->core;
     struct rbuf_arena *arena = &core->receive_arena;
@@ -232,11 +232,11 @@ static bool lend(struct rbuf_peer *peer)
         return true; /* it was not necessary */
     }
     core->windows.out++;
-    core->windows.lent++;
-    *in = (struct rbuf_early_in){.state = RBUF_EARLY_IN_LENT,
+    core->windows.leased++;
+    *in = (struct rbuf_early_in){.state = RBUF_EARLY_IN_LEASED,
                                  .first = first,
                                  .slot_blocks = core->options.early.slot_blocks,
-                                 .flag = FLAG_WINDOW | core->windows.lent << LENT_BITS,
+                                 .flag = FLAG_WINDOW | core->windows.leased << LEASED_BITS,
                                  .last_rts = core->stats.rts_received,
                                  .schedule = window_schedule(peer)};
     for (uint32_t i = 0; i < RBUF_EARLY_SLOTS; i++) {
@@ -245,7 +245,7 @@ static bool lend(struct rbuf_peer *peer)
     }
     peer->early_in = in;
     number_window(peer);
-    core->stats.early_lent++;
+    core->stats.early_leased++;
     tell_window(peer);
     return true;
 }
@@ -258,7 +258,8 @@ static struct rbuf_peer *least_recent(const struct rbuf_core *core)
     for (uint32_t i = 0; i < core->peer_count; i++) {
         struct rbuf_peer *peer = core->peers[i];
 
-        if (peer != NULL && peer->early_in != NULL && peer->early_in->state == RBUF_EARLY_IN_LENT &&
+        if (peer != NULL && peer->early_in != NULL &&
+            peer->early_in->state == RBUF_EARLY_IN_LEASED &&
             (found == NULL || peer->early_in->last_rts < found->early_in->last_rts)) {
             found = peer;
         }
@@ -270,7 +271,7 @@ static void ask_back(struct rbuf_peer *peer)
 {
     peer->early_in->state = RBUF_EARLY_IN_RECALLED;
     peer->core->stats.early_recalled++;
-    rbuf_channel_send_own(peer, RBUF_MESSAGE_RECALL, RBUF_LOAN_EARLY, NULL, 0);
+    rbuf_channel_send_own(peer, RBUF_MESSAGE_RECALL, RBUF_LEASE_EARLY, NULL, 0);
 }
 
 /* Asks for the window that was not used for longest, if that is long enough. */
@@ -344,7 +345,7 @@ void rbuf_early_in_immediate(struct rbuf_core *core, uint32_t immediate)
 {
     const uint32_t of_window = immediate & ((1u << RBUF_IMMEDIATE_INDEX_BITS) - 1);
     const uint32_t number = immediate & ((1u << RBUF_IMMEDIATE_WINDOW_BITS) - 1);
-    struct rbuf_peer *peer = core->windows.borrower[number];
+    struct rbuf_peer *peer = core->windows.holder[number];
 
     if (peer == NULL || peer->early_in->immediate != of_window) {
         core->stats.messages_refused++;
@@ -408,11 +409,11 @@ static void want_window(struct rbuf_peer *peer)
     struct rbuf_core *core = peer->core;
 
     if (wanted_windows(core) == 0 || peer->state != RBUF_PEER_CONNECTED ||
-        ++peer->rts_count < LEND_RTS) {
+        ++peer->rts_count < LEASE_RTS) {
         return;
     }
-    peer->rts_count = LEND_RTS;
-    if (!lend(peer) && !may_have_room(core)) {
+    peer->rts_count = LEASE_RTS;
+    if (!lease(peer) && !may_have_room(core)) {
         recall(core);
     }
 }
@@ -434,7 +435,7 @@ bool rbuf_early_in_rts(struct rbuf_peer *peer, uint64_t after)
         !fill_slot(peer, rbuf_rts_seq(after), rbuf_rts_bytes(after))) {
         return false;
     }
-    if (rbuf_rts_seq(after) >= RETIRED_SEQ && in->state == RBUF_EARLY_IN_LENT) {
+    if (rbuf_rts_seq(after) >= RETIRED_SEQ && in->state == RBUF_EARLY_IN_LEASED) {
         ask_back(peer);
     }
     return true;
@@ -485,7 +486,7 @@ bool rbuf_early_in_owed(const struct rbuf_peer *peer)
 {
     const struct rbuf_early_in *in = peer->early_in;
 
-    return in != NULL && in->unreported >= REPORT_DUE && in->state == RBUF_EARLY_IN_LENT;
+    return in != NULL && in->unreported >= REPORT_DUE && in->state == RBUF_EARLY_IN_LEASED;
 }
 
 int rbuf_early_in_report(struct rbuf_peer *peer)

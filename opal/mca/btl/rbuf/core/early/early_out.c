@@ -68,7 +68,7 @@ static bool window_usable(const struct rbuf_peer *peer, const struct rbuf_early_
                rbuf_arena_longest(arena);
 }
 
-void rbuf_early_out_lent(struct rbuf_peer *peer, const struct rbuf_early_window *window)
+void rbuf_early_out_leased(struct rbuf_peer *peer, const struct rbuf_early_window *window)
 {
     struct rbuf_early_out *out = peer->early_out;
 
@@ -103,7 +103,7 @@ static void give_back(struct rbuf_peer *peer)
 
     if (out->state == RBUF_EARLY_OUT_RETURNING && out->in_flight == 0) {
         out->state = RBUF_EARLY_OUT_RETURNED;
-        rbuf_channel_send_own(peer, RBUF_MESSAGE_RETURN, RBUF_LOAN_EARLY, NULL, 0);
+        rbuf_channel_send_own(peer, RBUF_MESSAGE_RETURN, RBUF_LEASE_EARLY, NULL, 0);
     }
 }
 

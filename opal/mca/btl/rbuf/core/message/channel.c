@@ -34,7 +34,7 @@ static bool is_users(const struct rbuf_am *am)
 /* Its completion says that the slots of a ring may be used for something else. */
 static bool returns_ring(const struct rbuf_am *am)
 {
-    return am->kind == RBUF_MESSAGE_RETURN && am->tag == RBUF_LOAN_RING;
+    return am->kind == RBUF_MESSAGE_RETURN && am->tag == RBUF_LEASE_RING;
 }
 
 static struct own_message *own(struct rbuf_am *am)
@@ -98,7 +98,7 @@ static bool post_send(struct rbuf_peer *peer, struct rbuf_am *am)
     peer->credit[am->channel].sent++;
     if (am->channel == RBUF_CONTROL) { /* what the other one says is not believed */
         peer->sequence_out++;
-        rbuf_credit_told(&peer->counts);
+        rbuf_credit_advertised(&peer->counts);
         peer->core->stats.ring_full += rbuf_ring_out_takes(&peer->ring_out, am->bytes);
     }
     am->state = silent ? RBUF_AM_IDLE : RBUF_AM_POSTED;
@@ -228,10 +228,10 @@ static void send_own(struct rbuf_peer *peer, enum rbuf_channel_id channel,
     }
 }
 
-void rbuf_channel_send_own(struct rbuf_peer *peer, enum rbuf_message_kind kind, enum rbuf_loan loan,
-                           const void *payload, uint32_t bytes)
+void rbuf_channel_send_own(struct rbuf_peer *peer, enum rbuf_message_kind kind,
+                           enum rbuf_lease lease, const void *payload, uint32_t bytes)
 {
-    send_own(peer, RBUF_CONTROL, kind, (uint8_t) loan, 0, payload, bytes);
+    send_own(peer, RBUF_CONTROL, kind, (uint8_t) lease, 0, payload, bytes);
 }
 
 void rbuf_channel_send_own_after(struct rbuf_peer *peer, enum rbuf_message_kind kind,

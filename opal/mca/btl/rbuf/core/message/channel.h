@@ -4,7 +4,7 @@
  *
  * A message is posted when the peer has a credit for us and the send queue has room; else it
  * queues, in order, and nothing fails. A small message of the control channel goes by the ring
- * (core/message/ring.h) if the peer lent us one and it has a free slot; one that takes several
+ * (core/message/ring.h) if the peer leased us one and it has a free slot; one that takes several
  * slots only straight from its user, not from a queue.
  *
  * Invariant: the order of posting on a channel, ring included, is the order of rbuf_am_send().
@@ -65,8 +65,8 @@ static inline bool rbuf_am_end(struct rbuf_peer *peer, uint8_t tag, uint32_t byt
     return true;
 }
 
-/* The same of a message that is longer than a slot; between the two rbuf_ring_long_lead() may send
- * the first bytes of it. */
+/* The same of a message that is longer than a slot; between the two rbuf_ring_long_write_part() may
+ * send the first bytes of it. */
 static inline void *rbuf_am_begin_long(struct rbuf_peer *peer, uint32_t bytes)
 {
     return TAILQ_EMPTY(&peer->queued[RBUF_CONTROL]) ? rbuf_ring_long_begin(peer, bytes) : NULL;
@@ -88,10 +88,10 @@ bool rbuf_channel_idle(const struct rbuf_peer *peer);
 void rbuf_channel_fail(struct rbuf_peer *peer, int status);
 void rbuf_channel_sent(struct rbuf_am *am, int status);
 
-/* Sends a copy of `payload`, which has to fit into a request or a bounce buffer. `loan` is for the
+/* Sends a copy of `payload`, which has to fit into a request or a bounce buffer. `lease` is for the
  * kinds that have one. */
-void rbuf_channel_send_own(struct rbuf_peer *peer, enum rbuf_message_kind kind, enum rbuf_loan loan,
-                           const void *payload, uint32_t bytes);
+void rbuf_channel_send_own(struct rbuf_peer *peer, enum rbuf_message_kind kind,
+                           enum rbuf_lease lease, const void *payload, uint32_t bytes);
 
 /* The same for a kind that has something in `after`; by another channel than CONTROL. */
 void rbuf_channel_send_own_after(struct rbuf_peer *peer, enum rbuf_message_kind kind,
@@ -110,7 +110,7 @@ static inline void rbuf_channel_fill(const struct rbuf_peer *peer,
                                            .kind = kind,
                                            .tag = tag,
                                            .sequence = peer->sequence_out};
-    rbuf_credit_tell(&peer->counts, header->credit);
+    rbuf_credit_advertise(&peer->counts, header->credit);
 }
 
 #endif

@@ -12,13 +12,13 @@ void rbuf_credit_open(struct rbuf_peer *peer)
     const uint16_t *window = peer->core->options.window;
 
     for (int flow = 0; flow < RBUF_FLOWS; flow++) {
-        rbuf_credit_lend(&peer->credit[flow], window[flow]);
+        rbuf_credit_grant(&peer->credit[flow], window[flow]);
     }
 }
 
 void rbuf_credit_learn_order(struct rbuf_peer *peer)
 {
-    const uint16_t counted = peer->counts.heard[RBUF_COUNTED];
+    const uint16_t counted = peer->counts.last_received[RBUF_COUNTED];
 
     if (counted != RBUF_COUNTED_NOT) {
         peer->words.order =
@@ -31,20 +31,20 @@ static void read_heard(struct rbuf_peer *peer)
 {
     struct rbuf_credit_counts *counts = &peer->counts;
 
-    if (counts->heard[RBUF_COUNTED] == RBUF_COUNTED_NOT) {
+    if (counts->last_received[RBUF_COUNTED] == RBUF_COUNTED_NOT) {
         return;
     }
     rbuf_credit_learn_order(peer);
     for (int flow = 0; flow < RBUF_FLOWS; flow++) {
         struct rbuf_credit *credit = &peer->credit[flow];
-        uint16_t newer = (uint16_t) (counts->heard[flow] - (uint16_t) credit->taken);
+        uint16_t newer = (uint16_t) (counts->last_received[flow] - (uint16_t) credit->taken);
 
         /* Older than what the mailbox said, or nonsense, if it is ahead of what was sent. */
         if (newer <= credit->sent - credit->taken) {
             credit->taken += newer;
         }
     }
-    counts->heard[RBUF_COUNTED] = RBUF_COUNTED_NOT;
+    counts->last_received[RBUF_COUNTED] = RBUF_COUNTED_NOT;
 }
 
 /*
@@ -122,7 +122,7 @@ int rbuf_credit_write(struct rbuf_peer *peer)
             break;
         }
         if (status == RBUF_FAB_OK) {
-            peer->counts.told[flow] = peer->counts.mine[flow];
+            peer->counts.advertised[flow] = peer->counts.mine[flow];
             peer->core->stats.credits_written++;
             done++;
         }

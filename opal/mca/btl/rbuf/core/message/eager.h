@@ -4,7 +4,7 @@
  *
  * What is longer than a receive buffer belongs into a ring. A few that find it full may go beside
  * it; but that is slower than a rendezvous (contrib/speed.sh eager) and takes buffers that all who
- * send share, so that nobody may send many in this manner, nor go on to a peer that lends no ring.
+ * send share, so that nobody may send many in this manner, nor go on to a peer that leases no ring.
  * After such a miss the limit is the lesser one for a number of messages that go by a rendezvous
  * and are no longer than the greater: twice as many each time, unless more than that went by rings
  * since the last one.

@@ -9,20 +9,20 @@
 #include "core/state.h"
 #include "core/message/ring_long.h"
 
-#define CENSUS      1024u /* small messages from one census to the next, for small sets */
+#define EPOCH       1024u /* small messages from one epoch to the next, for small sets */
 #define A_MEMBER    64u   /* or so many for each member that there may be, if that is more */
-#define SILENT      8u    /* censuses without a message after which a member is recalled */
-#define MUCH_WARMER 2u    /* times the traffic of whom it takes the place of, */
+#define SILENT      8u    /* epochs without a message after which a member is recalled */
+#define MUCH_BUSIER 2u    /* times the traffic of whom it takes the place of, */
 #define MARGIN      16u   /* and so many messages more: few ones are chance */
-#define PATIENCE    2u    /* censuses before who declined a ring is invited again, the first time */
+#define PATIENCE    2u    /* epochs before who declined a ring is invited again, the first time */
 #define DOUBLINGS   9u    /* of that, each time that it declines */
 
 int rbuf_polling_set_open(struct rbuf_core *core, uint32_t limit)
 {
     struct rbuf_polling_set *set = &core->set;
 
-    *set = (struct rbuf_polling_set){
-        .limit = limit, .period = limit * A_MEMBER > CENSUS ? limit * A_MEMBER : CENSUS};
+    *set = (struct rbuf_polling_set){.limit = limit,
+                                     .period = limit * A_MEMBER > EPOCH ? limit * A_MEMBER : EPOCH};
     TAILQ_INIT(&core->rings.waiting);
     TAILQ_INIT(&core->rings.open);
     SLIST_INIT(&core->rings.spare);
@@ -122,8 +122,8 @@ static void admit(struct rbuf_peer *peer, struct rbuf_ring_memory *memory)
                                   .slots = options->slots,
                                   .slot_bytes = options->slot_bytes,
                                   .longest = offer.longest,
-                                  .heat = peer->heat,
-                                  .admitted = core->set.census,
+                                  .recent = peer->recent,
+                                  .admitted = core->set.epoch,
                                   .counted = first_use,
                                   .tail = first_use,
                                   .full = (first_use + options->slots) << RBUF_RING_SIZE_BITS};
@@ -137,78 +137,78 @@ static void admit(struct rbuf_peer *peer, struct rbuf_ring_memory *memory)
                             .expected = first_use << RBUF_RING_SIZE_BITS,
                             .ring = ring});
     core->stats.ring_admitted++;
-    rbuf_channel_send_own(peer, RBUF_MESSAGE_LEND, RBUF_LOAN_RING, &offer, sizeof(offer));
+    rbuf_channel_send_own(peer, RBUF_MESSAGE_LEASE, RBUF_LEASE_RING, &offer, sizeof(offer));
 }
 
-/* Messages that the peer has sent since the last census; those that found the ring full as well. */
+/* Messages that the peer has sent since the last epoch; those that found the ring full as well. */
 static uint64_t fresh(const struct rbuf_ring_in *ring)
 {
     return rbuf_watch_use(ring->watch) - ring->counted + ring->beside;
 }
 
-static uint64_t warmth(const struct rbuf_ring_in *ring)
+static uint64_t recent_of(const struct rbuf_ring_in *ring)
 {
-    return ring->heat + fresh(ring);
+    return ring->recent + fresh(ring);
 }
 
-/* Only who was counted in a full census may be challenged: that bounds how often members change. */
+/* Only who was counted in a full epoch may be challenged: that bounds how often members change. */
 static bool is_settled(const struct rbuf_polling_set *set, const struct rbuf_ring_in *ring)
 {
-    return ring->state == RBUF_RING_IN_POLLED && ring->admitted + 1 < set->census;
+    return ring->state == RBUF_RING_IN_POLLED && ring->admitted + 1 < set->epoch;
 }
 
-static bool is_much_warmer(const struct rbuf_peer *peer, uint64_t member)
+static bool is_much_busier(const struct rbuf_peer *peer, uint64_t member)
 {
-    return peer->heat > MUCH_WARMER * member + MARGIN;
+    return peer->recent > MUCH_BUSIER * member + MARGIN;
 }
 
 static void recall(struct rbuf_ring_in *ring)
 {
     ring->state = RBUF_RING_IN_RECALLED;
     ring->peer->core->stats.ring_recalled++;
-    rbuf_channel_send_own(ring->peer, RBUF_MESSAGE_RECALL, RBUF_LOAN_RING, NULL, 0);
+    rbuf_channel_send_own(ring->peer, RBUF_MESSAGE_RECALL, RBUF_LEASE_RING, NULL, 0);
 }
 
-/* There is no room: makes some if the peer is much warmer than the coldest member. `coldest` of the
- * set only grows until the next census, so that most messages need not look at every member. */
+/* There is no room: makes some if the peer is much busier than the replacement victim. `victim` of
+ * the set only grows until the next epoch, so that most messages need not look at every member. */
 static void challenge(struct rbuf_peer *peer)
 {
     struct rbuf_core *core = peer->core;
     struct rbuf_polling_set *set = &core->set;
-    struct rbuf_ring_in *coldest = NULL;
+    struct rbuf_ring_in *victim = NULL;
 
-    if (set->leaving != NULL || !is_much_warmer(peer, set->coldest)) {
+    if (set->leaving != NULL || !is_much_busier(peer, set->victim)) {
         return;
     }
     for (uint32_t i = 0; i < set->count; i++) {
         struct rbuf_ring_in *ring = set->watch[i].ring;
 
-        if (is_settled(set, ring) && (coldest == NULL || warmth(ring) < warmth(coldest))) {
-            coldest = ring;
+        if (is_settled(set, ring) && (victim == NULL || recent_of(ring) < recent_of(victim))) {
+            victim = ring;
         }
     }
-    set->coldest = coldest != NULL ? warmth(coldest) : UINT32_MAX;
-    if (is_much_warmer(peer, set->coldest)) {
-        set->leaving = coldest;
+    set->victim = victim != NULL ? recent_of(victim) : UINT32_MAX;
+    if (is_much_busier(peer, set->victim)) {
+        set->leaving = victim;
         set->heir = peer;
-        recall(coldest);
+        recall(victim);
     }
 }
 
 /* Counts a message over send/receive of who has no ring. */
 static void count(const struct rbuf_polling_set *set, struct rbuf_peer *peer)
 {
-    uint32_t censuses = set->census - peer->heat_census;
+    uint32_t epochs = set->epoch - peer->recent_epoch;
 
-    peer->heat = (censuses < 32 ? peer->heat >> censuses : 0) + 1;
-    peer->heat_census = set->census;
+    peer->recent = (epochs < 32 ? peer->recent >> epochs : 0) + 1;
+    peer->recent_epoch = set->epoch;
 }
 
 /* It had no memory for its side of a ring when it was invited last; since then it may have. */
 static bool may_decline(const struct rbuf_polling_set *set, const struct rbuf_peer *peer)
 {
     return peer->ring_declines > 0 &&
-           set->census - peer->ring_declined_census < PATIENCE << (peer->ring_declines - 1);
+           set->epoch - peer->ring_declined_epoch < PATIENCE << (peer->ring_declines - 1);
 }
 
 /* True if a ring of ours takes a message of `bytes`; most fit one slot. */
@@ -217,7 +217,7 @@ static bool would_take(const struct rbuf_ring_options *options, uint32_t bytes)
     return bytes <= rbuf_ring_room(options) || bytes <= rbuf_ring_longest(options);
 }
 
-void rbuf_polling_set_heard(struct rbuf_peer *peer, uint32_t bytes)
+void rbuf_polling_set_received(struct rbuf_peer *peer, uint32_t bytes)
 {
     struct rbuf_core *core = peer->core;
     struct rbuf_polling_set *set = &core->set;
@@ -232,7 +232,7 @@ void rbuf_polling_set_heard(struct rbuf_peer *peer, uint32_t bytes)
         return;
     }
     count(set, peer);
-    if (peer->heat < core->options.ring.threshold || peer->state != RBUF_PEER_CONNECTED ||
+    if (peer->recent < core->options.ring.threshold || peer->state != RBUF_PEER_CONNECTED ||
         may_decline(set, peer) || (set->heir != NULL && set->heir != peer)) {
         return;
     }
@@ -268,11 +268,11 @@ void rbuf_polling_set_back(struct rbuf_peer *peer)
     } else if (peer->ring_declines <= DOUBLINGS) {
         peer->ring_declines++;
     }
-    peer->ring_declined_census = peer->core->set.census;
+    peer->ring_declined_epoch = peer->core->set.epoch;
     ring->state = RBUF_RING_IN_DRAINING;
     ring->memory->next_use = rbuf_watch_use(ring->watch);
     leave_place(&peer->core->set, ring);
-    peer->heat = 0;
+    peer->recent = 0;
     rbuf_polling_set_drained(ring);
 }
 
@@ -309,25 +309,25 @@ void rbuf_polling_set_remove(struct rbuf_peer *peer)
 
 /* ---- polling ---- */
 
-/* Adds what is new and halves all, as is done for who has no ring; puts the warmest first. Who was
+/* Adds what is new and halves all, as is done for who has no ring; puts the busiest first. Who was
  * recalled and has not answered by now stands in nobody's way any more. */
 static void take_census(struct rbuf_polling_set *set)
 {
-    set->census++;
+    set->epoch++;
     set->traffic = 0;
     set->leaving = NULL;
     set->heir = NULL;
-    set->coldest = 0;
+    set->victim = 0;
     for (uint32_t i = 0; i < set->count; i++) {
         struct rbuf_watch watch = set->watch[i];
         struct rbuf_ring_in *ring = watch.ring;
         uint32_t place = i;
 
         ring->silent = fresh(ring) > 0 ? 0 : ring->silent + 1;
-        ring->heat = (uint32_t) (warmth(ring) / 2);
+        ring->recent = (uint32_t) (recent_of(ring) / 2);
         ring->counted = rbuf_watch_use(&watch);
         ring->beside = 0;
-        for (; place > 0 && set->watch[place - 1].ring->heat < ring->heat; place--) {
+        for (; place > 0 && set->watch[place - 1].ring->recent < ring->recent; place--) {
             put_in_place(set, place, set->watch[place - 1]);
         }
         put_in_place(set, place, watch);
@@ -345,7 +345,7 @@ static void recall_silent(struct rbuf_polling_set *set)
     }
 }
 
-void rbuf_polling_set_census(struct rbuf_core *core)
+void rbuf_polling_set_age(struct rbuf_core *core)
 {
     take_census(&core->set);
     recall_silent(&core->set);

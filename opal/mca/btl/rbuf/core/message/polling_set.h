@@ -5,13 +5,13 @@
  *
  * It has a limit, so that polling costs what the set costs and not what the job does. Who sends
  * `threshold` small messages over send/receive is invited while there is a place. When there is
- * none, the coldest member is recalled, but only for somebody who is clearly warmer, and not before
- * a full census has counted it: two peers with like traffic do not chase each other. A member that
- * has fallen silent is recalled as well: the set shrinks.
+ * none, the replacement victim is recalled, but only for somebody who is clearly busier, and not
+ * before a full epoch has counted it: two peers with like traffic do not chase each other. A member
+ * that has fallen silent is recalled as well: the set shrinks.
  *
  * Traffic is counted in messages, not in time, and those of a member that found its ring full count
  * as the others: every `period` small messages all counts are halved, and the set is put in order,
- * the warmest first. The period grows with the limit, so that few of many messages change the set:
+ * the busiest first. The period grows with the limit, so that few of many messages change the set:
  * at most `limit` members leave in a period of at least 64 * limit messages.
  *
  * A peer may decline, because it sends by as many rings as it has memory for. It is invited again
@@ -47,16 +47,16 @@ static inline uint64_t rbuf_watch_use(const struct rbuf_watch *watch)
 }
 
 struct rbuf_polling_set {
-    struct rbuf_watch *watch; /* `count` of them, the warmest first */
+    struct rbuf_watch *watch; /* `count` of them, the busiest first */
     struct rbuf_ring_in *rings;
     uint32_t limit;
     uint32_t count;
     uint32_t used;                /* of `rings`: members, and who has left but is not done yet */
-    uint32_t traffic;             /* small messages since the last census */
-    uint32_t period;              /* small messages from one census to the next */
-    uint32_t census;              /* how many there were; wraps */
-    uint64_t coldest;             /* no member that may be challenged is colder */
-    struct rbuf_ring_in *leaving; /* was challenged, since the last census; or NULL */
+    uint32_t traffic;             /* small messages since the last epoch */
+    uint32_t period;              /* small messages from one epoch to the next */
+    uint32_t epoch;               /* how many there were; wraps */
+    uint64_t victim;              /* no member that may be challenged is less busy */
+    struct rbuf_ring_in *leaving; /* was challenged, since the last epoch; or NULL */
     struct rbuf_peer *heir;       /* by whom: nobody else is to get the place; or NULL */
 };
 
@@ -65,10 +65,10 @@ int rbuf_polling_set_open(struct rbuf_core *core, uint32_t limit);
 void rbuf_polling_set_close(struct rbuf_core *core);
 
 /* Due when `period` small messages have come. */
-void rbuf_polling_set_census(struct rbuf_core *core);
+void rbuf_polling_set_age(struct rbuf_core *core);
 
 /* A message of the peer with `bytes` of payload came over send/receive. */
-void rbuf_polling_set_heard(struct rbuf_peer *peer, uint32_t bytes);
+void rbuf_polling_set_received(struct rbuf_peer *peer, uint32_t bytes);
 
 void rbuf_polling_set_back(struct rbuf_peer *peer);       /* the peer hands its ring back */
 void rbuf_polling_set_drained(struct rbuf_ring_in *ring); /* no message of it is out any more */

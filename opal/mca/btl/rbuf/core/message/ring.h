@@ -51,7 +51,7 @@ struct rbuf_watch;
 #define RBUF_RING_STAGGER 64u
 #define RBUF_RING_STEPS   64u
 
-/* Registered memory for one ring, on either side; glue's, lent until rbuf_core_close(). */
+/* Registered memory for one ring, on either side; glue's, leased until rbuf_core_close(). */
 struct rbuf_ring_memory {
     unsigned char *base; /* rbuf_ring_memory_bytes() of the options, aligned to 64, zeroed */
     uint32_t lkey;
@@ -84,7 +84,7 @@ static inline uint32_t rbuf_ring_room(const struct rbuf_ring_options *options)
     return options->slot_bytes - (uint32_t) sizeof(struct rbuf_ring_trailer);
 }
 
-/* Most rings that a process sends by. As many are lent as are taken in the whole job, but the
+/* Most rings that a process sends by. As many are leased as are taken in the whole job, but the
  * receivers decide which: where there is no slack, who changes partners is declined by some until
  * others let go. */
 static inline uint32_t rbuf_rings_out_most(const struct rbuf_ring_options *options)
@@ -123,7 +123,7 @@ struct rbuf_ring_out {
     uint32_t backs;           /* BACKs of ours that are not known to have left */
     uint32_t room;            /* largest payload of one slot, bytes */
     uint32_t longest;         /* of several; no more than `room`: none goes so */
-    uint32_t led;             /* of the long message that was begun: bytes that have left */
+    uint32_t written;         /* of the long message that was begun: bytes that have left */
     uint32_t displaced;       /* words in place of its payload */
     uint64_t words;           /* the slots that end with them, a bit each, from its first on */
     uint32_t slot_bytes;      /* distance of our slots */
@@ -149,7 +149,7 @@ void rbuf_ring_out_invited(struct rbuf_peer *peer, const struct rbuf_ring_offer 
 void rbuf_ring_out_recalled(struct rbuf_peer *peer);
 void rbuf_ring_out_handed_back(struct rbuf_peer *peer); /* a BACK has left the adapter */
 void rbuf_ring_out_supplied(struct rbuf_core *core);    /* there may be memory now */
-void rbuf_ring_out_count(struct rbuf_core *core);       /* at a census of the polling set */
+void rbuf_ring_out_count(struct rbuf_core *core);       /* at an epoch of the polling set */
 void rbuf_ring_out_fail(struct rbuf_peer *peer);
 void rbuf_ring_out_remove(struct rbuf_peer *peer);
 
@@ -173,11 +173,11 @@ struct rbuf_ring_in {
     uint32_t slots;
     uint32_t slot;      /* of the next message */
     uint32_t tail_slot; /* of the use `tail` */
-    uint32_t silent;    /* censuses in a row that found nothing new */
-    uint32_t heat;      /* recent traffic, as of the last census */
-    uint32_t admitted;  /* number of the census before it came in */
-    uint32_t beside;    /* messages over send/receive since the last census */
-    uint64_t counted;   /* use at the last census; what long messages took beyond one is added */
+    uint32_t silent;    /* epochs in a row that found nothing new */
+    uint32_t recent;    /* recent traffic, as of the last epoch */
+    uint32_t admitted;  /* number of the epoch before it came in */
+    uint32_t beside;    /* messages over send/receive since the last epoch */
+    uint64_t counted;   /* use at the last epoch; what long messages took beyond one is added */
     uint64_t tail;      /* every use before has freed its slot, and the peer gets its credit */
     uint64_t full;  /* tail + slots: no slot is free for that use. As its word, without a size */
     uint64_t freed; /* slots freed out of order, a bit each */

@@ -79,7 +79,7 @@ static void advance(struct rbuf_ring_in *ring, struct rbuf_watch *watch)
     watch->expected += 1ull << RBUF_RING_SIZE_BITS;
 }
 
-/* The same of a long message. The census counts messages, not slots. */
+/* The same of a long message. The epoch counts messages, not slots. */
 static void advance_by(struct rbuf_ring_in *ring, struct rbuf_watch *watch, uint32_t slots)
 {
     ring->slot = (ring->slot + slots) % ring->slots;
@@ -102,7 +102,7 @@ static void hand_on(struct rbuf_ring_in *ring, const struct rbuf_ring_trailer *t
                                   .bytes = bytes,
                                   .slot = (uint8_t) slot};
 
-    rbuf_credit_heard(&peer->counts, trailer->header.credit);
+    rbuf_credit_received(&peer->counts, trailer->header.credit);
     if (!rbuf_inbox_take(peer, &trailer->header, place)) {
         rbuf_ring_in_free(ring, slot);
     }
@@ -203,7 +203,7 @@ static bool take_long(struct rbuf_ring_in *ring, uint32_t bytes)
     }
     restore(ring, &message);
     advance_by(ring, watch, slots);
-    rbuf_credit_heard(&peer->counts, header->credit);
+    rbuf_credit_received(&peer->counts, header->credit);
     if (!rbuf_inbox_take(peer, header, place)) {
         rbuf_ring_in_free_long(ring, place.slot, bytes);
     }
@@ -223,7 +223,7 @@ static __attribute__((noinline)) bool take_beyond_slot(struct rbuf_ring_in *ring
         return false;
     }
     advance(ring, ring->watch);
-    rbuf_credit_heard(&ring->peer->counts, trailer->header.credit);
+    rbuf_credit_received(&ring->peer->counts, trailer->header.credit);
     ring->peer->core->stats.messages_refused++;
     rbuf_ring_in_free(ring, slot);
     return true;

@@ -48,7 +48,7 @@ void *rbuf_ring_long_begin(struct rbuf_peer *peer, uint32_t bytes)
         peer->core->stats.ring_full++;
         return NULL;
     }
-    out->led = 0;
+    out->written = 0;
     out->displaced = 0;
     out->words = 0;
     return end_here(out, slots) - rbuf_ring_long_bytes(bytes);
@@ -79,8 +79,8 @@ static enum rbuf_fab_status write_until(struct rbuf_peer *peer, uint32_t bytes, 
     const uint32_t length = rbuf_ring_long_bytes(bytes);
 
     return rbuf_fab_post_write(peer->queue[RBUF_CONTROL], &out->request,
-                               end_here(out, slots) - length + out->led, until - out->led,
-                               end_there(out, slots) - length + out->led, false);
+                               end_here(out, slots) - length + out->written, until - out->written,
+                               end_there(out, slots) - length + out->written, false);
 }
 
 /* True if the network has nothing else of ours to carry, as far as the newest header of the peer
@@ -91,8 +91,8 @@ static bool may_be_idle(const struct rbuf_peer *peer, uint32_t slots)
 {
     const struct rbuf_credit *credit = &peer->credit[RBUF_FLOW_RING];
     const struct rbuf_credit_counts *counts = &peer->counts;
-    const uint16_t taken = counts->heard[RBUF_COUNTED] != RBUF_COUNTED_NOT
-                               ? counts->heard[RBUF_FLOW_RING]
+    const uint16_t taken = counts->last_received[RBUF_COUNTED] != RBUF_COUNTED_NOT
+                               ? counts->last_received[RBUF_FLOW_RING]
                                : (uint16_t) credit->taken;
 
     return (uint16_t) (credit->sent - taken) <= slots;
@@ -119,7 +119,7 @@ uint32_t rbuf_ring_long_part(const struct rbuf_peer *peer, uint32_t bytes, uint3
     return end < bytes ? end : bytes;
 }
 
-void rbuf_ring_long_lead(struct rbuf_peer *peer, uint32_t bytes, uint32_t ready)
+void rbuf_ring_long_write_part(struct rbuf_peer *peer, uint32_t bytes, uint32_t ready)
 {
     struct rbuf_ring_out *out = &peer->ring_out;
     const uint32_t within = slots_within(out, bytes, ready < bytes ? ready : bytes);
@@ -131,17 +131,18 @@ void rbuf_ring_long_lead(struct rbuf_peer *peer, uint32_t bytes, uint32_t ready)
         return;
     }
     until = in_first_slot(out, bytes) + (within - 1) * out->slot_bytes;
-    if (until <= out->led || out->displaced + (out->led == 0) + (within > 1) > RBUF_RING_PARTS) {
+    if (until <= out->written ||
+        out->displaced + (out->written == 0) + (within > 1) > RBUF_RING_PARTS) {
         return;
     }
-    if (out->led == 0) {
+    if (out->written == 0) {
         put_word(out, bytes, 0);
     }
     if (within > 1) {
         put_word(out, bytes, within - 1);
     }
     if (write_until(peer, bytes, until) == RBUF_FAB_OK) {
-        out->led = until;
+        out->written = until;
     } else {
         rbuf_peer_break(peer, -ECONNRESET); /* there was room */
     }
@@ -158,7 +159,7 @@ bool rbuf_ring_long_end(struct rbuf_peer *peer, enum rbuf_message_kind kind, uin
     if (out->state != RBUF_RING_OUT_OPEN || rbuf_peer_is_lost(peer)) { /* since it was begun */
         return false;
     }
-    if (out->led == 0) {
+    if (out->written == 0) {
         put_word(out, bytes, 0);
     }
     trailer->words = out->words;
@@ -171,7 +172,8 @@ bool rbuf_ring_long_end(struct rbuf_peer *peer, enum rbuf_message_kind kind, uin
         rbuf_peer_break(peer, -ECONNRESET);
     }
     if (status != RBUF_FAB_OK) {
-        assert(status == RBUF_FAB_DEAD || out->led == 0); /* who leads leaves room for the rest */
+        assert(status == RBUF_FAB_DEAD ||
+               out->written == 0); /* who writes parts leaves room for the rest */
         return false;
     }
     out->word += (uint64_t) slots << RBUF_RING_SIZE_BITS;

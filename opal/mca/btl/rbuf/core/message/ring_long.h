@@ -55,7 +55,7 @@ static inline uint32_t rbuf_ring_long_most(uint32_t span, uint32_t slot_bytes)
     return most < RBUF_RING_BYTES_MAX ? most : RBUF_RING_BYTES_MAX;
 }
 
-/* Most slots of one message in the rings that we lend: half of them, so that a ring whose credits
+/* Most slots of one message in the rings that we lease: half of them, so that a ring whose credits
  * are on their way back still takes one. 1: no message is long. */
 static inline uint32_t rbuf_ring_span(const struct rbuf_ring_options *options)
 {
@@ -69,7 +69,7 @@ static inline uint32_t rbuf_ring_span(const struct rbuf_ring_options *options)
     return span < most ? span : most;
 }
 
-/* Largest payload that goes by the rings that we lend, bytes. */
+/* Largest payload that goes by the rings that we lease, bytes. */
 static inline uint32_t rbuf_ring_longest(const struct rbuf_ring_options *options)
 {
     const uint32_t span = rbuf_ring_span(options);
@@ -104,7 +104,7 @@ uint32_t rbuf_ring_long_part(const struct rbuf_peer *peer, uint32_t bytes, uint3
 /* The first `ready` bytes of the payload stand there, and no more of it changes them: they are
  * sent, as far as a slot ends, if the network may be idle, the queue pair has room for the rest
  * too, and the trailer for one more word. Once this was called, end must be. */
-void rbuf_ring_long_lead(struct rbuf_peer *peer, uint32_t bytes, uint32_t ready);
+void rbuf_ring_long_write_part(struct rbuf_peer *peer, uint32_t bytes, uint32_t ready);
 
 /* Posts what has not left; false: the peer is lost, or nothing had left and the queue pair has no
  * room; what was written has to be written anew to go another way. */

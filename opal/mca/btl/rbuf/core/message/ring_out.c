@@ -134,7 +134,7 @@ static void hand_back(struct rbuf_peer *peer)
     leave_list(peer);
     peer->ring_out.state = RBUF_RING_OUT_CLOSING;
     peer->ring_out.backs++;
-    rbuf_channel_send_own(peer, RBUF_MESSAGE_RETURN, RBUF_LOAN_RING, NULL, 0);
+    rbuf_channel_send_own(peer, RBUF_MESSAGE_RETURN, RBUF_LEASE_RING, NULL, 0);
 }
 
 /* Opens the ring that was offered, if there is memory for our side of it. */
@@ -193,7 +193,7 @@ void rbuf_ring_out_invited(struct rbuf_peer *peer, const struct rbuf_ring_offer 
         return;
     }
     if (peer->core->stats.messages_sent - peer->core->rings.counted >= peer->core->set.period) {
-        rbuf_ring_out_count(peer->core); /* who sends and hears little takes few censuses */
+        rbuf_ring_out_count(peer->core); /* who sends and hears little takes few epochs */
     }
     switch (out->state) {
     case RBUF_RING_OUT_NONE:

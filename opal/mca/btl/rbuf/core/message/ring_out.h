@@ -36,7 +36,7 @@ static inline void rbuf_ring_out_posted(struct rbuf_peer *peer, uint32_t slots)
 {
     peer->credit[RBUF_FLOW_RING].sent += slots;
     peer->sequence_out++;
-    rbuf_credit_told(&peer->counts);
+    rbuf_credit_advertised(&peer->counts);
     peer->core->stats.ring_sent++;
 }
 
