@@ -121,10 +121,10 @@ void rbuf_port_close(struct rbuf_port *port)
 
 /* All of one fabric, and equally fast. */
 void rbuf_port_survey(struct ibv_context *context, uint8_t number,
-                      const struct ibv_port_attr *attributes, int gid_index,
-                      struct rbuf_selectable *out)
+                      const struct ibv_port_attr *attributes,
+                      const struct rbuf_device_options *options, struct rbuf_selectable *out)
 {
-    (void) context, (void) number, (void) attributes, (void) gid_index;
+    (void) context, (void) number, (void) attributes, (void) options;
     *out = (struct rbuf_selectable){.link_layer = RBUF_LINK_ETHERNET, .speed = 100000};
 }
 

@@ -105,7 +105,7 @@ target() { # NAME
         ;;
     modex)
         product=("$rbuf/btl_rbuf_modex.c" "$rbuf"/common/{names,problem}.c "$connect"/{address,port_address}.c
-            "$verbs"/{port,gid,in_order,memory,queue_pair}.c)
+            "$verbs"/{port,pkey,gid,in_order,memory,queue_pair,receive}.c)
         flags+=(-I"$verbs")
         links+=(-libverbs)
         longest=640

@@ -135,8 +135,8 @@ const char *rbuf_reach_text(enum rbuf_reach reach)
         [RBUF_OTHER_GID_KIND] =
             "the ports' GIDs are of different RoCE versions, or one is IPv4 and the other IPv6",
         [RBUF_OTHER_PARTITION] = "the ports use different partitions",
-        [RBUF_LIMITED_MEMBERS] = "both ports are limited members of their partition, which reach "
-                                 "full members only",
+        [RBUF_LIMITED_MEMBERS] =
+            "both ports are limited members of their partition, and reach full members only",
     };
 
     return reach < RBUF_REACHES ? texts[reach] : "unknown";

@@ -114,8 +114,10 @@ void rbuf_peer_fail(struct rbuf_peer *peer, int status)
     if (peer->state == RBUF_PEER_BROKEN && peer->broken_status != -ECONNRESET) {
         status = peer->broken_status;
     }
-    end_all(peer, status);
+    /* First: who hears that something of his has failed may end the process, and the cause is said
+     * before. */
     rbuf_core_raise(peer->core, RBUF_EVENT_FAILED, peer, NULL, status);
+    end_all(peer, status);
 }
 
 bool rbuf_peer_is_idle(const struct rbuf_peer *peer)

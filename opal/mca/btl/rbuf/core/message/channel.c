@@ -142,7 +142,7 @@ static enum rbuf_am_state enqueue(struct rbuf_peer *peer, struct rbuf_am *am)
 {
     am->peer = peer;
     am->work.kind = RBUF_WORK_SEND;
-    if (rbuf_peer_is_lost(peer)) {
+    if (peer->state == RBUF_PEER_FAILED) {
         am->state = RBUF_AM_QUEUED;
         finish(am, -ECONNRESET);
         return RBUF_AM_QUEUED;
@@ -150,11 +150,6 @@ static enum rbuf_am_state enqueue(struct rbuf_peer *peer, struct rbuf_am *am)
     if (peer->state == RBUF_PEER_CONNECTED && TAILQ_EMPTY(&peer->queued[am->channel]) &&
         post(peer, am)) {
         return am->state;
-    }
-    if (rbuf_peer_is_lost(peer)) { /* found out while posting */
-        am->state = RBUF_AM_QUEUED;
-        finish(am, -ECONNRESET);
-        return RBUF_AM_QUEUED;
     }
     am->state = RBUF_AM_QUEUED;
     TAILQ_INSERT_TAIL(&peer->queued[am->channel], am, link);

@@ -107,7 +107,7 @@ void rbuf_put_copied(struct rbuf_peer *peer, struct rbuf_put *put)
     put->peer = peer;
     put->filling = NULL;
     put_without_early(put);
-    if (rbuf_peer_is_lost(peer)) {
+    if (peer->state == RBUF_PEER_FAILED) {
         rbuf_sender_finish(put, RBUF_EVENT_PUT, -ECONNRESET);
         return;
     }
@@ -220,13 +220,13 @@ void rbuf_put_start(struct rbuf_peer *peer, struct rbuf_put *put)
     put->peer = peer;
     put->filling = NULL;
     put_without_early(put);
-    if (rbuf_peer_is_lost(peer)) {
+    if (peer->state == RBUF_PEER_FAILED) {
         rbuf_sender_finish(put, RBUF_EVENT_PUT, -ECONNRESET);
         return;
     }
     settled = put_settle(peer, put);
-    if (rbuf_peer_is_lost(peer)) { /* found out while telling */
-        rbuf_sender_finish(put, RBUF_EVENT_PUT, -ECONNRESET);
+    if (peer->state == RBUF_PEER_BROKEN) { /* perhaps found out while telling; it ends there */
+        put_wait(peer, put);
     } else if (put->offer.mode != RBUF_OFFER_DEFERRED && settled) {
         put_granted(peer, put);
     } else if (!unexpected_take(peer, put)) {

@@ -78,7 +78,7 @@ void rbuf_rma_start(struct rbuf_peer *peer, struct rbuf_rma *rma)
     rma->done = 0;
     rma->work.kind = RBUF_WORK_RMA;
     count(&peer->core->stats, rma);
-    if (rbuf_peer_is_lost(peer)) {
+    if (peer->state == RBUF_PEER_FAILED) {
         rbuf_core_raise(peer->core, RBUF_EVENT_RMA, peer, rma, -ECONNRESET);
         return;
     }
