@@ -228,9 +228,9 @@ run_devices() {
 # switched off, and where nothing is said of order there are none.
 programs_on_each_model() {
     local model rings
-    for model in mlx4 mlx5 rxe bnxt_re hns; do
+    for model in mlx4 mlx5 rxe bnxt_re hns irdma; do
         rings=()
-        [[ $model != bnxt_re && $model != hns ]] || rings=(--mca btl_rbuf_polling_set 0)
+        [[ $model != bnxt_re && $model != hns && $model != irdma ]] || rings=(--mca btl_rbuf_polling_set 0)
         TALLY_TIMEOUT=900 add_counted "programs, $model" env SOFTHCA_LIKE="$model" RBUF_BUILD="$plain" \
             PATH="$prefix/bin:$PATH" RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" \
             "$source/tests/mpi/run.sh" --transports superpipeline --rings default "${rings[@]}"
