@@ -24,7 +24,7 @@ chosen() { # PATTERN [OPTION...]
         echo "$output"
         return 1
     }
-    for index in $(sed -n 's/.*rbuf: port rxe0:1,.* GID index \([0-9]*\),.*/\1/p' <<<"$output"); do
+    for index in $(sed -n 's/.*rbuf: port rxe0:1,.* GID index \([0-9]*\) (.*/\1/p' <<<"$output"); do
         echo "index $index: $(gid_at "$index")"
         [[ $(gid_at "$index") =~ $pattern ]] || return 1
         users=$((users + 1))
