@@ -18,7 +18,8 @@ Transports and rounds:
                      protocols of rbuf, tcp and vader. openib-pinned is the openib BTL with its
                      registration cache (mpi_leave_pinned 1), openib-unpinned without; what this
                      Open MPI does not have is left out. A protocol of rbuf may be followed by
-                     parameters of its own: superpipeline:subblock=off:c0=8k
+                     parameters of its own: superpipeline:subblock=off:c0=8k. component=DIR among them
+                     is the directory of another build's mca_btl_rbuf.so, to compare with that
   --rounds N         rounds (5)
   --profile NAME     profile of the emulated HCA where the machine has none (graphene)
   --gap TIME         the emulated HCA's gap between messages, such as 100ns
@@ -145,7 +146,15 @@ parse()
 # options_of NAME[:PARAMETER=VALUE...]: as transport_options, and the parameters.
 options_of()
 {
-    local item
+    local item RBUF_COMPONENT_DIR=${RBUF_COMPONENT_DIR-}
+    case $1 in
+    *:component=*)
+        item=${1#*:component=}
+        RBUF_COMPONENT_DIR=${item%%:*}
+        [ -r "$RBUF_COMPONENT_DIR/mca_btl_rbuf.so" ] ||
+            refuse "--transports '$1': $RBUF_COMPONENT_DIR has no mca_btl_rbuf.so"
+        ;;
+    esac
     transport_options "${1%%:*}" || return
     case $1 in
     *:*)
@@ -154,6 +163,7 @@ options_of()
         esac
         while IFS= read -r item; do
             case $item in
+            component=*) ;;
             ?*=?*) transport_args+=(--mca "btl_rbuf_${item%%=*}" "${item#*=}") ;;
             *) refuse "--transports '$1': wants PARAMETER=VALUE after a colon" ;;
             esac
@@ -212,7 +222,7 @@ measure()
     [ -s "$raw" ] || echo "$columns" >"$raw"
     [ "$columns" = "$(head -n 1 "$raw")" ] ||
         refuse "--add: '$csv' has other columns than this rbuf-bench; begin another file"
-    sed -n "s/^[0-9]/$fabric_name,$1,$2,&/p" "$work/out" >>"$raw"
+    awk -v key="$fabric_name,$1,$2," '/^[0-9]/ { print key $0 }' "$work/out" >>"$raw"
 }
 
 measure_rounds()

@@ -83,6 +83,12 @@ run "parameters of a protocol" 0 --transports superpipeline:subblock=off:c0=8k,t
 found "$CALLS" "--mca btl_rbuf_protocol superpipeline --mca btl_rbuf_subblock off --mca btl_rbuf_c0 8k --mca pml_ob1_verbose 1"
 found "$CALLS" "rbuf-bench --min 8 --max 64 --pattern rate --type vector --buffers reused,fresh$"
 found "$(log_of "parameters of a protocol")" "superpipeline:subblock=off:c0=8k"
+mkdir "$work/before" && : >"$work/before/mca_btl_rbuf.so"
+run "another build" 0 --transports "superpipeline:component=$work/before:c0=8k,superpipeline" --rounds 1 --no-probe
+found "$CALLS" "superpipeline --mca mca_base_component_path SYS_DEFAULT:$work/before --mca btl_rbuf_c0 8k"
+[ "$(grep -c '^mpirun .*mca_base_component_path' "$CALLS")" = 1 ] && pass "  the other one is the usual" ||
+    fail "another build" "both have its path"
+run "another build that is not there" 2 --transports "superpipeline:component=$work/nowhere" --rounds 1 --no-probe
 
 refused_add() { # TEXT OPTION...
     run "not added: $1" 2 "${@:2}" --transports superpipeline --rounds 1 --csv "$work/a.csv" --add
