@@ -87,7 +87,7 @@ sees_access() {
 
 # A trace has every state: as many puts end as grants are placed.
 traced() {
-    local name="sanitized: a trace of two processes" wrong files ended placed
+    local name="sanitized: a trace of two processes" wrong files ended=0 placed=0
     export RBUF_TRACE=$TALLY_LOGS/trace.$BASHPID
     faulty "$name" seed=1 150 superpipeline 100000 4
     wrong=$(wrong_right)

@@ -3,7 +3,10 @@
  * A queue pair dies, after each of its first 200 requests: every operation ends in exactly one
  * event, all staging comes back, and other peers do not notice.
  */
+#include <errno.h>
+
 #include "case.h"
+#include "core/message/channel.h"
 #include "unit.h"
 
 #define MOMENTS 200u
@@ -168,6 +171,46 @@ START_TEST(probes_find_a_lost_peer)
 }
 END_TEST
 
+/* Who finds a peer lost breaks it: what is queued ends behind the word of it, and that says the
+ * cause; a post that failed knows less of it than a completion. */
+START_TEST(cause_comes_first)
+{
+    static const struct {
+        int broken, failed; /* 0: the next progress fails it */
+        int cause;
+    } rows[] = {{-EPROTO, 0, -EPROTO},
+                {-ECONNRESET, 0, -ECONNRESET},
+                {-ECONNRESET, -ETIMEDOUT, -ETIMEDOUT},
+                {-EPROTO, -ETIMEDOUT, -EPROTO}};
+    struct world_options options = world_defaults();
+    struct world *world = world_open(&options);
+    struct rbuf_core *core = &world->nodes[0].core;
+    struct rbuf_peer *peer = world->nodes[0].links[1].peer;
+    struct rbuf_message_header header = {0};
+    struct rbuf_am am = {.header = &header, .channel = RBUF_CONTROL};
+    struct rbuf_event event;
+
+    rbuf_peer_break(peer, rows[_i].broken);
+    ck_assert_int_eq(rbuf_am_send(peer, &am), RBUF_AM_QUEUED);
+    ck_assert(!rbuf_peer_drained(peer));
+    ck_assert(!rbuf_events_pop(&core->events, &event));
+    if (rows[_i].failed != 0) {
+        rbuf_peer_fail(peer, rows[_i].failed);
+    } else {
+        (void) rbuf_core_progress(core, 1);
+    }
+    ck_assert(rbuf_events_pop(&core->events, &event));
+    ck_assert_int_eq(event.kind, RBUF_EVENT_FAILED);
+    ck_assert_int_eq(event.status, rows[_i].cause);
+    ck_assert(rbuf_events_pop(&core->events, &event));
+    ck_assert_int_eq(event.kind, RBUF_EVENT_SENT);
+    ck_assert_ptr_eq(event.am, &am);
+    ck_assert(!rbuf_events_pop(&core->events, &event));
+    ck_assert(rbuf_peer_drained(peer));
+    world_close(world);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("failure");
@@ -179,6 +222,7 @@ int main(void)
     unit_add(suite, announced_chunks);
     unit_add(suite, while_registrations_are_asked_for);
     unit_add(suite, other_peers_go_on);
+    unit_add_loop(suite, cause_comes_first, 4);
     unit_add(suite, probes_find_a_lost_peer);
     return unit_run(suite);
 }

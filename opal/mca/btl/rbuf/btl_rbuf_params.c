@@ -53,9 +53,7 @@ struct parameter {
 #define MS          1000000ull
 #define SECOND      1000000000ull
 
-#define EARLY_BLOCKS_MOST                                                                          \
-    1024u /* of a slot: what flags have numbers for (core/early/early_in.c)                        \
-           */
+#define EARLY_BLOCKS_MOST 1024u /* of a slot: as many have flags of their own */
 
 static const struct parameter table[] = {
     {"protocol", "superpipeline", CHOICE, 0, 0, protocols, NULL, 0, 3, FIELD(protocol),

@@ -132,7 +132,7 @@ static void post_receives(mca_btl_rbuf_module_t *module)
 /* One of many that say no more than that their queue pair is in error. */
 static bool is_flushed_receive(const struct rbuf_completion *completion)
 {
-    return completion->kind != RBUF_COMPLETION_SENT && completion->wc == IBV_WC_WR_FLUSH_ERR;
+    return completion->kind != RBUF_COMPLETION_SENT && completion->status == -ECONNRESET;
 }
 
 /* Feeds completions to core, or that there can be none: a negative count. Out of line, as there are

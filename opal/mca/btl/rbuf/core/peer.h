@@ -33,8 +33,10 @@ int rbuf_peer_add(struct rbuf_core *core, struct rbuf_mailbox *mailbox, void *us
 /* From now on the peer is posted to. */
 void rbuf_peer_connected(struct rbuf_peer *peer, const struct rbuf_peer_link *link);
 
-/* Ends everything that is queued for the peer with an error, and raises RBUF_EVENT_FAILED unless it
- * was raised before. What is posted comes back through rbuf_core_completed(). */
+/* Raises RBUF_EVENT_FAILED, and behind it ends everything that is queued for the peer with an
+ * error; nothing if it has failed before. The cause that a BROKEN peer has already counts, unless
+ * that is only that a post failed (-ECONNRESET). What is posted comes back through
+ * rbuf_core_completed(). */
 void rbuf_peer_fail(struct rbuf_peer *peer, int status);
 
 /* True when nothing of ours is queued or in flight to the peer, but for unsignalled requests. */

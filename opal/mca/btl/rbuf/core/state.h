@@ -2,7 +2,8 @@
 /*
  * What core knows: of one port (struct rbuf_core) and of one other process on it (struct
  * rbuf_peer), and the few things that any file of core may do with it. The floor that all of them
- * stand on: it calls none of them. Each member belongs to the file whose words its comment uses.
+ * stand on: it calls none of them, but for credits that came meanwhile. Each member belongs to the
+ * file whose words its comment uses.
  *
  *     a peer   UNCONNECTED -> CONNECTED -> BROKEN -> FAILED; any -> FAILED
  *
@@ -65,8 +66,7 @@ struct rbuf_core_options {
 enum rbuf_peer_state {
     RBUF_PEER_UNCONNECTED, /* everything queues */
     RBUF_PEER_CONNECTED,
-    RBUF_PEER_BROKEN, /* everything new ends in an error; what is queued will, at the next progress
-                       */
+    RBUF_PEER_BROKEN, /* new things end in an error; the next progress ends what is queued */
     RBUF_PEER_FAILED, /* everything has ended in an error */
 };
 

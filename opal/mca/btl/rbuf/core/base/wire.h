@@ -109,8 +109,7 @@ struct rbuf_ring_offer {
 #define RBUF_EARLY_SLOTS     4u  /* a power of two */
 #define RBUF_EARLY_PEERS_MAX 64u /* that have a window of one receiver */
 
-/* Slots that the receiver leases to a sender, for the first bytes of messages (core/early/early.h).
- */
+/* Slots that the receiver leases to a sender for early data (core/early/early.h). */
 struct rbuf_early_window {
     uint64_t base;  /* address of slot 0 */
     uint64_t flag;  /* of the first block of sequence number 0; each has slot_blocks of them */

@@ -102,13 +102,22 @@ static void put_stage(struct rbuf_peer *peer, struct rbuf_put *put)
     rbuf_sender_begin(peer, put);
 }
 
-void rbuf_put_copied(struct rbuf_peer *peer, struct rbuf_put *put)
+/* What every put starts with; false: it has ended, as its peer has failed. */
+static bool put_begin(struct rbuf_peer *peer, struct rbuf_put *put)
 {
     put->peer = peer;
     put->filling = NULL;
     put_without_early(put);
     if (peer->state == RBUF_PEER_FAILED) {
         rbuf_sender_finish(put, RBUF_EVENT_PUT, -ECONNRESET);
+        return false;
+    }
+    return true;
+}
+
+void rbuf_put_copied(struct rbuf_peer *peer, struct rbuf_put *put)
+{
+    if (!put_begin(peer, put)) {
         return;
     }
     put->offer.schedule = peer->core->options.schedule;
@@ -217,11 +226,7 @@ void rbuf_put_start(struct rbuf_peer *peer, struct rbuf_put *put)
 {
     bool settled;
 
-    put->peer = peer;
-    put->filling = NULL;
-    put_without_early(put);
-    if (peer->state == RBUF_PEER_FAILED) {
-        rbuf_sender_finish(put, RBUF_EVENT_PUT, -ECONNRESET);
+    if (!put_begin(peer, put)) {
         return;
     }
     settled = put_settle(peer, put);

@@ -203,7 +203,7 @@ int rbuf_sender_progress(struct rbuf_peer *peer, uint64_t *budget)
         enum put_progress progress = put_advance(put, may_stage, budget);
 
         if (rbuf_peer_is_lost(peer)) {
-            return done + 1; /* every put was finished with an error */
+            return done + 1; /* core ends every put of it */
         }
         next = TAILQ_NEXT(put, link);
         if (progress == PUT_FINISHED) {
