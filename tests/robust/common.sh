@@ -223,6 +223,7 @@ together() {
     for file in "$TALLY_LOGS/aside.$$".[0-9]*; do
         test -f "$file" || continue
         cat "$file"
+        grep -q -E '^(PASS|FAIL|SKIP)' "$file" || fail "a check" "ended without a verdict: $(tail -n 1 "$file")"
         passed=$((passed + $(grep -c '^PASS' "$file")))
         failed=$((failed + $(grep -c '^FAIL' "$file")))
         skipped=$((skipped + $(grep -c '^SKIP' "$file")))
