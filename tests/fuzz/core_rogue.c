@@ -55,15 +55,18 @@ static uint64_t slot_end(const struct rbuf_ring_in *ring, uint32_t ahead, uint64
     return (uintptr_t) ring->memory->base + (*use % options->slots + 1) * options->slot_bytes;
 }
 
-/* The same over several slots; its first word, or what the words stand for, may be anything, and so
- * may which slots it says that they end. */
+/* The same over several slots, with either trailer; its first word, or what the words stand for,
+ * may be anything, and so may which slots it says that they end. */
 static void long_word(const struct record *record, const struct rbuf_ring_in *ring)
 {
     const uint32_t room = rbuf_ring_room(&dealings.core->options.ring);
     const uint32_t bytes = room + 1 + record->amount % (ring->longest - room);
     const uint32_t slots = rbuf_ring_long_slots(bytes, ring->slot_bytes);
-    const uint32_t length = rbuf_ring_long_bytes(bytes);
-    struct rbuf_ring_long_trailer *whole;
+    const uint32_t whole =
+        rbuf_ring_padded(bytes) + (uint32_t) sizeof(struct rbuf_ring_long_trailer);
+    const bool in_parts =
+        (record->spare & 2) != 0 || whole < (slots - 1) * ring->slot_bytes + RBUF_RING_WORD_BYTES;
+    const uint32_t length = in_parts ? rbuf_ring_padded(bytes) + RBUF_RING_LONG_EXTRA : whole;
     struct rbuf_ring_trailer *trailer;
     uint64_t use, end = slot_end(ring, 0, &use), word = use << RBUF_RING_SIZE_BITS | bytes;
 
@@ -72,10 +75,15 @@ static void long_word(const struct record *record, const struct rbuf_ring_in *ri
     }
     end += (uint64_t) (slots - 1) * ring->slot_bytes;
     memset(dealings.scratch, (int) record->spare, SCRATCH_BYTES);
-    whole = (struct rbuf_ring_long_trailer *) (void *) (dealings.scratch + length) - 1;
-    whole->words = record->spare & 1 ? 1 : record->value;
-    trailer = &whole->last;
+    trailer = (struct rbuf_ring_trailer *) (void *) (dealings.scratch + length) - 1;
     foe_fill_header(&trailer->header, record);
+    if (in_parts) {
+        struct rbuf_ring_parts_trailer *parts =
+            (struct rbuf_ring_parts_trailer *) (void *) (dealings.scratch + length) - 1;
+
+        parts->words = record->spare & 1 ? 1 : record->value;
+        trailer->header.kind |= RBUF_MESSAGE_IN_PARTS;
+    }
     if (record->which & IN_TURN && !(record->which & CHANGE_SEQUENCE)) {
         trailer->header.sequence = dealings.foe->sequence_in;
     }

@@ -169,6 +169,48 @@ START_TEST(every_length)
 }
 END_TEST
 
+/* A stream: much is on its way, so a message goes in one write, with the shorter trailer, unless it
+ * would then not reach into its first slot. Every length, and with payload that is like words. */
+START_TEST(every_length_in_one_write)
+{
+    struct world_options options = long_options();
+    struct world *world = world_open(&options);
+    const struct rbuf_ring_options *ring_options = &options.core.ring;
+    const struct rbuf_ring_out *out = &sender_of(world)->ring_out;
+    const uint32_t shorter = sizeof(struct rbuf_ring_long_trailer);
+    uint32_t whole = 0;
+
+    rings_open(world);
+    for (uint32_t bytes = rbuf_ring_room(ring_options) + 1; bytes <= LONGEST; bytes++) {
+        const uint32_t slots = rbuf_ring_long_slots(bytes, SLOT);
+        const bool reaches = rbuf_ring_padded(bytes) + shorter >= (slots - 1) * SLOT + 8;
+        struct rbuf_event event;
+
+        take_over(world);
+        for (uint32_t i = 0; i <= slots; i++) { /* the receiver answers none of them */
+            ck_assert_ptr_nonnull(rbuf_am_begin(sender_of(world), 8));
+            ck_assert(rbuf_am_end(sender_of(world), 1, 8, 0));
+        }
+        let_arrive(world);
+        while (rbuf_core_poll(&world->nodes[1].core) > 0) {
+        }
+        while (rbuf_events_pop(&world->nodes[1].core.events, &event)) {
+            rbuf_core_release(event.peer, &event.delivery);
+        }
+        ck_assert(send_long(world, bytes, bytes, 64));
+        ck_assert_uint_eq(out->trailer, reaches ? shorter : RBUF_RING_LONG_EXTRA);
+        whole += reaches;
+        let_arrive(world);
+        event = take_long(world, bytes, bytes);
+        rbuf_core_release(event.peer, &event.delivery);
+        check_ends(ring_of(world), ring_options);
+        answer(world);
+    }
+    ck_assert_uint_gt(whole, (LONGEST - rbuf_ring_room(ring_options)) / 2);
+    world_close(world);
+}
+END_TEST
+
 /* What is too short or too long for several slots is none of theirs. */
 START_TEST(which_lengths)
 {
@@ -268,7 +310,9 @@ START_TEST(ends_of_parts)
     answer(world);
     for (uint32_t bytes = peer->ring_out.room + 1; bytes <= LONGEST; bytes++) {
         const uint32_t slots = rbuf_ring_long_slots(bytes, SLOT);
-        const uint32_t first = rbuf_ring_long_bytes(bytes) - (slots - 1) * SLOT;
+        const uint32_t first = rbuf_ring_padded(bytes) + RBUF_RING_LONG_EXTRA - (slots - 1) * SLOT;
+
+        ck_assert_ptr_nonnull(rbuf_am_begin_long(peer, bytes)); /* and it may leave in parts */
 
         for (uint32_t wanted = 1; wanted <= bytes; wanted += 1 + wanted / 9) {
             const uint32_t end = rbuf_ring_long_part(peer, bytes, wanted);
@@ -655,6 +699,7 @@ int main(void)
     Suite *suite = suite_create("ring_long");
 
     unit_add(suite, every_length);
+    unit_add(suite, every_length_in_one_write);
     unit_add(suite, which_lengths);
     unit_add(suite, parts_overtake);
     unit_add(suite, as_many_parts_as_fit);

@@ -14,7 +14,7 @@
 
 #include "core/base/schedule.h"
 
-#define RBUF_WIRE_VERSION 11u
+#define RBUF_WIRE_VERSION 12u
 #define RBUF_ACK_SLOTS    64u /* staged messages a peer that may wait for acknowledgements at once */
 
 /* The two send/receive channels of a peer, each on its own queue pair and receive queue. */
@@ -52,6 +52,9 @@ enum rbuf_message_kind {
     RBUF_MESSAGE_RETURN    /* nothing comes by it any more; likewise */
 };
 
+/* Beside the kind of a long message in a ring. */
+#define RBUF_MESSAGE_IN_PARTS 0x80u
+
 /* What a receiver leases a sender of its memory. */
 enum rbuf_lease {
     RBUF_LEASE_RING, /* small messages may come by this ring */
@@ -84,16 +87,25 @@ struct rbuf_ring_trailer {
 
 static_assert(sizeof(struct rbuf_ring_trailer) == 32, "the trailer has no padding");
 
+/* The end of a long message, over several slots, that left in one write
+ * (core/message/ring_long.h). */
+struct rbuf_ring_long_trailer {
+    uint64_t displaced; /* what the word at the end of its first slot stands for */
+    struct rbuf_ring_trailer last;
+};
+
+static_assert(sizeof(struct rbuf_ring_long_trailer) == 40, "the trailer has no padding");
+
 #define RBUF_RING_PARTS 8u /* most words inside of a long message */
 
-/* The end of a long message, over several slots (core/message/ring_long.h). */
-struct rbuf_ring_long_trailer {
+/* Of one that may have left in parts: its kind has RBUF_MESSAGE_IN_PARTS set. */
+struct rbuf_ring_parts_trailer {
     uint64_t displaced[RBUF_RING_PARTS]; /* what the words inside stand for, first slot first */
     uint64_t words;                      /* the slots that end with such a word, a bit each */
     struct rbuf_ring_trailer last;
 };
 
-static_assert(sizeof(struct rbuf_ring_long_trailer) == 104, "the trailer has no padding");
+static_assert(sizeof(struct rbuf_ring_parts_trailer) == 104, "the trailer has no padding");
 
 /* A ring that the receiver leases to a sender. */
 struct rbuf_ring_offer {

@@ -84,6 +84,12 @@ static inline uint32_t rbuf_ring_room(const struct rbuf_ring_options *options)
     return options->slot_bytes - (uint32_t) sizeof(struct rbuf_ring_trailer);
 }
 
+/* Bytes that a payload occupies in a slot: it begins at a multiple of 8. */
+static inline uint32_t rbuf_ring_padded(uint32_t bytes)
+{
+    return (bytes + 7u) & ~7u;
+}
+
 /* Most rings that a process sends by. As many are leased as are taken in the whole job, but the
  * receivers decide which: where there is no slack, who changes partners is declined by some until
  * others let go. */
@@ -123,7 +129,8 @@ struct rbuf_ring_out {
     uint32_t backs;           /* BACKs of ours that are not known to have left */
     uint32_t room;            /* largest payload of one slot, bytes */
     uint32_t longest;         /* of several; no more than `room`: none goes so */
-    uint32_t written;         /* of the long message that was begun: bytes that have left */
+    uint32_t trailer;         /* of the long message that was begun, bytes */
+    uint32_t written;         /* of its bytes, those that have left */
     uint32_t displaced;       /* words in place of its payload */
     uint64_t words;           /* the slots that end with them, a bit each, from its first on */
     uint32_t slot_bytes;      /* distance of our slots */

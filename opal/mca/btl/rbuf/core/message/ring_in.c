@@ -129,9 +129,10 @@ static bool its_turn(struct rbuf_peer *peer, const struct rbuf_message_header *h
 /* A long message in the ring, from the slot on that is watched. */
 struct arriving {
     unsigned char *first; /* word, where its first slot ends */
-    const struct rbuf_ring_long_trailer *trailer;
-    uint64_t expected; /* of that slot's use, with the message's size */
-    uint64_t words;    /* the slots that end with a word, of those that can */
+    struct rbuf_ring_trailer *last;
+    uint64_t expected;         /* of that slot's use, with the message's size */
+    uint64_t words;            /* the slots that end with a word, of those that can */
+    const uint64_t *displaced; /* what these stand for; its trailer begins here */
 };
 
 static struct arriving look_at_long(const struct rbuf_ring_in *ring, uint32_t bytes)
@@ -141,22 +142,39 @@ static struct arriving look_at_long(const struct rbuf_ring_in *ring, uint32_t by
     unsigned char *end = first + RBUF_RING_WORD_BYTES + (size_t) (slots - 1) * ring->slot_bytes;
 
     return (struct arriving){.first = first,
-                             .trailer =
-                                 (const struct rbuf_ring_long_trailer *) (const void *) end - 1,
+                             .last = (struct rbuf_ring_trailer *) (void *) end - 1,
                              .expected = ring->watch->expected | bytes};
+}
+
+/* Reads the trailer, which has come. Words that the message cannot have are passed over. */
+static void read_trailer(struct arriving *message, uint32_t slots)
+{
+    const struct rbuf_ring_trailer *last = message->last;
+
+    if ((last->header.kind & RBUF_MESSAGE_IN_PARTS) != 0) {
+        const struct rbuf_ring_parts_trailer *parts =
+            (const struct rbuf_ring_parts_trailer *) (const void *) (last + 1) - 1;
+
+        message->words = parts->words & ((1ull << (slots - 1)) - 1);
+        message->displaced = parts->displaced;
+    } else {
+        message->words = 1; /* that of the first slot */
+        message->displaced =
+            &((const struct rbuf_ring_long_trailer *) (const void *) (last + 1) - 1)->displaced;
+    }
 }
 
 /* True if all parts of the message are there. Each acquire pairs with the adapter placing the end
  * of one write of the peer after all else of that write; the trailer, which the last write brings,
- * tells where the others end. Words that it cannot have are passed over. */
+ * tells where the others end. */
 static bool has_arrived(const struct rbuf_ring_in *ring, struct arriving *message, uint32_t slots)
 {
     const uint64_t last = message->expected + ((uint64_t) (slots - 1) << RBUF_RING_SIZE_BITS);
 
-    if (atomic_load_explicit(&message->trailer->last.word, memory_order_acquire) != last) {
+    if (atomic_load_explicit(&message->last->word, memory_order_acquire) != last) {
         return false;
     }
-    message->words = message->trailer->words & ((1ull << (slots - 1)) - 1);
+    read_trailer(message, slots);
     for (uint64_t left = message->words; left != 0; left &= left - 1) {
         const uint32_t number = (uint32_t) __builtin_ctzll(left);
         const _Atomic uint64_t *word =
@@ -177,8 +195,9 @@ static void restore(const struct rbuf_ring_in *ring, const struct arriving *mess
 
     for (uint32_t i = 0; i < RBUF_RING_PARTS && left != 0; i++, left &= left - 1) {
         memcpy(message->first + (size_t) __builtin_ctzll(left) * ring->slot_bytes,
-               &message->trailer->displaced[i], RBUF_RING_WORD_BYTES);
+               &message->displaced[i], RBUF_RING_WORD_BYTES);
     }
+    message->last->header.kind &= (uint8_t) ~RBUF_MESSAGE_IN_PARTS;
 }
 
 /* Takes the next message, which takes several slots, and whose first word has come. */
@@ -188,12 +207,9 @@ static bool take_long(struct rbuf_ring_in *ring, uint32_t bytes)
     struct rbuf_peer *peer = ring->peer;
     struct rbuf_watch *watch = ring->watch;
     struct arriving message = look_at_long(ring, bytes);
-    const struct rbuf_message_header *header = &message.trailer->last.header;
-    struct rbuf_delivery place = {.origin = RBUF_ORIGIN_RING_LONG,
-                                  .data = (unsigned char *) (uintptr_t) (message.trailer + 1) -
-                                          rbuf_ring_long_bytes(bytes),
-                                  .bytes = bytes,
-                                  .slot = (uint8_t) ring->slot};
+    const struct rbuf_message_header *header = &message.last->header;
+    struct rbuf_delivery place = {
+        .origin = RBUF_ORIGIN_RING_LONG, .bytes = bytes, .slot = (uint8_t) ring->slot};
 
     if (watch->expected + ((uint64_t) slots << RBUF_RING_SIZE_BITS) > ring->full) {
         return false; /* without the credits for it: some of these slots are with the user */
@@ -201,6 +217,7 @@ static bool take_long(struct rbuf_ring_in *ring, uint32_t bytes)
     if (!has_arrived(ring, &message, slots) || !its_turn(peer, header)) {
         return false;
     }
+    place.data = (unsigned char *) (uintptr_t) message.displaced - rbuf_ring_padded(bytes);
     restore(ring, &message);
     advance_by(ring, watch, slots);
     rbuf_credit_received(&peer->counts, header->credit);

@@ -18,12 +18,18 @@ static uint64_t end_there(const struct rbuf_ring_out *out, uint32_t slots)
     return out->remote_end + (uint64_t) (slots - 1) * out->slot_bytes;
 }
 
+/* Bytes that the message that is begun occupies. */
+static uint32_t length_of(const struct rbuf_ring_out *out, uint32_t bytes)
+{
+    return rbuf_ring_padded(bytes) + out->trailer;
+}
+
 /* What of the message stands in its first slot, bytes; the last of them are its first word. */
 static uint32_t in_first_slot(const struct rbuf_ring_out *out, uint32_t bytes)
 {
     const uint32_t slots = rbuf_ring_long_slots(bytes, out->slot_bytes);
 
-    return rbuf_ring_long_bytes(bytes) - (slots - 1) * out->slot_bytes;
+    return length_of(out, bytes) - (slots - 1) * out->slot_bytes;
 }
 
 static bool has_credits(struct rbuf_peer *peer, uint32_t slots)
@@ -33,54 +39,6 @@ static bool has_credits(struct rbuf_peer *peer, uint32_t slots)
     }
     return rbuf_credit_look(peer, RBUF_FLOW_RING) &&
            rbuf_credit_left(&peer->credit[RBUF_FLOW_RING]) >= slots;
-}
-
-void *rbuf_ring_long_begin(struct rbuf_peer *peer, uint32_t bytes)
-{
-    struct rbuf_ring_out *out = &peer->ring_out;
-    uint32_t slots;
-
-    if (out->state != RBUF_RING_OUT_OPEN || bytes <= out->room || bytes > out->longest) {
-        return NULL;
-    }
-    slots = rbuf_ring_long_slots(bytes, out->slot_bytes);
-    if (!has_credits(peer, slots)) {
-        peer->core->stats.ring_full++;
-        return NULL;
-    }
-    out->written = 0;
-    out->displaced = 0;
-    out->words = 0;
-    return end_here(out, slots) - rbuf_ring_long_bytes(bytes);
-}
-
-static struct rbuf_ring_long_trailer *trailer_of(const struct rbuf_ring_out *out, uint32_t slots)
-{
-    return (struct rbuf_ring_long_trailer *) (void *) end_here(out, slots) - 1;
-}
-
-/* Puts a word where the message's slot `number` ends, and aside what it stands for. */
-static void put_word(struct rbuf_ring_out *out, uint32_t bytes, uint32_t number)
-{
-    const uint32_t slots = rbuf_ring_long_slots(bytes, out->slot_bytes);
-    const uint64_t word = (out->word + ((uint64_t) number << RBUF_RING_SIZE_BITS)) | bytes;
-    unsigned char *place = end_here(out, number + 1) - RBUF_RING_WORD_BYTES;
-
-    memcpy(&trailer_of(out, slots)->displaced[out->displaced++], place, sizeof(word));
-    memcpy(place, &word, sizeof(word));
-    out->words |= 1ull << number;
-}
-
-/* Writes the message's bytes from what has left on up to `until`. */
-static enum rbuf_fab_status write_until(struct rbuf_peer *peer, uint32_t bytes, uint32_t until)
-{
-    struct rbuf_ring_out *out = &peer->ring_out;
-    const uint32_t slots = rbuf_ring_long_slots(bytes, out->slot_bytes);
-    const uint32_t length = rbuf_ring_long_bytes(bytes);
-
-    return rbuf_fab_post_write(peer->queue[RBUF_CONTROL], &out->request,
-                               end_here(out, slots) - length + out->written, until - out->written,
-                               end_there(out, slots) - length + out->written, false);
 }
 
 /* True if the network has nothing else of ours to carry, as far as the newest header of the peer
@@ -96,6 +54,68 @@ static bool may_be_idle(const struct rbuf_peer *peer, uint32_t slots)
                                : (uint16_t) credit->taken;
 
     return (uint16_t) (credit->sent - taken) <= slots;
+}
+
+/* Bytes of the trailer: the longer one if the message may leave in parts, or if with the other it
+ * would not reach into its first slot, where its word is looked for. */
+static uint32_t trailer_for(const struct rbuf_peer *peer, uint32_t bytes, uint32_t slots)
+{
+    const uint32_t whole = (uint32_t) sizeof(struct rbuf_ring_long_trailer);
+    const uint32_t reach = (slots - 1) * peer->ring_out.slot_bytes + RBUF_RING_WORD_BYTES;
+
+    return may_be_idle(peer, slots) || rbuf_ring_padded(bytes) + whole < reach
+               ? RBUF_RING_LONG_EXTRA
+               : whole;
+}
+
+void *rbuf_ring_long_begin(struct rbuf_peer *peer, uint32_t bytes)
+{
+    struct rbuf_ring_out *out = &peer->ring_out;
+    uint32_t slots;
+
+    if (out->state != RBUF_RING_OUT_OPEN || bytes <= out->room || bytes > out->longest) {
+        return NULL;
+    }
+    slots = rbuf_ring_long_slots(bytes, out->slot_bytes);
+    if (!has_credits(peer, slots)) {
+        peer->core->stats.ring_full++;
+        return NULL;
+    }
+    out->trailer = trailer_for(peer, bytes, slots);
+    out->written = 0;
+    out->displaced = 0;
+    out->words = 0;
+    return end_here(out, slots) - length_of(out, bytes);
+}
+
+static bool is_in_parts(const struct rbuf_ring_out *out)
+{
+    return out->trailer == RBUF_RING_LONG_EXTRA;
+}
+
+/* Puts a word where the message's slot `number` ends, and aside what it stands for. */
+static void put_word(struct rbuf_ring_out *out, uint32_t bytes, uint32_t number)
+{
+    const uint32_t slots = rbuf_ring_long_slots(bytes, out->slot_bytes);
+    const uint64_t word = (out->word + ((uint64_t) number << RBUF_RING_SIZE_BITS)) | bytes;
+    unsigned char *place = end_here(out, number + 1) - RBUF_RING_WORD_BYTES;
+
+    memcpy(end_here(out, slots) - out->trailer + out->displaced++ * sizeof(word), place,
+           sizeof(word));
+    memcpy(place, &word, sizeof(word));
+    out->words |= 1ull << number;
+}
+
+/* Writes the message's bytes from what has left on up to `until`. */
+static enum rbuf_fab_status write_until(struct rbuf_peer *peer, uint32_t bytes, uint32_t until)
+{
+    struct rbuf_ring_out *out = &peer->ring_out;
+    const uint32_t slots = rbuf_ring_long_slots(bytes, out->slot_bytes);
+    const uint32_t length = length_of(out, bytes);
+
+    return rbuf_fab_post_write(peer->queue[RBUF_CONTROL], &out->request,
+                               end_here(out, slots) - length + out->written, until - out->written,
+                               end_there(out, slots) - length + out->written, false);
 }
 
 /* Slots of the message that end within its first `ready` bytes, but for its last one. */
@@ -125,9 +145,8 @@ void rbuf_ring_long_write_part(struct rbuf_peer *peer, uint32_t bytes, uint32_t 
     const uint32_t within = slots_within(out, bytes, ready < bytes ? ready : bytes);
     uint32_t until;
 
-    if (out->state != RBUF_RING_OUT_OPEN || within == 0 ||
-        !rbuf_fab_is_roomy(peer->queue[RBUF_CONTROL]) ||
-        !may_be_idle(peer, rbuf_ring_long_slots(bytes, out->slot_bytes))) {
+    if (out->state != RBUF_RING_OUT_OPEN || within == 0 || !is_in_parts(out) ||
+        !rbuf_fab_is_roomy(peer->queue[RBUF_CONTROL])) {
         return;
     }
     until = in_first_slot(out, bytes) + (within - 1) * out->slot_bytes;
@@ -153,7 +172,8 @@ bool rbuf_ring_long_end(struct rbuf_peer *peer, enum rbuf_message_kind kind, uin
 {
     struct rbuf_ring_out *out = &peer->ring_out;
     const uint32_t slots = rbuf_ring_long_slots(bytes, out->slot_bytes);
-    struct rbuf_ring_long_trailer *trailer = trailer_of(out, slots);
+    struct rbuf_ring_trailer *last = (struct rbuf_ring_trailer *) (void *) end_here(out, slots) - 1;
+    uint8_t wire_kind = (uint8_t) kind;
     enum rbuf_fab_status status;
 
     if (out->state != RBUF_RING_OUT_OPEN || rbuf_peer_is_lost(peer)) { /* since it was begun */
@@ -162,12 +182,15 @@ bool rbuf_ring_long_end(struct rbuf_peer *peer, enum rbuf_message_kind kind, uin
     if (out->written == 0) {
         put_word(out, bytes, 0);
     }
-    trailer->words = out->words;
-    rbuf_channel_fill(peer, &trailer->last.header, (uint8_t) kind, tag, after);
-    atomic_store_explicit(&trailer->last.word,
+    if (is_in_parts(out)) {
+        memcpy((unsigned char *) last - sizeof(out->words), &out->words, sizeof(out->words));
+        wire_kind |= RBUF_MESSAGE_IN_PARTS;
+    }
+    rbuf_channel_fill(peer, &last->header, wire_kind, tag, after);
+    atomic_store_explicit(&last->word,
                           (out->word + ((uint64_t) (slots - 1) << RBUF_RING_SIZE_BITS)) | bytes,
                           memory_order_relaxed);
-    status = write_until(peer, bytes, rbuf_ring_long_bytes(bytes));
+    status = write_until(peer, bytes, length_of(out, bytes));
     if (status == RBUF_FAB_DEAD) {
         rbuf_peer_break(peer, -ECONNRESET);
     }

@@ -15,9 +15,11 @@
  * slot. That an adapter places the bytes of a write in order says nothing of those of several
  * writes (ibv_query_qp_data_in_order(3)). So each part ends with a word of its own: the last with
  * the trailer's, the others with one in place of payload, as the first. The trailer tells which
- * slots end so, and the receiver takes the message when it has seen all of these words.
+ * slots end so, and the receiver takes the message when it has seen all of these words. A message
+ * that is to leave in one write has a shorter trailer, as in a stream each byte costs.
  *
  * Invariants:
+ * - The number of slots is that with the longer trailer, whichever the message has.
  * - A message that begins in one of the last slots goes on behind the ring: its memory has span - 1
  *   slots more than the ring, and no message begins there. The first slots of the ring, whose uses
  *   the message takes, stay as they are.
@@ -32,19 +34,13 @@
 #include "core/message/ring.h"
 
 #define RBUF_RING_WORD_BYTES 8u
-/* Of a long message, beside its padded payload. */
-#define RBUF_RING_LONG_EXTRA ((uint32_t) sizeof(struct rbuf_ring_long_trailer))
+/* The longer trailer. */
+#define RBUF_RING_LONG_EXTRA ((uint32_t) sizeof(struct rbuf_ring_parts_trailer))
 
-/* Bytes that a long message with so many of payload occupies. */
-static inline uint32_t rbuf_ring_long_bytes(uint32_t payload)
-{
-    return ((payload + 7u) & ~7u) + RBUF_RING_LONG_EXTRA;
-}
-
-/* Slots that it takes. */
+/* Slots that a long message takes. */
 static inline uint32_t rbuf_ring_long_slots(uint32_t payload, uint32_t slot_bytes)
 {
-    return (rbuf_ring_long_bytes(payload) + slot_bytes - 1) / slot_bytes;
+    return (rbuf_ring_padded(payload) + RBUF_RING_LONG_EXTRA + slot_bytes - 1) / slot_bytes;
 }
 
 /* The longest payload that takes `span` slots, bytes. */

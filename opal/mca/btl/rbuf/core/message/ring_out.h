@@ -8,12 +8,6 @@
 
 #include "core/state.h"
 
-/* Bytes that a payload occupies in a slot: it begins at a multiple of 8. */
-static inline uint32_t rbuf_ring_padded(uint32_t bytes)
-{
-    return (bytes + 7u) & ~7u;
-}
-
 /* Where a payload of `bytes` for the peer is to be written, or NULL: it cannot go by the ring now.
  * Nothing is kept: without rbuf_ring_out_end() nothing happens. */
 static inline void *rbuf_ring_out_begin(struct rbuf_peer *peer, uint32_t bytes)
