@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Core as a whole: opened and closed, one round of progress over all that has work, and where work
+ * that came back belongs. The roof: it calls every other file of core, and none calls it.
+ *
+ * Progress goes round the busy peers, so that one with much to do does not hold up the others: each
+ * round copies at most a quantum in each direction.
+ */
 #include "core/message/ring_in.h"
 #include "core/staged/receiver.h"
 #include "core/core.h"

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * What is done with each kind of message (core/inbox.h). Whatever comes from outside is checked
+ * here or by whom it is passed to: a peer that does not keep to the protocol is broken (-EPROTO),
+ * and never trusted with more than it was granted.
+ */
 #include "core/message/ring_in.h"
 #include "core/staged/receiver.h"
 #include "core/inbox.h"

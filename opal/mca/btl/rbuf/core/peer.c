@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The table of peers, and their way through the states of core/state.h. Who finds a peer lost only
+ * marks it BROKEN; here what is queued for it ends, in the order in which its user began it.
+ */
 #include "core/peer.h"
 
 #include <errno.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Active messages (core/message/channel.h): the user's and core's own, on one queue a channel.
+ *
+ *     IDLE -> POSTED -> IDLE            with a completion
+ *     IDLE -> QUEUED -> POSTED | IDLE   without a credit, or without room in the send queue
+ *     IDLE                              inline or by a ring: the buffer is free at once
+ */
 #include "core/message/channel.h"
 
 #include <assert.h>

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Credits (core/message/credit.h): what is believed of what peers say, and when ours are told.
+ */
 #include "core/message/credit.h"
 
 #include <errno.h>

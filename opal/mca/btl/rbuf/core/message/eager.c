@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * When the eager limit is lowered, and for how long (core/message/eager.h).
+ */
 #include "core/message/eager.h"
 
 static uint32_t next_pause(const struct rbuf_eager *eager)

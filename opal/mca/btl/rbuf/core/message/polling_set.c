@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Who is in the polling set (core/message/polling_set.h): invitations, recalls, epochs.
+ *
+ *     a ring   FREE -> POLLED -> RECALLED -> DRAINING -> FREE; POLLED or RECALLED -> LOST
+ */
 #include "core/message/ring_in.h"
 #include "core/message/polling_set.h"
 

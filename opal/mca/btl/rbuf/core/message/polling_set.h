@@ -17,7 +17,7 @@
  * A peer may decline, because it sends by as many rings as it has memory for. It is invited again
  * after a while, and each time that it declines that while doubles.
  *
- * Leaving is a handshake: RECALL from the receiver, BACK from the sender as its last word on the
+ * Leaving is a handshake: RECALL from the receiver, RETURN from the sender as its last word on the
  * ring, in sequence with all messages before. Only then is the memory used for another peer.
  */
 #ifndef RBUF_CORE_POLLING_SET_H

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Memory for eager rings (core/message/ring.h), which the user supplies when it is asked for.
+ */
 #include "core/message/ring.h"
 
 #include "core/state.h"

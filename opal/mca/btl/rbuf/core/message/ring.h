@@ -126,7 +126,7 @@ enum rbuf_ring_out_state {
 
 struct rbuf_ring_out {
     enum rbuf_ring_out_state state;
-    uint32_t backs;           /* BACKs of ours that are not known to have left */
+    uint32_t returns;         /* RETURNs of ours that are not known to have left */
     uint32_t room;            /* largest payload of one slot, bytes */
     uint32_t longest;         /* of several; no more than `room`: none goes so */
     uint32_t trailer;         /* of the long message that was begun, bytes */
@@ -154,7 +154,7 @@ static inline bool rbuf_ring_out_takes(const struct rbuf_ring_out *out, uint32_t
 
 void rbuf_ring_out_invited(struct rbuf_peer *peer, const struct rbuf_ring_offer *offer);
 void rbuf_ring_out_recalled(struct rbuf_peer *peer);
-void rbuf_ring_out_handed_back(struct rbuf_peer *peer); /* a BACK has left the adapter */
+void rbuf_ring_out_handed_back(struct rbuf_peer *peer); /* a RETURN has left the adapter */
 void rbuf_ring_out_supplied(struct rbuf_core *core);    /* there may be memory now */
 void rbuf_ring_out_count(struct rbuf_core *core);       /* at an epoch of the polling set */
 void rbuf_ring_out_fail(struct rbuf_peer *peer);

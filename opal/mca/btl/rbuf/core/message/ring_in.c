@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The receiver's half of eager rings (core/message/ring.h, ring_long.h): takes messages out of
+ * slots in turn, and gives the slots back in turn, whatever the order in which the user is done.
+ *
+ * What stands in a slot is the peer's word: each size is checked before it is used.
+ */
 #include <assert.h>
 #include <string.h>
 

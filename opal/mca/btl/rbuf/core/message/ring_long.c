@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The sender's half of long messages (core/message/ring_long.h): where they are built, the parts in
+ * which they leave, and their trailer.
+ */
 #include "core/message/ring_long.h"
 
 #include <assert.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The sender's half of eager rings (core/message/ring.h): writes messages, and opens and hands back
+ * the rings that peers lease.
+ *
+ *     NONE -> WAITING -> OPEN -> CLOSING -> NONE; CLOSING -> REINVITED -> WAITING or OPEN
+ */
 #include "core/message/ring_out.h"
 
 #include <errno.h>
@@ -133,7 +139,7 @@ static void hand_back(struct rbuf_peer *peer)
 {
     leave_list(peer);
     peer->ring_out.state = RBUF_RING_OUT_CLOSING;
-    peer->ring_out.backs++;
+    peer->ring_out.returns++;
     rbuf_channel_send_own(peer, RBUF_MESSAGE_RETURN, RBUF_LEASE_RING, NULL, 0);
 }
 
@@ -200,7 +206,7 @@ void rbuf_ring_out_invited(struct rbuf_peer *peer, const struct rbuf_ring_offer 
         out->offer = *offer;
         accept_or_wait(peer);
         break;
-    case RBUF_RING_OUT_CLOSING: /* it has our BACK sooner than we have that completion */
+    case RBUF_RING_OUT_CLOSING: /* it has our RETURN sooner than we have that completion */
         out->offer = *offer;
         out->state = RBUF_RING_OUT_REINVITED;
         break;
@@ -217,7 +223,7 @@ void rbuf_ring_out_recalled(struct rbuf_peer *peer)
     switch (peer->ring_out.state) {
     case RBUF_RING_OUT_WAITING:
     case RBUF_RING_OUT_OPEN:
-    case RBUF_RING_OUT_REINVITED: /* the BACK that is out was for the ring before */
+    case RBUF_RING_OUT_REINVITED: /* the RETURN that is out was for the ring before */
         hand_back(peer);
         break;
     case RBUF_RING_OUT_CLOSING: /* handed back already, the two crossed */
@@ -239,7 +245,7 @@ void rbuf_ring_out_handed_back(struct rbuf_peer *peer)
 {
     struct rbuf_ring_out *out = &peer->ring_out;
 
-    if (--out->backs > 0) {
+    if (--out->returns > 0) {
         return;
     }
     if (out->state == RBUF_RING_OUT_CLOSING) {

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Writes of single words into a peer's mailbox (core/message/words.h).
+ */
 #include "core/message/words.h"
 
 #include <assert.h>
