@@ -101,9 +101,9 @@ START_TEST(backs_that_leave_late)
     rbuf_ring_out_handed_back(peer);
     ck_assert_int_eq(out->state, RBUF_RING_OUT_OPEN);
     ck_assert_uint_eq(world->nodes[1].core.rings.out, 1);
-    out->backs = 2; /* now they return indeed, and their messages are freed */
+    out->returns = 2; /* now they return indeed, and their messages are freed */
     world_settle(world);
-    ck_assert_uint_eq(out->backs, 0);
+    ck_assert_uint_eq(out->returns, 0);
     world_close(world);
 }
 END_TEST
