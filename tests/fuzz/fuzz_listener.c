@@ -233,9 +233,8 @@ static void read_all(int fd)
 
     while (got > 0 && at < (size_t) got) {
         struct rbuf_exchange message;
-        size_t needed;
         enum rbuf_exchange_fault fault =
-            rbuf_exchange_parse(bytes + at, (size_t) got - at, &message, &needed);
+            rbuf_exchange_parse(bytes + at, (size_t) got - at, &message);
 
         if (fault == RBUF_FAULT_INCOMPLETE) {
             return; /* the rest is still to be sent, and is not looked at */

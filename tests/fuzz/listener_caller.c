@@ -214,7 +214,8 @@ void caller_check(const struct rbuf_listener *listener)
     unsigned known = 0;
     unsigned waiting = 0;
 
-    for (event = listener->queue.first_event; event != NULL; event = event->next) {
+    TAILQ_FOREACH(event, &listener->queue.events, link)
+    {
         waiting++;
         known += event->kind == RBUF_CONNECT_REQUEST;
     }

@@ -7,11 +7,13 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/names.h"
+#include "connect/port_address.h"
 
 #define LOOPBACKS_MAX 2u /* places kept for them */
 
@@ -25,11 +27,46 @@ static bool same_host(const struct rbuf_address *a, const struct rbuf_address *b
     return a->family == b->family && memcmp(a->address, b->address, address_bytes(a)) == 0;
 }
 
-unsigned rbuf_prefix_bits(const uint8_t *mask, unsigned bytes)
+/* The bytes of an IP address, in network order; NULL: it is of another family. */
+static const uint8_t *bytes_of(const struct sockaddr *name)
 {
+    switch (name->sa_family) {
+    case AF_INET:
+        return (const uint8_t *) &((const struct sockaddr_in *) (const void *) name)->sin_addr;
+    case AF_INET6:
+        return (const uint8_t *) &((const struct sockaddr_in6 *) (const void *) name)->sin6_addr;
+    default:
+        return NULL;
+    }
+}
+
+bool rbuf_address_from_socket(const struct sockaddr *name, struct rbuf_address *out)
+{
+    static_assert(offsetof(struct sockaddr_in, sin_port) ==
+                      offsetof(struct sockaddr_in6, sin6_port),
+                  "the port is at one place in both");
+
+    *out = (struct rbuf_address){.family = RBUF_ADDRESS_IPV6};
+    if (bytes_of(name) == NULL) {
+        return false;
+    }
+    if (name->sa_family == AF_INET) {
+        out->family = RBUF_ADDRESS_IPV4;
+    }
+    out->port = ntohs(((const struct sockaddr_in *) (const void *) name)->sin_port);
+    memcpy(out->address, bytes_of(name), address_bytes(out));
+    return true;
+}
+
+/* The mask's own family need not be set: its bytes are where the address has them. */
+unsigned rbuf_address_prefix(const struct ifaddrs *entry)
+{
+    const uint8_t *address = (const uint8_t *) entry->ifa_addr;
+    const uint8_t *mask = (const uint8_t *) entry->ifa_netmask;
     unsigned bits = 0;
 
-    for (unsigned i = 0; i < bytes; i++) {
+    mask += bytes_of(entry->ifa_addr) - address;
+    for (unsigned i = 0; i < (entry->ifa_addr->sa_family == AF_INET ? 4 : 16); i++) {
         bits += (unsigned) __builtin_popcount(mask[i]);
     }
     return bits;
@@ -37,15 +74,11 @@ unsigned rbuf_prefix_bits(const uint8_t *mask, unsigned bytes)
 
 static bool in_network(const struct rbuf_local_address *local, const struct rbuf_address *address)
 {
-    unsigned whole = local->prefix / 8;
-    unsigned rest = local->prefix % 8;
+    const unsigned bytes = address_bytes(address);
 
-    if (local->address.family != address->family ||
-        memcmp(local->address.address, address->address, whole) != 0) {
-        return false;
-    }
-    return rest == 0 ||
-           ((local->address.address[whole] ^ address->address[whole]) >> (8 - rest)) == 0;
+    return local->address.family == address->family &&
+           rbuf_network_of(local->address.address, bytes, local->prefix) ==
+               rbuf_network_of(address->address, bytes, local->prefix);
 }
 
 /* False: not an address that anybody could be told of. */
@@ -53,30 +86,16 @@ static bool convert(const struct ifaddrs *from, struct rbuf_local_address *out)
 {
     *out = (struct rbuf_local_address){0};
     if (from->ifa_addr == NULL || from->ifa_netmask == NULL ||
-        (from->ifa_flags & (IFF_UP | IFF_RUNNING)) != (IFF_UP | IFF_RUNNING)) {
+        (from->ifa_flags & (IFF_UP | IFF_RUNNING)) != (IFF_UP | IFF_RUNNING) ||
+        !rbuf_address_from_socket(from->ifa_addr, &out->address)) {
         return false;
     }
-    out->address.scope =
-        (from->ifa_flags & IFF_LOOPBACK) != 0 ? RBUF_ADDRESS_LOOPBACK : RBUF_ADDRESS_GLOBAL;
-    if (from->ifa_addr->sa_family == AF_INET) {
-        const struct sockaddr_in *in = (const void *) from->ifa_addr;
-        const struct sockaddr_in *mask = (const void *) from->ifa_netmask;
-
-        out->address.family = RBUF_ADDRESS_IPV4;
-        memcpy(out->address.address, &in->sin_addr, 4);
-        out->prefix = rbuf_prefix_bits((const uint8_t *) &mask->sin_addr, 4);
-        return true;
+    if ((from->ifa_flags & IFF_LOOPBACK) != 0) {
+        out->address.scope = RBUF_ADDRESS_LOOPBACK;
     }
-    if (from->ifa_addr->sa_family == AF_INET6) {
-        const struct sockaddr_in6 *in = (const void *) from->ifa_addr;
-        const struct sockaddr_in6 *mask = (const void *) from->ifa_netmask;
-
-        out->address.family = RBUF_ADDRESS_IPV6;
-        memcpy(out->address.address, &in->sin6_addr, 16);
-        out->prefix = rbuf_prefix_bits((const uint8_t *) &mask->sin6_addr, 16);
-        return !IN6_IS_ADDR_LINKLOCAL(&in->sin6_addr);
-    }
-    return false;
+    out->prefix = rbuf_address_prefix(from);
+    return out->address.family == RBUF_ADDRESS_IPV4 ||
+           !rbuf_gid_is_link_local(out->address.address);
 }
 
 /* Whether an entry, a name or a numeric address, stands for the interface's address. */

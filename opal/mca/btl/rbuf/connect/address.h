@@ -16,6 +16,8 @@
 
 #include "common/problem.h"
 
+struct ifaddrs;
+
 #define RBUF_ADDRESSES_MAX    12u
 #define RBUF_ADDRESS_TEXT_MAX 64u
 
@@ -70,9 +72,12 @@ bool rbuf_addresses_valid(const struct rbuf_address_list *list);
 uint64_t rbuf_machine_id(void);
 
 socklen_t rbuf_address_to_socket(const struct rbuf_address *address, struct sockaddr_storage *out);
+
+/* The other way, as a global one; false: it is of another family. */
+bool rbuf_address_from_socket(const struct sockaddr *name, struct rbuf_address *out);
 void rbuf_address_text(const struct rbuf_address *address, char text[RBUF_ADDRESS_TEXT_MAX]);
 
-/* How many bits of a network mask of `bytes` bytes are network. */
-unsigned rbuf_prefix_bits(const uint8_t *mask, unsigned bytes);
+/* How many bits of an interface's address, which is an IP address with a mask, are network. */
+unsigned rbuf_address_prefix(const struct ifaddrs *entry);
 
 #endif

@@ -2,25 +2,22 @@
 /* See connection.h. */
 #include "connect/connection.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
-const char *rbuf_connection_state_name(enum rbuf_connection_state state)
+struct rbuf_connect_event *rbuf_connection_event(struct rbuf_connection *connection,
+                                                 const struct rbuf_exchange *theirs)
 {
-    static const char *const names[RBUF_CONNECTION_STATES] = {
-        [RBUF_CONNECTION_UNAUTHENTICATED] = "UNAUTHENTICATED",
-        [RBUF_CONNECTION_REQ_RECEIVED] = "REQ_RECEIVED",
-        [RBUF_CONNECTION_REP_SENT] = "REP_SENT",
-        [RBUF_CONNECTION_TCP_CONNECTING] = "TCP_CONNECTING",
-        [RBUF_CONNECTION_REQ_SENT] = "REQ_SENT",
-        [RBUF_CONNECTION_BACK_OFF] = "BACK_OFF",
-        [RBUF_CONNECTION_MRA_RECEIVED] = "MRA_RECEIVED",
-        [RBUF_CONNECTION_REP_RECEIVED] = "REP_RECEIVED",
-        [RBUF_CONNECTION_ESTABLISHED] = "ESTABLISHED",
-        [RBUF_CONNECTION_DREQ_SENT] = "DREQ_SENT",
-        [RBUF_CONNECTION_CLOSED] = "CLOSED",
-        [RBUF_CONNECTION_DRAINING] = "DRAINING"};
+    struct rbuf_connect_event *event = calloc(1, sizeof(*event));
 
-    return state < RBUF_CONNECTION_STATES ? names[state] : "unknown";
+    if (event != NULL) {
+        event->connection = connection;
+        if (theirs != NULL) {
+            event->theirs = *theirs;
+        }
+        (void) snprintf(event->text, sizeof(event->text), "%s", connection->peer);
+    }
+    return event;
 }
 
 struct rbuf_connection *rbuf_connection_new(struct rbuf_connect_context *context)
@@ -30,7 +27,7 @@ struct rbuf_connection *rbuf_connection_new(struct rbuf_connect_context *context
     if (connection == NULL) {
         return NULL;
     }
-    connection->last_event = calloc(1, sizeof(*connection->last_event));
+    connection->last_event = rbuf_connection_event(connection, NULL);
     if (connection->last_event == NULL) {
         free(connection);
         return NULL;

@@ -45,10 +45,7 @@ enum rbuf_connection_state {
     RBUF_CONNECTION_DRAINING         /* the last bytes are on the way, no user has it; timed */
 };
 
-#define RBUF_CONNECTION_STATES (RBUF_CONNECTION_DRAINING + 1)
-
 enum rbuf_command_kind {
-    RBUF_COMMAND_NONE,
     RBUF_COMMAND_CONNECT,
     RBUF_COMMAND_ACCEPT,
     RBUF_COMMAND_ESTABLISH,
@@ -104,9 +101,9 @@ struct rbuf_connection {
     char peer[RBUF_ADDRESS_TEXT_MAX];
     char failure[160]; /* out: of the last address tried */
     int failure_error;
-    uint64_t began_ms;   /* out: the CONNECT command; in: the accepting. Monotonic */
-    unsigned tries;      /* out: of all addresses, that have failed */
-    struct event *retry; /* out: BACK_OFF; NULL until then */
+    uint64_t began_ms;    /* out: the CONNECT command; in: the accepting. Monotonic */
+    unsigned back_off_ms; /* out: the last wait, on average; 0: there was none */
+    struct event *retry;  /* out: BACK_OFF; NULL until then */
     uint8_t in[RBUF_EXCHANGE_BYTES_MAX];
     size_t in_bytes;
     uint8_t out[2 * RBUF_EXCHANGE_BYTES_MAX];
@@ -127,10 +124,19 @@ struct rbuf_connection {
     struct rbuf_command end;
 };
 
-/* "REQ_SENT", static. */
-const char *rbuf_connection_state_name(enum rbuf_connection_state state);
+/* Has a libevent event occur in so many ms; 0, or -1 without memory. */
+static inline int rbuf_event_add_ms(struct event *event, unsigned ms)
+{
+    const struct timeval wait = {.tv_sec = ms / 1000, .tv_usec = (suseconds_t) (ms % 1000) * 1000};
+
+    return event_add(event, &wait);
+}
 
 /* A connection with nothing but its last event; NULL: no memory. Any thread. */
 struct rbuf_connection *rbuf_connection_new(struct rbuf_connect_context *context);
+
+/* An event of the connection with what the peer has said, if that is not NULL; NULL: no memory. */
+struct rbuf_connect_event *rbuf_connection_event(struct rbuf_connection *connection,
+                                                 const struct rbuf_exchange *theirs);
 
 #endif

@@ -13,6 +13,8 @@
 #ifndef RBUF_CONNECT_EVENT_H
 #define RBUF_CONNECT_EVENT_H
 
+#include <sys/queue.h>
+
 #include "connect/exchange.h"
 
 struct rbuf_connection;
@@ -36,9 +38,11 @@ struct rbuf_connect_event {
     struct rbuf_connection *connection;
     void *user; /* given to rbuf_listener_connect() or rbuf_connection_accept() */
     struct rbuf_exchange theirs;
-    char text[256];                  /* address and cause, for people */
-    struct rbuf_connect_event *next; /* the queue's */
+    char text[256]; /* address and cause, for people */
+    TAILQ_ENTRY(rbuf_connect_event) link;
 };
+
+TAILQ_HEAD(rbuf_connect_event_list, rbuf_connect_event);
 
 /* "REQUEST", static. */
 const char *rbuf_connect_event_name(enum rbuf_connect_event_kind kind);

@@ -14,16 +14,24 @@ int rbuf_event_queue_open(struct rbuf_event_queue *queue)
         return -errno;
     }
     STAILQ_INIT(&queue->commands);
+    TAILQ_INIT(&queue->events);
     (void) pthread_mutex_init(&queue->mutex, NULL);
     return 0;
+}
+
+/* Takes an event off the queue; the mutex is held. */
+static void take(struct rbuf_event_queue *queue, struct rbuf_connect_event *event)
+{
+    TAILQ_REMOVE(&queue->events, event, link);
+    atomic_fetch_sub_explicit(&queue->pending, 1, memory_order_relaxed);
 }
 
 void rbuf_event_queue_close(struct rbuf_event_queue *queue)
 {
     struct rbuf_connect_event *event;
 
-    while ((event = queue->first_event) != NULL) {
-        queue->first_event = event->next;
+    while ((event = TAILQ_FIRST(&queue->events)) != NULL) {
+        take(queue, event);
         rbuf_connect_event_free(event);
     }
     (void) pthread_mutex_destroy(&queue->mutex);
@@ -42,26 +50,20 @@ rbuf_event_queue_pick(struct rbuf_event_queue *queue,
                       bool (*wanted)(const struct rbuf_connect_event *event, void *context),
                       void *context)
 {
-    struct rbuf_connect_event *before = NULL;
     struct rbuf_connect_event *event;
 
     if (!rbuf_event_queue_pending(queue)) {
         return NULL;
     }
     (void) pthread_mutex_lock(&queue->mutex);
-    for (event = queue->first_event; event != NULL; event = event->next) {
+    TAILQ_FOREACH(event, &queue->events, link)
+    {
         /* As of now: a requester may have been lost before it was accepted. */
         event->user = event->connection->user;
-        if (wanted(event, context)) {
+        if (wanted == NULL || wanted(event, context)) {
+            take(queue, event);
             break;
         }
-        before = event;
-    }
-    if (event != NULL) {
-        *(before != NULL ? &before->next : &queue->first_event) = event->next;
-        queue->last_event = event == queue->last_event ? before : queue->last_event;
-        event->next = NULL;
-        atomic_fetch_sub_explicit(&queue->pending, 1, memory_order_relaxed);
     }
     (void) pthread_mutex_unlock(&queue->mutex);
     return event;
@@ -94,25 +96,18 @@ void rbuf_event_queue_set_user(struct rbuf_connection *connection, void *user)
     (void) pthread_mutex_unlock(&queue->mutex);
 }
 
-/* Takes the connection's events out of the queue; the mutex is held. */
+/* The mutex is held. */
 static void drop_events(struct rbuf_event_queue *queue, const struct rbuf_connection *connection)
 {
-    struct rbuf_connect_event **place = &queue->first_event;
-    struct rbuf_connect_event *last = NULL;
+    struct rbuf_connect_event *event, *next;
 
-    while (*place != NULL) {
-        struct rbuf_connect_event *event = *place;
-
+    for (event = TAILQ_FIRST(&queue->events); event != NULL; event = next) {
+        next = TAILQ_NEXT(event, link);
         if (event->connection == connection) {
-            *place = event->next;
-            atomic_fetch_sub_explicit(&queue->pending, 1, memory_order_relaxed);
+            take(queue, event);
             rbuf_connect_event_free(event);
-        } else {
-            last = event;
-            place = &event->next;
         }
     }
-    queue->last_event = last;
 }
 
 void rbuf_event_queue_abandon(struct rbuf_connection *connection, enum rbuf_command_kind kind,
@@ -156,13 +151,7 @@ void rbuf_event_queue_push(struct rbuf_event_queue *queue, struct rbuf_connect_e
     if (event->connection->abandoned) {
         rbuf_connect_event_free(event);
     } else {
-        event->next = NULL;
-        if (queue->first_event == NULL) {
-            queue->first_event = event;
-        } else {
-            queue->last_event->next = event;
-        }
-        queue->last_event = event;
+        TAILQ_INSERT_TAIL(&queue->events, event, link);
         atomic_fetch_add_explicit(&queue->pending, 1, memory_order_release);
     }
     (void) pthread_mutex_unlock(&queue->mutex);

@@ -23,8 +23,7 @@ struct rbuf_event_queue {
      * with the acquire in rbuf_event_queue_pending(), after which the mutex is taken. */
     pthread_mutex_t mutex;
     struct rbuf_command_list commands;
-    struct rbuf_connect_event *first_event;
-    struct rbuf_connect_event *last_event;
+    struct rbuf_connect_event_list events;
     bool closing;
     _Atomic uint32_t pending;
 };
@@ -42,7 +41,7 @@ static inline bool rbuf_event_queue_pending(const struct rbuf_event_queue *queue
     return atomic_load_explicit(&queue->pending, memory_order_acquire) != 0;
 }
 
-/* The first event that `wanted` says yes to (see rbuf_listener_pick()), or NULL. */
+/* See rbuf_listener_pick(). */
 struct rbuf_connect_event *
 rbuf_event_queue_pick(struct rbuf_event_queue *queue,
                       bool (*wanted)(const struct rbuf_connect_event *event, void *context),

@@ -9,15 +9,6 @@
 
 static const uint8_t magic[4] = {'r', 'b', 'u', 'f'};
 
-const char *rbuf_exchange_kind_name(enum rbuf_exchange_kind kind)
-{
-    static const char *const names[] = {
-        [RBUF_EXCHANGE_REQ] = "REQ", [RBUF_EXCHANGE_MRA] = "MRA", [RBUF_EXCHANGE_REP] = "REP",
-        [RBUF_EXCHANGE_RTU] = "RTU", [RBUF_EXCHANGE_REJ] = "REJ", [RBUF_EXCHANGE_DREQ] = "DREQ"};
-
-    return kind >= RBUF_EXCHANGE_REQ && kind <= RBUF_EXCHANGE_DREQ ? names[kind] : "unknown";
-}
-
 size_t rbuf_exchange_bytes(unsigned kind)
 {
     switch (kind) {
@@ -65,12 +56,11 @@ static enum rbuf_exchange_fault check_header(const struct rbuf_exchange_header *
     if (header->bytes != rbuf_exchange_bytes(header->kind)) {
         return RBUF_FAULT_SIZE;
     }
-    if (header->kind == RBUF_EXCHANGE_REJ) {
-        return header->reason > RBUF_REJECT_NONE && header->reason < RBUF_REJECT_REASONS
-                   ? RBUF_FAULT_NONE
-                   : RBUF_FAULT_FIELD;
+    if (header->reason >= RBUF_REJECT_REASONS ||
+        (header->kind == RBUF_EXCHANGE_REJ) != (header->reason != RBUF_REJECT_NONE)) {
+        return RBUF_FAULT_FIELD;
     }
-    return header->reason == 0 ? RBUF_FAULT_NONE : RBUF_FAULT_FIELD;
+    return RBUF_FAULT_NONE;
 }
 
 static enum rbuf_exchange_fault check_address(const struct rbuf_port_address *address)
@@ -78,11 +68,9 @@ static enum rbuf_exchange_fault check_address(const struct rbuf_port_address *ad
     if (address->mtu < RBUF_MTU_256 || address->mtu > RBUF_MTU_4096 ||
         address->gid_kind < RBUF_GID_INFINIBAND || address->gid_kind > RBUF_GID_ROCE_V2 ||
         (address->link_layer != RBUF_LINK_INFINIBAND &&
-         address->link_layer != RBUF_LINK_ETHERNET)) {
-        return RBUF_FAULT_FIELD;
-    }
-    if ((address->link_layer == RBUF_LINK_INFINIBAND) !=
-        (address->gid_kind == RBUF_GID_INFINIBAND)) {
+         address->link_layer != RBUF_LINK_ETHERNET) ||
+        (address->link_layer == RBUF_LINK_INFINIBAND) !=
+            (address->gid_kind == RBUF_GID_INFINIBAND)) {
         return RBUF_FAULT_FIELD;
     }
     return RBUF_FAULT_NONE;
@@ -105,13 +93,12 @@ static enum rbuf_exchange_fault check_side(const struct rbuf_exchange_side *side
 }
 
 enum rbuf_exchange_fault rbuf_exchange_parse(const void *data, size_t bytes,
-                                             struct rbuf_exchange *out, size_t *needed)
+                                             struct rbuf_exchange *out)
 {
     struct rbuf_exchange message = {0};
     enum rbuf_exchange_fault fault;
     size_t known = bytes < sizeof(magic) ? bytes : sizeof(magic);
 
-    *needed = sizeof(message.header);
     if (memcmp(data, magic, known) != 0) {
         return RBUF_FAULT_GARBAGE;
     }
@@ -123,7 +110,6 @@ enum rbuf_exchange_fault rbuf_exchange_parse(const void *data, size_t bytes,
     if (fault != RBUF_FAULT_NONE) {
         return fault;
     }
-    *needed = message.header.bytes;
     if (bytes < message.header.bytes) {
         return RBUF_FAULT_INCOMPLETE;
     }
@@ -139,53 +125,35 @@ enum rbuf_exchange_fault rbuf_exchange_parse(const void *data, size_t bytes,
 
 const char *rbuf_exchange_fault_text(enum rbuf_exchange_fault fault)
 {
-    switch (fault) {
-    case RBUF_FAULT_NONE:
-        return "nothing";
-    case RBUF_FAULT_INCOMPLETE:
-        return "incomplete";
-    case RBUF_FAULT_GARBAGE:
-        return "not a message of rbuf";
-    case RBUF_FAULT_BYTE_ORDER:
-        return "other byte order";
-    case RBUF_FAULT_VERSION:
-        return "other wire version";
-    case RBUF_FAULT_KIND:
-        return "unexpected kind of message";
-    case RBUF_FAULT_SIZE:
-        return "message of the wrong size";
-    case RBUF_FAULT_FIELD:
-        return "value out of range";
-    case RBUF_FAULT_TOKEN:
-        return "token of another process";
-    case RBUF_FAULTS:
-        break;
-    }
-    return "unknown";
+    static const char *const texts[RBUF_FAULTS] = {
+        [RBUF_FAULT_NONE] = "nothing",
+        [RBUF_FAULT_INCOMPLETE] = "incomplete",
+        [RBUF_FAULT_GARBAGE] = "not a message of rbuf",
+        [RBUF_FAULT_BYTE_ORDER] = "other byte order",
+        [RBUF_FAULT_VERSION] = "other wire version",
+        [RBUF_FAULT_KIND] = "unexpected kind of message",
+        [RBUF_FAULT_SIZE] = "message of the wrong size",
+        [RBUF_FAULT_FIELD] = "value out of range",
+        [RBUF_FAULT_TOKEN] = "token of another process",
+    };
+
+    return fault < RBUF_FAULTS ? texts[fault] : "unknown";
 }
 
 const char *rbuf_reject_text(enum rbuf_reject_reason reason)
 {
-    switch (reason) {
-    case RBUF_REJECT_NONE:
-        return "not refused";
-    case RBUF_REJECT_SIMULTANEOUS:
-        return "both sides connected, the other request is used";
-    case RBUF_REJECT_CONNECTED:
-        return "connected already";
-    case RBUF_REJECT_UNKNOWN:
-        return "the requester is not known there";
-    case RBUF_REJECT_UNREACHABLE:
-        return "no port there that this one can reach";
-    case RBUF_REJECT_RESOURCES:
-        return "no queue pair or memory left there";
-    case RBUF_REJECT_CLOSING:
-        return "the process is finishing";
-    case RBUF_REJECT_BUFFERS:
-        return "its receive buffers are of another size: give btl_rbuf_eager_limit, "
-               "btl_rbuf_max_send_size and btl_rbuf_control_size alike to all processes";
-    case RBUF_REJECT_REASONS:
-        break;
-    }
-    return "unknown";
+    static const char *const texts[RBUF_REJECT_REASONS] = {
+        [RBUF_REJECT_NONE] = "not refused",
+        [RBUF_REJECT_SIMULTANEOUS] = "both sides connected, the other request is used",
+        [RBUF_REJECT_CONNECTED] = "connected already",
+        [RBUF_REJECT_UNKNOWN] = "the requester is not known there",
+        [RBUF_REJECT_UNREACHABLE] = "no port there that this one can reach",
+        [RBUF_REJECT_RESOURCES] = "no queue pair or memory left there",
+        [RBUF_REJECT_CLOSING] = "the process is finishing",
+        [RBUF_REJECT_BUFFERS] =
+            "its receive buffers are of another size: give btl_rbuf_eager_limit, "
+            "btl_rbuf_max_send_size and btl_rbuf_control_size alike to all processes",
+    };
+
+    return reason < RBUF_REJECT_REASONS ? texts[reason] : "unknown";
 }

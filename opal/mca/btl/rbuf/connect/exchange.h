@@ -113,15 +113,11 @@ size_t rbuf_exchange_seal(struct rbuf_exchange *message, enum rbuf_exchange_kind
 
 /*
  * Judges the first `bytes` bytes of what came in. NONE: they begin with a whole message, copied to
- * `out`. INCOMPLETE: go on reading; *needed is how many bytes there must be before the next call
- * can say more, never more than RBUF_EXCHANGE_BYTES_MAX. All others: close the connection. A
- * message is judged as early as it can be.
+ * `out`. INCOMPLETE, with fewer than RBUF_EXCHANGE_BYTES_MAX: go on reading. All others: close the
+ * connection. A message is judged as early as it can be.
  */
 enum rbuf_exchange_fault rbuf_exchange_parse(const void *data, size_t bytes,
-                                             struct rbuf_exchange *out, size_t *needed);
-
-/* "REQ", static. */
-const char *rbuf_exchange_kind_name(enum rbuf_exchange_kind kind);
+                                             struct rbuf_exchange *out);
 
 /* Static texts for people. */
 const char *rbuf_exchange_fault_text(enum rbuf_exchange_fault fault);

@@ -35,20 +35,25 @@ static uint64_t now_ms(void)
 static bool try_next(struct rbuf_connection *connection);
 static bool fail(struct rbuf_connection *connection, int error, const char *text);
 
-static void free_connection(struct rbuf_connection *connection)
+static void leave_list(struct rbuf_connection *connection)
 {
     struct rbuf_connect_context *context = connection->context;
 
-    rbuf_socket_close(connection);
-    if (connection->retry != NULL) {
-        event_free(connection->retry);
-    }
     if (connection->state == RBUF_CONNECTION_UNAUTHENTICATED) {
         TAILQ_REMOVE(&context->unauthenticated, connection, link);
         context->unauthenticated_count--;
     } else {
         TAILQ_REMOVE(&context->connections, connection, link);
     }
+}
+
+static void free_connection(struct rbuf_connection *connection)
+{
+    rbuf_socket_close(connection);
+    if (connection->retry != NULL) {
+        event_free(connection->retry);
+    }
+    leave_list(connection);
     free(connection->last_event);
     free(connection);
 }
@@ -80,17 +85,15 @@ void rbuf_handshake_destroy(struct rbuf_connection *connection)
     }
 }
 
-static void push(struct rbuf_connection *connection, struct rbuf_connect_event *event,
-                 enum rbuf_connect_event_kind kind)
+static void push(struct rbuf_connect_event *event, enum rbuf_connect_event_kind kind)
 {
     event->kind = kind;
-    event->connection = connection;
-    rbuf_event_queue_push(connection->context->events, event);
+    rbuf_event_queue_push(event->connection->context->events, event);
 }
 
 /* Tells the user, for the last time, and closes the socket. */
 static bool end_connection(struct rbuf_connection *connection, enum rbuf_connect_event_kind kind,
-                           int error, enum rbuf_reject_reason reason, const char *text)
+                           int error, const char *text)
 {
     struct rbuf_connect_event *event = connection->last_event;
 
@@ -98,47 +101,31 @@ static bool end_connection(struct rbuf_connection *connection, enum rbuf_connect
     if (event != NULL) {
         connection->last_event = NULL;
         event->error = error;
-        event->reason = reason;
         (void) snprintf(event->text, sizeof(event->text), "%s: %s", connection->peer, text);
-        push(connection, event, kind);
+        push(event, kind);
     }
     /* After the event: a peer that leaves takes the closing for a sign that its DREQ is here. */
     rbuf_socket_close(connection);
     return false;
 }
 
-/* NULL: no memory. */
-static struct rbuf_connect_event *new_event(const struct rbuf_connection *connection,
-                                            const struct rbuf_exchange *theirs)
-{
-    struct rbuf_connect_event *event = calloc(1, sizeof(*event));
-
-    if (event != NULL) {
-        if (theirs != NULL) {
-            event->theirs = *theirs;
-        }
-        (void) snprintf(event->text, sizeof(event->text), "%s", connection->peer);
-    }
-    return event;
-}
-
 static bool notify(struct rbuf_connection *connection, enum rbuf_connect_event_kind kind,
                    const struct rbuf_exchange *theirs)
 {
-    struct rbuf_connect_event *event = new_event(connection, theirs);
+    struct rbuf_connect_event *event = rbuf_connection_event(connection, theirs);
 
     if (event == NULL) {
         return fail(connection, -ENOMEM, "no memory");
     }
-    push(connection, event, kind);
+    push(event, kind);
     return true;
 }
 
-static bool fail_address(struct rbuf_connection *connection, int error, const char *text)
+/* Of the address that is being tried; told if it was the last one. */
+static void note_failure(struct rbuf_connection *connection, int error, const char *text)
 {
     (void) snprintf(connection->failure, sizeof(connection->failure), "%s", text);
     connection->failure_error = error;
-    return try_next(connection);
 }
 
 /* The connection is over before its time. */
@@ -147,19 +134,20 @@ static bool fail(struct rbuf_connection *connection, int error, const char *text
     switch (connection->state) {
     case RBUF_CONNECTION_TCP_CONNECTING:
     case RBUF_CONNECTION_REQ_SENT:
-        return fail_address(connection, error, text);
+        note_failure(connection, error, text);
+        return try_next(connection);
     case RBUF_CONNECTION_MRA_RECEIVED:
         rbuf_count(&connection->context->counters.connects_failed);
-        return end_connection(connection, RBUF_CONNECT_FAILED, error, RBUF_REJECT_NONE, text);
+        return end_connection(connection, RBUF_CONNECT_FAILED, error, text);
     case RBUF_CONNECTION_REQ_RECEIVED:
     case RBUF_CONNECTION_REP_SENT:
-        return end_connection(connection, RBUF_CONNECT_ABANDONED, error, RBUF_REJECT_NONE, text);
+        return end_connection(connection, RBUF_CONNECT_ABANDONED, error, text);
     case RBUF_CONNECTION_REP_RECEIVED:
     case RBUF_CONNECTION_ESTABLISHED:
         rbuf_count(&connection->context->counters.peers_lost);
-        return end_connection(connection, RBUF_PEER_LOST, error, RBUF_REJECT_NONE, text);
+        return end_connection(connection, RBUF_PEER_LOST, error, text);
     case RBUF_CONNECTION_DREQ_SENT:
-        return end_connection(connection, RBUF_PEER_DISCONNECTED, 0, RBUF_REJECT_NONE, text);
+        return end_connection(connection, RBUF_PEER_DISCONNECTED, 0, text);
     case RBUF_CONNECTION_UNAUTHENTICATED:
     case RBUF_CONNECTION_DRAINING:
         free_connection(connection);
@@ -207,19 +195,18 @@ static bool handle_req(struct rbuf_connection *connection, const struct rbuf_exc
         free_connection(connection);
         return false;
     }
-    event = new_event(connection, message);
+    event = rbuf_connection_event(connection, message);
     if (event == NULL) {
         free_connection(connection);
         return false;
     }
-    TAILQ_REMOVE(&context->unauthenticated, connection, link);
-    context->unauthenticated_count--;
+    leave_list(connection);
     TAILQ_INSERT_TAIL(&context->connections, connection, link);
     connection->state = RBUF_CONNECTION_REQ_RECEIVED;
     (void) event_del(connection->timer);
     rbuf_count(&context->counters.authenticated);
     rbuf_socket_send(connection, RBUF_EXCHANGE_MRA, RBUF_REJECT_NONE);
-    push(connection, event, RBUF_CONNECT_REQUEST);
+    push(event, RBUF_CONNECT_REQUEST);
     return true;
 }
 
@@ -235,7 +222,8 @@ static bool handle_rep(struct rbuf_connection *connection, const struct rbuf_exc
     case RBUF_EXCHANGE_REJ: {
         enum rbuf_reject_reason reason = (enum rbuf_reject_reason) message->header.reason;
 
-        return end_connection(connection, RBUF_CONNECT_REJECTED, -ECONNREFUSED, reason,
+        connection->last_event->reason = reason;
+        return end_connection(connection, RBUF_CONNECT_REJECTED, -ECONNREFUSED,
                               rbuf_reject_text(reason));
     }
     case RBUF_EXCHANGE_DREQ:
@@ -274,8 +262,7 @@ static bool handle_message(struct rbuf_connection *connection, const struct rbuf
     case RBUF_CONNECTION_REP_RECEIVED:
     case RBUF_CONNECTION_ESTABLISHED:
     case RBUF_CONNECTION_DREQ_SENT: /* at once with ours */
-        return is_dreq ? end_connection(connection, RBUF_PEER_DISCONNECTED, 0, RBUF_REJECT_NONE,
-                                        "finished")
+        return is_dreq ? end_connection(connection, RBUF_PEER_DISCONNECTED, 0, "finished")
                        : reject(connection, RBUF_FAULT_KIND);
     default:
         return true; /* draining: nobody listens any more */
@@ -285,14 +272,13 @@ static bool handle_message(struct rbuf_connection *connection, const struct rbuf
 static bool consume(struct rbuf_connection *connection)
 {
     struct rbuf_exchange message;
-    size_t needed;
 
     if (connection->state == RBUF_CONNECTION_DRAINING) {
         connection->in_bytes = 0;
     }
     while (connection->in_bytes > 0) {
         enum rbuf_exchange_fault fault =
-            rbuf_exchange_parse(connection->in, connection->in_bytes, &message, &needed);
+            rbuf_exchange_parse(connection->in, connection->in_bytes, &message);
 
         if (fault == RBUF_FAULT_INCOMPLETE) {
             return true;
@@ -309,10 +295,24 @@ static bool consume(struct rbuf_connection *connection)
     return true;
 }
 
+/* The socket has failed, or with error 0 the other side has closed it. */
+static void lose(struct rbuf_connection *connection, int error)
+{
+    char buffer[128];
+
+    if (connection->state == RBUF_CONNECTION_UNAUTHENTICATED) {
+        rbuf_count(&connection->context->counters.closed_early);
+    }
+    if (error == 0) {
+        (void) fail(connection, -ECONNRESET, "the connection was closed by the other side");
+    } else {
+        (void) fail(connection, -error, strerror_r(error, buffer, sizeof(buffer)));
+    }
+}
+
 static void on_readable(evutil_socket_t fd, short what, void *data)
 {
     struct rbuf_connection *connection = data;
-    char buffer[128];
     bool there = true;
 
     (void) what;
@@ -323,21 +323,10 @@ static void on_readable(evutil_socket_t fd, short what, void *data)
         if (got > 0) {
             connection->in_bytes += (size_t) got;
             there = consume(connection);
-        } else if (got == 0) {
-            if (connection->state == RBUF_CONNECTION_UNAUTHENTICATED) {
-                rbuf_count(&connection->context->counters.closed_early);
-            }
-            there = fail(connection, -ECONNRESET, "the connection was closed by the other side");
+        } else if (got < 0 && errno == EAGAIN) {
             return;
-        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-            return;
-        } else if (errno != EINTR) {
-            int error = errno;
-
-            if (connection->state == RBUF_CONNECTION_UNAUTHENTICATED) {
-                rbuf_count(&connection->context->counters.closed_early);
-            }
-            (void) fail(connection, -error, strerror_r(error, buffer, sizeof(buffer)));
+        } else if (got == 0 || errno != EINTR) {
+            lose(connection, got == 0 ? 0 : errno);
             return;
         }
     }
@@ -354,7 +343,6 @@ static void send_req(struct rbuf_connection *connection)
 static void on_writable(evutil_socket_t fd, short what, void *data)
 {
     struct rbuf_connection *connection = data;
-    char buffer[128];
     int error = 0;
     socklen_t length = sizeof(error);
 
@@ -364,7 +352,7 @@ static void on_writable(evutil_socket_t fd, short what, void *data)
             error = errno;
         }
         if (error != 0) {
-            (void) fail(connection, -error, strerror_r(error, buffer, sizeof(buffer)));
+            lose(connection, error);
         } else {
             send_req(connection);
         }
@@ -398,12 +386,12 @@ static int try_address(struct rbuf_connection *connection, const struct rbuf_add
 {
     struct sockaddr_storage name;
     socklen_t length = rbuf_address_to_socket(address, &name);
-    int fd = socket(name.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int fd;
 
-    if (fd < 0 && errno == EMFILE && connection->context->options.raise_descriptors &&
-        rbuf_descriptors_raise()) {
+    do {
         fd = socket(name.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    }
+    } while (fd < 0 && errno == EMFILE && connection->context->options.raise_descriptors &&
+             rbuf_descriptors_raise());
     rbuf_address_text(address, connection->peer);
     if (fd < 0) {
         return -errno;
@@ -438,35 +426,26 @@ static void on_retry(evutil_socket_t fd, short what, void *data)
     (void) try_next(connection);
 }
 
-/* How long to wait before all addresses are tried again: from half of the average to one and a
- * half, so that processes that failed together do not come back together. */
-static unsigned back_off_ms(const struct rbuf_connection *connection)
-{
-    const unsigned doublings = connection->tries - 1 < 10 ? connection->tries - 1 : 10;
-    const unsigned most = BACK_OFF_MOST_MS;
-    const unsigned average = BACK_OFF_MS << doublings < most ? BACK_OFF_MS << doublings : most;
-    uint32_t chance;
-
-    evutil_secure_rng_get_bytes(&chance, sizeof(chance));
-    return average / 2 + chance % (average + 1);
-}
-
-/* All addresses have failed. False: that is final. */
+/* All addresses have failed, and are tried again later: after half of the average to one and a
+ * half, so that processes that failed together do not come back together. False: that is final. */
 static bool back_off(struct rbuf_connection *connection)
 {
-    struct timeval wait;
+    const unsigned twice = 2 * connection->back_off_ms;
+    uint32_t chance;
     unsigned ms;
 
-    connection->tries++;
-    ms = back_off_ms(connection);
+    connection->back_off_ms = twice == 0                 ? BACK_OFF_MS
+                              : twice < BACK_OFF_MOST_MS ? twice
+                                                         : BACK_OFF_MOST_MS;
+    evutil_secure_rng_get_bytes(&chance, sizeof(chance));
+    ms = connection->back_off_ms / 2 + chance % (connection->back_off_ms + 1);
     if (now_ms() + ms >= connection->began_ms + connection->context->options.retry_ms) {
         return false;
     }
     if (connection->retry == NULL) {
         connection->retry = event_new(connection->context->base, -1, 0, on_retry, connection);
     }
-    wait = (struct timeval){.tv_sec = ms / 1000, .tv_usec = (suseconds_t) (ms % 1000) * 1000};
-    if (connection->retry == NULL || event_add(connection->retry, &wait) != 0) {
+    if (connection->retry == NULL || rbuf_event_add_ms(connection->retry, ms) != 0) {
         return false;
     }
     connection->state = RBUF_CONNECTION_BACK_OFF;
@@ -486,21 +465,20 @@ static bool try_next(struct rbuf_connection *connection)
             return false;
         }
         if (error == -EMFILE) {
-            (void) snprintf(connection->failure, sizeof(connection->failure),
+            (void) snprintf(buffer, sizeof(buffer),
                             "no file descriptor is left, of %llu (raise the limit: ulimit -n)",
                             (unsigned long long) rbuf_descriptors_limit());
+            note_failure(connection, error, buffer);
         } else {
-            (void) snprintf(connection->failure, sizeof(connection->failure), "%s",
-                            strerror_r(-error, buffer, sizeof(buffer)));
+            note_failure(connection, error, strerror_r(-error, buffer, sizeof(buffer)));
         }
-        connection->failure_error = error;
     }
     if (back_off(connection)) {
         return false;
     }
     rbuf_count(&connection->context->counters.connects_failed);
     return end_connection(connection, RBUF_CONNECT_FAILED, connection->failure_error,
-                          RBUF_REJECT_NONE, connection->failure);
+                          connection->failure);
 }
 
 static void start_connecting(struct rbuf_connection *connection)
@@ -510,17 +488,20 @@ static void start_connecting(struct rbuf_connection *connection)
     connection->began_ms = now_ms();
     rbuf_count(&connection->context->counters.connects);
     (void) snprintf(connection->peer, sizeof(connection->peer), "the peer");
-    (void) snprintf(connection->failure, sizeof(connection->failure),
-                    "none of its addresses can be reached from here");
-    connection->failure_error = -EHOSTUNREACH;
+    note_failure(connection, -EHOSTUNREACH, "none of its addresses can be reached from here");
     (void) try_next(connection);
+}
+
+static bool has_room(const struct rbuf_connect_context *context)
+{
+    return context->unauthenticated_count < context->options.max_unauthenticated;
 }
 
 bool rbuf_handshake_make_room(struct rbuf_connect_context *context)
 {
     struct rbuf_connection *connection, *next;
 
-    if (context->unauthenticated_count < context->options.max_unauthenticated) {
+    if (has_room(context)) {
         return true;
     }
     for (connection = TAILQ_FIRST(&context->unauthenticated); connection != NULL;
@@ -528,10 +509,10 @@ bool rbuf_handshake_make_room(struct rbuf_connect_context *context)
         next = TAILQ_NEXT(connection, link);
         on_readable(connection->fd, EV_READ, connection); /* it may be authenticated now, or gone */
     }
-    connection = TAILQ_FIRST(&context->unauthenticated);
-    if (context->unauthenticated_count < context->options.max_unauthenticated) {
+    if (has_room(context)) {
         return true;
     }
+    connection = TAILQ_FIRST(&context->unauthenticated);
     if (now_ms() - connection->began_ms < UNAUTHENTICATED_MS) {
         return false;
     }
@@ -563,7 +544,21 @@ void rbuf_handshake_take_incoming(struct rbuf_connect_context *context, int fd, 
     (void) event_add(connection->readable, NULL);
 }
 
-/* An answer to a request that has been withdrawn is dropped. */
+/* What commands send, and in which state alone: an answer to a request that has been withdrawn is
+ * dropped. */
+static const struct {
+    enum rbuf_connection_state from;
+    enum rbuf_connection_state to;
+    enum rbuf_exchange_kind message;
+} answers[] = {
+    [RBUF_COMMAND_ACCEPT] = {RBUF_CONNECTION_REQ_RECEIVED, RBUF_CONNECTION_REP_SENT,
+                             RBUF_EXCHANGE_REP},
+    [RBUF_COMMAND_ESTABLISH] = {RBUF_CONNECTION_REP_RECEIVED, RBUF_CONNECTION_ESTABLISHED,
+                                RBUF_EXCHANGE_RTU},
+    [RBUF_COMMAND_DISCONNECT] = {RBUF_CONNECTION_ESTABLISHED, RBUF_CONNECTION_DREQ_SENT,
+                                 RBUF_EXCHANGE_DREQ},
+};
+
 void rbuf_handshake_command(struct rbuf_connection *connection, enum rbuf_command_kind kind,
                             enum rbuf_reject_reason reason)
 {
@@ -572,37 +567,25 @@ void rbuf_handshake_command(struct rbuf_connection *connection, enum rbuf_comman
         start_connecting(connection);
         break;
     case RBUF_COMMAND_ACCEPT:
-        if (connection->state == RBUF_CONNECTION_REQ_RECEIVED) {
-            memcpy(connection->mine.side.token, connection->context->token, RBUF_TOKEN_BYTES);
-            rbuf_socket_send(connection, RBUF_EXCHANGE_REP, RBUF_REJECT_NONE);
-            connection->state = RBUF_CONNECTION_REP_SENT;
-        }
-        break;
     case RBUF_COMMAND_ESTABLISH:
-        if (connection->state == RBUF_CONNECTION_REP_RECEIVED) {
-            rbuf_socket_send(connection, RBUF_EXCHANGE_RTU, RBUF_REJECT_NONE);
-            connection->state = RBUF_CONNECTION_ESTABLISHED;
-        }
-        break;
     case RBUF_COMMAND_DISCONNECT:
-        if (connection->state == RBUF_CONNECTION_ESTABLISHED) {
-            connection->state = RBUF_CONNECTION_DREQ_SENT;
-            rbuf_socket_start_timer(connection);
-            rbuf_socket_send(connection, RBUF_EXCHANGE_DREQ, RBUF_REJECT_NONE);
+        if (connection->state == answers[kind].from) {
+            connection->state = answers[kind].to;
+            rbuf_socket_send(connection, answers[kind].message, RBUF_REJECT_NONE);
+            if (connection->state == RBUF_CONNECTION_DREQ_SENT) {
+                rbuf_socket_start_timer(connection);
+            }
         }
         break;
     case RBUF_COMMAND_REJECT:
         if (connection->state == RBUF_CONNECTION_REQ_RECEIVED) {
             rbuf_socket_send(connection, RBUF_EXCHANGE_REJ, reason);
             finish(connection);
-        } else {
-            rbuf_handshake_destroy(connection);
+            break;
         }
-        break;
+        /* fall through */
     case RBUF_COMMAND_CLOSE:
         rbuf_handshake_destroy(connection);
-        break;
-    case RBUF_COMMAND_NONE:
         break;
     }
 }

@@ -18,31 +18,15 @@
 
 /* --- the thread --- */
 
-static void destroy_all(struct rbuf_listener *listener)
+/* A few bytes that a full socket does not take at once are not waited for: what is draining then is
+ * freed the second time. */
+static void destroy_all(struct rbuf_connection_list *connections)
 {
-    struct rbuf_connection *connection, *next;
+    struct rbuf_connection *connection;
 
-    for (connection = TAILQ_FIRST(&listener->context.unauthenticated); connection != NULL;
-         connection = next) {
-        next = TAILQ_NEXT(connection, link);
+    while ((connection = TAILQ_FIRST(connections)) != NULL) {
         rbuf_handshake_destroy(connection);
     }
-    for (connection = TAILQ_FIRST(&listener->context.connections); connection != NULL;
-         connection = next) {
-        next = TAILQ_NEXT(connection, link);
-        rbuf_handshake_destroy(connection);
-    }
-    /* A few bytes that a full socket does not take at once are not waited for. */
-    while ((connection = TAILQ_FIRST(&listener->context.connections)) != NULL) {
-        rbuf_handshake_destroy(connection);
-    }
-}
-
-static void start_tick(struct rbuf_listener *listener, unsigned ms)
-{
-    struct timeval wait = {.tv_sec = ms / 1000, .tv_usec = (suseconds_t) (ms % 1000) * 1000};
-
-    (void) event_add(listener->tick, &wait);
 }
 
 static void on_tick(evutil_socket_t fd, short what, void *data)
@@ -56,7 +40,7 @@ static void on_tick(evutil_socket_t fd, short what, void *data)
     next = listener->context.options.tick();
     if (next > 0) {
         atomic_store_explicit(&listener->armed, true, memory_order_relaxed);
-        start_tick(listener, next);
+        (void) rbuf_event_add_ms(listener->tick, next);
     }
 }
 
@@ -76,10 +60,11 @@ static void on_wake(evutil_socket_t fd, short what, void *data)
     }
     if (atomic_load_explicit(&listener->armed, memory_order_relaxed) &&
         !event_pending(listener->tick, EV_TIMEOUT, NULL)) {
-        start_tick(listener, listener->context.options.tick_ms);
+        (void) rbuf_event_add_ms(listener->tick, listener->context.options.tick_ms);
     }
     if (closing) {
-        destroy_all(listener);
+        destroy_all(&listener->context.unauthenticated);
+        destroy_all(&listener->context.connections);
         (void) event_base_loopbreak(listener->context.base);
     }
 }
@@ -175,7 +160,6 @@ int rbuf_listener_open(const struct rbuf_listener_options *options, uint8_t toke
                        struct rbuf_problem *problem)
 {
     struct rbuf_listener *listener = allocate(options);
-    struct rbuf_address_list published;
     int error;
 
     if (listener == NULL) {
@@ -196,7 +180,7 @@ int rbuf_listener_open(const struct rbuf_listener_options *options, uint8_t toke
         error = make_base(listener, problem);
     }
     if (error == 0) {
-        error = rbuf_listening_open(&listener->listening, &listener->context, &published, problem);
+        error = rbuf_listening_open(&listener->listening, &listener->context, addresses, problem);
     }
     if (error == 0) {
         error = start_thread(listener, problem);
@@ -206,7 +190,6 @@ int rbuf_listener_open(const struct rbuf_listener_options *options, uint8_t toke
         return error;
     }
     memcpy(token, listener->context.token, RBUF_TOKEN_BYTES);
-    *addresses = published;
     *out = listener;
     return 0;
 }
@@ -240,16 +223,9 @@ bool rbuf_listener_pending(const struct rbuf_listener *listener)
     return rbuf_event_queue_pending(&listener->queue);
 }
 
-static bool any(const struct rbuf_connect_event *event, void *context)
-{
-    (void) event;
-    (void) context;
-    return true;
-}
-
 struct rbuf_connect_event *rbuf_listener_next(struct rbuf_listener *listener)
 {
-    return rbuf_listener_pick(listener, any, NULL);
+    return rbuf_listener_pick(listener, NULL, NULL);
 }
 
 struct rbuf_connect_event *rbuf_listener_pick(struct rbuf_listener *listener,
@@ -291,6 +267,7 @@ void rbuf_connection_accept(struct rbuf_connection *connection, const struct rbu
                             void *user)
 {
     connection->mine = *mine;
+    memcpy(connection->mine.side.token, connection->context->token, RBUF_TOKEN_BYTES);
     rbuf_event_queue_set_user(connection, user);
     rbuf_event_queue_command(&connection->answer, RBUF_COMMAND_ACCEPT);
 }

@@ -74,8 +74,8 @@ bool rbuf_listener_pending(const struct rbuf_listener *listener);
  */
 struct rbuf_connect_event *rbuf_listener_next(struct rbuf_listener *listener);
 
-/* The first event that `wanted` says yes to, or NULL; the others stay, in order. `wanted` sees
- * `user` as rbuf_listener_next() would give it, and calls nothing of the listener's. */
+/* The first event that `wanted` says yes to (NULL: to all), or NULL; the others stay, in order. It
+ * sees `user` as rbuf_listener_next() would give it, and calls nothing of the listener's. */
 struct rbuf_connect_event *rbuf_listener_pick(struct rbuf_listener *listener,
                                               bool (*wanted)(const struct rbuf_connect_event *event,
                                                              void *context),

@@ -27,36 +27,15 @@ int rbuf_listening_problem(const char *function, int error, struct rbuf_problem 
     return error;
 }
 
-static void peer_text(const struct sockaddr_storage *name, char text[RBUF_ADDRESS_TEXT_MAX])
-{
-    struct rbuf_address address = {.family = RBUF_ADDRESS_IPV4};
-
-    if (name->ss_family == AF_INET6) {
-        const struct sockaddr_in6 *in6 = (const void *) name;
-
-        address.family = RBUF_ADDRESS_IPV6;
-        address.port = ntohs(in6->sin6_port);
-        memcpy(address.address, &in6->sin6_addr, 16);
-    } else {
-        const struct sockaddr_in *in = (const void *) name;
-
-        address.port = ntohs(in->sin_port);
-        memcpy(address.address, &in->sin_addr, 4);
-    }
-    rbuf_address_text(&address, text);
-}
-
 /* New connections wait in the backlog, and this thread does not spin. */
 static void pause_accepting(struct rbuf_listening *listening, unsigned ms,
                             _Atomic uint64_t *counter)
 {
-    struct timeval wait = {.tv_usec = (suseconds_t) ms * 1000};
-
     rbuf_count(counter);
     for (unsigned i = 0; i < listening->count; i++) {
         (void) event_del(listening->socket[i].event);
     }
-    (void) event_add(listening->resume, &wait);
+    (void) rbuf_event_add_ms(listening->resume, ms);
 }
 
 static void on_resume(evutil_socket_t fd, short what, void *data)
@@ -79,6 +58,7 @@ static void on_connection(evutil_socket_t fd, short what, void *data)
     (void) what;
     for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
         struct sockaddr_storage name;
+        struct rbuf_address address;
         socklen_t length = sizeof(name);
         int taken;
 
@@ -88,7 +68,8 @@ static void on_connection(evutil_socket_t fd, short what, void *data)
         }
         taken = accept4(fd, (struct sockaddr *) &name, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (taken >= 0) {
-            peer_text(&name, text);
+            (void) rbuf_address_from_socket((struct sockaddr *) &name, &address);
+            rbuf_address_text(&address, text);
             rbuf_handshake_take_incoming(context, taken, text);
         } else if (errno == EMFILE && context->options.raise_descriptors &&
                    rbuf_descriptors_raise()) {
@@ -96,14 +77,14 @@ static void on_connection(evutil_socket_t fd, short what, void *data)
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
             pause_accepting(listening, PAUSE_MS, &context->counters.accept_pauses);
             return;
-        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+        } else if (errno == EAGAIN) {
             return;
         }
         /* All other errors are of the one connection, which is gone. */
     }
 }
 
-static int listen_on(const struct rbuf_address *address, unsigned port, int backlog, int *out)
+static int listen_on(const struct rbuf_address *address, unsigned port, int *out)
 {
     struct rbuf_address wanted = *address;
     struct sockaddr_storage name;
@@ -122,7 +103,7 @@ static int listen_on(const struct rbuf_address *address, unsigned port, int back
     if (name.ss_family == AF_INET6) {
         (void) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one));
     }
-    if (bind(fd, (struct sockaddr *) &name, length) != 0 || listen(fd, backlog) != 0) {
+    if (bind(fd, (struct sockaddr *) &name, length) != 0 || listen(fd, SOMAXCONN) != 0) {
         error = -errno;
         (void) close(fd);
         return error;
@@ -135,12 +116,11 @@ static int listen_on(const struct rbuf_address *address, unsigned port, int back
 static int listen_in_range(const struct rbuf_listener_options *options,
                            const struct rbuf_address *address, int *out)
 {
-    int backlog = options->backlog > 0 ? options->backlog : SOMAXCONN;
     int error = -EADDRINUSE;
 
     for (unsigned port = options->port_min; port <= options->port_max && error == -EADDRINUSE;
          port++) {
-        error = listen_on(address, port, backlog, out);
+        error = listen_on(address, port, out);
     }
     return error;
 }
@@ -149,10 +129,11 @@ static uint16_t bound_port(int fd)
 {
     struct sockaddr_storage name = {0};
     socklen_t length = sizeof(name);
+    struct rbuf_address bound;
 
     (void) getsockname(fd, (struct sockaddr *) &name, &length);
-    return ntohs(name.ss_family == AF_INET6 ? ((struct sockaddr_in6 *) &name)->sin6_port
-                                            : ((struct sockaddr_in *) &name)->sin_port);
+    (void) rbuf_address_from_socket((struct sockaddr *) &name, &bound);
+    return bound.port;
 }
 
 static int check_range(const struct rbuf_listener_options *options, struct rbuf_problem *problem)
@@ -197,8 +178,7 @@ static int listen_on_one(struct rbuf_listening *listening, const struct rbuf_add
         return rbuf_listening_problem("event_new", -ENOMEM, problem);
     }
     published->address[published->count] = *address;
-    published->address[published->count].port = bound_port(socket->fd);
-    published->count++;
+    published->address[published->count++].port = bound_port(socket->fd);
     return 0;
 }
 

@@ -19,7 +19,6 @@ struct rbuf_listener_options {
                                are up and not link-local. Loopback is always added. */
     unsigned port_min;      /* 0: any port */
     unsigned port_max;
-    int backlog;         /* 0: the system's maximum */
     unsigned timeout_ms; /* for each step that waits for a listener thread or the network */
     unsigned retry_ms;   /* since rbuf_listener_connect(); 0: it is not tried again */
     unsigned max_unauthenticated; /* 0: 256 */

@@ -62,18 +62,6 @@ uint64_t rbuf_network_of(const uint8_t *address, size_t bytes, unsigned prefix)
     return bytes == 4 ? network | bits : network;
 }
 
-/* The bytes of an IP address, in network order; NULL: it is of another family. */
-static const uint8_t *bytes_of(const struct sockaddr *name, size_t bytes)
-{
-    if (bytes == 4 && name->sa_family == AF_INET) {
-        return (const uint8_t *) &((const struct sockaddr_in *) (const void *) name)->sin_addr;
-    }
-    if (bytes == 16 && name->sa_family == AF_INET6) {
-        return (const uint8_t *) &((const struct sockaddr_in6 *) (const void *) name)->sin6_addr;
-    }
-    return NULL;
-}
-
 uint64_t rbuf_gid_subnet(const uint8_t *gid)
 {
     const size_t bytes = rbuf_gid_is_ipv4(gid) ? 4 : 16;
@@ -85,19 +73,13 @@ uint64_t rbuf_gid_subnet(const uint8_t *gid)
         return network;
     }
     for (const struct ifaddrs *entry = all; entry != NULL; entry = entry->ifa_next) {
-        const uint8_t *own = entry->ifa_addr != NULL ? bytes_of(entry->ifa_addr, bytes) : NULL;
+        struct rbuf_address own;
 
-        if (own != NULL && entry->ifa_netmask != NULL && memcmp(own, address, bytes) == 0) {
-            /* The family of a mask need not be set. */
-            struct sockaddr_in6 mask = {0};
-
-            memcpy(&mask, entry->ifa_netmask,
-                   bytes == 4 ? sizeof(struct sockaddr_in) : sizeof(mask));
-            mask.sin6_family = entry->ifa_addr->sa_family;
-            network =
-                rbuf_network_of(address, bytes,
-                                rbuf_prefix_bits(bytes_of((const struct sockaddr *) &mask, bytes),
-                                                 (unsigned) bytes));
+        if (entry->ifa_addr != NULL && entry->ifa_netmask != NULL &&
+            rbuf_address_from_socket(entry->ifa_addr, &own) &&
+            (own.family == RBUF_ADDRESS_IPV4) == (bytes == 4) &&
+            memcmp(own.address, address, bytes) == 0) {
+            network = rbuf_network_of(address, bytes, rbuf_address_prefix(entry));
             break;
         }
     }

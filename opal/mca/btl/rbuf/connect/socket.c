@@ -42,10 +42,7 @@ void rbuf_socket_close(struct rbuf_connection *connection)
 
 void rbuf_socket_start_timer(struct rbuf_connection *connection)
 {
-    unsigned ms = connection->context->options.timeout_ms;
-    struct timeval wait = {.tv_sec = ms / 1000, .tv_usec = (suseconds_t) (ms % 1000) * 1000};
-
-    (void) event_add(connection->timer, &wait);
+    (void) rbuf_event_add_ms(connection->timer, connection->context->options.timeout_ms);
 }
 
 void rbuf_socket_flush(struct rbuf_connection *connection)
@@ -57,7 +54,7 @@ void rbuf_socket_flush(struct rbuf_connection *connection)
         if (sent >= 0) {
             connection->out_bytes -= (size_t) sent;
             memmove(connection->out, connection->out + sent, connection->out_bytes);
-        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+        } else if (errno == EAGAIN) {
             (void) event_add(connection->writable, NULL);
             return;
         } else if (errno != EINTR) {
