@@ -172,7 +172,7 @@ static void receive_number(struct process *self, unsigned number)
     ck_assert_uint_eq(completion.bytes, sizeof(number));
     ck_assert_int_eq(memcmp(completion.buffer->data, &number, sizeof(number)), 0);
     ck_assert_uint_eq(completion.buffer->channel, number % RBUF_CHANNELS);
-    ck_assert_int_eq(rbuf_receive_repost(completion.buffer), 0);
+    ck_assert_int_eq(adapter_repost(completion.buffer), 0);
 }
 
 /* Waits for a word that the peer writes, polling as a progress loop does. */

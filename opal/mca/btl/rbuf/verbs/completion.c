@@ -69,7 +69,6 @@ static bool fill_received(struct rbuf_port *port, const struct ibv_wc *wc,
     fill_common(out, wc);
     out->kind = RBUF_COMPLETION_RECEIVED;
     out->buffer = buffer;
-    buffer->state = RBUF_BUFFER_TAKEN;
     if (wc->status != IBV_WC_SUCCESS) {
         fill_failed_receive(port, wc, out);
     } else if (wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM) {

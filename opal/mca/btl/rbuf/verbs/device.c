@@ -23,12 +23,12 @@ struct candidate {
     enum candidate_state state;
     bool chosen;
     char name[RBUF_PORT_NAME_MAX];
-    struct rbuf_selectable facts; /* ACTIVE; without levels and name */
+    struct rbuf_selectable facts; /* ACTIVE; without name */
 };
 
 struct candidates {
     struct ibv_device **devices;
-    size_t device_count;
+    int *levels; /* of each device: how far away it is (verbs/nearest.h), if that matters */
     struct candidate *list; /* sorted */
     size_t count;
     size_t *order; /* indexes of those that are chosen, as they are opened */
@@ -55,27 +55,29 @@ static int add_candidate(struct candidates *all, struct ibv_device *device, uint
     return 0;
 }
 
-static int scan_port(struct candidates *all, struct ibv_device *device, struct ibv_context *context,
-                     uint8_t number, const struct rbuf_device_options *options)
+static int scan_port(struct candidates *all, int index, struct ibv_context *context, uint8_t number,
+                     const struct rbuf_device_options *options)
 {
     struct ibv_port_attr port;
     const bool active = ibv_query_port(context, number, &port) == 0 &&
                         (port.state == IBV_PORT_ACTIVE || port.state == IBV_PORT_ACTIVE_DEFER);
-    int error = add_candidate(all, device, number, active ? CANDIDATE_ACTIVE : CANDIDATE_DOWN);
+    int error =
+        add_candidate(all, all->devices[index], number, active ? CANDIDATE_ACTIVE : CANDIDATE_DOWN);
 
     if (error == 0 && active) {
         struct rbuf_selectable *facts = &all->list[all->count - 1].facts;
 
         rbuf_port_survey(context, number, &port, options, facts);
-        facts->device = device;
+        facts->device = all->devices[index];
+        facts->levels = all->levels[index];
     }
     return error;
 }
 
 /* A device that cannot be opened or asked is taken for down: it matters only if it is named. */
-static int scan_device(struct candidates *all, struct ibv_device *device,
-                       const struct rbuf_device_options *options)
+static int scan_device(struct candidates *all, int index, const struct rbuf_device_options *options)
 {
+    struct ibv_device *device = all->devices[index];
     struct ibv_context *context;
     struct ibv_device_attr attributes = {.phys_port_cnt = 1};
     int error = 0;
@@ -91,7 +93,7 @@ static int scan_device(struct candidates *all, struct ibv_device *device,
         goto close_device;
     }
     for (unsigned i = 1; i <= attributes.phys_port_cnt && error == 0; i++) {
-        error = scan_port(all, device, context, (uint8_t) i, options);
+        error = scan_port(all, index, context, (uint8_t) i, options);
     }
 close_device:
     if (context != NULL) {
@@ -103,6 +105,7 @@ close_device:
 static void free_candidates(struct candidates *all)
 {
     free(all->order);
+    free(all->levels);
     free(all->list);
     if (all->devices != NULL) {
         ibv_free_device_list(all->devices);
@@ -124,9 +127,13 @@ static int scan(struct candidates *all, const struct rbuf_device_options *option
         rbuf_problem_remedy(problem, "check that the drivers are loaded (ibv_devinfo)");
         return -ENODEV;
     }
-    all->device_count = (size_t) count;
+    all->levels = calloc((size_t) count + 1, sizeof(*all->levels));
+    error = all->levels == NULL ? -ENOMEM : 0;
+    if (error == 0 && count > 1 && !rbuf_device_options_name(options)) {
+        rbuf_nearest_levels(all->devices, (size_t) count, all->levels);
+    }
     for (int i = 0; i < count && error == 0; i++) {
-        error = scan_device(all, all->devices[i], options);
+        error = scan_device(all, i, options);
     }
     if (error != 0) {
         rbuf_problem_set(problem, "no-device", error, "verbs devices");
@@ -210,36 +217,20 @@ static void choose_all_active(struct candidates *all)
     }
 }
 
-static int level_of(const struct candidates *all, const int *levels,
-                    const struct ibv_device *device)
-{
-    for (size_t i = 0; i < all->device_count; i++) {
-        if (all->devices[i] == device) {
-            return levels[i];
-        }
-    }
-    return 0;
-}
-
 /* Chooses among the active ports as verbs/selection.h says. */
 static int select_ports(struct candidates *all)
 {
     struct rbuf_selectable *ports = calloc(all->count + 1, sizeof(*ports));
     size_t *place = calloc(all->count + 1, sizeof(*place)); /* of each of these in the list */
-    int *levels = calloc(all->device_count + 1, sizeof(*levels));
-    int error = ports == NULL || place == NULL || levels == NULL ? -ENOMEM : 0;
+    int error = ports == NULL || place == NULL ? -ENOMEM : 0;
     size_t count = 0;
 
-    if (error == 0 && all->device_count > 1) {
-        rbuf_nearest_levels(all->devices, all->device_count, levels);
-    }
     for (size_t i = 0; error == 0 && i < all->count; i++) {
         const struct candidate *candidate = &all->list[i];
 
         if (candidate->state == CANDIDATE_ACTIVE) {
             ports[count] = candidate->facts;
             ports[count].name = candidate->name;
-            ports[count].levels = level_of(all, levels, candidate->device);
             place[count++] = i;
         }
     }
@@ -249,7 +240,6 @@ static int select_ports(struct candidates *all)
     for (size_t i = 0; i < all->order_count; i++) {
         all->order[i] = place[all->order[i]];
     }
-    free(levels);
     free(place);
     free(ports);
     return error;

@@ -68,6 +68,16 @@ struct rbuf_receive_plan {
     uint32_t bytes;  /* capacity of a buffer; 0: the channel is not open */
 };
 
+/* Into how many parts what a process gives its first peers is cut for the next one, on a port with
+ * so many queue pairs open: a driver keeps memory for each request and each buffer
+ * (docs/large-jobs.md). */
+static inline uint32_t rbuf_parts_of(uint32_t open)
+{
+    const uint32_t peers = open / RBUF_CHANNELS;
+
+    return peers < 64 ? 1 : peers < 256 ? 2 : 4;
+}
+
 struct rbuf_queue_pair;
 struct rbuf_receive;
 TAILQ_HEAD(rbuf_queue_pair_list, rbuf_queue_pair);
@@ -87,8 +97,7 @@ struct rbuf_port {
     uint32_t bandwidth_mbps; /* of the link, after encoding */
     uint32_t vendor_id;
     uint32_t part_id;
-    uint64_t max_message; /* bytes of one request */
-    uint64_t max_mr_bytes;
+    uint64_t max_message;  /* bytes of one request */
     uint32_t max_queues;   /* queue pairs */
     uint32_t max_depth;    /* requests of one queue pair */
     uint32_t max_cq;       /* entries of one completion queue */

@@ -57,17 +57,28 @@ static inline void rbuf_fab_local(struct rbuf_fab_request *request, const void *
     request->wr.num_sge = bytes == 0 ? 0 : 1;
 }
 
-/* RDMA write of `bytes` from registered memory. */
-static inline enum rbuf_fab_status rbuf_fab_write(struct rbuf_fab_queue *queue, const void *local,
-                                                  uint32_t lkey, uint32_t bytes, uint64_t remote,
-                                                  uint32_t rkey, struct rbuf_work *work)
+/* Posts an RDMA request with one piece of local memory; `immediate` in network order. */
+static inline enum rbuf_fab_status rbuf_fab_rdma(struct rbuf_fab_queue *queue,
+                                                 enum ibv_wr_opcode opcode, unsigned flags,
+                                                 const void *local, uint32_t lkey, uint32_t bytes,
+                                                 uint64_t remote, uint32_t rkey, __be32 immediate,
+                                                 struct rbuf_work *work)
 {
-    struct rbuf_fab_request request = {.wr = {.opcode = IBV_WR_RDMA_WRITE}};
+    struct rbuf_fab_request request = {
+        .wr = {.opcode = opcode, .send_flags = flags, .imm_data = immediate}};
 
     rbuf_fab_local(&request, local, bytes, lkey);
     request.wr.wr.rdma.remote_addr = remote;
     request.wr.wr.rdma.rkey = rkey;
     return rbuf_fab_post(queue, &request, work);
+}
+
+/* RDMA write of `bytes` from registered memory. */
+static inline enum rbuf_fab_status rbuf_fab_write(struct rbuf_fab_queue *queue, const void *local,
+                                                  uint32_t lkey, uint32_t bytes, uint64_t remote,
+                                                  uint32_t rkey, struct rbuf_work *work)
+{
+    return rbuf_fab_rdma(queue, IBV_WR_RDMA_WRITE, 0, local, lkey, bytes, remote, rkey, 0, work);
 }
 
 /* The same, announced by a receive completion that carries `immediate` (host order). */
@@ -77,13 +88,8 @@ static inline enum rbuf_fab_status rbuf_fab_write_immediate(struct rbuf_fab_queu
                                                             uint32_t rkey, uint32_t immediate,
                                                             struct rbuf_work *work)
 {
-    struct rbuf_fab_request request = {.wr = {.opcode = IBV_WR_RDMA_WRITE_WITH_IMM}};
-
-    rbuf_fab_local(&request, local, bytes, lkey);
-    request.wr.imm_data = htobe32(immediate);
-    request.wr.wr.rdma.remote_addr = remote;
-    request.wr.wr.rdma.rkey = rkey;
-    return rbuf_fab_post(queue, &request, work);
+    return rbuf_fab_rdma(queue, IBV_WR_RDMA_WRITE_WITH_IMM, 0, local, lkey, bytes, remote, rkey,
+                         htobe32(immediate), work);
 }
 
 /* RDMA write whose data (at most rbuf_fab_inline_max() bytes) travels in the request itself. */
@@ -92,13 +98,8 @@ static inline enum rbuf_fab_status rbuf_fab_write_inline(struct rbuf_fab_queue *
                                                          uint64_t remote, uint32_t rkey,
                                                          struct rbuf_work *work)
 {
-    struct rbuf_fab_request request = {
-        .wr = {.opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_INLINE}};
-
-    rbuf_fab_local(&request, data, bytes, 0);
-    request.wr.wr.rdma.remote_addr = remote;
-    request.wr.wr.rdma.rkey = rkey;
-    return rbuf_fab_post(queue, &request, work);
+    return rbuf_fab_rdma(queue, IBV_WR_RDMA_WRITE, IBV_SEND_INLINE, data, 0, bytes, remote, rkey, 0,
+                         work);
 }
 
 /* Fills what stays the same in every write from memory under `lkey` to memory under `rkey`. */
@@ -149,42 +150,42 @@ static inline enum rbuf_fab_status rbuf_fab_read(struct rbuf_fab_queue *queue, v
                                                  uint32_t lkey, uint32_t bytes, uint64_t remote,
                                                  uint32_t rkey, struct rbuf_work *work)
 {
-    struct rbuf_fab_request request = {.wr = {.opcode = IBV_WR_RDMA_READ}};
+    return rbuf_fab_rdma(queue, IBV_WR_RDMA_READ, 0, local, lkey, bytes, remote, rkey, 0, work);
+}
 
-    rbuf_fab_local(&request, local, bytes, lkey);
-    request.wr.wr.rdma.remote_addr = remote;
-    request.wr.wr.rdma.rkey = rkey;
+/* An atomic on the 8-byte aligned word at `remote`, whose old value lands in `local`. */
+static inline enum rbuf_fab_status rbuf_fab_atomic(struct rbuf_fab_queue *queue,
+                                                   enum ibv_wr_opcode opcode, uint64_t *local,
+                                                   uint32_t lkey, uint64_t remote, uint32_t rkey,
+                                                   uint64_t compare_add, uint64_t swap,
+                                                   struct rbuf_work *work)
+{
+    struct rbuf_fab_request request = {.wr = {.opcode = opcode}};
+
+    rbuf_fab_local(&request, local, sizeof(*local), lkey);
+    request.wr.wr.atomic.remote_addr = remote;
+    request.wr.wr.atomic.rkey = rkey;
+    request.wr.wr.atomic.compare_add = compare_add;
+    request.wr.wr.atomic.swap = swap;
     return rbuf_fab_post(queue, &request, work);
 }
 
-/* Adds `operand` to the 8-byte aligned word at `remote`; its old value lands in `local`. */
+/* Adds `operand` to the word. */
 static inline enum rbuf_fab_status rbuf_fab_fetch_add(struct rbuf_fab_queue *queue, uint64_t *local,
                                                       uint32_t lkey, uint64_t remote, uint32_t rkey,
                                                       uint64_t operand, struct rbuf_work *work)
 {
-    struct rbuf_fab_request request = {.wr = {.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD}};
-
-    rbuf_fab_local(&request, local, sizeof(*local), lkey);
-    request.wr.wr.atomic.remote_addr = remote;
-    request.wr.wr.atomic.rkey = rkey;
-    request.wr.wr.atomic.compare_add = operand;
-    return rbuf_fab_post(queue, &request, work);
+    return rbuf_fab_atomic(queue, IBV_WR_ATOMIC_FETCH_AND_ADD, local, lkey, remote, rkey, operand,
+                           0, work);
 }
 
-/* Replaces the word at `remote` by `swap` if it equals `compare`; its old value lands in `local`.
- */
+/* Replaces the word by `swap` if it equals `compare`. */
 static inline enum rbuf_fab_status
 rbuf_fab_compare_swap(struct rbuf_fab_queue *queue, uint64_t *local, uint32_t lkey, uint64_t remote,
                       uint32_t rkey, uint64_t compare, uint64_t swap, struct rbuf_work *work)
 {
-    struct rbuf_fab_request request = {.wr = {.opcode = IBV_WR_ATOMIC_CMP_AND_SWP}};
-
-    rbuf_fab_local(&request, local, sizeof(*local), lkey);
-    request.wr.wr.atomic.remote_addr = remote;
-    request.wr.wr.atomic.rkey = rkey;
-    request.wr.wr.atomic.compare_add = compare;
-    request.wr.wr.atomic.swap = swap;
-    return rbuf_fab_post(queue, &request, work);
+    return rbuf_fab_atomic(queue, IBV_WR_ATOMIC_CMP_AND_SWP, local, lkey, remote, rkey, compare,
+                           swap, work);
 }
 
 #endif

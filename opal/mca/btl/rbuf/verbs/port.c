@@ -153,7 +153,6 @@ static int query_device(struct rbuf_port *port, struct rbuf_problem *problem)
     }
     port->vendor_id = attributes.vendor_id;
     port->part_id = attributes.vendor_part_id;
-    port->max_mr_bytes = attributes.max_mr_size;
     port->max_queues = (uint32_t) attributes.max_qp;
     port->max_depth = (uint32_t) attributes.max_qp_wr;
     port->max_cq = (uint32_t) attributes.max_cqe;

@@ -10,6 +10,7 @@
 #include "verbs/receive.h"
 
 #define FIRST_SEND_CQ 4096u     /* entries; each further one is twice as large */
+#define FIRST_DEPTH   128u      /* requests of the first peers' send queues */
 #define PSN_MASK      0xffffffu /* 24 bits */
 #define GRH_HOPS      64u
 #define SEND_PIECES   2u /* what fabric.h gathers at most */
@@ -90,17 +91,9 @@ static int modify_to_init(struct ibv_qp *qp, const struct rbuf_port *port)
 
 uint32_t rbuf_queue_depth(uint32_t open, uint32_t most)
 {
-    static const struct {
-        uint32_t peers;
-        uint32_t depth;
-    } steps[] = {{64, 128}, {256, 64}, {UINT32_MAX, 32}};
-    const uint32_t peers = open / RBUF_CHANNELS;
-    size_t i = 0;
+    const uint32_t depth = FIRST_DEPTH / rbuf_parts_of(open);
 
-    while (peers >= steps[i].peers && steps[i].peers != UINT32_MAX) {
-        i++;
-    }
-    return steps[i].depth < most ? steps[i].depth : most;
+    return depth < most ? depth : most;
 }
 
 static uint32_t most_requests(const struct rbuf_port *port)

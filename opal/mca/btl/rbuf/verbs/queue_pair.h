@@ -62,12 +62,8 @@ struct rbuf_queue_pair {
     TAILQ_ENTRY(rbuf_queue_pair) link;
 };
 
-/*
- * Requests that a send queue has room for where the user has not said, on a port with so many queue
- * pairs open already and an adapter that takes at most `most`. A driver keeps memory for each
- * request (docs/large-jobs.md), so the queues of a process's first peers are long, and those of its
- * later ones short. Pure.
- */
+/* Requests that a send queue has room for where the user has not said, on a port with so many queue
+ * pairs open already and an adapter that takes at most `most`. Pure. */
 uint32_t rbuf_queue_depth(uint32_t open, uint32_t most);
 
 /* A queue pair in state INIT with room for `depth` requests; 0: as many as rbuf_queue_depth() says.

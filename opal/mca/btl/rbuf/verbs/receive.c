@@ -41,20 +41,10 @@ static uint32_t own_slack(uint16_t window)
 
 uint16_t rbuf_receive_own_window(uint32_t open, uint16_t window)
 {
-    static const struct {
-        uint32_t peers;
-        uint16_t part;
-    } steps[] = {{64, 1}, {256, 2}, {UINT32_MAX, 4}};
-    const uint32_t peers = open / RBUF_CHANNELS;
-    size_t i = 0;
+    const uint16_t part = (uint16_t) (window / rbuf_parts_of(open));
+    const uint16_t least = window < OWN_LEAST ? window : OWN_LEAST;
 
-    while (peers >= steps[i].peers && steps[i].peers != UINT32_MAX) {
-        i++;
-    }
-    if (window / steps[i].part < OWN_LEAST) {
-        return window < OWN_LEAST ? window : OWN_LEAST;
-    }
-    return window / steps[i].part;
+    return part > least ? part : least;
 }
 
 uint32_t rbuf_receive_own_count(uint16_t window)
@@ -148,7 +138,6 @@ static void prepare_buffers(struct rbuf_receive *receive, uint32_t stride)
         buffer->data = (unsigned char *) receive->memory.base + (size_t) i * stride;
         buffer->bytes = receive->bytes_each;
         buffer->channel = (uint8_t) receive->channel;
-        buffer->state = RBUF_BUFFER_TAKEN;
         buffer->receive = receive;
         buffer->sge = (struct ibv_sge){.addr = (uintptr_t) buffer->data,
                                        .length = buffer->bytes,
@@ -417,7 +406,6 @@ void rbuf_receive_recycle(struct rbuf_buffer *buffer)
     if (receive->recycled == NULL && receive->state == RBUF_RECEIVE_OPEN) {
         TAILQ_INSERT_TAIL(&receive->port->unposted, receive, unposted);
     }
-    buffer->state = RBUF_BUFFER_RECYCLED;
     buffer->wr.next = receive->recycled != NULL ? &receive->recycled->wr : NULL;
     receive->recycled = buffer;
     receive->recycled_count++;
@@ -446,7 +434,6 @@ int rbuf_receive_post(struct rbuf_receive *receive)
     request = &receive->recycled->wr;
     /* What precedes the bad one was taken. Without an error all were, and bad means nothing. */
     while (request != NULL && (error == 0 || request != bad)) {
-        ((struct rbuf_buffer *) (uintptr_t) request->wr_id)->state = RBUF_BUFFER_POSTED;
         receive->recycled_count--;
         request = request->next;
     }
@@ -471,10 +458,4 @@ const struct rbuf_receive *rbuf_receive_post_all(struct rbuf_port *port)
         receive = next;
     }
     return dry;
-}
-
-int rbuf_receive_repost(struct rbuf_buffer *buffer)
-{
-    rbuf_receive_recycle(buffer);
-    return rbuf_receive_post(buffer->receive);
 }

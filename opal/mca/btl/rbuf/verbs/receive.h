@@ -8,8 +8,6 @@
  *              buffer for each message of its peer's window and an eighth of them more, its slack.
  *              What takes a buffer is sent with a credit alone, so one is posted whenever it comes.
  *
- *     POSTED -its completion is polled-> TAKEN -given back-> RECYCLED -post-> POSTED
- *
  * A buffer is in exactly one place: posted, with the caller (from its completion until it is given
  * back), or recycled (given back, not posted yet). An own queue posts by itself as soon as its
  * slack is recycled: whatever credits the peer is told of, their buffers are posted before.
@@ -38,13 +36,10 @@
 
 struct rbuf_receive;
 
-enum rbuf_buffer_state { RBUF_BUFFER_POSTED, RBUF_BUFFER_TAKEN, RBUF_BUFFER_RECYCLED };
-
 struct rbuf_buffer {
     void *data;      /* 64-byte aligned */
     uint32_t bytes;  /* capacity */
     uint8_t channel; /* enum rbuf_channel_id */
-    enum rbuf_buffer_state state;
     struct rbuf_receive *receive;
     struct ibv_recv_wr wr; /* prebuilt */
     struct ibv_sge sge;
@@ -69,12 +64,8 @@ struct rbuf_receive {
     TAILQ_ENTRY(rbuf_receive) unposted; /* on the port's list while OPEN with something recycled */
 };
 
-/*
- * For own queues, pure. The window that a peer gets where the plan says `window`, on a port with so
- * many queue pairs open already: a process's first peers get all of it, its later ones a half, then
- * a quarter, since each message of it is a pinned buffer (docs/large-jobs.md). And the buffers for
- * a window.
- */
+/* For own queues, pure: the window that a peer gets where the plan says `window`, on a port with so
+ * many queue pairs open already, and the buffers for a window. */
 uint16_t rbuf_receive_own_window(uint32_t open, uint16_t window);
 uint32_t rbuf_receive_own_count(uint16_t window);
 
@@ -101,10 +92,6 @@ int rbuf_receive_start(struct rbuf_receive *receive, struct rbuf_fab_queue *queu
 void rbuf_receive_stop(struct rbuf_receive *receive);
 void rbuf_receive_end(struct rbuf_receive *receive);
 void rbuf_receive_leave(struct rbuf_port *port, struct rbuf_receive *receive);
-
-/* Gives a buffer back and posts it, with those recycled before it. 0 or a negative errno; then the
- * buffers stay recycled. */
-int rbuf_receive_repost(struct rbuf_buffer *buffer);
 
 /* Gives a buffer back, to be posted with others. */
 void rbuf_receive_recycle(struct rbuf_buffer *buffer);
