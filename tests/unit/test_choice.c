@@ -127,8 +127,9 @@ START_TEST(short_lives_are_not_fallen_for)
 }
 END_TEST
 
-/* After many new buffers the pot is full. One that comes again pays for a trial then, which must
- * not take most of the few messages that reuse it: where in place is slower, they would be slow. */
+/* After many new buffers the exploration budget is full. One that comes again pays for a trial
+ * then, which must not take most of the few messages that reuse it: where in place is slower, they
+ * would be slow. */
 START_TEST(a_trial_takes_few_messages)
 {
     const uint64_t from = FIRST + 16 * MB;

@@ -109,8 +109,6 @@ static const struct counter table[] = {
     {"send_bought", SEND(BOUGHT), "Puts from a buffer that was worth a registration"},
     {"send_trial", SEND(TRIAL), "Puts from a registered buffer, to see how long that takes"},
     {"send_probe", SEND(PROBE), "Puts on the other path than usual, likewise"},
-    {"bought_paid", TOTAL(choice.paid), "Registrations that have earned what they cost"},
-    {"bought_lost", TOTAL(choice.lost), "Registrations lost before they had"},
     {"bought_refused", TOTAL(choice.refused), "Registrations wanted that could not be made"},
     {"registrations", TOTAL(registrations), "Memory regions registered, those of rbuf included"},
     {"deregistrations", TOTAL(deregistrations), "Memory regions deregistered"},

@@ -5,8 +5,6 @@
 
 #define UNIT_BYTES   65536u /* what samples are scaled to */
 #define FIRST_OCTAVE 12u    /* of the smallest class: 4 KB */
-#define SWEEP_AFTER  32u    /* releases */
-#define CLASSES_NEAR 4      /* an octave */
 
 void rbuf_choice_open(struct rbuf_choice *choice, const struct rbuf_choice_options *options)
 {
@@ -92,7 +90,9 @@ static void prefer(struct rbuf_size_class *class)
         class->preference = RBUF_PREFER_COPY;
     } else if (class->preference == RBUF_PREFER_UNKNOWN ||
                in_place <= copied + copied / RBUF_SLOWER_ENTER) {
-        class->failures = 0;
+        if (class->preference != RBUF_PREFER_IN_PLACE) {
+            class->failures = 0;
+        }
         class->preference = RBUF_PREFER_IN_PLACE;
     }
 }
@@ -119,61 +119,18 @@ static uint64_t price_ns(const struct rbuf_choice *choice, uint64_t base, uint64
     return rbuf_registration_cost_of(&choice->cost, pages_of(base, bytes));
 }
 
-/* A registration was lost; if it had not earned its price, the next ones of its size cost more. */
-static void settle(struct rbuf_choice *choice, struct rbuf_size_class *class,
-                   struct rbuf_buffer_use *use)
-{
-    if (use->price_ns > 0) {
-        choice->counters.lost++;
-        class->dearer += class->dearer < RBUF_DOUBLINGS;
-    }
-    use->price_ns = 0;
-    use->earned_ns = 0;
-}
-
-/* A registered buffer went in place. */
-static void earn(struct rbuf_choice *choice, struct rbuf_size_class *class,
-                 struct rbuf_buffer_use *use, uint64_t bytes)
-{
-    if (use->price_ns == 0) {
-        return;
-    }
-    use->earned_ns += saving_ns(class, bytes);
-    if (use->earned_ns >= use->price_ns) {
-        choice->counters.paid++;
-        class->dearer -= class->dearer > 0;
-        use->price_ns = 0;
-    }
-}
-
 static uint64_t length_of(const struct rbuf_buffer_use *use)
 {
     return atomic_load_explicit(&use->end, memory_order_relaxed) -
            atomic_load_explicit(&use->begin, memory_order_relaxed);
 }
 
-/* The buffer of the question. What was released is settled and forgotten. */
-static struct rbuf_buffer_use *look_up(struct rbuf_choice *choice,
-                                       const struct rbuf_question *question)
+/* The buffer at `base`, of which this is a use. */
+static struct rbuf_buffer_use *use_of(struct rbuf_choice *choice, uint64_t base, uint64_t bytes)
 {
-    struct rbuf_buffer_use *use;
-    uint32_t place = 0;
+    struct rbuf_buffer_use *use = rbuf_reuse_find(&choice->reuse, base);
 
-    use = rbuf_reuse_find(&choice->reuse, question->base);
-    if (atomic_load_explicit(&use->released, memory_order_relaxed)) {
-        settle(choice, class_of(choice, question->side, length_of(use)), use);
-        rbuf_reuse_end(&choice->reuse, use);
-    }
-    rbuf_reuse_use(&choice->reuse, use, question->base, question->bytes);
-    if (atomic_load_explicit(&choice->reuse.releases, memory_order_relaxed) >= SWEEP_AFTER) {
-        struct rbuf_buffer_use *gone;
-
-        atomic_store_explicit(&choice->reuse.releases, 0, memory_order_relaxed);
-        while ((gone = rbuf_reuse_next_released(&choice->reuse, &place)) != NULL) {
-            settle(choice, class_of(choice, question->side, length_of(gone)), gone);
-            rbuf_reuse_end(&choice->reuse, gone);
-        }
-    }
+    rbuf_reuse_use(&choice->reuse, use, base, bytes);
     return use;
 }
 
@@ -219,14 +176,13 @@ static void ask_cached(struct rbuf_size_class *class, bool pressed, struct rbuf_
     }
 }
 
-/* Whether a trial that costs `price` is due, after so many doublings of the share; if so it is
- * begun. */
-static bool try_in_place(struct rbuf_size_class *class, uint64_t price, uint32_t doublings)
+/* Whether a trial that costs `price` is due; if so it is begun. */
+static bool try_in_place(struct rbuf_size_class *class, uint64_t price)
 {
-    if (class->pot_ns < (price * RBUF_TRIAL_SHARE) << doublings) {
+    if (class->budget_ns < (price * RBUF_TRIAL_SHARE) << class->failures) {
         return false;
     }
-    class->pot_ns = 0;
+    class->budget_ns = 0;
     class->failures += class->failures < RBUF_DOUBLINGS; /* unless in place turns out faster */
     if (class->preference == RBUF_PREFER_COPY) {         /* so says what was measured long ago */
         class->preference = RBUF_PREFER_UNKNOWN;
@@ -236,46 +192,20 @@ static bool try_in_place(struct rbuf_size_class *class, uint64_t price, uint32_t
     return true;
 }
 
-static bool is_known(const struct rbuf_size_class *class)
-{
-    return class->usual_ns[RBUF_PATH_COPY] > 0 && class->usual_ns[RBUF_PATH_IN_PLACE] > 0;
-}
-
-/* The class itself if both paths are known, else the nearest within an octave of which they are,
- * else the class. */
-static const struct rbuf_size_class *known_near(const struct rbuf_choice *choice,
-                                                enum rbuf_side side,
-                                                const struct rbuf_size_class *class)
-{
-    const struct rbuf_size_class *first = choice->size_class[side];
-    const long place = class - first;
-
-    for (long away = 0; away <= CLASSES_NEAR; away++) {
-        if (place + away < RBUF_SIZE_CLASSES && is_known(class + away)) {
-            return class + away;
-        }
-        if (place >= away && is_known(class - away)) {
-            return class - away;
-        }
-    }
-    return class;
-}
-
-/* Whether the buffer, which is not registered, is best registered now, by what is known of `like`.
- */
+/* Whether the buffer, which is not registered, is best registered now: since those of its size live
+ * long enough, or since it has paid the price in rent. */
 static bool is_worth(struct rbuf_choice *choice, const struct rbuf_size_class *class,
-                     const struct rbuf_size_class *like, struct rbuf_buffer_use *use,
-                     uint64_t bytes, uint64_t price)
+                     struct rbuf_buffer_use *use, uint64_t bytes, uint64_t price)
 {
-    uint64_t saving = saving_ns(like, bytes);
+    const uint64_t saving = saving_ns(class, bytes);
 
-    if (like->preference != RBUF_PREFER_IN_PLACE) {
+    if (class->preference != RBUF_PREFER_IN_PLACE) {
         return false;
     }
     use->rent_ns += saving;
-    return rbuf_lives_worth(rbuf_reuse_lives(&choice->reuse, length_of(use)), use->uses,
-                            (double) saving, (double) price) ||
-           use->rent_ns >= price << class->dearer;
+    return use->rent_ns >= price ||
+           rbuf_lives_worth(rbuf_reuse_lives(&choice->reuse, length_of(use)), use->uses,
+                            (double) saving, (double) price);
 }
 
 /* The buffer is new. To find out what in place takes, some have to be registered. */
@@ -284,7 +214,7 @@ static void ask_new(struct rbuf_size_class *class, uint64_t price, struct rbuf_v
     const bool copies_known = class->samples[RBUF_PATH_COPY] >= RBUF_SAMPLES_MIN;
 
     if (class->trials == 0 && class->preference != RBUF_PREFER_IN_PLACE && copies_known &&
-        try_in_place(class, RBUF_NEW_SHARE * RBUF_SAMPLES_MIN * price, class->failures)) {
+        try_in_place(class, RBUF_NEW_SHARE * RBUF_SAMPLES_MIN * price)) {
         class->trials = RBUF_SAMPLES_MIN;
     }
     if (class->trials > 0) {
@@ -312,21 +242,18 @@ static void ask_unregistered(struct rbuf_choice *choice, const struct rbuf_quest
                              struct rbuf_size_class *class, struct rbuf_buffer_use *use,
                              struct rbuf_verdict *verdict)
 {
-    const struct rbuf_size_class *like = known_near(choice, question->side, class);
     uint64_t price = price_ns(choice, verdict->base, verdict->bytes) >> question->pressed;
 
     if (is_barred(class, verdict)) {
         verdict->telling = use->uses > 1 || class->samples[RBUF_PATH_COPY] < RBUF_SAMPLES_NEW;
-    } else if (is_worth(choice, class, like, use, question->bytes, price)) {
+    } else if (is_worth(choice, class, use, question->bytes, price)) {
         use->rent_ns = 0;
-        use->price_ns = price;
-        use->earned_ns = 0;
         answer(verdict, RBUF_PATH_IN_PLACE, RBUF_REASON_BOUGHT);
     } else if (use->uses < 2) {
         ask_new(class, price, verdict);
-    } else if (like->preference == RBUF_PREFER_IN_PLACE) {
+    } else if (class->preference == RBUF_PREFER_IN_PLACE) {
         answer(verdict, RBUF_PATH_COPY, RBUF_REASON_RENT);
-    } else if (try_in_place(class, price, class->failures)) {
+    } else if (try_in_place(class, price)) {
         answer(verdict, RBUF_PATH_IN_PLACE, RBUF_REASON_TRIAL);
     } else {
         answer(verdict, RBUF_PATH_COPY, RBUF_REASON_SLOWER);
@@ -347,11 +274,10 @@ static void ask_uncached(struct rbuf_size_class *class, uint64_t bytes, uint64_t
         bool probe = ++class->turns >= RBUF_PROBE_EVERY;
 
         class->turns = probe ? 0 : class->turns;
-        class->dearer = 0;
+        class->failures = 0;
         answer(verdict, probe ? RBUF_PATH_COPY : RBUF_PATH_IN_PLACE,
                probe ? RBUF_REASON_PROBE : RBUF_REASON_BOUGHT);
-    } else if (try_in_place(class, RBUF_SAMPLES_MIN * price, class->dearer)) {
-        class->dearer += class->dearer < RBUF_DOUBLINGS; /* unless it turns out to pay */
+    } else if (try_in_place(class, RBUF_SAMPLES_MIN * price)) {
         answer(verdict, RBUF_PATH_IN_PLACE, RBUF_REASON_TRIAL);
     } else {
         answer(verdict, RBUF_PATH_COPY, RBUF_REASON_SLOWER);
@@ -377,7 +303,7 @@ bool rbuf_choice_looks(struct rbuf_choice *choice, const struct rbuf_question *q
 static void ask_with_cache(struct rbuf_choice *choice, const struct rbuf_question *question,
                            struct rbuf_size_class *class, struct rbuf_verdict *verdict)
 {
-    struct rbuf_buffer_use *use = look_up(choice, question);
+    struct rbuf_buffer_use *use = use_of(choice, question->base, question->bytes);
     const bool cached =
         question->cached == RBUF_CACHED_AS_LEFT ? use->held : question->cached == RBUF_CACHED_YES;
 
@@ -385,7 +311,6 @@ static void ask_with_cache(struct rbuf_choice *choice, const struct rbuf_questio
         /* Its registration was lost, if not its memory: for what is learnt from lives that is the
          * same. (Why one of living memory goes is not known; perhaps a release takes those next to
          * it along.) */
-        settle(choice, class, use);
         rbuf_reuse_end(&choice->reuse, use);
         rbuf_reuse_use(&choice->reuse, use, question->base, question->bytes);
     }
@@ -398,9 +323,6 @@ static void ask_with_cache(struct rbuf_choice *choice, const struct rbuf_questio
         return;
     }
     ask_cached(class, question->pressed, verdict);
-    if (verdict->path == RBUF_PATH_IN_PLACE) {
-        earn(choice, class, use, question->bytes);
-    }
 }
 
 struct rbuf_verdict rbuf_choice_ask(struct rbuf_choice *choice,
@@ -423,12 +345,9 @@ struct rbuf_verdict rbuf_choice_ask(struct rbuf_choice *choice,
 
 void rbuf_choice_sent_staged(struct rbuf_choice *choice, uint64_t base, uint64_t bytes, uint64_t ns)
 {
-    struct rbuf_size_class *class = class_of(choice, RBUF_SIDE_SEND, bytes);
-    const struct rbuf_question question = {.side = RBUF_SIDE_SEND, .base = base, .bytes = bytes};
-
-    class->pot_ns += ns;
+    class_of(choice, RBUF_SIDE_SEND, bytes)->budget_ns += ns;
     if (choice->options.cache) {
-        (void) look_up(choice, &question);
+        (void) use_of(choice, base, bytes);
     }
 }
 
@@ -438,7 +357,7 @@ void rbuf_choice_took(struct rbuf_choice *choice, enum rbuf_side side, enum rbuf
     struct rbuf_size_class *class = class_of(choice, side, bytes);
 
     if (path == RBUF_PATH_COPY) {
-        class->pot_ns += ns;
+        class->budget_ns += ns;
     }
     if (telling && add_sample(class, path, bytes, ns)) {
         prefer(class);
@@ -448,26 +367,14 @@ void rbuf_choice_took(struct rbuf_choice *choice, enum rbuf_side side, enum rbuf
 void rbuf_choice_registered(struct rbuf_choice *choice, uint64_t base, uint64_t bytes, uint64_t ns)
 {
     rbuf_registration_cost_add(&choice->cost, pages_of(base, bytes), ns);
-    for (int side = 0; side < RBUF_SIDES; side++) {
-        class_of(choice, (enum rbuf_side) side, bytes)->refusals = 0;
-    }
 }
 
 void rbuf_choice_refused(struct rbuf_choice *choice, enum rbuf_side side, uint64_t base,
                          uint64_t bytes)
 {
-    struct rbuf_size_class *class = class_of(choice, side, bytes);
-
     choice->counters.refused++;
-    class->dearer += class->dearer < RBUF_DOUBLINGS;
-    class->failures += class->failures < RBUF_DOUBLINGS;
-    class->pot_ns = 0;
-    class->barred = RBUF_REFUSED_WAIT << class->refusals;
-    class->refusals += class->refusals < RBUF_DOUBLINGS;
+    class_of(choice, side, bytes)->barred = RBUF_REFUSED_WAIT;
     if (choice->options.cache) {
-        struct rbuf_buffer_use *use = rbuf_reuse_find(&choice->reuse, base);
-
-        use->price_ns = 0; /* nothing was paid, so nothing can be lost */
-        use->held = false;
+        rbuf_reuse_find(&choice->reuse, base)->held = false;
     }
 }

@@ -14,16 +14,16 @@
  * - What a registration costs (registration_cost.h).
  * - Whether the buffer came again without being released between (reuse.h).
  *
- * Rent or buy: a buffer that came again pays rent, what its message would have saved in place. When
- * the rent has reached the price of its registration, it is registered, and the cache of the upper
- * layer keeps that. So no sequence of uses costs more than twice what knowing the future would have
- * cost above the better path. The price of a size class doubles when a registration is lost before
- * it has earned what it cost, and falls again when one has: buffers that live for just as long as
- * the rent takes are not fallen for time and again.
+ * A buffer that came again pays rent, what its message would have saved in place. When the rent has
+ * reached the price of its registration, it is registered, and the cache of the upper layer keeps
+ * that. This is the ski-rental problem, rent or buy: no sequence of uses costs more than twice what
+ * knowing the future would have cost above the better path (A. R. Karlin et al., "Competitive
+ * snoopy caching", Algorithmica 3, 1988). It is registered sooner where buffers of its size are
+ * known to live long enough, and that is also what learns from those that do not (lives.h).
  *
- * What in place costs is not known before it was tried, and may change. A trial is paid from a pot
- * that fills with the time spent on copied messages of the class, at one part in RBUF_TRIAL_SHARE,
- * and each trial that fails doubles the share that the next one waits for. Registered buffers of a
+ * What in place costs is not known before it was tried, and may change. A trial is paid from the
+ * exploration budget: one part in RBUF_TRIAL_SHARE of the time spent on copied messages of the
+ * class. After each trial that fails the next one waits twice as long. Registered buffers of a
  * class that is faster by copies are copied; every RBUF_PROBE_EVERY-th message of a registered
  * buffer takes the other path, so that either figure stays fresh. A path is left only when it is
  * slower by more than the hysteresis, and at a tie messages go in place, which leaves the processor
@@ -33,8 +33,7 @@
  * that.
  *
  * A registration that cannot be made is not asked for again and again, since each attempt costs
- * time and the cache what it could give up: the next messages of the class are copied, twice as
- * many after each refusal in a row.
+ * time and the cache what it could give up: the next messages of the class are copied.
  *
  * Deterministic: no clock, no random numbers; times come from the caller. Called under the module's
  * lock, but for rbuf_choice_release().
@@ -60,8 +59,8 @@
 #define RBUF_SLOWER_LEAVE 64u  /* in place is left when slower by more than one part in this */
 #define RBUF_SLOWER_ENTER 256u /* and entered when not slower by more than one part in this */
 #define RBUF_IDLE_WORTH   128u /* a processor that need not copy counts as this part of the time */
-#define RBUF_DOUBLINGS    6u   /* of a price or share, at most */
-#define RBUF_REFUSED_WAIT 16u  /* messages that are copied after a refusal; doubled by each more */
+#define RBUF_DOUBLINGS    6u   /* of the wait for a trial, at most */
+#define RBUF_REFUSED_WAIT 512u /* messages of a class that are copied after a refusal */
 
 enum rbuf_side { RBUF_SIDE_RECEIVE, RBUF_SIDE_SEND, RBUF_SIDES };
 
@@ -93,9 +92,7 @@ struct rbuf_choice_options {
 
 struct rbuf_choice_counters {
     uint64_t reason[RBUF_SIDES][RBUF_REASONS]; /* decisions */
-    uint64_t lost;    /* registrations gone before they had earned their price */
-    uint64_t paid;    /* those that have earned it */
-    uint64_t refused; /* those that could not be made */
+    uint64_t refused;                          /* registrations that could not be made */
 };
 
 enum rbuf_preference { RBUF_PREFER_UNKNOWN, RBUF_PREFER_COPY, RBUF_PREFER_IN_PLACE };
@@ -106,13 +103,11 @@ struct rbuf_size_class {
     uint32_t samples[RBUF_PATHS];              /* taken */
     double usual_ns[RBUF_PATHS]; /* their middle, up to RBUF_SAMPLES_STEP samples ago; 0: too few */
     enum rbuf_preference preference;
-    uint32_t failures; /* trials in a row after which copying was still faster */
-    uint32_t dearer;   /* doublings of the price */
-    uint32_t turns;    /* of registered buffers since the last probe */
-    uint32_t trials;   /* of new buffers that are still to go in place */
-    uint32_t refusals; /* since a registration of this size was last made */
-    uint32_t barred;   /* messages that are to ask for no registration yet */
-    uint64_t pot_ns;   /* time of copied messages since the last trial */
+    uint32_t failures;  /* trials in a row after which copying was still faster */
+    uint32_t turns;     /* of registered buffers since the last probe */
+    uint32_t trials;    /* of new buffers that are still to go in place */
+    uint32_t barred;    /* messages that are to ask for no registration yet */
+    uint64_t budget_ns; /* for exploration: time of copied messages since the last trial */
 };
 
 struct rbuf_choice {

@@ -4,12 +4,18 @@
 #include <string.h>
 
 #define COME_AGAIN_BONUS                                                                           \
-    4096u         /* uses of the table that a buffer which came again outlives others */
-#define SHRINK 8u /* each shorter message takes this part of what it leaves over */
+    4096u               /* uses of the table that a buffer which came again outlives others */
+#define SWEEP_AFTER 32u /* releases */
+#define SHRINK      8u  /* each shorter message takes this part of what it leaves over */
 
 static uint64_t load(const _Atomic uint64_t *word)
 {
     return atomic_load_explicit(word, memory_order_relaxed);
+}
+
+static bool is_released(const struct rbuf_buffer_use *use)
+{
+    return atomic_load_explicit(&use->released, memory_order_relaxed);
 }
 
 static void store(_Atomic uint64_t *word, uint64_t value)
@@ -33,7 +39,7 @@ static struct rbuf_buffer_use *set_of(struct rbuf_reuse *reuse, uint64_t begin)
 /* Up to when the buffer is worth its place, in uses of the table. */
 static uint64_t worth(const struct rbuf_buffer_use *use)
 {
-    if (load(&use->begin) == 0 || atomic_load_explicit(&use->released, memory_order_relaxed)) {
+    if (load(&use->begin) == 0 || is_released(use)) {
         return 0;
     }
     return use->stamp + (use->uses > 1 ? COME_AGAIN_BONUS : 0);
@@ -67,8 +73,6 @@ void rbuf_reuse_end(struct rbuf_reuse *reuse, struct rbuf_buffer_use *use)
     use->held = false;
     use->uses = 0;
     use->rent_ns = 0;
-    use->price_ns = 0;
-    use->earned_ns = 0;
 }
 
 static struct rbuf_buffer_use *enter(struct rbuf_reuse *reuse, struct rbuf_buffer_use *set,
@@ -100,12 +104,29 @@ struct rbuf_buffer_use *rbuf_reuse_find(struct rbuf_reuse *reuse, uint64_t base)
     return enter(reuse, set, begin);
 }
 
+/* Ends the lives of those that were released. */
+static void sweep(struct rbuf_reuse *reuse)
+{
+    atomic_store_explicit(&reuse->releases, 0, memory_order_relaxed);
+    for (uint32_t i = 0; i < RBUF_REUSE_BUFFERS; i++) {
+        if (is_released(&reuse->place[i])) {
+            rbuf_reuse_end(reuse, &reuse->place[i]);
+        }
+    }
+}
+
 void rbuf_reuse_use(struct rbuf_reuse *reuse, struct rbuf_buffer_use *use, uint64_t base,
                     uint64_t bytes)
 {
     uint64_t begin = load(&use->begin);
     uint64_t end = base + bytes;
 
+    if (is_released(use)) {
+        rbuf_reuse_end(reuse, use);
+    }
+    if (atomic_load_explicit(&reuse->releases, memory_order_relaxed) >= SWEEP_AFTER) {
+        sweep(reuse);
+    }
     if (end < load(&use->end)) {
         end = load(&use->end) - (load(&use->end) - end) / SHRINK;
     }
@@ -131,16 +152,4 @@ void rbuf_reuse_release(struct rbuf_reuse *reuse, uint64_t base, uint64_t bytes)
             atomic_fetch_add_explicit(&reuse->releases, 1, memory_order_relaxed);
         }
     }
-}
-
-struct rbuf_buffer_use *rbuf_reuse_next_released(struct rbuf_reuse *reuse, uint32_t *place)
-{
-    while (*place < RBUF_REUSE_BUFFERS) {
-        struct rbuf_buffer_use *use = &reuse->place[(*place)++];
-
-        if (atomic_load_explicit(&use->released, memory_order_relaxed)) {
-            return use;
-        }
-    }
-    return NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * The buffers that messages were lately sent from and received into: how often each came again,
- * what staging it has cost, what its registration has cost and earned.
+ * and what staging it has cost.
  *
  * A buffer is named by its first page; a message that begins on the same page belongs to it and
  * makes it longer if need be, and shorter ones let it shrink slowly. The table is bounded: a buffer
@@ -36,8 +36,6 @@ struct rbuf_buffer_use {
     uint32_t uses;          /* messages since it was first seen, or released */
     uint64_t stamp;         /* when it was used last, in uses of the table */
     uint64_t rent_ns;       /* what staging has cost since the last registration, as reckoned */
-    uint64_t price_ns;      /* of the registration that was made; 0: none */
-    uint64_t earned_ns;     /* what that has saved so far */
 };
 
 struct rbuf_reuse {
@@ -54,15 +52,12 @@ void rbuf_reuse_open(struct rbuf_reuse *reuse);
 /* The place of the buffer at `base`, entered if it is new. */
 struct rbuf_buffer_use *rbuf_reuse_find(struct rbuf_reuse *reuse, uint64_t base);
 
-/* Counts a use of that buffer at [base, base + bytes). What was released must have been ended. */
+/* Counts a use of that buffer at [base, base + bytes): the first, if it was released before. */
 void rbuf_reuse_use(struct rbuf_reuse *reuse, struct rbuf_buffer_use *use, uint64_t base,
                     uint64_t bytes);
 
 /* [base, base + bytes) was given back to the system. Any thread. */
 void rbuf_reuse_release(struct rbuf_reuse *reuse, uint64_t base, uint64_t bytes);
-
-/* The next buffer from *place on that was released, or NULL. Begin with *place 0. */
-struct rbuf_buffer_use *rbuf_reuse_next_released(struct rbuf_reuse *reuse, uint32_t *place);
 
 /* The buffer's life has ended: forgets what is known of it but where it is. */
 void rbuf_reuse_end(struct rbuf_reuse *reuse, struct rbuf_buffer_use *use);
