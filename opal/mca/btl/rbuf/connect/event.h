@@ -3,10 +3,6 @@
  * Events: what a listener tells its user of connections. Kinds are those of librdmacm as far as it
  * has them.
  *
- *     outgoing: RESPONSE | REJECTED | FAILED
- *     incoming: REQUEST, and after its acceptance ESTABLISHED | ABANDONED
- *     later, both: DISCONNECTED | LOST
- *
  * Ownership: an event is the user's from rbuf_listener_next() on, who frees it.
  * Threads: one thread at a time has an event.
  */

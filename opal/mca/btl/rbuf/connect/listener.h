@@ -17,25 +17,22 @@
  *               after accept: ESTABLISHED | ABANDONED
  *     later, both: DISCONNECTED (an orderly end) | LOST (the process or its machine is gone)
  *
- * Whatever comes over an unauthenticated connection is closed and counted and leaves nothing
- * behind: a connection is authenticated once it has sent one whole REQ with our token, within the
- * time-out. There are at most `max_unauthenticated` others at once, which bounds their memory. When
- * there is no place for one more, what has arrived over those that are there is read first, then
- * the oldest is closed if it has had a moment (UNAUTHENTICATED_MS) to speak; else the new one waits
- * in the system's backlog. So a thousand peers at once get in, though slower than a few, and a
- * flood of silent connections takes places for moments only.
+ * A connection is authenticated once it has sent one whole REQ with our token, within the time-out;
+ * all else that comes is closed, counted and forgotten. At most `max_unauthenticated` connections
+ * are not. Where there is no place for one more, what has arrived is read first. Then the oldest is
+ * closed, if it has had a moment to speak; else the new one waits in the system's backlog. So a
+ * thousand peers at once get in, and a flood of silent connections takes places for moments only.
  *
- * An outgoing connection that fails before its MRA (refused or closed by the system, evicted, no
- * answer) is tried again at all addresses, with exponential back-off and jitter, until `retry_ms`
- * have passed. What it had sent before is not announced by a listener that reads it only after the
- * other side has closed that connection. Waiting for the user's answer, on either side, has no
- * time-out (a process may compute for an hour); its listener thread, which always answers, has. A
- * machine that vanishes without a word is noticed by TCP keep-alive after about a minute.
+ * An outgoing connection that fails before its MRA is tried again at all addresses, with
+ * exponential back-off and jitter, until `retry_ms` have passed. A REQ that is read only after its
+ * sender has closed the connection is not announced. Waiting for the user's answer has no time-out,
+ * on either side: a process may compute for an hour. Its listener's thread always answers, and is
+ * timed. A machine that vanishes without a word is noticed by TCP keep-alive after about a minute.
  *
- * File descriptors (connect/descriptors.h): one a connected peer process and port at each end, for
- * the life of the connection, besides up to `max_unauthenticated`, one a published address, an
- * epoll set and an eventfd. All are close-on-exec. A child of fork that lives on after its parent
- * was killed holds the sockets open and delays LOST until it ends.
+ * File descriptors (connect/descriptors.h): one a connected pair of ports at each end, up to
+ * `max_unauthenticated`, one a published address, an epoll set and an eventfd. All are
+ * close-on-exec. A child of fork that outlives its killed parent holds the sockets open: LOST comes
+ * when it ends.
  *
  * The thread also runs one function of the user's, `tick`, when it is asked to: a clock for what is
  * to go on while the process does something else.

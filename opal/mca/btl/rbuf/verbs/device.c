@@ -210,13 +210,6 @@ static int apply_list(struct candidates *all, const char *list, bool chosen,
     return 0;
 }
 
-static void choose_all_active(struct candidates *all)
-{
-    for (size_t i = 0; i < all->count; i++) {
-        all->list[i].chosen = all->list[i].state == CANDIDATE_ACTIVE;
-    }
-}
-
 /* Chooses among the active ports as verbs/selection.h says. */
 static int select_ports(struct candidates *all)
 {
@@ -273,7 +266,9 @@ static int choose_named(struct candidates *all, const struct rbuf_device_options
     if (rbuf_names_any(options->include)) {
         return apply_list(all, options->include, true, problem);
     }
-    choose_all_active(all);
+    for (size_t i = 0; i < all->count; i++) {
+        all->list[i].chosen = all->list[i].state == CANDIDATE_ACTIVE;
+    }
     return apply_list(all, options->exclude, false, problem);
 }
 

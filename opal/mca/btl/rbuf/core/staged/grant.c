@@ -137,20 +137,8 @@ static void describe(const struct rbuf_grant *grant, enum rbuf_offer_mode mode,
     offer->early = has_early(grant) ? grant->early_seq : 0;
 }
 
-/* The counts of a peer's first message that needs one; without memory the peer is lost. */
-static bool acks_open(struct rbuf_peer *peer)
-{
-    if (peer->words.acks == NULL) {
-        peer->words.acks = calloc(RBUF_ACK_SLOTS, sizeof(*peer->words.acks));
-    }
-    if (peer->words.acks == NULL) {
-        rbuf_peer_break(peer, -ENOMEM);
-        return false;
-    }
-    return true;
-}
-
-/* An acknowledgement word for a message that needs one; false if all are in use. */
+/* An acknowledgement word for a message that needs one; false if all are in use. The peer's counts
+ * are made for the first such message; without memory the peer is lost. */
 static bool slot_take(struct rbuf_grant *grant)
 {
     struct rbuf_peer *peer = grant->peer;
@@ -159,7 +147,14 @@ static bool slot_take(struct rbuf_grant *grant)
     if (grant->acks_wanted == 0) {
         return true;
     }
-    if (!acks_open(peer) || peer->slots_taken == UINT64_MAX) {
+    if (peer->words.acks == NULL) {
+        peer->words.acks = calloc(RBUF_ACK_SLOTS, sizeof(*peer->words.acks));
+    }
+    if (peer->words.acks == NULL) {
+        rbuf_peer_break(peer, -ENOMEM);
+        return false;
+    }
+    if (peer->slots_taken == UINT64_MAX) {
         return false;
     }
     grant->slot = (uint8_t) __builtin_ctzll(~peer->slots_taken);
@@ -432,16 +427,11 @@ void rbuf_grant_direct(struct rbuf_grant *grant, uint32_t rkey)
 
 void rbuf_grant_not_direct(struct rbuf_grant *grant)
 {
-    struct rbuf_core *core = grant->peer->core;
-
     if (grant->state != RBUF_GRANT_REGISTERING) {
         return; /* closed while the event was on its way */
     }
-    become(grant, RBUF_GRANT_DEFERRED);
-    grant->deferred_ns = core->now_ns; /* the next try after another wait */
-    core->direct_bytes -= grant->bytes;
-    TAILQ_INSERT_TAIL(&core->deferred, grant, link);
-    core->deferred_retry = true;
+    grant->peer->core->direct_bytes -= grant->bytes;
+    defer(grant); /* the next try after another wait */
 }
 
 /* Takes up what the peer has named, unless it is nothing; false: there is no such thing. */
