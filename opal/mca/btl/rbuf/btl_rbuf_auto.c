@@ -182,7 +182,6 @@ void mca_btl_rbuf_auto_took(mca_btl_rbuf_module_t *module, const struct mca_btl_
         return;
     }
     ns = mca_btl_rbuf_now_ns() - timing->since_ns;
-    mca_btl_rbuf_lock(module);
     if (timing->of == MCA_BTL_RBUF_TIME_LANE) {
         rbuf_choice_sent_staged(module->choice, (uintptr_t) timing->base, timing->bytes, ns);
     } else {
@@ -190,5 +189,4 @@ void mca_btl_rbuf_auto_took(mca_btl_rbuf_module_t *module, const struct mca_btl_
                          timing->of == MCA_BTL_RBUF_TIME_COPY ? RBUF_PATH_COPY : RBUF_PATH_IN_PLACE,
                          timing->telling, timing->bytes, ns);
     }
-    mca_btl_rbuf_unlock(module);
 }

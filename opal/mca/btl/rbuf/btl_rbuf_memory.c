@@ -164,21 +164,22 @@ int mca_btl_rbuf_deregister_mem(mca_btl_base_module_t *btl,
                                 mca_btl_base_registration_handle_t *handle)
 {
     mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
+    mca_btl_rbuf_registration_t *registration;
 
+    mca_btl_rbuf_lock(module);
     mca_btl_rbuf_auto_took(module, &handle->timing);
     if (handle->grant != NULL) {
-        struct rbuf_grant *grant;
-
-        mca_btl_rbuf_lock(module);
         /* By its id: del_procs may have closed it, and it may be another handle's by now. */
-        grant = rbuf_grant_find(&module->core, handle->offer.id);
+        struct rbuf_grant *grant = rbuf_grant_find(&module->core, handle->offer.id);
+
         if (grant != NULL) {
             rbuf_grant_close(grant);
         }
-        mca_btl_rbuf_unlock(module);
     }
-    mca_btl_rbuf_registration_give(module, handle->registration);
-    handle_give(module, handle);
+    registration = handle->registration;
+    SLIST_INSERT_HEAD(&module->handles, handle, link);
+    mca_btl_rbuf_unlock(module);
+    mca_btl_rbuf_registration_give(module, registration);
     return OPAL_SUCCESS;
 }
 

@@ -102,7 +102,8 @@ int mca_btl_rbuf_memory_allocate(mca_btl_rbuf_module_t *module, size_t bytes, un
                                  struct rbuf_memory *out, struct rbuf_problem *problem);
 
 /* btl_rbuf_auto.c: no lock is held. Decides on a buffer: its registration, or NULL if the message
- * is to be copied; either way its time begins. */
+ * is to be copied; either way its time begins, which is over when _took() is told, with the lock
+ * held. */
 int mca_btl_rbuf_auto_open(mca_btl_rbuf_module_t *module); /* after the registrar */
 void mca_btl_rbuf_auto_close(mca_btl_rbuf_module_t *module);
 mca_btl_rbuf_registration_t *mca_btl_rbuf_auto_decide(mca_btl_rbuf_module_t *module,
