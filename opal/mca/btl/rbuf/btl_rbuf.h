@@ -149,9 +149,9 @@ struct mca_btl_base_endpoint_t {
     struct rbuf_peer *peer;
     struct rbuf_fab_queue *queue[RBUF_CHANNELS]; /* NULL until the first use */
     struct rbuf_mailbox *mailbox;                /* NULL until the first use */
-    struct rbuf_exchange_side theirs;            /* ANSWERED: what the caller said of itself */
+    struct rbuf_exchange_side theirs;            /* ACCEPTED: what the caller said of itself */
     struct rbuf_connection *connection; /* our request, or theirs that we accepted; NULL if none */
-    _Atomic unsigned putting;           /* callbacks of staged puts to it that are running */
+    _Atomic unsigned putting;           /* callbacks of puts to it that are running */
     _Atomic uint32_t detached; /* messages that are queued, or posted, while Open MPI is through */
     bool departed;             /* the peer has said DREQ, or has heard ours */
     char *cause;               /* why it failed, for people; NULL: it has not */
@@ -475,21 +475,6 @@ bool mca_btl_rbuf_packed_claim(mca_btl_rbuf_module_t *module, mca_btl_base_endpo
                                struct opal_convertor_t *convertor, size_t reserve, size_t most,
                                mca_btl_rbuf_frag_t **frag);
 void mca_btl_rbuf_packed_close(mca_btl_base_endpoint_t *endpoint);
-
-/* While an RTS is delivered: a receive that is found then is that message's. The first one takes
- * it. */
-struct mca_btl_rbuf_delivering {
-    const mca_btl_base_endpoint_t *endpoint; /* NULL: none is, or it is taken */
-    uint32_t early;                          /* its early data; 0: none */
-};
-extern _Thread_local struct mca_btl_rbuf_delivering mca_btl_rbuf_delivering;
-
-/* While a staged put's callback runs: what it sends to `endpoint` goes behind that put. */
-struct mca_btl_rbuf_after {
-    mca_btl_base_endpoint_t *endpoint;
-    uint64_t put_id;
-};
-extern _Thread_local struct mca_btl_rbuf_after mca_btl_rbuf_after;
 
 /* btl_rbuf_rdma.c */
 int mca_btl_rbuf_put(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,

@@ -14,6 +14,8 @@
 
 #include <stdlib.h>
 
+#include "btl_rbuf_callback.h"
+
 static mca_btl_rbuf_handle_t *handle_take(mca_btl_rbuf_module_t *module, void *base, size_t bytes,
                                           mca_btl_rbuf_handle_state_t state)
 {
@@ -76,23 +78,10 @@ static bool handle_choose(mca_btl_rbuf_module_t *module, mca_btl_rbuf_handle_t *
     return registration != NULL;
 }
 
-_Thread_local struct mca_btl_rbuf_delivering mca_btl_rbuf_delivering;
-
-/* The early data of the message that a receive is for, if it is the one that this thread delivers.
- */
-static uint32_t early_of(const mca_btl_base_endpoint_t *endpoint)
-{
-    if (mca_btl_rbuf_delivering.endpoint != endpoint) {
-        return RBUF_EARLY_UNKNOWN;
-    }
-    mca_btl_rbuf_delivering.endpoint = NULL;
-    return mca_btl_rbuf_delivering.early;
-}
-
 static bool handle_grant(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
                          mca_btl_rbuf_handle_t *handle)
 {
-    const uint32_t early = early_of(endpoint);
+    const uint32_t early = mca_btl_rbuf_callback_early(endpoint);
 
     mca_btl_rbuf_lock(module);
     handle->grant =

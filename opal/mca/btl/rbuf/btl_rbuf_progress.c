@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "btl_rbuf_callback.h"
 #include "connect/descriptors.h"
 #include "opal/util/output.h"
 
@@ -188,12 +189,13 @@ static void deliver_message(mca_btl_rbuf_module_t *module, const struct rbuf_eve
 /* A receive that is found meanwhile is for the message that this one announces. */
 static void deliver_rts(mca_btl_rbuf_module_t *module, const struct rbuf_event *event)
 {
-    const struct mca_btl_rbuf_delivering outer = mca_btl_rbuf_delivering; /* callbacks nest */
+    struct mca_btl_rbuf_callback callback = {.kind = MCA_BTL_RBUF_CALLBACK_RTS,
+                                             .endpoint = event->peer->user,
+                                             .early = event->delivery.early};
 
-    mca_btl_rbuf_delivering = (struct mca_btl_rbuf_delivering){.endpoint = event->peer->user,
-                                                               .early = event->delivery.early};
+    mca_btl_rbuf_callback_enter(&callback);
     deliver_message(module, event);
-    mca_btl_rbuf_delivering = outer;
+    mca_btl_rbuf_callback_leave(&callback);
 }
 
 /* Open MPI's header, and blocks of early data. */

@@ -6,13 +6,15 @@
  * An operation takes the lock once to start, once to end and, if it held a registration, once
  * behind its callback; more often where memory has to be registered, which is done without it.
  *
- * A put into staging is complete when its last chunk is posted; its callback runs with
- * mca_btl_rbuf_after set, so that the FIN which ob1 sends from inside is delivered behind the data.
- * A put into registered memory is complete when it has arrived.
+ * A put into staging is complete when its last chunk is posted; the FIN which ob1 sends from inside
+ * its callback is delivered behind the data (btl_rbuf_callback.h). A put into registered memory is
+ * complete when it has arrived.
  */
 #include "btl_rbuf.h"
 
 #include <stdlib.h>
+
+#include "btl_rbuf_callback.h"
 
 /* A registered word for an atomic to land in, or NULL if all are in use. The lock is held. */
 static uint64_t *bounce_take(mca_btl_rbuf_module_t *module)
@@ -54,7 +56,10 @@ static void operation_end(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_
                           int status)
 {
     const mca_btl_rbuf_operation_t ended = *operation;
-    const struct mca_btl_rbuf_after outer = mca_btl_rbuf_after; /* callbacks nest */
+    /* What is said of a put that failed waits for no data: none will come. */
+    struct mca_btl_rbuf_callback callback = {.kind = MCA_BTL_RBUF_CALLBACK_PUT,
+                                             .endpoint = ended.endpoint,
+                                             .put_id = status == 0 ? ended.put_id : 0};
 
     mca_btl_rbuf_lock(module);
     if (ended.bounce != NULL) {
@@ -65,14 +70,10 @@ static void operation_end(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_
     }
     SLIST_INSERT_HEAD(&module->operations, operation, link);
     mca_btl_rbuf_unlock(module);
-    /* What is said of a put that failed waits for no data: none will come. */
-    mca_btl_rbuf_after = (struct mca_btl_rbuf_after){.endpoint = ended.endpoint,
-                                                     .put_id = status == 0 ? ended.put_id : 0};
-    atomic_fetch_add_explicit(&ended.endpoint->putting, 1, memory_order_relaxed);
+    mca_btl_rbuf_callback_enter(&callback);
     ended.callback(&module->super, ended.endpoint, ended.local_address, ended.local_handle,
                    ended.context, ended.data, status == 0 ? OPAL_SUCCESS : OPAL_ERROR);
-    atomic_fetch_sub_explicit(&ended.endpoint->putting, 1, memory_order_relaxed);
-    mca_btl_rbuf_after = outer;
+    mca_btl_rbuf_callback_leave(&callback);
 }
 
 /* ---- in place ---- */

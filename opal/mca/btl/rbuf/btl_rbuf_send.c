@@ -11,30 +11,19 @@
  */
 #include "btl_rbuf.h"
 
+#include "btl_rbuf_callback.h"
 #include "opal/datatype/opal_convertor.h"
 
 #define HEADER_BYTES  sizeof(struct rbuf_message_header)
 #define DETACHED_MOST 256u
 #define NOW_BYTES     RBUF_QUEUE_INLINE_ASKED /* most that sendi builds on the stack */
 
-_Thread_local struct mca_btl_rbuf_after mca_btl_rbuf_after;
-
-/* The count spares most messages the look at a thread's own data, which costs a call; what a thread
- * needs to know of it, it has done itself. */
-static uint64_t after_for(const mca_btl_base_endpoint_t *endpoint)
-{
-    if (atomic_load_explicit(&endpoint->putting, memory_order_relaxed) == 0) {
-        return 0;
-    }
-    return mca_btl_rbuf_after.endpoint == endpoint ? mca_btl_rbuf_after.put_id : 0;
-}
-
 /* True if Open MPI is to wait for messages to the peer. Not who says that a put is through: it
  * would say so later, when nothing tells any more behind which data. */
 static bool is_crowded(const mca_btl_base_endpoint_t *endpoint)
 {
     return atomic_load_explicit(&endpoint->detached, memory_order_relaxed) >= DETACHED_MOST &&
-           after_for(endpoint) == 0;
+           mca_btl_rbuf_callback_after(endpoint) == 0;
 }
 
 /* Sends; true if the fragment is on its way, false if it is through already. Holds the lock. */
@@ -47,7 +36,7 @@ static bool start(mca_btl_base_endpoint_t *endpoint, mca_btl_rbuf_frag_t *frag,
     frag->am.tag = tag;
     /* Not the fragments of packed data that ob1 may send from a put's callback too: they would be
      * held, and be overtaken by those sent later. */
-    frag->am.after = frag->am.channel == RBUF_CONTROL ? after_for(endpoint) : 0;
+    frag->am.after = frag->am.channel == RBUF_CONTROL ? mca_btl_rbuf_callback_after(endpoint) : 0;
     mca_btl_rbuf_endpoint_use(endpoint);
     switch (frag->role) {
     case MCA_BTL_RBUF_RTS:
@@ -189,7 +178,8 @@ static inline bool send_by_ring(mca_btl_rbuf_module_t *module, mca_btl_base_endp
     slot = rbuf_am_begin(endpoint->peer, bytes);
     if (slot != NULL) {
         packed = pack(convertor, header, header_size, payload_size, slot);
-        sent = packed && rbuf_am_end(endpoint->peer, tag, bytes, after_for(endpoint));
+        sent = packed &&
+               rbuf_am_end(endpoint->peer, tag, bytes, mca_btl_rbuf_callback_after(endpoint));
     }
     mca_btl_rbuf_unlock(module);
     if (packed && !sent) {
@@ -246,7 +236,8 @@ static __attribute__((noinline)) bool send_by_slots(mca_btl_rbuf_module_t *modul
     } else if (slots != NULL) {
         packed = pack(convertor, header, header_size, payload_size, slots);
     }
-    sent = packed && rbuf_am_end_long(endpoint->peer, tag, bytes, after_for(endpoint));
+    sent = packed &&
+           rbuf_am_end_long(endpoint->peer, tag, bytes, mca_btl_rbuf_callback_after(endpoint));
     if (sent && bytes > module->room[RBUF_CONTROL]) {
         mca_btl_rbuf_eager_by_ring(module);
     }
@@ -269,9 +260,9 @@ static bool send_now(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *end
         return false;
     }
     mca_btl_rbuf_lock(module);
-    sent = rbuf_am_send_now(endpoint->peer, RBUF_CONTROL, tag,
-                            (struct rbuf_message_header *) (void *) message,
-                            (uint32_t) (header_size + payload_size), after_for(endpoint));
+    sent = rbuf_am_send_now(
+        endpoint->peer, RBUF_CONTROL, tag, (struct rbuf_message_header *) (void *) message,
+        (uint32_t) (header_size + payload_size), mca_btl_rbuf_callback_after(endpoint));
     mca_btl_rbuf_unlock(module);
     if (!sent) {
         start_over(convertor, payload_size);

@@ -8,6 +8,8 @@ rbuf_glue_sources = \
 	%reldir%/btl_rbuf.h \
 	%reldir%/btl_rbuf_async.c \
 	%reldir%/btl_rbuf_auto.c \
+	%reldir%/btl_rbuf_callback.c \
+	%reldir%/btl_rbuf_callback.h \
 	%reldir%/btl_rbuf_component.c \
 	%reldir%/btl_rbuf_connect.c \
 	%reldir%/btl_rbuf_departed.c \
