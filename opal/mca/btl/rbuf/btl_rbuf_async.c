@@ -85,7 +85,7 @@ static visit_t visit(mca_btl_rbuf_module_t *module)
 {
     struct mca_btl_rbuf_async *async = &module->async;
     const uint32_t calls = atomic_load_explicit(&async->calls, memory_order_relaxed);
-    visit_t found = BUSY;
+    visit_t found;
 
     if (!atomic_load_explicit(&async->wanted, memory_order_acquire)) {
         return QUIET;
@@ -98,9 +98,7 @@ static visit_t visit(mca_btl_rbuf_module_t *module)
         return BUSY;
     }
     async->visits++;
-    mca_btl_rbuf_help_defer(true);
     found = advance(module) ? MOVING : STUCK;
-    mca_btl_rbuf_help_defer(false);
     if (module->core.queued == 0) {
         atomic_store_explicit(&async->wanted, false, memory_order_relaxed);
         found = QUIET;
@@ -113,6 +111,7 @@ unsigned mca_btl_rbuf_async_tick(void)
 {
     visit_t most = QUIET;
 
+    mca_btl_rbuf_help_defer();
     pthread_mutex_lock(&lock);
     for (size_t i = 0; i < mca_btl_rbuf_component.module_count; i++) {
         mca_btl_rbuf_module_t *module = mca_btl_rbuf_component.modules[i];

@@ -29,7 +29,7 @@ struct deferred {
     STAILQ_ENTRY(deferred) link;
 };
 
-static _Thread_local bool defers;
+static _Thread_local bool defers;                        /* may not call Open MPI */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list */
 static STAILQ_HEAD(, deferred) list = STAILQ_HEAD_INITIALIZER(list);
 static atomic_bool waiting; /* the list is not empty; written with the lock held */
@@ -86,9 +86,9 @@ static void keep(const char *topic, const char *const text[MOST_TEXTS])
     pthread_mutex_unlock(&lock);
 }
 
-void mca_btl_rbuf_help_defer(bool defer)
+void mca_btl_rbuf_help_defer(void)
 {
-    defers = defer;
+    defers = true;
 }
 
 static struct deferred *take(void)

@@ -20,9 +20,9 @@ void mca_btl_rbuf_help(const char *topic, ...);
 /* Prints what the verbs layer found. */
 void mca_btl_rbuf_help_problem(const struct rbuf_problem *problem);
 
-/* From now on what the calling thread asks for waits for mca_btl_rbuf_help_flush(): for a thread
- * that may not call Open MPI. Or no longer. */
-void mca_btl_rbuf_help_defer(bool defer);
+/* The calling thread may not call Open MPI: what it asks for waits for mca_btl_rbuf_help_flush().
+ */
+void mca_btl_rbuf_help_defer(void);
 
 /* Prints what waits. One atomic load if there is nothing. */
 void mca_btl_rbuf_help_flush(void);

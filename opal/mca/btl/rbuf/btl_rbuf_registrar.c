@@ -18,11 +18,8 @@
     (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |                   \
      IBV_ACCESS_REMOTE_ATOMIC)
 
-/* While a thread only looks for a registration, the cache is to make none for it. */
-static _Thread_local bool only_looking;
-
-/* What this thread's newest registration took, ns; 0: it has been told already. */
-static _Thread_local uint64_t made_ns;
+/* For the cache, which hands it through: who only looks for a registration wants none made. */
+#define ONLY_LOOKING MCA_RCACHE_FLAGS_RESV0
 
 static bool is_unwritable(int status)
 {
@@ -38,19 +35,20 @@ static int32_t rights_for(enum mca_btl_rbuf_purpose purpose)
 /* Registers for all rights, or for reading a source that cannot be written. Sets *rights to what
  * was had, in the cache's terms. */
 static int make(mca_btl_rbuf_module_t *module, void *base, size_t bytes,
-                enum mca_btl_rbuf_purpose purpose, struct ibv_mr **mr, int32_t *rights,
-                struct rbuf_problem *problem)
+                enum mca_btl_rbuf_purpose purpose, mca_btl_rbuf_registration_t *registration,
+                int32_t *rights, struct rbuf_problem *problem)
 {
     unsigned access = module->port->atomics ? ALL_ACCESS : ALL_ACCESS & ~IBV_ACCESS_REMOTE_ATOMIC;
     uint64_t start = mca_btl_rbuf_now_ns();
-    int status = rbuf_register(module->port, base, bytes, access, mr, problem);
+    int status = rbuf_register(module->port, base, bytes, access, &registration->mr, problem);
 
     *rights = rights_for(MCA_BTL_RBUF_TARGET);
     if (is_unwritable(status) && purpose == MCA_BTL_RBUF_SOURCE) {
         *rights = rights_for(MCA_BTL_RBUF_SOURCE);
-        status = rbuf_register(module->port, base, bytes, IBV_ACCESS_REMOTE_READ, mr, problem);
+        status = rbuf_register(module->port, base, bytes, IBV_ACCESS_REMOTE_READ, &registration->mr,
+                               problem);
     }
-    made_ns = status == 0 ? mca_btl_rbuf_now_ns() - start : 0;
+    atomic_init(&registration->untold_ns, mca_btl_rbuf_now_ns() - start);
     return status;
 }
 
@@ -63,13 +61,13 @@ static int cache_register(void *data, void *base, size_t bytes, mca_rcache_base_
     int32_t rights;
     int status;
 
-    if (only_looking) {
+    if ((reg->flags & ONLY_LOOKING) != 0) {
         return OPAL_ERR_NOT_FOUND;
     }
     status = make(module, base, bytes,
                   reg->access_flags == rights_for(MCA_BTL_RBUF_SOURCE) ? MCA_BTL_RBUF_SOURCE
                                                                        : MCA_BTL_RBUF_TARGET,
-                  &registration->mr, &rights, &problem);
+                  registration, &rights, &problem);
     if (status != 0) {
         /* With the latter the cache evicts and asks again, which is of no use to the former. */
         return is_unwritable(status) ? OPAL_ERR_PERM : OPAL_ERR_OUT_OF_RESOURCE;
@@ -123,24 +121,29 @@ void mca_btl_rbuf_registrar_close(mca_btl_rbuf_module_t *module)
 }
 
 static mca_btl_rbuf_registration_t *take_cached(mca_btl_rbuf_module_t *module, void *base,
-                                                size_t bytes, enum mca_btl_rbuf_purpose purpose)
+                                                size_t bytes, enum mca_btl_rbuf_purpose purpose,
+                                                uint32_t flags)
 {
     mca_rcache_base_registration_t *reg = NULL;
-    int status =
-        module->rcache->rcache_register(module->rcache, base, bytes, 0, rights_for(purpose), &reg);
+    int status = module->rcache->rcache_register(module->rcache, base, bytes, flags,
+                                                 rights_for(purpose), &reg);
 
     return status == OPAL_SUCCESS ? (mca_btl_rbuf_registration_t *) reg : NULL;
 }
 
-/* Protocol auto: tells the choice what the registration took, if it was made just now. */
-static void tell(mca_btl_rbuf_module_t *module, void *base, size_t bytes)
+/* Protocol auto: tells the choice what the registration took, if it does not know yet. */
+static void tell(mca_btl_rbuf_module_t *module, void *base, size_t bytes,
+                 mca_btl_rbuf_registration_t *registration)
 {
-    if (module->choice != NULL && made_ns > 0) {
+    const uint64_t ns = module->choice == NULL ? 0
+                                               : atomic_exchange_explicit(&registration->untold_ns,
+                                                                          0, memory_order_relaxed);
+
+    if (ns > 0) {
         mca_btl_rbuf_lock(module);
-        rbuf_choice_registered(module->choice, (uintptr_t) base, bytes, made_ns);
+        rbuf_choice_registered(module->choice, (uintptr_t) base, bytes, ns);
         mca_btl_rbuf_unlock(module);
     }
-    made_ns = 0;
 }
 
 mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_find(mca_btl_rbuf_module_t *module,
@@ -151,9 +154,7 @@ mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_find(mca_btl_rbuf_module_
 
     /* A look takes about a microsecond, also into an empty cache. */
     if (module->rcache != NULL && atomic_load_explicit(&module->cached, memory_order_relaxed) > 0) {
-        only_looking = true;
-        registration = take_cached(module, base, bytes, purpose);
-        only_looking = false;
+        registration = take_cached(module, base, bytes, purpose, ONLY_LOOKING);
     }
     if (registration != NULL) {
         atomic_fetch_add_explicit(&module->lookups, 1, memory_order_relaxed);
@@ -171,9 +172,10 @@ mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_take(mca_btl_rbuf_module_
 
     atomic_fetch_add_explicit(&module->lookups, 1, memory_order_relaxed);
     if (module->rcache != NULL) {
-        registration = take_cached(module, base, bytes, purpose);
-        tell(module, base, bytes);
-        if (registration == NULL) {
+        registration = take_cached(module, base, bytes, purpose, 0);
+        if (registration != NULL) {
+            tell(module, base, bytes, registration);
+        } else {
             rbuf_problem_set(problem, "reg-failed", -ENOMEM, "%zu bytes at %p, through the cache",
                              bytes, base);
             rbuf_problem_value(problem, "%llu bytes are registered already",
@@ -187,11 +189,11 @@ mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_take(mca_btl_rbuf_module_
         rbuf_problem_set(problem, "reg-failed", -ENOMEM, "%zu bytes at %p", bytes, base);
         return NULL;
     }
-    if (make(module, base, bytes, purpose, &registration->mr, &rights, problem) != 0) {
+    if (make(module, base, bytes, purpose, registration, &rights, problem) != 0) {
         free(registration);
         return NULL;
     }
-    tell(module, base, bytes);
+    tell(module, base, bytes, registration);
     atomic_fetch_add_explicit(&module->misses, 1, memory_order_relaxed);
     return registration;
 }

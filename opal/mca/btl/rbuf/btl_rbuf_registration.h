@@ -24,6 +24,7 @@ typedef struct mca_btl_base_endpoint_t mca_btl_base_endpoint_t;
 typedef struct {
     mca_rcache_base_registration_t base;
     struct ibv_mr *mr;
+    _Atomic uint64_t untold_ns; /* protocol auto: what it took; 0: the choice knows */
 } mca_btl_rbuf_registration_t;
 
 /* What memory is registered for. */
