@@ -19,7 +19,13 @@
  * Threads: `lock` is held while the thread is at a module, and by who takes a module off the
  * component's list; with it held, a module's lock is only tried.
  */
-#include "btl_rbuf.h"
+#include "btl_rbuf_async.h"
+
+#include "btl_rbuf_collect.h"
+#include "btl_rbuf_connect.h"
+#include "btl_rbuf_help.h"
+#include "btl_rbuf_params.h"
+#include "connect/listener.h"
 
 #define ROUNDS     64u /* of progress in one visit, while there is something to do */
 #define SLOWEST_MS 16u
@@ -50,20 +56,20 @@ void mca_btl_rbuf_async_wait(mca_btl_rbuf_module_t *module)
         return;
     }
     atomic_store_explicit(&async->wanted, true, memory_order_release);
-    rbuf_listener_arm(mca_btl_rbuf_component.listener);
+    rbuf_listener_arm(mca_btl_rbuf_process.listener);
 }
 
 void mca_btl_rbuf_async_forget(uint32_t index)
 {
     pthread_mutex_lock(&lock);
-    mca_btl_rbuf_component.modules[index] = NULL;
+    mca_btl_rbuf_process.modules[index] = NULL;
     pthread_mutex_unlock(&lock);
 }
 
 /* Goes on with what waits; true if that has moved anything. The thread is inside the module. */
 static bool advance(mca_btl_rbuf_module_t *module)
 {
-    bool moved = mca_btl_rbuf_connections_visit(module);
+    bool moved = mca_btl_rbuf_connect_visit(module);
 
     for (unsigned i = 0; i < ROUNDS && module->core.queued > 0; i++) {
         if (mca_btl_rbuf_module_advance(module) == 0) {
@@ -113,8 +119,8 @@ unsigned mca_btl_rbuf_async_tick(void)
 
     mca_btl_rbuf_help_defer();
     pthread_mutex_lock(&lock);
-    for (size_t i = 0; i < mca_btl_rbuf_component.module_count; i++) {
-        mca_btl_rbuf_module_t *module = mca_btl_rbuf_component.modules[i];
+    for (size_t i = 0; i < mca_btl_rbuf_process.module_count; i++) {
+        mca_btl_rbuf_module_t *module = mca_btl_rbuf_process.modules[i];
         const visit_t found = module != NULL ? visit(module) : QUIET;
 
         most = found > most ? found : most;

@@ -10,10 +10,12 @@
  * Memory hooks are installed with the cache and never without it. They call release() in any
  * thread, possibly within malloc(): it looks at the choices that are watched, without a lock.
  */
-#include "btl_rbuf.h"
+#include "btl_rbuf_auto.h"
 
 #include <stdlib.h>
 
+#include "btl_rbuf_help.h"
+#include "btl_rbuf_params.h"
 #include "opal/memoryhooks/memory.h"
 
 /* Choices that want to hear of released memory; NULL: a free place. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 #include "btl_rbuf_callback.h"
 
+#include "core/staged/grant.h"
+
 static _Thread_local struct mca_btl_rbuf_callback *innermost; /* NULL: the thread is in none */
 
 void mca_btl_rbuf_callback_enter(struct mca_btl_rbuf_callback *callback)

@@ -12,7 +12,7 @@
 #ifndef BTL_RBUF_CALLBACK_H
 #define BTL_RBUF_CALLBACK_H
 
-#include "btl_rbuf.h"
+#include "btl_rbuf_endpoint.h"
 
 enum mca_btl_rbuf_callback_kind {
     MCA_BTL_RBUF_CALLBACK_PUT, /* a put has ended */

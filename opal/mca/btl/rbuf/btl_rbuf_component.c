@@ -10,7 +10,20 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "btl_rbuf_async.h"
+#include "btl_rbuf_connections.h"
 #include "btl_rbuf_fork.h"
+#include "btl_rbuf_fragment.h"
+#include "btl_rbuf_help.h"
+#include "btl_rbuf_memory.h"
+#include "btl_rbuf_module.h"
+#include "btl_rbuf_params.h"
+#include "btl_rbuf_prepare.h"
+#include "btl_rbuf_procs.h"
+#include "btl_rbuf_progress.h"
+#include "btl_rbuf_rdma.h"
+#include "btl_rbuf_report.h"
+#include "btl_rbuf_send.h"
 #include "opal/util/output.h"
 
 #define RETRIED 3u /* times connect_timeout, that a request is tried again */
@@ -19,14 +32,44 @@ static int register_params(void);
 static int open_component(void);
 static int close_component(void);
 static mca_btl_base_module_t **init(int *count, bool progress_threads, bool mpi_threads);
+static int mca_btl_rbuf_progress(void);
 
-mca_btl_rbuf_component_t mca_btl_rbuf_component = {
-    .super = {.btl_version = {MCA_BTL_DEFAULT_VERSION("rbuf"), .mca_open_component = open_component,
-                              .mca_close_component = close_component,
-                              .mca_register_component_params = register_params},
-              .btl_data = {.param_field = MCA_BASE_METADATA_PARAM_CHECKPOINT},
-              .btl_init = init,
-              .btl_progress = mca_btl_rbuf_progress}};
+/* Open MPI finds it by its name. */
+OPAL_DECLSPEC extern mca_btl_base_component_3_0_0_t mca_btl_rbuf_component;
+
+mca_btl_base_component_3_0_0_t mca_btl_rbuf_component = {
+    .btl_version = {MCA_BTL_DEFAULT_VERSION("rbuf"), .mca_open_component = open_component,
+                    .mca_close_component = close_component,
+                    .mca_register_component_params = register_params},
+    .btl_data = {.param_field = MCA_BASE_METADATA_PARAM_CHECKPOINT},
+    .btl_init = init,
+    .btl_progress = mca_btl_rbuf_progress};
+
+static int register_error(mca_btl_base_module_t *btl, mca_btl_base_module_error_cb_fn_t callback)
+{
+    mca_btl_rbuf_module(btl)->error_callback = callback;
+    return OPAL_SUCCESS;
+}
+
+static const mca_btl_base_module_t template = {
+    .btl_component = &mca_btl_rbuf_component,
+    .btl_add_procs = mca_btl_rbuf_add_procs,
+    .btl_del_procs = mca_btl_rbuf_del_procs,
+    .btl_finalize = mca_btl_rbuf_finalize,
+    .btl_alloc = mca_btl_rbuf_alloc,
+    .btl_free = mca_btl_rbuf_free,
+    .btl_prepare_src = mca_btl_rbuf_prepare_src,
+    .btl_send = mca_btl_rbuf_send,
+    .btl_sendi = mca_btl_rbuf_sendi,
+    .btl_put = mca_btl_rbuf_put,
+    .btl_get = mca_btl_rbuf_get,
+    .btl_dump = mca_btl_base_dump,
+    .btl_atomic_fop = mca_btl_rbuf_atomic_fop,
+    .btl_atomic_cswap = mca_btl_rbuf_atomic_cswap,
+    .btl_register_mem = mca_btl_rbuf_register_mem,
+    .btl_deregister_mem = mca_btl_rbuf_deregister_mem,
+    .btl_register_error = register_error,
+};
 
 /* Open MPI raises min_rdma_pipeline_size to eager_limit, but the longest message that goes eagerly
  * is shorter, by the longest header of ob1: those between would have a rendezvous and still be sent
@@ -43,8 +86,8 @@ static void close_gap(mca_btl_base_module_t *btl)
 
 static int register_params(void)
 {
-    mca_base_component_t *component = &mca_btl_rbuf_component.super.btl_version;
-    mca_btl_base_module_t *btl = &mca_btl_rbuf_component.module_template;
+    mca_base_component_t *component = &mca_btl_rbuf_component.btl_version;
+    mca_btl_base_module_t *btl = &mca_btl_rbuf_process.module_template;
     int status;
 
     mca_btl_rbuf_help_open();
@@ -52,7 +95,7 @@ static int register_params(void)
         mca_btl_rbuf_help("wrong series", OPAL_VERSION, opal_version_string, NULL);
         return OPAL_ERR_NOT_AVAILABLE;
     }
-    *btl = mca_btl_rbuf_template;
+    *btl = template;
     btl->btl_exclusivity = MCA_BTL_RBUF_EXCLUSIVITY;
     /* Up to here one copy on each side, the sender's hidden by chunks (ring_c0), is about level
      * with a rendezvous where nothing else goes on, and faster where both send at once, in streams,
@@ -93,20 +136,20 @@ static int open_component(void)
 /* Closes what init() opened and the modules do not own. */
 static void close_all(void)
 {
-    mca_btl_rbuf_component_t *component = &mca_btl_rbuf_component;
+    struct mca_btl_rbuf_process *process = &mca_btl_rbuf_process;
 
-    rbuf_listener_close(component->listener);
-    component->listener = NULL;
-    if (component->ports != NULL) {
-        rbuf_ports_close(component->ports, component->port_count);
-        component->ports = NULL;
+    rbuf_listener_close(process->listener);
+    process->listener = NULL;
+    if (process->ports != NULL) {
+        rbuf_ports_close(process->ports, process->port_count);
+        process->ports = NULL;
     }
-    component->module_count = 0;
+    process->module_count = 0;
 }
 
 static int close_component(void)
 {
-    if (mca_btl_rbuf_component.module_count > 0) {
+    if (mca_btl_rbuf_process.module_count > 0) {
         mca_btl_rbuf_report();
     }
     close_all();
@@ -121,7 +164,7 @@ static const char *text_or_null(const char *text)
 static bool open_listener(void)
 {
     const struct mca_btl_rbuf_params *params = &mca_btl_rbuf_params;
-    mca_btl_rbuf_modex_t *modex = &mca_btl_rbuf_component.modex;
+    mca_btl_rbuf_modex_t *modex = &mca_btl_rbuf_process.modex;
     const struct rbuf_listener_options options = {
         .interfaces = text_or_null(params->listen_if),
         .port_min = (unsigned) params->port_min,
@@ -134,7 +177,7 @@ static bool open_listener(void)
     struct rbuf_problem problem;
 
     if (rbuf_listener_open(&options, modex->token, &modex->addresses,
-                           &mca_btl_rbuf_component.listener, &problem) != 0) {
+                           &mca_btl_rbuf_process.listener, &problem) != 0) {
         mca_btl_rbuf_help_problem(&problem);
         return false;
     }
@@ -181,11 +224,11 @@ static bool is_beside(const struct rbuf_port *first, const struct rbuf_port *por
  * go with the first one. */
 static size_t count_first(size_t count)
 {
-    struct rbuf_port **ports = mca_btl_rbuf_component.ports;
+    struct rbuf_port **ports = mca_btl_rbuf_process.ports;
     size_t first = 1;
 
     while (first < count &&
-           (mca_btl_rbuf_component.modex.told != 0 || is_beside(ports[0], ports[first]))) {
+           (mca_btl_rbuf_process.modex.told != 0 || is_beside(ports[0], ports[first]))) {
         first++;
     }
     return first;
@@ -197,32 +240,32 @@ static bool open_ports(void)
     struct rbuf_problem problem;
     size_t count;
 
-    if (rbuf_ports_open(&options, &mca_btl_rbuf_component.ports, &count, &problem) != 0) {
+    if (rbuf_ports_open(&options, &mca_btl_rbuf_process.ports, &count, &problem) != 0) {
         if (asked_for() || strcmp(problem.topic, "no-device") != 0) {
             mca_btl_rbuf_help_problem(&problem);
         }
         return false;
     }
-    mca_btl_rbuf_component.port_count = count;
-    mca_btl_rbuf_component.module_count = count < RBUF_PORTS_MAX ? count : RBUF_PORTS_MAX;
-    mca_btl_rbuf_component.modex.told = rbuf_device_options_name(&options);
-    mca_btl_rbuf_component.first_count = count_first(mca_btl_rbuf_component.module_count);
+    mca_btl_rbuf_process.port_count = count;
+    mca_btl_rbuf_process.module_count = count < RBUF_PORTS_MAX ? count : RBUF_PORTS_MAX;
+    mca_btl_rbuf_process.modex.told = rbuf_device_options_name(&options);
+    mca_btl_rbuf_process.first_count = count_first(mca_btl_rbuf_process.module_count);
     return true;
 }
 
 static bool publish(void)
 {
-    mca_btl_rbuf_component_t *component = &mca_btl_rbuf_component;
-    mca_btl_rbuf_modex_t *modex = &component->modex;
+    struct mca_btl_rbuf_process *process = &mca_btl_rbuf_process;
+    mca_btl_rbuf_modex_t *modex = &process->modex;
     size_t bytes;
     int status;
 
-    modex->port_count = (uint32_t) component->module_count;
-    for (size_t i = 0; i < component->module_count; i++) {
-        modex->port[i] = component->ports[i]->address;
+    modex->port_count = (uint32_t) process->module_count;
+    for (size_t i = 0; i < process->module_count; i++) {
+        modex->port[i] = process->ports[i]->address;
     }
     bytes = mca_btl_rbuf_modex_seal(modex);
-    OPAL_MODEX_SEND(status, RBUF_MODEX_SCOPE, &component->super.btl_version, modex, bytes);
+    OPAL_MODEX_SEND(status, RBUF_MODEX_SCOPE, &mca_btl_rbuf_component.btl_version, modex, bytes);
     return status == OPAL_SUCCESS;
 }
 
@@ -240,15 +283,15 @@ static const char *gid_text(const struct rbuf_port *port, char text[RBUF_PORT_TR
 
 static void say_what_is_used(void)
 {
-    for (size_t i = 0; i < mca_btl_rbuf_component.module_count; i++) {
-        const struct rbuf_port *port = mca_btl_rbuf_component.ports[i];
+    for (size_t i = 0; i < mca_btl_rbuf_process.module_count; i++) {
+        const struct rbuf_port *port = mca_btl_rbuf_process.ports[i];
         char gid[RBUF_PORT_TRAIT_MAX + 16];
 
         opal_output_verbose(
             10, opal_btl_base_framework.framework_output,
             "rbuf: port %s%s, %u Mbit/s, MTU %u, GID index %u (%s), partition key 0x%04x (%s), "
             "blocks %s (%s), protocol %s",
-            port->name, i < mca_btl_rbuf_component.first_count ? "" : " if no better one reaches",
+            port->name, i < mca_btl_rbuf_process.first_count ? "" : " if no better one reaches",
             port->bandwidth_mbps, port->mtu_bytes, port->gid_index, gid_text(port, gid),
             port->address.pkey,
             (port->address.pkey & RBUF_PKEY_FULL) != 0 ? "full member" : "limited member",
@@ -257,9 +300,24 @@ static void say_what_is_used(void)
     }
 }
 
+static int mca_btl_rbuf_progress(void)
+{
+    int done = 0;
+
+    if (rbuf_listener_pending(mca_btl_rbuf_process.listener)) {
+        done += mca_btl_rbuf_connections_progress();
+    }
+    for (size_t i = 0; i < mca_btl_rbuf_process.module_count; i++) {
+        if (mca_btl_rbuf_process.modules[i] != NULL) {
+            done += mca_btl_rbuf_module_progress(mca_btl_rbuf_process.modules[i]);
+        }
+    }
+    return done;
+}
+
 static mca_btl_base_module_t **init(int *count, bool progress_threads, bool mpi_threads)
 {
-    mca_btl_rbuf_component_t *component = &mca_btl_rbuf_component;
+    struct mca_btl_rbuf_process *process = &mca_btl_rbuf_process;
     mca_btl_base_module_t **modules;
     size_t opened = 0;
 
@@ -269,18 +327,17 @@ static mca_btl_base_module_t **init(int *count, bool progress_threads, bool mpi_
     if (!mca_btl_rbuf_params_check() || !open_ports()) {
         return NULL;
     }
-    modules = calloc(component->module_count, sizeof(*modules));
+    modules = calloc(process->module_count, sizeof(*modules));
     if (modules == NULL || !open_listener()) {
         goto close_ports;
     }
-    for (; opened < component->module_count; opened++) {
-        if (mca_btl_rbuf_module_open(component->ports[opened], (uint32_t) opened,
-                                     &component->modules[opened]) != OPAL_SUCCESS) {
+    for (; opened < process->module_count; opened++) {
+        if (mca_btl_rbuf_module_open(process->ports[opened], (uint32_t) opened,
+                                     &process->modules[opened]) != OPAL_SUCCESS) {
             goto finalize_modules;
         }
-        modules[opened] = &component->modules[opened]->super;
-        if (opened < component->first_count &&
-            !mca_btl_rbuf_module_start(component->modules[opened])) {
+        modules[opened] = &process->modules[opened]->super;
+        if (opened < process->first_count && !mca_btl_rbuf_module_start(process->modules[opened])) {
             opened++;
             goto finalize_modules;
         }

@@ -2,17 +2,25 @@
 /*
  * How an endpoint gets its queue pairs, and what the listener has to say of it.
  *
- * Connections are made at the first use, by whoever needs one. When both sides send a
- * request at once, that of the process with the smaller name wins: it rejects the other's, and the
- * other accepts this one with the queue pairs that it had made.
+ * Connections are made at the first use, by whoever needs one. When both sides send a request at
+ * once, that of the process with the smaller name wins: it rejects the other's, and the other
+ * accepts this one with the queue pairs that it had made.
  *
  *     IDLE -> CONNECTING -> CONNECTED               our request was accepted
- *     IDLE, CONNECTING -> ACCEPTED -> CONNECTED     we accepted theirs; nothing is posted before
- * RTU any -> FAILED
+ *     IDLE, CONNECTING -> ACCEPTED -> CONNECTED     we accepted theirs; it sends RTU
+ *     any -> FAILED
  *
- * The caller holds the module's lock, but where it says otherwise.
+ * The caller holds the module's lock.
  */
-#include "btl_rbuf.h"
+#include "btl_rbuf_connect.h"
+
+#include "btl_rbuf_departed.h"
+#include "btl_rbuf_help.h"
+#include "btl_rbuf_latency.h"
+#include "btl_rbuf_mailbox.h"
+#include "btl_rbuf_params.h"
+#include "core/core.h"
+#include "verbs/queue_pair.h"
 
 static void connection_failed(mca_btl_base_endpoint_t *endpoint, const char *reason)
 {
@@ -154,22 +162,14 @@ void mca_btl_rbuf_endpoint_connect(mca_btl_base_endpoint_t *endpoint)
     }
     describe(endpoint, &request);
     endpoint->state = MCA_BTL_RBUF_CONNECTING;
-    if (rbuf_listener_connect(mca_btl_rbuf_component.listener, &endpoint->modex->addresses,
-                              &request, endpoint, &endpoint->connection) != 0) {
+    if (rbuf_listener_connect(mca_btl_rbuf_process.listener, &endpoint->modex->addresses, &request,
+                              endpoint, &endpoint->connection) != 0) {
         endpoint->connection = NULL;
         connection_failed(endpoint, "it published no usable address, or memory is exhausted");
     }
 }
 
 /* ---- what the listener says ---- */
-
-static void close_connection(mca_btl_base_endpoint_t *endpoint)
-{
-    if (endpoint->connection != NULL) {
-        rbuf_connection_close(endpoint->connection);
-        endpoint->connection = NULL;
-    }
-}
 
 static void request_accepted(mca_btl_base_endpoint_t *endpoint, struct rbuf_connect_event *event)
 {
@@ -189,7 +189,7 @@ static void request_rejected(mca_btl_base_endpoint_t *endpoint, struct rbuf_conn
     if (endpoint->connection != event->connection) {
         return;
     }
-    close_connection(endpoint);
+    mca_btl_rbuf_endpoint_close_connection(endpoint);
     if (event->reason != RBUF_REJECT_SIMULTANEOUS) {
         connection_failed(endpoint, rbuf_reject_text(event->reason));
     }
@@ -249,7 +249,7 @@ static enum rbuf_reject_reason accept_request(mca_btl_base_endpoint_t *endpoint,
         mca_btl_rbuf_endpoint_fail(endpoint, "no queue pair could be made for its request");
         return RBUF_REJECT_RESOURCES;
     }
-    close_connection(endpoint); /* ours has lost */
+    mca_btl_rbuf_endpoint_close_connection(endpoint); /* ours has lost */
     describe(endpoint, &mine);
     endpoint->connection = event->connection;
     endpoint->theirs = event->theirs.side;
@@ -258,7 +258,8 @@ static enum rbuf_reject_reason accept_request(mca_btl_base_endpoint_t *endpoint,
     return RBUF_REJECT_NONE;
 }
 
-static void accept_or_reject(mca_btl_base_endpoint_t *endpoint, struct rbuf_connect_event *event)
+void mca_btl_rbuf_connect_request(mca_btl_base_endpoint_t *endpoint,
+                                  struct rbuf_connect_event *event)
 {
     const enum rbuf_reject_reason reason = accept_request(endpoint, event);
 
@@ -267,40 +268,9 @@ static void accept_or_reject(mca_btl_base_endpoint_t *endpoint, struct rbuf_conn
     }
 }
 
-static opal_process_name_t name_of(const struct rbuf_exchange_side *side)
+opal_process_name_t mca_btl_rbuf_name_of(const struct rbuf_exchange_side *side)
 {
     return (opal_process_name_t){.jobid = side->job, .vpid = side->rank};
-}
-
-/* An authenticated request. Takes the lock. */
-static void incoming_request(struct rbuf_connect_event *event)
-{
-    const struct rbuf_exchange_side *theirs = &event->theirs.side;
-    mca_btl_base_endpoint_t *endpoint = NULL;
-    mca_btl_rbuf_module_t *module;
-    opal_proc_t *proc;
-
-    if (theirs->their_port >= mca_btl_rbuf_component.module_count) {
-        rbuf_connection_reject(event->connection, RBUF_REJECT_UNREACHABLE);
-        return;
-    }
-    module = mca_btl_rbuf_component.modules[theirs->their_port];
-    if (module == NULL) { /* finalized, while another port's is not yet */
-        rbuf_connection_reject(event->connection, RBUF_REJECT_CLOSING);
-        return;
-    }
-    proc = opal_proc_for_name(name_of(theirs));
-    if (proc != NULL) {
-        endpoint = mca_btl_rbuf_endpoint_for(module, proc);
-    }
-    if (endpoint == NULL) {
-        rbuf_connection_reject(event->connection, RBUF_REJECT_UNKNOWN);
-        return;
-    }
-    mca_btl_rbuf_departed_await(endpoint); /* it is back */
-    mca_btl_rbuf_lock(module);
-    accept_or_reject(endpoint, event);
-    mca_btl_rbuf_unlock(module);
 }
 
 static void peer_gone(mca_btl_base_endpoint_t *endpoint, struct rbuf_connect_event *event)
@@ -308,15 +278,14 @@ static void peer_gone(mca_btl_base_endpoint_t *endpoint, struct rbuf_connect_eve
     char cause[300];
 
     if (endpoint->connection == event->connection) {
-        close_connection(endpoint);
+        mca_btl_rbuf_endpoint_close_connection(endpoint);
         snprintf(cause, sizeof(cause), "its process has ended: %s", event->text);
         mca_btl_rbuf_endpoint_set_cause(endpoint, cause);
         mca_btl_rbuf_endpoint_fail(endpoint, event->text);
     }
 }
 
-/* One event of a connection that belongs to an endpoint. */
-static void endpoint_event(mca_btl_base_endpoint_t *endpoint, struct rbuf_connect_event *event)
+void mca_btl_rbuf_connect_event(mca_btl_base_endpoint_t *endpoint, struct rbuf_connect_event *event)
 {
     switch (event->kind) {
     case RBUF_CONNECT_RESPONSE:
@@ -327,7 +296,7 @@ static void endpoint_event(mca_btl_base_endpoint_t *endpoint, struct rbuf_connec
         break;
     case RBUF_CONNECT_FAILED:
         if (endpoint->connection == event->connection) {
-            close_connection(endpoint);
+            mca_btl_rbuf_endpoint_close_connection(endpoint);
             connection_failed(endpoint, event->text);
         }
         break;
@@ -350,44 +319,6 @@ static void endpoint_event(mca_btl_base_endpoint_t *endpoint, struct rbuf_connec
     }
 }
 
-/* Held from taking an event until it is acted on: what befalls a connection is acted on in order.
- */
-static pthread_mutex_t handling = PTHREAD_MUTEX_INITIALIZER;
-
-int mca_btl_rbuf_connections_progress(void)
-{
-    struct rbuf_listener *listener = mca_btl_rbuf_component.listener;
-    struct rbuf_connect_event *event;
-    int count = 0;
-
-    if (!rbuf_listener_pending(listener) || pthread_mutex_trylock(&handling) != 0) {
-        return 0;
-    }
-    while ((event = rbuf_listener_next(listener)) != NULL) {
-        mca_btl_base_endpoint_t *endpoint = event->user;
-
-        mca_btl_rbuf_verbose("rbuf: connection event %s: %s", rbuf_connect_event_name(event->kind),
-                             event->text);
-        if (event->kind == RBUF_CONNECT_REQUEST) {
-            incoming_request(event);
-        } else {
-            mca_btl_rbuf_lock(endpoint->module);
-            endpoint_event(endpoint, event);
-            mca_btl_rbuf_unlock(endpoint->module);
-        }
-        rbuf_connect_event_free(event);
-        count++;
-    }
-    pthread_mutex_unlock(&handling);
-    return count;
-}
-
-void mca_btl_rbuf_connections_settle(void)
-{
-    pthread_mutex_lock(&handling);
-    pthread_mutex_unlock(&handling);
-}
-
 /* ---- without the process ---- */
 
 /* The endpoint here that an incoming request is for, if it has sent that peer one itself; else
@@ -398,7 +329,7 @@ static mca_btl_base_endpoint_t *connecting_to(mca_btl_rbuf_module_t *module,
     mca_btl_base_endpoint_t *endpoint = NULL;
 
     if (theirs->their_port == module->index) {
-        endpoint = mca_btl_rbuf_endpoint_find(module, name_of(theirs));
+        endpoint = mca_btl_rbuf_endpoint_find(module, mca_btl_rbuf_name_of(theirs));
     }
     return endpoint != NULL && endpoint->state == MCA_BTL_RBUF_CONNECTING ? endpoint : NULL;
 }
@@ -426,17 +357,17 @@ static bool is_for_visit(const struct rbuf_connect_event *event, void *context)
     }
 }
 
-bool mca_btl_rbuf_connections_visit(mca_btl_rbuf_module_t *module)
+bool mca_btl_rbuf_connect_visit(mca_btl_rbuf_module_t *module)
 {
-    struct rbuf_listener *listener = mca_btl_rbuf_component.listener;
+    struct rbuf_listener *listener = mca_btl_rbuf_process.listener;
     struct rbuf_connect_event *event;
     bool found = false;
 
     while ((event = rbuf_listener_pick(listener, is_for_visit, module)) != NULL) {
         if (event->kind == RBUF_CONNECT_REQUEST) {
-            accept_or_reject(connecting_to(module, &event->theirs.side), event);
+            mca_btl_rbuf_connect_request(connecting_to(module, &event->theirs.side), event);
         } else {
-            endpoint_event(event->user, event);
+            mca_btl_rbuf_connect_event(event->user, event);
         }
         rbuf_connect_event_free(event);
         found = true;

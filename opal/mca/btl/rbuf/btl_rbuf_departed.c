@@ -11,11 +11,10 @@
  *
  * The caller holds the module's lock, but where it says otherwise.
  */
-#include "btl_rbuf.h"
+#include "btl_rbuf_departed.h"
 
-#include <stdlib.h>
-
-#define TRIES 100 /* of progress, for what the peer had sent to be acted on */
+#include "btl_rbuf_collect.h"
+#include "btl_rbuf_packed.h"
 
 void mca_btl_rbuf_departed_note(mca_btl_base_endpoint_t *endpoint)
 {
@@ -41,7 +40,7 @@ static bool is_over(const mca_btl_base_endpoint_t *endpoint)
            module->drain.depth == 0 &&
            atomic_load_explicit(&endpoint->putting, memory_order_relaxed) == 0 &&
            atomic_load_explicit(&endpoint->detached, memory_order_relaxed) == 0 &&
-           (endpoint->packed == NULL || endpoint->packed->state == MCA_BTL_RBUF_PACKED_NONE);
+           !mca_btl_rbuf_packed_under_way(endpoint);
 }
 
 /* False without memory: then all stays as it is. */
@@ -82,20 +81,13 @@ void mca_btl_rbuf_departed_progress(mca_btl_rbuf_module_t *module)
     module->departed = clear(module) ? MCA_BTL_RBUF_DEPARTED_NONE : MCA_BTL_RBUF_DEPARTED_LEFT;
 }
 
-void mca_btl_rbuf_departed_await(mca_btl_base_endpoint_t *endpoint)
+bool mca_btl_rbuf_departed_due(const mca_btl_base_endpoint_t *endpoint)
 {
     mca_btl_rbuf_module_t *module = endpoint->module;
-    bool left = true;
 
-    for (int i = 0; i < TRIES && left; i++) {
-        mca_btl_rbuf_lock(module);
-        left = is_departed(endpoint) && module->departed != MCA_BTL_RBUF_DEPARTED_KEPT;
-        if (left) {
-            module->departed = MCA_BTL_RBUF_DEPARTED_NEWS;
-        }
-        mca_btl_rbuf_unlock(module);
-        if (left) {
-            mca_btl_rbuf_module_progress(module);
-        }
+    if (!is_departed(endpoint) || module->departed == MCA_BTL_RBUF_DEPARTED_KEPT) {
+        return false;
     }
+    module->departed = MCA_BTL_RBUF_DEPARTED_NEWS;
+    return true;
 }

@@ -8,11 +8,16 @@
  *
  * The caller holds the module's lock, but where it says otherwise.
  */
-#include "btl_rbuf.h"
+#include "btl_rbuf_endpoint.h"
 
-#include <inttypes.h>
+#include <errno.h>
 #include <stdlib.h>
 
+#include "btl_rbuf_help.h"
+#include "btl_rbuf_latency.h"
+#include "btl_rbuf_mailbox.h"
+#include "btl_rbuf_module.h"
+#include "btl_rbuf_packed.h"
 #include "opal/util/output.h"
 
 /* ---- finding and making endpoints ---- */
@@ -41,7 +46,7 @@ static struct rbuf_pairing_side side_of(const mca_btl_rbuf_modex_t *modex, opal_
 
 static struct rbuf_pairs pairs_with(const opal_proc_t *proc, const mca_btl_rbuf_modex_t *modex)
 {
-    const struct rbuf_pairing_side ours = side_of(&mca_btl_rbuf_component.modex, OPAL_PROC_MY_NAME);
+    const struct rbuf_pairing_side ours = side_of(&mca_btl_rbuf_process.modex, OPAL_PROC_MY_NAME);
     const struct rbuf_pairing_side theirs = side_of(modex, proc->proc_name);
 
     return rbuf_pair(&ours, &theirs);
@@ -55,8 +60,8 @@ static bool read_modex(const opal_proc_t *proc, mca_btl_rbuf_modex_t *modex)
     size_t bytes = 0;
     int status;
 
-    OPAL_MODEX_RECV(status, &mca_btl_rbuf_component.super.btl_version, &proc->proc_name, &data,
-                    &bytes);
+    OPAL_MODEX_RECV(status, &mca_btl_rbuf_process.module_template.btl_component->btl_version,
+                    &proc->proc_name, &data, &bytes);
     if (status != OPAL_SUCCESS || data == NULL) {
         return false; /* it does not run rbuf */
     }
@@ -123,7 +128,7 @@ static const char *remedy_for(enum rbuf_reach reach)
  * carries what it sends itself where it is a limited member of its partition. */
 static void say_unreachable(const opal_proc_t *proc, const mca_btl_rbuf_modex_t *modex)
 {
-    const struct rbuf_pairing_side ours = side_of(&mca_btl_rbuf_component.modex, OPAL_PROC_MY_NAME);
+    const struct rbuf_pairing_side ours = side_of(&mca_btl_rbuf_process.modex, OPAL_PROC_MY_NAME);
     const struct rbuf_pairing_side theirs = side_of(modex, proc->proc_name);
     const struct rbuf_obstacle obstacle = rbuf_pairing_obstacle(&ours, &theirs);
     char mine[RBUF_PORT_TRAIT_MAX] = "no port";
@@ -145,8 +150,6 @@ static void say_unreachable(const opal_proc_t *proc, const mca_btl_rbuf_modex_t 
                       remedy_for(obstacle.reach), NULL);
 }
 
-/* The endpoint of a process, made if need be; NULL if it cannot be reached by this module: no port
- * of the two reaches the other, which is said once, or this one has no partner. Takes the lock. */
 mca_btl_base_endpoint_t *mca_btl_rbuf_endpoint_for(mca_btl_rbuf_module_t *module, opal_proc_t *proc)
 {
     mca_btl_base_endpoint_t *endpoint;
@@ -184,7 +187,7 @@ mca_btl_base_endpoint_t *mca_btl_rbuf_endpoint_first(mca_btl_base_endpoint_t *en
         return endpoint;
     }
     first = atomic_load_explicit(&endpoint->first, memory_order_acquire);
-    module = mca_btl_rbuf_component.modules[endpoint->first_module];
+    module = mca_btl_rbuf_process.modules[endpoint->first_module];
     if (first == NULL && module != NULL) { /* NULL: finalized */
         first = mca_btl_rbuf_endpoint_for(module, endpoint->proc);
         atomic_store_explicit(&endpoint->first, first, memory_order_release);
@@ -194,8 +197,8 @@ mca_btl_base_endpoint_t *mca_btl_rbuf_endpoint_first(mca_btl_base_endpoint_t *en
 
 void mca_btl_rbuf_endpoint_not_first(const mca_btl_base_endpoint_t *endpoint)
 {
-    for (size_t i = 0; i < mca_btl_rbuf_component.module_count && endpoint->pairs > 1; i++) {
-        mca_btl_rbuf_module_t *module = mca_btl_rbuf_component.modules[i];
+    for (size_t i = 0; i < mca_btl_rbuf_process.module_count && endpoint->pairs > 1; i++) {
+        mca_btl_rbuf_module_t *module = mca_btl_rbuf_process.modules[i];
         mca_btl_base_endpoint_t *other;
 
         if (module == NULL || module == endpoint->module) {
@@ -210,8 +213,6 @@ void mca_btl_rbuf_endpoint_not_first(const mca_btl_base_endpoint_t *endpoint)
     }
 }
 
-/* What only a peer that is spoken to needs: a mailbox, and how to reach it. False: no memory, or
- * the process is not known any more. */
 bool mca_btl_rbuf_endpoint_prepare(mca_btl_base_endpoint_t *endpoint)
 {
     if (endpoint->mailbox == NULL) {
@@ -232,6 +233,14 @@ void mca_btl_rbuf_endpoint_forget_modex(mca_btl_base_endpoint_t *endpoint)
     endpoint->modex = NULL;
 }
 
+void mca_btl_rbuf_endpoint_close_connection(mca_btl_base_endpoint_t *endpoint)
+{
+    if (endpoint->connection != NULL) {
+        rbuf_connection_close(endpoint->connection);
+        endpoint->connection = NULL;
+    }
+}
+
 void mca_btl_rbuf_endpoint_empty(mca_btl_base_endpoint_t *endpoint)
 {
     /* First the queue pairs: what the peer may write into is then used for others. */
@@ -246,10 +255,7 @@ void mca_btl_rbuf_endpoint_empty(mca_btl_base_endpoint_t *endpoint)
         mca_btl_rbuf_mailbox_give(endpoint->module, endpoint->mailbox);
         endpoint->mailbox = NULL;
     }
-    if (endpoint->connection != NULL) {
-        rbuf_connection_close(endpoint->connection);
-        endpoint->connection = NULL;
-    }
+    mca_btl_rbuf_endpoint_close_connection(endpoint);
     mca_btl_rbuf_endpoint_forget_modex(endpoint);
     free(endpoint->cause);
     endpoint->cause = NULL;
@@ -265,7 +271,6 @@ void mca_btl_rbuf_endpoint_destroy(mca_btl_base_endpoint_t *endpoint)
 
 /* ---- failing ---- */
 
-/* The first one counts. */
 void mca_btl_rbuf_endpoint_set_cause(mca_btl_base_endpoint_t *endpoint, const char *cause)
 {
     if (endpoint->cause == NULL) {
@@ -273,7 +278,6 @@ void mca_btl_rbuf_endpoint_set_cause(mca_btl_base_endpoint_t *endpoint, const ch
     }
 }
 
-/* Ends everything with the peer; `cause` is for people, and the first one counts. */
 void mca_btl_rbuf_endpoint_fail(mca_btl_base_endpoint_t *endpoint, const char *cause)
 {
     if (endpoint->state == MCA_BTL_RBUF_FAILED) {
@@ -330,7 +334,6 @@ static void lost_between_networks(mca_btl_base_endpoint_t *endpoint)
     mca_btl_rbuf_endpoint_fail(endpoint, cause);
 }
 
-/* The fabric says that the peer is gone. */
 void mca_btl_rbuf_endpoint_lost(mca_btl_base_endpoint_t *endpoint, int status)
 {
     if (status == -ETIMEDOUT && endpoint->routed) {

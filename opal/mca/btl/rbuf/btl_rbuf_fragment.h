@@ -78,6 +78,8 @@ struct mca_btl_rbuf_pool {
     struct mca_btl_rbuf_slab_list slabs;
 };
 
+#define MCA_BTL_RBUF_SMALL_PAYLOAD 512u /* of the first pool, bytes */
+
 enum {
     MCA_BTL_RBUF_POOL_SMALL,
     MCA_BTL_RBUF_POOL_EAGER,
@@ -92,18 +94,9 @@ mca_btl_rbuf_frag_t *mca_btl_rbuf_frag_take(mca_btl_rbuf_module_t *module, size_
 /* Of that pool; the caller holds the lock, likewise to give one back. */
 mca_btl_rbuf_frag_t *mca_btl_rbuf_frag_take_locked(mca_btl_rbuf_module_t *module, int pool);
 void mca_btl_rbuf_frag_give(mca_btl_rbuf_frag_t *frag);
-size_t mca_btl_rbuf_packed_size(const mca_btl_base_module_t *btl,
-                                const struct opal_convertor_t *convertor, size_t reserve);
-/* Packs *bytes bytes at most; says how many. */
-bool mca_btl_rbuf_pack(struct opal_convertor_t *convertor, void *to, size_t *bytes);
 mca_btl_base_descriptor_t *mca_btl_rbuf_alloc(mca_btl_base_module_t *btl,
                                               mca_btl_base_endpoint_t *endpoint, uint8_t order,
                                               size_t size, uint32_t flags);
 int mca_btl_rbuf_free(mca_btl_base_module_t *btl, mca_btl_base_descriptor_t *descriptor);
-mca_btl_base_descriptor_t *mca_btl_rbuf_prepare_src(mca_btl_base_module_t *btl,
-                                                    mca_btl_base_endpoint_t *endpoint,
-                                                    struct opal_convertor_t *convertor,
-                                                    uint8_t order, size_t reserve, size_t *size,
-                                                    uint32_t flags);
 
 #endif

@@ -12,21 +12,14 @@
  *
  * Threads: the module's lock is held.
  */
-#include "btl_rbuf.h"
+#include "btl_rbuf_latency.h"
 
-#include <time.h>
+#include "btl_rbuf_eager.h"
+#include "btl_rbuf_endpoint.h"
 
 #define PEERS    32u
 #define SAMPLES  8u   /* of a peer */
 #define ATTEMPTS 256u /* at them; a peer that needs more is as if it was not there */
-
-static uint64_t precise_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t) now.tv_sec * 1000000000ull + (uint64_t) now.tv_nsec;
-}
 
 /* The next peer that is to be timed; NULL: there is none. */
 static mca_btl_base_endpoint_t *next_untimed(const mca_btl_rbuf_module_t *module)
@@ -72,7 +65,7 @@ static void begin(mca_btl_rbuf_module_t *module)
         latency->state = MCA_BTL_RBUF_LATENCY_IDLE;
         return;
     }
-    latency->begun_ns = latency->looked_ns = precise_ns();
+    latency->begun_ns = latency->looked_ns = mca_btl_rbuf_now_ns();
     if (rbuf_peer_probe(endpoint->peer)) {
         latency->endpoint = endpoint;
         latency->state = MCA_BTL_RBUF_LATENCY_TIMING;
@@ -111,7 +104,7 @@ void mca_btl_rbuf_latency_look(mca_btl_rbuf_module_t *module)
         begin(module);
         return;
     }
-    now = precise_ns();
+    now = mca_btl_rbuf_now_ns();
     if (latency->endpoint->peer->probe_state == RBUF_PROBE_IDLE) {
         end(module, now);
     }

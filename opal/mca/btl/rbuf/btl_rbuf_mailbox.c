@@ -9,9 +9,12 @@
  *
  * The caller holds the module's lock.
  */
-#include "btl_rbuf.h"
+#include "btl_rbuf_mailbox.h"
 
 #include <stdlib.h>
+
+#include "btl_rbuf_help.h"
+#include "btl_rbuf_registrar.h"
 
 #define SLAB_MAILBOXES 63u /* with 576 bytes each a slab is 9 pages */
 #define SLAB_FREE      ((UINT64_C(1) << SLAB_MAILBOXES) - 1)

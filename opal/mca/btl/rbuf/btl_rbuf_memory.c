@@ -10,11 +10,13 @@
  * - None, the source of a put: nothing yet.
  * - Anything else, one-sided communication: truly registered, or NULL.
  */
-#include "btl_rbuf.h"
+#include "btl_rbuf_memory.h"
 
 #include <stdlib.h>
 
 #include "btl_rbuf_callback.h"
+#include "btl_rbuf_help.h"
+#include "btl_rbuf_params.h"
 
 static mca_btl_rbuf_handle_t *handle_take(mca_btl_rbuf_module_t *module, void *base, size_t bytes,
                                           mca_btl_rbuf_handle_state_t state)
@@ -41,6 +43,16 @@ static void handle_give(mca_btl_rbuf_module_t *module, mca_btl_rbuf_handle_t *ha
     mca_btl_rbuf_lock(module);
     SLIST_INSERT_HEAD(&module->handles, handle, link);
     mca_btl_rbuf_unlock(module);
+}
+
+void mca_btl_rbuf_handles_close(mca_btl_rbuf_module_t *module)
+{
+    mca_btl_rbuf_handle_t *handle;
+
+    while ((handle = SLIST_FIRST(&module->handles)) != NULL) {
+        SLIST_REMOVE_HEAD(&module->handles, link);
+        free(handle);
+    }
 }
 
 /* Makes `handle` one of `registration`, whose offer tells a peer where to write. */
@@ -91,6 +103,12 @@ static bool handle_grant(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t 
     return handle->grant != NULL;
 }
 
+/* True if contiguous messages go through staging, whatever they are. */
+static bool is_staged(void)
+{
+    return mca_btl_rbuf_params.protocol <= MCA_BTL_RBUF_COPY;
+}
+
 static mca_btl_rbuf_handle_t *register_target(mca_btl_rbuf_module_t *module,
                                               mca_btl_base_endpoint_t *endpoint, void *base,
                                               size_t bytes)
@@ -103,8 +121,7 @@ static mca_btl_rbuf_handle_t *register_target(mca_btl_rbuf_module_t *module,
     }
     if (module->choice != NULL
             ? handle_choose(module, handle)
-            : !mca_btl_rbuf_staged() &&
-                  handle_register(module, handle, MCA_BTL_RBUF_TARGET, &problem)) {
+            : !is_staged() && handle_register(module, handle, MCA_BTL_RBUF_TARGET, &problem)) {
         return handle;
     }
     if (!handle_grant(module, endpoint, handle)) {
@@ -172,8 +189,7 @@ int mca_btl_rbuf_deregister_mem(mca_btl_base_module_t *btl,
     return OPAL_SUCCESS;
 }
 
-/* A grant has waited too long for staging: its buffer is registered instead, if that is possible.
- * The grant may have been closed since the event was raised, or be another one by now: only a grant
+/* The grant may have been closed since the event was raised, or be another one by now: only a grant
  * that waits for this is looked at. */
 void mca_btl_rbuf_grant_expired(mca_btl_rbuf_module_t *module, struct rbuf_grant *grant)
 {

@@ -1,50 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * A port as a BTL module: what it owns, from opening to finalize. Open MPI has to be given all
+ * A port as a BTL module: what it owns, from opening to closing. Open MPI has to be given all
  * modules before it is known which are needed, so what costs memory is made when a module starts.
- *
- * Finalize and del_procs first let what is queued and under way come to its end, for a bounded
- * time, then say DREQ and wait until the peers have heard it, then bring the queue pairs to error
- * and wait for their completions, and only then free. So a peer never sees a broken queue pair of a
- * process that ends in order without having its DREQ.
  */
-#include "btl_rbuf.h"
+#include "btl_rbuf_module.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
-#define DRAIN_SECONDS  10
+#include "btl_rbuf_auto.h"
+#include "btl_rbuf_eager.h"
+#include "btl_rbuf_fragment.h"
+#include "btl_rbuf_help.h"
+#include "btl_rbuf_mailbox.h"
+#include "btl_rbuf_memory.h"
+#include "btl_rbuf_params.h"
+#include "btl_rbuf_registrar.h"
+#include "btl_rbuf_ring.h"
+#include "btl_rbuf_staging.h"
+#include "verbs/queue_pair.h"
+#include "verbs/receive.h"
+
 #define ATOMIC_WORDS   64u
 #define BOUNCE_BUFFERS 64u /* a port */
-
-static int register_error(mca_btl_base_module_t *btl, mca_btl_base_module_error_cb_fn_t callback)
-{
-    mca_btl_rbuf_module(btl)->error_callback = callback;
-    return OPAL_SUCCESS;
-}
-
-const mca_btl_base_module_t mca_btl_rbuf_template = {
-    .btl_component = &mca_btl_rbuf_component.super,
-    .btl_add_procs = mca_btl_rbuf_add_procs,
-    .btl_del_procs = mca_btl_rbuf_del_procs,
-    .btl_finalize = mca_btl_rbuf_finalize,
-    .btl_alloc = mca_btl_rbuf_alloc,
-    .btl_free = mca_btl_rbuf_free,
-    .btl_prepare_src = mca_btl_rbuf_prepare_src,
-    .btl_send = mca_btl_rbuf_send,
-    .btl_sendi = mca_btl_rbuf_sendi,
-    .btl_put = mca_btl_rbuf_put,
-    .btl_get = mca_btl_rbuf_get,
-    .btl_dump = mca_btl_base_dump,
-    .btl_atomic_fop = mca_btl_rbuf_atomic_fop,
-    .btl_atomic_cswap = mca_btl_rbuf_atomic_cswap,
-    .btl_register_mem = mca_btl_rbuf_register_mem,
-    .btl_deregister_mem = mca_btl_rbuf_deregister_mem,
-    .btl_register_error = register_error,
-};
-
-/* ---- opening ---- */
 
 /* The schedule and arrival of the protocol; protocols without staging keep the superpipeline's for
  * what cannot be registered. `half` is half of the staging, bytes. */
@@ -196,12 +173,9 @@ static int open_receives(mca_btl_rbuf_module_t *module)
     return OPAL_SUCCESS;
 }
 
-/* Frees everything; the endpoints are gone, and what was never opened is empty. */
-static void module_free(mca_btl_rbuf_module_t *module)
+/* What was never opened is empty. */
+void mca_btl_rbuf_module_close(mca_btl_rbuf_module_t *module)
 {
-    mca_btl_rbuf_handle_t *handle;
-    mca_btl_rbuf_operation_t *operation;
-
     mca_btl_rbuf_auto_close(module);
     mca_btl_rbuf_registrar_close(module);
     for (int i = 0; i < RBUF_CHANNELS; i++) {
@@ -210,14 +184,7 @@ static void module_free(mca_btl_rbuf_module_t *module)
     mca_btl_rbuf_rings_close(module);
     mca_btl_rbuf_pools_close(module);
     mca_btl_rbuf_mailboxes_close(module);
-    while ((handle = SLIST_FIRST(&module->handles)) != NULL) {
-        SLIST_REMOVE_HEAD(&module->handles, link);
-        free(handle);
-    }
-    while ((operation = SLIST_FIRST(&module->operations)) != NULL) {
-        SLIST_REMOVE_HEAD(&module->operations, link);
-        free(operation);
-    }
+    mca_btl_rbuf_handles_close(module);
     rbuf_memory_free(&module->atomic_words);
     rbuf_memory_free(&module->core_bounce);
     rbuf_range_close(&module->receive_staging);
@@ -235,7 +202,7 @@ int mca_btl_rbuf_module_open(struct rbuf_port *port, uint32_t index, mca_btl_rbu
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
     /* component_register() has left what Open MPI's own parameters say in the template. */
-    module->super = mca_btl_rbuf_component.module_template;
+    module->super = mca_btl_rbuf_process.module_template;
     module->state = MCA_BTL_RBUF_STANDBY;
     module->port = port;
     module->index = index;
@@ -255,7 +222,7 @@ int mca_btl_rbuf_module_open(struct rbuf_port *port, uint32_t index, mca_btl_rbu
     }
     if ((status = mca_btl_rbuf_registrar_open(module)) != OPAL_SUCCESS ||
         (status = mca_btl_rbuf_auto_open(module)) != OPAL_SUCCESS) {
-        module_free(module);
+        mca_btl_rbuf_module_close(module);
         return status;
     }
     *out = module;
@@ -283,182 +250,4 @@ bool mca_btl_rbuf_module_start(mca_btl_rbuf_module_t *module)
     mca_btl_rbuf_eager_open(module);
     module->state = MCA_BTL_RBUF_RUNNING;
     return true;
-}
-
-/* ---- processes ---- */
-
-int mca_btl_rbuf_add_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
-                           mca_btl_base_endpoint_t **endpoints, opal_bitmap_t *reachable)
-{
-    mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
-
-    for (size_t i = 0; i < count; i++) {
-        mca_btl_base_endpoint_t *endpoint = mca_btl_rbuf_endpoint_for(module, procs[i]);
-
-        if (endpoint == NULL) {
-            continue;
-        }
-        endpoints[i] = endpoint;
-        if (reachable != NULL) {
-            opal_bitmap_set_bit(reachable, (int) i);
-        }
-    }
-    return OPAL_SUCCESS;
-}
-
-static bool time_is_up(time_t since)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec - since > DRAIN_SECONDS;
-}
-
-/* What is waited for in drain(). */
-typedef enum { UNTIL_SENT, UNTIL_HEARD, UNTIL_RETURNED, UNTIL_ACTED_ON } drain_t;
-
-/* True when no event is left to act on, nor being acted on by another thread. */
-static bool is_acted_on(const mca_btl_rbuf_module_t *module)
-{
-    const struct mca_btl_rbuf_drain *drain = &module->drain;
-
-    return rbuf_events_empty(&module->core.events) &&
-           (drain->depth == 0 || pthread_equal(drain->thread, pthread_self()));
-}
-
-static bool is_drained(mca_btl_base_endpoint_t *endpoint, drain_t until)
-{
-    switch (until) {
-    case UNTIL_SENT:
-        return endpoint->state == MCA_BTL_RBUF_IDLE || endpoint->state == MCA_BTL_RBUF_FAILED ||
-               endpoint->departed || rbuf_peer_flush(endpoint->peer);
-    case UNTIL_HEARD:
-        return endpoint->connection == NULL || endpoint->state != MCA_BTL_RBUF_CONNECTED ||
-               endpoint->departed;
-    case UNTIL_RETURNED:
-        return endpoint->peer->in_flight == 0;
-    case UNTIL_ACTED_ON:
-        return is_acted_on(endpoint->module);
-    }
-    return true;
-}
-
-/* Progresses until every endpoint (or just `only`) is as wanted, or the time is up. */
-static void drain(mca_btl_rbuf_module_t *module, const mca_btl_base_endpoint_t *only, drain_t until)
-{
-    struct timespec start;
-    bool drained = false;
-
-    clock_gettime(CLOCK_MONOTONIC, &start);
-    while (!drained && !time_is_up(start.tv_sec)) {
-        mca_btl_base_endpoint_t *endpoint;
-
-        mca_btl_rbuf_connections_progress();
-        mca_btl_rbuf_module_progress(module);
-        drained = true;
-        mca_btl_rbuf_lock(module);
-        TAILQ_FOREACH(endpoint, &module->endpoints, link)
-        {
-            if ((only == NULL || only == endpoint) && !is_drained(endpoint, until)) {
-                drained = false;
-                break;
-            }
-        }
-        mca_btl_rbuf_unlock(module);
-    }
-}
-
-/* Lets every endpoint (or just `only`) end what it has to send, and its peer know that we go. */
-static void take_leave(mca_btl_rbuf_module_t *module, const mca_btl_base_endpoint_t *only)
-{
-    mca_btl_base_endpoint_t *endpoint;
-
-    drain(module, only, UNTIL_SENT);
-    mca_btl_rbuf_lock(module);
-    TAILQ_FOREACH(endpoint, &module->endpoints, link)
-    {
-        if ((only == NULL || only == endpoint) && !is_drained(endpoint, UNTIL_HEARD)) {
-            rbuf_connection_disconnect(endpoint->connection);
-        }
-    }
-    mca_btl_rbuf_unlock(module);
-    drain(module, only, UNTIL_HEARD);
-}
-
-/* There are at most as many as buffers; others' come too. */
-void mca_btl_rbuf_sweep_receives(mca_btl_rbuf_module_t *module)
-{
-    const uint32_t drained = module->port->receives_drained;
-
-    for (uint32_t i = 0; i < module->port->receive_entries; i++) {
-        if (module->port->receives_drained != drained) {
-            break;
-        }
-        mca_btl_rbuf_collect(module);
-    }
-}
-
-/* Ends an endpoint whose queue is empty, as far as its peer let it. */
-static void retire(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint)
-{
-    mca_btl_rbuf_endpoint_not_first(endpoint);
-    mca_btl_rbuf_lock(module);
-    endpoint->departed = true; /* what fails now is no loss */
-    if (endpoint->connection != NULL) {
-        rbuf_connection_close(endpoint->connection);
-        endpoint->connection = NULL;
-    }
-    for (int i = 0; i < RBUF_CHANNELS; i++) {
-        if (endpoint->queue[i] != NULL) {
-            rbuf_queue_error(endpoint->queue[i]);
-        }
-    }
-    rbuf_peer_fail(endpoint->peer, -ECONNRESET);
-    mca_btl_rbuf_unlock(module);
-    mca_btl_rbuf_connections_settle();
-    drain(module, endpoint, UNTIL_RETURNED);
-    mca_btl_rbuf_lock(module);
-    mca_btl_rbuf_sweep_receives(module);
-    mca_btl_rbuf_unlock(module);
-    /* Events may still name the peer: let them be acted on before it goes. */
-    drain(module, endpoint, UNTIL_ACTED_ON);
-    mca_btl_rbuf_lock(module);
-    mca_btl_rbuf_endpoint_destroy(endpoint);
-    mca_btl_rbuf_unlock(module);
-}
-
-int mca_btl_rbuf_del_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
-                           mca_btl_base_endpoint_t **endpoints)
-{
-    mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
-
-    (void) procs;
-    for (size_t i = 0; i < count; i++) {
-        if (endpoints[i] != NULL) {
-            take_leave(module, endpoints[i]);
-            retire(module, endpoints[i]);
-        }
-    }
-    return OPAL_SUCCESS;
-}
-
-int mca_btl_rbuf_finalize(mca_btl_base_module_t *btl)
-{
-    mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
-    mca_btl_base_endpoint_t *endpoint;
-
-    mca_btl_rbuf_lock(module);
-    module->departed = MCA_BTL_RBUF_DEPARTED_KEPT;
-    mca_btl_rbuf_unlock(module);
-    take_leave(module, NULL);
-    while ((endpoint = TAILQ_FIRST(&module->endpoints)) != NULL) {
-        retire(module, endpoint);
-    }
-    mca_btl_rbuf_counters_keep(module);
-    mca_btl_rbuf_async_forget(module->index);
-    if (module->state == MCA_BTL_RBUF_RUNNING) {
-        rbuf_core_close(&module->core);
-    }
-    module_free(module);
-    return OPAL_SUCCESS;
 }

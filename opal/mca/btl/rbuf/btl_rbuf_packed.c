@@ -22,15 +22,40 @@
  *
  * Threads: the module's lock guards all of it.
  */
-#include "btl_rbuf.h"
+#include "btl_rbuf_packed.h"
 
 #include <stdlib.h>
 
+#include "btl_rbuf_convertor.h"
+#include "btl_rbuf_params.h"
 #include "core/early/early.h"
 #include "core/staged/tx_chunk.h"
 #include "opal/datatype/opal_convertor.h"
 
 #define IN_FLIGHT_MOST 1u
+#define BLOCKS_MOST    64u /* of early data */
+
+typedef enum {
+    MCA_BTL_RBUF_PACKED_NONE,
+    MCA_BTL_RBUF_PACKED_PREPARED, /* its rendezvous is */
+    MCA_BTL_RBUF_PACKED_PACKING,  /* it is sent, and progress packs: on module->packing */
+    MCA_BTL_RBUF_PACKED_ASKED     /* Open MPI asks for fragments: no more early data */
+} mca_btl_rbuf_packed_state_t;
+
+/* The message of packed data to an endpoint that has early data . */
+struct mca_btl_rbuf_packed {
+    mca_btl_rbuf_packed_state_t state;
+    mca_btl_base_endpoint_t *endpoint;
+    const struct opal_convertor_t *convertor; /* Open MPI's */
+    struct opal_convertor_t *copy;            /* that packs */
+    size_t claimed;                           /* bytes, that Open MPI asked for */
+    const mca_btl_rbuf_frag_t *rendezvous;    /* PREPARED */
+    struct rbuf_early_data *early;            /* its slot; NULL: it was given up */
+    uint32_t blocks;                          /* that are packed there */
+    uint32_t named;                           /* of them, those that Open MPI asked for */
+    uint32_t bytes[BLOCKS_MOST];              /* in each */
+    TAILQ_ENTRY(mca_btl_rbuf_packed) link;
+};
 
 static bool is_possible(const mca_btl_base_endpoint_t *endpoint,
                         const struct opal_convertor_t *convertor)
@@ -149,14 +174,14 @@ static bool pack_chunk(struct mca_btl_rbuf_packed *packed)
     uint32_t blocks = 0;
 
     if (all_packed(packed) || packed->early->in_flight > IN_FLIGHT_MOST ||
-        packed->blocks == MCA_BTL_RBUF_PACKED_BLOCKS) {
+        packed->blocks == BLOCKS_MOST) {
         return false;
     }
     chunk = rbuf_early_begin(peer, packed->early);
     if (chunk == NULL) {
         return false;
     }
-    most = MCA_BTL_RBUF_PACKED_BLOCKS - packed->blocks;
+    most = BLOCKS_MOST - packed->blocks;
     most = chunk->shape.blocks < most ? chunk->shape.blocks : most;
     while (blocks < most && pack_block(packed, chunk, blocks, payload)) {
         blocks++;
@@ -325,6 +350,11 @@ bool mca_btl_rbuf_packed_claim(mca_btl_rbuf_module_t *module, mca_btl_base_endpo
     mca_btl_rbuf_unlock(module);
     *out = frag;
     return ours;
+}
+
+bool mca_btl_rbuf_packed_under_way(const mca_btl_base_endpoint_t *endpoint)
+{
+    return endpoint->packed != NULL && endpoint->packed->state != MCA_BTL_RBUF_PACKED_NONE;
 }
 
 void mca_btl_rbuf_packed_close(mca_btl_base_endpoint_t *endpoint)

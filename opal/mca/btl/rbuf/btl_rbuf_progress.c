@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Progress: polls verbs, feeds core, lets core work, and acts on core's events.
+ * Progress: feeds core (btl_rbuf_collect.c), lets it work, and acts on its events.
  *
  * One thread at a time is inside a module; others go away at once. Events are taken out
  * under the lock and acted on without it, so that callbacks may call any function of the module.
@@ -8,19 +8,29 @@
  * Events are acted on in order: by one thread at a time, the drainer, and a callback that
  * progresses goes on with the next. (Fragments of packed data must not overtake each other.)
  */
-#include "btl_rbuf.h"
+#include "btl_rbuf_progress.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <time.h>
 
+#include "btl_rbuf_async.h"
 #include "btl_rbuf_callback.h"
+#include "btl_rbuf_collect.h"
+#include "btl_rbuf_connections.h"
+#include "btl_rbuf_departed.h"
+#include "btl_rbuf_endpoint.h"
+#include "btl_rbuf_help.h"
+#include "btl_rbuf_latency.h"
+#include "btl_rbuf_memory.h"
+#include "btl_rbuf_packed.h"
+#include "btl_rbuf_rdma.h"
+#include "btl_rbuf_ring.h"
+#include "btl_rbuf_send.h"
+#include "btl_rbuf_staging.h"
 #include "connect/descriptors.h"
 #include "opal/util/output.h"
+#include "verbs/receive.h"
 
-#define BATCH   MCA_BTL_RBUF_BATCH
-#define EVENTS  (2 * BATCH)   /* acted on in one pass: as many as a ring has slots */
-#define DOWN_NS 3000000000ull /* that a port may be down before its peers count as lost */
+#define EVENTS  64            /* acted on in one pass: as many as a ring has slots */
 #define LOOK_NS 1000000000ull /* between looks at the adapter's events */
 
 /* While rings have messages the completion queues are polled every so many calls only. */
@@ -29,154 +39,6 @@
 /* While there is something to copy they are polled every so many bytes only: what is polled for
  * most, blocks and acknowledgements, is seen in memory. */
 #define COPY_BYTES (256u * 1024u)
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    /* Coarse: core's intervals are milliseconds and more, and this costs a few ns. */
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    return (uint64_t) now.tv_sec * 1000000000ull + (uint64_t) now.tv_nsec;
-}
-
-/* The queue pair, NULL if it is closed, can do no more: its peer is lost. */
-static void queue_lost(mca_btl_rbuf_module_t *module, const struct rbuf_fab_queue *queue,
-                       int status)
-{
-    mca_btl_base_endpoint_t *endpoint;
-
-    TAILQ_FOREACH(endpoint, &module->endpoints, link)
-    {
-        for (int i = 0; i < RBUF_CHANNELS; i++) {
-            if (endpoint->queue[i] != NULL && endpoint->queue[i] == queue) {
-                mca_btl_rbuf_endpoint_lost(endpoint, status);
-            }
-        }
-    }
-}
-
-static void completed(mca_btl_rbuf_module_t *module, const struct rbuf_completion *completion)
-{
-    if (completion->work != NULL) {
-        rbuf_core_completed(&module->core, completion->work, completion->status);
-    } else {
-        queue_lost(module, completion->queue, completion->status);
-    }
-}
-
-static void received(mca_btl_rbuf_module_t *module, const struct rbuf_completion *completion)
-{
-    struct rbuf_buffer *buffer = completion->buffer;
-    bool kept = false;
-
-    if (completion->status == 0 && completion->kind == RBUF_COMPLETION_RECEIVED) {
-        kept = rbuf_core_received(&module->core, (enum rbuf_channel_id) buffer->channel, buffer,
-                                  buffer->data, completion->bytes);
-    } else if (completion->status == 0) {
-        rbuf_core_immediate(&module->core, completion->immediate);
-    }
-    if (!kept) {
-        rbuf_receive_recycle(buffer);
-    }
-}
-
-/* Nothing that is posted will come back, for the reason `status`: all who wait for it are told. The
- * caller holds the lock. */
-static void port_lost(mca_btl_rbuf_module_t *module, int status)
-{
-    mca_btl_base_endpoint_t *endpoint;
-
-    TAILQ_FOREACH(endpoint, &module->endpoints, link)
-    {
-        if (endpoint->state != MCA_BTL_RBUF_IDLE) {
-            mca_btl_rbuf_endpoint_lost(endpoint, status);
-        }
-    }
-}
-
-/* Reads what the adapter says of itself. A port that stays down is lost: not every adapter fails
- * the requests that it cannot send (Linux' rdma_rxe tries for ever). The caller holds the lock. */
-static void look_at_port(mca_btl_rbuf_module_t *module)
-{
-    const uint64_t now = now_ns();
-    const char *text;
-    enum rbuf_port_news news;
-
-    while ((news = rbuf_port_event(module->port, &text)) != RBUF_PORT_NO_NEWS) {
-        mca_btl_rbuf_verbose("rbuf: %s: %s", module->port->name, text);
-        if (news == RBUF_PORT_LOST) {
-            port_lost(module, -ENODEV);
-        } else if (news == RBUF_PORT_DOWN && module->down_since_ns == 0) {
-            module->down_since_ns = now;
-        } else if (news == RBUF_PORT_UP) {
-            module->down_since_ns = 0;
-        }
-    }
-    if (module->down_since_ns != 0 && now - module->down_since_ns >= DOWN_NS) {
-        port_lost(module, -ENETDOWN);
-    }
-}
-
-/* Posts the receive buffers that are free. An adapter that takes none of them any more is lost, or
- * its peers would try for ever; of a queue pair's own, that peer. The caller holds the lock. */
-static void post_receives(mca_btl_rbuf_module_t *module)
-{
-    const struct rbuf_receive *dry = rbuf_receive_post_all(module->port);
-
-    if (dry != NULL && dry->queue != NULL) {
-        queue_lost(module, dry->queue, -ENODEV);
-    } else if (dry != NULL) {
-        port_lost(module, -ENODEV);
-    }
-}
-
-/* One of many that say no more than that their queue pair is in error. */
-static bool is_flushed_receive(const struct rbuf_completion *completion)
-{
-    return completion->kind != RBUF_COMPLETION_SENT && completion->status == -ECONNRESET;
-}
-
-/* Feeds completions to core, or that there can be none: a negative count. Out of line, as there are
- * none most of the time. */
-static __attribute__((noinline)) void feed(mca_btl_rbuf_module_t *module,
-                                           struct rbuf_completion *completions, int count)
-{
-    if (count < 0) {
-        port_lost(module, -ENODEV);
-    }
-    for (int i = 0; i < count; i++) {
-        if (completions[i].status != 0 && !is_flushed_receive(&completions[i])) {
-            mca_btl_rbuf_verbose("rbuf: %s: a request ended in: %s (%u)", module->port->name,
-                                 ibv_wc_status_str(completions[i].wc), completions[i].vendor_error);
-            look_at_port(module); /* it may know a better cause, and the first one counts */
-            if (module->down_since_ns != 0) {
-                completions[i].status = -ENETDOWN;
-            }
-        }
-        if (completions[i].kind == RBUF_COMPLETION_SENT) {
-            completed(module, &completions[i]);
-        } else {
-            received(module, &completions[i]);
-        }
-    }
-    if (count > 0) {
-        post_receives(module);
-    }
-}
-
-void mca_btl_rbuf_collect(mca_btl_rbuf_module_t *module)
-{
-    struct rbuf_completion completions[BATCH];
-    uint32_t drained = module->port->receives_drained;
-    int count = rbuf_poll(module->port, completions, BATCH);
-
-    if (count != 0) {
-        feed(module, completions, count);
-    }
-    if (module->port->receives_drained != drained) {
-        rbuf_core_swept(&module->core);
-    }
-}
 
 static void deliver_message(mca_btl_rbuf_module_t *module, const struct rbuf_event *event)
 {
@@ -344,7 +206,7 @@ static int drain(mca_btl_rbuf_module_t *module)
     }
     drain->depth--;
     if (collected) {
-        post_receives(module);
+        mca_btl_rbuf_post_receives(module);
     }
     return count;
 }
@@ -370,7 +232,7 @@ static void look_at_descriptors(void)
 {
     static atomic_bool said;
 
-    if (rbuf_listener_counters(mca_btl_rbuf_component.listener)->accept_pauses == 0 ||
+    if (rbuf_listener_counters(mca_btl_rbuf_process.listener)->accept_pauses == 0 ||
         atomic_exchange_explicit(&said, true, memory_order_relaxed)) {
         return;
     }
@@ -389,17 +251,11 @@ static void look_again(mca_btl_rbuf_module_t *module, uint64_t now)
     look_at_descriptors();
     module->look_due_ns = now + LOOK_NS;
     mca_btl_rbuf_help_flush();
-    look_at_port(module);
+    mca_btl_rbuf_look_at_port(module);
     if (module->departed == MCA_BTL_RBUF_DEPARTED_LEFT) {
         module->departed = MCA_BTL_RBUF_DEPARTED_NEWS;
     }
-    post_receives(module); /* what was refused, without waiting for more to arrive */
-}
-
-int mca_btl_rbuf_module_advance(mca_btl_rbuf_module_t *module)
-{
-    mca_btl_rbuf_collect(module);
-    return rbuf_core_poll(&module->core) + rbuf_core_progress(&module->core, now_ns());
+    mca_btl_rbuf_post_receives(module); /* what was refused, without waiting for more to arrive */
 }
 
 int mca_btl_rbuf_module_progress(mca_btl_rbuf_module_t *module)
@@ -414,7 +270,7 @@ int mca_btl_rbuf_module_progress(mca_btl_rbuf_module_t *module)
         mca_btl_rbuf_unlock(module);
         return 0;
     }
-    now = now_ns();
+    now = mca_btl_rbuf_coarse_ns();
     if (now >= module->look_due_ns) {
         look_again(module, now);
     }
@@ -442,20 +298,5 @@ int mca_btl_rbuf_module_progress(mca_btl_rbuf_module_t *module)
         mca_btl_rbuf_async_wait(module);
     }
     mca_btl_rbuf_unlock(module);
-    return done;
-}
-
-int mca_btl_rbuf_progress(void)
-{
-    int done = 0;
-
-    if (rbuf_listener_pending(mca_btl_rbuf_component.listener)) {
-        done += mca_btl_rbuf_connections_progress();
-    }
-    for (size_t i = 0; i < mca_btl_rbuf_component.module_count; i++) {
-        if (mca_btl_rbuf_component.modules[i] != NULL) {
-            done += mca_btl_rbuf_module_progress(mca_btl_rbuf_component.modules[i]);
-        }
-    }
     return done;
 }

@@ -10,11 +10,37 @@
  * its callback is delivered behind the data (btl_rbuf_callback.h). A put into registered memory is
  * complete when it has arrived.
  */
-#include "btl_rbuf.h"
+#include "btl_rbuf_rdma.h"
 
 #include <stdlib.h>
 
+#include "btl_rbuf_auto.h"
 #include "btl_rbuf_callback.h"
+#include "btl_rbuf_connect.h"
+#include "btl_rbuf_help.h"
+#include "btl_rbuf_memory.h"
+#include "core/staged/put.h"
+#include "core/staged/rma.h"
+
+/* A put, get or atomic under way, and whom to tell. */
+typedef struct mca_btl_rbuf_operation {
+    union {
+        struct rbuf_put put; /* staged */
+        struct rbuf_rma rma; /* in place */
+    };
+    mca_btl_base_endpoint_t *endpoint;
+    void *local_address;
+    mca_btl_rbuf_handle_t *local_handle;
+    mca_btl_base_rdma_completion_fn_t callback;
+    void *context;
+    void *data;
+    uint64_t put_id; /* of a staged put: orders what the callback sends */
+    struct mca_btl_rbuf_timing timing;
+    /* Atomics land in registered words of our own and are copied from there. */
+    uint64_t *bounce;
+    bool holds_registration; /* counted in the module's `holding` */
+    SLIST_ENTRY(mca_btl_rbuf_operation) link;
+} mca_btl_rbuf_operation_t;
 
 /* A registered word for an atomic to land in, or NULL if all are in use. The lock is held. */
 static uint64_t *bounce_take(mca_btl_rbuf_module_t *module)
@@ -49,6 +75,16 @@ static mca_btl_rbuf_operation_t *operation_take(mca_btl_rbuf_module_t *module,
         *operation = *wanted;
     }
     return operation;
+}
+
+void mca_btl_rbuf_operations_close(mca_btl_rbuf_module_t *module)
+{
+    mca_btl_rbuf_operation_t *operation;
+
+    while ((operation = SLIST_FIRST(&module->operations)) != NULL) {
+        SLIST_REMOVE_HEAD(&module->operations, link);
+        free(operation);
+    }
 }
 
 /* Tells Open MPI, with the operation already free for the next. No lock is held. */
@@ -103,8 +139,8 @@ static bool start(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *opera
     if (rma->operation == RBUF_RMA_WRITE &&
         rma->bytes <= rbuf_queue_inline(module->port, RBUF_BULK)) {
         rma_start(operation);
-    } else if (!SLIST_EMPTY(&module->starved)) {
-        SLIST_INSERT_HEAD(&module->starved, operation, link);
+    } else if (!SLIST_EMPTY(&module->pending)) {
+        SLIST_INSERT_HEAD(&module->pending, operation, link);
     } else if (operation->local_handle->registration != NULL) {
         start_registered(module, operation);
     } else {
@@ -148,7 +184,7 @@ static void register_and_start(mca_btl_rbuf_module_t *module, mca_btl_rbuf_opera
         if (registered) {
             start_registered(module, operation);
         } else if (waits) {
-            SLIST_INSERT_HEAD(&module->starved, operation, link);
+            SLIST_INSERT_HEAD(&module->pending, operation, link);
         }
         mca_btl_rbuf_unlock(module);
     } while (!registered && !waits && !alone);
@@ -168,9 +204,9 @@ static void holder_ended(mca_btl_rbuf_module_t *module)
     mca_btl_rbuf_lock(module);
     module->holding--;
     do {
-        operation = SLIST_FIRST(&module->starved);
+        operation = SLIST_FIRST(&module->pending);
         if (operation != NULL) {
-            SLIST_REMOVE_HEAD(&module->starved, link);
+            SLIST_REMOVE_HEAD(&module->pending, link);
             mca_btl_rbuf_unlock(module);
             register_and_start(module, operation);
             mca_btl_rbuf_lock(module);
@@ -284,13 +320,11 @@ int mca_btl_rbuf_put(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoi
     return OPAL_SUCCESS;
 }
 
-/* A staged put is through, or failed. No lock is held. */
 void mca_btl_rbuf_put_ended(mca_btl_rbuf_module_t *module, struct rbuf_put *put, int status)
 {
     operation_end(module, (mca_btl_rbuf_operation_t *) (void *) put, status);
 }
 
-/* The receiver had no staging and registered its buffer instead. No lock is held. */
 void mca_btl_rbuf_put_direct(mca_btl_rbuf_module_t *module, struct rbuf_put *put)
 {
     mca_btl_rbuf_operation_t *operation = (mca_btl_rbuf_operation_t *) (void *) put;
@@ -341,7 +375,6 @@ int mca_btl_rbuf_get(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoi
     return operation != NULL ? OPAL_SUCCESS : OPAL_ERR_OUT_OF_RESOURCE;
 }
 
-/* An in-place operation is complete, or failed. No lock is held. */
 void mca_btl_rbuf_rma_ended(mca_btl_rbuf_module_t *module, struct rbuf_rma *rma, int status)
 {
     mca_btl_rbuf_operation_t *operation = (mca_btl_rbuf_operation_t *) (void *) rma;

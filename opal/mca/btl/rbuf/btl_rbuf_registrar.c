@@ -8,11 +8,15 @@
  * source that may not be written is registered for reading alone. The cache is told which rights
  * were had: such memory may become writable and a target, and its registration is then no good.
  */
-#include "btl_rbuf.h"
+#include "btl_rbuf_registrar.h"
 
 #include <stdlib.h>
 
+#include "btl_rbuf_help.h"
 #include "btl_rbuf_hooks.h"
+#include "btl_rbuf_params.h"
+#include "core/choice/choice.h"
+#include "opal/mca/rcache/base/base.h"
 
 #define ALL_ACCESS                                                                                 \
     (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |                   \
@@ -48,7 +52,7 @@ static int make(mca_btl_rbuf_module_t *module, void *base, size_t bytes,
         status = rbuf_register(module->port, base, bytes, IBV_ACCESS_REMOTE_READ, &registration->mr,
                                problem);
     }
-    atomic_init(&registration->untold_ns, mca_btl_rbuf_now_ns() - start);
+    atomic_init(&registration->unreported_ns, mca_btl_rbuf_now_ns() - start);
     return status;
 }
 
@@ -135,9 +139,10 @@ static mca_btl_rbuf_registration_t *take_cached(mca_btl_rbuf_module_t *module, v
 static void tell(mca_btl_rbuf_module_t *module, void *base, size_t bytes,
                  mca_btl_rbuf_registration_t *registration)
 {
-    const uint64_t ns = module->choice == NULL ? 0
-                                               : atomic_exchange_explicit(&registration->untold_ns,
-                                                                          0, memory_order_relaxed);
+    const uint64_t ns =
+        module->choice == NULL
+            ? 0
+            : atomic_exchange_explicit(&registration->unreported_ns, 0, memory_order_relaxed);
 
     if (ns > 0) {
         mca_btl_rbuf_lock(module);

@@ -4,11 +4,13 @@
  * finalize if btl_rbuf_report is 1. Sums over the modules of the process, also those closed
  * already.
  */
-#include "btl_rbuf.h"
+#include "btl_rbuf_report.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "btl_rbuf_params.h"
+#include "core/choice/choice.h"
 #include "opal/mca/base/mca_base_pvar.h"
 
 struct totals {
@@ -158,10 +160,10 @@ static uint64_t unauthenticated_count(void)
     const struct rbuf_listener_counters *counters;
     uint64_t sum;
 
-    if (mca_btl_rbuf_component.listener == NULL) {
+    if (mca_btl_rbuf_process.listener == NULL) {
         return kept.unauthenticated;
     }
-    counters = rbuf_listener_counters(mca_btl_rbuf_component.listener);
+    counters = rbuf_listener_counters(mca_btl_rbuf_process.listener);
     sum = counters->slow + counters->closed_early + counters->evicted;
     for (int i = 1; i < RBUF_FAULTS; i++) {
         sum += counters->fault[i];
@@ -172,9 +174,9 @@ static uint64_t unauthenticated_count(void)
 static void sum_up(struct totals *totals)
 {
     *totals = kept;
-    for (size_t i = 0; i < mca_btl_rbuf_component.module_count; i++) {
-        if (mca_btl_rbuf_component.modules[i] != NULL) {
-            add_module(totals, mca_btl_rbuf_component.modules[i]);
+    for (size_t i = 0; i < mca_btl_rbuf_process.module_count; i++) {
+        if (mca_btl_rbuf_process.modules[i] != NULL) {
+            add_module(totals, mca_btl_rbuf_process.modules[i]);
         }
     }
     totals->cache_hits =

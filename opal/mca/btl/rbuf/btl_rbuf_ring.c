@@ -4,19 +4,28 @@
  * module. A process pins as many rings as it has had partners at once, in both directions: at most
  * three times the polling set.
  */
-#include "btl_rbuf.h"
-
-#include "core/message/ring_long.h"
+#include "btl_rbuf_ring.h"
 
 #include <stdlib.h>
 
+#include "btl_rbuf_eager.h"
+#include "btl_rbuf_params.h"
+#include "btl_rbuf_registrar.h"
+#include "core/message/ring_long.h"
 #include "opal/util/output.h"
+
+/* Memory for one ring, leased to core. */
+struct mca_btl_rbuf_ring {
+    SLIST_ENTRY(mca_btl_rbuf_ring) link;
+    struct rbuf_memory memory;
+    struct rbuf_ring_memory core;
+};
 
 /* Payload of the longest message, bytes. */
 static uint32_t longest(void)
 {
     const uint64_t asked = mca_btl_rbuf_params.ring_longest;
-    const uint64_t eager = mca_btl_rbuf_eager_most(&mca_btl_rbuf_component.module_template);
+    const uint64_t eager = mca_btl_rbuf_eager_most(&mca_btl_rbuf_process.module_template);
     const uint64_t bytes = asked < eager ? asked : eager; /* auto is more than any */
 
     return (uint32_t) (bytes < RBUF_RING_BYTES_MAX ? bytes : RBUF_RING_BYTES_MAX);

@@ -9,9 +9,16 @@
  * messages to a peer are under way in this manner, sendi asks to be called again as send, and that
  * tells when the message has gone.
  */
-#include "btl_rbuf.h"
+#include "btl_rbuf_send.h"
 
+#include "btl_rbuf_async.h"
 #include "btl_rbuf_callback.h"
+#include "btl_rbuf_connect.h"
+#include "btl_rbuf_convertor.h"
+#include "btl_rbuf_eager.h"
+#include "btl_rbuf_fragment.h"
+#include "btl_rbuf_packed.h"
+#include "btl_rbuf_params.h"
 #include "opal/datatype/opal_convertor.h"
 
 #define HEADER_BYTES  sizeof(struct rbuf_message_header)
@@ -95,7 +102,6 @@ static mca_btl_rbuf_frag_t *frag_of(struct rbuf_am *am)
     return (mca_btl_rbuf_frag_t *) (void *) ((char *) am - offsetof(mca_btl_rbuf_frag_t, am));
 }
 
-/* A message's buffer is free. No lock is held. */
 void mca_btl_rbuf_sent(mca_btl_rbuf_module_t *module, struct rbuf_am *am, int status)
 {
     mca_btl_rbuf_frag_t *frag = frag_of(am);

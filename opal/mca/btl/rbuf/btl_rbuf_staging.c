@@ -8,10 +8,13 @@
  * life of a process, since each time there is twice as much; a thread for it would take a core from
  * the ranks that share them.
  */
-#include "btl_rbuf.h"
+#include "btl_rbuf_staging.h"
 
 #include <unistd.h>
 
+#include "btl_rbuf_help.h"
+#include "btl_rbuf_params.h"
+#include "core/staged/staging.h"
 #include "opal/util/output.h"
 
 #define MIB       (1024ull * 1024ull)
@@ -27,8 +30,8 @@ static size_t more(size_t one, size_t other)
 /* Ports that may never be used are left as much as a process begins with, if there is plenty. */
 static size_t share_of(const mca_btl_rbuf_module_t *module, size_t bytes)
 {
-    const size_t all = mca_btl_rbuf_component.module_count;
-    const size_t first = mca_btl_rbuf_component.first_count;
+    const size_t all = mca_btl_rbuf_process.module_count;
+    const size_t first = mca_btl_rbuf_process.first_count;
     const size_t left = (all - first) * START;
 
     if (left > bytes / 2) {
@@ -68,7 +71,7 @@ static size_t start_bytes(const struct rbuf_core_options *options)
 {
     size_t wanted =
         mca_btl_rbuf_params.staging_start == 0 ? START : mca_btl_rbuf_params.staging_start;
-    size_t share = wanted / mca_btl_rbuf_component.first_count / 2;
+    size_t share = wanted / mca_btl_rbuf_process.first_count / 2;
     size_t unit = more((size_t) sysconf(_SC_PAGESIZE), options->schedule.block_bytes);
 
     return (more(share, least_start(options)) + unit - 1) / unit * unit;

@@ -5,16 +5,29 @@
 # against its own fabric.h. %reldir% is this folder as seen from the file that includes this one.
 
 rbuf_glue_sources = \
+	%reldir%/btl_rbuf.c \
 	%reldir%/btl_rbuf.h \
 	%reldir%/btl_rbuf_async.c \
+	%reldir%/btl_rbuf_async.h \
 	%reldir%/btl_rbuf_auto.c \
+	%reldir%/btl_rbuf_auto.h \
 	%reldir%/btl_rbuf_callback.c \
 	%reldir%/btl_rbuf_callback.h \
+	%reldir%/btl_rbuf_collect.c \
+	%reldir%/btl_rbuf_collect.h \
 	%reldir%/btl_rbuf_component.c \
 	%reldir%/btl_rbuf_connect.c \
+	%reldir%/btl_rbuf_connect.h \
+	%reldir%/btl_rbuf_connections.c \
+	%reldir%/btl_rbuf_connections.h \
+	%reldir%/btl_rbuf_convertor.c \
+	%reldir%/btl_rbuf_convertor.h \
 	%reldir%/btl_rbuf_departed.c \
+	%reldir%/btl_rbuf_departed.h \
 	%reldir%/btl_rbuf_eager.c \
+	%reldir%/btl_rbuf_eager.h \
 	%reldir%/btl_rbuf_endpoint.c \
+	%reldir%/btl_rbuf_endpoint.h \
 	%reldir%/btl_rbuf_fork.c \
 	%reldir%/btl_rbuf_fork.h \
 	%reldir%/btl_rbuf_fragment.c \
@@ -24,24 +37,39 @@ rbuf_glue_sources = \
 	%reldir%/btl_rbuf_hooks.c \
 	%reldir%/btl_rbuf_hooks.h \
 	%reldir%/btl_rbuf_latency.c \
+	%reldir%/btl_rbuf_latency.h \
 	%reldir%/btl_rbuf_lock.c \
 	%reldir%/btl_rbuf_lock.h \
 	%reldir%/btl_rbuf_mailbox.c \
+	%reldir%/btl_rbuf_mailbox.h \
 	%reldir%/btl_rbuf_memory.c \
+	%reldir%/btl_rbuf_memory.h \
 	%reldir%/btl_rbuf_modex.c \
 	%reldir%/btl_rbuf_modex.h \
 	%reldir%/btl_rbuf_module.c \
+	%reldir%/btl_rbuf_module.h \
 	%reldir%/btl_rbuf_packed.c \
+	%reldir%/btl_rbuf_packed.h \
 	%reldir%/btl_rbuf_params.c \
 	%reldir%/btl_rbuf_params.h \
+	%reldir%/btl_rbuf_prepare.c \
+	%reldir%/btl_rbuf_prepare.h \
+	%reldir%/btl_rbuf_procs.c \
+	%reldir%/btl_rbuf_procs.h \
 	%reldir%/btl_rbuf_progress.c \
+	%reldir%/btl_rbuf_progress.h \
 	%reldir%/btl_rbuf_rdma.c \
+	%reldir%/btl_rbuf_rdma.h \
 	%reldir%/btl_rbuf_registrar.c \
-	%reldir%/btl_rbuf_registration.h \
+	%reldir%/btl_rbuf_registrar.h \
 	%reldir%/btl_rbuf_report.c \
+	%reldir%/btl_rbuf_report.h \
 	%reldir%/btl_rbuf_ring.c \
+	%reldir%/btl_rbuf_ring.h \
 	%reldir%/btl_rbuf_send.c \
+	%reldir%/btl_rbuf_send.h \
 	%reldir%/btl_rbuf_staging.c \
+	%reldir%/btl_rbuf_staging.h \
 	%reldir%/btl_rbuf_values.c \
 	%reldir%/btl_rbuf_values.h \
 	%reldir%/rbuf_compat.h
