@@ -29,7 +29,6 @@
 #define RETRIED 3u /* times connect_timeout, that a request is tried again */
 
 static int register_params(void);
-static int open_component(void);
 static int close_component(void);
 static mca_btl_base_module_t **init(int *count, bool progress_threads, bool mpi_threads);
 static int mca_btl_rbuf_progress(void);
@@ -38,8 +37,7 @@ static int mca_btl_rbuf_progress(void);
 OPAL_DECLSPEC extern mca_btl_base_component_3_0_0_t mca_btl_rbuf_component;
 
 mca_btl_base_component_3_0_0_t mca_btl_rbuf_component = {
-    .btl_version = {MCA_BTL_DEFAULT_VERSION("rbuf"), .mca_open_component = open_component,
-                    .mca_close_component = close_component,
+    .btl_version = {MCA_BTL_DEFAULT_VERSION("rbuf"), .mca_close_component = close_component,
                     .mca_register_component_params = register_params},
     .btl_data = {.param_field = MCA_BASE_METADATA_PARAM_CHECKPOINT},
     .btl_init = init,
@@ -126,11 +124,6 @@ static int register_params(void)
     }
     close_gap(btl);
     return status;
-}
-
-static int open_component(void)
-{
-    return OPAL_SUCCESS;
 }
 
 /* Closes what init() opened and the modules do not own. */
