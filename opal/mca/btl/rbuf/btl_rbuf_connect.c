@@ -280,8 +280,7 @@ static void peer_gone(mca_btl_base_endpoint_t *endpoint, struct rbuf_connect_eve
     if (endpoint->connection == event->connection) {
         mca_btl_rbuf_endpoint_close_connection(endpoint);
         snprintf(cause, sizeof(cause), "its process has ended: %s", event->text);
-        mca_btl_rbuf_endpoint_set_cause(endpoint, cause);
-        mca_btl_rbuf_endpoint_fail(endpoint, event->text);
+        mca_btl_rbuf_endpoint_fail(endpoint, cause);
     }
 }
 

@@ -271,26 +271,23 @@ void mca_btl_rbuf_endpoint_destroy(mca_btl_base_endpoint_t *endpoint)
 
 /* ---- failing ---- */
 
-void mca_btl_rbuf_endpoint_set_cause(mca_btl_base_endpoint_t *endpoint, const char *cause)
+void mca_btl_rbuf_endpoint_stop(mca_btl_base_endpoint_t *endpoint)
 {
-    if (endpoint->cause == NULL) {
-        endpoint->cause = strdup(cause);
-    }
-}
-
-void mca_btl_rbuf_endpoint_fail(mca_btl_base_endpoint_t *endpoint, const char *cause)
-{
-    if (endpoint->state == MCA_BTL_RBUF_FAILED) {
-        return;
-    }
-    endpoint->state = MCA_BTL_RBUF_FAILED;
-    mca_btl_rbuf_endpoint_set_cause(endpoint, cause);
     for (int i = 0; i < RBUF_CHANNELS; i++) {
         if (endpoint->queue[i] != NULL) {
             rbuf_queue_error(endpoint->queue[i]);
         }
     }
     rbuf_peer_fail(endpoint->peer, -ECONNRESET);
+}
+
+void mca_btl_rbuf_endpoint_fail(mca_btl_base_endpoint_t *endpoint, const char *cause)
+{
+    if (endpoint->state != MCA_BTL_RBUF_FAILED) {
+        endpoint->state = MCA_BTL_RBUF_FAILED;
+        endpoint->cause = strdup(cause);
+        mca_btl_rbuf_endpoint_stop(endpoint);
+    }
 }
 
 static const char *status_text(int status)

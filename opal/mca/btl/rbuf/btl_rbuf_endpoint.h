@@ -75,8 +75,10 @@ mca_btl_base_endpoint_t *mca_btl_rbuf_endpoint_find(mca_btl_rbuf_module_t *modul
 bool mca_btl_rbuf_endpoint_prepare(mca_btl_base_endpoint_t *endpoint);
 void mca_btl_rbuf_endpoint_forget_modex(mca_btl_base_endpoint_t *endpoint);
 
-/* Ends everything with the peer; `cause` is for people, and the first one counts. */
-void mca_btl_rbuf_endpoint_set_cause(mca_btl_base_endpoint_t *endpoint, const char *cause);
+/* Everything with the peer ends. */
+void mca_btl_rbuf_endpoint_stop(mca_btl_base_endpoint_t *endpoint);
+
+/* Likewise, as an error; `cause` is for people, and the first one counts. */
 void mca_btl_rbuf_endpoint_fail(mca_btl_base_endpoint_t *endpoint, const char *cause);
 
 /* The fabric says that the peer is gone. */

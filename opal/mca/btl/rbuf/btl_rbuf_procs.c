@@ -9,7 +9,6 @@
  */
 #include "btl_rbuf_procs.h"
 
-#include <errno.h>
 #include <time.h>
 
 #include "btl_rbuf_async.h"
@@ -126,12 +125,7 @@ static void retire(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpo
     mca_btl_rbuf_lock(module);
     endpoint->departed = true; /* what fails now is no loss */
     mca_btl_rbuf_endpoint_close_connection(endpoint);
-    for (int i = 0; i < RBUF_CHANNELS; i++) {
-        if (endpoint->queue[i] != NULL) {
-            rbuf_queue_error(endpoint->queue[i]);
-        }
-    }
-    rbuf_peer_fail(endpoint->peer, -ECONNRESET);
+    mca_btl_rbuf_endpoint_stop(endpoint);
     mca_btl_rbuf_unlock(module);
     mca_btl_rbuf_connections_settle();
     drain(module, endpoint, UNTIL_RETURNED);
