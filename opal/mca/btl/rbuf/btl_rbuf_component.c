@@ -24,7 +24,6 @@
 #include "btl_rbuf_rdma.h"
 #include "btl_rbuf_report.h"
 #include "btl_rbuf_send.h"
-#include "opal/util/output.h"
 
 #define RETRIED 3u /* times connect_timeout, that a request is tried again */
 
@@ -280,8 +279,7 @@ static void say_what_is_used(void)
         const struct rbuf_port *port = mca_btl_rbuf_process.ports[i];
         char gid[RBUF_PORT_TRAIT_MAX + 16];
 
-        opal_output_verbose(
-            10, opal_btl_base_framework.framework_output,
+        mca_btl_rbuf_verbose(
             "rbuf: port %s%s, %u Mbit/s, MTU %u, GID index %u (%s), partition key 0x%04x (%s), "
             "blocks %s (%s), protocol %s",
             port->name, i < mca_btl_rbuf_process.first_count ? "" : " if no better one reaches",

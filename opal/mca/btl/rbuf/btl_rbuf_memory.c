@@ -55,39 +55,34 @@ void mca_btl_rbuf_handles_close(mca_btl_rbuf_module_t *module)
     }
 }
 
-/* Makes `handle` one of `registration`, whose offer tells a peer where to write. */
-static void handle_hold(mca_btl_rbuf_handle_t *handle, mca_btl_rbuf_registration_t *registration)
+/* Makes `handle` one of `registration`, whose offer tells a peer where to write; false if that is
+ * NULL. */
+static bool handle_hold(mca_btl_rbuf_handle_t *handle, mca_btl_rbuf_registration_t *registration)
 {
+    if (registration == NULL) {
+        return false;
+    }
     handle->registration = registration;
     handle->state = MCA_BTL_RBUF_HANDLE_REGISTERED;
     handle->offer = (struct rbuf_offer){.base = (uintptr_t) handle->base,
                                         .bytes = handle->bytes,
                                         .rkey = registration->mr->rkey,
                                         .mode = RBUF_OFFER_DIRECT};
+    return true;
 }
 
 static bool handle_register(mca_btl_rbuf_module_t *module, mca_btl_rbuf_handle_t *handle,
                             enum mca_btl_rbuf_purpose purpose, struct rbuf_problem *problem)
 {
-    mca_btl_rbuf_registration_t *registration =
-        mca_btl_rbuf_registration_take(module, handle->base, handle->bytes, purpose, problem);
-
-    if (registration != NULL) {
-        handle_hold(handle, registration);
-    }
-    return registration != NULL;
+    return handle_hold(handle, mca_btl_rbuf_registration_take(module, handle->base, handle->bytes,
+                                                              purpose, problem));
 }
 
 /* Protocol auto: registers the target of a receive if that is worth it. */
 static bool handle_choose(mca_btl_rbuf_module_t *module, mca_btl_rbuf_handle_t *handle)
 {
-    mca_btl_rbuf_registration_t *registration = mca_btl_rbuf_auto_decide(
-        module, RBUF_SIDE_RECEIVE, handle->base, handle->bytes, &handle->timing);
-
-    if (registration != NULL) {
-        handle_hold(handle, registration);
-    }
-    return registration != NULL;
+    return handle_hold(handle, mca_btl_rbuf_auto_decide(module, RBUF_SIDE_RECEIVE, handle->base,
+                                                        handle->bytes, &handle->timing));
 }
 
 static bool handle_grant(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
@@ -103,12 +98,6 @@ static bool handle_grant(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t 
     return handle->grant != NULL;
 }
 
-/* True if contiguous messages go through staging, whatever they are. */
-static bool is_staged(void)
-{
-    return mca_btl_rbuf_params.protocol <= MCA_BTL_RBUF_COPY;
-}
-
 static mca_btl_rbuf_handle_t *register_target(mca_btl_rbuf_module_t *module,
                                               mca_btl_base_endpoint_t *endpoint, void *base,
                                               size_t bytes)
@@ -121,7 +110,8 @@ static mca_btl_rbuf_handle_t *register_target(mca_btl_rbuf_module_t *module,
     }
     if (module->choice != NULL
             ? handle_choose(module, handle)
-            : !is_staged() && handle_register(module, handle, MCA_BTL_RBUF_TARGET, &problem)) {
+            : mca_btl_rbuf_params.protocol > MCA_BTL_RBUF_COPY &&
+                  handle_register(module, handle, MCA_BTL_RBUF_TARGET, &problem)) {
         return handle;
     }
     if (!handle_grant(module, endpoint, handle)) {

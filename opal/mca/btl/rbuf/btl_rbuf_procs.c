@@ -52,15 +52,10 @@ static bool time_is_up(time_t since)
 /* What is waited for in drain(). */
 typedef enum { UNTIL_SENT, UNTIL_HEARD, UNTIL_RETURNED, UNTIL_ACTED_ON } drain_t;
 
-/* True when no event is left to act on, nor being acted on by another thread. */
-static bool is_acted_on(const mca_btl_rbuf_module_t *module)
-{
-    return rbuf_events_empty(&module->core.events) &&
-           (module->drain.depth == 0 || mca_btl_rbuf_is_draining(module));
-}
-
 static bool is_drained(mca_btl_base_endpoint_t *endpoint, drain_t until)
 {
+    const mca_btl_rbuf_module_t *module = endpoint->module;
+
     switch (until) {
     case UNTIL_SENT:
         return endpoint->state == MCA_BTL_RBUF_IDLE || endpoint->state == MCA_BTL_RBUF_FAILED ||
@@ -71,7 +66,8 @@ static bool is_drained(mca_btl_base_endpoint_t *endpoint, drain_t until)
     case UNTIL_RETURNED:
         return endpoint->peer->in_flight == 0;
     case UNTIL_ACTED_ON:
-        return is_acted_on(endpoint->module);
+        return rbuf_events_empty(&module->core.events) && /* nor does another thread act on one */
+               (module->drain.depth == 0 || mca_btl_rbuf_is_draining(module));
     }
     return true;
 }

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 
 #include "btl_rbuf_eager.h"
+#include "btl_rbuf_help.h"
 #include "btl_rbuf_params.h"
 #include "btl_rbuf_registrar.h"
 #include "core/message/ring_long.h"
-#include "opal/util/output.h"
 
 /* Memory for one ring, leased to core. */
 struct mca_btl_rbuf_ring {
@@ -58,9 +58,8 @@ void mca_btl_rbuf_ring_wanted(mca_btl_rbuf_module_t *module)
     if (ring != NULL &&
         mca_btl_rbuf_memory_allocate(module, stagger + rbuf_ring_memory_bytes(options),
                                      IBV_ACCESS_REMOTE_WRITE, &ring->memory, &problem) != 0) {
-        opal_output_verbose(10, opal_btl_base_framework.framework_output,
-                            "rbuf: no memory can be pinned for a further ring of %u slots",
-                            options->slots);
+        mca_btl_rbuf_verbose("rbuf: no memory can be pinned for a further ring of %u slots",
+                             options->slots);
         free(ring);
         ring = NULL;
     }

@@ -15,7 +15,6 @@
 #include "btl_rbuf_help.h"
 #include "btl_rbuf_params.h"
 #include "core/staged/staging.h"
-#include "opal/util/output.h"
 
 #define MIB       (1024ull * 1024ull)
 #define START     (4 * MIB)
@@ -122,10 +121,9 @@ void mca_btl_rbuf_staging_wanted(mca_btl_rbuf_module_t *module, struct rbuf_aren
     int status = extend(module, range, bytes, &problem);
 
     if (status != 0) {
-        opal_output_verbose(10, opal_btl_base_framework.framework_output,
-                            "rbuf: %s: staging to %s stays at %zu bytes: %zu more cannot be pinned",
-                            module->port->name, sends ? "send from" : "receive into",
-                            range->registered, bytes);
+        mca_btl_rbuf_verbose(
+            "rbuf: %s: staging to %s stays at %zu bytes: %zu more cannot be pinned",
+            module->port->name, sends ? "send from" : "receive into", range->registered, bytes);
     }
     mca_btl_rbuf_lock(module);
     if (status == 0) {
