@@ -2,24 +2,21 @@
 /*
  * Which of a machine's ports to use where the user has not said. Pure functions.
  *
- * Open MPI is told the ports before anything is known of other processes, so the rule is one by
- * which all processes of a job choose alike as far as their machines are alike, and by which those
- * of unlike machines still have a port in common:
+ * Open MPI is told the ports before anything is known of other processes. So processes of like
+ * machines are to choose alike, and those of unlike ones to have a port in common:
  *
- *   1. Of each fabric there is one adapter: InfiniBand ports of one partition of a subnet are a
- * fabric, and so are Ethernet ports of one IP network; whether others are routed to is not known.
- *      Ethernet ports that have a link-local address only (an interface that nobody has set up) do
- *      not count if there are others, nor do ports that are not in the partition that the user
- * wants.
- *   2. In a fabric: the fastest, then the nearest to the processors that this process may run on,
- *      then the first by name.
- *   3. Chosen are all ports of that adapter that are as good as that one.
- *   4. The fabrics in order: the fastest, of equally fast ones InfiniBand before Ethernet,
- *      InfiniBand by its subnets and partitions, and Ethernet by the same rule as ports.
+ * 1. Of each fabric there is one adapter. InfiniBand ports of one partition of a subnet are a
+ *    fabric, and so are Ethernet ports of one IP network. Left out, if there are others, are
+ *    Ethernet ports with a link-local address only, and ports that are not in the partition
+ *    that the user wants.
+ * 2. In a fabric: the fastest, then the nearest to the processors that this process may run
+ *    on, then the first by name.
+ * 3. Chosen are all ports of that adapter that are as good as that one.
+ * 4. The fabrics in order: the fastest, of equally fast ones InfiniBand before Ethernet,
+ *    InfiniBand by its subnets and partitions, and Ethernet by the same rule as ports.
  *
- * Place decides between ports that are otherwise alike: 100 Gbit/s go before 25 wherever they hang,
- * and processes near different sockets choose the same InfiniBand. Which fabric two processes use
- * is connect/pairing.h's matter.
+ * So processes near different sockets choose the same InfiniBand. Which fabric two processes use is
+ * connect/pairing.h's matter.
  *
  * Threads: any; pure functions.
  */

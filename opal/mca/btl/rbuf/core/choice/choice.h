@@ -3,23 +3,22 @@
  * Protocol auto: which messages are copied through staging and which are transferred in place.
  *
  * Each side decides for its own buffer. The receiver offers a lane of staging or its registered
- * buffer; where it offers the latter, the sender writes from its own registered buffer or copies
- * chunk by chunk into its staging and writes from there. Both ask the same question, "is this
- * buffer to be registered?", and the answer is worked out from what this run has measured:
+ * buffer. To the latter the sender writes from its own registered buffer, or from its staging. Both
+ * ask the same question, "is this buffer to be registered?", and answer it by what this run has
+ * measured:
  *
- * - How long messages of about this size take on either path, in windows of some samples by size
- *   class, of which the middle half counts. A late peer or a processor that is busy elsewhere is
- * part of that time. Copies of buffers that are seen for the first time count only among the
- * first RBUF_SAMPLES_NEW copies: cold memory is slow on any path.
+ * - How long messages of about this size take on either path: the middle half of a window of
+ *   samples by size class. A late peer or a busy processor is part of that time. Copies of new
+ *   buffers count only among the first RBUF_SAMPLES_NEW: cold memory is slow on any path.
  * - What a registration costs (registration_cost.h).
  * - Whether the buffer came again without being released between (reuse.h).
  *
  * A buffer that came again pays rent, what its message would have saved in place. When the rent has
  * reached the price of its registration, it is registered, and the cache of the upper layer keeps
- * that. This is the ski-rental problem, rent or buy: no sequence of uses costs more than twice what
- * knowing the future would have cost above the better path (A. R. Karlin et al., "Competitive
- * snoopy caching", Algorithmica 3, 1988). It is registered sooner where buffers of its size are
- * known to live long enough, and that is also what learns from those that do not (lives.h).
+ * that. This is the ski-rental problem, rent or buy: by that rule no sequence of uses costs more
+ * than twice what knowing the future would have cost above the better path (A. R. Karlin et al.,
+ * "Competitive snoopy caching", Algorithmica 3, 1988). It is registered sooner where buffers of its
+ * size are known to live long enough (lives.h).
  *
  * What in place costs is not known before it was tried, and may change. A trial is paid from the
  * exploration budget: one part in RBUF_TRIAL_SHARE of the time spent on copied messages of the

@@ -21,12 +21,9 @@ static bool is_copied(const struct rbuf_put *put)
     return put->offer.mode == RBUF_OFFER_DIRECT;
 }
 
-/*
- * True if the buffer of chunk `next` is free at the receiver: the chunk that used it last is
+/* True if the buffer of chunk `next` is free at the receiver: the chunk that used it last is
  * acknowledged. A copied put needs none there, and has as many chunks under way as there would be.
- * The acquire pairs with the adapter placing the peer's count; it was written after
- * the copy out of the buffer.
- */
+ * The acquire pairs with the adapter placing the peer's count, which follows the copy out of it. */
 static bool window_open(const struct rbuf_put *put)
 {
     const struct rbuf_offer *offer = &put->offer;
