@@ -95,7 +95,7 @@ target() { # NAME
         longest=160
         ;;
     listener)
-        product=("$connect"/{exchange,event,event_queue,connection,socket,handshake,listening,listener,address,descriptors}.c
+        product=("$connect"/{exchange,event,event_queue,connection,socket,handshake,listening,listener,address,port_address,descriptors}.c
             "$rbuf"/common/{names,problem}.c)
         harness=("$here/listener_caller.c")
         flags+=(-I"$top/tests/verbs")
@@ -128,7 +128,7 @@ target() { # NAME
         flags+=("${made[@]/#-D_GNU_SOURCE/-g}")
         ;;
     interfaces)
-        product=("$verbs"/{device,selection,fork}.c "$connect/address.c" "$rbuf"/common/{names,problem}.c)
+        product=("$verbs"/{device,selection,fork}.c "$connect"/{address,port_address}.c "$rbuf"/common/{names,problem}.c)
         flags+=(-I"$verbs")
         wrapped getifaddrs freeifaddrs
         ;;

@@ -151,8 +151,8 @@ const char *rbuf_reject_text(enum rbuf_reject_reason reason)
         [RBUF_REJECT_RESOURCES] = "no queue pair or memory left there",
         [RBUF_REJECT_CLOSING] = "the process is finishing",
         [RBUF_REJECT_BUFFERS] =
-            "its receive buffers are of another size: give btl_rbuf_eager_limit, "
-            "btl_rbuf_max_send_size and btl_rbuf_control_size alike to all processes",
+            ("its receive buffers are of another size: give btl_rbuf_eager_limit, "
+             "btl_rbuf_max_send_size and btl_rbuf_control_size alike to all processes"),
     };
 
     return reason < RBUF_REJECT_REASONS ? texts[reason] : "unknown";
