@@ -105,7 +105,7 @@ static void use_ports(const mca_btl_rbuf_modex_t *modex)
 {
     for (size_t mine = 0; mine < sizeof(ports) / sizeof(ports[0]); mine++) {
         for (uint32_t i = 0; i < modex->port_count; i++) {
-            enum rbuf_reach reach = rbuf_port_reach(&ports[mine], &modex->port[i]);
+            enum rbuf_reach reach = rbuf_address_reach(&ports[mine].address, &modex->port[i]);
 
             fuzz_require(rbuf_reach_text(reach)[0] != '\0', "there is a text for it");
             fuzz_require(reach != RBUF_REACHABLE ||

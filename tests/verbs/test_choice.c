@@ -150,12 +150,12 @@ START_TEST(peers_in_and_out_of_reach)
     struct rbuf_port v1 = port_of(RBUF_LINK_ETHERNET, RBUF_GID_ROCE_V1, routable_ipv4, 0);
     struct rbuf_port v2_ipv6 = port_of(RBUF_LINK_ETHERNET, RBUF_GID_ROCE_V2, routable_ipv6, 0);
 
-    ck_assert_int_eq(rbuf_port_reach(&ib, &ib.address), RBUF_REACHABLE);
-    ck_assert_int_eq(rbuf_port_reach(&ib, &other_ib.address), RBUF_OTHER_SUBNET);
-    ck_assert_int_eq(rbuf_port_reach(&ib, &v2.address), RBUF_OTHER_LINK_LAYER);
-    ck_assert_int_eq(rbuf_port_reach(&v2, &v2.address), RBUF_REACHABLE);
-    ck_assert_int_eq(rbuf_port_reach(&v2, &v1.address), RBUF_OTHER_GID_KIND);
-    ck_assert_int_eq(rbuf_port_reach(&v2, &v2_ipv6.address), RBUF_OTHER_GID_KIND);
+    ck_assert_int_eq(rbuf_address_reach(&ib.address, &ib.address), RBUF_REACHABLE);
+    ck_assert_int_eq(rbuf_address_reach(&ib.address, &other_ib.address), RBUF_OTHER_SUBNET);
+    ck_assert_int_eq(rbuf_address_reach(&ib.address, &v2.address), RBUF_OTHER_LINK_LAYER);
+    ck_assert_int_eq(rbuf_address_reach(&v2.address, &v2.address), RBUF_REACHABLE);
+    ck_assert_int_eq(rbuf_address_reach(&v2.address, &v1.address), RBUF_OTHER_GID_KIND);
+    ck_assert_int_eq(rbuf_address_reach(&v2.address, &v2_ipv6.address), RBUF_OTHER_GID_KIND);
     for (int i = RBUF_REACHABLE; i < RBUF_REACHES; i++) {
         ck_assert_str_ne(rbuf_reach_text((enum rbuf_reach) i), "unknown");
     }

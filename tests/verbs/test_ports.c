@@ -35,7 +35,7 @@ START_TEST(ports_say_what_they_can)
         ck_assert_uint_ge(port->address.max_rd_atomic, 1);
         ck_assert_uint_gt(port->bandwidth_mbps, 0);
         ck_assert_uint_gt(strlen(port->in_order_why), 0);
-        ck_assert_int_eq(rbuf_port_reach(port, &port->address), RBUF_REACHABLE);
+        ck_assert_int_eq(rbuf_address_reach(&port->address, &port->address), RBUF_REACHABLE);
     }
     rbuf_ports_close(ports, count);
 }

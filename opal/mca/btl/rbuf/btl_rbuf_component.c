@@ -207,7 +207,7 @@ static struct rbuf_device_options device_options(void)
 /* Whether two processes alike use both ports, of which one is the first. */
 static bool is_beside(const struct rbuf_port *first, const struct rbuf_port *port)
 {
-    return rbuf_port_reach(first, &port->address) == RBUF_REACHABLE &&
+    return rbuf_address_reach(&first->address, &port->address) == RBUF_REACHABLE &&
            port->address.place == first->address.place &&
            port->address.speed == first->address.speed;
 }

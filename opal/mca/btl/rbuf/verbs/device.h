@@ -131,12 +131,11 @@ struct rbuf_port {
 };
 
 /*
- * Opens active ports. Without include and exclude those that verbs/selection.h chooses: of each
- * fabric the fastest adapter, and of equally fast ones the nearest; the best fabric's ports come
- * first. A port of another fabric than the best that cannot be opened is left out. With `exclude`
- * alone: all that are not named. What the user named is sorted by device name, then port number.
+ * Opens active ports: those that verbs/selection.h chooses, in its order, or by name what the user
+ * has named or not excluded. One that is not named, and of another fabric than the best, is left
+ * out if it cannot be opened. A named one that is not there or not active is an error,
+ * "no-such-interface".
  * `*ports` is an array of pointers that rbuf_ports_close() frees.
- * A named interface that does not exist or is not active is an error, "no-such-interface".
  */
 int rbuf_ports_open(const struct rbuf_device_options *options, struct rbuf_port ***ports,
                     size_t *count, struct rbuf_problem *problem);
@@ -146,10 +145,6 @@ bool rbuf_device_options_name(const struct rbuf_device_options *options);
 
 /* Everything made on the ports has been closed; frees the array too. */
 void rbuf_ports_close(struct rbuf_port **ports, size_t count);
-
-/* Whether one of our ports can be connected with `remote`. */
-enum rbuf_reach rbuf_port_reach(const struct rbuf_port *port,
-                                const struct rbuf_port_address *remote);
 
 /* What an asynchronous event means for the port. */
 enum rbuf_port_news {

@@ -63,36 +63,37 @@ static void count_registration(size_t bytes)
 static int explain_failure(const struct rbuf_port *port, size_t bytes, int error,
                            struct rbuf_problem *problem)
 {
-    uint64_t held = atomic_load_explicit(&rbuf_memory_stats.registered, memory_order_relaxed);
-    size_t limit = rbuf_memlock_limit();
+    const unsigned long long held =
+        atomic_load_explicit(&rbuf_memory_stats.registered, memory_order_relaxed);
+    const size_t limit = rbuf_memlock_limit();
 
-    if (error == -ENOMEM || error == -EAGAIN) {
-        rbuf_problem_set(problem, "memlock", error, "%zu bytes on %s", bytes, port->name);
-        if (limit == SIZE_MAX) {
-            rbuf_problem_value(problem,
-                               "RLIMIT_MEMLOCK is unlimited, wanted %zu bytes, registered already "
-                               "%llu bytes: the machine or the adapter has no more to give",
-                               bytes, (unsigned long long) held);
-            rbuf_problem_remedy(problem, "use smaller staging and receive buffers");
-            return error;
-        }
-        /* Queues and what others of the process have locked count too, so it may look unreached. */
-        rbuf_problem_value(problem,
-                           "RLIMIT_MEMLOCK is %zu bytes, wanted %zu bytes, registered already %llu "
-                           "bytes by this process%s",
-                           limit, bytes, (unsigned long long) held,
-                           held + bytes <= limit
-                               ? " (and its queues, and the adapter may have a limit of its own)"
-                               : "");
-        rbuf_problem_remedy(problem, "raise the limit where the job's processes are started "
-                                     "(\"ulimit -l unlimited\", limits.conf, or the batch system's "
-                                     "own setting), or use smaller staging buffers");
+    if (error != -ENOMEM && error != -EAGAIN) {
+        rbuf_problem_set(problem, "reg-failed", error, "%zu bytes on %s", bytes, port->name);
+        rbuf_problem_errno(problem, error);
+        rbuf_problem_remedy(problem, error == -EFAULT ? "the memory is not mapped, or not writable"
+                                                      : "see the kernel's log for the adapter");
         return error;
     }
-    rbuf_problem_set(problem, "reg-failed", error, "%zu bytes on %s", bytes, port->name);
-    rbuf_problem_errno(problem, error);
-    rbuf_problem_remedy(problem, error == -EFAULT ? "the memory is not mapped, or not writable"
-                                                  : "see the kernel's log for the adapter");
+    rbuf_problem_set(problem, "memlock", error, "%zu bytes on %s", bytes, port->name);
+    if (limit == SIZE_MAX) {
+        rbuf_problem_value(problem,
+                           "RLIMIT_MEMLOCK is unlimited, wanted %zu bytes, registered already "
+                           "%llu bytes: the machine or the adapter has no more to give",
+                           bytes, held);
+        rbuf_problem_remedy(problem, "use smaller staging and receive buffers");
+        return error;
+    }
+    /* Queues and what others of the process have locked count too, so it may look unreached. */
+    rbuf_problem_value(problem,
+                       "RLIMIT_MEMLOCK is %zu bytes, wanted %zu bytes, registered already %llu "
+                       "bytes by this process%s",
+                       limit, bytes, held,
+                       held + bytes <= limit
+                           ? " (and its queues, and the adapter may have a limit of its own)"
+                           : "");
+    rbuf_problem_remedy(problem, "raise the limit where the job's processes are started "
+                                 "(\"ulimit -l unlimited\", limits.conf, or the batch system's "
+                                 "own setting), or use smaller staging buffers");
     return error;
 }
 

@@ -48,11 +48,10 @@ static int levels_of(hwloc_topology_t topology, hwloc_const_bitmap_t here,
     return levels;
 }
 
-static int measure(hwloc_topology_t topology, struct ibv_device *const *devices, size_t count,
-                   int *levels)
+static void measure(hwloc_topology_t topology, struct ibv_device *const *devices, size_t count,
+                    int *levels)
 {
     hwloc_bitmap_t here = hwloc_bitmap_alloc();
-    int error = -1;
 
     if (here != NULL && hwloc_topology_load(topology) == 0 &&
         hwloc_get_cpubind(topology, here, HWLOC_CPUBIND_PROCESS) == 0) {
@@ -60,10 +59,8 @@ static int measure(hwloc_topology_t topology, struct ibv_device *const *devices,
         for (size_t i = 0; i < count; i++) {
             levels[i] = levels_of(topology, here, devices[i]);
         }
-        error = 0;
     }
     hwloc_bitmap_free(here);
-    return error;
 }
 
 void rbuf_nearest_levels(struct ibv_device *const *devices, size_t count, int *levels)
@@ -74,7 +71,7 @@ void rbuf_nearest_levels(struct ibv_device *const *devices, size_t count, int *l
         levels[i] = PLACE_UNKNOWN;
     }
     if (hwloc_topology_init(&topology) == 0) {
-        (void) measure(topology, devices, count, levels);
+        measure(topology, devices, count, levels);
         hwloc_topology_destroy(topology);
     }
 }

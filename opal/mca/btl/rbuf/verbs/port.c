@@ -357,12 +357,6 @@ void rbuf_port_close(struct rbuf_port *port)
     free(port);
 }
 
-enum rbuf_reach rbuf_port_reach(const struct rbuf_port *port,
-                                const struct rbuf_port_address *remote)
-{
-    return rbuf_address_reach(&port->address, remote);
-}
-
 static enum rbuf_port_news news_of(const struct rbuf_port *port,
                                    const struct ibv_async_event *event)
 {

@@ -308,7 +308,7 @@ int rbuf_queue_connect(struct rbuf_fab_queue *fab, struct rbuf_port *port,
                        const struct rbuf_queue_address *remote_queue, struct rbuf_problem *problem)
 {
     struct rbuf_queue_pair *queue = queue_pair_of(fab);
-    enum rbuf_reach reach = rbuf_port_reach(port, remote);
+    enum rbuf_reach reach = rbuf_address_reach(&port->address, remote);
     int error;
 
     if (reach != RBUF_REACHABLE) {

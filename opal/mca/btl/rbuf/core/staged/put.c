@@ -190,22 +190,17 @@ static bool unexpected_take(struct rbuf_peer *peer, struct rbuf_put *put)
     return false;
 }
 
-static void put_take_early(struct rbuf_peer *peer, struct rbuf_put *put)
-{
-    put->early = rbuf_early_take(peer, put->source, put->offer.early);
-    if (put->early != NULL) {
-        put->early_seq = put->early->seq;
-        put->early_bytes = put->early->bytes;
-    }
-}
-
 /* Takes the put's early data, and sees to it that the receiver goes by them. False: it claimed
  * others, is told so, and sends an RTR when it has staged the message anew. */
 static bool put_settle(struct rbuf_peer *peer, struct rbuf_put *put)
 {
     const struct rbuf_offer *offer = &put->offer;
 
-    put_take_early(peer, put);
+    put->early = rbuf_early_take(peer, put->source, offer->early);
+    if (put->early != NULL) {
+        put->early_seq = put->early->seq;
+        put->early_bytes = put->early->bytes;
+    }
     if (offer->ask != 0) {
         rbuf_early_name(peer, offer->id, put->early);
         return true;
