@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/* Processes on the fabric that costs nothing: their memory, their rings and their peers. */
 #include "side.h"
 
 #include <stdio.h>

@@ -152,7 +152,8 @@ void foe_early(const struct record *record); /* an RTS, an EARLY or a FRAGMENT *
 void foe_lease(const struct record *record); /* a LEND, RECALL or RETURN */
 
 /* core_watch.c */
-void watch_all(void); /* invariants of all cores */
+void watch_all(void);                                /* invariants of all cores */
+void watch_delivery(const struct rbuf_event *event); /* fits its place, and can be read */
 void watch_rings(const struct world_node *node);
 void watch_writes(struct world *world); /* by the foe, from now on */
 

@@ -40,6 +40,51 @@ bool __wrap_sim_post(struct rbuf_fab_queue *queue, const struct rbuf_fab_request
     return __real_sim_post(queue, request, signal);
 }
 
+/* --- what is delivered --- */
+
+/* The most that a message may have, by the place that it came to. */
+static uint32_t most_of(const struct rbuf_event *event)
+{
+    if (event->delivery.origin == RBUF_ORIGIN_RING) {
+        return rbuf_ring_room(&event->peer->core->options.ring);
+    }
+    if (event->delivery.origin == RBUF_ORIGIN_RING_LONG) {
+        return rbuf_ring_longest(&event->peer->core->options.ring);
+    }
+    return MESSAGE_BYTES - (uint32_t) sizeof(struct rbuf_message_header);
+}
+
+/* What a fragment names can be read. */
+static void read_blocks(const struct rbuf_arena *arena, const struct rbuf_delivery *delivery)
+{
+    const struct rbuf_fragment *fragment = delivery->data;
+
+    fuzz_require(delivery->bytes >= sizeof(*fragment), "a fragment is whole");
+    for (uint32_t i = 0; i < fragment->blocks; i++) {
+        const uint32_t block = delivery->early + i;
+
+        fuzz_require(block < arena->blocks && fragment->bytes[i] <= arena->block_bytes,
+                     "the payload of a fragment is in the arena");
+        (void) ((const volatile unsigned char *) rbuf_arena_block(arena,
+                                                                  block))[fragment->bytes[i] - 1];
+    }
+}
+
+void watch_delivery(const struct rbuf_event *event)
+{
+    const volatile unsigned char *data = event->delivery.data;
+
+    fuzz_require(event->delivery.bytes <= most_of(event) ||
+                     event->delivery.origin == RBUF_ORIGIN_HELD,
+                 "a delivery fits the place that it came to");
+    for (uint32_t i = 0; i < event->delivery.bytes; i++) {
+        (void) data[i]; /* all of it can be read */
+    }
+    if (event->delivery.extra == RBUF_EXTRA_FRAGMENT) {
+        read_blocks(&event->peer->core->receive_arena, &event->delivery);
+    }
+}
+
 /* --- what is written --- */
 
 static sim_placing *world_placing;

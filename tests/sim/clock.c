@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/* The queue of simulated time (a heap), and the simulator's memory: zeroed, or the program ends. */
 #include "clock.h"
 
 #include <stdio.h>

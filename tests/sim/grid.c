@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/* What a schedule is worth in the simulator, and the best one of a grid. */
 #include "grid.h"
 
 struct rbuf_machine sim_machine_seen(const struct rbuf_machine *machine)

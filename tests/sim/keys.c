@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/* Memory keys of the simulated adapters: what may be reached through which. */
 #include "net.h"
 
 /* A key is a place in the table and, in its low byte, how often the place was used, so that a key

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/* The table of machines, each with the source of its numbers. */
 #include "machines.h"
 
 #include <stdio.h>

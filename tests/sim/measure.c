@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/* Simulated times of single messages: the world of each, and what a run of it takes. */
 #include "measure.h"
 
 #include <math.h>

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/* Links and packets of the simulated network, and its faults: late, merged, overtaking (see net.h).
+ */
 #include "net.h"
 
 #include <stdlib.h>

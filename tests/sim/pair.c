@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * What requests do at the ends of a simulated queue pair: posting, placing, completions, receive
+ * queues, and what remains when it dies.
+ */
 #include "net.h"
 
 #include <errno.h>

@@ -2,12 +2,14 @@
 /*
  * A world: simulated nodes, each with a core, a processor and a user, all connected to each other.
  *
- *     world.c       nodes: processors that poll, the run, what must hold at its end
+ *     world.c       nodes: processors that poll, the run, and who may write into staging
+ *     world_leftover.c  what must hold at the end of a run
  *     world_user.c  the users: what Open MPI does with messages, played on every node
  *     world_packed.c  likewise with packed data
  *     world_prestage.c  the paper's way with the first chunk, which core does not have
  *     world_cost.c  what copying and registering user memory costs
- *     world_raw.c   the paper's raw benchmark: users that know each other's buffers beforehand
+ *     world_raw.c   users that know each other's buffers beforehand, as in the paper's raw
+ * benchmark
  *
  * A node's processor does one thing at a time. While it polls, its own clock runs ahead of the
  * network's: each block copied costs its bytes over the copy speed of its message's length, each
@@ -280,7 +282,7 @@ int world_packed_progress(struct world_node *node);
 void world_prestage(struct world_message *message);
 bool world_prestage_progress(struct world_node *node);
 bool world_prestage_start(struct world_message *message);
-void world_prestage_drop(struct world_message *message);
+void world_in_place_start(struct world_message *message);
 void world_raw_start(struct world_message *message);
 int world_raw_look(struct world_node *node);
 void world_lose(struct world_node *node, unsigned other, int status);

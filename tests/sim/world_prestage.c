@@ -38,7 +38,7 @@ bool world_prestage_progress(struct world_node *node)
     return true;
 }
 
-void world_prestage_drop(struct world_message *message)
+static void drop(struct world_message *message)
 {
     if (message->prestaged != NULL) {
         rbuf_tx_chunk_free(&message->world->nodes[message->from].core, message->prestaged);
@@ -54,7 +54,7 @@ bool world_prestage_start(struct world_message *message)
 
     if (put->offer.mode != RBUF_OFFER_STAGED || put->offer.ask != 0 || put->offer.early != 0 ||
         peer->state != RBUF_PEER_CONNECTED) {
-        world_prestage_drop(message);
+        drop(message);
         return false;
     }
     put->peer = peer;

@@ -1,10 +1,44 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Transfers as in Denis 2011's "raw protocol benchmark" (section 5): no rendezvous and no message
- * behind the data. The sender knows where to write before it begins, and the receiver looks for the
- * end in its own memory.
+ * Users that know each other's buffers beforehand: operations in place, and transfers as in Denis
+ * 2011's "raw protocol benchmark" (section 5): no rendezvous and no message behind the data. The
+ * sender knows where to write before it begins, and the receiver looks for the end in its own
+ * memory.
  */
 #include "world.h"
+
+void world_start_rma(struct world_message *message, uint64_t remote, uint32_t rkey)
+{
+    static const enum rbuf_rma_operation operations[] = {
+        [WORLD_PUT] = RBUF_RMA_WRITE,    [WORLD_WRITE] = RBUF_RMA_WRITE,
+        [WORLD_DIRECT] = RBUF_RMA_WRITE, [WORLD_RAW] = RBUF_RMA_WRITE,
+        [WORLD_READ] = RBUF_RMA_READ,    [WORLD_ADD] = RBUF_RMA_FETCH_ADD};
+    struct world_node *node = &message->world->nodes[message->from];
+    bool outgoing = operations[message->kind] == RBUF_RMA_WRITE;
+
+    message->rma = (struct rbuf_rma){
+        .operation = operations[message->kind],
+        .local = outgoing ? message->source : message->target,
+        .lkey = outgoing ? message->source_key : message->target_key,
+        .remote = remote,
+        .rkey = rkey,
+        .bytes = message->bytes,
+        .operand = message->seed,
+    };
+    message->pending++;
+    rbuf_rma_start(node->links[message->to].peer, &message->rma);
+    world_wake(node);
+}
+
+/* In-place operations need no word from the other side: the world knows both. */
+void world_in_place_start(struct world_message *message)
+{
+    bool outgoing = message->kind == WORLD_WRITE;
+
+    world_register_ends(message);
+    world_start_rma(message, (uintptr_t) (outgoing ? message->target : message->source),
+                    outgoing ? message->target_key : message->source_key);
+}
 
 static void start_staged(struct world_message *message)
 {

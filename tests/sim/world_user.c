@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The users: what Open MPI does with messages, played on every node (see world.h). It starts them,
+ * answers the events of its core, and compares the bytes that arrive.
+ */
 #include "world.h"
 
 #include <errno.h>
@@ -96,39 +100,6 @@ static void start_rendezvous(struct world_message *message)
     }
 }
 
-void world_start_rma(struct world_message *message, uint64_t remote, uint32_t rkey)
-{
-    static const enum rbuf_rma_operation operations[] = {
-        [WORLD_PUT] = RBUF_RMA_WRITE,    [WORLD_WRITE] = RBUF_RMA_WRITE,
-        [WORLD_DIRECT] = RBUF_RMA_WRITE, [WORLD_RAW] = RBUF_RMA_WRITE,
-        [WORLD_READ] = RBUF_RMA_READ,    [WORLD_ADD] = RBUF_RMA_FETCH_ADD};
-    struct world_node *node = &message->world->nodes[message->from];
-    bool outgoing = operations[message->kind] == RBUF_RMA_WRITE;
-
-    message->rma = (struct rbuf_rma){
-        .operation = operations[message->kind],
-        .local = outgoing ? message->source : message->target,
-        .lkey = outgoing ? message->source_key : message->target_key,
-        .remote = remote,
-        .rkey = rkey,
-        .bytes = message->bytes,
-        .operand = message->seed,
-    };
-    message->pending++;
-    rbuf_rma_start(node->links[message->to].peer, &message->rma);
-    world_wake(node);
-}
-
-/* In-place operations need no word from the other side: the world knows both. */
-static void start_in_place(struct world_message *message)
-{
-    bool outgoing = message->kind == WORLD_WRITE;
-
-    world_register_ends(message);
-    world_start_rma(message, (uintptr_t) (outgoing ? message->target : message->source),
-                    outgoing ? message->target_key : message->source_key);
-}
-
 static struct world_message *open_message(struct world *world, enum world_kind kind, unsigned from,
                                           unsigned to, uint64_t bytes)
 {
@@ -170,7 +141,7 @@ static void start(struct world_message *message)
     case WORLD_WRITE:
     case WORLD_READ:
     case WORLD_ADD:
-        start_in_place(message);
+        world_in_place_start(message);
         break;
     case WORLD_STAGED:
     case WORLD_RAW:

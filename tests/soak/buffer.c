@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/* The memory of a message: where it lies, its bytes before and after, and what is around it. */
 #include "buffer.h"
 
 #include <stdio.h>

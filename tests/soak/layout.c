@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/* How the bytes of a message lie in memory: the datatype, and where byte i of it is. */
 #include "layout.h"
 
 #include <stdlib.h>

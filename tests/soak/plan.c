@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/* Throws the dice for an exchange: pattern, style, and how each message is sent and received. */
 #include "plan.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/* Plays a program of messages through both sides' choice, and adds up what it costs. */
 #include "programs.h"
 
 #include "unit.h"

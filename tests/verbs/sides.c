@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/* Listeners over loopback and plain sockets to them: the steps of sides.h. */
 #include "sides.h"
 
 #include <arpa/inet.h>
