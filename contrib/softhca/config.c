@@ -85,19 +85,6 @@ static void refuse(const char *name, const char *value, const char *wanted)
     exit(2);
 }
 
-/* A whole number at *text, which is moved behind it; no sign, no blank. */
-static bool take_number(const char **text, uint64_t *out)
-{
-    char *end;
-
-    if (!isdigit((unsigned char) **text))
-        return false;
-    errno = 0;
-    *out = strtoull(*text, &end, 10);
-    *text = end;
-    return !errno;
-}
-
 static uint64_t number(const char *name, uint64_t fallback)
 {
     const char *value = getenv(name);
@@ -106,7 +93,7 @@ static uint64_t number(const char *name, uint64_t fallback)
 
     if (!value || !*value)
         return fallback;
-    if (!take_number(&end, &result) || *end)
+    if (!take_number(&end, 10, &result) || *end)
         refuse(name, value, "a whole number");
     return result;
 }
@@ -131,8 +118,8 @@ static struct page_cost page_cost(const char *name)
 
     if (!value || !*value)
         return cost;
-    if (!take_number(&end, &cost.base_ns) || *end++ != ',' || !take_number(&end, &cost.page_ns) ||
-        *end)
+    if (!take_number(&end, 10, &cost.base_ns) || *end++ != ',' ||
+        !take_number(&end, 10, &cost.page_ns) || *end)
         refuse(name, value, "BASE,PAGE in whole ns");
     return cost;
 }

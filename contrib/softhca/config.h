@@ -10,8 +10,11 @@
 
 #include "models.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #define MAX_DEVICES      8u
 #define MAX_DEVICE_PORTS 8u
@@ -146,6 +149,22 @@ void config_read(void);
 /* Reports to stderr: always, or from a verbosity on. */
 void report(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void report_at(unsigned verbosity, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* A whole number at *text in a base, which is moved behind it; no sign, no blank. For the readers
+ * of settings. */
+static inline bool take_number(const char **text, int base, uint64_t *out)
+{
+    char *end;
+
+    if (!isxdigit((unsigned char) **text))
+        return false;
+    errno = 0;
+    *out = strtoull(*text, &end, base);
+    if (end == *text || errno)
+        return false;
+    *text = end;
+    return true;
+}
 
 /* The device that has a port, counted over all devices. */
 const struct device_setting *config_device(uint32_t port);

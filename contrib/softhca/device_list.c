@@ -21,21 +21,6 @@
 
 #define MAX_CPUS 1024u
 
-/* A whole number at *text in a base, which is moved behind it. */
-static bool take_number(const char **text, int base, uint64_t *out)
-{
-    char *end;
-
-    if (!isxdigit((unsigned char) **text))
-        return false;
-    errno = 0;
-    *out = strtoull(*text, &end, base);
-    if (end == *text || errno)
-        return false;
-    *text = end;
-    return true;
-}
-
 static bool read_number(const char *text, int base, uint64_t *out)
 {
     return take_number(&text, base, out) && !*text;

@@ -45,19 +45,6 @@ const char *const fault_call_names[FAULT_CALLS] = {
     [CALL_POST_SRQ_RECV] = "post_srq_recv",
 };
 
-/* A whole number at *text, which is moved behind it. */
-static bool take_number(const char **text, uint64_t *out)
-{
-    char *end;
-
-    if (!isdigit((unsigned char) **text))
-        return false;
-    errno = 0;
-    *out = strtoull(*text, &end, 10);
-    *text = end;
-    return !errno;
-}
-
 static bool take(const char **text, char expected)
 {
     if (**text != expected)
@@ -69,7 +56,7 @@ static bool take(const char **text, char expected)
 /* A count, from 1. */
 static bool read_count(const char *text, uint64_t *out)
 {
-    return take_number(&text, out) && !*text && *out;
+    return take_number(&text, 10, out) && !*text && *out;
 }
 
 /* Bytes, with k, M or G. */
@@ -77,7 +64,7 @@ static bool read_bytes(const char *text, uint64_t *out)
 {
     uint64_t unit = 1;
 
-    if (!take_number(&text, out))
+    if (!take_number(&text, 10, out))
         return false;
     if (take(&text, 'k'))
         unit <<= 10;
@@ -93,7 +80,8 @@ static bool read_count_and_time(const char *text, uint64_t unit_ns, uint64_t *co
 {
     uint64_t time = 0;
 
-    if (!take_number(&text, count) || (*text && (!take(&text, ':') || !take_number(&text, &time))))
+    if (!take_number(&text, 10, count) ||
+        (*text && (!take(&text, ':') || !take_number(&text, 10, &time))))
         return false;
     return !*text && !__builtin_mul_overflow(time, unit_ns, ns);
 }
@@ -104,9 +92,10 @@ static bool read_down(const char *text, struct faults *faults)
     struct fault_down down = {.wanted = true};
     uint64_t ms = 0, port = 1;
 
-    if (!take_number(&text, &down.after) || (take(&text, ':') && !take_number(&text, &ms)) ||
-        (take(&text, ':') && !take_number(&text, &port)) || *text || !port || port > NODE_PORTS ||
-        __builtin_mul_overflow(ms, NS_PER_MS, &down.ns))
+    if (!take_number(&text, 10, &down.after) ||
+        (take(&text, ':') && !take_number(&text, 10, &ms)) ||
+        (take(&text, ':') && !take_number(&text, 10, &port)) || *text || !port ||
+        port > NODE_PORTS || __builtin_mul_overflow(ms, NS_PER_MS, &down.ns))
         return false;
     faults->any_down = true;
     faults->down[port - 1] = down;
@@ -115,7 +104,7 @@ static bool read_down(const char *text, struct faults *faults)
 
 static bool take_choice(const char **text, struct fault_choice *out)
 {
-    if (!take_number(text, &out->n))
+    if (!take_number(text, 10, &out->n))
         return false;
     out->kind = FAULT_NTH;
     if (take(text, '+'))
@@ -154,13 +143,13 @@ static bool read_call(const char *text, struct faults *faults, bool slow)
         return !*text;
     }
     faults->slow[call] = choice;
-    return take(&text, ':') && take_number(&text, &us) && !*text &&
+    return take(&text, ':') && take_number(&text, 10, &us) && !*text &&
            !__builtin_mul_overflow(us, NS_PER_US, &faults->slow_ns[call]);
 }
 
 static bool read_memlock(const char *text, struct faults *faults)
 {
-    return take_number(&text, &faults->memlock_after) && take(&text, ':') &&
+    return take_number(&text, 10, &faults->memlock_after) && take(&text, ':') &&
            read_bytes(text, &faults->memlock) && faults->memlock;
 }
 
