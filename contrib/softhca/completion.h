@@ -11,7 +11,7 @@
 #include "objects.h"
 
 /* Adds an entry and wakes the channel if armed. A queue that is full is overrun: the entry is lost
- * and the device's application is told. Any thread. */
+ * and the device's application has an event. Any thread. */
 void completion_push(struct completion_queue *cq, const struct ibv_wc *wc, bool solicited);
 /* Adds the entry of a work request that is flushed. Any thread. */
 void completion_push_flushed(struct completion_queue *cq, uint64_t wr_id, uint32_t number,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * The table of models (see models.h). Limits are those of the lower end of what a provider drives;
- * where the emulation has less (30 elements, 16 reads, 512 bytes inline), that is told instead.
+ * where the emulation has less (30 elements, 16 reads, 512 bytes inline), that is reported instead.
  *
  * Constant; nothing in here changes. Any thread.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Where the bytes of a message lie in memory, told twice: to MPI as a datatype, and to the code
- * that fills and checks buffers without MPI.
+ * Where the bytes of a message lie in memory, described twice: to MPI as a datatype, and to the
+ * code that fills and checks buffers without MPI.
  *
  * A message is a number of equal elements and a tail of bytes that make no whole element. An
  * element is one block or more, with gaps between them that nobody may write.

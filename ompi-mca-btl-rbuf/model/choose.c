@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * The best of a grid over C0 and q, then over what else there is, then again over C0 and q. A
- * dearer schedule (more staging) has to be better by more than nothing: by WORTHWHILE.
+ * schedule that costs more (more staging) has to be better by more than nothing: by WORTHWHILE.
  */
 #include "model/choose.h"
 

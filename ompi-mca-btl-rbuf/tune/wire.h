@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * A wire between the two ranks: rbuf's own verbs storey on the port that rbuf would use, one
+ * A wire between the two ranks: rbuf's own verbs layer on the port that rbuf would use, one
  * reliable queue pair a rank, and a piece of memory that the other rank writes. Addresses go over
  * MPI.
  *

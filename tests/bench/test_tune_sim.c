@@ -33,7 +33,7 @@ static struct tune_advice check_advice(const struct sim_machine *on,
                                       .buffers = 3};
     const struct tune_conditions conditions = {.in_order = true,
                                                .rendezvous = rendezvous,
-                                               .early_bytes = SIM_HEAD_BYTES,
+                                               .early_bytes = SIM_EARLY_BYTES,
                                                .opening_bytes = SIM_OPENING_BYTES,
                                                .total_staging_bytes = 16 * MB,
                                                .staging_bytes = LANE_BYTES};
@@ -72,7 +72,7 @@ START_TEST(near_the_best_from_afar)
 
     far.machine.latency_ns = 20000;
     plan = check_advice(&far, RBUF_RENDEZVOUS_EARLY).recommended;
-    ck_assert_uint_gt(plan.early_blocks * plan.schedule.block_bytes, SIM_HEAD_BYTES);
+    ck_assert_uint_gt(plan.early_blocks * plan.schedule.block_bytes, SIM_EARLY_BYTES);
 }
 END_TEST
 

@@ -149,7 +149,7 @@ void foe_ring_step(const struct record *record);
 
 /* core_early_foe.c: likewise. */
 void foe_early(const struct record *record); /* an RTS, an EARLY or a FRAGMENT */
-void foe_lease(const struct record *record); /* a LEND, RECALL or RETURN */
+void foe_lease(const struct record *record); /* a LEASE, RECALL or RETURN */
 
 /* core_watch.c */
 void watch_all(void);                                /* invariants of all cores */

@@ -475,7 +475,7 @@ static void take_failure(struct world_node *node, struct rbuf_peer *peer)
     struct world_link *link = peer->user;
     unsigned other = (unsigned) (link - node->links);
 
-    fuzz_require(!link->failed, "a failure is told once");
+    fuzz_require(!link->failed, "a failure is reported once");
     link->failed = true;
     for (unsigned id = 0; id < RBUF_CHANNELS; id++) {
         sim_kill(&link->end[id]);

@@ -362,7 +362,7 @@ static void watch_peer(const struct rbuf_peer *peer)
         fuzz_require(credit->sent - credit->taken <= credit->window,
                      "no more is out than there are credits");
         fuzz_require((uint16_t) credit->consumed == peer->counts.mine[flow],
-                     "what is told of a flow is what was taken off");
+                     "what is advertised of a flow is what was taken off");
     }
     TAILQ_FOREACH(grant, &peer->core->receiving, link)
     {

@@ -221,7 +221,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else {
         fuzz_require(status == 2 && printed_lines(&printed) == 1 &&
                          strncmp(printed.text, "softhca[", 8) == 0,
-                     "what is wrong is told in one line");
+                     "what is wrong is reported in one line");
     }
     return 0;
 }

@@ -67,7 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_require(exit_status == -1 || exit_status == 0 || exit_status == 2,
                  "what is wrong ends with status 2");
     fuzz_require(exit_status != 2 || printed_lines(&printed) == 1,
-                 "what is wrong is told in one line");
+                 "what is wrong is reported in one line");
     fuzz_require(exit_status != -1 || printed.text[0] == '\0', "nothing is said of what is right");
     arguments_free(&arguments);
     return 0;

@@ -71,7 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         break;
     case OPTIONS_WRONG:
         fuzz_require(printed_lines(&printed) == 1 && strncmp(printed.text, "softhca: ", 9) == 0,
-                     "what is wrong is told in one line");
+                     "what is wrong is reported in one line");
         break;
     }
     arguments_free(&arguments);

@@ -65,7 +65,7 @@ static struct rbuf_plan tuned_plan(const struct rbuf_machine *machine,
                                  .largest = LARGEST,
                                  .staging_bytes = 4 * MB,
                                  .rendezvous = rendezvous,
-                                 .early_bytes = SIM_HEAD_BYTES,
+                                 .early_bytes = SIM_EARLY_BYTES,
                                  .opening_bytes = SIM_OPENING_BYTES};
     struct rbuf_plan plan;
 
@@ -100,8 +100,8 @@ static struct bench bench_open(const char *name)
         sim_measure_open(&bench.on->machine, bench.staged.schedule.block_bytes, 4 * MB);
     bench.early = tuned_plan(machine, RBUF_RENDEZVOUS_EARLY);
     bench.for_early =
-        sim_measure_open_led(&bench.on->machine, bench.early.schedule.block_bytes, 4 * MB,
-                             bench.early.early_blocks * bench.early.schedule.block_bytes);
+        sim_measure_open_early(&bench.on->machine, bench.early.schedule.block_bytes, 4 * MB,
+                               bench.early.early_blocks * bench.early.schedule.block_bytes);
     return bench;
 }
 

@@ -18,9 +18,9 @@ static struct sim_measure *open_for(const struct rbuf_machine *machine,
     uint32_t least = plan->schedule.first_blocks + 1u;
 
     if (plan->rendezvous == RBUF_RENDEZVOUS_EARLY) {
-        return sim_measure_open_led(machine, block, aim->largest,
-                                    (plan->early_blocks > least ? plan->early_blocks : least) *
-                                        block);
+        return sim_measure_open_early(machine, block, aim->largest,
+                                      (plan->early_blocks > least ? plan->early_blocks : least) *
+                                          block);
     }
     return sim_measure_open(machine, block, aim->largest);
 }

@@ -23,7 +23,7 @@ struct sim_grid {
 struct rbuf_machine sim_machine_seen(const struct rbuf_machine *machine);
 
 /* Raw over simulated time, the mean over the aim's lengths: what rbuf_model_efficiency() predicts.
- * A head is C0 and a block at least. */
+ * Early data are C0 and a block at least. */
 double sim_efficiency(const struct rbuf_machine *machine, const struct rbuf_objective *aim,
                       const struct rbuf_plan *plan);
 

@@ -8,7 +8,7 @@
 
 #include "world.h"
 
-#define PROMPTS 10u /* messages until a window must have been leased */
+#define WARM_UPS 10u /* messages until a window must have been leased */
 
 struct sim_measure {
     struct world *world;
@@ -28,7 +28,7 @@ static struct world_options options_for(const struct rbuf_machine *machine, uint
     options.core.schedule.block_bytes = block_bytes;
     options.core.quantum = machine->pass_bytes;
     options.core.ring.slots = 0;  /* the messages of a rendezvous go over send/receive */
-    options.core.early.peers = 0; /* but for sim_measure_open_led() */
+    options.core.early.peers = 0; /* but for sim_measure_open_early() */
     options.send_bytes = options.receive_bytes = 2 * blocks * block_bytes;
     options.send_copy = machine->send_copy;
     options.receive_copy = machine->receive_copy;
@@ -65,8 +65,8 @@ struct sim_measure *sim_measure_open(const struct rbuf_machine *machine, uint32_
     return open_with(machine, &options);
 }
 
-struct sim_measure *sim_measure_open_led(const struct rbuf_machine *machine, uint32_t block_bytes,
-                                         uint64_t most, uint32_t early_bytes)
+struct sim_measure *sim_measure_open_early(const struct rbuf_machine *machine, uint32_t block_bytes,
+                                           uint64_t most, uint32_t early_bytes)
 {
     struct world_options options = options_for(machine, block_bytes, most);
 
@@ -135,7 +135,7 @@ static double run_early(struct sim_measure *measure, const struct rbuf_plan *pla
 
     plain.schedule.opening_blocks = 0; /* the window has one of its own */
     plain.rendezvous = RBUF_RENDEZVOUS_SERIAL;
-    for (unsigned i = 0; i < PROMPTS && early(world) == 0; i++) {
+    for (unsigned i = 0; i < WARM_UPS && early(world) == 0; i++) {
         (void) run_staged(measure, &plain, bytes); /* a window is leased to who sends */
     }
     before = early(world);

@@ -8,7 +8,7 @@
 #include "model/in_place.h"
 
 /* Defaults of btl_rbuf_early_size and btl_rbuf_early_c0, bytes. */
-#define SIM_HEAD_BYTES    73728u
+#define SIM_EARLY_BYTES   73728u
 #define SIM_OPENING_BYTES 4096u
 
 struct sim_measure;
@@ -23,8 +23,8 @@ void sim_measure_close(struct sim_measure *measure);
 const struct rbuf_machine *sim_measure_machine(const struct sim_measure *measure);
 
 /* The same, where a slot has room for `early_bytes` of each message. One plan only. */
-struct sim_measure *sim_measure_open_led(const struct rbuf_machine *machine, uint32_t block_bytes,
-                                         uint64_t most, uint32_t early_bytes);
+struct sim_measure *sim_measure_open_early(const struct rbuf_machine *machine, uint32_t block_bytes,
+                                           uint64_t most, uint32_t early_bytes);
 
 /* A staged transfer of `bytes`, ns; the plan's block size is the one that was opened, and so is the
  * slot of one with early data. */

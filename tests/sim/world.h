@@ -66,10 +66,10 @@ struct world_options {
     uint64_t post_ns;
     uint64_t tick_ns;   /* a sleeping node looks around this often; 0: never */
     unsigned followers; /* messages that name the put, sent behind each FIN */
-    bool prestage;      /* while a question is under way the sender copies the first chunk of a put
-                           that has no early data (world_prestage.c), registers the source of a DIRECT
-                           one */
-    bool packed_early;  /* packed data has early data, where there is a window */
+    bool prestage; /* while the rendezvous is under way the sender copies the first chunk of a put
+                      that has no early data (world_prestage.c), registers the source of a DIRECT
+                      one */
+    bool packed_early;       /* packed data has early data, where there is a window */
     uint32_t fragment_bytes; /* of packed data, most of a fragment */
     unsigned late; /* each so-manieth put is not expected: its rendezvous is answered when the next
                       one is delivered, before that; 0: none */

@@ -96,7 +96,7 @@ static void start_rendezvous(struct world_message *message)
     }
     send_control(node, message, message->to, TAG_RENDEZVOUS, 0, &control);
     if (message->world->options.prestage && message->kind == WORLD_DIRECT) {
-        world_register_source(message); /* while the question is under way */
+        world_register_source(message); /* while the rendezvous is under way */
     }
 }
 

@@ -64,7 +64,7 @@ static inline void fill(unsigned char *payload, uint32_t from, uint32_t until, u
 }
 
 /* Bytes that left before the end of their message. */
-static uint64_t led;
+static uint64_t in_parts;
 
 /* A message in chunks of so many bytes; 0: as a whole. */
 static inline bool send_long(struct world *world, uint32_t bytes, uint32_t seed, uint32_t chunk)
@@ -81,7 +81,7 @@ static inline bool send_long(struct world *world, uint32_t bytes, uint32_t seed,
         rbuf_ring_long_write_part(peer, bytes, done + chunk);
     }
     fill(payload, done, bytes, seed);
-    led += peer->ring_out.written;
+    in_parts += peer->ring_out.written;
     ck_assert(rbuf_am_end_long(peer, 1, bytes, 0));
     return true;
 }

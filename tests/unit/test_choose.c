@@ -15,7 +15,7 @@
 #define LARGEST  (2 * MB)
 #define LEAST    0.99
 
-#define HEAD_MOST (256 * KB)
+#define EARLY_MOST (256 * KB)
 
 #if defined(__SANITIZE_ADDRESS__) /* slow, and the choice is the same: the first will do */
 #define MACHINES 1
@@ -39,7 +39,7 @@ static void check_choice(const struct sim_machine *on, enum rbuf_rendezvous rend
                                  .staging_bytes = 4 * MB,
                                  .arrival = arrival,
                                  .rendezvous = rendezvous,
-                                 .early_bytes = SIM_HEAD_BYTES,
+                                 .early_bytes = SIM_EARLY_BYTES,
                                  .opening_bytes = SIM_OPENING_BYTES};
     struct rbuf_plan plan;
     struct rbuf_machine machine = sim_machine_seen(&on->machine);
@@ -123,12 +123,12 @@ static struct rbuf_plan usual_with(const struct rbuf_objective *aim, uint32_t ea
     return plan;
 }
 
-static const struct rbuf_objective heads_aim = {.smallest = SMALLEST,
+static const struct rbuf_objective early_aim = {.smallest = SMALLEST,
                                                 .largest = LARGEST,
                                                 .staging_bytes = 4 * MB,
                                                 .arrival = RBUF_ARRIVAL_BLOCK,
                                                 .rendezvous = RBUF_RENDEZVOUS_EARLY,
-                                                .early_bytes = SIM_HEAD_BYTES,
+                                                .early_bytes = SIM_EARLY_BYTES,
                                                 .opening_bytes = SIM_OPENING_BYTES};
 
 /* The default is kept where it is enough and not where it is not; and in the simulator no other
@@ -136,23 +136,23 @@ static const struct rbuf_objective heads_aim = {.smallest = SMALLEST,
 START_TEST(heads_last_until_the_answer)
 {
     struct rbuf_machine on = sim_machine_named(distances[_i].machine)->machine;
-    struct rbuf_plan plan = usual_with(&heads_aim, SIM_HEAD_BYTES);
+    struct rbuf_plan plan = usual_with(&early_aim, SIM_EARLY_BYTES);
     struct rbuf_machine seen;
     double found, shortest;
 
     on.latency_ns = distances[_i].latency_ns > 0 ? distances[_i].latency_ns : on.latency_ns;
     seen = sim_machine_seen(&on);
-    shortest = sim_efficiency(&on, &heads_aim, &plan);
-    (void) rbuf_model_choose_early(&seen, &heads_aim, HEAD_MOST, &plan);
-    found = sim_efficiency(&on, &heads_aim, &plan);
-    ck_assert_int_eq(plan.early_blocks * 4096 == SIM_HEAD_BYTES, distances[_i].enough);
+    shortest = sim_efficiency(&on, &early_aim, &plan);
+    (void) rbuf_model_choose_early(&seen, &early_aim, EARLY_MOST, &plan);
+    found = sim_efficiency(&on, &early_aim, &plan);
+    ck_assert_int_eq(plan.early_blocks * 4096 == SIM_EARLY_BYTES, distances[_i].enough);
     if (!distances[_i].enough) {
         ck_assert_double_gt(found, 1.01 * shortest);
     }
-    for (uint32_t bytes = HEAD_MOST; bytes >= SIM_HEAD_BYTES; bytes -= 16 * KB) {
-        const struct rbuf_plan other = usual_with(&heads_aim, bytes);
+    for (uint32_t bytes = EARLY_MOST; bytes >= SIM_EARLY_BYTES; bytes -= 16 * KB) {
+        const struct rbuf_plan other = usual_with(&early_aim, bytes);
 
-        ck_assert_double_ge(found, LEAST * sim_efficiency(&on, &heads_aim, &other));
+        ck_assert_double_ge(found, LEAST * sim_efficiency(&on, &early_aim, &other));
     }
 }
 END_TEST
@@ -160,25 +160,25 @@ END_TEST
 START_TEST(heads_keep_to_what_there_is)
 {
     struct rbuf_machine far = sim_machine_named("infini")->machine;
-    struct rbuf_plan plan = usual_with(&heads_aim, SIM_HEAD_BYTES);
+    struct rbuf_plan plan = usual_with(&early_aim, SIM_EARLY_BYTES);
     struct rbuf_plan other = {.schedule = usual, .rendezvous = RBUF_RENDEZVOUS_OVERLAPPED};
 
     far.latency_ns = 20000;
-    ck_assert(rbuf_model_choose_early(&far, &heads_aim, 128 * KB, &plan) ==
+    ck_assert(rbuf_model_choose_early(&far, &early_aim, 128 * KB, &plan) ==
               rbuf_model_efficiency(&far, &plan, SMALLEST, LARGEST));
-    ck_assert_uint_gt(plan.early_blocks * 4096, SIM_HEAD_BYTES);
+    ck_assert_uint_gt(plan.early_blocks * 4096, SIM_EARLY_BYTES);
     ck_assert_uint_le(plan.early_blocks * 4096, 128 * KB);
-    plan = usual_with(&heads_aim, SIM_HEAD_BYTES);
-    (void) rbuf_model_choose_early(&far, &heads_aim, SIM_HEAD_BYTES - 1, &plan);
-    ck_assert_uint_eq(plan.early_blocks * 4096, SIM_HEAD_BYTES);
-    (void) rbuf_model_choose_early(&far, &heads_aim, HEAD_MOST, &other);
+    plan = usual_with(&early_aim, SIM_EARLY_BYTES);
+    (void) rbuf_model_choose_early(&far, &early_aim, SIM_EARLY_BYTES - 1, &plan);
+    ck_assert_uint_eq(plan.early_blocks * 4096, SIM_EARLY_BYTES);
+    (void) rbuf_model_choose_early(&far, &early_aim, EARLY_MOST, &other);
     ck_assert_uint_eq(other.early_blocks, 0);
     for (uint32_t most = 80 * KB; most <= 200 * KB; most += 4 * KB) { /* also in longer blocks */
-        plan = usual_with(&heads_aim, SIM_HEAD_BYTES);
+        plan = usual_with(&early_aim, SIM_EARLY_BYTES);
         plan.schedule.block_bytes = 16384;
         plan.schedule.buffer_blocks = 16;
         plan.schedule.first_blocks = 1;
-        (void) rbuf_model_choose_early(&far, &heads_aim, most, &plan);
+        (void) rbuf_model_choose_early(&far, &early_aim, most, &plan);
         ck_assert_uint_le(plan.early_blocks * 16384, most);
     }
 }

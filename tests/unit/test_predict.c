@@ -128,7 +128,7 @@ START_TEST(schedules)
 END_TEST
 
 /* The first chunks right behind the rendezvous: all of a message, most of it, little of it. */
-START_TEST(led)
+START_TEST(early_data)
 {
     static const struct {
         double growth;
@@ -156,7 +156,7 @@ START_TEST(led)
             .arrival = shapes[shape].arrival,
             .rendezvous = RBUF_RENDEZVOUS_EARLY,
             .early_blocks = shapes[shape].early_blocks};
-        struct sim_measure *measure = sim_measure_open_led(
+        struct sim_measure *measure = sim_measure_open_early(
             &on->machine, shapes[shape].block, 2 * MB, plan.early_blocks * shapes[shape].block);
 
         rbuf_plan_early(&plan, plan.early_blocks * shapes[shape].block, SIM_OPENING_BYTES);
@@ -250,14 +250,15 @@ static void check_long(struct worst *worst, struct sim_measure *measure, const c
     check_staged(worst, measure, &plan, name, bytes);
 }
 
-/* Likewise, led. */
-static void check_long_led(struct worst *worst, const struct sim_machine *on, uint64_t bytes)
+/* Likewise, with early data. */
+static void check_long_early(struct worst *worst, const struct sim_machine *on, uint64_t bytes)
 {
-    struct sim_measure *measure = sim_measure_open_led(&on->machine, 4096, 2 * MB, SIM_HEAD_BYTES);
+    struct sim_measure *measure =
+        sim_measure_open_early(&on->machine, 4096, 2 * MB, SIM_EARLY_BYTES);
     struct rbuf_plan plan = {
         .schedule = papers, .arrival = RBUF_ARRIVAL_BLOCK, .rendezvous = RBUF_RENDEZVOUS_EARLY};
 
-    rbuf_plan_early(&plan, SIM_HEAD_BYTES, SIM_OPENING_BYTES);
+    rbuf_plan_early(&plan, SIM_EARLY_BYTES, SIM_OPENING_BYTES);
     check_staged(worst, measure, &plan, on->name, bytes);
     sim_measure_close(measure);
 }
@@ -276,7 +277,7 @@ START_TEST(long_messages)
           rbuf_model_in_place(sim_measure_machine(measure), 16 * MB, RBUF_REGISTERED_BOTH,
                               RBUF_RENDEZVOUS_SERIAL));
     sim_measure_close(measure);
-    check_long_led(&worst, on, 16 * MB);
+    check_long_early(&worst, on, 16 * MB);
     report(&worst);
 }
 END_TEST
@@ -292,7 +293,7 @@ START_TEST(longest_messages)
         check_long(&worst, measure, on->name, longest_sizes[i]);
     }
     sim_measure_close(measure);
-    check_long_led(&worst, on, 64 * MB);
+    check_long_early(&worst, on, 64 * MB);
     report(&worst);
 }
 END_TEST
@@ -302,7 +303,7 @@ int main(void)
     Suite *suite = suite_create("predict");
 
     unit_add_loop(suite, schedules, (int) sim_machine_count);
-    unit_add_loop(suite, led, (int) sim_machine_count);
+    unit_add_loop(suite, early_data, (int) sim_machine_count);
     unit_add_loop(suite, ways, (int) sim_machine_count);
     unit_add_loop(suite, protocols, (int) sim_machine_count);
     if (LONG_TESTS) {

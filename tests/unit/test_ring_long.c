@@ -18,7 +18,7 @@ START_TEST(every_length)
     const uint32_t lengths = LONGEST + 1 - first;
 
     rings_open(world);
-    led = 0;
+    in_parts = 0;
     for (uint32_t seed = 0; seed < 3 * lengths; seed++) {
         const uint32_t bytes = first + seed % lengths;
         const uint64_t sent = rings_stats(world, 0)->ring_sent;
@@ -33,7 +33,7 @@ START_TEST(every_length)
         ck_assert_uint_eq(rings_stats(world, 0)->ring_sent, sent + 1);
         answer(world);
     }
-    ck_assert_uint_gt(led, (uint64_t) 3 * lengths * 200);
+    ck_assert_uint_gt(in_parts, (uint64_t) 3 * lengths * 200);
     case_close(world);
 }
 END_TEST
@@ -117,9 +117,9 @@ START_TEST(parts_overtake)
         answer(world);
         take_over(world);
         world->net.faults.overtake_ns = 20000;
-        before = led;
+        before = in_parts;
         ck_assert(send_long(world, LONGEST, (uint32_t) seed, 100 + (uint32_t) seed));
-        ck_assert_uint_gt(led, before);
+        ck_assert_uint_gt(in_parts, before);
         while (rbuf_events_empty(&core->events)) {
             ck_assert(sim_step(&world->net.clock));
             if (rbuf_core_poll(core) == 0 &&

@@ -187,7 +187,7 @@ END_TEST
 
 /* Others have all but what one message needs, and take what is given back at once, but for the
  * place of the window that the peer is to have. */
-START_TEST(a_crowd_makes_room_for_a_window)
+START_TEST(many_peers_make_room_for_a_window)
 {
     struct world_options options = small_start();
     struct rbuf_arena *arena;
@@ -231,6 +231,6 @@ int main(void)
     unit_add(suite, a_refusal_ends_it);
     unit_add(suite, peers_get_their_windows);
     unit_add(suite, windows_leave_room);
-    unit_add(suite, a_crowd_makes_room_for_a_window);
+    unit_add(suite, many_peers_make_room_for_a_window);
     return unit_run(suite);
 }

@@ -30,7 +30,7 @@ START_TEST(call_accept_ready_bye)
 }
 END_TEST
 
-/* Who leaves is told that its DREQ was heard, and not before the other side has it. */
+/* Who leaves learns that its DREQ was received, and not before the other side has it. */
 START_TEST(leaving_is_heard)
 {
     struct side a = side_open(), b = side_open();

@@ -58,7 +58,7 @@ START_TEST(tried_again_until_the_time_is_up)
 END_TEST
 
 /* Who listens a moment later is called. And a call may be given up between two tries. */
-START_TEST(tried_again_and_heard)
+START_TEST(tried_again_and_accepted)
 {
     struct side a =
         side_open_with((struct rbuf_listener_options){.timeout_ms = 5000, .retry_ms = 20000});
@@ -317,7 +317,7 @@ int main(void)
     Suite *suite = suite_create("unanswered");
 
     unit_add(suite, tried_again_until_the_time_is_up);
-    unit_add(suite, tried_again_and_heard);
+    unit_add(suite, tried_again_and_accepted);
     unit_add(suite, withdrawn_requests_are_not_announced);
     unit_add(suite, nobody_answers);
     unit_add(suite, addresses_are_tried_in_turn);

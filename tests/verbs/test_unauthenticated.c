@@ -298,7 +298,7 @@ START_TEST(a_thousand_callers)
         .timeout_ms = 5000, .max_unauthenticated = 16, .raise_descriptors = true});
     uint64_t start = wall_ms();
     int silent[32];
-    unsigned heard = 0;
+    unsigned received = 0;
 
     for (int i = 0; i < 32; i++) {
         silent[i] = raw_open(&b);
@@ -306,7 +306,7 @@ START_TEST(a_thousand_callers)
     for (uint32_t i = 0; i < CALLERS; i++) {
         (void) side_connect(&a, &b, i, NULL);
     }
-    while (heard < CALLERS && wall_ms() - start < 30000) {
+    while (received < CALLERS && wall_ms() - start < 30000) {
         struct rbuf_connect_event *event = rbuf_listener_next(b.listener);
 
         if (event == NULL) {
@@ -314,14 +314,14 @@ START_TEST(a_thousand_callers)
             continue;
         }
         ck_assert_int_eq(event->kind, RBUF_CONNECT_REQUEST);
-        heard++;
+        received++;
         rbuf_connect_event_free(event);
     }
-    printf("%u callers got in within %u ms, of places for 16; %u tries again, %u closed\n", heard,
-           (unsigned) (wall_ms() - start),
+    printf("%u callers got in within %u ms, of places for 16; %u tries again, %u closed\n",
+           received, (unsigned) (wall_ms() - start),
            (unsigned) atomic_load(&rbuf_listener_counters(a.listener)->connects_retried),
            (unsigned) atomic_load(&rbuf_listener_counters(b.listener)->evicted));
-    ck_assert_uint_eq(heard, CALLERS);
+    ck_assert_uint_eq(received, CALLERS);
     ck_assert_uint_eq(atomic_load(&rbuf_listener_counters(a.listener)->connects_failed), 0);
     for (int i = 0; i < 32; i++) {
         close(silent[i]);

@@ -38,7 +38,7 @@ static void expect_pattern(const uint8_t *from, size_t n, unsigned seed)
 /* The passive side of tests in which it makes no verbs call while the other works. */
 static void wait_for_peer(struct side *side)
 {
-    hear(side);
+    await_peer(side);
 }
 
 static void write_and_read_active(struct side *side)
@@ -112,7 +112,7 @@ static void unsignaled_active(struct side *side)
 static void send_active(struct side *side)
 {
     for (unsigned i = 0; i < 20; i++) {
-        hear(side); /* a receive is posted */
+        await_peer(side); /* a receive is posted */
         pattern(side->buffer, 3000 * i, i);
         post(side, 0, i % 2 ? IBV_WR_SEND_WITH_IMM : IBV_WR_SEND, 0, 3000 * i, 0,
              IBV_SEND_SIGNALED);
@@ -127,7 +127,7 @@ static void send_passive(struct side *side)
 
         memset(side->buffer, 0xee, 65536);
         post_receive(side, 0, 0, 65536);
-        tell(side);
+        notify(side);
         wc = expect_completion(side, IBV_WC_SUCCESS);
         if (wc.byte_len != 3000 * i || wc.opcode != IBV_WC_RECV ||
             (i % 2 && (!(wc.wc_flags & IBV_WC_WITH_IMM) || wc.imm_data != IMMEDIATE)))
@@ -138,7 +138,7 @@ static void send_passive(struct side *side)
 
 static void write_imm_active(struct side *side)
 {
-    hear(side);
+    await_peer(side);
     pattern(side->buffer, 5000, 9);
     post(side, 0, IBV_WR_RDMA_WRITE_WITH_IMM, 0, 5000, 100, IBV_SEND_SIGNALED);
     expect_completion(side, IBV_WC_SUCCESS);
@@ -149,7 +149,7 @@ static void write_imm_passive(struct side *side)
     struct ibv_wc wc;
 
     post_receive(side, 0, 0, 0);
-    tell(side);
+    notify(side);
     wc = expect_completion(side, IBV_WC_SUCCESS);
     if (wc.opcode != IBV_WC_RECV_RDMA_WITH_IMM || wc.imm_data != IMMEDIATE || wc.byte_len != 5000)
         fail("opcode %d, %u bytes", wc.opcode, wc.byte_len);
@@ -207,7 +207,7 @@ static void local_key_active(struct side *side)
 
 static void too_long_active(struct side *side)
 {
-    hear(side);
+    await_peer(side);
     post(side, 0, IBV_WR_SEND, 0, 200, 0, 0);
     expect_completion(side, IBV_WC_REM_INV_REQ_ERR);
 }
@@ -215,7 +215,7 @@ static void too_long_active(struct side *side)
 static void too_long_passive(struct side *side)
 {
     post_receive(side, 0, 0, 100);
-    tell(side);
+    notify(side);
     expect_completion(side, IBV_WC_LOC_LEN_ERR);
 }
 
@@ -230,13 +230,13 @@ static void rnr_forever_active(struct side *side)
 {
     pattern(side->buffer, 100, 1);
     post(side, 0, IBV_WR_SEND, 0, 100, 0, IBV_SEND_SIGNALED);
-    tell(side);
+    notify(side);
     expect_completion(side, IBV_WC_SUCCESS);
 }
 
 static void rnr_forever_passive(struct side *side)
 {
-    hear(side);
+    await_peer(side);
     poll_for(side, 50000000);
     post_receive(side, 0, 0, 100);
     expect_completion(side, IBV_WC_SUCCESS);
@@ -268,8 +268,8 @@ static void atomics_active(struct side *side)
         post_atomic(side, IBV_WR_ATOMIC_FETCH_AND_ADD, 64, 1, 0);
         expect_completion(side, IBV_WC_SUCCESS);
     }
-    tell(side);
-    hear(side);
+    notify(side);
+    await_peer(side);
     post_atomic(side, IBV_WR_ATOMIC_FETCH_AND_ADD, 64, 0, 0);
     expect_completion(side, IBV_WC_SUCCESS);
     old = *word;
@@ -283,7 +283,7 @@ static void atomics_active(struct side *side)
     expect_completion(side, IBV_WC_SUCCESS);
     if (*word != 78)
         fail("compare and swap left %lu", (unsigned long) *word);
-    tell(side);
+    notify(side);
 }
 
 static void atomics_passive(struct side *side)
@@ -293,9 +293,9 @@ static void atomics_passive(struct side *side)
         post_atomic(side, IBV_WR_ATOMIC_FETCH_AND_ADD, 64, 1, 0);
         expect_completion(side, IBV_WC_SUCCESS);
     }
-    hear(side);
-    tell(side);
-    hear(side);
+    await_peer(side);
+    notify(side);
+    await_peer(side);
 }
 
 /* A read posted behind writes sees them. */
@@ -320,7 +320,7 @@ static void silent_target_active(struct side *side)
     expect_completion(side, IBV_WC_SUCCESS);
     *(uint64_t *) side->buffer = 1;
     post(side, 0, IBV_WR_RDMA_WRITE, 0, 8, 0, IBV_SEND_SIGNALED);
-    hear(side); /* nor does this side poll meanwhile */
+    await_peer(side); /* nor does this side poll meanwhile */
 }
 
 static void silent_target_passive(struct side *side)
@@ -333,7 +333,7 @@ static void silent_target_passive(struct side *side)
     if (!*flag)
         fail("the word never came");
     expect_pattern(side->buffer + 8, 300000, 5);
-    tell(side);
+    notify(side);
 }
 
 static void death_active(struct side *side)
@@ -341,7 +341,7 @@ static void death_active(struct side *side)
     struct ibv_wc wc;
     uint64_t begin;
 
-    hear(side);
+    await_peer(side);
     kill(side->other, SIGKILL);
     begin = now_ns();
     do { /* the first may still meet a living peer */
@@ -359,7 +359,7 @@ static void death_active(struct side *side)
 
 static void death_passive(struct side *side)
 {
-    tell(side);
+    notify(side);
     for (;;)
         pause();
 }
@@ -395,11 +395,11 @@ static void read_only_mapping_active(struct side *side)
 /* The peer has unmapped, or mapped anew, what it had registered. */
 static void stale_active(struct side *side)
 {
-    hear(side);
+    await_peer(side);
     post(side, 0, IBV_WR_RDMA_WRITE, 0, 4096, side->peer.victim_offset, IBV_SEND_SIGNALED);
     expect_completion(side, IBV_WC_SUCCESS);
-    tell(side);
-    hear(side);
+    notify(side);
+    await_peer(side);
     refused(side, IBV_WR_RDMA_WRITE, side->peer.victim_offset, 4096, side->peer.rkey,
             IBV_WC_REM_ACCESS_ERR);
 }
@@ -408,8 +408,8 @@ static void stale_passive(struct side *side, int how)
 {
     uint8_t *page = side->buffer + VICTIM_OFFSET;
 
-    tell(side);
-    hear(side);
+    notify(side);
+    await_peer(side);
     if (how == 0)
         munmap(page, 8192);
     else if (how == 1)
@@ -417,7 +417,7 @@ static void stale_passive(struct side *side, int how)
     else
         madvise(page, 8192, MADV_DONTNEED);
     usleep(2000);
-    tell(side);
+    notify(side);
 }
 
 static void stale_unmapped_passive(struct side *side)

@@ -44,8 +44,8 @@ bool run_pair(void (*active)(struct side *), void (*passive)(struct side *));
 void fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
 /* A token to and from the other side. */
-void tell(struct side *side);
-void hear(struct side *side);
+void notify(struct side *side);
+void await_peer(struct side *side);
 
 /* Posts n bytes at an offset of the own buffer to, or from, an offset of the peer's. */
 void post(struct side *side, int qp, enum ibv_wr_opcode opcode, size_t local, size_t n,

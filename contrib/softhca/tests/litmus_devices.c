@@ -265,7 +265,7 @@ static const struct test {
     {"GRH: not required unless set", "", grh_not_required},
     {"GRH: required", "SOFTHCA_GRH_REQUIRED=1", grh_required},
     {"GRH: required by RoCE", "SOFTHCA_LINK_LAYER=roce", grh_required},
-    {"order: told in RTS alone", "SOFTHCA_DATA_IN_ORDER=1", in_order},
+    {"order: reported in RTS alone", "SOFTHCA_DATA_IN_ORDER=1", in_order},
     {"order: not promised", "SOFTHCA_DATA_IN_ORDER=0", not_in_order},
     {"ports: one unless set", "", one_port},
     {"ports: numbers and addresses", "SOFTHCA_PORTS=3", three_ports},

@@ -58,7 +58,7 @@ static void order_active(struct side *side)
             words[i] = round;
         post(side, 0, IBV_WR_RDMA_WRITE, 0, 8192, 0, IBV_SEND_SIGNALED);
         expect_completion(side, IBV_WC_SUCCESS);
-        hear(side);
+        await_peer(side);
     }
 }
 
@@ -76,7 +76,7 @@ static void order_passive(struct side *side)
         inverted += words[0] != round;
         while (words[0] != round || words[511] != round)
             ;
-        tell(side);
+        notify(side);
     }
     if (!inverted)
         fail("all of 200 writes came in order");
@@ -298,7 +298,7 @@ static void hidden_active(struct side *side)
 {
     uint64_t begin;
 
-    hear(side);
+    await_peer(side);
     for (int i = 0; i < 2; i++) {
         post(side, 0, IBV_WR_SEND, 0, 64, 0, IBV_SEND_SIGNALED);
         expect_completion(side, IBV_WC_SUCCESS);
@@ -308,14 +308,14 @@ static void hidden_active(struct side *side)
     expect_completion(side, IBV_WC_SUCCESS);
     if (now_ns() - begin < 100 * MS)
         fail("it took %lu ns", (unsigned long) (now_ns() - begin));
-    tell(side);
+    notify(side);
 }
 
 static void post_receives(struct side *side)
 {
     for (int i = 0; i < 5; i++)
         post_receive(side, 0, 4096, 64);
-    tell(side);
+    notify(side);
 }
 
 static void hidden_passive(struct side *side)
@@ -323,13 +323,13 @@ static void hidden_passive(struct side *side)
     post_receives(side);
     for (int i = 0; i < 3; i++)
         expect_completion(side, IBV_WC_SUCCESS);
-    hear(side);
+    await_peer(side);
 }
 
 static void exhausted_active(struct side *side)
 {
     set_rnr_retry(side, 3);
-    hear(side);
+    await_peer(side);
     for (int i = 0; i < 3; i++)
         post(side, 0, IBV_WR_SEND, 0, 64, 0, IBV_SEND_SIGNALED);
     expect_completion(side, IBV_WC_SUCCESS);
@@ -373,17 +373,17 @@ static void long_break(struct side *side)
     expect_completion(side, IBV_WC_SUCCESS);
     write_word(side, 0);
     expect_completion(side, IBV_WC_RETRY_EXC_ERR);
-    tell(side);
-    hear(side);
+    notify(side);
+    await_peer(side);
 }
 
 /* Only the other side's link is down, and this side's requests do not get through either. */
 static void long_break_passive(struct side *side)
 {
-    hear(side);
+    await_peer(side);
     write_word(side, 1);
     expect_completion(side, IBV_WC_RETRY_EXC_ERR);
-    tell(side);
+    notify(side);
 }
 
 static void killed_active(struct side *side)

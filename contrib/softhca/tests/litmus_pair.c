@@ -47,13 +47,13 @@ void fail(const char *format, ...)
     _exit(1);
 }
 
-void tell(struct side *side)
+void notify(struct side *side)
 {
     if (write(side->socket, "x", 1) != 1)
         fail("the other side is gone");
 }
 
-void hear(struct side *side)
+void await_peer(struct side *side)
 {
     char token;
 
@@ -252,8 +252,8 @@ static void set_up(struct side *side)
         fail("the other side is gone");
     for (int i = 0; i < QUEUE_PAIRS; i++)
         connect_to(side->qp[i], side->peer.number[i], side->peer.lid);
-    tell(side);
-    hear(side);
+    notify(side);
+    await_peer(side);
 }
 
 static void tear_down(struct side *side)
@@ -304,7 +304,7 @@ static void run_side(int socket, pid_t other, void (*role)(struct side *), bool 
         tear_down(&side);
     }
     role(&side);
-    hear(&side);
+    await_peer(&side);
     tear_down(&side);
 }
 

@@ -21,16 +21,17 @@ enum {
     SECOND_NS = 1000000000
 };
 
-/* Both have come by the time that this side looks: the peer posted its answer before it told. */
+/* Both have come by the time that this side looks: the peer posted its answer before it notified.
+ */
 void acknowledgement_first_active(struct side *side)
 {
     for (unsigned i = 0; i < ANSWERS; i++) {
         struct ibv_wc wc;
 
         post_receive(side, 0, 4096, 64);
-        hear(side); /* a receive is posted */
+        await_peer(side); /* a receive is posted */
         post(side, 0, IBV_WR_SEND, 0, 8, 0, IBV_SEND_SIGNALED | IBV_SEND_INLINE);
-        hear(side);
+        await_peer(side);
         wc = expect_completion(side, IBV_WC_SUCCESS);
         if (wc.opcode != IBV_WC_SEND)
             fail("answer %u came before the acknowledgement of what it answers", i);
@@ -42,10 +43,10 @@ void acknowledgement_first_passive(struct side *side)
 {
     for (unsigned i = 0; i < ANSWERS; i++) {
         post_receive(side, 0, 4096, 64);
-        tell(side);
+        notify(side);
         expect_completion(side, IBV_WC_SUCCESS);
         post(side, 0, IBV_WR_SEND, 0, 8, 0, IBV_SEND_SIGNALED | IBV_SEND_INLINE);
-        tell(side);
+        notify(side);
         expect_completion(side, IBV_WC_SUCCESS);
     }
 }
@@ -143,7 +144,7 @@ void copy_in_time_active(struct side *side)
         *(uint64_t *) (side->buffer + CHUNK - 8) = now_ns();
         post(side, 0, IBV_WR_RDMA_WRITE, 0, CHUNK, 0, IBV_SEND_SIGNALED);
         expect_completion(side, IBV_WC_SUCCESS);
-        hear(side);
+        await_peer(side);
     }
 }
 
@@ -164,7 +165,7 @@ void copy_in_time_passive(struct side *side)
         took = now_ns() - seen;
         best = took < best ? took : best;
         poll_for(side, 4 * latency_ns());
-        tell(side);
+        notify(side);
     }
     if (best > model + COPY_LATE_NS)
         fail("arrived after %lu ns at best, modelled are %lu", (unsigned long) best,
@@ -191,8 +192,8 @@ static void announce(struct side *side, uint64_t most_ns)
         if (*word < i)
             fail("word %lu does not come", (unsigned long) i);
     }
-    tell(side);
-    hear(side);
+    notify(side);
+    await_peer(side);
 }
 
 void announce_active(struct side *side)

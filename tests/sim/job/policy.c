@@ -13,14 +13,14 @@
 #include <stdlib.h>
 
 #include "../random.h"
-#include "crowd.h"
+#include "job.h"
 
 #define EPOCH 1024u
 #define MANY  64u
 
 static const char *attack;
 static bool failed;
-static struct crowd *crowd;
+static struct job *job;
 static struct sim_random numbers;
 
 static void __attribute__((format(printf, 2, 3))) require(bool holds, const char *format, ...)
@@ -38,41 +38,41 @@ static void __attribute__((format(printf, 2, 3))) require(bool holds, const char
     failed = true;
 }
 
-static void open_crowd(const struct crowd_options *options)
+static void open_job(const struct job_options *options)
 {
-    crowd = crowd_open(options);
-    (void) crowd_process(crowd, 0);
+    job = job_open(options);
+    (void) job_process(job, 0);
 }
 
-static void close_crowd(void)
+static void close_job(void)
 {
-    const char *wrong = crowd_wrong(crowd);
+    const char *wrong = job_wrong(job);
 
     require(wrong == NULL, "%s", wrong);
-    crowd_close(crowd);
+    job_close(job);
 }
 
 static struct rbuf_core *core(void)
 {
-    return &crowd_process(crowd, 0)->core;
+    return &job_process(job, 0)->core;
 }
 
 /* `rounds` rounds with about `rate[i]` messages from each process i + 1 to process 0. Returns the
  * share that came by rings, per cent. */
 static unsigned many_to_one(const unsigned *rate, unsigned senders, unsigned rounds)
 {
-    struct crowd_counts *counts = &crowd_process(crowd, 0)->counts;
+    struct job_counts *counts = &job_process(job, 0)->counts;
 
-    *counts = (struct crowd_counts){.sent = counts->sent};
+    *counts = (struct job_counts){.sent = counts->sent};
     for (unsigned round = 0; round < rounds; round++) {
         for (unsigned i = 0; i < senders; i++) {
             uint64_t messages = (rate[i] + 1) / 2 + sim_random_below(&numbers, rate[i] + 1);
 
             while (messages-- > 0) {
-                crowd_send(crowd, i + 1, 0, 8);
+                job_send(job, i + 1, 0, 8);
             }
         }
-        crowd_run(crowd);
+        job_run(job);
     }
     return counts->received > 0 ? (unsigned) (100 * counts->by_ring / counts->received) : 0;
 }
@@ -93,16 +93,16 @@ static void alike_at_the_edge(void)
     unsigned rate[16];
 
     for (unsigned i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
-        struct crowd_options options = crowd_defaults(MANY);
+        struct job_options options = job_defaults(MANY);
 
         options.ring.set = sets[i];
         options.ring.threshold = i % 2 == 0 ? 16 : 1;
-        open_crowd(&options);
+        open_job(&options);
         fill(rate, 0, sets[i] + 1, 4);
         (void) many_to_one(rate, sets[i] + 1, 100 * EPOCH / (4 * (sets[i] + 1)));
         require(core()->stats.ring_recalled == 0, "%llu left a set of %u in 100 epochs",
                 (unsigned long long) core()->stats.ring_recalled, sets[i]);
-        close_crowd();
+        close_job();
     }
 }
 
@@ -112,16 +112,16 @@ static void alike_with_full_rings(void)
     unsigned rate[5];
 
     for (uint32_t slots = 2; slots <= 32; slots *= 2) {
-        struct crowd_options options = crowd_defaults(MANY);
+        struct job_options options = job_defaults(MANY);
 
         options.ring.set = 4;
         options.ring.slots = slots;
-        open_crowd(&options);
+        open_job(&options);
         fill(rate, 0, 5, 64);
         (void) many_to_one(rate, 5, 100 * EPOCH / (5 * 64));
         require(core()->stats.ring_recalled == 0, "%llu left, with rings of %u slots",
                 (unsigned long long) core()->stats.ring_recalled, slots);
-        close_crowd();
+        close_job();
     }
 }
 
@@ -131,49 +131,49 @@ static void fewer_places_than_partners(void)
     unsigned rate[11];
 
     for (unsigned places = 1; places <= 11; places++) {
-        struct crowd_options options = crowd_defaults(MANY);
+        struct job_options options = job_defaults(MANY);
         unsigned share;
 
         options.ring.set = places;
-        open_crowd(&options);
+        open_job(&options);
         fill(rate, 0, 11, 2);
         (void) many_to_one(rate, 11, 4 * EPOCH / 22);
         share = many_to_one(rate, 11, 100 * EPOCH / 22);
         require(share + 2 >= 100 * places / 11, "%u places take %u %%", places, share);
         require(core()->stats.ring_recalled == 0, "%llu left a set of %u",
                 (unsigned long long) core()->stats.ring_recalled, places);
-        close_crowd();
+        close_job();
     }
 }
 
 /* One place, and one of eleven partners sends four times as much: the place becomes its own. */
 static void one_place_for_the_warmest(void)
 {
-    struct crowd_options options = crowd_defaults(MANY);
+    struct job_options options = job_defaults(MANY);
     unsigned rate[11];
 
     options.ring.set = 1;
-    open_crowd(&options);
+    open_job(&options);
     for (unsigned turn = 0; turn < 11; turn++) {
         fill(rate, 0, 11, 2);
         rate[turn] = 8;
         (void) many_to_one(rate, 11, 5 * EPOCH / 28);
-        require(crowd_know(crowd_process(crowd, 0), turn + 1)->peer->ring_in != NULL,
+        require(job_know(job_process(job, 0), turn + 1)->peer->ring_in != NULL,
                 "the busiest, %u, is not in after five epochs", turn + 1);
     }
     require(core()->stats.ring_recalled <= 11, "%llu changes for 11",
             (unsigned long long) core()->stats.ring_recalled);
-    close_crowd();
+    close_job();
 }
 
 /* All partners change: four epochs later the new ones have the rings, and after eight more the
  * set is as small as it was. */
 static void partners_change(void)
 {
-    struct crowd_options options = crowd_defaults(MANY);
+    struct job_options options = job_defaults(MANY);
     unsigned rate[33], share;
 
-    open_crowd(&options);
+    open_job(&options);
     for (unsigned turn = 0; turn < 6; turn++) {
         fill(rate, 0, 33, 0);
         fill(rate, turn % 3 * 11, turn % 3 * 11 + 11, 4);
@@ -185,17 +185,17 @@ static void partners_change(void)
     }
     require(core()->stats.ring_recalled <= 5 * 11, "%llu left",
             (unsigned long long) core()->stats.ring_recalled);
-    close_crowd();
+    close_job();
 }
 
 /* Partners change at every epoch: the set cannot follow, and does not run after them either. */
 static void partners_never_stay(void)
 {
-    struct crowd_options options = crowd_defaults(MANY);
+    struct job_options options = job_defaults(MANY);
     unsigned rate[33];
 
     options.ring.set = 11;
-    open_crowd(&options);
+    open_job(&options);
     for (unsigned turn = 0; turn < 200; turn++) {
         fill(rate, 0, 33, 0);
         fill(rate, turn % 3 * 11, turn % 3 * 11 + 11, 4);
@@ -203,95 +203,95 @@ static void partners_never_stay(void)
     }
     require(core()->stats.ring_recalled <= core()->set.epoch * 11ull / 2, "%llu left in %u epochs",
             (unsigned long long) core()->stats.ring_recalled, core()->set.epoch);
-    close_crowd();
+    close_job();
 }
 
 /* A member that is asked to leave computes: the others are not kept waiting. */
 static void member_that_computes(void)
 {
-    struct crowd_options options = crowd_defaults(MANY);
+    struct job_options options = job_defaults(MANY);
     unsigned rate[8] = {0}, share;
 
     options.ring.set = 4;
-    open_crowd(&options);
+    open_job(&options);
     fill(rate, 0, 4, 4);
     (void) many_to_one(rate, 8, 4 * EPOCH / 16);
-    crowd_hold(crowd_process(crowd, 1));
+    job_hold(job_process(job, 1));
     fill(rate, 0, 4, 0);
     fill(rate, 4, 8, 4);
     (void) many_to_one(rate, 8, 5 * EPOCH / 16);
     share = many_to_one(rate, 8, 4 * EPOCH / 16);
     require(share >= 73, "three of four places take %u %%", share);
-    crowd_release(crowd_process(crowd, 1));
-    crowd_run(crowd);
+    job_release(job_process(job, 1));
+    job_run(job);
     (void) many_to_one(rate, 8, EPOCH / 16);
     share = many_to_one(rate, 8, 4 * EPOCH / 16);
     require(share == 100, "four of four take %u %%", share);
-    close_crowd();
+    close_job();
 }
 
 /* Some peers have no memory for rings: they are asked ever less often. */
 static void peers_without_memory(void)
 {
-    struct crowd_options options = crowd_defaults(MANY);
+    struct job_options options = job_defaults(MANY);
     unsigned rate[8];
 
-    open_crowd(&options);
+    open_job(&options);
     for (uint32_t rank = 1; rank <= 4; rank++) {
-        crowd_process(crowd, rank)->core.rings.supply = RBUF_RING_SUPPLY_ENDED;
+        job_process(job, rank)->core.rings.supply = RBUF_RING_SUPPLY_ENDED;
     }
     fill(rate, 0, 8, 4);
     (void) many_to_one(rate, 8, 500 * EPOCH / 32);
     require(core()->stats.ring_admitted <= 4 + 4 * 10, "%llu were invited",
             (unsigned long long) core()->stats.ring_admitted);
     require(core()->set.count == 4, "%u are polled", core()->set.count);
-    close_crowd();
+    close_job();
 }
 
 /* Memory for fewer rings than there are places: it goes to the busiest. */
 static void memory_for_few(void)
 {
-    struct crowd_options options = crowd_defaults(MANY);
+    struct job_options options = job_defaults(MANY);
     unsigned rate[8], share;
 
     options.ring_memory = 2;
-    open_crowd(&options);
+    open_job(&options);
     fill(rate, 0, 8, 2);
     (void) many_to_one(rate, 8, 4 * EPOCH / 16);
     rate[6] = rate[7] = 12;
     (void) many_to_one(rate, 8, 6 * EPOCH / 36);
     share = many_to_one(rate, 8, 10 * EPOCH / 36);
     require(share >= 64, "two rings take %u %%", share);
-    close_crowd();
+    close_job();
 }
 
 /* Process 0 sends to sixteen others, then to others, then to others, and hears nothing: those of
  * before, who hear nothing more from anybody, do not keep its rings. */
 static void old_receivers_are_idle(void)
 {
-    struct crowd_options options = crowd_defaults(128);
+    struct job_options options = job_defaults(128);
     const uint32_t most = rbuf_rings_out_most(&options.ring);
 
-    open_crowd(&options);
+    open_job(&options);
     for (uint32_t turn = 0; turn < 6; turn++) {
         uint64_t before = 0, by_ring = 0;
 
         for (unsigned round = 0; round < 12 * EPOCH; round++) {
             for (uint32_t i = 1; i <= 16; i++) {
-                struct crowd_counts *counts = &crowd_process(crowd, 16 * turn + i)->counts;
+                struct job_counts *counts = &job_process(job, 16 * turn + i)->counts;
 
-                crowd_send(crowd, 0, 16 * turn + i, 8);
+                job_send(job, 0, 16 * turn + i, 8);
                 before = round == 8 * EPOCH ? before + counts->by_ring : before;
                 by_ring = round == 12 * EPOCH - 1 ? by_ring + counts->by_ring : by_ring;
             }
-            crowd_run(crowd);
+            job_run(job);
         }
         by_ring -= before;
         require(by_ring >= 4 * EPOCH * 16 * 95 / 100, "%llu by rings in turn %u",
                 (unsigned long long) by_ring, turn);
         require(core()->rings.out <= most, "%u rings", core()->rings.out);
     }
-    close_crowd();
+    close_job();
 }
 
 /* ---- random jobs ---- */
@@ -314,34 +314,34 @@ static void play(uint32_t phases)
             uint32_t held = (uint32_t) sim_random_below(&numbers, 4 * JOB_RANKS);
 
             if (held < JOB_RANKS) {
-                crowd_hold(crowd_process(crowd, held));
+                job_hold(job_process(job, held));
             }
             for (uint32_t i = 0; i < JOB_RANKS; i++) {
                 uint64_t which = sim_random_size(&numbers, 6) - 1;
 
                 for (uint64_t j = sim_random_below(&numbers, burst + 1); j > 0; j--) {
                     if (partner[i][which] != i) {
-                        crowd_send(crowd, i, partner[i][which],
-                                   8 + (uint32_t) sim_random_size(&numbers, 700));
+                        job_send(job, i, partner[i][which],
+                                 8 + (uint32_t) sim_random_size(&numbers, 700));
                     }
                 }
             }
-            crowd_run(crowd);
+            job_run(job);
             if (held < JOB_RANKS && rounds % 3 == 0) {
-                crowd_release(crowd_process(crowd, held));
+                job_release(job_process(job, held));
             }
         }
         for (uint32_t i = 0; i < JOB_RANKS; i++) {
-            crowd_release(crowd_process(crowd, i));
+            job_release(job_process(job, i));
         }
-        crowd_run(crowd);
+        job_run(job);
     }
 }
 
 /* Whatever happens: all arrives in order, and the set changes by no more than it promises. */
 static void random_jobs(void)
 {
-    struct crowd_options options = crowd_defaults(JOB_RANKS);
+    struct job_options options = job_defaults(JOB_RANKS);
 
     options.ring.set = (uint32_t) sim_random_size(&numbers, 12);
     options.ring.slots = 2 + (uint32_t) sim_random_size(&numbers, 30);
@@ -351,16 +351,16 @@ static void random_jobs(void)
     if (sim_random_below(&numbers, 4) == 0) {
         options.ring_memory = (uint32_t) sim_random_below(&numbers, 2 * options.ring.set);
     }
-    open_crowd(&options);
+    open_job(&options);
     play(12);
     for (uint32_t i = 0; i < JOB_RANKS; i++) {
-        const struct rbuf_core *one = &crowd_process(crowd, i)->core;
+        const struct rbuf_core *one = &job_process(job, i)->core;
         uint64_t bound = (uint64_t) options.ring.set * (one->set.epoch + 1) / 2;
 
         require(one->stats.ring_recalled <= bound, "%llu left %u places in %u epochs",
                 (unsigned long long) one->stats.ring_recalled, options.ring.set, one->set.epoch);
     }
-    close_crowd();
+    close_job();
 }
 
 int main(int argc, char **argv)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-#include "crowd.h"
+/* The processes of the many-peer test: who knows whom, steps, delivery (see job.h). */
+#include "job.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 #define STAGING_BYTES (1u << 20)
 #define FIRST_LINKS   16u
 
-struct crowd_message { /* one that core keeps for a while */
+struct job_message { /* one that core keeps for a while */
     struct rbuf_am am;
     struct {
         struct rbuf_message_header header;
@@ -25,7 +26,7 @@ static void *allocate(size_t bytes)
     void *memory = calloc(1, bytes);
 
     if (memory == NULL) {
-        perror("crowd");
+        perror("job");
         exit(EXIT_FAILURE);
     }
     return memory;
@@ -36,35 +37,35 @@ static void *allocate_aligned(size_t bytes)
     void *memory = NULL;
 
     if (posix_memalign(&memory, PAGE, bytes) != 0) {
-        perror("crowd");
+        perror("job");
         exit(EXIT_FAILURE);
     }
     return memset(memory, 0, bytes);
 }
 
-struct crowd_options crowd_defaults(uint32_t ranks)
+struct job_options job_defaults(uint32_t ranks)
 {
-    return (struct crowd_options){
+    return (struct job_options){
         .ranks = ranks,
         .ring = {.slots = 64, .slot_bytes = 2112, .set = 16, .threshold = 16, .longest = 49152},
         .window = 64,
         .ring_memory = UINT32_MAX};
 }
 
-struct crowd *crowd_open(const struct crowd_options *options)
+struct job *job_open(const struct job_options *options)
 {
-    struct crowd *crowd = allocate(sizeof(*crowd));
+    struct job *job = allocate(sizeof(*job));
 
-    crowd->options = *options;
-    crowd->processes = allocate(options->ranks * sizeof(struct crowd_process *));
-    crowd->staging = allocate_aligned(STAGING_BYTES);
-    TAILQ_INIT(&crowd->awake);
-    return crowd;
+    job->options = *options;
+    job->processes = allocate(options->ranks * sizeof(struct job_process *));
+    job->staging = allocate_aligned(STAGING_BYTES);
+    TAILQ_INIT(&job->awake);
+    return job;
 }
 
-static void open_core(struct crowd_process *process)
+static void open_core(struct job_process *process)
 {
-    const struct crowd_options *options = &process->crowd->options;
+    const struct job_options *options = &process->job->options;
     const struct rbuf_core_options core_options = {.schedule = {.block_bytes = 4096,
                                                                 .growth = RBUF_GROWTH_ONE,
                                                                 .first_blocks = 3,
@@ -74,37 +75,37 @@ static void open_core(struct crowd_process *process)
                                                    .window = {options->window, options->window},
                                                    .ring = options->ring,
                                                    .max_message = 1u << 30};
-    const struct rbuf_region region = {.base = process->crowd->staging, .bytes = STAGING_BYTES};
+    const struct rbuf_region region = {.base = process->job->staging, .bytes = STAGING_BYTES};
 
     if (rbuf_core_open(&process->core, &core_options, &region, &region) != 0) {
-        perror("crowd");
+        perror("job");
         exit(EXIT_FAILURE);
     }
 }
 
-struct crowd_process *crowd_process(struct crowd *crowd, uint32_t rank)
+struct job_process *job_process(struct job *job, uint32_t rank)
 {
-    struct crowd_process *process = crowd->processes[rank];
+    struct job_process *process = job->processes[rank];
 
     if (process != NULL) {
         return process;
     }
     process = allocate(sizeof(*process));
-    process->crowd = crowd;
+    process->job = job;
     process->rank = rank;
     process->table_size = FIRST_LINKS;
-    process->table = allocate(FIRST_LINKS * sizeof(struct crowd_link *));
+    process->table = allocate(FIRST_LINKS * sizeof(struct job_link *));
     STAILQ_INIT(&process->inbox);
     STAILQ_INIT(&process->signals);
     open_core(process);
-    process->next = crowd->first;
-    crowd->first = process;
-    crowd->processes[rank] = process;
+    process->next = job->first;
+    job->first = process;
+    job->processes[rank] = process;
     return process;
 }
 
 /* Where the link to the rank is in the table, or would be. */
-static struct crowd_link **place_of(const struct crowd_process *process, uint32_t rank)
+static struct job_link **place_of(const struct job_process *process, uint32_t rank)
 {
     uint32_t place = rank * 2654435761u & (process->table_size - 1);
 
@@ -114,21 +115,21 @@ static struct crowd_link **place_of(const struct crowd_process *process, uint32_
     return &process->table[place];
 }
 
-static void grow_table(struct crowd_process *process)
+static void grow_table(struct job_process *process)
 {
-    struct crowd_link *link;
+    struct job_link *link;
 
     free(process->table);
     process->table_size *= 2;
-    process->table = allocate(process->table_size * sizeof(struct crowd_link *));
+    process->table = allocate(process->table_size * sizeof(struct job_link *));
     for (link = process->links; link != NULL; link = link->next) {
         *place_of(process, link->rank) = link;
     }
 }
 
-struct crowd_link *crowd_know(struct crowd_process *process, uint32_t rank)
+struct job_link *job_know(struct job_process *process, uint32_t rank)
 {
-    struct crowd_link *link = *place_of(process, rank);
+    struct job_link *link = *place_of(process, rank);
 
     if (link != NULL) {
         return link;
@@ -143,7 +144,7 @@ struct crowd_link *crowd_know(struct crowd_process *process, uint32_t rank)
         link->queue[i] = (struct rbuf_fab_queue){.link = link, .channel = i};
     }
     if (rbuf_peer_add(&process->core, NULL, link, &link->peer) != 0) {
-        perror("crowd");
+        perror("job");
         exit(EXIT_FAILURE);
     }
     *place_of(process, rank) = link;
@@ -153,9 +154,9 @@ struct crowd_link *crowd_know(struct crowd_process *process, uint32_t rank)
     return link;
 }
 
-static void tell_core(struct crowd_link *link)
+static void tell_core(struct job_link *link)
 {
-    uint16_t window = link->owner->crowd->options.window;
+    uint16_t window = link->owner->job->options.window;
     const struct rbuf_peer_link news = {.queue = {&link->queue[0], &link->queue[1]},
                                         .mailbox = link->mailbox,
                                         .their_mailbox = (uintptr_t) link->other->mailbox,
@@ -166,13 +167,13 @@ static void tell_core(struct crowd_link *link)
 }
 
 /* The link from one to the other, connected. */
-static struct crowd_link *connected(struct crowd *crowd, uint32_t from, uint32_t to)
+static struct job_link *connected(struct job *job, uint32_t from, uint32_t to)
 {
-    struct crowd_link *here = crowd_know(crowd_process(crowd, from), to);
-    struct crowd_link *there;
+    struct job_link *here = job_know(job_process(job, from), to);
+    struct job_link *there;
 
     if (here->other == NULL) {
-        there = crowd_know(crowd_process(crowd, to), from);
+        there = job_know(job_process(job, to), from);
         here->other = there;
         there->other = here;
         here->mailbox = allocate(sizeof(*here->mailbox));
@@ -185,38 +186,38 @@ static struct crowd_link *connected(struct crowd *crowd, uint32_t from, uint32_t
 
 /* ---- the fabric ---- */
 
-static void wake(struct crowd_process *process)
+static void wake(struct job_process *process)
 {
     if (!process->awake && !process->held) {
         process->awake = true;
-        TAILQ_INSERT_TAIL(&process->crowd->awake, process, awake_link);
+        TAILQ_INSERT_TAIL(&process->job->awake, process, awake_link);
     }
 }
 
-void crowd_hold(struct crowd_process *process)
+void job_hold(struct job_process *process)
 {
     process->held = true;
     if (process->awake) {
         process->awake = false;
-        TAILQ_REMOVE(&process->crowd->awake, process, awake_link);
+        TAILQ_REMOVE(&process->job->awake, process, awake_link);
     }
 }
 
-void crowd_release(struct crowd_process *process)
+void job_release(struct job_process *process)
 {
     process->held = false;
     wake(process);
 }
 
-void crowd_wrote(struct rbuf_fab_queue *queue)
+void job_wrote(struct rbuf_fab_queue *queue)
 {
     wake(queue->link->other->owner);
 }
 
-void crowd_post_letter(struct rbuf_fab_queue *queue, const struct rbuf_fab_piece *pieces,
-                       unsigned count, struct rbuf_work *work)
+void job_post_letter(struct rbuf_fab_queue *queue, const struct rbuf_fab_piece *pieces,
+                     unsigned count, struct rbuf_work *work)
 {
-    struct crowd_process *process = queue->link->other->owner;
+    struct job_process *process = queue->link->other->owner;
     struct rbuf_buffer *letter;
     uint32_t bytes = 0;
 
@@ -232,7 +233,7 @@ void crowd_post_letter(struct rbuf_fab_queue *queue, const struct rbuf_fab_piece
     STAILQ_INSERT_TAIL(&process->inbox, letter, link);
     wake(process);
     if (work != NULL) {
-        struct crowd_signal *signal = allocate(sizeof(*signal));
+        struct job_signal *signal = allocate(sizeof(*signal));
 
         signal->work = work;
         STAILQ_INSERT_TAIL(&queue->link->owner->signals, signal, link);
@@ -242,17 +243,17 @@ void crowd_post_letter(struct rbuf_fab_queue *queue, const struct rbuf_fab_piece
 
 /* ---- a step ---- */
 
-static void give_ring(struct crowd_process *process)
+static void give_ring(struct job_process *process)
 {
     const struct rbuf_ring_options *options = &process->core.options.ring;
     struct rbuf_ring_memory *memory = NULL;
 
-    if (process->ring_count < process->crowd->options.ring_memory) {
+    if (process->ring_count < process->job->options.ring_memory) {
         memory = allocate(sizeof(*memory));
         memory->base = allocate_aligned(rbuf_ring_memory_bytes(options));
         process->rings = realloc(process->rings, (process->ring_count + 1) * sizeof(memory));
         if (process->rings == NULL) {
-            perror("crowd");
+            perror("job");
             exit(EXIT_FAILURE);
         }
         process->rings[process->ring_count++] = memory;
@@ -260,14 +261,14 @@ static void give_ring(struct crowd_process *process)
     rbuf_ring_memory_give(&process->core, memory);
 }
 
-static void deliver(struct crowd_process *process, const struct rbuf_event *event)
+static void deliver(struct job_process *process, const struct rbuf_event *event)
 {
-    struct crowd_link *link = event->peer->user;
+    struct job_link *link = event->peer->user;
     struct rbuf_buffer *letter = event->delivery.buffer;
     uint64_t number;
 
     memcpy(&number, event->delivery.data, sizeof(number));
-    process->crowd->disorder += number != link->received;
+    process->job->disorder += number != link->received;
     link->received++;
     process->counts.received++;
     process->counts.by_ring += event->delivery.origin == RBUF_ORIGIN_RING;
@@ -275,7 +276,7 @@ static void deliver(struct crowd_process *process, const struct rbuf_event *even
     free(letter);
 }
 
-static int act(struct crowd_process *process)
+static int act(struct job_process *process)
 {
     struct rbuf_event event;
     int done = 0;
@@ -286,22 +287,22 @@ static int act(struct crowd_process *process)
             deliver(process, &event);
             break;
         case RBUF_EVENT_SENT:
-            free(event.am); /* a struct crowd_message begins with it */
+            free(event.am); /* a struct job_message begins with it */
             break;
         case RBUF_EVENT_RING_MEMORY:
             give_ring(process);
             break;
         default:
-            process->crowd->lost_peers++;
+            process->job->lost_peers++;
             break;
         }
     }
     return done;
 }
 
-static int take_letters(struct crowd_process *process)
+static int take_letters(struct job_process *process)
 {
-    struct crowd_signal *signal;
+    struct job_signal *signal;
     struct rbuf_buffer *letter;
     int done = 0;
 
@@ -322,7 +323,7 @@ static int take_letters(struct crowd_process *process)
     return done;
 }
 
-static void step(struct crowd_process *process)
+static void step(struct job_process *process)
 {
     int done;
 
@@ -337,12 +338,12 @@ static void step(struct crowd_process *process)
     } while (done > 0);
 }
 
-void crowd_run(struct crowd *crowd)
+void job_run(struct job *job)
 {
-    struct crowd_process *process;
+    struct job_process *process;
 
-    while ((process = TAILQ_FIRST(&crowd->awake)) != NULL) {
-        TAILQ_REMOVE(&crowd->awake, process, awake_link);
+    while ((process = TAILQ_FIRST(&job->awake)) != NULL) {
+        TAILQ_REMOVE(&job->awake, process, awake_link);
         process->awake = false;
         step(process);
     }
@@ -350,12 +351,12 @@ void crowd_run(struct crowd *crowd)
 
 /* ---- messages ---- */
 
-void crowd_send(struct crowd *crowd, uint32_t from, uint32_t to, uint32_t bytes)
+void job_send(struct job *job, uint32_t from, uint32_t to, uint32_t bytes)
 {
-    struct crowd_link *link = connected(crowd, from, to);
+    struct job_link *link = connected(job, from, to);
     uint64_t number = link->sent++;
     void *slot = rbuf_am_begin(link->peer, bytes);
-    struct crowd_message *message;
+    struct job_message *message;
 
     link->owner->counts.sent++;
     if (slot != NULL) {
@@ -374,7 +375,7 @@ void crowd_send(struct crowd *crowd, uint32_t from, uint32_t to, uint32_t bytes)
 
 /* ---- what is left ---- */
 
-static const char *link_wrong(const struct crowd_link *link)
+static const char *link_wrong(const struct job_link *link)
 {
     if (link->other == NULL) {
         return NULL;
@@ -391,23 +392,23 @@ static const char *link_wrong(const struct crowd_link *link)
     return NULL;
 }
 
-const char *crowd_wrong(const struct crowd *crowd)
+const char *job_wrong(const struct job *job)
 {
-    const struct crowd_process *process;
-    const struct crowd_link *link;
+    const struct job_process *process;
+    const struct job_link *link;
 
-    if (crowd->disorder != 0) {
+    if (job->disorder != 0) {
         return "messages arrived out of order";
     }
-    if (crowd->lost_peers != 0) {
+    if (job->lost_peers != 0) {
         return "a peer was lost";
     }
-    for (process = crowd->first; process != NULL; process = process->next) {
+    for (process = job->first; process != NULL; process = process->next) {
         if (process->core.stats.messages_refused != 0) {
             return "a message was refused";
         }
-        if (process->core.set.count > crowd->options.ring.set ||
-            process->core.rings.out > rbuf_rings_out_most(&crowd->options.ring)) {
+        if (process->core.set.count > job->options.ring.set ||
+            process->core.rings.out > rbuf_rings_out_most(&job->options.ring)) {
             return "more rings than the polling set has places";
         }
         for (link = process->links; link != NULL; link = link->next) {
@@ -423,10 +424,10 @@ const char *crowd_wrong(const struct crowd *crowd)
 
 /* ---- the end ---- */
 
-static void close_process(struct crowd_process *process)
+static void close_process(struct job_process *process)
 {
     struct rbuf_buffer *letter;
-    struct crowd_link *link;
+    struct job_link *link;
 
     while ((link = process->links) != NULL) {
         process->links = link->next;
@@ -448,15 +449,15 @@ static void close_process(struct crowd_process *process)
     free(process);
 }
 
-void crowd_close(struct crowd *crowd)
+void job_close(struct job *job)
 {
-    struct crowd_process *process;
+    struct job_process *process;
 
-    while ((process = crowd->first) != NULL) {
-        crowd->first = process->next;
+    while ((process = job->first) != NULL) {
+        job->first = process->next;
         close_process(process);
     }
-    free(crowd->processes);
-    free(crowd->staging);
-    free(crowd);
+    free(job->processes);
+    free(job->staging);
+    free(job);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * A crowd: the processes of a job, as many as take part, each with a core, passing small messages.
+ * The many-peer test: the processes of a job, as many as take part, each with a core, passing small
+ * messages.
  *
  * A process exists from when it is first asked for, and knows another one (has a struct rbuf_peer
  * for it) from when it was told to, or when they first talk: so a job of any size can be played
@@ -10,11 +11,11 @@
  * first, unless it is held: then it does nothing, as one that computes. Nothing depends on anything
  * but the calls made here.
  *
- * Each message carries its number among those of the same two processes, and the crowd counts those
+ * Each message carries its number among those of the same two processes, and the job counts those
  * that arrive out of order.
  */
-#ifndef RBUF_CROWD_H
-#define RBUF_CROWD_H
+#ifndef RBUF_JOB_H
+#define RBUF_JOB_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,20 +23,20 @@
 
 #include "core/core.h"
 
-struct crowd;
-struct crowd_process;
+struct job;
+struct job_process;
 
 /* One process as seen by another one. */
-struct crowd_link {
-    struct crowd_process *owner;
-    struct crowd_link *other; /* the same two seen from the other side; NULL: not connected */
-    uint32_t rank;            /* of the other process */
+struct job_link {
+    struct job_process *owner;
+    struct job_link *other; /* the same two seen from the other side; NULL: not connected */
+    uint32_t rank;          /* of the other process */
     struct rbuf_peer *peer;
     struct rbuf_mailbox *mailbox;
     struct rbuf_fab_queue queue[RBUF_CHANNELS];
     uint64_t sent;
     uint64_t received;
-    struct crowd_link *next; /* of the owner's */
+    struct job_link *next; /* of the owner's */
 };
 
 struct rbuf_buffer { /* core's opaque receive buffer: a letter */
@@ -45,17 +46,17 @@ struct rbuf_buffer { /* core's opaque receive buffer: a letter */
     _Alignas(16) unsigned char data[];
 };
 
-struct crowd_signal {
+struct job_signal {
     struct rbuf_work *work;
-    STAILQ_ENTRY(crowd_signal) link;
+    STAILQ_ENTRY(job_signal) link;
 };
 
-STAILQ_HEAD(crowd_inbox, rbuf_buffer);
-STAILQ_HEAD(crowd_signals, crowd_signal);
-TAILQ_HEAD(crowd_awake, crowd_process);
+STAILQ_HEAD(job_inbox, rbuf_buffer);
+STAILQ_HEAD(job_signals, job_signal);
+TAILQ_HEAD(job_awake, job_process);
 
 /* What happened at a process; set it to zero to count anew. */
-struct crowd_counts {
+struct job_counts {
     uint64_t sent;
     uint64_t received;
     uint64_t by_ring; /* of those received */
@@ -63,61 +64,61 @@ struct crowd_counts {
     uint64_t looked;  /* rings looked at in them */
 };
 
-struct crowd_process {
-    struct crowd *crowd;
+struct job_process {
+    struct job *job;
     uint32_t rank;
     struct rbuf_core core;
-    struct crowd_link *links;  /* to the processes that it knows */
-    struct crowd_link **table; /* the same, hashed by rank */
-    uint32_t table_size;       /* a power of two */
+    struct job_link *links;  /* to the processes that it knows */
+    struct job_link **table; /* the same, hashed by rank */
+    uint32_t table_size;     /* a power of two */
     uint32_t known;
-    struct crowd_inbox inbox;
-    struct crowd_signals signals;
+    struct job_inbox inbox;
+    struct job_signals signals;
     struct rbuf_ring_memory **rings; /* leased to core */
     uint32_t ring_count;
-    struct crowd_counts counts;
+    struct job_counts counts;
     bool held;
-    bool awake; /* in the crowd's list */
-    TAILQ_ENTRY(crowd_process) awake_link;
-    struct crowd_process *next;
+    bool awake; /* in the job's list */
+    TAILQ_ENTRY(job_process) awake_link;
+    struct job_process *next;
 };
 
-struct crowd_options {
+struct job_options {
     uint32_t ranks;
     struct rbuf_ring_options ring;
     uint16_t window;      /* receive credits of a channel */
     uint32_t ring_memory; /* most rings that a process has memory for */
 };
 
-struct crowd {
-    struct crowd_options options;
-    struct crowd_process **processes; /* by rank */
-    struct crowd_process *first;      /* of those that exist */
-    struct crowd_awake awake;
+struct job {
+    struct job_options options;
+    struct job_process **processes; /* by rank */
+    struct job_process *first;      /* of those that exist */
+    struct job_awake awake;
     void *staging; /* of all cores: nothing is staged */
     uint64_t disorder;
     uint64_t lost_peers;
 };
 
 /* What the component's parameters are by default, in a job of so many ranks. */
-struct crowd_options crowd_defaults(uint32_t ranks);
+struct job_options job_defaults(uint32_t ranks);
 
-struct crowd *crowd_open(const struct crowd_options *options);
-void crowd_close(struct crowd *crowd);
+struct job *job_open(const struct job_options *options);
+void job_close(struct job *job);
 
-struct crowd_process *crowd_process(struct crowd *crowd, uint32_t rank);
-struct crowd_link *crowd_know(struct crowd_process *process, uint32_t rank);
+struct job_process *job_process(struct job *job, uint32_t rank);
+struct job_link *job_know(struct job_process *process, uint32_t rank);
 
 /* Sends a message of `bytes`, at least 8, now or when there is a credit. */
-void crowd_send(struct crowd *crowd, uint32_t from, uint32_t to, uint32_t bytes);
+void job_send(struct job *job, uint32_t from, uint32_t to, uint32_t bytes);
 
 /* Until nobody who is not held has anything to do. */
-void crowd_run(struct crowd *crowd);
+void job_run(struct job *job);
 
-void crowd_hold(struct crowd_process *process);
-void crowd_release(struct crowd_process *process);
+void job_hold(struct job_process *process);
+void job_release(struct job_process *process);
 
-/* NULL, or what is wrong after crowd_run() with nobody held. */
-const char *crowd_wrong(const struct crowd *crowd);
+/* NULL, or what is wrong after job_run() with nobody held. */
+const char *job_wrong(const struct job *job);
 
 #endif

@@ -4,31 +4,31 @@
  * a copy, a send is a letter in the other process's inbox, and both are complete when they are
  * posted. Order is kept as on a queue pair: what a send follows is in memory when it is read.
  */
-#ifndef RBUF_CROWD_FABRIC_H
-#define RBUF_CROWD_FABRIC_H
+#ifndef RBUF_JOB_FABRIC_H
+#define RBUF_JOB_FABRIC_H
 
 #define NULL_FABRIC_INLINE 220u
 #define NULL_FABRIC_ROOM   128u
 
 #include "../../null_fabric.h"
 
-struct crowd_link;
+struct job_link;
 
 struct rbuf_fab_queue {
-    struct crowd_link *link; /* whose it is */
+    struct job_link *link; /* whose it is */
     unsigned channel;
 };
 
 /* Something was written into the memory of the process at the other end. */
-void crowd_wrote(struct rbuf_fab_queue *queue);
+void job_wrote(struct rbuf_fab_queue *queue);
 
 /* `signal` comes back at the next step of the process that sends. */
-void crowd_post_letter(struct rbuf_fab_queue *queue, const struct rbuf_fab_piece *pieces,
-                       unsigned count, struct rbuf_work *signal);
+void job_post_letter(struct rbuf_fab_queue *queue, const struct rbuf_fab_piece *pieces,
+                     unsigned count, struct rbuf_work *signal);
 
 static inline void null_fabric_wrote(struct rbuf_fab_queue *queue)
 {
-    crowd_wrote(queue);
+    job_wrote(queue);
 }
 
 static inline enum rbuf_fab_status rbuf_fab_send(struct rbuf_fab_queue *queue,
@@ -37,7 +37,7 @@ static inline enum rbuf_fab_status rbuf_fab_send(struct rbuf_fab_queue *queue,
                                                  struct rbuf_work *work)
 {
     (void) inlined;
-    crowd_post_letter(queue, pieces, count, work);
+    job_post_letter(queue, pieces, count, work);
     return RBUF_FAB_OK;
 }
 
