@@ -77,14 +77,24 @@ void side_expect_nothing(const struct side *side)
     ck_assert_ptr_null(wait_event(side, 30));
 }
 
-void count_reaches(const _Atomic uint64_t *counter, uint64_t count)
+static uint64_t wait_for_count(const _Atomic uint64_t *counter, uint64_t count)
 {
     uint64_t end = wall_ms() + PATIENCE_MS;
 
     while (atomic_load(counter) < count && wall_ms() < end) {
         sleep_ms(1);
     }
-    ck_assert_uint_eq(atomic_load(counter), count);
+    return atomic_load(counter);
+}
+
+void count_reaches(const _Atomic uint64_t *counter, uint64_t count)
+{
+    ck_assert_uint_eq(wait_for_count(counter, count), count);
+}
+
+void count_passes(const _Atomic uint64_t *counter, uint64_t count)
+{
+    ck_assert_uint_ge(wait_for_count(counter, count), count);
 }
 
 struct rbuf_connection *side_connect(const struct side *from, const struct side *to, uint32_t seed,

@@ -44,8 +44,9 @@ struct rbuf_connection *side_connect(const struct side *from, const struct side 
                                      void *user);
 struct pair sides_connect(struct side *a, struct side *b);
 
-/* Waits until the counter is there. */
+/* Waits until the counter is there, and not beyond; or there at least, if it goes on counting. */
 void count_reaches(const _Atomic uint64_t *counter, uint64_t count);
+void count_passes(const _Atomic uint64_t *counter, uint64_t count);
 
 /* A plain connection to the listener; then the number of bytes that come until the listener closes
  * it, which it must do. */

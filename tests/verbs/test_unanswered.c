@@ -70,7 +70,7 @@ START_TEST(tried_again_and_accepted)
     list = nobody_there(&a, &fd);
     ck_assert_int_eq(rbuf_listener_connect(a.listener, &list, &hello, &a, &call), 0);
     ck_assert_int_eq(rbuf_listener_connect(a.listener, &list, &hello, &a, &other), 0);
-    count_reaches(&rbuf_listener_counters(a.listener)->connects_retried, 4);
+    count_passes(&rbuf_listener_counters(a.listener)->connects_retried, 4);
     rbuf_connection_close(other);
     ck_assert_int_eq(listen(fd, 8), 0);
     taken = accept(fd, NULL, NULL);
@@ -111,7 +111,7 @@ START_TEST(withdrawn_requests_are_not_announced)
     rbuf_listener_arm(b.listener);
     sleep_ms(50);
     connection = side_connect(&a, &b, 1, &a);
-    count_reaches(&rbuf_listener_counters(a.listener)->connects_retried, 3);
+    count_passes(&rbuf_listener_counters(a.listener)->connects_retried, 3);
     ck_assert(!rbuf_listener_pending(b.listener));
     atomic_store(&thread_is_held, false);
     event = side_expect(&b, RBUF_CONNECT_REQUEST);
