@@ -10,7 +10,7 @@
 #include "check.h"
 #include "counter.h"
 
-enum { BELOW = 140, ABOVE = 20, CROWDED = 30, ALONE = 100, LONG = 16 * CHECK_K };
+enum { BELOW = 140, ABOVE = 20, CROWDED = 30, ALONE = 100, LONG = 20 * CHECK_K };
 
 static long puts_so_far(void)
 {
