@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
 #
-# Checks the model of eager rings in every interleaving, and that each way of breaking it is found.
-# Exit status 77 without spin.
+# Checks the models of eager rings and of early data in every interleaving, and that each way of
+# breaking them is found. Exit status 77 without spin.
 
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -13,14 +13,24 @@ command -v spin >/dev/null || {
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 
-# check NAME DEFINE...: the number of errors that the checker finds, at most one, in NAME's folder
+# check NAME MODEL DEFINE...: the number of errors that the checker finds, at most one, in NAME's
+# folder; two of them at a time
 check()
 {
+    while (($(jobs -pr | wc -l) >= 2)); do
+        wait -n
+    done
+    run_checker "$@" &
+}
+
+run_checker()
+{
     local folder=$work/$1
-    shift
-    mkdir "$folder" && cd "$folder" && spin "$@" -a "$here/ring.pml" >spin.log 2>&1 &&
-        gcc -O1 -DSAFETY -DMEMLIM=2000 -DCOLLAPSE -o pan pan.c >gcc.log 2>&1 &&
-        ./pan -m1000000 >pan.log 2>&1
+    local model=$2
+    shift 2
+    mkdir "$folder" && cd "$folder" && spin "$@" -a "$here/$model.pml" >spin.log 2>&1 &&
+        gcc "$optimize" -DSAFETY -DMEMLIM=450 -DCOLLAPSE -o pan pan.c >gcc.log 2>&1 &&
+        ./pan -m20000 -w22 >pan.log 2>&1
     sed -n 's/.*errors: \([0-9]*\).*/\1/p' pan.log >found
 }
 
@@ -37,23 +47,42 @@ holds() # NAME: its model has no error, and all of its states were seen
         "$folder/pan.log") states"
 }
 
-check rings &
-check counts -DCOUNTS &
+stale="-DNO_DEFER -DNO_SHORT -DSOURCES=1"
+others="-DNO_DEFER -DNO_SHORT -DNO_END -DNO_PLACE"
+deferred="-DMESSAGES=2"
+recalled="-DMESSAGES=2 -DRECALLS=1 -DNO_DEFER"
+
+optimize=-O1
+check rings ring
+check counts ring -DCOUNTS
+for part in stale others deferred recalled; do
+    check "$part" early ${!part}
+done
+
+optimize=-O0 # an error is found sooner than the checker is optimized
+mistakes=
+# must_find MODEL "DEFINES" MISTAKE...
+must_find()
+{
+    local model=$1 defines=$2 mistake
+    shift 2
+    for mistake in "$@"; do
+        check "$mistake" "$model" $defines "-D$mistake"
+        mistakes+=" $mistake"
+    done
+}
+must_find ring "" WORD_FIRST EARLY_CREDIT NO_DRAIN BACK_AT_ONCE ANSWER_TWICE SLOTS_EARLY ANY_BACK
+must_find ring -DCOUNTS HEAR_BULK SHORT_MAILBOX FAR_MAILBOX
+must_find early "$stale" OLDEST NO_LATER NOT_PASSED_ON OLD_TOKEN ONE_SIDED
+must_find early "$others" UNRELEASED NO_SEQ RELEASE_CLAIMED
+must_find early "$deferred" NO_CORRECTION OLD_RTR
+must_find early "$recalled" RETURN_AT_ONCE
 wait
-holds rings
-holds counts
-mistakes="WORD_FIRST EARLY_CREDIT NO_DRAIN BACK_AT_ONCE ANSWER_TWICE SLOTS_EARLY ANY_BACK"
-mistakes_of_counts="HEAR_BULK SHORT_MAILBOX FAR_MAILBOX"
+
+for part in rings counts stale others deferred recalled; do
+    holds "$part"
+done
 for mistake in $mistakes; do
-    (check "$mistake" "-D$mistake") &
-    (($(jobs -pr | wc -l) < 2)) || wait -n
-done
-for mistake in $mistakes_of_counts; do
-    (check "$mistake" -DCOUNTS "-D$mistake") &
-    (($(jobs -pr | wc -l) < 2)) || wait -n
-done
-wait
-for mistake in $mistakes $mistakes_of_counts; do
     if [ "$(cat "$work/$mistake/found")" != 1 ]; then
         echo "$mistake is not found"
         exit 1
