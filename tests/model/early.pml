@@ -22,8 +22,8 @@
  * grant is deferred. What the mailbox says may be seen late, since a free slot need not be used.
  *
  * Parts, by definitions: RECALLS is how often the window is asked back, and lent again; MESSAGES,
- * SOURCES; and what does not happen: NO_DEFER, NO_SHORT (all receives want all), NO_END, NO_PLACE
- * (all messages have puts; none goes in place).
+ * SOURCES; ONE_SIDED has a put in place that is no message's; and what does not happen: NO_DEFER,
+ * NO_SHORT (all receives want all), NO_END, NO_PLACE (all messages have puts; none goes in place).
  *
  * Defining one of these makes the model wrong in one way, and the checker must find it:
  *   NO_CORRECTION    a put whose receiver has claimed others' early data says nothing
@@ -35,9 +35,9 @@
  *   RELEASE_CLAIMED  claimed early data are released when they are copied
  *   OLD_RTR          an RTR is believed that was sent before the correction
  *   RETURN_AT_ONCE   a window is given back while writes to it are under way
+ *   FORGET_ONE       what goes in place drops the newest early data of its source alone (ONE_SIDED)
  * and of what the model takes for granted:
  *   OLD_TOKEN        a delivery claims for a receive though a later one has begun since
- *   ONE_SIDED        a put in place, of no message, from the memory of one
  */
 #ifndef MESSAGES
 #define MESSAGES 3
@@ -176,11 +176,21 @@ inline take_early(from, claimed, found)
 
 inline forget(from, found)
 {
+#ifdef FORGET_ONE
     take_early(from, 0, found);
     if
     :: found < SLOTS -> slot_over(found, DROPPED)
     :: else
     fi
+#else
+    do
+    :: newest_of(from, found);
+        if
+        :: found < SLOTS -> slot_over(found, DROPPED)
+        :: else -> break
+        fi
+    od
+#endif
 }
 
 inline note_later(from, found)

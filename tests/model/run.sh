@@ -49,7 +49,7 @@ holds() # NAME: its model has no error, and all of its states were seen
 
 stale="-DNO_DEFER -DNO_SHORT -DSOURCES=1"
 others="-DNO_DEFER -DNO_SHORT -DNO_END -DNO_PLACE"
-deferred="-DMESSAGES=2"
+deferred="-DMESSAGES=2 -DONE_SIDED"
 recalled="-DMESSAGES=2 -DRECALLS=1 -DNO_DEFER"
 
 optimize=-O1
@@ -73,9 +73,9 @@ must_find()
 }
 must_find ring "" WORD_FIRST EARLY_CREDIT NO_DRAIN BACK_AT_ONCE ANSWER_TWICE SLOTS_EARLY ANY_BACK
 must_find ring -DCOUNTS HEAR_BULK SHORT_MAILBOX FAR_MAILBOX
-must_find early "$stale" OLDEST NO_LATER NOT_PASSED_ON OLD_TOKEN ONE_SIDED
+must_find early "$stale" OLDEST NO_LATER NOT_PASSED_ON OLD_TOKEN
 must_find early "$others" UNRELEASED NO_SEQ RELEASE_CLAIMED
-must_find early "$deferred" NO_CORRECTION OLD_RTR
+must_find early "$deferred" NO_CORRECTION OLD_RTR FORGET_ONE
 must_find early "$recalled" RETURN_AT_ONCE
 wait
 

@@ -482,6 +482,38 @@ START_TEST(data_that_are_given_up)
 }
 END_TEST
 
+/* A one-sided put in place, from memory of which a message is under way, says that it takes no
+ * early data; nor may it have that message take those of one before it, which are stale. The
+ * message has early data of its own, or none. */
+START_TEST(a_one_sided_put_leaves_no_stale_data)
+{
+    static unsigned char source[BYTES];
+
+    for (unsigned kind = 0; kind < 2; kind++) {
+        struct world *world = early_open_arriving(_i);
+        struct world_message *stale = early_hold_from(world, source, BYTES, 5);
+        struct world_message *message;
+
+        if (kind == 1) {
+            early_sender(world)->early_out->state = RBUF_EARLY_OUT_RETURNED;
+        }
+        message = early_hold_from(world, source, BYTES, 6);
+        early_sender(world)->early_out->state = RBUF_EARLY_OUT_OPEN;
+        rbuf_early_forget(early_sender(world), source);
+        {
+            const struct rbuf_offer offer = early_grant(world, message, RBUF_EARLY_UNKNOWN);
+
+            early_put_from(world, message, &offer, source);
+        }
+        world_settle(world);
+        early_arrived(message);
+        ck_assert_uint_eq(world->corrupt, 0);
+        world_close_message(stale, WORLD_ARRIVED);
+        world_close(world);
+    }
+}
+END_TEST
+
 /* Data that nobody takes are dropped after some hundred messages, and their slots used again; a
  * receive that comes then gets the whole message. */
 START_TEST(data_that_age)
@@ -520,6 +552,7 @@ int main(void)
     unit_add_loop(suite, stale_data_are_nobodys, EARLY_ARRIVALS);
     unit_add_loop(suite, stale_data_are_nobodys_behind_others, EARLY_ARRIVALS);
     unit_add_loop(suite, data_that_are_given_up, EARLY_ARRIVALS);
+    unit_add_loop(suite, a_one_sided_put_leaves_no_stale_data, EARLY_ARRIVALS);
     unit_add_loop(suite, data_that_age, EARLY_ARRIVALS);
     return unit_run(suite);
 }

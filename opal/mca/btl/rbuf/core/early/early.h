@@ -139,7 +139,8 @@ void rbuf_early_close(struct rbuf_peer *peer, const struct rbuf_early_data *data
 struct rbuf_early_data *rbuf_early_take(struct rbuf_peer *peer, const void *source,
                                         uint32_t claimed);
 
-/* No put will take the early data of `source`; of these. Not of packed ones. */
+/* Something goes in place from `source`, or in fragments: no put takes early data of it, even if
+ * others would. No put will take these. Not of packed ones. */
 void rbuf_early_forget(struct rbuf_peer *peer, const void *source);
 void rbuf_early_drop(struct rbuf_peer *peer, struct rbuf_early_data *data);
 

@@ -285,11 +285,13 @@ struct rbuf_early_data *rbuf_early_take(struct rbuf_peer *peer, const void *sour
     return data;
 }
 
+/* All of the source: who puts in place may be no message, and an older one's data, which may be
+ * stale, must not become the newest for one that is under way. */
 void rbuf_early_forget(struct rbuf_peer *peer, const void *source)
 {
-    struct rbuf_early_data *data = rbuf_early_take(peer, source, 0);
+    struct rbuf_early_data *data;
 
-    if (data != NULL) {
+    while ((data = newest_of(peer->early_out, source)) != NULL) {
         rbuf_early_drop(peer, data);
     }
 }
