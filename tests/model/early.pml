@@ -21,7 +21,7 @@
  * RTS has early data, if these are written before the put, if what has waited is dropped, if a
  * grant is deferred. What the mailbox says may be seen late, since a free slot need not be used.
  *
- * Parts, by definitions: RECALLS is how often the window is asked back, and lent again; MESSAGES,
+ * Parts, by definitions: RECALLS is how often the window is asked back, and leased again; MESSAGES,
  * SOURCES; ONE_SIDED has a put in place that is no message's; and what does not happen: NO_DEFER,
  * NO_SHORT (all receives want all), NO_END, NO_PLACE (all messages have puts; none goes in place).
  *

@@ -39,7 +39,7 @@ START_TEST(every_length)
 END_TEST
 
 /* A stream: much is on its way, so a message goes in one write, with the shorter trailer, unless it
- * would then not reach into its first slot. Every length, and with payload that is like words. */
+ * would then not reach into its first slot. */
 START_TEST(every_length_in_one_write)
 {
     struct world_options options = long_options();

@@ -5,10 +5,25 @@
 
 static _Thread_local struct mca_btl_rbuf_callback *innermost; /* NULL: the thread is in none */
 
+/* What an outer delivery finds from now on may be this one's, or a later one's: it claims nothing
+ * any more, as its own message may have ended and its early data be stale by then. */
+static void forget_earlier(const struct mca_btl_rbuf_callback *callback)
+{
+    for (struct mca_btl_rbuf_callback *outer = callback->outer; outer != NULL;
+         outer = outer->outer) {
+        if (outer->kind == MCA_BTL_RBUF_CALLBACK_RTS && outer->endpoint == callback->endpoint) {
+            outer->early = RBUF_EARLY_UNKNOWN;
+        }
+    }
+}
+
 void mca_btl_rbuf_callback_enter(struct mca_btl_rbuf_callback *callback)
 {
     callback->outer = innermost;
     innermost = callback;
+    if (callback->kind == MCA_BTL_RBUF_CALLBACK_RTS) {
+        forget_earlier(callback);
+    }
     if (callback->kind == MCA_BTL_RBUF_CALLBACK_PUT) {
         atomic_fetch_add_explicit(&callback->endpoint->putting, 1, memory_order_relaxed);
     }

@@ -7,6 +7,9 @@
  * Callbacks nest, as they may progress: the innermost one counts. A message that is no RTS is
  * delivered as if by who progressed.
  *
+ * A delivery claims early data only as long as no later one of that peer has begun: of a module one
+ * thread delivers at a time (btl_rbuf_progress.c), and one from within another ends what that knew.
+ *
  * Threads: each knows its own callbacks.
  */
 #ifndef BTL_RBUF_CALLBACK_H

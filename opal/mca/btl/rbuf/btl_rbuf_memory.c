@@ -108,6 +108,7 @@ static mca_btl_rbuf_handle_t *register_target(mca_btl_rbuf_module_t *module,
     if (handle == NULL) {
         return NULL;
     }
+    /* Up to MCA_BTL_RBUF_COPY protocols stage all of them. */
     if (module->choice != NULL
             ? handle_choose(module, handle)
             : mca_btl_rbuf_params.protocol > MCA_BTL_RBUF_COPY &&
