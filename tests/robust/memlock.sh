@@ -85,16 +85,16 @@ if [ "$robust_all" = yes ]; then
     done
 fi
 
-# In the middle of the run. What 11M leave is not enough for one window of messages.
+# In the middle of the run. What 13M leave is not enough for one window of messages.
 for protocol in register rcache; do
-    for limit in 11M 16M 36M; do
+    for limit in 13M 16M 36M; do
         at $limit $protocol works
         grep -q 'direct_puts=[1-9]' "$log" || fail "memlock $limit $protocol: registers what it can"
     done
 done
-at 11M auto works
+at 13M auto works
 more=(--mca btl_rbuf_allow_cache off)
-at 11M auto works "no cache"
+at 13M auto works "no cache"
 more=()
 
 # Where the adapter's limit is the same, it sees to it. 8 MB is what systems give by default.

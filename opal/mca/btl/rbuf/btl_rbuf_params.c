@@ -231,9 +231,10 @@ static const struct parameter table[] = {
      "Receive buffers for eager messages, shared by all peers of a port, control_size bytes each. "
      "Adapters without shared receive queues have buffers for each peer instead: see "
      "control_credits"},
-    {"control_size", "12k", SIZE, KIB, 64 * KIB, NULL, NULL, 0, 6, FIELD(control_size),
+    {"control_size", "17k", SIZE, KIB, 64 * KIB, NULL, NULL, 0, 6, FIELD(control_size),
      "bytes, 1k to 64k, at most eager_limit (lowered to it)",
-     "Largest eager message, with Open MPI's header, that goes by these buffers. A larger one, up "
+     "Largest eager message, with Open MPI's header, that goes by these buffers: 16 KB of data in "
+     "windows of many messages need no rendezvous. A larger one, up "
      "to eager_limit, goes by a ring, and by the bulk buffers when that is full. Where there is no "
      "ring, or much waits already, eager_limit is lowered to this for a while, for all peers, "
      "unless it is given; and for good where no ring takes such messages"},
