@@ -12,7 +12,7 @@
  *     endpoint, packed          peers, and early data of packed messages
  *     module                    what a port owns
  *     memory, fragment, mailbox, ring, staging    of that, one each
- *     auto, registrar, eager, latency, convertor
+ *     auto, registrar (cache, registration), eager, latency, hooks, convertor
  *
  * Locks: one a module, module->lock, guards core, verbs and the module's lists. Callbacks into Open
  * MPI run without it. The listener's thread has data of its own, and comes into a module for async
@@ -34,6 +34,7 @@
 #include "btl_rbuf_latency.h"
 #include "btl_rbuf_lock.h"
 #include "btl_rbuf_modex.h"
+#include "btl_rbuf_registrar.h"
 #include "core/core.h"
 #include "core/message/eager.h"
 #include "verbs/device.h"
@@ -96,12 +97,9 @@ struct mca_btl_rbuf_module_t {
     uint64_t copied_polled; /* when the completion queues were polled */
     uint64_t look_due_ns;   /* when the port's events are read next */
     uint64_t down_since_ns; /* when the port was seen to go down; 0: it is up */
-    struct mca_rcache_base_module_t *rcache; /* NULL: registrations are made for each use */
-    struct rbuf_choice *choice;              /* protocol auto, else NULL */
+    struct mca_btl_rbuf_registrar registrar;
+    struct rbuf_choice *choice; /* protocol auto, else NULL */
     mca_btl_base_module_error_cb_fn_t error_callback;
-    _Atomic uint64_t lookups; /* of the registrar */
-    _Atomic uint64_t misses;
-    _Atomic uint64_t cached; /* registrations in the cache, also those that it is to drop */
 };
 
 /* What the modules of this process share. */

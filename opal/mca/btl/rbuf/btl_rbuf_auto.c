@@ -6,67 +6,24 @@
  * A receive takes from its offer until Open MPI is done with it, a put in place or from staging
  * from its start until it has arrived; registrations that are made for it are not part of that,
  * they have a price of their own.
- *
- * Memory hooks are installed with the cache and never without it. They call release() in any
- * thread, possibly within malloc(): it looks at the choices that are watched, without a lock.
  */
 #include "btl_rbuf_auto.h"
 
 #include <stdlib.h>
 
 #include "btl_rbuf_help.h"
+#include "btl_rbuf_hooks.h"
 #include "btl_rbuf_params.h"
-#include "opal/memoryhooks/memory.h"
 
-/* Choices that want to hear of released memory; NULL: a free place. */
-static _Atomic(struct rbuf_choice *) watched[RBUF_PORTS_MAX];
-static unsigned watchers;
-
-static void release(void *base, size_t bytes, void *context, bool from_alloc)
+static void released(void *choice, uint64_t base, uint64_t bytes)
 {
-    (void) context;
-    (void) from_alloc;
-    for (size_t i = 0; i < RBUF_PORTS_MAX; i++) {
-        struct rbuf_choice *choice = atomic_load_explicit(&watched[i], memory_order_acquire);
-
-        if (choice != NULL) {
-            rbuf_choice_release(choice, (uintptr_t) base, bytes);
-        }
-    }
-}
-
-static void watch(struct rbuf_choice *choice)
-{
-    for (size_t i = 0; i < RBUF_PORTS_MAX; i++) {
-        if (atomic_load_explicit(&watched[i], memory_order_relaxed) == NULL) {
-            atomic_store_explicit(&watched[i], choice, memory_order_release);
-            break;
-        }
-    }
-    if (watchers++ == 0) {
-        (void) opal_mem_hooks_register_release(release, NULL);
-    }
-}
-
-/* No release() looks at the choice any more when this has returned: Open MPI calls hooks and
- * removes them under one lock. */
-static void unwatch(struct rbuf_choice *choice)
-{
-    for (size_t i = 0; i < RBUF_PORTS_MAX; i++) {
-        if (atomic_load_explicit(&watched[i], memory_order_relaxed) == choice) {
-            atomic_store_explicit(&watched[i], NULL, memory_order_relaxed);
-            (void) opal_mem_hooks_unregister_release(release);
-            if (--watchers > 0) {
-                (void) opal_mem_hooks_register_release(release, NULL);
-            }
-        }
-    }
+    rbuf_choice_release(choice, base, bytes);
 }
 
 int mca_btl_rbuf_auto_open(mca_btl_rbuf_module_t *module)
 {
     const struct rbuf_choice_options options = {
-        .cache = module->rcache != NULL,
+        .cache = module->registrar.policy == MCA_BTL_RBUF_CACHED,
         .registration_ns = mca_btl_rbuf_params.registration_time,
         .registration_page_ns = mca_btl_rbuf_params.registration_page_time};
 
@@ -80,7 +37,7 @@ int mca_btl_rbuf_auto_open(mca_btl_rbuf_module_t *module)
     }
     rbuf_choice_open(module->choice, &options);
     if (options.cache) {
-        watch(module->choice);
+        (void) mca_btl_rbuf_hooks_add(released, module->choice);
     }
     return OPAL_SUCCESS;
 }
@@ -88,7 +45,7 @@ int mca_btl_rbuf_auto_open(mca_btl_rbuf_module_t *module)
 void mca_btl_rbuf_auto_close(mca_btl_rbuf_module_t *module)
 {
     if (module->choice != NULL) {
-        unwatch(module->choice);
+        mca_btl_rbuf_hooks_remove(module->choice);
         free(module->choice);
         module->choice = NULL;
     }

@@ -2,7 +2,7 @@
 #ifndef BTL_RBUF_AUTO_H
 #define BTL_RBUF_AUTO_H
 
-#include "btl_rbuf_registrar.h"
+#include "btl_rbuf.h"
 #include "core/choice/choice.h"
 
 /* What is timed, and told to the choice when it ends. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Whether Open MPI's memory hooks can be trusted with a cache of registrations.
+ * Listeners are found without a lock, as the hook may run within anything.
  *
- * They replace the first instructions of brk() and other functions of the C library. Another
- * library with hooks of its own can take calls past them: UCX replaces sbrk(), through which
- * malloc() gives memory back, and goes on to the kernel. Then the cache keeps registrations of
- * pages that are gone, and an adapter reads and writes what nobody owns any more. So it is tried
- * out.
+ * Whether the hooks can be trusted with registrations that are kept: they replace the first
+ * instructions of brk() and other functions of the C library. Another library with hooks of its own
+ * can take calls past them: UCX replaces sbrk(), through which malloc() gives memory back, and goes
+ * on to the kernel. Then the cache keeps registrations of pages that are gone, and an adapter reads
+ * and writes what nobody owns any more. So it is tried out.
  *
  * It is tried in a copy of the process, where no other thread can use the heap at the same time and
  * nothing that happens to it matters. The copy is made without the C library, so that no fork
@@ -19,12 +19,15 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "opal/constants.h"
 #include "opal/memoryhooks/memory.h"
+
+#define LISTENERS_MOST 32
 
 #define PROBE_BYTES   (256 * 1024)
 #define PROBE_SECONDS 5
@@ -71,4 +74,62 @@ bool mca_btl_rbuf_hooks_see_heap(void)
     }
     (void) opal_mem_hooks_unregister_release(released);
     return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SEEN;
+}
+
+/* ---- listeners ---- */
+
+/* Written by add and remove: `released` before `context` with release, which notify() reads with
+ * acquire. */
+static struct {
+    _Atomic(void *) context; /* NULL: a free place */
+    mca_btl_rbuf_released_fn_t released;
+} listener[LISTENERS_MOST];
+
+static unsigned listeners;
+
+static void notify(void *base, size_t bytes, void *context, bool from_alloc)
+{
+    (void) context;
+    (void) from_alloc;
+    for (size_t i = 0; i < LISTENERS_MOST; i++) {
+        void *who = atomic_load_explicit(&listener[i].context, memory_order_acquire);
+
+        if (who != NULL) {
+            listener[i].released(who, (uintptr_t) base, bytes);
+        }
+    }
+}
+
+bool mca_btl_rbuf_hooks_add(mca_btl_rbuf_released_fn_t released, void *context)
+{
+    size_t i = 0;
+
+    while (i < LISTENERS_MOST &&
+           atomic_load_explicit(&listener[i].context, memory_order_relaxed) != NULL) {
+        i++;
+    }
+    if (i == LISTENERS_MOST ||
+        (listeners == 0 && opal_mem_hooks_register_release(notify, NULL) != OPAL_SUCCESS)) {
+        return false;
+    }
+    listeners++;
+    listener[i].released = released;
+    atomic_store_explicit(&listener[i].context, context, memory_order_release);
+    return true;
+}
+
+/* Open MPI calls hooks and removes them under one lock: what runs has ended when its hook has been
+ * removed. */
+void mca_btl_rbuf_hooks_remove(void *context)
+{
+    for (size_t i = 0; i < LISTENERS_MOST; i++) {
+        if (context != NULL &&
+            atomic_load_explicit(&listener[i].context, memory_order_relaxed) == context) {
+            atomic_store_explicit(&listener[i].context, NULL, memory_order_relaxed);
+            (void) opal_mem_hooks_unregister_release(notify);
+            if (--listeners > 0) {
+                (void) opal_mem_hooks_register_release(notify, NULL);
+            }
+        }
+    }
 }

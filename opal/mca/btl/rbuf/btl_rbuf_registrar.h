@@ -1,28 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Every registration of user memory of a module, by one of these policies, which it has from its
+ * opening to its end:
+ *
+ * - on demand: made for each use, and its taker's (this file);
+ * - cached: kept in OPAL's grdma cache (btl_rbuf_cache.h), protocols rcache and auto.
+ *
+ * What is taken as a target may be written by the adapter and by peers. Quiet: says nothing when
+ * the adapter refuses. No lock is held, but for mca_btl_rbuf_memory_allocate().
+ */
 #ifndef BTL_RBUF_REGISTRAR_H
 #define BTL_RBUF_REGISTRAR_H
 
-#include "btl_rbuf.h"
-#include "opal/mca/rcache/rcache.h"
-#include "verbs/memory.h"
+#include "btl_rbuf_registration.h"
 
-/* A registration of user memory; begins as OPAL's caches want it. */
-typedef struct {
-    mca_rcache_base_registration_t base;
-    struct ibv_mr *mr;
-    _Atomic uint64_t unreported_ns; /* protocol auto: what it took; 0: the choice knows */
-} mca_btl_rbuf_registration_t;
+typedef struct mca_btl_rbuf_module_t mca_btl_rbuf_module_t;
 
-/* What memory is registered for. */
-enum mca_btl_rbuf_purpose {
-    MCA_BTL_RBUF_SOURCE, /* it is read: memory that may not be written will do */
-    MCA_BTL_RBUF_TARGET  /* it is written, or both */
+typedef enum { MCA_BTL_RBUF_ON_DEMAND, MCA_BTL_RBUF_CACHED } mca_btl_rbuf_policy_t;
+
+struct mca_btl_rbuf_registrar {
+    mca_btl_rbuf_policy_t policy;
+    struct mca_rcache_base_module_t *rcache; /* CACHED */
+    _Atomic uint64_t lookups;
+    _Atomic uint64_t misses; /* of these, registrations that were made */
+    _Atomic uint64_t cached; /* registrations in the cache, also those that it is to drop */
 };
 
-/* No lock is held. Quiet: says nothing when the adapter refuses. What is taken as a target may be
- * written by the adapter and by peers. */
 int mca_btl_rbuf_registrar_open(mca_btl_rbuf_module_t *module);
 void mca_btl_rbuf_registrar_close(mca_btl_rbuf_module_t *module);
+
+/* A registration that contains [base, base + bytes), to be given back; NULL with *problem filled.
+ */
 mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_take(mca_btl_rbuf_module_t *module,
                                                             void *base, size_t bytes,
                                                             enum mca_btl_rbuf_purpose purpose,
@@ -30,7 +38,7 @@ mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_take(mca_btl_rbuf_module_
 void mca_btl_rbuf_registration_give(mca_btl_rbuf_module_t *module,
                                     mca_btl_rbuf_registration_t *registration);
 
-/* A registration that is made already, taken as by mca_btl_rbuf_registration_take(), or NULL. */
+/* One that is made already, taken as by mca_btl_rbuf_registration_take(), or NULL. */
 mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_find(mca_btl_rbuf_module_t *module,
                                                             void *base, size_t bytes,
                                                             enum mca_btl_rbuf_purpose purpose);

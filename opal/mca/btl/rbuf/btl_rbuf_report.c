@@ -146,8 +146,8 @@ static void add_module(struct totals *totals, const mca_btl_rbuf_module_t *modul
     totals->requests += module->port->fab.requests;
     totals->completions += module->port->fab.completions;
     totals->async_visits += module->async.visits;
-    totals->lookups += atomic_load_explicit(&module->lookups, memory_order_relaxed);
-    totals->cache_misses += atomic_load_explicit(&module->misses, memory_order_relaxed);
+    totals->lookups += atomic_load_explicit(&module->registrar.lookups, memory_order_relaxed);
+    totals->cache_misses += atomic_load_explicit(&module->registrar.misses, memory_order_relaxed);
 }
 
 void mca_btl_rbuf_counters_keep(const mca_btl_rbuf_module_t *module)

@@ -11,6 +11,8 @@ rbuf_glue_sources = \
 	%reldir%/btl_rbuf_async.h \
 	%reldir%/btl_rbuf_auto.c \
 	%reldir%/btl_rbuf_auto.h \
+	%reldir%/btl_rbuf_cache.c \
+	%reldir%/btl_rbuf_cache.h \
 	%reldir%/btl_rbuf_callback.c \
 	%reldir%/btl_rbuf_callback.h \
 	%reldir%/btl_rbuf_collect.c \
@@ -62,6 +64,8 @@ rbuf_glue_sources = \
 	%reldir%/btl_rbuf_rdma.h \
 	%reldir%/btl_rbuf_registrar.c \
 	%reldir%/btl_rbuf_registrar.h \
+	%reldir%/btl_rbuf_registration.c \
+	%reldir%/btl_rbuf_registration.h \
 	%reldir%/btl_rbuf_report.c \
 	%reldir%/btl_rbuf_report.h \
 	%reldir%/btl_rbuf_ring.c \
