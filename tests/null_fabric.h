@@ -96,6 +96,15 @@ static inline enum rbuf_fab_status rbuf_fab_write(struct rbuf_fab_queue *queue, 
     return RBUF_FAB_DEAD;
 }
 
+static inline enum rbuf_fab_status rbuf_fab_gather(struct rbuf_fab_queue *queue,
+                                                   const struct rbuf_fab_piece *pieces,
+                                                   unsigned count, uint64_t remote, uint32_t rkey,
+                                                   struct rbuf_work *work)
+{
+    (void) queue, (void) pieces, (void) count, (void) remote, (void) rkey, (void) work;
+    return RBUF_FAB_DEAD;
+}
+
 static inline enum rbuf_fab_status rbuf_fab_write_immediate(struct rbuf_fab_queue *queue,
                                                             const void *local, uint32_t lkey,
                                                             uint32_t bytes, uint64_t remote,

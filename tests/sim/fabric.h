@@ -26,7 +26,7 @@ struct rbuf_fab_request {
     enum sim_operation operation;
     bool inlined;
     uint32_t immediate;
-    struct rbuf_fab_piece pieces[2];
+    struct rbuf_fab_piece pieces[RBUF_FAB_PIECES];
     unsigned count;
     uint32_t rkey;
     uint64_t remote;
@@ -125,6 +125,20 @@ static inline enum rbuf_fab_status rbuf_fab_send(struct rbuf_fab_queue *queue,
 {
     struct rbuf_fab_request request = {.operation = SIM_SEND, .inlined = inlined, .count = count};
 
+    for (unsigned i = 0; i < count; i++) {
+        request.pieces[i] = pieces[i];
+    }
+    return rbuf_fab_post(queue, &request, work);
+}
+
+static inline enum rbuf_fab_status rbuf_fab_gather(struct rbuf_fab_queue *queue,
+                                                   const struct rbuf_fab_piece *pieces,
+                                                   unsigned count, uint64_t remote, uint32_t rkey,
+                                                   struct rbuf_work *work)
+{
+    struct rbuf_fab_request request = sim_request(SIM_WRITE, NULL, 0, 0, remote, rkey);
+
+    request.count = count;
     for (unsigned i = 0; i < count; i++) {
         request.pieces[i] = pieces[i];
     }

@@ -74,6 +74,7 @@ struct world_options {
     unsigned late; /* each so-manieth put is not expected: its rendezvous is answered when the next
                       one is delivered, before that; 0: none */
     bool aside;    /* and not as if it were part of that delivery */
+    bool gather;   /* eager messages are sent from where they are, if they can go at once */
     bool refuse_registration; /* the user cannot register memory */
     unsigned ring_memory;     /* rings that a node has memory for, of both kinds together */
 };
@@ -156,6 +157,7 @@ struct world_am {
     struct rbuf_am am; /* first: an event that names it is this one's */
     struct world_node *node;
     struct world_message *message;
+    bool gathered; /* the message's source is given back with it */
     uint32_t key;
     unsigned char *memory; /* header and payload; as large as needed, so that misuse shows */
 };

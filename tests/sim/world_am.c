@@ -34,6 +34,9 @@ void world_give_back(struct world_message *message, unsigned char **memory, uint
 
 void world_am_free(struct world_am *am)
 {
+    if (am->gathered) {
+        world_give_back(am->message, &am->message->source, &am->message->source_key);
+    }
     am->node->ams--;
     sim_deregister(&am->node->world->net, am->key);
     free(am->memory);

@@ -52,10 +52,31 @@ static bool send_long(struct world_node *node, struct world_message *message)
     return rbuf_am_end_long(peer, TAG_EAGER, bytes, 0);
 }
 
+/* From where it is; the source is given back when it was fetched. */
+static bool send_gathered(struct world_node *node, struct world_message *message)
+{
+    struct world_am *am =
+        world_am_make(node, message, TAG_EAGER, &message, sizeof(message), NULL, 0);
+    struct rbuf_fab_piece data = {message->source, (uint32_t) message->bytes,
+                                  sim_register(&node->nic, message->source, message->bytes)};
+    bool gathered;
+
+    am->am.bytes += data.bytes;
+    message->source_key = data.lkey;
+    gathered = rbuf_am_gather(node->links[message->to].peer, &am->am, &data);
+    am->gathered = gathered;
+    world_am_sent(am, gathered);
+    return gathered;
+}
+
 static void start_eager(struct world_message *message)
 {
     struct world_node *node = &message->world->nodes[message->from];
 
+    if (message->world->options.gather && message->channel == RBUF_CONTROL && message->bytes > 0 &&
+        send_gathered(node, message)) {
+        return;
+    }
     if (message->channel != RBUF_CONTROL || !send_long(node, message)) {
         world_am_send(world_am_make(node, message, TAG_EAGER, &message, sizeof(message),
                                     message->source, message->bytes),

@@ -111,6 +111,18 @@ START_TEST(control_dies_and_refuses)
 }
 END_TEST
 
+START_TEST(gathered_messages)
+{
+    struct world_options options = case_busy();
+
+    options.gather = true;
+    for (uint64_t requests = 1; requests <= MOMENTS; requests += 3) {
+        die_after(&options, requests % 2, requests);
+        options.faults.refuse_when_dead = !options.faults.refuse_when_dead;
+    }
+}
+END_TEST
+
 START_TEST(announced_chunks)
 {
     struct world_options options = case_busy();
@@ -219,6 +231,7 @@ int main(void)
     unit_add(suite, bulk_dies_and_refuses);
     unit_add(suite, control_dies_and_completes);
     unit_add(suite, control_dies_and_refuses);
+    unit_add(suite, gathered_messages);
     unit_add(suite, announced_chunks);
     unit_add(suite, while_registrations_are_asked_for);
     unit_add(suite, other_peers_go_on);

@@ -46,6 +46,7 @@ struct rbuf_device_options {
     unsigned min_rnr_timer; /* code of the wait that this side asks for, 0 to 31 */
     enum rbuf_in_order_choice subblock;
     enum rbuf_fork_choice fork;
+    bool gather; /* queue pairs are to take as many pieces as rbuf_fab_gather() */
 };
 
 /* A send completion queue; queue pairs of `reserved` requests together flush into it. */
@@ -102,7 +103,8 @@ struct rbuf_port {
     uint32_t max_depth;    /* requests of one queue pair */
     uint32_t max_cq;       /* entries of one completion queue */
     uint32_t max_srq;      /* entries of one shared receive queue; 0: there are none */
-    uint32_t max_inline;   /* bytes; what queue pairs of 2 pieces get here */
+    uint32_t pieces;       /* of a request's gather list */
+    uint32_t max_inline;   /* bytes; what queue pairs of so many pieces get here */
     uint8_t max_rd_atomic; /* in flight as initiator */
     bool atomics;          /* atomic towards other atomics of this adapter, at least */
     bool atomics_with_cpu; /* and towards the processor's own */

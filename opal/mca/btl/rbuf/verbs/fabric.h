@@ -145,6 +145,26 @@ static inline enum rbuf_fab_status rbuf_fab_send(struct rbuf_fab_queue *queue,
     return rbuf_fab_post(queue, &request, work);
 }
 
+/* RDMA write gathered from up to RBUF_FAB_PIECES pieces of registered memory. */
+static inline enum rbuf_fab_status rbuf_fab_gather(struct rbuf_fab_queue *queue,
+                                                   const struct rbuf_fab_piece *pieces,
+                                                   unsigned count, uint64_t remote, uint32_t rkey,
+                                                   struct rbuf_work *work)
+{
+    struct ibv_sge list[RBUF_FAB_PIECES];
+    struct rbuf_fab_request request = {
+        .wr = {.opcode = IBV_WR_RDMA_WRITE, .sg_list = list, .num_sge = (int) count}};
+
+    for (unsigned i = 0; i < count; i++) {
+        list[i] = (struct ibv_sge){.addr = (uintptr_t) pieces[i].address,
+                                   .length = pieces[i].bytes,
+                                   .lkey = pieces[i].lkey};
+    }
+    request.wr.wr.rdma.remote_addr = remote;
+    request.wr.wr.rdma.rkey = rkey;
+    return rbuf_fab_post(queue, &request, work);
+}
+
 /* RDMA read into registered memory. */
 static inline enum rbuf_fab_status rbuf_fab_read(struct rbuf_fab_queue *queue, void *local,
                                                  uint32_t lkey, uint32_t bytes, uint64_t remote,

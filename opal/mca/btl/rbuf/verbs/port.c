@@ -20,7 +20,7 @@ static_assert((int) RBUF_MTU_256 == IBV_MTU_256 && (int) RBUF_MTU_4096 == IBV_MT
 
 #define READS_MAX   16u /* in flight a queue pair; more gains nothing and takes adapter memory */
 #define PROBE_DEPTH 16u
-#define PIECES      2u
+#define PIECES      2u /* that all of core needs but rbuf_fab_gather() */
 
 void rbuf_port_name(char name[RBUF_PORT_NAME_MAX], const struct ibv_device *device, uint8_t number)
 {
@@ -157,6 +157,9 @@ static int query_device(struct rbuf_port *port, struct rbuf_problem *problem)
     port->max_depth = (uint32_t) attributes.max_qp_wr;
     port->max_cq = (uint32_t) attributes.max_cqe;
     port->max_srq = attributes.max_srq > 0 ? (uint32_t) attributes.max_srq_wr : 0;
+    port->pieces = port->options.gather && attributes.max_sge >= (int) RBUF_FAB_PIECES
+                       ? RBUF_FAB_PIECES
+                       : PIECES;
     port->receive_kind = port->max_srq > 0 ? RBUF_RECEIVE_SHARED : RBUF_RECEIVE_OWN;
     reads = attributes.max_qp_init_rd_atom > 0 ? (unsigned) attributes.max_qp_init_rd_atom : 1;
     port->max_rd_atomic = (uint8_t) (reads < READS_MAX ? reads : READS_MAX);
@@ -257,7 +260,7 @@ static int probe_queue_pair(struct rbuf_port *port, struct rbuf_problem *problem
                                               .qp_type = IBV_QPT_RC,
                                               .cap = {.max_send_wr = PROBE_DEPTH,
                                                       .max_recv_wr = 1,
-                                                      .max_send_sge = PIECES,
+                                                      .max_send_sge = port->pieces,
                                                       .max_recv_sge = 1,
                                                       .max_inline_data = inline_rooms[i]}};
 

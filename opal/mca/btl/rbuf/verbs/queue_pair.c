@@ -13,7 +13,6 @@
 #define FIRST_DEPTH   128u      /* requests of the first peers' send queues */
 #define PSN_MASK      0xffffffu /* 24 bits */
 #define GRH_HOPS      64u
-#define SEND_PIECES   2u /* what fabric.h gathers at most */
 
 static struct rbuf_queue_pair *queue_pair_of(struct rbuf_fab_queue *queue)
 {
@@ -128,7 +127,7 @@ static int create(struct rbuf_queue_pair *queue, uint32_t depth, struct rbuf_pro
         .qp_type = IBV_QPT_RC,
         .sq_sig_all = 0,
         .cap = {.max_send_wr = depth,
-                .max_send_sge = SEND_PIECES,
+                .max_send_sge = port->pieces,
                 .max_inline_data = rbuf_queue_inline(port, queue->channel)}};
     int error;
 

@@ -19,6 +19,8 @@
 
 #include <stdint.h>
 
+#define RBUF_FAB_PIECES 5u /* of a gather list, most */
+
 enum rbuf_fab_status { RBUF_FAB_OK, RBUF_FAB_AGAIN, RBUF_FAB_DEAD };
 
 /* One element of a gather list. */

@@ -11,8 +11,10 @@
 struct rbuf_stats {
     uint64_t messages_sent; /* user messages, by a ring or over send/receive */
     uint64_t messages_received;
-    uint64_t messages_inline;  /* of those sent, the ones that travelled inside the request */
-    uint64_t messages_queued;  /* had to wait for a credit or for room in the send queue */
+    uint64_t messages_inline; /* of those sent, the ones that travelled inside the request */
+    uint64_t messages_queued; /* had to wait for a credit or for room in the send queue */
+    uint64_t gathered;        /* of those sent, the ones whose data was not copied here */
+    uint64_t gathered_bytes;
     uint64_t messages_held;    /* arrived before the put that they belong to, and waited */
     uint64_t messages_refused; /* malformed, dropped */
     uint64_t credits_written;  /* explicit credit returns */

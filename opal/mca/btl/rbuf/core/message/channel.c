@@ -75,6 +75,19 @@ static void unbounce(struct rbuf_am *am)
     }
 }
 
+/* The message was posted over send/receive; `silent`: no completion comes. */
+static inline void went(struct rbuf_peer *peer, struct rbuf_am *am, bool silent)
+{
+    peer->credit[am->channel].sent++;
+    if (am->channel == RBUF_CONTROL) { /* what the other one says is not believed */
+        peer->sequence_out++;
+        rbuf_credit_advertised(&peer->counts);
+        peer->core->stats.ring_full += rbuf_ring_out_takes(&peer->ring_out, am->bytes);
+    }
+    am->state = silent ? RBUF_AM_IDLE : RBUF_AM_POSTED;
+    peer->in_flight += !silent;
+}
+
 /* Sends over send/receive if there is a credit and room. A dead queue pair fails the peer. */
 static bool post_send(struct rbuf_peer *peer, struct rbuf_am *am)
 {
@@ -102,14 +115,7 @@ static bool post_send(struct rbuf_peer *peer, struct rbuf_am *am)
     if (status != RBUF_FAB_OK) {
         return false;
     }
-    peer->credit[am->channel].sent++;
-    if (am->channel == RBUF_CONTROL) { /* what the other one says is not believed */
-        peer->sequence_out++;
-        rbuf_credit_advertised(&peer->counts);
-        peer->core->stats.ring_full += rbuf_ring_out_takes(&peer->ring_out, am->bytes);
-    }
-    am->state = silent ? RBUF_AM_IDLE : RBUF_AM_POSTED;
-    peer->in_flight += !silent;
+    went(peer, am, silent);
     peer->core->stats.messages_inline += inlined;
     return true;
 }
@@ -203,6 +209,72 @@ bool rbuf_am_send_now(struct rbuf_peer *peer, enum rbuf_channel_id id, uint8_t t
         return false;
     }
     peer->core->stats.messages_sent++;
+    return true;
+}
+
+/* A slot of the ring, or several. */
+static bool gather_by_ring(struct rbuf_peer *peer, struct rbuf_am *am,
+                           const struct rbuf_fab_piece *data)
+{
+    const uint32_t lead = am->bytes - data->bytes;
+    void *place = rbuf_ring_out_begin(peer, am->bytes);
+    bool sent = false;
+
+    if (place != NULL) {
+        memcpy(place, am->header + 1, lead);
+        sent = rbuf_ring_out_gather(peer, RBUF_MESSAGE_USER, am->tag, am->bytes, am->after, data,
+                                    &am->work);
+    } else if ((place = rbuf_ring_long_begin(peer, am->bytes)) != NULL) {
+        memcpy(place, am->header + 1, lead);
+        sent = rbuf_ring_long_gather(peer, RBUF_MESSAGE_USER, am->tag, am->bytes, am->after, data,
+                                     &am->work);
+    }
+    am->state = sent ? RBUF_AM_POSTED : RBUF_AM_IDLE;
+    peer->in_flight += sent;
+    return sent;
+}
+
+static bool gather_by_send(struct rbuf_peer *peer, struct rbuf_am *am,
+                           const struct rbuf_fab_piece *data)
+{
+    const struct rbuf_fab_piece pieces[] = {
+        {am->header, HEADER_BYTES + am->bytes - data->bytes, am->lkey}, *data};
+    enum rbuf_fab_status status;
+
+    if (!rbuf_credit_available(peer, (enum rbuf_flow) am->channel)) {
+        return false;
+    }
+    rbuf_channel_fill(peer, am->header, am->kind, am->tag, am->after);
+    status = rbuf_fab_send(peer->queue[am->channel], pieces, 2, false, &am->work);
+    if (status == RBUF_FAB_DEAD) {
+        rbuf_peer_break(peer, -ECONNRESET);
+    }
+    if (status == RBUF_FAB_OK) {
+        went(peer, am, false);
+    }
+    return status == RBUF_FAB_OK;
+}
+
+bool rbuf_am_gather(struct rbuf_peer *peer, struct rbuf_am *am, const struct rbuf_fab_piece *data)
+{
+    am->peer = peer;
+    am->work.kind = RBUF_WORK_SEND;
+    am->kind = RBUF_MESSAGE_USER;
+    if (!may_go(peer, RBUF_CONTROL)) {
+        return false;
+    }
+    if (!gather_by_ring(peer, am, data)) {
+        if (am->channel == RBUF_BULK) { /* as rbuf_am_send_as() has it */
+            am->kind = RBUF_MESSAGE_LONG;
+            am->after = 0;
+        }
+        if (!may_go(peer, (enum rbuf_channel_id) am->channel) || !gather_by_send(peer, am, data)) {
+            return false;
+        }
+    }
+    peer->core->stats.messages_sent++;
+    peer->core->stats.gathered++;
+    peer->core->stats.gathered_bytes += data->bytes;
     return true;
 }
 

@@ -43,6 +43,11 @@ enum rbuf_am_state rbuf_am_send(struct rbuf_peer *peer, struct rbuf_am *am);
 enum rbuf_am_state rbuf_am_send_as(struct rbuf_peer *peer, struct rbuf_am *am,
                                    enum rbuf_message_kind kind, uint64_t after);
 
+/* Sends a message whose last bytes are `data`, without copying them: `am` has only the header and
+ * the bytes before. Now, or not at all: false, and nothing has happened. A RBUF_EVENT_SENT will say
+ * when the data has been fetched. */
+bool rbuf_am_gather(struct rbuf_peer *peer, struct rbuf_am *am, const struct rbuf_fab_piece *data);
+
 /* Sends `message` (header and `bytes` of payload in one piece of any memory) now and inline, or
  * does nothing and returns false. The caller keeps the memory. */
 bool rbuf_am_send_now(struct rbuf_peer *peer, enum rbuf_channel_id channel, uint8_t tag,

@@ -171,18 +171,15 @@ void rbuf_ring_long_write_part(struct rbuf_peer *peer, uint32_t bytes, uint32_t 
     }
 }
 
-bool rbuf_ring_long_end(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_t tag,
-                        uint32_t bytes, uint64_t after)
+/* Everything of the message but its payload is put where it belongs. */
+static void seal(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_t tag, uint32_t bytes,
+                 uint64_t after)
 {
     struct rbuf_ring_out *out = &peer->ring_out;
     const uint32_t slots = rbuf_ring_long_slots(bytes, out->slot_bytes);
     struct rbuf_ring_trailer *last = (struct rbuf_ring_trailer *) (void *) end_here(out, slots) - 1;
     uint8_t wire_kind = (uint8_t) kind;
-    enum rbuf_fab_status status;
 
-    if (out->state != RBUF_RING_OUT_OPEN || rbuf_peer_is_lost(peer)) { /* since it was begun */
-        return false;
-    }
     if (out->written == 0) {
         put_word(out, bytes, 0);
     }
@@ -194,7 +191,14 @@ bool rbuf_ring_long_end(struct rbuf_peer *peer, enum rbuf_message_kind kind, uin
     atomic_store_explicit(&last->word,
                           (out->word + ((uint64_t) (slots - 1) << RBUF_RING_SIZE_BITS)) | bytes,
                           memory_order_relaxed);
-    status = write_until(peer, bytes, length_of(out, bytes));
+}
+
+/* The rest was posted, if the status says so. */
+static bool took_slots(struct rbuf_peer *peer, uint32_t bytes, enum rbuf_fab_status status)
+{
+    struct rbuf_ring_out *out = &peer->ring_out;
+    const uint32_t slots = rbuf_ring_long_slots(bytes, out->slot_bytes);
+
     if (status == RBUF_FAB_DEAD) {
         rbuf_peer_break(peer, -ECONNRESET);
     }
@@ -210,4 +214,76 @@ bool rbuf_ring_long_end(struct rbuf_peer *peer, enum rbuf_message_kind kind, uin
     rbuf_ring_out_posted(peer, slots);
     peer->core->stats.ring_long++;
     return true;
+}
+
+/* The ring may have gone since the message was begun. */
+static bool is_gone(const struct rbuf_peer *peer)
+{
+    return peer->ring_out.state != RBUF_RING_OUT_OPEN || rbuf_peer_is_lost(peer);
+}
+
+bool rbuf_ring_long_end(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_t tag,
+                        uint32_t bytes, uint64_t after)
+{
+    if (is_gone(peer)) {
+        return false;
+    }
+    seal(peer, kind, tag, bytes, after);
+    return took_slots(peer, bytes, write_until(peer, bytes, length_of(&peer->ring_out, bytes)));
+}
+
+/* The payload but for the word in it comes from `data`, whose first byte is the `lead`-th of the
+ * payload; the rest from `begin` on, where the message stands here. */
+static unsigned list_pieces(const struct rbuf_ring_out *out, uint32_t bytes,
+                            const struct rbuf_fab_piece *data, const unsigned char *begin,
+                            struct rbuf_fab_piece *pieces)
+{
+    const uint32_t lead = bytes - data->bytes;
+    const uint32_t behind = in_first_slot(out, bytes); /* the word */
+    const uint32_t word = behind - RBUF_RING_WORD_BYTES;
+    const unsigned char *source = (const unsigned char *) data->address - lead;
+    const uint32_t lkey = out->memory->lkey;
+    uint32_t done = lead;
+    unsigned count = 0;
+
+    if (word > lead) {
+        pieces[count++] = (struct rbuf_fab_piece){begin, lead, lkey};
+        pieces[count++] = (struct rbuf_fab_piece){source + lead, word - lead, data->lkey};
+        pieces[count++] = (struct rbuf_fab_piece){begin + word, behind - word, lkey};
+        done = behind;
+    } else {
+        done = behind > lead ? behind : lead;
+        pieces[count++] = (struct rbuf_fab_piece){begin, done, lkey};
+    }
+    pieces[count++] = (struct rbuf_fab_piece){source + done, bytes - done, data->lkey};
+    pieces[count++] = (struct rbuf_fab_piece){begin + bytes, length_of(out, bytes) - bytes, lkey};
+    return count;
+}
+
+bool rbuf_ring_long_gather(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_t tag,
+                           uint32_t bytes, uint64_t after, const struct rbuf_fab_piece *data,
+                           struct rbuf_work *work)
+{
+    struct rbuf_ring_out *out = &peer->ring_out;
+    const uint32_t slots = rbuf_ring_long_slots(bytes, out->slot_bytes);
+    const uint32_t length = length_of(out, bytes);
+    const uint32_t lead = bytes - data->bytes;
+    const uint32_t behind = in_first_slot(out, bytes);
+    const uint32_t word = behind - RBUF_RING_WORD_BYTES;
+    const uint32_t from = word > lead ? word : lead;
+    unsigned char *begin = end_here(out, slots) - length;
+    struct rbuf_fab_piece pieces[RBUF_FAB_PIECES];
+    unsigned count;
+
+    if (is_gone(peer) || behind >= bytes) {
+        return false;
+    }
+    if (from < behind) { /* what is displaced */
+        memcpy(begin + from, (const unsigned char *) data->address + (from - lead), behind - from);
+    }
+    seal(peer, kind, tag, bytes, after);
+    count = list_pieces(out, bytes, data, begin, pieces);
+    return took_slots(peer, bytes,
+                      rbuf_fab_gather(peer->queue[RBUF_CONTROL], pieces, count,
+                                      end_there(out, slots) - length, out->offer.rkey, work));
 }

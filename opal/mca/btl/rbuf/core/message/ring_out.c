@@ -39,26 +39,52 @@ static enum rbuf_fab_status write_slot(struct rbuf_peer *peer, uint32_t length)
                                out->remote_end - length, length <= rbuf_fab_inline_max(queue));
 }
 
-bool rbuf_ring_out_end(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_t tag,
-                       uint32_t bytes, uint64_t after)
+static inline void fill_trailer(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_t tag,
+                                uint32_t bytes, uint64_t after)
 {
     struct rbuf_ring_out *out = &peer->ring_out;
     struct rbuf_ring_trailer *trailer =
         (struct rbuf_ring_trailer *) (void *) (out->local_end - TRAILER_BYTES);
-    enum rbuf_fab_status status;
 
     rbuf_channel_fill(peer, &trailer->header, (uint8_t) kind, tag, after);
     atomic_store_explicit(&trailer->word, out->word | bytes, memory_order_relaxed);
-    status = write_slot(peer, TRAILER_BYTES + rbuf_ring_padded(bytes));
+}
+
+/* The slot was posted, if the status says so. */
+static inline bool took_slot(struct rbuf_peer *peer, enum rbuf_fab_status status)
+{
     if (status == RBUF_FAB_DEAD) {
         rbuf_peer_break(peer, -ECONNRESET);
     }
     if (status != RBUF_FAB_OK) {
         return false;
     }
-    advance(out);
+    advance(&peer->ring_out);
     rbuf_ring_out_posted(peer, 1);
     return true;
+}
+
+bool rbuf_ring_out_end(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_t tag,
+                       uint32_t bytes, uint64_t after)
+{
+    fill_trailer(peer, kind, tag, bytes, after);
+    return took_slot(peer, write_slot(peer, TRAILER_BYTES + rbuf_ring_padded(bytes)));
+}
+
+bool rbuf_ring_out_gather(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_t tag,
+                          uint32_t bytes, uint64_t after, const struct rbuf_fab_piece *data,
+                          struct rbuf_work *work)
+{
+    const struct rbuf_ring_out *out = &peer->ring_out;
+    const uint32_t length = TRAILER_BYTES + rbuf_ring_padded(bytes);
+    const unsigned char *begin = out->local_end - length;
+    const struct rbuf_fab_piece pieces[] = {{begin, bytes - data->bytes, out->memory->lkey},
+                                            *data,
+                                            {begin + bytes, length - bytes, out->memory->lkey}};
+
+    fill_trailer(peer, kind, tag, bytes, after);
+    return took_slot(peer, rbuf_fab_gather(peer->queue[RBUF_CONTROL], pieces, 3,
+                                           out->remote_end - length, out->offer.rkey, work));
 }
 
 /* ---- coming and going ---- */
