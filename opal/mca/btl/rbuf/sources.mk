@@ -34,6 +34,8 @@ rbuf_glue_sources = \
 	%reldir%/btl_rbuf_fork.h \
 	%reldir%/btl_rbuf_fragment.c \
 	%reldir%/btl_rbuf_fragment.h \
+	%reldir%/btl_rbuf_frequent.c \
+	%reldir%/btl_rbuf_frequent.h \
 	%reldir%/btl_rbuf_help.c \
 	%reldir%/btl_rbuf_help.h \
 	%reldir%/btl_rbuf_hooks.c \
@@ -98,8 +100,11 @@ rbuf_core_sources = \
 	%reldir%/core/base/work.h \
 	%reldir%/core/choice/choice.c \
 	%reldir%/core/choice/choice.h \
+	%reldir%/core/choice/frequent.c \
+	%reldir%/core/choice/frequent.h \
 	%reldir%/core/choice/lives.c \
 	%reldir%/core/choice/lives.h \
+	%reldir%/core/choice/overlap.h \
 	%reldir%/core/choice/registration_cost.c \
 	%reldir%/core/choice/registration_cost.h \
 	%reldir%/core/choice/reuse.c \

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+#include "core/choice/frequent.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#define PAGE   4096u
+#define FADING 16.0 /* a newer time counts as one of so many */
+
+static uint64_t load(const _Atomic uint64_t *word)
+{
+    return atomic_load_explicit(word, memory_order_relaxed);
+}
+
+/* C - V of inequality 3, for messages of that size, ns; 0 until enough were copied. */
+static double saving(const struct rbuf_frequent *frequent, uint32_t size)
+{
+    const struct rbuf_frequent_options *options = &frequent->options;
+    const struct rbuf_frequent_time *copied = &frequent->time[size][RBUF_FREQUENT_COPIED];
+    const struct rbuf_frequent_time *gathered = &frequent->time[size][RBUF_FREQUENT_GATHERED];
+
+    if (copied->count < RBUF_FREQUENT_TIMES) {
+        return 0;
+    }
+    return copied->ns - options->fetched_ns -
+           (gathered->count < RBUF_FREQUENT_TIMES ? options->gather_ns : gathered->ns);
+}
+
+/* n of inequality 3. */
+static double worth_uses(const struct rbuf_frequent *frequent, uint32_t size)
+{
+    const uint64_t pages = (1ull << size) / PAGE + 1;
+    const double saved = saving(frequent, size);
+
+    return saved <= 0 ? HUGE_VAL
+                      : (double) rbuf_registration_cost_of(&frequent->cost, pages) / saved;
+}
+
+static void set_threshold(struct rbuf_frequent *frequent, uint32_t size)
+{
+    const double share = frequent->options.speculation * (double) (1u << frequent->raised);
+    const double uses = share > 0 ? worth_uses(frequent, size) * share + 1 : 1;
+
+    frequent->threshold[size] =
+        uses < (double) RBUF_FREQUENT_NEVER ? (uint32_t) uses : RBUF_FREQUENT_NEVER;
+}
+
+static void set_thresholds(struct rbuf_frequent *frequent)
+{
+    for (uint32_t size = 0; size < RBUF_FREQUENT_SIZES; size++) {
+        set_threshold(frequent, size);
+    }
+}
+
+/* One that was interrupted does not count for much. */
+void rbuf_frequent_took(struct rbuf_frequent *frequent, enum rbuf_frequent_path path,
+                        uint32_t bytes, uint64_t ns)
+{
+    const uint32_t size = rbuf_frequent_size(bytes);
+    struct rbuf_frequent_time *time = &frequent->time[size][path];
+    double took = (double) ns;
+
+    if (time->count++ == 0) {
+        time->ns = took;
+    }
+    took = took < 2 * time->ns ? took : 2 * time->ns;
+    time->ns += (took - time->ns) / FADING;
+    set_threshold(frequent, size);
+}
+
+int rbuf_frequent_open(struct rbuf_frequent *frequent, const struct rbuf_frequent_options *options)
+{
+    unsigned bits = 1;
+
+    *frequent = (struct rbuf_frequent){.options = *options};
+    while ((1ull << bits) < options->buffers) {
+        bits++;
+    }
+    frequent->shift = 64 - bits;
+    frequent->place = calloc((size_t) 1 << bits, sizeof(*frequent->place));
+    rbuf_registration_cost_open(&frequent->cost, options->registration_ns,
+                                options->registration_page_ns);
+    set_thresholds(frequent);
+    return frequent->place != NULL ? 0 : -ENOMEM;
+}
+
+void rbuf_frequent_close(struct rbuf_frequent *frequent)
+{
+    free(frequent->place);
+    frequent->place = NULL;
+}
+
+/* The one of the two that makes room; NULL: neither does. */
+static struct rbuf_frequent_buffer *make_room(struct rbuf_frequent *frequent,
+                                              struct rbuf_frequent_buffer *one,
+                                              struct rbuf_frequent_buffer *other)
+{
+    struct rbuf_frequent_buffer *least =
+        one->held != NULL || (other->held == NULL && other->uses < one->uses) ? other : one;
+
+    if (least->held != NULL) {
+        return NULL;
+    }
+    if (least->uses > 0 &&
+        (uint64_t) frequent->held_count * RBUF_FREQUENT_SHARE < frequent->taken) {
+        least->uses--;
+        return NULL;
+    }
+    return least;
+}
+
+struct rbuf_frequent_buffer *rbuf_frequent_find(struct rbuf_frequent *frequent, uint64_t base)
+{
+    const uint64_t first = rbuf_frequent_hash(frequent, base);
+    struct rbuf_frequent_buffer *one = &frequent->place[first];
+    struct rbuf_frequent_buffer *other = &frequent->place[first ^ 1];
+    struct rbuf_frequent_buffer *place;
+
+    if (one->base == base || other->base == base) {
+        return one->base == base ? one : other;
+    }
+    if (one->base == 0 || other->base == 0) {
+        place = one->base == 0 ? one : other;
+        frequent->taken++;
+    } else {
+        place = make_room(frequent, one, other);
+    }
+    if (place == NULL) {
+        frequent->counters.refused++;
+        return NULL;
+    }
+    *place = (struct rbuf_frequent_buffer){.base = base};
+    frequent->counters.added++;
+    return place;
+}
+
+bool rbuf_frequent_is_full(const struct rbuf_frequent *frequent, uint64_t bytes)
+{
+    return frequent->held_count == RBUF_FREQUENT_HELD ||
+           frequent->held_bytes + bytes > frequent->options.most_bytes;
+}
+
+/* Registrations that went too early make those to come wait. */
+static void judge(struct rbuf_frequent *frequent, uint32_t gathered, uint64_t bytes)
+{
+    if (gathered < worth_uses(frequent, rbuf_frequent_size(bytes))) {
+        frequent->raised += frequent->raised < RBUF_FREQUENT_RAISED;
+    } else {
+        frequent->raised -= frequent->raised > 0;
+    }
+    set_thresholds(frequent);
+}
+
+bool rbuf_frequent_hold(struct rbuf_frequent *frequent, struct rbuf_frequent_buffer *buffer,
+                        void *registration, uint32_t lkey, uint64_t ns)
+{
+    struct rbuf_frequent_held *held = frequent->held;
+
+    if (ns > 0) {
+        rbuf_registration_cost_add(&frequent->cost, buffer->bytes / PAGE + 1, ns);
+        set_thresholds(frequent);
+    }
+    if (registration == NULL || rbuf_frequent_is_full(frequent, buffer->bytes)) {
+        buffer->uses = 0;
+        buffer->bytes = 0;
+        return false;
+    }
+    while (held->registration != NULL) {
+        held++;
+    }
+    held->lkey = lkey;
+    held->under_way = 0;
+    held->gathered = 0;
+    held->registration = registration;
+    held->buffer = buffer;
+    atomic_store_explicit(&held->begin, buffer->base, memory_order_relaxed);
+    atomic_store_explicit(&held->end, buffer->base + buffer->bytes, memory_order_relaxed);
+    atomic_store_explicit(&held->released, false, memory_order_relaxed);
+    if (held - frequent->held >= atomic_load_explicit(&frequent->held_end, memory_order_relaxed)) {
+        atomic_store_explicit(&frequent->held_end, (uint32_t) (held - frequent->held) + 1,
+                              memory_order_relaxed);
+    }
+    buffer->held = held;
+    frequent->held_count++;
+    frequent->held_bytes += buffer->bytes;
+    frequent->counters.registered++;
+    return true;
+}
+
+void *rbuf_frequent_forget(struct rbuf_frequent *frequent, struct rbuf_frequent_held *held)
+{
+    void *registration = held->registration;
+    const uint64_t bytes = load(&held->end) - load(&held->begin);
+
+    judge(frequent, held->gathered, bytes);
+    held->registration = NULL;
+    atomic_store_explicit(&held->end, 0, memory_order_relaxed);
+    held->buffer->held = NULL;
+    held->buffer->uses = 0;
+    frequent->held_count--;
+    frequent->held_bytes -= bytes;
+    frequent->counters.given_up++;
+    return registration;
+}
+
+void *rbuf_frequent_drop(struct rbuf_frequent *frequent, enum rbuf_frequent_which which)
+{
+    const uint32_t end = atomic_load_explicit(&frequent->held_end, memory_order_relaxed);
+
+    if (which == RBUF_FREQUENT_RELEASED) { /* before it looks: what is marked meanwhile counts */
+        atomic_store_explicit(&frequent->releases, 0, memory_order_relaxed);
+    }
+    for (uint32_t i = 0; i < end; i++) {
+        struct rbuf_frequent_held *held = &frequent->held[(frequent->hand + i) % end];
+
+        if (held->registration != NULL && held->under_way == 0 &&
+            (which == RBUF_FREQUENT_ANY ||
+             atomic_load_explicit(&held->released, memory_order_relaxed))) {
+            frequent->hand = (frequent->hand + i + 1) % end;
+            return rbuf_frequent_forget(frequent, held);
+        }
+    }
+    return NULL;
+}
+
+void rbuf_frequent_release(struct rbuf_frequent *frequent, uint64_t base, uint64_t bytes)
+{
+    const uint32_t end = atomic_load_explicit(&frequent->held_end, memory_order_relaxed);
+
+    for (uint32_t i = 0; i < end; i++) {
+        struct rbuf_frequent_held *held = &frequent->held[i];
+
+        if (load(&held->begin) / PAGE * PAGE < base + bytes && load(&held->end) > base &&
+            !atomic_exchange_explicit(&held->released, true, memory_order_relaxed)) {
+            atomic_fetch_add_explicit(&frequent->releases, 1, memory_order_relaxed);
+        }
+    }
+}
+
+struct rbuf_frequent_buffer rbuf_frequent_top(const struct rbuf_frequent *frequent)
+{
+    struct rbuf_frequent_buffer top = {0};
+
+    for (uint64_t i = 0; i < 1ull << (64 - frequent->shift); i++) {
+        if (frequent->place[i].uses > top.uses) {
+            top = frequent->place[i];
+        }
+    }
+    return top;
+}

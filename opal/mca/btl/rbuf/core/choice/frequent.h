@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Frequently used buffers: those from which eager messages are sent so often that they are worth a
+ * registration, and then need no copy. After M. J. Rashti and A. Afsahi, "Exploiting application
+ * buffer reuse to improve MPI small message transfer protocols over RDMA-enabled networks", Cluster
+ * Computing 14, 2011.
+ *
+ * A buffer is an address. At n uses it has saved its registration, n > R / (C - V) (inequality 3):
+ * R what that takes, C to send its message copied, V to send it gathered and to be told that it was
+ * fetched. It is registered at a share of n (section 3.3.1), as who came so often is expected to
+ * come on. C and V are those of this run, by size. Registrations that go before they have saved
+ * what they took raise that share, others lower it again.
+ *
+ * The table has a fixed number of places, two for an address, where the paper has chains
+ * (section 3.3.3). When both are taken, the less used buffer makes room; but it stays where under
+ * 20 % of the buffers are frequently used (section 3.4), and only counts for less. It is not
+ * core/choice/reuse.h's: that one's buffers are pages, which rent and grow, and a look there costs
+ * as much as a small copy.
+ *
+ * Invariants: a buffer whose data is being fetched (under_way) keeps its registration; what is
+ * registered lies in [begin, end) of its `held`; `released` ones serve no message any more.
+ *
+ * Threads: rbuf_frequent_release() may run in any thread, at any time, also inside munmap(): it
+ * takes no lock and changes nothing but marks. Nobody sends from memory that is being given back,
+ * so who sends from what came in its place has seen the mark. Everything else is called under the
+ * module's lock. No clock: times are given.
+ */
+#ifndef RBUF_CORE_FREQUENT_H
+#define RBUF_CORE_FREQUENT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/choice/registration_cost.h"
+
+#define RBUF_FREQUENT_HELD   1024u /* registrations, most */
+#define RBUF_FREQUENT_NEVER  UINT32_MAX
+#define RBUF_FREQUENT_SIZES  18u /* octaves of message sizes, up to 128 KB */
+#define RBUF_FREQUENT_SHARE  5u  /* one in so many has to be frequently used, or none is added */
+#define RBUF_FREQUENT_RAISED 4u  /* the share is doubled so often, at most */
+#define RBUF_FREQUENT_TIMED  16u /* one message in so many is timed */
+#define RBUF_FREQUENT_TIMES  4u  /* of a size and path, before they say anything */
+
+enum rbuf_frequent_path { RBUF_FREQUENT_COPIED, RBUF_FREQUENT_GATHERED, RBUF_FREQUENT_PATHS };
+
+/* How long it takes to send messages of one size, copied or gathered. */
+struct rbuf_frequent_time {
+    double ns; /* newer ones count for more */
+    uint32_t count;
+};
+
+/* A registration, and who has it; `registration` NULL: a free place. */
+struct rbuf_frequent_held {
+    _Atomic uint64_t begin;
+    _Atomic uint64_t end;
+    _Atomic bool released; /* some of it was given back to the system */
+    uint32_t lkey;
+    uint32_t under_way; /* messages whose data may still be fetched */
+    uint32_t gathered;  /* messages so far */
+    void *registration; /* the user's */
+    struct rbuf_frequent_buffer *buffer;
+};
+
+struct rbuf_frequent_buffer {
+    uint64_t base;  /* 0: a free place */
+    uint32_t uses;  /* messages */
+    uint32_t bytes; /* of the longest */
+    struct rbuf_frequent_held *held;
+};
+
+struct rbuf_frequent_options {
+    uint64_t buffers;              /* places of the table; rounded up to a power of two */
+    uint64_t most_bytes;           /* registered at a time */
+    double speculation;            /* share of n: 0.25; 0: all buffers, at once */
+    double gather_ns;              /* V: assumed until measured, to post a gathered message, */
+    double fetched_ns;             /* and that part of it which is not measured: its completion */
+    uint64_t registration_ns;      /* R: assumed until measured, */
+    uint64_t registration_page_ns; /* and of each 4 KB */
+};
+
+struct rbuf_frequent_counters {
+    uint64_t looked_up;
+    uint64_t added;   /* first uses, as far as is known here */
+    uint64_t refused; /* of those looked up, not added: too few are frequently used */
+    uint64_t registered;
+    uint64_t given_up; /* of these, gone again: released, or for others */
+};
+
+struct rbuf_frequent {
+    struct rbuf_frequent_options options;
+    struct rbuf_registration_cost cost;
+    struct rbuf_frequent_buffer *place;
+    unsigned shift; /* of a hash: to its place */
+    uint64_t taken; /* places */
+    struct rbuf_frequent_held held[RBUF_FREQUENT_HELD];
+    uint64_t held_bytes;
+    uint32_t held_count;
+    uint32_t hand;             /* of `held`, looked at next */
+    _Atomic uint32_t held_end; /* none at or behind this was ever in use */
+    _Atomic uint32_t releases; /* marked, and not dropped yet */
+    uint32_t raised;           /* doublings of the share */
+    struct rbuf_frequent_time time[RBUF_FREQUENT_SIZES][RBUF_FREQUENT_PATHS];
+    uint32_t threshold[RBUF_FREQUENT_SIZES]; /* uses at which one is registered */
+    struct rbuf_frequent_counters counters;
+};
+
+/* 0 or -ENOMEM. Closed when no registration is left. */
+int rbuf_frequent_open(struct rbuf_frequent *frequent, const struct rbuf_frequent_options *options);
+void rbuf_frequent_close(struct rbuf_frequent *frequent);
+
+/* The buffer, entered if it is new; NULL: there is no place for it. */
+struct rbuf_frequent_buffer *rbuf_frequent_find(struct rbuf_frequent *frequent, uint64_t base);
+
+static inline uint64_t rbuf_frequent_hash(const struct rbuf_frequent *frequent, uint64_t base)
+{
+    return base * UINT64_C(0x9e3779b97f4a7c15) >> frequent->shift;
+}
+
+static inline uint32_t rbuf_frequent_size(uint64_t bytes)
+{
+    const uint32_t size = 63u - (uint32_t) __builtin_clzll(bytes | 1);
+
+    return size < RBUF_FREQUENT_SIZES ? size : RBUF_FREQUENT_SIZES - 1;
+}
+
+/* A message is sent from [base, base + bytes); NULL: its buffer is not in the table. */
+static inline struct rbuf_frequent_buffer *rbuf_frequent_use(struct rbuf_frequent *frequent,
+                                                             uint64_t base, uint32_t bytes)
+{
+    struct rbuf_frequent_buffer *buffer = &frequent->place[rbuf_frequent_hash(frequent, base)];
+
+    frequent->counters.looked_up++;
+    if (buffer->base != base && (buffer = rbuf_frequent_find(frequent, base)) == NULL) {
+        return NULL;
+    }
+    buffer->uses++;
+    buffer->bytes = bytes > buffer->bytes ? bytes : buffer->bytes;
+    return buffer;
+}
+
+/* Whether a message of `bytes` may be gathered from what the buffer has registered. */
+static inline bool rbuf_frequent_covers(const struct rbuf_frequent *frequent,
+                                        const struct rbuf_frequent_buffer *buffer, uint32_t bytes)
+{
+    const struct rbuf_frequent_held *held = buffer->held;
+
+    return held != NULL && !atomic_load_explicit(&held->released, memory_order_relaxed) &&
+           buffer->base + bytes <= atomic_load_explicit(&held->end, memory_order_relaxed) &&
+           frequent->threshold[rbuf_frequent_size(bytes)] != RBUF_FREQUENT_NEVER;
+}
+
+/* Whether a buffer that is not registered is to be. */
+static inline bool rbuf_frequent_wants(const struct rbuf_frequent *frequent,
+                                       const struct rbuf_frequent_buffer *buffer, uint32_t bytes)
+{
+    return buffer->uses >= frequent->threshold[rbuf_frequent_size(bytes)];
+}
+
+/* All of the buffer was registered, which took `ns` (0: not known), or could not be: NULL. False:
+ * that, or there is no room and the registration stays the caller's. */
+bool rbuf_frequent_hold(struct rbuf_frequent *frequent, struct rbuf_frequent_buffer *buffer,
+                        void *registration, uint32_t lkey, uint64_t ns);
+
+/* A message is gathered from the buffer; it ended. */
+static inline struct rbuf_frequent_held *rbuf_frequent_start(struct rbuf_frequent_buffer *buffer)
+{
+    buffer->held->under_way++;
+    buffer->held->gathered++;
+    return buffer->held;
+}
+
+static inline void rbuf_frequent_end(struct rbuf_frequent_held *held)
+{
+    held->under_way--;
+}
+
+enum rbuf_frequent_which {
+    RBUF_FREQUENT_RELEASED, /* those whose memory was given back */
+    RBUF_FREQUENT_ANY
+};
+
+/* Forgets a registration that no message needs, and returns it to be given back. */
+void *rbuf_frequent_forget(struct rbuf_frequent *frequent, struct rbuf_frequent_held *held);
+
+/* The same with one of that kind ; NULL: there is none. */
+void *rbuf_frequent_drop(struct rbuf_frequent *frequent, enum rbuf_frequent_which which);
+
+/* Whether to drop: some were released, or there is no room for `bytes` more. */
+static inline bool rbuf_frequent_has_released(const struct rbuf_frequent *frequent)
+{
+    return atomic_load_explicit(&frequent->releases, memory_order_relaxed) != 0;
+}
+
+bool rbuf_frequent_is_full(const struct rbuf_frequent *frequent, uint64_t bytes);
+
+/* Whether the newest message is to be timed. */
+static inline bool rbuf_frequent_times(const struct rbuf_frequent *frequent)
+{
+    return frequent->counters.looked_up % RBUF_FREQUENT_TIMED == 0;
+}
+
+/* To send a message of `bytes` on that path took `ns` of this process. */
+void rbuf_frequent_took(struct rbuf_frequent *frequent, enum rbuf_frequent_path path,
+                        uint32_t bytes, uint64_t ns);
+
+/* [base, base + bytes) is given back to the system. Any thread. */
+void rbuf_frequent_release(struct rbuf_frequent *frequent, uint64_t base, uint64_t bytes);
+
+/* The buffer that was used most, as far as is known; uses 0: none. Without the lock what it says
+ * may be torn. */
+struct rbuf_frequent_buffer rbuf_frequent_top(const struct rbuf_frequent *frequent);
+
+#endif

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Which buffers are registered for reuse, when, and for how long; and when the program waits in
+ * vain for a message to be fetched.
+ */
+#include "core/choice/frequent.h"
+#include "core/choice/overlap.h"
+#include "unit.h"
+
+#define BASE     0x10000000ull
+#define DISTANCE 8192u
+#define BYTES    8192u
+
+static const struct rbuf_frequent_options usual = {.buffers = 64,
+                                                   .most_bytes = 1u << 20,
+                                                   .speculation = 0.25,
+                                                   .gather_ns = 100,
+                                                   .fetched_ns = 100,
+                                                   .registration_ns = 40000};
+
+static struct rbuf_frequent table;
+static char registrations[256]; /* things to point at */
+
+/* A copied message takes 600 ns: a registration pays after 40000 / (600 - 200) = 100. */
+static void open_table(const struct rbuf_frequent_options *options)
+{
+    ck_assert_int_eq(rbuf_frequent_open(&table, options), 0);
+    for (unsigned i = 0; i < RBUF_FREQUENT_TIMES; i++) {
+        ck_assert_uint_eq(table.threshold[rbuf_frequent_size(BYTES)], RBUF_FREQUENT_NEVER);
+        rbuf_frequent_took(&table, RBUF_FREQUENT_COPIED, BYTES, 600);
+    }
+}
+
+static void close_table(void)
+{
+    while (rbuf_frequent_drop(&table, RBUF_FREQUENT_ANY) != NULL) {
+    }
+    ck_assert_uint_eq(table.held_count, 0);
+    ck_assert_uint_eq(table.held_bytes, 0);
+    rbuf_frequent_close(&table);
+}
+
+static uint64_t base_of(unsigned i)
+{
+    return BASE + (uint64_t) i * DISTANCE;
+}
+
+/* So many messages of the buffer; true if it is then to be registered. */
+static bool use(unsigned i, unsigned messages)
+{
+    struct rbuf_frequent_buffer *buffer = NULL;
+
+    while (messages-- > 0) {
+        buffer = rbuf_frequent_use(&table, base_of(i), BYTES);
+    }
+    return buffer != NULL && buffer->held == NULL && rbuf_frequent_wants(&table, buffer, BYTES);
+}
+
+static struct rbuf_frequent_buffer *hold(unsigned i)
+{
+    struct rbuf_frequent_buffer *buffer = rbuf_frequent_find(&table, base_of(i));
+
+    ck_assert_ptr_nonnull(buffer);
+    ck_assert(rbuf_frequent_hold(&table, buffer, &registrations[i % 256], 7, 0));
+    ck_assert(rbuf_frequent_covers(&table, buffer, BYTES));
+    return buffer;
+}
+
+/* At a quarter of n; what is longer than the registration is not in it. */
+START_TEST(registered_at_a_share)
+{
+    struct rbuf_frequent_buffer *buffer;
+
+    open_table(&usual);
+    ck_assert(!use(0, 25));
+    ck_assert(use(0, 1));
+    buffer = hold(0);
+    ck_assert(!rbuf_frequent_covers(&table, buffer, BYTES + 1));
+    ck_assert(rbuf_frequent_covers(&table, buffer, BYTES));
+    ck_assert(!use(0, 1));
+    ck_assert_uint_eq(rbuf_frequent_top(&table).uses, 27);
+    ck_assert_ptr_eq(rbuf_frequent_forget(&table, buffer->held), &registrations[0]);
+    ck_assert(!rbuf_frequent_covers(&table, buffer, BYTES));
+    close_table();
+}
+END_TEST
+
+/* Where gathering turns out to take as long as copying, nothing more is registered, and nothing
+ * that is registered is gathered. */
+START_TEST(not_where_it_does_not_pay)
+{
+    struct rbuf_frequent_buffer *buffer;
+
+    open_table(&usual);
+    use(0, 30);
+    buffer = hold(0);
+    for (unsigned i = 0; i < RBUF_FREQUENT_TIMES; i++) {
+        rbuf_frequent_took(&table, RBUF_FREQUENT_GATHERED, BYTES, 500);
+    }
+    ck_assert(!rbuf_frequent_covers(&table, buffer, BYTES));
+    ck_assert(!use(1, 100000));
+    for (unsigned i = 0; i < 200; i++) {
+        rbuf_frequent_took(&table, RBUF_FREQUENT_COPIED, BYTES, 1000);
+    }
+    ck_assert(rbuf_frequent_covers(&table, buffer, BYTES));
+    ck_assert(use(1, 1));
+    close_table();
+}
+END_TEST
+
+/* What is given back to the system, wherever it touches a page of the buffer, is used no more; what
+ * is beside it stays. */
+START_TEST(released_memory_is_not_used)
+{
+    static const struct {
+        int64_t from, bytes;
+        bool touches;
+    } rows[] = {{-4096, 4096, false},
+                {0, 4096, true},
+                {BYTES - 4096, 4096, true},
+                {BYTES, 4096, false},
+                {-4096, 1 << 20, true}};
+
+    open_table(&usual);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct rbuf_frequent_buffer *buffer;
+        struct rbuf_frequent_held *held;
+
+        use(0, 30);
+        buffer = hold(0);
+        held = rbuf_frequent_start(buffer);
+        rbuf_frequent_release(&table, base_of(0) + (uint64_t) rows[i].from,
+                              (uint64_t) rows[i].bytes);
+        ck_assert_int_eq(rbuf_frequent_covers(&table, buffer, BYTES), !rows[i].touches);
+        ck_assert_int_eq(rbuf_frequent_has_released(&table), rows[i].touches);
+        ck_assert_ptr_null(rbuf_frequent_drop(&table, RBUF_FREQUENT_RELEASED)); /* under way */
+        rbuf_frequent_end(held);
+        ck_assert_ptr_eq(rbuf_frequent_drop(&table, rows[i].touches ? RBUF_FREQUENT_RELEASED
+                                                                    : RBUF_FREQUENT_ANY),
+                         &registrations[0]);
+        ck_assert_uint_eq(buffer->uses, 0);
+    }
+    close_table();
+}
+END_TEST
+
+/* Buffers whose memory goes before they have paid are registered later, in the end at n and more;
+ * when some live on, sooner again. */
+START_TEST(short_lives_make_it_wait)
+{
+    unsigned lives = 0;
+
+    open_table(&usual);
+    for (; !use(1, 0) && lives < 10; lives++) {
+        unsigned uses = 0;
+
+        while (!use(0, 1)) {
+            uses++;
+        }
+        ck_assert_uint_eq(uses, 25u << (lives < 4 ? lives : 4));
+        hold(0);
+        rbuf_frequent_release(&table, base_of(0), BYTES);
+        ck_assert_ptr_nonnull(rbuf_frequent_drop(&table, RBUF_FREQUENT_RELEASED));
+    }
+    use(0, 1000);
+    for (unsigned i = 0; i < 1000; i++) {
+        rbuf_frequent_end(rbuf_frequent_start(i == 0 ? hold(0) : rbuf_frequent_find(&table, BASE)));
+    }
+    ck_assert_ptr_nonnull(rbuf_frequent_drop(&table, RBUF_FREQUENT_ANY));
+    ck_assert_uint_eq(table.raised, 3);
+    close_table();
+}
+END_TEST
+
+/* A full table of buffers that are used once takes no more; they fade. Frequently used ones keep
+ * their places, and where there are enough of them others come in. */
+START_TEST(few_frequent_ones_stop_its_growth)
+{
+    uint64_t refused;
+    unsigned i = 0;
+
+    open_table(&usual);
+    for (; table.counters.refused == 0; i++) {
+        use(i, 2);
+    }
+    ck_assert_uint_gt(table.taken, 16);
+    for (; i < 1000; i++) {
+        use(i, 1);
+    }
+    refused = table.counters.refused;
+    ck_assert_uint_gt(refused, 300); /* each that comes in has made others fade before */
+    for (unsigned k = 0; k < 32; k++) {
+        if (rbuf_frequent_use(&table, base_of(k), BYTES) != NULL) {
+            hold(k);
+        }
+    }
+    ck_assert_uint_gt(table.held_count, table.taken / 5);
+    for (i = 0; i < 1000; i++) {
+        struct rbuf_frequent_buffer *buffer =
+            rbuf_frequent_use(&table, base_of(2000 + i % 100), BYTES);
+
+        ck_assert(buffer == NULL || buffer->held == NULL);
+    }
+    close_table();
+}
+END_TEST
+
+/* No more is held than may be; the oldest goes. */
+START_TEST(held_up_to_a_limit)
+{
+    struct rbuf_frequent_options options = usual;
+
+    options.buffers = 4096;
+    options.most_bytes = 3 * BYTES;
+    open_table(&options);
+    for (unsigned i = 0; i < 3; i++) {
+        use(i, 30);
+        hold(i);
+    }
+    ck_assert(rbuf_frequent_is_full(&table, BYTES));
+    use(3, 30);
+    ck_assert(!rbuf_frequent_hold(&table, rbuf_frequent_find(&table, base_of(3)), &registrations[3],
+                                  7, 0));
+    ck_assert_ptr_eq(rbuf_frequent_drop(&table, RBUF_FREQUENT_ANY), &registrations[0]);
+    ck_assert(!rbuf_frequent_is_full(&table, BYTES));
+    close_table();
+}
+END_TEST
+
+/* ---- waiting ---- */
+
+static struct rbuf_overlap overlap;
+
+static void idle(unsigned calls, uint64_t sent)
+{
+    while (calls-- > 0) {
+        rbuf_overlap_progress(&overlap, false, sent);
+    }
+}
+
+/* A message that is gathered, and its completion after so many idle calls. */
+static void gathered_and_waited(unsigned calls, uint64_t sent)
+{
+    ck_assert(rbuf_overlap_allows(&overlap));
+    idle(calls, sent);
+    rbuf_overlap_completed(&overlap, sent);
+    rbuf_overlap_progress(&overlap, true, sent);
+}
+
+START_TEST(an_answer_hides_the_wait)
+{
+    overlap = (struct rbuf_overlap){0};
+    for (unsigned i = 0; i < 100; i++) {
+        gathered_and_waited(20, i);
+        idle(3, i);
+        rbuf_overlap_progress(&overlap, true, i);
+    }
+    ck_assert_uint_eq(overlap.exposed, 0);
+}
+END_TEST
+
+START_TEST(who_does_not_wait_loses_nothing)
+{
+    overlap = (struct rbuf_overlap){0};
+    for (unsigned i = 0; i < 100; i++) {
+        gathered_and_waited(0, i);
+    }
+    ck_assert_uint_eq(overlap.exposed, 0);
+}
+END_TEST
+
+/* A stream of blocking sends: after two round trips hundreds are copied, then thousands. */
+START_TEST(blocking_sends_are_copied)
+{
+    uint64_t copied = 0;
+    uint64_t waits = 0;
+
+    overlap = (struct rbuf_overlap){0};
+    for (unsigned i = 0; i < 100000; i++) {
+        if (!rbuf_overlap_allows(&overlap)) {
+            copied++;
+            continue;
+        }
+        waits++;
+        idle(20, i);
+        rbuf_overlap_completed(&overlap, i);
+        rbuf_overlap_progress(&overlap, true, i);
+    }
+    ck_assert_uint_le(waits, 26);
+    ck_assert_uint_eq(copied + waits, 100000);
+}
+END_TEST
+
+/* What is sent to others between the wait and the idle call was late. */
+START_TEST(others_were_kept_waiting)
+{
+    overlap = (struct rbuf_overlap){0};
+    for (unsigned i = 0; i < RBUF_OVERLAP_STRIKES; i++) {
+        gathered_and_waited(20, 10 * i);
+        idle(20, 10 * i + 1);
+    }
+    ck_assert(!rbuf_overlap_allows(&overlap));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("frequent");
+
+    unit_add(suite, registered_at_a_share);
+    unit_add(suite, not_where_it_does_not_pay);
+    unit_add(suite, released_memory_is_not_used);
+    unit_add(suite, short_lives_make_it_wait);
+    unit_add(suite, few_frequent_ones_stop_its_growth);
+    unit_add(suite, held_up_to_a_limit);
+    unit_add(suite, an_answer_hides_the_wait);
+    unit_add(suite, who_does_not_wait_loses_nothing);
+    unit_add(suite, blocking_sends_are_copied);
+    unit_add(suite, others_were_kept_waiting);
+    return unit_run(suite);
+}
