@@ -12,7 +12,7 @@
  *     endpoint, packed          peers, and early data of packed messages
  *     module                    what a port owns
  *     memory, fragment, mailbox, ring, staging    of that, one each
- *     auto, registrar (cache, registration), eager, latency, hooks, convertor
+ *     auto, frequent, registrar (cache, registration), eager, latency, hooks, convertor
  *
  * Locks: one a module, module->lock, guards core, verbs and the module's lists. Callbacks into Open
  * MPI run without it. The listener's thread has data of its own, and comes into a module for async
@@ -98,7 +98,8 @@ struct mca_btl_rbuf_module_t {
     uint64_t look_due_ns;   /* when the port's events are read next */
     uint64_t down_since_ns; /* when the port was seen to go down; 0: it is up */
     struct mca_btl_rbuf_registrar registrar;
-    struct rbuf_choice *choice; /* protocol auto, else NULL */
+    struct rbuf_choice *choice;             /* protocol auto, else NULL */
+    struct mca_btl_rbuf_frequent *frequent; /* reuse, else NULL */
     mca_btl_base_module_error_cb_fn_t error_callback;
 };
 

@@ -201,7 +201,8 @@ static struct rbuf_device_options device_options(void)
         .rnr_retry = (unsigned) params->rnr_retry,
         .min_rnr_timer = (unsigned) params->min_rnr_timer,
         .subblock = (enum rbuf_in_order_choice) params->subblock,
-        .fork = mca_btl_rbuf_fork_choice((enum rbuf_fork_choice) params->fork_support)};
+        .fork = mca_btl_rbuf_fork_choice((enum rbuf_fork_choice) params->fork_support),
+        .gather = params->reuse == MCA_BTL_RBUF_ON};
 }
 
 /* Whether two processes alike use both ports, of which one is the first. */

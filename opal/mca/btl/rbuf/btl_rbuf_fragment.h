@@ -31,6 +31,7 @@ typedef enum {
     MCA_BTL_RBUF_MESSAGE,
     MCA_BTL_RBUF_RTS,        /* a rendezvous that may have early data, of `source` */
     MCA_BTL_RBUF_RTS_PACKED, /* likewise, of packed data (btl_rbuf_packed.c) */
+    MCA_BTL_RBUF_IN_PLACE,   /* eager, and not packed yet: with reuse */
     MCA_BTL_RBUF_FRAGMENT    /* whose payload is early data: Open MPI's header is behind ours */
 } mca_btl_rbuf_frag_role_t;
 
@@ -48,9 +49,11 @@ typedef struct mca_btl_rbuf_frag {
     SLIST_ENTRY(mca_btl_rbuf_frag) link;
     mca_btl_rbuf_frag_role_t role;
 
-    const void *source;  /* RTS: of what is put */
+    const void *source;  /* RTS: of what is put; IN_PLACE: of the data; NULL: not in one piece */
     size_t source_bytes; /* likewise */
-    size_t packed;       /* of a fragment with or behind early data: its payload, bytes */
+    struct opal_convertor_t *convertor; /* IN_PLACE: which packs it */
+    struct rbuf_frequent_held *held;    /* IN_PLACE: it is fetched from there */
+    size_t packed; /* of a fragment with or behind early data: its payload, bytes */
 } mca_btl_rbuf_frag_t;
 
 OBJ_CLASS_DECLARATION(mca_btl_rbuf_frag_t);

@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "opal/constants.h"
+#include "opal/mca/memory/base/base.h"
 #include "opal/memoryhooks/memory.h"
 
 #define LISTENERS_MOST 32
@@ -74,6 +75,14 @@ bool mca_btl_rbuf_hooks_see_heap(void)
     }
     (void) opal_mem_hooks_unregister_release(released);
     return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SEEN;
+}
+
+bool mca_btl_rbuf_hooks_install(void)
+{
+    const int all = OPAL_MEMORY_FREE_SUPPORT | OPAL_MEMORY_MUNMAP_SUPPORT;
+
+    return mca_base_framework_open(&opal_memory_base_framework, 0) == OPAL_SUCCESS &&
+           (opal_mem_hooks_support_level() & all) == all && mca_btl_rbuf_hooks_see_heap();
 }
 
 /* ---- listeners ---- */

@@ -18,6 +18,9 @@ typedef void (*mca_btl_rbuf_released_fn_t)(void *context, uint64_t base, uint64_
  * a millisecond; not to be called with a lock held that a release of memory wants. */
 bool mca_btl_rbuf_hooks_see_heap(void);
 
+/* Puts them in place, for who listens without a cache; true if they can be trusted. Likewise. */
+bool mca_btl_rbuf_hooks_install(void);
+
 /* `released` is called with `context` from now on. False: there are no hooks. These two are called
  * by one thread at a time. */
 bool mca_btl_rbuf_hooks_add(mca_btl_rbuf_released_fn_t released, void *context);

@@ -10,6 +10,7 @@
 #include "btl_rbuf_auto.h"
 #include "btl_rbuf_eager.h"
 #include "btl_rbuf_fragment.h"
+#include "btl_rbuf_frequent.h"
 #include "btl_rbuf_help.h"
 #include "btl_rbuf_mailbox.h"
 #include "btl_rbuf_memory.h"
@@ -176,6 +177,7 @@ static int open_receives(mca_btl_rbuf_module_t *module)
 /* What was never opened is empty. */
 void mca_btl_rbuf_module_close(mca_btl_rbuf_module_t *module)
 {
+    mca_btl_rbuf_frequent_close(module);
     mca_btl_rbuf_auto_close(module);
     mca_btl_rbuf_registrar_close(module);
     for (int i = 0; i < RBUF_CHANNELS; i++) {
@@ -221,7 +223,8 @@ int mca_btl_rbuf_module_open(struct rbuf_port *port, uint32_t index, mca_btl_rbu
         module->super.btl_atomic_flags |= MCA_BTL_ATOMIC_SUPPORTS_GLOB;
     }
     if ((status = mca_btl_rbuf_registrar_open(module)) != OPAL_SUCCESS ||
-        (status = mca_btl_rbuf_auto_open(module)) != OPAL_SUCCESS) {
+        (status = mca_btl_rbuf_auto_open(module)) != OPAL_SUCCESS ||
+        (status = mca_btl_rbuf_frequent_open(module)) != OPAL_SUCCESS) {
         mca_btl_rbuf_module_close(module);
         return status;
     }

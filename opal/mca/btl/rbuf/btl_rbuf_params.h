@@ -45,6 +45,10 @@ struct mca_btl_rbuf_params {
     uint64_t allow_cache;
     uint64_t registration_time;
     uint64_t registration_page_time;
+    uint64_t reuse; /* enum mca_btl_rbuf_switch */
+    uint64_t reuse_min;
+    uint64_t reuse_buffers;
+    uint64_t reuse_speculation; /* percent */
     uint64_t report;
     uint64_t quantum;
     uint64_t fork_support;  /* enum rbuf_fork_choice */

@@ -133,6 +133,21 @@ static void forget_early(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t 
     mca_btl_rbuf_unlock(module);
 }
 
+/* With reuse an eager message is packed when it is sent, and known where it goes. */
+static void prepare_in_place(struct opal_convertor_t *convertor, size_t payload,
+                             mca_btl_rbuf_frag_t *frag)
+{
+    void *data = NULL;
+
+    if ((convertor->flags & CONVERTOR_NO_OP) != 0 && !opal_convertor_need_buffers(convertor)) {
+        opal_convertor_get_current_pointer(convertor, &data);
+    }
+    frag->role = MCA_BTL_RBUF_IN_PLACE;
+    frag->source = data;
+    frag->source_bytes = payload;
+    frag->convertor = convertor;
+}
+
 mca_btl_base_descriptor_t *mca_btl_rbuf_prepare_src(mca_btl_base_module_t *btl,
                                                     mca_btl_base_endpoint_t *endpoint,
                                                     struct opal_convertor_t *convertor,
@@ -159,9 +174,11 @@ mca_btl_base_descriptor_t *mca_btl_rbuf_prepare_src(mca_btl_base_module_t *btl,
     if (frag == NULL) {
         return NULL;
     }
-    if (payload > 0 &&
-        !mca_btl_rbuf_pack(convertor, (unsigned char *) (frag->am.header + 1) + reserve,
-                           &payload)) {
+    if (module->frequent != NULL && !is_fragment && !is_rendezvous(flags) && payload > 0) {
+        prepare_in_place(convertor, payload, frag);
+    } else if (payload > 0 &&
+               !mca_btl_rbuf_pack(convertor, (unsigned char *) (frag->am.header + 1) + reserve,
+                                  &payload)) {
         mca_btl_rbuf_free(btl, &frag->base);
         return NULL;
     }

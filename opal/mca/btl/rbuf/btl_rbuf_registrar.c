@@ -122,6 +122,23 @@ mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_take(mca_btl_rbuf_module_
     return registration;
 }
 
+mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_hold(mca_btl_rbuf_module_t *module,
+                                                            void *base, size_t bytes,
+                                                            enum mca_btl_rbuf_purpose purpose,
+                                                            struct rbuf_problem *problem)
+{
+    atomic_fetch_add_explicit(&module->registrar.lookups, 1, memory_order_relaxed);
+    return make(module, base, bytes, purpose, problem);
+}
+
+void mca_btl_rbuf_registration_let_go(mca_btl_rbuf_registration_t *registration)
+{
+    if (registration != NULL) {
+        rbuf_deregister(registration->mr);
+        free(registration);
+    }
+}
+
 void mca_btl_rbuf_registration_give(mca_btl_rbuf_module_t *module,
                                     mca_btl_rbuf_registration_t *registration)
 {
@@ -130,8 +147,7 @@ void mca_btl_rbuf_registration_give(mca_btl_rbuf_module_t *module,
     }
     switch (module->registrar.policy) {
     case MCA_BTL_RBUF_ON_DEMAND:
-        rbuf_deregister(registration->mr);
-        free(registration);
+        mca_btl_rbuf_registration_let_go(registration);
         break;
     case MCA_BTL_RBUF_CACHED:
         mca_btl_rbuf_cache_give(module, registration);

@@ -6,6 +6,8 @@
  * - on demand: made for each use, and its taker's (this file);
  * - cached: kept in OPAL's grdma cache (btl_rbuf_cache.h), protocols rcache and auto.
  *
+ * and those that are held beside it, for reuse (btl_rbuf_frequent.h).
+ *
  * What is taken as a target may be written by the adapter and by peers. Quiet: says nothing when
  * the adapter refuses. No lock is held, but for mca_btl_rbuf_memory_allocate().
  */
@@ -37,6 +39,15 @@ mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_take(mca_btl_rbuf_module_
                                                             struct rbuf_problem *problem);
 void mca_btl_rbuf_registration_give(mca_btl_rbuf_module_t *module,
                                     mca_btl_rbuf_registration_t *registration);
+
+/* A registration of the caller's own, beside that policy, also when its memory is given back to the
+ * system: who holds one listens to the memory hooks, and does not use it any more. (Whoever has
+ * taken one of OPAL's cache when that happens is told off, and ended.) */
+mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_hold(mca_btl_rbuf_module_t *module,
+                                                            void *base, size_t bytes,
+                                                            enum mca_btl_rbuf_purpose purpose,
+                                                            struct rbuf_problem *problem);
+void mca_btl_rbuf_registration_let_go(mca_btl_rbuf_registration_t *registration);
 
 /* One that is made already, taken as by mca_btl_rbuf_registration_take(), or NULL. */
 mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_find(mca_btl_rbuf_module_t *module,

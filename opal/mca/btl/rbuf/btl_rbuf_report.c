@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "btl_rbuf_frequent.h"
 #include "btl_rbuf_params.h"
 #include "core/choice/choice.h"
 #include "opal/mca/base/mca_base_pvar.h"
@@ -16,6 +17,12 @@
 struct totals {
     struct rbuf_stats core;
     struct rbuf_choice_counters choice;
+    struct rbuf_frequent_counters reuse;
+    uint64_t reuse_exposed;
+    uint64_t reuse_held;
+    uint64_t reuse_most;
+    uint64_t reuse_most_bytes;
+    uint64_t reuse_percent;
     uint64_t requests;
     uint64_t completions;
     uint64_t lookups;
@@ -112,6 +119,23 @@ static const struct counter table[] = {
     {"send_trial", SEND(TRIAL), "Puts from a registered buffer, to see how long that takes"},
     {"send_probe", SEND(PROBE), "Puts on the other path than usual, likewise"},
     {"bought_refused", TOTAL(choice.refused), "Registrations wanted that could not be made"},
+    {"reuse_messages", TOTAL(reuse.looked_up),
+     "Eager messages whose buffer was looked up, to be left in place if it is often used"},
+    {"reuse_added", TOTAL(reuse.added), "Of those, the ones from buffers that were new"},
+    {"reuse_refused", TOTAL(reuse.refused),
+     "Of those, the ones that were not counted: too few buffers are often used"},
+    {"reuse_gathered", CORE(gathered), "Eager messages sent from where they are, without a copy"},
+    {"reuse_gathered_bytes", CORE(gathered_bytes), "Bytes of those"},
+    {"reuse_registered", TOTAL(reuse.registered), "Buffers registered, as they are often used"},
+    {"reuse_given_up", TOTAL(reuse.given_up),
+     "Of those, the ones that are no more: released by the program, or given up for others"},
+    {"reuse_exposed", TOTAL(reuse_exposed),
+     "Times that the program waited for a message to be fetched, whereupon others were copied"},
+    {"reuse_held", TOTAL(reuse_held), "Buffers registered now, as they are often used"},
+    {"reuse_most", TOTAL(reuse_most), "Messages from the buffer that is used most"},
+    {"reuse_most_bytes", TOTAL(reuse_most_bytes), "Longest message from that buffer, bytes"},
+    {"reuse_percent", TOTAL(reuse_percent),
+     "Of the messages whose buffer was looked up, how many were not from a new one, percent"},
     {"registrations", TOTAL(registrations), "Memory regions registered, those of rbuf included"},
     {"deregistrations", TOTAL(deregistrations), "Memory regions deregistered"},
     {"pinned", TOTAL(pinned), "Bytes registered now"},
@@ -137,11 +161,27 @@ static void add(void *sum, const void *more, size_t bytes)
     }
 }
 
+static void add_frequent(struct totals *totals, const struct mca_btl_rbuf_frequent *frequent)
+{
+    const struct rbuf_frequent_buffer top = rbuf_frequent_top(&frequent->table);
+
+    add(&totals->reuse, &frequent->table.counters, sizeof(totals->reuse));
+    totals->reuse_exposed += frequent->overlap.exposed;
+    totals->reuse_held += frequent->table.held_count;
+    if (top.uses > totals->reuse_most) {
+        totals->reuse_most = top.uses;
+        totals->reuse_most_bytes = top.bytes;
+    }
+}
+
 static void add_module(struct totals *totals, const mca_btl_rbuf_module_t *module)
 {
     add(&totals->core, &module->core.stats, sizeof(totals->core));
     if (module->choice != NULL) {
         add(&totals->choice, &module->choice->counters, sizeof(totals->choice));
+    }
+    if (module->frequent != NULL) {
+        add_frequent(totals, module->frequent);
     }
     totals->requests += module->port->fab.requests;
     totals->completions += module->port->fab.completions;
@@ -181,6 +221,10 @@ static void sum_up(struct totals *totals)
     }
     totals->cache_hits =
         totals->lookups > totals->cache_misses ? totals->lookups - totals->cache_misses : 0;
+    if (totals->reuse.looked_up > 0) {
+        totals->reuse_percent =
+            100 - 100 * (totals->reuse.added + totals->reuse.refused) / totals->reuse.looked_up;
+    }
     totals->registrations = rbuf_memory_stats.registrations;
     totals->deregistrations = rbuf_memory_stats.deregistrations;
     totals->pinned = rbuf_memory_stats.registered;
@@ -207,7 +251,9 @@ static int read_counter(const struct mca_base_pvar_t *pvar, void *value, void *o
 /* Counters are read from the start of their handle on, levels as they are. */
 static int class_of(const struct counter *counter)
 {
-    const bool level = counter->offset == TOTAL(pinned) || counter->offset == TOTAL(pinned_peak);
+    const bool level =
+        counter->offset == TOTAL(pinned) || counter->offset == TOTAL(pinned_peak) ||
+        (counter->offset >= TOTAL(reuse_held) && counter->offset <= TOTAL(reuse_percent));
 
     return level ? MCA_BASE_PVAR_CLASS_LEVEL : MCA_BASE_PVAR_CLASS_COUNTER;
 }

@@ -17,6 +17,7 @@
 #include "btl_rbuf_convertor.h"
 #include "btl_rbuf_eager.h"
 #include "btl_rbuf_fragment.h"
+#include "btl_rbuf_frequent.h"
 #include "btl_rbuf_packed.h"
 #include "btl_rbuf_params.h"
 #include "opal/datatype/opal_convertor.h"
@@ -54,47 +55,13 @@ static bool start(mca_btl_base_endpoint_t *endpoint, mca_btl_rbuf_frag_t *frag,
         frag->am.bytes += (uint32_t) (sizeof(struct rbuf_fragment) - frag->packed);
         return rbuf_am_send_as(peer, &frag->am, RBUF_MESSAGE_FRAGMENT, 0) != RBUF_AM_IDLE;
     case MCA_BTL_RBUF_MESSAGE:
+    case MCA_BTL_RBUF_IN_PLACE: /* does not come here */
         break;
     }
     if (frag->am.channel == RBUF_BULK && (frag->base.des_flags & MCA_BTL_DES_FLAGS_PRIORITY)) {
         return rbuf_am_send_as(peer, &frag->am, RBUF_MESSAGE_LONG, 0) != RBUF_AM_IDLE;
     }
     return rbuf_am_send(peer, &frag->am) != RBUF_AM_IDLE;
-}
-
-int mca_btl_rbuf_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
-                      mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag)
-{
-    mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
-    mca_btl_rbuf_frag_t *frag = (mca_btl_rbuf_frag_t *) descriptor;
-    bool owned = descriptor->des_flags & MCA_BTL_DES_FLAGS_BTL_OWNERSHIP;
-    bool callback = descriptor->des_flags & MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
-    bool detached = owned && !callback && (descriptor->des_cbfunc == NULL || !is_crowded(endpoint));
-    bool under_way;
-
-    if (frag->pool->module != module) { /* see mca_btl_rbuf_prepare_src() */
-        return mca_btl_rbuf_send(&frag->pool->module->super, mca_btl_rbuf_endpoint_first(endpoint),
-                                 descriptor, tag);
-    }
-    mca_btl_rbuf_lock(module);
-    frag->state = detached ? MCA_BTL_RBUF_FRAG_DETACHED : MCA_BTL_RBUF_FRAG_SENDING;
-    under_way = start(endpoint, frag, tag);
-    if (under_way && detached) {
-        atomic_fetch_add_explicit(&endpoint->detached, 1, memory_order_relaxed);
-    }
-    if (!under_way && callback) {
-        /* The callback comes from progress like any other, not out of this call. */
-        rbuf_core_raise(&module->core, RBUF_EVENT_SENT, endpoint->peer, &frag->am, 0);
-    } else if (!under_way && owned) {
-        mca_btl_rbuf_frag_give(frag);
-    } else if (!under_way) {
-        frag->state = MCA_BTL_RBUF_FRAG_USER;
-    }
-    if (module->core.queued > 0) {
-        mca_btl_rbuf_async_wait(module);
-    }
-    mca_btl_rbuf_unlock(module);
-    return callback || (under_way && !detached) ? OPAL_SUCCESS : 1;
 }
 
 static mca_btl_rbuf_frag_t *frag_of(struct rbuf_am *am)
@@ -108,6 +75,9 @@ void mca_btl_rbuf_sent(mca_btl_rbuf_module_t *module, struct rbuf_am *am, int st
     bool owned = frag->base.des_flags & MCA_BTL_DES_FLAGS_BTL_OWNERSHIP;
     bool detached = frag->state == MCA_BTL_RBUF_FRAG_DETACHED;
 
+    if (frag->role == MCA_BTL_RBUF_IN_PLACE) {
+        mca_btl_rbuf_frequent_fetched(module, frag);
+    }
     if (!detached) {
         frag->state = MCA_BTL_RBUF_FRAG_USER;
         frag->base.des_cbfunc(&module->super, am->peer->user, &frag->base,
@@ -217,6 +187,11 @@ static void copy_and_write(struct rbuf_peer *peer, unsigned char *payload, uint3
     memcpy(payload + done, from + done, bytes - done);
 }
 
+static inline bool is_one_slot(size_t bytes)
+{
+    return bytes + sizeof(struct rbuf_ring_trailer) <= mca_btl_rbuf_params.ring_slot_size;
+}
+
 /* Straight into several slots of the ring. Out of line: small messages do not come here. Data that
  * has to be packed goes as a whole: packing may fail, and then nothing may have left. */
 static __attribute__((noinline)) bool send_by_slots(mca_btl_rbuf_module_t *module,
@@ -252,6 +227,107 @@ static __attribute__((noinline)) bool send_by_slots(mca_btl_rbuf_module_t *modul
         start_over(convertor, payload_size);
     }
     return sent;
+}
+
+/* What has become of a message that was left in place. */
+enum in_place { IN_PLACE_GATHERED, IN_PLACE_COPIED, IN_PLACE_PACKED, IN_PLACE_FAILED };
+
+static bool copy_by_ring(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
+                         mca_btl_rbuf_frag_t *frag, mca_btl_base_tag_t tag)
+{
+    const void *header = frag->am.header + 1;
+    const size_t header_size = frag->segment.seg_len - frag->source_bytes;
+
+    return is_one_slot(frag->segment.seg_len)
+               ? send_by_ring(module, endpoint, frag->convertor, header, header_size,
+                              frag->source_bytes, tag)
+               : send_by_slots(module, endpoint, frag->convertor, header, header_size,
+                               frag->source_bytes, tag);
+}
+
+/* From where it is; else as sendi would, with Open MPI's header out of the fragment; else packed
+ * into the fragment, which is then a message like any other. */
+static __attribute__((noinline)) enum in_place send_in_place(mca_btl_rbuf_module_t *module,
+                                                             mca_btl_base_endpoint_t *endpoint,
+                                                             mca_btl_rbuf_frag_t *frag,
+                                                             mca_btl_base_tag_t tag)
+{
+    const size_t header_size = frag->segment.seg_len - frag->source_bytes;
+    size_t packed = frag->source_bytes;
+    uint64_t start;
+
+    frag->am.bytes = (uint32_t) frag->segment.seg_len;
+    frag->am.tag = tag;
+    frag->am.after = mca_btl_rbuf_callback_after(endpoint);
+    if (frag->source != NULL && mca_btl_rbuf_frequent_gather(module, endpoint, frag)) {
+        return IN_PLACE_GATHERED;
+    }
+    start = mca_btl_rbuf_frequent_times(module, frag) ? mca_btl_rbuf_now_ns() : 0;
+    if (copy_by_ring(module, endpoint, frag, tag)) {
+        if (start > 0) {
+            mca_btl_rbuf_frequent_copied(module, (uint32_t) frag->source_bytes, start);
+        }
+        mca_btl_rbuf_lock(module);
+        mca_btl_rbuf_frag_give(frag);
+        mca_btl_rbuf_unlock(module);
+        return IN_PLACE_COPIED;
+    }
+    if (frag->segment.seg_len > module->room[RBUF_CONTROL]) {
+        mca_btl_rbuf_eager_beside(endpoint, frag->segment.seg_len);
+    }
+    frag->role = MCA_BTL_RBUF_MESSAGE;
+    return mca_btl_rbuf_pack(frag->convertor, (unsigned char *) (frag->am.header + 1) + header_size,
+                             &packed) &&
+                   packed == frag->source_bytes
+               ? IN_PLACE_PACKED
+               : IN_PLACE_FAILED;
+}
+
+int mca_btl_rbuf_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
+                      mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag)
+{
+    mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
+    mca_btl_rbuf_frag_t *frag = (mca_btl_rbuf_frag_t *) descriptor;
+    bool owned = descriptor->des_flags & MCA_BTL_DES_FLAGS_BTL_OWNERSHIP;
+    bool callback = descriptor->des_flags & MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
+    bool detached = owned && !callback && (descriptor->des_cbfunc == NULL || !is_crowded(endpoint));
+    bool under_way;
+
+    if (frag->pool->module != module) { /* see mca_btl_rbuf_prepare_src() */
+        return mca_btl_rbuf_send(&frag->pool->module->super, mca_btl_rbuf_endpoint_first(endpoint),
+                                 descriptor, tag);
+    }
+    if (frag->role == MCA_BTL_RBUF_IN_PLACE) {
+        switch (send_in_place(module, endpoint, frag, tag)) {
+        case IN_PLACE_GATHERED:
+            return OPAL_SUCCESS;
+        case IN_PLACE_COPIED:
+            return 1;
+        case IN_PLACE_PACKED:
+            break;
+        case IN_PLACE_FAILED:
+            return OPAL_ERROR;
+        }
+    }
+    mca_btl_rbuf_lock(module);
+    frag->state = detached ? MCA_BTL_RBUF_FRAG_DETACHED : MCA_BTL_RBUF_FRAG_SENDING;
+    under_way = start(endpoint, frag, tag);
+    if (under_way && detached) {
+        atomic_fetch_add_explicit(&endpoint->detached, 1, memory_order_relaxed);
+    }
+    if (!under_way && callback) {
+        /* The callback comes from progress like any other, not out of this call. */
+        rbuf_core_raise(&module->core, RBUF_EVENT_SENT, endpoint->peer, &frag->am, 0);
+    } else if (!under_way && owned) {
+        mca_btl_rbuf_frag_give(frag);
+    } else if (!under_way) {
+        frag->state = MCA_BTL_RBUF_FRAG_USER;
+    }
+    if (module->core.queued > 0) {
+        mca_btl_rbuf_async_wait(module);
+    }
+    mca_btl_rbuf_unlock(module);
+    return callback || (under_way && !detached) ? OPAL_SUCCESS : 1;
 }
 
 /* One piece on the stack, straight into the request. */
@@ -332,10 +408,7 @@ int mca_btl_rbuf_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endp
 {
     mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
 
-    const bool one_slot = header_size + payload_size + sizeof(struct rbuf_ring_trailer) <=
-                          mca_btl_rbuf_params.ring_slot_size;
-
-    if (one_slot
+    if (is_one_slot(header_size + payload_size)
             ? send_by_ring(module, endpoint, convertor, header, header_size, payload_size, tag)
             : send_by_slots(module, endpoint, convertor, header, header_size, payload_size, tag)) {
         return OPAL_SUCCESS;

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
+ */
+/*
+ * Reuse: eager messages of frequently used buffers (core/choice/frequent.h)
+ * leave without a copy, unless that makes the program wait
+ * (core/choice/overlap.h).
+ *
+ * Open MPI hands such messages to prepare_src and send instead of sendi while
+ * the module says MCA_BTL_FLAGS_SEND_INPLACE. A registration is held until its
+ * memory is given back, of which the memory hooks tell: a cache is not asked
+ * for each message, as that takes as long as a copy. It is made and let go
+ * without the lock.
+ */
+#include "btl_rbuf_frequent.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "btl_rbuf_eager.h"
+#include "btl_rbuf_help.h"
+#include "btl_rbuf_hooks.h"
+#include "btl_rbuf_params.h"
+
+#define MOST_BYTES (64ull << 20) /* registered */
+#define PART       8u            /* of what may be locked, at most */
+#define GATHER_NS  150.0         /* assumed, until it was done */
+#define FETCHED_NS 100.0         /* a completion, and to tell Open MPI of it */
+
+static void released(void *table, uint64_t base, uint64_t bytes)
+{
+    rbuf_frequent_release(table, base, bytes);
+}
+
+static uint64_t most_bytes(void)
+{
+    const size_t part = rbuf_memlock_limit() / PART;
+
+    return part < MOST_BYTES ? part : MOST_BYTES;
+}
+
+int mca_btl_rbuf_frequent_open(mca_btl_rbuf_module_t *module)
+{
+    const struct mca_btl_rbuf_params *params = &mca_btl_rbuf_params;
+    struct rbuf_frequent_options options = {.buffers = params->reuse_buffers,
+                                            .most_bytes = most_bytes(),
+                                            .speculation = (double) params->reuse_speculation / 100,
+                                            .gather_ns = GATHER_NS,
+                                            .fetched_ns = FETCHED_NS,
+                                            .registration_ns = params->registration_time,
+                                            .registration_page_ns = params->registration_page_time};
+    struct mca_btl_rbuf_frequent *frequent;
+
+    if (params->reuse != MCA_BTL_RBUF_ON) {
+        return OPAL_SUCCESS;
+    }
+    if (!mca_btl_rbuf_hooks_install()) {
+        mca_btl_rbuf_help("no reuse", opal_process_info.nodename, NULL);
+        return OPAL_SUCCESS;
+    }
+    if (module->port->pieces < RBUF_FAB_PIECES) {
+        mca_btl_rbuf_help("no gather", opal_process_info.nodename, module->port->name, NULL);
+        return OPAL_SUCCESS;
+    }
+    frequent = calloc(1, sizeof(*frequent));
+    if (frequent == NULL || rbuf_frequent_open(&frequent->table, &options) != 0) {
+        free(frequent);
+        mca_btl_rbuf_help("no memory", opal_process_info.nodename, "opening a port", NULL);
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    if (!mca_btl_rbuf_hooks_add(released, &frequent->table)) {
+        rbuf_frequent_close(&frequent->table);
+        free(frequent);
+        return OPAL_SUCCESS;
+    }
+    module->frequent = frequent;
+    module->super.btl_flags |= MCA_BTL_FLAGS_SEND_INPLACE;
+    return OPAL_SUCCESS;
+}
+
+void mca_btl_rbuf_frequent_close(mca_btl_rbuf_module_t *module)
+{
+    struct mca_btl_rbuf_frequent *frequent = module->frequent;
+    mca_btl_rbuf_registration_t *registration;
+
+    if (frequent == NULL) {
+        return;
+    }
+    mca_btl_rbuf_hooks_remove(&frequent->table);
+    while ((registration = rbuf_frequent_drop(&frequent->table, RBUF_FREQUENT_ANY)) != NULL) {
+        mca_btl_rbuf_registration_let_go(registration);
+    }
+    rbuf_frequent_close(&frequent->table);
+    free(frequent);
+    module->frequent = NULL;
+}
+
+/* Gives back all whose memory is gone. No lock is held. */
+static void give_released(mca_btl_rbuf_module_t *module)
+{
+    mca_btl_rbuf_registration_t *registration;
+
+    do {
+        mca_btl_rbuf_lock(module);
+        registration = rbuf_frequent_drop(&module->frequent->table, RBUF_FREQUENT_RELEASED);
+        mca_btl_rbuf_unlock(module);
+        mca_btl_rbuf_registration_let_go(registration);
+    } while (registration != NULL);
+}
+
+/* Registers [base, base + bytes), of a buffer that wants it, in place of
+ * another if need be. No lock is held, so the buffer may have gone. */
+static void enter(mca_btl_rbuf_module_t *module, void *base, size_t bytes)
+{
+    struct rbuf_frequent *table = &module->frequent->table;
+    struct rbuf_frequent_buffer *buffer;
+    struct rbuf_problem problem; /* no reason to complain: messages are copied */
+    mca_btl_rbuf_registration_t *spare = NULL;
+    mca_btl_rbuf_registration_t *registration =
+        mca_btl_rbuf_registration_hold(module, base, bytes, MCA_BTL_RBUF_SOURCE, &problem);
+    uint64_t ns = registration == NULL ? 0
+                                       : atomic_exchange_explicit(&registration->unreported_ns, 0,
+                                                                  memory_order_relaxed);
+
+    mca_btl_rbuf_lock(module);
+    if (rbuf_frequent_is_full(table, bytes)) {
+        spare = rbuf_frequent_drop(table, RBUF_FREQUENT_ANY);
+    }
+    buffer = rbuf_frequent_find(table, (uintptr_t) base);
+    if (buffer != NULL && buffer->held == NULL && buffer->bytes == bytes &&
+        rbuf_frequent_hold(table, buffer, registration,
+                           registration != NULL ? registration->mr->lkey : 0, ns)) {
+        registration = NULL;
+    }
+    mca_btl_rbuf_unlock(module);
+    mca_btl_rbuf_registration_let_go(registration);
+    mca_btl_rbuf_registration_let_go(spare);
+}
+
+/* Posts the message; its buffer is registered. The lock is held. */
+static bool post(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
+                 mca_btl_rbuf_frag_t *frag, struct rbuf_frequent_buffer *buffer)
+{
+    const struct rbuf_fab_piece data = {frag->source, (uint32_t) frag->source_bytes,
+                                        buffer->held->lkey};
+    struct rbuf_frequent *table = &module->frequent->table;
+    const bool timed = rbuf_frequent_times(table);
+    const uint64_t start = timed ? mca_btl_rbuf_now_ns() : 0;
+
+    if (!rbuf_am_gather(endpoint->peer, &frag->am, &data)) {
+        return false;
+    }
+    if (timed) {
+        rbuf_frequent_took(table, RBUF_FREQUENT_GATHERED, data.bytes,
+                           mca_btl_rbuf_now_ns() - start);
+    }
+    frag->state = MCA_BTL_RBUF_FRAG_SENDING;
+    frag->held = rbuf_frequent_start(buffer);
+    if (frag->am.bytes > module->room[RBUF_CONTROL] && frag->am.kind == RBUF_MESSAGE_USER) {
+        mca_btl_rbuf_eager_by_ring(module);
+    }
+    return true;
+}
+
+bool mca_btl_rbuf_frequent_gather(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
+                                  mca_btl_rbuf_frag_t *frag)
+{
+    struct mca_btl_rbuf_frequent *frequent = module->frequent;
+    struct rbuf_frequent *table = &frequent->table;
+    const uint32_t bytes = (uint32_t) frag->source_bytes;
+    const uint64_t base = (uintptr_t) frag->source;
+    struct rbuf_frequent_buffer *buffer;
+    bool sent;
+
+    if (bytes < mca_btl_rbuf_params.reuse_min || bytes <= module->port->max_inline) {
+        return false;
+    }
+    if (rbuf_frequent_has_released(table)) {
+        give_released(module);
+    }
+    mca_btl_rbuf_lock(module);
+    buffer = rbuf_frequent_use(table, base, bytes);
+    if (buffer != NULL && buffer->held == NULL && rbuf_frequent_wants(table, buffer, bytes)) {
+        const size_t longest = buffer->bytes;
+
+        mca_btl_rbuf_unlock(module);
+        enter(module, (void *) (uintptr_t) base, longest);
+        mca_btl_rbuf_lock(module);
+        buffer = rbuf_frequent_find(table, base);
+    }
+    sent =
+        buffer != NULL && rbuf_frequent_covers(table, buffer, bytes) &&
+        (mca_btl_rbuf_params.reuse_speculation == 0 || rbuf_overlap_allows(&frequent->overlap)) &&
+        post(module, endpoint, frag, buffer);
+    mca_btl_rbuf_unlock(module);
+    return sent;
+}
+
+void mca_btl_rbuf_frequent_fetched(mca_btl_rbuf_module_t *module, mca_btl_rbuf_frag_t *frag)
+{
+    mca_btl_rbuf_lock(module);
+    rbuf_frequent_end(frag->held);
+    rbuf_overlap_completed(&module->frequent->overlap, module->core.stats.messages_sent);
+    mca_btl_rbuf_unlock(module);
+}
+
+void mca_btl_rbuf_frequent_copied(mca_btl_rbuf_module_t *module, uint32_t bytes, uint64_t start_ns)
+{
+    const uint64_t ns = mca_btl_rbuf_now_ns() - start_ns;
+
+    mca_btl_rbuf_lock(module);
+    rbuf_frequent_took(&module->frequent->table, RBUF_FREQUENT_COPIED, bytes, ns);
+    mca_btl_rbuf_unlock(module);
+}
