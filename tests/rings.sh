@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
 # shellcheck shell=bash
 #
-# Sourced by the test scripts: settings of eager rings besides the default one, under which they try
-# again what depends on small messages.
+# Sourced by the test scripts: settings of eager rings, and of what is sent by them, besides the default
+# one, under which they try again what depends on small messages.
 
-ring_settings="two-slots one-place at-once one-slot small-slots tight off"
+ring_settings="two-slots one-place at-once one-slot small-slots tight off reuse"
 
 # Sets the array ring_args, options of mpirun. 1 if there is no such setting.
 ring_options() # SETTING
@@ -19,6 +19,7 @@ ring_options() # SETTING
     small-slots) settings=(ring_slots=16 ring_slot_size=256 ring_longest=1500 ring_c0=64) ;;
     tight) settings=(ring_slots=2 ring_slot_size=128 polling_set=1 ring_threshold=1) ;;
     off) settings=(polling_set=0) ;;
+    reuse) settings=(reuse=on reuse_speculation=0) ;; # everything that can be is gathered
     *)
         echo "unknown setting of rings '$1': one of default $ring_settings" >&2
         return 1

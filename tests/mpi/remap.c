@@ -19,7 +19,7 @@ static const char *const names[CHANGES] = {
     [MOVED] = "moved by mremap",           [SHRUNK] = "shrunk and grown",
 };
 
-static const size_t sizes[] = {50000, 70000, 300 * CHECK_K, MOST};
+static const size_t sizes[] = {5000, 20000, 50000, 70000, 300 * CHECK_K, MOST};
 
 /* Anonymous memory, at `address` if that is possible and not NULL. */
 static char *map(void *address, size_t size, int flags)

@@ -221,10 +221,10 @@ start_test()
     running+=("$started")
 }
 
-# Whether a test is to run with the setting: WHEN and THOSE are its columns of the list.
+# Whether a test is to run with the setting: WHEN and THOSE are its columns of the list. With reuse all do.
 with_setting() # SETTING WHEN THOSE
 {
-    [ "$1" = default ] || [ "$3" = all ] || [[ ",$3," == *",$1,"* ]] || [ "$long $2" = "yes always" ]
+    [ "$1" = default ] || [ "$1" = reuse ] || [ "$3" = all ] || [[ ",$3," == *",$1,"* ]] || [ "$long $2" = "yes always" ]
 }
 
 run_list() # TRANSPORT SETTING
