@@ -75,6 +75,8 @@ struct world_options {
                       one is delivered, before that; 0: none */
     bool aside;    /* and not as if it were part of that delivery */
     bool gather;   /* eager messages are sent from where they are, if they can go at once */
+    bool
+        eager_copies; /* those of eager messages take time, on both sides, and none goes in parts */
     bool refuse_registration; /* the user cannot register memory */
     unsigned ring_memory;     /* rings that a node has memory for, of both kinds together */
 };

@@ -41,7 +41,9 @@ static bool send_long(struct world_node *node, struct world_message *message)
     if (slots == NULL) {
         return false;
     }
-    half = message->seed % 4 < 2 ? 0 : (uint32_t) message->bytes / 2;
+    half = message->seed % 4 < 2 || message->world->options.eager_copies
+               ? 0
+               : (uint32_t) message->bytes / 2;
     memcpy(slots, &message, sizeof(message));
     memcpy(slots + sizeof(message), message->source, half);
     if (half > 0) {
@@ -69,6 +71,14 @@ static bool send_gathered(struct world_node *node, struct world_message *message
     return gathered;
 }
 
+/* The processor is busy with a copy of the message. */
+static void charge_eager(struct world_node *node, const struct world_message *message)
+{
+    if (message->world->options.eager_copies) {
+        node->nic.local_ns += world_copy_ns(node, message->target, message->source, message->bytes);
+    }
+}
+
 static void start_eager(struct world_message *message)
 {
     struct world_node *node = &message->world->nodes[message->from];
@@ -77,6 +87,7 @@ static void start_eager(struct world_message *message)
         send_gathered(node, message)) {
         return;
     }
+    charge_eager(node, message);
     if (message->channel != RBUF_CONTROL || !send_long(node, message)) {
         world_am_send(world_am_make(node, message, TAG_EAGER, &message, sizeof(message),
                                     message->source, message->bytes),
@@ -220,6 +231,7 @@ static void take_eager(struct world_node *node, const struct rbuf_event *event)
             event->delivery.channel == message->channel &&
             sim_pattern_right(bytes, message->bytes, message->seed) &&
             node->links[message->from].received[message->channel]++ == message->order;
+    charge_eager(node, message);
     world_give_back(message, &message->target, &message->target_key);
     world_close_message(message, right ? WORLD_ARRIVED : WORLD_CORRUPT);
 }
