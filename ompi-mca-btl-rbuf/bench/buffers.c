@@ -26,7 +26,7 @@ static void no_memory(size_t bytes)
 /* There is at least a byte behind each message, which nobody may write. */
 static void map_area(struct bench_area *area, const struct bench_layout *layout, int slots)
 {
-    const size_t unit = layout->span < PAGE ? LINE : PAGE;
+    const size_t unit = layout->span < PAGE && !layout->pages ? LINE : PAGE;
 
     area->slots = (size_t) slots;
     area->stride = (layout->span + unit) & ~(unit - 1);

@@ -14,6 +14,9 @@ const struct bench_word bench_pattern_words[BENCH_PATTERNS] = {
     [BENCH_OVERLAP_SEND] = {"overlap-send", "one message one way while the sender computes"},
     [BENCH_OVERLAP_RECV] = {"overlap-recv", "the same while the receiver computes"},
     [BENCH_OVERLAP] = {"overlap", "the same while both compute"},
+    [BENCH_SENDS] = {"sends", "as stream, by blocking sends"},
+    [BENCH_SPECTRUM] = {"spectrum",
+                        "ping-pongs with --window buffers (1000), the i-th of them i times"},
     [BENCH_LATE] = {"late", "the receiver comes --late after the sender; the receive's own time"},
 };
 

@@ -15,6 +15,8 @@ enum bench_pattern {
     BENCH_OVERLAP_RECV,
     BENCH_OVERLAP,
     BENCH_LATE,
+    BENCH_SENDS,
+    BENCH_SPECTRUM,
     BENCH_PATTERNS
 };
 

@@ -12,6 +12,7 @@
 #include "bench/cases.h"
 
 #include <mpi.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct bench_block {
@@ -25,6 +26,7 @@ struct bench_layout {
     size_t elements; /* whole ones */
     size_t payload;  /* bytes in an element */
     size_t extent;   /* bytes from one element to the next */
+    bool pages;      /* messages share none; the user's */
     const struct bench_block *blocks;
     int block_count;
     MPI_Datatype type;

@@ -258,6 +258,15 @@ static const char *take_probe_wait(void *target, const char *value)
     return read ? NULL : "seconds from 0 to 86400";
 }
 
+static const char *take_pages(void *target, const char *value)
+{
+    struct parser *parser = target;
+
+    (void) value;
+    parser->options->pages = true;
+    return NULL;
+}
+
 static const char *take_check(void *target, const char *value)
 {
     struct parser *parser = target;
@@ -287,10 +296,12 @@ static const struct option_row rows[] = {
     {"type", "LIST", "bytes", "what messages are made of, see TYPES", take_type},
     {"cache", "LIST", "warm", "what the caches hold before the clock starts, see CACHES",
      take_cache},
-    {"window", "N", "auto", "messages under way at once (stream 16, rate 64, both 1)", take_window},
+    {"window", "N", "auto", "messages under way at once (stream, sends 16, rate 64, both 1)",
+     take_window},
     {"burst", "N", "auto", "exchanges back to back (reused in rate 16, others 1)", take_burst},
     {"late", "US", "200", "how much later the receiver comes in the pattern late", take_late},
     {"reps", "N", "40", "repetitions a size", take_reps},
+    {"pages", NULL, NULL, "each buffer on pages of its own, also small ones", take_pages},
     {"check", NULL, NULL, "compare every byte received, off the clock", take_check},
     {"probe", NULL, NULL, "measure while the machine is quiet, see PROBING", take_probe},
     {"probe-rate", "SIZE", "4G", "bytes a second that count as quiet", take_probe_rate},
@@ -311,7 +322,10 @@ int bench_window(const struct bench_options *options, enum bench_pattern pattern
 {
     switch (pattern) {
     case BENCH_STREAM:
+    case BENCH_SENDS:
         return options->window > 0 ? options->window : 16;
+    case BENCH_SPECTRUM:
+        return options->window > 0 ? options->window : 1000;
     case BENCH_RATE:
         return options->window > 0 ? options->window : 64;
     case BENCH_BOTH:
@@ -326,6 +340,7 @@ int bench_burst(const struct bench_options *options, enum bench_pattern pattern,
     switch (pattern) {
     case BENCH_PINGPONG:
     case BENCH_STREAM:
+    case BENCH_SENDS:
     case BENCH_BOTH:
         return options->burst > 0 ? options->burst : 1;
     case BENCH_RATE:

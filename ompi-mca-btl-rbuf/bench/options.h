@@ -36,6 +36,7 @@ struct bench_options {
     int burst;                  /* exchanges back to back in a repetition; 0: the pattern's own */
     int reps;
     double late_us;
+    bool pages; /* buffers share none */
     bool check;
     bool probe;
     double probe_rate;                    /* bytes/s a quiet machine must reach */

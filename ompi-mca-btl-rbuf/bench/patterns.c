@@ -23,7 +23,10 @@ int bench_slots(enum bench_pattern pattern, int window, int sets)
 
 int bench_received(enum bench_pattern pattern, int slots, int rank)
 {
-    return rank == 1 || pattern == BENCH_PINGPONG || pattern == BENCH_BOTH ? slots : 0;
+    return rank == 1 || pattern == BENCH_PINGPONG || pattern == BENCH_SPECTRUM ||
+                   pattern == BENCH_BOTH
+               ? slots
+               : 0;
 }
 
 static void send_message(const struct bench_exchange *x, int m)
@@ -80,6 +83,25 @@ static double pingpong(const struct bench_exchange *x)
     return (clock_us() - start) / (2 * x->burst);
 }
 
+/* The same with as many buffers as the window has messages, the i-th used i times. */
+static double spectrum(const struct bench_exchange *x)
+{
+    const double start = clock_us();
+
+    for (int m = 0; m < x->window; m++) {
+        for (int use = 0; use <= m; use++) {
+            if (x->rank == 0) {
+                send_message(x, m);
+                recv_message(x, m);
+            } else {
+                recv_message(x, m);
+                send_message(x, m);
+            }
+        }
+    }
+    return (clock_us() - start) / ((double) x->window * (x->window + 1));
+}
+
 /* A window one way, then the answer that it is there. */
 static double stream(const struct bench_exchange *x)
 {
@@ -87,7 +109,10 @@ static double stream(const struct bench_exchange *x)
 
     for (int i = 0; i < x->burst; i++) {
         for (int m = 0; m < x->window; m++) {
-            if (x->rank == 0) {
+            x->requests[m] = MPI_REQUEST_NULL;
+            if (x->rank == 0 && x->pattern == BENCH_SENDS) {
+                send_message(x, first_of(x, i) + m);
+            } else if (x->rank == 0) {
                 start_send(x, first_of(x, i) + m, &x->requests[m]);
             } else {
                 start_recv(x, first_of(x, i) + m, &x->requests[m]);
@@ -196,7 +221,11 @@ double bench_exchange_time(struct bench_exchange *x)
         break;
     case BENCH_STREAM:
     case BENCH_RATE:
+    case BENCH_SENDS:
         time = stream(x);
+        break;
+    case BENCH_SPECTRUM:
+        time = spectrum(x);
         break;
     case BENCH_BOTH:
         return slower_of_both(both(x));

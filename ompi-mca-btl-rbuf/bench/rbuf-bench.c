@@ -121,6 +121,7 @@ static bool repeat(struct bench *bench, const struct bench_case *one)
     bool all_good = true;
 
     bench_layout_open(&layout, one->type, one->size);
+    layout.pages = options->pages;
     bench_buffers_open(&buffers, &layout, slots, options->reps, one->reuse);
     bench->serial = 0;
     for (int rep = 0; rep < options->reps && (all_good || bench->quiet.wait_left_s <= 0); rep++) {

@@ -48,10 +48,10 @@ rows() {
     return 1
 }
 
-patterns=pingpong,stream,rate,both,late,overlap,overlap-send,overlap-recv
+patterns=pingpong,stream,sends,rate,both,late,overlap,overlap-send,overlap-recv
 all_patterns() {
     bench --sizes 8,3k,100k --pattern $patterns --buffers fresh,50%,reused --reps 6 --check || return
-    rows 72 checked ok && rows 72 quiet -
+    rows 81 checked ok && rows 81 quiet -
 }
 
 all_types() {
