@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Which buffers are registered for reuse, when, and for how long; and when the program waits in
- * vain for a message to be fetched.
+ * Which buffers are registered for reuse, when, and for how long; and whether the program gets on
+ * faster with that.
  */
 #include "core/choice/frequent.h"
-#include "core/choice/overlap.h"
+#include "core/choice/pace.h"
 #include "unit.h"
 
 #define BASE     0x10000000ull
@@ -227,79 +227,49 @@ START_TEST(held_up_to_a_limit)
 }
 END_TEST
 
-/* ---- waiting ---- */
+/* ---- pace ---- */
 
-static struct rbuf_overlap overlap;
-
-static void idle(unsigned calls, uint64_t sent)
+/* A program whose messages take so long, apart from every tenth block, in which it computes. The
+ * messages that were gathered, of `blocks` of 10. */
+static unsigned run(struct rbuf_pace *pace, unsigned blocks, uint64_t copy_ns, uint64_t gather_ns)
 {
-    while (calls-- > 0) {
-        rbuf_overlap_progress(&overlap, false, sent);
-    }
-}
+    static uint64_t now_ns = 1;
+    unsigned gathered = 0;
 
-/* A message that is gathered, and its completion after so many idle calls. */
-static void gathered_and_waited(unsigned calls, uint64_t sent)
-{
-    ck_assert(rbuf_overlap_allows(&overlap));
-    idle(calls, sent);
-    rbuf_overlap_completed(&overlap, sent);
-    rbuf_overlap_progress(&overlap, true, sent);
-}
-
-START_TEST(an_answer_hides_the_wait)
-{
-    overlap = (struct rbuf_overlap){0};
-    for (unsigned i = 0; i < 100; i++) {
-        gathered_and_waited(20, i);
-        idle(3, i);
-        rbuf_overlap_progress(&overlap, true, i);
-    }
-    ck_assert_uint_eq(overlap.exposed, 0);
-}
-END_TEST
-
-START_TEST(who_does_not_wait_loses_nothing)
-{
-    overlap = (struct rbuf_overlap){0};
-    for (unsigned i = 0; i < 100; i++) {
-        gathered_and_waited(0, i);
-    }
-    ck_assert_uint_eq(overlap.exposed, 0);
-}
-END_TEST
-
-/* A stream of blocking sends: after two round trips hundreds are copied, then thousands. */
-START_TEST(blocking_sends_are_copied)
-{
-    uint64_t copied = 0;
-    uint64_t waits = 0;
-
-    overlap = (struct rbuf_overlap){0};
-    for (unsigned i = 0; i < 100000; i++) {
-        if (!rbuf_overlap_allows(&overlap)) {
-            copied++;
-            continue;
+    for (unsigned i = 0; i < 10 * blocks; i++) {
+        if (rbuf_pace_count(pace)) {
+            rbuf_pace_turn(pace, now_ns, 10);
         }
-        waits++;
-        idle(20, i);
-        rbuf_overlap_completed(&overlap, i);
-        rbuf_overlap_progress(&overlap, true, i);
+        gathered += pace->path == RBUF_PACE_GATHER;
+        now_ns += pace->path == RBUF_PACE_GATHER ? gather_ns : copy_ns;
+        now_ns += i % 100 == 5 ? 100000 : i % 7;
     }
-    ck_assert_uint_le(waits, 26);
-    ck_assert_uint_eq(copied + waits, 100000);
+    return gathered;
+}
+
+/* Each path is tried at first; then the faster one is taken but for a try now and then. */
+START_TEST(the_faster_path)
+{
+    struct rbuf_pace pace = {0};
+
+    ck_assert_uint_le(run(&pace, 8, 500, 400), 50);
+    ck_assert_uint_ge(run(&pace, 1000, 500, 400), 9500);
+    pace = (struct rbuf_pace){0};
+    ck_assert_uint_ge(run(&pace, 8, 500, 3000), 30);
+    ck_assert_uint_le(run(&pace, 1000, 500, 3000), 30);
 }
 END_TEST
 
-/* What is sent to others between the wait and the idle call was late. */
-START_TEST(others_were_kept_waiting)
+/* What changes is found out, by the next tries. */
+START_TEST(the_program_changes)
 {
-    overlap = (struct rbuf_overlap){0};
-    for (unsigned i = 0; i < RBUF_OVERLAP_STRIKES; i++) {
-        gathered_and_waited(20, 10 * i);
-        idle(20, 10 * i + 1);
-    }
-    ck_assert(!rbuf_overlap_allows(&overlap));
+    struct rbuf_pace pace = {0};
+
+    run(&pace, 300, 500, 3000);
+    run(&pace, 4 * RBUF_PACE_MOST, 3000, 500);
+    ck_assert_uint_ge(run(&pace, 100, 3000, 500), 980);
+    run(&pace, 4 * RBUF_PACE_MOST, 500, 3000);
+    ck_assert_uint_le(run(&pace, 100, 500, 3000), 20);
 }
 END_TEST
 
@@ -313,9 +283,7 @@ int main(void)
     unit_add(suite, short_lives_make_it_wait);
     unit_add(suite, few_frequent_ones_stop_its_growth);
     unit_add(suite, held_up_to_a_limit);
-    unit_add(suite, an_answer_hides_the_wait);
-    unit_add(suite, who_does_not_wait_loses_nothing);
-    unit_add(suite, blocking_sends_are_copied);
-    unit_add(suite, others_were_kept_waiting);
+    unit_add(suite, the_faster_path);
+    unit_add(suite, the_program_changes);
     return unit_run(suite);
 }

@@ -24,6 +24,7 @@
 #define MOST_BYTES (64ull << 20) /* registered */
 #define PART       8u            /* of what may be locked, at most */
 #define GATHER_NS  150.0         /* assumed, until it was done */
+#define BLOCK      32u           /* messages, and the logarithm of their size */
 #define FETCHED_NS 100.0         /* a completion, and to tell Open MPI of it */
 
 static void released(void *table, uint64_t base, uint64_t bytes)
@@ -161,6 +162,23 @@ static bool post(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoin
     return true;
 }
 
+/* Whether messages of that size are gathered at present. The sizes have blocks of unlike lengths,
+ * lest the one is always tried when the other is. */
+static bool is_faster(struct mca_btl_rbuf_frequent *frequent, uint32_t bytes)
+{
+    const uint32_t size = rbuf_frequent_size(bytes);
+    struct rbuf_pace *pace = &frequent->pace[size];
+
+    if (mca_btl_rbuf_params.reuse_speculation == 0) {
+        return true;
+    }
+    if (rbuf_pace_count(pace)) {
+        rbuf_pace_turn(pace, mca_btl_rbuf_now_ns(), BLOCK + size);
+    }
+    frequent->spared += pace->path == RBUF_PACE_COPY;
+    return pace->path == RBUF_PACE_GATHER;
+}
+
 bool mca_btl_rbuf_frequent_gather(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
                                   mca_btl_rbuf_frag_t *frag)
 {
@@ -187,10 +205,8 @@ bool mca_btl_rbuf_frequent_gather(mca_btl_rbuf_module_t *module, mca_btl_base_en
         mca_btl_rbuf_lock(module);
         buffer = rbuf_frequent_find(table, base);
     }
-    sent =
-        buffer != NULL && rbuf_frequent_covers(table, buffer, bytes) &&
-        (mca_btl_rbuf_params.reuse_speculation == 0 || rbuf_overlap_allows(&frequent->overlap)) &&
-        post(module, endpoint, frag, buffer);
+    sent = buffer != NULL && rbuf_frequent_covers(table, buffer, bytes) &&
+           is_faster(frequent, bytes) && post(module, endpoint, frag, buffer);
     mca_btl_rbuf_unlock(module);
     return sent;
 }
@@ -199,7 +215,6 @@ void mca_btl_rbuf_frequent_fetched(mca_btl_rbuf_module_t *module, mca_btl_rbuf_f
 {
     mca_btl_rbuf_lock(module);
     rbuf_frequent_end(frag->held);
-    rbuf_overlap_completed(&module->frequent->overlap, module->core.stats.messages_sent);
     mca_btl_rbuf_unlock(module);
 }
 

@@ -4,11 +4,12 @@
 
 #include "btl_rbuf_endpoint.h"
 #include "core/choice/frequent.h"
-#include "core/choice/overlap.h"
+#include "core/choice/pace.h"
 
 struct mca_btl_rbuf_frequent {
     struct rbuf_frequent table;
-    struct rbuf_overlap overlap;
+    struct rbuf_pace pace[RBUF_FREQUENT_SIZES];
+    uint64_t spared; /* counter: messages from registered buffers that were copied all the same */
 };
 
 /* With reuse on; where it cannot be had module->frequent stays NULL, and that has been said. Behind
@@ -32,11 +33,5 @@ void mca_btl_rbuf_frequent_copied(mca_btl_rbuf_module_t *module, uint32_t bytes,
 
 /* Its data was fetched, or never will be. No lock is held. */
 void mca_btl_rbuf_frequent_fetched(mca_btl_rbuf_module_t *module, mca_btl_rbuf_frag_t *frag);
-
-/* A call of progress found something, or nothing. The lock is held. */
-static inline void mca_btl_rbuf_frequent_progress(mca_btl_rbuf_module_t *module, bool found)
-{
-    rbuf_overlap_progress(&module->frequent->overlap, found, module->core.stats.messages_sent);
-}
 
 #endif

@@ -18,7 +18,6 @@
 #include "btl_rbuf_connections.h"
 #include "btl_rbuf_departed.h"
 #include "btl_rbuf_endpoint.h"
-#include "btl_rbuf_frequent.h"
 #include "btl_rbuf_help.h"
 #include "btl_rbuf_latency.h"
 #include "btl_rbuf_memory.h"
@@ -297,9 +296,6 @@ int mca_btl_rbuf_module_progress(mca_btl_rbuf_module_t *module)
     }
     if (module->core.queued > 0) {
         mca_btl_rbuf_async_wait(module);
-    }
-    if (module->frequent != NULL) {
-        mca_btl_rbuf_frequent_progress(module, done > 0);
     }
     mca_btl_rbuf_unlock(module);
     return done;

@@ -18,7 +18,7 @@ struct totals {
     struct rbuf_stats core;
     struct rbuf_choice_counters choice;
     struct rbuf_frequent_counters reuse;
-    uint64_t reuse_exposed;
+    uint64_t reuse_spared;
     uint64_t reuse_held;
     uint64_t reuse_most;
     uint64_t reuse_most_bytes;
@@ -129,8 +129,9 @@ static const struct counter table[] = {
     {"reuse_registered", TOTAL(reuse.registered), "Buffers registered, as they are often used"},
     {"reuse_given_up", TOTAL(reuse.given_up),
      "Of those, the ones that are no more: released by the program, or given up for others"},
-    {"reuse_exposed", TOTAL(reuse_exposed),
-     "Times that the program waited for a message to be fetched, whereupon others were copied"},
+    {"reuse_copied", TOTAL(reuse_spared),
+     "Messages from registered buffers that were copied, as that is faster, or to see whether it "
+     "is"},
     {"reuse_held", TOTAL(reuse_held), "Buffers registered now, as they are often used"},
     {"reuse_most", TOTAL(reuse_most), "Messages from the buffer that is used most"},
     {"reuse_most_bytes", TOTAL(reuse_most_bytes), "Longest message from that buffer, bytes"},
@@ -166,7 +167,7 @@ static void add_frequent(struct totals *totals, const struct mca_btl_rbuf_freque
     const struct rbuf_frequent_buffer top = rbuf_frequent_top(&frequent->table);
 
     add(&totals->reuse, &frequent->table.counters, sizeof(totals->reuse));
-    totals->reuse_exposed += frequent->overlap.exposed;
+    totals->reuse_spared += frequent->spared;
     totals->reuse_held += frequent->table.held_count;
     if (top.uses > totals->reuse_most) {
         totals->reuse_most = top.uses;

@@ -104,7 +104,8 @@ rbuf_core_sources = \
 	%reldir%/core/choice/frequent.h \
 	%reldir%/core/choice/lives.c \
 	%reldir%/core/choice/lives.h \
-	%reldir%/core/choice/overlap.h \
+	%reldir%/core/choice/pace.c \
+	%reldir%/core/choice/pace.h \
 	%reldir%/core/choice/registration_cost.c \
 	%reldir%/core/choice/registration_cost.h \
 	%reldir%/core/choice/reuse.c \

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Whether the program gets on faster when its messages are gathered or when they are copied: tried
+ * out, in blocks of so many messages, by the time from the first of a block to the first of the
+ * next. For what a gathered message costs does not show where it is sent. Its user's memory is not
+ * free until it was fetched, so that a blocking send lasts a round trip: behind a send that is
+ * answered that is nothing, as the program would wait as long for the answer, in a stream of sends
+ * it is far more than a copy. And an adapter may take its time to fetch several pieces.
+ *
+ * The faster path by the median of the newest blocks is preferred. Each so-manieth block takes the
+ * other one, the more seldom the slower that was.
+ *
+ * Threads: the module's lock. No clock: times are given.
+ */
+#ifndef RBUF_CORE_PACE_H
+#define RBUF_CORE_PACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define RBUF_PACE_SAMPLES 5u    /* blocks, of each path */
+#define RBUF_PACE_ENOUGH  3u    /* before they say anything */
+#define RBUF_PACE_SLOWER  64u   /* gathering is left when slower by one part in so many */
+#define RBUF_PACE_LEAST   16u   /* blocks between tries of the other path */
+#define RBUF_PACE_MOST    1024u /* likewise */
+#define RBUF_PACE_SHARE   100u  /* of the time goes into tries: one part in so many, at most */
+
+enum rbuf_pace_path { RBUF_PACE_COPY, RBUF_PACE_GATHER, RBUF_PACE_PATHS };
+
+struct rbuf_pace {
+    enum rbuf_pace_path path; /* of this block */
+    enum rbuf_pace_path preferred;
+    uint32_t left;  /* messages of it; 0: none has begun */
+    uint32_t until; /* blocks to the next try of the other path; 0: none is preferred yet */
+    uint64_t begun_ns;
+    uint32_t samples[RBUF_PACE_PATHS]; /* taken */
+    uint64_t sample_ns[RBUF_PACE_PATHS][RBUF_PACE_SAMPLES];
+};
+
+/* One more message; true if a block is over, or the first begins: tell rbuf_pace_turn() before the
+ * path is looked at. */
+static inline bool rbuf_pace_count(struct rbuf_pace *pace)
+{
+    return pace->left == 0 || --pace->left == 0;
+}
+
+/* The next block is of `messages`. */
+void rbuf_pace_turn(struct rbuf_pace *pace, uint64_t now_ns, uint32_t messages);
+
+#endif
