@@ -190,6 +190,7 @@ bool mca_btl_rbuf_frequent_gather(mca_btl_rbuf_module_t *module, mca_btl_base_en
     bool sent;
 
     if (bytes < mca_btl_rbuf_params.reuse_min || bytes <= module->port->max_inline) {
+        frag->source = NULL; /* nor is it timed */
         return false;
     }
     if (rbuf_frequent_has_released(table)) {

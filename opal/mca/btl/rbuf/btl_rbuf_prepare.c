@@ -134,11 +134,16 @@ static void forget_early(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t 
 }
 
 /* With reuse an eager message is packed when it is sent, and known where it goes. */
-static void prepare_in_place(struct opal_convertor_t *convertor, size_t payload,
-                             mca_btl_rbuf_frag_t *frag)
+static mca_btl_base_descriptor_t *prepare_in_place(mca_btl_rbuf_module_t *module,
+                                                   struct opal_convertor_t *convertor,
+                                                   size_t reserve, size_t payload, uint32_t flags)
 {
+    mca_btl_rbuf_frag_t *frag = mca_btl_rbuf_frag_take(module, reserve + payload);
     void *data = NULL;
 
+    if (frag == NULL) {
+        return NULL;
+    }
     if ((convertor->flags & CONVERTOR_NO_OP) != 0 && !opal_convertor_need_buffers(convertor)) {
         opal_convertor_get_current_pointer(convertor, &data);
     }
@@ -146,6 +151,11 @@ static void prepare_in_place(struct opal_convertor_t *convertor, size_t payload,
     frag->source = data;
     frag->source_bytes = payload;
     frag->convertor = convertor;
+    frag->segment.seg_addr.pval = frag->am.header + 1;
+    frag->segment.seg_len = reserve + payload;
+    frag->base.des_flags = flags;
+    frag->am.channel = (uint8_t) channel_for(module, reserve + payload, flags);
+    return &frag->base;
 }
 
 mca_btl_base_descriptor_t *mca_btl_rbuf_prepare_src(mca_btl_base_module_t *btl,
@@ -162,6 +172,9 @@ mca_btl_base_descriptor_t *mca_btl_rbuf_prepare_src(mca_btl_base_module_t *btl,
     (void) order;
     endpoint = is_fragment ? mca_btl_rbuf_endpoint_first(endpoint) : endpoint;
     module = endpoint->module;
+    if (module->frequent != NULL && !is_fragment && !is_rendezvous(flags) && *size > 0) {
+        return prepare_in_place(module, convertor, reserve, *size, flags);
+    }
     payload = payload_of(module, convertor, flags, reserve, *size);
     if (is_fragment && reserve + sizeof(struct rbuf_fragment) <= MCA_BTL_RBUF_SMALL_PAYLOAD &&
         mca_btl_rbuf_packed_claim(module, endpoint, convertor, reserve, *size, &frag)) {
@@ -174,11 +187,9 @@ mca_btl_base_descriptor_t *mca_btl_rbuf_prepare_src(mca_btl_base_module_t *btl,
     if (frag == NULL) {
         return NULL;
     }
-    if (module->frequent != NULL && !is_fragment && !is_rendezvous(flags) && payload > 0) {
-        prepare_in_place(convertor, payload, frag);
-    } else if (payload > 0 &&
-               !mca_btl_rbuf_pack(convertor, (unsigned char *) (frag->am.header + 1) + reserve,
-                                  &payload)) {
+    if (payload > 0 &&
+        !mca_btl_rbuf_pack(convertor, (unsigned char *) (frag->am.header + 1) + reserve,
+                           &payload)) {
         mca_btl_rbuf_free(btl, &frag->base);
         return NULL;
     }
