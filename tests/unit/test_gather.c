@@ -41,27 +41,39 @@ static struct gathered *gather(struct world *world, uint32_t lead, uint32_t byte
     return message;
 }
 
-/* It was fetched: its memory may go. */
-static void fetched(struct world *world, struct gathered *message)
+static void take_completions(struct world *world)
 {
     struct sim_completion *completion;
-    struct rbuf_event event;
 
     while ((completion = sim_poll(&world->nodes[0].nic)) != NULL) {
-        ck_assert_int_eq(completion->kind, SIM_COMPLETED);
-        rbuf_fab_retire(completion->work);
-        rbuf_core_completed(&world->nodes[0].core, completion->work, completion->status);
+        if (completion->kind == SIM_COMPLETED) {
+            rbuf_fab_retire(completion->work);
+            rbuf_core_completed(&world->nodes[0].core, completion->work, completion->status);
+        }
         free(completion);
     }
-    ck_assert(rbuf_events_pop(&world->nodes[0].core.events, &event));
-    ck_assert_int_eq(event.kind, RBUF_EVENT_SENT);
-    ck_assert_ptr_eq(event.am, &message->am);
-    ck_assert_int_eq(event.status, 0);
+}
+
+static void dispose(struct world *world, struct gathered *message)
+{
     sim_deregister(&world->net, message->key);
     sim_deregister(&world->net, message->data_key);
     free(message->am.header);
     free(message->data);
     free(message);
+}
+
+/* It was fetched: its memory may go. */
+static void fetched(struct world *world, struct gathered *message)
+{
+    struct rbuf_event event;
+
+    take_completions(world);
+    ck_assert(rbuf_events_pop(&world->nodes[0].core.events, &event));
+    ck_assert_int_eq(event.kind, RBUF_EVENT_SENT);
+    ck_assert_ptr_eq(event.am, &message->am);
+    ck_assert_int_eq(event.status, 0);
+    dispose(world, message);
 }
 
 static void take(struct world *world, uint32_t bytes, uint32_t seed)
@@ -142,6 +154,32 @@ START_TEST(with_others)
 }
 END_TEST
 
+/* Its user is told by its completion, and may end the process: the cause is said before. */
+START_TEST(a_lost_peer_is_named_first)
+{
+    struct world_options options = long_options();
+    struct world *world = world_open(&options);
+    struct rbuf_events *events = &world->nodes[0].core.events;
+    struct gathered *message;
+    struct rbuf_event event;
+
+    rings_open(world);
+    message = gather(world, 14, 500, 1);
+    world->nodes[0].scheduled = true;
+    world->nodes[0].poll_ns = 0;
+    sim_kill(&world->nodes[0].links[1].end[RBUF_CONTROL]);
+    let_arrive(world);
+    take_completions(world);
+    ck_assert(rbuf_events_pop(events, &event));
+    ck_assert_int_eq(event.kind, RBUF_EVENT_FAILED);
+    ck_assert(rbuf_events_pop(events, &event));
+    ck_assert_int_eq(event.kind, RBUF_EVENT_SENT);
+    ck_assert_ptr_eq(event.am, &message->am);
+    ck_assert_int_ne(event.status, 0);
+    dispose(world, message);
+}
+END_TEST
+
 /* The mean time of a message on its own. */
 static double alone_ns(const struct world_options *options, uint32_t bytes)
 {
@@ -200,6 +238,7 @@ int main(void)
 
     unit_add(suite, every_length_by_ring);
     unit_add(suite, with_others);
+    unit_add(suite, a_lost_peer_is_named_first);
     unit_add(suite, what_the_paper_gained);
     return unit_run(suite);
 }

@@ -190,6 +190,9 @@ void rbuf_core_completed(struct rbuf_core *core, struct rbuf_work *work, int sta
             (struct rbuf_am *) (void *) ((char *) work - offsetof(struct rbuf_am, work));
 
         peer = am->peer;
+        if (status != 0) {
+            rbuf_peer_fail(peer, status); /* first, as it says itself */
+        }
         rbuf_channel_sent(am, status);
         break;
     }
