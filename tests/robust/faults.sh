@@ -92,7 +92,7 @@ killed() { # PROGRAM RANKS: rank 1 is killed, and the others are left to themsel
 
 calibrate
 check_table "${FAULTS:-.}"
-settings="two-slots one-place tight"
+settings="two-slots one-place tight reuse"
 [ "$robust_all" = no ] || settings=$ring_settings
 for setting in $settings; do
     check_table "${FAULTS:-.}" "$setting"
