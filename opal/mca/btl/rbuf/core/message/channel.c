@@ -75,19 +75,6 @@ static void unbounce(struct rbuf_am *am)
     }
 }
 
-/* The message was posted over send/receive; `silent`: no completion comes. */
-static inline void went(struct rbuf_peer *peer, struct rbuf_am *am, bool silent)
-{
-    peer->credit[am->channel].sent++;
-    if (am->channel == RBUF_CONTROL) { /* what the other one says is not believed */
-        peer->sequence_out++;
-        rbuf_credit_advertised(&peer->counts);
-        peer->core->stats.ring_full += rbuf_ring_out_takes(&peer->ring_out, am->bytes);
-    }
-    am->state = silent ? RBUF_AM_IDLE : RBUF_AM_POSTED;
-    peer->in_flight += !silent;
-}
-
 /* Sends over send/receive if there is a credit and room. A dead queue pair fails the peer. */
 static bool post_send(struct rbuf_peer *peer, struct rbuf_am *am)
 {
@@ -115,7 +102,14 @@ static bool post_send(struct rbuf_peer *peer, struct rbuf_am *am)
     if (status != RBUF_FAB_OK) {
         return false;
     }
-    went(peer, am, silent);
+    peer->credit[am->channel].sent++;
+    if (am->channel == RBUF_CONTROL) { /* what the other one says is not believed */
+        peer->sequence_out++;
+        rbuf_credit_advertised(&peer->counts);
+        peer->core->stats.ring_full += rbuf_ring_out_takes(&peer->ring_out, am->bytes);
+    }
+    am->state = silent ? RBUF_AM_IDLE : RBUF_AM_POSTED;
+    peer->in_flight += !silent;
     peer->core->stats.messages_inline += inlined;
     return true;
 }
@@ -229,8 +223,6 @@ static bool gather_by_ring(struct rbuf_peer *peer, struct rbuf_am *am,
         sent = rbuf_ring_long_gather(peer, RBUF_MESSAGE_USER, am->tag, am->bytes, am->after, data,
                                      &am->work);
     }
-    am->state = sent ? RBUF_AM_POSTED : RBUF_AM_IDLE;
-    peer->in_flight += sent;
     return sent;
 }
 
@@ -249,10 +241,15 @@ static bool gather_by_send(struct rbuf_peer *peer, struct rbuf_am *am,
     if (status == RBUF_FAB_DEAD) {
         rbuf_peer_break(peer, -ECONNRESET);
     }
-    if (status == RBUF_FAB_OK) {
-        went(peer, am, false);
+    if (status != RBUF_FAB_OK) {
+        return false;
     }
-    return status == RBUF_FAB_OK;
+    peer->credit[am->channel].sent++;
+    if (am->channel == RBUF_CONTROL) {
+        peer->sequence_out++;
+        rbuf_credit_advertised(&peer->counts);
+    }
+    return true;
 }
 
 bool rbuf_am_gather(struct rbuf_peer *peer, struct rbuf_am *am, const struct rbuf_fab_piece *data)
@@ -272,6 +269,8 @@ bool rbuf_am_gather(struct rbuf_peer *peer, struct rbuf_am *am, const struct rbu
             return false;
         }
     }
+    am->state = RBUF_AM_POSTED;
+    peer->in_flight++;
     peer->core->stats.messages_sent++;
     peer->core->stats.gathered++;
     peer->core->stats.gathered_bytes += data->bytes;
