@@ -79,8 +79,10 @@ START_TEST(registered_at_a_share)
     ck_assert(rbuf_frequent_covers(&table, buffer, BYTES));
     ck_assert(!use(0, 1));
     ck_assert_uint_eq(rbuf_frequent_top(&table).uses, 27);
-    ck_assert_ptr_eq(rbuf_frequent_forget(&table, buffer->held), &registrations[0]);
+    ck_assert_ptr_null(rbuf_frequent_outgrow(&table, buffer, BYTES));
+    ck_assert_ptr_eq(rbuf_frequent_outgrow(&table, buffer, BYTES + 1), &registrations[0]);
     ck_assert(!rbuf_frequent_covers(&table, buffer, BYTES));
+    ck_assert_ptr_null(rbuf_frequent_outgrow(&table, buffer, BYTES + 1));
     close_table();
 }
 END_TEST
@@ -134,7 +136,8 @@ START_TEST(released_memory_is_not_used)
         ck_assert_int_eq(rbuf_frequent_covers(&table, buffer, BYTES), !rows[i].touches);
         ck_assert_int_eq(rbuf_frequent_has_released(&table), rows[i].touches);
         ck_assert_ptr_null(rbuf_frequent_drop(&table, RBUF_FREQUENT_RELEASED)); /* under way */
-        rbuf_frequent_end(held);
+        rbuf_frequent_end(&table, held);
+        ck_assert_int_eq(rbuf_frequent_has_released(&table), rows[i].touches);
         ck_assert_ptr_eq(rbuf_frequent_drop(&table, rows[i].touches ? RBUF_FREQUENT_RELEASED
                                                                     : RBUF_FREQUENT_ANY),
                          &registrations[0]);
@@ -164,7 +167,8 @@ START_TEST(short_lives_make_it_wait)
     }
     use(0, 1000);
     for (unsigned i = 0; i < 1000; i++) {
-        rbuf_frequent_end(rbuf_frequent_start(i == 0 ? hold(0) : rbuf_frequent_find(&table, BASE)));
+        rbuf_frequent_end(&table,
+                          rbuf_frequent_start(i == 0 ? hold(0) : rbuf_frequent_find(&table, BASE)));
     }
     ck_assert_ptr_nonnull(rbuf_frequent_drop(&table, RBUF_FREQUENT_ANY));
     ck_assert_uint_eq(table.raised, 3);

@@ -144,13 +144,12 @@ static bool post(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoin
     const struct rbuf_fab_piece data = {frag->source, (uint32_t) frag->source_bytes,
                                         buffer->held->lkey};
     struct rbuf_frequent *table = &module->frequent->table;
-    const bool timed = rbuf_frequent_times(table);
-    const uint64_t start = timed ? mca_btl_rbuf_now_ns() : 0;
+    const uint64_t start = frag->timed ? mca_btl_rbuf_now_ns() : 0;
 
     if (!rbuf_am_gather(endpoint->peer, &frag->am, &data)) {
         return false;
     }
-    if (timed) {
+    if (frag->timed) {
         rbuf_frequent_took(table, RBUF_FREQUENT_GATHERED, data.bytes,
                            mca_btl_rbuf_now_ns() - start);
     }
@@ -187,10 +186,10 @@ bool mca_btl_rbuf_frequent_gather(mca_btl_rbuf_module_t *module, mca_btl_base_en
     const uint32_t bytes = (uint32_t) frag->source_bytes;
     const uint64_t base = (uintptr_t) frag->source;
     struct rbuf_frequent_buffer *buffer;
+    mca_btl_rbuf_registration_t *outgrown = NULL;
     bool sent;
 
     if (bytes < mca_btl_rbuf_params.reuse_min || bytes <= module->port->max_inline) {
-        frag->source = NULL; /* nor is it timed */
         return false;
     }
     if (rbuf_frequent_has_released(table)) {
@@ -198,6 +197,10 @@ bool mca_btl_rbuf_frequent_gather(mca_btl_rbuf_module_t *module, mca_btl_base_en
     }
     mca_btl_rbuf_lock(module);
     buffer = rbuf_frequent_use(table, base, bytes);
+    frag->timed = rbuf_frequent_times(table);
+    if (buffer != NULL) {
+        outgrown = rbuf_frequent_outgrow(table, buffer, bytes);
+    }
     if (buffer != NULL && buffer->held == NULL && rbuf_frequent_wants(table, buffer, bytes)) {
         const size_t longest = buffer->bytes;
 
@@ -209,13 +212,14 @@ bool mca_btl_rbuf_frequent_gather(mca_btl_rbuf_module_t *module, mca_btl_base_en
     sent = buffer != NULL && rbuf_frequent_covers(table, buffer, bytes) &&
            is_faster(frequent, bytes) && post(module, endpoint, frag, buffer);
     mca_btl_rbuf_unlock(module);
+    mca_btl_rbuf_registration_let_go(outgrown);
     return sent;
 }
 
 void mca_btl_rbuf_frequent_fetched(mca_btl_rbuf_module_t *module, mca_btl_rbuf_frag_t *frag)
 {
     mca_btl_rbuf_lock(module);
-    rbuf_frequent_end(frag->held);
+    rbuf_frequent_end(&module->frequent->table, frag->held);
     mca_btl_rbuf_unlock(module);
 }
 

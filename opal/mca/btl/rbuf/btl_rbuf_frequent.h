@@ -22,13 +22,7 @@ void mca_btl_rbuf_frequent_close(mca_btl_rbuf_module_t *module);
 bool mca_btl_rbuf_frequent_gather(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
                                   mca_btl_rbuf_frag_t *frag);
 
-/* Whether a message that was not is to be timed, from when it is copied until it is posted. */
-static inline bool mca_btl_rbuf_frequent_times(const mca_btl_rbuf_module_t *module,
-                                               const mca_btl_rbuf_frag_t *frag)
-{
-    return frag->source != NULL && rbuf_frequent_times(&module->frequent->table);
-}
-
+/* One that was not, and is `timed`, was copied and posted since then. */
 void mca_btl_rbuf_frequent_copied(mca_btl_rbuf_module_t *module, uint32_t bytes, uint64_t start_ns);
 
 /* Its data was fetched, or never will be. No lock is held. */

@@ -151,6 +151,7 @@ static mca_btl_base_descriptor_t *prepare_in_place(mca_btl_rbuf_module_t *module
     frag->source = data;
     frag->source_bytes = payload;
     frag->convertor = convertor;
+    frag->timed = false;
     frag->segment.seg_addr.pval = frag->am.header + 1;
     frag->segment.seg_len = reserve + payload;
     frag->base.des_flags = flags;

@@ -262,7 +262,7 @@ static __attribute__((noinline)) enum in_place send_in_place(mca_btl_rbuf_module
     if (frag->source != NULL && mca_btl_rbuf_frequent_gather(module, endpoint, frag)) {
         return IN_PLACE_GATHERED;
     }
-    start = mca_btl_rbuf_frequent_times(module, frag) ? mca_btl_rbuf_now_ns() : 0;
+    start = frag->timed ? mca_btl_rbuf_now_ns() : 0;
     if (copy_by_ring(module, endpoint, frag, tag)) {
         if (start > 0) {
             mca_btl_rbuf_frequent_copied(module, (uint32_t) frag->source_bytes, start);

@@ -99,7 +99,7 @@ struct rbuf_frequent {
     uint32_t held_count;
     uint32_t hand;             /* of `held`, looked at next */
     _Atomic uint32_t held_end; /* none at or behind this was ever in use */
-    _Atomic uint32_t releases; /* marked, and not dropped yet */
+    _Atomic uint32_t releases; /* marked since the last look for them */
     uint32_t raised;           /* doublings of the share */
     struct rbuf_frequent_time time[RBUF_FREQUENT_SIZES][RBUF_FREQUENT_PATHS];
     uint32_t threshold[RBUF_FREQUENT_SIZES]; /* uses at which one is registered */
@@ -171,9 +171,12 @@ static inline struct rbuf_frequent_held *rbuf_frequent_start(struct rbuf_frequen
     return buffer->held;
 }
 
-static inline void rbuf_frequent_end(struct rbuf_frequent_held *held)
+static inline void rbuf_frequent_end(struct rbuf_frequent *frequent,
+                                     struct rbuf_frequent_held *held)
 {
-    held->under_way--;
+    if (--held->under_way == 0 && atomic_load_explicit(&held->released, memory_order_relaxed)) {
+        atomic_fetch_add_explicit(&frequent->releases, 1, memory_order_relaxed); /* now */
+    }
 }
 
 enum rbuf_frequent_which {
@@ -183,6 +186,11 @@ enum rbuf_frequent_which {
 
 /* Forgets a registration that no message needs, and returns it to be given back. */
 void *rbuf_frequent_forget(struct rbuf_frequent *frequent, struct rbuf_frequent_held *held);
+
+/* The same if a message of `bytes` is longer than what the buffer has registered; else NULL. The
+ * buffer is then registered anew, as long as that, when it has been used as often again. */
+void *rbuf_frequent_outgrow(struct rbuf_frequent *frequent, struct rbuf_frequent_buffer *buffer,
+                            uint32_t bytes);
 
 /* The same with one of that kind ; NULL: there is none. */
 void *rbuf_frequent_drop(struct rbuf_frequent *frequent, enum rbuf_frequent_which which);
