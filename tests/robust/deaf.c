@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Preloaded: of those who ask Open MPI's memory hooks to be called, so many of the first are (DEAF),
- * and the others only think so. Told of nothing, who keeps registrations keeps those of memory that
- * is gone.
+ * Preloaded: of those who ask Open MPI's memory hooks to be called, so many of the first are
+ * (DEAF), and the others only think so. Told of nothing, who keeps registrations keeps those of
+ * memory that is gone.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
