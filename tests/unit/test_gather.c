@@ -177,6 +177,7 @@ START_TEST(a_lost_peer_is_named_first)
     ck_assert_ptr_eq(event.am, &message->am);
     ck_assert_int_ne(event.status, 0);
     dispose(world, message);
+    world_close(world);
 }
 END_TEST
 
