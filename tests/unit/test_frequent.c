@@ -79,10 +79,11 @@ START_TEST(registered_at_a_share)
     ck_assert(rbuf_frequent_covers(&table, buffer, BYTES));
     ck_assert(!use(0, 1));
     ck_assert_uint_eq(rbuf_frequent_top(&table).uses, 27);
-    ck_assert_ptr_null(rbuf_frequent_outgrow(&table, buffer, BYTES));
-    ck_assert_ptr_eq(rbuf_frequent_outgrow(&table, buffer, BYTES + 1), &registrations[0]);
+    ck_assert(!rbuf_frequent_is_outgrown(buffer, BYTES));
+    ck_assert(rbuf_frequent_is_outgrown(buffer, BYTES + 1));
+    ck_assert_ptr_eq(rbuf_frequent_forget(&table, buffer->held), &registrations[0]);
     ck_assert(!rbuf_frequent_covers(&table, buffer, BYTES));
-    ck_assert_ptr_null(rbuf_frequent_outgrow(&table, buffer, BYTES + 1));
+    ck_assert(!rbuf_frequent_is_outgrown(buffer, BYTES + 1));
     close_table();
 }
 END_TEST

@@ -178,15 +178,34 @@ static bool is_faster(struct mca_btl_rbuf_frequent *frequent, uint32_t bytes)
     return pace->path == RBUF_PACE_GATHER;
 }
 
+/* The buffer wants to be registered, or no longer has what its message needs: changes that as far
+ * as it can be now. The lock is held, and let go meanwhile. */
+static __attribute__((noinline)) struct rbuf_frequent_buffer *
+settle(mca_btl_rbuf_module_t *module, struct rbuf_frequent_buffer *buffer, uint32_t bytes)
+{
+    struct rbuf_frequent *table = &module->frequent->table;
+    const uint64_t base = buffer->base;
+    const size_t longest = buffer->bytes;
+    mca_btl_rbuf_registration_t *outgrown =
+        rbuf_frequent_is_outgrown(buffer, bytes) ? rbuf_frequent_forget(table, buffer->held) : NULL;
+    const bool wants = buffer->held == NULL && rbuf_frequent_wants(table, buffer, bytes);
+
+    mca_btl_rbuf_unlock(module);
+    mca_btl_rbuf_registration_let_go(outgrown);
+    if (wants) {
+        enter(module, (void *) (uintptr_t) base, longest);
+    }
+    mca_btl_rbuf_lock(module);
+    return rbuf_frequent_find(table, base);
+}
+
 bool mca_btl_rbuf_frequent_gather(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
                                   mca_btl_rbuf_frag_t *frag)
 {
     struct mca_btl_rbuf_frequent *frequent = module->frequent;
     struct rbuf_frequent *table = &frequent->table;
     const uint32_t bytes = (uint32_t) frag->source_bytes;
-    const uint64_t base = (uintptr_t) frag->source;
     struct rbuf_frequent_buffer *buffer;
-    mca_btl_rbuf_registration_t *outgrown = NULL;
     bool sent;
 
     if (bytes < mca_btl_rbuf_params.reuse_min || bytes <= module->port->max_inline) {
@@ -196,23 +215,15 @@ bool mca_btl_rbuf_frequent_gather(mca_btl_rbuf_module_t *module, mca_btl_base_en
         give_released(module);
     }
     mca_btl_rbuf_lock(module);
-    buffer = rbuf_frequent_use(table, base, bytes);
+    buffer = rbuf_frequent_use(table, (uintptr_t) frag->source, bytes);
     frag->timed = rbuf_frequent_times(table);
-    if (buffer != NULL) {
-        outgrown = rbuf_frequent_outgrow(table, buffer, bytes);
-    }
-    if (buffer != NULL && buffer->held == NULL && rbuf_frequent_wants(table, buffer, bytes)) {
-        const size_t longest = buffer->bytes;
-
-        mca_btl_rbuf_unlock(module);
-        enter(module, (void *) (uintptr_t) base, longest);
-        mca_btl_rbuf_lock(module);
-        buffer = rbuf_frequent_find(table, base);
+    if (buffer != NULL && (buffer->held == NULL ? rbuf_frequent_wants(table, buffer, bytes)
+                                                : rbuf_frequent_is_outgrown(buffer, bytes))) {
+        buffer = settle(module, buffer, bytes);
     }
     sent = buffer != NULL && rbuf_frequent_covers(table, buffer, bytes) &&
            is_faster(frequent, bytes) && post(module, endpoint, frag, buffer);
     mca_btl_rbuf_unlock(module);
-    mca_btl_rbuf_registration_let_go(outgrown);
     return sent;
 }
 

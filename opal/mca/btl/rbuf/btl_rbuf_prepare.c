@@ -138,9 +138,16 @@ static mca_btl_base_descriptor_t *prepare_in_place(mca_btl_rbuf_module_t *module
                                                    struct opal_convertor_t *convertor,
                                                    size_t reserve, size_t payload, uint32_t flags)
 {
-    mca_btl_rbuf_frag_t *frag = mca_btl_rbuf_frag_take(module, reserve + payload);
+    const size_t bytes = reserve + payload;
+    const int pool = bytes <= MCA_BTL_RBUF_SMALL_PAYLOAD   ? MCA_BTL_RBUF_POOL_SMALL
+                     : bytes <= module->room[RBUF_CONTROL] ? MCA_BTL_RBUF_POOL_EAGER
+                                                           : MCA_BTL_RBUF_POOL_BULK;
+    mca_btl_rbuf_frag_t *frag;
     void *data = NULL;
 
+    mca_btl_rbuf_lock(module);
+    frag = mca_btl_rbuf_frag_take_locked(module, pool);
+    mca_btl_rbuf_unlock(module);
     if (frag == NULL) {
         return NULL;
     }
@@ -153,9 +160,9 @@ static mca_btl_base_descriptor_t *prepare_in_place(mca_btl_rbuf_module_t *module
     frag->convertor = convertor;
     frag->timed = false;
     frag->segment.seg_addr.pval = frag->am.header + 1;
-    frag->segment.seg_len = reserve + payload;
+    frag->segment.seg_len = bytes;
     frag->base.des_flags = flags;
-    frag->am.channel = (uint8_t) channel_for(module, reserve + payload, flags);
+    frag->am.channel = (uint8_t) (pool == MCA_BTL_RBUF_POOL_BULK ? RBUF_BULK : RBUF_CONTROL);
     return &frag->base;
 }
 

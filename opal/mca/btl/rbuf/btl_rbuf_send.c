@@ -229,9 +229,6 @@ static __attribute__((noinline)) bool send_by_slots(mca_btl_rbuf_module_t *modul
     return sent;
 }
 
-/* What has become of a message that was left in place. */
-enum in_place { IN_PLACE_GATHERED, IN_PLACE_COPIED, IN_PLACE_PACKED, IN_PLACE_FAILED };
-
 static bool copy_by_ring(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
                          mca_btl_rbuf_frag_t *frag, mca_btl_base_tag_t tag)
 {
@@ -247,12 +244,11 @@ static bool copy_by_ring(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t 
 
 /* From where it is; else as sendi would, with Open MPI's header out of the fragment; else packed
  * into the fragment, which is then a message like any other. */
-static __attribute__((noinline)) enum in_place send_in_place(mca_btl_rbuf_module_t *module,
-                                                             mca_btl_base_endpoint_t *endpoint,
-                                                             mca_btl_rbuf_frag_t *frag,
-                                                             mca_btl_base_tag_t tag)
+static __attribute__((noinline)) int send_in_place(mca_btl_rbuf_module_t *module,
+                                                   mca_btl_base_endpoint_t *endpoint,
+                                                   mca_btl_rbuf_frag_t *frag,
+                                                   mca_btl_base_tag_t tag)
 {
-    const size_t header_size = frag->segment.seg_len - frag->source_bytes;
     size_t packed = frag->source_bytes;
     uint64_t start;
 
@@ -260,7 +256,7 @@ static __attribute__((noinline)) enum in_place send_in_place(mca_btl_rbuf_module
     frag->am.tag = tag;
     frag->am.after = mca_btl_rbuf_callback_after(endpoint);
     if (frag->source != NULL && mca_btl_rbuf_frequent_gather(module, endpoint, frag)) {
-        return IN_PLACE_GATHERED;
+        return OPAL_SUCCESS;
     }
     start = frag->timed ? mca_btl_rbuf_now_ns() : 0;
     if (copy_by_ring(module, endpoint, frag, tag)) {
@@ -270,17 +266,20 @@ static __attribute__((noinline)) enum in_place send_in_place(mca_btl_rbuf_module
         mca_btl_rbuf_lock(module);
         mca_btl_rbuf_frag_give(frag);
         mca_btl_rbuf_unlock(module);
-        return IN_PLACE_COPIED;
+        return 1;
     }
     if (frag->segment.seg_len > module->room[RBUF_CONTROL]) {
         mca_btl_rbuf_eager_beside(endpoint, frag->segment.seg_len);
     }
     frag->role = MCA_BTL_RBUF_MESSAGE;
-    return mca_btl_rbuf_pack(frag->convertor, (unsigned char *) (frag->am.header + 1) + header_size,
-                             &packed) &&
-                   packed == frag->source_bytes
-               ? IN_PLACE_PACKED
-               : IN_PLACE_FAILED;
+    if (!mca_btl_rbuf_pack(frag->convertor,
+                           (unsigned char *) frag->segment.seg_addr.pval + frag->segment.seg_len -
+                               packed,
+                           &packed) ||
+        packed != frag->source_bytes) {
+        return OPAL_ERROR;
+    }
+    return mca_btl_rbuf_send(&module->super, endpoint, &frag->base, tag);
 }
 
 int mca_btl_rbuf_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
@@ -290,24 +289,16 @@ int mca_btl_rbuf_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpo
     mca_btl_rbuf_frag_t *frag = (mca_btl_rbuf_frag_t *) descriptor;
     bool owned = descriptor->des_flags & MCA_BTL_DES_FLAGS_BTL_OWNERSHIP;
     bool callback = descriptor->des_flags & MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
-    bool detached = owned && !callback && (descriptor->des_cbfunc == NULL || !is_crowded(endpoint));
+    bool detached;
     bool under_way;
 
+    if (frag->role == MCA_BTL_RBUF_IN_PLACE) { /* of this module */
+        return send_in_place(module, endpoint, frag, tag);
+    }
+    detached = owned && !callback && (descriptor->des_cbfunc == NULL || !is_crowded(endpoint));
     if (frag->pool->module != module) { /* see mca_btl_rbuf_prepare_src() */
         return mca_btl_rbuf_send(&frag->pool->module->super, mca_btl_rbuf_endpoint_first(endpoint),
                                  descriptor, tag);
-    }
-    if (frag->role == MCA_BTL_RBUF_IN_PLACE) {
-        switch (send_in_place(module, endpoint, frag, tag)) {
-        case IN_PLACE_GATHERED:
-            return OPAL_SUCCESS;
-        case IN_PLACE_COPIED:
-            return 1;
-        case IN_PLACE_PACKED:
-            break;
-        case IN_PLACE_FAILED:
-            return OPAL_ERROR;
-        }
     }
     mca_btl_rbuf_lock(module);
     frag->state = detached ? MCA_BTL_RBUF_FRAG_DETACHED : MCA_BTL_RBUF_FRAG_SENDING;

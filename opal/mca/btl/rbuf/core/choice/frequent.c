@@ -204,16 +204,6 @@ void *rbuf_frequent_forget(struct rbuf_frequent *frequent, struct rbuf_frequent_
     return registration;
 }
 
-void *rbuf_frequent_outgrow(struct rbuf_frequent *frequent, struct rbuf_frequent_buffer *buffer,
-                            uint32_t bytes)
-{
-    struct rbuf_frequent_held *held = buffer->held;
-    const bool outgrown =
-        held != NULL && held->under_way == 0 && buffer->base + bytes > load(&held->end);
-
-    return outgrown ? rbuf_frequent_forget(frequent, held) : NULL;
-}
-
 void *rbuf_frequent_drop(struct rbuf_frequent *frequent, enum rbuf_frequent_which which)
 {
     const uint32_t end = atomic_load_explicit(&frequent->held_end, memory_order_relaxed);

@@ -187,10 +187,16 @@ enum rbuf_frequent_which {
 /* Forgets a registration that no message needs, and returns it to be given back. */
 void *rbuf_frequent_forget(struct rbuf_frequent *frequent, struct rbuf_frequent_held *held);
 
-/* The same if a message of `bytes` is longer than what the buffer has registered; else NULL. The
- * buffer is then registered anew, as long as that, when it has been used as often again. */
-void *rbuf_frequent_outgrow(struct rbuf_frequent *frequent, struct rbuf_frequent_buffer *buffer,
-                            uint32_t bytes);
+/* Whether a message of `bytes` is longer than what the buffer has registered, which no message
+ * needs: forget that. The buffer is registered anew when it has been used as often again. */
+static inline bool rbuf_frequent_is_outgrown(const struct rbuf_frequent_buffer *buffer,
+                                             uint32_t bytes)
+{
+    const struct rbuf_frequent_held *held = buffer->held;
+
+    return held != NULL && held->under_way == 0 &&
+           buffer->base + bytes > atomic_load_explicit(&held->end, memory_order_relaxed);
+}
 
 /* The same with one of that kind ; NULL: there is none. */
 void *rbuf_frequent_drop(struct rbuf_frequent *frequent, enum rbuf_frequent_which which);
