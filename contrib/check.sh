@@ -12,7 +12,7 @@
 #   sanitize  the unit tests again under AddressSanitizer and UndefinedBehaviorSanitizer
 #   softhca   other people's verbs programs on the emulated adapter
 #   mpi       MPI programs over rbuf with every protocol, some with other settings of eager rings and with
-#             auto without its cache
+#             auto without its cache; rbuf-bench
 #   devices   a slice of the MPI programs with the emulated adapter like each real one, and with several ports
 #   is        NAS IS, classes S and W, verified, over rbuf with every protocol, and with other settings
 #             of eager rings
@@ -25,17 +25,17 @@
 #   vm        Soft-RoCE in one guest and in two linked ones (tests/vm)
 #   format    clang-format of the tree
 #   measure   what wants a quiet machine: bandwidths of the emulated adapter against those that it is set
-#             to, rbuf-bench, rbuf-tune; instructions of a message
-# N stages run at once, by default as many as there are processors, and one more with --all: those that wait for mpirun or a guest
-# beside those that compute. deps, build and measure have the machine to themselves. What a stage says is
-# shown when it and those before it have ended.
-# --all adds what is long: all bandwidths of measure, the long MPI tests and all on each
-# adapter that is emulated, IS class A,
-# make distcheck, a minute for each fuzzer, more than an hour of random traffic. What a stage
-# needs with packages of its own and this machine cannot have makes it skipped, with the reason. DIR is build/check by
-# default; what takes long to fetch or make is kept in DIR/cache, or in $RBUF_CACHE. What is tested is a
-# copy of this tree (DIR/source), so that a tree which is configured or in use does not matter. Each
-# stage's log is kept in DIR/logs, and what failed is shown of it. The last line counts; the exit status is 0 if nothing failed.
+#             to, rbuf-tune; instructions of a message
+# N stages run at once, by default as many as there are processors, and one more with --all: those that wait
+# for mpirun or a guest beside those that compute. deps, build and measure have the machine to themselves.
+# What a stage says is shown when it and those before it have ended.
+# --all adds what is long: all bandwidths of measure, the long MPI tests and all on each adapter that is
+# emulated, all settings of rings with Open MPI 5.0, IS class A, make distcheck, a minute for each fuzzer,
+# more than an hour of random traffic. What a stage from fuzz on needs and this machine cannot have makes it
+# skipped, with the reason. DIR is build/check by default; what takes long to fetch or make is kept in
+# DIR/cache, or in $RBUF_CACHE. What is tested is a copy of this tree (DIR/source), so that a tree which is
+# configured or in use does not matter. Each stage's log is kept in DIR/logs, and what failed is shown of
+# it. The last line counts; the exit status is 0 if nothing failed.
 
 set -u
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -226,14 +226,14 @@ run_mpi() {
         RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" \
         "$source/tests/mpi/run.sh" --transports auto --rings default --mca btl_rbuf_allow_cache off \
         --only '^(remap|reuse|read-only|window-4|truncate|threads|one-sided|lost-peer)'
+    TALLY_TIMEOUT=900 add_counted bench env PATH="$prefix/bin:$PATH" \
+        RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" "$source/tests/mpi/bench.sh"
 }
 
 run_measure() {
     local quick=(--quick)
     test $all = yes && quick=()
     TALLY_TIMEOUT=1200 add_counted accuracy "$source/tests/softhca/run.sh" "${quick[@]}" --build "$plain" accuracy
-    TALLY_TIMEOUT=900 add_counted bench env PATH="$prefix/bin:$PATH" \
-        RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" "$source/tests/mpi/bench.sh"
     TALLY_TIMEOUT=600 add_counted tune env PATH="$prefix/bin:$PATH" \
         RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" "$source/tests/mpi/tune.sh"
     TALLY_TIMEOUT=400 try "instructions of a message" env RBUF_PREFIX="$prefix" \
