@@ -31,8 +31,8 @@
 # What a stage says is shown when it and those before it have ended.
 # --all adds what is long: all bandwidths of measure, the long MPI tests and all on each adapter that is
 # emulated, all settings of rings with Open MPI 5.0, IS class A, make distcheck, a minute for each fuzzer,
-# more than an hour of random traffic. What a stage from fuzz on needs and this machine cannot have makes it
-# skipped, with the reason. DIR is build/check by default; what takes long to fetch or make is kept in
+# more than an hour of random traffic. What fuzz, soak, programs, ompi5 or vm needs and this machine cannot
+# have makes it skipped, with the reason. DIR is build/check by default; what takes long to fetch or make is kept in
 # DIR/cache, or in $RBUF_CACHE. What is tested is a copy of this tree (DIR/source), so that a tree which is
 # configured or in use does not matter. Each stage's log is kept in DIR/logs, and what failed is shown of
 # it. The last line counts; the exit status is 0 if nothing failed.
@@ -65,7 +65,8 @@ while test $# -gt 0; do
     shift
 done
 # The random traffic of --all is of low priority and lasts as long as the rest: it has a place of its own.
-test -n "$at_once" || { at_once=$(nproc) && test $all = no || at_once=$((at_once + 1)); }
+test -n "$at_once" || at_once=$(($(nproc) + $(test $all = no; echo $?)))
+[[ $at_once =~ ^[1-9][0-9]*$ ]] || { echo "check.sh: --at-once '$at_once': a number from 1 on" >&2 && exit 2; }
 test ${#stages[@]} -gt 0 || read -ra stages <<<"$all_stages"
 mkdir -p "$build/logs" "${RBUF_CACHE:=$build/cache}" && build=$(cd "$build" && pwd) &&
     RBUF_CACHE=$(cd "$RBUF_CACHE" && pwd) || exit 2
