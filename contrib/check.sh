@@ -339,7 +339,7 @@ run_soak() {
 }
 
 run_programs() {
-    run_apart programs 2400
+    run_apart programs 3600
 }
 
 run_ompi5() {
