@@ -12,7 +12,7 @@
 #   sanitize  the unit tests again under AddressSanitizer and UndefinedBehaviorSanitizer
 #   softhca   other people's verbs programs on the emulated adapter
 #   mpi       MPI programs over rbuf with every protocol, some with other settings of eager rings and with
-#             auto without its cache; rbuf-bench
+#             auto without its cache; rbuf-bench, and what rbuf-tune says
 #   devices   a slice of the MPI programs with the emulated adapter like each real one, and with several ports
 #   is        NAS IS, classes S and W, verified, over rbuf with every protocol, and with other settings
 #             of eager rings
@@ -25,7 +25,7 @@
 #   vm        Soft-RoCE in one guest and in two linked ones (tests/vm)
 #   format    clang-format of the tree
 #   measure   what wants a quiet machine: bandwidths of the emulated adapter against those that it is set
-#             to, rbuf-tune; instructions of a message
+#             to, what rbuf-tune measures; instructions of a message
 # N stages run at once, by default as many as there are processors, and one more with --all: those that wait
 # for mpirun or a guest beside those that compute. deps, build and measure have the machine to themselves.
 # What a stage says is shown when it and those before it have ended.
@@ -193,7 +193,7 @@ run_unit() {
 }
 
 run_sanitize() {
-    try "sanitize: build" build_sanitized
+    try "sanitize: build" build_sanitized anew
     add_make_check sanitize "$sanitized/tests/unit"
 }
 
@@ -202,11 +202,12 @@ configure_sanitized() {
         --prefix="$sanitized/prefix"
 }
 
-# The unit tests and the component under sanitizers; whoever comes first builds both.
-build_sanitized() {
+# The unit tests and the component under sanitizers. Whoever comes first builds both, sanitize anew: it
+# starts before robust.
+build_sanitized() { # [anew]
     (
         flock 9
-        test -f "$sanitized/config.status" || configure_sanitized
+        { test "${1-}" != anew && test -f "$sanitized/config.status"; } || configure_sanitized || exit
         make -C "$sanitized/tests/sim" -j"$(nproc)" &&
             make -C "$sanitized/tests/unit" -j"$(nproc)" check TESTS= &&
             make -C "$sanitized/opal/mca/btl/rbuf" -j"$(nproc)" install
@@ -229,6 +230,8 @@ run_mpi() {
         --only '^(remap|reuse|read-only|window-4|truncate|threads|one-sided|lost-peer)'
     TALLY_TIMEOUT=900 add_counted bench env PATH="$prefix/bin:$PATH" \
         RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" "$source/tests/mpi/bench.sh"
+    TALLY_TIMEOUT=900 add_counted "tune, what it says" env PATH="$prefix/bin:$PATH" \
+        RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" "$source/tests/mpi/tune.sh" says
 }
 
 run_measure() {
@@ -236,7 +239,7 @@ run_measure() {
     test $all = yes && quick=()
     TALLY_TIMEOUT=1200 add_counted accuracy "$source/tests/softhca/run.sh" "${quick[@]}" --build "$plain" accuracy
     TALLY_TIMEOUT=600 add_counted tune env PATH="$prefix/bin:$PATH" \
-        RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" "$source/tests/mpi/tune.sh"
+        RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" "$source/tests/mpi/tune.sh" measures
     TALLY_TIMEOUT=400 try "instructions of a message" env RBUF_PREFIX="$prefix" \
         "$source/tests/cost/component.sh"
 }
