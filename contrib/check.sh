@@ -380,9 +380,11 @@ run_stage() { # STAGE
 }
 
 # A stage beside others: its output and its counts go to files. Open MPI's files of two jobs that begin at
-# once would be in each other's way.
+# once would be in each other's way. A rank that polls in vain gives way: the peer that it waits for may
+# be without a processor, which the scheduler would not give it for milliseconds.
 run_beside() { # STAGE
     passed=0 failed=0 skipped=0
+    export OMPI_MCA_mpi_yield_when_idle=1
     TMPDIR=$(mktemp -d) && export TMPDIR || exit
     run_stage "$1" >"$build/logs/$1.out" 2>&1 </dev/null
     rm -rf "$TMPDIR"

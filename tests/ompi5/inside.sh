@@ -18,6 +18,7 @@ prefix=/work/prefix
 # shellcheck source=contrib/transports.sh
 . "$source/contrib/transports.sh"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_mpi_yield_when_idle=1 # jobs run side by side here, and with other stages of check.sh
 export PATH=$prefix/bin:$PATH SOFTHCA=$prefix/bin/softhca
 export RBUF_BUILD=$build RBUF_COMPONENT_DIR=$prefix/lib/openmpi
 
