@@ -26,8 +26,9 @@
 #   format    clang-format of the tree
 #   measure   what wants a quiet machine: bandwidths of the emulated adapter against those that it is set
 #             to, what rbuf-tune measures; instructions of a message
-# N stages run at once, by default as many as there are processors, and one more with --all: those that wait
-# for mpirun or a guest beside those that compute. deps, build and measure have the machine to themselves.
+# N stages run at once, by default one more than there are processors, and yet one more with --all: those
+# that wait for mpirun or a guest beside those that compute. deps, build and measure have the machine to
+# themselves.
 # What a stage says is shown when it and those before it have ended.
 # --all adds what is long: all bandwidths of measure, the long MPI tests and all on each adapter that is
 # emulated, all settings of rings with Open MPI 5.0, IS class A, make distcheck, a minute for each fuzzer,
@@ -65,7 +66,7 @@ while test $# -gt 0; do
     shift
 done
 # The random traffic of --all is of low priority and lasts as long as the rest: it has a place of its own.
-test -n "$at_once" || at_once=$(($(nproc) + $(test $all = no; echo $?)))
+test -n "$at_once" || at_once=$(($(nproc) + 1 + $(test $all = no; echo $?)))
 [[ $at_once =~ ^[1-9][0-9]*$ ]] || { echo "check.sh: --at-once '$at_once': a number from 1 on" >&2 && exit 2; }
 test ${#stages[@]} -gt 0 || read -ra stages <<<"$all_stages"
 mkdir -p "$build/logs" "${RBUF_CACHE:=$build/cache}" && build=$(cd "$build" && pwd) &&
