@@ -273,7 +273,8 @@ struct world_am *world_am_make(struct world_node *node, struct world_message *me
                                enum world_tag tag, const void *first, size_t first_bytes,
                                const void *second, size_t second_bytes);
 void world_am_free(struct world_am *am);
-void world_am_send(struct world_am *am, unsigned to, enum rbuf_channel_id channel, uint64_t after);
+void world_am_send(struct world_am *am, unsigned to, enum rbuf_channel_id channel,
+                   uint64_t argument);
 void world_am_sent(struct world_am *am, bool under_way); /* by the caller itself */
 void world_packed_start(struct world_message *message, struct world_am *rendezvous);
 void world_packed_answered(struct world_message *message);

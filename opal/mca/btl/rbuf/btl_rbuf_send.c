@@ -43,7 +43,8 @@ static bool start(mca_btl_base_endpoint_t *endpoint, mca_btl_rbuf_frag_t *frag,
     frag->am.tag = tag;
     /* Not the fragments of packed data that ob1 may send from a put's callback too: they would be
      * held, and be overtaken by those sent later. */
-    frag->am.after = frag->am.channel == RBUF_CONTROL ? mca_btl_rbuf_callback_after(endpoint) : 0;
+    frag->am.argument =
+        frag->am.channel == RBUF_CONTROL ? mca_btl_rbuf_callback_after(endpoint) : 0;
     mca_btl_rbuf_endpoint_use(endpoint);
     switch (frag->role) {
     case MCA_BTL_RBUF_RTS:

@@ -30,7 +30,7 @@ static inline bool rbuf_inbox_take(struct rbuf_peer *peer, const struct rbuf_mes
     struct rbuf_event *event;
 
     place.tag = header->tag;
-    if (header->kind != RBUF_MESSAGE_USER || header->after != 0) {
+    if (header->kind != RBUF_MESSAGE_USER || header->argument != 0) {
         return rbuf_inbox_take_other(peer, header, &place);
     }
     event = rbuf_events_add(&core->events);

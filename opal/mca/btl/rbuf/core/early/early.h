@@ -4,7 +4,7 @@
  *
  * A receiver leases a peer that sends it RTSs a window of a few slots in its receive staging. The
  * sender writes the first bytes of a message into a free slot right behind the RTS, which says so
- * (rbuf_rts_after()). They stay there until the message's receive is found, however late and in
+ * (rbuf_rts_argument()). They stay there until the message's receive is found, however late and in
  * whatever order that is.
  *
  * Identity. The sender always knows which early data are a put's (rbuf_early_take()). The receiver
@@ -235,9 +235,9 @@ static inline uint32_t rbuf_early_window_blocks(const struct rbuf_early_options 
     return options->slot_blocks * RBUF_EARLY_SLOTS;
 }
 
-/* An RTS has come, which says `after`. False: it must not be. Lends the peer a window if that is
+/* An RTS has come, which says `argument`. False: it must not be. Lends the peer a window if that is
  * its second one and there is room, or asks another peer for its window. */
-bool rbuf_early_in_rts(struct rbuf_peer *peer, uint64_t after);
+bool rbuf_early_in_rts(struct rbuf_peer *peer, uint64_t argument);
 
 /* The peer has given its window back. */
 void rbuf_early_in_returned(struct rbuf_peer *peer);

@@ -418,24 +418,24 @@ static void want_window(struct rbuf_peer *peer)
     }
 }
 
-bool rbuf_early_in_rts(struct rbuf_peer *peer, uint64_t after)
+bool rbuf_early_in_rts(struct rbuf_peer *peer, uint64_t argument)
 {
     struct rbuf_early_in *in = peer->early_in;
 
     peer->core->stats.rts_received++;
     if (in == NULL) {
         want_window(peer);
-        return after == 0;
+        return argument == 0;
     }
     in->last_rts = peer->core->stats.rts_received;
-    if (after == 0) {
+    if (argument == 0) {
         return true;
     }
     if (in->state == RBUF_EARLY_IN_RETURNED ||
-        !fill_slot(peer, rbuf_rts_seq(after), rbuf_rts_bytes(after))) {
+        !fill_slot(peer, rbuf_rts_seq(argument), rbuf_rts_bytes(argument))) {
         return false;
     }
-    if (rbuf_rts_seq(after) >= RETIRED_SEQ && in->state == RBUF_EARLY_IN_LEASED) {
+    if (rbuf_rts_seq(argument) >= RETIRED_SEQ && in->state == RBUF_EARLY_IN_LEASED) {
         ask_back(peer);
     }
     return true;

@@ -88,7 +88,7 @@ static bool post_send(struct rbuf_peer *peer, struct rbuf_am *am)
     if (!rbuf_credit_available(peer, (enum rbuf_flow) am->channel)) {
         return false;
     }
-    rbuf_channel_fill(peer, am->header, am->kind, am->tag, am->after);
+    rbuf_channel_fill(peer, am->header, am->kind, am->tag, am->argument);
     if (bounced && !bounce(peer, am, &piece)) {
         return false;
     }
@@ -119,7 +119,7 @@ static bool post_ring(struct rbuf_peer *peer, struct rbuf_am *am, void *payload)
 {
     memcpy(payload, am->header + 1, am->bytes);
     am->state = RBUF_AM_IDLE;
-    return rbuf_ring_out_end(peer, am->kind, am->tag, am->bytes, am->after);
+    return rbuf_ring_out_end(peer, am->kind, am->tag, am->bytes, am->argument);
 }
 
 /* One way or the other: a peer that is lost by way of its ring has ended the message. */
@@ -174,10 +174,10 @@ enum rbuf_am_state rbuf_am_send(struct rbuf_peer *peer, struct rbuf_am *am)
 }
 
 enum rbuf_am_state rbuf_am_send_as(struct rbuf_peer *peer, struct rbuf_am *am,
-                                   enum rbuf_message_kind kind, uint64_t after)
+                                   enum rbuf_message_kind kind, uint64_t argument)
 {
     am->kind = (uint8_t) kind;
-    am->after = after;
+    am->argument = argument;
     peer->core->stats.messages_sent++;
     return enqueue(peer, am);
 }
@@ -189,13 +189,13 @@ static bool may_go(const struct rbuf_peer *peer, enum rbuf_channel_id id)
 }
 
 bool rbuf_am_send_now(struct rbuf_peer *peer, enum rbuf_channel_id id, uint8_t tag,
-                      struct rbuf_message_header *message, uint32_t bytes, uint64_t after)
+                      struct rbuf_message_header *message, uint32_t bytes, uint64_t argument)
 {
     struct rbuf_am am = {.header = message,
                          .bytes = bytes,
                          .tag = tag,
                          .channel = (uint8_t) id,
-                         .after = after,
+                         .argument = argument,
                          .kind = RBUF_MESSAGE_USER};
 
     if (!may_go(peer, id) || HEADER_BYTES + bytes > rbuf_fab_inline_max(peer->queue[id]) ||
@@ -207,8 +207,8 @@ bool rbuf_am_send_now(struct rbuf_peer *peer, enum rbuf_channel_id id, uint8_t t
 }
 
 static void send_own(struct rbuf_peer *peer, enum rbuf_channel_id channel,
-                     enum rbuf_message_kind kind, uint8_t tag, uint64_t after, const void *payload,
-                     uint32_t bytes)
+                     enum rbuf_message_kind kind, uint8_t tag, uint64_t argument,
+                     const void *payload, uint32_t bytes)
 {
     struct own_message *message = calloc(1, sizeof(*message) + bytes);
 
@@ -224,7 +224,7 @@ static void send_own(struct rbuf_peer *peer, enum rbuf_channel_id channel,
     message->am.channel = (uint8_t) channel;
     message->am.kind = (uint8_t) kind;
     message->am.tag = tag;
-    message->am.after = after;
+    message->am.argument = argument;
     if (enqueue(peer, &message->am) == RBUF_AM_IDLE) {
         free(message);
     }
@@ -236,17 +236,11 @@ void rbuf_channel_send_own(struct rbuf_peer *peer, enum rbuf_message_kind kind,
     send_own(peer, RBUF_CONTROL, kind, (uint8_t) lease, 0, payload, bytes);
 }
 
-void rbuf_channel_send_own_after(struct rbuf_peer *peer, enum rbuf_message_kind kind,
-                                 uint64_t after, const void *payload, uint32_t bytes)
-{
-    send_own(peer, RBUF_CONTROL, kind, 0, after, payload, bytes);
-}
-
 void rbuf_channel_send_own_by(struct rbuf_peer *peer, enum rbuf_channel_id channel,
-                              enum rbuf_message_kind kind, uint64_t after, const void *payload,
+                              enum rbuf_message_kind kind, uint64_t argument, const void *payload,
                               uint32_t bytes)
 {
-    send_own(peer, channel, kind, 0, after, payload, bytes);
+    send_own(peer, channel, kind, 0, argument, payload, bytes);
 }
 
 void rbuf_channel_sent(struct rbuf_am *am, int status)

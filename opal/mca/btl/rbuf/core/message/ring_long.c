@@ -172,7 +172,7 @@ void rbuf_ring_long_write_part(struct rbuf_peer *peer, uint32_t bytes, uint32_t 
 }
 
 bool rbuf_ring_long_end(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_t tag,
-                        uint32_t bytes, uint64_t after)
+                        uint32_t bytes, uint64_t argument)
 {
     struct rbuf_ring_out *out = &peer->ring_out;
     const uint32_t slots = rbuf_ring_long_slots(bytes, out->slot_bytes);
@@ -190,7 +190,7 @@ bool rbuf_ring_long_end(struct rbuf_peer *peer, enum rbuf_message_kind kind, uin
         memcpy((unsigned char *) last - sizeof(out->words), &out->words, sizeof(out->words));
         wire_kind |= RBUF_MESSAGE_IN_PARTS;
     }
-    rbuf_channel_fill(peer, &last->header, wire_kind, tag, after);
+    rbuf_channel_fill(peer, &last->header, wire_kind, tag, argument);
     atomic_store_explicit(&last->word,
                           (out->word + ((uint64_t) (slots - 1) << RBUF_RING_SIZE_BITS)) | bytes,
                           memory_order_relaxed);

@@ -40,14 +40,14 @@ static enum rbuf_fab_status write_slot(struct rbuf_peer *peer, uint32_t length)
 }
 
 bool rbuf_ring_out_end(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_t tag,
-                       uint32_t bytes, uint64_t after)
+                       uint32_t bytes, uint64_t argument)
 {
     struct rbuf_ring_out *out = &peer->ring_out;
     struct rbuf_ring_trailer *trailer =
         (struct rbuf_ring_trailer *) (void *) (out->local_end - TRAILER_BYTES);
     enum rbuf_fab_status status;
 
-    rbuf_channel_fill(peer, &trailer->header, (uint8_t) kind, tag, after);
+    rbuf_channel_fill(peer, &trailer->header, (uint8_t) kind, tag, argument);
     atomic_store_explicit(&trailer->word, out->word | bytes, memory_order_relaxed);
     status = write_slot(peer, TRAILER_BYTES + rbuf_ring_padded(bytes));
     if (status == RBUF_FAB_DEAD) {

@@ -23,7 +23,7 @@ static inline void *rbuf_ring_out_begin(struct rbuf_peer *peer, uint32_t bytes)
 /* Posts the message that was begun; false, and nothing has happened, if the queue pair has no room.
  */
 bool rbuf_ring_out_end(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_t tag,
-                       uint32_t bytes, uint64_t after);
+                       uint32_t bytes, uint64_t argument);
 
 /* A message has left that takes so many slots. */
 static inline void rbuf_ring_out_posted(struct rbuf_peer *peer, uint32_t slots)

@@ -401,7 +401,8 @@ int rbuf_grants_progress(struct rbuf_core *core)
             break;
         }
         describe(grant, RBUF_OFFER_STAGED, &offer);
-        rbuf_channel_send_own_after(grant->peer, RBUF_MESSAGE_RTR, offer.id, &offer, sizeof(offer));
+        rbuf_channel_send_own_by(grant->peer, RBUF_CONTROL, RBUF_MESSAGE_RTR, offer.id, &offer,
+                                 sizeof(offer));
         done++;
     }
     core->deferred_retry = false;
@@ -422,7 +423,8 @@ void rbuf_grant_direct(struct rbuf_grant *grant, uint32_t rkey)
     }
     describe(grant, RBUF_OFFER_DIRECT, &offer);
     offer.rkey = rkey;
-    rbuf_channel_send_own_after(grant->peer, RBUF_MESSAGE_RTR, offer.id, &offer, sizeof(offer));
+    rbuf_channel_send_own_by(grant->peer, RBUF_CONTROL, RBUF_MESSAGE_RTR, offer.id, &offer,
+                             sizeof(offer));
 }
 
 void rbuf_grant_not_direct(struct rbuf_grant *grant)
