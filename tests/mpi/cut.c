@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Fragments of other sizes (tests/mpi/cut.h): one that shortens them is put before each module's
+ * function, once.
+ */
 #include "cut.h"
 
 #include <string.h>

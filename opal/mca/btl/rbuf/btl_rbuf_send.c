@@ -25,9 +25,10 @@
 #define DETACHED_MOST 256u
 #define NOW_BYTES     RBUF_QUEUE_INLINE_ASKED /* most that sendi builds on the stack */
 
-/* True if Open MPI is to wait for messages to the peer. Not who says that a put is through: it
- * would say so later, when nothing tells any more behind which data. */
-static bool is_crowded(const mca_btl_base_endpoint_t *endpoint)
+/* True if Open MPI is to wait for messages to the peer: many that it does not wait for are under
+ * way. Not who says that a put is through: it would say so later, when nothing tells any more
+ * behind which data. */
+static bool has_many_detached(const mca_btl_base_endpoint_t *endpoint)
 {
     return atomic_load_explicit(&endpoint->detached, memory_order_relaxed) >= DETACHED_MOST &&
            mca_btl_rbuf_callback_after(endpoint) == 0;
@@ -70,7 +71,8 @@ int mca_btl_rbuf_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpo
     mca_btl_rbuf_frag_t *frag = (mca_btl_rbuf_frag_t *) descriptor;
     bool owned = descriptor->des_flags & MCA_BTL_DES_FLAGS_BTL_OWNERSHIP;
     bool callback = descriptor->des_flags & MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
-    bool detached = owned && !callback && (descriptor->des_cbfunc == NULL || !is_crowded(endpoint));
+    bool detached =
+        owned && !callback && (descriptor->des_cbfunc == NULL || !has_many_detached(endpoint));
     bool under_way;
 
     if (frag->pool->module != module) { /* see mca_btl_rbuf_prepare_src() */
@@ -303,7 +305,7 @@ static int send_otherwise(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t
     if (bytes > module->room[RBUF_CONTROL]) {
         mca_btl_rbuf_eager_beside(endpoint, bytes);
     }
-    if (is_crowded(endpoint)) {
+    if (has_many_detached(endpoint)) {
         if (descriptor != NULL) {
             *descriptor = mca_btl_rbuf_alloc(btl, endpoint, order, bytes, flags);
         }

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The decisions of protocol auto (core/choice/choice.h): the size classes with their samples,
+ * and by them and what registering costs the path of each message.
+ */
 #include "core/choice/choice.h"
 
 #include <string.h>

@@ -294,10 +294,10 @@ static void recall(struct rbuf_core *core)
  * have gone. */
 static bool may_have_room(struct rbuf_core *core)
 {
-    bool crowded = core->windows.out < core->windows.most;
+    bool below_most = core->windows.out < core->windows.most;
 
-    if (crowded || core->windows.most < wanted_windows(core)) {
-        return rbuf_staging_want(core, &core->receive_arena) || crowded;
+    if (below_most || core->windows.most < wanted_windows(core)) {
+        return rbuf_staging_want(core, &core->receive_arena) || below_most;
     }
     return false;
 }

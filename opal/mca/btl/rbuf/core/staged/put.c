@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * How a put begins (core/staged/put.h): as far as EARLY or FILLING, from where it is
+ * core/staged/sender.c's. Owns the RTRs that came before their puts.
+ */
 #include "core/staged/put.h"
 
 #include <errno.h>
