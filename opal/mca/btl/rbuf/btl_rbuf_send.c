@@ -4,10 +4,10 @@
  *
  * The data stands in memory of ours when these are called, so a message is complete for Open MPI as
  * soon as it is posted or queued; only who asked for a callback waits for one. What is queued goes
- * on by itself, whatever the process does (btl_rbuf_async.c). But not without
- * bound: a program that only sends would never progress, and fill the memory. When DETACHED_MOST
- * messages to a peer are under way in this manner, sendi asks to be called again as send, and that
- * tells when the message has gone.
+ * on by itself, whatever the process does (btl_rbuf_async.c). But not without bound: a program that
+ * only sends would never progress, and fill the memory. When DETACHED_MOST messages to a peer are
+ * under way in this manner, sendi asks to be called again as send, and that tells when the message
+ * has gone.
  */
 #include "btl_rbuf_send.h"
 
@@ -26,8 +26,8 @@
 #define NOW_BYTES     RBUF_QUEUE_INLINE_ASKED /* most that sendi builds on the stack */
 
 /* True if Open MPI is to wait for messages to the peer: many that it does not wait for are under
- * way. Not who says that a put is through: it would say so later, when nothing tells any more
- * behind which data. */
+ * way. Not for the message about a put that is through (btl_rbuf_callback.h): later it would not be
+ * held any more until the data is in place. */
 static bool has_many_detached(const mca_btl_base_endpoint_t *endpoint)
 {
     return atomic_load_explicit(&endpoint->detached, memory_order_relaxed) >= DETACHED_MOST &&

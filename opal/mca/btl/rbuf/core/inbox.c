@@ -137,7 +137,7 @@ static bool take_rts(struct rbuf_peer *peer, const struct rbuf_message_header *h
 }
 
 /* A message that would have gone by a ring. */
-static bool take_unrung(struct rbuf_peer *peer, const struct rbuf_delivery *place)
+static bool take_long(struct rbuf_peer *peer, const struct rbuf_delivery *place)
 {
     if (place->channel != RBUF_BULK) {
         peer->core->stats.messages_refused++;
@@ -170,7 +170,7 @@ bool rbuf_inbox_take_other(struct rbuf_peer *peer, const struct rbuf_message_hea
     case RBUF_MESSAGE_USER:
         return !rbuf_receiver_hold(peer, header, place) && hand_up(peer, place);
     case RBUF_MESSAGE_LONG:
-        return take_unrung(peer, place);
+        return take_long(peer, place);
     case RBUF_MESSAGE_RTS:
         return take_rts(peer, header, *place);
     case RBUF_MESSAGE_FRAGMENT:

@@ -212,7 +212,7 @@ static uint32_t first_seq(const struct rbuf_peer *peer)
     return (last / RBUF_EARLY_SLOTS + 1) * RBUF_EARLY_SLOTS;
 }
 
-/* Lends the peer a window, if there is room for it. */
+/* Leases the peer a window, if there is room for it. */
 static bool lease(struct rbuf_peer *peer)
 {
     struct rbuf_core *core = peer->core;
@@ -366,7 +366,7 @@ uint32_t rbuf_early_in_arrived(const struct rbuf_peer *peer, uint32_t seq)
 
 /* ---- slots ---- */
 
-/* A use that the sender dropped is over, too. It is not told so, as it knows, but what stands in
+/* A use that the sender dropped is over, too. No report is needed, as it knows, but what stands in
  * its mailbox must not fall behind by as many uses as the bits there count. */
 static void keep_report_new(struct rbuf_peer *peer, const struct rbuf_early_slot *slot,
                             uint32_t seq)

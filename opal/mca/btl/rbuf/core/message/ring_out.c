@@ -112,7 +112,7 @@ static void open_ring(struct rbuf_peer *peer, struct rbuf_ring_memory *memory)
     out->remote_end = out->offer.base + out->offer.slot_bytes;
     rbuf_fab_prepare_write(&out->request, memory->lkey, out->offer.rkey);
     credit->window = out->offer.slots;
-    credit->taken = credit->sent; /* the ring is empty, whatever we were told of the one before */
+    credit->taken = credit->sent; /* the ring is empty, whatever counts came of the one before */
     out->counted = out->word;
     out->silent = 0;
     out->state = RBUF_RING_OUT_OPEN;
@@ -167,7 +167,7 @@ static void accept_or_wait(struct rbuf_peer *peer)
 }
 
 /* Rings that we have no use for any more go back when all that we may have are taken: the receivers
- * recall them only when they hear enough from others to know that we are silent. */
+ * recall them only when they get enough from others to know that we are silent. */
 void rbuf_ring_out_count(struct rbuf_core *core)
 {
     bool full = core->rings.out == rbuf_rings_out_most(&core->options.ring);
@@ -199,7 +199,7 @@ void rbuf_ring_out_invited(struct rbuf_peer *peer, const struct rbuf_ring_offer 
         return;
     }
     if (peer->core->stats.messages_sent - peer->core->rings.counted >= peer->core->set.period) {
-        rbuf_ring_out_count(peer->core); /* who sends and hears little takes few epochs */
+        rbuf_ring_out_count(peer->core); /* who sends and gets little takes few epochs */
     }
     switch (out->state) {
     case RBUF_RING_OUT_NONE:
