@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Fragments of other sizes (tests/mpi/cut.h): one that shortens them is put before each module's
- * function, once.
+ * Replaces btl_prepare_src of each module of rbuf, once, by one that shortens fragments
+ * (tests/mpi/cut.h).
  */
 #include "cut.h"
 
