@@ -3,16 +3,16 @@
 #
 # Builds and tests everything on this machine, with an emulated adapter where an adapter is needed.
 #
-#   contrib/check.sh [--all] [--build DIR] [STAGE...]
+#   contrib/check.sh [--all] [--at-once N] [--build DIR] [STAGE...]
 #
 # Stages, in order and all by default:
 #   deps      installs the packages that are missing (as root; otherwise names them and ends)
-#   build     builds with warnings as errors and installs into DIR/prefix
+#   build     builds with warnings as errors and installs into DIR/prefix; the programs of the tests
 #   unit      make check: unit tests, the launcher's options, what the component exports
 #   sanitize  the unit tests again under AddressSanitizer and UndefinedBehaviorSanitizer
 #   softhca   other people's verbs programs on the emulated adapter
 #   mpi       MPI programs over rbuf with every protocol, some with other settings of eager rings and with
-#             auto without its cache; rbuf-tune
+#             auto without its cache; rbuf-bench, and what rbuf-tune says
 #   devices   a slice of the MPI programs with the emulated adapter like each real one, and with several ports
 #   is        NAS IS, classes S and W, verified, over rbuf with every protocol, and with other settings
 #             of eager rings
@@ -24,23 +24,32 @@
 #   ompi5     the same source and tests with Open MPI 5.0, in a chroot (tests/ompi5)
 #   vm        Soft-RoCE in one guest and in two linked ones (tests/vm)
 #   format    clang-format of the tree
-# --all adds what is long: the whole accuracy matrix of softhca, the long MPI tests and all on each
-# adapter that is emulated, IS class A,
-# make distcheck, a minute for each fuzzer, more than an hour of random traffic. What a stage from fuzz
-# on needs and this machine cannot have makes it skipped, with the reason. DIR is build/check by
-# default; what takes long to fetch or make is kept in DIR/cache, or in $RBUF_CACHE. What is tested is a
-# copy of this tree (DIR/source), so that a tree which is configured or in use does not matter. Each
-# stage's log is kept in DIR/logs, and what failed is shown of it. The last line counts; the exit status is 0 if nothing failed.
+#   measure   what wants a quiet machine: bandwidths of the emulated adapter against those that it is set
+#             to, what rbuf-tune measures; instructions of a message
+# N stages run at once, by default one more than there are processors, and yet one more with --all: those
+# that wait for mpirun or a guest beside those that compute. deps, build and measure have the machine to
+# themselves.
+# What a stage says is shown when it and those before it have ended.
+# --all adds what is long: all bandwidths of measure, the long MPI tests and all on each adapter that is
+# emulated, all settings of rings with Open MPI 5.0, IS class A, make distcheck, a minute for each fuzzer,
+# more than an hour of random traffic. What fuzz, soak, programs, ompi5 or vm needs and this machine cannot
+# have makes it skipped, with the reason. DIR is build/check by default; what takes long to fetch or make is kept in
+# DIR/cache, or in $RBUF_CACHE. What is tested is a copy of this tree (DIR/source), so that a tree which is
+# configured or in use does not matter. Each stage's log is kept in DIR/logs, and what failed is shown of
+# it. The last line counts; the exit status is 0 if nothing failed.
 
 set -u
 top=$(cd "$(dirname "$0")/.." && pwd)
 build=$top/build/check
 all=no
+at_once=
 stages=()
-all_stages="deps build unit sanitize softhca mpi devices is robust fuzz soak programs ompi5 vm format"
+all_stages="deps build unit sanitize softhca mpi devices is robust fuzz soak programs ompi5 vm format measure"
+alone=" deps build measure " # these run beside nothing
 while test $# -gt 0; do
     case $1 in
     --all) all=yes ;;
+    --at-once) at_once=${2:?--at-once wants a number} && shift ;;
     --build) build=${2:?--build wants a directory} && shift ;;
     -h | --help)
         sed -n '4,/^$/s/^# \{0,1\}//p' "$0"
@@ -56,6 +65,9 @@ while test $# -gt 0; do
     esac
     shift
 done
+# The random traffic of --all is of low priority and lasts as long as the rest: it has a place of its own.
+test -n "$at_once" || at_once=$(($(nproc) + 1 + $(test $all = no; echo $?)))
+[[ $at_once =~ ^[1-9][0-9]*$ ]] || { echo "check.sh: --at-once '$at_once': a number from 1 on" >&2 && exit 2; }
 test ${#stages[@]} -gt 0 || read -ra stages <<<"$all_stages"
 mkdir -p "$build/logs" "${RBUF_CACHE:=$build/cache}" && build=$(cd "$build" && pwd) &&
     RBUF_CACHE=$(cd "$RBUF_CACHE" && pwd) || exit 2
@@ -108,7 +120,7 @@ add_counted() { # NAME COMMAND...
 add_make_check() { # NAME DIRECTORY
     local name=$1 status=0 log counts
     log=$(log_of "$name")
-    timeout -k 5 600 make -C "$2" -k -j"$(nproc)" check >"$log" 2>&1 </dev/null || status=$?
+    timeout -k 5 1200 make -C "$2" -k -j"$(nproc)" check >"$log" 2>&1 </dev/null || status=$?
     counts=$(awk '/^# (PASS|XFAIL):/ { p += $3 } /^# (FAIL|XPASS|ERROR):/ { f += $3 }
         /^# SKIP:/ { s += $3 } END { print p + 0, f + 0, s + 0 }' "$log")
     # shellcheck disable=SC2086
@@ -152,9 +164,15 @@ build_or_end() {
         TALLY_TIMEOUT=180 try "autogen.pl" "$source/autogen.pl" &&
         try "configure" configure_in "$plain" --prefix="$prefix" --enable-werror &&
         TALLY_TIMEOUT=600 try "make" make -C "$plain" -j"$(nproc)" &&
-        TALLY_TIMEOUT=120 try "make install" make -C "$plain" install && return
+        TALLY_TIMEOUT=120 try "make install" make -C "$plain" install &&
+        TALLY_TIMEOUT=600 try "programs of the tests" programs_of_tests && return
     tally
     exit 1
+}
+
+# Stages that run at once find them made: two makes of one directory would be in each other's way.
+programs_of_tests() {
+    make -C "$plain" -j"$(nproc)" check TESTS=
 }
 
 run_build() {
@@ -168,17 +186,15 @@ run_build() {
     try "ompi_info lists the component" env \
         "OMPI_MCA_mca_base_component_path=SYS_DEFAULT:$prefix/lib/openmpi" sh -c \
         'ompi_info --param btl rbuf --level 9 | tee /dev/stderr | grep "parameter \"btl_rbuf_protocol\""'
-    if test $all = yes; then
-        TALLY_TIMEOUT=900 try "make distcheck" make -C "$plain" distcheck
-    fi
 }
 
 run_unit() {
     add_make_check unit "$plain"
+    test $all = no || TALLY_TIMEOUT=2400 try "make distcheck" make -C "$plain" distcheck
 }
 
 run_sanitize() {
-    try "sanitize: build" build_sanitized
+    try "sanitize: build" build_sanitized anew
     add_make_check sanitize "$sanitized/tests/unit"
 }
 
@@ -187,22 +203,26 @@ configure_sanitized() {
         --prefix="$sanitized/prefix"
 }
 
-build_sanitized() {
-    configure_sanitized &&
-        make -C "$sanitized/tests/sim" -j"$(nproc)"
+# The unit tests and the component under sanitizers. Whoever comes first builds both, sanitize anew: it
+# starts before robust.
+build_sanitized() { # [anew]
+    (
+        flock 9
+        { test "${1-}" != anew && test -f "$sanitized/config.status"; } || configure_sanitized || exit
+        make -C "$sanitized/tests/sim" -j"$(nproc)" &&
+            make -C "$sanitized/tests/unit" -j"$(nproc)" check TESTS= &&
+            make -C "$sanitized/opal/mca/btl/rbuf" -j"$(nproc)" install
+    ) 9>"$build/sanitized.lock"
 }
 
 run_softhca() {
-    local quick=(--quick)
-    test $all = yes && quick=()
-    TALLY_TIMEOUT=900 add_counted softhca "$source/tests/softhca/run.sh" "${quick[@]}" \
-        --build "$plain" clients litmus openib accuracy
+    TALLY_TIMEOUT=1800 add_counted softhca "$source/tests/softhca/run.sh" --build "$plain" clients litmus openib
 }
 
 run_mpi() {
     local long=()
     test $all = yes && long=(--all)
-    TALLY_TIMEOUT=1800 add_counted mpi env PATH="$prefix/bin:$PATH" RBUF_BUILD="$plain" \
+    TALLY_TIMEOUT=3600 add_counted mpi env PATH="$prefix/bin:$PATH" RBUF_BUILD="$plain" \
         RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" \
         "$source/tests/mpi/run.sh" "${long[@]}"
     TALLY_TIMEOUT=300 add_counted "auto without a cache" env RBUF_BUILD="$plain" \
@@ -211,14 +231,22 @@ run_mpi() {
         --only '^(remap|reuse|read-only|window-4|truncate|threads|one-sided|lost-peer)'
     TALLY_TIMEOUT=900 add_counted bench env PATH="$prefix/bin:$PATH" \
         RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" "$source/tests/mpi/bench.sh"
+    TALLY_TIMEOUT=900 add_counted "tune, what it says" env PATH="$prefix/bin:$PATH" \
+        RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" "$source/tests/mpi/tune.sh" says
+}
+
+run_measure() {
+    local quick=(--quick)
+    test $all = yes && quick=()
+    TALLY_TIMEOUT=1200 add_counted accuracy "$source/tests/softhca/run.sh" "${quick[@]}" --build "$plain" accuracy
     TALLY_TIMEOUT=600 add_counted tune env PATH="$prefix/bin:$PATH" \
-        RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" "$source/tests/mpi/tune.sh"
+        RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" "$source/tests/mpi/tune.sh" measures
     TALLY_TIMEOUT=400 try "instructions of a message" env RBUF_PREFIX="$prefix" \
         "$source/tests/cost/component.sh"
 }
 
 run_devices() {
-    TALLY_TIMEOUT=600 add_counted devices env RBUF_BUILD="$plain" TALLY_LOGS="$build/logs/devices" \
+    TALLY_TIMEOUT=1200 add_counted devices env RBUF_BUILD="$plain" TALLY_LOGS="$build/logs/devices" \
         RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" \
         "$source/tests/softhca/devices.sh"
     test $all = no || programs_on_each_model
@@ -231,7 +259,7 @@ programs_on_each_model() {
     for model in mlx4 mlx5 rxe bnxt_re hns irdma; do
         rings=()
         [[ $model != bnxt_re && $model != hns && $model != irdma ]] || rings=(--mca btl_rbuf_polling_set 0)
-        TALLY_TIMEOUT=900 add_counted "programs, $model" env SOFTHCA_LIKE="$model" RBUF_BUILD="$plain" \
+        TALLY_TIMEOUT=1800 add_counted "programs, $model" env SOFTHCA_LIKE="$model" RBUF_BUILD="$plain" \
             PATH="$prefix/bin:$PATH" RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" \
             "$source/tests/mpi/run.sh" --transports superpipeline --rings default "${rings[@]}"
     done
@@ -284,9 +312,7 @@ run_is() {
 run_robust() {
     local long=()
     test $all = yes && long=(--all)
-    test -f "$sanitized/config.status" || try "robust: configure with sanitizers" configure_sanitized
-    TALLY_TIMEOUT=300 try "robust: the component with sanitizers" \
-        make -C "$sanitized/opal/mca/btl/rbuf" -j"$(nproc)" install
+    try "robust: the component with sanitizers" build_sanitized
     TALLY_TIMEOUT=3600 add_counted robust env RBUF_BUILD="$plain" \
         RBUF_SANITIZED_DIR="$sanitized/prefix/lib/openmpi" TALLY_LOGS="$build/logs/robust" \
         RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" \
@@ -298,7 +324,8 @@ run_robust() {
 run_apart() { # STAGE SECONDS
     local long=()
     test $all = yes && long=(--all)
-    if ! "$top/contrib/deps.sh" "$1" >"$(log_of "$1.deps")" 2>&1; then
+    # apt installs for one at a time.
+    if ! flock "$build/deps.lock" "$top/contrib/deps.sh" "$1" >"$(log_of "$1.deps")" 2>&1; then
         skip "$1" "$(tail -n 1 "$(log_of "$1.deps")")"
         return
     fi
@@ -308,19 +335,19 @@ run_apart() { # STAGE SECONDS
 }
 
 run_fuzz() {
-    run_apart fuzz 1200
+    run_apart fuzz 2400
 }
 
 run_soak() {
-    run_apart soak 9000
+    run_apart soak 4500
 }
 
 run_programs() {
-    run_apart programs 2400
+    run_apart programs 3600
 }
 
 run_ompi5() {
-    run_apart ompi5 2400
+    run_apart ompi5 3600
 }
 
 run_vm() {
@@ -346,10 +373,71 @@ check_format() {
     return $status
 }
 
+run_stage() { # STAGE
+    local started=$SECONDS
+    echo "== $1"
+    "run_$1"
+    echo "== $1 took $((SECONDS - started)) s"
+}
+
+# A stage beside others: its output and its counts go to files. Open MPI's files of two jobs that begin at
+# once would be in each other's way. A rank that polls in vain gives way: the peer that it waits for may
+# be without a processor, which the scheduler would not give it for milliseconds.
+run_beside() { # STAGE
+    passed=0 failed=0 skipped=0
+    export OMPI_MCA_mpi_yield_when_idle=1
+    TMPDIR=$(mktemp -d) && export TMPDIR || exit
+    run_stage "$1" >"$build/logs/$1.out" 2>&1 </dev/null
+    rm -rf "$TMPDIR"
+    echo "$passed $failed $skipped" >"$build/logs/$1.counts"
+}
+
+# Shows the stages of the group that have ended, up to the first that has not, and adds what they counted.
+show_ended() {
+    local counts
+    while test ${#group[@]} -gt 0 && test -n "${ended[${group[0]}]-}"; do
+        cat "$build/logs/${group[0]}.out"
+        if read -ra counts <"$build/logs/${group[0]}.counts"; then
+            passed=$((passed + counts[0])) failed=$((failed + counts[1])) skipped=$((skipped + counts[2]))
+        else
+            fail "${group[0]}" "it ended without a count"
+        fi
+        group=("${group[@]:1}")
+    done 2>/dev/null
+}
+
+trap 'kill $(jobs -p) 2>/dev/null; exit 130' INT TERM
+
+# The stages of the group side by side; those that take longest start first.
+run_group() {
+    local stage pid running=0
+    local -A stage_of=() ended=()
+    for stage in soak vm sanitize robust ompi5 mpi devices unit softhca fuzz programs is format; do
+        [[ " ${group[*]} " == *" $stage "* ]] || continue
+        if test $running -ge "$at_once"; then
+            wait -n -p pid
+            running=$((running - 1)) ended[${stage_of[$pid]}]=yes
+            show_ended
+        fi
+        rm -f "$build/logs/$stage.counts"
+        run_beside "$stage" &
+        stage_of[$!]=$stage running=$((running + 1))
+    done
+    while test $running -gt 0; do
+        wait -n -p pid
+        running=$((running - 1)) ended[${stage_of[$pid]}]=yes
+        show_ended
+    done
+}
+
+group=()
 for stage in "${stages[@]}"; do
-    started=$SECONDS
-    echo "== $stage"
-    "run_$stage"
-    echo "== $stage took $((SECONDS - started)) s"
+    if [[ $alone == *" $stage "* ]]; then
+        run_group
+        run_stage "$stage"
+    else
+        [[ " ${group[*]} " == *" $stage "* ]] || group+=("$stage")
+    fi
 done
+run_group
 tally

@@ -25,8 +25,8 @@ static uint64_t some_grant(const struct record *record)
 }
 
 static void send_kind(const struct record *record, enum rbuf_channel_id channel,
-                      enum rbuf_message_kind kind, uint8_t tag, uint64_t after, const void *payload,
-                      uint32_t bytes)
+                      enum rbuf_message_kind kind, uint8_t tag, uint64_t argument,
+                      const void *payload, uint32_t bytes)
 {
     struct rbuf_message_header *header = (void *) dealings.scratch;
     const struct record plain = {.value = record->value};
@@ -34,7 +34,7 @@ static void send_kind(const struct record *record, enum rbuf_channel_id channel,
     foe_fill_header(header, &plain);
     header->kind = (uint8_t) kind;
     header->tag = tag;
-    header->after = after;
+    header->argument = argument;
     memcpy(header + 1, payload, bytes);
     foe_send_scratch(channel, (uint32_t) sizeof(*header) + bytes);
 }
@@ -93,16 +93,16 @@ static void send_fragment(const struct record *record)
 void foe_early(const struct record *record)
 {
     const uint32_t seq = some_seq(record);
-    uint64_t after = rbuf_rts_after(seq, some_bytes(record));
+    uint64_t argument = rbuf_rts_argument(seq, some_bytes(record));
 
     switch (record->which % 8) {
     case 0: /* one without */
-        after = 0;
+        argument = 0;
         /* fall through */
     case 1:
     case 2:
     case 3:
-        send_kind(record, RBUF_CONTROL, RBUF_MESSAGE_RTS, (uint8_t) record->spare, after, &seq,
+        send_kind(record, RBUF_CONTROL, RBUF_MESSAGE_RTS, (uint8_t) record->spare, argument, &seq,
                   record->amount % 2 * (uint32_t) sizeof(seq));
         break;
     case 4:

@@ -65,10 +65,10 @@ void foe_fill_header(struct rbuf_message_header *header, const struct record *re
         header->credit[flow] += (uint16_t) (record->value >> 16 * flow);
     }
     if (record->which & NAME_GRANT) {
-        header->after = some_grant(record);
+        header->argument = some_grant(record);
     }
-    if (record->which & CHANGE_AFTER) {
-        header->after ^= record->value;
+    if (record->which & CHANGE_ARGUMENT) {
+        header->argument ^= record->value;
     }
 }
 

@@ -131,7 +131,7 @@ enum header_change {
     CHANGE_PEER = 4,
     CHANGE_CREDIT = 8,
     NAME_GRANT = 16,
-    CHANGE_AFTER = 32,
+    CHANGE_ARGUMENT = 32,
     ON_BULK = 64,
     RAW = 128 /* the content is that of the records behind this one */
 };

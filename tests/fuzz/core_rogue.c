@@ -15,7 +15,7 @@ void foe_ring_message(const struct record *record)
     struct rbuf_ring_out *out = &dealings.victim->ring_out;
     enum rbuf_message_kind kind = RBUF_MESSAGE_USER;
     uint32_t bytes = record->amount % (out->room + 1);
-    uint64_t after = record->which & NAME_GRANT ? record->value : 0;
+    uint64_t argument = record->which & NAME_GRANT ? record->value : 0;
     struct rbuf_offer offer = foe_offer(record);
     void *payload;
 
@@ -36,7 +36,7 @@ void foe_ring_message(const struct record *record)
     if (kind == RBUF_MESSAGE_RTR && bytes == sizeof(offer)) {
         memcpy(payload, &offer, sizeof(offer));
     }
-    (void) rbuf_ring_out_end(dealings.victim, kind, (uint8_t) record->spare, bytes, after);
+    (void) rbuf_ring_out_end(dealings.victim, kind, (uint8_t) record->spare, bytes, argument);
 }
 
 enum word_change {

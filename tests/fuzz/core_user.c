@@ -164,7 +164,7 @@ void user_send(const struct record *record)
     if (item == NULL) {
         return;
     }
-    item->am.after = record->value;
+    item->am.argument = record->value;
     sent(item, rbuf_am_send(dealings.foe, &item->am));
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * A model of an eager ring beside send/receive, for the checker spin: all interleavings of a
- * sender, its adapter and a receiver. Rings of SLOTS slots are lent, declined, recalled, handed
- * back unasked, and lent again. It leaves out sizes and time, and keeps what core/message/ring.h,
+ * sender, its adapter and a receiver. Rings of SLOTS slots are leased, declined, recalled, handed
+ * back unasked, and leased again. It leaves out sizes and time, and keeps what core/message/ring.h,
  * core/message/credit.h and core/inbox.h promise:
  *
  *   - a message is read as it was written: nothing writes a slot, on either side, that is in use;
@@ -12,10 +12,10 @@
  *   - every message arrives and every ring that was recalled comes back (no state is a dead end).
  *
  * One queue pair executes in order. A write is read from the sender's slot when it is executed; it
- * places its payload, then its word, and the receiver may look in between. What the receiver says
- * comes in order too, and lies there until the sender looks: each message of it carries counts
- * modulo MODULUS, which are kept and only looked at when credits run out. The mailbox is seen at
- * once, past all that was said before.
+ * places its payload, then its word, and the receiver may look in between. Messages of the receiver
+ * come in order too, and lie there until the sender looks: each of them carries counts modulo
+ * MODULUS, which are kept and only looked at when credits run out. The mailbox is seen at once, past
+ * all messages that were sent before.
  *
  * Two parts, each with all of its interleavings: how rings come and go, with counts that do not
  * wrap, and, with COUNTS defined, one ring whose counts wrap.
@@ -29,9 +29,9 @@
  *   SLOTS_EARLY   the sender's memory serves others as soon as BACK is posted
  *   ANY_BACK      or as soon as any BACK is known to have left, also that of the ring before
  * and of COUNTS:
- *   HEAR_BULK     counts of the bulk channel, which come late, are believed
+ *   BULK_COUNTS   counts of the bulk channel, which come late, are believed
  *   SHORT_MAILBOX the mailbox has as few bits as headers
- *   FAR_MAILBOX   the mailbox is believed however far it is ahead of what was said and not heard
+ *   FAR_MAILBOX   the mailbox is believed however far it is ahead of messages that were not taken
  */
 #define SLOTS  2
 #define WINDOW 1 /* of send/receive */
@@ -59,8 +59,8 @@ mtype = { NONE, OPEN, CLOSING, REINVITED };
 /* The queue pair: a slot and its use, or a sequence and a number. */
 chan queue = [SLOTS + WINDOW + 1] of { mtype, byte, byte };
 chan received = [WINDOW + 1] of { byte, byte }; /* the receiver's completions: sequence, number */
-/* What the receiver says: kind, first use, counts of ring and send/receive. */
-chan said = [3] of { mtype, byte, byte, byte };
+/* Messages of the receiver: kind, first use, counts of ring and send/receive. */
+chan to_sender = [3] of { mtype, byte, byte, byte };
 
 /* Memory: the sender's slots, and the receiver's. */
 byte slots_here[SLOTS];
@@ -68,12 +68,12 @@ byte payload[SLOTS];
 byte word[SLOTS]; /* use, counted from 1 */
 byte box_ring = 0, box_send = 0;
 
-bool lent = false; /* the receiver's memory belongs to a ring */
+bool leased = false; /* the receiver's memory belongs to a ring */
 byte backs_left = 0; /* BACKs that the sender's adapter has sent, by its completions */
 byte delivered = 0;
 bool busy[SLOTS];    /* slots that the user reads */
-#ifdef HEAR_BULK
-bool bulk_told = false; /* a message of the bulk channel is there, with these counts */
+#ifdef BULK_COUNTS
+bool bulk_in = false; /* a message of the bulk channel is there, with these counts */
 byte bulk_ring, bulk_send;
 #endif
 
@@ -87,7 +87,7 @@ end:
     :: queue ? kind, one, two ->
         if
         :: kind == WRITE ->
-            assert(lent && !busy[one]);
+            assert(leased && !busy[one]);
 #ifdef WORD_FIRST
             word[one] = two;
             payload[one] = slots_here[one];
@@ -114,13 +114,13 @@ byte sequence_out = 0;
 byte use, slot, offered;
 byte ring_sent = 0, send_sent = 0;
 byte ring_taken = 0, send_taken = 0; /* of those, known to be taken off */
-byte ring_swept = 0, send_swept = 0; /* as it was when all that was said had been heard */
-bool heard = false;
-byte heard_ring, heard_send;
+byte ring_swept = 0, send_swept = 0; /* as it was when all messages had been taken */
+bool counts_in = false;
+byte counts_ring, counts_send;
 byte backs_due = 0; /* BACKs that wait for a credit; everything queues behind them */
 byte backs_out = 0; /* BACKs that are not known to have left */
 
-/* What a count of few bits says, if it can be true. */
+/* Takes a count of few bits, if it can be true. */
 inline believe(count, taken, sent)
 {
     if
@@ -147,12 +147,12 @@ inline read_mailbox(box, taken, sent, swept)
 #endif
 }
 
-inline look_at_heard()
+inline look_at_counts()
 {
     if
-    :: heard -> heard = false;
-        believe(heard_ring, ring_taken, ring_sent);
-        believe(heard_send, send_taken, send_sent)
+    :: counts_in -> counts_in = false;
+        believe(counts_ring, ring_taken, ring_sent);
+        believe(counts_send, send_taken, send_sent)
     :: else
     fi
 }
@@ -201,8 +201,8 @@ active proctype sender()
 
 end:
     do
-    :: atomic { said ? kind, first, ring, send ->
-        heard = true; heard_ring = ring; heard_send = send;
+    :: atomic { to_sender ? kind, first, ring, send ->
+        counts_in = true; counts_ring = ring; counts_send = send;
         if
         :: kind == RING ->
             offered = first;
@@ -216,15 +216,15 @@ end:
         fi;
         kind = 0; first = 0; ring = 0; send = 0; }
 #ifdef COUNTS
-    /* all that was said until now was heard */
-    :: atomic { empty(said) && (ring_swept != ring_taken || send_swept != send_taken) ->
+    /* all messages until now were taken */
+    :: atomic { empty(to_sender) && (ring_swept != ring_taken || send_swept != send_taken) ->
         ring_swept = ring_taken; send_swept = send_taken; }
 #endif
     /* looks for credits, of the one flow or the other */
-    :: atomic { state == OPEN && ring_sent - ring_taken == SLOTS && (heard || box_ring > ring_taken) ->
-        look_at_heard(); read_mailbox(box_ring, ring_taken, ring_sent, ring_swept); }
-    :: atomic { send_sent - send_taken == WINDOW && (heard || box_send > send_taken) ->
-        look_at_heard(); read_mailbox(box_send, send_taken, send_sent, send_swept); }
+    :: atomic { state == OPEN && ring_sent - ring_taken == SLOTS && (counts_in || box_ring > ring_taken) ->
+        look_at_counts(); read_mailbox(box_ring, ring_taken, ring_sent, ring_swept); }
+    :: atomic { send_sent - send_taken == WINDOW && (counts_in || box_send > send_taken) ->
+        look_at_counts(); read_mailbox(box_send, send_taken, send_sent, send_swept); }
     :: atomic { next < MESSAGES && backs_due == 0 && state == OPEN && ring_sent - ring_taken < SLOTS ->
         slots_here[slot] = next * 16 + sequence_out;
         queue ! WRITE, slot, use;
@@ -253,9 +253,9 @@ end:
 #endif
         :: else
         fi; }
-#ifdef HEAR_BULK
-    :: atomic { bulk_told -> bulk_told = false; heard = true;
-        heard_ring = bulk_ring; heard_send = bulk_send; }
+#ifdef BULK_COUNTS
+    :: atomic { bulk_in -> bulk_in = false; counts_in = true;
+        counts_ring = bulk_ring; counts_send = bulk_send; }
 #endif
     od
 }
@@ -270,7 +270,7 @@ byte out = 0;          /* slots of the ring that are not free */
 bool polled = false, is_recalled = false;
 byte rings = 0, headers = 0;
 byte ring_consumed = 0, send_consumed = 0; /* taken off, and the sender gets its credit */
-byte ring_told = 0, send_told = 0;
+byte ring_advertised = 0, send_advertised = 0;
 
 inline take_from_ring()
 {
@@ -286,7 +286,7 @@ inline take_from_ring()
 inline dissolve_if_free()
 {
     if
-    :: !polled && out == 0 -> lent = false
+    :: !polled && out == 0 -> leased = false
     :: else
     fi
 }
@@ -306,11 +306,11 @@ inline free_slot(which)
     dissolve_if_free();
 }
 
-inline say(kind, first)
+inline send_back(kind, first)
 {
-    said ! kind, first, ring_consumed % MODULUS, send_consumed % MODULUS;
-    ring_told = ring_consumed;
-    send_told = send_consumed;
+    to_sender ! kind, first, ring_consumed % MODULUS, send_consumed % MODULUS;
+    ring_advertised = ring_consumed;
+    send_advertised = send_consumed;
 }
 
 active proctype receiver()
@@ -319,14 +319,14 @@ active proctype receiver()
 
 end:
     do
-    /* lends the ring, when nothing of it is in use */
-    :: atomic { !lent && rings < RINGS && nfull(said) ->
+    /* leases the ring, when nothing of it is in use */
+    :: atomic { !leased && rings < RINGS && nfull(to_sender) ->
         rings++;
-        word[0] = 0; word[1] = 0; /* cleared when it is lent, never between two uses */
+        word[0] = 0; word[1] = 0; /* cleared when it is leased, never between two uses */
         payload[0] = NOTHING; payload[1] = NOTHING;
         slot_next = 0; tail = 0;
-        lent = true; polled = true; is_recalled = false;
-        say(RING, use_next); }
+        leased = true; polled = true; is_recalled = false;
+        send_back(RING, use_next); }
     /* polls the ring */
     :: atomic { polled && word[slot_next] == use_next &&
             (payload[slot_next] == NOTHING || payload[slot_next] % 16 == expected) ->
@@ -336,21 +336,21 @@ end:
     :: atomic { busy[1] -> free_slot(1) }
 #ifndef COUNTS
     /* recalls it, at any time */
-    :: atomic { polled && !is_recalled && nfull(said) ->
+    :: atomic { polled && !is_recalled && nfull(to_sender) ->
         is_recalled = true;
-        say(RECALL, 0);
+        send_back(RECALL, 0);
 #ifdef BACK_AT_ONCE
         polled = false;
         dissolve_if_free();
 #endif
         }
 #endif
-    /* says something else; writes to the mailbox what was not told */
-    :: atomic { headers < HEADERS && nfull(said) -> headers++; say(DATA, 0); }
-    :: atomic { ring_told != ring_consumed -> box_ring = ring_consumed; ring_told = ring_consumed; }
-    :: atomic { send_told != send_consumed -> box_send = send_consumed; send_told = send_consumed; }
-#ifdef HEAR_BULK
-    :: atomic { headers < HEADERS && !bulk_told -> headers++; bulk_told = true;
+    /* sends something else; writes to the mailbox what was not advertised */
+    :: atomic { headers < HEADERS && nfull(to_sender) -> headers++; send_back(DATA, 0); }
+    :: atomic { ring_advertised != ring_consumed -> box_ring = ring_consumed; ring_advertised = ring_consumed; }
+    :: atomic { send_advertised != send_consumed -> box_send = send_consumed; send_advertised = send_consumed; }
+#ifdef BULK_COUNTS
+    :: atomic { headers < HEADERS && !bulk_in -> headers++; bulk_in = true;
         bulk_ring = ring_consumed % MODULUS; bulk_send = send_consumed % MODULUS; }
 #endif
     /* polls the completion queue */

@@ -11,10 +11,10 @@
 
 #include <time.h>
 
-#define COMPUTE_S 1.4
-#define SOON_S    0.9 /* until which what was sent has to be there */
+#define COMPUTE_S 2.9
+#define SOON_S    2.4 /* until which what was sent has to be there, beside other jobs */
 #define LATE_S    0.3 /* that the receiver of a burst comes late */
-#define STEP_S    1.6
+#define STEP_S    3.1
 #define BURST     200 /* messages of each size; a sender leaves when some 250 of them wait */
 
 static const int burst_sizes[] = {40000, 4000, 8, 0};

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Replaces btl_prepare_src of each module of rbuf, once, by one that shortens fragments
+ * (tests/mpi/cut.h).
+ */
 #include "cut.h"
 
 #include <string.h>

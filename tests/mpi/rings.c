@@ -238,7 +238,7 @@ static void window(int to, int from, uint64_t serial)
  * round. Where the set has fewer places than there are partners, some must leave for others. */
 static void check_partners(void)
 {
-    bool crowded = rings.slots > 0 && rings.set < check_ranks - 1;
+    bool too_few_places = rings.slots > 0 && rings.set < check_ranks - 1;
     long value[3];
     const char *names[3] = {"ring_admitted", "ring_recalled", "ring_sent"};
 
@@ -258,9 +258,9 @@ static void check_partners(void)
         return;
     }
     check_that((value[2] > 0) == (rings.slots > 0), "%ld messages went by rings", value[2]);
-    check_that(!crowded || value[0] > rings.set, "%ld peers were admitted to %ld places", value[0],
-               rings.set);
-    check_that(!crowded || value[1] > 0, "nobody had to leave a set of %ld", rings.set);
+    check_that(!too_few_places || value[0] > rings.set, "%ld peers were admitted to %ld places",
+               value[0], rings.set);
+    check_that(!too_few_places || value[1] > 0, "nobody had to leave a set of %ld", rings.set);
     check_that(rings.slots > 0 || value[0] == 0, "%ld peers were admitted", value[0]);
     if (check_rank == 0) {
         printf("rank 0: %ld admitted, %ld recalled, %ld by rings\n", value[0], value[1], value[2]);

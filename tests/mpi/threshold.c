@@ -3,14 +3,14 @@
  * How messages go whose size is about the eager limits. With two ranks: those that are longer than
  * receive buffers get a ring although nothing shorter is sent; then every size around the limits
  * goes eagerly, in one message, or is put, and none has a rendezvous and is sent in fragments all
- * the same; synchronous sends arrive. With more ranks: messages for partners that lend no ring have
- * a rendezvous. Over other transports only the bytes are compared. Odd ranks may have parameters of
- * their own, for receivers and senders that do not agree on what is sent in place.
+ * the same; synchronous sends arrive. With more ranks: messages for partners that lease no ring
+ * have a rendezvous. Over other transports only the bytes are compared. Odd ranks may have
+ * parameters of their own, for receivers and senders that do not agree on what is sent in place.
  */
 #include "check.h"
 #include "counter.h"
 
-enum { BELOW = 140, ABOVE = 20, CROWDED = 30, ALONE = 100, LONG = 20 * CHECK_K };
+enum { BELOW = 140, ABOVE = 20, PER_PEER = 30, ALONE = 100, LONG = 20 * CHECK_K };
 
 static long puts_so_far(void)
 {
@@ -115,25 +115,25 @@ static void all_to_all(size_t size, uint64_t times)
             check_fill(sent, size, check_seed(check_rank, to, i));
             MPI_Sendrecv(sent, (int) size, MPI_BYTE, to, 0, received, (int) size, MPI_BYTE, from, 0,
                          MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-            check_match(received, size, check_seed(from, check_rank, i), "crowd");
+            check_match(received, size, check_seed(from, check_rank, i), "many peers");
         }
     }
     free(sent);
     free(received);
 }
 
-/* Messages that only a ring takes, from each to each. Where all lend each other rings hardly any is
- * put, also if at first none had one; else most. */
-static void check_crowd(void)
+/* Messages that only a ring takes, from each to each. Where all lease each other rings hardly any
+ * is put, also if at first none had one; else most. */
+static void check_many_peers(void)
 {
-    const long set = counter_parameter("polling_set"), messages = CROWDED * (check_ranks - 1);
+    const long set = counter_parameter("polling_set"), messages = PER_PEER * (check_ranks - 1);
     long before, mine, all;
 
-    all_to_all(LONG, CROWDED);
-    all_to_all(8, CROWDED);
-    all_to_all(LONG, CROWDED);
+    all_to_all(LONG, PER_PEER);
+    all_to_all(8, PER_PEER);
+    all_to_all(LONG, PER_PEER);
     before = puts_so_far();
-    all_to_all(LONG, CROWDED);
+    all_to_all(LONG, PER_PEER);
     mine = puts_so_far() - before;
     MPI_Allreduce(&mine, &all, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
     if (before >= 0 && check_ranks - 1 > set) {
@@ -151,7 +151,7 @@ int main(int argc, char **argv)
     if (check_ranks == 2) {
         check_limits();
     } else {
-        check_crowd();
+        check_many_peers();
     }
     counter_end();
     return check_end();

@@ -4,6 +4,8 @@
 # rbuf-tune on the emulated adapter: the constants of its profiles come out, the file that it writes is
 # taken by mpirun, and what is wrong is named. Ends with "N passed, N failed, N skipped".
 #
+#   tune.sh [measures] [says]   what it measures; what it says and refuses; both by default
+#
 # Environment as run.sh's; rbuf-tune, rbuf-bench and rbuf-plot are those of PATH. Timing on a machine that
 # does something else besides is off: a profile is measured up to three times.
 set -u
@@ -146,19 +148,50 @@ refused() {
     fi
 }
 
-#         profile  GB/s lambda register page
-try "graphene's constants" check_constants graphene 1.4 2000 68000 200
-try "infini's constants" check_constants infini 3 1500 68000 200
-try "roce40's constants" check_constants roce40 4.5 1500 16000 250
-for profile in graphene infini roce40; do
-    try "mpirun takes what was chosen on $profile" takes_its_file "$work/$profile.conf"
-done
-printf '# other values\nbtl_rbuf_c0=8k\nbtl_rbuf_q=2.5\nbtl_rbuf_buffers=4\nbtl_rbuf_largest_chunk=128k\nbtl_rbuf_block_size=8k\nbtl_rbuf_early_size=96k\n' \
-    >"$work/other.conf"
-try "mpirun takes other values" takes_its_file "$work/other.conf"
-
 measured() { grep -q "^superpipeline as it is (measured),1048576," "$work/graphene.csv"; }
-try "the job's messages are measured over rbuf" measured
+
+# What the wire carries in 40 us are 117 KB: there is more early data, as far as there is staging for
+# windows of four slots. How busy the machine is tells by how much.
+early_size_of() { # OUTPUT OPTION...: in KB; 0 where there is none
+    local out=$1
+    shift
+    softhca_options="--latency 20us" tune infini 2 "$@" -- --seconds 2 --output "$work/far.conf" >"$out" 2>&1 &&
+        sed -n 's/^btl_rbuf_early_size=\([0-9]*\)k$/\1/p' "$work/far.conf" | grep . || echo 0
+}
+more_early_data() {
+    local early little
+    early=$(early_size_of "$work/out.far")
+    little=$(early_size_of "$work/out.little" --mca btl_rbuf_staging_size 2560k)
+    echo "early data of $early KB, with little staging $little KB"
+    [ "$early" -gt 96 ] && [ "$early" -le 256 ] && [ "$little" -gt 72 ] && [ "$little" -le 128 ]
+}
+far_receiver() {
+    more_early_data || more_early_data || more_early_data && return
+    cat "$work/out.far" "$work/out.little"
+    return 1
+}
+
+parts=" ${*:-measures says} "
+if [[ $parts == *" measures "* ]]; then
+    #         profile  GB/s lambda register page
+    try "graphene's constants" check_constants graphene 1.4 2000 68000 200
+    try "infini's constants" check_constants infini 3 1500 68000 200
+    try "roce40's constants" check_constants roce40 4.5 1500 16000 250
+    for profile in graphene infini roce40; do
+        try "mpirun takes what was chosen on $profile" takes_its_file "$work/$profile.conf"
+    done
+    printf '# other values\nbtl_rbuf_c0=8k\nbtl_rbuf_q=2.5\nbtl_rbuf_buffers=4\nbtl_rbuf_largest_chunk=128k\nbtl_rbuf_block_size=8k\nbtl_rbuf_early_size=96k\n' \
+        >"$work/other.conf"
+    try "mpirun takes other values" takes_its_file "$work/other.conf"
+
+    try "the job's messages are measured over rbuf" measured
+    try "a far receiver is sent more early data" far_receiver
+fi
+if [[ $parts != *" says "* ]]; then
+    tally
+    exit
+fi
+
 over_tcp() {
     transport=tcp tune graphene 2 -- --seconds 1 --quiet --csv "$work/tcp.csv" >"$work/out.tcp" 2>&1 &&
         grep -q "do not go over rbuf" "$work/out.tcp" && ! grep -q measured "$work/tcp.csv" &&
@@ -183,27 +216,6 @@ early_or_not() {
         grep "share of the wire's speed behind the same rendezvous, 16 KB" "$work/out.off"
 }
 try "early data is predicted as such" early_or_not
-# What the wire carries in 40 us are 117 KB: there is more early data, as far as there is staging for
-# windows of four slots. How busy the machine is tells by how much.
-early_size_of() { # OUTPUT OPTION...: in KB; 0 where there is none
-    local out=$1
-    shift
-    softhca_options="--latency 20us" tune infini 2 "$@" -- --seconds 2 --output "$work/far.conf" >"$out" 2>&1 &&
-        sed -n 's/^btl_rbuf_early_size=\([0-9]*\)k$/\1/p' "$work/far.conf" | grep . || echo 0
-}
-more_early_data() {
-    local early little
-    early=$(early_size_of "$work/out.far")
-    little=$(early_size_of "$work/out.little" --mca btl_rbuf_staging_size 2560k)
-    echo "early data of $early KB, with little staging $little KB"
-    [ "$early" -gt 96 ] && [ "$early" -le 256 ] && [ "$little" -gt 72 ] && [ "$little" -le 128 ]
-}
-far_receiver() {
-    more_early_data || more_early_data || more_early_data && return
-    cat "$work/out.far" "$work/out.little"
-    return 1
-}
-try "a far receiver is sent more early data" far_receiver
 on() { # SOFTHCA-OPTIONS TEXT: it measures, and prints that
     softhca_options=$1 transport=tcp tune graphene 2 -- --seconds 1 --quiet >"$work/out.on" 2>&1 &&
         grep -E "$2|^rbuf-tune" "$work/out.on"

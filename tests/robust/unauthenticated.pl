@@ -53,7 +53,7 @@ my %kinds = (
     slow       => { slowly => 1 },
     hang_up    => { send => sub { '' }, hang_up => 1 },
     cut_off    => { send => sub { substr hello(), 0, 1 + int rand 119 }, hang_up => 1 },
-    crowd      => { send => sub { substr hello(), 0, 10 }, at_once => 300 },
+    many       => { send => sub { substr hello(), 0, 10 }, at_once => 300 },
 );
 
 sub call {

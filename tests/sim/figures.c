@@ -415,7 +415,7 @@ static void print_from(condition *holds, const struct rbuf_machine *machine,
     }
 }
 
-/* How often a registration must be used before it pays, at one length; by the model. */
+/* How often a registration must be used to be amortized, at one length; by the model. */
 static void print_uses(const struct rbuf_machine *machine, const struct rbuf_plan *plan,
                        uint64_t bytes)
 {
@@ -433,7 +433,7 @@ static void print_uses(const struct rbuf_machine *machine, const struct rbuf_pla
 static int print_crossings(void)
 {
     printf("# from which length on (bytes), by the model; and from how many uses of a buffer on\n"
-           "# keeping its registration pays\n"
+           "# keeping its registration is faster\n"
            "machine,q is 1,registering each time wins,a cache hit wins,uses at 64 KB,"
            "uses at 1 MB,uses at 16 MB\n");
     for (unsigned i = 0; i < sim_machine_count; i++) {

@@ -81,7 +81,7 @@ struct world_options {
     unsigned ring_memory;     /* rings that a node has memory for, of both kinds together */
 };
 
-/* Paper 001's cluster graphene (1.4 GB/s, 2 us), its parameters, 16 MB of staging each way. */
+/* Denis 2011's cluster graphene (1.4 GB/s, 2 us), its parameters, 16 MB of staging each way. */
 struct world_options world_defaults(void);
 
 enum world_kind {
@@ -277,7 +277,8 @@ struct world_am *world_am_make(struct world_node *node, struct world_message *me
                                enum world_tag tag, const void *first, size_t first_bytes,
                                const void *second, size_t second_bytes);
 void world_am_free(struct world_am *am);
-void world_am_send(struct world_am *am, unsigned to, enum rbuf_channel_id channel, uint64_t after);
+void world_am_send(struct world_am *am, unsigned to, enum rbuf_channel_id channel,
+                   uint64_t argument);
 void world_am_sent(struct world_am *am, bool under_way); /* by the caller itself */
 void world_packed_start(struct world_message *message, struct world_am *rendezvous);
 void world_packed_answered(struct world_message *message);

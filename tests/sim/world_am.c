@@ -76,9 +76,10 @@ void world_am_sent(struct world_am *am, bool under_way)
     world_wake(node);
 }
 
-void world_am_send(struct world_am *am, unsigned to, enum rbuf_channel_id channel, uint64_t after)
+void world_am_send(struct world_am *am, unsigned to, enum rbuf_channel_id channel,
+                   uint64_t argument)
 {
     am->am.channel = (uint8_t) channel;
-    am->am.after = after;
+    am->am.argument = argument;
     world_am_sent(am, rbuf_am_send(am->node->links[to].peer, &am->am) != RBUF_AM_IDLE);
 }

@@ -8,9 +8,10 @@
 #
 #   traffic   soak over the five protocols, and over superpipeline and pipeline with odd parameters
 #   scale     connections.sh
-#   --all     as --minutes 60
+#   --all     as --minutes 45
 #   --minutes N  superpipeline for N minutes, and at the same time the others for N/6 minutes each,
-#             then ten jobs with odd parameters for N/60 minutes each; the seed is taken from the clock
+#             then ten jobs with odd parameters for N/60 minutes each, all at low priority; the seed is
+#             taken from the clock
 #
 # A job that fails shows the command that repeats it. Environment: RBUF_BUILD, RBUF_COMPONENT_DIR,
 # SOFTHCA, TALLY_LOGS, as ../robust/common.sh has them.
@@ -21,7 +22,7 @@ seed=
 parts=()
 while [ $# -gt 0 ]; do
     case $1 in
-    --all) minutes=60 ;;
+    --all) minutes=45 ;;
     --minutes) minutes=${2:?--minutes wants a number} && shift ;;
     --seed) seed=${2:?--seed wants a number} && shift ;;
     traffic | scale) parts+=("$1") ;;
@@ -181,6 +182,7 @@ traffic_short() {
 
 # The long job has a shell of its own, and its verdict is read at the end.
 traffic_long() {
+    renice -n 10 $$ >/dev/null # what is tested beside it has limits by the clock
     local seconds=$((minutes * 60)) protocol line
     (plain_job superpipeline $seconds) >"$TALLY_LOGS/superpipeline.verdict" 2>&1 &
     for protocol in pipeline copy register rcache; do

@@ -113,42 +113,42 @@ static uint64_t price(const struct machine *machine, uint64_t bytes)
 }
 
 /* One side decides on its buffer. Adds what registering it takes to *cost. */
-static struct rbuf_verdict decide(struct program *program, enum rbuf_side side, uint64_t base,
-                                  uint64_t bytes, double *cost)
+static struct rbuf_choice_decision decide(struct program *program, enum rbuf_side side,
+                                          uint64_t base, uint64_t bytes, double *cost)
 {
     struct process *process = program->process[side];
     const bool cached = range_find(process->held, process->held_count, base, bytes);
-    struct rbuf_question question = {
+    struct rbuf_choice_request request = {
         .side = side, .base = base, .bytes = bytes, .cached = RBUF_CACHED_AS_LEFT};
-    struct rbuf_verdict verdict;
+    struct rbuf_choice_decision decision;
 
-    if (rbuf_choice_looks(&process->choice, &question)) {
-        question.cached = cached ? RBUF_CACHED_YES : RBUF_CACHED_NO;
+    if (rbuf_choice_wants_lookup(&process->choice, &request)) {
+        request.cached = cached ? RBUF_CACHED_YES : RBUF_CACHED_NO;
         program->looked++;
     }
-    verdict = rbuf_choice_ask(&process->choice, &question);
+    decision = rbuf_choice_decide(&process->choice, &request);
 
     /* (Check's own assertions take 20 us each.) */
-    if (verdict.base > base || verdict.base + verdict.bytes < base + bytes) {
+    if (decision.base > base || decision.base + decision.bytes < base + bytes) {
         ck_abort_msg("what is to be registered does not hold the buffer");
     }
-    if (verdict.path == RBUF_PATH_IN_PLACE && !cached && program->refusing) {
+    if (decision.path == RBUF_PATH_IN_PLACE && !cached && program->refusing) {
         rbuf_choice_refused(&process->choice, side, base, bytes);
         program->refused++;
-        verdict.path = RBUF_PATH_COPY;
-        verdict.telling = false;
-        return verdict;
+        decision.path = RBUF_PATH_COPY;
+        decision.is_sample = false;
+        return decision;
     }
-    if (verdict.path == RBUF_PATH_IN_PLACE && !cached) {
-        uint64_t ns = price(program->machine, verdict.bytes);
+    if (decision.path == RBUF_PATH_IN_PLACE && !cached) {
+        uint64_t ns = price(program->machine, decision.bytes);
 
-        rbuf_choice_registered(&process->choice, verdict.base, verdict.bytes, ns);
+        rbuf_choice_registered(&process->choice, decision.base, decision.bytes, ns);
         *cost += (double) ns;
         if (!program->without_cache) {
-            range_add(process->held, &process->held_count, verdict.base, verdict.bytes);
+            range_add(process->held, &process->held_count, decision.base, decision.bytes);
         }
     }
-    return verdict;
+    return decision;
 }
 
 /* What the message takes as both sides chose. */
@@ -158,16 +158,16 @@ static double choose(struct program *program, const uint64_t base[RBUF_SIDES], u
     struct rbuf_choice *receiver = &program->process[RBUF_SIDE_RECEIVE]->choice;
     struct rbuf_choice *sender = &program->process[RBUF_SIDE_SEND]->choice;
     double cost = 0;
-    struct rbuf_verdict to =
+    struct rbuf_choice_decision to =
         decide(program, RBUF_SIDE_RECEIVE, base[RBUF_SIDE_RECEIVE], bytes, &cost);
-    struct rbuf_verdict from;
+    struct rbuf_choice_decision from;
     double registering;
     uint64_t ns;
 
     if (to.path == RBUF_PATH_COPY) {
         ns = noisy(program, machine->staged + machine->staged_kb * bytes / KB);
         rbuf_choice_sent_staged(sender, base[RBUF_SIDE_SEND], bytes, ns);
-        rbuf_choice_took(receiver, RBUF_SIDE_RECEIVE, to.path, to.telling, bytes, ns);
+        rbuf_choice_took(receiver, RBUF_SIDE_RECEIVE, to.path, to.is_sample, bytes, ns);
         return cost + (double) ns;
     }
     program->in_place++;
@@ -177,8 +177,8 @@ static double choose(struct program *program, const uint64_t base[RBUF_SIDES], u
     ns = noisy(program, from.path == RBUF_PATH_COPY
                             ? machine->copied + machine->copied_kb * bytes / KB
                             : machine->in_place + machine->wire_kb * bytes / KB);
-    rbuf_choice_took(sender, RBUF_SIDE_SEND, from.path, from.telling, bytes, ns);
-    rbuf_choice_took(receiver, RBUF_SIDE_RECEIVE, to.path, to.telling, bytes,
+    rbuf_choice_took(sender, RBUF_SIDE_SEND, from.path, from.is_sample, bytes, ns);
+    rbuf_choice_took(receiver, RBUF_SIDE_RECEIVE, to.path, to.is_sample, bytes,
                      ns + (uint64_t) registering);
     return cost + (double) ns;
 }

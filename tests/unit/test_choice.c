@@ -127,7 +127,7 @@ START_TEST(short_lives_are_not_fallen_for)
 }
 END_TEST
 
-/* After many new buffers the exploration budget is full. One that comes again pays for a trial
+/* After many new buffers the exploration budget is full. One that comes again gets a trial
  * then, which must not take most of the few messages that reuse it: where in place is slower, they
  * would be slow. */
 START_TEST(a_trial_takes_few_messages)
@@ -354,18 +354,19 @@ START_TEST(refusals)
     static struct rbuf_choice choice;
     const struct rbuf_choice_options options = {
         .cache = true, .registration_ns = 16000, .registration_page_ns = 250};
-    const struct rbuf_question question = {.side = RBUF_SIDE_RECEIVE, .base = FIRST, .bytes = MB};
+    const struct rbuf_choice_request request = {
+        .side = RBUF_SIDE_RECEIVE, .base = FIRST, .bytes = MB};
     unsigned wanted = 0;
 
     rbuf_choice_open(&choice, &options);
     for (int i = 0; i < 10000; i++) {
-        struct rbuf_verdict verdict = rbuf_choice_ask(&choice, &question);
+        struct rbuf_choice_decision decision = rbuf_choice_decide(&choice, &request);
 
-        if (verdict.path == RBUF_PATH_IN_PLACE) {
-            rbuf_choice_refused(&choice, question.side, question.base, question.bytes);
+        if (decision.path == RBUF_PATH_IN_PLACE) {
+            rbuf_choice_refused(&choice, request.side, request.base, request.bytes);
             wanted++;
         }
-        rbuf_choice_took(&choice, question.side, RBUF_PATH_COPY, verdict.telling, MB, 300000);
+        rbuf_choice_took(&choice, request.side, RBUF_PATH_COPY, decision.is_sample, MB, 300000);
     }
     ck_assert_uint_ge(wanted, 1);
     ck_assert_uint_le(wanted, 20);
@@ -415,11 +416,11 @@ START_TEST(refusals_are_no_uses)
 {
     static struct rbuf_choice choice;
     const struct rbuf_choice_options options = {.cache = true};
-    const struct rbuf_question question = {.side = RBUF_SIDE_SEND, .base = FIRST, .bytes = MB};
+    const struct rbuf_choice_request request = {.side = RBUF_SIDE_SEND, .base = FIRST, .bytes = MB};
 
     rbuf_choice_open(&choice, &options);
-    (void) rbuf_choice_ask(&choice, &question);
-    rbuf_choice_refused(&choice, question.side, question.base, question.bytes);
+    (void) rbuf_choice_decide(&choice, &request);
+    rbuf_choice_refused(&choice, request.side, request.base, request.bytes);
     ck_assert_uint_eq(rbuf_reuse_find(&choice.reuse, FIRST)->uses, 1);
 }
 END_TEST
@@ -429,24 +430,24 @@ START_TEST(pressure)
 {
     struct program *program = program_open(&slow_network, true);
     struct process *process = program->process[RBUF_SIDE_RECEIVE];
-    struct rbuf_question question = {
+    struct rbuf_choice_request request = {
         .side = RBUF_SIDE_RECEIVE, .bytes = 20 * KB, .cached = RBUF_CACHED_YES};
-    struct rbuf_verdict verdict;
+    struct rbuf_choice_decision decision;
 
     for (int i = 0; i < 3000; i++) {
         program_pooled_or_fresh(program, 100, 20 * KB);
     }
     ck_assert_uint_gt(process->held_count, 0);
-    question.base = process->held[0].base + 12232 % PAGE;
-    verdict = rbuf_choice_ask(&process->choice, &question);
-    ck_assert_int_eq(verdict.path, RBUF_PATH_COPY);
-    ck_assert(!rbuf_choice_looks(&process->choice, &question));
-    question.pressed = true;
-    ck_assert(
-        rbuf_choice_looks(&process->choice, &question)); /* whether it is registered matters */
-    verdict = rbuf_choice_ask(&process->choice, &question);
-    ck_assert_int_eq(verdict.path, RBUF_PATH_IN_PLACE);
-    ck_assert_int_eq(verdict.reason, RBUF_REASON_PRESSED);
+    request.base = process->held[0].base + 12232 % PAGE;
+    decision = rbuf_choice_decide(&process->choice, &request);
+    ck_assert_int_eq(decision.path, RBUF_PATH_COPY);
+    ck_assert(!rbuf_choice_wants_lookup(&process->choice, &request));
+    request.pressed = true;
+    ck_assert(rbuf_choice_wants_lookup(&process->choice,
+                                       &request)); /* whether it is registered matters */
+    decision = rbuf_choice_decide(&process->choice, &request);
+    ck_assert_int_eq(decision.path, RBUF_PATH_IN_PLACE);
+    ck_assert_int_eq(decision.reason, RBUF_REASON_PRESSED);
     program_close(program);
 }
 END_TEST
@@ -475,7 +476,7 @@ START_TEST(looked_up_where_it_matters)
 {
     const unsigned copied = looks_on(&slow_network, 20 * KB);
 
-    ck_assert_uint_ge(copied, 1000 / RBUF_LOOK_EVERY);
+    ck_assert_uint_ge(copied, 1000 / RBUF_LOOKUP_EVERY);
     ck_assert_uint_le(copied, 150);
     ck_assert_uint_ge(looks_on(&fast_network, MB), 1000);
 }
@@ -486,21 +487,21 @@ START_TEST(a_lost_registration_is_noticed)
 {
     struct program *program = program_open(&slow_network, true);
     struct process *process = program->process[RBUF_SIDE_RECEIVE];
-    struct rbuf_question question = {.side = RBUF_SIDE_RECEIVE, .bytes = 20 * KB};
+    struct rbuf_choice_request request = {.side = RBUF_SIDE_RECEIVE, .bytes = 20 * KB};
     const struct rbuf_buffer_use *use;
 
     for (int i = 0; i < 3000; i++) {
         program_pooled_or_fresh(program, 100, 20 * KB);
     }
     ck_assert_uint_gt(process->held_count, 0);
-    question.base = process->held[0].base + 12232 % PAGE;
-    use = rbuf_reuse_find(&process->choice.reuse, question.base);
+    request.base = process->held[0].base + 12232 % PAGE;
+    use = rbuf_reuse_find(&process->choice.reuse, request.base);
     ck_assert(use->held);
-    for (uint32_t i = 0; i < RBUF_LOOK_EVERY; i++) {
-        const bool looks = rbuf_choice_looks(&process->choice, &question);
+    for (uint32_t i = 0; i < RBUF_LOOKUP_EVERY; i++) {
+        const bool looks = rbuf_choice_wants_lookup(&process->choice, &request);
 
-        question.cached = looks ? RBUF_CACHED_NO : RBUF_CACHED_AS_LEFT;
-        ck_assert_int_ne(rbuf_choice_ask(&process->choice, &question).reason, RBUF_REASON_PROBE);
+        request.cached = looks ? RBUF_CACHED_NO : RBUF_CACHED_AS_LEFT;
+        ck_assert_int_ne(rbuf_choice_decide(&process->choice, &request).reason, RBUF_REASON_PROBE);
         ck_assert(!looks || !use->held);
     }
     ck_assert(!use->held);

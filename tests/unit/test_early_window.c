@@ -228,7 +228,7 @@ static void drop_uses(struct world *world, uint32_t slot, uint32_t uses)
 
     for (uint32_t i = 0; i < uses; i++) {
         data->seq += RBUF_EARLY_SLOTS;
-        ck_assert(rbuf_early_in_rts(early_receiver(world), rbuf_rts_after(data->seq, 100)));
+        ck_assert(rbuf_early_in_rts(early_receiver(world), rbuf_rts_argument(data->seq, 100)));
         if (i % 1000 == 0) {
             world_wake(&world->nodes[1]);
             world_settle(world);
@@ -280,12 +280,12 @@ START_TEST(arrivals_before_and_behind_their_rts)
 
     rbuf_core_immediate(core, rbuf_immediate_of_early(in->immediate, seq));
     ck_assert_uint_eq(rbuf_early_in_arrived(peer, seq), 1);
-    ck_assert(rbuf_early_in_rts(peer, rbuf_rts_after(seq, 40000)));
+    ck_assert(rbuf_early_in_rts(peer, rbuf_rts_argument(seq, 40000)));
     ck_assert_uint_eq(rbuf_early_in_arrived(peer, seq), 1);
     rbuf_core_immediate(core, rbuf_immediate_of_early(in->immediate, seq));
     ck_assert_uint_eq(rbuf_early_in_arrived(peer, seq), 2);
     ck_assert_uint_eq(rbuf_early_in_arrived(peer, seq + RBUF_EARLY_SLOTS), 0);
-    ck_assert(rbuf_early_in_rts(peer, rbuf_rts_after(seq + RBUF_EARLY_SLOTS, 40000)));
+    ck_assert(rbuf_early_in_rts(peer, rbuf_rts_argument(seq + RBUF_EARLY_SLOTS, 40000)));
     rbuf_core_immediate(core, rbuf_immediate_of_early(in->immediate, seq)); /* of the one before */
     ck_assert_uint_eq(rbuf_early_in_arrived(peer, seq + RBUF_EARLY_SLOTS), 0);
     rbuf_core_immediate(core, rbuf_immediate_of_early(in->immediate, seq + RBUF_EARLY_SLOTS));

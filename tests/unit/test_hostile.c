@@ -288,7 +288,7 @@ START_TEST(puts_of_another_peer)
     grant = rbuf_grant_open(world->nodes[1].links[2].peer, target, sizeof(target), NULL,
                             RBUF_EARLY_UNKNOWN, &offer);
     message = hostile_message(world, RBUF_MESSAGE_USER);
-    message.header.after = offer.id;
+    message.header.argument = offer.id;
     ck_assert(hostile_receive(world, &message, 32));
     ck_assert(rbuf_events_pop(&world->nodes[1].core.events, &event));
     ck_assert_ptr_eq(event.peer, world->nodes[1].links[0].peer);

@@ -35,7 +35,7 @@ START_TEST(rtss_without_sense)
         const uint32_t next = early_receiver(world)->early_in->slot[0].seq + RBUF_EARLY_SLOTS;
         const uint64_t refused = early_stats(world, 1)->messages_refused;
 
-        message.header.after = rbuf_rts_after(next + rtss[i].seq, rtss[i].bytes);
+        message.header.argument = rbuf_rts_argument(next + rtss[i].seq, rtss[i].bytes);
         ck_assert_msg(hostile_receive(world, &message, 100) == rtss[i].taken, "%s", rtss[i].what);
         ck_assert_uint_eq(early_stats(world, 1)->messages_refused, refused + !rtss[i].taken);
         ck_assert(rbuf_peer_is_lost(early_receiver(world)) == !rtss[i].taken);
@@ -54,11 +54,11 @@ START_TEST(rtss_without_a_window)
         struct hostile_message message = hostile_message(world, RBUF_MESSAGE_RTS);
 
         if (back) {
-            message.header.after =
-                rbuf_rts_after(early_receiver(world)->early_in->slot[0].seq + RBUF_EARLY_SLOTS, 9);
+            message.header.argument = rbuf_rts_argument(
+                early_receiver(world)->early_in->slot[0].seq + RBUF_EARLY_SLOTS, 9);
             early_receiver(world)->early_in->state = RBUF_EARLY_IN_RETURNED;
         } else {
-            message.header.after = rbuf_rts_after(RBUF_EARLY_SLOTS, 9);
+            message.header.argument = rbuf_rts_argument(RBUF_EARLY_SLOTS, 9);
         }
         ck_assert(!hostile_receive(world, &message, 100));
         ck_assert(rbuf_peer_is_lost(early_receiver(world)));
@@ -132,7 +132,7 @@ START_TEST(names_without_sense)
             grant = NULL;
         }
         message = hostile_message(world, RBUF_MESSAGE_EARLY);
-        message.header.after = offer.id;
+        message.header.argument = offer.id;
         memcpy(message.payload, &named[names[i].named], sizeof(named[0]));
         ck_assert(!hostile_receive(world, &message, sizeof(message.header) + sizeof(named[0])));
         ck_assert_msg((early_receiver(world)->state == RBUF_PEER_CONNECTED) == names[i].taken, "%s",

@@ -44,7 +44,7 @@ struct ports {
 static void parse_side(struct ports *ports, const char *text, uint32_t rank)
 {
     ports->side = (struct rbuf_pairing_side){.port = ports->list, .rank = rank};
-    ports->side.told = text[0] == '!';
+    ports->side.chosen = text[0] == '!';
     text += text[0] == '!';
     while (*text != '\0') {
         ports->list[ports->side.count++] = parse_port(text);

@@ -529,10 +529,10 @@ START_TEST(order_of_each_queue_pair)
     port = adapter.port;
     pair = adapter_connect(&adapter, RBUF_CONTROL, 64);
     ck_assert_int_eq(rbuf_queue_in_order(pair.a, port), port->in_order);
-    if (port->in_order_told) {
+    if (port->in_order_queried) {
         rbuf_queue_error(pair.a); /* which is no longer in RTS */
         ck_assert(!rbuf_queue_in_order(pair.a, port));
-        port->in_order_told = false;
+        port->in_order_queried = false;
         ck_assert(rbuf_queue_in_order(pair.a, port));
     }
     port->in_order = false;

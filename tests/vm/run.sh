@@ -143,7 +143,7 @@ add_results() # GROUP DIRECTORY STATUS
 
 vm_limit=1200 # seconds for a group
 vm_test_limit=900
-[ $vm_all = no ] || vm_limit=3600 vm_test_limit=2400
+[ $vm_all = no ] || vm_limit=4200 vm_test_limit=3600
 prepare
 run_group one 1
 run_group two 2

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Protocol auto: asks core/choice/choice.h where each message goes, makes what it wants registered,
- * and tells it how long messages took and which memory was given back.
+ * Protocol auto: has core/choice/choice.h decide where each message goes, makes what it wants
+ * registered, and enters into it how long messages took and which memory was given back.
  *
  * A receive takes from its offer until Open MPI is done with it, a put in place or from staging
  * from its start until it has arrived; registrations that are made for it are not part of that,
@@ -56,24 +56,24 @@ static enum mca_btl_rbuf_purpose purpose_of(enum rbuf_side side)
     return side == RBUF_SIDE_SEND ? MCA_BTL_RBUF_SOURCE : MCA_BTL_RBUF_TARGET;
 }
 
-/* Registers what the verdict wants, or if that is not to be had the buffer alone, or nothing. */
+/* Registers what was decided on, or if that is not to be had the buffer alone, or nothing. */
 static mca_btl_rbuf_registration_t *make(mca_btl_rbuf_module_t *module,
-                                         const struct rbuf_question *question,
-                                         const struct rbuf_verdict *verdict)
+                                         const struct rbuf_choice_request *request,
+                                         const struct rbuf_choice_decision *decision)
 {
-    const enum mca_btl_rbuf_purpose purpose = purpose_of(question->side);
+    const enum mca_btl_rbuf_purpose purpose = purpose_of(request->side);
     struct rbuf_problem problem; /* no reason to complain: the message will be copied */
     mca_btl_rbuf_registration_t *registration = mca_btl_rbuf_registration_take(
-        module, (void *) (uintptr_t) verdict->base, verdict->bytes, purpose, &problem);
+        module, (void *) (uintptr_t) decision->base, decision->bytes, purpose, &problem);
 
     if (registration == NULL &&
-        (verdict->base != question->base || verdict->bytes != question->bytes)) {
-        registration = mca_btl_rbuf_registration_take(module, (void *) (uintptr_t) question->base,
-                                                      question->bytes, purpose, &problem);
+        (decision->base != request->base || decision->bytes != request->bytes)) {
+        registration = mca_btl_rbuf_registration_take(module, (void *) (uintptr_t) request->base,
+                                                      request->bytes, purpose, &problem);
     }
     if (registration == NULL) {
         mca_btl_rbuf_lock(module);
-        rbuf_choice_refused(module->choice, question->side, question->base, question->bytes);
+        rbuf_choice_refused(module->choice, request->side, request->base, request->bytes);
         mca_btl_rbuf_unlock(module);
     }
     return registration;
@@ -90,32 +90,32 @@ mca_btl_rbuf_registration_t *mca_btl_rbuf_auto_decide(mca_btl_rbuf_module_t *mod
                                                       struct mca_btl_rbuf_timing *timing)
 {
     mca_btl_rbuf_registration_t *registration = NULL;
-    struct rbuf_question question = {
+    struct rbuf_choice_request request = {
         .side = side, .base = (uintptr_t) base, .bytes = bytes, .cached = RBUF_CACHED_AS_LEFT};
-    struct rbuf_verdict verdict;
+    struct rbuf_choice_decision decision;
 
     mca_btl_rbuf_lock(module);
-    question.pressed = is_pressed(module, side);
-    if (rbuf_choice_looks(module->choice, &question)) {
+    request.pressed = is_pressed(module, side);
+    if (rbuf_choice_wants_lookup(module->choice, &request)) {
         mca_btl_rbuf_unlock(module); /* the cache locks for itself */
         registration = mca_btl_rbuf_registration_find(module, base, bytes, purpose_of(side));
         mca_btl_rbuf_lock(module);
-        question.cached = registration != NULL ? RBUF_CACHED_YES : RBUF_CACHED_NO;
-        question.pressed = is_pressed(module, side);
+        request.cached = registration != NULL ? RBUF_CACHED_YES : RBUF_CACHED_NO;
+        request.pressed = is_pressed(module, side);
     }
-    verdict = rbuf_choice_ask(module->choice, &question);
+    decision = rbuf_choice_decide(module->choice, &request);
     mca_btl_rbuf_unlock(module);
-    if (verdict.path == RBUF_PATH_COPY) {
+    if (decision.path == RBUF_PATH_COPY) {
         mca_btl_rbuf_registration_give(module, registration);
         registration = NULL;
     } else if (registration == NULL) {
-        registration = make(module, &question, &verdict);
-        verdict.telling = registration != NULL;
+        registration = make(module, &request, &decision);
+        decision.is_sample = registration != NULL;
     }
     *timing = (struct mca_btl_rbuf_timing){.of = registration != NULL ? MCA_BTL_RBUF_TIME_IN_PLACE
                                                                       : MCA_BTL_RBUF_TIME_COPY,
                                            .side = side,
-                                           .telling = verdict.telling,
+                                           .is_sample = decision.is_sample,
                                            .base = base,
                                            .bytes = bytes,
                                            .since_ns = mca_btl_rbuf_now_ns()};
@@ -133,19 +133,17 @@ void mca_btl_rbuf_auto_lane(mca_btl_rbuf_module_t *module, void *base, size_t by
     }
 }
 
-void mca_btl_rbuf_auto_took(mca_btl_rbuf_module_t *module, const struct mca_btl_rbuf_timing *timing)
+void mca_btl_rbuf_auto_took(mca_btl_rbuf_module_t *module, const struct mca_btl_rbuf_timing *timing,
+                            uint64_t ns)
 {
-    uint64_t ns;
-
     if (timing->of == MCA_BTL_RBUF_TIME_NONE) {
         return;
     }
-    ns = mca_btl_rbuf_now_ns() - timing->since_ns;
     if (timing->of == MCA_BTL_RBUF_TIME_LANE) {
         rbuf_choice_sent_staged(module->choice, (uintptr_t) timing->base, timing->bytes, ns);
     } else {
         rbuf_choice_took(module->choice, timing->side,
                          timing->of == MCA_BTL_RBUF_TIME_COPY ? RBUF_PATH_COPY : RBUF_PATH_IN_PLACE,
-                         timing->telling, timing->bytes, ns);
+                         timing->is_sample, timing->bytes, ns);
     }
 }

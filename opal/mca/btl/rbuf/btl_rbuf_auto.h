@@ -5,7 +5,7 @@
 #include "btl_rbuf.h"
 #include "core/choice/choice.h"
 
-/* What is timed, and told to the choice when it ends. */
+/* What is timed, and entered into the choice when it ends. */
 enum mca_btl_rbuf_timed {
     MCA_BTL_RBUF_TIME_NONE,
     MCA_BTL_RBUF_TIME_LANE, /* a put into a lane, where there is no choice */
@@ -16,7 +16,7 @@ enum mca_btl_rbuf_timed {
 struct mca_btl_rbuf_timing {
     enum mca_btl_rbuf_timed of;
     enum rbuf_side side;
-    bool telling; /* see struct rbuf_verdict */
+    bool is_sample; /* see struct rbuf_choice_decision */
     void *base;
     size_t bytes;
     uint64_t since_ns;
@@ -35,8 +35,15 @@ mca_btl_rbuf_registration_t *mca_btl_rbuf_auto_decide(mca_btl_rbuf_module_t *mod
 void mca_btl_rbuf_auto_lane(mca_btl_rbuf_module_t *module, void *base, size_t bytes,
                             struct mca_btl_rbuf_timing *timing);
 
-/* That time is over, if one was begun. The lock is held. */
-void mca_btl_rbuf_auto_took(mca_btl_rbuf_module_t *module,
-                            const struct mca_btl_rbuf_timing *timing);
+/* That time is over, if one was begun: how long it was, ns. Before the lock is taken, which may
+ * have to be waited for. */
+static inline uint64_t mca_btl_rbuf_auto_elapsed(const struct mca_btl_rbuf_timing *timing)
+{
+    return timing->of == MCA_BTL_RBUF_TIME_NONE ? 0 : mca_btl_rbuf_now_ns() - timing->since_ns;
+}
+
+/* Enters it. The lock is held. */
+void mca_btl_rbuf_auto_took(mca_btl_rbuf_module_t *module, const struct mca_btl_rbuf_timing *timing,
+                            uint64_t ns);
 
 #endif

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Which callback of Open MPI a thread is in (btl_rbuf_callback.h): a list in the thread's own
+ * memory, the innermost first.
+ */
 #include "btl_rbuf_callback.h"
 
 #include "core/staged/grant.h"

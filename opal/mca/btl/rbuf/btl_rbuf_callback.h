@@ -2,7 +2,7 @@
 /*
  * In which callback of Open MPI a thread is. Open MPI hands nothing of ours through to what it
  * calls from inside: neither which put a FIN is about, nor for which RTS it has found a receive. So
- * this is known without being told, and nothing else is.
+ * this is kept here.
  *
  * Callbacks nest, as they may progress: the innermost one counts. A message that is no RTS is
  * delivered as if by who progressed.

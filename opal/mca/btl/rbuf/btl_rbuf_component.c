@@ -221,7 +221,7 @@ static size_t count_first(size_t count)
     size_t first = 1;
 
     while (first < count &&
-           (mca_btl_rbuf_process.modex.told != 0 || is_beside(ports[0], ports[first]))) {
+           (mca_btl_rbuf_process.modex.chosen != 0 || is_beside(ports[0], ports[first]))) {
         first++;
     }
     return first;
@@ -241,7 +241,7 @@ static bool open_ports(void)
     }
     mca_btl_rbuf_process.port_count = count;
     mca_btl_rbuf_process.module_count = count < RBUF_PORTS_MAX ? count : RBUF_PORTS_MAX;
-    mca_btl_rbuf_process.modex.told = rbuf_device_options_name(&options);
+    mca_btl_rbuf_process.modex.chosen = rbuf_device_options_name(&options);
     mca_btl_rbuf_process.first_count = count_first(mca_btl_rbuf_process.module_count);
     return true;
 }

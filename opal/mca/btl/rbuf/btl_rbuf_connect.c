@@ -336,7 +336,7 @@ static mca_btl_base_endpoint_t *connecting_to(mca_btl_rbuf_module_t *module,
 /*
  * True of what a connection that messages wait for needs to go on. Not of a requester that this
  * process has nothing for: to know it takes Open MPI, and it can wait until its message can be
- * received. Nor of what has failed, which Open MPI is to hear.
+ * received. Nor of what has failed, which Open MPI is called with.
  */
 static bool is_for_visit(const struct rbuf_connect_event *event, void *context)
 {

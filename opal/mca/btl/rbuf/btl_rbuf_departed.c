@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Peers that have said DREQ. Open MPI deletes a process at its own end only, and a program may
+ * Peers that have sent a DREQ. Open MPI deletes a process at its own end only, and a program may
  * spawn children for ever; and one that has let its connections go may be back under the same name.
  * So what an endpoint holds is given back when its peer has left and nothing is left of it here:
  * queue pairs, descriptor, mailbox, lanes and ring. The endpoint itself stays, IDLE as at first, as
  * Open MPI knows it: its next use connects anew, and so does the next call of the process.
  *
- * A peer that says DREQ has let everything it sent be answered by our adapter, so it is in the
+ * A peer that sends a DREQ has let everything it sent be answered by our adapter, so it is in the
  * receive queue, in a ring or in staging. It is taken up first.
  *
  * The caller holds the module's lock, but where it says otherwise.

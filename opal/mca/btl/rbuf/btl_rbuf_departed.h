@@ -6,7 +6,7 @@
 
 /* The caller holds the module's lock. */
 
-/* The peer has said DREQ. */
+/* The peer has sent a DREQ. */
 void mca_btl_rbuf_departed_note(mca_btl_base_endpoint_t *endpoint);
 
 /* True if the peer has departed and what it had is to be given back: the next progress sees to it.

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * Open MPI's eager_limit, which ob1 reads anew for each message of the module, whoever it is for:
- * core/message/eager.h says how long it is, here it is told what becomes of messages. The lesser
+ * core/message/eager.h says how long it is, here what becomes of messages is counted. The lesser
  * limit is control_size; what is longer and finds its ring full may take bulk buffers.
  *
  * The rendezvous of a buffered send is not seen here, and counts for nothing; with rndv_eager_limit
  * 0 none is, so that the limit is the lesser one from the start.
  *
  * Where all peers are far a longer message is sent eagerly, too: a rendezvous is over when the
- * sender's last message has come, which leaves when it has heard the answer. That is two latencies
+ * sender's last message has come, which leaves when it has the answer. That is two latencies
  * behind the data at the most, and hidden as long as these take as long; an eager message costs a
  * copy behind the data instead.
  *

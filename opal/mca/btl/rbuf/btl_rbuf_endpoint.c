@@ -40,7 +40,7 @@ static struct rbuf_pairing_side side_of(const mca_btl_rbuf_modex_t *modex, opal_
 {
     return (struct rbuf_pairing_side){.port = modex->port,
                                       .count = modex->port_count,
-                                      .told = modex->told != 0,
+                                      .chosen = modex->chosen != 0,
                                       .rank = name.vpid};
 }
 

@@ -31,7 +31,7 @@ struct mca_btl_base_endpoint_t {
     struct rbuf_connection *connection; /* our request, or theirs that we accepted; NULL if none */
     _Atomic unsigned putting;           /* callbacks of puts to it that are running */
     _Atomic uint32_t detached; /* messages that are queued, or posted, while Open MPI is through */
-    bool departed;             /* the peer has said DREQ, or has heard ours */
+    bool departed;             /* the peer has sent a DREQ, or has ours */
     char *cause;               /* why it failed, for people; NULL: it has not */
     bool routed;               /* the two ports' GIDs are of different IP networks */
     uint8_t their_gid[16];     /* once it is connected */
@@ -44,8 +44,8 @@ struct mca_btl_base_endpoint_t {
 
 /* True if all messages to the peer go by this endpoint, as a whole: the two processes reach each
  * other by one port each, and rbuf's exclusivity was not lowered so that it shares peers with
- * another BTL. (If another one's was raised to rbuf's, we do not hear of it.) Of several ports the
- * receiver decides which one gets the beginning of a contiguous message, and ob1 deals the
+ * another BTL. (If another one's was raised to rbuf's, that is not known here.) Of several ports
+ * the receiver decides which one gets the beginning of a contiguous message, and ob1 deals the
  * fragments of a packed one out in shares that early data would have to fit. */
 static inline bool mca_btl_rbuf_is_alone(const mca_btl_base_endpoint_t *endpoint)
 {

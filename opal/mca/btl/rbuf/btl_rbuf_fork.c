@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Whether ibv_fork_init() is to be called (btl_rbuf_fork.h), and where the answer comes from.
+ */
 #include "rbuf_compat.h"
 
 #include "btl_rbuf_fork.h"

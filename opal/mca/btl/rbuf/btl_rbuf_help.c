@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Help texts (btl_rbuf_help.h). Owns those that wait: what a thread that may not call Open MPI
+ * says goes into a list, under a mutex, until another thread prints it. At most MOST_TEXTS
+ * arguments.
+ */
 #include "rbuf_compat.h"
 
 #include "btl_rbuf_help.h"

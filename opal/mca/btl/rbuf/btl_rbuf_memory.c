@@ -162,9 +162,10 @@ int mca_btl_rbuf_deregister_mem(mca_btl_base_module_t *btl,
 {
     mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
     mca_btl_rbuf_registration_t *registration;
+    const uint64_t ns = mca_btl_rbuf_auto_elapsed(&handle->timing);
 
     mca_btl_rbuf_lock(module);
-    mca_btl_rbuf_auto_took(module, &handle->timing);
+    mca_btl_rbuf_auto_took(module, &handle->timing, ns);
     if (handle->grant != NULL) {
         /* By its id: del_procs may have closed it, and it may be another handle's by now. */
         struct rbuf_grant *grant = rbuf_grant_find(&module->core, handle->offer.id);

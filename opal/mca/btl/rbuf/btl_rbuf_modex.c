@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The modex (btl_rbuf_modex.h): what is judged comes from other processes, and may be of another
+ * release or byte order, short or wrong. Any thread.
+ */
 #include "btl_rbuf_modex.h"
 
 #include <assert.h>

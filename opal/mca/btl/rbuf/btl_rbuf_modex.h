@@ -23,7 +23,7 @@ typedef struct {
     uint8_t token[RBUF_TOKEN_BYTES];
     struct rbuf_address_list addresses;
     uint32_t port_count;
-    uint32_t told; /* 1: the user has said which ports to use, else 0 */
+    uint32_t chosen; /* 1: the user has said which ports to use, else 0 */
     struct rbuf_port_address port[RBUF_PORTS_MAX];
 } mca_btl_rbuf_modex_t;
 

@@ -12,7 +12,7 @@
  * No more than IN_FLIGHT_MOST chunks are on their way: a fragment comes behind all that was written
  * before, and the receiver could unpack nothing meanwhile.
  *
- * One message of an endpoint at a time, told by its convertor: between its rendezvous and its last
+ * One message of an endpoint at a time, known by its convertor: between its rendezvous and its last
  * fragment nothing else has that one. Open MPI's convertor is made to count what the copy has
  * packed, but the rest of it stays where it was: Open MPI 4.1.4 would move it by a way that is
  * wrong for types with nested loops. Should Open MPI ask for other bytes than come next, the copy

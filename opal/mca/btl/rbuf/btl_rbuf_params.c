@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The table of parameters (btl_rbuf_params.h), and what depends on several of them. Owns
+ * mca_btl_rbuf_params, which is constant once it was checked.
+ */
 #include "rbuf_compat.h"
 
 #include "btl_rbuf_params.h"

@@ -3,7 +3,7 @@
  * Processes that Open MPI adds and deletes, and the end of a module.
  *
  * Finalize and del_procs first let what is queued and under way come to its end, for a bounded
- * time, then say DREQ and wait until the peers have heard it, then bring the queue pairs to error
+ * time, then send DREQs and wait until the peers have them, then bring the queue pairs to error
  * and wait for their completions, and only then free. So a peer never sees a broken queue pair of a
  * process that ends in order without having its DREQ.
  */

@@ -92,6 +92,7 @@ static void operation_end(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_
                           int status)
 {
     const mca_btl_rbuf_operation_t ended = *operation;
+    const uint64_t ns = mca_btl_rbuf_auto_elapsed(&ended.timing);
     /* What is said of a put that failed waits for no data: none will come. */
     struct mca_btl_rbuf_callback callback = {.kind = MCA_BTL_RBUF_CALLBACK_PUT,
                                              .endpoint = ended.endpoint,
@@ -102,7 +103,7 @@ static void operation_end(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_
         bounce_give(module, ended.bounce);
     }
     if (status == 0) {
-        mca_btl_rbuf_auto_took(module, &ended.timing);
+        mca_btl_rbuf_auto_took(module, &ended.timing, ns);
     }
     SLIST_INSERT_HEAD(&module->operations, operation, link);
     mca_btl_rbuf_unlock(module);

@@ -34,9 +34,9 @@ void mca_btl_rbuf_registrar_close(mca_btl_rbuf_module_t *module)
     }
 }
 
-/* Protocol auto: tells the choice what the registration took, if it does not know yet. */
-static void tell(mca_btl_rbuf_module_t *module, void *base, size_t bytes,
-                 mca_btl_rbuf_registration_t *registration)
+/* Protocol auto: reports what the registration took, once. */
+static void report(mca_btl_rbuf_module_t *module, void *base, size_t bytes,
+                   mca_btl_rbuf_registration_t *registration)
 {
     const uint64_t ns =
         module->choice == NULL
@@ -117,7 +117,7 @@ mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_take(mca_btl_rbuf_module_
         break;
     }
     if (registration != NULL) {
-        tell(module, base, bytes, registration);
+        report(module, base, bytes, registration);
     }
     return registration;
 }

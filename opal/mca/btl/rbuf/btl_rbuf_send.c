@@ -4,10 +4,10 @@
  *
  * The data stands in memory of ours when these are called, so a message is complete for Open MPI as
  * soon as it is posted or queued; only who asked for a callback waits for one. What is queued goes
- * on by itself, whatever the process does (btl_rbuf_async.c). But not without
- * bound: a program that only sends would never progress, and fill the memory. When DETACHED_MOST
- * messages to a peer are under way in this manner, sendi asks to be called again as send, and that
- * tells when the message has gone.
+ * on by itself, whatever the process does (btl_rbuf_async.c). But not without bound: a program that
+ * only sends would never progress, and fill the memory. When DETACHED_MOST messages to a peer are
+ * under way in this manner, sendi asks to be called again as send, and that tells when the message
+ * has gone.
  */
 #include "btl_rbuf_send.h"
 
@@ -26,9 +26,10 @@
 #define DETACHED_MOST 256u
 #define NOW_BYTES     RBUF_QUEUE_INLINE_ASKED /* most that sendi builds on the stack */
 
-/* True if Open MPI is to wait for messages to the peer. Not who says that a put is through: it
- * would say so later, when nothing tells any more behind which data. */
-static bool is_crowded(const mca_btl_base_endpoint_t *endpoint)
+/* True if Open MPI is to wait for messages to the peer: many that it does not wait for are under
+ * way. Not for the message about a put that is through (btl_rbuf_callback.h): later it would not be
+ * held any more until the data is in place. */
+static bool has_many_detached(const mca_btl_base_endpoint_t *endpoint)
 {
     return atomic_load_explicit(&endpoint->detached, memory_order_relaxed) >= DETACHED_MOST &&
            mca_btl_rbuf_callback_after(endpoint) == 0;
@@ -44,7 +45,8 @@ static bool start(mca_btl_base_endpoint_t *endpoint, mca_btl_rbuf_frag_t *frag,
     frag->am.tag = tag;
     /* Not the fragments of packed data that ob1 may send from a put's callback too: they would be
      * held, and be overtaken by those sent later. */
-    frag->am.after = frag->am.channel == RBUF_CONTROL ? mca_btl_rbuf_callback_after(endpoint) : 0;
+    frag->am.argument =
+        frag->am.channel == RBUF_CONTROL ? mca_btl_rbuf_callback_after(endpoint) : 0;
     mca_btl_rbuf_endpoint_use(endpoint);
     switch (frag->role) {
     case MCA_BTL_RBUF_RTS:
@@ -254,7 +256,7 @@ static __attribute__((noinline)) int send_in_place(mca_btl_rbuf_module_t *module
 
     frag->am.bytes = (uint32_t) frag->segment.seg_len;
     frag->am.tag = tag;
-    frag->am.after = mca_btl_rbuf_callback_after(endpoint);
+    frag->am.argument = mca_btl_rbuf_callback_after(endpoint);
     if (frag->source != NULL && mca_btl_rbuf_frequent_gather(module, endpoint, frag)) {
         return OPAL_SUCCESS;
     }
@@ -295,7 +297,8 @@ int mca_btl_rbuf_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpo
     if (frag->role == MCA_BTL_RBUF_IN_PLACE) { /* of this module */
         return send_in_place(module, endpoint, frag, tag);
     }
-    detached = owned && !callback && (descriptor->des_cbfunc == NULL || !is_crowded(endpoint));
+    detached =
+        owned && !callback && (descriptor->des_cbfunc == NULL || !has_many_detached(endpoint));
     if (frag->pool->module != module) { /* see mca_btl_rbuf_prepare_src() */
         return mca_btl_rbuf_send(&frag->pool->module->super, mca_btl_rbuf_endpoint_first(endpoint),
                                  descriptor, tag);
@@ -369,7 +372,7 @@ static int send_otherwise(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t
     if (bytes > module->room[RBUF_CONTROL]) {
         mca_btl_rbuf_eager_beside(endpoint, bytes);
     }
-    if (is_crowded(endpoint)) {
+    if (has_many_detached(endpoint)) {
         if (descriptor != NULL) {
             *descriptor = mca_btl_rbuf_alloc(btl, endpoint, order, bytes, flags);
         }

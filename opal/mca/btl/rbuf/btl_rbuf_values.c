@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Reading values (btl_rbuf_values.h). Pure functions.
+ */
 #include "btl_rbuf_values.h"
 
 #include <ctype.h>

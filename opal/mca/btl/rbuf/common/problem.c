@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * How a problem is filled (common/problem.h): every text is cut to its field, never overrun. Any
+ * thread.
+ */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* the form of strerror_r() that needs no lock */
 #endif

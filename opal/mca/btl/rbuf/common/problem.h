@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Problems: how this storey says what went wrong.
+ * Problems: what went wrong, for the help text.
  *
  * A function that can fail returns 0 or a negative errno and, if it fails, has filled the caller's
  * struct rbuf_problem. The function that can name the cause fills it, once; those above pass it on.

@@ -81,7 +81,7 @@ static bool in_network(const struct rbuf_local_address *local, const struct rbuf
                rbuf_network_of(address->address, bytes, local->prefix);
 }
 
-/* False: not an address that anybody could be told of. */
+/* False: not an address to be published. */
 static bool convert(const struct ifaddrs *from, struct rbuf_local_address *out)
 {
     *out = (struct rbuf_local_address){0};

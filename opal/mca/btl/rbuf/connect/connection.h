@@ -15,7 +15,7 @@
  *                any -close-> DRAINING, while bytes are left to be sent, and freed
  *
  * Ownership: the thread owns a connection from its CONNECT command, or from accepting it, until it
- * frees it. It does so at the user's REJECT or CLOSE command, or when no user ever heard of it.
+ * frees it. It does so at the user's REJECT or CLOSE command, or when no user ever knew of it.
  *
  * Threads: each structure below says which part is whose.
  */

@@ -20,7 +20,7 @@ void rbuf_handshake_take_incoming(struct rbuf_connect_context *context, int fd, 
 void rbuf_handshake_command(struct rbuf_connection *connection, enum rbuf_command_kind kind,
                             enum rbuf_reject_reason reason);
 
-/* Closes the socket, after a DREQ if the other side has heard of us, and frees the connection. */
+/* Closes the socket, after a DREQ if the other side knows of us, and frees the connection. */
 void rbuf_handshake_destroy(struct rbuf_connection *connection);
 
 #endif

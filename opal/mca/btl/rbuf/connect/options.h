@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * What a listener is told, and what it counts.
+ * Options and counters of a listener.
  *
  * Threads: options are constant while the listener is open; counters are written by its thread and
  * read by any, relaxed: each stands for itself.

@@ -247,7 +247,7 @@ static void pair_best(struct state *state, alike_t alike)
 struct rbuf_pairs rbuf_pair(const struct rbuf_pairing_side *ours,
                             const struct rbuf_pairing_side *theirs)
 {
-    struct state state = {.ours = ours, .theirs = theirs, .all = ours->told || theirs->told};
+    struct state state = {.ours = ours, .theirs = theirs, .all = ours->chosen || theirs->chosen};
 
     for (uint32_t i = 0; i < MOST; i++) {
         state.pairs.partner[i] = -1;

@@ -8,7 +8,7 @@
  * goes before Ethernet, and Ethernet networks whose ports are nearer to both, taken together,
  * before others; those that are equal in all this are used together, as those of an adapter's two
  * ports. Only without a subnet in common they use ports that may be routed. Where one of them was
- * told which ports to use they use all fabrics that both have.
+ * given the ports to use they use all fabrics that both have.
  *
  * In a subnet the k-th port of one is connected with the k-th of the other. Where one process has
  * more ports than the other, the surplus ones have no partner. Which these are depends on the rank
@@ -33,7 +33,7 @@
 struct rbuf_pairing_side {
     const struct rbuf_port_address *port;
     uint32_t count; /* of ports, at most RBUF_PORTS_MAX */
-    bool told;      /* the user has said which ports to use */
+    bool chosen;    /* the user has said which ports to use */
     uint32_t rank;
 };
 

@@ -15,7 +15,7 @@
  *     choice/        protocol auto: what is copied and what is registered
  *     base/          arenas, schedules, the wire, the contract with the fabric
  *
- * Each storey calls those below it: core, inbox | staged, early | message | state | base.
+ * Each layer calls those below it: core, peer, inbox | staged, early | message | state | base.
  *
  * Threads: every function of core is called with the module's lock held.
  */
@@ -59,7 +59,7 @@ static inline int rbuf_core_poll(struct rbuf_core *core)
     return done;
 }
 
-/* All that was received over send/receive, when the caller looked last, has been fed in. To be told
+/* All that was received over send/receive, when the caller looked last, has been fed in. Call it
  * now and then, with a rbuf_core_poll() in between: without, at most RBUF_CREDIT_FAR messages are
  * sent to a peer that answers none of them. */
 static inline void rbuf_core_swept(struct rbuf_core *core)

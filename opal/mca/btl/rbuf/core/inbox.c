@@ -91,7 +91,7 @@ static bool take_own(struct rbuf_peer *peer, const struct rbuf_message_header *h
         if (place->bytes != sizeof(uint32_t)) {
             return false;
         }
-        take_early(peer, header->after, *(const uint32_t *) place->data);
+        take_early(peer, header->argument, *(const uint32_t *) place->data);
         return true;
     case RBUF_MESSAGE_LEASE:
         return take_lease(peer, header, place);
@@ -125,19 +125,19 @@ static bool take_rts(struct rbuf_peer *peer, const struct rbuf_message_header *h
     if (rbuf_peer_is_lost(peer)) {
         return false;
     }
-    if (!rbuf_early_in_rts(peer, header->after)) {
+    if (!rbuf_early_in_rts(peer, header->argument)) {
         return refuse(peer);
     }
     if (place.origin == RBUF_ORIGIN_BUFFER && place.channel == RBUF_CONTROL) {
         rbuf_polling_set_received(peer, place.bytes);
     }
     place.extra = RBUF_EXTRA_RTS;
-    place.early = rbuf_rts_bytes(header->after) > 0 ? rbuf_rts_seq(header->after) : 0;
+    place.early = rbuf_rts_bytes(header->argument) > 0 ? rbuf_rts_seq(header->argument) : 0;
     return hand_up(peer, &place);
 }
 
 /* A message that would have gone by a ring. */
-static bool take_unrung(struct rbuf_peer *peer, const struct rbuf_delivery *place)
+static bool take_long(struct rbuf_peer *peer, const struct rbuf_delivery *place)
 {
     if (place->channel != RBUF_BULK) {
         peer->core->stats.messages_refused++;
@@ -170,7 +170,7 @@ bool rbuf_inbox_take_other(struct rbuf_peer *peer, const struct rbuf_message_hea
     case RBUF_MESSAGE_USER:
         return !rbuf_receiver_hold(peer, header, place) && hand_up(peer, place);
     case RBUF_MESSAGE_LONG:
-        return take_unrung(peer, place);
+        return take_long(peer, place);
     case RBUF_MESSAGE_RTS:
         return take_rts(peer, header, *place);
     case RBUF_MESSAGE_FRAGMENT:

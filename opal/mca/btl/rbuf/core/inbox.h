@@ -2,7 +2,7 @@
 /*
  * The inbox: what is done with a message that came in, over whichever way.
  *
- * The messages of the control channel and of the ring of one peer are in one order, told by the
+ * The messages of the control channel and of the ring of one peer are in one order, that of the
  * sequence number in each header (Liu, Wu and Panda 2004, section 4.5). Both are posted to one
  * queue pair, which places a write before it completes a send behind it: so when a message has come
  * over send/receive, all of the ring before it are in memory, and are taken first. A message of the
@@ -30,7 +30,7 @@ static inline bool rbuf_inbox_take(struct rbuf_peer *peer, const struct rbuf_mes
     struct rbuf_event *event;
 
     place.tag = header->tag;
-    if (header->kind != RBUF_MESSAGE_USER || header->after != 0) {
+    if (header->kind != RBUF_MESSAGE_USER || header->argument != 0) {
         return rbuf_inbox_take_other(peer, header, &place);
     }
     event = rbuf_events_add(&core->events);

@@ -109,8 +109,8 @@ struct rbuf_port {
     bool atomics;          /* atomic towards other atomics of this adapter, at least */
     bool atomics_with_cpu; /* and towards the processor's own */
     enum rbuf_receive_kind receive_kind;
-    bool in_order;      /* one write's bytes appear in ascending order */
-    bool in_order_told; /* so says the adapter, of a queue pair: others may differ */
+    bool in_order;         /* one write's bytes appear in ascending order */
+    bool in_order_queried; /* so says the adapter, of a queue pair: others may differ */
     char in_order_why[128];
     struct rbuf_device_options options; /* include and exclude are NULL */
 

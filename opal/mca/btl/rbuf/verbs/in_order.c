@@ -102,7 +102,7 @@ void rbuf_in_order_decide(struct rbuf_port *port, struct ibv_qp *qp)
     }
     if (qp != NULL && rbuf_in_order_ask(qp)) {
         decide(port, true, "the adapter says so (ibv_query_qp_data_in_order)", "");
-        port->in_order_told = true;
+        port->in_order_queried = true;
         return;
     }
 #if defined(__x86_64__) || defined(__i386__)

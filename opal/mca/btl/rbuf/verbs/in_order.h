@@ -20,9 +20,9 @@
  */
 bool rbuf_in_order_ask(struct ibv_qp *qp);
 
-/* Sets port->in_order, in_order_told and in_order_why from port->options.subblock, what the adapter
- * says of `qp` (of the port, of the kind that is used, in RTS; NULL: there is none to ask) and a
- * table of adapters. */
+/* Sets port->in_order, in_order_queried and in_order_why from port->options.subblock, what the
+ * adapter says of `qp` (of the port, of the kind that is used, in RTS; NULL: there is none to ask)
+ * and a table of adapters. */
 void rbuf_in_order_decide(struct rbuf_port *port, struct ibv_qp *qp);
 
 #endif

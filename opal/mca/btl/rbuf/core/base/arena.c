@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The blocks of an arena (core/base/arena.h): a bit each, searched first fit, extent by extent.
+ */
 #include "core/base/arena.h"
 
 #include <assert.h>

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The list of free bounce buffers (core/base/bounce.h).
+ */
 #include "core/base/bounce.h"
 
 #include <assert.h>

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The vector loop of rbuf_copy() (core/base/copy.h), compiled once for each width of vectors.
+ */
 #include "core/base/copy.h"
 
 #include <stdint.h>

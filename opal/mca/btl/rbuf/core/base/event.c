@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The queue of events (core/base/event.h): opening, growing and the slow way to push.
+ */
 #include "core/base/event.h"
 
 #include <errno.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The chunks of a schedule (core/base/schedule.h). Pure functions, in integers alone: both sides
+ * get the same.
+ */
 #include "core/base/schedule.h"
 
 #include <stddef.h>

@@ -29,7 +29,7 @@ struct rbuf_stats {
     uint64_t rts_received;
     uint64_t early_sent;      /* RTSs with early data */
     uint64_t early_dropped;   /* of those, the ones whose data nobody took */
-    uint64_t early_named;     /* named to the peer in answer to its question */
+    uint64_t early_named;     /* named to the peer, which asked */
     uint64_t early_claimed;   /* of the peers', taken up by a grant when the RTS was delivered */
     uint64_t early_late;      /* likewise later, as the peer named it */
     uint64_t early_corrected; /* claims that were another message's */

@@ -39,14 +39,21 @@ enum { RBUF_COUNTED = RBUF_FLOWS, RBUF_COUNTS };
  * placed there in order. */
 enum rbuf_counted { RBUF_COUNTED_NOT, RBUF_COUNTED_IN_ORDER, RBUF_COUNTED_UNORDERED };
 
+/*
+ * kind      `argument` of the header
+ * USER      id of the grant that must be placed before this is delivered; 0: deliver at once
+ * RTS       rbuf_rts_argument()
+ * RTR       id of the grant
+ * EARLY     id of the grant that the payload answers; 0: no more fragments come of these early data
+ * others    0
+ */
 enum rbuf_message_kind {
     RBUF_MESSAGE_USER = 1, /* an active message of Open MPI */
     RBUF_MESSAGE_LONG,     /* one that found no room in a ring, by the bulk channel */
-    RBUF_MESSAGE_RTS,      /* one that announces a message; `after` is rbuf_rts_after() */
+    RBUF_MESSAGE_RTS,      /* one that announces a message */
     RBUF_MESSAGE_FRAGMENT, /* one whose payload is early data: a struct rbuf_fragment before it */
     RBUF_MESSAGE_RTR,      /* an offer that replaces a deferred one */
-    RBUF_MESSAGE_EARLY,    /* `after` is a grant; a sequence number: its early data, 0: none.
-                              Without a grant: no more fragments come of these packed data */
+    RBUF_MESSAGE_EARLY,    /* the sequence number of a put's early data; 0: it has none */
     RBUF_MESSAGE_LEASE,    /* a struct rbuf_ring_offer or rbuf_early_window, as `tag` says */
     RBUF_MESSAGE_RECALL,   /* give it back; enum rbuf_lease in `tag` */
     RBUF_MESSAGE_RETURN    /* nothing comes by it any more; likewise */
@@ -63,7 +70,7 @@ enum rbuf_lease {
 
 /* In front of every message of the send/receive channels, and behind those of a ring. */
 struct rbuf_message_header {
-    uint64_t after;    /* deliver once this grant is placed; 0 for at once; some kinds' own */
+    uint64_t argument; /* as the kind has it */
     uint32_t peer;     /* index of the sender in the receiver's table */
     uint8_t kind;      /* enum rbuf_message_kind */
     uint8_t tag;       /* of an active message; enum rbuf_lease */
@@ -135,19 +142,19 @@ struct rbuf_early_window {
 static_assert(sizeof(struct rbuf_early_window) == 48, "the window has no padding");
 
 /* What an RTS says of its early data: none, or their sequence number and bytes. */
-static inline uint64_t rbuf_rts_after(uint32_t seq, uint32_t bytes)
+static inline uint64_t rbuf_rts_argument(uint32_t seq, uint32_t bytes)
 {
     return (uint64_t) seq << 32 | bytes;
 }
 
-static inline uint32_t rbuf_rts_seq(uint64_t after)
+static inline uint32_t rbuf_rts_seq(uint64_t argument)
 {
-    return (uint32_t) (after >> 32);
+    return (uint32_t) (argument >> 32);
 }
 
-static inline uint32_t rbuf_rts_bytes(uint64_t after)
+static inline uint32_t rbuf_rts_bytes(uint64_t argument)
 {
-    return (uint32_t) after;
+    return (uint32_t) argument;
 }
 
 #define RBUF_FRAGMENT_BLOCKS 15u /* with Open MPI's header as many segments as it takes */

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The decisions of protocol auto (core/choice/choice.h): the size classes with their samples,
+ * and by them and what registering costs the path of each message.
+ */
 #include "core/choice/choice.h"
 
 #include <string.h>
@@ -136,11 +140,11 @@ static struct rbuf_buffer_use *use_of(struct rbuf_choice *choice, uint64_t base,
 
 /* ---- decisions ---- */
 
-static void answer(struct rbuf_verdict *verdict, enum rbuf_path path, enum rbuf_reason reason)
+static void set(struct rbuf_choice_decision *decision, enum rbuf_path path, enum rbuf_reason reason)
 {
-    verdict->path = path;
-    verdict->reason = reason;
-    verdict->telling = reason != RBUF_REASON_PRESSED;
+    decision->path = path;
+    decision->reason = reason;
+    decision->is_sample = reason != RBUF_REASON_PRESSED;
 }
 
 /* After how many messages of registered buffers the other path is looked at: sooner when it is not
@@ -158,21 +162,22 @@ static uint32_t probe_every(const struct rbuf_size_class *class)
 }
 
 /* The buffer is registered. */
-static void ask_cached(struct rbuf_size_class *class, bool pressed, struct rbuf_verdict *verdict)
+static void decide_cached(struct rbuf_size_class *class, bool pressed,
+                          struct rbuf_choice_decision *decision)
 {
     const bool copies = class->preference == RBUF_PREFER_COPY;
 
     if (class->samples[RBUF_PATH_IN_PLACE] < RBUF_SAMPLES_MIN) {
-        answer(verdict, RBUF_PATH_IN_PLACE, RBUF_REASON_TRIAL);
+        set(decision, RBUF_PATH_IN_PLACE, RBUF_REASON_TRIAL);
     } else if (pressed) {
-        answer(verdict, RBUF_PATH_IN_PLACE, RBUF_REASON_PRESSED);
+        set(decision, RBUF_PATH_IN_PLACE, RBUF_REASON_PRESSED);
     } else if (++class->turns >= probe_every(class)) {
         class->turns = 0;
-        answer(verdict, copies ? RBUF_PATH_IN_PLACE : RBUF_PATH_COPY, RBUF_REASON_PROBE);
+        set(decision, copies ? RBUF_PATH_IN_PLACE : RBUF_PATH_COPY, RBUF_REASON_PROBE);
     } else if (copies) {
-        answer(verdict, RBUF_PATH_COPY, RBUF_REASON_SLOWER);
+        set(decision, RBUF_PATH_COPY, RBUF_REASON_SLOWER);
     } else {
-        answer(verdict, RBUF_PATH_IN_PLACE, RBUF_REASON_HELD);
+        set(decision, RBUF_PATH_IN_PLACE, RBUF_REASON_HELD);
     }
 }
 
@@ -184,7 +189,7 @@ static bool try_in_place(struct rbuf_size_class *class, uint64_t price)
     }
     class->budget_ns = 0;
     class->failures += class->failures < RBUF_DOUBLINGS; /* unless in place turns out faster */
-    if (class->preference == RBUF_PREFER_COPY) {         /* so says what was measured long ago */
+    if (class->preference == RBUF_PREFER_COPY) {         /* as measured long ago */
         class->preference = RBUF_PREFER_UNKNOWN;
         class->samples[RBUF_PATH_IN_PLACE] = 0;
         class->usual_ns[RBUF_PATH_IN_PLACE] = 0;
@@ -193,7 +198,7 @@ static bool try_in_place(struct rbuf_size_class *class, uint64_t price)
 }
 
 /* Whether the buffer, which is not registered, is best registered now: since those of its size live
- * long enough, or since it has paid the price in rent. */
+ * long enough, or since its rent has reached the price. */
 static bool is_worth(struct rbuf_choice *choice, const struct rbuf_size_class *class,
                      struct rbuf_buffer_use *use, uint64_t bytes, uint64_t price)
 {
@@ -209,7 +214,8 @@ static bool is_worth(struct rbuf_choice *choice, const struct rbuf_size_class *c
 }
 
 /* The buffer is new. To find out what in place takes, some have to be registered. */
-static void ask_new(struct rbuf_size_class *class, uint64_t price, struct rbuf_verdict *verdict)
+static void decide_new(struct rbuf_size_class *class, uint64_t price,
+                       struct rbuf_choice_decision *decision)
 {
     const bool copies_known = class->samples[RBUF_PATH_COPY] >= RBUF_SAMPLES_MIN;
 
@@ -219,126 +225,127 @@ static void ask_new(struct rbuf_size_class *class, uint64_t price, struct rbuf_v
     }
     if (class->trials > 0) {
         class->trials--;
-        answer(verdict, RBUF_PATH_IN_PLACE, RBUF_REASON_TRIAL);
+        set(decision, RBUF_PATH_IN_PLACE, RBUF_REASON_TRIAL);
     } else {
-        answer(verdict, RBUF_PATH_COPY, RBUF_REASON_FRESH);
-        verdict->telling = class->samples[RBUF_PATH_COPY] < RBUF_SAMPLES_NEW;
+        set(decision, RBUF_PATH_COPY, RBUF_REASON_FRESH);
+        decision->is_sample = class->samples[RBUF_PATH_COPY] < RBUF_SAMPLES_NEW;
     }
 }
 
 /* Whether the message is to be copied since registrations were refused lately. */
-static bool is_barred(struct rbuf_size_class *class, struct rbuf_verdict *verdict)
+static bool is_barred(struct rbuf_size_class *class, struct rbuf_choice_decision *decision)
 {
     if (class->barred == 0) {
         return false;
     }
     class->barred--;
-    answer(verdict, RBUF_PATH_COPY, RBUF_REASON_REFUSED);
+    set(decision, RBUF_PATH_COPY, RBUF_REASON_REFUSED);
     return true;
 }
 
 /* The buffer is not registered. */
-static void ask_unregistered(struct rbuf_choice *choice, const struct rbuf_question *question,
-                             struct rbuf_size_class *class, struct rbuf_buffer_use *use,
-                             struct rbuf_verdict *verdict)
+static void decide_unregistered(struct rbuf_choice *choice,
+                                const struct rbuf_choice_request *request,
+                                struct rbuf_size_class *class, struct rbuf_buffer_use *use,
+                                struct rbuf_choice_decision *decision)
 {
-    uint64_t price = price_ns(choice, verdict->base, verdict->bytes) >> question->pressed;
+    uint64_t price = price_ns(choice, decision->base, decision->bytes) >> request->pressed;
 
-    if (is_barred(class, verdict)) {
-        verdict->telling = use->uses > 1 || class->samples[RBUF_PATH_COPY] < RBUF_SAMPLES_NEW;
-    } else if (is_worth(choice, class, use, question->bytes, price)) {
+    if (is_barred(class, decision)) {
+        decision->is_sample = use->uses > 1 || class->samples[RBUF_PATH_COPY] < RBUF_SAMPLES_NEW;
+    } else if (is_worth(choice, class, use, request->bytes, price)) {
         use->rent_ns = 0;
-        answer(verdict, RBUF_PATH_IN_PLACE, RBUF_REASON_BOUGHT);
+        set(decision, RBUF_PATH_IN_PLACE, RBUF_REASON_AMORTIZED);
     } else if (use->uses < 2) {
-        ask_new(class, price, verdict);
+        decide_new(class, price, decision);
     } else if (class->preference == RBUF_PREFER_IN_PLACE) {
-        answer(verdict, RBUF_PATH_COPY, RBUF_REASON_RENT);
+        set(decision, RBUF_PATH_COPY, RBUF_REASON_UNAMORTIZED);
     } else if (try_in_place(class, price)) {
-        answer(verdict, RBUF_PATH_IN_PLACE, RBUF_REASON_TRIAL);
+        set(decision, RBUF_PATH_IN_PLACE, RBUF_REASON_TRIAL);
     } else {
-        answer(verdict, RBUF_PATH_COPY, RBUF_REASON_SLOWER);
+        set(decision, RBUF_PATH_COPY, RBUF_REASON_SLOWER);
     }
 }
 
 /* Registrations last for one message: it must save the whole price. */
-static void ask_uncached(struct rbuf_size_class *class, uint64_t bytes, uint64_t price,
-                         struct rbuf_verdict *verdict)
+static void decide_uncached(struct rbuf_size_class *class, uint64_t bytes, uint64_t price,
+                            struct rbuf_choice_decision *decision)
 {
-    if (is_barred(class, verdict)) {
+    if (is_barred(class, decision)) {
         return;
     }
     if (class->samples[RBUF_PATH_IN_PLACE] > 0 &&
         class->samples[RBUF_PATH_IN_PLACE] < RBUF_SAMPLES_MIN) {
-        answer(verdict, RBUF_PATH_IN_PLACE, RBUF_REASON_TRIAL);
+        set(decision, RBUF_PATH_IN_PLACE, RBUF_REASON_TRIAL);
     } else if (class->preference == RBUF_PREFER_IN_PLACE && saving_ns(class, bytes) > price) {
         bool probe = ++class->turns >= RBUF_PROBE_EVERY;
 
         class->turns = probe ? 0 : class->turns;
         class->failures = 0;
-        answer(verdict, probe ? RBUF_PATH_COPY : RBUF_PATH_IN_PLACE,
-               probe ? RBUF_REASON_PROBE : RBUF_REASON_BOUGHT);
+        set(decision, probe ? RBUF_PATH_COPY : RBUF_PATH_IN_PLACE,
+            probe ? RBUF_REASON_PROBE : RBUF_REASON_AMORTIZED);
     } else if (try_in_place(class, RBUF_SAMPLES_MIN * price)) {
-        answer(verdict, RBUF_PATH_IN_PLACE, RBUF_REASON_TRIAL);
+        set(decision, RBUF_PATH_IN_PLACE, RBUF_REASON_TRIAL);
     } else {
-        answer(verdict, RBUF_PATH_COPY, RBUF_REASON_SLOWER);
+        set(decision, RBUF_PATH_COPY, RBUF_REASON_SLOWER);
     }
 }
 
-bool rbuf_choice_looks(struct rbuf_choice *choice, const struct rbuf_question *question)
+bool rbuf_choice_wants_lookup(struct rbuf_choice *choice, const struct rbuf_choice_request *request)
 {
-    const struct rbuf_size_class *class = class_of(choice, question->side, question->bytes);
+    const struct rbuf_size_class *class = class_of(choice, request->side, request->bytes);
 
     if (!choice->options.cache) {
         return false;
     }
-    choice->unlooked++;
+    choice->since_lookup++;
     if (class->preference == RBUF_PREFER_COPY && class->turns + 1 < probe_every(class) &&
-        !question->pressed && choice->unlooked < RBUF_LOOK_EVERY) {
+        !request->pressed && choice->since_lookup < RBUF_LOOKUP_EVERY) {
         return false;
     }
-    choice->unlooked = 0;
+    choice->since_lookup = 0;
     return true;
 }
 
-static void ask_with_cache(struct rbuf_choice *choice, const struct rbuf_question *question,
-                           struct rbuf_size_class *class, struct rbuf_verdict *verdict)
+static void decide_with_cache(struct rbuf_choice *choice, const struct rbuf_choice_request *request,
+                              struct rbuf_size_class *class, struct rbuf_choice_decision *decision)
 {
-    struct rbuf_buffer_use *use = use_of(choice, question->base, question->bytes);
+    struct rbuf_buffer_use *use = use_of(choice, request->base, request->bytes);
     const bool cached =
-        question->cached == RBUF_CACHED_AS_LEFT ? use->held : question->cached == RBUF_CACHED_YES;
+        request->cached == RBUF_CACHED_AS_LEFT ? use->held : request->cached == RBUF_CACHED_YES;
 
     if (use->held && !cached) {
         /* Its registration was lost, if not its memory: for what is learnt from lives that is the
          * same. (Why one of living memory goes is not known; perhaps a release takes those next to
          * it along.) */
         rbuf_reuse_end(&choice->reuse, use);
-        rbuf_reuse_use(&choice->reuse, use, question->base, question->bytes);
+        rbuf_reuse_use(&choice->reuse, use, request->base, request->bytes);
     }
-    verdict->base = atomic_load_explicit(&use->begin, memory_order_relaxed);
-    verdict->bytes = length_of(use);
+    decision->base = atomic_load_explicit(&use->begin, memory_order_relaxed);
+    decision->bytes = length_of(use);
     use->held = cached;
     if (!cached) {
-        ask_unregistered(choice, question, class, use, verdict);
-        use->held = verdict->path == RBUF_PATH_IN_PLACE;
+        decide_unregistered(choice, request, class, use, decision);
+        use->held = decision->path == RBUF_PATH_IN_PLACE;
         return;
     }
-    ask_cached(class, question->pressed, verdict);
+    decide_cached(class, request->pressed, decision);
 }
 
-struct rbuf_verdict rbuf_choice_ask(struct rbuf_choice *choice,
-                                    const struct rbuf_question *question)
+struct rbuf_choice_decision rbuf_choice_decide(struct rbuf_choice *choice,
+                                               const struct rbuf_choice_request *request)
 {
-    struct rbuf_size_class *class = class_of(choice, question->side, question->bytes);
-    struct rbuf_verdict verdict = {.base = question->base, .bytes = question->bytes};
+    struct rbuf_size_class *class = class_of(choice, request->side, request->bytes);
+    struct rbuf_choice_decision decision = {.base = request->base, .bytes = request->bytes};
 
     if (choice->options.cache) {
-        ask_with_cache(choice, question, class, &verdict);
+        decide_with_cache(choice, request, class, &decision);
     } else {
-        ask_uncached(class, question->bytes, price_ns(choice, verdict.base, verdict.bytes),
-                     &verdict);
+        decide_uncached(class, request->bytes, price_ns(choice, decision.base, decision.bytes),
+                        &decision);
     }
-    choice->counters.reason[question->side][verdict.reason]++;
-    return verdict;
+    choice->counters.reason[request->side][decision.reason]++;
+    return decision;
 }
 
 /* ---- what was measured ---- */
@@ -352,14 +359,14 @@ void rbuf_choice_sent_staged(struct rbuf_choice *choice, uint64_t base, uint64_t
 }
 
 void rbuf_choice_took(struct rbuf_choice *choice, enum rbuf_side side, enum rbuf_path path,
-                      bool telling, uint64_t bytes, uint64_t ns)
+                      bool is_sample, uint64_t bytes, uint64_t ns)
 {
     struct rbuf_size_class *class = class_of(choice, side, bytes);
 
     if (path == RBUF_PATH_COPY) {
         class->budget_ns += ns;
     }
-    if (telling && add_sample(class, path, bytes, ns)) {
+    if (is_sample && add_sample(class, path, bytes, ns)) {
         prefer(class);
     }
 }

@@ -2,10 +2,9 @@
 /*
  * Protocol auto: which messages are copied through staging and which are transferred in place.
  *
- * Each side decides for its own buffer. The receiver offers a lane of staging or its registered
- * buffer. To the latter the sender writes from its own registered buffer, or from its staging. Both
- * ask the same question, "is this buffer to be registered?", and answer it by what this run has
- * measured:
+ * Each side decides for its own buffer whether it is to be registered. The receiver offers a lane
+ * of staging or its registered buffer. To the latter the sender writes from its own registered
+ * buffer, or from its staging. Both decide by what this run has measured:
  *
  * - How long messages of about this size take on either path: the middle half of a window of
  *   samples by size class. A late peer or a busy processor is part of that time. Copies of new
@@ -13,14 +12,14 @@
  * - What a registration costs (registration_cost.h).
  * - Whether the buffer came again without being released between (reuse.h).
  *
- * A buffer that came again pays rent, what its message would have saved in place. When the rent has
- * reached the price of its registration, it is registered, and the cache of the upper layer keeps
- * that. This is the ski-rental problem, rent or buy: by that rule no sequence of uses costs more
- * than twice what knowing the future would have cost above the better path (A. R. Karlin et al.,
+ * This is the ski-rental problem, rent or buy. A buffer that came again pays rent, what its message
+ * would have saved in place. When the rent has reached the price of its registration, it is
+ * registered, and the cache of the upper layer keeps that: no sequence of uses then costs more than
+ * twice what knowing the future would have cost above the better path (A. R. Karlin et al.,
  * "Competitive snoopy caching", Algorithmica 3, 1988). It is registered sooner where buffers of its
  * size are known to live long enough (lives.h).
  *
- * What in place costs is not known before it was tried, and may change. A trial is paid from the
+ * What in place costs is not known before it was tried, and may change. A trial is taken from the
  * exploration budget: one part in RBUF_TRIAL_SHARE of the time spent on copied messages of the
  * class. After each trial that fails the next one waits twice as long. Registered buffers of a
  * class that is faster by copies are copied; every RBUF_PROBE_EVERY-th message of a registered
@@ -54,7 +53,7 @@
 #define RBUF_TRIAL_SHARE  64u  /* of the time of a class may go into a trial */
 #define RBUF_NEW_SHARE    4u   /* of that into one with new buffers, each of which registers */
 #define RBUF_PROBE_EVERY  64u  /* messages of registered buffers */
-#define RBUF_LOOK_EVERY   16u  /* decisions, at the least */
+#define RBUF_LOOKUP_EVERY 16u  /* decisions, at the least */
 #define RBUF_SLOWER_LEAVE 64u  /* in place is left when slower by more than one part in this */
 #define RBUF_SLOWER_ENTER 256u /* and entered when not slower by more than one part in this */
 #define RBUF_IDLE_WORTH   128u /* a processor that need not copy counts as this part of the time */
@@ -71,15 +70,15 @@ enum rbuf_path {
 
 /* Why. Glue's report has a counter for each. */
 enum rbuf_reason {
-    RBUF_REASON_FRESH,   /* copied: the buffer is new, or came back from the system */
-    RBUF_REASON_RENT,    /* copied: it has not paid for its registration yet */
-    RBUF_REASON_SLOWER,  /* copied: in place is slower at this size, or not known */
-    RBUF_REASON_REFUSED, /* copied: registrations of this size could not be made lately */
-    RBUF_REASON_HELD,    /* in place: registered already */
-    RBUF_REASON_BOUGHT,  /* in place: it has paid for it now */
-    RBUF_REASON_TRIAL,   /* in place: to find out how long that takes */
-    RBUF_REASON_PROBE,   /* the other path than usual, likewise */
-    RBUF_REASON_PRESSED, /* in place: registered, and there is no staging */
+    RBUF_REASON_FRESH,       /* copied: the buffer is new, or came back from the system */
+    RBUF_REASON_UNAMORTIZED, /* copied: a registration would have cost more so far */
+    RBUF_REASON_SLOWER,      /* copied: in place is slower at this size, or not known */
+    RBUF_REASON_REFUSED,     /* copied: registrations of this size could not be made lately */
+    RBUF_REASON_HELD,        /* in place: registered already */
+    RBUF_REASON_AMORTIZED,   /* in place: copying has cost as much, or will */
+    RBUF_REASON_TRIAL,       /* in place: to find out how long that takes */
+    RBUF_REASON_PROBE,       /* the other path than usual, likewise */
+    RBUF_REASON_PRESSED,     /* in place: registered, and there is no staging */
     RBUF_REASONS
 };
 
@@ -115,17 +114,17 @@ struct rbuf_choice {
     struct rbuf_reuse reuse;
     struct rbuf_size_class size_class[RBUF_SIDES][RBUF_SIZE_CLASSES];
     struct rbuf_choice_counters counters;
-    uint32_t unlooked; /* decisions since a buffer was last to be looked up */
+    uint32_t since_lookup; /* decisions since a buffer was last to be looked up */
 };
 
 /* Whether a buffer is registered. To look costs more than the rest of the decision. */
 enum rbuf_cached {
     RBUF_CACHED_NO,
     RBUF_CACHED_YES,
-    RBUF_CACHED_AS_LEFT /* not looked up: taken to be as the last verdict on it left it */
+    RBUF_CACHED_AS_LEFT /* not looked up: taken to be as the last decision on it left it */
 };
 
-struct rbuf_question {
+struct rbuf_choice_request {
     enum rbuf_side side;
     uint64_t base;  /* address of the buffer */
     uint64_t bytes; /* > 0 */
@@ -133,37 +132,38 @@ struct rbuf_question {
     bool pressed; /* there is no staging for it now */
 };
 
-struct rbuf_verdict {
+struct rbuf_choice_decision {
     enum rbuf_path path;
     enum rbuf_reason reason;
-    bool telling;   /* its time says something of the path: tell rbuf_choice_took() */
+    bool is_sample; /* its time is one of the path, for rbuf_choice_took() */
     uint64_t base;  /* what to register, if it is in place and not yet cached; contains the */
     uint64_t bytes; /* buffer, and all of it has been used for messages */
 };
 
 void rbuf_choice_open(struct rbuf_choice *choice, const struct rbuf_choice_options *options);
 
-/* Whether the question's buffer is to be looked up before it is asked. Not where its message would
- * be copied whether it is registered or not: where that is faster, and no probe is due. Each
- * RBUF_LOOK_EVERY-th is all the same: caches drop what was released when they are looked into. */
-bool rbuf_choice_looks(struct rbuf_choice *choice, const struct rbuf_question *question);
+/* Whether the buffer is to be looked up before the decision. Not where its message would be
+ * copied whether it is registered or not: where that is faster, and no probe is due. Each
+ * RBUF_LOOKUP_EVERY-th is all the same: caches drop what was released when they are looked into. */
+bool rbuf_choice_wants_lookup(struct rbuf_choice *choice,
+                              const struct rbuf_choice_request *request);
 
 /* Decides on one message. */
-struct rbuf_verdict rbuf_choice_ask(struct rbuf_choice *choice,
-                                    const struct rbuf_question *question);
+struct rbuf_choice_decision rbuf_choice_decide(struct rbuf_choice *choice,
+                                               const struct rbuf_choice_request *request);
 
 /* A message was sent from here into a lane, with no choice; it took the sender `ns`. */
 void rbuf_choice_sent_staged(struct rbuf_choice *choice, uint64_t base, uint64_t bytes,
                              uint64_t ns);
 
-/* A message took `ns` on the path that a verdict named, its registration not counted. */
+/* A message took `ns` on the path that was decided on, its registration not counted. */
 void rbuf_choice_took(struct rbuf_choice *choice, enum rbuf_side side, enum rbuf_path path,
-                      bool telling, uint64_t bytes, uint64_t ns);
+                      bool is_sample, uint64_t bytes, uint64_t ns);
 
 /* `bytes` at `base` were registered in `ns`. */
 void rbuf_choice_registered(struct rbuf_choice *choice, uint64_t base, uint64_t bytes, uint64_t ns);
 
-/* What a verdict wanted registered could not be. */
+/* What was to be registered could not be. */
 void rbuf_choice_refused(struct rbuf_choice *choice, enum rbuf_side side, uint64_t base,
                          uint64_t bytes);
 

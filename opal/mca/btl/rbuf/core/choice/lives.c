@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * How long buffers live (core/choice/lives.h): counts for each step of uses, and what they
+ * promise.
+ */
 #include "core/choice/lives.h"
 
 #define LAST      (RBUF_LIFE_STEPS - 1)

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The line through what registrations took (core/choice/registration_cost.h), by weighted least
+ * squares.
+ */
 #include "core/choice/registration_cost.h"
 
 #define AGEING    (15.0 / 16.0) /* what a measurement counts after the next one */

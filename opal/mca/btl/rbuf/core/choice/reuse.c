@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The table of buffers (core/choice/reuse.h): set-associative by the first page. All words that
+ * rbuf_reuse_release() shares with the owner are relaxed atomics: none guards anything else.
+ */
 #include "core/choice/reuse.h"
 
 #include <string.h>

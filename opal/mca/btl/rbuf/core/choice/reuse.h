@@ -9,7 +9,7 @@
  *
  * Threads: rbuf_reuse_release() may run in any thread, at any time, also inside malloc() and
  * munmap(): it takes no lock and changes nothing but `released` and `releases`. It reads `begin`
- * and `end`, which the owner writes; what it overlooks or marks in vain while they change costs
+ * and `end`, which the owner writes; what it overlooks or marks wrongly while they change costs
  * time at most, since whether a registration still stands is not known from here. Everything else
  * is called under the module's lock.
  */

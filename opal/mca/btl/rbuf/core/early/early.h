@@ -4,7 +4,7 @@
  *
  * A receiver leases a peer that sends it RTSs a window of a few slots in its receive staging. The
  * sender writes the first bytes of a message into a free slot right behind the RTS, which says so
- * (rbuf_rts_after()). They stay there until the message's receive is found, however late and in
+ * (rbuf_rts_argument()). They stay there until the message's receive is found, however late and in
  * whatever order that is.
  *
  * Identity. The sender always knows which early data are a put's (rbuf_early_take()). The receiver
@@ -24,6 +24,7 @@
  *                                        \________\-> DROPPED -> FREE
  *     of packed data        FREE -> PACKED -> FREE
  *     receiver, a slot      FREE -> UNCLAIMED <-> CLAIMED -> FREE
+ *     of packed data        FREE -> CLAIMED -> LAST -> FREE
  *
  * Packed data takes the same way, but for its identity, which Open MPI itself gives to each
  * fragment: FRAGMENT has Open MPI's header and says which bytes of the slot are the payload. It
@@ -144,7 +145,7 @@ struct rbuf_early_data *rbuf_early_take(struct rbuf_peer *peer, const void *sour
 void rbuf_early_forget(struct rbuf_peer *peer, const void *source);
 void rbuf_early_drop(struct rbuf_peer *peer, struct rbuf_early_data *data);
 
-/* Tells the receiver which early data are those of the put with that grant; NULL: none are. */
+/* Names to the receiver which early data are those of the put with that grant; NULL: none are. */
 void rbuf_early_name(struct rbuf_peer *peer, uint64_t grant_id, const struct rbuf_early_data *data);
 
 /* Writes what is missing of the first `most` bytes, as far as it goes; true if nothing is. */
@@ -235,9 +236,9 @@ static inline uint32_t rbuf_early_window_blocks(const struct rbuf_early_options 
     return options->slot_blocks * RBUF_EARLY_SLOTS;
 }
 
-/* An RTS has come, which says `after`. False: it must not be. Lends the peer a window if that is
+/* An RTS has come, with that argument. False: it must not be. Leases the peer a window if that is
  * its second one and there is room, or asks another peer for its window. */
-bool rbuf_early_in_rts(struct rbuf_peer *peer, uint64_t after);
+bool rbuf_early_in_rts(struct rbuf_peer *peer, uint64_t argument);
 
 /* The peer has given its window back. */
 void rbuf_early_in_returned(struct rbuf_peer *peer);

@@ -212,7 +212,7 @@ static uint32_t first_seq(const struct rbuf_peer *peer)
     return (last / RBUF_EARLY_SLOTS + 1) * RBUF_EARLY_SLOTS;
 }
 
-/* Lends the peer a window, if there is room for it. */
+/* Leases the peer a window, if there is room for it. */
 static bool lease(struct rbuf_peer *peer)
 {
     struct rbuf_core *core = peer->core;
@@ -294,10 +294,10 @@ static void recall(struct rbuf_core *core)
  * have gone. */
 static bool may_have_room(struct rbuf_core *core)
 {
-    bool crowded = core->windows.out < core->windows.most;
+    bool below_most = core->windows.out < core->windows.most;
 
-    if (crowded || core->windows.most < wanted_windows(core)) {
-        return rbuf_staging_want(core, &core->receive_arena) || crowded;
+    if (below_most || core->windows.most < wanted_windows(core)) {
+        return rbuf_staging_want(core, &core->receive_arena) || below_most;
     }
     return false;
 }
@@ -366,7 +366,7 @@ uint32_t rbuf_early_in_arrived(const struct rbuf_peer *peer, uint32_t seq)
 
 /* ---- slots ---- */
 
-/* A use that the sender dropped is over, too. It is not told so, as it knows, but what stands in
+/* A use that the sender dropped is over, too. No report is needed, as it knows, but what stands in
  * its mailbox must not fall behind by as many uses as the bits there count. */
 static void keep_report_new(struct rbuf_peer *peer, const struct rbuf_early_slot *slot,
                             uint32_t seq)
@@ -418,24 +418,24 @@ static void want_window(struct rbuf_peer *peer)
     }
 }
 
-bool rbuf_early_in_rts(struct rbuf_peer *peer, uint64_t after)
+bool rbuf_early_in_rts(struct rbuf_peer *peer, uint64_t argument)
 {
     struct rbuf_early_in *in = peer->early_in;
 
     peer->core->stats.rts_received++;
     if (in == NULL) {
         want_window(peer);
-        return after == 0;
+        return argument == 0;
     }
     in->last_rts = peer->core->stats.rts_received;
-    if (after == 0) {
+    if (argument == 0) {
         return true;
     }
     if (in->state == RBUF_EARLY_IN_RETURNED ||
-        !fill_slot(peer, rbuf_rts_seq(after), rbuf_rts_bytes(after))) {
+        !fill_slot(peer, rbuf_rts_seq(argument), rbuf_rts_bytes(argument))) {
         return false;
     }
-    if (rbuf_rts_seq(after) >= RETIRED_SEQ && in->state == RBUF_EARLY_IN_LEASED) {
+    if (rbuf_rts_seq(argument) >= RETIRED_SEQ && in->state == RBUF_EARLY_IN_LEASED) {
         ask_back(peer);
     }
     return true;

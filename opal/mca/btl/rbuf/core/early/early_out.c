@@ -301,7 +301,7 @@ void rbuf_early_name(struct rbuf_peer *peer, uint64_t grant_id, const struct rbu
     const uint32_t seq = data != NULL ? data->seq : 0;
 
     peer->core->stats.early_named += data != NULL;
-    rbuf_channel_send_own_after(peer, RBUF_MESSAGE_EARLY, grant_id, &seq, sizeof(seq));
+    rbuf_channel_send_own_by(peer, RBUF_CONTROL, RBUF_MESSAGE_EARLY, grant_id, &seq, sizeof(seq));
 }
 
 /* ---- writing ---- */
@@ -464,7 +464,7 @@ static int send_rts(struct rbuf_peer *peer, struct rbuf_am *am, const void *sour
     const bool may = out != NULL && out->state == RBUF_EARLY_OUT_OPEN && bytes > 0;
     struct rbuf_early_data *slot;
 
-    if (am->after != 0) {
+    if (am->argument != 0) {
         note_later(out, source);
         return (int) rbuf_am_send(peer, am);
     }
@@ -485,7 +485,8 @@ static int send_rts(struct rbuf_peer *peer, struct rbuf_am *am, const void *sour
     out->writing++;
     peer->core->stats.early_sent++;
     *data = slot;
-    return (int) rbuf_am_send_as(peer, am, RBUF_MESSAGE_RTS, rbuf_rts_after(slot->seq, announced));
+    return (int) rbuf_am_send_as(peer, am, RBUF_MESSAGE_RTS,
+                                 rbuf_rts_argument(slot->seq, announced));
 }
 
 int rbuf_early_send(struct rbuf_peer *peer, struct rbuf_am *am, const void *source, uint64_t bytes)

@@ -88,7 +88,7 @@ static bool post_send(struct rbuf_peer *peer, struct rbuf_am *am)
     if (!rbuf_credit_available(peer, (enum rbuf_flow) am->channel)) {
         return false;
     }
-    rbuf_channel_fill(peer, am->header, am->kind, am->tag, am->after);
+    rbuf_channel_fill(peer, am->header, am->kind, am->tag, am->argument);
     if (bounced && !bounce(peer, am, &piece)) {
         return false;
     }
@@ -119,7 +119,7 @@ static bool post_ring(struct rbuf_peer *peer, struct rbuf_am *am, void *payload)
 {
     memcpy(payload, am->header + 1, am->bytes);
     am->state = RBUF_AM_IDLE;
-    return rbuf_ring_out_end(peer, am->kind, am->tag, am->bytes, am->after);
+    return rbuf_ring_out_end(peer, am->kind, am->tag, am->bytes, am->argument);
 }
 
 /* One way or the other: a peer that is lost by way of its ring has ended the message. */
@@ -174,10 +174,10 @@ enum rbuf_am_state rbuf_am_send(struct rbuf_peer *peer, struct rbuf_am *am)
 }
 
 enum rbuf_am_state rbuf_am_send_as(struct rbuf_peer *peer, struct rbuf_am *am,
-                                   enum rbuf_message_kind kind, uint64_t after)
+                                   enum rbuf_message_kind kind, uint64_t argument)
 {
     am->kind = (uint8_t) kind;
-    am->after = after;
+    am->argument = argument;
     peer->core->stats.messages_sent++;
     return enqueue(peer, am);
 }
@@ -189,13 +189,13 @@ static bool may_go(const struct rbuf_peer *peer, enum rbuf_channel_id id)
 }
 
 bool rbuf_am_send_now(struct rbuf_peer *peer, enum rbuf_channel_id id, uint8_t tag,
-                      struct rbuf_message_header *message, uint32_t bytes, uint64_t after)
+                      struct rbuf_message_header *message, uint32_t bytes, uint64_t argument)
 {
     struct rbuf_am am = {.header = message,
                          .bytes = bytes,
                          .tag = tag,
                          .channel = (uint8_t) id,
-                         .after = after,
+                         .argument = argument,
                          .kind = RBUF_MESSAGE_USER};
 
     if (!may_go(peer, id) || HEADER_BYTES + bytes > rbuf_fab_inline_max(peer->queue[id]) ||
@@ -216,12 +216,12 @@ static bool gather_by_ring(struct rbuf_peer *peer, struct rbuf_am *am,
 
     if (place != NULL) {
         memcpy(place, am->header + 1, lead);
-        sent = rbuf_ring_out_gather(peer, RBUF_MESSAGE_USER, am->tag, am->bytes, am->after, data,
+        sent = rbuf_ring_out_gather(peer, RBUF_MESSAGE_USER, am->tag, am->bytes, am->argument, data,
                                     &am->work);
     } else if ((place = rbuf_ring_long_begin(peer, am->bytes)) != NULL) {
         memcpy(place, am->header + 1, lead);
-        sent = rbuf_ring_long_gather(peer, RBUF_MESSAGE_USER, am->tag, am->bytes, am->after, data,
-                                     &am->work);
+        sent = rbuf_ring_long_gather(peer, RBUF_MESSAGE_USER, am->tag, am->bytes, am->argument,
+                                     data, &am->work);
     }
     return sent;
 }
@@ -236,7 +236,7 @@ static bool gather_by_send(struct rbuf_peer *peer, struct rbuf_am *am,
     if (!rbuf_credit_available(peer, (enum rbuf_flow) am->channel)) {
         return false;
     }
-    rbuf_channel_fill(peer, am->header, am->kind, am->tag, am->after);
+    rbuf_channel_fill(peer, am->header, am->kind, am->tag, am->argument);
     status = rbuf_fab_send(peer->queue[am->channel], pieces, 2, false, &am->work);
     if (status == RBUF_FAB_DEAD) {
         rbuf_peer_break(peer, -ECONNRESET);
@@ -263,7 +263,7 @@ bool rbuf_am_gather(struct rbuf_peer *peer, struct rbuf_am *am, const struct rbu
     if (!gather_by_ring(peer, am, data)) {
         if (am->channel == RBUF_BULK) { /* as rbuf_am_send_as() has it */
             am->kind = RBUF_MESSAGE_LONG;
-            am->after = 0;
+            am->argument = 0;
         }
         if (!may_go(peer, (enum rbuf_channel_id) am->channel) || !gather_by_send(peer, am, data)) {
             return false;
@@ -278,8 +278,8 @@ bool rbuf_am_gather(struct rbuf_peer *peer, struct rbuf_am *am, const struct rbu
 }
 
 static void send_own(struct rbuf_peer *peer, enum rbuf_channel_id channel,
-                     enum rbuf_message_kind kind, uint8_t tag, uint64_t after, const void *payload,
-                     uint32_t bytes)
+                     enum rbuf_message_kind kind, uint8_t tag, uint64_t argument,
+                     const void *payload, uint32_t bytes)
 {
     struct own_message *message = calloc(1, sizeof(*message) + bytes);
 
@@ -295,7 +295,7 @@ static void send_own(struct rbuf_peer *peer, enum rbuf_channel_id channel,
     message->am.channel = (uint8_t) channel;
     message->am.kind = (uint8_t) kind;
     message->am.tag = tag;
-    message->am.after = after;
+    message->am.argument = argument;
     if (enqueue(peer, &message->am) == RBUF_AM_IDLE) {
         free(message);
     }
@@ -307,17 +307,11 @@ void rbuf_channel_send_own(struct rbuf_peer *peer, enum rbuf_message_kind kind,
     send_own(peer, RBUF_CONTROL, kind, (uint8_t) lease, 0, payload, bytes);
 }
 
-void rbuf_channel_send_own_after(struct rbuf_peer *peer, enum rbuf_message_kind kind,
-                                 uint64_t after, const void *payload, uint32_t bytes)
-{
-    send_own(peer, RBUF_CONTROL, kind, 0, after, payload, bytes);
-}
-
 void rbuf_channel_send_own_by(struct rbuf_peer *peer, enum rbuf_channel_id channel,
-                              enum rbuf_message_kind kind, uint64_t after, const void *payload,
+                              enum rbuf_message_kind kind, uint64_t argument, const void *payload,
                               uint32_t bytes)
 {
-    send_own(peer, channel, kind, 0, after, payload, bytes);
+    send_own(peer, channel, kind, 0, argument, payload, bytes);
 }
 
 void rbuf_channel_sent(struct rbuf_am *am, int status)

@@ -25,8 +25,8 @@ struct rbuf_am {
     uint32_t lkey;  /* of that memory; not looked at if the message goes inline */
     uint32_t bytes; /* payload */
     uint8_t tag;
-    uint8_t channel; /* enum rbuf_channel_id */
-    uint64_t after;  /* id of the put whose data must be in place first, or 0 */
+    uint8_t channel;   /* enum rbuf_channel_id */
+    uint64_t argument; /* id of the put whose data must be in place first, or 0 */
 
     uint8_t kind; /* core's, like everything below */
     enum rbuf_am_state state;
@@ -39,9 +39,9 @@ struct rbuf_am {
  * RBUF_EVENT_SENT will say when the buffer is free. On a failed peer that event has a status. */
 enum rbuf_am_state rbuf_am_send(struct rbuf_peer *peer, struct rbuf_am *am);
 
-/* The same for a message of that kind, with `after` as that kind has it. For core's own files. */
+/* The same for a message of that kind, with the argument that it has. For core's own files. */
 enum rbuf_am_state rbuf_am_send_as(struct rbuf_peer *peer, struct rbuf_am *am,
-                                   enum rbuf_message_kind kind, uint64_t after);
+                                   enum rbuf_message_kind kind, uint64_t argument);
 
 /* Sends a message whose last bytes are `data`, without copying them: `am` has only the header and
  * the bytes before. Now, or not at all: false, and nothing has happened. A RBUF_EVENT_SENT will say
@@ -51,7 +51,7 @@ bool rbuf_am_gather(struct rbuf_peer *peer, struct rbuf_am *am, const struct rbu
 /* Sends `message` (header and `bytes` of payload in one piece of any memory) now and inline, or
  * does nothing and returns false. The caller keeps the memory. */
 bool rbuf_am_send_now(struct rbuf_peer *peer, enum rbuf_channel_id channel, uint8_t tag,
-                      struct rbuf_message_header *message, uint32_t bytes, uint64_t after);
+                      struct rbuf_message_header *message, uint32_t bytes, uint64_t argument);
 
 /* The shortest way for a message that the user builds in place: where its payload of `bytes` bytes
  * is to be written, or NULL if it cannot go by the peer's ring now. Then rbuf_am_end() sends it, or
@@ -61,9 +61,10 @@ static inline void *rbuf_am_begin(struct rbuf_peer *peer, uint32_t bytes)
     return TAILQ_EMPTY(&peer->queued[RBUF_CONTROL]) ? rbuf_ring_out_begin(peer, bytes) : NULL;
 }
 
-static inline bool rbuf_am_end(struct rbuf_peer *peer, uint8_t tag, uint32_t bytes, uint64_t after)
+static inline bool rbuf_am_end(struct rbuf_peer *peer, uint8_t tag, uint32_t bytes,
+                               uint64_t argument)
 {
-    if (!rbuf_ring_out_end(peer, RBUF_MESSAGE_USER, tag, bytes, after)) {
+    if (!rbuf_ring_out_end(peer, RBUF_MESSAGE_USER, tag, bytes, argument)) {
         return false;
     }
     peer->core->stats.messages_sent++;
@@ -78,9 +79,9 @@ static inline void *rbuf_am_begin_long(struct rbuf_peer *peer, uint32_t bytes)
 }
 
 static inline bool rbuf_am_end_long(struct rbuf_peer *peer, uint8_t tag, uint32_t bytes,
-                                    uint64_t after)
+                                    uint64_t argument)
 {
-    if (!rbuf_ring_long_end(peer, RBUF_MESSAGE_USER, tag, bytes, after)) {
+    if (!rbuf_ring_long_end(peer, RBUF_MESSAGE_USER, tag, bytes, argument)) {
         return false;
     }
     peer->core->stats.messages_sent++;
@@ -98,19 +99,17 @@ void rbuf_channel_sent(struct rbuf_am *am, int status);
 void rbuf_channel_send_own(struct rbuf_peer *peer, enum rbuf_message_kind kind,
                            enum rbuf_lease lease, const void *payload, uint32_t bytes);
 
-/* The same for a kind that has something in `after`; by another channel than CONTROL. */
-void rbuf_channel_send_own_after(struct rbuf_peer *peer, enum rbuf_message_kind kind,
-                                 uint64_t after, const void *payload, uint32_t bytes);
+/* The same for the kinds that have an argument. */
 void rbuf_channel_send_own_by(struct rbuf_peer *peer, enum rbuf_channel_id channel,
-                              enum rbuf_message_kind kind, uint64_t after, const void *payload,
+                              enum rbuf_message_kind kind, uint64_t argument, const void *payload,
                               uint32_t bytes);
 
 /* The header of a message that is posted now; its sequence number is taken when that succeeds. */
 static inline void rbuf_channel_fill(const struct rbuf_peer *peer,
                                      struct rbuf_message_header *header, uint8_t kind, uint8_t tag,
-                                     uint64_t after)
+                                     uint64_t argument)
 {
-    *header = (struct rbuf_message_header){.after = after,
+    *header = (struct rbuf_message_header){.argument = argument,
                                            .peer = peer->their_index,
                                            .kind = kind,
                                            .tag = tag,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Credits (core/message/credit.h): what is believed of what peers say, and when ours are told.
+ * Credits (core/message/credit.h): which counts of peers are taken, and when ours are advertised.
  */
 #include "core/message/credit.h"
 
@@ -29,8 +29,8 @@ void rbuf_credit_learn_order(struct rbuf_peer *peer)
     }
 }
 
-/* Believes what the newest header said, as far as it can be true. */
-static void read_heard(struct rbuf_peer *peer)
+/* Takes the counts of the newest header, as far as they can be true. */
+static void read_header(struct rbuf_peer *peer)
 {
     struct rbuf_credit_counts *counts = &peer->counts;
 
@@ -42,7 +42,7 @@ static void read_heard(struct rbuf_peer *peer)
         struct rbuf_credit *credit = &peer->credit[flow];
         uint16_t newer = (uint16_t) (counts->last_received[flow] - (uint16_t) credit->taken);
 
-        /* Older than what the mailbox said, or nonsense, if it is ahead of what was sent. */
+        /* Older than the mailbox, or not valid: ahead of what was sent. */
         if (newer <= credit->sent - credit->taken) {
             credit->taken += newer;
         }
@@ -51,7 +51,7 @@ static void read_heard(struct rbuf_peer *peer)
 }
 
 /*
- * Moves the limit for the mailbox on. What was placed before a look is heard when all that was
+ * Moves the limit for the mailbox on. What was placed before a look has come in when all that was
  * there has been received thrice: once may have begun before that look; then comes what is in
  * completion queues, then what was behind that in a ring.
  */
@@ -81,7 +81,7 @@ static void read_mailbox(struct rbuf_peer *peer, enum rbuf_flow flow)
     uint64_t most = peer->reach.past[flow] + RBUF_CREDIT_FAR;
 
     if (taken - credit->taken > credit->sent - credit->taken) {
-        return; /* old, or nonsense */
+        return; /* old, or not valid */
     }
     if (taken <= most) {
         credit->taken = taken;
@@ -93,7 +93,7 @@ static void read_mailbox(struct rbuf_peer *peer, enum rbuf_flow flow)
 bool rbuf_credit_look(struct rbuf_peer *peer, enum rbuf_flow flow)
 {
     reach_out(peer);
-    read_heard(peer);
+    read_header(peer);
     read_mailbox(peer, flow);
     return rbuf_credit_left(&peer->credit[flow]) > 0;
 }

@@ -233,7 +233,8 @@ static bool take_long(struct rbuf_ring_in *ring, uint32_t bytes)
     return true;
 }
 
-/* The same of any whose word says that it is longer than a slot; nonsense is passed over. */
+/* The same of any whose word says that it is longer than a slot; what is not valid is passed over.
+ */
 static __attribute__((noinline)) bool take_beyond_slot(struct rbuf_ring_in *ring, uint32_t bytes)
 {
     const struct rbuf_ring_trailer *trailer = watched(ring->watch);

@@ -173,7 +173,7 @@ void rbuf_ring_long_write_part(struct rbuf_peer *peer, uint32_t bytes, uint32_t 
 
 /* Everything of the message but its payload is put where it belongs. */
 static void seal(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_t tag, uint32_t bytes,
-                 uint64_t after)
+                 uint64_t argument)
 {
     struct rbuf_ring_out *out = &peer->ring_out;
     const uint32_t slots = rbuf_ring_long_slots(bytes, out->slot_bytes);
@@ -187,7 +187,7 @@ static void seal(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_t ta
         memcpy((unsigned char *) last - sizeof(out->words), &out->words, sizeof(out->words));
         wire_kind |= RBUF_MESSAGE_IN_PARTS;
     }
-    rbuf_channel_fill(peer, &last->header, wire_kind, tag, after);
+    rbuf_channel_fill(peer, &last->header, wire_kind, tag, argument);
     atomic_store_explicit(&last->word,
                           (out->word + ((uint64_t) (slots - 1) << RBUF_RING_SIZE_BITS)) | bytes,
                           memory_order_relaxed);
@@ -223,12 +223,12 @@ static bool is_gone(const struct rbuf_peer *peer)
 }
 
 bool rbuf_ring_long_end(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_t tag,
-                        uint32_t bytes, uint64_t after)
+                        uint32_t bytes, uint64_t argument)
 {
     if (is_gone(peer)) {
         return false;
     }
-    seal(peer, kind, tag, bytes, after);
+    seal(peer, kind, tag, bytes, argument);
     return took_slots(peer, bytes, write_until(peer, bytes, length_of(&peer->ring_out, bytes)));
 }
 
@@ -261,7 +261,7 @@ static unsigned list_pieces(const struct rbuf_ring_out *out, uint32_t bytes,
 }
 
 bool rbuf_ring_long_gather(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_t tag,
-                           uint32_t bytes, uint64_t after, const struct rbuf_fab_piece *data,
+                           uint32_t bytes, uint64_t argument, const struct rbuf_fab_piece *data,
                            struct rbuf_work *work)
 {
     struct rbuf_ring_out *out = &peer->ring_out;
@@ -281,7 +281,7 @@ bool rbuf_ring_long_gather(struct rbuf_peer *peer, enum rbuf_message_kind kind, 
     if (from < behind) { /* what is displaced */
         memcpy(begin + from, (const unsigned char *) data->address + (from - lead), behind - from);
     }
-    seal(peer, kind, tag, bytes, after);
+    seal(peer, kind, tag, bytes, argument);
     count = list_pieces(out, bytes, data, begin, pieces);
     return took_slots(peer, bytes,
                       rbuf_fab_gather(peer->queue[RBUF_CONTROL], pieces, count,

@@ -105,12 +105,12 @@ void rbuf_ring_long_write_part(struct rbuf_peer *peer, uint32_t bytes, uint32_t 
 /* Posts what has not left; false: the peer is lost, or nothing had left and the queue pair has no
  * room; what was written has to be written anew to go another way. */
 bool rbuf_ring_long_end(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_t tag,
-                        uint32_t bytes, uint64_t after);
+                        uint32_t bytes, uint64_t argument);
 
 /* The same with the last bytes of the payload gathered from `data`, as rbuf_ring_out_gather(), in
  * one write. */
 bool rbuf_ring_long_gather(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_t tag,
-                           uint32_t bytes, uint64_t after, const struct rbuf_fab_piece *data,
+                           uint32_t bytes, uint64_t argument, const struct rbuf_fab_piece *data,
                            struct rbuf_work *work);
 
 #endif

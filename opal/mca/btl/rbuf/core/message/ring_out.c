@@ -40,13 +40,13 @@ static enum rbuf_fab_status write_slot(struct rbuf_peer *peer, uint32_t length)
 }
 
 static inline void fill_trailer(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_t tag,
-                                uint32_t bytes, uint64_t after)
+                                uint32_t bytes, uint64_t argument)
 {
     struct rbuf_ring_out *out = &peer->ring_out;
     struct rbuf_ring_trailer *trailer =
         (struct rbuf_ring_trailer *) (void *) (out->local_end - TRAILER_BYTES);
 
-    rbuf_channel_fill(peer, &trailer->header, (uint8_t) kind, tag, after);
+    rbuf_channel_fill(peer, &trailer->header, (uint8_t) kind, tag, argument);
     atomic_store_explicit(&trailer->word, out->word | bytes, memory_order_relaxed);
 }
 
@@ -65,14 +65,14 @@ static inline bool took_slot(struct rbuf_peer *peer, enum rbuf_fab_status status
 }
 
 bool rbuf_ring_out_end(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_t tag,
-                       uint32_t bytes, uint64_t after)
+                       uint32_t bytes, uint64_t argument)
 {
-    fill_trailer(peer, kind, tag, bytes, after);
+    fill_trailer(peer, kind, tag, bytes, argument);
     return took_slot(peer, write_slot(peer, TRAILER_BYTES + rbuf_ring_padded(bytes)));
 }
 
 bool rbuf_ring_out_gather(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_t tag,
-                          uint32_t bytes, uint64_t after, const struct rbuf_fab_piece *data,
+                          uint32_t bytes, uint64_t argument, const struct rbuf_fab_piece *data,
                           struct rbuf_work *work)
 {
     const struct rbuf_ring_out *out = &peer->ring_out;
@@ -82,7 +82,7 @@ bool rbuf_ring_out_gather(struct rbuf_peer *peer, enum rbuf_message_kind kind, u
                                             *data,
                                             {begin + bytes, length - bytes, out->memory->lkey}};
 
-    fill_trailer(peer, kind, tag, bytes, after);
+    fill_trailer(peer, kind, tag, bytes, argument);
     return took_slot(peer, rbuf_fab_gather(peer->queue[RBUF_CONTROL], pieces, 3,
                                            out->remote_end - length, out->offer.rkey, work));
 }
@@ -138,7 +138,7 @@ static void open_ring(struct rbuf_peer *peer, struct rbuf_ring_memory *memory)
     out->remote_end = out->offer.base + out->offer.slot_bytes;
     rbuf_fab_prepare_write(&out->request, memory->lkey, out->offer.rkey);
     credit->window = out->offer.slots;
-    credit->taken = credit->sent; /* the ring is empty, whatever we were told of the one before */
+    credit->taken = credit->sent; /* the ring is empty, whatever counts came of the one before */
     out->counted = out->word;
     out->silent = 0;
     out->state = RBUF_RING_OUT_OPEN;
@@ -193,7 +193,7 @@ static void accept_or_wait(struct rbuf_peer *peer)
 }
 
 /* Rings that we have no use for any more go back when all that we may have are taken: the receivers
- * recall them only when they hear enough from others to know that we are silent. */
+ * recall them only when they get enough from others to know that we are silent. */
 void rbuf_ring_out_count(struct rbuf_core *core)
 {
     bool full = core->rings.out == rbuf_rings_out_most(&core->options.ring);
@@ -225,7 +225,7 @@ void rbuf_ring_out_invited(struct rbuf_peer *peer, const struct rbuf_ring_offer 
         return;
     }
     if (peer->core->stats.messages_sent - peer->core->rings.counted >= peer->core->set.period) {
-        rbuf_ring_out_count(peer->core); /* who sends and hears little takes few epochs */
+        rbuf_ring_out_count(peer->core); /* who sends and gets little takes few epochs */
     }
     switch (out->state) {
     case RBUF_RING_OUT_NONE:

@@ -23,12 +23,12 @@ static inline void *rbuf_ring_out_begin(struct rbuf_peer *peer, uint32_t bytes)
 /* Posts the message that was begun; false, and nothing has happened, if the queue pair has no room.
  */
 bool rbuf_ring_out_end(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_t tag,
-                       uint32_t bytes, uint64_t after);
+                       uint32_t bytes, uint64_t argument);
 
 /* The same with the last bytes of the payload gathered from `data`; only those before them stand
  * where begin said. `work` comes back when the data has been fetched. */
 bool rbuf_ring_out_gather(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_t tag,
-                          uint32_t bytes, uint64_t after, const struct rbuf_fab_piece *data,
+                          uint32_t bytes, uint64_t argument, const struct rbuf_fab_piece *data,
                           struct rbuf_work *work);
 
 /* A message has left that takes so many slots. */

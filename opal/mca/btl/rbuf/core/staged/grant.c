@@ -1,4 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Grants (core/staged/grant.h): the table of them, who gets staging and in which order, and what
+ * becomes of a grant's early data. What comes into a lane is core/staged/receiver.c's.
+ *
+ *     DEFERRED -> STAGED -> PLACED, or DEFERRED -> REGISTERING -> DIRECT; all end as FREE
+ *     STAGED -> STAGED or DEFERRED: what it claimed was another message's
+ *     REGISTERING -> DEFERRED: the user's buffer could not be registered
+ *
+ * Invariant: a grant is on the list of its state and on no other; it has a lane only while it is
+ * STAGED.
+ */
 #include "core/staged/grant.h"
 
 #include <errno.h>
@@ -401,7 +412,8 @@ int rbuf_grants_progress(struct rbuf_core *core)
             break;
         }
         describe(grant, RBUF_OFFER_STAGED, &offer);
-        rbuf_channel_send_own_after(grant->peer, RBUF_MESSAGE_RTR, offer.id, &offer, sizeof(offer));
+        rbuf_channel_send_own_by(grant->peer, RBUF_CONTROL, RBUF_MESSAGE_RTR, offer.id, &offer,
+                                 sizeof(offer));
         done++;
     }
     core->deferred_retry = false;
@@ -422,7 +434,8 @@ void rbuf_grant_direct(struct rbuf_grant *grant, uint32_t rkey)
     }
     describe(grant, RBUF_OFFER_DIRECT, &offer);
     offer.rkey = rkey;
-    rbuf_channel_send_own_after(grant->peer, RBUF_MESSAGE_RTR, offer.id, &offer, sizeof(offer));
+    rbuf_channel_send_own_by(grant->peer, RBUF_CONTROL, RBUF_MESSAGE_RTR, offer.id, &offer,
+                             sizeof(offer));
 }
 
 void rbuf_grant_not_direct(struct rbuf_grant *grant)

@@ -16,7 +16,7 @@
  * answer before it reads anything.
  *
  * The lane is as large as the message needs, at most N times the largest chunk; it is free again
- * when the last block is copied out. Messages that name the grant in `after` are held until then.
+ * when the last block is copied out. Messages that name the grant are held until then.
  */
 #ifndef RBUF_CORE_GRANT_H
 #define RBUF_CORE_GRANT_H

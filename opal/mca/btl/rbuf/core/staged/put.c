@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * How a put begins (core/staged/put.h): as far as EARLY or FILLING, from where it is
+ * core/staged/sender.c's. Owns the RTRs that came before their puts.
+ */
 #include "core/staged/put.h"
 
 #include <errno.h>
@@ -149,7 +153,7 @@ static void put_wait(struct rbuf_peer *peer, struct rbuf_put *put)
     TAILQ_INSERT_TAIL(&peer->ungranted, put, link);
 }
 
-/* True if the receiver goes by the put's early data: it was told, or will hear before it reads. */
+/* True if the receiver goes by the put's early data: it knows them, or will before it reads. */
 static bool agrees(const struct rbuf_put *put, const struct rbuf_offer *offer)
 {
     return offer->mode != RBUF_OFFER_STAGED || offer->ask != 0 || offer->early == put->early_seq;
@@ -191,7 +195,7 @@ static bool unexpected_take(struct rbuf_peer *peer, struct rbuf_put *put)
 }
 
 /* Takes the put's early data, and sees to it that the receiver goes by them. False: it claimed
- * others, is told so, and sends an RTR when it has staged the message anew. */
+ * others, gets an EARLY, and sends an RTR when it has staged the message anew. */
 static bool put_settle(struct rbuf_peer *peer, struct rbuf_put *put)
 {
     const struct rbuf_offer *offer = &put->offer;
@@ -225,7 +229,7 @@ void rbuf_put_start(struct rbuf_peer *peer, struct rbuf_put *put)
         return;
     }
     settled = put_settle(peer, put);
-    if (peer->state == RBUF_PEER_BROKEN) { /* perhaps found out while telling; it ends there */
+    if (peer->state == RBUF_PEER_BROKEN) { /* perhaps found out in a post; it ends there */
         put_wait(peer, put);
     } else if (put->offer.mode != RBUF_OFFER_DEFERRED && settled) {
         put_granted(peer, put);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * How a put begins: by the offer that it came with, or by the RTR that follows a deferred one and
- * may even come before. What is offered is checked here, and which early data are the put's is told
- * the receiver (core/early/early.h); from then on it is the sender's (core/staged/sender.h).
+ * may even come before. What is offered is checked here, and which early data are the put's is
+ * named to the receiver (core/early/early.h); from then on it is the sender's
+ * (core/staged/sender.h).
  *
  *     UNGRANTED -> EARLY -> FILLING <-> FILLED -> DONE; a copied put: ... -> LANDING -> DONE
  */

@@ -240,7 +240,8 @@ bool rbuf_receiver_hold(struct rbuf_peer *peer, const struct rbuf_message_header
                         const struct rbuf_delivery *place)
 {
     struct rbuf_core *core = peer->core;
-    struct rbuf_grant *grant = header->after != 0 ? rbuf_grant_find(core, header->after) : NULL;
+    struct rbuf_grant *grant =
+        header->argument != 0 ? rbuf_grant_find(core, header->argument) : NULL;
     struct rbuf_held *held;
 
     if (grant == NULL || grant->state != RBUF_GRANT_STAGED || grant->peer != peer) {

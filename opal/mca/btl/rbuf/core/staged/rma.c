@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Operations on registered memory (core/staged/rma.h). Invariant: the first of a peer's queue alone
+ * may be posted in part.
+ */
 #include "core/staged/rma.h"
 
 #include <errno.h>

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The sending half of the superpipeline (core/staged/sender.h): a put from EARLY or FILLING on.
+ */
 #include "core/staged/sender.h"
 
 #include <errno.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Growing staging (core/staged/staging.h), by the arena's state:
+ *
+ *     READY -> ASKED -> READY or GROWN, as there is room for a further extent; ASKED -> REFUSED
+ */
 #include "core/staged/staging.h"
 
 #include "core/early/early.h"

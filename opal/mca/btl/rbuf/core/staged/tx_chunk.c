@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Chunks in the send arena (core/staged/tx_chunk.h): staging taken and given back, the copy into
+ * it, the flags, the write.
+ */
 #include "core/staged/tx_chunk.h"
 
 #include <stdlib.h>
