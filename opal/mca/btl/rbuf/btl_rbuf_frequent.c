@@ -1,15 +1,12 @@
-/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
- */
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Reuse: eager messages of frequently used buffers (core/choice/frequent.h)
- * leave without a copy, unless that makes the program wait
- * (core/choice/overlap.h).
+ * Reuse: eager messages of frequently used buffers (core/choice/frequent.h) leave without a copy,
+ * unless that makes the program wait (core/choice/pace.h).
  *
- * Open MPI hands such messages to prepare_src and send instead of sendi while
- * the module says MCA_BTL_FLAGS_SEND_INPLACE. A registration is held until its
- * memory is given back, of which the memory hooks tell: a cache is not asked
- * for each message, as that takes as long as a copy. It is made and let go
- * without the lock.
+ * Open MPI hands such messages to prepare_src and send instead of sendi while the module says
+ * MCA_BTL_FLAGS_SEND_INPLACE. A registration is held until its memory is given back, of which the
+ * memory hooks tell: a cache is not asked for each message, as that takes as long as a copy. It is
+ * made and let go without the lock.
  */
 #include "btl_rbuf_frequent.h"
 
