@@ -15,7 +15,7 @@ packages_of() { # PURPOSE
     case $1 in
     build)
         echo gcc make perl m4 autoconf automake libtool pkg-config \
-            openmpi-bin libopenmpi-dev libibverbs-dev libevent-dev libhwloc-dev
+            openmpi-bin libopenmpi-dev libibverbs-dev libevent-dev libhwloc-dev libunwind-dev
         ;;
     test)
         echo check clang-format spin valgrind ibverbs-utils perftest openssh-client gnuplot-nox

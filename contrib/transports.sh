@@ -8,7 +8,7 @@
 # Environment: RBUF_COMPONENT_DIR, the directory of mca_btl_rbuf.so (empty: Open MPI finds it by
 # itself); MPIRUN; SOFTHCA, the launcher of the emulated HCA.
 
-transport_protocols="superpipeline pipeline copy register rcache auto"
+transport_protocols="superpipeline pipeline copy register rcache auto helper"
 transport_rivals="openib-pinned openib-unpinned ucx tcp vader"
 
 # transport_options NAME: sets the array transport_args and transport_osc, the value of Open MPI's

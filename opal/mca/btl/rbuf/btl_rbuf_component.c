@@ -23,6 +23,7 @@
 #include "btl_rbuf_progress.h"
 #include "btl_rbuf_rdma.h"
 #include "btl_rbuf_report.h"
+#include "btl_rbuf_sharing.h"
 #include "btl_rbuf_send.h"
 
 #define RETRIED 3u /* times connect_timeout, that a request is tried again */
@@ -137,6 +138,7 @@ static void close_all(void)
         process->ports = NULL;
     }
     process->module_count = 0;
+    mca_btl_rbuf_sharing_close();
 }
 
 static int close_component(void)
@@ -318,6 +320,9 @@ static mca_btl_base_module_t **init(int *count, bool progress_threads, bool mpi_
     *count = 0;
     if (!mca_btl_rbuf_params_check() || !open_ports()) {
         return NULL;
+    }
+    if (mca_btl_rbuf_params.protocol == MCA_BTL_RBUF_HELPER) {
+        mca_btl_rbuf_sharing_open();
     }
     modules = calloc(process->module_count, sizeof(*modules));
     if (modules == NULL || !open_listener()) {

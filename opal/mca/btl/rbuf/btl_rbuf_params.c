@@ -30,8 +30,10 @@ enum kind {
     TEXT
 };
 
-static const char *const protocols[] = {"superpipeline", "pipeline", "copy", "register",
-                                        "rcache",        "auto",     NULL};
+static const char *const protocols[] = {"superpipeline", "pipeline", "copy",   "register",
+                                        "rcache",        "auto",     "helper", NULL};
+static const char *const helper_policies[] = {"off",   "conservative", "aggressive",
+                                              "force", "coordinated",  NULL}; /* rbuf_sharing */
 static const char *const switches[] = {"off", "on", NULL};
 static const char *const auto_switches[] = {"auto", "on", "off", NULL}; /* rbuf_in_order_choice */
 
@@ -61,7 +63,7 @@ struct parameter {
 
 static const struct parameter table[] = {
     {"protocol", "superpipeline", CHOICE, 0, 0, protocols, NULL, 0, 3, FIELD(protocol),
-     "superpipeline, pipeline, copy, register, rcache, auto",
+     "superpipeline, pipeline, copy, register, rcache, auto, helper",
      "How a contiguous message above the eager limit travels. superpipeline: copied through "
      "staging "
      "buffers in growing chunks; no user memory is ever registered. pipeline: the same with chunks "
@@ -70,7 +72,9 @@ static const struct parameter table[] = {
      "auto: written in place from and to buffers that the program uses again, where that has been "
      "seen to be faster and to be worth their registration, superpipeline else; without "
      "allow_cache "
-     "in place only where a registration for each message is worth it"},
+     "in place only where a registration for each message is worth it. helper: written in place, "
+     "registered by a thread shortly before its predicted use and deregistered behind it (needs "
+     "allow_cache, and an idle core: see helper_policy)"},
     {"c0", "12k", SIZE, 512, GIB, NULL, NULL, 0, 4, FIELD(c0),
      "bytes, 512 to largest_chunk, in whole blocks (rounded up)",
      "First chunk of a staged message (C0). Behind a rendezvous best is what the processor "
@@ -146,6 +150,25 @@ static const struct parameter table[] = {
      "Protocol auto: what registering memory is assumed to take until this run has measured it"},
     {"registration_page_time", "150ns", TIME, 0, MS, NULL, NULL, 0, 6,
      FIELD(registration_page_time), "time with ns or us", "The same, for each 4 KB of it"},
+    {"helper_policy", "conservative", CHOICE, 0, 0, helper_policies, NULL, 0, 3,
+     FIELD(helper_policy), "off, conservative, aggressive, force, coordinated",
+     "Protocol helper: which processes of a node have a helper thread. conservative: one for each "
+     "core that no process computes on, those that have registered the most. aggressive: all, if "
+     "there is such a core. coordinated: as conservative, and more where their registrations are "
+     "so seldom that helpers can share a core. force: all, also where a process computes on each "
+     "core, which slows both. Without a helper memory is registered on demand"},
+    {"helper_frames", "on", CHOICE, 0, 0, switches, NULL, 0, 6, FIELD(helper_frames), "on, off",
+     "Protocol helper: whether uses of a buffer are told apart by the place in the program, of "
+     "which its stack frames tell. off: by buffer and size alone, which is cheaper, and predicts "
+     "less of a program that uses a buffer in several loops"},
+    {"helper_min", "16k", SIZE, 1, GIB, NULL, NULL, 0, 6, FIELD(helper_min), "bytes, 1 to 1G",
+     "Protocol helper: smallest message whose memory is predicted; others are registered on "
+     "demand"},
+    {"helper_regions", "256", COUNT, 4, 65536, NULL, NULL, 0, 6, FIELD(helper_regions),
+     "regions, 4 to 65536",
+     "Protocol helper: regions of memory that are registered or predicted at a time, for each "
+     "port; "
+     "each use looks through them"},
     {"reuse", "off", CHOICE, 0, 0, switches, NULL, 0, 3, FIELD(reuse), "on, off",
      "Whether eager messages from buffers that the program sends from often are left where they "
      "are: the buffer is registered, and the adapter fetches the data itself. Saves the sender's "
@@ -500,6 +523,9 @@ bool mca_btl_rbuf_params_check(void)
         return refuse("mtu", "it is not one of these");
     }
     if (params->protocol == MCA_BTL_RBUF_RCACHE && params->allow_cache == MCA_BTL_RBUF_OFF) {
+        return refuse("protocol", "btl_rbuf_allow_cache is off");
+    }
+    if (params->protocol == MCA_BTL_RBUF_HELPER && params->allow_cache == MCA_BTL_RBUF_OFF) {
         return refuse("protocol", "btl_rbuf_allow_cache is off");
     }
     if (params->reuse == MCA_BTL_RBUF_ON && params->allow_cache == MCA_BTL_RBUF_OFF) {

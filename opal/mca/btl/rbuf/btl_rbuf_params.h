@@ -18,7 +18,8 @@ enum mca_btl_rbuf_protocol {
     MCA_BTL_RBUF_COPY,
     MCA_BTL_RBUF_REGISTER,
     MCA_BTL_RBUF_RCACHE,
-    MCA_BTL_RBUF_AUTO
+    MCA_BTL_RBUF_AUTO,
+    MCA_BTL_RBUF_HELPER
 };
 
 enum mca_btl_rbuf_switch { MCA_BTL_RBUF_OFF, MCA_BTL_RBUF_ON };
@@ -45,6 +46,10 @@ struct mca_btl_rbuf_params {
     uint64_t allow_cache;
     uint64_t registration_time;
     uint64_t registration_page_time;
+    uint64_t helper_policy; /* enum rbuf_sharing */
+    uint64_t helper_frames; /* enum mca_btl_rbuf_switch */
+    uint64_t helper_min;
+    uint64_t helper_regions;
     uint64_t reuse; /* enum mca_btl_rbuf_switch */
     uint64_t reuse_min;
     uint64_t reuse_buffers;

@@ -5,6 +5,7 @@
 
 #include "btl_rbuf.h"
 #include "btl_rbuf_cache.h"
+#include "btl_rbuf_helper.h"
 #include "btl_rbuf_params.h"
 #include "core/choice/choice.h"
 
@@ -19,19 +20,32 @@ int mca_btl_rbuf_registrar_open(mca_btl_rbuf_module_t *module)
 {
     struct mca_btl_rbuf_registrar *registrar = &module->registrar;
 
+    registrar->policy = MCA_BTL_RBUF_ON_DEMAND;
     if (wants_cache()) {
         registrar->rcache = mca_btl_rbuf_cache_open(module);
+        registrar->policy =
+            registrar->rcache != NULL ? MCA_BTL_RBUF_CACHED : MCA_BTL_RBUF_ON_DEMAND;
+    } else if (mca_btl_rbuf_params.protocol == MCA_BTL_RBUF_HELPER) {
+        registrar->helper = mca_btl_rbuf_helper_open(module);
+        registrar->policy =
+            registrar->helper != NULL ? MCA_BTL_RBUF_HELPED : MCA_BTL_RBUF_ON_DEMAND;
     }
-    registrar->policy = registrar->rcache != NULL ? MCA_BTL_RBUF_CACHED : MCA_BTL_RBUF_ON_DEMAND;
     return OPAL_SUCCESS;
 }
 
 void mca_btl_rbuf_registrar_close(mca_btl_rbuf_module_t *module)
 {
-    if (module->registrar.policy == MCA_BTL_RBUF_CACHED) {
+    switch (module->registrar.policy) {
+    case MCA_BTL_RBUF_ON_DEMAND:
+        break;
+    case MCA_BTL_RBUF_CACHED:
         mca_btl_rbuf_cache_close(module);
-        module->registrar.policy = MCA_BTL_RBUF_ON_DEMAND;
+        break;
+    case MCA_BTL_RBUF_HELPED:
+        mca_btl_rbuf_helper_close(module->registrar.helper);
+        break;
     }
+    module->registrar.policy = MCA_BTL_RBUF_ON_DEMAND;
 }
 
 /* Protocol auto: reports what the registration took, once. */
@@ -115,6 +129,10 @@ mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_take(mca_btl_rbuf_module_
     case MCA_BTL_RBUF_CACHED:
         registration = take_cached(module, base, bytes, purpose, problem);
         break;
+    case MCA_BTL_RBUF_HELPED:
+        registration =
+            mca_btl_rbuf_helper_take(module->registrar.helper, base, bytes, purpose, problem);
+        break;
     }
     if (registration != NULL) {
         report(module, base, bytes, registration);
@@ -152,7 +170,24 @@ void mca_btl_rbuf_registration_give(mca_btl_rbuf_module_t *module,
     case MCA_BTL_RBUF_CACHED:
         mca_btl_rbuf_cache_give(module, registration);
         break;
+    case MCA_BTL_RBUF_HELPED:
+        mca_btl_rbuf_helper_give(module->registrar.helper, registration);
+        break;
     }
+}
+
+/* True: something was given up. */
+static bool evict(mca_btl_rbuf_module_t *module)
+{
+    switch (module->registrar.policy) {
+    case MCA_BTL_RBUF_CACHED:
+        return mca_btl_rbuf_cache_evict(module);
+    case MCA_BTL_RBUF_HELPED:
+        return mca_btl_rbuf_helper_evict(module->registrar.helper);
+    case MCA_BTL_RBUF_ON_DEMAND:
+        break;
+    }
+    return false;
 }
 
 int mca_btl_rbuf_memory_allocate(mca_btl_rbuf_module_t *module, size_t bytes, unsigned access,
@@ -162,7 +197,6 @@ int mca_btl_rbuf_memory_allocate(mca_btl_rbuf_module_t *module, size_t bytes, un
 
     do {
         status = rbuf_memory_allocate(module->port, bytes, access, out, problem);
-    } while (status == -ENOMEM && module->registrar.policy == MCA_BTL_RBUF_CACHED &&
-             mca_btl_rbuf_cache_evict(module));
+    } while (status == -ENOMEM && evict(module));
     return status;
 }

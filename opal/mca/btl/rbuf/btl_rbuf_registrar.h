@@ -4,7 +4,8 @@
  * opening to its end:
  *
  * - on demand: made for each use, and its taker's (this file);
- * - cached: kept in OPAL's grdma cache (btl_rbuf_cache.h), protocols rcache and auto.
+ * - cached: kept in OPAL's grdma cache (btl_rbuf_cache.h), protocols rcache and auto;
+ * - helper: made by a thread shortly before their use (btl_rbuf_helper.h), protocol helper.
  *
  * and those that are held beside it, for reuse (btl_rbuf_frequent.h).
  *
@@ -18,11 +19,16 @@
 
 typedef struct mca_btl_rbuf_module_t mca_btl_rbuf_module_t;
 
-typedef enum { MCA_BTL_RBUF_ON_DEMAND, MCA_BTL_RBUF_CACHED } mca_btl_rbuf_policy_t;
+typedef enum {
+    MCA_BTL_RBUF_ON_DEMAND,
+    MCA_BTL_RBUF_CACHED,
+    MCA_BTL_RBUF_HELPED
+} mca_btl_rbuf_policy_t;
 
 struct mca_btl_rbuf_registrar {
     mca_btl_rbuf_policy_t policy;
     struct mca_rcache_base_module_t *rcache; /* CACHED */
+    struct mca_btl_rbuf_helper *helper;      /* HELPED */
     _Atomic uint64_t lookups;
     _Atomic uint64_t misses; /* of these, registrations that were made */
     _Atomic uint64_t cached; /* registrations in the cache, also those that it is to drop */

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "btl_rbuf_frequent.h"
+#include "btl_rbuf_helper.h"
 #include "btl_rbuf_params.h"
 #include "core/choice/choice.h"
 #include "opal/mca/base/mca_base_pvar.h"
@@ -23,6 +24,7 @@ struct totals {
     uint64_t reuse_most;
     uint64_t reuse_most_bytes;
     uint64_t reuse_percent;
+    struct mca_btl_rbuf_helper_counters helper;
     uint64_t requests;
     uint64_t completions;
     uint64_t lookups;
@@ -138,6 +140,24 @@ static const struct counter table[] = {
     {"reuse_most_bytes", TOTAL(reuse_most_bytes), "Longest message from that buffer, bytes"},
     {"reuse_percent", TOTAL(reuse_percent),
      "Of the messages whose buffer was looked up, how many were not from a new one, percent"},
+    {"helper_ready", TOTAL(helper.ready),
+     "Protocol helper: uses of memory that was registered already"},
+    {"helper_mispredicted", TOTAL(helper.mispredicted),
+     "Uses that came before the registration which was planned for them"},
+    {"helper_unknown", TOTAL(helper.unknown), "Uses that were not foreseen"},
+    {"helper_ahead", TOTAL(helper.ahead), "Registrations by the helper, before a use"},
+    {"helper_kept", TOTAL(helper.kept),
+     "Times that a registration was kept behind a use, as the next one was near"},
+    {"helper_lapsed", TOTAL(helper.lapsed), "Registrations whose predicted use did not come"},
+    {"helper_stale", TOTAL(helper.stale), "Registrations whose memory was given back"},
+    {"helper_points", TOTAL(helper.points), "Uses that the helper has seen"},
+    {"helper_points_lost", TOTAL(helper.points_lost), "Uses that were too many for it to see"},
+    {"helper_predicted", TOTAL(helper.predicted), "Uses whose time was predicted"},
+    {"helper_near", TOTAL(helper.near), "Of those, the ones that came within 0.5 % of it"},
+    {"helper_close", TOTAL(helper.close), "Of those, others that came within 5 %"},
+    {"helper_early", TOTAL(helper.early), "Of those, the ones that came sooner"},
+    {"helper_late", TOTAL(helper.late), "Of those, the ones that came later"},
+    {"helper_missed", TOTAL(helper.missed), "Of those, the ones that came a period later or more"},
     {"registrations", TOTAL(registrations), "Memory regions registered, those of rbuf included"},
     {"deregistrations", TOTAL(deregistrations), "Memory regions deregistered"},
     {"pinned", TOTAL(pinned), "Bytes registered now"},
@@ -184,6 +204,13 @@ static void add_module(struct totals *totals, const mca_btl_rbuf_module_t *modul
     }
     if (module->frequent != NULL) {
         add_frequent(totals, module->frequent);
+    }
+    if (module->registrar.policy == MCA_BTL_RBUF_HELPED) {
+        struct mca_btl_rbuf_helper_counters counters;
+
+        mca_btl_rbuf_helper_count(module->registrar.helper, &counters);
+        add(&totals->helper, &counters, sizeof(counters));
+        totals->cache_misses += counters.mispredicted + counters.unknown;
     }
     totals->requests += module->port->fab.requests;
     totals->completions += module->port->fab.completions;
@@ -276,6 +303,13 @@ int mca_btl_rbuf_counters_register(const mca_base_component_t *component)
     return OPAL_SUCCESS;
 }
 
+/* In the report, which is one line: what another protocol would count is left out. */
+static bool is_of_use(const struct counter *counter)
+{
+    return mca_btl_rbuf_params.protocol == MCA_BTL_RBUF_HELPER ||
+           strncmp(counter->name, "helper_", strlen("helper_")) != 0;
+}
+
 void mca_btl_rbuf_report(void)
 {
     struct totals totals;
@@ -292,8 +326,10 @@ void mca_btl_rbuf_report(void)
         OPAL_PROC_MY_NAME.vpid, opal_process_info.nodename,
         mca_btl_rbuf_protocol_name((enum mca_btl_rbuf_protocol) mca_btl_rbuf_params.protocol));
     for (size_t i = 0; i < COUNTERS && used > 0 && (size_t) used < sizeof(line); i++) {
-        used += snprintf(line + used, sizeof(line) - (size_t) used, " %s=%" PRIu64, table[i].name,
-                         value_of(&totals, &table[i]));
+        if (is_of_use(&table[i])) {
+            used += snprintf(line + used, sizeof(line) - (size_t) used, " %s=%" PRIu64,
+                             table[i].name, value_of(&totals, &table[i]));
+        }
     }
     if (used > 0 && (size_t) used < sizeof(line) - 1) {
         strcpy(line + used, "\n");

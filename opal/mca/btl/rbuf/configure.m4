@@ -7,6 +7,7 @@ m4_include([opal/mca/btl/rbuf/config/rbuf_find_lib.m4])
 m4_include([opal/mca/btl/rbuf/config/rbuf_check_verbs.m4])
 m4_include([opal/mca/btl/rbuf/config/rbuf_check_libevent.m4])
 m4_include([opal/mca/btl/rbuf/config/rbuf_check_hwloc.m4])
+m4_include([opal/mca/btl/rbuf/config/rbuf_check_unwind.m4])
 
 # MCA_opal_btl_rbuf_CONFIG(CAN BUILD, CANNOT BUILD)
 AC_DEFUN([MCA_opal_btl_rbuf_CONFIG], [
@@ -16,17 +17,19 @@ AC_DEFUN([MCA_opal_btl_rbuf_CONFIG], [
     RBUF_CHECK_VERBS([], [rbuf_happy=no])
     RBUF_CHECK_LIBEVENT([], [rbuf_happy=no])
     RBUF_CHECK_HWLOC
+    RBUF_CHECK_UNWIND
 
     # verbs/ and core/ include no opal_config.h, which would ask for GNU extensions.
     btl_rbuf_CPPFLAGS="-D_GNU_SOURCE $rbuf_verbs_CFLAGS $rbuf_libevent_CFLAGS $rbuf_hwloc_CFLAGS"
     btl_rbuf_CPPFLAGS="$btl_rbuf_CPPFLAGS -DRBUF_HAVE_HWLOC=$rbuf_have_hwloc"
+    btl_rbuf_CPPFLAGS="$btl_rbuf_CPPFLAGS $rbuf_unwind_CFLAGS -DRBUF_HAVE_UNWIND=$rbuf_have_unwind"
     AS_IF([test "$rbuf_verbs_data_in_order" = yes],
         [btl_rbuf_CPPFLAGS="$btl_rbuf_CPPFLAGS -DRBUF_HAVE_DATA_IN_ORDER=1"],
         [btl_rbuf_CPPFLAGS="$btl_rbuf_CPPFLAGS -DRBUF_HAVE_DATA_IN_ORDER=0"])
     btl_rbuf_CFLAGS="-fvisibility=hidden"
     # What is named btl_rbuf_LIBS (or _LDFLAGS) becomes part of what Open MPI's wrapper compilers say,
     # if the component goes into libopen-pal.
-    btl_rbuf_LIBS="$rbuf_verbs_LIBS $rbuf_libevent_LIBS $rbuf_hwloc_LIBS -lpthread"
+    btl_rbuf_LIBS="$rbuf_verbs_LIBS $rbuf_libevent_LIBS $rbuf_hwloc_LIBS $rbuf_unwind_LIBS -lpthread"
     AS_IF([test "$rbuf_standalone" = yes],
         [btl_rbuf_CPPFLAGS="$RBUF_OMPI_CPPFLAGS $btl_rbuf_CPPFLAGS"
          btl_rbuf_CFLAGS="$RBUF_CFLAGS $btl_rbuf_CFLAGS"

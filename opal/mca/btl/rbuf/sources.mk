@@ -34,10 +34,14 @@ rbuf_glue_sources = \
 	%reldir%/btl_rbuf_fork.h \
 	%reldir%/btl_rbuf_fragment.c \
 	%reldir%/btl_rbuf_fragment.h \
+	%reldir%/btl_rbuf_frames.c \
+	%reldir%/btl_rbuf_frames.h \
 	%reldir%/btl_rbuf_frequent.c \
 	%reldir%/btl_rbuf_frequent.h \
 	%reldir%/btl_rbuf_help.c \
 	%reldir%/btl_rbuf_help.h \
+	%reldir%/btl_rbuf_helper.c \
+	%reldir%/btl_rbuf_helper.h \
 	%reldir%/btl_rbuf_hooks.c \
 	%reldir%/btl_rbuf_hooks.h \
 	%reldir%/btl_rbuf_latency.c \
@@ -74,6 +78,8 @@ rbuf_glue_sources = \
 	%reldir%/btl_rbuf_ring.h \
 	%reldir%/btl_rbuf_send.c \
 	%reldir%/btl_rbuf_send.h \
+	%reldir%/btl_rbuf_sharing.c \
+	%reldir%/btl_rbuf_sharing.h \
 	%reldir%/btl_rbuf_staging.c \
 	%reldir%/btl_rbuf_staging.h \
 	%reldir%/btl_rbuf_values.c \
@@ -115,6 +121,20 @@ rbuf_core_sources = \
 	%reldir%/core/early/early.h \
 	%reldir%/core/early/early_in.c \
 	%reldir%/core/early/early_out.c \
+	%reldir%/core/helper/deadline.c \
+	%reldir%/core/helper/deadline.h \
+	%reldir%/core/helper/helper.c \
+	%reldir%/core/helper/helper.h \
+	%reldir%/core/helper/mr.c \
+	%reldir%/core/helper/mr.h \
+	%reldir%/core/helper/points.c \
+	%reldir%/core/helper/points.h \
+	%reldir%/core/helper/predictor.c \
+	%reldir%/core/helper/predictor.h \
+	%reldir%/core/helper/registration_queue.c \
+	%reldir%/core/helper/registration_queue.h \
+	%reldir%/core/helper/sharing.c \
+	%reldir%/core/helper/sharing.h \
 	%reldir%/core/inbox.c \
 	%reldir%/core/inbox.h \
 	%reldir%/core/message/channel.c \
