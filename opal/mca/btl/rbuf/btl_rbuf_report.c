@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "btl_rbuf_frequent.h"
 #include "btl_rbuf_helper.h"
