@@ -105,6 +105,13 @@ rbuf_core_sources = \
 	%reldir%/core/early/early.h \
 	%reldir%/core/early/early_in.c \
 	%reldir%/core/early/early_out.c \
+	%reldir%/core/helper/deadline.h \
+	%reldir%/core/helper/helper.h \
+	%reldir%/core/helper/mr.h \
+	%reldir%/core/helper/points.h \
+	%reldir%/core/helper/predictor.h \
+	%reldir%/core/helper/registration_queue.h \
+	%reldir%/core/helper/sharing.h \
 	%reldir%/core/inbox.c \
 	%reldir%/core/inbox.h \
 	%reldir%/core/message/channel.c \
