@@ -53,7 +53,7 @@ struct rbuf_prediction_counters {
     uint64_t points;
     uint64_t predicted; /* uses of a site whose period was known: the sum of the following */
     uint64_t near;      /* within 0.5 % */
-    uint64_t close;     /* within 5 % */
+    uint64_t close;     /* else within 5 % */
     uint64_t early;     /* they came sooner than predicted */
     uint64_t late;      /* they came later */
     uint64_t missed;    /* twice the period later, or more: a predicted use never came */
