@@ -114,7 +114,7 @@ enum rbuf_mr_taken rbuf_mr_take(struct rbuf_mrs *mrs, uint64_t base, uint64_t by
                                 uint32_t access, struct rbuf_mr **mr);
 
 /* A taker has registered the region, and has it now. `access` may be less than was asked for. */
-void rbuf_mr_publish(struct rbuf_mrs *mrs, struct rbuf_mr *mr, void *handle, uint32_t access);
+void rbuf_mr_publish(struct rbuf_mr *mr, void *handle, uint32_t access);
 
 /* It could not be registered (a taker, or the helper). */
 void rbuf_mr_abandon(struct rbuf_mr *mr);
@@ -144,6 +144,9 @@ void rbuf_mr_registered(struct rbuf_mrs *mrs, struct rbuf_mr *mr, void *handle);
 
 /* Not planned any more, if it was. */
 void rbuf_mr_unplan(struct rbuf_mr *mr);
+
+/* Another region, planned or registered, is good for all that this one is. */
+bool rbuf_mr_covered(const struct rbuf_mrs *mrs, const struct rbuf_mr *mr);
 
 enum rbuf_mr_state rbuf_mr_state(const struct rbuf_mr *mr);
 
