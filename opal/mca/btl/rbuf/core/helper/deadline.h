@@ -35,15 +35,15 @@ struct rbuf_helper_load {
     uint32_t queued;
     uint32_t regions;
     uint32_t sites;
+    uint64_t largest_pages; /* what may have to be deregistered before */
 };
 
 /* t_p of a deregistration that is followed by a registration in time, ns. */
 uint64_t rbuf_deadline_deregister_ns(const struct rbuf_helper_costs *costs,
                                      const struct rbuf_helper_load *load, uint64_t pages);
 
-/* t_p of a registration that waits for one more point and deregistration of `other_pages`, ns. */
+/* t_p of a registration that waits for one more point and deregistration of the largest, ns. */
 uint64_t rbuf_deadline_register_ns(const struct rbuf_helper_costs *costs,
-                                   const struct rbuf_helper_load *load, uint64_t pages,
-                                   uint64_t other_pages);
+                                   const struct rbuf_helper_load *load, uint64_t pages);
 
 #endif

@@ -59,8 +59,9 @@ struct rbuf_helper_options {
                                   .deregister_page_ns = 50,                                        \
                                   .wake_ns = 60000})
 
-#define RBUF_HELPER_SMALLEST 16384u /* bytes; the paper's threshold, and the parameter's default   \
-                                     */
+#define RBUF_HELPER_SMALLEST                                                                       \
+    16384u /* bytes; the paper's threshold, and the parameter's default                            \
+            */
 
 struct rbuf_helper_counters {
     uint64_t ahead; /* registrations before use */
@@ -77,6 +78,7 @@ struct rbuf_helper {
     struct rbuf_registration_queue queue;
     struct rbuf_helper_costs costs;
     struct rbuf_helper_counters counters;
+    uint64_t largest_pages;      /* of the regions so far */
     struct rbuf_queue_item next; /* what the region that is being deregistered will have */
 };
 

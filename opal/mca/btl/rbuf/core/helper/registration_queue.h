@@ -8,7 +8,8 @@
  * for one deregistration (rbuf_registration_queue's gap), so the helper meets them all; earlier
  * ones are brought forward where they are closer.
  *
- * Invariant: `order` holds the places that have an item, by `due_ns`; due_ns <= deadline_ns.
+ * Invariant: `order` holds the places that have an item, by deadline; the due times of
+ * registrations are in that order, too, and none is behind its deadline.
  *
  * Threads: the helper alone.
  */
@@ -28,6 +29,7 @@ struct rbuf_queue_item {
     uint64_t deadline_ns; /* as predicted */
     uint64_t due_ns;      /* adjusted */
     uint64_t cost_ns;     /* of registering it */
+    uint64_t lapse_ns;    /* when its use will not come any more */
 };
 
 struct rbuf_registration_queue {
@@ -47,7 +49,8 @@ void rbuf_registration_queue_close(struct rbuf_registration_queue *queue);
 void rbuf_registration_queue_set(struct rbuf_registration_queue *queue, uint32_t place,
                                  const struct rbuf_queue_item *item, uint64_t gap_ns);
 
-/* The place whose item is due first, or RBUF_QUEUE_EMPTY. */
-uint32_t rbuf_registration_queue_first(const struct rbuf_registration_queue *queue);
+/* The place whose item of that kind is due first, or RBUF_QUEUE_EMPTY. */
+uint32_t rbuf_registration_queue_first(const struct rbuf_registration_queue *queue,
+                                       enum rbuf_queued kind);
 
 #endif
