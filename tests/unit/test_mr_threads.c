@@ -77,6 +77,14 @@ static void use(struct world *world, uint32_t buffer, uint32_t site)
     struct rbuf_mr *mr;
     enum rbuf_mr_taken taken = rbuf_mr_take(&world->helper.mrs, point.base, BYTES, 1, &mr);
 
+    if (taken == RBUF_MR_COMING) {
+        sched_yield();
+        taken = rbuf_mr_take(&world->helper.mrs, point.base, BYTES, 1, &mr);
+    }
+    if (taken == RBUF_MR_COMING) {
+        taken = rbuf_mr_claim(&world->helper.mrs, point.base, BYTES, 1, &mr);
+    }
+
     point.time_ns = atomic_fetch_add(&world->ticks, 1) * TICK_NS;
     if (taken == RBUF_MR_NO_PLACE) {
         return;

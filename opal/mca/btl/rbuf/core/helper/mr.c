@@ -101,68 +101,96 @@ static bool join(struct rbuf_mr *mr, const struct wanted *wanted)
     return false;
 }
 
-/* A place for what is wanted: REGISTERING, and the caller's. */
-static struct rbuf_mr *claim(struct rbuf_mrs *mrs, const struct wanted *wanted)
+static struct wanted wanted_of(uint64_t base, uint64_t bytes, uint32_t access)
 {
-    for (uint32_t i = 0; i < mrs->places; i++) {
-        struct rbuf_mr *mr = &mrs->mr[i];
-        uint64_t word = load(mr);
-        uint32_t known = used(mrs);
-
-        while (known <= i &&
-               !atomic_compare_exchange_weak_explicit(&mrs->used, &known, i + 1,
-                                                      memory_order_acq_rel, memory_order_acquire)) {
-        }
-        if (state_of(word) == RBUF_MR_ABSENT &&
-            change(mr, &word, ((word & GENERATIONS) + GENERATION) | RBUF_MR_REGISTERING)) {
-            atomic_store_explicit(&mr->begin, wanted->begin, memory_order_relaxed);
-            atomic_store_explicit(&mr->end, wanted->end, memory_order_relaxed);
-            atomic_store_explicit(&mr->access, wanted->access, memory_order_relaxed);
-            return mr;
-        }
-    }
-    return NULL;
+    return (struct wanted){.begin = base / RBUF_MR_PAGE * RBUF_MR_PAGE,
+                           .end = (base + bytes + RBUF_MR_PAGE - 1) / RBUF_MR_PAGE * RBUF_MR_PAGE,
+                           .access = access};
 }
 
-/* What is not registered yet: the place that was planned for it, or a new one. */
-static struct rbuf_mr *place_for(struct rbuf_mrs *mrs, const struct wanted *wanted)
+static void raise_used(struct rbuf_mrs *mrs, uint32_t places)
 {
-    bool late = false;
-    struct rbuf_mr *mr;
+    uint32_t known = used(mrs);
 
-    for (uint32_t i = 0; i < used(mrs); i++) {
-        mr = &mrs->mr[i];
-        if (contains(mr, wanted) && step(mr, RBUF_MR_PLANNED, RBUF_MR_REGISTERING)) {
-            if (contains(mr, wanted)) { /* still: it is ours now */
-                count(&mrs->counters.planned);
-                return mr;
-            }
-            rbuf_mr_abandon(mr);
-        }
-        late = late || (contains(mr, wanted) && rbuf_mr_state(mr) == RBUF_MR_REGISTERING);
+    while (known < places &&
+           !atomic_compare_exchange_weak_explicit(&mrs->used, &known, places, memory_order_acq_rel,
+                                                  memory_order_acquire)) {
     }
-    mr = claim(mrs, wanted);
-    count(mr == NULL ? &mrs->counters.full : late ? &mrs->counters.late : &mrs->counters.unknown);
-    return mr;
+}
+
+enum rbuf_mr_taken rbuf_mr_claim(struct rbuf_mrs *mrs, uint64_t base, uint64_t bytes,
+                                 uint32_t access, struct rbuf_mr **mr)
+{
+    const struct wanted wanted = wanted_of(base, bytes, access);
+
+    for (uint32_t i = 0; i < mrs->places; i++) {
+        uint64_t word;
+
+        *mr = &mrs->mr[i];
+        word = load(*mr);
+        raise_used(mrs, i + 1);
+        if (state_of(word) == RBUF_MR_ABSENT &&
+            change(*mr, &word, ((word & GENERATIONS) + GENERATION) | RBUF_MR_REGISTERING)) {
+            atomic_store_explicit(&(*mr)->begin, wanted.begin, memory_order_relaxed);
+            atomic_store_explicit(&(*mr)->end, wanted.end, memory_order_relaxed);
+            atomic_store_explicit(&(*mr)->access, wanted.access, memory_order_relaxed);
+            count(&mrs->counters.unknown);
+            return RBUF_MR_TO_REGISTER;
+        }
+    }
+    count(&mrs->counters.full);
+    *mr = NULL;
+    return RBUF_MR_NO_PLACE;
+}
+
+/* Whoever calls this owns the region: but for hooks, nobody changes the word. */
+static void leave(struct rbuf_mr *mr)
+{
+    atomic_store_explicit(&mr->word, with_state(load(mr), RBUF_MR_ABSENT), memory_order_release);
+}
+
+/* Makes a region REGISTERING that is planned for this. */
+static bool claim_planned(struct rbuf_mr *mr, const struct wanted *wanted)
+{
+    if (!contains(mr, wanted) || !step(mr, RBUF_MR_PLANNED, RBUF_MR_REGISTERING)) {
+        return false;
+    }
+    if (!contains(mr, wanted)) { /* it became another one before it was ours */
+        leave(mr);
+        return false;
+    }
+    return true;
 }
 
 enum rbuf_mr_taken rbuf_mr_take(struct rbuf_mrs *mrs, uint64_t base, uint64_t bytes,
                                 uint32_t access, struct rbuf_mr **mr)
 {
-    const struct wanted wanted = {.begin = base / RBUF_MR_PAGE * RBUF_MR_PAGE,
-                                  .end = (base + bytes + RBUF_MR_PAGE - 1) / RBUF_MR_PAGE *
-                                         RBUF_MR_PAGE,
-                                  .access = access};
+    const struct wanted wanted = wanted_of(base, bytes, access);
+    struct rbuf_mr *coming = NULL;
 
     for (uint32_t i = 0; i < used(mrs); i++) {
-        if (join(&mrs->mr[i], &wanted)) {
-            *mr = &mrs->mr[i];
+        *mr = &mrs->mr[i];
+        if (join(*mr, &wanted)) {
             count(&mrs->counters.registered);
             return RBUF_MR_TAKEN;
         }
+        if (rbuf_mr_state(*mr) == RBUF_MR_REGISTERING && contains(*mr, &wanted)) {
+            coming = *mr;
+        }
     }
-    *mr = place_for(mrs, &wanted);
-    return *mr == NULL ? RBUF_MR_NO_PLACE : RBUF_MR_TO_REGISTER;
+    if (coming != NULL) {
+        count(&mrs->counters.late);
+        *mr = coming;
+        return RBUF_MR_COMING;
+    }
+    for (uint32_t i = 0; i < used(mrs); i++) {
+        *mr = &mrs->mr[i];
+        if (claim_planned(*mr, &wanted)) {
+            count(&mrs->counters.planned);
+            return RBUF_MR_TO_REGISTER;
+        }
+    }
+    return rbuf_mr_claim(mrs, base, bytes, access, mr);
 }
 
 /* Onto the list, if it is not there. True: the list was empty. */
@@ -192,12 +220,6 @@ void rbuf_mr_publish(struct rbuf_mr *mr, void *handle, uint32_t access)
         to = with_state(word + USER,
                         state_of(word) == RBUF_MR_REGISTERING ? RBUF_MR_IN_USE : RBUF_MR_STALE);
     } while (!change(mr, &word, to));
-}
-
-/* Whoever calls this owns the region: but for hooks, nobody changes the word. */
-static void leave(struct rbuf_mr *mr)
-{
-    atomic_store_explicit(&mr->word, with_state(load(mr), RBUF_MR_ABSENT), memory_order_release);
 }
 
 void rbuf_mr_abandon(struct rbuf_mr *mr)

@@ -42,9 +42,9 @@
  * compare-and-swap that succeeds are those of its generation. A hook may read those of another one,
  * which marks in vain: that costs a registration.
  *
- * Threads: take, publish, abandon and give in any thread; stale in any, also within malloc() and
- * munmap(): no lock, no allocation, and what it waits for is never a thread that was stopped. The
- * rest in the helper.
+ * Threads: take, claim, publish, abandon and give in any thread; stale in any, also within malloc()
+ * and munmap(): no lock, no allocation, and what it waits for is never a thread that was stopped.
+ * The rest in the helper.
  */
 #ifndef RBUF_CORE_HELPER_MR_H
 #define RBUF_CORE_HELPER_MR_H
@@ -81,10 +81,10 @@ struct rbuf_mr {
 struct rbuf_mr_counters {
     _Atomic uint64_t registered; /* it was registered */
     _Atomic uint64_t planned;    /* the helper would have registered it later: mispredicted */
-    _Atomic uint64_t late;       /* the helper was registering it: mispredicted */
-    _Atomic uint64_t unknown;    /* nobody had foreseen it */
-    _Atomic uint64_t full;       /* there was no place, and it was not foreseen */
-    _Atomic uint64_t stale;      /* regions that a hook has marked */
+    _Atomic uint64_t late;    /* another thread was registering it: mispredicted, or used by two */
+    _Atomic uint64_t unknown; /* nobody had foreseen it */
+    _Atomic uint64_t full;    /* there was no place, and it was not foreseen */
+    _Atomic uint64_t stale;   /* regions that a hook has marked */
 };
 
 struct rbuf_mrs {
@@ -99,6 +99,8 @@ struct rbuf_mrs {
 enum rbuf_mr_taken {
     RBUF_MR_TAKEN,       /* use it */
     RBUF_MR_TO_REGISTER, /* register [begin, end), then rbuf_mr_publish() or rbuf_mr_abandon() */
+    RBUF_MR_COMING,      /* another one is registering *mr: wait while that is its state, as long as
+                            registering takes at most, then ask again, and at last claim */
     RBUF_MR_NO_PLACE     /* no region: register without */
 };
 
@@ -109,9 +111,13 @@ int rbuf_mrs_open(struct rbuf_mrs *mrs, uint32_t places);
 void rbuf_mrs_close(struct rbuf_mrs *mrs);
 
 /* A region that contains [base, base + bytes) and may be used for `access`, for the caller, who
- * gives it back; or one that the caller is to register at once. Does not wait for the helper. */
+ * gives it back; or one that the caller is to register at once. Does not wait. */
 enum rbuf_mr_taken rbuf_mr_take(struct rbuf_mrs *mrs, uint64_t base, uint64_t bytes,
                                 uint32_t access, struct rbuf_mr **mr);
+
+/* The same behind RBUF_MR_COMING, for who has waited long enough: TO_REGISTER or NO_PLACE. */
+enum rbuf_mr_taken rbuf_mr_claim(struct rbuf_mrs *mrs, uint64_t base, uint64_t bytes,
+                                 uint32_t access, struct rbuf_mr **mr);
 
 /* A taker has registered the region, and has it now. `access` may be less than was asked for. */
 void rbuf_mr_publish(struct rbuf_mr *mr, void *handle, uint32_t access);
