@@ -7,7 +7,7 @@
  *     order = rbuf_helper_next(helper, now)
  *     REGISTER    register [begin, end) of order.mr for its access; rbuf_helper_registered()
  *     DEREGISTER  deregister order.mr->handle; rbuf_helper_deregistered()
- *     WAIT        sleep until order.until_ns, or until rbuf_mr_give() says so
+ *     WAIT        sleep until order.until_ns, or until rbuf_mr_give() or rbuf_mr_stale() says so
  *
  * Each look takes all points, then the registration that is due, if one is; else one region of
  * those that were given back. That one
@@ -20,7 +20,7 @@
  *
  * A thread of the application, for a message of at least `smallest_bytes`: rbuf_mr_take() and what
  * it asks for, rbuf_points_put(), and rbuf_mr_give() when the message is over. Memory hooks:
- * rbuf_mr_stale().
+ * rbuf_mr_stale(). Where they see less than all that goes, there can be no helper.
  *
  * Threads: `points` and `mrs` say for themselves. Everything else belongs to the helper: one
  * thread, or, where there is none, whoever does its work under a lock of the caller's.

@@ -259,8 +259,10 @@ static enum rbuf_mr_state stale_of(enum rbuf_mr_state state)
     }
 }
 
-void rbuf_mr_stale(struct rbuf_mrs *mrs, uint64_t base, uint64_t bytes)
+bool rbuf_mr_stale(struct rbuf_mrs *mrs, uint64_t base, uint64_t bytes)
 {
+    bool wake = false;
+
     for (uint32_t i = 0; i < used(mrs); i++) {
         struct rbuf_mr *mr = &mrs->mr[i];
         uint64_t word = load(mr);
@@ -269,13 +271,13 @@ void rbuf_mr_stale(struct rbuf_mrs *mrs, uint64_t base, uint64_t bytes)
                base < rbuf_mr_end(mr)) {
             if (change(mr, &word, with_state(word, stale_of(state_of(word))))) {
                 count(&mrs->counters.stale);
-                if (state_of(word) == RBUF_MR_IDLE) { /* nobody else will give it back */
-                    (void) list(mrs, mr);
-                }
+                /* An idle one nobody else gives back. */
+                wake = (state_of(word) == RBUF_MR_IDLE && list(mrs, mr)) || wake;
                 break;
             }
         }
     }
+    return wake;
 }
 
 struct rbuf_mr *rbuf_mr_returned(struct rbuf_mrs *mrs)

@@ -128,8 +128,9 @@ void rbuf_mr_abandon(struct rbuf_mr *mr);
 /* A use is over. True: the list was empty, and the helper may want to be woken. */
 bool rbuf_mr_give(struct rbuf_mrs *mrs, struct rbuf_mr *mr);
 
-/* [base, base + bytes) is about to go back to the system. */
-void rbuf_mr_stale(struct rbuf_mrs *mrs, uint64_t base, uint64_t bytes);
+/* [base, base + bytes) is about to go back to the system. True: as of rbuf_mr_give(); who is not
+ * woken for it does not hear of what is given back next either. */
+bool rbuf_mr_stale(struct rbuf_mrs *mrs, uint64_t base, uint64_t bytes);
 
 /* The region that was given back the longest ago, or NULL. It may have been taken again. */
 struct rbuf_mr *rbuf_mr_returned(struct rbuf_mrs *mrs);
