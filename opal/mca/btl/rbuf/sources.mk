@@ -121,6 +121,20 @@ rbuf_core_sources = \
 	%reldir%/core/early/early.h \
 	%reldir%/core/early/early_in.c \
 	%reldir%/core/early/early_out.c \
+	%reldir%/core/helper/deadline.c \
+	%reldir%/core/helper/deadline.h \
+	%reldir%/core/helper/helper.c \
+	%reldir%/core/helper/helper.h \
+	%reldir%/core/helper/mr.c \
+	%reldir%/core/helper/mr.h \
+	%reldir%/core/helper/points.c \
+	%reldir%/core/helper/points.h \
+	%reldir%/core/helper/predictor.c \
+	%reldir%/core/helper/predictor.h \
+	%reldir%/core/helper/registration_queue.c \
+	%reldir%/core/helper/registration_queue.h \
+	%reldir%/core/helper/sharing.c \
+	%reldir%/core/helper/sharing.h \
 	%reldir%/core/inbox.c \
 	%reldir%/core/inbox.h \
 	%reldir%/core/message/channel.c \

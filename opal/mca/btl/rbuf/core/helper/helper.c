@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+#include "core/helper/helper.h"
+
+#include <stddef.h>
+
+#define COMPARE_NS 5u   /* an item of a table; assumed */
+#define HASH_NS    200u /* a point; assumed */
+
+static const struct rbuf_queue_item nothing = {.kind = RBUF_QUEUED_NOTHING};
+
+int rbuf_helper_open(struct rbuf_helper *helper, const struct rbuf_helper_options *options)
+{
+    int status;
+
+    *helper = (struct rbuf_helper){
+        .costs = {.compare_ns = COMPARE_NS, .hash_ns = HASH_NS, .wake_ns = options->wake_ns}};
+    rbuf_registration_cost_open(&helper->costs.registering, options->register_ns,
+                                options->register_page_ns);
+    rbuf_registration_cost_open(&helper->costs.deregistering, options->deregister_ns,
+                                options->deregister_page_ns);
+    status = rbuf_points_open(&helper->points, options->points);
+    if (status == 0) {
+        status = rbuf_mrs_open(&helper->mrs, options->regions);
+    }
+    if (status == 0) {
+        status = rbuf_predictor_open(&helper->predictor, options->sites, options->window,
+                                     options->grace_ns);
+    }
+    if (status == 0) {
+        status = rbuf_registration_queue_open(&helper->queue, options->regions);
+    }
+    if (status != 0) {
+        rbuf_helper_close(helper);
+    }
+    return status;
+}
+
+void rbuf_helper_close(struct rbuf_helper *helper)
+{
+    rbuf_registration_queue_close(&helper->queue);
+    rbuf_predictor_close(&helper->predictor);
+    rbuf_mrs_close(&helper->mrs);
+    rbuf_points_close(&helper->points);
+}
+
+static uint32_t place_of(const struct rbuf_helper *helper, const struct rbuf_mr *mr)
+{
+    return (uint32_t) (mr - helper->mrs.mr);
+}
+
+static uint64_t pages_of(const struct rbuf_mr *mr)
+{
+    return (rbuf_mr_end(mr) - rbuf_mr_begin(mr)) / RBUF_MR_PAGE;
+}
+
+static struct rbuf_helper_load load_of(const struct rbuf_helper *helper)
+{
+    return (struct rbuf_helper_load){
+        .queued = helper->queue.count,
+        .regions = atomic_load_explicit(&helper->mrs.used, memory_order_relaxed),
+        .sites = helper->predictor.sets * RBUF_SITE_WAYS,
+        .largest_pages = helper->largest_pages};
+}
+
+static void queue(struct rbuf_helper *helper, const struct rbuf_mr *mr,
+                  const struct rbuf_queue_item *item)
+{
+    rbuf_registration_queue_set(
+        &helper->queue, place_of(helper, mr), item,
+        rbuf_registration_cost_of(&helper->costs.deregistering, helper->largest_pages));
+}
+
+/* While it stays registered. */
+static void queue_lapse(struct rbuf_helper *helper, const struct rbuf_mr *mr, uint64_t lapse_ns)
+{
+    queue(helper, mr,
+          &(struct rbuf_queue_item){.kind = RBUF_QUEUED_LAPSE, .deadline_ns = lapse_ns});
+}
+
+static void see_points(struct rbuf_helper *helper)
+{
+    struct rbuf_point point;
+
+    while (rbuf_points_get(&helper->points, &point)) {
+        rbuf_predictor_see(&helper->predictor, &point);
+        if (point.register_ns != 0) {
+            rbuf_registration_cost_add(&helper->costs.registering,
+                                       (point.bytes + RBUF_MR_PAGE - 1) / RBUF_MR_PAGE,
+                                       point.register_ns);
+        }
+    }
+}
+
+/* Decides on a region that nobody uses. True: it is to be deregistered, and will have helper->next
+ * then. */
+static bool settle(struct rbuf_helper *helper, struct rbuf_mr *mr, uint64_t now_ns)
+{
+    const enum rbuf_mr_state state = rbuf_mr_state(mr);
+    const struct rbuf_helper_load load = load_of(helper);
+    const uint64_t pages = pages_of(mr);
+    struct rbuf_prediction next;
+
+    if (state != RBUF_MR_IDLE && state != RBUF_MR_STALE) {
+        return false; /* in use again, or marked while it was planned */
+    }
+    helper->largest_pages = pages > helper->largest_pages ? pages : helper->largest_pages;
+    helper->next = nothing;
+    if (state == RBUF_MR_IDLE && !rbuf_mr_covered(&helper->mrs, mr) &&
+        rbuf_predictor_next(&helper->predictor, rbuf_mr_begin(mr), rbuf_mr_end(mr), now_ns,
+                            &next)) {
+        if (now_ns + rbuf_deadline_deregister_ns(&helper->costs, &load, pages) > next.use_ns) {
+            queue_lapse(helper, mr, next.lapse_ns);
+            helper->counters.kept++;
+            return false;
+        }
+        helper->next = (struct rbuf_queue_item){
+            .kind = RBUF_QUEUED_REGISTER,
+            .deadline_ns = next.use_ns,
+            .cost_ns = rbuf_registration_cost_of(&helper->costs.registering, pages),
+            .lapse_ns = next.lapse_ns};
+    }
+    queue(helper, mr, &nothing);
+    return rbuf_mr_deregister(mr);
+}
+
+/* When the first registration has to begin; UINT64_MAX: there is none. */
+static uint64_t register_at(const struct rbuf_helper *helper, uint32_t *place)
+{
+    const struct rbuf_helper_load load = load_of(helper);
+    uint64_t takes, due;
+
+    *place = rbuf_registration_queue_first(&helper->queue, RBUF_QUEUED_REGISTER);
+    if (*place == RBUF_QUEUE_EMPTY) {
+        return UINT64_MAX;
+    }
+    takes = rbuf_deadline_register_ns(&helper->costs, &load, pages_of(&helper->mrs.mr[*place]));
+    due = helper->queue.item[*place].due_ns;
+    return due > takes ? due - takes : 0;
+}
+
+static uint64_t lapse_at(const struct rbuf_helper *helper, uint32_t *place)
+{
+    *place = rbuf_registration_queue_first(&helper->queue, RBUF_QUEUED_LAPSE);
+    return *place == RBUF_QUEUE_EMPTY ? UINT64_MAX : helper->queue.item[*place].due_ns;
+}
+
+/* The registration that is due, and can be, or NULL. Its lapse is queued in its place. */
+static struct rbuf_mr *due_registration(struct rbuf_helper *helper, uint64_t now_ns)
+{
+    uint32_t place;
+
+    while (register_at(helper, &place) < now_ns) {
+        struct rbuf_mr *mr = &helper->mrs.mr[place];
+
+        if (rbuf_mr_register(mr)) {
+            queue_lapse(helper, mr, helper->queue.item[place].lapse_ns);
+            return mr;
+        }
+        queue(helper, mr, &nothing); /* it was taken before, or its memory went */
+    }
+    return NULL;
+}
+
+/* A region whose use has not come, and that is to be deregistered, or NULL. */
+static struct rbuf_mr *lapsed_region(struct rbuf_helper *helper, uint64_t now_ns)
+{
+    uint32_t place;
+
+    while (lapse_at(helper, &place) <= now_ns) {
+        struct rbuf_mr *mr = &helper->mrs.mr[place];
+
+        queue(helper, mr, &nothing);
+        helper->counters.lapsed += rbuf_mr_state(mr) == RBUF_MR_IDLE;
+        if (settle(helper, mr, now_ns)) {
+            return mr;
+        }
+    }
+    return NULL;
+}
+
+struct rbuf_helper_order rbuf_helper_next(struct rbuf_helper *helper, uint64_t now_ns)
+{
+    struct rbuf_helper_order order = {.task = RBUF_HELPER_WAIT};
+    uint64_t registration, lapse;
+    uint32_t place;
+
+    for (;;) {
+        see_points(helper);
+        order.mr = due_registration(helper, now_ns);
+        if (order.mr != NULL) {
+            order.task = RBUF_HELPER_REGISTER;
+            return order;
+        }
+        order.mr = lapsed_region(helper, now_ns);
+        if (order.mr == NULL) {
+            order.mr = rbuf_mr_returned(&helper->mrs);
+            if (order.mr == NULL) {
+                break;
+            }
+            see_points(helper); /* that of its last use is there by now */
+            if (!settle(helper, order.mr, now_ns)) {
+                continue;
+            }
+        }
+        order.task = RBUF_HELPER_DEREGISTER;
+        return order;
+    }
+    registration = register_at(helper, &place);
+    lapse = lapse_at(helper, &place);
+    order.until_ns = registration < lapse ? registration + 1 : lapse;
+    return order;
+}
+
+void rbuf_helper_registered(struct rbuf_helper *helper, struct rbuf_mr *mr, void *handle,
+                            uint64_t ns)
+{
+    rbuf_registration_cost_add(&helper->costs.registering, pages_of(mr), ns);
+    helper->counters.ahead++;
+    rbuf_mr_registered(&helper->mrs, mr, handle);
+}
+
+void rbuf_helper_refused(struct rbuf_helper *helper, struct rbuf_mr *mr)
+{
+    helper->counters.refused++;
+    queue(helper, mr, &nothing);
+    rbuf_mr_abandon(mr);
+}
+
+void rbuf_helper_deregistered(struct rbuf_helper *helper, struct rbuf_mr *mr, uint64_t ns)
+{
+    rbuf_registration_cost_add(&helper->costs.deregistering, pages_of(mr), ns);
+    helper->counters.deregistered++;
+    if (rbuf_mr_deregistered(mr, helper->next.kind == RBUF_QUEUED_REGISTER)) {
+        queue(helper, mr, &helper->next);
+    }
+}
+
+struct rbuf_mr *rbuf_helper_drain(struct rbuf_helper *helper)
+{
+    helper->next = nothing;
+    for (uint32_t i = 0; i < load_of(helper).regions; i++) {
+        struct rbuf_mr *mr = &helper->mrs.mr[i];
+
+        rbuf_mr_unplan(mr);
+        queue(helper, mr, &nothing);
+        if (rbuf_mr_deregister(mr)) {
+            return mr;
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The helper: registers memory shortly before its predicted use and deregisters what is not needed
+ * until then (the paper is cited in predictor.h; this is its section 3.2). It decides; glue's
+ * thread does. The loop of that thread:
+ *
+ *     order = rbuf_helper_next(helper, now)
+ *     REGISTER    register [begin, end) of order.mr for its access; rbuf_helper_registered()
+ *     DEREGISTER  deregister order.mr->handle; rbuf_helper_deregistered()
+ *     WAIT        sleep until order.until_ns, or until rbuf_mr_give() or rbuf_mr_stale() says so
+ *
+ * Each look takes all points, then the registration that is due, if one is; else one region of
+ * those that were given back. That one
+ * - is deregistered and planned for its earliest predicted use, if there is time for both by then;
+ * - stays registered if there is not, until the prediction lapses;
+ * - is deregistered for good if no use is predicted: so it is always after a first use.
+ *
+ * What is registered ahead and not used by the time its prediction lapses is treated as if it were
+ * given back.
+ *
+ * A thread of the application, for a message of at least `smallest_bytes`: rbuf_mr_take() and what
+ * it asks for, rbuf_points_put(), and rbuf_mr_give() when the message is over. Memory hooks:
+ * rbuf_mr_stale(). Where they see less than all that goes, there can be no helper.
+ *
+ * Threads: `points` and `mrs` say for themselves. Everything else belongs to the helper: one
+ * thread, or, where there is none, whoever does its work under a lock of the caller's.
+ */
+#ifndef RBUF_CORE_HELPER_HELPER_H
+#define RBUF_CORE_HELPER_HELPER_H
+
+#include "core/helper/deadline.h"
+#include "core/helper/mr.h"
+#include "core/helper/points.h"
+#include "core/helper/predictor.h"
+#include "core/helper/registration_queue.h"
+
+struct rbuf_helper_options {
+    uint32_t regions;     /* places for registered memory */
+    uint32_t sites;       /* that are remembered */
+    uint32_t window;      /* points before a point that tell sites apart */
+    uint32_t points;      /* places in the queue of points; a power of two */
+    uint64_t grace_ns;    /* what is registered ahead is kept so long, at least */
+    uint64_t register_ns; /* b and a, assumed until measured */
+    uint64_t register_page_ns;
+    uint64_t deregister_ns;
+    uint64_t deregister_page_ns;
+    uint64_t wake_ns; /* the helper's latency after a sleep */
+};
+
+#define RBUF_HELPER_DEFAULTS                                                                       \
+    ((struct rbuf_helper_options){.regions = 256,                                                  \
+                                  .sites = 1024,                                                   \
+                                  .window = 2,                                                     \
+                                  .points = 256,                                                   \
+                                  .grace_ns = 1000000,                                             \
+                                  .register_ns = 2000,                                             \
+                                  .register_page_ns = 100,                                         \
+                                  .deregister_ns = 2000,                                           \
+                                  .deregister_page_ns = 50,                                        \
+                                  .wake_ns = 60000})
+
+#define RBUF_HELPER_SMALLEST                                                                       \
+    16384u /* bytes; the paper's threshold, and the parameter's default                            \
+            */
+
+struct rbuf_helper_counters {
+    uint64_t ahead; /* registrations before use */
+    uint64_t deregistered;
+    uint64_t kept;    /* times that a region stayed, since its next use was too near */
+    uint64_t lapsed;  /* registered ahead, or kept, and not used in time */
+    uint64_t refused; /* registrations that could not be made */
+};
+
+struct rbuf_helper {
+    struct rbuf_points points;
+    struct rbuf_mrs mrs;
+    struct rbuf_predictor predictor;
+    struct rbuf_registration_queue queue;
+    struct rbuf_helper_costs costs;
+    struct rbuf_helper_counters counters;
+    uint64_t largest_pages;      /* of the regions so far */
+    struct rbuf_queue_item next; /* what the region that is being deregistered will have */
+};
+
+enum rbuf_helper_task { RBUF_HELPER_WAIT, RBUF_HELPER_REGISTER, RBUF_HELPER_DEREGISTER };
+
+struct rbuf_helper_order {
+    enum rbuf_helper_task task;
+    struct rbuf_mr *mr;
+    uint64_t until_ns; /* WAIT; UINT64_MAX: until something is given back */
+};
+
+/* -ENOMEM, else 0. */
+int rbuf_helper_open(struct rbuf_helper *helper, const struct rbuf_helper_options *options);
+void rbuf_helper_close(struct rbuf_helper *helper);
+
+struct rbuf_helper_order rbuf_helper_next(struct rbuf_helper *helper, uint64_t now_ns);
+
+/* REGISTER was done and took `ns`. */
+void rbuf_helper_registered(struct rbuf_helper *helper, struct rbuf_mr *mr, void *handle,
+                            uint64_t ns);
+
+/* It could not be: the region is forgotten. */
+void rbuf_helper_refused(struct rbuf_helper *helper, struct rbuf_mr *mr);
+
+/* DEREGISTER was done and took `ns`. */
+void rbuf_helper_deregistered(struct rbuf_helper *helper, struct rbuf_mr *mr, uint64_t ns);
+
+/* A region to deregister, then rbuf_helper_deregistered(), or NULL: nothing is registered but what
+ * is in use. For the end, and for a rank that loses its helper; no more is registered ahead until
+ * rbuf_helper_next() is called again. */
+struct rbuf_mr *rbuf_helper_drain(struct rbuf_helper *helper);
+
+#endif

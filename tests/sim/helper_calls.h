@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Sequences of messages of one process, as programs make them: what is computed before each, from
+ * where it is sent, and which buffer. The same on every machine and in every run.
+ */
+#ifndef RBUF_SIM_HELPER_CALLS_H
+#define RBUF_SIM_HELPER_CALLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SIM_CALLS_MOST 4096u
+
+struct sim_call {
+    uint64_t compute_ns; /* before it */
+    uint64_t base;
+    uint64_t bytes;
+    uint64_t frames;
+};
+
+struct sim_calls {
+    uint32_t count;
+    struct sim_call call[SIM_CALLS_MOST];
+};
+
+struct sim_sequence {
+    const char *name;
+    const char *summary;
+    bool periodic; /* the paper's 94 % within 5 % is asked of it */
+    void (*make)(struct sim_calls *calls);
+};
+
+extern const struct sim_sequence sim_sequences[];
+extern const unsigned sim_sequence_count;
+
+#endif

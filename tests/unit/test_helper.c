@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The helper's decisions: what it registers and deregisters, and when. Time is what the test says.
+ */
+#include "core/helper/helper.h"
+#include "unit.h"
+
+#define MS    1000000ull
+#define BASE  0x100000ull
+#define BYTES (64ull * RBUF_MR_PAGE)
+
+static struct rbuf_helper helper;
+static int handle;
+
+static void open_it(void)
+{
+    struct rbuf_helper_options options = RBUF_HELPER_DEFAULTS;
+
+    options.window = 0;
+    ck_assert_int_eq(rbuf_helper_open(&helper, &options), 0);
+}
+
+/* A message at `now_ns`. True: its memory was registered. */
+static bool use(uint64_t base, uint64_t now_ns)
+{
+    const struct rbuf_point point = {.time_ns = now_ns, .frames = 1, .base = base, .bytes = BYTES};
+    struct rbuf_mr *mr;
+    enum rbuf_mr_taken taken = rbuf_mr_take(&helper.mrs, base, BYTES, 1, &mr);
+
+    ck_assert_int_ne(taken, RBUF_MR_NO_PLACE);
+    if (taken == RBUF_MR_TO_REGISTER) {
+        rbuf_mr_publish(mr, &handle, 1);
+    }
+    ck_assert(rbuf_points_put(&helper.points, &point));
+    rbuf_mr_give(&helper.mrs, mr);
+    return taken == RBUF_MR_TAKEN;
+}
+
+/* What it does at that time, until it waits; returns until when. */
+static uint64_t work(uint64_t now_ns, unsigned *registered, unsigned *deregistered)
+{
+    *registered = *deregistered = 0;
+    for (;;) {
+        struct rbuf_helper_order order = rbuf_helper_next(&helper, now_ns);
+
+        switch (order.task) {
+        case RBUF_HELPER_REGISTER:
+            rbuf_helper_registered(&helper, order.mr, &handle, 10000);
+            ++*registered;
+            break;
+        case RBUF_HELPER_DEREGISTER:
+            rbuf_helper_deregistered(&helper, order.mr, 5000);
+            ++*deregistered;
+            break;
+        case RBUF_HELPER_WAIT:
+            return order.until_ns;
+        }
+    }
+}
+
+static void must_do(uint64_t now_ns, unsigned registrations, unsigned deregistrations)
+{
+    unsigned registered, deregistered;
+    uint64_t until_ns = work(now_ns, &registered, &deregistered);
+
+    ck_assert_uint_eq(registered, registrations);
+    ck_assert_uint_eq(deregistered, deregistrations);
+    ck_assert_uint_gt(until_ns, now_ns);
+}
+
+/* Registers shortly before the use, not before and not behind. */
+START_TEST(just_in_time)
+{
+    unsigned registered, deregistered;
+    uint64_t until_ns;
+
+    open_it();
+    ck_assert(!use(BASE, 100 * MS));
+    ck_assert_uint_eq(work(100 * MS, &registered, &deregistered), UINT64_MAX);
+    ck_assert_uint_eq(deregistered, 1); /* after a first use always */
+    ck_assert(!use(BASE, 200 * MS));
+    until_ns = work(200 * MS, &registered, &deregistered);
+    ck_assert_uint_eq(deregistered, 1);
+    ck_assert_uint_gt(until_ns, 299 * MS);
+    ck_assert_uint_lt(until_ns, 300 * MS);
+    must_do(until_ns - 1, 0, 0);
+    must_do(until_ns, 1, 0);
+    ck_assert(use(BASE, 300 * MS));
+    must_do(300 * MS, 0, 1);
+    ck_assert_uint_eq(helper.counters.ahead, 1);
+    rbuf_helper_close(&helper);
+}
+END_TEST
+
+/* A use that comes again too soon to deregister before: it stays registered. */
+START_TEST(too_near)
+{
+    open_it();
+    use(BASE, 100 * MS);
+    must_do(100 * MS, 0, 1);
+    use(BASE, 100 * MS + 20000);
+    must_do(100 * MS + 20000, 0, 0);
+    for (unsigned i = 2; i < 10; i++) {
+        ck_assert(use(BASE, 100 * MS + i * 20000));
+        must_do(100 * MS + i * 20000, 0, 0);
+    }
+    must_do(102 * MS, 0, 1); /* it did not come again */
+    ck_assert_uint_eq(helper.counters.lapsed, 1);
+    rbuf_helper_close(&helper);
+}
+END_TEST
+
+/* What is registered ahead and not used goes when its prediction lapses. */
+START_TEST(not_used)
+{
+    open_it();
+    use(BASE, 100 * MS);
+    use(BASE, 200 * MS);
+    must_do(200 * MS, 0, 1);
+    must_do(300 * MS, 1, 0);
+    must_do(324 * MS, 0, 0);
+    must_do(325 * MS, 0, 1);
+    ck_assert_uint_eq(helper.counters.lapsed, 1);
+    ck_assert(!use(BASE, 400 * MS));
+    rbuf_helper_close(&helper);
+}
+END_TEST
+
+/* Ten buffers at one time: each is registered by then, spread over the time before. */
+START_TEST(deadlines_are_spaced)
+{
+    const uint64_t count = 10;
+
+    open_it();
+    for (uint64_t time = 100 * MS; time <= 200 * MS; time += 100 * MS) {
+        for (uint64_t i = 0; i < count; i++) {
+            use(BASE + i * BYTES, time);
+        }
+    }
+    must_do(200 * MS, 0, 10);
+    for (uint32_t i = 1; i < helper.queue.count; i++) {
+        const struct rbuf_queue_item *before = &helper.queue.item[helper.queue.order[i - 1]];
+        const struct rbuf_queue_item *item = &helper.queue.item[helper.queue.order[i]];
+
+        ck_assert_uint_le(before->due_ns + item->cost_ns, item->due_ns);
+        ck_assert_uint_le(item->due_ns, item->deadline_ns);
+    }
+    for (uint64_t now = 200 * MS; now < 300 * MS;) { /* 10 us each, one after the other */
+        struct rbuf_helper_order order = rbuf_helper_next(&helper, now);
+
+        if (order.task == RBUF_HELPER_WAIT) {
+            now = order.until_ns;
+        } else {
+            ck_assert_int_eq(order.task, RBUF_HELPER_REGISTER);
+            ck_assert_uint_gt(now, 299 * MS);
+            now += 10000;
+            ck_assert_uint_le(now, 300 * MS);
+            rbuf_helper_registered(&helper, order.mr, &handle, 10000);
+        }
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        ck_assert(use(BASE + i * BYTES, 300 * MS));
+    }
+    rbuf_helper_close(&helper);
+}
+END_TEST
+
+/* Equation 2: helpers that share a core begin so much sooner. */
+START_TEST(shared_core)
+{
+    unsigned registered, deregistered;
+    uint64_t alone, shared;
+
+    open_it();
+    use(BASE, 100 * MS);
+    use(BASE, 200 * MS);
+    alone = work(200 * MS, &registered, &deregistered);
+    helper.costs.sharers = 2;
+    helper.costs.slice_ns = 4 * MS;
+    shared = work(200 * MS, &registered, &deregistered);
+    ck_assert_uint_eq(alone - shared, 8 * MS);
+    rbuf_helper_close(&helper);
+}
+END_TEST
+
+/* Memory that goes while its use is planned is not registered ahead. */
+START_TEST(memory_goes)
+{
+    open_it();
+    use(BASE, 100 * MS);
+    use(BASE, 200 * MS);
+    must_do(200 * MS, 0, 1);
+    rbuf_mr_stale(&helper.mrs, BASE, BYTES);
+    must_do(300 * MS, 0, 0);
+    ck_assert(!use(BASE, 300 * MS));
+    must_do(300 * MS, 0, 1);
+    must_do(400 * MS, 1, 0); /* it was there again */
+    rbuf_mr_stale(&helper.mrs, BASE, BYTES);
+    must_do(400 * MS, 0, 1);
+    rbuf_helper_close(&helper);
+}
+END_TEST
+
+START_TEST(refused)
+{
+    struct rbuf_helper_order order;
+
+    open_it();
+    use(BASE, 100 * MS);
+    use(BASE, 200 * MS);
+    must_do(200 * MS, 0, 1);
+    order = rbuf_helper_next(&helper, 300 * MS);
+    ck_assert_int_eq(order.task, RBUF_HELPER_REGISTER);
+    rbuf_helper_refused(&helper, order.mr);
+    must_do(300 * MS, 0, 0);
+    ck_assert_int_eq(rbuf_mr_state(order.mr), RBUF_MR_ABSENT);
+    rbuf_helper_close(&helper);
+}
+END_TEST
+
+START_TEST(drain)
+{
+    struct rbuf_mr *mr;
+    unsigned count = 0;
+
+    open_it();
+    use(BASE, 100 * MS);
+    use(BASE, 200 * MS);
+    must_do(200 * MS, 0, 1);
+    use(BASE + BYTES, 200 * MS);
+    while ((mr = rbuf_helper_drain(&helper)) != NULL) {
+        rbuf_helper_deregistered(&helper, mr, 5000);
+        count++;
+    }
+    ck_assert_uint_eq(count, 1);
+    must_do(300 * MS, 0, 0);
+    for (unsigned i = 0; i < 2; i++) {
+        ck_assert_int_eq(rbuf_mr_state(&helper.mrs.mr[i]), RBUF_MR_ABSENT);
+    }
+    rbuf_helper_close(&helper);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("helper");
+
+    unit_add(suite, just_in_time);
+    unit_add(suite, too_near);
+    unit_add(suite, not_used);
+    unit_add(suite, deadlines_are_spaced);
+    unit_add(suite, shared_core);
+    unit_add(suite, memory_goes);
+    unit_add(suite, refused);
+    unit_add(suite, drain);
+    return unit_run(suite);
+}
