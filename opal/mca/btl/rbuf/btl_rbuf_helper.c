@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Locks: `mutex` is held for an instant, by the thread to go to sleep and to publish its counters,
- * by others to wake it. It is never taken from a memory hook.
+ * The thread sleeps on an eventfd: memory hooks wake it too, which may take no lock. `mutex` guards
+ * the counters that it publishes, each time before it sleeps.
  */
 #include "btl_rbuf_helper.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "btl_rbuf.h"
 #include "btl_rbuf_frames.h"
@@ -20,16 +24,14 @@
 
 #define SHARE_NS 100000000ull /* between looks at who of the node has a helper */
 
-typedef enum { RUNNING, WOKEN, ENDING } mca_btl_rbuf_helper_state_t;
-
 struct mca_btl_rbuf_helper {
     struct rbuf_helper core;
     struct rbuf_port *port;
     pthread_t thread;
+    int wake; /* an eventfd */
+    _Atomic bool ending;
     pthread_mutex_t mutex;
-    pthread_cond_t wake;
-    mca_btl_rbuf_helper_state_t state;             /* `mutex` */
-    struct mca_btl_rbuf_helper_counters published; /* likewise */
+    struct mca_btl_rbuf_helper_counters published; /* `mutex` */
     _Atomic bool has_core; /* written by the thread; false: memory is registered on demand */
     uint64_t share_due_ns; /* the thread's */
 };
@@ -40,14 +42,12 @@ static uint32_t access_of(enum mca_btl_rbuf_purpose purpose)
     return purpose == MCA_BTL_RBUF_SOURCE ? 1 : 3;
 }
 
-static void wake(struct mca_btl_rbuf_helper *helper, mca_btl_rbuf_helper_state_t state)
+/* Any thread, also in a memory hook. */
+static void wake(struct mca_btl_rbuf_helper *helper)
 {
-    pthread_mutex_lock(&helper->mutex);
-    if (helper->state != ENDING) {
-        helper->state = state;
-    }
-    pthread_cond_signal(&helper->wake);
-    pthread_mutex_unlock(&helper->mutex);
+    const uint64_t once = 1;
+
+    (void) !write(helper->wake, &once, sizeof(once)); /* full: it is awake */
 }
 
 static void unmake(mca_btl_rbuf_registration_t *registration)
@@ -110,12 +110,12 @@ static void drain(struct mca_btl_rbuf_helper *helper)
     }
 }
 
-/* The mutex is held. */
 static void publish(struct mca_btl_rbuf_helper *helper)
 {
     const struct rbuf_prediction_counters *predicted = &helper->core.predictor.counters;
     const struct rbuf_helper_counters *counters = &helper->core.counters;
 
+    pthread_mutex_lock(&helper->mutex);
     helper->published = (struct mca_btl_rbuf_helper_counters){.points = predicted->points,
                                                               .predicted = predicted->predicted,
                                                               .near = predicted->near,
@@ -126,28 +126,24 @@ static void publish(struct mca_btl_rbuf_helper *helper)
                                                               .ahead = counters->ahead,
                                                               .kept = counters->kept,
                                                               .lapsed = counters->lapsed};
+    pthread_mutex_unlock(&helper->mutex);
 }
 
-/* Sleeps until then, or until it is woken. False: the thread is to end. */
-static bool rest(struct mca_btl_rbuf_helper *helper, uint64_t until_ns)
+/* Sleeps until then, or until it is woken. */
+static void rest(struct mca_btl_rbuf_helper *helper, uint64_t until_ns)
 {
     const uint64_t until = until_ns < helper->share_due_ns ? until_ns : helper->share_due_ns;
-    const struct timespec time = {.tv_sec = (time_t) (until / 1000000000u),
-                                  .tv_nsec = (long) (until % 1000000000u)};
-    int status = 0;
-    bool goes_on;
+    const uint64_t now = mca_btl_rbuf_now_ns();
+    const uint64_t left = until > now ? until - now : 0;
+    const struct timespec time = {.tv_sec = (time_t) (left / 1000000000u),
+                                  .tv_nsec = (long) (left % 1000000000u)};
+    struct pollfd polled = {.fd = helper->wake, .events = POLLIN};
+    uint64_t wakes;
 
-    pthread_mutex_lock(&helper->mutex);
     publish(helper);
-    while (helper->state == RUNNING && status == 0) {
-        status = pthread_cond_timedwait(&helper->wake, &helper->mutex, &time);
+    if (ppoll(&polled, 1, &time, NULL) > 0) {
+        (void) !read(helper->wake, &wakes, sizeof(wakes));
     }
-    goes_on = helper->state != ENDING;
-    if (goes_on) {
-        helper->state = RUNNING;
-    }
-    pthread_mutex_unlock(&helper->mutex);
-    return goes_on;
 }
 
 /* Between two uses of a buffer; 0: none is known. */
@@ -188,9 +184,8 @@ static void share(struct mca_btl_rbuf_helper *helper, uint64_t now_ns)
 static void *run(void *argument)
 {
     struct mca_btl_rbuf_helper *helper = argument;
-    bool goes_on = true;
 
-    while (goes_on) {
+    while (!atomic_load_explicit(&helper->ending, memory_order_acquire)) {
         const uint64_t now = mca_btl_rbuf_now_ns();
         struct rbuf_helper_order order;
 
@@ -199,7 +194,7 @@ static void *run(void *argument)
         }
         if (!atomic_load_explicit(&helper->has_core, memory_order_relaxed)) {
             drain(helper);
-            goes_on = rest(helper, UINT64_MAX);
+            rest(helper, UINT64_MAX);
             continue;
         }
         order = rbuf_helper_next(&helper->core, now);
@@ -211,11 +206,12 @@ static void *run(void *argument)
             deregister(helper, order.mr);
             break;
         case RBUF_HELPER_WAIT:
-            goes_on = rest(helper, order.until_ns);
+            rest(helper, order.until_ns);
             break;
         }
     }
     drain(helper);
+    publish(helper);
     return NULL;
 }
 
@@ -234,71 +230,83 @@ static int start(struct mca_btl_rbuf_helper *helper)
 
 /* ---- of others ---- */
 
-static void released(void *mrs, uint64_t base, uint64_t bytes)
+static void released(void *context, uint64_t base, uint64_t bytes)
 {
-    rbuf_mr_stale(mrs, base, bytes);
-}
+    struct mca_btl_rbuf_helper *helper = context;
 
-static void open_locks(struct mca_btl_rbuf_helper *helper)
-{
-    pthread_condattr_t monotonic;
-
-    pthread_mutex_init(&helper->mutex, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&helper->wake, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    if (rbuf_mr_stale(&helper->core.mrs, base, bytes)) {
+        wake(helper);
+    }
 }
 
 static void close_all(struct mca_btl_rbuf_helper *helper)
 {
-    pthread_cond_destroy(&helper->wake);
     pthread_mutex_destroy(&helper->mutex);
+    close(helper->wake);
     rbuf_helper_close(&helper->core);
     free(helper);
 }
 
-struct mca_btl_rbuf_helper *mca_btl_rbuf_helper_open(mca_btl_rbuf_module_t *module)
+/* NULL after a help message. */
+static struct mca_btl_rbuf_helper *open_all(mca_btl_rbuf_module_t *module)
 {
     struct rbuf_helper_options options = RBUF_HELPER_DEFAULTS;
+    struct mca_btl_rbuf_helper *helper = calloc(1, sizeof(*helper));
+    int wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+
+    options.regions = (uint32_t) mca_btl_rbuf_params.helper_regions;
+    options.register_ns = mca_btl_rbuf_params.registration_time;
+    options.register_page_ns = mca_btl_rbuf_params.registration_page_time;
+    if (helper == NULL || wake_fd < 0 || rbuf_helper_open(&helper->core, &options) != 0) {
+        mca_btl_rbuf_help("no memory", opal_process_info.nodename, "starting a helper", NULL);
+        close(wake_fd);
+        free(helper);
+        return NULL;
+    }
+    helper->port = module->port;
+    helper->wake = wake_fd;
+    pthread_mutex_init(&helper->mutex, NULL);
+    return helper;
+}
+
+struct mca_btl_rbuf_helper *mca_btl_rbuf_helper_open(mca_btl_rbuf_module_t *module)
+{
     struct mca_btl_rbuf_helper *helper;
 
     if (!mca_btl_rbuf_hooks_install()) {
         mca_btl_rbuf_help("no helper", opal_process_info.nodename, NULL);
         return NULL;
     }
-    options.regions = (uint32_t) mca_btl_rbuf_params.helper_regions;
-    options.register_ns = mca_btl_rbuf_params.registration_time;
-    options.register_page_ns = mca_btl_rbuf_params.registration_page_time;
-    helper = calloc(1, sizeof(*helper));
-    if (helper == NULL || rbuf_helper_open(&helper->core, &options) != 0) {
-        free(helper);
+    helper = open_all(module);
+    if (helper == NULL) {
         return NULL;
     }
-    helper->port = module->port;
-    open_locks(helper);
     if (mca_btl_rbuf_params.helper_frames == MCA_BTL_RBUF_ON && !mca_btl_rbuf_frames_open()) {
         mca_btl_rbuf_verbose("rbuf: protocol helper predicts by buffers alone, as there is no "
                              "unwinder, or no libmpi");
     }
-    if (!mca_btl_rbuf_hooks_add(released, &helper->core.mrs)) {
-        close_all(helper);
-        return NULL;
+    if (!mca_btl_rbuf_hooks_add(released, helper)) {
+        goto close_all;
     }
-    atomic_init(&helper->has_core, false); /* until the thread knows */
     if (start(helper) != 0) {
-        mca_btl_rbuf_hooks_remove(&helper->core.mrs);
-        close_all(helper);
-        return NULL;
+        mca_btl_rbuf_help("no memory", opal_process_info.nodename, "starting a helper", NULL);
+        goto remove_hook;
     }
     return helper;
+
+remove_hook:
+    mca_btl_rbuf_hooks_remove(helper);
+close_all:
+    close_all(helper);
+    return NULL;
 }
 
 void mca_btl_rbuf_helper_close(struct mca_btl_rbuf_helper *helper)
 {
-    wake(helper, ENDING);
+    atomic_store_explicit(&helper->ending, true, memory_order_release); /* run() acquires */
+    wake(helper);
     pthread_join(helper->thread, NULL);
-    mca_btl_rbuf_hooks_remove(&helper->core.mrs);
+    mca_btl_rbuf_hooks_remove(helper);
     close_all(helper);
 }
 
@@ -340,6 +348,28 @@ static mca_btl_rbuf_registration_t *make_alone(struct mca_btl_rbuf_helper *helpe
     return registration;
 }
 
+/* Waits for a registration that another thread is making, while that is sooner than one made here.
+ */
+static enum rbuf_mr_taken take(struct mca_btl_rbuf_helper *helper, const struct rbuf_point *point,
+                               uint32_t access, struct rbuf_mr **mr)
+{
+    struct rbuf_mrs *mrs = &helper->core.mrs;
+    const uint64_t pages = point->bytes / RBUF_MR_PAGE + 2;
+    const uint64_t until =
+        point->time_ns + 2 * (mca_btl_rbuf_params.registration_time +
+                              pages * mca_btl_rbuf_params.registration_page_time);
+    enum rbuf_mr_taken taken = rbuf_mr_take(mrs, point->base, point->bytes, access, mr);
+
+    while (taken == RBUF_MR_COMING && mca_btl_rbuf_now_ns() < until) {
+        if (rbuf_mr_state(*mr) != RBUF_MR_REGISTERING) {
+            taken = rbuf_mr_take(mrs, point->base, point->bytes, access, mr);
+        }
+        sched_yield(); /* it may be the helper, and have no other core */
+    }
+    return taken != RBUF_MR_COMING ? taken
+                                   : rbuf_mr_claim(mrs, point->base, point->bytes, access, mr);
+}
+
 mca_btl_rbuf_registration_t *mca_btl_rbuf_helper_take(struct mca_btl_rbuf_helper *helper,
                                                       void *base, size_t bytes,
                                                       enum mca_btl_rbuf_purpose purpose,
@@ -357,7 +387,7 @@ mca_btl_rbuf_registration_t *mca_btl_rbuf_helper_take(struct mca_btl_rbuf_helper
         !atomic_load_explicit(&helper->has_core, memory_order_relaxed)) {
         return make_alone(helper, base, bytes, purpose, problem);
     }
-    switch (rbuf_mr_take(&helper->core.mrs, point.base, bytes, access_of(purpose), &mr)) {
+    switch (take(helper, &point, access_of(purpose), &mr)) {
     case RBUF_MR_TAKEN:
         registration = mr->handle;
         break;
@@ -365,6 +395,7 @@ mca_btl_rbuf_registration_t *mca_btl_rbuf_helper_take(struct mca_btl_rbuf_helper
         registration = make_region(helper, mr, purpose, problem);
         point.register_ns = mca_btl_rbuf_now_ns() - point.time_ns;
         break;
+    case RBUF_MR_COMING:
     case RBUF_MR_NO_PLACE:
         registration = make_alone(helper, base, bytes, purpose, problem);
         break;
@@ -380,7 +411,7 @@ void mca_btl_rbuf_helper_give(struct mca_btl_rbuf_helper *helper,
     if (registration->region == NULL) {
         unmake(registration);
     } else if (rbuf_mr_give(&helper->core.mrs, registration->region)) {
-        wake(helper, WOKEN);
+        wake(helper);
     }
 }
 

@@ -249,3 +249,10 @@ struct rbuf_mr *rbuf_helper_drain(struct rbuf_helper *helper)
     }
     return NULL;
 }
+
+uint64_t rbuf_helper_work_ns(const struct rbuf_helper *helper)
+{
+    const struct rbuf_helper_load load = load_of(helper);
+
+    return rbuf_deadline_deregister_ns(&helper->costs, &load, helper->largest_pages);
+}

@@ -111,4 +111,8 @@ void rbuf_helper_deregistered(struct rbuf_helper *helper, struct rbuf_mr *mr, ui
  * rbuf_helper_next() is called again. */
 struct rbuf_mr *rbuf_helper_drain(struct rbuf_helper *helper);
 
+/* What deregistering the largest region and registering it again takes, ns: what a rank posts for
+ * sharing.h. */
+uint64_t rbuf_helper_work_ns(const struct rbuf_helper *helper);
+
 #endif
