@@ -291,6 +291,7 @@ run_is() {
     export SOFTHCA=$prefix/bin/softhca RBUF_COMPONENT_DIR=$prefix/lib/openmpi
     . "$source/contrib/transports.sh"
     . "$source/tests/rings.sh"
+    export OMPI_MCA_btl_rbuf_helper_policy=force
     for protocol in $transport_protocols; do
         is_over "$protocol" S 2
         is_over "$protocol" W 2

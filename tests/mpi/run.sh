@@ -69,6 +69,7 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
+export OMPI_MCA_btl_rbuf_helper_policy=force # protocol helper: the tests compute on all cores
 IFS=, read -ra names <<<"$transports"
 needs_hca=no
 for transport in "${names[@]}"; do

@@ -152,8 +152,9 @@ fi
 rings=(--rings default,small-slots,tight,off)
 test ${#long[@]} -eq 0 || rings=()
 try_script "MPI tests" "$source/tests/mpi/run.sh" "${long[@]}" --transports superpipeline,rcache "${rings[@]}"
-try_script "MPI tests" "$source/tests/mpi/run.sh" --transports pipeline,copy,register \
+try_script "MPI tests" "$source/tests/mpi/run.sh" --transports pipeline,copy,register,helper \
     --only '^(pingpong|window|types|truncate|storm|one-sided|computing|spawn)$'
+export OMPI_MCA_btl_rbuf_helper_policy=force
 for protocol in $transport_protocols; do
     is_over "$protocol" S 2
     is_over "$protocol" W 2

@@ -123,6 +123,7 @@ check_pairs() {
 if_exclude=softhca0:1 if_include=softhca0:1
 protocol=rcache allow_cache=off
 reuse=on allow_cache=off
+protocol=helper allow_cache=off
 c0=64k largest_chunk=32k
 staging_size=64M buffers=16 largest_chunk=4M
 END

@@ -19,6 +19,7 @@ full_name() { # LETTER OF A PROTOCOL
     r) echo register ;;
     R) echo rcache ;;
     a | A) echo auto ;;
+    h) echo helper ;;
     esac
 }
 
