@@ -48,5 +48,6 @@ AC_DEFUN([RBUF_FIND_TSAN], [
         [AC_MSG_RESULT([no]); TSAN_FLAGS=],
         [AC_MSG_RESULT([not known]); TSAN_FLAGS=])
     CFLAGS=$rbuf_saved_CFLAGS
+    AS_IF([test -n "$rbuf_sanitizers"], [TSAN_FLAGS=])
     AC_SUBST([TSAN_FLAGS])
 ])

@@ -182,15 +182,17 @@ settle(mca_btl_rbuf_module_t *module, struct rbuf_frequent_buffer *buffer, uint3
 {
     struct rbuf_frequent *table = &module->frequent->table;
     const uint64_t base = buffer->base;
-    const size_t longest = buffer->bytes;
     mca_btl_rbuf_registration_t *outgrown =
         rbuf_frequent_is_outgrown(buffer, bytes) ? rbuf_frequent_forget(table, buffer->held) : NULL;
     const bool wants = buffer->held == NULL && rbuf_frequent_wants(table, buffer, bytes);
 
+    if (wants) {
+        buffer->bytes = bytes; /* no more is known to be there until it is registered */
+    }
     mca_btl_rbuf_unlock(module);
     mca_btl_rbuf_registration_let_go(outgrown);
     if (wants) {
-        enter(module, (void *) (uintptr_t) base, longest);
+        enter(module, (void *) (uintptr_t) base, bytes);
     }
     mca_btl_rbuf_lock(module);
     return rbuf_frequent_find(table, base);

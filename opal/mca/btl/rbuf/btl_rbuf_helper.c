@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "btl_rbuf.h"
@@ -30,6 +31,7 @@ struct mca_btl_rbuf_helper {
     pthread_t thread;
     int wake; /* an eventfd */
     _Atomic bool ending;
+    _Atomic uint64_t turns; /* of the thread's registering and deregistering; odd: it is at it */
     pthread_mutex_t mutex;
     struct mca_btl_rbuf_helper_counters published; /* `mutex` */
     _Atomic bool has_core; /* written by the thread; false: memory is registered on demand */
@@ -47,7 +49,10 @@ static void wake(struct mca_btl_rbuf_helper *helper)
 {
     const uint64_t once = 1;
 
-    (void) !write(helper->wake, &once, sizeof(once)); /* full: it is awake */
+    const int error = errno; /* of munmap()'s caller */
+
+    (void) syscall(SYS_write, helper->wake, &once, sizeof(once)); /* write() can be cancelled */
+    errno = error;                                                /* full: it is awake */
 }
 
 static void unmake(mca_btl_rbuf_registration_t *registration)
@@ -73,6 +78,12 @@ static mca_btl_rbuf_registration_t *make(struct mca_btl_rbuf_helper *helper, voi
 }
 
 /* ---- the thread ---- */
+
+/* What it works on is pinned and cannot be evicted: others see by this that it was at work. */
+static void turn(struct mca_btl_rbuf_helper *helper)
+{
+    atomic_fetch_add(&helper->turns, 1);
+}
 
 static void register_ahead(struct mca_btl_rbuf_helper *helper, struct rbuf_mr *mr)
 {
@@ -105,9 +116,11 @@ static void drain(struct mca_btl_rbuf_helper *helper)
 {
     struct rbuf_mr *mr;
 
+    turn(helper);
     while ((mr = rbuf_helper_drain(&helper->core)) != NULL) {
         deregister(helper, mr);
     }
+    turn(helper);
 }
 
 static void publish(struct mca_btl_rbuf_helper *helper)
@@ -197,17 +210,16 @@ static void *run(void *argument)
             rest(helper, UINT64_MAX);
             continue;
         }
+        turn(helper);
         order = rbuf_helper_next(&helper->core, now);
-        switch (order.task) {
-        case RBUF_HELPER_REGISTER:
+        if (order.task == RBUF_HELPER_REGISTER) {
             register_ahead(helper, order.mr);
-            break;
-        case RBUF_HELPER_DEREGISTER:
+        } else if (order.task == RBUF_HELPER_DEREGISTER) {
             deregister(helper, order.mr);
-            break;
-        case RBUF_HELPER_WAIT:
+        }
+        turn(helper);
+        if (order.task == RBUF_HELPER_WAIT) {
             rest(helper, order.until_ns);
-            break;
         }
     }
     drain(helper);
@@ -310,6 +322,13 @@ void mca_btl_rbuf_helper_close(struct mca_btl_rbuf_helper *helper)
     close_all(helper);
 }
 
+/* Whether to try again behind -ENOMEM: something was given up, or the thread was at work since
+ * `turns` was read, before the attempt. */
+static bool again(struct mca_btl_rbuf_helper *helper, uint64_t turns)
+{
+    return mca_btl_rbuf_helper_evict(helper) || turns != atomic_load(&helper->turns);
+}
+
 /* A region that the caller has to register. Where that fails what others have registered is given
  * up. NULL: it cannot be. */
 static mca_btl_rbuf_registration_t *make_region(struct mca_btl_rbuf_helper *helper,
@@ -319,12 +338,13 @@ static mca_btl_rbuf_registration_t *make_region(struct mca_btl_rbuf_helper *help
 {
     const uint64_t begin = rbuf_mr_begin(mr);
     mca_btl_rbuf_registration_t *registration;
+    uint64_t turns;
 
     do {
+        turns = atomic_load(&helper->turns);
         registration =
             make(helper, (void *) (uintptr_t) begin, rbuf_mr_end(mr) - begin, purpose, problem);
-    } while (registration == NULL && problem->error == -ENOMEM &&
-             mca_btl_rbuf_helper_evict(helper));
+    } while (registration == NULL && problem->error == -ENOMEM && again(helper, turns));
     if (registration == NULL) {
         rbuf_mr_abandon(mr);
         return NULL;
@@ -340,11 +360,12 @@ static mca_btl_rbuf_registration_t *make_alone(struct mca_btl_rbuf_helper *helpe
                                                struct rbuf_problem *problem)
 {
     mca_btl_rbuf_registration_t *registration;
+    uint64_t turns;
 
     do {
+        turns = atomic_load(&helper->turns);
         registration = make(helper, base, bytes, purpose, problem);
-    } while (registration == NULL && problem->error == -ENOMEM &&
-             mca_btl_rbuf_helper_evict(helper));
+    } while (registration == NULL && problem->error == -ENOMEM && again(helper, turns));
     return registration;
 }
 
@@ -415,10 +436,13 @@ void mca_btl_rbuf_helper_give(struct mca_btl_rbuf_helper *helper,
     }
 }
 
+/* What the thread works on is nobody's to give up: it is waited for instead. The thread takes no
+ * lock for that, so it gets on. */
 bool mca_btl_rbuf_helper_evict(struct mca_btl_rbuf_helper *helper)
 {
     struct rbuf_mrs *mrs = &helper->core.mrs;
     const uint32_t used = atomic_load_explicit(&mrs->used, memory_order_acquire);
+    const uint64_t turns = atomic_load(&helper->turns);
 
     for (uint32_t i = 0; i < used; i++) {
         struct rbuf_mr *mr = &mrs->mr[i];
@@ -429,7 +453,10 @@ bool mca_btl_rbuf_helper_evict(struct mca_btl_rbuf_helper *helper)
             return true;
         }
     }
-    return false;
+    while (turns % 2 != 0 && turns == atomic_load(&helper->turns)) {
+        sched_yield();
+    }
+    return turns % 2 != 0;
 }
 
 void mca_btl_rbuf_helper_count(struct mca_btl_rbuf_helper *helper,

@@ -53,7 +53,8 @@ mca_btl_rbuf_registration_t *mca_btl_rbuf_helper_take(struct mca_btl_rbuf_helper
 void mca_btl_rbuf_helper_give(struct mca_btl_rbuf_helper *helper,
                               mca_btl_rbuf_registration_t *registration);
 
-/* Gives up a registration that nobody uses; false: there is none. With or without lock. */
+/* Gives up a registration that nobody uses, or waits for what the thread is just registering or
+ * deregistering; false: there is nothing of these. With or without lock. */
 bool mca_btl_rbuf_helper_evict(struct mca_btl_rbuf_helper *helper);
 
 void mca_btl_rbuf_helper_count(struct mca_btl_rbuf_helper *helper,

@@ -18,6 +18,7 @@
 #include "opal_config.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/syscall.h>
@@ -87,26 +88,30 @@ bool mca_btl_rbuf_hooks_install(void)
 
 /* ---- listeners ---- */
 
-/* Written by add and remove: `released` before `context` with release, which notify() reads with
- * acquire. */
+/* Written by add and remove: `released` before `context`, which notify() reads first. */
 static struct {
     _Atomic(void *) context; /* NULL: a free place */
     mca_btl_rbuf_released_fn_t released;
 } listener[LISTENERS_MOST];
 
 static unsigned listeners;
+static _Atomic unsigned running; /* calls of notify() */
 
+/* Open MPI calls hooks without its lock: remove() waits for who is in here. All of this is
+ * sequentially consistent, so that either it sees `running`, or the other one NULL. */
 static void notify(void *base, size_t bytes, void *context, bool from_alloc)
 {
     (void) context;
     (void) from_alloc;
+    atomic_fetch_add(&running, 1);
     for (size_t i = 0; i < LISTENERS_MOST; i++) {
-        void *who = atomic_load_explicit(&listener[i].context, memory_order_acquire);
+        void *who = atomic_load(&listener[i].context);
 
         if (who != NULL) {
             listener[i].released(who, (uintptr_t) base, bytes);
         }
     }
+    atomic_fetch_sub(&running, 1);
 }
 
 bool mca_btl_rbuf_hooks_add(mca_btl_rbuf_released_fn_t released, void *context)
@@ -127,17 +132,16 @@ bool mca_btl_rbuf_hooks_add(mca_btl_rbuf_released_fn_t released, void *context)
     return true;
 }
 
-/* Open MPI calls hooks and removes them under one lock: what runs has ended when its hook has been
- * removed. */
 void mca_btl_rbuf_hooks_remove(void *context)
 {
     for (size_t i = 0; i < LISTENERS_MOST; i++) {
-        if (context != NULL &&
-            atomic_load_explicit(&listener[i].context, memory_order_relaxed) == context) {
-            atomic_store_explicit(&listener[i].context, NULL, memory_order_relaxed);
-            (void) opal_mem_hooks_unregister_release(notify);
-            if (--listeners > 0) {
-                (void) opal_mem_hooks_register_release(notify, NULL);
+        if (context != NULL && atomic_load(&listener[i].context) == context) {
+            atomic_store(&listener[i].context, NULL);
+            if (--listeners == 0) {
+                (void) opal_mem_hooks_unregister_release(notify);
+            }
+            while (atomic_load(&running) > 0) {
+                sched_yield();
             }
         }
     }

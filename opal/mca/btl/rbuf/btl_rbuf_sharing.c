@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -130,7 +131,7 @@ static struct entry *map(uint32_t ranks)
         return NULL;
     }
     node.mapped = ranks * sizeof(struct entry);
-    memory = ftruncate(file, (off_t) node.mapped) != 0
+    memory = posix_fallocate(file, 0, (off_t) node.mapped) != 0 /* or ENOSPC is SIGBUS */
                  ? MAP_FAILED
                  : mmap(NULL, node.mapped, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     close(file);
@@ -176,8 +177,11 @@ struct rbuf_sharing_place mca_btl_rbuf_sharing_look(const struct rbuf_sharing_ra
 {
     static struct rbuf_sharing_rank all[RANKS_MOST];
     static struct rbuf_sharing_place place[RANKS_MOST];
+    static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER; /* each port has a thread */
+    struct rbuf_sharing_place own;
     const struct rbuf_sharing_node shared = {.cores = node.cores, .slice_ns = SLICE_NS};
 
+    pthread_mutex_lock(&looking);
     post(rank);
     for (uint32_t i = 0; i < node.ranks; i++) {
         struct entry *entry = &node.entry[i];
@@ -190,7 +194,9 @@ struct rbuf_sharing_place mca_btl_rbuf_sharing_look(const struct rbuf_sharing_ra
     }
     rbuf_sharing_assign((enum rbuf_sharing) mca_btl_rbuf_params.helper_policy, &shared, all,
                         node.ranks, place);
-    return place[node.rank];
+    own = place[node.rank];
+    pthread_mutex_unlock(&looking);
+    return own;
 }
 
 static bool is_computed_on(uint32_t core)

@@ -174,9 +174,9 @@ bool rbuf_frequent_hold(struct rbuf_frequent *frequent, struct rbuf_frequent_buf
     held->gathered = 0;
     held->registration = registration;
     held->buffer = buffer;
-    atomic_store_explicit(&held->begin, buffer->base, memory_order_relaxed);
-    atomic_store_explicit(&held->end, buffer->base + buffer->bytes, memory_order_relaxed);
-    atomic_store_explicit(&held->released, false, memory_order_relaxed);
+    atomic_store_explicit(&held->released, false, memory_order_relaxed); /* before it is found */
+    atomic_store_explicit(&held->begin, buffer->base, memory_order_release);
+    atomic_store_explicit(&held->end, buffer->base + buffer->bytes, memory_order_release);
     if (held - frequent->held >= atomic_load_explicit(&frequent->held_end, memory_order_relaxed)) {
         atomic_store_explicit(&frequent->held_end, (uint32_t) (held - frequent->held) + 1,
                               memory_order_relaxed);

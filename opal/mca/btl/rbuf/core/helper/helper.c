@@ -238,6 +238,8 @@ void rbuf_helper_deregistered(struct rbuf_helper *helper, struct rbuf_mr *mr, ui
 struct rbuf_mr *rbuf_helper_drain(struct rbuf_helper *helper)
 {
     helper->next = nothing;
+    while (rbuf_mr_returned(&helper->mrs) != NULL) { /* who gives back behind this wakes us */
+    }
     for (uint32_t i = 0; i < load_of(helper).regions; i++) {
         struct rbuf_mr *mr = &helper->mrs.mr[i];
 
