@@ -85,7 +85,7 @@ void mca_btl_rbuf_frequent_close(mca_btl_rbuf_module_t *module)
     }
     mca_btl_rbuf_hooks_remove(&frequent->table);
     while ((registration = rbuf_frequent_drop(&frequent->table, RBUF_FREQUENT_ANY)) != NULL) {
-        mca_btl_rbuf_registration_let_go(registration);
+        mca_btl_rbuf_registration_free(registration);
     }
     rbuf_frequent_close(&frequent->table);
     free(frequent);
@@ -101,7 +101,7 @@ static void give_released(mca_btl_rbuf_module_t *module)
         mca_btl_rbuf_lock(module);
         registration = rbuf_frequent_drop(&module->frequent->table, RBUF_FREQUENT_RELEASED);
         mca_btl_rbuf_unlock(module);
-        mca_btl_rbuf_registration_let_go(registration);
+        mca_btl_rbuf_registration_free(registration);
     } while (registration != NULL);
 }
 
@@ -130,8 +130,8 @@ static void enter(mca_btl_rbuf_module_t *module, void *base, size_t bytes)
         registration = NULL;
     }
     mca_btl_rbuf_unlock(module);
-    mca_btl_rbuf_registration_let_go(registration);
-    mca_btl_rbuf_registration_let_go(spare);
+    mca_btl_rbuf_registration_free(registration);
+    mca_btl_rbuf_registration_free(spare);
 }
 
 /* Posts the message; its buffer is registered. The lock is held. */
@@ -190,7 +190,7 @@ settle(mca_btl_rbuf_module_t *module, struct rbuf_frequent_buffer *buffer, uint3
         buffer->bytes = bytes; /* no more is known to be there until it is registered */
     }
     mca_btl_rbuf_unlock(module);
-    mca_btl_rbuf_registration_let_go(outgrown);
+    mca_btl_rbuf_registration_free(outgrown);
     if (wants) {
         enter(module, (void *) (uintptr_t) base, bytes);
     }

@@ -48,33 +48,10 @@ static uint32_t access_of(enum mca_btl_rbuf_purpose purpose)
 static void wake(struct mca_btl_rbuf_helper *helper)
 {
     const uint64_t once = 1;
-
     const int error = errno; /* of munmap()'s caller */
 
     (void) syscall(SYS_write, helper->wake, &once, sizeof(once)); /* write() can be cancelled */
     errno = error;                                                /* full: it is awake */
-}
-
-static void unmake(mca_btl_rbuf_registration_t *registration)
-{
-    rbuf_deregister(registration->mr);
-    free(registration);
-}
-
-static mca_btl_rbuf_registration_t *make(struct mca_btl_rbuf_helper *helper, void *base,
-                                         size_t bytes, enum mca_btl_rbuf_purpose purpose,
-                                         struct rbuf_problem *problem)
-{
-    mca_btl_rbuf_registration_t *registration = calloc(1, sizeof(*registration));
-
-    if (registration == NULL) {
-        rbuf_problem_set(problem, "reg-failed", -ENOMEM, "%zu bytes at %p", bytes, base);
-    } else if (mca_btl_rbuf_registration_make(helper->port, base, bytes, purpose, registration,
-                                              problem) != 0) {
-        free(registration);
-        registration = NULL;
-    }
-    return registration;
 }
 
 /* ---- the thread ---- */
@@ -91,10 +68,10 @@ static void register_ahead(struct mca_btl_rbuf_helper *helper, struct rbuf_mr *m
     const uint32_t access = atomic_load_explicit(&mr->access, memory_order_relaxed);
     const uint64_t start = mca_btl_rbuf_now_ns();
     struct rbuf_problem problem; /* no reason to complain: who needs it will try again */
-    mca_btl_rbuf_registration_t *registration =
-        make(helper, (void *) (uintptr_t) begin, rbuf_mr_end(mr) - begin,
-             access == access_of(MCA_BTL_RBUF_SOURCE) ? MCA_BTL_RBUF_SOURCE : MCA_BTL_RBUF_TARGET,
-             &problem);
+    mca_btl_rbuf_registration_t *registration = mca_btl_rbuf_registration_new(
+        helper->port, (void *) (uintptr_t) begin, rbuf_mr_end(mr) - begin,
+        access == access_of(MCA_BTL_RBUF_SOURCE) ? MCA_BTL_RBUF_SOURCE : MCA_BTL_RBUF_TARGET,
+        &problem);
 
     if (registration == NULL) {
         rbuf_helper_refused(&helper->core, mr);
@@ -108,7 +85,7 @@ static void deregister(struct mca_btl_rbuf_helper *helper, struct rbuf_mr *mr)
 {
     const uint64_t start = mca_btl_rbuf_now_ns();
 
-    unmake(mr->handle);
+    mca_btl_rbuf_registration_free(mr->handle);
     rbuf_helper_deregistered(&helper->core, mr, mca_btl_rbuf_now_ns() - start);
 }
 
@@ -342,8 +319,8 @@ static mca_btl_rbuf_registration_t *make_region(struct mca_btl_rbuf_helper *help
 
     do {
         turns = atomic_load(&helper->turns);
-        registration =
-            make(helper, (void *) (uintptr_t) begin, rbuf_mr_end(mr) - begin, purpose, problem);
+        registration = mca_btl_rbuf_registration_new(helper->port, (void *) (uintptr_t) begin,
+                                                     rbuf_mr_end(mr) - begin, purpose, problem);
     } while (registration == NULL && problem->error == -ENOMEM && again(helper, turns));
     if (registration == NULL) {
         rbuf_mr_abandon(mr);
@@ -364,7 +341,7 @@ static mca_btl_rbuf_registration_t *make_alone(struct mca_btl_rbuf_helper *helpe
 
     do {
         turns = atomic_load(&helper->turns);
-        registration = make(helper, base, bytes, purpose, problem);
+        registration = mca_btl_rbuf_registration_new(helper->port, base, bytes, purpose, problem);
     } while (registration == NULL && problem->error == -ENOMEM && again(helper, turns));
     return registration;
 }
@@ -430,7 +407,7 @@ void mca_btl_rbuf_helper_give(struct mca_btl_rbuf_helper *helper,
                               mca_btl_rbuf_registration_t *registration)
 {
     if (registration->region == NULL) {
-        unmake(registration);
+        mca_btl_rbuf_registration_free(registration);
     } else if (rbuf_mr_give(&helper->core.mrs, registration->region)) {
         wake(helper);
     }
@@ -448,7 +425,7 @@ bool mca_btl_rbuf_helper_evict(struct mca_btl_rbuf_helper *helper)
         struct rbuf_mr *mr = &mrs->mr[i];
 
         if (rbuf_mr_deregister(mr)) {
-            unmake(mr->handle);
+            mca_btl_rbuf_registration_free(mr->handle);
             (void) rbuf_mr_deregistered(mr, false);
             return true;
         }

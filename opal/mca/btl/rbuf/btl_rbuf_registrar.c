@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 #include "btl_rbuf_registrar.h"
 
-#include <stdlib.h>
-
 #include "btl_rbuf.h"
 #include "btl_rbuf_cache.h"
 #include "btl_rbuf_helper.h"
@@ -100,15 +98,10 @@ static mca_btl_rbuf_registration_t *make(mca_btl_rbuf_module_t *module, void *ba
                                          enum mca_btl_rbuf_purpose purpose,
                                          struct rbuf_problem *problem)
 {
-    mca_btl_rbuf_registration_t *registration = calloc(1, sizeof(*registration));
+    mca_btl_rbuf_registration_t *registration =
+        mca_btl_rbuf_registration_new(module->port, base, bytes, purpose, problem);
 
-    if (registration == NULL) {
-        rbuf_problem_set(problem, "reg-failed", -ENOMEM, "%zu bytes at %p", bytes, base);
-    } else if (mca_btl_rbuf_registration_make(module->port, base, bytes, purpose, registration,
-                                              problem) != 0) {
-        free(registration);
-        registration = NULL;
-    } else {
+    if (registration != NULL) {
         atomic_fetch_add_explicit(&module->registrar.misses, 1, memory_order_relaxed);
     }
     return registration;
@@ -149,14 +142,6 @@ mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_hold(mca_btl_rbuf_module_
     return make(module, base, bytes, purpose, problem);
 }
 
-void mca_btl_rbuf_registration_let_go(mca_btl_rbuf_registration_t *registration)
-{
-    if (registration != NULL) {
-        rbuf_deregister(registration->mr);
-        free(registration);
-    }
-}
-
 void mca_btl_rbuf_registration_give(mca_btl_rbuf_module_t *module,
                                     mca_btl_rbuf_registration_t *registration)
 {
@@ -165,7 +150,7 @@ void mca_btl_rbuf_registration_give(mca_btl_rbuf_module_t *module,
     }
     switch (module->registrar.policy) {
     case MCA_BTL_RBUF_ON_DEMAND:
-        mca_btl_rbuf_registration_let_go(registration);
+        mca_btl_rbuf_registration_free(registration);
         break;
     case MCA_BTL_RBUF_CACHED:
         mca_btl_rbuf_cache_give(module, registration);

@@ -46,14 +46,14 @@ mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_take(mca_btl_rbuf_module_
 void mca_btl_rbuf_registration_give(mca_btl_rbuf_module_t *module,
                                     mca_btl_rbuf_registration_t *registration);
 
-/* A registration of the caller's own, beside that policy, also when its memory is given back to the
- * system: who holds one listens to the memory hooks, and does not use it any more. (Whoever has
- * taken one of OPAL's cache when that happens is told off, and ended.) */
+/* A registration of the caller's own, for mca_btl_rbuf_registration_free(), beside that policy,
+ * also when its memory is given back to the system: who holds one listens to the memory hooks, and
+ * does not use it any more. (Whoever has taken one of OPAL's cache when that happens is told off,
+ * and ended.) */
 mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_hold(mca_btl_rbuf_module_t *module,
                                                             void *base, size_t bytes,
                                                             enum mca_btl_rbuf_purpose purpose,
                                                             struct rbuf_problem *problem);
-void mca_btl_rbuf_registration_let_go(mca_btl_rbuf_registration_t *registration);
 
 /* One that is made already, taken as by mca_btl_rbuf_registration_take(), or NULL. */
 mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_find(mca_btl_rbuf_module_t *module,

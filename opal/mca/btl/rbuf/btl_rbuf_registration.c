@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 #include "btl_rbuf_registration.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
 #include "btl_rbuf.h"
 
 #define ALL_ACCESS                                                                                 \
@@ -29,4 +32,29 @@ int mca_btl_rbuf_registration_make(struct rbuf_port *port, void *base, size_t by
     }
     atomic_init(&registration->unreported_ns, mca_btl_rbuf_now_ns() - start);
     return status;
+}
+
+mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_new(struct rbuf_port *port, void *base,
+                                                           size_t bytes,
+                                                           enum mca_btl_rbuf_purpose purpose,
+                                                           struct rbuf_problem *problem)
+{
+    mca_btl_rbuf_registration_t *registration = calloc(1, sizeof(*registration));
+
+    if (registration == NULL) {
+        rbuf_problem_set(problem, "reg-failed", -ENOMEM, "%zu bytes at %p", bytes, base);
+    } else if (mca_btl_rbuf_registration_make(port, base, bytes, purpose, registration, problem) !=
+               0) {
+        free(registration);
+        registration = NULL;
+    }
+    return registration;
+}
+
+void mca_btl_rbuf_registration_free(mca_btl_rbuf_registration_t *registration)
+{
+    if (registration != NULL) {
+        rbuf_deregister(registration->mr);
+        free(registration);
+    }
 }

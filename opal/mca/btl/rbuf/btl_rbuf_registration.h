@@ -41,6 +41,15 @@ int mca_btl_rbuf_registration_make(struct rbuf_port *port, void *base, size_t by
                                    mca_btl_rbuf_registration_t *registration,
                                    struct rbuf_problem *problem);
 
+/* The same of one in memory of its own: NULL with *problem filled. */
+mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_new(struct rbuf_port *port, void *base,
+                                                           size_t bytes,
+                                                           enum mca_btl_rbuf_purpose purpose,
+                                                           struct rbuf_problem *problem);
+
+/* Deregisters and frees such a one; NULL is left alone. */
+void mca_btl_rbuf_registration_free(mca_btl_rbuf_registration_t *registration);
+
 /* Whether that status says that the memory is not there, or may not be written. */
 bool mca_btl_rbuf_registration_is_unwritable(int status);
 

@@ -18,7 +18,7 @@
  * What is registered ahead and not used by the time its prediction lapses is treated as if it were
  * given back.
  *
- * A thread of the application, for a message of at least `smallest_bytes`: rbuf_mr_take() and what
+ * A thread of the application, for a message that is long enough: rbuf_mr_take() and what
  * it asks for, rbuf_points_put(), and rbuf_mr_give() when the message is over. Memory hooks:
  * rbuf_mr_stale(). Where they see less than all that goes, there can be no helper.
  *
@@ -58,10 +58,6 @@ struct rbuf_helper_options {
                                   .deregister_ns = 2000,                                           \
                                   .deregister_page_ns = 50,                                        \
                                   .wake_ns = 60000})
-
-#define RBUF_HELPER_SMALLEST                                                                       \
-    16384u /* bytes; the paper's threshold, and the parameter's default                            \
-            */
 
 struct rbuf_helper_counters {
     uint64_t ahead; /* registrations before use */
