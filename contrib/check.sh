@@ -32,7 +32,7 @@
 # What a stage says is shown when it and those before it have ended.
 # --all adds what is long: all bandwidths of measure, the long MPI tests and all on each adapter that is
 # emulated, all settings of rings with Open MPI 5.0, IS class A, make distcheck, a minute for each fuzzer,
-# more than an hour of random traffic. What fuzz, soak, programs, ompi5 or vm needs and this machine cannot
+# an hour of random traffic. What fuzz, soak, programs, ompi5 or vm needs and this machine cannot
 # have makes it skipped, with the reason. DIR is build/check by default; what takes long to fetch or make is kept in
 # DIR/cache, or in $RBUF_CACHE. What is tested is a copy of this tree (DIR/source), so that a tree which is
 # configured or in use does not matter. Each stage's log is kept in DIR/logs, and what failed is shown of
@@ -413,7 +413,7 @@ trap 'kill $(jobs -p) 2>/dev/null; exit 130' INT TERM
 run_group() {
     local stage pid running=0
     local -A stage_of=() ended=()
-    for stage in soak vm sanitize robust ompi5 mpi devices unit softhca fuzz programs is format; do
+    for stage in sanitize robust soak mpi vm ompi5 devices unit softhca fuzz programs is format; do
         [[ " ${group[*]} " == *" $stage "* ]] || continue
         if test $running -ge "$at_once"; then
             wait -n -p pid

@@ -179,7 +179,7 @@ void out_of_pages_active(struct side *side)
     sge[0] = (struct ibv_sge){(uintptr_t) pool + 5, 70001, mr->lkey};
     sge[1] = (struct ibv_sge){(uintptr_t) pool + 65537, 100000, part->lkey};
     sge[2] = (struct ibv_sge){(uintptr_t) private + 3, 50000, private_mr->lkey};
-    for (int i = 0; i < 100; i++) /* some are pushed, should the other side not get to poll */
+    for (int i = 0; i < 1000; i++) /* some are pushed, should the other side not get to poll */
         expect_sent(side, sge, 1, "of a pool");
     expect_sent(side, sge, 2, "of a pool and a part of it");
     expect_sent(side, sge, 3, "of shared and private pages");
