@@ -209,6 +209,8 @@ int mca_btl_rbuf_module_open(struct rbuf_port *port, uint32_t index, mca_btl_rbu
     module->port = port;
     module->index = index;
     set_room(module);
+    /* What travels inside the request needs no registration, so osc/rdma need not copy it. */
+    module->super.btl_put_local_registration_threshold = rbuf_queue_inline(port, RBUF_BULK);
     mca_btl_rbuf_lock_open(&module->lock);
     TAILQ_INIT(&module->endpoints);
     TAILQ_INIT(&module->packing);
