@@ -26,8 +26,9 @@ static void open_table(const struct rbuf_frequent_options *options)
 {
     ck_assert_int_eq(rbuf_frequent_open(&table, options), 0);
     for (unsigned i = 0; i < RBUF_FREQUENT_TIMES; i++) {
-        ck_assert_uint_eq(table.threshold[rbuf_frequent_size(BYTES)], RBUF_FREQUENT_NEVER);
-        rbuf_frequent_took(&table, RBUF_FREQUENT_COPIED, BYTES, 600);
+        ck_assert_uint_eq(table.threshold[RBUF_FREQUENT_SEND][rbuf_frequent_size(BYTES)],
+                          RBUF_FREQUENT_NEVER);
+        rbuf_frequent_took(&table, RBUF_FREQUENT_SEND, RBUF_FREQUENT_COPIED, BYTES, 600);
     }
 }
 
@@ -53,7 +54,8 @@ static bool use(unsigned i, unsigned messages)
     while (messages-- > 0) {
         buffer = rbuf_frequent_use(&table, base_of(i), BYTES);
     }
-    return buffer != NULL && buffer->held == NULL && rbuf_frequent_wants(&table, buffer, BYTES);
+    return buffer != NULL && buffer->held == NULL &&
+           rbuf_frequent_wants(&table, buffer, RBUF_FREQUENT_SEND, BYTES);
 }
 
 static struct rbuf_frequent_buffer *hold(unsigned i)
@@ -61,8 +63,9 @@ static struct rbuf_frequent_buffer *hold(unsigned i)
     struct rbuf_frequent_buffer *buffer = rbuf_frequent_find(&table, base_of(i));
 
     ck_assert_ptr_nonnull(buffer);
-    ck_assert(rbuf_frequent_hold(&table, buffer, &registrations[i % 256], 7, 0));
-    ck_assert(rbuf_frequent_covers(&table, buffer, BYTES));
+    ck_assert(
+        rbuf_frequent_hold(&table, buffer, RBUF_FREQUENT_SEND, &registrations[i % 256], 7, 0));
+    ck_assert(rbuf_frequent_covers(&table, buffer, RBUF_FREQUENT_SEND, BYTES));
     return buffer;
 }
 
@@ -75,14 +78,14 @@ START_TEST(registered_at_a_share)
     ck_assert(!use(0, 25));
     ck_assert(use(0, 1));
     buffer = hold(0);
-    ck_assert(!rbuf_frequent_covers(&table, buffer, BYTES + 1));
-    ck_assert(rbuf_frequent_covers(&table, buffer, BYTES));
+    ck_assert(!rbuf_frequent_covers(&table, buffer, RBUF_FREQUENT_SEND, BYTES + 1));
+    ck_assert(rbuf_frequent_covers(&table, buffer, RBUF_FREQUENT_SEND, BYTES));
     ck_assert(!use(0, 1));
     ck_assert_uint_eq(rbuf_frequent_top(&table).uses, 27);
     ck_assert(!rbuf_frequent_is_outgrown(buffer, BYTES));
     ck_assert(rbuf_frequent_is_outgrown(buffer, BYTES + 1));
     ck_assert_ptr_eq(rbuf_frequent_forget(&table, buffer->held), &registrations[0]);
-    ck_assert(!rbuf_frequent_covers(&table, buffer, BYTES));
+    ck_assert(!rbuf_frequent_covers(&table, buffer, RBUF_FREQUENT_SEND, BYTES));
     ck_assert(!rbuf_frequent_is_outgrown(buffer, BYTES + 1));
     close_table();
 }
@@ -98,15 +101,39 @@ START_TEST(not_where_it_does_not_pay)
     use(0, 30);
     buffer = hold(0);
     for (unsigned i = 0; i < RBUF_FREQUENT_TIMES; i++) {
-        rbuf_frequent_took(&table, RBUF_FREQUENT_GATHERED, BYTES, 500);
+        rbuf_frequent_took(&table, RBUF_FREQUENT_SEND, RBUF_FREQUENT_GATHERED, BYTES, 500);
     }
-    ck_assert(!rbuf_frequent_covers(&table, buffer, BYTES));
+    ck_assert(!rbuf_frequent_covers(&table, buffer, RBUF_FREQUENT_SEND, BYTES));
     ck_assert(!use(1, 100000));
     for (unsigned i = 0; i < 200; i++) {
-        rbuf_frequent_took(&table, RBUF_FREQUENT_COPIED, BYTES, 1000);
+        rbuf_frequent_took(&table, RBUF_FREQUENT_SEND, RBUF_FREQUENT_COPIED, BYTES, 1000);
     }
-    ck_assert(rbuf_frequent_covers(&table, buffer, BYTES));
+    ck_assert(rbuf_frequent_covers(&table, buffer, RBUF_FREQUENT_SEND, BYTES));
     ck_assert(use(1, 1));
+    close_table();
+}
+END_TEST
+
+/* Puts and gets save the whole copy: what theirs takes decides, not what messages' does. */
+START_TEST(each_kind_has_its_threshold)
+{
+    const uint32_t size = rbuf_frequent_size(BYTES);
+    struct rbuf_frequent_buffer *buffer;
+
+    open_table(&usual);
+    for (unsigned i = 0; i < RBUF_FREQUENT_TIMES; i++) {
+        rbuf_frequent_took(&table, RBUF_FREQUENT_GET, RBUF_FREQUENT_COPIED, BYTES, 1000);
+    }
+    ck_assert_uint_eq(table.threshold[RBUF_FREQUENT_SEND][size], 26);
+    ck_assert_uint_eq(table.threshold[RBUF_FREQUENT_GET][size], 11);
+    ck_assert_uint_eq(table.threshold[RBUF_FREQUENT_PUT][size], RBUF_FREQUENT_NEVER);
+    use(0, 12);
+    buffer = rbuf_frequent_find(&table, base_of(0));
+    ck_assert(rbuf_frequent_wants(&table, buffer, RBUF_FREQUENT_GET, BYTES));
+    ck_assert(!rbuf_frequent_wants(&table, buffer, RBUF_FREQUENT_SEND, BYTES));
+    buffer = hold(0);
+    ck_assert(rbuf_frequent_covers(&table, buffer, RBUF_FREQUENT_GET, BYTES));
+    ck_assert(!rbuf_frequent_covers(&table, buffer, RBUF_FREQUENT_PUT, BYTES));
     close_table();
 }
 END_TEST
@@ -134,7 +161,8 @@ START_TEST(released_memory_is_not_used)
         held = rbuf_frequent_start(buffer);
         rbuf_frequent_release(&table, base_of(0) + (uint64_t) rows[i].from,
                               (uint64_t) rows[i].bytes);
-        ck_assert_int_eq(rbuf_frequent_covers(&table, buffer, BYTES), !rows[i].touches);
+        ck_assert_int_eq(rbuf_frequent_covers(&table, buffer, RBUF_FREQUENT_SEND, BYTES),
+                         !rows[i].touches);
         ck_assert_int_eq(rbuf_frequent_has_released(&table), rows[i].touches);
         ck_assert_ptr_null(rbuf_frequent_drop(&table, RBUF_FREQUENT_RELEASED)); /* under way */
         rbuf_frequent_end(&table, held);
@@ -224,8 +252,8 @@ START_TEST(held_up_to_a_limit)
     }
     ck_assert(rbuf_frequent_is_full(&table, BYTES));
     use(3, 30);
-    ck_assert(!rbuf_frequent_hold(&table, rbuf_frequent_find(&table, base_of(3)), &registrations[3],
-                                  7, 0));
+    ck_assert(!rbuf_frequent_hold(&table, rbuf_frequent_find(&table, base_of(3)),
+                                  RBUF_FREQUENT_SEND, &registrations[3], 7, 0));
     ck_assert_ptr_eq(rbuf_frequent_drop(&table, RBUF_FREQUENT_ANY), &registrations[0]);
     ck_assert(!rbuf_frequent_is_full(&table, BYTES));
     close_table();
@@ -284,6 +312,7 @@ int main(void)
 
     unit_add(suite, registered_at_a_share);
     unit_add(suite, not_where_it_does_not_pay);
+    unit_add(suite, each_kind_has_its_threshold);
     unit_add(suite, released_memory_is_not_used);
     unit_add(suite, short_lives_make_it_wait);
     unit_add(suite, few_frequent_ones_stop_its_growth);

@@ -196,9 +196,9 @@ mca_btl_rbuf_frag_t *mca_btl_rbuf_frag_take(mca_btl_rbuf_module_t *module, size_
     return frag;
 }
 
-mca_btl_rbuf_frag_t *mca_btl_rbuf_frag_take_locked(mca_btl_rbuf_module_t *module, int pool)
+mca_btl_rbuf_frag_t *mca_btl_rbuf_frag_take_locked(mca_btl_rbuf_module_t *module, size_t payload)
 {
-    return pool_take(module, &module->pools[pool]);
+    return pool_take(module, pool_for(module, payload));
 }
 
 void mca_btl_rbuf_frag_give(mca_btl_rbuf_frag_t *frag)

@@ -95,8 +95,8 @@ enum {
 int mca_btl_rbuf_pools_open(mca_btl_rbuf_module_t *module);
 void mca_btl_rbuf_pools_close(mca_btl_rbuf_module_t *module);
 mca_btl_rbuf_frag_t *mca_btl_rbuf_frag_take(mca_btl_rbuf_module_t *module, size_t payload);
-/* Of that pool; the caller holds the lock, likewise to give one back. */
-mca_btl_rbuf_frag_t *mca_btl_rbuf_frag_take_locked(mca_btl_rbuf_module_t *module, int pool);
+/* Registered in any case; the caller holds the lock, likewise to give one back. */
+mca_btl_rbuf_frag_t *mca_btl_rbuf_frag_take_locked(mca_btl_rbuf_module_t *module, size_t payload);
 void mca_btl_rbuf_frag_give(mca_btl_rbuf_frag_t *frag);
 mca_btl_base_descriptor_t *mca_btl_rbuf_alloc(mca_btl_base_module_t *btl,
                                               mca_btl_base_endpoint_t *endpoint, uint8_t order,

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * Reuse: eager messages of frequently used buffers (core/choice/frequent.h) leave without a copy,
- * unless that makes the program wait (core/choice/pace.h).
+ * and small puts and gets do without one, unless that makes the program slower
+ * (core/choice/pace.h).
  *
  * Open MPI hands such messages to prepare_src and send instead of sendi while the module says
- * MCA_BTL_FLAGS_SEND_INPLACE. A registration is held until its memory is given back, of which the
+ * MCA_BTL_FLAGS_SEND_INPLACE. It hands puts and gets up to a threshold over without a registration
+ * of its own. A registration is held until its memory is given back, of which the
  * memory hooks tell: a cache is not asked for each message, as that takes as long as a copy. It is
  * made and let go without the lock.
  */
@@ -72,6 +74,8 @@ int mca_btl_rbuf_frequent_open(mca_btl_rbuf_module_t *module)
     }
     module->frequent = frequent;
     module->super.btl_flags |= MCA_BTL_FLAGS_SEND_INPLACE;
+    module->super.btl_put_local_registration_threshold = module->room[RBUF_CONTROL];
+    module->super.btl_get_local_registration_threshold = module->room[RBUF_CONTROL];
     return OPAL_SUCCESS;
 }
 
@@ -107,14 +111,16 @@ static void give_released(mca_btl_rbuf_module_t *module)
 
 /* Registers [base, base + bytes), of a buffer that wants it, in place of
  * another if need be. No lock is held, so the buffer may have gone. */
-static void enter(mca_btl_rbuf_module_t *module, void *base, size_t bytes)
+static void enter(mca_btl_rbuf_module_t *module, enum rbuf_frequent_kind kind, void *base,
+                  size_t bytes)
 {
     struct rbuf_frequent *table = &module->frequent->table;
     struct rbuf_frequent_buffer *buffer;
     struct rbuf_problem problem; /* no reason to complain: messages are copied */
     mca_btl_rbuf_registration_t *spare = NULL;
-    mca_btl_rbuf_registration_t *registration =
-        mca_btl_rbuf_registration_hold(module, base, bytes, MCA_BTL_RBUF_SOURCE, &problem);
+    mca_btl_rbuf_registration_t *registration = mca_btl_rbuf_registration_hold(
+        module, base, bytes, kind == RBUF_FREQUENT_GET ? MCA_BTL_RBUF_TARGET : MCA_BTL_RBUF_SOURCE,
+        &problem);
     uint64_t ns = registration == NULL ? 0
                                        : atomic_exchange_explicit(&registration->unreported_ns, 0,
                                                                   memory_order_relaxed);
@@ -125,7 +131,7 @@ static void enter(mca_btl_rbuf_module_t *module, void *base, size_t bytes)
     }
     buffer = rbuf_frequent_find(table, (uintptr_t) base);
     if (buffer != NULL && buffer->held == NULL && buffer->bytes == bytes &&
-        rbuf_frequent_hold(table, buffer, registration,
+        rbuf_frequent_hold(table, buffer, kind, registration,
                            registration != NULL ? registration->mr->lkey : 0, ns)) {
         registration = NULL;
     }
@@ -147,7 +153,7 @@ static bool post(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoin
         return false;
     }
     if (frag->timed) {
-        rbuf_frequent_took(table, RBUF_FREQUENT_GATHERED, data.bytes,
+        rbuf_frequent_took(table, RBUF_FREQUENT_SEND, RBUF_FREQUENT_GATHERED, data.bytes,
                            mca_btl_rbuf_now_ns() - start);
     }
     frag->state = MCA_BTL_RBUF_FRAG_SENDING;
@@ -158,12 +164,13 @@ static bool post(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoin
     return true;
 }
 
-/* Whether messages of that size are gathered at present. The sizes have blocks of unlike lengths,
- * lest the one is always tried when the other is. */
-static bool is_faster(struct mca_btl_rbuf_frequent *frequent, uint32_t bytes)
+/* Whether uses of that kind and size go without a copy at present. The sizes have blocks of unlike
+ * lengths, lest the one is always tried when the other is. */
+static bool is_faster(struct mca_btl_rbuf_frequent *frequent, enum rbuf_frequent_kind kind,
+                      uint32_t bytes)
 {
     const uint32_t size = rbuf_frequent_size(bytes);
-    struct rbuf_pace *pace = &frequent->pace[size];
+    struct rbuf_pace *pace = &frequent->pace[kind][size];
 
     if (mca_btl_rbuf_params.reuse_speculation == 0) {
         return true;
@@ -175,16 +182,17 @@ static bool is_faster(struct mca_btl_rbuf_frequent *frequent, uint32_t bytes)
     return pace->path == RBUF_PACE_GATHER;
 }
 
-/* The buffer wants to be registered, or no longer has what its message needs: changes that as far
- * as it can be now. The lock is held, and let go meanwhile. */
+/* The buffer wants to be registered, or no longer has what this use needs: changes that as far as
+ * it can be now. The lock is held, and let go meanwhile. */
 static __attribute__((noinline)) struct rbuf_frequent_buffer *
-settle(mca_btl_rbuf_module_t *module, struct rbuf_frequent_buffer *buffer, uint32_t bytes)
+settle(mca_btl_rbuf_module_t *module, struct rbuf_frequent_buffer *buffer,
+       enum rbuf_frequent_kind kind, uint32_t bytes)
 {
     struct rbuf_frequent *table = &module->frequent->table;
     const uint64_t base = buffer->base;
     mca_btl_rbuf_registration_t *outgrown =
         rbuf_frequent_is_outgrown(buffer, bytes) ? rbuf_frequent_forget(table, buffer->held) : NULL;
-    const bool wants = buffer->held == NULL && rbuf_frequent_wants(table, buffer, bytes);
+    const bool wants = buffer->held == NULL && rbuf_frequent_wants(table, buffer, kind, bytes);
 
     if (wants) {
         buffer->bytes = bytes; /* no more is known to be there until it is registered */
@@ -192,17 +200,35 @@ settle(mca_btl_rbuf_module_t *module, struct rbuf_frequent_buffer *buffer, uint3
     mca_btl_rbuf_unlock(module);
     mca_btl_rbuf_registration_free(outgrown);
     if (wants) {
-        enter(module, (void *) (uintptr_t) base, bytes);
+        enter(module, kind, (void *) (uintptr_t) base, bytes);
     }
     mca_btl_rbuf_lock(module);
     return rbuf_frequent_find(table, base);
 }
 
+/* A use of the buffer; NULL if it takes a copy. `timed`: how long that takes is to be told. The
+ * lock is held, and may be let go meanwhile. */
+static struct rbuf_frequent_buffer *look_up(mca_btl_rbuf_module_t *module,
+                                            enum rbuf_frequent_kind kind, const void *base,
+                                            uint32_t bytes, bool *timed)
+{
+    struct rbuf_frequent *table = &module->frequent->table;
+    struct rbuf_frequent_buffer *buffer = rbuf_frequent_use(table, (uintptr_t) base, bytes);
+
+    *timed = rbuf_frequent_times(table);
+    if (buffer != NULL && (buffer->held == NULL ? rbuf_frequent_wants(table, buffer, kind, bytes)
+                                                : rbuf_frequent_is_outgrown(buffer, bytes))) {
+        buffer = settle(module, buffer, kind, bytes);
+    }
+    return buffer != NULL && rbuf_frequent_covers(table, buffer, kind, bytes) &&
+                   is_faster(module->frequent, kind, bytes)
+               ? buffer
+               : NULL;
+}
+
 bool mca_btl_rbuf_frequent_gather(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
                                   mca_btl_rbuf_frag_t *frag)
 {
-    struct mca_btl_rbuf_frequent *frequent = module->frequent;
-    struct rbuf_frequent *table = &frequent->table;
     const uint32_t bytes = (uint32_t) frag->source_bytes;
     struct rbuf_frequent_buffer *buffer;
     bool sent;
@@ -210,20 +236,46 @@ bool mca_btl_rbuf_frequent_gather(mca_btl_rbuf_module_t *module, mca_btl_base_en
     if (bytes < mca_btl_rbuf_params.reuse_min || bytes <= module->port->max_inline) {
         return false;
     }
-    if (rbuf_frequent_has_released(table)) {
+    if (rbuf_frequent_has_released(&module->frequent->table)) {
         give_released(module);
     }
     mca_btl_rbuf_lock(module);
-    buffer = rbuf_frequent_use(table, (uintptr_t) frag->source, bytes);
-    frag->timed = rbuf_frequent_times(table);
-    if (buffer != NULL && (buffer->held == NULL ? rbuf_frequent_wants(table, buffer, bytes)
-                                                : rbuf_frequent_is_outgrown(buffer, bytes))) {
-        buffer = settle(module, buffer, bytes);
-    }
-    sent = buffer != NULL && rbuf_frequent_covers(table, buffer, bytes) &&
-           is_faster(frequent, bytes) && post(module, endpoint, frag, buffer);
+    buffer = look_up(module, RBUF_FREQUENT_SEND, frag->source, bytes, &frag->timed);
+    sent = buffer != NULL && post(module, endpoint, frag, buffer);
     mca_btl_rbuf_unlock(module);
     return sent;
+}
+
+static bool is_target(const struct rbuf_frequent_held *held)
+{
+    const mca_btl_rbuf_registration_t *registration = held->registration;
+
+    return registration->rights == MCA_BTL_RBUF_TARGET;
+}
+
+struct rbuf_frequent_held *mca_btl_rbuf_frequent_find(mca_btl_rbuf_module_t *module,
+                                                      enum rbuf_frequent_kind kind,
+                                                      const void *base, uint32_t bytes, bool *timed)
+{
+    struct mca_btl_rbuf_frequent *frequent = module->frequent;
+    struct rbuf_frequent_held *held = NULL;
+    struct rbuf_frequent_buffer *buffer;
+
+    *timed = false;
+    if (bytes < mca_btl_rbuf_params.reuse_min) {
+        return NULL;
+    }
+    if (rbuf_frequent_has_released(&frequent->table)) {
+        give_released(module);
+    }
+    mca_btl_rbuf_lock(module);
+    buffer = look_up(module, kind, base, bytes, timed);
+    if (buffer != NULL && (kind != RBUF_FREQUENT_GET || is_target(buffer->held))) {
+        held = rbuf_frequent_start(buffer);
+        frequent->in_place[kind]++;
+    }
+    mca_btl_rbuf_unlock(module);
+    return held;
 }
 
 void mca_btl_rbuf_frequent_fetched(mca_btl_rbuf_module_t *module, mca_btl_rbuf_frag_t *frag)
@@ -233,11 +285,12 @@ void mca_btl_rbuf_frequent_fetched(mca_btl_rbuf_module_t *module, mca_btl_rbuf_f
     mca_btl_rbuf_unlock(module);
 }
 
-void mca_btl_rbuf_frequent_copied(mca_btl_rbuf_module_t *module, uint32_t bytes, uint64_t start_ns)
+void mca_btl_rbuf_frequent_copied(mca_btl_rbuf_module_t *module, enum rbuf_frequent_kind kind,
+                                  uint32_t bytes, uint64_t start_ns)
 {
     const uint64_t ns = mca_btl_rbuf_now_ns() - start_ns;
 
     mca_btl_rbuf_lock(module);
-    rbuf_frequent_took(&module->frequent->table, RBUF_FREQUENT_COPIED, bytes, ns);
+    rbuf_frequent_took(&module->frequent->table, kind, RBUF_FREQUENT_COPIED, bytes, ns);
     mca_btl_rbuf_unlock(module);
 }

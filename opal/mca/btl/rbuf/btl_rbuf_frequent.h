@@ -8,8 +8,10 @@
 
 struct mca_btl_rbuf_frequent {
     struct rbuf_frequent table;
-    struct rbuf_pace pace[RBUF_FREQUENT_SIZES];
-    uint64_t spared; /* counter: messages from registered buffers that were copied all the same */
+    struct rbuf_pace pace[RBUF_FREQUENT_KINDS][RBUF_FREQUENT_SIZES];
+    uint64_t spared; /* counter: uses of registered buffers that were copied all the same */
+    uint64_t in_place[RBUF_FREQUENT_KINDS]; /* counters: puts and gets without a copy, */
+    uint64_t bounced;                       /* and all that had one */
 };
 
 /* With reuse on; where it cannot be had module->frequent stays NULL, and that has been said. Behind
@@ -22,8 +24,16 @@ void mca_btl_rbuf_frequent_close(mca_btl_rbuf_module_t *module);
 bool mca_btl_rbuf_frequent_gather(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
                                   mca_btl_rbuf_frag_t *frag);
 
-/* One that was not, and is `timed`, was copied and posted since then. */
-void mca_btl_rbuf_frequent_copied(mca_btl_rbuf_module_t *module, uint32_t bytes, uint64_t start_ns);
+/* For a put or get: the registration of its local memory, which stays until rbuf_frequent_end(), or
+ * NULL: it is to be copied, and to tell of it if it is `timed`. No lock is held. */
+struct rbuf_frequent_held *mca_btl_rbuf_frequent_find(mca_btl_rbuf_module_t *module,
+                                                      enum rbuf_frequent_kind kind,
+                                                      const void *base, uint32_t bytes,
+                                                      bool *timed);
+
+/* One that is `timed` was copied since then, and a message posted. No lock is held. */
+void mca_btl_rbuf_frequent_copied(mca_btl_rbuf_module_t *module, enum rbuf_frequent_kind kind,
+                                  uint32_t bytes, uint64_t start_ns);
 
 /* Its data was fetched, or never will be. No lock is held. */
 void mca_btl_rbuf_frequent_fetched(mca_btl_rbuf_module_t *module, mca_btl_rbuf_frag_t *frag);

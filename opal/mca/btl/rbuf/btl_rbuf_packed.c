@@ -259,7 +259,7 @@ static mca_btl_rbuf_frag_t *name_blocks(mca_btl_rbuf_module_t *module,
                                         struct mca_btl_rbuf_packed *packed, uint32_t blocks,
                                         size_t bytes)
 {
-    mca_btl_rbuf_frag_t *frag = mca_btl_rbuf_frag_take_locked(module, MCA_BTL_RBUF_POOL_SMALL);
+    mca_btl_rbuf_frag_t *frag = mca_btl_rbuf_frag_take_locked(module, MCA_BTL_RBUF_SMALL_PAYLOAD);
     struct rbuf_fragment *fragment;
 
     if (frag == NULL) {
@@ -285,7 +285,7 @@ static mca_btl_rbuf_frag_t *pack_fragment(mca_btl_rbuf_module_t *module,
                                           struct mca_btl_rbuf_packed *packed, size_t reserve,
                                           size_t most)
 {
-    mca_btl_rbuf_frag_t *frag = mca_btl_rbuf_frag_take_locked(module, MCA_BTL_RBUF_POOL_BULK);
+    mca_btl_rbuf_frag_t *frag = mca_btl_rbuf_frag_take_locked(module, module->room[RBUF_BULK]);
     size_t bytes = mca_btl_rbuf_packed_size(&module->super, packed->copy, reserve);
 
     if (frag == NULL) {

@@ -172,18 +172,18 @@ static const struct parameter table[] = {
     {"reuse", "off", CHOICE, 0, 0, switches, NULL, 0, 3, FIELD(reuse), "on, off",
      "Whether eager messages from buffers that the program sends from often are left where they "
      "are: the buffer is registered, and the adapter fetches the data itself. Saves the sender's "
-     "copy; needs allow_cache, installs memory hooks, and pins such buffers until their memory is "
-     "given back"},
+     "copy, and that of one-sided puts and gets of up to control_size; needs allow_cache, installs "
+     "memory hooks, and pins such buffers until their memory is given back"},
     {"reuse_min", "128", SIZE, 1, GIB, NULL, NULL, 0, 6, FIELD(reuse_min), "bytes, 1 to 1G",
-     "Smallest message that is looked up for reuse. Those of up to 256 bytes, and what travels "
-     "inside the request, are copied in any case"},
+     "Smallest message, put or get that is looked up for reuse. Messages of up to 256 bytes, and "
+     "what travels inside the request, are copied in any case"},
     {"reuse_buffers", "16384", COUNT, 2, MIB, NULL, NULL, 0, 6, FIELD(reuse_buffers),
-     "buffers, 2 to 1048576", "Buffers that reuse counts the messages of, 24 bytes each"},
+     "buffers, 2 to 1048576", "Buffers that reuse counts the uses of, 24 bytes each"},
     {"reuse_speculation", "25", COUNT, 0, 1000, NULL, NULL, 0, 6, FIELD(reuse_speculation),
      "percent, 0 to 1000",
-     "A buffer is registered for reuse when it has been sent from as often as this share of what "
-     "saves the time of its registration. Less: sooner, and more often in vain. 0: every buffer at "
-     "once, whatever that costs, for tests"},
+     "A buffer is registered for reuse when it has been used as often as this share of what saves "
+     "the time of its registration. Less: sooner, and more often in vain. 0: every buffer at once, "
+     "whatever that costs, for tests"},
     {"report", "0", COUNT, 0, 1, NULL, NULL, 0, 3, FIELD(report), "0 or 1",
      "1: print at finalize which path carried how much, one line a process"},
     {"quantum", "16k", SIZE, 4 * KIB, GIB, NULL, NULL, 0, 6, FIELD(quantum), "bytes, 4k to 1G",

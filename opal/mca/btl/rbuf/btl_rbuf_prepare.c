@@ -139,14 +139,11 @@ static mca_btl_base_descriptor_t *prepare_in_place(mca_btl_rbuf_module_t *module
                                                    size_t reserve, size_t payload, uint32_t flags)
 {
     const size_t bytes = reserve + payload;
-    const int pool = bytes <= MCA_BTL_RBUF_SMALL_PAYLOAD   ? MCA_BTL_RBUF_POOL_SMALL
-                     : bytes <= module->room[RBUF_CONTROL] ? MCA_BTL_RBUF_POOL_EAGER
-                                                           : MCA_BTL_RBUF_POOL_BULK;
     mca_btl_rbuf_frag_t *frag;
     void *data = NULL;
 
     mca_btl_rbuf_lock(module);
-    frag = mca_btl_rbuf_frag_take_locked(module, pool);
+    frag = mca_btl_rbuf_frag_take_locked(module, bytes);
     mca_btl_rbuf_unlock(module);
     if (frag == NULL) {
         return NULL;
@@ -162,7 +159,7 @@ static mca_btl_base_descriptor_t *prepare_in_place(mca_btl_rbuf_module_t *module
     frag->segment.seg_addr.pval = frag->am.header + 1;
     frag->segment.seg_len = bytes;
     frag->base.des_flags = flags;
-    frag->am.channel = (uint8_t) (pool == MCA_BTL_RBUF_POOL_BULK ? RBUF_BULK : RBUF_CONTROL);
+    frag->am.channel = (uint8_t) channel_for(module, bytes, flags);
     return &frag->base;
 }
 

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * put, get and atomics. All return OPAL_SUCCESS: what cannot go now is queued in core, since ob1
- * gives up a transfer for good when a put fails.
+ * put, get and atomics. Those of ob1 return OPAL_SUCCESS: what cannot go now is queued in core,
+ * since it gives up a transfer for good when a put fails. osc/rdma is told to ask again when there
+ * are no words for its atomics, or no fragments.
  *
  * An operation takes the lock once to start, once to end and, if it held a registration, once
  * behind its callback; more often where memory has to be registered, which is done without it.
+ *
+ * Small puts and gets come without a handle of their local memory: a put that travels inside the
+ * request needs none. With reuse longer ones come so, too, and are done from and into memory that
+ * is registered for being used so often, or else by a copy in a fragment of ours, as osc/rdma
+ * would.
  *
  * A put into staging is complete when its last chunk is posted; the FIN which ob1 sends from inside
  * its callback is delivered behind the data (btl_rbuf_callback.h). A put into registered memory is
@@ -13,10 +19,12 @@
 #include "btl_rbuf_rdma.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "btl_rbuf_auto.h"
 #include "btl_rbuf_callback.h"
 #include "btl_rbuf_connect.h"
+#include "btl_rbuf_frequent.h"
 #include "btl_rbuf_help.h"
 #include "btl_rbuf_memory.h"
 #include "core/staged/put.h"
@@ -30,7 +38,10 @@ typedef struct mca_btl_rbuf_operation {
     };
     mca_btl_base_endpoint_t *endpoint;
     void *local_address;
-    mca_btl_rbuf_handle_t *local_handle;
+    mca_btl_rbuf_handle_t *local_handle; /* NULL: one of these two, or inline */
+    struct rbuf_frequent_held *held;     /* its local memory's registration */
+    mca_btl_rbuf_frag_t *frag;           /* the data stands there */
+    bool timed;                          /* its copy is */
     mca_btl_base_rdma_completion_fn_t callback;
     void *context;
     void *data;
@@ -87,6 +98,58 @@ void mca_btl_rbuf_operations_close(mca_btl_rbuf_module_t *module)
     }
 }
 
+/* ---- local memory without a handle ---- */
+
+static bool is_inline(const mca_btl_rbuf_module_t *module, size_t bytes)
+{
+    return bytes <= rbuf_queue_inline(module->port, RBUF_BULK);
+}
+
+/* Copies between the user's memory and the fragment. No lock is held. */
+static void copy(mca_btl_rbuf_module_t *module, const mca_btl_rbuf_operation_t *operation,
+                 enum rbuf_frequent_kind kind, size_t bytes)
+{
+    const uint64_t start = operation->timed ? mca_btl_rbuf_now_ns() : 0;
+    void *data = operation->frag->am.header + 1;
+
+    memcpy(kind == RBUF_FREQUENT_GET ? operation->local_address : data,
+           kind == RBUF_FREQUENT_GET ? data : operation->local_address, bytes);
+    if (operation->timed) {
+        mca_btl_rbuf_frequent_copied(module, kind, (uint32_t) bytes, start);
+    }
+}
+
+/* Finds a place in registered memory for an operation without a handle. False: there is none. No
+ * lock is held. */
+static bool find_place(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation,
+                       enum rbuf_frequent_kind kind, size_t bytes)
+{
+    operation->held = mca_btl_rbuf_frequent_find(module, kind, operation->local_address,
+                                                 (uint32_t) bytes, &operation->timed);
+    if (operation->held != NULL) {
+        return true;
+    }
+    mca_btl_rbuf_lock(module);
+    operation->frag = mca_btl_rbuf_frag_take_locked(module, bytes);
+    module->frequent->bounced += operation->frag != NULL;
+    mca_btl_rbuf_unlock(module);
+    if (operation->frag != NULL && kind == RBUF_FREQUENT_PUT) {
+        copy(module, operation, kind, bytes);
+    }
+    return operation->frag != NULL;
+}
+
+/* The lock is held. */
+static void give_place(mca_btl_rbuf_module_t *module, const mca_btl_rbuf_operation_t *operation)
+{
+    if (operation->held != NULL) {
+        rbuf_frequent_end(&module->frequent->table, operation->held);
+    }
+    if (operation->frag != NULL) {
+        mca_btl_rbuf_frag_give(operation->frag);
+    }
+}
+
 /* Tells Open MPI, with the operation already free for the next. No lock is held. */
 static void operation_end(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation,
                           int status)
@@ -98,10 +161,14 @@ static void operation_end(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_
                                              .endpoint = ended.endpoint,
                                              .put_id = status == 0 ? ended.put_id : 0};
 
+    if (ended.frag != NULL && ended.rma.operation == RBUF_RMA_READ && status == 0) {
+        copy(module, &ended, RBUF_FREQUENT_GET, ended.rma.bytes);
+    }
     mca_btl_rbuf_lock(module);
     if (ended.bounce != NULL) {
         bounce_give(module, ended.bounce);
     }
+    give_place(module, &ended);
     if (status == 0) {
         mca_btl_rbuf_auto_took(module, &ended.timing, ns);
     }
@@ -130,6 +197,18 @@ static void start_registered(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operati
     rma_start(operation);
 }
 
+/* The data is in a place that was found for it. The lock is held. */
+static void start_found(mca_btl_rbuf_operation_t *operation)
+{
+    if (operation->frag != NULL) {
+        operation->rma.local = operation->frag->am.header + 1;
+        operation->rma.lkey = operation->frag->am.lkey;
+    } else {
+        operation->rma.lkey = operation->held->lkey;
+    }
+    rma_start(operation);
+}
+
 /* Starts an operation in place, or puts it aside behind those that wait for a registration. False:
  * its local memory has to be registered. A write of few bytes goes inline and needs that not: a
  * program may put a million of them, each from a place of its own. The lock is held. */
@@ -137,9 +216,10 @@ static bool start(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *opera
 {
     const struct rbuf_rma *rma = &operation->rma;
 
-    if (rma->operation == RBUF_RMA_WRITE &&
-        rma->bytes <= rbuf_queue_inline(module->port, RBUF_BULK)) {
+    if (rma->operation == RBUF_RMA_WRITE && is_inline(module, rma->bytes)) {
         rma_start(operation);
+    } else if (operation->local_handle == NULL) {
+        start_found(operation);
     } else if (!SLIST_EMPTY(&module->pending)) {
         SLIST_INSERT_HEAD(&module->pending, operation, link);
     } else if (operation->local_handle->registration != NULL) {
@@ -234,7 +314,7 @@ static bool is_undecided(const mca_btl_rbuf_module_t *module,
                          const mca_btl_rbuf_operation_t *operation)
 {
     return module->choice != NULL && operation->rma.bytes >= module->room[RBUF_CONTROL] &&
-           operation->local_handle->registration == NULL;
+           operation->local_handle != NULL && operation->local_handle->registration == NULL;
 }
 
 /* Puts into registered memory; it ends when the data is there, so that nothing has to wait for it.
@@ -286,20 +366,25 @@ int mca_btl_rbuf_put(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoi
 {
     mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
     const struct rbuf_offer *offer = &remote_handle->offer; /* all of it that travelled */
-    const mca_btl_rbuf_operation_t wanted = {.endpoint = endpoint,
-                                             .local_address = local_address,
-                                             .local_handle = local_handle,
-                                             .callback = callback,
-                                             .context = context,
-                                             .data = data};
+    mca_btl_rbuf_operation_t wanted = {.endpoint = endpoint,
+                                       .local_address = local_address,
+                                       .local_handle = local_handle,
+                                       .callback = callback,
+                                       .context = context,
+                                       .data = data};
     mca_btl_rbuf_operation_t *operation;
     bool under_way = true;
 
     (void) flags;
     (void) order;
+    if (local_handle == NULL && !is_inline(module, size) &&
+        !find_place(module, &wanted, RBUF_FREQUENT_PUT, size)) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
     mca_btl_rbuf_lock(module);
     operation = operation_take(module, &wanted);
     if (operation == NULL) {
+        give_place(module, &wanted);
         mca_btl_rbuf_unlock(module);
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
@@ -308,7 +393,7 @@ int mca_btl_rbuf_put(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoi
             rbuf_early_forget(endpoint->peer, local_address);
         }
         under_way = put_in_place(module, operation, remote_address, offer->rkey, size);
-    } else if (remote_address == offer->base && size == offer->bytes) {
+    } else if (local_handle != NULL && remote_address == offer->base && size == offer->bytes) {
         put_staged(module, operation, offer);
     } else {
         /* Open MPI puts what it asked for; a part of a staged offer has no schedule. */
@@ -350,24 +435,30 @@ int mca_btl_rbuf_get(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoi
                      void *data)
 {
     mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
-    const mca_btl_rbuf_operation_t wanted = {.rma = {.operation = RBUF_RMA_READ,
-                                                     .local = local_address,
-                                                     .remote = remote_address,
-                                                     .bytes = size,
-                                                     .rkey = remote_handle->offer.rkey},
-                                             .endpoint = endpoint,
-                                             .local_address = local_address,
-                                             .local_handle = local_handle,
-                                             .callback = callback,
-                                             .context = context,
-                                             .data = data};
+    mca_btl_rbuf_operation_t wanted = {.rma = {.operation = RBUF_RMA_READ,
+                                               .local = local_address,
+                                               .remote = remote_address,
+                                               .bytes = size,
+                                               .rkey = remote_handle->offer.rkey},
+                                       .endpoint = endpoint,
+                                       .local_address = local_address,
+                                       .local_handle = local_handle,
+                                       .callback = callback,
+                                       .context = context,
+                                       .data = data};
     mca_btl_rbuf_operation_t *operation;
     bool under_way;
 
     (void) flags;
     (void) order;
+    if (local_handle == NULL && !find_place(module, &wanted, RBUF_FREQUENT_GET, size)) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
     mca_btl_rbuf_lock(module);
     operation = operation_take(module, &wanted);
+    if (operation == NULL) {
+        give_place(module, &wanted);
+    }
     under_way = operation == NULL || start(module, operation);
     mca_btl_rbuf_unlock(module);
     if (!under_way) {

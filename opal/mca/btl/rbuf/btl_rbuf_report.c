@@ -21,6 +21,9 @@ struct totals {
     struct rbuf_choice_counters choice;
     struct rbuf_frequent_counters reuse;
     uint64_t reuse_spared;
+    uint64_t reuse_puts;
+    uint64_t reuse_gets;
+    uint64_t reuse_bounced;
     uint64_t reuse_held;
     uint64_t reuse_most;
     uint64_t reuse_most_bytes;
@@ -124,23 +127,28 @@ static const struct counter table[] = {
     {"send_probe", SEND(PROBE), "Puts on the other path than usual, likewise"},
     {"registrations_refused", TOTAL(choice.refused), "Registrations wanted that could not be made"},
     {"reuse_messages", TOTAL(reuse.looked_up),
-     "Eager messages whose buffer was looked up, to be left in place if it is often used"},
+     "Eager messages, puts and gets whose buffer was looked up, to do without a copy if it is "
+     "often "
+     "used"},
     {"reuse_added", TOTAL(reuse.added), "Of those, the ones from buffers that were new"},
     {"reuse_refused", TOTAL(reuse.refused),
      "Of those, the ones that were not counted: too few buffers are often used"},
     {"reuse_gathered", CORE(gathered), "Eager messages sent from where they are, without a copy"},
     {"reuse_gathered_bytes", CORE(gathered_bytes), "Bytes of those"},
+    {"reuse_puts", TOTAL(reuse_puts), "Puts from often used buffers, without a copy"},
+    {"reuse_gets", TOTAL(reuse_gets), "Gets into often used buffers, likewise"},
+    {"reuse_bounced", TOTAL(reuse_bounced),
+     "Puts and gets through a copy, of those that may be without"},
     {"reuse_registered", TOTAL(reuse.registered), "Buffers registered, as they are often used"},
     {"reuse_given_up", TOTAL(reuse.given_up),
      "Of those, the ones that are no more: released by the program, or given up for others"},
     {"reuse_copied", TOTAL(reuse_spared),
-     "Messages from registered buffers that were copied, as that is faster, or to see whether it "
-     "is"},
+     "Uses of registered buffers that were copied, as that is faster, or to see whether it is"},
     {"reuse_held", TOTAL(reuse_held), "Buffers registered now, as they are often used"},
-    {"reuse_most", TOTAL(reuse_most), "Messages from the buffer that is used most"},
-    {"reuse_most_bytes", TOTAL(reuse_most_bytes), "Longest message from that buffer, bytes"},
+    {"reuse_most", TOTAL(reuse_most), "Uses of the buffer that is used most"},
+    {"reuse_most_bytes", TOTAL(reuse_most_bytes), "Longest of these, bytes"},
     {"reuse_percent", TOTAL(reuse_percent),
-     "Of the messages whose buffer was looked up, how many were not from a new one, percent"},
+     "Of the uses whose buffer was looked up, how many were not of a new one, percent"},
     {"helper_ready", TOTAL(helper.ready),
      "Protocol helper: uses of memory that was registered already"},
     {"helper_mispredicted", TOTAL(helper.mispredicted),
@@ -190,6 +198,9 @@ static void add_frequent(struct totals *totals, const struct mca_btl_rbuf_freque
 
     add(&totals->reuse, &frequent->table.counters, sizeof(totals->reuse));
     totals->reuse_spared += frequent->spared;
+    totals->reuse_puts += frequent->in_place[RBUF_FREQUENT_PUT];
+    totals->reuse_gets += frequent->in_place[RBUF_FREQUENT_GET];
+    totals->reuse_bounced += frequent->bounced;
     totals->reuse_held += frequent->table.held_count;
     if (top.uses > totals->reuse_most) {
         totals->reuse_most = top.uses;

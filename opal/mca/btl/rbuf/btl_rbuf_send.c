@@ -263,7 +263,8 @@ static __attribute__((noinline)) int send_in_place(mca_btl_rbuf_module_t *module
     start = frag->timed ? mca_btl_rbuf_now_ns() : 0;
     if (copy_by_ring(module, endpoint, frag, tag)) {
         if (start > 0) {
-            mca_btl_rbuf_frequent_copied(module, (uint32_t) frag->source_bytes, start);
+            mca_btl_rbuf_frequent_copied(module, RBUF_FREQUENT_SEND, (uint32_t) frag->source_bytes,
+                                         start);
         }
         mca_btl_rbuf_lock(module);
         mca_btl_rbuf_frag_give(frag);

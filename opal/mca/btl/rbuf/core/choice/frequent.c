@@ -13,52 +13,58 @@ static uint64_t load(const _Atomic uint64_t *word)
     return atomic_load_explicit(word, memory_order_relaxed);
 }
 
-/* C - V of inequality 3, for messages of that size, ns; 0 until enough were copied. */
-static double saving(const struct rbuf_frequent *frequent, uint32_t size)
+/* C - V of inequality 3, for uses of that kind and size, ns; 0 until enough were copied. */
+static double saving(const struct rbuf_frequent *frequent, enum rbuf_frequent_kind kind,
+                     uint32_t size)
 {
     const struct rbuf_frequent_options *options = &frequent->options;
-    const struct rbuf_frequent_time *copied = &frequent->time[size][RBUF_FREQUENT_COPIED];
-    const struct rbuf_frequent_time *gathered = &frequent->time[size][RBUF_FREQUENT_GATHERED];
+    const struct rbuf_frequent_time *copied = &frequent->time[kind][size][RBUF_FREQUENT_COPIED];
+    const struct rbuf_frequent_time *gathered = &frequent->time[kind][size][RBUF_FREQUENT_GATHERED];
 
     if (copied->count < RBUF_FREQUENT_TIMES) {
         return 0;
+    }
+    if (kind != RBUF_FREQUENT_SEND) {
+        return copied->ns;
     }
     return copied->ns - options->fetched_ns -
            (gathered->count < RBUF_FREQUENT_TIMES ? options->gather_ns : gathered->ns);
 }
 
 /* n of inequality 3. */
-static double worth_uses(const struct rbuf_frequent *frequent, uint32_t size)
+static double worth_uses(const struct rbuf_frequent *frequent, enum rbuf_frequent_kind kind,
+                         uint32_t size)
 {
     const uint64_t pages = (1ull << size) / PAGE + 1;
-    const double saved = saving(frequent, size);
+    const double saved = saving(frequent, kind, size);
 
     return saved <= 0 ? HUGE_VAL
                       : (double) rbuf_registration_cost_of(&frequent->cost, pages) / saved;
 }
 
-static void set_threshold(struct rbuf_frequent *frequent, uint32_t size)
+static void set_threshold(struct rbuf_frequent *frequent, enum rbuf_frequent_kind kind,
+                          uint32_t size)
 {
     const double share = frequent->options.speculation * (double) (1u << frequent->raised);
-    const double uses = share > 0 ? worth_uses(frequent, size) * share + 1 : 1;
+    const double uses = share > 0 ? worth_uses(frequent, kind, size) * share + 1 : 1;
 
-    frequent->threshold[size] =
+    frequent->threshold[kind][size] =
         uses < (double) RBUF_FREQUENT_NEVER ? (uint32_t) uses : RBUF_FREQUENT_NEVER;
 }
 
 static void set_thresholds(struct rbuf_frequent *frequent)
 {
-    for (uint32_t size = 0; size < RBUF_FREQUENT_SIZES; size++) {
-        set_threshold(frequent, size);
+    for (uint32_t i = 0; i < RBUF_FREQUENT_KINDS * RBUF_FREQUENT_SIZES; i++) {
+        set_threshold(frequent, i / RBUF_FREQUENT_SIZES, i % RBUF_FREQUENT_SIZES);
     }
 }
 
 /* One that was interrupted does not count for much. */
-void rbuf_frequent_took(struct rbuf_frequent *frequent, enum rbuf_frequent_path path,
-                        uint32_t bytes, uint64_t ns)
+void rbuf_frequent_took(struct rbuf_frequent *frequent, enum rbuf_frequent_kind kind,
+                        enum rbuf_frequent_path path, uint32_t bytes, uint64_t ns)
 {
     const uint32_t size = rbuf_frequent_size(bytes);
-    struct rbuf_frequent_time *time = &frequent->time[size][path];
+    struct rbuf_frequent_time *time = &frequent->time[kind][size][path];
     double took = (double) ns;
 
     if (time->count++ == 0) {
@@ -66,7 +72,7 @@ void rbuf_frequent_took(struct rbuf_frequent *frequent, enum rbuf_frequent_path 
     }
     took = took < 2 * time->ns ? took : 2 * time->ns;
     time->ns += (took - time->ns) / FADING;
-    set_threshold(frequent, size);
+    set_threshold(frequent, kind, size);
 }
 
 int rbuf_frequent_open(struct rbuf_frequent *frequent, const struct rbuf_frequent_options *options)
@@ -142,9 +148,10 @@ bool rbuf_frequent_is_full(const struct rbuf_frequent *frequent, uint64_t bytes)
 }
 
 /* Registrations that went too early make those to come wait. */
-static void judge(struct rbuf_frequent *frequent, uint32_t gathered, uint64_t bytes)
+static void judge(struct rbuf_frequent *frequent, const struct rbuf_frequent_held *held,
+                  uint64_t bytes)
 {
-    if (gathered < worth_uses(frequent, rbuf_frequent_size(bytes))) {
+    if (held->gathered < worth_uses(frequent, held->kind, rbuf_frequent_size(bytes))) {
         frequent->raised += frequent->raised < RBUF_FREQUENT_RAISED;
     } else {
         frequent->raised -= frequent->raised > 0;
@@ -153,7 +160,8 @@ static void judge(struct rbuf_frequent *frequent, uint32_t gathered, uint64_t by
 }
 
 bool rbuf_frequent_hold(struct rbuf_frequent *frequent, struct rbuf_frequent_buffer *buffer,
-                        void *registration, uint32_t lkey, uint64_t ns)
+                        enum rbuf_frequent_kind kind, void *registration, uint32_t lkey,
+                        uint64_t ns)
 {
     struct rbuf_frequent_held *held = frequent->held;
 
@@ -172,6 +180,7 @@ bool rbuf_frequent_hold(struct rbuf_frequent *frequent, struct rbuf_frequent_buf
     held->lkey = lkey;
     held->under_way = 0;
     held->gathered = 0;
+    held->kind = kind;
     held->registration = registration;
     held->buffer = buffer;
     atomic_store_explicit(&held->released, false, memory_order_relaxed); /* before it is found */
@@ -193,7 +202,7 @@ void *rbuf_frequent_forget(struct rbuf_frequent *frequent, struct rbuf_frequent_
     void *registration = held->registration;
     const uint64_t bytes = load(&held->end) - load(&held->begin);
 
-    judge(frequent, held->gathered, bytes);
+    judge(frequent, held, bytes);
     held->registration = NULL;
     atomic_store_explicit(&held->end, 0, memory_order_relaxed);
     held->buffer->held = NULL;

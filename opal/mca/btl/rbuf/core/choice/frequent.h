@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Frequently used buffers: those from which eager messages are sent so often that they are worth a
- * registration, and then need no copy. After M. J. Rashti and A. Afsahi, "Exploiting application
- * buffer reuse to improve MPI small message transfer protocols over RDMA-enabled networks", Cluster
- * Computing 14, 2011.
+ * Frequently used buffers: those that eager messages are sent from, or small puts and gets are done
+ * from and into, so often that they are worth a registration, and then need no copy. After M. J.
+ * Rashti and A. Afsahi, "Exploiting application buffer reuse to improve MPI small message transfer
+ * protocols over RDMA-enabled networks", Cluster Computing 14, 2011.
  *
  * A buffer is an address. At n uses it has saved its registration, n > R / (C - V) (inequality 3):
  * R what that takes, C to send its message copied, V to send it gathered and to be told that it was
- * fetched. It is registered at a share of n (section 3.3.1), as who came so often is expected to
- * come on. C and V are those of this run, by size. Registrations that go before they have saved
- * what they took raise that share, others lower it again.
+ * fetched. Of a put or get C is the copy alone, as the rest is the same either way. It is
+ * registered at a share of n (section 3.3.1), as who came so often is expected to come on. C and V
+ * are those of this run, by size and kind. Registrations that go before they have saved what they
+ * took raise that share, others lower it again.
  *
  * The table has a fixed number of places, two for an address, where the paper has chains
  * (section 3.3.3). When both are taken, the less used buffer makes room; but it stays where under
@@ -40,12 +41,19 @@
 #define RBUF_FREQUENT_SIZES  18u /* octaves of message sizes, up to 128 KB */
 #define RBUF_FREQUENT_SHARE  5u  /* one in so many has to be frequently used, or none is added */
 #define RBUF_FREQUENT_RAISED 4u  /* the share is doubled so often, at most */
-#define RBUF_FREQUENT_TIMED  16u /* one message in so many is timed */
-#define RBUF_FREQUENT_TIMES  4u  /* of a size and path, before they say anything */
+#define RBUF_FREQUENT_TIMED  17u /* one use in so many is timed; odd, as kinds may take turns */
+#define RBUF_FREQUENT_TIMES  4u  /* of a kind, size and path, before they say anything */
+
+enum rbuf_frequent_kind {
+    RBUF_FREQUENT_SEND,
+    RBUF_FREQUENT_PUT,
+    RBUF_FREQUENT_GET, /* into the buffer */
+    RBUF_FREQUENT_KINDS
+};
 
 enum rbuf_frequent_path { RBUF_FREQUENT_COPIED, RBUF_FREQUENT_GATHERED, RBUF_FREQUENT_PATHS };
 
-/* How long it takes to send messages of one size, copied or gathered. */
+/* How long uses of one kind and size take, copied or gathered. */
 struct rbuf_frequent_time {
     double ns; /* newer ones count for more */
     uint32_t count;
@@ -57,15 +65,16 @@ struct rbuf_frequent_held {
     _Atomic uint64_t end;
     _Atomic bool released; /* some of it was given back to the system */
     uint32_t lkey;
-    uint32_t under_way; /* messages whose data may still be fetched */
-    uint32_t gathered;  /* messages so far */
-    void *registration; /* the user's */
+    uint32_t under_way;           /* uses whose data may still be fetched, or arrive */
+    uint32_t gathered;            /* uses so far */
+    enum rbuf_frequent_kind kind; /* that it was made for */
+    void *registration;           /* the user's */
     struct rbuf_frequent_buffer *buffer;
 };
 
 struct rbuf_frequent_buffer {
-    uint64_t base;  /* 0: a free place */
-    uint32_t uses;  /* messages */
+    uint64_t base; /* 0: a free place */
+    uint32_t uses;
     uint32_t bytes; /* of the longest */
     struct rbuf_frequent_held *held;
 };
@@ -101,8 +110,9 @@ struct rbuf_frequent {
     _Atomic uint32_t held_end; /* none at or behind this was ever in use */
     _Atomic uint32_t releases; /* marked since the last look for them */
     uint32_t raised;           /* doublings of the share */
-    struct rbuf_frequent_time time[RBUF_FREQUENT_SIZES][RBUF_FREQUENT_PATHS];
-    uint32_t threshold[RBUF_FREQUENT_SIZES]; /* uses at which one is registered */
+    struct rbuf_frequent_time time[RBUF_FREQUENT_KINDS][RBUF_FREQUENT_SIZES][RBUF_FREQUENT_PATHS];
+    /* Uses at which one is registered. */
+    uint32_t threshold[RBUF_FREQUENT_KINDS][RBUF_FREQUENT_SIZES];
     struct rbuf_frequent_counters counters;
 };
 
@@ -125,7 +135,7 @@ static inline uint32_t rbuf_frequent_size(uint64_t bytes)
     return size < RBUF_FREQUENT_SIZES ? size : RBUF_FREQUENT_SIZES - 1;
 }
 
-/* A message is sent from [base, base + bytes); NULL: its buffer is not in the table. */
+/* [base, base + bytes) is used once more; NULL: its buffer is not in the table. */
 static inline struct rbuf_frequent_buffer *rbuf_frequent_use(struct rbuf_frequent *frequent,
                                                              uint64_t base, uint32_t bytes)
 {
@@ -140,30 +150,33 @@ static inline struct rbuf_frequent_buffer *rbuf_frequent_use(struct rbuf_frequen
     return buffer;
 }
 
-/* Whether a message of `bytes` may be gathered from what the buffer has registered. */
+/* Whether a use of `bytes` may go without a copy, by what the buffer has registered. */
 static inline bool rbuf_frequent_covers(const struct rbuf_frequent *frequent,
-                                        const struct rbuf_frequent_buffer *buffer, uint32_t bytes)
+                                        const struct rbuf_frequent_buffer *buffer,
+                                        enum rbuf_frequent_kind kind, uint32_t bytes)
 {
     const struct rbuf_frequent_held *held = buffer->held;
 
     return held != NULL && !atomic_load_explicit(&held->released, memory_order_relaxed) &&
            buffer->base + bytes <= atomic_load_explicit(&held->end, memory_order_relaxed) &&
-           frequent->threshold[rbuf_frequent_size(bytes)] != RBUF_FREQUENT_NEVER;
+           frequent->threshold[kind][rbuf_frequent_size(bytes)] != RBUF_FREQUENT_NEVER;
 }
 
 /* Whether a buffer that is not registered is to be. */
 static inline bool rbuf_frequent_wants(const struct rbuf_frequent *frequent,
-                                       const struct rbuf_frequent_buffer *buffer, uint32_t bytes)
+                                       const struct rbuf_frequent_buffer *buffer,
+                                       enum rbuf_frequent_kind kind, uint32_t bytes)
 {
-    return buffer->uses >= frequent->threshold[rbuf_frequent_size(bytes)];
+    return buffer->uses >= frequent->threshold[kind][rbuf_frequent_size(bytes)];
 }
 
 /* All of the buffer was registered, which took `ns` (0: not known), or could not be: NULL. False:
  * that, or there is no room and the registration stays the caller's. */
 bool rbuf_frequent_hold(struct rbuf_frequent *frequent, struct rbuf_frequent_buffer *buffer,
-                        void *registration, uint32_t lkey, uint64_t ns);
+                        enum rbuf_frequent_kind kind, void *registration, uint32_t lkey,
+                        uint64_t ns);
 
-/* A message is gathered from the buffer; it ended. */
+/* A use without a copy begins; it ended. */
 static inline struct rbuf_frequent_held *rbuf_frequent_start(struct rbuf_frequent_buffer *buffer)
 {
     buffer->held->under_way++;
@@ -209,15 +222,15 @@ static inline bool rbuf_frequent_has_released(const struct rbuf_frequent *freque
 
 bool rbuf_frequent_is_full(const struct rbuf_frequent *frequent, uint64_t bytes);
 
-/* Whether the newest message is to be timed. */
+/* Whether the newest use is to be timed. */
 static inline bool rbuf_frequent_times(const struct rbuf_frequent *frequent)
 {
     return frequent->counters.looked_up % RBUF_FREQUENT_TIMED == 0;
 }
 
-/* To send a message of `bytes` on that path took `ns` of this process. */
-void rbuf_frequent_took(struct rbuf_frequent *frequent, enum rbuf_frequent_path path,
-                        uint32_t bytes, uint64_t ns);
+/* A use of `bytes` on that path took `ns` of this process. */
+void rbuf_frequent_took(struct rbuf_frequent *frequent, enum rbuf_frequent_kind kind,
+                        enum rbuf_frequent_path path, uint32_t bytes, uint64_t ns);
 
 /* [base, base + bytes) is given back to the system. Any thread. */
 void rbuf_frequent_release(struct rbuf_frequent *frequent, uint64_t base, uint64_t bytes);
