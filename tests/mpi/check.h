@@ -251,6 +251,20 @@ static inline void *check_memory(size_t size)
     return memory;
 }
 
+/* Collective: makes a window of so many bytes of each rank, or skips. The caller frees it, then the
+ * memory. */
+static inline char *check_window(size_t bytes, MPI_Win *win)
+{
+    char *memory = check_memory(bytes);
+
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    if (MPI_Win_create(memory, (MPI_Aint) bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, win) !=
+        MPI_SUCCESS) {
+        check_skip("Open MPI can make no window over this transport");
+    }
+    return memory;
+}
+
 /* A buffer with CHECK_GUARD known bytes on both sides; freed by check_guarded_free(). */
 static inline char *check_guarded(size_t size)
 {

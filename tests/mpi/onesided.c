@@ -272,17 +272,10 @@ static void everything(struct window *w)
 int main(int argc, char **argv)
 {
     struct window w;
-    int made;
 
     check_begin(&argc, &argv);
     check_need_ranks(2);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    w.memory = check_memory(WINDOW);
-    made =
-        MPI_Win_create(w.memory, WINDOW, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &w.win) == MPI_SUCCESS;
-    if (!made) {
-        check_skip("Open MPI can make no window over this transport");
-    }
+    w.memory = check_window(WINDOW, &w.win);
     if (argc > 1 && strcmp(argv[1], "pieces") == 0) {
         piecemeal();
     } else {

@@ -2,7 +2,8 @@
 /*
  * Memory that changes under the same addresses between messages: unmapped and mapped anew, freed
  * and allocated again, its pages dropped, moved by mremap, grown. Whoever keeps registrations and
- * misses one of these sends or receives pages that are gone.
+ * misses one of these sends or receives pages that are gone. With the argument "put" or
+ * "get" the memory that changes is that of puts, or of gets, instead of messages.
  */
 #define _GNU_SOURCE
 #include "check.h"
@@ -19,7 +20,7 @@ static const char *const names[CHANGES] = {
     [MOVED] = "moved by mremap",           [SHRUNK] = "shrunk and grown",
 };
 
-static const size_t sizes[] = {5000, 20000, 50000, 70000, 300 * CHECK_K, MOST};
+static const size_t sizes[] = {600, 5000, 20000, 50000, 70000, 300 * CHECK_K, MOST};
 
 /* Anonymous memory, at `address` if that is possible and not NULL. */
 static char *map(void *address, size_t size, int flags)
@@ -78,6 +79,28 @@ static void dispose(enum change change, char *memory, size_t size)
     }
 }
 
+static struct {
+    char *memory; /* NULL: messages are exchanged */
+    MPI_Win win;
+    bool gets;
+    char *steady; /* stands for the memory that does not change */
+} window;
+
+/* From the one buffer to the peer, and back into the other. */
+static void put_and_get(const char *send, char *recv, size_t size, const char *what)
+{
+    const int peer = 1 - check_rank;
+    const char *from = window.gets ? memcpy(window.steady, send, size) : send;
+    char *to = window.gets ? recv : window.steady;
+
+    MPI_Win_fence(0, window.win);
+    MPI_Put(from, (int) size, MPI_BYTE, peer, 0, (int) size, MPI_BYTE, window.win);
+    MPI_Win_fence(0, window.win);
+    MPI_Get(to, (int) size, MPI_BYTE, peer, 0, (int) size, MPI_BYTE, window.win);
+    MPI_Win_fence(0, window.win);
+    check_that(memcmp(send, to, size) == 0, "got back other than was put: %s", what);
+}
+
 /* Both directions at once, so that sending and receiving registrations are both tested. */
 static void exchange(char *send, char *recv, size_t size, uint64_t serial, const char *what)
 {
@@ -85,8 +108,13 @@ static void exchange(char *send, char *recv, size_t size, uint64_t serial, const
 
     check_fill(send, size, check_seed(check_rank, peer, serial));
     memset(recv, 0, size);
-    MPI_Sendrecv(send, (int) size, MPI_BYTE, peer, 1, recv, (int) size, MPI_BYTE, peer, 1,
-                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (window.memory != NULL) {
+        put_and_get(send, recv, size, what);
+        recv = window.memory;
+    } else {
+        MPI_Sendrecv(send, (int) size, MPI_BYTE, peer, 1, recv, (int) size, MPI_BYTE, peer, 1,
+                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
     check_match(recv, size, check_seed(peer, check_rank, serial), what);
 }
 
@@ -110,10 +138,20 @@ int main(int argc, char **argv)
     check_free_registrations();
     check_begin(&argc, &argv);
     check_need_ranks(2);
+    if (argc > 1) {
+        window.memory = check_window(MOST, &window.win);
+        window.gets = strcmp(argv[1], "get") == 0;
+        window.steady = check_memory(MOST);
+    }
     for (enum change change = REMAPPED; check_rank < 2 && change < CHANGES; change++) {
         for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
             change_between_messages(change, sizes[i]);
         }
+    }
+    if (window.memory != NULL) {
+        MPI_Win_free(&window.win);
+        free(window.memory);
+        free(window.steady);
     }
     return check_end();
 }
