@@ -23,13 +23,14 @@ static void no_memory(size_t bytes)
     exit(1);
 }
 
-/* There is at least a byte behind each message, which nobody may write. */
+/* There is at least a byte behind each message, which nobody may write, but in an array. */
 static void map_area(struct bench_area *area, const struct bench_layout *layout, int slots)
 {
     const size_t unit = layout->span < PAGE && !layout->pages ? LINE : PAGE;
 
     area->slots = (size_t) slots;
-    area->stride = (layout->span + unit) & ~(unit - 1);
+    area->stride =
+        layout->array ? layout->span + (layout->span == 0) : (layout->span + unit) & ~(unit - 1);
     area->base = mmap(NULL, area->stride * area->slots, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (area->base == MAP_FAILED) {
@@ -193,11 +194,11 @@ static bool message_right(struct bench_buffers *buffers, int m, int peer, int re
     return true;
 }
 
-long bench_buffers_check(struct bench_buffers *buffers, int count, int peer, int rep)
+long bench_buffers_check(struct bench_buffers *buffers, int first, int count, int peer, int rep)
 {
     long bad = 0;
 
-    for (int m = 0; m < count; m++) {
+    for (int m = first; m < first + count; m++) {
         if (!message_right(buffers, m, peer, rep)) {
             fprintf(stderr, "rbuf-bench: message %d of %zu bytes in repetition %d is wrong\n", m,
                     buffers->layout->size, rep);

@@ -57,10 +57,11 @@ bool bench_buffers_first_reuse(const struct bench_buffers *buffers);
 void bench_buffers_repeat(struct bench_buffers *buffers);
 
 /*
- * The number of messages [0, count) from `peer` that are not what it sent in repetition `rep`, to
- * the byte, gaps and what lies behind included. Says on stderr what is wrong. Spoils the buffers.
+ * The number of `count` messages from the `first` on, from `peer`, that are not what it sent in
+ * repetition `rep`, to the byte, gaps and what lies behind included. Says on stderr what is wrong.
+ * Spoils the buffers.
  */
-long bench_buffers_check(struct bench_buffers *buffers, int count, int peer, int rep);
+long bench_buffers_check(struct bench_buffers *buffers, int first, int count, int peer, int rep);
 
 /* Unmaps what was new. */
 void bench_buffers_release(struct bench_buffers *buffers);

@@ -17,6 +17,12 @@ const struct bench_word bench_pattern_words[BENCH_PATTERNS] = {
     [BENCH_SENDS] = {"sends", "as stream, by blocking sends"},
     [BENCH_SPECTRUM] = {"spectrum",
                         "ping-pongs with --window buffers (1000), the i-th of them i times"},
+    [BENCH_PUT] = {"put", "--window puts (1) and a fence; time a put"},
+    [BENCH_GET] = {"get", "the same with gets"},
+    [BENCH_PUT_SPECTRUM] = {"put-spectrum", "a put and a fence, with the buffers of spectrum"},
+    [BENCH_GET_SPECTRUM] = {"get-spectrum", "a get and a fence, likewise"},
+    [BENCH_BCAST] = {"bcast", "MPI_Bcast among all ranks, then a barrier off the clock; mean"},
+    [BENCH_SCATTER] = {"scatter", "MPI_Scatter likewise, out of one array of messages"},
     [BENCH_LATE] = {"late", "the receiver comes --late after the sender; the receive's own time"},
 };
 

@@ -6,6 +6,8 @@
 #ifndef RBUF_BENCH_CASES_H
 #define RBUF_BENCH_CASES_H
 
+#include <stdbool.h>
+
 enum bench_pattern {
     BENCH_PINGPONG,
     BENCH_STREAM,
@@ -17,8 +19,24 @@ enum bench_pattern {
     BENCH_LATE,
     BENCH_SENDS,
     BENCH_SPECTRUM,
+    BENCH_PUT,
+    BENCH_GET,
+    BENCH_PUT_SPECTRUM,
+    BENCH_GET_SPECTRUM,
+    BENCH_BCAST,
+    BENCH_SCATTER,
     BENCH_PATTERNS
 };
+
+/* Needs a window of memory; more than two ranks may take part. */
+static inline bool bench_is_one_sided(enum bench_pattern pattern)
+{
+    return pattern >= BENCH_PUT && pattern <= BENCH_GET_SPECTRUM;
+}
+static inline bool bench_is_collective(enum bench_pattern pattern)
+{
+    return pattern == BENCH_BCAST || pattern == BENCH_SCATTER;
+}
 
 /* What a message is made of. */
 enum bench_type { BENCH_BYTES, BENCH_VECTOR, BENCH_STRUCT, BENCH_TYPES };

@@ -26,7 +26,8 @@ struct bench_layout {
     size_t elements; /* whole ones */
     size_t payload;  /* bytes in an element */
     size_t extent;   /* bytes from one element to the next */
-    bool pages;      /* messages share none; the user's */
+    bool pages;      /* messages share none; the user's, like the next */
+    bool array;      /* messages have nothing between them */
     const struct bench_block *blocks;
     int block_count;
     MPI_Datatype type;

@@ -20,7 +20,7 @@ struct range {
 struct parser {
     struct bench_options *options;
     struct range range;
-    char wants[120]; /* the words that an option takes, when it got another one */
+    char wants[200]; /* the words that an option takes, when it got another one */
 };
 
 static const char SIZE_WANTED[] = "a size below 2g such as 12k or 1M";
@@ -296,7 +296,7 @@ static const struct option_row rows[] = {
     {"type", "LIST", "bytes", "what messages are made of, see TYPES", take_type},
     {"cache", "LIST", "warm", "what the caches hold before the clock starts, see CACHES",
      take_cache},
-    {"window", "N", "auto", "messages under way at once (stream, sends 16, rate 64, both 1)",
+    {"window", "N", "auto", "messages under way at once (stream, sends 16, rate 64, others 1)",
      take_window},
     {"burst", "N", "auto", "exchanges back to back (reused in rate 16, others 1)", take_burst},
     {"late", "US", "200", "how much later the receiver comes in the pattern late", take_late},
@@ -325,9 +325,13 @@ int bench_window(const struct bench_options *options, enum bench_pattern pattern
     case BENCH_SENDS:
         return options->window > 0 ? options->window : 16;
     case BENCH_SPECTRUM:
+    case BENCH_PUT_SPECTRUM:
+    case BENCH_GET_SPECTRUM:
         return options->window > 0 ? options->window : 1000;
     case BENCH_RATE:
         return options->window > 0 ? options->window : 64;
+    case BENCH_PUT:
+    case BENCH_GET:
     case BENCH_BOTH:
         return options->window > 0 ? options->window : 1;
     default:
@@ -341,6 +345,9 @@ int bench_burst(const struct bench_options *options, enum bench_pattern pattern,
     case BENCH_PINGPONG:
     case BENCH_STREAM:
     case BENCH_SENDS:
+    case BENCH_PUT:
+    case BENCH_GET:
+    case BENCH_BCAST:
     case BENCH_BOTH:
         return options->burst > 0 ? options->burst : 1;
     case BENCH_RATE:
@@ -383,6 +390,11 @@ static bool burst_possible(struct bench_options *options, enum bench_pattern pat
     const int burst = bench_burst(options, pattern, reuse);
     const char *name = bench_pattern_words[pattern].name;
 
+    if ((bench_is_one_sided(pattern) || pattern == BENCH_SCATTER) && reuse > 0 && reuse < 100) {
+        snprintf(options->message, sizeof options->message,
+                 "--pattern %s: --buffers must be fresh or reused, not %d%%", name, reuse);
+        return false;
+    }
     if (burst == 1 || reuse == 100) {
         return true;
     }
@@ -403,9 +415,25 @@ static bool burst_possible(struct bench_options *options, enum bench_pattern pat
     return true;
 }
 
-static bool bursts_possible(struct bench_options *options)
+/* An array of messages has no gaps. */
+static bool types_possible(struct bench_options *options, enum bench_pattern pattern)
+{
+    for (int t = 0; pattern == BENCH_SCATTER && t < options->types.count; t++) {
+        if (options->types.values[t] != BENCH_BYTES) {
+            snprintf(options->message, sizeof options->message,
+                     "--pattern scatter: --type must be bytes");
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool cases_possible(struct bench_options *options)
 {
     for (int p = 0; p < options->patterns.count; p++) {
+        if (!types_possible(options, (enum bench_pattern) options->patterns.values[p])) {
+            return false;
+        }
         for (int r = 0; r < options->reuse.count; r++) {
             if (!burst_possible(options, (enum bench_pattern) options->patterns.values[p],
                                 options->reuse.values[r])) {
@@ -414,6 +442,23 @@ static bool bursts_possible(struct bench_options *options)
         }
     }
     return true;
+}
+
+bool bench_takes_ranks(struct bench_options *options, int ranks)
+{
+    bool all = !options->probe;
+
+    for (int p = 0; p < options->patterns.count; p++) {
+        all = all && bench_is_collective((enum bench_pattern) options->patterns.values[p]);
+    }
+    if (ranks == 2 || (ranks > 2 && all)) {
+        return true;
+    }
+    snprintf(options->message, sizeof options->message,
+             "%d ranks: it measures between two, start it with -np 2; more only for --pattern "
+             "bcast,scatter, without --probe",
+             ranks);
+    return false;
 }
 
 enum options_result bench_parse(struct bench_options *options, int argc, char **argv)
@@ -429,5 +474,5 @@ enum options_result bench_parse(struct bench_options *options, int argc, char **
     if (!parser.range.listed && !step_sizes(options, &parser.range)) {
         return OPTIONS_BAD;
     }
-    return bursts_possible(options) ? OPTIONS_RUN : OPTIONS_BAD;
+    return cases_possible(options) ? OPTIONS_RUN : OPTIONS_BAD;
 }

@@ -48,6 +48,9 @@ struct bench_options {
 /* Fills *options from the command line; with OPTIONS_BAD only `message` is meaningful. */
 enum options_result bench_parse(struct bench_options *options, int argc, char **argv);
 
+/* Whether so many ranks measure that; false with `message` set. */
+bool bench_takes_ranks(struct bench_options *options, int ranks);
+
 /* Messages under way at once in this pattern, and exchanges a repetition, as asked for. */
 int bench_window(const struct bench_options *options, enum bench_pattern pattern);
 int bench_burst(const struct bench_options *options, enum bench_pattern pattern, int reuse);

@@ -21,12 +21,23 @@ int bench_slots(enum bench_pattern pattern, int window, int sets)
     }
 }
 
-int bench_received(enum bench_pattern pattern, int slots, int rank)
+int bench_received(enum bench_pattern pattern, int slots, int rank, int *first)
 {
-    return rank == 1 || pattern == BENCH_PINGPONG || pattern == BENCH_SPECTRUM ||
-                   pattern == BENCH_BOTH
-               ? slots
-               : 0;
+    *first = 0;
+    switch (pattern) {
+    case BENCH_PINGPONG:
+    case BENCH_SPECTRUM:
+    case BENCH_BOTH:
+        return slots;
+    case BENCH_GET:
+    case BENCH_GET_SPECTRUM:
+        return rank == 0 ? slots : 0;
+    case BENCH_SCATTER:
+        *first = rank;
+        return rank > 0;
+    default:
+        return rank > 0 ? slots : 0;
+    }
 }
 
 static void send_message(const struct bench_exchange *x, int m)
@@ -211,6 +222,107 @@ static double late(const struct bench_exchange *x)
     return clock_us() - comes;
 }
 
+static bool is_put(enum bench_pattern pattern)
+{
+    return pattern == BENCH_PUT || pattern == BENCH_PUT_SPECTRUM;
+}
+
+void bench_exchange_open(struct bench_exchange *x)
+{
+    char *const *exposed = is_put(x->pattern) ? x->buffers->recv : x->buffers->send;
+    const int last = x->buffers->slots - 1;
+
+    if (bench_is_one_sided(x->pattern) && x->win == MPI_WIN_NULL) {
+        MPI_Win_create(exposed[0], exposed[last] - exposed[0] + (MPI_Aint) x->buffers->layout->span,
+                       1, MPI_INFO_NULL, MPI_COMM_WORLD, &x->win);
+    }
+}
+
+void bench_exchange_close(struct bench_exchange *x)
+{
+    if (x->win != MPI_WIN_NULL) {
+        MPI_Win_free(&x->win);
+    }
+}
+
+/* Rank 0 puts message `m`, or gets it. */
+static void move(const struct bench_exchange *x, int m)
+{
+    const struct bench_layout *layout = x->buffers->layout;
+    const MPI_Aint at = x->buffers->send[m] - x->buffers->send[0];
+
+    if (x->rank > 0) {
+        return;
+    }
+    if (is_put(x->pattern)) {
+        MPI_Put(x->buffers->send[m], layout->count, layout->type, 1, at, layout->count,
+                layout->type, x->win);
+    } else {
+        MPI_Get(x->buffers->recv[m], layout->count, layout->type, 1, at, layout->count,
+                layout->type, x->win);
+    }
+}
+
+/* Epochs of a window of puts or gets. */
+static double fenced(const struct bench_exchange *x)
+{
+    MPI_Win_fence(0, x->win);
+    const double start = clock_us();
+
+    for (int i = 0; i < x->burst; i++) {
+        for (int m = 0; m < x->window; m++) {
+            move(x, first_of(x, i) + m);
+        }
+        MPI_Win_fence(0, x->win);
+    }
+    return (clock_us() - start) / ((double) x->window * x->burst);
+}
+
+static double fenced_spectrum(const struct bench_exchange *x)
+{
+    MPI_Win_fence(0, x->win);
+    const double start = clock_us();
+
+    for (int m = 0; m < x->window; m++) {
+        for (int use = 0; use <= m; use++) {
+            move(x, m);
+            MPI_Win_fence(0, x->win);
+        }
+    }
+    return (clock_us() - start) / (x->window * (x->window + 1.0) / 2);
+}
+
+/* From rank 0 to all. */
+static void spread(const struct bench_exchange *x, int m)
+{
+    const struct bench_layout *layout = x->buffers->layout;
+
+    if (x->pattern == BENCH_BCAST) {
+        MPI_Bcast(x->rank == 0 ? x->buffers->send[m] : x->buffers->recv[m], layout->count,
+                  layout->type, 0, MPI_COMM_WORLD);
+    } else {
+        MPI_Scatter(x->buffers->send[0], layout->count, layout->type,
+                    x->rank == 0 ? MPI_IN_PLACE : x->buffers->recv[x->rank], layout->count,
+                    layout->type, 0, MPI_COMM_WORLD);
+    }
+}
+
+/* The mean of all ranks. */
+static double collective(const struct bench_exchange *x)
+{
+    double time = 0, sum;
+
+    for (int i = 0; i < x->burst; i++) {
+        const double start = clock_us();
+
+        spread(x, first_of(x, i));
+        time += clock_us() - start;
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    MPI_Allreduce(&time, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    return sum / (x->ranks * x->burst);
+}
+
 double bench_exchange_time(struct bench_exchange *x)
 {
     double time = 0;
@@ -227,6 +339,17 @@ double bench_exchange_time(struct bench_exchange *x)
     case BENCH_SPECTRUM:
         time = spectrum(x);
         break;
+    case BENCH_PUT:
+    case BENCH_GET:
+        time = fenced(x);
+        break;
+    case BENCH_PUT_SPECTRUM:
+    case BENCH_GET_SPECTRUM:
+        time = fenced_spectrum(x);
+        break;
+    case BENCH_BCAST:
+    case BENCH_SCATTER:
+        return collective(x);
     case BENCH_BOTH:
         return slower_of_both(both(x));
     case BENCH_OVERLAP_SEND:
@@ -241,7 +364,7 @@ double bench_exchange_time(struct bench_exchange *x)
     default:
         break;
     }
-    /* Rank 0 knows; the broadcast also keeps both ranks together until the clock has stopped. */
+    /* Rank 0 knows; the broadcast also keeps the ranks together until the clock has stopped. */
     MPI_Bcast(&time, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     return time;
 }

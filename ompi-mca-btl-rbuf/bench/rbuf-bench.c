@@ -28,7 +28,7 @@ struct bench {
     bool *reused;          /* whether the repetition used its buffers again */
     MPI_Request *requests; /* two for each message of the largest window */
     long bad_messages;
-    int rank;
+    int rank, ranks;
 };
 
 struct bench_case {
@@ -64,6 +64,7 @@ static void repeat_once(struct bench *bench, const struct bench_case *one,
     const int serial = bench->serial++;
 
     bench_buffers_prepare(buffers, bench->rank, serial, one->cache);
+    bench_exchange_open(exchange);
     MPI_Barrier(MPI_COMM_WORLD);
     bench->times[rep] = bench_exchange_time(exchange);
     bench->hidden[rep] = exchange->hidden;
@@ -71,8 +72,13 @@ static void repeat_once(struct bench *bench, const struct bench_case *one,
     /* Neither rank changes its mappings, or anything else, while the other's clock runs. */
     MPI_Barrier(MPI_COMM_WORLD);
     if (bench->options.check) {
-        const int received = bench_received(one->pattern, buffers->slots, bench->rank);
-        bench->bad_messages += bench_buffers_check(buffers, received, 1 - bench->rank, serial);
+        int first;
+        const int received = bench_received(one->pattern, buffers->slots, bench->rank, &first);
+        bench->bad_messages +=
+            bench_buffers_check(buffers, first, received, bench->rank == 0, serial);
+    }
+    if (!buffers->last_reused) {
+        bench_exchange_close(exchange);
     }
     bench_buffers_release(buffers);
 }
@@ -107,11 +113,14 @@ static bool repeat(struct bench *bench, const struct bench_case *one)
     const int window = bench_window(options, one->pattern);
     const int burst = bench_burst(options, one->pattern, one->reuse);
     const int sets = one->reuse == 0 ? burst : 1; /* used again in a burst, they are not new */
-    const int slots = bench_slots(one->pattern, window, sets);
+    const int slots =
+        one->pattern == BENCH_SCATTER ? bench->ranks : bench_slots(one->pattern, window, sets);
     struct bench_layout layout;
     struct bench_buffers buffers;
     struct bench_exchange exchange = {.pattern = one->pattern,
                                       .rank = bench->rank,
+                                      .ranks = bench->ranks,
+                                      .win = MPI_WIN_NULL,
                                       .window = window,
                                       .burst = burst,
                                       .sets = sets,
@@ -122,6 +131,7 @@ static bool repeat(struct bench *bench, const struct bench_case *one)
 
     bench_layout_open(&layout, one->type, one->size);
     layout.pages = options->pages;
+    layout.array = one->pattern == BENCH_SCATTER;
     bench_buffers_open(&buffers, &layout, slots, options->reps, one->reuse);
     bench->serial = 0;
     for (int rep = 0; rep < options->reps && (all_good || bench->quiet.wait_left_s <= 0); rep++) {
@@ -132,6 +142,7 @@ static bool repeat(struct bench *bench, const struct bench_case *one)
             repeat_once(bench, one, &exchange, &buffers, rep);
         }
     }
+    bench_exchange_close(&exchange);
     bench_buffers_close(&buffers);
     bench_layout_close(&layout);
     return all_good;
@@ -281,16 +292,14 @@ static int bench_main(struct bench *bench)
 int main(int argc, char **argv)
 {
     static struct bench bench;
-    int ranks, status;
+    int status;
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &bench.rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    MPI_Comm_size(MPI_COMM_WORLD, &bench.ranks);
 
     enum options_result result = bench_parse(&bench.options, argc, argv);
-    if (result == OPTIONS_RUN && ranks != 2) {
-        snprintf(bench.options.message, sizeof bench.options.message,
-                 "%d ranks: it measures between two, start it with -np 2", ranks);
+    if (result == OPTIONS_RUN && !bench_takes_ranks(&bench.options, bench.ranks)) {
         result = OPTIONS_BAD;
     }
     switch (result) {

@@ -129,6 +129,9 @@ static const struct {
     {"--probe-handover :40", "--probe-handover ':40'"},
 
     {"--burst 4 --buffers 50%", "--burst 4"},
+    {"--pattern put --buffers 50%", "--pattern put"},
+    {"--pattern scatter --buffers 50%", "--pattern scatter"},
+    {"--pattern bcast,scatter --type bytes,struct", "--pattern scatter"},
     {"--pattern rate --buffers fresh --burst 16", "fresh buffers would be more than"},
     {"--window 4096 --pattern stream --burst 1000000 --buffers fresh", "--burst 1000000"},
     {"--reps", "--reps"},
@@ -141,6 +144,20 @@ START_TEST(what_is_wrong_is_named)
     ck_assert_int_eq(parse(refused[_i].line), OPTIONS_BAD);
     ck_assert_msg(strstr(options.message, refused[_i].named) != NULL, "%s: %s", refused[_i].line,
                   options.message);
+}
+END_TEST
+
+/* Collective operations have any number of ranks, all else two. */
+START_TEST(ranks)
+{
+    ck_assert_int_eq(parse("--pattern bcast,scatter"), OPTIONS_RUN);
+    ck_assert(bench_takes_ranks(&options, 2) && bench_takes_ranks(&options, 4));
+    ck_assert(!bench_takes_ranks(&options, 1));
+    ck_assert_int_eq(parse("--pattern bcast,put"), OPTIONS_RUN);
+    ck_assert(bench_takes_ranks(&options, 2) && !bench_takes_ranks(&options, 4));
+    ck_assert_ptr_nonnull(strstr(options.message, "4 ranks"));
+    ck_assert_int_eq(parse("--pattern bcast --probe"), OPTIONS_RUN);
+    ck_assert(!bench_takes_ranks(&options, 4));
 }
 END_TEST
 
@@ -202,6 +219,7 @@ int main(void)
     unit_add(suite, handovers);
     unit_add(suite, steps_end_at_the_largest);
     unit_add_loop(suite, what_is_wrong_is_named, (int) (sizeof refused / sizeof refused[0]));
+    unit_add(suite, ranks);
     unit_add(suite, many_choices_are_refused);
     unit_add(suite, help_has_all_words);
     unit_add(suite, help_fits_a_terminal);

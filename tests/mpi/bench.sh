@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
 #
-# rbuf-bench between two ranks: every pattern's bytes arrive, and the probes decide what counts, and end.
+# rbuf-bench between two ranks, and more: every pattern's bytes arrive, and the probes decide what counts, and end.
 # Nothing here depends on how fast the machine is. Ends with "N passed, N failed, N skipped".
 #
 # Environment as run.sh's; rbuf-bench is that of PATH. Over tcp, and over rbuf where there is an adapter.
@@ -17,15 +17,16 @@ TALLY_LOGS=$work
 . "$here/../tally.sh"
 
 # bench OPTION...: over $transport, what it printed in $out, which is shown if it fails.
+ranks=2
 bench() {
     local before=()
     transport_options "$transport" || return
-    mpi_launch_options 2
+    mpi_launch_options $ranks
     if [ "$transport" != tcp ]; then
         before=("${SOFTHCA:-softhca}" --profile graphene --fabric "bench$$" --)
     fi
     timeout -k 5 60 "${before[@]}" "${MPIRUN:-mpirun}" "${mpi_args[@]}" "${transport_args[@]}" \
-        rbuf-bench "$@" >"$out" 2>&1 </dev/null || {
+        --mca osc "$transport_osc" rbuf-bench "$@" >"$out" 2>&1 </dev/null || {
         cat "$out"
         return 1
     }
@@ -52,6 +53,27 @@ patterns=pingpong,stream,sends,rate,both,late,overlap,overlap-send,overlap-recv
 all_patterns() {
     bench --sizes 8,3k,100k --pattern $patterns --buffers fresh,50%,reused --reps 6 --check || return
     rows 81 checked ok && rows 81 quiet -
+}
+
+one_sided() {
+    if [ "$transport" = tcp ]; then
+        echo "Open MPI may make no windows over tcp"
+        return 77
+    fi
+    bench --sizes 8,3k,100k --pattern put,get --buffers fresh,reused --cache warm,cold --reps 4 --check || return
+    rows 24 checked ok
+    bench --sizes 1k --pattern put,get --type vector,struct --reps 2 --check || return
+    rows 4 checked ok
+    bench --sizes 8,3k --pattern put,get --window 16 --burst 3 --reps 3 --check || return
+    rows 4 checked ok
+    bench --sizes 3k --pattern put-spectrum,get-spectrum --window 20 --pages --reps 3 --check || return
+    rows 2 checked ok
+}
+
+four_ranks() {
+    local ranks=4
+    bench --sizes 0,8,3k,100k --pattern bcast,scatter --buffers fresh,reused --reps 4 --check || return
+    rows 16 checked ok
 }
 
 all_types() {
@@ -109,7 +131,7 @@ for transport in tcp superpipeline; do
         skip "rbuf-bench over $transport" "the emulated adapter's launcher is not installed"
         continue
     fi
-    for check in all_patterns all_types any_case_fits any_handover_fits any_fits_without_waiting \
+    for check in all_patterns all_types one_sided four_ranks any_case_fits any_handover_fits any_fits_without_waiting \
         no_handover_fits some_handovers_fit; do
         try "rbuf-bench over $transport: ${check//_/ }" $check
     done
