@@ -114,6 +114,33 @@ START_TEST(not_where_it_does_not_pay)
 }
 END_TEST
 
+/* The short way counts the same, and leaves to the long one what is new, longer, due to be timed,
+ * or to be registered. */
+START_TEST(rarely_used_ones_in_short)
+{
+    unsigned in_short = 0, timed = 0;
+
+    open_table(&usual);
+    ck_assert(!rbuf_frequent_use_rare(&table, BASE, RBUF_FREQUENT_SEND, BYTES));
+    for (unsigned i = 0; i < 25; i++) {
+        if (rbuf_frequent_use_rare(&table, BASE, RBUF_FREQUENT_SEND, BYTES)) {
+            in_short++;
+            continue;
+        }
+        ck_assert_ptr_nonnull(rbuf_frequent_use(&table, BASE, BYTES));
+        timed += rbuf_frequent_times(&table);
+    }
+    ck_assert_uint_ge(in_short, 20);
+    ck_assert_uint_eq(timed, 25 / RBUF_FREQUENT_TIMED);
+    ck_assert_uint_eq(table.counters.looked_up, 25);
+    ck_assert(!rbuf_frequent_use_rare(&table, BASE, RBUF_FREQUENT_SEND, BYTES));
+    ck_assert(use(0, 1)); /* the 26th, as registered_at_a_share() */
+    hold(0);
+    ck_assert(!rbuf_frequent_use_rare(&table, BASE, RBUF_FREQUENT_SEND, BYTES));
+    close_table();
+}
+END_TEST
+
 /* Puts and gets save the whole copy: what theirs takes decides, not what messages' does. */
 START_TEST(each_kind_has_its_threshold)
 {
@@ -312,6 +339,7 @@ int main(void)
 
     unit_add(suite, registered_at_a_share);
     unit_add(suite, not_where_it_does_not_pay);
+    unit_add(suite, rarely_used_ones_in_short);
     unit_add(suite, each_kind_has_its_threshold);
     unit_add(suite, released_memory_is_not_used);
     unit_add(suite, short_lives_make_it_wait);

@@ -38,6 +38,21 @@ static uint64_t most_bytes(void)
     return part < MOST_BYTES ? part : MOST_BYTES;
 }
 
+static void open_draft(mca_btl_rbuf_module_t *module, struct mca_btl_rbuf_frequent *frequent)
+{
+    mca_btl_rbuf_frag_t *draft = &frequent->draft;
+
+    OBJ_CONSTRUCT(draft, mca_btl_rbuf_frag_t);
+    draft->pool = &module->pools[MCA_BTL_RBUF_POOL_SMALL];
+    draft->state = MCA_BTL_RBUF_FRAG_FREE; /* there is nothing to give back */
+    draft->role = MCA_BTL_RBUF_IN_PLACE;
+    draft->am.header = &frequent->draft_memory.header;
+    draft->segment.seg_addr.pval = frequent->draft_memory.payload;
+    draft->base.des_segments = &draft->segment;
+    draft->base.des_segment_count = 1;
+    draft->base.order = MCA_BTL_NO_ORDER;
+}
+
 int mca_btl_rbuf_frequent_open(mca_btl_rbuf_module_t *module)
 {
     const struct mca_btl_rbuf_params *params = &mca_btl_rbuf_params;
@@ -72,6 +87,7 @@ int mca_btl_rbuf_frequent_open(mca_btl_rbuf_module_t *module)
         free(frequent);
         return OPAL_SUCCESS;
     }
+    open_draft(module, frequent);
     module->frequent = frequent;
     module->super.btl_flags |= MCA_BTL_FLAGS_SEND_INPLACE;
     module->super.btl_put_local_registration_threshold = module->room[RBUF_CONTROL];
@@ -92,6 +108,7 @@ void mca_btl_rbuf_frequent_close(mca_btl_rbuf_module_t *module)
         mca_btl_rbuf_registration_free(registration);
     }
     rbuf_frequent_close(&frequent->table);
+    OBJ_DESTRUCT(&frequent->draft);
     free(frequent);
     module->frequent = NULL;
 }
@@ -138,30 +155,6 @@ static void enter(mca_btl_rbuf_module_t *module, enum rbuf_frequent_kind kind, v
     mca_btl_rbuf_unlock(module);
     mca_btl_rbuf_registration_free(registration);
     mca_btl_rbuf_registration_free(spare);
-}
-
-/* Posts the message; its buffer is registered. The lock is held. */
-static bool post(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
-                 mca_btl_rbuf_frag_t *frag, struct rbuf_frequent_buffer *buffer)
-{
-    const struct rbuf_fab_piece data = {frag->source, (uint32_t) frag->source_bytes,
-                                        buffer->held->lkey};
-    struct rbuf_frequent *table = &module->frequent->table;
-    const uint64_t start = frag->timed ? mca_btl_rbuf_now_ns() : 0;
-
-    if (!rbuf_am_gather(endpoint->peer, &frag->am, &data)) {
-        return false;
-    }
-    if (frag->timed) {
-        rbuf_frequent_took(table, RBUF_FREQUENT_SEND, RBUF_FREQUENT_GATHERED, data.bytes,
-                           mca_btl_rbuf_now_ns() - start);
-    }
-    frag->state = MCA_BTL_RBUF_FRAG_SENDING;
-    frag->held = rbuf_frequent_start(buffer);
-    if (frag->am.bytes > module->room[RBUF_CONTROL] && frag->am.kind == RBUF_MESSAGE_USER) {
-        mca_btl_rbuf_eager_by_ring(module);
-    }
-    return true;
 }
 
 /* Whether uses of that kind and size go without a copy at present. The sizes have blocks of unlike
@@ -226,26 +219,6 @@ static struct rbuf_frequent_buffer *look_up(mca_btl_rbuf_module_t *module,
                : NULL;
 }
 
-bool mca_btl_rbuf_frequent_gather(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
-                                  mca_btl_rbuf_frag_t *frag)
-{
-    const uint32_t bytes = (uint32_t) frag->source_bytes;
-    struct rbuf_frequent_buffer *buffer;
-    bool sent;
-
-    if (bytes < mca_btl_rbuf_params.reuse_min || bytes <= module->port->max_inline) {
-        return false;
-    }
-    if (rbuf_frequent_has_released(&module->frequent->table)) {
-        give_released(module);
-    }
-    mca_btl_rbuf_lock(module);
-    buffer = look_up(module, RBUF_FREQUENT_SEND, frag->source, bytes, &frag->timed);
-    sent = buffer != NULL && post(module, endpoint, frag, buffer);
-    mca_btl_rbuf_unlock(module);
-    return sent;
-}
-
 static bool is_target(const struct rbuf_frequent_held *held)
 {
     const mca_btl_rbuf_registration_t *registration = held->registration;
@@ -278,11 +251,56 @@ struct rbuf_frequent_held *mca_btl_rbuf_frequent_find(mca_btl_rbuf_module_t *mod
     return held;
 }
 
-void mca_btl_rbuf_frequent_fetched(mca_btl_rbuf_module_t *module, mca_btl_rbuf_frag_t *frag)
+bool mca_btl_rbuf_frequent_gather(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
+                                  mca_btl_rbuf_frag_t *frag)
 {
+    const struct rbuf_fab_piece data = {frag->source, (uint32_t) frag->source_bytes,
+                                        frag->held->lkey};
+    struct rbuf_frequent *table = &module->frequent->table;
+    const uint64_t start = frag->timed ? mca_btl_rbuf_now_ns() : 0;
+    bool sent;
+
     mca_btl_rbuf_lock(module);
-    rbuf_frequent_end(&module->frequent->table, frag->held);
+    sent = rbuf_am_gather(endpoint->peer, &frag->am, &data);
+    if (!sent) {
+        rbuf_frequent_end(table, frag->held);
+    } else {
+        frag->state = MCA_BTL_RBUF_FRAG_SENDING;
+    }
+    if (sent && frag->timed) {
+        rbuf_frequent_took(table, RBUF_FREQUENT_SEND, RBUF_FREQUENT_GATHERED, data.bytes,
+                           mca_btl_rbuf_now_ns() - start);
+    }
+    if (sent && frag->am.bytes > module->room[RBUF_CONTROL] && frag->am.kind == RBUF_MESSAGE_USER) {
+        mca_btl_rbuf_eager_by_ring(module);
+    }
     mca_btl_rbuf_unlock(module);
+    return sent;
+}
+
+void mca_btl_rbuf_frequent_end(mca_btl_rbuf_module_t *module, struct rbuf_frequent_held *held)
+{
+    if (held != NULL) {
+        mca_btl_rbuf_lock(module);
+        rbuf_frequent_end(&module->frequent->table, held);
+        mca_btl_rbuf_unlock(module);
+    }
+}
+
+mca_btl_rbuf_frag_t *mca_btl_rbuf_frequent_frag(mca_btl_rbuf_module_t *module, size_t bytes)
+{
+    mca_btl_rbuf_frag_t *frag;
+
+    mca_btl_rbuf_lock(module);
+    frag = mca_btl_rbuf_frag_take_locked(module, bytes);
+    mca_btl_rbuf_unlock(module);
+    if (frag != NULL) {
+        frag->role = MCA_BTL_RBUF_IN_PLACE;
+        frag->segment.seg_addr.pval = frag->am.header + 1;
+        frag->am.channel =
+            (uint8_t) (bytes <= module->room[RBUF_CONTROL] ? RBUF_CONTROL : RBUF_BULK);
+    }
+    return frag;
 }
 
 void mca_btl_rbuf_frequent_copied(mca_btl_rbuf_module_t *module, enum rbuf_frequent_kind kind,

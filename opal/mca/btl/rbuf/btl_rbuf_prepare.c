@@ -8,6 +8,7 @@
 #include "btl_rbuf_convertor.h"
 #include "btl_rbuf_eager.h"
 #include "btl_rbuf_endpoint.h"
+#include "btl_rbuf_frequent.h"
 #include "btl_rbuf_packed.h"
 #include "btl_rbuf_params.h"
 #include "core/early/early.h"
@@ -133,53 +134,56 @@ static void forget_early(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t 
     mca_btl_rbuf_unlock(module);
 }
 
-/* With reuse an eager message is packed when it is sent, and known where it goes. */
-static mca_btl_base_descriptor_t *prepare_in_place(mca_btl_rbuf_module_t *module,
-                                                   struct opal_convertor_t *convertor,
-                                                   size_t reserve, size_t payload, uint32_t flags)
+/* With reuse an eager message is left where it is until it is sent: its memory is registered, or
+ * it is copied then to where it goes. */
+static __attribute__((noinline)) mca_btl_base_descriptor_t *
+prepare_in_place(mca_btl_rbuf_module_t *module, struct opal_convertor_t *convertor, size_t reserve,
+                 size_t payload, uint32_t flags)
 {
     const size_t bytes = reserve + payload;
-    mca_btl_rbuf_frag_t *frag;
+    mca_btl_rbuf_frag_t *frag = &module->frequent->draft;
+    struct rbuf_frequent_held *held = NULL;
+    bool timed = false;
     void *data = NULL;
 
-    mca_btl_rbuf_lock(module);
-    frag = mca_btl_rbuf_frag_take_locked(module, bytes);
-    mca_btl_rbuf_unlock(module);
+    if (payload > module->port->max_inline && payload >= mca_btl_rbuf_params.reuse_min &&
+        (convertor->flags & CONVERTOR_NO_OP) != 0 && !opal_convertor_need_buffers(convertor)) {
+        opal_convertor_get_current_pointer(convertor, &data);
+        if (opal_using_threads() ||
+            !rbuf_frequent_use_rare(&module->frequent->table, (uintptr_t) data, RBUF_FREQUENT_SEND,
+                                    (uint32_t) payload)) {
+            held = mca_btl_rbuf_frequent_find(module, RBUF_FREQUENT_SEND, data, (uint32_t) payload,
+                                              &timed);
+        }
+    }
+    if (held != NULL || reserve > MCA_BTL_RBUF_DRAFT_BYTES || opal_using_threads()) {
+        frag = mca_btl_rbuf_frequent_frag(module, bytes);
+    }
     if (frag == NULL) {
+        mca_btl_rbuf_frequent_end(module, held);
         return NULL;
     }
-    if ((convertor->flags & CONVERTOR_NO_OP) != 0 && !opal_convertor_need_buffers(convertor)) {
-        opal_convertor_get_current_pointer(convertor, &data);
-    }
-    frag->role = MCA_BTL_RBUF_IN_PLACE;
     frag->source = data;
     frag->source_bytes = payload;
     frag->convertor = convertor;
-    frag->timed = false;
-    frag->segment.seg_addr.pval = frag->am.header + 1;
+    frag->held = held;
+    frag->timed = timed;
     frag->segment.seg_len = bytes;
     frag->base.des_flags = flags;
-    frag->am.channel = (uint8_t) channel_for(module, bytes, flags);
     return &frag->base;
 }
 
-mca_btl_base_descriptor_t *mca_btl_rbuf_prepare_src(mca_btl_base_module_t *btl,
-                                                    mca_btl_base_endpoint_t *endpoint,
-                                                    struct opal_convertor_t *convertor,
-                                                    uint8_t order, size_t reserve, size_t *size,
-                                                    uint32_t flags)
+static __attribute__((noinline)) mca_btl_base_descriptor_t *
+prepare_packed(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
+               struct opal_convertor_t *convertor, size_t reserve, size_t *size, uint32_t flags)
 {
     const bool is_fragment = !(flags & MCA_BTL_DES_FLAGS_PRIORITY);
     mca_btl_rbuf_module_t *module;
     mca_btl_rbuf_frag_t *frag;
     size_t payload;
 
-    (void) order;
     endpoint = is_fragment ? mca_btl_rbuf_endpoint_first(endpoint) : endpoint;
     module = endpoint->module;
-    if (module->frequent != NULL && !is_fragment && !is_rendezvous(flags) && *size > 0) {
-        return prepare_in_place(module, convertor, reserve, *size, flags);
-    }
     payload = payload_of(module, convertor, flags, reserve, *size);
     if (is_fragment && reserve + sizeof(struct rbuf_fragment) <= MCA_BTL_RBUF_SMALL_PAYLOAD &&
         mca_btl_rbuf_packed_claim(module, endpoint, convertor, reserve, *size, &frag)) {
@@ -207,4 +211,19 @@ mca_btl_base_descriptor_t *mca_btl_rbuf_prepare_src(mca_btl_base_module_t *btl,
         prepare_rest(module, endpoint, convertor, frag);
     }
     return &frag->base;
+}
+
+mca_btl_base_descriptor_t *mca_btl_rbuf_prepare_src(mca_btl_base_module_t *btl,
+                                                    mca_btl_base_endpoint_t *endpoint,
+                                                    struct opal_convertor_t *convertor,
+                                                    uint8_t order, size_t reserve, size_t *size,
+                                                    uint32_t flags)
+{
+    mca_btl_rbuf_module_t *module = endpoint->module;
+    const bool is_eager = (flags & MCA_BTL_DES_FLAGS_PRIORITY) && !is_rendezvous(flags);
+
+    (void) order;
+    return module->frequent != NULL && is_eager && *size > 0
+               ? prepare_in_place(module, convertor, reserve, *size, flags)
+               : prepare_packed(btl, endpoint, convertor, reserve, size, flags);
 }

@@ -78,7 +78,7 @@ void mca_btl_rbuf_sent(mca_btl_rbuf_module_t *module, struct rbuf_am *am, int st
     bool detached = frag->state == MCA_BTL_RBUF_FRAG_DETACHED;
 
     if (frag->role == MCA_BTL_RBUF_IN_PLACE) {
-        mca_btl_rbuf_frequent_fetched(module, frag);
+        mca_btl_rbuf_frequent_end(module, frag->held);
     }
     if (!detached) {
         frag->state = MCA_BTL_RBUF_FRAG_USER;
@@ -232,7 +232,7 @@ static __attribute__((noinline)) bool send_by_slots(mca_btl_rbuf_module_t *modul
 }
 
 static bool copy_by_ring(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
-                         mca_btl_rbuf_frag_t *frag, mca_btl_base_tag_t tag)
+                         const mca_btl_rbuf_frag_t *frag, mca_btl_base_tag_t tag)
 {
     const void *header = frag->am.header + 1;
     const size_t header_size = frag->segment.seg_len - frag->source_bytes;
@@ -244,35 +244,71 @@ static bool copy_by_ring(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t 
                                frag->source_bytes, tag);
 }
 
-/* From where it is; else as sendi would, with Open MPI's header out of the fragment; else packed
- * into the fragment, which is then a message like any other. */
+/* The draft's message in a fragment that can hold all of it, or NULL. */
+static mca_btl_rbuf_frag_t *copy_of_draft(mca_btl_rbuf_module_t *module,
+                                          const mca_btl_rbuf_frag_t *draft)
+{
+    mca_btl_rbuf_frag_t *frag = mca_btl_rbuf_frequent_frag(module, draft->segment.seg_len);
+
+    if (frag != NULL) {
+        frag->base.des_flags = draft->base.des_flags;
+        frag->base.des_cbfunc = draft->base.des_cbfunc;
+        frag->base.des_cbdata = draft->base.des_cbdata;
+        frag->base.des_context = draft->base.des_context;
+        frag->source_bytes = draft->source_bytes;
+        frag->convertor = draft->convertor;
+        frag->segment.seg_len = draft->segment.seg_len;
+        memcpy(frag->am.header + 1, draft->am.header + 1,
+               draft->segment.seg_len - draft->source_bytes);
+    }
+    return frag;
+}
+
+/* As sendi would, with Open MPI's header out of the fragment. */
+static bool send_copied(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
+                        const mca_btl_rbuf_frag_t *frag, mca_btl_base_tag_t tag)
+{
+    const uint64_t start = frag->timed ? mca_btl_rbuf_now_ns() : 0;
+    const bool sent = copy_by_ring(module, endpoint, frag, tag);
+
+    if (sent && start > 0) {
+        mca_btl_rbuf_frequent_copied(module, RBUF_FREQUENT_SEND, (uint32_t) frag->source_bytes,
+                                     start);
+    }
+    return sent;
+}
+
+/* From where it is; else copied into the ring; else packed into a fragment, which is then a message
+ * like any other. */
 static __attribute__((noinline)) int send_in_place(mca_btl_rbuf_module_t *module,
                                                    mca_btl_base_endpoint_t *endpoint,
                                                    mca_btl_rbuf_frag_t *frag,
                                                    mca_btl_base_tag_t tag)
 {
+    const bool is_draft = frag == &module->frequent->draft;
     size_t packed = frag->source_bytes;
-    uint64_t start;
 
-    frag->am.bytes = (uint32_t) frag->segment.seg_len;
-    frag->am.tag = tag;
-    frag->am.argument = mca_btl_rbuf_callback_after(endpoint);
-    if (frag->source != NULL && mca_btl_rbuf_frequent_gather(module, endpoint, frag)) {
-        return OPAL_SUCCESS;
-    }
-    start = frag->timed ? mca_btl_rbuf_now_ns() : 0;
-    if (copy_by_ring(module, endpoint, frag, tag)) {
-        if (start > 0) {
-            mca_btl_rbuf_frequent_copied(module, RBUF_FREQUENT_SEND, (uint32_t) frag->source_bytes,
-                                         start);
+    if (frag->held != NULL) {
+        frag->am.bytes = (uint32_t) frag->segment.seg_len;
+        frag->am.tag = tag;
+        frag->am.argument = mca_btl_rbuf_callback_after(endpoint);
+        if (mca_btl_rbuf_frequent_gather(module, endpoint, frag)) {
+            return OPAL_SUCCESS;
         }
-        mca_btl_rbuf_lock(module);
-        mca_btl_rbuf_frag_give(frag);
-        mca_btl_rbuf_unlock(module);
+    }
+    if (send_copied(module, endpoint, frag, tag)) {
+        if (!is_draft) {
+            mca_btl_rbuf_lock(module);
+            mca_btl_rbuf_frag_give(frag);
+            mca_btl_rbuf_unlock(module);
+        }
         return 1;
     }
     if (frag->segment.seg_len > module->room[RBUF_CONTROL]) {
         mca_btl_rbuf_eager_beside(endpoint, frag->segment.seg_len);
+    }
+    if (is_draft && (frag = copy_of_draft(module, frag)) == NULL) {
+        return OPAL_ERR_OUT_OF_RESOURCE; /* ob1 asks again */
     }
     frag->role = MCA_BTL_RBUF_MESSAGE;
     if (!mca_btl_rbuf_pack(frag->convertor,
@@ -285,19 +321,16 @@ static __attribute__((noinline)) int send_in_place(mca_btl_rbuf_module_t *module
     return mca_btl_rbuf_send(&module->super, endpoint, &frag->base, tag);
 }
 
-int mca_btl_rbuf_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
-                      mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag)
+static __attribute__((noinline)) int send_packed(mca_btl_rbuf_module_t *module,
+                                                 mca_btl_base_endpoint_t *endpoint,
+                                                 mca_btl_rbuf_frag_t *frag, mca_btl_base_tag_t tag)
 {
-    mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
-    mca_btl_rbuf_frag_t *frag = (mca_btl_rbuf_frag_t *) descriptor;
+    mca_btl_base_descriptor_t *descriptor = &frag->base;
     bool owned = descriptor->des_flags & MCA_BTL_DES_FLAGS_BTL_OWNERSHIP;
     bool callback = descriptor->des_flags & MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
     bool detached;
     bool under_way;
 
-    if (frag->role == MCA_BTL_RBUF_IN_PLACE) { /* of this module */
-        return send_in_place(module, endpoint, frag, tag);
-    }
     detached =
         owned && !callback && (descriptor->des_cbfunc == NULL || !has_many_detached(endpoint));
     if (frag->pool->module != module) { /* see mca_btl_rbuf_prepare_src() */
@@ -323,6 +356,17 @@ int mca_btl_rbuf_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpo
     }
     mca_btl_rbuf_unlock(module);
     return callback || (under_way && !detached) ? OPAL_SUCCESS : 1;
+}
+
+int mca_btl_rbuf_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
+                      mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag)
+{
+    mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
+    mca_btl_rbuf_frag_t *frag = (mca_btl_rbuf_frag_t *) descriptor;
+
+    return frag->role == MCA_BTL_RBUF_IN_PLACE /* of this module */
+               ? send_in_place(module, endpoint, frag, tag)
+               : send_packed(module, endpoint, frag, tag);
 }
 
 /* One piece on the stack, straight into the request. */

@@ -110,6 +110,7 @@ struct rbuf_frequent {
     _Atomic uint32_t held_end; /* none at or behind this was ever in use */
     _Atomic uint32_t releases; /* marked since the last look for them */
     uint32_t raised;           /* doublings of the share */
+    uint32_t untimed;          /* uses before the next one that is timed */
     struct rbuf_frequent_time time[RBUF_FREQUENT_KINDS][RBUF_FREQUENT_SIZES][RBUF_FREQUENT_PATHS];
     /* Uses at which one is registered. */
     uint32_t threshold[RBUF_FREQUENT_KINDS][RBUF_FREQUENT_SIZES];
@@ -142,12 +143,31 @@ static inline struct rbuf_frequent_buffer *rbuf_frequent_use(struct rbuf_frequen
     struct rbuf_frequent_buffer *buffer = &frequent->place[rbuf_frequent_hash(frequent, base)];
 
     frequent->counters.looked_up++;
+    frequent->untimed = (frequent->untimed > 0 ? frequent->untimed : RBUF_FREQUENT_TIMED) - 1;
     if (buffer->base != base && (buffer = rbuf_frequent_find(frequent, base)) == NULL) {
         return NULL;
     }
     buffer->uses++;
     buffer->bytes = bytes > buffer->bytes ? bytes : buffer->bytes;
     return buffer;
+}
+
+/* The same in short, where it is known not to be worth a registration yet, as nearly always in a
+ * program that uses its buffers seldom; false, and nothing has happened, if it may be. */
+static inline bool rbuf_frequent_use_rare(struct rbuf_frequent *frequent, uint64_t base,
+                                          enum rbuf_frequent_kind kind, uint32_t bytes)
+{
+    struct rbuf_frequent_buffer *buffer = &frequent->place[rbuf_frequent_hash(frequent, base)];
+
+    if (buffer->base != base || buffer->held != NULL || bytes > buffer->bytes ||
+        buffer->uses + 1 >= frequent->threshold[kind][rbuf_frequent_size(bytes)] ||
+        frequent->untimed <= 1) {
+        return false;
+    }
+    buffer->uses++;
+    frequent->untimed--;
+    frequent->counters.looked_up++;
+    return true;
 }
 
 /* Whether a use of `bytes` may go without a copy, by what the buffer has registered. */
@@ -225,7 +245,7 @@ bool rbuf_frequent_is_full(const struct rbuf_frequent *frequent, uint64_t bytes)
 /* Whether the newest use is to be timed. */
 static inline bool rbuf_frequent_times(const struct rbuf_frequent *frequent)
 {
-    return frequent->counters.looked_up % RBUF_FREQUENT_TIMED == 0;
+    return frequent->untimed == 0;
 }
 
 /* A use of `bytes` on that path took `ns` of this process. */
