@@ -97,10 +97,15 @@ static void state_of(const struct sim_sequence *sequence)
     struct sim_outcome helper = sim_run(made, SIM_HELPER, WINDOW);
     struct sim_outcome demand = sim_run(made, SIM_ON_DEMAND, WINDOW);
     struct sim_outcome pinned = sim_run(made, SIM_LEAVE_PINNED, WINDOW);
+    double ready = percent(helper.foreseen, made->count);
     double slower = 100 * (ratio(helper.message_ns, demand.message_ns) - 1);
     double saved = 100 * (1 - ratio(helper.average_bytes, pinned.average_bytes));
+    char bound[24];
 
     if (sequence->periodic) {
+        snprintf(bound, sizeof(bound), "at least %.0f", sequence->ready);
+        state(sequence->name, "found their memory registered %", "", ready, bound,
+              ready >= sequence->ready);
         state(sequence->name, "predictions within 5 % (theirs; rival 84.93)", "94.68",
               within_5(&helper.predictions), "at least 94", within_5(&helper.predictions) >= 94);
         state(sequence->name, "predictions within 0.5 %", "74.89",

@@ -27,6 +27,7 @@ struct sim_sequence {
     const char *name;
     const char *summary;
     bool periodic; /* the paper's 94 % within 5 % is asked of it */
+    double ready;  /* %: so many messages at least find their memory registered */
     void (*make)(struct sim_calls *calls);
 };
 

@@ -144,9 +144,9 @@ static uint64_t shortest_period(const struct rbuf_predictor *predictor)
     for (uint32_t i = 0; i < predictor->sets * RBUF_SITE_WAYS; i++) {
         const struct rbuf_site *site = &predictor->site[i];
 
-        if (site->signature != 0 && site->period_ns != 0 &&
-            (shortest == 0 || site->period_ns < shortest)) {
-            shortest = site->period_ns;
+        if (site->period.intervals > 0 &&
+            (shortest == 0 || site->period.shortest_ns < shortest)) {
+            shortest = site->period.shortest_ns;
         }
     }
     return shortest;

@@ -108,14 +108,14 @@ static bool settle(struct rbuf_helper *helper, struct rbuf_mr *mr, uint64_t now_
     if (state == RBUF_MR_IDLE && !rbuf_mr_covered(&helper->mrs, mr) &&
         rbuf_predictor_next(&helper->predictor, rbuf_mr_begin(mr), rbuf_mr_end(mr), now_ns,
                             &next)) {
-        if (now_ns + rbuf_deadline_deregister_ns(&helper->costs, &load, pages) > next.use_ns) {
+        if (now_ns + rbuf_deadline_deregister_ns(&helper->costs, &load, pages) > next.ready_ns) {
             queue_lapse(helper, mr, next.lapse_ns);
             helper->counters.kept++;
             return false;
         }
         helper->next = (struct rbuf_queue_item){
             .kind = RBUF_QUEUED_REGISTER,
-            .deadline_ns = next.use_ns,
+            .deadline_ns = next.ready_ns,
             .cost_ns = rbuf_registration_cost_of(&helper->costs.registering, pages),
             .lapse_ns = next.lapse_ns};
     }

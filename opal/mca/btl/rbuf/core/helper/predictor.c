@@ -4,9 +4,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define GRACE_PART 4u   /* of the period */
-#define NEAR       200u /* 0.5 %, as one part in so many */
-#define CLOSE      20u  /* 5 % */
+#define GRACE_PART  4u /* of the period */
+#define MARGIN_PART 16u
+#define DEVIATIONS  2u   /* that the margin is */
+#define SMOOTHED    4u   /* an interval's part in the deviation */
+#define BELIEVED    2u   /* intervals, of a period of late uses */
+#define NEAR        200u /* 0.5 %, as one part in so many */
+#define CLOSE       20u  /* 5 % */
 
 int rbuf_predictor_open(struct rbuf_predictor *predictor, uint32_t sites, uint32_t window,
                         uint64_t grace_ns)
@@ -80,10 +84,45 @@ static uint64_t grace_of(const struct rbuf_predictor *predictor, uint64_t period
     return grace > predictor->grace_ns ? grace : predictor->grace_ns;
 }
 
+static uint64_t margin_of(const struct rbuf_period *period)
+{
+    uint64_t most = period->shortest_ns / MARGIN_PART;
+    uint64_t margin = DEVIATIONS * period->deviation_ns;
+
+    return period->intervals == 1 || margin > most ? most : margin;
+}
+
+static struct rbuf_prediction after(const struct rbuf_predictor *predictor, uint64_t last_ns,
+                                    const struct rbuf_period *period)
+{
+    uint64_t use_ns = last_ns + period->shortest_ns;
+
+    return (struct rbuf_prediction){.use_ns = use_ns,
+                                    .ready_ns = use_ns - margin_of(period),
+                                    .lapse_ns = use_ns + grace_of(predictor, period->shortest_ns)};
+}
+
+/* For when the site's next use is predicted at now_ns; that may have lapsed. The period is known.
+ */
+static struct rbuf_prediction predict(const struct rbuf_predictor *predictor,
+                                      const struct rbuf_site *site, uint64_t now_ns)
+{
+    struct rbuf_prediction prediction = after(predictor, site->last_ns, &site->period);
+
+    return now_ns >= prediction.lapse_ns && site->late.intervals >= BELIEVED
+               ? after(predictor, site->last_ns, &site->late)
+               : prediction;
+}
+
+static uint64_t difference(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : b - a;
+}
+
 /* A use came after `interval`, and was predicted after `period`. */
 static void count(struct rbuf_prediction_counters *counters, uint64_t interval, uint64_t period)
 {
-    uint64_t error = interval > period ? interval - period : period - interval;
+    uint64_t error = difference(interval, period);
 
     counters->predicted++;
     if (error <= interval / NEAR) {
@@ -99,21 +138,53 @@ static void count(struct rbuf_prediction_counters *counters, uint64_t interval, 
     }
 }
 
-static void learn(const struct rbuf_predictor *predictor, struct rbuf_site *site, uint64_t interval)
+static void learn(struct rbuf_period *period, uint64_t interval)
 {
-    if (site->period_ns == 0 || interval < site->period_ns) {
-        site->period_ns = interval;
-        site->late = 0;
-    } else if (interval < site->period_ns + grace_of(predictor, site->period_ns)) {
-        site->late = 0;
+    uint64_t error = difference(interval, period->shortest_ns);
+
+    if (period->intervals == 0 || interval < period->shortest_ns) {
+        period->shortest_ns = interval;
+    }
+    if (period->intervals == 1) {
+        period->deviation_ns = error;
+    } else if (period->intervals > 1) {
+        period->deviation_ns =
+            period->deviation_ns - period->deviation_ns / SMOOTHED + error / SMOOTHED;
+    }
+    period->intervals++;
+}
+
+/* A use that came when the site's period had lapsed. */
+static void learn_late(const struct rbuf_predictor *predictor, struct rbuf_site *site,
+                       uint64_t interval)
+{
+    if (difference(interval, site->late.shortest_ns) >=
+        grace_of(predictor, site->late.shortest_ns)) {
+        site->late = (struct rbuf_period){0};
+    }
+    learn(&site->late, interval);
+    if (++site->late_in_row == RBUF_SITE_LATE) {
+        site->period = site->late;
+        site->late = (struct rbuf_period){0};
+        site->late_in_row = 0;
+    }
+}
+
+/* The site was used again at now_ns. */
+static void see_again(struct rbuf_predictor *predictor, struct rbuf_site *site, uint64_t now_ns)
+{
+    const uint64_t interval = now_ns - site->last_ns;
+
+    if (site->period.intervals > 0) {
+        count(&predictor->counters, interval,
+              predict(predictor, site, now_ns).use_ns - site->last_ns);
+    }
+    if (site->period.intervals == 0 ||
+        interval < site->period.shortest_ns + grace_of(predictor, site->period.shortest_ns)) {
+        learn(&site->period, interval);
+        site->late_in_row = 0;
     } else {
-        if (site->late++ == 0 || interval < site->late_shortest) {
-            site->late_shortest = interval;
-        }
-        if (site->late == RBUF_SITE_LATE) {
-            site->period_ns = site->late_shortest;
-            site->late = 0;
-        }
+        learn_late(predictor, site, interval);
     }
 }
 
@@ -123,12 +194,7 @@ void rbuf_predictor_see(struct rbuf_predictor *predictor, const struct rbuf_poin
 
     predictor->counters.points++;
     if (site->last_ns != 0 && point->time_ns > site->last_ns) {
-        uint64_t interval = point->time_ns - site->last_ns;
-
-        if (site->period_ns != 0) {
-            count(&predictor->counters, interval, site->period_ns);
-        }
-        learn(predictor, site, interval);
+        see_again(predictor, site, point->time_ns);
     }
     site->last_ns = point->time_ns;
     site->base = point->base;
@@ -143,12 +209,14 @@ bool rbuf_predictor_next(const struct rbuf_predictor *predictor, uint64_t begin,
 
     for (uint32_t i = 0; i < predictor->sets * RBUF_SITE_WAYS; i++) {
         const struct rbuf_site *site = &predictor->site[i];
-        uint64_t use_ns = site->last_ns + site->period_ns;
-        uint64_t lapse_ns = use_ns + grace_of(predictor, site->period_ns);
+        struct rbuf_prediction next;
 
-        if (site->period_ns != 0 && site->base >= begin && site->base + site->bytes <= end &&
-            now_ns < lapse_ns && (!found || use_ns < prediction->use_ns)) {
-            *prediction = (struct rbuf_prediction){.use_ns = use_ns, .lapse_ns = lapse_ns};
+        if (site->period.intervals == 0 || site->base < begin || site->base + site->bytes > end) {
+            continue;
+        }
+        next = predict(predictor, site, now_ns);
+        if (now_ns < next.lapse_ns && (!found || next.ready_ns < prediction->ready_ns)) {
+            *prediction = next;
             found = true;
         }
     }

@@ -10,19 +10,28 @@
  * on different control paths are told apart. Without frames, the size and the peer stand for them.
  * The period of a site is the shortest interval seen between two uses, as in the paper: too early
  * costs memory, too late costs time. Other than in the paper a period that was too short for
- * RBUF_SITE_LATE uses in a row becomes the shortest of these: else one odd interval would spoil the
- * site for ever.
+ * RBUF_SITE_LATE uses in a row makes room for that of late uses, below: else one odd interval would
+ * spoil the site for ever.
  *
  * The next use of a site is predicted for its last use and a period later. The prediction lapses
- * after a grace, a quarter of the period or the caller's minimum; then the site predicts nothing
- * until it is seen again. The nested loops of the paper's figure 4 need that: the first iteration
- * of a loop is a site of its own, and the others' prediction lapses when the loop ends.
+ * after a grace, a quarter of the period or the caller's minimum. The nested loops of the paper's
+ * figure 4 need that: the first turns of a loop, as many as the window has points, are sites of
+ * their own, and the others' prediction lapses when the loop ends. The turn behind these is theirs
+ * again: it comes late, by the same interval whenever the loop begins. So a site has a second
+ * period, that of its late uses, for when the first has lapsed. It is believed from its second
+ * interval on. When that one lapses, too, the site predicts nothing until it is seen again.
+ *
+ * Intervals vary, and a use that comes sooner than the shortest of them so far would find its
+ * memory not registered yet. So it is to be registered by a margin before: twice the deviation of
+ * the intervals from the shortest one, smoothed as the round trip time's is by TCP (RFC 6298), and
+ * at most a sixteenth of the period, which is what it costs of memory. With one interval nothing is
+ * known of their deviation, and it is that most.
  *
  * The table is bounded. A signature has a few places where it can be, and the site there that was
  * seen the longest ago makes room.
  *
  * Invariant: each use of a site with a period is counted in one of near, close, early, late,
- * missed.
+ * missed, by the prediction that was not lapsed, or was the last to.
  *
  * Threads: the helper alone.
  */
@@ -38,14 +47,20 @@
 #define RBUF_SITE_LATE      8u /* uses in a row */
 #define RBUF_WINDOW_LONGEST 4u
 
+struct rbuf_period {
+    uint64_t shortest_ns;  /* 0: not known */
+    uint64_t deviation_ns; /* of the intervals from it, smoothed; from the second one on */
+    uint32_t intervals;    /* that were seen */
+};
+
 struct rbuf_site {
     uint64_t signature; /* 0: a free place */
     uint64_t base;      /* its buffer */
     uint64_t bytes;
-    uint64_t last_ns;       /* its last use */
-    uint64_t period_ns;     /* 0: not known */
-    uint64_t late_shortest; /* shortest interval of the late uses in a row, ns */
-    uint32_t late;          /* their number */
+    uint64_t last_ns; /* its last use */
+    struct rbuf_period period;
+    struct rbuf_period late; /* of the uses that came when that had lapsed */
+    uint32_t late_in_row;
 };
 
 /* How well uses were predicted, by the error as part of the interval that was observed. */
@@ -71,6 +86,7 @@ struct rbuf_predictor {
 
 struct rbuf_prediction {
     uint64_t use_ns;   /* the next use */
+    uint64_t ready_ns; /* its memory is to be registered by then: a margin before */
     uint64_t lapse_ns; /* if it has not come by then it will not */
 };
 
