@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * A program that uses large buffers in turn, in a steady rhythm: the benchmark of figure 1 of Li et
- * al., "Scalable Memory Registration for High Performance Networks Using Helper Threads", 2011.
- * Rank 0 sends to rank 1 from each buffer in turn, and both go without MPI for a while behind each
- * message.
+ * al., "Scalable Memory Registration for High Performance Networks Using Helper Threads", 2011, and
+ * one that transposes as NAS FT does. All go without MPI for a while between.
  *
- *     rhythm [--buffers N] [--size BYTES] [--pause MS] [--turns N] [--fresh] [--csv]
+ *     rhythm [--alltoall] [--buffers N] [--size BYTES] [--pause MS] [--turns N] [--fresh]
+ *            [--csv FILE]
  *
- * Prints for rank 0 the median time of a send, us, and the most memory that was registered for the
- * program's buffers, bytes, seen every ms. --fresh: each message has a buffer of its own, and all
- * are kept. --csv: all that was seen, as ms,bytes.
+ * Rank 0 sends to the others from each buffer in turn. --alltoall: all exchange with all, out of
+ * each buffer into the next one. --fresh: each exchange has buffers of its own, and all are kept.
+ *
+ * Prints for rank 0 the median and mean time of an exchange, us, that of the whole run, s, and the
+ * most memory that was registered for the program's buffers, bytes, seen every ms. --csv: all
+ * changes that were seen, as seconds,bytes.
  */
 #include "counter.h"
 
@@ -17,21 +20,21 @@
 
 #include "common/statistics.h"
 
-enum { TAG = 5, BUFFERS_MOST = 4096, SAMPLES_MOST = 100000 };
+enum { TAG = 5, BUFFERS_MOST = 4096 };
 
 struct options {
     int buffers, pause_ms, turns;
     size_t size;
-    bool fresh, csv;
+    bool fresh, alltoall;
+    const char *csv;
 };
 
 static struct {
     double start_us;
     long at_start; /* bytes that rbuf has registered for itself */
+    long last;
     long peak;
-    int count;
-    double ms[SAMPLES_MOST];
-    long bytes[SAMPLES_MOST];
+    FILE *csv; /* NULL: none is wanted */
 } seen;
 
 static double now_us(void)
@@ -39,15 +42,17 @@ static double now_us(void)
     return 1e6 * MPI_Wtime();
 }
 
+/* What is registered of the program's buffers now. */
 static void look(void)
 {
     const long bytes = counter_read("pinned") - seen.at_start;
+    const double s = (now_us() - seen.start_us) / 1e6;
 
-    seen.peak = bytes > seen.peak ? bytes : seen.peak;
-    if (seen.count < SAMPLES_MOST) {
-        seen.ms[seen.count] = (now_us() - seen.start_us) / 1000;
-        seen.bytes[seen.count++] = bytes;
+    if (seen.csv != NULL && bytes != seen.last) {
+        fprintf(seen.csv, "%.4f,%ld\n", s, bytes);
     }
+    seen.last = bytes;
+    seen.peak = bytes > seen.peak ? bytes : seen.peak;
 }
 
 /* Stands for a computation that leaves a core idle. */
@@ -61,31 +66,86 @@ static void go_without_mpi(const struct options *options)
     }
 }
 
-static double exchange(const struct options *options, unsigned char *buffer, int message)
+static unsigned char value_of(int message, int from, int to)
 {
-    const unsigned char value = (unsigned char) (message + 1);
+    return (unsigned char) (1 + message + 16 * from + to);
+}
+
+static void check_block(const unsigned char *block, size_t size, int message, int from)
+{
+    for (size_t i = 0; i < size; i += 4096) {
+        check_that(block[i] == value_of(message, from, check_rank), "message %d, byte %zu", message,
+                   i);
+    }
+}
+
+/* The time of the exchange. */
+static double send(const struct options *options, unsigned char *buffer, int message, int to)
+{
     double start, took;
 
-    memset(buffer, check_rank == 0 ? value : 0, options->size);
+    memset(buffer, check_rank == 0 ? value_of(message, 0, to) : 0, options->size);
     MPI_Barrier(MPI_COMM_WORLD);
     start = now_us();
     if (check_rank == 0) {
-        MPI_Send(buffer, (int) options->size, MPI_BYTE, 1, TAG, MPI_COMM_WORLD);
-    } else {
+        MPI_Send(buffer, (int) options->size, MPI_BYTE, to, TAG, MPI_COMM_WORLD);
+    } else if (check_rank == to) {
         MPI_Recv(buffer, (int) options->size, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
     took = now_us() - start;
-    for (size_t i = 0; i < options->size; i += 4096) {
-        check_that(buffer[i] == value, "message %d, byte %zu", message, i);
+    if (check_rank == to) {
+        check_block(buffer, options->size, message, 0);
     }
-    look();
     return took;
+}
+
+static double send_to_all(const struct options *options, unsigned char *buffer, int message)
+{
+    double took = 0;
+
+    for (int to = 1; to < check_ranks; to++) {
+        took += send(options, buffer, message, to);
+    }
+    return took;
+}
+
+static double all_to_all(const struct options *options, unsigned char *from, unsigned char *to,
+                         int message)
+{
+    const size_t size = options->size / (size_t) check_ranks;
+    double start, took;
+
+    for (int i = 0; i < check_ranks; i++) {
+        memset(from + (size_t) i * size, value_of(message, check_rank, i), size);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    start = now_us();
+    MPI_Alltoall(from, (int) size, MPI_BYTE, to, (int) size, MPI_BYTE, MPI_COMM_WORLD);
+    took = now_us() - start;
+    for (int i = 0; i < check_ranks; i++) {
+        check_block(to + (size_t) i * size, size, message, i);
+    }
+    return took;
+}
+
+static void report(double *took, int messages)
+{
+    const double s = (now_us() - seen.start_us) / 1e6;
+    double sum = 0;
+
+    for (int i = 0; i < messages; i++) {
+        sum += took[i];
+    }
+    if (check_rank == 0) {
+        printf("rhythm: exchange_us=%.1f mean_us=%.1f run_s=%.3f registered=%ld\n",
+               stats_median(took, messages), sum / messages, s, seen.peak);
+    }
 }
 
 static void run(const struct options *options)
 {
     const int messages = options->turns * options->buffers;
-    const int buffers = options->fresh ? messages : options->buffers;
+    const int buffers = options->fresh ? messages + 1 : options->buffers;
     unsigned char **buffer = calloc((size_t) buffers, sizeof(*buffer));
     double *took = calloc((size_t) messages, sizeof(*took));
 
@@ -94,16 +154,13 @@ static void run(const struct options *options)
     }
     seen.start_us = now_us();
     for (int i = 0; i < messages; i++) {
-        took[i] = exchange(options, buffer[i % buffers], i);
+        took[i] = options->alltoall
+                      ? all_to_all(options, buffer[i % buffers], buffer[(i + 1) % buffers], i)
+                      : send_to_all(options, buffer[i % buffers], i);
+        look();
         go_without_mpi(options);
     }
-    if (check_rank == 0 && options->csv) {
-        for (int i = 0; i < seen.count; i++) {
-            printf("%.1f,%ld\n", seen.ms[i], seen.bytes[i]);
-        }
-    } else if (check_rank == 0) {
-        printf("rhythm: send_us=%.1f registered=%ld\n", stats_median(took, messages), seen.peak);
-    }
+    report(took, messages);
     for (int i = 0; i < buffers; i++) {
         free(buffer[i]);
     }
@@ -116,8 +173,10 @@ static bool read_options(int argc, char **argv, struct options *options)
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--fresh") == 0) {
             options->fresh = true;
-        } else if (strcmp(argv[i], "--csv") == 0) {
-            options->csv = true;
+        } else if (strcmp(argv[i], "--alltoall") == 0) {
+            options->alltoall = true;
+        } else if (i + 1 < argc && strcmp(argv[i], "--csv") == 0) {
+            options->csv = argv[++i];
         } else if (i + 1 < argc && strcmp(argv[i], "--buffers") == 0) {
             options->buffers = atoi(argv[++i]);
         } else if (i + 1 < argc && strcmp(argv[i], "--size") == 0) {
@@ -130,7 +189,7 @@ static bool read_options(int argc, char **argv, struct options *options)
             return false;
         }
     }
-    return options->buffers > 0 && options->turns > 0 && options->size > 0 &&
+    return options->buffers > options->alltoall && options->turns > 0 && options->size > 0 &&
            options->size <= INT32_MAX && options->turns <= BUFFERS_MOST / options->buffers;
 }
 
@@ -139,14 +198,21 @@ int main(int argc, char **argv)
     struct options options = {.buffers = 3, .size = 5000000, .pause_ms = 20, .turns = 10};
 
     check_begin(&argc, &argv);
-    if (!read_options(argc, argv, &options) || check_ranks != 2) {
-        fprintf(stderr, "rhythm: two ranks, and the options of its head\n");
+    if (!read_options(argc, argv, &options) || check_ranks < 2) {
+        fprintf(stderr, "rhythm: two ranks or more, and the options of its head\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    if (check_rank == 0 && options.csv != NULL) {
+        seen.csv = fopen(options.csv, "w");
+        check_that(seen.csv != NULL, "%s cannot be written", options.csv);
     }
     counter_begin();
     MPI_Barrier(MPI_COMM_WORLD);
     seen.at_start = counter_read("pinned");
     run(&options);
     counter_end();
+    if (seen.csv != NULL) {
+        fclose(seen.csv);
+    }
     return check_end();
 }

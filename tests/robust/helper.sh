@@ -3,18 +3,26 @@
 #
 # Protocol helper: no message is sent from pages that are gone, or received into them, though buffers are
 # unmapped and mapped anew, freed and allocated again, and the process forks; and without the memory hooks
-# that would be seen here, by the emulated adapter. Where the hooks are blind there is no helper, and that
-# is said; likewise where no core is idle, and is not.
+# that would be seen here, by the emulated adapter. Where the hooks are blind, or no thread can be made, there
+# is no helper, and that is said; likewise where no core is idle, and is not. Under a limit that the buffers
+# exceed a cache registers at each use, and the helper before.
 set -u
 # shellcheck source=tests/robust/common.sh
 . "$(cd "$(dirname "$0")" && pwd)/common.sh"
+for name in deaf failing; do
+    ${CC:-cc} -shared -fPIC -o "$TALLY_LOGS/$name.so" "$here/$name.c" -ldl || exit 1
+done
 deaf=$TALLY_LOGS/deaf.so
-${CC:-cc} -shared -fPIC -o "$deaf" "$here/deaf.c" -ldl || exit 1
 helper=(--mca btl_rbuf_protocol helper --mca btl_rbuf_helper_min 1 --mca btl_rbuf_report 1)
 
 # counted NAME: the least of what the processes counted under that name; nothing without a report.
 counted() {
     grep -o " helper_$1=[0-9]*" "$log" | cut -d= -f2 | sort -n | head -n 1
+}
+
+# of_rank_0 NAME: what rank 0 counted under that name.
+of_rank_0() {
+    grep 'rank=0 ' "$log" | grep -o " $1=[0-9]*" | cut -d= -f2
 }
 
 right() { # NAME PROGRAM
@@ -34,6 +42,34 @@ right "more buffers than regions" reuse
 mpi=("${helper[@]}" --mca btl_rbuf_helper_policy force --mca btl_rbuf_helper_frames off)
 right "without stack frames" reuse
 
+# The uses that predict nothing: the first two, which fewer than two points are before, and of each name
+# behind these the first two.
+name="helper: one buffer for two peers, without stack frames"
+job "$name" 60 3 "$mpi_tests/rhythm" --buffers 1 --turns 20 --pause 1 --size 100000
+wrong=$(wrong_success)
+[ -n "$wrong" ] || [ $(($(of_rank_0 helper_points) - $(of_rank_0 helper_predicted))) = 6 ] ||
+    wrong="the peers are not told apart"
+verdict "$name" "$wrong"
+
+# 40 MB in turn, of which 13 can be registered. The cache evicts what is needed next, each time.
+hca=(--memlock 26M)
+limited() { # PROTOCOL COUNTER
+    name="helper: buffers beyond a limit, $1"
+    mpi=(--mca btl_rbuf_protocol "$1" --mca btl_rbuf_report 1 --mca btl_rbuf_helper_policy force
+        --mca mpi_leave_pinned 1)
+    job "$name" 120 2 "$mpi_tests/rhythm" --buffers 8 --turns 8
+    wrong=$(wrong_success)
+    [ -n "$wrong" ] || [ "$(of_rank_0 direct_puts)" = 64 ] || wrong="not all is written in place"
+    found=$(of_rank_0 "$2")
+}
+limited rcache cache_hits
+[ -n "$wrong" ] || [ "$found" = 0 ] || wrong="the limit is none for the cache"
+verdict "$name" "$wrong" "all registered anew"
+limited helper helper_ready
+[ -n "$wrong" ] || [ "$found" -gt 0 ] || wrong="nothing was registered when it was used"
+verdict "$name" "$wrong" "$found of 64 found their memory registered"
+hca=()
+
 # The first to ask is the trial of the hooks, which succeeds.
 mpi=("${helper[@]}" --mca btl_rbuf_helper_policy force)
 wrap=(sh -c 'DEAF=1 LD_PRELOAD="$0:$LD_PRELOAD" exec "$@"' "$deaf")
@@ -52,6 +88,19 @@ blind() {
 name="helper: hooks that are blind"
 until_told blind
 verdict "$name" "$wrong"
+
+mpi=("${helper[@]}" --mca btl_rbuf_helper_policy force)
+for call in eventfd pthread_create; do
+    name="helper: $call fails"
+    wrap=(sh -c 'FAIL=$0 LD_PRELOAD="$1:$LD_PRELOAD"; export FAIL LD_PRELOAD; shift; exec "$@"'
+        $call "$TALLY_LOGS/failing.so")
+    job "$name" 60 2 "$mpi_tests/reuse"
+    wrong=$(wrong_success)
+    [ -n "$wrong" ] || [ "$(lines_with '^Protocol helper was asked for, but its thread')" = 1 ] ||
+        wrong="not said once"
+    [ -n "$wrong" ] || [ "$(of_rank_0 helper_points)" = 0 ] || wrong="there is a helper"
+    verdict "$name" "$wrong"
+done
 
 wrap=()
 for policy in off conservative aggressive coordinated; do

@@ -64,12 +64,12 @@ static mca_btl_rbuf_registration_t *make(mca_btl_rbuf_module_t *module,
     const enum mca_btl_rbuf_purpose purpose = purpose_of(request->side);
     struct rbuf_problem problem; /* no reason to complain: the message will be copied */
     mca_btl_rbuf_registration_t *registration = mca_btl_rbuf_registration_take(
-        module, (void *) (uintptr_t) decision->base, decision->bytes, purpose, &problem);
+        module, NULL, (void *) (uintptr_t) decision->base, decision->bytes, purpose, &problem);
 
     if (registration == NULL &&
         (decision->base != request->base || decision->bytes != request->bytes)) {
-        registration = mca_btl_rbuf_registration_take(module, (void *) (uintptr_t) request->base,
-                                                      request->bytes, purpose, &problem);
+        registration = mca_btl_rbuf_registration_take(
+            module, NULL, (void *) (uintptr_t) request->base, request->bytes, purpose, &problem);
     }
     if (registration == NULL) {
         mca_btl_rbuf_lock(module);

@@ -11,11 +11,13 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "btl_rbuf.h"
+#include "btl_rbuf_endpoint.h"
 #include "btl_rbuf_frames.h"
 #include "btl_rbuf_help.h"
 #include "btl_rbuf_hooks.h"
@@ -144,8 +146,7 @@ static uint64_t shortest_period(const struct rbuf_predictor *predictor)
     for (uint32_t i = 0; i < predictor->sets * RBUF_SITE_WAYS; i++) {
         const struct rbuf_site *site = &predictor->site[i];
 
-        if (site->period.intervals > 0 &&
-            (shortest == 0 || site->period.shortest_ns < shortest)) {
+        if (site->period.intervals > 0 && (shortest == 0 || site->period.shortest_ns < shortest)) {
             shortest = site->period.shortest_ns;
         }
     }
@@ -236,24 +237,38 @@ static void close_all(struct mca_btl_rbuf_helper *helper)
     free(helper);
 }
 
+static struct mca_btl_rbuf_helper *no_thread(int error)
+{
+    mca_btl_rbuf_help("no helper thread", opal_process_info.nodename, strerror(error), NULL);
+    return NULL;
+}
+
 /* NULL after a help message. */
 static struct mca_btl_rbuf_helper *open_all(mca_btl_rbuf_module_t *module)
 {
     struct rbuf_helper_options options = RBUF_HELPER_DEFAULTS;
     struct mca_btl_rbuf_helper *helper = calloc(1, sizeof(*helper));
-    int wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    int error;
 
+    if (helper == NULL) {
+        return no_thread(ENOMEM);
+    }
     options.regions = (uint32_t) mca_btl_rbuf_params.helper_regions;
     options.register_ns = mca_btl_rbuf_params.registration_time;
     options.register_page_ns = mca_btl_rbuf_params.registration_page_time;
-    if (helper == NULL || wake_fd < 0 || rbuf_helper_open(&helper->core, &options) != 0) {
-        mca_btl_rbuf_help("no memory", opal_process_info.nodename, "starting a helper", NULL);
-        close(wake_fd);
-        free(helper);
-        return NULL;
-    }
     helper->port = module->port;
-    helper->wake = wake_fd;
+    helper->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (helper->wake < 0) {
+        error = errno;
+        free(helper);
+        return no_thread(error);
+    }
+    error = -rbuf_helper_open(&helper->core, &options);
+    if (error != 0) {
+        close(helper->wake);
+        free(helper);
+        return no_thread(error);
+    }
     pthread_mutex_init(&helper->mutex, NULL);
     return helper;
 }
@@ -261,6 +276,7 @@ static struct mca_btl_rbuf_helper *open_all(mca_btl_rbuf_module_t *module)
 struct mca_btl_rbuf_helper *mca_btl_rbuf_helper_open(mca_btl_rbuf_module_t *module)
 {
     struct mca_btl_rbuf_helper *helper;
+    int error;
 
     if (!mca_btl_rbuf_hooks_install()) {
         mca_btl_rbuf_help("no helper", opal_process_info.nodename, NULL);
@@ -275,19 +291,16 @@ struct mca_btl_rbuf_helper *mca_btl_rbuf_helper_open(mca_btl_rbuf_module_t *modu
                              "unwinder, or no libmpi");
     }
     if (!mca_btl_rbuf_hooks_add(released, helper)) {
-        goto close_all;
+        close_all(helper);
+        return NULL;
     }
-    if (start(helper) != 0) {
-        mca_btl_rbuf_help("no memory", opal_process_info.nodename, "starting a helper", NULL);
-        goto remove_hook;
+    error = start(helper);
+    if (error != 0) {
+        mca_btl_rbuf_hooks_remove(helper);
+        close_all(helper);
+        return no_thread(error);
     }
     return helper;
-
-remove_hook:
-    mca_btl_rbuf_hooks_remove(helper);
-close_all:
-    close_all(helper);
-    return NULL;
 }
 
 void mca_btl_rbuf_helper_close(struct mca_btl_rbuf_helper *helper)
@@ -369,6 +382,7 @@ static enum rbuf_mr_taken take(struct mca_btl_rbuf_helper *helper, const struct 
 }
 
 mca_btl_rbuf_registration_t *mca_btl_rbuf_helper_take(struct mca_btl_rbuf_helper *helper,
+                                                      const mca_btl_base_endpoint_t *endpoint,
                                                       void *base, size_t bytes,
                                                       enum mca_btl_rbuf_purpose purpose,
                                                       struct rbuf_problem *problem)
@@ -376,6 +390,7 @@ mca_btl_rbuf_registration_t *mca_btl_rbuf_helper_take(struct mca_btl_rbuf_helper
     struct rbuf_point point = {.time_ns = mca_btl_rbuf_now_ns(),
                                .base = (uintptr_t) base,
                                .bytes = bytes,
+                               .peer = endpoint != NULL ? endpoint->proc->proc_name.vpid : 0,
                                .kind = purpose == MCA_BTL_RBUF_SOURCE ? RBUF_POINT_SEND
                                                                       : RBUF_POINT_RECEIVE};
     mca_btl_rbuf_registration_t *registration = NULL;

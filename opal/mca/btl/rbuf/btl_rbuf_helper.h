@@ -17,6 +17,7 @@
 #include "btl_rbuf_registration.h"
 
 typedef struct mca_btl_rbuf_module_t mca_btl_rbuf_module_t;
+struct mca_btl_base_endpoint_t;
 struct mca_btl_rbuf_helper;
 
 /* All uint64_t, to be added up. */
@@ -44,12 +45,11 @@ struct mca_btl_rbuf_helper *mca_btl_rbuf_helper_open(mca_btl_rbuf_module_t *modu
 /* Its thread has ended, and all that nobody holds is deregistered, when this returns. */
 void mca_btl_rbuf_helper_close(struct mca_btl_rbuf_helper *helper);
 
-/* A registration, to be given back; NULL with *problem filled. No lock is held, for all of these.
- */
-mca_btl_rbuf_registration_t *mca_btl_rbuf_helper_take(struct mca_btl_rbuf_helper *helper,
-                                                      void *base, size_t bytes,
-                                                      enum mca_btl_rbuf_purpose purpose,
-                                                      struct rbuf_problem *problem);
+/* As mca_btl_rbuf_registration_take(). No lock is held, for all of these. */
+mca_btl_rbuf_registration_t *
+mca_btl_rbuf_helper_take(struct mca_btl_rbuf_helper *helper,
+                         const struct mca_btl_base_endpoint_t *endpoint, void *base, size_t bytes,
+                         enum mca_btl_rbuf_purpose purpose, struct rbuf_problem *problem);
 void mca_btl_rbuf_helper_give(struct mca_btl_rbuf_helper *helper,
                               mca_btl_rbuf_registration_t *registration);
 

@@ -71,11 +71,12 @@ static bool handle_hold(mca_btl_rbuf_handle_t *handle, mca_btl_rbuf_registration
     return true;
 }
 
-static bool handle_register(mca_btl_rbuf_module_t *module, mca_btl_rbuf_handle_t *handle,
-                            enum mca_btl_rbuf_purpose purpose, struct rbuf_problem *problem)
+static bool handle_register(mca_btl_rbuf_module_t *module, const mca_btl_base_endpoint_t *endpoint,
+                            mca_btl_rbuf_handle_t *handle, enum mca_btl_rbuf_purpose purpose,
+                            struct rbuf_problem *problem)
 {
-    return handle_hold(handle, mca_btl_rbuf_registration_take(module, handle->base, handle->bytes,
-                                                              purpose, problem));
+    return handle_hold(handle, mca_btl_rbuf_registration_take(module, endpoint, handle->base,
+                                                              handle->bytes, purpose, problem));
 }
 
 /* Protocol auto: registers the target of a receive if that is worth it. */
@@ -112,7 +113,7 @@ static mca_btl_rbuf_handle_t *register_target(mca_btl_rbuf_module_t *module,
     if (module->choice != NULL
             ? handle_choose(module, handle)
             : mca_btl_rbuf_params.protocol > MCA_BTL_RBUF_COPY &&
-                  handle_register(module, handle, MCA_BTL_RBUF_TARGET, &problem)) {
+                  handle_register(module, endpoint, handle, MCA_BTL_RBUF_TARGET, &problem)) {
         return handle;
     }
     if (!handle_grant(module, endpoint, handle)) {
@@ -148,8 +149,8 @@ mca_btl_base_registration_handle_t *mca_btl_rbuf_register_mem(mca_btl_base_modul
     handle = handle_take(module, base, size, MCA_BTL_RBUF_HANDLE_REGISTERED);
     /* One-sided code says what it may do with memory that cannot be written: nothing, or read it.
      */
-    if (handle != NULL && !handle_register(module, handle, MCA_BTL_RBUF_TARGET, &problem) &&
-        !handle_register(module, handle, MCA_BTL_RBUF_SOURCE, &problem)) {
+    if (handle != NULL && !handle_register(module, NULL, handle, MCA_BTL_RBUF_TARGET, &problem) &&
+        !handle_register(module, NULL, handle, MCA_BTL_RBUF_SOURCE, &problem)) {
         mca_btl_rbuf_help_problem(&problem);
         handle_give(module, handle);
         return NULL;
@@ -197,7 +198,7 @@ void mca_btl_rbuf_grant_expired(mca_btl_rbuf_module_t *module, struct rbuf_grant
     if (handle == NULL) {
         return;
     }
-    registration = mca_btl_rbuf_registration_take(module, handle->base, handle->bytes,
+    registration = mca_btl_rbuf_registration_take(module, NULL, handle->base, handle->bytes,
                                                   MCA_BTL_RBUF_TARGET, &problem);
     mca_btl_rbuf_lock(module);
     if (grant->state == RBUF_GRANT_REGISTERING && registration != NULL) {

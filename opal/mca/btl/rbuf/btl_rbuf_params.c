@@ -159,7 +159,7 @@ static const struct parameter table[] = {
      "core, which slows both. Without a helper memory is registered on demand"},
     {"helper_frames", "on", CHOICE, 0, 0, switches, NULL, 0, 6, FIELD(helper_frames), "on, off",
      "Protocol helper: whether uses of a buffer are told apart by the place in the program, of "
-     "which its stack frames tell. off: by buffer and size alone, which is cheaper, and predicts "
+     "which its stack frames tell. off: by buffer, size and peer, which is cheaper, and predicts "
      "less of a program that uses a buffer in several loops"},
     {"helper_min", "16k", SIZE, 1, GIB, NULL, NULL, 0, 6, FIELD(helper_min), "bytes, 1 to 1G",
      "Protocol helper: smallest message whose memory is predicted; others are registered on "

@@ -239,8 +239,8 @@ static bool make_registered(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operatio
 
     if (handle->registration == NULL) {
         handle->registration = mca_btl_rbuf_registration_take(
-            module, handle->base, handle->bytes, reads ? MCA_BTL_RBUF_TARGET : MCA_BTL_RBUF_SOURCE,
-            problem);
+            module, operation->endpoint, handle->base, handle->bytes,
+            reads ? MCA_BTL_RBUF_TARGET : MCA_BTL_RBUF_SOURCE, problem);
     }
     return handle->registration != NULL;
 }

@@ -108,6 +108,7 @@ static mca_btl_rbuf_registration_t *make(mca_btl_rbuf_module_t *module, void *ba
 }
 
 mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_take(mca_btl_rbuf_module_t *module,
+                                                            const mca_btl_base_endpoint_t *endpoint,
                                                             void *base, size_t bytes,
                                                             enum mca_btl_rbuf_purpose purpose,
                                                             struct rbuf_problem *problem)
@@ -123,8 +124,8 @@ mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_take(mca_btl_rbuf_module_
         registration = take_cached(module, base, bytes, purpose, problem);
         break;
     case MCA_BTL_RBUF_HELPED:
-        registration =
-            mca_btl_rbuf_helper_take(module->registrar.helper, base, bytes, purpose, problem);
+        registration = mca_btl_rbuf_helper_take(module->registrar.helper, endpoint, base, bytes,
+                                                purpose, problem);
         break;
     }
     if (registration != NULL) {

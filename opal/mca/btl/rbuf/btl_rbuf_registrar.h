@@ -18,6 +18,7 @@
 #include "btl_rbuf_registration.h"
 
 typedef struct mca_btl_rbuf_module_t mca_btl_rbuf_module_t;
+struct mca_btl_base_endpoint_t;
 
 typedef enum {
     MCA_BTL_RBUF_ON_DEMAND,
@@ -38,11 +39,10 @@ int mca_btl_rbuf_registrar_open(mca_btl_rbuf_module_t *module);
 void mca_btl_rbuf_registrar_close(mca_btl_rbuf_module_t *module);
 
 /* A registration that contains [base, base + bytes), to be given back; NULL with *problem filled.
- */
-mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_take(mca_btl_rbuf_module_t *module,
-                                                            void *base, size_t bytes,
-                                                            enum mca_btl_rbuf_purpose purpose,
-                                                            struct rbuf_problem *problem);
+ * `endpoint` is whom the message is for or from; NULL: not known. */
+mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_take(
+    mca_btl_rbuf_module_t *module, const struct mca_btl_base_endpoint_t *endpoint, void *base,
+    size_t bytes, enum mca_btl_rbuf_purpose purpose, struct rbuf_problem *problem);
 void mca_btl_rbuf_registration_give(mca_btl_rbuf_module_t *module,
                                     mca_btl_rbuf_registration_t *registration);
 
