@@ -14,7 +14,8 @@ usage: rbuf-plot [OPTION...] --output FILE CSV...
   --output FILE      .png or .svg; with .gp only what gnuplot would be told
   --what WHAT        bandwidth over size (default), time, rate (messages a second), hidden (per cent
                      of transfer or computing, overlap patterns), or relative:TRANSPORT, the
-                     bandwidth divided by that transport's in the same case and round
+                     bandwidth divided by that transport's in the same case and round; memory: bytes
+                     over time, of files of seconds,bytes that are named as their lines are to be
   --only COLUMN=V    only lines with that value, as buffers=fresh; several values with commas; may
                      be repeated
   --wire RATE,TIME   a line for the network itself: bytes a second and latency, as 1.4G,2us; with
@@ -66,8 +67,8 @@ while [ $# -gt 0 ]; do
     shift
 done
 case $what in
-bandwidth | time | rate | hidden | relative:?*) ;;
-*) refuse "--what '$what': wants bandwidth, time, rate, hidden or relative:TRANSPORT" ;;
+bandwidth | time | rate | hidden | memory | relative:?*) ;;
+*) refuse "--what '$what': wants bandwidth, time, rate, hidden, memory or relative:TRANSPORT" ;;
 esac
 [[ $size =~ ^[1-9][0-9]{1,3}x[1-9][0-9]{1,3}$ ]] || refuse "--size '$size': wants WIDTHxHEIGHT"
 [ ${#files[@]} -gt 0 ] || refuse "no CSV file is named"
@@ -101,11 +102,31 @@ part()
     refuse "$1 is missing: neither installed nor in the source tree"
 }
 
+# draw_memory CSV...: a step a line of the files.
+draw_memory()
+{
+    local file name plots=
+    test -z "$terminal" || printf 'set terminal %s\nset output "%s"\n' "$terminal" "$output"
+    printf 'set title "%s"\nset xlabel "seconds"\nset ylabel "registered (10^6 bytes)"\n' "${title//[\"\\\`@]/}"
+    printf 'set yrange [0:*]\nset key outside right top\nset border 3\nset tics nomirror\n'
+    for file; do
+        name=$(basename "$file" .csv | tr -dc '[:alnum:] .-')
+        printf '$%s << END\n%s\nEND\n' "line${#plots}" "$(awk -F, '$1 + 0 == $1 && $2 + 0 == $2 { print $1, $2 / 1e6 }' "$file")"
+        plots+="${plots:+, }\$line${#plots} with steps lw 1.5 title \"$name\""
+    done
+    printf 'plot %s\n' "$plots"
+}
+
 program=$(part plot.awk) && median=$(part median.awk) || exit 2
 script=$(mktemp) || exit 1
 trap 'rm -f "$script"' EXIT
-awk -F, -v what="$what" -v only="$only" -v wire="$wire" -v title="$title" \
-    -v terminal="$terminal" -v output="$output" -f "$median" -f "$program" "${files[@]}" >"$script" || exit 1
+if [ "$what" = memory ]; then
+    draw_memory "${files[@]}" >"$script"
+else
+    awk -F, -v what="$what" -v only="$only" -v wire="$wire" -v title="$title" \
+        -v terminal="$terminal" -v output="$output" -f "$median" -f "$program" "${files[@]}" >"$script" ||
+        exit 1
+fi
 if [ -z "$terminal" ]; then
     cp "$script" "$output" || exit 1
     exit 0

@@ -78,6 +78,11 @@ hasnt "filters leave out" superpipeline --only transport=rcache,ucx "$work/a.csv
 printf '%s\n' size,median_us,mb_per_s '8,"`touch %s/evil`",1' >"$work/evil.csv"
 has "no title runs a command" 'set title "touch'  --title "\`touch $work/evil\`" "$work/evil.csv"
 
+printf '%s\n' 0.1,5000000 0.2,0 '0.3,5000000 "`evil`"' >"$work/rcache.csv"
+has "memory over time" "0.1 5" --what memory "$work/rcache.csv"
+has "a line is named by its file" 'title "rcache"' --what memory "$work/rcache.csv"
+hasnt "what is no number is left out" evil --what memory "$work/rcache.csv"
+
 refuses 2 "ends in .png" --output x.jpg "$work/a.csv"
 refuses 2 "no CSV file" --output x.png
 refuses 2 "cannot be read" --output x.png "$work/none.csv"
