@@ -12,7 +12,7 @@
  *
  * Prints for rank 0 the median and mean time of an exchange, us, that of the whole run, s, and the
  * most memory that was registered for the program's buffers, bytes, seen every ms. --csv: all
- * changes that were seen, as seconds,bytes.
+ * changes that were seen, and how it ended, as seconds,bytes.
  */
 #include "counter.h"
 
@@ -212,6 +212,7 @@ int main(int argc, char **argv)
     run(&options);
     counter_end();
     if (seen.csv != NULL) {
+        fprintf(seen.csv, "%.4f,%ld\n", (now_us() - seen.start_us) / 1e6, seen.last);
         fclose(seen.csv);
     }
     return check_end();
