@@ -16,9 +16,11 @@ struct sim_call {
     uint64_t base;
     uint64_t bytes;
     uint64_t frames;
+    bool more; /* the next one is under way together with it */
 };
 
 struct sim_calls {
+    bool quiet; /* helper_nas.c: no noise */
     uint32_t count;
     struct sim_call call[SIM_CALLS_MOST];
 };
@@ -33,5 +35,9 @@ struct sim_sequence {
 
 extern const struct sim_sequence sim_sequences[];
 extern const unsigned sim_sequence_count;
+
+/* helper_nas.c: NAS benchmarks, and programs of the paper's. */
+extern const struct sim_sequence sim_programs[];
+extern const unsigned sim_program_count;
 
 #endif

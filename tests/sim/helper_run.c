@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "random.h"
+
 #define REGISTER_NS        20000ull
 #define REGISTER_PAGE_NS   250ull
 #define DEREGISTER_NS      15000ull
@@ -12,8 +14,12 @@
 #define BYTES_PER_US       1500ull
 #define POINT_NS           1000ull /* frames, clock, queue: the main thread's share */
 #define WAKE_NS            55000ull
+#define START_NS           1000000ull
+#define COPY_BYTES_PER_US  2000ull
 #define CHUNK              (256 * 1024ull)
+#define OPENIB_CHUNK       (1024 * 1024ull)
 #define HANDLE             ((void *) 1)
+#define HELD_MOST          256u
 
 struct run {
     struct rbuf_helper helper;
@@ -23,8 +29,17 @@ struct run {
     uint64_t bytes;
     uint64_t since_ns;
     double byte_ns;
+    /* What is under way together. */
+    struct rbuf_mr *held[HELD_MOST];
+    uint32_t held_count;
+    uint64_t travel_ns;
+    uint64_t owed_bytes; /* on demand: registered until all of it is over */
+    uint64_t owed_ns;    /* to deregister that */
     /* The helper's clock, and what it is doing until then. */
+    struct sim_helper how;
+    struct sim_random random;
     uint64_t helper_ns;
+    uint64_t looked_ns; /* how late it was when it last looked at its registration queue */
     struct rbuf_helper_order doing;
 };
 
@@ -46,6 +61,16 @@ static uint64_t deregister_ns(uint64_t bytes)
 static uint64_t wire_ns(uint64_t bytes)
 {
     return bytes * 1000 / BYTES_PER_US;
+}
+
+/* What is under way together travels one after the other, when all of it has been started. */
+static void travel(struct run *run, const struct sim_call *call)
+{
+    run->travel_ns += LATENCY_NS + wire_ns(call->bytes);
+    if (!call->more) {
+        run->now_ns += run->travel_ns;
+        run->travel_ns = 0;
+    }
 }
 
 /* The two threads do not see each other's time to the nanosecond: never backwards. */
@@ -91,19 +116,49 @@ static void end_order(struct run *run)
     run->doing.task = RBUF_HELPER_WAIT;
 }
 
+static struct rbuf_helper_order look(struct run *run)
+{
+    struct rbuf_helper_order order = {.task = RBUF_HELPER_WAIT};
+
+    if (run->how.whole_queue) { /* no deadline is near at the time of its last look */
+        order = rbuf_helper_next(&run->helper, run->looked_ns);
+    }
+    if (order.task != RBUF_HELPER_DEREGISTER) {
+        run->looked_ns = run->helper_ns;
+        order = rbuf_helper_next(&run->helper, run->helper_ns);
+    }
+    return order;
+}
+
+/* From when it is to run until it does. */
+static uint64_t wake_ns(struct run *run)
+{
+    return WAKE_NS + sim_random_below(&run->random, run->how.sharers * run->how.slice_ns + 1);
+}
+
 /* The helper until the main thread's time. It sleeps when it has nothing to do, and wakes late. */
 static void let_help(struct run *run)
 {
     while (run->helper_ns <= run->now_ns) {
         end_order(run);
-        run->doing = rbuf_helper_next(&run->helper, run->helper_ns);
+        run->doing = look(run);
         if (run->doing.task != RBUF_HELPER_WAIT) {
             begin_order(run);
         } else if (run->doing.until_ns < run->now_ns) {
-            run->helper_ns = run->doing.until_ns + WAKE_NS;
+            run->helper_ns = run->doing.until_ns + wake_ns(run);
         } else {
             run->helper_ns = run->now_ns + 1; /* whatever comes next wakes it */
             break;
+        }
+    }
+}
+
+static void give_back(struct run *run)
+{
+    while (run->held_count > 0) {
+        if (rbuf_mr_give(&run->helper.mrs, run->held[--run->held_count]) &&
+            run->doing.task == RBUF_HELPER_WAIT) {
+            run->helper_ns = run->now_ns + wake_ns(run);
         }
     }
 }
@@ -133,52 +188,85 @@ static void message_of_helper(struct run *run, const struct sim_call *call)
         rbuf_mr_publish(mr, HANDLE, 1);
     }
     rbuf_points_put(&run->helper.points, &point);
-    run->now_ns += POINT_NS + LATENCY_NS + wire_ns(call->bytes);
+    if (run->how.rival != NULL) {
+        periodicity_see(run->how.rival, &point);
+    }
+    run->now_ns += POINT_NS;
+    travel(run, call);
     let_help(run);
-    if (rbuf_mr_give(&run->helper.mrs, mr) && run->doing.task == RBUF_HELPER_WAIT) {
-        run->helper_ns = run->now_ns + WAKE_NS;
+    run->held[run->held_count++] = mr;
+    if (!call->more) {
+        give_back(run);
     }
 }
 
 static void message_on_demand(struct run *run, const struct sim_call *call)
 {
     hold(run, run->now_ns, (int64_t) call->bytes);
-    run->now_ns += register_ns(call->bytes) + LATENCY_NS + wire_ns(call->bytes);
-    run->now_ns += deregister_ns(call->bytes);
-    hold(run, run->now_ns, -(int64_t) call->bytes);
+    run->now_ns += register_ns(call->bytes);
+    travel(run, call);
+    run->owed_ns += deregister_ns(call->bytes);
+    run->owed_bytes += call->bytes;
+    if (!call->more) {
+        run->now_ns += run->owed_ns;
+        hold(run, run->now_ns, -(int64_t) run->owed_bytes);
+        run->owed_ns = run->owed_bytes = 0;
+    }
+}
+
+static bool was_used(const struct sim_calls *calls, const struct sim_call *call)
+{
+    const struct sim_call *before = calls->call;
+
+    while (before != call &&
+           (before->base > call->base || before->base + before->bytes < call->base + call->bytes)) {
+        before++;
+    }
+    return before != call;
 }
 
 static void message_pinned(struct run *run, const struct sim_calls *calls,
                            const struct sim_call *call)
 {
-    const struct sim_call *before = calls->call;
-
-    while (before != call && before->base != call->base) {
-        before++;
-    }
-    if (before == call) {
+    if (was_used(calls, call)) {
+        run->out.foreseen++;
+    } else {
         hold(run, run->now_ns, (int64_t) call->bytes);
         run->now_ns += register_ns(call->bytes);
-    } else {
-        run->out.foreseen++;
     }
-    run->now_ns += LATENCY_NS + wire_ns(call->bytes);
+    travel(run, call);
 }
 
-/* At most three chunks are registered: one being so, one that travels, one that has. */
-static void message_pipelined(struct run *run, const struct sim_call *call)
+struct pipeline {
+    uint64_t copied; /* first bytes, out of memory that stays registered */
+    uint64_t chunk;
+    uint64_t depth;  /* chunks that are registered at a time */
+    bool registered; /* all of them are already */
+    bool stays;
+};
+
+static void message_pipelined(struct run *run, const struct sim_call *call,
+                              const struct pipeline *how)
 {
-    uint64_t processor = run->now_ns, wire = run->now_ns + LATENCY_NS;
+    const uint64_t copied = call->bytes < how->copied ? call->bytes : how->copied;
+    const uint64_t rest = call->bytes - copied, most = how->depth * how->chunk;
+    const uint64_t pinned = how->registered ? 0 : how->stays || rest < most ? rest : most;
+    uint64_t processor = run->now_ns + copied * 1000 / COPY_BYTES_PER_US;
+    uint64_t wire = run->now_ns + LATENCY_NS + wire_ns(copied);
 
-    hold(run, run->now_ns, (int64_t) (call->bytes < 3 * CHUNK ? call->bytes : 3 * CHUNK));
-    for (uint64_t at = 0; at < call->bytes; at += CHUNK) {
-        uint64_t bytes = call->bytes - at < CHUNK ? call->bytes - at : CHUNK;
+    hold(run, run->now_ns, (int64_t) pinned);
+    for (uint64_t from = 0; from < rest; from += how->chunk) {
+        uint64_t bytes = rest - from < how->chunk ? rest - from : how->chunk;
 
-        processor += register_ns(bytes) + (at >= 2 * CHUNK ? deregister_ns(CHUNK) : 0);
+        processor += how->registered ? 0 : register_ns(bytes);
+        processor += !how->stays && from >= most - how->chunk ? deregister_ns(how->chunk) : 0;
         wire = (wire > processor ? wire : processor) + wire_ns(bytes);
     }
-    run->now_ns = wire + deregister_ns(call->bytes < CHUNK ? call->bytes : CHUNK);
-    hold(run, run->now_ns, -(int64_t) run->bytes);
+    run->now_ns = wire;
+    if (!how->stays) {
+        run->now_ns += deregister_ns(rest < how->chunk ? rest : how->chunk);
+        hold(run, run->now_ns, -(int64_t) pinned);
+    }
 }
 
 static void message(struct run *run, const struct sim_calls *calls, enum sim_strategy strategy,
@@ -194,23 +282,41 @@ static void message(struct run *run, const struct sim_calls *calls, enum sim_str
     case SIM_LEAVE_PINNED:
         message_pinned(run, calls, call);
         break;
+    case SIM_PIPELINE:
+        message_pipelined(run, call, &(struct pipeline){.chunk = CHUNK, .depth = 3});
+        break;
     default:
-        message_pipelined(run, call);
+        message_pipelined(run, call,
+                          &(struct pipeline){.copied = OPENIB_CHUNK,
+                                             .chunk = OPENIB_CHUNK,
+                                             .depth = 4,
+                                             .registered = strategy == SIM_PIPELINE_PINNED &&
+                                                           was_used(calls, call),
+                                             .stays = strategy == SIM_PIPELINE_PINNED});
         break;
     }
 }
 
-struct sim_outcome sim_run(const struct sim_calls *calls, enum sim_strategy strategy,
-                           uint32_t window)
+static struct sim_outcome run_as(const struct sim_calls *calls, enum sim_strategy strategy,
+                                 const struct sim_helper *how)
 {
     struct rbuf_helper_options options = RBUF_HELPER_DEFAULTS;
     static struct run run;
 
-    memset(&run, 0, sizeof(run));
-    run.now_ns = run.helper_ns = run.since_ns = 1000000;
-    options.window = window;
+    run =
+        (struct run){.how = *how, .now_ns = START_NS, .helper_ns = START_NS, .since_ns = START_NS};
+    run.looked_ns = START_NS;
+    options.window = how->window;
     if (rbuf_helper_open(&run.helper, &options) != 0) {
         abort();
+    }
+    run.helper.costs.sharers = how->sharers;
+    run.helper.costs.slice_ns = how->slice_ns;
+    if (how->prompt) {
+        run.helper.costs.wake_ns = 0;
+    }
+    if (strategy >= SIM_PIPELINE_OPENIB) {
+        hold(&run, START_NS, (int64_t) OPENIB_CHUNK);
     }
     for (uint32_t i = 0; i < calls->count; i++) {
         uint64_t start;
@@ -221,9 +327,20 @@ struct sim_outcome sim_run(const struct sim_calls *calls, enum sim_strategy stra
         run.out.message_ns += run.now_ns - start;
     }
     hold(&run, run.now_ns, 0);
-    run.out.total_ns = run.now_ns - 1000000;
+    run.out.total_ns = run.now_ns - START_NS;
     run.out.average_bytes = (uint64_t) (run.byte_ns / (double) run.out.total_ns);
     run.out.predictions = run.helper.predictor.counters;
     rbuf_helper_close(&run.helper);
     return run.out;
+}
+
+struct sim_outcome sim_run(const struct sim_calls *calls, enum sim_strategy strategy,
+                           uint32_t window)
+{
+    return run_as(calls, strategy, &(struct sim_helper){.window = window});
+}
+
+struct sim_outcome sim_run_helper(const struct sim_calls *calls, const struct sim_helper *how)
+{
+    return run_as(calls, SIM_HELPER, how);
 }
