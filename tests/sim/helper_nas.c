@@ -12,8 +12,7 @@
 #include "helper_calls.h"
 #include "random.h"
 
-#define KB 1024ull
-#define MB (1024ull * KB)
+#define MB (1024ull * 1024)
 #define GB (1024ull * MB)
 #define MS 1000000ull
 
