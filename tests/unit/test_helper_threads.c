@@ -26,7 +26,7 @@
 #define APPLICATIONS 2u
 #define BUFFERS      4u                       /* of each */
 #define SHARED       (APPLICATIONS * BUFFERS) /* a buffer that all use, and that stays */
-#define LIMIT        6                        /* registrations at a time */
+#define LIMIT        4                        /* registrations at a time */
 #define AHEAD        20u
 #define ROUNDS       400u
 #define ROUNDS_MOST  20000u
