@@ -141,7 +141,7 @@ static void fresh(struct sim_calls *calls)
 
 const struct sim_sequence sim_sequences[] = {
     {"figure1", "figure 1: three buffers of 5 MB, a second between", true, 60, figure1},
-    {"jitter", "the same of 30 turns, 20 ms and up to 5 % more between", true, 88, jitter},
+    {"jitter", "the same of 30 turns, 20 ms and up to 5 % more between", true, 86, jitter},
     {"single", "one buffer every 10 ms", true, 99, single},
     {"noisy", "the same, up to 4 % later", true, 99, noisy},
     {"two-periods", "a second buffer every third time", true, 97, two_periods},

@@ -266,20 +266,21 @@ static void figure_10(struct sim_calls *calls)
 }
 
 const struct sim_sequence sim_programs[] = {
-    {"BT.D.4", "faces at once, then sweeps through two cells", true, bt},
-    {"LU.D.4", "four faces, one after the other", true, lu},
-    {"SP.D.4", "as BT", true, sp},
-    {"CG.D.4", "two exchanges of a vector, the last with another one", true, cg},
-    {"FT.B.4", "all to all, all at once", true, ft},
-    {"MG.D.4", "six call sites, five levels", true, mg},
-    {"FT.B.4 pairwise", "all to all, one partner at a time", false, ft_pairwise},
-    {"FT.D.16", "figure 13: strong scaling", false, ft_16},
-    {"FT.D.32", "likewise, and figure 3", false, ft_32},
-    {"FT.D.64", "likewise", false, ft_64},
-    {"FT 64 weak", "figure 14: as much for each process as FT.D.32", false, ft_weak_64},
-    {"SP.D.36", "figure 8", false, sp_36},
-    {"CG.D.32", "figure 8", false, cg_32},
-    {"burst and one", "much is given back, and one buffer used soon behind", false, burst_and_one},
-    {"figure 9", "three buffers of 4 MB", false, figure_9},
-    {"figure 10", "no buffer comes again", false, figure_10}};
+    {"BT.D.4", "faces at once, then sweeps through two cells", true, 0, bt},
+    {"LU.D.4", "four faces, one after the other", true, 0, lu},
+    {"SP.D.4", "as BT", true, 0, sp},
+    {"CG.D.4", "two exchanges of a vector, the last with another one", true, 0, cg},
+    {"FT.B.4", "all to all, all at once", true, 0, ft},
+    {"MG.D.4", "six call sites, five levels", true, 0, mg},
+    {"FT.B.4 pairwise", "all to all, one partner at a time", false, 0, ft_pairwise},
+    {"FT.D.16", "figure 13: strong scaling", false, 0, ft_16},
+    {"FT.D.32", "likewise, and figure 3", false, 0, ft_32},
+    {"FT.D.64", "likewise", false, 0, ft_64},
+    {"FT 64 weak", "figure 14: as much for each process as FT.D.32", false, 0, ft_weak_64},
+    {"SP.D.36", "figure 8", false, 0, sp_36},
+    {"CG.D.32", "figure 8", false, 0, cg_32},
+    {"burst and one", "much is given back, and one buffer used soon behind", false, 0,
+     burst_and_one},
+    {"figure 9", "three buffers of 4 MB", false, 0, figure_9},
+    {"figure 10", "no buffer comes again", false, 0, figure_10}};
 const unsigned sim_program_count = sizeof(sim_programs) / sizeof(sim_programs[0]);

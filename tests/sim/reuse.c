@@ -139,11 +139,12 @@ static void send(struct sender *sender, uint64_t base, uint32_t bytes)
     const double copy = sender->latency.copied - sender->latency.gathered;
     bool gathers;
 
-    if (buffer != NULL && buffer->held == NULL && rbuf_frequent_wants(table, buffer, bytes)) {
-        rbuf_frequent_hold(table, buffer, sender, 1, register_ns(bytes));
+    if (buffer != NULL && buffer->held == NULL &&
+        rbuf_frequent_wants(table, buffer, RBUF_FREQUENT_SEND, bytes)) {
+        rbuf_frequent_hold(table, buffer, RBUF_FREQUENT_SEND, sender, 1, register_ns(bytes));
         sender->now_ns += (double) register_ns(bytes);
     }
-    gathers = buffer != NULL && rbuf_frequent_covers(table, buffer, bytes);
+    gathers = buffer != NULL && rbuf_frequent_covers(table, buffer, RBUF_FREQUENT_SEND, bytes);
     if (gathers) {
         if (rbuf_pace_count(&sender->pace)) {
             rbuf_pace_turn(&sender->pace, (uint64_t) sender->now_ns + 1,
@@ -152,7 +153,8 @@ static void send(struct sender *sender, uint64_t base, uint32_t bytes)
         gathers = sender->pace.path == RBUF_PACE_GATHER;
     }
     if (rbuf_frequent_times(table)) {
-        rbuf_frequent_took(table, gathers ? RBUF_FREQUENT_GATHERED : RBUF_FREQUENT_COPIED, bytes,
+        rbuf_frequent_took(table, RBUF_FREQUENT_SEND,
+                           gathers ? RBUF_FREQUENT_GATHERED : RBUF_FREQUENT_COPIED, bytes,
                            OVERHEAD_NS + (gathers ? 0 : (uint64_t) copy));
     }
     sender->now_ns += gathers ? sender->latency.gathered : sender->latency.copied;

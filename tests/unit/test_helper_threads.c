@@ -172,7 +172,7 @@ static void use(uint32_t buffer)
 {
     struct rbuf_problem problem;
     mca_btl_rbuf_registration_t *registration = mca_btl_rbuf_helper_take(
-        helper, (void *) (uintptr_t) base_of(buffer), BYTES, MCA_BTL_RBUF_TARGET, &problem);
+        helper, NULL, (void *) (uintptr_t) base_of(buffer), BYTES, MCA_BTL_RBUF_TARGET, &problem);
     struct region *region;
 
     if (registration == NULL) {

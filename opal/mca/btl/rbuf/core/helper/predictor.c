@@ -89,7 +89,7 @@ static uint64_t margin_of(const struct rbuf_period *period)
     uint64_t most = period->shortest_ns / MARGIN_PART;
     uint64_t margin = DEVIATIONS * period->deviation_ns;
 
-    return period->intervals == 1 || margin > most ? most : margin;
+    return margin > most ? most : margin;
 }
 
 static struct rbuf_prediction after(const struct rbuf_predictor *predictor, uint64_t last_ns,

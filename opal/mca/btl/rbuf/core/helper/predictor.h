@@ -24,8 +24,7 @@
  * Intervals vary, and a use that comes sooner than the shortest of them so far would find its
  * memory not registered yet. So it is to be registered by a margin before: twice the deviation of
  * the intervals from the shortest one, smoothed as the round trip time's is by TCP (RFC 6298), and
- * at most a sixteenth of the period, which is what it costs of memory. With one interval nothing is
- * known of their deviation, and it is that most.
+ * at most a sixteenth of the period, which is what it costs of memory.
  *
  * The table is bounded. A signature has a few places where it can be, and the site there that was
  * seen the longest ago makes room.
