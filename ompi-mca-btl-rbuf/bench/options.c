@@ -347,6 +347,8 @@ int bench_burst(const struct bench_options *options, enum bench_pattern pattern,
     case BENCH_SENDS:
     case BENCH_PUT:
     case BENCH_GET:
+    case BENCH_PUT_PSCW:
+    case BENCH_GET_PSCW:
     case BENCH_BCAST:
     case BENCH_BOTH:
         return options->burst > 0 ? options->burst : 1;

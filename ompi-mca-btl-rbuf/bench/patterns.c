@@ -224,7 +224,7 @@ static double late(const struct bench_exchange *x)
 
 static bool is_put(enum bench_pattern pattern)
 {
-    return pattern == BENCH_PUT || pattern == BENCH_PUT_SPECTRUM;
+    return pattern == BENCH_PUT || pattern == BENCH_PUT_SPECTRUM || pattern == BENCH_PUT_PSCW;
 }
 
 void bench_exchange_open(struct bench_exchange *x)
@@ -245,20 +245,17 @@ void bench_exchange_close(struct bench_exchange *x)
     }
 }
 
-/* Rank 0 puts message `m`, or gets it. */
+/* Puts message `m` to the other rank, or gets it. */
 static void move(const struct bench_exchange *x, int m)
 {
     const struct bench_layout *layout = x->buffers->layout;
     const MPI_Aint at = x->buffers->send[m] - x->buffers->send[0];
 
-    if (x->rank > 0) {
-        return;
-    }
     if (is_put(x->pattern)) {
-        MPI_Put(x->buffers->send[m], layout->count, layout->type, 1, at, layout->count,
+        MPI_Put(x->buffers->send[m], layout->count, layout->type, 1 - x->rank, at, layout->count,
                 layout->type, x->win);
     } else {
-        MPI_Get(x->buffers->recv[m], layout->count, layout->type, 1, at, layout->count,
+        MPI_Get(x->buffers->recv[m], layout->count, layout->type, 1 - x->rank, at, layout->count,
                 layout->type, x->win);
     }
 }
@@ -270,7 +267,7 @@ static double fenced(const struct bench_exchange *x)
     const double start = clock_us();
 
     for (int i = 0; i < x->burst; i++) {
-        for (int m = 0; m < x->window; m++) {
+        for (int m = 0; m < x->window && x->rank == 0; m++) {
             move(x, first_of(x, i) + m);
         }
         MPI_Win_fence(0, x->win);
@@ -285,11 +282,54 @@ static double fenced_spectrum(const struct bench_exchange *x)
 
     for (int m = 0; m < x->window; m++) {
         for (int use = 0; use <= m; use++) {
-            move(x, m);
+            if (x->rank == 0) {
+                move(x, m);
+            }
             MPI_Win_fence(0, x->win);
         }
     }
     return (clock_us() - start) / (x->window * (x->window + 1.0) / 2);
+}
+
+/* An access epoch for the other rank, or an exposure epoch. */
+static void access_epoch(const struct bench_exchange *x, MPI_Group other, int m)
+{
+    MPI_Win_start(other, 0, x->win);
+    move(x, m);
+    MPI_Win_complete(x->win);
+}
+
+static void exposure_epoch(const struct bench_exchange *x, MPI_Group other)
+{
+    MPI_Win_post(other, 0, x->win);
+    MPI_Win_wait(x->win);
+}
+
+/* After Huang, Santhanaraman, Jin and Panda 2005, section 5.3. */
+static double epochs_in_turn(const struct bench_exchange *x)
+{
+    const int peer = 1 - x->rank;
+    MPI_Group all, other;
+
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Group_incl(all, 1, &peer, &other);
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double start = clock_us();
+
+    for (int i = 0; i < x->burst; i++) {
+        if (x->rank == 0) {
+            access_epoch(x, other, first_of(x, i));
+        }
+        exposure_epoch(x, other);
+        if (x->rank == 1) {
+            access_epoch(x, other, first_of(x, i));
+        }
+    }
+    const double time = (clock_us() - start) / (2.0 * x->burst);
+
+    MPI_Group_free(&other);
+    MPI_Group_free(&all);
+    return time;
 }
 
 /* From rank 0 to all. */
@@ -346,6 +386,10 @@ double bench_exchange_time(struct bench_exchange *x)
     case BENCH_PUT_SPECTRUM:
     case BENCH_GET_SPECTRUM:
         time = fenced_spectrum(x);
+        break;
+    case BENCH_PUT_PSCW:
+    case BENCH_GET_PSCW:
+        time = epochs_in_turn(x);
         break;
     case BENCH_BCAST:
     case BENCH_SCATTER:

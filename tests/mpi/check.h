@@ -179,6 +179,17 @@ static inline void check_skip(const char *reason)
     exit(CHECK_SKIPPED);
 }
 
+/* Before MPI_Init: small one-sided operations of active epochs are packed (osc/rbuf), if the
+ * transport is rbuf. False: it is another one. */
+static inline bool check_pack_one_sided(void)
+{
+    const char *btls = getenv("OMPI_MCA_btl");
+
+    return btls != NULL && strstr(btls, "rbuf") != NULL &&
+           setenv("OMPI_MCA_osc", "rdma,rbuf", 1) == 0 &&
+           setenv("OMPI_MCA_osc_rbuf_aggregate", "1", 1) == 0;
+}
+
 /* Collective: skips unless there are at least `least` ranks. */
 static inline void check_need_ranks(int least)
 {

@@ -3,7 +3,7 @@
  * One-sided communication: put, get, accumulate, fetch_and_op and compare_and_swap under fence,
  * lock, lock_all and post-start-complete-wait. Skipped where Open MPI can make no window, which is
  * said. With the argument "pieces" instead: more puts under way at once than there can be
- * registrations.
+ * registrations. With "packed": small operations of fence epochs travel packed.
  */
 #include "check.h"
 
@@ -273,6 +273,9 @@ int main(int argc, char **argv)
 {
     struct window w;
 
+    if (argc > 1 && strcmp(argv[1], "packed") == 0) {
+        (void) check_pack_one_sided();
+    }
     check_begin(&argc, &argv);
     check_need_ranks(2);
     w.memory = check_window(WINDOW, &w.win);

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * osc/rbuf stands between MPI and the component that moves one-sided data (osc/rdma, "below"). In
+ * fence and post-start-complete-wait epochs it packs small puts, small gets and all accumulates for
+ * one target into one message, together with the synchronisation, and the target scatters it.
+ * After W. Huang, G. Santhanaraman, H.-W. Jin and D. K. Panda, "Scheduling of MPI-2 One Sided
+ * Operations over InfiniBand", IPDPS 2005, section 4.2. Everything else goes to the functions
+ * below, unchanged: passive target epochs, large puts and gets, targets with gaps.
+ *
+ * How the two live together. Active epochs are ours alone: below never hears of fence, post or
+ * start. What has to go below inside of one goes under lock_all(MPI_MODE_NOCHECK) there, which is
+ * opened with the first such operation and closed, and with it complete, before the
+ * synchronisation is sent. Accumulates of one epoch never take both ways, as they would not be
+ * atomic with each other: all of them are packed, long ones in several messages.
+ *
+ * A fence sums up how many messages of the epoch each process has to expect; if there were any at
+ * all a barrier follows when all are scattered, since operations below of the next epoch would
+ * overtake them.
+ *
+ * Threads: one mutex for all windows. It is held while messages are packed, sent and scattered, and
+ * never around a function that waits or a call below.
+ */
+#ifndef OSC_RBUF_H
+#define OSC_RBUF_H
+
+#include "ompi_config.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "mpi.h"
+#include "ompi/mca/osc/osc.h"
+#include "ompi/win/win.h"
+#include "opal/class/opal_pointer_array.h"
+
+/* Which operations a window is open for here. Passive epochs are below's. */
+enum osc_rbuf_access {
+    OSC_RBUF_ACCESS_NONE,
+    OSC_RBUF_ACCESS_FENCE,  /* all ranks, since a fence */
+    OSC_RBUF_ACCESS_GROUP,  /* `targets`, since a start */
+    OSC_RBUF_ACCESS_PASSIVE /* between lock and unlock: below alone */
+};
+
+struct osc_rbuf_buffer;
+
+/* Another process, as this one sees it. */
+struct osc_rbuf_peer {
+    struct osc_rbuf_buffer *packing; /* being filled for it, or NULL */
+    unsigned char *description;      /* of the type that its accumulates use, as it comes */
+    MPI_Datatype type;               /* that type, or NULL */
+    uint64_t bytes;                  /* of its window */
+    int displacement_unit;
+    int sent;      /* messages for it in this fence epoch */
+    int posts;     /* that came from it and no complete has used */
+    bool accessed; /* one of `targets` */
+};
+
+struct osc_rbuf_window {
+    LIST_ENTRY(osc_rbuf_window) link;
+    ompi_win_t *win;
+    ompi_osc_base_module_t below;
+    unsigned char *base; /* NULL in a dynamic window: displacements are addresses */
+    bool dynamic;
+    MPI_Comm comm;   /* of our messages */
+    MPI_Group group; /* of comm */
+    int rank;
+    int size;
+    struct osc_rbuf_peer *peers;
+
+    enum osc_rbuf_access access;
+    bool unchecked;   /* the start had MPI_MODE_NOCHECK: no posts are waited for */
+    bool below_open;  /* lock_all below */
+    int locks;        /* passive epochs that are open */
+    int target_count; /* of a start */
+    int *targets;
+
+    int exposed;       /* processes that the post was for */
+    int completes;     /* came since, or before where nothing was checked */
+    uint64_t received; /* messages of fence epochs, ever */
+    uint64_t expected; /* likewise, by the sums of the fences that ended */
+    int unanswered;    /* results that have not come in full */
+    opal_pointer_array_t results;
+
+    STAILQ_HEAD(, osc_rbuf_buffer) sending;
+    struct osc_rbuf_buffer **receiving; /* a ring, in the order in which they were started */
+    unsigned next_receive;
+};
+
+struct osc_rbuf_params {
+    bool aggregate;
+    size_t limit;        /* bytes */
+    size_t message_size; /* bytes */
+};
+
+extern struct osc_rbuf_params osc_rbuf_params;
+
+struct osc_rbuf_counters {
+    unsigned long long packed;
+    unsigned long long passed;
+    unsigned long long messages;
+};
+
+extern struct osc_rbuf_counters osc_rbuf_counters;
+
+/* ---- osc_rbuf_window.c ---- */
+
+void osc_rbuf_lock(void);
+bool osc_rbuf_trylock(void);
+void osc_rbuf_unlock(void);
+
+/* Puts this component in front of the one that win's module belongs to. Collective over comm; on
+ * all processes or on none. What fails leaves the window as it is, and returns an error of Open
+ * MPI. */
+int osc_rbuf_window_attach(ompi_win_t *win, void *base, size_t bytes, int displacement_unit,
+                           MPI_Comm comm, int flavor);
+
+/* Of a window that osc_rbuf_window_attach() succeeded for. */
+struct osc_rbuf_window *osc_rbuf_window_of(const ompi_win_t *win);
+
+int osc_rbuf_free(ompi_win_t *win);
+
+/* Before what goes below: nothing in a passive epoch; in an active one it waits for the target's
+ * post and opens an epoch below. An error of Open MPI if the target is not accessed. No lock is
+ * held. */
+int osc_rbuf_pass(struct osc_rbuf_window *window, int target);
+
+/* Calls Open MPI's progress until `done` says so, or forever. No lock is held. */
+void osc_rbuf_wait(struct osc_rbuf_window *window,
+                   bool (*done)(struct osc_rbuf_window *window, int argument), int argument);
+
+/* ---- osc_rbuf_sync.c: MPI's synchronisation; units and errors are MPI's ---- */
+
+int osc_rbuf_fence(int assert, ompi_win_t *win);
+int osc_rbuf_post(MPI_Group group, int assert, ompi_win_t *win);
+int osc_rbuf_start(MPI_Group group, int assert, ompi_win_t *win);
+int osc_rbuf_complete(ompi_win_t *win);
+int osc_rbuf_wait_completes(ompi_win_t *win);
+int osc_rbuf_test_completes(ompi_win_t *win, int *flag);
+int osc_rbuf_passive_lock(int type, int target, int assert, ompi_win_t *win);
+int osc_rbuf_passive_unlock(int target, ompi_win_t *win);
+int osc_rbuf_passive_lock_all(int assert, ompi_win_t *win);
+int osc_rbuf_passive_unlock_all(ompi_win_t *win);
+
+/* ---- osc_rbuf_operation.c: put, get and accumulates ---- */
+
+int osc_rbuf_put(const void *origin, int origin_count, MPI_Datatype origin_type, int target,
+                 ptrdiff_t displacement, int target_count, MPI_Datatype target_type,
+                 ompi_win_t *win);
+int osc_rbuf_get(void *origin, int origin_count, MPI_Datatype origin_type, int target,
+                 ptrdiff_t displacement, int target_count, MPI_Datatype target_type,
+                 ompi_win_t *win);
+int osc_rbuf_accumulate(const void *origin, int origin_count, MPI_Datatype origin_type, int target,
+                        ptrdiff_t displacement, int target_count, MPI_Datatype target_type,
+                        MPI_Op op, ompi_win_t *win);
+int osc_rbuf_get_accumulate(const void *origin, int origin_count, MPI_Datatype origin_type,
+                            void *result, int result_count, MPI_Datatype result_type, int target,
+                            ptrdiff_t displacement, int target_count, MPI_Datatype target_type,
+                            MPI_Op op, ompi_win_t *win);
+int osc_rbuf_fetch_and_op(const void *origin, void *result, MPI_Datatype type, int target,
+                          ptrdiff_t displacement, MPI_Op op, ompi_win_t *win);
+int osc_rbuf_compare_and_swap(const void *origin, const void *compare, void *result,
+                              MPI_Datatype type, int target, ptrdiff_t displacement,
+                              ompi_win_t *win);
+
+#endif

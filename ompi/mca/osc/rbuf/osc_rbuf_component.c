@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The component: parameters, counters, and how it comes in front of another one. It takes part
+ * where all processes of a window ask for it and have the transport rbuf, and osc/rdma serves the
+ * window.
+ */
+#include "osc_rbuf.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ompi/constants.h"
+#include "ompi/mca/osc/base/base.h"
+#include "opal/mca/base/mca_base_pvar.h"
+#include "opal/mca/base/mca_base_var.h"
+#include "opal/mca/btl/base/base.h"
+#include "osc_rbuf_message.h"
+
+enum { LEAST_MESSAGE = 512, MOST_MESSAGE = 1 << 20 };
+
+struct osc_rbuf_params osc_rbuf_params = {.aggregate = false, .limit = 2048, .message_size = 16000};
+
+static int register_params(void);
+static int init(bool progress_threads, bool mpi_threads);
+static int finalize(void);
+static int query(ompi_win_t *win, void **base, size_t bytes, int displacement_unit,
+                 ompi_communicator_t *comm, opal_info_t *info, int flavor);
+static int select_window(ompi_win_t *win, void **base, size_t bytes, int displacement_unit,
+                         ompi_communicator_t *comm, opal_info_t *info, int flavor, int *model);
+
+/* Open MPI finds it by its name. */
+OMPI_DECLSPEC extern ompi_osc_base_component_t mca_osc_rbuf_component;
+
+ompi_osc_base_component_t mca_osc_rbuf_component = {
+    .osc_version = {OMPI_OSC_BASE_VERSION_3_0_0, .mca_component_name = "rbuf",
+                    MCA_BASE_MAKE_VERSION(component, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION,
+                                          OMPI_RELEASE_VERSION),
+                    .mca_register_component_params = register_params},
+    .osc_data = {.param_field = MCA_BASE_METADATA_PARAM_CHECKPOINT},
+    .osc_init = init,
+    .osc_query = query,
+    .osc_select = select_window,
+    .osc_finalize = finalize};
+
+static const struct counter {
+    const char *name;
+    unsigned long long *value;
+    const char *text;
+} counters[] = {
+    {"packed", &osc_rbuf_counters.packed, "One-sided operations that were packed into messages"},
+    {"passed", &osc_rbuf_counters.passed,
+     "One-sided operations of active epochs that went by osc/rdma"},
+    {"messages", &osc_rbuf_counters.messages,
+     "Messages of osc/rbuf: packed operations, synchronisation, results"}};
+
+static void register_var(const char *name, mca_base_var_type_t type, void *value, const char *text)
+{
+    (void) mca_base_component_var_register(&mca_osc_rbuf_component.osc_version, name, text, type,
+                                           NULL, 0, 0, OPAL_INFO_LVL_4, MCA_BASE_VAR_SCOPE_READONLY,
+                                           value);
+}
+
+static int register_params(void)
+{
+    register_var(
+        "aggregate", MCA_BASE_VAR_TYPE_BOOL, &osc_rbuf_params.aggregate,
+        "Small one-sided operations of fence and post-start-complete-wait epochs travel "
+        "packed, together with the synchronisation, in one message for each target. All "
+        "processes have to be told the same. Off: osc/rdma does everything (default: off)");
+    register_var("limit", MCA_BASE_VAR_TYPE_SIZE_T, &osc_rbuf_params.limit,
+                 "Bytes of the longest put or get that is packed; longer ones are written and read "
+                 "by the adapter. Accumulates are packed whatever they take (default: 2048)");
+    register_var("message_size", MCA_BASE_VAR_TYPE_SIZE_T, &osc_rbuf_params.message_size,
+                 "Bytes of a packed message, 512 to 1048576. Best is what is sent eagerly at once: "
+                 "see btl_rbuf_control_size (default: 16000)");
+    for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++) {
+        (void) mca_base_component_pvar_register(
+            &mca_osc_rbuf_component.osc_version, counters[i].name, counters[i].text,
+            OPAL_INFO_LVL_4, MCA_BASE_PVAR_CLASS_COUNTER, MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG,
+            NULL, MCA_BASE_VAR_BIND_NO_OBJECT,
+            MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS, NULL, NULL, NULL,
+            counters[i].value);
+    }
+    return osc_rbuf_params.aggregate ? OMPI_SUCCESS : OMPI_ERR_NOT_AVAILABLE;
+}
+
+static int init(bool progress_threads, bool mpi_threads)
+{
+    const size_t asked = osc_rbuf_params.message_size;
+
+    (void) progress_threads;
+    (void) mpi_threads;
+    osc_rbuf_params.message_size = asked < LEAST_MESSAGE  ? LEAST_MESSAGE
+                                   : asked > MOST_MESSAGE ? MOST_MESSAGE
+                                                          : asked & ~(size_t) 7;
+    if (osc_rbuf_params.limit > osc_rbuf_room()) {
+        osc_rbuf_params.limit = osc_rbuf_room();
+    }
+    return OMPI_SUCCESS;
+}
+
+static int finalize(void)
+{
+    osc_rbuf_messages_close();
+    return OMPI_SUCCESS;
+}
+
+static bool has_transport(void)
+{
+    mca_btl_base_selected_module_t *selected;
+
+    OPAL_LIST_FOREACH(selected, &mca_btl_base_modules_initialized, mca_btl_base_selected_module_t)
+    {
+        if (strcmp(selected->btl_component->btl_version.mca_component_name, "rbuf") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* All processes of the window have to say the same, and to mean the same messages. */
+static int query(ompi_win_t *win, void **base, size_t bytes, int displacement_unit,
+                 ompi_communicator_t *comm, opal_info_t *info, int flavor)
+{
+    const long wanted =
+        osc_rbuf_params.aggregate && has_transport() ? (long) osc_rbuf_params.message_size : 0;
+    const long mine[2] = {wanted, -wanted};
+    long least[2];
+
+    (void) win;
+    (void) base;
+    (void) bytes;
+    (void) displacement_unit;
+    (void) info;
+    if (flavor == MPI_WIN_FLAVOR_SHARED ||
+        PMPI_Allreduce(mine, least, 2, MPI_LONG, MPI_MIN, comm) != MPI_SUCCESS) {
+        return OMPI_ERR_NOT_SUPPORTED;
+    }
+    return wanted > 0 && least[0] == -least[1] ? INT_MAX : OMPI_ERR_NOT_SUPPORTED;
+}
+
+/* The one that Open MPI would take without us; NULL if there is none. */
+static ompi_osc_base_component_t *best_below(ompi_win_t *win, void **base, size_t bytes,
+                                             int displacement_unit, ompi_communicator_t *comm,
+                                             opal_info_t *info, int flavor)
+{
+    ompi_osc_base_component_t *best = NULL;
+    mca_base_component_list_item_t *item;
+    int most = -1;
+
+    OPAL_LIST_FOREACH(item, &ompi_osc_base_framework.framework_components,
+                      mca_base_component_list_item_t)
+    {
+        ompi_osc_base_component_t *component = (void *) (uintptr_t) item->cli_component;
+        int priority;
+
+        if (component == &mca_osc_rbuf_component) {
+            continue;
+        }
+        priority = component->osc_query(win, base, bytes, displacement_unit, comm, info, flavor);
+        if (priority > most) {
+            best = component;
+            most = priority;
+        }
+    }
+    return best;
+}
+
+static int select_window(ompi_win_t *win, void **base, size_t bytes, int displacement_unit,
+                         ompi_communicator_t *comm, opal_info_t *info, int flavor, int *model)
+{
+    ompi_osc_base_component_t *below =
+        best_below(win, base, bytes, displacement_unit, comm, info, flavor);
+    int status;
+
+    if (below == NULL) {
+        return OMPI_ERR_NOT_SUPPORTED;
+    }
+    status = below->osc_select(win, base, bytes, displacement_unit, comm, info, flavor, model);
+    if (status == OMPI_SUCCESS && strcmp(below->osc_version.mca_component_name, "rdma") == 0) {
+        (void) osc_rbuf_window_attach(win, base != NULL ? *base : NULL, bytes, displacement_unit,
+                                      comm, flavor);
+    }
+    return status;
+}

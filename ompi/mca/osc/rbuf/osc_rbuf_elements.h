@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Data of any type as an array of its predefined elements, as a C program would have it: with the
+ * gaps of MPI_DOUBLE_INT and the like, without those of derived types. No state; errors are MPI's.
+ */
+#ifndef OSC_RBUF_ELEMENTS_H
+#define OSC_RBUF_ELEMENTS_H
+
+#include "osc_rbuf.h"
+
+/* What a type is made of. */
+struct osc_rbuf_elements {
+    MPI_Datatype type; /* predefined */
+    size_t size;       /* bytes of data of an element */
+    size_t extent;     /* bytes from one to the next */
+    size_t count;      /* elements */
+};
+
+/* Of `count` of a type. False: it is not made of one predefined type. */
+bool osc_rbuf_elements_of(MPI_Datatype type, int count, struct osc_rbuf_elements *elements);
+
+/* Where the data lies if it lies in one piece, each element as in an array; else NULL. */
+void *osc_rbuf_elements_in_place(const void *address, int count, MPI_Datatype type,
+                                 const struct osc_rbuf_elements *elements);
+
+/* From and to `count` of `type` at an address. The array is of count * extent bytes. */
+int osc_rbuf_elements_read(const void *address, int count, MPI_Datatype type,
+                           const struct osc_rbuf_elements *elements, void *array);
+int osc_rbuf_elements_write(void *address, int count, MPI_Datatype type,
+                            const struct osc_rbuf_elements *elements, const void *array);
+
+#endif

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Packing, sending and receiving messages (osc_rbuf_message.h). Owns the buffers: those that no
+ * message uses are kept for the next.
+ */
+#include "osc_rbuf_message.h"
+
+#include <stdlib.h>
+
+#include "ompi/request/request.h"
+#include "opal/runtime/opal_progress.h"
+#include "osc_rbuf_scatter.h"
+
+enum { TAG = 1, RECEIVES = 4 };
+
+static STAILQ_HEAD(, osc_rbuf_buffer) unused = STAILQ_HEAD_INITIALIZER(unused);
+
+static struct osc_rbuf_buffer *buffer_take(void)
+{
+    struct osc_rbuf_buffer *buffer = STAILQ_FIRST(&unused);
+
+    if (buffer != NULL) {
+        STAILQ_REMOVE_HEAD(&unused, link);
+    } else {
+        buffer = malloc(offsetof(struct osc_rbuf_buffer, bytes) + osc_rbuf_params.message_size);
+    }
+    if (buffer != NULL) {
+        buffer->request = MPI_REQUEST_NULL;
+        buffer->used = sizeof(buffer->header);
+        buffer->header = (struct osc_rbuf_header){0};
+    }
+    return buffer;
+}
+
+static void buffer_give(struct osc_rbuf_buffer *buffer)
+{
+    STAILQ_INSERT_HEAD(&unused, buffer, link);
+}
+
+void osc_rbuf_messages_close(void)
+{
+    struct osc_rbuf_buffer *buffer;
+
+    while ((buffer = STAILQ_FIRST(&unused)) != NULL) {
+        STAILQ_REMOVE_HEAD(&unused, link);
+        free(buffer);
+    }
+}
+
+size_t osc_rbuf_room(void)
+{
+    return (osc_rbuf_params.message_size - sizeof(struct osc_rbuf_header) -
+            sizeof(struct osc_rbuf_record)) &
+           ~(size_t) 7;
+}
+
+/* Whether one of our requests has ended; no progress is made. */
+static bool is_over(struct osc_rbuf_buffer *buffer)
+{
+    return REQUEST_COMPLETE(buffer->request);
+}
+
+/* The buffer is no longer the caller's, even if this fails. */
+static int send_buffer(struct osc_rbuf_window *window, int target, enum osc_rbuf_kind kind,
+                       struct osc_rbuf_buffer *buffer)
+{
+    int status;
+
+    buffer->header.kind = kind;
+    osc_rbuf_counters.messages++;
+    if (target == window->rank) {
+        osc_rbuf_scatter(window, target, buffer->bytes, buffer->used);
+        buffer_give(buffer);
+        return MPI_SUCCESS;
+    }
+    status = PMPI_Isend(buffer->bytes, (int) buffer->used, MPI_BYTE, target, TAG, window->comm,
+                        &buffer->request);
+    if (status != MPI_SUCCESS) {
+        buffer_give(buffer);
+        return status;
+    }
+    STAILQ_INSERT_TAIL(&window->sending, buffer, link);
+    return MPI_SUCCESS;
+}
+
+int osc_rbuf_send(struct osc_rbuf_window *window, int target, enum osc_rbuf_kind kind)
+{
+    struct osc_rbuf_peer *peer = &window->peers[target];
+    struct osc_rbuf_buffer *buffer = peer->packing != NULL ? peer->packing : buffer_take();
+
+    if (buffer == NULL) {
+        return MPI_ERR_NO_MEM;
+    }
+    peer->packing = NULL;
+    peer->sent += kind == OSC_RBUF_FENCE_DATA;
+    return send_buffer(window, target, kind, buffer);
+}
+
+int osc_rbuf_send_post(struct osc_rbuf_window *window, int origin)
+{
+    struct osc_rbuf_buffer *buffer = buffer_take();
+
+    return buffer != NULL ? send_buffer(window, origin, OSC_RBUF_POST, buffer) : MPI_ERR_NO_MEM;
+}
+
+static bool has_posted(struct osc_rbuf_window *window, int target)
+{
+    return window->peers[target].posts > 0;
+}
+
+/* A message may leave in the middle of an epoch once its target has opened its window. */
+static int send_full(struct osc_rbuf_window *window, int target)
+{
+    if (window->access != OSC_RBUF_ACCESS_GROUP) {
+        return osc_rbuf_send(window, target, OSC_RBUF_FENCE_DATA);
+    }
+    if (!window->unchecked && !has_posted(window, target)) {
+        osc_rbuf_unlock();
+        osc_rbuf_wait(window, has_posted, target);
+        osc_rbuf_lock();
+    }
+    /* Another thread may have sent it meanwhile. */
+    return window->peers[target].packing != NULL
+               ? osc_rbuf_send(window, target, OSC_RBUF_GROUP_DATA)
+               : MPI_SUCCESS;
+}
+
+/* Room in a message that is not full, which is the target's from now on; NULL if there is none. */
+static struct osc_rbuf_record *room_in(struct osc_rbuf_buffer *buffer, size_t bytes)
+{
+    const size_t needed = sizeof(struct osc_rbuf_record) + osc_rbuf_padded(bytes);
+    struct osc_rbuf_record *record;
+
+    if (buffer->used + needed > osc_rbuf_params.message_size) {
+        return NULL;
+    }
+    record = (struct osc_rbuf_record *) (void *) (buffer->bytes + buffer->used);
+    *record = (struct osc_rbuf_record){0};
+    buffer->used += needed;
+    buffer->header.records++;
+    return record;
+}
+
+struct osc_rbuf_record *osc_rbuf_append(struct osc_rbuf_window *window, int target, size_t bytes)
+{
+    struct osc_rbuf_peer *peer = &window->peers[target];
+    struct osc_rbuf_record *record = NULL;
+
+    while (record == NULL) {
+        if (peer->packing == NULL && (peer->packing = buffer_take()) == NULL) {
+            return NULL;
+        }
+        record = room_in(peer->packing, bytes);
+        if (record == NULL && send_full(window, target) != MPI_SUCCESS) {
+            return NULL;
+        }
+    }
+    return record;
+}
+
+/* ---- results go back ---- */
+
+struct osc_rbuf_record *osc_rbuf_reply_append(struct osc_rbuf_reply *reply, size_t bytes)
+{
+    struct osc_rbuf_record *record;
+
+    if (reply->buffer != NULL) {
+        record = room_in(reply->buffer, bytes);
+        if (record != NULL) {
+            return record;
+        }
+        osc_rbuf_reply_send(reply);
+    }
+    reply->buffer = buffer_take();
+    return reply->buffer != NULL ? room_in(reply->buffer, bytes) : NULL;
+}
+
+void osc_rbuf_reply_send(struct osc_rbuf_reply *reply)
+{
+    struct osc_rbuf_buffer *buffer = reply->buffer;
+
+    if (buffer != NULL) {
+        reply->buffer = NULL;
+        (void) send_buffer(reply->window, reply->origin, OSC_RBUF_REPLY, buffer);
+    }
+}
+
+/* ---- receiving ---- */
+
+static int receive(struct osc_rbuf_window *window, struct osc_rbuf_buffer *buffer)
+{
+    return PMPI_Irecv(buffer->bytes, (int) osc_rbuf_params.message_size, MPI_BYTE, MPI_ANY_SOURCE,
+                      TAG, window->comm, &buffer->request);
+}
+
+int osc_rbuf_receives_start(struct osc_rbuf_window *window)
+{
+    window->receiving = calloc(RECEIVES, sizeof(*window->receiving));
+    if (window->receiving == NULL) {
+        return MPI_ERR_NO_MEM;
+    }
+    for (int i = 0; i < RECEIVES; i++) {
+        window->receiving[i] = buffer_take();
+        if (window->receiving[i] == NULL || receive(window, window->receiving[i]) != MPI_SUCCESS) {
+            return MPI_ERR_NO_MEM;
+        }
+    }
+    return MPI_SUCCESS;
+}
+
+void osc_rbuf_receives_end(struct osc_rbuf_window *window)
+{
+    struct osc_rbuf_buffer *buffer;
+
+    for (int i = 0; window->receiving != NULL && i < RECEIVES; i++) {
+        buffer = window->receiving[i];
+        if (buffer == NULL) {
+            continue;
+        }
+        if (buffer->request != MPI_REQUEST_NULL) {
+            PMPI_Cancel(&buffer->request);
+            PMPI_Wait(&buffer->request, MPI_STATUS_IGNORE);
+        }
+        buffer_give(buffer);
+    }
+    free(window->receiving);
+    window->receiving = NULL;
+    while ((buffer = STAILQ_FIRST(&window->sending)) != NULL) {
+        STAILQ_REMOVE_HEAD(&window->sending, link);
+        PMPI_Wait(&buffer->request, MPI_STATUS_IGNORE);
+        buffer_give(buffer);
+    }
+}
+
+/* Our own sends end in their order, or nearly: the first is looked at. */
+static void reap(struct osc_rbuf_window *window)
+{
+    struct osc_rbuf_buffer *buffer;
+
+    while ((buffer = STAILQ_FIRST(&window->sending)) != NULL && is_over(buffer)) {
+        STAILQ_REMOVE_HEAD(&window->sending, link);
+        PMPI_Wait(&buffer->request, MPI_STATUS_IGNORE);
+        buffer_give(buffer);
+    }
+}
+
+/* Handles the message of a receive that has ended, and starts the receive again behind the others.
+ */
+static bool handle(struct osc_rbuf_window *window, struct osc_rbuf_buffer *buffer)
+{
+    MPI_Status status;
+    int bytes;
+
+    if (buffer->request != MPI_REQUEST_NULL &&
+        PMPI_Wait(&buffer->request, &status) == MPI_SUCCESS) {
+        PMPI_Get_count(&status, MPI_BYTE, &bytes);
+        osc_rbuf_scatter(window, status.MPI_SOURCE, buffer->bytes, (size_t) bytes);
+    }
+    return receive(window, buffer) == MPI_SUCCESS;
+}
+
+int osc_rbuf_messages_progress(struct osc_rbuf_window *window)
+{
+    int handled = 0;
+
+    reap(window);
+    while (is_over(window->receiving[window->next_receive]) &&
+           handle(window, window->receiving[window->next_receive])) {
+        window->next_receive = (window->next_receive + 1) % RECEIVES;
+        handled++;
+    }
+    return handled;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Messages of osc/rbuf: a header and records, each of a multiple of eight bytes. They go over the
+ * window's communicator with one tag, so that those of a pair of processes keep their order. All
+ * functions want the lock held.
+ */
+#ifndef OSC_RBUF_MESSAGE_H
+#define OSC_RBUF_MESSAGE_H
+
+#include "osc_rbuf.h"
+
+enum osc_rbuf_kind {
+    OSC_RBUF_POST = 1,   /* the sender's window is open for the receiver */
+    OSC_RBUF_FENCE_DATA, /* operations of a fence epoch: counted */
+    OSC_RBUF_GROUP_DATA, /* operations of an access epoch that goes on */
+    OSC_RBUF_COMPLETE,   /* its last operations, perhaps none: it is over */
+    OSC_RBUF_REPLY       /* results */
+};
+
+enum osc_rbuf_record_kind {
+    OSC_RBUF_PUT = 1,
+    OSC_RBUF_GET,
+    OSC_RBUF_ACCUMULATE,
+    OSC_RBUF_GET_ACCUMULATE,
+    OSC_RBUF_COMPARE_SWAP, /* the new element, then the one compared with */
+    OSC_RBUF_TYPE,         /* a piece of a description: the derived type of what follows */
+    OSC_RBUF_RESULT
+};
+
+struct osc_rbuf_header {
+    uint32_t kind;
+    uint32_t records;
+};
+
+/* Behind it the payload, padded to eight bytes. */
+struct osc_rbuf_record {
+    uint32_t kind;
+    uint32_t payload;     /* bytes */
+    int64_t displacement; /* in units of the target */
+    uint64_t first;       /* bytes from there, or from the start of a result or description;
+                             accumulates: number of the first element */
+    uint64_t wanted;      /* bytes of a result or description; accumulates: elements of it */
+    int32_t count;        /* of the target type */
+    int32_t type;         /* accumulates: the predefined type of the elements, as in Fortran */
+    int32_t op;           /* likewise */
+    int32_t result;       /* number of the result at the origin */
+    uint32_t derived;     /* the target is `count` of the last OSC_RBUF_TYPE, else of `type` */
+    uint32_t unused;
+};
+
+struct osc_rbuf_buffer {
+    STAILQ_ENTRY(osc_rbuf_buffer) link;
+    MPI_Request request;
+    size_t used; /* bytes, header included */
+    union {
+        struct osc_rbuf_header header;
+        unsigned char bytes[1]; /* message_size of them */
+    };
+};
+
+static inline size_t osc_rbuf_padded(size_t bytes)
+{
+    return (bytes + 7) & ~(size_t) 7;
+}
+
+/* Most bytes behind a record in one message. */
+size_t osc_rbuf_room(void);
+
+/* Room for a record with `bytes` behind it in the message for a target, or NULL without memory. A
+ * full message leaves before; this may wait for the target's post, with the lock given up. */
+struct osc_rbuf_record *osc_rbuf_append(struct osc_rbuf_window *window, int target, size_t bytes);
+
+/* Sends what was packed for a target, or nothing but the header. MPI's error. */
+int osc_rbuf_send(struct osc_rbuf_window *window, int target, enum osc_rbuf_kind kind);
+
+/* Tells an origin that the window is open for it. MPI's error. */
+int osc_rbuf_send_post(struct osc_rbuf_window *window, int origin);
+
+/* Starts or ends the window's receives. */
+int osc_rbuf_receives_start(struct osc_rbuf_window *window);
+void osc_rbuf_receives_end(struct osc_rbuf_window *window);
+
+/* Handles what has come, and frees what has left. Messages handled. */
+int osc_rbuf_messages_progress(struct osc_rbuf_window *window);
+
+/* Frees buffers that no window uses any more. */
+void osc_rbuf_messages_close(void);
+
+#endif

@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Operations at the origin: what is packed, and what goes below. Packed are, in active epochs, puts
+ * and gets of few bytes whose target has no gaps, and all accumulates, long ones in pieces.
+ */
+#include "osc_rbuf.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ompi/constants.h"
+#include "ompi/datatype/ompi_datatype.h"
+#include "osc_rbuf_message.h"
+#include "osc_rbuf_results.h"
+
+/* The part of another process's window that an operation is for. */
+struct target {
+    int rank;
+    ptrdiff_t displacement;
+    int count;
+    MPI_Datatype type;
+};
+
+/* In an active epoch for it. The lock is held. */
+static bool is_accessed(const struct osc_rbuf_window *window, int target)
+{
+    return window->access == OSC_RBUF_ACCESS_FENCE ||
+           (window->access == OSC_RBUF_ACCESS_GROUP && window->peers[target].accessed);
+}
+
+static bool is_inside(const struct osc_rbuf_window *window, const struct target *target)
+{
+    const struct osc_rbuf_peer *peer = &window->peers[target->rank];
+    ptrdiff_t first, data, extent;
+
+    if (window->dynamic) {
+        return true;
+    }
+    ompi_datatype_get_true_extent(target->type, &first, &data);
+    ompi_datatype_type_extent(target->type, &extent);
+    first += target->displacement * peer->displacement_unit;
+    return first >= 0 && (uint64_t) (first + data + extent * (target->count - 1)) <= peer->bytes;
+}
+
+/* Bytes of a put or get that is packed, or 0. The lock is held. */
+static size_t packed_bytes(const struct osc_rbuf_window *window, const struct target *target)
+{
+    size_t bytes;
+
+    ompi_datatype_type_size(target->type, &bytes);
+    bytes *= (size_t) target->count;
+    return is_accessed(window, target->rank) && bytes <= osc_rbuf_params.limit &&
+                   ompi_datatype_is_contiguous_memory_layout(target->type, target->count) &&
+                   is_inside(window, target)
+               ? bytes
+               : 0;
+}
+
+/* A record for the target with `payload` bytes behind it, or NULL. The lock is held. */
+static struct osc_rbuf_record *record_for(struct osc_rbuf_window *window,
+                                          const struct target *target,
+                                          enum osc_rbuf_record_kind kind, size_t payload)
+{
+    struct osc_rbuf_record *record = osc_rbuf_append(window, target->rank, payload);
+
+    if (record != NULL) {
+        record->kind = kind;
+        record->payload = (uint32_t) payload;
+        record->displacement = target->displacement;
+        record->count = target->count;
+    }
+    return record;
+}
+
+static uint64_t first_byte(const struct target *target)
+{
+    ptrdiff_t first, data;
+
+    ompi_datatype_get_true_extent(target->type, &first, &data);
+    return (uint64_t) first;
+}
+
+static struct osc_rbuf_elements as_bytes(size_t bytes)
+{
+    return (struct osc_rbuf_elements){.type = MPI_BYTE, .size = 1, .extent = 1, .count = bytes};
+}
+
+/* The lock is held. */
+static int put_packed(struct osc_rbuf_window *window, const void *origin, int count,
+                      MPI_Datatype type, const struct target *target, size_t bytes)
+{
+    const struct osc_rbuf_elements elements = as_bytes(bytes);
+    struct osc_rbuf_record *record = record_for(window, target, OSC_RBUF_PUT, bytes);
+
+    if (record == NULL) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    record->first = first_byte(target);
+    osc_rbuf_counters.packed++;
+    return osc_rbuf_elements_read(origin, count, type, &elements, record + 1);
+}
+
+int osc_rbuf_put(const void *origin, int origin_count, MPI_Datatype origin_type, int rank,
+                 ptrdiff_t displacement, int target_count, MPI_Datatype target_type,
+                 ompi_win_t *win)
+{
+    struct osc_rbuf_window *window = osc_rbuf_window_of(win);
+    const struct target target = {rank, displacement, target_count, target_type};
+    size_t bytes;
+    int status = OMPI_SUCCESS;
+
+    osc_rbuf_lock();
+    bytes = packed_bytes(window, &target);
+    if (bytes > 0) {
+        status = put_packed(window, origin, origin_count, origin_type, &target, bytes);
+    }
+    osc_rbuf_unlock();
+    if (bytes == 0) {
+        status = osc_rbuf_pass(window, rank);
+        return status != OMPI_SUCCESS
+                   ? status
+                   : window->below.osc_put(origin, origin_count, origin_type, rank, displacement,
+                                           target_count, target_type, win);
+    }
+    return status;
+}
+
+/* The lock is held. */
+static int get_packed(struct osc_rbuf_window *window, void *origin, int count, MPI_Datatype type,
+                      const struct target *target, size_t bytes)
+{
+    const struct osc_rbuf_elements elements = as_bytes(bytes);
+    struct osc_rbuf_record *record = record_for(window, target, OSC_RBUF_GET, 0);
+    const int result =
+        record != NULL ? osc_rbuf_result_new(window, origin, count, type, &elements) : -1;
+
+    if (result < 0) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    record->first = first_byte(target);
+    record->wanted = bytes;
+    record->result = result;
+    osc_rbuf_counters.packed++;
+    return OMPI_SUCCESS;
+}
+
+int osc_rbuf_get(void *origin, int origin_count, MPI_Datatype origin_type, int rank,
+                 ptrdiff_t displacement, int target_count, MPI_Datatype target_type,
+                 ompi_win_t *win)
+{
+    struct osc_rbuf_window *window = osc_rbuf_window_of(win);
+    const struct target target = {rank, displacement, target_count, target_type};
+    size_t bytes;
+    int status = OMPI_SUCCESS;
+
+    osc_rbuf_lock();
+    bytes = packed_bytes(window, &target);
+    if (bytes > 0) {
+        status = get_packed(window, origin, origin_count, origin_type, &target, bytes);
+    }
+    osc_rbuf_unlock();
+    if (bytes == 0) {
+        status = osc_rbuf_pass(window, rank);
+        return status != OMPI_SUCCESS
+                   ? status
+                   : window->below.osc_get(origin, origin_count, origin_type, rank, displacement,
+                                           target_count, target_type, win);
+    }
+    return status;
+}
+
+/* ---- accumulates ---- */
+
+/* One on its way into messages. */
+struct accumulate {
+    enum osc_rbuf_record_kind kind;
+    const struct target *target;
+    struct osc_rbuf_elements elements;
+    const unsigned char *array; /* of the origin's elements, or NULL: none are sent */
+    MPI_Op op;
+    int result;
+};
+
+/* Tells the target of a derived type. The lock is held. */
+static int send_type(struct osc_rbuf_window *window, const struct target *target)
+{
+    const size_t bytes = ompi_datatype_pack_description_length(target->type);
+    const void *description;
+    size_t piece;
+
+    if (ompi_datatype_get_pack_description(target->type, &description) != OMPI_SUCCESS) {
+        return OMPI_ERR_NOT_SUPPORTED;
+    }
+    for (size_t at = 0; at < bytes; at += piece) {
+        struct osc_rbuf_record *record;
+
+        piece = bytes - at < osc_rbuf_room() ? bytes - at : osc_rbuf_room();
+        record = record_for(window, target, OSC_RBUF_TYPE, piece);
+        if (record == NULL) {
+            return OMPI_ERR_OUT_OF_RESOURCE;
+        }
+        record->first = at;
+        record->wanted = bytes;
+        memcpy(record + 1, (const unsigned char *) description + at, piece);
+    }
+    return OMPI_SUCCESS;
+}
+
+/* The lock is held. */
+static int send_elements(struct osc_rbuf_window *window, const struct accumulate *accumulate)
+{
+    const struct osc_rbuf_elements *elements = &accumulate->elements;
+    const size_t most = osc_rbuf_room() / elements->extent;
+    size_t piece;
+
+    for (size_t at = 0; at < elements->count; at += piece) {
+        struct osc_rbuf_record *record;
+        size_t payload;
+
+        piece = elements->count - at < most ? elements->count - at : most;
+        payload = accumulate->array != NULL ? piece * elements->extent : 0;
+        record = record_for(window, accumulate->target, accumulate->kind, payload);
+        if (record == NULL) {
+            return OMPI_ERR_OUT_OF_RESOURCE;
+        }
+        record->first = at;
+        record->wanted = piece;
+        record->type = PMPI_Type_c2f(elements->type);
+        record->op = PMPI_Op_c2f(accumulate->op);
+        record->result = accumulate->result;
+        record->derived = !ompi_datatype_is_predefined(accumulate->target->type);
+        if (payload > 0) {
+            memcpy(record + 1, accumulate->array + at * elements->extent, payload);
+        }
+    }
+    return OMPI_SUCCESS;
+}
+
+/* The lock is held. */
+static int send_accumulate(struct osc_rbuf_window *window, const struct accumulate *accumulate)
+{
+    int status = OMPI_SUCCESS;
+
+    if (!ompi_datatype_is_predefined(accumulate->target->type)) {
+        status = send_type(window, accumulate->target);
+    }
+    osc_rbuf_counters.packed++;
+    return status == OMPI_SUCCESS ? send_elements(window, accumulate) : status;
+}
+
+/* The origin's elements as an array: its memory, or a copy to be freed. NULL without memory. */
+static unsigned char *array_of(const void *origin, int count, MPI_Datatype type,
+                               const struct osc_rbuf_elements *elements, unsigned char **copy)
+{
+    unsigned char *place = osc_rbuf_elements_in_place(origin, count, type, elements);
+
+    *copy = NULL;
+    if (place != NULL) {
+        return place;
+    }
+    *copy = malloc(elements->count * elements->extent);
+    if (*copy != NULL &&
+        osc_rbuf_elements_read(origin, count, type, elements, *copy) != MPI_SUCCESS) {
+        free(*copy);
+        *copy = NULL;
+    }
+    return *copy;
+}
+
+/* What an operation finds of its target's epoch. */
+enum way {
+    WAY_BELOW, /* it is below's to do, or to refuse */
+    WAY_PACKED,
+    WAY_REFUSED
+};
+
+static enum way way_of(const struct osc_rbuf_window *window, const struct target *target)
+{
+    if (window->access != OSC_RBUF_ACCESS_FENCE && window->access != OSC_RBUF_ACCESS_GROUP) {
+        return WAY_BELOW;
+    }
+    return is_accessed(window, target->rank) && is_inside(window, target) ? WAY_PACKED
+                                                                          : WAY_REFUSED;
+}
+
+static int refusal(const struct osc_rbuf_window *window, int target)
+{
+    return is_accessed(window, target) ? OMPI_ERR_RMA_RANGE : OMPI_ERR_RMA_SYNC;
+}
+
+int osc_rbuf_accumulate(const void *origin, int origin_count, MPI_Datatype origin_type, int rank,
+                        ptrdiff_t displacement, int target_count, MPI_Datatype target_type,
+                        MPI_Op op, ompi_win_t *win)
+{
+    struct osc_rbuf_window *window = osc_rbuf_window_of(win);
+    const struct target target = {rank, displacement, target_count, target_type};
+    struct accumulate accumulate = {
+        .kind = OSC_RBUF_ACCUMULATE, .target = &target, .op = op, .result = -1};
+    unsigned char *copy = NULL;
+    enum way way;
+    int status;
+
+    osc_rbuf_lock();
+    way = way_of(window, &target);
+    status = refusal(window, rank);
+    if (way == WAY_PACKED) {
+        status = OMPI_ERR_OUT_OF_RESOURCE;
+        if (osc_rbuf_elements_of(target_type, target_count, &accumulate.elements) &&
+            (accumulate.array = array_of(origin, origin_count, origin_type, &accumulate.elements,
+                                         &copy)) != NULL) {
+            status = send_accumulate(window, &accumulate);
+        }
+        free(copy);
+    }
+    osc_rbuf_unlock();
+    return way == WAY_BELOW
+               ? window->below.osc_accumulate(origin, origin_count, origin_type, rank, displacement,
+                                              target_count, target_type, op, win)
+               : status;
+}
+
+/* The lock is held. */
+static int get_accumulate(struct osc_rbuf_window *window, struct accumulate *accumulate,
+                          const void *origin, int origin_count, MPI_Datatype origin_type,
+                          void *result, int result_count, MPI_Datatype result_type)
+{
+    const struct target *target = accumulate->target;
+    unsigned char *copy = NULL;
+    int status = OMPI_ERR_OUT_OF_RESOURCE;
+
+    if (!osc_rbuf_elements_of(target->type, target->count, &accumulate->elements)) {
+        return OMPI_ERR_NOT_SUPPORTED;
+    }
+    if (accumulate->op != MPI_NO_OP) {
+        accumulate->array =
+            array_of(origin, origin_count, origin_type, &accumulate->elements, &copy);
+        if (accumulate->array == NULL) {
+            return status;
+        }
+    }
+    accumulate->result =
+        osc_rbuf_result_new(window, result, result_count, result_type, &accumulate->elements);
+    if (accumulate->result >= 0) {
+        status = send_accumulate(window, accumulate);
+    }
+    free(copy);
+    return status;
+}
+
+int osc_rbuf_get_accumulate(const void *origin, int origin_count, MPI_Datatype origin_type,
+                            void *result, int result_count, MPI_Datatype result_type, int rank,
+                            ptrdiff_t displacement, int target_count, MPI_Datatype target_type,
+                            MPI_Op op, ompi_win_t *win)
+{
+    struct osc_rbuf_window *window = osc_rbuf_window_of(win);
+    const struct target target = {rank, displacement, target_count, target_type};
+    struct accumulate accumulate = {.kind = OSC_RBUF_GET_ACCUMULATE, .target = &target, .op = op};
+    enum way way;
+    int status;
+
+    osc_rbuf_lock();
+    way = way_of(window, &target);
+    status = way == WAY_PACKED ? get_accumulate(window, &accumulate, origin, origin_count,
+                                                origin_type, result, result_count, result_type)
+                               : refusal(window, rank);
+    osc_rbuf_unlock();
+    return way == WAY_BELOW
+               ? window->below.osc_get_accumulate(origin, origin_count, origin_type, result,
+                                                  result_count, result_type, rank, displacement,
+                                                  target_count, target_type, op, win)
+               : status;
+}
+
+int osc_rbuf_fetch_and_op(const void *origin, void *result, MPI_Datatype type, int rank,
+                          ptrdiff_t displacement, MPI_Op op, ompi_win_t *win)
+{
+    struct osc_rbuf_window *window = osc_rbuf_window_of(win);
+    const struct target target = {rank, displacement, 1, type};
+    struct accumulate accumulate = {.kind = OSC_RBUF_GET_ACCUMULATE, .target = &target, .op = op};
+    enum way way;
+    int status;
+
+    osc_rbuf_lock();
+    way = way_of(window, &target);
+    status = way == WAY_PACKED
+                 ? get_accumulate(window, &accumulate, origin, 1, type, result, 1, type)
+                 : refusal(window, rank);
+    osc_rbuf_unlock();
+    return way == WAY_BELOW
+               ? window->below.osc_fetch_and_op(origin, result, type, rank, displacement, op, win)
+               : status;
+}
+
+/* The lock is held. */
+static int compare_and_swap(struct osc_rbuf_window *window, const struct target *target,
+                            const void *origin, const void *compare, void *result)
+{
+    struct osc_rbuf_elements elements;
+    struct osc_rbuf_record *record;
+    int number;
+
+    if (!osc_rbuf_elements_of(target->type, 1, &elements)) {
+        return OMPI_ERR_NOT_SUPPORTED;
+    }
+    record = record_for(window, target, OSC_RBUF_COMPARE_SWAP, 2 * elements.extent);
+    number = record != NULL ? osc_rbuf_result_new(window, result, 1, target->type, &elements) : -1;
+    if (number < 0) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    record->type = PMPI_Type_c2f(target->type);
+    record->op = PMPI_Op_c2f(MPI_REPLACE);
+    record->result = number;
+    memcpy(record + 1, origin, elements.extent);
+    memcpy((unsigned char *) (record + 1) + elements.extent, compare, elements.extent);
+    osc_rbuf_counters.packed++;
+    return OMPI_SUCCESS;
+}
+
+int osc_rbuf_compare_and_swap(const void *origin, const void *compare, void *result,
+                              MPI_Datatype type, int rank, ptrdiff_t displacement, ompi_win_t *win)
+{
+    struct osc_rbuf_window *window = osc_rbuf_window_of(win);
+    const struct target target = {rank, displacement, 1, type};
+    enum way way;
+    int status;
+
+    osc_rbuf_lock();
+    way = way_of(window, &target);
+    status = way == WAY_PACKED ? compare_and_swap(window, &target, origin, compare, result)
+                               : refusal(window, rank);
+    osc_rbuf_unlock();
+    return way == WAY_BELOW ? window->below.osc_compare_and_swap(origin, compare, result, type,
+                                                                 rank, displacement, win)
+                            : status;
+}

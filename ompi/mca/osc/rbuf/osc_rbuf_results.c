@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Results (osc_rbuf_results.h). One that does not lie in one piece is collected in an array first.
+ * The type is retained: a program may free it while its operation is under way.
+ */
+#include "osc_rbuf_results.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ompi/datatype/ompi_datatype.h"
+
+struct result {
+    void *address;
+    int count;
+    MPI_Datatype type;
+    struct osc_rbuf_elements elements;
+    unsigned char *into; /* the program's memory, or an array of ours */
+    bool apart;          /* the array */
+    size_t left;         /* bytes to come */
+};
+
+int osc_rbuf_result_new(struct osc_rbuf_window *window, void *address, int count, MPI_Datatype type,
+                        const struct osc_rbuf_elements *elements)
+{
+    struct result *result = malloc(sizeof(*result));
+    int number;
+
+    if (result == NULL) {
+        return -1;
+    }
+    *result = (struct result){.address = address,
+                              .count = count,
+                              .type = type,
+                              .elements = *elements,
+                              .left = elements->count * elements->extent};
+    result->into = osc_rbuf_elements_in_place(address, count, type, elements);
+    result->apart = result->into == NULL;
+    if (result->apart && (result->into = malloc(result->left)) == NULL) {
+        free(result);
+        return -1;
+    }
+    number = opal_pointer_array_add(&window->results, result);
+    if (number < 0) {
+        free(result->apart ? result->into : NULL);
+        free(result);
+        return -1;
+    }
+    OBJ_RETAIN(type);
+    window->unanswered++;
+    return number;
+}
+
+static void end(struct osc_rbuf_window *window, int number, struct result *result)
+{
+    opal_pointer_array_set_item(&window->results, number, NULL);
+    if (result->apart) {
+        (void) osc_rbuf_elements_write(result->address, result->count, result->type,
+                                       &result->elements, result->into);
+        free(result->into);
+    }
+    OBJ_RELEASE(result->type);
+    free(result);
+    window->unanswered--;
+}
+
+void osc_rbuf_result_came(struct osc_rbuf_window *window, int number, size_t offset,
+                          const void *data, size_t bytes)
+{
+    struct result *result = opal_pointer_array_get_item(&window->results, number);
+
+    if (result == NULL || bytes > result->left) {
+        return;
+    }
+    memcpy(result->into + offset, data, bytes);
+    result->left -= bytes;
+    if (result->left == 0) {
+        end(window, number, result);
+    }
+}

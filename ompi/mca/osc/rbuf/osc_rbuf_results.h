@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Results that were asked for and go to the program's memory: where, and how much is still to come.
+ * The lock is held.
+ */
+#ifndef OSC_RBUF_RESULTS_H
+#define OSC_RBUF_RESULTS_H
+
+#include "osc_rbuf_elements.h"
+
+/* A result for `count` of `type` at an address, of `elements` in all. Its number, or -1. */
+int osc_rbuf_result_new(struct osc_rbuf_window *window, void *address, int count, MPI_Datatype type,
+                        const struct osc_rbuf_elements *elements);
+
+/* What has come of a result, `offset` bytes from the start of its array. */
+void osc_rbuf_result_came(struct osc_rbuf_window *window, int number, size_t offset,
+                          const void *data, size_t bytes);
+
+#endif

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Synchronisation. Epochs of a process on a window:
+ *
+ *   NONE --fence--> FENCE --fence(NOSUCCEED)--> NONE
+ *   NONE or FENCE --start--> GROUP --complete--> NONE
+ *   NONE or FENCE --lock, lock_all--> PASSIVE --unlock, unlock_all of the last--> NONE
+ *
+ * An exposure epoch (post to wait) goes beside them. What waits does so in Open MPI's progress,
+ * with no lock held.
+ */
+#include "osc_rbuf.h"
+
+#include <stdlib.h>
+
+#include "ompi/constants.h"
+#include "osc_rbuf_message.h"
+
+/* ---- the epoch below ---- */
+
+static bool has_posted(struct osc_rbuf_window *window, int target)
+{
+    return window->peers[target].posts > 0;
+}
+
+int osc_rbuf_pass(struct osc_rbuf_window *window, int target)
+{
+    enum osc_rbuf_access access;
+    bool opens = false;
+    bool refused;
+
+    osc_rbuf_lock();
+    access = window->access;
+    refused = access == OSC_RBUF_ACCESS_GROUP && !window->peers[target].accessed;
+    if (!refused && (access == OSC_RBUF_ACCESS_FENCE || access == OSC_RBUF_ACCESS_GROUP)) {
+        opens = !window->below_open;
+        window->below_open = true;
+        osc_rbuf_counters.passed++;
+    }
+    osc_rbuf_unlock();
+    if (refused) {
+        return OMPI_ERR_RMA_SYNC;
+    }
+    if (access == OSC_RBUF_ACCESS_GROUP && !window->unchecked) {
+        osc_rbuf_wait(window, has_posted, target);
+    }
+    return opens ? window->below.osc_lock_all(MPI_MODE_NOCHECK, window->win) : OMPI_SUCCESS;
+}
+
+/* Ends the epoch below, and with it all operations there: they have arrived. */
+static int close_below(struct osc_rbuf_window *window)
+{
+    if (!window->below_open) {
+        return OMPI_SUCCESS;
+    }
+    window->below_open = false;
+    return window->below.osc_unlock_all(window->win);
+}
+
+/* ---- fence ---- */
+
+static bool all_received(struct osc_rbuf_window *window, int unused)
+{
+    (void) unused;
+    return window->received >= window->expected && window->unanswered == 0;
+}
+
+/* Sends all that is packed. `sums` gets two numbers for each process: our messages for it, and our
+ * messages for all. */
+static int send_all(struct osc_rbuf_window *window, int *sums)
+{
+    int status = MPI_SUCCESS;
+    int total = 0;
+
+    osc_rbuf_lock();
+    for (int i = 0; i < window->size && status == MPI_SUCCESS; i++) {
+        if (window->peers[i].packing != NULL) {
+            status = osc_rbuf_send(window, i, OSC_RBUF_FENCE_DATA);
+        }
+        total += window->peers[i].sent;
+    }
+    for (int i = 0; i < window->size; i++) {
+        sums[2 * i] = window->peers[i].sent;
+        sums[2 * i + 1] = total;
+        window->peers[i].sent = 0;
+    }
+    osc_rbuf_unlock();
+    return status;
+}
+
+/* The operations of this epoch are complete everywhere when all processes return. */
+static int end_fence_epoch(struct osc_rbuf_window *window)
+{
+    int *sums = malloc(2 * sizeof(*sums) * (size_t) window->size);
+    int mine[2];
+    int status = MPI_ERR_NO_MEM;
+
+    if (sums == NULL) {
+        return status;
+    }
+    status = send_all(window, sums);
+    if (status == MPI_SUCCESS) {
+        status = close_below(window);
+    }
+    if (status == MPI_SUCCESS) { /* and all processes have come to their fence */
+        status = PMPI_Reduce_scatter_block(sums, mine, 2, MPI_INT, MPI_SUM, window->comm);
+    }
+    free(sums);
+    if (status != MPI_SUCCESS || mine[1] == 0) {
+        return status;
+    }
+    osc_rbuf_lock();
+    window->expected += (uint64_t) mine[0];
+    osc_rbuf_unlock();
+    osc_rbuf_wait(window, all_received, 0);
+    return PMPI_Barrier(window->comm);
+}
+
+int osc_rbuf_fence(int assert, ompi_win_t *win)
+{
+    struct osc_rbuf_window *window = osc_rbuf_window_of(win);
+    int status;
+
+    if (window->access == OSC_RBUF_ACCESS_GROUP || window->access == OSC_RBUF_ACCESS_PASSIVE) {
+        return OMPI_ERR_RMA_SYNC;
+    }
+    status = (assert &MPI_MODE_NOPRECEDE) ? PMPI_Barrier(window->comm) : end_fence_epoch(window);
+    window->access = (assert &MPI_MODE_NOSUCCEED) ? OSC_RBUF_ACCESS_NONE : OSC_RBUF_ACCESS_FENCE;
+    return status;
+}
+
+/* ---- post, start, complete, wait ---- */
+
+/* The group's ranks in the window, to be freed; NULL without memory. */
+static int *ranks_of(const struct osc_rbuf_window *window, MPI_Group group, int *count)
+{
+    int *theirs, *ours;
+
+    PMPI_Group_size(group, count);
+    theirs = malloc(sizeof(*theirs) * (size_t) (*count + 1));
+    ours = malloc(sizeof(*ours) * (size_t) (*count + 1));
+    if (theirs != NULL && ours != NULL) {
+        for (int i = 0; i < *count; i++) {
+            theirs[i] = i;
+        }
+        PMPI_Group_translate_ranks(group, *count, theirs, window->group, ours);
+    } else {
+        free(ours);
+        ours = NULL;
+    }
+    free(theirs);
+    return ours;
+}
+
+int osc_rbuf_post(MPI_Group group, int assert, ompi_win_t *win)
+{
+    struct osc_rbuf_window *window = osc_rbuf_window_of(win);
+    int status = MPI_SUCCESS;
+    int count;
+    int *ranks;
+
+    if (window->exposed > 0) {
+        return OMPI_ERR_RMA_SYNC;
+    }
+    ranks = ranks_of(window, group, &count);
+    if (ranks == NULL) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    osc_rbuf_lock();
+    window->exposed = count;
+    for (int i = 0; i < count && !(assert &MPI_MODE_NOCHECK) && status == MPI_SUCCESS; i++) {
+        status = osc_rbuf_send_post(window, ranks[i]);
+    }
+    osc_rbuf_unlock();
+    free(ranks);
+    return status;
+}
+
+int osc_rbuf_start(MPI_Group group, int assert, ompi_win_t *win)
+{
+    struct osc_rbuf_window *window = osc_rbuf_window_of(win);
+
+    if (window->access == OSC_RBUF_ACCESS_GROUP || window->access == OSC_RBUF_ACCESS_PASSIVE) {
+        return OMPI_ERR_RMA_SYNC;
+    }
+    window->targets = ranks_of(window, group, &window->target_count);
+    if (window->targets == NULL) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    osc_rbuf_lock();
+    for (int i = 0; i < window->target_count; i++) {
+        window->peers[window->targets[i]].accessed = true;
+    }
+    window->unchecked = (assert &MPI_MODE_NOCHECK) != 0;
+    window->access = OSC_RBUF_ACCESS_GROUP;
+    osc_rbuf_unlock();
+    return OMPI_SUCCESS;
+}
+
+static bool all_answered(struct osc_rbuf_window *window, int unused)
+{
+    (void) unused;
+    return window->unanswered == 0;
+}
+
+/* The last message of the epoch to one target, whose window is open by then. */
+static int complete_target(struct osc_rbuf_window *window, int target)
+{
+    struct osc_rbuf_peer *peer = &window->peers[target];
+    int status;
+
+    if (!window->unchecked) {
+        osc_rbuf_wait(window, has_posted, target);
+    }
+    osc_rbuf_lock();
+    peer->posts -= !window->unchecked;
+    peer->accessed = false;
+    status = osc_rbuf_send(window, target, OSC_RBUF_COMPLETE);
+    osc_rbuf_unlock();
+    return status;
+}
+
+int osc_rbuf_complete(ompi_win_t *win)
+{
+    struct osc_rbuf_window *window = osc_rbuf_window_of(win);
+    int status;
+
+    if (window->access != OSC_RBUF_ACCESS_GROUP) {
+        return OMPI_ERR_RMA_SYNC;
+    }
+    status = close_below(window);
+    for (int i = 0; i < window->target_count && status == MPI_SUCCESS; i++) {
+        status = complete_target(window, window->targets[i]);
+    }
+    if (status == MPI_SUCCESS) {
+        osc_rbuf_wait(window, all_answered, 0);
+    }
+    window->access = OSC_RBUF_ACCESS_NONE;
+    free(window->targets);
+    window->targets = NULL;
+    window->target_count = 0;
+    return status;
+}
+
+static bool all_completed(struct osc_rbuf_window *window, int unused)
+{
+    (void) unused;
+    return window->completes >= window->exposed;
+}
+
+/* The lock is held. */
+static void end_exposure(struct osc_rbuf_window *window)
+{
+    window->completes -= window->exposed;
+    window->exposed = 0;
+}
+
+int osc_rbuf_wait_completes(ompi_win_t *win)
+{
+    struct osc_rbuf_window *window = osc_rbuf_window_of(win);
+
+    osc_rbuf_wait(window, all_completed, 0);
+    osc_rbuf_lock();
+    end_exposure(window);
+    osc_rbuf_unlock();
+    return OMPI_SUCCESS;
+}
+
+int osc_rbuf_test_completes(ompi_win_t *win, int *flag)
+{
+    struct osc_rbuf_window *window = osc_rbuf_window_of(win);
+
+    opal_progress();
+    osc_rbuf_lock();
+    *flag = all_completed(window, 0);
+    if (*flag) {
+        end_exposure(window);
+    }
+    osc_rbuf_unlock();
+    return OMPI_SUCCESS;
+}
+
+/* ---- passive target epochs are below's: here they are only counted ---- */
+
+/* Packed or passed operations of a fence epoch may not go on behind it: MPI forbids a lock then. */
+static void passive_began(struct osc_rbuf_window *window)
+{
+    osc_rbuf_lock();
+    window->locks++;
+    window->access = OSC_RBUF_ACCESS_PASSIVE;
+    osc_rbuf_unlock();
+}
+
+static void passive_ended(struct osc_rbuf_window *window)
+{
+    osc_rbuf_lock();
+    window->locks--;
+    if (window->locks == 0) {
+        window->access = OSC_RBUF_ACCESS_NONE;
+    }
+    osc_rbuf_unlock();
+}
+
+int osc_rbuf_passive_lock(int type, int target, int assert, ompi_win_t *win)
+{
+    struct osc_rbuf_window *window = osc_rbuf_window_of(win);
+    const int status = window->below.osc_lock(type, target, assert, win);
+
+    if (status == OMPI_SUCCESS) {
+        passive_began(window);
+    }
+    return status;
+}
+
+int osc_rbuf_passive_unlock(int target, ompi_win_t *win)
+{
+    struct osc_rbuf_window *window = osc_rbuf_window_of(win);
+    const int status = window->below.osc_unlock(target, win);
+
+    if (status == OMPI_SUCCESS) {
+        passive_ended(window);
+    }
+    return status;
+}
+
+int osc_rbuf_passive_lock_all(int assert, ompi_win_t *win)
+{
+    struct osc_rbuf_window *window = osc_rbuf_window_of(win);
+    const int status = window->below.osc_lock_all(assert, win);
+
+    if (status == OMPI_SUCCESS) {
+        passive_began(window);
+    }
+    return status;
+}
+
+int osc_rbuf_passive_unlock_all(ompi_win_t *win)
+{
+    struct osc_rbuf_window *window = osc_rbuf_window_of(win);
+    const int status = window->below.osc_unlock_all(win);
+
+    if (status == OMPI_SUCCESS) {
+        passive_ended(window);
+    }
+    return status;
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Windows: their state, in a list whose first is the one used last, and Open MPI's progress, which
+ * visits all of them. Owns the mutex.
+ */
+#include "osc_rbuf.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "ompi/constants.h"
+#include "opal/runtime/opal_progress.h"
+#include "osc_rbuf_message.h"
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static LIST_HEAD(, osc_rbuf_window) windows = LIST_HEAD_INITIALIZER(windows);
+
+struct osc_rbuf_counters osc_rbuf_counters;
+
+void osc_rbuf_lock(void)
+{
+    pthread_mutex_lock(&mutex);
+}
+
+bool osc_rbuf_trylock(void)
+{
+    return pthread_mutex_trylock(&mutex) == 0;
+}
+
+void osc_rbuf_unlock(void)
+{
+    pthread_mutex_unlock(&mutex);
+}
+
+/* Open MPI may call it while the lock is held, by this thread or another: then somebody else will
+ * see to it. */
+static int progress(void)
+{
+    struct osc_rbuf_window *window;
+    int handled = 0;
+
+    if (!osc_rbuf_trylock()) {
+        return 0;
+    }
+    LIST_FOREACH(window, &windows, link)
+    {
+        handled += osc_rbuf_messages_progress(window);
+    }
+    osc_rbuf_unlock();
+    return handled;
+}
+
+struct osc_rbuf_window *osc_rbuf_window_of(const ompi_win_t *win)
+{
+    struct osc_rbuf_window *window;
+
+    osc_rbuf_lock();
+    LIST_FOREACH(window, &windows, link)
+    {
+        if (window->win == win) {
+            break;
+        }
+    }
+    if (window != NULL && window != LIST_FIRST(&windows)) {
+        LIST_REMOVE(window, link);
+        LIST_INSERT_HEAD(&windows, window, link);
+    }
+    osc_rbuf_unlock();
+    return window;
+}
+
+void osc_rbuf_wait(struct osc_rbuf_window *window,
+                   bool (*done)(struct osc_rbuf_window *window, int argument), int argument)
+{
+    bool over;
+
+    do {
+        osc_rbuf_lock();
+        over = done(window, argument);
+        osc_rbuf_unlock();
+        if (!over) {
+            opal_progress();
+        }
+    } while (!over);
+}
+
+static void list(struct osc_rbuf_window *window)
+{
+    osc_rbuf_lock();
+    if (LIST_EMPTY(&windows)) {
+        opal_progress_register(progress);
+    }
+    LIST_INSERT_HEAD(&windows, window, link);
+    osc_rbuf_unlock();
+}
+
+static void unlist(struct osc_rbuf_window *window)
+{
+    osc_rbuf_lock();
+    LIST_REMOVE(window, link);
+    if (LIST_EMPTY(&windows)) {
+        opal_progress_unregister(progress);
+    }
+    osc_rbuf_unlock();
+}
+
+/* A communicator of the same processes, without what the program has attached to it. */
+static int make_comm(struct osc_rbuf_window *window, MPI_Comm comm)
+{
+    int status;
+
+    PMPI_Comm_rank(comm, &window->rank);
+    PMPI_Comm_size(comm, &window->size);
+    status = PMPI_Comm_group(comm, &window->group);
+    if (status == MPI_SUCCESS) {
+        status = PMPI_Comm_create(comm, window->group, &window->comm);
+    }
+    if (status == MPI_SUCCESS) {
+        PMPI_Comm_set_errhandler(window->comm, MPI_ERRORS_RETURN);
+    }
+    return status;
+}
+
+/* Learns how large the others' windows are. */
+static int exchange(struct osc_rbuf_window *window, size_t bytes, int displacement_unit)
+{
+    uint64_t mine[2] = {bytes, (uint64_t) displacement_unit};
+    uint64_t *all = malloc(sizeof(mine) * (size_t) window->size);
+    int status = MPI_ERR_NO_MEM;
+
+    if (all != NULL) {
+        status =
+            PMPI_Allgather(mine, sizeof(mine), MPI_BYTE, all, sizeof(mine), MPI_BYTE, window->comm);
+        for (int i = 0; i < window->size && status == MPI_SUCCESS; i++) {
+            window->peers[i].bytes = all[2 * i];
+            window->peers[i].displacement_unit = (int) all[2 * i + 1];
+        }
+    }
+    free(all);
+    return status;
+}
+
+/* Whether below takes the epoch that passed operations go under. */
+static bool below_opens(struct osc_rbuf_window *window)
+{
+    return window->below.osc_lock_all(MPI_MODE_NOCHECK, window->win) == OMPI_SUCCESS &&
+           window->below.osc_unlock_all(window->win) == OMPI_SUCCESS;
+}
+
+static void window_free(struct osc_rbuf_window *window)
+{
+    osc_rbuf_receives_end(window);
+    for (int i = 0; window->peers != NULL && i < window->size; i++) {
+        free(window->peers[i].description);
+        if (window->peers[i].type != NULL) {
+            OBJ_RELEASE(window->peers[i].type);
+        }
+    }
+    free(window->peers);
+    OBJ_DESTRUCT(&window->results);
+    if (window->comm != MPI_COMM_NULL) {
+        PMPI_Comm_free(&window->comm);
+    }
+    if (window->group != MPI_GROUP_NULL) {
+        PMPI_Group_free(&window->group);
+    }
+    free(window);
+}
+
+static void replace_functions(ompi_osc_base_module_t *module)
+{
+    module->osc_free = osc_rbuf_free;
+    module->osc_put = osc_rbuf_put;
+    module->osc_get = osc_rbuf_get;
+    module->osc_accumulate = osc_rbuf_accumulate;
+    module->osc_compare_and_swap = osc_rbuf_compare_and_swap;
+    module->osc_fetch_and_op = osc_rbuf_fetch_and_op;
+    module->osc_get_accumulate = osc_rbuf_get_accumulate;
+    module->osc_fence = osc_rbuf_fence;
+    module->osc_start = osc_rbuf_start;
+    module->osc_complete = osc_rbuf_complete;
+    module->osc_post = osc_rbuf_post;
+    module->osc_wait = osc_rbuf_wait_completes;
+    module->osc_test = osc_rbuf_test_completes;
+    module->osc_lock = osc_rbuf_passive_lock;
+    module->osc_unlock = osc_rbuf_passive_unlock;
+    module->osc_lock_all = osc_rbuf_passive_lock_all;
+    module->osc_unlock_all = osc_rbuf_passive_unlock_all;
+}
+
+/* All that can fail without the others. */
+static bool prepare(struct osc_rbuf_window *window, size_t bytes, int displacement_unit)
+{
+    return window->peers != NULL && exchange(window, bytes, displacement_unit) == MPI_SUCCESS &&
+           below_opens(window) && osc_rbuf_receives_start(window) == MPI_SUCCESS;
+}
+
+int osc_rbuf_window_attach(ompi_win_t *win, void *base, size_t bytes, int displacement_unit,
+                           MPI_Comm comm, int flavor)
+{
+    struct osc_rbuf_window *window = calloc(1, sizeof(*window));
+    int ready, all_ready;
+
+    if (window == NULL) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    window->win = win;
+    window->below = *win->w_osc_module;
+    window->dynamic = flavor == MPI_WIN_FLAVOR_DYNAMIC;
+    window->base = window->dynamic ? NULL : base;
+    window->comm = MPI_COMM_NULL;
+    window->group = MPI_GROUP_NULL;
+    STAILQ_INIT(&window->sending);
+    OBJ_CONSTRUCT(&window->results, opal_pointer_array_t);
+    if (make_comm(window, comm) != MPI_SUCCESS) {
+        window_free(window);
+        return OMPI_ERROR;
+    }
+    window->peers = calloc((size_t) window->size, sizeof(*window->peers));
+    ready = prepare(window, bytes, window->dynamic ? 1 : displacement_unit);
+    PMPI_Allreduce(&ready, &all_ready, 1, MPI_INT, MPI_MIN, window->comm);
+    if (!all_ready) {
+        window_free(window);
+        return OMPI_ERROR;
+    }
+    list(window);
+    replace_functions(win->w_osc_module);
+    return OMPI_SUCCESS;
+}
+
+int osc_rbuf_free(ompi_win_t *win)
+{
+    struct osc_rbuf_window *window = osc_rbuf_window_of(win);
+    const ompi_osc_base_module_t below = window->below;
+
+    /* Nobody sends any more, since all epochs are over: but the last messages are to be read. */
+    PMPI_Barrier(window->comm);
+    unlist(window);
+    window_free(window);
+    *win->w_osc_module = below;
+    return below.osc_free(win);
+}
