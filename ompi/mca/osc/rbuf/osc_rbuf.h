@@ -107,7 +107,6 @@ extern struct osc_rbuf_counters osc_rbuf_counters;
 /* ---- osc_rbuf_window.c ---- */
 
 void osc_rbuf_lock(void);
-bool osc_rbuf_trylock(void);
 void osc_rbuf_unlock(void);
 
 /* Puts this component in front of the one that win's module belongs to. Collective over comm; on
@@ -132,15 +131,15 @@ void osc_rbuf_wait(struct osc_rbuf_window *window,
 
 /* ---- osc_rbuf_sync.c: MPI's synchronisation; units and errors are MPI's ---- */
 
-int osc_rbuf_fence(int assert, ompi_win_t *win);
-int osc_rbuf_post(MPI_Group group, int assert, ompi_win_t *win);
-int osc_rbuf_start(MPI_Group group, int assert, ompi_win_t *win);
+int osc_rbuf_fence(int mode, ompi_win_t *win);
+int osc_rbuf_post(MPI_Group group, int mode, ompi_win_t *win);
+int osc_rbuf_start(MPI_Group group, int mode, ompi_win_t *win);
 int osc_rbuf_complete(ompi_win_t *win);
 int osc_rbuf_wait_completes(ompi_win_t *win);
 int osc_rbuf_test_completes(ompi_win_t *win, int *flag);
-int osc_rbuf_passive_lock(int type, int target, int assert, ompi_win_t *win);
+int osc_rbuf_passive_lock(int type, int target, int mode, ompi_win_t *win);
 int osc_rbuf_passive_unlock(int target, ompi_win_t *win);
-int osc_rbuf_passive_lock_all(int assert, ompi_win_t *win);
+int osc_rbuf_passive_lock_all(int mode, ompi_win_t *win);
 int osc_rbuf_passive_unlock_all(ompi_win_t *win);
 
 /* ---- osc_rbuf_operation.c: put, get and accumulates ---- */

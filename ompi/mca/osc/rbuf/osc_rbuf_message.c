@@ -103,7 +103,7 @@ int osc_rbuf_send_post(struct osc_rbuf_window *window, int origin)
     return buffer != NULL ? send_buffer(window, origin, OSC_RBUF_POST, buffer) : MPI_ERR_NO_MEM;
 }
 
-static bool has_posted(struct osc_rbuf_window *window, int target)
+bool osc_rbuf_has_posted(struct osc_rbuf_window *window, int target)
 {
     return window->peers[target].posts > 0;
 }
@@ -114,9 +114,9 @@ static int send_full(struct osc_rbuf_window *window, int target)
     if (window->access != OSC_RBUF_ACCESS_GROUP) {
         return osc_rbuf_send(window, target, OSC_RBUF_FENCE_DATA);
     }
-    if (!window->unchecked && !has_posted(window, target)) {
+    if (!window->unchecked && !osc_rbuf_has_posted(window, target)) {
         osc_rbuf_unlock();
-        osc_rbuf_wait(window, has_posted, target);
+        osc_rbuf_wait(window, osc_rbuf_has_posted, target);
         osc_rbuf_lock();
     }
     /* Another thread may have sent it meanwhile. */

@@ -76,6 +76,9 @@ int osc_rbuf_send(struct osc_rbuf_window *window, int target, enum osc_rbuf_kind
 /* Tells an origin that the window is open for it. MPI's error. */
 int osc_rbuf_send_post(struct osc_rbuf_window *window, int origin);
 
+/* Whether the target has opened its window for this process: for osc_rbuf_wait(). */
+bool osc_rbuf_has_posted(struct osc_rbuf_window *window, int target);
+
 /* Starts or ends the window's receives. */
 int osc_rbuf_receives_start(struct osc_rbuf_window *window);
 void osc_rbuf_receives_end(struct osc_rbuf_window *window);

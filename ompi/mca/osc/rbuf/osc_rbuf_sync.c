@@ -18,11 +18,6 @@
 
 /* ---- the epoch below ---- */
 
-static bool has_posted(struct osc_rbuf_window *window, int target)
-{
-    return window->peers[target].posts > 0;
-}
-
 int osc_rbuf_pass(struct osc_rbuf_window *window, int target)
 {
     enum osc_rbuf_access access;
@@ -42,7 +37,7 @@ int osc_rbuf_pass(struct osc_rbuf_window *window, int target)
         return OMPI_ERR_RMA_SYNC;
     }
     if (access == OSC_RBUF_ACCESS_GROUP && !window->unchecked) {
-        osc_rbuf_wait(window, has_posted, target);
+        osc_rbuf_wait(window, osc_rbuf_has_posted, target);
     }
     return opens ? window->below.osc_lock_all(MPI_MODE_NOCHECK, window->win) : OMPI_SUCCESS;
 }
@@ -116,7 +111,7 @@ static int end_fence_epoch(struct osc_rbuf_window *window)
     return PMPI_Barrier(window->comm);
 }
 
-int osc_rbuf_fence(int assert, ompi_win_t *win)
+int osc_rbuf_fence(int mode, ompi_win_t *win)
 {
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
     int status;
@@ -124,8 +119,8 @@ int osc_rbuf_fence(int assert, ompi_win_t *win)
     if (window->access == OSC_RBUF_ACCESS_GROUP || window->access == OSC_RBUF_ACCESS_PASSIVE) {
         return OMPI_ERR_RMA_SYNC;
     }
-    status = (assert &MPI_MODE_NOPRECEDE) ? PMPI_Barrier(window->comm) : end_fence_epoch(window);
-    window->access = (assert &MPI_MODE_NOSUCCEED) ? OSC_RBUF_ACCESS_NONE : OSC_RBUF_ACCESS_FENCE;
+    status = (mode & MPI_MODE_NOPRECEDE) ? PMPI_Barrier(window->comm) : end_fence_epoch(window);
+    window->access = (mode & MPI_MODE_NOSUCCEED) ? OSC_RBUF_ACCESS_NONE : OSC_RBUF_ACCESS_FENCE;
     return status;
 }
 
@@ -152,7 +147,7 @@ static int *ranks_of(const struct osc_rbuf_window *window, MPI_Group group, int 
     return ours;
 }
 
-int osc_rbuf_post(MPI_Group group, int assert, ompi_win_t *win)
+int osc_rbuf_post(MPI_Group group, int mode, ompi_win_t *win)
 {
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
     int status = MPI_SUCCESS;
@@ -168,7 +163,7 @@ int osc_rbuf_post(MPI_Group group, int assert, ompi_win_t *win)
     }
     osc_rbuf_lock();
     window->exposed = count;
-    for (int i = 0; i < count && !(assert &MPI_MODE_NOCHECK) && status == MPI_SUCCESS; i++) {
+    for (int i = 0; i < count && !(mode & MPI_MODE_NOCHECK) && status == MPI_SUCCESS; i++) {
         status = osc_rbuf_send_post(window, ranks[i]);
     }
     osc_rbuf_unlock();
@@ -176,7 +171,7 @@ int osc_rbuf_post(MPI_Group group, int assert, ompi_win_t *win)
     return status;
 }
 
-int osc_rbuf_start(MPI_Group group, int assert, ompi_win_t *win)
+int osc_rbuf_start(MPI_Group group, int mode, ompi_win_t *win)
 {
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
 
@@ -191,7 +186,7 @@ int osc_rbuf_start(MPI_Group group, int assert, ompi_win_t *win)
     for (int i = 0; i < window->target_count; i++) {
         window->peers[window->targets[i]].accessed = true;
     }
-    window->unchecked = (assert &MPI_MODE_NOCHECK) != 0;
+    window->unchecked = (mode & MPI_MODE_NOCHECK) != 0;
     window->access = OSC_RBUF_ACCESS_GROUP;
     osc_rbuf_unlock();
     return OMPI_SUCCESS;
@@ -210,7 +205,7 @@ static int complete_target(struct osc_rbuf_window *window, int target)
     int status;
 
     if (!window->unchecked) {
-        osc_rbuf_wait(window, has_posted, target);
+        osc_rbuf_wait(window, osc_rbuf_has_posted, target);
     }
     osc_rbuf_lock();
     peer->posts -= !window->unchecked;
@@ -301,10 +296,10 @@ static void passive_ended(struct osc_rbuf_window *window)
     osc_rbuf_unlock();
 }
 
-int osc_rbuf_passive_lock(int type, int target, int assert, ompi_win_t *win)
+int osc_rbuf_passive_lock(int type, int target, int mode, ompi_win_t *win)
 {
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
-    const int status = window->below.osc_lock(type, target, assert, win);
+    const int status = window->below.osc_lock(type, target, mode, win);
 
     if (status == OMPI_SUCCESS) {
         passive_began(window);
@@ -323,10 +318,10 @@ int osc_rbuf_passive_unlock(int target, ompi_win_t *win)
     return status;
 }
 
-int osc_rbuf_passive_lock_all(int assert, ompi_win_t *win)
+int osc_rbuf_passive_lock_all(int mode, ompi_win_t *win)
 {
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
-    const int status = window->below.osc_lock_all(assert, win);
+    const int status = window->below.osc_lock_all(mode, win);
 
     if (status == OMPI_SUCCESS) {
         passive_began(window);

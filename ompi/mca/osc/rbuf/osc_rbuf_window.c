@@ -22,11 +22,6 @@ void osc_rbuf_lock(void)
     pthread_mutex_lock(&mutex);
 }
 
-bool osc_rbuf_trylock(void)
-{
-    return pthread_mutex_trylock(&mutex) == 0;
-}
-
 void osc_rbuf_unlock(void)
 {
     pthread_mutex_unlock(&mutex);
@@ -39,7 +34,7 @@ static int progress(void)
     struct osc_rbuf_window *window;
     int handled = 0;
 
-    if (!osc_rbuf_trylock()) {
+    if (pthread_mutex_trylock(&mutex) != 0) {
         return 0;
     }
     LIST_FOREACH(window, &windows, link)
