@@ -120,10 +120,10 @@ int main(int argc, char **argv)
 
             if (peer < check_ranks) {
                 both_ways(bytes, peer, (uint64_t) round * WINDOW);
+                tell_of_ring();
                 one_way(bytes, peer, (uint64_t) round);
             }
         }
-        tell_of_ring();
     }
     counter_end();
     status = check_end();

@@ -33,8 +33,9 @@ protocol_options() { # LETTER
 }
 
 # Lines that are about rings say nothing if none was used.
+no_ring="no message went by a ring"
 wrong_ring() { # WHEN SETTING
-    [ "$1" != rings ] || [ "$2" = off ] || grep -q '^rings: ' "$log" || echo "no message went by a ring"
+    [ "$1" != rings ] || [ "$2" = off ] || grep -q '^rings: ' "$log" || echo "$no_ring"
 }
 
 # Lines that are about auto say nothing if it did not want any registration.
@@ -69,7 +70,11 @@ check_line() { # OUTCOME FAULT PROTOCOL BYTES FURTHER WHEN RINGS
     for setting in ${5//,/ }; do
         mpi+=(--mca "btl_rbuf_${setting%%=*}" "${setting#*=}")
     done
-    until_told job_of_line "$@"
+    # The fault is counted and the ring is granted by time: on a busy machine the fault may be first.
+    for _ in {1..5}; do
+        until_told job_of_line "$@"
+        test "$wrong" = "$no_ring" || break
+    done
     verdict "$name" "$wrong" "$(how_it_ended)"
 }
 
