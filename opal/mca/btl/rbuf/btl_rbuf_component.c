@@ -178,10 +178,10 @@ static bool open_listener(void)
     return true;
 }
 
-/* Whether somebody asked for this transport by name, so that its absence is worth a message. */
+/* Whether somebody asked for this transport by name, wherever: so its absence is worth a message. */
 static bool asked_for(void)
 {
-    const char *btls = getenv("OMPI_MCA_btl");
+    const char *btls = opal_btl_base_framework.framework_selection;
 
     return btls != NULL && btls[0] != '^' && strstr(btls, "rbuf") != NULL;
 }
