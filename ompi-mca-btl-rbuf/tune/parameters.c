@@ -15,6 +15,9 @@ static void print_origin(FILE *stream, const struct tune_measured *measured,
     fputs("# Parameters of Open MPI's transport rbuf, measured and chosen by rbuf-tune.\n"
           "#\n"
           "#   mpirun --tune THIS_FILE ...\n"
+          "#\n"
+          "# Open MPI 5.0 wants the component path on the command line, too:\n"
+          "# --mca mca_base_component_path SYS_DEFAULT:" TUNE_COMPONENT_DIRECTORY "\n"
           "#\n",
           stream);
     for (int rank = 0; rank < TUNE_SIDES; rank++) {
@@ -81,10 +84,22 @@ static void print_registration(FILE *stream, const struct tune_measured *measure
             fmax(fmax(one->page.value, other->page.value), 0));
 }
 
+/* With these the file is enough by itself; what stands on mpirun's command line wins over it. */
+static void print_selection(FILE *stream)
+{
+    fputs("# Messages between machines go by rbuf, those within one by shared memory.\n"
+          "pml=ob1\n"
+          "btl=rbuf," TUNE_SHARED_MEMORY ",self\n"
+          "mca_base_component_path=SYS_DEFAULT:" TUNE_COMPONENT_DIRECTORY "\n",
+          stream);
+}
+
 void tune_print_parameters(FILE *stream, const struct tune_measured *measured,
                            const struct tune_advice *advice)
 {
     print_origin(stream, measured, &advice->machine);
+    fputc('\n', stream);
+    print_selection(stream);
     fprintf(
         stream,
         "\n# The superpipeline's schedule and early data: predicted %.1f %% of the wire's speed, "

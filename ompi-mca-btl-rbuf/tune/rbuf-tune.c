@@ -162,6 +162,14 @@ static bool measure(struct tune *tune)
     return true;
 }
 
+/* Open MPI 5.0's launcher does not take the path from a file. */
+static const char *path_option(void)
+{
+    return OMPI_MAJOR_VERSION < 5
+               ? ""
+               : " --mca mca_base_component_path SYS_DEFAULT:" TUNE_COMPONENT_DIRECTORY;
+}
+
 static bool finish_files(struct tune *tune)
 {
     char why[600];
@@ -175,8 +183,8 @@ static bool finish_files(struct tune *tune)
         return false;
     }
     if (tune->options.output != NULL) {
-        printf("\nParameters are in %s; take them with: mpirun --tune %s\n", tune->options.output,
-               tune->options.output);
+        printf("\nParameters are in %s; take them with: mpirun --tune %s%s\n", tune->options.output,
+               tune->options.output, path_option());
     }
     return true;
 }

@@ -326,11 +326,16 @@ static void print_parameters(FILE *stream)
     tune_print_parameters(stream, &measured, &advice);
 }
 
-/* Comments, blank lines and NAME=VALUE without a blank in it. */
+static bool is_of(const char *line, const char *prefix)
+{
+    return strncmp(line, prefix, strlen(prefix)) == 0;
+}
+
+/* Comments, blank lines and NAME=VALUE without a blank in it: all that a job needs to use rbuf. */
 START_TEST(parameter_file)
 {
     char text[32768];
-    int parameters = 0;
+    int parameters = 0, selections = 0;
 
     snprintf(text, sizeof text, "%s", written(print_parameters));
     ck_assert_ptr_nonnull(strstr(text, "# rank 1: host1, port adapter:1\n"));
@@ -339,13 +344,14 @@ START_TEST(parameter_file)
     ck_assert_ptr_nonnull(strstr(text, "\nbtl_rbuf_registration_page_time=200ns\n"));
     for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
         if (line[0] != '#') {
-            ck_assert_msg(strncmp(line, "btl_rbuf_", 9) == 0 && strchr(line, '=') != NULL &&
-                              strchr(line, ' ') == NULL,
-                          "%s", line);
-            parameters++;
+            ck_assert_msg(strchr(line, '=') != NULL && strchr(line, ' ') == NULL, "%s", line);
+            parameters += is_of(line, "btl_rbuf_");
+            selections += is_of(line, "pml=ob1") || is_of(line, "btl=rbuf,") ||
+                          is_of(line, "mca_base_component_path=SYS_DEFAULT:/");
         }
     }
     ck_assert_int_eq(parameters, 7);
+    ck_assert_int_eq(selections, 3);
 }
 END_TEST
 

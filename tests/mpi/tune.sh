@@ -135,6 +135,13 @@ takes_its_file() { # FILE
     done <"$1"
 }
 
+# With that alone a job uses rbuf.
+enough() { # FILES
+    mpi_launch_options 2
+    adapter graphene "${MPIRUN:-mpirun}" "${mpi_args[@]}" --tune "$1" --mca btl_rbuf_report 1 \
+        rbuf-bench --sizes 8 --reps 1 2>&1 | grep "^rbuf-report: "
+}
+
 # refused STATUS TEXT PROFILE RANKS ... as tune
 refused() {
     local wanted=$1 text=$2 status=0 name="refused: $2"
@@ -180,6 +187,12 @@ if [[ $parts == *" measures "* ]]; then
     for profile in graphene infini roce40; do
         try "mpirun takes what was chosen on $profile" takes_its_file "$work/$profile.conf"
     done
+    # Open MPI 5.0 wants the component path on the command line.
+    if [[ $("${MPIRUN:-mpirun}" --version) != *" 5."* ]]; then
+        set_file=$(dirname "$(command -v rbuf-tune)")/../share/openmpi/amca-param-sets/rbuf.conf
+        try "what it writes is enough" enough "$work/graphene.conf"
+        try "likewise beside rbuf.conf" enough "$set_file,$work/graphene.conf"
+    fi
     printf '# other values\nbtl_rbuf_c0=8k\nbtl_rbuf_q=2.5\nbtl_rbuf_buffers=4\nbtl_rbuf_largest_chunk=128k\nbtl_rbuf_block_size=8k\nbtl_rbuf_early_size=96k\n' \
         >"$work/other.conf"
     try "mpirun takes other values" takes_its_file "$work/other.conf"
