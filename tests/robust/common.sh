@@ -154,11 +154,12 @@ wrong_errors() { # SECONDS RANK-OF-PEER...
 }
 
 # OUTCOME is one of those in faults.table.
+no_fault="the fault did not happen"
 wrong_outcome() { # OUTCOME
     local cause
     if ! grep -q -E '\]: (fault: |completion queue of .* overrun)' "$log" &&
         ! [[ $fault_of_job =~ ^(order|late|slow)= ]]; then
-        echo "the fault did not happen"
+        echo "$no_fault"
         return
     fi
     case $1 in

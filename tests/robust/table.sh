@@ -71,9 +71,10 @@ check_line() { # OUTCOME FAULT PROTOCOL BYTES FURTHER WHEN RINGS
         mpi+=(--mca "btl_rbuf_${setting%%=*}" "${setting#*=}")
     done
     # The fault is counted and the ring is granted by time: on a busy machine the fault may be first.
+    # And mpirun may lose all that a process said before it ended.
     for _ in {1..5}; do
         until_told job_of_line "$@"
-        test "$wrong" = "$no_ring" || break
+        [[ $wrong = "$no_ring" || $wrong = "$no_fault" ]] || break
     done
     verdict "$name" "$wrong" "$(how_it_ended)"
 }
