@@ -176,12 +176,16 @@ programs_of_tests() {
 }
 
 run_build() {
-    local file
+    local file version
     build_or_end
     for file in lib/openmpi/mca_btl_rbuf.so lib/openmpi/mca_osc_rbuf.so share/openmpi/help-mpi-btl-rbuf.txt bin/softhca \
         bin/rbuf-bench bin/rbuf-compare bin/rbuf-plot bin/rbuf-tune lib/rbuf/libsofthca.so libexec/rbuf/nas_is \
         share/openmpi/amca-param-sets/rbuf.conf; do
         try "installed: $file" test -s "$prefix/$file"
+    done
+    version=$(sed -n 's/.*RBUF_VERSION "\(.*\)".*/\1/p' "$source/opal/mca/btl/rbuf/rbuf_version.h")
+    for file in rbuf-bench rbuf-compare rbuf-plot rbuf-tune softhca; do
+        try "$file says its version" sh -c '"$1" --version | grep -wF "$2"' - "$prefix/bin/$file" "$version"
     done
     try "ompi_info lists the component" env \
         "OMPI_MCA_mca_base_component_path=SYS_DEFAULT:$prefix/lib/openmpi" sh -c \

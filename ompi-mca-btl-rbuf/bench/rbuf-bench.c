@@ -312,6 +312,12 @@ int main(int argc, char **argv)
         }
         status = 0;
         break;
+    case OPTIONS_VERSION:
+        if (bench.rank == 0) {
+            options_print_version(stdout, "rbuf-bench");
+        }
+        status = 0;
+        break;
     case OPTIONS_BAD:
     default:
         if (bench.rank == 0) {

@@ -8,6 +8,10 @@
 #include <getopt.h>
 #include <stddef.h>
 
+#include "rbuf_version.h"
+
+enum { VERSION = OPTIONS_MAX + 1 };
+
 static void take_defaults(const struct option_row *rows, int count, void *options)
 {
     for (int i = 0; i < count; i++) {
@@ -45,7 +49,8 @@ static enum options_result take_arguments(const struct option_row *rows, const s
                      "option '%.60s': unknown, or its value is missing", argv[optind - 1]);
             return OPTIONS_BAD;
         }
-        result = take_argument(&rows[index - 1], options, message);
+        result =
+            index == VERSION ? OPTIONS_VERSION : take_argument(&rows[index - 1], options, message);
     }
     if (result == OPTIONS_RUN && optind < argc) {
         snprintf(message, OPTIONS_MESSAGE_MAX, "argument '%.60s': not expected", argv[optind]);
@@ -57,7 +62,7 @@ static enum options_result take_arguments(const struct option_row *rows, const s
 enum options_result options_parse(const struct option_row *rows, int count, void *options, int argc,
                                   char **argv, char message[OPTIONS_MESSAGE_MAX])
 {
-    struct option known[OPTIONS_MAX + 1] = {0};
+    struct option known[OPTIONS_MAX + 2] = {0};
 
     assert(count <= OPTIONS_MAX);
     for (int i = 0; i < count; i++) {
@@ -66,6 +71,7 @@ enum options_result options_parse(const struct option_row *rows, int count, void
                             .has_arg = rows[i].argument == NULL ? no_argument : required_argument,
                             .val = i + 1};
     }
+    known[count] = (struct option){.name = "version", .val = VERSION};
     take_defaults(rows, count, options);
     return take_arguments(rows, known, options, argc, argv, message);
 }
@@ -81,4 +87,10 @@ void options_print(FILE *stream, const struct option_row *rows, int count)
         fprintf(stream, "    %-17s %s%s%s%s\n", head, row->help, row->standard ? " [" : "",
                 row->standard ? row->standard : "", row->standard ? "]" : "");
     }
+    fprintf(stream, "    %-17s %s\n", "--version", "print it, and end");
+}
+
+void options_print_version(FILE *stream, const char *tool)
+{
+    fprintf(stream, "%s (rbuf " RBUF_VERSION ")\n", tool);
 }

@@ -16,8 +16,9 @@ enum { OPTIONS_MAX = 32, OPTIONS_MESSAGE_MAX = 300 };
 
 enum options_result {
     OPTIONS_RUN,
-    OPTIONS_HELP, /* print the help and leave with status 0 */
-    OPTIONS_BAD   /* the message says why; leave with status 2 */
+    OPTIONS_HELP,    /* print the help and leave with status 0 */
+    OPTIONS_VERSION, /* likewise the version */
+    OPTIONS_BAD      /* the message says why; leave with status 2 */
 };
 
 struct option_row {
@@ -30,12 +31,15 @@ struct option_row {
     const char *(*take)(void *options, const char *value);
 };
 
-/* Takes the defaults and then the arguments, whose texts *options may point into. `count` is at
- * most OPTIONS_MAX. `message` is set with OPTIONS_BAD alone. */
+/* Every tool has --version besides. Takes the defaults and then the arguments, whose texts *options
+ * may point into. `count` is at most OPTIONS_MAX. `message` is set with OPTIONS_BAD alone. */
 enum options_result options_parse(const struct option_row *rows, int count, void *options, int argc,
                                   char **argv, char message[OPTIONS_MESSAGE_MAX]);
 
-/* A line for each option: what it takes, what it does, its default. */
+/* A line for each option: what it takes, what it does, its default; and one for --version. */
 void options_print(FILE *stream, const struct option_row *rows, int count);
+
+/* "rbuf-tune (rbuf 0.1.0)" */
+void options_print_version(FILE *stream, const char *tool);
 
 #endif

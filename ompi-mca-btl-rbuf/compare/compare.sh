@@ -99,6 +99,10 @@ parse()
     local buffered=no
     while [ $# -gt 0 ]; do
         case $1 in
+        --version)
+            echo "rbuf-compare (rbuf @VERSION@)"
+            exit 0
+            ;;
         --help)
             usage
             exit 0

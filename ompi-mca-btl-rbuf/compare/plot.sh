@@ -42,6 +42,10 @@ size=1120x640
 files=()
 while [ $# -gt 0 ]; do
     case $1 in
+    --version)
+        echo "rbuf-plot (rbuf @VERSION@)"
+        exit 0
+        ;;
     --help)
         usage
         exit 0

@@ -285,6 +285,9 @@ int main(int argc, char **argv)
     if (result == OPTIONS_HELP && tune.rank == 0) {
         tune_print_help(stdout);
     }
+    if (result == OPTIONS_VERSION && tune.rank == 0) {
+        options_print_version(stdout, "rbuf-tune");
+    }
     if (result == OPTIONS_BAD) {
         status = USAGE;
         if (tune.rank == 0) {

@@ -95,6 +95,7 @@ refuses 1 "is left to draw" --output "$work/x.gp" --only transport=ucx "$work/a.
 echo "not,a,file" >"$work/c.csv"
 refuses 1 "is no CSV file" --output "$work/x.gp" "$work/c.csv"
 refuses 0 "usage: rbuf-plot" --help
+refuses 0 "rbuf-plot (rbuf " --version
 
 if command -v gnuplot >/dev/null; then
     try "png" "$plot" --output "$work/x.png" "${only[@]}" "$work/a.csv"

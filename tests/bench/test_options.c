@@ -189,6 +189,7 @@ START_TEST(help_has_all_words)
     const char *help = help_text();
 
     ck_assert_int_eq(parse("--help"), OPTIONS_HELP);
+    ck_assert_int_eq(parse("--version"), OPTIONS_VERSION);
     for (int i = 0; i < BENCH_PATTERNS; i++) {
         ck_assert_ptr_nonnull(strstr(help, bench_pattern_words[i].name));
     }

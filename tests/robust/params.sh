@@ -101,6 +101,8 @@ check_ompi_info() {
         echo "no performance variable btl_rbuf_$name"
         wrong=1
     done < <(names_of "$source_of_names/btl_rbuf_report.c" '\(CORE\|TOTAL\)(')
+    # The emulated adapter has the version of the rest.
+    grep -F "\"btl_rbuf_version\"" "$text" | grep -F "\"$("$softhca" --version | cut -d ' ' -f 2)\"" || wrong=1
     echo "$parameters parameters, $counters counters"
     [ $parameters -ge 30 ] && [ $counters -ge 20 ] && return $wrong
 }

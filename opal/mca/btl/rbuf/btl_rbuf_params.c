@@ -18,6 +18,7 @@
 #include "core/base/schedule.h"
 #include "core/base/wire.h"
 #include "opal/mca/base/mca_base_var.h"
+#include "rbuf_version.h"
 
 struct mca_btl_rbuf_params mca_btl_rbuf_params;
 
@@ -324,6 +325,17 @@ static const struct parameter table[] = {
 
 static char *values[PARAMETERS]; /* as Open MPI read them */
 
+static int register_version(const mca_base_component_t *component)
+{
+    static const char *version = RBUF_VERSION;
+    int status = mca_base_component_var_register(
+        component, "version", "Version of the rbuf transport. It cannot be set.",
+        MCA_BASE_VAR_TYPE_STRING, NULL, 0, MCA_BASE_VAR_FLAG_DEFAULT_ONLY, OPAL_INFO_LVL_1,
+        MCA_BASE_VAR_SCOPE_CONSTANT, &version);
+
+    return status < 0 ? status : OPAL_SUCCESS;
+}
+
 int mca_btl_rbuf_params_register(const mca_base_component_t *component)
 {
     char text[1024];
@@ -343,7 +355,7 @@ int mca_btl_rbuf_params_register(const mca_base_component_t *component)
             return status;
         }
     }
-    return OPAL_SUCCESS;
+    return register_version(component);
 }
 
 static bool read_choice(const struct parameter *parameter, const char *text, uint64_t *value)

@@ -15,6 +15,7 @@
 #include "btl_rbuf_params.h"
 #include "core/choice/choice.h"
 #include "opal/mca/base/mca_base_pvar.h"
+#include "rbuf_version.h"
 
 struct totals {
     struct rbuf_stats core;
@@ -334,7 +335,8 @@ void mca_btl_rbuf_report(void)
     }
     sum_up(&totals);
     used = snprintf(
-        line, sizeof(line), "rbuf-report: rank=%" PRIu32 " host=%s protocol=%s",
+        line, sizeof(line),
+        "rbuf-report: rank=%" PRIu32 " host=%s version=" RBUF_VERSION " protocol=%s",
         OPAL_PROC_MY_NAME.vpid, opal_process_info.nodename,
         mca_btl_rbuf_protocol_name((enum mca_btl_rbuf_protocol) mca_btl_rbuf_params.protocol));
     for (size_t i = 0; i < COUNTERS && used > 0 && (size_t) used < sizeof(line); i++) {

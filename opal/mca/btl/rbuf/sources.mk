@@ -84,7 +84,8 @@ rbuf_glue_sources = \
 	%reldir%/btl_rbuf_staging.h \
 	%reldir%/btl_rbuf_values.c \
 	%reldir%/btl_rbuf_values.h \
-	%reldir%/rbuf_compat.h
+	%reldir%/rbuf_compat.h \
+	%reldir%/rbuf_version.h
 
 rbuf_core_sources = \
 	%reldir%/core/base/arena.c \
