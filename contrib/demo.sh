@@ -18,7 +18,7 @@ top=$(cd "$(dirname "$0")/.." && pwd)
 usage()
 {
     cat <<'END'
-usage: contrib/demo.sh [options]
+usage: contrib/demo.sh [options] [-- MPIRUN-OPTION...]
   --class C      NAS IS problem class: S, W, A (default), B, C or D
   --ranks N      a power of two (2)
   --rounds N     how often everything is run (3)
@@ -30,6 +30,9 @@ usage: contrib/demo.sh [options]
                  openib-unpinned,ucx; what this Open MPI lacks is left out)
   --picture FILE where the picture of ping-pong goes, .png or .svg (BUILD/demo.png), or none
   --build DIR    build directory (build/demo)
+It runs on this machine, or where the scheduler's allocation (Slurm, PBS, LSF) or mpirun's options say (--host,
+--hostfile, --map-by here or anything behind --): then nothing is emulated, and the build directory has
+to be on a file system of all nodes.
 As root it installs the Debian packages that are missing; otherwise it names them and stops.
 Exit status: 0 if every run was verified (and the picture drawn), 1 if not, 2 on bad usage, 3 if packages are missing.
 END
@@ -44,12 +47,13 @@ refuse()
 class=A
 ranks=2
 rounds=3
-profile=graphene
+profile=
 json=
 npb_dir=
 transports=superpipeline,rcache,register,pipeline,copy,openib-pinned,openib-unpinned,ucx
 picture=
 build=$top/build/demo
+placement=()
 while [ $# -gt 0 ]; do
     case $1 in
     --help)
@@ -62,6 +66,15 @@ while [ $# -gt 0 ]; do
         option=${1#--}
         printf -v "${option//-/_}" %s "$2"
         shift
+        ;;
+    --host | --hostfile | --map-by)
+        [ -n "${2-}" ] || refuse "$1 wants a value"
+        placement+=("$1" "$2")
+        shift
+        ;;
+    --)
+        placement+=("${@:2}")
+        break
         ;;
     *) refuse "unknown option '$1'" ;;
     esac
@@ -95,6 +108,15 @@ case $picture in
 '' | none | *.png | *.svg) ;;
 *) refuse "--picture '$picture': wants a name that ends in .png or .svg, or none" ;;
 esac
+if mpi_placed "${placement[@]}"; then
+    placed=yes
+    [ -z "$profile" ] || refuse "--profile is the emulated HCA's, which serves the processes of one machine alone"
+else
+    placed=no
+    [ -n "$profile" ] || fabric_hca_present ||
+        echo "no HCA with an active port here: one is emulated, profile graphene (--profile)"
+    profile=${profile:-graphene}
+fi
 mkdir -p "$build/log" && build=$(cd "$build" && pwd) || exit 2
 prefix=$build/prefix
 
@@ -311,7 +333,7 @@ print_table()
 # A list of runs. The protocol of a transport that is not rbuf's is the setting of mpi_leave_pinned.
 print_json()
 {
-    awk -F'\t' -v class="$class" -v ranks="$ranks" -v fabric="$fabric_name" '
+    awk -F'\t' -v class="$class" -v ranks="$ranks" -v fabric="$fabric_name" -v hosts="$fabric_hosts" '
     function number(x) { return x == "-" ? "null" : x + 0 }
     {
         transport = "rbuf"; protocol = $2
@@ -324,9 +346,9 @@ print_json()
         printf "%s\n  {\"transport\": \"%s\", \"protocol\": \"%s\", \"program\": \"%s\", " \
             "\"class\": \"%s\", \"ranks\": %d, \"buffers\": \"%s\", \"round\": %d, " \
             "\"seconds\": %s, \"mops\": %s, \"verified\": %s, \"hits\": %s, \"misses\": %s, " \
-            "\"pinned_bytes\": %s, \"fabric\": \"%s\"}", NR == 1 ? "[" : ",", transport, protocol,
+            "\"pinned_bytes\": %s, \"fabric\": \"%s\", \"hosts\": \"%s\"}", NR == 1 ? "[" : ",", transport, protocol,
             $3, class, ranks, $4, $1, number($5), number($6), $7 == "yes" ? "true" : "false",
-            number($8), number($9), number($10), fabric
+            number($8), number($9), number($10), fabric, hosts
     }
     END { print NR ? "\n]" : "[]" }' "$results"
 }
@@ -342,8 +364,10 @@ draw_picture()
     softhca:edr) wire=(--wire 12G,1us) ;;
     esac
     echo "ping-pong with fresh buffers, 4 KB to 8 MB, over each transport ..."
-    rbuf-compare --profile "$profile" --transports "$(IFS=, && echo "${names[*]}")" --rounds "$rounds" \
-        --no-probe --buffers fresh --min 4k --max 8M --step 41.5 --reps 15 --csv "$csv" \
+    local where=(--profile "$profile")
+    [ $placed = no ] || where=()
+    rbuf-compare "${where[@]}" --transports "$(IFS=, && echo "${names[*]}")" --rounds "$rounds" \
+        --no-probe --buffers fresh --min 4k --max 8M --step 41.5 --reps 15 --csv "$csv" -- "${placement[@]}" \
         >"$build/log/picture.log" 2>&1 &&
         rbuf-plot "${wire[@]}" --output "$picture" "$csv" && echo "picture: $picture" && return
     echo "no picture; $build/log/picture.log ends with:"
@@ -361,15 +385,19 @@ trap 'exit 130' INT TERM
 output=$work/output
 stats=$work/stats
 results=$work/results
-fabric_choose "$profile" --stats "$stats" || exit 1
-mpi_launch_options "$ranks"
-case $fabric_name in
-softhca:*) echo "no HCA with an active port here: emulating one, profile $profile" ;;
-*) echo "using the HCA $fabric_name" ;;
-esac
+if [ $placed = yes ]; then
+    mpi_place "$ranks" "${placement[@]}"
+    fabric_ask || exit 1
+    [[ $fabric_hosts == *+* ]] || echo "all ranks run on $fabric_hosts: what is measured stays in one node"
+else
+    fabric_choose "$profile" --stats "$stats" || exit 1
+    mpi_launch_options "$ranks"
+    mpi_args+=("${placement[@]}")
+fi
+echo "adapter $fabric_name, on ${fabric_hosts//+/, }"
 run_rounds
 echo
-echo "NAS IS class $class, $ranks ranks, $fabric_name, medians of $rounds rounds; hits and misses of"
+echo "NAS IS class $class, $ranks ranks, $fabric_name on ${fabric_hosts//+/, }, medians of $rounds rounds; hits and misses of"
 echo "the registration cache over all ranks, and the most memory one rank had registered at once;"
 echo "ratio to superpipeline: median of the ratios within each round"
 echo

@@ -109,13 +109,14 @@ fabric_hca_present()
     command -v ibv_devinfo >/dev/null && ibv_devinfo 2>/dev/null | grep -q PORT_ACTIVE
 }
 
-# fabric_choose PROFILE [OPTION...]: sets fabric_name (for reports) and the array fabric_command,
+# fabric_choose PROFILE [OPTION...]: sets fabric_name and fabric_hosts (for reports) and the array fabric_command,
 # which goes before mpirun: nothing where there is an HCA, else the emulated one with that profile
 # and further options of its launcher. The profile "none" asks for no emulation in any case.
 # Returns 1 with a message if there is neither.
 fabric_choose()
 {
     fabric_command=()
+    fabric_hosts=$(hostname)
     if fabric_hca_present; then
         fabric_name=$(ibv_devinfo -l 2>/dev/null | awk 'NR == 2 { print $1 }')
     elif [ "$1" = none ]; then
@@ -126,6 +127,57 @@ fabric_choose()
     else
         echo "no HCA with an active port, and the launcher softhca is not installed" >&2
         return 1
+    fi
+}
+
+# fabric_ask: sets fabric_name and fabric_hosts to what the ranks of a job with mpi_args find on their
+# nodes, in the order of ranks: "mlx5_0", "node1+node2". Nothing is emulated. Returns 1 with a message if
+# the job cannot be started.
+fabric_ask()
+{
+    local answers
+    # shellcheck disable=SC2016 # for the shell of the rank
+    answers=$("${MPIRUN:-mpirun}" "${mpi_args[@]}" sh -c \
+        'echo "answer ${OMPI_COMM_WORLD_RANK:-0} $(hostname) $(ibv_devinfo -l 2>/dev/null | awk "NR == 2 { print \$1 }")"' \
+        </dev/null) && answers=$(grep '^answer ' <<<"$answers" | sort -k 2n) || {
+        echo "mpirun ${mpi_args[*]} starts no job" >&2
+        return 1
+    }
+    fabric_command=()
+    fabric_hosts=$(awk '!seen[$3]++ { print $3 }' <<<"$answers" | paste -sd +)
+    fabric_name=$(awk 'NF > 3 { print $4 }' <<<"$answers" | sort -u | paste -sd +)
+    fabric_name=${fabric_name:-none}
+}
+
+# mpi_placed OPTION...: true if these options of mpirun, or the scheduler's allocation, say on which nodes
+# the ranks run, so that this machine says nothing of them.
+mpi_placed()
+{
+    local option nodes=${SLURM_JOB_NUM_NODES:-${SLURM_NNODES:-1}}
+    for option in "$@"; do
+        case $option in
+        --host | -host | -H | --hostfile | -hostfile | --machinefile | -machinefile | --default-hostfile) return 0 ;;
+        esac
+    done
+    if [ -r "${PBS_NODEFILE-}" ]; then
+        nodes=$(sort -u "$PBS_NODEFILE" | wc -l)
+    elif [ -r "${LSB_DJOB_HOSTFILE-}" ]; then
+        nodes=$(sort -u "$LSB_DJOB_HOSTFILE" | wc -l)
+    fi
+    [ "$nodes" -gt 1 ]
+}
+
+# mpi_place RANKS OPTION...: sets the array mpi_args for a job on several nodes: one rank a node after the
+# other, unless the options of mpirun say otherwise.
+mpi_place()
+{
+    mpi_args=(-np "$1" "${@:2}")
+    case " $* " in
+    *" --map-by "* | *" --bynode "* | *" --rankfile "* | *" -rf "*) ;;
+    *) mpi_args+=(--map-by node) ;;
+    esac
+    if [ "$(id -u)" = 0 ]; then
+        mpi_args+=(--allow-run-as-root)
     fi
 }
 

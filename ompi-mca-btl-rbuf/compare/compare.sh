@@ -12,7 +12,7 @@ set -u
 usage()
 {
     cat <<'END'
-usage: rbuf-compare [OPTION...]
+usage: rbuf-compare [OPTION...] [-- MPIRUN-OPTION...]
 Transports and rounds:
   --transports LIST  superpipeline,rcache,openib-pinned,openib-unpinned,ucx by default; also the other
                      protocols of rbuf, tcp and vader. openib-pinned is the openib BTL with its
@@ -21,12 +21,17 @@ Transports and rounds:
                      parameters of its own: superpipeline:subblock=off:c0=8k. component=DIR among them
                      is the directory of another build's mca_btl_rbuf.so, to compare with that
   --rounds N         rounds (5)
-  --profile NAME     profile of the emulated HCA where the machine has none (graphene)
+  --profile NAME     profile of the emulated HCA where this machine has none (graphene)
   --gap TIME         the emulated HCA's gap between messages, such as 100ns
   --mca NAME VALUE   passed to mpirun, for every transport; may be repeated
   --no-probe         do not wait for the machine to be quiet
   --handover NS:NS   nor count it as quiet unless a cache line takes so long from core to core; see
                      PROBING in rbuf-bench --help
+Where: the two ranks run on this machine, or where the scheduler's allocation (Slurm, PBS, LSF) or mpirun's
+options say: --host, --hostfile, --map-by here or anything behind --, as in
+    rbuf-compare --host node1,node2 --buffers fresh
+    rbuf-compare -- --hostfile nodes --map-by ppr:1:node --bind-to core
+With those nothing is emulated: each node's adapter is used
 Cases, as rbuf-bench has them (rbuf-bench --help): each combination is measured
   --sizes LIST (64K,1M,4M), or --min SIZE --max SIZE --step PERCENT
   --pattern LIST  --buffers LIST (reused,fresh)  --type LIST  --cache LIST
@@ -82,7 +87,7 @@ find_programs()
 
 transports=superpipeline,rcache,openib-pinned,openib-unpinned,ucx
 rounds=5
-profile=graphene
+profile=
 gap=
 csv=
 add=no
@@ -93,6 +98,7 @@ handover=any
 sized=no
 cases=()
 extra=()
+placement=()
 
 parse()
 {
@@ -129,6 +135,15 @@ parse()
             esac
             cases+=("$1" "$2")
             shift
+            ;;
+        --host | --hostfile | --map-by)
+            [ $# -ge 2 ] || refuse "$1 wants a value"
+            placement+=("$1" "$2")
+            shift
+            ;;
+        --)
+            placement+=("${@:2}")
+            break
             ;;
         --transports | --rounds | --profile | --gap | --csv | --plot | --report)
             [ $# -ge 2 ] || refuse "$1 wants a value"
@@ -196,13 +211,36 @@ choose_transports()
         esac
     done
     [ ${#names[@]} -gt 0 ] || refuse "this Open MPI has none of these transports"
-    [ $needs_hca = yes ] || profile=none
-    local fabric_options=()
+    if mpi_placed "${placement[@]}"; then
+        choose_nodes
+    else
+        choose_machine "$needs_hca"
+    fi
+}
+
+choose_nodes()
+{
+    [ -z "$profile$gap" ] ||
+        refuse "--profile and --gap are the emulated HCA's, which serves the processes of one machine alone"
+    mpi_place 2 "${placement[@]}"
+    fabric_ask || exit 1
+    [[ $fabric_hosts == *+* ]] ||
+        echo "rbuf-compare: both ranks run on $fabric_hosts: what is measured stays in one node" >&2
+}
+
+choose_machine() # NEEDS-HCA
+{
+    local fabric_options=() wanted=${profile:-graphene}
+    [ "$1" = yes ] || wanted=none
     [ -z "$gap" ] || fabric_options=(--gap "$gap")
-    fabric_choose "$profile" "${fabric_options[@]}" || exit 2
+    fabric_choose "$wanted" "${fabric_options[@]}" || exit 2
     # shellcheck disable=SC2154
+    if [ ${#fabric_command[@]} -gt 0 ] && [ -z "$profile" ]; then
+        echo "rbuf-compare: no HCA with an active port here: an emulated one is measured, profile $wanted" >&2
+    fi
     fabric_name=$fabric_name${gap:+:gap=$gap}
     mpi_launch_options 2
+    mpi_args+=("${placement[@]}")
 }
 
 # measure ROUND TRANSPORT: appends the lines to $raw.
@@ -222,11 +260,11 @@ measure()
         return
     fi
     local columns
-    columns=$(sed -n '/^size,/s/^/fabric,round,transport,/p' "$work/out")
+    columns=$(sed -n '/^size,/s/^/fabric,hosts,round,transport,/p' "$work/out")
     [ -s "$raw" ] || echo "$columns" >"$raw"
     [ "$columns" = "$(head -n 1 "$raw")" ] ||
         refuse "--add: '$csv' has other columns than this rbuf-bench; begin another file"
-    awk -v key="$fabric_name,$1,$2," '/^[0-9]/ { print key $0 }' "$work/out" >>"$raw"
+    awk -v key="$fabric_name,$fabric_hosts,$1,$2," '/^[0-9]/ { print key $0 }' "$work/out" >>"$raw"
 }
 
 measure_rounds()
@@ -236,7 +274,8 @@ measure_rounds()
         cp "$csv" "$raw" || exit 1
         ! awk -F, 'NR > 1 { print $1 }' "$raw" | grep -qvxF "$fabric_name" ||
             refuse "--add: '$csv' has figures of another fabric than $fabric_name; begin another file"
-        first=$(awk -F, 'NR > 1 && $2 + 0 > last { last = $2 + 0 } END { print last + 1 }' "$raw")
+        first=$(awk -F, 'NR == 1 { while ($++at != "round" && at < NF); next }
+            $at + 0 > last { last = $at + 0 } END { print last + 1 }' "$raw")
     fi
     for ((round = first; round < first + rounds; round++)); do
         for ((i = 0; i < ${#names[@]}; i++)); do

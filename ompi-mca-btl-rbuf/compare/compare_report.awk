@@ -57,10 +57,13 @@ NR == 1 {
     }
     if (field("quiet") == "no") noisy++
     fabric = field("fabric")
+    hosts = field("hosts")
 }
 END {
     if (status) exit status
-    printf "fabric %s, %d round%s, microseconds a message\n\n", fabric, rounds, rounds == 1 ? "" : "s"
+    gsub("[+]", " and ", hosts)
+    printf "fabric %s%s, %d round%s, microseconds a message\n\n", fabric, hosts == "" ? "" : ", on " hosts, rounds,
+        rounds == 1 ? "" : "s"
     printf "%10s  %-26s %-22s %10s  %-23s %10s %10s %9s%s\n", "size", "case", "transport", "median",
         "(lowest - highest)", "best", "first", "MB/s", overlaps ? "  hidden %" : ""
     for (p = 1; p <= places[0]; p++) for (t = 1; t <= names[0]; t++) {

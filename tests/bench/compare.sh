@@ -24,6 +24,13 @@ cat >"$work/bin/mpirun" <<'END'
 #!/bin/bash
 echo "mpirun $*" >>"$CALLS"
 case "$*" in *openib*) exit 1 ;; esac
+case "$*" in
+*answer*)
+    echo "answer 1 ${SECOND:-node2} mlx5_0"
+    echo "answer 0 node1 mlx5_0"
+    exit
+    ;;
+esac
 time=$((100 + $(grep -c ^mpirun "$CALLS")))
 case "$*" in *rcache* | *tcp*) time=$((2 * time)) ;; esac
 echo "size,buffers,pattern,type,cache,median_us,best_us,first_us,mb_per_s,hidden_percent,quiet"
@@ -69,7 +76,8 @@ found "$CALLS" "rbuf-bench --sizes 64K,1M,4M --buffers reused,fresh --probe"
 found "$(log_of "two rounds")" "superpipeline +102\.50 +\(101\.00 - 104\.00\)"
 # Calls 1 and 4 are superpipeline's: the second round begins with the other transport.
 found "$(log_of "two rounds")" "superpipeline / rcache +0\.500 +\(0\.495 - 0\.505\)"
-found "$work/a.csv" "^softhca:graphene:gap=100ns,2,rcache,65536,"
+found "$work/a.csv" "^softhca:graphene:gap=100ns,$(hostname),2,rcache,65536,"
+found "$(log_of "two rounds")" "an emulated one is measured, profile graphene"
 
 run "a third round" 0 --transports superpipeline,rcache --rounds 1 --csv "$work/a.csv" --add --gap 100ns
 found "$work/a.csv" ",3,superpipeline,65536"
@@ -104,6 +112,25 @@ found "$CALLS" "--probe --probe-handover 40:130$"
 run "a transport that fails" 1 --transports openib-pinned,superpipeline --rounds 1
 found "$(log_of "a transport that fails")" "openib-pinned failed in round 1 with status 1"
 found "$(log_of "a transport that fails")" "pingpong fresh +superpipeline"
+
+# --- on other nodes ---
+
+run "two hosts" 0 --transports tcp,superpipeline --rounds 1 --host node1,node2 --csv "$work/hosts.csv"
+found "$CALLS" "^mpirun -np 2 --host node1,node2 --map-by node .*--mca btl rbuf,self .*rbuf-bench"
+found "$work/hosts.csv" "^fabric,hosts,round,transport,"
+found "$work/hosts.csv" "^mlx5_0,node1[+]node2,1,superpipeline,65536"
+found "$(log_of "two hosts")" "^fabric mlx5_0, on node1 and node2, "
+try "  nothing is emulated" test "$(grep -c softhca "$CALLS")" = 0
+run "mpirun's options" 0 --transports tcp --rounds 1 -- --hostfile nodes --map-by ppr:1:node
+found "$CALLS" "^mpirun -np 2 --hostfile nodes --map-by ppr:1:node( --allow-run-as-root)? --mca"
+SLURM_JOB_NUM_NODES=2 run "an allocation" 0 --transports superpipeline --rounds 1
+found "$CALLS" "^mpirun -np 2 --map-by node "
+SECOND=node1 run "one node" 0 --transports superpipeline --rounds 1 --host node1:2
+found "$(log_of "one node")" "both ranks run on node1"
+run "options that place nothing" 0 --transports superpipeline --rounds 1 --profile infini -- --report-bindings
+found "$CALLS" "^softhca --profile infini -- .*mpirun -np 2 .*--report-bindings --mca"
+try "  emulation that was asked for" test "$(grep -c "emulated one is" "$(log_of "options that place nothing")")" = 0
+run "emulation on two nodes" 2 --profile infini --host node1,node2
 
 refused() { # TEXT OPTION...
     local text=$1
