@@ -143,8 +143,9 @@ odd_job() { # NUMBER SECONDS
     local seed=$((seed + $1)) staging protocol
     RANDOM=$((seed % 32768))
     odd_parameters
-    soak_job "odd parameters $1" "$protocol" "$2" \
-        --ceiling 900 --pinned $((2 + staging / 1024)) # it may grow late
+    # Staging may grow late, and so may the pools of fragments, by some slabs of half a megabyte: the
+    # warm-up is short.
+    soak_job "odd parameters $1" "$protocol" "$2" --ceiling 900 --pinned $((6 + staging / 1024))
 }
 
 # Were blocks taken from writes that arrive in disorder, bytes would be wrong: a run that does so must
