@@ -33,7 +33,7 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
-[ ${#parts[@]} -gt 0 ] || parts=(traffic scale)
+[ ${#parts[@]} -gt 0 ] || parts=(scale traffic) # the second has a low priority
 seed=${seed:-${minutes:+$(date +%s)}}
 seed=${seed:-1}
 # shellcheck source=tests/robust/common.sh
