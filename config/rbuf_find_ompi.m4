@@ -38,7 +38,7 @@ AC_DEFUN([RBUF_OMPI_WRAPPER], [
     rbuf_incdirs=`$rbuf_ompi_mpicc --showme:incdirs 2>/dev/null`
     AS_IF([test $? -ne 0 || test -z "$rbuf_incdirs"],
         [AC_MSG_RESULT([no])
-         AC_MSG_ERROR([$rbuf_ompi_mpicc is missing or not Open MPI's; install Open MPI (Debian: libopenmpi-dev) or give --with-ompi=DIR])])
+         AC_MSG_ERROR([$rbuf_ompi_mpicc is missing or not Open MPI's; install Open MPI (Debian, Ubuntu: libopenmpi-dev; others: docs/install.md) or give --with-ompi=DIR])])
     AC_MSG_RESULT([$rbuf_ompi_where])
 ])
 
@@ -98,7 +98,7 @@ AC_DEFUN([RBUF_OMPI_HEADERS], [
             [rbuf_ompi_headers=no])])
     AC_MSG_RESULT([$rbuf_ompi_headers])
     AS_IF([test "$rbuf_ompi_headers" = no],
-        [AC_MSG_ERROR([Open MPI $rbuf_ompi_version is there without its internal headers; it must be configured --with-devel-headers (config.log has the compiler's words)])])
+        [AC_MSG_ERROR([Open MPI $rbuf_ompi_version is there without its internal headers; it must be configured --with-devel-headers, which not all packages are (docs/install.md; config.log has the compiler's words)])])
 ])
 
 # RBUF_OMPI_TRY_HEADERS(FURTHER FLAGS, FOUND, NOT FOUND)

@@ -57,6 +57,13 @@ OMPI_MCA_mca_base_param_files=$TALLY_LOGS/named.conf absent told "named in a fil
 absent silent "nothing named"
 absent silent "others named" --mca btl "$shared,self"
 absent silent "excluded" --mca btl ^rbuf
+# By the processes themselves, as the launcher may lose what it is to print.
+wrong_verbose() {
+    wrong_success | grep . && return
+    [ "$(lines_with '^The rbuf transport found no')" -ge 2 ] || echo "not said by both processes"
+}
+without_adapter told "with verbose output" --mca btl "rbuf,$shared,self" --mca btl_base_verbose 10
+verdict "$name" "$(wrong_verbose)" "said by both processes"
 alone 1 self
 alone 2 self
 alone 4 collectives

@@ -24,8 +24,9 @@
 #include "opal/util/output.h"
 #include "opal/util/show_help.h"
 
-#define HELP_FILE  "help-mpi-btl-rbuf.txt"
-#define MOST_TEXTS 5
+#define HELP_FILE     "help-mpi-btl-rbuf.txt"
+#define MOST_TEXTS    5
+#define VERBOSE_LEVEL 10 /* of Open MPI: what a component does */
 
 /* One that waits to be printed. */
 struct deferred {
@@ -54,10 +55,21 @@ void mca_btl_rbuf_help_open(void)
     opal_show_help_add_dir(directory);
 }
 
-/* Not the form with a va_list, which does not merge. What a topic does not use is ignored. */
+/* Not the form with a va_list, which does not merge. What a topic does not use is ignored. Open MPI
+ * 4.1's launcher may lose a text (its issue 8356), so with btl_base_verbose the process prints it,
+ * too. */
 static void print(const char *topic, const char *const text[MOST_TEXTS])
 {
+    const int output = opal_btl_base_framework.framework_output;
+
     opal_show_help(HELP_FILE, topic, true, text[0], text[1], text[2], text[3], text[4]);
+    if (opal_output_get_verbosity(output) >= VERBOSE_LEVEL) {
+        char *whole = opal_show_help_string(HELP_FILE, topic, true, text[0], text[1], text[2],
+                                            text[3], text[4]);
+
+        opal_output(output, "%s", whole != NULL ? whole : topic);
+        free(whole);
+    }
 }
 
 static void free_deferred(struct deferred *deferred)
@@ -131,7 +143,7 @@ void mca_btl_rbuf_verbose(const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    opal_output_verbose(10, opal_btl_base_framework.framework_output, "%s", text);
+    opal_output_verbose(VERBOSE_LEVEL, opal_btl_base_framework.framework_output, "%s", text);
 }
 
 void mca_btl_rbuf_help(const char *topic, ...)
