@@ -78,6 +78,39 @@ wrong_failure() { # SECONDS: the job was to end with an error, within so many se
     fi
 }
 
+# preload SOURCE VARIABLE=VALUE: the next jobs' programs have that of the sources here preloaded, and the
+# variable set.
+preload() {
+    local object=$TALLY_LOGS/${1%.c}.so
+    ${CC:-cc} -shared -fPIC -o "$object" "$here/$1" -ldl || exit 1
+    # shellcheck disable=SC2016 # expanded by that shell
+    wrap=(sh -c 'exec env "LD_PRELOAD=$0:$LD_PRELOAD" "$@"' "$object" "$2")
+}
+
+# Memory changes and nobody hears of it: the adapter sees it. The first to ask for hooks is their trial,
+# which succeeds.
+without_hooks() { # NAME [ARGUMENT...]: of remap
+    local wrong="no stale registration was found: the test could not fail"
+    preload deaf.c DEAF=1
+    job "$1" 60 2 "$mpi_tests/remap" "${@:2}"
+    ! grep -q 'stale registration: key' "$log" || wrong=
+    verdict "$1" "$wrong"
+}
+
+# Nor is the trial heard of: it goes right, and is said with this text; COMMAND says what else is wrong.
+job_of_blind() { # NAME TEXT COMMAND [ARGUMENT...]
+    job "$1" 60 2 "$mpi_tests/remap"
+    wrong=$(wrong_success)
+    [ -n "$wrong" ] || wrong=$("${@:3}")
+    [ -n "$wrong" ] || grep -q "$2" "$log" || wrong="not said"
+}
+blind_hooks() { # as that
+    local wrong
+    preload deaf.c DEAF=0
+    until_told job_of_blind "$@"
+    verdict "$1" "$wrong"
+}
+
 # faulty NAME FAULT LIMIT PROTOCOL BYTES ROUNDS: a job of checked traffic on an adapter with faults. The
 # ranks are left to themselves, each says for itself what it has lost.
 prepare_faulty() { # NAME: for others to say what stands between

@@ -9,10 +9,6 @@
 set -u
 # shellcheck source=tests/robust/common.sh
 . "$(cd "$(dirname "$0")" && pwd)/common.sh"
-for name in deaf failing; do
-    ${CC:-cc} -shared -fPIC -o "$TALLY_LOGS/$name.so" "$here/$name.c" -ldl || exit 1
-done
-deaf=$TALLY_LOGS/deaf.so
 helper=(--mca btl_rbuf_protocol helper --mca btl_rbuf_helper_min 1 --mca btl_rbuf_report 1)
 
 # counted NAME: the least of what the processes counted under that name; nothing without a report.
@@ -70,30 +66,13 @@ limited helper helper_ready
 verdict "$name" "$wrong" "$found of 64 found their memory registered"
 hca=()
 
-# The first to ask is the trial of the hooks, which succeeds.
 mpi=("${helper[@]}" --mca btl_rbuf_helper_policy force)
-wrap=(sh -c 'DEAF=1 LD_PRELOAD="$0:$LD_PRELOAD" exec "$@"' "$deaf")
-name="helper: without hooks, which is seen"
-job "$name" 60 2 "$mpi_tests/remap"
-wrong="no stale registration was found: the test could not fail"
-! grep -q 'stale registration: key' "$log" || wrong=
-verdict "$name" "$wrong"
+without_hooks "helper: without hooks, which is seen"
+blind_hooks "helper: hooks that are blind" 'Protocol helper was asked for, but Open MPI' true
 
-wrap=(sh -c 'DEAF=0 LD_PRELOAD="$0:$LD_PRELOAD" exec "$@"' "$deaf")
-blind() {
-    job "$name" 60 2 "$mpi_tests/remap"
-    wrong=$(wrong_success)
-    [ -n "$wrong" ] || grep -q 'Protocol helper was asked for, but Open MPI' "$log" || wrong="not said"
-}
-name="helper: hooks that are blind"
-until_told blind
-verdict "$name" "$wrong"
-
-mpi=("${helper[@]}" --mca btl_rbuf_helper_policy force)
 for call in eventfd pthread_create; do
     name="helper: $call fails"
-    wrap=(sh -c 'FAIL=$0 LD_PRELOAD="$1:$LD_PRELOAD"; export FAIL LD_PRELOAD; shift; exec "$@"'
-        $call "$TALLY_LOGS/failing.so")
+    preload failing.c "FAIL=$call"
     job "$name" 60 2 "$mpi_tests/reuse"
     wrong=$(wrong_success)
     [ -n "$wrong" ] || [ "$(lines_with '^Protocol helper was asked for, but its thread')" = 1 ] ||
