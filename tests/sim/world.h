@@ -291,5 +291,7 @@ void world_in_place_start(struct world_message *message);
 void world_raw_start(struct world_message *message);
 int world_raw_look(struct world_node *node);
 void world_lose(struct world_node *node, unsigned other, int status);
+void world_take_failure(struct world_node *node, struct rbuf_peer *peer);
+void world_settle_failed(struct world_message *message);
 
 #endif

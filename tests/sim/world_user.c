@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OTHER_SIDE_NS 100000u /* until the other node hears of a failure that it does not see */
-
 /* What control messages carry; small messages carry `message` and then their bytes. */
 struct user_control {
     struct world_message *message;
@@ -414,21 +412,13 @@ static void send_fins(struct world_message *message, uint64_t after)
     }
 }
 
-/* A message whose sender has nothing more to expect, and whose peer is lost, is over. */
-static void settle_failed(struct world_message *message)
-{
-    if (message->pending == 0) {
-        world_close_message(message, WORLD_FAILED);
-    }
-}
-
 static void put_ended(struct world_message *message, int status)
 {
     message->pending--;
     message->events++;
     world_give_back(message, &message->source, &message->source_key);
     if (status != 0) {
-        settle_failed(message);
+        world_settle_failed(message);
     } else if (message->kind == WORLD_PUT || message->kind == WORLD_COPIED) {
         send_fins(message, message->put_id); /* 0 of a COPIED one: all is in place */
     }
@@ -449,7 +439,7 @@ static void rma_ended(struct world_message *message, int status)
     message->pending--;
     message->events++;
     if (status != 0) {
-        settle_failed(message);
+        world_settle_failed(message);
     } else if (message->kind == WORLD_PUT || message->kind == WORLD_DIRECT) {
         world_give_back(message, &message->source, &message->source_key);
         send_fins(message, 0);
@@ -482,64 +472,6 @@ static void register_buffer(struct world_node *node, struct rbuf_grant *grant)
     rbuf_grant_direct(grant, message->target_key);
 }
 
-/* What a node hears of the loss of another: the receiver's side of its messages ends. */
-static void peer_failed(struct world_node *node, struct world_link *link, unsigned other)
-{
-    struct world_message *message;
-
-    link->failed = true;
-    link->packing = NULL;
-    for (message = node->world->messages; message != NULL; message = message->next) {
-        if (message->from == other && message->to == node->index && message->grant != NULL) {
-            rbuf_grant_close(message->grant);
-            message->grant = NULL;
-        }
-        if ((message->from == other && message->to == node->index) ||
-            (message->from == node->index && message->to == other)) {
-            settle_failed(message);
-        }
-    }
-}
-
-struct late_news {
-    struct world_node *node;
-    unsigned other;
-};
-
-static void tell_other_side(void *subject)
-{
-    struct late_news *news = subject;
-
-    rbuf_peer_fail(news->node->links[news->other].peer, -ECONNRESET);
-    world_wake(news->node);
-    free(news);
-}
-
-void world_lose(struct world_node *node, unsigned other, int status)
-{
-    rbuf_peer_fail(node->links[other].peer, status);
-}
-
-/* The peer is lost to core: both queue pairs go, and the other side hears of it in the end. */
-static void take_failure(struct world_node *node, struct rbuf_peer *peer)
-{
-    struct world_link *link = peer->user;
-    unsigned other = (unsigned) (link - node->links);
-    struct late_news *news;
-
-    if (link->failed) {
-        node->world->corrupt++; /* RBUF_EVENT_FAILED comes once a peer */
-        return;
-    }
-    for (unsigned id = 0; id < RBUF_CHANNELS; id++) {
-        sim_kill(&link->end[id]);
-    }
-    peer_failed(node, link, other);
-    news = sim_allocate(sizeof(*news));
-    *news = (struct late_news){.node = &node->world->nodes[other], .other = node->index};
-    sim_at(&node->world->net.clock, world_now(node->world) + OTHER_SIDE_NS, tell_other_side, news);
-}
-
 static struct world_message *put_message(struct rbuf_put *put)
 {
     return (struct world_message *) (void *) ((char *) put - offsetof(struct world_message, put));
@@ -567,7 +499,7 @@ int world_user_events(struct world_node *node)
 
             world_am_free(am);
             if (event.status != 0) {
-                settle_failed(message);
+                world_settle_failed(message);
             }
             break;
         }
@@ -590,7 +522,7 @@ int world_user_events(struct world_node *node)
             world_staging(node, event.arena);
             break;
         case RBUF_EVENT_FAILED:
-            take_failure(node, event.peer);
+            world_take_failure(node, event.peer);
             break;
         }
     }

@@ -160,6 +160,7 @@ rbuf_core_sources = \
 	%reldir%/core/peer.h \
 	%reldir%/core/staged/grant.c \
 	%reldir%/core/staged/grant.h \
+	%reldir%/core/staged/grant_table.c \
 	%reldir%/core/staged/put.c \
 	%reldir%/core/staged/put.h \
 	%reldir%/core/staged/receiver.c \

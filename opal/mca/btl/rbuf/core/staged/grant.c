@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Grants (core/staged/grant.h): the table of them, who gets staging and in which order, and what
- * becomes of a grant's early data. What comes into a lane is core/staged/receiver.c's.
+ * Grants (core/staged/grant.h): who gets staging and in which order, and what becomes of a grant's
+ * early data. What comes into a lane is core/staged/receiver.c's, the table of grants
+ * grant_table.c's.
  *
  *     DEFERRED -> STAGED -> PLACED, or DEFERRED -> REGISTERING -> DIRECT; all end as FREE
  *     STAGED -> STAGED or DEFERRED: what it claimed was another message's
@@ -14,93 +15,18 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/message/channel.h"
 #include "core/staged/staging.h"
 
-#define FIRST_GRANTS 64u
-#define STUCK_WAITS  20u
-#define NO_SLOT      UINT8_MAX
-#define MOST_GRANTS  RBUF_IMMEDIATE_EARLY /* the indices below it */
-
-static uint64_t grant_id(const struct rbuf_grant *grant)
-{
-    return (uint64_t) grant->generation << 32 | grant->index;
-}
+#define STUCK_WAITS 20u
+#define NO_SLOT     UINT8_MAX
 
 static void become(struct rbuf_grant *grant, enum rbuf_grant_state state)
 {
-    rbuf_trace("grant", grant->peer->index, grant_id(grant), rbuf_grant_state_name(grant->state),
-               rbuf_grant_state_name(state));
+    rbuf_trace("grant", grant->peer->index, rbuf_grant_id(grant),
+               rbuf_grant_state_name(grant->state), rbuf_grant_state_name(state));
     grant->state = state;
-}
-
-struct rbuf_grant *rbuf_grant_find(struct rbuf_core *core, uint64_t id)
-{
-    uint32_t index = (uint32_t) id;
-    struct rbuf_grant *grant = index < core->grant_count ? core->grants[index] : NULL;
-
-    if (grant == NULL || grant->state == RBUF_GRANT_FREE || grant_id(grant) != id) {
-        return NULL;
-    }
-    return grant;
-}
-
-struct rbuf_grant *rbuf_grant_announced(struct rbuf_core *core, uint32_t immediate)
-{
-    uint32_t index = immediate & ((1u << RBUF_IMMEDIATE_INDEX_BITS) - 1);
-    struct rbuf_grant *grant = index < core->grant_count ? core->grants[index] : NULL;
-
-    if (grant == NULL || grant->state != RBUF_GRANT_STAGED ||
-        rbuf_immediate(grant_id(grant)) != immediate) {
-        return NULL;
-    }
-    return grant;
-}
-
-/* Adds free grants to the table, which doubles. */
-static bool add_grants(struct rbuf_core *core)
-{
-    uint32_t count = core->grant_count == 0 ? FIRST_GRANTS : 2 * core->grant_count;
-    struct rbuf_grant **table;
-
-    if (count > MOST_GRANTS) {
-        return false;
-    }
-    table = realloc(core->grants, count * sizeof(*table));
-    if (table == NULL) {
-        return false;
-    }
-    core->grants = table;
-    while (core->grant_count < count) {
-        struct rbuf_grant *grant = calloc(1, sizeof(*grant));
-
-        if (grant == NULL) {
-            return !TAILQ_EMPTY(&core->grants_free);
-        }
-        grant->index = core->grant_count;
-        STAILQ_INIT(&grant->held);
-        table[core->grant_count++] = grant;
-        TAILQ_INSERT_TAIL(&core->grants_free, grant, link);
-    }
-    return true;
-}
-
-static struct rbuf_grant *grant_take(struct rbuf_core *core)
-{
-    struct rbuf_grant *grant;
-
-    if (TAILQ_EMPTY(&core->grants_free) && !add_grants(core)) {
-        return NULL;
-    }
-    grant = TAILQ_FIRST(&core->grants_free);
-    TAILQ_REMOVE(&core->grants_free, grant, link);
-    grant->generation++;
-    if (grant->generation == 0) {
-        grant->generation = 1; /* an id is never 0 */
-    }
-    return grant;
 }
 
 /* Our schedule, with no chunk larger than what the peer can stage at once: it may have less staging
@@ -128,7 +54,7 @@ static void describe(const struct rbuf_grant *grant, enum rbuf_offer_mode mode,
 {
     const struct rbuf_core *core = grant->peer->core;
 
-    *offer = (struct rbuf_offer){.id = grant_id(grant),
+    *offer = (struct rbuf_offer){.id = rbuf_grant_id(grant),
                                  .base = (uintptr_t) grant->base,
                                  .bytes = grant->bytes,
                                  .schedule = grant->schedule,
@@ -344,7 +270,7 @@ struct rbuf_grant *rbuf_grant_open(struct rbuf_peer *peer, void *base, uint64_t 
                                    uint32_t early, struct rbuf_offer *offer)
 {
     struct rbuf_core *core = peer->core;
-    struct rbuf_grant *grant = grant_take(core);
+    struct rbuf_grant *grant = rbuf_grant_take(core);
 
     if (grant == NULL) {
         return NULL;
@@ -544,7 +470,7 @@ static void release_held(struct rbuf_grant *grant)
     }
 }
 
-static void discard_held(struct rbuf_grant *grant)
+void rbuf_grant_discard_held(struct rbuf_grant *grant)
 {
     struct rbuf_held *held;
 
@@ -576,7 +502,7 @@ void rbuf_grant_close(struct rbuf_grant *grant)
          * lost: nobody writes into the lane any more. What waits for the data must not be told that
          * it is there. */
         unstage(grant);
-        discard_held(grant);
+        rbuf_grant_discard_held(grant);
         break;
     case RBUF_GRANT_DEFERRED:
         TAILQ_REMOVE(&core->deferred, grant, link);
@@ -594,13 +520,4 @@ void rbuf_grant_close(struct rbuf_grant *grant)
     grant->early = RBUF_GRANT_EARLY_NONE;
     become(grant, RBUF_GRANT_FREE);
     TAILQ_INSERT_TAIL(&core->grants_free, grant, link);
-}
-
-void rbuf_grants_close(struct rbuf_core *core)
-{
-    for (uint32_t i = 0; i < core->grant_count; i++) {
-        discard_held(core->grants[i]);
-        free(core->grants[i]);
-    }
-    free(core->grants);
 }

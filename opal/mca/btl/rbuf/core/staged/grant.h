@@ -107,6 +107,12 @@ struct rbuf_grant {
     TAILQ_ENTRY(rbuf_grant) link;
 };
 
+/* Its wire id, which is never 0. */
+static inline uint64_t rbuf_grant_id(const struct rbuf_grant *grant)
+{
+    return (uint64_t) grant->generation << 32 | grant->index;
+}
+
 /* Opens a grant for `bytes` > 0 bytes at `base` from `peer`, and describes it in `offer` (STAGED or
  * DEFERRED). `early`: the sequence number of the early data that the message has; 0: it has none;
  * RBUF_EARLY_UNKNOWN. NULL only without memory or with 2^19 open; `offer` is then unchanged. */
@@ -132,6 +138,8 @@ struct rbuf_grant *rbuf_grant_find(struct rbuf_core *core, uint64_t id);
 struct rbuf_grant *rbuf_grant_announced(struct rbuf_core *core, uint32_t immediate);
 
 /* For core's own files. */
+struct rbuf_grant *rbuf_grant_take(struct rbuf_core *core); /* a FREE one; NULL as of _open() */
+void rbuf_grant_discard_held(struct rbuf_grant *grant);
 struct rbuf_schedule rbuf_grant_schedule(const struct rbuf_peer *peer); /* of what it puts */
 void rbuf_grant_begin(struct rbuf_grant *grant, enum rbuf_grant_part part);
 uint64_t rbuf_grant_part_bytes(const struct rbuf_grant *grant); /* with the peer's, if more */
