@@ -24,7 +24,9 @@
 struct run {
     struct rbuf_helper helper;
     struct sim_outcome out;
-    uint64_t now_ns; /* the main thread's */
+    uint64_t now_ns;        /* the main thread's */
+    bool in_message;        /* until then, else it computes */
+    uint64_t progressed_ns; /* when it called for progress last */
     /* Memory that is registered. */
     uint64_t bytes;
     uint64_t since_ns;
@@ -120,12 +122,15 @@ static struct rbuf_helper_order look(struct run *run)
 {
     struct rbuf_helper_order order = {.task = RBUF_HELPER_WAIT};
 
+    if (run->in_message) {
+        run->progressed_ns = run->helper_ns;
+    }
     if (run->how.whole_queue) { /* no deadline is near at the time of its last look */
-        order = rbuf_helper_next(&run->helper, run->looked_ns);
+        order = rbuf_helper_next(&run->helper, run->looked_ns, run->progressed_ns);
     }
     if (order.task != RBUF_HELPER_DEREGISTER) {
         run->looked_ns = run->helper_ns;
-        order = rbuf_helper_next(&run->helper, run->helper_ns);
+        order = rbuf_helper_next(&run->helper, run->helper_ns, run->progressed_ns);
     }
     return order;
 }
@@ -193,7 +198,10 @@ static void message_of_helper(struct run *run, const struct sim_call *call)
     }
     run->now_ns += POINT_NS;
     travel(run, call);
+    run->in_message = true;
     let_help(run);
+    run->in_message = false;
+    run->progressed_ns = run->now_ns;
     run->held[run->held_count++] = mr;
     if (!call->more) {
         give_back(run);

@@ -11,12 +11,14 @@
 
 static struct rbuf_helper helper;
 static int handle;
+static uint64_t progress; /* calls of it */
 
 static void open_it(void)
 {
     struct rbuf_helper_options options = RBUF_HELPER_DEFAULTS;
 
     options.window = 0;
+    progress = 0;
     ck_assert_int_eq(rbuf_helper_open(&helper, &options), 0);
 }
 
@@ -41,7 +43,7 @@ static uint64_t work(uint64_t now_ns, unsigned *registered, unsigned *deregister
 {
     *registered = *deregistered = 0;
     for (;;) {
-        struct rbuf_helper_order order = rbuf_helper_next(&helper, now_ns);
+        struct rbuf_helper_order order = rbuf_helper_next(&helper, now_ns, progress);
 
         switch (order.task) {
         case RBUF_HELPER_REGISTER:
@@ -172,7 +174,7 @@ START_TEST(deadlines_are_spaced)
         ck_assert_uint_le(item->due_ns, item->deadline_ns);
     }
     for (uint64_t now = 300 * MS; now < 400 * MS;) { /* 10 us each, one after the other */
-        struct rbuf_helper_order order = rbuf_helper_next(&helper, now);
+        struct rbuf_helper_order order = rbuf_helper_next(&helper, now, progress);
 
         if (order.task == RBUF_HELPER_WAIT) {
             now = order.until_ns;
@@ -227,6 +229,90 @@ START_TEST(memory_goes)
 }
 END_TEST
 
+#define QUIET RBUF_HELPER_DEFAULTS.quiet_ns
+#define DELAY RBUF_HELPER_DEFAULTS.delay_ns
+
+/* What was used is deregistered when the application has left MPI, for so long without progress. */
+START_TEST(outside_of_communication)
+{
+    unsigned registered, deregistered;
+
+    open_it();
+    use(BASE, 100 * MS);
+    progress++;
+    ck_assert_uint_eq(work(100 * MS, &registered, &deregistered), 100 * MS + QUIET);
+    ck_assert_uint_eq(deregistered, 0);
+    progress++;
+    ck_assert_uint_eq(work(100 * MS + QUIET, &registered, &deregistered), 100 * MS + 2 * QUIET);
+    ck_assert_uint_eq(deregistered, 0);
+    must_do(100 * MS + 2 * QUIET - 1, 0, 0);
+    must_do(100 * MS + 2 * QUIET, 0, 1);
+    rbuf_helper_close(&helper);
+}
+END_TEST
+
+/* The application stays in MPI: it waits for the delay at most. What comes next waits anew. */
+START_TEST(waits_no_longer)
+{
+    open_it();
+    for (uint64_t i = 1; i <= 2; i++) {
+        use(BASE + i * BYTES, 100 * i * MS);
+        for (uint64_t waited = 0; waited < DELAY; waited += QUIET) {
+            progress++;
+            must_do(100 * i * MS + waited, 0, 0);
+        }
+        progress++;
+        must_do(100 * i * MS + DELAY, 0, 1);
+    }
+    rbuf_helper_close(&helper);
+}
+END_TEST
+
+/* What is used again while it waits is not deregistered, nor has it lapsed. */
+START_TEST(used_while_it_waits)
+{
+    open_it();
+    for (uint64_t waited = 0; waited < 4 * DELAY; waited += QUIET / 10) {
+        ck_assert(use(BASE, 100 * MS + waited) == (waited > 0));
+        progress++;
+        must_do(100 * MS + waited, 0, 0);
+    }
+    ck_assert_uint_eq(helper.counters.lapsed, 0);
+    rbuf_helper_close(&helper);
+}
+END_TEST
+
+/* Waiting takes no more memory than was in use at once before. */
+START_TEST(waits_within_peak)
+{
+    open_it();
+    use(BASE, 100 * MS);
+    progress++;
+    must_do(100 * MS, 0, 0);
+    use(BASE + BYTES, 101 * MS);
+    progress++;
+    must_do(101 * MS, 0, 1); /* the first one */
+    must_do(102 * MS, 0, 1);
+    use(BASE, 200 * MS);
+    use(BASE + BYTES, 200 * MS); /* two at once */
+    progress++;
+    must_do(200 * MS, 0, 0);
+    must_do(201 * MS, 0, 2);
+    rbuf_helper_close(&helper);
+}
+END_TEST
+
+START_TEST(scarce_memory_does_not_wait)
+{
+    open_it();
+    rbuf_helper_scarce(&helper);
+    use(BASE, 100 * MS);
+    progress++;
+    must_do(100 * MS, 0, 1);
+    rbuf_helper_close(&helper);
+}
+END_TEST
+
 START_TEST(refused)
 {
     struct rbuf_helper_order order;
@@ -235,7 +321,7 @@ START_TEST(refused)
     use(BASE, 100 * MS);
     use(BASE, 200 * MS);
     must_do(200 * MS, 0, 1);
-    order = rbuf_helper_next(&helper, 300 * MS);
+    order = rbuf_helper_next(&helper, 300 * MS, progress);
     ck_assert_int_eq(order.task, RBUF_HELPER_REGISTER);
     rbuf_helper_refused(&helper, order.mr);
     must_do(300 * MS, 0, 0);
@@ -278,6 +364,11 @@ int main(void)
     unit_add(suite, deadlines_are_spaced);
     unit_add(suite, shared_core);
     unit_add(suite, memory_goes);
+    unit_add(suite, outside_of_communication);
+    unit_add(suite, waits_no_longer);
+    unit_add(suite, used_while_it_waits);
+    unit_add(suite, waits_within_peak);
+    unit_add(suite, scarce_memory_does_not_wait);
     unit_add(suite, refused);
     unit_add(suite, drain);
     return unit_run(suite);

@@ -21,6 +21,7 @@
 #include "btl_rbuf_sharing.h"
 #include "opal/mca/memory/base/base.h"
 #include "opal/memoryhooks/memory.h"
+#include "opal/runtime/opal_progress.h"
 #include "unit.h"
 
 #define APPLICATIONS 2u
@@ -45,6 +46,7 @@ static _Atomic uint32_t refused; /* for want of room */
 static _Atomic uint32_t looks;   /* for a core */
 static _Atomic bool over;
 static _Atomic(opal_mem_hooks_callback_fn_t *) hook;
+static _Atomic(opal_progress_callback_t) progress;
 /* What must not be; checked at the end, since Check is not for threads. */
 static _Atomic uint32_t outdated, pulled_away, failed;
 
@@ -60,8 +62,11 @@ static uint64_t base_of(uint32_t buffer)
 
 /* ---- in the place of others ---- */
 
-struct mca_btl_rbuf_params mca_btl_rbuf_params = {
-    .helper_min = 1, .helper_regions = 64, .registration_time = 1000, .registration_page_time = 10};
+struct mca_btl_rbuf_params mca_btl_rbuf_params = {.helper_min = 1,
+                                                  .helper_delay = 100000,
+                                                  .helper_regions = 64,
+                                                  .registration_time = 1000,
+                                                  .registration_page_time = 10};
 struct rbuf_memory_stats rbuf_memory_stats;
 opal_process_info_t opal_process_info;
 mca_base_framework_t opal_memory_base_framework;
@@ -157,6 +162,18 @@ int opal_mem_hooks_unregister_release(opal_mem_hooks_callback_fn_t *function)
     return OPAL_SUCCESS;
 }
 
+int opal_progress_register(opal_progress_callback_t function)
+{
+    atomic_store(&progress, function);
+    return OPAL_SUCCESS;
+}
+
+int opal_progress_unregister(opal_progress_callback_t function)
+{
+    (void) function; /* it is harmless to call it still */
+    return OPAL_SUCCESS;
+}
+
 static void release(uint64_t base, uint64_t bytes)
 {
     opal_mem_hooks_callback_fn_t *function = atomic_load(&hook);
@@ -175,6 +192,7 @@ static void use(uint32_t buffer)
         helper, NULL, (void *) (uintptr_t) base_of(buffer), BYTES, MCA_BTL_RBUF_TARGET, &problem);
     struct region *region;
 
+    (void) atomic_load (&progress)();
     if (registration == NULL) {
         atomic_fetch_add(&failed, 1);
         return;

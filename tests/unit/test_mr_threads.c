@@ -132,8 +132,8 @@ static void *be_helper(void *data)
     struct rbuf_mr *mr;
 
     while (!atomic_load(&world->over)) {
-        struct rbuf_helper_order order =
-            rbuf_helper_next(helper, atomic_load(&world->ticks) * TICK_NS);
+        const uint64_t ticks = atomic_load(&world->ticks); /* each is a call of progress, too */
+        struct rbuf_helper_order order = rbuf_helper_next(helper, ticks * TICK_NS, ticks);
 
         if (order.task == RBUF_HELPER_REGISTER) {
             struct registration *registration = register_it(world, order.mr);
@@ -168,6 +168,7 @@ START_TEST(applications_hooks_and_helper)
     options.points = 16;
     options.wake_ns = 0;
     options.grace_ns = TICK_NS;
+    options.delay_ns = 2 * TICK_NS;
     atomic_store(&world.ticks, 1);
     ck_assert_int_eq(rbuf_helper_open(&world.helper, &options), 0);
     ck_assert_int_eq(pthread_create(&helper, NULL, be_helper, &world), 0);

@@ -24,8 +24,14 @@
 #include "btl_rbuf_params.h"
 #include "btl_rbuf_sharing.h"
 #include "core/helper/helper.h"
+#include "opal/runtime/opal_progress.h"
 
 #define SHARE_NS 100000000ull /* between looks at who of the node has a helper */
+
+/* Calls of progress by the application's threads. One that is lost to another thread's store is as
+ * good as counted. */
+static _Atomic uint64_t progress;
+static unsigned helpers; /* that are open; by who opens and closes modules */
 
 struct mca_btl_rbuf_helper {
     struct rbuf_helper core;
@@ -189,7 +195,8 @@ static void *run(void *argument)
             continue;
         }
         turn(helper);
-        order = rbuf_helper_next(&helper->core, now);
+        order = rbuf_helper_next(&helper->core, now,
+                                 atomic_load_explicit(&progress, memory_order_relaxed));
         if (order.task == RBUF_HELPER_REGISTER) {
             register_ahead(helper, order.mr);
         } else if (order.task == RBUF_HELPER_DEREGISTER) {
@@ -219,6 +226,13 @@ static int start(struct mca_btl_rbuf_helper *helper)
 }
 
 /* ---- of others ---- */
+
+static int count_progress(void)
+{
+    atomic_store_explicit(&progress, atomic_load_explicit(&progress, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
+    return 0;
+}
 
 static void released(void *context, uint64_t base, uint64_t bytes)
 {
@@ -256,6 +270,7 @@ static struct mca_btl_rbuf_helper *open_all(mca_btl_rbuf_module_t *module)
     options.regions = (uint32_t) mca_btl_rbuf_params.helper_regions;
     options.register_ns = mca_btl_rbuf_params.registration_time;
     options.register_page_ns = mca_btl_rbuf_params.registration_page_time;
+    options.delay_ns = mca_btl_rbuf_params.helper_delay;
     helper->port = module->port;
     helper->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (helper->wake < 0) {
@@ -300,11 +315,17 @@ struct mca_btl_rbuf_helper *mca_btl_rbuf_helper_open(mca_btl_rbuf_module_t *modu
         close_all(helper);
         return no_thread(error);
     }
+    if (helpers++ == 0) {
+        opal_progress_register(count_progress);
+    }
     return helper;
 }
 
 void mca_btl_rbuf_helper_close(struct mca_btl_rbuf_helper *helper)
 {
+    if (--helpers == 0) {
+        opal_progress_unregister(count_progress);
+    }
     atomic_store_explicit(&helper->ending, true, memory_order_release); /* run() acquires */
     wake(helper);
     pthread_join(helper->thread, NULL);
@@ -436,6 +457,7 @@ bool mca_btl_rbuf_helper_evict(struct mca_btl_rbuf_helper *helper)
     const uint32_t used = atomic_load_explicit(&mrs->used, memory_order_acquire);
     const uint64_t turns = atomic_load(&helper->turns);
 
+    rbuf_helper_scarce(&helper->core);
     for (uint32_t i = 0; i < used; i++) {
         struct rbuf_mr *mr = &mrs->mr[i];
 

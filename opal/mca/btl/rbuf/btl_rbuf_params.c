@@ -162,6 +162,12 @@ static const struct parameter table[] = {
      "Protocol helper: whether uses of a buffer are told apart by the place in the program, of "
      "which its stack frames tell. off: by buffer, size and peer, which is cheaper, and predicts "
      "less of a program that uses a buffer in several loops"},
+    {"helper_delay", "10ms", TIME, 0, SECOND, NULL, NULL, 0, 6, FIELD(helper_delay),
+     "time with us, ms or s, at most 1s",
+     "Protocol helper: how long deregistrations wait at most until the program is not in MPI. They "
+     "disturb no message then, but what waits stays pinned; 0: they never wait, as is so in any "
+     "case "
+     "once memory was short"},
     {"helper_min", "16k", SIZE, 1, GIB, NULL, NULL, 0, 6, FIELD(helper_min), "bytes, 1 to 1G",
      "Protocol helper: smallest message whose memory is predicted; others are registered on "
      "demand"},

@@ -48,6 +48,7 @@ struct mca_btl_rbuf_params {
     uint64_t registration_page_time;
     uint64_t helper_policy; /* enum rbuf_sharing */
     uint64_t helper_frames; /* enum mca_btl_rbuf_switch */
+    uint64_t helper_delay;
     uint64_t helper_min;
     uint64_t helper_regions;
     uint64_t reuse; /* enum mca_btl_rbuf_switch */

@@ -13,7 +13,9 @@ int rbuf_helper_open(struct rbuf_helper *helper, const struct rbuf_helper_option
     int status;
 
     *helper = (struct rbuf_helper){
-        .costs = {.compare_ns = COMPARE_NS, .hash_ns = HASH_NS, .wake_ns = options->wake_ns}};
+        .costs = {.compare_ns = COMPARE_NS, .hash_ns = HASH_NS, .wake_ns = options->wake_ns},
+        .quiet_ns = options->quiet_ns,
+        .delay_ns = options->delay_ns};
     rbuf_registration_cost_open(&helper->costs.registering, options->register_ns,
                                 options->register_page_ns);
     rbuf_registration_cost_open(&helper->costs.deregistering, options->deregister_ns,
@@ -170,6 +172,9 @@ static struct rbuf_mr *lapsed_region(struct rbuf_helper *helper, uint64_t now_ns
         struct rbuf_mr *mr = &helper->mrs.mr[place];
 
         queue(helper, mr, &nothing);
+        if (rbuf_mr_is_listed(mr)) {
+            continue; /* it was used, and given back meanwhile */
+        }
         helper->counters.lapsed += rbuf_mr_state(mr) == RBUF_MR_IDLE;
         if (settle(helper, mr, now_ns)) {
             return mr;
@@ -178,37 +183,79 @@ static struct rbuf_mr *lapsed_region(struct rbuf_helper *helper, uint64_t now_ns
     return NULL;
 }
 
-struct rbuf_helper_order rbuf_helper_next(struct rbuf_helper *helper, uint64_t now_ns)
+/* Until when that waits which is to be deregistered; 0: it is time, or nothing is. */
+static uint64_t waits_until(struct rbuf_helper *helper, uint64_t now_ns)
 {
-    struct rbuf_helper_order order = {.task = RBUF_HELPER_WAIT};
-    uint64_t registration, lapse;
+    struct rbuf_mr_bytes bytes;
+    uint64_t quiet, latest;
     uint32_t place;
 
-    for (;;) {
-        see_points(helper);
-        order.mr = due_registration(helper, now_ns);
-        if (order.mr != NULL) {
-            order.task = RBUF_HELPER_REGISTER;
-            return order;
+    if (!rbuf_mr_any_returned(&helper->mrs) && lapse_at(helper, &place) > now_ns) {
+        return 0;
+    }
+    bytes = rbuf_mrs_bytes(&helper->mrs);
+    if (helper->waiting_ns == 0) {
+        helper->waiting_ns = now_ns;
+        helper->used_bytes = bytes.used > helper->used_bytes ? bytes.used : helper->used_bytes;
+    }
+    quiet = helper->progress_ns + helper->quiet_ns;
+    latest = helper->waiting_ns + helper->delay_ns;
+    if (now_ns >= quiet || now_ns >= latest || bytes.registered > helper->used_bytes ||
+        atomic_load_explicit(&helper->scarce, memory_order_relaxed)) {
+        return 0;
+    }
+    return quiet < latest ? quiet : latest;
+}
+
+/* A region to deregister, or NULL. */
+static struct rbuf_mr *due_deregistration(struct rbuf_helper *helper, uint64_t now_ns)
+{
+    struct rbuf_mr *mr = lapsed_region(helper, now_ns);
+
+    while (mr == NULL && (mr = rbuf_mr_returned(&helper->mrs)) != NULL) {
+        see_points(helper); /* that of its last use is there by now */
+        if (!settle(helper, mr, now_ns)) {
+            mr = NULL;
         }
-        order.mr = lapsed_region(helper, now_ns);
-        if (order.mr == NULL) {
-            order.mr = rbuf_mr_returned(&helper->mrs);
-            if (order.mr == NULL) {
-                break;
-            }
-            see_points(helper); /* that of its last use is there by now */
-            if (!settle(helper, order.mr, now_ns)) {
-                continue;
-            }
-        }
-        order.task = RBUF_HELPER_DEREGISTER;
+    }
+    return mr;
+}
+
+struct rbuf_helper_order rbuf_helper_next(struct rbuf_helper *helper, uint64_t now_ns,
+                                          uint64_t progress)
+{
+    struct rbuf_helper_order order = {.task = RBUF_HELPER_WAIT};
+    uint64_t registration, until;
+    uint32_t place;
+
+    if (progress != helper->progress) {
+        helper->progress = progress;
+        helper->progress_ns = now_ns;
+    }
+    see_points(helper);
+    order.mr = due_registration(helper, now_ns);
+    if (order.mr != NULL) {
+        order.task = RBUF_HELPER_REGISTER;
         return order;
     }
+    until = waits_until(helper, now_ns);
+    if (until == 0) {
+        order.mr = due_deregistration(helper, now_ns);
+        if (order.mr != NULL) {
+            order.task = RBUF_HELPER_DEREGISTER;
+            return order;
+        }
+        helper->waiting_ns = 0;
+        until = lapse_at(helper, &place);
+    }
     registration = register_at(helper, &place);
-    lapse = lapse_at(helper, &place);
-    order.until_ns = registration < lapse ? registration + 1 : lapse;
+    order.until_ns = registration < until ? registration + 1 : until;
     return order;
+}
+
+void rbuf_helper_scarce(struct rbuf_helper *helper)
+{
+    atomic_store_explicit(&helper->scarce, true, memory_order_relaxed);
 }
 
 void rbuf_helper_registered(struct rbuf_helper *helper, struct rbuf_mr *mr, void *handle,
@@ -222,6 +269,7 @@ void rbuf_helper_registered(struct rbuf_helper *helper, struct rbuf_mr *mr, void
 void rbuf_helper_refused(struct rbuf_helper *helper, struct rbuf_mr *mr)
 {
     helper->counters.refused++;
+    rbuf_helper_scarce(helper);
     queue(helper, mr, &nothing);
     rbuf_mr_abandon(mr);
 }

@@ -4,7 +4,7 @@
  * until then (the paper is cited in predictor.h; this is its section 3.2). It decides; glue's
  * thread does. The loop of that thread:
  *
- *     order = rbuf_helper_next(helper, now)
+ *     order = rbuf_helper_next(helper, now, progress)
  *     REGISTER    register [begin, end) of order.mr for its access; rbuf_helper_registered()
  *     DEREGISTER  deregister order.mr->handle; rbuf_helper_deregistered()
  *     WAIT        sleep until order.until_ns, or until rbuf_mr_give() or rbuf_mr_stale() says so
@@ -18,12 +18,19 @@
  * What is registered ahead and not used by the time its prediction lapses is treated as if it were
  * given back.
  *
+ * Outside of communication, as in the paper: what is to be deregistered waits while the application
+ * is in MPI, of which its calls of progress tell, and behind that for quiet_ns. It waits for
+ * delay_ns at most, while no more is registered than was in use at once before, and not at all once
+ * memory has been scarce (rbuf_helper_scarce()). So the peak grows by no more than what is
+ * registered between two looks. A registration does not wait: it begins no sooner than it has to.
+ *
  * A thread of the application, for a message that is long enough: rbuf_mr_take() and what
  * it asks for, rbuf_points_put(), and rbuf_mr_give() when the message is over. Memory hooks:
- * rbuf_mr_stale(). Where they see less than all that goes, there can be no helper.
+ * rbuf_mr_stale(). Where they see less than all that goes, there can be no helper. `scarce` is
+ * stored by any thread, and loaded by the helper; nothing else goes with it.
  *
- * Threads: `points` and `mrs` say for themselves. Everything else belongs to the helper: one
- * thread, or, where there is none, whoever does its work under a lock of the caller's.
+ * Threads: `points` and `mrs` say for themselves, `scarce` is above. Everything else belongs to the
+ * helper: one thread, or, where there is none, whoever does its work under a lock of the caller's.
  */
 #ifndef RBUF_CORE_HELPER_HELPER_H
 #define RBUF_CORE_HELPER_HELPER_H
@@ -44,7 +51,9 @@ struct rbuf_helper_options {
     uint64_t register_page_ns;
     uint64_t deregister_ns;
     uint64_t deregister_page_ns;
-    uint64_t wake_ns; /* the helper's latency after a sleep */
+    uint64_t wake_ns;  /* the helper's latency after a sleep */
+    uint64_t quiet_ns; /* without progress for so long: the application is not in MPI */
+    uint64_t delay_ns; /* deregistrations wait for that so long, at most */
 };
 
 #define RBUF_HELPER_DEFAULTS                                                                       \
@@ -57,7 +66,9 @@ struct rbuf_helper_options {
                                   .register_page_ns = 100,                                         \
                                   .deregister_ns = 2000,                                           \
                                   .deregister_page_ns = 50,                                        \
-                                  .wake_ns = 60000})
+                                  .wake_ns = 60000,                                                \
+                                  .quiet_ns = 500000,                                              \
+                                  .delay_ns = 10000000})
 
 struct rbuf_helper_counters {
     uint64_t ahead; /* registrations before use */
@@ -74,6 +85,13 @@ struct rbuf_helper {
     struct rbuf_registration_queue queue;
     struct rbuf_helper_costs costs;
     struct rbuf_helper_counters counters;
+    uint64_t quiet_ns;
+    uint64_t delay_ns;
+    uint64_t progress;    /* calls of it, when they were last seen to have become more: */
+    uint64_t progress_ns; /* at that time */
+    uint64_t waiting_ns;  /* since when something waits to be deregistered; 0: nothing does */
+    uint64_t used_bytes;  /* most that was in use at once, seen when something began to wait */
+    _Atomic bool scarce;
     uint64_t largest_pages;      /* of the regions so far */
     struct rbuf_queue_item next; /* what the region that is being deregistered will have */
 };
@@ -90,7 +108,12 @@ struct rbuf_helper_order {
 int rbuf_helper_open(struct rbuf_helper *helper, const struct rbuf_helper_options *options);
 void rbuf_helper_close(struct rbuf_helper *helper);
 
-struct rbuf_helper_order rbuf_helper_next(struct rbuf_helper *helper, uint64_t now_ns);
+/* `progress` becomes more whenever a thread of the application calls for progress. */
+struct rbuf_helper_order rbuf_helper_next(struct rbuf_helper *helper, uint64_t now_ns,
+                                          uint64_t progress);
+
+/* A registration has failed for want of memory: from now on no deregistration waits. Any thread. */
+void rbuf_helper_scarce(struct rbuf_helper *helper);
 
 /* REGISTER was done and took `ns`. */
 void rbuf_helper_registered(struct rbuf_helper *helper, struct rbuf_mr *mr, void *handle,

@@ -303,6 +303,11 @@ struct rbuf_mr *rbuf_mr_returned(struct rbuf_mrs *mrs)
     return mr;
 }
 
+bool rbuf_mr_any_returned(const struct rbuf_mrs *mrs)
+{
+    return mrs->taken != NULL || atomic_load_explicit(&mrs->list, memory_order_relaxed) != NULL;
+}
+
 bool rbuf_mr_deregister(struct rbuf_mr *mr)
 {
     uint64_t word = load(mr);
@@ -345,6 +350,24 @@ void rbuf_mr_registered(struct rbuf_mrs *mrs, struct rbuf_mr *mr, void *handle)
 void rbuf_mr_unplan(struct rbuf_mr *mr)
 {
     (void) step(mr, RBUF_MR_PLANNED, RBUF_MR_ABSENT);
+}
+
+struct rbuf_mr_bytes rbuf_mrs_bytes(const struct rbuf_mrs *mrs)
+{
+    struct rbuf_mr_bytes bytes = {0};
+
+    for (uint32_t i = 0; i < used(mrs); i++) {
+        const struct rbuf_mr *mr = &mrs->mr[i];
+        const enum rbuf_mr_state state = rbuf_mr_state(mr);
+
+        if (state != RBUF_MR_ABSENT && state != RBUF_MR_PLANNED) {
+            bytes.registered += rbuf_mr_end(mr) - rbuf_mr_begin(mr);
+        }
+        if (state == RBUF_MR_IN_USE || rbuf_mr_is_listed(mr)) {
+            bytes.used += rbuf_mr_end(mr) - rbuf_mr_begin(mr);
+        }
+    }
+    return bytes;
 }
 
 bool rbuf_mr_covered(const struct rbuf_mrs *mrs, const struct rbuf_mr *mr)

@@ -135,6 +135,9 @@ bool rbuf_mr_stale(struct rbuf_mrs *mrs, uint64_t base, uint64_t bytes);
 /* The region that was given back the longest ago, or NULL. It may have been taken again. */
 struct rbuf_mr *rbuf_mr_returned(struct rbuf_mrs *mrs);
 
+/* It would not be NULL. */
+bool rbuf_mr_any_returned(const struct rbuf_mrs *mrs);
+
 /* Makes an IDLE region, or a STALE one without users, the helper's to deregister, and then
  * rbuf_mr_deregistered(). False: it is in use, or not registered. */
 bool rbuf_mr_deregister(struct rbuf_mr *mr);
@@ -152,10 +155,23 @@ void rbuf_mr_registered(struct rbuf_mrs *mrs, struct rbuf_mr *mr, void *handle);
 /* Not planned any more, if it was. */
 void rbuf_mr_unplan(struct rbuf_mr *mr);
 
+struct rbuf_mr_bytes {
+    uint64_t registered;
+    uint64_t used; /* of these, in use, or given back and not yet rbuf_mr_returned() */
+};
+
+struct rbuf_mr_bytes rbuf_mrs_bytes(const struct rbuf_mrs *mrs);
+
 /* Another region, planned or registered, is good for all that this one is. */
 bool rbuf_mr_covered(const struct rbuf_mrs *mrs, const struct rbuf_mr *mr);
 
 enum rbuf_mr_state rbuf_mr_state(const struct rbuf_mr *mr);
+
+/* It was given back, and is not yet rbuf_mr_returned(). */
+static inline bool rbuf_mr_is_listed(const struct rbuf_mr *mr)
+{
+    return atomic_load_explicit(&mr->listed, memory_order_relaxed);
+}
 
 static inline uint64_t rbuf_mr_begin(const struct rbuf_mr *mr)
 {
