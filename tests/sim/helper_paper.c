@@ -254,6 +254,9 @@ static void state_benchmarks(void)
 static void state_predictors(void)
 {
     const struct accuracy context = ours(WINDOW, false), alone = ours(0, false);
+    const struct sim_outcome levels = sim_run(make(program("MG.D.4")), SIM_HELPER, WINDOW);
+    const double level =
+        percent(levels.predictions.near + levels.predictions.close, levels.predictions.predicted);
     struct accuracy best = {0}, least = {.points = 100};
 
     for (uint32_t window = 8; window <= PERIODICITY_MOST; window *= 2) {
@@ -273,6 +276,7 @@ static void state_predictors(void)
           "less", best.points < context.points);
     state("mean", "the same with its worst", "", least.points, "less", least.points < best.points);
     state("mean", "the helper's", "", context.points, "", true);
+    state("MG.D.4", "predictions within 5 %", "", level, "at least 94", level >= 94);
     state("mean", "less within 0.5 % without a window (their CG)", "20", context.near - alone.near,
           "", true);
 }

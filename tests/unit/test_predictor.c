@@ -182,6 +182,24 @@ START_TEST(classes)
 }
 END_TEST
 
+/* One place in the program at two levels of a grid: each has a period of its own. Sizes that vary
+ * a little have not. */
+START_TEST(levels)
+{
+    struct rbuf_point point = {.frames = 1, .base = BASE};
+
+    open_it(64, 0);
+    for (unsigned i = 0; i < 20; i++) {
+        point.time_ns = (i / 2 * 100 + i % 2 * 10 + 1) * MS;
+        point.bytes = i % 2 == 0 ? BYTES + i : BYTES / 4 + i;
+        rbuf_predictor_see(&predictor, &point);
+    }
+    ck_assert_uint_eq(predictor.counters.predicted, 16);
+    ck_assert_uint_eq(predictor.counters.near, 16);
+    rbuf_predictor_close(&predictor);
+}
+END_TEST
+
 /* Without frames size and peer stand for them. */
 START_TEST(without_frames)
 {
@@ -226,6 +244,7 @@ int main(void)
     unit_add(suite, margin_by_deviation);
     unit_add(suite, late_period);
     unit_add(suite, classes);
+    unit_add(suite, levels);
     unit_add(suite, without_frames);
     unit_add(suite, bounded);
     return unit_run(suite);

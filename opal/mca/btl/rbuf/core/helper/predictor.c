@@ -40,11 +40,18 @@ static uint64_t mix(uint64_t hash, uint64_t more)
     return hash ^ hash >> 31;
 }
 
+/* Sizes up to twice another one are alike: those of a site may vary. */
+static uint64_t size_class(uint64_t bytes)
+{
+    return 64u - (uint64_t) __builtin_clzll(bytes);
+}
+
 static uint64_t signature_of(const struct rbuf_predictor *predictor, const struct rbuf_point *point)
 {
-    uint64_t hash = point->frames != 0 ? point->frames : mix(point->bytes, point->peer);
+    uint64_t hash = point->frames != 0
+                        ? mix(mix(point->frames, point->base), size_class(point->bytes))
+                        : mix(mix(point->peer, point->base), point->bytes);
 
-    hash = mix(hash, point->base);
     for (uint32_t i = 0; i < predictor->window; i++) {
         hash = mix(hash, predictor->context[i]);
     }

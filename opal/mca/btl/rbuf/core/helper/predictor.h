@@ -7,7 +7,9 @@
  *
  * A site is a signature of a point of communication: the hash of its stack frames, of its buffer's
  * address, and of kind and address of the points before it (the window), so that uses of one buffer
- * on different control paths are told apart. Without frames, the size and the peer stand for them.
+ * on different control paths are told apart. Other than in the paper the size belongs to it, to the
+ * next power of two: a multigrid solver uses the same place and buffer at each level. Without
+ * frames, size and peer stand for them.
  * The period of a site is the shortest interval seen between two uses, as in the paper: too early
  * costs memory, too late costs time. Other than in the paper a period that was too short for
  * RBUF_SITE_LATE uses in a row makes room for that of late uses, below: else one odd interval would
