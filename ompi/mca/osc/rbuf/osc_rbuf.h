@@ -43,6 +43,9 @@ enum osc_rbuf_access {
     OSC_RBUF_ACCESS_PASSIVE /* between lock and unlock: below alone */
 };
 
+/* The epoch below for what is passed. */
+enum osc_rbuf_passage { OSC_RBUF_CLOSED, OSC_RBUF_OPENING, OSC_RBUF_OPEN };
+
 struct osc_rbuf_buffer;
 
 /* Another process, as this one sees it. */
@@ -70,8 +73,8 @@ struct osc_rbuf_window {
     struct osc_rbuf_peer *peers;
 
     enum osc_rbuf_access access;
-    bool unchecked;   /* the start had MPI_MODE_NOCHECK: no posts are waited for */
-    bool below_open;  /* lock_all below */
+    bool unchecked; /* the start had MPI_MODE_NOCHECK: no posts are waited for */
+    enum osc_rbuf_passage passage;
     int locks;        /* passive epochs that are open */
     int target_count; /* of a start */
     int *targets;

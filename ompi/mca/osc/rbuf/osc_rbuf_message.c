@@ -108,21 +108,19 @@ bool osc_rbuf_has_posted(struct osc_rbuf_window *window, int target)
     return window->peers[target].posts > 0;
 }
 
-/* A message may leave in the middle of an epoch once its target has opened its window. */
-static int send_full(struct osc_rbuf_window *window, int target)
+void osc_rbuf_make_way(struct osc_rbuf_window *window, int target, size_t records, size_t bytes)
 {
-    if (window->access != OSC_RBUF_ACCESS_GROUP) {
-        return osc_rbuf_send(window, target, OSC_RBUF_FENCE_DATA);
-    }
-    if (!window->unchecked && !osc_rbuf_has_posted(window, target)) {
+    const struct osc_rbuf_buffer *packing = window->peers[target].packing;
+    const size_t used = packing != NULL ? packing->used : sizeof(packing->header);
+    /* Each record is padded. */
+    const size_t most = records * (sizeof(struct osc_rbuf_record) + 7) + bytes;
+
+    if (window->access == OSC_RBUF_ACCESS_GROUP && !window->unchecked &&
+        used + most > osc_rbuf_params.message_size && !osc_rbuf_has_posted(window, target)) {
         osc_rbuf_unlock();
         osc_rbuf_wait(window, osc_rbuf_has_posted, target);
         osc_rbuf_lock();
     }
-    /* Another thread may have sent it meanwhile. */
-    return window->peers[target].packing != NULL
-               ? osc_rbuf_send(window, target, OSC_RBUF_GROUP_DATA)
-               : MPI_SUCCESS;
 }
 
 /* Room in a message that is not full, which is the target's from now on; NULL if there is none. */
@@ -143,6 +141,8 @@ static struct osc_rbuf_record *room_in(struct osc_rbuf_buffer *buffer, size_t by
 
 struct osc_rbuf_record *osc_rbuf_append(struct osc_rbuf_window *window, int target, size_t bytes)
 {
+    const enum osc_rbuf_kind full =
+        window->access == OSC_RBUF_ACCESS_GROUP ? OSC_RBUF_GROUP_DATA : OSC_RBUF_FENCE_DATA;
     struct osc_rbuf_peer *peer = &window->peers[target];
     struct osc_rbuf_record *record = NULL;
 
@@ -151,7 +151,7 @@ struct osc_rbuf_record *osc_rbuf_append(struct osc_rbuf_window *window, int targ
             return NULL;
         }
         record = room_in(peer->packing, bytes);
-        if (record == NULL && send_full(window, target) != MPI_SUCCESS) {
+        if (record == NULL && osc_rbuf_send(window, target, full) != MPI_SUCCESS) {
             return NULL;
         }
     }

@@ -66,8 +66,13 @@ static inline size_t osc_rbuf_padded(size_t bytes)
 /* Most bytes behind a record in one message. */
 size_t osc_rbuf_room(void);
 
+/* Before the records of an operation, with `bytes` behind them in all, are packed for a target. A
+ * message may leave in the middle of an epoch only once its target has opened its window: if they
+ * do not fit this waits for that, with the lock given up. So it is not given up between them. */
+void osc_rbuf_make_way(struct osc_rbuf_window *window, int target, size_t records, size_t bytes);
+
 /* Room for a record with `bytes` behind it in the message for a target, or NULL without memory. A
- * full message leaves before; this may wait for the target's post, with the lock given up. */
+ * full message leaves before. */
 struct osc_rbuf_record *osc_rbuf_append(struct osc_rbuf_window *window, int target, size_t bytes);
 
 /* Sends what was packed for a target, or nothing but the header. MPI's error. */

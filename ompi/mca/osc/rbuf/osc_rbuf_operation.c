@@ -90,8 +90,10 @@ static int put_packed(struct osc_rbuf_window *window, const void *origin, int co
                       MPI_Datatype type, const struct target *target, size_t bytes)
 {
     const struct osc_rbuf_elements elements = as_bytes(bytes);
-    struct osc_rbuf_record *record = record_for(window, target, OSC_RBUF_PUT, bytes);
+    struct osc_rbuf_record *record;
 
+    osc_rbuf_make_way(window, target->rank, 1, bytes);
+    record = record_for(window, target, OSC_RBUF_PUT, bytes);
     if (record == NULL) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
@@ -130,10 +132,12 @@ static int get_packed(struct osc_rbuf_window *window, void *origin, int count, M
                       const struct target *target, size_t bytes)
 {
     const struct osc_rbuf_elements elements = as_bytes(bytes);
-    struct osc_rbuf_record *record = record_for(window, target, OSC_RBUF_GET, 0);
-    const int result =
-        record != NULL ? osc_rbuf_result_new(window, origin, count, type, &elements) : -1;
+    struct osc_rbuf_record *record;
+    int result;
 
+    osc_rbuf_make_way(window, target->rank, 1, 0);
+    record = record_for(window, target, OSC_RBUF_GET, 0);
+    result = record != NULL ? osc_rbuf_result_new(window, origin, count, type, &elements) : -1;
     if (result < 0) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
@@ -236,13 +240,21 @@ static int send_elements(struct osc_rbuf_window *window, const struct accumulate
     return OMPI_SUCCESS;
 }
 
-/* The lock is held. */
+/* The description and the elements, with nothing of another thread between them. The lock is held.
+ */
 static int send_accumulate(struct osc_rbuf_window *window, const struct accumulate *accumulate)
 {
+    const struct target *target = accumulate->target;
+    const bool derived = !ompi_datatype_is_predefined(target->type);
+    const size_t description = derived ? ompi_datatype_pack_description_length(target->type) : 0;
+    const size_t array = accumulate->elements.count * accumulate->elements.extent;
     int status = OMPI_SUCCESS;
 
-    if (!ompi_datatype_is_predefined(accumulate->target->type)) {
-        status = send_type(window, accumulate->target);
+    osc_rbuf_make_way(window, target->rank,
+                      2 + description / osc_rbuf_room() + array / osc_rbuf_room(),
+                      description + (accumulate->array != NULL ? array : 0));
+    if (derived) {
+        status = send_type(window, target);
     }
     osc_rbuf_counters.packed++;
     return status == OMPI_SUCCESS ? send_elements(window, accumulate) : status;
@@ -402,6 +414,7 @@ static int compare_and_swap(struct osc_rbuf_window *window, const struct target 
     if (!osc_rbuf_elements_of(target->type, 1, &elements)) {
         return OMPI_ERR_NOT_SUPPORTED;
     }
+    osc_rbuf_make_way(window, target->rank, 1, 2 * elements.extent);
     record = record_for(window, target, OSC_RBUF_COMPARE_SWAP, 2 * elements.extent);
     number = record != NULL ? osc_rbuf_result_new(window, result, 1, target->type, &elements) : -1;
     if (number < 0) {

@@ -18,37 +18,67 @@
 
 /* ---- the epoch below ---- */
 
-int osc_rbuf_pass(struct osc_rbuf_window *window, int target)
+static bool opened_or_not(struct osc_rbuf_window *window, int unused)
 {
-    enum osc_rbuf_access access;
-    bool opens = false;
-    bool refused;
+    (void) unused;
+    return window->passage != OSC_RBUF_OPENING;
+}
+
+static void set_passage(struct osc_rbuf_window *window, enum osc_rbuf_passage passage)
+{
+    osc_rbuf_lock();
+    window->passage = passage;
+    osc_rbuf_unlock();
+}
+
+/* The first thread opens the epoch below, and the others wait until it is open: if that fails they
+ * are refused there. */
+static int open_below(struct osc_rbuf_window *window)
+{
+    bool opens;
+    int status;
 
     osc_rbuf_lock();
-    access = window->access;
-    refused = access == OSC_RBUF_ACCESS_GROUP && !window->peers[target].accessed;
-    if (!refused && (access == OSC_RBUF_ACCESS_FENCE || access == OSC_RBUF_ACCESS_GROUP)) {
-        opens = !window->below_open;
-        window->below_open = true;
-        osc_rbuf_counters.passed++;
+    opens = window->passage == OSC_RBUF_CLOSED;
+    if (opens) {
+        window->passage = OSC_RBUF_OPENING;
     }
+    osc_rbuf_unlock();
+    if (!opens) {
+        osc_rbuf_wait(window, opened_or_not, 0);
+        return OMPI_SUCCESS;
+    }
+    status = window->below.osc_lock_all(MPI_MODE_NOCHECK, window->win);
+    set_passage(window, status == OMPI_SUCCESS ? OSC_RBUF_OPEN : OSC_RBUF_CLOSED);
+    return status;
+}
+
+int osc_rbuf_pass(struct osc_rbuf_window *window, int target)
+{
+    bool group, active, refused;
+
+    osc_rbuf_lock();
+    group = window->access == OSC_RBUF_ACCESS_GROUP;
+    active = group || window->access == OSC_RBUF_ACCESS_FENCE;
+    refused = group && !window->peers[target].accessed;
+    osc_rbuf_counters.passed += active && !refused;
     osc_rbuf_unlock();
     if (refused) {
         return OMPI_ERR_RMA_SYNC;
     }
-    if (access == OSC_RBUF_ACCESS_GROUP && !window->unchecked) {
+    if (group && !window->unchecked) {
         osc_rbuf_wait(window, osc_rbuf_has_posted, target);
     }
-    return opens ? window->below.osc_lock_all(MPI_MODE_NOCHECK, window->win) : OMPI_SUCCESS;
+    return active ? open_below(window) : OMPI_SUCCESS;
 }
 
 /* Ends the epoch below, and with it all operations there: they have arrived. */
 static int close_below(struct osc_rbuf_window *window)
 {
-    if (!window->below_open) {
+    if (window->passage == OSC_RBUF_CLOSED) {
         return OMPI_SUCCESS;
     }
-    window->below_open = false;
+    set_passage(window, OSC_RBUF_CLOSED);
     return window->below.osc_unlock_all(window->win);
 }
 
