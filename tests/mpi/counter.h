@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * What rbuf tells of itself through MPI_T: its counters and its parameters, by their names without
- * btl_rbuf_. Over another transport there are none.
+ * btl_rbuf_; counters of osc/rbuf by their full names. Over another transport there are none.
  */
 #ifndef RBUF_TESTS_MPI_COUNTER_H
 #define RBUF_TESTS_MPI_COUNTER_H
@@ -9,10 +9,11 @@
 #include "check.h"
 
 static const char *const counter_names[] = {
-    "ring_sent",       "ring_received",   "ring_full",     "ring_admitted",   "ring_recalled",
-    "early_sent",      "early_dropped",   "early_claimed", "early_late",      "early_corrected",
-    "early_recalled",  "early_fragments", "messages_sent", "staged_messages", "staged_bytes",
-    "staged_received", "copied_puts",     "direct_puts",   "pinned"};
+    "ring_sent",       "ring_received",    "ring_full",     "ring_admitted",   "ring_recalled",
+    "early_sent",      "early_dropped",    "early_claimed", "early_late",      "early_corrected",
+    "early_recalled",  "early_fragments",  "messages_sent", "staged_messages", "staged_bytes",
+    "staged_received", "copied_puts",      "direct_puts",   "pinned",          "osc_rbuf_packed",
+    "osc_rbuf_passed", "osc_rbuf_messages"};
 
 enum { COUNTER_COUNT = sizeof counter_names / sizeof counter_names[0] };
 
@@ -29,7 +30,8 @@ static inline void counter_begin(void)
     for (int i = 0; i < COUNTER_COUNT; i++) {
         char full[128];
 
-        snprintf(full, sizeof full, "btl_rbuf_%s", counter_names[i]);
+        snprintf(full, sizeof full, "%s%s",
+                 strncmp(counter_names[i], "osc_", 4) == 0 ? "" : "btl_rbuf_", counter_names[i]);
         for (int class = MPI_T_PVAR_CLASS_STATE; class <= MPI_T_PVAR_CLASS_GENERIC; class ++) {
             int index, count;
 

@@ -84,9 +84,11 @@ struct osc_rbuf_window {
     uint64_t received; /* messages of fence epochs, ever */
     uint64_t expected; /* likewise, by the sums of the fences that ended */
     int unanswered;    /* results that have not come in full */
+    int error;         /* MPI's, of an operation: the next synchronisation returns it */
     opal_pointer_array_t results;
 
     STAILQ_HEAD(, osc_rbuf_buffer) sending;
+    struct osc_rbuf_buffer *spare; /* for results, while there is no memory; NULL: it is in use */
     struct osc_rbuf_buffer **receiving; /* a ring, in the order in which they were started */
     unsigned next_receive;
 };

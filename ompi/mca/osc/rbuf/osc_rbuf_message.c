@@ -15,6 +15,14 @@ enum { TAG = 1, RECEIVES = 4 };
 
 static STAILQ_HEAD(, osc_rbuf_buffer) unused = STAILQ_HEAD_INITIALIZER(unused);
 
+static void buffer_clear(struct osc_rbuf_buffer *buffer)
+{
+    buffer->request = MPI_REQUEST_NULL;
+    buffer->used = sizeof(buffer->header);
+    buffer->done = 0;
+    buffer->header = (struct osc_rbuf_header){0};
+}
+
 static struct osc_rbuf_buffer *buffer_take(void)
 {
     struct osc_rbuf_buffer *buffer = STAILQ_FIRST(&unused);
@@ -25,16 +33,19 @@ static struct osc_rbuf_buffer *buffer_take(void)
         buffer = malloc(offsetof(struct osc_rbuf_buffer, bytes) + osc_rbuf_params.message_size);
     }
     if (buffer != NULL) {
-        buffer->request = MPI_REQUEST_NULL;
-        buffer->used = sizeof(buffer->header);
-        buffer->header = (struct osc_rbuf_header){0};
+        buffer->home = NULL;
+        buffer_clear(buffer);
     }
     return buffer;
 }
 
 static void buffer_give(struct osc_rbuf_buffer *buffer)
 {
-    STAILQ_INSERT_HEAD(&unused, buffer, link);
+    if (buffer->home != NULL) {
+        *buffer->home = buffer;
+    } else {
+        STAILQ_INSERT_HEAD(&unused, buffer, link);
+    }
 }
 
 void osc_rbuf_messages_close(void)
@@ -67,12 +78,13 @@ static int send_buffer(struct osc_rbuf_window *window, int target, enum osc_rbuf
     int status;
 
     buffer->header.kind = kind;
-    osc_rbuf_counters.messages++;
     if (target == window->rank) {
-        osc_rbuf_scatter(window, target, buffer->bytes, buffer->used);
+        buffer->origin = target;
+        (void) osc_rbuf_scatter(window, buffer); /* its results need no message */
         buffer_give(buffer);
         return MPI_SUCCESS;
     }
+    osc_rbuf_counters.messages++;
     status = PMPI_Isend(buffer->bytes, (int) buffer->used, MPI_BYTE, target, TAG, window->comm,
                         &buffer->request);
     if (status != MPI_SUCCESS) {
@@ -83,13 +95,32 @@ static int send_buffer(struct osc_rbuf_window *window, int target, enum osc_rbuf
     return MPI_SUCCESS;
 }
 
+/* A header alone, which is never overwritten: it needs no buffer that there could be no memory for.
+ */
+static int send_header(struct osc_rbuf_window *window, int target, enum osc_rbuf_kind kind)
+{
+    static const struct osc_rbuf_header headers[] = {
+        [OSC_RBUF_POST] = {OSC_RBUF_POST}, [OSC_RBUF_COMPLETE] = {OSC_RBUF_COMPLETE}};
+    MPI_Request request;
+    int status;
+
+    if (target == window->rank) {
+        osc_rbuf_arrived(window, target, kind);
+        return MPI_SUCCESS;
+    }
+    osc_rbuf_counters.messages++;
+    status = PMPI_Isend(&headers[kind], sizeof(headers[kind]), MPI_BYTE, target, TAG, window->comm,
+                        &request);
+    return status == MPI_SUCCESS ? PMPI_Request_free(&request) : status;
+}
+
 int osc_rbuf_send(struct osc_rbuf_window *window, int target, enum osc_rbuf_kind kind)
 {
     struct osc_rbuf_peer *peer = &window->peers[target];
-    struct osc_rbuf_buffer *buffer = peer->packing != NULL ? peer->packing : buffer_take();
+    struct osc_rbuf_buffer *buffer = peer->packing;
 
     if (buffer == NULL) {
-        return MPI_ERR_NO_MEM;
+        return send_header(window, target, kind);
     }
     peer->packing = NULL;
     peer->sent += kind == OSC_RBUF_FENCE_DATA;
@@ -98,9 +129,7 @@ int osc_rbuf_send(struct osc_rbuf_window *window, int target, enum osc_rbuf_kind
 
 int osc_rbuf_send_post(struct osc_rbuf_window *window, int origin)
 {
-    struct osc_rbuf_buffer *buffer = buffer_take();
-
-    return buffer != NULL ? send_buffer(window, origin, OSC_RBUF_POST, buffer) : MPI_ERR_NO_MEM;
+    return send_header(window, origin, OSC_RBUF_POST);
 }
 
 bool osc_rbuf_has_posted(struct osc_rbuf_window *window, int target)
@@ -135,7 +164,6 @@ static struct osc_rbuf_record *room_in(struct osc_rbuf_buffer *buffer, size_t by
     record = (struct osc_rbuf_record *) (void *) (buffer->bytes + buffer->used);
     *record = (struct osc_rbuf_record){0};
     buffer->used += needed;
-    buffer->header.records++;
     return record;
 }
 
@@ -172,6 +200,11 @@ struct osc_rbuf_record *osc_rbuf_reply_append(struct osc_rbuf_reply *reply, size
         osc_rbuf_reply_send(reply);
     }
     reply->buffer = buffer_take();
+    if (reply->buffer == NULL && reply->window->spare != NULL) {
+        reply->buffer = reply->window->spare;
+        reply->window->spare = NULL;
+        buffer_clear(reply->buffer);
+    }
     return reply->buffer != NULL ? room_in(reply->buffer, bytes) : NULL;
 }
 
@@ -196,9 +229,11 @@ static int receive(struct osc_rbuf_window *window, struct osc_rbuf_buffer *buffe
 int osc_rbuf_receives_start(struct osc_rbuf_window *window)
 {
     window->receiving = calloc(RECEIVES, sizeof(*window->receiving));
-    if (window->receiving == NULL) {
+    window->spare = buffer_take();
+    if (window->receiving == NULL || window->spare == NULL) {
         return MPI_ERR_NO_MEM;
     }
+    window->spare->home = &window->spare;
     for (int i = 0; i < RECEIVES; i++) {
         window->receiving[i] = buffer_take();
         if (window->receiving[i] == NULL || receive(window, window->receiving[i]) != MPI_SUCCESS) {
@@ -230,6 +265,10 @@ void osc_rbuf_receives_end(struct osc_rbuf_window *window)
         PMPI_Wait(&buffer->request, MPI_STATUS_IGNORE);
         buffer_give(buffer);
     }
+    if (window->spare != NULL) {
+        window->spare->home = NULL;
+        buffer_give(window->spare);
+    }
 }
 
 /* Our own sends end in their order, or nearly: the first is looked at. */
@@ -245,18 +284,21 @@ static void reap(struct osc_rbuf_window *window)
 }
 
 /* Handles the message of a receive that has ended, and starts the receive again behind the others.
- */
+ * False: it has to be called again, since memory is short. */
 static bool handle(struct osc_rbuf_window *window, struct osc_rbuf_buffer *buffer)
 {
     MPI_Status status;
-    int bytes;
+    int bytes = 0;
 
-    if (buffer->request != MPI_REQUEST_NULL &&
-        PMPI_Wait(&buffer->request, &status) == MPI_SUCCESS) {
-        PMPI_Get_count(&status, MPI_BYTE, &bytes);
-        osc_rbuf_scatter(window, status.MPI_SOURCE, buffer->bytes, (size_t) bytes);
+    if (buffer->request != MPI_REQUEST_NULL) {
+        if (PMPI_Wait(&buffer->request, &status) == MPI_SUCCESS) {
+            PMPI_Get_count(&status, MPI_BYTE, &bytes);
+            buffer->origin = status.MPI_SOURCE;
+        }
+        buffer->used = (size_t) bytes;
+        buffer->done = 0;
     }
-    return receive(window, buffer) == MPI_SUCCESS;
+    return osc_rbuf_scatter(window, buffer) && receive(window, buffer) == MPI_SUCCESS;
 }
 
 int osc_rbuf_messages_progress(struct osc_rbuf_window *window)

@@ -18,18 +18,18 @@ enum osc_rbuf_kind {
 };
 
 enum osc_rbuf_record_kind {
-    OSC_RBUF_PUT = 1,
+    OSC_RBUF_NOTHING, /* its operation failed at the origin */
+    OSC_RBUF_PUT,
     OSC_RBUF_GET,
     OSC_RBUF_ACCUMULATE,
     OSC_RBUF_GET_ACCUMULATE,
     OSC_RBUF_COMPARE_SWAP, /* the new element, then the one compared with */
     OSC_RBUF_TYPE,         /* a piece of a description: the derived type of what follows */
-    OSC_RBUF_RESULT
+    OSC_RBUF_RESULT        /* of `wanted` bytes; without payload: the operation failed */
 };
 
 struct osc_rbuf_header {
-    uint32_t kind;
-    uint32_t records;
+    uint64_t kind;
 };
 
 /* Behind it the payload, padded to eight bytes. */
@@ -51,7 +51,10 @@ struct osc_rbuf_record {
 struct osc_rbuf_buffer {
     STAILQ_ENTRY(osc_rbuf_buffer) link;
     MPI_Request request;
-    size_t used; /* bytes, header included */
+    struct osc_rbuf_buffer **home; /* where it goes when it is free; NULL: to the others */
+    int origin;                    /* of a message that came */
+    size_t used;                   /* bytes, header included */
+    size_t done;                   /* bytes of a message that came */
     union {
         struct osc_rbuf_header header;
         unsigned char bytes[1]; /* message_size of them */
@@ -75,7 +78,7 @@ void osc_rbuf_make_way(struct osc_rbuf_window *window, int target, size_t record
  * full message leaves before. */
 struct osc_rbuf_record *osc_rbuf_append(struct osc_rbuf_window *window, int target, size_t bytes);
 
-/* Sends what was packed for a target, or nothing but the header. MPI's error. */
+/* Sends what was packed for a target; as OSC_RBUF_COMPLETE also if that is nothing. MPI's error. */
 int osc_rbuf_send(struct osc_rbuf_window *window, int target, enum osc_rbuf_kind kind);
 
 /* Tells an origin that the window is open for it. MPI's error. */

@@ -136,11 +136,12 @@ static int get_packed(struct osc_rbuf_window *window, void *origin, int count, M
     int result;
 
     osc_rbuf_make_way(window, target->rank, 1, 0);
-    record = record_for(window, target, OSC_RBUF_GET, 0);
+    record = record_for(window, target, OSC_RBUF_NOTHING, 0);
     result = record != NULL ? osc_rbuf_result_new(window, origin, count, type, &elements) : -1;
     if (result < 0) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
+    record->kind = OSC_RBUF_GET;
     record->first = first_byte(target);
     record->wanted = bytes;
     record->result = result;
@@ -210,14 +211,14 @@ static int send_type(struct osc_rbuf_window *window, const struct target *target
     return OMPI_SUCCESS;
 }
 
-/* The lock is held. */
-static int send_elements(struct osc_rbuf_window *window, const struct accumulate *accumulate)
+/* Elements that were sent. The lock is held. */
+static size_t send_elements(struct osc_rbuf_window *window, const struct accumulate *accumulate)
 {
     const struct osc_rbuf_elements *elements = &accumulate->elements;
     const size_t most = osc_rbuf_room() / elements->extent;
-    size_t piece;
+    size_t at, piece;
 
-    for (size_t at = 0; at < elements->count; at += piece) {
+    for (at = 0; at < elements->count; at += piece) {
         struct osc_rbuf_record *record;
         size_t payload;
 
@@ -225,7 +226,7 @@ static int send_elements(struct osc_rbuf_window *window, const struct accumulate
         payload = accumulate->array != NULL ? piece * elements->extent : 0;
         record = record_for(window, accumulate->target, accumulate->kind, payload);
         if (record == NULL) {
-            return OMPI_ERR_OUT_OF_RESOURCE;
+            break;
         }
         record->first = at;
         record->wanted = piece;
@@ -237,7 +238,7 @@ static int send_elements(struct osc_rbuf_window *window, const struct accumulate
             memcpy(record + 1, accumulate->array + at * elements->extent, payload);
         }
     }
-    return OMPI_SUCCESS;
+    return at;
 }
 
 /* The description and the elements, with nothing of another thread between them. The lock is held.
@@ -248,6 +249,7 @@ static int send_accumulate(struct osc_rbuf_window *window, const struct accumula
     const bool derived = !ompi_datatype_is_predefined(target->type);
     const size_t description = derived ? ompi_datatype_pack_description_length(target->type) : 0;
     const size_t array = accumulate->elements.count * accumulate->elements.extent;
+    size_t left = accumulate->elements.count;
     int status = OMPI_SUCCESS;
 
     osc_rbuf_make_way(window, target->rank,
@@ -256,8 +258,18 @@ static int send_accumulate(struct osc_rbuf_window *window, const struct accumula
     if (derived) {
         status = send_type(window, target);
     }
-    osc_rbuf_counters.packed++;
-    return status == OMPI_SUCCESS ? send_elements(window, accumulate) : status;
+    if (status == OMPI_SUCCESS) {
+        left -= send_elements(window, accumulate);
+    }
+    if (left == 0) {
+        osc_rbuf_counters.packed++;
+        return OMPI_SUCCESS;
+    }
+    if (accumulate->result >= 0) { /* nobody will answer */
+        osc_rbuf_result_came(window, accumulate->result, 0, NULL,
+                             left * accumulate->elements.extent);
+    }
+    return status != OMPI_SUCCESS ? status : OMPI_ERR_OUT_OF_RESOURCE;
 }
 
 /* The origin's elements as an array: its memory, or a copy to be freed. NULL without memory. */
@@ -343,6 +355,9 @@ static int get_accumulate(struct osc_rbuf_window *window, struct accumulate *acc
     if (!osc_rbuf_elements_of(target->type, target->count, &accumulate->elements)) {
         return OMPI_ERR_NOT_SUPPORTED;
     }
+    if (accumulate->elements.count == 0) {
+        return OMPI_SUCCESS; /* no result ever comes */
+    }
     if (accumulate->op != MPI_NO_OP) {
         accumulate->array =
             array_of(origin, origin_count, origin_type, &accumulate->elements, &copy);
@@ -415,11 +430,13 @@ static int compare_and_swap(struct osc_rbuf_window *window, const struct target 
         return OMPI_ERR_NOT_SUPPORTED;
     }
     osc_rbuf_make_way(window, target->rank, 1, 2 * elements.extent);
-    record = record_for(window, target, OSC_RBUF_COMPARE_SWAP, 2 * elements.extent);
+    record = record_for(window, target, OSC_RBUF_NOTHING, 2 * elements.extent);
     number = record != NULL ? osc_rbuf_result_new(window, result, 1, target->type, &elements) : -1;
     if (number < 0) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
+    record->kind = OSC_RBUF_COMPARE_SWAP;
+    record->wanted = 1;
     record->type = PMPI_Type_c2f(target->type);
     record->op = PMPI_Op_c2f(MPI_REPLACE);
     record->result = number;

@@ -17,7 +17,8 @@ struct result {
     struct osc_rbuf_elements elements;
     unsigned char *into; /* the program's memory, or an array of ours */
     bool apart;          /* the array */
-    size_t left;         /* bytes to come */
+    bool failed;
+    size_t left; /* bytes to come */
 };
 
 int osc_rbuf_result_new(struct osc_rbuf_window *window, void *address, int count, MPI_Datatype type,
@@ -54,10 +55,15 @@ int osc_rbuf_result_new(struct osc_rbuf_window *window, void *address, int count
 static void end(struct osc_rbuf_window *window, int number, struct result *result)
 {
     opal_pointer_array_set_item(&window->results, number, NULL);
+    if (result->apart && !result->failed) {
+        result->failed = osc_rbuf_elements_write(result->address, result->count, result->type,
+                                                 &result->elements, result->into) != MPI_SUCCESS;
+    }
     if (result->apart) {
-        (void) osc_rbuf_elements_write(result->address, result->count, result->type,
-                                       &result->elements, result->into);
         free(result->into);
+    }
+    if (result->failed) {
+        window->error = MPI_ERR_NO_MEM;
     }
     OBJ_RELEASE(result->type);
     free(result);
@@ -72,7 +78,11 @@ void osc_rbuf_result_came(struct osc_rbuf_window *window, int number, size_t off
     if (result == NULL || bytes > result->left) {
         return;
     }
-    memcpy(result->into + offset, data, bytes);
+    if (data != NULL) {
+        memcpy(result->into + offset, data, bytes);
+    } else {
+        result->failed = true;
+    }
     result->left -= bytes;
     if (result->left == 0) {
         end(window, number, result);

@@ -12,7 +12,8 @@
 int osc_rbuf_result_new(struct osc_rbuf_window *window, void *address, int count, MPI_Datatype type,
                         const struct osc_rbuf_elements *elements);
 
-/* What has come of a result, `offset` bytes from the start of its array. */
+/* `bytes` of a result have come, `offset` from the start of its array; without data: they will not,
+ * which is the window's error. */
 void osc_rbuf_result_came(struct osc_rbuf_window *window, int number, size_t offset,
                           const void *data, size_t bytes);
 

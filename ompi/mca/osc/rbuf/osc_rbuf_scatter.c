@@ -30,21 +30,42 @@ static unsigned char *address_of(const struct osc_rbuf_window *window, int64_t d
                                            window->peers[window->rank].displacement_unit));
 }
 
-static void answer(struct osc_rbuf_reply *reply, const struct osc_rbuf_record *asked,
+/* `bytes` of a result; data is NULL if the operation failed. False: not now. */
+static bool answer(struct osc_rbuf_reply *reply, const struct osc_rbuf_record *asked,
                    const void *data, size_t bytes, uint64_t offset)
 {
-    struct osc_rbuf_record *record = osc_rbuf_reply_append(reply, bytes);
+    const size_t payload = data != NULL ? bytes : 0;
+    struct osc_rbuf_record *record;
 
-    if (record != NULL) { /* else the origin waits: there is no memory here */
-        record->kind = OSC_RBUF_RESULT;
-        record->payload = (uint32_t) bytes;
-        record->first = offset;
-        record->result = asked->result;
-        memcpy(record + 1, data, bytes);
+    if (reply->origin == reply->window->rank) {
+        osc_rbuf_result_came(reply->window, asked->result, offset, data, bytes);
+        return true;
+    }
+    record = osc_rbuf_reply_append(reply, payload);
+    if (record == NULL) {
+        return false;
+    }
+    record->kind = OSC_RBUF_RESULT;
+    record->payload = (uint32_t) payload;
+    record->first = offset;
+    record->wanted = bytes;
+    record->result = asked->result;
+    if (payload > 0) {
+        memcpy(record + 1, data, payload);
+    }
+    return true;
+}
+
+static void forget_type(struct osc_rbuf_peer *origin)
+{
+    if (origin->type != NULL) {
+        OBJ_RELEASE(origin->type);
+        origin->type = NULL;
     }
 }
 
-/* A piece of the description of a derived type; the last one makes it. */
+/* A piece of the description of a derived type; the last one makes it. Without memory there is no
+ * type, which what follows will find. */
 static void describe(const struct operation *operation)
 {
     const struct osc_rbuf_record *record = operation->record;
@@ -52,6 +73,7 @@ static void describe(const struct operation *operation)
     void *description;
 
     if (record->first == 0) {
+        forget_type(origin);
         free(origin->description);
         origin->description = malloc(record->wanted);
     }
@@ -60,9 +82,6 @@ static void describe(const struct operation *operation)
     }
     memcpy(origin->description + record->first, operation->payload, record->payload);
     if (record->first + record->payload == record->wanted) {
-        if (origin->type != NULL) {
-            OBJ_RELEASE(origin->type);
-        }
         description = origin->description;
         origin->type =
             ompi_datatype_create_from_packed_description(&description, ompi_proc_local());
@@ -82,132 +101,151 @@ static void combine(const struct operation *operation, const struct osc_rbuf_ele
     }
 }
 
-/* Accumulates into a target that is, or was made, an array. True: it has changed. */
-static bool accumulate_array(const struct operation *operation,
-                             const struct osc_rbuf_elements *elements, unsigned char *array,
-                             struct osc_rbuf_reply *reply)
+/* What has become of an accumulate. */
+enum outcome { UNCHANGED, CHANGED, FAILED, NOT_NOW };
+
+/* Accumulates into a target that is, or was made, an array. */
+static enum outcome accumulate_array(const struct operation *operation,
+                                     const struct osc_rbuf_elements *elements, unsigned char *array,
+                                     struct osc_rbuf_reply *reply)
 {
     const struct osc_rbuf_record *record = operation->record;
     unsigned char *into = array + record->first * elements->extent;
     size_t count = record->payload / elements->extent;
 
-    if (record->kind == OSC_RBUF_GET_ACCUMULATE) {
-        answer(reply, record, into, record->wanted * elements->extent,
-               record->first * elements->extent);
+    if (record->kind != OSC_RBUF_ACCUMULATE &&
+        !answer(reply, record, into, record->wanted * elements->extent,
+                record->first * elements->extent)) {
+        return NOT_NOW;
     }
     if (record->kind == OSC_RBUF_COMPARE_SWAP) {
-        answer(reply, record, into, elements->extent, 0);
         if (memcmp(into, operation->payload + elements->extent, elements->size) != 0) {
-            return false;
+            return UNCHANGED;
         }
         count = 1;
     }
     combine(operation, elements, into, count);
-    return count > 0;
+    return count > 0 ? CHANGED : UNCHANGED;
 }
 
 /* A target with gaps is read into an array, and written from it if it has changed. */
-static void accumulate_apart(const struct operation *operation,
-                             const struct osc_rbuf_elements *elements, struct osc_rbuf_reply *reply)
+static enum outcome accumulate_apart(const struct operation *operation,
+                                     const struct osc_rbuf_elements *elements,
+                                     struct osc_rbuf_reply *reply)
 {
     const int count = operation->record->count;
     MPI_Datatype type = operation->origin->type;
     unsigned char *array = malloc(elements->count * elements->extent);
+    enum outcome outcome = FAILED;
 
     if (array != NULL &&
-        osc_rbuf_elements_read(operation->target, count, type, elements, array) == MPI_SUCCESS &&
-        accumulate_array(operation, elements, array, reply)) {
-        (void) osc_rbuf_elements_write(operation->target, count, type, elements, array);
+        osc_rbuf_elements_read(operation->target, count, type, elements, array) == MPI_SUCCESS) {
+        outcome = accumulate_array(operation, elements, array, reply);
+    }
+    if (outcome == CHANGED &&
+        osc_rbuf_elements_write(operation->target, count, type, elements, array) != MPI_SUCCESS) {
+        operation->window->error = MPI_ERR_NO_MEM; /* its result has been sent */
     }
     free(array);
+    return outcome;
 }
 
-static void accumulate(const struct operation *operation, struct osc_rbuf_reply *reply)
+static enum outcome accumulate(const struct operation *operation,
+                               const struct osc_rbuf_elements *elements,
+                               struct osc_rbuf_reply *reply)
 {
     const struct osc_rbuf_record *record = operation->record;
     MPI_Datatype type = operation->origin->type;
-    struct osc_rbuf_elements elements;
     unsigned char *place = operation->target;
+    struct osc_rbuf_elements all = *elements;
     size_t bytes;
 
-    if (!osc_rbuf_elements_of(PMPI_Type_f2c(record->type), record->count, &elements)) {
-        return;
-    }
     if (record->derived && type == NULL) {
-        return;
+        return FAILED;
     }
     if (record->derived) {
         ompi_datatype_type_size(type, &bytes);
-        elements.count = bytes / elements.size * (size_t) record->count;
-        place = osc_rbuf_elements_in_place(place, record->count, type, &elements);
+        all.count = bytes / all.size * (size_t) record->count;
+        place = osc_rbuf_elements_in_place(place, record->count, type, &all);
     }
-    if (place != NULL) {
-        (void) accumulate_array(operation, &elements, place, reply);
-    } else {
-        accumulate_apart(operation, &elements, reply);
-    }
+    return place != NULL ? accumulate_array(operation, &all, place, reply)
+                         : accumulate_apart(operation, &all, reply);
 }
 
-static void perform(const struct operation *operation, struct osc_rbuf_reply *reply)
+/* What fails is known to the origin by its result, or without one to this process. False: not now.
+ */
+static bool accumulate_or_fail(const struct operation *operation, struct osc_rbuf_reply *reply)
+{
+    const struct osc_rbuf_record *record = operation->record;
+    struct osc_rbuf_elements elements;
+    enum outcome outcome;
+
+    if (!osc_rbuf_elements_of(PMPI_Type_f2c(record->type), record->count, &elements)) {
+        return true; /* no process of ours sends that */
+    }
+    outcome = accumulate(operation, &elements, reply);
+    if (outcome == FAILED && record->kind != OSC_RBUF_ACCUMULATE) {
+        return answer(reply, record, NULL, record->wanted * elements.extent, 0);
+    }
+    if (outcome == FAILED) {
+        operation->window->error = MPI_ERR_NO_MEM;
+    }
+    return outcome != NOT_NOW;
+}
+
+/* False: not now, and nothing was done. */
+static bool perform(const struct operation *operation, struct osc_rbuf_reply *reply)
 {
     const struct osc_rbuf_record *record = operation->record;
 
     switch ((enum osc_rbuf_record_kind) record->kind) {
+    case OSC_RBUF_NOTHING:
+        break;
     case OSC_RBUF_PUT:
         memcpy(operation->target + record->first, operation->payload, record->payload);
         break;
     case OSC_RBUF_GET:
-        answer(reply, record, operation->target + record->first, record->wanted, 0);
-        break;
+        return answer(reply, record, operation->target + record->first, record->wanted, 0);
     case OSC_RBUF_ACCUMULATE:
     case OSC_RBUF_GET_ACCUMULATE:
     case OSC_RBUF_COMPARE_SWAP:
-        accumulate(operation, reply);
-        break;
+        return accumulate_or_fail(operation, reply);
     case OSC_RBUF_TYPE:
         describe(operation);
         break;
     case OSC_RBUF_RESULT:
-        osc_rbuf_result_came(operation->window, record->result, record->first, operation->payload,
-                             record->payload);
+        osc_rbuf_result_came(operation->window, record->result, record->first,
+                             record->payload > 0 ? operation->payload : NULL, record->wanted);
         break;
     }
+    return true;
 }
 
-/* The records of a message; those that do not end inside of it are no records. */
-static void perform_all(struct osc_rbuf_window *window, int origin, const unsigned char *message,
-                        size_t bytes)
+/* The records of a message, from `done` on; those that do not end inside of it are no records. */
+static bool perform_all(struct osc_rbuf_window *window, struct osc_rbuf_buffer *message)
 {
-    const struct osc_rbuf_header *header = (const void *) message;
-    struct osc_rbuf_reply reply = {.window = window, .origin = origin};
-    size_t at = sizeof(*header);
+    struct osc_rbuf_reply reply = {.window = window, .origin = message->origin};
+    bool goes_on = true;
 
-    for (uint32_t i = 0; i < header->records && at + sizeof(struct osc_rbuf_record) <= bytes; i++) {
-        const struct osc_rbuf_record *record = (const void *) (message + at);
+    while (message->done + sizeof(struct osc_rbuf_record) <= message->used && goes_on) {
+        const struct osc_rbuf_record *record = (const void *) (message->bytes + message->done);
+        const size_t end = message->done + sizeof(*record) + osc_rbuf_padded(record->payload);
+        const struct operation operation = {.window = window,
+                                            .origin = &window->peers[message->origin],
+                                            .record = record,
+                                            .payload = (const unsigned char *) (record + 1),
+                                            .target = address_of(window, record->displacement)};
 
-        at += sizeof(*record) + osc_rbuf_padded(record->payload);
-        if (at <= bytes) {
-            perform(&(struct operation){.window = window,
-                                        .origin = &window->peers[origin],
-                                        .record = record,
-                                        .payload = (const unsigned char *) (record + 1),
-                                        .target = address_of(window, record->displacement)},
-                    &reply);
-        }
+        goes_on = end > message->used || perform(&operation, &reply);
+        message->done = goes_on ? end : message->done;
     }
     osc_rbuf_reply_send(&reply);
+    return goes_on;
 }
 
-void osc_rbuf_scatter(struct osc_rbuf_window *window, int origin, const unsigned char *message,
-                      size_t bytes)
+void osc_rbuf_arrived(struct osc_rbuf_window *window, int origin, enum osc_rbuf_kind kind)
 {
-    const struct osc_rbuf_header *header = (const void *) message;
-
-    if (bytes < sizeof(*header)) {
-        return;
-    }
-    perform_all(window, origin, message, bytes);
-    switch ((enum osc_rbuf_kind) header->kind) {
+    switch (kind) {
     case OSC_RBUF_POST:
         window->peers[origin].posts++;
         break;
@@ -221,4 +259,20 @@ void osc_rbuf_scatter(struct osc_rbuf_window *window, int origin, const unsigned
     case OSC_RBUF_REPLY:
         break;
     }
+}
+
+bool osc_rbuf_scatter(struct osc_rbuf_window *window, struct osc_rbuf_buffer *message)
+{
+    if (message->used < sizeof(message->header)) {
+        return true;
+    }
+    if (message->done == 0) {
+        message->done = sizeof(message->header);
+    }
+    if (!perform_all(window, message)) {
+        return false;
+    }
+    message->used = 0;
+    osc_rbuf_arrived(window, message->origin, (enum osc_rbuf_kind) message->header.kind);
+    return true;
 }

@@ -14,13 +14,17 @@ struct osc_rbuf_reply {
     struct osc_rbuf_buffer *buffer; /* NULL: none yet */
 };
 
-/* Room for a result; a full message leaves before. NULL without memory. */
+/* Room for a result; a full message leaves before. NULL without memory, which comes back when what
+ * was sent has left. */
 struct osc_rbuf_record *osc_rbuf_reply_append(struct osc_rbuf_reply *reply, size_t bytes);
 
 void osc_rbuf_reply_send(struct osc_rbuf_reply *reply);
 
-/* Does what `bytes` of a message from `origin` say. */
-void osc_rbuf_scatter(struct osc_rbuf_window *window, int origin, const unsigned char *message,
-                      size_t bytes);
+/* Says that all of a message has been done. */
+void osc_rbuf_arrived(struct osc_rbuf_window *window, int origin, enum osc_rbuf_kind kind);
+
+/* Does what a message says, or what is left of it: used becomes 0. False: there is no memory for
+ * the next result, and it has to be called again, when what was sent has left. */
+bool osc_rbuf_scatter(struct osc_rbuf_window *window, struct osc_rbuf_buffer *message);
 
 #endif

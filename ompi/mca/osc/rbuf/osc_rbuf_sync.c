@@ -82,6 +82,18 @@ static int close_below(struct osc_rbuf_window *window)
     return window->below.osc_unlock_all(window->win);
 }
 
+/* What the operations of the epoch have met, which is told once. */
+static int take_error(struct osc_rbuf_window *window)
+{
+    int error;
+
+    osc_rbuf_lock();
+    error = window->error;
+    window->error = MPI_SUCCESS;
+    osc_rbuf_unlock();
+    return error;
+}
+
 /* ---- fence ---- */
 
 static bool all_received(struct osc_rbuf_window *window, int unused)
@@ -151,7 +163,7 @@ int osc_rbuf_fence(int mode, ompi_win_t *win)
     }
     status = (mode & MPI_MODE_NOPRECEDE) ? PMPI_Barrier(window->comm) : end_fence_epoch(window);
     window->access = (mode & MPI_MODE_NOSUCCEED) ? OSC_RBUF_ACCESS_NONE : OSC_RBUF_ACCESS_FENCE;
-    return status;
+    return status == MPI_SUCCESS ? take_error(window) : status;
 }
 
 /* ---- post, start, complete, wait ---- */
@@ -264,7 +276,7 @@ int osc_rbuf_complete(ompi_win_t *win)
     free(window->targets);
     window->targets = NULL;
     window->target_count = 0;
-    return status;
+    return status == MPI_SUCCESS ? take_error(window) : status;
 }
 
 static bool all_completed(struct osc_rbuf_window *window, int unused)
@@ -288,7 +300,7 @@ int osc_rbuf_wait_completes(ompi_win_t *win)
     osc_rbuf_lock();
     end_exposure(window);
     osc_rbuf_unlock();
-    return OMPI_SUCCESS;
+    return take_error(window);
 }
 
 int osc_rbuf_test_completes(ompi_win_t *win, int *flag)
@@ -302,7 +314,7 @@ int osc_rbuf_test_completes(ompi_win_t *win, int *flag)
         end_exposure(window);
     }
     osc_rbuf_unlock();
-    return OMPI_SUCCESS;
+    return *flag ? take_error(window) : OMPI_SUCCESS;
 }
 
 /* ---- passive target epochs are below's: here they are only counted ---- */

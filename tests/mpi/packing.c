@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * What osc/rbuf makes of an epoch: how many messages, by its counters, all ranks to all others; and
+ * what becomes of one whose target has no memory, where rank 0 is told.
+ *
+ *   packing [counts] [memory]
+ */
+#include "check.h"
+#include "counter.h"
+
+#include <errno.h>
+
+enum {
+    MOST_RANKS = 8,
+    MESSAGE = 7776,    /* bytes of a message: a size that nothing else has */
+    PUT = 400,         /* bytes */
+    LARGE = 10000,     /* bytes: not packed */
+    PLACE = 2 * LARGE, /* bytes of each origin in a window */
+    WINDOW = MOST_RANKS * PLACE
+};
+
+/* ---- memory that is not there ---- */
+
+void *__libc_malloc(size_t bytes);
+
+static struct {
+    size_t least, most; /* bytes that are refused */
+    atomic_int times;   /* how often they will be */
+    atomic_int refused; /* how often they were */
+} shortage;
+
+static void refuse(size_t least, size_t most, int times)
+{
+    shortage.least = least;
+    shortage.most = most;
+    atomic_store(&shortage.refused, 0);
+    atomic_store(&shortage.times, times);
+}
+
+void *malloc(size_t bytes)
+{
+    if (atomic_load(&shortage.times) > 0 && bytes >= shortage.least && bytes <= shortage.most) {
+        atomic_fetch_sub(&shortage.times, 1);
+        atomic_fetch_add(&shortage.refused, 1);
+        errno = ENOMEM;
+        return NULL;
+    }
+    return __libc_malloc(bytes);
+}
+
+/* ---- epochs ---- */
+
+enum synchronisation { FENCE, GROUPS, UNCHECKED, SYNCHRONISATIONS };
+static const char *const names[] = {"fence", "post and start", "the same, not checked"};
+
+static struct {
+    char *memory;
+    MPI_Win win;
+    MPI_Group others;
+} window;
+
+static char data[LARGE];
+
+static void begin(enum synchronisation how)
+{
+    const int mode = how == UNCHECKED ? MPI_MODE_NOCHECK : 0;
+
+    if (how == FENCE) {
+        check_mpi(MPI_Win_fence(0, window.win), "MPI_Win_fence");
+    } else {
+        check_mpi(MPI_Win_post(window.others, mode, window.win), "MPI_Win_post");
+        if (mode != 0) {
+            MPI_Barrier(MPI_COMM_WORLD);
+        }
+        check_mpi(MPI_Win_start(window.others, mode, window.win), "MPI_Win_start");
+    }
+}
+
+/* The error of the origin's part of it, and that of the target's: one for both of a fence. */
+static void end(enum synchronisation how, int *origin, int *target)
+{
+    if (how == FENCE) {
+        *origin = *target = MPI_Win_fence(0, window.win);
+    } else {
+        *origin = MPI_Win_complete(window.win);
+        *target = MPI_Win_wait(window.win);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* ---- how many messages ---- */
+
+enum what { PUTS, GETS, SUMS, LARGE_PUTS };
+
+/* An epoch, and what it is to take for each target. */
+static const struct epoch {
+    const char *text;
+    enum what what;
+    int operations, bytes;
+    int messages; /* with operations, and with results */
+    int answers;
+} epochs[] = {
+    {"nothing", PUTS, 0, 0, 0, 0},
+    {"one put", PUTS, 1, PUT, 1, 0},
+    {"10 puts", PUTS, 10, PUT, 1, 0},
+    {"17 puts", PUTS, 17, PUT, 1, 0}, /* (7776 - 8) / (56 + 400) */
+    {"18 puts", PUTS, 18, PUT, 2, 0},
+    {"10 gets", GETS, 10, PUT, 1, 1},
+    {"40 gets", GETS, 40, PUT, 1, 3},
+    {"10 sums", SUMS, 10, 8, 1, 0},
+    {"a sum of 4000 numbers", SUMS, 1, 32000, 5, 0},
+    {"3 large puts", LARGE_PUTS, 3, LARGE, 0, 0},
+};
+
+static int64_t numbers[4000];
+
+static void issue(const struct epoch *epoch, int rank)
+{
+    static char results[MOST_RANKS][WINDOW];
+    const MPI_Aint at = (MPI_Aint) check_rank * PLACE;
+
+    for (int i = 0; i < epoch->operations; i++) {
+        switch (epoch->what) {
+        case PUTS:
+        case LARGE_PUTS:
+            MPI_Put(data, epoch->bytes, MPI_BYTE, rank, at, epoch->bytes, MPI_BYTE, window.win);
+            break;
+        case GETS:
+            MPI_Get(results[rank] + (size_t) i * PUT, epoch->bytes, MPI_BYTE, rank, at,
+                    epoch->bytes, MPI_BYTE, window.win);
+            break;
+        case SUMS:
+            MPI_Accumulate(numbers, epoch->bytes / 8, MPI_INT64_T, rank, 0, epoch->bytes / 8,
+                           MPI_INT64_T, MPI_SUM, window.win);
+            break;
+        }
+    }
+}
+
+/* A fence needs a message where there is something to say; a start one that says that it is over,
+ * and a post one each, if anybody asks. */
+static long messages_of(const struct epoch *epoch, enum synchronisation how)
+{
+    const int last = how == FENCE ? epoch->messages : epoch->messages > 0 ? epoch->messages : 1;
+
+    return (long) (check_ranks - 1) * (last + epoch->answers + (how == GROUPS));
+}
+
+static void count(const struct epoch *epoch, enum synchronisation how)
+{
+    const bool passes = epoch->what == LARGE_PUTS;
+    const long wanted[3] = {messages_of(epoch, how),
+                            passes ? 0 : (long) epoch->operations * (check_ranks - 1),
+                            passes ? (long) epoch->operations * (check_ranks - 1) : 0};
+    static const char *const counters[] = {"osc_rbuf_messages", "osc_rbuf_packed",
+                                           "osc_rbuf_passed"};
+    long before[3];
+    int origin, target;
+
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < 3; i++) {
+        before[i] = counter_read(counters[i]);
+    }
+    begin(how);
+    for (int i = 1; i < check_ranks; i++) {
+        issue(epoch, (check_rank + i) % check_ranks);
+    }
+    end(how, &origin, &target);
+    check_that(origin == MPI_SUCCESS && target == MPI_SUCCESS, "%s, %s: failed", epoch->text,
+               names[how]);
+    for (int i = 0; i < 3; i++) {
+        const long taken = counter_read(counters[i]) - before[i];
+
+        check_that(taken == wanted[i], "%s, %s: %s is %ld, not %ld", epoch->text, names[how],
+                   counters[i], taken, wanted[i]);
+    }
+}
+
+static void counts(void)
+{
+    for (int how = 0; how < SYNCHRONISATIONS; how++) {
+        for (size_t i = 0; i < sizeof epochs / sizeof epochs[0]; i++) {
+            count(&epochs[i], (enum synchronisation) how);
+        }
+    }
+}
+
+/* ---- no memory at the target ---- */
+
+/* Rank 1 has none for the messages with its answers: they leave when others have left. */
+static void no_room_for_answers(enum synchronisation how)
+{
+    enum { GETS_OF_ALL = 100 };
+    static char results[GETS_OF_ALL][PUT];
+    int origin, target, wrong = 0;
+
+    memset(results, 0, sizeof results);
+    check_fill(window.memory, PUT, 7);
+    MPI_Barrier(MPI_COMM_WORLD);
+    begin(how);
+    if (check_rank == 1) {
+        refuse(MESSAGE, MESSAGE + 200, 1000000);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < GETS_OF_ALL && check_rank == 0; i++) {
+        MPI_Get(results[i], PUT, MPI_BYTE, 1, 0, PUT, MPI_BYTE, window.win);
+    }
+    end(how, &origin, &target);
+    refuse(0, 0, 0);
+    check_that(origin == MPI_SUCCESS && target == MPI_SUCCESS, "%s: no room for answers: failed",
+               names[how]);
+    for (int i = 0; i < GETS_OF_ALL && check_rank == 0; i++) {
+        wrong += memcmp(results[i], window.memory, PUT) != 0;
+    }
+    check_that(wrong == 0, "%s: no room for answers: %d are wrong", names[how], wrong);
+}
+
+/* Rank 1 has none to take a target with gaps apart. */
+static void no_room_for_elements(enum synchronisation how, bool with_result)
+{
+    enum { ELEMENTS = 701 };
+    static int mine[ELEMENTS], result[ELEMENTS];
+    MPI_Datatype gaps;
+    int errors[2], refused;
+
+    MPI_Type_vector(ELEMENTS, 1, 2, MPI_INT, &gaps);
+    MPI_Type_commit(&gaps);
+    MPI_Barrier(MPI_COMM_WORLD);
+    begin(how);
+    if (check_rank == 1) {
+        refuse(sizeof mine, sizeof mine, 1);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (check_rank == 0 && with_result) {
+        MPI_Get_accumulate(mine, ELEMENTS, MPI_INT, result, ELEMENTS, MPI_INT, 1, 0, 1, gaps,
+                           MPI_SUM, window.win);
+    } else if (check_rank == 0) {
+        MPI_Accumulate(mine, ELEMENTS, MPI_INT, 1, 0, 1, gaps, MPI_SUM, window.win);
+    }
+    end(how, &errors[0], &errors[1]);
+    refused = atomic_load(&shortage.refused);
+    refuse(0, 0, 0);
+    check_that(check_rank != 1 || refused == 1, "%s: memory was there", names[how]);
+    if (check_rank == (with_result ? 0 : 1)) {
+        check_that(errors[0] != MPI_SUCCESS || errors[1] != MPI_SUCCESS, "%s, %s: no error",
+                   names[how], with_result ? "get_accumulate" : "accumulate");
+    }
+    MPI_Type_free(&gaps);
+}
+
+static void memory(void)
+{
+    for (int how = 0; how < SYNCHRONISATIONS; how++) {
+        no_room_for_answers((enum synchronisation) how);
+        no_room_for_elements((enum synchronisation) how, true);
+        no_room_for_elements((enum synchronisation) how, false);
+        count(&epochs[2], (enum synchronisation) how); /* and all is well again */
+    }
+}
+
+static void make_window(void)
+{
+    MPI_Group world;
+
+    window.memory = check_window(WINDOW, &window.win);
+    MPI_Win_set_errhandler(window.win, MPI_ERRORS_RETURN);
+    memset(window.memory, 0, WINDOW);
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Group_excl(world, 1, &check_rank, &window.others);
+    MPI_Group_free(&world);
+}
+
+int main(int argc, char **argv)
+{
+    const bool is_rbuf = check_pack_one_sided();
+
+    setenv("OMPI_MCA_osc_rbuf_message_size", "7776", 1);
+    check_begin(&argc, &argv);
+    check_need_ranks(2);
+    if (!is_rbuf || check_ranks > MOST_RANKS) {
+        check_skip("of rbuf, on at most 8 ranks");
+    }
+    counter_begin();
+    if (counter_read("osc_rbuf_messages") < 0) {
+        check_skip("this Open MPI has no osc/rbuf");
+    }
+    make_window();
+    for (int i = 1; i < argc; i++) {
+        (strcmp(argv[i], "counts") == 0 ? counts : memory)();
+    }
+    MPI_Win_free(&window.win);
+    MPI_Group_free(&window.others);
+    free(window.memory);
+    counter_end();
+    return check_end();
+}
