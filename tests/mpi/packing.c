@@ -4,6 +4,7 @@
  * what becomes of one whose target has no memory, where rank 0 is told.
  *
  *   packing [counts] [memory]
+ *   packing unlike: odd ranks are told not to pack, so nobody does
  */
 #include "check.h"
 #include "counter.h"
@@ -258,6 +259,21 @@ static void memory(void)
     }
 }
 
+static void nobody_packs(void)
+{
+    int origin, target;
+
+    for (int how = 0; how < SYNCHRONISATIONS; how++) {
+        begin((enum synchronisation) how);
+        for (int i = 1; i < check_ranks; i++) {
+            issue(&epochs[2], (check_rank + i) % check_ranks);
+        }
+        end((enum synchronisation) how, &origin, &target);
+        check_that(origin == MPI_SUCCESS && target == MPI_SUCCESS, "%s: failed", names[how]);
+    }
+    check_that(counter_read("osc_rbuf_packed") == 0, "packed, though some processes do not");
+}
+
 static void make_window(void)
 {
     MPI_Group world;
@@ -273,8 +289,13 @@ static void make_window(void)
 int main(int argc, char **argv)
 {
     const bool is_rbuf = check_pack_one_sided();
+    const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+    const bool unlike = argc > 1 && strcmp(argv[1], "unlike") == 0;
 
     setenv("OMPI_MCA_osc_rbuf_message_size", "7776", 1);
+    if (unlike && rank != NULL && atoi(rank) % 2 == 1) {
+        setenv("OMPI_MCA_osc_rbuf_aggregate", "0", 1);
+    }
     check_begin(&argc, &argv);
     check_need_ranks(2);
     if (!is_rbuf || check_ranks > MOST_RANKS) {
@@ -286,7 +307,7 @@ int main(int argc, char **argv)
     }
     make_window();
     for (int i = 1; i < argc; i++) {
-        (strcmp(argv[i], "counts") == 0 ? counts : memory)();
+        (unlike ? nobody_packs : strcmp(argv[i], "counts") == 0 ? counts : memory)();
     }
     MPI_Win_free(&window.win);
     MPI_Group_free(&window.others);

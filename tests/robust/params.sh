@@ -131,8 +131,23 @@ staging_size=64M buffers=16 largest_chunk=4M
 END
 }
 
+# osc/rbuf with such a value leaves the work to osc/rdma, and says so.
+check_osc() { # NAME VALUE [NAME VALUE]: the message is about the first
+    local name="osc_rbuf: $*" wrong
+    mpi=(--mca "osc_rbuf_$1" "$2" ${3:+--mca "osc_rbuf_$3" "$4"})
+    job "$name" 60 2 "$mpi_tests/epochs" packed created
+    wrong=$(wrong_success)
+    [ -n "$wrong" ] || [ "$(lines_with "^  (Parameter:  osc_rbuf_$1|Value:      $2|Allowed:    bytes.*|Remedy:     .*)\$")" = 4 ] ||
+        wrong="parameter, value and what is allowed are not said once"
+    verdict "$name" "$wrong"
+}
+
 try "every parameter has a line in params.table" check_table_complete
 try "ompi_info" check_ompi_info
 check_table
 check_pairs
+for setting in "message_size 511" "message_size 2M" "message_size 12.5k" "limit lots" "limit 1000 message_size 1000"; do
+    # shellcheck disable=SC2086 # the setting is words
+    check_osc $setting
+done
 tally

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * The component: parameters, counters, and how it comes in front of another one. It takes part
- * where all processes of a window ask for it and have the transport rbuf, and osc/rdma serves the
- * window.
+ * where all processes of a window ask for it, mean the same messages and have the transport rbuf,
+ * and osc/rdma serves the window.
  */
 #include "osc_rbuf.h"
 
+#include <dlfcn.h>
+#include <libgen.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,11 +18,22 @@
 #include "opal/mca/base/mca_base_pvar.h"
 #include "opal/mca/base/mca_base_var.h"
 #include "opal/mca/btl/base/base.h"
+#include "opal/util/proc.h"
+#include "opal/util/show_help.h"
+#include "btl_rbuf_values.h"
 #include "osc_rbuf_message.h"
 
 enum { LEAST_MESSAGE = 512, MOST_MESSAGE = 1 << 20 };
 
-struct osc_rbuf_params osc_rbuf_params = {.aggregate = false, .limit = 2048, .message_size = 16000};
+#define HELP_FILE          "help-mpi-osc-rbuf.txt"
+#define LIMIT_RANGE        "bytes, 0 to 64 less than message_size"
+#define MESSAGE_SIZE_RANGE "bytes, 512 to 1M"
+
+struct osc_rbuf_params osc_rbuf_params;
+
+/* As they were given: Open MPI's own reader takes 12.5k for 12. */
+static const char *limit_text = "2048";
+static const char *message_size_text = "16000";
 
 static int register_params(void);
 static int init(bool progress_threads, bool mpi_threads);
@@ -68,12 +82,13 @@ static int register_params(void)
         "Small one-sided operations of fence and post-start-complete-wait epochs travel "
         "packed, together with the synchronisation, in one message for each target. All "
         "processes have to be told the same. Off: osc/rdma does everything (default: off)");
-    register_var("limit", MCA_BASE_VAR_TYPE_SIZE_T, &osc_rbuf_params.limit,
-                 "Bytes of the longest put or get that is packed; longer ones are written and read "
-                 "by the adapter. Accumulates are packed whatever they take (default: 2048)");
-    register_var("message_size", MCA_BASE_VAR_TYPE_SIZE_T, &osc_rbuf_params.message_size,
-                 "Bytes of a packed message, 512 to 1048576. Best is what is sent eagerly at once: "
-                 "see btl_rbuf_control_size (default: 16000)");
+    register_var("limit", MCA_BASE_VAR_TYPE_STRING, &limit_text,
+                 "Longest put or get that is packed; longer ones are written and read by the "
+                 "adapter. Accumulates are packed whatever they take (" LIMIT_RANGE
+                 "; default: 2048)");
+    register_var("message_size", MCA_BASE_VAR_TYPE_STRING, &message_size_text,
+                 "Length of a packed message. Best is what is sent eagerly at once: see "
+                 "btl_rbuf_control_size (" MESSAGE_SIZE_RANGE "; default: 16000)");
     for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++) {
         (void) mca_base_component_pvar_register(
             &mca_osc_rbuf_component.osc_version, counters[i].name, counters[i].text,
@@ -82,21 +97,54 @@ static int register_params(void)
             MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS, NULL, NULL, NULL,
             counters[i].value);
     }
-    return osc_rbuf_params.aggregate ? OMPI_SUCCESS : OMPI_ERR_NOT_AVAILABLE;
+    return OMPI_SUCCESS;
 }
 
+/* Says which value cannot be used. The help file is beside the component, wherever that is:
+ * PREFIX/lib/openmpi/mca_osc_rbuf.so -> PREFIX/share/openmpi. */
+static void refuse(const char *name, const char *value, const char *range)
+{
+    char object[PATH_MAX];
+    char directory[PATH_MAX + 32];
+    Dl_info dl;
+
+    if (dladdr((void *) &osc_rbuf_params, &dl) != 0 && realpath(dl.dli_fname, object) != NULL) {
+        snprintf(directory, sizeof(directory), "%s/../../share/openmpi", dirname(object));
+        opal_show_help_add_dir(directory);
+    }
+    opal_show_help(HELP_FILE, "bad parameter", true, opal_process_info.nodename, name, value,
+                   range);
+}
+
+static bool read_size(const char *name, const char *text, uint64_t least, uint64_t most,
+                      const char *range, size_t *size)
+{
+    uint64_t bytes;
+
+    if (!mca_btl_rbuf_read_size(text, &bytes) || bytes < least || bytes > most) {
+        refuse(name, text, range);
+        return false;
+    }
+    *size = (size_t) bytes;
+    return true;
+}
+
+/* A process with a value that it cannot use has to say so to the others, as one that does not
+ * aggregate: so it stays. */
 static int init(bool progress_threads, bool mpi_threads)
 {
-    const size_t asked = osc_rbuf_params.message_size;
+    struct osc_rbuf_params *params = &osc_rbuf_params;
 
     (void) progress_threads;
     (void) mpi_threads;
-    osc_rbuf_params.message_size = asked < LEAST_MESSAGE  ? LEAST_MESSAGE
-                                   : asked > MOST_MESSAGE ? MOST_MESSAGE
-                                                          : asked & ~(size_t) 7;
-    if (osc_rbuf_params.limit > osc_rbuf_room()) {
-        osc_rbuf_params.limit = osc_rbuf_room();
+    if (!params->aggregate) {
+        return OMPI_SUCCESS;
     }
+    params->aggregate = read_size("message_size", message_size_text, LEAST_MESSAGE, MOST_MESSAGE,
+                                  MESSAGE_SIZE_RANGE, &params->message_size);
+    params->message_size &= ~(size_t) 7;
+    params->aggregate = params->aggregate && read_size("limit", limit_text, 0, osc_rbuf_room(),
+                                                       LIMIT_RANGE, &params->limit);
     return OMPI_SUCCESS;
 }
 
