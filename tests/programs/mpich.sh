@@ -68,8 +68,8 @@ wrong_mpich() {
 }
 
 # One directory over one protocol: one check, whose remark names what fails elsewhere too.
-directory_over() { # DIRECTORY PROTOCOL
-    local name="MPICH $1 over $2" program ranks arguments ran=0 excused=() bad=() one wrong
+directory_over() { # DIRECTORY PROTOCOL [HOW]
+    local name="MPICH $1 over $2${3:+, $3}" program ranks arguments ran=0 excused=() bad=() one wrong
     while read -r program ranks arguments <&3; do
         [ -x "$tests/$1/$program" ] || continue
         ran=$((ran + 1))
@@ -106,4 +106,7 @@ for directory in "${directories[@]}"; do
         directory_over "$directory" "$protocol"
     done
 done
+export OMPI_MCA_osc_rbuf_aggregate=1
+osc=rdma,rbuf,sm
+directory_over rma "${protocols[0]}" packed
 tally

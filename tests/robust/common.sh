@@ -27,6 +27,7 @@ hca=()  # options of the emulated adapter for the next jobs
 mpi=()  # options of mpirun for the next jobs
 wrap=() # what stands between mpirun and the program
 btls=rbuf,self
+osc=rdma
 # Protocol auto is told that registrations cost nothing, until it knows better: so that in a short job it
 # makes some, copies, and writes from staging.
 auto_args=(--mca btl_rbuf_registration_time 0 --mca btl_rbuf_registration_page_time 0)
@@ -43,7 +44,7 @@ job() {
     # Open MPI's own files: two jobs that begin at once would trip over a common directory.
     session=$(mktemp -d)
     TMPDIR=$session timeout -k 5 "$limit" "$softhca" --profile unpaced "${hca[@]}" -- "$mpirun" -np "$ranks" \
-        --oversubscribe --bind-to none --mca pml ob1 --mca btl "$btls" --mca osc rdma \
+        --oversubscribe --bind-to none --mca pml ob1 --mca btl "$btls" --mca osc "$osc" \
         --mca mca_base_component_path "SYS_DEFAULT:$RBUF_COMPONENT_DIR" \
         --mca mpi_warn_on_fork 0 "${mpi[@]}" "${wrap[@]}" "$@" >"$log" 2>&1 </dev/null ||
         status=$?

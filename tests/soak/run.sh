@@ -80,7 +80,7 @@ soak_job() {
     if [ -n "$wrong" ]; then
         {
             echo "again: $softhca --profile unpaced ${options[*]} -- $mpirun -np 4 --oversubscribe" \
-                "--bind-to none --mca pml ob1 --mca btl $btls --mca osc rdma --mca" \
+                "--bind-to none --mca pml ob1 --mca btl $btls --mca osc $osc --mca" \
                 "mca_base_component_path SYS_DEFAULT:$RBUF_COMPONENT_DIR ${mpi[*]} $soak $*"
         } >>"$log"
     fi
@@ -134,13 +134,16 @@ odd_parameters() {
     odd ring_c0 0 512 - -
     odd control_size 1k 4k - -
     odd eager_limit 2k 16k 60k - - - -
+    one_of osc rdma rdma,rbuf
+    one_of packed 512 4k 1M
+    [ "$osc" = rdma ] || mpi+=(--mca osc_rbuf_aggregate 1 --mca osc_rbuf_limit 400 --mca osc_rbuf_message_size "$packed")
     one_of in_order on off
     hca=(--data-in-order "$in_order")
     one_of protocol superpipeline superpipeline pipeline
 }
 
 odd_job() { # NUMBER SECONDS
-    local seed=$((seed + $1)) staging protocol
+    local seed=$((seed + $1)) staging protocol osc packed
     RANDOM=$((seed % 32768))
     odd_parameters
     # Staging may grow late, and so may the pools of fragments, by some slabs of half a megabyte: the
@@ -170,11 +173,20 @@ plain_job() { # PROTOCOL SECONDS
     soak_job "$1" "$1" "$2"
 }
 
+# Small one-sided operations packed.
+packed_job() { # SECONDS
+    local osc=rdma,rbuf
+    mpi=(--mca btl_rbuf_staging_start 64G --mca osc_rbuf_aggregate 1)
+    hca=()
+    soak_job packed superpipeline "$1"
+}
+
 traffic_short() {
     local protocol
     for protocol in superpipeline pipeline copy register rcache; do
         plain_job $protocol 6
     done
+    packed_job 6
     for number in 1 2 3; do
         odd_job $number 5
     done
@@ -189,6 +201,7 @@ traffic_long() {
     for protocol in pipeline copy register rcache; do
         plain_job $protocol $((seconds / 6))
     done
+    packed_job $((seconds / 6))
     for number in 1 2 3 4 5 6 7 8 9 10; do
         odd_job $number $((seconds / 60))
     done
