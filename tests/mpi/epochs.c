@@ -309,6 +309,50 @@ static void every_epoch(void)
     }
 }
 
+/* ---- what is not inside of the window ---- */
+
+enum outside { PUT, GET, ACCUMULATE, GET_ACCUMULATE, OUTSIDE };
+static const char *const outside_names[] = {"put", "get", "accumulate", "get_accumulate"};
+
+/* The error of the operation, or that of the epoch. */
+static int reach_outside(enum outside what)
+{
+    static int one = 1, before;
+    const int rank = (window.rank + 1) % window.ranks;
+    const MPI_Aint far = at(rank, 0) + ((MPI_Aint) 1 << 40);
+    int status, end_status;
+
+    MPI_Win_fence(0, window.win);
+    if (what == PUT) {
+        status = MPI_Put(&one, 1, MPI_INT, rank, far, 1, MPI_INT, window.win);
+    } else if (what == GET) {
+        status = MPI_Get(&before, 1, MPI_INT, rank, far, 1, MPI_INT, window.win);
+    } else if (what == ACCUMULATE) {
+        status = MPI_Accumulate(&one, 1, MPI_INT, rank, far, 1, MPI_INT, MPI_SUM, window.win);
+    } else {
+        status = MPI_Get_accumulate(&one, 1, MPI_INT, &before, 1, MPI_INT, rank, far, 1, MPI_INT,
+                                    MPI_SUM, window.win);
+    }
+    end_status = MPI_Win_fence(MPI_MODE_NOSUCCEED, window.win);
+    return status != MPI_SUCCESS ? status : end_status;
+}
+
+/* Everybody does it to the next one, so everybody hears of it. */
+static void outside(void)
+{
+    MPI_Win_set_errhandler(window.win, MPI_ERRORS_RETURN);
+    for (int what = 0; what < OUTSIDE; what++) {
+        const int status = reach_outside((enum outside) what);
+        int class = MPI_SUCCESS;
+
+        MPI_Error_class(status, &class);
+        check_that(class == MPI_ERR_RMA_RANGE, "%s, %s outside: error class %d", window.kind,
+                   outside_names[what], class);
+        MPI_Barrier(window.comm);
+    }
+    MPI_Win_set_errhandler(window.win, MPI_ERRORS_ARE_FATAL);
+}
+
 /* ---- windows ---- */
 
 static bool make_window(const char *kind, int *memory)
@@ -351,6 +395,7 @@ static void use_window(const char *kind)
     MPI_Comm_set_errhandler(window.comm, MPI_ERRORS_RETURN);
     if (make_window(kind, memory)) {
         MPI_Comm_group(window.comm, &window.all);
+        outside();
         every_epoch();
         MPI_Group_free(&window.all);
         if (strcmp(kind, "dynamic") == 0) {

@@ -60,12 +60,20 @@ struct osc_rbuf_peer {
     bool accessed; /* one of `targets` */
 };
 
+/* Memory of a dynamic window. */
+struct osc_rbuf_region {
+    LIST_ENTRY(osc_rbuf_region) link;
+    const unsigned char *base;
+    size_t bytes;
+};
+
 struct osc_rbuf_window {
     LIST_ENTRY(osc_rbuf_window) link;
     ompi_win_t *win;
     ompi_osc_base_module_t below;
     unsigned char *base; /* NULL in a dynamic window: displacements are addresses */
     bool dynamic;
+    LIST_HEAD(, osc_rbuf_region) regions;
     MPI_Comm comm;   /* of our messages */
     MPI_Group group; /* of comm */
     int rank;
@@ -124,6 +132,14 @@ int osc_rbuf_window_attach(ompi_win_t *win, void *base, size_t bytes, int displa
 struct osc_rbuf_window *osc_rbuf_window_of(const ompi_win_t *win);
 
 int osc_rbuf_free(ompi_win_t *win);
+
+/* Regions of a dynamic window, beside those below. */
+int osc_rbuf_attach(ompi_win_t *win, void *base, size_t bytes);
+int osc_rbuf_detach(ompi_win_t *win, const void *base);
+
+/* Whether all of it is in one region. The lock is held. */
+bool osc_rbuf_is_attached(const struct osc_rbuf_window *window, const unsigned char *first,
+                          size_t bytes);
 
 /* Before what goes below: nothing in a passive epoch; in an active one it waits for the target's
  * post and opens an epoch below. An error of Open MPI if the target is not accessed. No lock is

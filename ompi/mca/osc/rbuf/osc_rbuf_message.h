@@ -25,7 +25,7 @@ enum osc_rbuf_record_kind {
     OSC_RBUF_GET_ACCUMULATE,
     OSC_RBUF_COMPARE_SWAP, /* the new element, then the one compared with */
     OSC_RBUF_TYPE,         /* a piece of a description: the derived type of what follows */
-    OSC_RBUF_RESULT        /* of `wanted` bytes; without payload: the operation failed */
+    OSC_RBUF_RESULT        /* of `wanted` bytes; without payload: there is none */
 };
 
 struct osc_rbuf_header {
@@ -38,7 +38,7 @@ struct osc_rbuf_record {
     uint32_t payload;     /* bytes */
     int64_t displacement; /* in units of the target */
     uint64_t first;       /* bytes from there, or from the start of a result or description;
-                             accumulates: number of the first element */
+                             accumulates: number of the first element; no result: MPI's error */
     uint64_t wanted;      /* bytes of a result or description; accumulates: elements of it */
     int32_t count;        /* of the target type */
     int32_t type;         /* accumulates: the predefined type of the elements, as in Fortran */

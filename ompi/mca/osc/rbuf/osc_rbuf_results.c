@@ -17,8 +17,8 @@ struct result {
     struct osc_rbuf_elements elements;
     unsigned char *into; /* the program's memory, or an array of ours */
     bool apart;          /* the array */
-    bool failed;
-    size_t left; /* bytes to come */
+    int error;           /* MPI's */
+    size_t left;         /* bytes to come */
 };
 
 int osc_rbuf_result_new(struct osc_rbuf_window *window, void *address, int count, MPI_Datatype type,
@@ -55,36 +55,55 @@ int osc_rbuf_result_new(struct osc_rbuf_window *window, void *address, int count
 static void end(struct osc_rbuf_window *window, int number, struct result *result)
 {
     opal_pointer_array_set_item(&window->results, number, NULL);
-    if (result->apart && !result->failed) {
-        result->failed = osc_rbuf_elements_write(result->address, result->count, result->type,
-                                                 &result->elements, result->into) != MPI_SUCCESS;
+    if (result->apart && result->error == MPI_SUCCESS) {
+        result->error = osc_rbuf_elements_write(result->address, result->count, result->type,
+                                                &result->elements, result->into);
     }
     if (result->apart) {
         free(result->into);
     }
-    if (result->failed) {
-        window->error = MPI_ERR_NO_MEM;
+    if (result->error != MPI_SUCCESS) {
+        window->error = result->error;
     }
     OBJ_RELEASE(result->type);
     free(result);
     window->unanswered--;
 }
 
-void osc_rbuf_result_came(struct osc_rbuf_window *window, int number, size_t offset,
-                          const void *data, size_t bytes)
+/* A part of a result is there, or will not be. */
+static void settle(struct osc_rbuf_window *window, int number, struct result *result, size_t bytes)
 {
-    struct result *result = opal_pointer_array_get_item(&window->results, number);
-
-    if (result == NULL || bytes > result->left) {
-        return;
-    }
-    if (data != NULL) {
-        memcpy(result->into + offset, data, bytes);
-    } else {
-        result->failed = true;
-    }
     result->left -= bytes;
     if (result->left == 0) {
         end(window, number, result);
+    }
+}
+
+/* NULL: there is none that so much is missing of. */
+static struct result *find(struct osc_rbuf_window *window, int number, size_t bytes)
+{
+    struct result *result = opal_pointer_array_get_item(&window->results, number);
+
+    return result != NULL && bytes <= result->left ? result : NULL;
+}
+
+void osc_rbuf_result_came(struct osc_rbuf_window *window, int number, size_t offset,
+                          const void *data, size_t bytes)
+{
+    struct result *result = find(window, number, bytes);
+
+    if (result != NULL) {
+        memcpy(result->into + offset, data, bytes);
+        settle(window, number, result, bytes);
+    }
+}
+
+void osc_rbuf_result_lost(struct osc_rbuf_window *window, int number, size_t bytes, int error)
+{
+    struct result *result = find(window, number, bytes);
+
+    if (result != NULL) {
+        result->error = error;
+        settle(window, number, result, bytes);
     }
 }

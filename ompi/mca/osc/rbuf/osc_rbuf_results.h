@@ -12,9 +12,11 @@
 int osc_rbuf_result_new(struct osc_rbuf_window *window, void *address, int count, MPI_Datatype type,
                         const struct osc_rbuf_elements *elements);
 
-/* `bytes` of a result have come, `offset` from the start of its array; without data: they will not,
- * which is the window's error. */
+/* `bytes` of a result have come, `offset` from the start of its array. */
 void osc_rbuf_result_came(struct osc_rbuf_window *window, int number, size_t offset,
                           const void *data, size_t bytes);
+
+/* They will not, for an error of MPI, which becomes the window's. */
+void osc_rbuf_result_lost(struct osc_rbuf_window *window, int number, size_t bytes, int error);
 
 #endif

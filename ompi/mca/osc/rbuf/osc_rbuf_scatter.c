@@ -30,30 +30,59 @@ static unsigned char *address_of(const struct osc_rbuf_window *window, int64_t d
                                            window->peers[window->rank].displacement_unit));
 }
 
-/* `bytes` of a result; data is NULL if the operation failed. False: not now. */
-static bool answer(struct osc_rbuf_reply *reply, const struct osc_rbuf_record *asked,
-                   const void *data, size_t bytes, uint64_t offset)
+/* `first` is the offset of the data, or the error if there are none. False: not now. */
+static bool answer_with(struct osc_rbuf_reply *reply, const struct osc_rbuf_record *asked,
+                        uint64_t first, const void *data, size_t payload, size_t bytes)
 {
-    const size_t payload = data != NULL ? bytes : 0;
-    struct osc_rbuf_record *record;
+    struct osc_rbuf_record *record = osc_rbuf_reply_append(reply, payload);
 
-    if (reply->origin == reply->window->rank) {
-        osc_rbuf_result_came(reply->window, asked->result, offset, data, bytes);
-        return true;
-    }
-    record = osc_rbuf_reply_append(reply, payload);
     if (record == NULL) {
         return false;
     }
     record->kind = OSC_RBUF_RESULT;
     record->payload = (uint32_t) payload;
-    record->first = offset;
+    record->first = first;
     record->wanted = bytes;
     record->result = asked->result;
     if (payload > 0) {
         memcpy(record + 1, data, payload);
     }
     return true;
+}
+
+/* What is this process's own needs no message. */
+static bool answer(struct osc_rbuf_reply *reply, const struct osc_rbuf_record *asked,
+                   const void *data, size_t bytes, uint64_t offset)
+{
+    if (reply->origin == reply->window->rank) {
+        osc_rbuf_result_came(reply->window, asked->result, offset, data, bytes);
+        return true;
+    }
+    return answer_with(reply, asked, offset, data, bytes, bytes);
+}
+
+/* An operation that cannot be done is known to its origin by its result, or without one to this
+ * process. False: not now. */
+static bool fail(const struct operation *operation, struct osc_rbuf_reply *reply, int error)
+{
+    const struct osc_rbuf_record *record = operation->record;
+    size_t bytes = record->wanted;
+    ptrdiff_t extent = 1;
+
+    if (record->kind != OSC_RBUF_GET && record->kind != OSC_RBUF_GET_ACCUMULATE &&
+        record->kind != OSC_RBUF_COMPARE_SWAP) {
+        operation->window->error = error;
+        return true;
+    }
+    if (record->kind != OSC_RBUF_GET) {
+        ompi_datatype_type_extent(PMPI_Type_f2c(record->type), &extent);
+        bytes *= (size_t) extent;
+    }
+    if (reply->origin == reply->window->rank) {
+        osc_rbuf_result_lost(reply->window, record->result, bytes, error);
+        return true;
+    }
+    return answer_with(reply, record, (uint64_t) error, NULL, 0, bytes);
 }
 
 static void forget_type(struct osc_rbuf_peer *origin)
@@ -172,8 +201,7 @@ static enum outcome accumulate(const struct operation *operation,
                          : accumulate_apart(operation, &all, reply);
 }
 
-/* What fails is known to the origin by its result, or without one to this process. False: not now.
- */
+/* False: not now. */
 static bool accumulate_or_fail(const struct operation *operation, struct osc_rbuf_reply *reply)
 {
     const struct osc_rbuf_record *record = operation->record;
@@ -184,13 +212,37 @@ static bool accumulate_or_fail(const struct operation *operation, struct osc_rbu
         return true; /* no process of ours sends that */
     }
     outcome = accumulate(operation, &elements, reply);
-    if (outcome == FAILED && record->kind != OSC_RBUF_ACCUMULATE) {
-        return answer(reply, record, NULL, record->wanted * elements.extent, 0);
+    return outcome == FAILED ? fail(operation, reply, MPI_ERR_NO_MEM) : outcome != NOT_NOW;
+}
+
+/* In a dynamic window the origin does not know what is attached. */
+static bool is_inside(const struct operation *operation)
+{
+    const struct osc_rbuf_record *record = operation->record;
+    MPI_Datatype type = operation->origin->type;
+    ptrdiff_t first, data, extent;
+
+    switch ((enum osc_rbuf_record_kind) record->kind) {
+    case OSC_RBUF_PUT:
+        return osc_rbuf_is_attached(operation->window, operation->target + record->first,
+                                    record->payload);
+    case OSC_RBUF_GET:
+        return osc_rbuf_is_attached(operation->window, operation->target + record->first,
+                                    record->wanted);
+    case OSC_RBUF_ACCUMULATE:
+    case OSC_RBUF_GET_ACCUMULATE:
+    case OSC_RBUF_COMPARE_SWAP:
+        type = record->derived ? type : PMPI_Type_f2c(record->type);
+        if (type == NULL) {
+            return true; /* it fails for that */
+        }
+        ompi_datatype_get_true_extent(type, &first, &data);
+        ompi_datatype_type_extent(type, &extent);
+        return osc_rbuf_is_attached(operation->window, operation->target + first,
+                                    (size_t) (data + extent * (record->count - 1)));
+    default:
+        return true;
     }
-    if (outcome == FAILED) {
-        operation->window->error = MPI_ERR_NO_MEM;
-    }
-    return outcome != NOT_NOW;
 }
 
 /* False: not now, and nothing was done. */
@@ -198,6 +250,9 @@ static bool perform(const struct operation *operation, struct osc_rbuf_reply *re
 {
     const struct osc_rbuf_record *record = operation->record;
 
+    if (operation->window->dynamic && !is_inside(operation)) {
+        return fail(operation, reply, MPI_ERR_RMA_RANGE);
+    }
     switch ((enum osc_rbuf_record_kind) record->kind) {
     case OSC_RBUF_NOTHING:
         break;
@@ -214,8 +269,13 @@ static bool perform(const struct operation *operation, struct osc_rbuf_reply *re
         describe(operation);
         break;
     case OSC_RBUF_RESULT:
-        osc_rbuf_result_came(operation->window, record->result, record->first,
-                             record->payload > 0 ? operation->payload : NULL, record->wanted);
+        if (record->payload > 0) {
+            osc_rbuf_result_came(operation->window, record->result, record->first,
+                                 operation->payload, record->payload);
+        } else {
+            osc_rbuf_result_lost(operation->window, record->result, record->wanted,
+                                 (int) record->first);
+        }
         break;
     }
     return true;

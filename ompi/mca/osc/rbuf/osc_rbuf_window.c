@@ -142,9 +142,73 @@ static bool below_opens(struct osc_rbuf_window *window)
            window->below.osc_unlock_all(window->win) == OMPI_SUCCESS;
 }
 
+/* ---- regions ---- */
+
+int osc_rbuf_attach(ompi_win_t *win, void *base, size_t bytes)
+{
+    struct osc_rbuf_window *window = osc_rbuf_window_of(win);
+    struct osc_rbuf_region *region = malloc(sizeof(*region));
+    int status = OMPI_ERR_OUT_OF_RESOURCE;
+
+    if (region != NULL) {
+        *region = (struct osc_rbuf_region){.base = base, .bytes = bytes};
+        status = window->below.osc_win_attach(win, base, bytes);
+    }
+    if (status != OMPI_SUCCESS) {
+        free(region);
+        return status;
+    }
+    osc_rbuf_lock();
+    LIST_INSERT_HEAD(&window->regions, region, link);
+    osc_rbuf_unlock();
+    return OMPI_SUCCESS;
+}
+
+int osc_rbuf_detach(ompi_win_t *win, const void *base)
+{
+    struct osc_rbuf_window *window = osc_rbuf_window_of(win);
+    struct osc_rbuf_region *region;
+
+    osc_rbuf_lock();
+    LIST_FOREACH(region, &window->regions, link)
+    {
+        if (region->base == base) {
+            LIST_REMOVE(region, link);
+            break;
+        }
+    }
+    osc_rbuf_unlock();
+    free(region);
+    return window->below.osc_win_detach(win, base);
+}
+
+bool osc_rbuf_is_attached(const struct osc_rbuf_window *window, const unsigned char *first,
+                          size_t bytes)
+{
+    const struct osc_rbuf_region *region;
+
+    LIST_FOREACH(region, &window->regions, link)
+    {
+        const uintptr_t offset = (uintptr_t) first - (uintptr_t) region->base;
+
+        if (offset <= region->bytes && bytes <= region->bytes - offset) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- windows begin and end ---- */
+
 static void window_free(struct osc_rbuf_window *window)
 {
+    struct osc_rbuf_region *region;
+
     osc_rbuf_receives_end(window);
+    while ((region = LIST_FIRST(&window->regions)) != NULL) {
+        LIST_REMOVE(region, link);
+        free(region);
+    }
     for (int i = 0; window->peers != NULL && i < window->size; i++) {
         free(window->peers[i].description);
         if (window->peers[i].type != NULL) {
@@ -164,6 +228,8 @@ static void window_free(struct osc_rbuf_window *window)
 
 static void replace_functions(ompi_osc_base_module_t *module)
 {
+    module->osc_win_attach = osc_rbuf_attach;
+    module->osc_win_detach = osc_rbuf_detach;
     module->osc_free = osc_rbuf_free;
     module->osc_put = osc_rbuf_put;
     module->osc_get = osc_rbuf_get;
