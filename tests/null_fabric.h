@@ -116,29 +116,12 @@ static inline enum rbuf_fab_status rbuf_fab_write_immediate(struct rbuf_fab_queu
     return RBUF_FAB_DEAD;
 }
 
-static inline enum rbuf_fab_status rbuf_fab_read(struct rbuf_fab_queue *queue, void *local,
-                                                 uint32_t lkey, uint32_t bytes, uint64_t remote,
-                                                 uint32_t rkey, struct rbuf_work *work)
+static inline enum rbuf_fab_status rbuf_fab_post_list(struct rbuf_fab_queue *queue,
+                                                      const struct rbuf_fab_rma *list,
+                                                      unsigned count, unsigned *posted)
 {
-    (void) queue, (void) local, (void) lkey, (void) bytes, (void) remote, (void) rkey, (void) work;
-    return RBUF_FAB_DEAD;
-}
-
-static inline enum rbuf_fab_status rbuf_fab_fetch_add(struct rbuf_fab_queue *queue, uint64_t *local,
-                                                      uint32_t lkey, uint64_t remote, uint32_t rkey,
-                                                      uint64_t operand, struct rbuf_work *work)
-{
-    (void) queue, (void) local, (void) lkey, (void) remote, (void) rkey, (void) operand;
-    (void) work;
-    return RBUF_FAB_DEAD;
-}
-
-static inline enum rbuf_fab_status
-rbuf_fab_compare_swap(struct rbuf_fab_queue *queue, uint64_t *local, uint32_t lkey, uint64_t remote,
-                      uint32_t rkey, uint64_t compare, uint64_t swap, struct rbuf_work *work)
-{
-    (void) queue, (void) local, (void) lkey, (void) remote, (void) rkey, (void) compare;
-    (void) swap, (void) work;
+    (void) queue, (void) list, (void) count;
+    *posted = 0;
     return RBUF_FAB_DEAD;
 }
 

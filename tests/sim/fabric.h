@@ -145,36 +145,33 @@ static inline enum rbuf_fab_status rbuf_fab_gather(struct rbuf_fab_queue *queue,
     return rbuf_fab_post(queue, &request, work);
 }
 
-static inline enum rbuf_fab_status rbuf_fab_read(struct rbuf_fab_queue *queue, void *local,
-                                                 uint32_t lkey, uint32_t bytes, uint64_t remote,
-                                                 uint32_t rkey, struct rbuf_work *work)
+static inline enum rbuf_fab_status rbuf_fab_post_list(struct rbuf_fab_queue *queue,
+                                                      const struct rbuf_fab_rma *list,
+                                                      unsigned count, unsigned *posted)
 {
-    struct rbuf_fab_request request = sim_request(SIM_READ, local, lkey, bytes, remote, rkey);
+    static const enum sim_operation operations[] = {[RBUF_FAB_WRITE] = SIM_WRITE,
+                                                    [RBUF_FAB_WRITE_INLINE] = SIM_WRITE,
+                                                    [RBUF_FAB_READ] = SIM_READ,
+                                                    [RBUF_FAB_FETCH_ADD] = SIM_FETCH_ADD,
+                                                    [RBUF_FAB_COMPARE_SWAP] = SIM_COMPARE_SWAP};
+    enum rbuf_fab_status status = RBUF_FAB_OK;
 
-    return rbuf_fab_post(queue, &request, work);
-}
+    *posted = 0;
+    while (*posted < count) {
+        const struct rbuf_fab_rma *rma = &list[*posted];
+        struct rbuf_fab_request request = sim_request(operations[rma->verb], rma->local, rma->lkey,
+                                                      rma->bytes, rma->remote, rma->rkey);
 
-static inline enum rbuf_fab_status rbuf_fab_fetch_add(struct rbuf_fab_queue *queue, uint64_t *local,
-                                                      uint32_t lkey, uint64_t remote, uint32_t rkey,
-                                                      uint64_t operand, struct rbuf_work *work)
-{
-    struct rbuf_fab_request request =
-        sim_request(SIM_FETCH_ADD, local, lkey, sizeof(*local), remote, rkey);
-
-    request.operand = operand;
-    return rbuf_fab_post(queue, &request, work);
-}
-
-static inline enum rbuf_fab_status
-rbuf_fab_compare_swap(struct rbuf_fab_queue *queue, uint64_t *local, uint32_t lkey, uint64_t remote,
-                      uint32_t rkey, uint64_t compare, uint64_t swap, struct rbuf_work *work)
-{
-    struct rbuf_fab_request request =
-        sim_request(SIM_COMPARE_SWAP, local, lkey, sizeof(*local), remote, rkey);
-
-    request.operand = swap;
-    request.compare = compare;
-    return rbuf_fab_post(queue, &request, work);
+        request.inlined = rma->verb == RBUF_FAB_WRITE_INLINE;
+        request.operand = rma->operand;
+        request.compare = rma->compare;
+        status = rbuf_fab_post(queue, &request, rma->work);
+        if (status != RBUF_FAB_OK) {
+            break;
+        }
+        ++*posted;
+    }
+    return status;
 }
 
 #endif

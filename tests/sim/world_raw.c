@@ -26,7 +26,11 @@ void world_start_rma(struct world_message *message, uint64_t remote, uint32_t rk
         .operand = message->seed,
     };
     message->pending++;
-    rbuf_rma_start(node->links[message->to].peer, &message->rma);
+    if (message->kind == WORLD_WRITE || message->kind == WORLD_READ) {
+        rbuf_rma_hold(node->links[message->to].peer, &message->rma);
+    } else {
+        rbuf_rma_start(node->links[message->to].peer, &message->rma);
+    }
     world_wake(node);
 }
 

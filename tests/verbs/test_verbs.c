@@ -113,6 +113,17 @@ START_TEST(buffers_are_reposted_in_batches)
 }
 END_TEST
 
+/* One request, which ends well. */
+static void post_and_wait(struct adapter *adapter, struct rbuf_fab_queue *queue,
+                          const struct rbuf_fab_rma *rma)
+{
+    unsigned posted;
+
+    ck_assert_int_eq(rbuf_fab_post_list(queue, rma, 1, &posted), RBUF_FAB_OK);
+    ck_assert_uint_eq(posted, 1);
+    ck_assert_int_eq(adapter_next(adapter->port).status, 0);
+}
+
 START_TEST(writes_reads_and_atomics)
 {
     struct adapter adapter;
@@ -121,6 +132,7 @@ START_TEST(writes_reads_and_atomics)
     struct rbuf_problem problem;
     struct rbuf_work work = {.kind = RBUF_WORK_RMA};
     struct rbuf_completion completion;
+    struct rbuf_fab_rma rma;
     const uint32_t bytes = 300000;
     uint64_t *words;
 
@@ -151,24 +163,29 @@ START_TEST(writes_reads_and_atomics)
     ck_assert_int_eq(adapter_repost(completion.buffer), 0);
 
     memset(from.base, 0, bytes);
-    ck_assert_int_eq(rbuf_fab_read(pair.a, from.base, from.mr->lkey, 5000, (uintptr_t) to.base + 8,
-                                   to.mr->rkey, &work),
-                     RBUF_FAB_OK);
-    ck_assert_int_eq(adapter_next(adapter.port).status, 0);
+    rma = (struct rbuf_fab_rma){.verb = RBUF_FAB_READ,
+                                .bytes = 5000,
+                                .local = from.base,
+                                .remote = (uintptr_t) to.base + 8,
+                                .lkey = from.mr->lkey,
+                                .rkey = to.mr->rkey,
+                                .work = &work};
+    post_and_wait(&adapter, pair.a, &rma);
     ck_assert_int_eq(memcmp(from.base, (char *) to.base + 8, 5000), 0);
 
     if (adapter.port->atomics) {
         words = to.base;
         words[0] = 40;
-        ck_assert_int_eq(rbuf_fab_fetch_add(pair.a, from.base, from.mr->lkey, (uintptr_t) words,
-                                            to.mr->rkey, 2, &work),
-                         RBUF_FAB_OK);
-        ck_assert_int_eq(adapter_next(adapter.port).status, 0);
+        rma.verb = RBUF_FAB_FETCH_ADD;
+        rma.bytes = sizeof(*words);
+        rma.remote = (uintptr_t) words;
+        rma.operand = 2;
+        post_and_wait(&adapter, pair.a, &rma);
         ck_assert_uint_eq(((uint64_t *) from.base)[0], 40);
-        ck_assert_int_eq(rbuf_fab_compare_swap(pair.a, from.base, from.mr->lkey, (uintptr_t) words,
-                                               to.mr->rkey, 42, 77, &work),
-                         RBUF_FAB_OK);
-        ck_assert_int_eq(adapter_next(adapter.port).status, 0);
+        rma.verb = RBUF_FAB_COMPARE_SWAP;
+        rma.compare = 42;
+        rma.operand = 77;
+        post_and_wait(&adapter, pair.a, &rma);
         ck_assert_uint_eq(((uint64_t *) from.base)[0], 42);
         ck_assert_uint_eq(words[0], 77);
     }

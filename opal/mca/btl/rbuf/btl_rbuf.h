@@ -87,7 +87,9 @@ struct mca_btl_rbuf_module_t {
     SLIST_HEAD(, mca_btl_base_registration_handle_t) handles; /* free ones */
     SLIST_HEAD(, mca_btl_rbuf_operation) operations;          /* free ones */
     SLIST_HEAD(, mca_btl_rbuf_operation) pending;             /* wait for a registration */
-    uint32_t holding; /* operations under way that hold one */
+    uint32_t holding;                               /* operations under way that hold one */
+    TAILQ_HEAD(, mca_btl_rbuf_operation) under_way; /* one-sided, in order of start */
+    uint64_t started;                               /* of those */
     TAILQ_HEAD(, mca_btl_base_endpoint_t) endpoints;
     TAILQ_HEAD(, mca_btl_rbuf_packed) packing; /* those in that state */
     mca_btl_rbuf_departed_t departed;

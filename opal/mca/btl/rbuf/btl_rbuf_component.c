@@ -61,6 +61,7 @@ static const mca_btl_base_module_t template = {
     .btl_sendi = mca_btl_rbuf_sendi,
     .btl_put = mca_btl_rbuf_put,
     .btl_get = mca_btl_rbuf_get,
+    .btl_flush = mca_btl_rbuf_flush,
     .btl_dump = mca_btl_base_dump,
     .btl_atomic_fop = mca_btl_rbuf_atomic_fop,
     .btl_atomic_cswap = mca_btl_rbuf_atomic_cswap,

@@ -155,6 +155,9 @@ mca_btl_base_registration_handle_t *mca_btl_rbuf_register_mem(mca_btl_base_modul
         handle_give(module, handle);
         return NULL;
     }
+    if (handle != NULL) {
+        handle->offer.mode = RBUF_OFFER_WINDOW;
+    }
     return handle;
 }
 

@@ -84,8 +84,12 @@ static struct rbuf_core_options core_options(const struct rbuf_port *port, size_
         .probe_interval_ns = params->probe_interval,
         .quantum = (uint32_t) params->quantum,
         .window = {(uint16_t) params->control_credits, (uint16_t) params->bulk_credits},
-        .max_message = (uint32_t) (port->max_message < (1u << 30) ? port->max_message : 1u << 30)};
+        .max_message = (uint32_t) (port->max_message < (1u << 30) ? port->max_message : 1u << 30),
+        .reads = port->max_rd_atomic};
 
+    if (params->async_progress > 0) { /* else nobody would see to what is held */
+        options.rma_order = (enum rbuf_rma_order) params->rma_order;
+    }
     choose_protocol(port, half, &options);
     options.ring = mca_btl_rbuf_ring_options(port, options.arrival);
     if (params->early_data == MCA_BTL_RBUF_ON) {
@@ -214,6 +218,7 @@ int mca_btl_rbuf_module_open(struct rbuf_port *port, uint32_t index, mca_btl_rbu
     mca_btl_rbuf_lock_open(&module->lock);
     TAILQ_INIT(&module->endpoints);
     TAILQ_INIT(&module->packing);
+    TAILQ_INIT(&module->under_way);
     if (module->super.btl_bandwidth == 0) {
         module->super.btl_bandwidth = port->bandwidth_mbps;
     }

@@ -35,6 +35,8 @@ static const char *const protocols[] = {"superpipeline", "pipeline", "copy",   "
                                         "rcache",        "auto",     "helper", NULL};
 static const char *const helper_policies[] = {"off",   "conservative", "aggressive",
                                               "force", "coordinated",  NULL}; /* rbuf_sharing */
+static const char *const orders[] = {"issue", "interleave", "prioritize", "both",
+                                     NULL}; /* enum rbuf_rma_order */
 static const char *const switches[] = {"off", "on", NULL};
 static const char *const auto_switches[] = {"auto", "on", "off", NULL}; /* rbuf_in_order_choice */
 
@@ -263,6 +265,20 @@ static const struct parameter table[] = {
      "receiver. When the program has not called MPI for that long they go on by rbuf's own thread, "
      "which sleeps while nothing waits. 0: with the program's next call of MPI, so that a receiver "
      "waits while the sender computes, and MPI_Comm_spawn may hang"},
+    {"rma_order", "issue", CHOICE, 0, 0, orders, NULL, 0, 3, FIELD(rma_order),
+     "issue, interleave, prioritize, both",
+     "In which order one-sided puts and gets for one target are posted, between two that MPI "
+     "orders. "
+     "issue: as the program calls them, each at once. Else they are held until the program waits "
+     "for "
+     "them, or calls MPI otherwise, but 64 of them and async_progress at most (0: none is held); "
+     "then "
+     "neighbours travel as one and all are posted together. interleave: a put and a get in turn. "
+     "prioritize: gets first. both: gets first, as many as the adapter has under way at a time, "
+     "then "
+     "in turn. A program whose puts stand before its gets leaves the way back idle with issue; one "
+     "that computes between its puts and their end may lose the time of async_progress with the "
+     "others"},
     {"control_credits", "64", COUNT, 4, 16384, NULL, NULL, 0, 6, FIELD(control_credits),
      "messages, 4 to 16384",
      "Eager messages that a peer may have under way to this process. On adapters without shared "

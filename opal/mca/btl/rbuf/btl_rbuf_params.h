@@ -77,6 +77,7 @@ struct mca_btl_rbuf_params {
     uint64_t raise_descriptors; /* enum mca_btl_rbuf_switch */
     uint64_t probe_interval;
     uint64_t async_progress; /* 0: none */
+    uint64_t rma_order;      /* enum rbuf_rma_order */
     uint64_t control_credits;
     uint64_t bulk_credits;
     uint64_t control_buffers;

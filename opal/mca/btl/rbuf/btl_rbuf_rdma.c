@@ -12,6 +12,10 @@
  * is registered for being used so often, or else by a copy in a fragment of ours, as osc/rdma
  * would.
  *
+ * Those of one-sided code, whose remote handle is a window's, core may hold (core/staged/rma.h),
+ * with their registration; who waits for a registration waits for these as for others. ob1's are
+ * not.
+ *
  * A put into staging is complete when its last chunk is posted; the FIN which ob1 sends from inside
  * its callback is delivered behind the data (btl_rbuf_callback.h). A put into registered memory is
  * complete when it has arrived.
@@ -42,6 +46,7 @@ typedef struct mca_btl_rbuf_operation {
     struct rbuf_frequent_held *held;     /* its local memory's registration */
     mca_btl_rbuf_frag_t *frag;           /* the data stands there */
     bool timed;                          /* its copy is */
+    bool one_sided;                      /* not ob1's: core may hold it, and a flush waits for it */
     mca_btl_base_rdma_completion_fn_t callback;
     void *context;
     void *data;
@@ -50,7 +55,9 @@ typedef struct mca_btl_rbuf_operation {
     /* Atomics land in registered words of our own and are copied from there. */
     uint64_t *bounce;
     bool holds_registration; /* counted in the module's `holding` */
+    uint64_t number;         /* in order of their start */
     SLIST_ENTRY(mca_btl_rbuf_operation) link;
+    TAILQ_ENTRY(mca_btl_rbuf_operation) under_way_link;
 } mca_btl_rbuf_operation_t;
 
 /* A registered word for an atomic to land in, or NULL if all are in use. The lock is held. */
@@ -82,8 +89,13 @@ static mca_btl_rbuf_operation_t *operation_take(mca_btl_rbuf_module_t *module,
     } else {
         operation = malloc(sizeof(*operation));
     }
-    if (operation != NULL) {
-        *operation = *wanted;
+    if (operation == NULL) {
+        return NULL;
+    }
+    *operation = *wanted;
+    if (operation->one_sided) {
+        operation->number = ++module->started;
+        TAILQ_INSERT_TAIL(&module->under_way, operation, under_way_link);
     }
     return operation;
 }
@@ -172,20 +184,35 @@ static void operation_end(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_
     if (status == 0) {
         mca_btl_rbuf_auto_took(module, &ended.timing, ns);
     }
+    if (ended.one_sided) {
+        TAILQ_REMOVE(&module->under_way, operation, under_way_link);
+    }
     SLIST_INSERT_HEAD(&module->operations, operation, link);
     mca_btl_rbuf_unlock(module);
     mca_btl_rbuf_callback_enter(&callback);
-    ended.callback(&module->super, ended.endpoint, ended.local_address, ended.local_handle,
-                   ended.context, ended.data, status == 0 ? OPAL_SUCCESS : OPAL_ERROR);
+    if (ended.callback != NULL) { /* osc/rdma has none where it flushes and gives nothing back */
+        ended.callback(&module->super, ended.endpoint, ended.local_address, ended.local_handle,
+                       ended.context, ended.data, status == 0 ? OPAL_SUCCESS : OPAL_ERROR);
+    }
     mca_btl_rbuf_callback_leave(&callback);
 }
 
 /* ---- in place ---- */
 
-static void rma_start(mca_btl_rbuf_operation_t *operation)
+/* What is held leaves at the next call of progress; should none come, the thread sees to it. */
+static void rma_start(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation)
 {
+    struct rbuf_peer *peer = operation->endpoint->peer;
+
     mca_btl_rbuf_endpoint_use(operation->endpoint);
-    rbuf_rma_start(operation->endpoint->peer, &operation->rma);
+    if (operation->one_sided && operation->bounce == NULL) { /* and no atomic */
+        rbuf_rma_hold(peer, &operation->rma);
+    } else {
+        rbuf_rma_start(peer, &operation->rma);
+    }
+    if (peer->held > 0) {
+        mca_btl_rbuf_async_wait(module);
+    }
 }
 
 /* The local memory is registered. The lock is held. */
@@ -194,19 +221,17 @@ static void start_registered(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operati
     operation->rma.lkey = operation->local_handle->registration->mr->lkey;
     operation->holds_registration = true;
     module->holding++;
-    rma_start(operation);
+    rma_start(module, operation);
 }
 
 /* The data is in a place that was found for it. The lock is held. */
-static void start_found(mca_btl_rbuf_operation_t *operation)
+static void start_found(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation)
 {
-    if (operation->frag != NULL) {
-        operation->rma.local = operation->frag->am.header + 1;
-        operation->rma.lkey = operation->frag->am.lkey;
-    } else {
-        operation->rma.lkey = operation->held->lkey;
-    }
-    rma_start(operation);
+    const mca_btl_rbuf_frag_t *frag = operation->frag;
+
+    operation->rma.local = frag != NULL ? frag->am.header + 1 : operation->local_address;
+    operation->rma.lkey = frag != NULL ? frag->am.lkey : operation->held->lkey;
+    rma_start(module, operation);
 }
 
 /* Starts an operation in place, or puts it aside behind those that wait for a registration. False:
@@ -217,9 +242,12 @@ static bool start(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *opera
     const struct rbuf_rma *rma = &operation->rma;
 
     if (rma->operation == RBUF_RMA_WRITE && is_inline(module, rma->bytes)) {
-        rma_start(operation);
+        if (operation->local_handle != NULL && operation->local_handle->registration != NULL) {
+            operation->rma.lkey = operation->local_handle->registration->mr->lkey; /* merged */
+        }
+        rma_start(module, operation);
     } else if (operation->local_handle == NULL) {
-        start_found(operation);
+        start_found(module, operation);
     } else if (!SLIST_EMPTY(&module->pending)) {
         SLIST_INSERT_HEAD(&module->pending, operation, link);
     } else if (operation->local_handle->registration != NULL) {
@@ -352,6 +380,7 @@ static void put_undecided(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_
                                                      .rkey = rma.rkey,
                                                      .mode = RBUF_OFFER_DIRECT}};
         mca_btl_rbuf_endpoint_use(operation->endpoint);
+        rbuf_rma_release(operation->endpoint->peer); /* none of those goes behind it */
         rbuf_put_copied(operation->endpoint->peer, &operation->put);
     }
     mca_btl_rbuf_unlock(module);
@@ -369,6 +398,7 @@ int mca_btl_rbuf_put(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoi
     mca_btl_rbuf_operation_t wanted = {.endpoint = endpoint,
                                        .local_address = local_address,
                                        .local_handle = local_handle,
+                                       .one_sided = offer->mode == RBUF_OFFER_WINDOW,
                                        .callback = callback,
                                        .context = context,
                                        .data = data};
@@ -388,7 +418,7 @@ int mca_btl_rbuf_put(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoi
         mca_btl_rbuf_unlock(module);
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
-    if (offer->mode == RBUF_OFFER_DIRECT) {
+    if (offer->mode == RBUF_OFFER_DIRECT || offer->mode == RBUF_OFFER_WINDOW) {
         if (endpoint->peer->early_out != NULL) { /* the message does not go behind its early data */
             rbuf_early_forget(endpoint->peer, local_address);
         }
@@ -443,6 +473,7 @@ int mca_btl_rbuf_get(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoi
                                        .endpoint = endpoint,
                                        .local_address = local_address,
                                        .local_handle = local_handle,
+                                       .one_sided = remote_handle->offer.mode == RBUF_OFFER_WINDOW,
                                        .callback = callback,
                                        .context = context,
                                        .data = data};
@@ -481,22 +512,34 @@ void mca_btl_rbuf_rma_ended(mca_btl_rbuf_module_t *module, struct rbuf_rma *rma,
     }
 }
 
-/* Starts `rma` (operation, remote, rkey, operands) with its result going to local_address. */
-static int atomic_start(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *wanted)
+/* Starts an atomic with its result going to local_address. */
+static int atomic_start(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
+                        void *local_address, mca_btl_base_registration_handle_t *local_handle,
+                        const struct rbuf_rma *rma, mca_btl_base_rdma_completion_fn_t callback,
+                        void *context, void *data)
 {
+    mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
+    mca_btl_rbuf_operation_t wanted = {.rma = *rma,
+                                       .endpoint = endpoint,
+                                       .local_address = local_address,
+                                       .local_handle = local_handle,
+                                       .one_sided = true,
+                                       .callback = callback,
+                                       .context = context,
+                                       .data = data};
     mca_btl_rbuf_operation_t *operation = NULL;
 
     mca_btl_rbuf_lock(module);
-    wanted->bounce = bounce_take(module);
-    if (wanted->bounce != NULL) {
-        wanted->rma.local = wanted->bounce;
-        wanted->rma.bytes = sizeof(*wanted->bounce);
-        wanted->rma.lkey = module->atomic_words.mr->lkey;
-        operation = operation_take(module, wanted);
+    wanted.bounce = bounce_take(module);
+    if (wanted.bounce != NULL) {
+        wanted.rma.local = wanted.bounce;
+        wanted.rma.bytes = sizeof(*wanted.bounce);
+        wanted.rma.lkey = module->atomic_words.mr->lkey;
+        operation = operation_take(module, &wanted);
         if (operation != NULL) {
-            rma_start(operation);
+            rma_start(module, operation);
         } else {
-            bounce_give(module, wanted->bounce);
+            bounce_give(module, wanted.bounce);
         }
     }
     mca_btl_rbuf_unlock(module);
@@ -511,22 +554,16 @@ int mca_btl_rbuf_atomic_fop(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t 
                             mca_btl_base_atomic_op_t op, uint64_t operand, int flags, int order,
                             mca_btl_base_rdma_completion_fn_t callback, void *context, void *data)
 {
-    mca_btl_rbuf_operation_t wanted = {.rma = {.operation = RBUF_RMA_FETCH_ADD,
-                                               .remote = remote_address,
-                                               .rkey = remote_handle->offer.rkey,
-                                               .operand = operand},
-                                       .endpoint = endpoint,
-                                       .local_address = local_address,
-                                       .local_handle = local_handle,
-                                       .callback = callback,
-                                       .context = context,
-                                       .data = data};
+    const struct rbuf_rma rma = {.operation = RBUF_RMA_FETCH_ADD,
+                                 .remote = remote_address,
+                                 .rkey = remote_handle->offer.rkey,
+                                 .operand = operand};
 
     (void) order;
     if (op != MCA_BTL_ATOMIC_ADD || (flags & MCA_BTL_ATOMIC_FLAG_32BIT)) {
         return OPAL_ERR_NOT_SUPPORTED;
     }
-    return atomic_start(mca_btl_rbuf_module(btl), &wanted);
+    return atomic_start(btl, endpoint, local_address, local_handle, &rma, callback, context, data);
 }
 
 int mca_btl_rbuf_atomic_cswap(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
@@ -536,21 +573,35 @@ int mca_btl_rbuf_atomic_cswap(mca_btl_base_module_t *btl, mca_btl_base_endpoint_
                               uint64_t value, int flags, int order,
                               mca_btl_base_rdma_completion_fn_t callback, void *context, void *data)
 {
-    mca_btl_rbuf_operation_t wanted = {.rma = {.operation = RBUF_RMA_COMPARE_SWAP,
-                                               .remote = remote_address,
-                                               .rkey = remote_handle->offer.rkey,
-                                               .operand = value,
-                                               .compare = compare},
-                                       .endpoint = endpoint,
-                                       .local_address = local_address,
-                                       .local_handle = local_handle,
-                                       .callback = callback,
-                                       .context = context,
-                                       .data = data};
+    const struct rbuf_rma rma = {.operation = RBUF_RMA_COMPARE_SWAP,
+                                 .remote = remote_address,
+                                 .rkey = remote_handle->offer.rkey,
+                                 .operand = value,
+                                 .compare = compare};
 
     (void) order;
     if (flags & MCA_BTL_ATOMIC_FLAG_32BIT) {
         return OPAL_ERR_NOT_SUPPORTED;
     }
-    return atomic_start(mca_btl_rbuf_module(btl), &wanted);
+    return atomic_start(btl, endpoint, local_address, local_handle, &rma, callback, context, data);
+}
+
+/* Of all endpoints, as Open MPI allows. What is started meanwhile, by others, is not waited for. */
+int mca_btl_rbuf_flush(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint)
+{
+    mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
+    const mca_btl_rbuf_operation_t *oldest;
+    uint64_t last;
+
+    (void) endpoint;
+    mca_btl_rbuf_lock(module);
+    last = module->started;
+    do {
+        mca_btl_rbuf_unlock(module);
+        opal_progress();
+        mca_btl_rbuf_lock(module);
+        oldest = TAILQ_FIRST(&module->under_way);
+    } while (oldest != NULL && oldest->number <= last);
+    mca_btl_rbuf_unlock(module);
+    return OPAL_SUCCESS;
 }

@@ -30,6 +30,10 @@ int mca_btl_rbuf_atomic_cswap(mca_btl_base_module_t *btl, mca_btl_base_endpoint_
                               mca_btl_base_rdma_completion_fn_t callback, void *context,
                               void *data);
 
+/* Returns when all one-sided puts, gets and atomics that were started before have ended; another
+ * thread may still be at the callback of one. */
+int mca_btl_rbuf_flush(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint);
+
 /* A staged put is through, or failed. No lock is held. */
 void mca_btl_rbuf_put_ended(mca_btl_rbuf_module_t *module, struct rbuf_put *put, int status);
 

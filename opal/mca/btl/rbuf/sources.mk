@@ -167,6 +167,8 @@ rbuf_core_sources = \
 	%reldir%/core/staged/receiver.h \
 	%reldir%/core/staged/rma.c \
 	%reldir%/core/staged/rma.h \
+	%reldir%/core/staged/rma_order.c \
+	%reldir%/core/staged/rma_order.h \
 	%reldir%/core/staged/sender.c \
 	%reldir%/core/staged/sender.h \
 	%reldir%/core/staged/staging.c \

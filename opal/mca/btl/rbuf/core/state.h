@@ -24,6 +24,7 @@
 #include "core/base/event.h"
 #include "core/message/polling_set.h"
 #include "core/message/ring.h"
+#include "core/staged/rma_order.h"
 #include "core/base/stats.h"
 #include "core/base/trace.h"
 #include "core/base/wire.h"
@@ -58,6 +59,8 @@ struct rbuf_core_options {
     struct rbuf_ring_options ring;
     struct rbuf_early_options early;
     uint32_t max_message; /* bytes of the largest request that the port takes */
+    enum rbuf_rma_order rma_order;
+    uint32_t reads; /* that a queue pair has under way, most; the next request waits behind them */
     /* Registered memory for bounce buffers. Wanted if queue pairs of the control channel have less
      * inline room than RBUF_INLINE_ENOUGH, else empty. */
     struct rbuf_region bounce;
@@ -110,7 +113,9 @@ struct rbuf_peer {
     struct rbuf_put_list ungranted;       /* waiting for an RTR */
     struct rbuf_rtr_list unexpected_rtrs; /* that came before their put */
     uint32_t unexpected_count;            /* of them */
-    struct rbuf_rma_list rmas;            /* not posted yet */
+    struct rbuf_rma_list rmas;            /* not posted yet; the held ones are the last */
+    struct rbuf_rma *held_first;          /* of those; NULL: none */
+    uint32_t held;                        /* operations, counted in core's `queued` */
     struct rbuf_early_out *early_out;     /* window that the peer has leased us; NULL: none yet */
     struct rbuf_early_in *early_in;       /* that it has of ours; NULL: none */
     uint32_t early_seq;                   /* the newest of its last window */
@@ -158,7 +163,7 @@ struct rbuf_core {
     struct rbuf_tx_chunk_list chunks_free;
     uint32_t sweeps; /* calls of rbuf_core_swept(); wraps */
     uint64_t copied; /* bytes, by rbuf_core_progress(), in both directions */
-    uint32_t queued; /* messages on the peers' `queued` lists */
+    uint32_t queued; /* messages on the peers' `queued` lists, and operations that are held */
     uint64_t now_ns; /* of the newest rbuf_core_progress() */
 };
 

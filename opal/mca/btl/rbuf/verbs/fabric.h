@@ -165,47 +165,69 @@ static inline enum rbuf_fab_status rbuf_fab_gather(struct rbuf_fab_queue *queue,
     return rbuf_fab_post(queue, &request, work);
 }
 
-/* RDMA read into registered memory. */
-static inline enum rbuf_fab_status rbuf_fab_read(struct rbuf_fab_queue *queue, void *local,
-                                                 uint32_t lkey, uint32_t bytes, uint64_t remote,
-                                                 uint32_t rkey, struct rbuf_work *work)
+/* Builds one request of a list. */
+static inline void rbuf_fab_build(struct rbuf_fab_request *request, const struct rbuf_fab_rma *rma)
 {
-    return rbuf_fab_rdma(queue, IBV_WR_RDMA_READ, 0, local, lkey, bytes, remote, rkey, 0, work);
+    static const enum ibv_wr_opcode opcodes[] = {[RBUF_FAB_WRITE] = IBV_WR_RDMA_WRITE,
+                                                 [RBUF_FAB_WRITE_INLINE] = IBV_WR_RDMA_WRITE,
+                                                 [RBUF_FAB_READ] = IBV_WR_RDMA_READ,
+                                                 [RBUF_FAB_FETCH_ADD] = IBV_WR_ATOMIC_FETCH_AND_ADD,
+                                                 [RBUF_FAB_COMPARE_SWAP] =
+                                                     IBV_WR_ATOMIC_CMP_AND_SWP};
+
+    request->wr = (struct ibv_send_wr){.opcode = opcodes[rma->verb]};
+    rbuf_fab_local(request, rma->local, rma->bytes, rma->lkey);
+    if (rma->verb == RBUF_FAB_FETCH_ADD || rma->verb == RBUF_FAB_COMPARE_SWAP) {
+        const bool adds = rma->verb == RBUF_FAB_FETCH_ADD;
+
+        request->wr.wr.atomic.remote_addr = rma->remote;
+        request->wr.wr.atomic.rkey = rma->rkey;
+        request->wr.wr.atomic.compare_add = adds ? rma->operand : rma->compare;
+        request->wr.wr.atomic.swap = rma->operand;
+    } else {
+        request->wr.send_flags = rma->verb == RBUF_FAB_WRITE_INLINE ? IBV_SEND_INLINE : 0;
+        request->wr.wr.rdma.remote_addr = rma->remote;
+        request->wr.wr.rdma.rkey = rma->rkey;
+    }
 }
 
-/* An atomic on the 8-byte aligned word at `remote`, whose old value lands in `local`. */
-static inline enum rbuf_fab_status rbuf_fab_atomic(struct rbuf_fab_queue *queue,
-                                                   enum ibv_wr_opcode opcode, uint64_t *local,
-                                                   uint32_t lkey, uint64_t remote, uint32_t rkey,
-                                                   uint64_t compare_add, uint64_t swap,
-                                                   struct rbuf_work *work)
+/* Posts the first of `count` (at most RBUF_FAB_LIST) requests with one doorbell; `posted` is their
+ * number. */
+static inline enum rbuf_fab_status rbuf_fab_post_list(struct rbuf_fab_queue *queue,
+                                                      const struct rbuf_fab_rma *list,
+                                                      unsigned count, unsigned *posted)
 {
-    struct rbuf_fab_request request = {.wr = {.opcode = opcode}};
+    struct rbuf_fab_request requests[RBUF_FAB_LIST];
+    struct rbuf_work *signals[RBUF_FAB_LIST];
+    struct ibv_send_wr *bad = NULL;
+    unsigned built = 0;
 
-    rbuf_fab_local(&request, local, sizeof(*local), lkey);
-    request.wr.wr.atomic.remote_addr = remote;
-    request.wr.wr.atomic.rkey = rkey;
-    request.wr.wr.atomic.compare_add = compare_add;
-    request.wr.wr.atomic.swap = swap;
-    return rbuf_fab_post(queue, &request, work);
-}
+    *posted = 0;
+    for (; built < count && rbuf_fab_has_room(queue, list[built].work != NULL); built++) {
+        struct ibv_send_wr *wr = &requests[built].wr;
 
-/* Adds `operand` to the word. */
-static inline enum rbuf_fab_status rbuf_fab_fetch_add(struct rbuf_fab_queue *queue, uint64_t *local,
-                                                      uint32_t lkey, uint64_t remote, uint32_t rkey,
-                                                      uint64_t operand, struct rbuf_work *work)
-{
-    return rbuf_fab_atomic(queue, IBV_WR_ATOMIC_FETCH_AND_ADD, local, lkey, remote, rkey, operand,
-                           0, work);
-}
-
-/* Replaces the word by `swap` if it equals `compare`. */
-static inline enum rbuf_fab_status
-rbuf_fab_compare_swap(struct rbuf_fab_queue *queue, uint64_t *local, uint32_t lkey, uint64_t remote,
-                      uint32_t rkey, uint64_t compare, uint64_t swap, struct rbuf_work *work)
-{
-    return rbuf_fab_atomic(queue, IBV_WR_ATOMIC_CMP_AND_SWP, local, lkey, remote, rkey, compare,
-                           swap, work);
+        rbuf_fab_build(&requests[built], &list[built]);
+        signals[built] = rbuf_fab_signal(queue, list[built].work);
+        wr->wr_id = (uintptr_t) (signals[built] != NULL ? signals[built] : &queue->marker);
+        wr->send_flags |= signals[built] != NULL ? IBV_SEND_SIGNALED : 0;
+        wr->next = &requests[built + 1].wr;
+        rbuf_fab_posted(queue, signals[built]);
+    }
+    if (built == 0) {
+        return RBUF_FAB_AGAIN;
+    }
+    requests[built - 1].wr.next = NULL;
+    if (ibv_post_send(queue->qp, &requests[0].wr, &bad) == 0) {
+        *posted = built;
+        return built < count ? RBUF_FAB_AGAIN : RBUF_FAB_OK;
+    }
+    while (*posted < built && &requests[*posted].wr != bad) {
+        ++*posted;
+    }
+    while (built > *posted) {
+        rbuf_fab_unposted(queue, signals[--built]);
+    }
+    return RBUF_FAB_DEAD;
 }
 
 #endif

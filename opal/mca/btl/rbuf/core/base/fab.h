@@ -11,6 +11,10 @@
  *   and its completion hands the work back exactly once, also when it failed. A request without a
  *   work is unsignalled; the queue's own marker retires those now and then (send_queue.h).
  * - Inline data may be reused when the post returns; other local memory when the work is back.
+ * - A list of one-sided requests is posted with one doorbell, its first ones as far as there is
+ *   room: RBUF_FAB_AGAIN then, and `posted` says how many. With RBUF_FAB_DEAD those before the one
+ *   that was refused are with the adapter, and their works come back. So each that ends an
+ *   operation has a work of its own: nobody would hear of the end of what stands before a refusal.
  *
  * Threads: the caller holds the module's lock.
  */
@@ -19,7 +23,8 @@
 
 #include <stdint.h>
 
-#define RBUF_FAB_PIECES 5u /* of a gather list, most */
+#define RBUF_FAB_PIECES 5u  /* of a gather list, most */
+#define RBUF_FAB_LIST   32u /* requests of one doorbell, most */
 
 enum rbuf_fab_status { RBUF_FAB_OK, RBUF_FAB_AGAIN, RBUF_FAB_DEAD };
 
@@ -28,6 +33,29 @@ struct rbuf_fab_piece {
     const void *address;
     uint32_t bytes;
     uint32_t lkey;
+};
+
+enum rbuf_fab_verb {
+    RBUF_FAB_WRITE,
+    RBUF_FAB_WRITE_INLINE, /* the data travels in the request, its key is not looked at */
+    RBUF_FAB_READ,
+    RBUF_FAB_FETCH_ADD,   /* on the 8-byte aligned word at `remote`, whose old value lands here */
+    RBUF_FAB_COMPARE_SWAP /* likewise: replaced by `operand` if it equals `compare` */
+};
+
+struct rbuf_work;
+
+/* One request of a list. */
+struct rbuf_fab_rma {
+    enum rbuf_fab_verb verb;
+    uint32_t bytes;
+    void *local;
+    uint64_t remote;
+    uint32_t lkey;
+    uint32_t rkey;
+    uint64_t operand;
+    uint64_t compare;
+    struct rbuf_work *work; /* NULL: unsignalled */
 };
 
 #endif

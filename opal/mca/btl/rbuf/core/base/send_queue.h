@@ -110,6 +110,18 @@ static inline void rbuf_fab_posted(struct rbuf_fab_queue *queue, struct rbuf_wor
     }
 }
 
+/* For fabrics: takes the newest request, which was entered with `signal`, off the books: it could
+ * not be posted. */
+static inline void rbuf_fab_unposted(struct rbuf_fab_queue *queue, const struct rbuf_work *signal)
+{
+    queue->posted--;
+    queue->port->requests--;
+    if (signal != NULL) {
+        queue->port->signalled--;
+        queue->marker_busy = queue->marker_busy && signal != &queue->marker;
+    }
+}
+
 /* Takes a completed work off the books; call once for each, before it is dispatched. */
 static inline void rbuf_fab_retire(struct rbuf_work *work)
 {

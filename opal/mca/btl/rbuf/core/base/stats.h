@@ -41,6 +41,10 @@ struct rbuf_stats {
     uint64_t direct_bytes;
     uint64_t reads;
     uint64_t atomics;
+    uint64_t rma_requests;  /* posted for these four, pieces of large ones counted each */
+    uint64_t rma_doorbells; /* that they were posted with */
+    uint64_t rma_held;      /* of the puts and gets, those that were held */
+    uint64_t rma_merged;    /* of those, the ones that travelled in another's request */
     uint64_t window_waits;  /* progress calls that found a filled chunk waiting for an ack */
     uint64_t staging_waits; /* progress calls that found no send staging */
     uint64_t staging_grown; /* times that one of the arenas grew */

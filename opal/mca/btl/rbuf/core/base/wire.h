@@ -14,7 +14,7 @@
 
 #include "core/base/schedule.h"
 
-#define RBUF_WIRE_VERSION 12u
+#define RBUF_WIRE_VERSION 13u
 #define RBUF_ACK_SLOTS    64u /* staged messages a peer that may wait for acknowledgements at once */
 
 /* The two send/receive channels of a peer, each on its own queue pair and receive queue. */
@@ -174,7 +174,8 @@ static_assert(sizeof(struct rbuf_fragment) == 72, "a fragment's header keeps the
 enum rbuf_offer_mode {
     RBUF_OFFER_DEFERRED = 1, /* no staging buffers free: a GRANT message follows */
     RBUF_OFFER_STAGED,       /* write chunks into the lane */
-    RBUF_OFFER_DIRECT        /* write into the registered user buffer */
+    RBUF_OFFER_DIRECT,       /* write into the registered user buffer */
+    RBUF_OFFER_WINDOW        /* the same of one-sided code, which reads there, too: no grant's */
 };
 
 /* What announces a chunk that is not looked for by flags: the grant's index, and how often it was
