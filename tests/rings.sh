@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
 # shellcheck shell=bash
 #
-# Sourced by the test scripts: settings of eager rings, and of what is sent by them, besides the default
-# one, under which they try again what depends on small messages.
+# Sourced by the test scripts: settings of eager rings, of what is sent by them, and of the order of
+# one-sided operations, besides the default one, under which they try again what depends on those.
 
 ring_settings="two-slots one-place at-once one-slot small-slots tight off reuse"
+rma_orders="interleave prioritize both" # which matter to one-sided programs alone
 
 # Sets the array ring_args, options of mpirun. 1 if there is no such setting.
 ring_options() # SETTING
@@ -20,8 +21,9 @@ ring_options() # SETTING
     tight) settings=(ring_slots=2 ring_slot_size=128 polling_set=1 ring_threshold=1) ;;
     off) settings=(polling_set=0) ;;
     reuse) settings=(reuse=on reuse_speculation=0) ;; # everything that can be is gathered
+    interleave | prioritize | both) settings=(rma_order="$1") ;;
     *)
-        echo "unknown setting of rings '$1': one of default $ring_settings" >&2
+        echo "unknown setting of rings '$1': one of default $ring_settings $rma_orders" >&2
         return 1
         ;;
     esac

@@ -9,11 +9,13 @@
 #include "check.h"
 
 static const char *const counter_names[] = {
-    "ring_sent",       "ring_received",    "ring_full",     "ring_admitted",   "ring_recalled",
-    "early_sent",      "early_dropped",    "early_claimed", "early_late",      "early_corrected",
-    "early_recalled",  "early_fragments",  "messages_sent", "staged_messages", "staged_bytes",
-    "staged_received", "copied_puts",      "direct_puts",   "pinned",          "osc_rbuf_packed",
-    "osc_rbuf_passed", "osc_rbuf_messages"};
+    "ring_sent",        "ring_received",   "ring_full",       "ring_admitted",
+    "ring_recalled",    "early_sent",      "early_dropped",   "early_claimed",
+    "early_late",       "early_corrected", "early_recalled",  "early_fragments",
+    "messages_sent",    "staged_messages", "staged_bytes",    "staged_received",
+    "copied_puts",      "direct_puts",     "rma_requests",    "rma_doorbells",
+    "rma_merged",       "pinned",          "osc_rbuf_packed", "osc_rbuf_passed",
+    "osc_rbuf_messages"};
 
 enum { COUNTER_COUNT = sizeof counter_names / sizeof counter_names[0] };
 
@@ -63,25 +65,36 @@ static inline long counter_read(const char *name)
     return -1;
 }
 
-/* A parameter that is a number or a size (they are texts, 2k is 2048); -1: there is none, or it is
- * another text. */
-static inline long counter_parameter(const char *name)
+/* The text of a parameter; false if there is none. */
+static inline bool counter_text(const char *name, char *text, size_t size)
 {
-    char full[128], text[4096] = "";
+    char full[128];
     MPI_T_cvar_handle handle;
-    char *unit;
-    long value;
     int index, count;
 
     snprintf(full, sizeof full, "btl_rbuf_%s", name);
     if (MPI_T_cvar_get_index(full, &index) != MPI_SUCCESS ||
         MPI_T_cvar_handle_alloc(index, NULL, &handle, &count) != MPI_SUCCESS) {
-        return -1;
+        return false;
     }
-    if (count < (int) sizeof text) {
+    memset(text, 0, size);
+    if ((size_t) count < size) {
         MPI_T_cvar_read(handle, text);
     }
     MPI_T_cvar_handle_free(&handle);
+    return true;
+}
+
+/* A parameter that is a number or a size (they are texts, 2k is 2048); -1: there is none, or it is
+ * another text. */
+static inline long counter_parameter(const char *name)
+{
+    char text[4096], *unit;
+    long value;
+
+    if (!counter_text(name, text, sizeof text)) {
+        return -1;
+    }
     value = strtol(text, &unit, 10);
     if (unit == text) {
         return -1;

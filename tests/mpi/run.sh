@@ -20,7 +20,7 @@ usage: run.sh [options]
   --transports LIST  with commas ($(echo "$transport_protocols" | tr ' ' ','))
                      also: $(echo "$transport_rivals" | tr ' ' ',')
   --only REGEX       only the tests whose name matches
-  --rings LIST       settings of eager rings, with commas ($(echo "default $ring_settings" | tr ' ' ','));
+  --rings LIST       settings of eager rings, with commas ($(echo "default $ring_settings $rma_orders" | tr ' ' ','));
                      those but default are for the first of the transports that is rbuf's
   --all              the long ones too, and all but those with every setting
   --profile NAME     of the emulated HCA where the machine has none (unpaced)
@@ -43,7 +43,7 @@ bin=${bin:-$here}
 transports=${transport_protocols// /,}
 only=
 profile=unpaced
-rings=default,${ring_settings// /,}
+rings=default,${ring_settings// /,},${rma_orders// /,}
 keep=
 jobs=$(nproc)
 long=no
@@ -222,9 +222,14 @@ start_test()
     running+=("$started")
 }
 
-# Whether a test is to run with the setting: WHEN and THOSE are its columns of the list. With reuse all do.
+# Whether a test is to run with the setting: WHEN and THOSE are its columns of the list. With reuse all do,
+# and with an order of one-sided operations those that name it.
 with_setting() # SETTING WHEN THOSE
 {
+    if [[ " $rma_orders " == *" $1 "* ]]; then
+        [[ ",$3," == *",$1,"* ]]
+        return
+    fi
     [ "$1" = default ] || [ "$1" = reuse ] || [ "$3" = all ] || [[ ",$3," == *",$1,"* ]] || [ "$long $2" = "yes always" ]
 }
 
