@@ -25,6 +25,8 @@ enum bench_pattern {
     BENCH_GET_SPECTRUM,
     BENCH_PUT_PSCW,
     BENCH_GET_PSCW,
+    BENCH_PUTS_GETS,
+    BENCH_PUT_GET_PSCW,
     BENCH_BCAST,
     BENCH_SCATTER,
     BENCH_PATTERNS
@@ -33,7 +35,7 @@ enum bench_pattern {
 /* Needs a window of memory; more than two ranks may take part. */
 static inline bool bench_is_one_sided(enum bench_pattern pattern)
 {
-    return pattern >= BENCH_PUT && pattern <= BENCH_GET_PSCW;
+    return pattern >= BENCH_PUT && pattern <= BENCH_PUT_GET_PSCW;
 }
 static inline bool bench_is_collective(enum bench_pattern pattern)
 {

@@ -323,6 +323,7 @@ int bench_window(const struct bench_options *options, enum bench_pattern pattern
     switch (pattern) {
     case BENCH_STREAM:
     case BENCH_SENDS:
+    case BENCH_PUTS_GETS:
         return options->window > 0 ? options->window : 16;
     case BENCH_SPECTRUM:
     case BENCH_PUT_SPECTRUM:
@@ -349,6 +350,8 @@ int bench_burst(const struct bench_options *options, enum bench_pattern pattern,
     case BENCH_GET:
     case BENCH_PUT_PSCW:
     case BENCH_GET_PSCW:
+    case BENCH_PUTS_GETS:
+    case BENCH_PUT_GET_PSCW:
     case BENCH_BCAST:
     case BENCH_BOTH:
         return options->burst > 0 ? options->burst : 1;

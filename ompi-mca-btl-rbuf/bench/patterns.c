@@ -16,6 +16,9 @@ int bench_slots(enum bench_pattern pattern, int window, int sets)
     case BENCH_OVERLAP_RECV:
     case BENCH_OVERLAP:
         return 2;
+    case BENCH_PUTS_GETS: /* the first half is got, the other one put */
+    case BENCH_PUT_GET_PSCW:
+        return 2 * window * sets;
     default:
         return window * sets;
     }
@@ -32,6 +35,10 @@ int bench_received(enum bench_pattern pattern, int slots, int rank, int *first)
     case BENCH_GET:
     case BENCH_GET_SPECTRUM:
         return rank == 0 ? slots : 0;
+    case BENCH_PUTS_GETS:
+        return rank == 0 ? slots / 2 : 0;
+    case BENCH_PUT_GET_PSCW:
+        return slots / 2;
     case BENCH_SCATTER:
         *first = rank;
         return rank > 0;
@@ -245,18 +252,31 @@ void bench_exchange_close(struct bench_exchange *x)
     }
 }
 
-/* Puts message `m` to the other rank, or gets it. */
-static void move(const struct bench_exchange *x, int m)
+static void put(const struct bench_exchange *x, int m)
 {
     const struct bench_layout *layout = x->buffers->layout;
     const MPI_Aint at = x->buffers->send[m] - x->buffers->send[0];
 
+    MPI_Put(x->buffers->send[m], layout->count, layout->type, 1 - x->rank, at, layout->count,
+            layout->type, x->win);
+}
+
+static void get(const struct bench_exchange *x, int m)
+{
+    const struct bench_layout *layout = x->buffers->layout;
+    const MPI_Aint at = x->buffers->send[m] - x->buffers->send[0];
+
+    MPI_Get(x->buffers->recv[m], layout->count, layout->type, 1 - x->rank, at, layout->count,
+            layout->type, x->win);
+}
+
+/* Puts message `m` to the other rank, or gets it. */
+static void move(const struct bench_exchange *x, int m)
+{
     if (is_put(x->pattern)) {
-        MPI_Put(x->buffers->send[m], layout->count, layout->type, 1 - x->rank, at, layout->count,
-                layout->type, x->win);
+        put(x, m);
     } else {
-        MPI_Get(x->buffers->recv[m], layout->count, layout->type, 1 - x->rank, at, layout->count,
-                layout->type, x->win);
+        get(x, m);
     }
 }
 
@@ -292,10 +312,17 @@ static double fenced_spectrum(const struct bench_exchange *x)
 }
 
 /* An access epoch for the other rank, or an exposure epoch. */
-static void access_epoch(const struct bench_exchange *x, MPI_Group other, int m)
+static void access_epoch(const struct bench_exchange *x, MPI_Group other, int first)
 {
+    const bool both = x->pattern == BENCH_PUTS_GETS || x->pattern == BENCH_PUT_GET_PSCW;
+
     MPI_Win_start(other, 0, x->win);
-    move(x, m);
+    for (int m = 0; m < x->window && both; m++) {
+        put(x, x->buffers->slots / 2 + first + m);
+    }
+    for (int m = 0; m < x->window; m++) {
+        move(x, first + m);
+    }
     MPI_Win_complete(x->win);
 }
 
@@ -305,9 +332,11 @@ static void exposure_epoch(const struct bench_exchange *x, MPI_Group other)
     MPI_Win_wait(x->win);
 }
 
-/* After Huang, Santhanaraman, Jin and Panda 2005, section 5.3. */
-static double epochs_in_turn(const struct bench_exchange *x)
+/* After Huang, Santhanaraman, Jin and Panda 2005, sections 5.2 and 5.3; in puts-gets, whose time is
+ * that of a message, all epochs are of rank 0. */
+static double epochs(const struct bench_exchange *x)
 {
+    const bool in_turn = x->pattern != BENCH_PUTS_GETS;
     const int peer = 1 - x->rank;
     MPI_Group all, other;
 
@@ -320,12 +349,14 @@ static double epochs_in_turn(const struct bench_exchange *x)
         if (x->rank == 0) {
             access_epoch(x, other, first_of(x, i));
         }
-        exposure_epoch(x, other);
-        if (x->rank == 1) {
+        if (x->rank == 1 || in_turn) {
+            exposure_epoch(x, other);
+        }
+        if (x->rank == 1 && in_turn) {
             access_epoch(x, other, first_of(x, i));
         }
     }
-    const double time = (clock_us() - start) / (2.0 * x->burst);
+    const double time = (clock_us() - start) / (2.0 * x->window * x->burst);
 
     MPI_Group_free(&other);
     MPI_Group_free(&all);
@@ -389,7 +420,9 @@ double bench_exchange_time(struct bench_exchange *x)
         break;
     case BENCH_PUT_PSCW:
     case BENCH_GET_PSCW:
-        time = epochs_in_turn(x);
+    case BENCH_PUTS_GETS:
+    case BENCH_PUT_GET_PSCW:
+        time = epochs(x);
         break;
     case BENCH_BCAST:
     case BENCH_SCATTER:

@@ -68,6 +68,8 @@ one_sided() {
     rows 4 checked ok
     bench --sizes 8,3k,100k --pattern put-pscw,get-pscw --buffers fresh,reused --burst 3 --reps 3 --check || return
     rows 12 checked ok
+    bench --sizes 8,3k,100k --pattern puts-gets,put-get-pscw --buffers fresh,reused --burst 3 --reps 3 --check || return
+    rows 12 checked ok
     bench --sizes 3k --pattern put-spectrum,get-spectrum --window 20 --pages --reps 3 --check || return
     rows 2 checked ok
 }
