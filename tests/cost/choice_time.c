@@ -76,7 +76,7 @@ static double time_of(void (*call)(void))
 
 static void look_up(void)
 {
-    (void) rbuf_frequent_use(&table, base_of(any()), 4096);
+    (void) rbuf_frequent_use(&table, base_of(any()), 4096, 1);
 }
 
 static uint64_t bucket_of(uint64_t base)
@@ -118,7 +118,7 @@ static void open_table(uint64_t places)
         side_die("choice_time: no memory");
     }
     for (uint32_t i = 0; i < in_use; i++) {
-        (void) rbuf_frequent_use(&table, base_of(i), 4096);
+        (void) rbuf_frequent_use(&table, base_of(i), 4096, 1);
     }
 }
 

@@ -135,7 +135,7 @@ struct sender {
 static void send(struct sender *sender, uint64_t base, uint32_t bytes)
 {
     struct rbuf_frequent *table = &sender->table;
-    struct rbuf_frequent_buffer *buffer = rbuf_frequent_use(table, base, bytes);
+    struct rbuf_frequent_buffer *buffer = rbuf_frequent_use(table, base, bytes, 1);
     const double copy = sender->latency.copied - sender->latency.gathered;
     bool gathers;
 
@@ -146,9 +146,8 @@ static void send(struct sender *sender, uint64_t base, uint32_t bytes)
     }
     gathers = buffer != NULL && rbuf_frequent_covers(table, buffer, RBUF_FREQUENT_SEND, bytes);
     if (gathers) {
-        if (rbuf_pace_count(&sender->pace)) {
-            rbuf_pace_turn(&sender->pace, (uint64_t) sender->now_ns + 1,
-                           BLOCK + rbuf_frequent_size(bytes));
+        if (rbuf_pace_count(&sender->pace, 1, BLOCK + rbuf_frequent_size(bytes))) {
+            rbuf_pace_turn(&sender->pace, (uint64_t) sender->now_ns + 1);
         }
         gathers = sender->pace.path == RBUF_PACE_GATHER;
     }

@@ -52,7 +52,7 @@ static bool use(unsigned i, unsigned messages)
     struct rbuf_frequent_buffer *buffer = NULL;
 
     while (messages-- > 0) {
-        buffer = rbuf_frequent_use(&table, base_of(i), BYTES);
+        buffer = rbuf_frequent_use(&table, base_of(i), BYTES, 1);
     }
     return buffer != NULL && buffer->held == NULL &&
            rbuf_frequent_wants(&table, buffer, RBUF_FREQUENT_SEND, BYTES);
@@ -114,29 +114,40 @@ START_TEST(not_where_it_does_not_pay)
 }
 END_TEST
 
-/* The short way counts the same, and leaves to the long one what is new, longer, due to be timed,
- * or to be registered. */
-START_TEST(rarely_used_ones_in_short)
+/* Most uses are not looked at after a while, in a program that takes `buffers` in turn; those that
+ * are stand for them, whatever their number is, and some are timed. */
+START_TEST(some_stand_for_others)
 {
-    unsigned in_short = 0, timed = 0;
+    const unsigned buffers = (unsigned) _i + 1, uses = 2000;
+    unsigned looks = 0, timed = 0, due = 0, gap = 1;
 
     open_table(&usual);
-    ck_assert(!rbuf_frequent_use_rare(&table, BASE, RBUF_FREQUENT_SEND, BYTES));
-    for (unsigned i = 0; i < 25; i++) {
-        if (rbuf_frequent_use_rare(&table, BASE, RBUF_FREQUENT_SEND, BYTES)) {
-            in_short++;
-            continue;
+    for (unsigned i = 0; i < buffers * uses; i++) {
+        if (i == due) {
+            ck_assert_ptr_nonnull(rbuf_frequent_use(&table, base_of(i % buffers), BYTES, gap));
+            timed += rbuf_frequent_times(&table);
+            gap = rbuf_frequent_gap(&table);
+            due += gap;
+            looks++;
         }
-        ck_assert_ptr_nonnull(rbuf_frequent_use(&table, BASE, BYTES));
-        timed += rbuf_frequent_times(&table);
     }
-    ck_assert_uint_ge(in_short, 20);
-    ck_assert_uint_eq(timed, 25 / RBUF_FREQUENT_TIMED);
-    ck_assert_uint_eq(table.counters.looked_up, 25);
-    ck_assert(!rbuf_frequent_use_rare(&table, BASE, RBUF_FREQUENT_SEND, BYTES));
-    ck_assert(use(0, 1)); /* the 26th, as registered_at_a_share() */
-    hold(0);
-    ck_assert(!rbuf_frequent_use_rare(&table, BASE, RBUF_FREQUENT_SEND, BYTES));
+    ck_assert_uint_le(looks, buffers * uses / 8 + 8 * RBUF_FREQUENT_LOOKS);
+    ck_assert_uint_eq(timed, looks / RBUF_FREQUENT_TIMED);
+    for (unsigned i = 0; i < buffers; i++) {
+        ck_assert_uint_ge(rbuf_frequent_find(&table, base_of(i))->uses, uses * 2 / 3);
+        ck_assert_uint_le(rbuf_frequent_find(&table, base_of(i))->uses, uses * 4 / 3);
+    }
+    close_table();
+}
+END_TEST
+
+/* One that is seen for the first time may never come again. */
+START_TEST(a_new_one_stands_for_itself)
+{
+    open_table(&usual);
+    ck_assert_uint_eq(rbuf_frequent_use(&table, BASE, BYTES, RBUF_FREQUENT_GAP)->uses, 1);
+    ck_assert_uint_eq(rbuf_frequent_use(&table, BASE, BYTES, RBUF_FREQUENT_GAP)->uses,
+                      1 + RBUF_FREQUENT_GAP);
     close_table();
 }
 END_TEST
@@ -250,14 +261,14 @@ START_TEST(few_frequent_ones_stop_its_growth)
     refused = table.counters.refused;
     ck_assert_uint_gt(refused, 300); /* each that comes in has made others fade before */
     for (unsigned k = 0; k < 32; k++) {
-        if (rbuf_frequent_use(&table, base_of(k), BYTES) != NULL) {
+        if (rbuf_frequent_use(&table, base_of(k), BYTES, 1) != NULL) {
             hold(k);
         }
     }
     ck_assert_uint_gt(table.held_count, table.taken / 5);
     for (i = 0; i < 1000; i++) {
         struct rbuf_frequent_buffer *buffer =
-            rbuf_frequent_use(&table, base_of(2000 + i % 100), BYTES);
+            rbuf_frequent_use(&table, base_of(2000 + i % 100), BYTES, 1);
 
         ck_assert(buffer == NULL || buffer->held == NULL);
     }
@@ -297,8 +308,8 @@ static unsigned run(struct rbuf_pace *pace, unsigned blocks, uint64_t copy_ns, u
     unsigned gathered = 0;
 
     for (unsigned i = 0; i < 10 * blocks; i++) {
-        if (rbuf_pace_count(pace)) {
-            rbuf_pace_turn(pace, now_ns, 10);
+        if (rbuf_pace_count(pace, 1, 10)) {
+            rbuf_pace_turn(pace, now_ns);
         }
         gathered += pace->path == RBUF_PACE_GATHER;
         now_ns += pace->path == RBUF_PACE_GATHER ? gather_ns : copy_ns;
@@ -333,13 +344,36 @@ START_TEST(the_program_changes)
 }
 END_TEST
 
+/* While messages are copied only some are looked at, and blocks are longer; what is faster does not
+ * depend on that. */
+START_TEST(blocks_of_unlike_lengths)
+{
+    struct rbuf_pace pace = {0};
+    uint64_t now_ns = 1;
+    unsigned gathered = 0, messages = 0;
+
+    while (messages < 100000) {
+        const unsigned uses = pace.path == RBUF_PACE_GATHER ? 1 : 1 + messages % 16;
+
+        if (rbuf_pace_count(&pace, uses, 40)) {
+            rbuf_pace_turn(&pace, now_ns);
+        }
+        gathered += pace.path == RBUF_PACE_GATHER ? uses : 0;
+        now_ns += (uint64_t) uses * (pace.path == RBUF_PACE_GATHER ? 540 : 500);
+        messages += uses;
+    }
+    ck_assert_uint_le(gathered, 10000);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("frequent");
 
     unit_add(suite, registered_at_a_share);
     unit_add(suite, not_where_it_does_not_pay);
-    unit_add(suite, rarely_used_ones_in_short);
+    unit_add_loop(suite, some_stand_for_others, 12);
+    unit_add(suite, a_new_one_stands_for_itself);
     unit_add(suite, each_kind_has_its_threshold);
     unit_add(suite, released_memory_is_not_used);
     unit_add(suite, short_lives_make_it_wait);
@@ -347,5 +381,6 @@ int main(void)
     unit_add(suite, held_up_to_a_limit);
     unit_add(suite, the_faster_path);
     unit_add(suite, the_program_changes);
+    unit_add(suite, blocks_of_unlike_lengths);
     return unit_run(suite);
 }

@@ -12,7 +12,8 @@
  *     endpoint, packed          peers, and early data of packed messages
  *     module                    what a port owns
  *     memory, fragment, mailbox, ring, staging    of that, one each
- *     auto, frequent, registrar (cache, helper, registration), eager, latency, hooks, convertor
+ *     auto, frequent, registrar (cache, helper, registration), eager, latency, hooks, convertor,
+ *     bml
  *
  * Locks: one a module, module->lock, guards core, verbs and the module's lists. Callbacks into Open
  * MPI run without it. The listener's thread has data of its own, and comes into a module for async

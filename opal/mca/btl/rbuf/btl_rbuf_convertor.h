@@ -9,6 +9,12 @@
 
 #include <stdbool.h>
 
+/* Whether the data stands in one piece and as it is to be sent. */
+static inline bool mca_btl_rbuf_is_in_place(const struct opal_convertor_t *convertor)
+{
+    return (convertor->flags & CONVERTOR_NO_OP) != 0 && !opal_convertor_need_buffers(convertor);
+}
+
 /* Packs *bytes bytes at most; says how many. */
 bool mca_btl_rbuf_pack(struct opal_convertor_t *convertor, void *to, size_t *bytes);
 

@@ -4,17 +4,21 @@
  * and small puts and gets do without one, unless that makes the program slower
  * (core/choice/pace.h).
  *
- * Open MPI hands such messages to prepare_src and send instead of sendi while the module says
- * MCA_BTL_FLAGS_SEND_INPLACE. It hands puts and gets up to a threshold over without a registration
- * of its own. A registration is held until its memory is given back, of which the
- * memory hooks tell: a cache is not asked for each message, as that takes as long as a copy. It is
- * made and let go without the lock.
+ * Open MPI hands messages to sendi, where they can but be copied, or to prepare_src and send, which
+ * takes a hundred instructions more. So it does the latter while messages are gathered, and is told
+ * when that begins and ends (btl_rbuf_bml.h); by sendi one in some is looked at.
+ *
+ * It hands puts and gets up to a threshold over without a registration of its own. A registration
+ * is held until its memory is given back, of which the memory hooks tell: a cache is not asked for
+ * each message, as that takes as long as a copy. It is made and let go without the lock.
  */
 #include "btl_rbuf_frequent.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "btl_rbuf_bml.h"
+#include "btl_rbuf_convertor.h"
 #include "btl_rbuf_eager.h"
 #include "btl_rbuf_help.h"
 #include "btl_rbuf_hooks.h"
@@ -25,6 +29,7 @@
 #define GATHER_NS  150.0         /* assumed, until it was done */
 #define BLOCK      32u           /* messages, and the logarithm of their size */
 #define FETCHED_NS 100.0         /* a completion, and to tell Open MPI of it */
+#define IN_A_ROW   8u            /* messages that are copied, until sendi is asked again */
 
 static void released(void *table, uint64_t base, uint64_t bytes)
 {
@@ -38,19 +43,20 @@ static uint64_t most_bytes(void)
     return part < MOST_BYTES ? part : MOST_BYTES;
 }
 
-static void open_draft(mca_btl_rbuf_module_t *module, struct mca_btl_rbuf_frequent *frequent)
+/* How ob1 is to hand over what comes next. With speculation 0 all buffers are registered, and it is
+ * prepare_src always. The lock is held, or nobody is there yet. */
+static void set_in_place(mca_btl_rbuf_module_t *module, bool in_place)
 {
-    mca_btl_rbuf_frag_t *draft = &frequent->draft;
+    const uint32_t others = module->super.btl_flags & ~(uint32_t) MCA_BTL_FLAGS_SEND_INPLACE;
+    mca_btl_base_endpoint_t *endpoint;
 
-    OBJ_CONSTRUCT(draft, mca_btl_rbuf_frag_t);
-    draft->pool = &module->pools[MCA_BTL_RBUF_POOL_SMALL];
-    draft->state = MCA_BTL_RBUF_FRAG_FREE; /* there is nothing to give back */
-    draft->role = MCA_BTL_RBUF_IN_PLACE;
-    draft->am.header = &frequent->draft_memory.header;
-    draft->segment.seg_addr.pval = frequent->draft_memory.payload;
-    draft->base.des_segments = &draft->segment;
-    draft->base.des_segment_count = 1;
-    draft->base.order = MCA_BTL_NO_ORDER;
+    if (mca_btl_rbuf_params.reuse_speculation > 0 || in_place) {
+        module->super.btl_flags = in_place ? others | MCA_BTL_FLAGS_SEND_INPLACE : others;
+        TAILQ_FOREACH(endpoint, &module->endpoints, link)
+        {
+            mca_btl_rbuf_bml_set_in_place(endpoint, in_place);
+        }
+    }
 }
 
 int mca_btl_rbuf_frequent_open(mca_btl_rbuf_module_t *module)
@@ -87,9 +93,10 @@ int mca_btl_rbuf_frequent_open(mca_btl_rbuf_module_t *module)
         free(frequent);
         return OPAL_SUCCESS;
     }
-    open_draft(module, frequent);
+    frequent->least = module->port->max_inline + 1;
+    frequent->least = params->reuse_min > frequent->least ? params->reuse_min : frequent->least;
     module->frequent = frequent;
-    module->super.btl_flags |= MCA_BTL_FLAGS_SEND_INPLACE;
+    set_in_place(module, params->reuse_speculation == 0);
     module->super.btl_put_local_registration_threshold = module->room[RBUF_CONTROL];
     module->super.btl_get_local_registration_threshold = module->room[RBUF_CONTROL];
     return OPAL_SUCCESS;
@@ -108,7 +115,6 @@ void mca_btl_rbuf_frequent_close(mca_btl_rbuf_module_t *module)
         mca_btl_rbuf_registration_free(registration);
     }
     rbuf_frequent_close(&frequent->table);
-    OBJ_DESTRUCT(&frequent->draft);
     free(frequent);
     module->frequent = NULL;
 }
@@ -160,7 +166,7 @@ static void enter(mca_btl_rbuf_module_t *module, enum rbuf_frequent_kind kind, v
 /* Whether uses of that kind and size go without a copy at present. The sizes have blocks of unlike
  * lengths, lest the one is always tried when the other is. */
 static bool is_faster(struct mca_btl_rbuf_frequent *frequent, enum rbuf_frequent_kind kind,
-                      uint32_t bytes)
+                      uint32_t bytes, uint32_t uses)
 {
     const uint32_t size = rbuf_frequent_size(bytes);
     struct rbuf_pace *pace = &frequent->pace[kind][size];
@@ -168,8 +174,8 @@ static bool is_faster(struct mca_btl_rbuf_frequent *frequent, enum rbuf_frequent
     if (mca_btl_rbuf_params.reuse_speculation == 0) {
         return true;
     }
-    if (rbuf_pace_count(pace)) {
-        rbuf_pace_turn(pace, mca_btl_rbuf_now_ns(), BLOCK + size);
+    if (rbuf_pace_count(pace, uses, BLOCK + size)) {
+        rbuf_pace_turn(pace, mca_btl_rbuf_now_ns());
     }
     frequent->spared += pace->path == RBUF_PACE_COPY;
     return pace->path == RBUF_PACE_GATHER;
@@ -199,14 +205,14 @@ settle(mca_btl_rbuf_module_t *module, struct rbuf_frequent_buffer *buffer,
     return rbuf_frequent_find(table, base);
 }
 
-/* A use of the buffer; NULL if it takes a copy. `timed`: how long that takes is to be told. The
- * lock is held, and may be let go meanwhile. */
+/* A use of the buffer, which stands for so many; NULL if it takes a copy. `timed`: how long that
+ * takes is to be told. The lock is held, and may be let go meanwhile. */
 static struct rbuf_frequent_buffer *look_up(mca_btl_rbuf_module_t *module,
                                             enum rbuf_frequent_kind kind, const void *base,
-                                            uint32_t bytes, bool *timed)
+                                            uint32_t bytes, uint32_t uses, bool *timed)
 {
     struct rbuf_frequent *table = &module->frequent->table;
-    struct rbuf_frequent_buffer *buffer = rbuf_frequent_use(table, (uintptr_t) base, bytes);
+    struct rbuf_frequent_buffer *buffer = rbuf_frequent_use(table, (uintptr_t) base, bytes, uses);
 
     *timed = rbuf_frequent_times(table);
     if (buffer != NULL && (buffer->held == NULL ? rbuf_frequent_wants(table, buffer, kind, bytes)
@@ -214,7 +220,7 @@ static struct rbuf_frequent_buffer *look_up(mca_btl_rbuf_module_t *module,
         buffer = settle(module, buffer, kind, bytes);
     }
     return buffer != NULL && rbuf_frequent_covers(table, buffer, kind, bytes) &&
-                   is_faster(module->frequent, kind, bytes)
+                   is_faster(module->frequent, kind, bytes, uses)
                ? buffer
                : NULL;
 }
@@ -226,29 +232,113 @@ static bool is_target(const struct rbuf_frequent_held *held)
     return registration->rights == MCA_BTL_RBUF_TARGET;
 }
 
-struct rbuf_frequent_held *mca_btl_rbuf_frequent_find(mca_btl_rbuf_module_t *module,
-                                                      enum rbuf_frequent_kind kind,
-                                                      const void *base, uint32_t bytes, bool *timed)
+static struct rbuf_frequent_held *find(mca_btl_rbuf_module_t *module, enum rbuf_frequent_kind kind,
+                                       const void *base, uint32_t bytes, uint32_t uses, bool *timed)
 {
     struct mca_btl_rbuf_frequent *frequent = module->frequent;
     struct rbuf_frequent_held *held = NULL;
     struct rbuf_frequent_buffer *buffer;
 
-    *timed = false;
-    if (bytes < mca_btl_rbuf_params.reuse_min) {
-        return NULL;
-    }
     if (rbuf_frequent_has_released(&frequent->table)) {
         give_released(module);
     }
     mca_btl_rbuf_lock(module);
-    buffer = look_up(module, kind, base, bytes, timed);
+    buffer = look_up(module, kind, base, bytes, uses, timed);
     if (buffer != NULL && (kind != RBUF_FREQUENT_GET || is_target(buffer->held))) {
         held = rbuf_frequent_start(buffer);
         frequent->in_place[kind]++;
     }
     mca_btl_rbuf_unlock(module);
     return held;
+}
+
+struct rbuf_frequent_held *mca_btl_rbuf_frequent_find(mca_btl_rbuf_module_t *module,
+                                                      enum rbuf_frequent_kind kind,
+                                                      const void *base, uint32_t bytes, bool *timed)
+{
+    *timed = false;
+    return bytes < mca_btl_rbuf_params.reuse_min ? NULL : find(module, kind, base, bytes, 1, timed);
+}
+
+/* Where the data of a message stands that is worth a look, else NULL. */
+static const void *source_of(const struct mca_btl_rbuf_frequent *frequent,
+                             const struct opal_convertor_t *convertor, size_t bytes)
+{
+    void *data = NULL;
+
+    if (bytes >= frequent->least && mca_btl_rbuf_is_in_place(convertor)) {
+        opal_convertor_get_current_pointer(convertor, &data);
+    }
+    return data;
+}
+
+bool mca_btl_rbuf_frequent_sample(mca_btl_rbuf_module_t *module,
+                                  const struct opal_convertor_t *convertor, size_t bytes)
+{
+    struct mca_btl_rbuf_frequent *frequent = module->frequent;
+    const uint32_t uses = atomic_load_explicit(&frequent->gap, memory_order_relaxed);
+    const void *data = source_of(frequent, convertor, bytes);
+    bool timed = false;
+    struct rbuf_frequent_held *held =
+        data == NULL ? NULL
+                     : find(module, RBUF_FREQUENT_SEND, data, (uint32_t) bytes, uses, &timed);
+    uint32_t gap;
+
+    mca_btl_rbuf_lock(module);
+    gap = rbuf_frequent_gap(&frequent->table);
+    atomic_store_explicit(&frequent->gap, gap, memory_order_relaxed);
+    atomic_store_explicit(&frequent->to_go, (int32_t) gap, memory_order_relaxed);
+    if (held != NULL) {
+        rbuf_frequent_end(&frequent->table, held);
+        frequent->copied = 0;
+        set_in_place(module, true);
+    }
+    mca_btl_rbuf_unlock(module);
+    return timed && held == NULL;
+}
+
+/* A message came by prepare_src. The lock is held. */
+static void count_prepared(mca_btl_rbuf_module_t *module, const struct rbuf_frequent_held *held)
+{
+    struct mca_btl_rbuf_frequent *frequent = module->frequent;
+
+    frequent->copied = held == NULL ? frequent->copied + 1 : 0;
+    if (frequent->copied >= IN_A_ROW) {
+        frequent->copied = 0;
+        set_in_place(module, false);
+    }
+}
+
+mca_btl_rbuf_frag_t *mca_btl_rbuf_frequent_prepare(mca_btl_rbuf_module_t *module,
+                                                   struct opal_convertor_t *convertor,
+                                                   size_t reserve, size_t bytes)
+{
+    const void *data = source_of(module->frequent, convertor, bytes);
+    bool timed = false;
+    struct rbuf_frequent_held *held =
+        data == NULL ? NULL : find(module, RBUF_FREQUENT_SEND, data, (uint32_t) bytes, 1, &timed);
+    mca_btl_rbuf_frag_t *frag;
+
+    mca_btl_rbuf_lock(module);
+    frag = mca_btl_rbuf_frag_take_locked(module, reserve + bytes);
+    count_prepared(module, held);
+    if (frag == NULL && held != NULL) {
+        rbuf_frequent_end(&module->frequent->table, held);
+    }
+    mca_btl_rbuf_unlock(module);
+    if (frag != NULL) {
+        frag->role = MCA_BTL_RBUF_IN_PLACE;
+        frag->source = data;
+        frag->source_bytes = bytes;
+        frag->convertor = convertor;
+        frag->held = held;
+        frag->timed = timed;
+        frag->segment.seg_addr.pval = frag->am.header + 1;
+        frag->segment.seg_len = reserve + bytes;
+        frag->am.channel =
+            (uint8_t) (reserve + bytes <= module->room[RBUF_CONTROL] ? RBUF_CONTROL : RBUF_BULK);
+    }
+    return frag;
 }
 
 bool mca_btl_rbuf_frequent_gather(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
@@ -285,22 +375,6 @@ void mca_btl_rbuf_frequent_end(mca_btl_rbuf_module_t *module, struct rbuf_freque
         rbuf_frequent_end(&module->frequent->table, held);
         mca_btl_rbuf_unlock(module);
     }
-}
-
-mca_btl_rbuf_frag_t *mca_btl_rbuf_frequent_frag(mca_btl_rbuf_module_t *module, size_t bytes)
-{
-    mca_btl_rbuf_frag_t *frag;
-
-    mca_btl_rbuf_lock(module);
-    frag = mca_btl_rbuf_frag_take_locked(module, bytes);
-    mca_btl_rbuf_unlock(module);
-    if (frag != NULL) {
-        frag->role = MCA_BTL_RBUF_IN_PLACE;
-        frag->segment.seg_addr.pval = frag->am.header + 1;
-        frag->am.channel =
-            (uint8_t) (bytes <= module->room[RBUF_CONTROL] ? RBUF_CONTROL : RBUF_BULK);
-    }
-    return frag;
 }
 
 void mca_btl_rbuf_frequent_copied(mca_btl_rbuf_module_t *module, enum rbuf_frequent_kind kind,

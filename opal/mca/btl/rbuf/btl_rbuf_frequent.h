@@ -6,17 +6,12 @@
 #include "core/choice/frequent.h"
 #include "core/choice/pace.h"
 
-#define MCA_BTL_RBUF_DRAFT_BYTES 64u /* of Open MPI's header */
-
 struct mca_btl_rbuf_frequent {
     struct rbuf_frequent table;
-    /* The message that is sent next, if it is to be copied: between prepare_src and send, of the
-     * only thread, there is no other. It has memory for Open MPI's header alone. */
-    mca_btl_rbuf_frag_t draft;
-    struct {
-        struct rbuf_message_header header;
-        unsigned char payload[MCA_BTL_RBUF_DRAFT_BYTES];
-    } draft_memory;
+    size_t least;          /* shorter messages are not looked at, bytes */
+    _Atomic int32_t to_go; /* messages by sendi up to the one that is looked at */
+    _Atomic uint32_t gap;  /* that this one stands for */
+    uint32_t copied;       /* messages in a row that came by prepare_src and are copied */
     struct rbuf_pace pace[RBUF_FREQUENT_KINDS][RBUF_FREQUENT_SIZES];
     uint64_t spared; /* counter: uses of registered buffers that were copied all the same */
     uint64_t in_place[RBUF_FREQUENT_KINDS]; /* counters: uses that were to do without a copy, */
@@ -28,13 +23,41 @@ struct mca_btl_rbuf_frequent {
 int mca_btl_rbuf_frequent_open(mca_btl_rbuf_module_t *module);
 void mca_btl_rbuf_frequent_close(mca_btl_rbuf_module_t *module);
 
-/* Sends a message from where it is, that mca_btl_rbuf_frequent_find() has found registered; else
- * false and it is to be copied. No lock is held. */
+/* Whether a message that came by sendi is to be looked at. */
+static inline bool mca_btl_rbuf_frequent_is_due(struct mca_btl_rbuf_frequent *frequent,
+                                                size_t bytes)
+{
+    int32_t to_go;
+
+    if (bytes < frequent->least) {
+        return false;
+    }
+    to_go = atomic_load_explicit(&frequent->to_go, memory_order_relaxed) - 1;
+    atomic_store_explicit(&frequent->to_go, to_go, memory_order_relaxed); /* of two one may get
+                                                                             lost */
+    return to_go <= 0;
+}
+
+/* Looks at it; it is copied, but those that follow may come by prepare_src. True: to be timed. No
+ * lock is held. */
+bool mca_btl_rbuf_frequent_sample(mca_btl_rbuf_module_t *module,
+                                  const struct opal_convertor_t *convertor, size_t bytes);
+
+/* A fragment for an eager message of `bytes` of data behind `reserve`, which stays where it is:
+ * either it is held, and then gathered, or copied when it is sent. NULL: no memory. No lock is
+ * held. */
+mca_btl_rbuf_frag_t *mca_btl_rbuf_frequent_prepare(mca_btl_rbuf_module_t *module,
+                                                   struct opal_convertor_t *convertor,
+                                                   size_t reserve, size_t bytes);
+
+/* Sends a message from where it is, that is held; else false and it is to be copied. No lock is
+ * held. */
 bool mca_btl_rbuf_frequent_gather(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
                                   mca_btl_rbuf_frag_t *frag);
 
-/* The registration of memory that is to be used now, which stays until rbuf_frequent_end(), or
- * NULL: it is to be copied, and to tell of it if it is `timed`. No lock is held. */
+/* The registration of memory that is to be put from, or got into, now, which stays until
+ * rbuf_frequent_end(), or NULL: it is to be copied, and to tell of it if it is `timed`. No lock is
+ * held. */
 struct rbuf_frequent_held *mca_btl_rbuf_frequent_find(mca_btl_rbuf_module_t *module,
                                                       enum rbuf_frequent_kind kind,
                                                       const void *base, uint32_t bytes,
@@ -46,8 +69,5 @@ void mca_btl_rbuf_frequent_copied(mca_btl_rbuf_module_t *module, enum rbuf_frequ
 
 /* The data was fetched, or never will be; NULL is left alone. No lock is held. */
 void mca_btl_rbuf_frequent_end(mca_btl_rbuf_module_t *module, struct rbuf_frequent_held *held);
-
-/* A fragment for an eager message of `bytes`, header included, or NULL. No lock is held. */
-mca_btl_rbuf_frag_t *mca_btl_rbuf_frequent_frag(mca_btl_rbuf_module_t *module, size_t bytes);
 
 #endif

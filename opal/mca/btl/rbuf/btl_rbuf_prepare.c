@@ -134,41 +134,16 @@ static void forget_early(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t 
     mca_btl_rbuf_unlock(module);
 }
 
-/* With reuse an eager message is left where it is until it is sent: its memory is registered, or
- * it is copied then to where it goes. */
+/* With reuse an eager message is left where it is until it is sent. */
 static __attribute__((noinline)) mca_btl_base_descriptor_t *
 prepare_in_place(mca_btl_rbuf_module_t *module, struct opal_convertor_t *convertor, size_t reserve,
                  size_t payload, uint32_t flags)
 {
-    const size_t bytes = reserve + payload;
-    mca_btl_rbuf_frag_t *frag = &module->frequent->draft;
-    struct rbuf_frequent_held *held = NULL;
-    bool timed = false;
-    void *data = NULL;
+    mca_btl_rbuf_frag_t *frag = mca_btl_rbuf_frequent_prepare(module, convertor, reserve, payload);
 
-    if (payload > module->port->max_inline && payload >= mca_btl_rbuf_params.reuse_min &&
-        (convertor->flags & CONVERTOR_NO_OP) != 0 && !opal_convertor_need_buffers(convertor)) {
-        opal_convertor_get_current_pointer(convertor, &data);
-        if (opal_using_threads() ||
-            !rbuf_frequent_use_rare(&module->frequent->table, (uintptr_t) data, RBUF_FREQUENT_SEND,
-                                    (uint32_t) payload)) {
-            held = mca_btl_rbuf_frequent_find(module, RBUF_FREQUENT_SEND, data, (uint32_t) payload,
-                                              &timed);
-        }
-    }
-    if (held != NULL || reserve > MCA_BTL_RBUF_DRAFT_BYTES || opal_using_threads()) {
-        frag = mca_btl_rbuf_frequent_frag(module, bytes);
-    }
     if (frag == NULL) {
-        mca_btl_rbuf_frequent_end(module, held);
         return NULL;
     }
-    frag->source = data;
-    frag->source_bytes = payload;
-    frag->convertor = convertor;
-    frag->held = held;
-    frag->timed = timed;
-    frag->segment.seg_len = bytes;
     frag->base.des_flags = flags;
     return &frag->base;
 }

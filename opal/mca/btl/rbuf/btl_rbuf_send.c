@@ -104,7 +104,7 @@ static inline const void *take_in_place(struct opal_convertor_t *convertor, size
 {
     void *data;
 
-    if ((convertor->flags & CONVERTOR_NO_OP) == 0 || opal_convertor_need_buffers(convertor) ||
+    if (!mca_btl_rbuf_is_in_place(convertor) ||
         bytes > convertor->local_size - convertor->bConverted) {
         return NULL;
     }
@@ -231,49 +231,27 @@ static __attribute__((noinline)) bool send_by_slots(mca_btl_rbuf_module_t *modul
     return sent;
 }
 
-static bool copy_by_ring(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
-                         const mca_btl_rbuf_frag_t *frag, mca_btl_base_tag_t tag)
+static inline bool copy_by_ring(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
+                                struct opal_convertor_t *convertor, const void *header,
+                                size_t header_size, size_t payload_size, mca_btl_base_tag_t tag)
 {
-    const void *header = frag->am.header + 1;
-    const size_t header_size = frag->segment.seg_len - frag->source_bytes;
-
-    return is_one_slot(frag->segment.seg_len)
-               ? send_by_ring(module, endpoint, frag->convertor, header, header_size,
-                              frag->source_bytes, tag)
-               : send_by_slots(module, endpoint, frag->convertor, header, header_size,
-                               frag->source_bytes, tag);
+    return is_one_slot(header_size + payload_size)
+               ? send_by_ring(module, endpoint, convertor, header, header_size, payload_size, tag)
+               : send_by_slots(module, endpoint, convertor, header, header_size, payload_size, tag);
 }
 
-/* The draft's message in a fragment that can hold all of it, or NULL. */
-static mca_btl_rbuf_frag_t *copy_of_draft(mca_btl_rbuf_module_t *module,
-                                          const mca_btl_rbuf_frag_t *draft)
+/* The same, with reuse, and tells how long it took if it is `timed`. */
+static __attribute__((noinline)) bool
+copy_timed(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
+           struct opal_convertor_t *convertor, const void *header, size_t header_size,
+           size_t payload_size, mca_btl_base_tag_t tag, bool timed)
 {
-    mca_btl_rbuf_frag_t *frag = mca_btl_rbuf_frequent_frag(module, draft->segment.seg_len);
+    const uint64_t start = timed ? mca_btl_rbuf_now_ns() : 0;
+    const bool sent =
+        copy_by_ring(module, endpoint, convertor, header, header_size, payload_size, tag);
 
-    if (frag != NULL) {
-        frag->base.des_flags = draft->base.des_flags;
-        frag->base.des_cbfunc = draft->base.des_cbfunc;
-        frag->base.des_cbdata = draft->base.des_cbdata;
-        frag->base.des_context = draft->base.des_context;
-        frag->source_bytes = draft->source_bytes;
-        frag->convertor = draft->convertor;
-        frag->segment.seg_len = draft->segment.seg_len;
-        memcpy(frag->am.header + 1, draft->am.header + 1,
-               draft->segment.seg_len - draft->source_bytes);
-    }
-    return frag;
-}
-
-/* As sendi would, with Open MPI's header out of the fragment. */
-static bool send_copied(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
-                        const mca_btl_rbuf_frag_t *frag, mca_btl_base_tag_t tag)
-{
-    const uint64_t start = frag->timed ? mca_btl_rbuf_now_ns() : 0;
-    const bool sent = copy_by_ring(module, endpoint, frag, tag);
-
-    if (sent && start > 0) {
-        mca_btl_rbuf_frequent_copied(module, RBUF_FREQUENT_SEND, (uint32_t) frag->source_bytes,
-                                     start);
+    if (sent && timed) {
+        mca_btl_rbuf_frequent_copied(module, RBUF_FREQUENT_SEND, (uint32_t) payload_size, start);
     }
     return sent;
 }
@@ -285,7 +263,8 @@ static __attribute__((noinline)) int send_in_place(mca_btl_rbuf_module_t *module
                                                    mca_btl_rbuf_frag_t *frag,
                                                    mca_btl_base_tag_t tag)
 {
-    const bool is_draft = frag == &module->frequent->draft;
+    const size_t header_size = frag->segment.seg_len - frag->source_bytes;
+    unsigned char *header = frag->segment.seg_addr.pval;
     size_t packed = frag->source_bytes;
 
     if (frag->held != NULL) {
@@ -296,25 +275,18 @@ static __attribute__((noinline)) int send_in_place(mca_btl_rbuf_module_t *module
             return OPAL_SUCCESS;
         }
     }
-    if (send_copied(module, endpoint, frag, tag)) {
-        if (!is_draft) {
-            mca_btl_rbuf_lock(module);
-            mca_btl_rbuf_frag_give(frag);
-            mca_btl_rbuf_unlock(module);
-        }
+    if (copy_timed(module, endpoint, frag->convertor, header, header_size, packed, tag,
+                   frag->timed)) {
+        mca_btl_rbuf_lock(module);
+        mca_btl_rbuf_frag_give(frag);
+        mca_btl_rbuf_unlock(module);
         return 1;
     }
     if (frag->segment.seg_len > module->room[RBUF_CONTROL]) {
         mca_btl_rbuf_eager_beside(endpoint, frag->segment.seg_len);
     }
-    if (is_draft && (frag = copy_of_draft(module, frag)) == NULL) {
-        return OPAL_ERR_OUT_OF_RESOURCE; /* ob1 asks again */
-    }
     frag->role = MCA_BTL_RBUF_MESSAGE;
-    if (!mca_btl_rbuf_pack(frag->convertor,
-                           (unsigned char *) frag->segment.seg_addr.pval + frag->segment.seg_len -
-                               packed,
-                           &packed) ||
+    if (!mca_btl_rbuf_pack(frag->convertor, header + header_size, &packed) ||
         packed != frag->source_bytes) {
         return OPAL_ERROR;
     }
@@ -447,9 +419,10 @@ int mca_btl_rbuf_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endp
 {
     mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
 
-    if (is_one_slot(header_size + payload_size)
-            ? send_by_ring(module, endpoint, convertor, header, header_size, payload_size, tag)
-            : send_by_slots(module, endpoint, convertor, header, header_size, payload_size, tag)) {
+    if (module->frequent != NULL && mca_btl_rbuf_frequent_is_due(module->frequent, payload_size)
+            ? copy_timed(module, endpoint, convertor, header, header_size, payload_size, tag,
+                         mca_btl_rbuf_frequent_sample(module, convertor, payload_size))
+            : copy_by_ring(module, endpoint, convertor, header, header_size, payload_size, tag)) {
         return OPAL_SUCCESS;
     }
     return send_otherwise(module, endpoint, convertor, header, header_size, payload_size, order,

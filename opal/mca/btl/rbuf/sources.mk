@@ -11,6 +11,8 @@ rbuf_glue_sources = \
 	%reldir%/btl_rbuf_async.h \
 	%reldir%/btl_rbuf_auto.c \
 	%reldir%/btl_rbuf_auto.h \
+	%reldir%/btl_rbuf_bml.c \
+	%reldir%/btl_rbuf_bml.h \
 	%reldir%/btl_rbuf_cache.c \
 	%reldir%/btl_rbuf_cache.h \
 	%reldir%/btl_rbuf_callback.c \

@@ -10,7 +10,8 @@
  * fetched. Of a put or get C is the copy alone, as the rest is the same either way. It is
  * registered at a share of n (section 3.3.1), as who came so often is expected to come on. C and V
  * are those of this run, by size and kind. Registrations that go before they have saved what they
- * took raise that share, others lower it again.
+ * took raise that share, others lower it again. A look costs as much as a quarter of a small
+ * message, so while all are copied some are looked at, and stand for the others.
  *
  * The table has a fixed number of places, two for an address, where the paper has chains
  * (section 3.3.3). When both are taken, the less used buffer makes room; but it stays where under
@@ -42,6 +43,8 @@
 #define RBUF_FREQUENT_SHARE  5u  /* one in so many has to be frequently used, or none is added */
 #define RBUF_FREQUENT_RAISED 4u  /* the share is doubled so often, at most */
 #define RBUF_FREQUENT_TIMED  17u /* one use in so many is timed; odd, as kinds may take turns */
+#define RBUF_FREQUENT_GAP    16u /* at most so many uses a look, where few are worth it, */
+#define RBUF_FREQUENT_LOOKS  64u /* and one more after so many looks */
 #define RBUF_FREQUENT_TIMES  4u  /* of a kind, size and path, before they say anything */
 
 enum rbuf_frequent_kind {
@@ -136,9 +139,10 @@ static inline uint32_t rbuf_frequent_size(uint64_t bytes)
     return size < RBUF_FREQUENT_SIZES ? size : RBUF_FREQUENT_SIZES - 1;
 }
 
-/* [base, base + bytes) is used once more; NULL: its buffer is not in the table. */
-static inline struct rbuf_frequent_buffer *rbuf_frequent_use(struct rbuf_frequent *frequent,
-                                                             uint64_t base, uint32_t bytes)
+/* [base, base + bytes) is used once more, and stands for so many uses; NULL: its buffer is not in
+ * the table. */
+static inline struct rbuf_frequent_buffer *
+rbuf_frequent_use(struct rbuf_frequent *frequent, uint64_t base, uint32_t bytes, uint32_t uses)
 {
     struct rbuf_frequent_buffer *buffer = &frequent->place[rbuf_frequent_hash(frequent, base)];
 
@@ -147,27 +151,21 @@ static inline struct rbuf_frequent_buffer *rbuf_frequent_use(struct rbuf_frequen
     if (buffer->base != base && (buffer = rbuf_frequent_find(frequent, base)) == NULL) {
         return NULL;
     }
-    buffer->uses++;
+    buffer->uses += buffer->uses > 0 ? uses : 1; /* a new one's may be the only use */
     buffer->bytes = bytes > buffer->bytes ? bytes : buffer->bytes;
     return buffer;
 }
 
-/* The same in short, where it is known not to be worth a registration yet, as nearly always in a
- * program that uses its buffers seldom; false, and nothing has happened, if it may be. */
-static inline bool rbuf_frequent_use_rare(struct rbuf_frequent *frequent, uint64_t base,
-                                          enum rbuf_frequent_kind kind, uint32_t bytes)
+/* Uses from this look to the next, while none goes without a copy: by turns more and less, 8 on
+ * average, lest a program that takes its buffers in turn shows always the same one. */
+static inline uint32_t rbuf_frequent_gap(const struct rbuf_frequent *frequent)
 {
-    struct rbuf_frequent_buffer *buffer = &frequent->place[rbuf_frequent_hash(frequent, base)];
+    const uint64_t looks = frequent->counters.looked_up;
+    const uint64_t most = 1 + looks / RBUF_FREQUENT_LOOKS;
 
-    if (buffer->base != base || buffer->held != NULL || bytes > buffer->bytes ||
-        buffer->uses + 1 >= frequent->threshold[kind][rbuf_frequent_size(bytes)] ||
-        frequent->untimed <= 1) {
-        return false;
-    }
-    buffer->uses++;
-    frequent->untimed--;
-    frequent->counters.looked_up++;
-    return true;
+    return 1 + (uint32_t) (((looks * UINT64_C(0x9e3779b97f4a7c15) >> 32) *
+                            (most < RBUF_FREQUENT_GAP ? most : RBUF_FREQUENT_GAP)) >>
+                           32);
 }
 
 /* Whether a use of `bytes` may go without a copy, by what the buffer has registered. */

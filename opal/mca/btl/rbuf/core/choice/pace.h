@@ -24,27 +24,29 @@
 #define RBUF_PACE_LEAST   16u   /* blocks between tries of the other path */
 #define RBUF_PACE_MOST    1024u /* likewise */
 #define RBUF_PACE_SHARE   100u  /* of the time goes into tries: one part in so many, at most */
+#define RBUF_PACE_UNIT    1024u /* messages that blocks are compared by */
 
 enum rbuf_pace_path { RBUF_PACE_COPY, RBUF_PACE_GATHER, RBUF_PACE_PATHS };
 
 struct rbuf_pace {
     enum rbuf_pace_path path; /* of this block */
     enum rbuf_pace_path preferred;
-    uint32_t left;  /* messages of it; 0: none has begun */
-    uint32_t until; /* blocks to the next try of the other path; 0: none is preferred yet */
-    uint64_t begun_ns;
-    uint32_t samples[RBUF_PACE_PATHS]; /* taken */
-    uint64_t sample_ns[RBUF_PACE_PATHS][RBUF_PACE_SAMPLES];
+    uint32_t messages; /* of it, so far */
+    uint32_t until;    /* blocks to the next try of the other path; 0: none is preferred yet */
+    uint64_t begun_ns; /* 0: none has begun */
+    uint32_t samples[RBUF_PACE_PATHS];                      /* taken */
+    uint64_t sample_ns[RBUF_PACE_PATHS][RBUF_PACE_SAMPLES]; /* of RBUF_PACE_UNIT messages */
 };
 
-/* One more message; true if a block is over, or the first begins: tell rbuf_pace_turn() before the
- * path is looked at. */
-static inline bool rbuf_pace_count(struct rbuf_pace *pace)
+/* So many more messages; true if a block of `length` is over, or the first begins: tell
+ * rbuf_pace_turn() before the path is looked at. */
+static inline bool rbuf_pace_count(struct rbuf_pace *pace, uint32_t messages, uint32_t length)
 {
-    return pace->left == 0 || --pace->left == 0;
+    pace->messages += messages;
+    return pace->messages >= length || pace->begun_ns == 0;
 }
 
-/* The next block is of `messages`. */
-void rbuf_pace_turn(struct rbuf_pace *pace, uint64_t now_ns, uint32_t messages);
+/* The next block begins. */
+void rbuf_pace_turn(struct rbuf_pace *pace, uint64_t now_ns);
 
 #endif
