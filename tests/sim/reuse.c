@@ -165,11 +165,13 @@ struct sender {
     double now_ns;
 };
 
-/* mca_btl_rbuf_frequent_gather(), with the time that it takes. */
-static void send(struct sender *sender, uint64_t base, uint32_t bytes)
+/* mca_btl_rbuf_frequent_find(), with the time that it and the message take. */
+static void look_and_send(struct sender *sender, uint64_t base, uint32_t bytes)
 {
     struct rbuf_frequent *table = &sender->table;
-    struct rbuf_frequent_buffer *buffer = rbuf_frequent_use(table, base, bytes, 1);
+    const uint32_t uses = rbuf_frequent_stands_for(table, sender->kind);
+    const bool in_place = table->in_place || sender->kind != RBUF_FREQUENT_SEND;
+    struct rbuf_frequent_buffer *buffer = rbuf_frequent_use(table, base, bytes, uses);
     const double copy = sender->latency.copied - sender->latency.gathered;
     bool gathers;
 
@@ -177,14 +179,16 @@ static void send(struct sender *sender, uint64_t base, uint32_t bytes)
         rbuf_frequent_wants(table, buffer, sender->kind, bytes)) {
         rbuf_frequent_hold(table, buffer, sender->kind, sender, 1, register_ns(bytes));
         sender->now_ns += (double) register_ns(bytes);
+        rbuf_pace_spare(&sender->pace, register_ns(bytes));
     }
     gathers = buffer != NULL && rbuf_frequent_covers(table, buffer, sender->kind, bytes);
-    if (gathers) {
-        if (rbuf_pace_count(&sender->pace, 1, BLOCK + rbuf_frequent_size(bytes))) {
-            rbuf_pace_turn(&sender->pace, (uint64_t) sender->now_ns + 1);
-        }
-        gathers = sender->pace.path == RBUF_PACE_GATHER;
+    if (table->held_count > 0 &&
+        rbuf_pace_count(&sender->pace, uses, BLOCK + rbuf_frequent_size(bytes))) {
+        rbuf_pace_turn(&sender->pace, (uint64_t) sender->now_ns + 1);
     }
+    gathers = gathers && sender->pace.path == RBUF_PACE_GATHER;
+    (void) rbuf_frequent_turn(table, gathers);
+    gathers = gathers && in_place;
     if (rbuf_frequent_times(table) && (sender->kind == RBUF_FREQUENT_SEND || !gathers)) {
         rbuf_frequent_took(table, sender->kind,
                            gathers ? RBUF_FREQUENT_GATHERED : RBUF_FREQUENT_COPIED, bytes,
@@ -192,6 +196,17 @@ static void send(struct sender *sender, uint64_t base, uint32_t bytes)
                                (gathers ? 0 : (uint64_t) copy));
     }
     sender->now_ns += gathers ? sender->latency.gathered : sender->latency.copied;
+}
+
+/* mca_btl_rbuf_sendi(), or what is always looked at. */
+static void send(struct sender *sender, uint64_t base, uint32_t bytes)
+{
+    if (sender->kind != RBUF_FREQUENT_SEND || sender->table.in_place ||
+        rbuf_frequent_is_due(&sender->table)) {
+        look_and_send(sender, base, bytes);
+    } else {
+        sender->now_ns += sender->latency.copied;
+    }
 }
 
 /* Time less than with all messages copied, percent. */

@@ -114,20 +114,21 @@ START_TEST(not_where_it_does_not_pay)
 }
 END_TEST
 
-/* Most uses are not looked at after a while, in a program that takes `buffers` in turn; those that
- * are stand for them, whatever their number is, and some are timed. */
+/* After a while most messages are not looked at, in a program that takes its buffers in turn; those
+ * that are stand for them, whatever the number of buffers is, and some are timed. */
 START_TEST(some_stand_for_others)
 {
     const unsigned buffers = (unsigned) _i + 1, uses = 2000;
-    unsigned looks = 0, timed = 0, due = 0, gap = 1;
+    unsigned looks = 0, timed = 0;
 
     open_table(&usual);
     for (unsigned i = 0; i < buffers * uses; i++) {
-        if (i == due) {
-            ck_assert_ptr_nonnull(rbuf_frequent_use(&table, base_of(i % buffers), BYTES, gap));
+        if (rbuf_frequent_is_due(&table)) {
+            ck_assert_ptr_nonnull(
+                rbuf_frequent_use(&table, base_of(i % buffers), BYTES,
+                                  rbuf_frequent_stands_for(&table, RBUF_FREQUENT_SEND)));
             timed += rbuf_frequent_times(&table);
-            gap = rbuf_frequent_gap(&table);
-            due += gap;
+            ck_assert(!rbuf_frequent_turn(&table, false));
             looks++;
         }
     }
@@ -136,6 +137,34 @@ START_TEST(some_stand_for_others)
     for (unsigned i = 0; i < buffers; i++) {
         ck_assert_uint_ge(rbuf_frequent_find(&table, base_of(i))->uses, uses * 2 / 3);
         ck_assert_uint_le(rbuf_frequent_find(&table, base_of(i))->uses, uses * 4 / 3);
+    }
+    close_table();
+}
+END_TEST
+
+/* Messages are handed over in place from the first on that could be gathered, and until so many in
+ * a row are not; at once and always where all buffers are registered. */
+START_TEST(in_place_while_it_pays)
+{
+    struct rbuf_frequent_options options = usual;
+
+    open_table(&usual);
+    ck_assert(!rbuf_frequent_turn(&table, false));
+    for (unsigned round = 0; round < 2; round++) {
+        ck_assert(rbuf_frequent_turn(&table, true));
+        for (unsigned i = 0; i < 10 * RBUF_FREQUENT_COPIES; i++) {
+            ck_assert(!rbuf_frequent_turn(&table, i % RBUF_FREQUENT_COPIES == 0));
+            ck_assert(table.in_place);
+        }
+        ck_assert(rbuf_frequent_turn(&table, false));
+        ck_assert(!table.in_place);
+    }
+    close_table();
+    options.speculation = 0;
+    ck_assert_int_eq(rbuf_frequent_open(&table, &options), 0);
+    for (unsigned i = 0; i < 2 * RBUF_FREQUENT_COPIES; i++) {
+        ck_assert(table.in_place);
+        ck_assert(!rbuf_frequent_turn(&table, false));
     }
     close_table();
 }
@@ -344,6 +373,31 @@ START_TEST(the_program_changes)
 }
 END_TEST
 
+/* Registrations fall into the blocks that gather, and messages of buffers that are not registered
+ * into all. */
+START_TEST(what_blocks_hold_besides)
+{
+    struct rbuf_pace pace = {0};
+    uint64_t now_ns = 1;
+    unsigned gathered = 0;
+
+    for (unsigned i = 0; i < 100000; i++) {
+        const bool is_registered = i % 4 == 0;
+
+        if (is_registered && i % 100 == 0 && pace.path == RBUF_PACE_GATHER) {
+            rbuf_pace_spare(&pace, 60000);
+            now_ns += 60000;
+        }
+        if (rbuf_pace_count(&pace, 1, 40)) {
+            rbuf_pace_turn(&pace, now_ns);
+        }
+        gathered += is_registered && pace.path == RBUF_PACE_GATHER;
+        now_ns += is_registered && pace.path == RBUF_PACE_GATHER ? 900 : 1000;
+    }
+    ck_assert_uint_ge(gathered, 22500);
+}
+END_TEST
+
 /* While messages are copied only some are looked at, and blocks are longer; what is faster does not
  * depend on that. */
 START_TEST(blocks_of_unlike_lengths)
@@ -374,6 +428,7 @@ int main(void)
     unit_add(suite, not_where_it_does_not_pay);
     unit_add_loop(suite, some_stand_for_others, 12);
     unit_add(suite, a_new_one_stands_for_itself);
+    unit_add(suite, in_place_while_it_pays);
     unit_add(suite, each_kind_has_its_threshold);
     unit_add(suite, released_memory_is_not_used);
     unit_add(suite, short_lives_make_it_wait);
@@ -382,5 +437,6 @@ int main(void)
     unit_add(suite, the_faster_path);
     unit_add(suite, the_program_changes);
     unit_add(suite, blocks_of_unlike_lengths);
+    unit_add(suite, what_blocks_hold_besides);
     return unit_run(suite);
 }

@@ -49,8 +49,8 @@ typedef struct mca_btl_rbuf_frag {
     SLIST_ENTRY(mca_btl_rbuf_frag) link;
     mca_btl_rbuf_frag_role_t role;
 
-    const void *source;  /* RTS: of what is put; IN_PLACE: of the data; NULL: not in one piece */
-    size_t source_bytes; /* likewise */
+    const void *source;                 /* RTS: of what is put; IN_PLACE: where it is held */
+    size_t source_bytes;                /* likewise */
     struct opal_convertor_t *convertor; /* IN_PLACE: which packs it */
     bool timed;                         /* IN_PLACE: how long it takes to send */
     struct rbuf_frequent_held *held;    /* IN_PLACE: it is fetched from there */

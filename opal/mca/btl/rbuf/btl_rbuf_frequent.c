@@ -29,7 +29,6 @@
 #define GATHER_NS  150.0         /* assumed, until it was done */
 #define BLOCK      32u           /* messages, and the logarithm of their size */
 #define FETCHED_NS 100.0         /* a completion, and to tell Open MPI of it */
-#define IN_A_ROW   8u            /* messages that are copied, until sendi is asked again */
 
 static void released(void *table, uint64_t base, uint64_t bytes)
 {
@@ -43,19 +42,17 @@ static uint64_t most_bytes(void)
     return part < MOST_BYTES ? part : MOST_BYTES;
 }
 
-/* How ob1 is to hand over what comes next. With speculation 0 all buffers are registered, and it is
- * prepare_src always. The lock is held, or nobody is there yet. */
-static void set_in_place(mca_btl_rbuf_module_t *module, bool in_place)
+/* Has ob1 hand over what comes next as the table wants it. The lock is held. */
+static void set_in_place(mca_btl_rbuf_module_t *module)
 {
+    const bool in_place = module->frequent->table.in_place;
     const uint32_t others = module->super.btl_flags & ~(uint32_t) MCA_BTL_FLAGS_SEND_INPLACE;
     mca_btl_base_endpoint_t *endpoint;
 
-    if (mca_btl_rbuf_params.reuse_speculation > 0 || in_place) {
-        module->super.btl_flags = in_place ? others | MCA_BTL_FLAGS_SEND_INPLACE : others;
-        TAILQ_FOREACH(endpoint, &module->endpoints, link)
-        {
-            mca_btl_rbuf_bml_set_in_place(endpoint, in_place);
-        }
+    module->super.btl_flags = in_place ? others | MCA_BTL_FLAGS_SEND_INPLACE : others;
+    TAILQ_FOREACH(endpoint, &module->endpoints, link)
+    {
+        mca_btl_rbuf_bml_set_in_place(endpoint, in_place);
     }
 }
 
@@ -96,7 +93,7 @@ int mca_btl_rbuf_frequent_open(mca_btl_rbuf_module_t *module)
     frequent->least = module->port->max_inline + 1;
     frequent->least = params->reuse_min > frequent->least ? params->reuse_min : frequent->least;
     module->frequent = frequent;
-    set_in_place(module, params->reuse_speculation == 0);
+    set_in_place(module);
     module->super.btl_put_local_registration_threshold = module->room[RBUF_CONTROL];
     module->super.btl_get_local_registration_threshold = module->room[RBUF_CONTROL];
     return OPAL_SUCCESS;
@@ -149,6 +146,7 @@ static void enter(mca_btl_rbuf_module_t *module, enum rbuf_frequent_kind kind, v
                                                                   memory_order_relaxed);
 
     mca_btl_rbuf_lock(module);
+    rbuf_pace_spare(&module->frequent->pace[kind][rbuf_frequent_size(bytes)], ns);
     if (rbuf_frequent_is_full(table, bytes)) {
         spare = rbuf_frequent_drop(table, RBUF_FREQUENT_ANY);
     }
@@ -177,7 +175,6 @@ static bool is_faster(struct mca_btl_rbuf_frequent *frequent, enum rbuf_frequent
     if (rbuf_pace_count(pace, uses, BLOCK + size)) {
         rbuf_pace_turn(pace, mca_btl_rbuf_now_ns());
     }
-    frequent->spared += pace->path == RBUF_PACE_COPY;
     return pace->path == RBUF_PACE_GATHER;
 }
 
@@ -205,24 +202,28 @@ settle(mca_btl_rbuf_module_t *module, struct rbuf_frequent_buffer *buffer,
     return rbuf_frequent_find(table, base);
 }
 
-/* A use of the buffer, which stands for so many; NULL if it takes a copy. `timed`: how long that
- * takes is to be told. The lock is held, and may be let go meanwhile. */
+/* A use of the buffer; NULL if it takes a copy. `timed`: how long that takes is to be told. The
+ * lock is held, and may be let go meanwhile. */
 static struct rbuf_frequent_buffer *look_up(mca_btl_rbuf_module_t *module,
                                             enum rbuf_frequent_kind kind, const void *base,
-                                            uint32_t bytes, uint32_t uses, bool *timed)
+                                            uint32_t bytes, bool *timed)
 {
     struct rbuf_frequent *table = &module->frequent->table;
+    const uint32_t uses = rbuf_frequent_stands_for(table, kind);
     struct rbuf_frequent_buffer *buffer = rbuf_frequent_use(table, (uintptr_t) base, bytes, uses);
+    bool faster;
 
     *timed = rbuf_frequent_times(table);
     if (buffer != NULL && (buffer->held == NULL ? rbuf_frequent_wants(table, buffer, kind, bytes)
                                                 : rbuf_frequent_is_outgrown(buffer, bytes))) {
         buffer = settle(module, buffer, kind, bytes);
     }
-    return buffer != NULL && rbuf_frequent_covers(table, buffer, kind, bytes) &&
-                   is_faster(module->frequent, kind, bytes, uses)
-               ? buffer
-               : NULL;
+    faster = table->held_count > 0 && is_faster(module->frequent, kind, bytes, uses);
+    if (buffer == NULL || !rbuf_frequent_covers(table, buffer, kind, bytes)) {
+        return NULL;
+    }
+    module->frequent->spared += !faster;
+    return faster ? buffer : NULL;
 }
 
 static bool is_target(const struct rbuf_frequent_held *held)
@@ -232,101 +233,84 @@ static bool is_target(const struct rbuf_frequent_held *held)
     return registration->rights == MCA_BTL_RBUF_TARGET;
 }
 
-static struct rbuf_frequent_held *find(mca_btl_rbuf_module_t *module, enum rbuf_frequent_kind kind,
-                                       const void *base, uint32_t bytes, uint32_t uses, bool *timed)
+struct rbuf_frequent_held *mca_btl_rbuf_frequent_find(mca_btl_rbuf_module_t *module,
+                                                      enum rbuf_frequent_kind kind,
+                                                      const void *base, uint32_t bytes, bool *timed)
 {
     struct mca_btl_rbuf_frequent *frequent = module->frequent;
     struct rbuf_frequent_held *held = NULL;
     struct rbuf_frequent_buffer *buffer;
 
+    *timed = false;
+    if (bytes < mca_btl_rbuf_params.reuse_min) {
+        return NULL;
+    }
     if (rbuf_frequent_has_released(&frequent->table)) {
         give_released(module);
     }
     mca_btl_rbuf_lock(module);
-    buffer = look_up(module, kind, base, bytes, uses, timed);
+    buffer = look_up(module, kind, base, bytes, timed);
     if (buffer != NULL && (kind != RBUF_FREQUENT_GET || is_target(buffer->held))) {
         held = rbuf_frequent_start(buffer);
         frequent->in_place[kind]++;
+    }
+    if (kind == RBUF_FREQUENT_SEND && rbuf_frequent_turn(&frequent->table, held != NULL)) {
+        set_in_place(module);
     }
     mca_btl_rbuf_unlock(module);
     return held;
 }
 
-struct rbuf_frequent_held *mca_btl_rbuf_frequent_find(mca_btl_rbuf_module_t *module,
-                                                      enum rbuf_frequent_kind kind,
-                                                      const void *base, uint32_t bytes, bool *timed)
-{
-    *timed = false;
-    return bytes < mca_btl_rbuf_params.reuse_min ? NULL : find(module, kind, base, bytes, 1, timed);
-}
-
-/* Where the data of a message stands that is worth a look, else NULL. */
-static const void *source_of(const struct mca_btl_rbuf_frequent *frequent,
-                             const struct opal_convertor_t *convertor, size_t bytes)
+/* Where the data of a message is held, as above. */
+static struct rbuf_frequent_held *find_source(mca_btl_rbuf_module_t *module,
+                                              const struct opal_convertor_t *convertor,
+                                              size_t bytes, bool *timed)
 {
     void *data = NULL;
 
-    if (bytes >= frequent->least && mca_btl_rbuf_is_in_place(convertor)) {
+    if (bytes >= module->frequent->least && mca_btl_rbuf_is_in_place(convertor)) {
         opal_convertor_get_current_pointer(convertor, &data);
+        return mca_btl_rbuf_frequent_find(module, RBUF_FREQUENT_SEND, data, (uint32_t) bytes,
+                                          timed);
     }
-    return data;
+    *timed = false;
+    mca_btl_rbuf_lock(module);
+    if (rbuf_frequent_turn(&module->frequent->table, false)) {
+        set_in_place(module);
+    }
+    mca_btl_rbuf_unlock(module);
+    return NULL;
 }
 
 bool mca_btl_rbuf_frequent_sample(mca_btl_rbuf_module_t *module,
                                   const struct opal_convertor_t *convertor, size_t bytes)
 {
-    struct mca_btl_rbuf_frequent *frequent = module->frequent;
-    const uint32_t uses = atomic_load_explicit(&frequent->gap, memory_order_relaxed);
-    const void *data = source_of(frequent, convertor, bytes);
-    bool timed = false;
-    struct rbuf_frequent_held *held =
-        data == NULL ? NULL
-                     : find(module, RBUF_FREQUENT_SEND, data, (uint32_t) bytes, uses, &timed);
-    uint32_t gap;
+    bool timed;
+    struct rbuf_frequent_held *held = find_source(module, convertor, bytes, &timed);
 
-    mca_btl_rbuf_lock(module);
-    gap = rbuf_frequent_gap(&frequent->table);
-    atomic_store_explicit(&frequent->gap, gap, memory_order_relaxed);
-    atomic_store_explicit(&frequent->to_go, (int32_t) gap, memory_order_relaxed);
-    if (held != NULL) {
-        rbuf_frequent_end(&frequent->table, held);
-        frequent->copied = 0;
-        set_in_place(module, true);
-    }
-    mca_btl_rbuf_unlock(module);
+    mca_btl_rbuf_frequent_end(module, held);
     return timed && held == NULL;
-}
-
-/* A message came by prepare_src. The lock is held. */
-static void count_prepared(mca_btl_rbuf_module_t *module, const struct rbuf_frequent_held *held)
-{
-    struct mca_btl_rbuf_frequent *frequent = module->frequent;
-
-    frequent->copied = held == NULL ? frequent->copied + 1 : 0;
-    if (frequent->copied >= IN_A_ROW) {
-        frequent->copied = 0;
-        set_in_place(module, false);
-    }
 }
 
 mca_btl_rbuf_frag_t *mca_btl_rbuf_frequent_prepare(mca_btl_rbuf_module_t *module,
                                                    struct opal_convertor_t *convertor,
                                                    size_t reserve, size_t bytes)
 {
-    const void *data = source_of(module->frequent, convertor, bytes);
-    bool timed = false;
-    struct rbuf_frequent_held *held =
-        data == NULL ? NULL : find(module, RBUF_FREQUENT_SEND, data, (uint32_t) bytes, 1, &timed);
+    bool timed;
+    struct rbuf_frequent_held *held = find_source(module, convertor, bytes, &timed);
     mca_btl_rbuf_frag_t *frag;
+    void *data = NULL;
 
     mca_btl_rbuf_lock(module);
     frag = mca_btl_rbuf_frag_take_locked(module, reserve + bytes);
-    count_prepared(module, held);
     if (frag == NULL && held != NULL) {
         rbuf_frequent_end(&module->frequent->table, held);
     }
     mca_btl_rbuf_unlock(module);
     if (frag != NULL) {
+        if (held != NULL) {
+            opal_convertor_get_current_pointer(convertor, &data);
+        }
         frag->role = MCA_BTL_RBUF_IN_PLACE;
         frag->source = data;
         frag->source_bytes = bytes;

@@ -8,10 +8,7 @@
 
 struct mca_btl_rbuf_frequent {
     struct rbuf_frequent table;
-    size_t least;          /* shorter messages are not looked at, bytes */
-    _Atomic int32_t to_go; /* messages by sendi up to the one that is looked at */
-    _Atomic uint32_t gap;  /* that this one stands for */
-    uint32_t copied;       /* messages in a row that came by prepare_src and are copied */
+    size_t least; /* shorter messages are not looked at, bytes */
     struct rbuf_pace pace[RBUF_FREQUENT_KINDS][RBUF_FREQUENT_SIZES];
     uint64_t spared; /* counter: uses of registered buffers that were copied all the same */
     uint64_t in_place[RBUF_FREQUENT_KINDS]; /* counters: uses that were to do without a copy, */
@@ -27,15 +24,7 @@ void mca_btl_rbuf_frequent_close(mca_btl_rbuf_module_t *module);
 static inline bool mca_btl_rbuf_frequent_is_due(struct mca_btl_rbuf_frequent *frequent,
                                                 size_t bytes)
 {
-    int32_t to_go;
-
-    if (bytes < frequent->least) {
-        return false;
-    }
-    to_go = atomic_load_explicit(&frequent->to_go, memory_order_relaxed) - 1;
-    atomic_store_explicit(&frequent->to_go, to_go, memory_order_relaxed); /* of two one may get
-                                                                             lost */
-    return to_go <= 0;
+    return bytes >= frequent->least && rbuf_frequent_is_due(&frequent->table);
 }
 
 /* Looks at it; it is copied, but those that follow may come by prepare_src. True: to be timed. No
@@ -55,9 +44,8 @@ mca_btl_rbuf_frag_t *mca_btl_rbuf_frequent_prepare(mca_btl_rbuf_module_t *module
 bool mca_btl_rbuf_frequent_gather(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
                                   mca_btl_rbuf_frag_t *frag);
 
-/* The registration of memory that is to be put from, or got into, now, which stays until
- * rbuf_frequent_end(), or NULL: it is to be copied, and to tell of it if it is `timed`. No lock is
- * held. */
+/* The registration of memory that is to be used now, which stays until rbuf_frequent_end(), or
+ * NULL: it is to be copied, and to tell of it if it is `timed`. No lock is held. */
 struct rbuf_frequent_held *mca_btl_rbuf_frequent_find(mca_btl_rbuf_module_t *module,
                                                       enum rbuf_frequent_kind kind,
                                                       const void *base, uint32_t bytes,

@@ -79,7 +79,8 @@ int rbuf_frequent_open(struct rbuf_frequent *frequent, const struct rbuf_frequen
 {
     unsigned bits = 1;
 
-    *frequent = (struct rbuf_frequent){.options = *options};
+    *frequent = (struct rbuf_frequent){
+        .options = *options, .in_place = options->speculation <= 0, .gap = 1};
     while ((1ull << bits) < options->buffers) {
         bits++;
     }
@@ -139,6 +140,31 @@ struct rbuf_frequent_buffer *rbuf_frequent_find(struct rbuf_frequent *frequent, 
     *place = (struct rbuf_frequent_buffer){.base = base};
     frequent->counters.added++;
     return place;
+}
+
+/* Messages up to the next one that is looked at: more and less by turns, 8 on average, lest a
+ * program that takes its buffers in turn shows always the same one. */
+static uint32_t next_gap(const struct rbuf_frequent *frequent)
+{
+    const uint64_t looks = frequent->counters.looked_up;
+    const uint64_t most = 1 + looks / RBUF_FREQUENT_LOOKS;
+    const uint64_t any = looks * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+
+    return 1 + (uint32_t) (any * (most < RBUF_FREQUENT_GAP ? most : RBUF_FREQUENT_GAP) >> 32);
+}
+
+bool rbuf_frequent_turn(struct rbuf_frequent *frequent, bool gathered)
+{
+    if (!frequent->in_place) {
+        frequent->gap = next_gap(frequent);
+        atomic_store_explicit(&frequent->to_go, (int32_t) frequent->gap, memory_order_relaxed);
+        frequent->copies = 0;
+        frequent->in_place = gathered;
+        return gathered;
+    }
+    frequent->copies = gathered || frequent->options.speculation <= 0 ? 0 : frequent->copies + 1;
+    frequent->in_place = frequent->copies < RBUF_FREQUENT_COPIES;
+    return !frequent->in_place;
 }
 
 bool rbuf_frequent_is_full(const struct rbuf_frequent *frequent, uint64_t bytes)

@@ -45,6 +45,7 @@
 #define RBUF_FREQUENT_TIMED  17u /* one use in so many is timed; odd, as kinds may take turns */
 #define RBUF_FREQUENT_GAP    16u /* at most so many uses a look, where few are worth it, */
 #define RBUF_FREQUENT_LOOKS  64u /* and one more after so many looks */
+#define RBUF_FREQUENT_COPIES 8u  /* in a row, and messages are no longer handed over in place */
 #define RBUF_FREQUENT_TIMES  4u  /* of a kind, size and path, before they say anything */
 
 enum rbuf_frequent_kind {
@@ -114,6 +115,10 @@ struct rbuf_frequent {
     _Atomic uint32_t releases; /* marked since the last look for them */
     uint32_t raised;           /* doublings of the share */
     uint32_t untimed;          /* uses before the next one that is timed */
+    bool in_place;             /* messages are handed over where they are; else they are copied, */
+    _Atomic int32_t to_go;     /* and so many come up to the one that is looked at, */
+    uint32_t gap;              /* which stands for this many */
+    uint32_t copies;           /* in place, in a row, that were copied all the same */
     struct rbuf_frequent_time time[RBUF_FREQUENT_KINDS][RBUF_FREQUENT_SIZES][RBUF_FREQUENT_PATHS];
     /* Uses at which one is registered. */
     uint32_t threshold[RBUF_FREQUENT_KINDS][RBUF_FREQUENT_SIZES];
@@ -156,17 +161,26 @@ rbuf_frequent_use(struct rbuf_frequent *frequent, uint64_t base, uint32_t bytes,
     return buffer;
 }
 
-/* Uses from this look to the next, while none goes without a copy: by turns more and less, 8 on
- * average, lest a program that takes its buffers in turn shows always the same one. */
-static inline uint32_t rbuf_frequent_gap(const struct rbuf_frequent *frequent)
+/* Whether a message that is copied is to be looked at, as one of `gap`. Any thread: of two messages
+ * at once one may not count. */
+static inline bool rbuf_frequent_is_due(struct rbuf_frequent *frequent)
 {
-    const uint64_t looks = frequent->counters.looked_up;
-    const uint64_t most = 1 + looks / RBUF_FREQUENT_LOOKS;
+    const int32_t to_go = atomic_load_explicit(&frequent->to_go, memory_order_relaxed) - 1;
 
-    return 1 + (uint32_t) (((looks * UINT64_C(0x9e3779b97f4a7c15) >> 32) *
-                            (most < RBUF_FREQUENT_GAP ? most : RBUF_FREQUENT_GAP)) >>
-                           32);
+    atomic_store_explicit(&frequent->to_go, to_go, memory_order_relaxed);
+    return to_go <= 0;
 }
+
+/* Uses that the one which is looked at stands for. */
+static inline uint32_t rbuf_frequent_stands_for(const struct rbuf_frequent *frequent,
+                                                enum rbuf_frequent_kind kind)
+{
+    return kind == RBUF_FREQUENT_SEND && !frequent->in_place ? frequent->gap : 1;
+}
+
+/* A message was looked at, and is gathered, or will be when it is handed over in place. True: the
+ * next ones are to be handed over otherwise than it was. */
+bool rbuf_frequent_turn(struct rbuf_frequent *frequent, bool gathered);
 
 /* Whether a use of `bytes` may go without a copy, by what the buffer has registered. */
 static inline bool rbuf_frequent_covers(const struct rbuf_frequent *frequent,

@@ -7,6 +7,9 @@
  * answered that is nothing, as the program would wait as long for the answer, in a stream of sends
  * it is far more than a copy. And an adapter may take its time to fetch several pieces.
  *
+ * All messages of a size count, whether their buffers are registered or not: the others are as many
+ * in blocks of either path. What registrations take does not count.
+ *
  * The faster path by the median of the newest blocks is preferred. Each so-manieth block takes the
  * other one, the more seldom the slower that was.
  *
@@ -44,6 +47,12 @@ static inline bool rbuf_pace_count(struct rbuf_pace *pace, uint32_t messages, ui
 {
     pace->messages += messages;
     return pace->messages >= length || pace->begun_ns == 0;
+}
+
+/* So much of this block's time is not its messages'. */
+static inline void rbuf_pace_spare(struct rbuf_pace *pace, uint64_t ns)
+{
+    pace->begun_ns += pace->begun_ns > 0 ? ns : 0;
 }
 
 /* The next block begins. */
