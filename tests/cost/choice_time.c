@@ -3,13 +3,15 @@
  * How long the parts of a message's way take that decide on its registration, in nanoseconds: the
  * median, and the 10th to 90th percentile.
  *
- *     choice_time table     a look-up of a buffer: core/choice/frequent.h's table, with the default
- *                           number of places and with 2^20, beside what M. J. Rashti and A. Afsahi,
- *                           2011, compare in figure 3: 2^20 buckets with chains, a balanced tree
- *     choice_time helper    what the main thread does for the helper, alone and while another
- * thread does it too, beside the spin lock of D. Li et al., 2011 (section 4.1) choice_time copy a
- * copy of a message in the cache, and n > R / (C - V) with R of 68 us and 200 ns a page and the
- * look-up for V
+ *     choice_time table   a look-up of a buffer
+ *     choice_time helper  what the main thread does for the helper
+ *     choice_time copy    a copy of a message, and n
+ *
+ * A look-up is one in core/choice/frequent.h's table, with the default number of places and with
+ * 2^20, beside what M. J. Rashti and A. Afsahi, 2011, compare in figure 3: 2^20 buckets with
+ * chains, a balanced tree. What is done for the helper is timed alone and while another thread does
+ * it, too, beside the spin lock of D. Li et al., 2011 (section 4.1). Copies are in the cache, and n
+ * is R / (C - V), with R of 68 us and 200 ns a page and the look-up for V.
  */
 #include <pthread.h>
 #include <search.h>

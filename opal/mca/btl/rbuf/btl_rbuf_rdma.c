@@ -5,7 +5,9 @@
  * are no words for its atomics, or no fragments.
  *
  * An operation takes the lock once to start, once to end and, if it held a registration, once
- * behind its callback; more often where memory has to be registered, which is done without it.
+ * behind its callback; more often where memory has to be registered, which is done without it. One
+ * without a handle that is longer than what goes inline takes it once before, to find its memory
+ * registered, and once more for a fragment if that is not.
  *
  * Small puts and gets come without a handle of their local memory: a put that travels inside the
  * request needs none. With reuse longer ones come so, too, and are done from and into memory that
