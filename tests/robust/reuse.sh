@@ -38,6 +38,12 @@ right "processes that fork" gathered forks
 right "processes that fork, one-sided" "puts gets" forks one-sided
 right "one-sided programs" "puts gets" onesided
 
+# Handed over by sendi first, and in place when buffers turn out to be frequently used.
+mpi=(--mca btl_rbuf_reuse on --mca btl_rbuf_report 1)
+right "buffers that become frequently used" gathered ../../ompi-mca-btl-rbuf/rbuf-bench --check --sizes 16k,40k \
+    --pattern pingpong,both --reps 60 --burst 16
+mpi=("${reuse[@]}")
+
 for what in send put get; do
     without_hooks "reuse: without hooks, which is seen, $what" ${what#send}
 done
