@@ -195,7 +195,7 @@ traffic_short() {
 
 # The long job has a shell of its own, and its verdict is read at the end.
 traffic_long() {
-    renice -n 10 $$ >/dev/null # what is tested beside it has limits by the clock
+    renice -n 15 $$ >/dev/null # what is tested beside it has limits by the clock
     local seconds=$((minutes * 60)) protocol line
     (plain_job superpipeline $seconds) >"$TALLY_LOGS/superpipeline.verdict" 2>&1 &
     for protocol in pipeline copy register rcache; do
