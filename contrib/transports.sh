@@ -181,6 +181,21 @@ mpi_place()
     fi
 }
 
+# mpi_launch_apart RANKS: sets mpi_args so that Open MPI 4 takes each rank for one of a node of its own.
+mpi_launch_apart()
+{
+    local hosts i
+    hosts=$(hostname)
+    for ((i = 1; i < $1; i++)); do
+        hosts+=,node$i
+    done
+    mpi_args=(-np "$1" -H "$hosts" --map-by node --bind-to none
+        --mca plm_rsh_agent "$(dirname "${BASH_SOURCE[0]}")/node_here.sh")
+    if [ "$(id -u)" = 0 ]; then
+        mpi_args+=(--allow-run-as-root)
+    fi
+}
+
 # mpi_launch_options RANKS: sets the array mpi_args. One rank a core where there are enough.
 mpi_launch_options()
 {

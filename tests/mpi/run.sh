@@ -107,7 +107,9 @@ start()
     local limit=$1 ranks=$2 expect=$3 program=$4
     shift 4
     mpi_launch_options "$ranks"
-    if [ "$expect" = survivor ]; then
+    if [ "$expect" = apart ]; then
+        mpi_launch_apart "$ranks"
+    elif [ "$expect" = survivor ]; then
         mpi_args+=(--enable-recovery)
     fi
     mkdir -p "$out.session"
@@ -135,7 +137,7 @@ judge()
         return
     fi
     case $1 in
-    pass | spawns)
+    pass | spawns | apart)
         case $2 in
         0) verdict=PASS ;;
         77)
@@ -170,6 +172,9 @@ run_test()
     if [ "$expect" = survivor ] && ! transport_needs_hca "$transport"; then
         verdict=SKIP
         remark="Open MPI's own $transport does not end for a dead peer"
+    elif [ "$expect" = apart ] && { [ "$transport" = vader ] || [[ "${transport_mpirun_version-}" = 5* ]]; }; then
+        verdict=SKIP
+        remark="processes of one node cannot be taken for those of several"
     elif [ ! -x "$bin/$1" ]; then
         verdict=FAIL
         remark="$bin/$1 is not built"

@@ -1,0 +1,9 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
+#
+# What Open MPI 4 is told to use for ssh, so that it takes processes of one machine for those of
+# several nodes, and leaves shared memory alone:
+#
+#   mpirun -np 2 -H $(hostname),other --map-by node --bind-to none --mca plm_rsh_agent contrib/node_here.sh ...
+shift # the host
+exec sh -c "$*"
