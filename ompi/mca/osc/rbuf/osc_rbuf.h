@@ -89,6 +89,7 @@ struct osc_rbuf_window {
 
     int exposed;       /* processes that the post was for */
     int completes;     /* came since, or before where nothing was checked */
+    int *sums;         /* of a fence, two for each process: our messages for it, and for all */
     uint64_t received; /* messages of fence epochs, ever */
     uint64_t expected; /* likewise, by the sums of the fences that ended */
     int unanswered;    /* results that have not come in full */

@@ -80,8 +80,8 @@ static int register_params(void)
     register_var(
         "aggregate", MCA_BASE_VAR_TYPE_BOOL, &osc_rbuf_params.aggregate,
         "Small one-sided operations of fence and post-start-complete-wait epochs travel "
-        "packed, together with the synchronisation, in one message for each target. All "
-        "processes have to be told the same. Off: osc/rdma does everything (default: off)");
+        "packed, together with the synchronisation, in one message for each target, if all "
+        "processes are told so. Off: osc/rdma does everything (default: off)");
     register_var("limit", MCA_BASE_VAR_TYPE_STRING, &limit_text,
                  "Longest put or get that is packed; longer ones are written and read by the "
                  "adapter. Accumulates are packed whatever they take (" LIMIT_RANGE

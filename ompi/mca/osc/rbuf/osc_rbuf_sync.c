@@ -102,9 +102,8 @@ static bool all_received(struct osc_rbuf_window *window, int unused)
     return window->received >= window->expected && window->unanswered == 0;
 }
 
-/* Sends all that is packed. `sums` gets two numbers for each process: our messages for it, and our
- * messages for all. */
-static int send_all(struct osc_rbuf_window *window, int *sums)
+/* Sends all that is packed, and fills in `sums`. */
+static int send_all(struct osc_rbuf_window *window)
 {
     int status = MPI_SUCCESS;
     int total = 0;
@@ -117,8 +116,8 @@ static int send_all(struct osc_rbuf_window *window, int *sums)
         total += window->peers[i].sent;
     }
     for (int i = 0; i < window->size; i++) {
-        sums[2 * i] = window->peers[i].sent;
-        sums[2 * i + 1] = total;
+        window->sums[2 * i] = window->peers[i].sent;
+        window->sums[2 * i + 1] = total;
         window->peers[i].sent = 0;
     }
     osc_rbuf_unlock();
@@ -128,21 +127,15 @@ static int send_all(struct osc_rbuf_window *window, int *sums)
 /* The operations of this epoch are complete everywhere when all processes return. */
 static int end_fence_epoch(struct osc_rbuf_window *window)
 {
-    int *sums = malloc(2 * sizeof(*sums) * (size_t) window->size);
     int mine[2];
-    int status = MPI_ERR_NO_MEM;
+    int status = send_all(window);
 
-    if (sums == NULL) {
-        return status;
-    }
-    status = send_all(window, sums);
     if (status == MPI_SUCCESS) {
         status = close_below(window);
     }
     if (status == MPI_SUCCESS) { /* and all processes have come to their fence */
-        status = PMPI_Reduce_scatter_block(sums, mine, 2, MPI_INT, MPI_SUM, window->comm);
+        status = PMPI_Reduce_scatter_block(window->sums, mine, 2, MPI_INT, MPI_SUM, window->comm);
     }
-    free(sums);
     if (status != MPI_SUCCESS || mine[1] == 0) {
         return status;
     }

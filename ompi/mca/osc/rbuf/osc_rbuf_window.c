@@ -216,6 +216,7 @@ static void window_free(struct osc_rbuf_window *window)
         }
     }
     free(window->peers);
+    free(window->sums);
     OBJ_DESTRUCT(&window->results);
     if (window->comm != MPI_COMM_NULL) {
         PMPI_Comm_free(&window->comm);
@@ -252,8 +253,9 @@ static void replace_functions(ompi_osc_base_module_t *module)
 /* All that can fail without the others. */
 static bool prepare(struct osc_rbuf_window *window, size_t bytes, int displacement_unit)
 {
-    return window->peers != NULL && exchange(window, bytes, displacement_unit) == MPI_SUCCESS &&
-           below_opens(window) && osc_rbuf_receives_start(window) == MPI_SUCCESS;
+    return window->peers != NULL && window->sums != NULL &&
+           exchange(window, bytes, displacement_unit) == MPI_SUCCESS && below_opens(window) &&
+           osc_rbuf_receives_start(window) == MPI_SUCCESS;
 }
 
 int osc_rbuf_window_attach(ompi_win_t *win, void *base, size_t bytes, int displacement_unit,
@@ -278,6 +280,7 @@ int osc_rbuf_window_attach(ompi_win_t *win, void *base, size_t bytes, int displa
         return OMPI_ERROR;
     }
     window->peers = calloc((size_t) window->size, sizeof(*window->peers));
+    window->sums = calloc((size_t) window->size, 2 * sizeof(*window->sums));
     ready = prepare(window, bytes, window->dynamic ? 1 : displacement_unit);
     PMPI_Allreduce(&ready, &all_ready, 1, MPI_INT, MPI_MIN, window->comm);
     if (!all_ready) {
