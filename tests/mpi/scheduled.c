@@ -93,6 +93,20 @@ static void overlapping(void)
     }
 }
 
+/* Beyond the target's window: an error, and what is held besides arrives. */
+static void out_of_range(void)
+{
+    memset(mine, 'o', LARGE);
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    MPI_Put(mine, LARGE, MPI_BYTE, 1, 0, LARGE, MPI_BYTE, win);
+    check_that(MPI_Put(mine, LARGE, MPI_BYTE, 1, WINDOW, LARGE, MPI_BYTE, win) != MPI_SUCCESS,
+               "a put beyond the window had no error");
+    MPI_Get(back, LARGE, MPI_BYTE, 1, 0, LARGE, MPI_BYTE, win);
+    MPI_Win_flush(1, win);
+    check_that(back[0] == 'o' && back[LARGE - 1] == 'o', "the put before one out of range");
+    MPI_Win_set_errhandler(win, MPI_ERRORS_ARE_FATAL);
+}
+
 /* Waits for a byte of our window, without a call of MPI. */
 static bool arrives(const char *byte, char value)
 {
@@ -149,6 +163,7 @@ int main(int argc, char **argv)
         epoch(SMALL, SMALL + 8, 2 * EPOCH, "small ones");
         epoch(SMALL, SMALL, 2, "neighbours");
         overlapping();
+        out_of_range();
     }
     computing();
     MPI_Win_unlock_all(win);

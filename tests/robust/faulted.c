@@ -4,7 +4,8 @@
  * directions at once, each rank with each other, then one direction alone; buffers are new in every
  * round, so that protocols that register have something to register. It tells when its messages
  * begin to go by an eager ring, and at the end which files are open that were not before MPI_Init,
- * and how much is checked.
+ * and how much is checked. Where an order of one-sided operations is given (btl_rbuf_rma_order), it
+ * is puts and gets instead, held together, in windows that are new as well.
  *
  * Usage: faulted BYTES ROUNDS
  */
@@ -93,6 +94,34 @@ static void one_way(size_t bytes, int peer, uint64_t serial)
     free(buffer);
 }
 
+/* The peer's window: the first half is put into, what is in the other half is got. */
+static void one_sided(size_t bytes, int peer, uint64_t serial)
+{
+    const size_t half = WINDOW * bytes;
+    char *window = check_memory(2 * half), *mine = check_memory(half), *back = check_memory(half);
+    MPI_Win win;
+
+    check_fill(window + half, half, check_seed(check_rank, check_rank, serial));
+    check_fill(mine, half, check_seed(check_rank, peer, serial));
+    MPI_Win_create(window, (MPI_Aint) (2 * half), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Win_fence(0, win);
+    for (size_t i = 0; i < WINDOW; i++) {
+        MPI_Put(mine + i * bytes, (int) bytes, MPI_BYTE, peer, (MPI_Aint) (i * bytes), (int) bytes,
+                MPI_BYTE, win);
+    }
+    for (size_t i = 0; i < WINDOW; i++) {
+        MPI_Get(back + i * bytes, (int) bytes, MPI_BYTE, peer, (MPI_Aint) (half + i * bytes),
+                (int) bytes, MPI_BYTE, win);
+    }
+    MPI_Win_fence(0, win);
+    check_match(window, half, check_seed(peer, check_rank, serial), "put");
+    check_match(back, half, check_seed(peer, peer, serial), "get");
+    MPI_Win_free(&win);
+    free(window);
+    free(mine);
+    free(back);
+}
+
 static void tell_of_ring(void)
 {
     static bool told;
@@ -105,8 +134,10 @@ static void tell_of_ring(void)
 
 int main(int argc, char **argv)
 {
+    char order[4096];
     size_t bytes;
     int rounds, status;
+    bool holds;
 
     each_descriptor(note);
     check_begin(&argc, &argv);
@@ -114,11 +145,14 @@ int main(int argc, char **argv)
     counter_begin();
     bytes = argc > 1 ? strtoul(argv[1], NULL, 10) : CHECK_M;
     rounds = argc > 2 ? atoi(argv[2]) : 10;
+    holds = counter_text("rma_order", order, sizeof(order)) && strcmp(order, "issue") != 0;
     for (int round = 0; round < rounds; round++) {
         for (int distance = 1; distance < check_ranks; distance++) {
             int peer = check_rank ^ distance;
 
-            if (peer < check_ranks) {
+            if (holds) {
+                one_sided(bytes, peer, (uint64_t) round);
+            } else if (peer < check_ranks) {
                 both_ways(bytes, peer, (uint64_t) round * WINDOW);
                 tell_of_ring();
                 one_way(bytes, peer, (uint64_t) round);

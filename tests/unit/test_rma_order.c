@@ -322,6 +322,34 @@ START_TEST(lost_while_held)
 }
 END_TEST
 
+/* The target takes its key back while they are held: the adapter there refuses, and all end. */
+START_TEST(revoked_while_held)
+{
+    const struct world_options options = held(RBUF_RMA_BOTH);
+    struct world *world = world_open(&options);
+    struct world_message *first = NULL;
+
+    for (unsigned i = 0; i < 12; i++) {
+        struct world_message *message =
+            world_send(world, i % 2 == 0 ? WORLD_WRITE : WORLD_READ, 0, 1, 3000);
+
+        first = first != NULL ? first : message;
+    }
+    sim_deregister(&world->net, first->target_key);
+    first->target_key = 0;
+    ck_assert_int_eq(world_run(world), WORLD_DONE);
+    world_settle(world);
+    ck_assert_uint_eq(world->net.violations, 1);
+    ck_assert_uint_eq(world->nodes[0].core.queued, 0);
+    ck_assert_int_eq(first->state, WORLD_FAILED);
+    for (struct world_message *message = world->messages; message != NULL;
+         message = message->next) {
+        ck_assert_uint_eq(message->events, 1);
+    }
+    world_close(world);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("rma_order");
@@ -334,5 +362,6 @@ int main(void)
     unit_add_loop(suite, neighbours_become_one, 2);
     unit_add_loop(suite, others_do_not, 4);
     unit_add_loop(suite, lost_while_held, 7);
+    unit_add(suite, revoked_while_held);
     return unit_run(suite);
 }
