@@ -105,6 +105,7 @@ static struct world_options choose_options(const struct record *record)
                                                      .opening_blocks = bits >> 53 & 1};
     options.late = bits >> 54 & 3;
     options.aside = bits >> 56 & 1;
+    options.core.rma_order = (enum rbuf_rma_order)(bits >> 57 & 3);
     return options;
 }
 

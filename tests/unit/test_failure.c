@@ -123,6 +123,18 @@ START_TEST(gathered_messages)
 }
 END_TEST
 
+START_TEST(held_operations)
+{
+    struct world_options options = case_busy();
+
+    for (uint64_t requests = 1; requests <= MOMENTS; requests += 3) {
+        options.core.rma_order = (enum rbuf_rma_order)(requests % (RBUF_RMA_BOTH + 1));
+        die_after(&options, RBUF_BULK, requests);
+        options.faults.refuse_when_dead = !options.faults.refuse_when_dead;
+    }
+}
+END_TEST
+
 START_TEST(announced_chunks)
 {
     struct world_options options = case_busy();
@@ -232,6 +244,7 @@ int main(void)
     unit_add(suite, control_dies_and_completes);
     unit_add(suite, control_dies_and_refuses);
     unit_add(suite, gathered_messages);
+    unit_add(suite, held_operations);
     unit_add(suite, announced_chunks);
     unit_add(suite, while_registrations_are_asked_for);
     unit_add(suite, other_peers_go_on);

@@ -75,6 +75,7 @@ static struct world_options random_options(struct sim_random *random)
     options.fragment_bytes = (uint32_t) (1000 + sim_random_size(random, 15000));
     options.late = (unsigned) sim_random_below(random, 6);
     options.aside = sim_random_below(random, 2) == 0;
+    options.core.rma_order = (enum rbuf_rma_order) sim_random_below(random, RBUF_RMA_BOTH + 1);
     if (sim_random_below(random, 3) == 0) {
         options.core.grant_wait_ns = 1 + sim_random_size(random, 200000);
         options.refuse_registration = sim_random_below(random, 4) == 0;
