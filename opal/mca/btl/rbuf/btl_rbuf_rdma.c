@@ -4,10 +4,10 @@
  * since it gives up a transfer for good when a put fails. osc/rdma is told to ask again when there
  * are no words for its atomics, or no fragments.
  *
- * An operation takes the lock once to start, once to end and, if it held a registration, once
- * behind its callback; more often where memory has to be registered, which is done without it. One
- * without a handle that is longer than what goes inline takes it once before, to find its memory
- * registered, and once more for a fragment if that is not.
+ * An operation takes the lock once to start, once to end and, if it is one-sided or held a
+ * registration, once behind its callback; more often where memory has to be registered, which is
+ * done without it. One without a handle that is longer than what goes inline takes it once before,
+ * to find its memory registered, and once more for a fragment if that is not.
  *
  * Small puts and gets come without a handle of their local memory: a put that travels inside the
  * request needs none. With reuse longer ones come so, too, and are done from and into memory that
@@ -164,7 +164,8 @@ static void give_place(mca_btl_rbuf_module_t *module, const mca_btl_rbuf_operati
     }
 }
 
-/* Tells Open MPI, with the operation already free for the next. No lock is held. */
+/* Tells Open MPI, with the operation already free for the next, unless a flush may wait for it:
+ * osc/rdma frees then what its callback looks at. No lock is held. */
 static void operation_end(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation,
                           int status)
 {
@@ -186,10 +187,9 @@ static void operation_end(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_
     if (status == 0) {
         mca_btl_rbuf_auto_took(module, &ended.timing, ns);
     }
-    if (ended.one_sided) {
-        TAILQ_REMOVE(&module->under_way, operation, under_way_link);
+    if (!ended.one_sided) {
+        SLIST_INSERT_HEAD(&module->operations, operation, link);
     }
-    SLIST_INSERT_HEAD(&module->operations, operation, link);
     mca_btl_rbuf_unlock(module);
     mca_btl_rbuf_callback_enter(&callback);
     if (ended.callback != NULL) { /* osc/rdma has none where it flushes and gives nothing back */
@@ -197,6 +197,12 @@ static void operation_end(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_
                        ended.context, ended.data, status == 0 ? OPAL_SUCCESS : OPAL_ERROR);
     }
     mca_btl_rbuf_callback_leave(&callback);
+    if (ended.one_sided) {
+        mca_btl_rbuf_lock(module);
+        TAILQ_REMOVE(&module->under_way, operation, under_way_link);
+        SLIST_INSERT_HEAD(&module->operations, operation, link);
+        mca_btl_rbuf_unlock(module);
+    }
 }
 
 /* ---- in place ---- */
@@ -407,8 +413,7 @@ int mca_btl_rbuf_put(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoi
     mca_btl_rbuf_operation_t *operation;
     bool under_way = true;
 
-    (void) flags;
-    (void) order;
+    (void) flags, (void) order;
     if (local_handle == NULL && !is_inline(module, size) &&
         !find_place(module, &wanted, RBUF_FREQUENT_PUT, size)) {
         return OPAL_ERR_OUT_OF_RESOURCE;
@@ -482,8 +487,7 @@ int mca_btl_rbuf_get(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoi
     mca_btl_rbuf_operation_t *operation;
     bool under_way;
 
-    (void) flags;
-    (void) order;
+    (void) flags, (void) order;
     if (local_handle == NULL && !find_place(module, &wanted, RBUF_FREQUENT_GET, size)) {
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
@@ -588,7 +592,7 @@ int mca_btl_rbuf_atomic_cswap(mca_btl_base_module_t *btl, mca_btl_base_endpoint_
     return atomic_start(btl, endpoint, local_address, local_handle, &rma, callback, context, data);
 }
 
-/* Of all endpoints, as Open MPI allows. What is started meanwhile, by others, is not waited for. */
+/* Of all endpoints, as Open MPI allows, and not from within a callback. */
 int mca_btl_rbuf_flush(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint)
 {
     mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);

@@ -30,8 +30,8 @@ int mca_btl_rbuf_atomic_cswap(mca_btl_base_module_t *btl, mca_btl_base_endpoint_
                               mca_btl_base_rdma_completion_fn_t callback, void *context,
                               void *data);
 
-/* Returns when all one-sided puts, gets and atomics that were started before have ended; another
- * thread may still be at the callback of one. */
+/* Returns when all one-sided puts, gets and atomics that were started before have ended, and their
+ * callbacks have returned. */
 int mca_btl_rbuf_flush(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint);
 
 /* A staged put is through, or failed. No lock is held. */
