@@ -35,6 +35,7 @@
 #include "btl_rbuf_memory.h"
 #include "core/staged/put.h"
 #include "core/staged/rma.h"
+#include "opal/runtime/opal_progress.h"
 
 /* A put, get or atomic under way, and whom to tell. */
 typedef struct mca_btl_rbuf_operation {
