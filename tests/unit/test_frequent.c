@@ -352,11 +352,14 @@ START_TEST(the_faster_path)
 {
     struct rbuf_pace pace = {0};
 
+    ck_assert(rbuf_pace_needs_registrations(&pace));
     ck_assert_uint_le(run(&pace, 8, 500, 400), 50);
     ck_assert_uint_ge(run(&pace, 1000, 500, 400), 9500);
     pace = (struct rbuf_pace){0};
     ck_assert_uint_ge(run(&pace, 8, 500, 3000), 30);
     ck_assert_uint_le(run(&pace, 1000, 500, 3000), 30);
+    ck_assert_int_eq(pace.path, RBUF_PACE_COPY);
+    ck_assert(!rbuf_pace_needs_registrations(&pace));
 }
 END_TEST
 

@@ -161,18 +161,15 @@ static void enter(mca_btl_rbuf_module_t *module, enum rbuf_frequent_kind kind, v
     mca_btl_rbuf_registration_free(spare);
 }
 
-/* Whether uses of that kind and size go without a copy at present. The sizes have blocks of unlike
- * lengths, lest the one is always tried when the other is. */
-static bool is_faster(struct mca_btl_rbuf_frequent *frequent, enum rbuf_frequent_kind kind,
-                      uint32_t bytes, uint32_t uses)
+/* Whether uses of that kind and size go without a copy at present, if their buffers are registered.
+ * The sizes have blocks of unlike lengths, lest the one is always tried when the other is. */
+static bool is_faster(struct mca_btl_rbuf_frequent *frequent, struct rbuf_pace *pace, uint32_t size,
+                      uint32_t uses)
 {
-    const uint32_t size = rbuf_frequent_size(bytes);
-    struct rbuf_pace *pace = &frequent->pace[kind][size];
-
     if (mca_btl_rbuf_params.reuse_speculation == 0) {
         return true;
     }
-    if (rbuf_pace_count(pace, uses, BLOCK + size)) {
+    if (frequent->table.held_count > 0 && rbuf_pace_count(pace, uses, BLOCK + size)) {
         rbuf_pace_turn(pace, mca_btl_rbuf_now_ns());
     }
     return pace->path == RBUF_PACE_GATHER;
@@ -210,15 +207,17 @@ static struct rbuf_frequent_buffer *look_up(mca_btl_rbuf_module_t *module,
 {
     struct rbuf_frequent *table = &module->frequent->table;
     const uint32_t uses = rbuf_frequent_stands_for(table, kind);
+    const uint32_t size = rbuf_frequent_size(bytes);
+    struct rbuf_pace *pace = &module->frequent->pace[kind][size];
     struct rbuf_frequent_buffer *buffer = rbuf_frequent_use(table, (uintptr_t) base, bytes, uses);
-    bool faster;
+    const bool faster = is_faster(module->frequent, pace, size, uses);
 
     *timed = rbuf_frequent_times(table);
-    if (buffer != NULL && (buffer->held == NULL ? rbuf_frequent_wants(table, buffer, kind, bytes)
+    if (buffer != NULL && (buffer->held == NULL ? rbuf_frequent_wants(table, buffer, kind, bytes) &&
+                                                      rbuf_pace_needs_registrations(pace)
                                                 : rbuf_frequent_is_outgrown(buffer, bytes))) {
         buffer = settle(module, buffer, kind, bytes);
     }
-    faster = table->held_count > 0 && is_faster(module->frequent, kind, bytes, uses);
     if (buffer == NULL || !rbuf_frequent_covers(table, buffer, kind, bytes)) {
         return NULL;
     }

@@ -38,7 +38,9 @@ static uint32_t blocks_for_a_try(const struct rbuf_pace *pace)
 {
     const uint64_t better = median(pace, pace->preferred) + 1;
     const uint64_t other = median(pace, other_than(pace->preferred));
-    const uint64_t blocks = other > better ? (other - better) * RBUF_PACE_SHARE / better : 0;
+    const uint64_t spared = pace->spared_ns * RBUF_PACE_UNIT / pace->messages;
+    const uint64_t costs = spared + (other > better ? other - better : 0);
+    const uint64_t blocks = costs * RBUF_PACE_SHARE / better;
 
     return blocks < RBUF_PACE_LEAST  ? RBUF_PACE_LEAST
            : blocks > RBUF_PACE_MOST ? RBUF_PACE_MOST
@@ -62,6 +64,7 @@ static enum rbuf_pace_path choose(struct rbuf_pace *pace)
         return better;
     }
     pace->until = blocks_for_a_try(pace);
+    pace->spared_ns = 0;
     return other_than(better);
 }
 

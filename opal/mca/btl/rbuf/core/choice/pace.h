@@ -8,7 +8,8 @@
  * it is far more than a copy. And an adapter may take its time to fetch several pieces.
  *
  * All messages of a size count, whether their buffers are registered or not: the others are as many
- * in blocks of either path. What registrations take does not count.
+ * in blocks of either path. What registrations take does not count, but for how often that is
+ * tried.
  *
  * The faster path by the median of the newest blocks is preferred. Each so-manieth block takes the
  * other one, the more seldom the slower that was.
@@ -26,7 +27,7 @@
 #define RBUF_PACE_SLOWER  64u   /* gathering is left when slower by one part in so many */
 #define RBUF_PACE_LEAST   16u   /* blocks between tries of the other path */
 #define RBUF_PACE_MOST    1024u /* likewise */
-#define RBUF_PACE_SHARE   100u  /* of the time goes into tries: one part in so many, at most */
+#define RBUF_PACE_SHARE   200u  /* of the time goes into tries: one part in so many, at most */
 #define RBUF_PACE_UNIT    1024u /* messages that blocks are compared by */
 
 enum rbuf_pace_path { RBUF_PACE_COPY, RBUF_PACE_GATHER, RBUF_PACE_PATHS };
@@ -34,9 +35,10 @@ enum rbuf_pace_path { RBUF_PACE_COPY, RBUF_PACE_GATHER, RBUF_PACE_PATHS };
 struct rbuf_pace {
     enum rbuf_pace_path path; /* of this block */
     enum rbuf_pace_path preferred;
-    uint32_t messages; /* of it, so far */
-    uint32_t until;    /* blocks to the next try of the other path; 0: none is preferred yet */
-    uint64_t begun_ns; /* 0: none has begun */
+    uint32_t messages;  /* of it, so far */
+    uint32_t until;     /* blocks to the next try of the other path; 0: none is preferred yet */
+    uint64_t begun_ns;  /* 0: none has begun */
+    uint64_t spared_ns; /* in the newest try of the other path */
     uint32_t samples[RBUF_PACE_PATHS];                      /* taken */
     uint64_t sample_ns[RBUF_PACE_PATHS][RBUF_PACE_SAMPLES]; /* of RBUF_PACE_UNIT messages */
 };
@@ -49,10 +51,17 @@ static inline bool rbuf_pace_count(struct rbuf_pace *pace, uint32_t messages, ui
     return pace->messages >= length || pace->begun_ns == 0;
 }
 
-/* So much of this block's time is not its messages'. */
+/* Whether a registration would serve this block, or has to be there before anything is known. */
+static inline bool rbuf_pace_needs_registrations(const struct rbuf_pace *pace)
+{
+    return pace->path == RBUF_PACE_GATHER || pace->until == 0;
+}
+
+/* So much of this block's time is not its messages', but what a try costs besides. */
 static inline void rbuf_pace_spare(struct rbuf_pace *pace, uint64_t ns)
 {
     pace->begun_ns += pace->begun_ns > 0 ? ns : 0;
+    pace->spared_ns += pace->path != pace->preferred ? ns : 0;
 }
 
 /* The next block begins. */
