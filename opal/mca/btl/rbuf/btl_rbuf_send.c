@@ -231,9 +231,10 @@ static __attribute__((noinline)) bool send_by_slots(mca_btl_rbuf_module_t *modul
     return sent;
 }
 
-static inline bool copy_by_ring(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
-                                struct opal_convertor_t *convertor, const void *header,
-                                size_t header_size, size_t payload_size, mca_btl_base_tag_t tag)
+static inline __attribute__((always_inline)) bool
+copy_by_ring(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
+             struct opal_convertor_t *convertor, const void *header, size_t header_size,
+             size_t payload_size, mca_btl_base_tag_t tag)
 {
     return is_one_slot(header_size + payload_size)
                ? send_by_ring(module, endpoint, convertor, header, header_size, payload_size, tag)
