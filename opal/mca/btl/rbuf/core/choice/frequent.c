@@ -157,7 +157,7 @@ bool rbuf_frequent_turn(struct rbuf_frequent *frequent, bool gathered)
 {
     if (!frequent->in_place) {
         frequent->gap = next_gap(frequent);
-        atomic_store_explicit(&frequent->to_go, (int32_t) frequent->gap, memory_order_relaxed);
+        atomic_store_explicit(&frequent->to_go, frequent->gap, memory_order_relaxed);
         frequent->copies = 0;
         frequent->in_place = gathered;
         return gathered;

@@ -116,7 +116,7 @@ struct rbuf_frequent {
     uint32_t raised;           /* doublings of the share */
     uint32_t untimed;          /* uses before the next one that is timed */
     bool in_place;             /* messages are handed over where they are; else they are copied, */
-    _Atomic int32_t to_go;     /* and so many come up to the one that is looked at, */
+    _Atomic uint32_t to_go;    /* and so many come up to the one that is looked at, */
     uint32_t gap;              /* which stands for this many */
     uint32_t copies;           /* in place, in a row, that were copied all the same */
     struct rbuf_frequent_time time[RBUF_FREQUENT_KINDS][RBUF_FREQUENT_SIZES][RBUF_FREQUENT_PATHS];
@@ -165,10 +165,13 @@ rbuf_frequent_use(struct rbuf_frequent *frequent, uint64_t base, uint32_t bytes,
  * at once one may not count. */
 static inline bool rbuf_frequent_is_due(struct rbuf_frequent *frequent)
 {
-    const int32_t to_go = atomic_load_explicit(&frequent->to_go, memory_order_relaxed) - 1;
+    const uint32_t to_go = atomic_load_explicit(&frequent->to_go, memory_order_relaxed);
 
-    atomic_store_explicit(&frequent->to_go, to_go, memory_order_relaxed);
-    return to_go <= 0;
+    if (to_go <= 1) {
+        return true;
+    }
+    atomic_store_explicit(&frequent->to_go, to_go - 1, memory_order_relaxed);
+    return false;
 }
 
 /* Uses that the one which is looked at stands for. */
