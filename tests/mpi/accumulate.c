@@ -5,8 +5,11 @@
  * in created, allocated and dynamic windows, under every synchronisation. Each rank's target is the
  * next one; what comes of it is what MPI_Reduce_local makes of the same data.
  *
- *   accumulate packed|all WINDOW...   packed: under fence and post and start alone, by osc/rbuf.
- * Open MPI 4.1.4's osc/rdma has wrong sums of its own, over vader too
+ *   accumulate packed|plain|all WINDOW...
+ *     packed  under fence and post and start alone, by osc/rbuf
+ *     plain   by osc/rdma, but for what that of Open MPI 4.1.4 does wrong, over vader too: sums of
+ *             targets with gaps and of complex numbers, and pairs. It crashes in compare_and_swap
+ * on allocated windows of one node
  */
 #include "check.h"
 
@@ -269,13 +272,19 @@ static void swap(enum synchronisation how, const struct type *type)
     }
 }
 
-static void everything(int synchronisations)
+static bool is_plain(int form, enum kind kind)
+{
+    return form != WITH_GAPS && kind != COMPLEX && kind != PAIR;
+}
+
+static void everything(int synchronisations, bool plain)
 {
     for (int how = 0; how < synchronisations; how++) {
         for (int t = 0; t < TYPES; t++) {
             for (int form = 0; form < FORMS; form++) {
                 for (int o = 0; o < OPERATIONS; o++) {
                     if ((operations[o].kinds & 1u << types[t].kind) &&
+                        (!plain || is_plain(form, types[t].kind)) &&
                         (operations[o].op != MPI_NO_OP || form != ACCUMULATE)) {
                         try((enum form) form, (enum synchronisation) how, &types[t],
                             &operations[o]);
@@ -301,7 +310,7 @@ static void make_groups(void)
 }
 
 /* Of every kind; in the dynamic one displacements are addresses. */
-static void in_window(const char *kind, int synchronisations)
+static void in_window(const char *kind, int synchronisations, bool plain)
 {
     unsigned char *memory = check_memory(ROOM);
     MPI_Aint mine;
@@ -319,7 +328,7 @@ static void in_window(const char *kind, int synchronisations)
         MPI_Sendrecv(&mine, 1, MPI_AINT, (check_rank + check_ranks - 1) % check_ranks, 0,
                      &window.there, 1, MPI_AINT, next_rank(), 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
-    everything(synchronisations);
+    everything(synchronisations, plain);
     MPI_Barrier(MPI_COMM_WORLD);
     if (strcmp(kind, "dynamic") == 0) {
         MPI_Win_detach(window.win, memory);
@@ -340,7 +349,7 @@ int main(int argc, char **argv)
     }
     make_groups();
     for (int i = 2; i < argc; i++) {
-        in_window(argv[i], packed ? LOCK : SYNCHRONISATIONS);
+        in_window(argv[i], packed ? LOCK : SYNCHRONISATIONS, strcmp(argv[1], "plain") == 0);
     }
     MPI_Group_free(&window.next);
     MPI_Group_free(&window.previous);
