@@ -178,8 +178,9 @@ programs_of_tests() {
 run_build() {
     local file version
     build_or_end
-    for file in lib/openmpi/mca_btl_rbuf.so lib/openmpi/mca_osc_rbuf.so share/openmpi/help-mpi-btl-rbuf.txt share/openmpi/help-mpi-osc-rbuf.txt bin/softhca \
-        bin/rbuf-bench bin/rbuf-compare bin/rbuf-plot bin/rbuf-tune lib/rbuf/libsofthca.so libexec/rbuf/nas_is \
+    for file in lib/openmpi/mca_btl_rbuf.so lib/openmpi/mca_osc_rbuf.so share/openmpi/help-mpi-btl-rbuf.txt \
+        share/openmpi/help-mpi-osc-rbuf.txt bin/softhca bin/rbuf-bench bin/rbuf-compare bin/rbuf-plot bin/rbuf-tune \
+        lib/rbuf/libsofthca.so libexec/rbuf/nas_is \
         share/openmpi/amca-param-sets/rbuf.conf; do
         try "installed: $file" test -s "$prefix/$file"
     done

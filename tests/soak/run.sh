@@ -136,7 +136,8 @@ odd_parameters() {
     odd eager_limit 2k 16k 60k - - - -
     one_of osc rdma rdma,rbuf
     one_of packed 512 4k 1M
-    [ "$osc" = rdma ] || mpi+=(--mca osc_rbuf_aggregate 1 --mca osc_rbuf_limit 400 --mca osc_rbuf_message_size "$packed")
+    [ "$osc" = rdma ] ||
+        mpi+=(--mca osc_rbuf_aggregate 1 --mca osc_rbuf_limit 400 --mca osc_rbuf_message_size "$packed")
     one_of in_order on off
     hca=(--data-in-order "$in_order")
     one_of protocol superpipeline superpipeline pipeline
