@@ -25,7 +25,7 @@ const struct bench_word bench_pattern_words[BENCH_PATTERNS] = {
                         "a put in post-start-complete-wait, and one back; half the time"},
     [BENCH_GET_PSCW] = {"get-pscw", "the same with gets"},
     [BENCH_PUTS_GETS] = {"puts-gets",
-                         "--window puts (16) and as many gets in start-complete; time of one"},
+                         "--window puts (16), then as many gets, in start-complete; time of one"},
     [BENCH_PUT_GET_PSCW] = {"put-get-pscw",
                             "a put and a get in start-complete, and two back; half the time"},
     [BENCH_BCAST] = {"bcast", "MPI_Bcast among all ranks, then a barrier off the clock; mean"},
