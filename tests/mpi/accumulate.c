@@ -344,6 +344,7 @@ int main(int argc, char **argv)
 
     check_begin(&argc, &argv);
     check_need_ranks(2);
+    check_need_windows();
     if (!is_rbuf) {
         check_skip("only rbuf packs them");
     }

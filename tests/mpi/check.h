@@ -276,6 +276,17 @@ static inline char *check_window(size_t bytes, MPI_Win *win)
     return memory;
 }
 
+/* Collective: skips if there can be no window. */
+static inline void check_need_windows(void)
+{
+    MPI_Win win;
+    char *memory = check_window(1, &win);
+
+    MPI_Win_free(&win);
+    free(memory);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
 /* A buffer with CHECK_GUARD known bytes on both sides; freed by check_guarded_free(). */
 static inline char *check_guarded(size_t size)
 {

@@ -423,6 +423,7 @@ int main(int argc, char **argv)
     if (check_ranks > MOST_RANKS) {
         check_skip("at most 8 ranks");
     }
+    check_need_windows();
     MPI_Type_vector(PIECES, 2, 3, MPI_INT, &window.pieces);
     MPI_Type_commit(&window.pieces);
     for (int i = 1 + any + packed; i < argc; i++) {
