@@ -227,7 +227,7 @@ run_softhca() {
 run_mpi() {
     local long=()
     test $all = yes && long=(--all)
-    TALLY_TIMEOUT=3600 add_counted mpi env PATH="$prefix/bin:$PATH" RBUF_BUILD="$plain" \
+    TALLY_TIMEOUT=4500 add_counted mpi env PATH="$prefix/bin:$PATH" RBUF_BUILD="$plain" \
         RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" \
         "$source/tests/mpi/run.sh" "${long[@]}"
     TALLY_TIMEOUT=300 add_counted "auto without a cache" env RBUF_BUILD="$plain" \
@@ -321,7 +321,7 @@ run_robust() {
     local long=()
     test $all = yes && long=(--all)
     try "robust: the component with sanitizers" build_sanitized
-    TALLY_TIMEOUT=3600 add_counted robust env RBUF_BUILD="$plain" \
+    TALLY_TIMEOUT=4500 add_counted robust env RBUF_BUILD="$plain" \
         RBUF_SANITIZED_DIR="$sanitized/prefix/lib/openmpi" TALLY_LOGS="$build/logs/robust" \
         RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" \
         "$source/tests/robust/run.sh" "${long[@]}"
