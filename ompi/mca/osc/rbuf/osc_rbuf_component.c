@@ -23,16 +23,17 @@
 #include "btl_rbuf_values.h"
 #include "osc_rbuf_message.h"
 
-enum { LEAST_MESSAGE = 512, MOST_MESSAGE = 1 << 20 };
+enum { LEAST_MESSAGE = 512, MOST_MESSAGE = 1 << 20, AUTO_LIMIT = 8192 };
 
 #define HELP_FILE          "help-mpi-osc-rbuf.txt"
-#define LIMIT_RANGE        "bytes, 0 to 64 less than message_size"
+#define AUTO               "auto"
+#define LIMIT_RANGE        "bytes, 0 to 64 less than message_size, or auto"
 #define MESSAGE_SIZE_RANGE "bytes, 512 to 1M"
 
 struct osc_rbuf_params osc_rbuf_params;
 
 /* As they were given: Open MPI's own reader takes 12.5k for 12. */
-static const char *limit_text = "2048";
+static const char *limit_text = AUTO;
 static const char *message_size_text = "16000";
 
 static int register_params(void);
@@ -85,7 +86,7 @@ static int register_params(void)
     register_var("limit", MCA_BASE_VAR_TYPE_STRING, &limit_text,
                  "Longest put or get that is packed; longer ones are written and read by the "
                  "adapter. Accumulates are packed whatever they take (" LIMIT_RANGE
-                 "; default: 2048)");
+                 "). auto: 8k, or what a message has room for (default: auto)");
     register_var("message_size", MCA_BASE_VAR_TYPE_STRING, &message_size_text,
                  "Length of a packed message. Best is what is sent eagerly at once: see "
                  "btl_rbuf_control_size (" MESSAGE_SIZE_RANGE "; default: 16000)");
@@ -143,8 +144,12 @@ static int init(bool progress_threads, bool mpi_threads)
     params->aggregate = read_size("message_size", message_size_text, LEAST_MESSAGE, MOST_MESSAGE,
                                   MESSAGE_SIZE_RANGE, &params->message_size);
     params->message_size &= ~(size_t) 7;
-    params->aggregate = params->aggregate && read_size("limit", limit_text, 0, osc_rbuf_room(),
-                                                       LIMIT_RANGE, &params->limit);
+    if (params->aggregate && strcmp(limit_text, AUTO) == 0) {
+        params->limit = osc_rbuf_room() < AUTO_LIMIT ? osc_rbuf_room() : AUTO_LIMIT;
+    } else if (params->aggregate) {
+        params->aggregate =
+            read_size("limit", limit_text, 0, osc_rbuf_room(), LIMIT_RANGE, &params->limit);
+    }
     return OMPI_SUCCESS;
 }
 
