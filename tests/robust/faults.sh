@@ -116,7 +116,7 @@ for flow in both to from; do
     killed "flowing $flow" 2
     killed "flowing $flow" 4
 done
-for epoch in fence "fence packed" group "group packed" lock_all; do
+for epoch in fence "fence packed" group "group packed" lock lock_all; do
     killed "deserting $epoch" 3
 done
 tally
