@@ -118,7 +118,7 @@ END_TEST
  * that are stand for them, whatever the number of buffers is, and some are timed. */
 START_TEST(some_stand_for_others)
 {
-    const unsigned buffers = (unsigned) _i + 1, uses = 2000;
+    const unsigned buffers = (unsigned) _i + 1, uses = 8000;
     unsigned looks = 0, timed = 0;
 
     open_table(&usual);
@@ -132,7 +132,7 @@ START_TEST(some_stand_for_others)
             looks++;
         }
     }
-    ck_assert_uint_le(looks, buffers * uses / 8 + 8 * RBUF_FREQUENT_LOOKS);
+    ck_assert_uint_le(looks, buffers * uses / 16 + 20 * RBUF_FREQUENT_LOOKS);
     ck_assert_uint_eq(timed, looks / RBUF_FREQUENT_TIMED);
     for (unsigned i = 0; i < buffers; i++) {
         ck_assert_uint_ge(rbuf_frequent_find(&table, base_of(i))->uses, uses * 2 / 3);

@@ -142,14 +142,15 @@ struct rbuf_frequent_buffer *rbuf_frequent_find(struct rbuf_frequent *frequent, 
     return place;
 }
 
-/* Messages up to the next one that is looked at: more and less by turns, 8 on average, lest a
+/* Messages up to the next one that is looked at: any number, 16 on average, lest a
  * program that takes its buffers in turn shows always the same one. */
 static uint32_t next_gap(const struct rbuf_frequent *frequent)
 {
     const uint64_t looks = frequent->counters.looked_up;
     const uint64_t most = 1 + looks / RBUF_FREQUENT_LOOKS;
-    const uint64_t any = looks * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+    uint64_t any = looks * UINT64_C(0x9e3779b97f4a7c15);
 
+    any = (any ^ any >> 32) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
     return 1 + (uint32_t) (any * (most < RBUF_FREQUENT_GAP ? most : RBUF_FREQUENT_GAP) >> 32);
 }
 

@@ -43,8 +43,8 @@
 #define RBUF_FREQUENT_SHARE  5u  /* one in so many has to be frequently used, or none is added */
 #define RBUF_FREQUENT_RAISED 4u  /* the share is doubled so often, at most */
 #define RBUF_FREQUENT_TIMED  17u /* one use in so many is timed; odd, as kinds may take turns */
-#define RBUF_FREQUENT_GAP    16u /* at most so many uses a look, where few are worth it, */
-#define RBUF_FREQUENT_LOOKS  64u /* and one more after so many looks */
+#define RBUF_FREQUENT_GAP    32u /* at most so many uses a look, where few are worth it, */
+#define RBUF_FREQUENT_LOOKS  32u /* and one more after so many looks */
 #define RBUF_FREQUENT_COPIES 8u  /* in a row, and messages are no longer handed over in place */
 #define RBUF_FREQUENT_TIMES  4u  /* of a kind, size and path, before they say anything */
 
