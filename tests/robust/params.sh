@@ -139,11 +139,16 @@ check_osc() { # NAME VALUE [NAME VALUE]: the message is about the first
     verdict "$name" "$wrong"
 }
 
+# How the job ends says nothing: where a rank has shown a text one of Open MPI 4.1.4's callbacks may come when
+# its component (pmix) has been unloaded.
 job_of_osc() { # NAME SAID
     job "$1" 60 2 "$mpi_tests/epochs" packed created
-    wrong=$(wrong_success)
-    [ -n "$wrong" ] || [ "$(lines_with "^  ($2)\$")" = 4 ] ||
+    wrong=
+    if [ "$(lines_with '^[0-9]+ checks, 0 wrong$')" != 1 ]; then
+        wrong="status $status, data not checked"
+    elif [ "$(lines_with "^  ($2)\$")" != 4 ]; then
         wrong="parameter, value and what is allowed are not said once"
+    fi
 }
 
 try "every parameter has a line in params.table" check_table_complete
