@@ -233,33 +233,27 @@ static void start_registered(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operati
     rma_start(module, operation);
 }
 
-/* The data is in a place that was found for it. The lock is held. */
-static void start_found(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation)
-{
-    const mca_btl_rbuf_frag_t *frag = operation->frag;
-
-    operation->rma.local = frag != NULL ? frag->am.header + 1 : operation->local_address;
-    operation->rma.lkey = frag != NULL ? frag->am.lkey : operation->held->lkey;
-    rma_start(module, operation);
-}
-
 /* Starts an operation in place, or puts it aside behind those that wait for a registration. False:
  * its local memory has to be registered. A write of few bytes goes inline and needs that not: a
  * program may put a million of them, each from a place of its own. The lock is held. */
 static bool start(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation)
 {
-    const struct rbuf_rma *rma = &operation->rma;
+    const mca_btl_rbuf_handle_t *handle = operation->local_handle;
+    const mca_btl_rbuf_frag_t *frag = operation->frag;
+    struct rbuf_rma *rma = &operation->rma;
 
     if (rma->operation == RBUF_RMA_WRITE && is_inline(module, rma->bytes)) {
-        if (operation->local_handle != NULL && operation->local_handle->registration != NULL) {
-            operation->rma.lkey = operation->local_handle->registration->mr->lkey; /* merged */
+        if (handle != NULL && handle->registration != NULL) {
+            rma->lkey = handle->registration->mr->lkey; /* for when it is merged */
         }
         rma_start(module, operation);
-    } else if (operation->local_handle == NULL) {
-        start_found(module, operation);
+    } else if (handle == NULL) { /* a place was found for it */
+        rma->local = frag != NULL ? frag->am.header + 1 : operation->local_address;
+        rma->lkey = frag != NULL ? frag->am.lkey : operation->held->lkey;
+        rma_start(module, operation);
     } else if (!SLIST_EMPTY(&module->pending)) {
         SLIST_INSERT_HEAD(&module->pending, operation, link);
-    } else if (operation->local_handle->registration != NULL) {
+    } else if (handle->registration != NULL) {
         start_registered(module, operation);
     } else {
         return false;
