@@ -91,6 +91,7 @@ struct mca_btl_rbuf_module_t {
     uint32_t holding;                               /* operations under way that hold one */
     TAILQ_HEAD(, mca_btl_rbuf_operation) under_way; /* one-sided, in order of start */
     uint64_t started;                               /* of those */
+    uint64_t bounced;                               /* counter: puts and gets through a fragment */
     TAILQ_HEAD(, mca_btl_base_endpoint_t) endpoints;
     TAILQ_HEAD(, mca_btl_rbuf_packed) packing; /* those in that state */
     mca_btl_rbuf_departed_t departed;

@@ -8,9 +8,9 @@
  * takes a hundred instructions more. So it does the latter while messages are gathered, and is told
  * when that begins and ends (btl_rbuf_bml.h); by sendi one in some is looked at.
  *
- * It hands puts and gets up to a threshold over without a registration of its own. A registration
- * is held until its memory is given back, of which the memory hooks tell: a cache is not asked for
- * each message, as that takes as long as a copy. It is made and let go without the lock.
+ * A registration is held until its memory is given back, of which the memory hooks tell: a cache is
+ * not asked for each message, as that takes as long as a copy. It is made and let go without the
+ * lock.
  */
 #include "btl_rbuf_frequent.h"
 
@@ -94,8 +94,6 @@ int mca_btl_rbuf_frequent_open(mca_btl_rbuf_module_t *module)
     frequent->least = params->reuse_min > frequent->least ? params->reuse_min : frequent->least;
     module->frequent = frequent;
     set_in_place(module);
-    module->super.btl_put_local_registration_threshold = module->room[RBUF_CONTROL];
-    module->super.btl_get_local_registration_threshold = module->room[RBUF_CONTROL];
     return OPAL_SUCCESS;
 }
 

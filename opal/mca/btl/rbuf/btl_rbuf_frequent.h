@@ -11,8 +11,7 @@ struct mca_btl_rbuf_frequent {
     size_t least; /* shorter messages are not looked at, bytes */
     struct rbuf_pace pace[RBUF_FREQUENT_KINDS][RBUF_FREQUENT_SIZES];
     uint64_t spared; /* counter: uses of registered buffers that were copied all the same */
-    uint64_t in_place[RBUF_FREQUENT_KINDS]; /* counters: uses that were to do without a copy, */
-    uint64_t bounced;                       /* and puts and gets that had one */
+    uint64_t in_place[RBUF_FREQUENT_KINDS]; /* counters: uses that were to do without a copy */
 };
 
 /* With reuse on; where it cannot be had module->frequent stays NULL, and that has been said. Behind

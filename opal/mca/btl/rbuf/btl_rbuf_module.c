@@ -213,8 +213,11 @@ int mca_btl_rbuf_module_open(struct rbuf_port *port, uint32_t index, mca_btl_rbu
     module->port = port;
     module->index = index;
     set_room(module);
-    /* What travels inside the request needs no registration, so osc/rdma need not copy it. */
-    module->super.btl_put_local_registration_threshold = rbuf_queue_inline(port, RBUF_BULK);
+    /* Up to there osc/rdma neither copies nor registers: it would do so through a buffer of 32 KB,
+     * which 4.1 registers anew whenever it was full, and register each operation that finds it so.
+     */
+    module->super.btl_put_local_registration_threshold = module->room[RBUF_CONTROL];
+    module->super.btl_get_local_registration_threshold = module->room[RBUF_CONTROL];
     mca_btl_rbuf_lock_open(&module->lock);
     TAILQ_INIT(&module->endpoints);
     TAILQ_INIT(&module->packing);

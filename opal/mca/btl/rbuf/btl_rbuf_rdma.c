@@ -10,9 +10,8 @@
  * to find its memory registered, and once more for a fragment if that is not.
  *
  * Small puts and gets come without a handle of their local memory: a put that travels inside the
- * request needs none. With reuse longer ones come so, too, and are done from and into memory that
- * is registered for being used so often, or else by a copy in a fragment of ours, as osc/rdma
- * would.
+ * request needs none. Longer ones are done from and into memory that is registered for being used
+ * often (reuse), or else by a copy in a fragment of ours, as osc/rdma would.
  *
  * Those of one-sided code, whose remote handle is a window's, core may hold (core/staged/rma.h),
  * with their registration; who waits for a registration waits for these as for others. ob1's are
@@ -139,14 +138,16 @@ static void copy(mca_btl_rbuf_module_t *module, const mca_btl_rbuf_operation_t *
 static bool find_place(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation,
                        enum rbuf_frequent_kind kind, size_t bytes)
 {
-    operation->held = mca_btl_rbuf_frequent_find(module, kind, operation->local_address,
-                                                 (uint32_t) bytes, &operation->timed);
-    if (operation->held != NULL) {
-        return true;
+    if (module->frequent != NULL) {
+        operation->held = mca_btl_rbuf_frequent_find(module, kind, operation->local_address,
+                                                     (uint32_t) bytes, &operation->timed);
+        if (operation->held != NULL) {
+            return true;
+        }
     }
     mca_btl_rbuf_lock(module);
     operation->frag = mca_btl_rbuf_frag_take_locked(module, bytes);
-    module->frequent->bounced += operation->frag != NULL;
+    module->bounced += operation->frag != NULL;
     mca_btl_rbuf_unlock(module);
     if (operation->frag != NULL && kind == RBUF_FREQUENT_PUT) {
         copy(module, operation, kind, bytes);

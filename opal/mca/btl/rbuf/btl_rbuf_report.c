@@ -24,7 +24,7 @@ struct totals {
     uint64_t reuse_spared;
     uint64_t reuse_puts;
     uint64_t reuse_gets;
-    uint64_t reuse_bounced;
+    uint64_t bounced;
     uint64_t reuse_held;
     uint64_t reuse_most;
     uint64_t reuse_most_bytes;
@@ -143,8 +143,7 @@ static const struct counter table[] = {
     {"reuse_gathered_bytes", CORE(gathered_bytes), "Bytes of those"},
     {"reuse_puts", TOTAL(reuse_puts), "Puts from often used buffers, without a copy"},
     {"reuse_gets", TOTAL(reuse_gets), "Gets into often used buffers, likewise"},
-    {"reuse_bounced", TOTAL(reuse_bounced),
-     "Puts and gets through a copy, of those that may be without"},
+    {"bounced", TOTAL(bounced), "Small puts and gets, copied through a fragment"},
     {"reuse_registered", TOTAL(reuse.registered), "Buffers registered, as they are often used"},
     {"reuse_given_up", TOTAL(reuse.given_up),
      "Of those, the ones that are no more: released by the program, or given up for others"},
@@ -206,7 +205,6 @@ static void add_frequent(struct totals *totals, const struct mca_btl_rbuf_freque
     totals->reuse_spared += frequent->spared;
     totals->reuse_puts += frequent->in_place[RBUF_FREQUENT_PUT];
     totals->reuse_gets += frequent->in_place[RBUF_FREQUENT_GET];
-    totals->reuse_bounced += frequent->bounced;
     totals->reuse_held += frequent->table.held_count;
     if (top.uses > totals->reuse_most) {
         totals->reuse_most = top.uses;
@@ -230,6 +228,7 @@ static void add_module(struct totals *totals, const mca_btl_rbuf_module_t *modul
         add(&totals->helper, &counters, sizeof(counters));
         totals->cache_misses += counters.mispredicted + counters.unknown;
     }
+    totals->bounced += module->bounced;
     totals->requests += module->port->fab.requests;
     totals->completions += module->port->fab.completions;
     totals->async_visits += module->async.visits;
