@@ -12,7 +12,7 @@
 
 enum {
     EPOCH = 16,           /* puts, and gets */
-    LARGE = 64 * CHECK_K, /* bytes, more than osc/rdma copies */
+    LARGE = 64 * CHECK_K, /* bytes, more than is copied */
     SMALL = 504,          /* more than travels inside a request */
     STRIDE = LARGE + 64,  /* no neighbours */
     WINDOW = 2 * EPOCH * STRIDE,
@@ -162,7 +162,7 @@ int main(int argc, char **argv)
     if (check_rank == 0) {
         epoch(LARGE, STRIDE, 2 * EPOCH, "large ones");
         epoch(SMALL, SMALL + 8, 2 * EPOCH, "small ones");
-        epoch(SMALL, SMALL, 2, "neighbours");
+        epoch(SMALL, SMALL, 2 * EPOCH, "neighbours, each copied to a place of its own");
         overlapping();
         out_of_range();
     }
