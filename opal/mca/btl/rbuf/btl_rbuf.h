@@ -7,7 +7,8 @@
  *     component                 open, register, init, progress of all modules
  *     procs                     processes that come and go, and the end of a module
  *     progress, connections     act on core's events, on the listener's, and each calls the other
- *     send, rdma, prepare       what Open MPI asks for; async: what goes on without it
+ *     send, rdma, prepare       what Open MPI asks for; operation: one of rdma; async: what goes
+ *                               on without it
  *     connect, departed, collect    queue pairs; peers that have left; completions
  *     endpoint, packed          peers, and early data of packed messages
  *     module                    what a port owns

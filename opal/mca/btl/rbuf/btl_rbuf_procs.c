@@ -18,6 +18,7 @@
 #include "btl_rbuf_module.h"
 #include "btl_rbuf_progress.h"
 #include "btl_rbuf_rdma.h"
+#include "btl_rbuf_operation.h"
 #include "btl_rbuf_report.h"
 
 #define DRAIN_SECONDS 10

@@ -43,7 +43,4 @@ void mca_btl_rbuf_put_direct(mca_btl_rbuf_module_t *module, struct rbuf_put *put
 /* An in-place operation is complete, or failed. No lock is held. */
 void mca_btl_rbuf_rma_ended(mca_btl_rbuf_module_t *module, struct rbuf_rma *rma, int status);
 
-/* Frees the operations; none is under way. */
-void mca_btl_rbuf_operations_close(mca_btl_rbuf_module_t *module);
-
 #endif

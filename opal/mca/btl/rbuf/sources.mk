@@ -58,6 +58,8 @@ rbuf_glue_sources = \
 	%reldir%/btl_rbuf_modex.h \
 	%reldir%/btl_rbuf_module.c \
 	%reldir%/btl_rbuf_module.h \
+	%reldir%/btl_rbuf_operation.c \
+	%reldir%/btl_rbuf_operation.h \
 	%reldir%/btl_rbuf_packed.c \
 	%reldir%/btl_rbuf_packed.h \
 	%reldir%/btl_rbuf_params.c \

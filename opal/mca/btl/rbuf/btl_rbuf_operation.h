@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+#ifndef BTL_RBUF_OPERATION_H
+#define BTL_RBUF_OPERATION_H
+
+#include "btl_rbuf_auto.h"
+#include "btl_rbuf_endpoint.h"
+#include "btl_rbuf_frequent.h"
+#include "btl_rbuf_memory.h"
+#include "core/staged/put.h"
+#include "core/staged/rma.h"
+
+/* A put, get or atomic under way, and whom to tell. */
+typedef struct mca_btl_rbuf_operation {
+    union {
+        struct rbuf_put put; /* staged */
+        struct rbuf_rma rma; /* in place */
+    };
+    mca_btl_base_endpoint_t *endpoint;
+    void *local_address;
+    mca_btl_rbuf_handle_t *local_handle; /* NULL: one of these two, or inline */
+    struct rbuf_frequent_held *held;     /* its local memory's registration */
+    mca_btl_rbuf_frag_t *frag;           /* the data stands there */
+    bool timed;                          /* its copy is */
+    bool one_sided;                      /* not ob1's: core may hold it, and a flush waits for it */
+    mca_btl_base_rdma_completion_fn_t callback;
+    void *context;
+    void *data;
+    uint64_t put_id; /* of a staged put: orders what the callback sends */
+    struct mca_btl_rbuf_timing timing;
+    /* Atomics land in registered words of our own and are copied from there. */
+    uint64_t *bounce;
+    bool holds_registration; /* counted in the module's `holding` */
+    uint64_t number;         /* in order of their start */
+    SLIST_ENTRY(mca_btl_rbuf_operation) link;
+    TAILQ_ENTRY(mca_btl_rbuf_operation) under_way_link;
+} mca_btl_rbuf_operation_t;
+
+/* An operation like `wanted`, or NULL without memory. The lock is held. */
+mca_btl_rbuf_operation_t *mca_btl_rbuf_operation_take(mca_btl_rbuf_module_t *module,
+                                                      const mca_btl_rbuf_operation_t *wanted);
+
+/* Frees the operations; none is under way. */
+void mca_btl_rbuf_operations_close(mca_btl_rbuf_module_t *module);
+
+/* A registered word for an atomic to land in, or NULL if all are in use. The lock is held. */
+uint64_t *mca_btl_rbuf_word_take(mca_btl_rbuf_module_t *module);
+void mca_btl_rbuf_word_give(mca_btl_rbuf_module_t *module, uint64_t *word);
+
+/* Whether a write of so many bytes needs no registered memory. */
+static inline bool mca_btl_rbuf_is_inline(const mca_btl_rbuf_module_t *module, size_t bytes)
+{
+    return bytes <= rbuf_queue_inline(module->port, RBUF_BULK);
+}
+
+/* Finds a place in registered memory for an operation without a handle, and has a put's data there.
+ * False: there is none now. No lock is held. */
+bool mca_btl_rbuf_operation_place(mca_btl_rbuf_module_t *module,
+                                  mca_btl_rbuf_operation_t *operation, enum rbuf_frequent_kind kind,
+                                  size_t bytes);
+
+/* Gives it back; nothing if there is none. The lock is held. */
+void mca_btl_rbuf_operation_unplace(mca_btl_rbuf_module_t *module,
+                                    const mca_btl_rbuf_operation_t *operation);
+
+/* Hands it to core, which may hold it. The lock is held. */
+void mca_btl_rbuf_operation_post(mca_btl_rbuf_module_t *module,
+                                 mca_btl_rbuf_operation_t *operation);
+
+/* Starts it in place, or puts it aside behind those that wait for a registration. False: it is for
+ * mca_btl_rbuf_operation_register(). The lock is held. */
+bool mca_btl_rbuf_operation_start(mca_btl_rbuf_module_t *module,
+                                  mca_btl_rbuf_operation_t *operation);
+
+/* Registers its local memory and starts it in place; it may wait. No lock is held. */
+void mca_btl_rbuf_operation_register(mca_btl_rbuf_module_t *module,
+                                     mca_btl_rbuf_operation_t *operation);
+
+/* Tells Open MPI, and frees it. No lock is held. */
+void mca_btl_rbuf_operation_end(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation,
+                                int status);
+
+#endif
