@@ -114,7 +114,8 @@ target() { # NAME
         product=("$rbuf"/core/{,*/}*.c)
         harness=("$here"/{core_foe,core_early_foe,core_rogue,core_user,core_watch,core_ring_watch,records}.c
             "$top/ompi-mca-btl-rbuf/model/machine.c"
-            "$top"/tests/sim/{clock,keys,net,pair,world,world_am,world_cost,world_packed,world_prestage,world_raw,world_user}.c)
+            "$top"/tests/sim/{clock,keys,net,pair,world}.c
+            "$top"/tests/sim/world_{am,cost,loss,packed,prestage,raw,user}.c)
         flags+=(-I"$top/tests/sim" -I"$top/ompi-mca-btl-rbuf")
         wrapped rbuf_copy world_user_events rbuf_core_received rbuf_core_immediate \
             rbuf_core_progress sim_post
