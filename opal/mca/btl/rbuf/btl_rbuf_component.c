@@ -179,7 +179,7 @@ static bool open_listener(void)
     return true;
 }
 
-/* Whether somebody asked for this transport by name, wherever: so its absence is worth a message. */
+/* Whether somebody named this transport, wherever: then its absence is worth a message. */
 static bool asked_for(void)
 {
     const char *btls = opal_btl_base_framework.framework_selection;
