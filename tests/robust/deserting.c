@@ -7,9 +7,6 @@
  */
 #include "check.h"
 
-#include <signal.h>
-#include <time.h>
-
 enum { PLACE = 40000, LARGE = 30000, SMALL = 100, MOST_RANKS = 8, ROUNDS_TO_LIVE = 20 };
 
 static MPI_Win win;
@@ -45,16 +42,6 @@ static void end(void)
     }
 }
 
-static void die(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    fprintf(stderr, "victim: killed at %lld.%03ld\n", (long long) now.tv_sec,
-            now.tv_nsec / 1000000);
-    raise(SIGKILL);
-}
-
 /* Operations that are packed, others that are not, and some that wait for an answer. */
 static void use(int rank, bool dies)
 {
@@ -71,7 +58,7 @@ static void use(int rank, bool dies)
     MPI_Get_accumulate(&one, 1, MPI_INT64_T, &before[rank], 1, MPI_INT64_T, rank, 0, 1, MPI_INT64_T,
                        MPI_SUM, win);
     if (dies) {
-        die();
+        check_die();
     }
     if (is("lock")) {
         MPI_Win_unlock(rank, win);

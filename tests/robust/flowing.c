@@ -9,9 +9,6 @@
 #include "check.h"
 #include "counter.h"
 
-#include <signal.h>
-#include <time.h>
-
 enum { WINDOW = 16, WORD = 16, ROUNDS_TO_LIVE = 300, WARM = 60 };
 
 /* Each with rank 1, in lockstep, so that rings open on both sides. */
@@ -29,16 +26,6 @@ static void warm_up(void)
             }
         }
     }
-}
-
-static void die(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    fprintf(stderr, "victim: killed at %lld.%03ld\n", (long long) now.tv_sec,
-            now.tv_nsec / 1000000);
-    raise(SIGKILL);
 }
 
 static void flow(bool sends, bool receives)
@@ -76,7 +63,7 @@ static void flow(bool sends, bool receives)
                         now - before);
             }
             if (check_rank == 1) {
-                die();
+                check_die();
             }
         }
         MPI_Waitall(n, requests, MPI_STATUSES_IGNORE);
