@@ -184,6 +184,9 @@ void rbuf_rma_release(struct rbuf_peer *peer)
     struct rbuf_rma *rma = peer->held_first;
     unsigned held = 0;
 
+    if (rma == NULL) {
+        return;
+    }
     while (rma != NULL) {
         list[held++] = rma;
         rma = TAILQ_NEXT(rma, link);
@@ -200,9 +203,7 @@ int rbuf_rma_progress(struct rbuf_peer *peer)
 {
     int done = 0;
 
-    if (peer->held > 0) {
-        rbuf_rma_release(peer);
-    }
+    rbuf_rma_release(peer);
     while (!TAILQ_EMPTY(&peer->rmas) && post(peer, &done)) {
     }
     return done;
