@@ -18,9 +18,7 @@
 #include "btl_rbuf_callback.h"
 #include "btl_rbuf_connect.h"
 #include "btl_rbuf_help.h"
-#include "btl_rbuf_rdma.h"
 
-/* A registered word for an atomic to land in, or NULL if all are in use. The lock is held. */
 uint64_t *mca_btl_rbuf_word_take(mca_btl_rbuf_module_t *module)
 {
     unsigned bit;
@@ -38,7 +36,6 @@ void mca_btl_rbuf_word_give(mca_btl_rbuf_module_t *module, uint64_t *word)
     module->atomic_words_free |= 1ull << (word - (uint64_t *) module->atomic_words.base);
 }
 
-/* An operation like `wanted`, or NULL without memory. The lock is held. */
 mca_btl_rbuf_operation_t *mca_btl_rbuf_operation_take(mca_btl_rbuf_module_t *module,
                                                       const mca_btl_rbuf_operation_t *wanted)
 {
@@ -86,8 +83,6 @@ static void copy(mca_btl_rbuf_module_t *module, const mca_btl_rbuf_operation_t *
     }
 }
 
-/* Finds a place in registered memory for an operation without a handle. False: there is none. No
- * lock is held. */
 bool mca_btl_rbuf_operation_place(mca_btl_rbuf_module_t *module,
                                   mca_btl_rbuf_operation_t *operation, enum rbuf_frequent_kind kind,
                                   size_t bytes)
@@ -109,7 +104,6 @@ bool mca_btl_rbuf_operation_place(mca_btl_rbuf_module_t *module,
     return operation->frag != NULL;
 }
 
-/* The lock is held. */
 void mca_btl_rbuf_operation_unplace(mca_btl_rbuf_module_t *module,
                                     const mca_btl_rbuf_operation_t *operation)
 {
@@ -121,8 +115,6 @@ void mca_btl_rbuf_operation_unplace(mca_btl_rbuf_module_t *module,
     }
 }
 
-/* Tells Open MPI, with the operation already free for the next, unless a flush may wait for it:
- * osc/rdma frees then what its callback looks at. No lock is held. */
 void mca_btl_rbuf_operation_end(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation,
                                 int status)
 {
@@ -164,7 +156,6 @@ void mca_btl_rbuf_operation_end(mca_btl_rbuf_module_t *module, mca_btl_rbuf_oper
 
 /* ---- in place ---- */
 
-/* What is held leaves at the next call of progress; should none come, the thread sees to it. */
 void mca_btl_rbuf_operation_post(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation)
 {
     struct rbuf_peer *peer = operation->endpoint->peer;
@@ -189,9 +180,6 @@ static void start_registered(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operati
     mca_btl_rbuf_operation_post(module, operation);
 }
 
-/* Starts an operation in place, or puts it aside behind those that wait for a registration. False:
- * its local memory has to be registered. A write of few bytes goes inline and needs that not: a
- * program may put a million of them, each from a place of its own. The lock is held. */
 bool mca_btl_rbuf_operation_start(mca_btl_rbuf_module_t *module,
                                   mca_btl_rbuf_operation_t *operation)
 {
@@ -233,9 +221,6 @@ static bool make_registered(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operatio
     return handle->registration != NULL;
 }
 
-/* Starts an operation in place whose local memory is registered for that. Where this fails while
- * others hold registrations, it waits until one of them ends: osc/rdma takes no notice of a put
- * that failed, so that what is given up here would be lost. No lock is held. */
 void mca_btl_rbuf_operation_register(mca_btl_rbuf_module_t *module,
                                      mca_btl_rbuf_operation_t *operation)
 {

@@ -62,21 +62,30 @@ bool mca_btl_rbuf_operation_place(mca_btl_rbuf_module_t *module,
 void mca_btl_rbuf_operation_unplace(mca_btl_rbuf_module_t *module,
                                     const mca_btl_rbuf_operation_t *operation);
 
-/* Hands it to core, which may hold it. The lock is held. */
+/* Hands it to core, which may hold it until the next call of progress; should none come, the
+ * thread sees to it. The lock is held. */
 void mca_btl_rbuf_operation_post(mca_btl_rbuf_module_t *module,
                                  mca_btl_rbuf_operation_t *operation);
 
-/* Starts it in place, or puts it aside behind those that wait for a registration. False: it is for
- * mca_btl_rbuf_operation_register(). The lock is held. */
+/* Starts it in place, or puts it aside behind those that wait for a registration. False: its local
+ * memory is for mca_btl_rbuf_operation_register() to register. A write of few bytes goes inline and
+ * needs that not: a program may put a million of them, each from a place of its own. The lock is
+ * held. */
 bool mca_btl_rbuf_operation_start(mca_btl_rbuf_module_t *module,
                                   mca_btl_rbuf_operation_t *operation);
 
-/* Registers its local memory and starts it in place; it may wait. No lock is held. */
+/* Registers its local memory and starts it in place. Where this fails while others hold
+ * registrations it waits until one of them ends: osc/rdma takes no notice of a put that failed, so
+ * that what is given up here would be lost. No lock is held. */
 void mca_btl_rbuf_operation_register(mca_btl_rbuf_module_t *module,
                                      mca_btl_rbuf_operation_t *operation);
 
-/* Tells Open MPI, and frees it. No lock is held. */
+/* Tells Open MPI, and frees it for the next, behind the callback if a flush may wait for it:
+ * osc/rdma frees then what its callback looks at. No lock is held. */
 void mca_btl_rbuf_operation_end(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation,
                                 int status);
+
+/* One in place is complete, or failed. No lock is held. */
+void mca_btl_rbuf_rma_ended(mca_btl_rbuf_module_t *module, struct rbuf_rma *rma, int status);
 
 #endif

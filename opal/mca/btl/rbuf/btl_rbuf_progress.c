@@ -21,6 +21,7 @@
 #include "btl_rbuf_help.h"
 #include "btl_rbuf_latency.h"
 #include "btl_rbuf_memory.h"
+#include "btl_rbuf_operation.h"
 #include "btl_rbuf_packed.h"
 #include "btl_rbuf_rdma.h"
 #include "btl_rbuf_ring.h"

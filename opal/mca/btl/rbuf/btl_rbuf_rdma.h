@@ -40,7 +40,4 @@ void mca_btl_rbuf_put_ended(mca_btl_rbuf_module_t *module, struct rbuf_put *put,
 /* The receiver had no staging and registered its buffer instead. No lock is held. */
 void mca_btl_rbuf_put_direct(mca_btl_rbuf_module_t *module, struct rbuf_put *put);
 
-/* An in-place operation is complete, or failed. No lock is held. */
-void mca_btl_rbuf_rma_ended(mca_btl_rbuf_module_t *module, struct rbuf_rma *rma, int status);
-
 #endif
