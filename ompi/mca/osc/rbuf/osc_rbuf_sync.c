@@ -35,17 +35,19 @@ static void set_passage(struct osc_rbuf_window *window, enum osc_rbuf_passage pa
  * are refused there. */
 static int open_below(struct osc_rbuf_window *window)
 {
-    bool opens;
+    enum osc_rbuf_passage found;
     int status;
 
     osc_rbuf_lock();
-    opens = window->passage == OSC_RBUF_CLOSED;
-    if (opens) {
+    found = window->passage;
+    if (found == OSC_RBUF_CLOSED) {
         window->passage = OSC_RBUF_OPENING;
     }
     osc_rbuf_unlock();
-    if (!opens) {
+    if (found == OSC_RBUF_OPENING) {
         osc_rbuf_wait(window, opened_or_not, 0);
+    }
+    if (found != OSC_RBUF_CLOSED) {
         return OMPI_SUCCESS;
     }
     status = window->below.osc_lock_all(MPI_MODE_NOCHECK, window->win);
