@@ -6,10 +6,7 @@
  */
 #include "osc_rbuf.h"
 
-#include <dlfcn.h>
-#include <libgen.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +17,7 @@
 #include "opal/mca/btl/base/base.h"
 #include "opal/util/proc.h"
 #include "opal/util/show_help.h"
+#include "btl_rbuf_help_dir.h"
 #include "btl_rbuf_values.h"
 #include "osc_rbuf_message.h"
 
@@ -101,18 +99,9 @@ static int register_params(void)
     return OMPI_SUCCESS;
 }
 
-/* Says which value cannot be used. The help file is beside the component, wherever that is:
- * PREFIX/lib/openmpi/mca_osc_rbuf.so -> PREFIX/share/openmpi. */
 static void refuse(const char *name, const char *value, const char *range)
 {
-    char object[PATH_MAX];
-    char directory[PATH_MAX + 32];
-    Dl_info dl;
-
-    if (dladdr((void *) &osc_rbuf_params, &dl) != 0 && realpath(dl.dli_fname, object) != NULL) {
-        snprintf(directory, sizeof(directory), "%s/../../share/openmpi", dirname(object));
-        opal_show_help_add_dir(directory);
-    }
+    mca_btl_rbuf_help_dir(&osc_rbuf_params);
     opal_show_help(HELP_FILE, "bad parameter", true, opal_process_info.nodename, name, value,
                    range);
 }

@@ -8,9 +8,6 @@
 
 #include "btl_rbuf_help.h"
 
-#include <dlfcn.h>
-#include <libgen.h>
-#include <limits.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -20,6 +17,7 @@
 #include <string.h>
 #include <sys/queue.h>
 
+#include "btl_rbuf_help_dir.h"
 #include "common/problem.h"
 #include "opal/util/output.h"
 #include "opal/util/show_help.h"
@@ -42,17 +40,7 @@ static atomic_bool waiting; /* the list is not empty; written with the lock held
 
 void mca_btl_rbuf_help_open(void)
 {
-    char object[PATH_MAX];
-    char directory[PATH_MAX + 32];
-    Dl_info info;
-
-    if (dladdr((void *) (uintptr_t) &mca_btl_rbuf_help_open, &info) == 0 ||
-        realpath(info.dli_fname, object) == NULL) {
-        return;
-    }
-    /* PREFIX/lib/openmpi/mca_btl_rbuf.so -> PREFIX/share/openmpi */
-    snprintf(directory, sizeof(directory), "%s/../../share/openmpi", dirname(object));
-    opal_show_help_add_dir(directory);
+    mca_btl_rbuf_help_dir((void *) (uintptr_t) &mca_btl_rbuf_help_open);
 }
 
 /* Not the form with a va_list, which does not merge. What a topic does not use is ignored. Open MPI

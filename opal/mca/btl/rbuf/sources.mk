@@ -42,6 +42,8 @@ rbuf_glue_sources = \
 	%reldir%/btl_rbuf_frequent.h \
 	%reldir%/btl_rbuf_help.c \
 	%reldir%/btl_rbuf_help.h \
+	%reldir%/btl_rbuf_help_dir.c \
+	%reldir%/btl_rbuf_help_dir.h \
 	%reldir%/btl_rbuf_helper.c \
 	%reldir%/btl_rbuf_helper.h \
 	%reldir%/btl_rbuf_hooks.c \
