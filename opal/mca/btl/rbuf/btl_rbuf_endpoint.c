@@ -92,6 +92,7 @@ static mca_btl_base_endpoint_t *make(mca_btl_rbuf_module_t *module, opal_proc_t 
     endpoint->proc = proc;
     endpoint->their_port = (uint32_t) pairs->partner[module->index];
     endpoint->pairs = pairs->count;
+    endpoint->in_place = (module->super.btl_flags & MCA_BTL_FLAGS_SEND_INPLACE) != 0;
     while (pairs->partner[endpoint->first_module] < 0) {
         endpoint->first_module++;
     }

@@ -37,6 +37,7 @@ struct mca_btl_base_endpoint_t {
     uint8_t their_gid[16];     /* once it is connected */
     TAILQ_ENTRY(mca_btl_base_endpoint_t) link;
     struct mca_btl_rbuf_packed *packed; /* NULL: nothing was packed for it */
+    bool in_place;                      /* ob1 hands eager messages over in place; with reuse */
     uint32_t samples_due;               /* of its latency */
     uint32_t attempts_left;             /* at them */
     bool early_barred; /* no early data of packed messages: Open MPI asked for others once */

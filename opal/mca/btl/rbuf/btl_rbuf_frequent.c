@@ -6,7 +6,8 @@
  *
  * Open MPI hands messages to sendi, where they can but be copied, or to prepare_src and send, which
  * takes a hundred instructions more. So it does the latter while messages are gathered, and is told
- * when that begins and ends (btl_rbuf_bml.h); by sendi one in some is looked at.
+ * when that begins and ends (btl_rbuf_bml.h), of each endpoint with the next message for it that is
+ * looked at; by sendi one in some is.
  *
  * A registration is held until its memory is given back, of which the memory hooks tell: a cache is
  * not asked for each message, as that takes as long as a copy. It is made and let go without the
@@ -40,20 +41,6 @@ static uint64_t most_bytes(void)
     const size_t part = rbuf_memlock_limit() / PART;
 
     return part < MOST_BYTES ? part : MOST_BYTES;
-}
-
-/* Has ob1 hand over what comes next as the table wants it. The lock is held. */
-static void set_in_place(mca_btl_rbuf_module_t *module)
-{
-    const bool in_place = module->frequent->table.in_place;
-    const uint32_t others = module->super.btl_flags & ~(uint32_t) MCA_BTL_FLAGS_SEND_INPLACE;
-    mca_btl_base_endpoint_t *endpoint;
-
-    module->super.btl_flags = in_place ? others | MCA_BTL_FLAGS_SEND_INPLACE : others;
-    TAILQ_FOREACH(endpoint, &module->endpoints, link)
-    {
-        mca_btl_rbuf_bml_set_in_place(endpoint, in_place);
-    }
 }
 
 int mca_btl_rbuf_frequent_open(mca_btl_rbuf_module_t *module)
@@ -93,7 +80,10 @@ int mca_btl_rbuf_frequent_open(mca_btl_rbuf_module_t *module)
     frequent->least = module->port->max_inline + 1;
     frequent->least = params->reuse_min > frequent->least ? params->reuse_min : frequent->least;
     module->frequent = frequent;
-    set_in_place(module);
+    if (frequent->table.in_place) {
+        module->super.btl_flags |=
+            MCA_BTL_FLAGS_SEND_INPLACE; /* of all endpoints, from the start */
+    }
     return OPAL_SUCCESS;
 }
 
@@ -230,18 +220,28 @@ static bool is_target(const struct rbuf_frequent_held *held)
     return registration->rights == MCA_BTL_RBUF_TARGET;
 }
 
-struct rbuf_frequent_held *mca_btl_rbuf_frequent_find(mca_btl_rbuf_module_t *module,
-                                                      enum rbuf_frequent_kind kind,
-                                                      const void *base, uint32_t bytes, bool *timed)
+/* A message for the endpoint was looked at. The lock is held. */
+static void message_seen(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
+                         bool gathered)
+{
+    struct rbuf_frequent *table = &module->frequent->table;
+
+    (void) rbuf_frequent_turn(table, gathered);
+    if (endpoint->in_place != table->in_place) {
+        mca_btl_rbuf_bml_set_in_place(endpoint, table->in_place);
+    }
+}
+
+/* As mca_btl_rbuf_frequent_find(), also of a message, for the endpoint, else NULL. */
+static struct rbuf_frequent_held *find(mca_btl_rbuf_module_t *module,
+                                       mca_btl_base_endpoint_t *endpoint,
+                                       enum rbuf_frequent_kind kind, const void *base,
+                                       uint32_t bytes, bool *timed)
 {
     struct mca_btl_rbuf_frequent *frequent = module->frequent;
     struct rbuf_frequent_held *held = NULL;
     struct rbuf_frequent_buffer *buffer;
 
-    *timed = false;
-    if (bytes < mca_btl_rbuf_params.reuse_min) {
-        return NULL;
-    }
     if (rbuf_frequent_has_released(&frequent->table)) {
         give_released(module);
     }
@@ -251,15 +251,25 @@ struct rbuf_frequent_held *mca_btl_rbuf_frequent_find(mca_btl_rbuf_module_t *mod
         held = rbuf_frequent_start(buffer);
         frequent->in_place[kind]++;
     }
-    if (kind == RBUF_FREQUENT_SEND && rbuf_frequent_turn(&frequent->table, held != NULL)) {
-        set_in_place(module);
+    if (endpoint != NULL) {
+        message_seen(module, endpoint, held != NULL);
     }
     mca_btl_rbuf_unlock(module);
     return held;
 }
 
+struct rbuf_frequent_held *mca_btl_rbuf_frequent_find(mca_btl_rbuf_module_t *module,
+                                                      enum rbuf_frequent_kind kind,
+                                                      const void *base, uint32_t bytes, bool *timed)
+{
+    *timed = false;
+    return bytes < mca_btl_rbuf_params.reuse_min ? NULL
+                                                 : find(module, NULL, kind, base, bytes, timed);
+}
+
 /* Where the data of a message is held, as above. */
 static struct rbuf_frequent_held *find_source(mca_btl_rbuf_module_t *module,
+                                              mca_btl_base_endpoint_t *endpoint,
                                               const struct opal_convertor_t *convertor,
                                               size_t bytes, bool *timed)
 {
@@ -267,34 +277,32 @@ static struct rbuf_frequent_held *find_source(mca_btl_rbuf_module_t *module,
 
     if (bytes >= module->frequent->least && mca_btl_rbuf_is_in_place(convertor)) {
         opal_convertor_get_current_pointer(convertor, &data);
-        return mca_btl_rbuf_frequent_find(module, RBUF_FREQUENT_SEND, data, (uint32_t) bytes,
-                                          timed);
+        return find(module, endpoint, RBUF_FREQUENT_SEND, data, (uint32_t) bytes, timed);
     }
     *timed = false;
     mca_btl_rbuf_lock(module);
-    if (rbuf_frequent_turn(&module->frequent->table, false)) {
-        set_in_place(module);
-    }
+    message_seen(module, endpoint, false);
     mca_btl_rbuf_unlock(module);
     return NULL;
 }
 
-bool mca_btl_rbuf_frequent_sample(mca_btl_rbuf_module_t *module,
+bool mca_btl_rbuf_frequent_sample(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
                                   const struct opal_convertor_t *convertor, size_t bytes)
 {
     bool timed;
-    struct rbuf_frequent_held *held = find_source(module, convertor, bytes, &timed);
+    struct rbuf_frequent_held *held = find_source(module, endpoint, convertor, bytes, &timed);
 
     mca_btl_rbuf_frequent_end(module, held);
     return timed && held == NULL;
 }
 
 mca_btl_rbuf_frag_t *mca_btl_rbuf_frequent_prepare(mca_btl_rbuf_module_t *module,
+                                                   mca_btl_base_endpoint_t *endpoint,
                                                    struct opal_convertor_t *convertor,
                                                    size_t reserve, size_t bytes)
 {
     bool timed;
-    struct rbuf_frequent_held *held = find_source(module, convertor, bytes, &timed);
+    struct rbuf_frequent_held *held = find_source(module, endpoint, convertor, bytes, &timed);
     mca_btl_rbuf_frag_t *frag;
     void *data = NULL;
 

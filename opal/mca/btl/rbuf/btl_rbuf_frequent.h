@@ -28,13 +28,14 @@ static inline bool mca_btl_rbuf_frequent_is_due(struct mca_btl_rbuf_frequent *fr
 
 /* Looks at it; it is copied, but those that follow may come by prepare_src. True: to be timed. No
  * lock is held. */
-bool mca_btl_rbuf_frequent_sample(mca_btl_rbuf_module_t *module,
+bool mca_btl_rbuf_frequent_sample(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
                                   const struct opal_convertor_t *convertor, size_t bytes);
 
 /* A fragment for an eager message of `bytes` of data behind `reserve`, which stays where it is:
  * either it is held, and then gathered, or copied when it is sent. NULL: no memory. No lock is
  * held. */
 mca_btl_rbuf_frag_t *mca_btl_rbuf_frequent_prepare(mca_btl_rbuf_module_t *module,
+                                                   mca_btl_base_endpoint_t *endpoint,
                                                    struct opal_convertor_t *convertor,
                                                    size_t reserve, size_t bytes);
 
@@ -43,8 +44,9 @@ mca_btl_rbuf_frag_t *mca_btl_rbuf_frequent_prepare(mca_btl_rbuf_module_t *module
 bool mca_btl_rbuf_frequent_gather(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
                                   mca_btl_rbuf_frag_t *frag);
 
-/* The registration of memory that is to be used now, which stays until rbuf_frequent_end(), or
- * NULL: it is to be copied, and to tell of it if it is `timed`. No lock is held. */
+/* The registration of memory that is to be put from, or got into, now, which stays until
+ * rbuf_frequent_end(), or NULL: it is to be copied, and to tell of it if it is `timed`. No lock is
+ * held. */
 struct rbuf_frequent_held *mca_btl_rbuf_frequent_find(mca_btl_rbuf_module_t *module,
                                                       enum rbuf_frequent_kind kind,
                                                       const void *base, uint32_t bytes,

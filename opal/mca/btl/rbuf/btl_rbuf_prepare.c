@@ -136,10 +136,11 @@ static void forget_early(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t 
 
 /* With reuse an eager message is left where it is until it is sent. */
 static __attribute__((noinline)) mca_btl_base_descriptor_t *
-prepare_in_place(mca_btl_rbuf_module_t *module, struct opal_convertor_t *convertor, size_t reserve,
-                 size_t payload, uint32_t flags)
+prepare_in_place(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
+                 struct opal_convertor_t *convertor, size_t reserve, size_t payload, uint32_t flags)
 {
-    mca_btl_rbuf_frag_t *frag = mca_btl_rbuf_frequent_prepare(module, convertor, reserve, payload);
+    mca_btl_rbuf_frag_t *frag =
+        mca_btl_rbuf_frequent_prepare(module, endpoint, convertor, reserve, payload);
 
     if (frag == NULL) {
         return NULL;
@@ -199,6 +200,6 @@ mca_btl_base_descriptor_t *mca_btl_rbuf_prepare_src(mca_btl_base_module_t *btl,
 
     (void) order;
     return module->frequent != NULL && is_eager && *size > 0
-               ? prepare_in_place(module, convertor, reserve, *size, flags)
+               ? prepare_in_place(module, endpoint, convertor, reserve, *size, flags)
                : prepare_packed(btl, endpoint, convertor, reserve, size, flags);
 }

@@ -422,7 +422,7 @@ int mca_btl_rbuf_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endp
 
     if (module->frequent != NULL && mca_btl_rbuf_frequent_is_due(module->frequent, payload_size)
             ? copy_timed(module, endpoint, convertor, header, header_size, payload_size, tag,
-                         mca_btl_rbuf_frequent_sample(module, convertor, payload_size))
+                         mca_btl_rbuf_frequent_sample(module, endpoint, convertor, payload_size))
             : copy_by_ring(module, endpoint, convertor, header, header_size, payload_size, tag)) {
         return OPAL_SUCCESS;
     }
