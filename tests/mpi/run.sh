@@ -228,9 +228,13 @@ start_test()
 }
 
 # Whether a test is to run with the setting: WHEN and THOSE are its columns of the list. With reuse all do,
-# and with an order of one-sided operations those that name it.
+# but for those of none, and with an order of one-sided operations those that name it.
 with_setting() # SETTING WHEN THOSE
 {
+    if [ "$3" = none ]; then
+        [ "$1" = default ]
+        return
+    fi
     if [[ " $rma_orders " == *" $1 "* ]]; then
         [[ ",$3," == *",$1,"* ]]
         return
