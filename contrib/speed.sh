@@ -40,6 +40,7 @@ eager graphene,infini half round trips from 2 KB to 47 KB, windows of 16
 reuse graphene,roce40 shares of reused buffers from 0 to 100 %
 receiver graphene cold receive buffers, a late receiver, overlap with computation
 pinned graphene memory registered by one process, message by message size
+onesided graphene,infini puts and gets from 8 B to 1 MB, fence and post-start-complete-wait
 is graphene NAS IS, classes W and B, 2 ranks, kept and fresh buffers
 END
 }
@@ -181,6 +182,17 @@ step_receiver()
     compare receiver "$1" --transports superpipeline,openib-pinned,ucx --sizes 64k,1M \
         --pattern pingpong,late,overlap-send,overlap-recv,overlap --cache warm,cold-recv,cold \
         --buffers fresh --reps 20
+}
+
+# Over osc/rdma, which openib's registrations are cached for.
+step_onesided()
+{
+    local transports=superpipeline,rcache,openib-pinned
+    compare onesided "$1" --transports $transports --sizes 8,256,4k,16k,64k,256k,1M \
+        --pattern put,get,put-pscw,get-pscw --buffers reused --burst 20 --reps 12 -- --mca osc rdma
+    compare onesided "$1" --transports "$transports,superpipeline:rma_order=both,rcache:rma_order=both" \
+        --sizes 4k,16k,64k,256k,1M --pattern puts-gets,put-get-pscw --buffers reused --burst 3 --reps 12 \
+        -- --mca osc rdma
 }
 
 # registered OUTPUT: the most that one process had registered at once, in bytes.

@@ -279,6 +279,21 @@ sub print_break_even {
     }
 }
 
+# Against openib with its cache, both over osc/rdma.
+sub judge_one_sided {
+    my ($profile) = @_;
+    print "\n$profile: one-sided, time beside openib's\n";
+    for my $pattern (qw(put get put-pscw get-pscw puts-gets put-get-pscw)) {
+        for my $size (8, 256, 4096, 16384, 65536, 262144, 1048576) {
+            next if $pattern =~ /-get/ && $size < 4096;
+            my %at = map { $_ => by_round("onesided-$profile", 'median_us', transport => $_, size => $size,
+                pattern => $pattern) } qw(superpipeline rcache openib-pinned);
+            target(sprintf('%s, %s / openib-pinned, %s', $pattern, $_, human($size)), '<=', 1.03,
+                quotient($at{$_}, $at{'openib-pinned'})) for qw(superpipeline rcache);
+        }
+    }
+}
+
 sub judge_is {
     my ($profile) = @_;
     print "\n$profile: NAS IS, 2 ranks, seconds beside each peer's\n";
@@ -317,6 +332,7 @@ for my $profile (qw(graphene infini)) {
     judge_both($profile);
     judge_packed($profile);
     judge_eager($profile);
+    judge_one_sided($profile);
 }
 judge_small($_) for qw(graphene unpaced);
 judge_reuse($_) for qw(graphene roce40);

@@ -502,6 +502,8 @@ static void take_event(struct world_node *node, const struct rbuf_event *event)
     case RBUF_EVENT_PUT:
         end_put((struct item_put *) (void *) event->put);
         break;
+    case RBUF_EVENT_GET: /* none is got from the foe */
+        break;
     case RBUF_EVENT_DIRECT:
         put_in_place((struct item_put *) (void *) event->put);
         break;

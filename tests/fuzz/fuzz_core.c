@@ -119,7 +119,7 @@ static void run(unsigned actions)
 static void send_honest(const struct record *record)
 {
     static const enum world_kind kinds[] = {WORLD_EAGER, WORLD_PUT,  WORLD_PUT, WORLD_PACKED,
-                                            WORLD_WRITE, WORLD_READ, WORLD_ADD, WORLD_EAGER};
+                                            WORLD_WRITE, WORLD_READ, WORLD_ADD, WORLD_GET};
     enum world_kind kind = kinds[record->which % 8];
     unsigned from = record->which >> 3 & 1 ? HONEST : VICTIM;
     uint64_t most = kind == WORLD_EAGER ? 900 : 20000;

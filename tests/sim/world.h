@@ -27,6 +27,7 @@
 #include "core/message/channel.h"
 #include "core/core.h"
 #include "core/early/early.h"
+#include "core/staged/get.h"
 #include "core/staged/grant.h"
 #include "model/staged.h"
 #include "core/staged/put.h"
@@ -92,6 +93,7 @@ enum world_kind {
     WORLD_ADD,    /* an atomic */
     WORLD_DIRECT, /* rendezvous, in place, FIN */
     WORLD_COPIED, /* the same from staging: the source is not registered */
+    WORLD_GET,    /* a copied get, no other message: the target is not registered */
     WORLD_PACKED, /* rendezvous, answer, and names of pieces, or fragments */
     WORLD_STAGED, /* a staged put and no other message: the receiver's offer is known */
     WORLD_RAW     /* in place and no other message: the receiver sees the last byte */
@@ -137,6 +139,7 @@ struct world_message {
     struct rbuf_tx_chunk *prestaged; /* PUT: its first chunk; NULL: none */
     struct rbuf_grant *grant;
     struct rbuf_put put;
+    struct rbuf_get get;
     struct rbuf_rma rma;
     struct world_packed packed;
     uint64_t started_ns;
@@ -288,6 +291,7 @@ void world_prestage(struct world_message *message);
 bool world_prestage_progress(struct world_node *node);
 bool world_prestage_start(struct world_message *message);
 void world_in_place_start(struct world_message *message);
+void world_get_start(struct world_message *message);
 void world_raw_start(struct world_message *message);
 int world_raw_look(struct world_node *node);
 void world_lose(struct world_node *node, unsigned other, int status);

@@ -44,6 +44,23 @@ void world_in_place_start(struct world_message *message)
                     outgoing ? message->target_key : message->source_key);
 }
 
+/* As little as those; `from` gets from `to`. */
+void world_get_start(struct world_message *message)
+{
+    struct world *world = message->world;
+    struct world_node *node = &world->nodes[message->from];
+
+    message->source_key =
+        sim_register(&world->nodes[message->to].nic, message->source, message->bytes);
+    message->get = (struct rbuf_get){.target = message->target,
+                                     .remote = (uintptr_t) message->source,
+                                     .bytes = message->bytes,
+                                     .rkey = message->source_key};
+    message->pending++;
+    rbuf_get_start(node->links[message->to].peer, &message->get);
+    world_wake(node);
+}
+
 static void start_staged(struct world_message *message)
 {
     struct world *world = message->world;

@@ -173,6 +173,9 @@ static void start(struct world_message *message)
     case WORLD_ADD:
         world_in_place_start(message);
         break;
+    case WORLD_GET:
+        world_get_start(message);
+        break;
     case WORLD_STAGED:
     case WORLD_RAW:
         world_raw_start(message);
@@ -457,6 +460,17 @@ static void rma_ended(struct world_message *message, int status)
     }
 }
 
+static void get_ended(struct world_message *message, int status)
+{
+    message->pending--;
+    message->events++;
+    if (status != 0) {
+        world_settle_failed(message);
+    } else {
+        world_close_message(message, world_target_right(message) ? WORLD_ARRIVED : WORLD_CORRUPT);
+    }
+}
+
 static void register_buffer(struct world_node *node, struct rbuf_grant *grant)
 {
     struct world_message *message = grant->user;
@@ -475,6 +489,11 @@ static void register_buffer(struct world_node *node, struct rbuf_grant *grant)
 static struct world_message *put_message(struct rbuf_put *put)
 {
     return (struct world_message *) (void *) ((char *) put - offsetof(struct world_message, put));
+}
+
+static struct world_message *get_message(struct rbuf_get *get)
+{
+    return (struct world_message *) (void *) ((char *) get - offsetof(struct world_message, get));
 }
 
 static struct world_message *rma_message(struct rbuf_rma *rma)
@@ -505,6 +524,9 @@ int world_user_events(struct world_node *node)
         }
         case RBUF_EVENT_PUT:
             put_ended(put_message(event.put), event.status);
+            break;
+        case RBUF_EVENT_GET:
+            get_ended(get_message(event.get), event.status);
             break;
         case RBUF_EVENT_DIRECT:
             put_in_place(put_message(event.put));

@@ -48,7 +48,7 @@ struct program *program_open(const struct machine *machine, bool cache)
     program->machine = machine;
     program->seed = 7;
     program->without_cache = !cache;
-    for (int i = 0; i < RBUF_SIDES; i++) {
+    for (unsigned i = 0; i < ENDS; i++) {
         const struct rbuf_choice_options options = {
             .cache = cache, .registration_ns = 30000, .registration_page_ns = 150};
 
@@ -60,7 +60,7 @@ struct program *program_open(const struct machine *machine, bool cache)
 
 void program_close(struct program *program)
 {
-    for (int i = 0; i < RBUF_SIDES; i++) {
+    for (unsigned i = 0; i < ENDS; i++) {
         free(program->process[i]);
     }
     free(program);
@@ -152,7 +152,7 @@ static struct rbuf_choice_decision decide(struct program *program, enum rbuf_sid
 }
 
 /* What the message takes as both sides chose. */
-static double choose(struct program *program, const uint64_t base[RBUF_SIDES], uint64_t bytes)
+static double choose(struct program *program, const uint64_t base[ENDS], uint64_t bytes)
 {
     const struct machine *machine = program->machine;
     struct rbuf_choice *receiver = &program->process[RBUF_SIDE_RECEIVE]->choice;
@@ -186,14 +186,14 @@ static double choose(struct program *program, const uint64_t base[RBUF_SIDES], u
 void program_message(struct program *program, uint64_t from, uint64_t to, uint64_t bytes)
 {
     const struct machine *machine = program->machine;
-    const uint64_t base[RBUF_SIDES] = {[RBUF_SIDE_RECEIVE] = to, [RBUF_SIDE_SEND] = from};
+    const uint64_t base[ENDS] = {[RBUF_SIDE_RECEIVE] = to, [RBUF_SIDE_SEND] = from};
 
     program->messages++;
     program->always_copied +=
         (double) noisy(program, machine->staged + machine->staged_kb * bytes / KB);
     program->always_cached +=
         (double) noisy(program, machine->in_place + machine->wire_kb * bytes / KB);
-    for (int i = 0; i < RBUF_SIDES; i++) {
+    for (unsigned i = 0; i < ENDS; i++) {
         if (!range_find(program->greedy[i], program->greedy_count[i], base[i], bytes)) {
             range_add(program->greedy[i], &program->greedy_count[i], base[i], bytes);
             program->always_cached += (double) price(machine, bytes);
@@ -204,9 +204,9 @@ void program_message(struct program *program, uint64_t from, uint64_t to, uint64
 
 void program_release(struct program *program, uint64_t from, uint64_t to, uint64_t bytes)
 {
-    const uint64_t base[RBUF_SIDES] = {[RBUF_SIDE_RECEIVE] = to, [RBUF_SIDE_SEND] = from};
+    const uint64_t base[ENDS] = {[RBUF_SIDE_RECEIVE] = to, [RBUF_SIDE_SEND] = from};
 
-    for (int i = 0; i < RBUF_SIDES; i++) {
+    for (unsigned i = 0; i < ENDS; i++) {
         struct process *process = program->process[i];
 
         range_release(process->held, &process->held_count, base[i], bytes);

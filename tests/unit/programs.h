@@ -12,6 +12,7 @@
 
 #include "core/choice/choice.h"
 
+#define ENDS  2u /* of a message: RBUF_SIDE_RECEIVE and RBUF_SIDE_SEND */
 #define KB    1024u
 #define MB    (1024u * KB)
 #define HELD  512u /* registrations that the made-up cache can keep */
@@ -49,7 +50,7 @@ struct process {
 
 struct program {
     const struct machine *machine;
-    struct process *process[RBUF_SIDES];
+    struct process *process[ENDS];
     bool without_cache;
     bool refusing;    /* nothing can be registered now */
     unsigned refused; /* attempts to */
@@ -60,8 +61,8 @@ struct program {
     double chosen;
     unsigned in_place; /* messages, as chosen */
     unsigned messages;
-    struct range greedy[RBUF_SIDES][HELD]; /* what a cache that takes everything holds */
-    unsigned greedy_count[RBUF_SIDES];
+    struct range greedy[ENDS][HELD]; /* what a cache that takes everything holds */
+    unsigned greedy_count[ENDS];
 };
 
 struct program *program_open(const struct machine *machine, bool cache);

@@ -30,11 +30,11 @@ static struct world_options narrow(uint32_t inline_max, unsigned bounces)
 
 static void send_mixture(struct world *world, struct sim_random *random, int count)
 {
-    static const enum world_kind kinds[] = {WORLD_EAGER, WORLD_PUT,    WORLD_WRITE, WORLD_READ,
-                                            WORLD_ADD,   WORLD_DIRECT, WORLD_PACKED};
+    static const enum world_kind kinds[] = {WORLD_EAGER, WORLD_PUT,    WORLD_WRITE,  WORLD_READ,
+                                            WORLD_ADD,   WORLD_DIRECT, WORLD_PACKED, WORLD_GET};
 
     while (count-- > 0) {
-        const enum world_kind kind = kinds[sim_random_below(random, 7)];
+        const enum world_kind kind = kinds[sim_random_below(random, 8)];
         const unsigned from = (unsigned) sim_random_below(random, 3);
         const unsigned to = (from + 1 + (unsigned) sim_random_below(random, 2)) % 3;
 

@@ -287,16 +287,16 @@ END_TEST
 /* One side's buffers are fresh, the other's are not. */
 START_TEST(sides_decide_for_themselves)
 {
-    for (int fresh = 0; fresh < RBUF_SIDES; fresh++) {
+    for (unsigned fresh = 0; fresh < ENDS; fresh++) {
         struct program *program = program_open(&even_network, true);
 
         for (int i = 0; i < 3000; i++) {
-            uint64_t base[RBUF_SIDES] = {FIRST + program_draw(program) % 4 * 2 * MB,
-                                         FIRST + (4 + program_draw(program) % 4) * 2 * MB};
+            uint64_t base[ENDS] = {FIRST + program_draw(program) % 4 * 2 * MB,
+                                   FIRST + (4 + program_draw(program) % 4) * 2 * MB};
 
             base[fresh] = FIRST + 16 * MB;
             program_message(program, base[RBUF_SIDE_SEND], base[RBUF_SIDE_RECEIVE], MB);
-            for (int i = 0; i < RBUF_SIDES; i++) {
+            for (unsigned i = 0; i < ENDS; i++) {
                 struct process *process = program->process[i];
 
                 range_release(process->held, &process->held_count, FIRST + 16 * MB, MB);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Copied puts: from memory that is not registered, through send staging, to their place.
+ * Copied puts and gets: from and into memory that is not registered, through send staging.
  */
 #include "case.h"
 #include "unit.h"
@@ -19,6 +19,7 @@ START_TEST(every_length_of_small_blocks)
     world = world_open(&options);
     for (uint64_t bytes = 1; bytes <= 56 * 30; bytes++) {
         world_send(world, WORLD_COPIED, 0, 1, bytes);
+        world_send(world, WORLD_GET, 0, 1, bytes);
         case_run(world);
     }
     case_close(world);
@@ -35,12 +36,11 @@ START_TEST(among_staged_puts)
 
         options.prestage = prestage != 0;
         world = world_open(&options);
-        for (int i = 0; i < 60; i++) {
-            enum world_kind kind = i % 3 == 0   ? WORLD_PUT
-                                   : i % 3 == 1 ? WORLD_COPIED
-                                                : WORLD_DIRECT;
+        for (int i = 0; i < 80; i++) {
+            static const enum world_kind kinds[] = {WORLD_PUT, WORLD_COPIED, WORLD_DIRECT,
+                                                    WORLD_GET};
 
-            world_send(world, kind, i % 2, 1 - i % 2, 1000 + 70001 * (uint64_t) i);
+            world_send(world, kinds[i % 4], i / 4 % 2, 1 - i / 4 % 2, 1000 + 70001 * (uint64_t) i);
         }
         case_run(world);
         for (struct world_message *message = world->messages; message != NULL;
@@ -49,6 +49,8 @@ START_TEST(among_staged_puts)
         }
         ck_assert_uint_eq(
             world->nodes[0].core.stats.copied_puts + world->nodes[1].core.stats.copied_puts, 20);
+        ck_assert_uint_eq(
+            world->nodes[0].core.stats.copied_gets + world->nodes[1].core.stats.copied_gets, 20);
         case_close(world);
     }
 }
@@ -63,8 +65,10 @@ START_TEST(little_of_everything)
     options.nodes = 3;
     world = world_open(&options);
     for (int i = 0; i < 90; i++) {
-        world_send(world, i % 4 == 0 ? WORLD_PUT : WORLD_COPIED, (unsigned) i % 3,
-                   (unsigned) (i + 1 + i % 2) % 3, 1 + 3001 * (uint64_t) i);
+        static const enum world_kind kinds[] = {WORLD_PUT, WORLD_COPIED, WORLD_GET, WORLD_COPIED};
+
+        world_send(world, kinds[i % 4], (unsigned) i % 3, (unsigned) (i + 1 + i % 2) % 3,
+                   1 + 3001 * (uint64_t) i);
     }
     case_run(world);
     case_close(world);
@@ -86,6 +90,64 @@ START_TEST(leaves_staging_to_others)
 }
 END_TEST
 
+/* Nor has one get more than that in staging; others, and puts, go on beside it. */
+START_TEST(a_get_leaves_staging_to_others)
+{
+    struct world_options options = world_defaults();
+    struct world_message *large, *small, *put;
+    struct world *world = world_open(&options);
+    const struct rbuf_core *core = &world->nodes[0].core;
+    const struct rbuf_schedule *schedule = &core->options.schedule;
+    uint32_t least;
+
+    large = world_send(world, WORLD_GET, 0, 1, 8000000);
+    least = core->send_arena.free_blocks;
+    ck_assert_uint_lt(least, core->send_arena.blocks); /* it asks at once */
+    small = world_send(world, WORLD_GET, 0, 1, 20000);
+    put = world_send(world, WORLD_COPIED, 0, 1, 20000);
+    while (large->state == WORLD_OPEN) {
+        ck_assert(sim_step(&world->net.clock));
+        if (small->state != WORLD_OPEN && put->state != WORLD_OPEN &&
+            core->send_arena.free_blocks < least) {
+            least = core->send_arena.free_blocks;
+        }
+    }
+    ck_assert_uint_ge(least + schedule->buffers * schedule->buffer_blocks, core->send_arena.blocks);
+    case_run(world);
+    ck_assert_uint_lt(small->arrived_ns, large->arrived_ns);
+    ck_assert_uint_lt(put->arrived_ns, large->arrived_ns);
+    case_close(world);
+}
+END_TEST
+
+/* A get is nearly as fast as one into registered memory: both ways of the wire at once, too. */
+START_TEST(a_get_is_as_fast_as_a_read)
+{
+    for (int both = 0; both < 2; both++) {
+        for (uint64_t bytes = 64 * 1024; bytes <= 16 * 1024 * 1024; bytes *= 4) {
+            static const enum world_kind kinds[] = {WORLD_READ, WORLD_GET};
+            uint64_t ns[2];
+
+            for (int i = 0; i < 2; i++) {
+                struct world_options options = world_defaults();
+                struct world *world = world_open(&options);
+                const struct world_message *message = world_begin(world, kinds[i], 0, 1, bytes);
+
+                if (both != 0) {
+                    world_begin(world, kinds[i], 1, 0, bytes);
+                }
+                case_run(world);
+                ns[i] = message->arrived_ns - message->started_ns;
+                case_close(world);
+            }
+            ck_assert_msg(ns[1] < ns[0] * 11 / 10, "%llu bytes: %llu ns, and %llu if registered",
+                          (unsigned long long) bytes, (unsigned long long) ns[1],
+                          (unsigned long long) ns[0]);
+        }
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("copied");
@@ -94,5 +156,7 @@ int main(void)
     unit_add(suite, among_staged_puts);
     unit_add(suite, little_of_everything);
     unit_add(suite, leaves_staging_to_others);
+    unit_add(suite, a_get_leaves_staging_to_others);
+    unit_add(suite, a_get_is_as_fast_as_a_read);
     return unit_run(suite);
 }

@@ -17,6 +17,7 @@ static void start_traffic(struct world *world, unsigned one, unsigned other)
         world_send(world, WORLD_PUT, one, other, 37000 + 1751 * i);
         world_send(world, WORLD_PUT, other, one, 33000 + 1751 * i);
         world_send(world, WORLD_COPIED, one, other, 31000 + 1751 * i);
+        world_send(world, WORLD_GET, other, one, 31000 + 1751 * i);
         world_send(world, WORLD_PACKED, one, other, 9000 + 1751 * i);
         world_send(world, WORLD_PACKED, other, one, 9000 + 1751 * i);
         world_send(world, WORLD_EAGER, one, other, 500 * i);

@@ -98,9 +98,9 @@ static void send_some(struct world *world, struct sim_random *random, unsigned c
     unsigned few = (unsigned) sim_random_below(random, 4);
 
     while (count-- > 0) {
-        static const enum world_kind kinds[] = {WORLD_EAGER,  WORLD_PUT,   WORLD_WRITE,
-                                                WORLD_READ,   WORLD_ADD,   WORLD_DIRECT,
-                                                WORLD_COPIED, WORLD_PACKED};
+        static const enum world_kind kinds[] = {WORLD_EAGER,  WORLD_PUT,    WORLD_WRITE,
+                                                WORLD_READ,   WORLD_ADD,    WORLD_DIRECT,
+                                                WORLD_COPIED, WORLD_PACKED, WORLD_GET};
         enum world_kind kind = kinds[sim_random_below(random, sizeof(kinds) / sizeof(kinds[0]))];
         unsigned from = (unsigned) sim_random_below(random, nodes);
         unsigned to = (from + 1 + (unsigned) sim_random_below(random, nodes - 1)) % nodes;

@@ -27,9 +27,9 @@ START_TEST(nothing_rests_on_order)
         options.core.ring.longest = 8000;
         world = world_open(&options);
         for (int i = 0; i < 300; i++) {
-            static const enum world_kind kinds[] = {WORLD_EAGER, WORLD_EAGER,  WORLD_PUT,
-                                                    WORLD_PUT,   WORLD_PACKED, WORLD_READ};
-            const enum world_kind kind = kinds[sim_random_below(&random, 6)];
+            static const enum world_kind kinds[] = {WORLD_EAGER,  WORLD_EAGER, WORLD_PUT, WORLD_PUT,
+                                                    WORLD_PACKED, WORLD_READ,  WORLD_GET};
+            const enum world_kind kind = kinds[sim_random_below(&random, 7)];
             const unsigned from = (unsigned) sim_random_below(&random, 3);
             const unsigned to = (from + 1 + (unsigned) sim_random_below(&random, 2)) % 3;
 

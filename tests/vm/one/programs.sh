@@ -8,7 +8,8 @@ one_device || exit
 programs=(types onesided)
 if [ "$vm_all" = yes ]; then
     programs+=(order unexpected threads window "truncate 1000000000" modes self storm persistent probe cancel
-        comms collectives many_to_one forks remap readonly)
+        comms collectives many_to_one forks remap readonly copied scheduled rma_threads
+        "epochs created allocated dynamic self" "epochs packed created allocated dynamic")
 fi
 [ "$vm_all" = yes ] || protocols=superpipeline
 for protocol in $protocols; do

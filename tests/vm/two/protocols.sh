@@ -10,7 +10,9 @@ for protocol in $some_protocols; do
 done
 mpi=()
 programs=(types)
-[ "$vm_all" = no ] || programs+=(order onesided)
+# Of Open MPI 4.1.4 operations on dynamic windows of another node hang.
+[ "$vm_all" = no ] || programs+=(order onesided copied "epochs created allocated" "epochs packed created allocated")
 for program in "${programs[@]}"; do
-    try_mpi "$program" 300 2 "$mpi_tests/$program"
+    # shellcheck disable=SC2086 # the program is words
+    try_mpi "$program" 300 2 "$mpi_tests/"$program
 done

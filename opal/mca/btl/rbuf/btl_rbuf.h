@@ -90,6 +90,7 @@ struct mca_btl_rbuf_module_t {
     SLIST_HEAD(, mca_btl_rbuf_operation) operations;          /* free ones */
     SLIST_HEAD(, mca_btl_rbuf_operation) pending;             /* wait for a registration */
     uint32_t holding;                               /* operations under way that hold one */
+    uint32_t copying;                               /* one-sided ones under way that are copied */
     TAILQ_HEAD(, mca_btl_rbuf_operation) under_way; /* one-sided, in order of start */
     uint64_t started;                               /* of those */
     uint64_t bounced;                               /* counter: puts and gets through a fragment */
@@ -126,6 +127,12 @@ extern struct mca_btl_rbuf_process mca_btl_rbuf_process;
 static inline mca_btl_rbuf_module_t *mca_btl_rbuf_module(mca_btl_base_module_t *btl)
 {
     return (mca_btl_rbuf_module_t *) btl;
+}
+
+/* Something is to go on, also when the process calls MPI no more. The lock is held. */
+static inline bool mca_btl_rbuf_waits(const mca_btl_rbuf_module_t *module)
+{
+    return module->core.queued > 0 || module->copying > 0;
 }
 
 /* Monotonic, exact to some ns: for what is measured. */

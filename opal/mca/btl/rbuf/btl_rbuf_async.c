@@ -7,7 +7,7 @@
  * peer would wait as long as this process computes, or for ever if this one waits for that peer by
  * other means (PMIx_Connect in MPI_Comm_spawn). So while messages wait, and for async_progress no
  * call of MPI has come by, the listener's thread visits the module: it goes on with connecting,
- * looks for credits, and posts.
+ * looks for credits, and posts. Copied puts and gets of one-sided programs go on likewise.
  *
  * A module counts how often the process has come by while messages wait: if that has grown since
  * the last tick, the process sees to them itself.
@@ -71,7 +71,7 @@ static bool advance(mca_btl_rbuf_module_t *module)
 {
     bool moved = mca_btl_rbuf_connect_visit(module);
 
-    for (unsigned i = 0; i < ROUNDS && module->core.queued > 0; i++) {
+    for (unsigned i = 0; i < ROUNDS && mca_btl_rbuf_waits(module); i++) {
         if (mca_btl_rbuf_module_advance(module) == 0) {
             break;
         }
@@ -105,7 +105,7 @@ static visit_t visit(mca_btl_rbuf_module_t *module)
     }
     async->visits++;
     found = advance(module) ? MOVING : STUCK;
-    if (module->core.queued == 0) {
+    if (!mca_btl_rbuf_waits(module)) {
         atomic_store_explicit(&async->wanted, false, memory_order_relaxed);
         found = QUIET;
     }

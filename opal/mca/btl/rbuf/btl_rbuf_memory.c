@@ -7,7 +7,8 @@
  * decides.
  * - REMOTE_WRITE alone, the target of a receive: a grant of staging, or a registration; never NULL,
  *   since Open MPI would wait for ever.
- * - None, the source of a put: nothing yet.
+ * - None, the source of a put, or with protocol auto LOCAL_WRITE alone, the target of a get:
+ * nothing yet.
  * - Anything else, one-sided communication: truly registered, or NULL.
  */
 #include "btl_rbuf_memory.h"
@@ -143,6 +144,11 @@ mca_btl_base_registration_handle_t *mca_btl_rbuf_register_mem(mca_btl_base_modul
         break;
     case 0:
         return handle_take(module, base, size, MCA_BTL_RBUF_HANDLE_LAZY);
+    case MCA_BTL_REG_FLAG_LOCAL_WRITE:
+        if (module->choice != NULL) {
+            return handle_take(module, base, size, MCA_BTL_RBUF_HANDLE_LAZY);
+        }
+        break;
     default:
         break;
     }

@@ -199,6 +199,18 @@ void mca_btl_rbuf_module_close(mca_btl_rbuf_module_t *module)
     free(module);
 }
 
+/* Up to there osc/rdma neither copies nor registers: it would do so through a buffer of 32 KB,
+ * which 4.1 registers anew whenever it was full, and register each operation that finds it so.
+ * Protocols that copy have all of it. */
+static void set_registration_thresholds(mca_btl_rbuf_module_t *module)
+{
+    const size_t most =
+        mca_btl_rbuf_params.protocol <= MCA_BTL_RBUF_COPY ? SIZE_MAX : module->room[RBUF_CONTROL];
+
+    module->super.btl_put_local_registration_threshold = most;
+    module->super.btl_get_local_registration_threshold = most;
+}
+
 int mca_btl_rbuf_module_open(struct rbuf_port *port, uint32_t index, mca_btl_rbuf_module_t **out)
 {
     mca_btl_rbuf_module_t *module = calloc(1, sizeof(*module));
@@ -213,11 +225,7 @@ int mca_btl_rbuf_module_open(struct rbuf_port *port, uint32_t index, mca_btl_rbu
     module->port = port;
     module->index = index;
     set_room(module);
-    /* Up to there osc/rdma neither copies nor registers: it would do so through a buffer of 32 KB,
-     * which 4.1 registers anew whenever it was full, and register each operation that finds it so.
-     */
-    module->super.btl_put_local_registration_threshold = module->room[RBUF_CONTROL];
-    module->super.btl_get_local_registration_threshold = module->room[RBUF_CONTROL];
+    set_registration_thresholds(module);
     mca_btl_rbuf_lock_open(&module->lock);
     TAILQ_INIT(&module->endpoints);
     TAILQ_INIT(&module->packing);

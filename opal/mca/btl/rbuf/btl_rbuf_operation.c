@@ -5,6 +5,9 @@
  * -> ended; what needs none goes to core at once. Invariant: some wait only while another one holds
  * a registration, whose end starts the next.
  *
+ * With the protocols that copy, and with auto where that is better, long puts and gets are copied
+ * in chunks by core. MPI gives operations of an epoch no order, and these keep none with others.
+ *
  * An operation takes the lock once to start, once to end and, if it is one-sided or held a
  * registration, once behind its callback; more often where memory has to be registered, which is
  * done without it. One without a handle that is longer than what goes inline takes it once before,
@@ -87,6 +90,9 @@ bool mca_btl_rbuf_operation_place(mca_btl_rbuf_module_t *module,
                                   mca_btl_rbuf_operation_t *operation, enum rbuf_frequent_kind kind,
                                   size_t bytes)
 {
+    if (bytes > module->room[RBUF_CONTROL]) {
+        return true;
+    }
     if (module->frequent != NULL) {
         operation->held = mca_btl_rbuf_frequent_find(module, kind, operation->local_address,
                                                      (uint32_t) bytes, &operation->timed);
@@ -132,6 +138,7 @@ void mca_btl_rbuf_operation_end(mca_btl_rbuf_module_t *module, mca_btl_rbuf_oper
     if (ended.bounce != NULL) {
         mca_btl_rbuf_word_give(module, ended.bounce);
     }
+    module->copying -= ended.copied;
     mca_btl_rbuf_operation_unplace(module, &ended);
     if (status == 0) {
         mca_btl_rbuf_auto_took(module, &ended.timing, ns);
@@ -151,6 +158,34 @@ void mca_btl_rbuf_operation_end(mca_btl_rbuf_module_t *module, mca_btl_rbuf_oper
         TAILQ_REMOVE(&module->under_way, operation, under_way_link);
         SLIST_INSERT_HEAD(&module->operations, operation, link);
         mca_btl_rbuf_unlock(module);
+    }
+}
+
+/* ---- copied ---- */
+
+void mca_btl_rbuf_operation_copy(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation)
+{
+    const struct rbuf_rma rma = operation->rma;
+    struct rbuf_peer *peer = operation->endpoint->peer;
+
+    mca_btl_rbuf_endpoint_use(operation->endpoint);
+    rbuf_rma_release(peer);     /* none of those goes behind it */
+    if (operation->one_sided) { /* ob1 has others to look after, and progresses */
+        operation->copied = true;
+        module->copying++;
+        mca_btl_rbuf_async_wait(module);
+    }
+    if (rma.operation == RBUF_RMA_READ) {
+        operation->get = (struct rbuf_get){
+            .target = rma.local, .remote = rma.remote, .bytes = rma.bytes, .rkey = rma.rkey};
+        rbuf_get_start(peer, &operation->get);
+    } else {
+        operation->put = (struct rbuf_put){.source = rma.local,
+                                           .offer = {.base = rma.remote,
+                                                     .bytes = rma.bytes,
+                                                     .rkey = rma.rkey,
+                                                     .mode = RBUF_OFFER_DIRECT}};
+        rbuf_put_copied(peer, &operation->put);
     }
 }
 
@@ -180,6 +215,14 @@ static void start_registered(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operati
     mca_btl_rbuf_operation_post(module, operation);
 }
 
+/* Protocol auto has a choice: the memory is worth a thought, and not registered anyway. */
+static bool is_undecided(const mca_btl_rbuf_module_t *module,
+                         const mca_btl_rbuf_operation_t *operation)
+{
+    return module->choice != NULL && operation->rma.bytes >= module->room[RBUF_CONTROL] &&
+           operation->local_handle != NULL && operation->local_handle->registration == NULL;
+}
+
 bool mca_btl_rbuf_operation_start(mca_btl_rbuf_module_t *module,
                                   mca_btl_rbuf_operation_t *operation)
 {
@@ -192,10 +235,14 @@ bool mca_btl_rbuf_operation_start(mca_btl_rbuf_module_t *module,
             rma->lkey = handle->registration->mr->lkey; /* for when it is merged */
         }
         mca_btl_rbuf_operation_post(module, operation);
+    } else if (handle == NULL && frag == NULL && operation->held == NULL) {
+        mca_btl_rbuf_operation_copy(module, operation);
     } else if (handle == NULL) { /* a place was found for it */
         rma->local = frag != NULL ? frag->am.header + 1 : operation->local_address;
         rma->lkey = frag != NULL ? frag->am.lkey : operation->held->lkey;
         mca_btl_rbuf_operation_post(module, operation);
+    } else if (is_undecided(module, operation)) {
+        return false;
     } else if (!SLIST_EMPTY(&module->pending)) {
         SLIST_INSERT_HEAD(&module->pending, operation, link);
     } else if (handle->registration != NULL) {
@@ -219,6 +266,27 @@ static bool make_registered(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operatio
             reads ? MCA_BTL_RBUF_TARGET : MCA_BTL_RBUF_SOURCE, problem);
     }
     return handle->registration != NULL;
+}
+
+void mca_btl_rbuf_operation_decide(mca_btl_rbuf_module_t *module,
+                                   mca_btl_rbuf_operation_t *operation)
+{
+    const enum rbuf_side side =
+        operation->rma.operation == RBUF_RMA_READ ? RBUF_SIDE_GET : RBUF_SIDE_SEND;
+
+    if (!is_undecided(module, operation)) {
+        mca_btl_rbuf_operation_register(module, operation);
+        return;
+    }
+    operation->local_handle->registration = mca_btl_rbuf_auto_decide(
+        module, side, operation->local_address, operation->rma.bytes, &operation->timing);
+    mca_btl_rbuf_lock(module);
+    if (operation->local_handle->registration != NULL) {
+        (void) mca_btl_rbuf_operation_start(module, operation);
+    } else {
+        mca_btl_rbuf_operation_copy(module, operation);
+    }
+    mca_btl_rbuf_unlock(module);
 }
 
 void mca_btl_rbuf_operation_register(mca_btl_rbuf_module_t *module,

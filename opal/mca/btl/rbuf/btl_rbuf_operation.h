@@ -6,18 +6,20 @@
 #include "btl_rbuf_endpoint.h"
 #include "btl_rbuf_frequent.h"
 #include "btl_rbuf_memory.h"
+#include "core/staged/get.h"
 #include "core/staged/put.h"
 #include "core/staged/rma.h"
 
 /* A put, get or atomic under way, and whom to tell. */
 typedef struct mca_btl_rbuf_operation {
     union {
-        struct rbuf_put put; /* staged */
+        struct rbuf_put put; /* staged, or copied */
+        struct rbuf_get get; /* copied */
         struct rbuf_rma rma; /* in place */
     };
     mca_btl_base_endpoint_t *endpoint;
     void *local_address;
-    mca_btl_rbuf_handle_t *local_handle; /* NULL: one of these two, or inline */
+    mca_btl_rbuf_handle_t *local_handle; /* NULL: one of these two, inline, or copied */
     struct rbuf_frequent_held *held;     /* its local memory's registration */
     mca_btl_rbuf_frag_t *frag;           /* the data stands there */
     bool timed;                          /* its copy is */
@@ -30,6 +32,7 @@ typedef struct mca_btl_rbuf_operation {
     /* Atomics land in registered words of our own and are copied from there. */
     uint64_t *bounce;
     bool holds_registration; /* counted in the module's `holding` */
+    bool copied;             /* counted in the module's `copying` */
     uint64_t number;         /* in order of their start */
     SLIST_ENTRY(mca_btl_rbuf_operation) link;
     TAILQ_ENTRY(mca_btl_rbuf_operation) under_way_link;
@@ -52,8 +55,9 @@ static inline bool mca_btl_rbuf_is_inline(const mca_btl_rbuf_module_t *module, s
     return bytes <= rbuf_queue_inline(module->port, RBUF_BULK);
 }
 
-/* Finds a place in registered memory for an operation without a handle, and has a put's data there.
- * False: there is none now. No lock is held. */
+/* Finds a place in registered memory for an operation without a handle, and has a put's data there;
+ * none for what is too long for a fragment, which is to be copied in chunks. False: there is none
+ * now. No lock is held. */
 bool mca_btl_rbuf_operation_place(mca_btl_rbuf_module_t *module,
                                   mca_btl_rbuf_operation_t *operation, enum rbuf_frequent_kind kind,
                                   size_t bytes);
@@ -67,12 +71,22 @@ void mca_btl_rbuf_operation_unplace(mca_btl_rbuf_module_t *module,
 void mca_btl_rbuf_operation_post(mca_btl_rbuf_module_t *module,
                                  mca_btl_rbuf_operation_t *operation);
 
-/* Starts it in place, or puts it aside behind those that wait for a registration. False: its local
- * memory is for mca_btl_rbuf_operation_register() to register. A write of few bytes goes inline and
+/* Starts it in place, or copied if nobody registered its memory or found it a place, or puts it
+ * aside behind those that wait for a registration. False: mca_btl_rbuf_operation_decide() is to be
+ * called. A write of few bytes goes inline and
  * needs that not: a program may put a million of them, each from a place of its own. The lock is
  * held. */
 bool mca_btl_rbuf_operation_start(mca_btl_rbuf_module_t *module,
                                   mca_btl_rbuf_operation_t *operation);
+
+/* Copies it through staging: core/staged/put.h, get.h. The lock is held. */
+void mca_btl_rbuf_operation_copy(mca_btl_rbuf_module_t *module,
+                                 mca_btl_rbuf_operation_t *operation);
+
+/* What mca_btl_rbuf_operation_start() left: has protocol auto decide whether its local memory is to
+ * be registered, and starts it in place, or copied. No lock is held. */
+void mca_btl_rbuf_operation_decide(mca_btl_rbuf_module_t *module,
+                                   mca_btl_rbuf_operation_t *operation);
 
 /* Registers its local memory and starts it in place. Where this fails while others hold
  * registrations it waits until one of them ends: osc/rdma takes no notice of a put that failed, so

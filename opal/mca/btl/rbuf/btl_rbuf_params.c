@@ -69,7 +69,8 @@ static const struct parameter table[] = {
      "superpipeline, pipeline, copy, register, rcache, auto, helper",
      "How a contiguous message above the eager limit travels. superpipeline: copied through "
      "staging "
-     "buffers in growing chunks; no user memory is ever registered. pipeline: the same with chunks "
+     "buffers in growing chunks; no user memory is ever registered, but windows of one-sided "
+     "programs, whose puts and gets are copied on their own side. pipeline: the same with chunks "
      "of one size. copy: copied as a whole, sent, copied. register: registered, written in place, "
      "deregistered. rcache: written in place, registrations kept in a cache (needs allow_cache). "
      "auto: written in place from and to buffers that the program uses again, where that has been "
@@ -263,7 +264,7 @@ static const struct parameter table[] = {
      "time with us, ms or s, in whole ms (1ms at least), at most 1s; 0: never",
      "Messages that the program takes for sent may wait for their connection or for credits of the "
      "receiver. When the program has not called MPI for that long they go on by rbuf's own thread, "
-     "which sleeps while nothing waits. 0: with the program's next call of MPI, so that a receiver "
+     "which sleeps while nothing waits; so do one-sided puts and gets that are copied. 0: with the program's next call of MPI, so that a receiver "
      "waits while the sender computes, and MPI_Comm_spawn may hang"},
     {"rma_order", "issue", CHOICE, 0, 0, orders, NULL, 0, 3, FIELD(rma_order),
      "issue, interleave, prioritize, both",

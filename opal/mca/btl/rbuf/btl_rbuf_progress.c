@@ -148,6 +148,9 @@ static void act(mca_btl_rbuf_module_t *module, const struct rbuf_event *event)
     case RBUF_EVENT_PUT:
         mca_btl_rbuf_put_ended(module, event->put, event->status);
         break;
+    case RBUF_EVENT_GET:
+        mca_btl_rbuf_get_ended(module, event->get, event->status);
+        break;
     case RBUF_EVENT_DIRECT:
         mca_btl_rbuf_put_direct(module, event->put);
         break;
@@ -295,7 +298,7 @@ int mca_btl_rbuf_module_progress(mca_btl_rbuf_module_t *module)
     if (module->departed == MCA_BTL_RBUF_DEPARTED_NEWS) {
         mca_btl_rbuf_departed_progress(module);
     }
-    if (module->core.queued > 0) {
+    if (mca_btl_rbuf_waits(module)) {
         mca_btl_rbuf_async_wait(module);
     }
     mca_btl_rbuf_unlock(module);

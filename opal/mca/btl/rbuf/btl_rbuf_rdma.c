@@ -4,9 +4,10 @@
  * since it gives up a transfer for good when a put fails. osc/rdma is told to ask again when there
  * are no words for its atomics, or no fragments.
  *
- * Small puts and gets come without a handle of their local memory: a put that travels inside the
- * request needs none. Longer ones are done from and into memory that is registered for being used
- * often (reuse), or else by a copy in a fragment of ours, as osc/rdma would.
+ * Puts and gets that are small, or all of them with the protocols that copy, come without a handle
+ * of their local memory: a put that travels inside the request needs none. Longer ones are done
+ * from and into memory that is registered for being used often (reuse), or else by a copy in a
+ * fragment of ours, as osc/rdma would, or in chunks (btl_rbuf_operation.c).
  *
  * Those of one-sided code, whose remote handle is a window's, core may hold (core/staged/rma.h),
  * with their registration; who waits for a registration waits for these as for others. ob1's are
@@ -35,16 +36,8 @@ static void put_staged(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *
     rbuf_put_start(operation->endpoint->peer, &operation->put);
 }
 
-/* Protocol auto has a choice: the source is worth a thought, and not registered anyway. */
-static bool is_undecided(const mca_btl_rbuf_module_t *module,
-                         const mca_btl_rbuf_operation_t *operation)
-{
-    return module->choice != NULL && operation->rma.bytes >= module->room[RBUF_CONTROL] &&
-           operation->local_handle != NULL && operation->local_handle->registration == NULL;
-}
-
 /* Puts into registered memory; it ends when the data is there, so that nothing has to wait for it.
- * False: put_undecided() is to be called without the lock, which is held here. */
+ * False: mca_btl_rbuf_operation_decide() is to be called without the lock, which is held here. */
 static bool put_in_place(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation,
                          uint64_t remote, uint32_t rkey, size_t size)
 {
@@ -54,34 +47,7 @@ static bool put_in_place(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t
                                        .remote = remote,
                                        .bytes = size,
                                        .rkey = rkey};
-    return !is_undecided(module, operation) && mca_btl_rbuf_operation_start(module, operation);
-}
-
-/* From the source if that is to be registered, or else from staging. No lock is held. */
-static void put_undecided(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation)
-{
-    const struct rbuf_rma rma = operation->rma;
-
-    if (!is_undecided(module, operation)) {
-        mca_btl_rbuf_operation_register(module, operation);
-        return;
-    }
-    operation->local_handle->registration = mca_btl_rbuf_auto_decide(
-        module, RBUF_SIDE_SEND, operation->local_address, rma.bytes, &operation->timing);
-    mca_btl_rbuf_lock(module);
-    if (operation->local_handle->registration != NULL) {
-        (void) mca_btl_rbuf_operation_start(module, operation);
-    } else {
-        operation->put = (struct rbuf_put){.source = rma.local,
-                                           .offer = {.base = rma.remote,
-                                                     .bytes = rma.bytes,
-                                                     .rkey = rma.rkey,
-                                                     .mode = RBUF_OFFER_DIRECT}};
-        mca_btl_rbuf_endpoint_use(operation->endpoint);
-        rbuf_rma_release(operation->endpoint->peer); /* none of those goes behind it */
-        rbuf_put_copied(operation->endpoint->peer, &operation->put);
-    }
-    mca_btl_rbuf_unlock(module);
+    return mca_btl_rbuf_operation_start(module, operation);
 }
 
 int mca_btl_rbuf_put(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
@@ -128,7 +94,7 @@ int mca_btl_rbuf_put(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoi
     }
     mca_btl_rbuf_unlock(module);
     if (!under_way) {
-        put_undecided(module, operation);
+        mca_btl_rbuf_operation_decide(module, operation);
     }
     return OPAL_SUCCESS;
 }
@@ -136,6 +102,11 @@ int mca_btl_rbuf_put(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoi
 void mca_btl_rbuf_put_ended(mca_btl_rbuf_module_t *module, struct rbuf_put *put, int status)
 {
     mca_btl_rbuf_operation_end(module, (mca_btl_rbuf_operation_t *) (void *) put, status);
+}
+
+void mca_btl_rbuf_get_ended(mca_btl_rbuf_module_t *module, struct rbuf_get *get, int status)
+{
+    mca_btl_rbuf_operation_end(module, (mca_btl_rbuf_operation_t *) (void *) get, status);
 }
 
 void mca_btl_rbuf_put_direct(mca_btl_rbuf_module_t *module, struct rbuf_put *put)
@@ -148,7 +119,7 @@ void mca_btl_rbuf_put_direct(mca_btl_rbuf_module_t *module, struct rbuf_put *put
     under_way = put_in_place(module, operation, offer.base, offer.rkey, offer.bytes);
     mca_btl_rbuf_unlock(module);
     if (!under_way) {
-        put_undecided(module, operation);
+        mca_btl_rbuf_operation_decide(module, operation);
     }
 }
 
@@ -190,7 +161,7 @@ int mca_btl_rbuf_get(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoi
     under_way = operation == NULL || mca_btl_rbuf_operation_start(module, operation);
     mca_btl_rbuf_unlock(module);
     if (!under_way) {
-        mca_btl_rbuf_operation_register(module, operation);
+        mca_btl_rbuf_operation_decide(module, operation);
     }
     return operation != NULL ? OPAL_SUCCESS : OPAL_ERR_OUT_OF_RESOURCE;
 }

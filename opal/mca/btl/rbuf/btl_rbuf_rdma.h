@@ -37,6 +37,9 @@ int mca_btl_rbuf_flush(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endp
 /* A staged put is through, or failed. No lock is held. */
 void mca_btl_rbuf_put_ended(mca_btl_rbuf_module_t *module, struct rbuf_put *put, int status);
 
+/* A copied get's data is at its place, or it failed. No lock is held. */
+void mca_btl_rbuf_get_ended(mca_btl_rbuf_module_t *module, struct rbuf_get *get, int status);
+
 /* The receiver had no staging and registered its buffer instead. No lock is held. */
 void mca_btl_rbuf_put_direct(mca_btl_rbuf_module_t *module, struct rbuf_put *put);
 

@@ -52,6 +52,7 @@ struct counter {
 #define CORE(field)  offsetof(struct totals, core.field)
 #define TOTAL(field) offsetof(struct totals, field)
 #define RECEIVE(why) TOTAL(choice.reason[RBUF_SIDE_RECEIVE][RBUF_REASON_##why])
+#define GET(why)     TOTAL(choice.reason[RBUF_SIDE_GET][RBUF_REASON_##why])
 #define SEND(why)    TOTAL(choice.reason[RBUF_SIDE_SEND][RBUF_REASON_##why])
 
 static const struct counter table[] = {
@@ -92,7 +93,9 @@ static const struct counter table[] = {
     {"early_fragments", CORE(early_fragments), "Fragments of packed data received as early data"},
     {"early_leased", CORE(early_leased), "Peers that were given room for early data"},
     {"early_recalled", CORE(early_recalled), "Of those, asked to give it back for other peers"},
-    {"copied_puts", CORE(copied_puts), "Messages sent from staging buffers to their place"},
+    {"copied_puts", CORE(copied_puts),
+     "Messages and puts sent from staging buffers to their place"},
+    {"copied_gets", CORE(copied_gets), "Gets from in place at the peer, through staging buffers"},
     {"direct_puts", CORE(direct_puts), "Writes in place"},
     {"direct_bytes", CORE(direct_bytes), "Bytes written in place"},
     {"reads", CORE(reads), "RDMA reads"},
@@ -131,6 +134,14 @@ static const struct counter table[] = {
     {"send_amortized", SEND(AMORTIZED), "Puts from a buffer that was worth a registration"},
     {"send_trial", SEND(TRIAL), "Puts from a registered buffer, to see how long that takes"},
     {"send_probe", SEND(PROBE), "Puts on the other path than usual, likewise"},
+    {"get_fresh", GET(FRESH), "Gets copied, since the buffer was new"},
+    {"get_unamortized", GET(UNAMORTIZED), "Gets copied, since a registration would have cost more"},
+    {"get_slower", GET(SLOWER), "Gets copied, since that is faster or not known"},
+    {"get_refused", GET(REFUSED), "Gets copied, since registrations of their size failed lately"},
+    {"get_held", GET(HELD), "Gets into a buffer that was registered"},
+    {"get_amortized", GET(AMORTIZED), "Gets into a buffer that was worth a registration"},
+    {"get_trial", GET(TRIAL), "Gets into a registered buffer, to see how long that takes"},
+    {"get_probe", GET(PROBE), "Gets on the other path than usual, likewise"},
     {"registrations_refused", TOTAL(choice.refused), "Registrations wanted that could not be made"},
     {"reuse_messages", TOTAL(reuse.looked_up),
      "Eager messages, puts and gets whose buffer was looked up, to do without a copy if it is "

@@ -164,6 +164,8 @@ rbuf_core_sources = \
 	%reldir%/core/message/words.h \
 	%reldir%/core/peer.c \
 	%reldir%/core/peer.h \
+	%reldir%/core/staged/get.c \
+	%reldir%/core/staged/get.h \
 	%reldir%/core/staged/grant.c \
 	%reldir%/core/staged/grant.h \
 	%reldir%/core/staged/grant_table.c \

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #include "core/message/channel.h"
+#include "core/staged/get.h"
 #include "core/staged/grant.h"
 #include "core/message/polling_set.h"
 #include "core/staged/rma.h"
@@ -30,7 +31,7 @@ int rbuf_core_open(struct rbuf_core *core, const struct rbuf_core_options *optio
     TAILQ_INIT(&core->grants_free);
     TAILQ_INIT(&core->receiving);
     TAILQ_INIT(&core->deferred);
-    SLIST_INIT(&core->chunks_free);
+    STAILQ_INIT(&core->chunks_free);
     status = rbuf_arena_open(&core->send_arena, send_region, block_bytes);
     if (status != 0) {
         return status;
@@ -93,6 +94,7 @@ static int progress_peer(struct rbuf_peer *peer, uint64_t *budget)
     done += rbuf_early_in_report(peer);
     done += rbuf_channel_progress(peer);
     done += rbuf_rma_progress(peer);
+    done += rbuf_get_progress(peer, budget);
     done += rbuf_sender_progress(peer, budget);
     return done;
 }
@@ -184,6 +186,9 @@ void rbuf_core_completed(struct rbuf_core *core, struct rbuf_work *work, int sta
         return;
     case RBUF_WORK_CHUNK:
         peer = rbuf_sender_chunk_completed(core, work, status);
+        break;
+    case RBUF_WORK_READ:
+        peer = rbuf_get_chunk_completed(core, work, status);
         break;
     case RBUF_WORK_SEND: {
         struct rbuf_am *am =

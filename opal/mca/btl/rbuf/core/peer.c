@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/message/channel.h"
+#include "core/staged/get.h"
 #include "core/staged/grant.h"
 #include "core/staged/rma.h"
 #include "core/staged/sender.h"
@@ -65,6 +66,7 @@ int rbuf_peer_add(struct rbuf_core *core, struct rbuf_mailbox *mailbox, void *us
     }
     TAILQ_INIT(&added->puts);
     TAILQ_INIT(&added->ungranted);
+    TAILQ_INIT(&added->gets);
     TAILQ_INIT(&added->rmas);
     SLIST_INIT(&added->unexpected_rtrs);
     core->peers[index] = added;
@@ -107,6 +109,7 @@ static void end_all(struct rbuf_peer *peer, int status)
     rbuf_channel_fail(peer, status);
     rbuf_rma_fail(peer, status);
     rbuf_sender_fail(peer, status);
+    rbuf_get_fail(peer, status);
 }
 
 void rbuf_peer_fail(struct rbuf_peer *peer, int status)
@@ -126,8 +129,8 @@ void rbuf_peer_fail(struct rbuf_peer *peer, int status)
 
 bool rbuf_peer_is_idle(const struct rbuf_peer *peer)
 {
-    return rbuf_channel_idle(peer) && rbuf_sender_idle(peer) && TAILQ_EMPTY(&peer->rmas) &&
-           peer->words.acks_due == 0 && !rbuf_early_in_owed(peer);
+    return rbuf_channel_idle(peer) && rbuf_sender_idle(peer) && TAILQ_EMPTY(&peer->gets) &&
+           TAILQ_EMPTY(&peer->rmas) && peer->words.acks_due == 0 && !rbuf_early_in_owed(peer);
 }
 
 bool rbuf_peer_drained(const struct rbuf_peer *peer)
@@ -142,7 +145,8 @@ bool rbuf_peer_drained(const struct rbuf_peer *peer)
 static bool has_users(const struct rbuf_peer *peer)
 {
     return !TAILQ_EMPTY(&peer->queued[RBUF_CONTROL]) || !TAILQ_EMPTY(&peer->queued[RBUF_BULK]) ||
-           !TAILQ_EMPTY(&peer->puts) || !TAILQ_EMPTY(&peer->ungranted) || !TAILQ_EMPTY(&peer->rmas);
+           !TAILQ_EMPTY(&peer->puts) || !TAILQ_EMPTY(&peer->ungranted) ||
+           !TAILQ_EMPTY(&peer->gets) || !TAILQ_EMPTY(&peer->rmas);
 }
 
 bool rbuf_peer_unused(const struct rbuf_peer *peer)

@@ -34,6 +34,7 @@
 
 struct rbuf_am;
 struct rbuf_put;
+struct rbuf_get;
 struct rbuf_rma;
 struct rbuf_grant;
 struct rbuf_unexpected_rtr;
@@ -41,11 +42,12 @@ struct rbuf_tx_chunk;
 
 TAILQ_HEAD(rbuf_am_list, rbuf_am);
 TAILQ_HEAD(rbuf_put_list, rbuf_put);
+TAILQ_HEAD(rbuf_get_list, rbuf_get);
 TAILQ_HEAD(rbuf_rma_list, rbuf_rma);
 TAILQ_HEAD(rbuf_grant_list, rbuf_grant);
 TAILQ_HEAD(rbuf_peer_list, rbuf_peer);
 SLIST_HEAD(rbuf_rtr_list, rbuf_unexpected_rtr);
-SLIST_HEAD(rbuf_tx_chunk_list, rbuf_tx_chunk);
+STAILQ_HEAD(rbuf_tx_chunk_list, rbuf_tx_chunk);
 
 struct rbuf_core_options {
     struct rbuf_schedule schedule; /* of what this side receives */
@@ -113,6 +115,7 @@ struct rbuf_peer {
     struct rbuf_put_list ungranted;       /* waiting for an RTR */
     struct rbuf_rtr_list unexpected_rtrs; /* that came before their put */
     uint32_t unexpected_count;            /* of them */
+    struct rbuf_get_list gets;            /* copied, in order of their start */
     struct rbuf_rma_list rmas;            /* not posted yet; the held ones are the last */
     struct rbuf_rma *held_first;          /* of those; NULL: none */
     uint32_t held;                        /* operations, counted in core's `queued` */

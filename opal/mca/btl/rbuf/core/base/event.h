@@ -16,6 +16,7 @@
 struct rbuf_peer;
 struct rbuf_am;
 struct rbuf_put;
+struct rbuf_get;
 struct rbuf_rma;
 struct rbuf_grant;
 struct rbuf_buffer;
@@ -25,6 +26,7 @@ enum rbuf_event_kind {
     RBUF_EVENT_DELIVER,  /* a message: hand it up, then rbuf_core_release() */
     RBUF_EVENT_SENT,     /* an active message's buffer is free; status */
     RBUF_EVENT_PUT,      /* a staged put's last chunk is posted, or it failed; status */
+    RBUF_EVENT_GET,      /* a copied get's data is at its place, or it failed; status */
     RBUF_EVENT_DIRECT,   /* a deferred put is to be written in place: its offer now says where */
     RBUF_EVENT_RMA,      /* an in-place operation has completed; status */
     RBUF_EVENT_REGISTER, /* a grant has waited too long: register its buffer, rbuf_grant_direct() */
@@ -68,6 +70,7 @@ struct rbuf_event {
         struct rbuf_delivery delivery;
         struct rbuf_am *am;
         struct rbuf_put *put;
+        struct rbuf_get *get;
         struct rbuf_rma *rma;
         struct rbuf_grant *grant;
         struct rbuf_arena *arena;

@@ -37,6 +37,7 @@ struct rbuf_stats {
     uint64_t early_leased;    /* windows */
     uint64_t early_recalled;  /* of those, asked back */
     uint64_t copied_puts;     /* in place at the receiver, from staging here */
+    uint64_t copied_gets;     /* from in place at the peer, through staging here */
     uint64_t direct_puts;     /* in-place writes */
     uint64_t direct_bytes;
     uint64_t reads;

@@ -60,10 +60,15 @@
 #define RBUF_DOUBLINGS    6u   /* of the wait for a trial, at most */
 #define RBUF_REFUSED_WAIT 512u /* messages of a class that are copied after a refusal */
 
-enum rbuf_side { RBUF_SIDE_RECEIVE, RBUF_SIDE_SEND, RBUF_SIDES };
+enum rbuf_side {
+    RBUF_SIDE_RECEIVE,
+    RBUF_SIDE_SEND, /* also puts of one-sided programs */
+    RBUF_SIDE_GET,
+    RBUF_SIDES
+};
 
 enum rbuf_path {
-    RBUF_PATH_COPY,     /* receiver: a lane; sender: into staging, and from there in place */
+    RBUF_PATH_COPY,     /* receiver: a lane; sender and get: staging on this side */
     RBUF_PATH_IN_PLACE, /* from or to the registered buffer */
     RBUF_PATHS
 };

@@ -284,8 +284,8 @@ void rbuf_sender_close(struct rbuf_core *core)
 {
     struct rbuf_tx_chunk *chunk;
 
-    while ((chunk = SLIST_FIRST(&core->chunks_free)) != NULL) {
-        SLIST_REMOVE_HEAD(&core->chunks_free, link);
+    while ((chunk = STAILQ_FIRST(&core->chunks_free)) != NULL) {
+        STAILQ_REMOVE_HEAD(&core->chunks_free, link);
         free(chunk);
     }
 }

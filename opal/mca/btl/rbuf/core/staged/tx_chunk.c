@@ -21,7 +21,7 @@ uint32_t rbuf_tx_chunk_blocks(const struct rbuf_arena *arena, const struct rbuf_
 void rbuf_tx_chunk_free(struct rbuf_core *core, struct rbuf_tx_chunk *chunk)
 {
     rbuf_arena_give(&core->send_arena, chunk->arena_first, chunk->arena_blocks);
-    SLIST_INSERT_HEAD(&core->chunks_free, chunk, link);
+    STAILQ_INSERT_HEAD(&core->chunks_free, chunk, link);
 }
 
 struct rbuf_tx_chunk *rbuf_tx_chunk_take(struct rbuf_peer *peer,
@@ -29,7 +29,7 @@ struct rbuf_tx_chunk *rbuf_tx_chunk_take(struct rbuf_peer *peer,
                                          const struct rbuf_chunk *shape)
 {
     struct rbuf_core *core = peer->core;
-    struct rbuf_tx_chunk *chunk = SLIST_FIRST(&core->chunks_free);
+    struct rbuf_tx_chunk *chunk = STAILQ_FIRST(&core->chunks_free);
     uint32_t blocks = rbuf_tx_chunk_blocks(&core->send_arena, schedule, shape->blocks);
     uint32_t first;
 
@@ -38,12 +38,12 @@ struct rbuf_tx_chunk *rbuf_tx_chunk_take(struct rbuf_peer *peer,
         if (chunk == NULL) {
             return NULL;
         }
-        SLIST_INSERT_HEAD(&core->chunks_free, chunk, link);
+        STAILQ_INSERT_HEAD(&core->chunks_free, chunk, link);
     }
     if (!rbuf_staging_take(core, &core->send_arena, blocks, &first)) {
         return NULL;
     }
-    SLIST_REMOVE_HEAD(&core->chunks_free, link);
+    STAILQ_REMOVE_HEAD(&core->chunks_free, link);
     *chunk = (struct rbuf_tx_chunk){.work = {.kind = RBUF_WORK_CHUNK},
                                     .peer = peer,
                                     .shape = *shape,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * Chunks in the send arena: the staging of one write, from the first byte that is copied into it to
- * the completion of the write.
+ * the completion of the write; or of one read of a copied get, from its post to the last byte that
+ * is copied out of it.
  */
 #ifndef RBUF_CORE_TX_CHUNK_H
 #define RBUF_CORE_TX_CHUNK_H
@@ -13,12 +14,13 @@ struct rbuf_tx_chunk {
     struct rbuf_peer *peer;
     struct rbuf_put *put; /* that counts it as in flight, if the peer has not failed; NULL: none */
     struct rbuf_early_data *early; /* that it is a chunk of; NULL: it goes to a put's lane */
+    struct rbuf_get *get;          /* that it is read for; NULL: none */
     struct rbuf_chunk shape;
     uint32_t arena_first;
     uint32_t arena_blocks;
-    uint32_t filled;        /* bytes of payload copied */
+    uint32_t filled;        /* bytes of payload copied, into it or out of it */
     uint32_t filled_blocks; /* blocks of payload copied */
-    SLIST_ENTRY(rbuf_tx_chunk) link;
+    STAILQ_ENTRY(rbuf_tx_chunk) link; /* of the free ones, or of those that a get is to copy */
 };
 
 /* How a chunk lies in the arena. */

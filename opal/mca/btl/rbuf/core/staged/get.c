@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Copied gets (core/staged/get.h).
+ */
+#include "core/staged/get.h"
+
+#include <errno.h>
+
+#include "core/base/copy.h"
+#include "core/staged/tx_chunk.h"
+
+static void become(struct rbuf_get *get, enum rbuf_get_state state)
+{
+    rbuf_trace("get", get->peer->index, get->remote, rbuf_get_state_name(get->state),
+               rbuf_get_state_name(state));
+    get->state = state;
+}
+
+static void finish(struct rbuf_get *get, int status)
+{
+    become(get, RBUF_GET_DONE);
+    rbuf_core_raise(get->peer->core, RBUF_EVENT_GET, get->peer, get, status);
+}
+
+/* ---- reading ---- */
+
+/* True if the next chunk may be under way besides those that are. */
+static bool window_open(const struct rbuf_get *get)
+{
+    const struct rbuf_schedule *schedule = &get->schedule;
+    const uint64_t lane =
+        (uint64_t) schedule->buffers * schedule->buffer_blocks * schedule->block_bytes;
+
+    return get->chunks == 0 || (get->chunks < get->peer->core->options.reads &&
+                                get->chunk_bytes + get->next.bytes <= lane);
+}
+
+static enum rbuf_fab_status post(struct rbuf_get *get, struct rbuf_tx_chunk *chunk)
+{
+    struct rbuf_arena *arena = &get->peer->core->send_arena;
+    const struct rbuf_fab_rma read = {.verb = RBUF_FAB_READ,
+                                      .bytes = chunk->shape.bytes,
+                                      .local = rbuf_arena_block(arena, chunk->arena_first),
+                                      .remote = get->remote + chunk->shape.offset,
+                                      .lkey = rbuf_arena_lkey(arena, chunk->arena_first),
+                                      .rkey = get->rkey,
+                                      .work = &chunk->work};
+    unsigned posted;
+
+    chunk->get = get;
+    chunk->work.kind = RBUF_WORK_READ;
+    return rbuf_fab_post_list(get->peer->queue[RBUF_BULK], &read, 1, &posted);
+}
+
+static void chunk_posted(struct rbuf_get *get, const struct rbuf_tx_chunk *chunk)
+{
+    get->peer->in_flight++;
+    get->chunks++;
+    get->chunk_bytes += chunk->shape.bytes;
+    if (!rbuf_schedule_next(&get->schedule, get->bytes, &get->next)) {
+        become(get, RBUF_GET_LANDING);
+    }
+}
+
+enum ask { ASKED, BLOCKED, OUT_OF_STAGING };
+
+/* Reads the next chunk, if it may be read now. */
+static enum ask ask(struct rbuf_get *get)
+{
+    struct rbuf_peer *peer = get->peer;
+    struct rbuf_tx_chunk *chunk;
+    enum rbuf_fab_status status;
+
+    if (!window_open(get) || !rbuf_fab_has_room(peer->queue[RBUF_BULK], true)) {
+        return BLOCKED;
+    }
+    chunk = rbuf_tx_chunk_take(peer, &get->schedule, &get->next);
+    if (chunk == NULL) {
+        peer->core->stats.staging_waits++;
+        return OUT_OF_STAGING;
+    }
+    status = post(get, chunk);
+    if (status != RBUF_FAB_OK) {
+        rbuf_tx_chunk_free(peer->core, chunk);
+    }
+    if (status == RBUF_FAB_DEAD) {
+        rbuf_peer_break(peer, -ECONNRESET);
+    }
+    if (status != RBUF_FAB_OK) {
+        return BLOCKED;
+    }
+    chunk_posted(get, chunk);
+    return ASKED;
+}
+
+/* ---- copying ---- */
+
+/* Copies some of the oldest chunk; true if all of it is copied. */
+static bool copy_some(struct rbuf_get *get, struct rbuf_tx_chunk *chunk, uint64_t *budget)
+{
+    const unsigned char *from =
+        rbuf_arena_block(&get->peer->core->send_arena, chunk->arena_first) + chunk->filled;
+    const uint64_t left = chunk->shape.bytes - chunk->filled;
+    const uint32_t bytes = (uint32_t) (left < *budget ? left : *budget);
+
+    rbuf_copy(get->target + chunk->shape.offset + chunk->filled, from, bytes);
+    chunk->filled += bytes;
+    *budget -= bytes;
+    return chunk->filled == chunk->shape.bytes;
+}
+
+/* Copies what has arrived. */
+static void copy_out(struct rbuf_get *get, uint64_t *budget)
+{
+    struct rbuf_tx_chunk *chunk;
+
+    while (*budget > 0 && (chunk = STAILQ_FIRST(&get->landed)) != NULL &&
+           copy_some(get, chunk, budget)) {
+        STAILQ_REMOVE_HEAD(&get->landed, link);
+        get->chunks--;
+        get->chunk_bytes -= chunk->shape.bytes;
+        rbuf_tx_chunk_free(get->peer->core, chunk);
+    }
+}
+
+enum get_progress { GET_BLOCKED, GET_OUT_OF_STAGING, GET_FINISHED };
+
+/* Copies and reads as far as it goes, into new staging only if `may_stage`. A get whose peer fails
+ * here is finished by the failing. `done` counts the reads. */
+static enum get_progress advance(struct rbuf_get *get, bool may_stage, uint64_t *budget, int *done)
+{
+    enum ask asked = ASKED;
+
+    copy_out(get, budget);
+    while (may_stage && asked == ASKED && get->state == RBUF_GET_ASKING) {
+        asked = ask(get);
+        *done += asked == ASKED;
+    }
+    if (get->state == RBUF_GET_LANDING && get->chunks == 0) {
+        return GET_FINISHED;
+    }
+    return asked == OUT_OF_STAGING ? GET_OUT_OF_STAGING : GET_BLOCKED;
+}
+
+int rbuf_get_progress(struct rbuf_peer *peer, uint64_t *budget)
+{
+    const uint64_t before = *budget;
+    struct rbuf_get *get, *next;
+    bool may_stage = true;
+    int done = 0;
+
+    for (get = TAILQ_FIRST(&peer->gets); get != NULL; get = next) {
+        const enum get_progress progress = advance(get, may_stage, budget, &done);
+
+        if (rbuf_peer_is_lost(peer)) {
+            return done + 1; /* core ends every get of it */
+        }
+        next = TAILQ_NEXT(get, link);
+        if (progress == GET_FINISHED) {
+            TAILQ_REMOVE(&peer->gets, get, link);
+            finish(get, 0);
+            done++;
+        } else if (progress == GET_OUT_OF_STAGING) {
+            may_stage = false; /* those behind it only copy what they have */
+        }
+    }
+    return done + (*budget < before);
+}
+
+struct rbuf_peer *rbuf_get_chunk_completed(struct rbuf_core *core, struct rbuf_work *work,
+                                           int status)
+{
+    /* The work is the chunk's first member. */
+    struct rbuf_tx_chunk *chunk = (struct rbuf_tx_chunk *) (void *) work;
+    struct rbuf_peer *peer = chunk->peer;
+
+    if (status != 0 || rbuf_peer_is_lost(peer)) { /* its get is the failing's, or has ended */
+        rbuf_tx_chunk_free(core, chunk);
+        return peer;
+    }
+    STAILQ_INSERT_TAIL(&chunk->get->landed, chunk, link);
+    return peer;
+}
+
+/* ---- begin and end ---- */
+
+void rbuf_get_start(struct rbuf_peer *peer, struct rbuf_get *get)
+{
+    uint64_t budget = 0; /* nothing of it has arrived */
+
+    get->peer = peer;
+    get->state = RBUF_GET_ASKING;
+    get->schedule = peer->core->options.schedule;
+    get->schedule.taper = RBUF_TAPER_TAIL;
+    get->chunks = 0;
+    get->chunk_bytes = 0;
+    STAILQ_INIT(&get->landed);
+    peer->core->stats.copied_gets++;
+    if (peer->state == RBUF_PEER_FAILED) {
+        finish(get, -ECONNRESET);
+        return;
+    }
+    rbuf_schedule_first(&get->schedule, get->bytes, &get->next);
+    TAILQ_INSERT_TAIL(&peer->gets, get, link);
+    rbuf_peer_wake(peer);
+    if (peer->state == RBUF_PEER_CONNECTED && TAILQ_FIRST(&peer->gets) == get) {
+        (void) rbuf_get_progress(peer, &budget);
+    }
+}
+
+void rbuf_get_fail(struct rbuf_peer *peer, int status)
+{
+    struct rbuf_tx_chunk *chunk;
+    struct rbuf_get *get;
+
+    while ((get = TAILQ_FIRST(&peer->gets)) != NULL) {
+        TAILQ_REMOVE(&peer->gets, get, link);
+        while ((chunk = STAILQ_FIRST(&get->landed)) != NULL) {
+            STAILQ_REMOVE_HEAD(&get->landed, link);
+            rbuf_tx_chunk_free(peer->core, chunk);
+        }
+        finish(get, status);
+    }
+}
