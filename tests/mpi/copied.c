@@ -88,6 +88,7 @@ static void computing(void)
     const MPI_Aint there = (MPI_Aint) MANY * MOST;
     char *source = check_memory(COMPUTED), *target = check_memory(COMPUTED);
 
+    MPI_Barrier(MPI_COMM_WORLD); /* rank 0 looks at the window no more */
     memset(source, 'p', COMPUTED);
     memset(target, 0, COMPUTED);
     window[there + COMPUTED - 1] = 'g';

@@ -106,6 +106,7 @@ static void out_of_range(void)
     MPI_Put(mine, LARGE, MPI_BYTE, 1, 0, LARGE, MPI_BYTE, win);
     check_that(MPI_Put(mine, LARGE, MPI_BYTE, 1, WINDOW, LARGE, MPI_BYTE, win) != MPI_SUCCESS,
                "a put beyond the window had no error");
+    MPI_Win_flush(1, win);
     MPI_Get(back, LARGE, MPI_BYTE, 1, 0, LARGE, MPI_BYTE, win);
     MPI_Win_flush(1, win);
     check_that(back[0] == 'o' && back[LARGE - 1] == 'o', "the put before one out of range");

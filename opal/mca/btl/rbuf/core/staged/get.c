@@ -184,14 +184,26 @@ struct rbuf_peer *rbuf_get_chunk_completed(struct rbuf_core *core, struct rbuf_w
 
 /* ---- begin and end ---- */
 
+/* A read waits for no copy: behind a first chunk, from which on there is something to copy, they
+ * are as long as may be, since each has a price of its own. Chunks of one size stay so. */
+static struct rbuf_schedule schedule_for(const struct rbuf_schedule *schedule)
+{
+    struct rbuf_schedule reads = *schedule;
+
+    reads.taper = RBUF_TAPER_TAIL;
+    if (reads.growth != RBUF_GROWTH_ONE) {
+        reads.growth = RBUF_GROWTH_MAX;
+    }
+    return reads;
+}
+
 void rbuf_get_start(struct rbuf_peer *peer, struct rbuf_get *get)
 {
     uint64_t budget = 0; /* nothing of it has arrived */
 
     get->peer = peer;
     get->state = RBUF_GET_ASKING;
-    get->schedule = peer->core->options.schedule;
-    get->schedule.taper = RBUF_TAPER_TAIL;
+    get->schedule = schedule_for(&peer->core->options.schedule);
     get->chunks = 0;
     get->chunk_bytes = 0;
     STAILQ_INIT(&get->landed);

@@ -124,7 +124,9 @@ void rbuf_put_copied(struct rbuf_peer *peer, struct rbuf_put *put)
     if (!put_begin(peer, put)) {
         return;
     }
+    /* As with early data: nothing hides the copy of the first chunk, and nobody is asked before. */
     put->offer.schedule = peer->core->options.schedule;
+    put->offer.schedule.opening_blocks = peer->core->options.early.opening_blocks;
     peer->core->stats.copied_puts++;
     put_divide(put);
     rbuf_put_become(put, RBUF_PUT_FILLING);
