@@ -31,7 +31,7 @@
 # themselves.
 # What a stage says is shown when it and those before it have ended.
 # --all adds what is long: all bandwidths of measure, the long MPI tests and all on each adapter that is
-# emulated, all settings of rings with Open MPI 5.0, IS class A, make distcheck, a minute for each fuzzer,
+# emulated, more settings of rings, IS class A, make distcheck, a minute for each fuzzer,
 # an hour of random traffic. What fuzz, soak, programs, ompi5 or vm needs and this machine cannot
 # have makes it skipped, with the reason. DIR is build/check by default; what takes long to fetch or make is kept in
 # DIR/cache, or in $RBUF_CACHE. What is tested is a copy of this tree (DIR/source), so that a tree which is

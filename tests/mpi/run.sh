@@ -227,9 +227,9 @@ start_test()
     running+=("$started")
 }
 
-# Whether a test is to run with the setting: WHEN and THOSE are its columns of the list. With reuse all do,
+# Whether a test is to run with the setting: WHEN and THOSE are its columns of the list, NUMBER its line. With reuse all do,
 # but for those of none, and with an order of one-sided operations those that name it.
-with_setting() # SETTING WHEN THOSE
+with_setting() # SETTING WHEN THOSE NUMBER
 {
     if [ "$3" = none ]; then
         [ "$1" = default ]
@@ -239,12 +239,25 @@ with_setting() # SETTING WHEN THOSE
         [[ ",$3," == *",$1,"* ]]
         return
     fi
-    [ "$1" = default ] || [ "$1" = reuse ] || [ "$3" = all ] || [[ ",$3," == *",$1,"* ]] || [ "$long $2" = "yes always" ]
+    [ "$1" = default ] || [ "$1" = reuse ] || [ "$3" = all ] || [[ ",$3," == *",$1,"* ]] ||
+        { [ "$long $2" = "yes always" ] && is_turn "$1" "$4"; }
+}
+
+# With --all each test of rings also has every third of the settings that it does not name, and each
+# setting every third of the tests.
+is_turn() # SETTING NUMBER
+{
+    local settings setting=0
+    read -ra settings <<<"$ring_settings"
+    while [ "${settings[setting]}" != "$1" ]; do
+        setting=$((setting + 1))
+    done
+    [ $(((setting + $2) % 3)) -eq 0 ]
 }
 
 run_list() # TRANSPORT SETTING
 {
-    local name when over ranks limit expect with command suffix=
+    local name when over ranks limit expect with command suffix= number=0
     transport_options "$1"
     ring_options "$2"
     [ "$2" = default ] || suffix=",$2"
@@ -252,7 +265,8 @@ run_list() # TRANSPORT SETTING
         case $name in
         '' | '#'*) continue ;;
         esac
-        if [ "$when" = long ] && [ $long = no ] || ! with_setting "$2" "$when" "$with"; then
+        number=$((number + 1))
+        if [ "$when" = long ] && [ $long = no ] || ! with_setting "$2" "$when" "$with" $number; then
             continue
         fi
         if [ "$over $long $first" = "first no no" ]; then
