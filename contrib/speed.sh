@@ -190,6 +190,8 @@ step_onesided()
     local transports=superpipeline,rcache,openib-pinned
     compare onesided "$1" --transports $transports --sizes 8,256,4k,16k,64k,256k,1M \
         --pattern put,get,put-pscw,get-pscw --buffers reused --burst 20 --reps 12 -- --mca osc rdma
+    compare onesided "$1" --transports $transports --sizes 64k,256k,1M --pattern put,get --buffers fresh \
+        --burst 4 --reps 12 -- --mca osc rdma
     compare onesided "$1" --transports "$transports,superpipeline:rma_order=both,rcache:rma_order=both" \
         --sizes 4k,16k,64k,256k,1M --pattern puts-gets,put-get-pscw --buffers reused --burst 3 --reps 12 \
         -- --mca osc rdma

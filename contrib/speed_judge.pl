@@ -287,9 +287,17 @@ sub judge_one_sided {
         for my $size (8, 256, 4096, 16384, 65536, 262144, 1048576) {
             next if $pattern =~ /-get/ && $size < 4096;
             my %at = map { $_ => by_round("onesided-$profile", 'median_us', transport => $_, size => $size,
-                pattern => $pattern) } qw(superpipeline rcache openib-pinned);
+                pattern => $pattern, buffers => 'reused') } qw(superpipeline rcache openib-pinned);
             target(sprintf('%s, %s / openib-pinned, %s', $pattern, $_, human($size)), '<=', 1.03,
                 quotient($at{$_}, $at{'openib-pinned'})) for qw(superpipeline rcache);
+        }
+    }
+    for my $pattern (qw(put get)) {
+        for my $size (65536, 262144, 1048576) {
+            my %at = map { $_ => by_round("onesided-$profile", 'median_us', transport => $_, size => $size,
+                pattern => $pattern, buffers => 'fresh') } qw(superpipeline openib-pinned);
+            target(sprintf('%s, superpipeline / openib-pinned, fresh, %s', $pattern, human($size)), '<=', 1,
+                quotient($at{superpipeline}, $at{'openib-pinned'}));
         }
     }
 }
