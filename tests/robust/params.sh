@@ -100,7 +100,7 @@ check_ompi_info() {
         grep -q -F "performance \"btl_rbuf_$name\"" "$text" && continue
         echo "no performance variable btl_rbuf_$name"
         wrong=1
-    done < <(names_of "$source_of_names/btl_rbuf_report.c" '\(CORE\|TOTAL\)(')
+    done < <(names_of "$source_of_names/btl_rbuf_counters.c" '\(CORE\|TOTAL\)(')
     # The emulated adapter has the version of the rest.
     grep -F "\"btl_rbuf_version\"" "$text" | grep -F "\"$("$softhca" --version | cut -d ' ' -f 2)\"" || wrong=1
     echo "$parameters parameters, $counters counters"

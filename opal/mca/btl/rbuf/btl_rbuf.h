@@ -5,6 +5,7 @@
  * line calls itself and those below:
  *
  *     component                 open, register, init, progress of all modules
+ *     report                    what is printed at the end; counters: what is counted
  *     procs                     processes that come and go, and the end of a module
  *     progress, connections     act on core's events, on the listener's, and each calls the other
  *     send, rdma, prepare       what Open MPI asks for; operation: one of rdma; async: what goes

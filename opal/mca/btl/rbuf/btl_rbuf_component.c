@@ -12,6 +12,7 @@
 
 #include "btl_rbuf_async.h"
 #include "btl_rbuf_connections.h"
+#include "btl_rbuf_counters.h"
 #include "btl_rbuf_fork.h"
 #include "btl_rbuf_fragment.h"
 #include "btl_rbuf_help.h"
@@ -145,6 +146,7 @@ static void close_all(void)
 static int close_component(void)
 {
     if (mca_btl_rbuf_process.module_count > 0) {
+        mca_btl_rbuf_counters_close();
         mca_btl_rbuf_report();
     }
     close_all();

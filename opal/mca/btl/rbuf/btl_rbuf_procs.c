@@ -14,12 +14,12 @@
 #include "btl_rbuf_async.h"
 #include "btl_rbuf_collect.h"
 #include "btl_rbuf_connections.h"
+#include "btl_rbuf_counters.h"
 #include "btl_rbuf_endpoint.h"
 #include "btl_rbuf_module.h"
 #include "btl_rbuf_progress.h"
 #include "btl_rbuf_rdma.h"
 #include "btl_rbuf_operation.h"
-#include "btl_rbuf_report.h"
 
 #define DRAIN_SECONDS 10
 

@@ -26,6 +26,8 @@ rbuf_glue_sources = \
 	%reldir%/btl_rbuf_connections.h \
 	%reldir%/btl_rbuf_convertor.c \
 	%reldir%/btl_rbuf_convertor.h \
+	%reldir%/btl_rbuf_counters.c \
+	%reldir%/btl_rbuf_counters.h \
 	%reldir%/btl_rbuf_departed.c \
 	%reldir%/btl_rbuf_departed.h \
 	%reldir%/btl_rbuf_eager.c \
