@@ -44,6 +44,7 @@ START_TEST(credits_exhausted_both_ways)
         }
         case_run(world);
         ck_assert_uint_gt(world->nodes[0].core.stats.messages_queued, 500 / 2);
+        ck_assert_uint_gt(world->nodes[0].core.stats.credit_waits, 500 / 10);
         case_close(world);
     }
 }

@@ -15,12 +15,16 @@ START_TEST(small_messages_take_the_ring)
 
     rings_open(world);
     for (int i = 0; i < 50; i++) {
-        uint64_t before = rings_stats(world, 0)->ring_sent;
+        const struct rbuf_stats before = *rings_stats(world, 0);
+        const struct rbuf_stats *now = rings_stats(world, 0);
 
         world_send(world, WORLD_EAGER, 0, 1, 8);
         world_send(world, WORLD_EAGER, 0, 1, 8); /* one of the two goes by the bulk channel */
         case_run(world);
-        ck_assert_uint_eq(rings_stats(world, 0)->ring_sent, before + 1);
+        ck_assert_uint_eq(now->ring_sent, before.ring_sent + 1);
+        ck_assert_uint_ge(now->ring_bytes, before.ring_bytes + 8);
+        ck_assert_uint_eq(now->messages_bytes - before.messages_bytes,
+                          2 * (now->ring_bytes - before.ring_bytes));
     }
     ck_assert_uint_eq(rings_stats(world, 1)->ring_received, rings_stats(world, 0)->ring_sent);
     ck_assert_uint_eq(rings_stats(world, 0)->ring_opened, 1);

@@ -52,6 +52,14 @@ struct mca_btl_rbuf_drain {
     pthread_t thread; /* the drainer */
 };
 
+/* Counters of puts and gets of one-sided code, in 64 bits only. */
+struct mca_btl_rbuf_one_sided {
+    uint64_t puts;
+    uint64_t put_bytes;
+    uint64_t gets;
+    uint64_t get_bytes;
+};
+
 /* Endpoints of peers that have left, whose memory is to be given back. */
 typedef enum {
     MCA_BTL_RBUF_DEPARTED_NONE,
@@ -95,6 +103,9 @@ struct mca_btl_rbuf_module_t {
     TAILQ_HEAD(, mca_btl_rbuf_operation) under_way; /* one-sided, in order of start */
     uint64_t started;                               /* of those */
     uint64_t bounced;                               /* counter: puts and gets through a fragment */
+    struct mca_btl_rbuf_one_sided one_sided;
+    uint64_t fragments; /* counter: sent, of packed data and of messages that cannot be put */
+    uint64_t fragment_bytes;
     TAILQ_HEAD(, mca_btl_base_endpoint_t) endpoints;
     TAILQ_HEAD(, mca_btl_rbuf_packed) packing; /* those in that state */
     mca_btl_rbuf_departed_t departed;

@@ -17,13 +17,16 @@
 
 static const struct mca_btl_rbuf_counter table[] = {
     {"messages_sent", CORE(messages_sent), "Messages sent: eager data and all that is small"},
+    {"messages_bytes", CORE(messages_bytes), "Bytes of these, with Open MPI's headers"},
     {"messages_received", CORE(messages_received), "Messages received, likewise"},
     {"messages_inline", CORE(messages_inline), "Messages that travelled inside their request"},
     {"messages_queued", CORE(messages_queued),
      "Messages that had to wait for a credit, a connection or room in the send queue"},
+    {"credit_waits", CORE(credit_waits), "Of these, the ones that found no credit of the receiver"},
     {"messages_held", CORE(messages_held), "Messages that waited for the put that they belong to"},
     {"messages_refused", CORE(messages_refused), "Malformed messages, dropped"},
     {"ring_sent", CORE(ring_sent), "Messages sent by eager rings, of those sent"},
+    {"ring_bytes", CORE(ring_bytes), "Bytes of these"},
     {"ring_received", CORE(ring_received), "Messages received by eager rings, of those received"},
     {"ring_full", CORE(ring_full),
      "Messages over send/receive because their ring had no free slot"},
@@ -53,6 +56,9 @@ static const struct mca_btl_rbuf_counter table[] = {
     {"early_fragments", CORE(early_fragments), "Fragments of packed data received as early data"},
     {"early_leased", CORE(early_leased), "Peers that were given room for early data"},
     {"early_recalled", CORE(early_recalled), "Of those, asked to give it back for other peers"},
+    {"fragments", TOTAL(fragments),
+     "Fragments of packed data sent, and of messages that cannot be put"},
+    {"fragment_bytes", TOTAL(fragment_bytes), "Bytes of these; early data count as staged, too"},
     {"copied_puts", CORE(copied_puts),
      "Messages and puts sent from staging buffers to their place"},
     {"copied_gets", CORE(copied_gets), "Gets from in place at the peer, through staging buffers"},
@@ -60,6 +66,10 @@ static const struct mca_btl_rbuf_counter table[] = {
     {"direct_bytes", CORE(direct_bytes), "Bytes written in place"},
     {"reads", CORE(reads), "RDMA reads"},
     {"atomics", CORE(atomics), "RDMA atomics"},
+    {"one_sided_puts", TOTAL(one_sided.puts), "One-sided puts"},
+    {"one_sided_put_bytes", TOTAL(one_sided.put_bytes), "Bytes of these"},
+    {"one_sided_gets", TOTAL(one_sided.gets), "One-sided gets"},
+    {"one_sided_get_bytes", TOTAL(one_sided.get_bytes), "Bytes of these"},
     {"rma_requests", CORE(rma_requests),
      "Requests posted for these: writes in place, reads, atomics"},
     {"rma_doorbells", CORE(rma_doorbells), "Doorbells that those were posted with"},
@@ -68,6 +78,8 @@ static const struct mca_btl_rbuf_counter table[] = {
     {"window_waits", CORE(window_waits), "Times that a filled chunk waited for an acknowledgement"},
     {"staging_waits", CORE(staging_waits), "Times that a chunk found no send staging"},
     {"staging_grown", CORE(staging_grown), "Times that staging grew, to send from or receive into"},
+    {"staging", TOTAL(staging),
+     "Bytes of staging memory registered, to send from and receive into"},
     {"probes", CORE(probes), "Probes of silent peers"},
     {"requests", TOTAL(requests), "Requests posted to send queues, all of the above"},
     {"completions", TOTAL(completions), "Completions of those, which only some ask for"},
@@ -201,6 +213,10 @@ static void add_module(struct mca_btl_rbuf_counters *sum, const mca_btl_rbuf_mod
         sum->cache_misses += counters.mispredicted + counters.unknown;
     }
     sum->bounced += module->bounced;
+    add(&sum->one_sided, &module->one_sided, sizeof(sum->one_sided));
+    sum->fragments += module->fragments;
+    sum->fragment_bytes += module->fragment_bytes;
+    sum->staging += module->send_staging.registered + module->receive_staging.registered;
     sum->requests += module->port->fab.requests;
     sum->completions += module->port->fab.completions;
     sum->async_visits += module->async.visits;
@@ -274,7 +290,8 @@ const struct mca_btl_rbuf_counter *mca_btl_rbuf_counter(size_t i)
 static int class_of(const struct mca_btl_rbuf_counter *counter)
 {
     const bool level =
-        counter->offset == TOTAL(pinned) || counter->offset == TOTAL(pinned_peak) ||
+        counter->offset == TOTAL(pinned) || counter->offset == TOTAL(staging) ||
+        counter->offset == TOTAL(pinned_peak) ||
         (counter->offset >= TOTAL(reuse_held) && counter->offset <= TOTAL(reuse_percent));
 
     return level ? MCA_BASE_PVAR_CLASS_LEVEL : MCA_BASE_PVAR_CLASS_COUNTER;

@@ -22,6 +22,10 @@ struct mca_btl_rbuf_counters {
     uint64_t reuse_puts;
     uint64_t reuse_gets;
     uint64_t bounced;
+    struct mca_btl_rbuf_one_sided one_sided;
+    uint64_t fragments;
+    uint64_t fragment_bytes;
+    uint64_t staging;
     uint64_t reuse_held;
     uint64_t reuse_most;
     uint64_t reuse_most_bytes;

@@ -81,6 +81,10 @@ int mca_btl_rbuf_put(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoi
         mca_btl_rbuf_unlock(module);
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
+    if (operation->one_sided) {
+        module->one_sided.puts++;
+        module->one_sided.put_bytes += size;
+    }
     if (offer->mode == RBUF_OFFER_DIRECT || offer->mode == RBUF_OFFER_WINDOW) {
         if (endpoint->peer->early_out != NULL) { /* the message does not go behind its early data */
             rbuf_early_forget(endpoint->peer, local_address);
@@ -157,6 +161,9 @@ int mca_btl_rbuf_get(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoi
     operation = mca_btl_rbuf_operation_take(module, &wanted);
     if (operation == NULL) {
         mca_btl_rbuf_operation_unplace(module, &wanted);
+    } else if (operation->one_sided) {
+        module->one_sided.gets++;
+        module->one_sided.get_bytes += size;
     }
     under_way = operation == NULL || mca_btl_rbuf_operation_start(module, operation);
     mca_btl_rbuf_unlock(module);

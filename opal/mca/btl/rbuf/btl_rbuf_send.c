@@ -35,6 +35,12 @@ static bool has_many_detached(const mca_btl_base_endpoint_t *endpoint)
            mca_btl_rbuf_callback_after(endpoint) == 0;
 }
 
+static void count_fragment(mca_btl_rbuf_module_t *module, size_t bytes)
+{
+    module->fragments++;
+    module->fragment_bytes += bytes;
+}
+
 /* Sends; true if the fragment is on its way, false if it is through already. Holds the lock. */
 static bool start(mca_btl_base_endpoint_t *endpoint, mca_btl_rbuf_frag_t *frag,
                   mca_btl_base_tag_t tag)
@@ -54,6 +60,7 @@ static bool start(mca_btl_base_endpoint_t *endpoint, mca_btl_rbuf_frag_t *frag,
     case MCA_BTL_RBUF_RTS_PACKED:
         return mca_btl_rbuf_packed_start(endpoint, frag);
     case MCA_BTL_RBUF_FRAGMENT:
+        count_fragment(endpoint->module, frag->packed);
         frag->am.bytes += (uint32_t) (sizeof(struct rbuf_fragment) - frag->packed);
         return rbuf_am_send_as(peer, &frag->am, RBUF_MESSAGE_FRAGMENT, 0) != RBUF_AM_IDLE;
     case MCA_BTL_RBUF_MESSAGE:
@@ -62,6 +69,9 @@ static bool start(mca_btl_base_endpoint_t *endpoint, mca_btl_rbuf_frag_t *frag,
     }
     if (frag->am.channel == RBUF_BULK && (frag->base.des_flags & MCA_BTL_DES_FLAGS_PRIORITY)) {
         return rbuf_am_send_as(peer, &frag->am, RBUF_MESSAGE_LONG, 0) != RBUF_AM_IDLE;
+    }
+    if (frag->am.channel == RBUF_BULK) {
+        count_fragment(endpoint->module, frag->am.bytes);
     }
     return rbuf_am_send(peer, &frag->am) != RBUF_AM_IDLE;
 }

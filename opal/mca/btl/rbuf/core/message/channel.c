@@ -162,6 +162,8 @@ static enum rbuf_am_state enqueue(struct rbuf_peer *peer, struct rbuf_am *am)
     TAILQ_INSERT_TAIL(&peer->queued[am->channel], am, link);
     peer->core->queued++;
     peer->core->stats.messages_queued++;
+    peer->core->stats.credit_waits += peer->state == RBUF_PEER_CONNECTED &&
+                                      !rbuf_credit_available(peer, (enum rbuf_flow) am->channel);
     rbuf_peer_wake(peer);
     return RBUF_AM_QUEUED;
 }
@@ -169,7 +171,7 @@ static enum rbuf_am_state enqueue(struct rbuf_peer *peer, struct rbuf_am *am)
 enum rbuf_am_state rbuf_am_send(struct rbuf_peer *peer, struct rbuf_am *am)
 {
     am->kind = RBUF_MESSAGE_USER;
-    peer->core->stats.messages_sent++;
+    rbuf_channel_count(peer, am->bytes);
     return enqueue(peer, am);
 }
 
@@ -178,7 +180,7 @@ enum rbuf_am_state rbuf_am_send_as(struct rbuf_peer *peer, struct rbuf_am *am,
 {
     am->kind = (uint8_t) kind;
     am->argument = argument;
-    peer->core->stats.messages_sent++;
+    rbuf_channel_count(peer, am->bytes);
     return enqueue(peer, am);
 }
 
@@ -202,7 +204,7 @@ bool rbuf_am_send_now(struct rbuf_peer *peer, enum rbuf_channel_id id, uint8_t t
         !post_send(peer, &am)) {
         return false;
     }
-    peer->core->stats.messages_sent++;
+    rbuf_channel_count(peer, bytes);
     return true;
 }
 
@@ -271,7 +273,7 @@ bool rbuf_am_gather(struct rbuf_peer *peer, struct rbuf_am *am, const struct rbu
     }
     am->state = RBUF_AM_POSTED;
     peer->in_flight++;
-    peer->core->stats.messages_sent++;
+    rbuf_channel_count(peer, am->bytes);
     peer->core->stats.gathered++;
     peer->core->stats.gathered_bytes += data->bytes;
     return true;

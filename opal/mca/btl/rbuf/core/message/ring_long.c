@@ -211,7 +211,7 @@ static bool took_slots(struct rbuf_peer *peer, uint32_t bytes, enum rbuf_fab_sta
     out->slot = (out->slot + slots) % out->offer.slots;
     out->local_end = out->memory->base + (size_t) (out->slot + 1) * out->slot_bytes;
     out->remote_end = out->offer.base + (uint64_t) (out->slot + 1) * out->slot_bytes;
-    rbuf_ring_out_posted(peer, slots);
+    rbuf_ring_out_posted(peer, slots, bytes);
     peer->core->stats.ring_long++;
     return true;
 }

@@ -51,7 +51,7 @@ static inline void fill_trailer(struct rbuf_peer *peer, enum rbuf_message_kind k
 }
 
 /* The slot was posted, if the status says so. */
-static inline bool took_slot(struct rbuf_peer *peer, enum rbuf_fab_status status)
+static inline bool took_slot(struct rbuf_peer *peer, uint32_t bytes, enum rbuf_fab_status status)
 {
     if (status == RBUF_FAB_DEAD) {
         rbuf_peer_break(peer, -ECONNRESET);
@@ -60,7 +60,7 @@ static inline bool took_slot(struct rbuf_peer *peer, enum rbuf_fab_status status
         return false;
     }
     advance(&peer->ring_out);
-    rbuf_ring_out_posted(peer, 1);
+    rbuf_ring_out_posted(peer, 1, bytes);
     return true;
 }
 
@@ -68,7 +68,7 @@ bool rbuf_ring_out_end(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint
                        uint32_t bytes, uint64_t argument)
 {
     fill_trailer(peer, kind, tag, bytes, argument);
-    return took_slot(peer, write_slot(peer, TRAILER_BYTES + rbuf_ring_padded(bytes)));
+    return took_slot(peer, bytes, write_slot(peer, TRAILER_BYTES + rbuf_ring_padded(bytes)));
 }
 
 bool rbuf_ring_out_gather(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_t tag,
@@ -83,8 +83,9 @@ bool rbuf_ring_out_gather(struct rbuf_peer *peer, enum rbuf_message_kind kind, u
                                             {begin + bytes, length - bytes, out->memory->lkey}};
 
     fill_trailer(peer, kind, tag, bytes, argument);
-    return took_slot(peer, rbuf_fab_gather(peer->queue[RBUF_CONTROL], pieces, 3,
-                                           out->remote_end - length, out->offer.rkey, work));
+    return took_slot(peer, bytes,
+                     rbuf_fab_gather(peer->queue[RBUF_CONTROL], pieces, 3, out->remote_end - length,
+                                     out->offer.rkey, work));
 }
 
 /* ---- coming and going ---- */

@@ -31,13 +31,14 @@ bool rbuf_ring_out_gather(struct rbuf_peer *peer, enum rbuf_message_kind kind, u
                           uint32_t bytes, uint64_t argument, const struct rbuf_fab_piece *data,
                           struct rbuf_work *work);
 
-/* A message has left that takes so many slots. */
-static inline void rbuf_ring_out_posted(struct rbuf_peer *peer, uint32_t slots)
+/* A message of `bytes` has left that takes so many slots. */
+static inline void rbuf_ring_out_posted(struct rbuf_peer *peer, uint32_t slots, uint32_t bytes)
 {
     peer->credit[RBUF_FLOW_RING].sent += slots;
     peer->sequence_out++;
     rbuf_credit_advertised(&peer->counts);
     peer->core->stats.ring_sent++;
+    peer->core->stats.ring_bytes += bytes;
 }
 
 #endif
