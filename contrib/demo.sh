@@ -237,7 +237,7 @@ run()
     transport_options "$transport"
     : >"$stats"
     timeout -k 5 $limit "${fabric_command[@]}" "${MPIRUN:-mpirun}" \
-        "${mpi_args[@]}" "${transport_args[@]}" --mca btl_rbuf_report 1 \
+        "${mpi_args[@]}" "${transport_args[@]}" --mca btl_rbuf_report 2 \
         --mca rcache_grdma_print_stats 1 "${command[@]}" >"$output" 2>&1 </dev/null || status=$?
     read_result "$program"
     if [ $status -ne 0 ] || [ -z "$seconds" ]; then

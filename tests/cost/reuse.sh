@@ -49,7 +49,7 @@ count() { # REPS REUSE "BENCH OPTIONS": instructions of all sends
     # shellcheck disable=SC2086 # several words
     timeout 200 "$prefix/bin/softhca" --profile unpaced -- "$mpirun" -np 2 --mca pml ob1 --mca btl rbuf,self \
         --mca mca_base_component_path "SYS_DEFAULT:$prefix/lib/openmpi" --mca btl_rbuf_reuse "$2" \
-        --mca btl_rbuf_registration_time 1000ms --mca btl_rbuf_reuse_speculation 1000 --mca btl_rbuf_report 1 \
+        --mca btl_rbuf_registration_time 1000ms --mca btl_rbuf_reuse_speculation 1000 --mca btl_rbuf_report 2 \
         "$work/rank" "$prefix/bin/rbuf-bench" --burst 100 --reps "$1" $3 >"$work/log" 2>&1 || {
         cat "$work/log" >&2
         return 1

@@ -138,7 +138,7 @@ takes_its_file() { # FILE
 # With that alone a job uses rbuf.
 enough() { # FILES
     mpi_launch_options 2
-    adapter graphene "${MPIRUN:-mpirun}" "${mpi_args[@]}" --tune "$1" --mca btl_rbuf_report 1 \
+    adapter graphene "${MPIRUN:-mpirun}" "${mpi_args[@]}" --tune "$1" --mca btl_rbuf_report 2 \
         rbuf-bench --sizes 8 --reps 1 2>&1 | grep "^rbuf-report: "
 }
 

@@ -60,7 +60,7 @@ over_rbuf() { # PROTOCOL RANKS ARGUMENTS...
 reported() { # COMMAND... PROGRAM
     local program=${*: -1} status=0
     rm -f /tmp/report.*
-    "${@:1:$#-1}" --mca btl_rbuf_report 1 sh -c 'exec "$0" 2>/tmp/report.$$' "$program" || status=$?
+    "${@:1:$#-1}" --mca btl_rbuf_report 2 sh -c 'exec "$0" 2>/tmp/report.$$' "$program" || status=$?
     cat /tmp/report.*
     return $status
 }

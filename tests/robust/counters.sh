@@ -27,7 +27,7 @@ wrong_counters() { # CLAIM...
 # counter that is printed.
 right() {
     local name="$subject: $1" claims=$2 ranks=$3 wrong of=("${mpi[@]}")
-    mpi+=(--mca btl_rbuf_report 1)
+    mpi+=(--mca btl_rbuf_report 2)
     job "$name" 90 "$ranks" "${@:4}"
     mpi=("${of[@]}")
     wrong=$(wrong_success)

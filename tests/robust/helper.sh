@@ -9,7 +9,7 @@
 set -u
 # shellcheck source=tests/robust/common.sh
 . "$(cd "$(dirname "$0")" && pwd)/common.sh"
-helper=(--mca btl_rbuf_protocol helper --mca btl_rbuf_helper_min 1 --mca btl_rbuf_report 1)
+helper=(--mca btl_rbuf_protocol helper --mca btl_rbuf_helper_min 1 --mca btl_rbuf_report 2)
 
 # counted NAME: the least of what the processes counted under that name; nothing without a report.
 counted() {
@@ -51,7 +51,7 @@ verdict "$name" "$wrong"
 hca=(--memlock 26M)
 limited() { # PROTOCOL COUNTER
     name="helper: buffers beyond a limit, $1"
-    mpi=(--mca btl_rbuf_protocol "$1" --mca btl_rbuf_report 1 --mca btl_rbuf_helper_policy force
+    mpi=(--mca btl_rbuf_protocol "$1" --mca btl_rbuf_report 2 --mca btl_rbuf_helper_policy force
         --mca mpi_leave_pinned 1)
     job "$name" 120 2 "$mpi_tests/rhythm" --buffers 8 --turns 8
     wrong=$(wrong_success)

@@ -42,7 +42,7 @@ wrong_counts() {
 : >"$unauthenticated"
 flood >"$unauthenticated" 2>&1 &
 flooding=$!
-mpi=(--mca btl_rbuf_listen_ports "$first-$((first + ranks - 1))" --mca btl_rbuf_report 1
+mpi=(--mca btl_rbuf_listen_ports "$first-$((first + ranks - 1))" --mca btl_rbuf_report 2
     --mca btl_rbuf_connect_timeout 2s)
 job "unauthenticated" $((seconds + 60)) $ranks "$robust_tests/steady" $((seconds + 3))
 status_of_unauthenticated=0

@@ -39,7 +39,7 @@ growing_job() { # NAME EXPECT
 at() {
     local name="memlock $1 $2${4:+, $4}" wrong
     hca=(--memlock "$1")
-    mpi=(--mca btl_rbuf_protocol "$2" --mca btl_rbuf_report 1 "${more[@]}")
+    mpi=(--mca btl_rbuf_protocol "$2" --mca btl_rbuf_report 2 "${more[@]}")
     test "$2" != auto || mpi+=("${auto_args[@]}")
     until_told growing_job "$name" "$3"
     if [ "$status" = 0 ]; then

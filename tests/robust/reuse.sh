@@ -7,7 +7,7 @@
 set -u
 # shellcheck source=tests/robust/common.sh
 . "$(cd "$(dirname "$0")" && pwd)/common.sh"
-reuse=(--mca btl_rbuf_reuse on --mca btl_rbuf_reuse_speculation 0 --mca btl_rbuf_report 1)
+reuse=(--mca btl_rbuf_reuse on --mca btl_rbuf_reuse_speculation 0 --mca btl_rbuf_report 2)
 
 # counted COUNTER MOST: what is wrong if less was done by a process than once, or more often than MOST.
 counted() {
@@ -39,7 +39,7 @@ right "processes that fork, one-sided" "puts gets" forks one-sided
 right "one-sided programs" "puts gets" onesided
 
 # Handed over by sendi first, and in place when buffers turn out to be frequently used.
-mpi=(--mca btl_rbuf_reuse on --mca btl_rbuf_report 1)
+mpi=(--mca btl_rbuf_reuse on --mca btl_rbuf_report 2)
 right "buffers that become frequently used" gathered ../../ompi-mca-btl-rbuf/rbuf-bench --check --sizes 16k,40k \
     --pattern pingpong,both --reps 60 --burst 16
 mpi=("${reuse[@]}")

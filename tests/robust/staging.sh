@@ -23,7 +23,7 @@ pinned_peak() {
 # pinning NAME MOST PROGRAM [ARGUMENT...]: staging does not grow, and no rank pins more than MOST bytes.
 pinning() {
     local name="staging: $1" most=$2 wrong
-    mpi=(--mca btl_rbuf_report 1)
+    mpi=(--mca btl_rbuf_report 2)
     job "$name" 90 2 "${@:3}"
     pinned=$(pinned_peak)
     wrong=$(wrong_success)

@@ -26,7 +26,7 @@ full_name() { # LETTER OF A PROTOCOL
 # Sets the array protocol_args, options of mpirun.
 protocol_options() { # LETTER
     case $1 in
-    a | A) protocol_args=("${auto_args[@]}" --mca btl_rbuf_report 1) ;;
+    a | A) protocol_args=("${auto_args[@]}" --mca btl_rbuf_report 2) ;;
     *) protocol_args=() ;;
     esac
     test "$1" != A || protocol_args+=(--mca btl_rbuf_allow_cache off)

@@ -31,7 +31,7 @@ counted() # PROTOCOL rings|sends
     sends=$(device_counters rxe0 rdma_sends)
     receives=$(device_counters rxe0 rdma_recvs)
     # The schedule without an opening, and no messages about lanes.
-    mpi=(--mca btl_rbuf_protocol "$1" --mca btl_rbuf_report 1 --mca btl_rbuf_early_peers 0)
+    mpi=(--mca btl_rbuf_protocol "$1" --mca btl_rbuf_report 2 --mca btl_rbuf_early_peers 0)
     [ "$2" = rings ] || mpi+=(--mca btl_rbuf_polling_set 0)
     try_mpi "$name" 300 2 "$vm_programs/counts" "$1" "$2" || return
     device_agrees "$vm_test: $name, the device" "$(log_of "$vm_test: $name")" \

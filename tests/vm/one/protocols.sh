@@ -9,7 +9,7 @@ brief=brief
 [ "$vm_all" = no ] || brief=
 # shellcheck disable=SC2086 # brief may be nothing
 for protocol in $protocols; do
-    mpi=(--mca btl_rbuf_protocol "$protocol" --mca btl_rbuf_report 1)
+    mpi=(--mca btl_rbuf_protocol "$protocol" --mca btl_rbuf_report 2)
     try_mpi "$protocol" 300 2 "$mpi_tests/pingpong" $brief
 done
 no_device

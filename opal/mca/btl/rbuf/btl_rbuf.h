@@ -5,7 +5,7 @@
  * line calls itself and those below:
  *
  *     component                 open, register, init, progress of all modules
- *     report                    what is printed at the end; counters: what is counted
+ *     report (summary, gather)  what is printed at the end; counters: what is counted
  *     procs                     processes that come and go, and the end of a module
  *     progress, connections     act on core's events, on the listener's, and each calls the other
  *     send, rdma, prepare       what Open MPI asks for; operation: one of rdma; async: what goes
@@ -130,6 +130,7 @@ struct mca_btl_rbuf_process {
     size_t module_count; /* used: the first of them */
     size_t first_count;  /* of these run from the start: those of the best fabric, or that the user
                           * named; the others when a peer is reached by them alone */
+    _Atomic uint32_t started; /* modules, a bit each */
     struct rbuf_listener *listener;
     mca_btl_rbuf_modex_t modex;
 };

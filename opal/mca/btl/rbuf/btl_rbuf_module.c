@@ -270,5 +270,7 @@ bool mca_btl_rbuf_module_start(mca_btl_rbuf_module_t *module)
     }
     mca_btl_rbuf_eager_open(module);
     module->state = MCA_BTL_RBUF_RUNNING;
+    atomic_fetch_or_explicit(&mca_btl_rbuf_process.started, 1u << module->index,
+                             memory_order_relaxed);
     return true;
 }

@@ -194,8 +194,11 @@ static const struct parameter table[] = {
      "A buffer is registered for reuse when it has been used as often as this share of what saves "
      "the time of its registration. Less: sooner, and more often in vain. 0: every buffer at once, "
      "whatever that costs, for tests"},
-    {"report", "0", COUNT, 0, 1, NULL, NULL, 0, 3, FIELD(report), "0 or 1",
-     "1: print at finalize which path carried how much, one line a process"},
+    {"report", "0", COUNT, 0, 3, NULL, NULL, 0, 3, FIELD(report), "0 to 3",
+     "What is printed in MPI_Finalize. 0: nothing. 1: five lines for the job: ports, how many "
+     "messages and bytes went which way, memory, and what is unusual. The processes come together "
+     "for that; each prints its own line, 10 s later, if one has no adapter or another level. 2: "
+     "all counters, one line a process. 3: the same as JSON"},
     {"quantum", "16k", SIZE, 4 * KIB, GIB, NULL, NULL, 0, 6, FIELD(quantum), "bytes, 4k to 1G",
      "Most that one call of the progress engine copies in each direction"},
     {"fork_support", "auto", CHOICE, 0, 0, auto_switches, NULL, 0, 6, FIELD(fork_support),

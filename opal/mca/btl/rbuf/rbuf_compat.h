@@ -20,10 +20,16 @@
 #define RBUF_MODEX_SCOPE OPAL_PMIX_GLOBAL
 /* Open MPI 5 asks for it before it runs one-sided operations on a BTL; 4.1 has no such flag. */
 #define RBUF_FLAG_REMOTE_COMPLETION 0
+#define RBUF_PMIX_JOB_SIZE          OPAL_PMIX_JOB_SIZE
+#define RBUF_PMIX_UINT32            OPAL_UINT32
+#define RBUF_PMIX_STRING            OPAL_STRING
 #else
 #include "opal/mca/pmix/pmix-internal.h"
 #define RBUF_MODEX_SCOPE            PMIX_GLOBAL
 #define RBUF_FLAG_REMOTE_COMPLETION MCA_BTL_FLAGS_RDMA_REMOTE_COMPLETION
+#define RBUF_PMIX_JOB_SIZE          PMIX_JOB_SIZE
+#define RBUF_PMIX_UINT32            PMIX_UINT32
+#define RBUF_PMIX_STRING            PMIX_STRING
 #endif
 
 /* Flags of convertors whose data is not in host memory. */
@@ -67,6 +73,31 @@ static inline void rbuf_compat_deliver(mca_btl_base_module_t *btl,
                                                     .cbdata = handler->cbdata};
 
     handler->cbfunc(btl, &descriptor);
+#endif
+}
+
+/* What was put is for others to get. */
+static inline bool rbuf_compat_commit(void)
+{
+#if BTL_VERSION < 330
+    return opal_pmix.commit() == OPAL_SUCCESS;
+#else
+    return PMIx_Commit() == PMIX_SUCCESS;
+#endif
+}
+
+/* Begins a fence of all processes of the job that also brings to each what the others have
+ * committed. False: there is none, and `ended` is not called. */
+static inline bool rbuf_compat_fence(void (*ended)(int status, void *context))
+{
+#if BTL_VERSION < 330
+    return opal_pmix.fence_nb != NULL && opal_pmix.fence_nb(NULL, 1, ended, NULL) == OPAL_SUCCESS;
+#else
+    static pmix_info_t collect; /* until the end of the fence */
+    bool yes = true;
+
+    PMIX_INFO_LOAD(&collect, PMIX_COLLECT_DATA, &yes, PMIX_BOOL);
+    return PMIx_Fence_nb(NULL, 0, &collect, 1, ended, NULL) == PMIX_SUCCESS;
 #endif
 }
 

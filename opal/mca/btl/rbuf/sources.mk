@@ -42,6 +42,8 @@ rbuf_glue_sources = \
 	%reldir%/btl_rbuf_frames.h \
 	%reldir%/btl_rbuf_frequent.c \
 	%reldir%/btl_rbuf_frequent.h \
+	%reldir%/btl_rbuf_gather.c \
+	%reldir%/btl_rbuf_gather.h \
 	%reldir%/btl_rbuf_help.c \
 	%reldir%/btl_rbuf_help.h \
 	%reldir%/btl_rbuf_help_dir.c \
@@ -90,6 +92,8 @@ rbuf_glue_sources = \
 	%reldir%/btl_rbuf_sharing.h \
 	%reldir%/btl_rbuf_staging.c \
 	%reldir%/btl_rbuf_staging.h \
+	%reldir%/btl_rbuf_summary.c \
+	%reldir%/btl_rbuf_summary.h \
 	%reldir%/btl_rbuf_values.c \
 	%reldir%/btl_rbuf_values.h \
 	%reldir%/rbuf_compat.h \

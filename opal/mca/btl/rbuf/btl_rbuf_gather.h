@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Brings a text of each process of the job to rank 0, when its component closes. MPI and this
+ * transport are over by then; what still runs is PMIx: each process puts its text, all meet in a
+ * fence that collects the texts, rank 0 gets them.
+ *
+ * All processes have passed the barrier of MPI_Finalize(), so they come to that fence unless one
+ * dies, has no adapter, or was not asked for its text. Nobody waits for these for ever: a process
+ * that has waited GATHER_SECONDS goes on without.
+ *
+ * Threads: the one that closes the component, once.
+ */
+#ifndef BTL_RBUF_GATHER_H
+#define BTL_RBUF_GATHER_H
+
+#include <stdint.h>
+
+#define MCA_BTL_RBUF_GATHER_SECONDS 10
+
+typedef enum {
+    MCA_BTL_RBUF_GATHERED, /* rank 0 was handed all texts, in order of ranks */
+    MCA_BTL_RBUF_LEFT,     /* this is another rank: rank 0 is handed its text */
+    MCA_BTL_RBUF_NOT_GATHERED
+} mca_btl_rbuf_gathering_t;
+
+/* Hands the texts to `take`, which does not keep them. `*processes` is the size of the job, 0 if
+ * that is not known. */
+mca_btl_rbuf_gathering_t mca_btl_rbuf_gather(const char *text, uint32_t *processes,
+                                             void (*take)(void *context, const char *text),
+                                             void *context);
+
+#endif
