@@ -17,7 +17,7 @@
 
 #include "btl_rbuf_callback.h"
 #include "btl_rbuf_help.h"
-#include "btl_rbuf_params.h"
+#include "btl_rbuf_ways.h"
 
 static mca_btl_rbuf_handle_t *handle_take(mca_btl_rbuf_module_t *module, void *base, size_t bytes,
                                           mca_btl_rbuf_handle_state_t state)
@@ -110,10 +110,9 @@ static mca_btl_rbuf_handle_t *register_target(mca_btl_rbuf_module_t *module,
     if (handle == NULL) {
         return NULL;
     }
-    /* Up to MCA_BTL_RBUF_COPY protocols stage all of them. */
     if (module->choice != NULL
             ? handle_choose(module, handle)
-            : mca_btl_rbuf_params.protocol > MCA_BTL_RBUF_COPY &&
+            : mca_btl_rbuf_registers() &&
                   handle_register(module, endpoint, handle, MCA_BTL_RBUF_TARGET, &problem)) {
         return handle;
     }

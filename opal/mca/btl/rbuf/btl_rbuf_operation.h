@@ -6,6 +6,7 @@
 #include "btl_rbuf_endpoint.h"
 #include "btl_rbuf_frequent.h"
 #include "btl_rbuf_memory.h"
+#include "btl_rbuf_ways.h"
 #include "core/staged/get.h"
 #include "core/staged/put.h"
 #include "core/staged/rma.h"
@@ -48,12 +49,6 @@ void mca_btl_rbuf_operations_close(mca_btl_rbuf_module_t *module);
 /* A registered word for an atomic to land in, or NULL if all are in use. The lock is held. */
 uint64_t *mca_btl_rbuf_word_take(mca_btl_rbuf_module_t *module);
 void mca_btl_rbuf_word_give(mca_btl_rbuf_module_t *module, uint64_t *word);
-
-/* Whether a write of so many bytes needs no registered memory. */
-static inline bool mca_btl_rbuf_is_inline(const mca_btl_rbuf_module_t *module, size_t bytes)
-{
-    return bytes <= rbuf_queue_inline(module->port, RBUF_BULK);
-}
 
 /* Finds a place in registered memory for an operation without a handle, and has a put's data there;
  * none for what is too long for a fragment, which is to be copied in chunks. False: there is none

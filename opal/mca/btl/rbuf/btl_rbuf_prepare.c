@@ -10,7 +10,7 @@
 #include "btl_rbuf_endpoint.h"
 #include "btl_rbuf_frequent.h"
 #include "btl_rbuf_packed.h"
-#include "btl_rbuf_params.h"
+#include "btl_rbuf_ways.h"
 #include "core/early/early.h"
 #include "opal/datatype/opal_convertor.h"
 
@@ -26,7 +26,7 @@
 static enum rbuf_channel_id channel_for(const mca_btl_rbuf_module_t *module, size_t bytes,
                                         uint32_t flags)
 {
-    return (flags & MCA_BTL_DES_FLAGS_PRIORITY) && bytes <= module->room[RBUF_CONTROL]
+    return (flags & MCA_BTL_DES_FLAGS_PRIORITY) && mca_btl_rbuf_fits_control(module, bytes)
                ? RBUF_CONTROL
                : RBUF_BULK;
 }
@@ -38,11 +38,9 @@ static void prepare_early(const mca_btl_base_endpoint_t *endpoint,
                           const struct opal_convertor_t *convertor, mca_btl_rbuf_frag_t *rendezvous)
 {
     const size_t offset = convertor->bConverted;
-    const struct mca_btl_rbuf_params *params = &mca_btl_rbuf_params;
     void *rest;
 
-    if (offset >= convertor->local_size || params->early_data != MCA_BTL_RBUF_ON ||
-        (params->protocol != MCA_BTL_RBUF_SUPERPIPELINE && params->protocol != MCA_BTL_RBUF_AUTO) ||
+    if (offset >= convertor->local_size || !mca_btl_rbuf_begins_early() ||
         !mca_btl_rbuf_is_alone(endpoint)) {
         return;
     }

@@ -20,11 +20,11 @@
 #include "btl_rbuf_frequent.h"
 #include "btl_rbuf_packed.h"
 #include "btl_rbuf_params.h"
+#include "btl_rbuf_ways.h"
 #include "opal/datatype/opal_convertor.h"
 
 #define HEADER_BYTES  sizeof(struct rbuf_message_header)
 #define DETACHED_MOST 256u
-#define NOW_BYTES     RBUF_QUEUE_INLINE_ASKED /* most that sendi builds on the stack */
 
 /* True if Open MPI is to wait for messages to the peer: many that it does not wait for are under
  * way. Not for the message about a put that is through (btl_rbuf_callback.h): later it would not be
@@ -186,7 +186,7 @@ static void copy_and_write(struct rbuf_peer *peer, unsigned char *payload, uint3
     const unsigned char *from = data - header_size;
 
     memcpy(payload, header, header_size);
-    while (chunk > 0 && bytes - done > 2 * chunk) {
+    while (mca_btl_rbuf_is_cut(bytes - done, chunk)) {
         const uint32_t until = rbuf_ring_long_part(peer, bytes, done + chunk);
 
         if (until > done) {
@@ -197,11 +197,6 @@ static void copy_and_write(struct rbuf_peer *peer, unsigned char *payload, uint3
         chunk *= 2;
     }
     memcpy(payload + done, from + done, bytes - done);
-}
-
-static inline bool is_one_slot(size_t bytes)
-{
-    return bytes + sizeof(struct rbuf_ring_trailer) <= mca_btl_rbuf_params.ring_slot_size;
 }
 
 /* Straight into several slots of the ring. Out of line: small messages do not come here. Data that
@@ -246,7 +241,7 @@ copy_by_ring(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
              struct opal_convertor_t *convertor, const void *header, size_t header_size,
              size_t payload_size, mca_btl_base_tag_t tag)
 {
-    return is_one_slot(header_size + payload_size)
+    return mca_btl_rbuf_is_one_slot(header_size + payload_size)
                ? send_by_ring(module, endpoint, convertor, header, header_size, payload_size, tag)
                : send_by_slots(module, endpoint, convertor, header, header_size, payload_size, tag);
 }
@@ -293,7 +288,7 @@ static __attribute__((noinline)) int send_in_place(mca_btl_rbuf_module_t *module
         mca_btl_rbuf_unlock(module);
         return 1;
     }
-    if (frag->segment.seg_len > module->room[RBUF_CONTROL]) {
+    if (!mca_btl_rbuf_fits_control(module, frag->segment.seg_len)) {
         mca_btl_rbuf_eager_beside(endpoint, frag->segment.seg_len);
     }
     frag->role = MCA_BTL_RBUF_MESSAGE;
@@ -357,7 +352,7 @@ static bool send_now(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *end
                      struct opal_convertor_t *convertor, const void *header, size_t header_size,
                      size_t payload_size, mca_btl_base_tag_t tag)
 {
-    _Alignas(struct rbuf_message_header) unsigned char message[NOW_BYTES];
+    _Alignas(struct rbuf_message_header) unsigned char message[MCA_BTL_RBUF_NOW_BYTES];
     bool sent;
 
     if (!pack(convertor, header, header_size, payload_size, message + HEADER_BYTES)) {
@@ -374,13 +369,12 @@ static bool send_now(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *end
     return sent;
 }
 
-/* Worth a try to send from the stack; the port's inline room stands for the queue pair's, which is
- * not looked at without the lock. */
+/* Worth a try to send from the stack; the queue pair's inline room is not looked at without the
+ * lock. */
 static bool is_small(const mca_btl_rbuf_module_t *module, const mca_btl_base_endpoint_t *endpoint,
                      size_t bytes)
 {
-    return endpoint->state == MCA_BTL_RBUF_CONNECTED && HEADER_BYTES + bytes <= NOW_BYTES &&
-           HEADER_BYTES + bytes <= module->port->max_inline;
+    return endpoint->state == MCA_BTL_RBUF_CONNECTED && mca_btl_rbuf_is_sent_inline(module, bytes);
 }
 
 /* Over send/receive; what cannot go now is queued, or Open MPI has to wait. */
@@ -397,7 +391,7 @@ static int send_otherwise(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t
         send_now(module, endpoint, convertor, header, header_size, payload_size, tag)) {
         return OPAL_SUCCESS;
     }
-    if (bytes > module->room[RBUF_CONTROL]) {
+    if (!mca_btl_rbuf_fits_control(module, bytes)) {
         mca_btl_rbuf_eager_beside(endpoint, bytes);
     }
     if (has_many_detached(endpoint)) {

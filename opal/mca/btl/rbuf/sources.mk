@@ -96,6 +96,7 @@ rbuf_glue_sources = \
 	%reldir%/btl_rbuf_summary.h \
 	%reldir%/btl_rbuf_values.c \
 	%reldir%/btl_rbuf_values.h \
+	%reldir%/btl_rbuf_ways.h \
 	%reldir%/rbuf_compat.h \
 	%reldir%/rbuf_version.h
 

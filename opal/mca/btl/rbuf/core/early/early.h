@@ -236,6 +236,24 @@ static inline uint32_t rbuf_early_window_blocks(const struct rbuf_early_options 
     return options->slot_blocks * RBUF_EARLY_SLOTS;
 }
 
+/* By what early data are cut, where whole messages are cut by `schedule`. With an opening, since no
+ * rendezvous hides the copy of the first chunk; and where a chunk is a whole message otherwise, one
+ * that a slot has room for. */
+struct rbuf_schedule rbuf_early_schedule(const struct rbuf_early_options *options,
+                                         const struct rbuf_schedule *schedule);
+
+/* How much of a message of `bytes` is early data that are cut by `schedule`: all of it, or whole
+ * chunks, as far as a slot of so many blocks has room. */
+static inline uint64_t rbuf_early_bytes(const struct rbuf_schedule *schedule, uint32_t slot_blocks,
+                                        uint64_t bytes)
+{
+    const uint64_t slot = (uint64_t) slot_blocks * rbuf_block_payload(schedule);
+
+    return bytes <= slot ? bytes
+                         : (uint64_t) rbuf_schedule_prefix(schedule, slot_blocks, NULL) *
+                               rbuf_block_payload(schedule);
+}
+
 /* An RTS has come, with that argument. False: it must not be. Leases the peer a window if that is
  * its second one and there is room, or asks another peer for its window. */
 bool rbuf_early_in_rts(struct rbuf_peer *peer, uint64_t argument);

@@ -157,19 +157,23 @@ static bool place_window(struct rbuf_core *core, uint32_t *first)
     return false;
 }
 
-/* With an opening, since no rendezvous hides the copy of the first chunk; and where a chunk is a
- * whole message otherwise, one that a slot has room for. */
+struct rbuf_schedule rbuf_early_schedule(const struct rbuf_early_options *options,
+                                         const struct rbuf_schedule *schedule)
+{
+    struct rbuf_schedule early = *schedule;
+
+    early.first_blocks = (uint16_t) least(early.first_blocks, options->slot_blocks - 1);
+    if (options->opening_blocks < early.first_blocks) {
+        early.opening_blocks = options->opening_blocks;
+    }
+    return early;
+}
+
 static struct rbuf_schedule window_schedule(const struct rbuf_peer *peer)
 {
-    const struct rbuf_early_options *options = &peer->core->options.early;
-    struct rbuf_schedule schedule = rbuf_grant_schedule(peer);
-    const uint16_t opening = options->opening_blocks;
+    const struct rbuf_schedule schedule = rbuf_grant_schedule(peer);
 
-    schedule.first_blocks = (uint16_t) least(schedule.first_blocks, options->slot_blocks - 1);
-    if (opening < schedule.first_blocks) {
-        schedule.opening_blocks = opening;
-    }
-    return schedule;
+    return rbuf_early_schedule(&peer->core->options.early, &schedule);
 }
 
 /* Gives the window a free number, and the word by which its chunks are announced; earlier windows

@@ -443,13 +443,7 @@ bool rbuf_early_out_idle(const struct rbuf_peer *peer)
 
 /* ---- the RTS ---- */
 
-/* Bytes of a slot as far as it is filled with whole chunks, and as a whole. */
-static uint64_t prefix_bytes(const struct rbuf_early_window *window)
-{
-    return (uint64_t) rbuf_schedule_prefix(&window->schedule, window->slot_blocks, NULL) *
-           rbuf_block_payload(&window->schedule);
-}
-
+/* Bytes of a slot. */
 static uint64_t slot_bytes(const struct rbuf_early_window *window)
 {
     return (uint64_t) window->slot_blocks * rbuf_block_payload(&window->schedule);
@@ -501,7 +495,7 @@ int rbuf_early_send(struct rbuf_peer *peer, struct rbuf_am *am, const void *sour
     }
     window = &peer->early_out->window;
     drop_within(peer, source, bytes);
-    bytes = bytes <= slot_bytes(window) ? bytes : prefix_bytes(window);
+    bytes = rbuf_early_bytes(&window->schedule, window->slot_blocks, bytes);
     state = send_rts(peer, am, source, bytes, (uint32_t) bytes, &data);
     if (data == NULL || rbuf_peer_is_lost(peer)) {
         return state;

@@ -90,6 +90,12 @@ static inline uint32_t rbuf_ring_padded(uint32_t bytes)
     return (bytes + 7u) & ~7u;
 }
 
+/* Bytes that are written of a slot. */
+static inline uint32_t rbuf_ring_length(uint32_t bytes)
+{
+    return (uint32_t) sizeof(struct rbuf_ring_trailer) + rbuf_ring_padded(bytes);
+}
+
 /* Most rings that a process sends by. As many are leased as are taken in the whole job, but the
  * receivers decide which: where there is no slack, who changes partners is declined by some until
  * others let go. */

@@ -68,7 +68,7 @@ bool rbuf_ring_out_end(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint
                        uint32_t bytes, uint64_t argument)
 {
     fill_trailer(peer, kind, tag, bytes, argument);
-    return took_slot(peer, bytes, write_slot(peer, TRAILER_BYTES + rbuf_ring_padded(bytes)));
+    return took_slot(peer, bytes, write_slot(peer, rbuf_ring_length(bytes)));
 }
 
 bool rbuf_ring_out_gather(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_t tag,
@@ -76,7 +76,7 @@ bool rbuf_ring_out_gather(struct rbuf_peer *peer, enum rbuf_message_kind kind, u
                           struct rbuf_work *work)
 {
     const struct rbuf_ring_out *out = &peer->ring_out;
-    const uint32_t length = TRAILER_BYTES + rbuf_ring_padded(bytes);
+    const uint32_t length = rbuf_ring_length(bytes);
     const unsigned char *begin = out->local_end - length;
     const struct rbuf_fab_piece pieces[] = {{begin, bytes - data->bytes, out->memory->lkey},
                                             *data,
