@@ -6,6 +6,7 @@
  *
  *     component                 open, register, init, progress of all modules
  *     report (summary, gather)  what is printed at the end; counters: what is counted
+ *     show                      what is printed at the start
  *     procs                     processes that come and go, and the end of a module
  *     progress, connections     act on core's events, on the listener's, and each calls the other
  *     send, rdma, prepare       what Open MPI asks for; operation: one of rdma; async: what goes

@@ -26,6 +26,7 @@
 #include "btl_rbuf_report.h"
 #include "btl_rbuf_sharing.h"
 #include "btl_rbuf_send.h"
+#include "btl_rbuf_show.h"
 
 #define RETRIED 3u /* times connect_timeout, that a request is tried again */
 
@@ -346,6 +347,7 @@ static mca_btl_base_module_t **init(int *count, bool progress_threads, bool mpi_
         goto finalize_modules;
     }
     say_what_is_used();
+    mca_btl_rbuf_show();
     *count = (int) opened;
     return modules;
 

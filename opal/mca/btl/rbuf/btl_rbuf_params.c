@@ -199,6 +199,10 @@ static const struct parameter table[] = {
      "messages and bytes went which way, memory, and what is unusual. The processes come together "
      "for that; each prints its own line, 10 s later, if one has no adapter or another level. 2: "
      "all counters, one line a process. 3: the same as JSON"},
+    {"show", "0", COUNT, 0, 1, NULL, NULL, 0, 3, FIELD(show), "0 or 1",
+     "1: rank 0 prints at start by which way messages of each size would go, and which setting "
+     "says so: eager rings, send/receive, early data, staging with its chunks, in place; "
+     "one-sided operations, too"},
     {"quantum", "16k", SIZE, 4 * KIB, GIB, NULL, NULL, 0, 6, FIELD(quantum), "bytes, 4k to 1G",
      "Most that one call of the progress engine copies in each direction"},
     {"fork_support", "auto", CHOICE, 0, 0, auto_switches, NULL, 0, 6, FIELD(fork_support),

@@ -55,7 +55,8 @@ struct mca_btl_rbuf_params {
     uint64_t reuse_min;
     uint64_t reuse_buffers;
     uint64_t reuse_speculation; /* percent */
-    uint64_t report;
+    uint64_t report;            /* enum mca_btl_rbuf_report_level */
+    uint64_t show;              /* 0: nothing */
     uint64_t quantum;
     uint64_t fork_support;  /* enum rbuf_fork_choice */
     const char *if_include; /* "" if not given */

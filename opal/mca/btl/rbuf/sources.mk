@@ -90,6 +90,8 @@ rbuf_glue_sources = \
 	%reldir%/btl_rbuf_send.h \
 	%reldir%/btl_rbuf_sharing.c \
 	%reldir%/btl_rbuf_sharing.h \
+	%reldir%/btl_rbuf_show.c \
+	%reldir%/btl_rbuf_show.h \
 	%reldir%/btl_rbuf_staging.c \
 	%reldir%/btl_rbuf_staging.h \
 	%reldir%/btl_rbuf_summary.c \

@@ -1,0 +1,127 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
+#
+# What btl_rbuf_show prints: a table of the ways by size, once, that follows the settings; and messages do go
+# as it says.
+set -u
+# shellcheck source=tests/robust/common.sh
+. "$(cd "$(dirname "$0")" && pwd)/common.sh"
+# shellcheck source=tests/robust/counters.sh
+. "$(dirname "$0")/counters.sh"
+bench=$RBUF_BUILD/ompi-mca-btl-rbuf/rbuf-bench
+
+# The ranges join, from 0 to the rendezvous, and stand there once.
+wrong_ranges() {
+    awk '/^rbuf-show: +[0-9]+ to +[0-9]+ / {
+            if ($2 != next_one) print "a range begins at " $2 ", not at " next_one
+            next_one = $4 + 1
+            ranges++
+        }
+        /^rbuf-show: +[0-9]+ and more +rendezvous/ {
+            if ($2 != next_one) print "the rendezvous begins at " $2 ", not at " next_one
+            rendezvous++
+        }
+        BEGIN { next_one = 0 }
+        END {
+            if (ranges < 1) print "no range"
+            if (rendezvous != 1) print rendezvous + 0 " lines of the rendezvous"
+        }' "$log"
+}
+
+# shown NAME "SETTING..." REGEX...: a line of the table matches each; after ! none does.
+shown() {
+    local name="show: $1" wrong setting not= regex
+    mpi=(--mca btl_rbuf_show 1)
+    for setting in $2; do
+        mpi+=(--mca "btl_rbuf_${setting%%=*}" "${setting#*=}")
+    done
+    job "$name" 60 2 "$mpi_tests/finalize" nothing
+    wrong=$(wrong_success)
+    [ -n "$wrong" ] || wrong=$(wrong_ranges)
+    for regex in "${@:3}"; do
+        [ -z "$wrong" ] || break
+        case $regex in
+        !) not=yes ;;
+        *)
+            if grep -q -E "^rbuf-show: .*$regex" "$log"; then
+                [ -z "$not" ] || wrong="is shown: $regex"
+            else
+                [ -n "$not" ] || wrong="not shown: $regex"
+            fi
+            not=
+            ;;
+        esac
+    done
+    verdict "$name" "$wrong" "$took s"
+}
+
+shown "defaults" "" "port softhca0:1" "rings are for 16 peers" \
+    " 0 to .* eager ring, one slot, inside the request; without a ring send/receive, inside the request" \
+    "eager ring, one slot, one write; without a ring send/receive, control buffer \(to ring_slot_size\)" \
+    "slots, written in chunks from 2 KB on; without a ring send/receive, bulk buffer \(to ring_longest, eager_limit\)|bulk buffer \(to eager_limit\)" \
+    " 49153 and more +rendezvous, through staging buffers \(protocol superpipeline\)" \
+    "chunks from 12 KB on, each 1.5 times the one before" "begins behind its rendezvous, for [0-9]+ peers" \
+    " 1 MB  [0-9]+ bytes early in [0-9]+ chunks, .*; then [0-9]+ chunks" "atomics by the adapter"
+shown "slots" "ring_slot_size=512" " to +480  eager ring, one slot, one write.* \(to ring_slot_size\)"
+shown "parts" "ring_c0=0" "slots, one write" ! "written in chunks"
+shown "limits" "eager_limit=20k control_size=5k" \
+    " to +5120 .*control buffer \(to control_size\)" " 20481 and more +rendezvous"
+shown "no rings" "polling_set=0" "no eager rings \(polling_set\)" ! "eager ring, "
+shown "no order" "subblock=off" "no eager rings" "chunks are taken as a whole"
+shown "no early data" "early_data=off" ! " early in " ! "begins behind" " 1 MB  [0-9]+ chunks"
+shown "registered" "protocol=register" "in place: buffers are registered for each use \(protocol register\)" ! "chunks from 12"
+shown "cached" "protocol=rcache" "in place: buffers are registrations kept in a cache|registrations kept in a cache \(protocol rcache\)"
+shown "copied as a whole" "protocol=copy" "1 buffers; chunks are taken as a whole"
+shown "auto" "protocol=auto" "protocol auto, in place where that was seen to be worth it"
+
+name="show: nothing"
+mpi=()
+job "$name" 60 2 "$mpi_tests/finalize" nothing
+wrong=$(wrong_success)
+[ -n "$wrong" ] || [ "$(lines_with '^rbuf-show')" = 0 ] || wrong="something is shown"
+verdict "$name" "$wrong"
+
+# --- messages do go as it says ---
+
+# goes NAME "SETTING..." OF EACH: in a job of messages of 1 MB and some more, for each of the counter OF
+# there are as many of the counter EACH as the table says of 1 MB.
+goes() {
+    local name="show: $1" wrong setting chunks
+    mpi=(--mca btl_rbuf_show 1 --mca btl_rbuf_report 2)
+    for setting in $2; do
+        mpi+=(--mca "btl_rbuf_${setting%%=*}" "${setting#*=}")
+    done
+    job "$name" 60 2 "$bench" --sizes 1M --reps 10 --check
+    wrong=$(wrong_success)
+    chunks=$(sed -n -E 's/^rbuf-show: +1 MB  ([0-9]+) chunks?,.*/\1/p' "$log")
+    if [ -z "$wrong" ] && ! [ "$(counted staged_messages)" -ge 20 ]; then
+        wrong="no messages were staged"
+    elif [ -z "$wrong" ] && [ "$(counted staged_chunks)" != $((${chunks:-0} * $(counted staged_messages))) ]; then
+        wrong="$(counted staged_chunks) chunks of $(counted staged_messages) messages, not ${chunks:-some} each"
+    fi
+    verdict "$name" "$wrong" "$chunks chunks each"
+}
+goes "as many chunks" "early_data=off"
+goes "as many larger chunks" "early_data=off c0=32k q=2"
+goes "as many equal chunks" "early_data=off protocol=pipeline pipeline_chunk=64k"
+
+# How many messages of BYTES, with Open MPI's header of 14 bytes, travel inside their request.
+inline_of() { # BYTES
+    mpi=(--mca btl_rbuf_polling_set 0 --mca btl_rbuf_report 2)
+    job "$name" 60 2 "$bench" --sizes "$1" --reps 10 --burst 100
+    [ -n "$(wrong_success)" ] || counted messages_inline
+}
+name="show: what travels inside the request does"
+mpi=(--mca btl_rbuf_show 1 --mca btl_rbuf_polling_set 0)
+job "$name" 60 2 "$mpi_tests/finalize" nothing
+last=$(sed -n -E 's/^rbuf-show: +0 to +([0-9]+)  send\/receive, inside the request.*/\1/p' "$log")
+if [ -z "$last" ]; then
+    verdict "$name" "no range"
+else
+    within=$(inline_of $((last - 14)))
+    beyond=$(inline_of $((last - 13)))
+    wrong=
+    [ "${within:-0}" -ge $((${beyond:-0} + 1900)) ] || wrong="${within:-none} inline, and ${beyond:-none} one byte longer"
+    verdict "$name" "$wrong" "$last bytes: $within inline, $beyond of those one byte longer"
+fi
+tally
