@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
 #
-# Run behind common/median.awk. Turns CSV lines of rbuf-bench or rbuf-compare into a script for gnuplot. Variables: what, only, wire
+# Run behind common/median.awk and common/curves.awk. Turns CSV lines of rbuf-bench or rbuf-compare into a script for gnuplot. Variables: what, only, wire
 # (megabytes a second and microseconds), title, terminal (empty: none is set) and output.
 
 function complain(text) {
@@ -93,8 +93,8 @@ function sort_sizes(    i, j, t) {
     }
 }
 
-function print_data(k,    s, n, i, list, round, m, rest, at) {
-    printf "$line%d << END\n", k
+# What is to be drawn: median, lowest and highest of each line at each size.
+function find_values(k,    s, n, i, list, round, rest, at) {
     rest = substr(keys[k], index(keys[k], "\t"))
     for (s = 1; s <= size_count; s++) {
         n = split(points[keys[k], sizes[s]], list, " ")
@@ -107,10 +107,53 @@ function print_data(k,    s, n, i, list, round, m, rest, at) {
             n = at
         }
         if (n == 0) continue
-        m = median_of(list, n)
-        printf "%d %.6g %.6g %.6g\n", sizes[s], m, lowest, highest
+        middle[k, s] = median_of(list, n)
+        low[k, s] = lowest
+        high[k, s] = highest
+        if (middle[k, s] > most) most = middle[k, s]
     }
+}
+
+# Whether two lines have the same sizes, and lie on one another at each.
+function coincide(j, k,    s) {
+    for (s = 1; s <= size_count; s++) {
+        if (((j, s) in middle) != ((k, s) in middle)) return 0
+        if ((k, s) in middle && !is_same(middle[j, s], middle[k, s], what == "time" ? 0 : most)) return 0
+    }
+    return 1
+}
+
+# Lines that coincide are drawn as the first of them, by all their names. drawn_as[k] is that one.
+function merge_lines(    j, k, s) {
+    for (k = 1; k <= key_count; k++) {
+        drawn_as[k] = k
+        for (j = 1; j < k && drawn_as[k] == k; j++)
+            if (drawn_as[j] == j && coincide(j, k)) drawn_as[k] = j
+        j = drawn_as[k]
+        if (j == k) continue
+        line_name[j] = line_name[j] " and " line_name[k]
+        for (s = 1; s <= size_count; s++) {
+            if (!((k, s) in middle)) continue
+            if (low[k, s] < low[j, s]) low[j, s] = low[k, s]
+            if (high[k, s] > high[j, s]) high[j, s] = high[k, s]
+        }
+    }
+}
+
+function print_data(k,    s) {
+    printf "$line%d << END\n", k
+    for (s = 1; s <= size_count; s++)
+        if ((k, s) in middle) printf "%d %.6g %.6g %.6g\n", sizes[s], middle[k, s], low[k, s], high[k, s]
     print "END"
+}
+
+# The band from the lowest to the highest round, and the line.
+function plot_of(k,    parts, style) {
+    split(keys[k], parts, "\t")
+    style = curve_style(parts[1], parts[3])
+    return sprintf("$line%d using 1:3:4 with filledcurves lc rgb \"%s\" notitle, \\\n" \
+        "  $line%d using 1:2 with linespoints %s pt %d ps 0.8 lw 1.5 title %s", k, colour_of(parts[1]), k, style,
+        point_of(parts[2] parts[4] parts[5] parts[6] parts[7]), quoted(line_name[k]))
 }
 
 function print_ticks(    x, text, step) {
@@ -144,7 +187,9 @@ END {
     print "set title " quoted(title != "" ? title : common)
     print_axes()
     print_ticks()
-    for (k = 1; k <= key_count; k++) print_data(k)
+    for (k = 1; k <= key_count; k++) find_values(k)
+    merge_lines()
+    for (k = 1; k <= key_count; k++) if (drawn_as[k] == k) print_data(k)
     plots = ""
     if (wire != "" && (what == "bandwidth" || what == "time")) {
         split(wire, w, " ")
@@ -152,9 +197,6 @@ END {
             what == "time" ? "x / " w[1] " + " w[2] : "x / (x / " w[1] " + " w[2] ")")
     }
     for (k = 1; k <= key_count; k++)
-        plots = plots (plots == "" ? "" : ", \\\n  ") \
-            sprintf("$line%d using 1:3:4 with filledcurves lc %d notitle, \\\n" \
-            "  $line%d using 1:2 with linespoints lc %d pt %d ps 0.8 lw 1.5 title %s", k, k, k, k, k + 3,
-            quoted(line_name[k]))
+        if (drawn_as[k] == k) plots = plots (plots == "" ? "" : ", \\\n  ") plot_of(k)
     printf "plot [%g:%g] %s\n", sizes[1] * 0.9, sizes[size_count] * 1.1, plots
 }

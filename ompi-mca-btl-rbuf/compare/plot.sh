@@ -4,7 +4,9 @@
 # rbuf-plot: draws CSV files of rbuf-bench and rbuf-compare with gnuplot.
 #
 # A line is a transport in one case; what is the same in all lines is left to the title. Its points
-# are medians over the rounds; a band reaches from the lowest round to the highest.
+# are medians over the rounds; a band reaches from the lowest round to the highest. How lines look is
+# said in common/curves.awk, for all that is drawn: rbuf-compare, rbuf-tune and the figures of the simulator
+# come by here.
 set -u
 
 usage()
@@ -22,6 +24,8 @@ usage: rbuf-plot [OPTION...] --output FILE CSV...
                      time and bandwidth
   --title TEXT       instead of what is the same in all lines
   --size WxH         pixels (1120x640)
+A colour is a transport, dashes are a kind of buffers: solid new ones, dashed reused ones. Lines that lie on
+one another are drawn as one, which has all their names.
 Columns are those of the CSV file's first line: transport, pattern, buffers, type, cache, window and so
 on. Exit status: 0, 1 if nothing could be drawn, 2 on bad usage, 3 without gnuplot.
 END
@@ -109,26 +113,28 @@ part()
 # draw_memory CSV...: a step a line of the files.
 draw_memory()
 {
-    local file name plots=
+    local file name plots='' styles
+    styles=$(printf '%s\n' "$@" | awk "$(cat "$curves")"' { sub(/.*\//, ""); sub(/\.csv$/, ""); print curve_style($0, "") }')
     test -z "$terminal" || printf 'set terminal %s\nset output "%s"\n' "$terminal" "$output"
     printf 'set title "%s"\nset xlabel "seconds"\nset ylabel "registered (10^6 bytes)"\n' "${title//[\"\\\`@]/}"
     printf 'set yrange [0:*]\nset key outside right top\nset border 3\nset tics nomirror\n'
     for file; do
         name=$(basename "$file" .csv | tr -dc '[:alnum:] .-')
         printf '$%s << END\n%s\nEND\n' "line${#plots}" "$(awk -F, '$1 + 0 == $1 && $2 + 0 == $2 { print $1, $2 / 1e6 }' "$file")"
-        plots+="${plots:+, }\$line${#plots} with steps lw 1.5 title \"$name\""
+        plots+="${plots:+, }\$line${#plots} with steps $(head -n 1 <<<"$styles") lw 1.5 title \"$name\""
+        styles=$(tail -n +2 <<<"$styles")
     done
     printf 'plot %s\n' "$plots"
 }
 
-program=$(part plot.awk) && median=$(part median.awk) || exit 2
+program=$(part plot.awk) && median=$(part median.awk) && curves=$(part curves.awk) || exit 2
 script=$(mktemp) || exit 1
 trap 'rm -f "$script"' EXIT
 if [ "$what" = memory ]; then
     draw_memory "${files[@]}" >"$script"
 else
     awk -F, -v what="$what" -v only="$only" -v wire="$wire" -v title="$title" \
-        -v terminal="$terminal" -v output="$output" -f "$median" -f "$program" "${files[@]}" >"$script" ||
+        -v terminal="$terminal" -v output="$output" -f "$median" -f "$curves" -f "$program" "${files[@]}" >"$script" ||
         exit 1
 fi
 if [ -z "$terminal" ]; then

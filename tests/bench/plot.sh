@@ -72,6 +72,31 @@ has "ratios are taken round by round" "65536 1 0.5 1.5" --what relative:superpip
 has "time" "1048576 1002 1001 1003" --what time "${only[@]}" "$work/a.csv"
 has "hidden" "65536 22.5 21.5 23.5" --what hidden "$work/a.csv"
 hasnt "hidden is known of overlap patterns alone" "1048576 " --what hidden "$work/a.csv"
+
+# --- what a line looks like ---
+
+{
+    echo $head
+    for size in 65536 1048576 4194304; do
+        # Within 1 %, and one that is not at one size; the other sizes are not all there.
+        echo "f,1,superpipeline,$size,fresh,pingpong,bytes,warm,1,60,1000,2,-"
+        echo "f,1,superpipeline,$size,reused,pingpong,bytes,warm,1,60,1005,2,-"
+        echo "f,1,ucx,$size,fresh,pingpong,bytes,warm,1,60,$((size == 65536 ? 700 : 1000)),2,-"
+        echo "f,1,ucx,$size,reused,pingpong,bytes,warm,1,60,1200,2,-"
+        [ $size = 65536 ] || echo "f,1,mine,$size,reused,pingpong,bytes,warm,1,60,1200,2,-"
+    done
+} >"$work/alike.csv"
+has "lines that coincide are one, by both names" \
+    'with linespoints lc rgb "#0072b2" dt 1 pt 4 ps 0.8 lw 1.5 title "superpipeline, fresh and superpipeline, reused"' "$work/alike.csv"
+hasnt "and are not drawn twice" '$line2' "$work/alike.csv"
+has "their band is of both" "65536 1000 1000 1005" "$work/alike.csv"
+has "who differs at one size is another line" 'lc rgb "#cc79a7" dt 1 pt 4 ps 0.8 lw 1.5 title "ucx, fresh"' "$work/alike.csv"
+has "a colour is a transport, dashes are its buffers" 'lc rgb "#cc79a7" dt 2 pt 4 ps 0.8 lw 1.5 title "ucx, reused"' "$work/alike.csv"
+has "other sizes are another line" 'title "mine, reused"' "$work/alike.csv"
+has "the colour does not depend on the company" 'lc rgb "#cc79a7" dt 2 pt 4 ps 0.8 lw 1.5 title "measured"' \
+    --only transport=ucx --only buffers=reused "$work/alike.csv"
+has "points are what else differs" 'lc rgb "#d55e00" dt 1 pt 5' "$work/a.csv"
+
 has "the wire" "x / (x / 1400 + 2)" --wire 1.4G,2us "${only[@]}" "$work/a.csv"
 has "the wire in ns" "x / 3000 + 1.5" --what time --wire 3G,1500ns "${only[@]}" "$work/a.csv"
 hasnt "filters leave out" superpipeline --only transport=rcache,ucx "$work/a.csv"
@@ -82,6 +107,7 @@ printf '%s\n' 0.1,5000000 0.2,0 '0.3,5000000 "`evil`"' >"$work/rcache.csv"
 has "memory over time" "0.1 5" --what memory "$work/rcache.csv"
 has "a line is named by its file" 'title "rcache"' --what memory "$work/rcache.csv"
 hasnt "what is no number is left out" evil --what memory "$work/rcache.csv"
+has "memory has the same colours" 'with steps lc rgb "#d55e00" dt 1' --what memory "$work/rcache.csv"
 
 refuses 2 "ends in .png" --output x.jpg "$work/a.csv"
 refuses 2 "no CSV file" --output x.png
@@ -102,6 +128,11 @@ if command -v gnuplot >/dev/null; then
     try "png has its signature" sh -c "head -c 8 '$work/x.png' | tail -c 7 | head -c 3 | grep -q PNG"
     try "svg" "$plot" --output "$work/x.svg" "${only[@]}" "$work/a.csv"
     try "svg names the lines" grep -q superpipeline "$work/x.svg"
+    figures() {
+        "$here/../sim/figures.sh" --plot "$work/figures" && grep -q 'superpipeline' "$work/figures/figure6-infini.svg" &&
+            test "$(find "$work/figures" -name '*.svg' -size +2k | wc -l)" = 9
+    }
+    try "the simulator's figures" figures
 else
     skip "pictures" "gnuplot is not installed"
 fi

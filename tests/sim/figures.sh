@@ -79,32 +79,23 @@ if test $tables = yes; then
     exit
 fi
 
-# Draws one picture: bandwidth over size, a line for each column that is named.
+# Draws one picture, as rbuf-plot does: bandwidth over size, a line for each column that is named.
 draw() { # NAME FILE TITLE COLUMN...
-    local name=$1 file=$golden/$2.csv title=$3 column lines= number
+    local name=$1 file=$golden/$2.csv title=$3
     shift 3
-    for column; do
-        number=$(sed -n '/^bytes,/{s/,/\n/g;p;q}' "$file" | grep -n "^$column\$" | cut -d: -f1)
-        test -n "$number" || return
-        lines+="${lines:+, }'$file' using 1:(\$1/\$$number*1000) with lines lw 2 title '$column'"
-    done
-    gnuplot <<END || return
-set datafile separator ','
-set datafile commentschars '#b'
-set terminal $format size 900,600 $(test "$format" = svg && echo enhanced background "'white'")
-set output '$plots/$name.$format'
-set title '$title'
-set logscale x 2
-set xrange [1024:16777216]
-set yrange [0:*]
-set format x '%.0b %BB'
-set xlabel 'message length'
-set ylabel 'bandwidth (MB/s)'
-set key right bottom
-set grid
-plot $lines
-END
-    test -s "$plots/$name.$format" && echo "$plots/$name.$format"
+    awk -F, -v columns="$*" '
+        /^bytes,/ {
+            count = split(columns, name, " ")
+            for (i = 1; i <= NF; i++) at[$i] = i
+            for (i = 1; i <= count; i++) if (!(name[i] in at)) exit 1
+            print "size,transport,buffers,median_us,mb_per_s"
+        }
+        /^[0-9]/ && $1 >= 1024 && $1 <= 16777216 {
+            for (i = 1; i <= count; i++)
+                printf "%s,%s,%s,%s,%s\n", $1, name[i], name[i] == "cached" ? "reused" : "fresh", $at[name[i]] / 1000,
+                    $1 / $at[name[i]] * 1000
+        }' "$file" >"$csv" || return
+    "$plotter" --title "$title" --size 900x600 --output "$plots/$name.$format" "$csv" && echo "$plots/$name.$format"
 }
 
 if test -n "$plots"; then
@@ -112,6 +103,9 @@ if test -n "$plots"; then
         echo "gnuplot is not installed (Debian: gnuplot-nox)" >&2
         exit 1
     }
+    plotter=$here/../../ompi-mca-btl-rbuf/compare/plot.sh
+    csv=$(mktemp) || exit 1
+    trap 'rm -f "$csv"' EXIT
     mkdir -p "$plots" &&
         draw figure2 graphene 'Figure 2: naive protocols, graphene' raw register copy &&
         draw figure4 equations 'Figure 4: the model of the pipeline, graphene' \
