@@ -7,7 +7,7 @@
 
 static const char HEAD[] =
     "NAME\n"
-    "    rbuf-bench - time of messages between two MPI ranks by size, as CSV\n"
+    "    rbuf-bench - time of messages between two MPI ranks by size, as CSV or JSON\n"
     "\n"
     "SYNOPSIS\n"
     "    mpirun -np 2 [what chooses the transport] rbuf-bench [OPTION...]\n"
@@ -38,6 +38,14 @@ static const char BUFFERS[] =
 
 static const char TAIL[] =
     "\n"
+    "WARM-UP\n"
+    "    Before the first case the ranks exchange 64 messages of 8 bytes each way, so that no "
+    "case\n"
+    "    measures how they connect, nor how a transport takes them into a set of peers whose "
+    "small\n"
+    "    messages go a shorter way. With --no-warm-up that is part of the first case's first\n"
+    "    repetitions. Each case's first_us has what its own buffers take at their first use.\n"
+    "\n"
     "PROBING\n"
     "    Virtual machines have phases in which memory that another core has touched is slow to\n"
     "    write. With --probe one rank writes 64 KB that the other has just read, before each case\n"
@@ -50,7 +58,8 @@ static const char TAIL[] =
     "    When --probe-wait is used up the rest is measured all the same, and marked.\n"
     "\n"
     "OUTPUT\n"
-    "    One line a case on rank 0, after a line of names.\n"
+    "    One line a case on rank 0, after a line of names; with --json an object a line, with the\n"
+    "    same names, and null where CSV has -.\n"
     "    first_us, median_us, best_us, mean_us, p10_us, p90_us: microseconds a message over the\n"
     "    repetitions; low_us to high_us holds the median with a probability of 95 %.\n"
     "    mb_per_s, messages_per_s: 10^6 bytes and messages a second at the median, both "

@@ -276,6 +276,24 @@ static const char *take_check(void *target, const char *value)
     return NULL;
 }
 
+static const char *take_cold_start(void *target, const char *value)
+{
+    struct parser *parser = target;
+
+    (void) value;
+    parser->options->cold_start = true;
+    return NULL;
+}
+
+static const char *take_json(void *target, const char *value)
+{
+    struct parser *parser = target;
+
+    (void) value;
+    parser->options->json = true;
+    return NULL;
+}
+
 static const char *take_probe(void *target, const char *value)
 {
     struct parser *parser = target;
@@ -303,6 +321,8 @@ static const struct option_row rows[] = {
     {"reps", "N", "40", "repetitions a size", take_reps},
     {"pages", NULL, NULL, "each buffer on pages of its own, also small ones", take_pages},
     {"check", NULL, NULL, "compare every byte received, off the clock", take_check},
+    {"no-warm-up", NULL, NULL, "measure how the ranks connect, too, see WARM-UP", take_cold_start},
+    {"json", NULL, NULL, "an object a case instead of CSV", take_json},
     {"probe", NULL, NULL, "measure while the machine is quiet, see PROBING", take_probe},
     {"probe-rate", "SIZE", "4G", "bytes a second that count as quiet", take_probe_rate},
     {"probe-handover", "NS:NS", "any", "core to core, least and most that count as quiet",

@@ -38,6 +38,8 @@ struct bench_options {
     double late_us;
     bool pages; /* buffers share none */
     bool check;
+    bool cold_start; /* no messages before the first case */
+    bool json;
     bool probe;
     double probe_rate;                    /* bytes/s a quiet machine must reach */
     double handover_least, handover_most; /* ns from core to core of a quiet machine */

@@ -9,9 +9,11 @@
 #include "bench/buffers.h"
 #include "bench/help.h"
 #include "bench/options.h"
+#include "bench/output.h"
 #include "bench/patterns.h"
 #include "bench/quiet.h"
 #include "bench/summary.h"
+#include "bench/warm.h"
 #include "common/clock.h"
 #include "common/statistics.h"
 
@@ -28,6 +30,7 @@ struct bench {
     bool *reused;          /* whether the repetition used its buffers again */
     MPI_Request *requests; /* two for each message of the largest window */
     long bad_messages;
+    long lines; /* printed */
     int rank, ranks;
 };
 
@@ -187,44 +190,80 @@ static struct result measure(struct bench *bench, const struct bench_case *one)
     return result;
 }
 
-static void print_names(void)
+/* "fresh", "reused", "25%". */
+static void name_buffers(const struct bench_case *one, char name[8])
 {
-    puts("size,buffers,pattern,type,cache,window,burst,reps,first_us,median_us,low_us,high_us,"
-         "best_us,mean_us,p10_us,p90_us,mb_per_s,messages_per_s,hidden_percent,checked,quiet,"
-         "handover_ns");
+    if (one->reuse > 0 && one->reuse < 100) {
+        snprintf(name, 8, "%d%%", one->reuse);
+    } else {
+        snprintf(name, 8, one->reuse == 100 ? "reused" : "fresh");
+    }
 }
 
-static void print_result(const struct bench *bench, const struct bench_case *one,
+static void describe_case(const struct bench *bench, const struct bench_case *one,
+                          struct bench_line *line)
+{
+    char buffers[8];
+
+    name_buffers(one, buffers);
+    bench_line_number(line, "size", 0, (double) one->size);
+    bench_line_text(line, "buffers", buffers);
+    bench_line_text(line, "pattern", bench_pattern_words[one->pattern].name);
+    bench_line_text(line, "type", bench_type_words[one->type].name);
+    bench_line_text(line, "cache", bench_cache_words[one->cache].name);
+    bench_line_number(line, "window", 0, bench_window(&bench->options, one->pattern));
+    bench_line_number(line, "burst", 0, bench_burst(&bench->options, one->pattern, one->reuse));
+    bench_line_number(line, "reps", 0, bench->options.reps);
+}
+
+static void describe_times(const struct bench_summary *times, struct bench_line *line)
+{
+    bench_line_number(line, "first_us", 3, times->first);
+    bench_line_number(line, "median_us", 3, times->median);
+    bench_line_number(line, "low_us", 3, times->low);
+    bench_line_number(line, "high_us", 3, times->high);
+    bench_line_number(line, "best_us", 3, times->best);
+    bench_line_number(line, "mean_us", 3, times->mean);
+    bench_line_number(line, "p10_us", 3, times->p10);
+    bench_line_number(line, "p90_us", 3, times->p90);
+}
+
+static bool overlaps(enum bench_pattern pattern)
+{
+    return pattern == BENCH_OVERLAP || pattern == BENCH_OVERLAP_SEND ||
+           pattern == BENCH_OVERLAP_RECV;
+}
+
+static void print_result(struct bench *bench, const struct bench_case *one,
                          const struct result *result)
 {
-    const struct bench_summary *times = &result->times;
     const double messages = one->pattern == BENCH_BOTH ? 2 : 1;
-    const bool overlaps = one->pattern == BENCH_OVERLAP || one->pattern == BENCH_OVERLAP_SEND ||
-                          one->pattern == BENCH_OVERLAP_RECV;
-    char buffers[8], hidden[16] = "-", handover[16] = "-";
+    const double median = result->times.median;
+    const double handover = bench->quiet.handover;
+    const bool probed = bench->quiet.probe != NULL && !isinf(handover);
+    struct bench_line line = {0};
 
-    snprintf(buffers, sizeof buffers, one->reuse == 100 ? "reused" : "fresh");
-    if (one->reuse > 0 && one->reuse < 100) {
-        snprintf(buffers, sizeof buffers, "%d%%", one->reuse);
+    describe_case(bench, one, &line);
+    describe_times(&result->times, &line);
+    bench_line_number(&line, "mb_per_s", 1, messages * (double) one->size / median);
+    bench_line_number(&line, "messages_per_s", 0, messages * 1e6 / median);
+    bench_line_number(&line, "hidden_percent", 1,
+                      overlaps(one->pattern) ? 100 * result->hidden : NAN);
+    bench_line_text(&line, "checked",
+                    !bench->options.check ? "no"
+                    : result->bad == 0    ? "ok"
+                                          : "bad");
+    bench_line_text(&line, "quiet", result->quiet);
+    bench_line_number(&line, "handover_ns", 0, probed ? handover : NAN);
+    if (bench->options.json) {
+        bench_line_print_json(&line, stdout);
+    } else {
+        if (bench->lines == 0) {
+            bench_line_print_names(&line, stdout);
+        }
+        bench_line_print_csv(&line, stdout);
     }
-    if (overlaps) {
-        snprintf(hidden, sizeof hidden, "%.1f", 100 * result->hidden);
-    }
-    if (bench->quiet.probe != NULL && !isinf(bench->quiet.handover)) {
-        snprintf(handover, sizeof handover, "%.0f", bench->quiet.handover);
-    }
-    printf(
-        "%zu,%s,%s,%s,%s,%d,%d,%d,%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,%.1f,%.0f,%s,%s,%s,%s\n",
-        one->size, buffers, bench_pattern_words[one->pattern].name,
-        bench_type_words[one->type].name, bench_cache_words[one->cache].name,
-        bench_window(&bench->options, one->pattern),
-        bench_burst(&bench->options, one->pattern, one->reuse), bench->options.reps, times->first,
-        times->median, times->low, times->high, times->best, times->mean, times->p10, times->p90,
-        messages * (double) one->size / times->median, messages * 1e6 / times->median, hidden,
-        !bench->options.check ? "no"
-        : result->bad == 0    ? "ok"
-                              : "bad",
-        result->quiet, handover);
+    bench->lines++;
     fflush(stdout);
 }
 
@@ -275,8 +314,8 @@ static int bench_main(struct bench *bench)
     bench->hidden = array_or_abort(reps, sizeof *bench->hidden);
     bench->reused = array_or_abort(reps, sizeof *bench->reused);
     bench->requests = array_or_abort(2 * BENCH_MAX_WINDOW, sizeof *bench->requests);
-    if (bench->rank == 0) {
-        print_names();
+    if (!bench->options.cold_start) {
+        bench_warm_up(bench->rank, bench->ranks);
     }
     for (size_t i = 0; i < bench->options.size_count; i++) {
         bad += run_size(bench, bench->options.sizes[i]);

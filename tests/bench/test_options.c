@@ -41,7 +41,7 @@ START_TEST(defaults)
     ck_assert_int_eq(options.types.values[0], BENCH_BYTES);
     ck_assert_int_eq(options.caches.values[0], BENCH_WARM);
     ck_assert_int_eq(options.reps, 40);
-    ck_assert(!options.check && !options.probe);
+    ck_assert(!options.check && !options.probe && !options.json && !options.cold_start);
     ck_assert(options.handover_least == 0 && isinf(options.handover_most));
     ck_assert_int_eq(bench_window(&options, BENCH_PINGPONG), 1);
     ck_assert_int_eq(bench_window(&options, BENCH_STREAM), 16);
@@ -72,6 +72,14 @@ START_TEST(lists)
     ck_assert_int_eq(bench_window(&options, BENCH_LATE), 1);
     ck_assert_double_eq(options.late_us, 12.5);
     ck_assert(options.check);
+}
+END_TEST
+
+START_TEST(switches)
+{
+    ck_assert_int_eq(parse("--no-warm-up --json --probe"), OPTIONS_RUN);
+    ck_assert(options.cold_start && options.json && options.probe);
+    ck_assert(!options.check);
 }
 END_TEST
 
@@ -218,6 +226,7 @@ int main(void)
     unit_add(suite, defaults);
     unit_add(suite, lists);
     unit_add(suite, handovers);
+    unit_add(suite, switches);
     unit_add(suite, steps_end_at_the_largest);
     unit_add_loop(suite, what_is_wrong_is_named, (int) (sizeof refused / sizeof refused[0]));
     unit_add(suite, ranks);

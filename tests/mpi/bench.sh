@@ -85,6 +85,47 @@ all_types() {
     rows 18 checked ok
 }
 
+# As CSV has them: the same names, numbers as numbers.
+json() {
+    bench --sizes 8,3k --pattern pingpong,overlap --buffers fresh,25% --reps 4 --check || return
+    sed -n 's/^size,.*/&/p' "$out" >"$work/names"
+    bench --sizes 8,3k --pattern pingpong,overlap --buffers fresh,25% --reps 4 --check --json || return
+    grep '^{' "$out" | perl -MJSON::PP -e '
+        open my $file, "<", shift or die;
+        chomp(my $names = <$file>);
+        my @names = sort split /,/, $names;
+        my ($lines, $hidden) = (0, 0);
+        while (<STDIN>) {
+            my $case = decode_json($_);
+            join(",", sort keys %$case) eq join(",", @names) or die "other names: $_";
+            $case->{median_us} > 0 && $case->{median_us} =~ /^[0-9.]+$/ or die "no time: $_";
+            /"size":(8|3072),/ && /"checked":"ok"/ && /"quiet":null/ or die "not as it was asked for: $_";
+            $hidden += defined $case->{hidden_percent};
+            $lines++;
+        }
+        $lines == 8 && $hidden == 4 or die "$lines lines, $hidden of them with what was hidden";
+    ' "$work/names" && ! grep -q '^size,' "$out"
+}
+
+# That the peers are in each other's polling set is behind the few messages that are measured, or not.
+admitted() {
+    bench --sizes 8 --reps 1 "$@" || return
+    grep -c '^rbuf-report: .* ring_admitted=1 ' "$out"
+}
+warm_up() {
+    if [ "$transport" = tcp ]; then
+        bench --sizes 8 --reps 1 --no-warm-up
+        return
+    fi
+    export OMPI_MCA_btl_rbuf_report=2
+    local warm cold
+    warm=$(admitted)
+    cold=$(admitted --no-warm-up)
+    unset OMPI_MCA_btl_rbuf_report
+    echo "$warm ranks have admitted the other, without warm-up $cold"
+    [ "$warm" = 2 ] && [ "$cold" = 0 ]
+}
+
 # 77 where nothing can be probed: ranks that share no memory, or a processor.
 can_probe() {
     bench --sizes 8 --reps 2 --probe --probe-wait 1 --probe-rate 1 || return
@@ -135,7 +176,7 @@ for transport in tcp superpipeline; do
         skip "rbuf-bench over $transport" "the emulated adapter's launcher is not installed"
         continue
     fi
-    for check in all_patterns all_types one_sided four_ranks any_case_fits any_handover_fits any_fits_without_waiting \
+    for check in json warm_up all_patterns all_types one_sided four_ranks any_case_fits any_handover_fits any_fits_without_waiting \
         no_handover_fits some_handovers_fit; do
         try "rbuf-bench over $transport: ${check//_/ }" $check
     done

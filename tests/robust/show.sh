@@ -91,7 +91,7 @@ goes() {
     for setting in $2; do
         mpi+=(--mca "btl_rbuf_${setting%%=*}" "${setting#*=}")
     done
-    job "$name" 60 2 "$bench" --sizes 1M --reps 10 --check
+    job "$name" 60 2 "$bench" --sizes 1M --reps 10 --check --no-warm-up
     wrong=$(wrong_success)
     chunks=$(sed -n -E 's/^rbuf-show: +1 MB  ([0-9]+) chunks?,.*/\1/p' "$log")
     if [ -z "$wrong" ] && ! [ "$(counted staged_messages)" -ge 20 ]; then
