@@ -35,7 +35,7 @@ With those nothing is emulated: each node's adapter is used
 Cases, as rbuf-bench has them (rbuf-bench --help): each combination is measured
   --sizes LIST (64K,1M,4M), or --min SIZE --max SIZE --step PERCENT
   --pattern LIST  --buffers LIST (reused,fresh)  --type LIST  --cache LIST
-  --window N  --burst N  --late US  --reps N  --check
+  --window N  --burst N  --late US  --reps N  --check  --no-warm-up
 Output:
   --csv FILE         every line of every round
   --add              FILE's earlier rounds count as well, and stay in it
@@ -120,7 +120,7 @@ parse()
             shift
             ;;
         --add) add=yes ;;
-        --check) cases+=(--check) ;;
+        --check | --no-warm-up) cases+=("$1") ;;
         --mca)
             [ $# -ge 3 ] || refuse "--mca wants a name and a value"
             extra+=(--mca "$2" "$3")

@@ -87,9 +87,9 @@ found "$(log_of "a report of it")" "superpipeline / rcache"
 try "a report runs nothing" test ! -s "$CALLS"
 
 run "parameters of a protocol" 0 --transports superpipeline:subblock=off:c0=8k,tcp --rounds 1 --no-probe \
-    --min 8 --max 64 --pattern rate --type vector --mca pml_ob1_verbose 1
+    --min 8 --max 64 --pattern rate --type vector --no-warm-up --mca pml_ob1_verbose 1
 found "$CALLS" "--mca btl_rbuf_protocol superpipeline --mca btl_rbuf_subblock off --mca btl_rbuf_c0 8k --mca pml_ob1_verbose 1"
-found "$CALLS" "rbuf-bench --min 8 --max 64 --pattern rate --type vector --buffers reused,fresh$"
+found "$CALLS" "rbuf-bench --min 8 --max 64 --pattern rate --type vector --no-warm-up --buffers reused,fresh$"
 found "$(log_of "parameters of a protocol")" "superpipeline:subblock=off:c0=8k"
 mkdir "$work/before" && : >"$work/before/mca_btl_rbuf.so"
 run "another build" 0 --transports "superpipeline:component=$work/before:c0=8k,superpipeline" --rounds 1 --no-probe
