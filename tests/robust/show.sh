@@ -62,7 +62,7 @@ shown "defaults" "" "port softhca0:1" "rings are for 16 peers" \
     " 49153 and more +rendezvous, through staging buffers \(protocol superpipeline\)" \
     "chunks from 12 KB on, each 1.5 times the one before" "begins behind its rendezvous, for [0-9]+ peers" \
     " 1 MB  [0-9]+ bytes early in [0-9]+ chunks, .*; then [0-9]+ chunks" "atomics by the adapter"
-shown "slots" "ring_slot_size=512" " to +480  eager ring, one slot, one write.* \(to ring_slot_size\)"
+shown "slots" "ring_slot_size=1024" " to +992  eager ring, one slot, one write.* \(to ring_slot_size\)"
 shown "parts" "ring_c0=0" "slots, one write" ! "written in chunks"
 shown "limits" "eager_limit=20k control_size=5k" \
     " to +5120 .*control buffer \(to control_size\)" " 20481 and more +rendezvous"

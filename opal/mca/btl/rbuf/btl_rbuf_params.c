@@ -197,7 +197,8 @@ static const struct parameter table[] = {
     {"report", "0", COUNT, 0, 3, NULL, NULL, 0, 3, FIELD(report), "0 to 3",
      "What is printed in MPI_Finalize. 0: nothing. 1: five lines for the job: ports, how many "
      "messages and bytes went which way, memory, and what is unusual. The processes come together "
-     "for that; each prints its own line, 10 s later, if one has no adapter or another level. 2: "
+     "for that; each prints its own line, 10 s later at most, if one has no adapter or another "
+     "level. 2: "
      "all counters, one line a process. 3: the same as JSON"},
     {"show", "0", COUNT, 0, 1, NULL, NULL, 0, 3, FIELD(show), "0 or 1",
      "1: rank 0 prints at start by which way messages of each size would go, and which setting "

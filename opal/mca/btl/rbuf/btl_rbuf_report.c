@@ -118,11 +118,9 @@ static void print_job(FILE *stream)
     case MCA_BTL_RBUF_LEFT:
         break;
     case MCA_BTL_RBUF_NOT_GATHERED:
-        fprintf(stream,
-                "rbuf-report: not all processes of the job have come together for its report "
-                "within %d s: "
-                "each reports for itself\n",
-                MCA_BTL_RBUF_GATHER_SECONDS);
+        fputs("rbuf-report: not all processes of the job came to its report: each reports for "
+              "itself\n",
+              stream);
         print_line(stream, &line_form);
         break;
     }

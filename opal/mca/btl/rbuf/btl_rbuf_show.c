@@ -108,15 +108,20 @@ static size_t last_of(const mca_btl_rbuf_module_t *module, holds_t *holds, size_
 static void print_ring(const mca_btl_rbuf_module_t *module, size_t first, size_t last, FILE *stream)
 {
     const uint32_t slot = module->core.options.ring.slot_bytes;
+    uint32_t from;
+    uint32_t to;
 
     if (by_one_slot(module, first)) {
         fprintf(stream, "eager ring, one slot, %s",
                 by_ring_inline(module, first) ? "inside the request" : "one write");
         return;
     }
-    fprintf(stream, "eager ring, %" PRIu32 " to %" PRIu32 " slots, ",
-            rbuf_ring_long_slots((uint32_t) first, slot),
-            rbuf_ring_long_slots((uint32_t) last, slot));
+    from = rbuf_ring_long_slots((uint32_t) first, slot);
+    to = rbuf_ring_long_slots((uint32_t) last, slot);
+    fprintf(stream, "eager ring, %" PRIu32 "%s", from, from < to ? " to " : " slots, ");
+    if (from < to) {
+        fprintf(stream, "%" PRIu32 " slots, ", to);
+    }
     if (by_one_write(module, first)) {
         fputs("one write", stream);
     } else {
@@ -203,8 +208,10 @@ static void show_schedule(const mca_btl_rbuf_module_t *module, FILE *stream)
     const struct rbuf_schedule *schedule = &module->core.options.schedule;
     const uint64_t block = schedule->block_bytes;
 
-    fprintf(stream, "chunks from %s on, each %.4g times the one before, %s at most; %u buffers; ",
-            amount_of(schedule->first_blocks * block).text,
+    fprintf(stream,
+            "rbuf-show: %24s  chunks from %s on, each %.4g times the one before, %s at most; %u "
+            "buffers; ",
+            "", amount_of(schedule->first_blocks * block).text,
             (double) schedule->growth / RBUF_GROWTH_ONE,
             amount_of(schedule->buffer_blocks * block).text, schedule->buffers);
     if (module->core.options.arrival == RBUF_ARRIVAL_BLOCK) {
@@ -260,8 +267,9 @@ static void show_staged(const mca_btl_rbuf_module_t *module, size_t first, FILE 
     if (is_early(module)) {
         fprintf(stream,
                 "rbuf-show: %24s  begins behind its rendezvous, for %" PRIu32
-                " peers at a time (early_data, early_peers, early_size, early_c0)\n",
-                "", module->core.windows.most);
+                " peers at a time, %" PRIu32 " with more staging (early_data, early_peers, "
+                "early_size, early_c0)\n",
+                "", module->core.windows.most, module->core.options.early.peers);
     }
     for (size_t i = 0; i < sizeof(examples) / sizeof(examples[0]); i++) {
         if (examples[i] >= first) {
@@ -281,7 +289,7 @@ static void show_rendezvous(const mca_btl_rbuf_module_t *module, size_t first, F
                 protocol);
         return;
     }
-    fprintf(stream, "through staging buffers (protocol %s%s): ", protocol,
+    fprintf(stream, "through staging buffers (protocol %s%s)\n", protocol,
             module->choice != NULL ? ", in place where that was seen to be worth it" : "");
     show_staged(module, first, stream);
 }
