@@ -18,6 +18,7 @@
 #include "btl_rbuf_registrar.h"
 #include "btl_rbuf_ring.h"
 #include "btl_rbuf_staging.h"
+#include "btl_rbuf_ways.h"
 #include "verbs/queue_pair.h"
 #include "verbs/receive.h"
 
@@ -204,8 +205,7 @@ void mca_btl_rbuf_module_close(mca_btl_rbuf_module_t *module)
  * Protocols that copy have all of it. */
 static void set_registration_thresholds(mca_btl_rbuf_module_t *module)
 {
-    const size_t most =
-        mca_btl_rbuf_params.protocol <= MCA_BTL_RBUF_COPY ? SIZE_MAX : module->room[RBUF_CONTROL];
+    const size_t most = mca_btl_rbuf_copies() ? SIZE_MAX : module->room[RBUF_CONTROL];
 
     module->super.btl_put_local_registration_threshold = most;
     module->super.btl_get_local_registration_threshold = most;

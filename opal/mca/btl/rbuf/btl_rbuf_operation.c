@@ -90,7 +90,7 @@ bool mca_btl_rbuf_operation_place(mca_btl_rbuf_module_t *module,
                                   mca_btl_rbuf_operation_t *operation, enum rbuf_frequent_kind kind,
                                   size_t bytes)
 {
-    if (bytes > module->room[RBUF_CONTROL]) {
+    if (!mca_btl_rbuf_fits_control(module, bytes)) {
         return true;
     }
     if (module->frequent != NULL) {

@@ -309,18 +309,22 @@ static void show_packed(const mca_btl_rbuf_module_t *module, FILE *stream)
 static void show_one_sided(const mca_btl_rbuf_module_t *module, FILE *stream)
 {
     const mca_btl_base_module_t *btl = &module->super;
-    const size_t put = btl->btl_put_local_registration_threshold;
-    const size_t inlined = last_of(module, mca_btl_rbuf_is_inline, 0, put + 1);
+    const size_t small = last_of(module, mca_btl_rbuf_fits_control, 0, MIB);
+    const size_t inlined = last_of(module, mca_btl_rbuf_is_inline, 0, small + 1);
 
-    fprintf(
-        stream,
-        "rbuf-show: puts up to %s travel inside the request; puts up to %s, and gets up to %s, are "
-        "copied%s (control_size)\n",
-        amount_of(inlined).text, amount_of(put).text,
-        amount_of(btl->btl_get_local_registration_threshold).text,
-        module->frequent != NULL ? ", but from and to buffers of frequent use" : "");
-    fprintf(stream, "rbuf-show: larger ones in place: buffers are %s; atomics by the %s\n",
-            registered_by(module),
+    fprintf(stream,
+            "rbuf-show: puts up to %s travel inside the request; puts and gets up to %s are "
+            "copied%s (control_size)\n",
+            amount_of(inlined).text, amount_of(small).text,
+            module->frequent != NULL ? ", but from and to buffers of frequent use" : "");
+    if (mca_btl_rbuf_copies()) {
+        fputs("rbuf-show: larger ones are copied in chunks (protocol)", stream);
+    } else {
+        fprintf(stream, "rbuf-show: larger ones in place: buffers are %s%s (protocol)",
+                registered_by(module),
+                module->choice != NULL ? ", or copied in chunks where that is better" : "");
+    }
+    fprintf(stream, "; atomics by the %s\n",
             (btl->btl_flags & MCA_BTL_FLAGS_ATOMIC_FOPS) != 0 ? "adapter" : "processor");
 }
 

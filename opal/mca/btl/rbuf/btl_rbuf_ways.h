@@ -48,11 +48,17 @@ static inline bool mca_btl_rbuf_is_inline(const mca_btl_rbuf_module_t *module, s
     return bytes <= rbuf_queue_inline(module->port, RBUF_BULK);
 }
 
+/* Whether no memory of the program is registered but windows: messages are staged, and what is put
+ * and got is copied here. */
+static inline bool mca_btl_rbuf_copies(void)
+{
+    return mca_btl_rbuf_params.protocol <= MCA_BTL_RBUF_COPY;
+}
+
 /* Whether the receiver of a rendezvous registers its buffer at once, and stages what cannot be. */
 static inline bool mca_btl_rbuf_registers(void)
 {
-    return mca_btl_rbuf_params.protocol > MCA_BTL_RBUF_COPY &&
-           mca_btl_rbuf_params.protocol != MCA_BTL_RBUF_AUTO;
+    return !mca_btl_rbuf_copies() && mca_btl_rbuf_params.protocol != MCA_BTL_RBUF_AUTO;
 }
 
 /* Whether contiguous messages begin behind their rendezvous, before it is answered. */
