@@ -23,6 +23,9 @@ packages_of() { # PURPOSE
     demo)
         echo openssh-client gnuplot-nox # mpirun wants ssh to be there, even on one machine
         ;;
+    docs)
+        echo python3 python3-sphinx python3-myst-parser
+        ;;
     fuzz)
         echo clang libclang-rt-14-dev
         ;;

@@ -1,0 +1,116 @@
+#!/usr/bin/env perl
+# SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
+#
+# What documents promise of each other and of the source: links lead somewhere; every parameter that is named
+# exists; every topic of a help text has its place in troubleshooting.md; every document is in the manual's table
+# of contents, in the distribution, and (but for what the map leaves to others) in README's map.
+#
+#   tests/build/documents.pl [TREE]
+
+use strict;
+use warnings;
+use File::Basename qw(dirname);
+
+my $top = shift // "$ENV{srcdir}/../..";
+chdir $top or die "$top: $!\n";
+my $faults = 0;
+
+sub fault {
+    print "FAIL  @_\n";
+    $faults++;
+}
+
+sub content {
+    my ($path) = @_;
+    open(my $file, "<", $path) or die "$path: $!\n";
+    local $/;
+    return scalar <$file>;
+}
+
+# Without blocks and pieces of code, in which brackets are no links.
+sub prose {
+    my ($text) = @_;
+    $text =~ s/^```.*?^```$//gms;
+    $text =~ s/^(    |\t).*$//gm;
+    $text =~ s/`[^`\n]*`//g;
+    return $text;
+}
+
+# The anchors of a document, as GitHub and myst-parser make them from headings.
+sub anchors {
+    my ($path) = @_;
+    my %anchor;
+    for my $title (content($path) =~ /^#+ +(.*)$/gm) {
+        my $slug = lc $title;
+        $slug =~ s/[^\w\- ]//g;
+        $slug =~ s/ /-/g;
+        $anchor{$slug} = 1;
+    }
+    return \%anchor;
+}
+
+my @documents = sort(glob("docs/*.md"));
+my @pages = (grep({ -e } qw(README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md)), @documents,
+    qw(tests/README.md contrib/softhca/README.md));
+
+sub check_links {
+    my ($page) = @_;
+    for my $link (prose(content($page)) =~ /\]\(([^)\s]+)\)/g) {
+        next if $link =~ /^\w+:/;
+        my ($path, $anchor) = split /#/, $link, 2;
+        my $target = $path eq "" ? $page : dirname($page) . "/$path";
+        if (!-e $target) {
+            fault("$page: '$link' leads nowhere");
+        } elsif (defined $anchor && !anchors($target)->{$anchor}) {
+            fault("$page: '$link': there is no such heading");
+        }
+    }
+}
+
+my $component = "opal/mca/btl/rbuf";
+my %known = map { $_ => 1 } qw(version); # registered beside the table
+$known{$_} = 1 for content("$component/btl_rbuf_params.c") =~ /^ +\{"(\w+)",/gm;
+$known{$_} = 1 for content("$component/btl_rbuf_report.c") =~ /^ +\{"(\w+)",/gm;
+# Open MPI registers these for every BTL.
+$known{$_} = 1
+    for qw(exclusivity flags eager_limit rndv_eager_limit max_send_size rdma_pipeline_send_length
+           rdma_pipeline_frag_size min_rdma_pipeline_size latency bandwidth);
+
+# Names of parameters; of files, functions and families of names there are others.
+sub check_parameters {
+    my ($page) = @_;
+    for my $name (content($page) =~ /(?<![\w\/])btl_rbuf_(\w+)\b(?!\.[ch]\b|\.sh|\*|\()/g) {
+        next if $known{$name} || -e "$component/btl_rbuf_$name.c" || $name =~ /_$/;
+        fault("$page: there is no parameter or counter btl_rbuf_$name");
+    }
+}
+
+sub check_topics {
+    my $page = content("docs/troubleshooting.md");
+    for my $file ("$component/help-mpi-btl-rbuf.txt", "ompi/mca/osc/rbuf/help-mpi-osc-rbuf.txt") {
+        for my $topic (content($file) =~ /^\[(.*)\]$/gm) {
+            fault("docs/troubleshooting.md: topic '$topic' of $file is not there")
+                unless $page =~ /`\Q$topic\E`/;
+        }
+    }
+}
+
+sub check_listed {
+    my $contents = content("docs/index.md");
+    my $made = content("docs/Makefile.am");
+    my $map = content("README.md");
+    for my $path (@documents) {
+        my ($name) = $path =~ m{docs/(.*)\.md$};
+        fault("docs/index.md: $name is not in it") unless $name eq "index" || $contents =~ /^\Q$name\E$/m;
+        fault("docs/Makefile.am: $name.md is not distributed") unless $made =~ /\b\Q$name\E\.md\b/;
+        fault("README.md: docs/$name.md is nowhere in it") unless $name eq "index" || $map =~ /\b\Q$name\E\.md\b/;
+    }
+}
+
+die "no parameters found in $component/btl_rbuf_params.c\n" unless keys(%known) > 50;
+check_links($_) for @pages;
+check_parameters($_) for @pages;
+check_topics();
+check_listed();
+print scalar(@pages), " documents, $faults faults\n";
+exit($faults > 0);
