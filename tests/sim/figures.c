@@ -321,11 +321,11 @@ static void state_headline(const struct bench *bench)
           over_at(bench, time_staged, 16 * KB), 0, 7.5);
     state(name, "the same from 64 KB on behind a rendezvous (%)", "lower",
           worst_over(bench, time_staged, 64 * KB), 0, 3);
-    state(name, "the same at 16 KB, with early data (%)", "not there",
+    state(name, "the same at 16 KB with early data (%)", "not there",
           over_at(bench, time_early, 16 * KB), 0, 11);
-    state(name, "the same at 64 KB, with early data (%)", "not there",
+    state(name, "the same at 64 KB with early data (%)", "not there",
           over_at(bench, time_early, 64 * KB), 0, 5);
-    state(name, "the same at 256 KB, with early data (%)", "not there",
+    state(name, "the same at 256 KB with early data (%)", "not there",
           over_at(bench, time_early, 256 * KB), 0, 2);
     state(name, "the same at 64 KB with the schedule for 64 KB (%)", "lower",
           best_over_at(bench, 64 * KB), 0, 2.5);

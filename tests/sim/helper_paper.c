@@ -308,7 +308,7 @@ static void state_rivals(void)
           peak_mb(made, SIM_PIPELINE_PINNED) / helper, "at least 3",
           peak_mb(made, SIM_PIPELINE_PINNED) >= 3 * helper);
     helper_ns = sim_run(made, SIM_HELPER, WINDOW).message_ns;
-    state("figure 10", "the pipeline's time, % of the helper's", "less",
+    state("figure 10", "the pipeline's time in % of the helper's", "less",
           percent(sim_run(made, SIM_PIPELINE_OPENIB, WINDOW).message_ns, helper_ns), "less",
           sim_run(made, SIM_PIPELINE_OPENIB, WINDOW).message_ns < helper_ns);
 
