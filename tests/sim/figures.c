@@ -3,7 +3,10 @@
  * The figures of Denis 2011, simulated, and what the paper states about them.
  *
  *     figures MACHINE       times of every protocol by message length on that machine, as CSV
+ *     figures machines      what is put in: bandwidth, latency, gap, copy speeds
+ *     figures costs         figure 1: what a copy and a registration take on graphene, as CSV
  *     figures equations     figure 4: equations 1 to 9 on cluster graphene-16k, as CSV
+ *     figures optimal       section 4: C0 12 KB and q 1.5 beside the best schedule for each length
  *     figures statements    what the paper states, by machine: stated, simulated, predicted
  *     figures crossings     where q falls to 1 and where copying stops paying, by machine
  *     figures plans         the schedules that the model chooses
@@ -203,6 +206,38 @@ static int print_machine(const char *name)
     return 0;
 }
 
+/* GB/s and ns; copies of the shortest and of the longest messages. */
+static int print_machines(void)
+{
+    printf("machine,B_net,latency,gap,copy in cache,copy in memory\n");
+    for (unsigned i = 0; i < sim_machine_count; i++) {
+        const struct rbuf_machine *machine = &sim_machines[i].machine;
+        const struct rbuf_copy_speed *copy = &machine->send_copy;
+
+        printf("%s,%.1f,%.0f,%.0f,%.1f,%.1f\n", sim_machines[i].name, machine->bytes_per_ns,
+               machine->latency_ns, machine->gap_ns, copy->bytes_per_ns[0],
+               copy->bytes_per_ns[copy->count - 1]);
+    }
+    return 0;
+}
+
+/* Figure 1: the machine's own numbers, by length. */
+static int print_costs(void)
+{
+    const struct rbuf_machine *machine = &sim_machine_named("graphene")->machine;
+
+    printf("# figure 1: graphene as it is simulated, one side; network: a write without its "
+           "latency\n"
+           "bytes,network,copy,registration\n");
+    for (uint64_t bytes = SMALLEST; bytes <= LARGEST; bytes = next_length(bytes)) {
+        printf("%llu,%.0f,%.0f,%.0f\n", (unsigned long long) bytes,
+               (double) bytes / machine->bytes_per_ns,
+               (double) bytes / rbuf_copy_speed_at(&machine->send_copy, bytes),
+               rbuf_model_registration(machine, bytes));
+    }
+    return 0;
+}
+
 /* Figure 4 is the model's own: no simulation. With two or more chunks only, as equation 3 needs. */
 static int print_equations(void)
 {
@@ -289,23 +324,28 @@ static double over_at(const struct bench *bench, double (*time)(const struct ben
     return percent_over(time(bench, bytes) - before, time_raw(bench, bytes));
 }
 
-/* The same behind a rendezvous, with the schedule that is best for this length. */
-static double best_over_at(const struct bench *bench, uint64_t bytes)
+/* A transfer with the schedule that is best for this length. */
+static double best_at(const struct bench *bench, enum rbuf_rendezvous rendezvous, uint64_t bytes)
 {
-    const struct rbuf_machine *machine = machine_of(bench);
-    struct rbuf_objective aim = {.smallest = bytes,
-                                 .largest = bytes,
-                                 .staging_bytes = 4 * MB,
-                                 .rendezvous = RBUF_RENDEZVOUS_OVERLAPPED};
+    struct rbuf_objective aim = {
+        .smallest = bytes, .largest = bytes, .staging_bytes = 4 * MB, .rendezvous = rendezvous};
     struct sim_measure *measure;
     struct rbuf_plan plan;
     double time;
 
-    rbuf_model_choose(machine, &aim, &plan);
+    rbuf_model_choose(machine_of(bench), &aim, &plan);
     measure = sim_measure_open(&bench->on->machine, plan.schedule.block_bytes, 4 * MB);
-    time = sim_measure_staged(measure, &plan, bytes) - rbuf_model_rendezvous(machine);
+    time = sim_measure_staged(measure, &plan, bytes);
     sim_measure_close(measure);
-    return percent_over(time, time_raw(bench, bytes));
+    return time;
+}
+
+/* The same behind a rendezvous. */
+static double best_over_at(const struct bench *bench, uint64_t bytes)
+{
+    double time = best_at(bench, RBUF_RENDEZVOUS_OVERLAPPED, bytes);
+
+    return percent_over(time - rbuf_model_rendezvous(machine_of(bench)), time_raw(bench, bytes));
 }
 
 /* What section 5 states of both clusters. */
@@ -368,6 +408,49 @@ static int print_statements(void)
     state_headline(&bench);
     bench_close(&bench);
     return failed > 0;
+}
+
+/* The paper's schedule with another C0, of so many blocks. */
+static double time_with_c0(const struct bench *bench, uint16_t blocks, uint64_t bytes)
+{
+    struct rbuf_plan plan = paper_plan();
+
+    plan.schedule.first_blocks = blocks;
+    return sim_measure_staged(bench->plain, &plan, bytes);
+}
+
+/* Section 4: "almost as good as optimal values", and how little C0 matters. The best is the least
+ * of these and of what the model chooses for the length. */
+static void print_optimal_of(const struct bench *bench, uint64_t bytes)
+{
+    static const uint16_t blocks[] = {1, 2, 3, 4, 6};
+    double best = best_at(bench, RBUF_RENDEZVOUS_NONE, bytes);
+
+    printf("%s,%llu,%.0f,%.0f", bench->on->name, (unsigned long long) bytes, time_raw(bench, bytes),
+           time_pipeline(bench, bytes));
+    for (unsigned i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++) {
+        double time = time_with_c0(bench, blocks[i], bytes);
+
+        printf(",%.0f", time);
+        best = time < best ? time : best;
+    }
+    printf(",%.0f\n", best);
+}
+
+static int print_optimal(void)
+{
+    static const char *const names[] = {"graphene", "infini"};
+
+    printf("machine,bytes,raw,pipeline,C0 4 KB,C0 8 KB,C0 12 KB,C0 16 KB,C0 24 KB,best\n");
+    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        struct bench bench = bench_open(names[i]);
+
+        for (uint64_t bytes = 16 * KB; bytes <= LARGEST; bytes *= 2) {
+            print_optimal_of(&bench, bytes);
+        }
+        bench_close(&bench);
+    }
+    return 0;
 }
 
 typedef bool condition(const struct rbuf_machine *machine, const struct rbuf_plan *plan,
@@ -469,26 +552,31 @@ static int print_plans(void)
 
 int main(int count, char **arguments)
 {
+    static const struct {
+        const char *name;
+        int (*print)(void);
+    } parts[] = {{"machines", print_machines},
+                 {"costs", print_costs},
+                 {"equations", print_equations},
+                 {"optimal", print_optimal},
+                 {"statements", print_statements},
+                 {"crossings", print_crossings},
+                 {"plans", print_plans}};
     const char *what = count == 2 ? arguments[1] : "";
 
     /* User buffers of all lengths come and go: their pages need not. */
     (void) mallopt(M_MMAP_THRESHOLD, 1 << 30);
     (void) mallopt(M_TRIM_THRESHOLD, 1 << 30);
-    if (strcmp(what, "equations") == 0) {
-        return print_equations();
-    }
-    if (strcmp(what, "statements") == 0) {
-        return print_statements();
-    }
-    if (strcmp(what, "crossings") == 0) {
-        return print_crossings();
-    }
-    if (strcmp(what, "plans") == 0) {
-        return print_plans();
+    for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        if (strcmp(what, parts[i].name) == 0) {
+            return parts[i].print();
+        }
     }
     if (count == 2) {
         return print_machine(what);
     }
-    fprintf(stderr, "usage: figures MACHINE | equations | statements | crossings | plans\n");
+    fprintf(stderr,
+            "usage: figures MACHINE | machines | costs | equations | optimal | statements | "
+            "crossings | plans\n");
     return 2;
 }

@@ -4,27 +4,24 @@
 # Simulates the figures of docs/superpipeline.md and compares them with tests/sim/golden, to the
 # nanosecond: whoever changes what a transfer takes has to look at what he did.
 #
-#   figures.sh [--program FILE] [--update | --tables | --plot DIR [--format svg|png]]
+#   figures.sh [--program FILE] [--update | --plot DIR [--format svg|png]]
 #
-# --update writes the golden files anew. From these --tables prints the tables of the page, which is
-# compared with them, too, and --plot draws the figures into DIR with gnuplot. Exit status: 0; 1 if
+# --update writes the golden files anew. From these --plot draws the figures into DIR with gnuplot, those of
+# docs/results.md into docs/plots. The tables of docs/ are made of them by contrib/docs_tables.pl. Exit status: 0; 1 if
 # something differs, does not hold or is not drawn.
 
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 golden=$here/golden
 program=./figures
-page=$here/../../docs/superpipeline.md
 update=no
-tables=no
 plots=
 format=svg
-figures="graphene infini edr hdr ndr equations statements crossings plans"
+figures="graphene infini edr hdr ndr machines costs equations optimal statements crossings plans"
 while test $# -gt 0; do
     case $1 in
     --program) program=${2:?--program wants a file} && shift ;;
     --update) update=yes ;;
-    --tables) tables=yes ;;
     --plot) plots=${2:?--plot wants a directory} && shift ;;
     --format) format=${2:?--format wants svg or png} && shift ;;
     *)
@@ -35,54 +32,11 @@ while test $# -gt 0; do
     shift
 done
 
-lengths="4096 16384 65536 262144 1048576 4194304 16777216"
-
-# Lines of the page: bandwidth in MB/s by length, and how much longer than raw the last two take.
-raw_table() { # MACHINE
-    awk -F, -v lengths="$lengths" '
-        BEGIN { split(lengths, list, " "); for (i in list) wanted[list[i]] = 1 }
-        wanted[$1] {
-            printf "| %s |", $1 < 1048576 ? $1 / 1024 " KB" : $1 / 1048576 " MB"
-            for (i = 2; i <= 7; i++) {
-                printf " %.0f", $1 / $i * 1000
-                if (i >= 6)
-                    printf " (+%.1f %%)", ($i / $2 - 1) * 100
-                printf " |"
-            }
-            print ""
-        }' "$golden/$1.csv"
-}
-
-# Lines of the page: early / staged / reregister / cached, MB/s, for all machines.
-rendezvous_table() {
-    awk -F, -v lengths="$lengths" '
-        BEGIN { count = split(lengths, list, " "); for (i in list) wanted[list[i]] = 1 }
-        wanted[$1] {
-            line[$1] = line[$1] sprintf(" %.0f / %.0f / %.0f / %.0f |", $1 / $11 * 1000,
-                                        $1 / $8 * 1000, $1 / $9 * 1000, $1 / $10 * 1000)
-        }
-        END {
-            for (i = 1; i <= count; i++) {
-                bytes = list[i]
-                name = bytes < 1048576 ? bytes / 1024 " KB" : bytes / 1048576 " MB"
-                print "| " name " |" line[bytes]
-            }
-        }' "$golden"/{graphene,infini,edr,hdr,ndr}.csv
-}
-
-print_tables() {
-    raw_table graphene && raw_table infini && rendezvous_table
-}
-
-if test $tables = yes; then
-    print_tables
-    exit
-fi
-
 # Draws one picture, as rbuf-plot does: bandwidth over size, a line for each column that is named.
 draw() { # NAME FILE TITLE COLUMN...
     local name=$1 file=$golden/$2.csv title=$3
     shift 3
+<<<<<<< HEAD
     awk -F, -v columns="$*" '
         /^bytes,/ {
             count = split(columns, name, " ")
@@ -96,6 +50,30 @@ draw() { # NAME FILE TITLE COLUMN...
                     $1 / $at[name[i]] * 1000
         }' "$file" >"$csv" || return
     "$plotter" --title "$title" --size 900x600 --output "$plots/$name.$format" "$csv" && echo "$plots/$name.$format"
+=======
+    for column; do
+        number=$(sed -n '/^bytes,/{s/,/\n/g;p;q}' "$file" | grep -n "^$column\$" | cut -d: -f1)
+        test -n "$number" || return
+        lines+="${lines:+, }'$file' using 1:(\$1/\$$number*1000) with lines lw 2 title '$column'"
+    done
+    gnuplot <<END || return
+set datafile separator ','
+set datafile commentschars '#b'
+set terminal $format size 900,600 $(test "$format" = svg && echo enhanced background "'white'")
+set output '$plots/$name.$format'
+set title '$title'
+set logscale x 2
+set xrange [1024:16777216]
+set yrange [0:*]
+set format x '%.0b %BB'
+set xlabel 'message length'
+set ylabel 'bandwidth (MB/s)'
+set key outside bottom center horizontal
+set grid
+plot $lines
+END
+    test -s "$plots/$name.$format" && echo "$plots/$name.$format"
+>>>>>>> f75ae49 (tests/sim: what a copy and a registration take, the paper's schedule beside the best of each length, eager rings and one-sided epochs beside their papers' figures)
 }
 
 if test -n "$plots"; then
@@ -107,14 +85,19 @@ if test -n "$plots"; then
     csv=$(mktemp) || exit 1
     trap 'rm -f "$csv"' EXIT
     mkdir -p "$plots" &&
-        draw figure2 graphene 'Figure 2: naive protocols, graphene' raw register copy &&
-        draw figure4 equations 'Figure 4: the model of the pipeline, graphene' \
+        draw denis2011-fig1 costs 'Denis 2011, figure 1: cost of a copy and of a registration, graphene' \
+            network copy registration &&
+        draw denis2011-fig2 graphene 'Denis 2011, figure 2: naive protocols, simulated graphene' \
+            raw register copy &&
+        draw denis2011-fig4 equations 'Denis 2011, figure 4: the equations of the pipeline, graphene' \
             raw register copy pipeline &&
-        draw figure6-graphene graphene 'Figure 6: raw protocols, graphene' \
+        draw denis2011-fig6-graphene graphene 'Denis 2011, figure 6: raw protocols, simulated graphene' \
             raw register copy pipeline superpipeline tuned &&
-        draw figure6-infini infini 'Figure 6: raw protocols, infini' \
-            raw register copy pipeline superpipeline tuned || exit 1
-    for machine in graphene infini edr hdr ndr; do
+        draw denis2011-fig6-infini infini 'Denis 2011, figure 6: raw protocols, simulated infini' \
+            raw register copy pipeline superpipeline tuned &&
+        draw denis2011-fig7 graphene 'Denis 2011, figure 7: behind a rendezvous, simulated graphene' \
+            early staged cached reregister || exit 1
+    for machine in edr hdr ndr; do
         draw "rendezvous-$machine" $machine "Behind a rendezvous: $machine" \
             early staged reregister cached || exit 1
     done
@@ -140,9 +123,4 @@ for figure in $figures; do
         status=1
     fi
 done
-if test $update = no && print_tables | grep -Fvxf "$page" >"$out/missing"; then
-    echo "docs/superpipeline.md: says something else than (figures.sh --tables)"
-    cat "$out/missing"
-    status=1
-fi
 exit $status
