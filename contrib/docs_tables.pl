@@ -1,0 +1,356 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
+#
+# Writes the tables of docs/ whose numbers a program found: the simulator and the model, by what they wrote into
+# tests/sim/golden, and measurements, by the lines that are kept of them in docs/data.
+#
+#   docs_tables.pl [--check] [PAGE...]     PAGE is a name such as superpipeline; all pages by default
+#   docs_tables.pl --measure NAME...       measures anew what docs/data/NAME.csv keeps, and writes all tables
+#   docs_tables.pl --list                  the measurements, with their commands
+#
+# --check writes nothing and shows the lines that differ. In docs/PAGE.md a table stands between <!-- table NAME -->
+# and <!-- end -->; what it is made of is in docs/tables/PAGE.tables. There a line [NAME] opens a table, and # a
+# comment before it. The lines of a table are Markdown, in which {FUNCTION ARGUMENT|ARGUMENT...} is replaced by what
+# the function below finds; those between `each A, B, C` and `end` come once for each word, which stands for every @
+# in them. `measure NAME: COMMAND` says how a measurement is made: the shell runs the command in the top directory, and
+# it writes the CSV file "$CSV"; what is installed has to be found by PATH, and the machine to be idle. A table that
+# says `from NAME` stays as it is while there is no docs/data/NAME.csv.
+#
+# Exit status: 0; 1 if a table differs or cannot be made; 2 on bad usage.
+use strict;
+use warnings;
+use FindBin;
+
+my $top = "$FindBin::Bin/..";
+my %measure;    # command by name
+my $place = ''; # table that is being made, for complaints
+
+sub complain {
+    die "docs_tables.pl: $place: @_\n";
+}
+
+# ---- what was found ----
+
+# Lines of a CSV file as lists, each behind the last line of names before it.
+my %read;
+sub lines_of {
+    my ($name) = @_;
+    return @{ $read{$name} } if $read{$name};
+    my ($path) = grep { -e } "$top/tests/sim/golden/$name.csv", "$top/docs/data/$name.csv";
+    complain("there is neither tests/sim/golden/$name.csv nor docs/data/$name.csv") unless $path;
+    open my $file, '<', $path or complain("$path: $!");
+    my ($names, @lines);
+    while (my $line = <$file>) {
+        chomp $line;
+        next if $line =~ /^#/;
+        my @fields = split /,/, $line, -1;
+        if ($line =~ /^(machine|bytes|sequence|program|path|statement|fabric|network|order)\b/) {
+            $names = \@fields;
+        } else {
+            push @lines, [$names, \@fields];
+        }
+    }
+    $read{$name} = \@lines;
+    return @lines;
+}
+
+# The field COLUMN of the one line of FILE that begins with these fields.
+sub field {
+    my ($name, $column, @keys) = @_;
+    my @found;
+    for my $line (lines_of($name)) {
+        my ($names, $fields) = @$line;
+        my ($at) = grep { $names->[$_] eq $column } 0 .. $#$names;
+        next unless defined $at && @keys < @$fields;
+        push @found, $fields->[$at] unless grep { $fields->[$_] ne $keys[$_] } 0 .. $#keys;
+    }
+    complain(scalar(@found) . " lines of $name have '$column' and begin with " . join ',', @keys) if @found != 1;
+    return $found[0];
+}
+
+# The column's values by round of what a measurement has with these fields, but for what was measured while the machine
+# was not quiet.
+sub by_round {
+    my ($name, $column, $conditions) = @_;
+    my %values;
+    LINE: for my $line (lines_of($name)) {
+        my ($names, $fields) = @$line;
+        my %field;
+        @field{@$names} = @$fields;
+        next if ($field{quiet} // '') eq 'no';
+        for my $condition (split ' ', $conditions) {
+            my ($key, $value) = split /=/, $condition, 2;
+            next LINE if ($field{$key} // '') ne $value;
+        }
+        $values{ $field{round} // 1 } = $field{$column} if ($field{$column} // '-') ne '-';
+    }
+    complain("$name has no $column where $conditions") unless %values;
+    return \%values;
+}
+
+# Median, lowest and highest.
+sub middle {
+    my @sorted = sort { $a <=> $b } @_;
+    my $half = @sorted / 2;
+    return (@sorted % 2 ? $sorted[$half] : ($sorted[$half - 1] + $sorted[$half]) / 2, $sorted[0], $sorted[-1]);
+}
+
+sub percent_over {
+    my ($value, $base) = @_;
+    return 100 * ($value / $base - 1);
+}
+
+# A number in a format, which may have text around it; without a sign if that is all that is left.
+sub in_format {
+    my ($format, @values) = @_;
+    my $text = sprintf $format, @values;
+    $text =~ s/(^|\s)-(0(?:\.0+)?)(?![\d.])/$1$2/g;
+    return $text;
+}
+
+sub size_name {
+    my ($bytes) = @_;
+    return $bytes / 1048576 . ' MB' if $bytes >= 1048576;
+    return $bytes >= 1024 ? $bytes / 1024 . ' KB' : "$bytes B";
+}
+
+# From `never`, or a length of any size: 86 KB, 1.1 MB.
+sub about_size {
+    my ($bytes) = @_;
+    return $bytes if $bytes !~ /^[\d.]+$/;
+    return sprintf '%.0f KB', $bytes / 1024 if $bytes < 1048576;
+    return sprintf $bytes < 10 * 1048576 ? '%.1f MB' : '%.0f MB', $bytes / 1048576;
+}
+
+sub table_lines {
+    my ($name) = @_;
+    open my $file, '<', "$top/tests/sim/$name" or complain("tests/sim/$name: $!");
+    return <$file>;
+}
+
+# What stands in braces.
+my %function = (
+    size => \&size_name,
+
+    # FORMAT|FILE|COLUMN|KEY...: the field as it is, or as a number in a format
+    value => sub { my ($format, @of) = @_; in_format($format, field(@of)) },
+    about => sub { about_size(field(@_)) },
+
+    # FILE|COLUMN|KEY...: to the unit from 10 on
+    rounded => sub {
+        my $value = field(@_);
+        $value =~ /^[\d.]+$/ && $value >= 10 ? sprintf '%.0f', $value : $value;
+    },
+
+    # FORMAT|FILE|COLUMN|BYTES: 10^6 bytes a second
+    mbs => sub {
+        my ($format, $file, $column, $bytes) = @_;
+        in_format($format, 1000 * $bytes / field($file, $column, $bytes));
+    },
+
+    # the same of what has no latency, 10^9 bytes a second
+    rate => sub {
+        my ($format, $file, $column, $bytes) = @_;
+        in_format($format, $bytes / field($file, $column, $bytes));
+    },
+
+    # FORMAT|FILE|COLUMN|OTHER COLUMN|KEY...: how much more the first is than the second, %
+    over => sub {
+        my ($format, $file, $column, $other, @keys) = @_;
+        in_format($format, percent_over(field($file, $column, @keys), field($file, $other, @keys)));
+    },
+
+    # the same of several columns, separated by commas: the least and the greatest
+    over_span => sub {
+        my ($format, $file, $columns, $other, @keys) = @_;
+        my @over = map { percent_over(field($file, $_, @keys), field($file, $other, @keys)) } split /,/, $columns;
+        in_format($format, (middle(@over))[1, 2]);
+    },
+
+    # the same as a quotient
+    times => sub {
+        my ($format, $file, $column, $other, @keys) = @_;
+        in_format($format, field($file, $column, @keys) / field($file, $other, @keys));
+    },
+
+    # FORMAT|FILE|COLUMN|KEYS|OTHER KEYS: how much more one line has than another, %; keys are separated by commas
+    over_line => sub {
+        my ($format, $file, $column, $keys, $others) = @_;
+        in_format($format, percent_over(map { field($file, $column, split /,/) } $keys, $others));
+    },
+
+    # FORMAT|FILE|COLUMN|OTHER COLUMN|KEY...: how much less the first is than the second, %
+    less => sub {
+        my ($format, $file, $column, $other, @keys) = @_;
+        in_format($format, -percent_over(field($file, $column, @keys), field($file, $other, @keys)));
+    },
+
+    # FORMAT|FILE|COLUMN|BYTES A NS|BYTES: bandwidth in % of that
+    part => sub {
+        my ($format, $file, $column, $speed, $bytes) = @_;
+        in_format($format, 100 * $bytes / $speed / field($file, $column, $bytes));
+    },
+
+    # MACHINE|WHAT: the schedule that is chosen, from plans.csv
+    plan => sub {
+        my @of = @_;
+        my ($block, $c0, $q, $largest, $buffers) =
+            map { field('plans', $_, @of) } 'block', 'C0', 'q', 'largest chunk', 'buffers';
+        my $text = sprintf '%s, %s, %s, %d', size_name($c0), $q + 0, size_name($largest), $buffers;
+        return $block == 4096 ? $text : $text . ' (' . size_name($block) . ')';
+    },
+
+    # FORMAT|NAME|COLUMN|CONDITIONS: median over the rounds
+    median => sub { my ($format, @of) = @_; in_format($format, (middle(values %{ by_round(@of) }))[0]) },
+
+    # the lowest
+    least => sub { my ($format, @of) = @_; in_format($format, (middle(values %{ by_round(@of) }))[1]) },
+
+    # the median with lowest and highest, for a format with three numbers
+    spread => sub { my ($format, @of) = @_; in_format($format, middle(values %{ by_round(@of) })) },
+
+    # FORMAT|NAME|COLUMN|CONDITIONS|OTHER CONDITIONS: median of the ratios within each round; lowest and highest, if
+    # there is room for them
+    ratio => sub {
+        my ($format, $name, $column, $first, $second) = @_;
+        my ($a, $b) = (by_round($name, $column, $first), by_round($name, $column, $second));
+        my @ratios = map { $a->{$_} / $b->{$_} } grep { $b->{$_} } keys %$a;
+        complain("$name: no round has both $first and $second") unless @ratios;
+        my @values = middle(@ratios);
+        my $numbers = () = $format =~ /%[+.\d]*f/g;
+        return in_format($format, @values[0 .. $numbers - 1]);
+    },
+
+    # FORMAT|NAME|COLUMN|CONDITIONS|BYTES A NS|US|BYTES: the median over what a wire with that latency takes, %
+    over_wire => sub {
+        my ($format, $name, $column, $conditions, $speed, $latency, $bytes) = @_;
+        my ($time) = middle(values %{ by_round($name, $column, $conditions) });
+        in_format($format, percent_over($time, $bytes / $speed / 1000 + $latency));
+    },
+
+    # FILE: the lines of a golden file that is a table already
+    lines => sub { my $text = join '', table_lines(@_); chomp $text; $text },
+
+    # FILE|N|CELL...: the N-th cell of that table's line that begins with these
+    cell => sub {
+        my ($name, $n, @first) = @_;
+        my @rows = map { [map { s/^ +| +$//gr } split /\|/] } table_lines($name);
+        my @found = grep { my $row = $_; !grep { ($row->[$_ + 1] // '') ne $first[$_] } 0 .. $#first } @rows;
+        complain(scalar(@found) . " lines of $name begin with " . join ', ', @first) if @found != 1;
+        return $found[0][$n];
+    },
+);
+
+sub found {
+    my ($name, $arguments) = @_;
+    my $function = $function{$name} or complain("there is no function $name");
+    return $function->(split /\|/, $arguments, -1);
+}
+
+# ---- tables ----
+
+# The tables of a page by name: their lines, and whether what they are from is there.
+sub tables_of {
+    my ($page) = @_;
+    my (%tables, $name, @words, @repeated);
+    open my $file, '<', "$top/docs/tables/$page.tables" or complain("docs/tables/$page.tables: $!");
+    while (my $line = <$file>) {
+        chomp $line;
+        if ($line =~ /^\[([\w-]+)\]$/) { $name = $1 }
+        elsif ($line =~ /^measure ([\w-]+): (.*)/) { $measure{$1} = $2 }
+        elsif ($line =~ /^from ([\w-]+)$/) { $tables{$name}{absent} = 1 unless -e "$top/docs/data/$1.csv" }
+        elsif ($line =~ /^each (.*)/) { @words = split /, /, $1; @repeated = () }
+        elsif ($line eq 'end') {
+            for my $word (@words) { push @{ $tables{$name}{lines} }, map { s/\@/$word/gr } @repeated }
+            @words = ();
+        }
+        elsif ($line eq '' || $line =~ /^#/) { next }
+        elsif (@words) { push @repeated, $line }
+        else { push @{ $tables{$name}{lines} }, $line }
+    }
+    return \%tables;
+}
+
+sub made {
+    my ($page, $name, $lines) = @_;
+    $place = "$page, $name";
+    return join '', map { s/\{(\w+) ([^{}]*)\}/found($1, $2)/ger . "\n" } @$lines;
+}
+
+# The page as it is and as it should be.
+sub page_anew {
+    my ($page) = @_;
+    my $tables = tables_of($page);
+    open my $file, '<', "$top/docs/$page.md" or complain("docs/$page.md: $!");
+    my $old = join '', <$file>;
+    my $new = $old;
+    my %seen;
+    $new =~ s{(<!-- table ([\w-]+) -->\n).*?(<!-- end -->\n)}{
+        my ($whole, $open, $name, $close) = ($&, $1, $2, $3);
+        $place = "docs/$page.md";
+        complain("docs/tables/$page.tables has no table $name") unless $tables->{$name};
+        $seen{$name} = 1;
+        $tables->{$name}{absent} ? $whole : "$open\n" . made($page, $name, $tables->{$name}{lines}) . "\n$close";
+    }gse;
+    $place = "docs/tables/$page.tables";
+    for my $name (sort keys %$tables) { complain("docs/$page.md has no place for $name") unless $seen{$name} }
+    return ($old, $new);
+}
+
+sub show_difference {
+    my ($old, $new) = @_;
+    my %is = map { $_ => 1 } split /\n/, $old;
+    my %should = map { $_ => 1 } split /\n/, $new;
+    print map { "  says    $_\n" } grep { !$should{$_} } split /\n/, $old;
+    print map { "  should  $_\n" } grep { !$is{$_} } split /\n/, $new;
+}
+
+# ---- measurements ----
+
+sub measure_anew {
+    my ($name) = @_;
+    my $csv = "$top/docs/data/$name.csv";
+    mkdir "$top/docs/data";
+    chdir $top or complain("$top: $!");
+    local $ENV{CSV} = "$csv.new";
+    print "$name: $measure{$name}\n";
+    if (system('sh', '-c', $measure{$name}) != 0 || !-s "$csv.new") {
+        unlink "$csv.new";
+        complain("the command failed");
+    }
+    rename "$csv.new", $csv or complain("$csv: $!");
+}
+
+sub usage {
+    print STDERR "usage: docs_tables.pl [--check] [PAGE...] | --measure NAME... | --list\n";
+    exit 2;
+}
+
+my $what = @ARGV && $ARGV[0] =~ /^--(check|measure|list)$/ ? do { shift; $1 } : 'write';
+usage() if grep { /^-/ } @ARGV;
+my @all = map { m{([\w-]+)\.tables$} } sort glob "$top/docs/tables/*.tables";
+tables_of($_) for @all;
+if ($what eq 'list') {
+    print "$_: $measure{$_}\n" for sort keys %measure;
+    exit 0;
+}
+if ($what eq 'measure') {
+    usage() if !@ARGV || grep { !$measure{$_} } @ARGV;
+    $place = $_, measure_anew($_) for splice @ARGV;
+}
+my $differs = 0;
+for my $page (@ARGV ? @ARGV : @all) {
+    my ($old, $new) = page_anew($page);
+    next if $old eq $new;
+    if ($what eq 'check') {
+        print "docs/$page.md: a table is not as it was found (contrib/docs_tables.pl writes it anew)\n";
+        show_difference($old, $new);
+        $differs = 1;
+    } else {
+        open my $file, '>', "$top/docs/$page.md" or complain("docs/$page.md: $!");
+        print $file $new;
+        close $file or complain("docs/$page.md: $!");
+        print "docs/$page.md\n";
+    }
+}
+exit $differs;
