@@ -36,7 +36,6 @@ done
 draw() { # NAME FILE TITLE COLUMN...
     local name=$1 file=$golden/$2.csv title=$3
     shift 3
-<<<<<<< HEAD
     awk -F, -v columns="$*" '
         /^bytes,/ {
             count = split(columns, name, " ")
@@ -50,30 +49,6 @@ draw() { # NAME FILE TITLE COLUMN...
                     $1 / $at[name[i]] * 1000
         }' "$file" >"$csv" || return
     "$plotter" --title "$title" --size 900x600 --output "$plots/$name.$format" "$csv" && echo "$plots/$name.$format"
-=======
-    for column; do
-        number=$(sed -n '/^bytes,/{s/,/\n/g;p;q}' "$file" | grep -n "^$column\$" | cut -d: -f1)
-        test -n "$number" || return
-        lines+="${lines:+, }'$file' using 1:(\$1/\$$number*1000) with lines lw 2 title '$column'"
-    done
-    gnuplot <<END || return
-set datafile separator ','
-set datafile commentschars '#b'
-set terminal $format size 900,600 $(test "$format" = svg && echo enhanced background "'white'")
-set output '$plots/$name.$format'
-set title '$title'
-set logscale x 2
-set xrange [1024:16777216]
-set yrange [0:*]
-set format x '%.0b %BB'
-set xlabel 'message length'
-set ylabel 'bandwidth (MB/s)'
-set key outside bottom center horizontal
-set grid
-plot $lines
-END
-    test -s "$plots/$name.$format" && echo "$plots/$name.$format"
->>>>>>> f75ae49 (tests/sim: what a copy and a registration take, the paper's schedule beside the best of each length, eager rings and one-sided epochs beside their papers' figures)
 }
 
 if test -n "$plots"; then
