@@ -123,7 +123,7 @@ function coincide(j, k,    s) {
     return 1
 }
 
-# Lines that coincide are drawn as the first of them, by all their names. drawn_as[k] is that one.
+# Lines that coincide are drawn as the first of them, and the key has all their names. drawn_as[k] is that one.
 function merge_lines(    j, k, s) {
     for (k = 1; k <= key_count; k++) {
         drawn_as[k] = k
@@ -131,7 +131,6 @@ function merge_lines(    j, k, s) {
             if (drawn_as[j] == j && coincide(j, k)) drawn_as[k] = j
         j = drawn_as[k]
         if (j == k) continue
-        line_name[j] = line_name[j] " and " line_name[k]
         for (s = 1; s <= size_count; s++) {
             if (!((k, s) in middle)) continue
             if (low[k, s] < low[j, s]) low[j, s] = low[k, s]
@@ -147,13 +146,16 @@ function print_data(k,    s) {
     print "END"
 }
 
-# The band from the lowest to the highest round, and the line.
-function plot_of(k,    parts, style) {
+# The band from the lowest to the highest round, the line, and in the key those that coincide with it.
+function plot_of(k,    parts, style, j, plot) {
     split(keys[k], parts, "\t")
-    style = curve_style(parts[1], parts[3])
-    return sprintf("$line%d using 1:3:4 with filledcurves lc rgb \"%s\" notitle, \\\n" \
-        "  $line%d using 1:2 with linespoints %s pt %d ps 0.8 lw 1.5 title %s", k, colour_of(parts[1]), k, style,
-        point_of(parts[2] parts[4] parts[5] parts[6] parts[7]), quoted(line_name[k]))
+    style = sprintf("with linespoints %s pt %d pi %d ps 0.8 lw 1.5", curve_style(parts[1], parts[3]),
+        point_of(parts[2] parts[4] parts[5] parts[6] parts[7]), int(size_count / 30) + 1)
+    plot = sprintf("$line%d using 1:3:4 with filledcurves lc rgb \"%s\" notitle, \\\n" \
+        "  $line%d using 1:2 %s title %s", k, colour_of(parts[1]), k, style, quoted(line_name[k]))
+    for (j = k + 1; j <= key_count; j++)
+        if (drawn_as[j] == k) plot = plot ", \\\n  NaN " style " title " quoted("and " line_name[j])
+    return plot
 }
 
 function print_ticks(    x, text, step) {

@@ -86,14 +86,16 @@ hasnt "hidden is known of overlap patterns alone" "1048576 " --what hidden "$wor
         [ $size = 65536 ] || echo "f,1,mine,$size,reused,pingpong,bytes,warm,1,60,1200,2,-"
     done
 } >"$work/alike.csv"
-has "lines that coincide are one, by both names" \
-    'with linespoints lc rgb "#0072b2" dt 1 pt 4 ps 0.8 lw 1.5 title "superpipeline, fresh and superpipeline, reused"' "$work/alike.csv"
+has "lines that coincide are one" \
+    '$line1 using 1:2 with linespoints lc rgb "#0072b2" dt 1 pt 4 pi 1 ps 0.8 lw 1.5 title "superpipeline, fresh"' "$work/alike.csv"
+has "with both names in the key" \
+    'NaN with linespoints lc rgb "#0072b2" dt 1 pt 4 pi 1 ps 0.8 lw 1.5 title "and superpipeline, reused"' "$work/alike.csv"
 hasnt "and are not drawn twice" '$line2' "$work/alike.csv"
 has "their band is of both" "65536 1000 1000 1005" "$work/alike.csv"
-has "who differs at one size is another line" 'lc rgb "#cc79a7" dt 1 pt 4 ps 0.8 lw 1.5 title "ucx, fresh"' "$work/alike.csv"
-has "a colour is a transport, dashes are its buffers" 'lc rgb "#cc79a7" dt 2 pt 4 ps 0.8 lw 1.5 title "ucx, reused"' "$work/alike.csv"
+has "who differs at one size is another line" 'lc rgb "#cc79a7" dt 1 pt 4 pi 1 ps 0.8 lw 1.5 title "ucx, fresh"' "$work/alike.csv"
+has "a colour is a transport, dashes are its buffers" 'lc rgb "#cc79a7" dt 2 pt 4 pi 1 ps 0.8 lw 1.5 title "ucx, reused"' "$work/alike.csv"
 has "other sizes are another line" 'title "mine, reused"' "$work/alike.csv"
-has "the colour does not depend on the company" 'lc rgb "#cc79a7" dt 2 pt 4 ps 0.8 lw 1.5 title "measured"' \
+has "the colour does not depend on the company" 'lc rgb "#cc79a7" dt 2 pt 4 pi 1 ps 0.8 lw 1.5 title "measured"' \
     --only transport=ucx --only buffers=reused "$work/alike.csv"
 has "points are what else differs" 'lc rgb "#d55e00" dt 1 pt 5' "$work/a.csv"
 

@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 struct rbuf_stats {
-    uint64_t messages_sent;  /* user messages, by a ring or over send/receive */
-    uint64_t messages_bytes; /* of those sent, with Open MPI's headers */
+    uint64_t messages_sent; /* user messages, by a ring or over send/receive */
+    uint64_t send_bytes;    /* by send/receive, with headers of Open MPI and core's own messages */
     uint64_t messages_received;
     uint64_t messages_inline; /* of those sent, the ones that travelled inside the request */
     uint64_t messages_queued; /* had to wait for a credit or for room in the send queue */
@@ -52,7 +52,7 @@ struct rbuf_stats {
     uint64_t staging_waits; /* progress calls that found no send staging */
     uint64_t staging_grown; /* times that one of the arenas grew */
     uint64_t ring_sent;     /* of the messages sent, those that went by a ring */
-    uint64_t ring_bytes;    /* of these */
+    uint64_t ring_bytes;    /* of these, likewise */
     uint64_t ring_received; /* likewise of those received */
     uint64_t ring_full;     /* went over send/receive because the ring had no slot free */
     uint64_t ring_long;     /* took several slots of a ring */

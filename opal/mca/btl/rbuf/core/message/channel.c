@@ -111,6 +111,7 @@ static bool post_send(struct rbuf_peer *peer, struct rbuf_am *am)
     am->state = silent ? RBUF_AM_IDLE : RBUF_AM_POSTED;
     peer->in_flight += !silent;
     peer->core->stats.messages_inline += inlined;
+    peer->core->stats.send_bytes += am->bytes;
     return true;
 }
 
@@ -171,7 +172,7 @@ static enum rbuf_am_state enqueue(struct rbuf_peer *peer, struct rbuf_am *am)
 enum rbuf_am_state rbuf_am_send(struct rbuf_peer *peer, struct rbuf_am *am)
 {
     am->kind = RBUF_MESSAGE_USER;
-    rbuf_channel_count(peer, am->bytes);
+    peer->core->stats.messages_sent++;
     return enqueue(peer, am);
 }
 
@@ -180,7 +181,7 @@ enum rbuf_am_state rbuf_am_send_as(struct rbuf_peer *peer, struct rbuf_am *am,
 {
     am->kind = (uint8_t) kind;
     am->argument = argument;
-    rbuf_channel_count(peer, am->bytes);
+    peer->core->stats.messages_sent++;
     return enqueue(peer, am);
 }
 
@@ -204,7 +205,7 @@ bool rbuf_am_send_now(struct rbuf_peer *peer, enum rbuf_channel_id id, uint8_t t
         !post_send(peer, &am)) {
         return false;
     }
-    rbuf_channel_count(peer, bytes);
+    peer->core->stats.messages_sent++;
     return true;
 }
 
@@ -247,6 +248,7 @@ static bool gather_by_send(struct rbuf_peer *peer, struct rbuf_am *am,
         return false;
     }
     peer->credit[am->channel].sent++;
+    peer->core->stats.send_bytes += am->bytes;
     if (am->channel == RBUF_CONTROL) {
         peer->sequence_out++;
         rbuf_credit_advertised(&peer->counts);
@@ -273,7 +275,7 @@ bool rbuf_am_gather(struct rbuf_peer *peer, struct rbuf_am *am, const struct rbu
     }
     am->state = RBUF_AM_POSTED;
     peer->in_flight++;
-    rbuf_channel_count(peer, am->bytes);
+    peer->core->stats.messages_sent++;
     peer->core->stats.gathered++;
     peer->core->stats.gathered_bytes += data->bytes;
     return true;

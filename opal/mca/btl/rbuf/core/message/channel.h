@@ -53,13 +53,6 @@ bool rbuf_am_gather(struct rbuf_peer *peer, struct rbuf_am *am, const struct rbu
 bool rbuf_am_send_now(struct rbuf_peer *peer, enum rbuf_channel_id channel, uint8_t tag,
                       struct rbuf_message_header *message, uint32_t bytes, uint64_t argument);
 
-/* A message of the user's is under way; for this file and channel.c. */
-static inline void rbuf_channel_count(struct rbuf_peer *peer, uint32_t bytes)
-{
-    peer->core->stats.messages_sent++;
-    peer->core->stats.messages_bytes += bytes;
-}
-
 /* The shortest way for a message that the user builds in place: where its payload of `bytes` bytes
  * is to be written, or NULL if it cannot go by the peer's ring now. Then rbuf_am_end() sends it, or
  * returns false and nothing has happened. The lock is held from the one to the other. */
@@ -74,7 +67,7 @@ static inline bool rbuf_am_end(struct rbuf_peer *peer, uint8_t tag, uint32_t byt
     if (!rbuf_ring_out_end(peer, RBUF_MESSAGE_USER, tag, bytes, argument)) {
         return false;
     }
-    rbuf_channel_count(peer, bytes);
+    peer->core->stats.messages_sent++;
     return true;
 }
 
@@ -91,7 +84,7 @@ static inline bool rbuf_am_end_long(struct rbuf_peer *peer, uint8_t tag, uint32_
     if (!rbuf_ring_long_end(peer, RBUF_MESSAGE_USER, tag, bytes, argument)) {
         return false;
     }
-    rbuf_channel_count(peer, bytes);
+    peer->core->stats.messages_sent++;
     return true;
 }
 
