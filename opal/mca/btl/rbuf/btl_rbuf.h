@@ -59,6 +59,8 @@ struct mca_btl_rbuf_one_sided {
     uint64_t put_bytes;
     uint64_t gets;
     uint64_t get_bytes;
+    uint64_t copied_puts; /* of the puts, those copied in chunks */
+    uint64_t copied_bytes;
 };
 
 /* Endpoints of peers that have left, whose memory is to be given back. */

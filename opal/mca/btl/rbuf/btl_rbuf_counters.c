@@ -69,6 +69,8 @@ static const struct mca_btl_rbuf_counter table[] = {
     {"atomics", CORE(atomics), "RDMA atomics"},
     {"one_sided_puts", TOTAL(one_sided.puts), "One-sided puts"},
     {"one_sided_put_bytes", TOTAL(one_sided.put_bytes), "Bytes of these"},
+    {"one_sided_copied_puts", TOTAL(one_sided.copied_puts), "Of the puts, those copied in chunks"},
+    {"one_sided_copied_bytes", TOTAL(one_sided.copied_bytes), "Bytes of these"},
     {"one_sided_gets", TOTAL(one_sided.gets), "One-sided gets"},
     {"one_sided_get_bytes", TOTAL(one_sided.get_bytes), "Bytes of these"},
     {"rma_requests", CORE(rma_requests),

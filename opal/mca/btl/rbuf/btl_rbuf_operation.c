@@ -173,6 +173,8 @@ void mca_btl_rbuf_operation_copy(mca_btl_rbuf_module_t *module, mca_btl_rbuf_ope
     if (operation->one_sided) { /* ob1 has others to look after, and progresses */
         operation->copied = true;
         module->copying++;
+        module->one_sided.copied_puts += rma.operation == RBUF_RMA_WRITE;
+        module->one_sided.copied_bytes += rma.operation == RBUF_RMA_WRITE ? rma.bytes : 0;
         mca_btl_rbuf_async_wait(module);
     }
     if (rma.operation == RBUF_RMA_READ) {

@@ -226,10 +226,11 @@ static void print_large(const struct rbuf_stats *core, const struct mca_btl_rbuf
             "rbuf-report: rendezvous: %" PRIu64 " staged (%s), %" PRIu64
             " with early data, %" PRIu64 " in place (%s); one-sided: %" PRIu64
             " puts (%s), %" PRIu64 " gets (%s), %" PRIu64 " atomics\n",
-            core->staged_puts + core->copied_puts, amount_of(core->staged_bytes).text,
-            core->early_sent, less(core->direct_puts, one->puts),
-            amount_of(less(core->direct_bytes, one->put_bytes)).text, one->puts,
-            amount_of(one->put_bytes).text, one->gets, amount_of(one->get_bytes).text,
+            less(core->staged_puts + core->copied_puts, one->copied_puts),
+            amount_of(less(core->staged_bytes, one->copied_bytes)).text, core->early_sent,
+            less(core->direct_puts, less(one->puts, one->copied_puts)),
+            amount_of(less(core->direct_bytes, less(one->put_bytes, one->copied_bytes))).text,
+            one->puts, amount_of(one->put_bytes).text, one->gets, amount_of(one->get_bytes).text,
             core->atomics);
 }
 
