@@ -70,7 +70,7 @@ sub check_links {
 my $component = "opal/mca/btl/rbuf";
 my %known = map { $_ => 1 } qw(version); # registered beside the table
 $known{$_} = 1 for content("$component/btl_rbuf_params.c") =~ /^ +\{"(\w+)",/gm;
-$known{$_} = 1 for content("$component/btl_rbuf_report.c") =~ /^ +\{"(\w+)",/gm;
+$known{$_} = 1 for content("$component/btl_rbuf_counters.c") =~ /^ +\{"(\w+)",/gm;
 # Open MPI registers these for every BTL.
 $known{$_} = 1
     for qw(exclusivity flags eager_limit rndv_eager_limit max_send_size rdma_pipeline_send_length
