@@ -272,8 +272,9 @@ static const struct parameter table[] = {
      "time with us, ms or s, in whole ms (1ms at least), at most 1s; 0: never",
      "Messages that the program takes for sent may wait for their connection or for credits of the "
      "receiver. When the program has not called MPI for that long they go on by rbuf's own thread, "
-     "which sleeps while nothing waits; so do one-sided puts and gets that are copied. 0: with the program's next call of MPI, so that a receiver "
-     "waits while the sender computes, and MPI_Comm_spawn may hang"},
+     "which sleeps while nothing waits; so do one-sided puts and gets that are copied. 0: with the "
+     "program's next call of MPI, so that a receiver waits while the sender computes, and "
+     "MPI_Comm_spawn may hang"},
     {"rma_order", "issue", CHOICE, 0, 0, orders, NULL, 0, 3, FIELD(rma_order),
      "issue, interleave, prioritize, both",
      "In which order one-sided puts and gets for one target are posted, between two that MPI "

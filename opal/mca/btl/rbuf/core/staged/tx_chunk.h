@@ -18,8 +18,8 @@ struct rbuf_tx_chunk {
     struct rbuf_chunk shape;
     uint32_t arena_first;
     uint32_t arena_blocks;
-    uint32_t filled;        /* bytes of payload copied, into it or out of it */
-    uint32_t filled_blocks; /* blocks of payload copied */
+    uint32_t filled;                  /* bytes of payload copied, into it or out of it */
+    uint32_t filled_blocks;           /* blocks of payload copied */
     STAILQ_ENTRY(rbuf_tx_chunk) link; /* of the free ones, or of those that a get is to copy */
 };
 
