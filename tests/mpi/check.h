@@ -26,6 +26,7 @@ enum {
     CHECK_GUARD = 64,     /* bytes before and behind a guarded buffer */
     CHECK_MAX_LINES = 10, /* failures that one rank describes */
     CHECK_SKIPPED = 77,
+    CHECK_PATIENCE_S = 20, /* for what another process does while this one computes */
     CHECK_K = 1024,
     CHECK_M = 1024 * 1024,
 };
@@ -300,6 +301,21 @@ static inline void check_need_windows(void)
     MPI_Win_free(&win);
     free(memory);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
+/* Waits for a byte that another process writes, without a call of MPI that makes progress. */
+static inline bool check_becomes(const char *byte, char value)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
+    const double start = MPI_Wtime();
+
+    while (*(const volatile char *) byte != value) {
+        if (MPI_Wtime() - start > CHECK_PATIENCE_S) {
+            return false;
+        }
+        nanosleep(&pause, NULL);
+    }
+    return true;
 }
 
 /* A buffer with CHECK_GUARD known bytes on both sides; freed by check_guarded_free(). */

@@ -13,7 +13,6 @@ enum {
     MOST = CHECK_M + 5,       /* bytes of each */
     WINDOW = 2 * MANY * MOST, /* what is put, and what is got */
     COMPUTED = 200 * CHECK_K, /* bytes that are moved while a rank computes */
-    PATIENCE_S = 20
 };
 
 static bool copies; /* the protocol does */
@@ -68,20 +67,6 @@ static void epoch(size_t size, int count)
     }
 }
 
-static bool becomes(const char *byte, char value)
-{
-    const struct timespec pause = {.tv_nsec = 1000000};
-    const double start = MPI_Wtime();
-
-    while (*(const volatile char *) byte != value) {
-        if (MPI_Wtime() - start > PATIENCE_S) {
-            return false;
-        }
-        nanosleep(&pause, NULL);
-    }
-    return true;
-}
-
 /* Rank 0 puts, gets, and calls no MPI until all of it is there; so does rank 1. */
 static void computing(void)
 {
@@ -96,8 +81,9 @@ static void computing(void)
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Put(source, COMPUTED, MPI_BYTE, 1 - check_rank, 0, COMPUTED, MPI_BYTE, win);
     MPI_Get(target, COMPUTED, MPI_BYTE, 1 - check_rank, there, COMPUTED, MPI_BYTE, win);
-    check_that(becomes(window + COMPUTED - 1, 'p'), "a put rests while both compute");
-    check_that(!copies || becomes(target + COMPUTED - 1, 'g'), "a get rests while both compute");
+    check_that(check_becomes(window + COMPUTED - 1, 'p'), "a put rests while both compute");
+    check_that(!copies || check_becomes(target + COMPUTED - 1, 'g'),
+               "a get rests while both compute");
     MPI_Win_flush_all(win);
     check_that(target[COMPUTED - 1] == 'g', "the get behind it");
     MPI_Barrier(MPI_COMM_WORLD);
