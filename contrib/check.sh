@@ -23,6 +23,8 @@
 #   programs  other people's MPI programs over rbuf (tests/programs)
 #   ompi5     the same source and tests with Open MPI 5.0, in a chroot (tests/ompi5)
 #   vm        Soft-RoCE in one guest and in two linked ones (tests/vm)
+#   packages  Debian and RPM packages: built, looked through, installed and used (tests/packages); with --all, or
+#             if it is named
 #   format    clang-format of the tree
 #   measure   what wants a quiet machine: bandwidths of the emulated adapter against those that it is set
 #             to, what rbuf-tune measures; instructions of a message
@@ -44,7 +46,7 @@ build=$top/build/check
 all=no
 at_once=
 stages=()
-all_stages="deps build unit sanitize softhca mpi devices is robust fuzz soak programs ompi5 vm format measure"
+all_stages="deps build unit sanitize softhca mpi devices is robust fuzz soak programs ompi5 vm packages format measure"
 alone=" deps build measure " # these run beside nothing
 while test $# -gt 0; do
     case $1 in
@@ -68,7 +70,9 @@ done
 # The random traffic of --all is of low priority and lasts as long as the rest: it has a place of its own.
 test -n "$at_once" || at_once=$(($(nproc) + 1 + $(test $all = no; echo $?)))
 [[ $at_once =~ ^[1-9][0-9]*$ ]] || { echo "check.sh: --at-once '$at_once': a number from 1 on" >&2 && exit 2; }
-test ${#stages[@]} -gt 0 || read -ra stages <<<"$all_stages"
+if test ${#stages[@]} -eq 0; then
+    test $all = yes && read -ra stages <<<"$all_stages" || read -ra stages <<<"${all_stages/ packages/}"
+fi
 mkdir -p "$build/logs" "${RBUF_CACHE:=$build/cache}" && build=$(cd "$build" && pwd) &&
     RBUF_CACHE=$(cd "$RBUF_CACHE" && pwd) || exit 2
 source=$build/source
@@ -362,6 +366,10 @@ run_vm() {
     run_apart vm 7500
 }
 
+run_packages() {
+    run_apart packages 3600
+}
+
 run_format() {
     try "format" check_format
 }
@@ -420,7 +428,7 @@ trap 'kill $(jobs -p) 2>/dev/null; exit 130' INT TERM
 run_group() {
     local stage pid running=0
     local -A stage_of=() ended=()
-    for stage in sanitize robust soak mpi vm ompi5 devices unit softhca fuzz programs is format; do
+    for stage in sanitize robust soak mpi vm ompi5 packages devices unit softhca fuzz programs is format; do
         [[ " ${group[*]} " == *" $stage "* ]] || continue
         if test $running -ge "$at_once"; then
             wait -n -p pid

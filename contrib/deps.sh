@@ -5,8 +5,8 @@
 #
 #   contrib/deps.sh [PURPOSE...]
 #
-# Purposes: build, test and demo, which are the default; fuzz, soak, programs, ompi5 and vm, the further
-# stages of check.sh.
+# Purposes: build, test and demo, which are the default; docs, for man pages and the manual; fuzz, soak, programs,
+# ompi5, vm and packages, the further stages of check.sh.
 #
 # What is missing is installed if we are root. Otherwise the names are printed, one line for apt, and
 # the exit status is 3. On a system without dpkg nothing can be looked up: configure will tell.
@@ -39,8 +39,13 @@ packages_of() { # PURPOSE
     vm)
         echo qemu-system-x86 busybox-static kmod iproute2 ibverbs-providers
         ;;
+    packages)
+        packages_of build
+        packages_of docs
+        echo debhelper dpkg-dev fakeroot lintian rpm autopkgtest mmdebstrap
+        ;;
     *)
-        echo "usage: contrib/deps.sh [build|test|demo|fuzz|soak|programs|ompi5|vm]..." >&2
+        echo "usage: contrib/deps.sh [build|test|demo|docs|fuzz|soak|programs|ompi5|vm|packages]..." >&2
         exit 2
         ;;
     esac
