@@ -48,7 +48,7 @@ archive=$output/rbuf-$version.tar.xz
 # From a copy: a tree that is configured, or in use, stays as it is.
 make_dist() {
     mkdir "$work/source" "$work/dist"
-    if git -C "$top" rev-parse --git-dir >/dev/null 2>&1; then
+    if test "$(git -C "$top" rev-parse --show-toplevel 2>/dev/null)" = "$top"; then
         git -C "$top" ls-files -z --cached --others --exclude-standard
     else
         find "$top" -path "$output" -prune -o -type f -printf '%P\0'
