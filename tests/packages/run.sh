@@ -26,7 +26,8 @@ root=$cache/$suite.tar
 files_of() { # PACKAGE
     case $1 in
     *.deb) dpkg-deb --fsys-tarfile "$1" | tar -tf - | sed 's|^\.||' | grep -v '/$' ;;
-    *.rpm) rpm -qlp "$1" 2>/dev/null | grep -v -e '/\.build-id' ;;
+    *.rpm) rpm -qp --queryformat '[%{FILEMODES:perms} %{FILENAMES}\n]' "$1" 2>/dev/null |
+        sed -n '/\/\.build-id/d; s/^[^d][^ ]* //p' ;;
     esac | sed -E 's|^/usr/lib(64)?/([^/]*-linux-gnu[^/]*/)?|LIB/|; s|\.gz$||; s|^(LIB/openmpi/lib)/openmpi[0-9]*/|\1/openmpi/|
         /\/doc\/|\/licenses\//d' | sort
 }
@@ -61,17 +62,17 @@ mirror() {
 
 # A chroot for autopkgtest, unless it is there.
 bootstrap() {
-    local uri
+    local uri new=$cache/$suite.new.tar # mmdebstrap goes by the end of the name
     test -e "$root" && return
     uri=$(mirror)
     test -n "$uri" || { timeout 300 apt-get -qq update && uri=$(mirror); }
     test -n "$uri" || { echo "apt's sources name no mirror of Debian" && return 77; }
     if ! timeout -k 5 900 mmdebstrap --mode=root --variant=apt --include=dpkg-dev,man-db,openssh-client \
-        --aptopt='APT::Install-Recommends "false"' "$suite" "$root.new" "$uri"; then
-        rm -f "$root.new"
+        --aptopt='APT::Install-Recommends "false"' "$suite" "$new" "$uri"; then
+        rm -f "$new"
         echo "no chroot could be made" && return 77
     fi
-    mv "$root.new" "$root"
+    mv "$new" "$root"
 }
 
 # In name spaces of its own: whatever ends this, no mount is left.
