@@ -75,7 +75,7 @@ bootstrap() {
     mv "$new" "$root"
 }
 
-# In name spaces of its own: whatever ends this, no mount is left.
+# In name spaces of its own: whatever ends this, no mount is left. TMPDIR has to be there in the chroot, too.
 installed() {
     local chroot=$output/chroot
     bootstrap || return
@@ -85,7 +85,7 @@ installed() {
     timeout -k 10 900 unshare --mount --propagation private --ipc --pid --fork --mount-proc --kill-child bash -c '
         mount --bind "$1" "$1" && mount -t proc proc "$1/proc" && mount --rbind /dev "$1/dev" &&
             mount -t tmpfs -o size=1g shm "$1/dev/shm" && cp /etc/resolv.conf "$1/etc/resolv.conf" &&
-            autopkgtest --no-built-binaries "${@:2}" -- chroot "$1"' \
+            TMPDIR=/tmp autopkgtest --no-built-binaries "${@:2}" -- chroot "$1"' \
         - "$chroot" "$(the_only "rbuf_*.dsc")" "$output"/*.deb
 }
 
