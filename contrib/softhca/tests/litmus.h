@@ -47,6 +47,10 @@ void fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn
 void notify(struct side *side);
 void await_peer(struct side *side);
 
+/* The same with a word in it. */
+void answer(struct side *side, bool yes);
+bool await_answer(struct side *side);
+
 /* Posts n bytes at an offset of the own buffer to, or from, an offset of the peer's. */
 void post(struct side *side, int qp, enum ibv_wr_opcode opcode, size_t local, size_t n,
           uint64_t remote, unsigned flags);

@@ -47,18 +47,29 @@ void fail(const char *format, ...)
     _exit(1);
 }
 
-void notify(struct side *side)
+void answer(struct side *side, bool yes)
 {
-    if (write(side->socket, "x", 1) != 1)
+    if (write(side->socket, yes ? "y" : "n", 1) != 1)
         fail("the other side is gone");
 }
 
-void await_peer(struct side *side)
+bool await_answer(struct side *side)
 {
     char token;
 
     if (read(side->socket, &token, 1) != 1)
         fail("the other side is gone");
+    return token == 'y';
+}
+
+void notify(struct side *side)
+{
+    answer(side, true);
+}
+
+void await_peer(struct side *side)
+{
+    (void) await_answer(side);
 }
 
 void post_wr(struct side *side, int qp, struct ibv_send_wr *wr)
