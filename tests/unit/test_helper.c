@@ -138,6 +138,80 @@ START_TEST(too_near)
 }
 END_TEST
 
+/* The uses of what stays registered wake nobody. One that is in use when it is looked at wakes
+ * again, and when its uses end it goes. */
+START_TEST(kept_wakes_nobody)
+{
+    unsigned registered, deregistered;
+    uint64_t now = 100 * MS, until_ns;
+    struct rbuf_mr *mr;
+
+    open_it();
+    for (unsigned i = 0; i < 2; i++, now += 20000) {
+        use(BASE, now);
+        until_ns = work(now, &registered, &deregistered);
+    }
+    ck_assert_uint_eq(until_ns, now - 20000 + MS);
+    for (; now < until_ns; now += 20000) {
+        ck_assert(use(BASE, now));
+        ck_assert(!rbuf_mr_any_returned(&helper.mrs));
+    }
+    ck_assert_int_eq(rbuf_mr_take(&helper.mrs, BASE, BYTES, 1, &mr), RBUF_MR_TAKEN);
+    must_do(until_ns, 0, 0);
+    ck_assert(rbuf_mr_give(&helper.mrs, mr));
+    until_ns = work(now, &registered, &deregistered);
+    ck_assert_uint_eq(deregistered, 0);
+    ck_assert_uint_ge(until_ns, now + MS - 20000);
+    ck_assert_uint_eq(helper.counters.kept, 2);
+    must_do(until_ns + 1, 0, 1);
+    ck_assert_uint_eq(helper.counters.lapsed, 1);
+    rbuf_helper_close(&helper);
+}
+END_TEST
+
+/* A rank that loses its helper while a kept region is in use gives it back for good. */
+START_TEST(kept_is_drained)
+{
+    struct rbuf_mr *mr;
+
+    open_it();
+    for (unsigned i = 0; i < 2; i++) {
+        use(BASE, 100 * MS + i * 20000);
+        must_do(100 * MS + i * 20000, 0, i == 0);
+    }
+    ck_assert_int_eq(rbuf_mr_take(&helper.mrs, BASE, BYTES, 1, &mr), RBUF_MR_TAKEN);
+    ck_assert_ptr_null(rbuf_helper_drain(&helper));
+    ck_assert(rbuf_mr_give(&helper.mrs, mr));
+    ck_assert_ptr_eq(rbuf_helper_drain(&helper), mr);
+    rbuf_helper_deregistered(&helper, mr, 5000);
+    rbuf_helper_close(&helper);
+}
+END_TEST
+
+/* Who leaves points that the helper is not woken for learns that it should be, before any is lost.
+ */
+START_TEST(points_half_full)
+{
+    const struct rbuf_point point = {.time_ns = MS, .frames = 1, .base = BASE, .bytes = BYTES};
+    struct rbuf_point seen;
+
+    open_it();
+    for (unsigned round = 0; round < 3; round++) {
+        unsigned left = 0;
+
+        while (!rbuf_points_half_full(&helper.points)) {
+            ck_assert(rbuf_points_put(&helper.points, &point));
+            left++;
+        }
+        ck_assert_uint_eq(left, (helper.points.mask + 1) / 2);
+        while (rbuf_points_get(&helper.points, &seen)) {
+        }
+        ck_assert(!rbuf_points_half_full(&helper.points));
+    }
+    rbuf_helper_close(&helper);
+}
+END_TEST
+
 /* What is registered ahead and not used goes when its prediction lapses. */
 START_TEST(not_used)
 {
@@ -360,6 +434,9 @@ int main(void)
     unit_add(suite, just_in_time);
     unit_add(suite, unsteady);
     unit_add(suite, too_near);
+    unit_add(suite, kept_wakes_nobody);
+    unit_add(suite, kept_is_drained);
+    unit_add(suite, points_half_full);
     unit_add(suite, not_used);
     unit_add(suite, deadlines_are_spaced);
     unit_add(suite, shared_core);

@@ -192,6 +192,34 @@ START_TEST(list)
 }
 END_TEST
 
+/* What is kept wakes nobody, the helper learns that it was used, and nothing is lost behind that.
+ */
+START_TEST(kept)
+{
+    struct rbuf_mr *mr, *other;
+
+    open_it();
+    mr = take_new(BASE, PAGE);
+    ck_assert(rbuf_mr_give(&mrs, mr));
+    rbuf_mr_keep(mr); /* too late: it is on the list */
+    ck_assert(!rbuf_mr_unkeep(mr));
+    ck_assert_ptr_eq(rbuf_mr_returned(&mrs), mr);
+    rbuf_mr_keep(mr);
+    ck_assert(!rbuf_mr_unkeep(mr));
+    rbuf_mr_keep(mr);
+    for (unsigned i = 0; i < 3; i++) {
+        ck_assert_int_eq(rbuf_mr_take(&mrs, BASE, PAGE, 1, &other), RBUF_MR_TAKEN);
+        ck_assert(!rbuf_mr_give(&mrs, mr));
+    }
+    ck_assert(!rbuf_mr_any_returned(&mrs));
+    ck_assert_int_eq(rbuf_mr_take(&mrs, BASE, PAGE, 1, &other), RBUF_MR_TAKEN);
+    ck_assert(rbuf_mr_unkeep(mr));
+    ck_assert(rbuf_mr_give(&mrs, mr));
+    ck_assert_ptr_eq(rbuf_mr_returned(&mrs), mr);
+    rbuf_mrs_close(&mrs);
+}
+END_TEST
+
 START_TEST(covered)
 {
     struct rbuf_mr *small, *large;
@@ -215,6 +243,7 @@ int main(void)
     unit_add(suite, hook_in_each_state);
     unit_add(suite, hook_while_a_taker_registers);
     unit_add(suite, list);
+    unit_add(suite, kept);
     unit_add(suite, covered);
     return unit_run(suite);
 }

@@ -149,8 +149,8 @@ static uint64_t shortest_period(const struct rbuf_predictor *predictor)
 {
     uint64_t shortest = 0;
 
-    for (uint32_t i = 0; i < predictor->sets * RBUF_SITE_WAYS; i++) {
-        const struct rbuf_site *site = &predictor->site[i];
+    for (uint32_t i = 0; i < predictor->sites; i++) {
+        const struct rbuf_site *site = &predictor->site[predictor->seen[i]];
 
         if (site->period.intervals > 0 && (shortest == 0 || site->period.shortest_ns < shortest)) {
             shortest = site->period.shortest_ns;
@@ -436,6 +436,9 @@ mca_btl_rbuf_registration_t *mca_btl_rbuf_helper_take(struct mca_btl_rbuf_helper
     }
     point.frames = mca_btl_rbuf_frames_hash();
     (void) rbuf_points_put(&helper->core.points, &point);
+    if (rbuf_points_half_full(&helper->core.points)) {
+        wake(helper); /* uses of what is kept do not */
+    }
     return registration;
 }
 

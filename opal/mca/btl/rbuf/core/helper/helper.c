@@ -15,7 +15,8 @@ int rbuf_helper_open(struct rbuf_helper *helper, const struct rbuf_helper_option
     *helper = (struct rbuf_helper){
         .costs = {.compare_ns = COMPARE_NS, .hash_ns = HASH_NS, .wake_ns = options->wake_ns},
         .quiet_ns = options->quiet_ns,
-        .delay_ns = options->delay_ns};
+        .delay_ns = options->delay_ns,
+        .keep_ns = options->keep_ns};
     rbuf_registration_cost_open(&helper->costs.registering, options->register_ns,
                                 options->register_page_ns);
     rbuf_registration_cost_open(&helper->costs.deregistering, options->deregister_ns,
@@ -60,7 +61,7 @@ static struct rbuf_helper_load load_of(const struct rbuf_helper *helper)
     return (struct rbuf_helper_load){
         .queued = helper->queue.count,
         .regions = atomic_load_explicit(&helper->mrs.used, memory_order_relaxed),
-        .sites = helper->predictor.sets * RBUF_SITE_WAYS,
+        .sites = helper->predictor.sites,
         .largest_pages = helper->largest_pages};
 }
 
@@ -111,7 +112,10 @@ static bool settle(struct rbuf_helper *helper, struct rbuf_mr *mr, uint64_t now_
         rbuf_predictor_next(&helper->predictor, rbuf_mr_begin(mr), rbuf_mr_end(mr), now_ns,
                             &next)) {
         if (now_ns + rbuf_deadline_deregister_ns(&helper->costs, &load, pages) > next.ready_ns) {
-            queue_lapse(helper, mr, next.lapse_ns);
+            const uint64_t look_ns = now_ns + helper->keep_ns;
+
+            rbuf_mr_keep(mr);
+            queue_lapse(helper, mr, look_ns < next.lapse_ns ? look_ns : next.lapse_ns);
             helper->counters.kept++;
             return false;
         }
@@ -171,12 +175,16 @@ static struct rbuf_mr *lapsed_region(struct rbuf_helper *helper, uint64_t now_ns
     while (lapse_at(helper, &place) <= now_ns) {
         struct rbuf_mr *mr = &helper->mrs.mr[place];
 
+        const bool idle = rbuf_mr_state(mr) == RBUF_MR_IDLE;
+        bool used;
+
         queue(helper, mr, &nothing);
         if (rbuf_mr_is_listed(mr)) {
             continue; /* it was used, and given back meanwhile */
         }
-        helper->counters.lapsed += rbuf_mr_state(mr) == RBUF_MR_IDLE;
+        used = rbuf_mr_unkeep(mr);
         if (settle(helper, mr, now_ns)) {
+            helper->counters.lapsed += idle && (!used || helper->next.kind == RBUF_QUEUED_NOTHING);
             return mr;
         }
     }
@@ -292,6 +300,7 @@ struct rbuf_mr *rbuf_helper_drain(struct rbuf_helper *helper)
         struct rbuf_mr *mr = &helper->mrs.mr[i];
 
         rbuf_mr_unplan(mr);
+        (void) rbuf_mr_unkeep(mr);
         queue(helper, mr, &nothing);
         if (rbuf_mr_deregister(mr)) {
             return mr;

@@ -12,7 +12,8 @@
  * Each look takes all points, then the registration that is due, if one is; else one region of
  * those that were given back. That one
  * - is deregistered and planned for its earliest predicted use, if there is time for both by then;
- * - stays registered if there is not, until the prediction lapses;
+ * - stays registered if there is not, until the prediction lapses. It is looked at again after
+ *   keep_ns, and until then its uses do not wake the helper;
  * - is deregistered for good if no use is predicted: so it is always after a first use.
  *
  * What is registered ahead and not used by the time its prediction lapses is treated as if it were
@@ -54,6 +55,7 @@ struct rbuf_helper_options {
     uint64_t wake_ns;  /* the helper's latency after a sleep */
     uint64_t quiet_ns; /* without progress for so long: the application is not in MPI */
     uint64_t delay_ns; /* deregistrations wait for that so long, at most */
+    uint64_t keep_ns;  /* what stays registered is looked at again behind this */
 };
 
 #define RBUF_HELPER_DEFAULTS                                                                       \
@@ -68,7 +70,8 @@ struct rbuf_helper_options {
                                   .deregister_page_ns = 50,                                        \
                                   .wake_ns = 60000,                                                \
                                   .quiet_ns = 500000,                                              \
-                                  .delay_ns = 10000000})
+                                  .delay_ns = 10000000,                                            \
+                                  .keep_ns = 1000000})
 
 struct rbuf_helper_counters {
     uint64_t ahead; /* registrations before use */
@@ -87,6 +90,7 @@ struct rbuf_helper {
     struct rbuf_helper_counters counters;
     uint64_t quiet_ns;
     uint64_t delay_ns;
+    uint64_t keep_ns;
     uint64_t progress;    /* calls of it, when they were last seen to have become more: */
     uint64_t progress_ns; /* at that time */
     uint64_t waiting_ns;  /* since when something waits to be deregistered; 0: nothing does */

@@ -193,13 +193,29 @@ enum rbuf_mr_taken rbuf_mr_take(struct rbuf_mrs *mrs, uint64_t base, uint64_t by
     return rbuf_mr_claim(mrs, base, bytes, access, mr);
 }
 
-/* Onto the list, if it is not there. True: the list was empty. */
+/* What a region's listing becomes when it is given back. */
+static enum rbuf_mr_listing given(enum rbuf_mr_listing listing)
+{
+    switch (listing) {
+    case RBUF_MR_KEPT:
+    case RBUF_MR_KEPT_GIVEN:
+        return RBUF_MR_KEPT_GIVEN;
+    default:
+        return RBUF_MR_LISTED;
+    }
+}
+
+/* Onto the list, if it is not there and not kept. True: the list was empty. */
 static bool list(struct rbuf_mrs *mrs, struct rbuf_mr *mr)
 {
+    enum rbuf_mr_listing listing = atomic_load_explicit(&mr->listing, memory_order_relaxed);
     struct rbuf_mr *first;
 
-    if (atomic_exchange_explicit(&mr->listed, true, memory_order_acq_rel)) {
-        return false; /* the helper clears it before it looks at the state, and will see ours */
+    while (!atomic_compare_exchange_weak_explicit(&mr->listing, &listing, given(listing),
+                                                  memory_order_acq_rel, memory_order_relaxed)) {
+    }
+    if (listing != RBUF_MR_UNLISTED) {
+        return false; /* the helper changes it before it looks at the state, and will see ours */
     }
     first = atomic_load_explicit(&mrs->list, memory_order_relaxed);
     do {
@@ -298,7 +314,7 @@ struct rbuf_mr *rbuf_mr_returned(struct rbuf_mrs *mrs)
     }
     if (mr != NULL) {
         mrs->taken = mr->next;
-        (void) atomic_exchange_explicit(&mr->listed, false, memory_order_acq_rel);
+        (void) atomic_exchange_explicit(&mr->listing, RBUF_MR_UNLISTED, memory_order_acq_rel);
     }
     return mr;
 }
@@ -306,6 +322,25 @@ struct rbuf_mr *rbuf_mr_returned(struct rbuf_mrs *mrs)
 bool rbuf_mr_any_returned(const struct rbuf_mrs *mrs)
 {
     return mrs->taken != NULL || atomic_load_explicit(&mrs->list, memory_order_relaxed) != NULL;
+}
+
+void rbuf_mr_keep(struct rbuf_mr *mr)
+{
+    enum rbuf_mr_listing listing = RBUF_MR_UNLISTED;
+
+    (void) atomic_compare_exchange_strong_explicit(&mr->listing, &listing, RBUF_MR_KEPT,
+                                                   memory_order_acq_rel, memory_order_relaxed);
+}
+
+bool rbuf_mr_unkeep(struct rbuf_mr *mr)
+{
+    enum rbuf_mr_listing listing = atomic_load_explicit(&mr->listing, memory_order_relaxed);
+
+    while ((listing == RBUF_MR_KEPT || listing == RBUF_MR_KEPT_GIVEN) &&
+           !atomic_compare_exchange_weak_explicit(&mr->listing, &listing, RBUF_MR_UNLISTED,
+                                                  memory_order_acq_rel, memory_order_relaxed)) {
+    }
+    return listing == RBUF_MR_KEPT_GIVEN;
 }
 
 bool rbuf_mr_deregister(struct rbuf_mr *mr)

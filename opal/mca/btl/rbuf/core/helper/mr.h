@@ -33,8 +33,12 @@
  * - What is registered is in use, or on the list, or the helper's concern: nothing is lost, however
  *   many are given back.
  *
- * A region is on the list at most once: `listed` says so, and `next` belongs to who made it true,
- * until the helper takes the whole list.
+ * A region is on the list at most once: `listing` says so, and `next` belongs to who made it
+ * LISTED, until the helper takes the whole list. The helper may keep a region that is used again
+ * and again: it is not listed then, and looks at it by its own clock. Who gives and the helper
+ * change `listing` by read-modify-writes with acquire and release, each behind its change of the
+ * word or before its look at it: either the giver lists the region, or the helper sees that it was
+ * given back.
  *
  * Memory order: who registers writes bounds and handle, then publishes with release; who takes
  * reads them behind its compare-and-swap with acquire. A giver releases, and the helper acquires
@@ -55,6 +59,13 @@
 
 #define RBUF_MR_PAGE 4096u /* the unit of regions */
 
+enum rbuf_mr_listing {
+    RBUF_MR_UNLISTED,   /* goes onto the list when it is given back */
+    RBUF_MR_LISTED,     /* is there */
+    RBUF_MR_KEPT,       /* does not: the helper will look at it */
+    RBUF_MR_KEPT_GIVEN, /* the same, and it was given back since */
+};
+
 enum rbuf_mr_state {
     RBUF_MR_ABSENT,
     RBUF_MR_PLANNED,
@@ -72,7 +83,7 @@ struct rbuf_mr {
     _Atomic uint64_t begin;
     _Atomic uint64_t end;
     _Atomic uint32_t access; /* bits of the caller's: what it is registered for */
-    _Atomic bool listed;
+    _Atomic enum rbuf_mr_listing listing;
     struct rbuf_mr *next;
     void *handle; /* the caller's registration */
 };
@@ -125,11 +136,13 @@ void rbuf_mr_publish(struct rbuf_mr *mr, void *handle, uint32_t access);
 /* It could not be registered (a taker, or the helper). */
 void rbuf_mr_abandon(struct rbuf_mr *mr);
 
-/* A use is over. True: the list was empty, and the helper may want to be woken. */
+/* A use is over. True: the list was empty, and the helper may want to be woken. A region that is
+ * kept wakes nobody. */
 bool rbuf_mr_give(struct rbuf_mrs *mrs, struct rbuf_mr *mr);
 
 /* [base, base + bytes) is about to go back to the system. True: as of rbuf_mr_give(); who is not
- * woken for it does not hear of what is given back next either. */
+ * woken for it does not hear of what is given back next either. What is kept stays pinned until the
+ * helper looks at it. */
 bool rbuf_mr_stale(struct rbuf_mrs *mrs, uint64_t base, uint64_t bytes);
 
 /* The region that was given back the longest ago, or NULL. It may have been taken again. */
@@ -137,6 +150,13 @@ struct rbuf_mr *rbuf_mr_returned(struct rbuf_mrs *mrs);
 
 /* It would not be NULL. */
 bool rbuf_mr_any_returned(const struct rbuf_mrs *mrs);
+
+/* It stays as it is until rbuf_mr_unkeep(), and is not listed when it is given back. Nothing is
+ * done if it is on the list already. */
+void rbuf_mr_keep(struct rbuf_mr *mr);
+
+/* It is listed again when it is given back. True: it was given back since rbuf_mr_keep(). */
+bool rbuf_mr_unkeep(struct rbuf_mr *mr);
 
 /* Makes an IDLE region, or a STALE one without users, the helper's to deregister, and then
  * rbuf_mr_deregistered(). False: it is in use, or not registered. */
@@ -170,7 +190,7 @@ enum rbuf_mr_state rbuf_mr_state(const struct rbuf_mr *mr);
 /* It was given back, and is not yet rbuf_mr_returned(). */
 static inline bool rbuf_mr_is_listed(const struct rbuf_mr *mr)
 {
-    return atomic_load_explicit(&mr->listed, memory_order_relaxed);
+    return atomic_load_explicit(&mr->listing, memory_order_relaxed) == RBUF_MR_LISTED;
 }
 
 static inline uint64_t rbuf_mr_begin(const struct rbuf_mr *mr)

@@ -46,6 +46,17 @@ bool rbuf_points_put(struct rbuf_points *points, const struct rbuf_point *point)
     }
 }
 
+/* The cell half a round ahead is free for its writer unless what was written half a round ago is
+ * unread. */
+bool rbuf_points_half_full(const struct rbuf_points *points)
+{
+    const uint64_t ahead =
+        atomic_load_explicit(&points->tail, memory_order_relaxed) + (points->mask + 1) / 2;
+
+    return atomic_load_explicit(&points->cell[ahead & points->mask].turn, memory_order_relaxed) <
+           ahead;
+}
+
 bool rbuf_points_get(struct rbuf_points *points, struct rbuf_point *point)
 {
     struct rbuf_points_cell *cell = &points->cell[points->head & points->mask];

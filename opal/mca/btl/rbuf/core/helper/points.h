@@ -51,6 +51,9 @@ void rbuf_points_close(struct rbuf_points *points);
 /* False: the queue is full, and the point is lost and counted. */
 bool rbuf_points_put(struct rbuf_points *points, const struct rbuf_point *point);
 
+/* At least half of its places are taken: the helper should be woken. Any thread. */
+bool rbuf_points_half_full(const struct rbuf_points *points);
+
 /* False: there is none. */
 bool rbuf_points_get(struct rbuf_points *points, struct rbuf_point *point);
 

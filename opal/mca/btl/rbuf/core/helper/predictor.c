@@ -19,16 +19,22 @@ int rbuf_predictor_open(struct rbuf_predictor *predictor, uint32_t sites, uint32
 
     *predictor = (struct rbuf_predictor){
         .site = calloc((size_t) sets * RBUF_SITE_WAYS, sizeof(predictor->site[0])),
+        .seen = calloc((size_t) sets * RBUF_SITE_WAYS, sizeof(predictor->seen[0])),
         .sets = sets,
         .window = window < RBUF_WINDOW_LONGEST ? window : RBUF_WINDOW_LONGEST,
         .grace_ns = grace_ns};
-    return predictor->site == NULL ? -ENOMEM : 0;
+    if (predictor->site == NULL || predictor->seen == NULL) {
+        rbuf_predictor_close(predictor);
+        return -ENOMEM;
+    }
+    return 0;
 }
 
 void rbuf_predictor_close(struct rbuf_predictor *predictor)
 {
     free(predictor->site);
-    predictor->site = NULL;
+    free(predictor->seen);
+    *predictor = (struct rbuf_predictor){0};
 }
 
 /* A hash of both; the finalizer of splitmix64. */
@@ -79,7 +85,11 @@ static struct rbuf_site *find(struct rbuf_predictor *predictor, uint64_t signatu
             oldest = &set[i];
         }
     }
-    predictor->counters.replaced += oldest->signature != 0;
+    if (oldest->signature == 0) {
+        predictor->seen[predictor->sites++] = (uint32_t) (oldest - predictor->site);
+    } else {
+        predictor->counters.replaced++;
+    }
     *oldest = (struct rbuf_site){.signature = signature};
     return oldest;
 }
@@ -214,8 +224,8 @@ bool rbuf_predictor_next(const struct rbuf_predictor *predictor, uint64_t begin,
 {
     bool found = false;
 
-    for (uint32_t i = 0; i < predictor->sets * RBUF_SITE_WAYS; i++) {
-        const struct rbuf_site *site = &predictor->site[i];
+    for (uint32_t i = 0; i < predictor->sites; i++) {
+        const struct rbuf_site *site = &predictor->site[predictor->seen[i]];
         struct rbuf_prediction next;
 
         if (site->period.intervals == 0 || site->base < begin || site->base + site->bytes > end) {

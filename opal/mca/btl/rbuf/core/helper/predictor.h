@@ -78,6 +78,8 @@ struct rbuf_prediction_counters {
 
 struct rbuf_predictor {
     struct rbuf_site *site;
+    uint32_t *seen; /* places of `site` that are not free, in the order in which they were taken */
+    uint32_t sites; /* of these */
     uint32_t sets;
     uint32_t window; /* points before, of which the signature knows */
     uint64_t grace_ns;
