@@ -44,7 +44,7 @@ sub lines_of {
         chomp $line;
         next if $line =~ /^#/;
         my @fields = split /,/, $line, -1;
-        if ($line =~ /^(machine|bytes|sequence|program|path|statement|fabric|network|order)\b/) {
+        if ($line =~ /^(machine|bytes|sequence|program|path|statement|fabric|network|order|bus)\b/) {
             $names = \@fields;
         } else {
             push @lines, [$names, \@fields];

@@ -118,14 +118,35 @@ static void place(void *subject)
     sim_place(subject);
 }
 
-/* Time of a packet on a link, whole nanoseconds; what is cut off is kept for the next one. */
-static uint64_t link_ns(const struct sim_net *net, uint32_t bytes, double *rest)
+/* Time of a packet at that speed, whole nanoseconds; what is cut off is kept for the next one. */
+static uint64_t time_ns(uint32_t bytes, double bytes_per_ns, double *rest)
 {
-    double exact = (double) bytes / net->model.bytes_per_ns + *rest;
+    double exact = (double) bytes / bytes_per_ns + *rest;
     uint64_t whole = (uint64_t) exact;
 
     *rest = exact - (double) whole;
     return whole;
+}
+
+static uint64_t link_ns(const struct sim_net *net, uint32_t bytes, double *rest)
+{
+    return time_ns(bytes, net->model.bytes_per_ns, rest);
+}
+
+/* When a packet that begins now is over the bus; 0: there is none. */
+static uint64_t over_bus(struct sim_nic *nic, uint32_t bytes)
+{
+    const uint64_t now = nic->net->clock.now_ns;
+    const double speed = nic->net->model.bus_bytes_per_ns;
+
+    if (speed == 0) {
+        return 0;
+    }
+    if (nic->bus_free_ns < now) {
+        nic->bus_free_ns = now;
+    }
+    nic->bus_free_ns += time_ns(bytes, speed, &nic->bus_rest_ns);
+    return nic->bus_free_ns;
 }
 
 static void arrive(void *subject)
@@ -133,12 +154,16 @@ static void arrive(void *subject)
     struct sim_packet *packet = subject;
     struct sim_nic *nic = packet->to->nic;
     struct sim_net *net = nic->net;
-    uint64_t start = net->clock.now_ns;
+    uint64_t start = net->clock.now_ns, stored;
 
     if (nic->incoming_free_ns > start) {
         start = nic->incoming_free_ns;
     }
     nic->incoming_free_ns = start + link_ns(net, packet->bytes, &nic->incoming_rest_ns);
+    stored = over_bus(nic, packet->bytes);
+    if (stored > nic->incoming_free_ns) {
+        nic->incoming_free_ns = stored;
+    }
     sim_at(&net->clock, nic->incoming_free_ns, place, packet);
 }
 
@@ -178,6 +203,7 @@ static uint64_t send_packet(struct sim_nic *nic, struct sim_flow *flow, struct s
     bool asking = job->request.operation == SIM_READ && !job->answering;
     struct sim_packet *packet = sim_reallocate(NULL, sizeof(*packet) + (asking ? 0 : bytes));
     uint64_t arrival = net->clock.now_ns + net->model.latency_ns;
+    uint64_t busy, fetched;
 
     *packet = (struct sim_packet){
         .job = job, .to = flow->to, .offset = offset, .bytes = asking ? 0 : bytes};
@@ -185,13 +211,19 @@ static uint64_t send_packet(struct sim_nic *nic, struct sim_flow *flow, struct s
     if (!faults->late_read || job->request.inlined) {
         sim_read_source(job, offset, packet->bytes, packet->data);
     }
+    busy = link_ns(net, packet->bytes, &nic->outgoing_rest_ns);
+    fetched = over_bus(nic, packet->bytes);
+    if (fetched > net->clock.now_ns + busy) {
+        arrival += fetched - (net->clock.now_ns + busy);
+        busy = fetched - net->clock.now_ns;
+    }
     arrival += sim_random_below(&net->random, faults->jitter_ns + 1);
     if (job->request.inlined && job->request.operation == SIM_WRITE) {
         arrival += sim_random_below(&net->random, faults->small_delay_ns + 1);
     }
     sim_at(&net->clock, in_turn(net, flow, job, arrival), arrive, packet);
     job->sent++;
-    return link_ns(net, packet->bytes, &nic->outgoing_rest_ns);
+    return busy;
 }
 
 static void send_next(void *subject);

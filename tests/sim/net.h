@@ -10,6 +10,10 @@
  * the incoming link has carried it, so that one message alone takes latency + bytes / bandwidth.
  * After each message the outgoing link rests for the gap.
  *
+ * Bus: where the model has one, each packet also takes its time on the bus between adapter and
+ * memory, at either end, in the order in which they come, whichever way they go (PCI-X). The links
+ * wait for it.
+ *
  *     net.c    links, packets, faults
  *     pair.c   what requests do at their ends, completions, receive queues, death
  *     keys.c   memory keys
@@ -36,6 +40,7 @@ struct sim_model {
     uint64_t latency_ns;
     uint64_t gap_ns;
     uint32_t packet_bytes;
+    double bus_bytes_per_ns; /* both ways together; 0: never waited for */
 };
 
 enum sim_order { SIM_IN_ORDER, SIM_TAIL_FIRST, SIM_RANDOM_ORDER };
@@ -172,6 +177,8 @@ struct sim_nic {
     uint64_t incoming_free_ns;
     double outgoing_rest_ns; /* fractions of a nanosecond that the links' times lack so far */
     double incoming_rest_ns;
+    uint64_t bus_free_ns;
+    double bus_rest_ns;
     struct sim_receive_list receives[SIM_CHANNELS];
     struct sim_completion_list completions;
     struct rbuf_fab_port port;
