@@ -5,11 +5,13 @@
  * in created, allocated and dynamic windows, under every synchronisation. Each rank's target is the
  * next one; what comes of it is what MPI_Reduce_local makes of the same data.
  *
- *   accumulate packed|plain|all WINDOW...
+ *   accumulate packed|plain [turns] WINDOW...
  *     packed  under fence and post and start alone, by osc/rbuf
  *     plain   by osc/rdma, but for what that of Open MPI 4.1.4 does wrong, over vader too: sums of
  *             targets with gaps and of complex numbers, and pairs. It crashes in compare_and_swap
- * on allocated windows of one node
+ *             on allocated windows of one node
+ *     turns   each operation on each type under one kind of synchronisation, by turns: else under
+ * all
  */
 #include "check.h"
 
@@ -277,21 +279,35 @@ static bool is_plain(int form, enum kind kind)
     return form != WITH_GAPS && kind != COMPLEX && kind != PAIR;
 }
 
-static void everything(int synchronisations, bool plain)
+/* What is tried of each window. */
+struct scope {
+    int synchronisations;
+    bool plain;
+    bool turns;
+};
+
+static bool has_turn(const struct scope *scope, int how, int number)
 {
-    for (int how = 0; how < synchronisations; how++) {
+    return !scope->turns || number % scope->synchronisations == how;
+}
+
+static void everything(const struct scope *scope)
+{
+    for (int how = 0; how < scope->synchronisations; how++) {
         for (int t = 0; t < TYPES; t++) {
             for (int form = 0; form < FORMS; form++) {
                 for (int o = 0; o < OPERATIONS; o++) {
                     if ((operations[o].kinds & 1u << types[t].kind) &&
-                        (!plain || is_plain(form, types[t].kind)) &&
+                        (!scope->plain || is_plain(form, types[t].kind)) &&
+                        has_turn(scope, how, t + form + o) &&
                         (operations[o].op != MPI_NO_OP || form != ACCUMULATE)) {
                         try((enum form) form, (enum synchronisation) how, &types[t],
                             &operations[o]);
                     }
                 }
             }
-            if (types[t].kind == INTEGER || types[t].kind == LOGICAL || types[t].kind == BYTES) {
+            if ((types[t].kind == INTEGER || types[t].kind == LOGICAL || types[t].kind == BYTES) &&
+                has_turn(scope, how, t)) {
                 swap((enum synchronisation) how, &types[t]);
             }
         }
@@ -310,7 +326,7 @@ static void make_groups(void)
 }
 
 /* Of every kind; in the dynamic one displacements are addresses. */
-static void in_window(const char *kind, int synchronisations, bool plain)
+static void in_window(const char *kind, const struct scope *scope)
 {
     unsigned char *memory = check_memory(ROOM);
     MPI_Aint mine;
@@ -328,7 +344,7 @@ static void in_window(const char *kind, int synchronisations, bool plain)
         MPI_Sendrecv(&mine, 1, MPI_AINT, (check_rank + check_ranks - 1) % check_ranks, 0,
                      &window.there, 1, MPI_AINT, next_rank(), 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
-    everything(synchronisations, plain);
+    everything(scope);
     MPI_Barrier(MPI_COMM_WORLD);
     if (strcmp(kind, "dynamic") == 0) {
         MPI_Win_detach(window.win, memory);
@@ -341,6 +357,9 @@ int main(int argc, char **argv)
 {
     const bool packed = argc > 1 && strcmp(argv[1], "packed") == 0;
     const bool is_rbuf = !packed || check_pack_one_sided();
+    const bool turns = argc > 2 && strcmp(argv[2], "turns") == 0;
+    const struct scope scope = {
+        .synchronisations = packed ? LOCK : SYNCHRONISATIONS, .plain = !packed, .turns = turns};
 
     check_begin(&argc, &argv);
     check_need_ranks(2);
@@ -349,8 +368,8 @@ int main(int argc, char **argv)
         check_skip("only rbuf packs them");
     }
     make_groups();
-    for (int i = 2; i < argc; i++) {
-        in_window(argv[i], packed ? LOCK : SYNCHRONISATIONS, strcmp(argv[1], "plain") == 0);
+    for (int i = turns ? 3 : 2; i < argc; i++) {
+        in_window(argv[i], &scope);
     }
     MPI_Group_free(&window.next);
     MPI_Group_free(&window.previous);
