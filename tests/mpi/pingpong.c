@@ -44,7 +44,7 @@ static void around_thresholds(const struct buffers *buffers)
 {
     uint64_t random = 20260801;
 
-    for (size_t size = 12 * CHECK_K - 40; size <= 12 * CHECK_K + 40; size++) {
+    for (size_t size = 17 * CHECK_K - 40; size <= 17 * CHECK_K + 40; size++) {
         exchange(buffers, size, 16);
     }
     for (size_t size = 48 * CHECK_K - 100; size <= 48 * CHECK_K + 40; size++) {
