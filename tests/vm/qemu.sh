@@ -60,6 +60,17 @@ vm_card() # LINK NODE FD: a network card on that link (1 or 2), one end of which
         -device "virtio-net-pci,netdev=link$1,mac=52:54:00:00:0$1:0$2,romfile="
 }
 
+# What guests that died have left in the links would be read by the next ones as half a packet.
+vm_drain_links()
+{
+    # shellcheck disable=SC2086 # descriptors
+    perl -MFcntl -e 'for my $fd (@ARGV) {
+        open my $end, "+<&=", $fd or die "$fd: $!";
+        fcntl $end, F_SETFL, O_NONBLOCK;
+        1 while sysread $end, my $bytes, 65536;
+    }' $vm_links
+}
+
 # Two guests with two links: eth0 is for mpirun, eth1 for RDMA. Needs vm_links, four descriptors: the ends of
 # the first link and of the second. Exit status as of vm_boot.
 vm_boot_pair() # DIRECTORY
