@@ -21,6 +21,7 @@ output=$(mktemp -d) || exit 2
 trap 'rm -rf "$output"' EXIT
 suite=bookworm
 root=$cache/$suite.tar
+chroot_packages=dpkg-dev,apt-utils,man-db,openssh-client
 
 # The paths of a package, directories and changelogs left out, with what differs between machines as *.
 files_of() { # PACKAGE
@@ -60,19 +61,20 @@ mirror() {
         'Created-By: Packages' 'Origin: Debian' 'Label: Debian' 'Component: main' 2>/dev/null | head -n 1
 }
 
-# A chroot for autopkgtest, unless it is there.
+# A chroot for autopkgtest, unless it is there and has what is wanted.
 bootstrap() {
     local uri new=$cache/$suite.new.tar # mmdebstrap goes by the end of the name
-    test -e "$root" && return
+    test "$(cat "$root.made" 2>/dev/null)" = $chroot_packages && return
+    rm -f "$root.made"
     uri=$(mirror)
     test -n "$uri" || { timeout 300 apt-get -qq update && uri=$(mirror); }
     test -n "$uri" || { echo "apt's sources name no mirror of Debian" && return 77; }
-    if ! timeout -k 5 900 mmdebstrap --mode=root --variant=apt --include=dpkg-dev,man-db,openssh-client \
+    if ! timeout -k 5 900 mmdebstrap --mode=root --variant=apt --include=$chroot_packages \
         --aptopt='APT::Install-Recommends "false"' "$suite" "$new" "$uri"; then
         rm -f "$new"
         echo "no chroot could be made" && return 77
     fi
-    mv "$new" "$root"
+    mv "$new" "$root" && echo $chroot_packages >"$root.made"
 }
 
 # In name spaces of its own: whatever ends this, no mount is left. TMPDIR has to be there in the chroot, too.
@@ -85,7 +87,8 @@ installed() {
     timeout -k 10 900 unshare --mount --propagation private --ipc --pid --fork --mount-proc --kill-child bash -c '
         mount --bind "$1" "$1" && mount -t proc proc "$1/proc" && mount --rbind /dev "$1/dev" &&
             mount -t tmpfs -o size=1g shm "$1/dev/shm" && cp /etc/resolv.conf "$1/etc/resolv.conf" &&
-            TMPDIR=/tmp autopkgtest --no-built-binaries "${@:2}" -- chroot "$1"' \
+            TMPDIR=/tmp autopkgtest --no-built-binaries --setup-commands "apt-get -qq update" \
+                "${@:2}" -- chroot "$1"' \
         - "$chroot" "$(the_only "rbuf_*.dsc")" "$output"/*.deb
 }
 
