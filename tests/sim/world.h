@@ -90,13 +90,14 @@ enum world_kind {
     WORLD_PUT,   /* rendezvous, staged put (or in place, if the receiver wants it), FIN */
     WORLD_WRITE, /* in place, no other message */
     WORLD_READ,
-    WORLD_ADD,    /* an atomic */
-    WORLD_DIRECT, /* rendezvous, in place, FIN */
-    WORLD_COPIED, /* the same from staging: the source is not registered */
-    WORLD_GET,    /* a copied get, no other message: the target is not registered */
-    WORLD_PACKED, /* rendezvous, answer, and names of pieces, or fragments */
-    WORLD_STAGED, /* a staged put and no other message: the receiver's offer is known */
-    WORLD_RAW     /* in place and no other message: the receiver sees the last byte */
+    WORLD_ADD,        /* an atomic */
+    WORLD_DIRECT,     /* rendezvous, in place, FIN */
+    WORLD_COPIED,     /* the same from staging: the source is not registered */
+    WORLD_GET,        /* a copied get, no other message: the target is not registered */
+    WORLD_COPIED_PUT, /* likewise: the source is not registered */
+    WORLD_PACKED,     /* rendezvous, answer, and names of pieces, or fragments */
+    WORLD_STAGED,     /* a staged put and no other message: the receiver's offer is known */
+    WORLD_RAW         /* in place and no other message: the receiver sees the last byte */
 };
 
 enum world_message_state {
@@ -292,6 +293,7 @@ bool world_prestage_progress(struct world_node *node);
 bool world_prestage_start(struct world_message *message);
 void world_in_place_start(struct world_message *message);
 void world_get_start(struct world_message *message);
+void world_copied_put_start(struct world_message *message);
 void world_raw_start(struct world_message *message);
 int world_raw_look(struct world_node *node);
 void world_lose(struct world_node *node, unsigned other, int status);

@@ -8,6 +8,16 @@
 
 #include "world.h"
 
+/* Where a message's end is seen: what is done in place ends at who started it. */
+static struct world_node *ends_at(const struct world_message *message)
+{
+    const bool at_origin = message->kind == WORLD_WRITE || message->kind == WORLD_READ ||
+                           message->kind == WORLD_ADD || message->kind == WORLD_GET ||
+                           message->kind == WORLD_COPIED_PUT;
+
+    return &message->world->nodes[at_origin ? message->from : message->to];
+}
+
 void world_close_message(struct world_message *message, enum world_message_state state)
 {
     struct world *world = message->world;
@@ -16,7 +26,7 @@ void world_close_message(struct world_message *message, enum world_message_state
         return;
     }
     message->state = state;
-    message->arrived_ns = sim_now(&world->nodes[message->to].nic);
+    message->arrived_ns = sim_now(&ends_at(message)->nic);
     world->open--;
     world->corrupt += state == WORLD_CORRUPT;
     world->failed += state == WORLD_FAILED;

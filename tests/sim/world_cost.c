@@ -38,12 +38,14 @@ uint64_t world_copy_ns(struct world_node *node, const void *to, const void *from
 {
     const struct world_options *options = &node->world->options;
     bool taking = holds(node->receive_memory, options->receive_bytes, from);
+    bool getting = holds(node->send_memory, options->send_bytes, from); /* a copied get's chunk */
     const struct rbuf_copy_speed *table = taking ? &options->receive_copy : &options->send_copy;
     double speed = options->copy_bytes_per_ns;
     double block_ns = taking ? (double) options->block_ns : 0;
     const struct world_message *message;
 
-    if (table->count > 0 && (message = message_at(node->world, taking ? to : from)) != NULL) {
+    if (table->count > 0 &&
+        (message = message_at(node->world, taking || getting ? to : from)) != NULL) {
         speed = rbuf_copy_speed_at(table, message->bytes);
     }
     return (uint64_t) llround((double) bytes / speed + block_ns);

@@ -61,6 +61,22 @@ void world_get_start(struct world_message *message)
     world_wake(node);
 }
 
+void world_copied_put_start(struct world_message *message)
+{
+    struct world_node *node = &message->world->nodes[message->from];
+
+    message->target_key =
+        sim_register(&message->world->nodes[message->to].nic, message->target, message->bytes);
+    message->put = (struct rbuf_put){.source = message->source,
+                                     .offer = {.base = (uintptr_t) message->target,
+                                               .bytes = message->bytes,
+                                               .rkey = message->target_key,
+                                               .mode = RBUF_OFFER_DIRECT}};
+    message->pending++;
+    rbuf_put_copied(node->links[message->to].peer, &message->put);
+    world_wake(node);
+}
+
 static void start_staged(struct world_message *message)
 {
     struct world *world = message->world;

@@ -176,6 +176,9 @@ static void start(struct world_message *message)
     case WORLD_GET:
         world_get_start(message);
         break;
+    case WORLD_COPIED_PUT:
+        world_copied_put_start(message);
+        break;
     case WORLD_STAGED:
     case WORLD_RAW:
         world_raw_start(message);
@@ -424,6 +427,8 @@ static void put_ended(struct world_message *message, int status)
         world_settle_failed(message);
     } else if (message->kind == WORLD_PUT || message->kind == WORLD_COPIED) {
         send_fins(message, message->put_id); /* 0 of a COPIED one: all is in place */
+    } else if (message->kind == WORLD_COPIED_PUT) {
+        world_close_message(message, world_target_right(message) ? WORLD_ARRIVED : WORLD_CORRUPT);
     }
 }
 
