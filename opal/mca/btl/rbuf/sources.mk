@@ -109,6 +109,8 @@ rbuf_core_sources = \
 	%reldir%/core/base/bounce.h \
 	%reldir%/core/base/copy.c \
 	%reldir%/core/base/copy.h \
+	%reldir%/core/base/cut.c \
+	%reldir%/core/base/cut.h \
 	%reldir%/core/base/event.c \
 	%reldir%/core/base/event.h \
 	%reldir%/core/base/fab.h \

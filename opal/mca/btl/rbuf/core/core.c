@@ -188,7 +188,7 @@ void rbuf_core_completed(struct rbuf_core *core, struct rbuf_work *work, int sta
         peer = rbuf_sender_chunk_completed(core, work, status);
         break;
     case RBUF_WORK_READ:
-        peer = rbuf_get_chunk_completed(core, work, status);
+        peer = rbuf_get_chunk_completed(work, status);
         break;
     case RBUF_WORK_SEND: {
         struct rbuf_am *am =

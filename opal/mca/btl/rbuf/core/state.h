@@ -116,6 +116,9 @@ struct rbuf_peer {
     struct rbuf_rtr_list unexpected_rtrs; /* that came before their put */
     uint32_t unexpected_count;            /* of them */
     struct rbuf_get_list gets;            /* copied, in order of their start */
+    uint64_t put_bytes;                   /* of chunks of copied puts under way */
+    uint64_t get_bytes;                   /* of chunks of gets under way, or to be copied */
+    uint32_t reads;                       /* of gets, under way */
     struct rbuf_rma_list rmas;            /* not posted yet; the held ones are the last */
     struct rbuf_rma *held_first;          /* of those; NULL: none */
     uint32_t held;                        /* operations, counted in core's `queued` */

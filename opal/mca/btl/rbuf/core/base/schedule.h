@@ -61,6 +61,12 @@ static inline uint32_t rbuf_block_payload(const struct rbuf_schedule *schedule)
     return schedule->block_bytes - RBUF_FLAG_BYTES;
 }
 
+/* Bytes of the buffers of one message. */
+static inline uint64_t rbuf_schedule_lane(const struct rbuf_schedule *schedule)
+{
+    return (uint64_t) schedule->buffers * schedule->buffer_blocks * schedule->block_bytes;
+}
+
 /* True if a schedule received from outside can be walked without overflow or endless loop. */
 bool rbuf_schedule_valid(const struct rbuf_schedule *schedule);
 

@@ -380,7 +380,7 @@ static bool copy_chunk(struct rbuf_peer *peer, struct rbuf_early_data *data, uin
     if (chunk == NULL) {
         return false;
     }
-    rbuf_tx_chunk_fill(chunk, schedule, RBUF_CHUNK_BLOCKS, data->source, &whole);
+    rbuf_tx_chunk_fill(chunk, schedule, data->source, &whole);
     *budget -= data->next.bytes < *budget ? data->next.bytes : *budget;
     return chunk_posted(peer, data, chunk, post(peer, data, chunk));
 }

@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "core/base/copy.h"
+#include "core/base/cut.h"
 #include "core/staged/tx_chunk.h"
 
 static void become(struct rbuf_get *get, enum rbuf_get_state state)
@@ -27,12 +28,10 @@ static void finish(struct rbuf_get *get, int status)
 /* True if the next chunk may be under way besides those that are. */
 static bool window_open(const struct rbuf_get *get)
 {
-    const struct rbuf_schedule *schedule = &get->schedule;
-    const uint64_t lane =
-        (uint64_t) schedule->buffers * schedule->buffer_blocks * schedule->block_bytes;
+    const struct rbuf_peer *peer = get->peer;
 
-    return get->chunks == 0 || (get->chunks < get->peer->core->options.reads &&
-                                get->chunk_bytes + get->next.bytes <= lane);
+    return (peer->reads == 0 || peer->reads < peer->core->options.reads) &&
+           rbuf_tx_chunk_may_go(peer->core, peer->get_bytes, get->chunks == 0, get->next.bytes);
 }
 
 static enum rbuf_fab_status post(struct rbuf_get *get, struct rbuf_tx_chunk *chunk)
@@ -54,10 +53,13 @@ static enum rbuf_fab_status post(struct rbuf_get *get, struct rbuf_tx_chunk *chu
 
 static void chunk_posted(struct rbuf_get *get, const struct rbuf_tx_chunk *chunk)
 {
-    get->peer->in_flight++;
+    struct rbuf_peer *peer = get->peer;
+
+    peer->in_flight++;
+    peer->reads++;
+    peer->get_bytes += chunk->shape.bytes;
     get->chunks++;
-    get->chunk_bytes += chunk->shape.bytes;
-    if (!rbuf_schedule_next(&get->schedule, get->bytes, &get->next)) {
+    if (!rbuf_cut_next(&get->schedule, RBUF_CUT_GET, get->bytes, &get->next)) {
         become(get, RBUF_GET_LANDING);
     }
 }
@@ -95,6 +97,13 @@ static enum ask ask(struct rbuf_get *get)
 
 /* ---- copying ---- */
 
+/* Of a chunk that was read, or was to be. */
+static void give_back(struct rbuf_tx_chunk *chunk)
+{
+    chunk->peer->get_bytes -= chunk->shape.bytes;
+    rbuf_tx_chunk_free(chunk->peer->core, chunk);
+}
+
 /* Copies some of the oldest chunk; true if all of it is copied. */
 static bool copy_some(struct rbuf_get *get, struct rbuf_tx_chunk *chunk, uint64_t *budget)
 {
@@ -118,8 +127,7 @@ static void copy_out(struct rbuf_get *get, uint64_t *budget)
            copy_some(get, chunk, budget)) {
         STAILQ_REMOVE_HEAD(&get->landed, link);
         get->chunks--;
-        get->chunk_bytes -= chunk->shape.bytes;
-        rbuf_tx_chunk_free(get->peer->core, chunk);
+        give_back(chunk);
     }
 }
 
@@ -167,15 +175,15 @@ int rbuf_get_progress(struct rbuf_peer *peer, uint64_t *budget)
     return done + (*budget < before);
 }
 
-struct rbuf_peer *rbuf_get_chunk_completed(struct rbuf_core *core, struct rbuf_work *work,
-                                           int status)
+struct rbuf_peer *rbuf_get_chunk_completed(struct rbuf_work *work, int status)
 {
     /* The work is the chunk's first member. */
     struct rbuf_tx_chunk *chunk = (struct rbuf_tx_chunk *) (void *) work;
     struct rbuf_peer *peer = chunk->peer;
 
+    peer->reads--;
     if (status != 0 || rbuf_peer_is_lost(peer)) { /* its get is the failing's, or has ended */
-        rbuf_tx_chunk_free(core, chunk);
+        give_back(chunk);
         return peer;
     }
     STAILQ_INSERT_TAIL(&chunk->get->landed, chunk, link);
@@ -184,35 +192,21 @@ struct rbuf_peer *rbuf_get_chunk_completed(struct rbuf_core *core, struct rbuf_w
 
 /* ---- begin and end ---- */
 
-/* A read waits for no copy: behind a first chunk, from which on there is something to copy, they
- * are as long as may be, since each has a price of its own. Chunks of one size stay so. */
-static struct rbuf_schedule schedule_for(const struct rbuf_schedule *schedule)
-{
-    struct rbuf_schedule reads = *schedule;
-
-    reads.taper = RBUF_TAPER_TAIL;
-    if (reads.growth != RBUF_GROWTH_ONE) {
-        reads.growth = RBUF_GROWTH_MAX;
-    }
-    return reads;
-}
-
 void rbuf_get_start(struct rbuf_peer *peer, struct rbuf_get *get)
 {
     uint64_t budget = 0; /* nothing of it has arrived */
 
     get->peer = peer;
     get->state = RBUF_GET_ASKING;
-    get->schedule = schedule_for(&peer->core->options.schedule);
+    get->schedule = rbuf_tx_chunk_schedule(peer->core);
     get->chunks = 0;
-    get->chunk_bytes = 0;
     STAILQ_INIT(&get->landed);
     peer->core->stats.copied_gets++;
     if (peer->state == RBUF_PEER_FAILED) {
         finish(get, -ECONNRESET);
         return;
     }
-    rbuf_schedule_first(&get->schedule, get->bytes, &get->next);
+    rbuf_cut_first(&get->schedule, RBUF_CUT_GET, get->bytes, &get->next);
     TAILQ_INSERT_TAIL(&peer->gets, get, link);
     rbuf_peer_wake(peer);
     if (peer->state == RBUF_PEER_CONNECTED && TAILQ_FIRST(&peer->gets) == get) {
@@ -229,7 +223,7 @@ void rbuf_get_fail(struct rbuf_peer *peer, int status)
         TAILQ_REMOVE(&peer->gets, get, link);
         while ((chunk = STAILQ_FIRST(&get->landed)) != NULL) {
             STAILQ_REMOVE_HEAD(&get->landed, link);
-            rbuf_tx_chunk_free(peer->core, chunk);
+            give_back(chunk);
         }
         finish(get, status);
     }

@@ -3,13 +3,14 @@
  * Copied gets: from registered memory of the peer into memory that is not registered. The
  * superpipeline the other way round (core/staged/sender.h): chunks are read into blocks of the send
  * arena and copied to their place as they arrive, while those behind them are on the wire. What
- * nothing hides is the copy of the last one, so chunks shrink towards the end (RBUF_TAPER_TAIL).
+ * nothing hides is the copy of the last one, so chunks shrink towards the end (core/base/cut.h).
  *
  *     ASKING -> LANDING -> DONE
  *
- * Invariants: a get has no more bytes of staging than a lane, and no more reads than the adapter
- * has under way at a time; its chunks give staging back when they have arrived and are copied,
- * whatever the peer's software does; behind one that waits for staging none takes any.
+ * Invariants: the gets of a peer have no more bytes of staging than a lane, but for a short chunk
+ * of each, and no more reads than the adapter has under way at a time; chunks give staging back
+ * when they have arrived and are copied, whatever the peer's software does; behind a get that waits
+ * for staging none takes any.
  *
  * Threads: the module's lock is held.
  */
@@ -44,7 +45,6 @@ struct rbuf_get {
     struct rbuf_schedule schedule;
     struct rbuf_chunk next;           /* to be read */
     uint32_t chunks;                  /* that are under way, or to be copied */
-    uint64_t chunk_bytes;             /* of those */
     struct rbuf_tx_chunk_list landed; /* of those, to be copied, in order */
     TAILQ_ENTRY(rbuf_get) link;
 };
@@ -56,8 +56,7 @@ void rbuf_get_start(struct rbuf_peer *peer, struct rbuf_get *get);
 
 /* Copies at most *budget bytes and takes them off it. */
 int rbuf_get_progress(struct rbuf_peer *peer, uint64_t *budget);
-struct rbuf_peer *rbuf_get_chunk_completed(struct rbuf_core *core, struct rbuf_work *work,
-                                           int status);
+struct rbuf_peer *rbuf_get_chunk_completed(struct rbuf_work *work, int status);
 void rbuf_get_fail(struct rbuf_peer *peer, int status);
 
 #endif

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/cut.h"
 #include "core/message/channel.h"
 #include "core/early/early.h"
 #include "core/staged/sender.h"
@@ -124,11 +125,10 @@ void rbuf_put_copied(struct rbuf_peer *peer, struct rbuf_put *put)
     if (!put_begin(peer, put)) {
         return;
     }
-    /* As with early data: nothing hides the copy of the first chunk, and nobody is asked before. */
-    put->offer.schedule = peer->core->options.schedule;
-    put->offer.schedule.opening_blocks = peer->core->options.early.opening_blocks;
+    put->offer.schedule = rbuf_tx_chunk_schedule(peer->core);
     peer->core->stats.copied_puts++;
     put_divide(put);
+    rbuf_cut_first(&put->offer.schedule, RBUF_CUT_PUT, put->rest_bytes, &put->next);
     rbuf_put_become(put, RBUF_PUT_FILLING);
     rbuf_sender_begin(peer, put);
 }

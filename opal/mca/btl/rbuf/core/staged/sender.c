@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/base/cut.h"
 #include "core/early/early.h"
 #include "core/staged/tx_chunk.h"
 
@@ -24,8 +25,18 @@ static bool is_copied(const struct rbuf_put *put)
     return put->offer.mode == RBUF_OFFER_DIRECT;
 }
 
+/* True if chunk `next` may be under way. A copied put needs no buffer there, and has as many chunks
+ * under way as there would be. */
+static bool copied_window_open(const struct rbuf_put *put)
+{
+    const struct rbuf_peer *peer = put->peer;
+
+    return put->in_flight < put->offer.schedule.buffers &&
+           rbuf_tx_chunk_may_go(peer->core, peer->put_bytes, put->in_flight == 0, put->next.bytes);
+}
+
 /* True if the buffer of chunk `next` is free at the receiver: the chunk that used it last is
- * acknowledged. A copied put needs none there, and has as many chunks under way as there would be.
+ * acknowledged.
  * The acquire pairs with the adapter placing the peer's count, which follows the copy out of it. */
 static bool window_open(const struct rbuf_put *put)
 {
@@ -34,7 +45,7 @@ static bool window_open(const struct rbuf_put *put)
     uint64_t word;
 
     if (is_copied(put)) {
-        return put->in_flight < offer->schedule.buffers;
+        return copied_window_open(put);
     }
     if (put->next.index < offer->schedule.buffers) {
         return true;
@@ -76,7 +87,10 @@ static void chunk_posted(struct rbuf_put *put)
 
     peer->core->stats.staged_chunks++;
     peer->core->stats.staged_bytes += put->filling->shape.bytes;
-    put->in_flight += is_copied(put);
+    if (is_copied(put)) {
+        put->in_flight++;
+        peer->put_bytes += put->filling->shape.bytes;
+    }
     peer->in_flight++;
     put->filling = NULL;
 }
@@ -126,6 +140,24 @@ static bool may_stage_ahead(const struct rbuf_put *put)
     return arena->free_blocks >= arena->blocks / 2 || window_open(put);
 }
 
+static void fill(struct rbuf_put *put, uint64_t *budget)
+{
+    if (is_copied(put)) {
+        rbuf_tx_chunk_fill_dense(put->filling, put->rest, budget);
+    } else {
+        rbuf_tx_chunk_fill(put->filling, &put->offer.schedule, put->rest, budget);
+    }
+}
+
+/* False after the last. */
+static bool next_chunk(struct rbuf_put *put)
+{
+    const struct rbuf_schedule *schedule = &put->offer.schedule;
+
+    return is_copied(put) ? rbuf_cut_next(schedule, RBUF_CUT_PUT, put->rest_bytes, &put->next)
+                          : rbuf_schedule_next(schedule, put->rest_bytes, &put->next);
+}
+
 enum put_progress { PUT_BLOCKED, PUT_OUT_OF_STAGING, PUT_OUT_OF_BUDGET, PUT_FINISHED };
 
 /* All chunks of the put are posted. */
@@ -154,9 +186,6 @@ static bool write_early(struct rbuf_put *put, uint64_t *budget)
  * here is finished by the failing. */
 static enum put_progress put_advance(struct rbuf_put *put, bool may_stage, uint64_t *budget)
 {
-    const struct rbuf_schedule *schedule = &put->offer.schedule;
-    const enum rbuf_chunk_layout layout = is_copied(put) ? RBUF_CHUNK_DENSE : RBUF_CHUNK_BLOCKS;
-
     if (put->state == RBUF_PUT_EARLY && (!may_stage || !write_early(put, budget))) {
         return *budget == 0 ? PUT_OUT_OF_BUDGET : PUT_OUT_OF_STAGING;
     }
@@ -174,8 +203,8 @@ static enum put_progress put_advance(struct rbuf_put *put, bool may_stage, uint6
             if (put->filling == NULL) {
                 return PUT_OUT_OF_STAGING;
             }
-            rbuf_tx_chunk_fill(put->filling, schedule, layout, put->rest, budget);
-            if (put->filling->filled_blocks < put->next.blocks) {
+            fill(put, budget);
+            if (put->filling->filled < put->next.bytes) {
                 return PUT_OUT_OF_BUDGET;
             }
             rbuf_put_become(put, RBUF_PUT_FILLED);
@@ -183,7 +212,7 @@ static enum put_progress put_advance(struct rbuf_put *put, bool may_stage, uint6
         if (!chunk_post(put)) {
             return PUT_BLOCKED;
         }
-        if (!rbuf_schedule_next(schedule, put->rest_bytes, &put->next)) {
+        if (!next_chunk(put)) {
             return put_posted(put);
         }
         rbuf_put_become(put, RBUF_PUT_FILLING);
@@ -249,6 +278,7 @@ struct rbuf_peer *rbuf_sender_chunk_completed(struct rbuf_core *core, struct rbu
     if (chunk->early != NULL) {
         rbuf_early_out_completed(peer, chunk->early);
     }
+    peer->put_bytes -= put != NULL ? chunk->shape.bytes : 0;
     rbuf_tx_chunk_free(core, chunk);
     /* The puts of a peer that has failed, or is about to, are its failing's. */
     if (put != NULL && status == 0 && !rbuf_peer_is_lost(peer) && --put->in_flight == 0 &&

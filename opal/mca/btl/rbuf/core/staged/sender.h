@@ -13,6 +13,7 @@
  *
  * A copied put does the same on this side and writes into the receiver's registered buffer: no
  * flags, no acknowledgements. It ends when the last chunk has arrived, since the adapter says so.
+ * All copied puts of a peer have a lane's worth under way, but for a short chunk of each.
  *
  * Invariants: at most one chunk of a put is being filled; chunks whose window is open take staging
  * as long as there is any and give it back by completions alone, never by what a peer's software

@@ -18,6 +18,21 @@ uint32_t rbuf_tx_chunk_blocks(const struct rbuf_arena *arena, const struct rbuf_
     return (uint32_t) ((bytes + arena->block_bytes - 1) / arena->block_bytes);
 }
 
+struct rbuf_schedule rbuf_tx_chunk_schedule(const struct rbuf_core *core)
+{
+    struct rbuf_schedule schedule = core->options.schedule;
+
+    schedule.opening_blocks = core->options.early.opening_blocks;
+    return schedule;
+}
+
+bool rbuf_tx_chunk_may_go(const struct rbuf_core *core, uint64_t under_way, bool first,
+                          uint32_t bytes)
+{
+    return under_way == 0 || under_way + bytes <= rbuf_schedule_lane(&core->options.schedule) ||
+           (first && bytes <= core->options.quantum);
+}
+
 void rbuf_tx_chunk_free(struct rbuf_core *core, struct rbuf_tx_chunk *chunk)
 {
     rbuf_arena_give(&core->send_arena, chunk->arena_first, chunk->arena_blocks);
@@ -53,8 +68,7 @@ struct rbuf_tx_chunk *rbuf_tx_chunk_take(struct rbuf_peer *peer,
 }
 
 void rbuf_tx_chunk_fill(struct rbuf_tx_chunk *chunk, const struct rbuf_schedule *schedule,
-                        enum rbuf_chunk_layout layout, const unsigned char *source,
-                        uint64_t *budget)
+                        const unsigned char *source, uint64_t *budget)
 {
     unsigned char *base = rbuf_arena_block(&chunk->peer->core->send_arena, chunk->arena_first);
     uint32_t payload = rbuf_block_payload(schedule);
@@ -62,13 +76,29 @@ void rbuf_tx_chunk_fill(struct rbuf_tx_chunk *chunk, const struct rbuf_schedule 
     while (chunk->filled_blocks<chunk->shape.blocks && * budget> 0) {
         uint32_t bytes = chunk->filled_blocks == 0 ? chunk->shape.first_bytes : payload;
         unsigned char *block = base + (size_t) chunk->filled_blocks * schedule->block_bytes;
-        unsigned char *to =
-            layout == RBUF_CHUNK_DENSE ? base + chunk->filled : block + payload - bytes;
 
         rbuf_copy_soon(source + chunk->shape.offset + chunk->filled + 2 * payload);
-        rbuf_copy(to, source + chunk->shape.offset + chunk->filled, bytes);
+        rbuf_copy(block + payload - bytes, source + chunk->shape.offset + chunk->filled, bytes);
         chunk->filled += bytes;
         chunk->filled_blocks++;
+        *budget -= bytes < *budget ? bytes : *budget;
+    }
+}
+
+void rbuf_tx_chunk_fill_dense(struct rbuf_tx_chunk *chunk, const unsigned char *source,
+                              uint64_t *budget)
+{
+    const struct rbuf_arena *arena = &chunk->peer->core->send_arena;
+    unsigned char *base = rbuf_arena_block(arena, chunk->arena_first);
+
+    while (*budget > 0 && chunk->filled < chunk->shape.bytes) {
+        const unsigned char *from = source + chunk->shape.offset + chunk->filled;
+        const uint32_t left = chunk->shape.bytes - chunk->filled;
+        const uint32_t bytes = left < arena->block_bytes ? left : arena->block_bytes;
+
+        rbuf_copy_soon(from + 2 * (size_t) arena->block_bytes);
+        rbuf_copy(base + chunk->filled, from, bytes);
+        chunk->filled += bytes;
         *budget -= bytes < *budget ? bytes : *budget;
     }
 }

@@ -23,15 +23,23 @@ struct rbuf_tx_chunk {
     STAILQ_ENTRY(rbuf_tx_chunk) link; /* of the free ones, or of those that a get is to copy */
 };
 
-/* How a chunk lies in the arena. */
-enum rbuf_chunk_layout {
-    RBUF_CHUNK_BLOCKS, /* as in a lane: in whole blocks, the flags left free */
-    RBUF_CHUNK_DENSE   /* as in the user's buffer */
-};
-
 /* Blocks of the arena that `blocks` blocks of the schedule take. */
 uint32_t rbuf_tx_chunk_blocks(const struct rbuf_arena *arena, const struct rbuf_schedule *schedule,
                               uint32_t blocks);
+
+/* By what copied puts and gets are cut: with an opening chunk, as early data are, since nobody is
+ * asked before. */
+struct rbuf_schedule rbuf_tx_chunk_schedule(const struct rbuf_core *core);
+
+/*
+ * True if the next chunk of a copied put or get may be under way beside the `under_way` bytes of
+ * its peer in that direction. They share as much as one message would have: in the send queue
+ * requests leave in their order, and those of the other direction would wait for all that were
+ * posted before. `first`: none of that operation is under way; a short chunk goes then, so that
+ * short operations do not wait for the end of the long ones before them.
+ */
+bool rbuf_tx_chunk_may_go(const struct rbuf_core *core, uint64_t under_way, bool first,
+                          uint32_t bytes);
 
 /* NULL when there is no staging (or no memory) for the shape now. */
 struct rbuf_tx_chunk *rbuf_tx_chunk_take(struct rbuf_peer *peer,
@@ -39,10 +47,14 @@ struct rbuf_tx_chunk *rbuf_tx_chunk_take(struct rbuf_peer *peer,
                                          const struct rbuf_chunk *shape);
 void rbuf_tx_chunk_free(struct rbuf_core *core, struct rbuf_tx_chunk *chunk);
 
-/* Copies payload of the message at `source`, block by block, until the budget is used up. */
+/* Copies payload of the message at `source`, block by block, until the budget is used up: to where
+ * it is to be in a lane, the flags left free. */
 void rbuf_tx_chunk_fill(struct rbuf_tx_chunk *chunk, const struct rbuf_schedule *schedule,
-                        enum rbuf_chunk_layout layout, const unsigned char *source,
-                        uint64_t *budget);
+                        const unsigned char *source, uint64_t *budget);
+
+/* The same of a copied put's chunk, which lies in the arena as in the user's buffer. */
+void rbuf_tx_chunk_fill_dense(struct rbuf_tx_chunk *chunk, const unsigned char *source,
+                              uint64_t *budget);
 
 /* Writes the flags into the blocks, the message's first one being `flag`. They reach the receiver
  * with the payload in front of them; the post that follows orders these stores before the adapter's
