@@ -10,5 +10,5 @@
 
 . "$(dirname "$0")/golden.sh"
 check eager writes slots statements
-check one_sided order packed statements
+check one_sided order packed copied statements
 exit $status
