@@ -120,6 +120,23 @@ START_TEST(a_get_leaves_staging_to_others)
 }
 END_TEST
 
+/* Who copies for a get has completions to poll for meanwhile, and does not count. */
+START_TEST(a_get_is_no_reason_not_to_poll)
+{
+    struct world_options options = world_defaults();
+    struct world *world = world_open(&options);
+    const struct rbuf_core *core = &world->nodes[0].core;
+
+    world_send(world, WORLD_GET, 0, 1, 1 << 20);
+    case_run(world);
+    ck_assert_uint_eq(core->copied, 0);
+    world_send(world, WORLD_COPIED_PUT, 0, 1, 1 << 20);
+    case_run(world);
+    ck_assert_uint_gt(core->copied, 1 << 19); /* the rest in btl_put() */
+    case_close(world);
+}
+END_TEST
+
 /* Many long ones both ways: each direction has a lane's worth under way, so that neither waits for
  * all of the other, and staging is left to others. */
 START_TEST(puts_and_gets_share_the_queue)
@@ -188,6 +205,7 @@ int main(void)
     unit_add(suite, little_of_everything);
     unit_add(suite, leaves_staging_to_others);
     unit_add(suite, a_get_leaves_staging_to_others);
+    unit_add(suite, a_get_is_no_reason_not_to_poll);
     unit_add(suite, puts_and_gets_share_the_queue);
     unit_add(suite, a_get_is_as_fast_as_a_read);
     return unit_run(suite);

@@ -4,7 +4,7 @@
  * that came back belongs. The roof: it calls every other file of core, and none calls it.
  *
  * Progress goes round the busy peers, so that one with much to do does not hold up the others: each
- * round copies at most a quantum in each direction.
+ * round copies at most a quantum in each direction, and a quantum for gets.
  */
 #include "core/message/ring_in.h"
 #include "core/staged/receiver.h"
@@ -87,20 +87,26 @@ void rbuf_core_close(struct rbuf_core *core)
     free(core->peers);
 }
 
-static int progress_peer(struct rbuf_peer *peer, uint64_t *budget)
+/* Bytes that may still be copied in this round. */
+struct budget {
+    uint64_t send;
+    uint64_t get;
+};
+
+static int progress_peer(struct rbuf_peer *peer, struct budget *budget)
 {
     int done = rbuf_receiver_write_acks(peer);
 
     done += rbuf_early_in_report(peer);
     done += rbuf_channel_progress(peer);
     done += rbuf_rma_progress(peer);
-    done += rbuf_get_progress(peer, budget);
-    done += rbuf_sender_progress(peer, budget);
+    done += rbuf_get_progress(peer, &budget->get);
+    done += rbuf_sender_progress(peer, &budget->send);
     return done;
 }
 
 /* Walks the busy peers once, starting where the last walk left off: the list rotates. */
-static int progress_busy(struct rbuf_core *core, uint64_t *budget)
+static int progress_busy(struct rbuf_core *core, struct budget *budget)
 {
     struct rbuf_peer *last = TAILQ_LAST(&core->busy, rbuf_peer_list);
     struct rbuf_peer *peer = TAILQ_FIRST(&core->busy);
@@ -112,7 +118,7 @@ static int progress_busy(struct rbuf_core *core, uint64_t *budget)
 
         if (peer->state == RBUF_PEER_CONNECTED) {
             done += progress_peer(peer, budget);
-            spent = *budget == 0;
+            spent = budget->send == 0 || budget->get == 0;
         }
         if (peer->state == RBUF_PEER_BROKEN) {
             rbuf_peer_fail(peer, peer->broken_status);
@@ -149,19 +155,19 @@ static __attribute__((noinline)) int progress_probes(struct rbuf_core *core)
 static __attribute__((noinline)) int progress_work(struct rbuf_core *core)
 {
     uint64_t receive_budget = core->options.quantum;
-    uint64_t send_budget = core->options.quantum;
+    struct budget budget = {core->options.quantum, core->options.quantum};
     int done = 0;
 
     if (!TAILQ_EMPTY(&core->receiving)) {
         done += rbuf_receiver_progress(core, &receive_budget);
     }
     if (!TAILQ_EMPTY(&core->busy)) {
-        done += progress_busy(core, &send_budget);
+        done += progress_busy(core, &budget);
     }
     if (!TAILQ_EMPTY(&core->deferred)) {
         done += rbuf_grants_progress(core);
     }
-    core->copied += 2 * (uint64_t) core->options.quantum - receive_budget - send_budget;
+    core->copied += 2 * (uint64_t) core->options.quantum - receive_budget - budget.send;
     return done;
 }
 

@@ -168,7 +168,8 @@ struct rbuf_core {
     struct rbuf_early_windows windows;
     struct rbuf_tx_chunk_list chunks_free;
     uint32_t sweeps; /* calls of rbuf_core_swept(); wraps */
-    uint64_t copied; /* bytes, by rbuf_core_progress(), in both directions */
+    uint64_t copied; /* bytes, by rbuf_core_progress(), in both directions; not for gets, which wait
+                        for completions */
     uint32_t queued; /* messages on the peers' `queued` lists, and operations that are held */
     uint64_t now_ns; /* of the newest rbuf_core_progress() */
 };
