@@ -19,7 +19,8 @@ enum {
 /* What each side tells the other. */
 struct address {
     uint32_t number[QUEUE_PAIRS];
-    uint32_t lid;
+    uint32_t lid; /* 0: RoCE, the GID counts */
+    union ibv_gid gid;
     uint32_t rkey, read_only_rkey, foreign_rkey;
     uint64_t addr;
     uint64_t victim_offset;

@@ -151,7 +151,7 @@ void poll_for(struct side *side, uint64_t ns)
         ibv_poll_cq(side->cq, 1, &wc);
 }
 
-static void connect_to(struct ibv_qp *qp, uint32_t number, uint32_t lid)
+static void connect_to(struct ibv_qp *qp, uint32_t number, const struct address *peer)
 {
     struct ibv_qp_attr attr = {
         .qp_state = IBV_QPS_INIT, .port_num = 1, .qp_access_flags = ALL_ACCESS};
@@ -163,8 +163,11 @@ static void connect_to(struct ibv_qp *qp, uint32_t number, uint32_t lid)
     attr.path_mtu = IBV_MTU_4096;
     attr.max_dest_rd_atomic = 4;
     attr.min_rnr_timer = 8;
-    attr.ah_attr.dlid = (uint16_t) lid;
+    attr.ah_attr.dlid = (uint16_t) peer->lid;
     attr.ah_attr.port_num = 1;
+    attr.ah_attr.is_global = peer->lid == 0; /* RoCE */
+    attr.ah_attr.grh.dgid = peer->gid;
+    attr.ah_attr.grh.hop_limit = 1;
     err = err ? err
               : ibv_modify_qp(qp, &attr,
                               IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
@@ -214,8 +217,8 @@ void loop_back(struct side *side, int with)
     struct ibv_qp *first = make_queue_pair(side), *second = make_queue_pair(side);
 
     (void) with;
-    connect_to(first, second->qp_num, side->own.lid);
-    connect_to(second, first->qp_num, side->own.lid);
+    connect_to(first, second->qp_num, &side->own);
+    connect_to(second, first->qp_num, &side->own);
     side->qp[0] = first;
     side->peer = side->own;
 }
@@ -228,7 +231,8 @@ static void open_device(struct side *side)
     if (!list || !list[0])
         fail("no device");
     side->context = ibv_open_device(list[0]);
-    if (!side->context || ibv_query_port(side->context, 1, &port))
+    if (!side->context || ibv_query_port(side->context, 1, &port) ||
+        ibv_query_gid(side->context, 1, 0, &side->own.gid))
         fail("opening the device: %s", strerror(errno));
     ibv_free_device_list(list);
     side->own.lid = port.lid;
@@ -262,7 +266,7 @@ static void set_up(struct side *side)
         read(side->socket, &side->peer, sizeof(side->peer)) != sizeof(side->peer))
         fail("the other side is gone");
     for (int i = 0; i < QUEUE_PAIRS; i++)
-        connect_to(side->qp[i], side->peer.number[i], side->peer.lid);
+        connect_to(side->qp[i], side->peer.number[i], &side->peer);
     notify(side);
     await_peer(side);
 }
