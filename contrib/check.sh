@@ -240,6 +240,8 @@ run_mpi() {
         --only '^(remap|reuse|read-only|window-4|truncate|threads|one-sided|lost-peer)'
     TALLY_TIMEOUT=900 add_counted bench env PATH="$prefix/bin:$PATH" \
         RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" "$source/tests/mpi/bench.sh"
+    TALLY_TIMEOUT=600 add_counted demo env PATH="$prefix/bin:$PATH" \
+        RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" "$source/tests/mpi/demo.sh"
     TALLY_TIMEOUT=900 add_counted "tune, what it says" env PATH="$prefix/bin:$PATH" \
         RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" "$source/tests/mpi/tune.sh" says
 }

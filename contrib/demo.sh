@@ -4,7 +4,7 @@
 # Shows rbuf at work on this machine: builds it, runs NAS IS over each of its protocols and over
 # its rivals (Open MPI's own openib BTL with and without its registration cache, and UCX), once with
 # buffers that the program keeps and once with buffers that are new in every iteration, and prints
-# one table. Then it measures ping-pong with fresh buffers over the same transports and draws it:
+# one table; with a user's tree of NASA's programs (NPB) all of these, too. Then it measures ping-pong with fresh buffers over the same transports and draws it:
 # bandwidth over size, one line a transport.
 #
 # Rounds are interleaved: each runs everything once, and the table has the medians. Everything that
@@ -25,11 +25,13 @@ usage: contrib/demo.sh [options] [-- MPIRUN-OPTION...]
   --profile P    profile of the emulated HCA where this machine has none (graphene);
                  softhca --list-profiles shows them
   --json FILE    every run, as a list of objects
-  --npb-dir DIR  run NASA's own IS as well: DIR/bin/is.C.x, built for Open MPI
+  --npb-dir DIR  run NASA's own programs as well, built for Open MPI: those in DIR/bin, or DIR, of
+                 this class and number of ranks, such as cg.C.x or cg.C.2
   --transports L these only (superpipeline,rcache,register,pipeline,copy,openib-pinned,
                  openib-unpinned,ucx; what this Open MPI lacks is left out)
   --picture FILE where the picture of ping-pong goes, .png or .svg (BUILD/demo.png), or none
   --build DIR    build directory (build/demo)
+  --prefix DIR   where rbuf is installed; nothing is built then
 It runs on this machine, or where the scheduler's allocation (Slurm, PBS, LSF) or mpirun's options say (--host,
 --hostfile, --map-by here or anything behind --): then nothing is emulated, and the build directory has
 to be on a file system of all nodes.
@@ -53,6 +55,7 @@ npb_dir=
 transports=superpipeline,rcache,register,pipeline,copy,openib-pinned,openib-unpinned,ucx
 picture=
 build=$top/build/demo
+prefix=
 placement=()
 while [ $# -gt 0 ]; do
     case $1 in
@@ -61,7 +64,7 @@ while [ $# -gt 0 ]; do
         exit 0
         ;;
     --class | --ranks | --rounds | --profile | --json | --npb-dir | --transports | --build | \
-        --picture)
+        --picture | --prefix)
         [ -n "${2-}" ] || refuse "$1 wants a value"
         option=${1#--}
         printf -v "${option//-/_}" %s "$2"
@@ -96,10 +99,42 @@ IFS=, read -ra names <<<"$transports"
 for name in "${names[@]}"; do
     transport_options "$name" || exit 2
 done
+# The programs of $npb_dir that can be run: sets npb_codes to their names (cg), npb_programs to their
+# paths, and npb_others to what is there besides, with the reason.
+npb_find()
+{
+    local path name code ranks_of_it side=1
+    npb_codes=() npb_others=()
+    declare -gA npb_programs=()
+    while [ $((side * side)) -lt "$ranks" ]; do side=$((side + 1)); done
+    for path in "$npb_dir"/bin/??.?.* "$npb_dir"/??.?.*; do
+        name=${path##*/}
+        [[ -x $path && $name =~ ^(bt|cg|ep|ft|is|lu|mg|sp)\.([SWABCDEF])\.(x|[0-9]+)$ ]] || continue
+        code=${BASH_REMATCH[1]} ranks_of_it=${BASH_REMATCH[3]}
+        if [ "${BASH_REMATCH[2]}" != "$class" ]; then
+            npb_others+=("$name (class ${BASH_REMATCH[2]})")
+        elif [[ $ranks_of_it != x && $ranks_of_it != "$ranks" ]]; then
+            npb_others+=("$name ($ranks_of_it ranks)")
+        elif [[ $ranks_of_it = x && $code = [bs][tp] && $((side * side)) != "$ranks" ]]; then
+            npb_others+=("$name (wants a square number of ranks)")
+        elif [ -z "${npb_programs[$code]-}" ]; then
+            npb_codes+=("$code")
+            npb_programs[$code]=$path
+        fi
+    done
+}
+
+npb_codes=()
 if [ -n "$npb_dir" ]; then
-    npb=$npb_dir/bin/is.$class.x
-    [ -x "$npb" ] || npb=$npb_dir/bin/is.$class.$ranks
-    [ -x "$npb" ] || refuse "--npb-dir: neither is.$class.x nor is.$class.$ranks in $npb_dir/bin"
+    npb_find
+    others=$(IFS=, && echo "${npb_others[*]}")
+    [ ${#npb_codes[@]} -gt 0 ] || refuse "--npb-dir '$npb_dir': no program of class $class for $ranks ranks; \
+there is ${others:-none at all, such as cg.$class.x or cg.$class.$ranks}"
+    [ -z "$others" ] || echo "of $npb_dir is left out: ${others//,/, }"
+fi
+if [ -n "$prefix" ]; then
+    [ -x "$prefix/bin/rbuf-compare" ] || refuse "--prefix '$prefix': rbuf is not installed there"
+    prefix=$(cd "$prefix" && pwd)
 fi
 if [ -n "$json" ] && ! : >"$json"; then
     refuse "--json '$json': cannot be written"
@@ -118,7 +153,6 @@ else
     profile=${profile:-graphene}
 fi
 mkdir -p "$build/log" && build=$(cd "$build" && pwd) || exit 2
-prefix=$build/prefix
 
 # step TEXT COMMAND...: runs the command with its output in a log, which is shown if it fails.
 step()
@@ -214,7 +248,7 @@ read_result()
         mops=$(sed -n 's/^nas_is .*mops=\([0-9.]*\).*/\1/p' "$output")
         verified=$(sed -n 's/^nas_is .*verified=\([a-z]*\).*/\1/p' "$output")
         ;;
-    npb)
+    npb-*)
         seconds=$(sed -n 's/.*Time in seconds *= *\([0-9.]*\).*/\1/p' "$output")
         mops=$(sed -n 's/.*Mop\/s total *= *\([0-9.]*\).*/\1/p' "$output")
         verified=no
@@ -228,15 +262,15 @@ read_result()
 # run ROUND TRANSPORT PROGRAM BUFFERS: one line in $results, tab-separated; empty fields are "-".
 run()
 {
-    local round=$1 transport=$2 program=$3 buffers=$4 status=0 command
+    local round=$1 transport=$2 program=$3 buffers=$4 status=0 time=$limit command
     command=("$prefix/libexec/rbuf/nas_is" --class "$class")
     case $program-$buffers in
     nas_is-fresh) command+=(--fresh-buffers) ;;
-    npb-*) command=("$npb") ;;
+    npb-*) command=("${npb_programs[${program#npb-}]}") time=$((10 * limit)) ;;
     esac
     transport_options "$transport"
     : >"$stats"
-    timeout -k 5 $limit "${fabric_command[@]}" "${MPIRUN:-mpirun}" \
+    timeout -k 5 "$time" "${fabric_command[@]}" "${MPIRUN:-mpirun}" \
         "${mpi_args[@]}" "${transport_args[@]}" --mca btl_rbuf_report 2 \
         --mca rcache_grdma_print_stats 1 "${command[@]}" >"$output" 2>&1 </dev/null || status=$?
     read_result "$program"
@@ -254,9 +288,9 @@ run()
 run_rounds()
 {
     local round at name kind n=0 total kinds=(nas_is:reused nas_is:fresh)
-    if [ -n "$npb_dir" ]; then
-        kinds+=(npb:reused)
-    fi
+    for name in "${npb_codes[@]}"; do
+        kinds+=("npb-$name:reused")
+    done
     total=$((rounds * ${#names[@]} * ${#kinds[@]}))
     for ((round = 1; round <= rounds; round++)); do
         for ((at = 0; at < ${#names[@]}; at++)); do
@@ -375,7 +409,10 @@ draw_picture()
     return 1
 }
 
-build_all
+if [ -z "$prefix" ]; then
+    prefix=$build/prefix
+    build_all
+fi
 export PATH=$prefix/bin:$PATH RBUF_COMPONENT_DIR=$prefix/lib/openmpi
 transports_keep "${names[@]}"
 names=("${transports_kept[@]}")
@@ -397,7 +434,7 @@ fi
 echo "adapter $fabric_name, on ${fabric_hosts//+/, }"
 run_rounds
 echo
-echo "NAS IS class $class, $ranks ranks, $fabric_name on ${fabric_hosts//+/, }, medians of $rounds rounds; hits and misses of"
+echo "NAS IS${npb_codes[*]:+ and NPB ${npb_codes[*]}}, class $class, $ranks ranks, $fabric_name on ${fabric_hosts//+/, }, medians of $rounds rounds; hits and misses of"
 echo "the registration cache over all ranks, and the most memory one rank had registered at once;"
 echo "ratio to superpipeline: median of the ratios within each round"
 echo
