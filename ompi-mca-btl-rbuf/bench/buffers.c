@@ -102,17 +102,29 @@ static size_t slot_bytes(const struct bench_buffers *buffers)
 }
 
 /*
- * Message `m` of `rank` in repetition `rep`, without gaps: no two words of it are equal, nor is one
- * zero, and with another rank, repetition or message it differs everywhere.
+ * Adds message `m` of `rank` in repetition `rep`, without gaps, by exclusive or: no two words of it
+ * are equal, nor is one zero, and with another rank, repetition or message it differs everywhere.
  */
-static void write_packed(char *packed, size_t size, int rank, int rep, int m)
+static void mix_packed(char *packed, size_t size, int rank, int rep, int m)
 {
     const uint64_t first =
         ((uint64_t) (rep + 1) << 44) + ((uint64_t) m << 32) + ((uint64_t) (rank + 1) << 30);
 
     for (size_t i = 0; i < (size + 7) / 8; i++) {
-        const uint64_t word = (first + i + 1) * UINT64_C(0x9e3779b97f4a7c15);
+        uint64_t word;
+
+        memcpy(&word, packed + 8 * i, 8);
+        word ^= (first + i + 1) * UINT64_C(0x9e3779b97f4a7c15);
         memcpy(packed + 8 * i, &word, 8);
+    }
+}
+
+/* That message, or of several ranks all together. */
+static void write_packed(char *packed, size_t size, struct bench_ranks ranks, int rep, int m)
+{
+    memset(packed, 0, (size + 7) / 8 * 8);
+    for (int rank = ranks.first; rank < ranks.first + ranks.count; rank++) {
+        mix_packed(packed, size, rank, rep, m);
     }
 }
 
@@ -143,7 +155,7 @@ void bench_buffers_prepare(struct bench_buffers *buffers, int rank, int rep, enu
         memset(buffers->recv[m], 0, bytes);
     }
     for (int m = 0; m < buffers->slots; m++) {
-        write_packed(buffers->packed, buffers->layout->size, rank, rep, m);
+        write_packed(buffers->packed, buffers->layout->size, (struct bench_ranks){rank, 1}, rep, m);
         if (buffers->layout->kind != BENCH_BYTES) {
             memset(buffers->send[m], 0, bytes);
         }
@@ -168,14 +180,14 @@ void bench_buffers_repeat(struct bench_buffers *buffers)
     buffers->reuse = buffers->reuse_before;
 }
 
-static bool message_right(struct bench_buffers *buffers, int m, int peer, int rep)
+static bool message_right(struct bench_buffers *buffers, int m, struct bench_ranks from, int rep)
 {
     const struct bench_layout *layout = buffers->layout;
     char *expected = malloc(layout->size + 8);
     bool right = expected != NULL;
 
     if (right) {
-        write_packed(expected, layout->size, peer, rep, m);
+        write_packed(expected, layout->size, from, rep, m);
         bench_layout_pack(layout, buffers->recv[m], buffers->packed);
         right = memcmp(buffers->packed, expected, layout->size) == 0;
     }
@@ -194,12 +206,13 @@ static bool message_right(struct bench_buffers *buffers, int m, int peer, int re
     return true;
 }
 
-long bench_buffers_check(struct bench_buffers *buffers, int first, int count, int peer, int rep)
+long bench_buffers_check(struct bench_buffers *buffers, int first, int count,
+                         struct bench_ranks from, int rep)
 {
     long bad = 0;
 
     for (int m = first; m < first + count; m++) {
-        if (!message_right(buffers, m, peer, rep)) {
+        if (!message_right(buffers, m, from, rep)) {
             fprintf(stderr, "rbuf-bench: message %d of %zu bytes in repetition %d is wrong\n", m,
                     buffers->layout->size, rep);
             bad++;

@@ -56,12 +56,18 @@ bool bench_buffers_first_reuse(const struct bench_buffers *buffers);
 /* The repetition does not count: the next one uses the buffers that it used. */
 void bench_buffers_repeat(struct bench_buffers *buffers);
 
+/* Some ranks in a row. */
+struct bench_ranks {
+    int first, count;
+};
+
 /*
- * The number of `count` messages from the `first` on, from `peer`, that are not what it sent in
- * repetition `rep`, to the byte, gaps and what lies behind included. Says on stderr what is wrong.
- * Spoils the buffers.
+ * The number of `count` messages from the `first` on that are not what `from` sent in repetition
+ * `rep`, of several ranks the exclusive or of all, to the byte, gaps and what lies behind included.
+ * Says on stderr what is wrong. Spoils the buffers.
  */
-long bench_buffers_check(struct bench_buffers *buffers, int first, int count, int peer, int rep);
+long bench_buffers_check(struct bench_buffers *buffers, int first, int count,
+                         struct bench_ranks from, int rep);
 
 /* Unmaps what was new. */
 void bench_buffers_release(struct bench_buffers *buffers);

@@ -30,6 +30,8 @@ const struct bench_word bench_pattern_words[BENCH_PATTERNS] = {
                             "a put and a get in start-complete, and two back; half the time"},
     [BENCH_BCAST] = {"bcast", "MPI_Bcast among all ranks, then a barrier off the clock; mean"},
     [BENCH_SCATTER] = {"scatter", "MPI_Scatter likewise, out of one array of messages"},
+    [BENCH_ALLREDUCE] = {"allreduce", "MPI_Allreduce likewise, the bytes' exclusive or"},
+    [BENCH_BARRIER] = {"barrier", "MPI_Barrier likewise, alike for all sizes"},
     [BENCH_LATE] = {"late", "the receiver comes --late after the sender; the receive's own time"},
 };
 

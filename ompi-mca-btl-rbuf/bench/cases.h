@@ -29,6 +29,8 @@ enum bench_pattern {
     BENCH_PUT_GET_PSCW,
     BENCH_BCAST,
     BENCH_SCATTER,
+    BENCH_ALLREDUCE,
+    BENCH_BARRIER,
     BENCH_PATTERNS
 };
 
@@ -39,7 +41,12 @@ static inline bool bench_is_one_sided(enum bench_pattern pattern)
 }
 static inline bool bench_is_collective(enum bench_pattern pattern)
 {
-    return pattern == BENCH_BCAST || pattern == BENCH_SCATTER;
+    return pattern >= BENCH_BCAST && pattern <= BENCH_BARRIER;
+}
+/* What is sent must have no gaps. */
+static inline bool bench_is_of_bytes(enum bench_pattern pattern)
+{
+    return pattern == BENCH_SCATTER || pattern == BENCH_ALLREDUCE;
 }
 
 /* What a message is made of. */

@@ -373,6 +373,8 @@ int bench_burst(const struct bench_options *options, enum bench_pattern pattern,
     case BENCH_PUTS_GETS:
     case BENCH_PUT_GET_PSCW:
     case BENCH_BCAST:
+    case BENCH_ALLREDUCE:
+    case BENCH_BARRIER:
     case BENCH_BOTH:
         return options->burst > 0 ? options->burst : 1;
     case BENCH_RATE:
@@ -440,13 +442,12 @@ static bool burst_possible(struct bench_options *options, enum bench_pattern pat
     return true;
 }
 
-/* An array of messages has no gaps. */
 static bool types_possible(struct bench_options *options, enum bench_pattern pattern)
 {
-    for (int t = 0; pattern == BENCH_SCATTER && t < options->types.count; t++) {
+    for (int t = 0; bench_is_of_bytes(pattern) && t < options->types.count; t++) {
         if (options->types.values[t] != BENCH_BYTES) {
             snprintf(options->message, sizeof options->message,
-                     "--pattern scatter: --type must be bytes");
+                     "--pattern %s: --type must be bytes", bench_pattern_words[pattern].name);
             return false;
         }
     }
@@ -481,7 +482,7 @@ bool bench_takes_ranks(struct bench_options *options, int ranks)
     }
     snprintf(options->message, sizeof options->message,
              "%d ranks: it measures between two, start it with -np 2; more only for --pattern "
-             "bcast,scatter, without --probe",
+             "bcast,scatter,allreduce,barrier, without --probe",
              ranks);
     return false;
 }

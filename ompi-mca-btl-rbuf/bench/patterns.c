@@ -31,6 +31,7 @@ int bench_received(enum bench_pattern pattern, int slots, int rank, int *first)
     case BENCH_PINGPONG:
     case BENCH_SPECTRUM:
     case BENCH_BOTH:
+    case BENCH_ALLREDUCE:
         return slots;
     case BENCH_GET:
     case BENCH_GET_SPECTRUM:
@@ -39,6 +40,8 @@ int bench_received(enum bench_pattern pattern, int slots, int rank, int *first)
         return rank == 0 ? slots / 2 : 0;
     case BENCH_PUT_GET_PSCW:
         return slots / 2;
+    case BENCH_BARRIER:
+        return 0;
     case BENCH_SCATTER:
         *first = rank;
         return rank > 0;
@@ -363,18 +366,28 @@ static double epochs(const struct bench_exchange *x)
     return time;
 }
 
-/* From rank 0 to all. */
-static void spread(const struct bench_exchange *x, int m)
+/* One operation of all ranks; from rank 0, where there is one that others get something from. */
+static void take_part(const struct bench_exchange *x, int m)
 {
     const struct bench_layout *layout = x->buffers->layout;
 
-    if (x->pattern == BENCH_BCAST) {
+    switch (x->pattern) {
+    case BENCH_BCAST:
         MPI_Bcast(x->rank == 0 ? x->buffers->send[m] : x->buffers->recv[m], layout->count,
                   layout->type, 0, MPI_COMM_WORLD);
-    } else {
+        break;
+    case BENCH_SCATTER:
         MPI_Scatter(x->buffers->send[0], layout->count, layout->type,
                     x->rank == 0 ? MPI_IN_PLACE : x->buffers->recv[x->rank], layout->count,
                     layout->type, 0, MPI_COMM_WORLD);
+        break;
+    case BENCH_ALLREDUCE:
+        MPI_Allreduce(x->buffers->send[m], x->buffers->recv[m], layout->count, layout->type,
+                      MPI_BXOR, MPI_COMM_WORLD);
+        break;
+    default:
+        MPI_Barrier(MPI_COMM_WORLD);
+        break;
     }
 }
 
@@ -386,7 +399,7 @@ static double collective(const struct bench_exchange *x)
     for (int i = 0; i < x->burst; i++) {
         const double start = clock_us();
 
-        spread(x, first_of(x, i));
+        take_part(x, first_of(x, i));
         time += clock_us() - start;
         MPI_Barrier(MPI_COMM_WORLD);
     }
@@ -426,6 +439,8 @@ double bench_exchange_time(struct bench_exchange *x)
         break;
     case BENCH_BCAST:
     case BENCH_SCATTER:
+    case BENCH_ALLREDUCE:
+    case BENCH_BARRIER:
         return collective(x);
     case BENCH_BOTH:
         return slower_of_both(both(x));

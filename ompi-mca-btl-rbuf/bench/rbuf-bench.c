@@ -77,8 +77,10 @@ static void repeat_once(struct bench *bench, const struct bench_case *one,
     if (bench->options.check) {
         int first;
         const int received = bench_received(one->pattern, buffers->slots, bench->rank, &first);
-        bench->bad_messages +=
-            bench_buffers_check(buffers, first, received, bench->rank == 0, serial);
+        const struct bench_ranks from = one->pattern == BENCH_ALLREDUCE
+                                            ? (struct bench_ranks){0, bench->ranks}
+                                            : (struct bench_ranks){bench->rank == 0, 1};
+        bench->bad_messages += bench_buffers_check(buffers, first, received, from, serial);
     }
     if (!buffers->last_reused) {
         bench_exchange_close(exchange);

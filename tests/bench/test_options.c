@@ -140,6 +140,7 @@ static const struct {
     {"--pattern put --buffers 50%", "--pattern put"},
     {"--pattern scatter --buffers 50%", "--pattern scatter"},
     {"--pattern bcast,scatter --type bytes,struct", "--pattern scatter"},
+    {"--pattern barrier,allreduce --type vector", "--pattern allreduce"},
     {"--pattern rate --buffers fresh --burst 16", "fresh buffers would be more than"},
     {"--window 4096 --pattern stream --burst 1000000 --buffers fresh", "--burst 1000000"},
     {"--reps", "--reps"},
@@ -158,7 +159,7 @@ END_TEST
 /* Collective operations have any number of ranks, all else two. */
 START_TEST(ranks)
 {
-    ck_assert_int_eq(parse("--pattern bcast,scatter"), OPTIONS_RUN);
+    ck_assert_int_eq(parse("--pattern bcast,scatter,allreduce,barrier"), OPTIONS_RUN);
     ck_assert(bench_takes_ranks(&options, 2) && bench_takes_ranks(&options, 4));
     ck_assert(!bench_takes_ranks(&options, 1));
     ck_assert_int_eq(parse("--pattern bcast,put"), OPTIONS_RUN);

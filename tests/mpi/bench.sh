@@ -76,8 +76,11 @@ one_sided() {
 
 four_ranks() {
     local ranks=4
-    bench --sizes 0,8,3k,100k --pattern bcast,scatter --buffers fresh,reused --reps 4 --check || return
-    rows 16 checked ok
+    bench --sizes 0,8,3k,100k --pattern bcast,scatter,allreduce,barrier --buffers fresh,reused --reps 4 --check ||
+        return
+    rows 32 checked ok
+    bench --sizes 1k --pattern bcast,allreduce,barrier --burst 3 --reps 4 --check || return
+    rows 3 checked ok
 }
 
 all_types() {
