@@ -20,7 +20,7 @@ struct range {
 struct parser {
     struct bench_options *options;
     struct range range;
-    char wants[200]; /* the words that an option takes, when it got another one */
+    char wants[260]; /* the words that an option takes, when it got another one */
 };
 
 static const char SIZE_WANTED[] = "a size below 2g such as 12k or 1M";

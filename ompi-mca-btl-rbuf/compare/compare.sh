@@ -27,7 +27,8 @@ Transports and rounds:
   --no-probe         do not wait for the machine to be quiet
   --handover NS:NS   nor count it as quiet unless a cache line takes so long from core to core; see
                      PROBING in rbuf-bench --help
-Where: the two ranks run on this machine, or where the scheduler's allocation (Slurm, PBS, LSF) or mpirun's
+  --ranks N          ranks (2); more for the patterns of all ranks alone, with --no-probe
+Where: the ranks run on this machine, or where the scheduler's allocation (Slurm, PBS, LSF) or mpirun's
 options say: --host, --hostfile, --map-by here or anything behind --, as in
     rbuf-compare --host node1,node2 --buffers fresh
     rbuf-compare -- --hostfile nodes --map-by ppr:1:node --bind-to core
@@ -35,7 +36,7 @@ With those nothing is emulated: each node's adapter is used
 Cases, as rbuf-bench has them (rbuf-bench --help): each combination is measured
   --sizes LIST (64K,1M,4M), or --min SIZE --max SIZE --step PERCENT
   --pattern LIST  --buffers LIST (reused,fresh)  --type LIST  --cache LIST
-  --window N  --burst N  --late US  --reps N  --check  --no-warm-up
+  --window N  --burst N  --late US  --reps N  --pages  --check  --no-warm-up
 Output:
   --csv FILE         every line of every round
   --add              FILE's earlier rounds count as well, and stay in it
@@ -87,6 +88,7 @@ find_programs()
 
 transports=superpipeline,rcache,openib-pinned,openib-unpinned,ucx
 rounds=5
+ranks=2
 profile=
 gap=
 csv=
@@ -120,7 +122,7 @@ parse()
             shift
             ;;
         --add) add=yes ;;
-        --check | --no-warm-up) cases+=("$1") ;;
+        --pages | --check | --no-warm-up) cases+=("$1") ;;
         --mca)
             [ $# -ge 3 ] || refuse "--mca wants a name and a value"
             extra+=(--mca "$2" "$3")
@@ -145,7 +147,7 @@ parse()
             placement+=("${@:2}")
             break
             ;;
-        --transports | --rounds | --profile | --gap | --csv | --plot | --report)
+        --transports | --rounds | --ranks | --profile | --gap | --csv | --plot | --report)
             [ $# -ge 2 ] || refuse "$1 wants a value"
             printf -v "${1#--}" %s "$2"
             shift
@@ -222,10 +224,10 @@ choose_nodes()
 {
     [ -z "$profile$gap" ] ||
         refuse "--profile and --gap are the emulated HCA's, which serves the processes of one machine alone"
-    mpi_place 2 "${placement[@]}"
+    mpi_place "$ranks" "${placement[@]}"
     fabric_ask || exit 1
     [[ $fabric_hosts == *+* ]] ||
-        echo "rbuf-compare: both ranks run on $fabric_hosts: what is measured stays in one node" >&2
+        echo "rbuf-compare: all ranks run on $fabric_hosts: what is measured stays in one node" >&2
 }
 
 choose_machine() # NEEDS-HCA
@@ -239,7 +241,7 @@ choose_machine() # NEEDS-HCA
         echo "rbuf-compare: no HCA with an active port here: an emulated one is measured, profile $wanted" >&2
     fi
     fabric_name=$fabric_name${gap:+:gap=$gap}
-    mpi_launch_options 2
+    mpi_launch_options "$ranks"
     mpi_args+=("${placement[@]}")
 }
 
@@ -295,6 +297,9 @@ failed=0
 parse "$@"
 case $rounds in
 '' | *[!0-9]* | 0*) refuse "--rounds '$rounds': wants a whole number above 0" ;;
+esac
+case $ranks in
+'' | *[!0-9]* | 0* | 1) refuse "--ranks '$ranks': wants a whole number above 1" ;;
 esac
 [ $add = no ] || [ -n "$csv" ] || refuse "--add wants --csv FILE"
 summary=$(part compare_report.awk) && median=$(part median.awk) || exit 2

@@ -91,6 +91,8 @@ run "parameters of a protocol" 0 --transports superpipeline:subblock=off:c0=8k,t
 found "$CALLS" "--mca btl_rbuf_protocol superpipeline --mca btl_rbuf_subblock off --mca btl_rbuf_c0 8k --mca pml_ob1_verbose 1"
 found "$CALLS" "rbuf-bench --min 8 --max 64 --pattern rate --type vector --no-warm-up --buffers reused,fresh$"
 found "$(log_of "parameters of a protocol")" "superpipeline:subblock=off:c0=8k"
+run "more ranks" 0 --transports tcp --rounds 1 --ranks 4 --pattern bcast --pages --no-probe
+found "$CALLS" "^mpirun -np 4 .*rbuf-bench --pattern bcast --pages "
 mkdir "$work/before" && : >"$work/before/mca_btl_rbuf.so"
 run "another build" 0 --transports "superpipeline:component=$work/before:c0=8k,superpipeline" --rounds 1 --no-probe
 found "$CALLS" "superpipeline --mca mca_base_component_path SYS_DEFAULT:$work/before --mca btl_rbuf_c0 8k"
@@ -126,7 +128,7 @@ found "$CALLS" "^mpirun -np 2 --hostfile nodes --map-by ppr:1:node( --allow-run-
 SLURM_JOB_NUM_NODES=2 run "an allocation" 0 --transports superpipeline --rounds 1
 found "$CALLS" "^mpirun -np 2 --map-by node "
 SECOND=node1 run "one node" 0 --transports superpipeline --rounds 1 --host node1:2
-found "$(log_of "one node")" "both ranks run on node1"
+found "$(log_of "one node")" "all ranks run on node1"
 run "options that place nothing" 0 --transports superpipeline --rounds 1 --profile infini -- --report-bindings
 found "$CALLS" "^softhca --profile infini -- .*mpirun -np 2 .*--report-bindings --mca"
 try "  emulation that was asked for" test "$(grep -c "emulated one is" "$(log_of "options that place nothing")")" = 0
@@ -144,6 +146,7 @@ refused "wants PARAMETER=VALUE" --transports superpipeline:c0
 refused "--handover wants a value" --handover
 refused "leaves out" --handover 40:130 --no-probe
 refused "--rounds '0'" --rounds 0
+refused "--ranks '1'" --ranks 1
 refused "--add wants --csv" --add
 refused "cannot be read" --report "$work/none.csv"
 refused "unknown option '--fast'" --fast

@@ -119,6 +119,7 @@ static const struct {
     {"--sizes 1,,2", "--sizes '1,,2'"},
     {"--sizes 1k,", "--sizes '1k,'"},
     {"--pattern ping", "--pattern 'ping'"},
+    {"--pattern ping", ", barrier"},
     {"--pattern pingpong,", "overlap-send"},
     {"--buffers 101%", "--buffers '101%'"},
     {"--buffers 5", "--buffers '5'"},
