@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #define SIM_CALLS_MOST 4096u
+#define SIM_TASKS      16u /* of the grouped FT */
 
 struct sim_call {
     uint64_t compute_ns; /* before it */
@@ -39,5 +40,9 @@ extern const unsigned sim_sequence_count;
 /* helper_nas.c: NAS benchmarks, and programs of the paper's. */
 extern const struct sim_sequence sim_programs[];
 extern const unsigned sim_program_count;
+
+/* FT.C.16 in two dimensions, 2 by 8, as one task sees it: what goes to tasks of its own node needs
+ * no registration. */
+void sim_grouped_ft(struct sim_calls *calls, unsigned task, const unsigned node_of[SIM_TASKS]);
 
 #endif

@@ -203,6 +203,64 @@ static void ft_weak_64(struct sim_calls *calls)
     ft_of(calls, 64, CLASS_D / 32, 40000 * MS, true);
 }
 
+/* ---- FT in two dimensions: rows of eight tasks, columns of two, all to all in each ---- */
+
+#define ROW 8u
+
+struct transpose {
+    unsigned task, from;
+    unsigned first, step; /* first task of the row or column, and from one to the next */
+    unsigned members;
+    const unsigned *node_of;
+};
+
+/* Adds nothing if all of them are on one node; whether it did. */
+static bool transpose(struct sim_calls *calls, const struct transpose *how, uint64_t compute_ns,
+                      uint64_t array)
+{
+    const uint64_t block = array / how->members;
+    const uint32_t before = calls->count;
+
+    for (unsigned i = 0; i < how->members; i++) {
+        const unsigned partner = how->first + i * how->step;
+
+        if (how->node_of[partner] == how->node_of[how->task]) {
+            continue;
+        }
+        message(calls, calls->count == before ? compute_ns : 0, at(B, i * block), block,
+                100 * how->members + how->from);
+        message(calls, 0, at(how->from, i * block), block, 100 * how->members + 10 + how->from);
+    }
+    if (calls->count == before) {
+        return false;
+    }
+    await(calls);
+    return true;
+}
+
+/* There twice, the first of which is not timed, and back again and again, as above. */
+void sim_grouped_ft(struct sim_calls *calls, unsigned task, const unsigned node_of[SIM_TASKS])
+{
+    const uint64_t array = 512 * 512 * 512 * 16ull / SIM_TASKS, half_ns = 2300 * MS;
+    uint64_t compute_ns = 0;
+
+    calls->count = 0;
+    for (unsigned i = 0; i < 2 * 22; i++) {
+        const bool there = i < 4, row = there == (i % 2 == 1);
+        const struct transpose how = {.task = task,
+                                      .from = there ? A : C,
+                                      .first = row ? task / ROW * ROW : task % ROW,
+                                      .step = row ? 1 : ROW,
+                                      .members = row ? ROW : SIM_TASKS / ROW,
+                                      .node_of = node_of};
+
+        compute_ns += half_ns;
+        if (transpose(calls, &how, compute_ns, array)) {
+            compute_ns = 0;
+        }
+    }
+}
+
 /* ---- MG: one call site at several levels ---- */
 
 static void faces_of(struct sim_calls *calls, unsigned level, uint64_t compute_ns, uint64_t site)
