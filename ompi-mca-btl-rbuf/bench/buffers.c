@@ -103,12 +103,13 @@ static size_t slot_bytes(const struct bench_buffers *buffers)
 
 /*
  * Adds message `m` of `rank` in repetition `rep`, without gaps, by exclusive or: no two words of it
- * are equal, nor is one zero, and with another rank, repetition or message it differs everywhere.
+ * are equal, nor is one zero, and with another rank, message, or repetition of the 16384 next to
+ * it, it differs everywhere.
  */
 static void mix_packed(char *packed, size_t size, int rank, int rep, int m)
 {
     const uint64_t first =
-        ((uint64_t) (rep + 1) << 44) + ((uint64_t) m << 32) + ((uint64_t) (rank + 1) << 30);
+        ((uint64_t) (rep + 1) << 50) + ((uint64_t) m << 32) + ((uint64_t) (rank + 1) << 30);
 
     for (size_t i = 0; i < (size + 7) / 8; i++) {
         uint64_t word;

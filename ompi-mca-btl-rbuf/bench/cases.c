@@ -15,6 +15,8 @@ const struct bench_word bench_pattern_words[BENCH_PATTERNS] = {
     [BENCH_OVERLAP_RECV] = {"overlap-recv", "the same while the receiver computes"},
     [BENCH_OVERLAP] = {"overlap", "the same while both compute"},
     [BENCH_SENDS] = {"sends", "as stream, by blocking sends"},
+    [BENCH_PROCESSOR] = {"processor",
+                         "--window sends (16) while the sender computes; its time for one"},
     [BENCH_SPECTRUM] = {"spectrum",
                         "ping-pongs with --window buffers (1000), the i-th of them i times"},
     [BENCH_PUT] = {"put", "--window puts (1) and a fence; time a put"},

@@ -18,6 +18,7 @@ enum bench_pattern {
     BENCH_OVERLAP,
     BENCH_LATE,
     BENCH_SENDS,
+    BENCH_PROCESSOR,
     BENCH_SPECTRUM,
     BENCH_PUT,
     BENCH_GET,

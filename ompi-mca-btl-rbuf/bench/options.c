@@ -199,6 +199,21 @@ static const char *take_burst(void *target, const char *value)
     return read ? NULL : "auto or a whole number from 1 to 1000000";
 }
 
+static const char *take_sets(void *target, const char *value)
+{
+    struct parser *parser = target;
+    const bool read = value_whole(value, 1, BENCH_MAX_SLOTS, &parser->options->sets);
+
+    return read ? NULL : "a whole number from 1 to 262144";
+}
+
+static const char *take_working_set(void *target, const char *value)
+{
+    struct parser *parser = target;
+
+    return read_size(value, &parser->options->working_set) ? NULL : SIZE_WANTED;
+}
+
 static const char *take_reps(void *target, const char *value)
 {
     struct parser *parser = target;
@@ -316,7 +331,9 @@ static const struct option_row rows[] = {
      take_cache},
     {"window", "N", "auto", "messages under way at once (stream, sends 16, rate 64, others 1)",
      take_window},
-    {"burst", "N", "auto", "exchanges back to back (reused in rate 16, others 1)", take_burst},
+    {"burst", "N", "auto", "exchanges back to back (reused in rate 16, others --sets)", take_burst},
+    {"sets", "N", "1", "sets of buffers that a burst uses in turn, see BUFFERS", take_sets},
+    {"working-set", "SIZE", "0", "memory that the pattern processor computes on", take_working_set},
     {"late", "US", "200", "how much later the receiver comes in the pattern late", take_late},
     {"reps", "N", "40", "repetitions a size", take_reps},
     {"pages", NULL, NULL, "each buffer on pages of its own, also small ones", take_pages},
@@ -343,6 +360,7 @@ int bench_window(const struct bench_options *options, enum bench_pattern pattern
     switch (pattern) {
     case BENCH_STREAM:
     case BENCH_SENDS:
+    case BENCH_PROCESSOR:
     case BENCH_PUTS_GETS:
         return options->window > 0 ? options->window : 16;
     case BENCH_SPECTRUM:
@@ -366,6 +384,7 @@ int bench_burst(const struct bench_options *options, enum bench_pattern pattern,
     case BENCH_PINGPONG:
     case BENCH_STREAM:
     case BENCH_SENDS:
+    case BENCH_PROCESSOR:
     case BENCH_PUT:
     case BENCH_GET:
     case BENCH_PUT_PSCW:
@@ -376,12 +395,19 @@ int bench_burst(const struct bench_options *options, enum bench_pattern pattern,
     case BENCH_ALLREDUCE:
     case BENCH_BARRIER:
     case BENCH_BOTH:
-        return options->burst > 0 ? options->burst : 1;
+        return options->burst > 0 ? options->burst : reuse == 100 ? options->sets : 1;
     case BENCH_RATE:
         return options->burst > 0 ? options->burst : reuse == 100 ? 16 : 1;
     default:
         return 1;
     }
+}
+
+int bench_sets(const struct bench_options *options, enum bench_pattern pattern, int reuse)
+{
+    const int burst = bench_burst(options, pattern, reuse);
+
+    return reuse == 0 || options->sets > burst ? burst : options->sets;
 }
 
 /* The sizes from min to max; the last is max itself. */
@@ -420,6 +446,13 @@ static bool burst_possible(struct bench_options *options, enum bench_pattern pat
     if ((bench_is_one_sided(pattern) || pattern == BENCH_SCATTER) && reuse > 0 && reuse < 100) {
         snprintf(options->message, sizeof options->message,
                  "--pattern %s: --buffers must be fresh or reused, not %d%%", name, reuse);
+        return false;
+    }
+    if ((long) bench_sets(options, pattern, 100) * bench_window(options, pattern) >
+        BENCH_MAX_SLOTS) {
+        snprintf(options->message, sizeof options->message,
+                 "--pattern %s with windows of %d: --sets %d would be more than %d buffers", name,
+                 bench_window(options, pattern), options->sets, BENCH_MAX_SLOTS);
         return false;
     }
     if (burst == 1 || reuse == 100) {

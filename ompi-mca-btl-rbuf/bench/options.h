@@ -16,7 +16,8 @@ enum {
     BENCH_MAX_SIZES = 1024,
     BENCH_MAX_CHOICES = 32,
     BENCH_MAX_WINDOW = 4096,
-    BENCH_MAX_NEW = 512 /* messages of a burst with buffers of their own */
+    BENCH_MAX_SLOTS = 1 << 18, /* messages of a burst with buffers that are used again */
+    BENCH_MAX_NEW = 512        /* messages of a burst with buffers of their own */
 };
 
 /* The values of an option that takes several; each combination of such lists is measured. */
@@ -34,6 +35,8 @@ struct bench_options {
     struct bench_list caches;   /* enum bench_cache */
     int window;                 /* messages under way at once; 0: the pattern's own */
     int burst;                  /* exchanges back to back in a repetition; 0: the pattern's own */
+    int sets;                   /* of buffers, which the exchanges of a burst use in turn */
+    size_t working_set;         /* bytes that the pattern processor computes on; 0: none */
     int reps;
     double late_us;
     bool pages; /* buffers share none */
@@ -56,6 +59,9 @@ bool bench_takes_ranks(struct bench_options *options, int ranks);
 /* Messages under way at once in this pattern, and exchanges a repetition, as asked for. */
 int bench_window(const struct bench_options *options, enum bench_pattern pattern);
 int bench_burst(const struct bench_options *options, enum bench_pattern pattern, int reuse);
+
+/* Sets of a window's buffers that a burst uses in turn; new ones are as many as its exchanges. */
+int bench_sets(const struct bench_options *options, enum bench_pattern pattern, int reuse);
 
 /* The options with their defaults, as a section of the help. */
 void bench_print_options(FILE *stream);

@@ -16,6 +16,7 @@ int bench_slots(enum bench_pattern pattern, int window, int sets)
     case BENCH_OVERLAP_RECV:
     case BENCH_OVERLAP:
         return 2;
+    case BENCH_PROCESSOR:
     case BENCH_PUTS_GETS: /* the first half is got, the other one put */
     case BENCH_PUT_GET_PSCW:
         return 2 * window * sets;
@@ -123,6 +124,16 @@ static double spectrum(const struct bench_exchange *x)
     return (clock_us() - start) / ((double) x->window * (x->window + 1));
 }
 
+/* The receiver's, that a window is there. */
+static void answer(const struct bench_exchange *x)
+{
+    if (x->rank == 0) {
+        MPI_Recv(NULL, 0, MPI_BYTE, 1, ANSWER_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else {
+        MPI_Send(NULL, 0, MPI_BYTE, 0, ANSWER_TAG, MPI_COMM_WORLD);
+    }
+}
+
 /* A window one way, then the answer that it is there. */
 static double stream(const struct bench_exchange *x)
 {
@@ -140,11 +151,7 @@ static double stream(const struct bench_exchange *x)
             }
         }
         MPI_Waitall(x->window, x->requests, MPI_STATUSES_IGNORE);
-        if (x->rank == 0) {
-            MPI_Recv(NULL, 0, MPI_BYTE, 1, ANSWER_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        } else {
-            MPI_Send(NULL, 0, MPI_BYTE, 0, ANSWER_TAG, MPI_COMM_WORLD);
-        }
+        answer(x);
     }
     return (clock_us() - start) / ((double) x->window * x->burst);
 }
@@ -176,7 +183,7 @@ static double one_way(const struct bench_exchange *x, int m, double work)
     } else {
         start_recv(x, m, &request);
     }
-    bench_compute(work);
+    bench_compute(0, work);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     return clock_us() - start;
 }
@@ -189,11 +196,11 @@ static double slower_of_both(double time)
     return slower;
 }
 
-static double compute_alone(double work)
+static double compute_alone(size_t bytes, double work)
 {
     const double start = clock_us();
 
-    bench_compute(work);
+    bench_compute(bytes, work);
     return clock_us() - start;
 }
 
@@ -205,8 +212,8 @@ static double overlap(struct bench_exchange *x, bool sender_computes, bool recei
 {
     const bool computes = x->rank == 0 ? sender_computes : receiver_computes;
     const double transfer = slower_of_both(one_way(x, 0, 0));
-    const double work = bench_compute_work(transfer);
-    const double computing = slower_of_both(computes ? compute_alone(work) : 0);
+    const double work = bench_compute_work(0, transfer);
+    const double computing = slower_of_both(computes ? compute_alone(0, work) : 0);
 
     MPI_Barrier(MPI_COMM_WORLD);
     const double together = slower_of_both(one_way(x, 1, computes ? work : 0));
@@ -214,6 +221,47 @@ static double overlap(struct bench_exchange *x, bool sender_computes, bool recei
     const double hidden = (transfer + computing - together) / shorter;
     x->hidden = hidden < 0 ? 0 : hidden > 1 ? 1 : hidden;
     return together;
+}
+
+/* Bursts of windows one way from message `first` on, the sender computing behind each; the time of
+ * a window until its sends are over. */
+static double computing_windows(const struct bench_exchange *x, int first, double work)
+{
+    double time = 0;
+
+    for (int i = 0; i < x->burst; i++) {
+        const double start = clock_us();
+
+        for (int m = first + first_of(x, i), k = 0; k < x->window; k++) {
+            if (x->rank == 0) {
+                start_send(x, m + k, &x->requests[k]);
+            } else {
+                start_recv(x, m + k, &x->requests[k]);
+            }
+        }
+        if (x->rank == 0) {
+            bench_compute(x->working_set, work);
+        }
+        MPI_Waitall(x->window, x->requests, MPI_STATUSES_IGNORE);
+        time += clock_us() - start;
+        answer(x);
+    }
+    return time / x->burst;
+}
+
+/* What the sends take of the sender's processor: how much longer computing takes with them, which
+ * goes on for longer than they are under way. */
+static double processor(const struct bench_exchange *x)
+{
+    const double work =
+        bench_compute_work(x->working_set, 2 * slower_of_both(computing_windows(x, 0, 0)));
+    double alone = 0;
+
+    for (int i = 0; i < x->burst && x->rank == 0; i++) {
+        alone += compute_alone(x->working_set, work) / x->burst;
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    return (computing_windows(x, x->buffers->slots / 2, work) - alone) / x->window;
 }
 
 /* The receive's own time, known to rank 1. */
@@ -419,6 +467,9 @@ double bench_exchange_time(struct bench_exchange *x)
     case BENCH_RATE:
     case BENCH_SENDS:
         time = stream(x);
+        break;
+    case BENCH_PROCESSOR:
+        time = processor(x);
         break;
     case BENCH_SPECTRUM:
         time = spectrum(x);

@@ -15,6 +15,7 @@ struct bench_exchange {
     int window, burst;
     int sets; /* of window buffers: the exchanges of a burst use one after the other */
     double late_us;
+    size_t working_set; /* bytes that are computed on */
     const struct bench_buffers *buffers;
     MPI_Request *requests; /* two a message */
     MPI_Win win;           /* MPI_WIN_NULL: none is open */

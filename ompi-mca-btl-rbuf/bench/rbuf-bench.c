@@ -117,7 +117,7 @@ static bool repeat(struct bench *bench, const struct bench_case *one)
     const struct bench_options *options = &bench->options;
     const int window = bench_window(options, one->pattern);
     const int burst = bench_burst(options, one->pattern, one->reuse);
-    const int sets = one->reuse == 0 ? burst : 1; /* used again in a burst, they are not new */
+    const int sets = bench_sets(options, one->pattern, one->reuse);
     const int slots =
         one->pattern == BENCH_SCATTER ? bench->ranks : bench_slots(one->pattern, window, sets);
     struct bench_layout layout;
@@ -130,6 +130,7 @@ static bool repeat(struct bench *bench, const struct bench_case *one)
                                       .burst = burst,
                                       .sets = sets,
                                       .late_us = options->late_us,
+                                      .working_set = options->working_set,
                                       .buffers = &buffers,
                                       .requests = bench->requests};
     bool all_good = true;
@@ -215,6 +216,7 @@ static void describe_case(const struct bench *bench, const struct bench_case *on
     bench_line_text(line, "cache", bench_cache_words[one->cache].name);
     bench_line_number(line, "window", 0, bench_window(&bench->options, one->pattern));
     bench_line_number(line, "burst", 0, bench_burst(&bench->options, one->pattern, one->reuse));
+    bench_line_number(line, "sets", 0, bench_sets(&bench->options, one->pattern, one->reuse));
     bench_line_number(line, "reps", 0, bench->options.reps);
 }
 

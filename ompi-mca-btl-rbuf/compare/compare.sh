@@ -36,7 +36,8 @@ With those nothing is emulated: each node's adapter is used
 Cases, as rbuf-bench has them (rbuf-bench --help): each combination is measured
   --sizes LIST (64K,1M,4M), or --min SIZE --max SIZE --step PERCENT
   --pattern LIST  --buffers LIST (reused,fresh)  --type LIST  --cache LIST
-  --window N  --burst N  --late US  --reps N  --pages  --check  --no-warm-up
+  --window N  --burst N  --sets N  --working-set SIZE  --late US  --reps N  --pages
+  --check  --no-warm-up
 Output:
   --csv FILE         every line of every round
   --add              FILE's earlier rounds count as well, and stay in it
@@ -129,7 +130,7 @@ parse()
             shift 2
             ;;
         --sizes | --min | --max | --step | --pattern | --buffers | --type | --cache | --window | \
-            --burst | --late | --reps)
+            --burst | --sets | --working-set | --late | --reps)
             [ $# -ge 2 ] || refuse "$1 wants a value"
             case $1 in
             --sizes | --min | --max | --step) sized=yes ;;

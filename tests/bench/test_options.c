@@ -75,6 +75,25 @@ START_TEST(lists)
 }
 END_TEST
 
+/* A burst uses each set once, if it is not said how long it is; new buffers are used once. */
+START_TEST(sets)
+{
+    ck_assert_int_eq(parse("--sets 100 --working-set 1M"), OPTIONS_RUN);
+    ck_assert_uint_eq(options.working_set, 1 << 20);
+    ck_assert_int_eq(bench_burst(&options, BENCH_PUT, 100), 100);
+    ck_assert_int_eq(bench_sets(&options, BENCH_PUT, 100), 100);
+    ck_assert_int_eq(bench_sets(&options, BENCH_RATE, 100), 16);
+    ck_assert_int_eq(bench_sets(&options, BENCH_PUT, 0), 1);
+    ck_assert_int_eq(bench_sets(&options, BENCH_SPECTRUM, 100), 1);
+    ck_assert_int_eq(parse("--sets 100 --burst 30"), OPTIONS_RUN);
+    ck_assert_int_eq(bench_sets(&options, BENCH_PINGPONG, 100), 30);
+    ck_assert_int_eq(parse("--sets 3 --burst 30"), OPTIONS_RUN);
+    ck_assert_int_eq(bench_sets(&options, BENCH_PINGPONG, 100), 3);
+    ck_assert_int_eq(bench_sets(&options, BENCH_PINGPONG, 0), 30);
+    ck_assert_int_eq(parse("--sets 262144"), OPTIONS_RUN);
+}
+END_TEST
+
 START_TEST(switches)
 {
     ck_assert_int_eq(parse("--no-warm-up --json --probe"), OPTIONS_RUN);
@@ -129,6 +148,10 @@ static const struct {
     {"--window 0", "--window '0'"},
     {"--window 4097", "--window '4097'"},
     {"--burst 1.5", "--burst '1.5'"},
+    {"--sets 0", "--sets '0'"},
+    {"--sets 262145", "--sets '262145'"},
+    {"--pattern stream --sets 20000", "--sets 20000"},
+    {"--working-set 2g", "--working-set '2g'"},
     {"--reps 0", "--reps '0'"},
     {"--late -1", "--late '-1'"},
     {"--probe-rate 0", "--probe-rate '0'"},
@@ -228,6 +251,7 @@ int main(void)
     unit_add(suite, defaults);
     unit_add(suite, lists);
     unit_add(suite, handovers);
+    unit_add(suite, sets);
     unit_add(suite, switches);
     unit_add(suite, steps_end_at_the_largest);
     unit_add_loop(suite, what_is_wrong_is_named, (int) (sizeof refused / sizeof refused[0]));

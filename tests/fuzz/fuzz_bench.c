@@ -38,6 +38,13 @@ static void check_run(const struct bench_options *options)
         fuzz_require(bench_burst(options, (enum bench_pattern) pattern, 100) >= 1,
                      "something is sent");
     }
+    for (int i = 0; i < options->patterns.count; i++) {
+        const enum bench_pattern pattern = (enum bench_pattern) options->patterns.values[i];
+
+        fuzz_require((long) bench_sets(options, pattern, 100) * bench_window(options, pattern) <=
+                         BENCH_MAX_SLOTS,
+                     "there is room for the sets");
+    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

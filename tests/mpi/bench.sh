@@ -49,10 +49,12 @@ rows() {
     return 1
 }
 
-patterns=pingpong,stream,sends,rate,both,late,overlap,overlap-send,overlap-recv
+patterns=pingpong,stream,sends,processor,rate,both,late,overlap,overlap-send,overlap-recv
 all_patterns() {
     bench --sizes 8,3k,100k --pattern $patterns --buffers fresh,50%,reused --reps 6 --check || return
-    rows 81 checked ok && rows 81 quiet -
+    rows 90 checked ok && rows 90 quiet - || return
+    bench --sizes 8,3k --pattern pingpong,stream,processor --sets 5 --working-set 64k --reps 3 --check || return
+    rows 6 checked ok && rows 6 sets 5
 }
 
 one_sided() {
@@ -64,7 +66,7 @@ one_sided() {
     rows 24 checked ok
     bench --sizes 1k --pattern put,get --type vector,struct --reps 2 --check || return
     rows 4 checked ok
-    bench --sizes 8,3k --pattern put,get --window 16 --burst 3 --reps 3 --check || return
+    bench --sizes 8,3k --pattern put,get --window 16 --burst 5 --sets 3 --reps 3 --check || return
     rows 4 checked ok
     bench --sizes 8,3k,100k --pattern put-pscw,get-pscw --buffers fresh,reused --burst 3 --reps 3 --check || return
     rows 12 checked ok
