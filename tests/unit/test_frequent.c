@@ -96,6 +96,7 @@ END_TEST
 START_TEST(not_where_it_does_not_pay)
 {
     struct rbuf_frequent_buffer *buffer;
+    struct rbuf_frequent_cost cost;
 
     open_table(&usual);
     use(0, 30);
@@ -105,6 +106,10 @@ START_TEST(not_where_it_does_not_pay)
     }
     ck_assert(!rbuf_frequent_covers(&table, buffer, RBUF_FREQUENT_SEND, BYTES));
     ck_assert(!use(1, 100000));
+    ck_assert(rbuf_frequent_cost(&table, RBUF_FREQUENT_SEND, rbuf_frequent_size(BYTES), &cost));
+    ck_assert_double_eq_tol(cost.copied, 600, 0.1);
+    ck_assert_double_eq_tol(cost.gathered, 500 + usual.fetched_ns, 0.1);
+    ck_assert(!rbuf_frequent_cost(&table, RBUF_FREQUENT_PUT, rbuf_frequent_size(BYTES), &cost));
     for (unsigned i = 0; i < 200; i++) {
         rbuf_frequent_took(&table, RBUF_FREQUENT_SEND, RBUF_FREQUENT_COPIED, BYTES, 1000);
     }

@@ -87,6 +87,28 @@ int mca_btl_rbuf_frequent_open(mca_btl_rbuf_module_t *module)
     return OPAL_SUCCESS;
 }
 
+/* What uses cost in this run, for diagnostics, and which way is preferred. */
+static void tell_costs(const mca_btl_rbuf_module_t *module)
+{
+    static const char *const names[RBUF_FREQUENT_KINDS] = {"send", "put", "get"};
+    const struct mca_btl_rbuf_frequent *frequent = module->frequent;
+    struct rbuf_frequent_cost cost;
+
+    for (uint32_t i = 0; i < RBUF_FREQUENT_KINDS * RBUF_FREQUENT_SIZES; i++) {
+        const uint32_t kind = i / RBUF_FREQUENT_SIZES;
+        const uint32_t size = i % RBUF_FREQUENT_SIZES;
+
+        if (rbuf_frequent_cost(&frequent->table, kind, size, &cost)) {
+            mca_btl_rbuf_verbose(
+                "rbuf: %s: reuse: rank=%u kind=%s from=%u copied_ns=%.0f gathered_ns=%.0f "
+                "registration_ns=%.0f way=%s",
+                module->port->name, (unsigned) OPAL_PROC_MY_NAME.vpid, names[kind], 1u << size,
+                cost.copied, cost.gathered, cost.registration,
+                frequent->pace[kind][size].preferred == RBUF_PACE_GATHER ? "gather" : "copy");
+        }
+    }
+}
+
 void mca_btl_rbuf_frequent_close(mca_btl_rbuf_module_t *module)
 {
     struct mca_btl_rbuf_frequent *frequent = module->frequent;
@@ -95,6 +117,7 @@ void mca_btl_rbuf_frequent_close(mca_btl_rbuf_module_t *module)
     if (frequent == NULL) {
         return;
     }
+    tell_costs(module);
     mca_btl_rbuf_hooks_remove(&frequent->table);
     while ((registration = rbuf_frequent_drop(&frequent->table, RBUF_FREQUENT_ANY)) != NULL) {
         mca_btl_rbuf_registration_free(registration);

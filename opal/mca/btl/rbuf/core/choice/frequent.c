@@ -13,33 +13,37 @@ static uint64_t load(const _Atomic uint64_t *word)
     return atomic_load_explicit(word, memory_order_relaxed);
 }
 
-/* C - V of inequality 3, for uses of that kind and size, ns; 0 until enough were copied. */
-static double saving(const struct rbuf_frequent *frequent, enum rbuf_frequent_kind kind,
-                     uint32_t size)
+bool rbuf_frequent_cost(const struct rbuf_frequent *frequent, enum rbuf_frequent_kind kind,
+                        uint32_t size, struct rbuf_frequent_cost *cost)
 {
     const struct rbuf_frequent_options *options = &frequent->options;
     const struct rbuf_frequent_time *copied = &frequent->time[kind][size][RBUF_FREQUENT_COPIED];
     const struct rbuf_frequent_time *gathered = &frequent->time[kind][size][RBUF_FREQUENT_GATHERED];
 
     if (copied->count < RBUF_FREQUENT_TIMES) {
-        return 0;
+        return false;
     }
-    if (kind != RBUF_FREQUENT_SEND) {
-        return copied->ns;
+    cost->copied = copied->ns;
+    cost->gathered = 0;
+    if (kind == RBUF_FREQUENT_SEND) {
+        cost->gathered =
+            options->fetched_ns +
+            (gathered->count < RBUF_FREQUENT_TIMES ? options->gather_ns : gathered->ns);
     }
-    return copied->ns - options->fetched_ns -
-           (gathered->count < RBUF_FREQUENT_TIMES ? options->gather_ns : gathered->ns);
+    cost->registration =
+        (double) rbuf_registration_cost_of(&frequent->cost, (1ull << size) / PAGE + 1);
+    return true;
 }
 
 /* n of inequality 3. */
 static double worth_uses(const struct rbuf_frequent *frequent, enum rbuf_frequent_kind kind,
                          uint32_t size)
 {
-    const uint64_t pages = (1ull << size) / PAGE + 1;
-    const double saved = saving(frequent, kind, size);
+    struct rbuf_frequent_cost cost;
 
-    return saved <= 0 ? HUGE_VAL
-                      : (double) rbuf_registration_cost_of(&frequent->cost, pages) / saved;
+    return rbuf_frequent_cost(frequent, kind, size, &cost) && cost.copied > cost.gathered
+               ? cost.registration / (cost.copied - cost.gathered)
+               : HUGE_VAL;
 }
 
 static void set_threshold(struct rbuf_frequent *frequent, enum rbuf_frequent_kind kind,

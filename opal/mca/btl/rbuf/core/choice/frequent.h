@@ -93,6 +93,13 @@ struct rbuf_frequent_options {
     uint64_t registration_page_ns; /* and of each 4 KB */
 };
 
+/* The terms of inequality 3 for uses of a kind and size, ns. */
+struct rbuf_frequent_cost {
+    double copied;       /* C */
+    double gathered;     /* V */
+    double registration; /* R */
+};
+
 struct rbuf_frequent_counters {
     uint64_t looked_up;
     uint64_t added;   /* first uses, as far as is known here */
@@ -266,6 +273,11 @@ static inline bool rbuf_frequent_times(const struct rbuf_frequent *frequent)
 /* A use of `bytes` on that path took `ns` of this process. */
 void rbuf_frequent_took(struct rbuf_frequent *frequent, enum rbuf_frequent_kind kind,
                         enum rbuf_frequent_path path, uint32_t bytes, uint64_t ns);
+
+/* What uses of that kind and size (rbuf_frequent_size()) cost in this run. False: too few were
+ * copied to say. */
+bool rbuf_frequent_cost(const struct rbuf_frequent *frequent, enum rbuf_frequent_kind kind,
+                        uint32_t size, struct rbuf_frequent_cost *cost);
 
 /* [base, base + bytes) is given back to the system. Any thread. */
 void rbuf_frequent_release(struct rbuf_frequent *frequent, uint64_t base, uint64_t bytes);
