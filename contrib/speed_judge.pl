@@ -4,12 +4,14 @@
 # Reads the CSV files that speed.sh collected in a directory and prints each target with the value
 # measured, its interval and whether it was met. What was not measured is said to be so.
 #
-# A value is the median over the rounds; of two transports, of their ratio within each round. The
-# interval holds the median with a probability of 95 % where there are rounds enough (six), and else
-# reaches from the lowest to the highest. What was measured while the machine was not quiet does not count.
+# A value is the median over the rounds, with its interval (rounds.pm); of two transports, of their ratio within each
+# round. What was measured while the machine was not quiet does not count.
 # "met ?" and "missed ?": the interval holds the limit, too.
 use strict;
 use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use rounds 'middle';
 
 my $directory = shift // die "usage: speed_judge.pl DIRECTORY\n";
 
@@ -52,19 +54,6 @@ sub by_round {
         $values{ $line->{round} } = $value if $value =~ /^[0-9.]+$/;
     }
     return \%values;
-}
-
-# Median and interval of a list; nothing of an empty one.
-sub middle {
-    my @sorted = sort { $a <=> $b } @_;
-    my $n = @sorted or return;
-    my $median = ($sorted[int(($n - 1) / 2)] + $sorted[int($n / 2)]) / 2;
-    my $half = 1.96 * sqrt($n) / 2;
-    my $low = int($n / 2 - $half) - 1;
-    my $high = int($n / 2 + $half + 0.999999);
-    $low = 0 if $low < 0 || $n / 2 < $half;
-    $high = $n - 1 if $high > $n - 1;
-    return ($median, $sorted[$low], $sorted[$high], $n);
 }
 
 # Median and interval of the quotients of two sets of rounds, each of which is a hash by round.
