@@ -20,6 +20,8 @@
 use strict;
 use warnings;
 use FindBin;
+use lib $FindBin::Bin;
+use rounds 'beside_equation_6';
 
 my $top = "$FindBin::Bin/..";
 my %measure;    # command by name
@@ -68,11 +70,10 @@ sub field {
     return $found[0];
 }
 
-# The column's values by round of what a measurement has with these fields, but for what was measured while the machine
-# was not quiet.
-sub by_round {
-    my ($name, $column, $conditions) = @_;
-    my %values;
+# What a measurement has with these fields, as hashes, but for what was measured while the machine was not quiet.
+sub lines_where {
+    my ($name, $conditions) = @_;
+    my @lines;
     LINE: for my $line (lines_of($name)) {
         my ($names, $fields) = @$line;
         my %field;
@@ -82,8 +83,16 @@ sub by_round {
             my ($key, $value) = split /=/, $condition, 2;
             next LINE if ($field{$key} // '') ne $value;
         }
-        $values{ $field{round} // 1 } = $field{$column} if ($field{$column} // '-') ne '-';
+        push @lines, \%field;
     }
+    return @lines;
+}
+
+# The column's values by round of these.
+sub by_round {
+    my ($name, $column, $conditions) = @_;
+    my %values = map { ($_->{round} // 1) => $_->{$column} }
+        grep { ($_->{$column} // '-') ne '-' } lines_where($name, $conditions);
     complain("$name has no $column where $conditions") unless %values;
     return \%values;
 }
@@ -226,6 +235,16 @@ my %function = (
         my ($format, $name, $column, $conditions, $speed, $latency, $bytes) = @_;
         my ($time) = middle(values %{ by_round($name, $column, $conditions) });
         in_format($format, percent_over($time, $bytes / $speed / 1000 + $latency));
+    },
+
+    # NAME|CONDITIONS: what reuse gained, %, its interval, what equation 6 gives and the verdict
+    gain => sub {
+        my ($name, $conditions) = @_;
+        my @lines = lines_where($name, $conditions) or complain("$name has nothing where $conditions");
+        my $point = beside_equation_6(@lines);
+        my $of = $point->{predicted} // 0;
+        in_format('%+.1f (%+.1f to %+.1f)', @$point{qw(gain low high)})
+            . ($of > 0 ? in_format(' of %.1f: ', $of) . $point->{verdict} : $point->{verdict} eq 'slower' ? ': slower' : '');
     },
 
     # FILE: the lines of a golden file that is a table already
