@@ -21,7 +21,7 @@ output=$(mktemp -d) || exit 2
 trap 'rm -rf "$output"' EXIT
 suite=bookworm
 root=$cache/$suite.tar
-chroot_packages=dpkg-dev,apt-utils,man-db,openssh-client
+chroot_packages=dpkg-dev,apt-utils,man-db,openssh-client,procps
 
 # The paths of a package, directories and changelogs left out, with what differs between machines as *.
 files_of() { # PACKAGE
