@@ -3,6 +3,7 @@
  * Copied puts and gets: from and into memory that is not registered, through send staging.
  */
 #include "case.h"
+#include "core/staged/tx_chunk.h"
 #include "unit.h"
 
 START_TEST(every_length_of_small_blocks)
@@ -120,6 +121,58 @@ START_TEST(a_get_leaves_staging_to_others)
 }
 END_TEST
 
+/* Any number may be started before they are waited for: progress looks at a few. */
+START_TEST(many_wait)
+{
+    enum { MANY = 2000 };
+    struct world_options options = world_defaults();
+    struct world *world = world_open(&options);
+    struct rbuf_peer *peer = world->nodes[0].links[1].peer;
+    struct rbuf_get *get;
+    struct rbuf_put *put;
+    unsigned gets = 0, puts = 0;
+
+    for (unsigned i = 0; i < MANY; i++) {
+        world_send(world, WORLD_GET, 0, 1, 20000);
+        world_send(world, WORLD_COPIED_PUT, 0, 1, 20000);
+    }
+    TAILQ_FOREACH(get, &peer->gets, link)
+    {
+        gets++;
+    }
+    TAILQ_FOREACH(put, &peer->puts, link)
+    {
+        puts++;
+    }
+    ck_assert_uint_eq(gets, RBUF_COPIED_AT_ONCE);
+    ck_assert_uint_eq(puts, RBUF_COPIED_AT_ONCE);
+    case_run(world);
+    ck_assert_uint_eq(peer->gets_begun, 0);
+    ck_assert_uint_eq(peer->puts_begun, 0);
+    case_close(world);
+}
+END_TEST
+
+START_TEST(those_that_wait_fail_too)
+{
+    struct world_options options = world_defaults();
+    struct world *world = world_open(&options);
+
+    for (unsigned i = 0; i < 3 * RBUF_COPIED_AT_ONCE; i++) {
+        world_send(world, WORLD_GET, 0, 1, 200000);
+        world_send(world, WORLD_COPIED_PUT, 0, 1, 200000);
+    }
+    sim_kill(&world->nodes[0].links[1].end[RBUF_BULK]);
+    world_settle(world);
+    for (struct world_message *message = world->messages; message != NULL;
+         message = message->next) {
+        ck_assert_int_eq(message->state, WORLD_FAILED);
+        ck_assert_uint_eq(message->events, 1);
+    }
+    world_close(world);
+}
+END_TEST
+
 /* Who copies for a get has completions to poll for meanwhile, and does not count. */
 START_TEST(a_get_is_no_reason_not_to_poll)
 {
@@ -205,6 +258,8 @@ int main(void)
     unit_add(suite, little_of_everything);
     unit_add(suite, leaves_staging_to_others);
     unit_add(suite, a_get_leaves_staging_to_others);
+    unit_add(suite, many_wait);
+    unit_add(suite, those_that_wait_fail_too);
     unit_add(suite, a_get_is_no_reason_not_to_poll);
     unit_add(suite, puts_and_gets_share_the_queue);
     unit_add(suite, a_get_is_as_fast_as_a_read);

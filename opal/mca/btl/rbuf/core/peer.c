@@ -67,6 +67,8 @@ int rbuf_peer_add(struct rbuf_core *core, struct rbuf_mailbox *mailbox, void *us
     TAILQ_INIT(&added->puts);
     TAILQ_INIT(&added->ungranted);
     TAILQ_INIT(&added->gets);
+    TAILQ_INIT(&added->gets_waiting);
+    TAILQ_INIT(&added->puts_waiting);
     TAILQ_INIT(&added->rmas);
     SLIST_INIT(&added->unexpected_rtrs);
     core->peers[index] = added;

@@ -116,16 +116,20 @@ struct rbuf_peer {
     struct rbuf_rtr_list unexpected_rtrs; /* that came before their put */
     uint32_t unexpected_count;            /* of them */
     struct rbuf_get_list gets;            /* copied, in order of their start */
-    uint64_t put_bytes;                   /* of chunks of copied puts under way */
-    uint64_t get_bytes;                   /* of chunks of gets under way, or to be copied */
-    uint32_t reads;                       /* of gets, under way */
-    struct rbuf_rma_list rmas;            /* not posted yet; the held ones are the last */
-    struct rbuf_rma *held_first;          /* of those; NULL: none */
-    uint32_t held;                        /* operations, counted in core's `queued` */
-    struct rbuf_early_out *early_out;     /* window that the peer has leased us; NULL: none yet */
-    struct rbuf_early_in *early_in;       /* that it has of ours; NULL: none */
-    uint32_t early_seq;                   /* the newest of its last window */
-    uint8_t rts_count;                    /* RTSs of it, before it has a window */
+    struct rbuf_get_list gets_waiting; /* until there are less than RBUF_COPIED_AT_ONCE of them */
+    uint32_t gets_begun;               /* in `gets` */
+    struct rbuf_put_list puts_waiting; /* the same of copied puts */
+    uint32_t puts_begun;               /* copied puts in `puts` */
+    uint64_t put_bytes;                /* of chunks of copied puts under way */
+    uint64_t get_bytes;                /* of chunks of gets under way, or to be copied */
+    uint32_t reads;                    /* of gets, under way */
+    struct rbuf_rma_list rmas;         /* not posted yet; the held ones are the last */
+    struct rbuf_rma *held_first;       /* of those; NULL: none */
+    uint32_t held;                     /* operations, counted in core's `queued` */
+    struct rbuf_early_out *early_out;  /* window that the peer has leased us; NULL: none yet */
+    struct rbuf_early_in *early_in;    /* that it has of ours; NULL: none */
+    uint32_t early_seq;                /* the newest of its last window */
+    uint8_t rts_count;                 /* RTSs of it, before it has a window */
 
     struct rbuf_words words;
     uint64_t slots_taken; /* acknowledgement words in use by grants, a bit each */

@@ -150,6 +150,25 @@ static enum get_progress advance(struct rbuf_get *get, bool may_stage, uint64_t 
     return asked == OUT_OF_STAGING ? GET_OUT_OF_STAGING : GET_BLOCKED;
 }
 
+static void begin(struct rbuf_peer *peer, struct rbuf_get *get)
+{
+    TAILQ_INSERT_TAIL(&peer->gets, get, link);
+    peer->gets_begun++;
+}
+
+/* A get is over: the one that waits the longest has its place. */
+static void leave(struct rbuf_peer *peer, struct rbuf_get *get)
+{
+    struct rbuf_get *next = TAILQ_FIRST(&peer->gets_waiting);
+
+    TAILQ_REMOVE(&peer->gets, get, link);
+    peer->gets_begun--;
+    if (next != NULL) {
+        TAILQ_REMOVE(&peer->gets_waiting, next, link);
+        begin(peer, next);
+    }
+}
+
 int rbuf_get_progress(struct rbuf_peer *peer, uint64_t *budget)
 {
     const uint64_t before = *budget;
@@ -165,7 +184,7 @@ int rbuf_get_progress(struct rbuf_peer *peer, uint64_t *budget)
         }
         next = TAILQ_NEXT(get, link);
         if (progress == GET_FINISHED) {
-            TAILQ_REMOVE(&peer->gets, get, link);
+            leave(peer, get);
             finish(get, 0);
             done++;
         } else if (progress == GET_OUT_OF_STAGING) {
@@ -207,7 +226,11 @@ void rbuf_get_start(struct rbuf_peer *peer, struct rbuf_get *get)
         return;
     }
     rbuf_cut_first(&get->schedule, RBUF_CUT_GET, get->bytes, &get->next);
-    TAILQ_INSERT_TAIL(&peer->gets, get, link);
+    if (peer->gets_begun == RBUF_COPIED_AT_ONCE) {
+        TAILQ_INSERT_TAIL(&peer->gets_waiting, get, link);
+        return;
+    }
+    begin(peer, get);
     rbuf_peer_wake(peer);
     if (peer->state == RBUF_PEER_CONNECTED && TAILQ_FIRST(&peer->gets) == get) {
         (void) rbuf_get_progress(peer, &budget);
@@ -220,7 +243,7 @@ void rbuf_get_fail(struct rbuf_peer *peer, int status)
     struct rbuf_get *get;
 
     while ((get = TAILQ_FIRST(&peer->gets)) != NULL) {
-        TAILQ_REMOVE(&peer->gets, get, link);
+        leave(peer, get);
         while ((chunk = STAILQ_FIRST(&get->landed)) != NULL) {
             STAILQ_REMOVE_HEAD(&get->landed, link);
             give_back(chunk);

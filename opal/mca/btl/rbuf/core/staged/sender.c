@@ -220,6 +220,23 @@ static enum put_progress put_advance(struct rbuf_put *put, bool may_stage, uint6
     return PUT_BLOCKED;
 }
 
+/* A put is over: if it was a copied one, that which waits the longest has its place. */
+static void leave(struct rbuf_peer *peer, struct rbuf_put *put)
+{
+    struct rbuf_put *next = TAILQ_FIRST(&peer->puts_waiting);
+
+    TAILQ_REMOVE(&peer->puts, put, link);
+    if (!is_copied(put)) {
+        return;
+    }
+    peer->puts_begun--;
+    if (next != NULL) {
+        TAILQ_REMOVE(&peer->puts_waiting, next, link);
+        TAILQ_INSERT_TAIL(&peer->puts, next, link);
+        peer->puts_begun++;
+    }
+}
+
 int rbuf_sender_progress(struct rbuf_peer *peer, uint64_t *budget)
 {
     struct rbuf_put *put = TAILQ_FIRST(&peer->puts);
@@ -236,7 +253,7 @@ int rbuf_sender_progress(struct rbuf_peer *peer, uint64_t *budget)
         }
         next = TAILQ_NEXT(put, link);
         if (progress == PUT_FINISHED) {
-            TAILQ_REMOVE(&peer->puts, put, link);
+            leave(peer, put);
             rbuf_sender_finish(put, RBUF_EVENT_PUT, 0);
             done++;
         } else if (progress == PUT_OUT_OF_STAGING) {
@@ -260,6 +277,11 @@ void rbuf_sender_begin(struct rbuf_peer *peer, struct rbuf_put *put)
 {
     uint64_t budget = peer->core->options.quantum;
 
+    if (is_copied(put) && peer->puts_begun == RBUF_COPIED_AT_ONCE) {
+        TAILQ_INSERT_TAIL(&peer->puts_waiting, put, link);
+        return;
+    }
+    peer->puts_begun += is_copied(put);
     TAILQ_INSERT_TAIL(&peer->puts, put, link);
     rbuf_peer_wake(peer);
     if (peer->state == RBUF_PEER_CONNECTED && TAILQ_FIRST(&peer->puts) == put) {
@@ -283,7 +305,7 @@ struct rbuf_peer *rbuf_sender_chunk_completed(struct rbuf_core *core, struct rbu
     /* The puts of a peer that has failed, or is about to, are its failing's. */
     if (put != NULL && status == 0 && !rbuf_peer_is_lost(peer) && --put->in_flight == 0 &&
         put->state == RBUF_PUT_LANDING) {
-        TAILQ_REMOVE(&peer->puts, put, link);
+        leave(peer, put);
         rbuf_sender_finish(put, RBUF_EVENT_PUT, 0);
     }
     return peer;
@@ -306,6 +328,8 @@ static void fail_list(struct rbuf_core *core, struct rbuf_put_list *list, int st
 void rbuf_sender_fail(struct rbuf_peer *peer, int status)
 {
     fail_list(peer->core, &peer->puts, status);
+    peer->puts_begun = 0;
+    fail_list(peer->core, &peer->puts_waiting, status);
     fail_list(peer->core, &peer->ungranted, status);
     rbuf_put_unexpected_free(peer);
 }

@@ -23,6 +23,10 @@ struct rbuf_tx_chunk {
     STAILQ_ENTRY(rbuf_tx_chunk) link; /* of the free ones, or of those that a get is to copy */
 };
 
+/* Copied puts of a peer, and gets, that have begun. Further ones wait in a list: each call of
+ * progress looks at all that have begun, and a program may start any number before it waits. */
+#define RBUF_COPIED_AT_ONCE 32u
+
 /* Blocks of the arena that `blocks` blocks of the schedule take. */
 uint32_t rbuf_tx_chunk_blocks(const struct rbuf_arena *arena, const struct rbuf_schedule *schedule,
                               uint32_t blocks);
