@@ -69,7 +69,8 @@ wrong_mpich() {
 
 # One directory over one protocol: one check, whose remark names what fails elsewhere too.
 directory_over() { # DIRECTORY PROTOCOL [HOW]
-    local name="MPICH $1 over $2${3:+, $3}" program ranks arguments ran=0 excused=() bad=() one wrong
+    local name="MPICH $1 over $2${3:+, $3}" program ranks arguments ran=0 excused=() bad=() one wrong cached=
+    [ "$2" != rcache ] || cached=yes
     while read -r program ranks arguments <&3; do
         [ -x "$tests/$1/$program" ] || continue
         ran=$((ran + 1))
@@ -83,14 +84,14 @@ directory_over() { # DIRECTORY PROTOCOL [HOW]
             excused+=("$program ($culprit)")
         else
             bad+=("$program")
-            fail "$one" "$wrong, and neither over tcp nor over vader"
+            fail "$one" "$wrong, and over none of Open MPI's own transports"
             show_log "$one"
         fi
     done 3< <(listed "$1")
     if [ $ran = 0 ]; then
         fail "$name" "none of its programs was built"
     elif [ ${#bad[@]} = 0 ]; then
-        pass "$name" "$ran runs${excused[*]:+; fail over Open MPI\'s own transports too: ${excused[*]}}"
+        pass "$name" "$ran runs${excused[*]:+; fail over Open MPI's own transports too: ${excused[*]}}"
     fi
 }
 
