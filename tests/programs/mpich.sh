@@ -91,7 +91,7 @@ directory_over() { # DIRECTORY PROTOCOL [HOW]
     if [ $ran = 0 ]; then
         fail "$name" "none of its programs was built"
     elif [ ${#bad[@]} = 0 ]; then
-        pass "$name" "$ran runs${excused[*]:+; fail over Open MPI's own transports too: ${excused[*]}}"
+        pass "$name" "$ran runs${excused[*]:+; fail over other transports too: ${excused[*]}}"
     fi
 }
 
