@@ -11,12 +11,12 @@ static bool grows(const struct rbuf_schedule *schedule)
     return schedule->growth > RBUF_GROWTH_ONE;
 }
 
-/* Sizes are counted from the chunk whose copy nothing hides: 48.16 fixed point, blocks. */
-static uint64_t first_size(const struct rbuf_schedule *schedule)
+/* Sizes are 48.16 fixed point, blocks. */
+static uint64_t first_size(const struct rbuf_schedule *schedule, enum rbuf_cut cut)
 {
-    return (uint64_t) (schedule->opening_blocks > 0 ? schedule->opening_blocks
-                                                    : schedule->first_blocks)
-           << 16;
+    const bool opens = cut == RBUF_CUT_PUT && schedule->opening_blocks > 0;
+
+    return (uint64_t) (opens ? schedule->opening_blocks : schedule->first_blocks) << 16;
 }
 
 static uint64_t most_size(const struct rbuf_schedule *schedule)
@@ -54,7 +54,7 @@ static uint64_t put_bytes(const struct rbuf_schedule *schedule, uint64_t left, u
 static uint64_t get_bytes(const struct rbuf_schedule *schedule, uint64_t left)
 {
     const uint64_t most = bytes_of(schedule, most_size(schedule));
-    uint64_t size = bytes_of(schedule, first_size(schedule));
+    uint64_t size = bytes_of(schedule, first_size(schedule, RBUF_CUT_GET));
     uint64_t behind = 0;
 
     while (left - behind > size + size / 2 && size < most) {
@@ -83,9 +83,7 @@ static void shape(const struct rbuf_schedule *schedule, enum rbuf_cut cut, uint6
 void rbuf_cut_first(const struct rbuf_schedule *schedule, enum rbuf_cut cut, uint64_t length,
                     struct rbuf_chunk *chunk)
 {
-    *chunk = (struct rbuf_chunk){.next_size = cut == RBUF_CUT_PUT
-                                                  ? first_size(schedule)
-                                                  : (uint64_t) schedule->first_blocks << 16};
+    *chunk = (struct rbuf_chunk){.next_size = first_size(schedule, cut)};
     shape(schedule, cut, length, chunk);
 }
 

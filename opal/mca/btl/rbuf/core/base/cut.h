@@ -3,10 +3,11 @@
  * How copied puts and gets are cut: into chunks of whole blocks without flags, of which this side
  * alone has to know.
  *
- * Nothing hides the copy of a put's first chunk, and of a get's last one: that is the opening chunk
- * of the schedule, if it has one, else C0. Then a put's are C0 and grow by q. A get's double,
- * counted from the end: while one is copied those behind it, nearly as long together, are on the
- * wire. A schedule whose chunks do not grow has all of a get's C0 long.
+ * Nothing hides the copy of a put's first chunk: that is the opening chunk of the schedule, if it
+ * has one. Then a put's are C0 and grow by q. Nor does anything hide the copy of a get's last one,
+ * C0: those before it double, counted from the end, since while one is copied those behind it,
+ * nearly as long together, are on the wire. Less than C0 saves copying and costs reads, which are
+ * dearer. A schedule whose chunks do not grow has all of a get's C0 long.
  *
  * Invariants: no chunk is longer than a buffer of the schedule; all but one start a whole number of
  * blocks from the end that they are counted from. Pure functions.
