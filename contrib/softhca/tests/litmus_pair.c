@@ -232,7 +232,8 @@ static void open_device(struct side *side)
         fail("no device");
     side->context = ibv_open_device(list[0]);
     if (!side->context || ibv_query_port(side->context, 1, &port) ||
-        ibv_query_gid(side->context, 1, 0, &side->own.gid))
+        (port.link_layer == IBV_LINK_LAYER_ETHERNET &&
+         ibv_query_gid(side->context, 1, 0, &side->own.gid)))
         fail("opening the device: %s", strerror(errno));
     ibv_free_device_list(list);
     side->own.lid = port.lid;
