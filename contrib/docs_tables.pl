@@ -13,7 +13,8 @@
 # comment before it. The lines of a table are Markdown, in which {FUNCTION ARGUMENT|ARGUMENT...} is replaced by what
 # the function below finds; those between `each A, B, C` and `end` come once for each word, which stands for every @
 # in them. `measure NAME: COMMAND` says how a measurement is made: the shell runs the command in the top directory, and
-# it writes the CSV file "$CSV"; what is installed has to be found by PATH, and the machine to be idle. A table that
+# it writes the CSV file "$CSV"; what is installed has to be found by PATH, what is not is that of the build directory
+# that RBUF_BUILD names, and the machine has to be idle. A table that
 # says `from NAME` stays as it is while there is no docs/data/NAME.csv.
 #
 # Exit status: 0; 1 if a table differs or cannot be made; 2 on bad usage.
@@ -109,11 +110,27 @@ sub percent_over {
     return 100 * ($value / $base - 1);
 }
 
+# What a measurement has with the first conditions over what it has with the others, within each round.
+sub ratios {
+    my ($name, $column, $first, $second) = @_;
+    my ($a, $b) = (by_round($name, $column, $first), by_round($name, $column, $second));
+    my @ratios = map { $a->{$_} / $b->{$_} } grep { $b->{$_} } keys %$a;
+    complain("$name: no round has both $first and $second") unless @ratios;
+    return @ratios;
+}
+
+# As many of the values as the format has numbers.
+sub as_many {
+    my ($format, @values) = @_;
+    my $numbers = () = $format =~ /%[+.\d]*f/g;
+    return in_format($format, @values[0 .. $numbers - 1]);
+}
+
 # A number in a format, which may have text around it; without a sign if that is all that is left.
 sub in_format {
     my ($format, @values) = @_;
     my $text = sprintf $format, @values;
-    $text =~ s/(^|\s)-(0(?:\.0+)?)(?![\d.])/$1$2/g;
+    $text =~ s/(^|[\s(])-(0(?:\.0+)?)(?![\d.])/$1$2/g;
     return $text;
 }
 
@@ -221,13 +238,21 @@ my %function = (
     # FORMAT|NAME|COLUMN|CONDITIONS|OTHER CONDITIONS: median of the ratios within each round; lowest and highest, if
     # there is room for them
     ratio => sub {
+        my ($format, @of) = @_;
+        as_many($format, middle(ratios(@of)));
+    },
+
+    # the same as how much less the first is, %
+    ratio_less => sub {
+        my ($format, @of) = @_;
+        as_many($format, middle(map { 100 * (1 - $_) } ratios(@of)));
+    },
+
+    # the same of the lowest of all rounds, where other jobs made single ones longer
+    least_less => sub {
         my ($format, $name, $column, $first, $second) = @_;
-        my ($a, $b) = (by_round($name, $column, $first), by_round($name, $column, $second));
-        my @ratios = map { $a->{$_} / $b->{$_} } grep { $b->{$_} } keys %$a;
-        complain("$name: no round has both $first and $second") unless @ratios;
-        my @values = middle(@ratios);
-        my $numbers = () = $format =~ /%[+.\d]*f/g;
-        return in_format($format, @values[0 .. $numbers - 1]);
+        my ($a, $b) = map { (middle(values %{ by_round($name, $column, $_) }))[1] } $first, $second;
+        in_format($format, 100 * (1 - $a / $b));
     },
 
     # FORMAT|NAME|COLUMN|CONDITIONS|BYTES A NS|US|BYTES: the median over what a wire with that latency takes, %
