@@ -272,6 +272,12 @@ my %function = (
             . ($of > 0 ? in_format(' of %.1f: ', $of) . $point->{verdict} : $point->{verdict} eq 'slower' ? ': slower' : '');
     },
 
+    # FORMAT|NAME|CONDITIONS: of that gain, the highest of all rounds
+    best_gain => sub {
+        my ($format, @of) = @_;
+        in_format($format, (sort { $b <=> $a } map { 100 * (1 - $_->{on_us} / $_->{off_us}) } lines_where(@of))[0]);
+    },
+
     # FILE: the lines of a golden file that is a table already
     lines => sub { my $text = join '', table_lines(@_); chomp $text; $text },
 

@@ -4,7 +4,8 @@
 # What frequently used buffers (btl_rbuf_reuse) gain, beside what equation 6 of Rashti and Afsahi 2011 gives with the
 # times of copied and gathered messages that rbuf measures (docs/small-messages.md).
 #
-#   contrib/reuse_gain.sh [--prefix DIR] [--profiles LIST] [--points LIST] [--rounds N] [--csv FILE [--add]]
+#   contrib/reuse_gain.sh [--prefix DIR] [--profiles LIST] [--points LIST] [--rounds N] [--column NAME]
+#                        [--csv FILE [--add]]
 #   contrib/reuse_gain.sh --report FILE      judges the lines of an earlier run
 #
 #   --prefix DIR       where rbuf is installed (what PATH has)
@@ -15,6 +16,8 @@
 #                      by a sender that computes, on nothing and on memory of the size of its second cache
 #                      (in,beyond,time)
 #   --rounds N         pairs of runs, with reuse off and on, each first in turn (8)
+#   --column NAME      of rbuf-bench's times (median_us); p10_us where other jobs are on the machine. A difference, as the
+#                      processor's time is, has its median in any case
 #   --csv FILE         keeps all lines; with --add they come behind those that are there
 #
 # A process that polls is busy whatever it waits for, so getrusage() tells nothing, and instructions do not tell how long
@@ -26,6 +29,7 @@ prefix=
 profiles=infini,unpaced
 points=in,beyond,time
 rounds=8
+column=median_us
 csv=
 add=
 report=
@@ -41,7 +45,7 @@ while [ $# -gt 0 ]; do
         exit 0
         ;;
     --add) add=yes ;;
-    --prefix | --profiles | --points | --rounds | --csv | --report)
+    --prefix | --profiles | --points | --rounds | --column | --csv | --report)
         [ -n "${2-}" ] || refuse "$1 wants a value"
         printf -v "${1#--}" %s "$2"
         shift
@@ -51,6 +55,10 @@ while [ $# -gt 0 ]; do
     shift
 done
 [[ $rounds =~ ^[1-9][0-9]*$ ]] || refuse "--rounds '$rounds': wants a whole number above 0"
+case $column in
+median_us | best_us | p10_us | mean_us) ;;
+*) refuse "--column '$column': wants median_us, best_us, p10_us or mean_us" ;;
+esac
 here=$(cd "$(dirname "$0")" && pwd)
 judge()
 {
@@ -100,7 +108,7 @@ pair()
     [ $((round % 2)) = 1 ] || first=on then=off
     run "$profile" $first "$@"
     run "$profile" $then "$@"
-    awk -F, -v lead="$fabric_name,$round,$buffers" -v suffix="$suffix" '
+    awk -F, -v lead="$fabric_name,$round,$buffers" -v suffix="$suffix" -v time="$column" '
         FNR == 1 { file++ }
         / reuse: rank=0 / {
             for (i = split($0, part, " "); i > 0; i--) if (split(part[i], pair, "=") == 2) is[pair[1]] = pair[2]
@@ -109,8 +117,9 @@ pair()
         $1 == "size" { for (i = 1; i <= NF; i++) column[$i] = i }
         /^[0-9]+,/ && NF > 15 {
             point = $column["pattern"] "," $1
-            if (file == 1) { off[point] = $column["median_us"]; order[++points] = point }
-            else on[point] = $column["median_us"]
+            us = $column[$column["pattern"] == "processor" ? "median_us" : time]
+            if (file == 1) { off[point] = us; order[++points] = point }
+            else on[point] = us
         }
         END {
             for (i = 1; i <= points; i++) {
@@ -136,11 +145,11 @@ one_round() # PROFILE ROUND
     esac
     case ,$points, in
     *,beyond,*)
-        for size in ${sizes//,/ }; do
+        for size in 4k 8k 16k 32k; do # shorter ones are more buffers than are worth a registration
             bytes=$(numfmt --from=iec "${size^^}")
-            pair "$1" "$2" beyond "" --sizes "$size" --sets $(($(cache 9) * 2 / 4 / bytes)) --reps 60
+            pair "$1" "$2" beyond "" --sizes "$size" --sets $(($(cache 9) * 2 / 4 / bytes)) --reps 60 # sent and received, by two
             [ "$size" = 32k ] || pair "$1" "$2" beyond "" --sizes "$size" --pattern put,get \
-                --sets $(($(cache 9) * 2 / 2 / bytes)) --reps 60
+                --sets $(($(cache 9) * 2 / 2 / bytes)) --reps 40
         done
         ;;
     esac
