@@ -70,15 +70,13 @@ verdict() { # NAME WRONG [REMARK]
     return 1
 }
 
-# innocent NAME JUDGE LIMIT RANKS PROGRAM [ARGUMENT...]: true if the program, which failed over rbuf,
-# fails over Open MPI's own TCP transport too, over shared memory with the one-sided component that rbuf
-# uses, or, if rbuf caches registrations, over openib that does: Open MPI's cache ends a program that frees
-# the memory of a window before the window. JUDGE prints what is wrong with the last job. Sets culprit, where
-# it failed.
-innocent() { # ... with cached=yes: over a protocol that caches
-    local name=$1 judge=$2 osc
-    shift 2
-    for culprit in tcp vader ${cached:+openib-pinned}; do
+# innocent RIVALS NAME JUDGE LIMIT RANKS PROGRAM [ARGUMENT...]: true if the program, which failed over rbuf,
+# fails over one of RIVALS too: over Open MPI's own TCP transport, or over shared memory with the one-sided
+# component that rbuf uses. JUDGE prints what is wrong with the last job. Sets culprit, where it failed.
+innocent() {
+    local rivals=$1 name=$2 judge=$3 osc
+    shift 3
+    for culprit in $rivals; do
         osc=rdma,sm
         [ $culprit != tcp ] || osc=
         job "$name over $culprit" $culprit "$@"

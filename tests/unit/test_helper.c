@@ -188,6 +188,27 @@ START_TEST(kept_is_drained)
 }
 END_TEST
 
+/* Memory that goes while it is kept: nobody takes it again, and the helper's next look deregisters
+ * it. */
+START_TEST(kept_goes)
+{
+    struct rbuf_mr *mr;
+
+    open_it();
+    for (unsigned i = 0; i < 2; i++) {
+        use(BASE, 100 * MS + i * 20000);
+        must_do(100 * MS + i * 20000, 0, i == 0);
+    }
+    ck_assert(!rbuf_mr_stale(&helper.mrs, BASE, BYTES));
+    ck_assert_int_eq(rbuf_mr_take(&helper.mrs, BASE, BYTES, 1, &mr), RBUF_MR_TO_REGISTER);
+    rbuf_mr_abandon(mr);
+    must_do(102 * MS, 0, 1);
+    ck_assert_uint_eq(helper.counters.lapsed, 0);
+    ck_assert_uint_eq(rbuf_mrs_bytes(&helper.mrs).registered, 0);
+    rbuf_helper_close(&helper);
+}
+END_TEST
+
 /* Who leaves points that the helper is not woken for learns that it should be, before any is lost.
  */
 START_TEST(points_half_full)
@@ -436,6 +457,7 @@ int main(void)
     unit_add(suite, too_near);
     unit_add(suite, kept_wakes_nobody);
     unit_add(suite, kept_is_drained);
+    unit_add(suite, kept_goes);
     unit_add(suite, points_half_full);
     unit_add(suite, not_used);
     unit_add(suite, deadlines_are_spaced);

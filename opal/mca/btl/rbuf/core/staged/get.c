@@ -23,6 +23,11 @@ static void finish(struct rbuf_get *get, int status)
     rbuf_core_raise(get->peer->core, RBUF_EVENT_GET, get->peer, get, status);
 }
 
+static const struct rbuf_schedule *schedule_of(const struct rbuf_get *get)
+{
+    return &get->peer->core->options.schedule;
+}
+
 /* ---- reading ---- */
 
 /* True if the next chunk may be under way besides those that are. */
@@ -59,7 +64,7 @@ static void chunk_posted(struct rbuf_get *get, const struct rbuf_tx_chunk *chunk
     peer->reads++;
     peer->get_bytes += chunk->shape.bytes;
     get->chunks++;
-    if (!rbuf_cut_next(&get->schedule, RBUF_CUT_GET, get->bytes, &get->next)) {
+    if (!rbuf_cut_next(schedule_of(get), RBUF_CUT_GET, get->bytes, &get->next)) {
         become(get, RBUF_GET_LANDING);
     }
 }
@@ -76,7 +81,7 @@ static enum ask ask(struct rbuf_get *get)
     if (!window_open(get) || !rbuf_fab_has_room(peer->queue[RBUF_BULK], true)) {
         return BLOCKED;
     }
-    chunk = rbuf_tx_chunk_take(peer, &get->schedule, &get->next);
+    chunk = rbuf_tx_chunk_take(peer, schedule_of(get), &get->next);
     if (chunk == NULL) {
         peer->core->stats.staging_waits++;
         return OUT_OF_STAGING;
@@ -217,7 +222,6 @@ void rbuf_get_start(struct rbuf_peer *peer, struct rbuf_get *get)
 
     get->peer = peer;
     get->state = RBUF_GET_ASKING;
-    get->schedule = rbuf_tx_chunk_schedule(peer->core);
     get->chunks = 0;
     STAILQ_INIT(&get->landed);
     peer->core->stats.copied_gets++;
@@ -225,7 +229,7 @@ void rbuf_get_start(struct rbuf_peer *peer, struct rbuf_get *get)
         finish(get, -ECONNRESET);
         return;
     }
-    rbuf_cut_first(&get->schedule, RBUF_CUT_GET, get->bytes, &get->next);
+    rbuf_cut_first(schedule_of(get), RBUF_CUT_GET, get->bytes, &get->next);
     if (peer->gets_begun == RBUF_COPIED_AT_ONCE) {
         TAILQ_INSERT_TAIL(&peer->gets_waiting, get, link);
         return;

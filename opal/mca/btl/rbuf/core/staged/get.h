@@ -42,7 +42,6 @@ struct rbuf_get {
 
     enum rbuf_get_state state; /* core's, like everything below */
     struct rbuf_peer *peer;
-    struct rbuf_schedule schedule;
     struct rbuf_chunk next;           /* to be read */
     uint32_t chunks;                  /* that are under way, or to be copied */
     struct rbuf_tx_chunk_list landed; /* of those, to be copied, in order */

@@ -125,7 +125,9 @@ void rbuf_put_copied(struct rbuf_peer *peer, struct rbuf_put *put)
     if (!put_begin(peer, put)) {
         return;
     }
-    put->offer.schedule = rbuf_tx_chunk_schedule(peer->core);
+    /* With an opening chunk, as early data have: nobody is asked before. */
+    put->offer.schedule = peer->core->options.schedule;
+    put->offer.schedule.opening_blocks = peer->core->options.early.opening_blocks;
     peer->core->stats.copied_puts++;
     put_divide(put);
     rbuf_cut_first(&put->offer.schedule, RBUF_CUT_PUT, put->rest_bytes, &put->next);

@@ -18,14 +18,6 @@ uint32_t rbuf_tx_chunk_blocks(const struct rbuf_arena *arena, const struct rbuf_
     return (uint32_t) ((bytes + arena->block_bytes - 1) / arena->block_bytes);
 }
 
-struct rbuf_schedule rbuf_tx_chunk_schedule(const struct rbuf_core *core)
-{
-    struct rbuf_schedule schedule = core->options.schedule;
-
-    schedule.opening_blocks = core->options.early.opening_blocks;
-    return schedule;
-}
-
 bool rbuf_tx_chunk_may_go(const struct rbuf_core *core, uint64_t under_way, bool first,
                           uint32_t bytes)
 {

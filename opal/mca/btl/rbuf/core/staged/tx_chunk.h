@@ -31,10 +31,6 @@ struct rbuf_tx_chunk {
 uint32_t rbuf_tx_chunk_blocks(const struct rbuf_arena *arena, const struct rbuf_schedule *schedule,
                               uint32_t blocks);
 
-/* By what copied puts and gets are cut: with an opening chunk, as early data are, since nobody is
- * asked before. */
-struct rbuf_schedule rbuf_tx_chunk_schedule(const struct rbuf_core *core);
-
 /*
  * True if the next chunk of a copied put or get may be under way beside the `under_way` bytes of
  * its peer in that direction. They share as much as one message would have: in the send queue
