@@ -528,6 +528,12 @@ START_TEST(registration_costs)
         rbuf_registration_cost_add(&cost, 16, 5000); /* of one size only */
     }
     ck_assert(fabs((double) rbuf_registration_cost_of(&cost, 16) / 5000 - 1) < 0.02);
+    rbuf_registration_cost_add(&cost, 16, 366000000); /* its thread lost the processor */
+    ck_assert_uint_lt(rbuf_registration_cost_of(&cost, 16), 2 * 5000);
+    for (int i = 0; i < 100; i++) {
+        rbuf_registration_cost_add(&cost, 16, 366000000); /* they are like that now */
+    }
+    ck_assert(fabs((double) rbuf_registration_cost_of(&cost, 16) / 366000000 - 1) < 0.02);
 }
 END_TEST
 

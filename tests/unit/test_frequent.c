@@ -248,6 +248,66 @@ START_TEST(released_memory_is_not_used)
 }
 END_TEST
 
+/* Memory is given back anywhere: registrations that end in another region (2 MB) are found there,
+ * also by who gives back more than there are regions, and those that share a count are not. */
+START_TEST(regions)
+{
+    const uint64_t region = 1ull << RBUF_FREQUENT_REGION_SHIFT,
+                   all = region * RBUF_FREQUENT_REGIONS;
+    const uint64_t border = 10 * all + region, base = border - 4096;
+    const struct {
+        uint64_t base, bytes;
+        bool touches;
+    } rows[] = {{border, 4096, true},
+                {border - 4096, 4096, true},
+                {border - 8192, 4096, false},
+                {border + all, region, false},
+                {border + 3 * region, region, false},
+                {border - all, 2 * all, true},
+                {border, 2 * all, true},
+                {border + region, 2 * all, false}};
+
+    open_table(&usual);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct rbuf_frequent_buffer *buffer = rbuf_frequent_use(&table, base, BYTES, 30);
+
+        ck_assert(rbuf_frequent_hold(&table, buffer, RBUF_FREQUENT_SEND, registrations, 7, 0));
+        rbuf_frequent_release(&table, rows[i].base, rows[i].bytes);
+        ck_assert_int_eq(rbuf_frequent_has_released(&table), rows[i].touches);
+        ck_assert_ptr_nonnull(rbuf_frequent_drop(&table, RBUF_FREQUENT_ANY));
+        (void) rbuf_frequent_drop(&table, RBUF_FREQUENT_RELEASED);
+    }
+    for (size_t i = 0; i < RBUF_FREQUENT_REGIONS; i++) {
+        ck_assert_uint_eq(table.in_region[i], 0);
+    }
+    close_table();
+}
+END_TEST
+
+/* Half as many buffers as the table has places are registered, in any order of coming and going. */
+START_TEST(many_are_held)
+{
+    struct rbuf_frequent_options options = usual;
+    struct rbuf_frequent_buffer *buffer;
+
+    options.buffers = 4096;
+    options.most_bytes = 4096 * BYTES;
+    open_table(&options);
+    for (unsigned i = 0; !rbuf_frequent_is_full(&table, BYTES); i++) {
+        buffer = rbuf_frequent_use(&table, base_of(i), BYTES, 1);
+        if (buffer == NULL) {
+            continue; /* both its places are others' */
+        }
+        hold(i);
+        if (i % 3 == 0) {
+            ck_assert_ptr_nonnull(rbuf_frequent_forget(&table, buffer->held));
+        }
+    }
+    ck_assert_uint_eq(table.held_count, 2048);
+    close_table();
+}
+END_TEST
+
 /* Buffers whose memory goes before they have paid are registered later, in the end at n and more;
  * when some live on, sooner again. */
 START_TEST(short_lives_make_it_wait)
@@ -406,6 +466,38 @@ START_TEST(what_blocks_hold_besides)
 }
 END_TEST
 
+/* Many buffers used in turn are all registered in one round, which says nothing of either path: it
+ * takes longer when they are gathered. The rounds that follow do. */
+START_TEST(blocks_of_registrations)
+{
+    struct rbuf_pace pace = {0};
+    bool is_registered[4096] = {false};
+    uint64_t now_ns = 1;
+    unsigned gathered = 0;
+
+    for (unsigned i = 0; i < 4 * 4096; i++) {
+        const unsigned buffer = i % 4096;
+        const bool registers = !is_registered[buffer] && rbuf_pace_needs_registrations(&pace);
+
+        if (rbuf_pace_count(&pace, 1, 40)) {
+            rbuf_pace_turn(&pace, now_ns);
+        }
+        if (registers) {
+            is_registered[buffer] = true;
+            rbuf_pace_spare(&pace, 20000);
+            now_ns += 20000;
+        }
+        if (pace.path == RBUF_PACE_GATHER && is_registered[buffer]) {
+            now_ns += registers ? 3000 : 1000;
+            gathered++;
+        } else {
+            now_ns += 2000;
+        }
+    }
+    ck_assert_uint_ge(gathered, 2 * 4096);
+}
+END_TEST
+
 /* While messages are copied only some are looked at, and blocks are longer; what is faster does not
  * depend on that. */
 START_TEST(blocks_of_unlike_lengths)
@@ -439,6 +531,8 @@ int main(void)
     unit_add(suite, in_place_while_it_pays);
     unit_add(suite, each_kind_has_its_threshold);
     unit_add(suite, released_memory_is_not_used);
+    unit_add(suite, regions);
+    unit_add(suite, many_are_held);
     unit_add(suite, short_lives_make_it_wait);
     unit_add(suite, few_frequent_ones_stop_its_growth);
     unit_add(suite, held_up_to_a_limit);
@@ -446,5 +540,6 @@ int main(void)
     unit_add(suite, the_program_changes);
     unit_add(suite, blocks_of_unlike_lengths);
     unit_add(suite, what_blocks_hold_besides);
+    unit_add(suite, blocks_of_registrations);
     return unit_run(suite);
 }

@@ -89,16 +89,24 @@ int rbuf_frequent_open(struct rbuf_frequent *frequent, const struct rbuf_frequen
         bits++;
     }
     frequent->shift = 64 - bits;
+    frequent->held_most = 1u << (bits - 1);
     frequent->place = calloc((size_t) 1 << bits, sizeof(*frequent->place));
+    frequent->held = calloc(frequent->held_most, sizeof(*frequent->held));
+    if (frequent->place == NULL || frequent->held == NULL) {
+        rbuf_frequent_close(frequent);
+        return -ENOMEM;
+    }
     rbuf_registration_cost_open(&frequent->cost, options->registration_ns,
                                 options->registration_page_ns);
     set_thresholds(frequent);
-    return frequent->place != NULL ? 0 : -ENOMEM;
+    return 0;
 }
 
 void rbuf_frequent_close(struct rbuf_frequent *frequent)
 {
+    free(frequent->held);
     free(frequent->place);
+    frequent->held = NULL;
     frequent->place = NULL;
 }
 
@@ -174,7 +182,7 @@ bool rbuf_frequent_turn(struct rbuf_frequent *frequent, bool gathered)
 
 bool rbuf_frequent_is_full(const struct rbuf_frequent *frequent, uint64_t bytes)
 {
-    return frequent->held_count == RBUF_FREQUENT_HELD ||
+    return frequent->held_count == frequent->held_most ||
            frequent->held_bytes + bytes > frequent->options.most_bytes;
 }
 
@@ -190,11 +198,42 @@ static void judge(struct rbuf_frequent *frequent, const struct rbuf_frequent_hel
     set_thresholds(frequent);
 }
 
+/* The counter of the region that an address is in. */
+static _Atomic uint32_t *region(struct rbuf_frequent *frequent, uint64_t address)
+{
+    return &frequent->in_region[(address >> RBUF_FREQUENT_REGION_SHIFT) % RBUF_FREQUENT_REGIONS];
+}
+
+/* One registration more (1) or less (-1) in each region of [base, base + bytes). */
+static void count_regions(struct rbuf_frequent *frequent, uint64_t base, uint64_t bytes, int more)
+{
+    const uint64_t last = (base + bytes - 1) >> RBUF_FREQUENT_REGION_SHIFT;
+
+    for (uint64_t i = base >> RBUF_FREQUENT_REGION_SHIFT; i <= last; i++) {
+        atomic_fetch_add_explicit(region(frequent, i << RBUF_FREQUENT_REGION_SHIFT),
+                                  (uint32_t) more, memory_order_relaxed);
+    }
+}
+
+/* Whether there may be a registration in [base, base + bytes). */
+static bool is_in_use(struct rbuf_frequent *frequent, uint64_t base, uint64_t bytes)
+{
+    const uint64_t first = base >> RBUF_FREQUENT_REGION_SHIFT;
+    const uint64_t last = (base + bytes - 1) >> RBUF_FREQUENT_REGION_SHIFT;
+    bool found = last - first >= RBUF_FREQUENT_REGIONS;
+
+    for (uint64_t i = first; i <= last && !found; i++) {
+        found = atomic_load_explicit(region(frequent, i << RBUF_FREQUENT_REGION_SHIFT),
+                                     memory_order_relaxed) > 0;
+    }
+    return found;
+}
+
 bool rbuf_frequent_hold(struct rbuf_frequent *frequent, struct rbuf_frequent_buffer *buffer,
                         enum rbuf_frequent_kind kind, void *registration, uint32_t lkey,
                         uint64_t ns)
 {
-    struct rbuf_frequent_held *held = frequent->held;
+    struct rbuf_frequent_held *held;
 
     if (ns > 0) {
         rbuf_registration_cost_add(&frequent->cost, buffer->bytes / PAGE + 1, ns);
@@ -205,9 +244,11 @@ bool rbuf_frequent_hold(struct rbuf_frequent *frequent, struct rbuf_frequent_buf
         buffer->bytes = 0;
         return false;
     }
-    while (held->registration != NULL) {
-        held++;
+    while (frequent->held[frequent->held_free].registration != NULL) {
+        frequent->held_free++;
     }
+    held = &frequent->held[frequent->held_free];
+    count_regions(frequent, buffer->base, buffer->bytes, 1);
     held->lkey = lkey;
     held->under_way = 0;
     held->gathered = 0;
@@ -234,6 +275,10 @@ void *rbuf_frequent_forget(struct rbuf_frequent *frequent, struct rbuf_frequent_
     const uint64_t bytes = load(&held->end) - load(&held->begin);
 
     judge(frequent, held, bytes);
+    count_regions(frequent, load(&held->begin), bytes, -1);
+    frequent->held_free = held < &frequent->held[frequent->held_free]
+                              ? (uint32_t) (held - frequent->held)
+                              : frequent->held_free;
     held->registration = NULL;
     atomic_store_explicit(&held->end, 0, memory_order_relaxed);
     held->buffer->held = NULL;
@@ -266,7 +311,9 @@ void *rbuf_frequent_drop(struct rbuf_frequent *frequent, enum rbuf_frequent_whic
 
 void rbuf_frequent_release(struct rbuf_frequent *frequent, uint64_t base, uint64_t bytes)
 {
-    const uint32_t end = atomic_load_explicit(&frequent->held_end, memory_order_relaxed);
+    const uint32_t end = is_in_use(frequent, base, bytes)
+                             ? atomic_load_explicit(&frequent->held_end, memory_order_relaxed)
+                             : 0;
 
     for (uint32_t i = 0; i < end; i++) {
         struct rbuf_frequent_held *held = &frequent->held[i];

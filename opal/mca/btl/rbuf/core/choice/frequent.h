@@ -37,7 +37,6 @@
 
 #include "core/choice/registration_cost.h"
 
-#define RBUF_FREQUENT_HELD   1024u /* registrations, most */
 #define RBUF_FREQUENT_NEVER  UINT32_MAX
 #define RBUF_FREQUENT_SIZES  18u /* octaves of message sizes, up to 128 KB */
 #define RBUF_FREQUENT_SHARE  5u  /* one in so many has to be frequently used, or none is added */
@@ -47,6 +46,9 @@
 #define RBUF_FREQUENT_LOOKS  32u /* and one more after so many looks */
 #define RBUF_FREQUENT_COPIES 8u  /* in a row, and messages are no longer handed over in place */
 #define RBUF_FREQUENT_TIMES  4u  /* of a kind, size and path, before they say anything */
+
+#define RBUF_FREQUENT_REGIONS      1024u /* counted apart; regions that lie so many apart share one */
+#define RBUF_FREQUENT_REGION_SHIFT 21u   /* 2 MB each */
 
 enum rbuf_frequent_kind {
     RBUF_FREQUENT_SEND,
@@ -84,7 +86,8 @@ struct rbuf_frequent_buffer {
 };
 
 struct rbuf_frequent_options {
-    uint64_t buffers;              /* places of the table; rounded up to a power of two */
+    uint64_t buffers;              /* places of the table, half as many are registered, at most;
+                                    * rounded up to a power of two */
     uint64_t most_bytes;           /* registered at a time */
     double speculation;            /* share of n: 0.25; 0: all buffers, at once */
     double gather_ns;              /* V: assumed until measured, to post a gathered message, */
@@ -114,18 +117,23 @@ struct rbuf_frequent {
     struct rbuf_frequent_buffer *place;
     unsigned shift; /* of a hash: to its place */
     uint64_t taken; /* places */
-    struct rbuf_frequent_held held[RBUF_FREQUENT_HELD];
+    struct rbuf_frequent_held *held;
+    uint32_t held_most; /* places of `held` */
+    uint32_t held_free; /* those before this are taken */
     uint64_t held_bytes;
     uint32_t held_count;
     uint32_t hand;             /* of `held`, looked at next */
     _Atomic uint32_t held_end; /* none at or behind this was ever in use */
     _Atomic uint32_t releases; /* marked since the last look for them */
-    uint32_t raised;           /* doublings of the share */
-    uint32_t untimed;          /* uses before the next one that is timed */
-    bool in_place;             /* messages are handed over where they are; else they are copied, */
-    _Atomic uint32_t to_go;    /* and so many come up to the one that is looked at, */
-    uint32_t gap;              /* which stands for this many */
-    uint32_t copies;           /* in place, in a row, that were copied all the same */
+    /* Registrations that lie in a region, in part: who gives back memory where none does need not
+     * look at each. Written under the lock, before one is found or behind its last use. */
+    _Atomic uint32_t in_region[RBUF_FREQUENT_REGIONS];
+    uint32_t raised;        /* doublings of the share */
+    uint32_t untimed;       /* uses before the next one that is timed */
+    bool in_place;          /* messages are handed over where they are; else they are copied, */
+    _Atomic uint32_t to_go; /* and so many come up to the one that is looked at, */
+    uint32_t gap;           /* which stands for this many */
+    uint32_t copies;        /* in place, in a row, that were copied all the same */
     struct rbuf_frequent_time time[RBUF_FREQUENT_KINDS][RBUF_FREQUENT_SIZES][RBUF_FREQUENT_PATHS];
     /* Uses at which one is registered. */
     uint32_t threshold[RBUF_FREQUENT_KINDS][RBUF_FREQUENT_SIZES];

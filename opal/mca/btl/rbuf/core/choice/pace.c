@@ -70,11 +70,12 @@ static enum rbuf_pace_path choose(struct rbuf_pace *pace)
 
 void rbuf_pace_turn(struct rbuf_pace *pace, uint64_t now_ns)
 {
-    if (pace->begun_ns != 0) {
+    if (pace->begun_ns != 0 && pace->registrations * RBUF_PACE_MANY < pace->messages) {
         pace->sample_ns[pace->path][pace->samples[pace->path]++ % RBUF_PACE_SAMPLES] =
             (now_ns - pace->begun_ns) * RBUF_PACE_UNIT / pace->messages;
         pace->path = choose(pace);
     }
     pace->begun_ns = now_ns;
     pace->messages = 0;
+    pace->registrations = 0;
 }

@@ -9,7 +9,8 @@
  *
  * All messages of a size count, whether their buffers are registered or not: the others are as many
  * in blocks of either path. What registrations take does not count, but for how often that is
- * tried.
+ * tried. But a block in which many buffers are registered says nothing, as that leaves the caches
+ * cold, and what follows will find them registered: it is no sample, and its path goes on.
  *
  * The faster path by the median of the newest blocks is preferred. Each so-manieth block takes the
  * other one, the more seldom the slower that was.
@@ -29,16 +30,18 @@
 #define RBUF_PACE_MOST    1024u /* likewise */
 #define RBUF_PACE_SHARE   200u  /* of the time goes into tries: one part in so many, at most */
 #define RBUF_PACE_UNIT    1024u /* messages that blocks are compared by */
+#define RBUF_PACE_MANY    4u    /* one registration in so many messages */
 
 enum rbuf_pace_path { RBUF_PACE_COPY, RBUF_PACE_GATHER, RBUF_PACE_PATHS };
 
 struct rbuf_pace {
     enum rbuf_pace_path path; /* of this block */
     enum rbuf_pace_path preferred;
-    uint32_t messages;  /* of it, so far */
-    uint32_t until;     /* blocks to the next try of the other path; 0: none is preferred yet */
-    uint64_t begun_ns;  /* 0: none has begun */
-    uint64_t spared_ns; /* in the newest try of the other path */
+    uint32_t messages;      /* of it, so far */
+    uint32_t registrations; /* likewise */
+    uint32_t until;         /* blocks to the next try of the other path; 0: none is preferred yet */
+    uint64_t begun_ns;      /* 0: none has begun */
+    uint64_t spared_ns;     /* in the newest try of the other path */
     uint32_t samples[RBUF_PACE_PATHS];                      /* taken */
     uint64_t sample_ns[RBUF_PACE_PATHS][RBUF_PACE_SAMPLES]; /* of RBUF_PACE_UNIT messages */
 };
@@ -57,9 +60,11 @@ static inline bool rbuf_pace_needs_registrations(const struct rbuf_pace *pace)
     return pace->path == RBUF_PACE_GATHER || pace->until == 0;
 }
 
-/* So much of this block's time is not its messages', but what a try costs besides. */
+/* A buffer was registered: so much of this block's time is not its messages', but what a try costs
+ * besides. */
 static inline void rbuf_pace_spare(struct rbuf_pace *pace, uint64_t ns)
 {
+    pace->registrations++;
     pace->begun_ns += pace->begun_ns > 0 ? ns : 0;
     pace->spared_ns += pace->path != pace->preferred ? ns : 0;
 }

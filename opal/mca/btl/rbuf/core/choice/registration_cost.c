@@ -7,6 +7,7 @@
 
 #define AGEING    (15.0 / 16.0) /* what a measurement counts after the next one */
 #define FAR_PAGES 1024          /* the assumed line is given as its values here and at one page */
+#define MOST      16            /* times what is expected, that one measurement counts as */
 
 static void add(struct rbuf_registration_cost *cost, double pages, double ns)
 {
@@ -27,12 +28,14 @@ void rbuf_registration_cost_open(struct rbuf_registration_cost *cost, uint64_t b
 
 void rbuf_registration_cost_add(struct rbuf_registration_cost *cost, uint64_t pages, uint64_t ns)
 {
+    const uint64_t most = rbuf_registration_cost_of(cost, pages) * MOST;
+
     cost->weight *= AGEING;
     cost->x *= AGEING;
     cost->y *= AGEING;
     cost->xx *= AGEING;
     cost->xy *= AGEING;
-    add(cost, (double) pages, (double) ns);
+    add(cost, (double) pages, (double) (ns < most ? ns : most));
 }
 
 uint64_t rbuf_registration_cost_of(const struct rbuf_registration_cost *cost, uint64_t pages)

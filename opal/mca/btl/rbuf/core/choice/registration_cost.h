@@ -20,7 +20,8 @@ struct rbuf_registration_cost {
 void rbuf_registration_cost_open(struct rbuf_registration_cost *cost, uint64_t base_ns,
                                  uint64_t page_ns);
 
-/* A registration of `pages` pages took `ns`. */
+/* A registration of `pages` pages took `ns`. One whose thread lost the processor meanwhile takes a
+ * thousand times as long as others: a measurement counts as 16 times what is expected, at most. */
 void rbuf_registration_cost_add(struct rbuf_registration_cost *cost, uint64_t pages, uint64_t ns);
 
 /* What one of `pages` pages is expected to take, ns; never 0. */
