@@ -189,9 +189,8 @@ static const struct parameter table[] = {
      "what travels inside the request, are copied in any case"},
     {"reuse_buffers", "16384", COUNT, 2, MIB, NULL, NULL, 0, 6, FIELD(reuse_buffers),
      "buffers, 2 to 1048576",
-     "Buffers that reuse counts the uses of, 52 bytes each. Half as many are registered at a time, "
-     "at "
-     "most, and no more than 64 MB or an eighth of what may be locked"},
+     "Buffers that reuse counts the uses of, 52 bytes each. At most half as many are registered at "
+     "a time, and no more than 64 MB or an eighth of what may be locked"},
     {"reuse_speculation", "25", COUNT, 0, 1000, NULL, NULL, 0, 6, FIELD(reuse_speculation),
      "percent, 0 to 1000",
      "A buffer is registered for reuse when it has been used as often as this share of what saves "
