@@ -391,11 +391,20 @@ check_format() {
     return $status
 }
 
+# Sets $processor_seconds to what the processes that this shell has waited for took; a subshell has its own.
+count_processors() { # STAGE
+    times >"$build/logs/$1.times"
+    processor_seconds=$(awk 'NR == 2 { gsub(/[ms]/, " "); print int(60 * $1 + $2 + 60 * $3 + $4) }' "$build/logs/$1.times")
+}
+
 run_stage() { # STAGE
-    local started=$SECONDS
+    local started=$SECONDS processor_seconds before
+    count_processors "$1"
+    before=$processor_seconds
     echo "== $1"
     "run_$1"
-    echo "== $1 took $((SECONDS - started)) s"
+    count_processors "$1"
+    echo "== $1 took $((SECONDS - started)) s, and $((processor_seconds - before)) s of processors"
 }
 
 # A stage beside others: its output and its counts go to files. Open MPI's files of two jobs that begin at
