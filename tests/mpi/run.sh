@@ -22,7 +22,7 @@ usage: run.sh [options]
   --only REGEX       only the tests whose name matches
   --rings LIST       settings of eager rings, with commas ($(echo "default $ring_settings $rma_orders" | tr ' ' ','));
                      those but default are for the first of the transports that is rbuf's
-  --all              the long ones too, and all but those with every setting
+  --all              the long ones too, and more settings and protocols by turns, as testlist says
   --profile NAME     of the emulated HCA where the machine has none (unpaced)
   --mca NAME VALUE   passed to mpirun; may be repeated
   --keep DIR         keep every test's output there
@@ -240,19 +240,20 @@ with_setting() # SETTING WHEN THOSE NUMBER
         return
     fi
     [ "$1" = default ] || [ "$1" = reuse ] || [ "$3" = all ] || [[ ",$3," == *",$1,"* ]] ||
-        { [ "$long $2" = "yes always" ] && is_turn "$1" "$4"; }
+        { [ "$long $2" = "yes always" ] && is_turn "$1" "$4" "$ring_settings"; }
 }
 
 # With --all each test of rings also has every third of the settings that it does not name, and each
-# setting every third of the tests.
-is_turn() # SETTING NUMBER
+# setting every third of the tests; and likewise each test where large messages do not matter has every
+# third of the protocols behind the first.
+is_turn() # WORD NUMBER LIST: whether it is the turn of this word of the list with the test of that number
 {
-    local settings setting=0
-    read -ra settings <<<"$ring_settings"
-    while [ "${settings[setting]}" != "$1" ]; do
-        setting=$((setting + 1))
+    local words word=0
+    read -ra words <<<"$3"
+    while [ "${words[word]}" != "$1" ]; do
+        word=$((word + 1))
     done
-    [ $(((setting + $2) % 3)) -eq 0 ]
+    [ $(((word + $2) % 3)) -eq 0 ]
 }
 
 run_list() # TRANSPORT SETTING
@@ -269,7 +270,7 @@ run_list() # TRANSPORT SETTING
         if [ "$when" = long ] && [ $long = no ] || ! with_setting "$2" "$when" "$with" $number; then
             continue
         fi
-        if [ "$over $long $first" = "first no no" ]; then
+        if [ "$over $first" = "first no" ] && { [ $long = no ] || ! is_turn "$1" $number "${names[*]}"; }; then
             continue
         fi
         if [ -n "$only" ] && ! [[ $name =~ $only ]]; then
