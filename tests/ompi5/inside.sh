@@ -17,6 +17,8 @@ prefix=/work/prefix
 . "$source/tests/tally.sh"
 # shellcheck source=contrib/transports.sh
 . "$source/contrib/transports.sh"
+# shellcheck source=tests/rings.sh
+. "$source/tests/rings.sh"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_mpi_yield_when_idle=1 # jobs run side by side here, and with other stages of check.sh
 export PATH=$prefix/bin:$PATH SOFTHCA=$prefix/bin/softhca
@@ -149,9 +151,9 @@ else
 fi
 # How many slots and places rings have is the core's affair, which stage mpi of check.sh runs with all
 # settings. What Open MPI's own headers meet are the sizes of slots, and whether there are rings.
-rings=(--rings default,small-slots,tight,off)
-test ${#long[@]} -eq 0 || rings=()
-try_script "MPI tests" "$source/tests/mpi/run.sh" "${long[@]}" --transports superpipeline,rcache "${rings[@]}"
+rings=default,small-slots,tight,off
+test ${#long[@]} -eq 0 || rings+=,reuse,${rma_orders// /,}
+try_script "MPI tests" "$source/tests/mpi/run.sh" "${long[@]}" --transports superpipeline,rcache --rings "$rings"
 try_script "MPI tests" "$source/tests/mpi/run.sh" --transports pipeline,copy,register,helper \
     --only '^(pingpong|window|types|truncate|storm|one-sided|computing|spawn)$'
 export OMPI_MCA_btl_rbuf_helper_policy=force
