@@ -439,7 +439,7 @@ trap 'kill $(jobs -p) 2>/dev/null; exit 130' INT TERM
 run_group() {
     local stage pid running=0
     local -A stage_of=() ended=()
-    for stage in sanitize robust soak mpi vm ompi5 packages devices unit softhca fuzz programs is format; do
+    for stage in sanitize robust soak mpi vm ompi5 programs packages devices unit softhca fuzz is format; do
         [[ " ${group[*]} " == *" $stage "* ]] || continue
         if test $running -ge "$at_once"; then
             wait -n -p pid
