@@ -17,6 +17,12 @@ most_ranks=10
 # Looks at the field MPI_ERROR of a status on its stack that MPI_Request_get_status leaves as it was in Open
 # MPI, over any transport: it fails or not by what happens to lie there.
 unfit=' rqstatus '
+# They follow pointers into memory that others attach to a dynamic window at that time. On one node osc/rdma of
+# Open MPI 4.1.4 reads a process's list of such memory while that one changes it, and then may name memory with the
+# key of its neighbour in the list, which the adapter refuses: in one run of thirty, over openib as well. Such a run
+# is tried again.
+attaching=' linked_list linked_list_fop linked_list_lockall linked_list_bench_lock_all linked_list_bench_lock_excl
+    linked_list_bench_lock_shr linked_list_bench_lock_shr_nocheck '
 tests=$cache/mpich
 osc=rdma,sm # sm for windows of shared memory, of which rdma wants nothing
 
@@ -67,6 +73,15 @@ wrong_mpich() {
     wrong_end | grep . || grep -q 'No Errors' "$log" || grep -m 1 . "$log" || echo "no output"
 }
 
+# As job, thrice at most of a program that attaches memory, while the adapter refuses a request.
+job_of_mpich() { # NAME PROTOCOL LIMIT RANKS PROGRAM [ARGUMENT...]
+    local _
+    for _ in 1 2 3; do
+        job "$@"
+        [[ $attaching == *" ${5##*/} "* ]] && grep -q 'Cause: .*refused a request' "$log" || return 0
+    done
+}
+
 # One directory over one protocol: one check, whose remark names what fails elsewhere too.
 directory_over() { # DIRECTORY PROTOCOL [HOW]
     local name="MPICH $1 over $2${3:+, $3}" program ranks arguments ran=0 excused=() bad=() one wrong rivals="tcp vader"
@@ -77,7 +92,7 @@ directory_over() { # DIRECTORY PROTOCOL [HOW]
         ran=$((ran + 1))
         one="$name, $program $ranks${arguments:+ $arguments}"
         # shellcheck disable=SC2086 # the arguments of the list are words
-        job "$one" "$2" 120 "$ranks" "$tests/$1/$program" $arguments
+        job_of_mpich "$one" "$2" 120 "$ranks" "$tests/$1/$program" $arguments
         wrong=$(wrong_mpich)
         [ -n "$wrong" ] || continue
         # shellcheck disable=SC2086
