@@ -15,9 +15,9 @@ quick=' sendrecv2 sendflood sendall anyall bsend5 isendirecv icsend icprobe prob
 [ "$programs_all" = no ] || directories=(pt2pt rma coll datatype comm topo group attr threads/pt2pt)
 most_ranks=10
 # The first looks at the field MPI_ERROR of a status on its stack that MPI_Request_get_status leaves as it was in
-# Open MPI, over any transport: it fails or not by what happens to lie there. The second hangs in Open MPI 4.1.4,
+# Open MPI, over any transport: it fails or not by what happens to lie there. The others hang in Open MPI 4.1.4,
 # over tcp as well.
-unfit=' rqstatus comm_idup_nb '
+unfit=' rqstatus comm_idup_nb comm_idup_isend '
 # They follow pointers into memory that others attach to a dynamic window at that time. On one node osc/rdma of
 # Open MPI 4.1.4 reads a process's list of such memory while that one changes it, and then may name memory with the
 # key of its neighbour in the list, which the adapter refuses: in one run of thirty, over openib as well. Such a run
