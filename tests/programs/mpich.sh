@@ -57,7 +57,8 @@ compile() { # DIRECTORY TARGET...
 # The suite's list of a directory: "program ranks arguments" a line, without what is MPICH's alone (its control
 # variables, what it expects to fail) or takes more ranks or memory than is fair.
 listed() { # DIRECTORY
-    awk -v most=$most_ranks -v all="$programs_all" -v quick="$quick" -v unfit="$unfit" '
+    cat "$cache/sources/mpich/$1/testlist.in" "$cache/sources/mpich/$1/testlist" 2>/dev/null |
+        awk -v most=$most_ranks -v all="$programs_all" -v quick="$quick" -v unfit="$unfit" '
     /^[a-z]/ && $2 <= most && !index(unfit, " " $1 " ") {
         if (all == "no" && index(quick, " " $1 " ") == 0) next
         line = $1 " " $2
@@ -66,7 +67,7 @@ listed() { # DIRECTORY
             if (sub(/^arg=/, "", $i)) line = line " " $i
         }
         if (!(line in seen)) { seen[line] = 1; print line }
-    }' "$cache/sources/mpich/$1/testlist.in" "$cache/sources/mpich/$1/testlist" 2>/dev/null
+    }'
 }
 
 # The programs say "No Errors", once, if they found none.
