@@ -14,9 +14,12 @@ if ! transport_available ucx; then
     exit
 fi
 only='^(pingpong|window|types|many-to-one|storm-large|probe|collectives|one-sided|remap)$'
-# All but what UCX itself ends: a rendezvous from memory that may only be read is an assertion of its.
+# All but what UCX itself ends: a rendezvous from memory that may only be read is an assertion of its. Open MPI
+# 4.1.4's osc/ucx leaves it to the adapter to refuse what lies outside of a window, which ends the job, crashes in
+# puts to dynamic windows, and has wrong sums.
+not_for_ucx='^(read-only|scheduled|accumulate-(plain|apart)|epochs(|-alone|-5|-apart|-apart-3|-packed|-packed-8))$'
 [ "$programs_all" = no ] ||
-    only="^($(awk '/^[a-z]/ && $1 != "read-only" { print $1 }' "$here/../mpi/testlist" | paste -s -d '|'))\$"
+    only="^($(awk '/^[a-z]/ { print $1 }' "$here/../mpi/testlist" | grep -Ev "$not_for_ucx" | paste -s -d '|'))\$"
 log=$(log_of ucx)
 "$here/../mpi/run.sh" --transports ucx --only "$only" >"$log" 2>&1 </dev/null
 grep -E '^(PASS|FAIL|SKIP)' "$log"
