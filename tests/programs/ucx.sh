@@ -16,7 +16,7 @@ fi
 only='^(pingpong|window|types|many-to-one|storm-large|probe|collectives|one-sided|remap)$'
 # All but what UCX itself ends: a rendezvous from memory that may only be read is an assertion of its. Open MPI
 # 4.1.4's osc/ucx leaves it to the adapter to refuse what lies outside of a window, which ends the job, crashes in
-# puts to dynamic windows, and has wrong sums.
+# puts to dynamic windows, and asks UCX for atomic operations on types that it has none for.
 not_for_ucx='^(read-only|scheduled|accumulate-(plain|apart)|epochs(|-alone|-5|-apart|-apart-3|-packed|-packed-8))$'
 [ "$programs_all" = no ] ||
     only="^($(awk '/^[a-z]/ { print $1 }' "$here/../mpi/testlist" | grep -Ev "$not_for_ucx" | paste -s -d '|'))\$"
