@@ -14,7 +14,7 @@ quick=' sendrecv2 sendflood sendall anyall bsend5 isendirecv icsend icprobe prob
     manyrma3 acc_ordering get_accumulate_double_derived put_flush_get overlap_wins_gacc large_small_acc '
 [ "$programs_all" = no ] || directories=(pt2pt rma coll datatype comm topo group attr threads/pt2pt)
 most_ranks=10
-limit=300 # seconds; large_acc_flush_local moves 80 GB, in 30 to 100 s where it is alone
+longest=300 # seconds; large_acc_flush_local moves 80 GB, in 30 to 100 s where it is alone
 # The first looks at the field MPI_ERROR of a status on its stack that MPI_Request_get_status leaves as it was in
 # Open MPI, over any transport: it fails or not by what happens to lie there. The others hang in Open MPI 4.1.4,
 # over tcp as well.
@@ -95,11 +95,11 @@ directory_over() { # DIRECTORY PROTOCOL [HOW]
         ran=$((ran + 1))
         one="$name, $program $ranks${arguments:+ $arguments}"
         # shellcheck disable=SC2086 # the arguments of the list are words
-        job_of_mpich "$one" "$2" $limit "$ranks" "$tests/$1/$program" $arguments
+        job_of_mpich "$one" "$2" $longest "$ranks" "$tests/$1/$program" $arguments
         wrong=$(wrong_mpich)
         [ -n "$wrong" ] || continue
         # shellcheck disable=SC2086
-        if innocent "$rivals" "$one" wrong_mpich $limit "$ranks" "$tests/$1/$program" $arguments; then
+        if innocent "$rivals" "$one" wrong_mpich $longest "$ranks" "$tests/$1/$program" $arguments; then
             excused+=("$program ($culprit)")
         else
             bad+=("$program")
