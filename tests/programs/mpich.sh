@@ -25,6 +25,8 @@ unfit=' rqstatus comm_idup_nb comm_idup_isend '
 # is tried again.
 attaching=' linked_list linked_list_fop linked_list_lockall linked_list_bench_lock_all linked_list_bench_lock_excl
     linked_list_bench_lock_shr linked_list_bench_lock_shr_nocheck '
+# Accumulates of dozens of GB, each a get and a put whatever the protocol is, and not packed: once is enough.
+lengthy=' large_acc_flush_local derived_acc_flush_local '
 tests=$cache/mpich
 osc=rdma,sm # sm for windows of shared memory, of which rdma wants nothing
 
@@ -92,6 +94,7 @@ directory_over() { # DIRECTORY PROTOCOL [HOW]
     [ "$2" != rcache ] || rivals+=" openib-pinned"
     while read -r program ranks arguments <&3; do
         [ -x "$tests/$1/$program" ] || continue
+        [ "$name" = "MPICH $1 over ${protocols[0]}" ] || [[ $lengthy != *" $program "* ]] || continue
         ran=$((ran + 1))
         one="$name, $program $ranks${arguments:+ $arguments}"
         # shellcheck disable=SC2086 # the arguments of the list are words
