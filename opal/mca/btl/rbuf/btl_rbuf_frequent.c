@@ -157,7 +157,9 @@ static void enter(mca_btl_rbuf_module_t *module, enum rbuf_frequent_kind kind, v
                                                                   memory_order_relaxed);
 
     mca_btl_rbuf_lock(module);
-    rbuf_pace_spare(&module->frequent->pace[kind][rbuf_frequent_size(bytes)], ns);
+    if (registration != NULL) {
+        rbuf_pace_spare(&module->frequent->pace[kind][rbuf_frequent_size(bytes)], ns);
+    }
     if (rbuf_frequent_is_full(table, bytes)) {
         spare = rbuf_frequent_drop(table, RBUF_FREQUENT_ANY);
     }

@@ -198,32 +198,26 @@ static void judge(struct rbuf_frequent *frequent, const struct rbuf_frequent_hel
     set_thresholds(frequent);
 }
 
-/* The counter of the region that an address is in. */
-static _Atomic uint32_t *region(struct rbuf_frequent *frequent, uint64_t address)
-{
-    return &frequent->in_region[(address >> RBUF_FREQUENT_REGION_SHIFT) % RBUF_FREQUENT_REGIONS];
-}
-
 /* One registration more (1) or less (-1) in each region of [base, base + bytes). */
 static void count_regions(struct rbuf_frequent *frequent, uint64_t base, uint64_t bytes, int more)
 {
     const uint64_t last = (base + bytes - 1) >> RBUF_FREQUENT_REGION_SHIFT;
 
     for (uint64_t i = base >> RBUF_FREQUENT_REGION_SHIFT; i <= last; i++) {
-        atomic_fetch_add_explicit(region(frequent, i << RBUF_FREQUENT_REGION_SHIFT),
-                                  (uint32_t) more, memory_order_relaxed);
+        atomic_fetch_add_explicit(&frequent->in_region[i % RBUF_FREQUENT_REGIONS], (uint32_t) more,
+                                  memory_order_relaxed);
     }
 }
 
 /* Whether there may be a registration in [base, base + bytes). */
-static bool is_in_use(struct rbuf_frequent *frequent, uint64_t base, uint64_t bytes)
+static bool is_in_use(const struct rbuf_frequent *frequent, uint64_t base, uint64_t bytes)
 {
     const uint64_t first = base >> RBUF_FREQUENT_REGION_SHIFT;
     const uint64_t last = (base + bytes - 1) >> RBUF_FREQUENT_REGION_SHIFT;
     bool found = last - first >= RBUF_FREQUENT_REGIONS;
 
     for (uint64_t i = first; i <= last && !found; i++) {
-        found = atomic_load_explicit(region(frequent, i << RBUF_FREQUENT_REGION_SHIFT),
+        found = atomic_load_explicit(&frequent->in_region[i % RBUF_FREQUENT_REGIONS],
                                      memory_order_relaxed) > 0;
     }
     return found;
