@@ -32,7 +32,7 @@
 # that wait for mpirun or a guest beside those that compute. deps, build and measure have the machine to
 # themselves.
 # What a stage says is shown when it and those before it have ended.
-# --all adds what is long: all bandwidths of measure, the long MPI tests and all on each adapter that is
+# --all adds what is long: all bandwidths of measure, the long MPI tests and half of them on each adapter that is
 # emulated, more settings of rings, IS class A, make distcheck, a minute for each fuzzer,
 # an hour of random traffic. What fuzz, soak, programs, ompi5 or vm needs and this machine cannot
 # have makes it skipped, with the reason. DIR is build/check by default; what takes long to fetch or make is kept in
@@ -265,16 +265,18 @@ run_devices() {
     test $all = no || programs_on_each_model
 }
 
-# All of the MPI programs on each adapter that rbuf runs on. Some want eager rings unless they are
+# The MPI programs on each adapter that rbuf runs on: every second one on each, by turns, so that each is on
+# three of them. Some want eager rings unless they are
 # switched off, and where nothing is said of order there are none.
 programs_on_each_model() {
-    local model rings
+    local model rings turn=0
     for model in mlx4 mlx5 rxe bnxt_re hns irdma; do
         rings=()
         [[ $model != bnxt_re && $model != hns && $model != irdma ]] || rings=(--mca btl_rbuf_polling_set 0)
         TALLY_TIMEOUT=1800 add_counted "programs, $model" env SOFTHCA_LIKE="$model" RBUF_BUILD="$plain" \
             PATH="$prefix/bin:$PATH" RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" \
-            "$source/tests/mpi/run.sh" --transports superpipeline --rings default "${rings[@]}"
+            "$source/tests/mpi/run.sh" --transports superpipeline --rings default --part $turn/2 "${rings[@]}"
+        turn=$((1 - turn))
     done
 }
 

@@ -26,6 +26,7 @@ usage: run.sh [options]
   --profile NAME     of the emulated HCA where the machine has none (unpaced)
   --mca NAME VALUE   passed to mpirun; may be repeated
   --keep DIR         keep every test's output there
+  --part K/N         only the tests whose line, counted, leaves K when divided by N
   --jobs N           so many tests at once, their lines in order (as many as there are processors)
 RBUF_COMPONENT_DIR names the directory of mca_btl_rbuf.so, SOFTHCA the launcher of the emulated
 HCA. Exit status: 0 if nothing failed, 1 if something did, 2 on bad usage.
@@ -45,6 +46,7 @@ only=
 profile=unpaced
 rings=default,${ring_settings// /,},${rma_orders// /,}
 keep=
+part=0/1
 jobs=$(nproc)
 long=no
 extra=()
@@ -60,7 +62,7 @@ while [ $# -gt 0 ]; do
         extra+=(--mca "$2" "$3")
         shift 2
         ;;
-    --bin | --transports | --only | --rings | --profile | --keep | --jobs)
+    --bin | --transports | --only | --rings | --profile | --keep | --part | --jobs)
         [ $# -ge 2 ] || refuse "$1 wants a value"
         printf -v "${1#--}" %s "$2"
         shift
@@ -69,6 +71,7 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
+[[ $part =~ ^[0-9]+/[1-9][0-9]*$ ]] || refuse "--part wants K/N, not '$part'"
 export OMPI_MCA_btl_rbuf_helper_policy=force # protocol helper: the tests compute on all cores
 IFS=, read -ra names <<<"$transports"
 needs_hca=no
@@ -273,7 +276,7 @@ run_list() # TRANSPORT SETTING
         if [ "$over $first" = "first no" ] && { [ $long = no ] || ! is_turn "$1" $number "${names[*]}"; }; then
             continue
         fi
-        if [ -n "$only" ] && ! [[ $name =~ $only ]]; then
+        if [ $((number % ${part#*/})) -ne "${part%/*}" ] || { [ -n "$only" ] && ! [[ $name =~ $only ]]; }; then
             continue
         fi
         # shellcheck disable=SC2086 # the command of the table is words
