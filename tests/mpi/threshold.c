@@ -109,7 +109,7 @@ static void check_limits(void)
 /* One message to each and one from each, `times` over. */
 static void all_to_all(size_t size, uint64_t times)
 {
-    char *sent = check_memory(LONG), *received = check_memory(LONG);
+    char *sent = check_memory(size), *received = check_memory(size);
 
     for (uint64_t i = 0; i < times; i++) {
         for (int j = 1; j < check_ranks; j++) {
@@ -124,6 +124,19 @@ static void all_to_all(size_t size, uint64_t times)
     }
     free(sent);
     free(received);
+}
+
+/* True if a rank sends 60 KB eagerly: it finds all its peers far, as it may on a loaded machine.
+ * Then what is shorter is eager, too, with a ring or without. */
+static bool is_one_far(void)
+{
+    const long before = puts_so_far(), messages = check_ranks - 1;
+    int far, any;
+
+    all_to_all(60 * CHECK_K, 1);
+    far = before >= 0 && puts_so_far() - before < messages;
+    MPI_Allreduce(&far, &any, 1, MPI_INT, MPI_LOR, MPI_COMM_WORLD);
+    return any != 0;
 }
 
 /* Messages that only a ring takes, from each to each. Where all lease each other rings hardly any
@@ -144,6 +157,9 @@ static void check_many_peers(void)
     all_to_all(LONG, PER_PEER);
     mine = puts_so_far() - before;
     MPI_Allreduce(&mine, &all, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+    if (is_one_far()) {
+        return;
+    }
     if (before >= 0 && check_ranks - 1 > set) {
         check_that(all > messages * check_ranks / 2, "%ld puts, with %ld rings a rank", all, set);
     } else if (before >= 0 && fits) {
