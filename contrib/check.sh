@@ -34,7 +34,7 @@
 # What a stage says is shown when it and those before it have ended.
 # --all adds what is long: all bandwidths of measure, the long MPI tests and half of them on each adapter that is
 # emulated, more settings of rings, IS class A, make distcheck, a minute for each fuzzer,
-# an hour of random traffic. What fuzz, soak, programs, ompi5 or vm needs and this machine cannot
+# half an hour of random traffic. What fuzz, soak, programs, ompi5 or vm needs and this machine cannot
 # have makes it skipped, with the reason. DIR is build/check by default; what takes long to fetch or make is kept in
 # DIR/cache, or in $RBUF_CACHE. What is tested is a copy of this tree (DIR/source), so that a tree which is
 # configured or in use does not matter. Each stage's log is kept in DIR/logs, and what failed is shown of
@@ -441,7 +441,7 @@ trap 'kill $(jobs -p) 2>/dev/null; exit 130' INT TERM
 run_group() {
     local stage pid running=0
     local -A stage_of=() ended=()
-    for stage in sanitize robust soak mpi vm ompi5 programs packages devices unit softhca fuzz is format; do
+    for stage in sanitize robust soak mpi programs vm ompi5 packages devices unit softhca fuzz is format; do
         [[ " ${group[*]} " == *" $stage "* ]] || continue
         if test $running -ge "$at_once"; then
             wait -n -p pid

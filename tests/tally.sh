@@ -50,11 +50,12 @@ try() { # NAME COMMAND...
 }
 
 # True if mpirun has lost a help text. Open MPI 4.1's loses texts that two processes send at the same
-# moment, and says so (its issue 8356), or dies of them: no rank calls pmix_server_log_fn().
+# moment, and says so (its issue 8356), or dies of them: no rank calls pmix_server_log_fn(). Or it takes
+# the job's files away when a rank has failed and another one is about to say so.
 lost_text() { # WRONG LOG
     local missed='[0-9] messages$|not named|not said|nobody says|no message'
     grep -q 'libopen-rte.*pmix_server_log_fn' "$2" ||
-        { [[ $1 =~ $missed ]] && grep -q 'ORTE_ERROR_LOG.*show_help\.c' "$2"; }
+        { [[ $1 =~ $missed ]] && grep -q -E 'ORTE_ERROR_LOG.*show_help\.c|PMIX ERROR.*dstore' "$2"; }
 }
 
 # Runs a job whose help texts matter: a function of the caller's, which sets log to the job's output and

@@ -56,8 +56,9 @@ hpcc_over() {
     verdict "$name" "$wrong" "HPL of $order, PTRANS, RandomAccess, FFT and the rest verified in $took s"
 }
 
-for protocol in "${protocols[@]}"; do
-    hpcc_over "$protocol" 2 2
-    [ "$programs_all" = no ] || hpcc_over "$protocol" 1 2
+# Two ranks have the larger messages, for which the protocols differ.
+hpcc_over "${protocols[0]}" 2 2
+for protocol in "${protocols[@]:1}"; do
+    hpcc_over "$protocol" 1 2
 done
 tally

@@ -60,13 +60,12 @@ sweep() { # VERB PROTOCOL EXTRA STEP
 calibrate
 if [ "$robust_all" = yes ]; then
     for verb in $set_up $work; do
-        for where in '' OMPI_COMM_WORLD_RANK:1; do
-            aside sweep $verb superpipeline "$where" 1
-        done
+        aside sweep $verb superpipeline OMPI_COMM_WORLD_RANK:1 1
+        aside sweep $verb superpipeline '' 2
     done
     for verb in $work; do
         for protocol in pipeline copy register rcache auto; do
-            aside sweep $verb $protocol '' 2
+            aside sweep $verb $protocol '' 3
         done
     done
     like=irdma

@@ -75,22 +75,24 @@ clean superpipeline "$robust_tests/steady" 0
 clean superpipeline "$mpi_tests/finalize"
 clean register "$mpi_tests/window" 4
 if [ "$robust_all" = yes ]; then
-    # superpipeline has most of pipeline's and copy's code, and auto most of register's and rcache's; what
-    # sends hardly a large message is the same with both.
+    # superpipeline has most of pipeline's and copy's code, and auto most of register's and rcache's: the rest
+    # of these is run by one program each. What sends hardly a large message is the same with both.
     for program in modes cancel collectives comms many_to_one persistent probe self; do
         clean superpipeline "$mpi_tests/$program"
     done
+    for program in order pingpong truncate types packed unexpected onesided copied; do
+        clean superpipeline "$mpi_tests/$program"
+    done
+    for program in pingpong types onesided copied; do
+        clean auto "$mpi_tests/$program"
+    done
     for protocol in superpipeline auto; do
-        for program in order pingpong truncate types packed unexpected onesided copied; do
-            clean $protocol "$mpi_tests/$program"
-        done
         clean $protocol "$mpi_tests/threads" 5
     done
-    for protocol in pipeline copy register rcache; do
-        for program in order types onesided; do
-            clean $protocol "$mpi_tests/$program"
-        done
-    done
+    clean pipeline "$mpi_tests/types"
+    clean copy "$mpi_tests/order"
+    clean register "$mpi_tests/onesided"
+    clean rcache "$mpi_tests/types"
     clean auto "$mpi_tests/readonly"
     clean auto "$mpi_tests/remap"
 fi

@@ -45,7 +45,7 @@ writes=12
 [ "$vm_all" = yes ] || writes=6
 impair loss 1% || exit
 troubled "loss of 1 %, no flag before its payload" "$vm_programs/flags" -w $writes rxe1 rxe2
-for protocol in $some_protocols; do
+for protocol in superpipeline rcache; do
     mpi=(--mca btl_rbuf_protocol "$protocol" "${patient[@]}" --mca btl_base_verbose 10)
     mpi_job 2 "$here/by_rank.sh" "$mpi_tests/pingpong" brief
     troubled "loss of 1 %, $protocol" "${mpi_command[@]}"
