@@ -6,7 +6,7 @@
 #
 #   run.sh [--all] [--seconds N | --hours N] [--jobs N] [NAME...]
 #       replays the corpus and what was ever found, then fuzzes each target for so long: 5 s, or
-#       60 s with --all. NAMEs are targets, all by default. Ten minutes and more run at the lowest
+#       40 s with --all. NAMEs are targets, all by default. Ten minutes and more run at the lowest
 #       priority.
 #   run.sh --merge DIR... [NAME...]
 #       takes what long runs found (DIR/NAME/corpus) into the corpus here, as small as it can be
@@ -31,7 +31,7 @@ names=()
 from=()
 while [ $# -gt 0 ]; do
     case $1 in
-    --all) seconds=60 ;;
+    --all) seconds=40 ;;
     --seconds) seconds=${2:?--seconds wants a number} && shift ;;
     --hours) seconds=$((3600 * ${2:?--hours wants a number})) && shift ;;
     --jobs) jobs=${2:?--jobs wants a number} && shift ;;

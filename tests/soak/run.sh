@@ -8,7 +8,7 @@
 #
 #   traffic   soak over the five protocols, and over superpipeline and pipeline with odd parameters
 #   scale     connections.sh
-#   --all     as --minutes 20
+#   --all     as --minutes 10
 #   --minutes N  superpipeline for N minutes, and at the same time the others for N/6 minutes each,
 #             then ten jobs with odd parameters for N/60 minutes each, all at low priority; the seed is
 #             taken from the clock
@@ -22,7 +22,7 @@ seed=
 parts=()
 while [ $# -gt 0 ]; do
     case $1 in
-    --all) minutes=20 ;;
+    --all) minutes=10 ;;
     --minutes) minutes=${2:?--minutes wants a number} && shift ;;
     --seed) seed=${2:?--seed wants a number} && shift ;;
     traffic | scale) parts+=("$1") ;;

@@ -9,8 +9,7 @@
 
 cable || exit
 mpi=()
-try_mpi "a peer that computes is left in peace" 400 2 "$here/by_rank.sh" "$vm_programs/link" compute \
-    "$([ "$vm_all" = yes ] && echo 65 || echo 12)"
+try_mpi "a peer that computes is left in peace" 400 2 "$here/by_rank.sh" "$vm_programs/link" compute 12
 no_device
 new_cable()
 {
