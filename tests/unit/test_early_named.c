@@ -537,6 +537,31 @@ START_TEST(data_that_age)
 }
 END_TEST
 
+/* All slots but one wait for receives: the messages that are expected meanwhile have the last one,
+ * each as soon as the one before has left it. */
+START_TEST(one_slot_beside_those_that_wait)
+{
+    struct world *world = early_open_arriving(_i);
+    struct world_message *held[HELD - 1];
+    const unsigned expected = 20;
+    uint64_t bytes = (2 + HELD - 1 + expected) * 50000;
+    uint64_t sent;
+
+    for (unsigned i = 0; i < HELD - 1; i++) {
+        held[i] = early_hold(world, 50000);
+    }
+    sent = early_stats(world, 0)->early_sent;
+    early_expected(world, expected, 50000);
+    ck_assert_uint_eq(early_stats(world, 0)->early_sent, sent + expected);
+    for (unsigned i = 0; i < HELD - 1; i++) {
+        early_answer(world, held[i], RBUF_EARLY_UNKNOWN);
+        early_arrived(held[i]);
+    }
+    early_sent_once(world, bytes);
+    case_close(world);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("early_named");
@@ -554,5 +579,6 @@ int main(void)
     unit_add_loop(suite, data_that_are_given_up, EARLY_ARRIVALS);
     unit_add_loop(suite, a_one_sided_put_leaves_no_stale_data, EARLY_ARRIVALS);
     unit_add_loop(suite, data_that_age, EARLY_ARRIVALS);
+    unit_add_loop(suite, one_slot_beside_those_that_wait, EARLY_ARRIVALS);
     return unit_run(suite);
 }

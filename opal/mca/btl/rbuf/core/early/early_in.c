@@ -29,6 +29,28 @@ static uint32_t least(uint64_t one, uint64_t other)
     return (uint32_t) (one < other ? one : other);
 }
 
+/* Enough releases are due together, or the sender has no slot at all, and what holds the rest waits
+ * for receives: no other release may come. */
+static bool report_due(const struct rbuf_early_in *in)
+{
+    return in->unreported >= REPORT_DUE ||
+           (in->unreported > 0 && in->unreported + in->unclaimed >= RBUF_EARLY_SLOTS);
+}
+
+bool rbuf_early_in_owed(const struct rbuf_peer *peer)
+{
+    const struct rbuf_early_in *in = peer->early_in;
+
+    return in != NULL && in->state == RBUF_EARLY_IN_LEASED && report_due(in);
+}
+
+static void report_if_owed(struct rbuf_peer *peer)
+{
+    if (rbuf_early_in_owed(peer)) {
+        rbuf_peer_wake(peer);
+    }
+}
+
 static void become(const struct rbuf_peer *peer, struct rbuf_early_slot *slot,
                    enum rbuf_early_slot_state state)
 {
@@ -382,7 +404,6 @@ static void keep_report_new(struct rbuf_peer *peer, const struct rbuf_early_slot
     }
     if (seq / RBUF_EARLY_SLOTS % STALE_USES == 0) {
         in->unreported += REPORT_DUE;
-        rbuf_peer_wake(peer);
     }
 }
 
@@ -404,6 +425,7 @@ static bool fill_slot(struct rbuf_peer *peer, uint32_t seq, uint32_t bytes)
     /* Of packed data the fragments say what they are. */
     become(peer, slot, bytes > 0 ? RBUF_EARLY_SLOT_UNCLAIMED : RBUF_EARLY_SLOT_CLAIMED);
     (void) arrivals_of(in, rbuf_immediate_of_early(in->immediate, seq));
+    report_if_owed(peer);
     return true;
 }
 
@@ -466,6 +488,7 @@ void rbuf_early_in_unclaim(struct rbuf_peer *peer, uint32_t seq)
     }
     become(peer, slot, RBUF_EARLY_SLOT_UNCLAIMED);
     peer->early_in->unclaimed++;
+    report_if_owed(peer);
 }
 
 void rbuf_early_in_release(struct rbuf_peer *peer, uint32_t seq)
@@ -480,17 +503,8 @@ void rbuf_early_in_release(struct rbuf_peer *peer, uint32_t seq)
     become(peer, slot, RBUF_EARLY_SLOT_FREE);
     in->released = rbuf_early_report(in->released, seq);
     in->unreported++;
-    if (rbuf_early_in_owed(peer)) {
-        rbuf_peer_wake(peer);
-    }
+    report_if_owed(peer);
     free_if_unused(peer);
-}
-
-bool rbuf_early_in_owed(const struct rbuf_peer *peer)
-{
-    const struct rbuf_early_in *in = peer->early_in;
-
-    return in != NULL && in->unreported >= REPORT_DUE && in->state == RBUF_EARLY_IN_LEASED;
 }
 
 int rbuf_early_in_report(struct rbuf_peer *peer)
