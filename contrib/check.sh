@@ -32,7 +32,7 @@
 # that wait for mpirun or a guest beside those that compute. deps, build and measure have the machine to
 # themselves.
 # What a stage says is shown when it and those before it have ended.
-# --all adds what is long: all bandwidths of measure, the long MPI tests and half of them on each adapter that is
+# --all adds what is long: all bandwidths of measure, the long MPI tests and a third of them on each adapter that is
 # emulated, more settings of rings, IS class A, make distcheck, 40 seconds for each fuzzer,
 # ten minutes of random traffic. What fuzz, soak, programs, ompi5 or vm needs and this machine cannot
 # have makes it skipped, with the reason. DIR is build/check by default; what takes long to fetch or make is kept in
@@ -67,7 +67,7 @@ while test $# -gt 0; do
     esac
     shift
 done
-# The random traffic of --all is of low priority and lasts as long as the rest: it has a place of its own.
+# With --all more of them wait.
 test -n "$at_once" || at_once=$(($(nproc) + 1 + $(test $all = no; echo $?)))
 [[ $at_once =~ ^[1-9][0-9]*$ ]] || { echo "check.sh: --at-once '$at_once': a number from 1 on" >&2 && exit 2; }
 if test ${#stages[@]} -eq 0; then
@@ -267,8 +267,8 @@ run_devices() {
     test $all = no || programs_on_each_model
 }
 
-# The MPI programs on each adapter that rbuf runs on: every second one on each, by turns, so that each is on
-# three of them. Some want eager rings unless they are
+# The MPI programs on each adapter that rbuf runs on: every third one on each, by turns, so that each is on
+# two of them. Some want eager rings unless they are
 # switched off, and where nothing is said of order there are none.
 programs_on_each_model() {
     local model rings turn=0
@@ -277,8 +277,8 @@ programs_on_each_model() {
         [[ $model != bnxt_re && $model != hns && $model != irdma ]] || rings=(--mca btl_rbuf_polling_set 0)
         TALLY_TIMEOUT=1800 add_counted "programs, $model" env SOFTHCA_LIKE="$model" RBUF_BUILD="$plain" \
             PATH="$prefix/bin:$PATH" RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" \
-            "$source/tests/mpi/run.sh" --transports superpipeline --rings default --part $turn/2 "${rings[@]}"
-        turn=$((1 - turn))
+            "$source/tests/mpi/run.sh" --transports superpipeline --rings default --part $turn/3 "${rings[@]}"
+        turn=$(((turn + 1) % 3))
     done
 }
 
@@ -361,7 +361,7 @@ run_soak() {
 }
 
 run_programs() {
-    run_apart programs 3600
+    run_apart programs 5400
 }
 
 run_ompi5() {
@@ -443,7 +443,7 @@ trap 'kill $(jobs -p) 2>/dev/null; exit 130' INT TERM
 run_group() {
     local stage pid running=0
     local -A stage_of=() ended=()
-    for stage in sanitize robust soak mpi programs vm ompi5 packages devices unit softhca fuzz is format; do
+    for stage in sanitize robust programs mpi vm ompi5 soak packages devices unit softhca fuzz is format; do
         [[ " ${group[*]} " == *" $stage "* ]] || continue
         if test $running -ge "$at_once"; then
             wait -n -p pid

@@ -259,6 +259,17 @@ is_turn() # WORD NUMBER LIST: whether it is the turn of this word of the list wi
     [ $(((word + $2) % 3)) -eq 0 ]
 }
 
+# A line of the list runs over a protocol behind the first.
+runs_over_others() # TRANSPORT OVER NUMBER
+{
+    case $2 in
+    all) return 0 ;;
+    first) [ $long = yes ] && is_turn "$1" "$3" "${names[*]}" ;;
+    one) return 1 ;;
+    *) refuse "testlist: over '$2' is none of all, first, one" ;;
+    esac
+}
+
 run_list() # TRANSPORT SETTING
 {
     local name when over ranks limit expect with command suffix= number=0
@@ -273,7 +284,7 @@ run_list() # TRANSPORT SETTING
         if [ "$when" = long ] && [ $long = no ] || ! with_setting "$2" "$when" "$with" $number; then
             continue
         fi
-        if [ "$over $first" = "first no" ] && { [ $long = no ] || ! is_turn "$1" $number "${names[*]}"; }; then
+        if [ $first = no ] && ! runs_over_others "$1" "$over" $number; then
             continue
         fi
         if [ $((number % ${part#*/})) -ne "${part%/*}" ] || { [ -n "$only" ] && ! [[ $name =~ $only ]]; }; then

@@ -153,7 +153,7 @@ fi
 # settings. What Open MPI's own headers meet are the sizes of slots, and whether there are rings.
 rings=default,small-slots,tight,off
 test ${#long[@]} -eq 0 || rings+=,reuse,${rma_orders// /,}
-try_script "MPI tests" "$source/tests/mpi/run.sh" "${long[@]}" --transports superpipeline,rcache --rings "$rings"
+try_script "MPI tests" "$source/tests/mpi/run.sh" --transports superpipeline,rcache --rings "$rings"
 try_script "MPI tests" "$source/tests/mpi/run.sh" --transports pipeline,copy,register,helper \
     --only '^(pingpong|window|types|truncate|storm|one-sided|computing|spawn)$'
 export OMPI_MCA_btl_rbuf_helper_policy=force

@@ -15,7 +15,7 @@ if [ ! -r "$sample" ]; then
 fi
 cd "$work" || exit 1
 order=480
-[ "$programs_all" = no ] || order=2000
+[ "$programs_all" = no ] || order=1200
 
 # The value of KEY in the summary.
 value_of() {
