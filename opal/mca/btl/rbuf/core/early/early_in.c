@@ -29,28 +29,6 @@ static uint32_t least(uint64_t one, uint64_t other)
     return (uint32_t) (one < other ? one : other);
 }
 
-/* Enough releases are due together, or the sender has no slot at all, and what holds the rest waits
- * for receives: no other release may come. */
-static bool report_due(const struct rbuf_early_in *in)
-{
-    return in->unreported >= REPORT_DUE ||
-           (in->unreported > 0 && in->unreported + in->unclaimed >= RBUF_EARLY_SLOTS);
-}
-
-bool rbuf_early_in_owed(const struct rbuf_peer *peer)
-{
-    const struct rbuf_early_in *in = peer->early_in;
-
-    return in != NULL && in->state == RBUF_EARLY_IN_LEASED && report_due(in);
-}
-
-static void report_if_owed(struct rbuf_peer *peer)
-{
-    if (rbuf_early_in_owed(peer)) {
-        rbuf_peer_wake(peer);
-    }
-}
-
 static void become(const struct rbuf_peer *peer, struct rbuf_early_slot *slot,
                    enum rbuf_early_slot_state state)
 {
@@ -391,6 +369,23 @@ uint32_t rbuf_early_in_arrived(const struct rbuf_peer *peer, uint32_t seq)
 }
 
 /* ---- slots ---- */
+
+/* Enough releases are due together, or the sender has no slot at all, and what holds the rest waits
+ * for receives: no other release may come. */
+bool rbuf_early_in_owed(const struct rbuf_peer *peer)
+{
+    const struct rbuf_early_in *in = peer->early_in;
+
+    return in != NULL && in->state == RBUF_EARLY_IN_LEASED && in->unreported > 0 &&
+           (in->unreported >= REPORT_DUE || in->unreported + in->unclaimed >= RBUF_EARLY_SLOTS);
+}
+
+static void report_if_owed(struct rbuf_peer *peer)
+{
+    if (rbuf_early_in_owed(peer)) {
+        rbuf_peer_wake(peer);
+    }
+}
 
 /* A use that the sender dropped is over, too. No report is needed, as it knows, but what stands in
  * its mailbox must not fall behind by as many uses as the bits there count. */
