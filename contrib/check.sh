@@ -198,9 +198,7 @@ run_build() {
 
 run_unit() {
     add_make_check unit "$plain"
-    # Whether all is in the archive, the tests' data too, and goes away again: the optimizer has run.
-    test $all = no || TALLY_TIMEOUT=2400 try "make distcheck" make -C "$plain" distcheck \
-        DISTCHECK_CONFIGURE_FLAGS="CFLAGS='-O0 -g'"
+    test $all = no || TALLY_TIMEOUT=2400 try "make distcheck" make -C "$plain" distcheck
 }
 
 run_sanitize() {
