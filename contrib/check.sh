@@ -28,15 +28,16 @@
 #   format    clang-format of the tree
 #   measure   what wants a quiet machine: bandwidths of the emulated adapter against those that it is set
 #             to, what rbuf-tune measures; instructions of a message
-# N stages run at once, by default one more than there are processors, and yet one more with --all: those
-# that wait for mpirun or a guest beside those that compute. deps, build and measure have the machine to
-# themselves.
+# N stages run at once, by default one more than there are processors: those that wait for mpirun or a guest
+# beside those that compute. More are slower: ranks that poll in vain keep others off. deps, build and measure
+# have the machine to themselves.
 # What a stage says is shown when it and those before it have ended.
 # --all adds what is long: all bandwidths of measure, the long MPI tests and a third of them on each adapter that is
 # emulated, more settings of rings, IS class A, make distcheck, 40 seconds for each fuzzer,
 # ten minutes of random traffic. What fuzz, soak, programs, ompi5 or vm needs and this machine cannot
-# have makes it skipped, with the reason. DIR is build/check by default; what takes long to fetch or make is kept in
-# DIR/cache, or in $RBUF_CACHE. What is tested is a copy of this tree (DIR/source), so that a tree which is
+# have makes it skipped, with the reason. DIR is build/check by default; what takes long to fetch or make, as guests
+# and chroots, is kept in $RBUF_CACHE, ~/.cache/rbuf by default, for the runs to come; in DIR/cache where that
+# cannot be had or another run has it. What is tested is a copy of this tree (DIR/source), so that a tree which is
 # configured or in use does not matter. Each stage's log is kept in DIR/logs, and what failed is shown of
 # it. The last line counts; the exit status is 0 if nothing failed.
 
@@ -67,13 +68,26 @@ while test $# -gt 0; do
     esac
     shift
 done
-test -n "$at_once" || at_once=$(($(nproc) + 1 + $(test $all = no; echo $?)))
+test -n "$at_once" || at_once=$(($(nproc) + 1))
 [[ $at_once =~ ^[1-9][0-9]*$ ]] || { echo "check.sh: --at-once '$at_once': a number from 1 on" >&2 && exit 2; }
 if test ${#stages[@]} -eq 0; then
     test $all = yes && read -ra stages <<<"$all_stages" || read -ra stages <<<"${all_stages/ packages/}"
 fi
-mkdir -p "$build/logs" "${RBUF_CACHE:=$build/cache}" && build=$(cd "$build" && pwd) &&
-    RBUF_CACHE=$(cd "$RBUF_CACHE" && pwd) || exit 2
+mkdir -p "$build/logs" && build=$(cd "$build" && pwd) || exit 2
+: "${RBUF_CACHE:=${XDG_CACHE_HOME:-${HOME:-$build}/.cache}/rbuf}"
+
+# The cache is one run's at a time: those of a user would make the same files at once. The lock ends with this
+# shell; the stages do not inherit it, so that nothing which they leave behind holds it.
+own_cache() {
+    mkdir -p "$RBUF_CACHE" && exec {cache_lock}>"$RBUF_CACHE/lock" && flock -n "$cache_lock"
+}
+
+if ! own_cache; then
+    echo "check.sh: $RBUF_CACHE cannot be had, or another run has it; $build/cache is used"
+    RBUF_CACHE=$build/cache
+    own_cache || exit 2
+fi
+RBUF_CACHE=$(cd "$RBUF_CACHE" && pwd) || exit 2
 source=$build/source
 plain=$build/plain
 sanitized=$build/sanitized
@@ -403,7 +417,7 @@ run_stage() { # STAGE
     count_processors "$1"
     before=$processor_seconds
     echo "== $1"
-    "run_$1"
+    "run_$1" {cache_lock}>&-
     count_processors "$1"
     echo "== $1 took $((SECONDS - started)) s, and $((processor_seconds - before)) s of processors"
 }

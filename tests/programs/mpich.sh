@@ -34,7 +34,7 @@ probing=' mt_probe_isendrecv mt_probe_sendrecv mt_iprobe_isendrecv mt_iprobe_sen
 small=' comm topo group attr '
 # Directories of which little depends on the protocol: in the long form, every third program over the others.
 thirds=
-[ "$programs_all" = no ] || thirds=' coll rma '
+[ "$programs_all" = no ] || thirds=' coll rma datatype threads/pt2pt '
 for list in quick unfit attaching; do # each name is looked for between spaces
     printf -v "$list" %s "${!list//$'\n'/ }"
 done
@@ -44,7 +44,9 @@ osc=rdma,sm # sm for windows of shared memory, of which rdma wants nothing
 # Open MPI 4 hides what MPI 3 removed behind assertions, which these programs' library would meet.
 # Not every program of util can be built; the libraries are what counts. Sets log.
 prepare() {
-    [ "$(cat "$tests/ready" 2>/dev/null)" != "$cache" ] || return 0 # its makefiles know where they are
+    local made
+    made="$cache, $(mpicc --showme:version 2>&1)" # its makefiles know where they are
+    [ "$(cat "$tests/ready" 2>/dev/null)" != "$made" ] || return 0
     debian_source mpich test/mpi || return
     log=$(log_of "building mpich")
     rm -rf "$tests" && mkdir -p "$tests" && cd "$tests" || return
@@ -58,7 +60,7 @@ END
             --disable-strictmpi CC=mpicc MPICC=mpicc || return
         compile util
         compile dtpools
-        [ -e util/libmtest.la ] && [ -e dtpools/src/libdtpools.la ] && echo "$cache" >ready
+        [ -e util/libmtest.la ] && [ -e dtpools/src/libdtpools.la ] && echo "$made" >ready
     } >"$log" 2>&1 </dev/null
 }
 

@@ -83,7 +83,7 @@ if [ "$robust_all" = yes ]; then
     for program in order pingpong truncate types packed unexpected onesided copied; do
         clean superpipeline "$mpi_tests/$program"
     done
-    for program in pingpong types onesided copied; do
+    for program in onesided copied; do
         clean auto "$mpi_tests/$program"
     done
     for protocol in superpipeline auto; do
@@ -92,9 +92,8 @@ if [ "$robust_all" = yes ]; then
     clean pipeline "$mpi_tests/types"
     clean copy "$mpi_tests/order"
     clean register "$mpi_tests/onesided"
-    clean rcache "$mpi_tests/types"
+    clean rcache "$mpi_tests/order"
     clean auto "$mpi_tests/readonly"
-    clean auto "$mpi_tests/remap"
 fi
 sees
 tally

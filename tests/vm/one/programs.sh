@@ -10,10 +10,10 @@ programs=(types onesided)
 others=()
 copying=() # where registrations are not the question
 if [ "$vm_all" = yes ]; then
-    others=(threads window forks remap readonly scheduled rma_threads "epochs created allocated dynamic self"
-        "epochs packed created allocated dynamic")
+    others=(threads window forks remap readonly)
     copying=(order unexpected "truncate 1000000000" modes self storm persistent probe cancel comms collectives
-        many_to_one copied)
+        many_to_one copied scheduled rma_threads "epochs created allocated dynamic self"
+        "epochs packed created allocated dynamic")
 fi
 [ "$vm_all" = yes ] || protocols=superpipeline
 for protocol in $protocols; do

@@ -16,15 +16,22 @@ on() # NODE COMMAND...
     fi
 }
 
-# The interface goes up again; the address of a network card survives that.
+# The interface goes up again; the address of a network card survives that. What is to kill a stopped rank must
+# not find one of the next job, if this one ended before.
 mend() # NODE
 {
+    if [ -n "$killer" ]; then
+        kill "$killer" 2>/dev/null
+        wait "$killer" 2>/dev/null
+        killer=
+    fi
     on "$1" busybox killall -KILL link 2>/dev/null
     on "$1" ip link set eth1 up
     await busybox ping -c 1 -W 1 10.78.0.2
 }
 
 mpi=()
+killer=
 try_mpi "a peer that computes is left in peace" 400 2 "$vm_programs/link" compute \
     "$([ "$vm_all" = yes ] && echo 65 || echo 12)"
 # Cuts the link of guest END. With "alone" rank END - 1 is stopped at that moment, so that the other has
@@ -36,11 +43,12 @@ take_down() # END [alone]
     on "$1" ip link set eth1 down
     if [ "${2-}" = alone ]; then
         { sleep $((cut_limit + 1)) && on "$1" busybox killall -KILL link; } >/dev/null 2>&1 &
+        killer=$!
     fi
 }
 
 cases=("transfer 1" "wait 2" "wait 1 alone" "transfer 2 alone")
-[ "$vm_all" = no ] || cases+=("wait 1" "transfer 2" "wait 2 alone" "transfer 1 alone")
+[ "$vm_all" = no ] || cases+=("wait 1" "transfer 1 alone")
 mpi=(--enable-recovery --mca btl_base_verbose 10)
 for case in "${cases[@]}"; do
     read -r mode end alone <<<"$case"
