@@ -130,7 +130,7 @@ static uint64_t copying_ends(const struct rbuf_machine *machine)
 }
 
 /* The most early data that a peer has room for beside what the largest message wants, as
- * core/early/early_in.c deals the receive staging out. */
+ * core/early/lease.c deals the receive staging out. */
 static uint32_t early_most(const struct tune_conditions *conditions,
                            const struct rbuf_schedule *schedule)
 {

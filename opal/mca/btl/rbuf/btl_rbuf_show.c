@@ -241,7 +241,7 @@ static void show_example(const mca_btl_rbuf_module_t *module, uint64_t bytes, FI
 {
     const struct rbuf_core_options *options = &module->core.options;
     const struct rbuf_schedule *whole = &options->schedule;
-    const struct rbuf_schedule cut = rbuf_early_schedule(&options->early, whole);
+    const struct rbuf_schedule cut = rbuf_lease_schedule(&options->early, whole);
     const uint32_t slot = options->early.slot_blocks;
     const uint64_t early = is_early(module) ? rbuf_early_bytes(&cut, slot, bytes) : 0;
 

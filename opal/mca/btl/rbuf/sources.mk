@@ -139,6 +139,8 @@ rbuf_core_sources = \
 	%reldir%/core/early/early.h \
 	%reldir%/core/early/early_in.c \
 	%reldir%/core/early/early_out.c \
+	%reldir%/core/early/lease.c \
+	%reldir%/core/early/lease.h \
 	%reldir%/core/helper/deadline.c \
 	%reldir%/core/helper/deadline.h \
 	%reldir%/core/helper/helper.c \

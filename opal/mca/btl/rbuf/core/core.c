@@ -40,7 +40,7 @@ int rbuf_core_open(struct rbuf_core *core, const struct rbuf_core_options *optio
     if (status != 0) {
         goto close_send_arena;
     }
-    rbuf_early_in_grown(core);
+    rbuf_lease_grown(core);
     status = rbuf_events_open(&core->events);
     if (status != 0) {
         goto close_receive_arena;

@@ -221,7 +221,7 @@ void rbuf_peer_remove(struct rbuf_peer *peer)
             rbuf_grant_close(core->grants[i]);
         }
     }
-    rbuf_early_in_remove(peer);
+    rbuf_lease_remove(peer);
     rbuf_early_out_remove(peer);
     rbuf_ring_out_remove(peer);
     rbuf_polling_set_remove(peer);

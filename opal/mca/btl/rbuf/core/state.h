@@ -21,6 +21,7 @@
 #include "core/base/bounce.h"
 #include "core/message/credit.h"
 #include "core/early/early.h"
+#include "core/early/lease.h"
 #include "core/base/event.h"
 #include "core/message/polling_set.h"
 #include "core/message/ring.h"

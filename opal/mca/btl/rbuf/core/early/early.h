@@ -165,21 +165,6 @@ void rbuf_early_out_remove(struct rbuf_peer *peer);
 
 /* ---- of the receiver ---- */
 
-/*
- * A core's windows, taken out of the receive arena when they are leased. Messages are staged from
- * the low end of an extent, windows lie at the high end: of the first extent they leave what the
- * largest message needs, and of the whole arena at least half, so that what is leased to some never
- * stands in the way of others' messages for good. Where messages are everywhere, the place of one
- * window at a time is kept from those to come.
- */
-struct rbuf_early_windows {
-    uint32_t most;        /* that may be leased */
-    uint32_t out;         /* that are */
-    uint64_t leased;      /* ever */
-    uint64_t next_recall; /* stats.rts_received before which none is asked for again */
-    struct rbuf_peer *holder[RBUF_EARLY_PEERS_MAX]; /* by the number of the window */
-};
-
 enum rbuf_early_in_state { RBUF_EARLY_IN_LEASED, RBUF_EARLY_IN_RECALLED, RBUF_EARLY_IN_RETURNED };
 
 enum rbuf_early_slot_state {
@@ -227,20 +212,11 @@ struct rbuf_early_in {
     struct rbuf_early_arrivals arrivals[RBUF_EARLY_SLOTS];
 };
 
-/* The receive arena was opened, or has grown: counts the windows that there may be. */
-void rbuf_early_in_grown(struct rbuf_core *core);
-
 /* Blocks that a window takes. */
 static inline uint32_t rbuf_early_window_blocks(const struct rbuf_early_options *options)
 {
     return options->slot_blocks * RBUF_EARLY_SLOTS;
 }
-
-/* By what early data are cut, where whole messages are cut by `schedule`. With an opening, since no
- * rendezvous hides the copy of the first chunk; and where a chunk is a whole message otherwise, one
- * that a slot has room for. */
-struct rbuf_schedule rbuf_early_schedule(const struct rbuf_early_options *options,
-                                         const struct rbuf_schedule *schedule);
 
 /* How much of a message of `bytes` is early data that are cut by `schedule`: all of it, or whole
  * chunks, as far as a slot of so many blocks has room. */
@@ -299,8 +275,5 @@ uint64_t rbuf_early_in_flag(const struct rbuf_peer *peer, uint32_t seq);
 /* RBUF_ARRIVAL_IMMEDIATE: a chunk was announced; how many were, of these data. */
 void rbuf_early_in_immediate(struct rbuf_core *core, uint32_t immediate);
 uint32_t rbuf_early_in_arrived(const struct rbuf_peer *peer, uint32_t seq);
-
-/* Frees the window, which nobody writes into any more; the peer's grants are closed. */
-void rbuf_early_in_remove(struct rbuf_peer *peer);
 
 #endif

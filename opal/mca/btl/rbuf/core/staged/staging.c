@@ -6,7 +6,7 @@
  */
 #include "core/staged/staging.h"
 
-#include "core/early/early.h"
+#include "core/early/lease.h"
 
 bool rbuf_staging_take(struct rbuf_core *core, struct rbuf_arena *arena, uint32_t count,
                        uint32_t *first)
@@ -41,7 +41,7 @@ void rbuf_staging_grow(struct rbuf_core *core, struct rbuf_arena *arena, uint32_
     rbuf_arena_grow(arena, lkey, rkey);
     core->stats.staging_grown++;
     if (arena == &core->receive_arena) {
-        rbuf_early_in_grown(core);
+        rbuf_lease_grown(core);
         core->deferred_retry = true;
     }
 }
