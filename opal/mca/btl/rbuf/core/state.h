@@ -191,6 +191,19 @@ static inline enum rbuf_arrival rbuf_peer_arrival(const struct rbuf_peer *peer)
     return peer->unordered ? RBUF_ARRIVAL_IMMEDIATE : peer->core->options.arrival;
 }
 
+/* By what the peer cuts what it puts: our schedule, with no chunk larger than what it can stage at
+ * once. It may have less staging than we have. */
+static inline struct rbuf_schedule rbuf_peer_schedule(const struct rbuf_peer *peer)
+{
+    struct rbuf_schedule schedule = peer->core->options.schedule;
+    uint32_t most = peer->their_stage_bytes / schedule.block_bytes;
+
+    if (most > 0) {
+        rbuf_schedule_fit(&schedule, most);
+    }
+    return schedule;
+}
+
 /* Puts the peer on the list that rbuf_core_progress() walks. */
 static inline void rbuf_peer_wake(struct rbuf_peer *peer)
 {

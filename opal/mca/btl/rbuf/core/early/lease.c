@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "core/message/channel.h"
-#include "core/staged/grant.h"
 #include "core/staged/staging.h"
+#include "core/state.h"
 
 #define LEASE_RTS   2u /* of a peer, before it is leased a window */
 #define FLAG_WINDOW ((uint64_t) 1 << 63)
@@ -155,7 +155,7 @@ struct rbuf_schedule rbuf_lease_schedule(const struct rbuf_early_options *option
 
 static struct rbuf_schedule window_schedule(const struct rbuf_peer *peer)
 {
-    const struct rbuf_schedule schedule = rbuf_grant_schedule(peer);
+    const struct rbuf_schedule schedule = rbuf_peer_schedule(peer);
 
     return rbuf_lease_schedule(&peer->core->options.early, &schedule);
 }

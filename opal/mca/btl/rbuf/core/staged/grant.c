@@ -29,21 +29,6 @@ static void become(struct rbuf_grant *grant, enum rbuf_grant_state state)
     grant->state = state;
 }
 
-/* Our schedule, with no chunk larger than what the peer can stage at once: it may have less staging
- * than we have. */
-struct rbuf_schedule rbuf_grant_schedule(const struct rbuf_peer *peer)
-{
-    struct rbuf_schedule schedule = peer->core->options.schedule;
-    uint32_t most = peer->their_stage_bytes / schedule.block_bytes;
-
-    if (most > 0 && most < schedule.buffer_blocks) {
-        schedule.buffer_blocks = (uint16_t) most;
-        schedule.first_blocks =
-            schedule.first_blocks < most ? schedule.first_blocks : (uint16_t) most;
-    }
-    return schedule;
-}
-
 static bool has_early(const struct rbuf_grant *grant)
 {
     return grant->early == RBUF_GRANT_EARLY_CLAIMED || grant->early == RBUF_GRANT_EARLY_NAMED;
@@ -121,7 +106,7 @@ static bool early_take(struct rbuf_grant *grant, enum rbuf_grant_early how, uint
     grant->early_seq = seq;
     grant->early_bytes = slot->bytes;
     if (slot->bytes < grant->bytes) {
-        const struct rbuf_schedule whole = rbuf_grant_schedule(peer);
+        const struct rbuf_schedule whole = rbuf_peer_schedule(peer);
 
         grant->schedule =
             rbuf_schedule_rest(&peer->early_in->schedule, peer->early_in->slot_blocks, &whole);
@@ -137,7 +122,7 @@ static void early_leave(struct rbuf_grant *grant)
     }
     grant->early = RBUF_GRANT_EARLY_NONE;
     grant->early_bytes = 0;
-    grant->schedule = rbuf_grant_schedule(grant->peer);
+    grant->schedule = rbuf_peer_schedule(grant->peer);
 }
 
 void rbuf_grant_early_over(struct rbuf_grant *grant)
@@ -279,7 +264,7 @@ struct rbuf_grant *rbuf_grant_open(struct rbuf_peer *peer, void *base, uint64_t 
     grant->user = user;
     grant->base = base;
     grant->bytes = bytes;
-    grant->schedule = rbuf_grant_schedule(peer);
+    grant->schedule = rbuf_peer_schedule(peer);
     early_open(grant, early);
     /* Those that wait already go first. */
     if (TAILQ_EMPTY(&core->deferred) && stage(grant)) {

@@ -140,7 +140,6 @@ struct rbuf_grant *rbuf_grant_announced(struct rbuf_core *core, uint32_t immedia
 /* For core's own files. */
 struct rbuf_grant *rbuf_grant_take(struct rbuf_core *core); /* a FREE one; NULL as of _open() */
 void rbuf_grant_discard_held(struct rbuf_grant *grant);
-struct rbuf_schedule rbuf_grant_schedule(const struct rbuf_peer *peer); /* of what it puts */
 void rbuf_grant_begin(struct rbuf_grant *grant, enum rbuf_grant_part part);
 uint64_t rbuf_grant_part_bytes(const struct rbuf_grant *grant); /* with the peer's, if more */
 void rbuf_grant_early_over(struct rbuf_grant *grant); /* nobody reads its early data any more */
