@@ -107,6 +107,10 @@ rbuf_core_sources = \
 	%reldir%/core/base/arena.h \
 	%reldir%/core/base/bounce.c \
 	%reldir%/core/base/bounce.h \
+	%reldir%/core/base/checksum.c \
+	%reldir%/core/base/checksum.h \
+	%reldir%/core/base/checksum_key.h \
+	%reldir%/core/base/checksum_paths.h \
 	%reldir%/core/base/copy.c \
 	%reldir%/core/base/copy.h \
 	%reldir%/core/base/cut.c \

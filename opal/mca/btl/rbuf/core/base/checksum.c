@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The checksum of core/base/checksum.h, where its formula and bound are: once for each set of
+ * instructions.
+ *
+ * A path is a constant wherever it is handed on, and what it is handed to is always_inline: each
+ * path is compiled into code of its own, with and without the copy.
+ */
+#include "core/base/checksum_paths.h"
+
+#include <string.h>
+
+#include "core/base/checksum_key.h"
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+#define SEGMENT_BYTES 4096u
+#define SEGMENT_WORDS (SEGMENT_BYTES / 8)
+#define PRIME         ((UINT64_C(1) << 61) - 1)
+#define TURN_BYTES    128u
+#define LARGE_BYTES   256u /* from here on the wider vectors win what their call takes */
+#define INLINE        static inline __attribute__((always_inline))
+
+__extension__ typedef unsigned __int128 wide;
+
+/* What is added to the words of a segment. */
+static const uint64_t segment_key[SEGMENT_WORDS]
+    __attribute__((aligned(64))) = {CHECKSUM_KEY_256(0), CHECKSUM_KEY_256(256)};
+
+/* Factors of 128 bits are two numbers of the key each, low half first. */
+static const uint64_t segment_factor[] = {CHECKSUM_KEY_4(512)};
+static const uint64_t end_factor[] = {CHECKSUM_KEY_4(516), CHECKSUM_KEY_4(520)};
+static const uint64_t point = CHECKSUM_KEY(524) >> 3; /* of the polynomial */
+
+/* What one segment is reduced to. */
+struct pair {
+    uint64_t products;
+    uint64_t words;
+};
+
+/* Where the bytes come from and where they go to, if they are copied. */
+struct run {
+    const unsigned char *from;
+    unsigned char *to;
+    const unsigned char *key;
+};
+
+/*
+ * A value that was loaded is in a register from here on. The compiler sees the source as memory
+ * that nobody writes and may otherwise load it again instead of keeping it.
+ */
+INLINE uint64_t loaded(uint64_t word)
+{
+    __asm__("" : "+r"(word));
+    return word;
+}
+
+INLINE uint64_t load_word(const unsigned char *from)
+{
+    uint64_t word;
+
+    memcpy(&word, from, sizeof(word));
+    return word;
+}
+
+INLINE void add_word(struct pair *pair, uint64_t word, uint64_t key)
+{
+    uint32_t low = (uint32_t) word + (uint32_t) key;
+    uint32_t high = (uint32_t) (word >> 32) + (uint32_t) (key >> 32);
+
+    pair->products += (uint64_t) low * high;
+    pair->words ^= (uint64_t) high << 32 | low;
+}
+
+/* 4, 2 and 1 bytes: as many as are left, each loaded once. */
+INLINE uint64_t take_tail(const struct run *run, size_t at, size_t bytes, bool copying)
+{
+    uint64_t word = 0;
+    size_t done = 0;
+
+    for (size_t part = 4; part > 0; part /= 2) {
+        uint64_t value = 0;
+
+        if ((bytes & part) == 0) {
+            continue;
+        }
+        memcpy(&value, run->from + at + done, part);
+        value = loaded(value);
+        if (copying) {
+            memcpy(run->to + at + done, &value, part);
+        }
+        word |= value << (8 * done);
+        done += part;
+    }
+    return word;
+}
+
+/* The rest of a run from `at` on, 8 bytes at a time; what is missing in the last counts as 0. */
+INLINE void words_portable(struct pair *pair, const struct run *run, size_t at, size_t bytes,
+                           bool copying)
+{
+    for (; bytes - at >= 8; at += 8) {
+        uint64_t word = loaded(load_word(run->from + at));
+
+        if (copying) {
+            memcpy(run->to + at, &word, sizeof(word));
+        }
+        add_word(pair, word, load_word(run->key + at));
+    }
+    if (at < bytes) {
+        add_word(pair, take_tail(run, at, bytes - at, copying), load_word(run->key + at));
+    }
+}
+
+#if defined(__SSE2__)
+/* 16 bytes at a time. Returns the bytes done. */
+INLINE size_t vectors_sse2(struct pair *pair, const struct run *run, size_t at, size_t bytes,
+                           bool copying)
+{
+    __m128i products = _mm_setzero_si128();
+    __m128i words = _mm_setzero_si128();
+    uint64_t half[2];
+
+    for (; bytes - at >= 16; at += 16) {
+        __m128i vector = _mm_loadu_si128((const __m128i *) (run->from + at));
+
+        __asm__("" : "+x"(vector));
+        if (copying) {
+            _mm_storeu_si128((__m128i *) (run->to + at), vector);
+        }
+        vector = _mm_add_epi32(vector, _mm_loadu_si128((const __m128i *) (run->key + at)));
+        products = _mm_add_epi64(products, _mm_mul_epu32(vector, _mm_srli_epi64(vector, 32)));
+        words = _mm_xor_si128(words, vector);
+    }
+    memcpy(half, &products, sizeof(half));
+    pair->products += half[0] + half[1];
+    memcpy(half, &words, sizeof(half));
+    pair->words ^= half[0] ^ half[1];
+    return at;
+}
+#else
+INLINE size_t vectors_sse2(struct pair *pair, const struct run *run, size_t at, size_t bytes,
+                           bool copying)
+{
+    (void) pair;
+    (void) run;
+    (void) bytes;
+    (void) copying;
+    return at;
+}
+#endif
+
+#if defined(__x86_64__)
+#define AVX2 __attribute__((target("avx2")))
+
+AVX2 INLINE void add_avx2(__m256i *products, __m256i *words, __m256i vector,
+                          const unsigned char *key)
+{
+    vector = _mm256_add_epi32(vector, _mm256_loadu_si256((const __m256i *) key));
+    *products =
+        _mm256_add_epi64(*products, _mm256_mul_epu32(vector, _mm256_srli_epi64(vector, 32)));
+    *words = _mm256_xor_si256(*words, vector);
+}
+
+/* 128 bytes a turn, all loads before the stores. Returns the bytes done. */
+AVX2 INLINE size_t turns_avx2(struct pair *pair, const struct run *run, size_t bytes, bool copying)
+{
+    __m256i products[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
+    __m256i words[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
+    uint64_t lane[4];
+    size_t at = 0;
+
+    for (; bytes - at >= TURN_BYTES; at += TURN_BYTES) {
+        const __m256i *source = (const __m256i *) (run->from + at);
+        __m256i a = _mm256_loadu_si256(source);
+        __m256i b = _mm256_loadu_si256(source + 1);
+        __m256i c = _mm256_loadu_si256(source + 2);
+        __m256i d = _mm256_loadu_si256(source + 3);
+
+        __asm__("" : "+x"(a), "+x"(b), "+x"(c), "+x"(d));
+        if (copying) {
+            __m256i *sink = (__m256i *) (run->to + at);
+
+            _mm256_storeu_si256(sink, a);
+            _mm256_storeu_si256(sink + 1, b);
+            _mm256_storeu_si256(sink + 2, c);
+            _mm256_storeu_si256(sink + 3, d);
+        }
+        add_avx2(&products[0], &words[0], a, run->key + at);
+        add_avx2(&products[1], &words[1], b, run->key + at + 32);
+        add_avx2(&products[0], &words[0], c, run->key + at + 64);
+        add_avx2(&products[1], &words[1], d, run->key + at + 96);
+    }
+    products[0] = _mm256_add_epi64(products[0], products[1]);
+    words[0] = _mm256_xor_si256(words[0], words[1]);
+    memcpy(lane, &products[0], sizeof(lane));
+    pair->products += lane[0] + lane[1] + lane[2] + lane[3];
+    memcpy(lane, &words[0], sizeof(lane));
+    pair->words ^= lane[0] ^ lane[1] ^ lane[2] ^ lane[3];
+    return at;
+}
+
+AVX2 static size_t large_avx2(struct pair *pair, const struct run *run, size_t bytes)
+{
+    return run->to != NULL ? turns_avx2(pair, run, bytes, true)
+                           : turns_avx2(pair, run, bytes, false);
+}
+#else
+static size_t large_avx2(struct pair *pair, const struct run *run, size_t bytes)
+{
+    (void) pair;
+    (void) run;
+    (void) bytes;
+    return 0;
+}
+#endif
+
+/* Adds `bytes` that lie in one segment. */
+INLINE void add_run(enum rbuf_checksum_path path, struct pair *pair, const struct run *run,
+                    size_t bytes, bool copying)
+{
+    size_t at = 0;
+
+    if (path == RBUF_CHECKSUM_AVX2 && bytes >= LARGE_BYTES) {
+        at = large_avx2(pair, run, bytes);
+    }
+    if (path != RBUF_CHECKSUM_PORTABLE) {
+        at = vectors_sse2(pair, run, at, bytes, copying);
+    }
+    words_portable(pair, run, at, bytes, copying);
+}
+
+/* factor * value modulo 2^128. */
+INLINE wide times(const uint64_t *factor, uint64_t value)
+{
+    return (wide) factor[0] * value + ((wide) (factor[1] * value) << 64);
+}
+
+/* value * point + next modulo PRIME, for a value and a next below it. */
+INLINE uint64_t horner(uint64_t value, uint64_t next)
+{
+    wide product = (wide) value * point + next;
+    uint64_t sum = ((uint64_t) product & PRIME) + (uint64_t) (product >> 61);
+
+    sum = (sum & PRIME) + (sum >> 61);
+    return sum == PRIME ? 0 : sum;
+}
+
+/* A segment is complete. */
+static void end_segment(struct rbuf_checksum_state *state)
+{
+    wide sum = times(segment_factor, state->products) + times(segment_factor + 2, state->words);
+
+    state->segments = horner(state->segments, (uint64_t) (sum >> 68));
+    state->products = state->words = 0;
+}
+
+INLINE uint64_t end(const struct pair *pair, uint64_t last)
+{
+    wide sum = ((wide) end_factor[7] << 64 | end_factor[6]) + times(end_factor, pair->products) +
+               times(end_factor + 2, pair->words) + times(end_factor + 4, last);
+
+    return (uint64_t) (sum >> (128 - RBUF_CHECKSUM_BITS));
+}
+
+/* Adds any number of bytes; where they are not the last, a multiple of 8. */
+INLINE void add(enum rbuf_checksum_path path, struct rbuf_checksum_state *state, void *to,
+                const void *from, size_t bytes, bool copying)
+{
+    struct run run = {.from = from, .to = to};
+
+    while (bytes > 0) {
+        const size_t begin = state->bytes % SEGMENT_BYTES;
+        const size_t now = bytes < SEGMENT_BYTES - begin ? bytes : SEGMENT_BYTES - begin;
+        struct pair pair = {.products = state->products, .words = state->words};
+
+        run.key = (const unsigned char *) segment_key + begin;
+        add_run(path, &pair, &run, now, copying);
+        state->products = pair.products;
+        state->words = pair.words;
+        state->bytes += now;
+        if (begin + now == SEGMENT_BYTES) {
+            end_segment(state);
+        }
+        run.from += now;
+        run.to = copying ? run.to + now : NULL;
+        bytes -= now;
+    }
+}
+
+void rbuf_checksum_begin(struct rbuf_checksum_state *state)
+{
+    *state = (struct rbuf_checksum_state){0};
+}
+
+uint64_t rbuf_checksum_end(const struct rbuf_checksum_state *state)
+{
+    const struct pair pair = {.products = state->products, .words = state->words};
+
+    return end(&pair, horner(state->segments, state->bytes));
+}
+
+/* In one. What fits in a segment needs neither a state nor a polynomial. */
+INLINE uint64_t whole(enum rbuf_checksum_path path, void *to, const void *from, size_t bytes,
+                      bool copying)
+{
+    if (bytes < SEGMENT_BYTES) {
+        const struct run run = {.from = from, .to = to, .key = (const unsigned char *) segment_key};
+        struct pair pair = {0};
+
+        add_run(path, &pair, &run, bytes, copying);
+        return end(&pair, bytes);
+    } else {
+        struct rbuf_checksum_state state = {0};
+
+        add(path, &state, to, from, bytes, copying);
+        return rbuf_checksum_end(&state);
+    }
+}
+
+static uint64_t whole_portable(void *to, const void *from, size_t bytes)
+{
+    return to != NULL ? whole(RBUF_CHECKSUM_PORTABLE, to, from, bytes, true)
+                      : whole(RBUF_CHECKSUM_PORTABLE, NULL, from, bytes, false);
+}
+
+#if defined(__SSE2__)
+static uint64_t whole_sse2(void *to, const void *from, size_t bytes)
+{
+    return to != NULL ? whole(RBUF_CHECKSUM_SSE2, to, from, bytes, true)
+                      : whole(RBUF_CHECKSUM_SSE2, NULL, from, bytes, false);
+}
+
+static uint64_t whole_avx2(void *to, const void *from, size_t bytes)
+{
+    return to != NULL ? whole(RBUF_CHECKSUM_AVX2, to, from, bytes, true)
+                      : whole(RBUF_CHECKSUM_AVX2, NULL, from, bytes, false);
+}
+#endif
+
+/* The best that the processor has. */
+INLINE uint64_t choose(void *to, const void *from, size_t bytes)
+{
+#if defined(__x86_64__)
+    return bytes >= LARGE_BYTES && __builtin_cpu_supports("avx2") ? whole_avx2(to, from, bytes)
+                                                                  : whole_sse2(to, from, bytes);
+#else
+    return whole_portable(to, from, bytes);
+#endif
+}
+
+uint64_t rbuf_checksum(const void *data, size_t bytes)
+{
+    return choose(NULL, data, bytes);
+}
+
+uint64_t rbuf_copy_checksum(void *to, const void *from, size_t bytes)
+{
+    return choose(to, from, bytes);
+}
+
+void rbuf_checksum_add(struct rbuf_checksum_state *state, const void *data, size_t bytes)
+{
+#if defined(__x86_64__)
+    if (bytes >= LARGE_BYTES && __builtin_cpu_supports("avx2")) {
+        add(RBUF_CHECKSUM_AVX2, state, NULL, data, bytes, false);
+    } else {
+        add(RBUF_CHECKSUM_SSE2, state, NULL, data, bytes, false);
+    }
+#else
+    add(RBUF_CHECKSUM_PORTABLE, state, NULL, data, bytes, false);
+#endif
+}
+
+bool rbuf_checksum_has(enum rbuf_checksum_path path)
+{
+#if defined(__x86_64__)
+    return path != RBUF_CHECKSUM_AVX2 || __builtin_cpu_supports("avx2");
+#else
+    return path == RBUF_CHECKSUM_PORTABLE;
+#endif
+}
+
+uint64_t rbuf_copy_checksum_by(enum rbuf_checksum_path path, void *to, const void *from,
+                               size_t bytes)
+{
+#if defined(__x86_64__)
+    if (path == RBUF_CHECKSUM_AVX2) {
+        return whole_avx2(to, from, bytes);
+    }
+    if (path == RBUF_CHECKSUM_SSE2) {
+        return whole_sse2(to, from, bytes);
+    }
+#endif
+    (void) path;
+    return whole_portable(to, from, bytes);
+}
+
+uint64_t rbuf_checksum_by(enum rbuf_checksum_path path, const void *data, size_t bytes)
+{
+    return rbuf_copy_checksum_by(path, NULL, data, bytes);
+}
