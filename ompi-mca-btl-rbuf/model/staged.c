@@ -116,8 +116,10 @@ static double taken_as_it_comes(const struct transfer *at, const struct flight *
     case RBUF_ARRIVAL_IMMEDIATE:
         return copied(at, flight->chunk, 0, flight->in + at->machine->latency_ns);
     case RBUF_ARRIVAL_CHUNK:
+    case RBUF_ARRIVAL_CHUNK_CHECKED:
         return copied(at, flight->chunk, 0, here(at, flight, last));
     case RBUF_ARRIVAL_BLOCK:
+    case RBUF_ARRIVAL_BLOCK_CHECKED:
         break;
     }
     first = first_behind(at, flight, packet_start(at, flight, last));

@@ -128,7 +128,7 @@ static bool open_wire(struct tune *tune)
     snprintf(side->port, sizeof side->port, "%s", tune->wire.port->name);
     (void) gethostname(side->host, sizeof side->host - 1);
     side->mtu = tune->wire.port->mtu_bytes;
-    side->in_order = tune->wire.port->in_order;
+    side->in_order = tune->wire.port->subblock != RBUF_SUBBLOCK_OFF;
     return true;
 }
 

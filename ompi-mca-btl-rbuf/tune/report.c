@@ -21,8 +21,8 @@ static void print_constant(FILE *stream, const char *name, const char *unit,
 
 static void print_side(FILE *stream, int rank, const struct tune_side *side)
 {
-    fprintf(stream, "\nrank %d: %s, port %s, MTU %u, bytes of a write placed in order: %s\n", rank,
-            side->host, side->port, side->mtu, side->in_order ? "yes" : "not known");
+    fprintf(stream, "\nrank %d: %s, port %s, MTU %u, blocks taken as they arrive: %s\n", rank,
+            side->host, side->port, side->mtu, side->in_order ? "yes" : "no");
     print_constant(stream, "o, a write posted", "ns", &side->post);
     print_constant(stream, "an acknowledgement posted", "ns", &side->post_word);
     print_constant(stream, "a look at the completion queues", "ns", &side->pass);

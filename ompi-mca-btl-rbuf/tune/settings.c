@@ -114,7 +114,8 @@ static bool read_word(const char *text, const char *const *words, uint64_t *valu
 static bool read_row(int row, const char *text, uint64_t *value)
 {
     static const char *const switches[] = {"off", "on", NULL};
-    static const char *const orders[] = {"auto", "on", "off", NULL}; /* rbuf_in_order_choice */
+    static const char *const orders[] = {"auto", "checked", "on", "off",
+                                         NULL}; /* rbuf_in_order_choice */
 
     if (rows[row].instead != NULL && strcmp(text, rows[row].instead) == 0) {
         *value = rows[row].value;

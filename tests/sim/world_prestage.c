@@ -34,7 +34,7 @@ bool world_prestage_progress(struct world_node *node)
         return false;
     }
     whole = shape.bytes;
-    rbuf_tx_chunk_fill(message->prestaged, schedule, message->source, &whole);
+    rbuf_tx_chunk_fill(message->prestaged, schedule, RBUF_PROOF_ORDER, 0, message->source, &whole);
     return true;
 }
 

@@ -14,8 +14,9 @@
 #define EARLY_BYTES   (10u * EARLY_PAYLOAD) /* of a slot, by the world's defaults */
 
 /* By flags, or as they are announced. */
-static const enum rbuf_arrival early_arrivals[] = {RBUF_ARRIVAL_BLOCK, RBUF_ARRIVAL_CHUNK,
-                                                   RBUF_ARRIVAL_IMMEDIATE};
+static const enum rbuf_arrival early_arrivals[] = {
+    RBUF_ARRIVAL_BLOCK, RBUF_ARRIVAL_CHUNK, RBUF_ARRIVAL_IMMEDIATE, RBUF_ARRIVAL_BLOCK_CHECKED,
+    RBUF_ARRIVAL_CHUNK_CHECKED};
 
 #define EARLY_ARRIVALS ((int) (sizeof(early_arrivals) / sizeof(early_arrivals[0])))
 

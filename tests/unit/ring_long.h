@@ -7,6 +7,7 @@
 #define RBUF_TEST_RING_LONG_H
 
 #include "core/message/ring_long.h"
+#include "core/message/ring_word.h"
 #include "core/message/polling_set.h"
 #include "rings.h"
 

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 
+#include "core/staged/flag.h"
 #include "early.h"
 
 static struct world_options three_nodes(int arrival)
@@ -61,13 +62,16 @@ static void run_until_free(struct world *world)
     const struct rbuf_arena *arena = &world->nodes[1].core.receive_arena;
     const uint32_t seq = early_newest(world);
     const uint32_t last = rbuf_early_in_block(early_receiver(world), seq) + 3;
-    const uint64_t flag = rbuf_early_in_flag(early_receiver(world), seq) + 3;
+    const uint64_t use = rbuf_early_in_flag(early_receiver(world), seq) + 3;
+    const enum rbuf_proof proof = rbuf_arrival_proof(rbuf_peer_arrival(early_receiver(world)));
+    uint64_t flag;
 
     world_wake(&world->nodes[0]);
     while (early_receiver(world)->early_in != NULL) {
         ck_assert(sim_step(&world->net.clock));
     }
-    ck_assert_mem_eq(rbuf_arena_block(arena, last) + EARLY_PAYLOAD, &flag, sizeof(flag));
+    memcpy(&flag, rbuf_arena_block(arena, last) + EARLY_PAYLOAD, sizeof(flag));
+    ck_assert(rbuf_flag_is(proof, flag, use));
 }
 
 /* The window is free in the end, and the messages are right. */

@@ -20,7 +20,7 @@ static struct world_options scarce(void)
 
 START_TEST(storms_in_both_directions)
 {
-    for (int arrival = RBUF_ARRIVAL_BLOCK; arrival <= RBUF_ARRIVAL_IMMEDIATE; arrival++) {
+    for (unsigned arrival = 0; arrival < RBUF_ARRIVALS; arrival++) {
         struct world_options options = scarce();
         struct world *world;
 

@@ -123,7 +123,7 @@ START_TEST(offers_without_sense)
     ck_assert_int_eq(refused_status(world, &bad), -EPROTO);
     bad = good, bad.slot = RBUF_ACK_SLOTS;
     ck_assert_int_eq(refused_status(world, &bad), -EPROTO);
-    bad = good, bad.arrival = RBUF_ARRIVAL_IMMEDIATE + 1;
+    bad = good, bad.arrival = RBUF_ARRIVALS;
     ck_assert_int_eq(refused_status(world, &bad), -EPROTO);
     bad = good, bad.stride_blocks = 0;
     ck_assert_int_eq(refused_status(world, &bad), -EPROTO);

@@ -195,6 +195,30 @@ START_TEST(chunks_announced_by_immediates_survive_any_order)
 }
 END_TEST
 
+/* Blocks with checksums likewise, whether they are looked at one by one or chunk by chunk. */
+START_TEST(checked_blocks_survive_any_order)
+{
+    const enum sim_order orders[] = {SIM_IN_ORDER, SIM_TAIL_FIRST, SIM_RANDOM_ORDER};
+
+    for (size_t i = 0; i < 6; i++) {
+        struct world_options options = shuffled(orders[i % 3], i < 3 ? RBUF_ARRIVAL_BLOCK_CHECKED
+                                                                     : RBUF_ARRIVAL_CHUNK_CHECKED);
+        struct world *world = world_open(&options);
+        uint64_t incomplete;
+
+        for (uint64_t bytes = 1; bytes < 3000000; bytes = bytes * 3 + 1) {
+            world_send(world, WORLD_PUT, 0, 1, bytes);
+            world_send(world, WORLD_PUT, 1, 0, bytes + 4088);
+        }
+        case_run(world);
+        incomplete = world->nodes[0].core.stats.blocks_incomplete +
+                     world->nodes[1].core.stats.blocks_incomplete;
+        ck_assert_int_eq(incomplete > 0, orders[i % 3] != SIM_IN_ORDER);
+        case_close(world);
+    }
+}
+END_TEST
+
 START_TEST(chunks_seen_by_their_last_flag)
 {
     struct world_options options = world_defaults();
@@ -249,7 +273,7 @@ END_TEST
 START_TEST(tiny_queues)
 {
     for (uint32_t depth = 4; depth <= 9; depth++) {
-        for (int arrival = RBUF_ARRIVAL_BLOCK; arrival <= RBUF_ARRIVAL_IMMEDIATE; arrival++) {
+        for (unsigned arrival = 0; arrival < RBUF_ARRIVALS; arrival++) {
             struct world_options options = world_defaults();
             struct world *world;
 
@@ -275,7 +299,7 @@ END_TEST
  * needs more of it: those behind it still post theirs, and so give it back. */
 START_TEST(staging_held_by_younger_puts)
 {
-    for (int arrival = RBUF_ARRIVAL_BLOCK; arrival <= RBUF_ARRIVAL_IMMEDIATE; arrival++) {
+    for (unsigned arrival = 0; arrival < RBUF_ARRIVALS; arrival++) {
         struct world_options options = world_defaults();
         struct world *world;
 
@@ -308,6 +332,7 @@ int main(void)
     unit_add(suite, late_acknowledgements);
     unit_add(suite, receiver_that_computes);
     unit_add(suite, chunks_announced_by_immediates_survive_any_order);
+    unit_add(suite, checked_blocks_survive_any_order);
     unit_add(suite, chunks_seen_by_their_last_flag);
     unit_add(suite, flags_do_not_survive_disorder);
     unit_add(suite, late_reads_and_late_completions);

@@ -236,7 +236,7 @@ static uint64_t next_word(const struct rbuf_peer *peer, uint32_t bytes)
 {
     const uint32_t slots = rbuf_ring_long_slots(bytes, peer->ring_out.slot_bytes);
 
-    return peer->ring_out.word + ((uint64_t) slots << RBUF_RING_SIZE_BITS);
+    return rbuf_ring_word_of_use(peer->ring_out.proof, peer->ring_out.use + slots);
 }
 
 /* Fills the payload with what would be a message's trailer wherever it stood at the end of a slot:
@@ -275,7 +275,8 @@ START_TEST(payload_where_the_next_word_will_be)
     answer(world);
     take_over(world);
     payload = rbuf_am_begin_long(peer, BYTES);
-    fill_with_trailers(payload, BYTES, (peer->ring_out.word + (SLOTS << RBUF_RING_SIZE_BITS)) | 8,
+    fill_with_trailers(payload, BYTES,
+                       rbuf_ring_word(peer->ring_out.proof, peer->ring_out.use + SLOTS, 8),
                        sender_at_receiver(world)->sequence_in + SLOTS - slots + 1);
     ck_assert(rbuf_am_end_long(peer, 1, BYTES, 0));
     for (uint32_t i = slots; i < SLOTS; i++) {

@@ -11,7 +11,7 @@ static uint64_t uses_of(const struct world *world)
 {
     const struct rbuf_ring_out *out = &sender_of(world)->ring_out;
 
-    return (out->word >> RBUF_RING_SIZE_BITS) - out->offer.first_use;
+    return out->use - out->offer.first_use;
 }
 
 /* Long ones, small ones and others in one order, with faults of the network; also when the ring is
@@ -66,7 +66,7 @@ START_TEST(freed_out_of_order)
 
         take_over(world);
         for (uint32_t i = 0; i < 4; i++) {
-            const uint64_t word = peer->ring_out.word;
+            const uint64_t use = peer->ring_out.use;
 
             if (lengths[i] <= rbuf_ring_room(&options.core.ring)) {
                 fill(rbuf_am_begin(peer, lengths[i]), 0, lengths[i], i);
@@ -74,7 +74,7 @@ START_TEST(freed_out_of_order)
             } else {
                 ck_assert(send_long(world, lengths[i], i, 0));
             }
-            slots += (peer->ring_out.word - word) >> RBUF_RING_SIZE_BITS;
+            slots += peer->ring_out.use - use;
         }
         let_arrive(world);
         ck_assert_int_eq(rbuf_core_poll(core), 4);

@@ -25,7 +25,7 @@ static struct world_options random_options(struct sim_random *random)
     struct rbuf_schedule *schedule = &options.core.schedule;
     uint64_t lane;
 
-    options.nodes = 2 + (unsigned) sim_random_below(random, 3);
+    options.nodes = 2 + (unsigned) sim_random_below(random, RBUF_ARRIVALS);
     options.model.bytes_per_ns = 0.5 + (double) sim_random_below(random, 100) / 10;
     options.model.latency_ns = sim_random_below(random, 5000);
     options.model.gap_ns = sim_random_below(random, 600);
@@ -54,9 +54,11 @@ static struct world_options random_options(struct sim_random *random)
     options.core.early =
         (struct rbuf_early_options){.peers = (uint32_t) sim_random_below(random, 4),
                                     .slot_blocks = (uint32_t) (1 + sim_random_below(random, 30))};
-    if (options.core.arrival == RBUF_ARRIVAL_IMMEDIATE) {
+    if (options.core.arrival >= RBUF_ARRIVAL_IMMEDIATE) {
         options.faults.order = (enum sim_order) sim_random_below(random, 3);
-        options.core.ring.slots = 0; /* rings need the order of a write's bytes */
+    }
+    if (options.core.arrival == RBUF_ARRIVAL_IMMEDIATE) {
+        options.core.ring.slots = 0; /* rings need the order of a write's bytes, or checksums */
     }
     options.core.quantum = (uint32_t) sim_random_size(random, 100000);
     options.core.window[0] = (uint16_t) sim_random_size(random, 64);

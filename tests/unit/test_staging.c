@@ -65,7 +65,7 @@ static void many_at_once(struct world *world, int rounds)
 
 START_TEST(it_grows_to_the_most)
 {
-    for (unsigned arrival = 0; arrival < 3; arrival++) {
+    for (unsigned arrival = 0; arrival < RBUF_ARRIVALS; arrival++) {
         struct world_options options = small_start();
         struct world *world;
 

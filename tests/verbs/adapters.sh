@@ -49,7 +49,7 @@ done <<'END'
 --max-inline 101                 | test_pair            | inline 101,
 --like hns                       | test_pair            | inline 32,
 --like irdma                     | test_pair test_verbs test_receive | in order: no (neither the adapter nor
---like rxe                       | test_pair            | in order: yes (Soft-RoCE:
+--like rxe                       | test_pair            | in order: no (neither the adapter nor
 --pkeys 0,0x8001                 | test_pair test_verbs | partition 0x8001 at 1,
 --pkeys 0x7fff,0,0x8001,0x8002   | test_pair            | partition 0x8001 at 2,
 --devices a/link=roce/gids=v1:fe80000000000000+fe80000000000000+v1:10.1+10.1+10.2 | test_pair test_verbs | GID 3,

@@ -260,10 +260,13 @@ START_TEST(order_of_placement_as_asked_for)
     struct rbuf_port port = {.options = {.subblock = RBUF_IN_ORDER_ON}};
 
     rbuf_in_order_decide(&port, NULL);
-    ck_assert(port.in_order);
+    ck_assert_int_eq(port.subblock, RBUF_SUBBLOCK_ON);
+    port.options.subblock = RBUF_IN_ORDER_CHECKED;
+    rbuf_in_order_decide(&port, NULL);
+    ck_assert_int_eq(port.subblock, RBUF_SUBBLOCK_CHECKED);
     port.options.subblock = RBUF_IN_ORDER_OFF;
     rbuf_in_order_decide(&port, NULL);
-    ck_assert(!port.in_order);
+    ck_assert_int_eq(port.subblock, RBUF_SUBBLOCK_OFF);
     ck_assert_uint_gt(strlen(port.in_order_why), 0);
 }
 END_TEST

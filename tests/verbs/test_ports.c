@@ -27,7 +27,7 @@ START_TEST(ports_say_what_they_can)
                port->link_layer == RBUF_LINK_ETHERNET ? "Ethernet" : "InfiniBand", port->mtu_bytes,
                port->bandwidth_mbps, port->max_inline, port->max_rd_atomic, port->gid_index,
                port->address.pkey, port->pkey_index, (unsigned long long) port->max_message,
-               port->in_order ? "yes" : "no", port->in_order_why);
+               port->subblock == RBUF_SUBBLOCK_ON ? "yes" : "no", port->in_order_why);
         ck_assert_ptr_nonnull(strchr(port->name, ':'));
         ck_assert_uint_ge(port->mtu_bytes, 256);
         ck_assert_uint_ge(port->max_message, 1 << 20);

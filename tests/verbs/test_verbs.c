@@ -534,8 +534,8 @@ START_TEST(global_route_for_who_requires_it)
 }
 END_TEST
 
-/* The adapter is asked of queue pairs in RTS, each for itself; the user's word and the table's hold
- * for all. */
+/* The adapter is asked of queue pairs in RTS, each for itself; the user's word holds for
+ * all. */
 START_TEST(order_of_each_queue_pair)
 {
     struct adapter adapter;
@@ -545,18 +545,18 @@ START_TEST(order_of_each_queue_pair)
     adapter_open(&adapter);
     port = adapter.port;
     pair = adapter_connect(&adapter, RBUF_CONTROL, 64);
-    ck_assert_int_eq(rbuf_queue_in_order(pair.a, port), port->in_order);
+    ck_assert_int_eq(rbuf_queue_in_order(pair.a, port), port->subblock == RBUF_SUBBLOCK_ON);
     if (port->in_order_queried) {
         rbuf_queue_error(pair.a); /* which is no longer in RTS */
         ck_assert(!rbuf_queue_in_order(pair.a, port));
         port->in_order_queried = false;
         ck_assert(rbuf_queue_in_order(pair.a, port));
     }
-    port->in_order = false;
+    port->subblock = RBUF_SUBBLOCK_CHECKED;
     ck_assert(!rbuf_queue_in_order(pair.b, port));
     port->vendor_id = 0; /* of no adapter in the table */
     rbuf_in_order_decide(port, NULL);
-    ck_assert(!port->in_order);
+    ck_assert_int_eq(port->subblock, RBUF_SUBBLOCK_OFF);
     ck_assert_ptr_nonnull(strstr(port->in_order_why, "no queue pair to ask"));
     rbuf_queue_close(pair.a);
     rbuf_queue_close(pair.b);

@@ -280,6 +280,16 @@ static const char *gid_text(const struct rbuf_port *port, char text[RBUF_PORT_TR
     return text;
 }
 
+static const char *subblock_text(enum rbuf_subblock subblock)
+{
+    static const char *const texts[] = {[RBUF_SUBBLOCK_OFF] = "announced by the chunk",
+                                        [RBUF_SUBBLOCK_CHECKED] =
+                                            "taken when their checksum is right",
+                                        [RBUF_SUBBLOCK_ON] = "taken as they arrive"};
+
+    return texts[subblock];
+}
+
 static void say_what_is_used(void)
 {
     for (size_t i = 0; i < mca_btl_rbuf_process.module_count; i++) {
@@ -293,7 +303,7 @@ static void say_what_is_used(void)
             port->bandwidth_mbps, port->mtu_bytes, port->gid_index, gid_text(port, gid),
             port->address.pkey,
             (port->address.pkey & RBUF_PKEY_FULL) != 0 ? "full member" : "limited member",
-            port->in_order ? "taken as they arrive" : "announced by the chunk", port->in_order_why,
+            subblock_text(port->subblock), port->in_order_why,
             mca_btl_rbuf_protocol_name((enum mca_btl_rbuf_protocol) mca_btl_rbuf_params.protocol));
     }
 }

@@ -112,14 +112,14 @@ static void connected(mca_btl_base_endpoint_t *endpoint, const struct rbuf_excha
         link.queue[i] = endpoint->queue[i];
         link.window[i] = theirs->window[i];
         link.granted[i] = rbuf_queue_window(endpoint->queue[i]);
-        link.unordered |= endpoint->module->port->in_order &&
+        link.unordered |= endpoint->module->port->subblock == RBUF_SUBBLOCK_ON &&
                           !rbuf_queue_in_order(endpoint->queue[i], endpoint->module->port);
     }
     link.words_overtake =
         !rbuf_queue_in_order(endpoint->queue[RBUF_CONTROL], endpoint->module->port);
     if (link.unordered) {
         mca_btl_rbuf_verbose("rbuf: %s: the adapter places in order, but not what %s writes: its "
-                             "blocks are announced by the chunk, and it gets no ring",
+                             "blocks and messages are checked by checksums",
                              endpoint->module->port->name,
                              OPAL_NAME_PRINT(endpoint->proc->proc_name));
     }

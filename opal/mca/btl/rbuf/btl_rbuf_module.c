@@ -55,7 +55,9 @@ static void choose_protocol(const struct rbuf_port *port, size_t half,
         schedule->buffers = 1;
         options->arrival = RBUF_ARRIVAL_CHUNK;
     }
-    if (!port->in_order) {
+    if (port->subblock == RBUF_SUBBLOCK_CHECKED) {
+        options->arrival = rbuf_arrival_checked(options->arrival);
+    } else if (port->subblock == RBUF_SUBBLOCK_OFF) {
         options->arrival = RBUF_ARRIVAL_IMMEDIATE;
         schedule->taper = RBUF_TAPER_TAIL;
     }
@@ -83,6 +85,7 @@ static struct rbuf_core_options core_options(const struct rbuf_port *port, size_
         .grant_wait_ns = params->grant_wait,
         .direct_limit = 2 * half,
         .probe_interval_ns = params->probe_interval,
+        .check_timeout_ns = params->check_timeout,
         .quantum = (uint32_t) params->quantum,
         .window = {(uint16_t) params->control_credits, (uint16_t) params->bulk_credits},
         .max_message = (uint32_t) (port->max_message < (1u << 30) ? port->max_message : 1u << 30),
@@ -92,7 +95,7 @@ static struct rbuf_core_options core_options(const struct rbuf_port *port, size_
         options.rma_order = (enum rbuf_rma_order) params->rma_order;
     }
     choose_protocol(port, half, &options);
-    options.ring = mca_btl_rbuf_ring_options(port, options.arrival);
+    options.ring = mca_btl_rbuf_ring_options(port);
     if (params->early_data == MCA_BTL_RBUF_ON) {
         options.early = (struct rbuf_early_options){
             .peers = early_peers(port, options.arrival),

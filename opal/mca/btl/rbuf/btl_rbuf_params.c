@@ -38,7 +38,9 @@ static const char *const helper_policies[] = {"off",   "conservative", "aggressi
 static const char *const orders[] = {"issue", "interleave", "prioritize", "both",
                                      NULL}; /* enum rbuf_rma_order */
 static const char *const switches[] = {"off", "on", NULL};
-static const char *const auto_switches[] = {"auto", "on", "off", NULL}; /* rbuf_in_order_choice */
+static const char *const auto_switches[] = {"auto", "on", "off", NULL};
+/* rbuf_in_order_choice */
+static const char *const subblock_choices[] = {"auto", "checked", "on", "off", NULL};
 
 struct parameter {
     const char *name;
@@ -119,11 +121,21 @@ static const struct parameter table[] = {
      "How long a message waits for staging to receive into before its buffer is registered on the "
      "spot instead: as much as staging_size at once, or one message, and one more each time that "
      "nothing has moved for 20 times as long"},
-    {"subblock", "auto", CHOICE, 0, 0, auto_switches, NULL, 0, 5, FIELD(subblock), "auto, on, off",
-     "Whether the receiver may take blocks out of a chunk that is still arriving. It relies on the "
-     "adapter placing the bytes of one write in order. off: chunks are announced as a whole, and "
-     "there "
-     "are no eager rings. auto: as the adapter says. on, where that is not true, corrupts data"},
+    {"subblock", "auto", CHOICE, 0, 0, subblock_choices, NULL, 0, 5, FIELD(subblock),
+     "auto, checked, on, off",
+     "How the receiver takes blocks out of a chunk that is still arriving, and messages out of an "
+     "eager ring. on: by their flags alone, which relies on the adapter placing the bytes of one "
+     "write in order; where it does not, wrong data is received without an error. checked: flags "
+     "carry a checksum of the data, which costs some of the speed of a copy. off: chunks are "
+     "announced as a whole, and there are no eager rings: short messages are slower. auto: on "
+     "where "
+     "the adapter promises order, or is known to keep it, else off"},
+    {"check_timeout", "60s", TIME, 0, 3600 * SECOND, NULL, NULL, 0, 7, FIELD(check_timeout),
+     "time with ns, us, ms or s; 0: for ever",
+     "With subblock checked: how long the checksum of a message in a ring, or of a block whose "
+     "sender has finished, may be wrong before the peer is taken for lost. Bytes that are still "
+     "on their way come sooner, or the adapter gives up; what remains is damage. Shorter than the "
+     "adapter's time-outs and retries it ends jobs that only lose packets"},
     {"early_data", "on", CHOICE, 0, 0, switches, NULL, 0, 6, FIELD(early_data), "on, off",
      "Send the first bytes of a message right behind its rendezvous, before that is answered. "
      "Contiguous messages with protocols superpipeline and auto, packed data with all protocols. "
@@ -331,7 +343,7 @@ static const struct parameter table[] = {
      "that send the most. Each costs about a ns in every poll, and ring_slots * "
      "ring_slot_size + ring_longest bytes of pinned memory on both sides. 0: all go over "
      "send/receive. Adapters "
-     "that do not place the bytes of a write in order (see subblock) get no rings"},
+     "that do not place the bytes of a write in order messages carry a checksum (see subblock)"},
     {"ring_slots", "64", COUNT, 2, RBUF_RING_SLOTS_MAX, NULL, NULL, 0, 6, FIELD(ring_slots),
      "slots, 2 to 64",
      "Messages that a ring holds, if each takes one; when there is no room the next one goes over "

@@ -38,9 +38,10 @@ struct mca_btl_rbuf_params {
     uint64_t staging_size;  /* 0: chosen at start */
     uint64_t staging_start; /* likewise */
     uint64_t grant_wait;
-    uint64_t subblock;    /* enum rbuf_in_order_choice */
-    uint64_t early_data;  /* enum mca_btl_rbuf_switch */
-    uint64_t early_peers; /* 0: none has a window */
+    uint64_t subblock;      /* enum rbuf_in_order_choice */
+    uint64_t check_timeout; /* ns */
+    uint64_t early_data;    /* enum mca_btl_rbuf_switch */
+    uint64_t early_peers;   /* 0: none has a window */
     uint64_t early_size;
     uint64_t early_c0;
     uint64_t allow_cache;

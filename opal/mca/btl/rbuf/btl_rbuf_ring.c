@@ -31,13 +31,12 @@ static uint32_t longest(void)
     return (uint32_t) (bytes < RBUF_RING_BYTES_MAX ? bytes : RBUF_RING_BYTES_MAX);
 }
 
-struct rbuf_ring_options mca_btl_rbuf_ring_options(const struct rbuf_port *port,
-                                                   enum rbuf_arrival arrival)
+struct rbuf_ring_options mca_btl_rbuf_ring_options(const struct rbuf_port *port)
 {
     const struct mca_btl_rbuf_params *params = &mca_btl_rbuf_params;
 
-    /* The end of a message must be the last of it to be placed. */
-    if (params->polling_set == 0 || arrival == RBUF_ARRIVAL_IMMEDIATE || !port->in_order) {
+    /* A message is found by its last word, which is trusted or has a checksum. */
+    if (params->polling_set == 0 || port->subblock == RBUF_SUBBLOCK_OFF) {
         return (struct rbuf_ring_options){0};
     }
     return (struct rbuf_ring_options){.slots = (uint32_t) params->ring_slots,

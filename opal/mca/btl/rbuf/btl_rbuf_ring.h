@@ -4,8 +4,7 @@
 
 #include "btl_rbuf.h"
 
-struct rbuf_ring_options mca_btl_rbuf_ring_options(const struct rbuf_port *port,
-                                                   enum rbuf_arrival arrival);
+struct rbuf_ring_options mca_btl_rbuf_ring_options(const struct rbuf_port *port);
 void mca_btl_rbuf_ring_wanted(mca_btl_rbuf_module_t *module); /* no lock is held */
 void mca_btl_rbuf_rings_close(mca_btl_rbuf_module_t *module);
 

@@ -214,11 +214,14 @@ static void show_schedule(const mca_btl_rbuf_module_t *module, FILE *stream)
             "", amount_of(schedule->first_blocks * block).text,
             (double) schedule->growth / RBUF_GROWTH_ONE,
             amount_of(schedule->buffer_blocks * block).text, schedule->buffers);
-    if (module->core.options.arrival == RBUF_ARRIVAL_BLOCK) {
+    if (module->core.options.arrival == RBUF_ARRIVAL_BLOCK ||
+        module->core.options.arrival == RBUF_ARRIVAL_BLOCK_CHECKED) {
         fprintf(stream,
-                "blocks of %s are taken as they arrive (c0, q, largest_chunk, buffers, "
-                "block_size)\n",
-                amount_of(block).text);
+                "blocks of %s are taken as they arrive%s (c0, q, largest_chunk, buffers, "
+                "block_size; %s)\n",
+                amount_of(block).text,
+                module->port->subblock == RBUF_SUBBLOCK_CHECKED ? ", with checksums" : "",
+                module->port->in_order_why);
     } else {
         fprintf(stream, "chunks are taken as a whole (c0, q, largest_chunk, buffers; %s)\n",
                 module->core.options.arrival == RBUF_ARRIVAL_IMMEDIATE ? module->port->in_order_why

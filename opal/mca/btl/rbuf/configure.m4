@@ -26,6 +26,8 @@ AC_DEFUN([MCA_opal_btl_rbuf_CONFIG], [
     AS_IF([test "$rbuf_verbs_data_in_order" = yes],
         [btl_rbuf_CPPFLAGS="$btl_rbuf_CPPFLAGS -DRBUF_HAVE_DATA_IN_ORDER=1"],
         [btl_rbuf_CPPFLAGS="$btl_rbuf_CPPFLAGS -DRBUF_HAVE_DATA_IN_ORDER=0"])
+    AS_IF([test "$rbuf_verbs_data_in_order_caps" = yes],
+        [btl_rbuf_CPPFLAGS="$btl_rbuf_CPPFLAGS -DRBUF_HAVE_DATA_IN_ORDER_CAPS=1"])
     btl_rbuf_CFLAGS="-fvisibility=hidden"
     # What is named btl_rbuf_LIBS (or _LDFLAGS) becomes part of what Open MPI's wrapper compilers say,
     # if the component goes into libopen-pal.

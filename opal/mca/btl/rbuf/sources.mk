@@ -175,6 +175,7 @@ rbuf_core_sources = \
 	%reldir%/core/message/ring_in.h \
 	%reldir%/core/message/ring_long.c \
 	%reldir%/core/message/ring_long.h \
+	%reldir%/core/message/ring_word.h \
 	%reldir%/core/message/ring_out.c \
 	%reldir%/core/message/ring_out.h \
 	%reldir%/core/message/words.c \
@@ -182,6 +183,7 @@ rbuf_core_sources = \
 	%reldir%/core/peer.c \
 	%reldir%/core/peer.h \
 	%reldir%/core/staged/get.c \
+	%reldir%/core/staged/flag.h \
 	%reldir%/core/staged/get.h \
 	%reldir%/core/staged/grant.c \
 	%reldir%/core/staged/grant.h \

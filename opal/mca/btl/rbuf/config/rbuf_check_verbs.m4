@@ -2,7 +2,8 @@
 
 # RBUF_CHECK_VERBS(FOUND, NOT FOUND)
 # Is libibverbs there, and can it be asked whether a queue pair places data in order (rdma-core 42
-# and later)? Sets rbuf_verbs_CFLAGS, rbuf_verbs_LIBS and rbuf_verbs_data_in_order (yes or no).
+# and later), and which order (rdma-core 50 and later)? Sets rbuf_verbs_CFLAGS, rbuf_verbs_LIBS,
+# rbuf_verbs_data_in_order and rbuf_verbs_data_in_order_caps (yes or no).
 # --with-verbs and --with-verbs-libdir mean what they mean in Open MPI 4.1, whose own they are there.
 AC_DEFUN([RBUF_CHECK_VERBS], [
     m4_ifdef([OPAL_CHECK_VERBS_DIR], [], [RBUF_VERBS_OPTIONS])
@@ -51,7 +52,11 @@ AC_DEFUN([RBUF_CHECK_DATA_IN_ORDER], [
     AC_LINK_IFELSE([AC_LANG_PROGRAM([[@%:@include <infiniband/verbs.h>]],
         [[return ibv_query_qp_data_in_order(0, IBV_WR_RDMA_WRITE, 0);]])],
         [rbuf_verbs_data_in_order=yes], [rbuf_verbs_data_in_order=no])
+    AC_LINK_IFELSE([AC_LANG_PROGRAM([[@%:@include <infiniband/verbs.h>]],
+        [[return ibv_query_qp_data_in_order(0, IBV_WR_RDMA_WRITE,
+                                            IBV_QUERY_QP_DATA_IN_ORDER_RETURN_CAPS);]])],
+        [rbuf_verbs_data_in_order_caps=yes], [rbuf_verbs_data_in_order_caps=no])
     CPPFLAGS=$rbuf_verbs_save_CPPFLAGS
     LIBS=$rbuf_verbs_save_LIBS
-    AC_MSG_RESULT([$rbuf_verbs_data_in_order])
+    AC_MSG_RESULT([$rbuf_verbs_data_in_order, flags $rbuf_verbs_data_in_order_caps])
 ])

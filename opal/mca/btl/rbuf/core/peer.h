@@ -20,8 +20,8 @@ struct rbuf_peer_link {
     uint16_t granted[RBUF_CHANNELS]; /* that we give it; 0: as core's options say */
     uint32_t
         their_stage_bytes; /* that it can stage at once: no chunk to it is larger; 0: unknown */
-    bool unordered;      /* writes through these queues are not placed in order here: its chunks are
-                            announced, and it gets no ring and no window for early data */
+    bool unordered; /* writes through these queues are not placed in order here, whatever core's
+                       options say: what they bring has checksums */
     bool words_overtake; /* nor are words, whatever core's options say (core/message/words.h) */
 };
 

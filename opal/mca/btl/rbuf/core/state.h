@@ -56,7 +56,9 @@ struct rbuf_core_options {
     uint64_t grant_wait_ns; /* after which a deferred grant becomes a registration; 0: never */
     uint64_t
         direct_limit; /* bytes of such registrations at once; 0: none, see core/staged/grant.h */
-    uint64_t probe_interval_ns;  /* between probes of a silent peer; 0: never */
+    uint64_t probe_interval_ns; /* between probes of a silent peer; 0: never */
+    /* After which a block or a message whose checksum is still wrong is an error; 0: never. */
+    uint64_t check_timeout_ns;
     uint32_t quantum;            /* bytes copied in each direction in one progress call */
     uint16_t window[RBUF_FLOWS]; /* receive credits that each peer of ours gets; RING is core's */
     struct rbuf_ring_options ring;
@@ -188,7 +190,9 @@ static inline bool rbuf_credit_available(struct rbuf_peer *peer, enum rbuf_flow 
 /* How the chunks of the peer are seen. */
 static inline enum rbuf_arrival rbuf_peer_arrival(const struct rbuf_peer *peer)
 {
-    return peer->unordered ? RBUF_ARRIVAL_IMMEDIATE : peer->core->options.arrival;
+    const enum rbuf_arrival arrival = peer->core->options.arrival;
+
+    return peer->unordered ? rbuf_arrival_checked(arrival) : arrival;
 }
 
 /* By what the peer cuts what it puts: our schedule, with no chunk larger than what it can stage at

@@ -28,7 +28,20 @@
 #define RBUF_SEND_CQS_MAX  16u
 #define RBUF_GID_AUTOMATIC (-1)
 
-enum rbuf_in_order_choice { RBUF_IN_ORDER_AUTO, RBUF_IN_ORDER_ON, RBUF_IN_ORDER_OFF };
+/* What parameter `subblock` asks for. */
+enum rbuf_in_order_choice {
+    RBUF_IN_ORDER_AUTO,
+    RBUF_IN_ORDER_CHECKED,
+    RBUF_IN_ORDER_ON,
+    RBUF_IN_ORDER_OFF
+};
+
+/* How a port sees what peers write into its memory. */
+enum rbuf_subblock {
+    RBUF_SUBBLOCK_OFF,     /* as a whole: announced, over send/receive */
+    RBUF_SUBBLOCK_CHECKED, /* by flags with checksums: the bytes of a write come in any order */
+    RBUF_SUBBLOCK_ON       /* by flags alone: one write's bytes appear in ascending order */
+};
 
 struct rbuf_device_options {
     const char *include; /* comma list of DEVICE or DEVICE:PORT; NULL: as selection.h says */
@@ -109,8 +122,8 @@ struct rbuf_port {
     bool atomics;          /* atomic towards other atomics of this adapter, at least */
     bool atomics_with_cpu; /* and towards the processor's own */
     enum rbuf_receive_kind receive_kind;
-    bool in_order;         /* one write's bytes appear in ascending order */
-    bool in_order_queried; /* so says the adapter, of a queue pair: others may differ */
+    enum rbuf_subblock subblock;
+    bool in_order_queried; /* ON: so says the adapter, of a queue pair: others may differ */
     char in_order_why[128];
     struct rbuf_device_options options; /* include and exclude are NULL */
 

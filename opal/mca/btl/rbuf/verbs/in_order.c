@@ -71,47 +71,97 @@ static const struct known_adapter *find_adapter(uint32_t vendor, uint32_t part)
     return NULL;
 }
 
-/* Without flags: for all of the message. Later versions of libibverbs also tell of order within 128
- * bytes, which is of no use here. */
-bool rbuf_in_order_ask(struct ibv_qp *qp)
+/* rdma-core 50 and later tell what holds as a set of bits. Before it is one answer, for the whole
+ * message. */
+enum order_promised {
+    ORDER_NOTHING,
+    ORDER_ALIGNED_128, /* within 128 aligned bytes */
+    ORDER_WHOLE        /* within a message */
+};
+
+static enum order_promised ask(struct ibv_qp *qp)
 {
-#if defined(RBUF_HAVE_DATA_IN_ORDER) && RBUF_HAVE_DATA_IN_ORDER
-    return ibv_query_qp_data_in_order(qp, IBV_WR_RDMA_WRITE, 0) == 1;
+#if defined(RBUF_HAVE_DATA_IN_ORDER_CAPS) && RBUF_HAVE_DATA_IN_ORDER_CAPS
+    const int caps =
+        ibv_query_qp_data_in_order(qp, IBV_WR_RDMA_WRITE, IBV_QUERY_QP_DATA_IN_ORDER_RETURN_CAPS);
+
+    if (caps < 0) {
+        return ORDER_NOTHING;
+    }
+    if ((caps & IBV_QUERY_QP_DATA_IN_ORDER_WHOLE_MSG) != 0) {
+        return ORDER_WHOLE;
+    }
+    return (caps & IBV_QUERY_QP_DATA_IN_ORDER_ALIGNED_128_BYTES) != 0 ? ORDER_ALIGNED_128
+                                                                      : ORDER_NOTHING;
+#elif defined(RBUF_HAVE_DATA_IN_ORDER) && RBUF_HAVE_DATA_IN_ORDER
+    return ibv_query_qp_data_in_order(qp, IBV_WR_RDMA_WRITE, 0) == 1 ? ORDER_WHOLE : ORDER_NOTHING;
 #else
     (void) qp;
-    return false;
+    return ORDER_NOTHING;
 #endif
 }
 
-static void decide(struct rbuf_port *port, bool in_order, const char *why, const char *detail)
+bool rbuf_in_order_ask(struct ibv_qp *qp)
 {
-    port->in_order = in_order;
-    (void) snprintf(port->in_order_why, sizeof(port->in_order_why), "%s%s%s", why,
-                    detail[0] != '\0' ? ": " : "", detail);
+    return ask(qp) == ORDER_WHOLE;
+}
+
+static void decide(struct rbuf_port *port, enum rbuf_subblock subblock, const char *why)
+{
+    port->subblock = subblock;
+    (void) snprintf(port->in_order_why, sizeof(port->in_order_why), "%s", why);
+}
+
+/* What the table says of the port's adapter; NULL: nothing. */
+static const struct known_adapter *known_of(const struct rbuf_port *port)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    return find_adapter(port->vendor_id, port->part_id);
+#else
+    (void) port; /* the table was learnt on processors that keep the order of stores */
+    return NULL;
+#endif
+}
+
+/* By what the adapter says, else by the table. */
+static void decide_by_adapter(struct rbuf_port *port, struct ibv_qp *qp)
+{
+    const enum order_promised promised = qp != NULL ? ask(qp) : ORDER_NOTHING;
+    const struct known_adapter *known = known_of(port);
+    char why[sizeof(port->in_order_why)];
+
+    if (promised == ORDER_WHOLE) {
+        decide(port, RBUF_SUBBLOCK_ON, "the adapter says so (ibv_query_qp_data_in_order)");
+        port->in_order_queried = true;
+    } else if (promised == ORDER_ALIGNED_128) {
+        decide(port, RBUF_SUBBLOCK_OFF,
+               "the adapter promises order within 128 aligned bytes, not within a write");
+    } else if (known != NULL) {
+        (void) snprintf(why, sizeof(why), "%s: %s", known->name, known->source);
+        decide(port, RBUF_SUBBLOCK_ON, why);
+    } else {
+        decide(port, RBUF_SUBBLOCK_OFF,
+               qp != NULL ? "neither the adapter nor the table of known adapters promises it"
+                          : "neither the adapter nor the table of known adapters promises it: no "
+                            "queue pair to ask");
+    }
 }
 
 void rbuf_in_order_decide(struct rbuf_port *port, struct ibv_qp *qp)
 {
-    const struct known_adapter *known;
-
-    if (port->options.subblock != RBUF_IN_ORDER_AUTO) {
-        decide(port, port->options.subblock == RBUF_IN_ORDER_ON, "asked for by the user", "");
-        return;
-    }
-    if (qp != NULL && rbuf_in_order_ask(qp)) {
-        decide(port, true, "the adapter says so (ibv_query_qp_data_in_order)", "");
-        port->in_order_queried = true;
-        return;
-    }
-#if defined(__x86_64__) || defined(__i386__)
-    known = find_adapter(port->vendor_id, port->part_id);
-#else
-    known = NULL; /* the table was learnt on processors that keep the order of stores */
-#endif
-    if (known != NULL) {
-        decide(port, true, known->name, known->source);
-    } else {
-        decide(port, false, "neither the adapter nor the table of known adapters promises it",
-               qp == NULL ? "no queue pair to ask" : "");
+    port->in_order_queried = false;
+    switch (port->options.subblock) {
+    case RBUF_IN_ORDER_AUTO:
+        decide_by_adapter(port, qp);
+        break;
+    case RBUF_IN_ORDER_CHECKED:
+        decide(port, RBUF_SUBBLOCK_CHECKED, "asked for by the user");
+        break;
+    case RBUF_IN_ORDER_ON:
+        decide(port, RBUF_SUBBLOCK_ON, "asked for by the user");
+        break;
+    case RBUF_IN_ORDER_OFF:
+        decide(port, RBUF_SUBBLOCK_OFF, "asked for by the user");
+        break;
     }
 }

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Whether the bytes of one RDMA write become visible at this side in ascending order, which is what
- * the flags of blocks rest on.
+ * Whether the bytes of one RDMA write become visible at this side in ascending order. If so the
+ * flags of blocks and the words of rings are trusted; if not they have checksums.
+ *
+ * The adapter's own answer counts, then a table of adapters, then the user's word. The table says
+ * less than it seems to: the order depends on firmware, on routing (adaptive routing sends packets
+ * by several paths), on the PCI relaxed ordering of the host, and with Soft-RoCE, which is not in
+ * it, on the kernel's memcpy(), which since Linux 6.4 copies backwards at some alignments.
  *
  * Threads: the one that connects queue pairs.
  */
@@ -13,16 +18,16 @@
 #include "verbs/device.h"
 
 /*
- * What the adapter says of a queue pair (ibv_query_qp_data_in_order(3)). It answers for one in RTS
- * only: mlx5 reads it out of the queue pair's context, where firmware has put it by then, and says
- * no of all others. It speaks of the bytes of one write into this side; of several writes nothing
- * is known (core/message/ring_long.h). False also where it cannot be asked.
+ * True if the adapter says so of a queue pair, for whole messages (ibv_query_qp_data_in_order(3)).
+ * It answers for one in RTS only: mlx5 reads it out of the queue pair's context, where firmware has
+ * put it by then, and says no of all others. It speaks of the bytes of one write into this side; of
+ * several writes nothing is known (core/message/ring_long.h). False also where it cannot be asked.
  */
 bool rbuf_in_order_ask(struct ibv_qp *qp);
 
-/* Sets port->in_order, in_order_queried and in_order_why from port->options.subblock, what the
+/* Sets port->subblock, in_order_queried and in_order_why from port->options.subblock and what the
  * adapter says of `qp` (of the port, of the kind that is used, in RTS; NULL: there is none to ask)
- * and a table of adapters. */
+ * and the table. */
 void rbuf_in_order_decide(struct rbuf_port *port, struct ibv_qp *qp);
 
 #endif

@@ -330,7 +330,8 @@ int rbuf_queue_connect(struct rbuf_fab_queue *fab, struct rbuf_port *port,
 
 bool rbuf_queue_in_order(const struct rbuf_fab_queue *fab, const struct rbuf_port *port)
 {
-    return port->in_order && (!port->in_order_queried || rbuf_in_order_ask(fab->qp));
+    return port->subblock == RBUF_SUBBLOCK_ON &&
+           (!port->in_order_queried || rbuf_in_order_ask(fab->qp));
 }
 
 void rbuf_queue_error(struct rbuf_fab_queue *fab)

@@ -39,4 +39,11 @@ void rbuf_checksum_add(struct rbuf_checksum_state *state, const void *data, size
 /* Returns what rbuf_checksum() returns for all that was added, in one. */
 uint64_t rbuf_checksum_end(const struct rbuf_checksum_state *state);
 
+/* A checksum of what stands in memory for its `use`-th use: those of equal bytes differ from one
+ * use to the next, and come again only after 2^40. */
+static inline uint64_t rbuf_checksum_of_use(uint64_t checksum, uint64_t use)
+{
+    return (checksum + use * 0x9e3779b97f4a7c15u) & ((1ull << RBUF_CHECKSUM_BITS) - 1);
+}
+
 #endif

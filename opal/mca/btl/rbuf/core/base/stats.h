@@ -23,7 +23,8 @@ struct rbuf_stats {
     uint64_t staged_puts;
     uint64_t staged_bytes; /* sent through staging buffers */
     uint64_t staged_chunks;
-    uint64_t staged_received; /* bytes copied out of staging buffers */
+    uint64_t staged_received;   /* bytes copied out of staging buffers */
+    uint64_t blocks_incomplete; /* copied out and not taken: the checksum was not right yet */
     uint64_t acks_written;
     uint64_t grants;          /* offers that carried staging at once */
     uint64_t grants_deferred; /* offers that had to wait */
@@ -44,22 +45,23 @@ struct rbuf_stats {
     uint64_t direct_bytes;
     uint64_t reads;
     uint64_t atomics;
-    uint64_t rma_requests;  /* posted for these four, pieces of large ones counted each */
-    uint64_t rma_doorbells; /* that they were posted with */
-    uint64_t rma_held;      /* of the puts and gets, those that were held */
-    uint64_t rma_merged;    /* of those, the ones that travelled in another's request */
-    uint64_t window_waits;  /* progress calls that found a filled chunk waiting for an ack */
-    uint64_t staging_waits; /* progress calls that found no send staging */
-    uint64_t staging_grown; /* times that one of the arenas grew */
-    uint64_t ring_sent;     /* of the messages sent, those that went by a ring */
-    uint64_t ring_bytes;    /* of these, likewise */
-    uint64_t ring_received; /* likewise of those received */
-    uint64_t ring_full;     /* went over send/receive because the ring had no slot free */
-    uint64_t ring_long;     /* took several slots of a ring */
-    uint64_t ring_waits;    /* polls that found a ring message before its turn */
-    uint64_t ring_admitted; /* peers taken into the polling set */
-    uint64_t ring_recalled; /* peers asked to leave it */
-    uint64_t ring_opened;   /* rings that peers leased to us */
+    uint64_t rma_requests;    /* posted for these four, pieces of large ones counted each */
+    uint64_t rma_doorbells;   /* that they were posted with */
+    uint64_t rma_held;        /* of the puts and gets, those that were held */
+    uint64_t rma_merged;      /* of those, the ones that travelled in another's request */
+    uint64_t window_waits;    /* progress calls that found a filled chunk waiting for an ack */
+    uint64_t staging_waits;   /* progress calls that found no send staging */
+    uint64_t staging_grown;   /* times that one of the arenas grew */
+    uint64_t ring_sent;       /* of the messages sent, those that went by a ring */
+    uint64_t ring_bytes;      /* of these, likewise */
+    uint64_t ring_received;   /* likewise of those received */
+    uint64_t ring_full;       /* went over send/receive because the ring had no slot free */
+    uint64_t ring_long;       /* took several slots of a ring */
+    uint64_t ring_incomplete; /* polls that found a message whose checksum was not right yet */
+    uint64_t ring_waits;      /* polls that found a ring message before its turn */
+    uint64_t ring_admitted;   /* peers taken into the polling set */
+    uint64_t ring_recalled;   /* peers asked to leave it */
+    uint64_t ring_opened;     /* rings that peers leased to us */
     uint64_t probes;
 };
 

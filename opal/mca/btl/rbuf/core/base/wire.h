@@ -14,7 +14,7 @@
 
 #include "core/base/schedule.h"
 
-#define RBUF_WIRE_VERSION 13u
+#define RBUF_WIRE_VERSION 14u
 #define RBUF_ACK_SLOTS    64u /* staged messages a peer that may wait for acknowledgements at once */
 
 /* The two send/receive channels of a peer, each on its own queue pair and receive queue. */
@@ -59,6 +59,12 @@ enum rbuf_message_kind {
     RBUF_MESSAGE_RETURN    /* nothing comes by it any more; likewise */
 };
 
+/* What says that all bytes of one write are there, when its last word is seen. */
+enum rbuf_proof {
+    RBUF_PROOF_ORDER,   /* the adapter places them in order */
+    RBUF_PROOF_CHECKSUM /* a checksum in that word; the bytes may come in any order */
+};
+
 /* Beside the kind of a long message in a ring. */
 #define RBUF_MESSAGE_IN_PARTS 0x80u
 
@@ -83,13 +89,13 @@ static_assert(sizeof(struct rbuf_message_header) == 24, "the wire header has no 
 #define RBUF_RING_SLOTS_MAX      64u
 #define RBUF_RING_SLOT_BYTES_MIN 128u
 #define RBUF_RING_SLOT_BYTES_MAX 32768u
-#define RBUF_RING_SIZE_BITS      17      /* of the word; the rest is the use */
+#define RBUF_RING_SIZE_BITS      17      /* of a word that has the size */
 #define RBUF_RING_BYTES_MAX      131064u /* of payload; padded it still fits into those bits */
 
 /* The end of a message in a ring, and of its slot. */
 struct rbuf_ring_trailer {
     struct rbuf_message_header header;
-    _Atomic uint64_t word; /* use << RBUF_RING_SIZE_BITS | payload bytes */
+    _Atomic uint64_t word; /* core/message/ring_word.h */
 };
 
 static_assert(sizeof(struct rbuf_ring_trailer) == 32, "the trailer has no padding");
@@ -123,6 +129,8 @@ struct rbuf_ring_offer {
     uint32_t slot_bytes;
     uint32_t longest; /* payload, bytes; more than a slot takes: over several
                          (core/message/ring_long.h) */
+    uint32_t proof;   /* enum rbuf_proof: the form of its words */
+    uint32_t reserved;
 };
 
 #define RBUF_EARLY_SLOTS     4u  /* a power of two */
@@ -137,9 +145,11 @@ struct rbuf_early_window {
     uint32_t slot_blocks;
     uint32_t immediate;            /* rbuf_immediate_of_window(); 0: chunks are found by flags */
     struct rbuf_schedule schedule; /* of early data */
+    uint32_t arrival;              /* enum rbuf_arrival */
+    uint32_t reserved;
 };
 
-static_assert(sizeof(struct rbuf_early_window) == 48, "the window has no padding");
+static_assert(sizeof(struct rbuf_early_window) == 56, "the window has no padding");
 
 /* What an RTS says of its early data: none, or their sequence number and bytes. */
 static inline uint64_t rbuf_rts_argument(uint32_t seq, uint32_t bytes)
@@ -209,10 +219,31 @@ static inline uint32_t rbuf_immediate_of_early(uint32_t of_window, uint32_t seq)
 }
 
 enum rbuf_arrival {
-    RBUF_ARRIVAL_BLOCK,    /* each block is taken when its flag is seen */
-    RBUF_ARRIVAL_CHUNK,    /* a chunk is taken when its last flag is seen */
-    RBUF_ARRIVAL_IMMEDIATE /* a chunk is taken when its write-with-immediate completes */
+    RBUF_ARRIVAL_BLOCK,     /* each block is taken when its flag is seen */
+    RBUF_ARRIVAL_CHUNK,     /* a chunk is taken when its last flag is seen */
+    RBUF_ARRIVAL_IMMEDIATE, /* a chunk is taken when its write-with-immediate completes */
+    /* As the first two, but that each block is taken when its checksum is right, too. */
+    RBUF_ARRIVAL_BLOCK_CHECKED,
+    RBUF_ARRIVAL_CHUNK_CHECKED
 };
+
+#define RBUF_ARRIVALS (RBUF_ARRIVAL_CHUNK_CHECKED + 1u)
+
+/* What says that a block is there whose flag is seen. */
+static inline enum rbuf_proof rbuf_arrival_proof(enum rbuf_arrival arrival)
+{
+    return arrival == RBUF_ARRIVAL_BLOCK_CHECKED || arrival == RBUF_ARRIVAL_CHUNK_CHECKED
+               ? RBUF_PROOF_CHECKSUM
+               : RBUF_PROOF_ORDER;
+}
+
+/* The same way without relying on order. */
+static inline enum rbuf_arrival rbuf_arrival_checked(enum rbuf_arrival arrival)
+{
+    return arrival == RBUF_ARRIVAL_BLOCK   ? RBUF_ARRIVAL_BLOCK_CHECKED
+           : arrival == RBUF_ARRIVAL_CHUNK ? RBUF_ARRIVAL_CHUNK_CHECKED
+                                           : arrival;
+}
 
 static_assert(sizeof(struct rbuf_schedule) == 16, "the schedule has no padding");
 

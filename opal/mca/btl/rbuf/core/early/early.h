@@ -34,9 +34,10 @@
  * Giving back: RECALL makes the sender stop and drop what is not taken; when all that it wrote is
  * known to have arrived it says RETURN. The memory is free when no grant has a claim on it either.
  *
- * On adapters that do not place a write in order chunks are announced one by one, by immediates
- * that name the window and the sequence number. They take receive buffers of a process that may
- * compute for long, so early data take no more than half of the credits.
+ * On adapters that do not place a write in order blocks have checksums, or chunks are announced one
+ * by one, by immediates that name the window and the sequence number. These take receive buffers of
+ * a process that may compute for long, so early data take no more than half of the credits. Either
+ * way a slot is not written again before all earlier writes to it are known to have been placed.
  *
  * Invariants: a slot is written by one use at a time; flags never repeat, since they have the
  * highest bit set and a range for each window and sequence number.

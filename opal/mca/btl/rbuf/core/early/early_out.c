@@ -63,7 +63,7 @@ static bool window_usable(const struct rbuf_peer *peer, const struct rbuf_early_
 
     return rbuf_schedule_valid(schedule) && window->slot_blocks >= schedule->first_blocks &&
            (uint64_t) window->slot_blocks * schedule->block_bytes <= UINT32_MAX &&
-           window->first % RBUF_EARLY_SLOTS == 0 &&
+           window->first % RBUF_EARLY_SLOTS == 0 && window->arrival < RBUF_ARRIVALS &&
            rbuf_tx_chunk_blocks(arena, schedule, schedule->buffer_blocks) <=
                rbuf_arena_longest(arena);
 }
@@ -158,8 +158,8 @@ static bool is_released(const struct rbuf_peer *peer, uint32_t seq)
  * not place in order may keep one back. */
 static bool is_free(const struct rbuf_peer *peer, struct rbuf_early_data *data)
 {
-    const bool ordered = peer->early_out->window.immediate == 0;
-
+    const enum rbuf_arrival arrival = (enum rbuf_arrival) peer->early_out->window.arrival;
+    const bool ordered = arrival == RBUF_ARRIVAL_BLOCK || arrival == RBUF_ARRIVAL_CHUNK;
     const bool used = data->state == RBUF_EARLY_TAKEN || data->state == RBUF_EARLY_PACKED;
     const bool over = (used && is_released(peer, data->seq)) || data->state == RBUF_EARLY_DROPPED;
 
@@ -369,6 +369,11 @@ static bool chunk_posted(struct rbuf_peer *peer, struct rbuf_early_data *data,
     return true;
 }
 
+static enum rbuf_proof proof_of(const struct rbuf_early_window *window)
+{
+    return rbuf_arrival_proof((enum rbuf_arrival) window->arrival);
+}
+
 /* Copies the next chunk and posts it; false if it cannot be now. */
 static bool copy_chunk(struct rbuf_peer *peer, struct rbuf_early_data *data, uint64_t *budget)
 {
@@ -380,7 +385,8 @@ static bool copy_chunk(struct rbuf_peer *peer, struct rbuf_early_data *data, uin
     if (chunk == NULL) {
         return false;
     }
-    rbuf_tx_chunk_fill(chunk, schedule, data->source, &whole);
+    rbuf_tx_chunk_fill(chunk, schedule, proof_of(&peer->early_out->window),
+                       first_flag(&peer->early_out->window, data->seq), data->source, &whole);
     *budget -= data->next.bytes < *budget ? data->next.bytes : *budget;
     return chunk_posted(peer, data, chunk, post(peer, data, chunk));
 }

@@ -185,7 +185,8 @@ static void tell_window(struct rbuf_peer *peer)
         .rkey = rbuf_arena_rkey(&core->receive_arena, in->first),
         .slot_blocks = in->slot_blocks,
         .immediate = core->options.arrival == RBUF_ARRIVAL_IMMEDIATE ? in->immediate : 0,
-        .schedule = in->schedule};
+        .schedule = in->schedule,
+        .arrival = rbuf_peer_arrival(peer)};
 
     rbuf_channel_send_own(peer, RBUF_MESSAGE_LEASE, RBUF_LEASE_EARLY, &window, sizeof(window));
 }
@@ -208,9 +209,6 @@ static bool lease(struct rbuf_peer *peer)
     struct rbuf_early_in *in;
     uint32_t first;
 
-    if (peer->unordered) {
-        return true; /* early data are looked for by flags, and windows are for others */
-    }
     if (core->windows.out >= core->windows.most || !place_window(core, &first)) {
         return false;
     }

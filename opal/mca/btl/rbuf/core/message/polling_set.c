@@ -13,6 +13,7 @@
 #include "core/message/channel.h"
 #include "core/state.h"
 #include "core/message/ring_long.h"
+#include "core/message/ring_word.h"
 
 #define EPOCH       1024u /* small messages from one epoch to the next, for small sets */
 #define A_MEMBER    64u   /* or so many for each member that there may be, if that is more */
@@ -118,7 +119,8 @@ static void admit(struct rbuf_peer *peer, struct rbuf_ring_memory *memory)
                                     .rkey = memory->rkey,
                                     .slots = options->slots,
                                     .slot_bytes = options->slot_bytes,
-                                    .longest = rbuf_ring_longest(options)};
+                                    .longest = rbuf_ring_longest(options),
+                                    .proof = rbuf_arrival_proof(rbuf_peer_arrival(peer))};
 
     clear_words(options, memory);
     *ring = (struct rbuf_ring_in){.state = RBUF_RING_IN_POLLED,
@@ -129,9 +131,11 @@ static void admit(struct rbuf_peer *peer, struct rbuf_ring_memory *memory)
                                   .longest = offer.longest,
                                   .recent = peer->recent,
                                   .admitted = core->set.epoch,
+                                  .proof = (enum rbuf_proof) offer.proof,
+                                  .use = first_use,
                                   .counted = first_use,
                                   .tail = first_use,
-                                  .full = (first_use + options->slots) << RBUF_RING_SIZE_BITS};
+                                  .full = first_use + options->slots};
     peer->ring_in = ring;
     core->set.used++;
     put_in_place(
@@ -139,7 +143,8 @@ static void admit(struct rbuf_peer *peer, struct rbuf_ring_memory *memory)
         (struct rbuf_watch){.word = (const _Atomic uint64_t *) (const void *) (memory->base +
                                                                                options->slot_bytes -
                                                                                sizeof(uint64_t)),
-                            .expected = first_use << RBUF_RING_SIZE_BITS,
+                            .expected = rbuf_ring_word_of_use(ring->proof, first_use),
+                            .span = rbuf_ring_word_span(ring->proof),
                             .ring = ring});
     core->stats.ring_admitted++;
     rbuf_channel_send_own(peer, RBUF_MESSAGE_LEASE, RBUF_LEASE_RING, &offer, sizeof(offer));
@@ -228,7 +233,7 @@ void rbuf_polling_set_received(struct rbuf_peer *peer, uint32_t bytes)
     struct rbuf_polling_set *set = &core->set;
     struct rbuf_ring_memory *memory = NULL;
 
-    if (set->limit == 0 || peer->unordered || !would_take(&core->options.ring, bytes)) {
+    if (set->limit == 0 || !would_take(&core->options.ring, bytes)) {
         return;
     }
     set->traffic++;

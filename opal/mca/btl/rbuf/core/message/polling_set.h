@@ -30,20 +30,21 @@
 /* What one poll of a ring reads; side by side in memory. */
 struct rbuf_watch {
     const _Atomic uint64_t *word; /* of the slot that is next */
-    uint64_t expected;            /* what it will be, with a size of 0 */
+    uint64_t expected;            /* what it will be, with a size (and a checksum) of 0 */
+    uint64_t span;                /* by how much less it may differ from that */
     struct rbuf_ring_in *ring;
 };
 
-/* True if the word says that the message has come: the use is right, whatever the size. */
+/* True if the word is that of the message: the use is right, whatever the rest. */
 static inline bool rbuf_watch_hit(const struct rbuf_watch *watch, uint64_t word)
 {
-    return word - watch->expected < 1ull << RBUF_RING_SIZE_BITS;
+    return word - watch->expected < watch->span;
 }
 
 /* The use that the next message will have. */
 static inline uint64_t rbuf_watch_use(const struct rbuf_watch *watch)
 {
-    return watch->expected >> RBUF_RING_SIZE_BITS;
+    return watch->ring->use;
 }
 
 struct rbuf_polling_set {

@@ -9,15 +9,18 @@
  *
  *     | free ... | payload, from a multiple of 8 bytes on | up to 7 bytes | header | word |
  *
- * `word` names the use and the payload's size: use << 16 | bytes. The use counts the slots of this
- * memory that were ever taken, so its value never comes again and nothing is cleared between two
- * uses; the receiver waits for the one word at the end of the slot that is next. Payload never lies
- * where a word is looked for, but for long messages, which see to that themselves.
+ * `word` names the use and the payload's size (core/message/ring_word.h). The use counts the slots
+ * of this memory that were ever taken, so its value never comes again and nothing is cleared
+ * between two uses; the receiver waits for the one word at the end of the slot that is next.
+ * Payload never lies where a word is looked for, but for long messages, which see to that
+ * themselves.
  *
- * Writer of a word: the sender's adapter, as the last bytes of one write, on adapters that place a
- * write in order (others get no rings). Nothing is known of the order of several writes: a message
- * is one, or each of its writes ends with a word (core/message/ring_long.h), and it waits for its
- * turn. Reader: the receiver, with acquire, before header and payload.
+ * Writer of a word: the sender's adapter, with the other bytes of one write. On adapters that place
+ * a write in order it comes last. On others it holds a checksum of all bytes of the message, and as
+ * long as that does not agree with what the receiver reads the message has not come. Nothing is
+ * known of the order of several writes: a message is one, or each of its writes ends with a word
+ * (core/message/ring_long.h), and it waits for its turn. Reader: the receiver, with acquire, before
+ * header and payload.
  *
  * A slot is written again only after its credit came back (core/message/credit.h), which also tells
  * that the adapter is done with the sender's slot: writes are unsignalled and nothing waits for
@@ -141,13 +144,14 @@ struct rbuf_ring_out {
     uint64_t words;           /* the slots that end with them, a bit each, from its first on */
     uint32_t slot_bytes;      /* distance of our slots */
     uint32_t slot;            /* of the next message */
-    uint64_t word;            /* use of the next message << 16 */
+    enum rbuf_proof proof;    /* the form of its words, as the peer wants them */
+    uint64_t use;             /* of the next message */
     unsigned char *local_end; /* of its slot here */
     uint64_t remote_end;      /* of its slot at the peer */
     struct rbuf_fab_request request;
     struct rbuf_ring_memory *memory;
     struct rbuf_ring_offer offer; /* what the peer gave us */
-    uint64_t counted;             /* `word` at the last count */
+    uint64_t counted;             /* `use` at the last count */
     uint32_t silent;              /* counts in a row that found no message */
     TAILQ_ENTRY(rbuf_peer) link;  /* OPEN, WAITING: on that list */
 };
@@ -182,18 +186,22 @@ struct rbuf_ring_in {
     struct rbuf_ring_memory *memory;
     struct rbuf_watch *watch; /* its place in the polling set */
     uint32_t slot_bytes;
-    uint32_t longest; /* payload of one message, bytes */
+    uint32_t longest;      /* payload of one message, bytes */
+    enum rbuf_proof proof; /* the form of its words */
     uint32_t slots;
-    uint32_t slot;      /* of the next message */
-    uint32_t tail_slot; /* of the use `tail` */
-    uint32_t silent;    /* epochs in a row that found nothing new */
-    uint32_t recent;    /* recent traffic, as of the last epoch */
-    uint32_t admitted;  /* number of the epoch before it came in */
-    uint32_t beside;    /* messages over send/receive since the last epoch */
-    uint64_t counted;   /* use at the last epoch; what long messages took beyond one is added */
-    uint64_t tail;      /* every use before has freed its slot, and the peer gets its credit */
-    uint64_t full;  /* tail + slots: no slot is free for that use. As its word, without a size */
-    uint64_t freed; /* slots freed out of order, a bit each */
+    uint32_t slot;           /* of the next message */
+    uint64_t use;            /* likewise */
+    uint64_t incomplete_use; /* whose word was seen and whose checksum was not right */
+    uint64_t incomplete_ns;  /* since when */
+    uint32_t tail_slot;      /* of the use `tail` */
+    uint32_t silent;         /* epochs in a row that found nothing new */
+    uint32_t recent;         /* recent traffic, as of the last epoch */
+    uint32_t admitted;       /* number of the epoch before it came in */
+    uint32_t beside;         /* messages over send/receive since the last epoch */
+    uint64_t counted; /* use at the last epoch; what long messages took beyond one is added */
+    uint64_t tail;    /* every use before has freed its slot, and the peer gets its credit */
+    uint64_t full;    /* tail + slots: no slot is free for that use */
+    uint64_t freed;   /* slots freed out of order, a bit each */
 };
 
 static inline bool rbuf_ring_in_polled(const struct rbuf_ring_in *ring)

@@ -4,8 +4,14 @@
  * slots in turn, and gives the slots back in turn, whatever the order in which the user is done.
  *
  * What stands in a slot is the peer's word: each size is checked before it is used.
+ *
+ * In a ring with checksums nothing is believed of a message before its checksum is right: header
+ * and payload may be of an earlier use, in part. The acquire of the word then orders nothing; what
+ * the checksum read, and found right, is what is delivered, since no byte of these writes is still
+ * to come.
  */
 #include <assert.h>
+#include <errno.h>
 #include <string.h>
 
 #include "core/message/ring_in.h"
@@ -13,12 +19,13 @@
 #include "core/inbox.h"
 #include "core/message/polling_set.h"
 #include "core/message/ring_long.h"
+#include "core/message/ring_word.h"
 
 /* Every use before `tail` is free: the peer gets a credit for the one at it. */
 static void advance_tail(struct rbuf_ring_in *ring)
 {
     ring->tail++;
-    ring->full += 1ull << RBUF_RING_SIZE_BITS;
+    ring->full++;
     ring->tail_slot = ring->tail_slot + 1 == ring->slots ? 0 : ring->tail_slot + 1;
     rbuf_credit_consumed(ring->peer, RBUF_FLOW_RING);
 }
@@ -82,7 +89,7 @@ static void advance(struct rbuf_ring_in *ring, struct rbuf_watch *watch)
         word -= (size_t) ring->slots * ring->slot_bytes;
     }
     watch->word = (const _Atomic uint64_t *) (const void *) (word + ring->slot_bytes);
-    watch->expected += 1ull << RBUF_RING_SIZE_BITS;
+    watch->expected = rbuf_ring_word_of_use(ring->proof, ++ring->use);
 }
 
 /* The same of a long message. The epoch counts messages, not slots. */
@@ -94,7 +101,8 @@ static void advance_by(struct rbuf_ring_in *ring, struct rbuf_watch *watch, uint
         (const _Atomic uint64_t *) (const void *) (ring->memory->base +
                                                    (size_t) (ring->slot + 1) * ring->slot_bytes) -
         1;
-    watch->expected += (uint64_t) slots << RBUF_RING_SIZE_BITS;
+    ring->use += slots;
+    watch->expected = rbuf_ring_word_of_use(ring->proof, ring->use);
 }
 
 /* Hands on the message in the slot, which ends with `trailer`. */
@@ -132,11 +140,38 @@ static bool its_turn(struct rbuf_peer *peer, const struct rbuf_message_header *h
     return true;
 }
 
+/* The checksum of the message that begins at `begin` and ends with this trailer: of all bytes that
+ * were written but for the word, and of its use. */
+static uint64_t sum_until(const struct rbuf_ring_in *ring, const struct rbuf_ring_trailer *trailer,
+                          const unsigned char *begin)
+{
+    const unsigned char *end = (const unsigned char *) &trailer->word;
+
+    return rbuf_checksum_of_use(rbuf_checksum(begin, (size_t) (end - begin)), ring->use);
+}
+
+/* The next message's word is there, and other bytes of it are not. That ends when they have come,
+ * at the latest when the adapter gives up; what is still wrong then is an error of the network or
+ * of memory. */
+static void note_incomplete(struct rbuf_ring_in *ring)
+{
+    struct rbuf_core *core = ring->peer->core;
+
+    core->stats.ring_incomplete += ring->proof == RBUF_PROOF_CHECKSUM;
+    if (ring->incomplete_use != ring->use) {
+        ring->incomplete_use = ring->use;
+        ring->incomplete_ns = core->now_ns;
+    } else if (ring->proof == RBUF_PROOF_CHECKSUM && core->options.check_timeout_ns != 0 &&
+               core->now_ns - ring->incomplete_ns > core->options.check_timeout_ns) {
+        rbuf_peer_break(ring->peer, -EBADMSG);
+    }
+}
+
 /* A long message in the ring, from the slot on that is watched. */
 struct arriving {
     unsigned char *first; /* word, where its first slot ends */
     struct rbuf_ring_trailer *last;
-    uint64_t expected;         /* of that slot's use, with the message's size */
+    uint32_t bytes;            /* of payload */
     uint64_t words;            /* the slots that end with a word, of those that can */
     const uint64_t *displaced; /* what these stand for; its trailer begins here */
 };
@@ -147,9 +182,8 @@ static struct arriving look_at_long(const struct rbuf_ring_in *ring, uint32_t by
     unsigned char *first = (unsigned char *) (uintptr_t) ring->watch->word;
     unsigned char *end = first + RBUF_RING_WORD_BYTES + (size_t) (slots - 1) * ring->slot_bytes;
 
-    return (struct arriving){.first = first,
-                             .last = (struct rbuf_ring_trailer *) (void *) end - 1,
-                             .expected = ring->watch->expected | bytes};
+    return (struct arriving){
+        .first = first, .last = (struct rbuf_ring_trailer *) (void *) end - 1, .bytes = bytes};
 }
 
 /* Reads the trailer, which has come. Words that the message cannot have are passed over. */
@@ -170,26 +204,60 @@ static void read_trailer(struct arriving *message, uint32_t slots)
     }
 }
 
-/* True if all parts of the message are there. Each acquire pairs with the adapter placing the end
- * of one write of the peer after all else of that write; the trailer, which the last write brings,
- * tells where the others end. */
-static bool has_arrived(const struct rbuf_ring_in *ring, struct arriving *message, uint32_t slots)
+/* The word where the message's slot `number` ends, without a checksum. */
+static uint64_t word_of(const struct rbuf_ring_in *ring, const struct arriving *message,
+                        uint32_t number)
 {
-    const uint64_t last = message->expected + ((uint64_t) (slots - 1) << RBUF_RING_SIZE_BITS);
+    return rbuf_ring_word(ring->proof, ring->use + number, message->bytes);
+}
 
-    if (atomic_load_explicit(&message->last->word, memory_order_acquire) != last) {
-        return false;
-    }
-    read_trailer(message, slots);
+/* True if the last word of the message is there, which brings its checksum into `*sum`, if it has
+ * one. */
+static bool last_is_there(const struct rbuf_ring_in *ring, const struct arriving *message,
+                          uint32_t slots, uint64_t *sum)
+{
+    const uint64_t word = atomic_load_explicit(&message->last->word, memory_order_acquire);
+
+    *sum = word - word_of(ring, message, slots - 1);
+    return ring->proof == RBUF_PROOF_ORDER ? *sum == 0 : *sum < 1ull << RBUF_CHECKSUM_BITS;
+}
+
+/* True if the words inside of the message are there, as far as its trailer has come. */
+static bool words_are_there(const struct rbuf_ring_in *ring, const struct arriving *message)
+{
     for (uint64_t left = message->words; left != 0; left &= left - 1) {
         const uint32_t number = (uint32_t) __builtin_ctzll(left);
         const _Atomic uint64_t *word =
             (const void *) (message->first + (size_t) number * ring->slot_bytes);
 
-        if (atomic_load_explicit(word, memory_order_acquire) !=
-            message->expected + ((uint64_t) number << RBUF_RING_SIZE_BITS)) {
+        if (atomic_load_explicit(word, memory_order_acquire) != word_of(ring, message, number)) {
             return false;
         }
+    }
+    return true;
+}
+
+/* True if all parts of the message are there. Each acquire pairs with the adapter placing the end
+ * of one write of the peer after all else of that write; the trailer, which the last write brings,
+ * tells where the others end. With a checksum the trailer may not be there yet: what is read of it
+ * stays within the memory of the ring, and the checksum decides. */
+static bool has_arrived(struct rbuf_ring_in *ring, struct arriving *message, uint32_t slots)
+{
+    uint64_t sum;
+
+    if (!last_is_there(ring, message, slots, &sum)) {
+        return false;
+    }
+    read_trailer(message, slots);
+    if (!words_are_there(ring, message)) {
+        return false;
+    }
+    if (ring->proof == RBUF_PROOF_CHECKSUM &&
+        sum != sum_until(ring, message->last,
+                         (const unsigned char *) message->displaced -
+                             rbuf_ring_padded(message->bytes))) {
+        note_incomplete(ring);
+        return false;
     }
     return true;
 }
@@ -217,7 +285,7 @@ static bool take_long(struct rbuf_ring_in *ring, uint32_t bytes)
     struct rbuf_delivery place = {
         .origin = RBUF_ORIGIN_RING_LONG, .bytes = bytes, .slot = (uint8_t) ring->slot};
 
-    if (watch->expected + ((uint64_t) slots << RBUF_RING_SIZE_BITS) > ring->full) {
+    if (ring->use + slots > ring->full) {
         return false; /* without the credits for it: some of these slots are with the user */
     }
     if (!has_arrived(ring, &message, slots) || !its_turn(peer, header)) {
@@ -243,6 +311,10 @@ static __attribute__((noinline)) bool take_beyond_slot(struct rbuf_ring_in *ring
     if (bytes <= ring->longest) {
         return take_long(ring, bytes);
     }
+    if (ring->proof == RBUF_PROOF_CHECKSUM) { /* no message that it proves can be so long */
+        note_incomplete(ring);
+        return false;
+    }
     if (!its_turn(ring->peer, &trailer->header)) {
         return false;
     }
@@ -250,6 +322,31 @@ static __attribute__((noinline)) bool take_beyond_slot(struct rbuf_ring_in *ring
     rbuf_credit_received(&ring->peer->counts, trailer->header.credit);
     ring->peer->core->stats.messages_refused++;
     rbuf_ring_in_free(ring, slot);
+    return true;
+}
+
+/* The same of one whose word has a checksum, and is `rest` beyond what is expected without size and
+ * checksum. */
+static bool take_checked(struct rbuf_ring_in *ring, uint64_t rest)
+{
+    const struct rbuf_ring_trailer *trailer = watched(ring->watch);
+    const uint32_t bytes = (uint32_t) (rest >> RBUF_CHECKSUM_BITS);
+    const uint64_t sum = rest & ((1ull << RBUF_CHECKSUM_BITS) - 1);
+    const uint32_t slot = ring->slot;
+
+    if (bytes > ring->slot_bytes - sizeof(*trailer)) {
+        return take_beyond_slot(ring, bytes);
+    }
+    if (sum !=
+        sum_until(ring, trailer, (const unsigned char *) trailer - rbuf_ring_padded(bytes))) {
+        note_incomplete(ring);
+        return false;
+    }
+    if (!its_turn(ring->peer, &trailer->header)) {
+        return false;
+    }
+    advance(ring, ring->watch);
+    hand_on(ring, trailer, slot, bytes);
     return true;
 }
 
@@ -265,8 +362,11 @@ static bool take_one(struct rbuf_ring_in *ring)
     uint32_t slot = ring->slot;
     const struct rbuf_ring_trailer *trailer = watched(watch);
 
-    if (!rbuf_watch_hit(watch, word) || watch->expected >= ring->full) {
+    if (!rbuf_watch_hit(watch, word) || ring->use >= ring->full) {
         return false;
+    }
+    if (ring->proof == RBUF_PROOF_CHECKSUM) {
+        return take_checked(ring, word - watch->expected);
     }
     if (bytes > ring->slot_bytes - sizeof(*trailer)) {
         return take_beyond_slot(ring, bytes);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/message/channel.h"
+#include "core/message/ring_word.h"
 
 /* Where the message that is begun, of `slots` slots, ends here and at the peer. */
 static unsigned char *end_here(const struct rbuf_ring_out *out, uint32_t slots)
@@ -101,7 +102,7 @@ static bool is_in_parts(const struct rbuf_ring_out *out)
 static void put_word(struct rbuf_ring_out *out, uint32_t bytes, uint32_t number)
 {
     const uint32_t slots = rbuf_ring_long_slots(bytes, out->slot_bytes);
-    const uint64_t word = (out->word + ((uint64_t) number << RBUF_RING_SIZE_BITS)) | bytes;
+    const uint64_t word = rbuf_ring_word(out->proof, out->use + number, bytes);
     unsigned char *place = end_here(out, number + 1) - RBUF_RING_WORD_BYTES;
 
     memcpy(end_here(out, slots) - out->trailer + out->displaced++ * sizeof(word), place,
@@ -178,6 +179,7 @@ static void seal(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_t ta
     struct rbuf_ring_out *out = &peer->ring_out;
     const uint32_t slots = rbuf_ring_long_slots(bytes, out->slot_bytes);
     struct rbuf_ring_trailer *last = (struct rbuf_ring_trailer *) (void *) end_here(out, slots) - 1;
+    uint64_t word = rbuf_ring_word(out->proof, out->use + slots - 1, bytes);
     uint8_t wire_kind = (uint8_t) kind;
 
     if (out->written == 0) {
@@ -188,9 +190,13 @@ static void seal(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_t ta
         wire_kind |= RBUF_MESSAGE_IN_PARTS;
     }
     rbuf_channel_fill(peer, &last->header, wire_kind, tag, argument);
-    atomic_store_explicit(&last->word,
-                          (out->word + ((uint64_t) (slots - 1) << RBUF_RING_SIZE_BITS)) | bytes,
-                          memory_order_relaxed);
+    if (out->proof == RBUF_PROOF_CHECKSUM) {
+        const uint32_t length = length_of(out, bytes);
+
+        word |= rbuf_checksum_of_use(
+            rbuf_checksum(end_here(out, slots) - length, length - sizeof(last->word)), out->use);
+    }
+    atomic_store_explicit(&last->word, word, memory_order_relaxed);
 }
 
 /* The rest was posted, if the status says so. */
@@ -207,7 +213,7 @@ static bool took_slots(struct rbuf_peer *peer, uint32_t bytes, enum rbuf_fab_sta
                out->written == 0); /* who writes parts leaves room for the rest */
         return false;
     }
-    out->word += (uint64_t) slots << RBUF_RING_SIZE_BITS;
+    out->use += slots;
     out->slot = (out->slot + slots) % out->offer.slots;
     out->local_end = out->memory->base + (size_t) (out->slot + 1) * out->slot_bytes;
     out->remote_end = out->offer.base + (uint64_t) (out->slot + 1) * out->slot_bytes;
@@ -275,7 +281,7 @@ bool rbuf_ring_long_gather(struct rbuf_peer *peer, enum rbuf_message_kind kind, 
     struct rbuf_fab_piece pieces[RBUF_FAB_PIECES];
     unsigned count;
 
-    if (is_gone(peer) || behind >= bytes) {
+    if (is_gone(peer) || behind >= bytes || out->proof == RBUF_PROOF_CHECKSUM) {
         return false;
     }
     if (from < behind) { /* what is displaced */

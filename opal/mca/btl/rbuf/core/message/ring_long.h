@@ -15,7 +15,9 @@
  * slot. That an adapter places the bytes of a write in order says nothing of those of several
  * writes (ibv_query_qp_data_in_order(3)). So each part ends with a word of its own: the last with
  * the trailer's, the others with one in place of payload, as the first. The trailer tells which
- * slots end so, and the receiver takes the message when it has seen all of these words. A message
+ * slots end so, and the receiver takes the message when it has seen all of these words. Where the
+ * bytes of a write come in any order, it also waits until the checksum in the last word, which is
+ * of the whole message as it stands in the ring, is right. A message
  * that is to leave in one write has a shorter trailer, as in a stream each byte costs.
  *
  * Invariants:

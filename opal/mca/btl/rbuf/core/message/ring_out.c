@@ -11,6 +11,7 @@
 
 #include "core/message/channel.h"
 #include "core/message/ring_long.h"
+#include "core/message/ring_word.h"
 
 #define TRAILER_BYTES ((uint32_t) sizeof(struct rbuf_ring_trailer))
 #define SILENT        2u /* counts without a message after which a ring makes room for another */
@@ -18,7 +19,7 @@
 /* The next message goes into the next slot, on both sides. */
 static void advance(struct rbuf_ring_out *out)
 {
-    out->word += 1u << RBUF_RING_SIZE_BITS;
+    out->use++;
     if (++out->slot == out->offer.slots) {
         out->slot = 0;
         out->local_end = out->memory->base;
@@ -46,8 +47,15 @@ static inline void fill_trailer(struct rbuf_peer *peer, enum rbuf_message_kind k
     struct rbuf_ring_trailer *trailer =
         (struct rbuf_ring_trailer *) (void *) (out->local_end - TRAILER_BYTES);
 
+    uint64_t word = rbuf_ring_word(out->proof, out->use, bytes);
+
     rbuf_channel_fill(peer, &trailer->header, (uint8_t) kind, tag, argument);
-    atomic_store_explicit(&trailer->word, out->word | bytes, memory_order_relaxed);
+    if (out->proof == RBUF_PROOF_CHECKSUM) {
+        word |= rbuf_checksum_of_use(rbuf_checksum(out->local_end - rbuf_ring_length(bytes),
+                                                   rbuf_ring_length(bytes) - sizeof(trailer->word)),
+                                     out->use);
+    }
+    atomic_store_explicit(&trailer->word, word, memory_order_relaxed);
 }
 
 /* The slot was posted, if the status says so. */
@@ -82,6 +90,9 @@ bool rbuf_ring_out_gather(struct rbuf_peer *peer, enum rbuf_message_kind kind, u
                                             *data,
                                             {begin + bytes, length - bytes, out->memory->lkey}};
 
+    if (out->proof == RBUF_PROOF_CHECKSUM) {
+        return false; /* nobody has read the data */
+    }
     fill_trailer(peer, kind, tag, bytes, argument);
     return took_slot(peer, bytes,
                      rbuf_fab_gather(peer->queue[RBUF_CONTROL], pieces, 3, out->remote_end - length,
@@ -95,7 +106,7 @@ static bool offer_makes_sense(const struct rbuf_ring_offer *offer)
     return offer->slots >= 2 && offer->slots <= RBUF_RING_SLOTS_MAX &&
            offer->slot_bytes >= RBUF_RING_SLOT_BYTES_MIN &&
            offer->slot_bytes <= RBUF_RING_SLOT_BYTES_MAX && offer->slot_bytes % 64 == 0 &&
-           offer->first_use % offer->slots == 0 &&
+           offer->first_use % offer->slots == 0 && offer->proof <= RBUF_PROOF_CHECKSUM &&
            (offer->longest <= offer->slot_bytes - TRAILER_BYTES ||
             (offer->slots >= 4 &&
              offer->longest <= rbuf_ring_long_most(offer->slots / 2, offer->slot_bytes)));
@@ -133,14 +144,15 @@ static void open_ring(struct rbuf_peer *peer, struct rbuf_ring_memory *memory)
     out->slot_bytes = slot_bytes_here(peer->core, &out->offer);
     out->room = out->slot_bytes - TRAILER_BYTES;
     out->longest = longest_here(peer->core, &out->offer);
-    out->word = out->offer.first_use << RBUF_RING_SIZE_BITS;
+    out->proof = (enum rbuf_proof) out->offer.proof;
+    out->use = out->offer.first_use;
     out->slot = 0;
     out->local_end = memory->base + out->slot_bytes;
     out->remote_end = out->offer.base + out->offer.slot_bytes;
     rbuf_fab_prepare_write(&out->request, memory->lkey, out->offer.rkey);
     credit->window = out->offer.slots;
     credit->taken = credit->sent; /* the ring is empty, whatever counts came of the one before */
-    out->counted = out->word;
+    out->counted = out->use;
     out->silent = 0;
     out->state = RBUF_RING_OUT_OPEN;
     TAILQ_INSERT_TAIL(&peer->core->rings.open, peer, ring_out.link);
@@ -205,8 +217,8 @@ void rbuf_ring_out_count(struct rbuf_core *core)
         struct rbuf_peer *next = TAILQ_NEXT(peer, ring_out.link);
         struct rbuf_ring_out *out = &peer->ring_out;
 
-        out->silent = out->word == out->counted ? out->silent + 1 : 0;
-        out->counted = out->word;
+        out->silent = out->use == out->counted ? out->silent + 1 : 0;
+        out->counted = out->use;
         if (full && out->silent >= SILENT) {
             hand_back(peer);
         }

@@ -26,7 +26,8 @@ bool rbuf_ring_out_end(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint
                        uint32_t bytes, uint64_t argument);
 
 /* The same with the last bytes of the payload gathered from `data`; only those before them stand
- * where begin said. `work` comes back when the data has been fetched. */
+ * where begin said. `work` comes back when the data has been fetched. False also of a ring with
+ * checksums, which only a copy can make. */
 bool rbuf_ring_out_gather(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_t tag,
                           uint32_t bytes, uint64_t argument, const struct rbuf_fab_piece *data,
                           struct rbuf_work *work);

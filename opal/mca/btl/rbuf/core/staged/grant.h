@@ -104,6 +104,7 @@ struct rbuf_grant {
     bool chunk_here;           /* all of `chunk` has arrived */
 
     struct rbuf_held_list held;
+    uint64_t held_ns; /* since when one is */
     TAILQ_ENTRY(rbuf_grant) link;
 };
 

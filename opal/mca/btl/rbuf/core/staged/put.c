@@ -33,7 +33,7 @@ static bool offer_usable(struct rbuf_peer *peer, const struct rbuf_put *put)
     struct rbuf_extent extent;
 
     if (!rbuf_schedule_valid(&offer->schedule) || offer->bytes == 0 ||
-        offer->slot >= RBUF_ACK_SLOTS || offer->arrival > RBUF_ARRIVAL_IMMEDIATE) {
+        offer->slot >= RBUF_ACK_SLOTS || offer->arrival >= RBUF_ARRIVALS) {
         return false;
     }
     if (offer->bytes <= put->early_bytes) {

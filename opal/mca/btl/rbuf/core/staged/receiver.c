@@ -5,6 +5,13 @@
  * A block has arrived when its flag has the value that this use of the block was promised. Writer
  * of the flag: the peer's adapter, after the payload in front of it, on fabrics that place a write
  * in order. Reader: here, with acquire, before the payload is read.
+ *
+ * On other fabrics a flag has a checksum, and may be there before some of the payload. The block is
+ * copied out and the checksum made of what was copied. If it is right all of the block is there; if
+ * not the copy is made again later, into the same place. So until a block is taken the bytes of it
+ * in the user's buffer may be anything, which the receive's memory may be until it completes. A
+ * block that is still wrong check_timeout_ns after the sender has said that it is done has been
+ * damaged: that is an error, and the peer is lost.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,6 +20,7 @@
 #include "core/staged/receiver.h"
 #include "core/message/channel.h"
 #include "core/base/copy.h"
+#include "core/staged/flag.h"
 #include "core/staged/grant.h"
 
 static const struct rbuf_schedule *schedule_of(const struct rbuf_grant *grant)
@@ -35,13 +43,29 @@ static unsigned char *block_address(const struct rbuf_grant *grant, uint32_t blo
     return rbuf_arena_block(arena, grant->lane_first + buffer * grant->stride_blocks + block);
 }
 
-static bool flag_is(const struct rbuf_grant *grant, uint32_t block, uint64_t value)
+static uint64_t read_flag(const struct rbuf_grant *grant, uint32_t block)
 {
     uint32_t payload = rbuf_block_payload(schedule_of(grant));
     const _Atomic uint64_t *flag =
         (const _Atomic uint64_t *) (const void *) (block_address(grant, block) + payload);
 
-    return atomic_load_explicit(flag, memory_order_acquire) == value;
+    return atomic_load_explicit(flag, memory_order_acquire);
+}
+
+static enum rbuf_proof proof_of(const struct rbuf_grant *grant)
+{
+    return rbuf_arrival_proof(rbuf_peer_arrival(grant->peer));
+}
+
+static bool flag_is(const struct rbuf_grant *grant, uint32_t block, uint64_t use)
+{
+    return rbuf_flag_is(proof_of(grant), read_flag(grant, block), use);
+}
+
+/* True if these are early data that are longer than the receive. */
+static bool is_cut_short(const struct rbuf_grant *grant)
+{
+    return grant->part == RBUF_GRANT_PART_EARLY && grant->early_bytes > grant->bytes;
 }
 
 /* How the next block is seen. Of early data that are longer than the receive the rest of the last
@@ -50,10 +74,45 @@ static enum rbuf_arrival arrival_of(const struct rbuf_grant *grant)
 {
     const enum rbuf_arrival arrival = rbuf_peer_arrival(grant->peer);
 
-    return arrival == RBUF_ARRIVAL_BLOCK && grant->part == RBUF_GRANT_PART_EARLY &&
-                   grant->early_bytes > grant->bytes
-               ? RBUF_ARRIVAL_CHUNK
-               : arrival;
+    if (!is_cut_short(grant)) {
+        return arrival;
+    }
+    return arrival == RBUF_ARRIVAL_BLOCK           ? RBUF_ARRIVAL_CHUNK
+           : arrival == RBUF_ARRIVAL_BLOCK_CHECKED ? RBUF_ARRIVAL_CHUNK_CHECKED
+                                                   : arrival;
+}
+
+/* True if the block of the current chunk has come, as its checksum proves; `use` is its flag's. */
+static bool is_complete(const struct rbuf_grant *grant, uint32_t block, uint64_t use)
+{
+    const uint32_t payload = rbuf_block_payload(schedule_of(grant));
+    const uint32_t bytes = block == 0 ? grant->chunk.first_bytes : payload;
+    const unsigned char *from = block_address(grant, block) + payload - bytes;
+    const uint64_t flag = read_flag(grant, block);
+
+    return flag == rbuf_flag_checked(use, rbuf_checksum(from, bytes));
+}
+
+/* True if all of the current chunk may be read; none of its blocks has been yet. One flag says so
+ * of the others where a write is placed in order. Where it is not each block is proved when it is
+ * copied, but for those that a short receive does not copy. */
+static bool chunk_is_there(const struct rbuf_grant *grant)
+{
+    const uint32_t last = grant->chunk.blocks - 1;
+
+    if (!flag_is(grant, last, grant->flag + last)) {
+        return false;
+    }
+    if (proof_of(grant) == RBUF_PROOF_ORDER || !is_cut_short(grant)) {
+        return true;
+    }
+    for (uint32_t block = 0; block <= last; block++) {
+        if (!is_complete(grant, block, grant->flag + block)) {
+            grant->peer->core->stats.blocks_incomplete++;
+            return false;
+        }
+    }
+    return true;
 }
 
 /* True if it is not known yet what is to be read: the grant asked, or what it claimed has gone, and
@@ -65,7 +124,7 @@ static bool is_open(const struct rbuf_grant *grant)
             rbuf_early_in_find(grant->peer->early_in, grant->early_seq) == NULL);
 }
 
-/* True if the next block may be read. */
+/* True if the next block may be read, or tried, if it has a checksum. */
 static bool block_here(struct rbuf_grant *grant)
 {
     if (is_open(grant)) {
@@ -73,12 +132,12 @@ static bool block_here(struct rbuf_grant *grant)
     }
     switch (arrival_of(grant)) {
     case RBUF_ARRIVAL_BLOCK:
+    case RBUF_ARRIVAL_BLOCK_CHECKED:
         return flag_is(grant, grant->block, grant->flag);
     case RBUF_ARRIVAL_CHUNK:
+    case RBUF_ARRIVAL_CHUNK_CHECKED:
         if (!grant->chunk_here) {
-            uint32_t last = grant->chunk.blocks - 1;
-
-            grant->chunk_here = flag_is(grant, last, grant->flag + last);
+            grant->chunk_here = chunk_is_there(grant);
         }
         return grant->chunk_here;
     case RBUF_ARRIVAL_IMMEDIATE:
@@ -113,9 +172,58 @@ static void early_done(struct rbuf_grant *grant)
     rbuf_grant_begin(grant, RBUF_GRANT_PART_LANE);
 }
 
-/* Copies the next block out; true if it was the message's last. A receive may be shorter than the
- * early data. */
-static bool take_block(struct rbuf_grant *grant, uint64_t *budget)
+/* Copies the first `bytes` of the `whole` bytes of the block's payload at `from`, and returns the
+ * checksum of them all. When that is right none of them changes any more, so those that a receive
+ * has room for may be read a second time. */
+static uint64_t copy_with_checksum(unsigned char *to, const unsigned char *from, uint32_t bytes,
+                                   uint32_t whole)
+{
+    uint64_t sum;
+
+    if (bytes == whole) {
+        return rbuf_copy_checksum(to, from, bytes);
+    }
+    sum = rbuf_checksum(from, whole);
+    rbuf_copy(to, from, bytes);
+    return sum;
+}
+
+/* Copies the first `bytes` of the next block's payload out, which has `whole` bytes; false: the
+ * block is not complete yet. */
+static bool copy_block(struct rbuf_grant *grant, uint32_t bytes, uint32_t whole)
+{
+    const uint32_t payload = rbuf_block_payload(schedule_of(grant));
+    const unsigned char *from = block_address(grant, grant->block) + payload - whole;
+    uint64_t flag;
+
+    rbuf_copy_soon(grant->to + 2 * payload);
+    if (proof_of(grant) == RBUF_PROOF_ORDER) {
+        rbuf_copy(grant->to, from, bytes);
+        return true;
+    }
+    flag = read_flag(grant, grant->block);
+    if (flag == rbuf_flag_checked(grant->flag, copy_with_checksum(grant->to, from, bytes, whole))) {
+        return true;
+    }
+    grant->peer->core->stats.blocks_incomplete++;
+    return false;
+}
+
+/* The sender has said that all is written, and long after that a block is not complete. */
+static void end_if_damaged(const struct rbuf_grant *grant)
+{
+    const struct rbuf_core *core = grant->peer->core;
+
+    if (core->options.check_timeout_ns != 0 && !STAILQ_EMPTY(&grant->held) &&
+        core->now_ns - grant->held_ns > core->options.check_timeout_ns) {
+        rbuf_peer_break(grant->peer, -EBADMSG);
+    }
+}
+
+enum block_taken { BLOCK_TAKEN, BLOCK_INCOMPLETE, BLOCK_LAST };
+
+/* Copies the next block out. A receive may be shorter than the early data. */
+static enum block_taken take_block(struct rbuf_grant *grant, uint64_t *budget)
 {
     const struct rbuf_schedule *schedule = schedule_of(grant);
     const uint32_t payload = rbuf_block_payload(schedule);
@@ -123,26 +231,28 @@ static bool take_block(struct rbuf_grant *grant, uint64_t *budget)
     const uint64_t left = (uint64_t) (grant->base + grant->bytes - grant->to);
     const uint32_t bytes = here < left ? here : (uint32_t) left;
 
-    rbuf_copy_soon(grant->to + 2 * payload);
-    rbuf_copy(grant->to, block_address(grant, grant->block) + payload - here, bytes);
+    *budget -= bytes < *budget ? bytes : *budget;
+    if (!copy_block(grant, bytes, here)) {
+        end_if_damaged(grant);
+        return BLOCK_INCOMPLETE;
+    }
     if (grant->part == RBUF_GRANT_PART_LANE && grant->to == grant->base + grant->early_bytes) {
         rbuf_grant_early_over(grant); /* the peer has gone on behind them: they were these */
     }
     grant->to += bytes;
     grant->flag++;
     grant->peer->core->stats.staged_received += bytes;
-    *budget -= bytes < *budget ? bytes : *budget;
     if (bytes == left) {
-        return true;
+        return BLOCK_LAST;
     }
     if (++grant->block < grant->chunk.blocks) {
-        return false;
+        return BLOCK_TAKEN;
     }
     chunk_done(grant);
     if (!rbuf_schedule_next(schedule, rbuf_grant_part_bytes(grant), &grant->chunk)) {
         early_done(grant);
     }
-    return false;
+    return BLOCK_TAKEN;
 }
 
 int rbuf_receiver_progress(struct rbuf_core *core, uint64_t *budget)
@@ -152,13 +262,13 @@ int rbuf_receiver_progress(struct rbuf_core *core, uint64_t *budget)
     uint64_t before = *budget;
 
     for (; grant != NULL && *budget > 0; grant = next) {
-        bool placed = false;
+        enum block_taken taken = BLOCK_TAKEN;
 
         next = TAILQ_NEXT(grant, link);
-        while (!placed && *budget > 0 && block_here(grant)) {
-            placed = take_block(grant, budget);
+        while (taken == BLOCK_TAKEN && *budget > 0 && block_here(grant)) {
+            taken = take_block(grant, budget);
         }
-        if (placed) {
+        if (taken == BLOCK_LAST) {
             rbuf_grant_placed(grant);
         } else if (*budget == 0 && next != NULL) {
             /* The others go first next time. */
@@ -249,6 +359,7 @@ bool rbuf_receiver_hold(struct rbuf_peer *peer, const struct rbuf_message_header
     }
     held = make_held(peer, header, place);
     if (held != NULL) {
+        grant->held_ns = STAILQ_EMPTY(&grant->held) ? core->now_ns : grant->held_ns;
         STAILQ_INSERT_TAIL(&grant->held, held, link);
     }
     return true;

@@ -145,7 +145,9 @@ static void fill(struct rbuf_put *put, uint64_t *budget)
     if (is_copied(put)) {
         rbuf_tx_chunk_fill_dense(put->filling, put->rest, budget);
     } else {
-        rbuf_tx_chunk_fill(put->filling, &put->offer.schedule, put->rest, budget);
+        rbuf_tx_chunk_fill(put->filling, &put->offer.schedule,
+                           rbuf_arrival_proof((enum rbuf_arrival) put->offer.arrival),
+                           put->offer.flag, put->rest, budget);
     }
 }
 

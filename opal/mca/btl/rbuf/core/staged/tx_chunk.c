@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "core/base/copy.h"
+#include "core/staged/flag.h"
 #include "core/staged/staging.h"
 
 uint32_t rbuf_tx_chunk_blocks(const struct rbuf_arena *arena, const struct rbuf_schedule *schedule,
@@ -59,18 +60,33 @@ struct rbuf_tx_chunk *rbuf_tx_chunk_take(struct rbuf_peer *peer,
     return chunk;
 }
 
+static uint64_t *flag_at(unsigned char *block, const struct rbuf_schedule *schedule)
+{
+    return (uint64_t *) (void *) (block + rbuf_block_payload(schedule));
+}
+
 void rbuf_tx_chunk_fill(struct rbuf_tx_chunk *chunk, const struct rbuf_schedule *schedule,
-                        const unsigned char *source, uint64_t *budget)
+                        enum rbuf_proof proof, uint64_t flag, const unsigned char *source,
+                        uint64_t *budget)
 {
     unsigned char *base = rbuf_arena_block(&chunk->peer->core->send_arena, chunk->arena_first);
     uint32_t payload = rbuf_block_payload(schedule);
 
+    chunk->proof = proof;
     while (chunk->filled_blocks<chunk->shape.blocks && * budget> 0) {
         uint32_t bytes = chunk->filled_blocks == 0 ? chunk->shape.first_bytes : payload;
         unsigned char *block = base + (size_t) chunk->filled_blocks * schedule->block_bytes;
 
-        rbuf_copy_soon(source + chunk->shape.offset + chunk->filled + 2 * payload);
-        rbuf_copy(block + payload - bytes, source + chunk->shape.offset + chunk->filled, bytes);
+        const unsigned char *from = source + chunk->shape.offset + chunk->filled;
+
+        rbuf_copy_soon(from + 2 * payload);
+        if (proof == RBUF_PROOF_CHECKSUM) {
+            *flag_at(block, schedule) =
+                rbuf_flag_checked(flag + chunk->shape.first_block + chunk->filled_blocks,
+                                  rbuf_copy_checksum(block + payload - bytes, from, bytes));
+        } else {
+            rbuf_copy(block + payload - bytes, from, bytes);
+        }
         chunk->filled += bytes;
         chunk->filled_blocks++;
         *budget -= bytes < *budget ? bytes : *budget;
@@ -100,10 +116,12 @@ void rbuf_tx_chunk_stamp(struct rbuf_tx_chunk *chunk, const struct rbuf_schedule
 {
     unsigned char *base = rbuf_arena_block(&chunk->peer->core->send_arena, chunk->arena_first);
 
+    if (chunk->proof == RBUF_PROOF_CHECKSUM) {
+        return;
+    }
     for (uint32_t i = 0; i < chunk->shape.blocks; i++) {
-        unsigned char *end = base + (size_t) (i + 1) * schedule->block_bytes;
-
-        *(uint64_t *) (void *) (end - RBUF_FLAG_BYTES) = flag + chunk->shape.first_block + i;
+        *flag_at(base + (size_t) i * schedule->block_bytes, schedule) =
+            flag + chunk->shape.first_block + i;
     }
 }
 

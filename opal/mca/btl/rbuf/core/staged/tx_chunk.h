@@ -16,6 +16,7 @@ struct rbuf_tx_chunk {
     struct rbuf_early_data *early; /* that it is a chunk of; NULL: it goes to a put's lane */
     struct rbuf_get *get;          /* that it is read for; NULL: none */
     struct rbuf_chunk shape;
+    enum rbuf_proof proof; /* of its blocks */
     uint32_t arena_first;
     uint32_t arena_blocks;
     uint32_t filled;                  /* bytes of payload copied, into it or out of it */
@@ -48,15 +49,18 @@ struct rbuf_tx_chunk *rbuf_tx_chunk_take(struct rbuf_peer *peer,
 void rbuf_tx_chunk_free(struct rbuf_core *core, struct rbuf_tx_chunk *chunk);
 
 /* Copies payload of the message at `source`, block by block, until the budget is used up: to where
- * it is to be in a lane, the flags left free. */
+ * it is to be in a lane, the flags left free. Flags with checksums are written at once; that of the
+ * message's first block is `flag`. */
 void rbuf_tx_chunk_fill(struct rbuf_tx_chunk *chunk, const struct rbuf_schedule *schedule,
-                        const unsigned char *source, uint64_t *budget);
+                        enum rbuf_proof proof, uint64_t flag, const unsigned char *source,
+                        uint64_t *budget);
 
 /* The same of a copied put's chunk, which lies in the arena as in the user's buffer. */
 void rbuf_tx_chunk_fill_dense(struct rbuf_tx_chunk *chunk, const unsigned char *source,
                               uint64_t *budget);
 
-/* Writes the flags into the blocks, the message's first one being `flag`. They reach the receiver
+/* Writes the flags without checksums into the blocks, the message's first one being `flag`; as
+ * often as the post is tried. They reach the receiver
  * with the payload in front of them; the post that follows orders these stores before the adapter's
  * reads. */
 void rbuf_tx_chunk_stamp(struct rbuf_tx_chunk *chunk, const struct rbuf_schedule *schedule,
