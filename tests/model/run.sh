@@ -1,10 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
 #
-# Checks the models of eager rings and of early data in every interleaving, and that each way of
-# breaking them is found. Exit status 77 without spin.
+# Checks the models of eager rings, of early data and of placement in every interleaving, and that each
+# way of breaking them is found. Exit status 77 without spin.
+#
+#   tests/model/run.sh [--all]
+#
+# --all has placement with one more write.
 
 set -u
+case "$*" in
+"") writes=4 early_writes=3 ;;
+--all) writes=5 early_writes=4 ;;
+*)
+    echo "usage: run.sh [--all]" >&2
+    exit 2
+    ;;
+esac
 here=$(cd "$(dirname "$0")" && pwd)
 command -v spin >/dev/null || {
     echo "spin is not installed"
@@ -52,11 +64,25 @@ others="-DNO_DEFER -DNO_SHORT -DNO_END -DNO_PLACE"
 deferred="-DMESSAGES=2 -DONE_SIDED"
 recalled="-DMESSAGES=2 -DRECALLS=1 -DNO_DEFER"
 
+# Of placement.
+lanes="-DWRITES=$writes"
+lanes_completed="-DWRITES=$writes -DCOMPLETED"
+lanes_plain="-DWRITES=$writes -DPLAIN"
+slots="-DWRITES=$writes -DRING"
+slots_completed="-DWRITES=$writes -DRING -DCOMPLETED"
+slots_plain="-DWRITES=$writes -DRING -DPLAIN"
+early_slots="-DWRITES=$early_writes -DEARLY"
+early_slots_plain="-DWRITES=$early_writes -DEARLY -DPLAIN"
+placement="lanes lanes_completed lanes_plain slots slots_completed slots_plain early_slots early_slots_plain"
+
 optimize=-O1
 check rings ring
 check counts ring -DCOUNTS
 for part in stale others deferred recalled; do
     check "$part" early ${!part}
+done
+for part in $placement; do
+    check "$part" placement ${!part}
 done
 
 optimize=-O0 # an error is found sooner than the checker is optimized
@@ -77,9 +103,14 @@ must_find early "$stale" OLDEST NO_LATER NOT_PASSED_ON OLD_TOKEN
 must_find early "$others" UNRELEASED NO_SEQ RELEASE_CLAIMED
 must_find early "$deferred" NO_CORRECTION OLD_RTR FORGET_ONE
 must_find early "$recalled" RETURN_AT_ONCE
+must_find placement "-DPLAIN" UNORDERED
+must_find placement "" FLAG_ALONE NO_PADDING ACKNOWLEDGED FILL_LATE FIRST_FULL ACK_FIRST TWO_AT_ONCE
+must_find placement "-DRING" CREDIT_FIRST
+must_find placement "-DCOMPLETED" NO_USE
+must_find placement "-DEARLY" UNDER_WAY RELEASED
 wait
 
-for part in rings counts stale others deferred recalled; do
+for part in rings counts stale others deferred recalled $placement; do
     holds "$part"
 done
 for mistake in $mistakes; do

@@ -256,6 +256,8 @@ rbuf_verbs_sources = \
 	%reldir%/verbs/memory.h \
 	%reldir%/verbs/nearest.c \
 	%reldir%/verbs/nearest.h \
+	%reldir%/verbs/order_probe.c \
+	%reldir%/verbs/order_probe.h \
 	%reldir%/verbs/port.c \
 	%reldir%/verbs/port.h \
 	%reldir%/verbs/queue_pair.c \

@@ -1,0 +1,52 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
+#
+# What the probe of order says of adapters that keep it, that do not, and that refuse something: a line for
+# each. All of the table runs on the emulated adapter; RBUF_BUILD names the build directory.
+set -u
+build=${RBUF_BUILD:-$(cd "$(dirname "$0")/../.." && pwd)}
+softhca=$build/contrib/softhca/softhca
+if ! test -x "$softhca" || ! test -x "$build/tests/verbs/test_order_probe"; then
+    echo "skipped: softhca or the test is not built"
+    exit 77
+fi
+export SOFTHCA_LIB=${SOFTHCA_LIB:-$build/contrib/softhca/.libs/libsofthca.so}
+export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0
+
+number=0 failed=0
+try() { # SAYS OPTION...
+    local log says=$1
+    shift
+    number=$((number + 1))
+    if log=$(timeout 120 "$softhca" "$@" --fabric "order-probe-$$-$number" -- \
+        "$build/tests/verbs/test_order_probe" "$says" 2>&1); then
+        echo "passed  $says ${*:-without options}"
+    else
+        failed=$((failed + 1))
+        echo "FAILED  $says ${*:-without options}: $log"
+    fi
+}
+
+# Opening the port takes one of create_cq and create_qp and three of modify_qp.
+while read -r says options; do
+    read -ra options <<<"$options"
+    try "$says" ${options[@]+"${options[@]}"}
+done <<'END'
+clean
+clean  --like rxe
+clean  --like mlx5
+early  --fault order=random
+early  --fault order=random,seed=2
+early  --fault order=tail-first
+unable --fault call=reg_mr:1
+unable --fault call=create_cq:2
+unable --fault call=create_qp:2
+unable --fault call=modify_qp:4
+unable --fault call=modify_qp:5
+unable --fault call=modify_qp:6
+unable --fault call=post_send:1
+unable --fault call=post_send:2
+unable --fault order=random,call=post_send:1
+unable --fault link-down=1
+END
+[ "$number" -eq 16 ] && [ "$failed" -eq 0 ]
