@@ -58,7 +58,11 @@ struct page_cost {
     uint64_t page_ns;
 };
 
-enum write_order { ORDER_KEPT, ORDER_TAIL_FIRST, ORDER_RANDOM };
+enum write_order { ORDER_KEPT, ORDER_TAIL_FIRST, ORDER_RANDOM, ORDER_BACKWARD, ORDER_WORDS };
+
+/* What ibv_query_qp_data_in_order promises of the bytes of a message: nothing, their order within
+ * each aligned 128 bytes, or within all of it. */
+enum data_in_order { IN_ORDER_NOT, IN_ORDER_ALIGNED, IN_ORDER_WHOLE };
 
 /* The calls that can be made to fail or to take long. */
 enum fault_call {
@@ -128,7 +132,7 @@ struct config {
     uint64_t memlock;
     char segment[192];
     char port[32];
-    bool data_in_order;
+    enum data_in_order data_in_order;
     bool check_stale;
     bool share_pages;
     struct device_setting devices[MAX_DEVICES];

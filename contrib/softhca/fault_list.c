@@ -2,7 +2,8 @@
 /*
  * Reads SOFTHCA_FAULT, a comma list. README.md has it with what each does.
  *
- *   order=tail-first|random   qp-error=N        kill=N         link-down=N[:MS[:PORT]] rnr=N[:MS]
+ *   order=tail-first|random|backward|words
+ *   qp-error=N                kill=N            link-down=N[:MS[:PORT]]                rnr=N[:MS]
  *   cq=ENTRIES                late=US[:JITTER]  memlock=N:BYTES
  *   call=NAME:WHICH           slow=NAME:WHICH:US               large=BYTES
  *   only=VARIABLE:VALUE       seed=S
@@ -175,6 +176,10 @@ static bool read_order(const char *text, struct faults *faults)
         faults->order = ORDER_TAIL_FIRST;
     else if (!strcmp(text, "random"))
         faults->order = ORDER_RANDOM;
+    else if (!strcmp(text, "backward"))
+        faults->order = ORDER_BACKWARD;
+    else if (!strcmp(text, "words"))
+        faults->order = ORDER_WORDS;
     else
         return false;
     return true;

@@ -108,12 +108,25 @@ static bool store_mapped(uint32_t slot, const struct work_request *request)
     return true;
 }
 
+/* The same out of order, of any payload: word by word, which the kernel would take long for. */
+static int copy_disordered(const struct queue_pair *qp, uint32_t slot,
+                           const struct work_request *request, const struct memory_list *to,
+                           const struct memory_list *from, uint64_t length)
+{
+    uint64_t mapped = shared_pages_map_target(slot, request);
+    struct ibv_sge target = {.addr = mapped, .length = request->length};
+    struct memory_list own = {.pid = self.pid, .n_sge = 1, .sge = &target};
+
+    return disorder_copy(&qp->attr, mapped && segment_node_alive(slot) ? &own : to, from, NULL,
+                         request->copied, length);
+}
+
 /* Copies the next piece out; an error of the kernel's, or 0. */
-static int copy_out(uint32_t slot, const struct work_request *request, const struct memory_list *to,
-                    const struct memory_list *from, uint64_t length)
+static int copy_out(const struct queue_pair *qp, uint32_t slot, const struct work_request *request,
+                    const struct memory_list *to, const struct memory_list *from, uint64_t length)
 {
     if (config.faults.order != ORDER_KEPT)
-        return disorder_copy(to, from, NULL, request->copied, length);
+        return copy_disordered(qp, slot, request, to, from, length);
     if (request->copied == 0 && length == request->length && store_mapped(slot, request))
         return 0;
     return copy_in_order(to, from, request->copied, length);
@@ -155,7 +168,7 @@ static enum outcome push_write(struct queue_pair *qp, struct work_request *reque
     }
     while (request->copied < request->length) {
         if (!piece_is_due(qp, request, COPIER_KERNEL, *now, &bytes) ||
-            copy_out(number_slot(peer), request, &to, &from, bytes))
+            copy_out(qp, number_slot(peer), request, &to, &from, bytes))
             return WAITING;
         request->copied += bytes;
         node_count_poll();
