@@ -104,7 +104,8 @@ struct fault_down {
 
 struct faults {
     enum write_order order;
-    bool any_call; /* one of fail and slow is set */
+    uint64_t overtake; /* so many of a hundred writes are overtaken by later ones */
+    bool any_call;     /* one of fail and slow is set */
     struct fault_choice fail[FAULT_CALLS];
     struct fault_choice slow[FAULT_CALLS];
     uint64_t slow_ns[FAULT_CALLS];

@@ -125,7 +125,7 @@ bool left_to_requester(struct queue_pair *qp, struct node *peer, const struct wo
     bool moved;
 
     if (worker != AGENT || request->opcode != IBV_WR_RDMA_WRITE || peer == self.node ||
-        config.faults.order != ORDER_KEPT)
+        fault_disorders())
         return false;
     polls = atomic_load_explicit(&peer->polls, memory_order_relaxed);
     moved = polls != qp->requester_polls;
@@ -135,8 +135,8 @@ bool left_to_requester(struct queue_pair *qp, struct node *peer, const struct wo
 
 bool disorder_by_requester(const struct work_request *request, struct node *peer)
 {
-    return config.faults.order != ORDER_KEPT && request->opcode == IBV_WR_RDMA_WRITE &&
-           request->length > WORD && peer != self.node;
+    return fault_disorders() && request->opcode == IBV_WR_RDMA_WRITE &&
+           request->length > (config.faults.overtake ? 0 : WORD) && peer != self.node;
 }
 
 /* Whether a write in disorder is the requester's to execute: it has some time for it. */

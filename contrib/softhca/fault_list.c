@@ -3,6 +3,7 @@
  * Reads SOFTHCA_FAULT, a comma list. README.md has it with what each does.
  *
  *   order=tail-first|random|backward|words
+ *   overtake=P%
  *   qp-error=N                kill=N            link-down=N[:MS[:PORT]]                rnr=N[:MS]
  *   cq=ENTRIES                late=US[:JITTER]  memlock=N:BYTES
  *   call=NAME:WHICH           slow=NAME:WHICH:US               large=BYTES
@@ -185,10 +186,23 @@ static bool read_order(const char *text, struct faults *faults)
     return true;
 }
 
+/* P% */
+static bool read_overtake(const char *text, struct faults *faults)
+{
+    struct fault_choice choice;
+
+    if (!take_choice(&text, &choice) || *text || choice.kind != FAULT_CHANCE)
+        return false;
+    faults->overtake = choice.n;
+    return true;
+}
+
 static bool read_item(const char *name, const char *value, struct faults *faults, bool *elsewhere)
 {
     if (!strcmp(name, "order"))
         return read_order(value, faults);
+    if (!strcmp(name, "overtake"))
+        return read_overtake(value, faults);
     if (!strcmp(name, "qp-error"))
         return read_count(value, &faults->qp_error_after);
     if (!strcmp(name, "kill"))

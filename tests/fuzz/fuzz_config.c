@@ -184,6 +184,7 @@ static void check_faults(const struct faults *faults)
     }
     free(copy);
     fuzz_require(faults->order <= ORDER_WORDS, "there is such an order");
+    fuzz_require(faults->overtake <= 100, "a chance of writes is of a hundred");
     for (int i = 0; i < FAULT_CALLS; i++) {
         fuzz_require(faults->fail[i].kind <= FAULT_CHANCE && faults->slow[i].kind <= FAULT_CHANCE,
                      "a choice is of a kind");
