@@ -26,7 +26,7 @@ enum early { NEVER, SEEN };
 
 static const struct test {
     const char *fault;
-    const char *more; /* of the environment, A=B */
+    const char *more; /* of the environment, A=B, two with a blank between */
     enum early early;
     uint32_t at; /* in the peer's pages, bytes */
     uint32_t length;
@@ -77,12 +77,15 @@ static const struct test {
     {"order=words", ALIGNED, SEEN, 0x60, 4096, 0},
     {"order=words", ALIGNED, SEEN, 0x60, 100000, 0},
     {"order=words", ALIGNED, NEVER, 0x80, 128, 0},
+    {"order=words", ALIGNED " " PRIVATE, SEEN, 0x60, 4096, 0},
+    {"order=words", ALIGNED " " PRIVATE, NEVER, 0x80, 128, 0},
+    {"order=backward", ALIGNED " " PRIVATE, SEEN, 0x60, 2048, 0},
 };
 static const struct test *test; /* of the pair that runs */
 
 static bool is_aligned(void)
 {
-    return strcmp(test->more, ALIGNED) == 0;
+    return strstr(test->more, ALIGNED) != NULL;
 }
 
 static uint64_t filled(unsigned write)
@@ -149,25 +152,25 @@ static void passive(struct side *side)
         fail("disorder within 128 bytes, %u times", disordered);
 }
 
-/* Whether the sides were content. */
-static bool run(void)
+static void set(const char *name, const char *value)
 {
-    const char *equals = strchr(test->more, '=');
-    char name[64] = "";
+    if (value ? setenv(name, value, 1) : unsetenv(name))
+        fail("cannot set %s", name);
+}
 
-    if (test->fault)
-        setenv("SOFTHCA_FAULT", test->fault, 1);
-    else
-        unsetenv("SOFTHCA_FAULT");
-    if (equals) {
-        snprintf(name, sizeof(name), "%.*s", (int) (equals - test->more), test->more);
-        setenv(name, equals + 1, 1);
+/* Sets what the test asks for of those variables, and unsets the others. */
+static void set_environment(void)
+{
+    static const char *const asked[] = {ROCE, PRIVATE, ALIGNED};
+
+    set("SOFTHCA_FAULT", test->fault);
+    for (unsigned i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
+        char name[64];
+        int length = (int) (strchr(asked[i], '=') - asked[i]);
+
+        snprintf(name, sizeof(name), "%.*s", length, asked[i]);
+        set(name, strstr(test->more, asked[i]) ? asked[i] + length + 1 : NULL);
     }
-    bool well = run_pair(active, passive);
-
-    if (equals)
-        unsetenv(name);
-    return well;
 }
 
 int main(void)
@@ -181,7 +184,8 @@ int main(void)
         bool well;
 
         test = &tests[i];
-        well = run();
+        set_environment();
+        well = run_pair(active, passive);
         failed += !well;
         printf("%sok %u - %s%s%s, %u%s bytes at 0x%x: %s\n", well ? "" : "not ", i + 1,
                test->fault ? test->fault : "no fault", *test->more ? " " : "", test->more,
