@@ -189,6 +189,22 @@ static enum outcome push_write(struct queue_pair *qp, struct work_request *reque
     return is_due(request, *now) ? EXECUTED : WAITING;
 }
 
+/* Whether a write changes what one of those from `count` on does. The last of such writes stays:
+ * what they leave in memory is as if all had been in order. */
+static bool overlaps_earlier(struct queue_pair *qp, uint64_t count,
+                             const struct work_request *write)
+{
+    for (;; count++) {
+        const struct work_request *earlier = request_slot(self.node, qp->entry, count);
+
+        if (earlier == write)
+            return false;
+        if (earlier->remote_addr < write->remote_addr + write->length &&
+            write->remote_addr < earlier->remote_addr + earlier->length)
+            return true;
+    }
+}
+
 /* Places the last of the next few writes that have arrived, ahead of its turn: it stays neither
  * executed nor acknowledged until then. False if there is none. */
 static bool push_later(struct queue_pair *qp, uint64_t count, uint64_t *now)
@@ -200,13 +216,13 @@ static bool push_later(struct queue_pair *qp, uint64_t count, uint64_t *now)
 
     if (end > count + 1 + OVERTAKERS)
         end = count + 1 + OVERTAKERS;
-    while (++count < end) {
-        struct work_request *later = request_slot(self.node, entry, count);
+    for (uint64_t next = count + 1; next < end; next++) {
+        struct work_request *later = request_slot(self.node, entry, next);
 
         if (later->opcode != IBV_WR_RDMA_WRITE || !is_due(later, *now) ||
             atomic_load(&later->status) != REQUEST_PENDING)
             break;
-        if (later->length)
+        if (later->length && !overlaps_earlier(qp, count, later))
             found = later;
     }
     return found && push_write(qp, found, now, &awake) == EXECUTED;

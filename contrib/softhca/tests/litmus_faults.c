@@ -164,6 +164,34 @@ static void not_overtaken_passive(struct side *side)
         fail("%u writes were overtaken", overtaken);
 }
 
+/* Two writes to one place, the second a part of the first. */
+static void same_place_active(struct side *side)
+{
+    for (uint64_t pair = 1; pair <= PAIRS; pair++) {
+        for (int i = 0; i < 512; i++)
+            ((uint64_t *) side->buffer)[i] = pair;
+        ((uint64_t *) side->buffer)[512] = ~pair;
+        post(side, 0, IBV_WR_RDMA_WRITE, 0, 4096, 0, IBV_SEND_SIGNALED);
+        post(side, 0, IBV_WR_RDMA_WRITE, 4096, 8, 4088, IBV_SEND_SIGNALED);
+        expect_completion(side, IBV_WC_SUCCESS);
+        expect_completion(side, IBV_WC_SUCCESS);
+        notify(side);
+        await_peer(side);
+    }
+}
+
+static void same_place_passive(struct side *side)
+{
+    volatile uint64_t *data = (uint64_t *) side->buffer;
+
+    for (uint64_t pair = 1; pair <= PAIRS; pair++) {
+        await_peer(side);
+        if (data[510] != pair || data[511] != ~pair)
+            fail("write %lu does not stay", (unsigned long) pair);
+        notify(side);
+    }
+}
+
 /* ---- single calls ---- */
 
 static struct ibv_mr *try_register(struct side *side, size_t bytes)
@@ -509,6 +537,7 @@ static const struct test {
     {"overtake: none unless set", "", overtake_active, not_overtaken_passive},
     {"overtake: none by order alone", "order=words", overtake_active, not_overtaken_passive},
     {"overtake: by words", "overtake=50%,order=words", overtake_active, overtaken_passive},
+    {"overtake: none to the same place", "overtake=100%", same_place_active, same_place_passive},
     {"call: the N-th", "call=reg_mr:5", fifth_registration, nothing},
     {"call: from the N-th on", "call=reg_mr:5+", all_registrations_from_fifth, nothing},
     {"call: by chance", "call=query_gid:30%,seed=5", calls_by_chance, nothing},
