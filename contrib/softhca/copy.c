@@ -263,10 +263,10 @@ static int write_vectors(int32_t pid, const struct iovec *to, const struct iovec
     return copied < 0 && errno ? errno : EFAULT;
 }
 
-/* By the kernel, which copies each vector with a string instruction: what is to be in order is a
- * vector for each word. */
+/* By the kernel, which copies each vector with a string instruction, byte by byte where that is
+ * interrupted, and in any order: so each word is a vector. */
 static int write_pieces(int32_t pid, uint64_t to, const uint8_t *from, const struct piece *pieces,
-                        unsigned n, bool in_order)
+                        unsigned n)
 {
     struct iovec theirs[VECTORS], ours[VECTORS];
     unsigned filled = 0;
@@ -279,7 +279,7 @@ static int write_pieces(int32_t pid, uint64_t to, const uint8_t *from, const str
 
             if (err)
                 return err;
-            next = in_order ? at + WORD - (to + at) % WORD : end;
+            next = at + WORD - (to + at) % WORD;
             next = next < end ? next : end;
             theirs[filled] = (struct iovec){(void *) (uintptr_t) (to + at), next - at};
             ours[filled++] = (struct iovec){(void *) (uintptr_t) (from + at), next - at};
@@ -289,10 +289,10 @@ static int write_pieces(int32_t pid, uint64_t to, const uint8_t *from, const str
 }
 
 int copy_pieces(int32_t pid, uint64_t to, const uint8_t *from, const struct piece *pieces,
-                unsigned n, bool in_order)
+                unsigned n)
 {
     if (pid != self.pid)
-        return write_pieces(pid, to, from, pieces, n, in_order);
+        return write_pieces(pid, to, from, pieces, n);
     for (unsigned i = 0; i < n; i++)
         copy_few((uint8_t *) (uintptr_t) to + pieces[i].begin, from + pieces[i].begin,
                  pieces[i].length);

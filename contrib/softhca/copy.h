@@ -38,10 +38,10 @@ struct piece {
     uint32_t begin, length;
 };
 /* Copies pieces of this process's `from` to their places behind `to`, an address in process pid,
- * one after the other. Within a piece only aligned words of 8 bytes are whole, unless it is to be
- * in order: then they become visible by rising addresses, too. 0, or as copy_between(). */
+ * one after the other, each by rising addresses; aligned words of 8 bytes are whole. Takes long
+ * into another process: the kernel is told of each word. 0, or as copy_between(). */
 int copy_pieces(int32_t pid, uint64_t to, const uint8_t *from, const struct piece *pieces,
-                unsigned n, bool in_order);
+                unsigned n);
 /* Who copies: the kernel, if the other end is another process's memory, or this process alone. */
 enum copier { COPIER_KERNEL, COPIER_PROCESS, COPIERS };
 

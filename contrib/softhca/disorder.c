@@ -58,14 +58,9 @@ static uint64_t random_next(void)
     return random_state * 0x2545f4914f6cdd1dull;
 }
 
-static bool keeps_aligned(void)
-{
-    return config.data_in_order == IN_ORDER_ALIGNED;
-}
-
 static uint32_t unit(void)
 {
-    return keeps_aligned() ? 128 : WORD;
+    return config.data_in_order == IN_ORDER_ALIGNED ? 128 : WORD;
 }
 
 static void add_piece(uint32_t begin, uint32_t end)
@@ -257,8 +252,7 @@ static int follow_plan(int32_t pid, const uint8_t *data)
         for (end = begin; !plan.pause[end] && end + 1 < plan.n;)
             end++;
         end++;
-        err =
-            copy_pieces(pid, plan.address, data, plan.pieces + begin, end - begin, keeps_aligned());
+        err = copy_pieces(pid, plan.address, data, plan.pieces + begin, end - begin);
         if (err)
             return err;
         if (end < plan.n)
