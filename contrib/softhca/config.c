@@ -11,7 +11,7 @@
  *   SOFTHCA_SEGMENT        path of the fabric's shared file         /dev/shm/softhca-UID
  *   SOFTHCA_PORT           name; processes with one name share a    empty (a port each)
  *                          physical port and its two links
- *   SOFTHCA_DATA_IN_ORDER  answer of ibv_query_qp_data_in_order, RTS 1
+ *   SOFTHCA_DATA_IN_ORDER  answer of ibv_query_qp_data_in_order, RTS 1; 0 with a fault of order
  *   SOFTHCA_CHECK_STALE    watch registered memory for unmapping    1
  *   SOFTHCA_SHARE_PAGES    pools in pages that other processes map  1
  *   SOFTHCA_PORTS          ports of a device, 1 to 8                1
@@ -146,6 +146,20 @@ static bool flag(const char *name, bool fallback)
     return value[0] == '1';
 }
 
+/* Who asks for disorder has a device that promises no order, unless it is said to. */
+static enum data_in_order data_in_order(void)
+{
+    const char *name = "SOFTHCA_DATA_IN_ORDER", *value = getenv(name);
+
+    if (!value || !*value)
+        return config.faults.order == ORDER_KEPT ? IN_ORDER_WHOLE : IN_ORDER_NOT;
+    if (!strcmp(value, "aligned"))
+        return IN_ORDER_ALIGNED;
+    if (strcmp(value, "0") && strcmp(value, "1"))
+        refuse(name, value, "0, 1 or aligned");
+    return value[0] == '1' ? IN_ORDER_WHOLE : IN_ORDER_NOT;
+}
+
 /* Memory that is watched through userfaultfd blocks valgrind's only running thread. */
 static bool under_valgrind(void)
 {
@@ -243,7 +257,6 @@ static void read_all(void)
     config.memlock = number("SOFTHCA_MEMLOCK", 0);
     text("SOFTHCA_SEGMENT", fallback, config.segment, sizeof(config.segment));
     text("SOFTHCA_PORT", "", config.port, sizeof(config.port));
-    config.data_in_order = flag("SOFTHCA_DATA_IN_ORDER", true);
     config.check_stale = flag("SOFTHCA_CHECK_STALE", !under_valgrind());
     config.share_pages = flag("SOFTHCA_SHARE_PAGES", true);
     devices();
@@ -253,6 +266,7 @@ static void read_all(void)
     config.verbosity = verbosity < UINT_MAX ? (unsigned) verbosity : UINT_MAX;
     text("SOFTHCA_STATS", "", config.stats, sizeof(config.stats));
     faults();
+    config.data_in_order = data_in_order();
 }
 
 void config_read(void)

@@ -58,7 +58,11 @@ struct page_cost {
     uint64_t page_ns;
 };
 
-enum write_order { ORDER_KEPT, ORDER_TAIL_FIRST, ORDER_RANDOM };
+enum write_order { ORDER_KEPT, ORDER_TAIL_FIRST, ORDER_RANDOM, ORDER_BACKWARD, ORDER_WORDS };
+
+/* What ibv_query_qp_data_in_order promises of the bytes of a message: nothing, their order within
+ * each aligned 128 bytes, or within all of it. */
+enum data_in_order { IN_ORDER_NOT, IN_ORDER_ALIGNED, IN_ORDER_WHOLE };
 
 /* The calls that can be made to fail or to take long. */
 enum fault_call {
@@ -100,7 +104,8 @@ struct fault_down {
 
 struct faults {
     enum write_order order;
-    bool any_call; /* one of fail and slow is set */
+    uint64_t overtake; /* so many of a hundred writes are overtaken by later ones */
+    bool any_call;     /* one of fail and slow is set */
     struct fault_choice fail[FAULT_CALLS];
     struct fault_choice slow[FAULT_CALLS];
     uint64_t slow_ns[FAULT_CALLS];
@@ -128,7 +133,7 @@ struct config {
     uint64_t memlock;
     char segment[192];
     char port[32];
-    bool data_in_order;
+    enum data_in_order data_in_order;
     bool check_stale;
     bool share_pages;
     struct device_setting devices[MAX_DEVICES];

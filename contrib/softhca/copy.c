@@ -28,6 +28,7 @@
 #define WORD              8u
 #define LINE              64u
 #define BLOCKS_AT_ONCE    64
+#define VECTORS           1024u /* the most that the kernel takes */
 
 typedef uint64_t pair __attribute__((vector_size(16)));
 struct unaligned_pair { /* anywhere in memory */
@@ -235,6 +236,67 @@ void copy_inline(const struct memory_list *to, const uint8_t *from, uint64_t off
         for (; left; left--)
             *out++ = *from++;
     }
+}
+
+int copy_fetch(uint8_t *to, const struct memory_list *from, uint64_t offset, uint64_t length)
+{
+    struct iovec a = {to, length}, b[MAX_SGE + 1];
+    ssize_t n = process_vm_readv(from->pid, &a, 1, b, slice(from, offset, length, b), 0);
+
+    if (n == (ssize_t) length)
+        return 0;
+    return n < 0 && errno ? errno : EFAULT;
+}
+
+/* Copies one vector after the other to another process; empties them. */
+static int write_vectors(int32_t pid, const struct iovec *to, const struct iovec *from, unsigned *n)
+{
+    uint64_t length = 0;
+    ssize_t copied;
+
+    for (unsigned i = 0; i < *n; i++)
+        length += to[i].iov_len;
+    copied = *n ? process_vm_writev(pid, from, *n, to, *n, 0) : 0;
+    *n = 0;
+    if (copied == (ssize_t) length)
+        return 0;
+    return copied < 0 && errno ? errno : EFAULT;
+}
+
+/* By the kernel, which copies each vector with a string instruction, byte by byte where that is
+ * interrupted, and in any order: so each word is a vector. */
+static int write_pieces(int32_t pid, uint64_t to, const uint8_t *from, const struct piece *pieces,
+                        unsigned n)
+{
+    struct iovec theirs[VECTORS], ours[VECTORS];
+    unsigned filled = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        uint64_t at = pieces[i].begin, end = at + pieces[i].length;
+
+        for (uint64_t next; at < end; at = next) {
+            int err = filled == VECTORS ? write_vectors(pid, theirs, ours, &filled) : 0;
+
+            if (err)
+                return err;
+            next = at + WORD - (to + at) % WORD;
+            next = next < end ? next : end;
+            theirs[filled] = (struct iovec){(void *) (uintptr_t) (to + at), next - at};
+            ours[filled++] = (struct iovec){(void *) (uintptr_t) (from + at), next - at};
+        }
+    }
+    return write_vectors(pid, theirs, ours, &filled);
+}
+
+int copy_pieces(int32_t pid, uint64_t to, const uint8_t *from, const struct piece *pieces,
+                unsigned n)
+{
+    if (pid != self.pid)
+        return write_pieces(pid, to, from, pieces, n);
+    for (unsigned i = 0; i < n; i++)
+        copy_few((uint8_t *) (uintptr_t) to + pieces[i].begin, from + pieces[i].begin,
+                 pieces[i].length);
+    return 0;
 }
 
 uint64_t copy_cost(enum copier copier, uint64_t length)

@@ -29,6 +29,19 @@ int copy_in_order(const struct memory_list *to, const struct memory_list *from, 
 /* Copies bytes of this process into a list of its own, in order of rising addresses. */
 void copy_inline(const struct memory_list *to, const uint8_t *from, uint64_t offset,
                  uint64_t length);
+/* Copies bytes of a list into this process. All by the kernel, so that memory that is not mapped
+ * any more is an error. 0, or as copy_between(). */
+int copy_fetch(uint8_t *to, const struct memory_list *from, uint64_t offset, uint64_t length);
+
+/* A part of some bytes. */
+struct piece {
+    uint32_t begin, length;
+};
+/* Copies pieces of this process's `from` to their places behind `to`, an address in process pid,
+ * one after the other, each by rising addresses; aligned words of 8 bytes are whole. Takes long
+ * into another process: the kernel is told of each word. 0, or as copy_between(). */
+int copy_pieces(int32_t pid, uint64_t to, const uint8_t *from, const struct piece *pieces,
+                unsigned n);
 /* Who copies: the kernel, if the other end is another process's memory, or this process alone. */
 enum copier { COPIER_KERNEL, COPIER_PROCESS, COPIERS };
 

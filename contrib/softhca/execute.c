@@ -24,6 +24,7 @@
 #include <errno.h>
 #include <string.h>
 
+#define WORD                 8u /* bytes, which are not torn */
 #define DISORDER_PATIENCE_NS 2000000u
 /* For a poll and a round of the links; twice what they take where processors share no cache. */
 #define LOOKAHEAD_NS 1000u
@@ -124,7 +125,7 @@ bool left_to_requester(struct queue_pair *qp, struct node *peer, const struct wo
     bool moved;
 
     if (worker != AGENT || request->opcode != IBV_WR_RDMA_WRITE || peer == self.node ||
-        config.faults.order != ORDER_KEPT)
+        fault_disorders())
         return false;
     polls = atomic_load_explicit(&peer->polls, memory_order_relaxed);
     moved = polls != qp->requester_polls;
@@ -134,8 +135,8 @@ bool left_to_requester(struct queue_pair *qp, struct node *peer, const struct wo
 
 bool disorder_by_requester(const struct work_request *request, struct node *peer)
 {
-    return config.faults.order != ORDER_KEPT && request->opcode == IBV_WR_RDMA_WRITE &&
-           !request->is_inline && peer != self.node;
+    return fault_disorders() && request->opcode == IBV_WR_RDMA_WRITE &&
+           request->length > (config.faults.overtake ? 0 : WORD) && peer != self.node;
 }
 
 /* Whether a write in disorder is the requester's to execute: it has some time for it. */
@@ -176,8 +177,8 @@ static int pull(struct queue_pair *qp, struct queue_pair_entry *source,
         if (!piece_is_due(qp, request, copier, *now, &bytes))
             return EAGAIN;
         if (config.faults.order != ORDER_KEPT)
-            err = disorder_copy(to, request->is_inline ? NULL : &from, request->inline_data,
-                                request->copied, bytes);
+            err = disorder_copy(&qp->attr, to, request->is_inline ? NULL : &from,
+                                request->inline_data, request->copied, bytes);
         else if (request->is_inline)
             copy_inline(to, request->inline_data + request->copied, request->copied, bytes);
         else if (worker != APPLICATION && to->n_sge == 1) /* the program may look meanwhile */

@@ -31,7 +31,8 @@ static void name_files(struct fabric_file *file, const struct softhca_options *o
              "bw=%" PRIu64 " lat=%" PRIu64 " gap=%" PRIu64 " reg=%" PRIu64 ",%" PRIu64
              " dereg=%" PRIu64 ",%" PRIu64 " memlock=%" PRIu64 " order=%s",
              s->bandwidth, s->latency, s->gap, s->reg.base, s->reg.page, s->dereg.base,
-             s->dereg.page, s->memlock, options->data_in_order ? "on" : "off");
+             s->dereg.page, s->memlock,
+             options->data_in_order ? options->data_in_order : "default");
     snprintf(file->segment, sizeof file->segment, "/dev/shm/softhca-%u-%s%s%016" PRIx64,
              (unsigned) getuid(), options->fabric ? options->fabric : "",
              options->fabric ? "-" : "", hash_text(settings));

@@ -163,6 +163,13 @@ uint64_t fault_lateness(uint32_t queue_pair, uint64_t count)
            (faults->jitter_ns ? chance(queue_pair + 1000ull, count) % faults->jitter_ns : 0);
 }
 
+bool fault_overtakes(uint32_t queue_pair, uint64_t count)
+{
+    const uint64_t percent = config.faults.overtake;
+
+    return percent && chance(queue_pair + 2000000000ull, count) % 100 < percent;
+}
+
 uint32_t fault_completion_entries(uint32_t asked)
 {
     uint64_t most = config.faults.cq_entries;

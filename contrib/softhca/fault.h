@@ -34,6 +34,14 @@ bool fault_request(uint64_t n);
 /* How much later than its acknowledgement a request completes; ns. */
 uint64_t fault_lateness(uint32_t queue_pair, uint64_t count);
 
+/* Whether a later write of a queue pair is to overtake its request of that count. */
+bool fault_overtakes(uint32_t queue_pair, uint64_t count);
+/* Whether data land in another order than it was sent in, within a write or of several. */
+static inline bool fault_disorders(void)
+{
+    return config.faults.order != ORDER_KEPT || config.faults.overtake;
+}
+
 /* Entries that a completion queue really has. */
 uint32_t fault_completion_entries(uint32_t asked);
 

@@ -2,7 +2,9 @@
 /*
  * Reads SOFTHCA_FAULT, a comma list. README.md has it with what each does.
  *
- *   order=tail-first|random   qp-error=N        kill=N         link-down=N[:MS[:PORT]] rnr=N[:MS]
+ *   order=tail-first|random|backward|words
+ *   overtake=P%
+ *   qp-error=N                kill=N            link-down=N[:MS[:PORT]]                rnr=N[:MS]
  *   cq=ENTRIES                late=US[:JITTER]  memlock=N:BYTES
  *   call=NAME:WHICH           slow=NAME:WHICH:US               large=BYTES
  *   only=VARIABLE:VALUE       seed=S
@@ -175,8 +177,23 @@ static bool read_order(const char *text, struct faults *faults)
         faults->order = ORDER_TAIL_FIRST;
     else if (!strcmp(text, "random"))
         faults->order = ORDER_RANDOM;
+    else if (!strcmp(text, "backward"))
+        faults->order = ORDER_BACKWARD;
+    else if (!strcmp(text, "words"))
+        faults->order = ORDER_WORDS;
     else
         return false;
+    return true;
+}
+
+/* P% */
+static bool read_overtake(const char *text, struct faults *faults)
+{
+    struct fault_choice choice;
+
+    if (!take_choice(&text, &choice) || *text || choice.kind != FAULT_CHANCE)
+        return false;
+    faults->overtake = choice.n;
     return true;
 }
 
@@ -184,6 +201,8 @@ static bool read_item(const char *name, const char *value, struct faults *faults
 {
     if (!strcmp(name, "order"))
         return read_order(value, faults);
+    if (!strcmp(name, "overtake"))
+        return read_overtake(value, faults);
     if (!strcmp(name, "qp-error"))
         return read_count(value, &faults->qp_error_after);
     if (!strcmp(name, "kill"))

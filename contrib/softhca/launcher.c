@@ -87,8 +87,8 @@ static bool set_environment(const struct softhca_options *options, const struct 
            set_cost("SOFTHCA_REG", &s->reg) && set_cost("SOFTHCA_DEREG", &s->dereg) &&
            set_number("SOFTHCA_MEMLOCK", s->memlock) &&
            set_variable("SOFTHCA_SEGMENT", file->segment) && set_stats(options->stats) &&
-           set_variable("SOFTHCA_DATA_IN_ORDER", options->data_in_order ? "1" : "0") &&
-           set_adapter(options) && set_variable("SOFTHCA_FAULT", options->fault) &&
+           set_if_given("SOFTHCA_DATA_IN_ORDER", options->data_in_order) && set_adapter(options) &&
+           set_variable("SOFTHCA_FAULT", options->fault) &&
            set_variable("SOFTHCA_LOG", options->verbose ? "1" : NULL);
 }
 

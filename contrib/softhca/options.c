@@ -79,7 +79,9 @@ static void print_help(void)
         "  --reg BASE,PAGE        registration: a call, each 4 KB page; such as 68us,200ns\n"
         "  --dereg BASE,PAGE      deregistration\n"
         "  --memlock SIZE         what one process may register, such as 64M (default: no limit)\n"
-        "  --data-in-order on|off what ibv_query_qp_data_in_order answers in RTS (on)\n"
+        "  --data-in-order on|off|aligned\n"
+        "                         what ibv_query_qp_data_in_order answers in RTS (on; off with a\n"
+        "                         fault of order)\n"
         "  --like MODEL           limits, answers and refusals of an adapter (--list-models)\n"
         "  --max-inline BYTES     most that a request carries inline, 0 to 512 (512)\n"
         "  --grh-required         ports take only addresses with a global route\n"
@@ -198,9 +200,14 @@ static bool set_fabric(const char *name, struct softhca_options *options)
 
 static bool set_data_in_order(const char *value, struct softhca_options *options)
 {
-    if (strcmp(value, "on") != 0 && strcmp(value, "off") != 0)
-        return refuse("data-in-order", value, "on, off");
-    options->data_in_order = strcmp(value, "on") == 0;
+    if (strcmp(value, "on") == 0)
+        options->data_in_order = "1";
+    else if (strcmp(value, "off") == 0)
+        options->data_in_order = "0";
+    else if (strcmp(value, "aligned") == 0)
+        options->data_in_order = "aligned";
+    else
+        return refuse("data-in-order", value, "on, off, aligned");
     return true;
 }
 
@@ -316,7 +323,7 @@ static enum options_outcome find_profile(int argc, char **argv, struct softhca_o
 
 enum options_outcome options_parse(int argc, char **argv, struct softhca_options *options)
 {
-    *options = (struct softhca_options){.data_in_order = true};
+    *options = (struct softhca_options){0};
     set_profile("unpaced", options);
     enum options_outcome outcome = find_profile(argc, argv, options);
     if (outcome != OPTIONS_RUN)

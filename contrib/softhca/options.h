@@ -13,12 +13,12 @@
 struct softhca_options {
     struct softhca_settings settings;
     const struct softhca_profile *profile;
-    const char *fabric;     /* name of the fabric, NULL: named after the settings alone */
-    const char *stats;      /* file for counters, NULL: none */
-    bool data_in_order;     /* what ibv_query_qp_data_in_order is to answer */
-    const char *fault;      /* faults to inject, NULL: none */
-    const char *max_inline; /* bytes, as text; NULL: as the environment has it */
-    const char *like;       /* name of a model; NULL: as the environment has it */
+    const char *fabric;        /* name of the fabric, NULL: named after the settings alone */
+    const char *stats;         /* file for counters, NULL: none */
+    const char *data_in_order; /* as SOFTHCA_DATA_IN_ORDER; NULL: as the environment has it */
+    const char *fault;         /* faults to inject, NULL: none */
+    const char *max_inline;    /* bytes, as text; NULL: as the environment has it */
+    const char *like;          /* name of a model; NULL: as the environment has it */
     const char *ports, *devices, *pkeys; /* text; NULL: as the environment has it */
     bool grh_required;                   /* false: as the environment has it */
     bool verbose;

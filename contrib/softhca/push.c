@@ -10,6 +10,9 @@
  *   quiet            a request is overdue; the count has stood still since seen_polls_ns
  *   silent           it has for SILENCE_NS, and is taken to be silent until the count moves
  *
+ * With a fault of disorder writes are the requester's from the start: the target could not see them
+ * halfway while it copied. With that of overtaking, a later write may be "copied" before its turn.
+ *
  * Owns those, in the queue pair, under the progress lock. Writes into the target's memory and
  * "executed" under the queue pair's "executing", as the target itself does.
  */
@@ -21,6 +24,7 @@
 #include "disorder.h"
 #include "doorbells.h"
 #include "execute.h"
+#include "fault.h"
 #include "link.h"
 #include "memory.h"
 #include "shared_pages.h"
@@ -38,6 +42,11 @@
 #define SEND_SILENCE_NS 500000u
 /* The count of polls is looked at so often in a silence. */
 #define LOOKS 4u
+/* The fault of overtaking: so many of the next writes may, if they arrive so soon after the one
+ * that they overtake; and the target has so long to look before that one lands. */
+#define OVERTAKERS         3u
+#define OVERTAKEN_NS       20000u
+#define OVERTAKEN_PAUSE_NS 3000u
 
 /* Whether the target of this queue pair has not polled for a while though the oldest request was
  * due. Its count of polls is looked at only then, since each look costs both sides a cache miss. A
@@ -81,7 +90,7 @@ static bool piece_waits(struct queue_pair *qp, const struct work_request *reques
         return true;
     if (wanted > request->length)
         wanted = request->length;
-    if (!qp->peer_is_silent && config.faults.order == ORDER_KEPT && qp->bandwidth && bytes < wanted)
+    if (!qp->peer_is_silent && !fault_disorders() && qp->bandwidth && bytes < wanted)
         qp->push_from_ns = now + (wanted - bytes) * 1000000000ull / qp->bandwidth;
     return false;
 }
@@ -108,12 +117,25 @@ static bool store_mapped(uint32_t slot, const struct work_request *request)
     return true;
 }
 
+/* The same out of order, of any payload: word by word, which the kernel would take long for. */
+static int copy_disordered(const struct queue_pair *qp, uint32_t slot,
+                           const struct work_request *request, const struct memory_list *to,
+                           const struct memory_list *from, uint64_t length)
+{
+    uint64_t mapped = shared_pages_map_target(slot, request);
+    struct ibv_sge target = {.addr = mapped, .length = request->length};
+    struct memory_list own = {.pid = self.pid, .n_sge = 1, .sge = &target};
+
+    return disorder_copy(&qp->attr, mapped && segment_node_alive(slot) ? &own : to, from, NULL,
+                         request->copied, length);
+}
+
 /* Copies the next piece out; an error of the kernel's, or 0. */
-static int copy_out(uint32_t slot, const struct work_request *request, const struct memory_list *to,
-                    const struct memory_list *from, uint64_t length)
+static int copy_out(const struct queue_pair *qp, uint32_t slot, const struct work_request *request,
+                    const struct memory_list *to, const struct memory_list *from, uint64_t length)
 {
     if (config.faults.order != ORDER_KEPT)
-        return disorder_copy(to, from, NULL, request->copied, length);
+        return copy_disordered(qp, slot, request, to, from, length);
     if (request->copied == 0 && length == request->length && store_mapped(slot, request))
         return 0;
     return copy_in_order(to, from, request->copied, length);
@@ -138,7 +160,7 @@ static enum outcome push_write(struct queue_pair *qp, struct work_request *reque
     uint32_t bytes;
 
     if (!target || request->opcode != IBV_WR_RDMA_WRITE ||
-        (config.faults.order != ORDER_KEPT && !disorder_by_requester(request, node)) ||
+        (fault_disorders() && !disorder_by_requester(request, node)) ||
         !are_connected(qp->entry, target) ||
         (atomic_load(&target->state) != IBV_QPS_RTR && atomic_load(&target->state) != IBV_QPS_RTS))
         return WAITING;
@@ -155,16 +177,73 @@ static enum outcome push_write(struct queue_pair *qp, struct work_request *reque
     }
     while (request->copied < request->length) {
         if (!piece_is_due(qp, request, COPIER_KERNEL, *now, &bytes) ||
-            copy_out(number_slot(peer), request, &to, &from, bytes))
+            copy_out(qp, number_slot(peer), request, &to, &from, bytes))
             return WAITING;
         request->copied += bytes;
         node_count_poll();
         *now = clock_now();
-        *awake = config.faults.order == ORDER_KEPT && has_polled(qp, node);
+        *awake = !fault_disorders() && has_polled(qp, node);
         if (*awake && request->copied < request->length)
             return WAITING;
     }
     return is_due(request, *now) ? EXECUTED : WAITING;
+}
+
+/* Whether a write changes what one of those from `count` on does. The last of such writes stays:
+ * what they leave in memory is as if all had been in order. */
+static bool overlaps_earlier(struct queue_pair *qp, uint64_t count,
+                             const struct work_request *write)
+{
+    for (;; count++) {
+        const struct work_request *earlier = request_slot(self.node, qp->entry, count);
+
+        if (earlier == write)
+            return false;
+        if (earlier->remote_addr < write->remote_addr + write->length &&
+            write->remote_addr < earlier->remote_addr + earlier->length)
+            return true;
+    }
+}
+
+/* Places the last of the next few writes that have arrived, ahead of its turn: it stays neither
+ * executed nor acknowledged until then. False if there is none. */
+static bool push_later(struct queue_pair *qp, uint64_t count, uint64_t *now)
+{
+    struct queue_pair_entry *entry = qp->entry;
+    uint64_t end = atomic_load_explicit(&entry->posted, memory_order_acquire);
+    struct work_request *found = NULL;
+    bool awake;
+
+    if (end > count + 1 + OVERTAKERS)
+        end = count + 1 + OVERTAKERS;
+    for (uint64_t next = count + 1; next < end; next++) {
+        struct work_request *later = request_slot(self.node, entry, next);
+
+        if (later->opcode != IBV_WR_RDMA_WRITE || !is_due(later, *now) ||
+            atomic_load(&later->status) != REQUEST_PENDING)
+            break;
+        if (later->length && !overlaps_earlier(qp, count, later))
+            found = later;
+    }
+    return found && push_write(qp, found, now, &awake) == EXECUTED;
+}
+
+/* Whether a write has to wait for a later one that is to overtake it: not for long, there may be
+ * none. */
+static bool waits_to_be_overtaken(struct queue_pair *qp, const struct work_request *request,
+                                  uint64_t count, uint64_t *now)
+{
+    uint64_t due = atomic_load_explicit(&request->flow_done_ns, memory_order_acquire);
+
+    if (request->opcode != IBV_WR_RDMA_WRITE || !fault_overtakes(qp->qp.qp_num, count))
+        return false;
+    if (due == TIME_UNKNOWN)
+        return true;
+    if (!push_later(qp, count, now))
+        return *now < due + OVERTAKEN_NS;
+    spin_until(clock_now() + OVERTAKEN_PAUSE_NS);
+    *now = clock_now();
+    return false;
 }
 
 /* Whether the oldest request is a write that this side has to push. */
@@ -209,6 +288,8 @@ void push(struct queue_pair *qp, uint64_t *now)
 
         if (!request_has_response(request)) {
             if (atomic_load(&request->status) != REQUEST_PENDING)
+                break;
+            if (waits_to_be_overtaken(qp, request, count, now))
                 break;
             if (push_write(qp, request, now, &awake) == WAITING) {
                 if (!awake &&

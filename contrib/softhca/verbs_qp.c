@@ -305,13 +305,20 @@ enum { RETURN_CAPS = 1, DEVICE_ONLY = 2, WHOLE_MESSAGE = 1, ALIGNED_128_BYTES = 
  * knows the path (rdma-core, providers/mlx5/verbs.c). */
 EXPORT int ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags)
 {
+    static const int in_order[] = {
+        [IN_ORDER_NOT] = 0,
+        [IN_ORDER_ALIGNED] = ALIGNED_128_BYTES,
+        [IN_ORDER_WHOLE] = WHOLE_MESSAGE | ALIGNED_128_BYTES,
+    };
+
     (void) op;
     if (!device_setting(qp->context)->model->tells_order)
         return 0;
-    if ((flags & ~(RETURN_CAPS | DEVICE_ONLY)) || !config.data_in_order ||
+    if ((flags & ~(RETURN_CAPS | DEVICE_ONLY)) ||
         atomic_load(&to_queue_pair(qp)->entry->state) != IBV_QPS_RTS)
         return 0;
-    return flags & RETURN_CAPS ? WHOLE_MESSAGE | ALIGNED_128_BYTES : WHOLE_MESSAGE;
+    return flags & RETURN_CAPS ? in_order[config.data_in_order]
+                               : in_order[config.data_in_order] & WHOLE_MESSAGE;
 }
 
 EXPORT int ibv_destroy_qp(struct ibv_qp *ibv_qp)

@@ -118,6 +118,19 @@ static void check_flag(const char *name, bool read)
                  "a flag is 0 or 1");
 }
 
+static void check_data_in_order(void)
+{
+    static const char *const texts[] = {
+        [IN_ORDER_NOT] = "0", [IN_ORDER_ALIGNED] = "aligned", [IN_ORDER_WHOLE] = "1"};
+    const char *text = variable("DATA_IN_ORDER");
+
+    if (text == NULL || *text == '\0') {
+        text = texts[config.faults.order == ORDER_KEPT ? IN_ORDER_WHOLE : IN_ORDER_NOT];
+    }
+    fuzz_require(strcmp(text, texts[config.data_in_order]) == 0,
+                 "the promised order is what was meant");
+}
+
 static bool begins(const char *item, const char *start)
 {
     return strncmp(item, start, strlen(start)) == 0;
@@ -153,7 +166,8 @@ static void check_item(const char *item)
                                         : 1);
     }
     if (begins(item, "order=")) {
-        fuzz_require(strcmp(value, "tail-first") == 0 || strcmp(value, "random") == 0,
+        fuzz_require(strcmp(value, "tail-first") == 0 || strcmp(value, "random") == 0 ||
+                         strcmp(value, "backward") == 0 || strcmp(value, "words") == 0,
                      "there is such an order");
     }
 }
@@ -169,7 +183,8 @@ static void check_faults(const struct faults *faults)
         check_item(item);
     }
     free(copy);
-    fuzz_require(faults->order <= ORDER_RANDOM, "there is such an order");
+    fuzz_require(faults->order <= ORDER_WORDS, "there is such an order");
+    fuzz_require(faults->overtake <= 100, "a chance of writes is of a hundred");
     for (int i = 0; i < FAULT_CALLS; i++) {
         fuzz_require(faults->fail[i].kind <= FAULT_CHANCE && faults->slow[i].kind <= FAULT_CHANCE,
                      "a choice is of a kind");
@@ -192,7 +207,7 @@ static void check_all(void)
     check_text("SEGMENT", config.segment, sizeof(config.segment));
     check_text("PORT", config.port, sizeof(config.port));
     check_text("STATS", config.stats, sizeof(config.stats));
-    check_flag("DATA_IN_ORDER", config.data_in_order);
+    check_data_in_order();
     check_flag("CHECK_STALE", config.check_stale);
     check_flag("SHARE_PAGES", config.share_pages);
     check_faults(&config.faults);

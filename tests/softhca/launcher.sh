@@ -95,7 +95,10 @@ test_options() {
     sets SOFTHCA_REG 68000,200 --profile infini
     sets SOFTHCA_BANDWIDTH 2000000000 --bandwidth 2G --profile graphene
     sets SOFTHCA_DATA_IN_ORDER 0 --data-in-order off
-    sets SOFTHCA_DATA_IN_ORDER 1
+    sets SOFTHCA_DATA_IN_ORDER 1 --data-in-order on
+    sets SOFTHCA_DATA_IN_ORDER aligned --data-in-order aligned
+    sets SOFTHCA_DATA_IN_ORDER unset
+    SOFTHCA_DATA_IN_ORDER=aligned sets SOFTHCA_DATA_IN_ORDER aligned
     sets SOFTHCA_STATS "$PWD/x" --stats x
     sets SOFTHCA_STATS unset
     sets SOFTHCA_FAULT order=random --fault order=random

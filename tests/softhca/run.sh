@@ -169,6 +169,7 @@ run_litmus() {
     litmus "litmus, paced" --bandwidth 1G --latency 5us --memlock 64M \
         --reg 68us,200ns --dereg 20us,100ns --
     litmus_program=litmus_faults litmus "faults" --
+    litmus_program=litmus_order litmus "order" --
     litmus_program=litmus_devices litmus "devices" --
     litmus "litmus, private pages" --bandwidth 1G --latency 5us --memlock 64M -- \
         env SOFTHCA_SHARE_PAGES=0

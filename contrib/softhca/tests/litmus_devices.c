@@ -123,6 +123,11 @@ static void in_order(void)
     order_in_rts(1, 3);
 }
 
+static void in_order_if_aligned(void)
+{
+    order_in_rts(0, 2);
+}
+
 static void not_in_order(void)
 {
     order_in_rts(0, 0);
@@ -267,6 +272,11 @@ static const struct test {
     {"GRH: required by RoCE", "SOFTHCA_LINK_LAYER=roce", grh_required},
     {"order: reported in RTS alone", "SOFTHCA_DATA_IN_ORDER=1", in_order},
     {"order: not promised", "SOFTHCA_DATA_IN_ORDER=0", not_in_order},
+    {"order: within 128 bytes", "SOFTHCA_DATA_IN_ORDER=aligned", in_order_if_aligned},
+    {"order: promised unless set", "", in_order},
+    {"order: not promised with a fault of it", "SOFTHCA_FAULT=order=words", not_in_order},
+    {"order: promised with a fault of it", "SOFTHCA_FAULT=order=words SOFTHCA_DATA_IN_ORDER=1",
+     in_order},
     {"ports: one unless set", "", one_port},
     {"ports: numbers and addresses", "SOFTHCA_PORTS=3", three_ports},
     {"ports: all reach all", "SOFTHCA_PORTS=3", ports_reach_each_other},

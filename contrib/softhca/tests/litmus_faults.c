@@ -82,6 +82,116 @@ static void order_passive(struct side *side)
         fail("all of 200 writes came in order");
 }
 
+/* ---- overtaking ---- */
+
+enum { PAIRS = 200, FLAG_AT = 8192 };
+
+static void write_numbered(struct side *side, uint64_t id, size_t n, uint64_t at)
+{
+    struct ibv_sge sge = {
+        .addr = (uintptr_t) side->buffer, .length = (uint32_t) n, .lkey = side->mr->lkey};
+    struct ibv_send_wr wr = {.wr_id = id,
+                             .sg_list = &sge,
+                             .num_sge = 1,
+                             .opcode = IBV_WR_RDMA_WRITE,
+                             .send_flags = IBV_SEND_SIGNALED};
+
+    wr.wr.rdma.remote_addr = side->peer.addr + at;
+    wr.wr.rdma.rkey = side->peer.rkey;
+    post_wr(side, 0, &wr);
+}
+
+/* Data, a flag and a message; they complete in order whatever overtakes. */
+static void overtake_active(struct side *side)
+{
+    await_peer(side);
+    for (uint64_t pair = 1; pair <= PAIRS; pair++) {
+        for (int i = 0; i < 512; i++)
+            ((uint64_t *) side->buffer)[i] = pair;
+        write_numbered(side, 3 * pair, 4096, 0);
+        write_numbered(side, 3 * pair + 1, 8, FLAG_AT);
+        if (pair % 2)
+            post(side, 0, IBV_WR_SEND, 0, 8, 0, IBV_SEND_SIGNALED);
+        for (uint64_t i = 0; i < 2; i++) {
+            if (expect_completion(side, IBV_WC_SUCCESS).wr_id != 3 * pair + i)
+                fail("completions of pair %lu are not in order", (unsigned long) pair);
+        }
+        if (pair % 2)
+            expect_completion(side, IBV_WC_SUCCESS);
+        await_peer(side);
+    }
+}
+
+/* In how many of the pairs the flag came before the data; never may a message. */
+static unsigned count_overtaken(struct side *side)
+{
+    volatile uint64_t *data = (uint64_t *) side->buffer, *flag = data + FLAG_AT / 8;
+    unsigned overtaken = 0;
+
+    post_receive(side, 0, VICTIM_OFFSET, 64);
+    notify(side);
+    for (uint64_t pair = 1; pair <= PAIRS; pair++) {
+        if (pair % 2) {
+            expect_completion(side, IBV_WC_SUCCESS);
+            if (*flag != pair || data[511] != pair || data[0] != pair)
+                fail("message %lu came before data", (unsigned long) pair);
+            post_receive(side, 0, VICTIM_OFFSET, 64);
+        } else {
+            while (*flag != pair)
+                ;
+            overtaken += data[511] != pair;
+            while (data[511] != pair)
+                ;
+        }
+        notify(side);
+    }
+    return overtaken;
+}
+
+static void overtaken_passive(struct side *side)
+{
+    unsigned overtaken = count_overtaken(side);
+
+    if (overtaken < PAIRS / 2 / 5 || overtaken > PAIRS / 2 * 4 / 5)
+        fail("of %u writes %u were overtaken", PAIRS / 2, overtaken);
+}
+
+static void not_overtaken_passive(struct side *side)
+{
+    unsigned overtaken = count_overtaken(side);
+
+    if (overtaken)
+        fail("%u writes were overtaken", overtaken);
+}
+
+/* Two writes to one place, the second a part of the first. */
+static void same_place_active(struct side *side)
+{
+    for (uint64_t pair = 1; pair <= PAIRS; pair++) {
+        for (int i = 0; i < 512; i++)
+            ((uint64_t *) side->buffer)[i] = pair;
+        ((uint64_t *) side->buffer)[512] = ~pair;
+        post(side, 0, IBV_WR_RDMA_WRITE, 0, 4096, 0, IBV_SEND_SIGNALED);
+        post(side, 0, IBV_WR_RDMA_WRITE, 4096, 8, 4088, IBV_SEND_SIGNALED);
+        expect_completion(side, IBV_WC_SUCCESS);
+        expect_completion(side, IBV_WC_SUCCESS);
+        notify(side);
+        await_peer(side);
+    }
+}
+
+static void same_place_passive(struct side *side)
+{
+    volatile uint64_t *data = (uint64_t *) side->buffer;
+
+    for (uint64_t pair = 1; pair <= PAIRS; pair++) {
+        await_peer(side);
+        if (data[510] != pair || data[511] != ~pair)
+            fail("write %lu does not stay", (unsigned long) pair);
+        notify(side);
+    }
+}
+
 /* ---- single calls ---- */
 
 static struct ibv_mr *try_register(struct side *side, size_t bytes)
@@ -423,6 +533,11 @@ static const struct test {
 } tests[] = {
     {"order=tail-first", "order=tail-first", order_active, order_passive},
     {"order=random", "order=random,seed=3", order_active, order_passive},
+    {"overtake: half of the writes", "overtake=50%", overtake_active, overtaken_passive},
+    {"overtake: none unless set", "", overtake_active, not_overtaken_passive},
+    {"overtake: none by order alone", "order=words", overtake_active, not_overtaken_passive},
+    {"overtake: by words", "overtake=50%,order=words", overtake_active, overtaken_passive},
+    {"overtake: none to the same place", "overtake=100%", same_place_active, same_place_passive},
     {"call: the N-th", "call=reg_mr:5", fifth_registration, nothing},
     {"call: from the N-th on", "call=reg_mr:5+", all_registrations_from_fifth, nothing},
     {"call: by chance", "call=query_gid:30%,seed=5", calls_by_chance, nothing},
