@@ -37,7 +37,7 @@ packages_of() { # PURPOSE
         echo mmdebstrap
         ;;
     vm)
-        echo qemu-system-x86 busybox-static kmod iproute2 ibverbs-providers
+        echo qemu-system-x86 busybox-static kmod xz-utils iproute2 ibverbs-providers
         ;;
     packages)
         packages_of build

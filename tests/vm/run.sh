@@ -3,10 +3,11 @@
 #
 # Tests on the kernel's verbs: Soft-RoCE in a guest, and in two that are linked.
 #
-#   tests/vm/run.sh [--all] [NAME...]
+#   tests/vm/run.sh [--all] [--kernel 6.1|6.12|newest] [NAME...]
 #
-# NAME is a file of one/ or two/ without its ending, for example one/gid; all by default. --all makes the
-# tests longer. Needs no privilege. RBUF_BUILD names the build directory, RBUF_PREFIX where it is installed,
+# NAME is a file of one/ or two/ without its ending, for example one/gid; all by default. The kernel is that of
+# Debian 12, of Debian 13 or of unstable. Without --kernel one guest runs the newest of them that can be had, and
+# the two run 6.1. --all runs all tests on all three; those on the newest are longer then. Needs no privilege. RBUF_BUILD names the build directory, RBUF_PREFIX where it is installed,
 # RBUF_COMPONENT_DIR the directory of mca_btl_rbuf.so, RBUF_CACHE a directory that is kept between runs,
 # TALLY_LOGS where the guests' output goes. VM_PROCESSORS is how many the single guest has: 2 by default,
 # so that flags are polled while they are written; 1 is faster where others keep this machine busy. The last
@@ -25,23 +26,35 @@ if [ -z "${vm_links-}" ]; then
         exec @ARGV or die "exec: $!"' "$0" "$@"
 fi
 vm_here=$(cd "$(dirname "$0")" && pwd)
-vm_all=no
+all=no
+kernels=() # that are asked for
 names=()
-for argument in "$@"; do
-    case $argument in
-    --all) vm_all=yes ;;
+while [ $# -gt 0 ]; do
+    case $1 in
+    --all) all=yes ;;
+    --kernel)
+        case ${2-} in
+        6.1 | 6.12 | newest) kernels+=("$2") ;;
+        *)
+            echo "run.sh: --kernel '${2-}': 6.1, 6.12 or newest" >&2
+            exit 2
+            ;;
+        esac
+        shift
+        ;;
     -h | --help)
         sed -n '4,/^$/s/^# \{0,1\}//p' "$0"
         exit 0
         ;;
     *)
-        if [ ! -f "$vm_here/$argument.sh" ]; then
-            echo "run.sh: no test $argument: $(cd "$vm_here" && echo one/*.sh two/*.sh)" >&2
+        if [ ! -f "$vm_here/$1.sh" ]; then
+            echo "run.sh: no test $1: $(cd "$vm_here" && echo one/*.sh two/*.sh)" >&2
             exit 2
         fi
-        names+=("$argument")
+        names+=("$1")
         ;;
     esac
+    shift
 done
 : "${RBUF_BUILD:?names the build directory}" "${RBUF_PREFIX:?names where it is installed}"
 : "${RBUF_COMPONENT_DIR:=$RBUF_PREFIX/lib/openmpi}" "${RBUF_CACHE:=${XDG_CACHE_HOME:-$HOME/.cache}/rbuf}"
@@ -63,24 +76,52 @@ prepare()
 {
     local reason
     reason=$(vm_qemu_lacks)
-    if [ -z "$reason" ]; then
-        vm_kernel >"$(log_of kernel)" || reason=$(tail -n 1 "$(log_of kernel)")
-    fi
     if [ -n "$reason" ]; then
         skip vm "$reason"
         tally
         exit 0
     fi
-    if ! vm_initramfs 2>"$(log_of initramfs)"; then
-        fail initramfs "cannot be packed"
-        show_log initramfs
-        tally
-        exit 1
-    fi
     try "programs" make -C "$RBUF_BUILD/tests/mpi" check TESTS= &&
         try "programs of the guests" make -C "$RBUF_BUILD/tests/vm" check TESTS= && return
     tally
     exit 1
+}
+
+# Chooses the kernel of the guests to come, and packs what they start from. Returns 1 if it cannot be had, which
+# is counted.
+use_kernel() # KERNEL
+{
+    local log
+    kernel=$1
+    log=$(log_of "kernel $1")
+    if ! vm_kernel "$1" >"$log"; then
+        skip "kernel $1" "$(tail -n 1 "$log")"
+        return 1
+    fi
+    if ! vm_initramfs 2>>"$log"; then
+        fail "kernel $1" "what the guest starts from cannot be packed"
+        show_log "kernel $1"
+        return 1
+    fi
+    echo "== Linux $vm_kernel_version"
+}
+
+# Runs groups on each of the kernels, or with "first" on the first of them that can be had.
+run_on_kernels() # each|first "GROUP..." KERNEL...
+{
+    local number=$1 groups=$2 each group
+    shift 2
+    for each in "$@"; do
+        use_kernel "$each" || continue
+        vm_all=no vm_limit=1200 vm_test_limit=900 # seconds for a group, and for a test
+        if [ $all = yes ] && { [ $# = 1 ] || [ "$each" = newest ]; }; then
+            vm_all=yes vm_limit=4200 vm_test_limit=3600
+        fi
+        for group in $groups; do
+            run_group "$group"
+        done
+        [ "$number" = each ] || return
+    done
 }
 
 selected() # GROUP: its tests that are asked for
@@ -104,33 +145,37 @@ write_job() # NODES TESTS
 
 # Boots a group's guests, and adds what they counted. Linux 6.1 crashes now and then where a packet of Soft-RoCE
 # leaves the card when its queue pair is gone already (rxe_skb_tx_dtor). Then they boot once more.
-run_group() # GROUP NODES
+run_group() # GROUP
 {
     local tests out status=0
     tests=$(selected "$1")
     [ -n "$tests" ] || return
-    out=$TALLY_LOGS/$1
-    boot_group "$2" "$tests" "$out" || status=$?
-    if [ $status -gt 1 ] && driver_crashed "$out"; then
+    out=$TALLY_LOGS/$1-$kernel
+    boot_group "$1" "$tests" "$out" || status=$?
+    [ $status -le 1 ] || vm_drain_links
+    if [ $status -gt 1 ] && [ "$kernel" = 6.1 ] && driver_crashed "$out"; then
         echo "      $1: the kernel's Soft-RoCE crashed ($out.crashed), all of it once more"
         rm -rf "$out.crashed" && mv "$out" "$out.crashed"
-        vm_drain_links
         status=0
-        boot_group "$2" "$tests" "$out" || status=$?
+        boot_group "$1" "$tests" "$out" || status=$?
     fi
     add_results "$1" "$out" $status
 }
 
-boot_group() # NODES TESTS DIRECTORY
+boot_group() # GROUP TESTS DIRECTORY
 {
     rm -rf "$3"
     mkdir -p "$3/logs"
-    write_job "$1" "$2" >"$3/job"
-    if [ "$1" = 1 ]; then
+    case $1 in
+    one)
+        write_job 1 "$2" >"$3/job"
         vm_boot 1 "${VM_PROCESSORS:-2}" "$3"
-    else
+        ;;
+    two)
+        write_job 2 "$2" >"$3/job"
         vm_boot_pair "$3"
-    fi
+        ;;
+    esac
 }
 
 driver_crashed() # DIRECTORY
@@ -155,18 +200,22 @@ add_results() # GROUP DIRECTORY STATUS
         printf '%s\n' "$line"
     done <"$2/results"
     if [ "$3" -gt 1 ]; then
-        fail "$1: the guests" "died, or did not end in time"
+        fail "$1, kernel $kernel: the guests" "died, or did not end in time"
         tail -n 15 "$2"/console.* "$2"/qemu.* | sed 's/^/      | /'
     elif [ "$3" != 0 ] && ! grep -q '^FAIL' "$2/results"; then
-        fail "$1" "a test ended in an error without a count"
+        fail "$1, kernel $kernel" "a test ended in an error without a count"
         tail -n 15 "$2/complaints" | sed 's/^/      | /'
     fi
 }
 
-vm_limit=1200 # seconds for a group
-vm_test_limit=900
-[ $vm_all = no ] || vm_limit=4200 vm_test_limit=3600
 prepare
-run_group one 1
-run_group two 2
+read -ra known <<<"$vm_kernels"
+if [ ${#kernels[@]} -gt 0 ]; then
+    run_on_kernels each "one two" "${kernels[@]}"
+elif [ $all = yes ]; then
+    run_on_kernels each "one two" "${known[@]}"
+else
+    run_on_kernels first one newest 6.12 6.1
+    run_on_kernels first two 6.1 6.12 newest
+fi
 tally

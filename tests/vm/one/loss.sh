@@ -44,14 +44,14 @@ cable || exit
 writes=12
 [ "$vm_all" = yes ] || writes=6
 impair loss 1% || exit
-troubled "loss of 1 %, no flag before its payload" "$vm_programs/flags" -w $writes rxe1 rxe2
+troubled "loss of 1 %, flags and payloads" "$vm_programs/flags" -e $order -w $writes rxe1 rxe2
 for protocol in superpipeline rcache; do
     mpi=(--mca btl_rbuf_protocol "$protocol" "${patient[@]}" --mca btl_base_verbose 10)
     mpi_job 2 "$here/by_rank.sh" "$mpi_tests/pingpong" brief
     troubled "loss of 1 %, $protocol" "${mpi_command[@]}"
 done
 impair delay 300us reorder 80% 50% loss 1% || exit
-troubled "reordering and loss, no flag before its payload" "$vm_programs/flags" -w $writes rxe1 rxe2
+troubled "reordering and loss, flags and payloads" "$vm_programs/flags" -e $order -w $writes rxe1 rxe2
 mpi=("${patient[@]}" --mca btl_base_verbose 10)
 programs=("pingpong brief")
 [ "$vm_all" = no ] || programs+=(order types)
