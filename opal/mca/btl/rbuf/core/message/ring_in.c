@@ -79,6 +79,13 @@ void rbuf_ring_in_free_long(struct rbuf_ring_in *ring, uint32_t slot, uint32_t b
     finish_free(ring);
 }
 
+/* A call of its own, lest it take registers of the usual way. */
+static __attribute__((noinline)) void expect_next(const struct rbuf_ring_in *ring,
+                                                  struct rbuf_watch *watch)
+{
+    watch->expected = rbuf_ring_word_of_use(ring->proof, ring->use);
+}
+
 /* The slot behind the one with the next message is looked at from now on. */
 static void advance(struct rbuf_ring_in *ring, struct rbuf_watch *watch)
 {
@@ -89,7 +96,12 @@ static void advance(struct rbuf_ring_in *ring, struct rbuf_watch *watch)
         word -= (size_t) ring->slots * ring->slot_bytes;
     }
     watch->word = (const _Atomic uint64_t *) (const void *) (word + ring->slot_bytes);
-    watch->expected = rbuf_ring_word_of_use(ring->proof, ++ring->use);
+    ring->use++;
+    if (ring->proof == RBUF_PROOF_ORDER) {
+        watch->expected += 1ull << RBUF_RING_SIZE_BITS;
+    } else {
+        expect_next(ring, watch);
+    }
 }
 
 /* The same of a long message. The epoch counts messages, not slots. */
@@ -327,7 +339,7 @@ static __attribute__((noinline)) bool take_beyond_slot(struct rbuf_ring_in *ring
 
 /* The same of one whose word has a checksum, and is `rest` beyond what is expected without size and
  * checksum. */
-static bool take_checked(struct rbuf_ring_in *ring, uint64_t rest)
+static __attribute__((noinline)) bool take_checked(struct rbuf_ring_in *ring, uint64_t rest)
 {
     const struct rbuf_ring_trailer *trailer = watched(ring->watch);
     const uint32_t bytes = (uint32_t) (rest >> RBUF_CHECKSUM_BITS);

@@ -47,15 +47,9 @@ static inline void fill_trailer(struct rbuf_peer *peer, enum rbuf_message_kind k
     struct rbuf_ring_trailer *trailer =
         (struct rbuf_ring_trailer *) (void *) (out->local_end - TRAILER_BYTES);
 
-    uint64_t word = rbuf_ring_word(out->proof, out->use, bytes);
-
     rbuf_channel_fill(peer, &trailer->header, (uint8_t) kind, tag, argument);
-    if (out->proof == RBUF_PROOF_CHECKSUM) {
-        word |= rbuf_checksum_of_use(rbuf_checksum(out->local_end - rbuf_ring_length(bytes),
-                                                   rbuf_ring_length(bytes) - sizeof(trailer->word)),
-                                     out->use);
-    }
-    atomic_store_explicit(&trailer->word, word, memory_order_relaxed);
+    atomic_store_explicit(&trailer->word, out->use << RBUF_RING_SIZE_BITS | bytes,
+                          memory_order_relaxed);
 }
 
 /* The slot was posted, if the status says so. */
@@ -72,9 +66,32 @@ static inline bool took_slot(struct rbuf_peer *peer, uint32_t bytes, enum rbuf_f
     return true;
 }
 
+/* The same with a checksum. Apart from the usual way, lest it take registers of that. */
+static __attribute__((noinline)) bool end_checked(struct rbuf_peer *peer,
+                                                  enum rbuf_message_kind kind, uint8_t tag,
+                                                  uint32_t bytes, uint64_t argument)
+{
+    const struct rbuf_ring_out *out = &peer->ring_out;
+    const uint32_t length = rbuf_ring_length(bytes);
+    struct rbuf_ring_trailer *trailer =
+        (struct rbuf_ring_trailer *) (void *) (out->local_end - TRAILER_BYTES);
+    uint64_t sum;
+
+    rbuf_channel_fill(peer, &trailer->header, (uint8_t) kind, tag, argument);
+    sum = rbuf_checksum(out->local_end - length, length - sizeof(trailer->word));
+    atomic_store_explicit(&trailer->word,
+                          rbuf_ring_word(out->proof, out->use, bytes) |
+                              rbuf_checksum_of_use(sum, out->use),
+                          memory_order_relaxed);
+    return took_slot(peer, bytes, write_slot(peer, length));
+}
+
 bool rbuf_ring_out_end(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_t tag,
                        uint32_t bytes, uint64_t argument)
 {
+    if (peer->ring_out.proof == RBUF_PROOF_CHECKSUM) {
+        return end_checked(peer, kind, tag, bytes, argument);
+    }
     fill_trailer(peer, kind, tag, bytes, argument);
     return took_slot(peer, bytes, write_slot(peer, rbuf_ring_length(bytes)));
 }
