@@ -12,7 +12,7 @@
 
 #include "core/base/checksum_key.h"
 
-#if defined(__SSE2__)
+#if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 
@@ -116,7 +116,7 @@ INLINE void words_portable(struct pair *pair, struct run run, size_t at, size_t 
     }
 }
 
-#if defined(__SSE2__)
+#if defined(__x86_64__)
 /* Sums in the making, one in each lane of 64 bits. */
 struct lanes16 {
     __m128i products;
@@ -391,7 +391,7 @@ INLINE uint64_t whole(enum rbuf_checksum_path path, void *to, const void *from, 
     }
 }
 
-#if defined(__SSE2__)
+#if defined(__x86_64__)
 /* What an eager ring's short message has: a multiple of 8 bytes below LARGE_BYTES, without a call.
  */
 INLINE uint64_t short_sse2(unsigned char *to, const unsigned char *from, size_t bytes, bool copying)
@@ -430,7 +430,7 @@ static uint64_t whole_portable(void *to, const void *from, size_t bytes)
                       : whole(RBUF_CHECKSUM_PORTABLE, NULL, from, bytes, false);
 }
 
-#if defined(__SSE2__)
+#if defined(__x86_64__)
 static uint64_t whole_sse2(void *to, const void *from, size_t bytes)
 {
     return to != NULL ? whole(RBUF_CHECKSUM_SSE2, to, from, bytes, true)
