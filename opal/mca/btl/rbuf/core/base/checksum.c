@@ -12,7 +12,7 @@
 
 #include "core/base/checksum_key.h"
 
-#if defined(__SSE2__)
+#if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 
@@ -31,8 +31,10 @@ static const uint64_t segment_key[SEGMENT_WORDS]
 
 /* Factors of 128 bits are two numbers of the key each, low half first. */
 static const uint64_t segment_factor[] = {CHECKSUM_KEY_4(512)};
-static const uint64_t end_factor[] = {CHECKSUM_KEY_4(516), CHECKSUM_KEY_4(520)};
-static const uint64_t point = CHECKSUM_KEY(524) >> 3; /* of the polynomial */
+static const uint64_t end_factor[] = {CHECKSUM_KEY_4(516), CHECKSUM_KEY(520), CHECKSUM_KEY(521)};
+static const uint64_t end_term[] = {CHECKSUM_KEY(522), CHECKSUM_KEY(523)};
+static const uint64_t length_factor = CHECKSUM_KEY(524);
+static const uint64_t point = CHECKSUM_KEY(525) >> 3; /* of the polynomial */
 
 /* What one segment is reduced to. */
 struct pair {
@@ -75,21 +77,22 @@ INLINE void add_word(struct pair *pair, uint64_t word, uint64_t key)
 }
 
 /* 4, 2 and 1 bytes: as many as are left, each loaded once. */
-INLINE uint64_t take_tail(const struct run *run, size_t at, size_t bytes, bool copying)
+INLINE uint64_t take_tail(struct run run, size_t at, size_t bytes, bool copying)
 {
     uint64_t word = 0;
     size_t done = 0;
 
+#pragma GCC unroll 3
     for (size_t part = 4; part > 0; part /= 2) {
         uint64_t value = 0;
 
         if ((bytes & part) == 0) {
             continue;
         }
-        memcpy(&value, run->from + at + done, part);
+        memcpy(&value, run.from + at + done, part);
         value = loaded(value);
         if (copying) {
-            memcpy(run->to + at + done, &value, part);
+            memcpy(run.to + at + done, &value, part);
         }
         word |= value << (8 * done);
         done += part;
@@ -98,51 +101,68 @@ INLINE uint64_t take_tail(const struct run *run, size_t at, size_t bytes, bool c
 }
 
 /* The rest of a run from `at` on, 8 bytes at a time; what is missing in the last counts as 0. */
-INLINE void words_portable(struct pair *pair, const struct run *run, size_t at, size_t bytes,
-                           bool copying)
+INLINE void words_portable(struct pair *pair, struct run run, size_t at, size_t bytes, bool copying)
 {
     for (; bytes - at >= 8; at += 8) {
-        uint64_t word = loaded(load_word(run->from + at));
+        uint64_t word = loaded(load_word(run.from + at));
 
         if (copying) {
-            memcpy(run->to + at, &word, sizeof(word));
+            memcpy(run.to + at, &word, sizeof(word));
         }
-        add_word(pair, word, load_word(run->key + at));
+        add_word(pair, word, load_word(run.key + at));
     }
     if (at < bytes) {
-        add_word(pair, take_tail(run, at, bytes - at, copying), load_word(run->key + at));
+        add_word(pair, take_tail(run, at, bytes - at, copying), load_word(run.key + at));
     }
 }
 
-#if defined(__SSE2__)
-/* 16 bytes at a time. Returns the bytes done. */
-INLINE size_t vectors_sse2(struct pair *pair, const struct run *run, size_t at, size_t bytes,
-                           bool copying)
+#if defined(__x86_64__)
+/* Sums in the making, one in each lane of 64 bits. */
+struct lanes16 {
+    __m128i products;
+    __m128i words;
+};
+
+INLINE void add_vector16(struct lanes16 *lanes, __m128i vector, __m128i key)
 {
-    __m128i products = _mm_setzero_si128();
-    __m128i words = _mm_setzero_si128();
-    uint64_t half[2];
+    vector = _mm_add_epi32(vector, key);
+    lanes->products =
+        _mm_add_epi64(lanes->products, _mm_mul_epu32(vector, _mm_srli_epi64(vector, 32)));
+    lanes->words = _mm_xor_si128(lanes->words, vector);
+}
+
+INLINE void add_lanes16(struct pair *pair, const struct lanes16 *lanes)
+{
+    __m128i products =
+        _mm_add_epi64(lanes->products, _mm_unpackhi_epi64(lanes->products, lanes->products));
+    __m128i words = _mm_xor_si128(lanes->words, _mm_unpackhi_epi64(lanes->words, lanes->words));
+    uint64_t sum;
+
+    _mm_storel_epi64((__m128i *) &sum, products);
+    pair->products += sum;
+    _mm_storel_epi64((__m128i *) &sum, words);
+    pair->words ^= sum;
+}
+
+/* 16 bytes at a time. Returns the bytes done. */
+INLINE size_t vectors_sse2(struct pair *pair, struct run run, size_t at, size_t bytes, bool copying)
+{
+    struct lanes16 lanes = {_mm_setzero_si128(), _mm_setzero_si128()};
 
     for (; bytes - at >= 16; at += 16) {
-        __m128i vector = _mm_loadu_si128((const __m128i *) (run->from + at));
+        __m128i vector = _mm_loadu_si128((const __m128i *) (run.from + at));
 
         __asm__("" : "+x"(vector));
         if (copying) {
-            _mm_storeu_si128((__m128i *) (run->to + at), vector);
+            _mm_storeu_si128((__m128i *) (run.to + at), vector);
         }
-        vector = _mm_add_epi32(vector, _mm_loadu_si128((const __m128i *) (run->key + at)));
-        products = _mm_add_epi64(products, _mm_mul_epu32(vector, _mm_srli_epi64(vector, 32)));
-        words = _mm_xor_si128(words, vector);
+        add_vector16(&lanes, vector, _mm_loadu_si128((const __m128i *) (run.key + at)));
     }
-    memcpy(half, &products, sizeof(half));
-    pair->products += half[0] + half[1];
-    memcpy(half, &words, sizeof(half));
-    pair->words ^= half[0] ^ half[1];
+    add_lanes16(pair, &lanes);
     return at;
 }
 #else
-INLINE size_t vectors_sse2(struct pair *pair, const struct run *run, size_t at, size_t bytes,
-                           bool copying)
+INLINE size_t vectors_sse2(struct pair *pair, struct run run, size_t at, size_t bytes, bool copying)
 {
     (void) pair;
     (void) run;
@@ -155,25 +175,38 @@ INLINE size_t vectors_sse2(struct pair *pair, const struct run *run, size_t at, 
 #if defined(__x86_64__)
 #define AVX2 __attribute__((target("avx2")))
 
-AVX2 INLINE void add_avx2(__m256i *products, __m256i *words, __m256i vector,
-                          const unsigned char *key)
+/* The same of lanes that are twice as many. */
+struct lanes32 {
+    __m256i products;
+    __m256i words;
+};
+
+AVX2 INLINE void add_vector32(struct lanes32 *lanes, __m256i vector, const unsigned char *key)
 {
     vector = _mm256_add_epi32(vector, _mm256_loadu_si256((const __m256i *) key));
-    *products =
-        _mm256_add_epi64(*products, _mm256_mul_epu32(vector, _mm256_srli_epi64(vector, 32)));
-    *words = _mm256_xor_si256(*words, vector);
+    lanes->products =
+        _mm256_add_epi64(lanes->products, _mm256_mul_epu32(vector, _mm256_srli_epi64(vector, 32)));
+    lanes->words = _mm256_xor_si256(lanes->words, vector);
+}
+
+AVX2 INLINE void add_lanes32(struct pair *pair, const struct lanes32 *lanes)
+{
+    const struct lanes16 halves = {
+        .products = _mm_add_epi64(_mm256_castsi256_si128(lanes->products),
+                                  _mm256_extracti128_si256(lanes->products, 1)),
+        .words = _mm_xor_si128(_mm256_castsi256_si128(lanes->words),
+                               _mm256_extracti128_si256(lanes->words, 1))};
+
+    add_lanes16(pair, &halves);
 }
 
 /* 128 bytes a turn, all loads before the stores. Returns the bytes done. */
-AVX2 INLINE size_t turns_avx2(struct pair *pair, const struct run *run, size_t bytes, bool copying)
+AVX2 INLINE size_t turns_avx2(struct lanes32 *lanes, struct run run, size_t bytes, bool copying)
 {
-    __m256i products[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
-    __m256i words[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
-    uint64_t lane[4];
     size_t at = 0;
 
     for (; bytes - at >= TURN_BYTES; at += TURN_BYTES) {
-        const __m256i *source = (const __m256i *) (run->from + at);
+        const __m256i *source = (const __m256i *) (run.from + at);
         __m256i a = _mm256_loadu_si256(source);
         __m256i b = _mm256_loadu_si256(source + 1);
         __m256i c = _mm256_loadu_si256(source + 2);
@@ -181,50 +214,84 @@ AVX2 INLINE size_t turns_avx2(struct pair *pair, const struct run *run, size_t b
 
         __asm__("" : "+x"(a), "+x"(b), "+x"(c), "+x"(d));
         if (copying) {
-            __m256i *sink = (__m256i *) (run->to + at);
+            __m256i *sink = (__m256i *) (run.to + at);
 
             _mm256_storeu_si256(sink, a);
             _mm256_storeu_si256(sink + 1, b);
             _mm256_storeu_si256(sink + 2, c);
             _mm256_storeu_si256(sink + 3, d);
         }
-        add_avx2(&products[0], &words[0], a, run->key + at);
-        add_avx2(&products[1], &words[1], b, run->key + at + 32);
-        add_avx2(&products[0], &words[0], c, run->key + at + 64);
-        add_avx2(&products[1], &words[1], d, run->key + at + 96);
+        add_vector32(&lanes[0], a, run.key + at);
+        add_vector32(&lanes[1], b, run.key + at + 32);
+        add_vector32(&lanes[0], c, run.key + at + 64);
+        add_vector32(&lanes[1], d, run.key + at + 96);
     }
-    products[0] = _mm256_add_epi64(products[0], products[1]);
-    words[0] = _mm256_xor_si256(words[0], words[1]);
-    memcpy(lane, &products[0], sizeof(lane));
-    pair->products += lane[0] + lane[1] + lane[2] + lane[3];
-    memcpy(lane, &words[0], sizeof(lane));
-    pair->words ^= lane[0] ^ lane[1] ^ lane[2] ^ lane[3];
     return at;
 }
 
-AVX2 static size_t large_avx2(struct pair *pair, const struct run *run, size_t bytes)
+AVX2 INLINE void run_avx2(struct pair *pair, struct run run, size_t bytes, bool copying)
 {
-    return run->to != NULL ? turns_avx2(pair, run, bytes, true)
-                           : turns_avx2(pair, run, bytes, false);
+    struct lanes32 lanes[2] = {0};
+    size_t at = turns_avx2(lanes, run, bytes, copying);
+
+    for (; bytes - at >= 32; at += 32) {
+        __m256i vector = _mm256_loadu_si256((const __m256i *) (run.from + at));
+
+        __asm__("" : "+x"(vector));
+        if (copying) {
+            _mm256_storeu_si256((__m256i *) (run.to + at), vector);
+        }
+        add_vector32(&lanes[0], vector, run.key + at);
+    }
+    lanes[0].products = _mm256_add_epi64(lanes[0].products, lanes[1].products);
+    lanes[0].words = _mm256_xor_si256(lanes[0].words, lanes[1].words);
+    add_lanes32(pair, &lanes[0]);
+    at = vectors_sse2(pair, run, at, bytes, copying);
+    words_portable(pair, run, at, bytes, copying);
+}
+
+/* Not inlined: what is compiled for fewer instructions cannot hold it. */
+AVX2 static struct pair large_avx2(const struct run *run, size_t bytes)
+{
+    struct pair pair = {0};
+
+    run_avx2(&pair, *run, bytes, false);
+    return pair;
+}
+
+AVX2 static struct pair large_avx2_copied(const struct run *run, size_t bytes)
+{
+    struct pair pair = {0};
+
+    run_avx2(&pair, *run, bytes, true);
+    return pair;
 }
 #else
-static size_t large_avx2(struct pair *pair, const struct run *run, size_t bytes)
+static struct pair large_avx2(const struct run *run, size_t bytes)
 {
-    (void) pair;
     (void) run;
     (void) bytes;
-    return 0;
+    return (struct pair){0};
+}
+
+static struct pair large_avx2_copied(const struct run *run, size_t bytes)
+{
+    return large_avx2(run, bytes);
 }
 #endif
 
 /* Adds `bytes` that lie in one segment. */
-INLINE void add_run(enum rbuf_checksum_path path, struct pair *pair, const struct run *run,
-                    size_t bytes, bool copying)
+INLINE void add_run(enum rbuf_checksum_path path, struct pair *pair, struct run run, size_t bytes,
+                    bool copying)
 {
     size_t at = 0;
 
     if (path == RBUF_CHECKSUM_AVX2 && bytes >= LARGE_BYTES) {
-        at = large_avx2(pair, run, bytes);
+        const struct pair more = copying ? large_avx2_copied(&run, bytes) : large_avx2(&run, bytes);
+
+        pair->products += more.products;
+        pair->words ^= more.words;
+        return;
     }
     if (path != RBUF_CHECKSUM_PORTABLE) {
         at = vectors_sse2(pair, run, at, bytes, copying);
@@ -257,12 +324,16 @@ static void end_segment(struct rbuf_checksum_state *state)
     state->products = state->words = 0;
 }
 
-INLINE uint64_t end(const struct pair *pair, uint64_t last)
+/* The highest 40 bits of a sum of 128; `segments` is 0 where none is complete. */
+INLINE uint64_t end(const struct pair *pair, uint64_t segments, uint64_t bytes)
 {
-    wide sum = ((wide) end_factor[7] << 64 | end_factor[6]) + times(end_factor, pair->products) +
-               times(end_factor + 2, pair->words) + times(end_factor + 4, last);
+    const uint64_t products = pair->products + length_factor * bytes;
+    wide low = ((wide) end_term[1] << 64 | end_term[0]) + (wide) end_factor[0] * products +
+               (wide) end_factor[2] * pair->words + (wide) end_factor[4] * segments;
+    uint64_t high = (uint64_t) (low >> 64) + end_factor[1] * products +
+                    end_factor[3] * pair->words + end_factor[5] * segments;
 
-    return (uint64_t) (sum >> (128 - RBUF_CHECKSUM_BITS));
+    return high >> (64 - RBUF_CHECKSUM_BITS);
 }
 
 /* Adds any number of bytes; where they are not the last, a multiple of 8. */
@@ -277,7 +348,7 @@ INLINE void add(enum rbuf_checksum_path path, struct rbuf_checksum_state *state,
         struct pair pair = {.products = state->products, .words = state->words};
 
         run.key = (const unsigned char *) segment_key + begin;
-        add_run(path, &pair, &run, now, copying);
+        add_run(path, &pair, run, now, copying);
         state->products = pair.products;
         state->words = pair.words;
         state->bytes += now;
@@ -299,7 +370,7 @@ uint64_t rbuf_checksum_end(const struct rbuf_checksum_state *state)
 {
     const struct pair pair = {.products = state->products, .words = state->words};
 
-    return end(&pair, horner(state->segments, state->bytes));
+    return end(&pair, state->segments, state->bytes);
 }
 
 /* In one. What fits in a segment needs neither a state nor a polynomial. */
@@ -310,8 +381,8 @@ INLINE uint64_t whole(enum rbuf_checksum_path path, void *to, const void *from, 
         const struct run run = {.from = from, .to = to, .key = (const unsigned char *) segment_key};
         struct pair pair = {0};
 
-        add_run(path, &pair, &run, bytes, copying);
-        return end(&pair, bytes);
+        add_run(path, &pair, run, bytes, copying);
+        return end(&pair, 0, bytes);
     } else {
         struct rbuf_checksum_state state = {0};
 
@@ -320,13 +391,46 @@ INLINE uint64_t whole(enum rbuf_checksum_path path, void *to, const void *from, 
     }
 }
 
+#if defined(__x86_64__)
+/* What an eager ring's short message has: a multiple of 8 bytes below LARGE_BYTES, without a call.
+ */
+INLINE uint64_t short_sse2(unsigned char *to, const unsigned char *from, size_t bytes, bool copying)
+{
+    const unsigned char *key = (const unsigned char *) segment_key;
+    const size_t whole = bytes / 16 * 16;
+    struct lanes16 lanes = {_mm_setzero_si128(), _mm_setzero_si128()};
+    struct pair pair = {0};
+
+    if (whole < bytes) {
+        __m128i vector = _mm_loadl_epi64((const __m128i *) (from + whole));
+
+        __asm__("" : "+x"(vector));
+        if (copying) {
+            _mm_storel_epi64((__m128i *) (to + whole), vector);
+        }
+        add_vector16(&lanes, vector, _mm_loadl_epi64((const __m128i *) (key + whole)));
+    }
+    for (size_t at = 0; at < whole; at += 16) {
+        __m128i vector = _mm_loadu_si128((const __m128i *) (from + at));
+
+        __asm__("" : "+x"(vector));
+        if (copying) {
+            _mm_storeu_si128((__m128i *) (to + at), vector);
+        }
+        add_vector16(&lanes, vector, _mm_load_si128((const __m128i *) (key + at)));
+    }
+    add_lanes16(&pair, &lanes);
+    return end(&pair, 0, bytes);
+}
+#endif
+
 static uint64_t whole_portable(void *to, const void *from, size_t bytes)
 {
     return to != NULL ? whole(RBUF_CHECKSUM_PORTABLE, to, from, bytes, true)
                       : whole(RBUF_CHECKSUM_PORTABLE, NULL, from, bytes, false);
 }
 
-#if defined(__SSE2__)
+#if defined(__x86_64__)
 static uint64_t whole_sse2(void *to, const void *from, size_t bytes)
 {
     return to != NULL ? whole(RBUF_CHECKSUM_SSE2, to, from, bytes, true)
@@ -341,24 +445,28 @@ static uint64_t whole_avx2(void *to, const void *from, size_t bytes)
 #endif
 
 /* The best that the processor has. */
-INLINE uint64_t choose(void *to, const void *from, size_t bytes)
+INLINE uint64_t choose(void *to, const void *from, size_t bytes, bool copying)
 {
 #if defined(__x86_64__)
-    return bytes >= LARGE_BYTES && __builtin_cpu_supports("avx2") ? whole_avx2(to, from, bytes)
-                                                                  : whole_sse2(to, from, bytes);
+    if (bytes < LARGE_BYTES) {
+        return bytes % 8 == 0 ? short_sse2(to, from, bytes, copying) : whole_sse2(to, from, bytes);
+    }
+    return __builtin_cpu_supports("avx2") ? whole_avx2(to, from, bytes)
+                                          : whole_sse2(to, from, bytes);
 #else
+    (void) copying;
     return whole_portable(to, from, bytes);
 #endif
 }
 
 uint64_t rbuf_checksum(const void *data, size_t bytes)
 {
-    return choose(NULL, data, bytes);
+    return choose(NULL, data, bytes, false);
 }
 
 uint64_t rbuf_copy_checksum(void *to, const void *from, size_t bytes)
 {
-    return choose(to, from, bytes);
+    return choose(to, from, bytes, true);
 }
 
 void rbuf_checksum_add(struct rbuf_checksum_state *state, const void *data, size_t bytes)
