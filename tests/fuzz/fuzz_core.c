@@ -88,7 +88,7 @@ static struct world_options choose_options(const struct record *record)
         .buffer_blocks = (uint16_t) (2 + (bits >> 11 & 3)),
         .buffers = (uint8_t) (1 + (bits >> 13 & 3)),
         .taper = bits >> 15 & 1};
-    options.core.arrival = (enum rbuf_arrival)((bits >> 16 & 7) % RBUF_ARRIVALS);
+    options.core.arrival = (enum rbuf_arrival)((bits >> 16 & 3) % 3);
     options.core.quantum = 512u << (bits >> 18 & 3);
     options.core.grant_wait_ns = (bits >> 20 & 1) * 50000;
     options.core.probe_interval_ns = (bits >> 21 & 1) * 1000000;
