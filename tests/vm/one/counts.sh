@@ -2,16 +2,17 @@
 # SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
 #
 # Requests, completions and registrations of a message are those that the protocol says, in rbuf's own
-# counters and in the device's; with eager rings where a write keeps its order, and with send/receive alone.
+# counters and in the device's; with eager rings where there are any, and with send/receive alone.
 
 . "$(dirname "$0")/../common.sh"
 
-# The way of small messages with rbuf's defaults, rings or sends, and what rbuf has to be told for that: it takes no
-# kernel's Soft-RoCE for one that keeps the order of a write.
-small=sends
+# Whether there are rings, and blocks that are taken as they arrive. rbuf takes no kernel's Soft-RoCE for one that
+# keeps the order of a write, unless it is told so. Without blocks chunks are others than counts.c expects: then the
+# protocols that copy are left out.
+blocks=no
 subblock=()
 if writes_are_ordered; then
-    small=rings
+    blocks=yes
     subblock=(--mca btl_rbuf_subblock on)
 fi
 
@@ -49,13 +50,16 @@ counted() # PROTOCOL rings|sends
 
 one_device || exit
 # What a protocol does with large messages does not depend on the way of small ones.
-for protocol in $some_protocols; do
-    counted "$protocol" $small
-done
-if [ $small = rings ]; then
-    counted superpipeline sends
-    [ "$vm_all" = no ] || for protocol in pipeline copy register rcache; do
-        counted "$protocol" sends
+if [ $blocks = yes ]; then
+    for protocol in $some_protocols; do
+        counted "$protocol" rings
     done
+    by_sends=superpipeline
+    [ "$vm_all" = no ] || by_sends=$protocols
+else
+    by_sends="register rcache"
 fi
+for protocol in $by_sends; do
+    counted "$protocol" sends
+done
 no_device
