@@ -126,7 +126,7 @@ vm_kernel_fetch() # DIRECTORY VERSION
 vm_kernel_unpack() # DIRECTORY
 {
     local package tree=$1/tree version
-    mkdir -m 755 -p "$tree/boot" || return
+    mkdir -p "$tree/boot" || return
     for package in "$1"/*.deb; do
         dpkg-deb -x "$package" "$tree" || return
     done

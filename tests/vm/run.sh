@@ -7,11 +7,14 @@
 #
 # NAME is a file of one/ or two/ without its ending, for example one/gid; all by default. The kernel is that of
 # Debian 12, of Debian 13 or of unstable. Without --kernel one guest runs the newest of them that can be had, and
-# the two run 6.1. --all runs all tests on all three; those on the newest are longer then. Needs no privilege. RBUF_BUILD names the build directory, RBUF_PREFIX where it is installed,
-# RBUF_COMPONENT_DIR the directory of mca_btl_rbuf.so, RBUF_CACHE a directory that is kept between runs,
-# TALLY_LOGS where the guests' output goes. VM_PROCESSORS is how many the single guest has: 2 by default,
-# so that flags are polled while they are written; 1 is faster where others keep this machine busy. The last
-# line counts.
+# the two run 6.1. --all runs all tests on all three; those on the newest are longer then. A kernel that cannot be had
+# is skipped, with the reason.
+#
+# Needs no privilege. RBUF_BUILD names the build directory, RBUF_PREFIX where it is installed, RBUF_COMPONENT_DIR the
+# directory of mca_btl_rbuf.so, RBUF_CACHE a directory that is kept between runs (up to 400 MB for each kernel),
+# TALLY_LOGS where the guests' output goes, a directory for each group and kernel. VM_PROCESSORS is how many the
+# single guest has: 2 by default, so that flags are polled while they are written; 1 is faster where others keep
+# this machine busy. The last line counts.
 
 set -u
 # Two pairs of sockets, for the links of the pair of guests. Sockets that QEMU itself accepts would block it,

@@ -10,5 +10,5 @@ writes=20
 [ "$vm_all" = no ] || writes=200
 name="$vm_test: no flag before its payload"
 writes_are_ordered || name="$vm_test: each payload comes, before or after its flag"
-TALLY_TIMEOUT=300 try "$name" "$vm_programs/flags" -e $order -w $writes rxe0 rxe0
+TALLY_TIMEOUT=900 try "$name" "$vm_programs/flags" -e $order -w $writes rxe0 rxe0
 no_device
