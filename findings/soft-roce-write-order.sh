@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
 #
-# Linux' Soft-RoCE (rdma_rxe) shows the last word of an RDMA write before the words in front of it, since Linux 6.4.
+# Linux' Soft-RoCE (rdma_rxe) shows the last word of an RDMA write before the words in front of it, with Linux 6.12 and 7.2, not with 6.1.
 #
 # Software: Linux 6.1.192 (Debian 12), 6.12.117 (Debian 13) and 7.2.13 (unstable), package linux-image-amd64 of each,
 # in a guest of QEMU 7.2 (TCG, two processors, a processor without FSRM); rdma-core 44.0 in the guest.
@@ -20,7 +20,7 @@
 #     as stated
 #
 # Why: the driver copies a packet page by page with the kernel's memcpy(). Up to Linux 6.3 that is "rep movsq", upwards.
-# Since 6.4 it is "rep movsb" if the processor has FSRM, and else memcpy_orig(), which begins at the end if the low
+# What follows is an explanation that was not checked in these kernels' source: later it is "rep movsb" if the processor has FSRM, and else memcpy_orig(), which begins at the end if the low
 # byte of the source's address, as a signed number, is below that of the target. The headers in front of the
 # payload decide the source's: with IPv6 other endings go wrong, and those that are right here are no safe ones.
 #

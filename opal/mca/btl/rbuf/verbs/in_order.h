@@ -6,7 +6,7 @@
  * The adapter's own answer counts, then a table of adapters, then the user's word. The table says
  * less than it seems to: the order depends on firmware, on routing (adaptive routing sends packets
  * by several paths), on the PCI relaxed ordering of the host, and with Soft-RoCE, which is not in
- * it, on the kernel's memcpy(), which since Linux 6.4 copies backwards at some alignments.
+ * it, on the kernel's memcpy(), which in Linux 6.12 and 7.2 copies backwards at some alignments.
  *
  * Threads: the one that connects queue pairs.
  */
