@@ -19,10 +19,10 @@
 #     Linux 7.2.13+deb14-amd64         0     0     0     0  1880   777   153   455
 #     as stated
 #
-# Why: the driver copies a packet page by page with the kernel's memcpy(). Up to Linux 6.3 that is "rep movsq", upwards.
-# What follows is an explanation that was not checked in these kernels' source: later it is "rep movsb" if the processor has FSRM, and else memcpy_orig(), which begins at the end if the low
-# byte of the source's address, as a signed number, is below that of the target. The headers in front of the
-# payload decide the source's: with IPv6 other endings go wrong, and those that are right here are no safe ones.
+# Why, as far as the pattern tells (the kernels' source was not read for it): the driver copies a packet by the
+# kernel's memcpy(), which in the later kernels begins at the end at some alignments of source and target. The headers
+# in front of the payload decide the source's: with IPv6 other endings go wrong, and those that are right here are no
+# safe ones.
 #
 # Usage: findings/soft-roce-write-order.sh. It takes about five minutes and 300 MB for packages, unpacked in a
 # temporary directory. Exit status 0: as stated; 1: it has changed; 2: it could not be run.

@@ -11,8 +11,8 @@
  * Adapters that are known to place in order and whose drivers cannot say so. Of Mellanox' it ends
  * with ConnectX-4: later ones may place packets as they arrive when the network routes adaptively,
  * and their drivers answer the question themselves. Of irdma, hns, qedr and efa no source says it.
- * Soft-RoCE is not among them: Linux' rdma_rxe places a packet by the kernel's memcpy(), which after
- * 6.1 may copy from the end, as the processor and the alignment have it.
+ * Soft-RoCE is not among them: Linux' rdma_rxe places a packet by the kernel's memcpy(), which
+ * after 6.1 may copy from the end, as the processor and the alignment have it.
  */
 struct known_adapter {
     const char *name;
