@@ -99,6 +99,7 @@ struct mca_btl_rbuf_module_t {
     SLIST_HEAD(, mca_btl_rbuf_mailbox_slab) mailbox_slabs;
     struct mca_btl_rbuf_pool pools[MCA_BTL_RBUF_POOLS];
     SLIST_HEAD(, mca_btl_base_registration_handle_t) handles; /* free ones */
+    SLIST_HEAD(, mca_btl_base_registration_handle_t) windows; /* for atomics of all processes */
     SLIST_HEAD(, mca_btl_rbuf_operation) operations;          /* free ones */
     SLIST_HEAD(, mca_btl_rbuf_operation) pending;             /* wait for a registration */
     uint32_t holding;                               /* operations under way that hold one */

@@ -124,6 +124,33 @@ static mca_btl_rbuf_handle_t *register_target(mca_btl_rbuf_module_t *module,
     return handle;
 }
 
+static void window_add(mca_btl_rbuf_module_t *module, mca_btl_rbuf_handle_t *handle)
+{
+    mca_btl_rbuf_lock(module);
+    handle->state = MCA_BTL_RBUF_HANDLE_WINDOW;
+    SLIST_INSERT_HEAD(&module->windows, handle, link);
+    mca_btl_rbuf_unlock(module);
+}
+
+mca_btl_rbuf_handle_t *mca_btl_rbuf_window_at(mca_btl_rbuf_module_t *module, uint64_t address,
+                                              size_t bytes)
+{
+    mca_btl_rbuf_handle_t *handle;
+
+    mca_btl_rbuf_lock(module);
+    SLIST_FOREACH(handle, &module->windows, link)
+    {
+        const uint64_t base = (uintptr_t) handle->base;
+
+        if (address >= base && address - base <= handle->bytes &&
+            handle->bytes - (address - base) >= bytes) {
+            break;
+        }
+    }
+    mca_btl_rbuf_unlock(module);
+    return handle;
+}
+
 mca_btl_base_registration_handle_t *mca_btl_rbuf_register_mem(mca_btl_base_module_t *btl,
                                                               mca_btl_base_endpoint_t *endpoint,
                                                               void *base, size_t size,
@@ -162,6 +189,9 @@ mca_btl_base_registration_handle_t *mca_btl_rbuf_register_mem(mca_btl_base_modul
     }
     if (handle != NULL) {
         handle->offer.mode = RBUF_OFFER_WINDOW;
+        if ((flags & MCA_BTL_REG_FLAG_REMOTE_ATOMIC) != 0) {
+            window_add(module, handle);
+        }
     }
     return handle;
 }
@@ -184,6 +214,9 @@ int mca_btl_rbuf_deregister_mem(mca_btl_base_module_t *btl,
         }
     }
     registration = handle->registration;
+    if (handle->state == MCA_BTL_RBUF_HANDLE_WINDOW) {
+        SLIST_REMOVE(&module->windows, handle, mca_btl_base_registration_handle_t, link);
+    }
     SLIST_INSERT_HEAD(&module->handles, handle, link);
     mca_btl_rbuf_unlock(module);
     mca_btl_rbuf_registration_give(module, registration);

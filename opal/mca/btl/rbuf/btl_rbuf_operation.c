@@ -147,6 +147,7 @@ void mca_btl_rbuf_operation_end(mca_btl_rbuf_module_t *module, mca_btl_rbuf_oper
         SLIST_INSERT_HEAD(&module->operations, operation, link);
     }
     mca_btl_rbuf_unlock(module);
+    mca_btl_rbuf_registration_give(module, ended.target);
     mca_btl_rbuf_callback_enter(&callback);
     if (ended.callback != NULL) { /* osc/rdma has none where it flushes and gives nothing back */
         ended.callback(&module->super, ended.endpoint, ended.local_address, ended.local_handle,
