@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/close_on_fork.h"
 #include "connect/descriptors.h"
 #include "connect/event_queue.h"
 #include "connect/socket.h"
@@ -381,6 +382,17 @@ static void on_timer(evutil_socket_t fd, short what, void *data)
 
 static const struct rbuf_socket_handlers handlers = {on_readable, on_writable, on_timer};
 
+static int open_socket(int family)
+{
+    int fd;
+
+    rbuf_close_on_fork_begin();
+    fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    rbuf_close_on_fork_mark(fd);
+    rbuf_close_on_fork_end();
+    return fd;
+}
+
 /* 0: connected or on the way. */
 static int try_address(struct rbuf_connection *connection, const struct rbuf_address *address)
 {
@@ -389,7 +401,7 @@ static int try_address(struct rbuf_connection *connection, const struct rbuf_add
     int fd;
 
     do {
-        fd = socket(name.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        fd = open_socket(name.ss_family);
     } while (fd < 0 && errno == EMFILE && connection->context->options.raise_descriptors &&
              rbuf_descriptors_raise());
     rbuf_address_text(address, connection->peer);
@@ -528,7 +540,7 @@ void rbuf_handshake_take_incoming(struct rbuf_connect_context *context, int fd, 
     rbuf_count(&context->counters.connections);
     connection = rbuf_connection_new(context);
     if (connection == NULL) {
-        (void) close(fd);
+        rbuf_close_on_fork_close(fd);
         return;
     }
     connection->state = RBUF_CONNECTION_UNAUTHENTICATED;

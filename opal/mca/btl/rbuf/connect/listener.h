@@ -31,8 +31,7 @@
  *
  * File descriptors (connect/descriptors.h): one a connected pair of ports at each end, up to
  * `max_unauthenticated`, one a published address, an epoll set and an eventfd. All are
- * close-on-exec. A child of fork that outlives its killed parent holds the sockets open: LOST comes
- * when it ends.
+ * close-on-exec, and closed in a child of fork (common/close_on_fork.h).
  *
  * The thread also runs one function of the user's, `tick`, when it is asked to: a clock for what is
  * to go on while the process does something else.

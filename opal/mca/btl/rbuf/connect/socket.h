@@ -16,7 +16,8 @@ struct rbuf_socket_handlers {
     event_callback_fn timer;    /* once, after it was started */
 };
 
-/* Makes the connection the owner of the socket. False: no memory, and the socket is closed. */
+/* Makes the connection the owner of the socket, which is marked (common/close_on_fork.h). False: no
+ * memory, and the socket is closed. */
 bool rbuf_socket_adopt(struct rbuf_connection *connection, int fd,
                        const struct rbuf_socket_handlers *handlers);
 void rbuf_socket_close(struct rbuf_connection *connection);
