@@ -299,6 +299,12 @@ void mca_btl_rbuf_connect_event(mca_btl_base_endpoint_t *endpoint, struct rbuf_c
             connection_failed(endpoint, event->text);
         }
         break;
+    case RBUF_CONNECT_UNANSWERED:
+        if (endpoint->connection == event->connection) {
+            mca_btl_rbuf_help("no answer", opal_process_info.nodename,
+                              OPAL_NAME_PRINT(endpoint->proc->proc_name), event->text, NULL);
+        }
+        break;
     case RBUF_CONNECT_ESTABLISHED:
         if (endpoint->state == MCA_BTL_RBUF_ACCEPTED && endpoint->connection == event->connection) {
             connected(endpoint, &endpoint->theirs);

@@ -41,9 +41,14 @@ void rbuf_socket_close(struct rbuf_connection *connection)
     connection->out_bytes = 0;
 }
 
+void rbuf_socket_start_timer_ms(struct rbuf_connection *connection, unsigned ms)
+{
+    (void) rbuf_event_add_ms(connection->timer, ms);
+}
+
 void rbuf_socket_start_timer(struct rbuf_connection *connection)
 {
-    (void) rbuf_event_add_ms(connection->timer, connection->context->options.timeout_ms);
+    rbuf_socket_start_timer_ms(connection, connection->context->options.timeout_ms);
 }
 
 void rbuf_socket_flush(struct rbuf_connection *connection)
