@@ -26,6 +26,8 @@ static const struct mca_btl_rbuf_counter table[] = {
     {"credit_waits", CORE(credit_waits), "Of these, the ones that found no credit of the receiver"},
     {"messages_held", CORE(messages_held), "Messages that waited for the put that they belong to"},
     {"messages_refused", CORE(messages_refused), "Malformed messages, dropped"},
+    {"messages_undelivered", TOTAL(undelivered),
+     "Messages that came within MPI_Finalize, dropped: the program did not receive them"},
     {"ring_sent", CORE(ring_sent), "Messages sent by eager rings, of those sent"},
     {"ring_bytes", CORE(ring_bytes), "Bytes of these, likewise"},
     {"ring_received", CORE(ring_received), "Messages received by eager rings, of those received"},
@@ -219,6 +221,7 @@ static void add_module(struct mca_btl_rbuf_counters *sum, const mca_btl_rbuf_mod
     add(&sum->one_sided, &module->one_sided, sizeof(sum->one_sided));
     sum->fragments += module->fragments;
     sum->fragment_bytes += module->fragment_bytes;
+    sum->undelivered += module->undelivered;
     sum->staging += module->send_staging.registered + module->receive_staging.registered;
     sum->requests += module->port->fab.requests;
     sum->completions += module->port->fab.completions;

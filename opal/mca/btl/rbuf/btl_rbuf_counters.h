@@ -25,6 +25,7 @@ struct mca_btl_rbuf_counters {
     struct mca_btl_rbuf_one_sided one_sided;
     uint64_t fragments;
     uint64_t fragment_bytes;
+    uint64_t undelivered;
     uint64_t staging;
     uint64_t reuse_held;
     uint64_t reuse_most;

@@ -257,6 +257,7 @@ static void print_unusual(const struct mca_btl_rbuf_counters *sum, FILE *stream)
                 {sum->core.early_dropped, "early data dropped"},
                 {sum->choice.refused, "registrations refused"},
                 {sum->core.messages_refused, "malformed messages"},
+                {sum->undelivered, "messages came within MPI_Finalize and were dropped"},
                 {sum->unauthenticated, "callers that were no peers"}};
     const char *separator = "";
 
