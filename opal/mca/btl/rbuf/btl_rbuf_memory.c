@@ -19,6 +19,9 @@
 #include "btl_rbuf_help.h"
 #include "btl_rbuf_ways.h"
 
+#define REMOTE                                                                                     \
+    (MCA_BTL_REG_FLAG_REMOTE_READ | MCA_BTL_REG_FLAG_REMOTE_WRITE | MCA_BTL_REG_FLAG_REMOTE_ATOMIC)
+
 static mca_btl_rbuf_handle_t *handle_take(mca_btl_rbuf_module_t *module, void *base, size_t bytes,
                                           mca_btl_rbuf_handle_state_t state)
 {
@@ -183,7 +186,9 @@ mca_btl_base_registration_handle_t *mca_btl_rbuf_register_mem(mca_btl_base_modul
      */
     if (handle != NULL && !handle_register(module, NULL, handle, MCA_BTL_RBUF_TARGET, &problem) &&
         !handle_register(module, NULL, handle, MCA_BTL_RBUF_SOURCE, &problem)) {
-        mca_btl_rbuf_help_problem(&problem);
+        mca_btl_rbuf_help_pinned((flags & REMOTE) != 0 ? MCA_BTL_RBUF_PINNED_WINDOW
+                                                       : MCA_BTL_RBUF_PINNED_BUFFER,
+                                 &problem);
         handle_give(module, handle);
         return NULL;
     }

@@ -316,7 +316,7 @@ void mca_btl_rbuf_operation_register(mca_btl_rbuf_module_t *module,
         mca_btl_rbuf_unlock(module);
     } while (!registered && !waits && !alone);
     if (!registered && !waits) {
-        mca_btl_rbuf_help_problem(&problem);
+        mca_btl_rbuf_help_pinned(MCA_BTL_RBUF_PINNED_BUFFER, &problem);
         mca_btl_rbuf_operation_end(module, operation, -ENOMEM);
     }
 }

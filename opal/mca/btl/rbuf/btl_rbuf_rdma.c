@@ -213,7 +213,7 @@ static bool find_target(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t 
         module, wanted->endpoint, (void *) (uintptr_t) wanted->rma.remote, wanted->rma.bytes,
         MCA_BTL_RBUF_TARGET, &problem);
     if (wanted->target == NULL) {
-        mca_btl_rbuf_help_problem(&problem);
+        mca_btl_rbuf_help_pinned(MCA_BTL_RBUF_PINNED_WINDOW, &problem);
         return false;
     }
     wanted->rma.rkey = wanted->target->mr->rkey;
