@@ -345,7 +345,8 @@ static void check_counters(void)
 {
     const struct rbuf_listener_counters *counters = rbuf_listener_counters(listener);
     uint64_t settled = listener->context.unauthenticated_count + counters->authenticated +
-                       counters->slow + counters->closed_early + counters->evicted;
+                       counters->slow + counters->closed_early + counters->evicted +
+                       counters->wordless + counters->withdrawn;
     uint64_t faults = 0;
 
     for (unsigned i = 0; i < RBUF_FAULTS; i++) {

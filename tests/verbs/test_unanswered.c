@@ -122,7 +122,7 @@ START_TEST(withdrawn_requests_are_not_announced)
     rbuf_connection_establish(connection);
     ck_assert_ptr_eq(side_expect(&b, RBUF_CONNECT_ESTABLISHED).connection, event.connection);
     side_expect_nothing(&b);
-    ck_assert_uint_ge(atomic_load(&rbuf_listener_counters(b.listener)->closed_early), 3);
+    ck_assert_uint_ge(atomic_load(&rbuf_listener_counters(b.listener)->withdrawn), 3);
     rbuf_connection_close(event.connection);
     rbuf_connection_close(connection);
     rbuf_listener_close(a.listener);

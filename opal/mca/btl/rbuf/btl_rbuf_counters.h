@@ -42,6 +42,8 @@ struct mca_btl_rbuf_counters {
     uint64_t pinned;
     uint64_t pinned_peak;
     uint64_t unauthenticated;
+    uint64_t latecomers;
+    uint64_t connects_unanswered;
     uint64_t async_visits;
 };
 

@@ -197,7 +197,7 @@ static bool handle_req(struct rbuf_connection *connection, const struct rbuf_exc
         return reject(connection, RBUF_FAULT_TOKEN);
     }
     if (is_withdrawn(connection)) {
-        rbuf_count(&context->counters.closed_early);
+        rbuf_count(&context->counters.withdrawn);
         free_connection(connection);
         return false;
     }
@@ -307,7 +307,8 @@ static void lose(struct rbuf_connection *connection, int error)
     char buffer[128];
 
     if (connection->state == RBUF_CONNECTION_UNAUTHENTICATED) {
-        rbuf_count(&connection->context->counters.closed_early);
+        rbuf_count(connection->in_bytes == 0 ? &connection->context->counters.wordless
+                                             : &connection->context->counters.closed_early);
     }
     if (error == 0) {
         (void) fail(connection, -ECONNRESET, "the connection was closed by the other side");

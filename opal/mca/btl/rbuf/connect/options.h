@@ -36,7 +36,9 @@ struct rbuf_listener_counters {
     _Atomic uint64_t authenticated;      /* that sent a good REQ */
     _Atomic uint64_t fault[RBUF_FAULTS]; /* closed, by enum rbuf_exchange_fault */
     _Atomic uint64_t slow;               /* no whole REQ within the time-out */
-    _Atomic uint64_t closed_early;       /* by the other side, before a REQ */
+    _Atomic uint64_t closed_early;       /* by the other side, in the middle of a REQ */
+    _Atomic uint64_t wordless;           /* likewise, before a byte of one */
+    _Atomic uint64_t withdrawn;          /* likewise, behind a good REQ that had not been read */
     _Atomic uint64_t evicted;            /* the oldest of too many unauthenticated ones */
     _Atomic uint64_t room_pauses;        /* times that new ones had to wait: no place was free */
     _Atomic uint64_t connects;           /* outgoing */
