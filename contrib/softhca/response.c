@@ -50,8 +50,7 @@ static void skip_last_reads(struct queue_pair *qp)
         qp->reads_end = 0;
 }
 
-static enum ibv_wc_status do_atomic(struct node *target, int32_t pid, uint64_t addr,
-                                    struct work_request *request)
+static enum ibv_wc_status do_atomic(int32_t pid, uint64_t addr, struct work_request *request)
 {
     struct ibv_sge remote = {.addr = addr, .length = 8};
     uint64_t old = 0, new = 0;
@@ -61,7 +60,7 @@ static enum ibv_wc_status do_atomic(struct node *target, int32_t pid, uint64_t a
     bool store = true;
     int err;
 
-    shared_lock_take(&target->atomics);
+    shared_lock_take(&self.fabric->atomics);
     err = copy_between(&ours, &theirs, 0, 8);
     if (request->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
         new = old + request->compare_add;
@@ -72,7 +71,7 @@ static enum ibv_wc_status do_atomic(struct node *target, int32_t pid, uint64_t a
     local.addr = (uintptr_t) & new;
     if (!err && store)
         err = copy_between(&theirs, &ours, 0, 8);
-    shared_unlock(&target->atomics);
+    shared_unlock(&self.fabric->atomics);
     if (err)
         return err == ESRCH ? REQUEST_PENDING : IBV_WC_REM_OP_ERR;
     memcpy((void *) (uintptr_t) request->sge[0].addr, &old, 8);
@@ -114,7 +113,7 @@ static uint32_t execute_read(struct queue_pair *qp, struct work_request *request
         if (is_read) {
             err = copy_between(&to, &from, request->copied, bytes);
         } else {
-            uint32_t status = do_atomic(node, from.pid, remote.addr, request);
+            uint32_t status = do_atomic(from.pid, remote.addr, request);
 
             if (status != IBV_WC_SUCCESS)
                 return status;

@@ -67,7 +67,7 @@
 #define MAX_SGE          30u
 #define MAX_INLINE       512u
 #define NODE_SPAN        (512ull << 20) /* bytes of address space a node */
-#define SEGMENT_VERSION  6u
+#define SEGMENT_VERSION  7u
 #define TIME_UNKNOWN     0ull
 
 /* A lock between processes: 0 when free, otherwise the holder's node plus one. A lock whose holder
@@ -198,7 +198,6 @@ struct node {
     /* Written by others, read by the owner. */
     ON_OWN_LINE struct doorbells inbox; /* owner's queue pairs whose peers have posted */
     ON_OWN_LINE _Atomic uint64_t mail_tail;
-    ON_OWN_LINE struct shared_lock atomics;
     ON_OWN_LINE _Atomic uint32_t agent_asleep; /* futex word, enum agent_sleep */
     /* Written by the owner, read by the fabric. */
     ON_OWN_LINE struct doorbells outbox; /* owner's queue pairs with requests new to the link */
@@ -273,7 +272,9 @@ struct fabric {
     /* Nothing can be served before; UINT64_MAX when idle. Lowered by who announces a queue pair. */
     ON_OWN_LINE _Atomic uint64_t next_turn_ns;
     _Atomic uint64_t ringing[MAX_NODES / 64]; /* nodes with a full outbox */
-    struct shared_lock advancing;
+    /* Held by whoever executes an atomic: processes of one adapter may share the memory. */
+    ON_OWN_LINE struct shared_lock atomics;
+    ON_OWN_LINE struct shared_lock advancing;
     uint64_t served;
     uint32_t link_words;             /* of active, that links in use have bits in */
     uint64_t active[MAX_LINKS / 64]; /* links with streams */

@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/close_on_fork.h"
 #include "listener_fuzz.h"
 
 #define TURNS     4u /* of the loop: a command, its event, its answer */
@@ -177,6 +178,9 @@ static void come_in(void)
         oldest->began_ms = 0;
     }
     if (fd >= 0 && rbuf_handshake_make_room(&listener->context)) {
+        rbuf_close_on_fork_begin();
+        rbuf_close_on_fork_mark(fd);
+        rbuf_close_on_fork_end();
         rbuf_handshake_take_incoming(&listener->context, fd, "anybody");
     } else if (fd >= 0) {
         close(fd);
@@ -341,7 +345,8 @@ static void check_counters(void)
 {
     const struct rbuf_listener_counters *counters = rbuf_listener_counters(listener);
     uint64_t settled = listener->context.unauthenticated_count + counters->authenticated +
-                       counters->slow + counters->closed_early + counters->evicted;
+                       counters->slow + counters->closed_early + counters->evicted +
+                       counters->wordless + counters->withdrawn;
     uint64_t faults = 0;
 
     for (unsigned i = 0; i < RBUF_FAULTS; i++) {

@@ -23,7 +23,8 @@ enum stage {
 struct call {
     struct rbuf_connection *call;
     enum stage stage;
-    bool leaving; /* we said DREQ, once */
+    bool leaving;    /* we said DREQ, once */
+    bool unanswered; /* it told us so, once */
 };
 
 static struct call calls[CALLS];
@@ -74,6 +75,7 @@ void caller_call(struct rbuf_listener *listener, struct fuzz_input *input)
     if (error == 0) {
         place->stage = STAGE_CALLING;
         place->leaving = false;
+        place->unanswered = false;
     }
 }
 
@@ -122,6 +124,11 @@ static struct call *judge(const struct rbuf_connect_event *event)
     case RBUF_CONNECT_REJECTED:
     case RBUF_CONNECT_FAILED:
         take_answer(place, event);
+        break;
+    case RBUF_CONNECT_UNANSWERED:
+        fuzz_require(place->stage == STAGE_CALLING && !place->unanswered,
+                     "silence comes before an answer, once");
+        place->unanswered = true;
         break;
     case RBUF_CONNECT_ESTABLISHED:
         fuzz_require(place->stage == STAGE_ACCEPTED, "RTU follows our answer");

@@ -96,7 +96,7 @@ target() { # NAME
         ;;
     listener)
         product=("$connect"/{exchange,event,event_queue,connection,socket,handshake,listening,listener,address,port_address,descriptors}.c
-            "$rbuf"/common/{names,problem}.c)
+            "$rbuf"/common/{close_on_fork,names,problem}.c)
         harness=("$here/listener_caller.c")
         flags+=(-I"$top/tests/verbs")
         wrapped socket connect getsockopt send pthread_create pthread_join pthread_setname_np
@@ -104,7 +104,7 @@ target() { # NAME
         longest=2048
         ;;
     modex)
-        product=("$rbuf/btl_rbuf_modex.c" "$rbuf"/common/{names,problem}.c "$connect"/{address,port_address}.c
+        product=("$rbuf/btl_rbuf_modex.c" "$rbuf"/common/{close_on_fork,names,problem}.c "$connect"/{address,port_address}.c
             "$verbs"/{port,pkey,gid,in_order,memory,queue_pair,receive}.c)
         flags+=(-I"$verbs")
         links+=(-libverbs)

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
 #
 # Strangers at the listeners of a job, many and of every kind, while it exchanges checked messages
-# and sets up connections to further peers: the job goes on and ends well, and counts them.
+# and sets up connections to further peers: the job goes on and ends well, and counts them. Those that are only
+# late, or for others, are counted for themselves, and are nothing unusual.
 set -u
 # shellcheck source=tests/robust/common.sh
 . "$(cd "$(dirname "$0")" && pwd)/common.sh"
@@ -23,6 +24,11 @@ flood() {
     exec perl "$here/unauthenticated.pl" "$first" $((first + ranks - 1)) "$seconds"
 }
 
+# The sum of a counter over the reports.
+counted() { # COUNTER
+    sed -n "s/^rbuf-report:.* $1=\([0-9]*\).*/\1/p" "$log" | awk '{ n += $1 } END { print n + 0 }'
+}
+
 # Every rank counted some, and all together at least half of what was tried.
 wrong_counts() {
     local line tried counted=0 reports=0
@@ -34,14 +40,17 @@ wrong_counts() {
     done < <(sed -n 's/^rbuf-report:.* unauthenticated=\([0-9]*\).*/\1/p' "$log")
     if [ $reports != $ranks ]; then
         echo "$reports reports"
-    elif [ $counted -lt $((tried / 2)) ]; then
-        echo "$counted unauthenticated connections counted of $tried"
+    elif [ $((counted + $(counted latecomers))) -lt $((tried / 2)) ]; then
+        echo "$counted unauthenticated connections counted of $tried, and $(counted latecomers) late"
+    elif [ "$(counted latecomers)" = 0 ]; then
+        echo "those for another process, and those without a word, are not counted for themselves"
     fi
 }
 
 : >"$unauthenticated"
 flood >"$unauthenticated" 2>&1 &
 flooding=$!
+ports=("$first" $((first + ranks - 1)))
 mpi=(--mca btl_rbuf_listen_ports "$first-$((first + ranks - 1))" --mca btl_rbuf_report 2
     --mca btl_rbuf_connect_timeout 2s)
 job "unauthenticated" $((seconds + 60)) $ranks "$robust_tests/steady" $((seconds + 3))
@@ -56,4 +65,27 @@ if [ $status_of_unauthenticated = 0 ]; then
 else
     fail "unauthenticated connections are closed, unanswered" "some were not, see above"
 fi
+
+# Probes without a word, and requests with the token of another process.
+probe() {
+    until (exec 3<>"/dev/tcp/127.0.0.1/$first") 2>/dev/null; do
+        sleep 0.1
+    done
+    exec perl "$here/unauthenticated.pl" "${ports[@]}" 2 token hang_up
+}
+wrong_unusual() {
+    wrong_success | grep . && return
+    if grep -q 'unusual: .*strangers' "$log"; then
+        echo "they are taken for strangers"
+    elif ! grep -q -E '^rbuf-report: unusual: .*; as usual: [1-9][0-9]* connections' "$log"; then
+        echo "they are not counted: $(grep unusual "$log")"
+    fi
+}
+mpi=(--mca btl_rbuf_listen_ports "$first-$((first + ranks - 1))" --mca btl_rbuf_report 1)
+probe >/dev/null 2>&1 &
+probing=$!
+job "late callers are nothing unusual" 60 $ranks "$robust_tests/steady" 4
+kill $probing 2>/dev/null
+wait $probing
+verdict "late callers are nothing unusual" "$(wrong_unusual)"
 tally

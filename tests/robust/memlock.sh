@@ -8,11 +8,12 @@ set -u
 # shellcheck source=tests/robust/common.sh
 . "$(cd "$(dirname "$0")" && pwd)/common.sh"
 
-# What is wrong with the message of a job that could not start.
-wrong_message() {
-    wrong_failure 30 | grep . && return
+# What is wrong with a message of memory that could not be pinned.
+wrong_text() { # FOR-WHAT
     if [ "$(lines_with '^The rbuf transport could not pin memory')" != 1 ]; then
         echo "not said once"
+    elif ! grep -q "^The rbuf transport could not pin memory $1" "$log"; then
+        echo "what it was for is not said: $1"
     elif ! grep -q -E '^  Wanted: +[0-9]+ bytes' "$log"; then
         echo "what was wanted is not said"
     elif ! grep -q -E '^  Limits: +RLIMIT_MEMLOCK is (unlimited|[0-9]+ bytes), wanted' "$log"; then
@@ -20,6 +21,12 @@ wrong_message() {
     elif ! grep -q -E '^  Remedy: +[^ ]' "$log"; then
         echo "what to do is not said"
     fi
+}
+
+# The same of a job that could not start.
+wrong_message() {
+    wrong_failure 30 | grep . && return
+    wrong_text "for"
 }
 
 more=() # further options of mpirun
@@ -96,6 +103,25 @@ at 13M auto works
 more=(--mca btl_rbuf_allow_cache off)
 at 13M auto works "no cache"
 more=()
+
+# Memory of the program: neither staging nor receive buffers are named as a remedy.
+window_job() { # NAME PROTOCOL FOR-WHAT PROGRAM-ARGUMENT...
+    mpi=(--mca btl_rbuf_protocol "$2")
+    job "$1" 60 2 "$robust_tests/windows" "${@:4}"
+    wrong=$(wrong_success)
+    [ -n "$wrong" ] || wrong=$(wrong_text "$3")
+    [ -n "$wrong" ] || ! grep -q -E 'staging_start|control_buffers|smaller staging' "$log" ||
+        wrong="a remedy is named that does not help"
+}
+window() { # NAME PROTOCOL FOR-WHAT PROGRAM-ARGUMENT...
+    until_told window_job "$@"
+    verdict "$1" "$wrong"
+}
+hca=(--memlock 40M)
+for protocol in superpipeline rcache; do
+    window "memlock of a window, $protocol" $protocol "that the program gives for one-sided" 100M
+done
+hca=()
 
 # Where the adapter's limit is the same, it sees to it. 8 MB is what systems give by default.
 if prlimit --memlock=8388608 setpriv --bounding-set -ipc_lock true 2>/dev/null; then

@@ -3,32 +3,42 @@
 #
 # Calls the listeners of a job with everything that no peer would send.
 #
-#   unauthenticated.pl FIRST-PORT LAST-PORT SECONDS
+#   unauthenticated.pl FIRST-PORT LAST-PORT SECONDS [KIND...]
 #
-# Of each kind one process, which goes from port to port of 127.0.0.1 for that long. A listener is
+# Of each kind, or of those given, one process, which goes from port to port of 127.0.0.1 for that long. A listener is
 # to close each connection, itself, without a byte of an answer. Prints a line for each kind,
 # "KIND: connections=N closed=N answered=N open=N refused=N"; open are those that were not closed
 # within 8 seconds. Exit status 0 if every kind was tried, none was answered and none left open.
 use strict;
 use warnings;
 use Errno qw(EINTR ETIMEDOUT);
+use File::Basename qw(dirname);
 use IO::Select;
 use IO::Socket::INET;
 use POSIX ();
 use Time::HiRes qw(sleep time);
 
-my ($first, $last, $seconds) = @ARGV;
-die "usage: unauthenticated.pl FIRST-PORT LAST-PORT SECONDS\n" unless defined $seconds;
+my ($first, $last, $seconds, @only) = @ARGV;
+die "usage: unauthenticated.pl FIRST-PORT LAST-PORT SECONDS [KIND...]\n" unless defined $seconds;
 my $patience = 8;
 $SIG{PIPE} = 'IGNORE';
 
+# That of this release.
+sub wire_version {
+    my $path = dirname($0) . '/../../opal/mca/btl/rbuf/core/base/wire.h';
+    open my $file, '<', $path or die "$path: $!\n";
+    my ($version) = map { /^#define RBUF_WIRE_VERSION (\d+)u/ } <$file>;
+    return $version // die "$path: no wire version\n";
+}
+my $version = wire_version();
+
 # The fields of a message, each as a caller in order would have it but for what is given.
 sub hello {
-    my %field = (magic => 'rbuf', order => 0x0102, version => 1, kind => 1, bytes => 120, @_);
+    my %field = (magic => 'rbuf', order => 0x0102, version => $version, kind => 1, bytes => 136, @_);
     my $side = join '', map { chr int rand 256 } 1 .. 16;         # token: of nobody
     $side .= pack 'L4', 1, 0, 0, 0;                               # name and ports
-    $side .= pack 'a16 Q S C C C C x2', '', 0, 1, 5, 1, 1, 4;     # address
-    $side .= pack 'L4 Q L L S S L', 77, 0, 78, 0, 4096, 5, 0, 64, 16, 0;
+    $side .= pack 'a16 Q S C4 S C C S x4', '', 0, 1, 5, 1, 1, 4, 100, 0, 0, 0xffff; # address
+    $side .= pack 'L4 Q L L S S L3', 77, 0, 78, 0, 4096, 5, 0, 64, 16, 0, 4096, 65536;
     return pack('a4 S C C L L', @field{qw(magic order version kind bytes)}, 0) . $side;
 }
 
@@ -40,7 +50,7 @@ sub noise {
 my %kinds = (
     garbage    => { send => sub { noise() } },
     token      => { send => sub { hello() } },
-    version    => { send => sub { hello(version => 9) } },
+    version    => { send => sub { hello(version => $version + 1) } },
     byte_order => { send => sub { hello(order => 0x0201) } },
     oversized  => { send => sub { hello(bytes => 0xffffffff) . 'x' x 200_000 } },
     undersized => { send => sub { hello(bytes => 3) } },
@@ -116,7 +126,7 @@ sub flood {
 $| = 1;
 my $wrong = 0;
 my @children;
-for my $kind (sort keys %kinds) {
+for my $kind (@only ? @only : sort keys %kinds) {
     my $child = fork // die "fork: $!\n";
     if ($child == 0) {
         srand $$;

@@ -9,6 +9,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -116,11 +117,12 @@ START_TEST(withdrawn_requests_are_not_announced)
     atomic_store(&thread_is_held, false);
     event = side_expect(&b, RBUF_CONNECT_REQUEST);
     rbuf_connection_accept(event.connection, &accept, &b);
+    (void) side_expect(&a, RBUF_CONNECT_UNANSWERED);
     (void) side_expect(&a, RBUF_CONNECT_RESPONSE);
     rbuf_connection_establish(connection);
     ck_assert_ptr_eq(side_expect(&b, RBUF_CONNECT_ESTABLISHED).connection, event.connection);
     side_expect_nothing(&b);
-    ck_assert_uint_ge(atomic_load(&rbuf_listener_counters(b.listener)->closed_early), 3);
+    ck_assert_uint_ge(atomic_load(&rbuf_listener_counters(b.listener)->withdrawn), 3);
     rbuf_connection_close(event.connection);
     rbuf_connection_close(connection);
     rbuf_listener_close(a.listener);
@@ -149,14 +151,18 @@ static int deaf_socket(struct rbuf_address_list *list)
 
 START_TEST(nobody_answers)
 {
-    struct side a = side_open(), b = side_open();
+    const unsigned answer_ms = 3 * TIMEOUT_MS;
+    struct side a = side_open_with((struct rbuf_listener_options){.answer_ms = answer_ms});
+    struct side b = side_open();
     int fd = deaf_socket(&b.addresses);
     uint64_t start = wall_ms();
     struct rbuf_connection *made = side_connect(&a, &b, 1, NULL);
-    struct rbuf_connect_event event = side_expect(&a, RBUF_CONNECT_FAILED);
+    struct rbuf_connect_event event;
 
+    (void) side_expect(&a, RBUF_CONNECT_UNANSWERED);
+    event = side_expect(&a, RBUF_CONNECT_FAILED);
     ck_assert_int_eq(event.error, -ETIMEDOUT);
-    ck_assert_uint_ge(wall_ms() - start, TIMEOUT_MS - 50);
+    ck_assert_uint_ge(wall_ms() - start, answer_ms - 50);
     rbuf_connection_close(made);
     close(fd);
     made = side_connect(&a, &b, 1, NULL);
@@ -165,6 +171,101 @@ START_TEST(nobody_answers)
     rbuf_connection_close(made);
     rbuf_listener_close(a.listener);
     rbuf_listener_close(b.listener);
+}
+END_TEST
+
+/* A process is stopped for longer than a host is called again that does not answer. */
+START_TEST(stopped_process_is_waited_for)
+{
+    struct side a =
+        side_open_with((struct rbuf_listener_options){.timeout_ms = 30, .retry_ms = 90});
+    struct side b = side_open_with((struct rbuf_listener_options){
+        .timeout_ms = PATIENCE_MS, .tick = hold_thread, .tick_ms = 1});
+    struct rbuf_exchange accept = message_make(RBUF_EXCHANGE_REP, b.token, 2);
+    struct rbuf_connect_event event;
+
+    atomic_store(&thread_is_held, true);
+    rbuf_listener_arm(b.listener);
+    sleep_ms(50);
+    (void) side_connect(&a, &b, 1, &a);
+    ck_assert_ptr_eq(side_expect(&a, RBUF_CONNECT_UNANSWERED).user, &a);
+    sleep_ms(1000);
+    side_expect_nothing(&a);
+    atomic_store(&thread_is_held, false);
+    event = side_expect(&b, RBUF_CONNECT_REQUEST);
+    rbuf_connection_accept(event.connection, &accept, &b);
+    (void) side_expect(&a, RBUF_CONNECT_RESPONSE);
+    ck_assert_uint_eq(atomic_load(&rbuf_listener_counters(a.listener)->connects_unanswered), 1);
+    rbuf_listener_close(a.listener);
+    rbuf_listener_close(b.listener);
+}
+END_TEST
+
+/* What listens there closes at once: it is another's, and not waited for. */
+START_TEST(another_listener_is_not_waited_for)
+{
+    struct side a =
+        side_open_with((struct rbuf_listener_options){.timeout_ms = 200, .retry_ms = 600});
+    struct side b = side_open();
+    struct side wrong = b;
+    const uint64_t start = wall_ms();
+    struct rbuf_connection *call;
+
+    memset(wrong.token, 0, sizeof(wrong.token));
+    call = side_connect(&a, &wrong, 1, &a);
+    ck_assert_int_eq(side_expect(&a, RBUF_CONNECT_FAILED).error, -ECONNRESET);
+    ck_assert_uint_lt(wall_ms() - start, 5000);
+    rbuf_connection_close(call);
+    rbuf_listener_close(a.listener);
+    rbuf_listener_close(b.listener);
+}
+END_TEST
+
+static void calling_process(int in, int out)
+{
+    struct side a =
+        side_open_with((struct rbuf_listener_options){.timeout_ms = 500, .retry_ms = 300});
+    struct side there = a;
+
+    (void) !read(in, &there.addresses, sizeof(there.addresses));
+    (void) side_connect(&a, &there, 1, NULL);
+    (void) !write(out, "1", 1);
+    for (;;) {
+        pause();
+    }
+}
+
+/* The calling process is stopped itself, and finds its request closed: it calls again. */
+START_TEST(stopped_caller_calls_again)
+{
+    struct pollfd call = {.events = POLLIN};
+    struct side there;
+    int down[2], up[2];
+    int first;
+    pid_t child;
+    char byte;
+
+    ck_assert_int_eq(pipe(down) | pipe(up), 0);
+    child = fork();
+    if (child == 0) {
+        calling_process(down[0], up[1]);
+    }
+    there = side_open();
+    call.fd = deaf_socket(&there.addresses);
+    ck_assert_int_eq(write(down[1], &there.addresses, sizeof(there.addresses)),
+                     sizeof(there.addresses));
+    ck_assert_int_eq(read(up[0], &byte, 1), 1);
+    first = accept(call.fd, NULL, NULL);
+    ck_assert_int_eq(recv(first, &byte, 1, 0), 1);
+    kill(child, SIGSTOP);
+    close(first);
+    sleep_ms(1500);
+    kill(child, SIGCONT);
+    ck_assert_int_eq(poll(&call, 1, PATIENCE_MS), 1);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    close(call.fd);
+    rbuf_listener_close(there.listener);
 }
 END_TEST
 
@@ -320,6 +421,9 @@ int main(void)
     unit_add(suite, tried_again_and_accepted);
     unit_add(suite, withdrawn_requests_are_not_announced);
     unit_add(suite, nobody_answers);
+    unit_add(suite, stopped_process_is_waited_for);
+    unit_add(suite, another_listener_is_not_waited_for);
+    unit_add(suite, stopped_caller_calls_again);
     unit_add(suite, addresses_are_tried_in_turn);
     unit_add(suite, malformed_address_lists);
     unit_add(suite, killed_peer_is_lost);

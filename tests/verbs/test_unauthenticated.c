@@ -138,6 +138,9 @@ START_TEST(unauthenticated_that_leaves)
     (void) !send(fd, "rbuf", 4, 0);
     close(fd);
     count_reaches(&rbuf_listener_counters(b.listener)->closed_early, 1);
+    close(raw_open(&b));
+    count_reaches(&rbuf_listener_counters(b.listener)->wordless, 1);
+    ck_assert_uint_eq(atomic_load(&rbuf_listener_counters(b.listener)->closed_early), 1);
     side_expect_nothing(&b);
     rbuf_listener_close(b.listener);
 }

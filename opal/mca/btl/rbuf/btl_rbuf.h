@@ -99,6 +99,7 @@ struct mca_btl_rbuf_module_t {
     SLIST_HEAD(, mca_btl_rbuf_mailbox_slab) mailbox_slabs;
     struct mca_btl_rbuf_pool pools[MCA_BTL_RBUF_POOLS];
     SLIST_HEAD(, mca_btl_base_registration_handle_t) handles; /* free ones */
+    SLIST_HEAD(, mca_btl_base_registration_handle_t) windows; /* for atomics of all processes */
     SLIST_HEAD(, mca_btl_rbuf_operation) operations;          /* free ones */
     SLIST_HEAD(, mca_btl_rbuf_operation) pending;             /* wait for a registration */
     uint32_t holding;                               /* operations under way that hold one */
@@ -109,6 +110,7 @@ struct mca_btl_rbuf_module_t {
     struct mca_btl_rbuf_one_sided one_sided;
     uint64_t fragments; /* counter: sent, of packed data and of messages that cannot be put */
     uint64_t fragment_bytes;
+    uint64_t undelivered; /* counter: messages that came when nobody could take them any more */
     TAILQ_HEAD(, mca_btl_base_endpoint_t) endpoints;
     TAILQ_HEAD(, mca_btl_rbuf_packed) packing; /* those in that state */
     mca_btl_rbuf_departed_t departed;
@@ -139,6 +141,16 @@ struct mca_btl_rbuf_process {
 };
 
 extern struct mca_btl_rbuf_process mca_btl_rbuf_process;
+
+/* True once the module is finalized. Open MPI has unloaded by then who used it (ob1, osc/rdma), and
+ * with them their callbacks and what was theirs: none is called, and nothing of it is looked at. A
+ * program that lets messages come then, as it received not all of them, is wrong; but it is
+ * through. Set by the thread that finalizes, with the lock held, which alone acts on events from
+ * then on. */
+static inline bool mca_btl_rbuf_is_finalized(const mca_btl_rbuf_module_t *module)
+{
+    return module->departed == MCA_BTL_RBUF_DEPARTED_KEPT;
+}
 
 static inline mca_btl_rbuf_module_t *mca_btl_rbuf_module(mca_btl_base_module_t *btl)
 {

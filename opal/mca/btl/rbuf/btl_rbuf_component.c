@@ -169,6 +169,7 @@ static bool open_listener(void)
         .port_max = (unsigned) params->port_max,
         .timeout_ms = (unsigned) (params->connect_timeout / 1000000),
         .retry_ms = (unsigned) (RETRIED * params->connect_timeout / 1000000),
+        .answer_ms = params->answer_timeout / 1000000,
         .raise_descriptors = params->raise_descriptors == MCA_BTL_RBUF_ON,
         .tick = mca_btl_rbuf_async_tick,
         .tick_ms = mca_btl_rbuf_async_first_ms()};

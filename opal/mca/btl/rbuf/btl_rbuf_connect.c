@@ -39,7 +39,7 @@ static bool open_queues(mca_btl_base_endpoint_t *endpoint)
         if (endpoint->queue[i] == NULL && rbuf_queue_open(module->port, (enum rbuf_channel_id) i,
                                                           (uint32_t) mca_btl_rbuf_params.send_queue,
                                                           &endpoint->queue[i], &problem) != 0) {
-            mca_btl_rbuf_help_problem(&problem);
+            mca_btl_rbuf_help_pinned(MCA_BTL_RBUF_PINNED_RECEIVE, &problem); /* its own */
             return false;
         }
     }
@@ -297,6 +297,12 @@ void mca_btl_rbuf_connect_event(mca_btl_base_endpoint_t *endpoint, struct rbuf_c
         if (endpoint->connection == event->connection) {
             mca_btl_rbuf_endpoint_close_connection(endpoint);
             connection_failed(endpoint, event->text);
+        }
+        break;
+    case RBUF_CONNECT_UNANSWERED:
+        if (endpoint->connection == event->connection) {
+            mca_btl_rbuf_help("no answer", opal_process_info.nodename,
+                              OPAL_NAME_PRINT(endpoint->proc->proc_name), event->text, NULL);
         }
         break;
     case RBUF_CONNECT_ESTABLISHED:

@@ -26,6 +26,8 @@ static const struct mca_btl_rbuf_counter table[] = {
     {"credit_waits", CORE(credit_waits), "Of these, the ones that found no credit of the receiver"},
     {"messages_held", CORE(messages_held), "Messages that waited for the put that they belong to"},
     {"messages_refused", CORE(messages_refused), "Malformed messages, dropped"},
+    {"messages_undelivered", TOTAL(undelivered),
+     "Messages that came within MPI_Finalize, dropped: the program did not receive them"},
     {"ring_sent", CORE(ring_sent), "Messages sent by eager rings, of those sent"},
     {"ring_bytes", CORE(ring_bytes), "Bytes of these, likewise"},
     {"ring_received", CORE(ring_received), "Messages received by eager rings, of those received"},
@@ -169,7 +171,13 @@ static const struct mca_btl_rbuf_counter table[] = {
     {"async_visits", TOTAL(async_visits),
      "Times that the thread saw to messages that waited while the program called no MPI"},
     {"unauthenticated", TOTAL(unauthenticated),
-     "Connections to the listener that were closed as no peer's"},
+     "Connections to the listener that were closed as a stranger's"},
+    {"latecomers", TOTAL(latecomers),
+     "Connections to the listener that their callers had given up, as when two processes connect "
+     "to "
+     "each other at once, or that were for another process; as usual"},
+    {"connects_unanswered", TOTAL(connects_unanswered),
+     "Peers that did not answer within connect_timeout, though their hosts did"},
 };
 
 #define COUNTERS (sizeof(table) / sizeof(table[0]))
@@ -223,6 +231,7 @@ static void add_module(struct mca_btl_rbuf_counters *sum, const mca_btl_rbuf_mod
     add(&sum->one_sided, &module->one_sided, sizeof(sum->one_sided));
     sum->fragments += module->fragments;
     sum->fragment_bytes += module->fragment_bytes;
+    sum->undelivered += module->undelivered;
     sum->staging += module->send_staging.registered + module->receive_staging.registered;
     sum->requests += module->port->fab.requests;
     sum->completions += module->port->fab.completions;
@@ -236,25 +245,29 @@ void mca_btl_rbuf_counters_keep(const mca_btl_rbuf_module_t *module)
     add_module(&kept, module);
 }
 
-static uint64_t unauthenticated_count(void)
+/* Callers that were no peers' are strangers, or come too late. These are a peer's, or another
+ * job's, and as usual: a request that its sender has given up for the other side's, as both
+ * connected at once, before it was read, or before it was sent; and one to a process that had the
+ * port before, or has the same address on another machine. */
+static void set_listener(struct mca_btl_rbuf_counters *sum)
 {
     const struct rbuf_listener_counters *counters;
-    uint64_t sum;
 
     if (mca_btl_rbuf_process.listener == NULL) {
-        return kept.unauthenticated;
+        return; /* they are kept */
     }
     counters = rbuf_listener_counters(mca_btl_rbuf_process.listener);
-    sum = counters->slow + counters->closed_early + counters->evicted;
+    sum->latecomers = counters->withdrawn + counters->wordless + counters->fault[RBUF_FAULT_TOKEN];
+    sum->unauthenticated = counters->slow + counters->closed_early + counters->evicted;
     for (int i = 1; i < RBUF_FAULTS; i++) {
-        sum += counters->fault[i];
+        sum->unauthenticated += i != RBUF_FAULT_TOKEN ? counters->fault[i] : 0;
     }
-    return sum;
+    sum->connects_unanswered = counters->connects_unanswered;
 }
 
 void mca_btl_rbuf_counters_close(void)
 {
-    kept.unauthenticated = unauthenticated_count();
+    set_listener(&kept);
 }
 
 void mca_btl_rbuf_counters_sum(struct mca_btl_rbuf_counters *sum)
@@ -274,7 +287,7 @@ void mca_btl_rbuf_counters_sum(struct mca_btl_rbuf_counters *sum)
     sum->deregistrations = rbuf_memory_stats.deregistrations;
     sum->pinned = rbuf_memory_stats.registered;
     sum->pinned_peak = rbuf_memory_stats.peak;
-    sum->unauthenticated = unauthenticated_count();
+    set_listener(sum);
 }
 
 /* MPI_T reads a counter. */

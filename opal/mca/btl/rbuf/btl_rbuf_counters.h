@@ -25,6 +25,7 @@ struct mca_btl_rbuf_counters {
     struct mca_btl_rbuf_one_sided one_sided;
     uint64_t fragments;
     uint64_t fragment_bytes;
+    uint64_t undelivered;
     uint64_t staging;
     uint64_t reuse_held;
     uint64_t reuse_most;
@@ -41,6 +42,8 @@ struct mca_btl_rbuf_counters {
     uint64_t pinned;
     uint64_t pinned_peak;
     uint64_t unauthenticated;
+    uint64_t latecomers;
+    uint64_t connects_unanswered;
     uint64_t async_visits;
 };
 

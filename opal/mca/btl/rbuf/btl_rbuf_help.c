@@ -154,21 +154,39 @@ void mca_btl_rbuf_help(const char *topic, ...)
     }
 }
 
+static void show(const char *topic, const struct rbuf_problem *problem)
+{
+    mca_btl_rbuf_help(topic, opal_process_info.nodename, problem->what, problem->value,
+                      strerror(problem->error < 0 ? -problem->error : problem->error),
+                      problem->remedy, NULL);
+}
+
 /* What may fail for each message, which then goes another way, is said once a process. */
-static bool is_known(const char *topic)
+void mca_btl_rbuf_help_problem(const struct rbuf_problem *problem)
 {
     static atomic_bool said;
 
-    return (strcmp(topic, "memlock") == 0 || strcmp(topic, "reg-failed") == 0) &&
-           atomic_exchange_explicit(&said, true, memory_order_relaxed);
+    if (strcmp(problem->topic, "memlock") == 0) {
+        mca_btl_rbuf_help_pinned(MCA_BTL_RBUF_PINNED_OWN, problem);
+    } else if (strcmp(problem->topic, "reg-failed") != 0 ||
+               !atomic_exchange_explicit(&said, true, memory_order_relaxed)) {
+        show(problem->topic, problem);
+    }
 }
 
-void mca_btl_rbuf_help_problem(const struct rbuf_problem *problem)
+void mca_btl_rbuf_help_pinned(enum mca_btl_rbuf_pinned pinned, const struct rbuf_problem *problem)
 {
-    if (is_known(problem->topic)) {
-        return;
+    static const char *const topics[MCA_BTL_RBUF_PINNED_KINDS] = {
+        [MCA_BTL_RBUF_PINNED_OWN] = "memlock",
+        [MCA_BTL_RBUF_PINNED_STAGING] = "memlock-staging",
+        [MCA_BTL_RBUF_PINNED_RECEIVE] = "memlock-receive",
+        [MCA_BTL_RBUF_PINNED_WINDOW] = "memlock-window",
+        [MCA_BTL_RBUF_PINNED_BUFFER] = "memlock-buffer"};
+    static atomic_bool said[MCA_BTL_RBUF_PINNED_KINDS];
+
+    if (strcmp(problem->topic, "memlock") != 0) {
+        mca_btl_rbuf_help_problem(problem);
+    } else if (!atomic_exchange_explicit(&said[pinned], true, memory_order_relaxed)) {
+        show(topics[pinned], problem);
     }
-    mca_btl_rbuf_help(problem->topic, opal_process_info.nodename, problem->what, problem->value,
-                      strerror(problem->error < 0 ? -problem->error : problem->error),
-                      problem->remedy, NULL);
 }

@@ -19,6 +19,9 @@
 #include "btl_rbuf_help.h"
 #include "btl_rbuf_ways.h"
 
+#define REMOTE                                                                                     \
+    (MCA_BTL_REG_FLAG_REMOTE_READ | MCA_BTL_REG_FLAG_REMOTE_WRITE | MCA_BTL_REG_FLAG_REMOTE_ATOMIC)
+
 static mca_btl_rbuf_handle_t *handle_take(mca_btl_rbuf_module_t *module, void *base, size_t bytes,
                                           mca_btl_rbuf_handle_state_t state)
 {
@@ -124,6 +127,33 @@ static mca_btl_rbuf_handle_t *register_target(mca_btl_rbuf_module_t *module,
     return handle;
 }
 
+static void window_add(mca_btl_rbuf_module_t *module, mca_btl_rbuf_handle_t *handle)
+{
+    mca_btl_rbuf_lock(module);
+    handle->state = MCA_BTL_RBUF_HANDLE_WINDOW;
+    SLIST_INSERT_HEAD(&module->windows, handle, link);
+    mca_btl_rbuf_unlock(module);
+}
+
+mca_btl_rbuf_handle_t *mca_btl_rbuf_window_at(mca_btl_rbuf_module_t *module, uint64_t address,
+                                              size_t bytes)
+{
+    mca_btl_rbuf_handle_t *handle;
+
+    mca_btl_rbuf_lock(module);
+    SLIST_FOREACH(handle, &module->windows, link)
+    {
+        const uint64_t base = (uintptr_t) handle->base;
+
+        if (address >= base && address - base <= handle->bytes &&
+            handle->bytes - (address - base) >= bytes) {
+            break;
+        }
+    }
+    mca_btl_rbuf_unlock(module);
+    return handle;
+}
+
 mca_btl_base_registration_handle_t *mca_btl_rbuf_register_mem(mca_btl_base_module_t *btl,
                                                               mca_btl_base_endpoint_t *endpoint,
                                                               void *base, size_t size,
@@ -156,12 +186,17 @@ mca_btl_base_registration_handle_t *mca_btl_rbuf_register_mem(mca_btl_base_modul
      */
     if (handle != NULL && !handle_register(module, NULL, handle, MCA_BTL_RBUF_TARGET, &problem) &&
         !handle_register(module, NULL, handle, MCA_BTL_RBUF_SOURCE, &problem)) {
-        mca_btl_rbuf_help_problem(&problem);
+        mca_btl_rbuf_help_pinned((flags & REMOTE) != 0 ? MCA_BTL_RBUF_PINNED_WINDOW
+                                                       : MCA_BTL_RBUF_PINNED_BUFFER,
+                                 &problem);
         handle_give(module, handle);
         return NULL;
     }
     if (handle != NULL) {
         handle->offer.mode = RBUF_OFFER_WINDOW;
+        if ((flags & MCA_BTL_REG_FLAG_REMOTE_ATOMIC) != 0) {
+            window_add(module, handle);
+        }
     }
     return handle;
 }
@@ -184,6 +219,9 @@ int mca_btl_rbuf_deregister_mem(mca_btl_base_module_t *btl,
         }
     }
     registration = handle->registration;
+    if (handle->state == MCA_BTL_RBUF_HANDLE_WINDOW) {
+        SLIST_REMOVE(&module->windows, handle, mca_btl_base_registration_handle_t, link);
+    }
     SLIST_INSERT_HEAD(&module->handles, handle, link);
     mca_btl_rbuf_unlock(module);
     mca_btl_rbuf_registration_give(module, registration);

@@ -6,9 +6,10 @@
 #include "core/staged/grant.h"
 
 typedef enum {
-    MCA_BTL_RBUF_HANDLE_LAZY,      /* a local source; registered only if a put needs it */
-    MCA_BTL_RBUF_HANDLE_GRANT,     /* a receive through staging */
-    MCA_BTL_RBUF_HANDLE_REGISTERED /* truly registered */
+    MCA_BTL_RBUF_HANDLE_LAZY,       /* a local source; registered only if a put needs it */
+    MCA_BTL_RBUF_HANDLE_GRANT,      /* a receive through staging */
+    MCA_BTL_RBUF_HANDLE_REGISTERED, /* truly registered */
+    MCA_BTL_RBUF_HANDLE_WINDOW      /* that, and in module->windows: for atomics of all */
 } mca_btl_rbuf_handle_state_t;
 
 /* What register_mem returns. `offer` is first and is all that travels to the peer. */
@@ -32,6 +33,11 @@ mca_btl_base_registration_handle_t *mca_btl_rbuf_register_mem(mca_btl_base_modul
                                                               uint32_t flags);
 int mca_btl_rbuf_deregister_mem(mca_btl_base_module_t *btl,
                                 mca_btl_base_registration_handle_t *handle);
+
+/* The handle of a window of this process that holds so many bytes at `address`; NULL: there is
+ * none. It stays valid as long as Open MPI keeps the window. No lock is held. */
+mca_btl_rbuf_handle_t *mca_btl_rbuf_window_at(mca_btl_rbuf_module_t *module, uint64_t address,
+                                              size_t bytes);
 
 /* A grant has waited too long for staging: its buffer is registered instead, if that is possible.
  * No lock is held. */

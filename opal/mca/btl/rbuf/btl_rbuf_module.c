@@ -175,7 +175,7 @@ static int open_receives(mca_btl_rbuf_module_t *module)
             .bytes = (uint32_t) (module->room[i] + sizeof(struct rbuf_message_header))};
 
         if (rbuf_receive_open(module->port, (enum rbuf_channel_id) i, &plan, &problem) != 0) {
-            mca_btl_rbuf_help_problem(&problem);
+            mca_btl_rbuf_help_pinned(MCA_BTL_RBUF_PINNED_RECEIVE, &problem);
             return OPAL_ERR_OUT_OF_RESOURCE;
         }
     }

@@ -147,8 +147,10 @@ void mca_btl_rbuf_operation_end(mca_btl_rbuf_module_t *module, mca_btl_rbuf_oper
         SLIST_INSERT_HEAD(&module->operations, operation, link);
     }
     mca_btl_rbuf_unlock(module);
+    mca_btl_rbuf_registration_give(module, ended.target);
     mca_btl_rbuf_callback_enter(&callback);
-    if (ended.callback != NULL) { /* osc/rdma has none where it flushes and gives nothing back */
+    /* osc/rdma has none where it flushes and gives nothing back. */
+    if (ended.callback != NULL && !mca_btl_rbuf_is_finalized(module)) {
         ended.callback(&module->super, ended.endpoint, ended.local_address, ended.local_handle,
                        ended.context, ended.data, status == 0 ? OPAL_SUCCESS : OPAL_ERROR);
     }
@@ -314,7 +316,7 @@ void mca_btl_rbuf_operation_register(mca_btl_rbuf_module_t *module,
         mca_btl_rbuf_unlock(module);
     } while (!registered && !waits && !alone);
     if (!registered && !waits) {
-        mca_btl_rbuf_help_problem(&problem);
+        mca_btl_rbuf_help_pinned(MCA_BTL_RBUF_PINNED_BUFFER, &problem);
         mca_btl_rbuf_operation_end(module, operation, -ENOMEM);
     }
 }

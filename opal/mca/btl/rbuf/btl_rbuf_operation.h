@@ -32,9 +32,11 @@ typedef struct mca_btl_rbuf_operation {
     struct mca_btl_rbuf_timing timing;
     /* Atomics land in registered words of our own and are copied from there. */
     uint64_t *bounce;
-    bool holds_registration; /* counted in the module's `holding` */
-    bool copied;             /* counted in the module's `copying` */
-    uint64_t number;         /* in order of their start */
+    mca_btl_rbuf_registration_t *target; /* of an atomic on memory here that Open MPI gave no handle
+                                            of; NULL: there is one */
+    bool holds_registration;             /* counted in the module's `holding` */
+    bool copied;                         /* counted in the module's `copying` */
+    uint64_t number;                     /* in order of their start */
     SLIST_ENTRY(mca_btl_rbuf_operation) link;
     TAILQ_ENTRY(mca_btl_rbuf_operation) under_way_link;
 } mca_btl_rbuf_operation_t;

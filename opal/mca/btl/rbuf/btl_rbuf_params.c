@@ -271,7 +271,13 @@ static const struct parameter table[] = {
      FIELD(connect_timeout), "time with ms or s, 100ms to 600s",
      "For each step of setting up a connection that the network or a listener answers. What fails "
      "is tried again, with back-off, until three times as long have passed since the first try. "
-     "Waiting for a process that computes has no time-out"},
+     "Waiting for a process that computes has no time-out; for one that is stopped, while its host "
+     "answers, see answer_timeout"},
+    {"answer_timeout", "0", TIME, 0, 86400 * SECOND, NULL, NULL, 0, 5, FIELD(answer_timeout),
+     "time with ms or s, at most 86400s; 0: for ever",
+     "How long a process is waited for, when a connection is set up, that does not answer though "
+     "its host does: it may be stopped by a debugger, or its memory be swapped out. Then the job "
+     "ends with an error"},
     {"raise_descriptors", "on", CHOICE, 0, 0, switches, NULL, 0, 5, FIELD(raise_descriptors),
      "on, off",
      "Whether the soft limit of open files (ulimit -n) is raised, up to the hard one, when "

@@ -76,6 +76,7 @@ struct mca_btl_rbuf_params {
     uint64_t port_min; /* read from listen_ports */
     uint64_t port_max;
     uint64_t connect_timeout;
+    uint64_t answer_timeout;    /* 0: none */
     uint64_t raise_descriptors; /* enum mca_btl_rbuf_switch */
     uint64_t probe_interval;
     uint64_t async_progress; /* 0: none */

@@ -6,6 +6,8 @@
  * time, then send DREQs and wait until the peers have them, then bring the queue pairs to error
  * and wait for their completions, and only then free. So a peer never sees a broken queue pair of a
  * process that ends in order without having its DREQ.
+ *
+ * What comes once the module is finalized goes nowhere (mca_btl_rbuf_is_finalized()).
  */
 #include "btl_rbuf_procs.h"
 

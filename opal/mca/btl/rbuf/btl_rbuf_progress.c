@@ -123,7 +123,7 @@ static void peer_failed(mca_btl_rbuf_module_t *module, struct rbuf_peer *peer, i
     }
     mca_btl_rbuf_help("peer lost", opal_process_info.nodename,
                       OPAL_NAME_PRINT(endpoint->proc->proc_name), module->port->name, cause, NULL);
-    if (module->error_callback != NULL) {
+    if (module->error_callback != NULL && !mca_btl_rbuf_is_finalized(module)) {
         char text[400];
 
         /* ob1 prints it, as a format, and ends the process. It says what the help text says: mpirun
@@ -140,7 +140,11 @@ static void act(mca_btl_rbuf_module_t *module, const struct rbuf_event *event)
 {
     switch (event->kind) {
     case RBUF_EVENT_DELIVER:
-        deliver(module, event);
+        if (mca_btl_rbuf_is_finalized(module)) {
+            module->undelivered++;
+        } else {
+            deliver(module, event);
+        }
         break;
     case RBUF_EVENT_SENT:
         mca_btl_rbuf_sent(module, event->am, event->status);
@@ -289,7 +293,7 @@ int mca_btl_rbuf_module_progress(mca_btl_rbuf_module_t *module)
     done = rbuf_core_poll(&module->core);
     module->ring_rounds = done > 0 ? module->ring_rounds + 1 : 0;
     done += rbuf_core_progress(&module->core, now);
-    if (!TAILQ_EMPTY(&module->packing)) {
+    if (!TAILQ_EMPTY(&module->packing) && !mca_btl_rbuf_is_finalized(module)) {
         done += mca_btl_rbuf_packed_progress(module);
     }
     if (!rbuf_events_empty(&module->core.events)) {

@@ -20,6 +20,8 @@
 #include "btl_rbuf_rdma.h"
 
 #include "btl_rbuf_connect.h"
+#include "btl_rbuf_help.h"
+#include "btl_rbuf_memory.h"
 #include "btl_rbuf_operation.h"
 #include "opal/runtime/opal_progress.h"
 
@@ -58,18 +60,22 @@ int mca_btl_rbuf_put(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoi
                      void *data)
 {
     mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
-    const struct rbuf_offer *offer = &remote_handle->offer; /* all of it that travelled */
     mca_btl_rbuf_operation_t wanted = {.endpoint = endpoint,
                                        .local_address = local_address,
                                        .local_handle = local_handle,
-                                       .one_sided = offer->mode == RBUF_OFFER_WINDOW,
                                        .callback = callback,
                                        .context = context,
                                        .data = data};
     mca_btl_rbuf_operation_t *operation;
+    const struct rbuf_offer *offer;
     bool under_way = true;
 
     (void) flags, (void) order;
+    if (endpoint == NULL || remote_handle == NULL) {
+        return OPAL_ERR_NOT_AVAILABLE;
+    }
+    offer = &remote_handle->offer; /* all of it that travelled */
+    wanted.one_sided = offer->mode == RBUF_OFFER_WINDOW;
     if (local_handle == NULL && !mca_btl_rbuf_is_inline(module, size) &&
         !mca_btl_rbuf_operation_place(module, &wanted, RBUF_FREQUENT_PUT, size)) {
         return OPAL_ERR_OUT_OF_RESOURCE;
@@ -140,12 +146,10 @@ int mca_btl_rbuf_get(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoi
     mca_btl_rbuf_operation_t wanted = {.rma = {.operation = RBUF_RMA_READ,
                                                .local = local_address,
                                                .remote = remote_address,
-                                               .bytes = size,
-                                               .rkey = remote_handle->offer.rkey},
+                                               .bytes = size},
                                        .endpoint = endpoint,
                                        .local_address = local_address,
                                        .local_handle = local_handle,
-                                       .one_sided = remote_handle->offer.mode == RBUF_OFFER_WINDOW,
                                        .callback = callback,
                                        .context = context,
                                        .data = data};
@@ -153,6 +157,11 @@ int mca_btl_rbuf_get(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoi
     bool under_way;
 
     (void) flags, (void) order;
+    if (endpoint == NULL || remote_handle == NULL) {
+        return OPAL_ERR_NOT_AVAILABLE;
+    }
+    wanted.rma.rkey = remote_handle->offer.rkey;
+    wanted.one_sided = remote_handle->offer.mode == RBUF_OFFER_WINDOW;
     if (local_handle == NULL &&
         !mca_btl_rbuf_operation_place(module, &wanted, RBUF_FREQUENT_GET, size)) {
         return OPAL_ERR_OUT_OF_RESOURCE;
@@ -173,9 +182,48 @@ int mca_btl_rbuf_get(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoi
     return operation != NULL ? OPAL_SUCCESS : OPAL_ERR_OUT_OF_RESOURCE;
 }
 
+/*
+ * Finds who has the memory of an atomic, and its key. False: it cannot be had.
+ *
+ * osc/rdma of Open MPI 4.1 gives no handle where it takes the memory for its own, as the target of
+ * a compare-and-swap: that of the process itself, and of others of the node in a window that it
+ * allocates. The address is one of this process then, and the adapter does it over the endpoint
+ * of this process. To refuse would not do: Open MPI would compare and swap by the processor, under
+ * a lock that excludes those who do the same, but not those who have the adapter do it.
+ */
+static bool find_target(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *wanted,
+                        const mca_btl_rbuf_handle_t *handle)
+{
+    struct rbuf_problem problem;
+
+    if (handle == NULL || wanted->endpoint == NULL) {
+        wanted->endpoint = mca_btl_rbuf_endpoint_for(module, opal_proc_local_get());
+    }
+    if (wanted->endpoint == NULL) {
+        return false;
+    }
+    if (handle == NULL) {
+        handle = mca_btl_rbuf_window_at(module, wanted->rma.remote, wanted->rma.bytes);
+    }
+    if (handle != NULL) {
+        wanted->rma.rkey = handle->offer.rkey;
+        return true;
+    }
+    wanted->target = mca_btl_rbuf_registration_take(
+        module, wanted->endpoint, (void *) (uintptr_t) wanted->rma.remote, wanted->rma.bytes,
+        MCA_BTL_RBUF_TARGET, &problem);
+    if (wanted->target == NULL) {
+        mca_btl_rbuf_help_pinned(MCA_BTL_RBUF_PINNED_WINDOW, &problem);
+        return false;
+    }
+    wanted->rma.rkey = wanted->target->mr->rkey;
+    return true;
+}
+
 /* Starts an atomic with its result going to local_address. */
 static int atomic_start(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
                         void *local_address, mca_btl_base_registration_handle_t *local_handle,
+                        const mca_btl_base_registration_handle_t *remote_handle,
                         const struct rbuf_rma *rma, mca_btl_base_rdma_completion_fn_t callback,
                         void *context, void *data)
 {
@@ -190,11 +238,14 @@ static int atomic_start(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *end
                                        .data = data};
     mca_btl_rbuf_operation_t *operation = NULL;
 
+    wanted.rma.bytes = sizeof(*wanted.bounce);
+    if (!find_target(module, &wanted, remote_handle)) {
+        return OPAL_ERR_NOT_AVAILABLE;
+    }
     mca_btl_rbuf_lock(module);
     wanted.bounce = mca_btl_rbuf_word_take(module);
     if (wanted.bounce != NULL) {
         wanted.rma.local = wanted.bounce;
-        wanted.rma.bytes = sizeof(*wanted.bounce);
         wanted.rma.lkey = module->atomic_words.mr->lkey;
         operation = mca_btl_rbuf_operation_take(module, &wanted);
         if (operation != NULL) {
@@ -204,8 +255,11 @@ static int atomic_start(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *end
         }
     }
     mca_btl_rbuf_unlock(module);
-    /* osc/rdma progresses and asks again */
-    return operation != NULL ? OPAL_SUCCESS : OPAL_ERR_OUT_OF_RESOURCE;
+    if (operation != NULL) {
+        return OPAL_SUCCESS;
+    }
+    mca_btl_rbuf_registration_give(module, wanted.target);
+    return OPAL_ERR_OUT_OF_RESOURCE; /* osc/rdma progresses and asks again */
 }
 
 int mca_btl_rbuf_atomic_fop(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
@@ -215,16 +269,15 @@ int mca_btl_rbuf_atomic_fop(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t 
                             mca_btl_base_atomic_op_t op, uint64_t operand, int flags, int order,
                             mca_btl_base_rdma_completion_fn_t callback, void *context, void *data)
 {
-    const struct rbuf_rma rma = {.operation = RBUF_RMA_FETCH_ADD,
-                                 .remote = remote_address,
-                                 .rkey = remote_handle->offer.rkey,
-                                 .operand = operand};
+    const struct rbuf_rma rma = {
+        .operation = RBUF_RMA_FETCH_ADD, .remote = remote_address, .operand = operand};
 
     (void) order;
     if (op != MCA_BTL_ATOMIC_ADD || (flags & MCA_BTL_ATOMIC_FLAG_32BIT)) {
         return OPAL_ERR_NOT_SUPPORTED;
     }
-    return atomic_start(btl, endpoint, local_address, local_handle, &rma, callback, context, data);
+    return atomic_start(btl, endpoint, local_address, local_handle, remote_handle, &rma, callback,
+                        context, data);
 }
 
 int mca_btl_rbuf_atomic_cswap(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
@@ -236,7 +289,6 @@ int mca_btl_rbuf_atomic_cswap(mca_btl_base_module_t *btl, mca_btl_base_endpoint_
 {
     const struct rbuf_rma rma = {.operation = RBUF_RMA_COMPARE_SWAP,
                                  .remote = remote_address,
-                                 .rkey = remote_handle->offer.rkey,
                                  .operand = value,
                                  .compare = compare};
 
@@ -244,7 +296,8 @@ int mca_btl_rbuf_atomic_cswap(mca_btl_base_module_t *btl, mca_btl_base_endpoint_
     if (flags & MCA_BTL_ATOMIC_FLAG_32BIT) {
         return OPAL_ERR_NOT_SUPPORTED;
     }
-    return atomic_start(btl, endpoint, local_address, local_handle, &rma, callback, context, data);
+    return atomic_start(btl, endpoint, local_address, local_handle, remote_handle, &rma, callback,
+                        context, data);
 }
 
 /* Of all endpoints, as Open MPI allows, and not from within a callback. */

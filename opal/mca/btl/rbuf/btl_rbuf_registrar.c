@@ -85,11 +85,7 @@ static mca_btl_rbuf_registration_t *take_cached(mca_btl_rbuf_module_t *module, v
         mca_btl_rbuf_cache_take(module, base, bytes, purpose);
 
     if (registration == NULL) {
-        rbuf_problem_set(problem, "reg-failed", -ENOMEM, "%zu bytes at %p, through the cache",
-                         bytes, base);
-        rbuf_problem_value(problem, "%llu bytes are registered already",
-                           (unsigned long long) rbuf_memory_stats.registered);
-        rbuf_problem_remedy(problem, "raise the limit on locked memory (ulimit -l)");
+        (void) rbuf_memory_problem(module->port, bytes, -ENOMEM, problem); /* it tells no other */
     }
     return registration;
 }

@@ -57,8 +57,10 @@ void mca_btl_rbuf_ring_wanted(mca_btl_rbuf_module_t *module)
     if (ring != NULL &&
         mca_btl_rbuf_memory_allocate(module, stagger + rbuf_ring_memory_bytes(options),
                                      IBV_ACCESS_REMOTE_WRITE, &ring->memory, &problem) != 0) {
-        mca_btl_rbuf_verbose("rbuf: no memory can be pinned for a further ring of %u slots",
-                             options->slots);
+        mca_btl_rbuf_verbose("rbuf: no memory can be pinned for a further ring of %u slots of %u "
+                             "bytes (btl_rbuf_ring_slots, btl_rbuf_ring_slot_size): its peer's "
+                             "messages go over send/receive",
+                             options->slots, options->slot_bytes);
         free(ring);
         ring = NULL;
     }

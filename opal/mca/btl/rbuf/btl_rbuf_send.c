@@ -92,6 +92,8 @@ void mca_btl_rbuf_sent(mca_btl_rbuf_module_t *module, struct rbuf_am *am, int st
     }
     if (!detached) {
         frag->state = MCA_BTL_RBUF_FRAG_USER;
+    }
+    if (!detached && !mca_btl_rbuf_is_finalized(module)) {
         frag->base.des_cbfunc(&module->super, am->peer->user, &frag->base,
                               status == 0 ? OPAL_SUCCESS : OPAL_ERROR);
     }

@@ -95,7 +95,7 @@ int mca_btl_rbuf_staging_open(mca_btl_rbuf_module_t *module,
         rbuf_range_open(module->port, half, &module->receive_staging, &problem) != 0 ||
         extend(module, &module->send_staging, start, &problem) != 0 ||
         extend(module, &module->receive_staging, start, &problem) != 0) {
-        mca_btl_rbuf_help_problem(&problem);
+        mca_btl_rbuf_help_pinned(MCA_BTL_RBUF_PINNED_STAGING, &problem);
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
     return OPAL_SUCCESS;

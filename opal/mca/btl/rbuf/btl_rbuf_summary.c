@@ -257,7 +257,9 @@ static void print_unusual(const struct mca_btl_rbuf_counters *sum, FILE *stream)
                 {sum->core.early_dropped, "early data dropped"},
                 {sum->choice.refused, "registrations refused"},
                 {sum->core.messages_refused, "malformed messages"},
-                {sum->unauthenticated, "callers that were no peers"}};
+                {sum->undelivered, "messages came within MPI_Finalize and were dropped"},
+                {sum->connects_unanswered, "peers did not answer in time, though their hosts did"},
+                {sum->unauthenticated, "connections of strangers were closed"}};
     const char *separator = "";
 
     fputs("rbuf-report: unusual: ", stream);
@@ -267,7 +269,13 @@ static void print_unusual(const struct mca_btl_rbuf_counters *sum, FILE *stream)
             separator = ", ";
         }
     }
-    fputs(separator[0] == '\0' ? "nothing\n" : "\n", stream);
+    fputs(separator[0] == '\0' ? "nothing" : "", stream);
+    if (sum->latecomers > 0) {
+        fprintf(stream,
+                "; as usual: %" PRIu64 " connections that came too late, or were for others",
+                sum->latecomers);
+    }
+    fputc('\n', stream);
 }
 
 void mca_btl_rbuf_summary_print(const struct mca_btl_rbuf_summary *summary, uint32_t processes,

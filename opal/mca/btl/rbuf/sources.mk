@@ -205,6 +205,8 @@ rbuf_core_sources = \
 	%reldir%/core/state.h
 
 rbuf_common_sources = \
+	%reldir%/common/close_on_fork.c \
+	%reldir%/common/close_on_fork.h \
 	%reldir%/common/names.c \
 	%reldir%/common/names.h \
 	%reldir%/common/problem.c \

@@ -13,7 +13,7 @@
  *     bad-gid-index      device:port                   index and what exists     what is allowed
  *     bad-option         device:port and the option    the value                 what is allowed
  *     device             device:port and the call      error text                what to check
- *     memlock            what was to be registered     limit, wanted, held       how to raise it
+ *     memlock, memlock-* what was to be registered     limit, wanted, held       how to raise it
  *     reg-failed         what was to be registered     error text                what to check
  *     receive-queue      device:port and channel       wanted, limit or error    what to lower
  *     queue-pair         device:port, channel, step    error text or limit       what to check

@@ -4,6 +4,15 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
+
+uint64_t rbuf_now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t) now.tv_sec * 1000 + (uint64_t) now.tv_nsec / 1000000;
+}
 
 struct rbuf_connect_event *rbuf_connection_event(struct rbuf_connection *connection,
                                                  const struct rbuf_exchange *theirs)

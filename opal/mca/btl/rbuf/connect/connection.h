@@ -9,7 +9,8 @@
  *     incoming   UNAUTHENTICATED -REQ-> REQ_RECEIVED -accept-> REP_SENT -RTU-> ESTABLISHED
  *     outgoing   TCP_CONNECTING -> REQ_SENT -MRA-> MRA_RECEIVED -REP-> REP_RECEIVED
  *                -establish-> ESTABLISHED
- *                TCP_CONNECTING, REQ_SENT -failed-> the next address, then BACK_OFF and again
+ *                TCP_CONNECTING, REQ_SENT -failed-> the next address, then BACK_OFF and again;
+ *                without BACK_OFF, if an address was connected by TCP and REQ_SENT timed out
  *     both       ESTABLISHED -disconnect-> DREQ_SENT
  *                any -the last event-> CLOSED
  *                any -close-> DRAINING, while bytes are left to be sent, and freed
@@ -101,9 +102,14 @@ struct rbuf_connection {
     char peer[RBUF_ADDRESS_TEXT_MAX];
     char failure[160]; /* out: of the last address tried */
     int failure_error;
-    uint64_t began_ms;    /* out: the CONNECT command; in: the accepting. Monotonic */
-    unsigned back_off_ms; /* out: the last wait, on average; 0: there was none */
-    struct event *retry;  /* out: BACK_OFF; NULL until then */
+    /* Monotonic. */
+    uint64_t began_ms; /* out: the CONNECT command; in: the accepting */
+    uint64_t alive_ms; /* out: that the host of the peer was last found to answer, or began_ms */
+    uint64_t req_ms;   /* out: REQ_SENT */
+    unsigned silent;   /* out: addresses of this round whose host answered, and nobody else */
+    unsigned silent_rounds; /* out: rounds that had one */
+    unsigned back_off_ms;   /* out: the last wait, on average; 0: there was none */
+    struct event *retry;    /* out: BACK_OFF; NULL until then */
     uint8_t in[RBUF_EXCHANGE_BYTES_MAX];
     size_t in_bytes;
     uint8_t out[2 * RBUF_EXCHANGE_BYTES_MAX];
@@ -123,6 +129,9 @@ struct rbuf_connection {
     struct rbuf_command disconnect;
     struct rbuf_command end;
 };
+
+/* Monotonic, ms. */
+uint64_t rbuf_now_ms(void);
 
 /* Has a libevent event occur in so many ms; 0, or -1 without memory. */
 static inline int rbuf_event_add_ms(struct event *event, unsigned ms)

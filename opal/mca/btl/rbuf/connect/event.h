@@ -20,6 +20,7 @@ enum rbuf_connect_event_kind {
                                   rbuf_connection_establish() */
     RBUF_CONNECT_REJECTED,     /* reason */
     RBUF_CONNECT_FAILED,       /* error, text */
+    RBUF_CONNECT_UNANSWERED,   /* waits for a process whose host answers; once; text */
     RBUF_CONNECT_REQUEST,      /* theirs is valid, user is NULL */
     RBUF_CONNECT_ESTABLISHED,  /* the requester's queue pairs are connected: now post */
     RBUF_CONNECT_ABANDONED,    /* the requester went away before RTU; error, text */

@@ -7,9 +7,15 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "common/close_on_fork.h"
+
 int rbuf_event_queue_open(struct rbuf_event_queue *queue)
 {
-    *queue = (struct rbuf_event_queue){.wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};
+    *queue = (struct rbuf_event_queue){0};
+    rbuf_close_on_fork_begin();
+    queue->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    rbuf_close_on_fork_mark(queue->wake_fd);
+    rbuf_close_on_fork_end();
     if (queue->wake_fd < 0) {
         return -errno;
     }
@@ -35,7 +41,7 @@ void rbuf_event_queue_close(struct rbuf_event_queue *queue)
         rbuf_connect_event_free(event);
     }
     (void) pthread_mutex_destroy(&queue->mutex);
-    (void) close(queue->wake_fd);
+    rbuf_close_on_fork_close(queue->wake_fd);
 }
 
 void rbuf_event_queue_wake(struct rbuf_event_queue *queue)

@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "common/close_on_fork.h"
 #include "connect/descriptors.h"
 #include "connect/event_queue.h"
 #include "connect/socket.h"
@@ -23,14 +23,7 @@
 #define UNAUTHENTICATED_MS 250u /* that one may be silent when its place is wanted */
 #define BACK_OFF_MS        20u /* before the second try, on average; then twice as long each time */
 #define BACK_OFF_MOST_MS   2000u
-
-static uint64_t now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t) now.tv_sec * 1000 + (uint64_t) now.tv_nsec / 1000000;
-}
+#define DOUBLINGS_MOST     6u /* of the wait for a process that is silent, though its host answers */
 
 static bool try_next(struct rbuf_connection *connection);
 static bool fail(struct rbuf_connection *connection, int error, const char *text);
@@ -128,12 +121,25 @@ static void note_failure(struct rbuf_connection *connection, int error, const ch
     connection->failure_error = error;
 }
 
+/* A REQ that was not answered for as long as the time-out: TCP was connected, so there is a host. A
+ * listener that closes at once is another's. */
+static void note_silence(struct rbuf_connection *connection)
+{
+    const uint64_t now = rbuf_now_ms();
+
+    if (now - connection->req_ms >= connection->context->options.timeout_ms) {
+        connection->alive_ms = now;
+    }
+}
+
 /* The connection is over before its time. */
 static bool fail(struct rbuf_connection *connection, int error, const char *text)
 {
     switch (connection->state) {
-    case RBUF_CONNECTION_TCP_CONNECTING:
     case RBUF_CONNECTION_REQ_SENT:
+        note_silence(connection);
+        /* fall through */
+    case RBUF_CONNECTION_TCP_CONNECTING:
         note_failure(connection, error, text);
         return try_next(connection);
     case RBUF_CONNECTION_MRA_RECEIVED:
@@ -191,7 +197,7 @@ static bool handle_req(struct rbuf_connection *connection, const struct rbuf_exc
         return reject(connection, RBUF_FAULT_TOKEN);
     }
     if (is_withdrawn(connection)) {
-        rbuf_count(&context->counters.closed_early);
+        rbuf_count(&context->counters.withdrawn);
         free_connection(connection);
         return false;
     }
@@ -301,7 +307,8 @@ static void lose(struct rbuf_connection *connection, int error)
     char buffer[128];
 
     if (connection->state == RBUF_CONNECTION_UNAUTHENTICATED) {
-        rbuf_count(&connection->context->counters.closed_early);
+        rbuf_count(connection->in_bytes == 0 ? &connection->context->counters.wordless
+                                             : &connection->context->counters.closed_early);
     }
     if (error == 0) {
         (void) fail(connection, -ECONNRESET, "the connection was closed by the other side");
@@ -332,10 +339,27 @@ static void on_readable(evutil_socket_t fd, short what, void *data)
     }
 }
 
+/* That a REQ waits for its MRA: twice as long in each round. A process that is stopped finds few
+ * requests that were withdrawn, and a host that does not lead to it delays the others little. */
+static unsigned silence_ms(const struct rbuf_connection *connection)
+{
+    const struct rbuf_listener_options *options = &connection->context->options;
+    const unsigned doublings =
+        connection->silent_rounds < DOUBLINGS_MOST ? connection->silent_rounds : DOUBLINGS_MOST;
+    const uint64_t wait = (uint64_t) options->timeout_ms << doublings;
+    const uint64_t end = connection->began_ms + options->answer_ms;
+    const uint64_t now = rbuf_now_ms();
+
+    return (unsigned) (options->answer_ms == 0 || now + wait <= end ? wait
+                       : now < end                                  ? end - now
+                                                                    : 1);
+}
+
 static void send_req(struct rbuf_connection *connection)
 {
     connection->state = RBUF_CONNECTION_REQ_SENT;
-    rbuf_socket_start_timer(connection);
+    connection->req_ms = rbuf_now_ms();
+    rbuf_socket_start_timer_ms(connection, silence_ms(connection));
     rbuf_socket_send(connection, RBUF_EXCHANGE_REQ, RBUF_REJECT_NONE);
     (void) event_add(connection->readable, NULL);
 }
@@ -364,6 +388,19 @@ static void on_writable(evutil_socket_t fd, short what, void *data)
     }
 }
 
+static const char *late_text(enum rbuf_connection_state state)
+{
+    switch (state) {
+    case RBUF_CONNECTION_TCP_CONNECTING:
+        return "no connection within the time-out";
+    case RBUF_CONNECTION_REQ_SENT:
+        return "its host answers, but the process does not: it is stopped, or the address leads to "
+               "another one";
+    default:
+        return "no answer within the time-out";
+    }
+}
+
 static void on_timer(evutil_socket_t fd, short what, void *data)
 {
     struct rbuf_connection *connection = data;
@@ -373,13 +410,24 @@ static void on_timer(evutil_socket_t fd, short what, void *data)
     if (connection->state == RBUF_CONNECTION_UNAUTHENTICATED) {
         rbuf_count(&connection->context->counters.slow);
     }
-    (void) fail(connection, -ETIMEDOUT,
-                connection->state == RBUF_CONNECTION_TCP_CONNECTING
-                    ? "no connection within the time-out"
-                    : "no answer within the time-out");
+    if (connection->state == RBUF_CONNECTION_REQ_SENT) {
+        connection->silent++;
+    }
+    (void) fail(connection, -ETIMEDOUT, late_text(connection->state));
 }
 
 static const struct rbuf_socket_handlers handlers = {on_readable, on_writable, on_timer};
+
+static int open_socket(int family)
+{
+    int fd;
+
+    rbuf_close_on_fork_begin();
+    fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    rbuf_close_on_fork_mark(fd);
+    rbuf_close_on_fork_end();
+    return fd;
+}
 
 /* 0: connected or on the way. */
 static int try_address(struct rbuf_connection *connection, const struct rbuf_address *address)
@@ -389,7 +437,7 @@ static int try_address(struct rbuf_connection *connection, const struct rbuf_add
     int fd;
 
     do {
-        fd = socket(name.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        fd = open_socket(name.ss_family);
     } while (fd < 0 && errno == EMFILE && connection->context->options.raise_descriptors &&
              rbuf_descriptors_raise());
     rbuf_address_text(address, connection->peer);
@@ -415,14 +463,20 @@ static int try_address(struct rbuf_connection *connection, const struct rbuf_add
     return 0;
 }
 
+static void start_round(struct rbuf_connection *connection)
+{
+    rbuf_count(&connection->context->counters.connects_retried);
+    connection->trying_next = 0;
+    connection->silent = 0;
+}
+
 static void on_retry(evutil_socket_t fd, short what, void *data)
 {
     struct rbuf_connection *connection = data;
 
     (void) fd;
     (void) what;
-    rbuf_count(&connection->context->counters.connects_retried);
-    connection->trying_next = 0;
+    start_round(connection);
     (void) try_next(connection);
 }
 
@@ -439,7 +493,7 @@ static bool back_off(struct rbuf_connection *connection)
                                                          : BACK_OFF_MOST_MS;
     evutil_secure_rng_get_bytes(&chance, sizeof(chance));
     ms = connection->back_off_ms / 2 + chance % (connection->back_off_ms + 1);
-    if (now_ms() + ms >= connection->began_ms + connection->context->options.retry_ms) {
+    if (rbuf_now_ms() + ms >= connection->alive_ms + connection->context->options.retry_ms) {
         return false;
     }
     if (connection->retry == NULL) {
@@ -452,17 +506,40 @@ static bool back_off(struct rbuf_connection *connection)
     return true;
 }
 
-/* False always: the socket that was being read is gone. */
-static bool try_next(struct rbuf_connection *connection)
+/* True while a process is waited for whose host answers: it may be stopped, as by a debugger, or
+ * its memory be swapped out. */
+static bool has_patience(const struct rbuf_connection *connection)
+{
+    const uint64_t answer_ms = connection->context->options.answer_ms;
+
+    return answer_ms == 0 || rbuf_now_ms() < connection->began_ms + answer_ms;
+}
+
+/* The user is told of the first. */
+static void note_silent_round(struct rbuf_connection *connection)
+{
+    struct rbuf_connect_event *event;
+
+    if (connection->silent_rounds++ > 0) {
+        return;
+    }
+    rbuf_count(&connection->context->counters.connects_unanswered);
+    event = rbuf_connection_event(connection, NULL);
+    if (event != NULL) {
+        push(event, RBUF_CONNECT_UNANSWERED);
+    }
+}
+
+/* True if one of the addresses left is connected, or on the way. */
+static bool try_addresses(struct rbuf_connection *connection)
 {
     char buffer[128];
 
-    rbuf_socket_close(connection);
     while (connection->trying_next < connection->trying_count) {
         int error = try_address(connection, &connection->trying[connection->trying_next++]);
 
         if (error == 0) {
-            return false;
+            return true;
         }
         if (error == -EMFILE) {
             (void) snprintf(buffer, sizeof(buffer),
@@ -473,7 +550,24 @@ static bool try_next(struct rbuf_connection *connection)
             note_failure(connection, error, strerror_r(-error, buffer, sizeof(buffer)));
         }
     }
-    if (back_off(connection)) {
+    return false;
+}
+
+/* False always: the socket that was being read is gone. */
+static bool try_next(struct rbuf_connection *connection)
+{
+    rbuf_socket_close(connection);
+    if (try_addresses(connection)) {
+        return false;
+    }
+    if (connection->silent > 0 && has_patience(connection)) {
+        note_silent_round(connection);
+        start_round(connection);
+        if (try_addresses(connection)) {
+            return false;
+        }
+    }
+    if (connection->silent == 0 && back_off(connection)) {
         return false;
     }
     rbuf_count(&connection->context->counters.connects_failed);
@@ -485,7 +579,8 @@ static void start_connecting(struct rbuf_connection *connection)
 {
     TAILQ_INSERT_TAIL(&connection->context->connections, connection, link);
     connection->state = RBUF_CONNECTION_TCP_CONNECTING;
-    connection->began_ms = now_ms();
+    connection->began_ms = rbuf_now_ms();
+    connection->alive_ms = connection->began_ms;
     rbuf_count(&connection->context->counters.connects);
     (void) snprintf(connection->peer, sizeof(connection->peer), "the peer");
     note_failure(connection, -EHOSTUNREACH, "none of its addresses can be reached from here");
@@ -513,7 +608,7 @@ bool rbuf_handshake_make_room(struct rbuf_connect_context *context)
         return true;
     }
     connection = TAILQ_FIRST(&context->unauthenticated);
-    if (now_ms() - connection->began_ms < UNAUTHENTICATED_MS) {
+    if (rbuf_now_ms() - connection->began_ms < UNAUTHENTICATED_MS) {
         return false;
     }
     rbuf_count(&context->counters.evicted);
@@ -528,11 +623,11 @@ void rbuf_handshake_take_incoming(struct rbuf_connect_context *context, int fd, 
     rbuf_count(&context->counters.connections);
     connection = rbuf_connection_new(context);
     if (connection == NULL) {
-        (void) close(fd);
+        rbuf_close_on_fork_close(fd);
         return;
     }
     connection->state = RBUF_CONNECTION_UNAUTHENTICATED;
-    connection->began_ms = now_ms();
+    connection->began_ms = rbuf_now_ms();
     (void) snprintf(connection->peer, sizeof(connection->peer), "%s", peer);
     TAILQ_INSERT_TAIL(&context->unauthenticated, connection, link);
     context->unauthenticated_count++;

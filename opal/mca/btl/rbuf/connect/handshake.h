@@ -13,7 +13,8 @@
 /* False: there are as many unauthenticated connections as may be, and all are young. */
 bool rbuf_handshake_make_room(struct rbuf_connect_context *context);
 
-/* Takes in a socket that TCP has accepted, which it owns from now on. There is room. */
+/* Takes in a socket that TCP has accepted, marked (common/close_on_fork.h), which it owns from now
+ * on. There is room. */
 void rbuf_handshake_take_incoming(struct rbuf_connect_context *context, int fd, const char *peer);
 
 /* Carries out a command; the connection may be gone afterwards. */

@@ -13,6 +13,7 @@
  * event mentions it.
  *
  *     outgoing: connect -> RESPONSE, rbuf_connection_establish() | REJECTED | FAILED
+ *               before that, UNANSWERED, once, if a process is waited for whose host answers
  *     incoming: REQUEST -> rbuf_connection_accept() | rbuf_connection_reject()
  *               after accept: ESTABLISHED | ABANDONED
  *     later, both: DISCONNECTED (an orderly end) | LOST (the process or its machine is gone)
@@ -26,13 +27,15 @@
  * An outgoing connection that fails before its MRA is tried again at all addresses, with
  * exponential back-off and jitter, until `retry_ms` have passed. A REQ that is read only after its
  * sender has closed the connection is not announced. Waiting for the user's answer has no time-out,
- * on either side: a process may compute for an hour. Its listener's thread always answers, and is
- * timed. A machine that vanishes without a word is noticed by TCP keep-alive after about a minute.
+ * on either side: a process may compute for an hour. Its listener's thread answers at once, unless
+ * the whole process is stopped. So where TCP is connected and no MRA comes within the time-out the
+ * other addresses are tried, as this one may be another host's, and then all again, for `answer_ms`
+ * and with waits that become longer; a host that does not answer any more ends that. A machine that
+ * vanishes without a word is noticed by TCP keep-alive after about a minute.
  *
  * File descriptors (connect/descriptors.h): one a connected pair of ports at each end, up to
  * `max_unauthenticated`, one a published address, an epoll set and an eventfd. All are
- * close-on-exec. A child of fork that outlives its killed parent holds the sockets open: LOST comes
- * when it ends.
+ * close-on-exec, and closed in a child of fork (common/close_on_fork.h).
  *
  * The thread also runs one function of the user's, `tick`, when it is asked to: a clock for what is
  * to go on while the process does something else.

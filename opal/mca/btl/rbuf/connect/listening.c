@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/close_on_fork.h"
 #include "connect/descriptors.h"
 #include "connect/handshake.h"
 
@@ -49,6 +50,18 @@ static void on_resume(evutil_socket_t fd, short what, void *data)
     }
 }
 
+static int accept_one(int fd, struct sockaddr_storage *name)
+{
+    socklen_t length = sizeof(*name);
+    int taken;
+
+    rbuf_close_on_fork_begin();
+    taken = accept4(fd, (struct sockaddr *) name, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    rbuf_close_on_fork_mark(taken);
+    rbuf_close_on_fork_end();
+    return taken;
+}
+
 static void on_connection(evutil_socket_t fd, short what, void *data)
 {
     struct rbuf_listening *listening = data;
@@ -59,14 +72,13 @@ static void on_connection(evutil_socket_t fd, short what, void *data)
     for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
         struct sockaddr_storage name;
         struct rbuf_address address;
-        socklen_t length = sizeof(name);
         int taken;
 
         if (!rbuf_handshake_make_room(context)) {
             pause_accepting(listening, ROOM_PAUSE_MS, &context->counters.room_pauses);
             return;
         }
-        taken = accept4(fd, (struct sockaddr *) &name, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        taken = accept_one(fd, &name);
         if (taken >= 0) {
             (void) rbuf_address_from_socket((struct sockaddr *) &name, &address);
             rbuf_address_text(&address, text);
@@ -95,7 +107,10 @@ static int listen_on(const struct rbuf_address *address, unsigned port, int *out
 
     wanted.port = (uint16_t) port;
     length = rbuf_address_to_socket(&wanted, &name);
+    rbuf_close_on_fork_begin();
     fd = socket(name.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    rbuf_close_on_fork_mark(fd);
+    rbuf_close_on_fork_end();
     if (fd < 0) {
         return -errno;
     }
@@ -105,7 +120,7 @@ static int listen_on(const struct rbuf_address *address, unsigned port, int *out
     }
     if (bind(fd, (struct sockaddr *) &name, length) != 0 || listen(fd, SOMAXCONN) != 0) {
         error = -errno;
-        (void) close(fd);
+        rbuf_close_on_fork_close(fd);
         return error;
     }
     *out = fd;
@@ -206,13 +221,15 @@ int rbuf_listening_open(struct rbuf_listening *listening, struct rbuf_connect_co
     return error;
 }
 
+/* shutdown() first, which frees the port though somebody inherited the socket all the same. */
 void rbuf_listening_close(struct rbuf_listening *listening)
 {
     for (unsigned i = 0; i < listening->count; i++) {
         if (listening->socket[i].event != NULL) {
             event_free(listening->socket[i].event);
         }
-        (void) close(listening->socket[i].fd);
+        (void) shutdown(listening->socket[i].fd, SHUT_RDWR);
+        rbuf_close_on_fork_close(listening->socket[i].fd);
     }
     if (listening->resume != NULL) {
         event_free(listening->resume);

@@ -20,7 +20,8 @@ struct rbuf_listener_options {
     unsigned port_min;      /* 0: any port */
     unsigned port_max;
     unsigned timeout_ms; /* for each step that waits for a listener thread or the network */
-    unsigned retry_ms;   /* since rbuf_listener_connect(); 0: it is not tried again */
+    unsigned retry_ms;   /* that a host which does not answer is tried again; 0: it is not */
+    uint64_t answer_ms;  /* that a process is waited for whose host answers; 0: for ever */
     unsigned max_unauthenticated; /* 0: 256 */
     bool raise_descriptors;       /* whether the soft limit may be raised */
     /* Called by the thread, one at a time, `tick_ms` after rbuf_listener_arm() and then after as
@@ -35,12 +36,15 @@ struct rbuf_listener_counters {
     _Atomic uint64_t authenticated;      /* that sent a good REQ */
     _Atomic uint64_t fault[RBUF_FAULTS]; /* closed, by enum rbuf_exchange_fault */
     _Atomic uint64_t slow;               /* no whole REQ within the time-out */
-    _Atomic uint64_t closed_early;       /* by the other side, before a REQ */
+    _Atomic uint64_t closed_early;       /* by the other side, in the middle of a REQ */
+    _Atomic uint64_t wordless;           /* likewise, before a byte of one */
+    _Atomic uint64_t withdrawn;          /* likewise, behind a good REQ that had not been read */
     _Atomic uint64_t evicted;            /* the oldest of too many unauthenticated ones */
     _Atomic uint64_t room_pauses;        /* times that new ones had to wait: no place was free */
     _Atomic uint64_t connects;           /* outgoing */
     _Atomic uint64_t connects_failed;
-    _Atomic uint64_t connects_retried; /* times that one was tried again at all addresses */
+    _Atomic uint64_t connects_retried;    /* times that one was tried again at all addresses */
+    _Atomic uint64_t connects_unanswered; /* to a process that is silent, though its host answers */
     _Atomic uint64_t peers_lost;
     _Atomic uint64_t accept_pauses; /* no file descriptor was left */
 };

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/close_on_fork.h"
 #include "connect/descriptors.h"
 
 #define KEEPALIVE_IDLE     30 /* s without a word before the first question */
@@ -26,7 +27,7 @@ static void free_events(struct rbuf_connection *connection)
     }
 }
 
-/* shutdown() first: a child of fork that holds the socket too shall not keep the connection up. */
+/* shutdown() first: whoever inherited the socket all the same shall not keep the connection up. */
 void rbuf_socket_close(struct rbuf_connection *connection)
 {
     if (connection->fd < 0) {
@@ -34,15 +35,20 @@ void rbuf_socket_close(struct rbuf_connection *connection)
     }
     free_events(connection);
     (void) shutdown(connection->fd, SHUT_RDWR);
-    (void) close(connection->fd);
+    rbuf_close_on_fork_close(connection->fd);
     connection->fd = -1;
     connection->in_bytes = 0;
     connection->out_bytes = 0;
 }
 
+void rbuf_socket_start_timer_ms(struct rbuf_connection *connection, unsigned ms)
+{
+    (void) rbuf_event_add_ms(connection->timer, ms);
+}
+
 void rbuf_socket_start_timer(struct rbuf_connection *connection)
 {
-    (void) rbuf_event_add_ms(connection->timer, connection->context->options.timeout_ms);
+    rbuf_socket_start_timer_ms(connection, connection->context->options.timeout_ms);
 }
 
 void rbuf_socket_flush(struct rbuf_connection *connection)

@@ -16,12 +16,14 @@ struct rbuf_socket_handlers {
     event_callback_fn timer;    /* once, after it was started */
 };
 
-/* Makes the connection the owner of the socket. False: no memory, and the socket is closed. */
+/* Makes the connection the owner of the socket, which is marked (common/close_on_fork.h). False: no
+ * memory, and the socket is closed. */
 bool rbuf_socket_adopt(struct rbuf_connection *connection, int fd,
                        const struct rbuf_socket_handlers *handlers);
 void rbuf_socket_close(struct rbuf_connection *connection);
 
-/* For options.timeout_ms. */
+/* For so many ms; or for options.timeout_ms. */
+void rbuf_socket_start_timer_ms(struct rbuf_connection *connection, unsigned ms);
 void rbuf_socket_start_timer(struct rbuf_connection *connection);
 
 /* Sends a message, made from connection->mine; `out` has room for all that one side has to say. */

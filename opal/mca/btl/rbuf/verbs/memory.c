@@ -59,9 +59,9 @@ static void count_registration(size_t bytes)
     atomic_fetch_add_explicit(&rbuf_memory_stats.registrations, 1, memory_order_relaxed);
 }
 
-/* Which limit was in the way. The kernel answers ENOMEM for memlock and for much else. */
-static int explain_failure(const struct rbuf_port *port, size_t bytes, int error,
-                           struct rbuf_problem *problem)
+/* The kernel answers ENOMEM for memlock and for much else. */
+int rbuf_memory_problem(const struct rbuf_port *port, size_t bytes, int error,
+                        struct rbuf_problem *problem)
 {
     const unsigned long long held =
         atomic_load_explicit(&rbuf_memory_stats.registered, memory_order_relaxed);
@@ -80,7 +80,8 @@ static int explain_failure(const struct rbuf_port *port, size_t bytes, int error
                            "RLIMIT_MEMLOCK is unlimited, wanted %zu bytes, registered already "
                            "%llu bytes: the machine or the adapter has no more to give",
                            bytes, held);
-        rbuf_problem_remedy(problem, "use smaller staging and receive buffers");
+        rbuf_problem_remedy(
+            problem, "let fewer processes share the machine, or raise the adapter's own limit");
         return error;
     }
     /* Queues and what others of the process have locked count too, so it may look unreached. */
@@ -93,7 +94,7 @@ static int explain_failure(const struct rbuf_port *port, size_t bytes, int error
                            : "");
     rbuf_problem_remedy(problem, "raise the limit where the job's processes are started "
                                  "(\"ulimit -l unlimited\", limits.conf, or the batch system's "
-                                 "own setting), or use smaller staging buffers");
+                                 "own setting)");
     return error;
 }
 
@@ -105,7 +106,7 @@ int rbuf_register(struct rbuf_port *port, void *base, size_t bytes, unsigned acc
     errno = 0;
     made = ibv_reg_mr(port->pd, base, bytes, (int) access);
     if (made == NULL) {
-        return explain_failure(port, bytes, errno != 0 ? -errno : -ENOMEM, problem);
+        return rbuf_memory_problem(port, bytes, errno != 0 ? -errno : -ENOMEM, problem);
     }
     count_registration(bytes);
     *mr = made;
@@ -175,11 +176,11 @@ static int map_whole(const struct rbuf_port *port, enum pages pages, size_t *byt
     void *made;
 
     if (whole < *bytes || whole == 0) {
-        return explain_failure(port, *bytes, -EINVAL, problem);
+        return rbuf_memory_problem(port, *bytes, -EINVAL, problem);
     }
     made = map_pages(whole, pages);
     if (made == MAP_FAILED) {
-        return explain_failure(port, whole, -errno, problem);
+        return rbuf_memory_problem(port, whole, -errno, problem);
     }
     *bytes = whole;
     *mapped = mapped_for(whole, pages);
@@ -251,7 +252,7 @@ int rbuf_range_extend(struct rbuf_port *port, struct rbuf_range *range, size_t b
     int error;
 
     if (next == 0 || range->regions == RBUF_RANGE_REGIONS) {
-        return explain_failure(port, bytes, -EINVAL, problem);
+        return rbuf_memory_problem(port, bytes, -EINVAL, problem);
     }
     error = rbuf_register(port, range->base + range->registered, next,
                           access | IBV_ACCESS_LOCAL_WRITE, &range->mr[range->regions], problem);

@@ -59,6 +59,12 @@ int rbuf_memory_allocate(struct rbuf_port *port, size_t bytes, unsigned access,
 int rbuf_memory_allocate_small(struct rbuf_port *port, size_t bytes, unsigned access,
                                struct rbuf_memory *out, struct rbuf_problem *problem);
 
+/* Says which limit was in the way of registering so many bytes, or that something else was; returns
+ * `error`, a negative errno. Topics "memlock", whose remedy is the limit's alone, and "reg-failed":
+ * who knows what the memory was for knows the rest. */
+int rbuf_memory_problem(const struct rbuf_port *port, size_t bytes, int error,
+                        struct rbuf_problem *problem);
+
 /* A memory whose base is NULL is left alone. */
 void rbuf_memory_free(struct rbuf_memory *memory);
 

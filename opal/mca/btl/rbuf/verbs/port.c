@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/close_on_fork.h"
 #include "verbs/gid.h"
 #include "verbs/in_order.h"
 #include "verbs/memory.h"
@@ -294,6 +295,30 @@ static int set_up(struct rbuf_port *port, struct rbuf_problem *problem)
     return error;
 }
 
+/* A child that kept the context's descriptors would keep what the adapter has for this process. */
+static struct ibv_context *open_context(struct ibv_device *device)
+{
+    struct ibv_context *context;
+
+    rbuf_close_on_fork_begin();
+    context = ibv_open_device(device);
+    if (context != NULL) {
+        rbuf_close_on_fork_mark(context->cmd_fd);
+        rbuf_close_on_fork_mark(context->async_fd);
+    }
+    rbuf_close_on_fork_end();
+    return context;
+}
+
+static void close_context(struct ibv_context *context)
+{
+    rbuf_close_on_fork_begin();
+    rbuf_close_on_fork_unmark(context->cmd_fd);
+    rbuf_close_on_fork_unmark(context->async_fd);
+    (void) ibv_close_device(context);
+    rbuf_close_on_fork_end();
+}
+
 int rbuf_port_open(struct ibv_device *device, uint8_t number,
                    const struct rbuf_device_options *options, struct rbuf_port **out,
                    struct rbuf_problem *problem)
@@ -315,7 +340,7 @@ int rbuf_port_open(struct ibv_device *device, uint8_t number,
     TAILQ_INIT(&port->closed);
     TAILQ_INIT(&port->unposted);
     errno = 0;
-    port->context = ibv_open_device(device);
+    port->context = open_context(device);
     if (port->context == NULL) {
         error = problem_call(port, "ibv_open_device", errno != 0 ? -errno : -ENODEV, problem);
         goto free_port;
@@ -338,7 +363,7 @@ int rbuf_port_open(struct ibv_device *device, uint8_t number,
 dealloc_pd:
     (void) ibv_dealloc_pd(port->pd);
 close_device:
-    (void) ibv_close_device(port->context);
+    close_context(port->context);
 free_port:
     free(port);
     return error;
@@ -356,7 +381,7 @@ void rbuf_port_close(struct rbuf_port *port)
         (void) ibv_destroy_cq(port->send_cq[i].cq);
     }
     (void) ibv_dealloc_pd(port->pd);
-    (void) ibv_close_device(port->context);
+    close_context(port->context);
     free(port);
 }
 
