@@ -87,6 +87,8 @@ void sim_packet_drop(struct sim_packet *packet)
     free(packet);
 }
 
+#define LATE_OF 16u /* packets, of which one is late where they scatter */
+
 /* In which order the packets of a job go: a permutation, or NULL for the natural one. */
 static uint32_t *packet_order(struct sim_net *net, const struct sim_job *job)
 {
@@ -175,13 +177,19 @@ static bool may_overtake(const struct sim_net *net, const struct sim_job *job)
 
 /* When a packet of the job arrives that may be there at `arrival`: not before what it may not
  * overtake. */
-static uint64_t in_turn(const struct sim_net *net, struct sim_flow *flow, struct sim_job *job,
+static uint64_t in_turn(struct sim_net *net, struct sim_flow *flow, struct sim_job *job,
                         uint64_t arrival)
 {
     const bool overtakes = may_overtake(net, job);
     uint64_t before = overtakes ? flow->last_barrier_ns : flow->last_arrival_ns;
 
-    before = job->last_arrival_ns > before ? job->last_arrival_ns : before;
+    if (overtakes && net->faults.scatter) {
+        job->late_ns = sim_random_below(&net->random, LATE_OF) == 0
+                           ? sim_random_below(&net->random, net->faults.overtake_ns + 1)
+                           : 0;
+    } else {
+        before = job->last_arrival_ns > before ? job->last_arrival_ns : before;
+    }
     arrival = arrival + job->late_ns > before ? arrival + job->late_ns : before;
     job->last_arrival_ns = arrival;
     flow->last_arrival_ns = arrival > flow->last_arrival_ns ? arrival : flow->last_arrival_ns;

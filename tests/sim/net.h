@@ -54,6 +54,7 @@ struct sim_faults {
     uint64_t overtake_ns; /* a write is placed at most this much later, so that writes overtake it;
                              nothing else does */
     bool overtake_words;  /* also writes of one word */
+    bool scatter;         /* some packets are late, each by a time of its own */
     bool late_read;
     bool refuse_when_dead; /* posts on a dead queue pair fail; else they complete with an error */
     uint64_t fail_at;      /* the n-th post of an operation in the whole network kills its queue

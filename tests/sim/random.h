@@ -44,11 +44,13 @@ static inline uint64_t sim_random_size(struct sim_random *random, uint64_t most)
 
 /* Eight bytes, from byte 8 * `word` on, of the endless pattern named by `seed`. No two places and
  * no two seeds share long runs, so that displaced or stale data does not go unseen. */
+#define SIM_PATTERN_ZEROS UINT64_MAX /* the seed of a pattern of zeros */
+
 static inline uint64_t sim_pattern(uint64_t seed, uint64_t word)
 {
     struct sim_random random = {seed * 0xd1342543de82ef95ull + word};
 
-    return sim_random_next(&random);
+    return seed == SIM_PATTERN_ZEROS ? 0 : sim_random_next(&random);
 }
 
 static inline void sim_pattern_fill(void *to, size_t bytes, uint64_t seed)

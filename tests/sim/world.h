@@ -53,6 +53,7 @@ struct world_options {
     uint32_t room;    /* of each node's completion queue */
     uint32_t inline_max;
     uint16_t granted; /* the windows of all peers, where core's options say more; 0: as those */
+    bool zeros;       /* every other message has zeros alone */
     bool unordered;   /* writes are not placed in order, and core is told so of each peer */
     unsigned bounces; /* bounce buffers of a node, where there is less inline room than enough */
     uint32_t message_bytes; /* of a receive buffer, header included */
@@ -126,7 +127,8 @@ struct world_message {
     unsigned from;
     unsigned to;
     uint64_t bytes;
-    uint64_t seed; /* of its pattern; also its number */
+    uint64_t seed;    /* its number */
+    uint64_t pattern; /* the seed of its bytes */
     enum rbuf_channel_id channel;
     uint64_t order;        /* among the small ones of the same two nodes and channel */
     unsigned char *source; /* NULL once it was given back */

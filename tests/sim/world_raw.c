@@ -131,7 +131,7 @@ static bool end_is_here(const struct world_message *message)
 
     for (uint64_t word = last > 0 ? last - 1 : 0; word <= last; word++) {
         uint64_t at = word * sizeof(uint64_t);
-        uint64_t expected = sim_pattern(message->seed, word);
+        uint64_t expected = sim_pattern(message->pattern, word);
         size_t bytes =
             message->bytes - at < sizeof(expected) ? message->bytes - at : sizeof(expected);
 

@@ -144,7 +144,10 @@ static struct world_message *open_message(struct world *world, enum world_kind k
     message->channel = message->seed % 2 == 0 ? RBUF_CONTROL : RBUF_BULK;
     message->source = sim_allocate(message->bytes);
     message->target = sim_allocate(message->bytes);
-    sim_pattern_fill(message->source, message->bytes, message->seed);
+    message->pattern = world->options.zeros && sim_pattern(message->seed, 0) % 2 == 0
+                           ? SIM_PATTERN_ZEROS
+                           : message->seed;
+    sim_pattern_fill(message->source, message->bytes, message->pattern);
     message->started_ns = world_now(world);
     message->next = world->messages;
     world->messages = message;
@@ -221,7 +224,7 @@ static int start_begun(struct world_node *node)
 
 bool world_target_right(const struct world_message *message)
 {
-    return sim_pattern_right(message->target, message->bytes, message->seed);
+    return sim_pattern_right(message->target, message->bytes, message->pattern);
 }
 
 static void take_eager(struct world_node *node, const struct rbuf_event *event)
@@ -233,7 +236,7 @@ static void take_eager(struct world_node *node, const struct rbuf_event *event)
     memcpy(&message, event->delivery.data, sizeof(message));
     right = event->delivery.bytes == sizeof(message) + message->bytes &&
             event->delivery.channel == message->channel &&
-            sim_pattern_right(bytes, message->bytes, message->seed) &&
+            sim_pattern_right(bytes, message->bytes, message->pattern) &&
             node->links[message->from].received[message->channel]++ == message->order;
     charge_eager(node, message);
     world_give_back(message, &message->target, &message->target_key);

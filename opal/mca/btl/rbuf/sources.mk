@@ -105,6 +105,7 @@ rbuf_glue_sources = \
 rbuf_core_sources = \
 	%reldir%/core/base/arena.c \
 	%reldir%/core/base/arena.h \
+	%reldir%/core/base/fill.h \
 	%reldir%/core/base/bounce.c \
 	%reldir%/core/base/bounce.h \
 	%reldir%/core/base/checksum.c \

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/base/fill.h"
 #include "core/message/channel.h"
 #include "core/staged/get.h"
 #include "core/staged/grant.h"
@@ -20,13 +21,15 @@
 #include "core/staged/rma.h"
 #include "core/staged/sender.h"
 
+#define FILL_AT_ONCE 8u /* blocks, a microsecond or two */
+
 int rbuf_core_open(struct rbuf_core *core, const struct rbuf_core_options *options,
                    const struct rbuf_region *send_region, const struct rbuf_region *receive_region)
 {
     uint32_t block_bytes = options->schedule.block_bytes;
     int status;
 
-    *core = (struct rbuf_core){.options = *options};
+    *core = (struct rbuf_core){.options = *options, .fill = rbuf_fill_value(options->random)};
     TAILQ_INIT(&core->busy);
     TAILQ_INIT(&core->grants_free);
     TAILQ_INIT(&core->receiving);
@@ -136,13 +139,13 @@ static int progress_busy(struct rbuf_core *core, struct budget *budget)
     return done;
 }
 
-/* Probes one peer at a time, each once an interval: a peer that is gone ends in a failed probe. One
- * is due. */
-static __attribute__((noinline)) int progress_probes(struct rbuf_core *core)
+/* Probes one peer at a time, each once an interval: a peer that is gone ends in a failed probe. */
+static int progress_probes(struct rbuf_core *core)
 {
     struct rbuf_peer *peer;
 
-    if (core->options.probe_interval_ns == 0 || core->peer_count == 0) {
+    if (core->options.probe_interval_ns == 0 || core->peer_count == 0 ||
+        core->now_ns < core->probe_due_ns) {
         return 0;
     }
     core->probe_cursor = (core->probe_cursor + 1) % core->peer_count;
@@ -171,6 +174,21 @@ static __attribute__((noinline)) int progress_work(struct rbuf_core *core)
     return done;
 }
 
+/* What need not be done at once. Memory is filled while there is nothing else to do: what is not
+ * filled when it is wanted is filled then. */
+static __attribute__((noinline)) int progress_chores(struct rbuf_core *core, bool idle)
+{
+    struct rbuf_arena *arena = &core->receive_arena;
+    const bool more = arena->fill_first < arena->fill_end &&
+                      (!idle || rbuf_arena_fill_some(arena, FILL_AT_ONCE, core->fill));
+    const int done = progress_probes(core);
+
+    core->chores_due_ns = more                                  ? 0
+                          : core->options.probe_interval_ns > 0 ? core->probe_due_ns
+                                                                : UINT64_MAX;
+    return done;
+}
+
 int rbuf_core_progress(struct rbuf_core *core, uint64_t now_ns)
 {
     int done = 0;
@@ -180,7 +198,7 @@ int rbuf_core_progress(struct rbuf_core *core, uint64_t now_ns)
         !TAILQ_EMPTY(&core->deferred)) {
         done = progress_work(core);
     }
-    return now_ns >= core->probe_due_ns ? done + progress_probes(core) : done;
+    return now_ns >= core->chores_due_ns ? done + progress_chores(core, done == 0) : done;
 }
 
 void rbuf_core_completed(struct rbuf_core *core, struct rbuf_work *work, int status)

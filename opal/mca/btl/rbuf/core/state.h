@@ -59,6 +59,7 @@ struct rbuf_core_options {
     uint64_t probe_interval_ns; /* between probes of a silent peer; 0: never */
     /* After which a block or a message whose checksum is still wrong is an error; 0: never. */
     uint64_t check_timeout_ns;
+    uint64_t random;             /* bits that no other process knows: what memory is filled with */
     uint32_t quantum;            /* bytes copied in each direction in one progress call */
     uint16_t window[RBUF_FLOWS]; /* receive credits that each peer of ours gets; RING is core's */
     struct rbuf_ring_options ring;
@@ -161,6 +162,7 @@ struct rbuf_core {
     uint32_t peer_first_free; /* no place before it is NULL */
     uint32_t probe_cursor;    /* next peer to look at for a probe */
     uint64_t probe_due_ns;
+    uint64_t chores_due_ns;     /* 0: there is memory to be filled */
     struct rbuf_peer_list busy; /* peers with something to post or to copy */
 
     struct rbuf_grant **grants; /* by index */
@@ -178,6 +180,7 @@ struct rbuf_core {
     uint64_t copied; /* bytes, by rbuf_core_progress(), in both directions; not for gets, which wait
                         for completions */
     uint32_t queued; /* messages on the peers' `queued` lists, and operations that are held */
+    uint64_t fill;   /* what stands in memory before it is written (core/base/fill.h) */
     uint64_t now_ns; /* of the newest rbuf_core_progress() */
 };
 
@@ -193,6 +196,12 @@ static inline enum rbuf_arrival rbuf_peer_arrival(const struct rbuf_peer *peer)
     const enum rbuf_arrival arrival = peer->core->options.arrival;
 
     return peer->unordered ? rbuf_arrival_checked(arrival) : arrival;
+}
+
+/* True if checksums prove what the peer writes. */
+static inline bool rbuf_peer_is_checked(const struct rbuf_peer *peer)
+{
+    return rbuf_arrival_proof(rbuf_peer_arrival(peer)) == RBUF_PROOF_CHECKSUM;
 }
 
 /* By what the peer cuts what it puts: our schedule, with no chunk larger than what it can stage at

@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/base/fill.h"
+
 #define WORD_BITS 64u
 
 static uint32_t least(uint32_t one, uint32_t other)
@@ -31,7 +33,8 @@ int rbuf_arena_open(struct rbuf_arena *arena, const struct rbuf_region *region,
 {
     size_t most = region->most_bytes > region->bytes ? region->most_bytes : region->bytes;
     uint32_t most_blocks = (uint32_t) (most / block_bytes);
-    uint64_t *taken = calloc(most_blocks / WORD_BITS + 1, sizeof(*taken));
+    const size_t words = most_blocks / WORD_BITS + 1;
+    uint64_t *taken = calloc(2 * words, sizeof(*taken));
 
     if (taken == NULL) {
         return -ENOMEM;
@@ -40,7 +43,8 @@ int rbuf_arena_open(struct rbuf_arena *arena, const struct rbuf_region *region,
                                  .block_bytes = block_bytes,
                                  .most_blocks = most_blocks,
                                  .next_flag = 1,
-                                 .taken = taken};
+                                 .taken = taken,
+                                 .filled = taken + words};
     add_extent(arena, (uint32_t) (region->bytes / block_bytes), region->lkey, region->rkey);
     return 0;
 }
@@ -52,10 +56,10 @@ void rbuf_arena_close(struct rbuf_arena *arena)
 }
 
 /* The first block at or after `block` whose state is `state`; `end` if none is before that. */
-static uint32_t skip_to(const struct rbuf_arena *arena, uint32_t block, uint32_t end, bool state)
+static uint32_t skip_to(const uint64_t *blocks, uint32_t block, uint32_t end, bool state)
 {
     while (block < end) {
-        uint64_t word = arena->taken[block / WORD_BITS];
+        uint64_t word = blocks[block / WORD_BITS];
 
         word = (state ? word : ~word) >> (block % WORD_BITS);
         if (word != 0) {
@@ -66,7 +70,7 @@ static uint32_t skip_to(const struct rbuf_arena *arena, uint32_t block, uint32_t
     return end;
 }
 
-static void mark(struct rbuf_arena *arena, uint32_t first, uint32_t count, bool state)
+static void mark(uint64_t *blocks, uint32_t first, uint32_t count, bool state)
 {
     while (count > 0) {
         uint32_t bit = first % WORD_BITS;
@@ -74,9 +78,9 @@ static void mark(struct rbuf_arena *arena, uint32_t first, uint32_t count, bool 
         uint64_t bits = (here == WORD_BITS ? ~0ull : (1ull << here) - 1) << bit;
 
         if (state) {
-            arena->taken[first / WORD_BITS] |= bits;
+            blocks[first / WORD_BITS] |= bits;
         } else {
-            arena->taken[first / WORD_BITS] &= ~bits;
+            blocks[first / WORD_BITS] &= ~bits;
         }
         first += here;
         count -= here;
@@ -87,14 +91,14 @@ static void mark(struct rbuf_arena *arena, uint32_t first, uint32_t count, bool 
 static uint32_t find_run(const struct rbuf_arena *arena, uint32_t start, uint32_t end,
                          uint32_t count)
 {
-    start = skip_to(arena, start, end, false);
+    start = skip_to(arena->taken, start, end, false);
     while (start < end) {
-        uint32_t behind = skip_to(arena, start, end, true);
+        uint32_t behind = skip_to(arena->taken, start, end, true);
 
         if (behind - start >= count) {
             return start;
         }
-        start = skip_to(arena, behind, end, false);
+        start = skip_to(arena->taken, behind, end, false);
     }
     return end;
 }
@@ -115,7 +119,7 @@ static uint32_t find(const struct rbuf_arena *arena, uint32_t start, uint32_t en
 
 static void take(struct rbuf_arena *arena, uint32_t first, uint32_t count)
 {
-    mark(arena, first, count, true);
+    mark(arena->taken, first, count, true);
     arena->free_blocks -= count;
 }
 
@@ -124,7 +128,7 @@ bool rbuf_arena_take(struct rbuf_arena *arena, uint32_t count, uint32_t *first)
     if (count > arena->free_blocks || count >= arena->smallest_miss) {
         return false;
     }
-    arena->lowest_free = skip_to(arena, arena->lowest_free, arena->blocks, false);
+    arena->lowest_free = skip_to(arena->taken, arena->lowest_free, arena->blocks, false);
     for (const struct rbuf_arena_extent *extent = rbuf_arena_extent(arena, arena->lowest_free);
          extent < arena->extent + arena->extents; extent++) {
         uint32_t begin = extent == arena->extent ? 0 : extent[-1].end;
@@ -151,7 +155,7 @@ void rbuf_arena_keep(struct rbuf_arena *arena, uint32_t first, uint32_t count)
 bool rbuf_arena_take_at(struct rbuf_arena *arena, uint32_t first, uint32_t count)
 {
     assert(first + count <= rbuf_arena_extent(arena, first)->end);
-    if (skip_to(arena, first, first + count, true) < first + count) {
+    if (skip_to(arena->taken, first, first + count, true) < first + count) {
         return false;
     }
     take(arena, first, count);
@@ -161,11 +165,51 @@ bool rbuf_arena_take_at(struct rbuf_arena *arena, uint32_t first, uint32_t count
 void rbuf_arena_give(struct rbuf_arena *arena, uint32_t first, uint32_t count)
 {
     assert(count > 0 && first + count <= arena->blocks &&
-           skip_to(arena, first, first + count, false) == first + count);
-    mark(arena, first, count, false);
+           skip_to(arena->taken, first, first + count, false) == first + count);
+    mark(arena->taken, first, count, false);
+    mark(arena->filled, first, count, false);
     arena->free_blocks += count;
     arena->smallest_miss = UINT32_MAX;
     arena->lowest_free = least(arena->lowest_free, first);
+}
+
+/* Fills the block unless it is. */
+static void fill_block(const struct rbuf_arena *arena, uint32_t block, uint64_t value)
+{
+    if ((arena->filled[block / WORD_BITS] >> block % WORD_BITS & 1) == 0) {
+        rbuf_fill(rbuf_arena_block(arena, block), arena->block_bytes, value);
+        mark(arena->filled, block, 1, true);
+    }
+}
+
+void rbuf_arena_fill(struct rbuf_arena *arena, uint32_t first, uint32_t count, uint64_t value)
+{
+    for (uint32_t block = first; block < first + count; block++) {
+        fill_block(arena, block, value);
+    }
+}
+
+void rbuf_arena_want_fill(struct rbuf_arena *arena, uint32_t first, uint32_t count)
+{
+    if (arena->fill_first == arena->fill_end) {
+        arena->fill_first = first;
+        arena->fill_end = first + count;
+    } else {
+        arena->fill_first = least(arena->fill_first, first);
+        arena->fill_end = first + count > arena->fill_end ? first + count : arena->fill_end;
+    }
+}
+
+bool rbuf_arena_fill_some(struct rbuf_arena *arena, uint32_t most, uint64_t value)
+{
+    uint32_t block = skip_to(arena->taken, arena->fill_first, arena->fill_end, false);
+
+    for (uint32_t i = 0; i < most && block < arena->fill_end; i++) {
+        fill_block(arena, block, value);
+        block = skip_to(arena->taken, block + 1, arena->fill_end, false);
+    }
+    arena->fill_first = block;
+    return block < arena->fill_end;
 }
 
 uint32_t rbuf_arena_step(const struct rbuf_arena *arena)

@@ -12,6 +12,9 @@
  * all before it as long as there is so much. No run goes from one extent into the next, since no
  * request of an adapter could.
  *
+ * Where checksums prove what has come, blocks are filled before they are written
+ * (core/base/fill.h): those that were given back when there is time, the others by who takes them.
+ *
  * First fit from the low end, because memory used a moment ago is in the cache.
  *
  * Threads: the caller holds the module's lock.
@@ -54,6 +57,9 @@ struct rbuf_arena {
     uint32_t kept_end;   /* 0: none is */
     uint64_t next_flag;  /* never 0, never repeats */
     uint64_t *taken;     /* one bit a block */
+    uint64_t *filled;    /* the same; what is said of a block that is taken may be old */
+    uint32_t fill_first; /* free blocks to be filled when there is time are from here on */
+    uint32_t fill_end;   /* and before this one */
 };
 
 /* Registered memory for an arena, owned by the caller until the arena is closed. */
@@ -83,6 +89,15 @@ void rbuf_arena_keep(struct rbuf_arena *arena, uint32_t first, uint32_t count);
 bool rbuf_arena_take_at(struct rbuf_arena *arena, uint32_t first, uint32_t count);
 
 void rbuf_arena_give(struct rbuf_arena *arena, uint32_t first, uint32_t count);
+
+/* Fills those of a run that is taken which are not. */
+void rbuf_arena_fill(struct rbuf_arena *arena, uint32_t first, uint32_t count, uint64_t value);
+
+/* That run, which was given back, is to be filled when there is time. */
+void rbuf_arena_want_fill(struct rbuf_arena *arena, uint32_t first, uint32_t count);
+
+/* There is time: fills up to `most` blocks of what is to be filled. False: that was all. */
+bool rbuf_arena_fill_some(struct rbuf_arena *arena, uint32_t most, uint64_t value);
 
 /* Blocks that the arena is to grow by next, from arena->blocks on; 0: it has them all. */
 uint32_t rbuf_arena_step(const struct rbuf_arena *arena);

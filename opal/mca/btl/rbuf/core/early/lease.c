@@ -217,6 +217,9 @@ static bool lease(struct rbuf_peer *peer)
         rbuf_arena_give(arena, first, rbuf_early_window_blocks(&core->options.early));
         return true; /* it was not necessary */
     }
+    if (rbuf_peer_is_checked(peer)) {
+        rbuf_arena_fill(arena, first, rbuf_early_window_blocks(&core->options.early), core->fill);
+    }
     core->windows.out++;
     core->windows.leased++;
     *in = (struct rbuf_early_in){.state = RBUF_EARLY_IN_LEASED,

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/base/fill.h"
 #include "core/message/channel.h"
 #include "core/state.h"
 #include "core/message/ring_long.h"
@@ -122,7 +123,11 @@ static void admit(struct rbuf_peer *peer, struct rbuf_ring_memory *memory)
                                     .longest = rbuf_ring_longest(options),
                                     .proof = rbuf_arrival_proof(rbuf_peer_arrival(peer))};
 
-    clear_words(options, memory);
+    if (offer.proof == RBUF_PROOF_CHECKSUM) {
+        rbuf_fill(memory->base, rbuf_ring_memory_bytes(options), core->fill);
+    } else {
+        clear_words(options, memory);
+    }
     *ring = (struct rbuf_ring_in){.state = RBUF_RING_IN_POLLED,
                                   .peer = peer,
                                   .memory = memory,

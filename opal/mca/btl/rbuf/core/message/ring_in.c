@@ -16,6 +16,7 @@
 
 #include "core/message/ring_in.h"
 #include "core/state.h"
+#include "core/base/fill.h"
 #include "core/inbox.h"
 #include "core/message/polling_set.h"
 #include "core/message/ring_long.h"
@@ -52,7 +53,7 @@ static void finish_free(struct rbuf_ring_in *ring)
     }
 }
 
-void rbuf_ring_in_free(struct rbuf_ring_in *ring, uint32_t slot)
+static void free_slot(struct rbuf_ring_in *ring, uint32_t slot)
 {
     if (slot == ring->tail_slot && ring->freed == 0) { /* in order, as nearly always */
         advance_tail(ring);
@@ -63,14 +64,44 @@ void rbuf_ring_in_free(struct rbuf_ring_in *ring, uint32_t slot)
     finish_free(ring);
 }
 
+/* Fills the slot, whose word still says how much of it was written. */
+static void refill(const struct rbuf_ring_in *ring, uint32_t slot)
+{
+    unsigned char *end = ring->memory->base + (size_t) (slot + 1) * ring->slot_bytes;
+    const uint64_t word = *((const uint64_t *) (const void *) end - 1);
+    const uint32_t length = rbuf_ring_length(rbuf_ring_word_bytes(word));
+
+    rbuf_fill(end - length, length, ring->peer->core->fill);
+}
+
+void rbuf_ring_in_free(struct rbuf_ring_in *ring, uint32_t slot)
+{
+    if (ring->proof == RBUF_PROOF_CHECKSUM) {
+        refill(ring, slot);
+    }
+    free_slot(ring, slot);
+}
+
+/* Clears words that may be payload. */
+static void clear_words(const struct rbuf_ring_in *ring, uint32_t slot, uint32_t slots)
+{
+    unsigned char *end = ring->memory->base + (size_t) slot * ring->slot_bytes;
+
+    for (uint32_t i = 1; i < slots; i++) {
+        end += ring->slot_bytes;
+        memset(end - RBUF_RING_WORD_BYTES, 0, RBUF_RING_WORD_BYTES);
+    }
+}
+
 void rbuf_ring_in_free_long(struct rbuf_ring_in *ring, uint32_t slot, uint32_t bytes)
 {
     const uint32_t slots = rbuf_ring_long_slots(bytes, ring->slot_bytes);
-    unsigned char *end = ring->memory->base + (size_t) slot * ring->slot_bytes;
 
-    for (uint32_t i = 1; i < slots; i++) { /* payload, which might be like a word */
-        end += ring->slot_bytes;
-        memset(end - RBUF_RING_WORD_BYTES, 0, RBUF_RING_WORD_BYTES);
+    if (ring->proof == RBUF_PROOF_CHECKSUM) {
+        rbuf_fill(ring->memory->base + (size_t) slot * ring->slot_bytes,
+                  (size_t) slots * ring->slot_bytes, ring->peer->core->fill);
+    } else {
+        clear_words(ring, slot, slots);
     }
     for (uint32_t i = 0; i < slots; i++) {
         note_free(ring, (slot + i) % ring->slots);
@@ -117,8 +148,10 @@ static void advance_by(struct rbuf_ring_in *ring, struct rbuf_watch *watch, uint
     watch->expected = rbuf_ring_word_of_use(ring->proof, ring->use);
 }
 
-/* Hands on the message in the slot, which ends with `trailer`. */
-static void hand_on(struct rbuf_ring_in *ring, const struct rbuf_ring_trailer *trailer,
+/* Hands on the message in the slot, which ends with `trailer`. True: the slot stays with who has
+ * it.
+ */
+static bool hand_on(struct rbuf_ring_in *ring, const struct rbuf_ring_trailer *trailer,
                     uint32_t slot, uint32_t bytes)
 {
     struct rbuf_peer *peer = ring->peer;
@@ -129,9 +162,7 @@ static void hand_on(struct rbuf_ring_in *ring, const struct rbuf_ring_trailer *t
                                   .slot = (uint8_t) slot};
 
     rbuf_credit_received(&peer->counts, trailer->header.credit);
-    if (!rbuf_inbox_take(peer, &trailer->header, place)) {
-        rbuf_ring_in_free(ring, slot);
-    }
+    return rbuf_inbox_take(peer, &trailer->header, place);
 }
 
 /* The trailer whose word is looked at. */
@@ -358,7 +389,9 @@ static __attribute__((noinline)) bool take_checked(struct rbuf_ring_in *ring, ui
         return false;
     }
     advance(ring, ring->watch);
-    hand_on(ring, trailer, slot, bytes);
+    if (!hand_on(ring, trailer, slot, bytes)) {
+        rbuf_ring_in_free(ring, slot);
+    }
     return true;
 }
 
@@ -387,7 +420,9 @@ static bool take_one(struct rbuf_ring_in *ring)
         return false;
     }
     advance(ring, watch);
-    hand_on(ring, trailer, slot, bytes);
+    if (!hand_on(ring, trailer, slot, bytes)) {
+        free_slot(ring, slot);
+    }
     return true;
 }
 

@@ -53,4 +53,10 @@ static inline uint64_t rbuf_ring_word(enum rbuf_proof proof, uint64_t use, uint3
            (proof == RBUF_PROOF_ORDER ? bytes : (uint64_t) bytes << RBUF_CHECKSUM_BITS);
 }
 
+/* The payload's bytes, as a word with a checksum says. */
+static inline uint32_t rbuf_ring_word_bytes(uint64_t word)
+{
+    return (uint32_t) (word >> RBUF_CHECKSUM_BITS) & ((1u << RBUF_RING_SIZE_BITS) - 1);
+}
+
 #endif

@@ -194,6 +194,9 @@ static bool take_lane(struct rbuf_grant *grant)
         slot_give(grant);
         return false;
     }
+    if (rbuf_peer_is_checked(grant->peer)) {
+        rbuf_arena_fill(&core->receive_arena, grant->lane_first, grant->lane_blocks, core->fill);
+    }
     grant->lane_flag = core->receive_arena.next_flag;
     core->receive_arena.next_flag += extent.blocks;
     return true;
@@ -220,6 +223,10 @@ static void unstage(struct rbuf_grant *grant)
     TAILQ_REMOVE(&core->receiving, grant, link);
     if (grant->lane_blocks > 0) {
         rbuf_arena_give(&core->receive_arena, grant->lane_first, grant->lane_blocks);
+        if (rbuf_peer_is_checked(grant->peer)) {
+            rbuf_arena_want_fill(&core->receive_arena, grant->lane_first, grant->lane_blocks);
+            core->chores_due_ns = 0;
+        }
     }
     slot_give(grant);
     core->deferred_retry = true;

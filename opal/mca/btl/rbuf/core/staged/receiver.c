@@ -20,6 +20,7 @@
 #include "core/staged/receiver.h"
 #include "core/message/channel.h"
 #include "core/base/copy.h"
+#include "core/base/fill.h"
 #include "core/staged/flag.h"
 #include "core/staged/grant.h"
 
@@ -148,6 +149,17 @@ static bool block_here(struct rbuf_grant *grant)
     return false;
 }
 
+/* Fills the chunk whose last block was copied out: the peer may write there again. */
+static void refill(const struct rbuf_grant *grant)
+{
+    const uint32_t payload = rbuf_block_payload(&grant->schedule);
+    const uint32_t unused = payload - grant->chunk.first_bytes;
+    const size_t bytes = (size_t) grant->chunk.blocks * grant->schedule.block_bytes;
+    const uint32_t from = unused / 8 * 8;
+
+    rbuf_fill(block_address(grant, 0) + from, bytes - from, grant->peer->core->fill);
+}
+
 /* The last block of a chunk was copied out: owes an acknowledgement if a later chunk waits for it.
  */
 static void chunk_done(struct rbuf_grant *grant)
@@ -155,6 +167,9 @@ static void chunk_done(struct rbuf_grant *grant)
     struct rbuf_peer *peer = grant->peer;
 
     if (grant->part == RBUF_GRANT_PART_LANE && grant->chunk.index < grant->acks_wanted) {
+        if (rbuf_peer_is_checked(peer)) {
+            refill(grant);
+        }
         peer->words.acks[grant->slot]++;
         peer->words.acks_due |= 1ull << grant->slot;
         rbuf_receiver_write_acks(peer);
