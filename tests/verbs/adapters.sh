@@ -39,17 +39,17 @@ while IFS='|' read -r options programs says; do
     try "$options" "$programs" "${says# }"
 done <<'END'
                                  | test_fork            | in order: yes (the adapter says so
---data-in-order off              | test_verbs           | in order: no (neither the adapter nor
+--data-in-order off              | test_verbs           | in order: no (the adapter does not promise
 --grh-required                   | test_pair test_verbs | in order: yes (the adapter says so
 --like mlx5                      | test_pair            | in order: yes (the adapter says so
---like mlx5 --data-in-order off  |                      | in order: no (neither the adapter nor
---like mlx4                      | test_pair            | in order: yes (ConnectX to ConnectX-3: use_eager_rdma
---like bnxt_re                   | test_pair            | in order: no (neither the adapter nor
+--like mlx5 --data-in-order off  |                      | in order: no (the adapter does not promise
+--like mlx4                      | test_pair            | in order: no (the adapter does not promise
+--like bnxt_re                   | test_pair            | in order: no (the adapter does not promise
 --max-inline 0                   |                      | inline 0,
 --max-inline 101                 | test_pair            | inline 101,
 --like hns                       | test_pair            | inline 32,
---like irdma                     | test_pair test_verbs test_receive | in order: no (neither the adapter nor
---like rxe                       | test_pair            | in order: no (neither the adapter nor
+--like irdma                     | test_pair test_verbs test_receive | in order: no (the adapter does not promise
+--like rxe                       | test_pair            | in order: no (the adapter does not promise
 --pkeys 0,0x8001                 | test_pair test_verbs | partition 0x8001 at 1,
 --pkeys 0x7fff,0,0x8001,0x8002   | test_pair            | partition 0x8001 at 2,
 --devices a/link=roce/gids=v1:fe80000000000000+fe80000000000000+v1:10.1+10.1+10.2 | test_pair test_verbs | GID 3,

@@ -281,6 +281,19 @@ static const char *gid_text(const struct rbuf_port *port, char text[RBUF_PORT_TR
     return text;
 }
 
+/* Of ports whose order was the user's word, which a test has refuted. */
+static void report_refuted(void)
+{
+    for (size_t i = 0; i < mca_btl_rbuf_process.module_count; i++) {
+        const struct rbuf_port *port = mca_btl_rbuf_process.ports[i];
+
+        if (port->order_refuted) {
+            mca_btl_rbuf_help("no order", opal_process_info.nodename, port->name,
+                              port->in_order_why, NULL);
+        }
+    }
+}
+
 static const char *subblock_text(enum rbuf_subblock subblock)
 {
     static const char *const texts[] = {[RBUF_SUBBLOCK_OFF] = "announced by the chunk",
@@ -357,6 +370,7 @@ static mca_btl_base_module_t **init(int *count, bool progress_threads, bool mpi_
     if (!publish()) {
         goto finalize_modules;
     }
+    report_refuted();
     say_what_is_used();
     mca_btl_rbuf_show();
     *count = (int) opened;

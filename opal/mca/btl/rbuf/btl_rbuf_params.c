@@ -125,11 +125,11 @@ static const struct parameter table[] = {
      "auto, checked, on, off",
      "How the receiver takes blocks out of a chunk that is still arriving, and messages out of an "
      "eager ring. on: by their flags alone, which relies on the adapter placing the bytes of one "
-     "write in order; where it does not, wrong data is received without an error. checked: flags "
-     "carry a checksum of the data, which costs some of the speed of a copy. off: chunks are "
-     "announced as a whole, and there are no eager rings: short messages are slower. auto: on "
-     "where "
-     "the adapter promises order, or is known to keep it, else off"},
+     "write in order; where it does not, wrong data is received without an error. Some hundred "
+     "writes at start may show that it does not, and then on is checked; they cannot show that it "
+     "does. checked: flags carry a checksum of the data, which costs some of the speed of a copy. "
+     "off: chunks are announced as a whole, and there are no eager rings: short messages are "
+     "slower. auto: on where the adapter itself promises order, else checked"},
     {"check_timeout", "60s", TIME, 0, 3600 * SECOND, NULL, NULL, 0, 7, FIELD(check_timeout),
      "time with ns, us, ms or s; 0: for ever",
      "With subblock checked: how long the checksum of a message in a ring, or of a block whose "

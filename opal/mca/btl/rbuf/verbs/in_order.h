@@ -3,10 +3,10 @@
  * Whether the bytes of one RDMA write become visible at this side in ascending order. If so the
  * flags of blocks and the words of rings are trusted; if not they have checksums.
  *
- * The adapter's own answer counts, then a table of adapters, then the user's word. The table says
- * less than it seems to: the order depends on firmware, on routing (adaptive routing sends packets
- * by several paths), on the PCI relaxed ordering of the host, and with Soft-RoCE, which is not in
- * it, on the kernel's memcpy(), which in Linux 6.12 and 7.2 copies backwards at some alignments.
+ * The adapter's own answer counts, and the user's word. What adapters are said to do does not: the
+ * order depends on firmware, on routing (adaptive routing sends packets by several paths), on the
+ * PCI relaxed ordering of the host, and with Soft-RoCE on the kernel's memcpy(), which in Linux
+ * 6.12 and 7.2 copies backwards at some alignments. The user's word is tried at start.
  *
  * Threads: the one that connects queue pairs.
  */
@@ -26,8 +26,13 @@
 bool rbuf_in_order_ask(struct ibv_qp *qp);
 
 /* Sets port->subblock, in_order_queried and in_order_why from port->options.subblock and what the
- * adapter says of `qp` (of the port, of the kind that is used, in RTS; NULL: there is none to ask)
- * and the table. */
+ * adapter says of `qp` (of the port, of the kind that is used, in RTS; NULL: there is none to ask).
+ */
 void rbuf_in_order_decide(struct rbuf_port *port, struct ibv_qp *qp);
+
+/* Where order is the user's word alone: some hundred writes to itself, 20 ms at most. If one shows
+ * that there is no order, subblock becomes CHECKED, in_order_why says how it was seen, and
+ * order_refuted is set. If none does, that proves nothing (verbs/order_probe.h). */
+void rbuf_in_order_probe(struct rbuf_port *port);
 
 #endif

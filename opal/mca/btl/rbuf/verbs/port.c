@@ -292,6 +292,9 @@ static int set_up(struct rbuf_port *port, struct rbuf_problem *problem)
     if (error == 0) {
         error = probe_queue_pair(port, problem);
     }
+    if (error == 0) {
+        rbuf_in_order_probe(port);
+    }
     return error;
 }
 
