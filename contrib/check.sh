@@ -279,16 +279,13 @@ run_devices() {
 }
 
 # The MPI programs on each adapter that rbuf runs on: every third one on each, by turns, so that each is on
-# two of them. Some want eager rings unless they are
-# switched off, and where nothing is said of order there are none.
+# two of them.
 programs_on_each_model() {
-    local model rings turn=0
+    local model turn=0
     for model in mlx4 mlx5 rxe bnxt_re hns irdma; do
-        rings=()
-        [[ $model != bnxt_re && $model != hns && $model != irdma ]] || rings=(--mca btl_rbuf_polling_set 0)
         TALLY_TIMEOUT=1800 add_counted "programs, $model" env SOFTHCA_LIKE="$model" RBUF_BUILD="$plain" \
             PATH="$prefix/bin:$PATH" RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" \
-            "$source/tests/mpi/run.sh" --transports superpipeline --rings default --part $turn/3 "${rings[@]}"
+            "$source/tests/mpi/run.sh" --transports superpipeline --rings default --part $turn/3
         turn=$(((turn + 1) % 3))
     done
 }

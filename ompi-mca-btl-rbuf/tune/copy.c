@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Copies by rbuf_copy() as the component does: block by block, with a flag between blocks.
+ * Copies as the component does: block by block, with a flag between blocks, and with a checksum
+ * where it makes one.
  */
 #include "tune/copy.h"
 
 #include <stdint.h>
 #include <sys/mman.h>
 
+#include "core/base/checksum.h"
 #include "core/base/copy.h"
 #include "common/clock.h"
 #include "core/base/schedule.h"
@@ -22,6 +24,7 @@ struct work {
     unsigned char *staging;
     size_t staging_blocks;
     size_t block; /* bytes */
+    bool checked; /* with a checksum, which each side makes as it copies */
 };
 
 static void copy_message(const struct work *work, enum direction direction, size_t bytes)
@@ -33,10 +36,13 @@ static void copy_message(const struct work *work, enum direction direction, size
         const size_t part = bytes - at < payload ? bytes - at : payload;
         unsigned char *stage = work->staging + block % work->staging_blocks * work->block;
 
-        if (direction == SEND) {
-            rbuf_copy(stage, work->message + at, part);
+        unsigned char *to = direction == SEND ? stage : work->message + at;
+        const unsigned char *from = direction == SEND ? work->message + at : stage;
+
+        if (work->checked) {
+            (void) rbuf_copy_checksum(to, from, part);
         } else {
-            rbuf_copy(work->message + at, stage, part);
+            rbuf_copy(to, from, part);
         }
         at += part;
     }
@@ -94,7 +100,8 @@ bool tune_copy(struct tune_side *side, size_t staging, size_t block, double seco
     struct work work = {.message = memory + staging + OFF_PAGE,
                         .staging = memory,
                         .staging_blocks = staging / block,
-                        .block = block};
+                        .block = block,
+                        .checked = side->subblock == RBUF_SUBBLOCK_CHECKED};
 
     if (memory == MAP_FAILED) {
         return false;

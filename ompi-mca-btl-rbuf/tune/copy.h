@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * How fast a processor copies between a message and staging buffers, by the message's length:
- * block by block, by the function that the component copies with, both ranks at the same time.
+ * block by block, by the function that the component copies with (with checksums, if side->subblock
+ * says so), both ranks at the same time.
  *
  * The message was written before, as a program does: short ones are in a cache, long ones are not.
  * Staging is a ring of a few hundred KB, and stays in one.

@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "verbs/device.h"
+
 enum { TUNE_SIDES = 2, TUNE_NAME_MAX = 80, TUNE_COPIES = 15, TUNE_TRAFFIC = 13 };
 
 /* A line a + b * pages. */
@@ -23,7 +25,7 @@ struct tune_side {
     char host[TUNE_NAME_MAX];
     char port[TUNE_NAME_MAX];
     uint32_t mtu; /* bytes */
-    bool in_order;
+    enum rbuf_subblock subblock;
     struct tune_constant send_copy[TUNE_COPIES];    /* of messages of tune_copy_bytes(i) */
     struct tune_constant receive_copy[TUNE_COPIES]; /* likewise */
     struct tune_constant post;                      /* of a write from memory */

@@ -128,7 +128,7 @@ static bool open_wire(struct tune *tune)
     snprintf(side->port, sizeof side->port, "%s", tune->wire.port->name);
     (void) gethostname(side->host, sizeof side->host - 1);
     side->mtu = tune->wire.port->mtu_bytes;
-    side->in_order = tune->wire.port->subblock != RBUF_SUBBLOCK_OFF;
+    side->subblock = tune->wire.port->subblock;
     return true;
 }
 
@@ -207,7 +207,8 @@ static bool conclude(struct tune *tune)
 {
     const struct tune_settings *settings = &tune->settings;
     const struct tune_measured *measured = &tune->measured;
-    const bool in_order = measured->side[0].in_order && measured->side[1].in_order;
+    const bool in_order = measured->side[0].subblock != RBUF_SUBBLOCK_OFF &&
+                          measured->side[1].subblock != RBUF_SUBBLOCK_OFF;
     const struct rbuf_machine machine = tune_machine(measured, (uint32_t) settings->quantum);
     const struct rbuf_schedule current = tune_settings_schedule(settings, in_order);
     const struct tune_conditions conditions = {.in_order = in_order,

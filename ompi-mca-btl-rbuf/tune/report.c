@@ -19,10 +19,14 @@ static void print_constant(FILE *stream, const char *name, const char *unit,
             constant->low, constant->high);
 }
 
+static const char *const subblock_texts[] = {[RBUF_SUBBLOCK_OFF] = "no",
+                                             [RBUF_SUBBLOCK_CHECKED] = "yes, with checksums",
+                                             [RBUF_SUBBLOCK_ON] = "yes"};
+
 static void print_side(FILE *stream, int rank, const struct tune_side *side)
 {
     fprintf(stream, "\nrank %d: %s, port %s, MTU %u, blocks taken as they arrive: %s\n", rank,
-            side->host, side->port, side->mtu, side->in_order ? "yes" : "no");
+            side->host, side->port, side->mtu, subblock_texts[side->subblock]);
     print_constant(stream, "o, a write posted", "ns", &side->post);
     print_constant(stream, "an acknowledgement posted", "ns", &side->post_word);
     print_constant(stream, "a look at the completion queues", "ns", &side->pass);

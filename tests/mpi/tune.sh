@@ -233,7 +233,7 @@ on() { # SOFTHCA-OPTIONS TEXT: it measures, and prints that
     softhca_options=$1 transport=tcp tune graphene 2 -- --seconds 1 --quiet >"$work/out.on" 2>&1 &&
         grep -E "$2|^rbuf-tune" "$work/out.on"
 }
-try "bytes that are not placed in order" on "--data-in-order off" "placed in order: not known"
+try "bytes that are not placed in order" on "--data-in-order off" "blocks taken as they arrive: yes, with checksums"
 try "little memory may be registered" on "--memlock 4M" "B_net"
 if command -v gnuplot >/dev/null && command -v rbuf-plot >/dev/null; then
     draws() {
