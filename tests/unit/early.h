@@ -92,7 +92,7 @@ static inline struct world_message *early_hold_from(struct world *world, unsigne
 
     free(message->source);
     message->source = source;
-    message->seed = seed;
+    message->pattern = seed;
     sim_pattern_fill(source, bytes, seed);
     (void) early_held(world, message);
     message->source = NULL; /* it is not the world's */
