@@ -302,6 +302,8 @@ static const char *status_text(int status)
         return "its adapter refused a request";
     case -ECONNRESET:
         return "the connection was reset";
+    case -EBADMSG:
+        return "its data were damaged on their way (a checksum stayed wrong)";
     case -EPROTO:
         return "it does not keep to the protocol";
     case -ENODEV:
