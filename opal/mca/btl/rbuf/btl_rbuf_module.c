@@ -6,6 +6,7 @@
 #include "btl_rbuf_module.h"
 
 #include <stdlib.h>
+#include <sys/random.h>
 
 #include "btl_rbuf_auto.h"
 #include "btl_rbuf_eager.h"
@@ -78,6 +79,15 @@ static uint32_t early_peers(const struct rbuf_port *port, enum rbuf_arrival arri
     return (uint32_t) (bounded && most < params->early_peers ? most : params->early_peers);
 }
 
+/* Bits that no other process knows; 0 from a kernel that has none yet. */
+static uint64_t random_bits(void)
+{
+    uint64_t bits = 0;
+
+    (void) getrandom(&bits, sizeof(bits), GRND_NONBLOCK);
+    return bits;
+}
+
 static struct rbuf_core_options core_options(const struct rbuf_port *port, size_t half)
 {
     const struct mca_btl_rbuf_params *params = &mca_btl_rbuf_params;
@@ -86,6 +96,7 @@ static struct rbuf_core_options core_options(const struct rbuf_port *port, size_
         .direct_limit = 2 * half,
         .probe_interval_ns = params->probe_interval,
         .check_timeout_ns = params->check_timeout,
+        .random = random_bits(),
         .quantum = (uint32_t) params->quantum,
         .window = {(uint16_t) params->control_credits, (uint16_t) params->bulk_credits},
         .max_message = (uint32_t) (port->max_message < (1u << 30) ? port->max_message : 1u << 30),
