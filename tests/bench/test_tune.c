@@ -89,7 +89,7 @@ static struct tune_measured measured_on(double bandwidth, double latency, double
         snprintf(side->host, sizeof side->host, "host%d", rank);
         snprintf(side->port, sizeof side->port, "adapter:1");
         side->mtu = 4096;
-        side->in_order = true;
+        side->subblock = RBUF_SUBBLOCK_ON;
         for (int i = 0; i < TUNE_COPIES; i++) {
             side->send_copy[i] = about(copy / slower * (i < 8 ? 2 : 1));
             side->receive_copy[i] = about(copy / slower * (i < 8 ? 2 : 1));

@@ -83,6 +83,11 @@ static const char *node_leftover(const struct world_node *node)
     if (node->ams != 0) {
         return "an active message was not given back";
     }
+    if (core->stats.messages_sent + core->stats.own_sent !=
+            core->stats.ring_sent + core->stats.sends &&
+        node->world->failed == 0) {
+        return "messages went by neither way, or by two";
+    }
     for (unsigned other = 0; other < node->world->options.nodes; other++) {
         const char *left = other == node->index ? NULL : peer_leftover(node, &node->links[other]);
 

@@ -17,6 +17,9 @@
 
 static const struct mca_btl_rbuf_counter table[] = {
     {"messages_sent", CORE(messages_sent), "Messages sent: eager data and all that is small"},
+    {"own_sent", CORE(own_sent),
+     "rbuf's own messages (offers, grants, leases), by eager rings or over send/receive"},
+    {"sends", CORE(sends), "Messages sent over send/receive, rbuf's own among them"},
     {"messages_received", CORE(messages_received), "Messages received, likewise"},
     {"messages_inline", CORE(messages_inline), "Messages that travelled inside their request"},
     {"send_bytes", CORE(send_bytes),
@@ -28,7 +31,7 @@ static const struct mca_btl_rbuf_counter table[] = {
     {"messages_refused", CORE(messages_refused), "Malformed messages, dropped"},
     {"messages_undelivered", TOTAL(undelivered),
      "Messages that came within MPI_Finalize, dropped: the program did not receive them"},
-    {"ring_sent", CORE(ring_sent), "Messages sent by eager rings, of those sent"},
+    {"ring_sent", CORE(ring_sent), "Messages sent by eager rings, rbuf's own among them"},
     {"ring_bytes", CORE(ring_bytes), "Bytes of these, likewise"},
     {"ring_received", CORE(ring_received), "Messages received by eager rings, of those received"},
     {"ring_full", CORE(ring_full),

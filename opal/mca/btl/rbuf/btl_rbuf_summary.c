@@ -213,10 +213,9 @@ static void print_messages(const struct rbuf_stats *core, const struct mca_btl_r
     fprintf(stream,
             "rbuf-report: messages: %" PRIu64 " (%s): %" PRIu64 " by eager rings (%s), %" PRIu64
             " by send/receive (%s), of these %" PRIu64 " packed fragments (%s)\n",
-            core->messages_sent, amount_of(core->ring_bytes + core->send_bytes).text,
-            core->ring_sent, amount_of(core->ring_bytes).text,
-            less(core->messages_sent, core->ring_sent), amount_of(core->send_bytes).text,
-            sum->fragments, amount_of(sum->fragment_bytes).text);
+            core->ring_sent + core->sends, amount_of(core->ring_bytes + core->send_bytes).text,
+            core->ring_sent, amount_of(core->ring_bytes).text, core->sends,
+            amount_of(core->send_bytes).text, sum->fragments, amount_of(sum->fragment_bytes).text);
 }
 
 static void print_large(const struct rbuf_stats *core, const struct mca_btl_rbuf_one_sided *one,

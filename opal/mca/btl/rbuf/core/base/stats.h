@@ -10,6 +10,8 @@
 
 struct rbuf_stats {
     uint64_t messages_sent; /* user messages, by a ring or over send/receive */
+    uint64_t own_sent;      /* core's own, likewise: with these all is ring_sent + sends */
+    uint64_t sends;         /* messages over send/receive */
     uint64_t send_bytes;    /* by send/receive, with headers of Open MPI and core's own messages */
     uint64_t messages_received;
     uint64_t messages_inline; /* of those sent, the ones that travelled inside the request */
@@ -52,7 +54,7 @@ struct rbuf_stats {
     uint64_t window_waits;    /* progress calls that found a filled chunk waiting for an ack */
     uint64_t staging_waits;   /* progress calls that found no send staging */
     uint64_t staging_grown;   /* times that one of the arenas grew */
-    uint64_t ring_sent;       /* of the messages sent, those that went by a ring */
+    uint64_t ring_sent;       /* messages by a ring */
     uint64_t ring_bytes;      /* of these, likewise */
     uint64_t ring_received;   /* likewise of those received */
     uint64_t ring_full;       /* went over send/receive because the ring had no slot free */

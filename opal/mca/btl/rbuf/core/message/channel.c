@@ -111,6 +111,7 @@ static bool post_send(struct rbuf_peer *peer, struct rbuf_am *am)
     am->state = silent ? RBUF_AM_IDLE : RBUF_AM_POSTED;
     peer->in_flight += !silent;
     peer->core->stats.messages_inline += inlined;
+    peer->core->stats.sends++;
     peer->core->stats.send_bytes += am->bytes;
     return true;
 }
@@ -248,6 +249,7 @@ static bool gather_by_send(struct rbuf_peer *peer, struct rbuf_am *am,
         return false;
     }
     peer->credit[am->channel].sent++;
+    peer->core->stats.sends++;
     peer->core->stats.send_bytes += am->bytes;
     if (am->channel == RBUF_CONTROL) {
         peer->sequence_out++;
@@ -300,6 +302,7 @@ static void send_own(struct rbuf_peer *peer, enum rbuf_channel_id channel,
     message->am.kind = (uint8_t) kind;
     message->am.tag = tag;
     message->am.argument = argument;
+    peer->core->stats.own_sent++;
     if (enqueue(peer, &message->am) == RBUF_AM_IDLE) {
         free(message);
     }
