@@ -181,19 +181,26 @@ mpi_place()
     fi
 }
 
-# mpi_launch_apart RANKS: sets mpi_args so that Open MPI 4 takes each rank for one of a node of its own.
+# mpi_launch_apart RANKS [EACH]: sets mpi_args so that Open MPI 4 takes each rank, or each EACH of them, for those of a
+# node of their own. More than one want mpi_has_nodes.
 mpi_launch_apart()
 {
-    local hosts i
-    hosts=$(hostname)
-    for ((i = 1; i < $1; i++)); do
-        hosts+=,node$i
+    local hosts i each=${2:-1}
+    hosts=$(hostname):$each
+    for ((i = 1; i * each < $1; i++)); do
+        hosts+=,node$i:$each
     done
-    mpi_args=(-np "$1" -H "$hosts" --map-by node --bind-to none
+    mpi_args=(-np "$1" -H "$hosts" --map-by slot --bind-to none
         --mca plm_rsh_agent "$(dirname "${BASH_SOURCE[0]}")/node_here.sh")
     if [ "$(id -u)" = 0 ]; then
         mpi_args+=(--allow-run-as-root)
     fi
+}
+
+# Whether nodes that are none may have host names of their own (node_here.sh).
+mpi_has_nodes()
+{
+    unshare --uts true 2>/dev/null
 }
 
 # mpi_launch_options RANKS: sets the array mpi_args. One rank a core where there are enough.

@@ -112,6 +112,8 @@ start()
     mpi_launch_options "$ranks"
     if [ "$expect" = apart ]; then
         mpi_launch_apart "$ranks"
+    elif [ "$expect" = pairs ]; then
+        mpi_launch_apart "$ranks" 2
     elif [ "$expect" = survivor ]; then
         mpi_args+=(--enable-recovery)
     fi
@@ -140,7 +142,7 @@ judge()
         return
     fi
     case $1 in
-    pass | spawns | apart)
+    pass | spawns | apart | pairs)
         case $2 in
         0) verdict=PASS ;;
         77)
@@ -175,7 +177,10 @@ run_test()
     if [ "$expect" = survivor ] && ! transport_needs_hca "$transport"; then
         verdict=SKIP
         remark="Open MPI's own $transport does not end for a dead peer"
-    elif [ "$expect" = apart ] && { [ "$transport" = vader ] || [[ "${transport_mpirun_version-}" = 5* ]]; }; then
+    elif [ "$expect" = pairs ] && ! mpi_has_nodes; then
+        verdict=SKIP
+        remark="no node may have a host name of its own here"
+    elif [[ "$expect" = apart || "$expect" = pairs ]] && { [ "$transport" = vader ] || [[ "${transport_mpirun_version-}" = 5* ]]; }; then
         verdict=SKIP
         remark="processes of one node cannot be taken for those of several"
     elif [ ! -x "$bin/$1" ]; then
