@@ -105,6 +105,16 @@ goes "as many chunks" "early_data=off"
 goes "as many larger chunks" "early_data=off c0=32k q=2"
 goes "as many equal chunks" "early_data=off protocol=pipeline pipeline_chunk=64k"
 
+# Who takes softhca's library away is told how to keep it.
+name="show: LD_PRELOAD is replaced"
+hca=()
+mpi=(-x LD_PRELOAD=libm.so.6)
+job "$name" 60 1 "$mpi_tests/finalize" nothing
+wrong=
+grep -q "softhca's library was not loaded, as LD_PRELOAD was replaced" "$log" || wrong="the text is not there"
+verdict "$name" "$wrong"
+mpi=()
+
 # How many messages of BYTES, with Open MPI's header of 14 bytes, travel inside their request.
 inline_of() { # BYTES
     mpi=(--mca btl_rbuf_polling_set 0 --mca btl_rbuf_report 2)

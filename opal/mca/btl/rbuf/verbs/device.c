@@ -112,6 +112,17 @@ static void free_candidates(struct candidates *all)
     }
 }
 
+/* A program under softhca whose LD_PRELOAD was replaced has not the adapter that it was started
+ * for. */
+static const char *remedy_without_devices(void)
+{
+    return getenv("SOFTHCA_SEGMENT") == NULL
+               ? "check that the drivers are loaded (ibv_devinfo)"
+               : "softhca's library was not loaded, as LD_PRELOAD was replaced: instead of mpirun "
+                 "-x "
+                 "LD_PRELOAD=LIB start sh -c 'LD_PRELOAD=$LD_PRELOAD:LIB exec \"$@\"' sh PROGRAM";
+}
+
 static int scan(struct candidates *all, const struct rbuf_device_options *options,
                 struct rbuf_problem *problem)
 {
@@ -124,7 +135,7 @@ static int scan(struct candidates *all, const struct rbuf_device_options *option
         error = errno != 0 ? -errno : -ENODEV;
         rbuf_problem_set(problem, "no-device", -ENODEV, "verbs devices");
         rbuf_problem_errno(problem, error);
-        rbuf_problem_remedy(problem, "check that the drivers are loaded (ibv_devinfo)");
+        rbuf_problem_remedy(problem, "%s", remedy_without_devices());
         return -ENODEV;
     }
     all->levels = calloc((size_t) count + 1, sizeof(*all->levels));
