@@ -115,6 +115,29 @@ grep -q "softhca's library was not loaded, as LD_PRELOAD was replaced" "$log" ||
 verdict "$name" "$wrong"
 mpi=()
 
+# Which one-sided components leave osc/pt2pt to be chosen, which shows old data behind a flush: that is said.
+warned() { # yes|no OSC PROTOCOL
+    local wrong=
+    name="show: osc $2, $3"
+    mpi=(--mca btl_rbuf_protocol "$3" --mca btl_base_verbose 10)
+    osc=$2
+    job "$name" 60 2 "$mpi_tests/order"
+    osc=$osc_before
+    wrong=$(wrong_success)
+    if [ -z "$wrong" ] && grep -q '^One-sided component osc/pt2pt was chosen' "$log"; then
+        [ "$1" = yes ] || wrong="a warning"
+    elif [ -z "$wrong" ]; then
+        [ "$1" = no ] || wrong="no warning"
+    fi
+    verdict "$name" "$wrong"
+}
+osc_before=$osc
+warned yes pt2pt superpipeline
+warned yes ^rdma auto
+warned no rdma,pt2pt superpipeline
+warned no pt2pt register
+mpi=()
+
 # How many messages of BYTES, with Open MPI's header of 14 bytes, travel inside their request.
 inline_of() { # BYTES
     mpi=(--mca btl_rbuf_polling_set 0 --mca btl_rbuf_report 2)

@@ -74,6 +74,8 @@ rbuf_glue_sources = \
 	%reldir%/btl_rbuf_prepare.h \
 	%reldir%/btl_rbuf_procs.c \
 	%reldir%/btl_rbuf_procs.h \
+	%reldir%/btl_rbuf_pt2pt.c \
+	%reldir%/btl_rbuf_pt2pt.h \
 	%reldir%/btl_rbuf_progress.c \
 	%reldir%/btl_rbuf_progress.h \
 	%reldir%/btl_rbuf_rdma.c \

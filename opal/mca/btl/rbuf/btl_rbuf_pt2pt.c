@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/* See btl_rbuf_pt2pt.h. */
+#include "btl_rbuf_pt2pt.h"
+
+#include <string.h>
+
+#include "opal/mca/base/mca_base_var.h"
+
+#include "btl_rbuf.h"
+#include "btl_rbuf_help.h"
+#include "btl_rbuf_params.h"
+
+/* True if the name is an element of the comma list. */
+static bool has_name(const char *list, const char *name)
+{
+    const size_t length = strlen(name);
+
+    for (const char *at = list; at != NULL; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool mca_btl_rbuf_pt2pt_is_left(const char *list)
+{
+    const bool excludes = list != NULL && list[0] == '^';
+    const char *names = excludes ? list + 1 : list;
+
+    if (names == NULL || names[0] == '\0') {
+        return false; /* osc/rdma is preferred */
+    }
+    if (excludes) { /* osc/rbuf has to be switched on, and takes fence and post-start epochs alone
+                     */
+        return has_name(names, "rdma") && !has_name(names, "pt2pt");
+    }
+    return has_name(names, "pt2pt") && !has_name(names, "rdma");
+}
+
+/* The value of parameter osc; NULL: none, or it is not known. */
+static const char *osc_list(void)
+{
+    const char *const *value = NULL;
+    const int index = mca_base_var_find(NULL, "osc", NULL, NULL);
+
+    return index >= 0 && mca_base_var_get_value(index, &value, NULL, NULL) == OPAL_SUCCESS &&
+                   value != NULL
+               ? *value
+               : NULL;
+}
+
+static bool copies(void)
+{
+    switch ((enum mca_btl_rbuf_protocol) mca_btl_rbuf_params.protocol) {
+    case MCA_BTL_RBUF_SUPERPIPELINE:
+    case MCA_BTL_RBUF_PIPELINE:
+    case MCA_BTL_RBUF_COPY:
+    case MCA_BTL_RBUF_AUTO:
+        return true;
+    case MCA_BTL_RBUF_REGISTER:
+    case MCA_BTL_RBUF_RCACHE:
+    case MCA_BTL_RBUF_HELPER:
+        break;
+    }
+    return false;
+}
+
+void mca_btl_rbuf_pt2pt_warn(void)
+{
+    static bool looked = false; /* with the module's lock; a second look does no harm */
+
+    if (looked) {
+        return;
+    }
+    looked = true;
+    if (OPAL_MAJOR_VERSION < 5 && copies() && mca_btl_rbuf_pt2pt_is_left(osc_list())) {
+        mca_btl_rbuf_help("osc pt2pt", opal_process_info.nodename, osc_list(), NULL);
+    }
+}

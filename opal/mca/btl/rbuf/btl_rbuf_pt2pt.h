@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Open MPI 4's other one-sided component, osc/pt2pt, takes the acknowledgement of a flush for a
+ * sign that all data before it have arrived. Over a transport that copies large messages out of
+ * staging, or reads them, the acknowledgement may pass them: the end of a get's buffer is old
+ * still. Seen with 4.1.4 under MPI_Win_lock_all, from 48,000 bytes on, also over openib without
+ * leave_pinned. Nothing in a BTL's interface lets a message wait for the user's copy of another, so
+ * it is said.
+ */
+#ifndef MCA_BTL_RBUF_PT2PT_H
+#define MCA_BTL_RBUF_PT2PT_H
+
+#include <stdbool.h>
+
+/* True if a list of one-sided components, as parameter osc has it ("pt2pt", "rdma,sm", "^rdma";
+ * NULL: all), leaves osc/pt2pt to be chosen: it is there, and neither osc/rdma nor osc/rbuf, which
+ * are preferred to it. */
+bool mca_btl_rbuf_pt2pt_is_left(const char *list);
+
+/* Warns, once a process, if that is so and the protocol copies. Call it when a peer is connected:
+ * before MPI_Init has opened the one-sided components nothing is known. */
+void mca_btl_rbuf_pt2pt_warn(void);
+
+#endif
