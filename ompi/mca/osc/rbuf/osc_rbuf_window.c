@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * Windows: their state, in a list whose first is the one used last, and Open MPI's progress, which
- * visits all of them. Owns the mutex.
+ * visits that one and another, in turn. Owns the mutex.
  */
 #include "osc_rbuf.h"
 
@@ -14,6 +14,7 @@
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static LIST_HEAD(, osc_rbuf_window) windows = LIST_HEAD_INITIALIZER(windows);
+static struct osc_rbuf_window *turn; /* whose it is beside the first; NULL: the first's */
 
 struct osc_rbuf_counters osc_rbuf_counters;
 
@@ -27,19 +28,31 @@ void osc_rbuf_unlock(void)
     pthread_mutex_unlock(&mutex);
 }
 
+/* The window whose turn it is, which passes to the next. */
+static int progress_turn(void)
+{
+    struct osc_rbuf_window *window = turn;
+
+    if (window == NULL) {
+        turn = LIST_FIRST(&windows);
+        return 0;
+    }
+    turn = LIST_NEXT(window, link);
+    return osc_rbuf_messages_progress(window);
+}
+
 /* Open MPI may call it while the lock is held, by this thread or another: then somebody else will
- * see to it. */
+ * see to it. However many windows there are, a call looks at two: what waits for one of the others
+ * comes round with as many calls as there are windows. */
 static int progress(void)
 {
-    struct osc_rbuf_window *window;
     int handled = 0;
 
     if (pthread_mutex_trylock(&mutex) != 0) {
         return 0;
     }
-    LIST_FOREACH(window, &windows, link)
-    {
-        handled += osc_rbuf_messages_progress(window);
+    if (!LIST_EMPTY(&windows)) {
+        handled = osc_rbuf_messages_progress(LIST_FIRST(&windows)) + progress_turn();
     }
     osc_rbuf_unlock();
     return handled;
@@ -57,6 +70,9 @@ struct osc_rbuf_window *osc_rbuf_window_of(const ompi_win_t *win)
         }
     }
     if (window != NULL && window != LIST_FIRST(&windows)) {
+        if (turn == window) {
+            turn = LIST_NEXT(window, link);
+        }
         LIST_REMOVE(window, link);
         LIST_INSERT_HEAD(&windows, window, link);
     }
@@ -92,6 +108,9 @@ static void list(struct osc_rbuf_window *window)
 static void unlist(struct osc_rbuf_window *window)
 {
     osc_rbuf_lock();
+    if (turn == window) {
+        turn = LIST_NEXT(window, link);
+    }
     LIST_REMOVE(window, link);
     if (LIST_EMPTY(&windows)) {
         opal_progress_unregister(progress);
