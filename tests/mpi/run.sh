@@ -24,6 +24,8 @@ usage: run.sh [options]
                      those but default are for the first of the transports that is rbuf's
   --all              the long ones too, and more settings and protocols by turns, as testlist says
   --profile NAME     of the emulated HCA where the machine has none (unpaced)
+  --fault FAULT      of the emulated HCA, in every other test over a protocol of rbuf; none: in no test
+                     (order=words: the bytes of a write in any order)
   --mca NAME VALUE   passed to mpirun; may be repeated
   --keep DIR         keep every test's output there
   --part K/N         only the tests whose line, counted, leaves K when divided by N
@@ -44,6 +46,7 @@ bin=${bin:-$here}
 transports=${transport_protocols// /,}
 only=
 profile=unpaced
+fault=order=words
 rings=default,${ring_settings// /,},${rma_orders// /,}
 keep=
 part=0/1
@@ -62,7 +65,7 @@ while [ $# -gt 0 ]; do
         extra+=(--mca "$2" "$3")
         shift 2
         ;;
-    --bin | --transports | --only | --rings | --profile | --keep | --part | --jobs)
+    --bin | --transports | --only | --rings | --profile | --fault | --keep | --part | --jobs)
         [ $# -ge 2 ] || refuse "$1 wants a value"
         printf -v "${1#--}" %s "$2"
         shift
@@ -118,7 +121,7 @@ start()
         mpi_args+=(--enable-recovery)
     fi
     mkdir -p "$out.session"
-    TMPDIR=$out.session timeout -k 5 "$limit" "${fabric_command[@]}" "${MPIRUN:-mpirun}" "${mpi_args[@]}" \
+    TMPDIR=$out.session timeout -k 5 "$limit" "${fabric[@]}" "${MPIRUN:-mpirun}" "${mpi_args[@]}" \
         "${transport_args[@]}" --mca osc "$transport_osc" --mca mpi_warn_on_fork 0 "${ring_args[@]}" \
         "${extra[@]}" \
         "$bin/$program" "$@" >"$out" 2>&1
@@ -199,7 +202,7 @@ run_test()
         fi
     fi
     printf '%-4s  %-16s %-26s %5.1f s  %s\n' "$verdict" "$transport" "$name" \
-        "$(awk -v a="$begin" -v b="$(date +%s.%N)" 'BEGIN { print b - a }')" "$remark"
+        "$(awk -v a="$begin" -v b="$(date +%s.%N)" 'BEGIN { print b - a }')" "$remark${faulty:+ ($faulty)}"
     case $verdict in
     PASS | SKIP) ;;
     *) tail -n 40 "$out" | sed 's/^/      | /' ;;
@@ -222,6 +225,18 @@ reap()
     rm -rf "$work/$number".*
 }
 
+# Sets the array fabric: fabric_command, and in every other test over a protocol of rbuf with the fault, which `faulty` says.
+choose_fabric() # TRANSPORT
+{
+    fabric=("${fabric_command[@]}")
+    faulty=
+    if [ "$fault" != none ] && [ ${#fabric[@]} -gt 0 ] && [[ " $transport_protocols " == *" $1 "* ]] &&
+        [ $((started % 2)) = 0 ]; then
+        fabric=("${fabric[@]:0:${#fabric[@]}-1}" --fault "$fault" --)
+        faulty=$fault
+    fi
+}
+
 # run_test beside others.
 start_test()
 {
@@ -230,6 +245,7 @@ start_test()
     done
     started=$((started + 1))
     out=$work/$started.out
+    choose_fabric "$1"
     run_test "$@" >"$work/$started.lines" 3<&- &
     pids[started]=$!
     running+=("$started")
