@@ -29,7 +29,8 @@ usage: run.sh [options]
   --mca NAME VALUE   passed to mpirun; may be repeated
   --keep DIR         keep every test's output there
   --part K/N         only the tests whose line, counted, leaves K when divided by N
-  --jobs N           so many tests at once, their lines in order (as many as there are processors)
+  --jobs N           so many tests at once, their lines in order (half as many as there are processors:
+                     ranks poll, and take the processors from each other)
 RBUF_COMPONENT_DIR names the directory of mca_btl_rbuf.so, SOFTHCA the launcher of the emulated
 HCA. Exit status: 0 if nothing failed, 1 if something did, 2 on bad usage.
 END
@@ -50,7 +51,7 @@ fault=order=words
 rings=default,${ring_settings// /,},${rma_orders// /,}
 keep=
 part=0/1
-jobs=$(nproc)
+jobs=$((($(nproc) + 1) / 2))
 long=no
 extra=()
 while [ $# -gt 0 ]; do
