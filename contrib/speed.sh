@@ -33,6 +33,7 @@ steps()
     cat <<'END'
 large graphene,infini,roce40 ping-pong from 16 KB to 16 MB, fresh and reused buffers, every peer
 mid graphene,infini ping-pong at 64 KB to 1 MB with more repetitions
+checked graphene,infini checksums beside order that the adapter promises, 8 B to 4 MB
 both graphene,infini,roce40 both directions at once, and streams
 packed graphene,infini vectors and structures beside contiguous messages
 small graphene,unpaced half round trips from 8 B to 1 KB, messages a second
@@ -126,6 +127,14 @@ step_mid()
 {
     compare mid "$1" --transports "superpipeline,superpipeline:subblock=off,$peers" \
         --min 64k --max 1M --step 100 --reps 60
+}
+
+# The profiles' adapter promises order: without a setting flags are believed.
+step_checked()
+{
+    local transports=superpipeline,superpipeline:subblock=checked,superpipeline:subblock=off
+    compare checked "$1" --transports $transports --sizes 8,1k --buffers reused --reps 1500
+    compare checked "$1" --transports $transports --sizes 16k,64k,256k,1M,4M --buffers reused --reps 60
 }
 
 # In a burst the ranks need not start at the same moment, which counts at the smaller sizes. New

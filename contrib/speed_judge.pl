@@ -155,6 +155,21 @@ sub judge_subblock {
     }
 }
 
+sub judge_checked {
+    my ($profile) = @_;
+    my $large = $profile eq 'infini' ? 1.03 : 1.01;
+    print "\n$profile: flags with checksums, and chunks announced, beside flags that are believed\n";
+    for my $size (8, 1024, 65536, 262144, 1048576, 4194304) {
+        my $believed = time_of('checked', $profile, 'superpipeline', $size, 'reused');
+        my $checked = time_of('checked', $profile, 'superpipeline:subblock=checked', $size, 'reused');
+        target(sprintf('checked / on, %s', human($size)), '<=', $size <= 1024 ? 1.02 : $large,
+            quotient($checked, $believed));
+        next if $size != 8 && $size != 65536;
+        target(sprintf('checked / off, %s', human($size)), '<=', $size == 8 ? 0.85 : 0.93,
+            quotient($checked, time_of('checked', $profile, 'superpipeline:subblock=off', $size, 'reused')));
+    }
+}
+
 # Bandwidth of both directions together beside that of one.
 sub judge_both {
     my ($profile) = @_;
@@ -326,6 +341,7 @@ for my $profile (qw(graphene infini)) {
     judge_rivals($profile);
     judge_wire($profile);
     judge_subblock($profile);
+    judge_checked($profile);
     judge_both($profile);
     judge_packed($profile);
     judge_eager($profile);
