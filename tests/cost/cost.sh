@@ -48,6 +48,6 @@ check() { # WHAT FOUND MOST
 
 ring=$(per_unit 1 ring) && send=$(per_unit 1 send) && poll=$(per_unit 16 poll 16) || exit 1
 check "an 8-byte message by a ring, both sides" "$ring" 366
-check "the same over send/receive" "$send" 380
+check "the same over send/receive" "$send" 384
 check "polling an idle ring" "$poll" 12
 exit $failed

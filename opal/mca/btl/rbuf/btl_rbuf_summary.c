@@ -210,11 +210,13 @@ static void print_who(const struct mca_btl_rbuf_summary *summary, uint32_t proce
 static void print_messages(const struct rbuf_stats *core, const struct mca_btl_rbuf_counters *sum,
                            FILE *stream)
 {
+    const uint64_t sends = core->sends[0] + core->sends[1];
+
     fprintf(stream,
             "rbuf-report: messages: %" PRIu64 " (%s): %" PRIu64 " by eager rings (%s), %" PRIu64
             " by send/receive (%s), of these %" PRIu64 " packed fragments (%s)\n",
-            core->ring_sent + core->sends, amount_of(core->ring_bytes + core->send_bytes).text,
-            core->ring_sent, amount_of(core->ring_bytes).text, core->sends,
+            core->ring_sent + sends, amount_of(core->ring_bytes + core->send_bytes).text,
+            core->ring_sent, amount_of(core->ring_bytes).text, sends,
             amount_of(core->send_bytes).text, sum->fragments, amount_of(sum->fragment_bytes).text);
 }
 

@@ -10,11 +10,10 @@
 
 struct rbuf_stats {
     uint64_t messages_sent; /* user messages, by a ring or over send/receive */
-    uint64_t own_sent;      /* core's own, likewise: with these all is ring_sent + sends */
-    uint64_t sends;         /* messages over send/receive */
+    uint64_t own_sent;      /* core's own, likewise: with these all is ring_sent + sends[] */
+    uint64_t sends[2];      /* messages over send/receive: out of memory, inside the request */
     uint64_t send_bytes;    /* by send/receive, with headers of Open MPI and core's own messages */
     uint64_t messages_received;
-    uint64_t messages_inline; /* of those sent, the ones that travelled inside the request */
     uint64_t messages_queued; /* had to wait for a credit or for room in the send queue */
     uint64_t credit_waits;    /* of these, the ones that found no credit */
     uint64_t gathered;        /* of those sent, the ones whose data was not copied here */

@@ -110,8 +110,7 @@ static bool post_send(struct rbuf_peer *peer, struct rbuf_am *am)
     }
     am->state = silent ? RBUF_AM_IDLE : RBUF_AM_POSTED;
     peer->in_flight += !silent;
-    peer->core->stats.messages_inline += inlined;
-    peer->core->stats.sends++;
+    peer->core->stats.sends[inlined]++;
     peer->core->stats.send_bytes += am->bytes;
     return true;
 }
@@ -249,7 +248,7 @@ static bool gather_by_send(struct rbuf_peer *peer, struct rbuf_am *am,
         return false;
     }
     peer->credit[am->channel].sent++;
-    peer->core->stats.sends++;
+    peer->core->stats.sends[0]++;
     peer->core->stats.send_bytes += am->bytes;
     if (am->channel == RBUF_CONTROL) {
         peer->sequence_out++;
