@@ -61,7 +61,7 @@ refuted() {
     mpi=(--bind-to none --mca btl_rbuf_subblock on --mca btl_base_verbose 10)
     while [ $tries -lt 8 ]; do
         tries=$((tries + 1))
-        job "$name" 60 1 "$mpi_tests/finalize" nothing
+        job "$name" 60 2 "$mpi_tests/finalize" nothing
         wrong=$(wrong_success)
         [ -z "$wrong" ] || break
         wrong="the text, or what is used instead, is not there"
