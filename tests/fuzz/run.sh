@@ -105,7 +105,7 @@ target() { # NAME
         ;;
     modex)
         product=("$rbuf/btl_rbuf_modex.c" "$rbuf"/common/{close_on_fork,names,problem}.c "$connect"/{address,port_address}.c
-            "$verbs"/{port,pkey,gid,in_order,memory,queue_pair,receive}.c)
+            "$verbs"/{port,pkey,gid,in_order,order_probe,memory,queue_pair,receive}.c)
         flags+=(-I"$verbs")
         links+=(-libverbs)
         longest=640
@@ -117,7 +117,7 @@ target() { # NAME
             "$top"/tests/sim/{clock,keys,net,pair,world}.c
             "$top"/tests/sim/world_{am,cost,loss,packed,prestage,raw,user}.c)
         flags+=(-I"$top/tests/sim" -I"$top/ompi-mca-btl-rbuf")
-        wrapped rbuf_copy world_user_events rbuf_core_received rbuf_core_immediate \
+        wrapped rbuf_copy rbuf_copy_checksum world_user_events rbuf_core_received rbuf_core_immediate \
             rbuf_core_progress sim_post
         links+=(-lm)
         longest=4096
