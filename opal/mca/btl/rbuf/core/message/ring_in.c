@@ -64,12 +64,14 @@ static void free_slot(struct rbuf_ring_in *ring, uint32_t slot)
     finish_free(ring);
 }
 
-/* Fills the slot, whose word still says how much of it was written. */
+/* Fills the slot, whose word still says how much of it was written: at least until the peer, against
+ * the rules, writes there again. No more than the slot is filled whatever it says. */
 static void refill(const struct rbuf_ring_in *ring, uint32_t slot)
 {
     unsigned char *end = ring->memory->base + (size_t) (slot + 1) * ring->slot_bytes;
     const uint64_t word = *((const uint64_t *) (const void *) end - 1);
-    const uint32_t length = rbuf_ring_length(rbuf_ring_word_bytes(word));
+    const uint32_t written = rbuf_ring_length(rbuf_ring_word_bytes(word));
+    const uint32_t length = written < ring->slot_bytes ? written : ring->slot_bytes;
 
     rbuf_fill(end - length, length, ring->peer->core->fill);
 }
