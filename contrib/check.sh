@@ -29,8 +29,8 @@
 #   measure   what wants a quiet machine: bandwidths of the emulated adapter against those that it is set
 #             to, what rbuf-tune measures; instructions of a message
 # N stages run at once, by default as many as there are processors: those that wait for mpirun or a guest
-# beside those that compute. More are slower: ranks that poll in vain keep others off (five tests that take 6 s one by one
-# took 8 two at a time, and minutes beside two other stages). deps, build and measure have the machine to themselves.
+# beside those that compute. More are slower: ranks that poll in vain keep others off. deps, build and measure
+# have the machine to themselves.
 # What a stage says is shown when it and those before it have ended.
 # --all adds what is long: all bandwidths of measure, the long MPI tests and a third of them on each adapter that is
 # emulated, more settings of rings, IS class A, make distcheck, 40 seconds for each fuzzer,

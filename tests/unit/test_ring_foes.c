@@ -6,6 +6,8 @@
 #include <errno.h>
 
 #include "core/message/polling_set.h"
+#include "core/message/ring_in.h"
+#include "core/message/ring_word.h"
 #include "rings.h"
 #include "unit.h"
 
@@ -178,6 +180,34 @@ START_TEST(words_without_sense)
 }
 END_TEST
 
+/* The peer writes a slot's word again after its message was taken: its size reaches into the slot
+ * before. */
+START_TEST(words_that_change_behind_their_message)
+{
+    struct world_options options = world_defaults();
+    struct world *world;
+    struct rbuf_ring_in *ring;
+    unsigned char before[64], *end;
+    uint32_t slot;
+
+    options.unordered = true;
+    world = world_open(&options);
+    rings_open(world);
+    ring = world->nodes[1].links[0].peer->ring_in;
+    ck_assert_int_eq(ring->proof, RBUF_PROOF_CHECKSUM);
+    slot = ring->tail_slot > 0 && ring->tail_slot + 1 < ring->slots ? ring->tail_slot + 1 : 2;
+    end = ring->memory->base + (size_t) (slot + 1) * ring->slot_bytes;
+    memset(end - ring->slot_bytes - sizeof(before), 0x5a, sizeof(before));
+    memset(before, 0x5a, sizeof(before));
+    *((uint64_t *) (void *) end - 1) =
+        rbuf_ring_word(RBUF_PROOF_CHECKSUM, ring->use, ring->slot_bytes + 40);
+    rbuf_ring_in_free(ring, slot);
+    ck_assert_mem_eq(end - ring->slot_bytes - sizeof(before), before, sizeof(before));
+    ck_assert_mem_eq(end - ring->slot_bytes, &world->nodes[1].core.fill, sizeof(uint64_t));
+    world_close(world);
+}
+END_TEST
+
 /* A number out of turn over send/receive is the end of the connection. */
 START_TEST(out_of_turn)
 {
@@ -209,6 +239,7 @@ int main(void)
     unit_add(suite, backs_that_leave_late);
     unit_add(suite, old_headers_are_not_believed);
     unit_add(suite, words_without_sense);
+    unit_add(suite, words_that_change_behind_their_message);
     unit_add(suite, out_of_turn);
     return unit_run(suite);
 }

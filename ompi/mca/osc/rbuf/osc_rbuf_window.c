@@ -58,6 +58,14 @@ static int progress(void)
     return handled;
 }
 
+static void take_out(struct osc_rbuf_window *window)
+{
+    if (turn == window) {
+        turn = LIST_NEXT(window, link);
+    }
+    LIST_REMOVE(window, link);
+}
+
 struct osc_rbuf_window *osc_rbuf_window_of(const ompi_win_t *win)
 {
     struct osc_rbuf_window *window;
@@ -70,10 +78,7 @@ struct osc_rbuf_window *osc_rbuf_window_of(const ompi_win_t *win)
         }
     }
     if (window != NULL && window != LIST_FIRST(&windows)) {
-        if (turn == window) {
-            turn = LIST_NEXT(window, link);
-        }
-        LIST_REMOVE(window, link);
+        take_out(window);
         LIST_INSERT_HEAD(&windows, window, link);
     }
     osc_rbuf_unlock();
@@ -108,10 +113,7 @@ static void list(struct osc_rbuf_window *window)
 static void unlist(struct osc_rbuf_window *window)
 {
     osc_rbuf_lock();
-    if (turn == window) {
-        turn = LIST_NEXT(window, link);
-    }
-    LIST_REMOVE(window, link);
+    take_out(window);
     if (LIST_EMPTY(&windows)) {
         opal_progress_unregister(progress);
     }

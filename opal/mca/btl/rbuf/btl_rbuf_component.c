@@ -22,11 +22,13 @@
 #include "btl_rbuf_prepare.h"
 #include "btl_rbuf_procs.h"
 #include "btl_rbuf_progress.h"
+#include "btl_rbuf_pt2pt.h"
 #include "btl_rbuf_rdma.h"
 #include "btl_rbuf_report.h"
 #include "btl_rbuf_sharing.h"
 #include "btl_rbuf_send.h"
 #include "btl_rbuf_show.h"
+#include "verbs/in_order.h"
 
 #define RETRIED 3u /* times connect_timeout, that a request is tried again */
 
@@ -287,7 +289,7 @@ static void report_refuted(void)
     for (size_t i = 0; i < mca_btl_rbuf_process.module_count; i++) {
         const struct rbuf_port *port = mca_btl_rbuf_process.ports[i];
 
-        if (port->order_refuted) {
+        if (rbuf_in_order_is_refuted(port)) {
             mca_btl_rbuf_help("no order", opal_process_info.nodename, port->name,
                               port->in_order_why, NULL);
         }
@@ -371,6 +373,7 @@ static mca_btl_base_module_t **init(int *count, bool progress_threads, bool mpi_
         goto finalize_modules;
     }
     report_refuted();
+    mca_btl_rbuf_pt2pt_warn();
     say_what_is_used();
     mca_btl_rbuf_show();
     *count = (int) opened;

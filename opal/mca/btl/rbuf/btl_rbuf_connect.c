@@ -19,7 +19,6 @@
 #include "btl_rbuf_latency.h"
 #include "btl_rbuf_mailbox.h"
 #include "btl_rbuf_params.h"
-#include "btl_rbuf_pt2pt.h"
 #include "core/core.h"
 #include "verbs/queue_pair.h"
 
@@ -130,7 +129,6 @@ static void connected(mca_btl_base_endpoint_t *endpoint, const struct rbuf_excha
     rbuf_peer_connected(endpoint->peer, &link);
     mca_btl_rbuf_latency_connected(endpoint);
     mca_btl_rbuf_endpoint_forget_modex(endpoint);
-    mca_btl_rbuf_pt2pt_warn();
 }
 
 /* The endpoint of this process itself: its queue pairs are connected to themselves. */

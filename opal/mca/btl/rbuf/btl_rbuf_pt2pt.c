@@ -2,6 +2,7 @@
 /* See btl_rbuf_pt2pt.h. */
 #include "btl_rbuf_pt2pt.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "opal/mca/base/mca_base_var.h"
@@ -24,7 +25,10 @@ static bool has_name(const char *list, const char *name)
     return false;
 }
 
-bool mca_btl_rbuf_pt2pt_is_left(const char *list)
+/* True if a list of one-sided components, as parameter osc has it ("pt2pt", "rdma,sm", "^rdma";
+ * NULL: all), leaves osc/pt2pt to be chosen: it is there, and osc/rdma, which is preferred to it,
+ * is not. */
+static bool is_left(const char *list)
 {
     const bool excludes = list != NULL && list[0] == '^';
     const char *names = excludes ? list + 1 : list;
@@ -69,13 +73,9 @@ static bool copies(void)
 
 void mca_btl_rbuf_pt2pt_warn(void)
 {
-    static bool looked = false; /* with the module's lock; a second look does no harm */
+    const char *list = osc_list();
 
-    if (looked) {
-        return;
-    }
-    looked = true;
-    if (OPAL_MAJOR_VERSION < 5 && copies() && mca_btl_rbuf_pt2pt_is_left(osc_list())) {
-        mca_btl_rbuf_help("osc pt2pt", opal_process_info.nodename, osc_list(), NULL);
+    if (OPAL_MAJOR_VERSION < 5 && copies() && is_left(list)) {
+        mca_btl_rbuf_help("osc pt2pt", opal_process_info.nodename, list, NULL);
     }
 }

@@ -10,15 +10,8 @@
 #ifndef MCA_BTL_RBUF_PT2PT_H
 #define MCA_BTL_RBUF_PT2PT_H
 
-#include <stdbool.h>
-
-/* True if a list of one-sided components, as parameter osc has it ("pt2pt", "rdma,sm", "^rdma";
- * NULL: all), leaves osc/pt2pt to be chosen: it is there, and neither osc/rdma nor osc/rbuf, which
- * are preferred to it. */
-bool mca_btl_rbuf_pt2pt_is_left(const char *list);
-
-/* Warns, once a process, if that is so and the protocol copies. Call it when a peer is connected:
- * before MPI_Init has opened the one-sided components nothing is known. */
+/* Warns if parameter osc leaves osc/pt2pt to be chosen and the protocol copies. Open MPI has opened
+ * the one-sided components by the time that transports are initialized. */
 void mca_btl_rbuf_pt2pt_warn(void);
 
 #endif

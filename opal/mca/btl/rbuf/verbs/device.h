@@ -124,7 +124,6 @@ struct rbuf_port {
     enum rbuf_receive_kind receive_kind;
     enum rbuf_subblock subblock;
     bool in_order_queried; /* ON: so says the adapter, of a queue pair: others may differ */
-    bool order_refuted;    /* the user asked for ON, and it was seen to be wrong */
     char in_order_why[128];
     struct rbuf_device_options options; /* include and exclude are NULL */
 

@@ -4,8 +4,6 @@
 
 #include <stdio.h>
 
-#include "verbs/order_probe.h"
-
 /* rdma-core 50 and later tell what holds as a set of bits. Before it is one answer, for the whole
  * message. */
 enum order_promised {
@@ -80,22 +78,18 @@ void rbuf_in_order_decide(struct rbuf_port *port, struct ibv_qp *qp)
     }
 }
 
-void rbuf_in_order_probe(struct rbuf_port *port)
+void rbuf_in_order_refute(struct rbuf_port *port, uint32_t bytes, uint32_t ending)
 {
-    struct rbuf_order_probe probe;
     char why[sizeof(port->in_order_why)];
 
-    if (port->subblock != RBUF_SUBBLOCK_ON || port->in_order_queried) {
-        return;
-    }
-    rbuf_order_probe_run(port, &probe);
-    if (probe.result != RBUF_ORDER_PROBE_EARLY) {
-        return;
-    }
     (void) snprintf(
         why, sizeof(why),
-        "the last word of a write of %u bytes came first, at an address that ends in 0x%02x",
-        probe.bytes, probe.ending);
+        "the last word of a write of %u bytes came first, at an address that ends in 0x%02x", bytes,
+        ending);
     decide(port, RBUF_SUBBLOCK_CHECKED, why);
-    port->order_refuted = true;
+}
+
+bool rbuf_in_order_is_refuted(const struct rbuf_port *port)
+{
+    return port->options.subblock == RBUF_IN_ORDER_ON && port->subblock == RBUF_SUBBLOCK_CHECKED;
 }

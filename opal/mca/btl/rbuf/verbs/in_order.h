@@ -30,9 +30,11 @@ bool rbuf_in_order_ask(struct ibv_qp *qp);
  */
 void rbuf_in_order_decide(struct rbuf_port *port, struct ibv_qp *qp);
 
-/* Where order is the user's word alone: some hundred writes to itself, 20 ms at most. If one shows
- * that there is no order, subblock becomes CHECKED, in_order_why says how it was seen, and
- * order_refuted is set. If none does, that proves nothing (verbs/order_probe.h). */
-void rbuf_in_order_probe(struct rbuf_port *port);
+/* Order was the user's word alone, and a test has shown that there is none, by a write of so many
+ * bytes whose last word's address ends so (verbs/order_probe.h): subblock becomes CHECKED. */
+void rbuf_in_order_refute(struct rbuf_port *port, uint32_t bytes, uint32_t ending);
+
+/* True if that has happened. */
+bool rbuf_in_order_is_refuted(const struct rbuf_port *port);
 
 #endif
