@@ -22,7 +22,6 @@
 #include "btl_rbuf_prepare.h"
 #include "btl_rbuf_procs.h"
 #include "btl_rbuf_progress.h"
-#include "btl_rbuf_pt2pt.h"
 #include "btl_rbuf_rdma.h"
 #include "btl_rbuf_report.h"
 #include "btl_rbuf_sharing.h"
@@ -373,7 +372,6 @@ static mca_btl_base_module_t **init(int *count, bool progress_threads, bool mpi_
         goto finalize_modules;
     }
     report_refuted();
-    mca_btl_rbuf_pt2pt_warn();
     say_what_is_used();
     mca_btl_rbuf_show();
     *count = (int) opened;

@@ -73,9 +73,11 @@ static bool copies(void)
 
 void mca_btl_rbuf_pt2pt_warn(void)
 {
+    static bool looked = false;
     const char *list = osc_list();
 
-    if (OPAL_MAJOR_VERSION < 5 && copies() && is_left(list)) {
+    if (!looked && OPAL_MAJOR_VERSION < 5 && copies() && is_left(list)) {
         mca_btl_rbuf_help("osc pt2pt", opal_process_info.nodename, list, NULL);
     }
+    looked = true;
 }

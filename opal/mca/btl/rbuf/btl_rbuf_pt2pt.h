@@ -10,8 +10,9 @@
 #ifndef MCA_BTL_RBUF_PT2PT_H
 #define MCA_BTL_RBUF_PT2PT_H
 
-/* Warns if parameter osc leaves osc/pt2pt to be chosen and the protocol copies. Open MPI has opened
- * the one-sided components by the time that transports are initialized. */
+/* Warns, at its first call, if parameter osc leaves osc/pt2pt to be chosen and the protocol copies.
+ * For the thread in which Open MPI adds processes: the one-sided components have been opened by
+ * then, which they have not when transports are initialized. */
 void mca_btl_rbuf_pt2pt_warn(void);
 
 #endif

@@ -64,8 +64,8 @@ static void free_slot(struct rbuf_ring_in *ring, uint32_t slot)
     finish_free(ring);
 }
 
-/* Fills the slot, whose word still says how much of it was written: at least until the peer, against
- * the rules, writes there again. No more than the slot is filled whatever it says. */
+/* Fills the slot, whose word still says how much of it was written: at least until the peer,
+ * against the rules, writes there again. No more than the slot is filled whatever it says. */
 static void refill(const struct rbuf_ring_in *ring, uint32_t slot)
 {
     unsigned char *end = ring->memory->base + (size_t) (slot + 1) * ring->slot_bytes;
