@@ -6,12 +6,14 @@
 #
 #   run.sh [--all | --minutes N] [--seed S] [traffic] [scale]
 #
-#   traffic   soak over the five protocols, and over superpipeline and pipeline with odd parameters
+#   traffic   soak over five protocols, three of them on an adapter that places words in any order, and over
+#             superpipeline and pipeline with odd parameters
 #   scale     connections.sh
-#   --all     as --minutes 10
+#   --all     as --minutes 60
 #   --minutes N  superpipeline for N minutes, and at the same time the others for N/6 minutes each,
 #             then ten jobs with odd parameters for N/60 minutes each, all at low priority; the seed is
-#             taken from the clock
+#             taken from the clock. The first, pipeline and register are on an adapter that places words in any
+#             order
 #
 # A job that fails shows the command that repeats it. Environment: RBUF_BUILD, RBUF_COMPONENT_DIR,
 # SOFTHCA, TALLY_LOGS, as ../robust/common.sh has them.
@@ -22,7 +24,7 @@ seed=
 parts=()
 while [ $# -gt 0 ]; do
     case $1 in
-    --all) minutes=10 ;;
+    --all) minutes=60 ;;
     --minutes) minutes=${2:?--minutes wants a number} && shift ;;
     --seed) seed=${2:?--seed wants a number} && shift ;;
     traffic | scale) parts+=("$1") ;;
@@ -115,7 +117,6 @@ odd_parameters() {
     odd block_size 512 4096 4096 16384
     odd c0 512 4096 12288 16384
     odd q 1 1.07 1.5 2 7.3
-    odd subblock on on off
     odd early_data on off
     odd control_credits 4 5 64
     odd bulk_credits 2 3 16
@@ -138,9 +139,24 @@ odd_parameters() {
     one_of packed 512 4k 1M
     [ "$osc" = rdma ] ||
         mpi+=(--mca osc_rbuf_aggregate 1 --mca osc_rbuf_limit 400 --mca osc_rbuf_message_size "$packed")
-    one_of in_order on off
-    hca=(--data-in-order "$in_order")
+    odd_order
     one_of protocol superpipeline superpipeline pipeline
+}
+
+# What the adapter promises and does. `subblock=on` believes in an order; it may be said where there is one.
+odd_order() {
+    local order
+    one_of order promised kept kept random words words
+    case $order in
+    promised | kept)
+        hca=(--data-in-order "$([ $order = promised ] && echo on || echo off)")
+        odd subblock on on off checked -
+        ;;
+    *)
+        hca=(--data-in-order off --fault "order=$order")
+        odd subblock checked off - -
+        ;;
+    esac
 }
 
 odd_job() { # NUMBER SECONDS
@@ -174,6 +190,13 @@ plain_job() { # PROTOCOL SECONDS
     soak_job "$1" "$1" "$2"
 }
 
+# On an adapter that promises no order, and places the words of each write in any.
+unordered_job() { # PROTOCOL SECONDS
+    mpi=(--mca btl_rbuf_staging_start 64G)
+    hca=(--data-in-order off --fault order=words)
+    soak_job "$1, words in any order" "$1" "$2"
+}
+
 # Small one-sided operations packed.
 packed_job() { # SECONDS
     local osc=rdma,rbuf
@@ -184,8 +207,11 @@ packed_job() { # SECONDS
 
 traffic_short() {
     local protocol
-    for protocol in superpipeline pipeline copy register rcache; do
+    for protocol in superpipeline copy rcache; do
         plain_job $protocol 6
+    done
+    for protocol in superpipeline pipeline register; do
+        unordered_job $protocol 6
     done
     packed_job 6
     for number in 1 2 3; do
@@ -198,9 +224,12 @@ traffic_short() {
 traffic_long() {
     renice -n 15 $$ >/dev/null # what is tested beside it has limits by the clock
     local seconds=$((minutes * 60)) protocol line
-    (plain_job superpipeline $seconds) >"$TALLY_LOGS/superpipeline.verdict" 2>&1 &
-    for protocol in pipeline copy register rcache; do
+    (unordered_job superpipeline $seconds) >"$TALLY_LOGS/superpipeline.verdict" 2>&1 &
+    for protocol in superpipeline copy rcache; do
         plain_job $protocol $((seconds / 6))
+    done
+    for protocol in pipeline register; do
+        unordered_job $protocol $((seconds / 6))
     done
     packed_job $((seconds / 6))
     for number in 1 2 3 4 5 6 7 8 9 10; do
