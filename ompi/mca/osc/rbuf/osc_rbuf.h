@@ -147,6 +147,9 @@ bool osc_rbuf_is_attached(const struct osc_rbuf_window *window, const unsigned c
  * held. */
 int osc_rbuf_pass(struct osc_rbuf_window *window, int target);
 
+/* Forgets the type that a peer's accumulates use. The lock is held. */
+void osc_rbuf_forget_type(struct osc_rbuf_peer *peer);
+
 /* Calls Open MPI's progress until `done` says so, or forever. No lock is held. */
 void osc_rbuf_wait(struct osc_rbuf_window *window,
                    bool (*done)(struct osc_rbuf_window *window, int argument), int argument);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * Data as arrays (osc_rbuf_elements.h). MPI_Pack makes a stream without any gaps; where elements
- * have gaps themselves the stream is unpacked again, element by element.
+ * have holes themselves the stream is unpacked again, element by element.
  */
 #include "osc_rbuf_elements.h"
 
@@ -10,6 +10,24 @@
 #include <string.h>
 
 #include "ompi/datatype/ompi_datatype.h"
+
+size_t osc_rbuf_span(MPI_Datatype type, int count, ptrdiff_t *first)
+{
+    ptrdiff_t data, extent, others;
+    size_t bytes;
+
+    ompi_datatype_type_size(type, &bytes);
+    ompi_datatype_get_true_extent(type, first, &data);
+    ompi_datatype_type_extent(type, &extent);
+    if (count == 0 || bytes == 0) {
+        return 0;
+    }
+    others = extent * (count - 1);
+    if (others < 0) { /* each begins before the last one */
+        *first += others;
+    }
+    return (size_t) (data + (others < 0 ? -others : others));
+}
 
 bool osc_rbuf_elements_of(MPI_Datatype type, int count, struct osc_rbuf_elements *elements)
 {
@@ -37,18 +55,20 @@ void *osc_rbuf_elements_in_place(const void *address, int count, MPI_Datatype ty
     ptrdiff_t first;
     ptrdiff_t extent;
 
+    if (elements->size != elements->extent) {
+        return NULL;
+    }
     if (type == elements->type) {
         return (void *) (uintptr_t) address;
     }
-    if (elements->size != elements->extent ||
-        !ompi_datatype_is_contiguous_memory_layout(type, count)) {
+    if (!ompi_datatype_is_contiguous_memory_layout(type, count)) {
         return NULL;
     }
     ompi_datatype_get_true_extent(type, &first, &extent);
     return (unsigned char *) (uintptr_t) address + first;
 }
 
-/* The stream is the array if elements have no gaps. */
+/* The stream is the array if elements have no holes. */
 static void *stream_for(const struct osc_rbuf_elements *elements, const void *array)
 {
     return elements->size == elements->extent ? (void *) (uintptr_t) array
@@ -82,6 +102,7 @@ int osc_rbuf_elements_read(const void *address, int count, MPI_Datatype type,
     status = PMPI_Pack(address, count, type, stream, (int) bytes, &position, MPI_COMM_SELF);
     position = 0;
     if (status == MPI_SUCCESS && stream != array) {
+        memset(array, 0, elements->count * elements->extent);
         status = PMPI_Unpack(stream, (int) bytes, &position, array, (int) elements->count,
                              elements->type, MPI_COMM_SELF);
     }

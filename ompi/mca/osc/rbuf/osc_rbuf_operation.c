@@ -31,15 +31,23 @@ static bool is_accessed(const struct osc_rbuf_window *window, int target)
 static bool is_inside(const struct osc_rbuf_window *window, const struct target *target)
 {
     const struct osc_rbuf_peer *peer = &window->peers[target->rank];
-    ptrdiff_t first, data, extent;
+    ptrdiff_t first;
+    const size_t bytes = osc_rbuf_span(target->type, target->count, &first);
 
-    if (window->dynamic) {
+    if (window->dynamic || bytes == 0) {
         return true;
     }
-    ompi_datatype_get_true_extent(target->type, &first, &data);
-    ompi_datatype_type_extent(target->type, &extent);
     first += target->displacement * peer->displacement_unit;
-    return first >= 0 && (uint64_t) (first + data + extent * (target->count - 1)) <= peer->bytes;
+    return first >= 0 && (uint64_t) first <= peer->bytes && bytes <= peer->bytes - (uint64_t) first;
+}
+
+/* In an active epoch nothing has to be done for it, wherever the target is. The lock is held. */
+static bool is_nothing(const struct osc_rbuf_window *window, const struct target *target)
+{
+    ptrdiff_t first;
+
+    return is_accessed(window, target->rank) &&
+           osc_rbuf_span(target->type, target->count, &first) == 0;
 }
 
 /* Bytes of a put or get that is packed, or 0. The lock is held. */
@@ -109,15 +117,17 @@ int osc_rbuf_put(const void *origin, int origin_count, MPI_Datatype origin_type,
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
     const struct target target = {rank, displacement, target_count, target_type};
     size_t bytes;
+    bool nothing;
     int status = OMPI_SUCCESS;
 
     osc_rbuf_lock();
-    bytes = packed_bytes(window, &target);
+    nothing = is_nothing(window, &target);
+    bytes = nothing ? 0 : packed_bytes(window, &target);
     if (bytes > 0) {
         status = put_packed(window, origin, origin_count, origin_type, &target, bytes);
     }
     osc_rbuf_unlock();
-    if (bytes == 0) {
+    if (bytes == 0 && !nothing) {
         status = osc_rbuf_pass(window, rank);
         return status != OMPI_SUCCESS
                    ? status
@@ -156,15 +166,17 @@ int osc_rbuf_get(void *origin, int origin_count, MPI_Datatype origin_type, int r
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
     const struct target target = {rank, displacement, target_count, target_type};
     size_t bytes;
+    bool nothing;
     int status = OMPI_SUCCESS;
 
     osc_rbuf_lock();
-    bytes = packed_bytes(window, &target);
+    nothing = is_nothing(window, &target);
+    bytes = nothing ? 0 : packed_bytes(window, &target);
     if (bytes > 0) {
         status = get_packed(window, origin, origin_count, origin_type, &target, bytes);
     }
     osc_rbuf_unlock();
-    if (bytes == 0) {
+    if (bytes == 0 && !nothing) {
         status = osc_rbuf_pass(window, rank);
         return status != OMPI_SUCCESS
                    ? status
@@ -312,6 +324,28 @@ static int refusal(const struct osc_rbuf_window *window, int target)
     return is_accessed(window, target) ? OMPI_ERR_RMA_RANGE : OMPI_ERR_RMA_SYNC;
 }
 
+/* The lock is held. */
+static int accumulate_packed(struct osc_rbuf_window *window, struct accumulate *accumulate,
+                             const void *origin, int count, MPI_Datatype type)
+{
+    const struct target *target = accumulate->target;
+    unsigned char *copy;
+    int status = OMPI_ERR_OUT_OF_RESOURCE;
+
+    if (!osc_rbuf_elements_of(target->type, target->count, &accumulate->elements)) {
+        return OMPI_ERR_NOT_SUPPORTED;
+    }
+    if (accumulate->elements.count == 0) {
+        return OMPI_SUCCESS;
+    }
+    accumulate->array = array_of(origin, count, type, &accumulate->elements, &copy);
+    if (accumulate->array != NULL) {
+        status = send_accumulate(window, accumulate);
+    }
+    free(copy);
+    return status;
+}
+
 int osc_rbuf_accumulate(const void *origin, int origin_count, MPI_Datatype origin_type, int rank,
                         ptrdiff_t displacement, int target_count, MPI_Datatype target_type,
                         MPI_Op op, ompi_win_t *win)
@@ -320,7 +354,6 @@ int osc_rbuf_accumulate(const void *origin, int origin_count, MPI_Datatype origi
     const struct target target = {rank, displacement, target_count, target_type};
     struct accumulate accumulate = {
         .kind = OSC_RBUF_ACCUMULATE, .target = &target, .op = op, .result = -1};
-    unsigned char *copy = NULL;
     enum way way;
     int status;
 
@@ -328,13 +361,7 @@ int osc_rbuf_accumulate(const void *origin, int origin_count, MPI_Datatype origi
     way = way_of(window, &target);
     status = refusal(window, rank);
     if (way == WAY_PACKED) {
-        status = OMPI_ERR_OUT_OF_RESOURCE;
-        if (osc_rbuf_elements_of(target_type, target_count, &accumulate.elements) &&
-            (accumulate.array = array_of(origin, origin_count, origin_type, &accumulate.elements,
-                                         &copy)) != NULL) {
-            status = send_accumulate(window, &accumulate);
-        }
-        free(copy);
+        status = accumulate_packed(window, &accumulate, origin, origin_count, origin_type);
     }
     osc_rbuf_unlock();
     return way == WAY_BELOW
@@ -424,7 +451,7 @@ static int compare_and_swap(struct osc_rbuf_window *window, const struct target 
 {
     struct osc_rbuf_elements elements;
     struct osc_rbuf_record *record;
-    int number;
+    int number, status;
 
     if (!osc_rbuf_elements_of(target->type, 1, &elements)) {
         return OMPI_ERR_NOT_SUPPORTED;
@@ -440,10 +467,13 @@ static int compare_and_swap(struct osc_rbuf_window *window, const struct target 
     record->type = PMPI_Type_c2f(target->type);
     record->op = PMPI_Op_c2f(MPI_REPLACE);
     record->result = number;
-    memcpy(record + 1, origin, elements.extent);
-    memcpy((unsigned char *) (record + 1) + elements.extent, compare, elements.extent);
     osc_rbuf_counters.packed++;
-    return OMPI_SUCCESS;
+    status = osc_rbuf_elements_read(origin, 1, target->type, &elements, record + 1);
+    if (status == MPI_SUCCESS) {
+        status = osc_rbuf_elements_read(compare, 1, target->type, &elements,
+                                        (unsigned char *) (record + 1) + elements.extent);
+    }
+    return status;
 }
 
 int osc_rbuf_compare_and_swap(const void *origin, const void *compare, void *result,

@@ -85,14 +85,6 @@ static bool fail(const struct operation *operation, struct osc_rbuf_reply *reply
     return answer_with(reply, record, (uint64_t) error, NULL, 0, bytes);
 }
 
-static void forget_type(struct osc_rbuf_peer *origin)
-{
-    if (origin->type != NULL) {
-        OBJ_RELEASE(origin->type);
-        origin->type = NULL;
-    }
-}
-
 /* A piece of the description of a derived type; the last one makes it. Without memory there is no
  * type, which what follows will find. */
 static void describe(const struct operation *operation)
@@ -102,7 +94,7 @@ static void describe(const struct operation *operation)
     void *description;
 
     if (record->first == 0) {
-        forget_type(origin);
+        osc_rbuf_forget_type(origin);
         free(origin->description);
         origin->description = malloc(record->wanted);
     }
@@ -133,13 +125,44 @@ static void combine(const struct operation *operation, const struct osc_rbuf_ele
 /* What has become of an accumulate. */
 enum outcome { UNCHANGED, CHANGED, FAILED, NOT_NOW };
 
-/* Accumulates into a target that is, or was made, an array. */
+/* The elements of one record in the target's window: `count` of `type` at an address hold them,
+ * from number `first` on. */
+struct place {
+    unsigned char *address;
+    int count;
+    MPI_Datatype type;
+    size_t first;
+};
+
+/* A predefined type has its elements one after another. Of a derived one all have to be looked at.
+ * False: its description was not understood. */
+static bool place_of(const struct operation *operation, struct osc_rbuf_elements *elements,
+                     struct place *place)
+{
+    const struct osc_rbuf_record *record = operation->record;
+    size_t bytes;
+
+    if (record->derived) {
+        *place = (struct place){operation->target, record->count, operation->origin->type,
+                                record->first};
+        if (place->type != NULL) {
+            ompi_datatype_type_size(place->type, &bytes);
+            elements->count = bytes / elements->size * (size_t) place->count;
+        }
+        return place->type != NULL;
+    }
+    *place = (struct place){operation->target + record->first * elements->extent,
+                            (int) record->wanted, elements->type, 0};
+    elements->count = record->wanted;
+    return true;
+}
+
+/* Accumulates into elements that are, or were made, an array. */
 static enum outcome accumulate_array(const struct operation *operation,
-                                     const struct osc_rbuf_elements *elements, unsigned char *array,
+                                     const struct osc_rbuf_elements *elements, unsigned char *into,
                                      struct osc_rbuf_reply *reply)
 {
     const struct osc_rbuf_record *record = operation->record;
-    unsigned char *into = array + record->first * elements->extent;
     size_t count = record->payload / elements->extent;
 
     if (record->kind != OSC_RBUF_ACCUMULATE &&
@@ -148,7 +171,7 @@ static enum outcome accumulate_array(const struct operation *operation,
         return NOT_NOW;
     }
     if (record->kind == OSC_RBUF_COMPARE_SWAP) {
-        if (memcmp(into, operation->payload + elements->extent, elements->size) != 0) {
+        if (memcmp(into, operation->payload + elements->extent, elements->extent) != 0) {
             return UNCHANGED;
         }
         count = 1;
@@ -157,22 +180,21 @@ static enum outcome accumulate_array(const struct operation *operation,
     return count > 0 ? CHANGED : UNCHANGED;
 }
 
-/* A target with gaps is read into an array, and written from it if it has changed. */
+/* A target with gaps or holes is read into an array, and written from it if it has changed. */
 static enum outcome accumulate_apart(const struct operation *operation,
                                      const struct osc_rbuf_elements *elements,
-                                     struct osc_rbuf_reply *reply)
+                                     const struct place *place, struct osc_rbuf_reply *reply)
 {
-    const int count = operation->record->count;
-    MPI_Datatype type = operation->origin->type;
     unsigned char *array = malloc(elements->count * elements->extent);
     enum outcome outcome = FAILED;
 
-    if (array != NULL &&
-        osc_rbuf_elements_read(operation->target, count, type, elements, array) == MPI_SUCCESS) {
-        outcome = accumulate_array(operation, elements, array, reply);
+    if (array != NULL && osc_rbuf_elements_read(place->address, place->count, place->type, elements,
+                                                array) == MPI_SUCCESS) {
+        outcome =
+            accumulate_array(operation, elements, array + place->first * elements->extent, reply);
     }
-    if (outcome == CHANGED &&
-        osc_rbuf_elements_write(operation->target, count, type, elements, array) != MPI_SUCCESS) {
+    if (outcome == CHANGED && osc_rbuf_elements_write(place->address, place->count, place->type,
+                                                      elements, array) != MPI_SUCCESS) {
         operation->window->error = MPI_ERR_NO_MEM; /* its result has been sent */
     }
     free(array);
@@ -180,25 +202,18 @@ static enum outcome accumulate_apart(const struct operation *operation,
 }
 
 static enum outcome accumulate(const struct operation *operation,
-                               const struct osc_rbuf_elements *elements,
-                               struct osc_rbuf_reply *reply)
+                               struct osc_rbuf_elements *elements, struct osc_rbuf_reply *reply)
 {
-    const struct osc_rbuf_record *record = operation->record;
-    MPI_Datatype type = operation->origin->type;
-    unsigned char *place = operation->target;
-    struct osc_rbuf_elements all = *elements;
-    size_t bytes;
+    struct place place;
+    unsigned char *array;
 
-    if (record->derived && type == NULL) {
+    if (!place_of(operation, elements, &place)) {
         return FAILED;
     }
-    if (record->derived) {
-        ompi_datatype_type_size(type, &bytes);
-        all.count = bytes / all.size * (size_t) record->count;
-        place = osc_rbuf_elements_in_place(place, record->count, type, &all);
-    }
-    return place != NULL ? accumulate_array(operation, &all, place, reply)
-                         : accumulate_apart(operation, &all, reply);
+    array = osc_rbuf_elements_in_place(place.address, place.count, place.type, elements);
+    return array != NULL ? accumulate_array(operation, elements,
+                                            array + place.first * elements->extent, reply)
+                         : accumulate_apart(operation, elements, &place, reply);
 }
 
 /* False: not now. */
@@ -220,7 +235,8 @@ static bool is_inside(const struct operation *operation)
 {
     const struct osc_rbuf_record *record = operation->record;
     MPI_Datatype type = operation->origin->type;
-    ptrdiff_t first, data, extent;
+    ptrdiff_t first;
+    size_t bytes;
 
     switch ((enum osc_rbuf_record_kind) record->kind) {
     case OSC_RBUF_PUT:
@@ -236,10 +252,9 @@ static bool is_inside(const struct operation *operation)
         if (type == NULL) {
             return true; /* it fails for that */
         }
-        ompi_datatype_get_true_extent(type, &first, &data);
-        ompi_datatype_type_extent(type, &extent);
-        return osc_rbuf_is_attached(operation->window, operation->target + first,
-                                    (size_t) (data + extent * (record->count - 1)));
+        bytes = osc_rbuf_span(type, record->count, &first);
+        return bytes == 0 ||
+               osc_rbuf_is_attached(operation->window, operation->target + first, bytes);
     default:
         return true;
     }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "ompi/constants.h"
+#include "ompi/datatype/ompi_datatype.h"
 #include "opal/runtime/opal_progress.h"
 #include "osc_rbuf_message.h"
 
@@ -221,6 +222,15 @@ bool osc_rbuf_is_attached(const struct osc_rbuf_window *window, const unsigned c
 
 /* ---- windows begin and end ---- */
 
+/* A description of a duplicate of a predefined type makes that type itself, which is not ours. */
+void osc_rbuf_forget_type(struct osc_rbuf_peer *peer)
+{
+    if (peer->type != NULL && !ompi_datatype_is_predefined(peer->type)) {
+        OBJ_RELEASE(peer->type);
+    }
+    peer->type = NULL;
+}
+
 static void window_free(struct osc_rbuf_window *window)
 {
     struct osc_rbuf_region *region;
@@ -232,9 +242,7 @@ static void window_free(struct osc_rbuf_window *window)
     }
     for (int i = 0; window->peers != NULL && i < window->size; i++) {
         free(window->peers[i].description);
-        if (window->peers[i].type != NULL) {
-            OBJ_RELEASE(window->peers[i].type);
-        }
+        osc_rbuf_forget_type(&window->peers[i]);
     }
     free(window->peers);
     free(window->sums);

@@ -1,0 +1,666 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Packed one-sided operations touch the bytes of a type's elements, and no others. Every operation
+ * on every predefined type, plain and in derived types of many shapes, at the origin, at the result
+ * and at the target, in fence and post-start-complete-wait epochs; counts of 0, 1, 2 and 1000. All
+ * memory has one value before, so that each byte of a hole, of a gap and behind the last element is
+ * looked at. What has to be there is computed here, from the elements' parts: MPI is not asked.
+ *
+ * Each rank's target is the next one. In an epoch each operation has an area of its own.
+ *
+ *     elements [long]
+ */
+#include "check.h"
+
+#include <complex.h>
+
+enum { GUARD = 0xA5, MOST_SHAPE = 4, LEAD = 3, MANY = 1000 };
+
+/* ---- types ---- */
+
+enum number { NONE, S8, S16, S32, S64, R32, R64, R80 };
+static const size_t number_bytes[] = {0, 1, 2, 4, 8, 4, 8, sizeof(long double)};
+
+/* Fortran's integers know no logical operations (MPI-4.1, 6.9.2). */
+enum kind { INTEGER = 1, FORTRAN = 2, LOGICAL = 4, REAL = 8, COMPLEX = 16, BYTES = 32, PAIR = 64 };
+
+/* An element is one number, or two. */
+struct type {
+    const char *name;
+    MPI_Datatype type;
+    enum kind kind;
+    enum number first, second;
+    size_t second_at, extent; /* bytes */
+};
+
+#define NUMBER(mpi, kind, number, bytes)                                                           \
+    {                                                                                              \
+#mpi, mpi, kind, number, NONE, 0, bytes                                                    \
+    }
+#define TWO(mpi, kind, one, two, c_one, c_two)                                                     \
+    {                                                                                              \
+#mpi, mpi, kind, one, two,                                                                 \
+            offsetof(                                                                              \
+                struct {                                                                           \
+                    c_one a;                                                                       \
+                    c_two b;                                                                       \
+                },                                                                                 \
+                b),                                                                                \
+            sizeof(struct {                                                                        \
+                c_one a;                                                                           \
+                c_two b;                                                                           \
+            })                                                                                     \
+    }
+
+static const struct type types[] = {
+    NUMBER(MPI_SIGNED_CHAR, INTEGER, S8, 1),
+    NUMBER(MPI_UNSIGNED_CHAR, INTEGER, S8, 1),
+    NUMBER(MPI_SHORT, INTEGER, S16, 2),
+    NUMBER(MPI_UNSIGNED_SHORT, INTEGER, S16, 2),
+    NUMBER(MPI_INT, INTEGER, S32, 4),
+    NUMBER(MPI_UNSIGNED, INTEGER, S32, 4),
+    NUMBER(MPI_LONG, INTEGER, S64, 8),
+    NUMBER(MPI_UNSIGNED_LONG, INTEGER, S64, 8),
+    NUMBER(MPI_LONG_LONG, INTEGER, S64, 8),
+    NUMBER(MPI_UNSIGNED_LONG_LONG, INTEGER, S64, 8),
+    NUMBER(MPI_INT8_T, INTEGER, S8, 1),
+    NUMBER(MPI_INT16_T, INTEGER, S16, 2),
+    NUMBER(MPI_INT32_T, INTEGER, S32, 4),
+    NUMBER(MPI_INT64_T, INTEGER, S64, 8),
+    NUMBER(MPI_UINT8_T, INTEGER, S8, 1),
+    NUMBER(MPI_UINT16_T, INTEGER, S16, 2),
+    NUMBER(MPI_UINT32_T, INTEGER, S32, 4),
+    NUMBER(MPI_UINT64_T, INTEGER, S64, 8),
+    NUMBER(MPI_AINT, INTEGER, S64, 8),
+    NUMBER(MPI_OFFSET, INTEGER, S64, 8),
+    NUMBER(MPI_COUNT, INTEGER, S64, 8),
+    NUMBER(MPI_INTEGER, FORTRAN, S32, 4),
+    NUMBER(MPI_C_BOOL, LOGICAL, S8, 1),
+    NUMBER(MPI_LOGICAL, LOGICAL, S32, 4),
+    NUMBER(MPI_FLOAT, REAL, R32, 4),
+    NUMBER(MPI_DOUBLE, REAL, R64, 8),
+    NUMBER(MPI_LONG_DOUBLE, REAL, R80, sizeof(long double)),
+    NUMBER(MPI_REAL, REAL, R32, 4),
+    NUMBER(MPI_DOUBLE_PRECISION, REAL, R64, 8),
+    NUMBER(MPI_BYTE, BYTES, S8, 1),
+    TWO(MPI_C_FLOAT_COMPLEX, COMPLEX, R32, R32, float, float),
+    TWO(MPI_C_DOUBLE_COMPLEX, COMPLEX, R64, R64, double, double),
+    TWO(MPI_C_LONG_DOUBLE_COMPLEX, COMPLEX, R80, R80, long double, long double),
+    TWO(MPI_COMPLEX, COMPLEX, R32, R32, float, float),
+    TWO(MPI_DOUBLE_COMPLEX, COMPLEX, R64, R64, double, double),
+    TWO(MPI_FLOAT_INT, PAIR, R32, S32, float, int),
+    TWO(MPI_DOUBLE_INT, PAIR, R64, S32, double, int),
+    TWO(MPI_LONG_INT, PAIR, S64, S32, long, int),
+    TWO(MPI_2INT, PAIR, S32, S32, int, int),
+    TWO(MPI_SHORT_INT, PAIR, S16, S32, short, int),
+    TWO(MPI_LONG_DOUBLE_INT, PAIR, R80, S32, long double, int),
+    TWO(MPI_2INTEGER, PAIR, S32, S32, int, int),
+    TWO(MPI_2REAL, PAIR, R32, R32, float, float),
+    TWO(MPI_2DOUBLE_PRECISION, PAIR, R64, R64, double, double)};
+#undef TWO
+#undef NUMBER
+enum { TYPES = sizeof types / sizeof types[0] };
+
+/* Small numbers, which each type holds without loss. */
+struct value {
+    long first, second;
+};
+
+static void number_write(unsigned char *to, enum number number, long value)
+{
+    const float single = (float) value;
+    const double real = (double) value;
+    long double longer;
+
+    memset(&longer, 0, sizeof longer); /* its last bytes belong to the type, and hold nothing */
+    longer = (long double) value;
+    switch (number) {
+    case R32:
+        memcpy(to, &single, sizeof single);
+        break;
+    case R64:
+        memcpy(to, &real, sizeof real);
+        break;
+    case R80:
+        memcpy(to, &longer, 10);
+        break;
+    default:
+        memcpy(to, &value, number_bytes[number]);
+        break;
+    }
+}
+
+static void value_write(unsigned char *to, const struct type *type, struct value value)
+{
+    number_write(to, type->first, value.first);
+    number_write(to + type->second_at, type->second, value.second);
+}
+
+/* ---- operations ---- */
+
+static long bits_and_numbers(MPI_Op op, long a, long b)
+{
+    return op == MPI_SUM    ? b + a
+           : op == MPI_PROD ? b * a
+           : op == MPI_MAX  ? (a > b ? a : b)
+           : op == MPI_MIN  ? (a < b ? a : b)
+           : op == MPI_LAND ? b && a
+           : op == MPI_LOR  ? b || a
+           : op == MPI_LXOR ? !b != !a
+           : op == MPI_BAND ? (b & a)
+           : op == MPI_BOR  ? (b | a)
+                            : (b ^ a);
+}
+
+/* MPI-4.1, 6.9.4: of the same value the smaller location. */
+static struct value located(MPI_Op op, struct value a, struct value b)
+{
+    if (a.first == b.first) {
+        return (struct value){a.first, a.second < b.second ? a.second : b.second};
+    }
+    return (op == MPI_MAXLOC) == (a.first > b.first) ? a : b;
+}
+
+/* What becomes of `b` at the target. */
+static struct value combined(enum kind kind, MPI_Op op, struct value a, struct value b)
+{
+    if (op == MPI_NO_OP || op == MPI_REPLACE) {
+        return op == MPI_REPLACE ? a : b;
+    }
+    if (kind == PAIR) {
+        return located(op, a, b);
+    }
+    if (kind == COMPLEX && op == MPI_PROD) {
+        return (struct value){a.first * b.first - a.second * b.second,
+                              a.first * b.second + a.second * b.first};
+    }
+    return (struct value){bits_and_numbers(op, a.first, b.first),
+                          bits_and_numbers(op, a.second, b.second)};
+}
+
+static const struct operation {
+    const char *name;
+    MPI_Op op;
+    unsigned kinds;
+} operations[] = {{"sum", MPI_SUM, INTEGER | FORTRAN | REAL | COMPLEX},
+                  {"prod", MPI_PROD, INTEGER | FORTRAN | REAL | COMPLEX},
+                  {"max", MPI_MAX, INTEGER | FORTRAN | REAL},
+                  {"min", MPI_MIN, INTEGER | FORTRAN | REAL},
+                  {"land", MPI_LAND, INTEGER | LOGICAL},
+                  {"lor", MPI_LOR, INTEGER | LOGICAL},
+                  {"lxor", MPI_LXOR, INTEGER | LOGICAL},
+                  {"band", MPI_BAND, INTEGER | FORTRAN | BYTES},
+                  {"bor", MPI_BOR, INTEGER | FORTRAN | BYTES},
+                  {"bxor", MPI_BXOR, INTEGER | FORTRAN | BYTES},
+                  {"maxloc", MPI_MAXLOC, PAIR},
+                  {"minloc", MPI_MINLOC, PAIR},
+                  {"replace", MPI_REPLACE, ~0u},
+                  {"no_op", MPI_NO_OP, ~0u}};
+enum { OPERATIONS = sizeof operations / sizeof operations[0] };
+
+/* ---- shapes: where the elements of one instance of a derived type are, in elements ---- */
+
+struct shape {
+    const char *name;
+    int elements;
+    int at[MOST_SHAPE]; /* in the order of the type map */
+    int extent;
+    int (*make)(MPI_Datatype element, MPI_Datatype *made);
+};
+
+static int make_vector(MPI_Datatype element, MPI_Datatype *made)
+{
+    return MPI_Type_vector(3, 1, 2, element, made);
+}
+
+static int make_one(MPI_Datatype element, MPI_Datatype *made)
+{
+    return MPI_Type_contiguous(1, element, made);
+}
+
+static int make_negative(MPI_Datatype element, MPI_Datatype *made)
+{
+    return MPI_Type_indexed(3, (int[]){1, 1, 1}, (int[]){2, 1, -1}, element, made);
+}
+
+static int make_resized(MPI_Datatype element, MPI_Datatype *made)
+{
+    MPI_Aint first, extent;
+
+    MPI_Type_get_extent(element, &first, &extent);
+    return MPI_Type_create_resized(element, -extent, 2 * extent, made);
+}
+
+static int make_nested(MPI_Datatype element, MPI_Datatype *made)
+{
+    MPI_Datatype twin, inner;
+
+    MPI_Type_dup(element, &twin);
+    MPI_Type_vector(2, 1, 3, twin, &inner);
+    MPI_Type_contiguous(2, inner, made);
+    MPI_Type_free(&inner);
+    return MPI_Type_free(&twin);
+}
+
+static int make_subarray(MPI_Datatype element, MPI_Datatype *made)
+{
+    return MPI_Type_create_subarray(2, (int[]){3, 3}, (int[]){2, 2}, (int[]){1, 1}, MPI_ORDER_C,
+                                    element, made);
+}
+
+static int make_darray(MPI_Datatype element, MPI_Datatype *made)
+{
+    return MPI_Type_create_darray(2, 1, 1, (int[]){4}, (int[]){MPI_DISTRIBUTE_BLOCK},
+                                  (int[]){MPI_DISTRIBUTE_DFLT_DARG}, (int[]){2}, MPI_ORDER_C,
+                                  element, made);
+}
+
+static int make_interleaved(MPI_Datatype element, MPI_Datatype *made)
+{
+    MPI_Aint first, extent;
+    MPI_Datatype vector;
+
+    MPI_Type_get_extent(element, &first, &extent);
+    MPI_Type_vector(2, 1, 2, element, &vector);
+    MPI_Type_create_resized(vector, 0, extent, made);
+    return MPI_Type_free(&vector);
+}
+
+static const struct shape shapes[] = {{"plain", 1, {0}, 1, NULL},
+                                      {"dup", 1, {0}, 1, MPI_Type_dup},
+                                      {"contiguous(1)", 1, {0}, 1, make_one},
+                                      {"vector", 3, {0, 2, 4}, 5, make_vector},
+                                      {"indexed, below 0", 3, {2, 1, -1}, 4, make_negative},
+                                      {"resized, below 0", 1, {0}, 2, make_resized},
+                                      {"nested dup", 4, {0, 3, 4, 7}, 8, make_nested},
+                                      {"subarray", 4, {4, 5, 7, 8}, 9, make_subarray},
+                                      {"darray", 2, {2, 3}, 4, make_darray},
+                                      {"interleaved", 2, {0, 2}, 1, make_interleaved}};
+enum { SHAPES = sizeof shapes / sizeof shapes[0] };
+
+static MPI_Datatype shape_type(const struct shape *shape, const struct type *type)
+{
+    MPI_Datatype made = type->type;
+
+    if (shape->make != NULL) {
+        shape->make(type->type, &made);
+        MPI_Type_commit(&made);
+    }
+    return made;
+}
+
+static void forget(const struct shape *shape, MPI_Datatype *made)
+{
+    if (shape->make != NULL) {
+        MPI_Type_free(made);
+    }
+}
+
+/* ---- areas: LEAD elements, then the elements of `count` instances ---- */
+
+/* What one side of an operation has. */
+struct side {
+    const struct shape *shape;
+    int count;
+};
+
+static struct value value_of(const struct type *type, int seed, size_t number)
+{
+    const long at = (long) number + seed;
+
+    return (struct value){type->kind == LOGICAL ? at % 2 : 1 + at * 5 % 6,
+                          type->second != NONE ? 1 + at % 3 : 0};
+}
+
+static unsigned char *element_at(unsigned char *area, const struct type *type,
+                                 const struct side *side, size_t number)
+{
+    const size_t each = (size_t) side->shape->elements;
+    const long place =
+        LEAD + (long) (number / each) * side->shape->extent + side->shape->at[number % each];
+
+    return area + (size_t) place * type->extent;
+}
+
+static size_t elements_of(const struct side *side)
+{
+    return (size_t) side->shape->elements * (size_t) side->count;
+}
+
+static size_t area_bytes(const struct type *type, const struct side *side)
+{
+    return (size_t) (LEAD + 9 + side->shape->extent * side->count) * type->extent;
+}
+
+/* Guards, and in the elements the values of `seed`, or nothing. */
+static void area_fill(unsigned char *area, const struct type *type, const struct side *side,
+                      int seed)
+{
+    memset(area, GUARD, area_bytes(type, side));
+    for (size_t i = 0; seed > 0 && i < elements_of(side); i++) {
+        unsigned char *at = element_at(area, type, side, i);
+
+        memset(at, 0, number_bytes[type->first]); /* of a long double that of all its bytes */
+        memset(at + type->second_at, 0, number_bytes[type->second]);
+        value_write(at, type, value_of(type, seed, i));
+    }
+}
+
+/* The last six bytes of a long double are the compiler's to write or not. */
+static void forgive(unsigned char *at, enum number number)
+{
+    if (number == R80) {
+        memset(at + 10, 0, number_bytes[R80] - 10);
+    }
+}
+
+static void area_forgive(unsigned char *area, const struct type *type, const struct side *side)
+{
+    for (size_t i = 0; i < elements_of(side); i++) {
+        unsigned char *at = element_at(area, type, side, i);
+
+        forgive(at, type->first);
+        forgive(at + type->second_at, type->second);
+    }
+}
+
+/* ---- epochs ---- */
+
+enum { ORIGIN_SEED = 3, TARGET_SEED = 11 };
+enum form { PUT, GET, ACCUMULATE, GET_ACCUMULATE, FETCH_AND_OP, FORMS };
+static const char *const form_names[] = {"put", "get", "accumulate", "get_accumulate",
+                                         "fetch_and_op"};
+
+struct trial {
+    const struct type *type;
+    enum form form;
+    bool groups; /* post, start, complete, wait; else fences */
+    struct side origin, result, target;
+};
+
+static struct {
+    MPI_Group next, previous;
+} groups;
+
+static int next_rank(void)
+{
+    return (check_rank + 1) % check_ranks;
+}
+
+static void begin(bool by_groups, MPI_Win win)
+{
+    if (by_groups) {
+        MPI_Win_post(groups.previous, 0, win);
+        MPI_Win_start(groups.next, 0, win);
+    } else {
+        MPI_Win_fence(0, win);
+    }
+}
+
+static void end(bool by_groups, MPI_Win win)
+{
+    if (by_groups) {
+        MPI_Win_complete(win);
+        MPI_Win_wait(win);
+    } else {
+        MPI_Win_fence(0, win);
+    }
+}
+
+static bool applies(const struct trial *trial, const struct operation *operation)
+{
+    if (trial->form == PUT || trial->form == GET) {
+        return operation->op == (trial->form == PUT ? MPI_REPLACE : MPI_NO_OP);
+    }
+    return (operation->kinds & trial->type->kind) &&
+           (operation->op != MPI_NO_OP || trial->form != ACCUMULATE);
+}
+
+/* The memory of a trial: for each operation an area at the origin, the result and the target. */
+struct memory {
+    size_t origin_bytes, result_bytes, target_bytes; /* of an area */
+    unsigned char *origins, *results, *targets;
+};
+
+static void issue(const struct trial *trial, const struct memory *memory, int number, MPI_Win win)
+{
+    const size_t lead = LEAD * trial->type->extent;
+    const MPI_Aint there = (MPI_Aint) ((size_t) number * memory->target_bytes + lead);
+    unsigned char *origin = memory->origins + (size_t) number * memory->origin_bytes + lead;
+    unsigned char *result = memory->results + (size_t) number * memory->result_bytes + lead;
+    const MPI_Op op = operations[number].op;
+    MPI_Datatype origin_type = shape_type(trial->origin.shape, trial->type);
+    MPI_Datatype result_type = shape_type(trial->result.shape, trial->type);
+    MPI_Datatype target_type = shape_type(trial->target.shape, trial->type);
+    const int count = trial->origin.count, results = trial->result.count,
+              targets = trial->target.count, rank = next_rank();
+
+    switch (trial->form) {
+    case PUT:
+        MPI_Put(origin, count, origin_type, rank, there, targets, target_type, win);
+        break;
+    case GET:
+        MPI_Get(result, results, result_type, rank, there, targets, target_type, win);
+        break;
+    case ACCUMULATE:
+        MPI_Accumulate(origin, count, origin_type, rank, there, targets, target_type, op, win);
+        break;
+    case GET_ACCUMULATE:
+        MPI_Get_accumulate(origin, count, origin_type, result, results, result_type, rank, there,
+                           targets, target_type, op, win);
+        break;
+    default:
+        MPI_Fetch_and_op(origin, result, trial->type->type, rank, there, op, win);
+        break;
+    }
+    forget(trial->origin.shape, &origin_type);
+    forget(trial->result.shape, &result_type);
+    forget(trial->target.shape, &target_type);
+}
+
+/* Byte by byte; the first that differs is named. */
+static void compare(const struct trial *trial, const struct side *side, const char *what,
+                    int number, unsigned char *is, unsigned char *expected)
+{
+    const size_t bytes = area_bytes(trial->type, side);
+    size_t at = 0;
+
+    area_forgive(is, trial->type, side);
+    area_forgive(expected, trial->type, side);
+    while (at < bytes && is[at] == expected[at]) {
+        at++;
+    }
+    check_that(
+        at == bytes, "%s, %s, %s, %s: origin %d of %s, result %s, target %s: byte %zu of the %s",
+        form_names[trial->form], operations[number].name, trial->type->name,
+        trial->groups ? "post and start" : "fence", trial->origin.count, trial->origin.shape->name,
+        trial->result.shape->name, trial->target.shape->name, at, what);
+}
+
+static void judge(const struct trial *trial, const struct memory *memory, int number)
+{
+    const struct type *type = trial->type;
+    const bool changes = trial->form != GET;
+    const bool has_result = trial->form != PUT && trial->form != ACCUMULATE;
+    unsigned char *target = check_memory(memory->target_bytes);
+    unsigned char *result = check_memory(memory->result_bytes);
+
+    area_fill(target, type, &trial->target, TARGET_SEED);
+    area_fill(result, type, &trial->result, 0);
+    for (size_t i = 0; i < elements_of(&trial->target); i++) {
+        const struct value a = value_of(type, ORIGIN_SEED, i), b = value_of(type, TARGET_SEED, i);
+
+        if (has_result) {
+            value_write(element_at(result, type, &trial->result, i), type, b);
+        }
+        if (changes) {
+            value_write(element_at(target, type, &trial->target, i), type,
+                        combined(type->kind, operations[number].op, a, b));
+        }
+    }
+    compare(trial, &trial->target, "target", number,
+            memory->targets + (size_t) number * memory->target_bytes, target);
+    if (has_result) {
+        compare(trial, &trial->result, "result", number,
+                memory->results + (size_t) number * memory->result_bytes, result);
+    }
+    free(target);
+    free(result);
+}
+
+/* A window ends with the last element's last byte, where the type lets it. */
+static size_t window_bytes(const struct trial *trial, const struct memory *memory)
+{
+    const struct type *type = trial->type;
+    unsigned char *last = memory->targets + (OPERATIONS - 1) * memory->target_bytes;
+
+    if (trial->target.count == 0) {
+        return 0;
+    }
+    for (size_t i = 0; i < elements_of(&trial->target); i++) {
+        unsigned char *at = element_at(memory->targets + (OPERATIONS - 1) * memory->target_bytes,
+                                       type, &trial->target, i);
+        last = at > last ? at : last;
+    }
+    last += type->second != NONE ? type->second_at + number_bytes[type->second]
+                                 : number_bytes[type->first];
+    return (size_t) (last - memory->targets);
+}
+
+static void try(const struct trial *trial)
+{
+    struct memory memory = {.origin_bytes = area_bytes(trial->type, &trial->origin),
+                            .result_bytes = area_bytes(trial->type, &trial->result),
+                            .target_bytes = area_bytes(trial->type, &trial->target)};
+    MPI_Win win;
+
+    memory.origins = check_memory(OPERATIONS * memory.origin_bytes);
+    memory.results = check_memory(OPERATIONS * memory.result_bytes);
+    memory.targets = check_memory(OPERATIONS * memory.target_bytes);
+    for (size_t o = 0; o < OPERATIONS; o++) {
+        area_fill(memory.origins + o * memory.origin_bytes, trial->type, &trial->origin,
+                  ORIGIN_SEED);
+        area_fill(memory.results + o * memory.result_bytes, trial->type, &trial->result, 0);
+        area_fill(memory.targets + o * memory.target_bytes, trial->type, &trial->target,
+                  TARGET_SEED);
+    }
+    MPI_Win_create(memory.targets, (MPI_Aint) window_bytes(trial, &memory), 1, MPI_INFO_NULL,
+                   MPI_COMM_WORLD, &win);
+    begin(trial->groups, win);
+    for (int o = 0; o < OPERATIONS; o++) {
+        if (applies(trial, &operations[o])) {
+            issue(trial, &memory, o, win);
+        }
+    }
+    end(trial->groups, win);
+    for (int o = 0; o < OPERATIONS; o++) {
+        if (applies(trial, &operations[o])) {
+            judge(trial, &memory, o);
+        }
+    }
+    MPI_Win_free(&win);
+    free(memory.origins);
+    free(memory.results);
+    free(memory.targets);
+}
+
+/* `count` elements, or the next number that this shape can have. */
+static struct side side_of(const struct shape *shape, int count)
+{
+    return (struct side){shape, count / shape->elements};
+}
+
+/* A shape at one side of an operation, at all, or at none. */
+static void try_shape(const struct type *type, enum form form, const struct shape *shape, int count,
+                      bool by_groups)
+{
+    const int elements = count * shape->elements;
+    const struct side plain = side_of(&shapes[0], elements), shaped = {shape, count};
+    const struct side *sides[][3] = {
+        {&plain, &plain, &shaped}, {&shaped, &shaped, &plain}, {&shaped, &shaped, &shaped}};
+    const size_t kinds = shape == &shapes[0] ? 1 : 3;
+
+    for (size_t i = 0; i < kinds; i++) {
+        const struct trial trial = {.type = type,
+                                    .form = form,
+                                    .groups = by_groups,
+                                    .origin = *sides[i][0],
+                                    .result = *sides[i][1],
+                                    .target = *sides[i][2]};
+
+        try(&trial);
+    }
+}
+
+/* Two instances of what interleaves do not touch each other; three would. */
+static bool fits(const struct shape *shape, int count)
+{
+    return shape->make != make_interleaved || count <= 2;
+}
+
+static void try_type(const struct type *type, int number, bool all)
+{
+    static const int counts[] = {0, 1, 2, MANY};
+
+    for (int s = 0; s < SHAPES; s++) {
+        for (int form = 0; form < FORMS; form++) {
+            for (int c = 0; c < 4; c++) {
+                const bool one = form == FETCH_AND_OP;
+
+                if (one ? s == 0 && counts[c] == 1 : fits(&shapes[s], counts[c])) {
+                    if (!all && counts[c] == MANY && (number + s + form) % 8 != 0) {
+                        continue;
+                    }
+                    for (int by_groups = 0; by_groups < 2; by_groups++) {
+                        if (all || (number + s + form + c) % 2 == by_groups) {
+                            try_shape(type, (enum form) form, &shapes[s], counts[c], by_groups);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+static void make_groups(void)
+{
+    const int next = next_rank(), previous = (check_rank + check_ranks - 1) % check_ranks;
+    MPI_Group all;
+
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Group_incl(all, 1, &next, &groups.next);
+    MPI_Group_incl(all, 1, &previous, &groups.previous);
+    MPI_Group_free(&all);
+}
+
+/* Open MPI may be built without Fortran. */
+static bool is_there(const struct type *type)
+{
+    int bytes = 0;
+
+    if (type->type == MPI_DATATYPE_NULL || MPI_Type_size(type->type, &bytes) != MPI_SUCCESS) {
+        return false;
+    }
+    return bytes == (int) (number_bytes[type->first] + number_bytes[type->second]);
+}
+
+int main(int argc, char **argv)
+{
+    const bool is_rbuf = check_pack_one_sided();
+
+    check_begin(&argc, &argv);
+    check_need_ranks(2);
+    check_need_windows();
+    if (!is_rbuf) {
+        check_skip("only rbuf packs them");
+    }
+    make_groups();
+    for (int t = 0; t < TYPES; t++) {
+        if (is_there(&types[t])) {
+            try_type(&types[t], t, argc > 1 && strcmp(argv[1], "long") == 0);
+        }
+    }
+    MPI_Group_free(&groups.next);
+    MPI_Group_free(&groups.previous);
+    return check_end();
+}
