@@ -3,6 +3,9 @@
 # Sourced by the test scripts: counts what passed, failed and was skipped, keeps a log of each check
 # and shows it when the check fails. The caller sets TALLY_LOGS, a directory.
 
+# shellcheck source=tests/patience.sh
+. "$(dirname "${BASH_SOURCE[0]}")/patience.sh"
+
 passed=0
 failed=0
 skipped=0
@@ -34,7 +37,7 @@ show_log() { # NAME [LINES]
 # skipped with the last line of the output as the reason, all else fails. A function of the caller's may
 # stand for the command; it sees to its own end. Returns 1 if the check failed.
 try() { # NAME COMMAND...
-    local name=$1 status=0 limit=(timeout -k 5 "${TALLY_TIMEOUT:-60}")
+    local name=$1 status=0 limit=(timeout -k 5 "$(patience_for "${TALLY_TIMEOUT:-60}")")
     shift
     declare -F "$1" >/dev/null && limit=()
     "${limit[@]}" "$@" >"$(log_of "$name")" 2>&1 </dev/null || status=$?

@@ -25,7 +25,7 @@ bench() {
     if [ "$transport" != tcp ]; then
         before=("${SOFTHCA:-softhca}" --profile graphene --fabric "bench$$" --)
     fi
-    timeout -k 5 60 "${before[@]}" "${MPIRUN:-mpirun}" "${mpi_args[@]}" "${transport_args[@]}" \
+    timeout -k 5 "$(patience_for 60)" "${before[@]}" "${MPIRUN:-mpirun}" "${mpi_args[@]}" "${transport_args[@]}" \
         --mca osc "$transport_osc" rbuf-bench "$@" >"$out" 2>&1 </dev/null || {
         cat "$out"
         return 1

@@ -33,7 +33,7 @@ END_OF_PROGRAM
 # demo OPTION...: class S on two ranks, its output in $out; returns its exit status.
 demo() {
     : >"$work/ran"
-    timeout -k 5 120 "$here/../../contrib/demo.sh" --prefix "$prefix" --build "$work/build" --class S --rounds 1 \
+    timeout -k 5 "$(patience_for 120)" "$here/../../contrib/demo.sh" --prefix "$prefix" --build "$work/build" --class S --rounds 1 \
         --picture none "$@" >"$out" 2>&1 </dev/null
 }
 

@@ -8,13 +8,16 @@
  *
  * Each rank's target is the next one. In an epoch each operation has an area of its own.
  *
- *     elements [long]
+ *     elements [long]: all together, else by turns
  */
 #include "check.h"
 
 #include <complex.h>
 
 enum { GUARD = 0xA5, MOST_SHAPE = 4, LEAD = 3, MANY = 1000 };
+
+static const int counts[] = {0, 1, 2, MANY}; /* of a shape */
+enum { COUNTS = sizeof counts / sizeof counts[0] };
 
 /* ---- types ---- */
 
@@ -598,23 +601,27 @@ static bool fits(const struct shape *shape, int count)
     return shape->make != make_interleaved || count <= 2;
 }
 
-static void try_type(const struct type *type, int number, bool all)
+/* Whether a trial has its turn: each type has every shape, form and count, but not all of them
+ * together. */
+static bool has_turn(int type, int shape, int form, int count)
 {
-    static const int counts[] = {0, 1, 2, MANY};
+    return counts[count] == MANY ? (type + shape + form) % 8 == 0
+                                 : shape == 0 || (type + shape + form + count) % 4 == 0;
+}
+
+static void try_type(int number, bool all)
+{
+    const struct type *type = &types[number];
 
     for (int s = 0; s < SHAPES; s++) {
-        for (int form = 0; form < FORMS; form++) {
-            for (int c = 0; c < 4; c++) {
+        for (int c = 0; c < COUNTS; c++) {
+            for (int form = 0; form < FORMS; form++) {
                 const bool one = form == FETCH_AND_OP;
+                const bool fit = one ? s == 0 && counts[c] == 1 : fits(&shapes[s], counts[c]);
 
-                if (one ? s == 0 && counts[c] == 1 : fits(&shapes[s], counts[c])) {
-                    if (!all && counts[c] == MANY && (number + s + form) % 8 != 0) {
-                        continue;
-                    }
-                    for (int by_groups = 0; by_groups < 2; by_groups++) {
-                        if (all || (number + s + form + c) % 2 == by_groups) {
-                            try_shape(type, (enum form) form, &shapes[s], counts[c], by_groups);
-                        }
+                for (int by_groups = 0; by_groups < 2 && fit; by_groups++) {
+                    if (all || (has_turn(number, s, form, c) && (number + c) % 2 == by_groups)) {
+                        try_shape(type, (enum form) form, &shapes[s], counts[c], by_groups);
                     }
                 }
             }
@@ -657,7 +664,7 @@ int main(int argc, char **argv)
     make_groups();
     for (int t = 0; t < TYPES; t++) {
         if (is_there(&types[t])) {
-            try_type(&types[t], t, argc > 1 && strcmp(argv[1], "long") == 0);
+            try_type(t, argc > 1 && strcmp(argv[1], "long") == 0);
         }
     }
     MPI_Group_free(&groups.next);

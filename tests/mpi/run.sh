@@ -11,6 +11,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../../contrib/transports.sh"
 # shellcheck source=tests/rings.sh
 . "$here/../rings.sh"
+# shellcheck source=tests/patience.sh
+. "$here/../patience.sh"
 
 usage()
 {
@@ -160,7 +162,7 @@ judge()
         since=$(seconds_since_death)
         if [ -z "$since" ]; then
             remark="status $2 before the rank was killed"
-        elif [ "$2" = 124 ] || awk "BEGIN { exit !($since > 10) }"; then
+        elif [ "$2" = 124 ] || awk "BEGIN { exit !($since > $(patience_for 10)) }"; then
             remark="mpirun lived on for $since s"
         elif [ "$1" = killed ] && [ "$2" = 0 ]; then
             remark="status 0 though a rank was killed"
@@ -175,7 +177,8 @@ judge()
 # run_test TRANSPORT NAME RANKS LIMIT EXPECT PROGRAM ARGUMENTS...
 run_test()
 {
-    local transport=$1 name=$2 ranks=$3 limit=$4 expect=$5 begin status tries
+    local transport=$1 name=$2 ranks=$3 limit expect=$5 begin status tries
+    limit=$(patience_for "$4")
     shift 5
     begin=$(date +%s.%N)
     if [ "$expect" = survivor ] && ! transport_needs_hca "$transport"; then

@@ -30,9 +30,9 @@ adapter() {
     local profile=$1
     shift
     if [ "$profile" = none ]; then
-        timeout -k 5 100 "$@"
+        timeout -k 5 "$(patience_for 100)" "$@"
     else
-        timeout -k 5 100 "${SOFTHCA:-softhca}" --profile "$profile" --gap "${gap}ns" --fabric "tune$$" \
+        timeout -k 5 "$(patience_for 100)" "${SOFTHCA:-softhca}" --profile "$profile" --gap "${gap}ns" --fabric "tune$$" \
             ${softhca_options-} -- "$@"
     fi
 }

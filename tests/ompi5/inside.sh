@@ -48,7 +48,7 @@ lists_component() {
 
 # mpirun on the emulated adapter. (The one of Open MPI 5.0.7 writes bytes of zero between messages.)
 emulated() { # MPIRUN'S ARGUMENTS...
-    timeout -k 5 120 "$SOFTHCA" --profile unpaced -- mpirun "$@" 2>&1 | tr -d '\0'
+    timeout -k 5 "$(patience_for 120)" "$SOFTHCA" --profile unpaced -- mpirun "$@" 2>&1 | tr -d '\0'
     return "${PIPESTATUS[0]}"
 }
 

@@ -16,7 +16,7 @@ without_adapter() { # TOLD|SILENT NAME OPTION...
     log=$(log_of "$name")
     status=0
     session=$(mktemp -d)
-    TMPDIR=$session timeout -k 5 30 "$mpirun" -np 2 --oversubscribe --bind-to none --mca pml ob1 \
+    TMPDIR=$session timeout -k 5 "$(patience_for 30)" "$mpirun" -np 2 --oversubscribe --bind-to none --mca pml ob1 \
         --mca mca_base_component_path "SYS_DEFAULT:$RBUF_COMPONENT_DIR" "${@:3}" "$mpi_tests/finalize" nothing \
         >"$log" 2>&1 </dev/null || status=$?
     rm -rf "$session"

@@ -36,7 +36,8 @@ patience=20 # seconds until a job that cannot go on must have ended; see calibra
 # job NAME LIMIT RANKS PROGRAM [ARGUMENT...]: runs it, at most LIMIT seconds. Sets log (a path),
 # status (124: it had to be ended) and took (seconds).
 job() {
-    local name=$1 limit=$2 ranks=$3 started session
+    local name=$1 limit ranks=$3 started session
+    limit=$(patience_for "$2")
     shift 3
     log=$(log_of "$name")
     status=0
@@ -74,7 +75,7 @@ wrong_failure() { # SECONDS: the job was to end with an error, within so many se
         echo "hangs: no end after $took s"
     elif [ "$status" = 0 ]; then
         echo "status 0, though it could not work"
-    elif awk "BEGIN { exit !($took > $1) }"; then
+    elif awk "BEGIN { exit !($took > $(patience_for "$1")) }"; then
         echo "ended only after $took s"
     fi
 }
@@ -174,7 +175,7 @@ wrong_errors() { # SECONDS RANK-OF-PEER...
         echo "hangs: no end after $took s"
     elif was_checked; then
         echo "ended well, though it could not work"
-    elif awk "BEGIN { exit !($took > $limit) }"; then
+    elif awk "BEGIN { exit !($took > $(patience_for "$limit")) }"; then
         echo "ended only after $took s"
     elif grep -m 1 '^wrong' "$log"; then
         :

@@ -57,7 +57,7 @@ launch() { # OPTIONS PORTS PROGRAM
     read -ra options <<<"$1"
     transport_options superpipeline && mpi_launch_options 2 || return
     # shellcheck disable=SC2016 # the rank's shell expands it
-    timeout -k 5 $patience "${SOFTHCA:-softhca}" --profile unpaced --fabric "devices-$$" "${options[@]}" -- \
+    timeout -k 5 "$(patience_for $patience)" "${SOFTHCA:-softhca}" --profile unpaced --fabric "devices-$$" "${options[@]}" -- \
         "${MPIRUN:-mpirun}" "${mpi_args[@]}" "${transport_args[@]}" sh -c '
             ulimit -t "$1"
             test "$2" = - || {

@@ -135,7 +135,7 @@ litmus() { # NAME OPTION-OF-SOFTHCA... -- COMMAND...
         skip "$name" "make check builds it"
         return
     fi
-    timeout -k 5 180 "$softhca" "${fabric[@]}" "$@" "$program" >"$(log_of "$name")" 2>&1 || status=$?
+    timeout -k 5 "$(patience_for 180)" "$softhca" "${fabric[@]}" "$@" "$program" >"$(log_of "$name")" 2>&1 || status=$?
     while read -r line; do
         case $line in
         ok*"# SKIP no "*) ;;
