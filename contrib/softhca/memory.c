@@ -26,6 +26,7 @@
 #include "stats.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -301,4 +302,37 @@ uint64_t memory_translate(struct node *owner, uint32_t domain, uint32_t key, uin
                           uint64_t length, unsigned access)
 {
     return inside(segment_region(owner, key), domain, addr, length, access);
+}
+
+static const char *access_name(unsigned access)
+{
+    switch (access) {
+    case IBV_ACCESS_REMOTE_WRITE:
+        return "write";
+    case IBV_ACCESS_REMOTE_READ:
+        return "read";
+    case IBV_ACCESS_REMOTE_ATOMIC:
+        return "atomic";
+    default:
+        return "access";
+    }
+}
+
+void memory_report_refusal(uint32_t queue_pair, struct node *owner, uint32_t domain, uint32_t key,
+                           uint64_t addr, uint64_t length, unsigned access)
+{
+    const struct memory_region_entry *entry = segment_region(owner, key);
+    char why[120];
+
+    if (!entry)
+        snprintf(why, sizeof(why), "the key is of no registration");
+    else if (entry->domain != domain)
+        snprintf(why, sizeof(why), "the key is of another protection domain");
+    else if ((entry->access & access) != access)
+        snprintf(why, sizeof(why), "the registration has access 0x%x alone", entry->access);
+    else
+        snprintf(why, sizeof(why), "the registration is of %lu bytes at 0x%lx", entry->length,
+                 entry->iova);
+    report_at(1, "queue pair 0x%x: a %s of %lu bytes at 0x%lx with key 0x%x is refused: %s",
+              queue_pair, access_name(access), length, addr, key, why);
 }

@@ -164,10 +164,25 @@ ordered_writes() {
         "$softhca" "${fabric[@]}" --profile unpaced --fault order=random -- "$flags" -w 20 softhca0 softhca0
 }
 
+# With --verbose each request that a peer's memory refused is told with the reason.
+says_why() { # NAME, of a litmus with --verbose
+    local why log
+    test -z "$only" || [[ $1 =~ $only ]] || return
+    log=$(log_of "$1")
+    for why in "a write of 8 bytes at .*: the key is of no registration" \
+        "a write of 8 bytes at .*: the key is of another protection domain" \
+        "a write of 8 bytes at .*: the registration has access" \
+        "a write of 8 bytes at .*: the registration is of [0-9]* bytes" \
+        "a read of 16 bytes at .*: the registration is of [0-9]* bytes"; do
+        try "$1: says why: ${why/ at .\*/}" grep "$why" "$log"
+    done
+}
+
 run_litmus() {
     ordered_writes
-    litmus "litmus, paced" --bandwidth 1G --latency 5us --memlock 64M \
+    litmus "litmus, paced" --verbose --bandwidth 1G --latency 5us --memlock 64M \
         --reg 68us,200ns --dereg 20us,100ns --
+    says_why "litmus, paced"
     litmus_program=litmus_faults litmus "faults" --
     litmus_program=litmus_order litmus "order" --
     litmus_program=litmus_devices litmus "devices" --
