@@ -24,7 +24,7 @@
 #define MAX_PKEYS        16u     /* of a port */
 #define MAX_GIDS         8u      /* of a port */
 
-enum link_layer { LINK_LAYER_IB, LINK_LAYER_ROCE, LINK_LAYER_UNSPECIFIED };
+enum link_layer { LINK_LAYER_IB, LINK_LAYER_ROCE, LINK_LAYER_IWARP, LINK_LAYER_UNSPECIFIED };
 
 /* An entry of a port's GID table without what is the port's own in it. */
 struct gid_setting {

@@ -44,15 +44,21 @@ static void *private_area[64];
 
 static struct ibv_device *describe(uint32_t index)
 {
+    static const struct {
+        enum ibv_node_type node;
+        enum ibv_transport_type transport;
+    } kinds[] = {
+        [LINK_LAYER_IB] = {IBV_NODE_CA, IBV_TRANSPORT_IB},
+        [LINK_LAYER_ROCE] = {IBV_NODE_CA, IBV_TRANSPORT_IB},
+        [LINK_LAYER_IWARP] = {IBV_NODE_RNIC, IBV_TRANSPORT_IWARP},
+        [LINK_LAYER_UNSPECIFIED] = {IBV_NODE_UNSPECIFIED, IBV_TRANSPORT_UNSPECIFIED},
+    };
     struct ibv_device *device = &devices[index].device;
     const struct device_setting *setting = &config.devices[index];
 
     devices[index].setting = setting;
-    device->node_type =
-        setting->link_layer == LINK_LAYER_UNSPECIFIED ? IBV_NODE_UNSPECIFIED : IBV_NODE_CA;
-    device->transport_type = setting->link_layer == LINK_LAYER_UNSPECIFIED
-                                 ? IBV_TRANSPORT_UNSPECIFIED
-                                 : IBV_TRANSPORT_IB;
+    device->node_type = kinds[setting->link_layer].node;
+    device->transport_type = kinds[setting->link_layer].transport;
     snprintf(device->name, sizeof(device->name), "%s", setting->name);
     snprintf(device->dev_name, sizeof(device->dev_name), "uverbs%u", index);
     snprintf(device->dev_path, sizeof(device->dev_path), "/sys/class/infiniband_verbs/uverbs%u",
@@ -156,6 +162,7 @@ static int query_port(struct ibv_context *context, uint8_t number, struct ibv_po
     static const uint8_t link_layers[] = {
         [LINK_LAYER_IB] = IBV_LINK_LAYER_INFINIBAND,
         [LINK_LAYER_ROCE] = IBV_LINK_LAYER_ETHERNET,
+        [LINK_LAYER_IWARP] = IBV_LINK_LAYER_ETHERNET,
         [LINK_LAYER_UNSPECIFIED] = IBV_LINK_LAYER_UNSPECIFIED,
     };
     const struct device_setting *device = device_setting(context);

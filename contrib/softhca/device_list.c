@@ -162,6 +162,8 @@ void device_apply_model(struct device_setting *device, const struct device_model
     device->model = model;
     if (model->network == NETWORK_ROCE)
         device->link_layer = LINK_LAYER_ROCE;
+    else if (model->network == NETWORK_IWARP)
+        device->link_layer = LINK_LAYER_IWARP;
     else if (model->network == NETWORK_UNSPECIFIED)
         device->link_layer = LINK_LAYER_UNSPECIFIED;
 }

@@ -220,6 +220,23 @@ const struct device_model device_models[] = {
                   "github.com/openucx/ucx issue 5045",
         .inferred = "",
     },
+    {
+        .name = "siw",
+        .summary =
+            "soft iWARP: RC queue pairs by the connection manager alone, which is not emulated",
+        .vendor_id = 0x626d74,
+        .part_id = 0,
+        .type = "",
+        .network = NETWORK_IWARP,
+        .atomics = ATOMICS_NONE,
+        .max_qp_wr = 32768,
+        .max_sge = 6,
+        .max_cqe = 3276800,
+        .max_reads = 128,
+        .max_inline = 80,
+        .source = "Linux drivers/infiniband/sw/siw/siw.h, include/uapi/rdma/siw-abi.h",
+        .inferred = "max_inline",
+    },
     {.name = NULL},
 };
 

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum model_network { NETWORK_EITHER, NETWORK_ROCE, NETWORK_UNSPECIFIED };
+enum model_network { NETWORK_EITHER, NETWORK_ROCE, NETWORK_IWARP, NETWORK_UNSPECIFIED };
 enum model_atomics { ATOMICS_NONE, ATOMICS_HCA, ATOMICS_GLOBAL };
 /* What becomes of a request for more than there is. */
 enum model_excess { EXCESS_REFUSED, EXCESS_CUT };

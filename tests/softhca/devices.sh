@@ -30,6 +30,9 @@ table='
 --like irdma             | -   | runs
 --like hns               | -   | runs
 --like efa               | -   | without reliable connected
+--like efa               | -   | mtl ofi
+--like siw               | -   | iWARP, not supported
+--like siw               | -   | FI_PROVIDER="verbs;ofi_rxm"
 --devices a/link=roce    | -   | runs
 --devices a/state=down,b | -   | runs
 --devices a/state=down   | -   | active port

@@ -185,6 +185,25 @@ static bool names(const struct rbuf_name *entry, const struct candidate *candida
             strncmp(candidate->name, entry->start, entry->length) == 0);
 }
 
+/* Where all that is there is of a kind that rbuf does not do, another component does it. */
+static const char *remedy_of(const struct candidates *all)
+{
+    size_t counts[CANDIDATE_UNCONNECTED + 1] = {0};
+
+    for (size_t i = 0; i < all->count; i++) {
+        counts[all->list[i].state]++;
+    }
+    if (counts[CANDIDATE_DOWN] + counts[CANDIDATE_ACTIVE] > 0 || all->count == 0) {
+        return "check the cable and the subnet manager (ibv_devinfo), and which interfaces are "
+               "excluded";
+    }
+    return counts[CANDIDATE_IWARP] > 0
+               ? "rbuf does InfiniBand and RoCE; iWARP is done by \"--mca pml cm --mca mtl ofi\" "
+                 "with FI_PROVIDER=\"verbs;ofi_rxm\", or by \"--mca btl tcp,self\""
+               : "rbuf wants reliable connected queue pairs; adapters without them are done by "
+                 "\"--mca pml cm --mca mtl ofi\", or by \"--mca btl tcp,self\"";
+}
+
 static int refuse_entry(const struct candidates *all, const struct rbuf_name *entry,
                         struct rbuf_problem *problem)
 {
@@ -363,8 +382,7 @@ static int open_chosen(const struct candidates *all, const struct rbuf_device_op
     if (opened == 0) {
         error = rbuf_problem_set(problem, "no-device", -ENODEV, "an active port");
         describe(all, problem);
-        rbuf_problem_remedy(problem, "check the cable and the subnet manager (ibv_devinfo), and "
-                                     "which interfaces are excluded");
+        rbuf_problem_remedy(problem, "%s", remedy_of(all));
         goto close_ports;
     }
     *out = ports;
