@@ -138,8 +138,7 @@ static int find_port(const struct ibv_context *context, uint32_t number)
 }
 
 /* How a speed is reported: the lanes' width and speed, as codes, of the slowest link that carries
- * it.
- */
+ * it; that of no speed at all (0) as the slowest. */
 static void set_speed(struct ibv_port_attr *attr, uint64_t bandwidth)
 {
     static const struct {
@@ -178,8 +177,6 @@ static int query_port(struct ibv_context *context, uint8_t number, struct ibv_po
         .pkey_tbl_len = (uint16_t) device->n_pkeys,
         .sm_lid = ib ? 1 : 0,
         .max_vl_num = 4,
-        .active_width = 2,
-        .active_speed = 32,
         .phys_state = 5,
         .link_layer = link_layers[device->link_layer],
         .flags = address_requires_grh(device) ? IBV_QPF_GRH_REQUIRED : 0,
@@ -191,8 +188,7 @@ static int query_port(struct ibv_context *context, uint8_t number, struct ibv_po
         return EINVAL;
     if (ib)
         attr.lid = (uint16_t) lid_make(self.slot, (uint32_t) port);
-    if (device->bandwidth)
-        set_speed(&attr, device->bandwidth);
+    set_speed(&attr, device->bandwidth ? device->bandwidth : config.bandwidth);
     if (link_is_down(self.node, (uint32_t) port)) {
         attr.state = IBV_PORT_DOWN;
         attr.phys_state = 3; /* disabled */

@@ -74,6 +74,13 @@ shown "cached" "protocol=rcache" "in place: buffers are registrations kept in a 
 shown "copied as a whole" "protocol=copy" "1 buffers; chunks are taken as a whole"
 shown "auto" "protocol=auto" "protocol auto, in place where that was seen to be worth it"
 
+# What protocol is the default's: a copy on this machine is slower than ports of 400 Gbit/s, and faster than those of 10.
+shown "default" "" "protocol superpipeline" "default: a core copies [0-9.]+ GB/s, the ports carry [01]\.[0-9] GB/s"
+hca=(--bandwidth 50G)
+shown "default, fast ports" "" "protocol auto" "default: a core copies [0-9.]+ GB/s, the ports carry [0-9]+\.[0-9] GB/s"
+shown "superpipeline, fast ports" "protocol=superpipeline" "protocol superpipeline" ! "default:"
+hca=()
+
 name="show: nothing"
 mpi=()
 job "$name" 60 2 "$mpi_tests/finalize" nothing

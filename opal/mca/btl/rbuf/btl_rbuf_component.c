@@ -13,6 +13,7 @@
 #include "btl_rbuf_async.h"
 #include "btl_rbuf_connections.h"
 #include "btl_rbuf_counters.h"
+#include "btl_rbuf_default.h"
 #include "btl_rbuf_fork.h"
 #include "btl_rbuf_fragment.h"
 #include "btl_rbuf_help.h"
@@ -313,13 +314,14 @@ static void say_what_is_used(void)
 
         mca_btl_rbuf_verbose(
             "rbuf: port %s%s, %u Mbit/s, MTU %u, GID index %u (%s), partition key 0x%04x (%s), "
-            "blocks %s (%s), protocol %s",
+            "blocks %s (%s), protocol %s%s%s",
             port->name, i < mca_btl_rbuf_process.first_count ? "" : " if no better one reaches",
             port->bandwidth_mbps, port->mtu_bytes, port->gid_index, gid_text(port, gid),
             port->address.pkey,
             (port->address.pkey & RBUF_PKEY_FULL) != 0 ? "full member" : "limited member",
             subblock_text(port->subblock), port->in_order_why,
-            mca_btl_rbuf_protocol_name((enum mca_btl_rbuf_protocol) mca_btl_rbuf_params.protocol));
+            mca_btl_rbuf_protocol_name((enum mca_btl_rbuf_protocol) mca_btl_rbuf_params.protocol),
+            mca_btl_rbuf_default_why()[0] != '\0' ? ", " : "", mca_btl_rbuf_default_why());
     }
 }
 
@@ -350,6 +352,7 @@ static mca_btl_base_module_t **init(int *count, bool progress_threads, bool mpi_
     if (!mca_btl_rbuf_params_check() || !open_ports()) {
         return NULL;
     }
+    mca_btl_rbuf_default_choose();
     if (mca_btl_rbuf_params.protocol == MCA_BTL_RBUF_HELPER) {
         mca_btl_rbuf_sharing_open();
     }

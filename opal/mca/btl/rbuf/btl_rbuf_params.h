@@ -19,7 +19,8 @@ enum mca_btl_rbuf_protocol {
     MCA_BTL_RBUF_REGISTER,
     MCA_BTL_RBUF_RCACHE,
     MCA_BTL_RBUF_AUTO,
-    MCA_BTL_RBUF_HELPER
+    MCA_BTL_RBUF_HELPER,
+    MCA_BTL_RBUF_DEFAULT /* until btl_rbuf_default.h has chosen */
 };
 
 enum mca_btl_rbuf_switch { MCA_BTL_RBUF_OFF, MCA_BTL_RBUF_ON };

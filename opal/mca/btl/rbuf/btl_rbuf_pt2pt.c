@@ -62,6 +62,7 @@ static bool copies(void)
     case MCA_BTL_RBUF_PIPELINE:
     case MCA_BTL_RBUF_COPY:
     case MCA_BTL_RBUF_AUTO:
+    case MCA_BTL_RBUF_DEFAULT:
         return true;
     case MCA_BTL_RBUF_REGISTER:
     case MCA_BTL_RBUF_RCACHE:

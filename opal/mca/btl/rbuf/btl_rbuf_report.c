@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "btl_rbuf_counters.h"
+#include "btl_rbuf_default.h"
 #include "btl_rbuf_gather.h"
 #include "btl_rbuf_params.h"
 #include "btl_rbuf_summary.h"
@@ -96,6 +97,15 @@ static void take(void *summary, const char *line)
     mca_btl_rbuf_summary_add(summary, line);
 }
 
+/* Superpipeline is what all expect. */
+static void print_default(FILE *stream)
+{
+    if (mca_btl_rbuf_params.protocol == MCA_BTL_RBUF_AUTO &&
+        mca_btl_rbuf_default_why()[0] != '\0') {
+        fprintf(stream, "rbuf-report: protocol auto is the %s\n", mca_btl_rbuf_default_why());
+    }
+}
+
 /* Rank 0 prints for all, or each for itself. */
 static void print_job(FILE *stream)
 {
@@ -114,6 +124,7 @@ static void print_job(FILE *stream)
     switch (mca_btl_rbuf_gather(line, &processes, take, summary)) {
     case MCA_BTL_RBUF_GATHERED:
         mca_btl_rbuf_summary_print(summary, processes, stream);
+        print_default(stream);
         break;
     case MCA_BTL_RBUF_LEFT:
         break;

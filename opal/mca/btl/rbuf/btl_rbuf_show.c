@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "btl_rbuf_default.h"
 #include "btl_rbuf_params.h"
 #include "btl_rbuf_ways.h"
 #include "core/early/early.h"
@@ -294,6 +295,9 @@ static void show_rendezvous(const mca_btl_rbuf_module_t *module, size_t first, F
     }
     fprintf(stream, "through staging buffers (protocol %s%s)\n", protocol,
             module->choice != NULL ? ", in place where that was seen to be worth it" : "");
+    if (mca_btl_rbuf_default_why()[0] != '\0') {
+        fprintf(stream, "rbuf-show: %24s  %s (protocol)\n", "", mca_btl_rbuf_default_why());
+    }
     show_staged(module, first, stream);
 }
 

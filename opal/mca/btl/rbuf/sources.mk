@@ -28,6 +28,8 @@ rbuf_glue_sources = \
 	%reldir%/btl_rbuf_convertor.h \
 	%reldir%/btl_rbuf_counters.c \
 	%reldir%/btl_rbuf_counters.h \
+	%reldir%/btl_rbuf_default.c \
+	%reldir%/btl_rbuf_default.h \
 	%reldir%/btl_rbuf_departed.c \
 	%reldir%/btl_rbuf_departed.h \
 	%reldir%/btl_rbuf_eager.c \

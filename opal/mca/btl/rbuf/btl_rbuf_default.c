@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/* See btl_rbuf_default.h. One thread, before there are modules. */
+#include "btl_rbuf_default.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "btl_rbuf.h"
+#include "btl_rbuf_params.h"
+#include "core/base/checksum.h"
+#include "core/base/copy.h"
+#include "verbs/device.h"
+
+/* A program's buffer is seldom in the cache; a staging buffer is. */
+enum { CHUNK_BYTES = 256 * 1024, CHUNKS = 16, ROUNDS = 2, TIMES = CHUNKS * ROUNDS };
+
+static char why[128];
+
+static int compare_times(const void *one, const void *other)
+{
+    const uint64_t *a = one;
+    const uint64_t *b = other;
+
+    return (*a > *b) - (*a < *b);
+}
+
+static uint64_t time_of_copy(unsigned char *to, const unsigned char *from, bool with_checksum)
+{
+    const uint64_t begun = mca_btl_rbuf_now_ns();
+
+    if (with_checksum) {
+        (void) rbuf_copy_checksum(to, from, CHUNK_BYTES);
+    } else {
+        rbuf_copy(to, from, CHUNK_BYTES);
+    }
+    return mca_btl_rbuf_now_ns() - begun;
+}
+
+/* Bytes a microsecond by the median of some chunks, which an interrupt does not disturb. 0: there
+ * is no memory for it. */
+static uint64_t copy_speed(bool with_checksum)
+{
+    unsigned char *memory = malloc((CHUNKS + 1) * CHUNK_BYTES);
+    unsigned char *staging = memory + CHUNKS * CHUNK_BYTES;
+    uint64_t times[TIMES];
+
+    if (memory == NULL) {
+        return 0;
+    }
+    memset(memory, 1, (CHUNKS + 1) * CHUNK_BYTES);
+    for (size_t i = 0; i < TIMES; i++) {
+        times[i] = time_of_copy(staging, memory + i % CHUNKS * CHUNK_BYTES, with_checksum);
+    }
+    free(memory);
+    qsort(times, TIMES, sizeof(times[0]), compare_times);
+    return times[TIMES / 2] == 0 ? 0 : CHUNK_BYTES * 1000ull / times[TIMES / 2];
+}
+
+void mca_btl_rbuf_default_choose(void)
+{
+    struct mca_btl_rbuf_process *process = &mca_btl_rbuf_process;
+    bool with_checksum = false;
+    uint64_t ports = 0;
+    uint64_t copy;
+
+    if (mca_btl_rbuf_params.protocol != MCA_BTL_RBUF_DEFAULT) {
+        return;
+    }
+    for (size_t i = 0; i < process->first_count; i++) {
+        ports += process->ports[i]->bandwidth_mbps / 8; /* bytes a microsecond */
+        with_checksum |= process->ports[i]->subblock == RBUF_SUBBLOCK_CHECKED;
+    }
+    copy = copy_speed(with_checksum);
+    mca_btl_rbuf_params.protocol =
+        copy >= ports || copy == 0 ? MCA_BTL_RBUF_SUPERPIPELINE : MCA_BTL_RBUF_AUTO;
+    snprintf(why, sizeof(why), "default: a core copies %.1f GB/s, the ports carry %.1f GB/s",
+             (double) copy / 1000, (double) ports / 1000);
+}
+
+const char *mca_btl_rbuf_default_why(void)
+{
+    return why;
+}
