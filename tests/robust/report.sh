@@ -64,12 +64,23 @@ wrong_json() { # RANKS NAMES
         while (<STDIN>) {
             my $object = eval { decode_json($_) } or print("no JSON: $_"), exit;
             $seen{$object->{rank}}++;
-            defined $object->{$_} or print("no $_\n") for "host", "version", "protocol", "ports", @names;
+            defined $object->{$_} or print("no $_\n") for "host", "version", "protocol", "ports", "processors", @names;
             $object->{messages_sent} > 0 or print("no messages\n");
         }
         print("ranks ", join(" ", sort keys %seen), "\n") if keys(%seen) != $ranks;
     ' "$1" "$2"
     [ "$(lines_with rbuf-report)" = 0 ] || echo "other lines"
+}
+
+# WHAT of the ranks is unusual, with what helps.
+wrong_sharing() { # WHAT
+    grep -q "^rbuf-report: unusual: $1 on [^ ]*: bind each to a core of its own (mpirun --bind-to core, srun --cpu-bind=cores)" "$log" ||
+        echo "not said: $(grep -E ' unusual: |^rbuf-report' "$log" | tail -n 1)"
+}
+
+wrong_apart() {
+    grep -m 1 'processes share' "$log"
+    grep -q '^rbuf-report: unusual: ' "$log" || echo "nothing is said of what is unusual"
 }
 
 wrong_silence() {
@@ -114,6 +125,35 @@ check "$name" wrong_json 2 "$TALLY_LOGS/names"
 name="report: one process"
 reported "$name" 1 1 "$mpi_tests/self"
 check "$name" wrong_summary 1 0 0
+
+# Where the processes may run.
+read -ra processors < <(taskset -cp $$ | sed 's/.*: //' | tr ',' '\n' |
+    awk -F- '{ for (i = $1; i <= $NF; i++) print i }' | tr '\n' ' ')
+name="report: two ranks share a processor"
+wrap=(taskset -c "${processors[0]}")
+reported "$name" 1 2 "$mpi_tests/unlike"
+check "$name" wrong_sharing "2 processes share 1 processor"
+wrap=()
+
+if [ ${#processors[@]} -lt 2 ]; then
+    skip "report: processors of their own" "this machine has one"
+else
+    name="report: four ranks share two processors"
+    wrap=(taskset -c "${processors[0]},${processors[1]}")
+    reported "$name" 1 4 "$mpi_tests/unlike"
+    check "$name" wrong_sharing "4 processes share 2 processors"
+
+    name="report: two ranks may use two processors"
+    reported "$name" 1 2 "$mpi_tests/unlike"
+    check "$name" wrong_apart
+
+    name="report: each rank has its processor"
+    # shellcheck disable=SC2016 # for the shell of the rank
+    wrap=(sh -c 'shift "$OMPI_COMM_WORLD_RANK" && exec taskset -c "$1" "$0"' "$mpi_tests/unlike")
+    reported "$name" 1 2 "${processors[@]}"
+    check "$name" wrong_apart
+    wrap=()
+fi
 
 name="report: nothing"
 reported "$name" 0 2 "$mpi_tests/unlike"

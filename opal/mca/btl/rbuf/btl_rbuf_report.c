@@ -15,6 +15,7 @@
 #include "btl_rbuf_gather.h"
 #include "btl_rbuf_params.h"
 #include "btl_rbuf_summary.h"
+#include "common/cpuset.h"
 #include "rbuf_version.h"
 
 static const char *protocol_name(void)
@@ -34,6 +35,17 @@ static void print_ports(FILE *stream)
             fprintf(stream, "%s%s", separator, process->ports[i]->name);
             separator = ",";
         }
+    }
+}
+
+/* "0-3,8": where the program's thread may run now. A program may have bound itself after it
+ * started, as OpenMP's run-time does. Nothing where the kernel does not say. */
+static void print_processors(FILE *stream)
+{
+    struct rbuf_cpuset own;
+
+    if (rbuf_cpuset_own(&own)) {
+        rbuf_cpuset_print(&own, stream);
     }
 }
 
@@ -76,6 +88,8 @@ static void print_line(FILE *stream, const struct form *form)
             OPAL_PROC_MY_NAME.vpid, opal_process_info.nodename, protocol_name());
     print_ports(stream);
     print_counters(stream, form);
+    fputs(" processors=", stream);
+    print_processors(stream);
     fputc('\n', stream);
 }
 
@@ -87,6 +101,8 @@ static void print_json(FILE *stream)
             "\",\"protocol\":\"%s\",\"ports\":\"",
             OPAL_PROC_MY_NAME.vpid, opal_process_info.nodename, protocol_name());
     print_ports(stream);
+    fputs("\",\"processors\":\"", stream);
+    print_processors(stream);
     fputc('"', stream);
     print_counters(stream, &json_form);
     fputs("}\n", stream);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "btl_rbuf_counters.h"
+#include "common/bindings.h"
 #include "common/names.h"
 
 #define NAMES_SHOWN 4u
@@ -31,11 +32,18 @@ struct mca_btl_rbuf_summary {
     struct names versions;
     struct names protocols;
     struct names ports;
+    struct rbuf_bindings *bindings; /* hosts by their places in `hosts` */
 };
 
 struct mca_btl_rbuf_summary *mca_btl_rbuf_summary_new(void)
 {
-    return calloc(1, sizeof(struct mca_btl_rbuf_summary));
+    struct mca_btl_rbuf_summary *summary = calloc(1, sizeof(*summary));
+
+    if (summary != NULL && (summary->bindings = rbuf_bindings_new()) == NULL) {
+        free(summary);
+        summary = NULL;
+    }
+    return summary;
 }
 
 static void names_free(struct names *names)
@@ -53,14 +61,18 @@ void mca_btl_rbuf_summary_free(struct mca_btl_rbuf_summary *summary)
         names_free(&summary->versions);
         names_free(&summary->protocols);
         names_free(&summary->ports);
+        rbuf_bindings_free(summary->bindings);
         free(summary);
     }
 }
 
 /* ---- adding up ---- */
 
-/* Without memory the name is missing in what is printed. Neighbours mostly have the same. */
-static void names_add(struct names *names, const struct rbuf_name *name)
+#define NO_NAME SIZE_MAX
+
+/* The name's place. Without memory (NO_NAME) it is missing in what is printed. Neighbours mostly
+ * have the same. */
+static size_t names_add(struct names *names, const struct rbuf_name *name)
 {
     void *more;
     char *text;
@@ -68,7 +80,7 @@ static void names_add(struct names *names, const struct rbuf_name *name)
     for (size_t i = names->count; i-- > 0;) {
         if (rbuf_name_is(name, names->entry[i].text)) {
             names->entry[i].processes++;
-            return;
+            return i;
         }
     }
     text = strndup(name->start, name->length);
@@ -76,19 +88,23 @@ static void names_add(struct names *names, const struct rbuf_name *name)
     names->entry = more != NULL ? more : names->entry;
     if (text == NULL || more == NULL) {
         free(text);
-        return;
+        return NO_NAME;
     }
     names->entry[names->count].text = text;
-    names->entry[names->count++].processes = 1;
+    names->entry[names->count].processes = 1;
+    return names->count++;
 }
 
-static void names_add_list(struct names *names, const char *list)
+/* The last one's place. */
+static size_t names_add_list(struct names *names, const char *list)
 {
     struct rbuf_name name;
+    size_t place = NO_NAME;
 
     while (rbuf_names_next(&list, &name)) {
-        names_add(names, &name);
+        place = names_add(names, &name);
     }
+    return place;
 }
 
 static void add_counter(struct mca_btl_rbuf_counters *sum, const char *name, uint64_t value)
@@ -109,7 +125,13 @@ static void add_counter(struct mca_btl_rbuf_counters *sum, const char *name, uin
     }
 }
 
-static void add_word(struct mca_btl_rbuf_summary *summary, char *word)
+/* What two words of a line say together. */
+struct place {
+    size_t host;            /* NO_NAME: not said */
+    const char *processors; /* NULL: not said */
+};
+
+static void add_word(struct mca_btl_rbuf_summary *summary, struct place *place, char *word)
 {
     char *value = strchr(word, '=');
 
@@ -118,7 +140,9 @@ static void add_word(struct mca_btl_rbuf_summary *summary, char *word)
     }
     *value++ = '\0';
     if (strcmp(word, "host") == 0) {
-        names_add_list(&summary->hosts, value);
+        place->host = names_add_list(&summary->hosts, value);
+    } else if (strcmp(word, "processors") == 0) {
+        place->processors = value;
     } else if (strcmp(word, "version") == 0) {
         names_add_list(&summary->versions, value);
     } else if (strcmp(word, "protocol") == 0) {
@@ -132,6 +156,7 @@ static void add_word(struct mca_btl_rbuf_summary *summary, char *word)
 
 void mca_btl_rbuf_summary_add(struct mca_btl_rbuf_summary *summary, const char *line)
 {
+    struct place place = {.host = NO_NAME};
     char *words = strdup(line);
     char *rest = NULL;
 
@@ -141,7 +166,10 @@ void mca_btl_rbuf_summary_add(struct mca_btl_rbuf_summary *summary, const char *
     summary->processes++;
     for (char *word = strtok_r(words, " \n", &rest); word != NULL;
          word = strtok_r(NULL, " \n", &rest)) {
-        add_word(summary, word);
+        add_word(summary, &place, word);
+    }
+    if (place.host != NO_NAME && place.processors != NULL) {
+        rbuf_bindings_add(summary->bindings, (uint32_t) place.host, place.processors);
     }
     free(words);
 }
@@ -244,9 +272,31 @@ static void print_memory(const struct mca_btl_rbuf_counters *sum, FILE *stream)
             sum->core.staging_grown, amount_of(sum->pinned_peak).text);
 }
 
-/* What costs time or should not be. Messages that wait for their connection are as usual. */
-static void print_unusual(const struct mca_btl_rbuf_counters *sum, FILE *stream)
+/* Whether processes wait for each other's turn on a processor. */
+static bool print_shortage(const struct mca_btl_rbuf_summary *summary, FILE *stream)
 {
+    struct rbuf_shortage shortage;
+
+    if (!rbuf_bindings_shortage(summary->bindings, &shortage)) {
+        return false;
+    }
+    fprintf(stream, "%" PRIu32 " processes share %" PRIu32 " processor%s on %s", shortage.processes,
+            shortage.processors, shortage.processors == 1 ? "" : "s",
+            summary->hosts.entry[shortage.host].text);
+    if (shortage.hosts > 1) {
+        fprintf(stream, " (and so on %" PRIu32 " more)", shortage.hosts - 1);
+    }
+    fputs(
+        ": bind each to a core of its own (mpirun --bind-to core, srun --cpu-bind=cores), or, with "
+        "fewer cores than processes, set mpi_yield_when_idle=1",
+        stream);
+    return true;
+}
+
+/* What costs time or should not be. Messages that wait for their connection are as usual. */
+static void print_unusual(const struct mca_btl_rbuf_summary *summary, FILE *stream)
+{
+    const struct mca_btl_rbuf_counters *sum = &summary->sum;
     const struct {
         uint64_t count;
         const char *text;
@@ -261,9 +311,10 @@ static void print_unusual(const struct mca_btl_rbuf_counters *sum, FILE *stream)
                 {sum->undelivered, "messages came within MPI_Finalize and were dropped"},
                 {sum->connects_unanswered, "peers did not answer in time, though their hosts did"},
                 {sum->unauthenticated, "connections of strangers were closed"}};
-    const char *separator = "";
+    const char *separator;
 
     fputs("rbuf-report: unusual: ", stream);
+    separator = print_shortage(summary, stream) ? "; " : "";
     for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
         if (list[i].count > 0) {
             fprintf(stream, "%s%" PRIu64 " %s", separator, list[i].count, list[i].text);
@@ -286,5 +337,5 @@ void mca_btl_rbuf_summary_print(const struct mca_btl_rbuf_summary *summary, uint
     print_messages(&summary->sum.core, &summary->sum, stream);
     print_large(&summary->sum.core, &summary->sum.one_sided, stream);
     print_memory(&summary->sum, stream);
-    print_unusual(&summary->sum, stream);
+    print_unusual(summary, stream);
 }

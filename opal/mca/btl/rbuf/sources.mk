@@ -210,8 +210,12 @@ rbuf_core_sources = \
 	%reldir%/core/state.h
 
 rbuf_common_sources = \
+	%reldir%/common/bindings.c \
+	%reldir%/common/bindings.h \
 	%reldir%/common/close_on_fork.c \
 	%reldir%/common/close_on_fork.h \
+	%reldir%/common/cpuset.c \
+	%reldir%/common/cpuset.h \
 	%reldir%/common/names.c \
 	%reldir%/common/names.h \
 	%reldir%/common/problem.c \
