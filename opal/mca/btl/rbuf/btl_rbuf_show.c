@@ -369,8 +369,10 @@ static void show_one_sided(const mca_btl_rbuf_module_t *module, FILE *stream)
                 registered_by(module),
                 module->choice != NULL ? ", or copied in chunks where that is better" : "");
     }
-    fprintf(stream, "; atomics by the %s\n",
-            (btl->btl_flags & MCA_BTL_FLAGS_ATOMIC_FOPS) != 0 ? "adapter" : "processor");
+    fprintf(stream, "; %s\n",
+            (btl->btl_flags & MCA_BTL_FLAGS_ATOMIC_FOPS) != 0 ? "atomics by the adapter"
+            : OPAL_MAJOR_VERSION < 5 ? "no atomics by the adapter, so that osc/rdma makes no window"
+                                     : "atomics by the processor");
 }
 
 static void show_module(const mca_btl_rbuf_module_t *module, FILE *stream)
