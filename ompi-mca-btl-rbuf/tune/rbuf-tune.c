@@ -138,7 +138,8 @@ static bool measure(struct tune *tune)
     struct tune_side *side = &tune->measured.side[tune->rank];
     struct tune_side *sides = tune->measured.side;
     const double seconds = tune->options.seconds;
-    const size_t staging = tune->settings.largest * tune->settings.buffers;
+    const struct rbuf_schedule schedule = tune_settings_schedule(&tune->settings, true);
+    const size_t staging = rbuf_schedule_lane(&schedule);
     struct rbuf_problem problem;
     int error;
 
@@ -211,13 +212,14 @@ static bool conclude(struct tune *tune)
                           measured->side[1].subblock != RBUF_SUBBLOCK_OFF;
     const struct rbuf_machine machine = tune_machine(measured, (uint32_t) settings->quantum);
     const struct rbuf_schedule current = tune_settings_schedule(settings, in_order);
-    const struct tune_conditions conditions = {.in_order = in_order,
-                                               .rendezvous = rendezvous_of(tune),
-                                               .early_bytes = (uint32_t) settings->early_size,
-                                               .total_staging_bytes =
-                                                   tune_settings_staging(settings),
-                                               .opening_bytes = (uint32_t) settings->early_opening,
-                                               .staging_bytes = STAGING_BYTES};
+    const uint64_t staging = tune_settings_staging(settings);
+    const struct tune_conditions conditions = {
+        .in_order = in_order,
+        .rendezvous = rendezvous_of(tune),
+        .early_bytes = (uint32_t) settings->early_size,
+        .total_staging_bytes = staging,
+        .opening_bytes = (uint32_t) settings->early_opening,
+        .staging_bytes = staging < STAGING_BYTES ? staging : STAGING_BYTES};
     const struct tune_advice advice = tune_advise(&machine, &current, &conditions);
 
     tune_print_constants(stdout, measured, &machine);

@@ -179,7 +179,7 @@ static const char *text_or_null(const char *text)
 /* What the component asserts too, as far as a schedule needs it. */
 static bool check(const struct tune_settings *settings, char *bad)
 {
-    const struct rbuf_schedule schedule = tune_settings_schedule(settings, true);
+    struct rbuf_schedule schedule;
 
     if (settings->early_peers > RBUF_EARLY_PEERS_MAX || settings->early_size > EARLY_MOST ||
         settings->early_opening > EARLY_MOST) {
@@ -189,10 +189,16 @@ static bool check(const struct tune_settings *settings, char *bad)
     }
     if (settings->buffers > RBUF_BUFFERS_MAX || settings->block == 0 ||
         settings->first > settings->largest ||
-        settings->largest / settings->block > RBUF_BUFFER_BLOCKS ||
-        !rbuf_schedule_valid(&schedule)) {
+        settings->largest / settings->block > RBUF_BUFFER_BLOCKS || settings->buffers == 0 ||
+        tune_settings_staging(settings) < settings->block) {
         snprintf(bad, TUNE_TEXT_MAX,
-                 "btl_rbuf_c0, q, buffers, largest_chunk and block_size do not go together");
+                 "btl_rbuf_c0, q, buffers, largest_chunk, block_size and staging_size do not go "
+                 "together");
+        return false;
+    }
+    schedule = tune_settings_schedule(settings, true);
+    if (!rbuf_schedule_valid(&schedule)) {
+        snprintf(bad, TUNE_TEXT_MAX, "btl_rbuf_q or block_size is out of its range");
         return false;
     }
     return true;
@@ -240,14 +246,17 @@ bool tune_settings_read(struct tune_settings *settings, char bad[TUNE_TEXT_MAX])
 struct rbuf_schedule tune_settings_schedule(const struct tune_settings *settings, bool in_order)
 {
     const uint64_t block = settings->block;
-
-    return (struct rbuf_schedule){
+    const uint64_t room = tune_settings_staging(settings) / block;
+    struct rbuf_schedule schedule = {
         .block_bytes = (uint32_t) block,
         .growth = settings->growth,
         .first_blocks = (uint16_t) ((settings->first + block - 1) / block),
         .buffer_blocks = (uint16_t) ((settings->largest + block - 1) / block),
         .buffers = (uint8_t) settings->buffers,
         .taper = in_order ? RBUF_TAPER_NONE : RBUF_TAPER_TAIL};
+
+    rbuf_schedule_shrink(&schedule, room > 0 ? room : 1);
+    return schedule;
 }
 
 /* As mca_btl_rbuf_staging_half(). */

@@ -38,7 +38,8 @@ struct tune_settings {
  * understood. */
 bool tune_settings_read(struct tune_settings *settings, char bad[TUNE_TEXT_MAX]);
 
-/* The schedule that these settings make, for a port that places in order or does not. */
+/* The schedule that these settings make, for a port that places in order or does not. Less staging
+ * than they want shortens it, as it does the component's. */
 struct rbuf_schedule tune_settings_schedule(const struct tune_settings *settings, bool in_order);
 
 /* Bytes of receive staging there may be, as the component reckons for one port. */

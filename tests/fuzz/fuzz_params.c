@@ -175,12 +175,8 @@ static void compare(const char *text)
 
 static void check_read(const struct mca_btl_rbuf_params *params)
 {
-    const struct rbuf_schedule schedule = {
-        .block_bytes = (uint32_t) params->block_size,
-        .growth = (uint32_t) params->q,
-        .first_blocks = (uint16_t) (params->c0 / params->block_size),
-        .buffer_blocks = (uint16_t) (params->largest_chunk / params->block_size),
-        .buffers = (uint8_t) params->buffers};
+    struct rbuf_schedule schedule = mca_btl_rbuf_params_schedule();
+    const uint64_t half = params->staging_size / 2;
 
     fuzz_require(params->c0 % params->block_size == 0 &&
                      params->largest_chunk % params->block_size == 0 &&
@@ -189,7 +185,14 @@ static void check_read(const struct mca_btl_rbuf_params *params)
     fuzz_require(params->c0 / params->block_size <= params->largest_chunk / params->block_size &&
                      params->largest_chunk / params->block_size <= RBUF_BUFFER_BLOCKS,
                  "chunks have a number of blocks that fits");
-    fuzz_require(rbuf_schedule_valid(&schedule), "a schedule can be made of it");
+    fuzz_require(rbuf_schedule_valid(&schedule) || params->protocol == MCA_BTL_RBUF_COPY,
+                 "a schedule can be made of it");
+    if (params->staging_size > 0) {
+        fuzz_require(half >= params->block_size, "the staging holds a block each way");
+        rbuf_schedule_shrink(&schedule, half / params->block_size);
+        fuzz_require(rbuf_schedule_valid(&schedule) && rbuf_schedule_lane(&schedule) <= half,
+                     "a message fits into the staging");
+    }
     fuzz_require(params->pipeline_chunk >= 512 && params->pipeline_chunk <= params->largest_chunk,
                  "the chunk of the pipeline fits");
     fuzz_require((params->port_min == 0) == (params->port_max == 0) &&

@@ -127,7 +127,8 @@ protocol=rcache allow_cache=off
 reuse=on allow_cache=off
 protocol=helper allow_cache=off
 c0=64k largest_chunk=32k
-staging_size=64M buffers=16 largest_chunk=4M
+staging_size=64k block_size=64k
+staging_size=2097151 block_size=1M largest_chunk=1M
 END
 }
 

@@ -205,6 +205,18 @@ by_rank SOFTHCA_DEVICES "a/link=roce/gids=fd00000000000001,b/link=roce/gids=fd00
 hca=()
 paired "the network that both have" "0<a:1 1<a:1 1<b:1"
 
+# --- little staging ---
+
+wrap=()
+hca=(--ports 8)
+with staging_size=64k
+right "64 KB of staging for eight, a block each" "messages_sent>0" 2 "$storm" 4 300001 2
+with staging_size=64k block_size=8k
+refused "64 KB of staging for eight, less than a block each" \
+    "^  Reason: +it is for 8 ports, and half of what one has must hold a block of 8192 bytes" 30
+with
+hca=()
+
 # --- ports that go down ---
 
 wrap=()

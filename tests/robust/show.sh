@@ -72,6 +72,21 @@ shown "no early data" "early_data=off" ! " early in " ! "begins behind" " 1 MB  
 shown "registered" "protocol=register" "in place: buffers are registered for each use \(protocol register\)" ! "chunks from 12"
 shown "cached" "protocol=rcache" "in place: buffers are registrations kept in a cache|registrations kept in a cache \(protocol rcache\)"
 shown "copied as a whole" "protocol=copy" "1 buffers; chunks are taken as a whole"
+# What is less than it was set to, and why.
+shown "enough staging" "staging_size=1536k" "256 KB at most; 3 buffers" ! "lowered"
+shown "little staging" "staging_size=128k" "chunks from 12 KB on, each 1.5 times the one before, 20 KB at most; 3 buffers" \
+    "lowered: largest_chunk from 256 KB to 20 KB; the staging of this port is 64 KB in each direction at most \(staging_size\)"
+shown "less staging" "staging_size=64k" "chunks from 8 KB on, each 1.5 times the one before, 8 KB at most; 3 buffers" \
+    "lowered: largest_chunk from 256 KB to 8 KB, c0 from 12 KB to 8 KB; the staging of this port is 32 KB "
+shown "staging of two blocks" "staging_size=64k block_size=16k" "16 KB at most; 2 buffers" \
+    "lowered: largest_chunk from 256 KB to 16 KB, buffers from 3 to 2; "
+shown "staging of one block" "staging_size=64k block_size=32k" "32 KB at most; 1 buffers" \
+    "lowered: largest_chunk from 256 KB to 32 KB, buffers from 3 to 1; "
+shown "little staging, pipeline" "staging_size=64k protocol=pipeline pipeline_chunk=128k" "chunks from 8 KB on, each 1 times" \
+    "lowered: largest_chunk from 256 KB to 8 KB, pipeline_chunk from 128 KB to 8 KB; "
+shown "little staging, copy" "staging_size=64k protocol=copy" "16 KB at most; 1 buffers" ! "lowered"
+shown "larger chunks than staging" "staging_size=64M buffers=16 largest_chunk=4M" \
+    "lowered: largest_chunk from 4 MB to 2 MB; the staging of this port is 32 MB in each direction at most \(staging_size\)"
 shown "auto" "protocol=auto" "protocol auto, in place where that was seen to be worth it"
 
 # What protocol is the default's: a copy on this machine is slower than ports of 400 Gbit/s, and faster than those of 10.

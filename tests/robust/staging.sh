@@ -45,6 +45,64 @@ done
 pinning "NAS IS, class W" 12600000 "$is" --class W
 pinning "NAS IS, class W, new buffers" 12600000 "$is" --class W --fresh-buffers
 
+# --- less than the buffers of one message want ---
+
+# little SIZE PROGRAM... : with so much staging, and the settings of `with`, the data is right.
+little() {
+    local of=("${mpi[@]}")
+    mpi+=(--mca btl_rbuf_staging_size "$1")
+    right "staging_size=$1 $settings" "messages_refused=0 staged_messages>0" "${ranks:-2}" "${@:2}"
+    mpi=("${of[@]}")
+}
+sizes="65537 128k 1572863"
+all_settings=(protocol=pipeline protocol=copy subblock=off block_size=32k buffers=16)
+if [ "$robust_all" = yes ]; then
+    sizes="64k 65537 96k 128k 200000 512k 1M 1572863"
+    all_settings+=("protocol=pipeline pipeline_chunk=128k" "protocol=auto allow_cache=off" subblock=checked
+        "block_size=32k protocol=copy" block_size=16k block_size=512 "c0=128k largest_chunk=255M" early_data=off
+        grant_wait=0)
+fi
+for size in $sizes; do
+    settings=
+    with
+    little $size "$mpi_tests/unlike" report=2
+done
+for settings in "${all_settings[@]}"; do
+    # shellcheck disable=SC2086 # the settings are words
+    with $settings
+    little 64k "$mpi_tests/unlike" report=2
+done
+settings=
+with
+settings=storm
+ranks=4 little 64k "$mpi_tests/storm"
+if [ "$robust_all" = yes ]; then
+    settings=collectives
+    ranks=4 little 64k "$mpi_tests/collectives"
+    settings=growing
+    little 64k "$robust_tests/growing" 4
+    with staging_size=64k
+    right "staging_size=64k, one-sided" "one_sided_copied_puts>0" 2 "$mpi_tests/onesided"
+fi
+with staging_size=64k
+right "staging_size=64k, copied" "one_sided_copied_puts>0" 2 "$mpi_tests/copied"
+
+# That saves what it is to save.
+pinning "staging of the default size" 12600000 "$bench" --check --sizes 1M --reps 5
+pinned_before=$pinned
+little_pinning() {
+    local name="staging: of 128k" wrong
+    mpi=(--mca btl_rbuf_report 2 --mca btl_rbuf_staging_size 128k)
+    job "$name" 90 2 "$bench" --check --sizes 1M --reps 5
+    pinned=$(pinned_peak)
+    wrong=$(wrong_success)
+    if [ -z "$wrong" ] && [ $((pinned_before - ${pinned:-0})) -lt $(((4 << 20) - (128 << 10))) ]; then
+        wrong="${pinned:-no} bytes pinned, $pinned_before with 4 MB"
+    fi
+    verdict "$name" "$wrong" "$pinned bytes pinned, $pinned_before with 4 MB"
+}
+little_pinning
+
 # --- many at once ---
 
 with
@@ -123,8 +181,8 @@ hca=()
 # --- processes that differ ---
 
 with
-for setting in staging_start=64G staging_start=64k staging_size=1536k "largest_chunk=1M staging_start=64k" \
-    "largest_chunk=4M staging_size=64M" block_size=1k "block_size=1M largest_chunk=1M"; do
+for setting in staging_start=64G staging_start=64k staging_size=1536k staging_size=64k "largest_chunk=1M staging_start=64k" \
+    "largest_chunk=4M staging_size=64M" "buffers=2 staging_size=64k" block_size=1k "block_size=1M largest_chunk=1M"; do
     # shellcheck disable=SC2086 # the settings are words
     unlike "messages_refused=0" $setting
 done

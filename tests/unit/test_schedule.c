@@ -290,6 +290,68 @@ START_TEST(measuring_huge_lengths)
 }
 END_TEST
 
+/* What becomes of a schedule in so many blocks of staging. */
+static const struct {
+    uint8_t buffers;
+    uint16_t first, largest;
+    uint64_t blocks;
+    uint8_t buffers_left;
+    uint16_t first_left, largest_left;
+} shrinks[] = {
+    {3, 3, 64, 4096, 3, 3, 64},
+    {3, 3, 64, 192, 3, 3, 64}, /* it just fits */
+    {3, 3, 64, 191, 3, 3, 63},
+    {3, 3, 64, 64, 3, 3, 21},
+    {3, 3, 64, 16, 3, 3, 5},
+    {3, 3, 64, 9, 3, 3, 3},
+    {3, 3, 64, 8, 3, 2, 2},
+    {3, 3, 64, 3, 3, 1, 1},
+    {3, 3, 64, 2, 2, 1, 1},
+    {3, 3, 64, 1, 1, 1, 1},
+    {16, 3, 64, 15, 15, 1, 1},
+    {1, 3, 64, 8, 1, 3, 8},
+    {2, 64, 64, 100, 2, 50, 50},
+    {1, 100, UINT16_MAX, 1u << 20, 1, 100, UINT16_MAX},
+    {1, 100, UINT16_MAX, (1ull << 32) + 1, 1, 100, UINT16_MAX},
+};
+
+START_TEST(a_schedule_shrinks)
+{
+    for (size_t i = 0; i < sizeof(shrinks) / sizeof(shrinks[0]); i++) {
+        struct rbuf_schedule schedule = usual();
+
+        schedule.buffers = shrinks[i].buffers;
+        schedule.first_blocks = shrinks[i].first;
+        schedule.buffer_blocks = shrinks[i].largest;
+        rbuf_schedule_shrink(&schedule, shrinks[i].blocks);
+        ck_assert_uint_eq(schedule.buffers, shrinks[i].buffers_left);
+        ck_assert_uint_eq(schedule.first_blocks, shrinks[i].first_left);
+        ck_assert_uint_eq(schedule.buffer_blocks, shrinks[i].largest_left);
+        ck_assert(rbuf_schedule_valid(&schedule));
+        check_walk(&schedule, 100 * PAYLOAD + 1);
+    }
+}
+END_TEST
+
+/* Whatever there is, it is used but for less than a block a buffer, and for no more than that. */
+START_TEST(a_schedule_shrinks_to_any_size)
+{
+    for (uint8_t buffers = 1; buffers <= RBUF_BUFFERS_MAX; buffers++) {
+        for (uint64_t blocks = 1; blocks < 2000; blocks++) {
+            struct rbuf_schedule schedule = usual();
+            uint64_t taken;
+
+            schedule.buffers = buffers;
+            rbuf_schedule_shrink(&schedule, blocks);
+            taken = (uint64_t) schedule.buffers * schedule.buffer_blocks;
+            ck_assert(rbuf_schedule_valid(&schedule));
+            ck_assert_uint_le(taken, blocks);
+            ck_assert(taken + schedule.buffers > blocks || taken == buffers * 64u);
+        }
+    }
+}
+END_TEST
+
 static void refuse(struct rbuf_schedule schedule)
 {
     ck_assert(!rbuf_schedule_valid(&schedule));
@@ -333,6 +395,8 @@ int main(void)
     unit_add(suite, taper_leaves_the_opening);
     unit_add(suite, measuring_equals_walking);
     unit_add(suite, measuring_huge_lengths);
+    unit_add(suite, a_schedule_shrinks);
+    unit_add(suite, a_schedule_shrinks_to_any_size);
     unit_add(suite, invalid_schedules_are_refused);
     return unit_run(suite);
 }

@@ -2,7 +2,8 @@
 /*
  * The component: parameters, counters, and how it comes in front of another one. It takes part
  * where all processes of a window ask for it, mean the same messages and have the transport rbuf,
- * and osc/rdma serves the window.
+ * and osc/rdma serves the window. Whether it takes part or not, it says so when nobody serves a
+ * window since an adapter has no atomic operations: Open MPI's error says nothing.
  */
 #include "osc_rbuf.h"
 
@@ -148,38 +149,25 @@ static int finalize(void)
     return OMPI_SUCCESS;
 }
 
-static bool has_transport(void)
+enum transport { TRANSPORT_NONE, TRANSPORT_WITHOUT_ATOMICS, TRANSPORT_WITH_ATOMICS };
+
+/* What this process has of the transport rbuf: the best of its ports. */
+static enum transport transport_here(void)
 {
+    const uint32_t atomics = MCA_BTL_FLAGS_ATOMIC_FOPS | MCA_BTL_FLAGS_ATOMIC_OPS;
+    enum transport transport = TRANSPORT_NONE;
     mca_btl_base_selected_module_t *selected;
 
     OPAL_LIST_FOREACH(selected, &mca_btl_base_modules_initialized, mca_btl_base_selected_module_t)
     {
         if (strcmp(selected->btl_component->btl_version.mca_component_name, "rbuf") == 0) {
-            return true;
+            if ((selected->btl_module->btl_flags & atomics) != 0) {
+                return TRANSPORT_WITH_ATOMICS;
+            }
+            transport = TRANSPORT_WITHOUT_ATOMICS;
         }
     }
-    return false;
-}
-
-/* All processes of the window have to say the same, and to mean the same messages. */
-static int query(ompi_win_t *win, void **base, size_t bytes, int displacement_unit,
-                 ompi_communicator_t *comm, opal_info_t *info, int flavor)
-{
-    const long wanted =
-        osc_rbuf_params.aggregate && has_transport() ? (long) osc_rbuf_params.message_size : 0;
-    const long mine[2] = {wanted, -wanted};
-    long least[2];
-
-    (void) win;
-    (void) base;
-    (void) bytes;
-    (void) displacement_unit;
-    (void) info;
-    if (flavor == MPI_WIN_FLAVOR_SHARED ||
-        PMPI_Allreduce(mine, least, 2, MPI_LONG, MPI_MIN, comm) != MPI_SUCCESS) {
-        return OMPI_ERR_NOT_SUPPORTED;
-    }
-    return wanted > 0 && least[0] == -least[1] ? INT_MAX : OMPI_ERR_NOT_SUPPORTED;
+    return transport;
 }
 
 /* The one that Open MPI would take without us; NULL if there is none. */
@@ -207,6 +195,41 @@ static ompi_osc_base_component_t *best_below(ompi_win_t *win, void **base, size_
         }
     }
     return best;
+}
+
+static void say_no_windows(void)
+{
+    static bool said;
+
+    if (!said) {
+        mca_btl_rbuf_help_dir(&osc_rbuf_params);
+        opal_show_help(HELP_FILE, "no windows", true, opal_process_info.nodename);
+    }
+    said = true;
+}
+
+/* All processes of the window have to say the same, and to mean the same messages. All look whether
+ * anybody serves it if one of them lacks atomics: others' queries may be collective. */
+static int query(ompi_win_t *win, void **base, size_t bytes, int displacement_unit,
+                 ompi_communicator_t *comm, opal_info_t *info, int flavor)
+{
+    const enum transport transport = transport_here();
+    const long wanted = osc_rbuf_params.aggregate && transport != TRANSPORT_NONE
+                            ? (long) osc_rbuf_params.message_size
+                            : 0;
+    const long mine[3] = {wanted, -wanted, transport != TRANSPORT_WITHOUT_ATOMICS};
+    long least[3];
+
+    if (flavor == MPI_WIN_FLAVOR_SHARED ||
+        PMPI_Allreduce(mine, least, 3, MPI_LONG, MPI_MIN, comm) != MPI_SUCCESS) {
+        return OMPI_ERR_NOT_SUPPORTED;
+    }
+    if (least[2] == 0 &&
+        best_below(win, base, bytes, displacement_unit, comm, info, flavor) == NULL &&
+        transport == TRANSPORT_WITHOUT_ATOMICS) {
+        say_no_windows();
+    }
+    return wanted > 0 && least[0] == -least[1] ? INT_MAX : OMPI_ERR_NOT_SUPPORTED;
 }
 
 static int select_window(ompi_win_t *win, void **base, size_t bytes, int displacement_unit,

@@ -182,9 +182,14 @@ mca_btl_base_registration_handle_t *mca_btl_rbuf_register_mem(mca_btl_base_modul
         break;
     }
     handle = handle_take(module, base, size, MCA_BTL_RBUF_HANDLE_REGISTERED);
+    if (handle == NULL) {
+        mca_btl_rbuf_help("no memory", opal_process_info.nodename,
+                          "registering memory of one-sided communication", NULL);
+        return NULL;
+    }
     /* One-sided code says what it may do with memory that cannot be written: nothing, or read it.
      */
-    if (handle != NULL && !handle_register(module, NULL, handle, MCA_BTL_RBUF_TARGET, &problem) &&
+    if (!handle_register(module, NULL, handle, MCA_BTL_RBUF_TARGET, &problem) &&
         !handle_register(module, NULL, handle, MCA_BTL_RBUF_SOURCE, &problem)) {
         mca_btl_rbuf_help_pinned((flags & REMOTE) != 0 ? MCA_BTL_RBUF_PINNED_WINDOW
                                                        : MCA_BTL_RBUF_PINNED_BUFFER,
@@ -192,11 +197,9 @@ mca_btl_base_registration_handle_t *mca_btl_rbuf_register_mem(mca_btl_base_modul
         handle_give(module, handle);
         return NULL;
     }
-    if (handle != NULL) {
-        handle->offer.mode = RBUF_OFFER_WINDOW;
-        if ((flags & MCA_BTL_REG_FLAG_REMOTE_ATOMIC) != 0) {
-            window_add(module, handle);
-        }
+    handle->offer.mode = RBUF_OFFER_WINDOW;
+    if ((flags & MCA_BTL_REG_FLAG_REMOTE_ATOMIC) != 0) {
+        window_add(module, handle);
     }
     return handle;
 }

@@ -27,44 +27,31 @@
 #define BOUNCE_BUFFERS 64u /* a port */
 
 /* The schedule and arrival of the protocol; protocols without staging keep the superpipeline's for
- * what cannot be registered. `half` is half of the staging, bytes. */
+ * what cannot be registered. `half` is half of the staging, bytes, a block at least. The staging
+ * may be too little for what the parameters say. */
 static void choose_protocol(const struct rbuf_port *port, size_t half,
                             struct rbuf_core_options *options)
 {
     const struct mca_btl_rbuf_params *params = &mca_btl_rbuf_params;
     struct rbuf_schedule *schedule = &options->schedule;
-    uint64_t largest = params->largest_chunk;
-    uint64_t first = params->c0;
-    uint64_t fits = half / params->buffers / params->block_size * params->block_size;
+    uint64_t room = half / params->block_size;
 
-    largest = largest < fits ? largest : fits; /* staging may be less than asked: memlock */
-    schedule->growth = (uint32_t) params->q;
-    schedule->buffers = (uint8_t) params->buffers;
+    *schedule = mca_btl_rbuf_params_schedule();
     options->arrival = RBUF_ARRIVAL_BLOCK;
     if (params->protocol == MCA_BTL_RBUF_PIPELINE) {
-        first = params->pipeline_chunk;
-        schedule->growth = RBUF_GROWTH_ONE;
         options->arrival = RBUF_ARRIVAL_CHUNK;
     } else if (params->protocol == MCA_BTL_RBUF_COPY) {
         /* The whole message, as far as two of them fit into the staging. */
-        largest = half / 2 / params->block_size * params->block_size;
-        largest = largest / params->block_size > RBUF_BUFFER_BLOCKS
-                      ? RBUF_BUFFER_BLOCKS * params->block_size
-                      : largest;
-        first = largest;
-        schedule->growth = RBUF_GROWTH_ONE;
-        schedule->buffers = 1;
+        room = room > 1 ? room / 2 : 1;
         options->arrival = RBUF_ARRIVAL_CHUNK;
     }
+    rbuf_schedule_shrink(schedule, room);
     if (port->subblock == RBUF_SUBBLOCK_CHECKED) {
         options->arrival = rbuf_arrival_checked(options->arrival);
     } else if (port->subblock == RBUF_SUBBLOCK_OFF) {
         options->arrival = RBUF_ARRIVAL_IMMEDIATE;
         schedule->taper = RBUF_TAPER_TAIL;
     }
-    schedule->block_bytes = (uint32_t) params->block_size;
-    schedule->buffer_blocks = (uint16_t) (largest / params->block_size);
-    schedule->first_blocks = (uint16_t) ((first < largest ? first : largest) / params->block_size);
 }
 
 /* Peers that may write early data. Where these are announced they take receive buffers, half of a
@@ -253,6 +240,11 @@ int mca_btl_rbuf_module_open(struct rbuf_port *port, uint32_t index, mca_btl_rbu
     }
     if (port->atomics_with_cpu) {
         module->super.btl_atomic_flags |= MCA_BTL_ATOMIC_SUPPORTS_GLOB;
+    }
+    if (!mca_btl_rbuf_params_check_staging(2 * mca_btl_rbuf_staging_half(module),
+                                           mca_btl_rbuf_process.module_count)) {
+        mca_btl_rbuf_module_close(module);
+        return OPAL_ERR_BAD_PARAM;
     }
     if ((status = mca_btl_rbuf_registrar_open(module)) != OPAL_SUCCESS ||
         (status = mca_btl_rbuf_auto_open(module)) != OPAL_SUCCESS ||

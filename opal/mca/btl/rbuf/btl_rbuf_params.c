@@ -93,11 +93,12 @@ static const struct parameter table[] = {
      "Growth of the chunks: copy bandwidth divided by network bandwidth. 1 is a fixed chunk. Where "
      "the network is faster than a copy no q helps: use rcache or register"},
     {"buffers", "3", COUNT, 1, RBUF_BUFFERS_MAX, NULL, NULL, 0, 4, FIELD(buffers),
-     "buffers, 1 to 16",
+     "buffers, 1 to 16 (lowered to the blocks in half of staging_size)",
      "Staging buffers that the chunks of one message are folded into. 2 lose some percent on small "
      "chunks, more than 3 gain nothing on the networks that were measured"},
     {"largest_chunk", "256k", SIZE, 512, GIB, NULL, NULL, 0, 4, FIELD(largest_chunk),
-     "bytes, c0 to half of staging_size / buffers, in whole blocks (rounded up)",
+     "bytes, c0 to 65535 blocks, in whole blocks (rounded up); lowered to half of staging_size / "
+     "buffers, and c0 and pipeline_chunk with it",
      "Size of a staging buffer, where the chunks stop growing"},
     {"pipeline_chunk", "c0", SIZE, 512, GIB, NULL, "c0", 0, 5, FIELD(pipeline_chunk),
      "bytes, 512 to largest_chunk, or c0",
@@ -105,14 +106,17 @@ static const struct parameter table[] = {
      "of "
      "g seconds between requests and a copy bandwidth of B bytes a second"},
     {"block_size", "4k", SIZE, 512, MIB, NULL, NULL, 0, 5, FIELD(block_size),
-     "bytes, a power of two, 512 to 1M",
+     "bytes, a power of two, 512 to 1M, at most half of staging_size",
      "Blocks of a chunk that the receiver copies out as they arrive; 8 bytes of each are its flag. "
      "A multiple of the MTU"},
     {"staging_size", "auto", SIZE, 64 * KIB, 64 * GIB, NULL, "auto", 0, 3, FIELD(staging_size),
      "bytes, 64k to 64G, or auto",
      "Most staging memory of the process for all its peers together, half of it to send from and "
-     "half to receive into. auto: 32M (128M for protocol copy), but at most half of what "
-     "RLIMIT_MEMLOCK allows"},
+     "half to receive into. A half that does not hold the buffers of one message shortens them "
+     "(largest_chunk), and where it has fewer blocks (block_size) than buffers there are fewer; "
+     "show says what became of them. A port's half must hold a block. The less, the more chunks a "
+     "message has, and the more messages wait for each other. auto: 32M (128M for protocol copy), "
+     "but at most half of what RLIMIT_MEMLOCK allows"},
     {"staging_start", "auto", SIZE, 64 * KIB, 64 * GIB, NULL, "auto", 0, 4, FIELD(staging_start),
      "bytes, 64k to staging_size (lowered to it), or auto",
      "Staging memory that is pinned at start, at least what a message of any length needs. Each "
@@ -535,8 +539,6 @@ static uint64_t whole_blocks(const struct mca_btl_rbuf_params *params, uint64_t 
 /* What must hold between the sizes of staging. */
 static bool check_sizes(struct mca_btl_rbuf_params *params)
 {
-    char why[160];
-
     if ((params->block_size & (params->block_size - 1)) != 0) {
         return refuse("block_size", "it is not a power of two");
     }
@@ -561,15 +563,50 @@ static bool check_sizes(struct mca_btl_rbuf_params *params)
     if (params->largest_chunk / params->block_size > RBUF_BUFFER_BLOCKS) {
         return refuse("largest_chunk", "it has more than 65535 blocks of btl_rbuf_block_size");
     }
-    if (params->staging_size != 0 &&
-        params->staging_size / 2 < params->buffers * params->largest_chunk) {
-        snprintf(why, sizeof(why),
-                 "half of it must hold one message's %" PRIu64 " buffers of %" PRIu64
-                 " bytes (btl_rbuf_buffers, btl_rbuf_largest_chunk)",
-                 params->buffers, params->largest_chunk);
-        return refuse("staging_size", why);
+    return mca_btl_rbuf_params_check_staging(params->staging_size, 1);
+}
+
+bool mca_btl_rbuf_params_check_staging(uint64_t share, size_t ports)
+{
+    const struct mca_btl_rbuf_params *params = &mca_btl_rbuf_params;
+    char why[160];
+
+    if (params->staging_size == 0 || share / 2 >= params->block_size) {
+        return true;
     }
-    return true;
+    if (ports > 1) {
+        snprintf(why, sizeof(why),
+                 "it is for %zu ports, and half of what one has must hold a block of %" PRIu64
+                 " bytes (btl_rbuf_block_size)",
+                 ports, params->block_size);
+    } else {
+        snprintf(why, sizeof(why),
+                 "half of it must hold a block of %" PRIu64 " bytes (btl_rbuf_block_size)",
+                 params->block_size);
+    }
+    return refuse("staging_size", why);
+}
+
+struct rbuf_schedule mca_btl_rbuf_params_schedule(void)
+{
+    const struct mca_btl_rbuf_params *params = &mca_btl_rbuf_params;
+    struct rbuf_schedule schedule = {.block_bytes = (uint32_t) params->block_size,
+                                     .growth = (uint32_t) params->q,
+                                     .first_blocks = (uint16_t) (params->c0 / params->block_size),
+                                     .buffer_blocks =
+                                         (uint16_t) (params->largest_chunk / params->block_size),
+                                     .buffers = (uint8_t) params->buffers};
+
+    if (params->protocol == MCA_BTL_RBUF_PIPELINE) {
+        schedule.first_blocks = (uint16_t) (params->pipeline_chunk / params->block_size);
+        schedule.growth = RBUF_GROWTH_ONE;
+    } else if (params->protocol == MCA_BTL_RBUF_COPY) {
+        schedule.first_blocks = RBUF_BUFFER_BLOCKS;
+        schedule.buffer_blocks = RBUF_BUFFER_BLOCKS;
+        schedule.growth = RBUF_GROWTH_ONE;
+        schedule.buffers = 1;
+    }
+    return schedule;
 }
 
 bool mca_btl_rbuf_params_check(void)

@@ -8,8 +8,10 @@
 #define BTL_RBUF_PARAMS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include "core/base/schedule.h"
 #include "opal/mca/mca.h"
 
 enum mca_btl_rbuf_protocol {
@@ -104,6 +106,14 @@ int mca_btl_rbuf_params_register(const mca_base_component_t *component);
 /* Reads and checks all values into mca_btl_rbuf_params. False after one help message that names the
  * parameter, the value and what is allowed. */
 bool mca_btl_rbuf_params_check(void);
+
+/* False after one help message if `share` bytes of the given staging, which one of so many ports
+ * has, are too little for any message. */
+bool mca_btl_rbuf_params_check_staging(uint64_t share, size_t ports);
+
+/* By what the protocol cuts messages where there is enough staging; that of protocols without
+ * staging is the superpipeline's. */
+struct rbuf_schedule mca_btl_rbuf_params_schedule(void);
 
 /* The text of a protocol. */
 const char *mca_btl_rbuf_protocol_name(enum mca_btl_rbuf_protocol protocol);

@@ -9,6 +9,7 @@
  *
  * What comes once the module is finalized goes nowhere (mca_btl_rbuf_is_finalized()).
  */
+#include "btl_rbuf_osc.h"
 #include "btl_rbuf_procs.h"
 
 #include <time.h>
@@ -20,7 +21,6 @@
 #include "btl_rbuf_endpoint.h"
 #include "btl_rbuf_module.h"
 #include "btl_rbuf_progress.h"
-#include "btl_rbuf_pt2pt.h"
 #include "btl_rbuf_rdma.h"
 #include "btl_rbuf_operation.h"
 
@@ -31,7 +31,7 @@ int mca_btl_rbuf_add_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t
 {
     mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
 
-    mca_btl_rbuf_pt2pt_warn();
+    mca_btl_rbuf_osc_warn();
     for (size_t i = 0; i < count; i++) {
         mca_btl_base_endpoint_t *endpoint = mca_btl_rbuf_endpoint_for(module, procs[i]);
 

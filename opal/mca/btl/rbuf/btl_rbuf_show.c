@@ -14,6 +14,7 @@
 
 #include "btl_rbuf_default.h"
 #include "btl_rbuf_params.h"
+#include "btl_rbuf_staging.h"
 #include "btl_rbuf_ways.h"
 #include "core/early/early.h"
 #include "core/message/ring_long.h"
@@ -230,6 +231,46 @@ static void show_schedule(const mca_btl_rbuf_module_t *module, FILE *stream)
     }
 }
 
+static const char *print_lowered(const char *separator, const char *setting, uint64_t wanted,
+                                 uint64_t is, bool bytes, FILE *stream)
+{
+    if (is >= wanted) {
+        return separator;
+    }
+    fprintf(stream, "%s%s", separator, setting);
+    if (bytes) {
+        fprintf(stream, " from %s to %s", amount_of(wanted).text, amount_of(is).text);
+    } else {
+        fprintf(stream, " from %" PRIu64 " to %" PRIu64, wanted, is);
+    }
+    return ", ";
+}
+
+/* What is less than it was set to, since the buffers of a message would not fit into the staging.
+ * Protocol copy takes what fits. */
+static void show_lowered(const mca_btl_rbuf_module_t *module, FILE *stream)
+{
+    const struct rbuf_schedule *is = &module->core.options.schedule;
+    const struct rbuf_schedule wanted = mca_btl_rbuf_params_schedule();
+    const uint64_t block = is->block_bytes;
+    const bool pipeline = mca_btl_rbuf_params.protocol == MCA_BTL_RBUF_PIPELINE;
+    const char *separator = "";
+
+    if (mca_btl_rbuf_params.protocol == MCA_BTL_RBUF_COPY ||
+        (is->buffer_blocks == wanted.buffer_blocks && is->buffers == wanted.buffers)) {
+        return;
+    }
+    fprintf(stream, "rbuf-show: %24s  lowered: ", "");
+    separator = print_lowered(separator, "largest_chunk", wanted.buffer_blocks * block,
+                              is->buffer_blocks * block, true, stream);
+    separator = print_lowered(separator, "buffers", wanted.buffers, is->buffers, false, stream);
+    (void) print_lowered(separator, pipeline ? "pipeline_chunk" : "c0", wanted.first_blocks * block,
+                         is->first_blocks * block, true, stream);
+    fprintf(stream, "; the staging of this port is %s in each direction at most (%s)\n",
+            amount_of(mca_btl_rbuf_staging_half(module)).text,
+            mca_btl_rbuf_params.staging_size > 0 ? "staging_size" : "RLIMIT_MEMLOCK");
+}
+
 static void print_extent(const struct rbuf_schedule *schedule, uint64_t bytes, FILE *stream)
 {
     struct rbuf_extent extent;
@@ -268,6 +309,7 @@ static void show_staged(const mca_btl_rbuf_module_t *module, size_t first, FILE 
     static const uint64_t examples[] = {64 * KIB, 256 * KIB, MIB, 4 * MIB, 16 * MIB};
 
     show_schedule(module, stream);
+    show_lowered(module, stream);
     if (is_early(module)) {
         fprintf(stream,
                 "rbuf-show: %24s  begins behind its rendezvous, for %" PRIu32
@@ -331,8 +373,10 @@ static void show_one_sided(const mca_btl_rbuf_module_t *module, FILE *stream)
                 registered_by(module),
                 module->choice != NULL ? ", or copied in chunks where that is better" : "");
     }
-    fprintf(stream, "; atomics by the %s\n",
-            (btl->btl_flags & MCA_BTL_FLAGS_ATOMIC_FOPS) != 0 ? "adapter" : "processor");
+    fprintf(stream, "; %s\n",
+            (btl->btl_flags & MCA_BTL_FLAGS_ATOMIC_FOPS) != 0 ? "atomics by the adapter"
+            : OPAL_MAJOR_VERSION < 5 ? "no atomics by the adapter, so that osc/rdma makes no window"
+                                     : "atomics by the processor");
 }
 
 static void show_module(const mca_btl_rbuf_module_t *module, FILE *stream)

@@ -52,7 +52,8 @@ size_t mca_btl_rbuf_staging_half(const mca_btl_rbuf_module_t *module)
             bytes = limit / 2;
         }
     }
-    return share_of(module, bytes) / 2;
+    bytes = share_of(module, bytes) / 2;
+    return params->staging_size != 0 ? bytes : more(bytes, params->block_size);
 }
 
 /* What must be there for one message of any length, and for the window of one peer. */

@@ -4,7 +4,8 @@
 
 #include "btl_rbuf.h"
 
-/* Most staging of a module in one direction, bytes: the process's, dealt out to its modules. */
+/* Most staging of a module in one direction, bytes: the process's, dealt out to its modules. A
+ * block at least, but where it was given. */
 size_t mca_btl_rbuf_staging_half(const mca_btl_rbuf_module_t *module);
 int mca_btl_rbuf_staging_open(mca_btl_rbuf_module_t *module,
                               const struct rbuf_core_options *options, size_t half);

@@ -68,6 +68,8 @@ rbuf_glue_sources = \
 	%reldir%/btl_rbuf_module.h \
 	%reldir%/btl_rbuf_operation.c \
 	%reldir%/btl_rbuf_operation.h \
+	%reldir%/btl_rbuf_osc.c \
+	%reldir%/btl_rbuf_osc.h \
 	%reldir%/btl_rbuf_packed.c \
 	%reldir%/btl_rbuf_packed.h \
 	%reldir%/btl_rbuf_params.c \
@@ -76,8 +78,6 @@ rbuf_glue_sources = \
 	%reldir%/btl_rbuf_prepare.h \
 	%reldir%/btl_rbuf_procs.c \
 	%reldir%/btl_rbuf_procs.h \
-	%reldir%/btl_rbuf_pt2pt.c \
-	%reldir%/btl_rbuf_pt2pt.h \
 	%reldir%/btl_rbuf_progress.c \
 	%reldir%/btl_rbuf_progress.h \
 	%reldir%/btl_rbuf_rdma.c \

@@ -176,3 +176,14 @@ void rbuf_schedule_fit(struct rbuf_schedule *schedule, uint32_t blocks)
         schedule->opening_blocks = (uint16_t) blocks;
     }
 }
+
+void rbuf_schedule_shrink(struct rbuf_schedule *schedule, uint64_t blocks)
+{
+    uint64_t each;
+
+    if (schedule->buffers > blocks) {
+        schedule->buffers = (uint8_t) blocks;
+    }
+    each = blocks / schedule->buffers;
+    rbuf_schedule_fit(schedule, each < RBUF_BUFFER_BLOCKS ? (uint32_t) each : RBUF_BUFFER_BLOCKS);
+}

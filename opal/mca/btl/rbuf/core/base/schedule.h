@@ -102,6 +102,10 @@ struct rbuf_schedule rbuf_schedule_rest(const struct rbuf_schedule *early, uint3
 /* Lets no chunk be longer than `blocks`. */
 void rbuf_schedule_fit(struct rbuf_schedule *schedule, uint32_t blocks);
 
+/* Lets the buffers of a message fit into `blocks` > 0 blocks together: shortens the longest chunk,
+ * and takes fewer buffers where there are more of them than blocks. */
+void rbuf_schedule_shrink(struct rbuf_schedule *schedule, uint64_t blocks);
+
 /* Bytes from the start of a chunk's first block to its first payload byte. */
 static inline uint32_t rbuf_chunk_lead(const struct rbuf_schedule *schedule,
                                        const struct rbuf_chunk *chunk)

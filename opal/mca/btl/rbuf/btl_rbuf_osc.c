@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* See btl_rbuf_pt2pt.h. */
-#include "btl_rbuf_pt2pt.h"
+/* See btl_rbuf_osc.h. */
+#include "btl_rbuf_osc.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -43,6 +43,23 @@ static bool is_left(const char *list)
     return has_name(names, "pt2pt") && !has_name(names, "rdma");
 }
 
+/* True if the list names osc/rdma, and none that would do without it, or say that it cannot. */
+static bool is_rdma_alone(const char *list)
+{
+    return list != NULL && list[0] != '^' && has_name(list, "rdma") && !has_name(list, "pt2pt") &&
+           !has_name(list, "rbuf");
+}
+
+static bool has_atomics(void)
+{
+    for (size_t i = 0; i < mca_btl_rbuf_process.module_count; i++) {
+        if ((mca_btl_rbuf_process.modules[i]->super.btl_flags & MCA_BTL_FLAGS_ATOMIC_FOPS) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The value of parameter osc; NULL: none, or it is not known. */
 static const char *osc_list(void)
 {
@@ -72,13 +89,17 @@ static bool copies(void)
     return false;
 }
 
-void mca_btl_rbuf_pt2pt_warn(void)
+void mca_btl_rbuf_osc_warn(void)
 {
     static bool looked = false;
     const char *list = osc_list();
 
     if (!looked && OPAL_MAJOR_VERSION < 5 && copies() && is_left(list)) {
         mca_btl_rbuf_help("osc pt2pt", opal_process_info.nodename, list, NULL);
+    }
+    if (!looked && OPAL_MAJOR_VERSION < 5 && !has_atomics() && is_rdma_alone(list)) {
+        mca_btl_rbuf_help("osc rdma", opal_process_info.nodename,
+                          mca_btl_rbuf_process.ports[0]->name, list, NULL);
     }
     looked = true;
 }
