@@ -10,8 +10,10 @@
 #include <string.h>
 
 #include "ompi/datatype/ompi_datatype.h"
+#include "ompi/op/op.h"
 #include "ompi/proc/proc.h"
 #include "osc_rbuf_elements.h"
+#include "osc_rbuf_mpi.h"
 #include "osc_rbuf_results.h"
 
 /* One record, and what is behind it. */
@@ -75,7 +77,7 @@ static bool fail(const struct operation *operation, struct osc_rbuf_reply *reply
         return true;
     }
     if (record->kind != OSC_RBUF_GET) {
-        ompi_datatype_type_extent(PMPI_Type_f2c(record->type), &extent);
+        ompi_datatype_type_extent(osc_rbuf_type_of(record->type), &extent);
         bytes *= (size_t) extent;
     }
     if (reply->origin == reply->window->rank) {
@@ -121,12 +123,12 @@ static void describe(const struct operation *operation)
 static void combine(const struct operation *operation, const struct osc_rbuf_elements *elements,
                     unsigned char *into, size_t count)
 {
-    MPI_Op op = PMPI_Op_f2c(operation->record->op);
+    MPI_Op op = osc_rbuf_op_of(operation->record->op);
 
     if (op == MPI_REPLACE) {
         memcpy(into, operation->payload, count * elements->extent);
     } else if (op != MPI_NO_OP) {
-        (void) PMPI_Reduce_local(operation->payload, into, (int) count, elements->type, op);
+        ompi_op_reduce(op, (void *) (uintptr_t) operation->payload, into, count, elements->type);
     }
 }
 
@@ -162,7 +164,7 @@ static enum outcome accumulate_apart(const struct operation *operation,
                                      const struct osc_rbuf_elements *elements,
                                      struct osc_rbuf_reply *reply)
 {
-    const int count = operation->record->count;
+    const size_t count = operation->record->count;
     MPI_Datatype type = operation->origin->type;
     unsigned char *array = malloc(elements->count * elements->extent);
     enum outcome outcome = FAILED;
@@ -194,7 +196,7 @@ static enum outcome accumulate(const struct operation *operation,
     }
     if (record->derived) {
         ompi_datatype_type_size(type, &bytes);
-        all.count = bytes / all.size * (size_t) record->count;
+        all.count = bytes / all.size * record->count;
         place = osc_rbuf_elements_in_place(place, record->count, type, &all);
     }
     return place != NULL ? accumulate_array(operation, &all, place, reply)
@@ -208,7 +210,7 @@ static bool accumulate_or_fail(const struct operation *operation, struct osc_rbu
     struct osc_rbuf_elements elements;
     enum outcome outcome;
 
-    if (!osc_rbuf_elements_of(PMPI_Type_f2c(record->type), record->count, &elements)) {
+    if (!osc_rbuf_elements_of(osc_rbuf_type_of(record->type), record->count, &elements)) {
         return true; /* no process of ours sends that */
     }
     outcome = accumulate(operation, &elements, reply);
@@ -232,14 +234,14 @@ static bool is_inside(const struct operation *operation)
     case OSC_RBUF_ACCUMULATE:
     case OSC_RBUF_GET_ACCUMULATE:
     case OSC_RBUF_COMPARE_SWAP:
-        type = record->derived ? type : PMPI_Type_f2c(record->type);
+        type = record->derived ? type : osc_rbuf_type_of(record->type);
         if (type == NULL) {
             return true; /* it fails for that */
         }
         ompi_datatype_get_true_extent(type, &first, &data);
         ompi_datatype_type_extent(type, &extent);
         return osc_rbuf_is_attached(operation->window, operation->target + first,
-                                    (size_t) (data + extent * (record->count - 1)));
+                                    (size_t) (data + extent * ((ptrdiff_t) record->count - 1)));
     default:
         return true;
     }
