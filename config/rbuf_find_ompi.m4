@@ -7,6 +7,7 @@
 #   rbuf_ompi_version                  e.g. 4.1.4
 #   RBUF_OMPI_CPPFLAGS                 include path of the internal headers, for makefiles
 #   RBUF_OMPI_LIBS                     libopen-pal and its path (and PMIx from series 5 on)
+#   RBUF_OMPI_MPI_LIBS                 what has Open MPI's own calls above it
 #   RBUF_OMPI_SHARED_MEMORY            its BTL for processes of one machine
 # Refuses an MPI that is not Open MPI, one without devel headers, and series before 4.1.
 AC_DEFUN([RBUF_FIND_OMPI], [
@@ -22,6 +23,7 @@ AC_DEFUN([RBUF_FIND_OMPI], [
     RBUF_OMPI_LINK
     AC_SUBST([RBUF_OMPI_CPPFLAGS])
     AC_SUBST([RBUF_OMPI_LIBS])
+    AC_SUBST([RBUF_OMPI_MPI_LIBS])
 ])
 
 # Finds the wrapper compiler and makes sure that it is Open MPI's.
@@ -114,6 +116,7 @@ AC_DEFUN([RBUF_OMPI_TRY_HEADERS], [
     AS_IF([test $rbuf_ompi_compiles = yes], [$2], [$3])
 ])
 
+# libopen_mpi has them from series 6 on: programs of MPI's standard ABI do not have libmpi.
 AC_DEFUN([RBUF_OMPI_LINK], [
     AC_MSG_CHECKING([for libopen-pal])
     rbuf_save_LIBS=$LIBS
@@ -123,5 +126,14 @@ AC_DEFUN([RBUF_OMPI_LINK], [
         [AC_MSG_RESULT([yes])],
         [AC_MSG_RESULT([no])
          AC_MSG_ERROR([cannot link with $RBUF_OMPI_LIBS])])
+    AS_IF([test $rbuf_ompi_major -ge 6],
+        [RBUF_OMPI_MPI_LIBS=-lopen_mpi], [RBUF_OMPI_MPI_LIBS=-lmpi])
+    AC_MSG_CHECKING([for Open MPI's calls in $RBUF_OMPI_MPI_LIBS])
+    LIBS="$RBUF_OMPI_LIBS $RBUF_OMPI_MPI_LIBS $rbuf_save_LIBS"
+    AC_LINK_IFELSE([AC_LANG_PROGRAM([[extern int ompi_comm_create(void *, void *, void **);]],
+        [[return ompi_comm_create(0, 0, 0);]])],
+        [AC_MSG_RESULT([yes])],
+        [AC_MSG_RESULT([no])
+         AC_MSG_ERROR([cannot link with $RBUF_OMPI_LIBS $RBUF_OMPI_MPI_LIBS])])
     LIBS=$rbuf_save_LIBS
 ])

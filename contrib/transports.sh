@@ -53,17 +53,23 @@ transport_options()
     esac
 }
 
+# transport_mpirun_is SERIES: true if mpirun is of that series of Open MPI, or of a later one.
+transport_mpirun_is()
+{
+    if [ -z "${transport_mpirun_version-}" ]; then
+        transport_mpirun_version=$("${MPIRUN:-mpirun}" --version 2>/dev/null |
+            sed -n 's/.*(Open MPI) \([0-9.]*\).*/\1/p')
+    fi
+    [ "${transport_mpirun_version%%.*}" -ge "$1" ] 2>/dev/null
+}
+
 # Open MPI 5 hands its component path to PMIx too, which looks for components of its own there and
 # complains of ours. Adds to transport_args what gives PMIx back its own path, or none if that is not
 # known.
 transport_pmix_path()
 {
     local libraries
-    if [ -z "${transport_mpirun_version-}" ]; then
-        transport_mpirun_version=$("${MPIRUN:-mpirun}" --version 2>/dev/null |
-            sed -n 's/.*(Open MPI) \([0-9.]*\).*/\1/p')
-    fi
-    if [ "${transport_mpirun_version%%.*}" -ge 5 ] 2>/dev/null; then
+    if transport_mpirun_is 5; then
         libraries=$(pkg-config --variable=libdir pmix 2>/dev/null)
         transport_args+=(--pmixmca mca_base_component_path "${libraries:+$libraries/pmix}")
     fi

@@ -34,13 +34,15 @@ show_log() { # NAME [LINES]
 }
 
 # Runs the command, at most TALLY_TIMEOUT (60) seconds, and counts it: exit status 0 passes, 77 is
-# skipped with the last line of the output as the reason, all else fails. A function of the caller's may
+# skipped with the last line of the output as the reason, all else fails. So does a 77 of Open MPI's launcher,
+# which ends with it if a job has more ranks than there are slots. A function of the caller's may
 # stand for the command; it sees to its own end. Returns 1 if the check failed.
 try() { # NAME COMMAND...
     local name=$1 status=0 limit=(timeout -k 5 "$(patience_for "${TALLY_TIMEOUT:-60}")")
     shift
     declare -F "$1" >/dev/null && limit=()
     "${limit[@]}" "$@" >"$(log_of "$name")" 2>&1 </dev/null || status=$?
+    test $status -ne 77 || ! grep -q 'not enough slots' "$(log_of "$name")" || status=78
     case $status in
     0) pass "$name" ;;
     77) skip "$name" "$(tail -n 1 "$(log_of "$name")")" ;;

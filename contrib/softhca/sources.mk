@@ -7,4 +7,4 @@ softhca_sources = clock.h config.c config.h device_list.c device_list.h fault_li
 	stale.c stale.h shared_pages.c shared_pages.h memory.c memory.h \
 	completion.c completion.h receive_queue.c receive_queue.h queue_pair.c queue_pair.h datagram.c datagram.h \
 	execute.c execute.h push.c response.c engine.c engine.h agent.c agent.h \
-	verbs.h verbs_cq.c verbs_post.c verbs_qp.c verbs_ex.c device.c fs.c
+	verbs.h verbs_cq.c verbs_post.c verbs_qp.c verbs_ex.c device.c fs.c buffer.c refused.c

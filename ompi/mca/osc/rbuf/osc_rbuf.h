@@ -23,7 +23,7 @@
 #ifndef OSC_RBUF_H
 #define OSC_RBUF_H
 
-#include "ompi_config.h"
+#include "osc_rbuf_compat.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,7 +31,6 @@
 #include <sys/queue.h>
 
 #include "mpi.h"
-#include "ompi/mca/osc/osc.h"
 #include "ompi/win/win.h"
 #include "opal/class/opal_pointer_array.h"
 
@@ -54,7 +53,7 @@ struct osc_rbuf_peer {
     unsigned char *description;      /* of the type that its accumulates use, as it comes */
     MPI_Datatype type;               /* that type, or NULL */
     uint64_t bytes;                  /* of its window */
-    int displacement_unit;
+    osc_rbuf_unit_t displacement_unit;
     int sent;      /* messages for it in this fence epoch */
     int posts;     /* that came from it and no complete has used */
     bool accessed; /* one of `targets` */
@@ -74,8 +73,7 @@ struct osc_rbuf_window {
     unsigned char *base; /* NULL in a dynamic window: displacements are addresses */
     bool dynamic;
     LIST_HEAD(, osc_rbuf_region) regions;
-    MPI_Comm comm;   /* of our messages */
-    MPI_Group group; /* of comm */
+    MPI_Comm comm; /* of our messages */
     int rank;
     int size;
     struct osc_rbuf_peer *peers;
@@ -126,8 +124,8 @@ void osc_rbuf_unlock(void);
 /* Puts this component in front of the one that win's module belongs to. Collective over comm; on
  * all processes or on none. What fails leaves the window as it is, and returns an error of Open
  * MPI. */
-int osc_rbuf_window_attach(ompi_win_t *win, void *base, size_t bytes, int displacement_unit,
-                           MPI_Comm comm, int flavor);
+int osc_rbuf_window_attach(ompi_win_t *win, void *base, size_t bytes,
+                           osc_rbuf_unit_t displacement_unit, MPI_Comm comm, int flavor);
 
 /* Of a window that osc_rbuf_window_attach() succeeded for. */
 struct osc_rbuf_window *osc_rbuf_window_of(const ompi_win_t *win);
@@ -169,19 +167,20 @@ int osc_rbuf_passive_unlock_all(ompi_win_t *win);
 
 /* ---- osc_rbuf_operation.c: put, get and accumulates ---- */
 
-int osc_rbuf_put(const void *origin, int origin_count, MPI_Datatype origin_type, int target,
-                 ptrdiff_t displacement, int target_count, MPI_Datatype target_type,
+int osc_rbuf_put(const void *origin, osc_rbuf_count_t origin_count, MPI_Datatype origin_type,
+                 int target, ptrdiff_t displacement, osc_rbuf_count_t target_count,
+                 MPI_Datatype target_type, ompi_win_t *win);
+int osc_rbuf_get(void *origin, osc_rbuf_count_t origin_count, MPI_Datatype origin_type, int target,
+                 ptrdiff_t displacement, osc_rbuf_count_t target_count, MPI_Datatype target_type,
                  ompi_win_t *win);
-int osc_rbuf_get(void *origin, int origin_count, MPI_Datatype origin_type, int target,
-                 ptrdiff_t displacement, int target_count, MPI_Datatype target_type,
-                 ompi_win_t *win);
-int osc_rbuf_accumulate(const void *origin, int origin_count, MPI_Datatype origin_type, int target,
-                        ptrdiff_t displacement, int target_count, MPI_Datatype target_type,
-                        MPI_Op op, ompi_win_t *win);
-int osc_rbuf_get_accumulate(const void *origin, int origin_count, MPI_Datatype origin_type,
-                            void *result, int result_count, MPI_Datatype result_type, int target,
-                            ptrdiff_t displacement, int target_count, MPI_Datatype target_type,
-                            MPI_Op op, ompi_win_t *win);
+int osc_rbuf_accumulate(const void *origin, osc_rbuf_count_t origin_count, MPI_Datatype origin_type,
+                        int target, ptrdiff_t displacement, osc_rbuf_count_t target_count,
+                        MPI_Datatype target_type, MPI_Op op, ompi_win_t *win);
+int osc_rbuf_get_accumulate(const void *origin, osc_rbuf_count_t origin_count,
+                            MPI_Datatype origin_type, void *result, osc_rbuf_count_t result_count,
+                            MPI_Datatype result_type, int target, ptrdiff_t displacement,
+                            osc_rbuf_count_t target_count, MPI_Datatype target_type, MPI_Op op,
+                            ompi_win_t *win);
 int osc_rbuf_fetch_and_op(const void *origin, void *result, MPI_Datatype type, int target,
                           ptrdiff_t displacement, MPI_Op op, ompi_win_t *win);
 int osc_rbuf_compare_and_swap(const void *origin, const void *compare, void *result,

@@ -17,14 +17,16 @@
 #include "opal/mca/base/mca_base_var.h"
 #include "opal/mca/btl/base/base.h"
 #include "opal/util/proc.h"
-#include "opal/util/show_help.h"
-#include "btl_rbuf_help_dir.h"
+#include "btl_rbuf_help_show.h"
 #include "btl_rbuf_values.h"
 #include "osc_rbuf_message.h"
+#include "osc_rbuf_mpi.h"
+
+/* Of messages and records (osc_rbuf_message.h). */
+enum { FORM = 2 };
 
 enum { LEAST_MESSAGE = 512, MOST_MESSAGE = 1 << 20, AUTO_LIMIT = 8192 };
 
-#define HELP_FILE          "help-mpi-osc-rbuf.txt"
 #define AUTO               "auto"
 #define LIMIT_RANGE        "bytes, 0 to 64 less than message_size, or auto"
 #define MESSAGE_SIZE_RANGE "bytes, 512 to 1M"
@@ -38,16 +40,17 @@ static const char *message_size_text = "16000";
 static int register_params(void);
 static int init(bool progress_threads, bool mpi_threads);
 static int finalize(void);
-static int query(ompi_win_t *win, void **base, size_t bytes, int displacement_unit,
+static int query(ompi_win_t *win, void **base, size_t bytes, osc_rbuf_unit_t displacement_unit,
                  ompi_communicator_t *comm, opal_info_t *info, int flavor);
-static int select_window(ompi_win_t *win, void **base, size_t bytes, int displacement_unit,
-                         ompi_communicator_t *comm, opal_info_t *info, int flavor, int *model);
+static int select_window(ompi_win_t *win, void **base, size_t bytes,
+                         osc_rbuf_unit_t displacement_unit, ompi_communicator_t *comm,
+                         opal_info_t *info, int flavor, int *model);
 
 /* Open MPI finds it by its name. */
 OMPI_DECLSPEC extern ompi_osc_base_component_t mca_osc_rbuf_component;
 
 ompi_osc_base_component_t mca_osc_rbuf_component = {
-    .osc_version = {OMPI_OSC_BASE_VERSION_3_0_0, .mca_component_name = "rbuf",
+    .osc_version = {OSC_RBUF_FRAMEWORK, .mca_component_name = "rbuf",
                     MCA_BASE_MAKE_VERSION(component, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION,
                                           OMPI_RELEASE_VERSION),
                     .mca_register_component_params = register_params},
@@ -102,9 +105,11 @@ static int register_params(void)
 
 static void refuse(const char *name, const char *value, const char *range)
 {
-    mca_btl_rbuf_help_dir(&osc_rbuf_params);
-    opal_show_help(HELP_FILE, "bad parameter", true, opal_process_info.nodename, name, value,
-                   range);
+    const char *const values[MCA_BTL_RBUF_HELP_VALUES] = {opal_process_info.nodename, name, value,
+                                                          range};
+
+    mca_btl_rbuf_help_files();
+    mca_btl_rbuf_help_show("bad parameter", values);
 }
 
 static bool read_size(const char *name, const char *text, uint64_t least, uint64_t most,
@@ -170,10 +175,17 @@ static enum transport transport_here(void)
     return transport;
 }
 
+/* What those of this process are like, and how long: not 0. */
+static long messages_of_ours(void)
+{
+    return (long) FORM << 32 | (long) osc_rbuf_params.message_size;
+}
+
 /* The one that Open MPI would take without us; NULL if there is none. */
 static ompi_osc_base_component_t *best_below(ompi_win_t *win, void **base, size_t bytes,
-                                             int displacement_unit, ompi_communicator_t *comm,
-                                             opal_info_t *info, int flavor)
+                                             osc_rbuf_unit_t displacement_unit,
+                                             ompi_communicator_t *comm, opal_info_t *info,
+                                             int flavor)
 {
     ompi_osc_base_component_t *best = NULL;
     mca_base_component_list_item_t *item;
@@ -200,28 +212,27 @@ static ompi_osc_base_component_t *best_below(ompi_win_t *win, void **base, size_
 static void say_no_windows(void)
 {
     static bool said;
+    const char *const values[MCA_BTL_RBUF_HELP_VALUES] = {opal_process_info.nodename};
 
     if (!said) {
-        mca_btl_rbuf_help_dir(&osc_rbuf_params);
-        opal_show_help(HELP_FILE, "no windows", true, opal_process_info.nodename);
+        mca_btl_rbuf_help_files();
+        mca_btl_rbuf_help_show("no windows", values);
     }
     said = true;
 }
 
 /* All processes of the window have to say the same, and to mean the same messages. All look whether
  * anybody serves it if one of them lacks atomics: others' queries may be collective. */
-static int query(ompi_win_t *win, void **base, size_t bytes, int displacement_unit,
+static int query(ompi_win_t *win, void **base, size_t bytes, osc_rbuf_unit_t displacement_unit,
                  ompi_communicator_t *comm, opal_info_t *info, int flavor)
 {
     const enum transport transport = transport_here();
-    const long wanted = osc_rbuf_params.aggregate && transport != TRANSPORT_NONE
-                            ? (long) osc_rbuf_params.message_size
-                            : 0;
+    const long wanted =
+        osc_rbuf_params.aggregate && transport != TRANSPORT_NONE ? messages_of_ours() : 0;
     const long mine[3] = {wanted, -wanted, transport != TRANSPORT_WITHOUT_ATOMICS};
     long least[3];
 
-    if (flavor == MPI_WIN_FLAVOR_SHARED ||
-        PMPI_Allreduce(mine, least, 3, MPI_LONG, MPI_MIN, comm) != MPI_SUCCESS) {
+    if (flavor == MPI_WIN_FLAVOR_SHARED || osc_rbuf_least(comm, mine, least, 3) != MPI_SUCCESS) {
         return OMPI_ERR_NOT_SUPPORTED;
     }
     if (least[2] == 0 &&
@@ -232,8 +243,9 @@ static int query(ompi_win_t *win, void **base, size_t bytes, int displacement_un
     return wanted > 0 && least[0] == -least[1] ? INT_MAX : OMPI_ERR_NOT_SUPPORTED;
 }
 
-static int select_window(ompi_win_t *win, void **base, size_t bytes, int displacement_unit,
-                         ompi_communicator_t *comm, opal_info_t *info, int flavor, int *model)
+static int select_window(ompi_win_t *win, void **base, size_t bytes,
+                         osc_rbuf_unit_t displacement_unit, ompi_communicator_t *comm,
+                         opal_info_t *info, int flavor, int *model)
 {
     ompi_osc_base_component_t *below =
         best_below(win, base, bytes, displacement_unit, comm, info, flavor);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Data as arrays (osc_rbuf_elements.h). MPI_Pack makes a stream without any gaps; where elements
+ * Data as arrays (osc_rbuf_elements.h). Packing makes a stream without any gaps; where elements
  * have holes themselves the stream is unpacked again, element by element.
  */
 #include "osc_rbuf_elements.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ompi/datatype/ompi_datatype.h"
+#include "osc_rbuf_mpi.h"
 
-size_t osc_rbuf_span(MPI_Datatype type, int count, ptrdiff_t *first)
+size_t osc_rbuf_span(MPI_Datatype type, size_t count, ptrdiff_t *first)
 {
     ptrdiff_t data, extent, others;
     size_t bytes;
@@ -22,14 +22,14 @@ size_t osc_rbuf_span(MPI_Datatype type, int count, ptrdiff_t *first)
     if (count == 0 || bytes == 0) {
         return 0;
     }
-    others = extent * (count - 1);
+    others = extent * ((ptrdiff_t) count - 1);
     if (others < 0) { /* each begins before the last one */
         *first += others;
     }
     return (size_t) (data + (others < 0 ? -others : others));
 }
 
-bool osc_rbuf_elements_of(MPI_Datatype type, int count, struct osc_rbuf_elements *elements)
+bool osc_rbuf_elements_of(MPI_Datatype type, size_t count, struct osc_rbuf_elements *elements)
 {
     MPI_Datatype element = ompi_datatype_is_predefined(type)
                                ? type
@@ -45,11 +45,11 @@ bool osc_rbuf_elements_of(MPI_Datatype type, int count, struct osc_rbuf_elements
     ompi_datatype_type_extent(element, &extent);
     elements->type = element;
     elements->extent = (size_t) extent;
-    elements->count = elements->size > 0 ? bytes / elements->size * (size_t) count : 0;
+    elements->count = elements->size > 0 ? bytes / elements->size * count : 0;
     return true;
 }
 
-void *osc_rbuf_elements_in_place(const void *address, int count, MPI_Datatype type,
+void *osc_rbuf_elements_in_place(const void *address, size_t count, MPI_Datatype type,
                                  const struct osc_rbuf_elements *elements)
 {
     ptrdiff_t first;
@@ -82,58 +82,52 @@ static void stream_free(const void *array, void *stream)
     }
 }
 
-int osc_rbuf_elements_read(const void *address, int count, MPI_Datatype type,
+int osc_rbuf_elements_read(const void *address, size_t count, MPI_Datatype type,
                            const struct osc_rbuf_elements *elements, void *array)
 {
     const size_t bytes = elements->count * elements->size;
     void *place = osc_rbuf_elements_in_place(address, count, type, elements);
     void *stream;
-    int position = 0;
     int status;
 
     if (place != NULL) {
         memcpy(array, place, elements->count * elements->extent);
         return MPI_SUCCESS;
     }
-    stream = bytes <= INT_MAX ? stream_for(elements, array) : NULL;
+    stream = stream_for(elements, array);
     if (stream == NULL) {
         return MPI_ERR_NO_MEM;
     }
-    status = PMPI_Pack(address, count, type, stream, (int) bytes, &position, MPI_COMM_SELF);
-    position = 0;
+    status = osc_rbuf_pack(address, count, type, stream, bytes);
     if (status == MPI_SUCCESS && stream != array) {
         memset(array, 0, elements->count * elements->extent);
-        status = PMPI_Unpack(stream, (int) bytes, &position, array, (int) elements->count,
-                             elements->type, MPI_COMM_SELF);
+        status = osc_rbuf_unpack(stream, bytes, array, elements->count, elements->type);
     }
     stream_free(array, stream);
     return status;
 }
 
-int osc_rbuf_elements_write(void *address, int count, MPI_Datatype type,
+int osc_rbuf_elements_write(void *address, size_t count, MPI_Datatype type,
                             const struct osc_rbuf_elements *elements, const void *array)
 {
     const size_t bytes = elements->count * elements->size;
     void *place = osc_rbuf_elements_in_place(address, count, type, elements);
     void *stream;
-    int position = 0;
     int status = MPI_SUCCESS;
 
     if (place != NULL) {
         memcpy(place, array, elements->count * elements->extent);
         return MPI_SUCCESS;
     }
-    stream = bytes <= INT_MAX ? stream_for(elements, array) : NULL;
+    stream = stream_for(elements, array);
     if (stream == NULL) {
         return MPI_ERR_NO_MEM;
     }
     if (stream != array) {
-        status = PMPI_Pack(array, (int) elements->count, elements->type, stream, (int) bytes,
-                           &position, MPI_COMM_SELF);
+        status = osc_rbuf_pack(array, elements->count, elements->type, stream, bytes);
     }
-    position = 0;
     if (status == MPI_SUCCESS) {
-        status = PMPI_Unpack(stream, (int) bytes, &position, address, count, type, MPI_COMM_SELF);
+        status = osc_rbuf_unpack(stream, bytes, address, count, type);
     }
     stream_free(array, stream);
     return status;

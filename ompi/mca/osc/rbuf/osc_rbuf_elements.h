@@ -21,20 +21,20 @@ struct osc_rbuf_elements {
 
 /* Bytes from the first to behind the last that `count` of a type have, and where the first is, from
  * the address of the whole. None: 0. */
-size_t osc_rbuf_span(MPI_Datatype type, int count, ptrdiff_t *first);
+size_t osc_rbuf_span(MPI_Datatype type, size_t count, ptrdiff_t *first);
 
 /* Of `count` of a type. False: it is not made of one predefined type. */
-bool osc_rbuf_elements_of(MPI_Datatype type, int count, struct osc_rbuf_elements *elements);
+bool osc_rbuf_elements_of(MPI_Datatype type, size_t count, struct osc_rbuf_elements *elements);
 
 /* Where the data lies if it lies in one piece, as an array without holes; else NULL. */
-void *osc_rbuf_elements_in_place(const void *address, int count, MPI_Datatype type,
+void *osc_rbuf_elements_in_place(const void *address, size_t count, MPI_Datatype type,
                                  const struct osc_rbuf_elements *elements);
 
 /* From and to `count` of `type` at an address. The array is of count * extent bytes; reading writes
  * all of it. */
-int osc_rbuf_elements_read(const void *address, int count, MPI_Datatype type,
+int osc_rbuf_elements_read(const void *address, size_t count, MPI_Datatype type,
                            const struct osc_rbuf_elements *elements, void *array);
-int osc_rbuf_elements_write(void *address, int count, MPI_Datatype type,
+int osc_rbuf_elements_write(void *address, size_t count, MPI_Datatype type,
                             const struct osc_rbuf_elements *elements, const void *array);
 
 #endif

@@ -9,9 +9,10 @@
 
 #include "ompi/request/request.h"
 #include "opal/runtime/opal_progress.h"
+#include "osc_rbuf_mpi.h"
 #include "osc_rbuf_scatter.h"
 
-enum { TAG = 1, RECEIVES = 4 };
+enum { RECEIVES = 4 };
 
 static STAILQ_HEAD(, osc_rbuf_buffer) unused = STAILQ_HEAD_INITIALIZER(unused);
 
@@ -85,8 +86,7 @@ static int send_buffer(struct osc_rbuf_window *window, int target, enum osc_rbuf
         return MPI_SUCCESS;
     }
     osc_rbuf_counters.messages++;
-    status = PMPI_Isend(buffer->bytes, (int) buffer->used, MPI_BYTE, target, TAG, window->comm,
-                        &buffer->request);
+    status = osc_rbuf_isend(window->comm, target, buffer->bytes, buffer->used, &buffer->request);
     if (status != MPI_SUCCESS) {
         buffer_give(buffer);
         return status;
@@ -109,9 +109,8 @@ static int send_header(struct osc_rbuf_window *window, int target, enum osc_rbuf
         return MPI_SUCCESS;
     }
     osc_rbuf_counters.messages++;
-    status = PMPI_Isend(&headers[kind], sizeof(headers[kind]), MPI_BYTE, target, TAG, window->comm,
-                        &request);
-    return status == MPI_SUCCESS ? PMPI_Request_free(&request) : status;
+    status = osc_rbuf_isend(window->comm, target, &headers[kind], sizeof(headers[kind]), &request);
+    return status == MPI_SUCCESS ? ompi_request_free(&request) : status;
 }
 
 int osc_rbuf_send(struct osc_rbuf_window *window, int target, enum osc_rbuf_kind kind)
@@ -222,8 +221,8 @@ void osc_rbuf_reply_send(struct osc_rbuf_reply *reply)
 
 static int receive(struct osc_rbuf_window *window, struct osc_rbuf_buffer *buffer)
 {
-    return PMPI_Irecv(buffer->bytes, (int) osc_rbuf_params.message_size, MPI_BYTE, MPI_ANY_SOURCE,
-                      TAG, window->comm, &buffer->request);
+    return osc_rbuf_irecv(window->comm, buffer->bytes, osc_rbuf_params.message_size,
+                          &buffer->request);
 }
 
 int osc_rbuf_receives_start(struct osc_rbuf_window *window)
@@ -253,8 +252,8 @@ void osc_rbuf_receives_end(struct osc_rbuf_window *window)
             continue;
         }
         if (buffer->request != MPI_REQUEST_NULL) {
-            PMPI_Cancel(&buffer->request);
-            PMPI_Wait(&buffer->request, MPI_STATUS_IGNORE);
+            ompi_request_cancel(buffer->request);
+            ompi_request_wait(&buffer->request, MPI_STATUS_IGNORE);
         }
         buffer_give(buffer);
     }
@@ -262,7 +261,7 @@ void osc_rbuf_receives_end(struct osc_rbuf_window *window)
     window->receiving = NULL;
     while ((buffer = STAILQ_FIRST(&window->sending)) != NULL) {
         STAILQ_REMOVE_HEAD(&window->sending, link);
-        PMPI_Wait(&buffer->request, MPI_STATUS_IGNORE);
+        ompi_request_wait(&buffer->request, MPI_STATUS_IGNORE);
         buffer_give(buffer);
     }
     if (window->spare != NULL) {
@@ -278,7 +277,7 @@ static void reap(struct osc_rbuf_window *window)
 
     while ((buffer = STAILQ_FIRST(&window->sending)) != NULL && is_over(buffer)) {
         STAILQ_REMOVE_HEAD(&window->sending, link);
-        PMPI_Wait(&buffer->request, MPI_STATUS_IGNORE);
+        ompi_request_wait(&buffer->request, MPI_STATUS_IGNORE);
         buffer_give(buffer);
     }
 }
@@ -287,15 +286,14 @@ static void reap(struct osc_rbuf_window *window)
  * False: it has to be called again, since memory is short. */
 static bool handle(struct osc_rbuf_window *window, struct osc_rbuf_buffer *buffer)
 {
-    MPI_Status status;
-    int bytes = 0;
+    ompi_status_public_t status;
 
     if (buffer->request != MPI_REQUEST_NULL) {
-        if (PMPI_Wait(&buffer->request, &status) == MPI_SUCCESS) {
-            PMPI_Get_count(&status, MPI_BYTE, &bytes);
+        buffer->used = 0;
+        if (ompi_request_wait(&buffer->request, &status) == MPI_SUCCESS) {
+            buffer->used = status._ucount;
             buffer->origin = status.MPI_SOURCE;
         }
-        buffer->used = (size_t) bytes;
         buffer->done = 0;
     }
     return osc_rbuf_scatter(window, buffer) && receive(window, buffer) == MPI_SUCCESS;

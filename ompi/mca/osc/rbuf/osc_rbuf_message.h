@@ -40,12 +40,11 @@ struct osc_rbuf_record {
     uint64_t first;       /* bytes from there, or from the start of a result or description;
                              accumulates: number of the first element; no result: MPI's error */
     uint64_t wanted;      /* bytes of a result or description; accumulates: elements of it */
-    int32_t count;        /* of the target type */
+    uint64_t count;       /* of the target type */
     int32_t type;         /* accumulates: the predefined type of the elements, as in Fortran */
     int32_t op;           /* likewise */
     int32_t result;       /* number of the result at the origin */
     uint32_t derived;     /* the target is `count` of the last OSC_RBUF_TYPE, else of `type` */
-    uint32_t unused;
 };
 
 struct osc_rbuf_buffer {

@@ -11,13 +11,14 @@
 #include "ompi/constants.h"
 #include "ompi/datatype/ompi_datatype.h"
 #include "osc_rbuf_message.h"
+#include "osc_rbuf_mpi.h"
 #include "osc_rbuf_results.h"
 
 /* The part of another process's window that an operation is for. */
 struct target {
     int rank;
     ptrdiff_t displacement;
-    int count;
+    osc_rbuf_count_t count;
     MPI_Datatype type;
 };
 
@@ -75,7 +76,7 @@ static struct osc_rbuf_record *record_for(struct osc_rbuf_window *window,
         record->kind = kind;
         record->payload = (uint32_t) payload;
         record->displacement = target->displacement;
-        record->count = target->count;
+        record->count = (uint64_t) target->count;
     }
     return record;
 }
@@ -94,7 +95,7 @@ static struct osc_rbuf_elements as_bytes(size_t bytes)
 }
 
 /* The lock is held. */
-static int put_packed(struct osc_rbuf_window *window, const void *origin, int count,
+static int put_packed(struct osc_rbuf_window *window, const void *origin, osc_rbuf_count_t count,
                       MPI_Datatype type, const struct target *target, size_t bytes)
 {
     const struct osc_rbuf_elements elements = as_bytes(bytes);
@@ -110,9 +111,9 @@ static int put_packed(struct osc_rbuf_window *window, const void *origin, int co
     return osc_rbuf_elements_read(origin, count, type, &elements, record + 1);
 }
 
-int osc_rbuf_put(const void *origin, int origin_count, MPI_Datatype origin_type, int rank,
-                 ptrdiff_t displacement, int target_count, MPI_Datatype target_type,
-                 ompi_win_t *win)
+int osc_rbuf_put(const void *origin, osc_rbuf_count_t origin_count, MPI_Datatype origin_type,
+                 int rank, ptrdiff_t displacement, osc_rbuf_count_t target_count,
+                 MPI_Datatype target_type, ompi_win_t *win)
 {
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
     const struct target target = {rank, displacement, target_count, target_type};
@@ -138,8 +139,8 @@ int osc_rbuf_put(const void *origin, int origin_count, MPI_Datatype origin_type,
 }
 
 /* The lock is held. */
-static int get_packed(struct osc_rbuf_window *window, void *origin, int count, MPI_Datatype type,
-                      const struct target *target, size_t bytes)
+static int get_packed(struct osc_rbuf_window *window, void *origin, osc_rbuf_count_t count,
+                      MPI_Datatype type, const struct target *target, size_t bytes)
 {
     const struct osc_rbuf_elements elements = as_bytes(bytes);
     struct osc_rbuf_record *record;
@@ -159,8 +160,8 @@ static int get_packed(struct osc_rbuf_window *window, void *origin, int count, M
     return OMPI_SUCCESS;
 }
 
-int osc_rbuf_get(void *origin, int origin_count, MPI_Datatype origin_type, int rank,
-                 ptrdiff_t displacement, int target_count, MPI_Datatype target_type,
+int osc_rbuf_get(void *origin, osc_rbuf_count_t origin_count, MPI_Datatype origin_type, int rank,
+                 ptrdiff_t displacement, osc_rbuf_count_t target_count, MPI_Datatype target_type,
                  ompi_win_t *win)
 {
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
@@ -242,8 +243,8 @@ static size_t send_elements(struct osc_rbuf_window *window, const struct accumul
         }
         record->first = at;
         record->wanted = piece;
-        record->type = PMPI_Type_c2f(elements->type);
-        record->op = PMPI_Op_c2f(accumulate->op);
+        record->type = osc_rbuf_type_number(elements->type);
+        record->op = osc_rbuf_op_number(accumulate->op);
         record->result = accumulate->result;
         record->derived = !ompi_datatype_is_predefined(accumulate->target->type);
         if (payload > 0) {
@@ -285,7 +286,7 @@ static int send_accumulate(struct osc_rbuf_window *window, const struct accumula
 }
 
 /* The origin's elements as an array: its memory, or a copy to be freed. NULL without memory. */
-static unsigned char *array_of(const void *origin, int count, MPI_Datatype type,
+static unsigned char *array_of(const void *origin, osc_rbuf_count_t count, MPI_Datatype type,
                                const struct osc_rbuf_elements *elements, unsigned char **copy)
 {
     unsigned char *place = osc_rbuf_elements_in_place(origin, count, type, elements);
@@ -326,7 +327,7 @@ static int refusal(const struct osc_rbuf_window *window, int target)
 
 /* The lock is held. */
 static int accumulate_packed(struct osc_rbuf_window *window, struct accumulate *accumulate,
-                             const void *origin, int count, MPI_Datatype type)
+                             const void *origin, size_t count, MPI_Datatype type)
 {
     const struct target *target = accumulate->target;
     unsigned char *copy;
@@ -346,9 +347,9 @@ static int accumulate_packed(struct osc_rbuf_window *window, struct accumulate *
     return status;
 }
 
-int osc_rbuf_accumulate(const void *origin, int origin_count, MPI_Datatype origin_type, int rank,
-                        ptrdiff_t displacement, int target_count, MPI_Datatype target_type,
-                        MPI_Op op, ompi_win_t *win)
+int osc_rbuf_accumulate(const void *origin, osc_rbuf_count_t origin_count, MPI_Datatype origin_type,
+                        int rank, ptrdiff_t displacement, osc_rbuf_count_t target_count,
+                        MPI_Datatype target_type, MPI_Op op, ompi_win_t *win)
 {
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
     const struct target target = {rank, displacement, target_count, target_type};
@@ -372,8 +373,9 @@ int osc_rbuf_accumulate(const void *origin, int origin_count, MPI_Datatype origi
 
 /* The lock is held. */
 static int get_accumulate(struct osc_rbuf_window *window, struct accumulate *accumulate,
-                          const void *origin, int origin_count, MPI_Datatype origin_type,
-                          void *result, int result_count, MPI_Datatype result_type)
+                          const void *origin, osc_rbuf_count_t origin_count,
+                          MPI_Datatype origin_type, void *result, osc_rbuf_count_t result_count,
+                          MPI_Datatype result_type)
 {
     const struct target *target = accumulate->target;
     unsigned char *copy = NULL;
@@ -401,10 +403,11 @@ static int get_accumulate(struct osc_rbuf_window *window, struct accumulate *acc
     return status;
 }
 
-int osc_rbuf_get_accumulate(const void *origin, int origin_count, MPI_Datatype origin_type,
-                            void *result, int result_count, MPI_Datatype result_type, int rank,
-                            ptrdiff_t displacement, int target_count, MPI_Datatype target_type,
-                            MPI_Op op, ompi_win_t *win)
+int osc_rbuf_get_accumulate(const void *origin, osc_rbuf_count_t origin_count,
+                            MPI_Datatype origin_type, void *result, osc_rbuf_count_t result_count,
+                            MPI_Datatype result_type, int rank, ptrdiff_t displacement,
+                            osc_rbuf_count_t target_count, MPI_Datatype target_type, MPI_Op op,
+                            ompi_win_t *win)
 {
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
     const struct target target = {rank, displacement, target_count, target_type};
@@ -464,8 +467,8 @@ static int compare_and_swap(struct osc_rbuf_window *window, const struct target 
     }
     record->kind = OSC_RBUF_COMPARE_SWAP;
     record->wanted = 1;
-    record->type = PMPI_Type_c2f(target->type);
-    record->op = PMPI_Op_c2f(MPI_REPLACE);
+    record->type = osc_rbuf_type_number(target->type);
+    record->op = osc_rbuf_op_number(MPI_REPLACE);
     record->result = number;
     osc_rbuf_counters.packed++;
     status = osc_rbuf_elements_read(origin, 1, target->type, &elements, record + 1);

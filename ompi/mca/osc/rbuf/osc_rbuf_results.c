@@ -12,7 +12,7 @@
 
 struct result {
     void *address;
-    int count;
+    size_t count;
     MPI_Datatype type;
     struct osc_rbuf_elements elements;
     unsigned char *into; /* the program's memory, or an array of ours */
@@ -21,8 +21,8 @@ struct result {
     size_t left;         /* bytes to come */
 };
 
-int osc_rbuf_result_new(struct osc_rbuf_window *window, void *address, int count, MPI_Datatype type,
-                        const struct osc_rbuf_elements *elements)
+int osc_rbuf_result_new(struct osc_rbuf_window *window, void *address, size_t count,
+                        MPI_Datatype type, const struct osc_rbuf_elements *elements)
 {
     struct result *result = malloc(sizeof(*result));
     int number;

@@ -9,8 +9,8 @@
 #include "osc_rbuf_elements.h"
 
 /* A result for `count` of `type` at an address, of `elements` in all. Its number, or -1. */
-int osc_rbuf_result_new(struct osc_rbuf_window *window, void *address, int count, MPI_Datatype type,
-                        const struct osc_rbuf_elements *elements);
+int osc_rbuf_result_new(struct osc_rbuf_window *window, void *address, size_t count,
+                        MPI_Datatype type, const struct osc_rbuf_elements *elements);
 
 /* `bytes` of a result have come, `offset` from the start of its array. */
 void osc_rbuf_result_came(struct osc_rbuf_window *window, int number, size_t offset,

@@ -10,8 +10,10 @@
 #include <string.h>
 
 #include "ompi/datatype/ompi_datatype.h"
+#include "ompi/op/op.h"
 #include "ompi/proc/proc.h"
 #include "osc_rbuf_elements.h"
+#include "osc_rbuf_mpi.h"
 #include "osc_rbuf_results.h"
 
 /* One record, and what is behind it. */
@@ -75,7 +77,7 @@ static bool fail(const struct operation *operation, struct osc_rbuf_reply *reply
         return true;
     }
     if (record->kind != OSC_RBUF_GET) {
-        ompi_datatype_type_extent(PMPI_Type_f2c(record->type), &extent);
+        ompi_datatype_type_extent(osc_rbuf_type_of(record->type), &extent);
         bytes *= (size_t) extent;
     }
     if (reply->origin == reply->window->rank) {
@@ -113,12 +115,12 @@ static void describe(const struct operation *operation)
 static void combine(const struct operation *operation, const struct osc_rbuf_elements *elements,
                     unsigned char *into, size_t count)
 {
-    MPI_Op op = PMPI_Op_f2c(operation->record->op);
+    MPI_Op op = osc_rbuf_op_of(operation->record->op);
 
     if (op == MPI_REPLACE) {
         memcpy(into, operation->payload, count * elements->extent);
     } else if (op != MPI_NO_OP) {
-        (void) PMPI_Reduce_local(operation->payload, into, (int) count, elements->type, op);
+        ompi_op_reduce(op, (void *) (uintptr_t) operation->payload, into, count, elements->type);
     }
 }
 
@@ -129,7 +131,7 @@ enum outcome { UNCHANGED, CHANGED, FAILED, NOT_NOW };
  * from number `first` on. */
 struct place {
     unsigned char *address;
-    int count;
+    size_t count;
     MPI_Datatype type;
     size_t first;
 };
@@ -147,12 +149,12 @@ static bool place_of(const struct operation *operation, struct osc_rbuf_elements
                                 record->first};
         if (place->type != NULL) {
             ompi_datatype_type_size(place->type, &bytes);
-            elements->count = bytes / elements->size * (size_t) place->count;
+            elements->count = bytes / elements->size * place->count;
         }
         return place->type != NULL;
     }
-    *place = (struct place){operation->target + record->first * elements->extent,
-                            (int) record->wanted, elements->type, 0};
+    *place = (struct place){operation->target + record->first * elements->extent, record->wanted,
+                            elements->type, 0};
     elements->count = record->wanted;
     return true;
 }
@@ -223,7 +225,7 @@ static bool accumulate_or_fail(const struct operation *operation, struct osc_rbu
     struct osc_rbuf_elements elements;
     enum outcome outcome;
 
-    if (!osc_rbuf_elements_of(PMPI_Type_f2c(record->type), record->count, &elements)) {
+    if (!osc_rbuf_elements_of(osc_rbuf_type_of(record->type), record->count, &elements)) {
         return true; /* no process of ours sends that */
     }
     outcome = accumulate(operation, &elements, reply);
@@ -248,7 +250,7 @@ static bool is_inside(const struct operation *operation)
     case OSC_RBUF_ACCUMULATE:
     case OSC_RBUF_GET_ACCUMULATE:
     case OSC_RBUF_COMPARE_SWAP:
-        type = record->derived ? type : PMPI_Type_f2c(record->type);
+        type = record->derived ? type : osc_rbuf_type_of(record->type);
         if (type == NULL) {
             return true; /* it fails for that */
         }

@@ -13,8 +13,11 @@
 
 #include <stdlib.h>
 
+#include "ompi/communicator/communicator.h"
 #include "ompi/constants.h"
+#include "ompi/group/group.h"
 #include "osc_rbuf_message.h"
+#include "osc_rbuf_mpi.h"
 
 /* ---- the epoch below ---- */
 
@@ -136,7 +139,7 @@ static int end_fence_epoch(struct osc_rbuf_window *window)
         status = close_below(window);
     }
     if (status == MPI_SUCCESS) { /* and all processes have come to their fence */
-        status = PMPI_Reduce_scatter_block(window->sums, mine, 2, MPI_INT, MPI_SUM, window->comm);
+        status = osc_rbuf_sum_for_each(window->comm, window->sums, mine, 2);
     }
     if (status != MPI_SUCCESS || mine[1] == 0) {
         return status;
@@ -145,7 +148,7 @@ static int end_fence_epoch(struct osc_rbuf_window *window)
     window->expected += (uint64_t) mine[0];
     osc_rbuf_unlock();
     osc_rbuf_wait(window, all_received, 0);
-    return PMPI_Barrier(window->comm);
+    return osc_rbuf_barrier(window->comm);
 }
 
 int osc_rbuf_fence(int mode, ompi_win_t *win)
@@ -156,7 +159,7 @@ int osc_rbuf_fence(int mode, ompi_win_t *win)
     if (window->access == OSC_RBUF_ACCESS_GROUP || window->access == OSC_RBUF_ACCESS_PASSIVE) {
         return OMPI_ERR_RMA_SYNC;
     }
-    status = (mode & MPI_MODE_NOPRECEDE) ? PMPI_Barrier(window->comm) : end_fence_epoch(window);
+    status = (mode & MPI_MODE_NOPRECEDE) ? osc_rbuf_barrier(window->comm) : end_fence_epoch(window);
     window->access = (mode & MPI_MODE_NOSUCCEED) ? OSC_RBUF_ACCESS_NONE : OSC_RBUF_ACCESS_FENCE;
     return status == MPI_SUCCESS ? take_error(window) : status;
 }
@@ -168,14 +171,14 @@ static int *ranks_of(const struct osc_rbuf_window *window, MPI_Group group, int 
 {
     int *theirs, *ours;
 
-    PMPI_Group_size(group, count);
+    *count = ompi_group_size(group);
     theirs = malloc(sizeof(*theirs) * (size_t) (*count + 1));
     ours = malloc(sizeof(*ours) * (size_t) (*count + 1));
     if (theirs != NULL && ours != NULL) {
         for (int i = 0; i < *count; i++) {
             theirs[i] = i;
         }
-        PMPI_Group_translate_ranks(group, *count, theirs, window->group, ours);
+        ompi_group_translate_ranks(group, *count, theirs, window->comm->c_local_group, ours);
     } else {
         free(ours);
         ours = NULL;

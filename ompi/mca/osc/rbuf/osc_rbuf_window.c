@@ -8,10 +8,12 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "ompi/communicator/communicator.h"
 #include "ompi/constants.h"
 #include "ompi/datatype/ompi_datatype.h"
 #include "opal/runtime/opal_progress.h"
 #include "osc_rbuf_message.h"
+#include "osc_rbuf_mpi.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static LIST_HEAD(, osc_rbuf_window) windows = LIST_HEAD_INITIALIZER(windows);
@@ -121,36 +123,18 @@ static void unlist(struct osc_rbuf_window *window)
     osc_rbuf_unlock();
 }
 
-/* A communicator of the same processes, without what the program has attached to it. */
-static int make_comm(struct osc_rbuf_window *window, MPI_Comm comm)
-{
-    int status;
-
-    PMPI_Comm_rank(comm, &window->rank);
-    PMPI_Comm_size(comm, &window->size);
-    status = PMPI_Comm_group(comm, &window->group);
-    if (status == MPI_SUCCESS) {
-        status = PMPI_Comm_create(comm, window->group, &window->comm);
-    }
-    if (status == MPI_SUCCESS) {
-        PMPI_Comm_set_errhandler(window->comm, MPI_ERRORS_RETURN);
-    }
-    return status;
-}
-
 /* Learns how large the others' windows are. */
-static int exchange(struct osc_rbuf_window *window, size_t bytes, int displacement_unit)
+static int exchange(struct osc_rbuf_window *window, size_t bytes, osc_rbuf_unit_t displacement_unit)
 {
     uint64_t mine[2] = {bytes, (uint64_t) displacement_unit};
     uint64_t *all = malloc(sizeof(mine) * (size_t) window->size);
     int status = MPI_ERR_NO_MEM;
 
     if (all != NULL) {
-        status =
-            PMPI_Allgather(mine, sizeof(mine), MPI_BYTE, all, sizeof(mine), MPI_BYTE, window->comm);
+        status = osc_rbuf_allgather(window->comm, mine, all, sizeof(mine));
         for (int i = 0; i < window->size && status == MPI_SUCCESS; i++) {
             window->peers[i].bytes = all[2 * i];
-            window->peers[i].displacement_unit = (int) all[2 * i + 1];
+            window->peers[i].displacement_unit = (osc_rbuf_unit_t) all[2 * i + 1];
         }
     }
     free(all);
@@ -248,10 +232,7 @@ static void window_free(struct osc_rbuf_window *window)
     free(window->sums);
     OBJ_DESTRUCT(&window->results);
     if (window->comm != MPI_COMM_NULL) {
-        PMPI_Comm_free(&window->comm);
-    }
-    if (window->group != MPI_GROUP_NULL) {
-        PMPI_Group_free(&window->group);
+        ompi_comm_free(&window->comm);
     }
     free(window);
 }
@@ -280,18 +261,18 @@ static void replace_functions(ompi_osc_base_module_t *module)
 }
 
 /* All that can fail without the others. */
-static bool prepare(struct osc_rbuf_window *window, size_t bytes, int displacement_unit)
+static bool prepare(struct osc_rbuf_window *window, size_t bytes, osc_rbuf_unit_t displacement_unit)
 {
     return window->peers != NULL && window->sums != NULL &&
            exchange(window, bytes, displacement_unit) == MPI_SUCCESS && below_opens(window) &&
            osc_rbuf_receives_start(window) == MPI_SUCCESS;
 }
 
-int osc_rbuf_window_attach(ompi_win_t *win, void *base, size_t bytes, int displacement_unit,
-                           MPI_Comm comm, int flavor)
+int osc_rbuf_window_attach(ompi_win_t *win, void *base, size_t bytes,
+                           osc_rbuf_unit_t displacement_unit, MPI_Comm comm, int flavor)
 {
     struct osc_rbuf_window *window = calloc(1, sizeof(*window));
-    int ready, all_ready;
+    long ready, all_ready;
 
     if (window == NULL) {
         return OMPI_ERR_OUT_OF_RESOURCE;
@@ -301,18 +282,18 @@ int osc_rbuf_window_attach(ompi_win_t *win, void *base, size_t bytes, int displa
     window->dynamic = flavor == MPI_WIN_FLAVOR_DYNAMIC;
     window->base = window->dynamic ? NULL : base;
     window->comm = MPI_COMM_NULL;
-    window->group = MPI_GROUP_NULL;
     STAILQ_INIT(&window->sending);
     OBJ_CONSTRUCT(&window->results, opal_pointer_array_t);
-    if (make_comm(window, comm) != MPI_SUCCESS) {
+    window->rank = ompi_comm_rank(comm);
+    window->size = ompi_comm_size(comm);
+    if (osc_rbuf_comm_create(comm, &window->comm) != MPI_SUCCESS) {
         window_free(window);
         return OMPI_ERROR;
     }
     window->peers = calloc((size_t) window->size, sizeof(*window->peers));
     window->sums = calloc((size_t) window->size, 2 * sizeof(*window->sums));
     ready = prepare(window, bytes, window->dynamic ? 1 : displacement_unit);
-    PMPI_Allreduce(&ready, &all_ready, 1, MPI_INT, MPI_MIN, window->comm);
-    if (!all_ready) {
+    if (osc_rbuf_least(window->comm, &ready, &all_ready, 1) != MPI_SUCCESS || !all_ready) {
         window_free(window);
         return OMPI_ERROR;
     }
@@ -327,7 +308,7 @@ int osc_rbuf_free(ompi_win_t *win)
     const ompi_osc_base_module_t below = window->below;
 
     /* Nobody sends any more, since all epochs are over: but the last messages are to be read. */
-    PMPI_Barrier(window->comm);
+    osc_rbuf_barrier(window->comm);
     unlist(window);
     window_free(window);
     *win->w_osc_module = below;

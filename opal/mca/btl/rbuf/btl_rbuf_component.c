@@ -46,6 +46,7 @@ mca_btl_base_component_3_0_0_t mca_btl_rbuf_component = {
     .btl_data = {.param_field = MCA_BASE_METADATA_PARAM_CHECKPOINT},
     .btl_init = init,
     .btl_progress = mca_btl_rbuf_progress};
+MCA_BASE_COMPONENT_INIT(opal, btl, rbuf)
 
 static int register_error(mca_btl_base_module_t *btl, mca_btl_base_module_error_cb_fn_t callback)
 {

@@ -89,7 +89,8 @@ static char *get(uint32_t rank)
     char *text = NULL;
     int status;
 
-    OPAL_MODEX_RECV_VALUE_OPTIONAL(status, KEY, &name, &text, RBUF_PMIX_STRING);
+    /* Of what others have put after MPI_Init(), the optional look-up of PMIx 7 knows nothing. */
+    OPAL_MODEX_RECV_VALUE_IMMEDIATE(status, KEY, &name, &text, RBUF_PMIX_STRING);
     return status == OPAL_SUCCESS ? text : NULL;
 }
 

@@ -17,13 +17,11 @@
 #include <string.h>
 #include <sys/queue.h>
 
-#include "btl_rbuf_help_dir.h"
+#include "btl_rbuf_help_show.h"
 #include "common/problem.h"
 #include "opal/util/output.h"
-#include "opal/util/show_help.h"
 
-#define HELP_FILE     "help-mpi-btl-rbuf.txt"
-#define MOST_TEXTS    5
+#define MOST_TEXTS    MCA_BTL_RBUF_HELP_VALUES
 #define VERBOSE_LEVEL 10 /* of Open MPI: what a component does */
 
 /* One that waits to be printed. */
@@ -40,20 +38,18 @@ static atomic_bool waiting; /* the list is not empty; written with the lock held
 
 void mca_btl_rbuf_help_open(void)
 {
-    mca_btl_rbuf_help_dir((void *) (uintptr_t) &mca_btl_rbuf_help_open);
+    mca_btl_rbuf_help_files();
 }
 
-/* Not the form with a va_list, which does not merge. What a topic does not use is ignored. Open MPI
- * 4.1's launcher may lose a text (its issue 8356), so with btl_base_verbose the process prints it,
- * too. */
+/* Open MPI 4.1's launcher may lose a text (its issue 8356), so with btl_base_verbose the process
+ * prints it, too. */
 static void print(const char *topic, const char *const text[MOST_TEXTS])
 {
     const int output = opal_btl_base_framework.framework_output;
 
-    opal_show_help(HELP_FILE, topic, true, text[0], text[1], text[2], text[3], text[4]);
+    mca_btl_rbuf_help_show(topic, text);
     if (opal_output_get_verbosity(output) >= VERBOSE_LEVEL) {
-        char *whole = opal_show_help_string(HELP_FILE, topic, true, text[0], text[1], text[2],
-                                            text[3], text[4]);
+        char *whole = mca_btl_rbuf_help_render(topic, text);
 
         opal_output(output, "%s", whole != NULL ? whole : topic);
         free(whole);

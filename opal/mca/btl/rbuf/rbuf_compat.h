@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * What differs between the Open MPI releases that rbuf is built for (4.1, 5.0), and what reaches
- * into their data structures.
+ * What differs between the Open MPI releases that rbuf is built for (4.1, 5.0, 6.0), and what
+ * reaches into their data structures. rbuf_compat_help.h has how they show help texts.
  */
 #ifndef RBUF_COMPAT_H
 #define RBUF_COMPAT_H
@@ -30,6 +30,11 @@
 #define RBUF_PMIX_JOB_SIZE          PMIX_JOB_SIZE
 #define RBUF_PMIX_UINT32            PMIX_UINT32
 #define RBUF_PMIX_STRING            PMIX_STRING
+#endif
+
+/* Open MPI 6 lists the components of a static build by pointers to them. */
+#ifndef MCA_BASE_COMPONENT_INIT
+#define MCA_BASE_COMPONENT_INIT(project, framework, name)
 #endif
 
 /* Flags of convertors whose data is not in host memory. */

@@ -48,8 +48,8 @@ rbuf_glue_sources = \
 	%reldir%/btl_rbuf_gather.h \
 	%reldir%/btl_rbuf_help.c \
 	%reldir%/btl_rbuf_help.h \
-	%reldir%/btl_rbuf_help_dir.c \
-	%reldir%/btl_rbuf_help_dir.h \
+	%reldir%/btl_rbuf_help_show.c \
+	%reldir%/btl_rbuf_help_show.h \
 	%reldir%/btl_rbuf_helper.c \
 	%reldir%/btl_rbuf_helper.h \
 	%reldir%/btl_rbuf_hooks.c \
@@ -104,6 +104,7 @@ rbuf_glue_sources = \
 	%reldir%/btl_rbuf_values.h \
 	%reldir%/btl_rbuf_ways.h \
 	%reldir%/rbuf_compat.h \
+	%reldir%/rbuf_compat_help.h \
 	%reldir%/rbuf_version.h
 
 rbuf_core_sources = \

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * MPI's functions as Open MPI's own calls (osc_rbuf_mpi.h).
+ */
+#include "osc_rbuf_mpi.h"
+
+#include "ompi/communicator/communicator.h"
+#include "ompi/datatype/ompi_datatype.h"
+#include "ompi/mca/coll/coll.h"
+#include "ompi/mca/pml/pml.h"
+#include "ompi/op/op.h"
+#include "opal/datatype/opal_convertor.h"
+
+enum { TAG = 1 };
+
+int osc_rbuf_comm_create(MPI_Comm comm, MPI_Comm *created)
+{
+    return ompi_comm_create(comm, comm->c_local_group, created);
+}
+
+int osc_rbuf_barrier(MPI_Comm comm)
+{
+    return comm->c_coll->coll_barrier(comm, comm->c_coll->coll_barrier_module);
+}
+
+int osc_rbuf_least(MPI_Comm comm, const long *mine, long *least, int count)
+{
+    return comm->c_coll->coll_allreduce(mine, least, count, MPI_LONG, MPI_MIN, comm,
+                                        comm->c_coll->coll_allreduce_module);
+}
+
+int osc_rbuf_allgather(MPI_Comm comm, const void *mine, void *all, int bytes)
+{
+    return comm->c_coll->coll_allgather(mine, bytes, MPI_BYTE, all, bytes, MPI_BYTE, comm,
+                                        comm->c_coll->coll_allgather_module);
+}
+
+int osc_rbuf_sum_for_each(MPI_Comm comm, const int *values, int *mine, int count)
+{
+    return comm->c_coll->coll_reduce_scatter_block(values, mine, count, MPI_INT, MPI_SUM, comm,
+                                                   comm->c_coll->coll_reduce_scatter_block_module);
+}
+
+int osc_rbuf_isend(MPI_Comm comm, int target, const void *data, size_t bytes, MPI_Request *request)
+{
+    return MCA_PML_CALL(
+        isend(data, bytes, MPI_BYTE, target, TAG, MCA_PML_BASE_SEND_STANDARD, comm, request));
+}
+
+int osc_rbuf_irecv(MPI_Comm comm, void *data, size_t bytes, MPI_Request *request)
+{
+    return MCA_PML_CALL(irecv(data, bytes, MPI_BYTE, MPI_ANY_SOURCE, TAG, comm, request));
+}
+
+/* Types that are predefined but for their number, as those of MPI_Type_create_f90_real(), get one.
+ */
+int32_t osc_rbuf_type_number(MPI_Datatype type)
+{
+    if (type->d_f_to_c_index < 0) {
+        type->d_f_to_c_index = opal_pointer_array_add(&ompi_datatype_f_to_c_table, type);
+    }
+    return type->d_f_to_c_index;
+}
+
+MPI_Datatype osc_rbuf_type_of(int32_t number)
+{
+    return opal_pointer_array_get_item(&ompi_datatype_f_to_c_table, number);
+}
+
+int32_t osc_rbuf_op_number(MPI_Op op)
+{
+    return op->o_f_to_c_index;
+}
+
+MPI_Op osc_rbuf_op_of(int32_t number)
+{
+    return opal_pointer_array_get_item(ompi_op_f_to_c_table, number);
+}
+
+/* The convertor ends with the last byte of the stream: both have the same. */
+int osc_rbuf_pack(const void *address, size_t count, MPI_Datatype type, void *stream, size_t bytes)
+{
+    struct iovec piece = {.iov_base = stream, .iov_len = bytes};
+    opal_convertor_t convertor;
+    uint32_t pieces = 1;
+    int ended;
+
+    OBJ_CONSTRUCT(&convertor, opal_convertor_t);
+    opal_convertor_copy_and_prepare_for_send(ompi_mpi_local_convertor, &type->super, count, address,
+                                             0, &convertor);
+    ended = opal_convertor_pack(&convertor, &piece, &pieces, &bytes);
+    OBJ_DESTRUCT(&convertor);
+    return ended == 1 ? MPI_SUCCESS : MPI_ERR_UNKNOWN;
+}
+
+int osc_rbuf_unpack(const void *stream, size_t bytes, void *address, size_t count,
+                    MPI_Datatype type)
+{
+    struct iovec piece = {.iov_base = (void *) (uintptr_t) stream, .iov_len = bytes};
+    opal_convertor_t convertor;
+    uint32_t pieces = 1;
+    int ended;
+
+    OBJ_CONSTRUCT(&convertor, opal_convertor_t);
+    opal_convertor_copy_and_prepare_for_recv(ompi_mpi_local_convertor, &type->super, count, address,
+                                             0, &convertor);
+    ended = opal_convertor_unpack(&convertor, &piece, &pieces, &bytes);
+    OBJ_DESTRUCT(&convertor);
+    return ended == 1 ? MPI_SUCCESS : MPI_ERR_UNKNOWN;
+}

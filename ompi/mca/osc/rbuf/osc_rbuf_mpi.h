@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Functions of MPI as calls of Open MPI's own. PMPI_* would do, but for programs of MPI's standard
+ * ABI: there these names are those of a library with other handles and another MPI_Status.
+ *
+ * Errors are MPI's or Open MPI's, which MPI's functions return to programs as MPI's. No error
+ * handler is called. No state; any thread.
+ */
+#ifndef OSC_RBUF_MPI_H
+#define OSC_RBUF_MPI_H
+
+#include "osc_rbuf.h"
+
+/* A communicator of the same processes, without what the program has attached to it. */
+int osc_rbuf_comm_create(MPI_Comm comm, MPI_Comm *created);
+
+/* ---- collective over a communicator ---- */
+
+int osc_rbuf_barrier(MPI_Comm comm);
+
+/* The least of all processes' values, each for itself. */
+int osc_rbuf_least(MPI_Comm comm, const long *mine, long *least, int count);
+
+/* `bytes` of each process, in the order of ranks. */
+int osc_rbuf_allgather(MPI_Comm comm, const void *mine, void *all, int bytes);
+
+/* The sums of all processes' `count` values for this one; `values` has as many for each. */
+int osc_rbuf_sum_for_each(MPI_Comm comm, const int *values, int *mine, int count);
+
+/* ---- messages, with one tag ---- */
+
+int osc_rbuf_isend(MPI_Comm comm, int target, const void *data, size_t bytes, MPI_Request *request);
+int osc_rbuf_irecv(MPI_Comm comm, void *data, size_t bytes, MPI_Request *request);
+
+/* ---- predefined types and operations as numbers, which all processes of a job have in common ----
+ */
+
+int32_t osc_rbuf_type_number(MPI_Datatype type);
+MPI_Datatype osc_rbuf_type_of(int32_t number); /* NULL: there is none */
+int32_t osc_rbuf_op_number(MPI_Op op);
+MPI_Op osc_rbuf_op_of(int32_t number); /* NULL: there is none */
+
+/* ---- data of a type from and to a stream of `bytes` without gaps ---- */
+
+int osc_rbuf_pack(const void *address, size_t count, MPI_Datatype type, void *stream, size_t bytes);
+int osc_rbuf_unpack(const void *stream, size_t bytes, void *address, size_t count,
+                    MPI_Datatype type);
+
+#endif
