@@ -182,15 +182,20 @@ static inline void check_skip(const char *reason)
     exit(CHECK_SKIPPED);
 }
 
-/* Ends this process as a crash would, and says when, for the scripts that wait for the others' end.
- */
-static inline _Noreturn void check_die(void)
+/* Before this process ends by itself: says when, for the scripts that wait for the others' end. */
+static inline void check_say_end(void)
 {
     struct timespec now;
 
     clock_gettime(CLOCK_REALTIME, &now);
     fprintf(stderr, "victim: killed at %lld.%03ld\n", (long long) now.tv_sec,
             now.tv_nsec / 1000000);
+}
+
+/* Ends this process as a crash would. */
+static inline _Noreturn void check_die(void)
+{
+    check_say_end();
     raise(SIGKILL);
     abort();
 }

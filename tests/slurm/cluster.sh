@@ -4,15 +4,15 @@
 # Sourced by run.sh: a Slurm of two nodes on this machine, with a configuration of its own.
 #
 # It takes for granted that this shell is the first process of its own name spaces: the daemons are its
-# children in the end, their files are in a tmpfs, and their addresses are those of a loopback that
-# nobody else has. So cluster_stop is for a second start alone.
+# children in the end, their files are in a tmpfs, and their network is one that nobody else has.
 #
-# Each slurmd has a host name and a configuration directory of its own. What differs is in mpi.conf:
-# PMIx makes a directory for each step, which two nodes with one /tmp would share, and
-# PMIxCliTmpDirBase expands no %n.
+# Each node has a host name, a network stack with one address and a configuration directory of its own. What
+# differs there is mpi.conf: PMIx makes a directory for each step, which two nodes with one /tmp would
+# share, and PMIxCliTmpDirBase expands no %n. The commands run on a third host, control, as on a login node.
 
 cluster=/var/lib/slurm # of Debian's packages, so nothing of a user is hidden by the tmpfs on it
 cluster_nodes="node1 node2"
+cluster_net=192.0.2 # of no network (RFC 5737); a node's number comes behind, and 9 for control
 
 # What this machine lacks, one line, or nothing.
 cluster_missing() {
@@ -23,22 +23,23 @@ cluster_missing() {
     ls /usr/lib/*/slurm*/mpi_pmix.so >/dev/null 2>&1 || echo "this Slurm has no plugin for PMIx"
 }
 
-# The file systems and the loopback, before anything starts. Slurm resolves names with AI_ADDRCONFIG, which counts
-# no address if 127.0.0.1 is the only one.
+# The file systems, and the host control with the bridge that all are at.
 cluster_ground() {
     mount -t tmpfs tmpfs /dev/shm &&
         mount -t tmpfs -o mode=755 tmpfs "$cluster" &&
         mkdir -m 700 "$cluster/key" && mkdir "$cluster/auth" "$cluster/state" "$cluster/tmp" &&
+        hostname control &&
         ip link set lo up &&
-        ip address add 127.0.0.2/8 dev lo &&
-        hostname control
+        ip link add net0 type bridge &&
+        ip address add $cluster_net.9/24 dev net0 &&
+        ip link set net0 up
 }
 
 # The configuration that is the same everywhere, with further lines.
 cluster_settings() { # [LINE...]
     cat <<END
 ClusterName=rbuf
-SlurmctldHost=control(127.0.0.1)
+SlurmctldHost=control($cluster_net.9)
 SlurmUser=root
 AuthInfo=socket=$cluster/auth/socket
 StateSaveLocation=$cluster/state
@@ -55,8 +56,8 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 KillWait=5
 ReturnToService=2
-NodeName=node1 NodeHostname=node1 NodeAddr=127.0.0.1 Port=7001 CPUs=$(nproc)
-NodeName=node2 NodeHostname=node2 NodeAddr=127.0.0.1 Port=7002 CPUs=$(nproc)
+NodeName=node1 NodeAddr=$cluster_net.1 CPUs=$(nproc)
+NodeName=node2 NodeAddr=$cluster_net.2 CPUs=$(nproc)
 PartitionName=all Nodes=ALL Default=YES
 END
     test $# -eq 0 || printf '%s\n' "$@"
@@ -80,14 +81,26 @@ cluster_munge() {
             --seed-file="$cluster/key/seed" --log-file="$cluster/key/log" --num-threads=2
 }
 
+# A node: a host on the bridge, where slurmd becomes a daemon.
+cluster_node() { # NAME
+    local pid
+    # shellcheck disable=SC2016 # for the shell in the name spaces
+    unshare --uts --net sh -c 'hostname "$1" && ip link set lo up &&
+        until ip address add "$3.${1#node}/24" dev eth0; do sleep 0.1; done 2>/dev/null &&
+        ip link set eth0 up && ulimit -l "$(ulimit -H -l)" && exec slurmd -N "$1" -f "$2"' sh "$1" "$cluster/$1/slurm.conf" $cluster_net &
+    pid=$!
+    until test "$(readlink /proc/$pid/ns/net)" != "$(readlink /proc/$$/ns/net)"; do
+        kill -0 $pid && sleep 0.1 || return
+    done
+    ip link add "$1" master net0 up type veth peer name eth0 netns $pid && wait $pid
+}
+
 # The daemons, until both nodes can be had.
 cluster_start() {
     local node
     slurmctld -f "$SLURM_CONF" || return
     for node in $cluster_nodes; do
-        # shellcheck disable=SC2016 # for the shell in the name space
-        unshare --uts sh -c 'hostname "$1" && exec slurmd -N "$1" -f "$2"' sh \
-            "$node" "$cluster/$node/slurm.conf" || return
+        cluster_node "$node" || return
     done
     cluster_wait 60
 }
@@ -105,4 +118,18 @@ cluster_wait() { # SECONDS
 # The configuration anew, with further lines, while the daemons run.
 cluster_reconfigure() { # [LINE...]
     cluster_configure "$@" && scontrol reconfigure && cluster_wait 30
+}
+
+# What jobs have left on the nodes: processes, files, shared memory; nothing, if all went well.
+cluster_left() {
+    local pid name
+    for pid in /proc/[0-9]*; do
+        pid=${pid#/proc/}
+        name=$(cat "/proc/$pid/comm" 2>/dev/null) || continue
+        case $name in
+        munged | slurmctld | slurmscriptd | slurmd) ;;
+        *) test "$pid" = 1 || test "$pid" = "$BASHPID" || test "$name" = cat || echo "process $name" ;;
+        esac
+    done
+    find "$cluster"/*/pmix "$cluster/tmp" /dev/shm -mindepth 1
 }

@@ -4,7 +4,7 @@
 # Runs jobs over rbuf under Slurm, on two nodes of this machine, with the emulated adapter; ends with the line
 # "N passed, N failed, N skipped".
 #
-#   tests/slurm/run.sh
+#   tests/slurm/run.sh [--all]   all protocols as well
 #
 # munged, slurmctld and two slurmd (cluster.sh) are started here, in name spaces of their own: of processes,
 # mounts, host names, shared memory and the network. Whatever ends this script, the kernel takes
@@ -19,6 +19,11 @@
 # that of the component); TALLY_LOGS, where logs are kept.
 set -u
 
+case ${1-} in
+--all) long=yes ;;
+"") long=no ;;
+*) echo "usage: run.sh [--all]" >&2 && exit 2 ;;
+esac
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 : "${RBUF_BUILD:?names the build directory}" "${RBUF_COMPONENT_DIR:?names the directory of mca_btl_rbuf.so}"
@@ -64,7 +69,7 @@ environment() {
 }
 
 # job NAME LIMIT COMMAND...: runs it on the emulated adapter, at most LIMIT seconds. Sets log (a path),
-# status (124, 137: it had to be ended) and took (seconds).
+# status (124, 137: it had to be ended), ended (when) and took (seconds).
 job() {
     local limit=$2 started
     log=$(log_of "$1")
@@ -72,7 +77,8 @@ job() {
     shift 2
     started=$(date +%s.%N)
     timeout -k 5 "$limit" "$softhca" --profile unpaced -- "$@" >"$log" 2>&1 </dev/null || status=$?
-    took=$(awk -v a="$started" -v b="$(date +%s.%N)" 'BEGIN { printf "%.1f", b - a }')
+    ended=$(date +%s.%N)
+    took=$(awk -v a="$started" -v b="$ended" 'BEGIN { printf "%.1f", b - a }')
     case $status in
     124 | 137) scancel --user=root --signal=KILL && cluster_wait 30 >>"$log" 2>&1 ;;
     esac
@@ -115,17 +121,235 @@ right() {
     verdict "$1" "$(wrong_data "$2" "$3")" "$took s"
 }
 
-srun_pmix=(srun --mpi=pmix)
+# The job failed, by itself and soon.
+wrong_failure() { # SECONDS
+    case $status in
+    0) echo "status 0, though it could not work" ;;
+    124 | 137) echo "hangs: no end after $took s" ;;
+    *) ! awk "BEGIN { exit !($took > $1) }" || echo "ended only after $took s" ;;
+    esac
+}
+
+# --- the tests ---
+
+on_node=(srun --mpi=pmix -N1 -n2)
+on_two=(srun --mpi=pmix -N2 -n2)
+on_four=(srun --mpi=pmix -N2 -n4)
+storm=("$mpi_tests/storm" 4 300001 2)
+
+with_srun() {
+    local HOME
+    right "srun, a node" 2 1 "${on_node[@]}" "$mpi_tests/pingpong"
+    right "srun, two nodes" 2 2 "${on_two[@]}" "$mpi_tests/pingpong"
+    right "srun, two ranks a node" 4 2 "${on_four[@]}" "${storm[@]}"
+    right "srun, shared memory inside the nodes" 4 2 env OMPI_MCA_btl=rbuf,vader,self \
+        "${on_four[@]}" "$mpi_tests/collectives"
+    right "srun, one-sided" 2 2 "${on_two[@]}" "$mpi_tests/onesided"
+    right "srun, one-sided, two ranks a node" 4 2 "${on_four[@]}" "$mpi_tests/epochs" created allocated
+    # Without that variable Slurm 22.05 lets a rank leave MPI_Finalize that sent what nobody has received yet.
+    right "srun, messages under way in MPI_Finalize" 2 2 env SLURM_PMIX_FENCE=ring \
+        "${on_two[@]}" "$mpi_tests/finalize"
+
+    export HOME=$cluster/home
+    mkdir -p "$HOME/.openmpi"
+    env | sed -n 's/^OMPI_MCA_//p' >"$HOME/.openmpi/mca-params.conf"
+    # shellcheck disable=SC2046 # names have no blanks
+    right "srun, parameters in a file" 2 2 env $(env | sed -n 's/^\(OMPI_MCA_[^=]*\)=.*/-u \1/p') \
+        "${on_two[@]}" "${storm[@]}"
+}
+
+with_each_protocol() {
+    local protocol
+    for protocol in superpipeline pipeline copy register rcache auto helper; do
+        export OMPI_MCA_btl_rbuf_protocol=$protocol
+        right "srun, $protocol" 2 2 "${on_two[@]}" "$mpi_tests/types"
+        right "srun, $protocol, one-sided" 4 2 "${on_four[@]}" "$mpi_tests/onesided"
+    done
+    unset OMPI_MCA_btl_rbuf_protocol
+}
+
+# What the user sees without PMIx: Open MPI's own text, soon.
+wrong_launch() {
+    wrong_failure 30
+    grep -q "OMPI was not built with SLURM's PMI support" "$log" || echo "nothing is said of PMI"
+}
+
+without_pmix() {
+    job "srun without --mpi" 60 srun -N1 -n2 "${storm[@]}"
+    verdict "srun without --mpi" "$(wrong_launch)" "Open MPI's text, after $took s"
+    job "srun with pmi2" 60 srun --mpi=pmi2 -N1 -n2 "${storm[@]}"
+    verdict "srun with pmi2" "$(wrong_launch)" "Open MPI's text, after $took s"
+}
+
+# A rank is gone: the job ends within 10 s of that.
+wrong_killed() {
+    local since
+    wrong_failure 60
+    since=$(sed -n 's/.*victim: killed at \([0-9.]*\).*/\1/p' "$log" |
+        awk -v now="$ended" 'NR == 1 { printf "%.1f", now - $1 }')
+    if test -z "$since"; then
+        echo "no rank went"
+    elif awk "BEGIN { exit !($since > 10) }"; then
+        echo "the job lived on for $since s"
+    fi
+}
+
+with_deaths() {
+    local place
+    for place in "a node" "two nodes"; do
+        local launch=("${on_node[@]}")
+        test "$place" = "a node" || launch=("${on_two[@]}")
+        job "srun, a rank is killed, $place" 60 "${launch[@]}" "$mpi_tests/victim"
+        verdict "srun, a rank is killed, $place" "$(wrong_killed)" "$took s"
+        job "srun, a rank exits, $place" 60 "${launch[@]}" "$mpi_tests/victim" exit
+        verdict "srun, a rank exits, $place" "$(wrong_killed)" "$took s"
+    done
+}
+
+# Runs the command and, two seconds after the job began, the other one with the job's number.
+meanwhile() { # THEN COMMAND...
+    local number
+    "${@:2}" &
+    until number=$(squeue --noheader --states=running --format=%i | grep .); do sleep 0.1; done
+    sleep 2
+    bash -c "$1" sh "$number"
+    wait $!
+}
+
+wrong_cancelled() {
+    wrong_failure 30
+    test -z "$(pgrep -x steady)" || echo "a rank lives on"
+}
+
+with_interruptions() {
+    local name="scancel" steady=$RBUF_BUILD/tests/robust/steady
+    export -f meanwhile
+    # shellcheck disable=SC2016 # for the shell of meanwhile
+    job "$name" 60 bash -c 'meanwhile "$@"' sh 'scancel "$1"' "${on_two[@]}" "$steady" 50
+    verdict "$name" "$(wrong_cancelled)" "$took s"
+    # shellcheck disable=SC2016
+    right "suspended and resumed" 2 2 bash -c 'meanwhile "$@"' sh \
+        'scontrol suspend "$1" && sleep 3 && scontrol resume "$1"' "${on_two[@]}" "$steady" 4
+}
+
+in_allocations() {
+    local name="sbatch" script=$cluster/job.sh output=$cluster/output
+    # shellcheck disable=SC2046
+    right "salloc, mpirun with the parameter set" 4 2 env $(env | sed -n 's/^\(OMPI_MCA_[^=]*\)=.*/-u \1/p') \
+        salloc -N2 --ntasks-per-node=2 mpirun --tune "$prefix/share/openmpi/amca-param-sets/rbuf.conf" \
+        --mca btl_rbuf_report 1 --mca mpi_yield_when_idle 1 "${storm[@]}"
+
+    # shellcheck disable=SC2016
+    job "two steps at once" 120 salloc -N2 --ntasks-per-node=2 bash -c \
+        'srun --exact "$@" & srun --exact "$@" & wait' sh "${on_two[@]:1}" "$mpi_tests/pingpong"
+    verdict "two steps at once" "$(wrong_data 2 2 2)" "$took s"
+
+    cat >"$script" <<'END'
+#!/bin/sh
+#SBATCH --nodes=2 --ntasks-per-node=2
+srun --mpi=pmix "$@" && mpirun "$@"
+END
+    # shellcheck disable=SC2016
+    job "$name" 120 bash -c 'sbatch --wait --output="$0" "$@"; status=$?; cat "$0"; exit $status' \
+        "$output" "$script" "${storm[@]}"
+    verdict "$name, srun and mpirun" "$(wrong_data 4 2 2)" "$took s"
+
+    name="rbuf-compare in an allocation"
+    job "$name" 120 salloc -N2 "$prefix/bin/rbuf-compare" --transports superpipeline --sizes 8 \
+        --buffers reused --rounds 1 --no-probe --check
+    verdict "$name" "$(wrong_end)$(grep -q '^fabric softhca0, on node1 and node2,' "$log" || echo "not on two nodes")" \
+        "$took s"
+}
+
+# The shell that submits has a limit on locked memory of 1 MB. slurmd has this machine's, which may be 8 MB: enough
+# for few receive buffers (docs/launchers.md).
+with_limit() { # COMMAND...
+    export OMPI_MCA_btl_rbuf_control_buffers=64 OMPI_MCA_btl_rbuf_bulk_buffers=8
+    prlimit --memlock=1048576: "$@"
+}
+
+wrong_limit() {
+    wrong_failure 30
+    grep -q '^The rbuf transport could not pin memory for' "$log" || echo "nothing is said of pinning"
+    grep -q 'RLIMIT_MEMLOCK is 1048576 bytes' "$log" || echo "the limit is not named"
+    grep -q 'PropagateResourceLimitsExcept=MEMLOCK' "$log" || echo "Slurm's remedy is not named"
+}
+
+with_limits() {
+    local name="memlock, the limit of the shell that submits" limited=("$here/limited.sh" "${storm[@]}")
+    if ! setpriv --bounding-set -ipc_lock true 2>/dev/null; then
+        skip "memlock" "setpriv may not take rights away here"
+        return
+    elif test "$(ulimit -H -l)" != unlimited && test "$(ulimit -H -l)" -lt 8192; then
+        skip "memlock" "the limit here is $(ulimit -H -l) KB"
+        return
+    fi
+    export -f with_limit
+    # shellcheck disable=SC2016
+    local limit=(bash -c 'with_limit "$@"' sh)
+    job "$name" 60 "${limit[@]}" "${on_two[@]}" "${limited[@]}"
+    verdict "$name" "$(wrong_limit)" "rbuf's text, after $took s"
+    right "memlock, srun --propagate=NONE" 2 2 "${limit[@]}" "${on_two[@]}" --propagate=NONE "${limited[@]}"
+    try "PropagateResourceLimitsExcept=MEMLOCK" cluster_reconfigure PropagateResourceLimitsExcept=MEMLOCK
+    right "memlock, PropagateResourceLimitsExcept" 2 2 "${limit[@]}" "${on_two[@]}" "${limited[@]}"
+    try "PropagateResourceLimits as by default" cluster_reconfigure
+}
+
+# What is unusual about where the ranks run, as a job's report has it.
+wrong_shares() { # PROCESSES NODES [SHARE]
+    wrong_data "$1" "$2"
+    if test $# -lt 3; then
+        grep -m 1 'processes share' "$log"
+    else
+        grep -q "^rbuf-report: unusual: $3: bind each to a core of its own (.* srun --cpu-bind=cores)" "$log" ||
+            echo "not said: $(grep -m 1 'report: unusual' "$log")"
+    fi
+}
+
+bound() { # NAME SHARE PROCESSES NODES COMMAND...
+    job "$1" 60 "${@:5}"
+    verdict "$1" "$(wrong_shares "$3" "$4" ${2:+"$2"})" "$took s"
+}
+
+with_bindings() {
+    bound "two ranks on a core" "2 processes share 1 processor on node1" 2 1 \
+        "${on_node[@]}" --cpu-bind=map_cpu:0,0 "${storm[@]}"
+    bound "srun --overcommit" "4 processes share 1 processor on node1" 4 1 \
+        srun --mpi=pmix -N1 -n4 --overcommit "${storm[@]}"
+    bound "the same core of two nodes" "" 2 2 "${on_two[@]}" --cpu-bind=map_cpu:0 "${storm[@]}"
+    if test "$(nproc)" -ge 2; then
+        bound "srun --cpu-bind=cores" "" 2 1 "${on_node[@]}" --cpu-bind=cores "${storm[@]}"
+        bound "srun --cpu-bind=none" "" 2 1 "${on_node[@]}" --cpu-bind=none "${storm[@]}"
+    fi
+}
+
+nothing_left() {
+    for _ in {1..50}; do
+        test -n "$(cluster_left)" || return 0
+        sleep 0.2
+    done
+    cluster_left
+    return 1
+}
 
 test "${RBUF_SLURM_INSIDE-}" = yes || enter "$@"
 trap 'exit 143' INT TERM
-cluster_ground 2>"$(log_of ground)" || skip_all "no ground for it: $(tail -n 1 "$(log_of ground)")"
+cluster_ground >"$(log_of ground)" 2>&1 || skip_all "no ground for it: $(tail -n 1 "$(log_of ground)")"
 environment
 try "configuration" cluster_configure
 try "munged" cluster_munge && try "slurmctld and two slurmd" cluster_start || {
     tally
     exit 1
 }
-right "srun, a node" 2 1 "${srun_pmix[@]}" -N1 -n2 "$mpi_tests/pingpong"
-right "srun, two nodes" 2 2 "${srun_pmix[@]}" -N2 -n2 "$mpi_tests/pingpong"
+srun --version
+with_srun
+test $long = no || with_each_protocol
+without_pmix
+with_deaths
+with_interruptions
+in_allocations
+with_limits
+with_bindings
+try "jobs leave nothing behind" nothing_left
+test -z "${HAND-}" || . "$HAND"
 tally

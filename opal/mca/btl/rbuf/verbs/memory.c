@@ -92,9 +92,10 @@ int rbuf_memory_problem(const struct rbuf_port *port, size_t bytes, int error,
                        held + bytes <= limit
                            ? " (and its queues, and the adapter may have a limit of its own)"
                            : "");
-    rbuf_problem_remedy(problem, "raise the limit where the job's processes are started "
-                                 "(\"ulimit -l unlimited\", limits.conf, or the batch system's "
-                                 "own setting)");
+    rbuf_problem_remedy(problem,
+                        "raise the limit where the job's processes are started "
+                        "(\"ulimit -l unlimited\", limits.conf; Slurm: "
+                        "PropagateResourceLimitsExcept=MEMLOCK, or srun --propagate=NONE)");
     return error;
 }
 
