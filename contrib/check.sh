@@ -244,6 +244,7 @@ run_softhca() {
 run_mpi() {
     local long=()
     test $all = yes && long=(--all)
+    try "what counts as skipped" "$source/tests/mpi/skips.sh"
     TALLY_TIMEOUT=4500 add_counted mpi env PATH="$prefix/bin:$PATH" RBUF_BUILD="$plain" \
         RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" \
         "$source/tests/mpi/run.sh" "${long[@]}"

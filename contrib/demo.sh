@@ -431,6 +431,8 @@ else
     mpi_launch_options "$ranks"
     mpi_args+=("${placement[@]}")
 fi
+transports_open "${names[@]}" -- "$prefix/libexec/rbuf/nas_is" --class S
+names=("${transports_kept[@]}")
 echo "adapter $fabric_name, on ${fabric_hosts//+/, }"
 run_rounds
 echo

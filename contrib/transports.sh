@@ -101,6 +101,29 @@ transports_keep()
     done
 }
 
+# transports_open NAME... -- PROGRAM ARGUMENT...: sets the array transports_kept to those over which such a job of
+# mpi_args comes up on the fabric that was chosen, and says on standard error what is left out. Open MPI lists a
+# pml ucx whose UCX has nothing for the adapter, as Debian's from 1.23 on.
+transports_open()
+{
+    local name names=()
+    while [ "$1" != -- ]; do
+        names+=("$1")
+        shift
+    done
+    shift
+    transports_kept=()
+    for name in "${names[@]}"; do
+        if [ "${name%%:*}" != ucx ] || { transport_options ucx &&
+            timeout -k 5 60 "${fabric_command[@]}" "${MPIRUN:-mpirun}" "${mpi_args[@]}" "${transport_args[@]}" "$@" \
+                >/dev/null 2>&1 </dev/null; }; then
+            transports_kept+=("$name")
+        else
+            echo "this Open MPI's pml ucx does not start on $fabric_name: $name is left out of the comparison" >&2
+        fi
+    done
+}
+
 # True if the transport runs over verbs, that is, needs an HCA, real or emulated.
 transport_needs_hca()
 {

@@ -219,6 +219,9 @@ choose_transports()
     else
         choose_machine "$needs_hca"
     fi
+    transports_open "${names[@]}" -- "$bench" --sizes 0 --reps 1
+    names=("${transports_kept[@]}")
+    [ ${#names[@]} -gt 0 ] || refuse "none of these transports starts"
 }
 
 choose_nodes()

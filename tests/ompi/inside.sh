@@ -134,6 +134,19 @@ cache_needs_hooks() {
     grep -q ' cache_hits=[1-9]' <<<"$out"
 }
 
+# A pml ucx is listed even if its UCX has nothing for adapters: rbuf-compare leaves it out and goes on.
+compares_with_ucx() {
+    local out wanted='pml ucx does not start on softhca:unpaced: ucx is left out'
+    out=$(rbuf-compare --profile unpaced --transports superpipeline,ucx --rounds 1 --sizes 8 --reps 20 \
+        --no-probe 2>&1) || { printf '%s\n' "$out" && return 1; }
+    printf '%s\n' "$out"
+    if compgen -G '/usr/lib/*/ucx/libuct_ib.so*' >/dev/null; then
+        ! grep -q "$wanted" <<<"$out"
+    else
+        grep -q "$wanted" <<<"$out"
+    fi
+}
+
 # A component for the other series is left out with a message, and the program runs.
 refuses_other() {
     local out
@@ -181,7 +194,7 @@ all_of_mpi() {
 # Other people's verbs programs, which change with the release of rdma-core.
 verbs_programs() {
     local some=()
-    test ${#long[@]} -gt 0 || some=(--only '^(ibv_|.* 4096|.*_lat, |ib_atomic_bw|calls)')
+    test ${#long[@]} -gt 0 || some=(--only '^(calls|ibv_|ib_.*_bw 4096|ib_send_lat|ib_atomic_bw)')
     try_script "verbs programs" "$source/tests/softhca/run.sh" "${some[@]}" --build "$build" clients
 }
 
@@ -200,6 +213,7 @@ try "help texts of btl/rbuf" help_texts "help-mpi-btl-rbuf.txt / bad parameter" 
 try "help texts of osc/rbuf" help_texts "help-mpi-osc-rbuf.txt / bad parameter" osc_rbuf_limit 12.5k \
     --mca osc_rbuf_aggregate 1 --mca osc rdma,rbuf "$build/tests/mpi/onesided"
 export UCX_MEM_EVENTS=n # for the cache, from here on
+TALLY_TIMEOUT=120 try "rbuf-compare beside UCX" compares_with_ucx
 if test -r /work/other/mca_btl_rbuf.so; then
     try "Open MPI $series refuses the component of 4.1" refuses_other
 else

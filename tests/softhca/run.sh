@@ -92,6 +92,8 @@ run_launcher() {
 run_clients() {
     local transfer size
     local TALLY_TIMEOUT=20
+    have "calls of libibverbs" nm &&
+        try "calls of libibverbs" "$here/calls.sh" "$build/contrib/softhca/.libs/libsofthca.so"
     have ibv_devinfo ibv_devinfo && try ibv_devinfo "$softhca" "${fabric[@]}" -- sh -c \
         'ibv_devinfo -v | tee /dev/stderr | grep PORT_ACTIVE'
     for transfer in "" -e "-s 100" "-s 1000000 -n 50" "-r 20 -n 5000" "-m 256"; do

@@ -36,8 +36,7 @@ static uint32_t job_size(void)
     return status == OPAL_SUCCESS ? size : 0;
 }
 
-/* The callback may still come when Open MPI has unloaded the component. */
-static void stay_loaded(void)
+void mca_btl_rbuf_gather_stay_loaded(void)
 {
     Dl_info info;
 
@@ -53,6 +52,7 @@ static bool meet(void)
     struct timespec start;
     struct timespec now;
 
+    atomic_store_explicit(&fence, WAITING, memory_order_relaxed);
     if (!rbuf_compat_fence(fence_ended)) {
         return false;
     }
@@ -69,7 +69,7 @@ static bool meet(void)
         (void) nanosleep(&pause, NULL);
         clock_gettime(CLOCK_MONOTONIC, &now);
     } while (now.tv_sec - start.tv_sec <= MCA_BTL_RBUF_GATHER_SECONDS);
-    stay_loaded();
+    mca_btl_rbuf_gather_stay_loaded(); /* for the callback */
     return false;
 }
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Brings a text of each process of the job to rank 0, when its component closes. MPI and this
- * transport are over by then; what still runs is PMIx: each process puts its text, all meet in a
+ * Brings a text of each process of the job to rank 0, at its end. MPI is over by then, and perhaps
+ * this transport; what still runs is PMIx: each process puts its text, all meet in a
  * fence that collects the texts, rank 0 gets them.
  *
  * All processes have passed the barrier of MPI_Finalize(), so they come to that fence unless one
  * dies, has no adapter, or was not asked for its text. Nobody waits for these for ever: a process
  * that has waited GATHER_SECONDS goes on without.
  *
- * Threads: the one that closes the component, once.
+ * Threads: the one that ends Open MPI, once.
  */
 #ifndef BTL_RBUF_GATHER_H
 #define BTL_RBUF_GATHER_H
@@ -22,6 +22,9 @@ typedef enum {
     MCA_BTL_RBUF_LEFT,     /* this is another rank: rank 0 is handed its text */
     MCA_BTL_RBUF_NOT_GATHERED
 } mca_btl_rbuf_gathering_t;
+
+/* Calls of this component may still come when Open MPI has unloaded it: from here on it stays. */
+void mca_btl_rbuf_gather_stay_loaded(void);
 
 /* Hands the texts to `take`, which does not keep them. `*processes` is the size of the job, 0 if
  * that is not known. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * The report (btl_rbuf_report.h): a process's own counters, as text. btl_rbuf_summary.c has the
- * job's.
+ * job's. Owns whether it is due.
  */
 #include "btl_rbuf_report.h"
 
@@ -155,7 +155,10 @@ static void print_job(FILE *stream)
     mca_btl_rbuf_summary_free(summary);
 }
 
-void mca_btl_rbuf_report(void)
+/* Of a report: from modules to close. */
+static enum { NOT_DUE, DUE } state;
+
+static void print_report(void)
 {
     char *text = NULL;
     size_t length;
@@ -181,4 +184,27 @@ void mca_btl_rbuf_report(void)
     /* In one piece, where fprintf() may write several: mpirun would mix those of two ranks. */
     fwrite(text, 1, length, stderr);
     free(text);
+}
+
+void mca_btl_rbuf_report(void)
+{
+    if (state == DUE) {
+        state = NOT_DUE;
+        print_report();
+    }
+}
+
+static void before_pmix_ends(void *unused)
+{
+    (void) unused;
+    mca_btl_rbuf_report();
+}
+
+void mca_btl_rbuf_report_open(void)
+{
+    state = DUE;
+    if (mca_btl_rbuf_params.report == MCA_BTL_RBUF_REPORT_JOB &&
+        rbuf_compat_before_pmix_ends(before_pmix_ends)) {
+        mca_btl_rbuf_gather_stay_loaded();
+    }
 }

@@ -16,8 +16,12 @@ enum mca_btl_rbuf_report_level {
     MCA_BTL_RBUF_REPORT_JSON
 };
 
-/* Before the component is closed, behind its last module. May wait for the other processes, for a
- * bounded time (btl_rbuf_gather.h). */
+/* When there are modules. */
+void mca_btl_rbuf_report_open(void);
+
+/* Before the component is closed, behind its last module: all that is not printed yet. The job's is
+ * printed before where PMIx has ended by then. May wait for the other processes, for a bounded time
+ * (btl_rbuf_gather.h). */
 void mca_btl_rbuf_report(void);
 
 #endif

@@ -106,6 +106,19 @@ static inline bool rbuf_compat_fence(void (*ended)(int status, void *context))
 #endif
 }
 
+/* Open MPI 5 ends PMIx before it closes its components: has it call a function before that. Others
+ * close them first, and this does nothing: false. */
+static inline bool rbuf_compat_before_pmix_ends(void (*call)(void *unused))
+{
+#if OPAL_MAJOR_VERSION == 5
+    opal_finalize_append_cleanup(call, "the rbuf transport's report", NULL);
+    return true;
+#else
+    (void) call;
+    return false;
+#endif
+}
+
 /* True if the running Open MPI is of the series that this was compiled for. */
 static inline bool rbuf_compat_same_series(const char *running)
 {
