@@ -23,6 +23,7 @@ my $shown_most = 5;
 
 my @holding = qw(
     docs/index.md
+    docs/registration.md
 );
 
 # ---- from Markdown to sentences ----
