@@ -3,7 +3,8 @@
 #
 # What documents promise of each other and of the source: links lead somewhere; every parameter that is named
 # exists; every topic of a help text has its place in troubleshooting.md; every document is in the manual's table
-# of contents, in the distribution, and (but for what the map leaves to others) in README's map.
+# of contents, in the distribution, and (but for what the map leaves to others) in README's map. A note of docs/notes
+# is in the table of contents, and the page that it belongs to has a link to it.
 #
 #   tests/build/documents.pl [TREE]
 
@@ -50,7 +51,8 @@ sub anchors {
 }
 
 my @documents = sort(glob("docs/*.md"));
-my @pages = (grep({ -e } qw(README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md)), @documents,
+my @notes = sort(glob("docs/notes/*.md"));
+my @pages = (grep({ -e } qw(README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md)), @documents, @notes,
     qw(tests/README.md contrib/softhca/README.md));
 
 sub check_links {
@@ -104,6 +106,11 @@ sub check_listed {
         fault("docs/index.md: $name is not in it") unless $name eq "index" || $contents =~ /^\Q$name\E$/m;
         fault("docs/Makefile.am: $name.md is not distributed") unless $made =~ /\b\Q$name\E\.md\b/;
         fault("README.md: docs/$name.md is nowhere in it") unless $name eq "index" || $map =~ /\b\Q$name\E\.md\b/;
+    }
+    for my $path (@notes) {
+        my ($name) = $path =~ m{docs/(.*)\.md$};
+        fault("docs/index.md: $name is not in it") unless $contents =~ /^\Q$name\E$/m;
+        fault("$path: no document has a link to it") unless grep { content($_) =~ /\]\(\Q$name\E\.md[)#]/ } @documents;
     }
 }
 

@@ -23,7 +23,9 @@ my $shown_most = 5;
 
 my @holding = qw(
     docs/index.md
+    docs/notes/early-data.md
     docs/registration.md
+    docs/superpipeline.md
 );
 
 # ---- from Markdown to sentences ----
