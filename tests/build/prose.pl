@@ -22,8 +22,10 @@ my ($mean_most, $words_most, $passive_most) = (16, 35, 25);
 my $shown_most = 5;
 
 my @holding = qw(
+    docs/helper.md
     docs/index.md
     docs/notes/early-data.md
+    docs/notes/helper.md
     docs/registration.md
     docs/superpipeline.md
 );
