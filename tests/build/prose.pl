@@ -26,7 +26,10 @@ my @holding = qw(
     docs/index.md
     docs/notes/early-data.md
     docs/notes/helper.md
+    docs/notes/reuse.md
+    docs/notes/small-messages.md
     docs/registration.md
+    docs/small-messages.md
     docs/superpipeline.md
 );
 
