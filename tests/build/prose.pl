@@ -29,6 +29,7 @@ my @holding = qw(
     docs/notes/reuse.md
     docs/notes/small-messages.md
     docs/registration.md
+    docs/roce.md
     docs/small-messages.md
     docs/superpipeline.md
 );
