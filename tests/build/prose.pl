@@ -32,6 +32,7 @@ my @holding = qw(
     docs/roce.md
     docs/small-messages.md
     docs/superpipeline.md
+    docs/tools.md
 );
 
 # ---- from Markdown to sentences ----
