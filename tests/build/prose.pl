@@ -24,6 +24,7 @@ my $shown_most = 5;
 my @holding = qw(
     docs/helper.md
     docs/index.md
+    docs/large-jobs.md
     docs/migration.md
     docs/notes/early-data.md
     docs/notes/helper.md
