@@ -30,6 +30,7 @@ my @holding = qw(
     docs/notes/helper.md
     docs/notes/reuse.md
     docs/notes/small-messages.md
+    docs/protocol.md
     docs/registration.md
     docs/roce.md
     docs/small-messages.md
