@@ -27,6 +27,7 @@ my @holding = qw(
     docs/helper.md
     docs/index.md
     docs/large-jobs.md
+    docs/man/rbuf.md
     docs/migration.md
     docs/notes/early-data.md
     docs/notes/helper.md
