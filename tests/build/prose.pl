@@ -35,6 +35,7 @@ my @holding = qw(
     docs/notes/small-messages.md
     docs/protocol.md
     docs/registration.md
+    docs/results.md
     docs/roce.md
     docs/small-messages.md
     docs/superpipeline.md
