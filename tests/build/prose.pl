@@ -22,6 +22,7 @@ my ($mean_most, $words_most, $passive_most) = (16, 35, 25);
 my $shown_most = 5;
 
 my @holding = qw(
+    CONTRIBUTING.md
     SECURITY.md
     contrib/softhca/README.md
     docs/figures.md
@@ -42,6 +43,7 @@ my @holding = qw(
     docs/small-messages.md
     docs/superpipeline.md
     docs/tools.md
+    tests/README.md
 );
 
 # ---- from Markdown to sentences ----
