@@ -9,7 +9,7 @@
 # Each such node has a directory of its own in TMPDIR: daemons of one machine would share theirs, and that of
 # the job before may still be removing it. It has a host name of its own, too, in a UTS name space: Open MPI
 # names its segments of shared memory by it. Where none may be made both have one name, and then each node
-# must have one rank: with more osc/rdma hangs, and vader crashes (Open MPI 4.1.4).
+# must have one rank: with more, Open MPI would take one node's segments for the other's.
 host=$1
 shift
 TMPDIR=$(mktemp -d "${TMPDIR:-/tmp}/node.XXXXXX") || exit

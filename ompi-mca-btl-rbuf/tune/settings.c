@@ -255,7 +255,7 @@ struct rbuf_schedule tune_settings_schedule(const struct tune_settings *settings
         .buffers = (uint8_t) settings->buffers,
         .taper = in_order ? RBUF_TAPER_NONE : RBUF_TAPER_TAIL};
 
-    rbuf_schedule_shrink(&schedule, room > 0 ? room : 1);
+    rbuf_schedule_shrink(&schedule, room > 0 ? room : 1, 1u << 30);
     return schedule;
 }
 

@@ -189,7 +189,7 @@ static void check_read(const struct mca_btl_rbuf_params *params)
                  "a schedule can be made of it");
     if (params->staging_size > 0) {
         fuzz_require(half >= params->block_size, "the staging holds a block each way");
-        rbuf_schedule_shrink(&schedule, half / params->block_size);
+        rbuf_schedule_shrink(&schedule, half / params->block_size, 1u << 30);
         fuzz_require(rbuf_schedule_valid(&schedule) && rbuf_schedule_lane(&schedule) <= half,
                      "a message fits into the staging");
     }

@@ -200,14 +200,19 @@ static inline _Noreturn void check_die(void)
     abort();
 }
 
+/* True if mpirun was told to use rbuf. */
+static inline bool check_is_rbuf(void)
+{
+    const char *btls = getenv("OMPI_MCA_btl");
+
+    return btls != NULL && btls[0] != '^' && strstr(btls, "rbuf") != NULL;
+}
+
 /* Before MPI_Init: small one-sided operations of active epochs are packed (osc/rbuf), if the
  * transport is rbuf. False: it is another one. */
 static inline bool check_pack_one_sided(void)
 {
-    const char *btls = getenv("OMPI_MCA_btl");
-
-    return btls != NULL && strstr(btls, "rbuf") != NULL &&
-           setenv("OMPI_MCA_osc", "rdma,rbuf", 1) == 0 &&
+    return check_is_rbuf() && setenv("OMPI_MCA_osc", "rdma,rbuf", 1) == 0 &&
            setenv("OMPI_MCA_osc_rbuf_aggregate", "1", 1) == 0;
 }
 

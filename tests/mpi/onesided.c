@@ -195,8 +195,7 @@ static void drawn_numbers(struct window *w)
 
 /*
  * A lock of our own by compare-and-swap, at rank 0, guards a plain counter that the other ranks
- * read and write. Rank 0 itself takes no part: osc/rdma of Open MPI 4.1.4 hands the BTL no endpoint
- * for a compare-and-swap to oneself and crashes, over openib and vader as well.
+ * read and write. Rank 0 itself takes no part: swap.c has compare-and-swap to oneself.
  */
 static void swapped_lock(struct window *w)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Compare-and-swap, to the process itself too: osc/rdma names neither endpoint nor memory then. All
- * ranks count at rank 0 at once, and each at itself, so that no count may be lost between those who
- * have the adapter do it and those who might not. In windows that are created and allocated, with 8
- * bytes and with 4.
+ * Compare-and-swap, to the process itself too, where osc/rdma names neither endpoint nor memory:
+ * over rbuf, which finds both. All ranks count at rank 0 at once, and each at itself, so that no
+ * count may be lost between those who have the adapter do it and those who might not. In windows
+ * that are created and allocated, with 8 bytes and with 4.
  */
 #include "check.h"
 
@@ -75,6 +75,9 @@ int main(int argc, char **argv)
     MPI_Win win;
 
     check_begin(&argc, &argv);
+    if (!check_is_rbuf()) {
+        check_skip("for rbuf alone");
+    }
     check_need_windows();
     MPI_Win_create(created, sizeof created, sizeof *created, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
     counts(win, created, "created");

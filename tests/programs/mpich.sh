@@ -16,9 +16,9 @@ quick=' sendrecv2 sendflood sendall anyall bsend5 isendirecv icsend icprobe prob
 most_ranks=10
 longest=300 # seconds
 # The first looks at the field MPI_ERROR of a status on its stack that MPI_Request_get_status leaves as it was in
-# Open MPI, over any transport: it fails or not by what happens to lie there. The others hang in Open MPI 4.1.4,
-# over tcp as well. Those of the second line are only long: accumulates of dozens of GB, each a get and a put of a size
-# that others have, and 100,000 communicators.
+# Open MPI, over any transport: it fails or not by what happens to lie there. The others are not for Open MPI 4.1.4,
+# over whatever transport. Those of the second line are only long: accumulates of dozens of GB, each a get and a put
+# of a size that others have, and 100,000 communicators.
 unfit=' rqstatus comm_idup_nb comm_idup_isend
     large_acc_flush_local derived_acc_flush_local ctxsplit '
 # They follow pointers into memory that others attach to a dynamic window at that time. On one node osc/rdma of

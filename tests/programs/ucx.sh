@@ -14,9 +14,8 @@ if ! transport_available ucx; then
     exit
 fi
 only='^(pingpong|window|types|many-to-one|storm-large|probe|collectives|one-sided|remap)$'
-# All but what UCX itself ends: a rendezvous from memory that may only be read is an assertion of its. Open MPI
-# 4.1.4's osc/ucx leaves it to the adapter to refuse what lies outside of a window, which ends the job, crashes in
-# puts to dynamic windows, and asks UCX for atomic operations on types that it has none for.
+# All but what is not for UCX, or for Open MPI 4.1.4's osc/ucx: memory that may only be read, what lies outside of a
+# window, dynamic windows, and accumulates of types that UCX has no atomic operations for.
 not_for_ucx='^(read-only|scheduled|accumulate-(plain|apart)|epochs(|-alone|-5|-apart|-apart-3|-packed|-packed-8))$'
 [ "$programs_all" = no ] ||
     only="^($(awk '/^[a-z]/ { print $1 }' "$here/../mpi/testlist" | grep -Ev "$not_for_ucx" | paste -s -d '|'))\$"

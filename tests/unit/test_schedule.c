@@ -315,6 +315,8 @@ static const struct {
     {1, 100, UINT16_MAX, (1ull << 32) + 1, 1, 100, UINT16_MAX},
 };
 
+#define REQUEST_MOST (1u << 30) /* bytes */
+
 START_TEST(a_schedule_shrinks)
 {
     for (size_t i = 0; i < sizeof(shrinks) / sizeof(shrinks[0]); i++) {
@@ -323,7 +325,7 @@ START_TEST(a_schedule_shrinks)
         schedule.buffers = shrinks[i].buffers;
         schedule.first_blocks = shrinks[i].first;
         schedule.buffer_blocks = shrinks[i].largest;
-        rbuf_schedule_shrink(&schedule, shrinks[i].blocks);
+        rbuf_schedule_shrink(&schedule, shrinks[i].blocks, REQUEST_MOST);
         ck_assert_uint_eq(schedule.buffers, shrinks[i].buffers_left);
         ck_assert_uint_eq(schedule.first_blocks, shrinks[i].first_left);
         ck_assert_uint_eq(schedule.buffer_blocks, shrinks[i].largest_left);
@@ -342,12 +344,32 @@ START_TEST(a_schedule_shrinks_to_any_size)
             uint64_t taken;
 
             schedule.buffers = buffers;
-            rbuf_schedule_shrink(&schedule, blocks);
+            rbuf_schedule_shrink(&schedule, blocks, REQUEST_MOST);
             taken = (uint64_t) schedule.buffers * schedule.buffer_blocks;
             ck_assert(rbuf_schedule_valid(&schedule));
             ck_assert_uint_le(taken, blocks);
             ck_assert(taken + schedule.buffers > blocks || taken == buffers * 64u);
         }
+    }
+}
+END_TEST
+
+/* Buffers of more bytes than a request may have, or 32 bits count. */
+START_TEST(a_schedule_fits_requests)
+{
+    static const uint32_t most[] = {1u << 30, 1u << 23, 1u << 20, 4096};
+
+    for (size_t i = 0; i < sizeof(most) / sizeof(most[0]); i++) {
+        struct rbuf_schedule schedule = usual();
+
+        schedule.block_bytes = 1u << 20;
+        schedule.first_blocks = schedule.buffer_blocks = UINT16_MAX;
+        schedule.buffers = 1;
+        ck_assert(!rbuf_schedule_valid(&schedule));
+        rbuf_schedule_shrink(&schedule, 1u << 15, most[i]);
+        ck_assert(rbuf_schedule_valid(&schedule));
+        ck_assert_uint_eq(schedule.buffer_blocks, most[i] < 1u << 20 ? 1 : most[i] >> 20);
+        ck_assert_uint_eq(schedule.first_blocks, schedule.buffer_blocks);
     }
 }
 END_TEST
@@ -397,6 +419,7 @@ int main(void)
     unit_add(suite, measuring_huge_lengths);
     unit_add(suite, a_schedule_shrinks);
     unit_add(suite, a_schedule_shrinks_to_any_size);
+    unit_add(suite, a_schedule_fits_requests);
     unit_add(suite, invalid_schedules_are_refused);
     return unit_run(suite);
 }

@@ -10,7 +10,7 @@ for protocol in $some_protocols; do
 done
 mpi=()
 programs=(types)
-# Of Open MPI 4.1.4 operations on dynamic windows of another node hang.
+# Open MPI 4.1.4 is not for dynamic windows of another node.
 [ "$vm_all" = no ] || programs+=(order onesided copied "epochs created allocated" "epochs packed created allocated")
 for program in "${programs[@]}"; do
     # shellcheck disable=SC2086 # the program is words

@@ -61,12 +61,13 @@ static bool connect_queues(mca_btl_base_endpoint_t *endpoint,
     return true;
 }
 
-/* Bytes of the largest chunk that the arena can hold at any time. */
-static uint32_t stage_bytes(const struct rbuf_arena *arena)
+/* Bytes of the largest chunk that can be staged at any time, and written by one request. */
+static uint32_t stage_bytes(const struct rbuf_core *core)
 {
-    uint64_t bytes = (uint64_t) rbuf_arena_longest(arena) * arena->block_bytes;
+    const struct rbuf_arena *arena = &core->send_arena;
+    const uint64_t bytes = (uint64_t) rbuf_arena_longest(arena) * arena->block_bytes;
 
-    return bytes < UINT32_MAX ? (uint32_t) bytes : UINT32_MAX;
+    return bytes < core->options.max_message ? (uint32_t) bytes : core->options.max_message;
 }
 
 /* What the peer has to know of this side. */
@@ -84,7 +85,7 @@ static void describe(mca_btl_base_endpoint_t *endpoint, struct rbuf_exchange *mi
     mine->side.mailbox = (uintptr_t) endpoint->mailbox;
     mine->side.mailbox_rkey = mca_btl_rbuf_mailbox_rkey(module, endpoint->mailbox);
     mine->side.peer_index = endpoint->peer->index;
-    mine->side.stage_bytes = stage_bytes(&module->core.send_arena);
+    mine->side.stage_bytes = stage_bytes(&module->core);
     for (int i = 0; i < RBUF_CHANNELS; i++) {
         rbuf_queue_address(endpoint->queue[i], &mine->side.queue[i]);
         mine->side.window[i] = rbuf_queue_window(endpoint->queue[i]);

@@ -45,7 +45,7 @@ static void choose_protocol(const struct rbuf_port *port, size_t half,
         room = room > 1 ? room / 2 : 1;
         options->arrival = RBUF_ARRIVAL_CHUNK;
     }
-    rbuf_schedule_shrink(schedule, room);
+    rbuf_schedule_shrink(schedule, room, options->max_message);
     if (port->subblock == RBUF_SUBBLOCK_CHECKED) {
         options->arrival = rbuf_arrival_checked(options->arrival);
     } else if (port->subblock == RBUF_SUBBLOCK_OFF) {

@@ -252,6 +252,7 @@ static void show_lowered(const mca_btl_rbuf_module_t *module, FILE *stream)
 {
     const struct rbuf_schedule *is = &module->core.options.schedule;
     const struct rbuf_schedule wanted = mca_btl_rbuf_params_schedule();
+    const uint64_t half = mca_btl_rbuf_staging_half(module);
     const uint64_t block = is->block_bytes;
     const bool pipeline = mca_btl_rbuf_params.protocol == MCA_BTL_RBUF_PIPELINE;
     const char *separator = "";
@@ -266,8 +267,13 @@ static void show_lowered(const mca_btl_rbuf_module_t *module, FILE *stream)
     separator = print_lowered(separator, "buffers", wanted.buffers, is->buffers, false, stream);
     (void) print_lowered(separator, pipeline ? "pipeline_chunk" : "c0", wanted.first_blocks * block,
                          is->first_blocks * block, true, stream);
+    if (rbuf_schedule_lane(&wanted) <= half) {
+        fprintf(stream, "; a request is %s at most (the adapter)\n",
+                amount_of(module->core.options.max_message).text);
+        return;
+    }
     fprintf(stream, "; the staging of this port is %s in each direction at most (%s)\n",
-            amount_of(mca_btl_rbuf_staging_half(module)).text,
+            amount_of(half).text,
             mca_btl_rbuf_params.staging_size > 0 ? "staging_size" : "RLIMIT_MEMLOCK");
 }
 

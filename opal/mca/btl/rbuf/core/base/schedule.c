@@ -177,13 +177,15 @@ void rbuf_schedule_fit(struct rbuf_schedule *schedule, uint32_t blocks)
     }
 }
 
-void rbuf_schedule_shrink(struct rbuf_schedule *schedule, uint64_t blocks)
+void rbuf_schedule_shrink(struct rbuf_schedule *schedule, uint64_t blocks, uint32_t most_bytes)
 {
+    const uint32_t most =
+        most_bytes > schedule->block_bytes ? most_bytes / schedule->block_bytes : 1;
     uint64_t each;
 
     if (schedule->buffers > blocks) {
         schedule->buffers = (uint8_t) blocks;
     }
     each = blocks / schedule->buffers;
-    rbuf_schedule_fit(schedule, each < RBUF_BUFFER_BLOCKS ? (uint32_t) each : RBUF_BUFFER_BLOCKS);
+    rbuf_schedule_fit(schedule, each < most ? (uint32_t) each : most);
 }

@@ -103,8 +103,9 @@ struct rbuf_schedule rbuf_schedule_rest(const struct rbuf_schedule *early, uint3
 void rbuf_schedule_fit(struct rbuf_schedule *schedule, uint32_t blocks);
 
 /* Lets the buffers of a message fit into `blocks` > 0 blocks together: shortens the longest chunk,
- * and takes fewer buffers where there are more of them than blocks. */
-void rbuf_schedule_shrink(struct rbuf_schedule *schedule, uint64_t blocks);
+ * and takes fewer buffers where there are more of them than blocks. No chunk is longer than
+ * `most_bytes` either, which a request may have, but for one of a block. */
+void rbuf_schedule_shrink(struct rbuf_schedule *schedule, uint64_t blocks, uint32_t most_bytes);
 
 /* Bytes from the start of a chunk's first block to its first payload byte. */
 static inline uint32_t rbuf_chunk_lead(const struct rbuf_schedule *schedule,
