@@ -21,6 +21,7 @@
 #   fuzz      everything that parses bytes from outside, for seconds each (tests/fuzz)
 #   soak      random traffic on 4 ranks with checked bytes, and 64 ranks all to all (tests/soak)
 #   programs  other people's MPI programs over rbuf (tests/programs)
+#   slurm     rbuf under a Slurm of its own, of two nodes on this machine (tests/slurm)
 #   ompi5, ompi6  the same source with Open MPI 5.0 and 6.0, in chroots, and a slice of the tests (tests/ompi)
 #   vm        Soft-RoCE in one guest and in two linked ones (tests/vm)
 #   packages  Debian and RPM packages: built, looked through, installed and used (tests/packages); with --all, or
@@ -34,7 +35,7 @@
 # What a stage says is shown when it and those before it have ended.
 # --all adds what is long: all bandwidths of measure, the long MPI tests and a third of them on each adapter that is
 # emulated, more settings of rings, IS class A, make distcheck, 40 seconds for each fuzzer,
-# an hour of random traffic. What fuzz, soak, programs, ompi5, ompi6 or vm needs and this machine cannot
+# an hour of random traffic. What fuzz, soak, programs, slurm, ompi5, ompi6 or vm needs and this machine cannot
 # have makes it skipped, with the reason. DIR is build/check by default; what takes long to fetch or make, as guests
 # and chroots, is kept in $RBUF_CACHE, ~/.cache/rbuf by default, for the runs to come; in DIR/cache where that
 # cannot be had or another run has it. What is tested is a copy of this tree (DIR/source), so that a tree which is
@@ -47,7 +48,7 @@ build=$top/build/check
 all=no
 at_once=
 stages=()
-all_stages="deps build unit sanitize softhca mpi devices is robust fuzz soak programs ompi5 ompi6 vm packages format measure"
+all_stages="deps build unit sanitize softhca mpi devices is robust fuzz soak programs slurm ompi5 ompi6 vm packages format measure"
 alone=" deps build measure " # these run beside nothing
 while test $# -gt 0; do
     case $1 in
@@ -374,6 +375,10 @@ run_programs() {
     run_apart programs 5400
 }
 
+run_slurm() {
+    run_apart slurm 1800
+}
+
 run_ompi5() {
     run_apart ompi5 3600 ompi trixie
 }
@@ -457,7 +462,7 @@ trap 'kill $(jobs -p) 2>/dev/null; exit 130' INT TERM
 run_group() {
     local stage pid running=0
     local -A stage_of=() ended=()
-    for stage in sanitize robust programs mpi vm ompi5 ompi6 soak packages devices unit softhca fuzz is format; do
+    for stage in sanitize robust programs mpi vm ompi5 ompi6 soak packages devices unit softhca fuzz slurm is format; do
         [[ " ${group[*]} " == *" $stage "* ]] || continue
         if test $running -ge "$at_once"; then
             wait -n -p pid

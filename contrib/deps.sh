@@ -6,7 +6,7 @@
 #   contrib/deps.sh [PURPOSE...]
 #
 # Purposes: build, test and demo, which are the default; docs, for man pages and the manual; fuzz, soak, programs,
-# ompi5, ompi6, vm and packages, the further stages of check.sh.
+# slurm, ompi5, ompi6, vm and packages, the further stages of check.sh.
 #
 # What is missing is installed if we are root. Otherwise the names are printed, one line for apt, and
 # the exit status is 3. On a system without dpkg nothing can be looked up: configure will tell.
@@ -33,6 +33,9 @@ packages_of() { # PURPOSE
     programs)
         echo openssh-client hpcc netpipe-openmpi lammps scalapack-mpi-test python3-mpi4py python3-numpy
         ;;
+    slurm)
+        echo slurmctld slurmd slurm-client munge iproute2 procps util-linux ibverbs-utils
+        ;;
     ompi5 | ompi6)
         echo mmdebstrap
         ;;
@@ -45,7 +48,7 @@ packages_of() { # PURPOSE
         echo debhelper dpkg-dev fakeroot lintian rpm autopkgtest mmdebstrap
         ;;
     *)
-        echo "usage: contrib/deps.sh [build|test|demo|docs|fuzz|soak|programs|ompi5|ompi6|vm|packages]..." >&2
+        echo "usage: contrib/deps.sh [build|test|demo|docs|fuzz|soak|programs|slurm|ompi5|ompi6|vm|packages]..." >&2
         exit 2
         ;;
     esac

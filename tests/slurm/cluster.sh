@@ -17,7 +17,7 @@ cluster_net=192.0.2 # of no network (RFC 5737); a node's number comes behind, an
 # What this machine lacks, one line, or nothing.
 cluster_missing() {
     local command
-    for command in munged slurmctld slurmd srun salloc sbatch scontrol ip; do
+    for command in munged slurmctld slurmd srun salloc sbatch scontrol ip pgrep prlimit; do
         command -v "$command" >/dev/null || { echo "$command is not installed" && return; }
     done
     ls /usr/lib/*/slurm*/mpi_pmix.so >/dev/null 2>&1 || echo "this Slurm has no plugin for PMIx"
