@@ -28,7 +28,7 @@
 #             if it is named
 #   format    clang-format of the tree
 #   measure   what wants a quiet machine: bandwidths of the emulated adapter against those that it is set
-#             to, what rbuf-tune measures; instructions of a message
+#             to, what rbuf-tune measures; instructions of a message; ranks that share processors, beside openib
 # N stages run at once, by default as many as there are processors: those that wait for mpirun or a guest
 # beside those that compute. More are slower: ranks that poll in vain keep others off. deps, build and measure
 # have the machine to themselves.
@@ -267,6 +267,8 @@ run_measure() {
     TALLY_TIMEOUT=1200 add_counted accuracy "$source/tests/softhca/run.sh" "${quick[@]}" --build "$plain" accuracy
     TALLY_TIMEOUT=600 add_counted tune env PATH="$prefix/bin:$PATH" \
         RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" "$source/tests/mpi/tune.sh" measures
+    TALLY_TIMEOUT=400 try "more ranks than processors" env RBUF_BUILD="$plain" \
+        RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" "$source/tests/mpi/turns.sh"
     TALLY_TIMEOUT=400 try "instructions of a message" env RBUF_PREFIX="$prefix" \
         "$source/tests/cost/component.sh"
     TALLY_TIMEOUT=900 try "instructions of reuse" env RBUF_PREFIX="$prefix" \

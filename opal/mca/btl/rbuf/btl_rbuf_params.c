@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "btl_rbuf_help.h"
 #include "btl_rbuf_values.h"
@@ -18,6 +19,7 @@
 #include "core/base/schedule.h"
 #include "core/base/wire.h"
 #include "opal/mca/base/mca_base_var.h"
+#include "opal/util/proc.h"
 #include "rbuf_version.h"
 
 struct mca_btl_rbuf_params mca_btl_rbuf_params;
@@ -92,9 +94,11 @@ static const struct parameter table[] = {
      "factor, 1 to 64",
      "Growth of the chunks: copy bandwidth divided by network bandwidth. 1 is a fixed chunk. Where "
      "the network is faster than a copy no q helps: use rcache or register"},
-    {"buffers", "3", COUNT, 1, RBUF_BUFFERS_MAX, NULL, NULL, 0, 4, FIELD(buffers),
-     "buffers, 1 to 16 (lowered to the blocks in half of staging_size)",
-     "Staging buffers that the chunks of one message are folded into. 2 lose some percent on small "
+    {"buffers", "auto", COUNT, 1, RBUF_BUFFERS_MAX, NULL, "auto", 0, 4, FIELD(buffers),
+     "buffers, 1 to 16 (lowered to the blocks in half of staging_size), or auto",
+     "Staging buffers that the chunks of one message are folded into. auto: 3, or 16 where a node "
+     "has more processes than processors: there a sender that waits for a buffer waits for the "
+     "receiver's turn on a processor. 2 lose some percent on small "
      "chunks, more than 3 gain nothing on the networks that were measured"},
     {"largest_chunk", "256k", SIZE, 512, GIB, NULL, NULL, 0, 4, FIELD(largest_chunk),
      "bytes, c0 to 65535 blocks, in whole blocks (rounded up); lowered to half of staging_size / "
@@ -587,6 +591,22 @@ bool mca_btl_rbuf_params_check_staging(uint64_t share, size_t ports)
     return refuse("staging_size", why);
 }
 
+/* More processes of this job on the node than there are processors in it. */
+static bool takes_turns(void)
+{
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+
+    return processors > 0 && (long) opal_process_info.num_local_peers + 1 > processors;
+}
+
+static uint8_t buffers_of(const struct mca_btl_rbuf_params *params)
+{
+    if (params->buffers != 0) {
+        return (uint8_t) params->buffers;
+    }
+    return takes_turns() ? RBUF_BUFFERS_MAX : 3;
+}
+
 struct rbuf_schedule mca_btl_rbuf_params_schedule(void)
 {
     const struct mca_btl_rbuf_params *params = &mca_btl_rbuf_params;
@@ -595,7 +615,7 @@ struct rbuf_schedule mca_btl_rbuf_params_schedule(void)
                                      .first_blocks = (uint16_t) (params->c0 / params->block_size),
                                      .buffer_blocks =
                                          (uint16_t) (params->largest_chunk / params->block_size),
-                                     .buffers = (uint8_t) params->buffers};
+                                     .buffers = buffers_of(params)};
 
     if (params->protocol == MCA_BTL_RBUF_PIPELINE) {
         schedule.first_blocks = (uint16_t) (params->pipeline_chunk / params->block_size);

@@ -34,7 +34,7 @@ struct mca_btl_rbuf_params {
     uint64_t protocol; /* enum mca_btl_rbuf_protocol */
     uint64_t c0;
     uint64_t q;
-    uint64_t buffers;
+    uint64_t buffers; /* 0: chosen at start */
     uint64_t largest_chunk;
     uint64_t pipeline_chunk; /* 0: c0 */
     uint64_t block_size;
