@@ -153,7 +153,7 @@ refuses_other() {
         --mca mca_base_component_show_load_errors 1 "$prefix/libexec/rbuf/nas_is" --class S 2>&1) ||
         return
     printf '%s\n' "$out"
-    grep -q 'mca_btl_rbuf.*libopen-pal' <<<"$out"
+    grep -qE 'mca_btl_rbuf.*(libopen-pal|libunwind|undefined symbol)' <<<"$out"
 }
 
 # One run of IS; it verifies its own result.
