@@ -108,14 +108,12 @@ five_lines() {
         grep -qE '^rbuf-report: messages: [1-9]' <<<"$out"
 }
 
-# A text of ours is shown once, for both processes, and the launcher says that it was merged.
-help_texts() { # FILE PARAMETER VALUE MPIRUN'S ARGUMENTS...
-    local out file=$1 parameter=$2 value=$3
-    out=$(over_rbuf superpipeline 2 --mca "$parameter" "$value" "${@:4}") # it may fail, as it should
+# A text of ours is shown, and once for both processes.
+help_texts() { # PARAMETER VALUE MPIRUN'S ARGUMENTS...
+    local out
+    out=$(over_rbuf superpipeline 2 --mca "$1" "$2" "${@:3}") # it may fail, as it should
     printf '%s\n' "$out"
-    test "$(grep -c "Parameter:  $parameter\$" <<<"$out")" -eq 1 &&
-        grep -q "Value:      $value\$" <<<"$out" &&
-        grep -q "1 more process has sent help message $file" <<<"$out"
+    test "$(grep -c "Parameter:  $1\$" <<<"$out")" -eq 1 && grep -q "Value:      $2\$" <<<"$out"
 }
 
 # Debian's Open MPI from 5.0 on is linked with UCX, whose memory hooks hide the heap from Open MPI's: with them
@@ -155,7 +153,7 @@ refuses_other() {
         --mca mca_base_component_show_load_errors 1 "$prefix/libexec/rbuf/nas_is" --class S 2>&1) ||
         return
     printf '%s\n' "$out"
-    grep -q 'mca_btl_rbuf.*libopen-pal' <<<"$out"
+    grep -qE 'mca_btl_rbuf.*(libopen-pal|libunwind|undefined symbol)' <<<"$out"
 }
 
 # One run of IS; it verifies its own result.
@@ -208,9 +206,9 @@ try "parameter set" parameter_set
 try "one-sided operations are the adapter's" accelerated
 try "a cache only with hooks that work" cache_needs_hooks
 try "report of the job" five_lines
-try "help texts of btl/rbuf" help_texts "help-mpi-btl-rbuf.txt / bad parameter" btl_rbuf_block_size 12.5k \
+try "help texts of btl/rbuf" help_texts btl_rbuf_block_size 12.5k \
     "$build/tests/mpi/finalize"
-try "help texts of osc/rbuf" help_texts "help-mpi-osc-rbuf.txt / bad parameter" osc_rbuf_limit 12.5k \
+try "help texts of osc/rbuf" help_texts osc_rbuf_limit 12.5k \
     --mca osc_rbuf_aggregate 1 --mca osc rdma,rbuf "$build/tests/mpi/onesided"
 export UCX_MEM_EVENTS=n # for the cache, from here on
 TALLY_TIMEOUT=120 try "rbuf-compare beside UCX" compares_with_ucx

@@ -138,7 +138,7 @@ refused_here() {
         --mca mca_base_component_show_load_errors 1 \
         "$RBUF_PREFIX/libexec/rbuf/nas_is" --class S 2>&1) || return
     printf '%s\n' "$out"
-    grep -q 'mca_btl_rbuf.*libopen-pal' <<<"$out"
+    grep -qE 'mca_btl_rbuf.*(libopen-pal|undefined symbol|GLIBC)' <<<"$out"
 }
 
 test "${RBUF_OMPI_ENTERED-}" = yes || enter "$@"

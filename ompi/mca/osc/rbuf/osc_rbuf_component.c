@@ -22,10 +22,12 @@
 #include "osc_rbuf_message.h"
 #include "osc_rbuf_mpi.h"
 
-/* Of messages and records (osc_rbuf_message.h). */
-enum { FORM = 2 };
-
-enum { LEAST_MESSAGE = 512, MOST_MESSAGE = 1 << 20, AUTO_LIMIT = 8192 };
+enum {
+    FORM = 2, /* of messages and records (osc_rbuf_message.h) */
+    LEAST_MESSAGE = 512,
+    MOST_MESSAGE = 1 << 20,
+    AUTO_LIMIT = 8192
+};
 
 #define AUTO               "auto"
 #define LIMIT_RANGE        "bytes, 0 to 64 less than message_size, or auto"
@@ -178,7 +180,7 @@ static enum transport transport_here(void)
 /* What those of this process are like, and how long: not 0. */
 static long messages_of_ours(void)
 {
-    return (long) FORM << 32 | (long) osc_rbuf_params.message_size;
+    return FORM * 2l * MOST_MESSAGE + (long) osc_rbuf_params.message_size;
 }
 
 /* The one that Open MPI would take without us; NULL if there is none. */
