@@ -10,6 +10,7 @@
 #include "check.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 enum {
     FILE_BYTES = 16 * CHECK_M,
