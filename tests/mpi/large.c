@@ -7,9 +7,11 @@
  *
  *   large 2|4 KIND...    some MB more than so many GB; message, put, get, struct
  */
+#define _GNU_SOURCE /* memfd_create */
 #include "check.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 enum {
     FILE_BYTES = 16 * CHECK_M,

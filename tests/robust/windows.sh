@@ -49,8 +49,10 @@ sweep() { # VERB FIRST STEP
 # --- calls ---
 
 aside sweep reg_mr 10 1
+step=7
+[ "$robust_all" = no ] || step=1
 for verb in create_qp modify_qp post_send; do
-    aside sweep $verb 1 $([ "$robust_all" = yes ] && echo 1 || echo 7)
+    aside sweep $verb 1 $step
 done
 together
 
@@ -77,7 +79,7 @@ if [[ $("$mpirun" --version) == *" 4."* ]]; then
     without_atomics irdma '^ucx,pt2pt' '^No one-sided component of Open MPI can make a window'
     for model in bnxt_re irdma; do
         name="windows: like $model, by osc/pt2pt"
-        hca=(--like $model)
+        hca=(--like "$model")
         mpi=(--mca btl_rbuf_protocol rcache)
         osc=pt2pt
         job "$name" 60 2 "$robust_tests/windows" kinds
