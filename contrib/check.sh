@@ -402,18 +402,15 @@ run_format() {
 }
 
 check_format() {
-    local file files=0 status=0
-    while IFS= read -r file; do
-        files=$((files + 1))
-        clang-format --style=file --dry-run -Werror "$file" >/dev/null 2>&1 && continue
-        echo "not as clang-format has it: ${file#"$source"/}"
-        status=1
-    done < <(find "$source" -name '*.[ch]' | sort)
-    if [ $files -eq 0 ]; then
+    local files
+    mapfile -t files < <(find "$source" -name '*.[ch]' | sort)
+    if [ ${#files[@]} -eq 0 ]; then
         echo "no source in $source: the stage build copies the tree there"
-        status=1
+        return 1
     fi
-    return $status
+    clang-format --style=file --dry-run -Werror "${files[@]}" 2>&1 |
+        sed -n "s,^$source/\(.*\):[0-9]*:[0-9]*: error: .*,not as clang-format has it: \1,p" | sort -u |
+        awk '{ print } END { exit NR > 0 }'
 }
 
 # Sets $processor_seconds to what the processes that this shell has waited for took; a subshell has its own.
