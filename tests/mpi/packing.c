@@ -3,7 +3,9 @@
  * What osc/rbuf makes of an epoch: how many messages, by its counters, all ranks to all others; and
  * what becomes of one whose target has no memory, where rank 0 is told.
  *
- *   packing [counts] [memory]
+ *   packing [counts] [memory] [groups] [asserts]
+ *     groups   empty ones, and those that overlap
+ *     asserts  one that is not true is an error, and nothing is lost
  *   packing unlike: odd ranks are told not to pack, so nobody does
  */
 #include "check.h"
@@ -286,6 +288,93 @@ static void make_window(void)
     MPI_Group_free(&world);
 }
 
+/* ---- groups ---- */
+
+static void put_value(int rank, char value)
+{
+    memset(data, value, PUT);
+    MPI_Put(data, PUT, MPI_BYTE, rank, (MPI_Aint) check_rank * PLACE, PUT, MPI_BYTE, window.win);
+}
+
+static void expect_value(int origin, char value, const char *what)
+{
+    check_that(window.memory[origin * PLACE] == value &&
+                   window.memory[origin * PLACE + PUT - 1] == value,
+               "%s: rank %d's put is not there", what, origin);
+}
+
+static void nobody(void)
+{
+    int done = 0;
+
+    check_mpi(MPI_Win_post(MPI_GROUP_EMPTY, 0, window.win), "MPI_Win_post of nobody");
+    check_mpi(MPI_Win_start(MPI_GROUP_EMPTY, 0, window.win), "MPI_Win_start of nobody");
+    check_mpi(MPI_Win_complete(window.win), "MPI_Win_complete of nobody");
+    check_mpi(MPI_Win_test(window.win, &done), "MPI_Win_test of nobody");
+    check_that(done, "an exposure to nobody is not over");
+    if (!done) {
+        MPI_Win_wait(window.win);
+    }
+}
+
+/* Each is open for all others at once, and reaches them in two starts: the even ones, then the odd.
+ */
+static void halves(void)
+{
+    MPI_Group all, half[2];
+    int member[2][MOST_RANKS], members[2] = {0, 0};
+
+    for (int rank = 0; rank < check_ranks; rank++) {
+        if (rank != check_rank) {
+            member[rank % 2][members[rank % 2]++] = rank;
+        }
+    }
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    check_mpi(MPI_Win_post(window.others, 0, window.win), "MPI_Win_post");
+    for (int i = 0; i < 2; i++) {
+        MPI_Group_incl(all, members[i], member[i], &half[i]);
+        check_mpi(MPI_Win_start(half[i], 0, window.win), "MPI_Win_start of a half");
+        for (int k = 0; k < members[i]; k++) {
+            put_value(member[i][k], (char) (10 + check_rank));
+        }
+        check_mpi(MPI_Win_complete(window.win), "MPI_Win_complete of a half");
+        MPI_Group_free(&half[i]);
+    }
+    check_mpi(MPI_Win_wait(window.win), "MPI_Win_wait");
+    MPI_Group_free(&all);
+    for (int rank = 0; rank < check_ranks; rank++) {
+        if (rank != check_rank) {
+            expect_value(rank, (char) (10 + rank), "two starts");
+        }
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void overlapping_groups(void)
+{
+    nobody();
+    halves();
+    nobody();
+}
+
+/* ---- assertions that are not true ---- */
+
+static void asserts(void)
+{
+    const int next = (check_rank + 1) % check_ranks;
+    const int previous = (check_rank + check_ranks - 1) % check_ranks;
+    int class = MPI_SUCCESS;
+
+    MPI_Win_set_errhandler(window.win, MPI_ERRORS_RETURN);
+    MPI_Win_fence(0, window.win);
+    put_value(next, 77);
+    MPI_Error_class(MPI_Win_fence(MPI_MODE_NOPRECEDE, window.win), &class);
+    check_that(class == MPI_ERR_RMA_SYNC, "operations before MPI_MODE_NOPRECEDE: class %d", class);
+    check_mpi(MPI_Win_fence(0, window.win), "the fence behind it");
+    expect_value(previous, 77, "the fence behind MPI_MODE_NOPRECEDE");
+    check_mpi(MPI_Win_fence(MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED, window.win), "no epoch");
+}
+
 int main(int argc, char **argv)
 {
     const bool is_rbuf = check_pack_one_sided();
@@ -307,7 +396,11 @@ int main(int argc, char **argv)
     }
     make_window();
     for (int i = 1; i < argc; i++) {
-        (unlike ? nobody_packs : strcmp(argv[i], "counts") == 0 ? counts : memory)();
+        (unlike                            ? nobody_packs
+         : strcmp(argv[i], "counts") == 0  ? counts
+         : strcmp(argv[i], "groups") == 0  ? overlapping_groups
+         : strcmp(argv[i], "asserts") == 0 ? asserts
+                                           : memory)();
     }
     MPI_Win_free(&window.win);
     MPI_Group_free(&window.others);

@@ -151,6 +151,29 @@ static int end_fence_epoch(struct osc_rbuf_window *window)
     return osc_rbuf_barrier(window->comm);
 }
 
+/* Whether this process has operations that a fence is to end. */
+static bool has_operations(struct osc_rbuf_window *window)
+{
+    bool has = window->passage != OSC_RBUF_CLOSED;
+
+    osc_rbuf_lock();
+    has |= window->unanswered > 0;
+    for (int i = 0; i < window->size && !has; i++) {
+        has = window->peers[i].packing != NULL || window->peers[i].sent > 0;
+    }
+    osc_rbuf_unlock();
+    return has;
+}
+
+/* MPI_MODE_NOPRECEDE: there is nothing to end. What is there all the same stays for the next fence.
+ */
+static int begin_fence_epoch(struct osc_rbuf_window *window)
+{
+    const int status = osc_rbuf_barrier(window->comm);
+
+    return status == MPI_SUCCESS && has_operations(window) ? MPI_ERR_RMA_SYNC : status;
+}
+
 int osc_rbuf_fence(int mode, ompi_win_t *win)
 {
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
@@ -159,7 +182,7 @@ int osc_rbuf_fence(int mode, ompi_win_t *win)
     if (window->access == OSC_RBUF_ACCESS_GROUP || window->access == OSC_RBUF_ACCESS_PASSIVE) {
         return OMPI_ERR_RMA_SYNC;
     }
-    status = (mode & MPI_MODE_NOPRECEDE) ? osc_rbuf_barrier(window->comm) : end_fence_epoch(window);
+    status = (mode & MPI_MODE_NOPRECEDE) ? begin_fence_epoch(window) : end_fence_epoch(window);
     window->access = (mode & MPI_MODE_NOSUCCEED) ? OSC_RBUF_ACCESS_NONE : OSC_RBUF_ACCESS_FENCE;
     return status == MPI_SUCCESS ? take_error(window) : status;
 }
