@@ -34,8 +34,10 @@ my @holding = qw(
     docs/migration.md
     docs/notes/early-data.md
     docs/notes/helper.md
+    docs/notes/one-sided.md
     docs/notes/reuse.md
     docs/notes/small-messages.md
+    docs/one-sided.md
     docs/protocol.md
     docs/registration.md
     docs/results.md
