@@ -45,6 +45,7 @@ my @holding = qw(
     docs/small-messages.md
     docs/superpipeline.md
     docs/tools.md
+    docs/troubleshooting.md
     tests/README.md
 );
 
