@@ -29,6 +29,7 @@ my @holding = qw(
     docs/glossary.md
     docs/helper.md
     docs/index.md
+    docs/install.md
     docs/large-jobs.md
     docs/man/rbuf.md
     docs/migration.md
