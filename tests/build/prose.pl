@@ -31,6 +31,7 @@ my @holding = qw(
     docs/index.md
     docs/install.md
     docs/large-jobs.md
+    docs/launchers.md
     docs/man/rbuf.md
     docs/migration.md
     docs/notes/early-data.md
