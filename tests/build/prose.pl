@@ -23,6 +23,7 @@ my $shown_most = 5;
 
 my @holding = qw(
     CONTRIBUTING.md
+    README.md
     SECURITY.md
     contrib/softhca/README.md
     docs/figures.md
