@@ -26,6 +26,7 @@ my @holding = qw(
     README.md
     SECURITY.md
     contrib/softhca/README.md
+    docs/architecture.md
     docs/figures.md
     docs/glossary.md
     docs/helper.md
