@@ -22,6 +22,7 @@ my ($mean_most, $words_most, $passive_most) = (16, 35, 25);
 my $shown_most = 5;
 
 my @holding = qw(
+    CHANGELOG.md
     CONTRIBUTING.md
     README.md
     SECURITY.md
