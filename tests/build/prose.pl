@@ -22,20 +22,27 @@ my ($mean_most, $words_most, $passive_most) = (16, 35, 25);
 my $shown_most = 5;
 
 my @holding = qw(
+    CHANGELOG.md
     CONTRIBUTING.md
+    README.md
     SECURITY.md
     contrib/softhca/README.md
+    docs/architecture.md
     docs/figures.md
     docs/glossary.md
     docs/helper.md
     docs/index.md
+    docs/install.md
     docs/large-jobs.md
+    docs/launchers.md
     docs/man/rbuf.md
     docs/migration.md
     docs/notes/early-data.md
     docs/notes/helper.md
+    docs/notes/one-sided.md
     docs/notes/reuse.md
     docs/notes/small-messages.md
+    docs/one-sided.md
     docs/protocol.md
     docs/registration.md
     docs/results.md
@@ -43,6 +50,7 @@ my @holding = qw(
     docs/small-messages.md
     docs/superpipeline.md
     docs/tools.md
+    docs/troubleshooting.md
     tests/README.md
 );
 
