@@ -37,9 +37,9 @@ build_or_end() {
     jobs=-j$(nproc)
     TALLY_TIMEOUT=180 try "autogen.pl" "$source/autogen.pl" --force &&
         try "configure" configure &&
-        TALLY_TIMEOUT=600 try "make" make -C "$build" "$jobs" &&
+        TALLY_TIMEOUT=1200 try "make" make -C "$build" "$jobs" &&
         TALLY_TIMEOUT=120 try "make install" make -C "$build" install &&
-        TALLY_TIMEOUT=300 try "MPI programs" make -C "$build/tests/mpi" "$jobs" check TESTS= && return
+        TALLY_TIMEOUT=600 try "MPI programs" make -C "$build/tests/mpi" "$jobs" check TESTS= && return
     tally
     exit
 }
