@@ -174,7 +174,7 @@ slice_of_mpi() {
     two_sided='finalize|pingpong|window|types|truncate|packed|persistent|collectives|threads|communicators|sessions'
     two_sided+='|spawn|return|killed-peer|lost-peer'
     one_sided='one-sided|one-sided-packed|accumulate-3|epochs|epochs-packed|packing|rma-threads-packed|scheduled'
-    cached='pingpong|types|remap|read-only|one-sided'
+    cached='types|remap|read-only|one-sided'
     try_script "MPI tests" "$source/tests/mpi/run.sh" --transports superpipeline --rings default \
         --only "^($two_sided|$one_sided)\$"
     try_script "MPI tests" "$source/tests/mpi/run.sh" --transports superpipeline --rings tight,off \
