@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Stands in for the header of this name where Open MPI was installed without it: ompi/op/op.h asks for
- * it, for operations of Fortran programs.
+ * Stands in for the header of this name where Open MPI was installed without it: ompi/op/op.h asks
+ * for it, for operations of Fortran programs.
  */
 #ifndef OMPI_MPI_FORTRAN_BASE_FINT_2_INT_H
 #define OMPI_MPI_FORTRAN_BASE_FINT_2_INT_H
