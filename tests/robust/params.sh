@@ -89,7 +89,7 @@ check_ompi_info() {
         ompi_info --param btl rbuf --level 9 >"$text" 2>&1 || return
     while read -r name; do
         parameters=$((parameters + 1))
-        grep -A 12 -F "parameter \"btl_rbuf_$name\"" "$text" |
+        grep -A 20 -F "parameter \"btl_rbuf_$name\"" "$text" |
             awk 'NR > 1 && /parameter "/ { exit } { sub(/^ */, ""); printf "%s ", $0 }' |
             grep -q -E '\(.+; default: .+\)' && continue
         echo "parameter btl_rbuf_$name: no range and default"
