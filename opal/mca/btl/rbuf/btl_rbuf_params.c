@@ -400,7 +400,7 @@ static int register_version(const mca_base_component_t *component)
 
 int mca_btl_rbuf_params_register(const mca_base_component_t *component)
 {
-    char text[1024];
+    char text[2048];
 
     for (size_t i = 0; i < PARAMETERS; i++) {
         const struct parameter *parameter = &table[i];
