@@ -131,9 +131,9 @@ with staging_size=4M
 for try in 1 2 3; do
     right "windows for which there is no room, try $try" "grants_direct>0" 2 "$robust_tests/growing" 16
     pinned=$(pinned_peak)
-    [ "${pinned:-60000000}" -ge 60000000 ] || break
+    [ "${pinned:-75000000}" -ge 75000000 ] || break
 done
-if [ "${pinned:-0}" -gt 0 ] && [ "$pinned" -lt 60000000 ]; then
+if [ "${pinned:-0}" -gt 0 ] && [ "$pinned" -lt 75000000 ]; then
     pass "staging: a few of them are registered at once" "$pinned bytes pinned"
 else
     fail "staging: a few of them are registered at once" "${pinned:-no} bytes pinned"
