@@ -44,7 +44,7 @@ int mca_base_component_var_register(const mca_base_component_t *component, const
     (void) level;
     (void) scope;
     fuzz_require(type == MCA_BASE_VAR_TYPE_STRING && variable_count < VARIABLES_MAX &&
-                     strlen(description) < 1023,
+                     strlen(description) < 2047,
                  "parameters are texts");
     variables[variable_count].name = name;
     variables[variable_count].storage = storage;
