@@ -112,7 +112,7 @@ test_options() {
     sets SOFTHCA_LIKE unset
     refuses like nosuch
     refuses like ''
-    try "--list-models names all, with sources" sh -c "'$softhca' --list-models | grep -c source: | grep -x 8"
+    try "--list-models names all, with sources" sh -c "'$softhca' --list-models | grep -c source: | grep -x 9"
     sets SOFTHCA_PORTS 2 --ports 2
     sets SOFTHCA_PORTS unset
     refuses ports 0
