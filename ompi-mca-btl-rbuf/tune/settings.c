@@ -27,10 +27,10 @@ static const struct {
     const char *instead; /* a word that stands for `value` */
     uint64_t value;
 } rows[] = {
-    {"protocol", "superpipeline", TEXT, NULL, 0},
+    {"protocol", "default", TEXT, NULL, 0},
     {"c0", "12k", SIZE, NULL, 0},
     {"q", "1.5", RATIO, NULL, 0},
-    {"buffers", "3", COUNT, NULL, 0},
+    {"buffers", "auto", COUNT, "auto", 3},
     {"largest_chunk", "256k", SIZE, NULL, 0},
     {"block_size", "4k", SIZE, NULL, 0},
     {"quantum", "16k", SIZE, NULL, 0},
@@ -235,7 +235,10 @@ bool tune_settings_read(struct tune_settings *settings, char bad[TUNE_TEXT_MAX])
                    .rnr_retry = (unsigned) numbers[row_of("rnr_retry")],
                    .min_rnr_timer = (unsigned) numbers[row_of("min_rnr_timer")],
                    .subblock = (enum rbuf_in_order_choice) numbers[row_of("subblock")]}};
-    snprintf(settings->protocol, TUNE_TEXT_MAX, "%.255s", texts[row_of("protocol")]);
+    /* What the default is on all but the fastest ports, and there for buffers that are new. */
+    snprintf(settings->protocol, TUNE_TEXT_MAX, "%.255s",
+             strcmp(texts[row_of("protocol")], "default") == 0 ? "superpipeline"
+                                                               : texts[row_of("protocol")]);
     snprintf(settings->include, TUNE_TEXT_MAX, "%.255s", texts[row_of("if_include")]);
     snprintf(settings->exclude, TUNE_TEXT_MAX, "%.255s", texts[row_of("if_exclude")]);
     settings->device.include = text_or_null(settings->include);
