@@ -72,7 +72,7 @@ void *osc_rbuf_elements_in_place(const void *address, size_t count, MPI_Datatype
 static void *stream_for(const struct osc_rbuf_elements *elements, const void *array)
 {
     return elements->size == elements->extent ? (void *) (uintptr_t) array
-                                              : malloc(elements->count * elements->size);
+                                              : calloc(elements->count, elements->size);
 }
 
 static void stream_free(const void *array, void *stream)
