@@ -44,7 +44,6 @@ static uint64_t time_of_copy(unsigned char *to, const unsigned char *from, bool 
 static uint64_t copy_speed(bool with_checksum)
 {
     unsigned char *memory = malloc((CHUNKS + 1) * CHUNK_BYTES);
-    unsigned char *staging = memory + CHUNKS * CHUNK_BYTES;
     uint64_t times[TIMES];
 
     if (memory == NULL) {
@@ -52,7 +51,8 @@ static uint64_t copy_speed(bool with_checksum)
     }
     memset(memory, 1, (CHUNKS + 1) * CHUNK_BYTES);
     for (size_t i = 0; i < TIMES; i++) {
-        times[i] = time_of_copy(staging, memory + i % CHUNKS * CHUNK_BYTES, with_checksum);
+        times[i] = time_of_copy(memory + CHUNKS * CHUNK_BYTES, memory + i % CHUNKS * CHUNK_BYTES,
+                                with_checksum);
     }
     free(memory);
     qsort(times, TIMES, sizeof(times[0]), compare_times);
@@ -66,6 +66,7 @@ void mca_btl_rbuf_default_choose(void)
     uint64_t ports = 0;
     uint64_t copy;
 
+    why[0] = '\0'; /* of an Open MPI that was opened before */
     if (mca_btl_rbuf_params.protocol != MCA_BTL_RBUF_DEFAULT) {
         return;
     }
