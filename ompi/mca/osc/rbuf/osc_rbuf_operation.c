@@ -42,27 +42,24 @@ static bool is_inside(const struct osc_rbuf_window *window, const struct target 
     return first >= 0 && (uint64_t) first <= peer->bytes && bytes <= peer->bytes - (uint64_t) first;
 }
 
-/* In an active epoch nothing has to be done for it, wherever the target is. The lock is held. */
-static bool is_nothing(const struct osc_rbuf_window *window, const struct target *target)
-{
-    ptrdiff_t first;
-
-    return is_accessed(window, target->rank) &&
-           osc_rbuf_span(target->type, target->count, &first) == 0;
-}
-
-/* Bytes of a put or get that is packed, or 0. The lock is held. */
-static size_t packed_bytes(const struct osc_rbuf_window *window, const struct target *target)
+static size_t data_bytes(const struct target *target)
 {
     size_t bytes;
 
     ompi_datatype_type_size(target->type, &bytes);
-    bytes *= (size_t) target->count;
-    return is_accessed(window, target->rank) && bytes <= osc_rbuf_params.limit &&
-                   ompi_datatype_is_contiguous_memory_layout(target->type, target->count) &&
-                   is_inside(window, target)
-               ? bytes
-               : 0;
+    return bytes * (size_t) target->count;
+}
+
+/* Whether a put or get of so many bytes is packed; nothing is, wherever it points. The lock is
+ * held.
+ */
+static bool is_packed(const struct osc_rbuf_window *window, const struct target *target,
+                      size_t bytes)
+{
+    return is_accessed(window, target->rank) &&
+           (bytes == 0 || (bytes <= osc_rbuf_params.limit &&
+                           ompi_datatype_is_contiguous_memory_layout(target->type, target->count) &&
+                           is_inside(window, target)));
 }
 
 /* A record for the target with `payload` bytes behind it, or NULL. The lock is held. */
@@ -117,18 +114,17 @@ int osc_rbuf_put(const void *origin, osc_rbuf_count_t origin_count, MPI_Datatype
 {
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
     const struct target target = {rank, displacement, target_count, target_type};
-    size_t bytes;
-    bool nothing;
+    const size_t bytes = data_bytes(&target);
+    bool packed;
     int status = OMPI_SUCCESS;
 
     osc_rbuf_lock();
-    nothing = is_nothing(window, &target);
-    bytes = nothing ? 0 : packed_bytes(window, &target);
-    if (bytes > 0) {
+    packed = is_packed(window, &target, bytes);
+    if (packed && bytes > 0) {
         status = put_packed(window, origin, origin_count, origin_type, &target, bytes);
     }
     osc_rbuf_unlock();
-    if (bytes == 0 && !nothing) {
+    if (!packed) {
         status = osc_rbuf_pass(window, rank);
         return status != OMPI_SUCCESS
                    ? status
@@ -166,18 +162,17 @@ int osc_rbuf_get(void *origin, osc_rbuf_count_t origin_count, MPI_Datatype origi
 {
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
     const struct target target = {rank, displacement, target_count, target_type};
-    size_t bytes;
-    bool nothing;
+    const size_t bytes = data_bytes(&target);
+    bool packed;
     int status = OMPI_SUCCESS;
 
     osc_rbuf_lock();
-    nothing = is_nothing(window, &target);
-    bytes = nothing ? 0 : packed_bytes(window, &target);
-    if (bytes > 0) {
+    packed = is_packed(window, &target, bytes);
+    if (packed && bytes > 0) {
         status = get_packed(window, origin, origin_count, origin_type, &target, bytes);
     }
     osc_rbuf_unlock();
-    if (bytes == 0 && !nothing) {
+    if (!packed) {
         status = osc_rbuf_pass(window, rank);
         return status != OMPI_SUCCESS
                    ? status
