@@ -325,14 +325,10 @@ static enum outcome execute_write(struct queue_pair *qp, struct queue_pair_entry
         target.addr =
             memory_translate(self.node, qp->entry->domain, request->remote_key,
                              request->remote_addr, request->length, IBV_ACCESS_REMOTE_WRITE);
-        if (!allowed)
-            report_at(1, "queue pair 0x%x: a write is refused: it does not take remote writes",
-                      qp->qp.qp_num);
-        else if (!target.addr)
-            memory_report_refusal(qp->qp.qp_num, self.node, qp->entry->domain, request->remote_key,
-                                  request->remote_addr, request->length, IBV_ACCESS_REMOTE_WRITE);
-        if (!allowed || !target.addr)
+        if (!allowed || !target.addr) {
+            memory_report_refusal(self.node, qp->entry, request, IBV_ACCESS_REMOTE_WRITE);
             return refuse(qp, request, IBV_WC_REM_ACCESS_ERR);
+        }
     }
     err = pull(qp, source, request, &to, now);
     if (err == EAGAIN)

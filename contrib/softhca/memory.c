@@ -318,21 +318,23 @@ static const char *access_name(unsigned access)
     }
 }
 
-void memory_report_refusal(uint32_t queue_pair, struct node *owner, uint32_t domain, uint32_t key,
-                           uint64_t addr, uint64_t length, unsigned access)
+void memory_report_refusal(struct node *owner, struct queue_pair_entry *target,
+                           const struct work_request *request, unsigned access)
 {
-    const struct memory_region_entry *entry = segment_region(owner, key);
+    const struct memory_region_entry *entry = segment_region(owner, request->remote_key);
     char why[120];
 
-    if (!entry)
+    if (!(atomic_load(&target->access) & access))
+        snprintf(why, sizeof(why), "the queue pair does not take it");
+    else if (!entry)
         snprintf(why, sizeof(why), "the key is of no registration");
-    else if (entry->domain != domain)
+    else if (entry->domain != target->domain)
         snprintf(why, sizeof(why), "the key is of another protection domain");
     else if ((entry->access & access) != access)
         snprintf(why, sizeof(why), "the registration has access 0x%x alone", entry->access);
     else
         snprintf(why, sizeof(why), "the registration is of %lu bytes at 0x%lx", entry->length,
                  entry->iova);
-    report_at(1, "queue pair 0x%x: a %s of %lu bytes at 0x%lx with key 0x%x is refused: %s",
-              queue_pair, access_name(access), length, addr, key, why);
+    report_at(1, "a %s of %u bytes at 0x%lx with key 0x%x is refused: %s", access_name(access),
+              request->length, request->remote_addr, request->remote_key, why);
 }

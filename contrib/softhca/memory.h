@@ -12,10 +12,10 @@
 /* Whether a local address range may be used: an enum ibv_wc_status. access is 0 for reading. Any
  * thread. */
 enum ibv_wc_status memory_check_local(uint32_t domain, const struct ibv_sge *sge, unsigned access);
-/* Says, with --verbose, why memory_translate() has just forbidden a range to a queue pair. Any
- * thread. */
-void memory_report_refusal(uint32_t queue_pair, struct node *owner, uint32_t domain, uint32_t key,
-                           uint64_t addr, uint64_t length, unsigned access);
+/* Says, with --verbose, why a request to `target`, a queue pair of `owner`, is refused that wants
+ * this access. Any thread. */
+void memory_report_refusal(struct node *owner, struct queue_pair_entry *target,
+                           const struct work_request *request, unsigned access);
 
 /* The address, in its owner's address space, of a range of another (or the same) node's memory; 0
  * when the key, the bounds, the domain or the access forbid it. Any thread. */

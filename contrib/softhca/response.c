@@ -78,18 +78,6 @@ static enum ibv_wc_status do_atomic(int32_t pid, uint64_t addr, struct work_requ
     return IBV_WC_SUCCESS;
 }
 
-static uint32_t refuse_read(const struct queue_pair *qp, struct queue_pair_entry *target,
-                            struct node *owner, const struct work_request *request, unsigned access)
-{
-    if (!(atomic_load(&target->access) & access))
-        report_at(1, "queue pair 0x%x: its peer takes no remote %s", qp->qp.qp_num,
-                  access == IBV_ACCESS_REMOTE_READ ? "reads" : "atomics");
-    else
-        memory_report_refusal(qp->qp.qp_num, owner, target->domain, request->remote_key,
-                              request->remote_addr, request->length, access);
-    return IBV_WC_REM_ACCESS_ERR;
-}
-
 /* Executes a read or atomic whose turn it is; REQUEST_PENDING while it waits. */
 static uint32_t execute_read(struct queue_pair *qp, struct work_request *request, uint64_t *now)
 {
@@ -113,8 +101,10 @@ static uint32_t execute_read(struct queue_pair *qp, struct work_request *request
     if (request->length) {
         remote.addr = memory_translate(node, target->domain, request->remote_key,
                                        request->remote_addr, request->length, access);
-        if (!(atomic_load(&target->access) & access) || !remote.addr)
-            return refuse_read(qp, target, node, request, access);
+        if (!(atomic_load(&target->access) & access) || !remote.addr) {
+            memory_report_refusal(node, target, request, access);
+            return IBV_WC_REM_ACCESS_ERR;
+        }
         if (!is_read && request->remote_addr % 8)
             return IBV_WC_REM_INV_REQ_ERR;
     }
