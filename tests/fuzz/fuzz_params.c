@@ -13,6 +13,7 @@
 
 #include "btl_rbuf_help.h"
 #include "btl_rbuf_params.h"
+#include "btl_rbuf_schedule.h"
 #include "btl_rbuf_values.h"
 #include "core/base/schedule.h"
 #include "opal/mca/base/mca_base_var.h"
@@ -175,7 +176,7 @@ static void compare(const char *text)
 
 static void check_read(const struct mca_btl_rbuf_params *params)
 {
-    struct rbuf_schedule schedule = mca_btl_rbuf_params_schedule();
+    struct rbuf_schedule schedule = mca_btl_rbuf_schedule();
     const uint64_t half = params->staging_size / 2;
 
     fuzz_require(params->c0 % params->block_size == 0 &&

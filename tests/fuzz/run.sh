@@ -124,7 +124,7 @@ target() { # NAME
         ;;
     params)
         [ -n "$(made_with btl_rbuf_CPPFLAGS)" ] || return 77
-        product=("$rbuf"/{btl_rbuf_params,btl_rbuf_values,common/names,core/base/schedule}.c)
+        product=("$rbuf"/{btl_rbuf_params,btl_rbuf_schedule,btl_rbuf_values,common/names,core/base/schedule}.c)
         read -ra made <<<"$(made_with btl_rbuf_CPPFLAGS)"
         flags+=("${made[@]/#-D_GNU_SOURCE/-g}")
         ;;

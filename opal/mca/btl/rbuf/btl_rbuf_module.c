@@ -18,6 +18,7 @@
 #include "btl_rbuf_params.h"
 #include "btl_rbuf_registrar.h"
 #include "btl_rbuf_ring.h"
+#include "btl_rbuf_schedule.h"
 #include "btl_rbuf_staging.h"
 #include "btl_rbuf_ways.h"
 #include "verbs/queue_pair.h"
@@ -36,7 +37,7 @@ static void choose_protocol(const struct rbuf_port *port, size_t half,
     struct rbuf_schedule *schedule = &options->schedule;
     uint64_t room = half / params->block_size;
 
-    *schedule = mca_btl_rbuf_params_schedule();
+    *schedule = mca_btl_rbuf_schedule();
     options->arrival = RBUF_ARRIVAL_BLOCK;
     if (params->protocol == MCA_BTL_RBUF_PIPELINE) {
         options->arrival = RBUF_ARRIVAL_CHUNK;

@@ -11,7 +11,6 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "btl_rbuf_help.h"
 #include "btl_rbuf_values.h"
@@ -19,7 +18,6 @@
 #include "core/base/schedule.h"
 #include "core/base/wire.h"
 #include "opal/mca/base/mca_base_var.h"
-#include "opal/util/proc.h"
 #include "rbuf_version.h"
 
 struct mca_btl_rbuf_params mca_btl_rbuf_params;
@@ -589,44 +587,6 @@ bool mca_btl_rbuf_params_check_staging(uint64_t share, size_t ports)
                  params->block_size);
     }
     return refuse("staging_size", why);
-}
-
-/* More processes of this job on the node than there are processors in it. */
-static bool takes_turns(void)
-{
-    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-
-    return processors > 0 && (long) opal_process_info.num_local_peers + 1 > processors;
-}
-
-static uint8_t buffers_of(const struct mca_btl_rbuf_params *params)
-{
-    if (params->buffers != 0) {
-        return (uint8_t) params->buffers;
-    }
-    return takes_turns() ? RBUF_BUFFERS_MAX : 3;
-}
-
-struct rbuf_schedule mca_btl_rbuf_params_schedule(void)
-{
-    const struct mca_btl_rbuf_params *params = &mca_btl_rbuf_params;
-    struct rbuf_schedule schedule = {.block_bytes = (uint32_t) params->block_size,
-                                     .growth = (uint32_t) params->q,
-                                     .first_blocks = (uint16_t) (params->c0 / params->block_size),
-                                     .buffer_blocks =
-                                         (uint16_t) (params->largest_chunk / params->block_size),
-                                     .buffers = buffers_of(params)};
-
-    if (params->protocol == MCA_BTL_RBUF_PIPELINE) {
-        schedule.first_blocks = (uint16_t) (params->pipeline_chunk / params->block_size);
-        schedule.growth = RBUF_GROWTH_ONE;
-    } else if (params->protocol == MCA_BTL_RBUF_COPY) {
-        schedule.first_blocks = RBUF_BUFFER_BLOCKS;
-        schedule.buffer_blocks = RBUF_BUFFER_BLOCKS;
-        schedule.growth = RBUF_GROWTH_ONE;
-        schedule.buffers = 1;
-    }
-    return schedule;
 }
 
 bool mca_btl_rbuf_params_check(void)

@@ -11,7 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/base/schedule.h"
 #include "opal/mca/mca.h"
 
 enum mca_btl_rbuf_protocol {
@@ -110,10 +109,6 @@ bool mca_btl_rbuf_params_check(void);
 /* False after one help message if `share` bytes of the given staging, which one of so many ports
  * has, are too little for any message. */
 bool mca_btl_rbuf_params_check_staging(uint64_t share, size_t ports);
-
-/* By what the protocol cuts messages where there is enough staging; that of protocols without
- * staging is the superpipeline's. */
-struct rbuf_schedule mca_btl_rbuf_params_schedule(void);
 
 /* The text of a protocol. */
 const char *mca_btl_rbuf_protocol_name(enum mca_btl_rbuf_protocol protocol);

@@ -14,6 +14,7 @@
 
 #include "btl_rbuf_default.h"
 #include "btl_rbuf_params.h"
+#include "btl_rbuf_schedule.h"
 #include "btl_rbuf_staging.h"
 #include "btl_rbuf_ways.h"
 #include "core/early/early.h"
@@ -251,7 +252,7 @@ static const char *print_lowered(const char *separator, const char *setting, uin
 static void show_lowered(const mca_btl_rbuf_module_t *module, FILE *stream)
 {
     const struct rbuf_schedule *is = &module->core.options.schedule;
-    const struct rbuf_schedule wanted = mca_btl_rbuf_params_schedule();
+    const struct rbuf_schedule wanted = mca_btl_rbuf_schedule();
     const uint64_t half = mca_btl_rbuf_staging_half(module);
     const uint64_t block = is->block_bytes;
     const bool pipeline = mca_btl_rbuf_params.protocol == MCA_BTL_RBUF_PIPELINE;

@@ -90,6 +90,8 @@ rbuf_glue_sources = \
 	%reldir%/btl_rbuf_report.h \
 	%reldir%/btl_rbuf_ring.c \
 	%reldir%/btl_rbuf_ring.h \
+	%reldir%/btl_rbuf_schedule.c \
+	%reldir%/btl_rbuf_schedule.h \
 	%reldir%/btl_rbuf_send.c \
 	%reldir%/btl_rbuf_send.h \
 	%reldir%/btl_rbuf_sharing.c \
