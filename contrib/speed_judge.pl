@@ -155,18 +155,27 @@ sub judge_subblock {
     }
 }
 
+sub judge_checked_small {
+    my ($profile) = @_;
+    print "\n$profile: ring messages with checksums beside words that are believed, and beside send/receive\n";
+    for my $size (8, 1024) {
+        my ($believed, $checked, $off) = map { time_of('checked-small', $profile, $_, $size, 'reused') }
+            'superpipeline', 'superpipeline:subblock=checked', 'superpipeline:subblock=off';
+        target(sprintf('checked / on, %s', human($size)), '<=', 1.02, quotient($checked, $believed));
+        target(sprintf('checked / off, %s', human($size)), '<=', $size == 8 ? 0.85 : 1, quotient($checked, $off));
+    }
+}
+
 sub judge_checked {
     my ($profile) = @_;
     my $large = $profile eq 'infini' ? 1.03 : 1.01;
-    print "\n$profile: flags with checksums, and chunks announced, beside flags that are believed\n";
-    for my $size (8, 1024, 65536, 262144, 1048576, 4194304) {
-        my $believed = time_of('checked', $profile, 'superpipeline', $size, 'reused');
-        my $checked = time_of('checked', $profile, 'superpipeline:subblock=checked', $size, 'reused');
-        target(sprintf('checked / on, %s', human($size)), '<=', $size <= 1024 ? 1.02 : $large,
-            quotient($checked, $believed));
-        next if $size != 8 && $size != 65536;
-        target(sprintf('checked / off, %s', human($size)), '<=', $size == 8 ? 0.85 : 0.93,
-            quotient($checked, time_of('checked', $profile, 'superpipeline:subblock=off', $size, 'reused')));
+    print "\n$profile: blocks with checksums beside blocks that are believed, and beside chunks announced\n";
+    for my $size (16384, 32768, 65536, 262144, 1048576, 4194304) {
+        my ($believed, $checked, $off) = map { time_of('checked', $profile, $_, $size, 'reused') }
+            'superpipeline', 'superpipeline:subblock=checked', 'superpipeline:subblock=off';
+        target(sprintf('checked / on, %s', human($size)), '<=', $large, quotient($checked, $believed))
+            if $size >= 65536;
+        target(sprintf('checked / off, %s', human($size)), '<=', 0.93, quotient($checked, $off)) if $size <= 65536;
     }
 }
 
@@ -348,6 +357,7 @@ for my $profile (qw(graphene infini)) {
     judge_one_sided($profile);
 }
 judge_small($_) for qw(graphene unpaced);
+judge_checked_small($_) for qw(graphene infini unpaced);
 judge_reuse($_) for qw(graphene roce40);
 judge_is('graphene');
 judge_pinned('graphene');
