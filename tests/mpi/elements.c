@@ -8,9 +8,11 @@
  *
  * Each rank's target is the next one. In an epoch each operation has an area of its own.
  *
- *     elements [long]: all together, else by turns
+ *     elements [long]: all together, else by turns, and every third type, other ones on other days
  */
 #include "elements.h"
+
+#include <time.h>
 
 enum { GUARD = 0xA5, LEAD = 3, MANY = 1000 };
 
@@ -362,9 +364,20 @@ static bool is_there(const struct type *type)
     return bytes == (int) (number_bytes[type->first] + number_bytes[type->second]);
 }
 
+/* Days of Unix, alike for all: midnight may come while the ranks start. */
+static int day_of_all(void)
+{
+    int day = (int) (time(NULL) / 86400);
+
+    MPI_Bcast(&day, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    return day;
+}
+
 int main(int argc, char **argv)
 {
     const bool is_rbuf = check_pack_one_sided();
+    const bool all = argc > 1 && strcmp(argv[1], "long") == 0;
+    int day;
 
     check_begin(&argc, &argv);
     check_need_ranks(2);
@@ -373,9 +386,10 @@ int main(int argc, char **argv)
         check_skip("only rbuf packs them");
     }
     make_groups();
+    day = day_of_all();
     for (int t = 0; t < TYPES; t++) {
-        if (is_there(&types[t])) {
-            try_type(t, argc > 1 && strcmp(argv[1], "long") == 0);
+        if (is_there(&types[t]) && (all || (t + day) % 3 == 0)) {
+            try_type(t, all);
         }
     }
     MPI_Group_free(&groups.next);

@@ -256,6 +256,13 @@ start_test()
     running+=("$started")
 }
 
+# Without --all and --only every other test is left out where it is one of many runs of the same program: with reuse,
+# and over the protocols behind the first. Those of one day run the day after.
+is_todays() # NUMBER
+{
+    [ $long = yes ] || [ -n "$only" ] || [ $((($1 + turn + today) % 2)) -eq 0 ]
+}
+
 # Whether a test is to run with the setting: WHEN and THOSE are its columns of the list, NUMBER its line. With reuse all do,
 # but for those of none, and with an order of one-sided operations those that name it.
 with_setting() # SETTING WHEN THOSE NUMBER
@@ -268,7 +275,11 @@ with_setting() # SETTING WHEN THOSE NUMBER
         [[ ",$3," == *",$1,"* ]]
         return
     fi
-    [ "$1" = default ] || [ "$1" = reuse ] || [ "$3" = all ] || [[ ",$3," == *",$1,"* ]] ||
+    if [ "$1" = reuse ]; then
+        is_todays "$4"
+        return
+    fi
+    [ "$1" = default ] || [ "$3" = all ] || [[ ",$3," == *",$1,"* ]] ||
         { [ "$long $2" = "yes always" ] && is_turn "$1" "$4" "$ring_settings"; }
 }
 
@@ -289,7 +300,7 @@ is_turn() # WORD NUMBER LIST: whether it is the turn of this word of the list wi
 runs_over_others() # TRANSPORT OVER NUMBER
 {
     case $2 in
-    all) return 0 ;;
+    all) is_todays "$3" ;;
     first) [ $long = yes ] && is_turn "$1" "$3" "${names[*]}" ;;
     one) return 1 ;;
     *) refuse "testlist: over '$2' is none of all, first, one" ;;
@@ -321,12 +332,15 @@ run_list() # TRANSPORT SETTING
     done 3<"$here/testlist"
 }
 
+today=$((10#$(date +%j)))
+turn=0 # counts protocols and settings
 first=yes # of rbuf's
 for transport in "${names[@]}"; do
     for setting in "${settings[@]}"; do
         if [ "$setting" = default ] ||
             [[ $first = yes && " $transport_protocols " == *" $transport "* ]]; then
             run_list "$transport" "$setting"
+            turn=$((turn + 1))
         fi
     done
     [[ " $transport_protocols " != *" $transport "* ]] || first=no

@@ -13,9 +13,10 @@
  * synchronisation is sent. Accumulates of one epoch never take both ways, as they would not be
  * atomic with each other: all of them are packed, long ones in several messages.
  *
- * A fence sums up how many messages of the epoch each process has to expect; if there were any at
- * all a barrier follows when all are scattered, since operations below of the next epoch would
- * overtake them.
+ * A fence sums up how many messages of the epoch each process has to expect, and ends when they are
+ * scattered. So one process may begin the next epoch while another still waits for messages of the
+ * one before (osc_rbuf_fence.c): packed operations of the next epoch are held there, and operations
+ * below ask first. A barrier ends a fence whose epoch had operations below, as the next may.
  *
  * Threads: one mutex for all windows. It is held while messages are packed, sent and scattered, and
  * never around a function that waits or a call below.
@@ -42,10 +43,20 @@ enum osc_rbuf_access {
     OSC_RBUF_ACCESS_PASSIVE /* between lock and unlock: below alone */
 };
 
+/* Sums of a fence for each process: its messages, whether there are any, whether a barrier follows
+ * (osc_rbuf_fence.c). */
+enum { OSC_RBUF_SUMS = 3 };
+
 /* The epoch below for what is passed. */
 enum osc_rbuf_passage { OSC_RBUF_CLOSED, OSC_RBUF_OPENING, OSC_RBUF_OPEN };
 
 struct osc_rbuf_buffer;
+
+/* Begins every message. */
+struct osc_rbuf_header {
+    uint32_t kind;
+    uint32_t fences; /* that had ended at the sender, modulo 2^32: the number of its epoch */
+};
 
 /* Another process, as this one sees it. */
 struct osc_rbuf_peer {
@@ -57,6 +68,12 @@ struct osc_rbuf_peer {
     int sent;      /* messages for it in this fence epoch */
     int posts;     /* that came from it and no complete has used */
     bool accessed; /* one of `targets` */
+
+    uint64_t ended;                  /* fences that have ended there, as it said last */
+    uint64_t asks;                   /* it asks to be told when so many have ended here; 0: no */
+    bool asked;                      /* we asked it, and it has not answered */
+    struct osc_rbuf_header question; /* as it is sent, and its answer: the one before has come */
+    struct osc_rbuf_header answer;
 };
 
 /* Memory of a dynamic window. */
@@ -87,7 +104,10 @@ struct osc_rbuf_window {
 
     int exposed;       /* processes that the post was for */
     int completes;     /* came since, or before where nothing was checked */
-    int *sums;         /* of a fence, two for each process: our messages for it, and for all */
+    int *sums;         /* of a fence, OSC_RBUF_SUMS for each process */
+    uint64_t fences;   /* that have ended here */
+    uint64_t settled;  /* so many have ended everywhere, as all know */
+    int askers;        /* peers whose `asks` is not 0 */
     uint64_t received; /* messages of fence epochs, ever */
     uint64_t expected; /* likewise, by the sums of the fences that ended */
     int unanswered;    /* results that have not come in full */
@@ -95,6 +115,7 @@ struct osc_rbuf_window {
     opal_pointer_array_t results;
 
     STAILQ_HEAD(, osc_rbuf_buffer) sending;
+    STAILQ_HEAD(, osc_rbuf_buffer) held; /* of the next fence epoch, until this one ends */
     struct osc_rbuf_buffer *spare; /* for results, while there is no memory; NULL: it is in use */
     struct osc_rbuf_buffer **receiving; /* a ring, in the order in which they were started */
     unsigned next_receive;
@@ -141,8 +162,8 @@ bool osc_rbuf_is_attached(const struct osc_rbuf_window *window, const unsigned c
                           size_t bytes);
 
 /* Before what goes below: nothing in a passive epoch; in an active one it waits for the target's
- * post and opens an epoch below. An error of Open MPI if the target is not accessed. No lock is
- * held. */
+ * post, or for its last fence, and opens an epoch below. An error of Open MPI if the target is not
+ * accessed. No lock is held. */
 int osc_rbuf_pass(struct osc_rbuf_window *window, int target);
 
 /* Forgets the type that a peer's accumulates use. The lock is held. */
@@ -152,9 +173,33 @@ void osc_rbuf_forget_type(struct osc_rbuf_peer *peer);
 void osc_rbuf_wait(struct osc_rbuf_window *window,
                    bool (*done)(struct osc_rbuf_window *window, int argument), int argument);
 
-/* ---- osc_rbuf_sync.c: MPI's synchronisation; units and errors are MPI's ---- */
+/* ---- osc_rbuf_fence.c: units and errors are MPI's ---- */
 
 int osc_rbuf_fence(int mode, ompi_win_t *win);
+
+/* Waits until the target's last fence has ended: what goes below must not overtake operations that
+ * it has yet to scatter. No lock is held. */
+int osc_rbuf_settle(struct osc_rbuf_window *window, int target);
+int osc_rbuf_settle_all(struct osc_rbuf_window *window);
+
+/* How many fence epochs a message is ahead of this process: 0 or 1; less if it is late. */
+static inline int osc_rbuf_epochs_ahead(const struct osc_rbuf_window *window, uint32_t fences)
+{
+    return (int) (int32_t) (fences - (uint32_t) window->fences);
+}
+
+/* A peer asks for the end of fences, or has answered. The lock is held. */
+void osc_rbuf_fence_asked(struct osc_rbuf_window *window, int origin, uint32_t fences);
+void osc_rbuf_fence_told(struct osc_rbuf_window *window, int origin, uint32_t fences);
+
+/* ---- osc_rbuf_sync.c: MPI's synchronisation; units and errors are MPI's ---- */
+
+/* Ends the epoch below, and with it all operations there: they have arrived. No lock is held. */
+int osc_rbuf_close_below(struct osc_rbuf_window *window);
+
+/* What the operations of the epoch have met, which is told once. */
+int osc_rbuf_take_error(struct osc_rbuf_window *window);
+
 int osc_rbuf_post(MPI_Group group, int mode, ompi_win_t *win);
 int osc_rbuf_start(MPI_Group group, int mode, ompi_win_t *win);
 int osc_rbuf_complete(ompi_win_t *win);

@@ -23,7 +23,7 @@
 #include "osc_rbuf_mpi.h"
 
 enum {
-    FORM = 2, /* of messages and records (osc_rbuf_message.h) */
+    FORM = 3, /* of messages and records (osc_rbuf_message.h) */
     LEAST_MESSAGE = 512,
     MOST_MESSAGE = 1 << 20,
     AUTO_LIMIT = 8192

@@ -78,7 +78,7 @@ static int send_buffer(struct osc_rbuf_window *window, int target, enum osc_rbuf
 {
     int status;
 
-    buffer->header.kind = kind;
+    buffer->header = (struct osc_rbuf_header){kind, (uint32_t) window->fences};
     if (target == window->rank) {
         buffer->origin = target;
         (void) osc_rbuf_scatter(window, buffer); /* its results need no message */
@@ -95,22 +95,28 @@ static int send_buffer(struct osc_rbuf_window *window, int target, enum osc_rbuf
     return MPI_SUCCESS;
 }
 
-/* A header alone, which is never overwritten: it needs no buffer that there could be no memory for.
- */
-static int send_header(struct osc_rbuf_window *window, int target, enum osc_rbuf_kind kind)
+int osc_rbuf_send_header(struct osc_rbuf_window *window, int target,
+                         const struct osc_rbuf_header *header)
 {
-    static const struct osc_rbuf_header headers[] = {
-        [OSC_RBUF_POST] = {OSC_RBUF_POST}, [OSC_RBUF_COMPLETE] = {OSC_RBUF_COMPLETE}};
     MPI_Request request;
     int status;
 
     if (target == window->rank) {
-        osc_rbuf_arrived(window, target, kind);
+        osc_rbuf_arrived(window, target, header);
         return MPI_SUCCESS;
     }
     osc_rbuf_counters.messages++;
-    status = osc_rbuf_isend(window->comm, target, &headers[kind], sizeof(headers[kind]), &request);
+    status = osc_rbuf_isend(window->comm, target, header, sizeof(*header), &request);
     return status == MPI_SUCCESS ? ompi_request_free(&request) : status;
+}
+
+/* One that says its kind alone needs no buffer that there could be no memory for. */
+static int send_kind(struct osc_rbuf_window *window, int target, enum osc_rbuf_kind kind)
+{
+    static const struct osc_rbuf_header headers[] = {
+        [OSC_RBUF_POST] = {OSC_RBUF_POST, 0}, [OSC_RBUF_COMPLETE] = {OSC_RBUF_COMPLETE, 0}};
+
+    return osc_rbuf_send_header(window, target, &headers[kind]);
 }
 
 int osc_rbuf_send(struct osc_rbuf_window *window, int target, enum osc_rbuf_kind kind)
@@ -119,7 +125,7 @@ int osc_rbuf_send(struct osc_rbuf_window *window, int target, enum osc_rbuf_kind
     struct osc_rbuf_buffer *buffer = peer->packing;
 
     if (buffer == NULL) {
-        return send_header(window, target, kind);
+        return send_kind(window, target, kind);
     }
     peer->packing = NULL;
     peer->sent += kind == OSC_RBUF_FENCE_DATA;
@@ -128,7 +134,7 @@ int osc_rbuf_send(struct osc_rbuf_window *window, int target, enum osc_rbuf_kind
 
 int osc_rbuf_send_post(struct osc_rbuf_window *window, int origin)
 {
-    return send_header(window, origin, OSC_RBUF_POST);
+    return send_kind(window, origin, OSC_RBUF_POST);
 }
 
 bool osc_rbuf_has_posted(struct osc_rbuf_window *window, int target)
@@ -259,6 +265,10 @@ void osc_rbuf_receives_end(struct osc_rbuf_window *window)
     }
     free(window->receiving);
     window->receiving = NULL;
+    while ((buffer = STAILQ_FIRST(&window->held)) != NULL) {
+        STAILQ_REMOVE_HEAD(&window->held, link);
+        buffer_give(buffer);
+    }
     while ((buffer = STAILQ_FIRST(&window->sending)) != NULL) {
         STAILQ_REMOVE_HEAD(&window->sending, link);
         ompi_request_wait(&buffer->request, MPI_STATUS_IGNORE);
@@ -282,10 +292,48 @@ static void reap(struct osc_rbuf_window *window)
     }
 }
 
+/* Whether a message is of a fence epoch that has not begun here, or has to stay behind such ones. */
+static bool is_to_hold(const struct osc_rbuf_window *window, const struct osc_rbuf_buffer *buffer)
+{
+    return buffer->used >= sizeof(buffer->header) && buffer->header.kind == OSC_RBUF_FENCE_DATA &&
+           (osc_rbuf_epochs_ahead(window, buffer->header.fences) > 0 ||
+            (!STAILQ_EMPTY(&window->held) &&
+             STAILQ_FIRST(&window->held)->header.fences == buffer->header.fences));
+}
+
+/* Does what was held, once its epoch has begun. False: memory is short, or all is ahead. */
+static bool handle_held(struct osc_rbuf_window *window)
+{
+    struct osc_rbuf_buffer *buffer = STAILQ_FIRST(&window->held);
+
+    if (buffer == NULL || osc_rbuf_epochs_ahead(window, buffer->header.fences) > 0 ||
+        !osc_rbuf_scatter(window, buffer)) {
+        return false;
+    }
+    STAILQ_REMOVE_HEAD(&window->held, link);
+    buffer_give(buffer);
+    return true;
+}
+
+/* Puts a message aside; another buffer takes its place. False: there is no memory for one. */
+static bool hold(struct osc_rbuf_window *window, struct osc_rbuf_buffer **place)
+{
+    struct osc_rbuf_buffer *other = buffer_take();
+
+    if (other == NULL) {
+        return false;
+    }
+    other->used = 0; /* there is nothing in it, should no receive start at once */
+    STAILQ_INSERT_TAIL(&window->held, *place, link);
+    *place = other;
+    return true;
+}
+
 /* Handles the message of a receive that has ended, and starts the receive again behind the others.
  * False: it has to be called again, since memory is short. */
-static bool handle(struct osc_rbuf_window *window, struct osc_rbuf_buffer *buffer)
+static bool handle(struct osc_rbuf_window *window, struct osc_rbuf_buffer **place)
 {
+    struct osc_rbuf_buffer *buffer = *place;
     ompi_status_public_t status;
 
     if (buffer->request != MPI_REQUEST_NULL) {
@@ -296,6 +344,9 @@ static bool handle(struct osc_rbuf_window *window, struct osc_rbuf_buffer *buffe
         }
         buffer->done = 0;
     }
+    if (buffer->done == 0 && is_to_hold(window, buffer)) {
+        return hold(window, place) && receive(window, *place) == MPI_SUCCESS;
+    }
     return osc_rbuf_scatter(window, buffer) && receive(window, buffer) == MPI_SUCCESS;
 }
 
@@ -304,8 +355,11 @@ int osc_rbuf_messages_progress(struct osc_rbuf_window *window)
     int handled = 0;
 
     reap(window);
+    while (handle_held(window)) {
+        handled++;
+    }
     while (is_over(window->receiving[window->next_receive]) &&
-           handle(window, window->receiving[window->next_receive])) {
+           handle(window, &window->receiving[window->next_receive])) {
         window->next_receive = (window->next_receive + 1) % RECEIVES;
         handled++;
     }

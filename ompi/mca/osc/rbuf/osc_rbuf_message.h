@@ -14,7 +14,9 @@ enum osc_rbuf_kind {
     OSC_RBUF_FENCE_DATA, /* operations of a fence epoch: counted */
     OSC_RBUF_GROUP_DATA, /* operations of an access epoch that goes on */
     OSC_RBUF_COMPLETE,   /* its last operations, perhaps none: it is over */
-    OSC_RBUF_REPLY       /* results */
+    OSC_RBUF_REPLY,      /* results */
+    OSC_RBUF_ASK,        /* to be told when so many fences have ended there */
+    OSC_RBUF_ENDED       /* so many have */
 };
 
 enum osc_rbuf_record_kind {
@@ -26,10 +28,6 @@ enum osc_rbuf_record_kind {
     OSC_RBUF_COMPARE_SWAP, /* the new element, then the one compared with */
     OSC_RBUF_TYPE,         /* a piece of a description: the derived type of what follows */
     OSC_RBUF_RESULT        /* of `wanted` bytes; without payload: there is none */
-};
-
-struct osc_rbuf_header {
-    uint64_t kind;
 };
 
 /* Behind it the payload, padded to eight bytes. */
@@ -79,6 +77,10 @@ struct osc_rbuf_record *osc_rbuf_append(struct osc_rbuf_window *window, int targ
 
 /* Sends what was packed for a target; as OSC_RBUF_COMPLETE also if that is nothing. MPI's error. */
 int osc_rbuf_send(struct osc_rbuf_window *window, int target, enum osc_rbuf_kind kind);
+
+/* Sends a header alone, which stays as it is until it has come. MPI's error. */
+int osc_rbuf_send_header(struct osc_rbuf_window *window, int target,
+                         const struct osc_rbuf_header *header);
 
 /* Tells an origin that the window is open for it. MPI's error. */
 int osc_rbuf_send_post(struct osc_rbuf_window *window, int origin);

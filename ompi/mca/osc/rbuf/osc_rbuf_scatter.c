@@ -320,9 +320,10 @@ static bool perform_all(struct osc_rbuf_window *window, struct osc_rbuf_buffer *
     return goes_on;
 }
 
-void osc_rbuf_arrived(struct osc_rbuf_window *window, int origin, enum osc_rbuf_kind kind)
+void osc_rbuf_arrived(struct osc_rbuf_window *window, int origin,
+                      const struct osc_rbuf_header *header)
 {
-    switch (kind) {
+    switch ((enum osc_rbuf_kind) header->kind) {
     case OSC_RBUF_POST:
         window->peers[origin].posts++;
         break;
@@ -331,6 +332,12 @@ void osc_rbuf_arrived(struct osc_rbuf_window *window, int origin, enum osc_rbuf_
         break;
     case OSC_RBUF_COMPLETE:
         window->completes++;
+        break;
+    case OSC_RBUF_ASK:
+        osc_rbuf_fence_asked(window, origin, header->fences);
+        break;
+    case OSC_RBUF_ENDED:
+        osc_rbuf_fence_told(window, origin, header->fences);
         break;
     case OSC_RBUF_GROUP_DATA:
     case OSC_RBUF_REPLY:
@@ -350,6 +357,6 @@ bool osc_rbuf_scatter(struct osc_rbuf_window *window, struct osc_rbuf_buffer *me
         return false;
     }
     message->used = 0;
-    osc_rbuf_arrived(window, message->origin, (enum osc_rbuf_kind) message->header.kind);
+    osc_rbuf_arrived(window, message->origin, &message->header);
     return true;
 }

@@ -21,7 +21,8 @@ struct osc_rbuf_record *osc_rbuf_reply_append(struct osc_rbuf_reply *reply, size
 void osc_rbuf_reply_send(struct osc_rbuf_reply *reply);
 
 /* Says that all of a message has been done. */
-void osc_rbuf_arrived(struct osc_rbuf_window *window, int origin, enum osc_rbuf_kind kind);
+void osc_rbuf_arrived(struct osc_rbuf_window *window, int origin,
+                      const struct osc_rbuf_header *header);
 
 /* Does what a message says, or what is left of it: used becomes 0. False: there is no memory for
  * the next result, and it has to be called again, when what was sent has left. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Synchronisation. Epochs of a process on a window:
+ * Synchronisation but for fences (osc_rbuf_fence.c). Epochs of a process on a window:
  *
  *   NONE --fence--> FENCE --fence(NOSUCCEED)--> NONE
  *   NONE or FENCE --start--> GROUP --complete--> NONE
@@ -61,6 +61,7 @@ static int open_below(struct osc_rbuf_window *window)
 int osc_rbuf_pass(struct osc_rbuf_window *window, int target)
 {
     bool group, active, refused;
+    int status;
 
     osc_rbuf_lock();
     group = window->access == OSC_RBUF_ACCESS_GROUP;
@@ -71,14 +72,17 @@ int osc_rbuf_pass(struct osc_rbuf_window *window, int target)
     if (refused) {
         return OMPI_ERR_RMA_SYNC;
     }
+    if (!active) {
+        return OMPI_SUCCESS;
+    }
     if (group && !window->unchecked) {
         osc_rbuf_wait(window, osc_rbuf_has_posted, target);
     }
-    return active ? open_below(window) : OMPI_SUCCESS;
+    status = group ? OMPI_SUCCESS : osc_rbuf_settle(window, target);
+    return status == OMPI_SUCCESS ? open_below(window) : status;
 }
 
-/* Ends the epoch below, and with it all operations there: they have arrived. */
-static int close_below(struct osc_rbuf_window *window)
+int osc_rbuf_close_below(struct osc_rbuf_window *window)
 {
     if (window->passage == OSC_RBUF_CLOSED) {
         return OMPI_SUCCESS;
@@ -87,8 +91,7 @@ static int close_below(struct osc_rbuf_window *window)
     return window->below.osc_unlock_all(window->win);
 }
 
-/* What the operations of the epoch have met, which is told once. */
-static int take_error(struct osc_rbuf_window *window)
+int osc_rbuf_take_error(struct osc_rbuf_window *window)
 {
     int error;
 
@@ -97,94 +100,6 @@ static int take_error(struct osc_rbuf_window *window)
     window->error = MPI_SUCCESS;
     osc_rbuf_unlock();
     return error;
-}
-
-/* ---- fence ---- */
-
-static bool all_received(struct osc_rbuf_window *window, int unused)
-{
-    (void) unused;
-    return window->received >= window->expected && window->unanswered == 0;
-}
-
-/* Sends all that is packed, and fills in `sums`. */
-static int send_all(struct osc_rbuf_window *window)
-{
-    int status = MPI_SUCCESS;
-    int total = 0;
-
-    osc_rbuf_lock();
-    for (int i = 0; i < window->size && status == MPI_SUCCESS; i++) {
-        if (window->peers[i].packing != NULL) {
-            status = osc_rbuf_send(window, i, OSC_RBUF_FENCE_DATA);
-        }
-        total += window->peers[i].sent;
-    }
-    for (int i = 0; i < window->size; i++) {
-        window->sums[2 * i] = window->peers[i].sent;
-        window->sums[2 * i + 1] = total;
-        window->peers[i].sent = 0;
-    }
-    osc_rbuf_unlock();
-    return status;
-}
-
-/* The operations of this epoch are complete everywhere when all processes return. */
-static int end_fence_epoch(struct osc_rbuf_window *window)
-{
-    int mine[2];
-    int status = send_all(window);
-
-    if (status == MPI_SUCCESS) {
-        status = close_below(window);
-    }
-    if (status == MPI_SUCCESS) { /* and all processes have come to their fence */
-        status = osc_rbuf_sum_for_each(window->comm, window->sums, mine, 2);
-    }
-    if (status != MPI_SUCCESS || mine[1] == 0) {
-        return status;
-    }
-    osc_rbuf_lock();
-    window->expected += (uint64_t) mine[0];
-    osc_rbuf_unlock();
-    osc_rbuf_wait(window, all_received, 0);
-    return osc_rbuf_barrier(window->comm);
-}
-
-/* Whether this process has operations that a fence is to end. */
-static bool has_operations(struct osc_rbuf_window *window)
-{
-    bool has = window->passage != OSC_RBUF_CLOSED;
-
-    osc_rbuf_lock();
-    has |= window->unanswered > 0;
-    for (int i = 0; i < window->size && !has; i++) {
-        has = window->peers[i].packing != NULL || window->peers[i].sent > 0;
-    }
-    osc_rbuf_unlock();
-    return has;
-}
-
-/* MPI_MODE_NOPRECEDE: there is nothing to end. What is there all the same stays for the next fence.
- */
-static int begin_fence_epoch(struct osc_rbuf_window *window)
-{
-    const int status = osc_rbuf_barrier(window->comm);
-
-    return status == MPI_SUCCESS && has_operations(window) ? MPI_ERR_RMA_SYNC : status;
-}
-
-int osc_rbuf_fence(int mode, ompi_win_t *win)
-{
-    struct osc_rbuf_window *window = osc_rbuf_window_of(win);
-    int status;
-
-    if (window->access == OSC_RBUF_ACCESS_GROUP || window->access == OSC_RBUF_ACCESS_PASSIVE) {
-        return OMPI_ERR_RMA_SYNC;
-    }
-    status = (mode & MPI_MODE_NOPRECEDE) ? begin_fence_epoch(window) : end_fence_epoch(window);
-    window->access = (mode & MPI_MODE_NOSUCCEED) ? OSC_RBUF_ACCESS_NONE : OSC_RBUF_ACCESS_FENCE;
-    return status == MPI_SUCCESS ? take_error(window) : status;
 }
 
 /* ---- post, start, complete, wait ---- */
@@ -286,7 +201,7 @@ int osc_rbuf_complete(ompi_win_t *win)
     if (window->access != OSC_RBUF_ACCESS_GROUP) {
         return OMPI_ERR_RMA_SYNC;
     }
-    status = close_below(window);
+    status = osc_rbuf_close_below(window);
     for (int i = 0; i < window->target_count && status == MPI_SUCCESS; i++) {
         status = complete_target(window, window->targets[i]);
     }
@@ -297,7 +212,7 @@ int osc_rbuf_complete(ompi_win_t *win)
     free(window->targets);
     window->targets = NULL;
     window->target_count = 0;
-    return status == MPI_SUCCESS ? take_error(window) : status;
+    return status == MPI_SUCCESS ? osc_rbuf_take_error(window) : status;
 }
 
 static bool all_completed(struct osc_rbuf_window *window, int unused)
@@ -321,7 +236,7 @@ int osc_rbuf_wait_completes(ompi_win_t *win)
     osc_rbuf_lock();
     end_exposure(window);
     osc_rbuf_unlock();
-    return take_error(window);
+    return osc_rbuf_take_error(window);
 }
 
 int osc_rbuf_test_completes(ompi_win_t *win, int *flag)
@@ -335,7 +250,7 @@ int osc_rbuf_test_completes(ompi_win_t *win, int *flag)
         end_exposure(window);
     }
     osc_rbuf_unlock();
-    return *flag ? take_error(window) : OMPI_SUCCESS;
+    return *flag ? osc_rbuf_take_error(window) : OMPI_SUCCESS;
 }
 
 /* ---- passive target epochs are below's: here they are only counted ---- */
@@ -362,8 +277,11 @@ static void passive_ended(struct osc_rbuf_window *window)
 int osc_rbuf_passive_lock(int type, int target, int mode, ompi_win_t *win)
 {
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
-    const int status = window->below.osc_lock(type, target, mode, win);
+    int status = osc_rbuf_settle(window, target);
 
+    if (status == OMPI_SUCCESS) {
+        status = window->below.osc_lock(type, target, mode, win);
+    }
     if (status == OMPI_SUCCESS) {
         passive_began(window);
     }
@@ -384,8 +302,11 @@ int osc_rbuf_passive_unlock(int target, ompi_win_t *win)
 int osc_rbuf_passive_lock_all(int mode, ompi_win_t *win)
 {
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
-    const int status = window->below.osc_lock_all(mode, win);
+    int status = osc_rbuf_settle_all(window);
 
+    if (status == OMPI_SUCCESS) {
+        status = window->below.osc_lock_all(mode, win);
+    }
     if (status == OMPI_SUCCESS) {
         passive_began(window);
     }

@@ -283,6 +283,7 @@ int osc_rbuf_window_attach(ompi_win_t *win, void *base, size_t bytes,
     window->base = window->dynamic ? NULL : base;
     window->comm = MPI_COMM_NULL;
     STAILQ_INIT(&window->sending);
+    STAILQ_INIT(&window->held);
     OBJ_CONSTRUCT(&window->results, opal_pointer_array_t);
     window->rank = ompi_comm_rank(comm);
     window->size = ompi_comm_size(comm);
@@ -291,7 +292,7 @@ int osc_rbuf_window_attach(ompi_win_t *win, void *base, size_t bytes,
         return OMPI_ERROR;
     }
     window->peers = calloc((size_t) window->size, sizeof(*window->peers));
-    window->sums = calloc((size_t) window->size, 2 * sizeof(*window->sums));
+    window->sums = calloc((size_t) window->size, OSC_RBUF_SUMS * sizeof(*window->sums));
     ready = prepare(window, bytes, window->dynamic ? 1 : displacement_unit);
     if (osc_rbuf_least(window->comm, &ready, &all_ready, 1) != MPI_SUCCESS || !all_ready) {
         window_free(window);

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Fences, with one collective operation each. It tells each process how many messages of the epoch
+ * to expect; when these are scattered the fence has ended here, be the others where they may. What
+ * a fence waits for, in turn:
+ *
+ *   the epoch below      its operations have arrived
+ *   the sums             all processes have come to this fence
+ *   the messages         those of the sums are scattered, and the results here
+ *   a barrier            if any process had operations below in this epoch, or nothing follows
+ *
+ * Epochs are numbered by the fences that have ended before, alike at all processes. Without the
+ * barrier a process may be one epoch ahead of another, never more, as the next sums take both:
+ *
+ *   - Each message says its epoch. One that is ahead is held until the fence here has ended.
+ *   - Operations below know no epochs. The first for a target asks it, and waits for the answer that
+ *     its fence has ended. A program that has such operations in each epoch has a barrier in each
+ *     fence, and asks but once.
+ *
+ * Owns fences, settled, askers, expected, and of a peer ended, asked and asks. All under the lock.
+ */
+#include "osc_rbuf.h"
+
+#include "ompi/constants.h"
+#include "osc_rbuf_message.h"
+#include "osc_rbuf_mpi.h"
+
+/* What a fence sums up for a process, in this order. */
+enum { SUM_MINE, SUM_ALL, SUM_BARRIER };
+
+/* ---- what goes below asks ---- */
+
+static bool is_settled(struct osc_rbuf_window *window, int target)
+{
+    return target == window->rank || window->settled >= window->fences ||
+           window->peers[target].ended >= window->fences;
+}
+
+/* The lock is held. */
+static int ask(struct osc_rbuf_window *window, int target)
+{
+    struct osc_rbuf_peer *peer = &window->peers[target];
+    int status;
+
+    if (is_settled(window, target) || peer->asked) {
+        return MPI_SUCCESS;
+    }
+    peer->question = (struct osc_rbuf_header){OSC_RBUF_ASK, (uint32_t) window->fences};
+    peer->asked = true;
+    status = osc_rbuf_send_header(window, target, &peer->question);
+    if (status != MPI_SUCCESS) {
+        peer->asked = false;
+    }
+    return status;
+}
+
+int osc_rbuf_settle(struct osc_rbuf_window *window, int target)
+{
+    int status;
+
+    osc_rbuf_lock();
+    status = ask(window, target);
+    osc_rbuf_unlock();
+    if (status == MPI_SUCCESS) {
+        osc_rbuf_wait(window, is_settled, target);
+    }
+    return status;
+}
+
+int osc_rbuf_settle_all(struct osc_rbuf_window *window)
+{
+    int status = MPI_SUCCESS;
+
+    osc_rbuf_lock();
+    for (int i = 0; i < window->size && status == MPI_SUCCESS; i++) {
+        status = ask(window, i);
+    }
+    osc_rbuf_unlock();
+    for (int i = 0; i < window->size && status == MPI_SUCCESS; i++) {
+        osc_rbuf_wait(window, is_settled, i);
+    }
+    return status;
+}
+
+static void answer(struct osc_rbuf_window *window, int origin)
+{
+    struct osc_rbuf_peer *peer = &window->peers[origin];
+    int status;
+
+    peer->answer = (struct osc_rbuf_header){OSC_RBUF_ENDED, (uint32_t) window->fences};
+    status = osc_rbuf_send_header(window, origin, &peer->answer);
+    if (status != MPI_SUCCESS) {
+        window->error = status;
+    }
+}
+
+void osc_rbuf_fence_asked(struct osc_rbuf_window *window, int origin, uint32_t fences)
+{
+    struct osc_rbuf_peer *peer = &window->peers[origin];
+    const int ahead = osc_rbuf_epochs_ahead(window, fences);
+
+    if (ahead <= 0) {
+        answer(window, origin);
+    } else if (peer->asks == 0) {
+        peer->asks = window->fences + (uint64_t) ahead;
+        window->askers++;
+    }
+}
+
+void osc_rbuf_fence_told(struct osc_rbuf_window *window, int origin, uint32_t fences)
+{
+    struct osc_rbuf_peer *peer = &window->peers[origin];
+
+    peer->ended = window->fences + (uint64_t) (int64_t) osc_rbuf_epochs_ahead(window, fences);
+    peer->asked = false;
+}
+
+static void answer_all(struct osc_rbuf_window *window)
+{
+    for (int i = 0; i < window->size && window->askers > 0; i++) {
+        struct osc_rbuf_peer *peer = &window->peers[i];
+
+        if (peer->asks != 0 && peer->asks <= window->fences) {
+            peer->asks = 0;
+            window->askers--;
+            answer(window, i);
+        }
+    }
+}
+
+/* ---- the fence ---- */
+
+static bool all_received(struct osc_rbuf_window *window, int unused)
+{
+    (void) unused;
+    return window->received >= window->expected && window->unanswered == 0;
+}
+
+/* Sends all that is packed, and fills in `sums`. */
+static int send_all(struct osc_rbuf_window *window, bool barrier)
+{
+    int status = MPI_SUCCESS;
+    int total = 0;
+
+    osc_rbuf_lock();
+    for (int i = 0; i < window->size && status == MPI_SUCCESS; i++) {
+        if (window->peers[i].packing != NULL) {
+            status = osc_rbuf_send(window, i, OSC_RBUF_FENCE_DATA);
+        }
+        total += window->peers[i].sent;
+    }
+    for (int i = 0; i < window->size; i++) {
+        int *sums = window->sums + OSC_RBUF_SUMS * i;
+
+        sums[SUM_MINE] = window->peers[i].sent;
+        sums[SUM_ALL] = total > 0;
+        sums[SUM_BARRIER] = barrier;
+        window->peers[i].sent = 0;
+    }
+    osc_rbuf_unlock();
+    return status;
+}
+
+static void fence_ended(struct osc_rbuf_window *window, bool settled)
+{
+    osc_rbuf_lock();
+    window->fences++;
+    if (settled) {
+        window->settled = window->fences;
+    }
+    answer_all(window);
+    osc_rbuf_unlock();
+}
+
+/* The operations of this epoch on this process's memory, and its own everywhere, are complete. */
+static int end_epoch(struct osc_rbuf_window *window, bool nothing_follows)
+{
+    int sums[OSC_RBUF_SUMS];
+    int status = send_all(window, nothing_follows || window->passage != OSC_RBUF_CLOSED);
+    bool settles;
+
+    if (status == MPI_SUCCESS) {
+        status = osc_rbuf_close_below(window);
+    }
+    if (status == MPI_SUCCESS) { /* and all processes have come to their fence */
+        status = osc_rbuf_sum_for_each(window->comm, window->sums, sums, OSC_RBUF_SUMS);
+    }
+    if (status != MPI_SUCCESS) {
+        return status;
+    }
+    osc_rbuf_lock();
+    window->expected += (uint64_t) sums[SUM_MINE];
+    osc_rbuf_unlock();
+    osc_rbuf_wait(window, all_received, 0);
+    settles = sums[SUM_ALL] == 0 || sums[SUM_BARRIER] > 0;
+    if (sums[SUM_ALL] > 0 && settles) {
+        status = osc_rbuf_barrier(window->comm);
+    }
+    fence_ended(window, settles);
+    return status;
+}
+
+/* Whether this process has operations that a fence is to end. */
+static bool has_operations(struct osc_rbuf_window *window)
+{
+    bool has = window->passage != OSC_RBUF_CLOSED;
+
+    osc_rbuf_lock();
+    has |= window->unanswered > 0;
+    for (int i = 0; i < window->size && !has; i++) {
+        has = window->peers[i].packing != NULL || window->peers[i].sent > 0;
+    }
+    osc_rbuf_unlock();
+    return has;
+}
+
+/* MPI_MODE_NOPRECEDE: there is nothing to end. What is there all the same stays for the next fence.
+ */
+static int begin_epoch(struct osc_rbuf_window *window)
+{
+    const int status = osc_rbuf_barrier(window->comm);
+
+    fence_ended(window, true);
+    return status == MPI_SUCCESS && has_operations(window) ? MPI_ERR_RMA_SYNC : status;
+}
+
+int osc_rbuf_fence(int mode, ompi_win_t *win)
+{
+    struct osc_rbuf_window *window = osc_rbuf_window_of(win);
+    const bool nothing_follows = (mode & MPI_MODE_NOSUCCEED) != 0;
+    int status;
+
+    if (window->access == OSC_RBUF_ACCESS_GROUP || window->access == OSC_RBUF_ACCESS_PASSIVE) {
+        return OMPI_ERR_RMA_SYNC;
+    }
+    status = (mode & MPI_MODE_NOPRECEDE) != 0 ? begin_epoch(window)
+                                              : end_epoch(window, nothing_follows);
+    window->access = nothing_follows ? OSC_RBUF_ACCESS_NONE : OSC_RBUF_ACCESS_FENCE;
+    return status == MPI_SUCCESS ? osc_rbuf_take_error(window) : status;
+}
