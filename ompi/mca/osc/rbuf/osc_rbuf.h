@@ -121,8 +121,15 @@ struct osc_rbuf_window {
     unsigned next_receive;
 };
 
+/* Which windows are packed. */
+enum osc_rbuf_aggregate {
+    OSC_RBUF_AGGREGATE_OFF,
+    OSC_RBUF_AGGREGATE_ON,
+    OSC_RBUF_AGGREGATE_AUTO /* those whose processes are on several nodes */
+};
+
 struct osc_rbuf_params {
-    bool aggregate;
+    enum osc_rbuf_aggregate aggregate;
     size_t limit;        /* bytes */
     size_t message_size; /* bytes */
 };

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * The component: parameters, counters, and how it comes in front of another one. It takes part
- * where all processes of a window ask for it, mean the same messages and have the transport rbuf,
- * and osc/rdma serves the window. Whether it takes part or not, it says so when nobody serves a
- * window since an adapter has no atomic operations: Open MPI's error says nothing.
+ * where all processes of a window are told the same, mean the same messages and have the transport
+ * rbuf, and osc/rdma serves the window; with `auto` where they are on several nodes, besides.
+ * Whether it takes part or not, it says so when nobody serves a window since an adapter has no
+ * atomic operations: Open MPI's error says nothing.
  */
 #include "osc_rbuf.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
+#include "ompi/communicator/communicator.h"
 #include "ompi/constants.h"
+#include "ompi/group/group.h"
 #include "ompi/mca/osc/base/base.h"
 #include "opal/mca/base/mca_base_pvar.h"
 #include "opal/mca/base/mca_base_var.h"
@@ -30,12 +34,14 @@ enum {
 };
 
 #define AUTO               "auto"
+#define AGGREGATE_RANGE    "auto, on or off"
 #define LIMIT_RANGE        "bytes, 0 to 64 less than message_size, or auto"
 #define MESSAGE_SIZE_RANGE "bytes, 512 to 1M"
 
 struct osc_rbuf_params osc_rbuf_params;
 
 /* As they were given: Open MPI's own reader takes 12.5k for 12. */
+static const char *aggregate_text = AUTO;
 static const char *limit_text = AUTO;
 static const char *message_size_text = "16000";
 
@@ -83,10 +89,12 @@ static void register_var(const char *name, mca_base_var_type_t type, void *value
 static int register_params(void)
 {
     register_var(
-        "aggregate", MCA_BASE_VAR_TYPE_BOOL, &osc_rbuf_params.aggregate,
-        "Small one-sided operations of fence and post-start-complete-wait epochs travel "
-        "packed, together with the synchronisation, in one message for each target, if all "
-        "processes are told so. Off: osc/rdma does everything (default: off)");
+        "aggregate", MCA_BASE_VAR_TYPE_STRING, &aggregate_text,
+        "Small one-sided operations of fence and post-start-complete-wait epochs travel packed, "
+        "together with the synchronisation, in one message for each target (" AGGREGATE_RANGE
+        "). auto: those of windows whose processes are on several nodes; inside a node shared "
+        "memory is faster. off: osc/rdma does everything. All processes of a window need the same "
+        "value (default: auto)");
     register_var("limit", MCA_BASE_VAR_TYPE_STRING, &limit_text,
                  "Longest put or get that is packed; longer ones are written and read by the "
                  "adapter. Accumulates are packed whatever they take (" LIMIT_RANGE
@@ -127,6 +135,42 @@ static bool read_size(const char *name, const char *text, uint64_t least, uint64
     return true;
 }
 
+/* The words that Open MPI takes for yes and no count as well. */
+static bool read_aggregate(const char *text, enum osc_rbuf_aggregate *aggregate)
+{
+    static const char *const words[][2] = {{"off", "on"}, {"0", "1"}, {"false", "true"},
+                                           {"no", "yes"}, {"f", "t"}, {"n", "y"}};
+
+    if (strcasecmp(text, AUTO) == 0) {
+        *aggregate = OSC_RBUF_AGGREGATE_AUTO;
+        return true;
+    }
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        for (int on = 0; on < 2; on++) {
+            if (strcasecmp(text, words[i][on]) == 0) {
+                *aggregate = on ? OSC_RBUF_AGGREGATE_ON : OSC_RBUF_AGGREGATE_OFF;
+                return true;
+            }
+        }
+    }
+    refuse("aggregate", text, AGGREGATE_RANGE);
+    return false;
+}
+
+static bool read_message(struct osc_rbuf_params *params)
+{
+    if (!read_size("message_size", message_size_text, LEAST_MESSAGE, MOST_MESSAGE,
+                   MESSAGE_SIZE_RANGE, &params->message_size)) {
+        return false;
+    }
+    params->message_size &= ~(size_t) 7;
+    if (strcmp(limit_text, AUTO) == 0) {
+        params->limit = osc_rbuf_room() < AUTO_LIMIT ? osc_rbuf_room() : AUTO_LIMIT;
+        return true;
+    }
+    return read_size("limit", limit_text, 0, osc_rbuf_room(), LIMIT_RANGE, &params->limit);
+}
+
 /* A process with a value that it cannot use has to say so to the others, as one that does not
  * aggregate: so it stays. */
 static int init(bool progress_threads, bool mpi_threads)
@@ -135,17 +179,9 @@ static int init(bool progress_threads, bool mpi_threads)
 
     (void) progress_threads;
     (void) mpi_threads;
-    if (!params->aggregate) {
-        return OMPI_SUCCESS;
-    }
-    params->aggregate = read_size("message_size", message_size_text, LEAST_MESSAGE, MOST_MESSAGE,
-                                  MESSAGE_SIZE_RANGE, &params->message_size);
-    params->message_size &= ~(size_t) 7;
-    if (params->aggregate && strcmp(limit_text, AUTO) == 0) {
-        params->limit = osc_rbuf_room() < AUTO_LIMIT ? osc_rbuf_room() : AUTO_LIMIT;
-    } else if (params->aggregate) {
-        params->aggregate =
-            read_size("limit", limit_text, 0, osc_rbuf_room(), LIMIT_RANGE, &params->limit);
+    if (!read_aggregate(aggregate_text, &params->aggregate) ||
+        (params->aggregate != OSC_RBUF_AGGREGATE_OFF && !read_message(params))) {
+        params->aggregate = OSC_RBUF_AGGREGATE_OFF;
     }
     return OMPI_SUCCESS;
 }
@@ -223,26 +259,85 @@ static void say_no_windows(void)
     said = true;
 }
 
-/* All processes of the window have to say the same, and to mean the same messages. All look whether
- * anybody serves it if one of them lacks atomics: others' queries may be collective. */
+/* What the processes of a window have to tell each other, before there is a window. */
+enum {
+    HAS_TRANSPORT,
+    HAS_ATOMICS,
+    ON_ONE_NODE,
+    AGGREGATE,
+    AGGREGATE_MOST,
+    FORM_LEAST,
+    FORM_MOST,
+    TOLD
+};
+
+static void tell(ompi_communicator_t *comm, enum transport transport, long told[TOLD])
+{
+    const long aggregate = (long) osc_rbuf_params.aggregate;
+    const long messages = aggregate != OSC_RBUF_AGGREGATE_OFF ? messages_of_ours() : 0;
+
+    told[HAS_TRANSPORT] = transport != TRANSPORT_NONE;
+    told[HAS_ATOMICS] = transport != TRANSPORT_WITHOUT_ATOMICS;
+    told[ON_ONE_NODE] = !ompi_group_have_remote_peers(comm->c_local_group);
+    told[AGGREGATE] = aggregate;
+    told[AGGREGATE_MOST] = -aggregate;
+    told[FORM_LEAST] = messages;
+    told[FORM_MOST] = -messages;
+}
+
+static void say_unlike(void)
+{
+    static bool said;
+    const char *const values[MCA_BTL_RBUF_HELP_VALUES] = {opal_process_info.nodename,
+                                                          aggregate_text, message_size_text};
+
+    if (!said) {
+        mca_btl_rbuf_help_files();
+        mca_btl_rbuf_help_show("unlike", values);
+    }
+    said = true;
+}
+
+/* Whether the window is packed, which all decide alike from the least of what all tell. */
+static bool is_packed(ompi_communicator_t *comm, const long least[TOLD])
+{
+    const long most = -least[AGGREGATE_MOST];
+    const bool spans = !least[ON_ONE_NODE];
+
+    if (!least[HAS_TRANSPORT] || most == OSC_RBUF_AGGREGATE_OFF ||
+        (most == OSC_RBUF_AGGREGATE_AUTO && !spans)) {
+        return false;
+    }
+    if (least[AGGREGATE] == most && least[FORM_LEAST] == -least[FORM_MOST]) {
+        return true;
+    }
+    if (ompi_comm_rank(comm) == 0) {
+        say_unlike();
+    }
+    return false;
+}
+
+/* All look whether anybody serves the window if one of them lacks atomics: others' queries may be
+ * collective. */
 static int query(ompi_win_t *win, void **base, size_t bytes, osc_rbuf_unit_t displacement_unit,
                  ompi_communicator_t *comm, opal_info_t *info, int flavor)
 {
     const enum transport transport = transport_here();
-    const long wanted =
-        osc_rbuf_params.aggregate && transport != TRANSPORT_NONE ? messages_of_ours() : 0;
-    const long mine[3] = {wanted, -wanted, transport != TRANSPORT_WITHOUT_ATOMICS};
-    long least[3];
+    long told[TOLD], least[TOLD];
 
-    if (flavor == MPI_WIN_FLAVOR_SHARED || osc_rbuf_least(comm, mine, least, 3) != MPI_SUCCESS) {
+    if (flavor == MPI_WIN_FLAVOR_SHARED) {
         return OMPI_ERR_NOT_SUPPORTED;
     }
-    if (least[2] == 0 &&
+    tell(comm, transport, told);
+    if (osc_rbuf_least(comm, told, least, TOLD) != MPI_SUCCESS) {
+        return OMPI_ERR_NOT_SUPPORTED;
+    }
+    if (!least[HAS_ATOMICS] &&
         best_below(win, base, bytes, displacement_unit, comm, info, flavor) == NULL &&
         transport == TRANSPORT_WITHOUT_ATOMICS) {
         say_no_windows();
     }
-    return wanted > 0 && least[0] == -least[1] ? INT_MAX : OMPI_ERR_NOT_SUPPORTED;
+    return is_packed(comm, least) ? INT_MAX : OMPI_ERR_NOT_SUPPORTED;
 }
 
 static int select_window(ompi_win_t *win, void **base, size_t bytes,
