@@ -13,8 +13,8 @@
  * barrier a process may be one epoch ahead of another, never more, as the next sums take both:
  *
  *   - Each message says its epoch. One that is ahead is held until the fence here has ended.
- *   - Operations below know no epochs. The first for a target asks it, and waits for the answer that
- *     its fence has ended. A program that has such operations in each epoch has a barrier in each
+ *   - Operations below know no epochs. The first for a target asks it, and waits for the answer
+ * that its fence has ended. A program that has such operations in each epoch has a barrier in each
  *     fence, and asks but once.
  *
  * Owns fences, settled, askers, expected, and of a peer ended, asked and asks. All under the lock.
@@ -233,8 +233,8 @@ int osc_rbuf_fence(int mode, ompi_win_t *win)
     if (window->access == OSC_RBUF_ACCESS_GROUP || window->access == OSC_RBUF_ACCESS_PASSIVE) {
         return OMPI_ERR_RMA_SYNC;
     }
-    status = (mode & MPI_MODE_NOPRECEDE) != 0 ? begin_epoch(window)
-                                              : end_epoch(window, nothing_follows);
+    status =
+        (mode & MPI_MODE_NOPRECEDE) != 0 ? begin_epoch(window) : end_epoch(window, nothing_follows);
     window->access = nothing_follows ? OSC_RBUF_ACCESS_NONE : OSC_RBUF_ACCESS_FENCE;
     return status == MPI_SUCCESS ? osc_rbuf_take_error(window) : status;
 }

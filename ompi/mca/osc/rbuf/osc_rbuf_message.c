@@ -292,7 +292,8 @@ static void reap(struct osc_rbuf_window *window)
     }
 }
 
-/* Whether a message is of a fence epoch that has not begun here, or has to stay behind such ones. */
+/* Whether a message is of a fence epoch that has not begun here, or has to stay behind such ones.
+ */
 static bool is_to_hold(const struct osc_rbuf_window *window, const struct osc_rbuf_buffer *buffer)
 {
     return buffer->used >= sizeof(buffer->header) && buffer->header.kind == OSC_RBUF_FENCE_DATA &&
