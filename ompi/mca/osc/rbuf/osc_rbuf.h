@@ -51,6 +51,7 @@ enum { OSC_RBUF_SUMS = 3 };
 enum osc_rbuf_passage { OSC_RBUF_CLOSED, OSC_RBUF_OPENING, OSC_RBUF_OPEN };
 
 struct osc_rbuf_buffer;
+struct osc_rbuf_comm;
 
 /* Begins every message. */
 struct osc_rbuf_header {
@@ -90,7 +91,8 @@ struct osc_rbuf_window {
     unsigned char *base; /* NULL in a dynamic window: displacements are addresses */
     bool dynamic;
     LIST_HEAD(, osc_rbuf_region) regions;
-    MPI_Comm comm; /* of our messages */
+    struct osc_rbuf_comm *comm; /* of its messages */
+    uint32_t number;            /* in that, alike at all processes */
     int rank;
     int size;
     struct osc_rbuf_peer *peers;
@@ -113,12 +115,6 @@ struct osc_rbuf_window {
     int unanswered;    /* results that have not come in full */
     int error;         /* MPI's, of an operation: the next synchronisation returns it */
     opal_pointer_array_t results;
-
-    STAILQ_HEAD(, osc_rbuf_buffer) sending;
-    STAILQ_HEAD(, osc_rbuf_buffer) held; /* of the next fence epoch, until this one ends */
-    struct osc_rbuf_buffer *spare; /* for results, while there is no memory; NULL: it is in use */
-    struct osc_rbuf_buffer **receiving; /* a ring, in the order in which they were started */
-    unsigned next_receive;
 };
 
 /* Which windows are packed. */
@@ -151,9 +147,11 @@ void osc_rbuf_unlock(void);
 
 /* Puts this component in front of the one that win's module belongs to. Collective over comm; on
  * all processes or on none. What fails leaves the window as it is, and returns an error of Open
- * MPI. */
+ * MPI. `comm_id` is that of the communicator that its messages take, alike at all processes
+ * (osc_rbuf_comm.h). */
 int osc_rbuf_window_attach(ompi_win_t *win, void *base, size_t bytes,
-                           osc_rbuf_unit_t displacement_unit, MPI_Comm comm, int flavor);
+                           osc_rbuf_unit_t displacement_unit, MPI_Comm comm, long comm_id,
+                           int flavor);
 
 /* Of a window that osc_rbuf_window_attach() succeeded for. */
 struct osc_rbuf_window *osc_rbuf_window_of(const ompi_win_t *win);

@@ -23,11 +23,11 @@
 #include "opal/util/proc.h"
 #include "btl_rbuf_help_show.h"
 #include "btl_rbuf_values.h"
-#include "osc_rbuf_message.h"
+#include "osc_rbuf_comm.h"
 #include "osc_rbuf_mpi.h"
 
 enum {
-    FORM = 3, /* of messages and records (osc_rbuf_message.h) */
+    FORM = 4, /* of messages and records (osc_rbuf_message.h) */
     LEAST_MESSAGE = 512,
     MOST_MESSAGE = 1 << 20,
     AUTO_LIMIT = 8192
@@ -268,6 +268,9 @@ enum {
     AGGREGATE_MOST,
     FORM_LEAST,
     FORM_MOST,
+    COMM_LEAST,
+    COMM_MOST,
+    COMM_IDS,
     TOLD
 };
 
@@ -283,6 +286,16 @@ static void tell(ompi_communicator_t *comm, enum transport transport, long told[
     told[AGGREGATE_MOST] = -aggregate;
     told[FORM_LEAST] = messages;
     told[FORM_MOST] = -messages;
+    told[COMM_LEAST] = osc_rbuf_comm_shared(comm);
+    told[COMM_MOST] = -told[COMM_LEAST];
+    told[COMM_IDS] = -osc_rbuf_comm_ids();
+}
+
+/* The communicator that all of them have, or a new one. */
+static long comm_of(const long least[TOLD])
+{
+    return least[COMM_LEAST] != 0 && least[COMM_LEAST] == -least[COMM_MOST] ? least[COMM_LEAST]
+                                                                            : 1 - least[COMM_IDS];
 }
 
 static void say_unlike(void)
@@ -317,6 +330,9 @@ static bool is_packed(ompi_communicator_t *comm, const long least[TOLD])
     return false;
 }
 
+/* The window's communicator: from query() to select_window(), which the same thread calls next. */
+static _Thread_local long chosen_comm;
+
 /* All look whether anybody serves the window if one of them lacks atomics: others' queries may be
  * collective. */
 static int query(ompi_win_t *win, void **base, size_t bytes, osc_rbuf_unit_t displacement_unit,
@@ -337,6 +353,7 @@ static int query(ompi_win_t *win, void **base, size_t bytes, osc_rbuf_unit_t dis
         transport == TRANSPORT_WITHOUT_ATOMICS) {
         say_no_windows();
     }
+    chosen_comm = comm_of(least);
     return is_packed(comm, least) ? INT_MAX : OMPI_ERR_NOT_SUPPORTED;
 }
 
@@ -354,7 +371,7 @@ static int select_window(ompi_win_t *win, void **base, size_t bytes,
     status = below->osc_select(win, base, bytes, displacement_unit, comm, info, flavor, model);
     if (status == OMPI_SUCCESS && strcmp(below->osc_version.mca_component_name, "rdma") == 0) {
         (void) osc_rbuf_window_attach(win, base != NULL ? *base : NULL, bytes, displacement_unit,
-                                      comm, flavor);
+                                      comm, chosen_comm, flavor);
     }
     return status;
 }

@@ -22,6 +22,7 @@
 #include "osc_rbuf.h"
 
 #include "ompi/constants.h"
+#include "osc_rbuf_comm.h"
 #include "osc_rbuf_message.h"
 #include "osc_rbuf_mpi.h"
 
@@ -183,7 +184,7 @@ static int end_epoch(struct osc_rbuf_window *window, bool nothing_follows)
         status = osc_rbuf_close_below(window);
     }
     if (status == MPI_SUCCESS) { /* and all processes have come to their fence */
-        status = osc_rbuf_sum_for_each(window->comm, window->sums, sums, OSC_RBUF_SUMS);
+        status = osc_rbuf_sum_for_each(window->comm->mpi, window->sums, sums, OSC_RBUF_SUMS);
     }
     if (status != MPI_SUCCESS) {
         return status;
@@ -194,7 +195,7 @@ static int end_epoch(struct osc_rbuf_window *window, bool nothing_follows)
     osc_rbuf_wait(window, all_received, 0);
     settles = sums[SUM_ALL] == 0 || sums[SUM_BARRIER] > 0;
     if (sums[SUM_ALL] > 0 && settles) {
-        status = osc_rbuf_barrier(window->comm);
+        status = osc_rbuf_barrier(window->comm->mpi);
     }
     fence_ended(window, settles);
     return status;
@@ -218,7 +219,7 @@ static bool has_operations(struct osc_rbuf_window *window)
  */
 static int begin_epoch(struct osc_rbuf_window *window)
 {
-    const int status = osc_rbuf_barrier(window->comm);
+    const int status = osc_rbuf_barrier(window->comm->mpi);
 
     fence_ended(window, true);
     return status == MPI_SUCCESS && has_operations(window) ? MPI_ERR_RMA_SYNC : status;

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Packing, sending and receiving messages (osc_rbuf_message.h). Owns the buffers: those that no
- * message uses are kept for the next.
+ * Packing and sending messages (osc_rbuf_message.h). Owns the buffers: those that no message uses
+ * are kept for the next.
  */
 #include "osc_rbuf_message.h"
 
 #include <stdlib.h>
 
 #include "ompi/request/request.h"
-#include "opal/runtime/opal_progress.h"
+#include "osc_rbuf_comm.h"
 #include "osc_rbuf_mpi.h"
 #include "osc_rbuf_scatter.h"
-
-enum { RECEIVES = 4 };
 
 static STAILQ_HEAD(, osc_rbuf_buffer) unused = STAILQ_HEAD_INITIALIZER(unused);
 
@@ -24,7 +22,7 @@ static void buffer_clear(struct osc_rbuf_buffer *buffer)
     buffer->header = (struct osc_rbuf_header){0};
 }
 
-static struct osc_rbuf_buffer *buffer_take(void)
+struct osc_rbuf_buffer *osc_rbuf_buffer_take(void)
 {
     struct osc_rbuf_buffer *buffer = STAILQ_FIRST(&unused);
 
@@ -40,7 +38,7 @@ static struct osc_rbuf_buffer *buffer_take(void)
     return buffer;
 }
 
-static void buffer_give(struct osc_rbuf_buffer *buffer)
+void osc_rbuf_buffer_give(struct osc_rbuf_buffer *buffer)
 {
     if (buffer->home != NULL) {
         *buffer->home = buffer;
@@ -66,12 +64,6 @@ size_t osc_rbuf_room(void)
            ~(size_t) 7;
 }
 
-/* Whether one of our requests has ended; no progress is made. */
-static bool is_over(struct osc_rbuf_buffer *buffer)
-{
-    return REQUEST_COMPLETE(buffer->request);
-}
-
 /* The buffer is no longer the caller's, even if this fails. */
 static int send_buffer(struct osc_rbuf_window *window, int target, enum osc_rbuf_kind kind,
                        struct osc_rbuf_buffer *buffer)
@@ -82,16 +74,17 @@ static int send_buffer(struct osc_rbuf_window *window, int target, enum osc_rbuf
     if (target == window->rank) {
         buffer->origin = target;
         (void) osc_rbuf_scatter(window, buffer); /* its results need no message */
-        buffer_give(buffer);
+        osc_rbuf_buffer_give(buffer);
         return MPI_SUCCESS;
     }
     osc_rbuf_counters.messages++;
-    status = osc_rbuf_isend(window->comm, target, buffer->bytes, buffer->used, &buffer->request);
+    status = osc_rbuf_isend(window->comm->mpi, target, (int) window->number, buffer->bytes,
+                            buffer->used, &buffer->request);
     if (status != MPI_SUCCESS) {
-        buffer_give(buffer);
+        osc_rbuf_buffer_give(buffer);
         return status;
     }
-    STAILQ_INSERT_TAIL(&window->sending, buffer, link);
+    STAILQ_INSERT_TAIL(&window->comm->sending, buffer, link);
     return MPI_SUCCESS;
 }
 
@@ -106,7 +99,8 @@ int osc_rbuf_send_header(struct osc_rbuf_window *window, int target,
         return MPI_SUCCESS;
     }
     osc_rbuf_counters.messages++;
-    status = osc_rbuf_isend(window->comm, target, header, sizeof(*header), &request);
+    status = osc_rbuf_isend(window->comm->mpi, target, (int) window->number, header,
+                            sizeof(*header), &request);
     return status == MPI_SUCCESS ? ompi_request_free(&request) : status;
 }
 
@@ -180,7 +174,7 @@ struct osc_rbuf_record *osc_rbuf_append(struct osc_rbuf_window *window, int targ
     struct osc_rbuf_record *record = NULL;
 
     while (record == NULL) {
-        if (peer->packing == NULL && (peer->packing = buffer_take()) == NULL) {
+        if (peer->packing == NULL && (peer->packing = osc_rbuf_buffer_take()) == NULL) {
             return NULL;
         }
         record = room_in(peer->packing, bytes);
@@ -204,10 +198,10 @@ struct osc_rbuf_record *osc_rbuf_reply_append(struct osc_rbuf_reply *reply, size
         }
         osc_rbuf_reply_send(reply);
     }
-    reply->buffer = buffer_take();
-    if (reply->buffer == NULL && reply->window->spare != NULL) {
-        reply->buffer = reply->window->spare;
-        reply->window->spare = NULL;
+    reply->buffer = osc_rbuf_buffer_take();
+    if (reply->buffer == NULL && reply->window->comm->spare != NULL) {
+        reply->buffer = reply->window->comm->spare;
+        reply->window->comm->spare = NULL;
         buffer_clear(reply->buffer);
     }
     return reply->buffer != NULL ? room_in(reply->buffer, bytes) : NULL;
@@ -221,148 +215,4 @@ void osc_rbuf_reply_send(struct osc_rbuf_reply *reply)
         reply->buffer = NULL;
         (void) send_buffer(reply->window, reply->origin, OSC_RBUF_REPLY, buffer);
     }
-}
-
-/* ---- receiving ---- */
-
-static int receive(struct osc_rbuf_window *window, struct osc_rbuf_buffer *buffer)
-{
-    return osc_rbuf_irecv(window->comm, buffer->bytes, osc_rbuf_params.message_size,
-                          &buffer->request);
-}
-
-int osc_rbuf_receives_start(struct osc_rbuf_window *window)
-{
-    window->receiving = calloc(RECEIVES, sizeof(*window->receiving));
-    window->spare = buffer_take();
-    if (window->receiving == NULL || window->spare == NULL) {
-        return MPI_ERR_NO_MEM;
-    }
-    window->spare->home = &window->spare;
-    for (int i = 0; i < RECEIVES; i++) {
-        window->receiving[i] = buffer_take();
-        if (window->receiving[i] == NULL || receive(window, window->receiving[i]) != MPI_SUCCESS) {
-            return MPI_ERR_NO_MEM;
-        }
-    }
-    return MPI_SUCCESS;
-}
-
-void osc_rbuf_receives_end(struct osc_rbuf_window *window)
-{
-    struct osc_rbuf_buffer *buffer;
-
-    for (int i = 0; window->receiving != NULL && i < RECEIVES; i++) {
-        buffer = window->receiving[i];
-        if (buffer == NULL) {
-            continue;
-        }
-        if (buffer->request != MPI_REQUEST_NULL) {
-            ompi_request_cancel(buffer->request);
-            ompi_request_wait(&buffer->request, MPI_STATUS_IGNORE);
-        }
-        buffer_give(buffer);
-    }
-    free(window->receiving);
-    window->receiving = NULL;
-    while ((buffer = STAILQ_FIRST(&window->held)) != NULL) {
-        STAILQ_REMOVE_HEAD(&window->held, link);
-        buffer_give(buffer);
-    }
-    while ((buffer = STAILQ_FIRST(&window->sending)) != NULL) {
-        STAILQ_REMOVE_HEAD(&window->sending, link);
-        ompi_request_wait(&buffer->request, MPI_STATUS_IGNORE);
-        buffer_give(buffer);
-    }
-    if (window->spare != NULL) {
-        window->spare->home = NULL;
-        buffer_give(window->spare);
-    }
-}
-
-/* Our own sends end in their order, or nearly: the first is looked at. */
-static void reap(struct osc_rbuf_window *window)
-{
-    struct osc_rbuf_buffer *buffer;
-
-    while ((buffer = STAILQ_FIRST(&window->sending)) != NULL && is_over(buffer)) {
-        STAILQ_REMOVE_HEAD(&window->sending, link);
-        ompi_request_wait(&buffer->request, MPI_STATUS_IGNORE);
-        buffer_give(buffer);
-    }
-}
-
-/* Whether a message is of a fence epoch that has not begun here, or has to stay behind such ones.
- */
-static bool is_to_hold(const struct osc_rbuf_window *window, const struct osc_rbuf_buffer *buffer)
-{
-    return buffer->used >= sizeof(buffer->header) && buffer->header.kind == OSC_RBUF_FENCE_DATA &&
-           (osc_rbuf_epochs_ahead(window, buffer->header.fences) > 0 ||
-            (!STAILQ_EMPTY(&window->held) &&
-             STAILQ_FIRST(&window->held)->header.fences == buffer->header.fences));
-}
-
-/* Does what was held, once its epoch has begun. False: memory is short, or all is ahead. */
-static bool handle_held(struct osc_rbuf_window *window)
-{
-    struct osc_rbuf_buffer *buffer = STAILQ_FIRST(&window->held);
-
-    if (buffer == NULL || osc_rbuf_epochs_ahead(window, buffer->header.fences) > 0 ||
-        !osc_rbuf_scatter(window, buffer)) {
-        return false;
-    }
-    STAILQ_REMOVE_HEAD(&window->held, link);
-    buffer_give(buffer);
-    return true;
-}
-
-/* Puts a message aside; another buffer takes its place. False: there is no memory for one. */
-static bool hold(struct osc_rbuf_window *window, struct osc_rbuf_buffer **place)
-{
-    struct osc_rbuf_buffer *other = buffer_take();
-
-    if (other == NULL) {
-        return false;
-    }
-    other->used = 0; /* there is nothing in it, should no receive start at once */
-    STAILQ_INSERT_TAIL(&window->held, *place, link);
-    *place = other;
-    return true;
-}
-
-/* Handles the message of a receive that has ended, and starts the receive again behind the others.
- * False: it has to be called again, since memory is short. */
-static bool handle(struct osc_rbuf_window *window, struct osc_rbuf_buffer **place)
-{
-    struct osc_rbuf_buffer *buffer = *place;
-    ompi_status_public_t status;
-
-    if (buffer->request != MPI_REQUEST_NULL) {
-        buffer->used = 0;
-        if (ompi_request_wait(&buffer->request, &status) == MPI_SUCCESS) {
-            buffer->used = status._ucount;
-            buffer->origin = status.MPI_SOURCE;
-        }
-        buffer->done = 0;
-    }
-    if (buffer->done == 0 && is_to_hold(window, buffer)) {
-        return hold(window, place) && receive(window, *place) == MPI_SUCCESS;
-    }
-    return osc_rbuf_scatter(window, buffer) && receive(window, buffer) == MPI_SUCCESS;
-}
-
-int osc_rbuf_messages_progress(struct osc_rbuf_window *window)
-{
-    int handled = 0;
-
-    reap(window);
-    while (handle_held(window)) {
-        handled++;
-    }
-    while (is_over(window->receiving[window->next_receive]) &&
-           handle(window, &window->receiving[window->next_receive])) {
-        window->next_receive = (window->next_receive + 1) % RECEIVES;
-        handled++;
-    }
-    return handled;
 }

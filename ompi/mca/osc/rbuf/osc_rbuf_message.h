@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * Messages of osc/rbuf: a header and records, each of a multiple of eight bytes. They go over the
- * window's communicator with one tag, so that those of a pair of processes keep their order. All
- * functions want the lock held.
+ * window's communicator with one tag (osc_rbuf_comm.h), so that those of a pair of processes keep
+ * their order. All functions want the lock held.
  */
 #ifndef OSC_RBUF_MESSAGE_H
 #define OSC_RBUF_MESSAGE_H
@@ -48,10 +48,11 @@ struct osc_rbuf_record {
 struct osc_rbuf_buffer {
     STAILQ_ENTRY(osc_rbuf_buffer) link;
     MPI_Request request;
-    struct osc_rbuf_buffer **home; /* where it goes when it is free; NULL: to the others */
-    int origin;                    /* of a message that came */
-    size_t used;                   /* bytes, header included */
-    size_t done;                   /* bytes of a message that came */
+    struct osc_rbuf_buffer **home;  /* where it goes when it is free; NULL: to the others */
+    struct osc_rbuf_window *window; /* of a message that came */
+    int origin;                     /* likewise */
+    size_t used;                    /* bytes, header included */
+    size_t done;                    /* bytes of a message that came */
     union {
         struct osc_rbuf_header header;
         unsigned char bytes[1]; /* message_size of them */
@@ -88,12 +89,9 @@ int osc_rbuf_send_post(struct osc_rbuf_window *window, int origin);
 /* Whether the target has opened its window for this process: for osc_rbuf_wait(). */
 bool osc_rbuf_has_posted(struct osc_rbuf_window *window, int target);
 
-/* Starts or ends the window's receives. */
-int osc_rbuf_receives_start(struct osc_rbuf_window *window);
-void osc_rbuf_receives_end(struct osc_rbuf_window *window);
-
-/* Handles what has come, and frees what has left. Messages handled. */
-int osc_rbuf_messages_progress(struct osc_rbuf_window *window);
+/* A buffer for a message, or NULL without memory. It is the caller's until it is given back. */
+struct osc_rbuf_buffer *osc_rbuf_buffer_take(void);
+void osc_rbuf_buffer_give(struct osc_rbuf_buffer *buffer);
 
 /* Frees buffers that no window uses any more. */
 void osc_rbuf_messages_close(void);

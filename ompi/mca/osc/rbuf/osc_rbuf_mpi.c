@@ -11,11 +11,9 @@
 #include "ompi/op/op.h"
 #include "opal/datatype/opal_convertor.h"
 
-enum { TAG = 1 };
-
-int osc_rbuf_comm_create(MPI_Comm comm, MPI_Comm *created)
+int osc_rbuf_comm_copy(MPI_Comm comm, MPI_Comm *copy)
 {
-    return ompi_comm_create(comm, comm->c_local_group, created);
+    return ompi_comm_create(comm, comm->c_local_group, copy);
 }
 
 int osc_rbuf_barrier(MPI_Comm comm)
@@ -41,15 +39,16 @@ int osc_rbuf_sum_for_each(MPI_Comm comm, const int *values, int *mine, int count
                                                    comm->c_coll->coll_reduce_scatter_block_module);
 }
 
-int osc_rbuf_isend(MPI_Comm comm, int target, const void *data, size_t bytes, MPI_Request *request)
+int osc_rbuf_isend(MPI_Comm comm, int target, int tag, const void *data, size_t bytes,
+                   MPI_Request *request)
 {
     return MCA_PML_CALL(
-        isend(data, bytes, MPI_BYTE, target, TAG, MCA_PML_BASE_SEND_STANDARD, comm, request));
+        isend(data, bytes, MPI_BYTE, target, tag, MCA_PML_BASE_SEND_STANDARD, comm, request));
 }
 
 int osc_rbuf_irecv(MPI_Comm comm, void *data, size_t bytes, MPI_Request *request)
 {
-    return MCA_PML_CALL(irecv(data, bytes, MPI_BYTE, MPI_ANY_SOURCE, TAG, comm, request));
+    return MCA_PML_CALL(irecv(data, bytes, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, comm, request));
 }
 
 /* Types that are predefined but for their number, as those of MPI_Type_create_f90_real(), get one.

@@ -12,7 +12,7 @@
 #include "osc_rbuf.h"
 
 /* A communicator of the same processes, without what the program has attached to it. */
-int osc_rbuf_comm_create(MPI_Comm comm, MPI_Comm *created);
+int osc_rbuf_comm_copy(MPI_Comm comm, MPI_Comm *copy);
 
 /* ---- collective over a communicator ---- */
 
@@ -27,9 +27,12 @@ int osc_rbuf_allgather(MPI_Comm comm, const void *mine, void *all, int bytes);
 /* The sums of all processes' `count` values for this one; `values` has as many for each. */
 int osc_rbuf_sum_for_each(MPI_Comm comm, const int *values, int *mine, int count);
 
-/* ---- messages, with one tag ---- */
+/* ---- messages; a receive takes any tag from 0 to this ---- */
 
-int osc_rbuf_isend(MPI_Comm comm, int target, const void *data, size_t bytes, MPI_Request *request);
+enum { OSC_RBUF_MOST_TAG = 0x3fffffff };
+
+int osc_rbuf_isend(MPI_Comm comm, int target, int tag, const void *data, size_t bytes,
+                   MPI_Request *request);
 int osc_rbuf_irecv(MPI_Comm comm, void *data, size_t bytes, MPI_Request *request);
 
 /* ---- predefined types and operations as numbers, which all processes of a job have in common ----

@@ -16,6 +16,7 @@
 #include "ompi/communicator/communicator.h"
 #include "ompi/constants.h"
 #include "ompi/group/group.h"
+#include "osc_rbuf_comm.h"
 #include "osc_rbuf_message.h"
 #include "osc_rbuf_mpi.h"
 
@@ -116,7 +117,7 @@ static int *ranks_of(const struct osc_rbuf_window *window, MPI_Group group, int 
         for (int i = 0; i < *count; i++) {
             theirs[i] = i;
         }
-        ompi_group_translate_ranks(group, *count, theirs, window->comm->c_local_group, ours);
+        ompi_group_translate_ranks(group, *count, theirs, window->comm->mpi->c_local_group, ours);
     } else {
         free(ours);
         ours = NULL;

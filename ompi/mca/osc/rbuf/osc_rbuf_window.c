@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Windows: their state, in a list whose first is the one used last, and Open MPI's progress, which
- * visits that one and another, in turn. Owns the mutex.
+ * Windows: their state, in a list whose first is the one used last. Owns the mutex.
  */
 #include "osc_rbuf.h"
 
@@ -12,12 +11,11 @@
 #include "ompi/constants.h"
 #include "ompi/datatype/ompi_datatype.h"
 #include "opal/runtime/opal_progress.h"
-#include "osc_rbuf_message.h"
+#include "osc_rbuf_comm.h"
 #include "osc_rbuf_mpi.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static LIST_HEAD(, osc_rbuf_window) windows = LIST_HEAD_INITIALIZER(windows);
-static struct osc_rbuf_window *turn; /* whose it is beside the first; NULL: the first's */
 
 struct osc_rbuf_counters osc_rbuf_counters;
 
@@ -31,42 +29,18 @@ void osc_rbuf_unlock(void)
     pthread_mutex_unlock(&mutex);
 }
 
-/* The window whose turn it is, which passes to the next. */
-static int progress_turn(void)
-{
-    struct osc_rbuf_window *window = turn;
-
-    if (window == NULL) {
-        turn = LIST_FIRST(&windows);
-        return 0;
-    }
-    turn = LIST_NEXT(window, link);
-    return osc_rbuf_messages_progress(window);
-}
-
 /* Open MPI may call it while the lock is held, by this thread or another: then somebody else will
- * see to it. However many windows there are, a call looks at two: what waits for one of the others
- * comes round with as many calls as there are windows. */
+ * see to it. */
 static int progress(void)
 {
-    int handled = 0;
+    int handled;
 
     if (pthread_mutex_trylock(&mutex) != 0) {
         return 0;
     }
-    if (!LIST_EMPTY(&windows)) {
-        handled = osc_rbuf_messages_progress(LIST_FIRST(&windows)) + progress_turn();
-    }
+    handled = osc_rbuf_comms_progress();
     osc_rbuf_unlock();
     return handled;
-}
-
-static void take_out(struct osc_rbuf_window *window)
-{
-    if (turn == window) {
-        turn = LIST_NEXT(window, link);
-    }
-    LIST_REMOVE(window, link);
 }
 
 struct osc_rbuf_window *osc_rbuf_window_of(const ompi_win_t *win)
@@ -81,8 +55,9 @@ struct osc_rbuf_window *osc_rbuf_window_of(const ompi_win_t *win)
         }
     }
     if (window != NULL && window != LIST_FIRST(&windows)) {
-        take_out(window);
+        LIST_REMOVE(window, link);
         LIST_INSERT_HEAD(&windows, window, link);
+        osc_rbuf_comm_use(window->comm);
     }
     osc_rbuf_unlock();
     return window;
@@ -116,25 +91,37 @@ static void list(struct osc_rbuf_window *window)
 static void unlist(struct osc_rbuf_window *window)
 {
     osc_rbuf_lock();
-    take_out(window);
+    LIST_REMOVE(window, link);
     if (LIST_EMPTY(&windows)) {
         opal_progress_unregister(progress);
     }
     osc_rbuf_unlock();
 }
 
-/* Learns how large the others' windows are. */
-static int exchange(struct osc_rbuf_window *window, size_t bytes, osc_rbuf_unit_t displacement_unit)
+/* What a process tells the others of its window. */
+struct told {
+    uint64_t bytes;
+    int64_t displacement_unit;
+    int64_t ready; /* 0: it cannot take part */
+};
+
+/* Tells the others, and learns how large their windows are. An error, at all, if one of them is
+ * not ready. `window` is NULL if this one is not. */
+static int exchange(struct osc_rbuf_window *window, MPI_Comm comm, const struct told *mine)
 {
-    uint64_t mine[2] = {bytes, (uint64_t) displacement_unit};
-    uint64_t *all = malloc(sizeof(mine) * (size_t) window->size);
+    const int size = ompi_comm_size(comm);
+    struct told *all = malloc(sizeof(*all) * (size_t) size);
     int status = MPI_ERR_NO_MEM;
 
     if (all != NULL) {
-        status = osc_rbuf_allgather(window->comm, mine, all, sizeof(mine));
-        for (int i = 0; i < window->size && status == MPI_SUCCESS; i++) {
-            window->peers[i].bytes = all[2 * i];
-            window->peers[i].displacement_unit = (osc_rbuf_unit_t) all[2 * i + 1];
+        status = osc_rbuf_allgather(comm, mine, all, sizeof(*all));
+    }
+    for (int i = 0; i < size && status == MPI_SUCCESS; i++) {
+        if (!all[i].ready) {
+            status = MPI_ERR_OTHER;
+        } else if (window != NULL) {
+            window->peers[i].bytes = all[i].bytes;
+            window->peers[i].displacement_unit = (osc_rbuf_unit_t) all[i].displacement_unit;
         }
     }
     free(all);
@@ -219,7 +206,9 @@ static void window_free(struct osc_rbuf_window *window)
 {
     struct osc_rbuf_region *region;
 
-    osc_rbuf_receives_end(window);
+    if (window->comm != NULL) {
+        osc_rbuf_comm_leave(window);
+    }
     while ((region = LIST_FIRST(&window->regions)) != NULL) {
         LIST_REMOVE(region, link);
         free(region);
@@ -231,9 +220,6 @@ static void window_free(struct osc_rbuf_window *window)
     free(window->peers);
     free(window->sums);
     OBJ_DESTRUCT(&window->results);
-    if (window->comm != MPI_COMM_NULL) {
-        ompi_comm_free(&window->comm);
-    }
     free(window);
 }
 
@@ -260,42 +246,51 @@ static void replace_functions(ompi_osc_base_module_t *module)
     module->osc_unlock_all = osc_rbuf_passive_unlock_all;
 }
 
-/* All that can fail without the others. */
-static bool prepare(struct osc_rbuf_window *window, size_t bytes, osc_rbuf_unit_t displacement_unit)
-{
-    return window->peers != NULL && window->sums != NULL &&
-           exchange(window, bytes, displacement_unit) == MPI_SUCCESS && below_opens(window) &&
-           osc_rbuf_receives_start(window) == MPI_SUCCESS;
-}
-
-int osc_rbuf_window_attach(ompi_win_t *win, void *base, size_t bytes,
-                           osc_rbuf_unit_t displacement_unit, MPI_Comm comm, int flavor)
+static struct osc_rbuf_window *window_new(ompi_win_t *win, void *base, MPI_Comm comm, int flavor)
 {
     struct osc_rbuf_window *window = calloc(1, sizeof(*window));
-    long ready, all_ready;
 
     if (window == NULL) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
+        return NULL;
     }
     window->win = win;
     window->below = *win->w_osc_module;
     window->dynamic = flavor == MPI_WIN_FLAVOR_DYNAMIC;
     window->base = window->dynamic ? NULL : base;
-    window->comm = MPI_COMM_NULL;
-    STAILQ_INIT(&window->sending);
-    STAILQ_INIT(&window->held);
     OBJ_CONSTRUCT(&window->results, opal_pointer_array_t);
     window->rank = ompi_comm_rank(comm);
     window->size = ompi_comm_size(comm);
-    if (osc_rbuf_comm_create(comm, &window->comm) != MPI_SUCCESS) {
-        window_free(window);
-        return OMPI_ERROR;
-    }
     window->peers = calloc((size_t) window->size, sizeof(*window->peers));
     window->sums = calloc((size_t) window->size, OSC_RBUF_SUMS * sizeof(*window->sums));
-    ready = prepare(window, bytes, window->dynamic ? 1 : displacement_unit);
-    if (osc_rbuf_least(window->comm, &ready, &all_ready, 1) != MPI_SUCCESS || !all_ready) {
+    if (window->peers == NULL || window->sums == NULL) {
         window_free(window);
+        return NULL;
+    }
+    return window;
+}
+
+int osc_rbuf_window_attach(ompi_win_t *win, void *base, size_t bytes,
+                           osc_rbuf_unit_t displacement_unit, MPI_Comm comm, long comm_id,
+                           int flavor)
+{
+    struct osc_rbuf_window *window = window_new(win, base, comm, flavor);
+    const bool shares = osc_rbuf_comm_shared(comm) == comm_id;
+    struct told told = {.bytes = bytes, .displacement_unit = displacement_unit};
+    int status;
+
+    if (flavor == MPI_WIN_FLAVOR_DYNAMIC) {
+        told.displacement_unit = 1;
+    }
+    told.ready = (!shares || osc_rbuf_comm_join(window, comm) == MPI_SUCCESS) && window != NULL &&
+                 below_opens(window);
+    status = exchange(window, comm, &told);
+    if (status == MPI_SUCCESS && !shares) {
+        status = osc_rbuf_comm_make(window, comm, comm_id);
+    }
+    if (status != MPI_SUCCESS) {
+        if (window != NULL) {
+            window_free(window);
+        }
         return OMPI_ERROR;
     }
     list(window);
@@ -303,15 +298,16 @@ int osc_rbuf_window_attach(ompi_win_t *win, void *base, size_t bytes,
     return OMPI_SUCCESS;
 }
 
+/* All epochs are over, and nobody sends operations any more. What below does first is a barrier:
+ * answers that are under way still find the window meanwhile. */
 int osc_rbuf_free(ompi_win_t *win)
 {
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
-    const ompi_osc_base_module_t below = window->below;
+    int status;
 
-    /* Nobody sends any more, since all epochs are over: but the last messages are to be read. */
-    osc_rbuf_barrier(window->comm);
+    *win->w_osc_module = window->below;
+    status = window->below.osc_free(win);
     unlist(window);
     window_free(window);
-    *win->w_osc_module = below;
-    return below.osc_free(win);
+    return status;
 }

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Communicators that messages of windows travel over. Windows of the same processes share one: a
+ * program with hundreds of windows has one communicator more, and one set of receives.
+ *
+ * Each window has a collective operation in its fences. On a shared communicator those of two
+ * windows come in the same order everywhere, as long as one thread at a time is inside of MPI. So
+ * with MPI_THREAD_MULTIPLE each window has a communicator of its own.
+ *
+ * The tag of a message is the number of its window: windows are made in the same order everywhere,
+ * and a number is not used again. All processes give a communicator the same id, which none of them
+ * has given to another one: by it they find out whether they mean the same.
+ */
+#ifndef OSC_RBUF_COMM_H
+#define OSC_RBUF_COMM_H
+
+#include "osc_rbuf_message.h"
+
+#include "opal/class/opal_hash_table.h"
+
+struct osc_rbuf_comm {
+    LIST_ENTRY(osc_rbuf_comm) link;
+    MPI_Comm mpi;
+    long id;
+    int users;                 /* windows, those that are being made included */
+    uint32_t numbers;          /* given to windows */
+    opal_hash_table_t windows; /* by their numbers */
+
+    STAILQ_HEAD(, osc_rbuf_buffer) sending;
+    STAILQ_HEAD(, osc_rbuf_buffer) held; /* of fence epochs that have not begun here */
+    struct osc_rbuf_buffer *spare; /* for results, while there is no memory; NULL: it is in use */
+    struct osc_rbuf_buffer **receiving; /* a ring, in the order in which they were started */
+    unsigned next_receive;
+};
+
+/* The id of the one that a window over `comm` can share; 0: there is none. */
+long osc_rbuf_comm_shared(MPI_Comm comm);
+
+/* The highest id that was given here. */
+long osc_rbuf_comm_ids(void);
+
+/* Gives the window a number in the communicator that a window over `comm` can share: there is one.
+ * Every process of it calls this; one without memory for the window with NULL, which is an error.
+ * MPI's error. No lock is held. */
+int osc_rbuf_comm_join(struct osc_rbuf_window *window, MPI_Comm comm);
+
+/* Makes a communicator with that id for the window. Collective over `comm`; an error of MPI at all
+ * processes if one of them fails. No lock is held. */
+int osc_rbuf_comm_make(struct osc_rbuf_window *window, MPI_Comm comm, long id);
+
+/* The last window frees it. Nobody sends to the window any more. No lock is held. */
+void osc_rbuf_comm_leave(struct osc_rbuf_window *window);
+
+/* Progress visits it first from now on. The lock is held. */
+void osc_rbuf_comm_use(struct osc_rbuf_comm *comm);
+
+/* Handles what has come for windows, and frees what has left. Messages handled. The lock is held.
+ */
+int osc_rbuf_comms_progress(void);
+
+#endif
