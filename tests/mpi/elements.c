@@ -2,9 +2,10 @@
 /*
  * Packed one-sided operations touch the bytes of a type's elements, and no others. Every operation
  * on every predefined type, plain and in derived types of many shapes, at the origin, at the result
- * and at the target, in fence and post-start-complete-wait epochs; counts of 0, 1, 2 and 1000. All
- * memory has one value before, so that each byte of a hole, of a gap and behind the last element is
- * looked at. What has to be there is computed here, from the elements' parts: MPI is not asked.
+ * and at the target, in fence, post-start-complete-wait and lock_all epochs; counts of 0, 1, 2 and
+ * 1000. All memory has one value before, so that each byte of a hole, of a gap and behind the last
+ * element is looked at. What has to be there is computed here, from the elements' parts: MPI is not
+ * asked.
  *
  * Each rank's target is the next one. In an epoch each operation has an area of its own.
  *
@@ -94,10 +95,14 @@ enum form { PUT, GET, ACCUMULATE, GET_ACCUMULATE, FETCH_AND_OP, FORMS };
 static const char *const form_names[] = {"put", "get", "accumulate", "get_accumulate",
                                          "fetch_and_op"};
 
+/* LOCK_ALL with osc_rbuf_passive. */
+enum epoch { FENCES, GROUPS, LOCK_ALL, EPOCHS };
+static const char *const epoch_names[] = {"fence", "post and start", "lock_all"};
+
 struct trial {
     const struct type *type;
     enum form form;
-    bool groups; /* post, start, complete, wait; else fences */
+    enum epoch epoch;
     struct side origin, result, target;
 };
 
@@ -110,23 +115,38 @@ static int next_rank(void)
     return (check_rank + 1) % check_ranks;
 }
 
-static void begin(bool by_groups, MPI_Win win)
+static void begin(enum epoch epoch, MPI_Win win)
 {
-    if (by_groups) {
+    switch (epoch) {
+    case FENCES:
+        MPI_Win_fence(0, win);
+        break;
+    case GROUPS:
         MPI_Win_post(groups.previous, 0, win);
         MPI_Win_start(groups.next, 0, win);
-    } else {
-        MPI_Win_fence(0, win);
+        break;
+    case LOCK_ALL:
+    case EPOCHS:
+        MPI_Win_lock_all(0, win);
+        break;
     }
 }
 
-static void end(bool by_groups, MPI_Win win)
+static void end(enum epoch epoch, MPI_Win win)
 {
-    if (by_groups) {
+    switch (epoch) {
+    case FENCES:
+        MPI_Win_fence(0, win);
+        break;
+    case GROUPS:
         MPI_Win_complete(win);
         MPI_Win_wait(win);
-    } else {
-        MPI_Win_fence(0, win);
+        break;
+    case LOCK_ALL:
+    case EPOCHS:
+        MPI_Win_unlock_all(win);
+        MPI_Barrier(MPI_COMM_WORLD);
+        break;
     }
 }
 
@@ -193,11 +213,11 @@ static void compare(const struct trial *trial, const struct side *side, const ch
     while (at < bytes && is[at] == expected[at]) {
         at++;
     }
-    check_that(
-        at == bytes, "%s, %s, %s, %s: origin %d of %s, result %s, target %s: byte %zu of the %s",
-        form_names[trial->form], operations[number].name, trial->type->name,
-        trial->groups ? "post and start" : "fence", trial->origin.count, trial->origin.shape->name,
-        trial->result.shape->name, trial->target.shape->name, at, what);
+    check_that(at == bytes,
+               "%s, %s, %s, %s: origin %d of %s, result %s, target %s: byte %zu of the %s",
+               form_names[trial->form], operations[number].name, trial->type->name,
+               epoch_names[trial->epoch], trial->origin.count, trial->origin.shape->name,
+               trial->result.shape->name, trial->target.shape->name, at, what);
 }
 
 static void judge(const struct trial *trial, const struct memory *memory, int number)
@@ -269,13 +289,13 @@ static void try(const struct trial *trial)
     }
     MPI_Win_create(memory.targets, (MPI_Aint) window_bytes(trial, &memory), 1, MPI_INFO_NULL,
                    MPI_COMM_WORLD, &win);
-    begin(trial->groups, win);
+    begin(trial->epoch, win);
     for (int o = 0; o < OPERATIONS; o++) {
         if (applies(trial, &operations[o])) {
             issue(trial, &memory, o, win);
         }
     }
-    end(trial->groups, win);
+    end(trial->epoch, win);
     for (int o = 0; o < OPERATIONS; o++) {
         if (applies(trial, &operations[o])) {
             judge(trial, &memory, o);
@@ -289,7 +309,7 @@ static void try(const struct trial *trial)
 
 /* A shape at one side of an operation, at all, or at none. */
 static void try_shape(const struct type *type, enum form form, const struct shape *shape, int count,
-                      bool by_groups)
+                      enum epoch epoch)
 {
     const struct side plain = {&shapes[0], count * shape->elements}, shaped = {shape, count};
     const struct side *sides[][3] = {
@@ -299,7 +319,7 @@ static void try_shape(const struct type *type, enum form form, const struct shap
     for (size_t i = 0; i < kinds; i++) {
         const struct trial trial = {.type = type,
                                     .form = form,
-                                    .groups = by_groups,
+                                    .epoch = epoch,
                                     .origin = *sides[i][0],
                                     .result = *sides[i][1],
                                     .target = *sides[i][2]};
@@ -322,6 +342,11 @@ static bool has_turn(int type, int shape, int form, int count)
                                  : shape == 0 || (type + shape + form + count) % 4 == 0;
 }
 
+static bool goes_packed(enum form form, enum epoch epoch)
+{
+    return epoch != LOCK_ALL || (form != PUT && form != GET);
+}
+
 static void try_type(int number, bool all)
 {
     const struct type *type = &types[number];
@@ -332,9 +357,11 @@ static void try_type(int number, bool all)
                 const bool one = form == FETCH_AND_OP;
                 const bool fit = one ? s == 0 && counts[c] == 1 : fits(&shapes[s], counts[c]);
 
-                for (int by_groups = 0; by_groups < 2 && fit; by_groups++) {
-                    if (all || (has_turn(number, s, form, c) && (number + c) % 2 == by_groups)) {
-                        try_shape(type, (enum form) form, &shapes[s], counts[c], by_groups);
+                for (int epoch = 0; epoch < EPOCHS && fit; epoch++) {
+                    if (goes_packed((enum form) form, (enum epoch) epoch) &&
+                        (all || (has_turn(number, s, form, c) && (number + c) % EPOCHS == epoch))) {
+                        try_shape(type, (enum form) form, &shapes[s], counts[c],
+                                  (enum epoch) epoch);
                     }
                 }
             }
@@ -375,7 +402,7 @@ static int day_of_all(void)
 
 int main(int argc, char **argv)
 {
-    const bool is_rbuf = check_pack_one_sided();
+    const bool is_rbuf = check_pack_one_sided() && setenv("OMPI_MCA_osc_rbuf_passive", "1", 1) == 0;
     const bool all = argc > 1 && strcmp(argv[1], "long") == 0;
     int day;
 

@@ -5,7 +5,8 @@
  * one target into one message, together with the synchronisation, and the target scatters it.
  * After W. Huang, G. Santhanaraman, H.-W. Jin and D. K. Panda, "Scheduling of MPI-2 One Sided
  * Operations over InfiniBand", IPDPS 2005, section 4.2. Everything else goes to the functions
- * below, unchanged: passive target epochs, large puts and gets, targets with gaps.
+ * below, unchanged: passive target epochs, large puts and gets, targets with gaps. With parameter
+ * `passive` accumulates of passive target epochs are packed as well (osc_rbuf_passive.c).
  *
  * How the two live together. Active epochs are ours alone: below never hears of fence, post or
  * start. What has to go below inside of one goes under lock_all(MPI_MODE_NOCHECK) there, which is
@@ -40,7 +41,7 @@ enum osc_rbuf_access {
     OSC_RBUF_ACCESS_NONE,
     OSC_RBUF_ACCESS_FENCE,  /* all ranks, since a fence */
     OSC_RBUF_ACCESS_GROUP,  /* `targets`, since a start */
-    OSC_RBUF_ACCESS_PASSIVE /* between lock and unlock: below alone */
+    OSC_RBUF_ACCESS_PASSIVE /* between lock and unlock: below, or accumulates packed */
 };
 
 /* Sums of a fence for each process: its messages, whether there are any, whether a barrier follows
@@ -69,6 +70,11 @@ struct osc_rbuf_peer {
     int sent;      /* messages for it in this fence epoch */
     int posts;     /* that came from it and no complete has used */
     bool accessed; /* one of `targets` */
+
+    int locks;        /* passive epochs that it is open in */
+    bool unflushed;   /* accumulates of passive epochs that no flush has asked for */
+    uint32_t flushes; /* that asked it for an answer */
+    uint32_t flushed; /* of them, answered */
 
     uint64_t ended;                  /* fences that have ended there, as it said last */
     uint64_t asks;                   /* it asks to be told when so many have ended here; 0: no */
@@ -126,6 +132,7 @@ enum osc_rbuf_aggregate {
 
 struct osc_rbuf_params {
     enum osc_rbuf_aggregate aggregate;
+    bool passive;        /* accumulates of passive epochs, too */
     size_t limit;        /* bytes */
     size_t message_size; /* bytes */
 };
@@ -210,10 +217,17 @@ int osc_rbuf_start(MPI_Group group, int mode, ompi_win_t *win);
 int osc_rbuf_complete(ompi_win_t *win);
 int osc_rbuf_wait_completes(ompi_win_t *win);
 int osc_rbuf_test_completes(ompi_win_t *win, int *flag);
+
+/* ---- osc_rbuf_passive.c: passive target epochs; likewise ---- */
+
 int osc_rbuf_passive_lock(int type, int target, int mode, ompi_win_t *win);
 int osc_rbuf_passive_unlock(int target, ompi_win_t *win);
 int osc_rbuf_passive_lock_all(int mode, ompi_win_t *win);
 int osc_rbuf_passive_unlock_all(ompi_win_t *win);
+int osc_rbuf_flush(int target, ompi_win_t *win);
+int osc_rbuf_flush_all(ompi_win_t *win);
+int osc_rbuf_flush_local(int target, ompi_win_t *win);
+int osc_rbuf_flush_local_all(ompi_win_t *win);
 
 /* ---- osc_rbuf_operation.c: put, get and accumulates ---- */
 
@@ -236,5 +250,15 @@ int osc_rbuf_fetch_and_op(const void *origin, void *result, MPI_Datatype type, i
 int osc_rbuf_compare_and_swap(const void *origin, const void *compare, void *result,
                               MPI_Datatype type, int target, ptrdiff_t displacement,
                               ompi_win_t *win);
+
+int osc_rbuf_raccumulate(const void *origin, osc_rbuf_count_t origin_count,
+                         MPI_Datatype origin_type, int target, ptrdiff_t displacement,
+                         osc_rbuf_count_t target_count, MPI_Datatype target_type, MPI_Op op,
+                         ompi_win_t *win, MPI_Request *request);
+int osc_rbuf_rget_accumulate(const void *origin, osc_rbuf_count_t origin_count,
+                             MPI_Datatype origin_type, void *result, osc_rbuf_count_t result_count,
+                             MPI_Datatype result_type, int target, ptrdiff_t displacement,
+                             osc_rbuf_count_t target_count, MPI_Datatype target_type, MPI_Op op,
+                             ompi_win_t *win, MPI_Request *request);
 
 #endif

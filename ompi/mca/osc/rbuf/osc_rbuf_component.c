@@ -95,6 +95,14 @@ static int register_params(void)
         "). auto: those of windows whose processes are on several nodes; inside a node shared "
         "memory is faster. off: osc/rdma does everything. All processes of a window need the same "
         "value (default: auto)");
+    register_var("passive", MCA_BASE_VAR_TYPE_BOOL, &osc_rbuf_params.passive,
+                 "Accumulates, fetches and swaps of passive target epochs (lock, lock_all) travel "
+                 "packed as well, in windows that are packed. The target's processor does them, "
+                 "with one message and one answer, where osc/rdma takes a lock, a read and a "
+                 "write. Switch it on where targets call MPI often: one that computes lets its "
+                 "origins wait at their flush. A compare-and-swap of 8 bytes takes somewhat "
+                 "longer than the adapter's. All processes of a window need the same value "
+                 "(default: off)");
     register_var("limit", MCA_BASE_VAR_TYPE_STRING, &limit_text,
                  "Longest put or get that is packed; longer ones are written and read by the "
                  "adapter. Accumulates are packed whatever they take (" LIMIT_RANGE
@@ -216,7 +224,8 @@ static enum transport transport_here(void)
 /* What those of this process are like, and how long: not 0. */
 static long messages_of_ours(void)
 {
-    return FORM * 2l * MOST_MESSAGE + (long) osc_rbuf_params.message_size;
+    return (2l * FORM + osc_rbuf_params.passive) * 2l * MOST_MESSAGE +
+           (long) osc_rbuf_params.message_size;
 }
 
 /* The one that Open MPI would take without us; NULL if there is none. */
@@ -302,7 +311,8 @@ static void say_unlike(void)
 {
     static bool said;
     const char *const values[MCA_BTL_RBUF_HELP_VALUES] = {opal_process_info.nodename,
-                                                          aggregate_text, message_size_text};
+                                                          aggregate_text, message_size_text,
+                                                          osc_rbuf_params.passive ? "on" : "off"};
 
     if (!said) {
         mca_btl_rbuf_help_files();

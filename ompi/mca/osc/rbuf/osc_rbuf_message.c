@@ -108,7 +108,10 @@ int osc_rbuf_send_header(struct osc_rbuf_window *window, int target,
 static int send_kind(struct osc_rbuf_window *window, int target, enum osc_rbuf_kind kind)
 {
     static const struct osc_rbuf_header headers[] = {
-        [OSC_RBUF_POST] = {OSC_RBUF_POST, 0}, [OSC_RBUF_COMPLETE] = {OSC_RBUF_COMPLETE, 0}};
+        [OSC_RBUF_POST] = {OSC_RBUF_POST, 0},
+        [OSC_RBUF_COMPLETE] = {OSC_RBUF_COMPLETE, 0},
+        [OSC_RBUF_PASSIVE_FLUSH] = {OSC_RBUF_PASSIVE_FLUSH, 0},
+        [OSC_RBUF_DONE] = {OSC_RBUF_DONE, 0}};
 
     return osc_rbuf_send_header(window, target, &headers[kind]);
 }
@@ -166,13 +169,28 @@ static struct osc_rbuf_record *room_in(struct osc_rbuf_buffer *buffer, size_t by
     return record;
 }
 
+/* The kind of a message that leaves as it is full. */
+static enum osc_rbuf_kind full_of(const struct osc_rbuf_window *window)
+{
+    switch (window->access) {
+    case OSC_RBUF_ACCESS_GROUP:
+        return OSC_RBUF_GROUP_DATA;
+    case OSC_RBUF_ACCESS_PASSIVE:
+        return OSC_RBUF_PASSIVE_DATA;
+    case OSC_RBUF_ACCESS_NONE:
+    case OSC_RBUF_ACCESS_FENCE:
+        break;
+    }
+    return OSC_RBUF_FENCE_DATA;
+}
+
 struct osc_rbuf_record *osc_rbuf_append(struct osc_rbuf_window *window, int target, size_t bytes)
 {
-    const enum osc_rbuf_kind full =
-        window->access == OSC_RBUF_ACCESS_GROUP ? OSC_RBUF_GROUP_DATA : OSC_RBUF_FENCE_DATA;
+    const enum osc_rbuf_kind full = full_of(window);
     struct osc_rbuf_peer *peer = &window->peers[target];
     struct osc_rbuf_record *record = NULL;
 
+    peer->unflushed |= full == OSC_RBUF_PASSIVE_DATA;
     while (record == NULL) {
         if (peer->packing == NULL && (peer->packing = osc_rbuf_buffer_take()) == NULL) {
             return NULL;
@@ -207,12 +225,28 @@ struct osc_rbuf_record *osc_rbuf_reply_append(struct osc_rbuf_reply *reply, size
     return reply->buffer != NULL ? room_in(reply->buffer, bytes) : NULL;
 }
 
-void osc_rbuf_reply_send(struct osc_rbuf_reply *reply)
+static int reply_send(struct osc_rbuf_reply *reply, enum osc_rbuf_kind kind)
 {
     struct osc_rbuf_buffer *buffer = reply->buffer;
 
-    if (buffer != NULL) {
-        reply->buffer = NULL;
-        (void) send_buffer(reply->window, reply->origin, OSC_RBUF_REPLY, buffer);
+    reply->buffer = NULL;
+    return send_buffer(reply->window, reply->origin, kind, buffer);
+}
+
+void osc_rbuf_reply_send(struct osc_rbuf_reply *reply)
+{
+    if (reply->buffer != NULL) {
+        (void) reply_send(reply, OSC_RBUF_REPLY);
+    }
+}
+
+void osc_rbuf_reply_done(struct osc_rbuf_reply *reply)
+{
+    const int status = reply->buffer != NULL
+                           ? reply_send(reply, OSC_RBUF_DONE)
+                           : send_kind(reply->window, reply->origin, OSC_RBUF_DONE);
+
+    if (status != MPI_SUCCESS) {
+        reply->window->error = status; /* the origin waits, and its peer is lost */
     }
 }

@@ -10,13 +10,16 @@
 #include "osc_rbuf.h"
 
 enum osc_rbuf_kind {
-    OSC_RBUF_POST = 1,   /* the sender's window is open for the receiver */
-    OSC_RBUF_FENCE_DATA, /* operations of a fence epoch: counted */
-    OSC_RBUF_GROUP_DATA, /* operations of an access epoch that goes on */
-    OSC_RBUF_COMPLETE,   /* its last operations, perhaps none: it is over */
-    OSC_RBUF_REPLY,      /* results */
-    OSC_RBUF_ASK,        /* to be told when so many fences have ended there */
-    OSC_RBUF_ENDED       /* so many have */
+    OSC_RBUF_POST = 1,      /* the sender's window is open for the receiver */
+    OSC_RBUF_FENCE_DATA,    /* operations of a fence epoch: counted */
+    OSC_RBUF_GROUP_DATA,    /* operations of an access epoch that goes on */
+    OSC_RBUF_COMPLETE,      /* its last operations, perhaps none: it is over */
+    OSC_RBUF_REPLY,         /* results */
+    OSC_RBUF_ASK,           /* to be told when so many fences have ended there */
+    OSC_RBUF_ENDED,         /* so many have */
+    OSC_RBUF_PASSIVE_DATA,  /* operations of a passive epoch */
+    OSC_RBUF_PASSIVE_FLUSH, /* its last operations, perhaps none: DONE is to answer */
+    OSC_RBUF_DONE           /* results, perhaps none: all before that flush is done */
 };
 
 enum osc_rbuf_record_kind {
@@ -76,7 +79,8 @@ void osc_rbuf_make_way(struct osc_rbuf_window *window, int target, size_t record
  * full message leaves before. */
 struct osc_rbuf_record *osc_rbuf_append(struct osc_rbuf_window *window, int target, size_t bytes);
 
-/* Sends what was packed for a target; as OSC_RBUF_COMPLETE also if that is nothing. MPI's error. */
+/* Sends what was packed for a target; as OSC_RBUF_COMPLETE or OSC_RBUF_PASSIVE_FLUSH also if that
+ * is nothing. MPI's error. */
 int osc_rbuf_send(struct osc_rbuf_window *window, int target, enum osc_rbuf_kind kind);
 
 /* Sends a header alone, which stays as it is until it has come. MPI's error. */

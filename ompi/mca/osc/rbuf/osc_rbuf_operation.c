@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * Operations at the origin: what is packed, and what goes below. Packed are, in active epochs, puts
- * and gets of few bytes whose target has no gaps, and all accumulates, long ones in pieces.
+ * and gets of few bytes whose target has no gaps, and all accumulates, long ones in pieces. In
+ * passive epochs accumulates are, with parameter `passive`.
  */
 #include "osc_rbuf.h"
 
@@ -10,6 +11,7 @@
 
 #include "ompi/constants.h"
 #include "ompi/datatype/ompi_datatype.h"
+#include "ompi/request/request.h"
 #include "osc_rbuf_message.h"
 #include "osc_rbuf_mpi.h"
 #include "osc_rbuf_results.h"
@@ -306,18 +308,25 @@ enum way {
     WAY_REFUSED
 };
 
+/* Whether accumulates for the target are packed, if they are inside of its window. */
+static bool is_open(const struct osc_rbuf_window *window, int target)
+{
+    return is_accessed(window, target) ||
+           (window->access == OSC_RBUF_ACCESS_PASSIVE && window->peers[target].locks > 0);
+}
+
 static enum way way_of(const struct osc_rbuf_window *window, const struct target *target)
 {
-    if (window->access != OSC_RBUF_ACCESS_FENCE && window->access != OSC_RBUF_ACCESS_GROUP) {
+    if (window->access == OSC_RBUF_ACCESS_NONE ||
+        (window->access == OSC_RBUF_ACCESS_PASSIVE && !osc_rbuf_params.passive)) {
         return WAY_BELOW;
     }
-    return is_accessed(window, target->rank) && is_inside(window, target) ? WAY_PACKED
-                                                                          : WAY_REFUSED;
+    return is_open(window, target->rank) && is_inside(window, target) ? WAY_PACKED : WAY_REFUSED;
 }
 
 static int refusal(const struct osc_rbuf_window *window, int target)
 {
-    return is_accessed(window, target) ? OMPI_ERR_RMA_RANGE : OMPI_ERR_RMA_SYNC;
+    return is_open(window, target) ? OMPI_ERR_RMA_RANGE : OMPI_ERR_RMA_SYNC;
 }
 
 /* The lock is held. */
@@ -490,4 +499,56 @@ int osc_rbuf_compare_and_swap(const void *origin, const void *compare, void *res
     return way == WAY_BELOW ? window->below.osc_compare_and_swap(origin, compare, result, type,
                                                                  rank, displacement, win)
                             : status;
+}
+
+/* ---- with requests: in passive epochs alone ---- */
+
+static bool is_below(struct osc_rbuf_window *window)
+{
+    bool below;
+
+    osc_rbuf_lock();
+    below = window->access != OSC_RBUF_ACCESS_PASSIVE || !osc_rbuf_params.passive;
+    osc_rbuf_unlock();
+    return below;
+}
+
+/* Packed, the program's data are free at once. */
+int osc_rbuf_raccumulate(const void *origin, osc_rbuf_count_t origin_count,
+                         MPI_Datatype origin_type, int target, ptrdiff_t displacement,
+                         osc_rbuf_count_t target_count, MPI_Datatype target_type, MPI_Op op,
+                         ompi_win_t *win, MPI_Request *request)
+{
+    struct osc_rbuf_window *window = osc_rbuf_window_of(win);
+
+    if (is_below(window)) {
+        return window->below.osc_raccumulate(origin, origin_count, origin_type, target,
+                                             displacement, target_count, target_type, op, win,
+                                             request);
+    }
+    *request = &ompi_request_empty;
+    return osc_rbuf_accumulate(origin, origin_count, origin_type, target, displacement,
+                               target_count, target_type, op, win);
+}
+
+/* Packed, its result is waited for here. */
+int osc_rbuf_rget_accumulate(const void *origin, osc_rbuf_count_t origin_count,
+                             MPI_Datatype origin_type, void *result, osc_rbuf_count_t result_count,
+                             MPI_Datatype result_type, int target, ptrdiff_t displacement,
+                             osc_rbuf_count_t target_count, MPI_Datatype target_type, MPI_Op op,
+                             ompi_win_t *win, MPI_Request *request)
+{
+    struct osc_rbuf_window *window = osc_rbuf_window_of(win);
+    int status;
+
+    if (is_below(window)) {
+        return window->below.osc_rget_accumulate(origin, origin_count, origin_type, result,
+                                                 result_count, result_type, target, displacement,
+                                                 target_count, target_type, op, win, request);
+    }
+    *request = &ompi_request_empty;
+    status = osc_rbuf_get_accumulate(origin, origin_count, origin_type, result, result_count,
+                                     result_type, target, displacement, target_count, target_type,
+                                     op, win);
+    return status == OMPI_SUCCESS ? osc_rbuf_flush(target, win) : status;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * Messages where they arrive (osc_rbuf_scatter.h): operations are done on the window in their
- * order, results go back together. Since all accumulates of an active epoch are done here, one
- * after another, each is atomic.
+ * order, results go back together. Since all packed accumulates are done here, one after another,
+ * each is atomic.
  */
 #include "osc_rbuf_scatter.h"
 
@@ -316,7 +316,11 @@ static bool perform_all(struct osc_rbuf_window *window, struct osc_rbuf_buffer *
         goes_on = end > message->used || perform(&operation, &reply);
         message->done = goes_on ? end : message->done;
     }
-    osc_rbuf_reply_send(&reply);
+    if (goes_on && message->header.kind == OSC_RBUF_PASSIVE_FLUSH) {
+        osc_rbuf_reply_done(&reply);
+    } else {
+        osc_rbuf_reply_send(&reply);
+    }
     return goes_on;
 }
 
@@ -339,8 +343,13 @@ void osc_rbuf_arrived(struct osc_rbuf_window *window, int origin,
     case OSC_RBUF_ENDED:
         osc_rbuf_fence_told(window, origin, header->fences);
         break;
+    case OSC_RBUF_DONE:
+        window->peers[origin].flushed++;
+        break;
     case OSC_RBUF_GROUP_DATA:
     case OSC_RBUF_REPLY:
+    case OSC_RBUF_PASSIVE_DATA:
+    case OSC_RBUF_PASSIVE_FLUSH: /* answered behind its operations */
         break;
     }
 }

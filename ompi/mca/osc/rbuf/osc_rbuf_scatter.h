@@ -20,6 +20,9 @@ struct osc_rbuf_record *osc_rbuf_reply_append(struct osc_rbuf_reply *reply, size
 
 void osc_rbuf_reply_send(struct osc_rbuf_reply *reply);
 
+/* Says besides that all operations up to a flush are done. */
+void osc_rbuf_reply_done(struct osc_rbuf_reply *reply);
+
 /* Says that all of a message has been done. */
 void osc_rbuf_arrived(struct osc_rbuf_window *window, int origin,
                       const struct osc_rbuf_header *header);

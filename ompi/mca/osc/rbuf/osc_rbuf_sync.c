@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Synchronisation but for fences (osc_rbuf_fence.c). Epochs of a process on a window:
+ * Synchronisation of active epochs but for fences (osc_rbuf_fence.c). Epochs of a process on a
+ * window:
  *
  *   NONE --fence--> FENCE --fence(NOSUCCEED)--> NONE
  *   NONE or FENCE --start--> GROUP --complete--> NONE
  *   NONE or FENCE --lock, lock_all--> PASSIVE --unlock, unlock_all of the last--> NONE
+ *     (osc_rbuf_passive.c)
  *
  * An exposure epoch (post to wait) goes beside them. What waits does so in Open MPI's progress,
  * with no lock held.
@@ -252,75 +254,4 @@ int osc_rbuf_test_completes(ompi_win_t *win, int *flag)
     }
     osc_rbuf_unlock();
     return *flag ? osc_rbuf_take_error(window) : OMPI_SUCCESS;
-}
-
-/* ---- passive target epochs are below's: here they are only counted ---- */
-
-/* Packed or passed operations of a fence epoch may not go on behind it: MPI forbids a lock then. */
-static void passive_began(struct osc_rbuf_window *window)
-{
-    osc_rbuf_lock();
-    window->locks++;
-    window->access = OSC_RBUF_ACCESS_PASSIVE;
-    osc_rbuf_unlock();
-}
-
-static void passive_ended(struct osc_rbuf_window *window)
-{
-    osc_rbuf_lock();
-    window->locks--;
-    if (window->locks == 0) {
-        window->access = OSC_RBUF_ACCESS_NONE;
-    }
-    osc_rbuf_unlock();
-}
-
-int osc_rbuf_passive_lock(int type, int target, int mode, ompi_win_t *win)
-{
-    struct osc_rbuf_window *window = osc_rbuf_window_of(win);
-    int status = osc_rbuf_settle(window, target);
-
-    if (status == OMPI_SUCCESS) {
-        status = window->below.osc_lock(type, target, mode, win);
-    }
-    if (status == OMPI_SUCCESS) {
-        passive_began(window);
-    }
-    return status;
-}
-
-int osc_rbuf_passive_unlock(int target, ompi_win_t *win)
-{
-    struct osc_rbuf_window *window = osc_rbuf_window_of(win);
-    const int status = window->below.osc_unlock(target, win);
-
-    if (status == OMPI_SUCCESS) {
-        passive_ended(window);
-    }
-    return status;
-}
-
-int osc_rbuf_passive_lock_all(int mode, ompi_win_t *win)
-{
-    struct osc_rbuf_window *window = osc_rbuf_window_of(win);
-    int status = osc_rbuf_settle_all(window);
-
-    if (status == OMPI_SUCCESS) {
-        status = window->below.osc_lock_all(mode, win);
-    }
-    if (status == OMPI_SUCCESS) {
-        passive_began(window);
-    }
-    return status;
-}
-
-int osc_rbuf_passive_unlock_all(ompi_win_t *win)
-{
-    struct osc_rbuf_window *window = osc_rbuf_window_of(win);
-    const int status = window->below.osc_unlock_all(win);
-
-    if (status == OMPI_SUCCESS) {
-        passive_ended(window);
-    }
-    return status;
 }

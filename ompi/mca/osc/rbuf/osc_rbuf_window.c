@@ -244,6 +244,14 @@ static void replace_functions(ompi_osc_base_module_t *module)
     module->osc_unlock = osc_rbuf_passive_unlock;
     module->osc_lock_all = osc_rbuf_passive_lock_all;
     module->osc_unlock_all = osc_rbuf_passive_unlock_all;
+    if (osc_rbuf_params.passive) {
+        module->osc_flush = osc_rbuf_flush;
+        module->osc_flush_all = osc_rbuf_flush_all;
+        module->osc_flush_local = osc_rbuf_flush_local;
+        module->osc_flush_local_all = osc_rbuf_flush_local_all;
+        module->osc_raccumulate = osc_rbuf_raccumulate;
+        module->osc_rget_accumulate = osc_rbuf_rget_accumulate;
+    }
 }
 
 static struct osc_rbuf_window *window_new(ompi_win_t *win, void *base, MPI_Comm comm, int flavor)

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Passive target epochs. Locks are below's, and so are puts and gets. With parameter `passive` the
+ * window's accumulates, fetches and swaps travel packed here as well: the target's processor does
+ * them, one after another, like those of active epochs. So each is atomic with all others, whatever
+ * its type and operation, and takes one message and one answer, where osc/rdma takes a lock, gets,
+ * puts and gives the lock back.
+ *
+ * A flush asks the target for an answer behind the messages before it, which the target does in
+ * their order. Of a peer, all under the lock:
+ *
+ *   unflushed   operations that no flush has asked for: packed, or sent in messages that were full
+ *   flushes     asked for so far
+ *   flushed     of them, answered
+ *
+ * What has come is done while the target is inside of MPI. A target that computes lets its origins
+ * wait at their flush.
+ */
+#include "osc_rbuf.h"
+
+#include "ompi/constants.h"
+#include "ompi/request/request.h"
+#include "osc_rbuf_message.h"
+
+/* ---- locks ---- */
+
+/* Packed or passed operations of a fence epoch may not go on behind it: MPI forbids a lock then.
+ * `first` to `last` are locked, or no more. */
+static void locks_changed(struct osc_rbuf_window *window, int first, int last, int by)
+{
+    osc_rbuf_lock();
+    for (int i = first; i <= last; i++) {
+        window->peers[i].locks += by;
+    }
+    window->locks += by;
+    window->access = window->locks > 0 ? OSC_RBUF_ACCESS_PASSIVE : OSC_RBUF_ACCESS_NONE;
+    osc_rbuf_unlock();
+}
+
+int osc_rbuf_passive_lock(int type, int target, int mode, ompi_win_t *win)
+{
+    struct osc_rbuf_window *window = osc_rbuf_window_of(win);
+    int status = osc_rbuf_settle(window, target);
+
+    if (status == OMPI_SUCCESS) {
+        status = window->below.osc_lock(type, target, mode, win);
+    }
+    if (status == OMPI_SUCCESS) {
+        locks_changed(window, target, target, 1);
+    }
+    return status;
+}
+
+int osc_rbuf_passive_lock_all(int mode, ompi_win_t *win)
+{
+    struct osc_rbuf_window *window = osc_rbuf_window_of(win);
+    int status = osc_rbuf_settle_all(window);
+
+    if (status == OMPI_SUCCESS) {
+        status = window->below.osc_lock_all(mode, win);
+    }
+    if (status == OMPI_SUCCESS) {
+        locks_changed(window, 0, window->size - 1, 1);
+    }
+    return status;
+}
+
+/* ---- flushes ---- */
+
+static bool is_flushed(struct osc_rbuf_window *window, int target)
+{
+    return window->peers[target].flushed == window->peers[target].flushes;
+}
+
+/* Asks for the answer, if there is anything to answer for. */
+static int ask(struct osc_rbuf_window *window, int target)
+{
+    struct osc_rbuf_peer *peer = &window->peers[target];
+    int status = OMPI_SUCCESS;
+
+    osc_rbuf_lock();
+    if (peer->unflushed) {
+        peer->unflushed = false;
+        peer->flushes++;
+        status = osc_rbuf_send(window, target, OSC_RBUF_PASSIVE_FLUSH);
+        peer->flushes -= status != OMPI_SUCCESS; /* no answer will come */
+    }
+    osc_rbuf_unlock();
+    return status;
+}
+
+/* Packed operations for `first` to `last` are done there, and have their results here; so are those
+ * below, by `status`, which was asked for meanwhile. */
+static int await(struct osc_rbuf_window *window, int first, int last, int status)
+{
+    for (int i = first; i <= last; i++) {
+        osc_rbuf_wait(window, is_flushed, i);
+    }
+    return status == OMPI_SUCCESS ? osc_rbuf_take_error(window) : status;
+}
+
+static int ask_all(struct osc_rbuf_window *window)
+{
+    int status = OMPI_SUCCESS;
+
+    for (int i = 0; i < window->size && status == OMPI_SUCCESS; i++) {
+        status = ask(window, i);
+    }
+    return status;
+}
+
+int osc_rbuf_flush(int target, ompi_win_t *win)
+{
+    struct osc_rbuf_window *window = osc_rbuf_window_of(win);
+    int status = ask(window, target);
+
+    if (status == OMPI_SUCCESS) {
+        status = window->below.osc_flush(target, win);
+    }
+    return await(window, target, target, status);
+}
+
+int osc_rbuf_flush_all(ompi_win_t *win)
+{
+    struct osc_rbuf_window *window = osc_rbuf_window_of(win);
+    int status = ask_all(window);
+
+    if (status == OMPI_SUCCESS) {
+        status = window->below.osc_flush_all(win);
+    }
+    return await(window, 0, window->size - 1, status);
+}
+
+static bool has_answers(struct osc_rbuf_window *window)
+{
+    bool has;
+
+    osc_rbuf_lock();
+    has = window->unanswered > 0;
+    osc_rbuf_unlock();
+    return has;
+}
+
+/* What was packed may be written over at once: only results are waited for. */
+int osc_rbuf_flush_local(int target, ompi_win_t *win)
+{
+    struct osc_rbuf_window *window = osc_rbuf_window_of(win);
+
+    return has_answers(window) ? osc_rbuf_flush(target, win)
+                               : window->below.osc_flush_local(target, win);
+}
+
+int osc_rbuf_flush_local_all(ompi_win_t *win)
+{
+    struct osc_rbuf_window *window = osc_rbuf_window_of(win);
+
+    return has_answers(window) ? osc_rbuf_flush_all(win) : window->below.osc_flush_local_all(win);
+}
+
+/* ---- the end of an epoch: what is packed is done before the target may be another's ---- */
+
+int osc_rbuf_passive_unlock(int target, ompi_win_t *win)
+{
+    struct osc_rbuf_window *window = osc_rbuf_window_of(win);
+    int status = await(window, target, target, ask(window, target));
+    const int unlocked = window->below.osc_unlock(target, win);
+
+    if (unlocked == OMPI_SUCCESS) {
+        locks_changed(window, target, target, -1);
+    }
+    return status == OMPI_SUCCESS ? unlocked : status;
+}
+
+int osc_rbuf_passive_unlock_all(ompi_win_t *win)
+{
+    struct osc_rbuf_window *window = osc_rbuf_window_of(win);
+    int status = await(window, 0, window->size - 1, ask_all(window));
+    const int unlocked = window->below.osc_unlock_all(win);
+
+    if (unlocked == OMPI_SUCCESS) {
+        locks_changed(window, 0, window->size - 1, -1);
+    }
+    return status == OMPI_SUCCESS ? unlocked : status;
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Passive target epochs with packed accumulates (osc_rbuf_passive): each is atomic with those of
+ * all other processes, in the order of its own, and done behind a flush.
+ *
+ *     passive          everything
+ *     passive updates  each process adds to random places of all windows, with a flush each 1024;
+ *                      prints "updates: N a second", of all processes together
+ */
+#include "check.h"
+#include "counter.h"
+
+enum { TURNS = 200, UPDATES = 100 * 1024, BATCH = 1024, PLACES = 4096, RESULTS = 500 };
+
+static struct {
+    MPI_Win win;
+    long *memory; /* PLACES words */
+} shared;
+
+static void open_window(void)
+{
+    MPI_Win_allocate(PLACES * sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD,
+                     (void *) &shared.memory, &shared.win);
+    memset(shared.memory, 0, PLACES * sizeof(long));
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void close_window(void)
+{
+    MPI_Win_free(&shared.win);
+}
+
+static int next_rank(void)
+{
+    return (check_rank + 1) % check_ranks;
+}
+
+/* All count up one word of the last process: no two see the same number. */
+static void count_up(void)
+{
+    const int target = check_ranks - 1;
+    const long one = 1;
+    long seen = -1, before = -1, sum;
+
+    open_window();
+    MPI_Win_lock_all(0, shared.win);
+    for (int i = 0; i < TURNS; i++) {
+        MPI_Fetch_and_op(&one, &seen, MPI_LONG, target, 7, MPI_SUM, shared.win);
+        MPI_Win_flush(target, shared.win);
+        check_that(seen > before, "turn %d: saw %ld behind %ld", i, seen, before);
+        before = seen;
+        MPI_Accumulate(&one, 1, MPI_LONG, target, 7, 1, MPI_LONG, MPI_SUM, shared.win);
+    }
+    MPI_Win_unlock_all(shared.win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    sum = shared.memory[7];
+    MPI_Bcast(&sum, 1, MPI_LONG, target, MPI_COMM_WORLD);
+    check_that(sum == 2l * TURNS * check_ranks, "counted to %ld, not %ld", sum,
+               2l * TURNS * check_ranks);
+    close_window();
+}
+
+/* A lock of compare-and-swap and replace, which the program makes itself. Whoever has it counts up
+ * by a get and a put: an update is lost if two have it. */
+static void take_turns(void)
+{
+    const long mine = 1 + check_rank, nobody = 0;
+    long found, value, sum;
+
+    open_window();
+    MPI_Win_lock_all(0, shared.win);
+    for (int i = 0; i < TURNS / 10; i++) {
+        do {
+            MPI_Compare_and_swap(&mine, &nobody, &found, MPI_LONG, 0, 1, shared.win);
+            MPI_Win_flush(0, shared.win);
+        } while (found != nobody);
+        MPI_Get(&value, 1, MPI_LONG, 0, 2, 1, MPI_LONG, shared.win);
+        MPI_Win_flush(0, shared.win);
+        value++;
+        MPI_Put(&value, 1, MPI_LONG, 0, 2, 1, MPI_LONG, shared.win);
+        MPI_Win_flush(0, shared.win);
+        MPI_Fetch_and_op(&nobody, &found, MPI_LONG, 0, 1, MPI_REPLACE, shared.win);
+        MPI_Win_flush(0, shared.win);
+        check_that(found == mine, "turn %d: %ld had the lock", i, found);
+    }
+    MPI_Win_unlock_all(shared.win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    sum = shared.memory[2];
+    MPI_Bcast(&sum, 1, MPI_LONG, 0, MPI_COMM_WORLD);
+    check_that(sum == (long) (TURNS / 10) * check_ranks, "%ld turns, not %ld", sum,
+               (long) (TURNS / 10) * check_ranks);
+    close_window();
+}
+
+/* Exclusive locks: what was packed is done before the next one has the lock. */
+static void lock_in_turn(void)
+{
+    const long one = 1;
+    long value, sum;
+
+    open_window();
+    for (int i = 0; i < TURNS / 10; i++) {
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, shared.win);
+        MPI_Accumulate(&one, 1, MPI_LONG, 0, 3, 1, MPI_LONG, MPI_SUM, shared.win);
+        MPI_Win_unlock(0, shared.win);
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, shared.win);
+        MPI_Get(&value, 1, MPI_LONG, 0, 3, 1, MPI_LONG, shared.win);
+        MPI_Win_unlock(0, shared.win);
+        check_that(value > i, "lock %d: %ld", i, value);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    sum = shared.memory[3];
+    MPI_Bcast(&sum, 1, MPI_LONG, 0, MPI_COMM_WORLD);
+    check_that(sum == (long) (TURNS / 10) * check_ranks, "%ld, not %ld", sum,
+               (long) (TURNS / 10) * check_ranks);
+    close_window();
+}
+
+/* Operations of a process on a word keep their order, through messages that are full. */
+static void keep_order(void)
+{
+    const int target = next_rank();
+    long *results = malloc(RESULTS * sizeof(long));
+    long wrong = 0;
+
+    open_window();
+    MPI_Win_lock(MPI_LOCK_SHARED, target, 0, shared.win);
+    for (long i = 0; i < RESULTS; i++) {
+        MPI_Fetch_and_op(&i, &results[i], MPI_LONG, target, 5, MPI_REPLACE, shared.win);
+    }
+    MPI_Win_flush_local(target, shared.win);
+    for (long i = 1; i < RESULTS; i++) {
+        wrong += results[i] != i - 1;
+    }
+    check_that(wrong == 0, "%ld of %d results out of order", wrong, RESULTS);
+    MPI_Win_unlock(target, shared.win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    check_that(shared.memory[5] == RESULTS - 1, "the last one is %ld", shared.memory[5]);
+    close_window();
+    free(results);
+}
+
+/* Operations with requests, and long ones in several messages. */
+static void use_requests(void)
+{
+    const int target = next_rank();
+    double *data = malloc(3 * PLACES * sizeof(double));
+    double *results = data + PLACES, *others = results + PLACES;
+    MPI_Request requests[2];
+    MPI_Win win;
+    double *memory;
+    long wrong = 0;
+
+    MPI_Win_allocate(PLACES * sizeof(double), sizeof(double), MPI_INFO_NULL, MPI_COMM_WORLD,
+                     (void *) &memory, &win);
+    for (int i = 0; i < PLACES; i++) {
+        memory[i] = i;
+        data[i] = 2;
+        others[i] = -1;
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock_all(0, win);
+    MPI_Raccumulate(data, PLACES, MPI_DOUBLE, target, 0, PLACES, MPI_DOUBLE, MPI_SUM, win,
+                    &requests[0]);
+    MPI_Rget_accumulate(data, PLACES, MPI_DOUBLE, results, PLACES, MPI_DOUBLE, target, 0, PLACES,
+                        MPI_DOUBLE, MPI_SUM, win, &requests[1]);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < PLACES; i++) {
+        data[i] = -7; /* it may be written over */
+    }
+    MPI_Get_accumulate(NULL, 0, MPI_DOUBLE, others, PLACES, MPI_DOUBLE, target, 0, PLACES,
+                       MPI_DOUBLE, MPI_NO_OP, win);
+    MPI_Win_flush_local_all(win);
+    for (int i = 0; i < PLACES; i++) {
+        wrong += results[i] != i + 2 || others[i] != i + 4;
+    }
+    check_that(wrong == 0, "%ld of %d results", wrong, PLACES);
+    MPI_Win_unlock_all(win);
+    MPI_Win_free(&win);
+    free(data);
+}
+
+/* What the program may not do is MPI's error, and nothing is lost by it. */
+static void refuse(void)
+{
+    const long one = 1;
+    long found;
+
+    open_window();
+    MPI_Win_set_errhandler(shared.win, MPI_ERRORS_RETURN);
+    MPI_Win_lock(MPI_LOCK_SHARED, next_rank(), 0, shared.win);
+    check_that(MPI_Accumulate(&one, 1, MPI_LONG, next_rank(), PLACES, 1, MPI_LONG, MPI_SUM,
+                              shared.win) != MPI_SUCCESS,
+               "behind the window's end");
+    if (check_ranks > 2) {
+        check_that(MPI_Fetch_and_op(&one, &found, MPI_LONG, (next_rank() + 1) % check_ranks, 0,
+                                    MPI_SUM, shared.win) != MPI_SUCCESS,
+                   "a process that is not locked");
+    }
+    check_mpi(MPI_Fetch_and_op(&one, &found, MPI_LONG, next_rank(), 9, MPI_SUM, shared.win),
+              "behind an error");
+    check_mpi(MPI_Win_unlock(next_rank(), shared.win), "MPI_Win_unlock");
+    check_that(found == 0, "found %ld", found);
+    MPI_Barrier(MPI_COMM_WORLD);
+    check_that(shared.memory[9] == 1, "%ld there", shared.memory[9]);
+    close_window();
+}
+
+/* Passive epochs behind active ones, and before them, on the same words. */
+static void mix_epochs(void)
+{
+    const long one = 1;
+
+    open_window();
+    for (int i = 0; i < 20; i++) {
+        MPI_Win_fence(0, shared.win);
+        for (int k = 0; k < check_ranks; k++) {
+            MPI_Accumulate(&one, 1, MPI_LONG, k, 4, 1, MPI_LONG, MPI_SUM, shared.win);
+        }
+        MPI_Win_fence(MPI_MODE_NOSUCCEED, shared.win);
+        MPI_Win_lock_all(0, shared.win);
+        for (int k = 0; k < check_ranks; k++) {
+            MPI_Accumulate(&one, 1, MPI_LONG, k, 4, 1, MPI_LONG, MPI_SUM, shared.win);
+        }
+        MPI_Win_unlock_all(shared.win);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    check_that(shared.memory[4] == 40l * check_ranks, "%ld, not %ld", shared.memory[4],
+               40l * check_ranks);
+    close_window();
+}
+
+static void update(void)
+{
+    const unsigned long one = 1;
+    unsigned long state = 1 + (unsigned long) check_rank;
+    double took;
+    long sum = 0, all;
+
+    open_window();
+    MPI_Win_lock_all(0, shared.win);
+    took = MPI_Wtime();
+    for (int i = 1; i <= UPDATES; i++) {
+        state = state * 6364136223846793005ul + 1442695040888963407ul;
+        MPI_Accumulate(&one, 1, MPI_LONG, (int) (state >> 33) % check_ranks,
+                       (int) (state >> 40) % PLACES, 1, MPI_LONG, MPI_SUM, shared.win);
+        if (i % BATCH == 0) {
+            MPI_Win_flush_all(shared.win);
+        }
+    }
+    took = MPI_Wtime() - took;
+    MPI_Win_unlock_all(shared.win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < PLACES; i++) {
+        sum += shared.memory[i];
+    }
+    MPI_Allreduce(&sum, &all, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+    check_that(all == (long) UPDATES * check_ranks, "%ld updates, not %ld", all,
+               (long) UPDATES * check_ranks);
+    if (check_rank == 0) {
+        printf("updates: %.0f a second\n", UPDATES * check_ranks / took);
+    }
+    close_window();
+}
+
+int main(int argc, char **argv)
+{
+    const bool updates = argc > 1 && strcmp(argv[1], "updates") == 0;
+    const bool is_rbuf =
+        updates || (check_pack_one_sided() && setenv("OMPI_MCA_osc_rbuf_passive", "1", 1) == 0);
+
+    check_begin(&argc, &argv);
+    check_need_ranks(2);
+    check_need_windows();
+    if (!is_rbuf) {
+        check_skip("only rbuf packs them");
+    }
+    if (updates) {
+        update();
+        return check_end();
+    }
+    counter_begin();
+    count_up();
+    take_turns();
+    lock_in_turn();
+    keep_order();
+    use_requests();
+    refuse();
+    mix_epochs();
+    check_that(counter_read("osc_rbuf_packed") >= 3 * TURNS, "hardly any were packed");
+    counter_end();
+    return check_end();
+}
