@@ -20,7 +20,11 @@ cluster_missing() {
     for command in munged slurmctld slurmd srun salloc sbatch scontrol ip pgrep prlimit; do
         command -v "$command" >/dev/null || { echo "$command is not installed" && return; }
     done
-    ls /usr/lib/*/slurm*/mpi_pmix.so >/dev/null 2>&1 || echo "this Slurm has no plugin for PMIx"
+}
+
+# True if srun can start ranks that use PMIx. (Debian's Slurm 26.05 is built without.)
+cluster_has_pmix() {
+    srun --mpi=list 2>&1 | grep -qw pmix
 }
 
 # The file systems, and the host control with the bridge that all are at.
