@@ -37,15 +37,15 @@ chroot_mirror() {
 }
 
 # Makes the chroot of that name, unless it is there and has what is wanted. Sets chroot_root, its directory.
-chroot_make() { # NAME SUITE PACKAGES
+chroot_make() { # NAME SUITE PACKAGES [OPTION OF MMDEBSTRAP]
     chroot_root=$chroot_cache/$1
     mkdir -p "$chroot_cache" || exit 2
     exec {chroot_lock}>"$chroot_root.lock" && flock "$chroot_lock" || exit 2
-    test "$(cat "$chroot_root.made" 2>/dev/null)" = "$2 $3" || chroot_make_anew "$2" "$3"
+    test "$(cat "$chroot_root.made" 2>/dev/null)" = "${*:2}" || chroot_make_anew "${@:2}"
     exec {chroot_lock}>&-
 }
 
-chroot_make_anew() { # SUITE PACKAGES
+chroot_make_anew() { # SUITE PACKAGES [OPTION OF MMDEBSTRAP]
     local uri options=('APT::Install-Recommends "false"')
 
     # unstable is new every few hours, and a mirror which is not is still signed.
@@ -61,12 +61,12 @@ chroot_make_anew() { # SUITE PACKAGES
     if ! PATH=/usr/sbin:/usr/bin:/sbin:/bin timeout -k 5 "$(patience_for 900)" mmdebstrap --mode=root --variant=apt \
         --include="$2" "${options[@]/#/--aptopt=}" \
         --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' \
-        --dpkgopt='path-exclude=/usr/share/locale/*' \
+        --dpkgopt='path-exclude=/usr/share/locale/*' "${@:3}" \
         "$1" "$chroot_root.new" "$uri" >"$(log_of chroot)" 2>&1 </dev/null; then
         rm -rf "$chroot_root.new"
         skip_all "no chroot could be made: $(grep '^E:' "$(log_of chroot)" | tail -n 1)"
     fi
-    mkdir -p "$chroot_root.new/work" && mv "$chroot_root.new" "$chroot_root" && echo "$1 $2" >"$chroot_root.made"
+    mkdir -p "$chroot_root.new/work" && mv "$chroot_root.new" "$chroot_root" && echo "$*" >"$chroot_root.made"
 }
 
 # What the chroot gets from outside. /work is for all that is built there.
