@@ -4,7 +4,7 @@
 # Compiles and links what is installed with every gcc from 12 on and every clang from 14 on that a release of Debian
 # has, with the warnings of configure --enable-werror as errors, as C11 and as C23. The last line counts.
 #
-#   tests/build/compilers.sh [SUITE...]
+#   tests/build/compilers.sh [--all] [SUITE...]   --all is for contrib/check.sh: there is nothing further
 #
 # Suites: bookworm (Debian 12, with Open MPI 4.1), trixie (13, with 5.0) and unstable (6.0), which are the default.
 # Each is a chroot of tests/chroot.sh, SUITE-compilers in RBUF_CACHE, with all its compilers; one that cannot
@@ -106,6 +106,7 @@ inside() {
 }
 
 case ${1-} in
+--all) shift ;;
 --inside) inside ;;
 --suite)
     suite=$2
@@ -114,7 +115,7 @@ case ${1-} in
     in_suite
     ;;
 -*)
-    echo "usage: compilers.sh [bookworm|trixie|unstable]..." >&2
+    echo "usage: compilers.sh [--all] [bookworm|trixie|unstable]..." >&2
     exit 2
     ;;
 esac

@@ -41,7 +41,7 @@ if test -n "$suite"; then
 fi
 : "${RBUF_BUILD:?names the build directory}" "${RBUF_COMPONENT_DIR:?names the directory of mca_btl_rbuf.so}"
 softhca=$(command -v "${SOFTHCA:-softhca}") || { echo "run.sh: no ${SOFTHCA:-softhca}" >&2 && exit 2; }
-series=$(mpirun --version | sed -n 's/.*(Open MPI) \([0-9]*\).*/\1/p')
+series=$(mpirun --version 2>/dev/null | sed -n 's/.*(Open MPI) \([0-9]*\).*/\1/p')
 prefix=${RBUF_PREFIX:-$(cd "$RBUF_COMPONENT_DIR/../.." && pwd)}
 mpi_tests=$RBUF_BUILD/tests/mpi
 export TALLY_LOGS=${TALLY_LOGS:-$top/build/logs/slurm}
