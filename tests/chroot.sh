@@ -66,7 +66,8 @@ chroot_make_anew() { # SUITE PACKAGES [OPTION OF MMDEBSTRAP]
         rm -rf "$chroot_root.new"
         skip_all "no chroot could be made: $(grep '^E:' "$(log_of chroot)" | tail -n 1)"
     fi
-    mkdir -p "$chroot_root.new/work" && mv "$chroot_root.new" "$chroot_root" && echo "$*" >"$chroot_root.made"
+    mkdir -p "$chroot_root.new/work" && touch "$chroot_root.new/etc/hosts" && # for mounts: nothing is made there later
+        mv "$chroot_root.new" "$chroot_root" && echo "$*" >"$chroot_root.made"
 }
 
 # What the chroot gets from outside. /work is for all that is built there.

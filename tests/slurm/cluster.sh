@@ -32,11 +32,20 @@ cluster_ground() {
     mount -t tmpfs tmpfs /dev/shm &&
         mount -t tmpfs -o mode=755 tmpfs "$cluster" &&
         mkdir -m 700 "$cluster/key" && mkdir "$cluster/auth" "$cluster/state" "$cluster/tmp" &&
+        cluster_hosts >"$cluster/hosts" &&
+        mount --bind "$cluster/hosts" /etc/hosts &&
         hostname control &&
         ip link set lo up &&
         ip link add net0 type bridge &&
         ip address add $cluster_net.9/24 dev net0 &&
         ip link set net0 up
+}
+
+# Slurm 24.11 asks for the address of the host where srun runs, by name.
+cluster_hosts() {
+    local node
+    printf '127.0.0.1 localhost\n%s control\n' $cluster_net.9
+    for node in $cluster_nodes; do echo "$cluster_net.${node#node} $node"; done
 }
 
 # The configuration that is the same everywhere, with further lines.
@@ -59,6 +68,7 @@ TaskPlugin=task/affinity
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 KillWait=5
+MessageTimeout=60
 ReturnToService=2
 NodeName=node1 NodeAddr=$cluster_net.1 CPUs=$(nproc)
 NodeName=node2 NodeAddr=$cluster_net.2 CPUs=$(nproc)
