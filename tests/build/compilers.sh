@@ -67,11 +67,12 @@ configure() {
 # CFLAGS come behind the standard that configure chose, so this one counts. Nothing is linked: libtool.sh stands for
 # libtool.
 compile() { # COMPILER FLAG...
-    local part left=(LIBTOOL="/work/source/tests/build/libtool.sh" AR=: RANLIB=:)
+    local part status=0 left=(LIBTOOL="/work/source/tests/build/libtool.sh" AR=: RANLIB=:)
     for part in $parts; do
         make -C "/work/build/$part" clean >/dev/null &&
-            make -C "/work/build/$part" -k -j"$(nproc)" "${left[@]}" CC="$1" CFLAGS="${*:2}" || return
+            make -C "/work/build/$part" V=1 -k -j"$(nproc)" "${left[@]}" CC="$1" CFLAGS="${*:2}" || status=1
     done
+    return $status
 }
 
 # The optimizer's warnings do not depend on the standard, and clang has few of them.

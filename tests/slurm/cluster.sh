@@ -141,7 +141,7 @@ cluster_left() {
         pid=${pid#/proc/}
         name=$(cat "/proc/$pid/comm" 2>/dev/null) || continue
         case $name in
-        munged | slurmctld | slurmscriptd | slurmd) ;;
+        munged | slurmctld | slurmscriptd | slurmd | slurmctld-wlm | slurmd-wlm) ;;
         *) test "$pid" = 1 || test "$pid" = "$BASHPID" || test "$name" = cat || echo "process $name" ;;
         esac
     done
