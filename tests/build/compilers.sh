@@ -77,18 +77,21 @@ compile() { # COMPILER FLAG...
 
 # The optimizer's warnings do not depend on the standard, and clang has few of them.
 test_compiler() { # COMPILER
-    local standard name version how
+    local standard name version how=()
     version=$("$1" --version | head -n 1)
     for standard in c11 c23; do
         name=$(standard_of "$1" $standard)
-        how=-fsyntax-only
-        test "$standard:${1%-*}" != c11:gcc || how=-O2
+        how=(-fsyntax-only)
+        case $standard:$1 in
+        c11:gcc-*) how=(-O2) ;;
+        *:clang-*) how+=(-Qunused-arguments) ;; # -c, which clang 23 would warn of
+        esac
         if test -z "$name"; then
             skip "$SUITE, $1, $standard" "$version does not know it"
-        elif try "$SUITE, $1, $standard" compile "$1" "-std=$name" $how; then
-            echo "      $version, -std=$name $how, $(grep -c -- ' -c -o ' "$(log_of "$SUITE, $1, $standard")") files"
+        elif try "$SUITE, $1, $standard" compile "$1" "-std=$name" "${how[@]}"; then
+            echo "      $version, -std=$name ${how[*]}, $(grep -c -- ' -c -o ' "$(log_of "$SUITE, $1, $standard")") files"
         else
-            echo "      $version, -std=$name $how:"
+            echo "      $version, -std=$name ${how[*]}:"
             grep -E '(error|warning):' "$(log_of "$SUITE, $1, $standard")" | sort | uniq -c | sort -rn | head -n 20
         fi
     done
