@@ -22,7 +22,11 @@
  * takes them and shows nobody: under srun each process has to print its own. */
 static inline bool rbuf_compat_help_passed_on(void)
 {
-    return OPAL_MAJOR_VERSION < 5 || getenv("PRTE_LAUNCHED") != NULL;
+#if OPAL_MAJOR_VERSION < 5
+    return true;
+#else
+    return getenv("PRTE_LAUNCHED") != NULL;
+#endif
 }
 
 #if OPAL_MAJOR_VERSION < 6
