@@ -17,8 +17,10 @@
 #include "verbs/pkey.h"
 #include "verbs/queue_pair.h"
 
-static_assert((int) RBUF_MTU_256 == IBV_MTU_256, "the exchange has its numbers of MTUs from libibverbs");
-static_assert((int) RBUF_MTU_4096 == IBV_MTU_4096, "the exchange has its numbers of MTUs from libibverbs");
+static_assert((int) RBUF_MTU_256 == IBV_MTU_256,
+              "the exchange has its numbers of MTUs from libibverbs");
+static_assert((int) RBUF_MTU_4096 == IBV_MTU_4096,
+              "the exchange has its numbers of MTUs from libibverbs");
 
 #define READS_MAX   16u /* in flight a queue pair; more gains nothing and takes adapter memory */
 #define PROBE_DEPTH 16u
