@@ -84,7 +84,7 @@ test_compiler() { # COMPILER
         how=(-fsyntax-only)
         case $standard:$1 in
         c11:gcc-*) how=(-O2) ;;
-        *:clang-*) how+=(-Qunused-arguments) ;; # -c, which clang 23 would warn of
+        *:clang-*) how+=(-Qunused-arguments) ;; # -c, which clang warns of from 22 on
         esac
         if test -z "$name"; then
             skip "$SUITE, $1, $standard" "$version does not know it"
