@@ -21,12 +21,16 @@
 #   fuzz      everything that parses bytes from outside, for seconds each (tests/fuzz)
 #   soak      random traffic on 4 ranks with checked bytes, and 64 ranks all to all (tests/soak)
 #   programs  other people's MPI programs over rbuf (tests/programs)
-#   slurm     rbuf under a Slurm of its own, of two nodes on this machine (tests/slurm)
+#   slurm     rbuf under a Slurm of its own, of two nodes on this machine: this system's release, and those of Debian 13
+#             and unstable in chroots (tests/slurm); one of the three a day, by turns, unless it is named or
+#             --all is given
 #   ompi5, ompi6  the same source with Open MPI 5.0 and 6.0, in chroots, and a slice of the tests (tests/ompi);
 #             by turns, a day each, unless one is named or --all is given
 #   vm        Soft-RoCE in one guest and in two linked ones (tests/vm)
 #   packages  Debian and RPM packages: built, looked through, installed and used (tests/packages); with --all, or
 #             if it is named
+#   compilers every gcc and clang of three releases of Debian, in chroots, as C11 and C23 (tests/build/compilers.sh);
+#             with --all, or if it is named
 #   format    clang-format of the tree
 #   measure   what wants a quiet machine: bandwidths of the emulated adapter against those that it is set
 #             to, what rbuf-tune measures; instructions of a message; ranks that share processors, beside openib
@@ -36,7 +40,7 @@
 # What a stage says is shown when it and those before it have ended.
 # --all adds what is long: all bandwidths of measure, the long MPI tests and a third of them on each adapter that is
 # emulated, more settings of rings, IS class A, make distcheck, 40 seconds for each fuzzer,
-# an hour of random traffic. What fuzz, soak, programs, slurm, ompi5, ompi6 or vm needs and this machine cannot
+# an hour of random traffic. What fuzz, soak, programs, slurm, ompi5, ompi6, vm or compilers needs and this machine cannot
 # have makes it skipped, with the reason. DIR is build/check by default; what takes long to fetch or make, as guests
 # and chroots, is kept in $RBUF_CACHE, ~/.cache/rbuf by default, for the runs to come; in DIR/cache where that
 # cannot be had or another run has it. What is tested is a copy of this tree (DIR/source), so that a tree which is
@@ -49,7 +53,8 @@ build=$top/build/check
 all=no
 at_once=
 stages=()
-all_stages="deps build unit sanitize softhca mpi devices is robust fuzz soak programs slurm ompi5 ompi6 vm packages format measure"
+slurm_suites="here trixie unstable"
+all_stages="deps build unit sanitize softhca mpi devices is robust fuzz soak programs slurm ompi5 ompi6 vm packages compilers format measure"
 alone=" deps build measure " # these run beside nothing
 while test $# -gt 0; do
     case $1 in
@@ -75,10 +80,12 @@ test -n "$at_once" || at_once=$(nproc)
 if test ${#stages[@]} -eq 0; then
     if test $all = yes; then
         read -ra stages <<<"$all_stages"
-    else # each of the two takes minutes to build
-        left_out=ompi$(((10#$(date +%d)) % 2 + 5))
-        read -ra stages <<<"$(sed "s/ packages//; s/ $left_out//" <<<"$all_stages")"
-        echo "check.sh: $left_out is tomorrow's, or --all's"
+    else # each chroot takes minutes to build
+        today=$(($(date +%s) / 86400))
+        left_out=ompi$((today % 2 + 5))
+        read -ra stages <<<"$(sed "s/ packages//; s/ compilers//; s/ $left_out//" <<<"$all_stages")"
+        slurm_suites=$(cut -d' ' -f$((today % 3 + 1)) <<<"$slurm_suites")
+        echo "check.sh: $left_out is tomorrow's, or --all's; slurm's turn today is $slurm_suites"
     fi
 fi
 mkdir -p "$build/logs" && build=$(cd "$build" && pwd) || exit 2
@@ -356,11 +363,12 @@ run_robust() {
         "$source/tests/robust/run.sh" "${long[@]}"
 }
 
-# A stage that is a script of its own, with packages of its own: tests/STAGE/run.sh, or another with an argument.
+# A stage that is a script of its own, with packages of its own: tests/STAGE/run.sh, or another with arguments.
 # RBUF_CACHE keeps from one run to the next what takes long to fetch or make.
-run_apart() { # STAGE SECONDS [DIRECTORY ARGUMENT]
-    local long=() directory=${3-$1} argument=("${@:4}")
+run_apart() { # STAGE SECONDS [SCRIPT-OR-DIRECTORY ARGUMENT...]
+    local long=() script=${3-$1} argument=("${@:4}")
     test $all = yes && long=(--all)
+    [[ $script == *.sh ]] || script+=/run.sh
     # apt installs for one at a time.
     if ! flock "$build/deps.lock" "$top/contrib/deps.sh" "$1" >"$(log_of "$1.deps")" 2>&1; then
         skip "$1" "$(tail -n 1 "$(log_of "$1.deps")")"
@@ -368,7 +376,7 @@ run_apart() { # STAGE SECONDS [DIRECTORY ARGUMENT]
     fi
     TALLY_TIMEOUT=$2 add_counted "$1" env PATH="$prefix/bin:$PATH" RBUF_BUILD="$plain" \
         RBUF_PREFIX="$prefix" RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" \
-        RBUF_CACHE="$RBUF_CACHE" TALLY_LOGS="$build/logs/$1" "$source/tests/$directory/run.sh" \
+        RBUF_CACHE="$RBUF_CACHE" TALLY_LOGS="$build/logs/$1" "$source/tests/$script" \
         "${long[@]}" "${argument[@]}"
 }
 
@@ -385,7 +393,17 @@ run_programs() {
 }
 
 run_slurm() {
-    run_apart slurm 1800
+    local suite
+    for suite in $slurm_suites; do
+        case $suite in
+        here) run_apart slurm 1800 ;;
+        *) run_apart "slurm-$suite" 3600 slurm --suite "$suite" ;;
+        esac
+    done
+}
+
+run_compilers() {
+    run_apart compilers 14400 build/compilers.sh
 }
 
 run_ompi5() {
@@ -468,7 +486,7 @@ trap 'kill $(jobs -p) 2>/dev/null; exit 130' INT TERM
 run_group() {
     local stage pid running=0
     local -A stage_of=() ended=()
-    for stage in sanitize robust programs mpi vm ompi5 ompi6 soak packages devices unit softhca fuzz slurm is format; do
+    for stage in sanitize robust programs mpi vm ompi5 ompi6 compilers soak packages devices unit softhca fuzz slurm is format; do
         [[ " ${group[*]} " == *" $stage "* ]] || continue
         if test $running -ge "$at_once"; then
             wait -n -p pid

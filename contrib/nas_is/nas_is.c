@@ -8,6 +8,7 @@
  * replaces before every iteration; neither mapping, touching nor unmapping is on the clock.
  * Exit status: 0 verified, 1 not verified or no memory, 2 bad usage.
  */
+#define _GNU_SOURCE
 #include "classes.h"
 
 #include <getopt.h>

@@ -50,7 +50,7 @@ static void skip_last_reads(struct queue_pair *qp)
         qp->reads_end = 0;
 }
 
-static enum ibv_wc_status do_atomic(int32_t pid, uint64_t addr, struct work_request *request)
+static uint32_t do_atomic(int32_t pid, uint64_t addr, struct work_request *request)
 {
     struct ibv_sge remote = {.addr = addr, .length = 8};
     uint64_t old = 0, new = 0;

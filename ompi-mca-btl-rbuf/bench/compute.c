@@ -2,6 +2,7 @@
 /*
  * A chain of multiplications, and how many of them a microsecond holds.
  */
+#define _GNU_SOURCE
 #include "bench/compute.h"
 #include "common/clock.h"
 

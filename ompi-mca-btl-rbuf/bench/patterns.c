@@ -2,6 +2,7 @@
 /*
  * One function for each pattern; those whose time only one rank knows tell the other.
  */
+#define _GNU_SOURCE
 #include "bench/patterns.h"
 #include "bench/compute.h"
 #include "common/clock.h"

@@ -5,14 +5,15 @@
 # /work/prefix and tests it on the emulated adapter. run.sh starts it, in a chroot. The last line
 # counts.
 #
-#   inside.sh [--all]
+#   inside.sh [--all] [--slurm]
 #
-# What does not depend on the release of Open MPI is tested elsewhere, with 4.1: here a slice of the MPI tests
+# With --slurm only the jobs of tests/slurm run. What does not depend on the release of Open MPI is tested elsewhere,
+# with 4.1: here a slice of the MPI tests
 # runs, what calls Open MPI in most ways, and with --all everything.
 set -u
 
 long=()
-test "${1-}" = --all && long=(--all)
+[[ " $* " != *" --all "* ]] || long=(--all)
 source=/work/source
 build=/work/build
 prefix=/work/prefix
@@ -199,6 +200,11 @@ verbs_programs() {
 
 series=$(mpirun --version | sed -n 's/.*(Open MPI) \([0-9]*\.[0-9]*\).*/\1/p')
 build_or_end
+if [[ " $* " == *" --slurm "* ]]; then
+    try_script "jobs under Slurm" "$source/tests/slurm/run.sh" "${long[@]}"
+    tally
+    exit
+fi
 TALLY_TIMEOUT=60 try "exports" make -C "$build/tests/build" check VERBOSE=1
 test ${#long[@]} -eq 0 || TALLY_TIMEOUT=900 try "make check" make -C "$build" check VERBOSE=1
 try "ompi_info lists the component" lists_component

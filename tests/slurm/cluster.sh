@@ -20,7 +20,11 @@ cluster_missing() {
     for command in munged slurmctld slurmd srun salloc sbatch scontrol ip pgrep prlimit; do
         command -v "$command" >/dev/null || { echo "$command is not installed" && return; }
     done
-    ls /usr/lib/*/slurm*/mpi_pmix.so >/dev/null 2>&1 || echo "this Slurm has no plugin for PMIx"
+}
+
+# True if srun can start ranks that use PMIx. (Debian's Slurm 26.05 is built without.)
+cluster_has_pmix() {
+    srun --mpi=list 2>&1 | grep -qw pmix
 }
 
 # The file systems, and the host control with the bridge that all are at.
@@ -28,11 +32,20 @@ cluster_ground() {
     mount -t tmpfs tmpfs /dev/shm &&
         mount -t tmpfs -o mode=755 tmpfs "$cluster" &&
         mkdir -m 700 "$cluster/key" && mkdir "$cluster/auth" "$cluster/state" "$cluster/tmp" &&
+        cluster_hosts >"$cluster/hosts" &&
+        mount --bind "$cluster/hosts" /etc/hosts &&
         hostname control &&
         ip link set lo up &&
         ip link add net0 type bridge &&
         ip address add $cluster_net.9/24 dev net0 &&
         ip link set net0 up
+}
+
+# Slurm 24.11 asks for the address of the host where srun runs, by name.
+cluster_hosts() {
+    local node
+    printf '127.0.0.1 localhost\n%s control\n' $cluster_net.9
+    for node in $cluster_nodes; do echo "$cluster_net.${node#node} $node"; done
 }
 
 # The configuration that is the same everywhere, with further lines.
@@ -55,6 +68,7 @@ TaskPlugin=task/affinity
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 KillWait=5
+MessageTimeout=60
 ReturnToService=2
 NodeName=node1 NodeAddr=$cluster_net.1 CPUs=$(nproc)
 NodeName=node2 NodeAddr=$cluster_net.2 CPUs=$(nproc)
@@ -127,7 +141,7 @@ cluster_left() {
         pid=${pid#/proc/}
         name=$(cat "/proc/$pid/comm" 2>/dev/null) || continue
         case $name in
-        munged | slurmctld | slurmscriptd | slurmd) ;;
+        munged | slurmctld | slurmscriptd | slurmd | slurmctld-wlm | slurmd-wlm) ;;
         *) test "$pid" = 1 || test "$pid" = "$BASHPID" || test "$name" = cat || echo "process $name" ;;
         esac
     done

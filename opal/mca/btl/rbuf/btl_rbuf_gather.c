@@ -14,6 +14,7 @@
 
 #define KEY      "btl.rbuf.report"
 #define PAUSE_NS 100000 /* between looks */
+#define ASK_S    2      /* for an answer from another node */
 
 typedef enum { WAITING, MET, FAILED } fence_t;
 
@@ -82,8 +83,8 @@ static bool put(const char *text)
     return status == OPAL_SUCCESS && rbuf_compat_commit();
 }
 
-/* The text of a rank, to be freed, or NULL. */
-static char *get(uint32_t rank)
+/* The text of a rank, to be freed, or NULL. Who does not answer in time is the last one asked. */
+static char *get(uint32_t rank, bool *answers)
 {
     opal_process_name_t name = {.jobid = OPAL_PROC_MY_NAME.jobid, .vpid = rank};
     char *text = NULL;
@@ -91,13 +92,20 @@ static char *get(uint32_t rank)
 
     /* Of what others have put after MPI_Init(), the optional look-up of PMIx 7 knows nothing. */
     OPAL_MODEX_RECV_VALUE_IMMEDIATE(status, KEY, &name, &text, RBUF_PMIX_STRING);
-    return status == OPAL_SUCCESS ? text : NULL;
+    if (status == OPAL_SUCCESS) {
+        return text;
+    }
+    text = NULL;
+    *answers = *answers && rbuf_compat_ask(&name, KEY, ASK_S, &text);
+    return text;
 }
 
 mca_btl_rbuf_gathering_t mca_btl_rbuf_gather(const char *text, uint32_t *processes,
                                              void (*take)(void *context, const char *text),
                                              void *context)
 {
+    bool answers = true;
+
     *processes = job_size();
     if (*processes == 1) {
         take(context, text);
@@ -111,7 +119,7 @@ mca_btl_rbuf_gathering_t mca_btl_rbuf_gather(const char *text, uint32_t *process
     }
     take(context, text);
     for (uint32_t rank = 1; rank < *processes; rank++) {
-        char *other = get(rank);
+        char *other = get(rank, &answers);
 
         if (other != NULL) {
             take(context, other);

@@ -89,15 +89,20 @@ static bool copies(void)
     return false;
 }
 
+static bool is_series_4(void)
+{
+    return OPAL_MAJOR_VERSION < 5;
+}
+
 void mca_btl_rbuf_osc_warn(void)
 {
     static bool looked = false;
     const char *list = osc_list();
 
-    if (!looked && OPAL_MAJOR_VERSION < 5 && copies() && is_left(list)) {
+    if (!looked && is_series_4() && copies() && is_left(list)) {
         mca_btl_rbuf_help("osc pt2pt", opal_process_info.nodename, list, NULL);
     }
-    if (!looked && OPAL_MAJOR_VERSION < 5 && !has_atomics() && is_rdma_alone(list)) {
+    if (!looked && is_series_4() && !has_atomics() && is_rdma_alone(list)) {
         mca_btl_rbuf_help("osc rdma", opal_process_info.nodename,
                           mca_btl_rbuf_process.ports[0]->name, list, NULL);
     }

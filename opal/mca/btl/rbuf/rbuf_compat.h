@@ -106,6 +106,33 @@ static inline bool rbuf_compat_fence(void (*ended)(int status, void *context))
 #endif
 }
 
+/* Has the launcher ask the process itself for what it has committed, at most so many seconds. prted
+ * of Open MPI 5.0 brings nothing to another node in a fence; other launchers do, and are not asked.
+ */
+static inline bool rbuf_compat_ask(const opal_process_name_t *name, const char *key, int seconds,
+                                   char **text)
+{
+    *text = NULL;
+#if OPAL_MAJOR_VERSION == 5
+    pmix_info_t limit;
+    pmix_proc_t process;
+    pmix_value_t *value = NULL;
+
+    OPAL_PMIX_CONVERT_NAME(&process, name);
+    PMIX_INFO_LOAD(&limit, PMIX_TIMEOUT, &seconds, PMIX_INT);
+    if (PMIx_Get(&process, key, &limit, 1, &value) == PMIX_SUCCESS) {
+        *text = value->type == PMIX_STRING ? strdup(value->data.string) : NULL;
+        PMIX_VALUE_RELEASE(value);
+    }
+    PMIX_INFO_DESTRUCT(&limit);
+#else
+    (void) name;
+    (void) key;
+    (void) seconds;
+#endif
+    return *text != NULL;
+}
+
 /* Open MPI 5 ends PMIx before it closes its components: has it call a function before that. Others
  * close them first, and this does nothing: false. */
 static inline bool rbuf_compat_before_pmix_ends(void (*call)(void *unused))

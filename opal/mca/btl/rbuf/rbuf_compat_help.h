@@ -12,10 +12,22 @@
 #include <dlfcn.h>
 #include <libgen.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "opal/util/show_help.h"
+
+/* Open MPI 5 and later hand texts to the PMIx of the launcher. prted passes them on. Slurm's plugin
+ * takes them and shows nobody: under srun each process has to print its own. */
+static inline bool rbuf_compat_help_passed_on(void)
+{
+#if OPAL_MAJOR_VERSION < 5
+    return true;
+#else
+    return getenv("PRTE_LAUNCHED") != NULL;
+#endif
+}
 
 #if OPAL_MAJOR_VERSION < 6
 
@@ -38,7 +50,10 @@ static inline void rbuf_compat_help_open(const void *inside)
 static inline void rbuf_compat_help_show(const char *file, const char *topic,
                                          const char *const values[5], const char *rendered)
 {
-    (void) rendered;
+    if (!rbuf_compat_help_passed_on()) {
+        fputs(rendered, stderr);
+        return;
+    }
     opal_show_help(file, topic, true, values[0], values[1], values[2], values[3], values[4]);
 }
 
@@ -62,7 +77,8 @@ static inline void rbuf_compat_help_show(const char *file, const char *topic,
     PMIX_INFO_LOAD(&merge[0], PMIX_LOG_KEY, file, PMIX_STRING);
     PMIX_INFO_LOAD(&merge[1], PMIX_LOG_VAL, topic, PMIX_STRING);
     PMIX_INFO_LOAD(&merge[2], PMIX_LOG_AGG, &yes, PMIX_BOOL);
-    if (!PMIx_Initialized() || PMIx_Log(&text, 1, merge, 3) != PMIX_SUCCESS) {
+    if (!rbuf_compat_help_passed_on() || !PMIx_Initialized() ||
+        PMIx_Log(&text, 1, merge, 3) != PMIX_SUCCESS) {
         fputs(rendered, stderr);
     }
     PMIX_INFO_DESTRUCT(&text);

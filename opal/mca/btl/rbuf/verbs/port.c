@@ -17,7 +17,9 @@
 #include "verbs/pkey.h"
 #include "verbs/queue_pair.h"
 
-static_assert((int) RBUF_MTU_256 == IBV_MTU_256 && (int) RBUF_MTU_4096 == IBV_MTU_4096,
+static_assert((int) RBUF_MTU_256 == IBV_MTU_256,
+              "the exchange has its numbers of MTUs from libibverbs");
+static_assert((int) RBUF_MTU_4096 == IBV_MTU_4096,
               "the exchange has its numbers of MTUs from libibverbs");
 
 #define READS_MAX   16u /* in flight a queue pair; more gains nothing and takes adapter memory */

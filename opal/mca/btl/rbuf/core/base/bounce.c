@@ -11,9 +11,9 @@
 
 #include "core/state.h"
 
-static_assert(sizeof(struct rbuf_ring_offer) <= sizeof(struct rbuf_offer) &&
-                  sizeof(struct rbuf_early_window) <= sizeof(struct rbuf_offer),
+static_assert(sizeof(struct rbuf_ring_offer) <= sizeof(struct rbuf_offer),
               "no message of core's own has a longer payload");
+static_assert(sizeof(struct rbuf_early_window) <= sizeof(struct rbuf_offer), "nor has this one");
 static_assert(RBUF_INLINE_ENOUGH <= RBUF_BOUNCE_BYTES, "each of them fits into a buffer");
 
 int rbuf_bounces_open(struct rbuf_bounces *bounces, const struct rbuf_region *region)
