@@ -283,6 +283,8 @@ run_measure() {
         RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" "$source/tests/mpi/tune.sh" measures
     TALLY_TIMEOUT=400 try "more ranks than processors" env RBUF_BUILD="$plain" \
         RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" "$source/tests/mpi/turns.sh"
+    TALLY_TIMEOUT=600 try "hundreds of windows" env RBUF_BUILD="$plain" \
+        RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" "$source/tests/mpi/windows.sh"
     TALLY_TIMEOUT=400 try "instructions of a message" env RBUF_PREFIX="$prefix" \
         "$source/tests/cost/component.sh"
     TALLY_TIMEOUT=900 try "instructions of reuse" env RBUF_PREFIX="$prefix" \
