@@ -148,6 +148,19 @@ sub about_size {
     return sprintf $bytes < 10 * 1048576 ? '%.1f MB' : '%.0f MB', $bytes / 1048576;
 }
 
+# The column COLUMN of all lines of FILE that begin with these fields.
+sub column_of {
+    my ($name, $column, @keys) = @_;
+    my @found;
+    for my $line (lines_of($name)) {
+        my ($names, $fields) = @$line;
+        my ($at) = grep { $names->[$_] eq $column } 0 .. $#$names;
+        push @found, $fields->[$at] if defined $at && !grep { $fields->[$_] ne $keys[$_] } 0 .. $#keys;
+    }
+    complain("$name has no '$column' that begins with " . join ',', @keys) unless @found;
+    return @found;
+}
+
 sub table_lines {
     my ($name) = @_;
     open my $file, '<', "$top/tests/sim/$name" or complain("tests/sim/$name: $!");
@@ -160,6 +173,8 @@ my %function = (
 
     # FORMAT|FILE|COLUMN|KEY...: the field as it is, or as a number in a format
     value => sub { my ($format, @of) = @_; in_format($format, field(@of)) },
+    # FORMAT|FILE|COLUMN|KEY...: the greatest of all lines that begin with these
+    most => sub { my ($format, @of) = @_; in_format($format, (middle(column_of(@of)))[2]) },
     about => sub { about_size(field(@_)) },
 
     # FILE|COLUMN|KEY...: to the unit from 10 on

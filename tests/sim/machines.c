@@ -138,6 +138,19 @@ const struct sim_machine sim_machines[] = {
                     CARD_TODAY,
                     PROCESSOR},
     },
+    {
+        .name = "xdr",
+        .summary = "800 Gbit/s",
+        .printed = "as edr",
+        .inferred = "B_net 96 GB/s, the rest as edr",
+        .machine = {.latency_ns = 1000,
+                    .gap_ns = 50,
+                    .bytes_per_ns = 96,
+                    .send_copy = {COPY_TODAY},
+                    .receive_copy = {COPY_TODAY},
+                    CARD_TODAY,
+                    PROCESSOR},
+    },
 };
 
 const unsigned sim_machine_count = sizeof(sim_machines) / sizeof(sim_machines[0]);

@@ -13,6 +13,7 @@
 struct sim_measure {
     struct world *world;
     struct rbuf_machine machine;
+    struct sim_message_times last;
 };
 
 static struct world_options options_for(const struct rbuf_machine *machine, uint32_t block_bytes,
@@ -105,17 +106,27 @@ static double run(struct sim_measure *measure, enum world_kind kind, uint64_t by
         fprintf(stderr, "after a message of %llu bytes: %s\n", (unsigned long long) bytes, left);
         exit(EXIT_FAILURE);
     }
-    return (double) (message->arrived_ns - message->started_ns);
+    measure->last = (struct sim_message_times){
+        .whole = (double) (message->arrived_ns - message->started_ns),
+        .receiver = (double) (message->arrived_ns - message->offered_ns),
+        .sender = (double) (message->put_ended_ns - message->put_ns),
+    };
+    return measure->last.whole;
+}
+
+static void set_plan(struct world *world, const struct rbuf_plan *plan)
+{
+    for (unsigned i = 0; i < world->options.nodes; i++) {
+        world->nodes[i].core.options.schedule = plan->schedule;
+        world->nodes[i].core.options.arrival = plan->arrival;
+    }
 }
 
 static double run_staged(struct sim_measure *measure, const struct rbuf_plan *plan, uint64_t bytes)
 {
     struct world *world = measure->world;
 
-    for (unsigned i = 0; i < world->options.nodes; i++) {
-        world->nodes[i].core.options.schedule = plan->schedule;
-        world->nodes[i].core.options.arrival = plan->arrival;
-    }
+    set_plan(world, plan);
     world->options.prestage = plan->rendezvous == RBUF_RENDEZVOUS_OVERLAPPED;
     return run(measure, plan->rendezvous == RBUF_RENDEZVOUS_NONE ? WORLD_STAGED : WORLD_PUT, bytes);
 }
@@ -161,4 +172,52 @@ double sim_measure_in_place(struct sim_measure *measure, enum rbuf_registered re
     world->options.registered = registered;
     world->options.prestage = rendezvous == RBUF_RENDEZVOUS_OVERLAPPED;
     return run(measure, rendezvous == RBUF_RENDEZVOUS_NONE ? WORLD_RAW : WORLD_DIRECT, bytes);
+}
+
+struct sim_message_times sim_measure_last(const struct sim_measure *measure)
+{
+    return measure->last;
+}
+
+/* Runs a message that has early data, or none if its sender expects no use of them. */
+static double run_expecting(struct sim_measure *measure, enum sim_expected expected,
+                            enum world_kind kind, uint64_t bytes)
+{
+    struct world *world = measure->world;
+    const uint64_t *sent = &world->nodes[0].core.stats.early_sent;
+    uint64_t before;
+    double time;
+
+    world->options.prestage = false;
+    world->options.early = WORLD_EARLY_ALL;
+    for (unsigned i = 0; i < WARM_UPS && *sent == 0; i++) {
+        (void) run(measure, kind, bytes); /* a window is leased to who sends */
+    }
+    world->options.early = expected == SIM_EXPECTS_IN_PLACE ? WORLD_EARLY_NONE : WORLD_EARLY_ALL;
+    before = *sent;
+    time = run(measure, kind, bytes);
+    world->options.early = WORLD_EARLY_PUTS;
+    if (*sent != before + (expected == SIM_EXPECTS_STAGING)) {
+        fprintf(stderr, "a message of %llu bytes had other early data than expected\n",
+                (unsigned long long) bytes);
+        exit(EXIT_FAILURE);
+    }
+    return time;
+}
+
+double sim_measure_auto_in_place(struct sim_measure *measure, enum sim_expected expected,
+                                 enum rbuf_registered registered, bool copied, uint64_t bytes)
+{
+    measure->world->options.registered = registered;
+    return run_expecting(measure, expected, copied ? WORLD_COPIED : WORLD_DIRECT, bytes);
+}
+
+double sim_measure_auto_staged(struct sim_measure *measure, const struct rbuf_plan *plan,
+                               uint64_t bytes)
+{
+    struct rbuf_plan plain = *plan;
+
+    plain.schedule.opening_blocks = 0; /* the window has one of its own */
+    set_plan(measure->world, &plain);
+    return run_expecting(measure, SIM_EXPECTS_IN_PLACE, WORLD_PUT, bytes);
 }

@@ -5,6 +5,8 @@
 #ifndef RBUF_SIM_MEASURE_H
 #define RBUF_SIM_MEASURE_H
 
+#include <stdbool.h>
+
 #include "model/in_place.h"
 
 /* Defaults of btl_rbuf_early_size and btl_rbuf_early_c0, bytes. */
@@ -34,5 +36,27 @@ double sim_measure_staged(struct sim_measure *measure, const struct rbuf_plan *p
 /* A transfer in place, ns. */
 double sim_measure_in_place(struct sim_measure *measure, enum rbuf_registered registered,
                             enum rbuf_rendezvous rendezvous, uint64_t bytes);
+
+/* Of the last message: the whole; from the receiver's offer on, and from the sender's put to its
+ * end, either without its own registration. ns. */
+struct sim_message_times {
+    double whole;
+    double receiver;
+    double sender;
+};
+
+struct sim_message_times sim_measure_last(const struct sim_measure *measure);
+
+/* What a message goes behind its rendezvous with. */
+enum sim_expected { SIM_EXPECTS_STAGING, /* early data */ SIM_EXPECTS_IN_PLACE, SIM_EXPECTATIONS };
+
+/* As with protocol auto, in place, whatever the sender expected: registered are the ends that are
+ * named; `copied`: the sender writes from its staging. Opened with early data. */
+double sim_measure_auto_in_place(struct sim_measure *measure, enum sim_expected expected,
+                                 enum rbuf_registered registered, bool copied, uint64_t bytes);
+
+/* Likewise staged, though the sender expected that it would go in place. */
+double sim_measure_auto_staged(struct sim_measure *measure, const struct rbuf_plan *plan,
+                               uint64_t bytes);
 
 #endif

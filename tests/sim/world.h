@@ -39,6 +39,13 @@
 #define WORLD_NODES_MAX 8u
 #define WORLD_RINGS_MAX (2u * WORLD_NODES_MAX)
 
+enum world_early {
+    WORLD_EARLY_PUTS, /* PUT */
+    WORLD_EARLY_ALL,  /* DIRECT and COPIED, too, of which nobody takes them: their sender does not
+                         know the answer */
+    WORLD_EARLY_NONE  /* none: their sender expects that they will go in place */
+};
+
 struct world_options {
     unsigned nodes;
     struct sim_model model;
@@ -76,7 +83,8 @@ struct world_options {
     unsigned late; /* each so-manieth put is not expected: its rendezvous is answered when the next
                       one is delivered, before that; 0: none */
     bool aside;    /* and not as if it were part of that delivery */
-    bool gather;   /* eager messages are sent from where they are, if they can go at once */
+    enum world_early early; /* which messages behind a rendezvous have early data */
+    bool gather; /* eager messages are sent from where they are, if they can go at once */
     bool
         eager_copies; /* those of eager messages take time, on both sides, and none goes in parts */
     bool refuse_registration; /* the user cannot register memory */
@@ -146,7 +154,9 @@ struct world_message {
     struct rbuf_rma rma;
     struct world_packed packed;
     uint64_t started_ns;
-    uint64_t put_ns; /* when the put was started */
+    uint64_t offered_ns; /* when the receiver answered: its target is registered, if it has to be */
+    uint64_t put_ns;     /* when the put was started, its source registered, likewise */
+    uint64_t put_ended_ns; /* for its sender */
     uint64_t arrived_ns;
     struct world_message *next;
     STAILQ_ENTRY(world_message) link; /* on the sender's `beginning`, the receiver's `expected` */

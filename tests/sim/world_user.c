@@ -101,10 +101,13 @@ static void send_rts(struct world_node *node, struct world_message *message,
     struct world_am *rts =
         world_am_make(node, message, TAG_RENDEZVOUS, control, sizeof(*control), NULL, 0);
     const uint64_t sent = node->core.stats.early_sent;
+    int state;
 
     rts->am.channel = RBUF_CONTROL;
-    world_am_sent(rts,
-                  rbuf_early_send(peer, &rts->am, message->source, message->bytes) != RBUF_AM_IDLE);
+    state = message->world->options.early == WORLD_EARLY_NONE
+                ? rbuf_early_send_none(peer, &rts->am, message->source, message->bytes)
+                : rbuf_early_send(peer, &rts->am, message->source, message->bytes);
+    world_am_sent(rts, state != RBUF_AM_IDLE);
     if (message->world->options.prestage && node->core.stats.early_sent == sent) {
         world_prestage(message);
     }
@@ -120,7 +123,7 @@ static void start_rendezvous(struct world_message *message)
                                                   sizeof(control), NULL, 0));
         return;
     }
-    if (message->kind == WORLD_PUT) {
+    if (message->kind == WORLD_PUT || message->world->options.early != WORLD_EARLY_PUTS) {
         send_rts(node, message, &control);
         return;
     }
@@ -267,6 +270,7 @@ static void take_rendezvous(struct world_node *node, struct world_message *messa
     }
     if (message->kind == WORLD_DIRECT || message->kind == WORLD_COPIED) {
         world_register_target(message);
+        message->offered_ns = sim_now(&node->nic);
         answer.offer = (struct rbuf_offer){.base = (uintptr_t) message->target,
                                            .bytes = message->bytes,
                                            .rkey = message->target_key,
@@ -274,6 +278,7 @@ static void take_rendezvous(struct world_node *node, struct world_message *messa
         send_control(node, message, message->from, TAG_ANSWER, 0, &answer);
         return;
     }
+    message->offered_ns = sim_now(&node->nic);
     message->grant = rbuf_grant_open(link->peer, message->target, message->bytes, message,
                                      early_of(node, link->peer), &answer.offer);
     if (message->grant == NULL) { /* no memory: the other side would wait for ever */
@@ -323,14 +328,21 @@ void world_expect(struct world *world, unsigned node)
 static void take_answer(struct world_node *node, struct world_message *message,
                         const struct rbuf_offer *offer)
 {
+    struct rbuf_peer *peer = node->links[message->to].peer;
+
     if (message->kind == WORLD_PACKED) {
         world_packed_answered(message);
         return;
+    }
+    if ((message->kind == WORLD_DIRECT || message->kind == WORLD_COPIED) &&
+        peer->early_out != NULL) { /* the message does not go behind its early data */
+        rbuf_early_forget(peer, message->source);
     }
     if (message->kind == WORLD_DIRECT) {
         if (message->source_key == 0) {
             world_register_source(message);
         }
+        message->put_ns = sim_now(&node->nic);
         world_start_rma(message, offer->base, offer->rkey);
         return;
     }
@@ -339,9 +351,9 @@ static void take_answer(struct world_node *node, struct world_message *message,
     message->put_ns = sim_now(&node->nic);
     message->pending++;
     if (message->kind == WORLD_COPIED) {
-        rbuf_put_copied(node->links[message->to].peer, &message->put);
+        rbuf_put_copied(peer, &message->put);
     } else if (message->prestaged == NULL || !world_prestage_start(message)) {
-        rbuf_put_start(node->links[message->to].peer, &message->put);
+        rbuf_put_start(peer, &message->put);
     }
 }
 
@@ -425,6 +437,7 @@ static void put_ended(struct world_message *message, int status)
 {
     message->pending--;
     message->events++;
+    message->put_ended_ns = sim_now(&message->world->nodes[message->from].nic);
     world_give_back(message, &message->source, &message->source_key);
     if (status != 0) {
         world_settle_failed(message);
@@ -449,6 +462,7 @@ static void rma_ended(struct world_message *message, int status)
 {
     message->pending--;
     message->events++;
+    message->put_ended_ns = sim_now(&message->world->nodes[message->from].nic);
     if (status != 0) {
         world_settle_failed(message);
     } else if (message->kind == WORLD_PUT || message->kind == WORLD_DIRECT) {

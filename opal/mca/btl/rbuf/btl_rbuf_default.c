@@ -12,10 +12,15 @@
 #include "btl_rbuf_params.h"
 #include "core/base/checksum.h"
 #include "core/base/copy.h"
+#include "core/choice/default.h"
 #include "verbs/device.h"
 
-/* A program's buffer is seldom in the cache; a staging buffer is. */
-enum { CHUNK_BYTES = 256 * 1024, CHUNKS = 16, ROUNDS = 2, TIMES = CHUNKS * ROUNDS };
+enum {
+    CHUNK_BYTES = RBUF_DEFAULT_CHUNK,
+    CHUNKS = RBUF_DEFAULT_CHUNKS,
+    ROUNDS = 2,
+    TIMES = CHUNKS * ROUNDS
+};
 
 static char why[128];
 
@@ -76,7 +81,7 @@ void mca_btl_rbuf_default_choose(void)
     }
     copy = copy_speed(with_checksum);
     mca_btl_rbuf_params.protocol =
-        copy >= ports || copy == 0 ? MCA_BTL_RBUF_SUPERPIPELINE : MCA_BTL_RBUF_AUTO;
+        rbuf_default_is_auto(copy, ports) ? MCA_BTL_RBUF_AUTO : MCA_BTL_RBUF_SUPERPIPELINE;
     snprintf(why, sizeof(why), "default: a core copies %.1f GB/s, the ports carry %.1f GB/s",
              (double) copy / 1000, (double) ports / 1000);
 }

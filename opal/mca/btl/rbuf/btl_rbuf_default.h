@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * What protocol `default` is on this machine. A staged message is copied by a core on each side
- * while it is on the wire, so that it costs nothing where a core copies faster than the ports
- * carry: protocol superpipeline. Where the ports are faster it is auto, which writes buffers that
- * are used again in place. Processes of a job may choose differently: a message's receiver offers
- * what it can, its sender takes that.
+ * What protocol `default` is on this machine: measures what core/choice/default.h decides by.
+ * Processes of a job may choose differently: a message's receiver offers what it can, its sender
+ * takes that.
  */
 #ifndef BTL_RBUF_DEFAULT_H
 #define BTL_RBUF_DEFAULT_H

@@ -136,6 +136,7 @@ rbuf_core_sources = \
 	%reldir%/core/base/work.h \
 	%reldir%/core/choice/choice.c \
 	%reldir%/core/choice/choice.h \
+	%reldir%/core/choice/default.h \
 	%reldir%/core/choice/frequent.c \
 	%reldir%/core/choice/frequent.h \
 	%reldir%/core/choice/lives.c \

@@ -148,32 +148,58 @@ static void set(struct rbuf_choice_decision *decision, enum rbuf_path path, enum
 }
 
 /* After how many messages of registered buffers the other path is looked at: sooner when it is not
- * known, later when it is far off. */
+ * known, later when it is far off, so that looking takes no more than a small part of the time. */
 static uint32_t probe_every(const struct rbuf_size_class *class)
 {
-    double copied = class->usual_ns[RBUF_PATH_COPY];
-    double in_place = class->usual_ns[RBUF_PATH_IN_PLACE];
+    const double copied = class->usual_ns[RBUF_PATH_COPY];
+    const double in_place = class->usual_ns[RBUF_PATH_IN_PLACE];
+    const double better = copied < in_place ? copied : in_place;
+    const double worse = copied < in_place ? in_place : copied;
 
     if (copied == 0) {
         return RBUF_PROBE_EVERY / 8;
     }
-    return copied > 1.25 * in_place || in_place > 1.25 * copied ? 4 * RBUF_PROBE_EVERY
-                                                                : RBUF_PROBE_EVERY;
+    if (worse <= 1.25 * better || better == 0) {
+        return RBUF_PROBE_EVERY;
+    }
+    if (worse <= 2 * better) {
+        return 4 * RBUF_PROBE_EVERY;
+    }
+    return worse - better < RBUF_PROBE_RAREST * better
+               ? (uint32_t) (4 * RBUF_PROBE_EVERY * (worse / better - 1))
+               : 4 * RBUF_PROBE_EVERY * RBUF_PROBE_RAREST;
+}
+
+/* The buffer is registered, and its message takes the other path than usual. A receive from a peer
+ * that expected to write in place has no early data (rbuf_choice_expects_in_place()), and its copy
+ * shows less than copies can do: the next message of the buffer is copied, too, and counts. */
+static void probe(struct rbuf_buffer_use *use, enum rbuf_side side, bool copies,
+                  struct rbuf_choice_decision *decision)
+{
+    const bool is_first = side == RBUF_SIDE_RECEIVE && !copies && !use->probing;
+
+    set(decision, copies ? RBUF_PATH_IN_PLACE : RBUF_PATH_COPY, RBUF_REASON_PROBE);
+    decision->is_sample = !is_first;
+    use->probing = is_first;
 }
 
 /* The buffer is registered. */
-static void decide_cached(struct rbuf_size_class *class, bool pressed,
+static void decide_cached(struct rbuf_size_class *class, struct rbuf_buffer_use *use,
+                          const struct rbuf_choice_request *request,
                           struct rbuf_choice_decision *decision)
 {
     const bool copies = class->preference == RBUF_PREFER_COPY;
 
+    use->probing = use->probing && !copies;
     if (class->samples[RBUF_PATH_IN_PLACE] < RBUF_SAMPLES_MIN) {
         set(decision, RBUF_PATH_IN_PLACE, RBUF_REASON_TRIAL);
-    } else if (pressed) {
+    } else if (request->pressed) {
         set(decision, RBUF_PATH_IN_PLACE, RBUF_REASON_PRESSED);
+    } else if (use->probing) {
+        probe(use, request->side, copies, decision);
     } else if (++class->turns >= probe_every(class)) {
         class->turns = 0;
-        set(decision, copies ? RBUF_PATH_IN_PLACE : RBUF_PATH_COPY, RBUF_REASON_PROBE);
+        probe(use, request->side, copies, decision);
     } else if (copies) {
         set(decision, RBUF_PATH_COPY, RBUF_REASON_SLOWER);
     } else {
@@ -181,15 +207,17 @@ static void decide_cached(struct rbuf_size_class *class, bool pressed,
     }
 }
 
-/* Whether a trial that costs `price` is due; if so it is begun. */
-static bool try_in_place(struct rbuf_size_class *class, uint64_t price)
+/* Whether a trial that costs `price` is due, one part in `share` of the time of copies; if so it is
+ * begun. */
+static bool try_in_place(struct rbuf_size_class *class, uint64_t price, uint32_t share)
 {
-    if (class->budget_ns < (price * RBUF_TRIAL_SHARE) << class->failures) {
+    if (class->budget_ns < (price * share) << class->failures) {
         return false;
     }
     class->budget_ns = 0;
-    class->failures += class->failures < RBUF_DOUBLINGS; /* unless in place turns out faster */
-    if (class->preference == RBUF_PREFER_COPY) {         /* as measured long ago */
+    class->failures +=
+        share > 0 && class->failures < RBUF_DOUBLINGS; /* unless in place turns out faster */
+    if (class->preference == RBUF_PREFER_COPY) {       /* as measured long ago */
         class->preference = RBUF_PREFER_UNKNOWN;
         class->samples[RBUF_PATH_IN_PLACE] = 0;
         class->usual_ns[RBUF_PATH_IN_PLACE] = 0;
@@ -198,19 +226,35 @@ static bool try_in_place(struct rbuf_size_class *class, uint64_t price)
 }
 
 /* Whether the buffer, which is not registered, is best registered now: since those of its size live
- * long enough, or since its rent has reached the price. */
+ * long enough, or since its rent has reached the price. Where a single message would
+ * pay for the registration of a new target, it has to pay for that of its source, too, which is
+ * most likely new, unless that is in what messages in place take. */
 static bool is_worth(struct rbuf_choice *choice, const struct rbuf_size_class *class,
-                     struct rbuf_buffer_use *use, uint64_t bytes, uint64_t price)
+                     struct rbuf_buffer_use *use, const struct rbuf_choice_request *request,
+                     uint64_t price)
 {
-    const uint64_t saving = saving_ns(class, bytes);
+    const uint64_t saving = saving_ns(class, request->bytes);
 
     if (class->preference != RBUF_PREFER_IN_PLACE) {
         return false;
+    }
+    if (request->side == RBUF_SIDE_RECEIVE && use->uses < 2 && class->again && saving >= price) {
+        price *= 2;
     }
     use->rent_ns += saving;
     return use->rent_ns >= price ||
            rbuf_lives_worth(rbuf_reuse_lives(&choice->reuse, length_of(use)), use->uses,
                             (double) saving, (double) price);
+}
+
+/* What part of the time may go into the next trial of a buffer that came again; 0: any. */
+static uint32_t trial_share(const struct rbuf_size_class *class, enum rbuf_side side)
+{
+    if (side == RBUF_SIDE_SEND && class->usual_ns[RBUF_PATH_COPY] == 0) {
+        return 0;
+    }
+    return class->failures > 0 || class->samples[RBUF_PATH_IN_PLACE] > 0 ? RBUF_TRIAL_SHARE
+                                                                         : RBUF_FIRST_SHARE;
 }
 
 /* The buffer is new. To find out what in place takes, some have to be registered. */
@@ -220,7 +264,7 @@ static void decide_new(struct rbuf_size_class *class, uint64_t price,
     const bool copies_known = class->samples[RBUF_PATH_COPY] >= RBUF_SAMPLES_MIN;
 
     if (class->trials == 0 && class->preference != RBUF_PREFER_IN_PLACE && copies_known &&
-        try_in_place(class, RBUF_NEW_SHARE * RBUF_SAMPLES_MIN * price)) {
+        try_in_place(class, RBUF_NEW_SHARE * RBUF_SAMPLES_MIN * price, RBUF_TRIAL_SHARE)) {
         class->trials = RBUF_SAMPLES_MIN;
     }
     if (class->trials > 0) {
@@ -253,14 +297,14 @@ static void decide_unregistered(struct rbuf_choice *choice,
 
     if (is_barred(class, decision)) {
         decision->is_sample = use->uses > 1 || class->samples[RBUF_PATH_COPY] < RBUF_SAMPLES_NEW;
-    } else if (is_worth(choice, class, use, request->bytes, price)) {
+    } else if (is_worth(choice, class, use, request, price)) {
         use->rent_ns = 0;
         set(decision, RBUF_PATH_IN_PLACE, RBUF_REASON_AMORTIZED);
     } else if (use->uses < 2) {
         decide_new(class, price, decision);
     } else if (class->preference == RBUF_PREFER_IN_PLACE) {
         set(decision, RBUF_PATH_COPY, RBUF_REASON_UNAMORTIZED);
-    } else if (try_in_place(class, price)) {
+    } else if (try_in_place(class, price, trial_share(class, request->side))) {
         set(decision, RBUF_PATH_IN_PLACE, RBUF_REASON_TRIAL);
     } else {
         set(decision, RBUF_PATH_COPY, RBUF_REASON_SLOWER);
@@ -284,7 +328,7 @@ static void decide_uncached(struct rbuf_size_class *class, uint64_t bytes, uint6
         class->failures = 0;
         set(decision, probe ? RBUF_PATH_COPY : RBUF_PATH_IN_PLACE,
             probe ? RBUF_REASON_PROBE : RBUF_REASON_AMORTIZED);
-    } else if (try_in_place(class, RBUF_SAMPLES_MIN * price)) {
+    } else if (try_in_place(class, RBUF_SAMPLES_MIN * price, RBUF_TRIAL_SHARE)) {
         set(decision, RBUF_PATH_IN_PLACE, RBUF_REASON_TRIAL);
     } else {
         set(decision, RBUF_PATH_COPY, RBUF_REASON_SLOWER);
@@ -307,6 +351,16 @@ bool rbuf_choice_wants_lookup(struct rbuf_choice *choice, const struct rbuf_choi
     return true;
 }
 
+/* The target is registered for a buffer that comes again, as its source most likely is, too: the
+ * receive takes as long as that. */
+static bool may_wait_for_sender(const struct rbuf_choice_request *request,
+                                const struct rbuf_buffer_use *use,
+                                const struct rbuf_choice_decision *decision)
+{
+    return request->side == RBUF_SIDE_RECEIVE && decision->path == RBUF_PATH_IN_PLACE &&
+           use->uses > 1;
+}
+
 static void decide_with_cache(struct rbuf_choice *choice, const struct rbuf_choice_request *request,
                               struct rbuf_size_class *class, struct rbuf_choice_decision *decision)
 {
@@ -323,13 +377,18 @@ static void decide_with_cache(struct rbuf_choice *choice, const struct rbuf_choi
     }
     decision->base = atomic_load_explicit(&use->begin, memory_order_relaxed);
     decision->bytes = length_of(use);
+    use->invited = request->side == RBUF_SIDE_SEND;
     use->held = cached;
     if (!cached) {
         decide_unregistered(choice, request, class, use, decision);
         use->held = decision->path == RBUF_PATH_IN_PLACE;
+        decision->is_sample &= !may_wait_for_sender(request, use, decision);
+        class->again =
+            class->again && !(decision->path == RBUF_PATH_IN_PLACE && decision->is_sample);
         return;
     }
-    decide_cached(class, request->pressed, decision);
+    decide_cached(class, use, request, decision);
+    class->again = true;
 }
 
 struct rbuf_choice_decision rbuf_choice_decide(struct rbuf_choice *choice,
@@ -350,11 +409,18 @@ struct rbuf_choice_decision rbuf_choice_decide(struct rbuf_choice *choice,
 
 /* ---- what was measured ---- */
 
+bool rbuf_choice_expects_in_place(struct rbuf_choice *choice, uint64_t base)
+{
+    const struct rbuf_buffer_use *use = rbuf_reuse_known(&choice->reuse, base);
+
+    return use != NULL && use->invited;
+}
+
 void rbuf_choice_sent_staged(struct rbuf_choice *choice, uint64_t base, uint64_t bytes, uint64_t ns)
 {
     class_of(choice, RBUF_SIDE_SEND, bytes)->budget_ns += ns;
     if (choice->options.cache) {
-        (void) use_of(choice, base, bytes);
+        use_of(choice, base, bytes)->invited = false;
     }
 }
 

@@ -21,11 +21,15 @@
  *
  * What in place costs is not known before it was tried, and may change. A trial is taken from the
  * exploration budget: one part in RBUF_TRIAL_SHARE of the time spent on copied messages of the
- * class. After each trial that fails the next one waits twice as long. Registered buffers of a
- * class that is faster by copies are copied; every RBUF_PROBE_EVERY-th message of a registered
- * buffer takes the other path, so that either figure stays fresh. A path is left only when it is
- * slower by more than the hysteresis, and at a tie messages go in place, which leaves the processor
- * alone.
+ * class; the first one comes sooner (RBUF_FIRST_SHARE). After each trial that fails the next one
+ * waits twice as long. A sender that does not know what its copies take writes in place from
+ * buffers that came again: copies would tell its receiver that in place is slow. A receive for
+ * which both sides may have registered says nothing, either.
+ *
+ * Registered buffers of a class that is faster by copies are copied; every RBUF_PROBE_EVERY-th
+ * message of a registered buffer takes the other path, so that either figure stays fresh, and fewer
+ * where that path is far slower. A path is left only when it is slower by more than the hysteresis,
+ * and at a tie messages go in place, which leaves the processor alone.
  *
  * Without a cache a registration serves one message: in place must then be faster by more than
  * that.
@@ -52,7 +56,9 @@
 #define RBUF_SAMPLES_NEW  32u  /* copies until which those of new buffers count, too */
 #define RBUF_TRIAL_SHARE  64u  /* of the time of a class may go into a trial */
 #define RBUF_NEW_SHARE    4u   /* of that into one with new buffers, each of which registers */
+#define RBUF_FIRST_SHARE  8u   /* instead of RBUF_TRIAL_SHARE while in place was never tried */
 #define RBUF_PROBE_EVERY  64u  /* messages of registered buffers */
+#define RBUF_PROBE_RAREST 16u  /* times as rarely, at most, where the other path is far slower */
 #define RBUF_LOOKUP_EVERY 16u  /* decisions, at the least */
 #define RBUF_SLOWER_LEAVE 64u  /* in place is left when slower by more than one part in this */
 #define RBUF_SLOWER_ENTER 256u /* and entered when not slower by more than one part in this */
@@ -106,6 +112,7 @@ struct rbuf_size_class {
     uint32_t samples[RBUF_PATHS];              /* taken */
     double usual_ns[RBUF_PATHS]; /* their middle, up to RBUF_SAMPLES_STEP samples ago; 0: too few */
     enum rbuf_preference preference;
+    bool again;         /* the newest message in place was of a buffer that was registered before */
     uint32_t failures;  /* trials in a row after which copying was still faster */
     uint32_t turns;     /* of registered buffers since the last probe */
     uint32_t trials;    /* of new buffers that are still to go in place */
@@ -160,6 +167,10 @@ struct rbuf_choice_decision rbuf_choice_decide(struct rbuf_choice *choice,
 /* A message was sent from here into a lane, with no choice; it took the sender `ns`. */
 void rbuf_choice_sent_staged(struct rbuf_choice *choice, uint64_t base, uint64_t bytes,
                              uint64_t ns);
+
+/* Whether the message that leaves from there is expected to be written in place: so was the last
+ * one from that buffer. Early data would be sent in vain. */
+bool rbuf_choice_expects_in_place(struct rbuf_choice *choice, uint64_t base);
 
 /* A message took `ns` on the path that was decided on, its registration not counted. */
 void rbuf_choice_took(struct rbuf_choice *choice, enum rbuf_side side, enum rbuf_path path,

@@ -74,7 +74,7 @@ void rbuf_reuse_end(struct rbuf_reuse *reuse, struct rbuf_buffer_use *use)
     }
     store(&use->end, load(&use->begin));
     atomic_store_explicit(&use->released, false, memory_order_relaxed);
-    use->held = false;
+    use->held = use->invited = use->probing = false;
     use->uses = 0;
     use->rent_ns = 0;
 }
@@ -93,6 +93,19 @@ static struct rbuf_buffer_use *enter(struct rbuf_reuse *reuse, struct rbuf_buffe
     store(&least->begin, begin);
     store(&least->end, begin);
     return least;
+}
+
+struct rbuf_buffer_use *rbuf_reuse_known(struct rbuf_reuse *reuse, uint64_t base)
+{
+    const uint64_t begin = base / RBUF_REUSE_PAGE * RBUF_REUSE_PAGE;
+    struct rbuf_buffer_use *set = set_of(reuse, begin);
+
+    for (uint32_t i = 0; i < RBUF_REUSE_WAYS; i++) {
+        if (load(&set[i].begin) == begin && !is_released(&set[i])) {
+            return &set[i];
+        }
+    }
+    return NULL;
 }
 
 struct rbuf_buffer_use *rbuf_reuse_find(struct rbuf_reuse *reuse, uint64_t base)

@@ -33,6 +33,8 @@ struct rbuf_buffer_use {
     _Atomic uint64_t end;   /* behind the furthest byte of its messages */
     _Atomic bool released;  /* memory of it was given back to the system */
     bool held;              /* it is registered, as far as is known here */
+    bool invited;           /* its last message was written to a registered buffer */
+    bool probing;           /* its next message is copied, too, and shows what that takes */
     uint32_t uses;          /* messages since it was first seen, or released */
     uint64_t stamp;         /* when it was used last, in uses of the table */
     uint64_t rent_ns;       /* what staging has cost since the last registration, as reckoned */
@@ -51,6 +53,9 @@ void rbuf_reuse_open(struct rbuf_reuse *reuse);
 
 /* The place of the buffer at `base`, entered if it is new. */
 struct rbuf_buffer_use *rbuf_reuse_find(struct rbuf_reuse *reuse, uint64_t base);
+
+/* The same, NULL if it is new. */
+struct rbuf_buffer_use *rbuf_reuse_known(struct rbuf_reuse *reuse, uint64_t base);
 
 /* Counts a use of that buffer at [base, base + bytes): the first, if it was released before. */
 void rbuf_reuse_use(struct rbuf_reuse *reuse, struct rbuf_buffer_use *use, uint64_t base,

@@ -136,6 +136,10 @@ bool rbuf_early_end(struct rbuf_peer *peer, struct rbuf_early_data *data,
                     struct rbuf_tx_chunk *chunk, uint32_t blocks);
 void rbuf_early_close(struct rbuf_peer *peer, const struct rbuf_early_data *data);
 
+/* Sends the RTS of such a message without early data, as the peer will have it put in place. */
+int rbuf_early_send_none(struct rbuf_peer *peer, struct rbuf_am *am, const void *source,
+                         uint64_t bytes);
+
 /* The early data of the put that reads `source`, which are then TAKEN; NULL: it has none.
  * `claimed`: the sequence number of those that the receiver has claimed for it; 0: it has not. */
 struct rbuf_early_data *rbuf_early_take(struct rbuf_peer *peer, const void *source,

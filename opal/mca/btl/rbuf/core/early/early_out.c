@@ -513,6 +513,15 @@ int rbuf_early_send(struct rbuf_peer *peer, struct rbuf_am *am, const void *sour
     return state;
 }
 
+int rbuf_early_send_none(struct rbuf_peer *peer, struct rbuf_am *am, const void *source,
+                         uint64_t bytes)
+{
+    struct rbuf_early_data *none = NULL;
+
+    drop_within(peer, source, bytes);
+    return send_rts(peer, am, source, 0, 0, &none);
+}
+
 /* ---- packed data ---- */
 
 int rbuf_early_send_packed(struct rbuf_peer *peer, struct rbuf_am *am, const void *source,
