@@ -42,15 +42,18 @@ static void count_fragment(mca_btl_rbuf_module_t *module, size_t bytes)
     module->fragment_bytes += bytes;
 }
 
-/* With early data, unless protocol auto expects that these would be of no use. Holds the lock. */
-static int start_rendezvous(mca_btl_base_endpoint_t *endpoint, mca_btl_rbuf_frag_t *frag)
+/* With early data, unless protocol auto expects that these would be of no use. True if it is
+ * on its way. Holds the lock. */
+static bool start_rendezvous(mca_btl_base_endpoint_t *endpoint, mca_btl_rbuf_frag_t *frag)
 {
     struct rbuf_choice *choice = endpoint->module->choice;
 
     if (choice != NULL && rbuf_choice_expects_in_place(choice, (uintptr_t) frag->source)) {
-        return rbuf_early_send_none(endpoint->peer, &frag->am, frag->source, frag->source_bytes);
+        return rbuf_early_send_none(endpoint->peer, &frag->am, frag->source, frag->source_bytes) !=
+               RBUF_AM_IDLE;
     }
-    return rbuf_early_send(endpoint->peer, &frag->am, frag->source, frag->source_bytes);
+    return rbuf_early_send(endpoint->peer, &frag->am, frag->source, frag->source_bytes) !=
+           RBUF_AM_IDLE;
 }
 
 /* Sends; true if the fragment is on its way, false if it is through already. Holds the lock. */
@@ -68,7 +71,7 @@ static bool start(mca_btl_base_endpoint_t *endpoint, mca_btl_rbuf_frag_t *frag,
     mca_btl_rbuf_endpoint_use(endpoint);
     switch (frag->role) {
     case MCA_BTL_RBUF_RTS:
-        return start_rendezvous(endpoint, frag) != RBUF_AM_IDLE;
+        return start_rendezvous(endpoint, frag);
     case MCA_BTL_RBUF_RTS_PACKED:
         return mca_btl_rbuf_packed_start(endpoint, frag);
     case MCA_BTL_RBUF_FRAGMENT:
