@@ -12,6 +12,8 @@ rounds=${1:-3}
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=contrib/transports.sh
 . "$here/../../contrib/transports.sh"
+# shellcheck source=tests/mpi/rounds.sh
+. "$here/rounds.sh"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 program=${RBUF_BUILD:?names the build directory}/tests/mpi/turns
 ranks=$((2 * $(nproc)))
@@ -31,16 +33,4 @@ if ! transport_options openib-pinned; then
 fi
 for ((round = 1; round <= rounds; round++)); do
     echo "$(turns_over superpipeline) $(turns_over openib-pinned)"
-done | awk '
-    NF != 2 { print "a run ended without a time"; failed = 1; next }
-    { print "round " NR ": rbuf " $1 " us, openib " $2 " us"; quotient[++n] = $1 / $2 }
-    END {
-        if (failed || n == 0)
-            exit 1
-        for (i = 1; i <= n; i++)
-            for (j = i + 1; j <= n; j++)
-                if (quotient[j] < quotient[i]) { q = quotient[i]; quotient[i] = quotient[j]; quotient[j] = q }
-        q = quotient[int((n + 1) / 2)]
-        printf "rbuf / openib %.2f, at most 1.30\n", q
-        exit q > 1.3
-    }'
+done | rounds_judge rbuf openib 1.3

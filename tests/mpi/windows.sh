@@ -14,6 +14,8 @@ ranks=4
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=contrib/transports.sh
 . "$here/../../contrib/transports.sh"
+# shellcheck source=tests/mpi/rounds.sh
+. "$here/rounds.sh"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 program=${RBUF_BUILD:?names the build directory}/tests/mpi/windows
 
@@ -32,16 +34,4 @@ if ! mpi_has_nodes; then
 fi
 for ((round = 1; round <= rounds; round++)); do
     echo "$(windows_with 1) $(windows_with 0)"
-done | awk '
-    NF != 2 { print "a run ended without a time"; failed = 1; next }
-    { print "round " NR ": osc/rbuf " $1 " us, osc/rdma " $2 " us"; quotient[++n] = $1 / $2 }
-    END {
-        if (failed || n == 0)
-            exit 1
-        for (i = 1; i <= n; i++)
-            for (j = i + 1; j <= n; j++)
-                if (quotient[j] < quotient[i]) { q = quotient[i]; quotient[i] = quotient[j]; quotient[j] = q }
-        q = quotient[int((n + 1) / 2)]
-        printf "osc/rbuf / osc/rdma %.2f, at most 1.20\n", q
-        exit q > 1.2
-    }'
+done | rounds_judge osc/rbuf osc/rdma 1.2
