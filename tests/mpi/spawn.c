@@ -4,6 +4,9 @@
  * connect and accept under a published name, merged intercommunicators, disconnecting, all again.
  * Within these Open MPI waits for processes by other means than messages (PMIx), and does not
  * progress; what was sent before has to arrive all the same.
+ *
+ *     spawn
+ *     spawn many N: two children N times, each with MPI_THREAD_MULTIPLE, as their parents
  */
 #include "check.h"
 
@@ -57,9 +60,15 @@ static void spawn(const char *program, int children)
 {
     char *arguments[] = {NULL};
     int errors[CHILDREN];
+    MPI_Info info;
     MPI_Comm both;
 
-    MPI_Comm_spawn(program, arguments, children, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &both, errors);
+    MPI_Info_create(&info);
+    if (getenv("SPAWN_MANY") != NULL) {
+        MPI_Info_set(info, "env", "SPAWN_MANY=1"); /* Open MPI gives children the launcher's */
+    }
+    MPI_Comm_spawn(program, arguments, children, info, 0, MPI_COMM_WORLD, &both, errors);
+    MPI_Info_free(&info);
     for (int i = 0; i < children && check_rank == 0; i++) {
         check_that(errors[i] == MPI_SUCCESS, "child %d of %d was not started", i, children);
     }
@@ -97,14 +106,37 @@ static void connect_and_accept(int round)
     MPI_Comm_free(&half);
 }
 
+/* With what the parents say of it: children see the environment, not the command line. */
+static void begin(int *argc, char ***argv, bool threads)
+{
+    int provided;
+
+    if (threads || getenv("SPAWN_MANY") != NULL) {
+        setenv("SPAWN_MANY", "1", 1);
+        check_begin_threads(argc, argv, MPI_THREAD_MULTIPLE, &provided);
+        if (provided < MPI_THREAD_MULTIPLE) {
+            check_skip("this Open MPI has no MPI_THREAD_MULTIPLE");
+        }
+    } else {
+        check_begin(argc, argv);
+    }
+}
+
 int main(int argc, char **argv)
 {
+    const bool many = argc > 2 && strcmp(argv[1], "many") == 0;
     MPI_Comm parent;
 
-    check_begin(&argc, &argv);
+    begin(&argc, &argv, many);
     MPI_Comm_get_parent(&parent);
     if (parent != MPI_COMM_NULL) {
         return be_child(parent);
+    }
+    if (many) {
+        for (int i = 0; i < atoi(argv[2]); i++) {
+            spawn(argv[0], 2);
+        }
+        return check_end();
     }
     for (int children = 1; children <= CHILDREN; children++) {
         spawn(argv[0], children);

@@ -27,6 +27,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* CPU_SET(), sched_setaffinity() */
 #endif
+#include <errno.h>
 #include <infiniband/verbs.h>
 #include <pthread.h>
 #include <sched.h>
@@ -90,7 +91,8 @@ static size_t flag_word(void)
 static void check(bool good, const char *what)
 {
     if (!good) {
-        fprintf(stderr, "flags: %s failed\n", what);
+        fprintf(stderr, "flags: %s failed (%s); GID indices %d and %d\n", what, strerror(errno),
+                sender.gid_index, receiver.gid_index);
         exit(2);
     }
 }
