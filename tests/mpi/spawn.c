@@ -6,9 +6,11 @@
  * progress; what was sent before has to arrive all the same.
  *
  *     spawn
- *     spawn many N: two children N times, each with MPI_THREAD_MULTIPLE, as their parents
+ *     spawn many N   two children N times, each with MPI_THREAD_MULTIPLE, as their parents
+ *     spawn packed   windows of parents and children, and of two halves, by osc/rbuf
  */
 #include "check.h"
+#include "counter.h"
 
 #define CHILDREN 4
 #define LONG     (100 * CHECK_K) /* bytes that have a rendezvous */
@@ -38,6 +40,43 @@ static void talk(MPI_Comm all, size_t size, const char *what)
     free(out);
 }
 
+/* What this job is about: children see it in the environment. */
+static bool is_mode(const char *mode)
+{
+    const char *set = getenv("SPAWN_MODE");
+
+    return set != NULL && strcmp(set, mode) == 0;
+}
+
+/* A put in a fence epoch, and counting up under a lock. */
+static void use_window(MPI_Comm all, const char *what)
+{
+    const long before = (long) counter_read("osc_rbuf_packed");
+    const int one = 1;
+    int rank, ranks;
+    int *memory;
+    MPI_Win win;
+
+    MPI_Comm_rank(all, &rank);
+    MPI_Comm_size(all, &ranks);
+    MPI_Win_allocate(2 * sizeof(int), sizeof(int), MPI_INFO_NULL, all, (void *) &memory, &win);
+    memory[0] = memory[1] = 0;
+    MPI_Win_fence(0, win);
+    MPI_Put(&rank, 1, MPI_INT, (rank + 1) % ranks, 0, 1, MPI_INT, win);
+    MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
+    check_that(memory[0] == (rank + ranks - 1) % ranks, "%s: %d was put", what, memory[0]);
+    MPI_Win_lock_all(0, win);
+    for (int i = 0; i < ranks; i++) {
+        MPI_Accumulate(&one, 1, MPI_INT, i, 1, 1, MPI_INT, MPI_SUM, win);
+    }
+    MPI_Win_unlock_all(win);
+    MPI_Barrier(all);
+    check_that(memory[1] == ranks, "%s: %d of %d counted", what, memory[1], ranks);
+    MPI_Win_free(&win);
+    check_that((long) counter_read("osc_rbuf_packed") - before == 1 + ranks,
+               "%s: not all was packed", what);
+}
+
 /* Both sides of an intercommunicator as one, and then none. */
 static void merge_and_part(MPI_Comm *both, int high, const char *what)
 {
@@ -46,14 +85,23 @@ static void merge_and_part(MPI_Comm *both, int high, const char *what)
     MPI_Intercomm_merge(*both, high, &all);
     talk(all, 8, what);
     talk(all, LONG, what);
+    if (is_mode("packed")) {
+        use_window(all, what);
+    }
     MPI_Comm_free(&all);
     MPI_Comm_disconnect(both);
+}
+
+static int end(void)
+{
+    counter_end();
+    return check_end();
 }
 
 static int be_child(MPI_Comm parent)
 {
     merge_and_part(&parent, 1, "parents and children");
-    return check_end();
+    return end();
 }
 
 static void spawn(const char *program, int children)
@@ -64,8 +112,12 @@ static void spawn(const char *program, int children)
     MPI_Comm both;
 
     MPI_Info_create(&info);
-    if (getenv("SPAWN_MANY") != NULL) {
-        MPI_Info_set(info, "env", "SPAWN_MANY=1"); /* Open MPI gives children the launcher's */
+    if (is_mode("many")) { /* Open MPI gives children the environment of the launcher */
+        MPI_Info_set(info, "env", "SPAWN_MODE=many");
+    } else if (is_mode("packed")) {
+        MPI_Info_set(info, "env",
+                     "SPAWN_MODE=packed\nOMPI_MCA_osc=rdma,rbuf\nOMPI_MCA_osc_rbuf_aggregate=1\n"
+                     "OMPI_MCA_osc_rbuf_passive=1");
     }
     MPI_Comm_spawn(program, arguments, children, info, 0, MPI_COMM_WORLD, &both, errors);
     MPI_Info_free(&info);
@@ -106,13 +158,11 @@ static void connect_and_accept(int round)
     MPI_Comm_free(&half);
 }
 
-/* With what the parents say of it: children see the environment, not the command line. */
-static void begin(int *argc, char ***argv, bool threads)
+static void begin(int *argc, char ***argv)
 {
     int provided;
 
-    if (threads || getenv("SPAWN_MANY") != NULL) {
-        setenv("SPAWN_MANY", "1", 1);
+    if (is_mode("many")) {
         check_begin_threads(argc, argv, MPI_THREAD_MULTIPLE, &provided);
         if (provided < MPI_THREAD_MULTIPLE) {
             check_skip("this Open MPI has no MPI_THREAD_MULTIPLE");
@@ -120,23 +170,31 @@ static void begin(int *argc, char ***argv, bool threads)
     } else {
         check_begin(argc, argv);
     }
+    counter_begin();
 }
 
 int main(int argc, char **argv)
 {
-    const bool many = argc > 2 && strcmp(argv[1], "many") == 0;
+    const int times = argc > 2 ? atoi(argv[2]) : 0;
     MPI_Comm parent;
 
-    begin(&argc, &argv, many);
+    if (argc > 1) {
+        setenv("SPAWN_MODE", argv[1], 1);
+    }
+    if (is_mode("packed") &&
+        (!check_pack_one_sided() || setenv("OMPI_MCA_osc_rbuf_passive", "1", 1) != 0)) {
+        unsetenv("SPAWN_MODE"); /* another transport */
+    }
+    begin(&argc, &argv);
     MPI_Comm_get_parent(&parent);
     if (parent != MPI_COMM_NULL) {
         return be_child(parent);
     }
-    if (many) {
-        for (int i = 0; i < atoi(argv[2]); i++) {
+    if (is_mode("many")) {
+        for (int i = 0; i < times; i++) {
             spawn(argv[0], 2);
         }
-        return check_end();
+        return end();
     }
     for (int children = 1; children <= CHILDREN; children++) {
         spawn(argv[0], children);
@@ -145,5 +203,5 @@ int main(int argc, char **argv)
         connect_and_accept(0);
         connect_and_accept(1);
     }
-    return check_end();
+    return end();
 }

@@ -267,7 +267,12 @@ long osc_rbuf_comm_shared(MPI_Comm mpi)
 
 long osc_rbuf_comm_ids(void)
 {
-    return ids;
+    long highest;
+
+    osc_rbuf_lock();
+    highest = ids;
+    osc_rbuf_unlock();
+    return highest;
 }
 
 /* One that is in no list. */

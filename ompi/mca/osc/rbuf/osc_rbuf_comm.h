@@ -9,7 +9,7 @@
  *
  * The tag of a message is the number of its window: windows are made in the same order everywhere,
  * and a number is not used again. All processes give a communicator the same id, which none of them
- * has given to another one: by it they find out whether they mean the same.
+ * has given to another one that is shared: by it they find out whether they mean the same.
  */
 #ifndef OSC_RBUF_COMM_H
 #define OSC_RBUF_COMM_H
