@@ -6,7 +6,6 @@
  * progress; what was sent before has to arrive all the same.
  *
  *     spawn
- *     spawn many N   two children N times, each with MPI_THREAD_MULTIPLE, as their parents
  *     spawn packed   windows of parents and children, and of two halves, by osc/rbuf
  */
 #include "check.h"
@@ -112,9 +111,7 @@ static void spawn(const char *program, int children)
     MPI_Comm both;
 
     MPI_Info_create(&info);
-    if (is_mode("many")) { /* Open MPI gives children the environment of the launcher */
-        MPI_Info_set(info, "env", "SPAWN_MODE=many");
-    } else if (is_mode("packed")) {
+    if (is_mode("packed")) { /* Open MPI gives children the environment of the launcher */
         MPI_Info_set(info, "env",
                      "SPAWN_MODE=packed\nOMPI_MCA_osc=rdma,rbuf\nOMPI_MCA_osc_rbuf_aggregate=1\n"
                      "OMPI_MCA_osc_rbuf_passive=1");
@@ -158,24 +155,8 @@ static void connect_and_accept(int round)
     MPI_Comm_free(&half);
 }
 
-static void begin(int *argc, char ***argv)
-{
-    int provided;
-
-    if (is_mode("many")) {
-        check_begin_threads(argc, argv, MPI_THREAD_MULTIPLE, &provided);
-        if (provided < MPI_THREAD_MULTIPLE) {
-            check_skip("this Open MPI has no MPI_THREAD_MULTIPLE");
-        }
-    } else {
-        check_begin(argc, argv);
-    }
-    counter_begin();
-}
-
 int main(int argc, char **argv)
 {
-    const int times = argc > 2 ? atoi(argv[2]) : 0;
     MPI_Comm parent;
 
     if (argc > 1) {
@@ -185,16 +166,11 @@ int main(int argc, char **argv)
         (!check_pack_one_sided() || setenv("OMPI_MCA_osc_rbuf_passive", "1", 1) != 0)) {
         unsetenv("SPAWN_MODE"); /* another transport */
     }
-    begin(&argc, &argv);
+    check_begin(&argc, &argv);
+    counter_begin();
     MPI_Comm_get_parent(&parent);
     if (parent != MPI_COMM_NULL) {
         return be_child(parent);
-    }
-    if (is_mode("many")) {
-        for (int i = 0; i < times; i++) {
-            spawn(argv[0], 2);
-        }
-        return end();
     }
     for (int children = 1; children <= CHILDREN; children++) {
         spawn(argv[0], children);
