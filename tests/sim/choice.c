@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "machines.h"
-#include "model/choose.h"
 #include "protocols.h"
 
 #define KB            1024ull
@@ -37,17 +36,8 @@ static const char *const parameters_name[] = {"tuned", "installed"};
 
 static struct rbuf_plan plan_of(const struct rbuf_machine *machine, enum parameters parameters)
 {
-    const struct rbuf_objective aim = {.smallest = 16 * KB,
-                                       .largest = LARGEST,
-                                       .staging_bytes = 4 * MB,
-                                       .rendezvous = RBUF_RENDEZVOUS_EARLY,
-                                       .early_bytes = SIM_EARLY_BYTES,
-                                       .opening_bytes = SIM_OPENING_BYTES};
-    struct rbuf_plan plan;
-
     if (parameters == TUNED) {
-        rbuf_model_choose(machine, &aim, &plan);
-        return plan;
+        return sim_tuned_plan(machine, RBUF_RENDEZVOUS_EARLY);
     }
     return (struct rbuf_plan){.schedule = {.block_bytes = 4 * KB,
                                            .growth = RBUF_GROWTH_ONE * 3 / 2,

@@ -61,21 +61,6 @@ static struct rbuf_plan paper_plan(void)
                               .arrival = RBUF_ARRIVAL_BLOCK};
 }
 
-static struct rbuf_plan tuned_plan(const struct rbuf_machine *machine,
-                                   enum rbuf_rendezvous rendezvous)
-{
-    struct rbuf_objective aim = {.smallest = 16 * KB,
-                                 .largest = LARGEST,
-                                 .staging_bytes = 4 * MB,
-                                 .rendezvous = rendezvous,
-                                 .early_bytes = SIM_EARLY_BYTES,
-                                 .opening_bytes = SIM_OPENING_BYTES};
-    struct rbuf_plan plan;
-
-    rbuf_model_choose(machine, &aim, &plan);
-    return plan;
-}
-
 /* A machine with what is simulated on it. */
 struct bench {
     const struct sim_machine *on;
@@ -95,13 +80,13 @@ static struct bench bench_open(const char *name)
 
     bench.plain = sim_measure_open(&bench.on->machine, BLOCK, LARGEST);
     machine = sim_measure_machine(bench.plain);
-    bench.tuned = tuned_plan(machine, RBUF_RENDEZVOUS_NONE);
-    bench.staged = tuned_plan(machine, RBUF_RENDEZVOUS_OVERLAPPED);
+    bench.tuned = sim_tuned_plan(machine, RBUF_RENDEZVOUS_NONE);
+    bench.staged = sim_tuned_plan(machine, RBUF_RENDEZVOUS_OVERLAPPED);
     bench.for_tuned =
         sim_measure_open(&bench.on->machine, bench.tuned.schedule.block_bytes, 4 * MB);
     bench.for_staged =
         sim_measure_open(&bench.on->machine, bench.staged.schedule.block_bytes, 4 * MB);
-    bench.early = tuned_plan(machine, RBUF_RENDEZVOUS_EARLY);
+    bench.early = sim_tuned_plan(machine, RBUF_RENDEZVOUS_EARLY);
     bench.for_early =
         sim_measure_open_early(&bench.on->machine, bench.early.schedule.block_bytes, 4 * MB,
                                bench.early.early_blocks * bench.early.schedule.block_bytes);

@@ -58,6 +58,20 @@ static struct sim_measure *open_with(const struct rbuf_machine *machine,
     return measure;
 }
 
+struct rbuf_plan sim_tuned_plan(const struct rbuf_machine *machine, enum rbuf_rendezvous rendezvous)
+{
+    const struct rbuf_objective aim = {.smallest = 16ull << 10,
+                                       .largest = 16ull << 20,
+                                       .staging_bytes = 4ull << 20,
+                                       .rendezvous = rendezvous,
+                                       .early_bytes = SIM_EARLY_BYTES,
+                                       .opening_bytes = SIM_OPENING_BYTES};
+    struct rbuf_plan plan;
+
+    rbuf_model_choose(machine, &aim, &plan);
+    return plan;
+}
+
 struct sim_measure *sim_measure_open(const struct rbuf_machine *machine, uint32_t block_bytes,
                                      uint64_t most)
 {

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+#include "model/choose.h"
 #include "model/in_place.h"
 
 /* Defaults of btl_rbuf_early_size and btl_rbuf_early_c0, bytes. */
@@ -14,6 +15,10 @@
 #define SIM_OPENING_BYTES 4096u
 
 struct sim_measure;
+
+/* The model's best plan for messages of 16 KB to 16 MB with 4 MB of staging. */
+struct rbuf_plan sim_tuned_plan(const struct rbuf_machine *machine,
+                                enum rbuf_rendezvous rendezvous);
 
 /* Two nodes, with staging for messages of up to `most` bytes without folding. */
 struct sim_measure *sim_measure_open(const struct rbuf_machine *machine, uint32_t block_bytes,

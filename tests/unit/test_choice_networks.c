@@ -5,7 +5,6 @@
  * the static protocol that takes the least.
  */
 #include "machines.h"
-#include "model/choose.h"
 #include "protocols.h"
 #include "unit.h"
 
@@ -23,15 +22,8 @@ static const char *const networks[] = {"hdr", "ndr", "xdr"};
 
 static struct sim_protocol_bench *bench_of(const struct rbuf_machine *machine)
 {
-    const struct rbuf_objective aim = {.smallest = 16 * KB,
-                                       .largest = LARGEST,
-                                       .staging_bytes = 4 * MB,
-                                       .rendezvous = RBUF_RENDEZVOUS_EARLY,
-                                       .early_bytes = SIM_EARLY_BYTES,
-                                       .opening_bytes = SIM_OPENING_BYTES};
-    struct rbuf_plan plan;
+    const struct rbuf_plan plan = sim_tuned_plan(machine, RBUF_RENDEZVOUS_EARLY);
 
-    rbuf_model_choose(machine, &aim, &plan);
     return sim_protocol_open(machine, &plan, NULL, LARGEST);
 }
 

@@ -104,8 +104,11 @@ static bool is_to_hold(const struct osc_rbuf_comm *comm, const struct osc_rbuf_b
 {
     const struct osc_rbuf_buffer *held;
 
-    if (buffer->header.kind != OSC_RBUF_FENCE_DATA || is_ahead(buffer)) {
-        return buffer->header.kind == OSC_RBUF_FENCE_DATA;
+    if (buffer->header.kind != OSC_RBUF_FENCE_DATA) {
+        return false;
+    }
+    if (is_ahead(buffer)) {
+        return true;
     }
     STAILQ_FOREACH(held, &comm->held, link)
     {

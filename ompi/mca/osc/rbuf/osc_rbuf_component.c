@@ -100,9 +100,8 @@ static int register_params(void)
                  "packed as well, in windows that are packed. The target's processor does them, "
                  "with one message and one answer, where osc/rdma takes a lock, a read and a "
                  "write. Switch it on where targets call MPI often: one that computes lets its "
-                 "origins wait at their flush. A compare-and-swap of 8 bytes takes somewhat "
-                 "longer than the adapter's. All processes of a window need the same value "
-                 "(default: off)");
+                 "origins wait at their flush. All processes of a window need the same value (on "
+                 "or off; default: off)");
     register_var("limit", MCA_BASE_VAR_TYPE_STRING, &limit_text,
                  "Longest put or get that is packed; longer ones are written and read by the "
                  "adapter. Accumulates are packed whatever they take (" LIMIT_RANGE
