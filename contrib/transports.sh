@@ -232,11 +232,12 @@ mpi_has_nodes()
     unshare --uts true 2>/dev/null
 }
 
-# mpi_launch_options RANKS: sets the array mpi_args. One rank a core where there are enough.
+# mpi_launch_options RANKS [CHILDREN]: sets the array mpi_args. One rank a core where there are enough for all, with
+# the CHILDREN that they start at a time.
 mpi_launch_options()
 {
     mpi_args=(-np "$1")
-    if [ "$1" -le "$(nproc)" ]; then
+    if [ $(($1 + ${2:-0})) -le "$(nproc)" ]; then
         mpi_args+=(--bind-to core)
     else
         mpi_args+=(--oversubscribe --bind-to none)

@@ -100,6 +100,7 @@ trap 'exit 130' INT TERM
 if [ -n "$keep" ]; then
     mkdir -p "$keep" || exit 2
 fi
+children=4 # the most that a test starts at a time
 passed=0
 failed=0
 skipped=0
@@ -116,7 +117,9 @@ start()
     local limit=$1 ranks=$2 expect=$3 program=$4
     shift 4
     mpi_launch_options "$ranks"
-    if [ "$expect" = apart ]; then
+    if [ "$expect" = spawns ]; then
+        mpi_launch_options "$ranks" "$children"
+    elif [ "$expect" = apart ]; then
         mpi_launch_apart "$ranks"
     elif [ "$expect" = pairs ]; then
         mpi_launch_apart "$ranks" 2
