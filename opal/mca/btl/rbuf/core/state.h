@@ -187,7 +187,7 @@ struct rbuf_core {
 /* True if a message of the flow may be sent. */
 static inline bool rbuf_credit_available(struct rbuf_peer *peer, enum rbuf_flow flow)
 {
-    return rbuf_credit_left(&peer->credit[flow]) > 0 || rbuf_credit_look(peer, flow);
+    return rbuf_credit_is_left(&peer->credit[flow]) || rbuf_credit_look(peer, flow);
 }
 
 /* How the chunks of the peer are seen. */

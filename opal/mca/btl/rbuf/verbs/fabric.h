@@ -25,6 +25,21 @@ struct rbuf_fab_request {
     struct ibv_sge sge[2];
 };
 
+/* Posts a request that has everything but its id: alone, and without a signal, while the queue is
+ * far from full. */
+static inline enum rbuf_fab_status rbuf_fab_post_far(struct rbuf_fab_queue *queue,
+                                                     struct rbuf_fab_request *request)
+{
+    struct ibv_send_wr *bad;
+
+    request->wr.wr_id = (uintptr_t) &queue->marker;
+    if (ibv_post_send(queue->qp, &request->wr, &bad) != 0) {
+        return RBUF_FAB_DEAD;
+    }
+    rbuf_fab_posted(queue, NULL);
+    return RBUF_FAB_OK;
+}
+
 /* Posts `request`, whose wr is complete but for id, signalling and list. */
 static inline enum rbuf_fab_status rbuf_fab_post(struct rbuf_fab_queue *queue,
                                                  struct rbuf_fab_request *request,
@@ -102,27 +117,29 @@ static inline enum rbuf_fab_status rbuf_fab_write_inline(struct rbuf_fab_queue *
                          work);
 }
 
-/* Fills what stays the same in every write from memory under `lkey` to memory under `rkey`. */
+/* Fills what stays the same in every write from memory under `lkey` to memory under `rkey`. The
+ * request stays at its address from now on. */
 static inline void rbuf_fab_prepare_write(struct rbuf_fab_request *request, uint32_t lkey,
                                           uint32_t rkey)
 {
     *request = (struct rbuf_fab_request){.wr = {.opcode = IBV_WR_RDMA_WRITE, .num_sge = 1}};
     request->sge[0].lkey = lkey;
+    request->wr.sg_list = request->sge;
     request->wr.wr.rdma.rkey = rkey;
 }
 
-/* Posts a prepared write, unsignalled; inline if `inlined`. */
-static inline enum rbuf_fab_status rbuf_fab_post_write(struct rbuf_fab_queue *queue,
-                                                       struct rbuf_fab_request *request,
-                                                       const void *local, uint32_t bytes,
-                                                       uint64_t remote, bool inlined)
+/* Posts a prepared write, unsignalled; inline if `inlined`. Inline in its callers: every small
+ * message comes by. */
+static inline __attribute__((always_inline)) enum rbuf_fab_status
+rbuf_fab_post_write(struct rbuf_fab_queue *queue, struct rbuf_fab_request *request,
+                    const void *local, uint32_t bytes, uint64_t remote, bool inlined)
 {
     request->sge[0].addr = (uintptr_t) local;
     request->sge[0].length = bytes;
-    request->wr.sg_list = request->sge; /* the request may have been moved */
     request->wr.send_flags = inlined ? IBV_SEND_INLINE : 0;
     request->wr.wr.rdma.remote_addr = remote;
-    return rbuf_fab_post(queue, request, NULL);
+    return rbuf_fab_is_far_from_full(queue) ? rbuf_fab_post_far(queue, request)
+                                            : rbuf_fab_post(queue, request, NULL);
 }
 
 /* Sends one message gathered from one or two pieces; inline if `inlined` (keys are not looked at).

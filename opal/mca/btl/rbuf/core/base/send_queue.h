@@ -73,6 +73,12 @@ static inline bool rbuf_fab_is_roomy(const struct rbuf_fab_queue *queue)
     return rbuf_fab_room(queue) > queue->depth / 2;
 }
 
+/* True if the next request has room, and wants no signal unless it has a work of its own. */
+static inline bool rbuf_fab_is_far_from_full(const struct rbuf_fab_queue *queue)
+{
+    return rbuf_fab_outstanding(queue) < queue->depth / 4;
+}
+
 static inline bool rbuf_fab_has_room(const struct rbuf_fab_queue *queue, bool signalled)
 {
     if (rbuf_fab_room(queue) == 0) {

@@ -64,11 +64,7 @@ static inline void *rbuf_am_begin(struct rbuf_peer *peer, uint32_t bytes)
 static inline bool rbuf_am_end(struct rbuf_peer *peer, uint8_t tag, uint32_t bytes,
                                uint64_t argument)
 {
-    if (!rbuf_ring_out_end(peer, RBUF_MESSAGE_USER, tag, bytes, argument)) {
-        return false;
-    }
-    peer->core->stats.messages_sent++;
-    return true;
+    return rbuf_ring_out_end_user(peer, tag, bytes, argument);
 }
 
 /* The same of a message that is longer than a slot; between the two rbuf_ring_long_write_part() may
@@ -109,11 +105,11 @@ static inline void rbuf_channel_fill(const struct rbuf_peer *peer,
                                      struct rbuf_message_header *header, uint8_t kind, uint8_t tag,
                                      uint64_t argument)
 {
-    *header = (struct rbuf_message_header){.argument = argument,
-                                           .peer = peer->their_index,
-                                           .kind = kind,
-                                           .tag = tag,
-                                           .sequence = peer->sequence_out};
+    header->argument = argument;
+    header->peer = peer->their_index;
+    header->kind = kind;
+    header->tag = tag;
+    header->sequence = peer->sequence_out;
     rbuf_credit_advertise(&peer->counts, header->credit);
 }
 

@@ -71,6 +71,11 @@ static inline uint32_t rbuf_credit_left(const struct rbuf_credit *credit)
     return credit->window - (uint32_t) (credit->sent - credit->taken);
 }
 
+static inline bool rbuf_credit_is_left(const struct rbuf_credit *credit)
+{
+    return credit->sent - credit->taken < credit->window;
+}
+
 /* For who has none left by that: looks at what was received last, and at the mailbox. */
 bool rbuf_credit_look(struct rbuf_peer *peer, enum rbuf_flow flow);
 

@@ -30,8 +30,9 @@ static void advance(struct rbuf_ring_out *out)
 }
 
 /* Writes the last `length` bytes of the slot; inline, if it may be, which spares the adapter to
- * fetch them. */
-static enum rbuf_fab_status write_slot(struct rbuf_peer *peer, uint32_t length)
+ * fetch them. Inline: it is most of what a small message does here. */
+static inline __attribute__((always_inline)) enum rbuf_fab_status write_slot(struct rbuf_peer *peer,
+                                                                             uint32_t length)
 {
     struct rbuf_ring_out *out = &peer->ring_out;
     struct rbuf_fab_queue *queue = peer->queue[RBUF_CONTROL];
@@ -86,14 +87,30 @@ static __attribute__((noinline)) bool end_checked(struct rbuf_peer *peer,
     return took_slot(peer, bytes, write_slot(peer, length));
 }
 
-bool rbuf_ring_out_end(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_t tag,
-                       uint32_t bytes, uint64_t argument)
+static inline __attribute__((always_inline)) bool end(struct rbuf_peer *peer,
+                                                      enum rbuf_message_kind kind, uint8_t tag,
+                                                      uint32_t bytes, uint64_t argument)
 {
     if (peer->ring_out.proof == RBUF_PROOF_CHECKSUM) {
         return end_checked(peer, kind, tag, bytes, argument);
     }
     fill_trailer(peer, kind, tag, bytes, argument);
     return took_slot(peer, bytes, write_slot(peer, rbuf_ring_length(bytes)));
+}
+
+bool rbuf_ring_out_end(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_t tag,
+                       uint32_t bytes, uint64_t argument)
+{
+    return end(peer, kind, tag, bytes, argument);
+}
+
+bool rbuf_ring_out_end_user(struct rbuf_peer *peer, uint8_t tag, uint32_t bytes, uint64_t argument)
+{
+    if (!end(peer, RBUF_MESSAGE_USER, tag, bytes, argument)) {
+        return false;
+    }
+    peer->core->stats.messages_sent++;
+    return true;
 }
 
 bool rbuf_ring_out_gather(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_t tag,

@@ -25,6 +25,10 @@ static inline void *rbuf_ring_out_begin(struct rbuf_peer *peer, uint32_t bytes)
 bool rbuf_ring_out_end(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_t tag,
                        uint32_t bytes, uint64_t argument);
 
+/* The same of a user's message, which it counts: what a small message takes, so it is a function of
+ * its own. */
+bool rbuf_ring_out_end_user(struct rbuf_peer *peer, uint8_t tag, uint32_t bytes, uint64_t argument);
+
 /* The same with the last bytes of the payload gathered from `data`; only those before them stand
  * where begin said. `work` comes back when the data has been fetched. False also of a ring with
  * checksums, which only a copy can make. */
