@@ -3,7 +3,8 @@
 #
 # What documents promise of each other and of the source: links lead somewhere; every parameter that is named
 # exists; every topic of a help text has its place in troubleshooting.md; every document is in the manual's table
-# of contents, in the distribution, and (but for what the map leaves to others) in README's map. A note of docs/notes
+# of contents, in the distribution, and (but for what the map leaves to others) in README's map; the changelog has a
+# heading with the version and the day of its release, and what is newer stands above it. A note of docs/notes
 # is in the table of contents, and the page that it belongs to has a link to it.
 #
 #   tests/build/documents.pl [TREE]
@@ -114,10 +115,20 @@ sub check_listed {
     }
 }
 
+# "## Unreleased" may stand above it, nothing else.
+sub check_release {
+    my ($version) = content("$component/rbuf_version.h") =~ /RBUF_VERSION "(.*)"/;
+    my @headings = content("CHANGELOG.md") =~ /^## (.*)$/gm;
+    shift @headings if @headings && $headings[0] eq "Unreleased";
+    fault("CHANGELOG.md: its newest release is '@headings[0 .. 0]', not '$version, YEAR-MONTH-DAY'")
+        unless @headings && $headings[0] =~ /^\Q$version\E, \d{4}-\d\d-\d\d$/;
+}
+
 die "no parameters found in $component/btl_rbuf_params.c\n" unless keys(%known) > 50;
 check_links($_) for @pages;
 check_parameters($_) for @pages;
 check_topics();
 check_listed();
+check_release();
 print scalar(@pages), " documents, $faults faults\n";
 exit($faults > 0);

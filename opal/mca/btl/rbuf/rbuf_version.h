@@ -5,6 +5,6 @@
 #ifndef RBUF_VERSION_H
 #define RBUF_VERSION_H
 
-#define RBUF_VERSION "0.1.0"
+#define RBUF_VERSION "0.9.0"
 
 #endif
