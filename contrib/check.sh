@@ -252,7 +252,7 @@ build_sanitized() { # [anew]
 }
 
 run_softhca() {
-    TALLY_TIMEOUT=1800 add_counted softhca "$source/tests/softhca/run.sh" --build "$plain" clients litmus openib
+    TALLY_TIMEOUT=1800 add_counted softhca "$source/contrib/softhca/tests/run.sh" --build "$plain" clients litmus openib
 }
 
 run_mpi() {
@@ -277,7 +277,7 @@ run_mpi() {
 run_measure() {
     local quick=(--quick)
     test $all = yes && quick=()
-    TALLY_TIMEOUT=1200 add_counted accuracy "$source/tests/softhca/run.sh" "${quick[@]}" --build "$plain" accuracy
+    TALLY_TIMEOUT=1200 add_counted accuracy "$source/contrib/softhca/tests/run.sh" "${quick[@]}" --build "$plain" accuracy
     TALLY_TIMEOUT=600 add_counted tune env PATH="$prefix/bin:$PATH" \
         RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" "$source/tests/mpi/tune.sh" measures
     TALLY_TIMEOUT=400 try "more ranks than processors" env RBUF_BUILD="$plain" \

@@ -3,8 +3,8 @@
 # Sourced by the test scripts: counts what passed, failed and was skipped, keeps a log of each check
 # and shows it when the check fails. The caller sets TALLY_LOGS, a directory.
 
-# shellcheck source=tests/patience.sh
-. "$(dirname "${BASH_SOURCE[0]}")/patience.sh"
+# shellcheck source=contrib/softhca/tests/patience.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../contrib/softhca/tests/patience.sh"
 
 passed=0
 failed=0

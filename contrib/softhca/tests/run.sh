@@ -4,7 +4,7 @@
 # The emulated HCA is right when programs run on it that were written for real ones. This runs such
 # programs, unmodified, and checks what they say.
 #
-#   tests/softhca/run.sh [--quick] [--build DIR] [--only REGEX] [STAGE...]
+#   contrib/softhca/tests/run.sh [--quick] [--build DIR] [--only REGEX] [STAGE...]
 #
 # Stages, all by default: launcher, clients (ibverbs-utils and perftest), litmus (the library's own),
 # openib (Open MPI's BTL for verbs: put, get, eager RDMA, one-sided), accuracy (measured bandwidth
@@ -13,7 +13,7 @@
 # this tree); logs go to DIR/logs/softhca. The last line counts.
 
 here=$(cd "$(dirname "$0")" && pwd)
-build=${RBUF_BUILD:-$here/../..}
+build=${RBUF_BUILD:-$here/../../..}
 quick=no
 only=
 stages=()
@@ -36,7 +36,7 @@ build=$(cd "$build" && pwd) || exit 2
 softhca=$build/contrib/softhca/softhca
 TALLY_LOGS=$build/logs/softhca
 mkdir -p "$TALLY_LOGS" || exit 2
-. "$here/../tally.sh"
+. "$here/../../../tests/tally.sh"
 
 # A fabric of our own, so that other users of the machine do not share the links.
 fabric=(--fabric "run-$$")

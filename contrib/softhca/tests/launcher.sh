@@ -6,12 +6,12 @@
 # The build directory comes from RBUF_BUILD.
 
 here=$(cd "$(dirname "$0")" && pwd)
-build=$(cd "${RBUF_BUILD:-$here/../..}" && pwd)
+build=$(cd "${RBUF_BUILD:-$here/../../..}" && pwd)
 softhca=$build/contrib/softhca/softhca
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
 TALLY_LOGS=$work
-. "$here/../tally.sh"
+. "$here/../../../tests/tally.sh"
 
 stand_in=$(ldd /bin/sh | sed -n 's/.*=> \(\/.*libc\.[^ ]*\) .*/\1/p')
 export SOFTHCA_LIB=$stand_in
