@@ -8,9 +8,9 @@
 # Stages, in order and all by default:
 #   deps      installs the packages that are missing (as root; otherwise names them and ends)
 #   build     builds with warnings as errors and installs into DIR/prefix; the programs of the tests
-#   unit      make check: unit tests, the launcher's options, what the component exports
+#   unit      make check: unit tests, litmus tests of the emulated adapter, what the component exports
 #   sanitize  the unit tests again under AddressSanitizer and UndefinedBehaviorSanitizer
-#   softhca   other people's verbs programs on the emulated adapter
+#   softhca   the emulated adapter from a copy of its folder alone; other people's verbs programs on it
 #   mpi       MPI programs over rbuf with every protocol, some with other settings of eager rings and with
 #             auto without its cache; rbuf-bench, and what rbuf-tune says
 #   devices   a slice of the MPI programs with the emulated adapter like each real one, and with several ports
@@ -211,7 +211,7 @@ run_build() {
     build_or_end
     for file in lib/openmpi/mca_btl_rbuf.so lib/openmpi/mca_osc_rbuf.so share/openmpi/help-mpi-btl-rbuf.txt \
         share/openmpi/help-mpi-osc-rbuf.txt bin/softhca bin/rbuf-bench bin/rbuf-compare bin/rbuf-plot bin/rbuf-tune \
-        lib/rbuf/libsofthca.so libexec/rbuf/nas_is \
+        lib/softhca/libsofthca.so libexec/rbuf/nas_is \
         share/openmpi/amca-param-sets/rbuf.conf; do
         try "installed: $file" test -s "$prefix/$file"
     done
@@ -252,7 +252,9 @@ build_sanitized() { # [anew]
 }
 
 run_softhca() {
-    TALLY_TIMEOUT=1800 add_counted softhca "$source/contrib/softhca/tests/run.sh" --build "$plain" clients litmus openib
+    TALLY_TIMEOUT=600 add_counted "softhca alone" "$source/tests/softhca/alone.sh"
+    TALLY_TIMEOUT=1200 add_counted softhca "$source/contrib/softhca/tests/run.sh" --build "$plain/contrib/softhca" clients
+    TALLY_TIMEOUT=600 add_counted openib "$source/tests/softhca/run.sh" --build "$plain"
 }
 
 run_mpi() {
@@ -277,7 +279,8 @@ run_mpi() {
 run_measure() {
     local quick=(--quick)
     test $all = yes && quick=()
-    TALLY_TIMEOUT=1200 add_counted accuracy "$source/contrib/softhca/tests/run.sh" "${quick[@]}" --build "$plain" accuracy
+    TALLY_TIMEOUT=1200 add_counted accuracy "$source/contrib/softhca/tests/run.sh" "${quick[@]}" \
+        --build "$plain/contrib/softhca" accuracy
     TALLY_TIMEOUT=600 add_counted tune env PATH="$prefix/bin:$PATH" \
         RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" "$source/tests/mpi/tune.sh" measures
     TALLY_TIMEOUT=400 try "more ranks than processors" env RBUF_BUILD="$plain" \

@@ -4,7 +4,7 @@
 # What documents promise of each other and of the source: links lead somewhere; every parameter that is named
 # exists; every topic of a help text has its place in troubleshooting.md; every document is in the manual's table
 # of contents, in the distribution, and (but for what the map leaves to others) in README's map. A note of docs/notes
-# is in the table of contents, and the page that it belongs to has a link to it.
+# is in the table of contents, and the page that it belongs to has a link to it. rbuf and softhca have one version.
 #
 #   tests/build/documents.pl [TREE]
 
@@ -114,10 +114,19 @@ sub check_listed {
     }
 }
 
+# The emulated adapter is a package of its own, released together with rbuf under one version and licence.
+sub check_adapter {
+    my ($ours) = content("$component/rbuf_version.h") =~ /RBUF_VERSION "(.*)"/;
+    my ($its) = content("contrib/softhca/configure.ac") =~ /^AC_INIT\(\[softhca\], \[(.*)\]\)/m;
+    fault("contrib/softhca/configure.ac has version $its, and $component/rbuf_version.h $ours") unless $its eq $ours;
+    fault("contrib/softhca/LICENSE is not LICENSE") unless content("contrib/softhca/LICENSE") eq content("LICENSE");
+}
+
 die "no parameters found in $component/btl_rbuf_params.c\n" unless keys(%known) > 50;
 check_links($_) for @pages;
 check_parameters($_) for @pages;
 check_topics();
 check_listed();
+check_adapter();
 print scalar(@pages), " documents, $faults faults\n";
 exit($faults > 0);

@@ -4,16 +4,16 @@
 # The emulated HCA is right when programs run on it that were written for real ones. This runs such
 # programs, unmodified, and checks what they say.
 #
-#   contrib/softhca/tests/run.sh [--quick] [--build DIR] [--only REGEX] [STAGE...]
+#   tests/run.sh [--quick] [--build DIR] [--only REGEX] [STAGE...]
 #
-# Stages, all by default: launcher, clients (ibverbs-utils and perftest), litmus (the library's own),
-# openib (Open MPI's BTL for verbs: put, get, eager RDMA, one-sided), accuracy (measured bandwidth
-# against the configured one). --quick leaves most of the accuracy matrix out; --only runs just the
-# checks whose names match (the launcher's excepted). DIR is the build directory (RBUF_BUILD; by default
-# this tree); logs go to DIR/logs/softhca. The last line counts.
+# Stages, all by default: launcher, calls (whether a function of libibverbs is missing), clients
+# (ibverbs-utils and perftest), litmus (raw verbs), accuracy (measured bandwidth against the configured
+# one). `make check` runs launcher, calls and litmus. --quick leaves most of the accuracy matrix out;
+# --only runs just the checks whose names match (the launcher's excepted). DIR is softhca's build
+# directory (SOFTHCA_BUILD; by default its source's); logs go to DIR/logs. The last line counts.
 
 here=$(cd "$(dirname "$0")" && pwd)
-build=${RBUF_BUILD:-$here/../../..}
+build=${SOFTHCA_BUILD:-$here/..}
 quick=no
 only=
 stages=()
@@ -22,21 +22,22 @@ while test $# -gt 0; do
     --quick) quick=yes ;;
     --build) build=${2:?--build wants a directory} && shift ;;
     --only) only=${2:?--only wants a regular expression} && shift ;;
-    launcher | clients | litmus | openib | accuracy) stages+=("$1") ;;
+    launcher | calls | clients | litmus | accuracy) stages+=("$1") ;;
     *)
         echo "usage: run.sh [--quick] [--build DIR] [--only REGEX] [STAGE...]" >&2
-        echo "stages: launcher clients litmus openib accuracy" >&2
+        echo "stages: launcher calls clients litmus accuracy" >&2
         exit 2
         ;;
     esac
     shift
 done
-test ${#stages[@]} -gt 0 || stages=(launcher clients litmus openib accuracy)
+test ${#stages[@]} -gt 0 || stages=(launcher calls clients litmus accuracy)
 build=$(cd "$build" && pwd) || exit 2
-softhca=$build/contrib/softhca/softhca
-TALLY_LOGS=$build/logs/softhca
+softhca=$build/softhca
+TALLY_LOGS=$build/logs
 mkdir -p "$TALLY_LOGS" || exit 2
-. "$here/../../../tests/tally.sh"
+# shellcheck source=contrib/softhca/tests/tally.sh
+. "$here/tally.sh"
 
 # A fabric of our own, so that other users of the machine do not share the links.
 fabric=(--fabric "run-$$")
@@ -76,24 +77,17 @@ checked_pair() { # NAME PROGRAM ARGUMENT...
 }
 
 run_launcher() {
-    local line
-    line=$(RBUF_BUILD=$build "$here/launcher.sh" 2>&1 | tee "$(log_of launcher)" | tail -n 1)
-    if [[ $line =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
-        passed=$((passed + BASH_REMATCH[1]))
-        failed=$((failed + BASH_REMATCH[2]))
-        skipped=$((skipped + BASH_REMATCH[3]))
-        grep ^FAIL "$(log_of launcher)"
-        echo "      launcher: $line"
-    else
-        fail launcher "$line"
-    fi
+    try_script launcher env SOFTHCA_BUILD="$build" "$here/launcher.sh"
+}
+
+run_calls() {
+    have "calls of libibverbs" nm &&
+        try "calls of libibverbs" env SOFTHCA_BUILD="$build" "$here/calls.sh"
 }
 
 run_clients() {
     local transfer size
     local TALLY_TIMEOUT=20
-    have "calls of libibverbs" nm &&
-        try "calls of libibverbs" "$here/calls.sh" "$build/contrib/softhca/.libs/libsofthca.so"
     have ibv_devinfo ibv_devinfo && try ibv_devinfo "$softhca" "${fabric[@]}" -- sh -c \
         'ibv_devinfo -v | tee /dev/stderr | grep PORT_ACTIVE'
     for transfer in "" -e "-s 100" "-s 1000000 -n 50" "-r 20 -n 5000" "-m 256"; do
@@ -128,107 +122,8 @@ run_clients() {
     pair_on_ports "ibv_rc_pingpong, ports 2 and 1" 2 1 ibv_rc_pingpong
 }
 
-# The library's own tests print a line of TAP each; one that the settings rule out does not count.
-litmus() { # NAME OPTION-OF-SOFTHCA... -- COMMAND...
-    local name=$1 program=$build/contrib/softhca/tests/${litmus_program:-litmus} status=0 line
-    shift
-    test -z "$only" || [[ $name =~ $only ]] || return
-    if ! test -x "$program"; then
-        skip "$name" "make check builds it"
-        return
-    fi
-    timeout -k 5 "$(patience_for 180)" "$softhca" "${fabric[@]}" "$@" "$program" >"$(log_of "$name")" 2>&1 || status=$?
-    while read -r line; do
-        case $line in
-        ok*"# SKIP no "*) ;;
-        ok*"# SKIP "*) skip "$name: ${line#ok * - }" "${line##*# SKIP }" ;;
-        ok*) pass "$name: ${line#ok * - }" ;;
-        "not ok"*) fail "$name: ${line#not ok * - }" ;;
-        esac
-    done < <(grep -E '^(not )?ok ' "$(log_of "$name")")
-    test $status -eq 0 && return
-    test $status -le 1 || fail "$name" "ended with status $status"
-    show_log "$name" 40
-}
-
-# Neither a block's flag nor the last word of a message in a ring is ever there before the rest; and
-# where order is not kept that is seen. Blocks of the least size that rbuf takes (btl_rbuf_block_size).
-ordered_writes() {
-    local flags=$build/tests/vm/flags
-    if ! test -x "$flags"; then
-        skip "order of writes" "make check builds what looks at it"
-        return
-    fi
-    TALLY_TIMEOUT=120 try "order of writes: kept" \
-        "$softhca" "${fabric[@]}" --profile unpaced -- "$flags" -w 100 -b 64 -s 512 softhca0 softhca0
-    TALLY_TIMEOUT=120 try "order of writes: not kept is seen" sh -c \
-        '"$@" | tee /dev/stderr | grep -q "ring: .* [1-9][0-9]* words before payload"' seen \
-        "$softhca" "${fabric[@]}" --profile unpaced --fault order=random -- "$flags" -w 20 softhca0 softhca0
-}
-
-# With --verbose each request that a peer's memory refused is told with the reason.
-says_why() { # NAME, of a litmus with --verbose
-    local why log
-    test -z "$only" || [[ $1 =~ $only ]] || return
-    log=$(log_of "$1")
-    for why in "a write of 8 bytes at .*: the key is of no registration" \
-        "a write of 8 bytes at .*: the key is of another protection domain" \
-        "a write of 8 bytes at .*: the registration has access" \
-        "a write of 8 bytes at .*: the registration is of [0-9]* bytes" \
-        "a read of 16 bytes at .*: the registration is of [0-9]* bytes"; do
-        try "$1: says why: ${why/ at .\*/}" grep "$why" "$log"
-    done
-}
-
 run_litmus() {
-    ordered_writes
-    litmus "litmus, paced" --verbose --bandwidth 1G --latency 5us --memlock 64M \
-        --reg 68us,200ns --dereg 20us,100ns --
-    says_why "litmus, paced"
-    litmus_program=litmus_faults litmus "faults" --
-    litmus_program=litmus_order litmus "order" --
-    litmus_program=litmus_devices litmus "devices" --
-    litmus "litmus, private pages" --bandwidth 1G --latency 5us --memlock 64M -- \
-        env SOFTHCA_SHARE_PAGES=0
-    litmus "litmus, unpaced" -- env -u SOFTHCA_BANDWIDTH -u SOFTHCA_LATENCY -u SOFTHCA_MEMLOCK
-}
-
-# Open MPI's own BTL for verbs, on a test program.
-openib() { # NAME MCA-OPTIONS -- PROGRAM [ARGUMENT...]
-    local name=$1 options=()
-    shift
-    while test "$1" != --; do
-        options+=("$1")
-        shift
-    done
-    shift
-    test -z "$only" || [[ $name =~ $only ]] || return
-    if ! test -x "$1"; then
-        skip "$name" "make check builds ${1##*/}"
-        return
-    fi
-    TALLY_TIMEOUT=180 try "$name" "$softhca" "${fabric[@]}" --profile graphene -- \
-        mpirun -np 2 --bind-to none --oversubscribe --mca pml ob1 --mca btl openib,self \
-        --mca btl_openib_allow_ib 1 --mca btl_openib_warn_no_device_params_found 0 \
-        "${options[@]}" "$@"
-}
-
-run_openib() {
-    local programs=$build/tests/mpi program
-    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-    if ! ompi_info --parsable 2>/dev/null | grep -q '^mca:btl:openib:'; then
-        skip "openib" "this Open MPI has no openib BTL"
-        return
-    fi
-    for program in pingpong window; do
-        openib "openib get, $program" --mca btl_openib_flags send,get -- "$programs/$program"
-        openib "openib put, $program" --mca btl_openib_flags send,put -- "$programs/$program"
-        openib "openib eager RDMA, $program" --mca btl_openib_use_eager_rdma 1 \
-            --mca btl_openib_eager_rdma_threshold 1 -- "$programs/$program"
-        openib "openib leave_pinned, $program" --mca mpi_leave_pinned 1 -- "$programs/$program"
-        openib "openib no leave_pinned, $program" --mca mpi_leave_pinned 0 -- "$programs/$program"
-    done
-    openib "openib one-sided" --mca osc rdma -- "$programs/onesided"
+    try_script litmus env SOFTHCA_BUILD="$build" TALLY_LOGS="$TALLY_LOGS" "$here/litmus.sh" ${only:+--only "$only"}
 }
 
 # The average bandwidth that perftest reported last in the log, GB/s.
