@@ -53,7 +53,7 @@ sub anchors {
 my @documents = sort(glob("docs/*.md"));
 my @notes = sort(glob("docs/notes/*.md"));
 my @pages = (grep({ -e } qw(README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md)), @documents, @notes,
-    qw(tests/README.md contrib/softhca/README.md));
+    qw(tests/README.md tests/papers/README.md contrib/softhca/README.md));
 
 sub check_links {
     my ($page) = @_;
