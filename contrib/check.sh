@@ -180,7 +180,7 @@ configure_in() { # DIRECTORY OPTION...
 
 run_deps() {
     local status=0
-    "$top/contrib/deps.sh" build test || status=$?
+    "$top/contrib/deps.sh" build test docs || status=$?
     if test $status -ne 0; then
         fail deps
         tally
@@ -219,6 +219,7 @@ run_build() {
     for file in rbuf-bench rbuf-compare rbuf-plot rbuf-tune softhca; do
         try "$file says its version" sh -c '"$1" --version | grep -wF "$2"' - "$prefix/bin/$file" "$version"
     done
+    TALLY_TIMEOUT=300 add_counted "man pages" env RBUF_BUILD="$plain" "$source/tests/build/pages.sh"
     try "ompi_info lists the component" env \
         "OMPI_MCA_mca_base_component_path=SYS_DEFAULT:$prefix/lib/openmpi" sh -c \
         'ompi_info --param btl rbuf --level 9 | tee /dev/stderr | grep "parameter \"btl_rbuf_protocol\""'
