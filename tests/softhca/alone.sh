@@ -27,12 +27,17 @@ prepare() {
     cd "$work/softhca" && autoreconf --install --warnings=all,no-obsolete,no-portability
 }
 
-configure() {
-    mkdir "$work/build" && cd "$work/build" && ../softhca/configure --prefix="$work/prefix" --enable-werror
+configure() { # DIRECTORY OPTION...
+    mkdir "$work/$1" && cd "$work/$1" && ../softhca/configure --prefix="$work/prefix" --enable-werror "${@:2}"
 }
 
 in_build() { # ARGUMENT-OF-MAKE...
     timeout -k 5 "$(patience_for $TALLY_TIMEOUT)" make -C "$work/build" "$@"
+}
+
+with_sanitizers() {
+    configure sanitized --enable-asan --enable-ubsan CFLAGS="-O1 -g" &&
+        timeout -k 5 "$(patience_for $TALLY_TIMEOUT)" make -C "$work/sanitized" -j"$(nproc)" check
 }
 
 installed() {
@@ -60,12 +65,13 @@ if ! command -v autoreconf >/dev/null; then
 else
     try "copy of the folder" copy_folder &&
         try "autoreconf" prepare &&
-        try "configure" configure &&
+        try "configure" configure build &&
         try "make" in_build -j"$(nproc)" &&
         try "make check" in_build check &&
         try "make install" in_build install &&
         try "what is installed" installed &&
         try "make distcheck" distcheck &&
+        try "make check with sanitizers" with_sanitizers &&
         if command -v ibv_devinfo >/dev/null; then
             try "the installed one runs, moved" runs_elsewhere
         else
