@@ -19,14 +19,14 @@ AC_DEFUN([RBUF_FIND_SPHINX], [
     rbuf_have_made=no
     RBUF_TRY_SPHINX
     AS_IF([test $rbuf_sphinx_works = no || test -z "$PYTHON3"],
-        [rbuf_pages_summary="none: Sphinx is missing (Debian: python3-sphinx python3-myst-parser)"],
+        [rbuf_pages_summary="not built, none is installed: Sphinx is missing (Debian: python3-sphinx python3-myst-parser)"],
         [test -z "$OMPI_INFO" || test "$cross_compiling" = yes],
-        [rbuf_pages_summary="none: ompi_info is missing or cannot be run"],
+        [rbuf_pages_summary="not built, none is installed: ompi_info is missing or cannot be run"],
         [rbuf_have_sphinx=yes
          rbuf_pages_summary="made by $SPHINX_BUILD"])
     AS_IF([test $rbuf_have_sphinx = no && test -f "$srcdir/docs/made/rbuf.7"],
         [rbuf_have_made=yes
-         rbuf_pages_summary="those of the distribution"])
+         rbuf_pages_summary="installed as the distribution has them"])
     AM_CONDITIONAL([HAVE_SPHINX], [test $rbuf_have_sphinx = yes])
     AM_CONDITIONAL([HAVE_MADE_PAGES], [test $rbuf_have_made = yes])
 ])

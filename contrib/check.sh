@@ -8,9 +8,9 @@
 # Stages, in order and all by default:
 #   deps      installs the packages that are missing (as root; otherwise names them and ends)
 #   build     builds with warnings as errors and installs into DIR/prefix; the programs of the tests
-#   unit      make check: unit tests, the launcher's options, what the component exports
+#   unit      make check: unit tests, litmus tests of the emulated adapter, what the component exports
 #   sanitize  the unit tests again under AddressSanitizer and UndefinedBehaviorSanitizer
-#   softhca   other people's verbs programs on the emulated adapter
+#   softhca   the emulated adapter from a copy of its folder alone; other people's verbs programs on it
 #   mpi       MPI programs over rbuf with every protocol, some with other settings of eager rings and with
 #             auto without its cache; rbuf-bench, and what rbuf-tune says
 #   devices   a slice of the MPI programs with the emulated adapter like each real one, and with several ports
@@ -180,7 +180,7 @@ configure_in() { # DIRECTORY OPTION...
 
 run_deps() {
     local status=0
-    "$top/contrib/deps.sh" build test || status=$?
+    "$top/contrib/deps.sh" build test docs || status=$?
     if test $status -ne 0; then
         fail deps
         tally
@@ -211,7 +211,7 @@ run_build() {
     build_or_end
     for file in lib/openmpi/mca_btl_rbuf.so lib/openmpi/mca_osc_rbuf.so share/openmpi/help-mpi-btl-rbuf.txt \
         share/openmpi/help-mpi-osc-rbuf.txt bin/softhca bin/rbuf-bench bin/rbuf-compare bin/rbuf-plot bin/rbuf-tune \
-        lib/rbuf/libsofthca.so libexec/rbuf/nas_is \
+        lib/softhca/libsofthca.so libexec/rbuf/nas_is \
         share/openmpi/amca-param-sets/rbuf.conf; do
         try "installed: $file" test -s "$prefix/$file"
     done
@@ -219,6 +219,7 @@ run_build() {
     for file in rbuf-bench rbuf-compare rbuf-plot rbuf-tune softhca; do
         try "$file says its version" sh -c '"$1" --version | grep -wF "$2"' - "$prefix/bin/$file" "$version"
     done
+    TALLY_TIMEOUT=300 add_counted "man pages" env RBUF_BUILD="$plain" "$source/tests/build/pages.sh"
     try "ompi_info lists the component" env \
         "OMPI_MCA_mca_base_component_path=SYS_DEFAULT:$prefix/lib/openmpi" sh -c \
         'ompi_info --param btl rbuf --level 9 | tee /dev/stderr | grep "parameter \"btl_rbuf_protocol\""'
@@ -252,7 +253,9 @@ build_sanitized() { # [anew]
 }
 
 run_softhca() {
-    TALLY_TIMEOUT=1800 add_counted softhca "$source/tests/softhca/run.sh" --build "$plain" clients litmus openib
+    TALLY_TIMEOUT=600 add_counted "softhca alone" "$source/tests/softhca/alone.sh"
+    TALLY_TIMEOUT=1200 add_counted softhca "$source/contrib/softhca/tests/run.sh" --build "$plain/contrib/softhca" clients
+    TALLY_TIMEOUT=600 add_counted openib "$source/tests/softhca/run.sh" --build "$plain"
 }
 
 run_mpi() {
@@ -277,7 +280,8 @@ run_mpi() {
 run_measure() {
     local quick=(--quick)
     test $all = yes && quick=()
-    TALLY_TIMEOUT=1200 add_counted accuracy "$source/tests/softhca/run.sh" "${quick[@]}" --build "$plain" accuracy
+    TALLY_TIMEOUT=1200 add_counted accuracy "$source/contrib/softhca/tests/run.sh" "${quick[@]}" \
+        --build "$plain/contrib/softhca" accuracy
     TALLY_TIMEOUT=600 add_counted tune env PATH="$prefix/bin:$PATH" \
         RBUF_COMPONENT_DIR="$prefix/lib/openmpi" SOFTHCA="$prefix/bin/softhca" "$source/tests/mpi/tune.sh" measures
     TALLY_TIMEOUT=400 try "more ranks than processors" env RBUF_BUILD="$plain" \

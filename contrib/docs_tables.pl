@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
 #
 # Writes the tables of docs/ whose numbers a program found: the simulator and the model, by what they wrote into
-# tests/sim/golden, and measurements, by the lines that are kept of them in docs/data.
+# tests/papers/golden, and measurements, by the lines that are kept of them in docs/data.
 #
 #   docs_tables.pl [--check] [PAGE...]     PAGE is a name such as superpipeline; all pages by default
 #   docs_tables.pl --measure NAME...       measures anew what docs/data/NAME.csv keeps, and writes all tables
@@ -39,8 +39,8 @@ my %read;
 sub lines_of {
     my ($name) = @_;
     return @{ $read{$name} } if $read{$name};
-    my ($path) = grep { -e } "$top/tests/sim/golden/$name.csv", "$top/docs/data/$name.csv";
-    complain("there is neither tests/sim/golden/$name.csv nor docs/data/$name.csv") unless $path;
+    my ($path) = grep { -e } "$top/tests/papers/golden/$name.csv", "$top/docs/data/$name.csv";
+    complain("there is neither tests/papers/golden/$name.csv nor docs/data/$name.csv") unless $path;
     open my $file, '<', $path or complain("$path: $!");
     my ($names, @lines);
     while (my $line = <$file>) {

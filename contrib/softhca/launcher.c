@@ -124,7 +124,7 @@ static bool find_library(char library[PATH_MAX])
         snprintf(library, PATH_MAX, "%s/.libs/libsofthca.so", directory);
         if (access(library, R_OK) == 0)
             return true;
-        snprintf(library, PATH_MAX, "%s/../lib/rbuf/libsofthca.so", directory);
+        snprintf(library, PATH_MAX, "%s/../lib/softhca/libsofthca.so", directory);
         if (access(library, R_OK) == 0)
             return true;
     }

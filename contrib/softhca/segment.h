@@ -67,7 +67,7 @@
 #define MAX_SGE          30u
 #define MAX_INLINE       512u
 #define NODE_SPAN        (512ull << 20) /* bytes of address space a node */
-#define SEGMENT_VERSION  7u
+#define SEGMENT_VERSION  8u
 #define TIME_UNKNOWN     0ull
 
 /* A lock between processes: 0 when free, otherwise the holder's node plus one. A lock whose holder
@@ -245,7 +245,7 @@ struct port_entry {
     _Atomic uint32_t link_layer; /* enum link_layer */
     _Atomic uint32_t n_gids;
     struct gid_entry gids[MAX_GIDS];
-    char link_name[40];
+    char link_name[44]; /* SOFTHCA_PORT, a colon, a number */
 };
 
 struct node_directory_entry {

@@ -131,7 +131,7 @@ if command -v gnuplot >/dev/null; then
     try "svg" "$plot" --output "$work/x.svg" "${only[@]}" "$work/a.csv"
     try "svg names the lines" grep -q superpipeline "$work/x.svg"
     figures() {
-        "$here/../sim/figures.sh" --plot "$work/figures" && grep -q 'superpipeline' "$work/figures/denis2011-fig6-infini.svg" &&
+        "$here/../papers/figures.sh" --plot "$work/figures" && grep -q 'superpipeline' "$work/figures/denis2011-fig6-infini.svg" &&
             test "$(find "$work/figures" -name '*.svg' -size +2k | wc -l)" = 9
     }
     try "the simulator's figures" figures

@@ -5,7 +5,8 @@
 # exists; every topic of a help text has its place in troubleshooting.md; every document is in the manual's table
 # of contents, in the distribution, and (but for what the map leaves to others) in README's map; the changelog has a
 # heading with the version and the day of its release, and what is newer stands above it. A note of docs/notes
-# is in the table of contents, and the page that it belongs to has a link to it.
+# is in the table of contents, and the page that it belongs to has a link to it. rbuf and softhca have
+# one version.
 #
 #   tests/build/documents.pl [TREE]
 
@@ -54,7 +55,7 @@ sub anchors {
 my @documents = sort(glob("docs/*.md"));
 my @notes = sort(glob("docs/notes/*.md"));
 my @pages = (grep({ -e } qw(README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md)), @documents, @notes,
-    qw(tests/README.md contrib/softhca/README.md));
+    qw(tests/README.md tests/papers/README.md contrib/softhca/README.md));
 
 sub check_links {
     my ($page) = @_;
@@ -124,11 +125,20 @@ sub check_release {
         unless @headings && $headings[0] =~ /^\Q$version\E, \d{4}-\d\d-\d\d$/;
 }
 
+# The emulated adapter is a package of its own, released together with rbuf under one version and licence.
+sub check_adapter {
+    my ($ours) = content("$component/rbuf_version.h") =~ /RBUF_VERSION "(.*)"/;
+    my ($its) = content("contrib/softhca/configure.ac") =~ /^AC_INIT\(\[softhca\], \[(.*)\]\)/m;
+    fault("contrib/softhca/configure.ac has version $its, and $component/rbuf_version.h $ours") unless $its eq $ours;
+    fault("contrib/softhca/LICENSE is not LICENSE") unless content("contrib/softhca/LICENSE") eq content("LICENSE");
+}
+
 die "no parameters found in $component/btl_rbuf_params.c\n" unless keys(%known) > 50;
 check_links($_) for @pages;
 check_parameters($_) for @pages;
 check_topics();
 check_listed();
 check_release();
+check_adapter();
 print scalar(@pages), " documents, $faults faults\n";
 exit($faults > 0);

@@ -11,8 +11,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../../contrib/transports.sh"
 # shellcheck source=tests/rings.sh
 . "$here/../rings.sh"
-# shellcheck source=tests/patience.sh
-. "$here/../patience.sh"
+# shellcheck source=contrib/softhca/tests/patience.sh
+. "$here/../../contrib/softhca/tests/patience.sh"
 
 usage()
 {

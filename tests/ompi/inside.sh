@@ -195,7 +195,8 @@ verbs_programs() {
     local some=()
     test ${#long[@]} -gt 0 || some=(--only '^(calls|ibv_|ib_.*_bw 4096|ib_send_lat|ib_atomic_bw)')
     command -v ib_write_bw >/dev/null || some=(--only '^(calls|ibv_)') # the chroot has no perftest
-    try_script "verbs programs" "$source/tests/softhca/run.sh" "${some[@]}" --build "$build" clients
+    try_script "verbs programs" "$source/contrib/softhca/tests/run.sh" "${some[@]}" \
+        --build "$build/contrib/softhca" calls clients
 }
 
 series=$(mpirun --version | sed -n 's/.*(Open MPI) \([0-9]*\.[0-9]*\).*/\1/p')

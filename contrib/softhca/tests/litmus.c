@@ -487,17 +487,25 @@ static bool has_costs(const char *variable)
     return getenv(variable) && model_ns(variable, 1) >= 10000;
 }
 
+/* 0 is no limit. */
+static bool is_set(const char *variable)
+{
+    const char *value = getenv(variable);
+
+    return value && strtoull(value, NULL, 10) > 0;
+}
+
 static const char *reason_to_skip(const struct test *test)
 {
     const char *stale = getenv("SOFTHCA_CHECK_STALE");
 
     switch (test->needs) {
     case PACING:
-        return getenv("SOFTHCA_BANDWIDTH") && getenv("SOFTHCA_LATENCY") ? NULL : "no pacing is set";
+        return is_set("SOFTHCA_BANDWIDTH") && is_set("SOFTHCA_LATENCY") ? NULL : "no pacing is set";
     case COSTS:
         return has_costs("SOFTHCA_REG") && has_costs("SOFTHCA_DEREG") ? NULL : "no costs are set";
     case MEMLOCK:
-        return getenv("SOFTHCA_MEMLOCK") ? NULL : "no limit is set";
+        return is_set("SOFTHCA_MEMLOCK") ? NULL : "no limit is set";
     case WATCHING:
         if (stale && !strcmp(stale, "0"))
             return "switched off";

@@ -3,19 +3,22 @@
 #
 # Tests the launcher: its options and units, what it puts into the environment, how it ends, and that
 # it leaves no file behind. It needs no adapter: a library of the system stands in for libsofthca.
-# The build directory comes from RBUF_BUILD.
+# SOFTHCA_BUILD is softhca's build directory, by default its source's.
 
 here=$(cd "$(dirname "$0")" && pwd)
-build=$(cd "${RBUF_BUILD:-$here/../..}" && pwd)
-softhca=$build/contrib/softhca/softhca
+build=$(cd "${SOFTHCA_BUILD:-$here/..}" && pwd)
+softhca=$build/softhca
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
 TALLY_LOGS=$work
-. "$here/../tally.sh"
+# shellcheck source=contrib/softhca/tests/tally.sh
+. "$here/tally.sh"
 
 stand_in=$(ldd /bin/sh | sed -n 's/.*=> \(\/.*libc\.[^ ]*\) .*/\1/p')
 export SOFTHCA_LIB=$stand_in
 unset LD_PRELOAD
+# Where the launcher is built with a sanitizer: some tests preload a library before that one's.
+export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0
 
 # The options put VALUE into VARIABLE.
 sets() { # VARIABLE VALUE OPTION...

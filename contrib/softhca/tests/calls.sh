@@ -4,10 +4,13 @@
 # The emulated adapter has a function for each of libibverbs that calls what a context names: a later release
 # may have more of them, and a program that calls one would end there.
 #
-#   calls.sh LIBSOFTHCA
+#   tests/calls.sh
+#
+# SOFTHCA_BUILD is softhca's build directory, by default its source's. Exit status: 0, 1, or 77 without nm.
 
 set -u
-softhca=${1:?usage: calls.sh LIBSOFTHCA}
+softhca=${SOFTHCA_BUILD:-$(dirname "$0")/..}/.libs/libsofthca.so
+command -v nm >/dev/null || { echo "nm is not installed"; exit 77; }
 libibverbs=$(ldd "$softhca" | awk '$1 ~ /^libibverbs/ { print $3 }')
 test -r "$libibverbs" || { echo "$softhca is not linked with libibverbs" >&2; exit 1; }
 

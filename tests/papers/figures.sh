@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
 #
-# Simulates the figures of docs/superpipeline.md and compares them with tests/sim/golden, to the
+# Simulates the figures of docs/superpipeline.md and compares them with tests/papers/golden, to the
 # nanosecond: whoever changes what a transfer takes has to look at what he did.
 #
 #   figures.sh [--program FILE] [--update | --plot DIR [--format svg|png]]
