@@ -57,6 +57,39 @@ sub lines_of {
     return @lines;
 }
 
+# The word at the end of a line of statements (tests/sim/verdict.h), or nothing.
+my %verdicts = map { $_ => 1 } 'holds', 'put in', 'shown', 'FAILS';
+sub verdict_of {
+    my ($fields) = @_;
+    return $verdicts{ $fields->[-1] // '' } ? $fields->[-1] : '';
+}
+
+# Behind a number that gives back what was put in.
+my $mark = ' (put in)';
+
+# The mark of the one line of FILE that begins with these fields, or nothing.
+sub mark_of {
+    my ($name, @keys) = @_;
+    for my $line (lines_of($name)) {
+        my (undef, $fields) = @$line;
+        return $mark if verdict_of($fields) eq 'put in' && !grep { ($fields->[$_] // '') ne $keys[$_] } 0 .. $#keys;
+    }
+    return '';
+}
+
+# How many of the paper's numbers in FILE have this verdict. What is put in has no other.
+sub count_verdicts {
+    my ($verdict, $name) = @_;
+    my $count = 0;
+    for my $line (lines_of($name)) {
+        my ($names, $fields) = @$line;
+        my ($at) = grep { $names->[$_] eq 'paper' } 0 .. $#$names;
+        next unless defined $at && $fields->[$at] ne '' && $fields->[$at] ne 'not there';
+        $count++ if verdict_of($fields) eq $verdict;
+    }
+    return $count;
+}
+
 # The field COLUMN of the one line of FILE that begins with these fields.
 sub field {
     my ($name, $column, @keys) = @_;
@@ -171,11 +204,19 @@ sub table_lines {
 my %function = (
     size => \&size_name,
 
-    # FORMAT|FILE|COLUMN|KEY...: the field as it is, or as a number in a format
-    value => sub { my ($format, @of) = @_; in_format($format, field(@of)) },
+    # FORMAT|FILE|COLUMN|KEY...: the field as it is, or as a number in a format; marked, where it is put in
+    value => sub {
+        my ($format, @of) = @_;
+        my ($name, $column, @keys) = @of;
+        in_format($format, field(@of)) . ($column eq 'paper' ? '' : mark_of($name, @keys));
+    },
+    # the same with the other sign
+    minus => sub { my ($format, @of) = @_; in_format($format, -field(@of)) },
+    # VERDICT|FILE: how many of the paper's numbers have it
+    count => \&count_verdicts,
     # FORMAT|FILE|COLUMN|KEY...: the greatest of all lines that begin with these
     most => sub { my ($format, @of) = @_; in_format($format, (middle(column_of(@of)))[2]) },
-    about => sub { about_size(field(@_)) },
+    about => sub { my ($name, undef, @keys) = @_; about_size(field(@_)) . mark_of($name, @keys) },
 
     # FILE|COLUMN|KEY...: to the unit from 10 on
     rounded => sub {
@@ -275,6 +316,13 @@ my %function = (
         my ($format, $name, $column, $conditions, $speed, $latency, $bytes) = @_;
         my ($time) = middle(values %{ by_round($name, $column, $conditions) });
         in_format($format, percent_over($time, $bytes / $speed / 1000 + $latency));
+    },
+
+    # FORMAT|FILE|COLUMN|MACHINE|BYTES: what was simulated over what the machine's wire takes, %
+    over_net => sub {
+        my ($format, $file, $column, $machine, $bytes) = @_;
+        my $wire = $bytes / field('machines', 'B_net', $machine) + field('machines', 'latency', $machine);
+        in_format($format, percent_over(field($file, $column, $bytes), $wire));
     },
 
     # NAME|CONDITIONS: what reuse gained, %, its interval, what equation 6 gives and the verdict
