@@ -1,10 +1,10 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
 #
-# Writes the tables of docs/ whose numbers a program found: the simulator and the model, by what they wrote into
-# tests/sim/golden, and measurements, by the lines that are kept of them in docs/data.
+# Writes the tables of README.md and docs/ whose numbers a program found: the simulator and the model, by what they
+# wrote into tests/sim/golden, and measurements, by the lines that are kept of them in docs/data.
 #
-#   docs_tables.pl [--check] [PAGE...]     PAGE is a name such as superpipeline; all pages by default
+#   docs_tables.pl [--check] [PAGE...]     PAGE is a name such as superpipeline or notes/reuse; all pages by default
 #   docs_tables.pl --measure NAME...       measures anew what docs/data/NAME.csv keeps, and writes all tables
 #   docs_tables.pl --list                  the measurements, with their commands
 #
@@ -14,8 +14,11 @@
 # the function below finds; those between `each A, B, C` and `end` come once for each word, which stands for every @
 # in them. `measure NAME: COMMAND` says how a measurement is made: the shell runs the command in the top directory, and
 # it writes the CSV file "$CSV"; what is installed has to be found by PATH, what is not is that of the build directory
-# that RBUF_BUILD names, and the machine has to be idle. A table that
-# says `from NAME` stays as it is while there is no docs/data/NAME.csv.
+# that RBUF_BUILD names, and the machine has to be idle.
+#
+# A table `from NAME` stays as it is while there is no docs/data/NAME.csv, and one of typed lines has none. These say
+# `since DATE COMMIT`: when the numbers came, and the first commit that has them. That stands under the table. A table
+# of numbers that is none of these is complained of, unless docs/tables/no-results has its first line.
 #
 # Exit status: 0; 1 if a table differs or cannot be made; 2 on bad usage.
 use strict;
@@ -362,6 +365,12 @@ sub found {
 
 # ---- tables ----
 
+# README is at the top.
+sub page_path {
+    my ($page) = @_;
+    return $page eq 'README' ? "$top/README.md" : "$top/docs/$page.md";
+}
+
 # The tables of a page by name: their lines, and whether what they are from is there.
 sub tables_of {
     my ($page) = @_;
@@ -372,6 +381,7 @@ sub tables_of {
         if ($line =~ /^\[([\w-]+)\]$/) { $name = $1 }
         elsif ($line =~ /^measure ([\w-]+): (.*)/) { $measure{$1} = $2 }
         elsif ($line =~ /^from ([\w-]+)$/) { $tables{$name}{absent} = 1 unless -e "$top/docs/data/$1.csv" }
+        elsif ($line =~ /^since (\d{4}-\d\d-\d\d) ([0-9a-f]{7,})$/) { $tables{$name}{since} = "Measured on $1, commit $2." }
         elsif ($line =~ /^each (.*)/) { @words = split /, /, $1; @repeated = () }
         elsif ($line eq 'end') {
             for my $word (@words) { push @{ $tables{$name}{lines} }, map { s/\@/$word/gr } @repeated }
@@ -390,20 +400,61 @@ sub made {
     return join '', map { s/\{(\w+) ([^{}]*)\}/found($1, $2)/ger . "\n" } @$lines;
 }
 
+# What stands between the lines that mark a table: made anew, or as it is, with the day of its numbers.
+sub body_of {
+    my ($page, $name, $table, $old) = @_;
+    my $typed = $table->{absent} || !grep { /\{\w+ [^{}]*\}/ } @{ $table->{lines} };
+    return "\n" . made($page, $name, $table->{lines}) . "\n" unless $typed;
+    complain("$name has neither a measurement in docs/data nor a line `since DATE COMMIT`") unless $table->{since};
+    my $rows = $table->{absent} ? join '', grep { /^\|/ } split /^/, $old : made($page, $name, $table->{lines});
+    return "\n$rows\n$table->{since}\n\n";
+}
+
+# The first lines of tables in which half of the cells behind the first column are numbers, and which nobody writes.
+sub tables_unwritten {
+    my ($text) = @_;
+    $text =~ s/<!-- table .*?<!-- end -->//gs;
+    my @found;
+    for my $table ($text =~ /((?:^\|.*\n)+)/gm) {
+        my ($first, undef, @rows) = split /\n/, $table;
+        my @cells = grep { $_ ne '' } map { my @row = map { s/^\s+|\s+$//gr } split /\|/; @row[2 .. $#row] } @rows;
+        push @found, $first if @cells && 2 * grep({ /^[`*]*[~+-]?\d/ } @cells) >= @cells;
+    }
+    return @found;
+}
+
+# Complains of such tables, but for those that docs/tables/no-results names: PAGE: FIRST LINE. 1 if there were any.
+sub check_unwritten {
+    my (@pages) = @_;
+    open my $file, '<', "$top/docs/tables/no-results" or return 0;
+    my %named = map { chomp; $_ => 1 } grep { !/^#/ } <$file>;
+    my $faults = 0;
+    for my $page (@pages) {
+        open my $text, '<', page_path($page) or next;
+        for my $first (tables_unwritten(join '', <$text>)) {
+            next if delete $named{"$page: $first"};
+            print "$page: a table of numbers is in no docs/tables, and not in docs/tables/no-results: $first\n";
+            $faults = 1;
+        }
+    }
+    print map { "docs/tables/no-results: there is no such table: $_\n" } sort keys %named;
+    return $faults || %named ? 1 : 0;
+}
+
 # The page as it is and as it should be.
 sub page_anew {
     my ($page) = @_;
     my $tables = tables_of($page);
-    open my $file, '<', "$top/docs/$page.md" or complain("docs/$page.md: $!");
+    open my $file, '<', page_path($page) or complain("$page.md: $!");
     my $old = join '', <$file>;
     my $new = $old;
     my %seen;
-    $new =~ s{(<!-- table ([\w-]+) -->\n).*?(<!-- end -->\n)}{
-        my ($whole, $open, $name, $close) = ($&, $1, $2, $3);
+    $new =~ s{(<!-- table ([\w-]+) -->\n)(.*?)(<!-- end -->\n)}{
+        my ($open, $name, $body, $close) = ($1, $2, $3, $4);
         $place = "docs/$page.md";
         complain("docs/tables/$page.tables has no table $name") unless $tables->{$name};
         $seen{$name} = 1;
-        $tables->{$name}{absent} ? $whole : "$open\n" . made($page, $name, $tables->{$name}{lines}) . "\n$close";
+        $open . body_of($page, $name, $tables->{$name}, $body) . $close;
     }gse;
     $place = "docs/tables/$page.tables";
     for my $name (sort keys %$tables) { complain("docs/$page.md has no place for $name") unless $seen{$name} }
@@ -441,7 +492,7 @@ sub usage {
 
 my $what = @ARGV && $ARGV[0] =~ /^--(check|measure|list)$/ ? do { shift; $1 } : 'write';
 usage() if grep { /^-/ } @ARGV;
-my @all = map { m{([\w-]+)\.tables$} } sort glob "$top/docs/tables/*.tables";
+my @all = map { m{docs/tables/([\w/-]+)\.tables$} } sort glob "$top/docs/tables/{,notes/}*.tables";
 tables_of($_) for @all;
 if ($what eq 'list') {
     print "$_: $measure{$_}\n" for sort keys %measure;
@@ -456,14 +507,18 @@ for my $page (@ARGV ? @ARGV : @all) {
     my ($old, $new) = page_anew($page);
     next if $old eq $new;
     if ($what eq 'check') {
-        print "docs/$page.md: a table is not as it was found (contrib/docs_tables.pl writes it anew)\n";
+        print "$page.md: a table is not as it was found (contrib/docs_tables.pl writes it anew)\n";
         show_difference($old, $new);
         $differs = 1;
     } else {
-        open my $file, '>', "$top/docs/$page.md" or complain("docs/$page.md: $!");
+        open my $file, '>', page_path($page) or complain("$page.md: $!");
         print $file $new;
-        close $file or complain("docs/$page.md: $!");
-        print "docs/$page.md\n";
+        close $file or complain("$page.md: $!");
+        print "$page.md\n";
     }
+}
+if ($what eq 'check' && !@ARGV) {
+    my @pages = map { m{docs/(.*)\.md$} } sort glob "$top/docs/{,notes/}*.md";
+    $differs |= check_unwritten('README', @pages);
 }
 exit $differs;

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
 #
-# Whether a number that was put in (verdict.h) is marked wherever contrib/docs_tables.pl writes it, and never counts as
-# agreement: in a tree that has one statement of each verdict, and then in docs/results.md. Exit status: 0; 1 if
-# not; 77 without perl.
+# What contrib/docs_tables.pl promises, in a small tree: a number that was put in (verdict.h) is marked wherever it is
+# written, and never counts as agreement; numbers without a file of theirs say since when they stand there, and no
+# others pass. Then, whether docs/results.md has all that was put in. Exit status: 0; 1 if not; 77 without perl.
 
 command -v perl >/dev/null || exit 77
 top=$(cd "$(dirname "$0")/../.." && pwd)
@@ -44,6 +44,28 @@ diff - "$tree/docs/page.md" <<'EOF' || fail "docs_tables.pl did not write this"
 
 <!-- end -->
 EOF
+
+# refused WHY LINES: the page's tables, with these lines at their end, are not accepted.
+refused() {
+    cp "$tree/docs/tables/page.tables" "$tree/good.tables"
+    cp "$tree/docs/page.md" "$tree/good.md"
+    printf '%b' "$2" >>"$tree/docs/tables/page.tables"
+    printf '%b' "$3" >>"$tree/docs/page.md"
+    ! "$tree/contrib/docs_tables.pl" --check >"$tree/said" 2>&1 || fail "accepted: $1"
+    grep -q "$1" "$tree/said" || fail "instead of '$1' it said: $(cat "$tree/said")"
+    mv "$tree/good.tables" "$tree/docs/tables/page.tables"
+    mv "$tree/good.md" "$tree/docs/page.md"
+}
+
+: >"$tree/docs/tables/no-results"
+place='<!-- table typed -->\n<!-- end -->\n'
+"$tree/contrib/docs_tables.pl" --check || fail "the good page is refused"
+refused 'neither a measurement' '[typed]\n| a | b |\n' "$place"
+refused 'neither a measurement' '[typed]\nfrom nothing\n| a | {value %%s|claims|found|a|found} |\n' "$place"
+refused 'not in docs/tables/no-results' '' '| a | us |\n| --- | --- |\n| b | 12.5 |\n'
+refused 'Measured on 2026-11-21, commit 39d8e77' '[typed]\nsince 2026-11-21 39d8e77\n| a | 1 |\n' "$place"
+echo 'page: | a | us |' >"$tree/docs/tables/no-results"
+refused 'there is no such table' '' ''
 
 # docs/results.md has every statement that is put in, by a function that marks it. `what` is the first or the second field.
 for golden in "$top"/tests/sim/golden/*.csv; do
