@@ -288,6 +288,9 @@ my %function = (
     # FORMAT|NAME|COLUMN|CONDITIONS: median over the rounds
     median => sub { my ($format, @of) = @_; in_format($format, (middle(values %{ by_round(@of) }))[0]) },
 
+    # the same in 10^6 bytes
+    mb => sub { my ($format, @of) = @_; in_format($format, (middle(values %{ by_round(@of) }))[0] / 1e6) },
+
     # the lowest
     least => sub { my ($format, @of) = @_; in_format($format, (middle(values %{ by_round(@of) }))[1]) },
 
@@ -305,6 +308,12 @@ my %function = (
     ratio_less => sub {
         my ($format, @of) = @_;
         as_many($format, middle(map { 100 * (1 - $_) } ratios(@of)));
+    },
+
+    # the same as how much more the first is, %
+    ratio_more => sub {
+        my ($format, @of) = @_;
+        as_many($format, middle(map { 100 * ($_ - 1) } ratios(@of)));
     },
 
     # the same of the lowest of all rounds, where other jobs made single ones longer
@@ -328,6 +337,22 @@ my %function = (
         in_format($format, percent_over(field($file, $column, $bytes), $wire));
     },
 
+    # NAME|TRANSPORT|OTHER: the first length from which on the second takes no longer than the first
+    meet => sub {
+        my ($name, @of) = @_;
+        my ($one, $other) = map {
+            my $transport = $_;
+            my %at;
+            push @{ $at{ $_->{size} } }, $_->{median_us} for lines_where($name, "transport=$transport");
+            complain("$name has no $transport") unless %at;
+            \%at
+        } @of;
+        my @behind = grep { (middle(@{ $other->{$_} }))[0] > (middle(@{ $one->{$_} }))[0] } keys %$one;
+        my ($last) = sort { $b <=> $a } @behind;
+        my ($meet) = sort { $a <=> $b } grep { !@behind || $_ > $last } keys %$one;
+        $meet ? size_name($meet) : 'not up to ' . size_name((middle(keys %$one))[2]);
+    },
+
     # NAME|CONDITIONS: what reuse gained, %, its interval, what equation 6 gives and the verdict
     gain => sub {
         my ($name, $conditions) = @_;
@@ -342,6 +367,17 @@ my %function = (
     best_gain => sub {
         my ($format, @of) = @_;
         in_format($format, (sort { $b <=> $a } map { 100 * (1 - $_->{on_us} / $_->{off_us}) } lines_where(@of))[0]);
+    },
+
+    # PAGE|TABLE|N|CELL...: the N-th cell of the line of another page's table that begins with these
+    of_page => sub {
+        my ($page, $table, $n, @first) = @_;
+        open my $file, '<', page_path($page) or complain("$page.md: $!");
+        my ($lines) = join('', <$file>) =~ /<!-- table \Q$table\E -->\n(.*?)<!-- end -->/s;
+        my @rows = map { [map { s/^ +| +$//gr } split /\|/] } split /\n/, $lines // '';
+        my @found = grep { my $row = $_; !grep { ($row->[$_ + 1] // '') ne $first[$_] } 0 .. $#first } @rows;
+        complain(scalar(@found) . " lines of $page, $table begin with " . join ', ', @first) if @found != 1;
+        return $found[0][$n];
     },
 
     # FILE: the lines of a golden file that is a table already
