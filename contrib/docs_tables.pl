@@ -197,6 +197,17 @@ sub column_of {
     return @found;
 }
 
+# The N-th cell of the line of another page's table that begins with these cells.
+sub cell_of_page {
+    my ($page, $table, $n, @first) = @_;
+    open my $file, '<', page_path($page) or complain("$page.md: $!");
+    my ($lines) = join('', <$file>) =~ /<!-- table \Q$table\E -->\n(.*?)<!-- end -->/s;
+    my @rows = map { [map { s/^ +| +$//gr } split /\|/] } split /\n/, $lines // '';
+    my @found = grep { my $row = $_; !grep { ($row->[$_ + 1] // '') ne $first[$_] } 0 .. $#first } @rows;
+    complain(scalar(@found) . " lines of $page, $table begin with " . join ', ', @first) if @found != 1;
+    return $found[0][$n];
+}
+
 sub table_lines {
     my ($name) = @_;
     open my $file, '<', "$top/tests/sim/$name" or complain("tests/sim/$name: $!");
@@ -370,14 +381,12 @@ my %function = (
     },
 
     # PAGE|TABLE|N|CELL...: the N-th cell of the line of another page's table that begins with these
-    of_page => sub {
-        my ($page, $table, $n, @first) = @_;
-        open my $file, '<', page_path($page) or complain("$page.md: $!");
-        my ($lines) = join('', <$file>) =~ /<!-- table \Q$table\E -->\n(.*?)<!-- end -->/s;
-        my @rows = map { [map { s/^ +| +$//gr } split /\|/] } split /\n/, $lines // '';
-        my @found = grep { my $row = $_; !grep { ($row->[$_ + 1] // '') ne $first[$_] } 0 .. $#first } @rows;
-        complain(scalar(@found) . " lines of $page, $table begin with " . join ', ', @first) if @found != 1;
-        return $found[0][$n];
+    of_page => \&cell_of_page,
+
+    # FORMAT|PAGE|TABLE|N|CELL;CELL...|CELL;CELL...: how much less one such cell is than another, %
+    of_page_less => sub {
+        my ($format, $page, $table, $n, @lines) = @_;
+        in_format($format, -percent_over(map { cell_of_page($page, $table, $n, split /;/) } @lines));
     },
 
     # FILE: the lines of a golden file that is a table already
