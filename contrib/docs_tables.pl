@@ -208,6 +208,23 @@ sub cell_of_page {
     return $found[0][$n];
 }
 
+# The first number in each of the cells N;CELL... of another page's table; of N+N;CELL... the sum.
+sub numbers_of_page {
+    my ($page, $table, @cells) = @_;
+    my @numbers;
+    for my $cell (@cells) {
+        my ($columns, @first) = split /;/, $cell;
+        my $sum = 0;
+        for my $n (split /\+/, $columns) {
+            my $text = cell_of_page($page, $table, $n, @first);
+            $text =~ /(\d+(?:\.\d+)?)/ or complain("no number in '$text'");
+            $sum += $1;
+        }
+        push @numbers, $sum;
+    }
+    return @numbers;
+}
+
 sub table_lines {
     my ($name) = @_;
     open my $file, '<', "$top/tests/sim/$name" or complain("tests/sim/$name: $!");
@@ -383,11 +400,13 @@ my %function = (
     # PAGE|TABLE|N|CELL...: the N-th cell of the line of another page's table that begins with these
     of_page => \&cell_of_page,
 
-    # FORMAT|PAGE|TABLE|N|CELL;CELL...|CELL;CELL...: how much less one such cell is than another, %
-    of_page_less => sub {
-        my ($format, $page, $table, $n, @lines) = @_;
-        in_format($format, -percent_over(map { cell_of_page($page, $table, $n, split /;/) } @lines));
-    },
+    # FORMAT|PAGE|TABLE|N;CELL...|N;CELL...: the first number of one such cell over that of another
+    page_times => sub { my ($format, @of) = @_; my ($one, $other) = numbers_of_page(@of); in_format($format, $one / $other) },
+    # the same as how much less or more it is, %
+    page_less => sub { my ($format, @of) = @_; in_format($format, -percent_over(numbers_of_page(@of))) },
+    page_more => sub { my ($format, @of) = @_; in_format($format, percent_over(numbers_of_page(@of))) },
+    # FORMAT|PAGE|TABLE|N;CELL...: that number itself
+    page_number => sub { my ($format, @of) = @_; in_format($format, numbers_of_page(@of)) },
 
     # FILE: the lines of a golden file that is a table already
     lines => sub { my $text = join '', table_lines(@_); chomp $text; $text },
