@@ -4,8 +4,9 @@
 # Shows rbuf at work on this machine: builds it, runs NAS IS over each of its protocols and over
 # its rivals (Open MPI's own openib BTL with and without its registration cache, and UCX), once with
 # buffers that the program keeps and once with buffers that are new in every iteration, and prints
-# one table; with a user's tree of NASA's programs (NPB) all of these, too. Then it measures ping-pong with fresh buffers over the same transports and draws it:
-# bandwidth over size, one line a transport.
+# one table; with a user's tree of NASA's programs (NPB) all of these, too, and over what the papers changed: reuse of
+# frequently used buffers, the helper thread, no eager rings, and rings of 5 slots. Then it measures ping-pong with
+# fresh buffers over the same transports and draws it: bandwidth over size, one line a transport.
 #
 # Rounds are interleaved: each runs everything once, and the table has the medians. Everything that
 # is built or written goes under the build directory; the source tree stays as it is.
@@ -28,7 +29,9 @@ usage: contrib/demo.sh [options] [-- MPIRUN-OPTION...]
   --npb-dir DIR  run NASA's own programs as well, built for Open MPI: those in DIR/bin, or DIR, of
                  this class and number of ranks, such as cg.C.x or cg.C.2
   --transports L these only (superpipeline,rcache,register,pipeline,copy,openib-pinned,
-                 openib-unpinned,ucx; what this Open MPI lacks is left out)
+                 openib-unpinned,ucx; what this Open MPI lacks is left out; with --npb-dir also
+                 helper, and superpipeline with :reuse=on, :polling_set=0 and :ring_slots=5).
+                 A protocol of rbuf may have parameters of its own: superpipeline:reuse=on
   --picture FILE where the picture of ping-pong goes, .png or .svg (BUILD/demo.png), or none
   --build DIR    build directory (build/demo)
   --prefix DIR   where rbuf is installed; nothing is built then
@@ -52,7 +55,9 @@ rounds=3
 profile=
 json=
 npb_dir=
-transports=superpipeline,rcache,register,pipeline,copy,openib-pinned,openib-unpinned,ucx
+transports=
+usual=superpipeline,rcache,register,pipeline,copy,openib-pinned,openib-unpinned,ucx
+papers=helper,superpipeline:reuse=on,superpipeline:polling_set=0,superpipeline:ring_slots=5
 picture=
 build=$top/build/demo
 prefix=
@@ -95,6 +100,7 @@ for number in "$ranks" "$rounds"; do
     esac
 done
 [ $((ranks & (ranks - 1))) -eq 0 ] || refuse "--ranks $ranks: IS runs on a power of two of ranks"
+transports=${transports:-$usual${npb_dir:+,$papers}}
 IFS=, read -ra names <<<"$transports"
 for name in "${names[@]}"; do
     transport_options "$name" || exit 2
@@ -220,7 +226,7 @@ most_of()
 # does it; on real hardware rbuf speaks for itself alone.
 read_counters()
 {
-    case $1 in
+    case ${1%%:*} in
     rcache)
         hits=$(sum_of cache_hits)
         misses=$(sum_of cache_misses)
@@ -298,7 +304,7 @@ run_rounds()
             for kind in "${kinds[@]}"; do
                 n=$((n + 1))
                 run "$round" "$name" "${kind%:*}" "${kind#*:}"
-                printf '%3d of %d  %-16s %-7s %-7s %10s s  %s\n' $n $total "$name" "${kind%:*}" \
+                printf '%3d of %d  %-27s %-7s %-7s %10s s  %s\n' $n $total "$name" "${kind%:*}" \
                     "${kind#*:}" "${seconds:--}" "${verified/yes/verified}"
             done
         done
@@ -338,7 +344,7 @@ print_table()
     }
     END {
         n = split(transports, name, " ")
-        printf "%-16s %-8s %-7s %9s %-19s %8s %9s %-9s %6s %6s %10s\n", "transport", "program",
+        printf "%-27s %-8s %-7s %9s %-19s %8s %9s %-9s %6s %6s %10s\n", "transport", "program",
             "buffers", "seconds", "(lowest - highest)", "ratio", "Mop/s", "verified", "hits",
             "misses", "pinned MB"
         for (k = 1; k <= kind_count; k++) {
@@ -348,13 +354,13 @@ print_table()
                 split(kinds[k], kind, "\t")
                 ok = good[key] + 0 == runs[key] ? "yes" : (good[key] + 0) " of " runs[key]
                 if (!(key in times)) {
-                    printf "%-16s %-8s %-7s %9s %-19s %8s %9s %-9s\n", name[t], kind[1], kind[2],
+                    printf "%-27s %-8s %-7s %9s %-19s %8s %9s %-9s\n", name[t], kind[1], kind[2],
                         "-", "", "-", "-", ok
                     continue
                 }
                 ratio = paired(key, base)
                 s = middle(key)
-                printf "%-16s %-8s %-7s %9.4f %-19s %8s %9.1f %-9s %6s %6s %10s\n", name[t],
+                printf "%-27s %-8s %-7s %9.4f %-19s %8s %9.1f %-9s %6s %6s %10s\n", name[t],
                     kind[1], kind[2], s, sprintf("(%.4f - %.4f)", lowest, highest),
                     ratio, (s > 0 ? work / s : 0), ok,
                     hits[key], misses[key],

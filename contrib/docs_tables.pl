@@ -1,10 +1,10 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
 #
-# Writes the tables of docs/ whose numbers a program found: the simulator and the model, by what they wrote into
-# tests/papers/golden, and measurements, by the lines that are kept of them in docs/data.
+# Writes the tables of README.md and docs/ whose numbers a program found: the simulator and the model, by what they
+# wrote into tests/papers/golden, and measurements, by the lines that are kept of them in docs/data.
 #
-#   docs_tables.pl [--check] [PAGE...]     PAGE is a name such as superpipeline; all pages by default
+#   docs_tables.pl [--check] [PAGE...]     PAGE is a name such as superpipeline or notes/reuse; all pages by default
 #   docs_tables.pl --measure NAME...       measures anew what docs/data/NAME.csv keeps, and writes all tables
 #   docs_tables.pl --list                  the measurements, with their commands
 #
@@ -14,8 +14,11 @@
 # the function below finds; those between `each A, B, C` and `end` come once for each word, which stands for every @
 # in them. `measure NAME: COMMAND` says how a measurement is made: the shell runs the command in the top directory, and
 # it writes the CSV file "$CSV"; what is installed has to be found by PATH, what is not is that of the build directory
-# that RBUF_BUILD names, and the machine has to be idle. A table that
-# says `from NAME` stays as it is while there is no docs/data/NAME.csv.
+# that RBUF_BUILD names, and the machine has to be idle.
+#
+# A table `from NAME` stays as it is while there is no docs/data/NAME.csv, and one of typed lines has none. These say
+# `since DATE COMMIT`: when the numbers came, and the first commit that has them. That stands under the table. A table
+# of numbers that is none of these is complained of, unless docs/tables/no-results has its first line.
 #
 # Exit status: 0; 1 if a table differs or cannot be made; 2 on bad usage.
 use strict;
@@ -55,6 +58,39 @@ sub lines_of {
     }
     $read{$name} = \@lines;
     return @lines;
+}
+
+# The word at the end of a line of statements (tests/sim/verdict.h), or nothing.
+my %verdicts = map { $_ => 1 } 'holds', 'put in', 'shown', 'FAILS';
+sub verdict_of {
+    my ($fields) = @_;
+    return $verdicts{ $fields->[-1] // '' } ? $fields->[-1] : '';
+}
+
+# Behind a number that gives back what was put in.
+my $mark = ' (put in)';
+
+# The mark of the one line of FILE that begins with these fields, or nothing.
+sub mark_of {
+    my ($name, @keys) = @_;
+    for my $line (lines_of($name)) {
+        my (undef, $fields) = @$line;
+        return $mark if verdict_of($fields) eq 'put in' && !grep { ($fields->[$_] // '') ne $keys[$_] } 0 .. $#keys;
+    }
+    return '';
+}
+
+# How many of the paper's numbers in FILE have this verdict. What is put in has no other.
+sub count_verdicts {
+    my ($verdict, $name) = @_;
+    my $count = 0;
+    for my $line (lines_of($name)) {
+        my ($names, $fields) = @$line;
+        my ($at) = grep { $names->[$_] eq 'paper' } 0 .. $#$names;
+        next unless defined $at && $fields->[$at] ne '' && $fields->[$at] ne 'not there';
+        $count++ if verdict_of($fields) eq $verdict;
+    }
+    return $count;
 }
 
 # The field COLUMN of the one line of FILE that begins with these fields.
@@ -161,6 +197,34 @@ sub column_of {
     return @found;
 }
 
+# The N-th cell of the line of another page's table that begins with these cells.
+sub cell_of_page {
+    my ($page, $table, $n, @first) = @_;
+    open my $file, '<', page_path($page) or complain("$page.md: $!");
+    my ($lines) = join('', <$file>) =~ /<!-- table \Q$table\E -->\n(.*?)<!-- end -->/s;
+    my @rows = map { [map { s/^ +| +$//gr } split /\|/] } split /\n/, $lines // '';
+    my @found = grep { my $row = $_; !grep { ($row->[$_ + 1] // '') ne $first[$_] } 0 .. $#first } @rows;
+    complain(scalar(@found) . " lines of $page, $table begin with " . join ', ', @first) if @found != 1;
+    return $found[0][$n];
+}
+
+# The first number in each of the cells N;CELL... of another page's table; of N+N;CELL... the sum.
+sub numbers_of_page {
+    my ($page, $table, @cells) = @_;
+    my @numbers;
+    for my $cell (@cells) {
+        my ($columns, @first) = split /;/, $cell;
+        my $sum = 0;
+        for my $n (split /\+/, $columns) {
+            my $text = cell_of_page($page, $table, $n, @first);
+            $text =~ /(\d+(?:\.\d+)?)/ or complain("no number in '$text'");
+            $sum += $1;
+        }
+        push @numbers, $sum;
+    }
+    return @numbers;
+}
+
 sub table_lines {
     my ($name) = @_;
     open my $file, '<', "$top/tests/sim/$name" or complain("tests/sim/$name: $!");
@@ -171,11 +235,19 @@ sub table_lines {
 my %function = (
     size => \&size_name,
 
-    # FORMAT|FILE|COLUMN|KEY...: the field as it is, or as a number in a format
-    value => sub { my ($format, @of) = @_; in_format($format, field(@of)) },
+    # FORMAT|FILE|COLUMN|KEY...: the field as it is, or as a number in a format; marked, where it is put in
+    value => sub {
+        my ($format, @of) = @_;
+        my ($name, $column, @keys) = @of;
+        in_format($format, field(@of)) . ($column eq 'paper' ? '' : mark_of($name, @keys));
+    },
+    # the same with the other sign
+    minus => sub { my ($format, @of) = @_; in_format($format, -field(@of)) },
+    # VERDICT|FILE: how many of the paper's numbers have it
+    count => \&count_verdicts,
     # FORMAT|FILE|COLUMN|KEY...: the greatest of all lines that begin with these
     most => sub { my ($format, @of) = @_; in_format($format, (middle(column_of(@of)))[2]) },
-    about => sub { about_size(field(@_)) },
+    about => sub { my ($name, undef, @keys) = @_; about_size(field(@_)) . mark_of($name, @keys) },
 
     # FILE|COLUMN|KEY...: to the unit from 10 on
     rounded => sub {
@@ -244,6 +316,9 @@ my %function = (
     # FORMAT|NAME|COLUMN|CONDITIONS: median over the rounds
     median => sub { my ($format, @of) = @_; in_format($format, (middle(values %{ by_round(@of) }))[0]) },
 
+    # the same in 10^6 bytes
+    mb => sub { my ($format, @of) = @_; in_format($format, (middle(values %{ by_round(@of) }))[0] / 1e6) },
+
     # the lowest
     least => sub { my ($format, @of) = @_; in_format($format, (middle(values %{ by_round(@of) }))[1]) },
 
@@ -263,6 +338,12 @@ my %function = (
         as_many($format, middle(map { 100 * (1 - $_) } ratios(@of)));
     },
 
+    # the same as how much more the first is, %
+    ratio_more => sub {
+        my ($format, @of) = @_;
+        as_many($format, middle(map { 100 * ($_ - 1) } ratios(@of)));
+    },
+
     # the same of the lowest of all rounds, where other jobs made single ones longer
     least_less => sub {
         my ($format, $name, $column, $first, $second) = @_;
@@ -275,6 +356,29 @@ my %function = (
         my ($format, $name, $column, $conditions, $speed, $latency, $bytes) = @_;
         my ($time) = middle(values %{ by_round($name, $column, $conditions) });
         in_format($format, percent_over($time, $bytes / $speed / 1000 + $latency));
+    },
+
+    # FORMAT|FILE|COLUMN|MACHINE|BYTES: what was simulated over what the machine's wire takes, %
+    over_net => sub {
+        my ($format, $file, $column, $machine, $bytes) = @_;
+        my $wire = $bytes / field('machines', 'B_net', $machine) + field('machines', 'latency', $machine);
+        in_format($format, percent_over(field($file, $column, $bytes), $wire));
+    },
+
+    # NAME|TRANSPORT|OTHER: the first length from which on the second takes no longer than the first
+    meet => sub {
+        my ($name, @of) = @_;
+        my ($one, $other) = map {
+            my $transport = $_;
+            my %at;
+            push @{ $at{ $_->{size} } }, $_->{median_us} for lines_where($name, "transport=$transport");
+            complain("$name has no $transport") unless %at;
+            \%at
+        } @of;
+        my @behind = grep { (middle(@{ $other->{$_} }))[0] > (middle(@{ $one->{$_} }))[0] } keys %$one;
+        my ($last) = sort { $b <=> $a } @behind;
+        my ($meet) = sort { $a <=> $b } grep { !@behind || $_ > $last } keys %$one;
+        $meet ? size_name($meet) : 'not up to ' . size_name((middle(keys %$one))[2]);
     },
 
     # NAME|CONDITIONS: what reuse gained, %, its interval, what equation 6 gives and the verdict
@@ -292,6 +396,17 @@ my %function = (
         my ($format, @of) = @_;
         in_format($format, (sort { $b <=> $a } map { 100 * (1 - $_->{on_us} / $_->{off_us}) } lines_where(@of))[0]);
     },
+
+    # PAGE|TABLE|N|CELL...: the N-th cell of the line of another page's table that begins with these
+    of_page => \&cell_of_page,
+
+    # FORMAT|PAGE|TABLE|N;CELL...|N;CELL...: the first number of one such cell over that of another
+    page_times => sub { my ($format, @of) = @_; my ($one, $other) = numbers_of_page(@of); in_format($format, $one / $other) },
+    # the same as how much less or more it is, %
+    page_less => sub { my ($format, @of) = @_; in_format($format, -percent_over(numbers_of_page(@of))) },
+    page_more => sub { my ($format, @of) = @_; in_format($format, percent_over(numbers_of_page(@of))) },
+    # FORMAT|PAGE|TABLE|N;CELL...: that number itself
+    page_number => sub { my ($format, @of) = @_; in_format($format, numbers_of_page(@of)) },
 
     # FILE: the lines of a golden file that is a table already
     lines => sub { my $text = join '', table_lines(@_); chomp $text; $text },
@@ -314,6 +429,12 @@ sub found {
 
 # ---- tables ----
 
+# README is at the top.
+sub page_path {
+    my ($page) = @_;
+    return $page eq 'README' ? "$top/README.md" : "$top/docs/$page.md";
+}
+
 # The tables of a page by name: their lines, and whether what they are from is there.
 sub tables_of {
     my ($page) = @_;
@@ -324,6 +445,7 @@ sub tables_of {
         if ($line =~ /^\[([\w-]+)\]$/) { $name = $1 }
         elsif ($line =~ /^measure ([\w-]+): (.*)/) { $measure{$1} = $2 }
         elsif ($line =~ /^from ([\w-]+)$/) { $tables{$name}{absent} = 1 unless -e "$top/docs/data/$1.csv" }
+        elsif ($line =~ /^since (\d{4}-\d\d-\d\d) ([0-9a-f]{7,})$/) { $tables{$name}{since} = "Measured on $1, commit $2." }
         elsif ($line =~ /^each (.*)/) { @words = split /, /, $1; @repeated = () }
         elsif ($line eq 'end') {
             for my $word (@words) { push @{ $tables{$name}{lines} }, map { s/\@/$word/gr } @repeated }
@@ -342,20 +464,61 @@ sub made {
     return join '', map { s/\{(\w+) ([^{}]*)\}/found($1, $2)/ger . "\n" } @$lines;
 }
 
+# What stands between the lines that mark a table: made anew, or as it is, with the day of its numbers.
+sub body_of {
+    my ($page, $name, $table, $old) = @_;
+    my $typed = $table->{absent} || !grep { /\{\w+ [^{}]*\}/ } @{ $table->{lines} };
+    return "\n" . made($page, $name, $table->{lines}) . "\n" unless $typed;
+    complain("$name has neither a measurement in docs/data nor a line `since DATE COMMIT`") unless $table->{since};
+    my $rows = $table->{absent} ? join '', grep { /^\|/ } split /^/, $old : made($page, $name, $table->{lines});
+    return "\n$rows\n$table->{since}\n\n";
+}
+
+# The first lines of tables in which half of the cells behind the first column are numbers, and which nobody writes.
+sub tables_unwritten {
+    my ($text) = @_;
+    $text =~ s/<!-- table .*?<!-- end -->//gs;
+    my @found;
+    for my $table ($text =~ /((?:^\|.*\n)+)/gm) {
+        my ($first, undef, @rows) = split /\n/, $table;
+        my @cells = grep { $_ ne '' } map { my @row = map { s/^\s+|\s+$//gr } split /\|/; @row[2 .. $#row] } @rows;
+        push @found, $first if @cells && 2 * grep({ /^[`*]*[~+-]?\d/ } @cells) >= @cells;
+    }
+    return @found;
+}
+
+# Complains of such tables, but for those that docs/tables/no-results names: PAGE: FIRST LINE. 1 if there were any.
+sub check_unwritten {
+    my (@pages) = @_;
+    open my $file, '<', "$top/docs/tables/no-results" or return 0;
+    my %named = map { chomp; $_ => 1 } grep { !/^#/ } <$file>;
+    my $faults = 0;
+    for my $page (@pages) {
+        open my $text, '<', page_path($page) or next;
+        for my $first (tables_unwritten(join '', <$text>)) {
+            next if delete $named{"$page: $first"};
+            print "$page: a table of numbers is in no docs/tables, and not in docs/tables/no-results: $first\n";
+            $faults = 1;
+        }
+    }
+    print map { "docs/tables/no-results: there is no such table: $_\n" } sort keys %named;
+    return $faults || %named ? 1 : 0;
+}
+
 # The page as it is and as it should be.
 sub page_anew {
     my ($page) = @_;
     my $tables = tables_of($page);
-    open my $file, '<', "$top/docs/$page.md" or complain("docs/$page.md: $!");
+    open my $file, '<', page_path($page) or complain("$page.md: $!");
     my $old = join '', <$file>;
     my $new = $old;
     my %seen;
-    $new =~ s{(<!-- table ([\w-]+) -->\n).*?(<!-- end -->\n)}{
-        my ($whole, $open, $name, $close) = ($&, $1, $2, $3);
+    $new =~ s{(<!-- table ([\w-]+) -->\n)(.*?)(<!-- end -->\n)}{
+        my ($open, $name, $body, $close) = ($1, $2, $3, $4);
         $place = "docs/$page.md";
         complain("docs/tables/$page.tables has no table $name") unless $tables->{$name};
         $seen{$name} = 1;
-        $tables->{$name}{absent} ? $whole : "$open\n" . made($page, $name, $tables->{$name}{lines}) . "\n$close";
+        $open . body_of($page, $name, $tables->{$name}, $body) . $close;
     }gse;
     $place = "docs/tables/$page.tables";
     for my $name (sort keys %$tables) { complain("docs/$page.md has no place for $name") unless $seen{$name} }
@@ -393,7 +556,7 @@ sub usage {
 
 my $what = @ARGV && $ARGV[0] =~ /^--(check|measure|list)$/ ? do { shift; $1 } : 'write';
 usage() if grep { /^-/ } @ARGV;
-my @all = map { m{([\w-]+)\.tables$} } sort glob "$top/docs/tables/*.tables";
+my @all = map { m{docs/tables/([\w/-]+)\.tables$} } sort glob "$top/docs/tables/{,notes/}*.tables";
 tables_of($_) for @all;
 if ($what eq 'list') {
     print "$_: $measure{$_}\n" for sort keys %measure;
@@ -408,14 +571,18 @@ for my $page (@ARGV ? @ARGV : @all) {
     my ($old, $new) = page_anew($page);
     next if $old eq $new;
     if ($what eq 'check') {
-        print "docs/$page.md: a table is not as it was found (contrib/docs_tables.pl writes it anew)\n";
+        print "$page.md: a table is not as it was found (contrib/docs_tables.pl writes it anew)\n";
         show_difference($old, $new);
         $differs = 1;
     } else {
-        open my $file, '>', "$top/docs/$page.md" or complain("docs/$page.md: $!");
+        open my $file, '>', page_path($page) or complain("$page.md: $!");
         print $file $new;
-        close $file or complain("docs/$page.md: $!");
-        print "docs/$page.md\n";
+        close $file or complain("$page.md: $!");
+        print "$page.md\n";
     }
+}
+if ($what eq 'check' && !@ARGV) {
+    my @pages = map { m{docs/(.*)\.md$} } sort glob "$top/docs/{,notes/}*.md";
+    $differs |= check_unwritten('README', @pages);
 }
 exit $differs;

@@ -11,14 +11,34 @@
 transport_protocols="superpipeline pipeline copy register rcache auto helper"
 transport_rivals="openib-pinned openib-unpinned ucx tcp vader"
 
-# transport_options NAME: sets the array transport_args and transport_osc, the value of Open MPI's
-# parameter osc with which one-sided programs use that transport; or complains and returns 1.
+# transport_options NAME[:PARAMETER=VALUE...]: sets the array transport_args and transport_osc, the value of Open
+# MPI's parameter osc with which one-sided programs use that transport; or complains and returns 1. A protocol
+# of rbuf may have parameters of its own, as superpipeline:polling_set=0.
 # The line of pml and btl is said in full: Open MPI would silently prefer UCX, and a distribution
 # may have switched openib off in its configuration file, which the command line overrides.
 transport_options()
 {
+    local item
     transport_osc=rdma
     case $1 in
+    *:*)
+        case " $transport_rivals " in
+        *" ${1%%:*} "*)
+            echo "transport '$1': only protocols of rbuf take parameters" >&2
+            return 1
+            ;;
+        esac
+        transport_options "${1%%:*}" || return
+        while IFS= read -r item; do
+            case $item in
+            ?*=?*) transport_args+=(--mca "btl_rbuf_${item%%=*}" "${item#*=}") ;;
+            *)
+                echo "transport '$1': wants PARAMETER=VALUE after a colon" >&2
+                return 1
+                ;;
+            esac
+        done < <(tr : '\n' <<<"${1#*:}")
+        ;;
     openib-pinned | openib-unpinned)
         transport_args=(--mca pml ob1 --mca btl openib,self --mca btl_openib_allow_ib 1
             --mca btl_openib_warn_default_gid_prefix 0)
@@ -78,7 +98,7 @@ transport_pmix_path()
 # True if this Open MPI has what the transport needs. Sets transport_missing, its framework and name.
 transport_available()
 {
-    case $1 in
+    case ${1%%:*} in
     openib-*) transport_missing="btl openib" ;;
     ucx) transport_missing="pml ucx" ;;
     *) return 0 ;;

@@ -165,33 +165,21 @@ parse()
     [ $buffered = yes ] || cases+=(--buffers "reused,fresh")
 }
 
-# options_of NAME[:PARAMETER=VALUE...]: as transport_options, and the parameters.
+# options_of NAME[:PARAMETER=VALUE...]: as transport_options; component=DIR is another build's.
 options_of()
 {
-    local item RBUF_COMPONENT_DIR=${RBUF_COMPONENT_DIR-}
-    case $1 in
+    local directory name=$1 RBUF_COMPONENT_DIR=${RBUF_COMPONENT_DIR-}
+    case $name in
     *:component=*)
-        item=${1#*:component=}
-        RBUF_COMPONENT_DIR=${item%%:*}
+        directory=${name#*:component=}
+        directory=${directory%%:*}
+        RBUF_COMPONENT_DIR=$directory
         [ -r "$RBUF_COMPONENT_DIR/mca_btl_rbuf.so" ] ||
             refuse "--transports '$1': $RBUF_COMPONENT_DIR has no mca_btl_rbuf.so"
+        name=${name/:component=$directory/}
         ;;
     esac
-    transport_options "${1%%:*}" || return
-    case $1 in
-    *:*)
-        case " $transport_rivals " in
-        *" ${1%%:*} "*) refuse "--transports '$1': only protocols of rbuf take parameters" ;;
-        esac
-        while IFS= read -r item; do
-            case $item in
-            component=*) ;;
-            ?*=?*) transport_args+=(--mca "btl_rbuf_${item%%=*}" "${item#*=}") ;;
-            *) refuse "--transports '$1': wants PARAMETER=VALUE after a colon" ;;
-            esac
-        done < <(tr : '\n' <<<"${1#*:}")
-        ;;
-    esac
+    transport_options "$name"
 }
 
 choose_transports()

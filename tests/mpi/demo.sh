@@ -22,7 +22,8 @@ program() {
     cat >"$1/$2" <<END_OF_PROGRAM
 #!/bin/sh
 [ "\${OMPI_COMM_WORLD_RANK-}" = 0 ] || exit 0
-echo "$2 \$OMPI_COMM_WORLD_SIZE \$OMPI_MCA_btl_rbuf_protocol" >>"$work/ran"
+set -- \$(env | sed -n 's/^OMPI_MCA_btl_rbuf_\(reuse\|polling_set\|ring_slots\)=/\1=/p')
+echo "$2 \$OMPI_COMM_WORLD_SIZE \$OMPI_MCA_btl_rbuf_protocol\${1+ \$1}" >>"$work/ran"
 echo " Time in seconds =                     0.25"
 echo " Mop/s total     =                   100.00"
 echo " Verification    =               ${3:-SUCCESSFUL}"
@@ -77,6 +78,25 @@ each_with_each() {
     ' <"$work/json"
 }
 
+# With a tree and no list of transports: those that the papers compare, too.
+as_the_papers() {
+    local tree=$work/papers
+    program "$tree" lu.S.2
+    says 0 "NPB lu, class S" demo --npb-dir "$tree" --json "$work/json" || return
+    grep -q '"protocol": "superpipeline:ring_slots=5", "program": "npb-lu"' "$work/json" || return
+    diff - <(grep -v rcache "$work/ran" | grep 'helper\|=' | sort) <<'END_OF_RUNS'
+lu.S.2 2 helper
+lu.S.2 2 superpipeline polling_set=0
+lu.S.2 2 superpipeline reuse=on
+lu.S.2 2 superpipeline ring_slots=5
+END_OF_RUNS
+}
+
+parameters_that_cannot_be() {
+    says 2 "only protocols of rbuf take parameters" demo --transports ucx:reuse=on &&
+        says 2 "wants PARAMETER=VALUE" demo --transports superpipeline:reuse
+}
+
 square_number() {
     local tree=$work/square
     program "$tree" sp.S.x
@@ -98,7 +118,7 @@ none_that_fits() {
 }
 
 out=$work/out
-for check in each_with_each square_number not_verified none_that_fits; do
+for check in each_with_each as_the_papers parameters_that_cannot_be square_number not_verified none_that_fits; do
     try "demo.sh: ${check//_/ }" $check
 done
 tally

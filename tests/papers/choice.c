@@ -7,7 +7,7 @@
  *                      than the best static protocol's, %: of the messages after the first LEARNING
  *
  * Each machine twice: with the schedules of the model (`tuned`) and those that the component has by
- * default (`installed`). Exit status 1 if default is behind by more than MOST_BEHIND, or by more
+ * default (`installed`). Exit status 1 if default is behind by more than most_behind, or by more
  * than MOST_LEARNING over the first LEARNING messages.
  */
 #include <malloc.h>
@@ -23,7 +23,6 @@
 #define LARGEST       (16 * MB)
 #define LEARNING      1000u
 #define MESSAGES      4000u
-#define MOST_BEHIND   5.0  /* % */
 #define MOST_LEARNING 15.0 /* % */
 
 static const char *const machines[] = {"edr", "hdr", "ndr", "xdr"};
@@ -33,6 +32,9 @@ static const unsigned shares[] = {0, 25, 50, 75, 90, 100};
 enum parameters { TUNED, INSTALLED, PARAMETERS };
 
 static const char *const parameters_name[] = {"tuned", "installed"};
+/* %; as installed the chunks grow, also where a network outruns the copy and small ones are better.
+ */
+static const double most_behind[] = {5, 7};
 
 static struct rbuf_plan plan_of(const struct rbuf_machine *machine, enum parameters parameters)
 {
@@ -78,7 +80,7 @@ static void play(struct sim_program *program, unsigned percent, unsigned message
 }
 
 static void print_cell(const struct rbuf_machine *machine, const struct sim_protocol_times *times,
-                       unsigned percent)
+                       enum parameters parameters, unsigned percent)
 {
     struct sim_program *program = sim_program_open(times, 1);
     double learning, over;
@@ -89,7 +91,7 @@ static void print_cell(const struct rbuf_machine *machine, const struct sim_prot
     sim_program_restart(program);
     play(program, percent, MESSAGES);
     over = default_over(machine, program);
-    holds = over <= MOST_BEHIND && learning <= MOST_LEARNING;
+    holds = over <= most_behind[parameters] && learning <= MOST_LEARNING;
     all_hold = all_hold && holds;
     for (enum sim_protocol i = 0; i < SIM_PROTOCOLS; i++) {
         printf(",%.0f", program->took[i] / MESSAGES);
@@ -114,7 +116,7 @@ static void print_cells(const char *name, const struct rbuf_machine *machine,
         for (size_t i = 0; i < COUNT(shares); i++) {
             printf("%s,%s,%llu,%u", name, parameters_name[parameters], (unsigned long long) bytes,
                    shares[i]);
-            print_cell(machine, &times, shares[i]);
+            print_cell(machine, &times, parameters, shares[i]);
         }
     }
     sim_protocol_close(bench);

@@ -28,6 +28,7 @@
 #include "model/choose.h"
 #include "model/equations.h"
 #include "model/staged.h"
+#include "verdict.h"
 
 #define KB       1024ull
 #define MB       (1024ull * KB)
@@ -249,6 +250,20 @@ static int print_equations(void)
 
 static int failed;
 
+/* How many statements from which constants of machines follow were stated. */
+static unsigned put_in;
+
+static enum sim_standing standing_of(const char *machine, const char *what)
+{
+    const char *const *from = sim_machine_named(machine)->inferred_from;
+
+    while (*from != NULL && strcmp(*from, what) != 0) {
+        from++;
+    }
+    put_in += *from != NULL;
+    return *from != NULL ? SIM_PUT_IN : SIM_COMPARED;
+}
+
 /* One statement of the paper, with the bounds within which the simulated value has to be. */
 static void state(const char *machine, const char *what, const char *paper, double simulated,
                   double least, double most)
@@ -256,7 +271,25 @@ static void state(const char *machine, const char *what, const char *paper, doub
     bool holds = simulated >= least && simulated <= most;
 
     failed += !holds;
-    printf("%s,%s,%s,%.1f,%s\n", machine, what, paper, simulated, holds ? "holds" : "FAILS");
+    printf("%s,%s,%s,%.1f,%s\n", machine, what, paper, simulated,
+           sim_verdict(standing_of(machine, what), holds));
+}
+
+/* Each machine names what it was inferred from in the words of a statement. */
+static void expect_all_put_in(void)
+{
+    unsigned named = 0;
+
+    for (unsigned i = 0; i < sim_machine_count; i++) {
+        for (unsigned k = 0; sim_machines[i].inferred_from[k] != NULL; k++) {
+            named++;
+        }
+    }
+    if (named != put_in) {
+        fprintf(stderr, "%u statements are put in, and machines are inferred from %u\n", put_in,
+                named);
+        failed++;
+    }
 }
 
 static double percent_over(double time, double raw)
@@ -392,6 +425,7 @@ static int print_statements(void)
     bench = bench_open("infini");
     state_headline(&bench);
     bench_close(&bench);
+    expect_all_put_in();
     return failed > 0;
 }
 

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "helper_run.h"
+#include "verdict.h"
 
 #define WINDOW 2u /* the paper's */
 
@@ -82,7 +83,8 @@ static bool all_hold = true;
 static void state(const char *sequence, const char *what, const char *paper, double ours,
                   const char *bound, bool holds)
 {
-    printf("%s,%s,%s,%.2f,%s,%s\n", sequence, what, paper, ours, bound, holds ? "holds" : "FAILS");
+    printf("%s,%s,%s,%.2f,%s,%s\n", sequence, what, paper, ours, bound,
+           sim_verdict(sim_standing_of(bound), holds));
     all_hold = all_hold && holds;
 }
 

@@ -17,6 +17,7 @@
 
 #include "helper_run.h"
 #include "random.h"
+#include "verdict.h"
 
 #define WINDOW   2u           /* the paper's */
 #define PROGRAMS 5u           /* benchmarks of its figure 11, the first ones */
@@ -195,11 +196,17 @@ static void print_helpers(void)
 
 /* ---- statements ---- */
 
+static void state_as(enum sim_standing standing, const char *name, const char *what,
+                     const char *paper, double value, const char *bound, bool holds)
+{
+    printf("%s,%s,%s,%.2f,%s,%s\n", name, what, paper, value, bound, sim_verdict(standing, holds));
+    all_hold = all_hold && holds;
+}
+
 static void state(const char *name, const char *what, const char *paper, double value,
                   const char *bound, bool holds)
 {
-    printf("%s,%s,%s,%.2f,%s,%s\n", name, what, paper, value, bound, holds ? "holds" : "FAILS");
-    all_hold = all_hold && holds;
+    state_as(sim_standing_of(bound), name, what, paper, value, bound, holds);
 }
 
 static double less(double than, double is)
@@ -266,11 +273,12 @@ static void state_predictors(void)
         best = rival.close > best.close ? rival : best;
         least = rival.points < least.points ? rival : least;
     }
-    state("mean", "predictions within 5 %", "94.68", context.close, "at least 94",
-          context.close >= 94);
+    /* The noise is modelled on these two. */
+    state_as(SIM_PUT_IN, "mean", "predictions within 5 %", "94.68", context.close, "at least 94",
+             context.close >= 94);
     state("mean", "the rival's with its best window", "84.93", best.close, "less",
           best.close < context.close);
-    state("mean", "predictions within 0.5 %", "74.89", context.near, "", true);
+    state_as(SIM_PUT_IN, "mean", "predictions within 0.5 %", "74.89", context.near, "", true);
     state("mean", "the rival's with its best window", "below 40", best.near, "less",
           best.near < context.near);
     state("mean", "messages that the rival predicts %: with its best window", "", best.points,
@@ -290,8 +298,10 @@ static void state_rivals(void)
     uint64_t helper_ns = sim_run(made, SIM_HELPER, WINDOW).message_ns;
     uint64_t pinned_ns = sim_run(made, SIM_LEAVE_PINNED, WINDOW).message_ns;
 
-    state("figure 9", "less at the peak than leave-pinned % (this fits the bounce buffers)",
-          "24.75", less(peak_mb(made, SIM_LEAVE_PINNED), helper), "", true);
+    saved = less(peak_mb(made, SIM_LEAVE_PINNED), helper);
+    state_as(SIM_PUT_IN, "figure 9",
+             "less at the peak than leave-pinned % (this fits the bounce buffers)", "24.75", saved,
+             "24.5 to 25", saved >= 24.5 && saved <= 25);
     state("figure 9", "than the pipeline", "3.84", less(peak_mb(made, SIM_PIPELINE_OPENIB), helper),
           "", true);
     saved = less(peak_mb(made, SIM_PIPELINE_PINNED), helper);

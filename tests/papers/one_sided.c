@@ -24,6 +24,7 @@
 #include <string.h>
 
 #include "machines.h"
+#include "verdict.h"
 #include "world.h"
 
 #define KB   1024u
@@ -265,7 +266,8 @@ static void print_copied(void)
 
 static void state(const char *what, const char *paper, double ours, const char *bound, bool holds)
 {
-    printf("%s,%s,%.2f,%s,%s\n", what, paper, ours, bound, holds ? "holds" : "FAILS");
+    printf("%s,%s,%.2f,%s,%s\n", what, paper, ours, bound,
+           sim_verdict(sim_standing_of(bound), holds));
     all_hold = all_hold && holds;
 }
 

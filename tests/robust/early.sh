@@ -22,7 +22,7 @@ with early_peers=0
 right "off" "$none" 2 "$mpi_tests/storm"
 with staging_size=1536k
 right "no room behind the largest message's buffers" "$none" 2 "$mpi_tests/storm"
-for protocol in pipeline copy rcache; do
+for protocol in copy rcache; do
     with protocol=$protocol
     right "protocol $protocol, contiguous" "early_claimed=0 early_late=0" 2 "$mpi_tests/unlike" report=2
 done
@@ -67,6 +67,10 @@ mpi+=(--mca mpi_leave_pinned 0)
 right "late receives, the end in fragments" "early_sent>20" 2 "$mpi_tests/late"
 with exclusivity=1024
 right "late receives, peers shared" "early_sent=0" 2 "$mpi_tests/late"
+with protocol=pipeline
+right "late receives, chunks of one size" "early_sent>20 $sure" 3 "$mpi_tests/early"
+with protocol=pipeline pipeline_gap=8k
+right "late receives, chunks by equation 3" "early_sent>20 $sure" 3 "$mpi_tests/early"
 with staging_size=1792k grant_wait=50us
 right "late receives, little staging" "messages_refused=0" 3 "$mpi_tests/early"
 with
@@ -90,6 +94,7 @@ unlike "early_leased>0" subblock=off
 unlike "early_leased>0" early_size=16k early_c0=4k
 unlike "early_leased>0" c0=4k q=2
 unlike "early_leased>0" block_size=1k
+unlike "early_leased>0" protocol=pipeline pipeline_gap=8k
 unlike "early_leased>0" c0=256k early_size=1m
 unlike "early_leased>0" staging_size=1536k
 with early_size=1m

@@ -42,6 +42,10 @@ right "one-sided programs" "puts gets" onesided
 mpi=(--mca btl_rbuf_reuse on --mca btl_rbuf_report 2)
 right "buffers that become frequently used" gathered ../../ompi-mca-btl-rbuf/rbuf-bench --check --sizes 16k,40k \
     --pattern pingpong,both --reps 60 --burst 16
+# Over send/receive, too, where a copied message is timed like one of a ring.
+mpi=(--mca btl_rbuf_reuse on --mca btl_rbuf_polling_set 0 --mca btl_rbuf_report 2)
+right "buffers that become frequently used, without rings" gathered ../../ompi-mca-btl-rbuf/rbuf-bench --check \
+    --sizes 8k,16k --pattern pingpong --reps 60 --burst 100
 mpi=("${reuse[@]}")
 
 for what in send put get; do

@@ -126,6 +126,7 @@ goes() {
 goes "as many chunks" "early_data=off"
 goes "as many larger chunks" "early_data=off c0=32k q=2"
 goes "as many equal chunks" "early_data=off protocol=pipeline pipeline_chunk=64k"
+goes "as many chunks by equation 3" "early_data=off protocol=pipeline pipeline_gap=8k"
 
 # Who takes softhca's library away is told how to keep it.
 name="show: LD_PRELOAD is replaced"

@@ -9,11 +9,15 @@
 
 #include "model/machine.h"
 
+#define SIM_INFERRED_FROM 3
+
 struct sim_machine {
     const char *name;
     const char *summary;
     const char *printed;  /* what a source states */
     const char *inferred; /* what it does not, and what that follows from */
+    const char *inferred_from[SIM_INFERRED_FROM +
+                              1]; /* of that, the statements of `figures`; NULL ends them */
     struct rbuf_machine machine;
 };
 

@@ -52,18 +52,34 @@ void sim_protocol_close(struct sim_protocol_bench *bench)
     free(bench);
 }
 
+/* Chunks of one size, with as much early data as the superpipeline has. A window is leased with its
+ * chunks, so that each size has a simulator of its own. */
+static double measure_pipeline(const struct sim_protocol_bench *bench, uint64_t bytes)
+{
+    const struct rbuf_machine *machine = sim_measure_machine(bench->plain);
+    const uint32_t block = bench->plan.schedule.block_bytes;
+    struct sim_measure *early = sim_measure_open_early(machine, block, bytes + 4096 * BLOCK,
+                                                       bench->plan.early_blocks * block);
+    struct rbuf_plan plan =
+        bench->pipeline != NULL ? *bench->pipeline : rbuf_plan_pipeline(machine, bytes, block);
+    double time;
+
+    plan.arrival = RBUF_ARRIVAL_CHUNK;
+    plan.rendezvous = RBUF_RENDEZVOUS_EARLY;
+    plan.early_blocks = bench->plan.early_blocks;
+    time = sim_measure_staged(early, &plan, bytes);
+    sim_measure_close(early);
+    return time;
+}
+
 static void measure_static(struct sim_protocol_bench *bench, struct sim_protocol_times *times)
 {
     const uint64_t bytes = times->bytes;
     struct rbuf_plan copy = rbuf_plan_copy(bytes, BLOCK);
-    struct rbuf_plan pipeline =
-        bench->pipeline != NULL
-            ? *bench->pipeline
-            : rbuf_plan_pipeline(sim_measure_machine(bench->plain), bytes, BLOCK);
 
-    copy.rendezvous = pipeline.rendezvous = RBUF_RENDEZVOUS_SERIAL;
+    copy.rendezvous = RBUF_RENDEZVOUS_SERIAL;
     times->fixed[SIM_COPY] = sim_measure_staged(bench->plain, &copy, bytes);
-    times->fixed[SIM_PIPELINE] = sim_measure_staged(bench->plain, &pipeline, bytes);
+    times->fixed[SIM_PIPELINE] = measure_pipeline(bench, bytes);
     times->cached[false] =
         sim_measure_in_place(bench->plain, RBUF_REGISTERED_BOTH, RBUF_RENDEZVOUS_SERIAL, bytes);
     times->cached[true] =

@@ -5,6 +5,7 @@
  */
 #include "early.h"
 
+#include <math.h>
 #include <sys/mman.h>
 
 /* The first RTS leases nothing, the second a window, the third has early data. */
@@ -84,6 +85,37 @@ START_TEST(all_lengths)
     }
     early_sent_once(world, bytes);
     ck_assert_uint_gt(early_stats(world, 1)->early_claimed, 50);
+    case_close(world);
+}
+END_TEST
+
+/* With the chunk of equation 3 a message has chunks of its own size behind its early data, which
+ * are cut by another one. The sender finds that size in the offer, and by itself nothing of it. */
+START_TEST(a_chunk_for_each_length)
+{
+    static const uint64_t lengths[] = {30000, EARLY_BYTES + 1, 60000, 200000, 1000000, 4000000};
+    struct world_options options = world_defaults();
+    struct world *world;
+    uint64_t bytes = 2 * 50000;
+
+    options.core.arrival = early_arrivals[_i];
+    options.core.pipeline_gap = 2000;
+    world = early_open(&options);
+    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+        const uint64_t sent = early_stats(world, 0)->staged_chunks;
+        const uint64_t early = early_stats(world, 0)->early_sent;
+        const uint64_t wanted = (uint64_t) (sqrt((double) lengths[i] * 1000) / 4096 + 0.5);
+        const uint64_t chunk = (wanted > 0 ? wanted : 1) * EARLY_PAYLOAD;
+        const uint64_t rest = lengths[i] > EARLY_BYTES ? lengths[i] - EARLY_BYTES : 0;
+
+        early_expected(world, 1, lengths[i]);
+        bytes += lengths[i];
+        ck_assert_uint_eq(early_stats(world, 0)->early_sent, early + 1);
+        /* At most 10 of a block are early. */
+        ck_assert_uint_le(early_stats(world, 0)->staged_chunks - sent, 10 + rest / chunk + 1);
+        ck_assert_uint_ge(early_stats(world, 0)->staged_chunks - sent, rest / chunk);
+    }
+    early_sent_once(world, bytes);
     case_close(world);
 }
 END_TEST
@@ -214,6 +246,7 @@ int main(void)
     unit_add(suite, windows_are_for_who_sends);
     unit_add(suite, windows_need_room);
     unit_add_loop(suite, all_lengths, EARLY_ARRIVALS);
+    unit_add_loop(suite, a_chunk_for_each_length, EARLY_ARRIVALS);
     unit_add_loop(suite, more_messages_than_slots, EARLY_ARRIVALS);
     unit_add_loop(suite, one_memory_sent_many_times, EARLY_ARRIVALS);
     unit_add(suite, reading_is_now_or_never);

@@ -374,6 +374,45 @@ START_TEST(a_schedule_fits_requests)
 }
 END_TEST
 
+/* Equation 3 in real numbers, to the nearest block, in what a schedule can have. */
+START_TEST(chunk_by_equation_3)
+{
+    static const uint64_t gaps[] = {2, 700, 1000, 8500, 1u << 30};
+
+    for (size_t i = 0; i < sizeof(gaps) / sizeof(gaps[0]); i++) {
+        for (uint64_t length = 1; length < 1ull << 40; length += length / 3 + 1) {
+            struct rbuf_schedule schedule = usual();
+            const double chunk = sqrt((double) length * (double) gaps[i] / 2);
+
+            rbuf_schedule_pipeline(&schedule, length, gaps[i]);
+            ck_assert(rbuf_schedule_valid(&schedule));
+            ck_assert_uint_eq(schedule.growth, RBUF_GROWTH_ONE);
+            if (chunk < schedule.block_bytes) {
+                ck_assert_uint_eq(schedule.first_blocks, 1);
+            } else if (chunk > 64.5 * schedule.block_bytes) {
+                ck_assert_uint_eq(schedule.first_blocks, 64);
+            } else {
+                ck_assert_double_le(fabs(schedule.first_blocks - chunk / schedule.block_bytes),
+                                    0.51);
+            }
+        }
+    }
+}
+END_TEST
+
+START_TEST(chunk_by_equation_3_of_anything)
+{
+    struct rbuf_schedule schedule = usual();
+
+    rbuf_schedule_pipeline(&schedule, UINT64_MAX, UINT64_MAX);
+    ck_assert_uint_eq(schedule.first_blocks, 64);
+    rbuf_schedule_pipeline(&schedule, 0, 1000);
+    ck_assert_uint_eq(schedule.first_blocks, 1);
+    rbuf_schedule_pipeline(&schedule, 1u << 20, 1);
+    ck_assert_uint_eq(schedule.first_blocks, 1);
+}
+END_TEST
+
 static void refuse(struct rbuf_schedule schedule)
 {
     ck_assert(!rbuf_schedule_valid(&schedule));
@@ -420,6 +459,8 @@ int main(void)
     unit_add(suite, a_schedule_shrinks);
     unit_add(suite, a_schedule_shrinks_to_any_size);
     unit_add(suite, a_schedule_fits_requests);
+    unit_add(suite, chunk_by_equation_3);
+    unit_add(suite, chunk_by_equation_3_of_anything);
     unit_add(suite, invalid_schedules_are_refused);
     return unit_run(suite);
 }

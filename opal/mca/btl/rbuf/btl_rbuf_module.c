@@ -41,6 +41,7 @@ static void choose_protocol(const struct rbuf_port *port, size_t half,
     options->arrival = RBUF_ARRIVAL_BLOCK;
     if (params->protocol == MCA_BTL_RBUF_PIPELINE) {
         options->arrival = RBUF_ARRIVAL_CHUNK;
+        options->pipeline_gap = params->pipeline_gap;
     } else if (params->protocol == MCA_BTL_RBUF_COPY) {
         /* The whole message, as far as two of them fit into the staging. */
         room = room > 1 ? room / 2 : 1;

@@ -104,9 +104,14 @@ static const struct parameter table[] = {
      "Size of a staging buffer, where the chunks stop growing"},
     {"pipeline_chunk", "c0", SIZE, 512, GIB, NULL, "c0", 0, 5, FIELD(pipeline_chunk),
      "bytes, 512 to largest_chunk, or c0",
-     "Chunk of protocol pipeline. The optimum is sqrt(L g B / 2) for a message of L bytes, a gap "
-     "of "
-     "g seconds between requests and a copy bandwidth of B bytes a second"},
+     "Chunk of protocol pipeline for messages of all lengths; pipeline_gap gives each length its "
+     "own"},
+    {"pipeline_gap", "0", SIZE, 0, GIB, NULL, NULL, 0, 5, FIELD(pipeline_gap), "bytes, 0 to 1G",
+     "What a core copies in the gap between two requests, in bytes: 1000 for 100 ns and 10 GB/s. "
+     "Protocol "
+     "pipeline then cuts a message of L bytes into chunks of sqrt(L pipeline_gap / 2) bytes, to "
+     "the "
+     "nearest block, instead of pipeline_chunk. 0: all lengths have pipeline_chunk"},
     {"block_size", "4k", SIZE, 512, MIB, NULL, NULL, 0, 5, FIELD(block_size),
      "bytes, a power of two, 512 to 1M, at most half of staging_size",
      "Blocks of a chunk that the receiver copies out as they arrive; 8 bytes of each are its flag. "
@@ -146,7 +151,8 @@ static const struct parameter table[] = {
      "adapter's time-outs and retries it ends jobs that only lose packets"},
     {"early_data", "on", CHOICE, 0, 0, switches, NULL, 0, 6, FIELD(early_data), "on, off",
      "Send the first bytes of a message right behind its rendezvous, before that is answered. "
-     "Contiguous messages with protocols superpipeline and auto, packed data with all protocols. "
+     "Contiguous messages with protocols superpipeline, pipeline and auto, packed data with all "
+     "protocols. "
      "Only between processes that one port connects, without another BTL to the same peers, and "
      "unless rndv_eager_limit is 0"},
     {"early_peers", "16", COUNT, 0, RBUF_EARLY_PEERS_MAX, NULL, NULL, 0, 5, FIELD(early_peers),

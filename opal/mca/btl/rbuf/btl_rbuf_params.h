@@ -36,6 +36,7 @@ struct mca_btl_rbuf_params {
     uint64_t buffers; /* 0: chosen at start */
     uint64_t largest_chunk;
     uint64_t pipeline_chunk; /* 0: c0 */
+    uint64_t pipeline_gap;   /* bytes; 0: pipeline_chunk for all lengths */
     uint64_t block_size;
     uint64_t staging_size;  /* 0: chosen at start */
     uint64_t staging_start; /* likewise */

@@ -268,28 +268,10 @@ copy_by_ring(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
                : send_by_slots(module, endpoint, convertor, header, header_size, payload_size, tag);
 }
 
-/* The same, with reuse, and tells how long it took if it is `timed`. */
-static __attribute__((noinline)) bool
-copy_timed(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
-           struct opal_convertor_t *convertor, const void *header, size_t header_size,
-           size_t payload_size, mca_btl_base_tag_t tag, bool timed)
-{
-    const uint64_t start = timed ? mca_btl_rbuf_now_ns() : 0;
-    const bool sent =
-        copy_by_ring(module, endpoint, convertor, header, header_size, payload_size, tag);
-
-    if (sent && timed) {
-        mca_btl_rbuf_frequent_copied(module, RBUF_FREQUENT_SEND, (uint32_t) payload_size, start);
-    }
-    return sent;
-}
-
 /* From where it is; else copied into the ring; else packed into a fragment, which is then a message
  * like any other. */
-static __attribute__((noinline)) int send_in_place(mca_btl_rbuf_module_t *module,
-                                                   mca_btl_base_endpoint_t *endpoint,
-                                                   mca_btl_rbuf_frag_t *frag,
-                                                   mca_btl_base_tag_t tag)
+static int gather_or_copy(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
+                          mca_btl_rbuf_frag_t *frag, mca_btl_base_tag_t tag)
 {
     const size_t header_size = frag->segment.seg_len - frag->source_bytes;
     unsigned char *header = frag->segment.seg_addr.pval;
@@ -303,8 +285,7 @@ static __attribute__((noinline)) int send_in_place(mca_btl_rbuf_module_t *module
             return OPAL_SUCCESS;
         }
     }
-    if (copy_timed(module, endpoint, frag->convertor, header, header_size, packed, tag,
-                   frag->timed)) {
+    if (copy_by_ring(module, endpoint, frag->convertor, header, header_size, packed, tag)) {
         mca_btl_rbuf_lock(module);
         mca_btl_rbuf_frag_give(frag);
         mca_btl_rbuf_unlock(module);
@@ -319,6 +300,23 @@ static __attribute__((noinline)) int send_in_place(mca_btl_rbuf_module_t *module
         return OPAL_ERROR;
     }
     return mca_btl_rbuf_send(&module->super, endpoint, &frag->base, tag);
+}
+
+/* The same, and tells how long a copied message took, whichever way it went. */
+static __attribute__((noinline)) int send_in_place(mca_btl_rbuf_module_t *module,
+                                                   mca_btl_base_endpoint_t *endpoint,
+                                                   mca_btl_rbuf_frag_t *frag,
+                                                   mca_btl_base_tag_t tag)
+{
+    const bool timed = frag->timed && frag->held == NULL; /* a gathered one tells by itself */
+    const uint32_t bytes = (uint32_t) frag->source_bytes;
+    const uint64_t start = timed ? mca_btl_rbuf_now_ns() : 0;
+    const int status = gather_or_copy(module, endpoint, frag, tag);
+
+    if (timed && status >= 0) {
+        mca_btl_rbuf_frequent_copied(module, RBUF_FREQUENT_SEND, bytes, start);
+    }
+    return status;
 }
 
 static __attribute__((noinline)) int send_packed(mca_btl_rbuf_module_t *module,
@@ -439,6 +437,27 @@ static int send_otherwise(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t
     return OPAL_ERR_RESOURCE_BUSY;
 }
 
+/* By the ring or over send/receive, and tells how long that took if it is to be told. */
+static __attribute__((noinline)) int
+send_looked_at(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
+               struct opal_convertor_t *convertor, const void *header, size_t header_size,
+               size_t payload_size, uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
+               mca_btl_base_descriptor_t **descriptor)
+{
+    const bool timed = mca_btl_rbuf_frequent_sample(module, endpoint, convertor, payload_size);
+    const uint64_t start = timed ? mca_btl_rbuf_now_ns() : 0;
+    const int status =
+        copy_by_ring(module, endpoint, convertor, header, header_size, payload_size, tag)
+            ? OPAL_SUCCESS
+            : send_otherwise(module, endpoint, convertor, header, header_size, payload_size, order,
+                             flags, tag, descriptor);
+
+    if (timed && status == OPAL_SUCCESS) {
+        mca_btl_rbuf_frequent_copied(module, RBUF_FREQUENT_SEND, (uint32_t) payload_size, start);
+    }
+    return status;
+}
+
 int mca_btl_rbuf_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
                        struct opal_convertor_t *convertor, void *header, size_t header_size,
                        size_t payload_size, uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
@@ -446,10 +465,11 @@ int mca_btl_rbuf_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endp
 {
     mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
 
-    if (module->frequent != NULL && mca_btl_rbuf_frequent_is_due(module->frequent, payload_size)
-            ? copy_timed(module, endpoint, convertor, header, header_size, payload_size, tag,
-                         mca_btl_rbuf_frequent_sample(module, endpoint, convertor, payload_size))
-            : copy_by_ring(module, endpoint, convertor, header, header_size, payload_size, tag)) {
+    if (module->frequent != NULL && mca_btl_rbuf_frequent_is_due(module->frequent, payload_size)) {
+        return send_looked_at(module, endpoint, convertor, header, header_size, payload_size, order,
+                              flags, tag, descriptor);
+    }
+    if (copy_by_ring(module, endpoint, convertor, header, header_size, payload_size, tag)) {
         return OPAL_SUCCESS;
     }
     return send_otherwise(module, endpoint, convertor, header, header_size, payload_size, order,

@@ -211,12 +211,22 @@ static void show_schedule(const mca_btl_rbuf_module_t *module, FILE *stream)
     const struct rbuf_schedule *schedule = &module->core.options.schedule;
     const uint64_t block = schedule->block_bytes;
 
-    fprintf(stream,
+    if (module->core.options.pipeline_gap > 0) {
+        fprintf(stream,
+                "rbuf-show: %24s  chunks of sqrt(length * %" PRIu64
+                " / 2) bytes (pipeline_gap), %s at "
+                "most; %u buffers; ",
+                "", module->core.options.pipeline_gap,
+                amount_of(schedule->buffer_blocks * block).text, schedule->buffers);
+    } else {
+        fprintf(
+            stream,
             "rbuf-show: %24s  chunks from %s on, each %.4g times the one before, %s at most; %u "
             "buffers; ",
             "", amount_of(schedule->first_blocks * block).text,
             (double) schedule->growth / RBUF_GROWTH_ONE,
             amount_of(schedule->buffer_blocks * block).text, schedule->buffers);
+    }
     if (module->core.options.arrival == RBUF_ARRIVAL_BLOCK ||
         module->core.options.arrival == RBUF_ARRIVAL_BLOCK_CHECKED) {
         fprintf(stream,
@@ -288,13 +298,25 @@ static void print_extent(const struct rbuf_schedule *schedule, uint64_t bytes, F
             amount_of((uint64_t) extent.largest_blocks * schedule->block_bytes).text);
 }
 
+/* By what a message of that size is cut (core/state.h, rbuf_peer_schedule(), of any peer). */
+static struct rbuf_schedule cut_for(const struct rbuf_core_options *options, uint64_t bytes)
+{
+    struct rbuf_schedule schedule = options->schedule;
+
+    if (options->pipeline_gap > 0) {
+        rbuf_schedule_pipeline(&schedule, bytes, options->pipeline_gap);
+    }
+    return schedule;
+}
+
 /* How a message of that size is cut. */
 static void show_example(const mca_btl_rbuf_module_t *module, uint64_t bytes, FILE *stream)
 {
     const struct rbuf_core_options *options = &module->core.options;
-    const struct rbuf_schedule *whole = &options->schedule;
-    const struct rbuf_schedule cut = rbuf_lease_schedule(&options->early, whole);
     const uint32_t slot = options->early.slot_blocks;
+    const struct rbuf_schedule whole = cut_for(options, bytes);
+    const struct rbuf_schedule longest = cut_for(options, (uint64_t) slot * whole.block_bytes);
+    const struct rbuf_schedule cut = rbuf_lease_schedule(&options->early, &longest);
     const uint64_t early = is_early(module) ? rbuf_early_bytes(&cut, slot, bytes) : 0;
 
     fprintf(stream, "rbuf-show: %24s  ", amount_of(bytes).text);
@@ -303,10 +325,10 @@ static void show_example(const mca_btl_rbuf_module_t *module, uint64_t bytes, FI
         print_extent(&cut, early, stream);
     }
     if (early < bytes) {
-        const struct rbuf_schedule rest = rbuf_schedule_rest(&cut, slot, whole);
+        const struct rbuf_schedule rest = rbuf_schedule_rest(&cut, slot, &whole);
 
         fputs(early > 0 ? "; then " : "", stream);
-        print_extent(early > 0 ? &rest : whole, bytes - early, stream);
+        print_extent(early > 0 ? &rest : &whole, bytes - early, stream);
     }
     fputc('\n', stream);
 }

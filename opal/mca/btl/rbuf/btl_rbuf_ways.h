@@ -61,14 +61,15 @@ static inline bool mca_btl_rbuf_registers(void)
     return !mca_btl_rbuf_copies() && mca_btl_rbuf_params.protocol != MCA_BTL_RBUF_AUTO;
 }
 
-/* Whether contiguous messages begin behind their rendezvous, before it is answered. */
+/* Whether contiguous messages begin behind their rendezvous, before it is answered. Protocol copy
+ * is the naive one: a message leaves when all of it is copied. */
 static inline bool mca_btl_rbuf_begins_early(void)
 {
     const struct mca_btl_rbuf_params *params = &mca_btl_rbuf_params;
 
     return params->early_data == MCA_BTL_RBUF_ON &&
            (params->protocol == MCA_BTL_RBUF_SUPERPIPELINE ||
-            params->protocol == MCA_BTL_RBUF_AUTO);
+            params->protocol == MCA_BTL_RBUF_PIPELINE || params->protocol == MCA_BTL_RBUF_AUTO);
 }
 
 #endif

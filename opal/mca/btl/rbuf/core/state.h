@@ -52,8 +52,10 @@ STAILQ_HEAD(rbuf_tx_chunk_list, rbuf_tx_chunk);
 
 struct rbuf_core_options {
     struct rbuf_schedule schedule; /* of what this side receives */
-    enum rbuf_arrival arrival;     /* how this side sees chunks */
-    uint64_t grant_wait_ns; /* after which a deferred grant becomes a registration; 0: never */
+    uint64_t pipeline_gap; /* bytes, see rbuf_schedule_pipeline(): each message has a chunk of its
+                            * own; 0: it is cut by the schedule as it is */
+    enum rbuf_arrival arrival; /* how this side sees chunks */
+    uint64_t grant_wait_ns;    /* after which a deferred grant becomes a registration; 0: never */
     uint64_t
         direct_limit; /* bytes of such registrations at once; 0: none, see core/staged/grant.h */
     uint64_t probe_interval_ns; /* between probes of a silent peer; 0: never */
@@ -204,13 +206,16 @@ static inline bool rbuf_peer_is_checked(const struct rbuf_peer *peer)
     return rbuf_arrival_proof(rbuf_peer_arrival(peer)) == RBUF_PROOF_CHECKSUM;
 }
 
-/* By what the peer cuts what it puts: our schedule, with no chunk larger than what it can stage at
- * once. It may have less staging than we have. */
-static inline struct rbuf_schedule rbuf_peer_schedule(const struct rbuf_peer *peer)
+/* By what the peer cuts a message of `bytes` that it puts: our schedule, with no chunk larger than
+ * what it can stage at once. It may have less staging than we have. */
+static inline struct rbuf_schedule rbuf_peer_schedule(const struct rbuf_peer *peer, uint64_t bytes)
 {
     struct rbuf_schedule schedule = peer->core->options.schedule;
     uint32_t most = peer->their_stage_bytes / schedule.block_bytes;
 
+    if (peer->core->options.pipeline_gap > 0) {
+        rbuf_schedule_pipeline(&schedule, bytes, peer->core->options.pipeline_gap);
+    }
     if (most > 0) {
         rbuf_schedule_fit(&schedule, most);
     }

@@ -153,12 +153,41 @@ uint32_t rbuf_schedule_prefix(const struct rbuf_schedule *schedule, uint32_t blo
     return sum;
 }
 
+/* The largest whole number whose square is `square` at most. */
+static uint64_t root_of(uint64_t square)
+{
+    uint64_t root = 0;
+
+    for (uint64_t bit = 1ull << 31; bit > 0; bit >>= 1) {
+        if ((root + bit) * (root + bit) <= square) {
+            root += bit;
+        }
+    }
+    return root;
+}
+
+void rbuf_schedule_pipeline(struct rbuf_schedule *schedule, uint64_t length, uint64_t gap_bytes)
+{
+    const uint64_t half = gap_bytes / 2;
+    const uint64_t square = half > 0 && length > UINT64_MAX / half ? UINT64_MAX : length * half;
+    const uint64_t blocks = (root_of(square) + schedule->block_bytes / 2) / schedule->block_bytes;
+
+    schedule->growth = RBUF_GROWTH_ONE;
+    schedule->first_blocks = schedule->buffer_blocks;
+    if (blocks < schedule->buffer_blocks) {
+        schedule->first_blocks = (uint16_t) (blocks > 0 ? blocks : 1);
+    }
+}
+
 struct rbuf_schedule rbuf_schedule_rest(const struct rbuf_schedule *early, uint32_t slot_blocks,
                                         const struct rbuf_schedule *schedule)
 {
     struct rbuf_schedule rest = *schedule;
     uint32_t next;
 
+    if (schedule->growth == RBUF_GROWTH_ONE) {
+        return rest;
+    }
     (void) rbuf_schedule_prefix(early, slot_blocks, &next);
     rest.first_blocks = next < rest.buffer_blocks ? (uint16_t) next : rest.buffer_blocks;
     return rest;

@@ -94,8 +94,14 @@ void rbuf_schedule_measure(const struct rbuf_schedule *schedule, uint64_t length
 uint32_t rbuf_schedule_prefix(const struct rbuf_schedule *schedule, uint32_t blocks,
                               uint32_t *next);
 
+/* Cuts a message of `length` bytes into chunks of one size, by equation 3 of Denis 2011:
+ * sqrt(length * gap_bytes / 2), to the nearest block, one at least and no more than a buffer.
+ * `gap_bytes` is what a core copies in the gap between two requests, g * B_copy. */
+void rbuf_schedule_pipeline(struct rbuf_schedule *schedule, uint64_t length, uint64_t gap_bytes);
+
 /* By what a message is cut behind early data that are cut by `early` and fill a slot of so many
- * blocks: `schedule`, with a first chunk as large as the one that would follow there. */
+ * blocks: `schedule`, with a first chunk as large as the one that would follow there. Chunks of one
+ * size stay as they are: those of early data may have another one. */
 struct rbuf_schedule rbuf_schedule_rest(const struct rbuf_schedule *early, uint32_t slot_blocks,
                                         const struct rbuf_schedule *schedule);
 

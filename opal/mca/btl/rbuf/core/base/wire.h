@@ -14,7 +14,7 @@
 
 #include "core/base/schedule.h"
 
-#define RBUF_WIRE_VERSION 14u
+#define RBUF_WIRE_VERSION 15u
 #define RBUF_ACK_SLOTS    64u /* staged messages a peer that may wait for acknowledgements at once */
 
 /* The two send/receive channels of a peer, each on its own queue pair and receive queue. */

@@ -153,11 +153,14 @@ struct rbuf_schedule rbuf_lease_schedule(const struct rbuf_early_options *option
     return early;
 }
 
+/* The chunks of messages that are as long as a slot, if those depend on the length. */
 static struct rbuf_schedule window_schedule(const struct rbuf_peer *peer)
 {
-    const struct rbuf_schedule schedule = rbuf_peer_schedule(peer);
+    const struct rbuf_core_options *options = &peer->core->options;
+    const uint64_t slot = (uint64_t) options->early.slot_blocks * options->schedule.block_bytes;
+    const struct rbuf_schedule schedule = rbuf_peer_schedule(peer, slot);
 
-    return rbuf_lease_schedule(&peer->core->options.early, &schedule);
+    return rbuf_lease_schedule(&options->early, &schedule);
 }
 
 /* Gives the window a free number, and the word by which its chunks are announced; earlier windows

@@ -106,7 +106,7 @@ static bool early_take(struct rbuf_grant *grant, enum rbuf_grant_early how, uint
     grant->early_seq = seq;
     grant->early_bytes = slot->bytes;
     if (slot->bytes < grant->bytes) {
-        const struct rbuf_schedule whole = rbuf_peer_schedule(peer);
+        const struct rbuf_schedule whole = rbuf_peer_schedule(peer, grant->bytes);
 
         grant->schedule =
             rbuf_schedule_rest(&peer->early_in->schedule, peer->early_in->slot_blocks, &whole);
@@ -122,7 +122,7 @@ static void early_leave(struct rbuf_grant *grant)
     }
     grant->early = RBUF_GRANT_EARLY_NONE;
     grant->early_bytes = 0;
-    grant->schedule = rbuf_peer_schedule(grant->peer);
+    grant->schedule = rbuf_peer_schedule(grant->peer, grant->bytes);
 }
 
 void rbuf_grant_early_over(struct rbuf_grant *grant)
@@ -271,7 +271,7 @@ struct rbuf_grant *rbuf_grant_open(struct rbuf_peer *peer, void *base, uint64_t 
     grant->user = user;
     grant->base = base;
     grant->bytes = bytes;
-    grant->schedule = rbuf_peer_schedule(peer);
+    grant->schedule = rbuf_peer_schedule(peer, bytes);
     early_open(grant, early);
     /* Those that wait already go first. */
     if (TAILQ_EMPTY(&core->deferred) && stage(grant)) {
