@@ -71,8 +71,8 @@ sub check_links {
 
 my $component = "opal/mca/btl/rbuf";
 my %known = map { $_ => 1 } qw(version); # registered beside the table
-$known{$_} = 1 for content("$component/btl_rbuf_params.c") =~ /^ +\{"(\w+)",/gm;
-$known{$_} = 1 for content("$component/btl_rbuf_counters.c") =~ /^ +\{"(\w+)",/gm;
+$known{$_} = 1 for content("$component/params/params.c") =~ /^ +\{"(\w+)",/gm;
+$known{$_} = 1 for content("$component/report/counters.c") =~ /^ +\{"(\w+)",/gm;
 # Open MPI registers these for every BTL.
 $known{$_} = 1
     for qw(exclusivity flags eager_limit rndv_eager_limit max_send_size rdma_pipeline_send_length
@@ -82,7 +82,7 @@ $known{$_} = 1
 sub check_parameters {
     my ($page) = @_;
     for my $name (content($page) =~ /(?<![\w\/])btl_rbuf_(\w+)\b(?!\.[ch]\b|\.sh|\*|\()/g) {
-        next if $known{$name} || -e "$component/btl_rbuf_$name.c" || $name =~ /_$/;
+        next if $known{$name} || $name =~ /_$/;
         fault("$page: there is no parameter or counter btl_rbuf_$name");
     }
 }
@@ -114,7 +114,7 @@ sub check_listed {
     }
 }
 
-die "no parameters found in $component/btl_rbuf_params.c\n" unless keys(%known) > 50;
+die "no parameters found in $component/params/params.c\n" unless keys(%known) > 50;
 check_links($_) for @pages;
 check_parameters($_) for @pages;
 check_topics();

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * The thread of protocol helper, its hooks and its sleep, by real threads under ThreadSanitizer
- * where that runs: btl_rbuf_helper.c, btl_rbuf_hooks.c and btl_rbuf_registration.c as they ship.
- * What they call of Open MPI, verbs and the rest of the glue is here.
+ * where that runs: registration/helper.c, registration/hooks.c and registration/registration.c as
+ * they ship. What they call of Open MPI, verbs and the rest of the glue is here.
  *
  * Threads use buffers and give memory back to the system, which is a version that changes behind
  * the hook. A registration knows of which version it is, and there is room for a few only. Another
  * thread gives back memory that is nobody's, while the helper comes and goes.
  */
-#include "btl_rbuf_helper.h"
+#include "registration/helper.h"
 
 #include <pthread.h>
 #include <unistd.h>
 
-#include "btl_rbuf.h"
-#include "btl_rbuf_frames.h"
-#include "btl_rbuf_help.h"
-#include "btl_rbuf_hooks.h"
-#include "btl_rbuf_params.h"
-#include "btl_rbuf_sharing.h"
+#include "module/module.h"
+#include "registration/call_stack.h"
+#include "params/help.h"
+#include "registration/hooks.h"
+#include "params/params.h"
+#include "registration/sharing.h"
 #include "opal/mca/memory/base/base.h"
 #include "opal/memoryhooks/memory.h"
 #include "opal/runtime/opal_progress.h"
