@@ -2,7 +2,7 @@
 /*
  * Frequently used buffers, simulated beside the figures of the paper that core/choice/frequent.h
  * cites: messages by the core that ships over its adapter (world_defaults()) at its copy speed, and
- * which buffers are registered when by frequent.h and pace.h, called as the glue calls them.
+ * which buffers are registered when by frequent.h and trial.h, called as the glue calls them.
  *
  *     reuse latency      a message copied and gathered, what that gains (figures 4, 6), n (table 2)
  *     reuse spectrum     1000 buffers, buffer i used i times (figures 5, 7), by speculation
@@ -21,7 +21,7 @@
 #include <string.h>
 
 #include "core/choice/frequent.h"
-#include "core/choice/pace.h"
+#include "core/choice/trial.h"
 #include "world.h"
 
 #define KB               1024u

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "core/base/copy.h"
-#include "core/message/ring_long.h"
+#include "core/eager/ring_long.h"
 
 #define PAGE        4096u
 #define DEADLOCK_NS 2000000000ull /* of ticks alone */

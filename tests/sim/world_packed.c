@@ -7,9 +7,9 @@
  */
 #include <string.h>
 
-#include "core/message/channel.h"
-#include "core/early/early.h"
-#include "core/staged/tx_chunk.h"
+#include "core/eager/channel.h"
+#include "core/rendezvous/early.h"
+#include "core/stage/tx_chunk.h"
 #include "world.h"
 
 #define IN_FLIGHT_MOST 1u /* as glue: no more than two chunks are on their way */

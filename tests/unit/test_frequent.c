@@ -4,7 +4,7 @@
  * faster with that.
  */
 #include "core/choice/frequent.h"
-#include "core/choice/pace.h"
+#include "core/choice/trial.h"
 #include "unit.h"
 
 #define BASE     0x10000000ull

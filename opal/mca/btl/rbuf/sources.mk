@@ -110,9 +110,86 @@ rbuf_glue_sources = \
 	%reldir%/rbuf_version.h
 
 rbuf_core_sources = \
+	%reldir%/core/core.c \
+	%reldir%/core/core.h \
+	%reldir%/core/inbox.c \
+	%reldir%/core/inbox.h \
+	%reldir%/core/peer.c \
+	%reldir%/core/peer.h \
+	%reldir%/core/onesided/get.c \
+	%reldir%/core/onesided/get.h \
+	%reldir%/core/onesided/rma.c \
+	%reldir%/core/onesided/rma.h \
+	%reldir%/core/onesided/rma_order.c \
+	%reldir%/core/onesided/rma_order.h \
+	%reldir%/core/rendezvous/early.h \
+	%reldir%/core/rendezvous/early_in.c \
+	%reldir%/core/rendezvous/early_out.c \
+	%reldir%/core/rendezvous/grant.c \
+	%reldir%/core/rendezvous/grant.h \
+	%reldir%/core/rendezvous/grant_table.c \
+	%reldir%/core/rendezvous/lease.c \
+	%reldir%/core/rendezvous/lease.h \
+	%reldir%/core/rendezvous/put.c \
+	%reldir%/core/rendezvous/put.h \
+	%reldir%/core/rendezvous/receiver.c \
+	%reldir%/core/rendezvous/receiver.h \
+	%reldir%/core/rendezvous/sender.c \
+	%reldir%/core/rendezvous/sender.h \
+	%reldir%/core/stage/flag.h \
+	%reldir%/core/stage/staging.c \
+	%reldir%/core/stage/staging.h \
+	%reldir%/core/stage/tx_chunk.c \
+	%reldir%/core/stage/tx_chunk.h \
+	%reldir%/core/eager/channel.c \
+	%reldir%/core/eager/channel.h \
+	%reldir%/core/eager/limit.c \
+	%reldir%/core/eager/limit.h \
+	%reldir%/core/eager/polling_set.c \
+	%reldir%/core/eager/polling_set.h \
+	%reldir%/core/eager/ring.c \
+	%reldir%/core/eager/ring.h \
+	%reldir%/core/eager/ring_in.c \
+	%reldir%/core/eager/ring_in.h \
+	%reldir%/core/eager/ring_long.c \
+	%reldir%/core/eager/ring_long.h \
+	%reldir%/core/eager/ring_out.c \
+	%reldir%/core/eager/ring_out.h \
+	%reldir%/core/eager/ring_word.h \
+	%reldir%/core/link/credit.c \
+	%reldir%/core/link/credit.h \
+	%reldir%/core/link/words.c \
+	%reldir%/core/link/words.h \
+	%reldir%/core/state/state.h \
+	%reldir%/core/choice/choice.c \
+	%reldir%/core/choice/choice.h \
+	%reldir%/core/choice/default.h \
+	%reldir%/core/choice/frequent.c \
+	%reldir%/core/choice/frequent.h \
+	%reldir%/core/choice/lives.c \
+	%reldir%/core/choice/lives.h \
+	%reldir%/core/choice/registration_cost.c \
+	%reldir%/core/choice/registration_cost.h \
+	%reldir%/core/choice/reuse.c \
+	%reldir%/core/choice/reuse.h \
+	%reldir%/core/choice/trial.c \
+	%reldir%/core/choice/trial.h \
+	%reldir%/core/helper/deadline.c \
+	%reldir%/core/helper/deadline.h \
+	%reldir%/core/helper/helper.c \
+	%reldir%/core/helper/helper.h \
+	%reldir%/core/helper/mr.c \
+	%reldir%/core/helper/mr.h \
+	%reldir%/core/helper/predictor.c \
+	%reldir%/core/helper/predictor.h \
+	%reldir%/core/helper/registration_queue.c \
+	%reldir%/core/helper/registration_queue.h \
+	%reldir%/core/helper/sharing.c \
+	%reldir%/core/helper/sharing.h \
+	%reldir%/core/helper/use_queue.c \
+	%reldir%/core/helper/use_queue.h \
 	%reldir%/core/base/arena.c \
 	%reldir%/core/base/arena.h \
-	%reldir%/core/base/fill.h \
 	%reldir%/core/base/bounce.c \
 	%reldir%/core/base/bounce.h \
 	%reldir%/core/base/checksum.c \
@@ -126,6 +203,7 @@ rbuf_core_sources = \
 	%reldir%/core/base/event.c \
 	%reldir%/core/base/event.h \
 	%reldir%/core/base/fab.h \
+	%reldir%/core/base/fill.h \
 	%reldir%/core/base/schedule.c \
 	%reldir%/core/base/schedule.h \
 	%reldir%/core/base/send_queue.h \
@@ -133,85 +211,7 @@ rbuf_core_sources = \
 	%reldir%/core/base/trace.c \
 	%reldir%/core/base/trace.h \
 	%reldir%/core/base/wire.h \
-	%reldir%/core/base/work.h \
-	%reldir%/core/choice/choice.c \
-	%reldir%/core/choice/choice.h \
-	%reldir%/core/choice/default.h \
-	%reldir%/core/choice/frequent.c \
-	%reldir%/core/choice/frequent.h \
-	%reldir%/core/choice/lives.c \
-	%reldir%/core/choice/lives.h \
-	%reldir%/core/choice/pace.c \
-	%reldir%/core/choice/pace.h \
-	%reldir%/core/choice/registration_cost.c \
-	%reldir%/core/choice/registration_cost.h \
-	%reldir%/core/choice/reuse.c \
-	%reldir%/core/choice/reuse.h \
-	%reldir%/core/core.c \
-	%reldir%/core/core.h \
-	%reldir%/core/early/early.h \
-	%reldir%/core/early/early_in.c \
-	%reldir%/core/early/early_out.c \
-	%reldir%/core/early/lease.c \
-	%reldir%/core/early/lease.h \
-	%reldir%/core/helper/deadline.c \
-	%reldir%/core/helper/deadline.h \
-	%reldir%/core/helper/helper.c \
-	%reldir%/core/helper/helper.h \
-	%reldir%/core/helper/mr.c \
-	%reldir%/core/helper/mr.h \
-	%reldir%/core/helper/points.c \
-	%reldir%/core/helper/points.h \
-	%reldir%/core/helper/predictor.c \
-	%reldir%/core/helper/predictor.h \
-	%reldir%/core/helper/registration_queue.c \
-	%reldir%/core/helper/registration_queue.h \
-	%reldir%/core/helper/sharing.c \
-	%reldir%/core/helper/sharing.h \
-	%reldir%/core/inbox.c \
-	%reldir%/core/inbox.h \
-	%reldir%/core/message/channel.c \
-	%reldir%/core/message/channel.h \
-	%reldir%/core/message/credit.c \
-	%reldir%/core/message/credit.h \
-	%reldir%/core/message/eager.c \
-	%reldir%/core/message/eager.h \
-	%reldir%/core/message/polling_set.c \
-	%reldir%/core/message/polling_set.h \
-	%reldir%/core/message/ring.c \
-	%reldir%/core/message/ring.h \
-	%reldir%/core/message/ring_in.c \
-	%reldir%/core/message/ring_in.h \
-	%reldir%/core/message/ring_long.c \
-	%reldir%/core/message/ring_long.h \
-	%reldir%/core/message/ring_word.h \
-	%reldir%/core/message/ring_out.c \
-	%reldir%/core/message/ring_out.h \
-	%reldir%/core/message/words.c \
-	%reldir%/core/message/words.h \
-	%reldir%/core/peer.c \
-	%reldir%/core/peer.h \
-	%reldir%/core/staged/get.c \
-	%reldir%/core/staged/flag.h \
-	%reldir%/core/staged/get.h \
-	%reldir%/core/staged/grant.c \
-	%reldir%/core/staged/grant.h \
-	%reldir%/core/staged/grant_table.c \
-	%reldir%/core/staged/put.c \
-	%reldir%/core/staged/put.h \
-	%reldir%/core/staged/receiver.c \
-	%reldir%/core/staged/receiver.h \
-	%reldir%/core/staged/rma.c \
-	%reldir%/core/staged/rma.h \
-	%reldir%/core/staged/rma_order.c \
-	%reldir%/core/staged/rma_order.h \
-	%reldir%/core/staged/sender.c \
-	%reldir%/core/staged/sender.h \
-	%reldir%/core/staged/staging.c \
-	%reldir%/core/staged/staging.h \
-	%reldir%/core/staged/tx_chunk.c \
-	%reldir%/core/staged/tx_chunk.h \
-	%reldir%/core/state.h
+	%reldir%/core/base/work.h
 
 rbuf_common_sources = \
 	%reldir%/common/bindings.c \

@@ -5,7 +5,7 @@
  */
 #include "btl/callback.h"
 
-#include "core/staged/grant.h"
+#include "core/rendezvous/grant.h"
 
 static _Thread_local struct mca_btl_rbuf_callback *innermost; /* NULL: the thread is in none */
 

@@ -7,9 +7,9 @@
 #include "peers/frequent.h"
 #include "btl/register_mem.h"
 #include "module/thresholds.h"
-#include "core/staged/get.h"
-#include "core/staged/put.h"
-#include "core/staged/rma.h"
+#include "core/onesided/get.h"
+#include "core/rendezvous/put.h"
+#include "core/onesided/rma.h"
 
 /* A put, get or atomic under way, and whom to tell. */
 typedef struct mca_btl_rbuf_operation {
@@ -76,7 +76,7 @@ void mca_btl_rbuf_operation_post(mca_btl_rbuf_module_t *module,
 bool mca_btl_rbuf_operation_start(mca_btl_rbuf_module_t *module,
                                   mca_btl_rbuf_operation_t *operation);
 
-/* Copies it through staging: core/staged/put.h, get.h. The lock is held. */
+/* Copies it through staging: core/rendezvous/put.h, get.h. The lock is held. */
 void mca_btl_rbuf_operation_copy(mca_btl_rbuf_module_t *module,
                                  mca_btl_rbuf_operation_t *operation);
 

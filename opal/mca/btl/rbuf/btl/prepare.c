@@ -11,7 +11,7 @@
 #include "peers/frequent.h"
 #include "peers/packed.h"
 #include "module/thresholds.h"
-#include "core/early/early.h"
+#include "core/rendezvous/early.h"
 #include "opal/datatype/opal_convertor.h"
 
 /*
@@ -33,7 +33,7 @@ static enum rbuf_channel_id channel_for(const mca_btl_rbuf_module_t *module, siz
 
 /* The rendezvous of a contiguous message, with some of it as payload or none: what follows may be
  * early data. Every message that may be put comes by here, which core relies on
- * (core/early/early_out.c). */
+ * (core/rendezvous/early_out.c). */
 static void prepare_early(const mca_btl_base_endpoint_t *endpoint,
                           const struct opal_convertor_t *convertor, mca_btl_rbuf_frag_t *rendezvous)
 {

@@ -9,7 +9,7 @@
  * from and into memory that is registered for being used often (reuse), or else by a copy in a
  * fragment of ours, as osc/rdma would, or in chunks (btl/operation.c).
  *
- * Those of one-sided code, whose remote handle is a window's, core may hold (core/staged/rma.h),
+ * Those of one-sided code, whose remote handle is a window's, core may hold (core/onesided/rma.h),
  * with their registration; who waits for a registration waits for these as for others. ob1's are
  * not.
  *

@@ -3,7 +3,7 @@
 #define BTL_RBUF_MEMORY_H
 
 #include "registration/auto.h"
-#include "core/staged/grant.h"
+#include "core/rendezvous/grant.h"
 
 typedef enum {
     MCA_BTL_RBUF_HANDLE_LAZY,       /* a local source; registered only if a put needs it */

@@ -6,20 +6,20 @@
  * Progress goes round the busy peers, so that one with much to do does not hold up the others: each
  * round copies at most a quantum in each direction, and a quantum for gets.
  */
-#include "core/message/ring_in.h"
-#include "core/staged/receiver.h"
+#include "core/eager/ring_in.h"
+#include "core/rendezvous/receiver.h"
 #include "core/core.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "core/base/fill.h"
-#include "core/message/channel.h"
-#include "core/staged/get.h"
-#include "core/staged/grant.h"
-#include "core/message/polling_set.h"
-#include "core/staged/rma.h"
-#include "core/staged/sender.h"
+#include "core/eager/channel.h"
+#include "core/onesided/get.h"
+#include "core/rendezvous/grant.h"
+#include "core/eager/polling_set.h"
+#include "core/onesided/rma.h"
+#include "core/rendezvous/sender.h"
 
 #define FILL_AT_ONCE 8u /* blocks, a microsecond or two */
 

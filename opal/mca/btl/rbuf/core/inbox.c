@@ -4,16 +4,16 @@
  * here or by whom it is passed to: a peer that does not keep to the protocol is broken (-EPROTO),
  * and never trusted with more than it was granted.
  */
-#include "core/message/ring_in.h"
-#include "core/staged/receiver.h"
+#include "core/eager/ring_in.h"
+#include "core/rendezvous/receiver.h"
 #include "core/inbox.h"
 
 #include <errno.h>
 
-#include "core/staged/grant.h"
-#include "core/message/polling_set.h"
-#include "core/message/ring.h"
-#include "core/staged/sender.h"
+#include "core/rendezvous/grant.h"
+#include "core/eager/polling_set.h"
+#include "core/eager/ring.h"
+#include "core/rendezvous/sender.h"
 
 #define HEADER_BYTES ((uint32_t) sizeof(struct rbuf_message_header))
 

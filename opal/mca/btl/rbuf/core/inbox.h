@@ -15,7 +15,7 @@
 #include <errno.h>
 #include <stdbool.h>
 
-#include "core/state.h"
+#include "core/state/state.h"
 
 /* Of the inbox: deals with what is not simply handed to the user. */
 bool rbuf_inbox_take_other(struct rbuf_peer *peer, const struct rbuf_message_header *header,

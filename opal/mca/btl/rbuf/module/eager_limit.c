@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * Open MPI's eager_limit, which ob1 reads anew for each message of the module, whoever it is for:
- * core/message/eager.h says how long it is, here what becomes of messages is counted. The lesser
+ * core/eager/limit.h says how long it is, here what becomes of messages is counted. The lesser
  * limit is control_size; what is longer and finds its ring full may take bulk buffers.
  *
  * The rendezvous of a buffered send is not seen here, and counts for nothing; with rndv_eager_limit
@@ -17,7 +17,7 @@
  */
 #include "module/eager_limit.h"
 
-#include "core/message/ring_long.h"
+#include "core/eager/ring_long.h"
 #include "opal/mca/base/mca_base_var.h"
 
 #define BESIDE_MOST 16u /* messages that wait for a peer over send/receive */

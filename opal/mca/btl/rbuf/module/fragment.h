@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <sys/queue.h>
 
-#include "core/message/channel.h"
+#include "core/eager/channel.h"
 #include "verbs/memory.h"
 
 typedef struct mca_btl_rbuf_module_t mca_btl_rbuf_module_t;

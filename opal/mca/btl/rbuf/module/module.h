@@ -40,7 +40,7 @@
 #include "module/modex.h"
 #include "registration/registrar.h"
 #include "core/core.h"
-#include "core/message/eager.h"
+#include "core/eager/limit.h"
 #include "verbs/device.h"
 #include "verbs/memory.h"
 

@@ -12,7 +12,7 @@
 #include "params/help.h"
 #include "params/params.h"
 #include "registration/registrar.h"
-#include "core/message/ring_long.h"
+#include "core/eager/ring_long.h"
 
 /* Memory for one ring, leased to core. */
 struct mca_btl_rbuf_ring {

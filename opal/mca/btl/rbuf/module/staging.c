@@ -14,7 +14,7 @@
 
 #include "params/help.h"
 #include "params/params.h"
-#include "core/staged/staging.h"
+#include "core/stage/staging.h"
 
 #define MIB       (1024ull * 1024ull)
 #define START     (4 * MIB)

@@ -2,7 +2,7 @@
 /*
  * Reuse: eager messages of frequently used buffers (core/choice/frequent.h) leave without a copy,
  * and small puts and gets do without one, unless that makes the program slower
- * (core/choice/pace.h).
+ * (core/choice/trial.h).
  *
  * Open MPI hands messages to sendi, where they can but be copied, or to prepare_src and send, which
  * takes a hundred instructions more. So it does the latter while messages are gathered, and is told

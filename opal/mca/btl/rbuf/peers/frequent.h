@@ -4,7 +4,7 @@
 
 #include "peers/endpoint.h"
 #include "core/choice/frequent.h"
-#include "core/choice/pace.h"
+#include "core/choice/trial.h"
 
 struct mca_btl_rbuf_frequent {
     struct rbuf_frequent table;

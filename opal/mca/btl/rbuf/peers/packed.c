@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Early data of packed messages (core/early/early.h).
+ * Early data of packed messages (core/rendezvous/early.h).
  *
  * Open MPI shows the data of a message when it prepares the rendezvous, and again for each fragment
  * once that is answered. In between a copy of its convertor packs the first of them into a slot at
@@ -28,8 +28,8 @@
 
 #include "module/convertor.h"
 #include "params/params.h"
-#include "core/early/early.h"
-#include "core/staged/tx_chunk.h"
+#include "core/rendezvous/early.h"
+#include "core/stage/tx_chunk.h"
 #include "opal/datatype/opal_convertor.h"
 
 #define IN_FLIGHT_MOST 1u

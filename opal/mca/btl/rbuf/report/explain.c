@@ -17,8 +17,8 @@
 #include "params/schedule.h"
 #include "module/staging.h"
 #include "module/thresholds.h"
-#include "core/early/early.h"
-#include "core/message/ring_long.h"
+#include "core/rendezvous/early.h"
+#include "core/eager/ring_long.h"
 
 #define KIB ((uint64_t) 1024)
 #define MIB (1024 * KIB)

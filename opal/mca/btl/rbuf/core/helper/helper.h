@@ -38,7 +38,7 @@
 
 #include "core/helper/deadline.h"
 #include "core/helper/mr.h"
-#include "core/helper/points.h"
+#include "core/helper/use_queue.h"
 #include "core/helper/predictor.h"
 #include "core/helper/registration_queue.h"
 

@@ -42,7 +42,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/helper/points.h"
+#include "core/helper/use_queue.h"
 
 #define RBUF_SITE_WAYS      8u
 #define RBUF_SITE_LATE      8u /* uses in a row */

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Credits: how many messages each side may have under way to the other, by flow.
+ *
+ * A flow is one supply of places for messages, one place a message but in a ring, where a long one
+ * takes several slots and counts as so many: the receive buffers of the control and of the bulk
+ * channel, and the slots of an eager ring. For each flow that it sends on a side knows how many
+ * messages it sent and how many of those were taken off; for each that it receives on, how many it
+ * took off and what it advertised to the sender of that. The word travels as a cumulative count, so
+ * that a late, repeated or lost one does no harm: in every message of the control channel and of
+ * the ring, for all flows, and by an inline RDMA write into the sender's mailbox when half a window
+ * is owed and nothing flows. That write needs no credit itself: two peers with full windows can
+ * always free each other.
+ *
+ * Headers have room for 16 bits of a count. That is enough as long as what is received is not older
+ * than what is known by nearly 2^16 messages. So what messages of the bulk channel say, which may
+ * be late by any number of others, is not believed; and the mailbox, which has all 64 bits since a
+ * word in it may stay there for ever, is believed up to RBUF_CREDIT_FAR messages beyond the headers
+ * that were received for certain: who sends and sends and never looks what came in has old ones
+ * waiting.
+ *
+ * What a header says is only kept (a copy of 8 bytes) and looked at when credits run out.
+ *
+ * Invariants, a flow: sent - taken <= window; consumed - advertised <= the window that the peer
+ * has; windows are less than 2^15.
+ */
+#ifndef RBUF_CORE_CREDIT_H
+#define RBUF_CORE_CREDIT_H
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "core/base/wire.h"
+
+struct rbuf_peer;
+
+/* One flow of a peer. */
+struct rbuf_credit {
+    uint64_t sent;     /* messages posted to the peer */
+    uint64_t taken;    /* of those, known to be off its queue or out of their slot */
+    uint64_t consumed; /* messages of the peer that we took off */
+    uint32_t window;   /* places that the peer keeps for us; 0: none of this flow */
+    uint16_t due;      /* so many credits owed do not wait for a message to carry them */
+};
+
+/* Messages by which the mailbox may be ahead of headers that lie somewhere unheard; with a window
+ * it is less than 2^16. */
+#define RBUF_CREDIT_FAR (1u << 14)
+
+/* How far the mailbox of a peer is believed. */
+struct rbuf_credit_reach {
+    uint64_t past[RBUF_FLOWS]; /* `taken` of a time from which no header is unheard */
+    uint64_t next[RBUF_FLOWS]; /* `taken` as of `sweep`: it will be that in a while */
+    uint32_t sweep;            /* of core */
+};
+
+/* What the headers of a peer and ours carry. */
+struct rbuf_credit_counts {
+    uint16_t
+        last_received[RBUF_COUNTS]; /* in its newest header; not COUNTED once they were looked at */
+    uint16_t mine[RBUF_COUNTS];     /* `consumed` of each flow */
+    uint16_t advertised[RBUF_COUNTS]; /* of `mine`, what was advertised to the peer last */
+};
+
+/* Messages that may be sent at once, by what is known without looking any further. */
+static inline uint32_t rbuf_credit_left(const struct rbuf_credit *credit)
+{
+    assert(credit->sent - credit->taken <= credit->window);
+    return credit->window - (uint32_t) (credit->sent - credit->taken);
+}
+
+/* For who has none left by that: looks at what was received last, and at the mailbox. */
+bool rbuf_credit_look(struct rbuf_peer *peer, enum rbuf_flow flow);
+
+/* The counts for a header of ours, and, once that is posted, that the peer knows them. */
+static inline void rbuf_credit_advertise(const struct rbuf_credit_counts *counts,
+                                         uint16_t credit[RBUF_COUNTS])
+{
+    memcpy(credit, counts->mine, sizeof(counts->mine));
+}
+
+static inline void rbuf_credit_advertised(struct rbuf_credit_counts *counts)
+{
+    memcpy(counts->advertised, counts->mine, sizeof(counts->advertised));
+}
+
+/* Keeps the counts of a header of the peer; headers come in the order in which they were sent. */
+static inline void rbuf_credit_received(struct rbuf_credit_counts *counts,
+                                        const uint16_t credit[RBUF_COUNTS])
+{
+    memcpy(counts->last_received, credit, sizeof(counts->last_received));
+}
+
+/* Takes up what the newest header said of the order of our words there (core/link/words.h). */
+void rbuf_credit_learn_order(struct rbuf_peer *peer);
+
+/* The peer may have `window` messages under way to us. */
+static inline void rbuf_credit_grant(struct rbuf_credit *credit, uint16_t window)
+{
+    credit->due = window < 2 ? 1 : window / 2;
+}
+
+/* For a peer whose counts are zero: it gets the windows of core's options. */
+void rbuf_credit_open(struct rbuf_peer *peer);
+
+/* True if the peer is owed so many credits of the flow that they are written to its mailbox. */
+static inline bool rbuf_credit_is_due(const struct rbuf_credit *credit,
+                                      const struct rbuf_credit_counts *counts, int flow)
+{
+    return (uint16_t) (counts->mine[flow] - counts->advertised[flow]) >= credit[flow].due;
+}
+
+/* The same of any flow. */
+bool rbuf_credit_owed(const struct rbuf_peer *peer);
+
+/* Writes what is due to the peer's mailbox; returns the number of writes. */
+int rbuf_credit_write(struct rbuf_peer *peer);
+
+#endif
