@@ -143,6 +143,7 @@ rbuf_core_sources = \
 	%reldir%/core/stage/tx_chunk.h \
 	%reldir%/core/eager/channel.c \
 	%reldir%/core/eager/channel.h \
+	%reldir%/core/eager/incoming.h \
 	%reldir%/core/eager/limit.c \
 	%reldir%/core/eager/limit.h \
 	%reldir%/core/eager/polling_set.c \
@@ -160,6 +161,9 @@ rbuf_core_sources = \
 	%reldir%/core/link/credit.h \
 	%reldir%/core/link/words.c \
 	%reldir%/core/link/words.h \
+	%reldir%/core/state/eager.h \
+	%reldir%/core/state/link.h \
+	%reldir%/core/state/rendezvous.h \
 	%reldir%/core/state/state.h \
 	%reldir%/core/choice/choice.c \
 	%reldir%/core/choice/choice.h \

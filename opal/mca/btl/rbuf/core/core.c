@@ -29,7 +29,8 @@ int rbuf_core_open(struct rbuf_core *core, const struct rbuf_core_options *optio
     uint32_t block_bytes = options->schedule.block_bytes;
     int status;
 
-    *core = (struct rbuf_core){.options = *options, .fill = rbuf_fill_value(options->random)};
+    *core = (struct rbuf_core){
+        .options = *options, .take = rbuf_inbox_take, .fill = rbuf_fill_value(options->random)};
     TAILQ_INIT(&core->busy);
     TAILQ_INIT(&core->grants_free);
     TAILQ_INIT(&core->receiving);
@@ -88,6 +89,17 @@ void rbuf_core_close(struct rbuf_core *core)
     rbuf_arena_close(&core->receive_arena);
     rbuf_arena_close(&core->send_arena);
     free(core->peers);
+}
+
+/* Who waits for blocks to send from tries again in every progress. */
+void rbuf_core_grow(struct rbuf_core *core, struct rbuf_arena *arena, uint32_t lkey, uint32_t rkey)
+{
+    rbuf_arena_grow(arena, lkey, rkey);
+    core->stats.staging_grown++;
+    if (arena == &core->receive_arena) {
+        rbuf_lease_grown(core);
+        core->deferred_retry = true;
+    }
 }
 
 /* Bytes that may still be copied in this round. */

@@ -15,21 +15,29 @@
  *     stage/         staging that grows; chunks in the send staging
  *     eager/         channels, eager rings and who has one
  *     link/          credits, words in mailboxes
- *     state/         what core knows of a port and of its peers
+ *     state/         what core knows of a port and of its peers: state.h composes what each folder
+ *                    above keeps
  *     choice/        protocol auto: what is copied and what is registered
  *     base/          arenas, schedules, the wire, the contract with the fabric
  *
- * Each layer calls those below it.
+ * Each layer calls those below it, and includes no others. A ring that takes a message finds what
+ * to do with it in the inbox's table (core/eager/incoming.h).
  *
  * Threads: every function of core is called with the module's lock held.
  */
 #ifndef RBUF_CORE_CORE_H
 #define RBUF_CORE_CORE_H
 
-#include "core/inbox.h"
-#include "core/peer.h"
-#include "core/rendezvous/receiver.h"
+#include "core/eager/polling_set.h"
 #include "core/eager/ring_in.h"
+#include "core/inbox.h"
+#include "core/link/credit.h"
+#include "core/link/words.h"
+#include "core/peer.h"
+#include "core/rendezvous/early.h"
+#include "core/rendezvous/lease.h"
+#include "core/rendezvous/receiver.h"
+#include "core/stage/staging.h"
 #include "core/state/state.h"
 
 /* With the staging to begin with: receive_region must hold the buffers of one message. 0, or a
@@ -70,6 +78,10 @@ static inline void rbuf_core_swept(struct rbuf_core *core)
 {
     core->sweeps++;
 }
+
+/* Answers RBUF_EVENT_STAGING: the next rbuf_arena_step() blocks of the arena are registered, zeroed
+ * and stay so until rbuf_core_close(). */
+void rbuf_core_grow(struct rbuf_core *core, struct rbuf_arena *arena, uint32_t lkey, uint32_t rkey);
 
 /* Does a bounded amount of other work; `now_ns` is monotonic and may be some microseconds old.
  * Returns the number of things done, 0 when there was nothing to do. */

@@ -14,6 +14,11 @@
 #include "core/rendezvous/grant.h"
 #include "core/onesided/rma.h"
 #include "core/rendezvous/sender.h"
+#include "core/eager/polling_set.h"
+#include "core/eager/ring.h"
+#include "core/link/credit.h"
+#include "core/rendezvous/early.h"
+#include "core/rendezvous/lease.h"
 
 #define FIRST_PEERS 16u /* places of the first table */
 

@@ -130,7 +130,7 @@ void mca_btl_rbuf_staging_wanted(mca_btl_rbuf_module_t *module, struct rbuf_aren
     if (status == 0) {
         const struct ibv_mr *mr = range->mr[range->regions - 1];
 
-        rbuf_staging_grow(&module->core, arena, mr->lkey, mr->rkey);
+        rbuf_core_grow(&module->core, arena, mr->lkey, mr->rkey);
     } else {
         rbuf_staging_refuse(arena);
     }

@@ -56,7 +56,8 @@ enum rbuf_message_kind {
     RBUF_MESSAGE_EARLY,    /* the sequence number of a put's early data; 0: it has none */
     RBUF_MESSAGE_LEASE,    /* a struct rbuf_ring_offer or rbuf_early_window, as `tag` says */
     RBUF_MESSAGE_RECALL,   /* give it back; enum rbuf_lease in `tag` */
-    RBUF_MESSAGE_RETURN    /* nothing comes by it any more; likewise */
+    RBUF_MESSAGE_RETURN,   /* nothing comes by it any more; likewise */
+    RBUF_MESSAGE_KINDS
 };
 
 /* What says that all bytes of one write are there, when its last word is seen. */

@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/rendezvous/grant.h"
-
 #define HEADER_BYTES ((uint32_t) sizeof(struct rbuf_message_header))
 
 /* A message that core sends by itself; freed when it is IDLE again. */

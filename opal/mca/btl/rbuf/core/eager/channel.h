@@ -15,6 +15,7 @@
 #include "core/state/state.h"
 #include "core/eager/ring_long.h"
 #include "core/eager/ring_out.h"
+#include "core/link/credit.h"
 
 enum rbuf_am_state { RBUF_AM_IDLE, RBUF_AM_QUEUED, RBUF_AM_POSTED };
 

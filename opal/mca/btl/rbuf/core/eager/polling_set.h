@@ -26,14 +26,7 @@
 #include <stdint.h>
 
 #include "core/eager/ring.h"
-
-/* What one poll of a ring reads; side by side in memory. */
-struct rbuf_watch {
-    const _Atomic uint64_t *word; /* of the slot that is next */
-    uint64_t expected;            /* what it will be, with a size (and a checksum) of 0 */
-    uint64_t span;                /* by how much less it may differ from that */
-    struct rbuf_ring_in *ring;
-};
+#include "core/state/state.h"
 
 /* True if the word is that of the message: the use is right, whatever the rest. */
 static inline bool rbuf_watch_hit(const struct rbuf_watch *watch, uint64_t word)
@@ -46,20 +39,6 @@ static inline uint64_t rbuf_watch_use(const struct rbuf_watch *watch)
 {
     return watch->ring->use;
 }
-
-struct rbuf_polling_set {
-    struct rbuf_watch *watch; /* `count` of them, the busiest first */
-    struct rbuf_ring_in *rings;
-    uint32_t limit;
-    uint32_t count;
-    uint32_t used;                /* of `rings`: members, and who has left but is not done yet */
-    uint32_t traffic;             /* small messages since the last epoch */
-    uint32_t period;              /* small messages from one epoch to the next */
-    uint32_t epoch;               /* how many there were; wraps */
-    uint64_t victim;              /* no member that may be challenged is less busy */
-    struct rbuf_ring_in *leaving; /* was challenged, since the last epoch; or NULL */
-    struct rbuf_peer *heir;       /* by whom: nobody else is to get the place; or NULL */
-};
 
 /* A set of at most `limit` members. 0, or -ENOMEM. */
 int rbuf_polling_set_open(struct rbuf_core *core, uint32_t limit);

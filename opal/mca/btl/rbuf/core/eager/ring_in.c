@@ -17,10 +17,11 @@
 #include "core/eager/ring_in.h"
 #include "core/state/state.h"
 #include "core/base/fill.h"
-#include "core/inbox.h"
+#include "core/eager/incoming.h"
 #include "core/eager/polling_set.h"
 #include "core/eager/ring_long.h"
 #include "core/eager/ring_word.h"
+#include "core/link/credit.h"
 
 /* Every use before `tail` is free: the peer gets a credit for the one at it. */
 static void advance_tail(struct rbuf_ring_in *ring)
@@ -164,7 +165,7 @@ static bool hand_on(struct rbuf_ring_in *ring, const struct rbuf_ring_trailer *t
                                   .slot = (uint8_t) slot};
 
     rbuf_credit_received(&peer->counts, trailer->header.credit);
-    return rbuf_inbox_take(peer, &trailer->header, place);
+    return rbuf_incoming_take(peer, &trailer->header, place);
 }
 
 /* The trailer whose word is looked at. */
@@ -340,7 +341,7 @@ static bool take_long(struct rbuf_ring_in *ring, uint32_t bytes)
     restore(ring, &message);
     advance_by(ring, watch, slots);
     rbuf_credit_received(&peer->counts, header->credit);
-    if (!rbuf_inbox_take(peer, header, place)) {
+    if (!rbuf_incoming_take(peer, header, place)) {
         rbuf_ring_in_free_long(ring, place.slot, bytes);
     }
     return true;

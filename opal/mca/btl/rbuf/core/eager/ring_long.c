@@ -11,6 +11,7 @@
 
 #include "core/eager/channel.h"
 #include "core/eager/ring_word.h"
+#include "core/link/credit.h"
 
 /* Where the message that is begun, of `slots` slots, ends here and at the peer. */
 static unsigned char *end_here(const struct rbuf_ring_out *out, uint32_t slots)

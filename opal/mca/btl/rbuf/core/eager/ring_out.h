@@ -7,6 +7,8 @@
 #define RBUF_CORE_RING_OUT_H
 
 #include "core/state/state.h"
+#include "core/link/credit.h"
+#include "core/eager/ring.h"
 
 /* Where a payload of `bytes` for the peer is to be written, or NULL: it cannot go by the ring now.
  * Nothing is kept: without rbuf_ring_out_end() nothing happens. */

@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "core/state/state.h"
+#include "core/link/words.h"
 
 #define SWEEPS 3u
 

@@ -32,37 +32,11 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "core/base/wire.h"
-
-struct rbuf_peer;
-
-/* One flow of a peer. */
-struct rbuf_credit {
-    uint64_t sent;     /* messages posted to the peer */
-    uint64_t taken;    /* of those, known to be off its queue or out of their slot */
-    uint64_t consumed; /* messages of the peer that we took off */
-    uint32_t window;   /* places that the peer keeps for us; 0: none of this flow */
-    uint16_t due;      /* so many credits owed do not wait for a message to carry them */
-};
+#include "core/state/state.h"
 
 /* Messages by which the mailbox may be ahead of headers that lie somewhere unheard; with a window
  * it is less than 2^16. */
 #define RBUF_CREDIT_FAR (1u << 14)
-
-/* How far the mailbox of a peer is believed. */
-struct rbuf_credit_reach {
-    uint64_t past[RBUF_FLOWS]; /* `taken` of a time from which no header is unheard */
-    uint64_t next[RBUF_FLOWS]; /* `taken` as of `sweep`: it will be that in a while */
-    uint32_t sweep;            /* of core */
-};
-
-/* What the headers of a peer and ours carry. */
-struct rbuf_credit_counts {
-    uint16_t
-        last_received[RBUF_COUNTS]; /* in its newest header; not COUNTED once they were looked at */
-    uint16_t mine[RBUF_COUNTS];     /* `consumed` of each flow */
-    uint16_t advertised[RBUF_COUNTS]; /* of `mine`, what was advertised to the peer last */
-};
 
 /* Messages that may be sent at once, by what is known without looking any further. */
 static inline uint32_t rbuf_credit_left(const struct rbuf_credit *credit)
@@ -73,6 +47,12 @@ static inline uint32_t rbuf_credit_left(const struct rbuf_credit *credit)
 
 /* For who has none left by that: looks at what was received last, and at the mailbox. */
 bool rbuf_credit_look(struct rbuf_peer *peer, enum rbuf_flow flow);
+
+/* True if a message of the flow may be sent. */
+static inline bool rbuf_credit_available(struct rbuf_peer *peer, enum rbuf_flow flow)
+{
+    return rbuf_credit_left(&peer->credit[flow]) > 0 || rbuf_credit_look(peer, flow);
+}
 
 /* The counts for a header of ours, and, once that is posted, that the peer knows them. */
 static inline void rbuf_credit_advertise(const struct rbuf_credit_counts *counts,
@@ -117,5 +97,15 @@ bool rbuf_credit_owed(const struct rbuf_peer *peer);
 
 /* Writes what is due to the peer's mailbox; returns the number of writes. */
 int rbuf_credit_write(struct rbuf_peer *peer);
+
+/* A message of the peer was taken off, and it is owed a credit. */
+static inline void rbuf_credit_consumed(struct rbuf_peer *peer, enum rbuf_flow flow)
+{
+    peer->credit[flow].consumed++;
+    peer->counts.mine[flow]++;
+    if (rbuf_credit_is_due(peer->credit, &peer->counts, flow)) {
+        rbuf_peer_wake(peer);
+    }
+}
 
 #endif

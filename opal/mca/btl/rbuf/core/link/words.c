@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/state/state.h"
+#include "core/link/credit.h"
 
 static_assert(sizeof(struct rbuf_mailbox) / sizeof(uint64_t) <=
                   sizeof(((struct rbuf_words *) NULL)->under_way) * 8,

@@ -21,43 +21,8 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "core/base/bounce.h"
-#include "core/base/wire.h"
-#include "core/base/work.h"
+#include "core/state/state.h"
 #include "fabric.h"
-
-struct rbuf_peer;
-
-#define RBUF_WORDS_UNDER_WAY 64u /* writes that are waited for, of all peers together */
-
-enum rbuf_words_order {
-    RBUF_WORDS_ONE_BY_ONE, /* a write of a word waits for the one before */
-    RBUF_WORDS_IN_ORDER
-};
-
-/* Of a peer. */
-struct rbuf_words {
-    enum rbuf_words_order order;
-    uint64_t
-        under_way[2];  /* words whose write is waited for, a bit each, by place in the mailbox */
-    uint64_t acks_due; /* acknowledgements whose newest value is not posted, a bit each */
-    uint64_t *acks;    /* chunks that we copied out, by word; NULL before the first grant */
-};
-
-/* A write that is waited for. */
-struct rbuf_word_write {
-    struct rbuf_work work;
-    struct rbuf_peer *peer;
-    struct rbuf_bounce *bounce; /* NULL: it went inline */
-    unsigned place;
-    SLIST_ENTRY(rbuf_word_write) link;
-};
-
-/* Of core. */
-struct rbuf_word_writes {
-    struct rbuf_word_write all[RBUF_WORDS_UNDER_WAY];
-    SLIST_HEAD(, rbuf_word_write) free;
-};
 
 void rbuf_words_open(struct rbuf_word_writes *writes);
 

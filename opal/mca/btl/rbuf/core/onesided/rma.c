@@ -4,6 +4,7 @@
  * alone may be posted in part; those that are held stand at its end, the first `held_first`.
  */
 #include "core/onesided/rma.h"
+#include "core/onesided/rma_order.h"
 
 #include <errno.h>
 

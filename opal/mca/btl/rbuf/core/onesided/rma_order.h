@@ -13,14 +13,7 @@
 #ifndef RBUF_CORE_RMA_ORDER_H
 #define RBUF_CORE_RMA_ORDER_H
 
-struct rbuf_rma;
-
-enum rbuf_rma_order {
-    RBUF_RMA_ISSUE,      /* as they are started; nothing is held */
-    RBUF_RMA_INTERLEAVE, /* one of the one kind, one of the other */
-    RBUF_RMA_PRIORITIZE, /* reads first */
-    RBUF_RMA_BOTH        /* as many reads as may be under way, then in turn, by bytes */
-};
+#include "core/state/state.h"
 
 /* Orders `count` writes and reads, of which `reads` reads may be under way. */
 void rbuf_rma_arrange(enum rbuf_rma_order order, unsigned reads, struct rbuf_rma **list,

@@ -9,6 +9,8 @@
 
 #include "core/rendezvous/lease.h"
 #include "core/state/state.h"
+#include "core/link/credit.h"
+#include "core/link/words.h"
 
 #define REPORT_DUE 2u         /* releases that are reported together */
 #define STALE_USES (1u << 14) /* of a slot, after which the report is sent again */

@@ -20,6 +20,7 @@
 #include "core/eager/channel.h"
 #include "core/rendezvous/sender.h"
 #include "core/stage/tx_chunk.h"
+#include "core/link/credit.h"
 
 /* RTSs to a peer after which data that no put has taken are taken for a message that ended without
  * one (it was truncated to nothing, or went another way), if their slot is wanted. */

@@ -12,6 +12,7 @@
  * STAGED.
  */
 #include "core/rendezvous/grant.h"
+#include "core/rendezvous/early.h"
 
 #include <errno.h>
 #include <stdlib.h>

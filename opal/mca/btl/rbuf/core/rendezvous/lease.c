@@ -3,6 +3,7 @@
  * Which peers are leased a window for early data, and where it lies (core/rendezvous/lease.h).
  */
 #include "core/rendezvous/lease.h"
+#include "core/rendezvous/early.h"
 
 #include <stdlib.h>
 

@@ -19,25 +19,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/rendezvous/early.h"
+#include "core/state/state.h"
 
 /* A sequence number from which on a window is asked back, before its numbers come again. */
 #define RBUF_LEASE_RETIRED_SEQ (1u << 31)
-
-/*
- * A core's windows, taken out of the receive arena when they are leased. Messages are staged from
- * the low end of an extent, windows lie at the high end: of the first extent they leave what the
- * largest message needs, and of the whole arena at least half, so that what is leased to some never
- * stands in the way of others' messages for good. Where messages are everywhere, the place of one
- * window at a time is kept from those to come.
- */
-struct rbuf_early_windows {
-    uint32_t most;        /* that may be leased */
-    uint32_t out;         /* that are */
-    uint64_t leased;      /* ever */
-    uint64_t next_recall; /* stats.rts_received before which none is asked for again */
-    struct rbuf_peer *holder[RBUF_EARLY_PEERS_MAX]; /* by the number of the window */
-};
 
 /* The receive arena was opened, or has grown: counts the windows that there may be. */
 void rbuf_lease_grown(struct rbuf_core *core);

@@ -23,6 +23,8 @@
 #include "core/base/fill.h"
 #include "core/stage/flag.h"
 #include "core/rendezvous/grant.h"
+#include "core/link/words.h"
+#include "core/rendezvous/early.h"
 
 static const struct rbuf_schedule *schedule_of(const struct rbuf_grant *grant)
 {

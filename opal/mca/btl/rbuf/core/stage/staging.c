@@ -6,8 +6,6 @@
  */
 #include "core/stage/staging.h"
 
-#include "core/rendezvous/lease.h"
-
 bool rbuf_staging_take(struct rbuf_core *core, struct rbuf_arena *arena, uint32_t count,
                        uint32_t *first)
 {
@@ -32,18 +30,6 @@ bool rbuf_staging_want(struct rbuf_core *core, struct rbuf_arena *arena)
         break;
     }
     return false;
-}
-
-/* Who waits for blocks to send from tries again in every progress. */
-void rbuf_staging_grow(struct rbuf_core *core, struct rbuf_arena *arena, uint32_t lkey,
-                       uint32_t rkey)
-{
-    rbuf_arena_grow(arena, lkey, rkey);
-    core->stats.staging_grown++;
-    if (arena == &core->receive_arena) {
-        rbuf_lease_grown(core);
-        core->deferred_retry = true;
-    }
 }
 
 void rbuf_staging_refuse(struct rbuf_arena *arena)

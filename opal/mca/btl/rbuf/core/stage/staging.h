@@ -19,12 +19,7 @@ bool rbuf_staging_take(struct rbuf_core *core, struct rbuf_arena *arena, uint32_
 /* Somebody waits for blocks. True if there may soon be more. */
 bool rbuf_staging_want(struct rbuf_core *core, struct rbuf_arena *arena);
 
-/* Answers RBUF_EVENT_STAGING: the next rbuf_arena_step() blocks of the arena are registered, zeroed
- * and stay so until rbuf_core_close(). */
-void rbuf_staging_grow(struct rbuf_core *core, struct rbuf_arena *arena, uint32_t lkey,
-                       uint32_t rkey);
-
-/* The same: they cannot be. */
+/* Answers RBUF_EVENT_STAGING, or rbuf_core_grow() does: no memory can be registered. */
 void rbuf_staging_refuse(struct rbuf_arena *arena);
 
 #endif

@@ -10,6 +10,7 @@
 #include "core/base/copy.h"
 #include "core/stage/flag.h"
 #include "core/stage/staging.h"
+#include "core/link/credit.h"
 
 uint32_t rbuf_tx_chunk_blocks(const struct rbuf_arena *arena, const struct rbuf_schedule *schedule,
                               uint32_t blocks)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * What core knows: of one port (struct rbuf_core) and of one other process on it (struct
- * rbuf_peer), and the few things that any file of core may do with it. The floor that all of them
- * stand on: it calls none of them, but for credits that came meanwhile. Each member belongs to the
- * file whose words its comment uses.
+ * rbuf_peer), and the few things that any file of core may do with it. It composes the parts that
+ * the folders of core own (core/state/link.h, eager.h, rendezvous.h) and calls none of them. Each
+ * other member belongs to the file whose words its comment uses.
  *
  *     a peer   UNCONNECTED -> CONNECTED -> BROKEN -> FAILED; any -> FAILED
  *
@@ -19,18 +19,14 @@
 
 #include "core/base/arena.h"
 #include "core/base/bounce.h"
-#include "core/link/credit.h"
-#include "core/rendezvous/early.h"
-#include "core/rendezvous/lease.h"
 #include "core/base/event.h"
-#include "core/eager/polling_set.h"
-#include "core/eager/ring.h"
-#include "core/onesided/rma_order.h"
 #include "core/base/stats.h"
 #include "core/base/trace.h"
 #include "core/base/wire.h"
-#include "core/link/words.h"
 #include "core/base/work.h"
+#include "core/state/eager.h"
+#include "core/state/link.h"
+#include "core/state/rendezvous.h"
 #include "fabric.h"
 
 struct rbuf_am;
@@ -49,6 +45,14 @@ TAILQ_HEAD(rbuf_grant_list, rbuf_grant);
 TAILQ_HEAD(rbuf_peer_list, rbuf_peer);
 SLIST_HEAD(rbuf_rtr_list, rbuf_unexpected_rtr);
 STAILQ_HEAD(rbuf_tx_chunk_list, rbuf_tx_chunk);
+
+/* In which order core/onesided/rma_order.h has one-sided operations posted. */
+enum rbuf_rma_order {
+    RBUF_RMA_ISSUE,      /* as they are started; nothing is held */
+    RBUF_RMA_INTERLEAVE, /* one of the one kind, one of the other */
+    RBUF_RMA_PRIORITIZE, /* reads first */
+    RBUF_RMA_BOTH        /* as many reads as may be under way, then in turn, by bytes */
+};
 
 struct rbuf_core_options {
     struct rbuf_schedule schedule; /* of what this side receives */
@@ -146,8 +150,14 @@ struct rbuf_peer {
     TAILQ_ENTRY(rbuf_peer) busy_link;
 };
 
+/* Deals with a message of another process, whose payload stands at `place`. True: an event owns
+ * that place until rbuf_core_release(). */
+typedef bool rbuf_take_message(struct rbuf_peer *peer, const struct rbuf_message_header *header,
+                               const struct rbuf_delivery *place);
+
 struct rbuf_core {
     struct rbuf_core_options options;
+    rbuf_take_message *const *take;  /* by kind of message; NULL in it: none of those may come */
     struct rbuf_arena send_arena;    /* freed by local completions alone */
     struct rbuf_arena receive_arena; /* lanes of grants, and windows for early data */
     struct rbuf_bounces bounces;
@@ -183,12 +193,6 @@ struct rbuf_core {
     uint64_t fill;   /* what stands in memory before it is written (core/base/fill.h) */
     uint64_t now_ns; /* of the newest rbuf_core_progress() */
 };
-
-/* True if a message of the flow may be sent. */
-static inline bool rbuf_credit_available(struct rbuf_peer *peer, enum rbuf_flow flow)
-{
-    return rbuf_credit_left(&peer->credit[flow]) > 0 || rbuf_credit_look(peer, flow);
-}
 
 /* How the chunks of the peer are seen. */
 static inline enum rbuf_arrival rbuf_peer_arrival(const struct rbuf_peer *peer)
@@ -246,16 +250,6 @@ static inline void rbuf_peer_break(struct rbuf_peer *peer, int status)
     if (!rbuf_peer_is_lost(peer)) {
         rbuf_peer_become(peer, RBUF_PEER_BROKEN);
         peer->broken_status = status;
-        rbuf_peer_wake(peer);
-    }
-}
-
-/* A message of the peer was taken off, and it is owed a credit. */
-static inline void rbuf_credit_consumed(struct rbuf_peer *peer, enum rbuf_flow flow)
-{
-    peer->credit[flow].consumed++;
-    peer->counts.mine[flow]++;
-    if (rbuf_credit_is_due(peer->credit, &peer->counts, flow)) {
         rbuf_peer_wake(peer);
     }
 }
