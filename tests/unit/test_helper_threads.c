@@ -13,7 +13,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "module/module.h"
+#include "verbs/device.h"
 #include "registration/call_stack.h"
 #include "params/help.h"
 #include "registration/hooks.h"
@@ -52,7 +52,6 @@ static _Atomic uint32_t outdated, pulled_away, failed;
 
 static _Thread_local uint64_t site;
 static struct rbuf_port port;
-static mca_btl_rbuf_module_t module = {.port = &port};
 static struct mca_btl_rbuf_helper *helper;
 
 static uint64_t base_of(uint32_t buffer)
@@ -189,7 +188,7 @@ static void use(uint32_t buffer)
 {
     struct rbuf_problem problem;
     mca_btl_rbuf_registration_t *registration = mca_btl_rbuf_helper_take(
-        helper, NULL, (void *) (uintptr_t) base_of(buffer), BYTES, MCA_BTL_RBUF_TARGET, &problem);
+        helper, 0, (void *) (uintptr_t) base_of(buffer), BYTES, MCA_BTL_RBUF_TARGET, &problem);
     struct region *region;
 
     (void) atomic_load (&progress)();
@@ -250,7 +249,7 @@ START_TEST(applications_hooks_and_the_thread)
 
     ck_assert_int_eq(pthread_create(&other, NULL, release_others, NULL), 0);
     for (unsigned turn = 0; turn < 2; turn++) {
-        helper = mca_btl_rbuf_helper_open(&module);
+        helper = mca_btl_rbuf_helper_open(&port);
         ck_assert_ptr_nonnull(helper);
         for (uint32_t i = 0; i < APPLICATIONS; i++) {
             number[i] = i;

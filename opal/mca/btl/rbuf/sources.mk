@@ -8,10 +8,14 @@ rbuf_glue_sources = \
 	%reldir%/btl_rbuf_component.c \
 	%reldir%/btl/async.c \
 	%reldir%/btl/async.h \
+	%reldir%/btl/bml.c \
+	%reldir%/btl/bml.h \
 	%reldir%/btl/callback.c \
 	%reldir%/btl/callback.h \
 	%reldir%/btl/connections.c \
 	%reldir%/btl/connections.h \
+	%reldir%/btl/in_place.c \
+	%reldir%/btl/in_place.h \
 	%reldir%/btl/operation.c \
 	%reldir%/btl/operation.h \
 	%reldir%/btl/osc.c \
@@ -38,16 +42,12 @@ rbuf_glue_sources = \
 	%reldir%/report/report.h \
 	%reldir%/report/summary.c \
 	%reldir%/report/summary.h \
-	%reldir%/peers/bml.c \
-	%reldir%/peers/bml.h \
 	%reldir%/peers/connect.c \
 	%reldir%/peers/connect.h \
 	%reldir%/peers/disconnected.c \
 	%reldir%/peers/disconnected.h \
 	%reldir%/peers/endpoint.c \
 	%reldir%/peers/endpoint.h \
-	%reldir%/peers/frequent.c \
-	%reldir%/peers/frequent.h \
 	%reldir%/peers/latency.c \
 	%reldir%/peers/latency.h \
 	%reldir%/peers/packed.c \
@@ -62,8 +62,6 @@ rbuf_glue_sources = \
 	%reldir%/module/eager_limit.h \
 	%reldir%/module/fragment.c \
 	%reldir%/module/fragment.h \
-	%reldir%/module/lock.c \
-	%reldir%/module/lock.h \
 	%reldir%/module/mailbox.c \
 	%reldir%/module/mailbox.h \
 	%reldir%/module/modex.c \
@@ -85,6 +83,8 @@ rbuf_glue_sources = \
 	%reldir%/registration/call_stack.h \
 	%reldir%/registration/fork.c \
 	%reldir%/registration/fork.h \
+	%reldir%/registration/frequent.c \
+	%reldir%/registration/frequent.h \
 	%reldir%/registration/helper.c \
 	%reldir%/registration/helper.h \
 	%reldir%/registration/hooks.c \
@@ -224,6 +224,9 @@ rbuf_common_sources = \
 	%reldir%/common/close_on_fork.h \
 	%reldir%/common/cpuset.c \
 	%reldir%/common/cpuset.h \
+	%reldir%/common/lock.c \
+	%reldir%/common/lock.h \
+	%reldir%/common/monotonic.h \
 	%reldir%/common/names.c \
 	%reldir%/common/names.h \
 	%reldir%/common/problem.c \

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "btl/async.h"
 #include "btl/callback.h"
 #include "peers/connect.h"
 #include "params/help.h"
@@ -82,7 +83,7 @@ static void copy(mca_btl_rbuf_module_t *module, const mca_btl_rbuf_operation_t *
     memcpy(kind == RBUF_FREQUENT_GET ? operation->local_address : data,
            kind == RBUF_FREQUENT_GET ? data : operation->local_address, bytes);
     if (operation->timed) {
-        mca_btl_rbuf_frequent_copied(module, kind, (uint32_t) bytes, start);
+        mca_btl_rbuf_frequent_copied(&module->registrar, kind, (uint32_t) bytes, start);
     }
 }
 
@@ -93,9 +94,10 @@ bool mca_btl_rbuf_operation_place(mca_btl_rbuf_module_t *module,
     if (!mca_btl_rbuf_fits_control(module, bytes)) {
         return true;
     }
-    if (module->frequent != NULL) {
-        operation->held = mca_btl_rbuf_frequent_find(module, kind, operation->local_address,
-                                                     (uint32_t) bytes, &operation->timed);
+    if (module->registrar.frequent != NULL) {
+        operation->held =
+            mca_btl_rbuf_frequent_find(&module->registrar, kind, operation->local_address,
+                                       (uint32_t) bytes, &operation->timed);
         if (operation->held != NULL) {
             return true;
         }
@@ -114,7 +116,7 @@ void mca_btl_rbuf_operation_unplace(mca_btl_rbuf_module_t *module,
                                     const mca_btl_rbuf_operation_t *operation)
 {
     if (operation->held != NULL) {
-        rbuf_frequent_end(&module->frequent->table, operation->held);
+        rbuf_frequent_end(&module->registrar.frequent->table, operation->held);
     }
     if (operation->frag != NULL) {
         mca_btl_rbuf_frag_give(operation->frag);
@@ -141,13 +143,13 @@ void mca_btl_rbuf_operation_end(mca_btl_rbuf_module_t *module, mca_btl_rbuf_oper
     module->copying -= ended.copied;
     mca_btl_rbuf_operation_unplace(module, &ended);
     if (status == 0) {
-        mca_btl_rbuf_auto_took(module, &ended.timing, ns);
+        mca_btl_rbuf_auto_took(&module->registrar, &ended.timing, ns);
     }
     if (!ended.one_sided) {
         SLIST_INSERT_HEAD(&module->operations, operation, link);
     }
     mca_btl_rbuf_unlock(module);
-    mca_btl_rbuf_registration_give(module, ended.target);
+    mca_btl_rbuf_registration_give(&module->registrar, ended.target);
     mca_btl_rbuf_callback_enter(&callback);
     /* osc/rdma has none where it flushes and gives nothing back. */
     if (ended.callback != NULL && !mca_btl_rbuf_is_finalized(module)) {
@@ -223,7 +225,7 @@ static void start_registered(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operati
 static bool is_undecided(const mca_btl_rbuf_module_t *module,
                          const mca_btl_rbuf_operation_t *operation)
 {
-    return module->choice != NULL && operation->rma.bytes >= module->room[RBUF_CONTROL] &&
+    return module->registrar.choice != NULL && operation->rma.bytes >= module->room[RBUF_CONTROL] &&
            operation->local_handle != NULL && operation->local_handle->registration == NULL;
 }
 
@@ -266,7 +268,7 @@ static bool make_registered(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operatio
 
     if (handle->registration == NULL) {
         handle->registration = mca_btl_rbuf_registration_take(
-            module, operation->endpoint, handle->base, handle->bytes,
+            &module->registrar, mca_btl_rbuf_rank(operation->endpoint), handle->base, handle->bytes,
             reads ? MCA_BTL_RBUF_TARGET : MCA_BTL_RBUF_SOURCE, problem);
     }
     return handle->registration != NULL;
@@ -282,8 +284,9 @@ void mca_btl_rbuf_operation_decide(mca_btl_rbuf_module_t *module,
         mca_btl_rbuf_operation_register(module, operation);
         return;
     }
-    operation->local_handle->registration = mca_btl_rbuf_auto_decide(
-        module, side, operation->local_address, operation->rma.bytes, &operation->timing);
+    operation->local_handle->registration =
+        mca_btl_rbuf_auto_decide(&module->registrar, side, operation->local_address,
+                                 operation->rma.bytes, &operation->timing);
     mca_btl_rbuf_lock(module);
     if (operation->local_handle->registration != NULL) {
         (void) mca_btl_rbuf_operation_start(module, operation);

@@ -4,7 +4,7 @@
 
 #include "registration/auto.h"
 #include "peers/endpoint.h"
-#include "peers/frequent.h"
+#include "registration/frequent.h"
 #include "btl/register_mem.h"
 #include "module/thresholds.h"
 #include "core/onesided/get.h"

@@ -8,7 +8,7 @@
 #include "module/convertor.h"
 #include "module/eager_limit.h"
 #include "peers/endpoint.h"
-#include "peers/frequent.h"
+#include "btl/in_place.h"
 #include "peers/packed.h"
 #include "module/thresholds.h"
 #include "core/rendezvous/early.h"
@@ -138,7 +138,7 @@ prepare_in_place(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoin
                  struct opal_convertor_t *convertor, size_t reserve, size_t payload, uint32_t flags)
 {
     mca_btl_rbuf_frag_t *frag =
-        mca_btl_rbuf_frequent_prepare(module, endpoint, convertor, reserve, payload);
+        mca_btl_rbuf_in_place_prepare(module, endpoint, convertor, reserve, payload);
 
     if (frag == NULL) {
         return NULL;
@@ -197,7 +197,7 @@ mca_btl_base_descriptor_t *mca_btl_rbuf_prepare_src(mca_btl_base_module_t *btl,
     const bool is_eager = (flags & MCA_BTL_DES_FLAGS_PRIORITY) && !is_rendezvous(flags);
 
     (void) order;
-    return module->frequent != NULL && is_eager && *size > 0
+    return module->registrar.frequent != NULL && is_eager && *size > 0
                ? prepare_in_place(module, endpoint, convertor, reserve, *size, flags)
                : prepare_packed(btl, endpoint, convertor, reserve, size, flags);
 }

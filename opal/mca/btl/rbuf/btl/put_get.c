@@ -33,7 +33,8 @@ static void put_staged(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *
 {
     operation->put_id = offer->id;
     operation->put = (struct rbuf_put){.source = operation->local_address, .offer = *offer};
-    mca_btl_rbuf_auto_lane(module, operation->local_address, offer->bytes, &operation->timing);
+    mca_btl_rbuf_auto_lane(&module->registrar, operation->local_address, offer->bytes,
+                           &operation->timing);
     mca_btl_rbuf_endpoint_use(operation->endpoint);
     rbuf_put_start(operation->endpoint->peer, &operation->put);
 }
@@ -210,8 +211,8 @@ static bool find_target(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t 
         return true;
     }
     wanted->target = mca_btl_rbuf_registration_take(
-        module, wanted->endpoint, (void *) (uintptr_t) wanted->rma.remote, wanted->rma.bytes,
-        MCA_BTL_RBUF_TARGET, &problem);
+        &module->registrar, mca_btl_rbuf_rank(wanted->endpoint),
+        (void *) (uintptr_t) wanted->rma.remote, wanted->rma.bytes, MCA_BTL_RBUF_TARGET, &problem);
     if (wanted->target == NULL) {
         mca_btl_rbuf_help_pinned(MCA_BTL_RBUF_PINNED_WINDOW, &problem);
         return false;
@@ -258,7 +259,7 @@ static int atomic_start(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *end
     if (operation != NULL) {
         return OPAL_SUCCESS;
     }
-    mca_btl_rbuf_registration_give(module, wanted.target);
+    mca_btl_rbuf_registration_give(&module->registrar, wanted.target);
     return OPAL_ERR_OUT_OF_RESOURCE; /* osc/rdma progresses and asks again */
 }
 

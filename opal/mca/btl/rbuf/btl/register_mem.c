@@ -79,15 +79,17 @@ static bool handle_register(mca_btl_rbuf_module_t *module, const mca_btl_base_en
                             mca_btl_rbuf_handle_t *handle, enum mca_btl_rbuf_purpose purpose,
                             struct rbuf_problem *problem)
 {
-    return handle_hold(handle, mca_btl_rbuf_registration_take(module, endpoint, handle->base,
-                                                              handle->bytes, purpose, problem));
+    return handle_hold(
+        handle, mca_btl_rbuf_registration_take(&module->registrar, mca_btl_rbuf_rank(endpoint),
+                                               handle->base, handle->bytes, purpose, problem));
 }
 
 /* Protocol auto: registers the target of a receive if that is worth it. */
 static bool handle_choose(mca_btl_rbuf_module_t *module, mca_btl_rbuf_handle_t *handle)
 {
-    return handle_hold(handle, mca_btl_rbuf_auto_decide(module, RBUF_SIDE_RECEIVE, handle->base,
-                                                        handle->bytes, &handle->timing));
+    return handle_hold(handle,
+                       mca_btl_rbuf_auto_decide(&module->registrar, RBUF_SIDE_RECEIVE, handle->base,
+                                                handle->bytes, &handle->timing));
 }
 
 static bool handle_grant(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
@@ -113,7 +115,7 @@ static mca_btl_rbuf_handle_t *register_target(mca_btl_rbuf_module_t *module,
     if (handle == NULL) {
         return NULL;
     }
-    if (module->choice != NULL
+    if (module->registrar.choice != NULL
             ? handle_choose(module, handle)
             : mca_btl_rbuf_registers() &&
                   handle_register(module, endpoint, handle, MCA_BTL_RBUF_TARGET, &problem)) {
@@ -174,7 +176,7 @@ mca_btl_base_registration_handle_t *mca_btl_rbuf_register_mem(mca_btl_base_modul
     case 0:
         return handle_take(module, base, size, MCA_BTL_RBUF_HANDLE_LAZY);
     case MCA_BTL_REG_FLAG_LOCAL_WRITE:
-        if (module->choice != NULL) {
+        if (module->registrar.choice != NULL) {
             return handle_take(module, base, size, MCA_BTL_RBUF_HANDLE_LAZY);
         }
         break;
@@ -212,7 +214,7 @@ int mca_btl_rbuf_deregister_mem(mca_btl_base_module_t *btl,
     const uint64_t ns = mca_btl_rbuf_auto_elapsed(&handle->timing);
 
     mca_btl_rbuf_lock(module);
-    mca_btl_rbuf_auto_took(module, &handle->timing, ns);
+    mca_btl_rbuf_auto_took(&module->registrar, &handle->timing, ns);
     if (handle->grant != NULL) {
         /* By its id: del_procs may have closed it, and it may be another handle's by now. */
         struct rbuf_grant *grant = rbuf_grant_find(&module->core, handle->offer.id);
@@ -227,7 +229,7 @@ int mca_btl_rbuf_deregister_mem(mca_btl_base_module_t *btl,
     }
     SLIST_INSERT_HEAD(&module->handles, handle, link);
     mca_btl_rbuf_unlock(module);
-    mca_btl_rbuf_registration_give(module, registration);
+    mca_btl_rbuf_registration_give(&module->registrar, registration);
     return OPAL_SUCCESS;
 }
 
@@ -247,8 +249,8 @@ void mca_btl_rbuf_grant_expired(mca_btl_rbuf_module_t *module, struct rbuf_grant
     if (handle == NULL) {
         return;
     }
-    registration = mca_btl_rbuf_registration_take(module, NULL, handle->base, handle->bytes,
-                                                  MCA_BTL_RBUF_TARGET, &problem);
+    registration = mca_btl_rbuf_registration_take(&module->registrar, 0, handle->base,
+                                                  handle->bytes, MCA_BTL_RBUF_TARGET, &problem);
     mca_btl_rbuf_lock(module);
     if (grant->state == RBUF_GRANT_REGISTERING && registration != NULL) {
         handle->registration = registration;
@@ -258,5 +260,5 @@ void mca_btl_rbuf_grant_expired(mca_btl_rbuf_module_t *module, struct rbuf_grant
         rbuf_grant_not_direct(grant);
     }
     mca_btl_rbuf_unlock(module);
-    mca_btl_rbuf_registration_give(module, registration);
+    mca_btl_rbuf_registration_give(&module->registrar, registration);
 }

@@ -2,6 +2,7 @@
 #ifndef BTL_RBUF_MEMORY_H
 #define BTL_RBUF_MEMORY_H
 
+#include "peers/endpoint.h"
 #include "registration/auto.h"
 #include "core/rendezvous/grant.h"
 

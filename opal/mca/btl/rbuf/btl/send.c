@@ -17,7 +17,7 @@
 #include "module/convertor.h"
 #include "module/eager_limit.h"
 #include "module/fragment.h"
-#include "peers/frequent.h"
+#include "btl/in_place.h"
 #include "peers/packed.h"
 #include "params/params.h"
 #include "module/thresholds.h"
@@ -42,11 +42,20 @@ static void count_fragment(mca_btl_rbuf_module_t *module, size_t bytes)
     module->fragment_bytes += bytes;
 }
 
+/* A message for a ring goes over send/receive. No lock is held. */
+static void note_beside(mca_btl_rbuf_module_t *module, const mca_btl_base_endpoint_t *endpoint,
+                        size_t bytes)
+{
+    mca_btl_rbuf_eager_beside(module, endpoint->peer,
+                              atomic_load_explicit(&endpoint->detached, memory_order_relaxed),
+                              bytes);
+}
+
 /* With early data, unless protocol auto expects that these would be of no use. True if it is
  * on its way. Holds the lock. */
 static bool start_rendezvous(mca_btl_base_endpoint_t *endpoint, mca_btl_rbuf_frag_t *frag)
 {
-    struct rbuf_choice *choice = endpoint->module->choice;
+    struct rbuf_choice *choice = endpoint->module->registrar.choice;
 
     if (choice != NULL && rbuf_choice_expects_in_place(choice, (uintptr_t) frag->source)) {
         return rbuf_early_send_none(endpoint->peer, &frag->am, frag->source, frag->source_bytes) !=
@@ -103,7 +112,7 @@ void mca_btl_rbuf_sent(mca_btl_rbuf_module_t *module, struct rbuf_am *am, int st
     bool detached = frag->state == MCA_BTL_RBUF_FRAG_DETACHED;
 
     if (frag->role == MCA_BTL_RBUF_IN_PLACE) {
-        mca_btl_rbuf_frequent_end(module, frag->held);
+        mca_btl_rbuf_frequent_end(&module->registrar, frag->held);
     }
     if (!detached) {
         frag->state = MCA_BTL_RBUF_FRAG_USER;
@@ -274,7 +283,8 @@ copy_timed(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
         copy_by_ring(module, endpoint, convertor, header, header_size, payload_size, tag);
 
     if (sent && timed) {
-        mca_btl_rbuf_frequent_copied(module, RBUF_FREQUENT_SEND, (uint32_t) payload_size, start);
+        mca_btl_rbuf_frequent_copied(&module->registrar, RBUF_FREQUENT_SEND,
+                                     (uint32_t) payload_size, start);
     }
     return sent;
 }
@@ -294,7 +304,7 @@ static __attribute__((noinline)) int send_in_place(mca_btl_rbuf_module_t *module
         frag->am.bytes = (uint32_t) frag->segment.seg_len;
         frag->am.tag = tag;
         frag->am.argument = mca_btl_rbuf_callback_after(endpoint);
-        if (mca_btl_rbuf_frequent_gather(module, endpoint, frag)) {
+        if (mca_btl_rbuf_in_place_send(module, endpoint, frag)) {
             return OPAL_SUCCESS;
         }
     }
@@ -306,7 +316,7 @@ static __attribute__((noinline)) int send_in_place(mca_btl_rbuf_module_t *module
         return 1;
     }
     if (!mca_btl_rbuf_fits_control(module, frag->segment.seg_len)) {
-        mca_btl_rbuf_eager_beside(endpoint, frag->segment.seg_len);
+        note_beside(module, endpoint, frag->segment.seg_len);
     }
     frag->role = MCA_BTL_RBUF_MESSAGE;
     if (!mca_btl_rbuf_pack(frag->convertor, header + header_size, &packed) ||
@@ -409,7 +419,7 @@ static int send_otherwise(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t
         return OPAL_SUCCESS;
     }
     if (!mca_btl_rbuf_fits_control(module, bytes)) {
-        mca_btl_rbuf_eager_beside(endpoint, bytes);
+        note_beside(module, endpoint, bytes);
     }
     if (has_many_detached(endpoint)) {
         if (descriptor != NULL) {
@@ -441,9 +451,10 @@ int mca_btl_rbuf_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endp
 {
     mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
 
-    if (module->frequent != NULL && mca_btl_rbuf_frequent_is_due(module->frequent, payload_size)
+    if (module->registrar.frequent != NULL &&
+                mca_btl_rbuf_frequent_is_due(module->registrar.frequent, payload_size)
             ? copy_timed(module, endpoint, convertor, header, header_size, payload_size, tag,
-                         mca_btl_rbuf_frequent_sample(module, endpoint, convertor, payload_size))
+                         mca_btl_rbuf_in_place_sample(module, endpoint, convertor, payload_size))
             : copy_by_ring(module, endpoint, convertor, header, header_size, payload_size, tag)) {
         return OPAL_SUCCESS;
     }

@@ -2,13 +2,15 @@
 #ifndef BTL_RBUF_EAGER_H
 #define BTL_RBUF_EAGER_H
 
-#include "peers/endpoint.h"
+#include "module/module.h"
 
 void mca_btl_rbuf_eager_open(mca_btl_rbuf_module_t *module);
 /* A message longer than control_size goes by a ring; the lock is held. */
 void mca_btl_rbuf_eager_by_ring(mca_btl_rbuf_module_t *module);
-/* Likewise beside it, over send/receive; no lock is held. */
-void mca_btl_rbuf_eager_beside(mca_btl_base_endpoint_t *endpoint, size_t bytes);
+/* Likewise beside it, over send/receive, to the peer, for which `waiting` messages wait; no lock is
+ * held. */
+void mca_btl_rbuf_eager_beside(mca_btl_rbuf_module_t *module, const struct rbuf_peer *peer,
+                               uint32_t waiting, size_t bytes);
 /* A message of `bytes` goes by a rendezvous; no lock is held. */
 void mca_btl_rbuf_eager_rendezvous(mca_btl_rbuf_module_t *module, size_t bytes);
 

@@ -77,7 +77,7 @@ static bool slab_allocate(mca_btl_rbuf_module_t *module, const struct mca_btl_rb
     size_t bytes = pool->per_slab * stride(pool);
 
     if (!pool->unpinned) {
-        return mca_btl_rbuf_memory_allocate(module, bytes, 0, memory, problem) == 0;
+        return mca_btl_rbuf_memory_allocate(&module->registrar, bytes, 0, memory, problem) == 0;
     }
     memory->base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     memory->bytes = memory->mapped = bytes;

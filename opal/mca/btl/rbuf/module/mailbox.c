@@ -34,7 +34,8 @@ static struct mca_btl_rbuf_mailbox_slab *grow(mca_btl_rbuf_module_t *module)
     if (slab == NULL) {
         return NULL;
     }
-    if (mca_btl_rbuf_memory_allocate(module, SLAB_MAILBOXES * sizeof(struct rbuf_mailbox),
+    if (mca_btl_rbuf_memory_allocate(&module->registrar,
+                                     SLAB_MAILBOXES * sizeof(struct rbuf_mailbox),
                                      IBV_ACCESS_REMOTE_WRITE, &slab->memory, &problem) != 0) {
         mca_btl_rbuf_help_problem(&problem);
         free(slab);

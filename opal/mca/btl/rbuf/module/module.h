@@ -1,22 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * The rbuf BTL: glue between Open MPI and core. What all files of the glue share: a module, which
- * is a port as Open MPI knows it, its lock, and what the modules of a process have in common. Each
- * line calls itself and those below:
+ * The rbuf BTL: glue between Open MPI and core. What the files above share: a module, which is a
+ * port as Open MPI knows it, its lock, and what the modules of a process have in common. Each line
+ * calls itself and those below, and includes no others:
  *
- *     component                 open, register, init, progress of all modules
- *     report (summary, gather)  what is printed at the end; counters: what is counted
- *     show                      what is printed at the start
- *     procs                     processes that come and go, and the end of a module
- *     progress, connections     act on core's events, on the listener's, and each calls the other
- *     send, rdma, prepare       what Open MPI asks for; operation: one of rdma; async: what goes
- *                               on without it
- *     connect, departed, collect    queue pairs; peers that have left; completions
- *     endpoint, packed          peers, and early data of packed messages
- *     module                    what a port owns
- *     memory, fragment, mailbox, ring, staging    of that, one each
- *     auto, frequent, registrar (cache, helper, registration), eager, latency, hooks, convertor,
- *     bml
+ *     btl_rbuf_component.c   open, register, init, progress of all modules
+ *     btl/                   what Open MPI asks for (send, put_get, prepare, register_mem);
+ * processes that come and go (procs); progress, and async, which goes on without it report/ what is
+ * printed at the start (explain) and at the end; counters peers/                 endpoints, how
+ * they connect and leave; the completion queues; early data of packed messages module/ what a port
+ * owns: fragments, mailboxes, rings, staging registration/          memory of the program: on
+ * demand, cached, by the helper, frequently used params/                parameters, help texts
  *
  * Locks: one a module, module->lock, guards core, verbs and the module's lists. Callbacks into Open
  * MPI run without it. The listener's thread has data of its own, and comes into a module for async
@@ -31,12 +25,10 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/queue.h>
-#include <time.h>
 
-#include "btl/async.h"
+#include "common/lock.h"
+#include "common/monotonic.h"
 #include "module/fragment.h"
-#include "peers/latency.h"
-#include "module/lock.h"
 #include "module/modex.h"
 #include "registration/registrar.h"
 #include "core/core.h"
@@ -51,6 +43,31 @@
 struct mca_btl_rbuf_drain {
     unsigned depth;   /* of progress within callbacks; 0: nobody drains */
     pthread_t thread; /* the drainer */
+};
+
+/* When the listener's thread is to make progress of a module. */
+struct mca_btl_rbuf_async {
+    atomic_bool wanted; /* messages wait in core: set by who found that, cleared by the thread */
+    _Atomic uint32_t calls; /* how often the process found so; wraps */
+    uint32_t calls_seen;    /* the thread's: at its newest tick */
+    uint64_t visits;        /* of the thread; the lock guards it */
+};
+
+typedef enum {
+    MCA_BTL_RBUF_LATENCY_IDLE,   /* no peer is to be timed */
+    MCA_BTL_RBUF_LATENCY_DUE,    /* some are */
+    MCA_BTL_RBUF_LATENCY_TIMING, /* one is being timed */
+    MCA_BTL_RBUF_LATENCY_NEAR    /* one is near: no further one is timed, ever */
+} mca_btl_rbuf_latency_state_t;
+
+/* Whether a peer is near (peers/latency.c); the lock guards it. */
+struct mca_btl_rbuf_latency {
+    mca_btl_rbuf_latency_state_t state;
+    mca_btl_base_endpoint_t *endpoint; /* TIMING */
+    uint64_t begun_ns;                 /* likewise */
+    uint64_t looked_ns;                /* likewise: when its acknowledgement was not there yet */
+    uint64_t near_ns;                  /* the longest round trip that is near; 0: not asked yet */
+    uint32_t peers;                    /* that were timed, or will be */
 };
 
 /* Counters of puts and gets of one-sided code, in 64 bits only. */
@@ -121,8 +138,6 @@ struct mca_btl_rbuf_module_t {
     uint64_t look_due_ns;   /* when the port's events are read next */
     uint64_t down_since_ns; /* when the port was seen to go down; 0: it is up */
     struct mca_btl_rbuf_registrar registrar;
-    struct rbuf_choice *choice;             /* protocol auto, else NULL */
-    struct mca_btl_rbuf_frequent *frequent; /* reuse, else NULL */
     mca_btl_base_module_error_cb_fn_t error_callback;
 };
 
@@ -161,15 +176,6 @@ static inline mca_btl_rbuf_module_t *mca_btl_rbuf_module(mca_btl_base_module_t *
 static inline bool mca_btl_rbuf_waits(const mca_btl_rbuf_module_t *module)
 {
     return module->core.queued > 0 || module->copying > 0;
-}
-
-/* Monotonic, exact to some ns: for what is measured. */
-static inline uint64_t mca_btl_rbuf_now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t) now.tv_sec * 1000000000ull + (uint64_t) now.tv_nsec;
 }
 
 static inline void mca_btl_rbuf_lock(mca_btl_rbuf_module_t *module)

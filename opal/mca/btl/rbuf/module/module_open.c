@@ -11,10 +11,9 @@
 #include "registration/auto.h"
 #include "module/eager_limit.h"
 #include "module/fragment.h"
-#include "peers/frequent.h"
+#include "registration/frequent.h"
 #include "params/help.h"
 #include "module/mailbox.h"
-#include "btl/register_mem.h"
 #include "params/params.h"
 #include "registration/registrar.h"
 #include "module/ring.h"
@@ -184,16 +183,15 @@ static int open_receives(mca_btl_rbuf_module_t *module)
 /* What was never opened is empty. */
 void mca_btl_rbuf_module_close(mca_btl_rbuf_module_t *module)
 {
-    mca_btl_rbuf_frequent_close(module);
-    mca_btl_rbuf_auto_close(module);
-    mca_btl_rbuf_registrar_close(module);
+    mca_btl_rbuf_frequent_close(&module->registrar);
+    mca_btl_rbuf_auto_close(&module->registrar);
+    mca_btl_rbuf_registrar_close(&module->registrar);
     for (int i = 0; i < RBUF_CHANNELS; i++) {
         rbuf_receive_close(module->port, (enum rbuf_channel_id) i);
     }
     mca_btl_rbuf_rings_close(module);
     mca_btl_rbuf_pools_close(module);
     mca_btl_rbuf_mailboxes_close(module);
-    mca_btl_rbuf_handles_close(module);
     rbuf_memory_free(&module->atomic_words);
     rbuf_memory_free(&module->core_bounce);
     rbuf_range_close(&module->receive_staging);
@@ -247,11 +245,18 @@ int mca_btl_rbuf_module_open(struct rbuf_port *port, uint32_t index, mca_btl_rbu
         mca_btl_rbuf_module_close(module);
         return OPAL_ERR_BAD_PARAM;
     }
-    if ((status = mca_btl_rbuf_registrar_open(module)) != OPAL_SUCCESS ||
-        (status = mca_btl_rbuf_auto_open(module)) != OPAL_SUCCESS ||
-        (status = mca_btl_rbuf_frequent_open(module)) != OPAL_SUCCESS) {
+    module->registrar.port = port;
+    module->registrar.lock = &module->lock;
+    module->registrar.core = &module->core;
+    if ((status = mca_btl_rbuf_registrar_open(&module->registrar)) != OPAL_SUCCESS ||
+        (status = mca_btl_rbuf_auto_open(&module->registrar)) != OPAL_SUCCESS ||
+        (status = mca_btl_rbuf_frequent_open(&module->registrar)) != OPAL_SUCCESS) {
         mca_btl_rbuf_module_close(module);
         return status;
+    }
+    if (module->registrar.frequent != NULL && module->registrar.frequent->table.in_place) {
+        /* Of all endpoints, from the start. */
+        module->super.btl_flags |= MCA_BTL_FLAGS_SEND_INPLACE;
     }
     *out = module;
     return OPAL_SUCCESS;

@@ -55,7 +55,7 @@ void mca_btl_rbuf_ring_wanted(mca_btl_rbuf_module_t *module)
     struct rbuf_problem problem;
 
     if (ring != NULL &&
-        mca_btl_rbuf_memory_allocate(module, stagger + rbuf_ring_memory_bytes(options),
+        mca_btl_rbuf_memory_allocate(&module->registrar, stagger + rbuf_ring_memory_bytes(options),
                                      IBV_ACCESS_REMOTE_WRITE, &ring->memory, &problem) != 0) {
         mca_btl_rbuf_verbose("rbuf: no memory can be pinned for a further ring of %u slots of %u "
                              "bytes (btl_rbuf_ring_slots, btl_rbuf_ring_slot_size): its peer's "

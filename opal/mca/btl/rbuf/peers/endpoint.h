@@ -54,6 +54,12 @@ static inline bool mca_btl_rbuf_is_alone(const mca_btl_base_endpoint_t *endpoint
            endpoint->module->super.btl_exclusivity >= MCA_BTL_RBUF_EXCLUSIVITY;
 }
 
+/* The rank of its process, for who learns from it; 0 if there is none. */
+static inline uint32_t mca_btl_rbuf_rank(const mca_btl_base_endpoint_t *endpoint)
+{
+    return endpoint != NULL ? endpoint->proc->proc_name.vpid : 0;
+}
+
 /* The endpoint of a process, made if need be; NULL if it cannot be reached by this module: no port
  * of the two reaches the other, which is said once, or this one has no partner. No lock is held. */
 mca_btl_base_endpoint_t *mca_btl_rbuf_endpoint_for(mca_btl_rbuf_module_t *module,

@@ -4,16 +4,6 @@
 
 #include "module/module.h"
 
-/* Monotonic, in steps of some ms: core's intervals are milliseconds and more, and this costs a few
- * ns. */
-static inline uint64_t mca_btl_rbuf_coarse_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    return (uint64_t) now.tv_sec * 1000000000ull + (uint64_t) now.tv_nsec;
-}
-
 /* The caller holds the lock. */
 
 /* Polls and feeds core. */

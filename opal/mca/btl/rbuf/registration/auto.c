@@ -13,6 +13,7 @@
 
 #include "params/help.h"
 #include "registration/hooks.h"
+#include "core/state/state.h"
 #include "params/params.h"
 
 static void released(void *choice, uint64_t base, uint64_t bytes)
@@ -20,34 +21,34 @@ static void released(void *choice, uint64_t base, uint64_t bytes)
     rbuf_choice_release(choice, base, bytes);
 }
 
-int mca_btl_rbuf_auto_open(mca_btl_rbuf_module_t *module)
+int mca_btl_rbuf_auto_open(mca_btl_rbuf_registrar_t *registrar)
 {
     const struct rbuf_choice_options options = {
-        .cache = module->registrar.policy == MCA_BTL_RBUF_CACHED,
+        .cache = registrar->policy == MCA_BTL_RBUF_CACHED,
         .registration_ns = mca_btl_rbuf_params.registration_time,
         .registration_page_ns = mca_btl_rbuf_params.registration_page_time};
 
     if (mca_btl_rbuf_params.protocol != MCA_BTL_RBUF_AUTO) {
         return OPAL_SUCCESS;
     }
-    module->choice = calloc(1, sizeof(*module->choice));
-    if (module->choice == NULL) {
+    registrar->choice = calloc(1, sizeof(*registrar->choice));
+    if (registrar->choice == NULL) {
         mca_btl_rbuf_help("no memory", opal_process_info.nodename, "opening a port", NULL);
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
-    rbuf_choice_open(module->choice, &options);
+    rbuf_choice_open(registrar->choice, &options);
     if (options.cache) {
-        (void) mca_btl_rbuf_hooks_add(released, module->choice);
+        (void) mca_btl_rbuf_hooks_add(released, registrar->choice);
     }
     return OPAL_SUCCESS;
 }
 
-void mca_btl_rbuf_auto_close(mca_btl_rbuf_module_t *module)
+void mca_btl_rbuf_auto_close(mca_btl_rbuf_registrar_t *registrar)
 {
-    if (module->choice != NULL) {
-        mca_btl_rbuf_hooks_remove(module->choice);
-        free(module->choice);
-        module->choice = NULL;
+    if (registrar->choice != NULL) {
+        mca_btl_rbuf_hooks_remove(registrar->choice);
+        free(registrar->choice);
+        registrar->choice = NULL;
     }
 }
 
@@ -57,35 +58,35 @@ static enum mca_btl_rbuf_purpose purpose_of(enum rbuf_side side)
 }
 
 /* Registers what was decided on, or if that is not to be had the buffer alone, or nothing. */
-static mca_btl_rbuf_registration_t *make(mca_btl_rbuf_module_t *module,
+static mca_btl_rbuf_registration_t *make(mca_btl_rbuf_registrar_t *registrar,
                                          const struct rbuf_choice_request *request,
                                          const struct rbuf_choice_decision *decision)
 {
     const enum mca_btl_rbuf_purpose purpose = purpose_of(request->side);
     struct rbuf_problem problem; /* no reason to complain: the message will be copied */
     mca_btl_rbuf_registration_t *registration = mca_btl_rbuf_registration_take(
-        module, NULL, (void *) (uintptr_t) decision->base, decision->bytes, purpose, &problem);
+        registrar, 0, (void *) (uintptr_t) decision->base, decision->bytes, purpose, &problem);
 
     if (registration == NULL &&
         (decision->base != request->base || decision->bytes != request->bytes)) {
         registration = mca_btl_rbuf_registration_take(
-            module, NULL, (void *) (uintptr_t) request->base, request->bytes, purpose, &problem);
+            registrar, 0, (void *) (uintptr_t) request->base, request->bytes, purpose, &problem);
     }
     if (registration == NULL) {
-        mca_btl_rbuf_lock(module);
-        rbuf_choice_refused(module->choice, request->side, request->base, request->bytes);
-        mca_btl_rbuf_unlock(module);
+        mca_btl_rbuf_registrar_lock(registrar);
+        rbuf_choice_refused(registrar->choice, request->side, request->base, request->bytes);
+        mca_btl_rbuf_registrar_unlock(registrar);
     }
     return registration;
 }
 
 /* The caller holds the lock. */
-static bool is_pressed(mca_btl_rbuf_module_t *module, enum rbuf_side side)
+static bool is_pressed(mca_btl_rbuf_registrar_t *registrar, enum rbuf_side side)
 {
-    return side == RBUF_SIDE_RECEIVE && !TAILQ_EMPTY(&module->core.deferred);
+    return side == RBUF_SIDE_RECEIVE && !TAILQ_EMPTY(&registrar->core->deferred);
 }
 
-mca_btl_rbuf_registration_t *mca_btl_rbuf_auto_decide(mca_btl_rbuf_module_t *module,
+mca_btl_rbuf_registration_t *mca_btl_rbuf_auto_decide(mca_btl_rbuf_registrar_t *registrar,
                                                       enum rbuf_side side, void *base, size_t bytes,
                                                       struct mca_btl_rbuf_timing *timing)
 {
@@ -94,22 +95,22 @@ mca_btl_rbuf_registration_t *mca_btl_rbuf_auto_decide(mca_btl_rbuf_module_t *mod
         .side = side, .base = (uintptr_t) base, .bytes = bytes, .cached = RBUF_CACHED_AS_LEFT};
     struct rbuf_choice_decision decision;
 
-    mca_btl_rbuf_lock(module);
-    request.pressed = is_pressed(module, side);
-    if (rbuf_choice_wants_lookup(module->choice, &request)) {
-        mca_btl_rbuf_unlock(module); /* the cache locks for itself */
-        registration = mca_btl_rbuf_registration_find(module, base, bytes, purpose_of(side));
-        mca_btl_rbuf_lock(module);
+    mca_btl_rbuf_registrar_lock(registrar);
+    request.pressed = is_pressed(registrar, side);
+    if (rbuf_choice_wants_lookup(registrar->choice, &request)) {
+        mca_btl_rbuf_registrar_unlock(registrar); /* the cache locks for itself */
+        registration = mca_btl_rbuf_registration_find(registrar, base, bytes, purpose_of(side));
+        mca_btl_rbuf_registrar_lock(registrar);
         request.cached = registration != NULL ? RBUF_CACHED_YES : RBUF_CACHED_NO;
-        request.pressed = is_pressed(module, side);
+        request.pressed = is_pressed(registrar, side);
     }
-    decision = rbuf_choice_decide(module->choice, &request);
-    mca_btl_rbuf_unlock(module);
+    decision = rbuf_choice_decide(registrar->choice, &request);
+    mca_btl_rbuf_registrar_unlock(registrar);
     if (decision.path == RBUF_PATH_COPY) {
-        mca_btl_rbuf_registration_give(module, registration);
+        mca_btl_rbuf_registration_give(registrar, registration);
         registration = NULL;
     } else if (registration == NULL) {
-        registration = make(module, &request, &decision);
+        registration = make(registrar, &request, &decision);
         decision.is_sample = registration != NULL;
     }
     *timing = (struct mca_btl_rbuf_timing){.of = registration != NULL ? MCA_BTL_RBUF_TIME_IN_PLACE
@@ -122,10 +123,10 @@ mca_btl_rbuf_registration_t *mca_btl_rbuf_auto_decide(mca_btl_rbuf_module_t *mod
     return registration;
 }
 
-void mca_btl_rbuf_auto_lane(mca_btl_rbuf_module_t *module, void *base, size_t bytes,
+void mca_btl_rbuf_auto_lane(mca_btl_rbuf_registrar_t *registrar, void *base, size_t bytes,
                             struct mca_btl_rbuf_timing *timing)
 {
-    if (module->choice != NULL) {
+    if (registrar->choice != NULL) {
         *timing = (struct mca_btl_rbuf_timing){.of = MCA_BTL_RBUF_TIME_LANE,
                                                .base = base,
                                                .bytes = bytes,
@@ -133,16 +134,16 @@ void mca_btl_rbuf_auto_lane(mca_btl_rbuf_module_t *module, void *base, size_t by
     }
 }
 
-void mca_btl_rbuf_auto_took(mca_btl_rbuf_module_t *module, const struct mca_btl_rbuf_timing *timing,
-                            uint64_t ns)
+void mca_btl_rbuf_auto_took(mca_btl_rbuf_registrar_t *registrar,
+                            const struct mca_btl_rbuf_timing *timing, uint64_t ns)
 {
     if (timing->of == MCA_BTL_RBUF_TIME_NONE) {
         return;
     }
     if (timing->of == MCA_BTL_RBUF_TIME_LANE) {
-        rbuf_choice_sent_staged(module->choice, (uintptr_t) timing->base, timing->bytes, ns);
+        rbuf_choice_sent_staged(registrar->choice, (uintptr_t) timing->base, timing->bytes, ns);
     } else {
-        rbuf_choice_took(module->choice, timing->side,
+        rbuf_choice_took(registrar->choice, timing->side,
                          timing->of == MCA_BTL_RBUF_TIME_COPY ? RBUF_PATH_COPY : RBUF_PATH_IN_PLACE,
                          timing->is_sample, timing->bytes, ns);
     }

@@ -2,8 +2,9 @@
 #ifndef BTL_RBUF_AUTO_H
 #define BTL_RBUF_AUTO_H
 
-#include "module/module.h"
+#include "common/monotonic.h"
 #include "core/choice/choice.h"
+#include "registration/registrar.h"
 
 /* What is timed, and entered into the choice when it ends. */
 enum mca_btl_rbuf_timed {
@@ -22,17 +23,17 @@ struct mca_btl_rbuf_timing {
     uint64_t since_ns;
 };
 
-int mca_btl_rbuf_auto_open(mca_btl_rbuf_module_t *module); /* after the registrar */
-void mca_btl_rbuf_auto_close(mca_btl_rbuf_module_t *module);
+int mca_btl_rbuf_auto_open(mca_btl_rbuf_registrar_t *registrar); /* after the registrar */
+void mca_btl_rbuf_auto_close(mca_btl_rbuf_registrar_t *registrar);
 
 /* Decides on a buffer: its registration, or NULL if the message is to be copied; either way its
  * time begins. No lock is held. */
-mca_btl_rbuf_registration_t *mca_btl_rbuf_auto_decide(mca_btl_rbuf_module_t *module,
+mca_btl_rbuf_registration_t *mca_btl_rbuf_auto_decide(mca_btl_rbuf_registrar_t *registrar,
                                                       enum rbuf_side side, void *base, size_t bytes,
                                                       struct mca_btl_rbuf_timing *timing);
 
 /* The time of a staged put begins. */
-void mca_btl_rbuf_auto_lane(mca_btl_rbuf_module_t *module, void *base, size_t bytes,
+void mca_btl_rbuf_auto_lane(mca_btl_rbuf_registrar_t *registrar, void *base, size_t bytes,
                             struct mca_btl_rbuf_timing *timing);
 
 /* That time is over, if one was begun: how long it was, ns. Before the lock is taken, which may
@@ -43,7 +44,7 @@ static inline uint64_t mca_btl_rbuf_auto_elapsed(const struct mca_btl_rbuf_timin
 }
 
 /* Enters it. The lock is held. */
-void mca_btl_rbuf_auto_took(mca_btl_rbuf_module_t *module, const struct mca_btl_rbuf_timing *timing,
-                            uint64_t ns);
+void mca_btl_rbuf_auto_took(mca_btl_rbuf_registrar_t *registrar,
+                            const struct mca_btl_rbuf_timing *timing, uint64_t ns);
 
 #endif

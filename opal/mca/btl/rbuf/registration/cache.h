@@ -7,27 +7,25 @@
 #ifndef BTL_RBUF_CACHE_H
 #define BTL_RBUF_CACHE_H
 
-#include "registration/registration.h"
+#include "registration/registrar.h"
 
-typedef struct mca_btl_rbuf_module_t mca_btl_rbuf_module_t;
-
-/* The module's cache, or NULL after a help message: there is none, or its hooks are blind. */
-struct mca_rcache_base_module_t *mca_btl_rbuf_cache_open(mca_btl_rbuf_module_t *module);
-void mca_btl_rbuf_cache_close(mca_btl_rbuf_module_t *module);
+/* The registrar's cache, or NULL after a help message: there is none, or its hooks are blind. */
+struct mca_rcache_base_module_t *mca_btl_rbuf_cache_open(mca_btl_rbuf_registrar_t *registrar);
+void mca_btl_rbuf_cache_close(mca_btl_rbuf_registrar_t *registrar);
 
 /* What the cache has, or makes; NULL: the adapter refuses. */
-mca_btl_rbuf_registration_t *mca_btl_rbuf_cache_take(mca_btl_rbuf_module_t *module, void *base,
-                                                     size_t bytes,
+mca_btl_rbuf_registration_t *mca_btl_rbuf_cache_take(mca_btl_rbuf_registrar_t *registrar,
+                                                     void *base, size_t bytes,
                                                      enum mca_btl_rbuf_purpose purpose);
 
 /* What the cache has, or NULL. */
-mca_btl_rbuf_registration_t *mca_btl_rbuf_cache_find(mca_btl_rbuf_module_t *module, void *base,
-                                                     size_t bytes,
+mca_btl_rbuf_registration_t *mca_btl_rbuf_cache_find(mca_btl_rbuf_registrar_t *registrar,
+                                                     void *base, size_t bytes,
                                                      enum mca_btl_rbuf_purpose purpose);
-void mca_btl_rbuf_cache_give(mca_btl_rbuf_module_t *module,
+void mca_btl_rbuf_cache_give(mca_btl_rbuf_registrar_t *registrar,
                              mca_btl_rbuf_registration_t *registration);
 
 /* Gives up a registration that nobody uses; false: there is none. With or without lock. */
-bool mca_btl_rbuf_cache_evict(mca_btl_rbuf_module_t *module);
+bool mca_btl_rbuf_cache_evict(mca_btl_rbuf_registrar_t *registrar);
 
 #endif

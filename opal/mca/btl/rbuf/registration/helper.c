@@ -16,8 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "module/module.h"
-#include "peers/endpoint.h"
+#include "common/monotonic.h"
 #include "registration/call_stack.h"
 #include "params/help.h"
 #include "registration/hooks.h"
@@ -258,7 +257,7 @@ static struct mca_btl_rbuf_helper *no_thread(int error)
 }
 
 /* NULL after a help message. */
-static struct mca_btl_rbuf_helper *open_all(mca_btl_rbuf_module_t *module)
+static struct mca_btl_rbuf_helper *open_all(struct rbuf_port *port)
 {
     struct rbuf_helper_options options = RBUF_HELPER_DEFAULTS;
     struct mca_btl_rbuf_helper *helper = calloc(1, sizeof(*helper));
@@ -271,7 +270,7 @@ static struct mca_btl_rbuf_helper *open_all(mca_btl_rbuf_module_t *module)
     options.register_ns = mca_btl_rbuf_params.registration_time;
     options.register_page_ns = mca_btl_rbuf_params.registration_page_time;
     options.delay_ns = mca_btl_rbuf_params.helper_delay;
-    helper->port = module->port;
+    helper->port = port;
     helper->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (helper->wake < 0) {
         error = errno;
@@ -288,7 +287,7 @@ static struct mca_btl_rbuf_helper *open_all(mca_btl_rbuf_module_t *module)
     return helper;
 }
 
-struct mca_btl_rbuf_helper *mca_btl_rbuf_helper_open(mca_btl_rbuf_module_t *module)
+struct mca_btl_rbuf_helper *mca_btl_rbuf_helper_open(struct rbuf_port *port)
 {
     struct mca_btl_rbuf_helper *helper;
     int error;
@@ -297,7 +296,7 @@ struct mca_btl_rbuf_helper *mca_btl_rbuf_helper_open(mca_btl_rbuf_module_t *modu
         mca_btl_rbuf_help("no helper", opal_process_info.nodename, NULL);
         return NULL;
     }
-    helper = open_all(module);
+    helper = open_all(port);
     if (helper == NULL) {
         return NULL;
     }
@@ -403,15 +402,14 @@ static enum rbuf_mr_taken take(struct mca_btl_rbuf_helper *helper, const struct 
 }
 
 mca_btl_rbuf_registration_t *mca_btl_rbuf_helper_take(struct mca_btl_rbuf_helper *helper,
-                                                      const mca_btl_base_endpoint_t *endpoint,
-                                                      void *base, size_t bytes,
+                                                      uint32_t rank, void *base, size_t bytes,
                                                       enum mca_btl_rbuf_purpose purpose,
                                                       struct rbuf_problem *problem)
 {
     struct rbuf_point point = {.time_ns = mca_btl_rbuf_now_ns(),
                                .base = (uintptr_t) base,
                                .bytes = bytes,
-                               .peer = endpoint != NULL ? endpoint->proc->proc_name.vpid : 0,
+                               .peer = rank,
                                .kind = purpose == MCA_BTL_RBUF_SOURCE ? RBUF_POINT_SEND
                                                                       : RBUF_POINT_RECEIVE};
     mca_btl_rbuf_registration_t *registration = NULL;

@@ -16,8 +16,6 @@
 
 #include "registration/registration.h"
 
-typedef struct mca_btl_rbuf_module_t mca_btl_rbuf_module_t;
-struct mca_btl_base_endpoint_t;
 struct mca_btl_rbuf_helper;
 
 /* All uint64_t, to be added up. */
@@ -39,17 +37,17 @@ struct mca_btl_rbuf_helper_counters {
     uint64_t stale;        /* regions whose memory was given back */
 };
 
-/* The module's, or NULL after a help message: registrations are made on demand. */
-struct mca_btl_rbuf_helper *mca_btl_rbuf_helper_open(mca_btl_rbuf_module_t *module);
+/* Of a port, or NULL after a help message: registrations are made on demand. */
+struct mca_btl_rbuf_helper *mca_btl_rbuf_helper_open(struct rbuf_port *port);
 
 /* Its thread has ended, and all that nobody holds is deregistered, when this returns. */
 void mca_btl_rbuf_helper_close(struct mca_btl_rbuf_helper *helper);
 
 /* As mca_btl_rbuf_registration_take(). No lock is held, for all of these. */
-mca_btl_rbuf_registration_t *
-mca_btl_rbuf_helper_take(struct mca_btl_rbuf_helper *helper,
-                         const struct mca_btl_base_endpoint_t *endpoint, void *base, size_t bytes,
-                         enum mca_btl_rbuf_purpose purpose, struct rbuf_problem *problem);
+mca_btl_rbuf_registration_t *mca_btl_rbuf_helper_take(struct mca_btl_rbuf_helper *helper,
+                                                      uint32_t rank, void *base, size_t bytes,
+                                                      enum mca_btl_rbuf_purpose purpose,
+                                                      struct rbuf_problem *problem);
 void mca_btl_rbuf_helper_give(struct mca_btl_rbuf_helper *helper,
                               mca_btl_rbuf_registration_t *registration);
 

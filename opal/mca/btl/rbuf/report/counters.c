@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "peers/frequent.h"
+#include "registration/frequent.h"
 #include "opal/mca/base/mca_base_pvar.h"
 
 #define CORE(field)  offsetof(struct mca_btl_rbuf_counters, core.field)
@@ -218,11 +218,11 @@ static void add_frequent(struct mca_btl_rbuf_counters *sum,
 static void add_module(struct mca_btl_rbuf_counters *sum, const mca_btl_rbuf_module_t *module)
 {
     add(&sum->core, &module->core.stats, sizeof(sum->core));
-    if (module->choice != NULL) {
-        add(&sum->choice, &module->choice->counters, sizeof(sum->choice));
+    if (module->registrar.choice != NULL) {
+        add(&sum->choice, &module->registrar.choice->counters, sizeof(sum->choice));
     }
-    if (module->frequent != NULL) {
-        add_frequent(sum, module->frequent);
+    if (module->registrar.frequent != NULL) {
+        add_frequent(sum, module->registrar.frequent);
     }
     if (module->registrar.policy == MCA_BTL_RBUF_HELPED) {
         struct mca_btl_rbuf_helper_counters counters;

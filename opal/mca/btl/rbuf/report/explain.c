@@ -343,7 +343,8 @@ static void show_rendezvous(const mca_btl_rbuf_module_t *module, size_t first, F
         return;
     }
     fprintf(stream, "through staging buffers (protocol %s%s)\n", protocol,
-            module->choice != NULL ? ", in place where that was seen to be worth it" : "");
+            module->registrar.choice != NULL ? ", in place where that was seen to be worth it"
+                                             : "");
     if (mca_btl_rbuf_default_why()[0] != '\0') {
         fprintf(stream, "rbuf-show: %24s  %s (protocol)\n", "", mca_btl_rbuf_default_why());
     }
@@ -372,13 +373,14 @@ static void show_one_sided(const mca_btl_rbuf_module_t *module, FILE *stream)
             "rbuf-show: puts up to %s travel inside the request; puts and gets up to %s are "
             "copied%s (control_size)\n",
             amount_of(inlined).text, amount_of(small).text,
-            module->frequent != NULL ? ", but from and to buffers of frequent use" : "");
+            module->registrar.frequent != NULL ? ", but from and to buffers of frequent use" : "");
     if (mca_btl_rbuf_copies()) {
         fputs("rbuf-show: larger ones are copied in chunks (protocol)", stream);
     } else {
         fprintf(stream, "rbuf-show: larger ones in place: buffers are %s%s (protocol)",
                 registered_by(module),
-                module->choice != NULL ? ", or copied in chunks where that is better" : "");
+                module->registrar.choice != NULL ? ", or copied in chunks where that is better"
+                                                 : "");
     }
     fprintf(stream, "; %s\n",
             (btl->btl_flags & MCA_BTL_FLAGS_ATOMIC_FOPS) != 0 ? "atomics by the adapter"

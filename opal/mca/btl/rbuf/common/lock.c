@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * The slow sides of a module's lock (module/lock.h): the mutex, the visitor, the membarrier.
+ * The slow sides of a module's lock (common/lock.h): the mutex, the visitor, the membarrier.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* syscall() */
 #endif
-#include "module/lock.h"
+#include "common/lock.h"
 
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
