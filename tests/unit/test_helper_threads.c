@@ -13,7 +13,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "verbs/device.h"
+#include "verbs/port.h"
 #include "registration/call_stack.h"
 #include "params/help.h"
 #include "registration/hooks.h"

@@ -270,8 +270,6 @@ rbuf_verbs_sources = \
 	%reldir%/verbs/fork.h \
 	%reldir%/verbs/gid.c \
 	%reldir%/verbs/gid.h \
-	%reldir%/verbs/pkey.c \
-	%reldir%/verbs/pkey.h \
 	%reldir%/verbs/in_order.c \
 	%reldir%/verbs/in_order.h \
 	%reldir%/verbs/memory.c \
@@ -280,8 +278,11 @@ rbuf_verbs_sources = \
 	%reldir%/verbs/nearest.h \
 	%reldir%/verbs/order_probe.c \
 	%reldir%/verbs/order_probe.h \
-	%reldir%/verbs/port.c \
+	%reldir%/verbs/pkey.c \
+	%reldir%/verbs/pkey.h \
 	%reldir%/verbs/port.h \
+	%reldir%/verbs/port_open.c \
+	%reldir%/verbs/port_open.h \
 	%reldir%/verbs/queue_pair.c \
 	%reldir%/verbs/queue_pair.h \
 	%reldir%/verbs/receive.c \

@@ -13,7 +13,7 @@
 #include "core/base/checksum.h"
 #include "core/base/copy.h"
 #include "core/choice/default.h"
-#include "verbs/device.h"
+#include "verbs/port.h"
 
 enum {
     CHUNK_BYTES = RBUF_DEFAULT_CHUNK,

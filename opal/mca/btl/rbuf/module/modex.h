@@ -12,7 +12,7 @@
 
 #include "connect/listener.h"
 #include "connect/pairing.h"
-#include "verbs/device.h"
+#include "verbs/port.h"
 
 /* Wire form: as far as the ports go that there are, since every process keeps what each other one
  * has published. */

@@ -2,7 +2,7 @@
 #include "registration/cache.h"
 
 #include "params/help.h"
-#include "verbs/device.h"
+#include "verbs/port.h"
 #include "registration/hooks.h"
 #include "opal/mca/rcache/base/base.h"
 

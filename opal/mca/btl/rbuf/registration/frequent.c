@@ -14,7 +14,7 @@
 
 #include "common/monotonic.h"
 #include "params/help.h"
-#include "verbs/device.h"
+#include "verbs/port.h"
 #include "registration/hooks.h"
 #include "params/params.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "common/monotonic.h"
-#include "verbs/device.h"
+#include "verbs/port.h"
 
 #define ALL_ACCESS                                                                                 \
     (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |                   \

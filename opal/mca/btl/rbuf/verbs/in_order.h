@@ -15,7 +15,7 @@
 
 #include <infiniband/verbs.h>
 
-#include "verbs/device.h"
+#include "verbs/port.h"
 
 /*
  * True if the adapter says so of a queue pair, for whole messages (ibv_query_qp_data_in_order(3)).

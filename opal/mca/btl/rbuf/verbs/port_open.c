@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /* See port.h. */
-#include "verbs/port.h"
+#include "verbs/port_open.h"
 
 #include <endian.h>
 #include <errno.h>
