@@ -4,7 +4,8 @@
 # What documents promise of each other and of the source: links lead somewhere; every parameter that is named
 # exists; every topic of a help text has its place in troubleshooting.md; every document is in the manual's table
 # of contents, in the distribution, and (but for what the map leaves to others) in README's map. A note of docs/notes
-# is in the table of contents, and the page that it belongs to has a link to it.
+# is in the table of contents, and the page that it belongs to has a link to it. The picture of the layers is of what
+# the source includes.
 #
 #   tests/build/documents.pl [TREE]
 
@@ -114,10 +115,16 @@ sub check_listed {
     }
 }
 
+sub check_picture {
+    my $said = `perl contrib/layers_svg.pl --check`;
+    fault("contrib/layers_svg.pl --check: $said") if $? != 0;
+}
+
 die "no parameters found in $component/params/params.c\n" unless keys(%known) > 50;
 check_links($_) for @pages;
 check_parameters($_) for @pages;
 check_topics();
 check_listed();
+check_picture();
 print scalar(@pages), " documents, $faults faults\n";
 exit($faults > 0);
