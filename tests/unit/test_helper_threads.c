@@ -80,12 +80,12 @@ void mca_btl_rbuf_verbose(const char *format, ...)
     (void) format;
 }
 
-bool mca_btl_rbuf_frames_open(void)
+bool mca_btl_rbuf_call_stack_open(void)
 {
     return true;
 }
 
-uint64_t mca_btl_rbuf_frames_hash(void)
+uint64_t mca_btl_rbuf_call_stack_hash(void)
 {
     return site;
 }

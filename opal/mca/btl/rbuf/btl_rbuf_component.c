@@ -377,7 +377,7 @@ static mca_btl_base_module_t **init(int *count, bool progress_threads, bool mpi_
     }
     report_refuted();
     say_what_is_used();
-    mca_btl_rbuf_show();
+    mca_btl_rbuf_explain();
     mca_btl_rbuf_report_open();
     *count = (int) opened;
     return modules;

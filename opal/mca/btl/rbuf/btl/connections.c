@@ -20,13 +20,13 @@
 static pthread_mutex_t handling = PTHREAD_MUTEX_INITIALIZER;
 
 /* If the peer has departed, lets that come to its end: then the endpoint is IDLE. */
-static void await_departed(mca_btl_base_endpoint_t *endpoint)
+static void await_disconnected(mca_btl_base_endpoint_t *endpoint)
 {
     bool left = true;
 
     for (int i = 0; i < TRIES && left; i++) {
         mca_btl_rbuf_lock(endpoint->module);
-        left = mca_btl_rbuf_departed_due(endpoint);
+        left = mca_btl_rbuf_disconnected_due(endpoint);
         mca_btl_rbuf_unlock(endpoint->module);
         if (left) {
             mca_btl_rbuf_module_progress(endpoint->module);
@@ -59,7 +59,7 @@ static void incoming_request(struct rbuf_connect_event *event)
         rbuf_connection_reject(event->connection, RBUF_REJECT_UNKNOWN);
         return;
     }
-    await_departed(endpoint); /* it is back */
+    await_disconnected(endpoint); /* it is back */
     mca_btl_rbuf_lock(module);
     mca_btl_rbuf_connect_request(endpoint, event);
     mca_btl_rbuf_unlock(module);

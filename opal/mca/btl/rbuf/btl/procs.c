@@ -64,10 +64,10 @@ static bool is_drained(mca_btl_base_endpoint_t *endpoint, drain_t until)
     switch (until) {
     case UNTIL_SENT:
         return endpoint->state == MCA_BTL_RBUF_IDLE || endpoint->state == MCA_BTL_RBUF_FAILED ||
-               endpoint->departed || rbuf_peer_flush(endpoint->peer);
+               endpoint->disconnected || rbuf_peer_flush(endpoint->peer);
     case UNTIL_HEARD:
         return endpoint->connection == NULL || endpoint->state != MCA_BTL_RBUF_CONNECTED ||
-               endpoint->departed;
+               endpoint->disconnected;
     case UNTIL_RETURNED:
         return endpoint->peer->in_flight == 0;
     case UNTIL_ACTED_ON:
@@ -124,7 +124,7 @@ static void retire(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpo
 {
     mca_btl_rbuf_endpoint_not_first(endpoint);
     mca_btl_rbuf_lock(module);
-    endpoint->departed = true; /* what fails now is no loss */
+    endpoint->disconnected = true; /* what fails now is no loss */
     mca_btl_rbuf_endpoint_close_connection(endpoint);
     mca_btl_rbuf_endpoint_stop(endpoint);
     mca_btl_rbuf_unlock(module);
@@ -161,7 +161,7 @@ int mca_btl_rbuf_finalize(mca_btl_base_module_t *btl)
     mca_btl_base_endpoint_t *endpoint;
 
     mca_btl_rbuf_lock(module);
-    module->departed = MCA_BTL_RBUF_DEPARTED_KEPT;
+    module->disconnected = MCA_BTL_RBUF_DISCONNECTED_KEPT;
     mca_btl_rbuf_unlock(module);
     take_leave(module, NULL);
     while ((endpoint = TAILQ_FIRST(&module->endpoints)) != NULL) {

@@ -107,18 +107,18 @@ static void peer_failed(mca_btl_rbuf_module_t *module, struct rbuf_peer *peer, i
 {
     mca_btl_base_endpoint_t *endpoint = peer->user;
     const char *cause;
-    bool departed;
+    bool disconnected;
 
     /* A peer that ends in order lets its queue pairs go when its DREQ is here, so it has come if it
      * ever will. */
     mca_btl_rbuf_connections_progress();
     mca_btl_rbuf_lock(module);
     mca_btl_rbuf_endpoint_lost(endpoint, status);
-    departed = endpoint->departed;
+    disconnected = endpoint->disconnected;
     cause = endpoint->cause != NULL ? endpoint->cause : "memory is exhausted";
     mca_btl_rbuf_unlock(module);
     mca_btl_rbuf_help_flush();
-    if (departed) {
+    if (disconnected) {
         return; /* it had said good-bye: what was left of its adapter's answers is no loss */
     }
     mca_btl_rbuf_help("peer lost", opal_process_info.nodename,
@@ -260,8 +260,8 @@ static void look_again(mca_btl_rbuf_module_t *module, uint64_t now)
     module->look_due_ns = now + LOOK_NS;
     mca_btl_rbuf_help_flush();
     mca_btl_rbuf_look_at_port(module);
-    if (module->departed == MCA_BTL_RBUF_DEPARTED_LEFT) {
-        module->departed = MCA_BTL_RBUF_DEPARTED_NEWS;
+    if (module->disconnected == MCA_BTL_RBUF_DISCONNECTED_LEFT) {
+        module->disconnected = MCA_BTL_RBUF_DISCONNECTED_NEWS;
     }
     mca_btl_rbuf_post_receives(module); /* what was refused, without waiting for more to arrive */
 }
@@ -283,7 +283,7 @@ int mca_btl_rbuf_module_progress(mca_btl_rbuf_module_t *module)
         look_again(module, now);
     }
     if (collect_is_due(module)) {
-        mca_btl_rbuf_collect(module);
+        mca_btl_rbuf_poll_cq(module);
         if (module->latency.state == MCA_BTL_RBUF_LATENCY_DUE ||
             module->latency.state == MCA_BTL_RBUF_LATENCY_TIMING) {
             mca_btl_rbuf_latency_look(module);
@@ -299,8 +299,8 @@ int mca_btl_rbuf_module_progress(mca_btl_rbuf_module_t *module)
     if (!rbuf_events_empty(&module->core.events)) {
         done += drain(module);
     }
-    if (module->departed == MCA_BTL_RBUF_DEPARTED_NEWS) {
-        mca_btl_rbuf_departed_progress(module);
+    if (module->disconnected == MCA_BTL_RBUF_DISCONNECTED_NEWS) {
+        mca_btl_rbuf_disconnected_progress(module);
     }
     if (mca_btl_rbuf_waits(module)) {
         mca_btl_rbuf_async_wait(module);

@@ -82,11 +82,12 @@ struct mca_btl_rbuf_one_sided {
 
 /* Endpoints of peers that have left, whose memory is to be given back. */
 typedef enum {
-    MCA_BTL_RBUF_DEPARTED_NONE,
-    MCA_BTL_RBUF_DEPARTED_NEWS, /* one more: progress sees to it now */
-    MCA_BTL_RBUF_DEPARTED_LEFT, /* something of one was still in use: progress looks again later */
-    MCA_BTL_RBUF_DEPARTED_KEPT  /* this process itself leaves: everything goes soon */
-} mca_btl_rbuf_departed_t;
+    MCA_BTL_RBUF_DISCONNECTED_NONE,
+    MCA_BTL_RBUF_DISCONNECTED_NEWS, /* one more: progress sees to it now */
+    MCA_BTL_RBUF_DISCONNECTED_LEFT, /* something of one was still in use: progress looks again later
+                                     */
+    MCA_BTL_RBUF_DISCONNECTED_KEPT  /* this process itself leaves: everything goes soon */
+} mca_btl_rbuf_disconnected_t;
 
 typedef enum {
     MCA_BTL_RBUF_STANDBY, /* the port is open, nothing is pinned */
@@ -130,7 +131,7 @@ struct mca_btl_rbuf_module_t {
     uint64_t undelivered; /* counter: messages that came when nobody could take them any more */
     TAILQ_HEAD(, mca_btl_base_endpoint_t) endpoints;
     TAILQ_HEAD(, mca_btl_rbuf_packed) packing; /* those in that state */
-    mca_btl_rbuf_departed_t departed;
+    mca_btl_rbuf_disconnected_t disconnected;
     struct mca_btl_rbuf_drain drain;
     uint32_t ring_rounds;   /* calls of progress in a row that found messages in rings */
     uint64_t copied_seen;   /* core's count at the newest call of progress */
@@ -164,7 +165,7 @@ extern struct mca_btl_rbuf_process mca_btl_rbuf_process;
  * then on. */
 static inline bool mca_btl_rbuf_is_finalized(const mca_btl_rbuf_module_t *module)
 {
-    return module->departed == MCA_BTL_RBUF_DEPARTED_KEPT;
+    return module->disconnected == MCA_BTL_RBUF_DISCONNECTED_KEPT;
 }
 
 static inline mca_btl_rbuf_module_t *mca_btl_rbuf_module(mca_btl_base_module_t *btl)

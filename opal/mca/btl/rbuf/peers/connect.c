@@ -215,7 +215,7 @@ static enum rbuf_reject_reason judge_request(const mca_btl_base_endpoint_t *endp
     case MCA_BTL_RBUF_CONNECTED:
         /* One that had left and is back cannot be waited for: its old connection is still in use
          * here. */
-        return endpoint->departed ? RBUF_REJECT_CLOSING : RBUF_REJECT_CONNECTED;
+        return endpoint->disconnected ? RBUF_REJECT_CLOSING : RBUF_REJECT_CONNECTED;
     case MCA_BTL_RBUF_FAILED:
         return RBUF_REJECT_CLOSING;
     }
@@ -317,7 +317,7 @@ void mca_btl_rbuf_connect_event(mca_btl_base_endpoint_t *endpoint, struct rbuf_c
         break;
     case RBUF_PEER_DISCONNECTED:
         if (endpoint->connection == event->connection) {
-            mca_btl_rbuf_departed_note(endpoint);
+            mca_btl_rbuf_disconnected_note(endpoint);
         }
         break;
     case RBUF_CONNECT_REQUEST:

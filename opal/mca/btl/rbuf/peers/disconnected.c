@@ -16,18 +16,18 @@
 #include "peers/poll_cq.h"
 #include "peers/packed.h"
 
-void mca_btl_rbuf_departed_note(mca_btl_base_endpoint_t *endpoint)
+void mca_btl_rbuf_disconnected_note(mca_btl_base_endpoint_t *endpoint)
 {
-    endpoint->departed = true;
-    if (endpoint->module->departed != MCA_BTL_RBUF_DEPARTED_KEPT) {
-        endpoint->module->departed = MCA_BTL_RBUF_DEPARTED_NEWS;
+    endpoint->disconnected = true;
+    if (endpoint->module->disconnected != MCA_BTL_RBUF_DISCONNECTED_KEPT) {
+        endpoint->module->disconnected = MCA_BTL_RBUF_DISCONNECTED_NEWS;
     }
 }
 
 /* What failed after the DREQ was no loss (btl/progress.c). */
-static bool is_departed(const mca_btl_base_endpoint_t *endpoint)
+static bool is_disconnected(const mca_btl_base_endpoint_t *endpoint)
 {
-    return endpoint->departed &&
+    return endpoint->disconnected &&
            (endpoint->state == MCA_BTL_RBUF_CONNECTED || endpoint->state == MCA_BTL_RBUF_FAILED);
 }
 
@@ -54,7 +54,7 @@ static bool start_anew(mca_btl_base_endpoint_t *endpoint)
     }
     mca_btl_rbuf_endpoint_empty(endpoint);
     endpoint->peer = fresh;
-    endpoint->departed = false;
+    endpoint->disconnected = false;
     endpoint->state = MCA_BTL_RBUF_IDLE;
     return true;
 }
@@ -67,27 +67,28 @@ static bool clear(mca_btl_rbuf_module_t *module)
 
     TAILQ_FOREACH(endpoint, &module->endpoints, link)
     {
-        if (is_departed(endpoint)) {
+        if (is_disconnected(endpoint)) {
             all = is_over(endpoint) && start_anew(endpoint) && all;
         }
     }
     return all;
 }
 
-void mca_btl_rbuf_departed_progress(mca_btl_rbuf_module_t *module)
+void mca_btl_rbuf_disconnected_progress(mca_btl_rbuf_module_t *module)
 {
     mca_btl_rbuf_sweep_receives(module);
     (void) rbuf_core_poll(&module->core);
-    module->departed = clear(module) ? MCA_BTL_RBUF_DEPARTED_NONE : MCA_BTL_RBUF_DEPARTED_LEFT;
+    module->disconnected =
+        clear(module) ? MCA_BTL_RBUF_DISCONNECTED_NONE : MCA_BTL_RBUF_DISCONNECTED_LEFT;
 }
 
-bool mca_btl_rbuf_departed_due(const mca_btl_base_endpoint_t *endpoint)
+bool mca_btl_rbuf_disconnected_due(const mca_btl_base_endpoint_t *endpoint)
 {
     mca_btl_rbuf_module_t *module = endpoint->module;
 
-    if (!is_departed(endpoint) || module->departed == MCA_BTL_RBUF_DEPARTED_KEPT) {
+    if (!is_disconnected(endpoint) || module->disconnected == MCA_BTL_RBUF_DISCONNECTED_KEPT) {
         return false;
     }
-    module->departed = MCA_BTL_RBUF_DEPARTED_NEWS;
+    module->disconnected = MCA_BTL_RBUF_DISCONNECTED_NEWS;
     return true;
 }

@@ -7,13 +7,13 @@
 /* The caller holds the module's lock. */
 
 /* The peer has sent a DREQ. */
-void mca_btl_rbuf_departed_note(mca_btl_base_endpoint_t *endpoint);
+void mca_btl_rbuf_disconnected_note(mca_btl_base_endpoint_t *endpoint);
 
 /* True if the peer has departed and what it had is to be given back: the next progress sees to it.
  */
-bool mca_btl_rbuf_departed_due(const mca_btl_base_endpoint_t *endpoint);
+bool mca_btl_rbuf_disconnected_due(const mca_btl_base_endpoint_t *endpoint);
 
 /* Gives back what departed peers held, as far as it is out of use. */
-void mca_btl_rbuf_departed_progress(mca_btl_rbuf_module_t *module);
+void mca_btl_rbuf_disconnected_progress(mca_btl_rbuf_module_t *module);
 
 #endif

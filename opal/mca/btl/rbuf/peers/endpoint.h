@@ -31,7 +31,7 @@ struct mca_btl_base_endpoint_t {
     struct rbuf_connection *connection; /* our request, or theirs that we accepted; NULL if none */
     _Atomic unsigned putting;           /* callbacks of puts to it that are running */
     _Atomic uint32_t detached; /* messages that are queued, or posted, while Open MPI is through */
-    bool departed;             /* the peer has sent a DREQ, or has ours */
+    bool disconnected;         /* the peer has sent a DREQ, or has ours */
     char *cause;               /* why it failed, for people; NULL: it has not */
     bool routed;               /* the two ports' GIDs are of different IP networks */
     uint8_t their_gid[16];     /* once it is connected */

@@ -143,7 +143,7 @@ static __attribute__((noinline)) void feed(mca_btl_rbuf_module_t *module,
     }
 }
 
-void mca_btl_rbuf_collect(mca_btl_rbuf_module_t *module)
+void mca_btl_rbuf_poll_cq(mca_btl_rbuf_module_t *module)
 {
     struct rbuf_completion completions[BATCH];
     uint32_t drained = module->port->receives_drained;
@@ -166,13 +166,13 @@ void mca_btl_rbuf_sweep_receives(mca_btl_rbuf_module_t *module)
         if (module->port->receives_drained != drained) {
             break;
         }
-        mca_btl_rbuf_collect(module);
+        mca_btl_rbuf_poll_cq(module);
     }
 }
 
 int mca_btl_rbuf_module_advance(mca_btl_rbuf_module_t *module)
 {
-    mca_btl_rbuf_collect(module);
+    mca_btl_rbuf_poll_cq(module);
     return rbuf_core_poll(&module->core) +
            rbuf_core_progress(&module->core, mca_btl_rbuf_coarse_ns());
 }

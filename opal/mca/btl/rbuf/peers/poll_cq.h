@@ -7,7 +7,7 @@
 /* The caller holds the lock. */
 
 /* Polls and feeds core. */
-void mca_btl_rbuf_collect(mca_btl_rbuf_module_t *module);
+void mca_btl_rbuf_poll_cq(mca_btl_rbuf_module_t *module);
 
 /* Takes up what queue pairs have received: the completions, and the buffers with them, would be
  * lost when the queue pairs go. */

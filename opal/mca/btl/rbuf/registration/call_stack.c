@@ -35,7 +35,7 @@ static int visit(struct dl_phdr_info *object, size_t size, void *function)
     return 0;
 }
 
-bool mca_btl_rbuf_frames_open(void)
+bool mca_btl_rbuf_call_stack_open(void)
 {
     void *function = dlsym(RTLD_DEFAULT, "PMPI_Wait");
 
@@ -49,7 +49,7 @@ static bool is_mpi(const void *address)
 }
 
 /* From the oldest frame on, up to the first of MPI's. */
-uint64_t mca_btl_rbuf_frames_hash(void)
+uint64_t mca_btl_rbuf_call_stack_hash(void)
 {
     void *frame[DEEPEST];
     uint64_t hash = 0;
@@ -71,12 +71,12 @@ uint64_t mca_btl_rbuf_frames_hash(void)
 
 #else
 
-bool mca_btl_rbuf_frames_open(void)
+bool mca_btl_rbuf_call_stack_open(void)
 {
     return false;
 }
 
-uint64_t mca_btl_rbuf_frames_hash(void)
+uint64_t mca_btl_rbuf_call_stack_hash(void)
 {
     return 0;
 }

@@ -15,9 +15,9 @@
 #include <stdint.h>
 
 /* Finds libmpi in the process. False: there is no unwinder, or no libmpi of its own. */
-bool mca_btl_rbuf_frames_open(void);
+bool mca_btl_rbuf_call_stack_open(void);
 
 /* 0: not known. */
-uint64_t mca_btl_rbuf_frames_hash(void);
+uint64_t mca_btl_rbuf_call_stack_hash(void);
 
 #endif

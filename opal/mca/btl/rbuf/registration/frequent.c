@@ -93,7 +93,8 @@ static void tell_costs(const mca_btl_rbuf_registrar_t *registrar)
                 "registration_ns=%.0f way=%s",
                 registrar->port->name, (unsigned) OPAL_PROC_MY_NAME.vpid, names[kind], 1u << size,
                 cost.copied, cost.gathered, cost.registration,
-                frequent->pace[kind][size].preferred == RBUF_PACE_GATHER ? "gather" : "copy");
+                frequent->trial[kind][size].preferred == RBUF_GATHER_TRIAL_GATHER ? "gather"
+                                                                                  : "copy");
         }
     }
 }
@@ -146,7 +147,7 @@ static void enter(mca_btl_rbuf_registrar_t *registrar, enum rbuf_frequent_kind k
 
     mca_btl_rbuf_registrar_lock(registrar);
     if (registration != NULL) {
-        rbuf_pace_spare(&registrar->frequent->pace[kind][rbuf_frequent_size(bytes)], ns);
+        rbuf_gather_trial_spare(&registrar->frequent->trial[kind][rbuf_frequent_size(bytes)], ns);
     }
     if (rbuf_frequent_is_full(table, bytes)) {
         spare = rbuf_frequent_drop(table, RBUF_FREQUENT_ANY);
@@ -164,16 +165,16 @@ static void enter(mca_btl_rbuf_registrar_t *registrar, enum rbuf_frequent_kind k
 
 /* Whether uses of that kind and size go without a copy at present, if their buffers are registered.
  * The sizes have blocks of unlike lengths, lest the one is always tried when the other is. */
-static bool is_faster(struct mca_btl_rbuf_frequent *frequent, struct rbuf_pace *pace, uint32_t size,
-                      uint32_t uses)
+static bool is_faster(struct mca_btl_rbuf_frequent *frequent, struct rbuf_gather_trial *trial,
+                      uint32_t size, uint32_t uses)
 {
     if (mca_btl_rbuf_params.reuse_speculation == 0) {
         return true;
     }
-    if (frequent->table.held_count > 0 && rbuf_pace_count(pace, uses, BLOCK + size)) {
-        rbuf_pace_turn(pace, mca_btl_rbuf_now_ns());
+    if (frequent->table.held_count > 0 && rbuf_gather_trial_count(trial, uses, BLOCK + size)) {
+        rbuf_gather_trial_turn(trial, mca_btl_rbuf_now_ns());
     }
-    return pace->path == RBUF_PACE_GATHER;
+    return trial->path == RBUF_GATHER_TRIAL_GATHER;
 }
 
 /* The buffer wants to be registered, or no longer has what this use needs: changes that as far as
@@ -209,13 +210,13 @@ static struct rbuf_frequent_buffer *look_up(mca_btl_rbuf_registrar_t *registrar,
     struct rbuf_frequent *table = &registrar->frequent->table;
     const uint32_t uses = rbuf_frequent_stands_for(table, kind);
     const uint32_t size = rbuf_frequent_size(bytes);
-    struct rbuf_pace *pace = &registrar->frequent->pace[kind][size];
+    struct rbuf_gather_trial *trial = &registrar->frequent->trial[kind][size];
     struct rbuf_frequent_buffer *buffer = rbuf_frequent_use(table, (uintptr_t) base, bytes, uses);
-    const bool faster = is_faster(registrar->frequent, pace, size, uses);
+    const bool faster = is_faster(registrar->frequent, trial, size, uses);
 
     *timed = rbuf_frequent_times(table);
     if (buffer != NULL && (buffer->held == NULL ? rbuf_frequent_wants(table, buffer, kind, bytes) &&
-                                                      rbuf_pace_needs_registrations(pace)
+                                                      rbuf_gather_trial_needs_registrations(trial)
                                                 : rbuf_frequent_is_outgrown(buffer, bytes))) {
         buffer = settle(registrar, buffer, kind, bytes);
     }

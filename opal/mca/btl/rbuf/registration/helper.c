@@ -300,7 +300,7 @@ struct mca_btl_rbuf_helper *mca_btl_rbuf_helper_open(struct rbuf_port *port)
     if (helper == NULL) {
         return NULL;
     }
-    if (mca_btl_rbuf_params.helper_frames == MCA_BTL_RBUF_ON && !mca_btl_rbuf_frames_open()) {
+    if (mca_btl_rbuf_params.helper_frames == MCA_BTL_RBUF_ON && !mca_btl_rbuf_call_stack_open()) {
         mca_btl_rbuf_verbose("rbuf: protocol helper predicts by buffers alone, as there is no "
                              "unwinder, or no libmpi");
     }
@@ -381,7 +381,7 @@ static mca_btl_rbuf_registration_t *make_alone(struct mca_btl_rbuf_helper *helpe
 
 /* Waits for a registration that another thread is making, while that is sooner than one made here.
  */
-static enum rbuf_mr_taken take(struct mca_btl_rbuf_helper *helper, const struct rbuf_point *point,
+static enum rbuf_mr_taken take(struct mca_btl_rbuf_helper *helper, const struct rbuf_use *point,
                                uint32_t access, struct rbuf_mr **mr)
 {
     struct rbuf_mrs *mrs = &helper->core.mrs;
@@ -406,12 +406,12 @@ mca_btl_rbuf_registration_t *mca_btl_rbuf_helper_take(struct mca_btl_rbuf_helper
                                                       enum mca_btl_rbuf_purpose purpose,
                                                       struct rbuf_problem *problem)
 {
-    struct rbuf_point point = {.time_ns = mca_btl_rbuf_now_ns(),
-                               .base = (uintptr_t) base,
-                               .bytes = bytes,
-                               .peer = rank,
-                               .kind = purpose == MCA_BTL_RBUF_SOURCE ? RBUF_POINT_SEND
-                                                                      : RBUF_POINT_RECEIVE};
+    struct rbuf_use point = {.time_ns = mca_btl_rbuf_now_ns(),
+                             .base = (uintptr_t) base,
+                             .bytes = bytes,
+                             .peer = rank,
+                             .kind =
+                                 purpose == MCA_BTL_RBUF_SOURCE ? RBUF_USE_SEND : RBUF_USE_RECEIVE};
     mca_btl_rbuf_registration_t *registration = NULL;
     struct rbuf_mr *mr;
 
@@ -432,9 +432,9 @@ mca_btl_rbuf_registration_t *mca_btl_rbuf_helper_take(struct mca_btl_rbuf_helper
         registration = make_alone(helper, base, bytes, purpose, problem);
         break;
     }
-    point.frames = mca_btl_rbuf_frames_hash();
-    (void) rbuf_points_put(&helper->core.points, &point);
-    if (rbuf_points_half_full(&helper->core.points)) {
+    point.frames = mca_btl_rbuf_call_stack_hash();
+    (void) rbuf_use_queue_put(&helper->core.points, &point);
+    if (rbuf_use_queue_half_full(&helper->core.points)) {
         wake(helper); /* uses of what is kept do not */
     }
     return registration;

@@ -414,7 +414,7 @@ static void show_module(const mca_btl_rbuf_module_t *module, FILE *stream)
     show_one_sided(module, stream);
 }
 
-void mca_btl_rbuf_show(void)
+void mca_btl_rbuf_explain(void)
 {
     const struct mca_btl_rbuf_process *process = &mca_btl_rbuf_process;
     char *text = NULL;

@@ -4,6 +4,6 @@
 
 /* Prints on standard error by which way messages of each size would go, and why, for each port that
  * is started (btl_rbuf_show), at rank 0 alone. Once all modules are open; one thread. */
-void mca_btl_rbuf_show(void);
+void mca_btl_rbuf_explain(void);
 
 #endif

@@ -37,7 +37,7 @@ static uint32_t job_size(void)
     return status == OPAL_SUCCESS ? size : 0;
 }
 
-void mca_btl_rbuf_gather_stay_loaded(void)
+void mca_btl_rbuf_job_texts_stay_loaded(void)
 {
     Dl_info info;
 
@@ -69,8 +69,8 @@ static bool meet(void)
         }
         (void) nanosleep(&pause, NULL);
         clock_gettime(CLOCK_MONOTONIC, &now);
-    } while (now.tv_sec - start.tv_sec <= MCA_BTL_RBUF_GATHER_SECONDS);
-    mca_btl_rbuf_gather_stay_loaded(); /* for the callback */
+    } while (now.tv_sec - start.tv_sec <= MCA_BTL_RBUF_JOB_TEXTS_SECONDS);
+    mca_btl_rbuf_job_texts_stay_loaded(); /* for the callback */
     return false;
 }
 
@@ -100,22 +100,22 @@ static char *get(uint32_t rank, bool *answers)
     return text;
 }
 
-mca_btl_rbuf_gathering_t mca_btl_rbuf_gather(const char *text, uint32_t *processes,
-                                             void (*take)(void *context, const char *text),
-                                             void *context)
+mca_btl_rbuf_job_texts_t mca_btl_rbuf_job_texts(const char *text, uint32_t *processes,
+                                                void (*take)(void *context, const char *text),
+                                                void *context)
 {
     bool answers = true;
 
     *processes = job_size();
     if (*processes == 1) {
         take(context, text);
-        return MCA_BTL_RBUF_GATHERED;
+        return MCA_BTL_RBUF_TEXTS_ARE_HERE;
     }
     if (*processes == 0 || !put(text) || !meet()) {
-        return MCA_BTL_RBUF_NOT_GATHERED;
+        return MCA_BTL_RBUF_NO_TEXTS;
     }
     if (OPAL_PROC_MY_NAME.vpid != 0) {
-        return MCA_BTL_RBUF_LEFT;
+        return MCA_BTL_RBUF_TEXTS_AT_RANK_0;
     }
     take(context, text);
     for (uint32_t rank = 1; rank < *processes; rank++) {
@@ -126,5 +126,5 @@ mca_btl_rbuf_gathering_t mca_btl_rbuf_gather(const char *text, uint32_t *process
             free(other);
         }
     }
-    return MCA_BTL_RBUF_GATHERED;
+    return MCA_BTL_RBUF_TEXTS_ARE_HERE;
 }

@@ -137,14 +137,14 @@ static void print_job(FILE *stream)
     }
     print_line(memory, &brief_form);
     fclose(memory);
-    switch (mca_btl_rbuf_gather(line, &processes, take, summary)) {
-    case MCA_BTL_RBUF_GATHERED:
+    switch (mca_btl_rbuf_job_texts(line, &processes, take, summary)) {
+    case MCA_BTL_RBUF_TEXTS_ARE_HERE:
         mca_btl_rbuf_summary_print(summary, processes, stream);
         print_default(stream);
         break;
-    case MCA_BTL_RBUF_LEFT:
+    case MCA_BTL_RBUF_TEXTS_AT_RANK_0:
         break;
-    case MCA_BTL_RBUF_NOT_GATHERED:
+    case MCA_BTL_RBUF_NO_TEXTS:
         fputs("rbuf-report: not all processes of the job came to its report: each reports for "
               "itself\n",
               stream);
@@ -205,6 +205,6 @@ void mca_btl_rbuf_report_open(void)
     state = DUE;
     if (mca_btl_rbuf_params.report == MCA_BTL_RBUF_REPORT_JOB &&
         rbuf_compat_before_pmix_ends(before_pmix_ends)) {
-        mca_btl_rbuf_gather_stay_loaded();
+        mca_btl_rbuf_job_texts_stay_loaded();
     }
 }

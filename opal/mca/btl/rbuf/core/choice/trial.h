@@ -17,59 +17,66 @@
  *
  * Threads: the module's lock. No clock: times are given.
  */
-#ifndef RBUF_CORE_PACE_H
-#define RBUF_CORE_PACE_H
+#ifndef RBUF_CORE_TRIAL_H
+#define RBUF_CORE_TRIAL_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RBUF_PACE_SAMPLES 5u    /* blocks, of each path */
-#define RBUF_PACE_ENOUGH  3u    /* before they say anything */
-#define RBUF_PACE_SLOWER  64u   /* gathering is left when slower by one part in so many */
-#define RBUF_PACE_LEAST   16u   /* blocks between tries of the other path */
-#define RBUF_PACE_MOST    1024u /* likewise */
-#define RBUF_PACE_SHARE   200u  /* of the time goes into tries: one part in so many, at most */
-#define RBUF_PACE_UNIT    1024u /* messages that blocks are compared by */
-#define RBUF_PACE_MANY    4u    /* one registration in so many messages */
+#define RBUF_GATHER_TRIAL_SAMPLES 5u    /* blocks, of each path */
+#define RBUF_GATHER_TRIAL_ENOUGH  3u    /* before they say anything */
+#define RBUF_GATHER_TRIAL_SLOWER  64u   /* gathering is left when slower by one part in so many */
+#define RBUF_GATHER_TRIAL_LEAST   16u   /* blocks between tries of the other path */
+#define RBUF_GATHER_TRIAL_MOST    1024u /* likewise */
+#define RBUF_GATHER_TRIAL_SHARE   200u /* of the time goes into tries: one part in so many, at most \
+                                        */
+#define RBUF_GATHER_TRIAL_UNIT 1024u   /* messages that blocks are compared by */
+#define RBUF_GATHER_TRIAL_MANY 4u      /* one registration in so many messages */
 
-enum rbuf_pace_path { RBUF_PACE_COPY, RBUF_PACE_GATHER, RBUF_PACE_PATHS };
+enum rbuf_gather_trial_path {
+    RBUF_GATHER_TRIAL_COPY,
+    RBUF_GATHER_TRIAL_GATHER,
+    RBUF_GATHER_TRIAL_PATHS
+};
 
-struct rbuf_pace {
-    enum rbuf_pace_path path; /* of this block */
-    enum rbuf_pace_path preferred;
+struct rbuf_gather_trial {
+    enum rbuf_gather_trial_path path; /* of this block */
+    enum rbuf_gather_trial_path preferred;
     uint32_t messages;      /* of it, so far */
     uint32_t registrations; /* likewise */
     uint32_t until;         /* blocks to the next try of the other path; 0: none is preferred yet */
     uint64_t begun_ns;      /* 0: none has begun */
     uint64_t spared_ns;     /* in the newest try of the other path */
-    uint32_t samples[RBUF_PACE_PATHS];                      /* taken */
-    uint64_t sample_ns[RBUF_PACE_PATHS][RBUF_PACE_SAMPLES]; /* of RBUF_PACE_UNIT messages */
+    uint32_t samples[RBUF_GATHER_TRIAL_PATHS]; /* taken */
+    uint64_t sample_ns[RBUF_GATHER_TRIAL_PATHS]
+                      [RBUF_GATHER_TRIAL_SAMPLES]; /* of RBUF_GATHER_TRIAL_UNIT messages */
 };
 
 /* So many more messages; true if a block of `length` is over, or the first begins: tell
- * rbuf_pace_turn() before the path is looked at. */
-static inline bool rbuf_pace_count(struct rbuf_pace *pace, uint32_t messages, uint32_t length)
+ * rbuf_gather_trial_turn() before the path is looked at. */
+static inline bool rbuf_gather_trial_count(struct rbuf_gather_trial *trial, uint32_t messages,
+                                           uint32_t length)
 {
-    pace->messages += messages;
-    return pace->messages >= length || pace->begun_ns == 0;
+    trial->messages += messages;
+    return trial->messages >= length || trial->begun_ns == 0;
 }
 
 /* Whether a registration would serve this block, or has to be there before anything is known. */
-static inline bool rbuf_pace_needs_registrations(const struct rbuf_pace *pace)
+static inline bool rbuf_gather_trial_needs_registrations(const struct rbuf_gather_trial *trial)
 {
-    return pace->path == RBUF_PACE_GATHER || pace->until == 0;
+    return trial->path == RBUF_GATHER_TRIAL_GATHER || trial->until == 0;
 }
 
 /* A buffer was registered: so much of this block's time is not its messages', but what a try costs
  * besides. */
-static inline void rbuf_pace_spare(struct rbuf_pace *pace, uint64_t ns)
+static inline void rbuf_gather_trial_spare(struct rbuf_gather_trial *trial, uint64_t ns)
 {
-    pace->registrations++;
-    pace->begun_ns += pace->begun_ns > 0 ? ns : 0;
-    pace->spared_ns += pace->path != pace->preferred ? ns : 0;
+    trial->registrations++;
+    trial->begun_ns += trial->begun_ns > 0 ? ns : 0;
+    trial->spared_ns += trial->path != trial->preferred ? ns : 0;
 }
 
 /* The next block begins. */
-void rbuf_pace_turn(struct rbuf_pace *pace, uint64_t now_ns);
+void rbuf_gather_trial_turn(struct rbuf_gather_trial *trial, uint64_t now_ns);
 
 #endif

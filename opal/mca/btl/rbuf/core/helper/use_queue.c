@@ -4,42 +4,42 @@
 #include <errno.h>
 #include <stdlib.h>
 
-int rbuf_points_open(struct rbuf_points *points, uint32_t cells)
+int rbuf_use_queue_open(struct rbuf_use_queue *queue, uint32_t cells)
 {
-    *points =
-        (struct rbuf_points){.cell = calloc(cells, sizeof(points->cell[0])), .mask = cells - 1};
-    if (points->cell == NULL) {
+    *queue =
+        (struct rbuf_use_queue){.cell = calloc(cells, sizeof(queue->cell[0])), .mask = cells - 1};
+    if (queue->cell == NULL) {
         return -ENOMEM;
     }
     for (uint32_t i = 0; i < cells; i++) {
-        atomic_init(&points->cell[i].turn, i);
+        atomic_init(&queue->cell[i].turn, i);
     }
     return 0;
 }
 
-void rbuf_points_close(struct rbuf_points *points)
+void rbuf_use_queue_close(struct rbuf_use_queue *queue)
 {
-    free(points->cell);
-    points->cell = NULL;
+    free(queue->cell);
+    queue->cell = NULL;
 }
 
-bool rbuf_points_put(struct rbuf_points *points, const struct rbuf_point *point)
+bool rbuf_use_queue_put(struct rbuf_use_queue *queue, const struct rbuf_use *use)
 {
-    uint64_t at = atomic_load_explicit(&points->tail, memory_order_relaxed);
+    uint64_t at = atomic_load_explicit(&queue->tail, memory_order_relaxed);
 
     for (;;) {
-        struct rbuf_points_cell *cell = &points->cell[at & points->mask];
+        struct rbuf_use_cell *cell = &queue->cell[at & queue->mask];
         uint64_t turn = atomic_load_explicit(&cell->turn, memory_order_acquire);
 
         if (turn < at) { /* not read yet: a whole round is full */
-            atomic_fetch_add_explicit(&points->lost, 1, memory_order_relaxed);
+            atomic_fetch_add_explicit(&queue->lost, 1, memory_order_relaxed);
             return false;
         }
         if (turn > at) { /* another writer was here */
-            at = atomic_load_explicit(&points->tail, memory_order_relaxed);
+            at = atomic_load_explicit(&queue->tail, memory_order_relaxed);
         } else if (atomic_compare_exchange_weak_explicit(
-                       &points->tail, &at, at + 1, memory_order_relaxed, memory_order_relaxed)) {
-            cell->point = *point;
+                       &queue->tail, &at, at + 1, memory_order_relaxed, memory_order_relaxed)) {
+            cell->use = *use;
             atomic_store_explicit(&cell->turn, at + 1, memory_order_release);
             return true;
         }
@@ -48,24 +48,24 @@ bool rbuf_points_put(struct rbuf_points *points, const struct rbuf_point *point)
 
 /* The cell half a round ahead is free for its writer unless what was written half a round ago is
  * unread. */
-bool rbuf_points_half_full(const struct rbuf_points *points)
+bool rbuf_use_queue_half_full(const struct rbuf_use_queue *queue)
 {
     const uint64_t ahead =
-        atomic_load_explicit(&points->tail, memory_order_relaxed) + (points->mask + 1) / 2;
+        atomic_load_explicit(&queue->tail, memory_order_relaxed) + (queue->mask + 1) / 2;
 
-    return atomic_load_explicit(&points->cell[ahead & points->mask].turn, memory_order_relaxed) <
+    return atomic_load_explicit(&queue->cell[ahead & queue->mask].turn, memory_order_relaxed) <
            ahead;
 }
 
-bool rbuf_points_get(struct rbuf_points *points, struct rbuf_point *point)
+bool rbuf_use_queue_get(struct rbuf_use_queue *queue, struct rbuf_use *use)
 {
-    struct rbuf_points_cell *cell = &points->cell[points->head & points->mask];
+    struct rbuf_use_cell *cell = &queue->cell[queue->head & queue->mask];
 
-    if (atomic_load_explicit(&cell->turn, memory_order_acquire) != points->head + 1) {
+    if (atomic_load_explicit(&cell->turn, memory_order_acquire) != queue->head + 1) {
         return false;
     }
-    *point = cell->point;
-    atomic_store_explicit(&cell->turn, points->head + points->mask + 1, memory_order_release);
-    points->head++;
+    *use = cell->use;
+    atomic_store_explicit(&cell->turn, queue->head + queue->mask + 1, memory_order_release);
+    queue->head++;
     return true;
 }
