@@ -18,7 +18,7 @@ packages_of() { # PURPOSE
             openmpi-bin libopenmpi-dev libibverbs-dev libevent-dev libhwloc-dev libunwind-dev
         ;;
     test)
-        echo check clang-format spin valgrind ibverbs-utils perftest openssh-client gnuplot-nox diction
+        echo check clang-format spin valgrind ibverbs-utils perftest openssh-client gnuplot-nox diction graphviz
         ;;
     demo)
         echo openssh-client gnuplot-nox # mpirun wants ssh to be there, even on one machine

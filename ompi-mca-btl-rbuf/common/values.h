@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "btl_rbuf_values.h" /* mca_btl_rbuf_read_size(): 4096, 12k, 1M, in powers of 1024 */
+#include "params/values.h" /* mca_btl_rbuf_read_size(): 4096, 12k, 1M, in powers of 1024 */
 
 enum {
     VALUE_ITEM_MAX = 64, /* characters of a list's item, the final 0 included */

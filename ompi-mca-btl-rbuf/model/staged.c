@@ -229,7 +229,8 @@ static double advance(struct transfer *at, const struct rbuf_chunk *chunk)
     return greater(taken, notified);
 }
 
-/* How a message is divided: early data and the rest, each cut by a schedule (core/early/early.h).
+/* How a message is divided: early data and the rest, each cut by a schedule
+ * (core/rendezvous/early.h).
  */
 struct division {
     uint64_t early;

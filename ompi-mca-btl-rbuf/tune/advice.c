@@ -45,7 +45,7 @@ static double predict_copy(const struct tune_advice *advice, uint64_t bytes)
     return rbuf_model_staged(&advice->machine, &plan, bytes);
 }
 
-/* By several slots of a ring (core/message/ring_long.h): the sender's chunks double and hide its
+/* By several slots of a ring (core/eager/ring_long.h): the sender's chunks double and hide its
  * copy, the receiver copies all of the message when it is there. */
 static double predict_eager(const struct tune_advice *advice, uint64_t bytes)
 {
@@ -130,7 +130,7 @@ static uint64_t copying_ends(const struct rbuf_machine *machine)
 }
 
 /* The most early data that a peer has room for beside what the largest message wants, as
- * core/early/lease.c deals the receive staging out. */
+ * core/rendezvous/lease.c deals the receive staging out. */
 static uint32_t early_most(const struct tune_conditions *conditions,
                            const struct rbuf_schedule *schedule)
 {

@@ -191,8 +191,8 @@ static bool finish_files(struct tune *tune)
 }
 
 /* How messages begin whose receiver waits for them. Whether there are early data depends on more
- * than parameters (core/early/early.h): where the job's own messages are the superpipeline's they
- * show it. */
+ * than parameters (core/rendezvous/early.h): where the job's own messages are the superpipeline's
+ * they show it. */
 static enum rbuf_rendezvous rendezvous_of(const struct tune *tune)
 {
     const struct tune_settings *settings = &tune->settings;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "btl_rbuf_values.h"
+#include "params/values.h"
 #include "core/base/wire.h"
 #include "verbs/memory.h"
 

@@ -6,7 +6,7 @@
 # of contents, in the distribution, and (but for what the map leaves to others) in README's map; the changelog has a
 # heading with the version and the day of its release, and what is newer stands above it. A note of docs/notes
 # is in the table of contents, and the page that it belongs to has a link to it. rbuf and softhca have
-# one version.
+# one version. The picture of the layers is of what the source includes.
 #
 #   tests/build/documents.pl [TREE]
 
@@ -73,8 +73,8 @@ sub check_links {
 
 my $component = "opal/mca/btl/rbuf";
 my %known = map { $_ => 1 } qw(version); # registered beside the table
-$known{$_} = 1 for content("$component/btl_rbuf_params.c") =~ /^ +\{"(\w+)",/gm;
-$known{$_} = 1 for content("$component/btl_rbuf_counters.c") =~ /^ +\{"(\w+)",/gm;
+$known{$_} = 1 for content("$component/params/params.c") =~ /^ +\{"(\w+)",/gm;
+$known{$_} = 1 for content("$component/report/counters.c") =~ /^ +\{"(\w+)",/gm;
 # Open MPI registers these for every BTL.
 $known{$_} = 1
     for qw(exclusivity flags eager_limit rndv_eager_limit max_send_size rdma_pipeline_send_length
@@ -84,7 +84,7 @@ $known{$_} = 1
 sub check_parameters {
     my ($page) = @_;
     for my $name (content($page) =~ /(?<![\w\/])btl_rbuf_(\w+)\b(?!\.[ch]\b|\.sh|\*|\()/g) {
-        next if $known{$name} || -e "$component/btl_rbuf_$name.c" || $name =~ /_$/;
+        next if $known{$name} || $name =~ /_$/;
         fault("$page: there is no parameter or counter btl_rbuf_$name");
     }
 }
@@ -133,12 +133,18 @@ sub check_adapter {
     fault("contrib/softhca/LICENSE is not LICENSE") unless content("contrib/softhca/LICENSE") eq content("LICENSE");
 }
 
-die "no parameters found in $component/btl_rbuf_params.c\n" unless keys(%known) > 50;
+sub check_picture {
+    my $said = `perl contrib/layers_svg.pl --check`;
+    fault("contrib/layers_svg.pl --check: $said") if $? != 0;
+}
+
+die "no parameters found in $component/params/params.c\n" unless keys(%known) > 50;
 check_links($_) for @pages;
 check_parameters($_) for @pages;
 check_topics();
 check_listed();
 check_release();
 check_adapter();
+check_picture();
 print scalar(@pages), " documents, $faults faults\n";
 exit($faults > 0);

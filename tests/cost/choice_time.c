@@ -207,10 +207,10 @@ static void take_and_give(void)
 
 static void put_point(void)
 {
-    struct rbuf_point point = {.time_ns = 1, .base = base_of(0), .bytes = 8192};
+    struct rbuf_use point = {.time_ns = 1, .base = base_of(0), .bytes = 8192};
 
-    (void) rbuf_points_put(&helper.points, &point);
-    (void) rbuf_points_get(&helper.points, &point);
+    (void) rbuf_use_queue_put(&helper.points, &point);
+    (void) rbuf_use_queue_get(&helper.points, &point);
 }
 
 static void spin(void)
@@ -250,9 +250,9 @@ static void time_both(const char *name, void (*call)(void), void (*other)(void),
 
 static void put_other(void)
 {
-    const struct rbuf_point point = {.time_ns = 1, .base = base_of(1), .bytes = 8192};
+    const struct rbuf_use point = {.time_ns = 1, .base = base_of(1), .bytes = 8192};
 
-    (void) rbuf_points_put(&helper.points, &point);
+    (void) rbuf_use_queue_put(&helper.points, &point);
 }
 
 static void time_helper(void)

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/message/channel.h"
+#include "core/eager/channel.h"
 #include "side.h"
 
 /* Acts on what core has to say; returns the number of messages delivered. */

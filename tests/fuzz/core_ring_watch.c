@@ -4,7 +4,7 @@
  */
 #include "core_fuzz.h"
 
-#include "core/message/ring_long.h"
+#include "core/eager/ring_long.h"
 
 /* All that `ring` says of the slots agrees with where its word is looked for. */
 static void watch_ring(const struct rbuf_core *core, const struct rbuf_watch *watch)

@@ -6,7 +6,7 @@
  */
 #include "core_fuzz.h"
 
-#include "core/message/ring_long.h"
+#include "core/eager/ring_long.h"
 
 /* Through the foe's own half of the ring, so that both sides stay in step: any kind, any content.
  */

@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 
-#include "core/staged/tx_chunk.h"
+#include "core/stage/tx_chunk.h"
 #include "core_fuzz.h"
 
 int __real_world_user_events(struct world_node *node);

@@ -6,7 +6,7 @@
  */
 #include "core_fuzz.h"
 
-#include "core/message/ring_long.h"
+#include "core/eager/ring_long.h"
 
 bool __real_rbuf_core_received(struct rbuf_core *core, enum rbuf_channel_id channel,
                                struct rbuf_buffer *buffer, void *data, uint32_t bytes);

@@ -7,7 +7,7 @@
 
 #include <arpa/inet.h>
 
-#include "btl_rbuf_modex.h"
+#include "module/modex.h"
 #include "connect/address.h"
 
 #define MACHINE 77u

@@ -11,10 +11,10 @@
 #include <ctype.h>
 #include <strings.h>
 
-#include "btl_rbuf_help.h"
-#include "btl_rbuf_params.h"
-#include "btl_rbuf_schedule.h"
-#include "btl_rbuf_values.h"
+#include "params/help.h"
+#include "params/params.h"
+#include "params/schedule.h"
+#include "params/values.h"
 #include "core/base/schedule.h"
 #include "opal/mca/base/mca_base_var.h"
 

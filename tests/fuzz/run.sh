@@ -104,8 +104,8 @@ target() { # NAME
         longest=2048
         ;;
     modex)
-        product=("$rbuf/btl_rbuf_modex.c" "$rbuf"/common/{close_on_fork,names,problem}.c "$connect"/{address,port_address}.c
-            "$verbs"/{port,pkey,gid,in_order,order_probe,memory,queue_pair,receive}.c)
+        product=("$rbuf/module/modex.c" "$rbuf"/common/{close_on_fork,names,problem}.c "$connect"/{address,port_address}.c
+            "$verbs"/{port_open,pkey,gid,in_order,order_probe,memory,queue_pair,receive}.c)
         flags+=(-I"$verbs")
         links+=(-libverbs)
         longest=640
@@ -124,7 +124,7 @@ target() { # NAME
         ;;
     params)
         [ -n "$(made_with btl_rbuf_CPPFLAGS)" ] || return 77
-        product=("$rbuf"/{btl_rbuf_params,btl_rbuf_schedule,btl_rbuf_values,common/names,core/base/schedule}.c)
+        product=("$rbuf"/{params/params,params/schedule,params/values,common/names,core/base/schedule}.c)
         read -ra made <<<"$(made_with btl_rbuf_CPPFLAGS)"
         flags+=("${made[@]/#-D_GNU_SOURCE/-g}")
         ;;
@@ -151,7 +151,7 @@ target() { # NAME
         ;;
     bench)
         product=("$top/ompi-mca-btl-rbuf"/{bench/cases,bench/options,common/options,common/values}.c
-            "$rbuf/btl_rbuf_values.c")
+            "$rbuf/params/values.c")
         flags+=(-I"$top/ompi-mca-btl-rbuf")
         links+=(-lm)
         ;;

@@ -2,7 +2,7 @@
 /*
  * A model of whose early data are whose, for the checker spin: all interleavings of a sender, its
  * adapter and a receiver, whose receives are found while an RTS is delivered, also another one's,
- * or later. It leaves out sizes and time, and keeps what core/early/early.h promises:
+ * or later. It leaves out sizes and time, and keeps what core/rendezvous/early.h promises:
  *
  *   - a receive gets the bytes of the message that it was matched with, and no stale ones;
  *   - a slot is not written while a grant reads it that the sender agrees with;

@@ -2,8 +2,8 @@
 /*
  * A model of an eager ring beside send/receive, for the checker spin: all interleavings of a
  * sender, its adapter and a receiver. Rings of SLOTS slots are leased, declined, recalled, handed
- * back unasked, and leased again. It leaves out sizes and time, and keeps what core/message/ring.h,
- * core/message/credit.h and core/inbox.h promise:
+ * back unasked, and leased again. It leaves out sizes and time, and keeps what core/eager/ring.h,
+ * core/link/credit.h and core/inbox.h promise:
  *
  *   - a message is read as it was written: nothing writes a slot, on either side, that is in use;
  *   - messages are delivered in the order of their numbers, whichever way they went;

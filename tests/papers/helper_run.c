@@ -170,7 +170,7 @@ static void give_back(struct run *run)
 
 static void message_of_helper(struct run *run, const struct sim_call *call)
 {
-    struct rbuf_point point = {
+    struct rbuf_use point = {
         .time_ns = run->now_ns, .frames = call->frames, .base = call->base, .bytes = call->bytes};
     struct rbuf_mr *mr;
     enum rbuf_mr_taken taken;
@@ -192,7 +192,7 @@ static void message_of_helper(struct run *run, const struct sim_call *call)
         run->now_ns += point.register_ns;
         rbuf_mr_publish(mr, HANDLE, 1);
     }
-    rbuf_points_put(&run->helper.points, &point);
+    rbuf_use_queue_put(&run->helper.points, &point);
     if (run->how.rival != NULL) {
         periodicity_see(run->how.rival, &point);
     }

@@ -62,7 +62,7 @@ static uint64_t next_use_ns(const struct periodicity *periodicity, uint32_t m)
            periodicity->time_ns[place(periodicity, m)];
 }
 
-void periodicity_see(struct periodicity *periodicity, const struct rbuf_point *point)
+void periodicity_see(struct periodicity *periodicity, const struct rbuf_use *point)
 {
     struct periodicity_buffer *buffer = find(periodicity, point->base);
     const uint64_t at = periodicity->seen++ % PERIODICITY_MOST;

@@ -29,6 +29,6 @@ struct periodicity {
     struct rbuf_prediction_counters counters; /* points, predicted, near, close */
 };
 
-void periodicity_see(struct periodicity *periodicity, const struct rbuf_point *point);
+void periodicity_see(struct periodicity *periodicity, const struct rbuf_use *point);
 
 #endif

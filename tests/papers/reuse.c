@@ -2,7 +2,7 @@
 /*
  * Frequently used buffers, simulated beside the figures of the paper that core/choice/frequent.h
  * cites: messages by the core that ships over its adapter (world_defaults()) at its copy speed, and
- * which buffers are registered when by frequent.h and pace.h, called as the glue calls them.
+ * which buffers are registered when by frequent.h and trial.h, called as the glue calls them.
  *
  *     reuse latency      a message copied and gathered, what that gains (figures 4, 6), n (table 2)
  *     reuse spectrum     1000 buffers, buffer i used i times (figures 5, 7), by speculation
@@ -21,7 +21,7 @@
 #include <string.h>
 
 #include "core/choice/frequent.h"
-#include "core/choice/pace.h"
+#include "core/choice/trial.h"
 #include "verdict.h"
 #include "world.h"
 
@@ -161,7 +161,7 @@ static void print_latency(void)
 struct sender {
     enum rbuf_frequent_kind kind;
     struct rbuf_frequent table;
-    struct rbuf_pace pace;
+    struct rbuf_gather_trial trial;
     struct latency latency;
     double now_ns;
 };
@@ -176,18 +176,18 @@ static void look_and_send(struct sender *sender, uint64_t base, uint32_t bytes)
     bool gathers;
 
     if (table->held_count > 0 &&
-        rbuf_pace_count(&sender->pace, uses, BLOCK + rbuf_frequent_size(bytes))) {
-        rbuf_pace_turn(&sender->pace, (uint64_t) sender->now_ns + 1);
+        rbuf_gather_trial_count(&sender->trial, uses, BLOCK + rbuf_frequent_size(bytes))) {
+        rbuf_gather_trial_turn(&sender->trial, (uint64_t) sender->now_ns + 1);
     }
     if (buffer != NULL && buffer->held == NULL &&
         rbuf_frequent_wants(table, buffer, sender->kind, bytes) &&
-        rbuf_pace_needs_registrations(&sender->pace)) {
+        rbuf_gather_trial_needs_registrations(&sender->trial)) {
         rbuf_frequent_hold(table, buffer, sender->kind, sender, 1, register_ns(bytes));
         sender->now_ns += (double) register_ns(bytes);
-        rbuf_pace_spare(&sender->pace, register_ns(bytes));
+        rbuf_gather_trial_spare(&sender->trial, register_ns(bytes));
     }
     gathers = buffer != NULL && rbuf_frequent_covers(table, buffer, sender->kind, bytes) &&
-              sender->pace.path == RBUF_PACE_GATHER;
+              sender->trial.path == RBUF_GATHER_TRIAL_GATHER;
     (void) rbuf_frequent_turn(table, gathers);
     gathers = gathers && in_place;
     if (rbuf_frequent_times(table) && (sender->kind == RBUF_FREQUENT_SEND || !gathers)) {

@@ -78,7 +78,7 @@ check_table_complete() {
         grep -q -E "^(always|long) +refused +$name " "$here/params.table" && continue
         echo "no refused value of $name in params.table"
         missing=1
-    done < <(names_of "$source_of_names/btl_rbuf_params.c" '"')
+    done < <(names_of "$source_of_names/params/params.c" '"')
     return $missing
 }
 
@@ -94,13 +94,13 @@ check_ompi_info() {
             grep -q -E '\(.+; default: .+\)' && continue
         echo "parameter btl_rbuf_$name: no range and default"
         wrong=1
-    done < <(names_of "$source_of_names/btl_rbuf_params.c" '"')
+    done < <(names_of "$source_of_names/params/params.c" '"')
     while read -r name; do
         counters=$((counters + 1))
         grep -q -F "performance \"btl_rbuf_$name\"" "$text" && continue
         echo "no performance variable btl_rbuf_$name"
         wrong=1
-    done < <(names_of "$source_of_names/btl_rbuf_counters.c" '\(CORE\|TOTAL\)(')
+    done < <(names_of "$source_of_names/report/counters.c" '\(CORE\|TOTAL\)(')
     # The emulated adapter has the version of the rest.
     grep -F "\"btl_rbuf_version\"" "$text" | grep -F "\"$("$softhca" --version | cut -d ' ' -f 2)\"" || wrong=1
     echo "$parameters parameters, $counters counters"

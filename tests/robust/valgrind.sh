@@ -6,7 +6,6 @@
 set -u
 # shellcheck source=tests/robust/common.sh
 . "$(cd "$(dirname "$0")" && pwd)/common.sh"
-component_source=$here/../../opal/mca/btl/rbuf
 ompi_suppressions=/usr/share/openmpi/openmpi-valgrind.supp
 
 if ! command -v valgrind >/dev/null; then
@@ -15,13 +14,11 @@ if ! command -v valgrind >/dev/null; then
     exit
 fi
 
-# The records of the last job that have a function of ours in the stack. Symbols of the component,
+# The records of the last job that have a function of ours in the stack, by the path of its file. Symbols of the component,
 # which is unloaded before the end, are kept by --keep-debuginfo.
 records_of_ours() {
-    local files
-    files=$(cd "$component_source" && find . -name '*.[ch]' -printf '%f|' | sed 's/|$//; s/\./\\./g')
     cat "$TALLY_LOGS/memcheck".* 2>/dev/null | perl -e '
-        my $ours = qr/\((?:$ARGV[0]):\d+\)/;
+        my $ours = qr{opal/mca/btl/rbuf/[\w./]+\.[ch]:\d+\)};
         my $record = "";
         while (<STDIN>) {
             if (/^==\d+== *$/) {
@@ -30,7 +27,7 @@ records_of_ours() {
             } else {
                 $record .= "$_";
             }
-        }' "$files"
+        }'
 }
 
 memcheck() { # NAME PROTOCOL PROGRAM [ARGUMENT...]
@@ -39,7 +36,7 @@ memcheck() { # NAME PROTOCOL PROGRAM [ARGUMENT...]
     # Fair: else a rank that spins in MPI_Finalize can keep its listener's thread off for ten seconds,
     # and then has not heard that its peer leaves.
     wrap=(valgrind --fair-sched=try --leak-check=full --show-leak-kinds=definite --num-callers=40
-        --keep-debuginfo=yes "--suppressions=$here/memcheck.supp" "--log-file=$TALLY_LOGS/memcheck.%p")
+        --keep-debuginfo=yes --fullpath-after= "--suppressions=$here/memcheck.supp" "--log-file=$TALLY_LOGS/memcheck.%p")
     test -f $ompi_suppressions && wrap+=("--suppressions=$ompi_suppressions")
     mpi=(--mca btl_rbuf_protocol "$2" "${auto_args[@]}")
     job "$name" 300 2 "${@:3}"

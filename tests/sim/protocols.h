@@ -6,7 +6,7 @@
  * A message takes what one takes on an idle pair of nodes, simulated (measure.h): nothing of a
  * message is left when the next one begins, so that each kind has to be simulated once. Which kind
  * a message is of, with protocol auto, core/choice/choice.h itself decides on both sides, called as
- * the component calls it (btl_rbuf_auto.c): what it is told are the simulated times.
+ * the component calls it (registration/auto.c): what it is told are the simulated times.
  *
  * Deterministic; one thread.
  */

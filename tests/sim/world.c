@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "core/base/copy.h"
-#include "core/message/ring_long.h"
+#include "core/eager/ring_long.h"
 
 #define PAGE        4096u
 #define DEADLOCK_NS 2000000000ull /* of ticks alone */
@@ -366,7 +366,7 @@ void world_staging(struct world_node *node, struct rbuf_arena *arena)
     }
     node->growths++;
     key = sim_register(&node->nic, rbuf_arena_block(arena, arena->blocks), bytes);
-    rbuf_staging_grow(&node->core, arena, key, key);
+    rbuf_core_grow(&node->core, arena, key, key);
 }
 
 bool world_receive_staging_free(const struct rbuf_core *core)

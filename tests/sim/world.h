@@ -24,15 +24,15 @@
 #ifndef RBUF_SIM_WORLD_H
 #define RBUF_SIM_WORLD_H
 
-#include "core/message/channel.h"
+#include "core/eager/channel.h"
 #include "core/core.h"
-#include "core/early/early.h"
-#include "core/staged/get.h"
-#include "core/staged/grant.h"
+#include "core/rendezvous/early.h"
+#include "core/onesided/get.h"
+#include "core/rendezvous/grant.h"
 #include "model/staged.h"
-#include "core/staged/put.h"
-#include "core/staged/rma.h"
-#include "core/staged/staging.h"
+#include "core/rendezvous/put.h"
+#include "core/onesided/rma.h"
+#include "core/stage/staging.h"
 #include "model/in_place.h"
 #include "net.h"
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Packed data as Open MPI sends it and btl_rbuf_packed.c: a rendezvous, an answer, and then
+ * Packed data as Open MPI sends it and peers/packed.c: a rendezvous, an answer, and then
  * fragments. Where there is a window for early data the first bytes are packed into a slot while
  * the question is under way, a message of a peer at a time; fragments name what is there, and the
  * others carry their bytes. The receiver takes them in order.
  */
 #include <string.h>
 
-#include "core/message/channel.h"
-#include "core/early/early.h"
-#include "core/staged/tx_chunk.h"
+#include "core/eager/channel.h"
+#include "core/rendezvous/early.h"
+#include "core/stage/tx_chunk.h"
 #include "world.h"
 
 #define IN_FLIGHT_MOST 1u /* as glue: no more than two chunks are on their way */

@@ -8,8 +8,8 @@
  * the put begins with it when the answer is there. One message at a time, and one that is sent
  * alone: a chunk that waits is nobody else's.
  */
-#include "core/staged/sender.h"
-#include "core/staged/tx_chunk.h"
+#include "core/rendezvous/sender.h"
+#include "core/stage/tx_chunk.h"
 #include "world.h"
 
 void world_prestage(struct world_message *message)

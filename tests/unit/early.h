@@ -8,7 +8,7 @@
 #define RBUF_TEST_EARLY_H
 
 #include "case.h"
-#include "core/early/early.h"
+#include "core/rendezvous/early.h"
 
 #define EARLY_PAYLOAD (4096u - RBUF_FLAG_BYTES)
 #define EARLY_BYTES   (10u * EARLY_PAYLOAD) /* of a slot, by the world's defaults */

@@ -6,9 +6,9 @@
 #ifndef RBUF_TEST_RING_LONG_H
 #define RBUF_TEST_RING_LONG_H
 
-#include "core/message/ring_long.h"
-#include "core/message/ring_word.h"
-#include "core/message/polling_set.h"
+#include "core/eager/ring_long.h"
+#include "core/eager/ring_word.h"
+#include "core/eager/polling_set.h"
 #include "rings.h"
 
 enum { SLOT = 256, SLOTS = 16, LONGEST = 1500 };

@@ -6,7 +6,7 @@
 #define RBUF_TEST_RINGS_H
 
 #include "case.h"
-#include "core/message/ring.h"
+#include "core/eager/ring.h"
 
 static inline const struct rbuf_stats *rings_stats(const struct world *world, unsigned node)
 {

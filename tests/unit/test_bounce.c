@@ -6,7 +6,7 @@
  */
 #include "case.h"
 
-#include "core/message/channel.h"
+#include "core/eager/channel.h"
 
 #include <stddef.h>
 

@@ -3,7 +3,7 @@
  * Copied puts and gets: from and into memory that is not registered, through send staging.
  */
 #include "case.h"
-#include "core/staged/tx_chunk.h"
+#include "core/stage/tx_chunk.h"
 #include "unit.h"
 
 START_TEST(every_length_of_small_blocks)

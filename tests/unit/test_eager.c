@@ -3,7 +3,7 @@
  * The limit of eager messages: how long it is the lesser one after messages that found no room in
  * rings, and what ends that.
  */
-#include "core/message/eager.h"
+#include "core/eager/limit.h"
 #include "unit.h"
 
 enum { MOST = 24 * 1024, LEAST = 12 * 1024 };

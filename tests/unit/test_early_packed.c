@@ -4,7 +4,7 @@
  */
 #include "early.h"
 
-#include "core/staged/tx_chunk.h"
+#include "core/stage/tx_chunk.h"
 
 static struct world_message *send_packed(struct world *world, uint64_t bytes)
 {

@@ -6,7 +6,7 @@
  */
 #include <errno.h>
 
-#include "core/staged/flag.h"
+#include "core/stage/flag.h"
 #include "early.h"
 
 static struct world_options three_nodes(int arrival)

@@ -6,7 +6,7 @@
 #include <errno.h>
 
 #include "case.h"
-#include "core/message/channel.h"
+#include "core/eager/channel.h"
 #include "unit.h"
 
 #define MOMENTS 200u

@@ -4,7 +4,7 @@
  * faster with that.
  */
 #include "core/choice/frequent.h"
-#include "core/choice/pace.h"
+#include "core/choice/trial.h"
 #include "unit.h"
 
 #define BASE     0x10000000ull
@@ -393,21 +393,22 @@ START_TEST(held_up_to_a_limit)
 }
 END_TEST
 
-/* ---- pace ---- */
+/* ---- trial ---- */
 
 /* A program whose messages take so long, apart from every tenth block, in which it computes. The
  * messages that were gathered, of `blocks` of 10. */
-static unsigned run(struct rbuf_pace *pace, unsigned blocks, uint64_t copy_ns, uint64_t gather_ns)
+static unsigned run(struct rbuf_gather_trial *trial, unsigned blocks, uint64_t copy_ns,
+                    uint64_t gather_ns)
 {
     static uint64_t now_ns = 1;
     unsigned gathered = 0;
 
     for (unsigned i = 0; i < 10 * blocks; i++) {
-        if (rbuf_pace_count(pace, 1, 10)) {
-            rbuf_pace_turn(pace, now_ns);
+        if (rbuf_gather_trial_count(trial, 1, 10)) {
+            rbuf_gather_trial_turn(trial, now_ns);
         }
-        gathered += pace->path == RBUF_PACE_GATHER;
-        now_ns += pace->path == RBUF_PACE_GATHER ? gather_ns : copy_ns;
+        gathered += trial->path == RBUF_GATHER_TRIAL_GATHER;
+        now_ns += trial->path == RBUF_GATHER_TRIAL_GATHER ? gather_ns : copy_ns;
         now_ns += i % 100 == 5 ? 100000 : i % 7;
     }
     return gathered;
@@ -416,29 +417,29 @@ static unsigned run(struct rbuf_pace *pace, unsigned blocks, uint64_t copy_ns, u
 /* Each path is tried at first; then the faster one is taken but for a try now and then. */
 START_TEST(the_faster_path)
 {
-    struct rbuf_pace pace = {0};
+    struct rbuf_gather_trial trial = {0};
 
-    ck_assert(rbuf_pace_needs_registrations(&pace));
-    ck_assert_uint_le(run(&pace, 8, 500, 400), 50);
-    ck_assert_uint_ge(run(&pace, 1000, 500, 400), 9500);
-    pace = (struct rbuf_pace){0};
-    ck_assert_uint_ge(run(&pace, 8, 500, 3000), 30);
-    ck_assert_uint_le(run(&pace, 1000, 500, 3000), 30);
-    ck_assert_int_eq(pace.path, RBUF_PACE_COPY);
-    ck_assert(!rbuf_pace_needs_registrations(&pace));
+    ck_assert(rbuf_gather_trial_needs_registrations(&trial));
+    ck_assert_uint_le(run(&trial, 8, 500, 400), 50);
+    ck_assert_uint_ge(run(&trial, 1000, 500, 400), 9500);
+    trial = (struct rbuf_gather_trial){0};
+    ck_assert_uint_ge(run(&trial, 8, 500, 3000), 30);
+    ck_assert_uint_le(run(&trial, 1000, 500, 3000), 30);
+    ck_assert_int_eq(trial.path, RBUF_GATHER_TRIAL_COPY);
+    ck_assert(!rbuf_gather_trial_needs_registrations(&trial));
 }
 END_TEST
 
 /* What changes is found out, by the next tries. */
 START_TEST(the_program_changes)
 {
-    struct rbuf_pace pace = {0};
+    struct rbuf_gather_trial trial = {0};
 
-    run(&pace, 300, 500, 3000);
-    run(&pace, 4 * RBUF_PACE_MOST, 3000, 500);
-    ck_assert_uint_ge(run(&pace, 100, 3000, 500), 980);
-    run(&pace, 4 * RBUF_PACE_MOST, 500, 3000);
-    ck_assert_uint_le(run(&pace, 100, 500, 3000), 20);
+    run(&trial, 300, 500, 3000);
+    run(&trial, 4 * RBUF_GATHER_TRIAL_MOST, 3000, 500);
+    ck_assert_uint_ge(run(&trial, 100, 3000, 500), 980);
+    run(&trial, 4 * RBUF_GATHER_TRIAL_MOST, 500, 3000);
+    ck_assert_uint_le(run(&trial, 100, 500, 3000), 20);
 }
 END_TEST
 
@@ -446,22 +447,22 @@ END_TEST
  * into all. */
 START_TEST(what_blocks_hold_besides)
 {
-    struct rbuf_pace pace = {0};
+    struct rbuf_gather_trial trial = {0};
     uint64_t now_ns = 1;
     unsigned gathered = 0;
 
     for (unsigned i = 0; i < 100000; i++) {
         const bool is_registered = i % 4 == 0;
 
-        if (is_registered && i % 100 == 0 && pace.path == RBUF_PACE_GATHER) {
-            rbuf_pace_spare(&pace, 60000);
+        if (is_registered && i % 100 == 0 && trial.path == RBUF_GATHER_TRIAL_GATHER) {
+            rbuf_gather_trial_spare(&trial, 60000);
             now_ns += 60000;
         }
-        if (rbuf_pace_count(&pace, 1, 40)) {
-            rbuf_pace_turn(&pace, now_ns);
+        if (rbuf_gather_trial_count(&trial, 1, 40)) {
+            rbuf_gather_trial_turn(&trial, now_ns);
         }
-        gathered += is_registered && pace.path == RBUF_PACE_GATHER;
-        now_ns += is_registered && pace.path == RBUF_PACE_GATHER ? 900 : 1000;
+        gathered += is_registered && trial.path == RBUF_GATHER_TRIAL_GATHER;
+        now_ns += is_registered && trial.path == RBUF_GATHER_TRIAL_GATHER ? 900 : 1000;
     }
     ck_assert_uint_ge(gathered, 22500);
 }
@@ -471,24 +472,25 @@ END_TEST
  * takes longer when they are gathered. The rounds that follow do. */
 START_TEST(blocks_of_registrations)
 {
-    struct rbuf_pace pace = {0};
+    struct rbuf_gather_trial trial = {0};
     bool is_registered[4096] = {false};
     uint64_t now_ns = 1;
     unsigned gathered = 0;
 
     for (unsigned i = 0; i < 4 * 4096; i++) {
         const unsigned buffer = i % 4096;
-        const bool registers = !is_registered[buffer] && rbuf_pace_needs_registrations(&pace);
+        const bool registers =
+            !is_registered[buffer] && rbuf_gather_trial_needs_registrations(&trial);
 
-        if (rbuf_pace_count(&pace, 1, 40)) {
-            rbuf_pace_turn(&pace, now_ns);
+        if (rbuf_gather_trial_count(&trial, 1, 40)) {
+            rbuf_gather_trial_turn(&trial, now_ns);
         }
         if (registers) {
             is_registered[buffer] = true;
-            rbuf_pace_spare(&pace, 20000);
+            rbuf_gather_trial_spare(&trial, 20000);
             now_ns += 20000;
         }
-        if (pace.path == RBUF_PACE_GATHER && is_registered[buffer]) {
+        if (trial.path == RBUF_GATHER_TRIAL_GATHER && is_registered[buffer]) {
             now_ns += registers ? 3000 : 1000;
             gathered++;
         } else {
@@ -503,18 +505,18 @@ END_TEST
  * depend on that. */
 START_TEST(blocks_of_unlike_lengths)
 {
-    struct rbuf_pace pace = {0};
+    struct rbuf_gather_trial trial = {0};
     uint64_t now_ns = 1;
     unsigned gathered = 0, messages = 0;
 
     while (messages < 100000) {
-        const unsigned uses = pace.path == RBUF_PACE_GATHER ? 1 : 1 + messages % 16;
+        const unsigned uses = trial.path == RBUF_GATHER_TRIAL_GATHER ? 1 : 1 + messages % 16;
 
-        if (rbuf_pace_count(&pace, uses, 40)) {
-            rbuf_pace_turn(&pace, now_ns);
+        if (rbuf_gather_trial_count(&trial, uses, 40)) {
+            rbuf_gather_trial_turn(&trial, now_ns);
         }
-        gathered += pace.path == RBUF_PACE_GATHER ? uses : 0;
-        now_ns += (uint64_t) uses * (pace.path == RBUF_PACE_GATHER ? 540 : 500);
+        gathered += trial.path == RBUF_GATHER_TRIAL_GATHER ? uses : 0;
+        now_ns += (uint64_t) uses * (trial.path == RBUF_GATHER_TRIAL_GATHER ? 540 : 500);
         messages += uses;
     }
     ck_assert_uint_le(gathered, 10000);

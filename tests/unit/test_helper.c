@@ -25,7 +25,7 @@ static void open_it(void)
 /* A message at `now_ns`. True: its memory was registered. */
 static bool use(uint64_t base, uint64_t now_ns)
 {
-    const struct rbuf_point point = {.time_ns = now_ns, .frames = 1, .base = base, .bytes = BYTES};
+    const struct rbuf_use point = {.time_ns = now_ns, .frames = 1, .base = base, .bytes = BYTES};
     struct rbuf_mr *mr;
     enum rbuf_mr_taken taken = rbuf_mr_take(&helper.mrs, base, BYTES, 1, &mr);
 
@@ -33,7 +33,7 @@ static bool use(uint64_t base, uint64_t now_ns)
     if (taken == RBUF_MR_TO_REGISTER) {
         rbuf_mr_publish(mr, &handle, 1);
     }
-    ck_assert(rbuf_points_put(&helper.points, &point));
+    ck_assert(rbuf_use_queue_put(&helper.points, &point));
     rbuf_mr_give(&helper.mrs, mr);
     return taken == RBUF_MR_TAKEN;
 }
@@ -213,21 +213,21 @@ END_TEST
  */
 START_TEST(points_half_full)
 {
-    const struct rbuf_point point = {.time_ns = MS, .frames = 1, .base = BASE, .bytes = BYTES};
-    struct rbuf_point seen;
+    const struct rbuf_use point = {.time_ns = MS, .frames = 1, .base = BASE, .bytes = BYTES};
+    struct rbuf_use seen;
 
     open_it();
     for (unsigned round = 0; round < 3; round++) {
         unsigned left = 0;
 
-        while (!rbuf_points_half_full(&helper.points)) {
-            ck_assert(rbuf_points_put(&helper.points, &point));
+        while (!rbuf_use_queue_half_full(&helper.points)) {
+            ck_assert(rbuf_use_queue_put(&helper.points, &point));
             left++;
         }
         ck_assert_uint_eq(left, (helper.points.mask + 1) / 2);
-        while (rbuf_points_get(&helper.points, &seen)) {
+        while (rbuf_use_queue_get(&helper.points, &seen)) {
         }
-        ck_assert(!rbuf_points_half_full(&helper.points));
+        ck_assert(!rbuf_use_queue_half_full(&helper.points));
     }
     rbuf_helper_close(&helper);
 }

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * The thread of protocol helper, its hooks and its sleep, by real threads under ThreadSanitizer
- * where that runs: btl_rbuf_helper.c, btl_rbuf_hooks.c and btl_rbuf_registration.c as they ship.
- * What they call of Open MPI, verbs and the rest of the glue is here.
+ * where that runs: registration/helper.c, registration/hooks.c and registration/registration.c as
+ * they ship. What they call of Open MPI, verbs and the rest of the glue is here.
  *
  * Threads use buffers and give memory back to the system, which is a version that changes behind
  * the hook. A registration knows of which version it is, and there is room for a few only. Another
  * thread gives back memory that is nobody's, while the helper comes and goes.
  */
-#include "btl_rbuf_helper.h"
+#include "registration/helper.h"
 
 #include <pthread.h>
 #include <unistd.h>
 
-#include "btl_rbuf.h"
-#include "btl_rbuf_frames.h"
-#include "btl_rbuf_help.h"
-#include "btl_rbuf_hooks.h"
-#include "btl_rbuf_params.h"
-#include "btl_rbuf_sharing.h"
+#include "verbs/port.h"
+#include "registration/call_stack.h"
+#include "params/help.h"
+#include "registration/hooks.h"
+#include "params/params.h"
+#include "registration/sharing.h"
 #include "opal/mca/memory/base/base.h"
 #include "opal/memoryhooks/memory.h"
 #include "opal/runtime/opal_progress.h"
@@ -52,7 +52,6 @@ static _Atomic uint32_t outdated, pulled_away, failed;
 
 static _Thread_local uint64_t site;
 static struct rbuf_port port;
-static mca_btl_rbuf_module_t module = {.port = &port};
 static struct mca_btl_rbuf_helper *helper;
 
 static uint64_t base_of(uint32_t buffer)
@@ -81,12 +80,12 @@ void mca_btl_rbuf_verbose(const char *format, ...)
     (void) format;
 }
 
-bool mca_btl_rbuf_frames_open(void)
+bool mca_btl_rbuf_call_stack_open(void)
 {
     return true;
 }
 
-uint64_t mca_btl_rbuf_frames_hash(void)
+uint64_t mca_btl_rbuf_call_stack_hash(void)
 {
     return site;
 }
@@ -189,7 +188,7 @@ static void use(uint32_t buffer)
 {
     struct rbuf_problem problem;
     mca_btl_rbuf_registration_t *registration = mca_btl_rbuf_helper_take(
-        helper, NULL, (void *) (uintptr_t) base_of(buffer), BYTES, MCA_BTL_RBUF_TARGET, &problem);
+        helper, 0, (void *) (uintptr_t) base_of(buffer), BYTES, MCA_BTL_RBUF_TARGET, &problem);
     struct region *region;
 
     (void) atomic_load (&progress)();
@@ -250,7 +249,7 @@ START_TEST(applications_hooks_and_the_thread)
 
     ck_assert_int_eq(pthread_create(&other, NULL, release_others, NULL), 0);
     for (unsigned turn = 0; turn < 2; turn++) {
-        helper = mca_btl_rbuf_helper_open(&module);
+        helper = mca_btl_rbuf_helper_open(&port);
         ck_assert_ptr_nonnull(helper);
         for (uint32_t i = 0; i < APPLICATIONS; i++) {
             number[i] = i;

@@ -2,7 +2,7 @@
 /*
  * The biased lock: an owner, or several threads, and a visitor never see each other inside.
  */
-#include "btl_rbuf_lock.h"
+#include "common/lock.h"
 #include "unit.h"
 
 #include <time.h>

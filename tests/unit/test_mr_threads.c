@@ -74,7 +74,7 @@ static void deregister_it(struct world *world, struct rbuf_mr *mr)
 
 static void use(struct world *world, uint32_t buffer, uint32_t site)
 {
-    struct rbuf_point point = {.frames = 1 + site, .base = base_of(buffer), .bytes = BYTES};
+    struct rbuf_use point = {.frames = 1 + site, .base = base_of(buffer), .bytes = BYTES};
     struct registration *registration;
     struct rbuf_mr *mr;
     enum rbuf_mr_taken taken = rbuf_mr_take(&world->helper.mrs, point.base, BYTES, 1, &mr);
@@ -98,7 +98,7 @@ static void use(struct world *world, uint32_t buffer, uint32_t site)
     atomic_fetch_add(&registration->users, 1);
     atomic_fetch_add(&world->outdated,
                      registration->version != atomic_load(&world->version[buffer]));
-    (void) rbuf_points_put(&world->helper.points, &point);
+    (void) rbuf_use_queue_put(&world->helper.points, &point);
     atomic_fetch_sub(&registration->users, 1);
     rbuf_mr_give(&world->helper.mrs, mr);
 }
@@ -197,7 +197,7 @@ END_TEST
 
 /* Each point comes once, whole, and in its writer's order; lost are those that were refused. */
 struct writer {
-    struct rbuf_points *points;
+    struct rbuf_use_queue *points;
     uint32_t number;
 };
 
@@ -206,28 +206,28 @@ static void *write_points(void *data)
     const struct writer *writer = data;
 
     for (uint64_t i = 1; i <= ROUNDS; i++) {
-        const struct rbuf_point point = {.time_ns = i, .bytes = i, .peer = writer->number};
+        const struct rbuf_use point = {.time_ns = i, .bytes = i, .peer = writer->number};
 
-        (void) rbuf_points_put(writer->points, &point);
+        (void) rbuf_use_queue_put(writer->points, &point);
     }
     return NULL;
 }
 
 START_TEST(points)
 {
-    struct rbuf_points points;
+    struct rbuf_use_queue points;
     struct writer writer[APPLICATIONS];
     pthread_t thread[APPLICATIONS];
     uint64_t last[APPLICATIONS] = {0}, read = 0;
-    struct rbuf_point point;
+    struct rbuf_use point;
 
-    ck_assert_int_eq(rbuf_points_open(&points, 8), 0);
+    ck_assert_int_eq(rbuf_use_queue_open(&points, 8), 0);
     for (uint32_t i = 0; i < APPLICATIONS; i++) {
         writer[i] = (struct writer){.points = &points, .number = i};
         ck_assert_int_eq(pthread_create(&thread[i], NULL, write_points, &writer[i]), 0);
     }
     while (read + atomic_load(&points.lost) < (uint64_t) ROUNDS * APPLICATIONS) {
-        if (rbuf_points_get(&points, &point)) {
+        if (rbuf_use_queue_get(&points, &point)) {
             ck_assert_uint_eq(point.time_ns, point.bytes);
             ck_assert_uint_gt(point.time_ns, last[point.peer]);
             last[point.peer] = point.time_ns;
@@ -237,9 +237,9 @@ START_TEST(points)
     for (uint32_t i = 0; i < APPLICATIONS; i++) {
         pthread_join(thread[i], NULL);
     }
-    ck_assert(!rbuf_points_get(&points, &point));
+    ck_assert(!rbuf_use_queue_get(&points, &point));
     ck_assert_uint_ge(read, 8);
-    rbuf_points_close(&points);
+    rbuf_use_queue_close(&points);
 }
 END_TEST
 

@@ -19,7 +19,7 @@ static void open_it(uint32_t sites, uint32_t window)
 
 static void see(uint64_t time_ns, uint64_t frames, uint64_t base)
 {
-    const struct rbuf_point point = {
+    const struct rbuf_use point = {
         .time_ns = time_ns, .frames = frames, .base = base, .bytes = BYTES};
 
     rbuf_predictor_see(&predictor, &point);
@@ -186,7 +186,7 @@ END_TEST
  * a little have not. */
 START_TEST(levels)
 {
-    struct rbuf_point point = {.frames = 1, .base = BASE};
+    struct rbuf_use point = {.frames = 1, .base = BASE};
 
     open_it(64, 0);
     for (unsigned i = 0; i < 20; i++) {
@@ -203,7 +203,7 @@ END_TEST
 /* Without frames size and peer stand for them. */
 START_TEST(without_frames)
 {
-    struct rbuf_point point = {.base = BASE, .bytes = BYTES};
+    struct rbuf_use point = {.base = BASE, .bytes = BYTES};
 
     open_it(64, 0);
     for (unsigned i = 1; i <= 8; i++) {

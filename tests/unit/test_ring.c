@@ -4,7 +4,7 @@
  * out of order; rings that are full, declined, handed back, of unlike sizes. The world fails a run
  * in which a message arrives wrong or out of order.
  */
-#include "core/message/polling_set.h"
+#include "core/eager/polling_set.h"
 #include "rings.h"
 #include "unit.h"
 

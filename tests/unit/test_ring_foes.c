@@ -5,9 +5,9 @@
  */
 #include <errno.h>
 
-#include "core/message/polling_set.h"
-#include "core/message/ring_in.h"
-#include "core/message/ring_word.h"
+#include "core/eager/polling_set.h"
+#include "core/eager/ring_in.h"
+#include "core/eager/ring_word.h"
 #include "rings.h"
 #include "unit.h"
 

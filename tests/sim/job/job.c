@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/message/channel.h"
-#include "core/message/ring_long.h"
+#include "core/eager/channel.h"
+#include "core/eager/ring_long.h"
 
 #define PAGE          4096u
 #define STAGING_BYTES (1u << 20)

@@ -24,7 +24,7 @@
 #include <string.h>
 
 #include "../random.h"
-#include "core/message/ring_long.h"
+#include "core/eager/ring_long.h"
 #include "job.h"
 
 #define LIVE       64u /* processes that are simulated of a larger one */

@@ -21,8 +21,8 @@
 #include "opal/mca/base/mca_base_var.h"
 #include "opal/mca/btl/base/base.h"
 #include "opal/util/proc.h"
-#include "btl_rbuf_help_show.h"
-#include "btl_rbuf_values.h"
+#include "params/help_show.h"
+#include "params/values.h"
 #include "osc_rbuf_comm.h"
 #include "osc_rbuf_mpi.h"
 

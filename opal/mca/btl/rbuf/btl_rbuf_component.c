@@ -5,29 +5,29 @@
  * Order: listener, ports, modules, modex. Closed in the other order; Open MPI finalizes the modules
  * before it closes the component.
  */
-#include "btl_rbuf.h"
+#include "module/module.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "btl_rbuf_async.h"
-#include "btl_rbuf_connections.h"
-#include "btl_rbuf_counters.h"
-#include "btl_rbuf_default.h"
-#include "btl_rbuf_fork.h"
-#include "btl_rbuf_fragment.h"
-#include "btl_rbuf_help.h"
-#include "btl_rbuf_memory.h"
-#include "btl_rbuf_module.h"
-#include "btl_rbuf_params.h"
-#include "btl_rbuf_prepare.h"
-#include "btl_rbuf_procs.h"
-#include "btl_rbuf_progress.h"
-#include "btl_rbuf_rdma.h"
-#include "btl_rbuf_report.h"
-#include "btl_rbuf_sharing.h"
-#include "btl_rbuf_send.h"
-#include "btl_rbuf_show.h"
+#include "btl/async.h"
+#include "btl/connections.h"
+#include "report/counters.h"
+#include "module/default.h"
+#include "registration/fork.h"
+#include "module/fragment.h"
+#include "params/help.h"
+#include "btl/register_mem.h"
+#include "module/module_open.h"
+#include "params/params.h"
+#include "btl/prepare.h"
+#include "btl/procs.h"
+#include "btl/progress.h"
+#include "btl/put_get.h"
+#include "report/report.h"
+#include "registration/sharing.h"
+#include "btl/send.h"
+#include "report/explain.h"
 #include "verbs/in_order.h"
 
 #define RETRIED 3u /* times connect_timeout, that a request is tried again */
@@ -377,7 +377,7 @@ static mca_btl_base_module_t **init(int *count, bool progress_threads, bool mpi_
     }
     report_refuted();
     say_what_is_used();
-    mca_btl_rbuf_show();
+    mca_btl_rbuf_explain();
     mca_btl_rbuf_report_open();
     *count = (int) opened;
     return modules;

@@ -5,114 +5,195 @@
 # against its own fabric.h. %reldir% is this folder as seen from the file that includes this one.
 
 rbuf_glue_sources = \
-	%reldir%/btl_rbuf.c \
-	%reldir%/btl_rbuf.h \
-	%reldir%/btl_rbuf_async.c \
-	%reldir%/btl_rbuf_async.h \
-	%reldir%/btl_rbuf_auto.c \
-	%reldir%/btl_rbuf_auto.h \
-	%reldir%/btl_rbuf_bml.c \
-	%reldir%/btl_rbuf_bml.h \
-	%reldir%/btl_rbuf_cache.c \
-	%reldir%/btl_rbuf_cache.h \
-	%reldir%/btl_rbuf_callback.c \
-	%reldir%/btl_rbuf_callback.h \
-	%reldir%/btl_rbuf_collect.c \
-	%reldir%/btl_rbuf_collect.h \
 	%reldir%/btl_rbuf_component.c \
-	%reldir%/btl_rbuf_connect.c \
-	%reldir%/btl_rbuf_connect.h \
-	%reldir%/btl_rbuf_connections.c \
-	%reldir%/btl_rbuf_connections.h \
-	%reldir%/btl_rbuf_convertor.c \
-	%reldir%/btl_rbuf_convertor.h \
-	%reldir%/btl_rbuf_counters.c \
-	%reldir%/btl_rbuf_counters.h \
-	%reldir%/btl_rbuf_default.c \
-	%reldir%/btl_rbuf_default.h \
-	%reldir%/btl_rbuf_departed.c \
-	%reldir%/btl_rbuf_departed.h \
-	%reldir%/btl_rbuf_eager.c \
-	%reldir%/btl_rbuf_eager.h \
-	%reldir%/btl_rbuf_endpoint.c \
-	%reldir%/btl_rbuf_endpoint.h \
-	%reldir%/btl_rbuf_fork.c \
-	%reldir%/btl_rbuf_fork.h \
-	%reldir%/btl_rbuf_fragment.c \
-	%reldir%/btl_rbuf_fragment.h \
-	%reldir%/btl_rbuf_frames.c \
-	%reldir%/btl_rbuf_frames.h \
-	%reldir%/btl_rbuf_frequent.c \
-	%reldir%/btl_rbuf_frequent.h \
-	%reldir%/btl_rbuf_gather.c \
-	%reldir%/btl_rbuf_gather.h \
-	%reldir%/btl_rbuf_help.c \
-	%reldir%/btl_rbuf_help.h \
-	%reldir%/btl_rbuf_help_show.c \
-	%reldir%/btl_rbuf_help_show.h \
-	%reldir%/btl_rbuf_helper.c \
-	%reldir%/btl_rbuf_helper.h \
-	%reldir%/btl_rbuf_hooks.c \
-	%reldir%/btl_rbuf_hooks.h \
-	%reldir%/btl_rbuf_latency.c \
-	%reldir%/btl_rbuf_latency.h \
-	%reldir%/btl_rbuf_lock.c \
-	%reldir%/btl_rbuf_lock.h \
-	%reldir%/btl_rbuf_mailbox.c \
-	%reldir%/btl_rbuf_mailbox.h \
-	%reldir%/btl_rbuf_memory.c \
-	%reldir%/btl_rbuf_memory.h \
-	%reldir%/btl_rbuf_modex.c \
-	%reldir%/btl_rbuf_modex.h \
-	%reldir%/btl_rbuf_module.c \
-	%reldir%/btl_rbuf_module.h \
-	%reldir%/btl_rbuf_operation.c \
-	%reldir%/btl_rbuf_operation.h \
-	%reldir%/btl_rbuf_osc.c \
-	%reldir%/btl_rbuf_osc.h \
-	%reldir%/btl_rbuf_packed.c \
-	%reldir%/btl_rbuf_packed.h \
-	%reldir%/btl_rbuf_params.c \
-	%reldir%/btl_rbuf_params.h \
-	%reldir%/btl_rbuf_prepare.c \
-	%reldir%/btl_rbuf_prepare.h \
-	%reldir%/btl_rbuf_procs.c \
-	%reldir%/btl_rbuf_procs.h \
-	%reldir%/btl_rbuf_progress.c \
-	%reldir%/btl_rbuf_progress.h \
-	%reldir%/btl_rbuf_rdma.c \
-	%reldir%/btl_rbuf_rdma.h \
-	%reldir%/btl_rbuf_registrar.c \
-	%reldir%/btl_rbuf_registrar.h \
-	%reldir%/btl_rbuf_registration.c \
-	%reldir%/btl_rbuf_registration.h \
-	%reldir%/btl_rbuf_report.c \
-	%reldir%/btl_rbuf_report.h \
-	%reldir%/btl_rbuf_ring.c \
-	%reldir%/btl_rbuf_ring.h \
-	%reldir%/btl_rbuf_schedule.c \
-	%reldir%/btl_rbuf_schedule.h \
-	%reldir%/btl_rbuf_send.c \
-	%reldir%/btl_rbuf_send.h \
-	%reldir%/btl_rbuf_sharing.c \
-	%reldir%/btl_rbuf_sharing.h \
-	%reldir%/btl_rbuf_show.c \
-	%reldir%/btl_rbuf_show.h \
-	%reldir%/btl_rbuf_staging.c \
-	%reldir%/btl_rbuf_staging.h \
-	%reldir%/btl_rbuf_summary.c \
-	%reldir%/btl_rbuf_summary.h \
-	%reldir%/btl_rbuf_values.c \
-	%reldir%/btl_rbuf_values.h \
-	%reldir%/btl_rbuf_ways.h \
+	%reldir%/btl/async.c \
+	%reldir%/btl/async.h \
+	%reldir%/btl/bml.c \
+	%reldir%/btl/bml.h \
+	%reldir%/btl/callback.c \
+	%reldir%/btl/callback.h \
+	%reldir%/btl/connections.c \
+	%reldir%/btl/connections.h \
+	%reldir%/btl/in_place.c \
+	%reldir%/btl/in_place.h \
+	%reldir%/btl/operation.c \
+	%reldir%/btl/operation.h \
+	%reldir%/btl/osc.c \
+	%reldir%/btl/osc.h \
+	%reldir%/btl/prepare.c \
+	%reldir%/btl/prepare.h \
+	%reldir%/btl/procs.c \
+	%reldir%/btl/procs.h \
+	%reldir%/btl/progress.c \
+	%reldir%/btl/progress.h \
+	%reldir%/btl/put_get.c \
+	%reldir%/btl/put_get.h \
+	%reldir%/btl/register_mem.c \
+	%reldir%/btl/register_mem.h \
+	%reldir%/btl/send.c \
+	%reldir%/btl/send.h \
+	%reldir%/report/counters.c \
+	%reldir%/report/counters.h \
+	%reldir%/report/explain.c \
+	%reldir%/report/explain.h \
+	%reldir%/report/job_texts.c \
+	%reldir%/report/job_texts.h \
+	%reldir%/report/report.c \
+	%reldir%/report/report.h \
+	%reldir%/report/summary.c \
+	%reldir%/report/summary.h \
+	%reldir%/peers/connect.c \
+	%reldir%/peers/connect.h \
+	%reldir%/peers/disconnected.c \
+	%reldir%/peers/disconnected.h \
+	%reldir%/peers/endpoint.c \
+	%reldir%/peers/endpoint.h \
+	%reldir%/peers/latency.c \
+	%reldir%/peers/latency.h \
+	%reldir%/peers/packed.c \
+	%reldir%/peers/packed.h \
+	%reldir%/peers/poll_cq.c \
+	%reldir%/peers/poll_cq.h \
+	%reldir%/module/convertor.c \
+	%reldir%/module/convertor.h \
+	%reldir%/module/default.c \
+	%reldir%/module/default.h \
+	%reldir%/module/eager_limit.c \
+	%reldir%/module/eager_limit.h \
+	%reldir%/module/fragment.c \
+	%reldir%/module/fragment.h \
+	%reldir%/module/mailbox.c \
+	%reldir%/module/mailbox.h \
+	%reldir%/module/modex.c \
+	%reldir%/module/modex.h \
+	%reldir%/module/module.h \
+	%reldir%/module/module_open.c \
+	%reldir%/module/module_open.h \
+	%reldir%/module/process.c \
+	%reldir%/module/ring.c \
+	%reldir%/module/ring.h \
+	%reldir%/module/staging.c \
+	%reldir%/module/staging.h \
+	%reldir%/module/thresholds.h \
+	%reldir%/registration/auto.c \
+	%reldir%/registration/auto.h \
+	%reldir%/registration/cache.c \
+	%reldir%/registration/cache.h \
+	%reldir%/registration/call_stack.c \
+	%reldir%/registration/call_stack.h \
+	%reldir%/registration/fork.c \
+	%reldir%/registration/fork.h \
+	%reldir%/registration/frequent.c \
+	%reldir%/registration/frequent.h \
+	%reldir%/registration/helper.c \
+	%reldir%/registration/helper.h \
+	%reldir%/registration/hooks.c \
+	%reldir%/registration/hooks.h \
+	%reldir%/registration/registrar.c \
+	%reldir%/registration/registrar.h \
+	%reldir%/registration/registration.c \
+	%reldir%/registration/registration.h \
+	%reldir%/registration/sharing.c \
+	%reldir%/registration/sharing.h \
+	%reldir%/params/help.c \
+	%reldir%/params/help.h \
+	%reldir%/params/help_show.c \
+	%reldir%/params/help_show.h \
+	%reldir%/params/params.c \
+	%reldir%/params/params.h \
+	%reldir%/params/schedule.c \
+	%reldir%/params/schedule.h \
+	%reldir%/params/values.c \
+	%reldir%/params/values.h \
 	%reldir%/rbuf_compat.h \
 	%reldir%/rbuf_compat_help.h \
 	%reldir%/rbuf_version.h
 
 rbuf_core_sources = \
+	%reldir%/core/core.c \
+	%reldir%/core/core.h \
+	%reldir%/core/inbox.c \
+	%reldir%/core/inbox.h \
+	%reldir%/core/peer.c \
+	%reldir%/core/peer.h \
+	%reldir%/core/onesided/get.c \
+	%reldir%/core/onesided/get.h \
+	%reldir%/core/onesided/rma.c \
+	%reldir%/core/onesided/rma.h \
+	%reldir%/core/onesided/rma_order.c \
+	%reldir%/core/onesided/rma_order.h \
+	%reldir%/core/rendezvous/early.h \
+	%reldir%/core/rendezvous/early_in.c \
+	%reldir%/core/rendezvous/early_out.c \
+	%reldir%/core/rendezvous/grant.c \
+	%reldir%/core/rendezvous/grant.h \
+	%reldir%/core/rendezvous/grant_table.c \
+	%reldir%/core/rendezvous/lease.c \
+	%reldir%/core/rendezvous/lease.h \
+	%reldir%/core/rendezvous/put.c \
+	%reldir%/core/rendezvous/put.h \
+	%reldir%/core/rendezvous/receiver.c \
+	%reldir%/core/rendezvous/receiver.h \
+	%reldir%/core/rendezvous/sender.c \
+	%reldir%/core/rendezvous/sender.h \
+	%reldir%/core/stage/flag.h \
+	%reldir%/core/stage/staging.c \
+	%reldir%/core/stage/staging.h \
+	%reldir%/core/stage/tx_chunk.c \
+	%reldir%/core/stage/tx_chunk.h \
+	%reldir%/core/eager/channel.c \
+	%reldir%/core/eager/channel.h \
+	%reldir%/core/eager/incoming.h \
+	%reldir%/core/eager/limit.c \
+	%reldir%/core/eager/limit.h \
+	%reldir%/core/eager/polling_set.c \
+	%reldir%/core/eager/polling_set.h \
+	%reldir%/core/eager/ring.c \
+	%reldir%/core/eager/ring.h \
+	%reldir%/core/eager/ring_in.c \
+	%reldir%/core/eager/ring_in.h \
+	%reldir%/core/eager/ring_long.c \
+	%reldir%/core/eager/ring_long.h \
+	%reldir%/core/eager/ring_out.c \
+	%reldir%/core/eager/ring_out.h \
+	%reldir%/core/eager/ring_word.h \
+	%reldir%/core/link/credit.c \
+	%reldir%/core/link/credit.h \
+	%reldir%/core/link/words.c \
+	%reldir%/core/link/words.h \
+	%reldir%/core/state/eager.h \
+	%reldir%/core/state/link.h \
+	%reldir%/core/state/rendezvous.h \
+	%reldir%/core/state/state.h \
+	%reldir%/core/choice/choice.c \
+	%reldir%/core/choice/choice.h \
+	%reldir%/core/choice/default.h \
+	%reldir%/core/choice/frequent.c \
+	%reldir%/core/choice/frequent.h \
+	%reldir%/core/choice/lives.c \
+	%reldir%/core/choice/lives.h \
+	%reldir%/core/choice/registration_cost.c \
+	%reldir%/core/choice/registration_cost.h \
+	%reldir%/core/choice/reuse.c \
+	%reldir%/core/choice/reuse.h \
+	%reldir%/core/choice/trial.c \
+	%reldir%/core/choice/trial.h \
+	%reldir%/core/helper/deadline.c \
+	%reldir%/core/helper/deadline.h \
+	%reldir%/core/helper/helper.c \
+	%reldir%/core/helper/helper.h \
+	%reldir%/core/helper/mr.c \
+	%reldir%/core/helper/mr.h \
+	%reldir%/core/helper/predictor.c \
+	%reldir%/core/helper/predictor.h \
+	%reldir%/core/helper/registration_queue.c \
+	%reldir%/core/helper/registration_queue.h \
+	%reldir%/core/helper/sharing.c \
+	%reldir%/core/helper/sharing.h \
+	%reldir%/core/helper/use_queue.c \
+	%reldir%/core/helper/use_queue.h \
 	%reldir%/core/base/arena.c \
 	%reldir%/core/base/arena.h \
-	%reldir%/core/base/fill.h \
 	%reldir%/core/base/bounce.c \
 	%reldir%/core/base/bounce.h \
 	%reldir%/core/base/checksum.c \
@@ -126,6 +207,7 @@ rbuf_core_sources = \
 	%reldir%/core/base/event.c \
 	%reldir%/core/base/event.h \
 	%reldir%/core/base/fab.h \
+	%reldir%/core/base/fill.h \
 	%reldir%/core/base/schedule.c \
 	%reldir%/core/base/schedule.h \
 	%reldir%/core/base/send_queue.h \
@@ -133,85 +215,7 @@ rbuf_core_sources = \
 	%reldir%/core/base/trace.c \
 	%reldir%/core/base/trace.h \
 	%reldir%/core/base/wire.h \
-	%reldir%/core/base/work.h \
-	%reldir%/core/choice/choice.c \
-	%reldir%/core/choice/choice.h \
-	%reldir%/core/choice/default.h \
-	%reldir%/core/choice/frequent.c \
-	%reldir%/core/choice/frequent.h \
-	%reldir%/core/choice/lives.c \
-	%reldir%/core/choice/lives.h \
-	%reldir%/core/choice/pace.c \
-	%reldir%/core/choice/pace.h \
-	%reldir%/core/choice/registration_cost.c \
-	%reldir%/core/choice/registration_cost.h \
-	%reldir%/core/choice/reuse.c \
-	%reldir%/core/choice/reuse.h \
-	%reldir%/core/core.c \
-	%reldir%/core/core.h \
-	%reldir%/core/early/early.h \
-	%reldir%/core/early/early_in.c \
-	%reldir%/core/early/early_out.c \
-	%reldir%/core/early/lease.c \
-	%reldir%/core/early/lease.h \
-	%reldir%/core/helper/deadline.c \
-	%reldir%/core/helper/deadline.h \
-	%reldir%/core/helper/helper.c \
-	%reldir%/core/helper/helper.h \
-	%reldir%/core/helper/mr.c \
-	%reldir%/core/helper/mr.h \
-	%reldir%/core/helper/points.c \
-	%reldir%/core/helper/points.h \
-	%reldir%/core/helper/predictor.c \
-	%reldir%/core/helper/predictor.h \
-	%reldir%/core/helper/registration_queue.c \
-	%reldir%/core/helper/registration_queue.h \
-	%reldir%/core/helper/sharing.c \
-	%reldir%/core/helper/sharing.h \
-	%reldir%/core/inbox.c \
-	%reldir%/core/inbox.h \
-	%reldir%/core/message/channel.c \
-	%reldir%/core/message/channel.h \
-	%reldir%/core/message/credit.c \
-	%reldir%/core/message/credit.h \
-	%reldir%/core/message/eager.c \
-	%reldir%/core/message/eager.h \
-	%reldir%/core/message/polling_set.c \
-	%reldir%/core/message/polling_set.h \
-	%reldir%/core/message/ring.c \
-	%reldir%/core/message/ring.h \
-	%reldir%/core/message/ring_in.c \
-	%reldir%/core/message/ring_in.h \
-	%reldir%/core/message/ring_long.c \
-	%reldir%/core/message/ring_long.h \
-	%reldir%/core/message/ring_word.h \
-	%reldir%/core/message/ring_out.c \
-	%reldir%/core/message/ring_out.h \
-	%reldir%/core/message/words.c \
-	%reldir%/core/message/words.h \
-	%reldir%/core/peer.c \
-	%reldir%/core/peer.h \
-	%reldir%/core/staged/get.c \
-	%reldir%/core/staged/flag.h \
-	%reldir%/core/staged/get.h \
-	%reldir%/core/staged/grant.c \
-	%reldir%/core/staged/grant.h \
-	%reldir%/core/staged/grant_table.c \
-	%reldir%/core/staged/put.c \
-	%reldir%/core/staged/put.h \
-	%reldir%/core/staged/receiver.c \
-	%reldir%/core/staged/receiver.h \
-	%reldir%/core/staged/rma.c \
-	%reldir%/core/staged/rma.h \
-	%reldir%/core/staged/rma_order.c \
-	%reldir%/core/staged/rma_order.h \
-	%reldir%/core/staged/sender.c \
-	%reldir%/core/staged/sender.h \
-	%reldir%/core/staged/staging.c \
-	%reldir%/core/staged/staging.h \
-	%reldir%/core/staged/tx_chunk.c \
-	%reldir%/core/staged/tx_chunk.h \
-	%reldir%/core/state.h
+	%reldir%/core/base/work.h
 
 rbuf_common_sources = \
 	%reldir%/common/bindings.c \
@@ -220,6 +224,9 @@ rbuf_common_sources = \
 	%reldir%/common/close_on_fork.h \
 	%reldir%/common/cpuset.c \
 	%reldir%/common/cpuset.h \
+	%reldir%/common/lock.c \
+	%reldir%/common/lock.h \
+	%reldir%/common/monotonic.h \
 	%reldir%/common/names.c \
 	%reldir%/common/names.h \
 	%reldir%/common/problem.c \
@@ -263,8 +270,6 @@ rbuf_verbs_sources = \
 	%reldir%/verbs/fork.h \
 	%reldir%/verbs/gid.c \
 	%reldir%/verbs/gid.h \
-	%reldir%/verbs/pkey.c \
-	%reldir%/verbs/pkey.h \
 	%reldir%/verbs/in_order.c \
 	%reldir%/verbs/in_order.h \
 	%reldir%/verbs/memory.c \
@@ -273,8 +278,11 @@ rbuf_verbs_sources = \
 	%reldir%/verbs/nearest.h \
 	%reldir%/verbs/order_probe.c \
 	%reldir%/verbs/order_probe.h \
-	%reldir%/verbs/port.c \
+	%reldir%/verbs/pkey.c \
+	%reldir%/verbs/pkey.h \
 	%reldir%/verbs/port.h \
+	%reldir%/verbs/port_open.c \
+	%reldir%/verbs/port_open.h \
 	%reldir%/verbs/queue_pair.c \
 	%reldir%/verbs/queue_pair.h \
 	%reldir%/verbs/receive.c \

@@ -8,7 +8,7 @@
  *     the sockets that are listened on          connect/listening.c
  *     the sockets of connections                connect/socket.c
  *     the eventfd of the listener's thread      connect/event_queue.c
- *     of each port the adapter's commands and   verbs/port.c
+ *     of each port the adapter's commands and   verbs/port_open.c
  *     asynchronous events (no completion channel is used)
  * Not marked, as a child that keeps it holds nothing up:
  *     libevent's epoll set and signal pipe      it gives no access to them; whoever waits for their

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
 #
-# Makes a file of help texts, as Open MPI reads it (the argument), the C table of btl_rbuf_help_show.h
+# Makes a file of help texts, as Open MPI reads it (the argument), the C table of params/help_show.h
 # (standard output). Lines that begin with # are comments; [NAME] begins a topic.
 
 function quoted(text) {
@@ -13,7 +13,7 @@ BEGIN {
     file = ARGV[1]
     sub(/.*\//, "", file)
     print "/* From " file ", by config/help_topics.awk. */"
-    print "#include \"btl_rbuf_help_show.h\"\n"
+    print "#include \"params/help_show.h\"\n"
     print "const char mca_btl_rbuf_help_file[] = \"" file "\";\n"
     print "const struct mca_btl_rbuf_help_topic mca_btl_rbuf_help_topics[] = {"
 }

@@ -6,20 +6,20 @@
  * Progress goes round the busy peers, so that one with much to do does not hold up the others: each
  * round copies at most a quantum in each direction, and a quantum for gets.
  */
-#include "core/message/ring_in.h"
-#include "core/staged/receiver.h"
+#include "core/eager/ring_in.h"
+#include "core/rendezvous/receiver.h"
 #include "core/core.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "core/base/fill.h"
-#include "core/message/channel.h"
-#include "core/staged/get.h"
-#include "core/staged/grant.h"
-#include "core/message/polling_set.h"
-#include "core/staged/rma.h"
-#include "core/staged/sender.h"
+#include "core/eager/channel.h"
+#include "core/onesided/get.h"
+#include "core/rendezvous/grant.h"
+#include "core/eager/polling_set.h"
+#include "core/onesided/rma.h"
+#include "core/rendezvous/sender.h"
 
 #define FILL_AT_ONCE 8u /* blocks, a microsecond or two */
 
@@ -29,7 +29,8 @@ int rbuf_core_open(struct rbuf_core *core, const struct rbuf_core_options *optio
     uint32_t block_bytes = options->schedule.block_bytes;
     int status;
 
-    *core = (struct rbuf_core){.options = *options, .fill = rbuf_fill_value(options->random)};
+    *core = (struct rbuf_core){
+        .options = *options, .take = rbuf_inbox_take, .fill = rbuf_fill_value(options->random)};
     TAILQ_INIT(&core->busy);
     TAILQ_INIT(&core->grants_free);
     TAILQ_INIT(&core->receiving);
@@ -88,6 +89,17 @@ void rbuf_core_close(struct rbuf_core *core)
     rbuf_arena_close(&core->receive_arena);
     rbuf_arena_close(&core->send_arena);
     free(core->peers);
+}
+
+/* Who waits for blocks to send from tries again in every progress. */
+void rbuf_core_grow(struct rbuf_core *core, struct rbuf_arena *arena, uint32_t lkey, uint32_t rkey)
+{
+    rbuf_arena_grow(arena, lkey, rkey);
+    core->stats.staging_grown++;
+    if (arena == &core->receive_arena) {
+        rbuf_lease_grown(core);
+        core->deferred_retry = true;
+    }
 }
 
 /* Bytes that may still be copied in this round. */

@@ -7,26 +7,38 @@
  * one other process on it. The user (glue, or the simulator) feeds completions in, calls
  * rbuf_core_progress(), and takes events out (core/base/event.h).
  *
- *     state.h, peer  what core knows of a port and of its peers; how peers come and go
+ *     peer           how peers come and go
  *     inbox          what is done with messages that came in, in one order
- *     message/       channels, credits, eager rings and who has one, words in mailboxes
- *     staged/        puts: grants, lanes, chunks, blocks; staging that grows; in-place transfers
- *     early/         the first bytes of messages, which are written with the rendezvous
+ *     onesided/      puts and gets: in place, and gets that are copied; their order
+ *     rendezvous/    staged puts: grants, lanes, chunks, blocks; early data, which is written with
+ *                    the rendezvous
+ *     stage/         staging that grows; chunks in the send staging
+ *     eager/         channels, eager rings and who has one
+ *     link/          credits, words in mailboxes
+ *     state/         what core knows of a port and of its peers: state.h composes what each folder
+ *                    above keeps
  *     choice/        protocol auto: what is copied and what is registered
  *     base/          arenas, schedules, the wire, the contract with the fabric
  *
- * Each layer calls those below it: core, peer, inbox | staged, early | message | state | base.
+ * Each layer calls those below it, and includes no others. A ring that takes a message finds what
+ * to do with it in the inbox's table (core/eager/incoming.h).
  *
  * Threads: every function of core is called with the module's lock held.
  */
 #ifndef RBUF_CORE_CORE_H
 #define RBUF_CORE_CORE_H
 
+#include "core/eager/polling_set.h"
+#include "core/eager/ring_in.h"
 #include "core/inbox.h"
+#include "core/link/credit.h"
+#include "core/link/words.h"
 #include "core/peer.h"
-#include "core/staged/receiver.h"
-#include "core/message/ring_in.h"
-#include "core/state.h"
+#include "core/rendezvous/early.h"
+#include "core/rendezvous/lease.h"
+#include "core/rendezvous/receiver.h"
+#include "core/stage/staging.h"
+#include "core/state/state.h"
 
 /* With the staging to begin with: receive_region must hold the buffers of one message. 0, or a
  * negative errno and nothing is kept. */
@@ -66,6 +78,10 @@ static inline void rbuf_core_swept(struct rbuf_core *core)
 {
     core->sweeps++;
 }
+
+/* Answers RBUF_EVENT_STAGING: the next rbuf_arena_step() blocks of the arena are registered, zeroed
+ * and stay so until rbuf_core_close(). */
+void rbuf_core_grow(struct rbuf_core *core, struct rbuf_arena *arena, uint32_t lkey, uint32_t rkey);
 
 /* Does a bounded amount of other work; `now_ns` is monotonic and may be some microseconds old.
  * Returns the number of things done, 0 when there was nothing to do. */

@@ -4,57 +4,26 @@
  * here or by whom it is passed to: a peer that does not keep to the protocol is broken (-EPROTO),
  * and never trusted with more than it was granted.
  */
-#include "core/message/ring_in.h"
-#include "core/staged/receiver.h"
 #include "core/inbox.h"
 
 #include <errno.h>
 
-#include "core/staged/grant.h"
-#include "core/message/polling_set.h"
-#include "core/message/ring.h"
-#include "core/staged/sender.h"
+#include "core/eager/incoming.h"
+#include "core/eager/polling_set.h"
+#include "core/eager/ring.h"
+#include "core/eager/ring_in.h"
+#include "core/link/credit.h"
+#include "core/rendezvous/early.h"
+#include "core/rendezvous/grant.h"
+#include "core/rendezvous/receiver.h"
+#include "core/rendezvous/sender.h"
 
 #define HEADER_BYTES ((uint32_t) sizeof(struct rbuf_message_header))
 
-/* The peer leases something. False: it is malformed. */
-static bool take_lease(struct rbuf_peer *peer, const struct rbuf_message_header *header,
-                       const struct rbuf_delivery *place)
+/* One that does not have the form of its kind. */
+static bool is_malformed(struct rbuf_peer *peer)
 {
-    if (header->tag == RBUF_LEASE_RING && place->bytes == sizeof(struct rbuf_ring_offer)) {
-        rbuf_ring_out_invited(peer, place->data);
-        return true;
-    }
-    if (header->tag == RBUF_LEASE_EARLY && place->bytes == sizeof(struct rbuf_early_window)) {
-        rbuf_early_out_leased(peer, place->data);
-        return true;
-    }
-    return false;
-}
-
-static bool take_recall(struct rbuf_peer *peer, enum rbuf_lease lease)
-{
-    switch (lease) {
-    case RBUF_LEASE_RING:
-        rbuf_ring_out_recalled(peer);
-        return true;
-    case RBUF_LEASE_EARLY:
-        rbuf_early_out_recalled(peer);
-        return true;
-    }
-    return false;
-}
-
-static bool take_return(struct rbuf_peer *peer, enum rbuf_lease lease)
-{
-    switch (lease) {
-    case RBUF_LEASE_RING:
-        rbuf_polling_set_back(peer);
-        return true;
-    case RBUF_LEASE_EARLY:
-        rbuf_early_in_returned(peer);
-        return true;
-    }
+    peer->core->stats.messages_refused++;
     return false;
 }
 
@@ -64,44 +33,6 @@ static bool refuse(struct rbuf_peer *peer)
     peer->core->stats.messages_refused++;
     rbuf_peer_break(peer, -EPROTO);
     return false;
-}
-
-/* Of a grant, or of none: packed data of which no more is asked for. */
-static void take_early(struct rbuf_peer *peer, uint64_t grant_id, uint32_t seq)
-{
-    if (grant_id != 0) {
-        rbuf_grant_named(peer, grant_id, seq);
-    } else if (!rbuf_peer_is_lost(peer) && !rbuf_early_in_closed(peer, seq)) {
-        (void) refuse(peer);
-    }
-}
-
-/* Messages of core's own. False if it is none, or malformed. */
-static bool take_own(struct rbuf_peer *peer, const struct rbuf_message_header *header,
-                     const struct rbuf_delivery *place)
-{
-    switch (header->kind) {
-    case RBUF_MESSAGE_RTR:
-        if (place->bytes != sizeof(struct rbuf_offer)) {
-            return false;
-        }
-        rbuf_put_granted(peer, place->data);
-        return true;
-    case RBUF_MESSAGE_EARLY:
-        if (place->bytes != sizeof(uint32_t)) {
-            return false;
-        }
-        take_early(peer, header->argument, *(const uint32_t *) place->data);
-        return true;
-    case RBUF_MESSAGE_LEASE:
-        return take_lease(peer, header, place);
-    case RBUF_MESSAGE_RECALL:
-        return take_recall(peer, (enum rbuf_lease) header->tag);
-    case RBUF_MESSAGE_RETURN:
-        return take_return(peer, (enum rbuf_lease) header->tag);
-    default:
-        return false;
-    }
 }
 
 /* Hands a message up. */
@@ -118,10 +49,87 @@ static bool hand_up(struct rbuf_peer *peer, const struct rbuf_delivery *delivery
     return true;
 }
 
+/* The peer leases something. */
+static bool take_lease(struct rbuf_peer *peer, const struct rbuf_message_header *header,
+                       const struct rbuf_delivery *place)
+{
+    if (header->tag == RBUF_LEASE_RING && place->bytes == sizeof(struct rbuf_ring_offer)) {
+        rbuf_ring_out_invited(peer, place->data);
+        return false;
+    }
+    if (header->tag == RBUF_LEASE_EARLY && place->bytes == sizeof(struct rbuf_early_window)) {
+        rbuf_early_out_leased(peer, place->data);
+        return false;
+    }
+    return is_malformed(peer);
+}
+
+static bool take_recall(struct rbuf_peer *peer, const struct rbuf_message_header *header,
+                        const struct rbuf_delivery *place)
+{
+    (void) place;
+    switch ((enum rbuf_lease) header->tag) {
+    case RBUF_LEASE_RING:
+        rbuf_ring_out_recalled(peer);
+        return false;
+    case RBUF_LEASE_EARLY:
+        rbuf_early_out_recalled(peer);
+        return false;
+    }
+    return is_malformed(peer);
+}
+
+static bool take_return(struct rbuf_peer *peer, const struct rbuf_message_header *header,
+                        const struct rbuf_delivery *place)
+{
+    (void) place;
+    switch ((enum rbuf_lease) header->tag) {
+    case RBUF_LEASE_RING:
+        rbuf_polling_set_back(peer);
+        return false;
+    case RBUF_LEASE_EARLY:
+        rbuf_early_in_returned(peer);
+        return false;
+    }
+    return is_malformed(peer);
+}
+
+/* An offer in place of a deferred one. */
+static bool take_rtr(struct rbuf_peer *peer, const struct rbuf_message_header *header,
+                     const struct rbuf_delivery *place)
+{
+    (void) header;
+    if (place->bytes != sizeof(struct rbuf_offer)) {
+        return is_malformed(peer);
+    }
+    rbuf_put_granted(peer, place->data);
+    return false;
+}
+
+/* Which early data are a grant's; without a grant: no more is asked for of packed data. */
+static bool take_early(struct rbuf_peer *peer, const struct rbuf_message_header *header,
+                       const struct rbuf_delivery *place)
+{
+    uint32_t seq;
+
+    if (place->bytes != sizeof(seq)) {
+        return is_malformed(peer);
+    }
+    seq = *(const uint32_t *) place->data;
+    if (header->argument != 0) {
+        rbuf_grant_named(peer, header->argument, seq);
+    } else if (!rbuf_peer_is_lost(peer) && !rbuf_early_in_closed(peer, seq)) {
+        return refuse(peer);
+    }
+    return false;
+}
+
 /* A message that announces another one. */
 static bool take_rts(struct rbuf_peer *peer, const struct rbuf_message_header *header,
-                     struct rbuf_delivery place)
+                     const struct rbuf_delivery *at)
 {
+    struct rbuf_delivery place = *at;
+
     if (rbuf_peer_is_lost(peer)) {
         return false;
     }
@@ -137,19 +145,24 @@ static bool take_rts(struct rbuf_peer *peer, const struct rbuf_message_header *h
 }
 
 /* A message that would have gone by a ring. */
-static bool take_long(struct rbuf_peer *peer, const struct rbuf_delivery *place)
+static bool take_long(struct rbuf_peer *peer, const struct rbuf_message_header *header,
+                      const struct rbuf_delivery *place)
 {
+    (void) header;
     if (place->channel != RBUF_BULK) {
-        peer->core->stats.messages_refused++;
-        return false;
+        return is_malformed(peer);
     }
     rbuf_polling_set_received(peer, place->bytes);
     return hand_up(peer, place);
 }
 
 /* A message whose payload goes on in early data, which came before it by the same queue pair. */
-static bool take_fragment(struct rbuf_peer *peer, struct rbuf_delivery place)
+static bool take_fragment(struct rbuf_peer *peer, const struct rbuf_message_header *header,
+                          const struct rbuf_delivery *at)
 {
+    struct rbuf_delivery place = *at;
+
+    (void) header;
     if (rbuf_peer_is_lost(peer)) {
         return false;
     }
@@ -161,25 +174,20 @@ static bool take_fragment(struct rbuf_peer *peer, struct rbuf_delivery place)
     return hand_up(peer, &place);
 }
 
-bool rbuf_inbox_take_other(struct rbuf_peer *peer, const struct rbuf_message_header *header,
-                           const struct rbuf_delivery *place)
+/* A message of Open MPI with an argument: it may have to wait for the grant that this names. */
+static bool take_fin(struct rbuf_peer *peer, const struct rbuf_message_header *header,
+                     const struct rbuf_delivery *place)
 {
-    struct rbuf_core *core = peer->core;
-
-    switch (header->kind) {
-    case RBUF_MESSAGE_USER:
-        return !rbuf_receiver_hold(peer, header, place) && hand_up(peer, place);
-    case RBUF_MESSAGE_LONG:
-        return take_long(peer, place);
-    case RBUF_MESSAGE_RTS:
-        return take_rts(peer, header, *place);
-    case RBUF_MESSAGE_FRAGMENT:
-        return take_fragment(peer, *place);
-    default:
-        core->stats.messages_refused += !take_own(peer, header, place);
-        return false;
-    }
+    return !rbuf_receiver_hold(peer, header, place) && hand_up(peer, place);
 }
+
+rbuf_take_message *const rbuf_inbox_take[RBUF_MESSAGE_KINDS] = {
+    [RBUF_MESSAGE_USER] = take_fin,      [RBUF_MESSAGE_LONG] = take_long,
+    [RBUF_MESSAGE_RTS] = take_rts,       [RBUF_MESSAGE_FRAGMENT] = take_fragment,
+    [RBUF_MESSAGE_RTR] = take_rtr,       [RBUF_MESSAGE_EARLY] = take_early,
+    [RBUF_MESSAGE_LEASE] = take_lease,   [RBUF_MESSAGE_RECALL] = take_recall,
+    [RBUF_MESSAGE_RETURN] = take_return,
+};
 
 /* True if it is the turn of a message of the control channel: those before it were taken. */
 static bool in_turn(struct rbuf_peer *peer, const struct rbuf_message_header *header)
@@ -228,7 +236,7 @@ bool rbuf_core_received(struct rbuf_core *core, enum rbuf_channel_id channel,
             rbuf_polling_set_received(peer, place.bytes);
         }
     }
-    if (rbuf_inbox_take(peer, header, place)) {
+    if (rbuf_incoming_take(peer, header, place)) {
         return true;
     }
     rbuf_credit_consumed(peer, (enum rbuf_flow) channel);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * The inbox: what is done with a message that came in, over whichever way.
+ * The inbox: a table of what is done with each kind of message (core/eager/incoming.h looks it up),
+ * and the messages that come over send/receive.
  *
  * The messages of the control channel and of the ring of one peer are in one order, that of the
  * sequence number in each header (Liu, Wu and Panda 2004, section 4.5). Both are posted to one
@@ -12,39 +13,12 @@
 #ifndef RBUF_CORE_INBOX_H
 #define RBUF_CORE_INBOX_H
 
-#include <errno.h>
 #include <stdbool.h>
 
-#include "core/state.h"
+#include "core/state/state.h"
 
-/* Of the inbox: deals with what is not simply handed to the user. */
-bool rbuf_inbox_take_other(struct rbuf_peer *peer, const struct rbuf_message_header *header,
-                           const struct rbuf_delivery *place);
-
-/* Deals with a message whose turn it is; `place` says where its payload stands. True: an event owns
- * that place until rbuf_core_release(). False: it is free again. */
-static inline bool rbuf_inbox_take(struct rbuf_peer *peer, const struct rbuf_message_header *header,
-                                   struct rbuf_delivery place)
-{
-    struct rbuf_core *core = peer->core;
-    struct rbuf_event *event;
-
-    place.tag = header->tag;
-    if (header->kind != RBUF_MESSAGE_USER || header->argument != 0) {
-        return rbuf_inbox_take_other(peer, header, &place);
-    }
-    event = rbuf_events_add(&core->events);
-    if (event == NULL) {
-        rbuf_peer_break(peer, -ENOMEM);
-        return false;
-    }
-    event->kind = RBUF_EVENT_DELIVER;
-    event->status = 0;
-    event->peer = peer;
-    event->delivery = place;
-    core->stats.messages_received++;
-    return true;
-}
+/* What is done with each kind of message, for core->take. */
+extern rbuf_take_message *const rbuf_inbox_take[RBUF_MESSAGE_KINDS];
 
 /* A message of `bytes` bytes stands at `data` in a receive buffer. True: an event owns the buffer
  * until rbuf_core_release(). False: the caller may repost it now. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * The table of peers, and their way through the states of core/state.h. Who finds a peer lost only
- * marks it BROKEN; here what is queued for it ends, in the order in which its user began it.
+ * The table of peers, and their way through the states of core/state/state.h. Who finds a peer lost
+ * only marks it BROKEN; here what is queued for it ends, in the order in which its user began it.
  */
 #include "core/peer.h"
 
@@ -9,11 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/message/channel.h"
-#include "core/staged/get.h"
-#include "core/staged/grant.h"
-#include "core/staged/rma.h"
-#include "core/staged/sender.h"
+#include "core/eager/channel.h"
+#include "core/onesided/get.h"
+#include "core/rendezvous/grant.h"
+#include "core/onesided/rma.h"
+#include "core/rendezvous/sender.h"
+#include "core/eager/polling_set.h"
+#include "core/eager/ring.h"
+#include "core/link/credit.h"
+#include "core/rendezvous/early.h"
+#include "core/rendezvous/lease.h"
 
 #define FIRST_PEERS 16u /* places of the first table */
 

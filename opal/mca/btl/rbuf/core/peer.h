@@ -7,7 +7,7 @@
 #ifndef RBUF_CORE_PEER_H
 #define RBUF_CORE_PEER_H
 
-#include "core/state.h"
+#include "core/state/state.h"
 
 /* What the connection exchange found out about a peer. */
 struct rbuf_peer_link {
@@ -22,7 +22,7 @@ struct rbuf_peer_link {
         their_stage_bytes; /* that it can stage at once: no chunk to it is larger; 0: unknown */
     bool unordered; /* writes through these queues are not placed in order here, whatever core's
                        options say: what they bring has checksums */
-    bool words_overtake; /* nor are words, whatever core's options say (core/message/words.h) */
+    bool words_overtake; /* nor are words, whatever core's options say (core/link/words.h) */
 };
 
 /* Adds an unconnected peer, whose `mailbox` (zeroed, registered) the caller owns; it may be NULL

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "verbs/device.h"
+#include "verbs/port.h"
 #include "verbs/queue_pair.h"
 #include "verbs/receive.h"
 

@@ -12,7 +12,7 @@
 
 #include "common/names.h"
 #include "verbs/nearest.h"
-#include "verbs/port.h"
+#include "verbs/port_open.h"
 #include "verbs/selection.h"
 
 enum candidate_state { CANDIDATE_ACTIVE, CANDIDATE_DOWN, CANDIDATE_IWARP, CANDIDATE_UNCONNECTED };

@@ -12,7 +12,7 @@
 
 #include <infiniband/verbs.h>
 
-#include "verbs/device.h"
+#include "verbs/port.h"
 
 struct rbuf_gid {
     unsigned index;

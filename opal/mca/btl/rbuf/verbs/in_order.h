@@ -15,13 +15,13 @@
 
 #include <infiniband/verbs.h>
 
-#include "verbs/device.h"
+#include "verbs/port.h"
 
 /*
  * True if the adapter says so of a queue pair, for whole messages (ibv_query_qp_data_in_order(3)).
  * It answers for one in RTS only: mlx5 reads it out of the queue pair's context, where firmware has
  * put it by then, and says no of all others. It speaks of the bytes of one write into this side; of
- * several writes nothing is known (core/message/ring_long.h). False also where it cannot be asked.
+ * several writes nothing is known (core/eager/ring_long.h). False also where it cannot be asked.
  */
 bool rbuf_in_order_ask(struct ibv_qp *qp);
 

@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "verbs/device.h"
+#include "verbs/port.h"
 
 #define HUGE_PAGE ((size_t) 2 << 20)
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "verbs/device.h"
+#include "verbs/port.h"
 #include "verbs/memory.h"
 #include "verbs/queue_pair.h"
 

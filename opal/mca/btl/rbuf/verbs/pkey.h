@@ -13,7 +13,7 @@
 
 #include <infiniband/verbs.h>
 
-#include "verbs/device.h"
+#include "verbs/port.h"
 
 struct rbuf_pkey {
     uint16_t index;

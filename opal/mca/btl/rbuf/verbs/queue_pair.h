@@ -26,7 +26,7 @@
 
 #include "common/problem.h"
 #include "core/base/wire.h"
-#include "verbs/device.h"
+#include "verbs/port.h"
 #include "verbs/fabric.h"
 
 /* Bytes that are to travel inside a request. Every request of a send queue has room for them: what

@@ -31,7 +31,7 @@
 
 #include "common/problem.h"
 #include "core/base/wire.h"
-#include "verbs/device.h"
+#include "verbs/port.h"
 #include "verbs/memory.h"
 
 struct rbuf_receive;

@@ -27,7 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "verbs/device.h"
+#include "verbs/port.h"
 
 /* A port that is active, and what is known of it without using it. */
 struct rbuf_selectable {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/state.h"
+#include "core/base/wire.h"
 
 static_assert(sizeof(struct rbuf_ring_offer) <= sizeof(struct rbuf_offer),
               "no message of core's own has a longer payload");

@@ -19,7 +19,6 @@
 #include "core/base/arena.h"
 #include "core/base/wire.h"
 #include "core/base/work.h"
-#include "fabric.h"
 
 #define RBUF_BOUNCE_BYTES 256u /* of a buffer */
 

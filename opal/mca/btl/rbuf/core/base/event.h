@@ -31,7 +31,7 @@ enum rbuf_event_kind {
     RBUF_EVENT_RMA,      /* an in-place operation has completed; status */
     RBUF_EVENT_REGISTER, /* a grant has waited too long: register its buffer, rbuf_grant_direct() */
     RBUF_EVENT_RING_MEMORY, /* memory for one more ring is wanted: rbuf_ring_memory_give() */
-    RBUF_EVENT_STAGING,     /* an arena is to grow: rbuf_staging_grow() */
+    RBUF_EVENT_STAGING,     /* an arena is to grow: rbuf_core_grow() */
     RBUF_EVENT_FAILED       /* a peer is lost; once a peer */
 };
 

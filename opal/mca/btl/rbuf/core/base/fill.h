@@ -9,7 +9,7 @@
  * is there, and that nothing more comes (tests/model/placement.pml).
  *
  * The value is random and stays in this process, so a payload has it by chance alone: 2^-57 a word.
- * It never looks like the word at the end of a ring message (core/message/ring_word.h). It is told
+ * It never looks like the word at the end of a ring message (core/eager/ring_word.h). It is told
  * apart by aligned words of 8 bytes: of an adapter that places single bytes of a word late one in
  * 256 would go unseen.
  */

@@ -2,9 +2,9 @@
 /*
  * The chunk schedule: how a staged message is cut.
  *
- * Denis 2011 (core/staged/sender.h), section 4, equation 5: C_i = C0 * q^i, here in whole blocks
- * and in integers only, capped by the staging buffer, and behind one smaller chunk if there is an
- * opening. Both sides compute it from the offer, so chunks carry no header.
+ * Denis 2011 (core/rendezvous/sender.h), section 4, equation 5: C_i = C0 * q^i, here in whole
+ * blocks and in integers only, capped by the staging buffer, and behind one smaller chunk if there
+ * is an opening. Both sides compute it from the offer, so chunks carry no header.
  *
  * A block is `block_bytes` long and ends in a 64-bit flag; the rest is payload. Only the first
  * block of a message may hold less than a full payload; it is then right-aligned, so that a chunk

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * Counters. Written under the module's lock, read by anybody (a torn view is harmless). Glue's
- * table in btl_rbuf_counters.c gives each its name and text as an MPI_T variable.
+ * table in report/counters.c gives each its name and text as an MPI_T variable.
  */
 #ifndef RBUF_CORE_STATS_H
 #define RBUF_CORE_STATS_H

@@ -56,7 +56,8 @@ enum rbuf_message_kind {
     RBUF_MESSAGE_EARLY,    /* the sequence number of a put's early data; 0: it has none */
     RBUF_MESSAGE_LEASE,    /* a struct rbuf_ring_offer or rbuf_early_window, as `tag` says */
     RBUF_MESSAGE_RECALL,   /* give it back; enum rbuf_lease in `tag` */
-    RBUF_MESSAGE_RETURN    /* nothing comes by it any more; likewise */
+    RBUF_MESSAGE_RETURN,   /* nothing comes by it any more; likewise */
+    RBUF_MESSAGE_KINDS
 };
 
 /* What says that all bytes of one write are there, when its last word is seen. */
@@ -95,13 +96,13 @@ static_assert(sizeof(struct rbuf_message_header) == 24, "the wire header has no 
 /* The end of a message in a ring, and of its slot. */
 struct rbuf_ring_trailer {
     struct rbuf_message_header header;
-    _Atomic uint64_t word; /* core/message/ring_word.h */
+    _Atomic uint64_t word; /* core/eager/ring_word.h */
 };
 
 static_assert(sizeof(struct rbuf_ring_trailer) == 32, "the trailer has no padding");
 
 /* The end of a long message, over several slots, that left in one write
- * (core/message/ring_long.h). */
+ * (core/eager/ring_long.h). */
 struct rbuf_ring_long_trailer {
     uint64_t displaced; /* what the word at the end of its first slot stands for */
     struct rbuf_ring_trailer last;
@@ -128,7 +129,7 @@ struct rbuf_ring_offer {
     uint32_t slots;
     uint32_t slot_bytes;
     uint32_t longest; /* payload, bytes; more than a slot takes: over several
-                         (core/message/ring_long.h) */
+                         (core/eager/ring_long.h) */
     uint32_t proof;   /* enum rbuf_proof: the form of its words */
     uint32_t reserved;
 };
@@ -136,7 +137,7 @@ struct rbuf_ring_offer {
 #define RBUF_EARLY_SLOTS     4u  /* a power of two */
 #define RBUF_EARLY_PEERS_MAX 64u /* that have a window of one receiver */
 
-/* Slots that the receiver leases to a sender for early data (core/early/early.h). */
+/* Slots that the receiver leases to a sender for early data (core/rendezvous/early.h). */
 struct rbuf_early_window {
     uint64_t base;  /* address of slot 0 */
     uint64_t flag;  /* of the first block of sequence number 0; each has slot_blocks of them */
@@ -271,7 +272,7 @@ struct rbuf_offer {
  *
  * Writer: the peer, by RDMA writes of 8 aligned bytes, each a cumulative count that only grows (so
  * late and merged writes are harmless; that none overtakes another of the same word,
- * core/message/words.h sees to). Reader: core, with acquire, which pairs with the adapter's placing
+ * core/link/words.h sees to). Reader: core, with acquire, which pairs with the adapter's placing
  * of whatever the peer wrote or read before.
  */
 struct rbuf_mailbox {

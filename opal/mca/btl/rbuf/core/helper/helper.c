@@ -21,7 +21,7 @@ int rbuf_helper_open(struct rbuf_helper *helper, const struct rbuf_helper_option
                                 options->register_page_ns);
     rbuf_registration_cost_open(&helper->costs.deregistering, options->deregister_ns,
                                 options->deregister_page_ns);
-    status = rbuf_points_open(&helper->points, options->points);
+    status = rbuf_use_queue_open(&helper->points, options->points);
     if (status == 0) {
         status = rbuf_mrs_open(&helper->mrs, options->regions);
     }
@@ -43,7 +43,7 @@ void rbuf_helper_close(struct rbuf_helper *helper)
     rbuf_registration_queue_close(&helper->queue);
     rbuf_predictor_close(&helper->predictor);
     rbuf_mrs_close(&helper->mrs);
-    rbuf_points_close(&helper->points);
+    rbuf_use_queue_close(&helper->points);
 }
 
 static uint32_t place_of(const struct rbuf_helper *helper, const struct rbuf_mr *mr)
@@ -82,9 +82,9 @@ static void queue_lapse(struct rbuf_helper *helper, const struct rbuf_mr *mr, ui
 
 static void see_points(struct rbuf_helper *helper)
 {
-    struct rbuf_point point;
+    struct rbuf_use point;
 
-    while (rbuf_points_get(&helper->points, &point)) {
+    while (rbuf_use_queue_get(&helper->points, &point)) {
         rbuf_predictor_see(&helper->predictor, &point);
         if (point.register_ns != 0) {
             rbuf_registration_cost_add(&helper->costs.registering,

@@ -26,7 +26,7 @@
  * registered between two looks. A registration does not wait: it begins no sooner than it has to.
  *
  * A thread of the application, for a message that is long enough: rbuf_mr_take() and what
- * it asks for, rbuf_points_put(), and rbuf_mr_give() when the message is over. Memory hooks:
+ * it asks for, rbuf_use_queue_put(), and rbuf_mr_give() when the message is over. Memory hooks:
  * rbuf_mr_stale(). Where they see less than all that goes, there can be no helper. `scarce` is
  * stored by any thread, and loaded by the helper; nothing else goes with it.
  *
@@ -38,7 +38,7 @@
 
 #include "core/helper/deadline.h"
 #include "core/helper/mr.h"
-#include "core/helper/points.h"
+#include "core/helper/use_queue.h"
 #include "core/helper/predictor.h"
 #include "core/helper/registration_queue.h"
 
@@ -82,7 +82,7 @@ struct rbuf_helper_counters {
 };
 
 struct rbuf_helper {
-    struct rbuf_points points;
+    struct rbuf_use_queue points;
     struct rbuf_mrs mrs;
     struct rbuf_predictor predictor;
     struct rbuf_registration_queue queue;

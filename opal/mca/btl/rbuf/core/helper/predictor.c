@@ -52,7 +52,7 @@ static uint64_t size_class(uint64_t bytes)
     return 64u - (uint64_t) __builtin_clzll(bytes);
 }
 
-static uint64_t signature_of(const struct rbuf_predictor *predictor, const struct rbuf_point *point)
+static uint64_t signature_of(const struct rbuf_predictor *predictor, const struct rbuf_use *point)
 {
     uint64_t hash = point->frames != 0
                         ? mix(mix(point->frames, point->base), size_class(point->bytes))
@@ -64,7 +64,7 @@ static uint64_t signature_of(const struct rbuf_predictor *predictor, const struc
     return hash != 0 ? hash : 1;
 }
 
-static void move_window(struct rbuf_predictor *predictor, const struct rbuf_point *point)
+static void move_window(struct rbuf_predictor *predictor, const struct rbuf_use *point)
 {
     for (uint32_t i = RBUF_WINDOW_LONGEST - 1; i > 0; i--) {
         predictor->context[i] = predictor->context[i - 1];
@@ -205,7 +205,7 @@ static void see_again(struct rbuf_predictor *predictor, struct rbuf_site *site, 
     }
 }
 
-void rbuf_predictor_see(struct rbuf_predictor *predictor, const struct rbuf_point *point)
+void rbuf_predictor_see(struct rbuf_predictor *predictor, const struct rbuf_use *point)
 {
     struct rbuf_site *site = find(predictor, signature_of(predictor, point));
 

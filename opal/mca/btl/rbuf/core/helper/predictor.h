@@ -42,7 +42,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/helper/points.h"
+#include "core/helper/use_queue.h"
 
 #define RBUF_SITE_WAYS      8u
 #define RBUF_SITE_LATE      8u /* uses in a row */
@@ -100,7 +100,7 @@ int rbuf_predictor_open(struct rbuf_predictor *predictor, uint32_t sites, uint32
 void rbuf_predictor_close(struct rbuf_predictor *predictor);
 
 /* Points come in the order of their times, or nearly so. */
-void rbuf_predictor_see(struct rbuf_predictor *predictor, const struct rbuf_point *point);
+void rbuf_predictor_see(struct rbuf_predictor *predictor, const struct rbuf_use *point);
 
 /* The earliest next use of a buffer within [begin, end) that has not lapsed at now_ns; false: none
  * is predicted. It may be overdue. */

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/* See btl/osc.h. */
+#include "btl/osc.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "opal/mca/base/mca_base_var.h"
+
+#include "module/module.h"
+#include "params/help.h"
+#include "params/params.h"
+
+/* True if the name is an element of the comma list. */
+static bool has_name(const char *list, const char *name)
+{
+    const size_t length = strlen(name);
+
+    for (const char *at = list; at != NULL; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* True if a list of one-sided components, as parameter osc has it ("pt2pt", "rdma,sm", "^rdma";
+ * NULL: all), leaves osc/pt2pt to be chosen: it is there, and osc/rdma, which is preferred to it,
+ * is not. */
+static bool is_left(const char *list)
+{
+    const bool excludes = list != NULL && list[0] == '^';
+    const char *names = excludes ? list + 1 : list;
+
+    if (names == NULL || names[0] == '\0') {
+        return false; /* osc/rdma is preferred */
+    }
+    if (excludes) { /* osc/rbuf has to be switched on, and takes fence and post-start epochs alone
+                     */
+        return has_name(names, "rdma") && !has_name(names, "pt2pt");
+    }
+    return has_name(names, "pt2pt") && !has_name(names, "rdma");
+}
+
+/* True if the list names osc/rdma, and none that would do without it, or say that it cannot. */
+static bool is_rdma_alone(const char *list)
+{
+    return list != NULL && list[0] != '^' && has_name(list, "rdma") && !has_name(list, "pt2pt") &&
+           !has_name(list, "rbuf");
+}
+
+static bool has_atomics(void)
+{
+    for (size_t i = 0; i < mca_btl_rbuf_process.module_count; i++) {
+        if ((mca_btl_rbuf_process.modules[i]->super.btl_flags & MCA_BTL_FLAGS_ATOMIC_FOPS) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The value of parameter osc; NULL: none, or it is not known. */
+static const char *osc_list(void)
+{
+    const char *const *value = NULL;
+    const int index = mca_base_var_find(NULL, "osc", NULL, NULL);
+
+    return index >= 0 && mca_base_var_get_value(index, &value, NULL, NULL) == OPAL_SUCCESS &&
+                   value != NULL
+               ? *value
+               : NULL;
+}
+
+static bool copies(void)
+{
+    switch ((enum mca_btl_rbuf_protocol) mca_btl_rbuf_params.protocol) {
+    case MCA_BTL_RBUF_SUPERPIPELINE:
+    case MCA_BTL_RBUF_PIPELINE:
+    case MCA_BTL_RBUF_COPY:
+    case MCA_BTL_RBUF_AUTO:
+    case MCA_BTL_RBUF_DEFAULT:
+        return true;
+    case MCA_BTL_RBUF_REGISTER:
+    case MCA_BTL_RBUF_RCACHE:
+    case MCA_BTL_RBUF_HELPER:
+        break;
+    }
+    return false;
+}
+
+static bool is_series_4(void)
+{
+    return OPAL_MAJOR_VERSION < 5;
+}
+
+void mca_btl_rbuf_osc_warn(void)
+{
+    static bool looked = false;
+    const char *list = osc_list();
+
+    if (!looked && is_series_4() && copies() && is_left(list)) {
+        mca_btl_rbuf_help("osc pt2pt", opal_process_info.nodename, list, NULL);
+    }
+    if (!looked && is_series_4() && !has_atomics() && is_rdma_alone(list)) {
+        mca_btl_rbuf_help("osc rdma", opal_process_info.nodename,
+                          mca_btl_rbuf_process.ports[0]->name, list, NULL);
+    }
+    looked = true;
+}

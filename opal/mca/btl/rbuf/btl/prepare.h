@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+#ifndef BTL_RBUF_PREPARE_H
+#define BTL_RBUF_PREPARE_H
+
+#include "peers/endpoint.h"
+
+mca_btl_base_descriptor_t *mca_btl_rbuf_prepare_src(mca_btl_base_module_t *btl,
+                                                    mca_btl_base_endpoint_t *endpoint,
+                                                    struct opal_convertor_t *convertor,
+                                                    uint8_t order, size_t reserve, size_t *size,
+                                                    uint32_t flags);
+
+#endif

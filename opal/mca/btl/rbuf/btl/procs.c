@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Processes that Open MPI adds and deletes, and the end of a module.
+ *
+ * Finalize and del_procs first let what is queued and under way come to its end, for a bounded
+ * time, then send DREQs and wait until the peers have them, then bring the queue pairs to error
+ * and wait for their completions, and only then free. So a peer never sees a broken queue pair of a
+ * process that ends in order without having its DREQ.
+ *
+ * What comes once the module is finalized goes nowhere (mca_btl_rbuf_is_finalized()).
+ */
+#include "btl/osc.h"
+#include "btl/procs.h"
+
+#include <time.h>
+
+#include "btl/async.h"
+#include "peers/poll_cq.h"
+#include "btl/connections.h"
+#include "report/counters.h"
+#include "peers/endpoint.h"
+#include "module/module_open.h"
+#include "btl/progress.h"
+#include "btl/put_get.h"
+#include "btl/operation.h"
+
+#define DRAIN_SECONDS 10
+
+int mca_btl_rbuf_add_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
+                           mca_btl_base_endpoint_t **endpoints, opal_bitmap_t *reachable)
+{
+    mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
+
+    mca_btl_rbuf_osc_warn();
+    for (size_t i = 0; i < count; i++) {
+        mca_btl_base_endpoint_t *endpoint = mca_btl_rbuf_endpoint_for(module, procs[i]);
+
+        if (endpoint == NULL) {
+            continue;
+        }
+        endpoints[i] = endpoint;
+        if (reachable != NULL) {
+            opal_bitmap_set_bit(reachable, (int) i);
+        }
+    }
+    return OPAL_SUCCESS;
+}
+
+static bool time_is_up(time_t since)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec - since > DRAIN_SECONDS;
+}
+
+/* What is waited for in drain(). */
+typedef enum { UNTIL_SENT, UNTIL_HEARD, UNTIL_RETURNED, UNTIL_ACTED_ON } drain_t;
+
+static bool is_drained(mca_btl_base_endpoint_t *endpoint, drain_t until)
+{
+    const mca_btl_rbuf_module_t *module = endpoint->module;
+
+    switch (until) {
+    case UNTIL_SENT:
+        return endpoint->state == MCA_BTL_RBUF_IDLE || endpoint->state == MCA_BTL_RBUF_FAILED ||
+               endpoint->disconnected || rbuf_peer_flush(endpoint->peer);
+    case UNTIL_HEARD:
+        return endpoint->connection == NULL || endpoint->state != MCA_BTL_RBUF_CONNECTED ||
+               endpoint->disconnected;
+    case UNTIL_RETURNED:
+        return endpoint->peer->in_flight == 0;
+    case UNTIL_ACTED_ON:
+        return rbuf_events_empty(&module->core.events) && /* nor does another thread act on one */
+               (module->drain.depth == 0 || mca_btl_rbuf_is_draining(module));
+    }
+    return true;
+}
+
+/* Progresses until every endpoint (or just `only`) is as wanted, or the time is up. */
+static void drain(mca_btl_rbuf_module_t *module, const mca_btl_base_endpoint_t *only, drain_t until)
+{
+    struct timespec start;
+    bool drained = false;
+
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    while (!drained && !time_is_up(start.tv_sec)) {
+        mca_btl_base_endpoint_t *endpoint;
+
+        mca_btl_rbuf_connections_progress();
+        mca_btl_rbuf_module_progress(module);
+        drained = true;
+        mca_btl_rbuf_lock(module);
+        TAILQ_FOREACH(endpoint, &module->endpoints, link)
+        {
+            if ((only == NULL || only == endpoint) && !is_drained(endpoint, until)) {
+                drained = false;
+                break;
+            }
+        }
+        mca_btl_rbuf_unlock(module);
+    }
+}
+
+/* Lets every endpoint (or just `only`) end what it has to send, and its peer know that we go. */
+static void take_leave(mca_btl_rbuf_module_t *module, const mca_btl_base_endpoint_t *only)
+{
+    mca_btl_base_endpoint_t *endpoint;
+
+    drain(module, only, UNTIL_SENT);
+    mca_btl_rbuf_lock(module);
+    TAILQ_FOREACH(endpoint, &module->endpoints, link)
+    {
+        if ((only == NULL || only == endpoint) && !is_drained(endpoint, UNTIL_HEARD)) {
+            rbuf_connection_disconnect(endpoint->connection);
+        }
+    }
+    mca_btl_rbuf_unlock(module);
+    drain(module, only, UNTIL_HEARD);
+}
+
+/* Ends an endpoint whose queue is empty, as far as its peer let it. */
+static void retire(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint)
+{
+    mca_btl_rbuf_endpoint_not_first(endpoint);
+    mca_btl_rbuf_lock(module);
+    endpoint->disconnected = true; /* what fails now is no loss */
+    mca_btl_rbuf_endpoint_close_connection(endpoint);
+    mca_btl_rbuf_endpoint_stop(endpoint);
+    mca_btl_rbuf_unlock(module);
+    mca_btl_rbuf_connections_settle();
+    drain(module, endpoint, UNTIL_RETURNED);
+    mca_btl_rbuf_lock(module);
+    mca_btl_rbuf_sweep_receives(module);
+    mca_btl_rbuf_unlock(module);
+    /* Events may still name the peer: let them be acted on before it goes. */
+    drain(module, endpoint, UNTIL_ACTED_ON);
+    mca_btl_rbuf_lock(module);
+    mca_btl_rbuf_endpoint_destroy(endpoint);
+    mca_btl_rbuf_unlock(module);
+}
+
+int mca_btl_rbuf_del_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
+                           mca_btl_base_endpoint_t **endpoints)
+{
+    mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
+
+    (void) procs;
+    for (size_t i = 0; i < count; i++) {
+        if (endpoints[i] != NULL) {
+            take_leave(module, endpoints[i]);
+            retire(module, endpoints[i]);
+        }
+    }
+    return OPAL_SUCCESS;
+}
+
+int mca_btl_rbuf_finalize(mca_btl_base_module_t *btl)
+{
+    mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
+    mca_btl_base_endpoint_t *endpoint;
+
+    mca_btl_rbuf_lock(module);
+    module->disconnected = MCA_BTL_RBUF_DISCONNECTED_KEPT;
+    mca_btl_rbuf_unlock(module);
+    take_leave(module, NULL);
+    while ((endpoint = TAILQ_FIRST(&module->endpoints)) != NULL) {
+        retire(module, endpoint);
+    }
+    mca_btl_rbuf_counters_keep(module);
+    mca_btl_rbuf_async_forget(module->index);
+    if (module->state == MCA_BTL_RBUF_RUNNING) {
+        rbuf_core_close(&module->core);
+    }
+    mca_btl_rbuf_operations_close(module);
+    mca_btl_rbuf_handles_close(module);
+    mca_btl_rbuf_module_close(module);
+    return OPAL_SUCCESS;
+}

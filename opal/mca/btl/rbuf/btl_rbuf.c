@@ -1,4 +1,0 @@
-/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-#include "btl_rbuf.h"
-
-struct mca_btl_rbuf_process mca_btl_rbuf_process;

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Active messages (core/eager/channel.h): the user's and core's own, on one queue a channel.
+ *
+ *     IDLE -> POSTED -> IDLE            with a completion
+ *     IDLE -> QUEUED -> POSTED | IDLE   without a credit, or without room in the send queue
+ *     IDLE                              inline or by a ring: the buffer is free at once
+ */
+#include "core/eager/channel.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HEADER_BYTES ((uint32_t) sizeof(struct rbuf_message_header))
+
+/* A message that core sends by itself; freed when it is IDLE again. */
+struct own_message {
+    struct rbuf_am am;
+    struct rbuf_bounce *bounce; /* POSTED: it is sent from there; else, and inline, NULL */
+    struct rbuf_message_header header;
+    unsigned char payload[]; /* right behind it */
+};
+
+static bool is_users(const struct rbuf_am *am)
+{
+    switch ((enum rbuf_message_kind) am->kind) {
+    case RBUF_MESSAGE_USER:
+    case RBUF_MESSAGE_LONG:
+    case RBUF_MESSAGE_RTS:
+    case RBUF_MESSAGE_FRAGMENT:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Its completion says that the slots of a ring may be used for something else. */
+static bool returns_ring(const struct rbuf_am *am)
+{
+    return am->kind == RBUF_MESSAGE_RETURN && am->tag == RBUF_LEASE_RING;
+}
+
+static struct own_message *own(struct rbuf_am *am)
+{
+    return (struct own_message *) am; /* which it begins with */
+}
+
+/* Moves a message that is about to be posted into registered memory. False: none is free. */
+static bool bounce(struct rbuf_peer *peer, struct rbuf_am *am, struct rbuf_fab_piece *piece)
+{
+    struct rbuf_bounces *bounces = &peer->core->bounces;
+    struct rbuf_bounce *taken = rbuf_bounce_take(bounces);
+
+    if (taken == NULL) {
+        return false;
+    }
+    assert(piece->bytes <= RBUF_BOUNCE_BYTES);
+    memcpy(taken->data, piece->address, piece->bytes);
+    piece->address = taken->data;
+    piece->lkey = bounces->lkey;
+    own(am)->bounce = taken;
+    return true;
+}
+
+/* Gives back what bounce() took, if anything. */
+static void unbounce(struct rbuf_am *am)
+{
+    if (own(am)->bounce != NULL) {
+        rbuf_bounce_give(&am->peer->core->bounces, own(am)->bounce);
+        own(am)->bounce = NULL;
+    }
+}
+
+/* Sends over send/receive if there is a credit and room. A dead queue pair fails the peer. */
+static bool post_send(struct rbuf_peer *peer, struct rbuf_am *am)
+{
+    struct rbuf_fab_queue *queue = peer->queue[am->channel];
+    struct rbuf_fab_piece piece = {am->header, HEADER_BYTES + am->bytes, am->lkey};
+    bool inlined = piece.bytes <= rbuf_fab_inline_max(queue);
+    bool silent = inlined && !returns_ring(am);
+    bool bounced = !inlined && !is_users(am); /* other memory is not registered */
+    enum rbuf_fab_status status;
+
+    if (!rbuf_credit_available(peer, (enum rbuf_flow) am->channel)) {
+        return false;
+    }
+    rbuf_channel_fill(peer, am->header, am->kind, am->tag, am->argument);
+    if (bounced && !bounce(peer, am, &piece)) {
+        return false;
+    }
+    status = rbuf_fab_send(queue, &piece, 1, inlined, silent ? NULL : &am->work);
+    if (status != RBUF_FAB_OK && bounced) {
+        unbounce(am);
+    }
+    if (status == RBUF_FAB_DEAD) {
+        rbuf_peer_break(peer, -ECONNRESET);
+    }
+    if (status != RBUF_FAB_OK) {
+        return false;
+    }
+    peer->credit[am->channel].sent++;
+    if (am->channel == RBUF_CONTROL) { /* what the other one says is not believed */
+        peer->sequence_out++;
+        rbuf_credit_advertised(&peer->counts);
+        peer->core->stats.ring_full += rbuf_ring_out_takes(&peer->ring_out, am->bytes);
+    }
+    am->state = silent ? RBUF_AM_IDLE : RBUF_AM_POSTED;
+    peer->in_flight += !silent;
+    peer->core->stats.sends[inlined]++;
+    peer->core->stats.send_bytes += am->bytes;
+    return true;
+}
+
+/* Copies the message into a slot of the peer's ring. */
+static bool post_ring(struct rbuf_peer *peer, struct rbuf_am *am, void *payload)
+{
+    memcpy(payload, am->header + 1, am->bytes);
+    am->state = RBUF_AM_IDLE;
+    return rbuf_ring_out_end(peer, am->kind, am->tag, am->bytes, am->argument);
+}
+
+/* One way or the other: a peer that is lost by way of its ring has ended the message. */
+static bool post(struct rbuf_peer *peer, struct rbuf_am *am)
+{
+    void *payload = am->channel == RBUF_CONTROL ? rbuf_ring_out_begin(peer, am->bytes) : NULL;
+
+    return payload != NULL ? post_ring(peer, am, payload) : post_send(peer, am);
+}
+
+/* The message's buffer is free: tells its owner. */
+static void finish(struct rbuf_am *am, int status)
+{
+    am->state = RBUF_AM_IDLE;
+    if (is_users(am)) {
+        rbuf_core_raise(am->peer->core, RBUF_EVENT_SENT, am->peer, am, status);
+        return;
+    }
+    if (returns_ring(am) && status == 0) {
+        rbuf_ring_out_handed_back(am->peer);
+    }
+    unbounce(am);
+    free(own(am));
+}
+
+static enum rbuf_am_state enqueue(struct rbuf_peer *peer, struct rbuf_am *am)
+{
+    am->peer = peer;
+    am->work.kind = RBUF_WORK_SEND;
+    if (peer->state == RBUF_PEER_FAILED) {
+        am->state = RBUF_AM_QUEUED;
+        finish(am, -ECONNRESET);
+        return RBUF_AM_QUEUED;
+    }
+    if (peer->state == RBUF_PEER_CONNECTED && TAILQ_EMPTY(&peer->queued[am->channel]) &&
+        post(peer, am)) {
+        return am->state;
+    }
+    am->state = RBUF_AM_QUEUED;
+    TAILQ_INSERT_TAIL(&peer->queued[am->channel], am, link);
+    peer->core->queued++;
+    peer->core->stats.messages_queued++;
+    peer->core->stats.credit_waits += peer->state == RBUF_PEER_CONNECTED &&
+                                      !rbuf_credit_available(peer, (enum rbuf_flow) am->channel);
+    rbuf_peer_wake(peer);
+    return RBUF_AM_QUEUED;
+}
+
+enum rbuf_am_state rbuf_am_send(struct rbuf_peer *peer, struct rbuf_am *am)
+{
+    am->kind = RBUF_MESSAGE_USER;
+    peer->core->stats.messages_sent++;
+    return enqueue(peer, am);
+}
+
+enum rbuf_am_state rbuf_am_send_as(struct rbuf_peer *peer, struct rbuf_am *am,
+                                   enum rbuf_message_kind kind, uint64_t argument)
+{
+    am->kind = (uint8_t) kind;
+    am->argument = argument;
+    peer->core->stats.messages_sent++;
+    return enqueue(peer, am);
+}
+
+/* True if a message for the channel need not queue behind others. */
+static bool may_go(const struct rbuf_peer *peer, enum rbuf_channel_id id)
+{
+    return peer->state == RBUF_PEER_CONNECTED && TAILQ_EMPTY(&peer->queued[id]);
+}
+
+bool rbuf_am_send_now(struct rbuf_peer *peer, enum rbuf_channel_id id, uint8_t tag,
+                      struct rbuf_message_header *message, uint32_t bytes, uint64_t argument)
+{
+    struct rbuf_am am = {.header = message,
+                         .bytes = bytes,
+                         .tag = tag,
+                         .channel = (uint8_t) id,
+                         .argument = argument,
+                         .kind = RBUF_MESSAGE_USER};
+
+    if (!may_go(peer, id) || HEADER_BYTES + bytes > rbuf_fab_inline_max(peer->queue[id]) ||
+        !post_send(peer, &am)) {
+        return false;
+    }
+    peer->core->stats.messages_sent++;
+    return true;
+}
+
+/* A slot of the ring, or several. */
+static bool gather_by_ring(struct rbuf_peer *peer, struct rbuf_am *am,
+                           const struct rbuf_fab_piece *data)
+{
+    const uint32_t lead = am->bytes - data->bytes;
+    void *place = rbuf_ring_out_begin(peer, am->bytes);
+    bool sent = false;
+
+    if (place != NULL) {
+        memcpy(place, am->header + 1, lead);
+        sent = rbuf_ring_out_gather(peer, RBUF_MESSAGE_USER, am->tag, am->bytes, am->argument, data,
+                                    &am->work);
+    } else if ((place = rbuf_ring_long_begin(peer, am->bytes)) != NULL) {
+        memcpy(place, am->header + 1, lead);
+        sent = rbuf_ring_long_gather(peer, RBUF_MESSAGE_USER, am->tag, am->bytes, am->argument,
+                                     data, &am->work);
+    }
+    return sent;
+}
+
+static bool gather_by_send(struct rbuf_peer *peer, struct rbuf_am *am,
+                           const struct rbuf_fab_piece *data)
+{
+    const struct rbuf_fab_piece pieces[] = {
+        {am->header, HEADER_BYTES + am->bytes - data->bytes, am->lkey}, *data};
+    enum rbuf_fab_status status;
+
+    if (!rbuf_credit_available(peer, (enum rbuf_flow) am->channel)) {
+        return false;
+    }
+    rbuf_channel_fill(peer, am->header, am->kind, am->tag, am->argument);
+    status = rbuf_fab_send(peer->queue[am->channel], pieces, 2, false, &am->work);
+    if (status == RBUF_FAB_DEAD) {
+        rbuf_peer_break(peer, -ECONNRESET);
+    }
+    if (status != RBUF_FAB_OK) {
+        return false;
+    }
+    peer->credit[am->channel].sent++;
+    peer->core->stats.sends[0]++;
+    peer->core->stats.send_bytes += am->bytes;
+    if (am->channel == RBUF_CONTROL) {
+        peer->sequence_out++;
+        rbuf_credit_advertised(&peer->counts);
+    }
+    return true;
+}
+
+bool rbuf_am_gather(struct rbuf_peer *peer, struct rbuf_am *am, const struct rbuf_fab_piece *data)
+{
+    am->peer = peer;
+    am->work.kind = RBUF_WORK_SEND;
+    am->kind = RBUF_MESSAGE_USER;
+    if (!may_go(peer, RBUF_CONTROL)) {
+        return false;
+    }
+    if (!gather_by_ring(peer, am, data)) {
+        if (am->channel == RBUF_BULK) { /* as rbuf_am_send_as() has it */
+            am->kind = RBUF_MESSAGE_LONG;
+            am->argument = 0;
+        }
+        if (!may_go(peer, (enum rbuf_channel_id) am->channel) || !gather_by_send(peer, am, data)) {
+            return false;
+        }
+    }
+    am->state = RBUF_AM_POSTED;
+    peer->in_flight++;
+    peer->core->stats.messages_sent++;
+    peer->core->stats.gathered++;
+    peer->core->stats.gathered_bytes += data->bytes;
+    return true;
+}
+
+static void send_own(struct rbuf_peer *peer, enum rbuf_channel_id channel,
+                     enum rbuf_message_kind kind, uint8_t tag, uint64_t argument,
+                     const void *payload, uint32_t bytes)
+{
+    struct own_message *message = calloc(1, sizeof(*message) + bytes);
+
+    if (message == NULL) {
+        rbuf_peer_break(peer, -ENOMEM);
+        return;
+    }
+    if (bytes > 0) {
+        memcpy(message->payload, payload, bytes);
+    }
+    message->am.header = &message->header;
+    message->am.bytes = bytes;
+    message->am.channel = (uint8_t) channel;
+    message->am.kind = (uint8_t) kind;
+    message->am.tag = tag;
+    message->am.argument = argument;
+    peer->core->stats.own_sent++;
+    if (enqueue(peer, &message->am) == RBUF_AM_IDLE) {
+        free(message);
+    }
+}
+
+void rbuf_channel_send_own(struct rbuf_peer *peer, enum rbuf_message_kind kind,
+                           enum rbuf_lease lease, const void *payload, uint32_t bytes)
+{
+    send_own(peer, RBUF_CONTROL, kind, (uint8_t) lease, 0, payload, bytes);
+}
+
+void rbuf_channel_send_own_by(struct rbuf_peer *peer, enum rbuf_channel_id channel,
+                              enum rbuf_message_kind kind, uint64_t argument, const void *payload,
+                              uint32_t bytes)
+{
+    send_own(peer, channel, kind, 0, argument, payload, bytes);
+}
+
+void rbuf_channel_sent(struct rbuf_am *am, int status)
+{
+    finish(am, status);
+}
+
+int rbuf_channel_progress(struct rbuf_peer *peer)
+{
+    int done = rbuf_credit_write(peer);
+
+    for (int id = 0; id < RBUF_CHANNELS && peer->state == RBUF_PEER_CONNECTED; id++) {
+        struct rbuf_am *am;
+
+        while ((am = TAILQ_FIRST(&peer->queued[id])) != NULL && post(peer, am)) {
+            TAILQ_REMOVE(&peer->queued[id], am, link);
+            peer->core->queued--;
+            if (am->state == RBUF_AM_IDLE) {
+                finish(am, 0);
+            }
+            done++;
+        }
+    }
+    return done;
+}
+
+bool rbuf_channel_idle(const struct rbuf_peer *peer)
+{
+    return TAILQ_EMPTY(&peer->queued[RBUF_CONTROL]) && TAILQ_EMPTY(&peer->queued[RBUF_BULK]) &&
+           !rbuf_credit_owed(peer);
+}
+
+void rbuf_channel_fail(struct rbuf_peer *peer, int status)
+{
+    for (int id = 0; id < RBUF_CHANNELS; id++) {
+        struct rbuf_am *am;
+
+        while ((am = TAILQ_FIRST(&peer->queued[id])) != NULL) {
+            TAILQ_REMOVE(&peer->queued[id], am, link);
+            peer->core->queued--;
+            finish(am, status);
+        }
+    }
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Credits (core/link/credit.h): which counts of peers are taken, and when ours are advertised.
+ */
+#include "core/link/credit.h"
+
+#include <errno.h>
+
+#include "core/state/state.h"
+#include "core/link/words.h"
+
+#define SWEEPS 3u
+
+void rbuf_credit_open(struct rbuf_peer *peer)
+{
+    const uint16_t *window = peer->core->options.window;
+
+    for (int flow = 0; flow < RBUF_FLOWS; flow++) {
+        rbuf_credit_grant(&peer->credit[flow], window[flow]);
+    }
+}
+
+void rbuf_credit_learn_order(struct rbuf_peer *peer)
+{
+    const uint16_t counted = peer->counts.last_received[RBUF_COUNTED];
+
+    if (counted != RBUF_COUNTED_NOT) {
+        peer->words.order =
+            counted == RBUF_COUNTED_IN_ORDER ? RBUF_WORDS_IN_ORDER : RBUF_WORDS_ONE_BY_ONE;
+    }
+}
+
+/* Takes the counts of the newest header, as far as they can be true. */
+static void read_header(struct rbuf_peer *peer)
+{
+    struct rbuf_credit_counts *counts = &peer->counts;
+
+    if (counts->last_received[RBUF_COUNTED] == RBUF_COUNTED_NOT) {
+        return;
+    }
+    rbuf_credit_learn_order(peer);
+    for (int flow = 0; flow < RBUF_FLOWS; flow++) {
+        struct rbuf_credit *credit = &peer->credit[flow];
+        uint16_t newer = (uint16_t) (counts->last_received[flow] - (uint16_t) credit->taken);
+
+        /* Older than the mailbox, or not valid: ahead of what was sent. */
+        if (newer <= credit->sent - credit->taken) {
+            credit->taken += newer;
+        }
+    }
+    counts->last_received[RBUF_COUNTED] = RBUF_COUNTED_NOT;
+}
+
+/*
+ * Moves the limit for the mailbox on. What was placed before a look has come in when all that was
+ * there has been received thrice: once may have begun before that look; then comes what is in
+ * completion queues, then what was behind that in a ring.
+ */
+static void reach_out(struct rbuf_peer *peer)
+{
+    struct rbuf_credit_reach *reach = &peer->reach;
+
+    if (peer->core->sweeps - reach->sweep < SWEEPS) {
+        return;
+    }
+    for (int flow = 0; flow < RBUF_FLOWS; flow++) {
+        reach->past[flow] = reach->next[flow];
+        reach->next[flow] = peer->credit[flow].taken;
+    }
+    reach->sweep = peer->core->sweeps;
+}
+
+/*
+ * The peer's count of what it took off, from the mailbox. The acquire pairs with the adapter
+ * placing the peer's word: what the peer's software did before (reposting the buffer, freeing the
+ * slot) is done.
+ */
+static void read_mailbox(struct rbuf_peer *peer, enum rbuf_flow flow)
+{
+    struct rbuf_credit *credit = &peer->credit[flow];
+    uint64_t taken = atomic_load_explicit(&peer->mailbox->credit[flow], memory_order_acquire);
+    uint64_t most = peer->reach.past[flow] + RBUF_CREDIT_FAR;
+
+    if (taken - credit->taken > credit->sent - credit->taken) {
+        return; /* old, or not valid */
+    }
+    if (taken <= most) {
+        credit->taken = taken;
+    } else if (credit->taken < most) {
+        credit->taken = most;
+    }
+}
+
+bool rbuf_credit_look(struct rbuf_peer *peer, enum rbuf_flow flow)
+{
+    reach_out(peer);
+    read_header(peer);
+    read_mailbox(peer, flow);
+    return rbuf_credit_left(&peer->credit[flow]) > 0;
+}
+
+bool rbuf_credit_owed(const struct rbuf_peer *peer)
+{
+    for (int flow = 0; flow < RBUF_FLOWS; flow++) {
+        if (rbuf_credit_is_due(peer->credit, &peer->counts, flow)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int rbuf_credit_write(struct rbuf_peer *peer)
+{
+    int done = 0;
+
+    for (int flow = 0; flow < RBUF_FLOWS; flow++) {
+        enum rbuf_fab_status status;
+
+        if (!rbuf_credit_is_due(peer->credit, &peer->counts, flow)) {
+            continue;
+        }
+        status = rbuf_words_write(peer, rbuf_words_credit((enum rbuf_flow) flow),
+                                  peer->credit[flow].consumed);
+        if (status == RBUF_FAB_DEAD) {
+            rbuf_peer_break(peer, -ECONNRESET);
+            break;
+        }
+        if (status == RBUF_FAB_OK) {
+            peer->counts.advertised[flow] = peer->counts.mine[flow];
+            peer->core->stats.credits_written++;
+            done++;
+        }
+    }
+    return done;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Credits: how many messages each side may have under way to the other, by flow.
+ *
+ * A flow is one supply of places for messages, one place a message but in a ring, where a long one
+ * takes several slots and counts as so many: the receive buffers of the control and of the bulk
+ * channel, and the slots of an eager ring. For each flow that it sends on a side knows how many
+ * messages it sent and how many of those were taken off; for each that it receives on, how many it
+ * took off and what it advertised to the sender of that. The word travels as a cumulative count, so
+ * that a late, repeated or lost one does no harm: in every message of the control channel and of
+ * the ring, for all flows, and by an inline RDMA write into the sender's mailbox when half a window
+ * is owed and nothing flows. That write needs no credit itself: two peers with full windows can
+ * always free each other.
+ *
+ * Headers have room for 16 bits of a count. That is enough as long as what is received is not older
+ * than what is known by nearly 2^16 messages. So what messages of the bulk channel say, which may
+ * be late by any number of others, is not believed; and the mailbox, which has all 64 bits since a
+ * word in it may stay there for ever, is believed up to RBUF_CREDIT_FAR messages beyond the headers
+ * that were received for certain: who sends and sends and never looks what came in has old ones
+ * waiting.
+ *
+ * What a header says is only kept (a copy of 8 bytes) and looked at when credits run out.
+ *
+ * Invariants, a flow: sent - taken <= window; consumed - advertised <= the window that the peer
+ * has; windows are less than 2^15.
+ */
+#ifndef RBUF_CORE_CREDIT_H
+#define RBUF_CORE_CREDIT_H
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "core/state/state.h"
+
+/* Messages by which the mailbox may be ahead of headers that lie somewhere unheard; with a window
+ * it is less than 2^16. */
+#define RBUF_CREDIT_FAR (1u << 14)
+
+/* Messages that may be sent at once, by what is known without looking any further. */
+static inline uint32_t rbuf_credit_left(const struct rbuf_credit *credit)
+{
+    assert(credit->sent - credit->taken <= credit->window);
+    return credit->window - (uint32_t) (credit->sent - credit->taken);
+}
+
+static inline bool rbuf_credit_is_left(const struct rbuf_credit *credit)
+{
+    return credit->sent - credit->taken < credit->window;
+}
+
+/* For who has none left by that: looks at what was received last, and at the mailbox. */
+bool rbuf_credit_look(struct rbuf_peer *peer, enum rbuf_flow flow);
+
+/* True if a message of the flow may be sent. */
+static inline bool rbuf_credit_available(struct rbuf_peer *peer, enum rbuf_flow flow)
+{
+    return rbuf_credit_is_left(&peer->credit[flow]) || rbuf_credit_look(peer, flow);
+}
+
+/* The counts for a header of ours, and, once that is posted, that the peer knows them. */
+static inline void rbuf_credit_advertise(const struct rbuf_credit_counts *counts,
+                                         uint16_t credit[RBUF_COUNTS])
+{
+    memcpy(credit, counts->mine, sizeof(counts->mine));
+}
+
+static inline void rbuf_credit_advertised(struct rbuf_credit_counts *counts)
+{
+    memcpy(counts->advertised, counts->mine, sizeof(counts->advertised));
+}
+
+/* Keeps the counts of a header of the peer; headers come in the order in which they were sent. */
+static inline void rbuf_credit_received(struct rbuf_credit_counts *counts,
+                                        const uint16_t credit[RBUF_COUNTS])
+{
+    memcpy(counts->last_received, credit, sizeof(counts->last_received));
+}
+
+/* Takes up what the newest header said of the order of our words there (core/link/words.h). */
+void rbuf_credit_learn_order(struct rbuf_peer *peer);
+
+/* The peer may have `window` messages under way to us. */
+static inline void rbuf_credit_grant(struct rbuf_credit *credit, uint16_t window)
+{
+    credit->due = window < 2 ? 1 : window / 2;
+}
+
+/* For a peer whose counts are zero: it gets the windows of core's options. */
+void rbuf_credit_open(struct rbuf_peer *peer);
+
+/* True if the peer is owed so many credits of the flow that they are written to its mailbox. */
+static inline bool rbuf_credit_is_due(const struct rbuf_credit *credit,
+                                      const struct rbuf_credit_counts *counts, int flow)
+{
+    return (uint16_t) (counts->mine[flow] - counts->advertised[flow]) >= credit[flow].due;
+}
+
+/* The same of any flow. */
+bool rbuf_credit_owed(const struct rbuf_peer *peer);
+
+/* Writes what is due to the peer's mailbox; returns the number of writes. */
+int rbuf_credit_write(struct rbuf_peer *peer);
+
+/* A message of the peer was taken off, and it is owed a credit. */
+static inline void rbuf_credit_consumed(struct rbuf_peer *peer, enum rbuf_flow flow)
+{
+    peer->credit[flow].consumed++;
+    peer->counts.mine[flow]++;
+    if (rbuf_credit_is_due(peer->credit, &peer->counts, flow)) {
+        rbuf_peer_wake(peer);
+    }
+}
+
+#endif

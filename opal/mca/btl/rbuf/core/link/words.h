@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Words that we write into a peer's mailbox: how many of its messages we took off (credits), how
+ * many of its chunks we copied out (acknowledgements), and which early data we released.
+ *
+ * Each is a count that only grows, or several, and the newest write counts. So two writes of one
+ * word must not overtake each other: the older count would stay, and the peer might wait for ever
+ * for a credit that it has. An adapter that places in order sees to that; of others nothing is
+ * known (adaptive routing, several paths). The reader's adapter decides, and its side says so in
+ * every header (enum rbuf_counted). Until one came, and if it says no, a word is written again only
+ * when the write before it is acknowledged. Different words may overtake each other: each stands
+ * for itself.
+ *
+ * Invariant: of a peer that is not known to place in order, at most one write of each word is under
+ * way.
+ */
+#ifndef RBUF_CORE_WORDS_H
+#define RBUF_CORE_WORDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "core/state/state.h"
+#include "fabric.h"
+
+void rbuf_words_open(struct rbuf_word_writes *writes);
+
+/* Places of words in a mailbox. */
+static inline unsigned rbuf_words_credit(enum rbuf_flow flow)
+{
+    return offsetof(struct rbuf_mailbox, credit) / sizeof(uint64_t) + (unsigned) flow;
+}
+
+static inline unsigned rbuf_words_ack(unsigned slot)
+{
+    return offsetof(struct rbuf_mailbox, ack) / sizeof(uint64_t) + slot;
+}
+
+static inline unsigned rbuf_words_early(void)
+{
+    return offsetof(struct rbuf_mailbox, early) / sizeof(uint64_t);
+}
+
+/* Writes a word into the peer's mailbox. AGAIN: nothing was posted, for now. */
+enum rbuf_fab_status rbuf_words_write(struct rbuf_peer *peer, unsigned place, uint64_t value);
+
+/* A write that was waited for is back, and may be repeated: the peer that it was for. */
+struct rbuf_peer *rbuf_words_written(struct rbuf_work *work);
+
+#endif

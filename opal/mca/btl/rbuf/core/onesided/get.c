@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Copied gets (core/onesided/get.h).
+ */
+#include "core/onesided/get.h"
+
+#include <errno.h>
+
+#include "core/base/copy.h"
+#include "core/base/cut.h"
+#include "core/stage/tx_chunk.h"
+
+static void become(struct rbuf_get *get, enum rbuf_get_state state)
+{
+    rbuf_trace("get", get->peer->index, get->remote, rbuf_get_state_name(get->state),
+               rbuf_get_state_name(state));
+    get->state = state;
+}
+
+static void finish(struct rbuf_get *get, int status)
+{
+    become(get, RBUF_GET_DONE);
+    rbuf_core_raise(get->peer->core, RBUF_EVENT_GET, get->peer, get, status);
+}
+
+static const struct rbuf_schedule *schedule_of(const struct rbuf_get *get)
+{
+    return &get->peer->core->options.schedule;
+}
+
+/* ---- reading ---- */
+
+/* True if the next chunk may be under way besides those that are. */
+static bool window_open(const struct rbuf_get *get)
+{
+    const struct rbuf_peer *peer = get->peer;
+
+    return (peer->reads == 0 || peer->reads < peer->core->options.reads) &&
+           rbuf_tx_chunk_may_go(peer->core, peer->get_bytes, get->chunks == 0, get->next.bytes);
+}
+
+static enum rbuf_fab_status post(struct rbuf_get *get, struct rbuf_tx_chunk *chunk)
+{
+    struct rbuf_arena *arena = &get->peer->core->send_arena;
+    const struct rbuf_fab_rma read = {.verb = RBUF_FAB_READ,
+                                      .bytes = chunk->shape.bytes,
+                                      .local = rbuf_arena_block(arena, chunk->arena_first),
+                                      .remote = get->remote + chunk->shape.offset,
+                                      .lkey = rbuf_arena_lkey(arena, chunk->arena_first),
+                                      .rkey = get->rkey,
+                                      .work = &chunk->work};
+    unsigned posted;
+
+    chunk->get = get;
+    chunk->work.kind = RBUF_WORK_READ;
+    return rbuf_fab_post_list(get->peer->queue[RBUF_BULK], &read, 1, &posted);
+}
+
+static void chunk_posted(struct rbuf_get *get, const struct rbuf_tx_chunk *chunk)
+{
+    struct rbuf_peer *peer = get->peer;
+
+    peer->in_flight++;
+    peer->reads++;
+    peer->get_bytes += chunk->shape.bytes;
+    get->chunks++;
+    if (!rbuf_cut_next(schedule_of(get), RBUF_CUT_GET, get->bytes, &get->next)) {
+        become(get, RBUF_GET_LANDING);
+    }
+}
+
+enum ask { ASKED, BLOCKED, OUT_OF_STAGING };
+
+/* Reads the next chunk, if it may be read now. */
+static enum ask ask(struct rbuf_get *get)
+{
+    struct rbuf_peer *peer = get->peer;
+    struct rbuf_tx_chunk *chunk;
+    enum rbuf_fab_status status;
+
+    if (!window_open(get) || !rbuf_fab_has_room(peer->queue[RBUF_BULK], true)) {
+        return BLOCKED;
+    }
+    chunk = rbuf_tx_chunk_take(peer, schedule_of(get), &get->next);
+    if (chunk == NULL) {
+        peer->core->stats.staging_waits++;
+        return OUT_OF_STAGING;
+    }
+    status = post(get, chunk);
+    if (status != RBUF_FAB_OK) {
+        rbuf_tx_chunk_free(peer->core, chunk);
+    }
+    if (status == RBUF_FAB_DEAD) {
+        rbuf_peer_break(peer, -ECONNRESET);
+    }
+    if (status != RBUF_FAB_OK) {
+        return BLOCKED;
+    }
+    chunk_posted(get, chunk);
+    return ASKED;
+}
+
+/* ---- copying ---- */
+
+/* Of a chunk that was read, or was to be. */
+static void give_back(struct rbuf_tx_chunk *chunk)
+{
+    chunk->peer->get_bytes -= chunk->shape.bytes;
+    rbuf_tx_chunk_free(chunk->peer->core, chunk);
+}
+
+/* Copies some of the oldest chunk; true if all of it is copied. */
+static bool copy_some(struct rbuf_get *get, struct rbuf_tx_chunk *chunk, uint64_t *budget)
+{
+    const unsigned char *from =
+        rbuf_arena_block(&get->peer->core->send_arena, chunk->arena_first) + chunk->filled;
+    const uint64_t left = chunk->shape.bytes - chunk->filled;
+    const uint32_t bytes = (uint32_t) (left < *budget ? left : *budget);
+
+    rbuf_copy(get->target + chunk->shape.offset + chunk->filled, from, bytes);
+    chunk->filled += bytes;
+    *budget -= bytes;
+    return chunk->filled == chunk->shape.bytes;
+}
+
+/* Copies what has arrived. */
+static void copy_out(struct rbuf_get *get, uint64_t *budget)
+{
+    struct rbuf_tx_chunk *chunk;
+
+    while (*budget > 0 && (chunk = STAILQ_FIRST(&get->landed)) != NULL &&
+           copy_some(get, chunk, budget)) {
+        STAILQ_REMOVE_HEAD(&get->landed, link);
+        get->chunks--;
+        give_back(chunk);
+    }
+}
+
+enum get_progress { GET_BLOCKED, GET_OUT_OF_STAGING, GET_FINISHED };
+
+/* Copies and reads as far as it goes, into new staging only if `may_stage`. A get whose peer fails
+ * here is finished by the failing. `done` counts the reads. */
+static enum get_progress advance(struct rbuf_get *get, bool may_stage, uint64_t *budget, int *done)
+{
+    enum ask asked = ASKED;
+
+    copy_out(get, budget);
+    while (may_stage && asked == ASKED && get->state == RBUF_GET_ASKING) {
+        asked = ask(get);
+        *done += asked == ASKED;
+    }
+    if (get->state == RBUF_GET_LANDING && get->chunks == 0) {
+        return GET_FINISHED;
+    }
+    return asked == OUT_OF_STAGING ? GET_OUT_OF_STAGING : GET_BLOCKED;
+}
+
+static void begin(struct rbuf_peer *peer, struct rbuf_get *get)
+{
+    TAILQ_INSERT_TAIL(&peer->gets, get, link);
+    peer->gets_begun++;
+}
+
+/* A get is over: the one that waits the longest has its place. */
+static void leave(struct rbuf_peer *peer, struct rbuf_get *get)
+{
+    struct rbuf_get *next = TAILQ_FIRST(&peer->gets_waiting);
+
+    TAILQ_REMOVE(&peer->gets, get, link);
+    peer->gets_begun--;
+    if (next != NULL) {
+        TAILQ_REMOVE(&peer->gets_waiting, next, link);
+        begin(peer, next);
+    }
+}
+
+int rbuf_get_progress(struct rbuf_peer *peer, uint64_t *budget)
+{
+    const uint64_t before = *budget;
+    struct rbuf_get *get, *next;
+    bool may_stage = true;
+    int done = 0;
+
+    for (get = TAILQ_FIRST(&peer->gets); get != NULL; get = next) {
+        const enum get_progress progress = advance(get, may_stage, budget, &done);
+
+        if (rbuf_peer_is_lost(peer)) {
+            return done + 1; /* core ends every get of it */
+        }
+        next = TAILQ_NEXT(get, link);
+        if (progress == GET_FINISHED) {
+            leave(peer, get);
+            finish(get, 0);
+            done++;
+        } else if (progress == GET_OUT_OF_STAGING) {
+            may_stage = false; /* those behind it only copy what they have */
+        }
+    }
+    return done + (*budget < before);
+}
+
+struct rbuf_peer *rbuf_get_chunk_completed(struct rbuf_work *work, int status)
+{
+    /* The work is the chunk's first member. */
+    struct rbuf_tx_chunk *chunk = (struct rbuf_tx_chunk *) (void *) work;
+    struct rbuf_peer *peer = chunk->peer;
+
+    peer->reads--;
+    if (status != 0 || rbuf_peer_is_lost(peer)) { /* its get is the failing's, or has ended */
+        give_back(chunk);
+        return peer;
+    }
+    STAILQ_INSERT_TAIL(&chunk->get->landed, chunk, link);
+    return peer;
+}
+
+/* ---- begin and end ---- */
+
+void rbuf_get_start(struct rbuf_peer *peer, struct rbuf_get *get)
+{
+    uint64_t budget = 0; /* nothing of it has arrived */
+
+    get->peer = peer;
+    get->state = RBUF_GET_ASKING;
+    get->chunks = 0;
+    STAILQ_INIT(&get->landed);
+    peer->core->stats.copied_gets++;
+    if (peer->state == RBUF_PEER_FAILED) {
+        finish(get, -ECONNRESET);
+        return;
+    }
+    rbuf_cut_first(schedule_of(get), RBUF_CUT_GET, get->bytes, &get->next);
+    if (peer->gets_begun == RBUF_COPIED_AT_ONCE) {
+        TAILQ_INSERT_TAIL(&peer->gets_waiting, get, link);
+        return;
+    }
+    begin(peer, get);
+    rbuf_peer_wake(peer);
+    if (peer->state == RBUF_PEER_CONNECTED && TAILQ_FIRST(&peer->gets) == get) {
+        (void) rbuf_get_progress(peer, &budget);
+    }
+}
+
+void rbuf_get_fail(struct rbuf_peer *peer, int status)
+{
+    struct rbuf_tx_chunk *chunk;
+    struct rbuf_get *get;
+
+    while ((get = TAILQ_FIRST(&peer->gets)) != NULL) {
+        leave(peer, get);
+        while ((chunk = STAILQ_FIRST(&get->landed)) != NULL) {
+            STAILQ_REMOVE_HEAD(&get->landed, link);
+            give_back(chunk);
+        }
+        finish(get, status);
+    }
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Operations on registered memory (core/onesided/rma.h). Invariants: the first of a peer's queue
+ * alone may be posted in part; those that are held stand at its end, the first `held_first`.
+ */
+#include "core/onesided/rma.h"
+#include "core/onesided/rma_order.h"
+
+#include <errno.h>
+
+/* The next piece of the operation, behind `done` bytes of it. */
+static struct rbuf_fab_rma piece_of(const struct rbuf_peer *peer, struct rbuf_rma *rma,
+                                    uint64_t done)
+{
+    static const enum rbuf_fab_verb verbs[] = {[RBUF_RMA_WRITE] = RBUF_FAB_WRITE,
+                                               [RBUF_RMA_READ] = RBUF_FAB_READ,
+                                               [RBUF_RMA_FETCH_ADD] = RBUF_FAB_FETCH_ADD,
+                                               [RBUF_RMA_COMPARE_SWAP] = RBUF_FAB_COMPARE_SWAP};
+    const uint32_t most = peer->core->options.max_message;
+    const uint64_t left = rma->span - done;
+    const bool inlined = rma->operation == RBUF_RMA_WRITE &&
+                         rma->span <= rbuf_fab_inline_max(peer->queue[RBUF_BULK]);
+
+    return (struct rbuf_fab_rma){.verb = inlined ? RBUF_FAB_WRITE_INLINE : verbs[rma->operation],
+                                 .bytes = left < most ? (uint32_t) left : most,
+                                 .local = (unsigned char *) rma->local + done,
+                                 .remote = rma->remote + done,
+                                 .lkey = rma->lkey,
+                                 .rkey = rma->rkey,
+                                 .operand = rma->operand,
+                                 .compare = rma->compare,
+                                 .work = left <= most ? &rma->work : NULL};
+}
+
+/* Describes the next requests of the queue; returns their number. */
+static unsigned describe(const struct rbuf_peer *peer, struct rbuf_fab_rma *list)
+{
+    struct rbuf_rma *rma = TAILQ_FIRST(&peer->rmas);
+    uint64_t done = rma->done;
+    unsigned count = 0;
+
+    while (rma != NULL && count < RBUF_FAB_LIST) {
+        list[count] = piece_of(peer, rma, done);
+        done += list[count].bytes;
+        if (list[count++].work != NULL) {
+            rma = TAILQ_NEXT(rma, link);
+            done = 0;
+        }
+    }
+    return count;
+}
+
+/* Posts what fits with one doorbell; false if that was not all of it, or the peer is lost. `done`
+ * counts the operations. */
+static bool post(struct rbuf_peer *peer, int *done)
+{
+    struct rbuf_fab_rma list[RBUF_FAB_LIST];
+    const unsigned count = describe(peer, list);
+    unsigned posted;
+    const enum rbuf_fab_status status =
+        rbuf_fab_post_list(peer->queue[RBUF_BULK], list, count, &posted);
+
+    for (unsigned i = 0; i < posted; i++) {
+        struct rbuf_rma *rma = TAILQ_FIRST(&peer->rmas);
+
+        rma->done += list[i].bytes;
+        if (list[i].work != NULL) {
+            TAILQ_REMOVE(&peer->rmas, rma, link);
+            peer->in_flight++;
+            ++*done;
+        }
+    }
+    peer->core->stats.rma_requests += posted;
+    peer->core->stats.rma_doorbells += posted > 0;
+    if (status == RBUF_FAB_DEAD) {
+        rbuf_peer_break(peer, -ECONNRESET);
+    }
+    return status == RBUF_FAB_OK;
+}
+
+static void count(struct rbuf_stats *stats, const struct rbuf_rma *rma)
+{
+    switch (rma->operation) {
+    case RBUF_RMA_WRITE:
+        stats->direct_puts++;
+        stats->direct_bytes += rma->bytes;
+        break;
+    case RBUF_RMA_READ:
+        stats->reads++;
+        break;
+    case RBUF_RMA_FETCH_ADD:
+    case RBUF_RMA_COMPARE_SWAP:
+        stats->atomics++;
+        break;
+    }
+}
+
+/* False: the peer has failed, and so has the operation. */
+static bool begin(struct rbuf_peer *peer, struct rbuf_rma *rma)
+{
+    rma->peer = peer;
+    rma->done = 0;
+    rma->span = rma->bytes;
+    rma->work.kind = RBUF_WORK_RMA;
+    TAILQ_INIT(&rma->with);
+    count(&peer->core->stats, rma);
+    if (peer->state == RBUF_PEER_FAILED) {
+        rbuf_core_raise(peer->core, RBUF_EVENT_RMA, peer, rma, -ECONNRESET);
+        return false;
+    }
+    return true;
+}
+
+void rbuf_rma_start(struct rbuf_peer *peer, struct rbuf_rma *rma)
+{
+    if (!begin(peer, rma)) {
+        return;
+    }
+    rbuf_rma_release(peer);
+    /* Queued first, so that a queue pair found dead fails this operation with the others. */
+    TAILQ_INSERT_TAIL(&peer->rmas, rma, link);
+    if (peer->state == RBUF_PEER_CONNECTED) {
+        rbuf_rma_progress(peer);
+    }
+    if (!TAILQ_EMPTY(&peer->rmas)) {
+        rbuf_peer_wake(peer);
+    }
+}
+
+/* ---- held ---- */
+
+/* True if one request does both: they are neighbours here and there. A write that goes inline may
+ * have no key. */
+static bool can_merge(const struct rbuf_peer *peer, const struct rbuf_rma *rma,
+                      const struct rbuf_rma *next)
+{
+    const uint64_t span = rma->span + next->span;
+    const uint32_t most = rbuf_fab_inline_max(peer->queue[RBUF_BULK]);
+    const bool inlined = rma->operation == RBUF_RMA_WRITE && span <= most;
+
+    return rma->operation == next->operation && rma->rkey == next->rkey &&
+           (inlined || (rma->lkey == next->lkey && rma->lkey != 0)) &&
+           rma->remote + rma->span == next->remote &&
+           (unsigned char *) rma->local + rma->span == next->local &&
+           span <= peer->core->options.max_message;
+}
+
+void rbuf_rma_hold(struct rbuf_peer *peer, struct rbuf_rma *rma)
+{
+    struct rbuf_rma *last = TAILQ_LAST(&peer->rmas, rbuf_rma_list);
+
+    if (peer->core->options.rma_order == RBUF_RMA_ISSUE || peer->state != RBUF_PEER_CONNECTED) {
+        rbuf_rma_start(peer, rma);
+        return;
+    }
+    (void) begin(peer, rma);
+    peer->core->stats.rma_held++;
+    peer->core->queued++;
+    if (peer->held++ > 0 && can_merge(peer, last, rma)) {
+        TAILQ_INSERT_TAIL(&last->with, rma, link);
+        last->span += rma->span;
+        peer->core->stats.rma_merged++;
+    } else {
+        TAILQ_INSERT_TAIL(&peer->rmas, rma, link);
+        peer->held_first = peer->held_first != NULL ? peer->held_first : rma;
+    }
+    if (peer->held == RBUF_RMA_HELD_MOST) {
+        rbuf_rma_progress(peer);
+    }
+    rbuf_peer_wake(peer);
+}
+
+/* Those that are held are so no more. */
+static void let_go(struct rbuf_peer *peer)
+{
+    peer->core->queued -= peer->held;
+    peer->held = 0;
+    peer->held_first = NULL;
+}
+
+void rbuf_rma_release(struct rbuf_peer *peer)
+{
+    const struct rbuf_core_options *options = &peer->core->options;
+    struct rbuf_rma *list[RBUF_RMA_HELD_MOST];
+    struct rbuf_rma *rma = peer->held_first;
+    unsigned held = 0;
+
+    if (rma == NULL) {
+        return;
+    }
+    while (rma != NULL) {
+        list[held++] = rma;
+        rma = TAILQ_NEXT(rma, link);
+    }
+    rbuf_rma_arrange(options->rma_order, options->reads, list, held);
+    for (unsigned i = 0; i < held; i++) {
+        TAILQ_REMOVE(&peer->rmas, list[i], link);
+        TAILQ_INSERT_TAIL(&peer->rmas, list[i], link);
+    }
+    let_go(peer);
+}
+
+int rbuf_rma_progress(struct rbuf_peer *peer)
+{
+    int done = 0;
+
+    rbuf_rma_release(peer);
+    while (!TAILQ_EMPTY(&peer->rmas) && post(peer, &done)) {
+    }
+    return done;
+}
+
+/* ---- ends ---- */
+
+/* Of an operation, and of those that its request did besides. */
+static void end(struct rbuf_rma *rma, int status)
+{
+    struct rbuf_rma *other;
+
+    while ((other = TAILQ_FIRST(&rma->with)) != NULL) {
+        TAILQ_REMOVE(&rma->with, other, link);
+        rbuf_core_raise(other->peer->core, RBUF_EVENT_RMA, other->peer, other, status);
+    }
+    rbuf_core_raise(rma->peer->core, RBUF_EVENT_RMA, rma->peer, rma, status);
+}
+
+void rbuf_rma_completed(struct rbuf_rma *rma, int status)
+{
+    end(rma, status);
+}
+
+void rbuf_rma_fail(struct rbuf_peer *peer, int status)
+{
+    struct rbuf_rma *rma;
+
+    let_go(peer);
+    while ((rma = TAILQ_FIRST(&peer->rmas)) != NULL) {
+        TAILQ_REMOVE(&peer->rmas, rma, link);
+        end(rma, status);
+    }
+}

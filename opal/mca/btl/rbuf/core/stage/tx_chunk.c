@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Chunks in the send arena (core/stage/tx_chunk.h): staging taken and given back, the copy into
+ * it, the flags, the write.
+ */
+#include "core/stage/tx_chunk.h"
+
+#include <stdlib.h>
+
+#include "core/base/copy.h"
+#include "core/stage/flag.h"
+#include "core/stage/staging.h"
+#include "core/link/credit.h"
+
+uint32_t rbuf_tx_chunk_blocks(const struct rbuf_arena *arena, const struct rbuf_schedule *schedule,
+                              uint32_t blocks)
+{
+    uint64_t bytes = (uint64_t) blocks * schedule->block_bytes;
+
+    return (uint32_t) ((bytes + arena->block_bytes - 1) / arena->block_bytes);
+}
+
+bool rbuf_tx_chunk_may_go(const struct rbuf_core *core, uint64_t under_way, bool first,
+                          uint32_t bytes)
+{
+    return under_way == 0 || under_way + bytes <= rbuf_schedule_lane(&core->options.schedule) ||
+           (first && bytes <= core->options.quantum);
+}
+
+void rbuf_tx_chunk_free(struct rbuf_core *core, struct rbuf_tx_chunk *chunk)
+{
+    rbuf_arena_give(&core->send_arena, chunk->arena_first, chunk->arena_blocks);
+    STAILQ_INSERT_HEAD(&core->chunks_free, chunk, link);
+}
+
+struct rbuf_tx_chunk *rbuf_tx_chunk_take(struct rbuf_peer *peer,
+                                         const struct rbuf_schedule *schedule,
+                                         const struct rbuf_chunk *shape)
+{
+    struct rbuf_core *core = peer->core;
+    struct rbuf_tx_chunk *chunk = STAILQ_FIRST(&core->chunks_free);
+    uint32_t blocks = rbuf_tx_chunk_blocks(&core->send_arena, schedule, shape->blocks);
+    uint32_t first;
+
+    if (chunk == NULL) {
+        chunk = malloc(sizeof(*chunk));
+        if (chunk == NULL) {
+            return NULL;
+        }
+        STAILQ_INSERT_HEAD(&core->chunks_free, chunk, link);
+    }
+    if (!rbuf_staging_take(core, &core->send_arena, blocks, &first)) {
+        return NULL;
+    }
+    STAILQ_REMOVE_HEAD(&core->chunks_free, link);
+    *chunk = (struct rbuf_tx_chunk){.work = {.kind = RBUF_WORK_CHUNK},
+                                    .peer = peer,
+                                    .shape = *shape,
+                                    .arena_first = first,
+                                    .arena_blocks = blocks};
+    return chunk;
+}
+
+static uint64_t *flag_at(unsigned char *block, const struct rbuf_schedule *schedule)
+{
+    return (uint64_t *) (void *) (block + rbuf_block_payload(schedule));
+}
+
+void rbuf_tx_chunk_fill(struct rbuf_tx_chunk *chunk, const struct rbuf_schedule *schedule,
+                        enum rbuf_proof proof, uint64_t flag, const unsigned char *source,
+                        uint64_t *budget)
+{
+    unsigned char *base = rbuf_arena_block(&chunk->peer->core->send_arena, chunk->arena_first);
+    uint32_t payload = rbuf_block_payload(schedule);
+
+    chunk->proof = proof;
+    while (chunk->filled_blocks<chunk->shape.blocks && * budget> 0) {
+        uint32_t bytes = chunk->filled_blocks == 0 ? chunk->shape.first_bytes : payload;
+        unsigned char *block = base + (size_t) chunk->filled_blocks * schedule->block_bytes;
+
+        const unsigned char *from = source + chunk->shape.offset + chunk->filled;
+
+        rbuf_copy_soon(from + 2 * payload);
+        if (proof == RBUF_PROOF_CHECKSUM) {
+            *flag_at(block, schedule) =
+                rbuf_flag_checked(flag + chunk->shape.first_block + chunk->filled_blocks,
+                                  rbuf_copy_checksum(block + payload - bytes, from, bytes));
+        } else {
+            rbuf_copy(block + payload - bytes, from, bytes);
+        }
+        chunk->filled += bytes;
+        chunk->filled_blocks++;
+        *budget -= bytes < *budget ? bytes : *budget;
+    }
+}
+
+void rbuf_tx_chunk_fill_dense(struct rbuf_tx_chunk *chunk, const unsigned char *source,
+                              uint64_t *budget)
+{
+    const struct rbuf_arena *arena = &chunk->peer->core->send_arena;
+    unsigned char *base = rbuf_arena_block(arena, chunk->arena_first);
+
+    while (*budget > 0 && chunk->filled < chunk->shape.bytes) {
+        const unsigned char *from = source + chunk->shape.offset + chunk->filled;
+        const uint32_t left = chunk->shape.bytes - chunk->filled;
+        const uint32_t bytes = left < arena->block_bytes ? left : arena->block_bytes;
+
+        rbuf_copy_soon(from + 2 * (size_t) arena->block_bytes);
+        rbuf_copy(base + chunk->filled, from, bytes);
+        chunk->filled += bytes;
+        *budget -= bytes < *budget ? bytes : *budget;
+    }
+}
+
+void rbuf_tx_chunk_stamp(struct rbuf_tx_chunk *chunk, const struct rbuf_schedule *schedule,
+                         uint64_t flag)
+{
+    unsigned char *base = rbuf_arena_block(&chunk->peer->core->send_arena, chunk->arena_first);
+
+    if (chunk->proof == RBUF_PROOF_CHECKSUM) {
+        return;
+    }
+    for (uint32_t i = 0; i < chunk->shape.blocks; i++) {
+        *flag_at(base + (size_t) i * schedule->block_bytes, schedule) =
+            flag + chunk->shape.first_block + i;
+    }
+}
+
+enum rbuf_fab_status rbuf_tx_chunk_write(struct rbuf_tx_chunk *chunk,
+                                         const struct rbuf_schedule *schedule, uint64_t first_block,
+                                         uint32_t rkey)
+{
+    struct rbuf_arena *arena = &chunk->peer->core->send_arena;
+    uint32_t lead = rbuf_chunk_lead(schedule, &chunk->shape);
+
+    return rbuf_fab_write(
+        chunk->peer->queue[RBUF_BULK], rbuf_arena_block(arena, chunk->arena_first) + lead,
+        rbuf_arena_lkey(arena, chunk->arena_first), rbuf_chunk_wire_bytes(schedule, &chunk->shape),
+        first_block + lead, rkey, &chunk->work);
+}
+
+enum rbuf_fab_status rbuf_tx_chunk_write_announced(struct rbuf_tx_chunk *chunk,
+                                                   const struct rbuf_schedule *schedule,
+                                                   uint64_t first_block, uint32_t rkey,
+                                                   uint32_t immediate)
+{
+    struct rbuf_peer *peer = chunk->peer;
+    struct rbuf_arena *arena = &peer->core->send_arena;
+    struct rbuf_fab_queue *queue = peer->queue[RBUF_BULK];
+    uint32_t lead = rbuf_chunk_lead(schedule, &chunk->shape);
+
+    if (!rbuf_fab_has_room(queue, true) || !rbuf_credit_available(peer, RBUF_FLOW_BULK)) {
+        return RBUF_FAB_AGAIN;
+    }
+    peer->credit[RBUF_FLOW_BULK].sent++;
+    return rbuf_fab_write_immediate(queue, rbuf_arena_block(arena, chunk->arena_first) + lead,
+                                    rbuf_arena_lkey(arena, chunk->arena_first),
+                                    rbuf_chunk_wire_bytes(schedule, &chunk->shape),
+                                    first_block + lead, rkey, immediate, &chunk->work);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * What decides by size and settings which way a message goes, for who sends it and for who shows
+ * that (report/explain.h). Sizes are bytes as they are handed to the transport, Open MPI's header
+ * among them.
+ */
+#ifndef BTL_RBUF_WAYS_H
+#define BTL_RBUF_WAYS_H
+
+#include "module/module.h"
+#include "params/params.h"
+#include "verbs/queue_pair.h"
+
+/* Most of a message that is built on the stack, to travel inside its request. */
+#define MCA_BTL_RBUF_NOW_BYTES RBUF_QUEUE_INLINE_ASKED
+
+/* Whether one slot of a ring takes it, else it takes several. */
+static inline bool mca_btl_rbuf_is_one_slot(size_t bytes)
+{
+    return bytes + sizeof(struct rbuf_ring_trailer) <= mca_btl_rbuf_params.ring_slot_size;
+}
+
+/* Whether a message over several slots goes on in chunks, of which the next is `chunk` bytes, as so
+ * many bytes of it are left. */
+static inline bool mca_btl_rbuf_is_cut(size_t left, uint64_t chunk)
+{
+    return chunk > 0 && left > 2 * chunk;
+}
+
+/* Whether it travels inside its request over send/receive; the port's room stands for the queue
+ * pair's. */
+static inline bool mca_btl_rbuf_is_sent_inline(const mca_btl_rbuf_module_t *module, size_t bytes)
+{
+    const size_t all = sizeof(struct rbuf_message_header) + bytes;
+
+    return all <= MCA_BTL_RBUF_NOW_BYTES && all <= module->port->max_inline;
+}
+
+/* Whether it fits the receive buffers of small messages, else it takes one of the large. */
+static inline bool mca_btl_rbuf_fits_control(const mca_btl_rbuf_module_t *module, size_t bytes)
+{
+    return bytes <= module->room[RBUF_CONTROL];
+}
+
+/* Whether a write of so many bytes needs no registered memory. */
+static inline bool mca_btl_rbuf_is_inline(const mca_btl_rbuf_module_t *module, size_t bytes)
+{
+    return bytes <= rbuf_queue_inline(module->port, RBUF_BULK);
+}
+
+/* Whether no memory of the program is registered but windows: messages are staged, and what is put
+ * and got is copied here. */
+static inline bool mca_btl_rbuf_copies(void)
+{
+    return mca_btl_rbuf_params.protocol <= MCA_BTL_RBUF_COPY;
+}
+
+/* Whether the receiver of a rendezvous registers its buffer at once, and stages what cannot be. */
+static inline bool mca_btl_rbuf_registers(void)
+{
+    return !mca_btl_rbuf_copies() && mca_btl_rbuf_params.protocol != MCA_BTL_RBUF_AUTO;
+}
+
+/* Whether contiguous messages begin behind their rendezvous, before it is answered. Protocol copy
+ * is the naive one: a message leaves when all of it is copied. */
+static inline bool mca_btl_rbuf_begins_early(void)
+{
+    const struct mca_btl_rbuf_params *params = &mca_btl_rbuf_params;
+
+    return params->early_data == MCA_BTL_RBUF_ON &&
+           (params->protocol == MCA_BTL_RBUF_SUPERPIPELINE ||
+            params->protocol == MCA_BTL_RBUF_PIPELINE || params->protocol == MCA_BTL_RBUF_AUTO);
+}
+
+#endif

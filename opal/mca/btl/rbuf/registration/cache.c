@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+#include "registration/cache.h"
+
+#include "params/help.h"
+#include "verbs/port.h"
+#include "registration/hooks.h"
+#include "opal/mca/rcache/base/base.h"
+
+/* For the cache, which hands it through: who only looks for a registration wants none made. */
+#define ONLY_LOOKING MCA_RCACHE_FLAGS_RESV0
+
+/* Rights in the cache's terms. */
+static int32_t rights_for(enum mca_btl_rbuf_purpose purpose)
+{
+    return purpose == MCA_BTL_RBUF_SOURCE ? MCA_RCACHE_ACCESS_REMOTE_READ : MCA_RCACHE_ACCESS_ANY;
+}
+
+/* The cache's call to register. */
+static int cache_register(void *data, void *base, size_t bytes, mca_rcache_base_registration_t *reg)
+{
+    const enum mca_btl_rbuf_purpose purpose = reg->access_flags == rights_for(MCA_BTL_RBUF_SOURCE)
+                                                  ? MCA_BTL_RBUF_SOURCE
+                                                  : MCA_BTL_RBUF_TARGET;
+    mca_btl_rbuf_registration_t *registration = (mca_btl_rbuf_registration_t *) reg;
+    mca_btl_rbuf_registrar_t *registrar = data;
+    struct rbuf_problem problem;
+    int status;
+
+    if ((reg->flags & ONLY_LOOKING) != 0) {
+        return OPAL_ERR_NOT_FOUND;
+    }
+    status = mca_btl_rbuf_registration_make(registrar->port, base, bytes, purpose, registration,
+                                            &problem);
+    if (status != 0) {
+        /* With the latter the cache evicts and asks again, which is of no use to the former. */
+        return mca_btl_rbuf_registration_is_unwritable(status) ? OPAL_ERR_PERM
+                                                               : OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    reg->access_flags = rights_for(registration->rights);
+    atomic_fetch_add_explicit(&registrar->misses, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&registrar->cached, 1, memory_order_relaxed);
+    return OPAL_SUCCESS;
+}
+
+static int cache_deregister(void *data, mca_rcache_base_registration_t *reg)
+{
+    mca_btl_rbuf_registrar_t *registrar = data;
+
+    if (rbuf_deregister(((mca_btl_rbuf_registration_t *) reg)->mr) != 0) {
+        return OPAL_ERROR;
+    }
+    atomic_fetch_sub_explicit(&registrar->cached, 1, memory_order_relaxed);
+    return OPAL_SUCCESS;
+}
+
+struct mca_rcache_base_module_t *mca_btl_rbuf_cache_open(mca_btl_rbuf_registrar_t *registrar)
+{
+    mca_rcache_base_resources_t resources = {.cache_name = registrar->port->name,
+                                             .reg_data = registrar,
+                                             .sizeof_reg = sizeof(mca_btl_rbuf_registration_t),
+                                             .register_mem = cache_register,
+                                             .deregister_mem = cache_deregister};
+    struct mca_rcache_base_module_t *cache =
+        mca_rcache_base_module_create("grdma", registrar, &resources);
+
+    if (cache == NULL) {
+        mca_btl_rbuf_help("no cache", opal_process_info.nodename, NULL);
+    } else if (!mca_btl_rbuf_hooks_see_heap()) {
+        mca_btl_rbuf_help("blind hooks", opal_process_info.nodename, NULL);
+        mca_rcache_base_module_destroy(cache);
+        cache = NULL;
+    }
+    return cache;
+}
+
+void mca_btl_rbuf_cache_close(mca_btl_rbuf_registrar_t *registrar)
+{
+    mca_rcache_base_module_destroy(registrar->rcache);
+}
+
+static mca_btl_rbuf_registration_t *take(mca_btl_rbuf_registrar_t *registrar, void *base,
+                                         size_t bytes, enum mca_btl_rbuf_purpose purpose,
+                                         uint32_t flags)
+{
+    struct mca_rcache_base_module_t *cache = registrar->rcache;
+    mca_rcache_base_registration_t *reg = NULL;
+    int status = cache->rcache_register(cache, base, bytes, flags, rights_for(purpose), &reg);
+
+    return status == OPAL_SUCCESS ? (mca_btl_rbuf_registration_t *) reg : NULL;
+}
+
+mca_btl_rbuf_registration_t *mca_btl_rbuf_cache_take(mca_btl_rbuf_registrar_t *registrar,
+                                                     void *base, size_t bytes,
+                                                     enum mca_btl_rbuf_purpose purpose)
+{
+    return take(registrar, base, bytes, purpose, 0);
+}
+
+/* A look takes about a microsecond, also into an empty cache. */
+mca_btl_rbuf_registration_t *mca_btl_rbuf_cache_find(mca_btl_rbuf_registrar_t *registrar,
+                                                     void *base, size_t bytes,
+                                                     enum mca_btl_rbuf_purpose purpose)
+{
+    return atomic_load_explicit(&registrar->cached, memory_order_relaxed) == 0
+               ? NULL
+               : take(registrar, base, bytes, purpose, ONLY_LOOKING);
+}
+
+void mca_btl_rbuf_cache_give(mca_btl_rbuf_registrar_t *registrar,
+                             mca_btl_rbuf_registration_t *registration)
+{
+    struct mca_rcache_base_module_t *cache = registrar->rcache;
+
+    cache->rcache_deregister(cache, &registration->base);
+}
+
+bool mca_btl_rbuf_cache_evict(mca_btl_rbuf_registrar_t *registrar)
+{
+    struct mca_rcache_base_module_t *cache = registrar->rcache;
+
+    return cache->rcache_evict(cache);
+}

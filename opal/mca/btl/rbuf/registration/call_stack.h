@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Where in the application a call of MPI comes from, as one number: a hash of the stack frames that
+ * are older than MPI's. Two calls with the same hash come from the same place, by the same way.
+ *
+ * Frames come from libunwind, and from nothing else: who compiles without frame pointers, or with
+ * a just-in-time compiler, has them in its tables or not at all.
+ *
+ * Threads: open and close in one; the hash in any.
+ */
+#ifndef BTL_RBUF_FRAMES_H
+#define BTL_RBUF_FRAMES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Finds libmpi in the process. False: there is no unwinder, or no libmpi of its own. */
+bool mca_btl_rbuf_call_stack_open(void);
+
+/* 0: not known. */
+uint64_t mca_btl_rbuf_call_stack_hash(void);
+
+#endif

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Reuse: registrations of frequently used buffers (core/choice/frequent.h), with which eager
+ * messages (btl/in_place.c) and small puts and gets (btl/put_get.c) do without a copy, unless that
+ * makes the program slower (core/choice/trial.h).
+ *
+ * A registration is held until its memory is given back, of which the memory hooks tell: a cache is
+ * not asked for each message, as that takes as long as a copy. It is made and let go without the
+ * lock.
+ */
+#include "registration/frequent.h"
+
+#include <stdlib.h>
+
+#include "common/monotonic.h"
+#include "params/help.h"
+#include "verbs/port.h"
+#include "registration/hooks.h"
+#include "params/params.h"
+
+#define MOST_BYTES (64ull << 20) /* registered */
+#define PART       8u            /* of what may be locked, at most */
+#define GATHER_NS  150.0         /* assumed, until it was done */
+#define BLOCK      32u           /* messages, and the logarithm of their size */
+#define FETCHED_NS 100.0         /* a completion, and to tell Open MPI of it */
+
+static void released(void *table, uint64_t base, uint64_t bytes)
+{
+    rbuf_frequent_release(table, base, bytes);
+}
+
+static uint64_t most_bytes(void)
+{
+    const size_t part = rbuf_memlock_limit() / PART;
+
+    return part < MOST_BYTES ? part : MOST_BYTES;
+}
+
+int mca_btl_rbuf_frequent_open(mca_btl_rbuf_registrar_t *registrar)
+{
+    const struct mca_btl_rbuf_params *params = &mca_btl_rbuf_params;
+    struct rbuf_frequent_options options = {.buffers = params->reuse_buffers,
+                                            .most_bytes = most_bytes(),
+                                            .speculation = (double) params->reuse_speculation / 100,
+                                            .gather_ns = GATHER_NS,
+                                            .fetched_ns = FETCHED_NS,
+                                            .registration_ns = params->registration_time,
+                                            .registration_page_ns = params->registration_page_time};
+    struct mca_btl_rbuf_frequent *frequent;
+
+    if (params->reuse != MCA_BTL_RBUF_ON) {
+        return OPAL_SUCCESS;
+    }
+    if (!mca_btl_rbuf_hooks_install()) {
+        mca_btl_rbuf_help("no reuse", opal_process_info.nodename, NULL);
+        return OPAL_SUCCESS;
+    }
+    if (registrar->port->pieces < RBUF_FAB_PIECES) {
+        mca_btl_rbuf_help("no gather", opal_process_info.nodename, registrar->port->name, NULL);
+        return OPAL_SUCCESS;
+    }
+    frequent = calloc(1, sizeof(*frequent));
+    if (frequent == NULL || rbuf_frequent_open(&frequent->table, &options) != 0) {
+        free(frequent);
+        mca_btl_rbuf_help("no memory", opal_process_info.nodename, "opening a port", NULL);
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    if (!mca_btl_rbuf_hooks_add(released, &frequent->table)) {
+        rbuf_frequent_close(&frequent->table);
+        free(frequent);
+        return OPAL_SUCCESS;
+    }
+    frequent->least = registrar->port->max_inline + 1;
+    frequent->least = params->reuse_min > frequent->least ? params->reuse_min : frequent->least;
+    registrar->frequent = frequent;
+    return OPAL_SUCCESS;
+}
+
+/* What uses cost in this run, for diagnostics, and which way is preferred. */
+static void tell_costs(const mca_btl_rbuf_registrar_t *registrar)
+{
+    static const char *const names[RBUF_FREQUENT_KINDS] = {"send", "put", "get"};
+    const struct mca_btl_rbuf_frequent *frequent = registrar->frequent;
+    struct rbuf_frequent_cost cost;
+
+    for (uint32_t i = 0; i < RBUF_FREQUENT_KINDS * RBUF_FREQUENT_SIZES; i++) {
+        const uint32_t kind = i / RBUF_FREQUENT_SIZES;
+        const uint32_t size = i % RBUF_FREQUENT_SIZES;
+
+        if (rbuf_frequent_cost(&frequent->table, kind, size, &cost)) {
+            mca_btl_rbuf_verbose(
+                "rbuf: %s: reuse: rank=%u kind=%s from=%u copied_ns=%.0f gathered_ns=%.0f "
+                "registration_ns=%.0f way=%s",
+                registrar->port->name, (unsigned) OPAL_PROC_MY_NAME.vpid, names[kind], 1u << size,
+                cost.copied, cost.gathered, cost.registration,
+                frequent->trial[kind][size].preferred == RBUF_GATHER_TRIAL_GATHER ? "gather"
+                                                                                  : "copy");
+        }
+    }
+}
+
+void mca_btl_rbuf_frequent_close(mca_btl_rbuf_registrar_t *registrar)
+{
+    struct mca_btl_rbuf_frequent *frequent = registrar->frequent;
+    mca_btl_rbuf_registration_t *registration;
+
+    if (frequent == NULL) {
+        return;
+    }
+    tell_costs(registrar);
+    mca_btl_rbuf_hooks_remove(&frequent->table);
+    while ((registration = rbuf_frequent_drop(&frequent->table, RBUF_FREQUENT_ANY)) != NULL) {
+        mca_btl_rbuf_registration_free(registration);
+    }
+    rbuf_frequent_close(&frequent->table);
+    free(frequent);
+    registrar->frequent = NULL;
+}
+
+void mca_btl_rbuf_frequent_give_released(mca_btl_rbuf_registrar_t *registrar)
+{
+    mca_btl_rbuf_registration_t *registration;
+
+    do {
+        mca_btl_rbuf_registrar_lock(registrar);
+        registration = rbuf_frequent_drop(&registrar->frequent->table, RBUF_FREQUENT_RELEASED);
+        mca_btl_rbuf_registrar_unlock(registrar);
+        mca_btl_rbuf_registration_free(registration);
+    } while (registration != NULL);
+}
+
+/* Registers [base, base + bytes), of a buffer that wants it, in place of
+ * another if need be. No lock is held, so the buffer may have gone. */
+static void enter(mca_btl_rbuf_registrar_t *registrar, enum rbuf_frequent_kind kind, void *base,
+                  size_t bytes)
+{
+    struct rbuf_frequent *table = &registrar->frequent->table;
+    struct rbuf_frequent_buffer *buffer;
+    struct rbuf_problem problem; /* no reason to complain: messages are copied */
+    mca_btl_rbuf_registration_t *spare = NULL;
+    mca_btl_rbuf_registration_t *registration = mca_btl_rbuf_registration_hold(
+        registrar, base, bytes,
+        kind == RBUF_FREQUENT_GET ? MCA_BTL_RBUF_TARGET : MCA_BTL_RBUF_SOURCE, &problem);
+    uint64_t ns = registration == NULL ? 0
+                                       : atomic_exchange_explicit(&registration->unreported_ns, 0,
+                                                                  memory_order_relaxed);
+
+    mca_btl_rbuf_registrar_lock(registrar);
+    if (registration != NULL) {
+        rbuf_gather_trial_spare(&registrar->frequent->trial[kind][rbuf_frequent_size(bytes)], ns);
+    }
+    if (rbuf_frequent_is_full(table, bytes)) {
+        spare = rbuf_frequent_drop(table, RBUF_FREQUENT_ANY);
+    }
+    buffer = rbuf_frequent_find(table, (uintptr_t) base);
+    if (buffer != NULL && buffer->held == NULL && buffer->bytes == bytes &&
+        rbuf_frequent_hold(table, buffer, kind, registration,
+                           registration != NULL ? registration->mr->lkey : 0, ns)) {
+        registration = NULL;
+    }
+    mca_btl_rbuf_registrar_unlock(registrar);
+    mca_btl_rbuf_registration_free(registration);
+    mca_btl_rbuf_registration_free(spare);
+}
+
+/* Whether uses of that kind and size go without a copy at present, if their buffers are registered.
+ * The sizes have blocks of unlike lengths, lest the one is always tried when the other is. */
+static bool is_faster(struct mca_btl_rbuf_frequent *frequent, struct rbuf_gather_trial *trial,
+                      uint32_t size, uint32_t uses)
+{
+    if (mca_btl_rbuf_params.reuse_speculation == 0) {
+        return true;
+    }
+    if (frequent->table.held_count > 0 && rbuf_gather_trial_count(trial, uses, BLOCK + size)) {
+        rbuf_gather_trial_turn(trial, mca_btl_rbuf_now_ns());
+    }
+    return trial->path == RBUF_GATHER_TRIAL_GATHER;
+}
+
+/* The buffer wants to be registered, or no longer has what this use needs: changes that as far as
+ * it can be now. The lock is held, and let go meanwhile. */
+static __attribute__((noinline)) struct rbuf_frequent_buffer *
+settle(mca_btl_rbuf_registrar_t *registrar, struct rbuf_frequent_buffer *buffer,
+       enum rbuf_frequent_kind kind, uint32_t bytes)
+{
+    struct rbuf_frequent *table = &registrar->frequent->table;
+    const uint64_t base = buffer->base;
+    mca_btl_rbuf_registration_t *outgrown =
+        rbuf_frequent_is_outgrown(buffer, bytes) ? rbuf_frequent_forget(table, buffer->held) : NULL;
+    const bool wants = buffer->held == NULL && rbuf_frequent_wants(table, buffer, kind, bytes);
+
+    if (wants) {
+        buffer->bytes = bytes; /* no more is known to be there until it is registered */
+    }
+    mca_btl_rbuf_registrar_unlock(registrar);
+    mca_btl_rbuf_registration_free(outgrown);
+    if (wants) {
+        enter(registrar, kind, (void *) (uintptr_t) base, bytes);
+    }
+    mca_btl_rbuf_registrar_lock(registrar);
+    return rbuf_frequent_find(table, base);
+}
+
+/* A use of the buffer; NULL if it takes a copy. `timed`: how long that takes is to be told. The
+ * lock is held, and may be let go meanwhile. */
+static struct rbuf_frequent_buffer *look_up(mca_btl_rbuf_registrar_t *registrar,
+                                            enum rbuf_frequent_kind kind, const void *base,
+                                            uint32_t bytes, bool *timed)
+{
+    struct rbuf_frequent *table = &registrar->frequent->table;
+    const uint32_t uses = rbuf_frequent_stands_for(table, kind);
+    const uint32_t size = rbuf_frequent_size(bytes);
+    struct rbuf_gather_trial *trial = &registrar->frequent->trial[kind][size];
+    struct rbuf_frequent_buffer *buffer = rbuf_frequent_use(table, (uintptr_t) base, bytes, uses);
+    const bool faster = is_faster(registrar->frequent, trial, size, uses);
+
+    *timed = rbuf_frequent_times(table);
+    if (buffer != NULL && (buffer->held == NULL ? rbuf_frequent_wants(table, buffer, kind, bytes) &&
+                                                      rbuf_gather_trial_needs_registrations(trial)
+                                                : rbuf_frequent_is_outgrown(buffer, bytes))) {
+        buffer = settle(registrar, buffer, kind, bytes);
+    }
+    if (buffer == NULL || !rbuf_frequent_covers(table, buffer, kind, bytes)) {
+        return NULL;
+    }
+    registrar->frequent->spared += !faster;
+    return faster ? buffer : NULL;
+}
+
+static bool is_target(const struct rbuf_frequent_held *held)
+{
+    const mca_btl_rbuf_registration_t *registration = held->registration;
+
+    return registration->rights == MCA_BTL_RBUF_TARGET;
+}
+
+struct rbuf_frequent_held *mca_btl_rbuf_frequent_look(mca_btl_rbuf_registrar_t *registrar,
+                                                      enum rbuf_frequent_kind kind,
+                                                      const void *base, uint32_t bytes, bool *timed)
+{
+    struct rbuf_frequent_buffer *buffer = look_up(registrar, kind, base, bytes, timed);
+
+    if (buffer == NULL || (kind == RBUF_FREQUENT_GET && !is_target(buffer->held))) {
+        return NULL;
+    }
+    registrar->frequent->in_place[kind]++;
+    return rbuf_frequent_start(buffer);
+}
+
+struct rbuf_frequent_held *mca_btl_rbuf_frequent_find(mca_btl_rbuf_registrar_t *registrar,
+                                                      enum rbuf_frequent_kind kind,
+                                                      const void *base, uint32_t bytes, bool *timed)
+{
+    struct rbuf_frequent_held *held;
+
+    *timed = false;
+    if (bytes < mca_btl_rbuf_params.reuse_min) {
+        return NULL;
+    }
+    mca_btl_rbuf_frequent_tidy(registrar);
+    mca_btl_rbuf_registrar_lock(registrar);
+    held = mca_btl_rbuf_frequent_look(registrar, kind, base, bytes, timed);
+    mca_btl_rbuf_registrar_unlock(registrar);
+    return held;
+}
+
+void mca_btl_rbuf_frequent_end(mca_btl_rbuf_registrar_t *registrar, struct rbuf_frequent_held *held)
+{
+    if (held != NULL) {
+        mca_btl_rbuf_registrar_lock(registrar);
+        rbuf_frequent_end(&registrar->frequent->table, held);
+        mca_btl_rbuf_registrar_unlock(registrar);
+    }
+}
+
+void mca_btl_rbuf_frequent_copied(mca_btl_rbuf_registrar_t *registrar, enum rbuf_frequent_kind kind,
+                                  uint32_t bytes, uint64_t start_ns)
+{
+    const uint64_t ns = mca_btl_rbuf_now_ns() - start_ns;
+
+    mca_btl_rbuf_registrar_lock(registrar);
+    rbuf_frequent_took(&registrar->frequent->table, kind, RBUF_FREQUENT_COPIED, bytes, ns);
+    mca_btl_rbuf_registrar_unlock(registrar);
+}

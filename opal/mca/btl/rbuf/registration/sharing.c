@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Cores are hwloc's. Without hwloc none is known to be idle: policy force alone has a helper then.
+ */
+#include "registration/sharing.h"
+
+#include "rbuf_compat.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "params/params.h"
+
+#if defined(RBUF_HAVE_HWLOC) && RBUF_HAVE_HWLOC
+#include <hwloc.h>
+#endif
+
+#define RANKS_MOST 1024u
+#define SLICE_NS   4000000u /* of Linux' scheduler, with a switch of context; assumed */
+#define UNBOUND    UINT64_MAX
+
+struct entry {
+    _Atomic uint64_t registered_bytes;
+    _Atomic uint64_t period_ns;
+    _Atomic uint64_t work_ns;
+    _Atomic uint64_t bound_to; /* core + 1; 0: not posted yet; UNBOUND: not to one core */
+    char line[32];             /* of the cache */
+};
+
+static struct {
+    struct entry *entry; /* a rank of the node each */
+    struct entry alone;
+    uint32_t ranks;
+    uint32_t rank;
+    uint32_t cores; /* that the job may use */
+    size_t mapped;
+#if defined(RBUF_HAVE_HWLOC) && RBUF_HAVE_HWLOC
+    hwloc_topology_t topology; /* NULL: not known */
+#endif
+} node;
+
+#if defined(RBUF_HAVE_HWLOC) && RBUF_HAVE_HWLOC
+
+static void find_cores(void)
+{
+    if (hwloc_topology_init(&node.topology) != 0) {
+        node.topology = NULL;
+    } else if (hwloc_topology_load(node.topology) != 0) {
+        hwloc_topology_destroy(node.topology);
+        node.topology = NULL;
+    }
+    node.cores = node.topology == NULL
+                     ? 0
+                     : (uint32_t) hwloc_get_nbobjs_by_type(node.topology, HWLOC_OBJ_CORE);
+}
+
+static void forget_cores(void)
+{
+    if (node.topology != NULL) {
+        hwloc_topology_destroy(node.topology);
+        node.topology = NULL;
+    }
+}
+
+static uint64_t bound_to(void)
+{
+    hwloc_bitmap_t own = hwloc_bitmap_alloc();
+    uint64_t core = UNBOUND;
+
+    if (own != NULL && node.topology != NULL &&
+        hwloc_get_cpubind(node.topology, own, HWLOC_CPUBIND_PROCESS) == 0) {
+        for (uint32_t i = 0; i < node.cores; i++) {
+            const hwloc_obj_t object = hwloc_get_obj_by_type(node.topology, HWLOC_OBJ_CORE, i);
+
+            if (hwloc_bitmap_isincluded(own, object->cpuset)) {
+                core = i + 1;
+            }
+        }
+    }
+    hwloc_bitmap_free(own);
+    return core;
+}
+
+static void bind_thread(uint32_t core)
+{
+    const hwloc_obj_t object = hwloc_get_obj_by_type(node.topology, HWLOC_OBJ_CORE, core);
+
+    (void) hwloc_set_cpubind(node.topology, object->cpuset, HWLOC_CPUBIND_THREAD);
+}
+
+#else
+
+static void find_cores(void)
+{
+}
+
+static void forget_cores(void)
+{
+}
+
+static uint64_t bound_to(void)
+{
+    return UNBOUND;
+}
+
+static void bind_thread(uint32_t core)
+{
+    (void) core;
+}
+
+#endif
+
+static struct entry *map(uint32_t ranks)
+{
+    char path[PATH_MAX];
+    void *memory;
+    int file;
+
+    if (opal_process_info.job_session_dir == NULL ||
+        snprintf(path, sizeof(path), "%s/rbuf-helpers", opal_process_info.job_session_dir) >=
+            (int) sizeof(path)) {
+        return NULL;
+    }
+    file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (file < 0) {
+        return NULL;
+    }
+    node.mapped = ranks * sizeof(struct entry);
+    memory = posix_fallocate(file, 0, (off_t) node.mapped) != 0 /* or ENOSPC is SIGBUS */
+                 ? MAP_FAILED
+                 : mmap(NULL, node.mapped, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    close(file);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+void mca_btl_rbuf_sharing_open(void)
+{
+    const uint32_t ranks = (uint32_t) opal_process_info.num_local_peers + 1;
+    const uint32_t rank = (uint32_t) opal_process_info.my_local_rank;
+
+    find_cores();
+    node.entry = ranks > 1 && ranks <= RANKS_MOST && rank < ranks ? map(ranks) : NULL;
+    node.ranks = ranks;
+    node.rank = rank;
+    if (node.entry == NULL) {
+        node.entry = &node.alone;
+        node.ranks = 1;
+        node.rank = 0;
+    }
+    atomic_store_explicit(&node.entry[node.rank].bound_to, bound_to(), memory_order_relaxed);
+}
+
+void mca_btl_rbuf_sharing_close(void)
+{
+    if (node.entry != NULL && node.entry != &node.alone) {
+        (void) munmap(node.entry, node.mapped);
+    }
+    node.entry = NULL;
+    forget_cores();
+}
+
+static void post(const struct rbuf_sharing_rank *rank)
+{
+    struct entry *own = &node.entry[node.rank];
+
+    atomic_store_explicit(&own->registered_bytes, rank->registered_bytes, memory_order_relaxed);
+    atomic_store_explicit(&own->period_ns, rank->period_ns, memory_order_relaxed);
+    atomic_store_explicit(&own->work_ns, rank->work_ns, memory_order_relaxed);
+}
+
+struct rbuf_sharing_place mca_btl_rbuf_sharing_look(const struct rbuf_sharing_rank *rank)
+{
+    static struct rbuf_sharing_rank all[RANKS_MOST];
+    static struct rbuf_sharing_place place[RANKS_MOST];
+    static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER; /* each port has a thread */
+    struct rbuf_sharing_place own;
+    const struct rbuf_sharing_node shared = {.cores = node.cores, .slice_ns = SLICE_NS};
+
+    pthread_mutex_lock(&looking);
+    post(rank);
+    for (uint32_t i = 0; i < node.ranks; i++) {
+        struct entry *entry = &node.entry[i];
+
+        all[i] = (struct rbuf_sharing_rank){
+            .registered_bytes =
+                atomic_load_explicit(&entry->registered_bytes, memory_order_relaxed),
+            .period_ns = atomic_load_explicit(&entry->period_ns, memory_order_relaxed),
+            .work_ns = atomic_load_explicit(&entry->work_ns, memory_order_relaxed)};
+    }
+    rbuf_sharing_assign((enum rbuf_sharing) mca_btl_rbuf_params.helper_policy, &shared, all,
+                        node.ranks, place);
+    own = place[node.rank];
+    pthread_mutex_unlock(&looking);
+    return own;
+}
+
+static bool is_computed_on(uint32_t core)
+{
+    for (uint32_t i = 0; i < node.ranks; i++) {
+        if (atomic_load_explicit(&node.entry[i].bound_to, memory_order_relaxed) == core + 1) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void mca_btl_rbuf_sharing_move(const struct rbuf_sharing_place *place)
+{
+    int32_t idle = place->core;
+
+    for (uint32_t core = 0; core < node.cores; core++) {
+        if (!is_computed_on(core) && idle-- == 0) {
+            bind_thread(core);
+            return;
+        }
+    }
+}

@@ -1,0 +1,143 @@
+#!/usr/bin/env perl
+# SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
+#
+# The component has layers (opal/mca/btl/rbuf/layers.txt): a file includes and calls files of its own layer and of
+# those below, and no others. Within a layer no more than three files need each other in a circle: a source and its
+# header count as one file. Both by what files include, and by the symbols of the objects that the build made of them.
+#
+#   tests/build/layers.pl [COMPONENT]      the component's folder
+#
+# Environment: OBJECTS, where the build has the component's objects; without it only includes are looked at. NM.
+# Exit status: 0, 1 if something is not as it should be, which is printed with both files and the symbol.
+
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use Layers;
+
+my $most = 3; # files in a circle
+my $component = shift // ($ENV{srcdir} // $FindBin::Bin) . "/../../opal/mca/btl/rbuf";
+my @layers = Layers::read_layers($component);
+my @files = Layers::files($component);
+my $faults = 0;
+
+sub fault {
+    print "FAIL  @_\n";
+    $faults++;
+}
+
+sub unit_of {
+    my ($path) = @_;
+    return $path =~ s/\.[cho]$//r;
+}
+
+# True: the first file may need the second.
+sub may_need {
+    my ($from, $to) = map({ Layers::layer_of($_, @layers) } @_);
+    return !defined $from || !defined $to || $from <= $to;
+}
+
+# $needs->{A}{B} is why unit A needs unit B. Circles of units, each once.
+sub circles {
+    my ($needs) = @_;
+    my (%number, %low, %is_open, @open, @circles);
+    my $count = 0;
+    my $visit;
+    $visit = sub {
+        my ($unit) = @_;
+        $number{$unit} = $low{$unit} = ++$count;
+        push @open, $unit;
+        $is_open{$unit} = 1;
+        for my $next (sort keys %{$needs->{$unit} // {}}) {
+            if (!$number{$next}) {
+                $visit->($next);
+                $low{$unit} = $low{$next} if $low{$next} < $low{$unit};
+            } elsif ($is_open{$next} && $number{$next} < $low{$unit}) {
+                $low{$unit} = $number{$next};
+            }
+        }
+        return if $low{$unit} != $number{$unit};
+        my @circle;
+        do {
+            push @circle, pop @open;
+            delete $is_open{$circle[-1]};
+        } until $circle[-1] eq $unit;
+        push @circles, [reverse @circle] if @circle > 1;
+    };
+    for my $unit (sort keys %$needs) {
+        $visit->($unit) unless $number{$unit};
+    }
+    return @circles;
+}
+
+sub check_circles {
+    my ($needs) = @_;
+    for my $circle (circles($needs)) {
+        next if @$circle <= $most;
+        my %inside = map({ $_ => 1 } @$circle);
+        fault(scalar(@$circle) . " files need each other in a circle, $most may: @$circle");
+        for my $unit (@$circle) {
+            print "      $unit needs $_: $needs->{$unit}{$_}\n" for grep({ $inside{$_} } sort keys %{$needs->{$unit}});
+        }
+    }
+}
+
+# Every file has its layer, and includes those below alone.
+sub check_includes {
+    my %needs;
+    for my $path (@files) {
+        fault("$path is in no layer of layers.txt") unless defined Layers::layer_of($path, @layers);
+        for my $included (Layers::includes($component, $path)) {
+            fault("$path includes $included, which is in a layer above") unless may_need($path, $included);
+            fault("$path includes $included: core knows core alone, and fabric.h")
+                if $path =~ m{^core/} && $included !~ m{^core/|^verbs/fabric\.h$};
+            my ($from, $to) = (unit_of($path), unit_of($included));
+            $needs{$from}{$to} //= "includes $included" if $from ne $to;
+        }
+    }
+    check_circles(\%needs);
+}
+
+sub object_of {
+    my ($objects, $source) = @_;
+    my ($folder, $name) = $source =~ m{^(.*/)?([^/]+)\.c$};
+    $folder //= "";
+    my ($found) = grep({ -e } map({ ("$objects/$folder.libs/$_$name.o", "$objects/$folder$_$name.o") }
+                                  ("", "mca_btl_rbuf_la-", "libmca_btl_rbuf_la-")));
+    return $found;
+}
+
+# Each object needs those alone that are below.
+sub check_objects {
+    my ($objects) = @_;
+    my $nm = $ENV{NM} // "nm";
+    my (%source_of, %wanted, %needs);
+    my $count = 0;
+    for my $source (grep({ /\.c$/ } @files), "help_topics.c") {
+        my $object = object_of($objects, $source) or next;
+        $count++;
+        for my $line (`$nm -g $object`) {
+            if ($line =~ /^[0-9a-f]+ [A-TV-Z] (\S+)$/) {
+                $source_of{$1} = $source;
+            } elsif ($line =~ /^ +U (\S+)$/) {
+                push @{$wanted{$source}}, $1;
+            }
+        }
+    }
+    die "$objects has no objects of the component\n" unless $count;
+    for my $source (sort keys %wanted) {
+        for my $symbol (@{$wanted{$source}}) {
+            my $other = $source_of{$symbol} // next;
+            fault("$source uses $symbol of $other, which is in a layer above") unless may_need($source, $other);
+            $needs{unit_of($source)}{unit_of($other)} //= "uses $symbol";
+        }
+    }
+    check_circles(\%needs);
+    return $count;
+}
+
+check_includes();
+my $objects = defined $ENV{OBJECTS} ? check_objects($ENV{OBJECTS}) : 0;
+print scalar(@layers), " layers, ", scalar(@files), " files, $objects objects, $faults faults\n";
+exit($faults > 0);
