@@ -406,11 +406,13 @@ static bool is_small(const mca_btl_rbuf_module_t *module, const mca_btl_base_end
     return endpoint->state == MCA_BTL_RBUF_CONNECTED && mca_btl_rbuf_is_sent_inline(module, bytes);
 }
 
-/* Over send/receive; what cannot go now is queued, or Open MPI has to wait. */
-static int send_otherwise(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
-                          struct opal_convertor_t *convertor, const void *header,
-                          size_t header_size, size_t payload_size, uint8_t order, uint32_t flags,
-                          mca_btl_base_tag_t tag, mca_btl_base_descriptor_t **descriptor)
+/* Over send/receive; what cannot go now is queued, or Open MPI has to wait. Out of line, lest it
+ * take registers of the usual way. */
+static __attribute__((noinline)) int
+send_otherwise(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
+               struct opal_convertor_t *convertor, const void *header, size_t header_size,
+               size_t payload_size, uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
+               mca_btl_base_descriptor_t **descriptor)
 {
     mca_btl_base_module_t *btl = &module->super;
     size_t bytes = header_size + payload_size;
