@@ -1,11 +1,11 @@
 #!/usr/bin/env perl
 # SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
 #
-# Prepares the tree for ./configure, or grafts the component into an Open MPI source tree.
+# Prepares the tree for ./configure, or grafts the components into an Open MPI source tree.
 #
 #   ./autogen.pl                   runs autoreconf here; then ./configure && make
-#   ./autogen.pl --ompi-tree DIR   copies opal/mca/btl/rbuf into DIR, an Open MPI source tree; then
-#                                  run DIR's own autogen.pl and configure
+#   ./autogen.pl --ompi-tree DIR   copies opal/mca/btl/rbuf and ompi/mca/osc/rbuf into DIR, an Open MPI
+#                                  source tree; then run DIR's own autogen.pl and configure
 #   ./autogen.pl --force           as the first, but regenerates everything
 
 use strict;
@@ -17,7 +17,7 @@ use File::Find qw(find);
 use File::Path qw(make_path);
 use Getopt::Long;
 
-my $component = "opal/mca/btl/rbuf";
+my @components = ("opal/mca/btl/rbuf", "ompi/mca/osc/rbuf");
 
 sub fail {
     print STDERR "autogen.pl: @_\n";
@@ -80,8 +80,8 @@ sub graft {
         copy($path, "$tree/$path") or fail("cannot copy $path to $tree: $!");
         $count++;
     };
-    find({ wanted => $copy_one, no_chdir => 1 }, $component);
-    print "$count files copied to $tree/$component\n",
+    find({ wanted => $copy_one, no_chdir => 1 }, @components);
+    print "$count files copied to $tree: @components\n",
         "Now, in $tree: ./autogen.pl --force && ./configure [--with-verbs=DIR] && make\n";
 }
 

@@ -28,6 +28,8 @@
 #   vm        Soft-RoCE in one guest and in two linked ones (tests/vm)
 #   packages  Debian and RPM packages: built, looked through, installed and used (tests/packages); with --all, or
 #             if it is named
+#   in-tree   Open MPI 5.0 with btl/rbuf and osc/rbuf in its tree, as DSOs and in its libraries; with --all, or if it is
+#             named (contrib/check_in_tree.sh)
 #   compilers every gcc and clang of three releases of Debian, in chroots, as C11 and C23 (tests/build/compilers.sh);
 #             with --all, or if it is named
 #   format    clang-format of the tree
@@ -53,7 +55,7 @@ all=no
 at_once=
 stages=()
 slurm_suites="here trixie unstable"
-all_stages="deps build unit sanitize softhca mpi devices is robust fuzz soak programs slurm ompi5 ompi6 vm packages compilers format measure"
+all_stages="deps build unit sanitize softhca mpi devices is robust fuzz soak programs slurm ompi5 ompi6 vm packages in-tree compilers format measure"
 alone=" deps build measure " # these run beside nothing
 while test $# -gt 0; do
     case $1 in
@@ -82,7 +84,7 @@ if test ${#stages[@]} -eq 0; then
     else # each chroot takes minutes to build
         today=$(($(date +%s) / 86400))
         left_out=ompi$((today % 2 + 5))
-        read -ra stages <<<"$(sed "s/ packages//; s/ compilers//; s/ $left_out//" <<<"$all_stages")"
+        read -ra stages <<<"$(sed "s/ packages//; s/ in-tree//; s/ compilers//; s/ $left_out//" <<<"$all_stages")"
         slurm_suites=here # a build in another chroot takes as long as half of the stages
         echo "check.sh: $left_out is tomorrow's, or --all's"
     fi
@@ -427,6 +429,19 @@ run_packages() {
     run_apart packages 3600
 }
 
+# Steps of the build that succeeded in DIR before are not done again.
+run_in-tree() {
+    local form
+    if ! flock "$build/deps.lock" "$top/contrib/deps.sh" in-tree >"$(log_of in-tree.deps)" 2>&1; then
+        skip in-tree "$(tail -n 1 "$(log_of in-tree.deps)")"
+        return
+    fi
+    for form in dso static; do
+        TALLY_TIMEOUT=7200 add_counted "in-tree, $form" "$source/contrib/check_in_tree.sh" --form $form \
+            --build "$build/in_tree" --transports superpipeline,rcache --only '^(early|fences|packed|onesided|remap)'
+    done
+}
+
 run_format() {
     try "format" check_format
 }
@@ -491,7 +506,7 @@ trap 'kill $(jobs -p) 2>/dev/null; exit 130' INT TERM
 run_group() {
     local stage pid running=0
     local -A stage_of=() ended=()
-    for stage in sanitize robust programs mpi vm ompi5 ompi6 compilers soak packages devices unit softhca fuzz slurm is format; do
+    for stage in sanitize robust programs mpi vm ompi5 ompi6 compilers in-tree soak packages devices unit softhca fuzz slurm is format; do
         [[ " ${group[*]} " == *" $stage "* ]] || continue
         if test $running -ge "$at_once"; then
             wait -n -p pid

@@ -1,40 +1,45 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
 #
-# Builds Open MPI 4.1 with the component inside and runs the MPI tests there.
+# Builds Open MPI 4.1 or 5.0 with btl/rbuf and osc/rbuf inside and runs the MPI tests there.
 #
-#   contrib/check_in_tree.sh [--form dso|static] [--build DIR] [--ompi FILE] [--jobs N]
-#                            [--transports LIST] [--all] [STEP...]
+#   contrib/check_in_tree.sh [--form dso|static] [--build DIR] [--suite SUITE | --ompi FILE] [--jobs N]
+#                            [--transports LIST] [--only REGEX] [--all] [STEP...]
 #
 # Steps, in order and all by default:
-#   source    Debian's source package of Open MPI, with the apt sources of this machine; or FILE, its
-#             .dsc or an upstream tarball
+#   source    Debian's source package of Open MPI, from the mirror that this machine's apt uses: of SUITE, by
+#             default trixie (Debian 13), which has 5.0; or FILE, a .dsc or an upstream tarball
 #   graft     autogen.pl --ompi-tree, then Open MPI's own autogen.pl
-#   ompi      configure, make and install into DIR/FORM/prefix
+#   configure
+#   ompi      make and install into DIR/FORM/prefix
 #   rbuf      this tree against that Open MPI: the emulated HCA and the test programs
-#   mpi       the MPI tests with every protocol (or those of LIST), over the component inside
-#   is        NAS IS, classes S and W, likewise
-# A step that has succeeded is not done again in the same DIR, but for mpi and is.
+#   mpi       the MPI tests with every protocol (or those of LIST), over the components inside; with --only those
+#             whose names match
+#   is        NAS IS, classes S and W, likewise; its keys exchanged by messages, and by puts over osc/rbuf
+# A step that has succeeded is not done again in the same DIR, but for mpi and is. One that was ended goes on where it
+# stopped.
 #
 # Forms:
-#   dso       --enable-debug, that is with Open MPI's assertions; the component as mca_btl_rbuf.so; the
-#             system's libevent, hwloc and PMIx. This is the default.
-#   static    the component within libopen-pal; the libevent, hwloc and PMIx that come with Open MPI
+#   dso       --enable-debug, that is with Open MPI's assertions; mca_btl_rbuf.so and mca_osc_rbuf.so; the
+#             system's libevent, hwloc and, if it is new enough, PMIx. This is the default.
+#   static    btl/rbuf within libopen-pal, osc/rbuf within libmpi; with 4.1 the libevent, hwloc and PMIx that come
+#             with Open MPI
 #
-# Too long for every run of check.sh: half an hour on two cores, most of it the step ompi. Nothing of
-# the system is changed. DIR is build/in_tree by default, about 1 GB; logs are in DIR/FORM/logs. The
-# last line counts; the exit status is 0 if nothing failed.
+# Half an hour on two cores, most of it the step ompi. Nothing of the system is changed. DIR is build/in_tree by
+# default, about 1 GB; logs are in DIR/FORM/logs. The last line counts; the exit status is 0 if nothing failed.
 
 set -u
 top=$(cd "$(dirname "$0")/.." && pwd)
 build=$top/build/in_tree
 form=dso
 ompi=
+suite=trixie
 jobs=$(nproc)
 transports=
+only=
 long=()
 steps=()
-all_steps="source graft ompi rbuf mpi is"
+all_steps="source graft configure ompi rbuf mpi is"
 
 refuse() {
     echo "check_in_tree.sh: $* (--help explains)" >&2
@@ -48,7 +53,7 @@ while test $# -gt 0; do
         exit 0
         ;;
     --all) long=(--all) ;;
-    --form | --build | --ompi | --jobs | --transports)
+    --form | --build | --suite | --ompi | --jobs | --transports | --only)
         test $# -ge 2 || refuse "$1 wants a value"
         printf -v "${1#--}" %s "$2"
         shift
@@ -74,16 +79,20 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export PATH="$prefix/bin:$PATH" RBUF_COMPONENT_DIR="" MPIRUN="$prefix/bin/mpirun"
 export SOFTHCA=$build/$form/rbuf/prefix/bin/softhca
 
-# What the tests have no use for. One-sided tests go over osc/rdma.
-left_out=btl-openib,btl-ofi,btl-portals4,btl-scif,btl-sm,btl-smcuda,btl-uct,btl-ugni,btl-usnic
-left_out+=,coll-adapt,coll-han,coll-hcoll,coll-monitoring,coll-spacc,coll-ucc
+# What the tests have no use for. One-sided tests go over osc/rbuf and osc/rdma.
+left_out=btl-openib,btl-ofi,btl-portals4,btl-scif,btl-smcuda,btl-uct,btl-ugni,btl-usnic
+left_out+=,coll-adapt,coll-ftagree,coll-han,coll-hcoll,coll-monitoring,coll-spacc,coll-ucc
 left_out+=,common-cuda,common-monitoring,common-ofi,common-ompio,common-ucx,common-verbs
-left_out+=,common-verbs_usnic,crcp,crs,fbtl,fcoll,fs,io,mtl,osc-monitoring,osc-pt2pt,osc-ucx
-left_out+=,pml-cm,pml-monitoring,pml-ucx,pml-v,rcache-gpusm,rcache-rgpusm,sharedfp,topo-treematch
+left_out+=,common-verbs_usnic,crcp,crs,fbtl,fcoll,fs,io,mtl,op-avx,osc-monitoring,osc-pt2pt,osc-ucx
+left_out+=,part,pml-cm,pml-monitoring,pml-ucx,pml-v,rcache-gpusm,rcache-rgpusm,sharedfp,topo-treematch
 left_out+=,vprotocol
-options=(--disable-mpi-fortran --disable-mpi-cxx --disable-mpi-java --disable-oshmem
-    --disable-man-pages --with-devel-headers --without-ucx --without-psm2 --without-ofi
-    "--enable-mca-no-build=$left_out")
+options=(--disable-mpi-fortran --disable-mpi-java --disable-oshmem --disable-man-pages --disable-sphinx
+    --with-devel-headers --without-ucx --without-psm2 --without-ofi "--enable-mca-no-build=$left_out")
+
+# The series of the tree, as 5.
+series() {
+    sed -n 's/^major=//p' "$tree/VERSION"
+}
 
 # Does a thing once: a file says that it was done. Returns 1 if it failed or was skipped.
 once() { # NAME COMMAND...
@@ -95,34 +104,37 @@ once() { # NAME COMMAND...
     fi
 }
 
-# The source package, by an apt that knows the sources of this machine as source packages and keeps
-# all that it fetches to itself.
+# Where this machine gets Debian from.
+mirror() {
+    apt-get indextargets --format '$(REPO_URI)' \
+        'Created-By: Packages' 'Origin: Debian' 'Label: Debian' 'Component: main' 2>/dev/null | head -n 1
+}
+
+# The suite's source package, by an apt that keeps all that it fetches to itself.
 fetch() (
-    apt=$build/apt
+    apt=$build/apt.$suite
     if ! command -v apt-get >/dev/null || ! command -v dpkg-source >/dev/null; then
         echo "no apt-get and dpkg-source (package dpkg-dev) here; give a tarball with --ompi"
         return 77
     fi
-    rm -rf "$apt" && mkdir -p "$apt/sources" "$apt/lists/partial" "$apt/cache/archives/partial" ||
-        return
-    for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
-        test -f "$file" && sed -n 's/^deb\(-src\)\{0,1\} /deb-src /p' "$file" |
-            sort -u >"$apt/sources/$(basename "$file" .list).list"
-    done
-    for file in /etc/apt/sources.list.d/*.sources; do
-        test -f "$file" && sed 's/^Types:.*/Types: deb-src/' "$file" \
-            >"$apt/sources/$(basename "$file")"
-    done
+    uri=$(mirror)
+    rm -rf "$apt" && mkdir -p "$apt/sources" "$apt/lists/partial" "$apt/cache/archives/partial" || return
+    echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] ${uri:-http://deb.debian.org/debian}" \
+        "$suite main" >"$apt/sources/$suite.list"
     set -- -q -o Dir::Etc::sourcelist=/dev/null -o "Dir::Etc::sourceparts=$apt/sources" \
         -o "Dir::State::lists=$apt/lists" -o "Dir::Cache=$apt/cache" -o APT::Sandbox::User=root
-    apt-get "$@" update && cd "$apt" && apt-get "$@" source --download-only openmpi
+    if ! apt-get "$@" --error-on=any update; then
+        echo "apt has no sources of Debian $suite"
+        return 77
+    fi
+    cd "$apt" && apt-get "$@" source --download-only openmpi
 )
 
 unpack() {
-    local file=$ompi
+    local file=$ompi apt=$build/apt.$suite
     if test -z "$file"; then
-        test -e "$build/apt/fetched" || { fetch && touch "$build/apt/fetched"; } || return
-        file=$(find "$build/apt" -maxdepth 1 -name 'openmpi_*.dsc' | head -n 1)
+        test -e "$apt/fetched" || { fetch && touch "$apt/fetched"; } || return
+        file=$(find "$apt" -maxdepth 1 -name 'openmpi_*.dsc' | head -n 1)
     fi
     rm -rf "$tree"
     case $file in
@@ -134,49 +146,65 @@ unpack() {
 
 # Debian's tree has lost a generated file that its autogen.pl needs.
 run_autogen() (
+    export AUTOMAKE_JOBS=$jobs
     cd "$tree" || return
     test -e config/opal_get_version.sh ||
         (cd config && autom4te --language=m4sh opal_get_version.m4sh -o opal_get_version.sh) || return
-    ./autogen.pl --force --no-oshmem
+    if test "$(series)" -eq 4; then
+        set -- --no-oshmem
+    fi
+    ./autogen.pl --force "$@"
 )
 
+# Open MPI 5 puts components into its libraries unless told, and 4.1 makes each one a DSO.
 configure_ompi() (
+    local form_of_libraries=external pmix=external
+    if test "$(series)" -eq 4; then
+        options+=(--disable-mpi-cxx)
+        pmix=$(pkg-config --variable=prefix pmix)
+        test $form = dso || form_of_libraries=internal pmix=internal
+    elif ! pkg-config --atleast-version=4.2.4 pmix; then
+        pmix=internal # Debian 12's is older than what PRRTE takes
+    fi
+    options+=("--with-libevent=$form_of_libraries" "--with-hwloc=$form_of_libraries" "--with-pmix=$pmix")
     case $form in
-    dso)
-        # A debug build is made without optimization, unless told: the tests have limits of time.
-        options+=(--enable-debug "CFLAGS=-O1 -g" --with-libevent=external --with-hwloc=external
-            "--with-pmix=$(pkg-config --variable=prefix pmix)")
-        ;;
-    static)
-        options+=(--enable-mca-static=btl-rbuf --with-libevent=internal --with-hwloc=internal
-            --with-pmix=internal)
-        ;;
+    # A debug build is made without optimization, unless told: the tests have limits of time.
+    dso) options+=(--enable-debug "CFLAGS=-O1 -g" --enable-mca-dso=btl-rbuf,osc-rbuf) ;;
+    static) options+=(--enable-mca-static=btl-rbuf,osc-rbuf) ;;
     esac
     mkdir -p "$build/$form/ompi" && cd "$build/$form/ompi" &&
-        "$tree/configure" --prefix="$prefix" "${options[@]}" &&
-        grep "^MCA_BUILD_opal_btl_rbuf_DSO_TRUE='$(test $form = dso || echo '#')'" config.log
+        "$tree/configure" --prefix="$prefix" "${options[@]}" || return
+    for component in opal_btl_rbuf ompi_osc_rbuf; do
+        grep "^MCA_BUILD_${component}_DSO_TRUE='$(test $form = dso || echo '#')'" config.log || return
+    done
 )
 
-# What is asked of ompi_info is answered by the component that was built in.
+# check_component FRAMEWORK PARAMETER LIBRARY: whether rbuf's component of that framework is a DSO or in that library,
+# as the form has it, and answers ompi_info.
 check_component() {
     local dso
-    dso=$(find "$prefix/lib" -name mca_btl_rbuf.so) # Debian has a folder of its own for components
+    dso=$(find "$prefix/lib" -name "mca_$1_rbuf.so") # Debian has a folder of its own for components
     case $form in
-    dso)
-        test -n "$dso" && "$prefix/bin/ompi_info" | grep 'Internal debug support: yes' || return
-        ;;
+    dso) test -n "$dso" || return ;;
+    static) test -z "$dso" && nm -D "$prefix/lib/$3" | grep "mca_$1_rbuf_component" || return ;;
+    esac
+    test -s "$prefix/share/openmpi/help-mpi-$1-rbuf.txt" &&
+        "$prefix/bin/ompi_info" --param "$1" rbuf --level 9 | grep "parameter \"$2\""
+}
+
+# What the form says of all of Open MPI, and of programs that are linked with it.
+check_form() {
+    case $form in
+    dso) "$prefix/bin/ompi_info" | grep 'Internal debug support: yes' ;;
     static)
-        test -z "$dso" && nm -D "$prefix/lib/libopen-pal.so" | grep mca_btl_rbuf_component || return
         "$prefix/bin/mpicc" --showme:link
-        ! "$prefix/bin/mpicc" --showme:link | grep -e 'z,defs' -e 'open-pal.la' || return
+        ! "$prefix/bin/mpicc" --showme:link | grep -e 'z,defs' -e 'open-pal.la'
         ;;
     esac
-    test -s "$prefix/share/openmpi/help-mpi-btl-rbuf.txt" &&
-        "$prefix/bin/ompi_info" --param btl rbuf --level 9 | grep 'parameter "btl_rbuf_protocol"'
 }
 
 check_warnings() {
-    ! sed -n '/Making all in mca\/btl\/rbuf/,/Leaving directory.*rbuf/p' "$TALLY_LOGS/make.log" |
+    ! sed -n '/Making all in mca\/\(btl\|osc\)\/rbuf/,/Leaving directory.*rbuf/p' "$TALLY_LOGS/make.log" |
         grep warning:
 }
 
@@ -188,10 +216,16 @@ step_graft() {
     once graft "$top/autogen.pl" --ompi-tree "$tree" && once autogen run_autogen
 }
 
+step_configure() {
+    once configure configure_ompi
+}
+
 step_ompi() {
-    once configure configure_ompi && TALLY_TIMEOUT=5400 once make make -C "$build/$form/ompi" -j"$jobs" &&
+    TALLY_TIMEOUT=5400 once make make -C "$build/$form/ompi" -j"$jobs" &&
         TALLY_TIMEOUT=600 once install make -C "$build/$form/ompi" install || return
-    try "the component is in Open MPI" check_component
+    try "it is of that form" check_form
+    try "btl/rbuf is in Open MPI" check_component btl btl_rbuf_protocol libopen-pal.so
+    try "osc/rbuf is in Open MPI" check_component osc osc_rbuf_limit libmpi.so
     try "without a warning" check_warnings
 }
 
@@ -210,6 +244,7 @@ step_mpi() {
     log=$(log_of mpi)
     rm -rf "$TALLY_LOGS/mpi"
     test -z "$transports" || long+=(--transports "$transports")
+    test -z "$only" || long+=(--only "$only")
     RBUF_BUILD=$build/$form/rbuf/plain "$build/$form/rbuf/source/tests/mpi/run.sh" "${long[@]}" \
         --keep "$TALLY_LOGS/mpi" >"$log" 2>&1 </dev/null
     grep -E '^(FAIL|SKIP)' "$log"
@@ -225,17 +260,39 @@ step_mpi() {
     try "no assertion failed" check_assertions
 }
 
+# One run of IS, which verifies its own result.
+is_run() { # NAME OPTION-OF-MPIRUN... -- ARGUMENT...
+    local name=$1 options=()
+    shift
+    while [[ $1 != -- ]]; do
+        options+=("$1")
+        shift
+    done
+    shift
+    TALLY_TIMEOUT=300 try "$name" "${fabric_command[@]}" "$MPIRUN" "${mpi_args[@]}" "${transport_args[@]}" \
+        "${options[@]}" "$build/$form/rbuf/prefix/libexec/rbuf/nas_is" "$@"
+}
+
+# osc/rdma would have had the adapter write each put.
+all_packed() { # NAME
+    local log
+    log=$(log_of "$1")
+    test "$(grep -c ' rma_requests=0 ' "$log")" -eq 2 && ! grep ' rma_requests=[1-9]' "$log"
+}
+
 step_is() {
-    local protocol class list=${transports//,/ }
+    local protocol class puts list=${transports//,/ }
     list=${list:-$transport_protocols}
     fabric_choose graphene || { fail is && return; }
     mpi_launch_options 2
     for protocol in $list; do
         transport_options "$protocol" || { fail "is over $protocol" && continue; }
         for class in S W; do
-            TALLY_TIMEOUT=300 try "is.$class over $protocol" "${fabric_command[@]}" "$MPIRUN" \
-                "${mpi_args[@]}" "${transport_args[@]}" \
-                "$build/$form/rbuf/prefix/libexec/rbuf/nas_is" --class "$class"
+            is_run "is.$class over $protocol" -- --class "$class"
+            puts="is.$class over $protocol, puts over osc/rbuf"
+            is_run "$puts" --mca osc rdma,rbuf --mca osc_rbuf_aggregate 1 --mca btl_rbuf_report 2 -- \
+                --class "$class" --one-sided &&
+                try "$puts: all are packed" all_packed "$puts"
         done
     done
 }

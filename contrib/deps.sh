@@ -6,7 +6,7 @@
 #   contrib/deps.sh [PURPOSE...]
 #
 # Purposes: build, test and demo, which are the default; docs, for man pages and the manual; fuzz, soak, programs,
-# slurm, slurm-trixie, slurm-unstable, ompi5, ompi6, vm, packages and compilers, the further stages of check.sh.
+# slurm, slurm-trixie, slurm-unstable, ompi5, ompi6, vm, packages, in-tree and compilers, the further stages of check.sh.
 #
 # What is missing is installed if we are root. Otherwise the names are printed, one line for apt, and
 # the exit status is 3. On a system without dpkg nothing can be looked up: configure will tell.
@@ -36,6 +36,10 @@ packages_of() { # PURPOSE
     slurm)
         echo slurmctld slurmd slurm-client munge iproute2 procps util-linux ibverbs-utils
         ;;
+    in-tree)
+        packages_of build
+        echo dpkg-dev flex
+        ;;
     ompi5 | ompi6 | slurm-trixie | slurm-unstable | compilers)
         echo mmdebstrap
         ;;
@@ -49,7 +53,7 @@ packages_of() { # PURPOSE
         ;;
     *)
         echo "usage: contrib/deps.sh [build|test|demo|docs|fuzz|soak|programs|slurm|slurm-trixie|slurm-unstable|ompi5|" \
-            "ompi6|vm|packages|compilers]..." >&2
+            "ompi6|vm|packages|in-tree|compilers]..." >&2
         exit 2
         ;;
     esac

@@ -4,7 +4,8 @@
  *
  * An iteration puts the keys into bucket order, adds up the bucket counts over all ranks, deals
  * consecutive buckets to the ranks, exchanges the keys with one alltoallv, and counts the keys of
- * its own range. The exchange buffers live in mappings of their own, which --fresh-buffers
+ * its own range. With --one-sided each bucket is put into its owner's window instead, in one fence
+ * epoch. The exchange buffers live in mappings of their own, which --fresh-buffers
  * replaces before every iteration; neither mapping, touching nor unmapping is on the clock.
  * Exit status: 0 verified, 1 not verified or no memory, 2 bad usage.
  */
@@ -20,11 +21,13 @@
 #include <sys/mman.h>
 
 enum buffers { BUFFERS_REUSED, BUFFERS_FRESH };
+enum exchange { EXCHANGE_ALLTOALLV, EXCHANGE_PUTS };
 enum output { OUTPUT_LINE, OUTPUT_JSON };
 
 struct options {
     const struct is_class *cls;
     enum buffers buffers;
+    enum exchange exchange;
     enum output output;
 };
 
@@ -36,6 +39,7 @@ struct key_map {
 
 struct run {
     const struct is_class *cls;
+    enum exchange exchange;
     int rank, ranks;
     uint32_t *keys; /* this rank's part of the sequence */
     size_t count;
@@ -44,7 +48,9 @@ struct run {
     int *bucket_count;  /* own keys a bucket, then the test keys this rank holds */
     int *bucket_total;  /* the same over all ranks */
     size_t *bucket_pos; /* where the next key of a bucket goes */
+    int *bucket_owner;  /* the rank that a bucket is dealt to */
     int *send_count, *send_start, *recv_count, *recv_start;
+    int *put_start;    /* where this rank's keys go in the receive buffer of each */
     uint32_t *at_most; /* at_most[k - min_key] = received keys <= k */
     uint32_t min_key, key_range;
     int64_t lesser; /* keys on the ranks below this one */
@@ -52,12 +58,15 @@ struct run {
 };
 
 static const char USAGE[] =
-    "usage: nas_is [--class S|W|A|B|C|D] [--fresh-buffers] [--json]\n"
+    "usage: nas_is [--class S|W|A|B|C|D] [--fresh-buffers] [--one-sided] [--json]\n"
     "  --class C        problem class (default S)\n"
     "  --fresh-buffers  map the send and the receive buffer of the key exchange anew for every\n"
     "                   iteration. They are mapped and touched before the iteration's clock\n"
     "                   starts and unmapped after it stops: page faults are not measured, what\n"
     "                   the network does about memory it has not seen is.\n"
+    "  --one-sided      exchange the keys by MPI_Put, one for each bucket, in a window that is "
+    "made\n"
+    "                   for every iteration\n"
     "  --json           print the result as one JSON object instead of key=value pairs\n"
     "Start it with mpirun on a power of two of ranks: 1 to 128 for class S, 1 to 1024 for W to C,\n"
     "4 to 1024 for D. The time is the sum of ten iterations, each begun together after a barrier,\n"
@@ -132,6 +141,8 @@ static void run_init(struct run *run, const struct is_class *cls)
     run->bucket_count = array(run, buckets + IS_TEST_KEYS, sizeof(int));
     run->bucket_total = array(run, buckets + IS_TEST_KEYS, sizeof(int));
     run->bucket_pos = array(run, buckets, sizeof(size_t));
+    run->bucket_owner = array(run, buckets, sizeof(int));
+    run->put_start = array(run, (size_t) run->ranks, sizeof(int));
     run->send_count = array(run, (size_t) run->ranks, sizeof(int));
     run->send_start = array(run, (size_t) run->ranks, sizeof(int));
     run->recv_count = array(run, (size_t) run->ranks, sizeof(int));
@@ -147,6 +158,8 @@ static void run_free(struct run *run)
     free(run->bucket_count);
     free(run->bucket_total);
     free(run->bucket_pos);
+    free(run->bucket_owner);
+    free(run->put_start);
     free(run->send_count);
     free(run->send_start);
     free(run->recv_count);
@@ -205,12 +218,38 @@ static void deal_buckets(struct run *run)
             }
             run->key_range += (uint32_t) 1 << shift;
         }
+        run->bucket_owner[b] = owner;
         run->send_count[owner] += run->bucket_count[b];
         sum += run->bucket_total[b];
         while (owner < run->ranks - 1 && sum >= (int64_t) (owner + 1) * (int64_t) run->count) {
             owner++;
         }
     }
+}
+
+/* One put for each bucket that has keys here, behind those of the lower buckets and lower ranks. */
+static void put_buckets(struct run *run)
+{
+    const size_t buckets = bucket_number(run->cls);
+    const uint32_t *from = run->send.keys;
+    MPI_Win win;
+
+    MPI_Alltoall(run->recv_start, 1, MPI_INT, run->put_start, 1, MPI_INT, MPI_COMM_WORLD);
+    MPI_Win_create(run->recv.keys, (MPI_Aint) (run->recv.capacity * sizeof(uint32_t)),
+                   (int) sizeof(uint32_t), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Win_fence(MPI_MODE_NOPRECEDE, win);
+    for (size_t b = 0; b < buckets; b++) {
+        const int owner = run->bucket_owner[b], count = run->bucket_count[b];
+
+        if (count > 0) {
+            MPI_Put(from, count, MPI_UINT32_T, owner, run->put_start[owner], count, MPI_UINT32_T,
+                    win);
+        }
+        run->put_start[owner] += count;
+        from += count;
+    }
+    MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
+    MPI_Win_free(&win);
 }
 
 static void exchange_keys(struct run *run)
@@ -232,8 +271,13 @@ static void exchange_keys(struct run *run)
         unmap_keys(&run->recv);
         map_keys(run, &run->recv, received + received / 4);
     }
-    MPI_Alltoallv(run->send.keys, run->send_count, run->send_start, MPI_UINT32_T, run->recv.keys,
-                  run->recv_count, run->recv_start, MPI_UINT32_T, MPI_COMM_WORLD);
+    if (run->exchange == EXCHANGE_PUTS) {
+        put_buckets(run);
+    } else {
+        MPI_Alltoallv(run->send.keys, run->send_count, run->send_start, MPI_UINT32_T,
+                      run->recv.keys, run->recv_count, run->recv_start, MPI_UINT32_T,
+                      MPI_COMM_WORLD);
+    }
     run->received = received;
 }
 
@@ -383,11 +427,10 @@ static void usage_error(int rank, const char *format, const char *value)
 
 static void parse(struct options *options, int rank, int argc, char **argv)
 {
-    static const struct option known[] = {{"class", required_argument, NULL, 'c'},
-                                          {"fresh-buffers", no_argument, NULL, 'f'},
-                                          {"json", no_argument, NULL, 'j'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option known[] = {
+        {"class", required_argument, NULL, 'c'}, {"fresh-buffers", no_argument, NULL, 'f'},
+        {"one-sided", no_argument, NULL, 'o'},   {"json", no_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0}};
     int letter;
 
     opterr = 0;
@@ -398,6 +441,9 @@ static void parse(struct options *options, int rank, int argc, char **argv)
             if (options->cls == NULL) {
                 usage_error(rank, "there is no class '%s'; classes are S, W, A, B, C, D", optarg);
             }
+            break;
+        case 'o':
+            options->exchange = EXCHANGE_PUTS;
             break;
         case 'f':
             options->buffers = BUFFERS_FRESH;
@@ -445,6 +491,7 @@ int main(int argc, char **argv)
     parse(&options, run.rank, argc, argv);
     check_ranks(options.cls, run.rank, run.ranks);
 
+    run.exchange = options.exchange;
     run_init(&run, options.cls);
     seconds = iterate_all(&run, options.buffers);
     sorted = sequence_sorted(&run);

@@ -5,27 +5,29 @@
  * one that transposes as NAS FT does. All go without MPI for a while between.
  *
  *     rhythm [--alltoall] [--buffers N] [--size BYTES] [--pause MS] [--turns N] [--fresh]
- *            [--csv FILE]
+ *            [--csv FILE] [--where]
  *
  * Rank 0 sends to the others from each buffer in turn. --alltoall: all exchange with all, out of
  * each buffer into the next one. --fresh: each exchange has buffers of its own, and all are kept.
  *
  * Prints for rank 0 the median and mean time of an exchange, us, that of the whole run, s, and the
  * most memory that was registered for the program's buffers, bytes, seen every ms. --csv: all
- * changes that were seen, and how it ended, as seconds,bytes.
+ * changes that were seen, and how it ended, as seconds,bytes. --where: at the end, for each rank,
+ * the processors that its helper thread may use, and what it has used of them, us.
  */
 #include "counter.h"
 
 #include <time.h>
 
 #include "common/statistics.h"
+#include "thread_of.h"
 
 enum { TAG = 5, BUFFERS_MOST = 4096 };
 
 struct options {
     int buffers, pause_ms, turns;
     size_t size;
-    bool fresh, alltoall;
+    bool fresh, alltoall, where;
     const char *csv;
 };
 
@@ -142,6 +144,20 @@ static void report(double *took, int messages)
     }
 }
 
+/* One line a rank, which rank 0 prints. */
+static void tell_where(void)
+{
+    const struct thread_of own = thread_of("rbuf-helper");
+    struct thread_of *all = calloc((size_t) check_ranks, sizeof(*all));
+
+    MPI_Gather(&own, (int) sizeof(own), MPI_BYTE, all, (int) sizeof(own), MPI_BYTE, 0,
+               MPI_COMM_WORLD);
+    for (int i = 0; check_rank == 0 && i < check_ranks; i++) {
+        printf("rhythm: rank=%d helper_cpus=%s helper_us=%ld\n", i, all[i].cpus, all[i].us);
+    }
+    free(all);
+}
+
 static void run(const struct options *options)
 {
     const int messages = options->turns * options->buffers;
@@ -175,6 +191,8 @@ static bool read_options(int argc, char **argv, struct options *options)
             options->fresh = true;
         } else if (strcmp(argv[i], "--alltoall") == 0) {
             options->alltoall = true;
+        } else if (strcmp(argv[i], "--where") == 0) {
+            options->where = true;
         } else if (i + 1 < argc && strcmp(argv[i], "--csv") == 0) {
             options->csv = argv[++i];
         } else if (i + 1 < argc && strcmp(argv[i], "--buffers") == 0) {
@@ -210,6 +228,9 @@ int main(int argc, char **argv)
     MPI_Barrier(MPI_COMM_WORLD);
     seen.at_start = counter_read("pinned");
     run(&options);
+    if (options.where) {
+        tell_where();
+    }
     counter_end();
     if (seen.csv != NULL) {
         fprintf(seen.csv, "%.4f,%ld\n", (now_us() - seen.start_us) / 1e6, seen.last);

@@ -172,7 +172,7 @@ static const struct sim_helper helpers[HELPERS] = {
     [SHIPS] = {.window = WINDOW},
     [WHOLE_QUEUE] = {.window = WINDOW, .whole_queue = true},
     [PROMPT] = {.window = WINDOW, .prompt = true},
-    [SHARED_CORE] = {.window = WINDOW, .sharers = 2, .slice_ns = SLICE_NS}};
+    [SHARED_CORE] = {.window = WINDOW, .sharers = 3, .slice_ns = SLICE_NS}};
 
 static void print_helpers(void)
 {

@@ -138,7 +138,9 @@ static struct rbuf_helper_order look(struct run *run)
 /* From when it is to run until it does. */
 static uint64_t wake_ns(struct run *run)
 {
-    return WAKE_NS + sim_random_below(&run->random, run->how.sharers * run->how.slice_ns + 1);
+    const uint64_t others = run->how.sharers > 1 ? run->how.sharers - 1 : 0;
+
+    return WAKE_NS + sim_random_below(&run->random, others * run->how.slice_ns + 1);
 }
 
 /* The helper until the main thread's time. It sleeps when it has nothing to do, and wakes late. */

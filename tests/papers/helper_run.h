@@ -32,7 +32,7 @@ struct sim_helper {
     bool
         whole_queue; /* it takes all that was given back before it looks what is to be registered */
     bool prompt;     /* it reckons as if it woke at once (t_p without that term) */
-    uint32_t sharers; /* other helpers on its core: equation 2, and it waits for them */
+    uint32_t sharers; /* helpers on its core: equation 2, and it waits for the others; 0: alone */
     uint64_t slice_ns;
     struct periodicity *rival; /* predicts beside it; NULL: none does */
 };

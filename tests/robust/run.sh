@@ -9,7 +9,7 @@
 # sanitized.sh has it.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-all_names="params report show asked series listener memlock staging rings early ports fork stopped unreceived reuse helper faults calls windows sanitized valgrind"
+all_names="params report show asked series listener memlock staging rings early ports fork stopped unreceived reuse helper policy faults calls windows sanitized valgrind"
 names=()
 export ROBUST_ALL=no
 while [ $# -gt 0 ]; do

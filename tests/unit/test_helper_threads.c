@@ -91,9 +91,11 @@ uint64_t mca_btl_rbuf_call_stack_hash(void)
 }
 
 /* Once in a while there is no core. */
-struct rbuf_sharing_place mca_btl_rbuf_sharing_look(const struct rbuf_sharing_rank *rank)
+struct rbuf_sharing_place mca_btl_rbuf_sharing_look(const struct rbuf_sharing_rank *rank,
+                                                    uint64_t *slice_ns)
 {
     (void) rank;
+    *slice_ns = 0;
     return (struct rbuf_sharing_place){
         .core = atomic_fetch_add(&looks, 1) % 4 == 3 ? RBUF_SHARING_NONE : RBUF_SHARING_ANY};
 }

@@ -10,7 +10,7 @@
 #define MS    1000000ull
 
 /* The paper's nodes: 8 cores, 6 ranks (section 5). */
-static const struct rbuf_sharing_node node = {.cores = 8, .slice_ns = 4 * MS, .seed = 7};
+static const struct rbuf_sharing_node node = {.idle = 2, .slice_ns = 4 * MS, .seed = 7};
 static struct rbuf_sharing_rank rank[RANKS];
 static struct rbuf_sharing_place place[RANKS];
 
@@ -73,20 +73,25 @@ END_TEST
 
 START_TEST(aggressive)
 {
-    struct rbuf_sharing_node busy = {.cores = RANKS};
+    struct rbuf_sharing_node busy = {.idle = 0}, roomy = {.idle = RANKS};
 
     set_up(100 * MS);
     rbuf_sharing_assign(RBUF_SHARING_AGGRESSIVE, &node, rank, RANKS, place);
     for (unsigned i = 0; i < RANKS; i++) { /* three a core, as in the paper */
         ck_assert_int_ge(place[i].core, 0);
-        ck_assert_uint_eq(place[i].sharers, 2);
+        ck_assert_uint_eq(place[i].sharers, 3);
+    }
+    rbuf_sharing_assign(RBUF_SHARING_AGGRESSIVE, &roomy, rank, RANKS, place);
+    for (unsigned i = 0; i < RANKS; i++) { /* equation 1 with a core each */
+        ck_assert_int_ge(place[i].core, 0);
+        ck_assert_uint_eq(place[i].sharers, 0);
     }
     rbuf_sharing_assign(RBUF_SHARING_AGGRESSIVE, &busy, rank, RANKS, place);
     ck_assert_uint_eq(helpers(), 0);
     rbuf_sharing_assign(RBUF_SHARING_FORCE, &busy, rank, RANKS, place);
     for (unsigned i = 0; i < RANKS; i++) {
         ck_assert_int_eq(place[i].core, RBUF_SHARING_ANY);
-        ck_assert_uint_eq(place[i].sharers, 1);
+        ck_assert_uint_eq(place[i].sharers, 0); /* a rank that computes is no helper */
     }
 }
 END_TEST
@@ -100,7 +105,7 @@ START_TEST(coordinated)
     set_up(4 * MS);
     rbuf_sharing_assign(RBUF_SHARING_COORDINATED, &node, rank, RANKS, place);
     ck_assert_uint_eq(helpers(), 2);
-    set_up(5 * MS); /* t_p and one slice */
+    set_up(9 * MS); /* t_p and two slices: two a core */
     rbuf_sharing_assign(RBUF_SHARING_COORDINATED, &node, rank, RANKS, place);
     ck_assert_uint_eq(helpers(), 4);
     set_up(100 * MS);
@@ -108,7 +113,22 @@ START_TEST(coordinated)
     rbuf_sharing_assign(RBUF_SHARING_COORDINATED, &node, rank, RANKS, place);
     ck_assert_uint_eq(helpers(), RANKS);
     ck_assert_uint_eq(place[4].sharers, 0);
-    ck_assert_uint_eq(place[2].sharers, 4);
+    ck_assert_uint_eq(place[2].sharers, 5);
+}
+END_TEST
+
+/* Who has had no helper knows no period: the others' alone decide whether it gets one. */
+START_TEST(coordinated_learns)
+{
+    set_up(100 * MS);
+    rank[0].period_ns = 0;
+    rbuf_sharing_assign(RBUF_SHARING_COORDINATED, &node, rank, RANKS, place);
+    ck_assert_uint_eq(helpers(), RANKS);
+    set_up(4 * MS);
+    rank[0].period_ns = 0;
+    rbuf_sharing_assign(RBUF_SHARING_COORDINATED, &node, rank, RANKS, place);
+    ck_assert_uint_eq(helpers(), 2);
+    ck_assert_int_eq(place[0].core, RBUF_SHARING_NONE);
 }
 END_TEST
 
@@ -121,5 +141,6 @@ int main(void)
     unit_add(suite, ties);
     unit_add(suite, aggressive);
     unit_add(suite, coordinated);
+    unit_add(suite, coordinated_learns);
     return unit_run(suite);
 }

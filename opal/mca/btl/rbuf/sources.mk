@@ -230,7 +230,9 @@ rbuf_common_sources = \
 	%reldir%/common/names.c \
 	%reldir%/common/names.h \
 	%reldir%/common/problem.c \
-	%reldir%/common/problem.h
+	%reldir%/common/problem.h \
+	%reldir%/common/time_slice.c \
+	%reldir%/common/time_slice.h
 
 rbuf_connect_sources = \
 	%reldir%/connect/address.c \

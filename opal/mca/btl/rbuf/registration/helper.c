@@ -169,7 +169,8 @@ static void share(struct mca_btl_rbuf_helper *helper, uint64_t now_ns)
     place = mca_btl_rbuf_sharing_look(
         &(struct rbuf_sharing_rank){.registered_bytes = rbuf_memory_stats.peak,
                                     .period_ns = shortest_period(&core->predictor),
-                                    .work_ns = rbuf_helper_work_ns(core)});
+                                    .work_ns = rbuf_helper_work_ns(core)},
+        &core->costs.slice_ns);
     core->costs.sharers = place.sharers;
     atomic_store_explicit(&helper->has_core, place.core != RBUF_SHARING_NONE, memory_order_relaxed);
     if (place.core >= 0) {
@@ -221,6 +222,9 @@ static int start(struct mca_btl_rbuf_helper *helper)
     pthread_sigmask(SIG_SETMASK, &all, &before);
     status = pthread_create(&helper->thread, NULL, run, helper);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (status == 0) {
+        (void) pthread_setname_np(helper->thread, "rbuf-helper"); /* for top -H and the like */
+    }
     return status;
 }
 

@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "common/time_slice.h"
 #include "params/params.h"
 
 #if defined(RBUF_HAVE_HWLOC) && RBUF_HAVE_HWLOC
@@ -21,15 +22,16 @@
 #endif
 
 #define RANKS_MOST 1024u
-#define SLICE_NS   4000000u /* of Linux' scheduler, with a switch of context; assumed */
+#define SWITCH_NS  5000u /* of context, t_cs; assumed */
 #define UNBOUND    UINT64_MAX
 
 struct entry {
     _Atomic uint64_t registered_bytes;
     _Atomic uint64_t period_ns;
     _Atomic uint64_t work_ns;
+    _Atomic uint64_t slice_ns;
     _Atomic uint64_t bound_to; /* core + 1; 0: not posted yet; UNBOUND: not to one core */
-    char line[32];             /* of the cache */
+    char line[24];             /* of the cache */
 };
 
 static struct {
@@ -43,6 +45,45 @@ static struct {
     hwloc_topology_t topology; /* NULL: not known */
 #endif
 } node;
+
+static uint64_t bound_to_of(uint32_t rank)
+{
+    return atomic_load_explicit(&node.entry[rank].bound_to, memory_order_relaxed);
+}
+
+static bool is_computed_on(uint32_t core)
+{
+    for (uint32_t i = 0; i < node.ranks; i++) {
+        if (bound_to_of(i) == core + 1) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Those that are not bound to one core, or have not said so yet. */
+static uint32_t unbound_ranks(void)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < node.ranks; i++) {
+        const uint64_t bound_to = bound_to_of(i);
+
+        count += bound_to == 0 || bound_to == UNBOUND;
+    }
+    return count;
+}
+
+static uint32_t idle_cores(void)
+{
+    const uint32_t unbound = unbound_ranks();
+    uint32_t free = 0;
+
+    for (uint32_t core = 0; core < node.cores; core++) {
+        free += !is_computed_on(core);
+    }
+    return free > unbound ? free - unbound : 0;
+}
 
 #if defined(RBUF_HAVE_HWLOC) && RBUF_HAVE_HWLOC
 
@@ -86,11 +127,22 @@ static uint64_t bound_to(void)
     return core;
 }
 
-static void bind_thread(uint32_t core)
+/* The cores from `first` to `last` that no process is bound to. */
+static void bind_thread(uint32_t first, uint32_t last)
 {
-    const hwloc_obj_t object = hwloc_get_obj_by_type(node.topology, HWLOC_OBJ_CORE, core);
+    hwloc_bitmap_t cores = hwloc_bitmap_alloc();
 
-    (void) hwloc_set_cpubind(node.topology, object->cpuset, HWLOC_CPUBIND_THREAD);
+    for (uint32_t i = first; cores != NULL && i <= last; i++) {
+        if (!is_computed_on(i)) {
+            const hwloc_obj_t object = hwloc_get_obj_by_type(node.topology, HWLOC_OBJ_CORE, i);
+
+            (void) hwloc_bitmap_or(cores, cores, object->cpuset);
+        }
+    }
+    if (cores != NULL) {
+        (void) hwloc_set_cpubind(node.topology, cores, HWLOC_CPUBIND_THREAD);
+    }
+    hwloc_bitmap_free(cores);
 }
 
 #else
@@ -108,9 +160,10 @@ static uint64_t bound_to(void)
     return UNBOUND;
 }
 
-static void bind_thread(uint32_t core)
+static void bind_thread(uint32_t first, uint32_t last)
 {
-    (void) core;
+    (void) first;
+    (void) last;
 }
 
 #endif
@@ -166,23 +219,42 @@ void mca_btl_rbuf_sharing_close(void)
 
 static void post(const struct rbuf_sharing_rank *rank)
 {
+    const struct rbuf_time_slice slice = rbuf_time_slice_ask();
     struct entry *own = &node.entry[node.rank];
 
     atomic_store_explicit(&own->registered_bytes, rank->registered_bytes, memory_order_relaxed);
     atomic_store_explicit(&own->period_ns, rank->period_ns, memory_order_relaxed);
     atomic_store_explicit(&own->work_ns, rank->work_ns, memory_order_relaxed);
+    atomic_store_explicit(&own->slice_ns, rbuf_time_slice_most_ns(&slice), memory_order_relaxed);
 }
 
-struct rbuf_sharing_place mca_btl_rbuf_sharing_look(const struct rbuf_sharing_rank *rank)
+/* The same for all, so that all reckon the same. */
+static uint64_t longest_slice(void)
+{
+    uint64_t longest = 0;
+
+    for (uint32_t i = 0; i < node.ranks; i++) {
+        const uint64_t slice = atomic_load_explicit(&node.entry[i].slice_ns, memory_order_relaxed);
+
+        longest = slice > longest ? slice : longest;
+    }
+    return longest;
+}
+
+struct rbuf_sharing_place mca_btl_rbuf_sharing_look(const struct rbuf_sharing_rank *rank,
+                                                    uint64_t *slice_ns)
 {
     static struct rbuf_sharing_rank all[RANKS_MOST];
     static struct rbuf_sharing_place place[RANKS_MOST];
     static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER; /* each port has a thread */
     struct rbuf_sharing_place own;
-    const struct rbuf_sharing_node shared = {.cores = node.cores, .slice_ns = SLICE_NS};
+    struct rbuf_sharing_node shared = {0};
 
     pthread_mutex_lock(&looking);
     post(rank);
+    shared.idle = idle_cores();
+    shared.slice_ns = longest_slice() + SWITCH_NS;
+    *slice_ns = shared.slice_ns;
     for (uint32_t i = 0; i < node.ranks; i++) {
         struct entry *entry = &node.entry[i];
 
@@ -199,23 +271,19 @@ struct rbuf_sharing_place mca_btl_rbuf_sharing_look(const struct rbuf_sharing_ra
     return own;
 }
 
-static bool is_computed_on(uint32_t core)
-{
-    for (uint32_t i = 0; i < node.ranks; i++) {
-        if (atomic_load_explicit(&node.entry[i].bound_to, memory_order_relaxed) == core + 1) {
-            return true;
-        }
-    }
-    return false;
-}
-
 void mca_btl_rbuf_sharing_move(const struct rbuf_sharing_place *place)
 {
     int32_t idle = place->core;
 
+    if (unbound_ranks() > 0) {
+        if (bound_to_of(node.rank) != UNBOUND) {
+            bind_thread(0, node.cores - 1);
+        }
+        return;
+    }
     for (uint32_t core = 0; core < node.cores; core++) {
         if (!is_computed_on(core) && idle-- == 0) {
-            bind_thread(core);
+            bind_thread(core, core);
             return;
         }
     }

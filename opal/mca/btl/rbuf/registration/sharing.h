@@ -5,6 +5,10 @@
  * share, a file in the job's session directory, and reckons from what all have posted who has a
  * helper, and on which core.
  *
+ * Idle is a core that no process of the job computes on: those that are bound to one core compute
+ * there, each of the others on some other core. What other jobs do is not seen: a node's cores are
+ * those that its cgroup leaves.
+ *
  * Invariant: an entry is written by its process alone; whoever reads one that is just being written
  * reckons wrongly until its next look.
  *
@@ -19,11 +23,15 @@
 void mca_btl_rbuf_sharing_open(void);
 void mca_btl_rbuf_sharing_close(void);
 
-/* Posts `rank`; this process's place. */
-struct rbuf_sharing_place mca_btl_rbuf_sharing_look(const struct rbuf_sharing_rank *rank);
+/* Posts `rank`, and the calling thread's time slice. Returns this process's place; *slice_ns
+ * becomes t_slice + t_cs of core/helper/deadline.h: the longest of all slices posted, and a switch
+ * of context. */
+struct rbuf_sharing_place mca_btl_rbuf_sharing_look(const struct rbuf_sharing_rank *rank,
+                                                    uint64_t *slice_ns);
 
-/* Binds the calling thread to the place's core, if that is one that no process of the job is bound
- * to; else it is left to the system, within what the application may use. */
+/* Binds the calling thread to the place's core, where each process of the job is bound to a core.
+ * Else no one knows which core is idle, and the system finds one: among those that this process may
+ * use, or, if it is bound to one core, among those that none is bound to. */
 void mca_btl_rbuf_sharing_move(const struct rbuf_sharing_place *place);
 
 #endif

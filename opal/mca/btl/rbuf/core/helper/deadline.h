@@ -6,6 +6,9 @@
  *
  *     t_c + t_p + n (t_slice + t_cs) <= t_d
  *
+ * n counts the helper threads on the core, this one too: its own slice may just begin or end, so
+ * its next one may be a whole round away. A helper that has a core to itself goes by equation 1.
+ *
  * A registration or deregistration costs a * pages + b, fitted to what this run has measured. Queue
  * and table operations cost so much for each item, all of which are assumed to be compared. What
  * the helper takes to wake up is part of t_p: the paper's never sleeps.
@@ -27,7 +30,7 @@ struct rbuf_helper_costs {
     uint64_t hash_ns;    /* of one point */
     uint64_t wake_ns;    /* from when the helper is to run until it does */
     uint64_t slice_ns;   /* t_slice + t_cs */
-    uint32_t sharers;    /* n: other helpers on its core; 0: equation 1 */
+    uint32_t sharers;    /* n: helpers on its core, with this one; 0: it is alone, equation 1 */
 };
 
 /* How full queue and tables are. */

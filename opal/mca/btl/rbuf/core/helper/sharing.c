@@ -34,23 +34,31 @@ static uint32_t next_of(const struct rbuf_sharing_rank *rank, uint32_t ranks, ui
     return best;
 }
 
-/* Equation 2 for this rank with that many other helpers on its core. */
-static bool meets(const struct rbuf_sharing_rank *rank, const struct rbuf_sharing_node *node,
-                  uint32_t others)
+/* n of equation 2 where that many helpers are on a core. */
+static uint32_t sharers_of(uint32_t helpers)
 {
-    return rank->work_ns + others * node->slice_ns <= rank->period_ns;
+    return helpers > 1 ? helpers : 0;
+}
+
+/* Equation 2 for this rank where that many helpers are on its core. A rank that has had no helper
+ * knows no period: it gets one, and learns. */
+static bool meets(const struct rbuf_sharing_rank *rank, const struct rbuf_sharing_node *node,
+                  uint32_t helpers)
+{
+    return rank->period_ns == 0 ||
+           rank->work_ns + sharers_of(helpers) * node->slice_ns <= rank->period_ns;
 }
 
 /* The core with the fewest helpers on which this rank and those can meet their deadlines. */
 static int32_t shared_core(const struct rbuf_sharing_node *node,
                            const struct rbuf_sharing_rank *rank, uint32_t ranks,
-                           const struct rbuf_sharing_place *place, uint32_t idle, uint32_t who)
+                           const struct rbuf_sharing_place *place, uint32_t who)
 {
     int32_t best = RBUF_SHARING_NONE;
     uint32_t fewest = UINT32_MAX;
 
-    for (uint32_t core = 0; core < idle; core++) {
-        uint32_t there = 0;
+    for (uint32_t core = 0; core < node->idle; core++) {
+        uint32_t there = 1; /* with this rank's */
         bool met = true;
 
         for (uint32_t i = 0; i < ranks; i++) {
@@ -72,18 +80,17 @@ static int32_t core_for(enum rbuf_sharing policy, const struct rbuf_sharing_node
                         const struct rbuf_sharing_rank *rank, uint32_t ranks,
                         const struct rbuf_sharing_place *place, uint32_t who, uint32_t position)
 {
-    uint32_t idle = node->cores > ranks ? node->cores - ranks : 0;
-
     if (policy == RBUF_SHARING_OFF) {
         return RBUF_SHARING_NONE;
     }
-    if (idle == 0) {
+    if (node->idle == 0) {
         return policy == RBUF_SHARING_FORCE ? RBUF_SHARING_ANY : RBUF_SHARING_NONE;
     }
-    if (position < idle || policy == RBUF_SHARING_AGGRESSIVE || policy == RBUF_SHARING_FORCE) {
-        return (int32_t) (position % idle);
+    if (position < node->idle || policy == RBUF_SHARING_AGGRESSIVE ||
+        policy == RBUF_SHARING_FORCE) {
+        return (int32_t) (position % node->idle);
     }
-    return policy == RBUF_SHARING_COORDINATED ? shared_core(node, rank, ranks, place, idle, who)
+    return policy == RBUF_SHARING_COORDINATED ? shared_core(node, rank, ranks, place, who)
                                               : RBUF_SHARING_NONE;
 }
 
@@ -101,11 +108,11 @@ void rbuf_sharing_assign(enum rbuf_sharing policy, const struct rbuf_sharing_nod
         place[who].core = core_for(policy, node, rank, ranks, place, who, position);
     }
     for (uint32_t i = 0; i < ranks; i++) {
+        uint32_t there = 0;
+
         for (uint32_t j = 0; j < ranks; j++) {
-            place[i].sharers += place[i].core >= 0 && i != j && place[j].core == place[i].core;
+            there += place[i].core >= 0 && place[j].core == place[i].core;
         }
-        if (place[i].core == RBUF_SHARING_ANY) {
-            place[i].sharers = 1; /* the rank itself computes there */
-        }
+        place[i].sharers = sharers_of(there);
     }
 }

@@ -6,11 +6,14 @@
  *     off           nobody
  *     conservative  one a core, the ranks with the largest registrations; ties by the seed
  *     aggressive    everybody, evenly over the idle cores, with equation 2; nobody without any
- *     force         everybody, also where no core is idle
+ *     force         everybody: as aggressive, and where no core is idle with equation 1 beside the
+ * ranks. The paper has no such policy, and its n counts helpers alone, not ranks that compute
  *     coordinated   as conservative, then those who can meet their deadlines by equation 2, and let
  *                   the others there meet theirs, share a core: the one for programs that
  *                   communicate much, the other for those that do not, which the paper finds each
  *                   better in its place
+ *
+ * How many cores are idle is the caller's to know.
  *
  * Pure functions. Threads: any.
  */
@@ -33,19 +36,19 @@ enum rbuf_sharing {
 /* What a rank has posted. */
 struct rbuf_sharing_rank {
     uint64_t registered_bytes; /* the most it had registered */
-    uint64_t period_ns;        /* the shortest between two uses of a buffer; 0: not known */
+    uint64_t period_ns;        /* the shortest between two uses of a buffer; 0: not known yet */
     uint64_t work_ns;          /* t_p: to deregister and register its usual buffer */
 };
 
 struct rbuf_sharing_node {
-    uint32_t cores;    /* all of them; each rank computes on one */
+    uint32_t idle;     /* cores on which no rank computes */
     uint64_t slice_ns; /* t_slice + t_cs */
     uint64_t seed;     /* the same in all ranks */
 };
 
 struct rbuf_sharing_place {
     int32_t core;     /* an idle core, from 0 on, or RBUF_SHARING_NONE, RBUF_SHARING_ANY */
-    uint32_t sharers; /* other helpers on it: n of equation 2 */
+    uint32_t sharers; /* n of equation 2, as in deadline.h: helpers on it; 0: this one is alone */
 };
 
 /* Fills place[0 .. ranks - 1]. All ranks of the node reckon the same from the same figures. */
