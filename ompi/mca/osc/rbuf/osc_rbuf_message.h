@@ -56,6 +56,7 @@ struct osc_rbuf_buffer {
     int origin;                     /* likewise */
     size_t used;                    /* bytes, header included */
     size_t done;                    /* bytes of a message that came */
+    struct osc_rbuf_envelope envelope; /* of an active message, right before its header */
     union {
         struct osc_rbuf_header header;
         unsigned char bytes[1]; /* message_size of them */

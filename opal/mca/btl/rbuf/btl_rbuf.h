@@ -10,7 +10,7 @@
  *     procs                     processes that come and go, and the end of a module
  *     progress, connections     act on core's events, on the listener's, and each calls the other
  *     send, rdma, prepare       what Open MPI asks for; operation: one of rdma; async: what goes
- *                               on without it
+ *                               on without it; serving: messages for another component of ours
  *     connect, departed, collect    queue pairs; peers that have left; completions
  *     endpoint, packed          peers, and early data of packed messages
  *     module                    what a port owns
@@ -39,6 +39,7 @@
 #include "btl_rbuf_lock.h"
 #include "btl_rbuf_modex.h"
 #include "btl_rbuf_registrar.h"
+#include "btl_rbuf_serving.h"
 #include "core/core.h"
 #include "core/message/eager.h"
 #include "verbs/device.h"
@@ -81,6 +82,7 @@ struct mca_btl_rbuf_module_t {
     mca_btl_base_module_t super;
     struct mca_btl_rbuf_lock lock;
     struct mca_btl_rbuf_async async;
+    struct mca_btl_rbuf_serving serving;
     mca_btl_rbuf_module_state_t state;
     uint32_t index; /* of the port in our modex */
     struct rbuf_port *port;

@@ -204,6 +204,10 @@ static int drain(mca_btl_rbuf_module_t *module)
     drain->thread = pthread_self();
     drain->depth++;
     while (count < EVENTS && rbuf_events_pop(&module->core.events, &event)) {
+        if (mca_btl_rbuf_serving_wants(&event)) {
+            mca_btl_rbuf_serving_keep(module, &event);
+            continue;
+        }
         mca_btl_rbuf_unlock(module);
         act(module, &event);
         mca_btl_rbuf_lock(module);
@@ -302,7 +306,10 @@ int mca_btl_rbuf_module_progress(mca_btl_rbuf_module_t *module)
     if (module->departed == MCA_BTL_RBUF_DEPARTED_NEWS) {
         mca_btl_rbuf_departed_progress(module);
     }
-    if (mca_btl_rbuf_waits(module)) {
+    if (mca_btl_rbuf_serving_is_on(&module->serving)) {
+        done += mca_btl_rbuf_serving_progress(module);
+    }
+    if (mca_btl_rbuf_waits(module) || mca_btl_rbuf_serving_is_on(&module->serving)) {
         mca_btl_rbuf_async_wait(module);
     }
     mca_btl_rbuf_unlock(module);

@@ -94,6 +94,9 @@ rbuf_glue_sources = \
 	%reldir%/btl_rbuf_schedule.h \
 	%reldir%/btl_rbuf_send.c \
 	%reldir%/btl_rbuf_send.h \
+	%reldir%/btl_rbuf_service.h \
+	%reldir%/btl_rbuf_serving.c \
+	%reldir%/btl_rbuf_serving.h \
 	%reldir%/btl_rbuf_sharing.c \
 	%reldir%/btl_rbuf_sharing.h \
 	%reldir%/btl_rbuf_show.c \
