@@ -150,10 +150,10 @@ enum osc_rbuf_aggregate {
 
 struct osc_rbuf_params {
     enum osc_rbuf_aggregate aggregate;
-    bool passive;        /* accumulates of passive epochs, too */
+    bool passive;         /* accumulates of passive epochs, too */
     bool active_messages; /* these as active messages, where they can */
-    size_t limit;        /* bytes */
-    size_t message_size; /* bytes */
+    size_t limit;         /* bytes */
+    size_t message_size;  /* bytes */
 };
 
 extern struct osc_rbuf_params osc_rbuf_params;

@@ -72,8 +72,8 @@ static void answer_fill(struct osc_rbuf_reply *reply, bool flush,
         return;
     }
     buffer->header.kind = flush ? OSC_RBUF_DONE : OSC_RBUF_REPLY;
-    buffer->envelope = (struct osc_rbuf_envelope){reply->window->peers[reply->origin].key,
-                                                  reply->window->rank};
+    buffer->envelope =
+        (struct osc_rbuf_envelope){reply->window->peers[reply->origin].key, reply->window->rank};
     osc_rbuf_counters.messages++;
     memcpy(answer->data,
            (const unsigned char *) buffer + offsetof(struct osc_rbuf_buffer, envelope), bytes);
@@ -352,8 +352,7 @@ static bool fits(const struct osc_rbuf_buffer *packing, size_t answer,
 {
     const size_t used = packing != NULL ? packing->used : sizeof(packing->header);
 
-    return used + need->request <= most &&
-           sizeof(packing->header) + answer + need->answer <= most;
+    return used + need->request <= most && sizeof(packing->header) + answer + need->answer <= most;
 }
 
 int osc_rbuf_am_prepare(struct osc_rbuf_window *window, int target,
@@ -361,8 +360,8 @@ int osc_rbuf_am_prepare(struct osc_rbuf_window *window, int target,
 {
     struct osc_rbuf_peer *peer = &window->peers[target];
     struct path path;
-    const bool taken = need->plain && path_to(window, target, &path) &&
-                       fits(NULL, 0, need, most_of(&path));
+    const bool taken =
+        need->plain && path_to(window, target, &path) && fits(NULL, 0, need, most_of(&path));
     int status = MPI_SUCCESS;
 
     if (!peer->unflushed && is_answered(window, target)) {
@@ -375,7 +374,8 @@ int osc_rbuf_am_prepare(struct osc_rbuf_window *window, int target,
         peer->route = taken ? OSC_RBUF_ROUTE_AM : OSC_RBUF_ROUTE_MPI;
     }
     while (taken && peer->route == OSC_RBUF_ROUTE_AM && peer->packing != NULL &&
-           !fits(peer->packing, peer->answer_bytes, need, most_of(&path)) && status == MPI_SUCCESS) {
+           !fits(peer->packing, peer->answer_bytes, need, most_of(&path)) &&
+           status == MPI_SUCCESS) {
         status = osc_rbuf_am_send(window, target, OSC_RBUF_PASSIVE_DATA);
     }
     peer->answer_bytes = (peer->packing != NULL ? peer->answer_bytes : 0) + need->answer;

@@ -15,7 +15,8 @@
  * atomic with each other, whichever way they come. rbuf's thread only tries the lock, and does
  * requests alone: answers complete what the program waits for, and are the process's.
  *
- * Each process has a key for each of its windows, which it tells the others when the window is made.
+ * Each process has a key for each of its windows, which it tells the others when the window is
+ * made.
  */
 #ifndef OSC_RBUF_AM_H
 #define OSC_RBUF_AM_H

@@ -277,9 +277,9 @@ static int send_accumulate(struct osc_rbuf_window *window, const struct accumula
     const size_t description = derived ? ompi_datatype_pack_description_length(target->type) : 0;
     const size_t array = accumulate->elements.count * accumulate->elements.extent;
     size_t left = accumulate->elements.count;
-    int status = choose_way(window, target, accumulate->op, &accumulate->elements,
-                            accumulate->array != NULL ? array : 0,
-                            accumulate->result >= 0 ? array : 0);
+    int status =
+        choose_way(window, target, accumulate->op, &accumulate->elements,
+                   accumulate->array != NULL ? array : 0, accumulate->result >= 0 ? array : 0);
 
     osc_rbuf_make_way(window, target->rank,
                       2 + description / osc_rbuf_room() + array / osc_rbuf_room(),
@@ -482,8 +482,8 @@ static int compare_and_swap(struct osc_rbuf_window *window, const struct target 
     if (!osc_rbuf_elements_of(target->type, 1, &elements)) {
         return OMPI_ERR_NOT_SUPPORTED;
     }
-    status = choose_way(window, target, MPI_REPLACE, &elements, 2 * elements.extent,
-                        elements.extent);
+    status =
+        choose_way(window, target, MPI_REPLACE, &elements, 2 * elements.extent, elements.extent);
     if (status != OMPI_SUCCESS) {
         return status;
     }

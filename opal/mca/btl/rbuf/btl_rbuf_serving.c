@@ -185,7 +185,8 @@ static bool take_sent(const struct rbuf_event *event)
     if (event->kind != RBUF_EVENT_SENT) {
         return false;
     }
-    frag = (mca_btl_rbuf_frag_t *) (void *) ((char *) event->am - offsetof(mca_btl_rbuf_frag_t, am));
+    frag =
+        (mca_btl_rbuf_frag_t *) (void *) ((char *) event->am - offsetof(mca_btl_rbuf_frag_t, am));
     if (frag->state != MCA_BTL_RBUF_FRAG_DETACHED || frag->role != MCA_BTL_RBUF_MESSAGE) {
         return false;
     }
@@ -240,8 +241,7 @@ static bool start(mca_btl_rbuf_module_t *module)
     bool ready;
 
     mca_btl_rbuf_lock(module);
-    ready = module->serving.waiting.ring != NULL ||
-            rbuf_events_open(&module->serving.waiting) == 0;
+    ready = module->serving.waiting.ring != NULL || rbuf_events_open(&module->serving.waiting) == 0;
     if (ready) {
         atomic_store_explicit(&module->serving.on, true, memory_order_relaxed);
         mca_btl_rbuf_async_wait(module);
