@@ -92,6 +92,7 @@ struct osc_rbuf_peer {
     uint64_t key;     /* of its window there; 0: it takes no active messages */
     enum osc_rbuf_route route;
     size_t answer_bytes; /* of what is packed on that route */
+    size_t most;         /* bytes of an active message for it, as found last */
 
     uint64_t ended;                  /* fences that have ended there, as it said last */
     uint64_t asks;                   /* it asks to be told when so many have ended here; 0: no */

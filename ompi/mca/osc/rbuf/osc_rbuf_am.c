@@ -355,13 +355,10 @@ static bool fits(const struct osc_rbuf_buffer *packing, size_t answer,
     return used + need->request <= most && sizeof(packing->header) + answer + need->answer <= most;
 }
 
-int osc_rbuf_am_prepare(struct osc_rbuf_window *window, int target,
-                        const struct osc_rbuf_need *need)
+/* Decides the way of an operation that active messages take, or not, and keeps the order. */
+static int choose(struct osc_rbuf_window *window, int target, bool taken)
 {
     struct osc_rbuf_peer *peer = &window->peers[target];
-    struct path path;
-    const bool taken =
-        need->plain && path_to(window, target, &path) && fits(NULL, 0, need, most_of(&path));
     int status = MPI_SUCCESS;
 
     if (!peer->unflushed && is_answered(window, target)) {
@@ -373,10 +370,35 @@ int osc_rbuf_am_prepare(struct osc_rbuf_window *window, int target,
     if (peer->route == OSC_RBUF_ROUTE_NONE) {
         peer->route = taken ? OSC_RBUF_ROUTE_AM : OSC_RBUF_ROUTE_MPI;
     }
-    while (taken && peer->route == OSC_RBUF_ROUTE_AM && peer->packing != NULL &&
-           !fits(peer->packing, peer->answer_bytes, need, most_of(&path)) &&
-           status == MPI_SUCCESS) {
-        status = osc_rbuf_am_send(window, target, OSC_RBUF_PASSIVE_DATA);
+    return status;
+}
+
+/* Whether it goes behind what is packed for an active message already. */
+static bool joins(const struct osc_rbuf_peer *peer, const struct osc_rbuf_need *need)
+{
+    return peer->packing != NULL && fits(peer->packing, peer->answer_bytes, need, peer->most);
+}
+
+int osc_rbuf_am_prepare(struct osc_rbuf_window *window, int target,
+                        const struct osc_rbuf_need *need)
+{
+    struct osc_rbuf_peer *peer = &window->peers[target];
+    struct path path;
+    bool taken = need->plain;
+    int status = MPI_SUCCESS;
+
+    if (!taken || peer->route != OSC_RBUF_ROUTE_AM || !joins(peer, need)) {
+        taken = taken && path_to(window, target, &path);
+        peer->most = taken ? most_of(&path) : 0;
+        taken = taken && fits(NULL, 0, need, peer->most);
+        status = choose(window, target, taken);
+        while (status == MPI_SUCCESS && peer->route == OSC_RBUF_ROUTE_AM && peer->packing != NULL &&
+               !joins(peer, need)) {
+            status = osc_rbuf_am_send(window, target, OSC_RBUF_PASSIVE_DATA);
+            if (status == MPI_SUCCESS) { /* others may have chosen meanwhile */
+                status = choose(window, target, taken);
+            }
+        }
     }
     peer->answer_bytes = (peer->packing != NULL ? peer->answer_bytes : 0) + need->answer;
     return status;
