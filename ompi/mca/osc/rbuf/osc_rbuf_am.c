@@ -13,16 +13,21 @@
 #include "btl_rbuf_service.h"
 #include "ompi/communicator/communicator.h"
 #include "ompi/constants.h"
+#include "ompi/datatype/ompi_datatype.h"
 #include "ompi/mca/bml/bml.h"
 #include "ompi/proc/proc.h"
 #include "opal/class/opal_hash_table.h"
+#include "opal/datatype/opal_convertor.h"
 #include "opal/runtime/opal_progress.h"
 #include "osc_rbuf_comm.h"
 #include "osc_rbuf_mpi.h"
 #include "osc_rbuf_scatter.h"
 #include "rbuf_version.h"
 
-enum { WINDOWS = 16 /* that the table has room for at first */ };
+enum {
+    WINDOWS = 16, /* that the table has room for at first */
+    SHORT = 1024  /* bytes of a message that is copied as a whole */
+};
 
 static pthread_mutex_t listening = PTHREAD_MUTEX_INITIALIZER;
 static unsigned listeners; /* windows with a key; `listening` guards it */
@@ -280,6 +285,26 @@ static size_t most_of(const struct path *path)
     return most < osc_rbuf_params.message_size ? most : osc_rbuf_params.message_size;
 }
 
+/* Sends a message that is packed. A long one leaves while the rest of it is copied, as the
+ * transport's messages do where they have a convertor; a short one all at once. False: not now. */
+static bool buffer_send(struct osc_rbuf_buffer *buffer, const struct path *path)
+{
+    opal_convertor_t convertor;
+    bool sent;
+
+    if (buffer->used <= SHORT) {
+        return path->service->send(path->btl, path->endpoint, &buffer->envelope,
+                                   sizeof(buffer->envelope) + buffer->used, NULL, 0);
+    }
+    OBJ_CONSTRUCT(&convertor, opal_convertor_t);
+    opal_convertor_copy_and_prepare_for_send(ompi_mpi_local_convertor, &ompi_mpi_byte.dt.super,
+                                             buffer->used, buffer->bytes, 0, &convertor);
+    sent = path->service->send(path->btl, path->endpoint, &buffer->envelope,
+                               sizeof(buffer->envelope), &convertor, buffer->used);
+    OBJ_DESTRUCT(&convertor);
+    return sent;
+}
+
 /* Sends what is packed, or the kind alone. False: not now. */
 static bool send_now(struct osc_rbuf_window *window, int target, uint32_t kind,
                      const struct path *path)
@@ -291,12 +316,11 @@ static bool send_now(struct osc_rbuf_window *window, int target, uint32_t kind,
     struct osc_rbuf_buffer *buffer = window->peers[target].packing;
 
     if (buffer == NULL) {
-        return path->service->send(path->btl, path->endpoint, &alone, sizeof(alone));
+        return path->service->send(path->btl, path->endpoint, &alone, sizeof(alone), NULL, 0);
     }
     buffer->envelope = alone.envelope;
     buffer->header = alone.header;
-    if (!path->service->send(path->btl, path->endpoint, &buffer->envelope,
-                             sizeof(buffer->envelope) + buffer->used)) {
+    if (!buffer_send(buffer, path)) {
         return false;
     }
     window->peers[target].packing = NULL;

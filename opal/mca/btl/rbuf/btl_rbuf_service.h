@@ -17,6 +17,8 @@
 
 #include "opal/mca/btl/btl.h"
 
+struct opal_convertor_t;
+
 /* Of the tags that Open MPI sets aside for BTLs; its own of any series are others. */
 #define MCA_BTL_RBUF_SERVICE_TAG (MCA_BTL_TAG_BTL + 14)
 
@@ -52,10 +54,12 @@ struct mca_btl_rbuf_service {
     bool (*listen)(const struct mca_btl_rbuf_service_handler *handler);
     void (*end)(void);
 
-    /* Sends a message; the memory is free again. False: not now, progress helps. Not from the
-     * handler. */
+    /* Sends a message: the header, and behind it the convertor's next bytes; NULL if there are
+     * none. The memory of both is free again. False: not now, progress helps. Not from the handler.
+     */
     bool (*send)(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                 const void *message, size_t bytes);
+                 const void *header, size_t header_bytes, struct opal_convertor_t *convertor,
+                 size_t bytes);
 };
 
 #endif

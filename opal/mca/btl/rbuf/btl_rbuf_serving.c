@@ -294,11 +294,11 @@ static bool listen_for(const struct mca_btl_rbuf_service_handler *listener)
 }
 
 static bool message_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
-                         const void *message, size_t bytes)
+                         const void *header, size_t header_bytes,
+                         struct opal_convertor_t *convertor, size_t bytes)
 {
-    /* All of it stands for the header: there is nothing to pack behind it. */
-    return mca_btl_rbuf_sendi(btl, endpoint, NULL, (void *) (uintptr_t) message, bytes, 0,
-                              MCA_BTL_NO_ORDER, MCA_BTL_DES_FLAGS_PRIORITY,
+    return mca_btl_rbuf_sendi(btl, endpoint, convertor, (void *) (uintptr_t) header, header_bytes,
+                              bytes, MCA_BTL_NO_ORDER, MCA_BTL_DES_FLAGS_PRIORITY,
                               MCA_BTL_RBUF_SERVICE_TAG, NULL) == OPAL_SUCCESS;
 }
 
