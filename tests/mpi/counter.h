@@ -34,7 +34,7 @@ static const char *const counter_names[] = {"ring_sent",
                                             "osc_rbuf_packed",
                                             "osc_rbuf_passed",
                                             "osc_rbuf_messages",
-                                            "osc_rbuf_active_messages",
+                                            "osc_rbuf_active_sent",
                                             "osc_rbuf_by_thread",
                                             "ring_incomplete",
                                             "reuse_gathered"};

@@ -302,7 +302,7 @@ static void lock_and_free(void)
 /* They did go as active messages, and the thread did them. */
 static void judge_counters(void)
 {
-    const long went = counter_read("osc_rbuf_active_messages"),
+    const long went = counter_read("osc_rbuf_active_sent"),
                came = counter_read("osc_rbuf_by_thread");
 
     if (check_rank == target()) {

@@ -79,7 +79,7 @@ static const struct counter {
      "One-sided operations of active epochs that went by osc/rdma"},
     {"messages", &osc_rbuf_counters.messages,
      "Messages of osc/rbuf: packed operations, synchronisation, results"},
-    {"active_messages", &osc_rbuf_counters.active,
+    {"active_sent", &osc_rbuf_counters.active,
      "Messages of packed operations of passive epochs that went as active messages of rbuf"},
     {"by_thread", &osc_rbuf_counters.by_thread,
      "Active messages that came while this process computed: rbuf's thread did what they ask"}};
