@@ -73,8 +73,8 @@ void mca_btl_rbuf_serving_close(mca_btl_rbuf_module_t *module)
 
 /* ---- the handler ---- */
 
-static void answer_send(mca_btl_rbuf_module_t *module, struct rbuf_peer *peer,
-                        mca_btl_rbuf_frag_t *frag, size_t bytes)
+/* What cannot go now goes with the caller's progress, or the thread's next visit. */
+static void answer_send(struct rbuf_peer *peer, mca_btl_rbuf_frag_t *frag, size_t bytes)
 {
     mca_btl_base_endpoint_t *endpoint = peer->user;
 
@@ -92,9 +92,6 @@ static void answer_send(mca_btl_rbuf_module_t *module, struct rbuf_peer *peer,
         mca_btl_rbuf_frag_give(frag);
     } else {
         atomic_fetch_add_explicit(&endpoint->detached, 1, memory_order_relaxed);
-    }
-    if (module->core.queued > 0) {
-        mca_btl_rbuf_async_wait(module);
     }
 }
 
@@ -145,7 +142,7 @@ static bool serve_first(mca_btl_rbuf_module_t *module, enum mca_btl_rbuf_service
     }
     (void) rbuf_events_pop(waiting, &event);
     if (answer.bytes > 0) {
-        answer_send(module, event.peer, frag, answer.bytes);
+        answer_send(event.peer, frag, answer.bytes);
     } else {
         mca_btl_rbuf_frag_give(frag);
     }
