@@ -8,13 +8,36 @@
 
 #include "check.h"
 
-static const char *const counter_names[] = {
-    "ring_sent",         "ring_received",   "ring_full",     "ring_admitted",   "ring_recalled",
-    "early_sent",        "early_dropped",   "early_claimed", "early_late",      "early_corrected",
-    "early_recalled",    "early_fragments", "messages_sent", "staged_messages", "staged_bytes",
-    "staged_received",   "copied_puts",     "copied_gets",   "registrations",   "direct_puts",
-    "rma_requests",      "rma_doorbells",   "pinned",        "osc_rbuf_packed", "osc_rbuf_passed",
-    "osc_rbuf_messages", "ring_incomplete", "reuse_gathered"};
+static const char *const counter_names[] = {"ring_sent",
+                                            "ring_received",
+                                            "ring_full",
+                                            "ring_admitted",
+                                            "ring_recalled",
+                                            "early_sent",
+                                            "early_dropped",
+                                            "early_claimed",
+                                            "early_late",
+                                            "early_corrected",
+                                            "early_recalled",
+                                            "early_fragments",
+                                            "messages_sent",
+                                            "staged_messages",
+                                            "staged_bytes",
+                                            "staged_received",
+                                            "copied_puts",
+                                            "copied_gets",
+                                            "registrations",
+                                            "direct_puts",
+                                            "rma_requests",
+                                            "rma_doorbells",
+                                            "pinned",
+                                            "osc_rbuf_packed",
+                                            "osc_rbuf_passed",
+                                            "osc_rbuf_messages",
+                                            "osc_rbuf_active_sent",
+                                            "osc_rbuf_by_thread",
+                                            "ring_incomplete",
+                                            "reuse_gathered"};
 
 enum { COUNTER_COUNT = sizeof counter_names / sizeof counter_names[0] };
 

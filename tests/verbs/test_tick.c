@@ -82,6 +82,44 @@ START_TEST(first_tick_waits)
 }
 END_TEST
 
+enum { GAPS = 40 };
+
+static uint64_t tick_us[GAPS + 1];
+
+static unsigned tick_and_note(void)
+{
+    const unsigned count = atomic_load(&ticks);
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    tick_us[count] = (uint64_t) now.tv_sec * 1000000 + (uint64_t) now.tv_nsec / 1000;
+    atomic_store(&ticks, count + 1);
+    return count < GAPS ? 1 : 0;
+}
+
+/* A millisecond is one, also where the kernel's coarse clock has longer steps: of the gaps a
+ * quarter is short, beside whatever other jobs do. */
+START_TEST(ticks_keep_pace)
+{
+    const struct rbuf_listener_options options = {
+        .timeout_ms = 1000, .tick = tick_and_note, .tick_ms = 1};
+    uint8_t token[RBUF_TOKEN_BYTES];
+    struct rbuf_address_list addresses;
+    struct rbuf_listener *listener;
+    struct rbuf_problem problem;
+    unsigned brief = 0;
+
+    ck_assert_int_eq(rbuf_listener_open(&options, token, &addresses, &listener, &problem), 0);
+    rbuf_listener_arm(listener);
+    expect_ticks(GAPS + 1);
+    rbuf_listener_close(listener);
+    for (unsigned i = 0; i < GAPS; i++) {
+        brief += tick_us[i + 1] - tick_us[i] < 2500;
+    }
+    ck_assert_uint_ge(brief, GAPS / 4);
+}
+END_TEST
+
 static bool is_from(const struct rbuf_connect_event *event, void *rank)
 {
     return event->theirs.side.rank == *(const uint32_t *) rank;
@@ -127,6 +165,7 @@ int main(void)
 
     unit_add(suite, ticks_as_asked);
     unit_add(suite, first_tick_waits);
+    unit_add(suite, ticks_keep_pace);
     unit_add(suite, picked_events);
     return unit_run(suite);
 }

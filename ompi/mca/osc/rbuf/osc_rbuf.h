@@ -20,7 +20,8 @@
  * below ask first. A barrier ends a fence whose epoch had operations below, as the next may.
  *
  * Threads: one mutex for all windows. It is held while messages are packed, sent and scattered, and
- * never around a function that waits or a call below.
+ * never around a function that waits or a call below. The transport's thread tries it, for what
+ * osc_rbuf_am.h says.
  */
 #ifndef OSC_RBUF_H
 #define OSC_RBUF_H
@@ -54,6 +55,19 @@ enum osc_rbuf_passage { OSC_RBUF_CLOSED, OSC_RBUF_OPENING, OSC_RBUF_OPEN };
 struct osc_rbuf_buffer;
 struct osc_rbuf_comm;
 
+/* Stands before a message that goes as an active message of the transport (osc_rbuf_am.h). */
+struct osc_rbuf_envelope {
+    uint64_t key;   /* of the receiver's window */
+    int64_t origin; /* the sender's rank in it */
+};
+
+/* How operations of a passive epoch that are not answered yet have gone to a peer. */
+enum osc_rbuf_route {
+    OSC_RBUF_ROUTE_NONE, /* there are none */
+    OSC_RBUF_ROUTE_AM,
+    OSC_RBUF_ROUTE_MPI /* or were done here */
+};
+
 /* Begins every message. */
 struct osc_rbuf_header {
     uint32_t kind;
@@ -75,6 +89,10 @@ struct osc_rbuf_peer {
     bool unflushed;   /* accumulates of passive epochs that no flush has asked for */
     uint32_t flushes; /* that asked it for an answer */
     uint32_t flushed; /* of them, answered */
+    uint64_t key;     /* of its window there; 0: it takes no active messages */
+    enum osc_rbuf_route route;
+    size_t answer_bytes; /* of what is packed on that route */
+    size_t most;         /* bytes of an active message for it, as found last */
 
     uint64_t ended;                  /* fences that have ended there, as it said last */
     uint64_t asks;                   /* it asks to be told when so many have ended here; 0: no */
@@ -99,6 +117,7 @@ struct osc_rbuf_window {
     LIST_HEAD(, osc_rbuf_region) regions;
     struct osc_rbuf_comm *comm; /* of its messages */
     uint32_t number;            /* in that, alike at all processes */
+    uint64_t key;               /* of active messages for it; 0: it takes none */
     int rank;
     int size;
     struct osc_rbuf_peer *peers;
@@ -132,9 +151,10 @@ enum osc_rbuf_aggregate {
 
 struct osc_rbuf_params {
     enum osc_rbuf_aggregate aggregate;
-    bool passive;        /* accumulates of passive epochs, too */
-    size_t limit;        /* bytes */
-    size_t message_size; /* bytes */
+    bool passive;         /* accumulates of passive epochs, too */
+    bool active_messages; /* these as active messages, where they can */
+    size_t limit;         /* bytes */
+    size_t message_size;  /* bytes */
 };
 
 extern struct osc_rbuf_params osc_rbuf_params;
@@ -143,6 +163,8 @@ struct osc_rbuf_counters {
     unsigned long long packed;
     unsigned long long passed;
     unsigned long long messages;
+    unsigned long long active;    /* of them, active messages of passive epochs */
+    unsigned long long by_thread; /* that came, and rbuf's thread did */
 };
 
 extern struct osc_rbuf_counters osc_rbuf_counters;
@@ -150,6 +172,7 @@ extern struct osc_rbuf_counters osc_rbuf_counters;
 /* ---- osc_rbuf_window.c ---- */
 
 void osc_rbuf_lock(void);
+bool osc_rbuf_trylock(void); /* false: somebody holds it */
 void osc_rbuf_unlock(void);
 
 /* Puts this component in front of the one that win's module belongs to. Collective over comm; on
@@ -224,6 +247,10 @@ int osc_rbuf_passive_lock(int type, int target, int mode, ompi_win_t *win);
 int osc_rbuf_passive_unlock(int target, ompi_win_t *win);
 int osc_rbuf_passive_lock_all(int mode, ompi_win_t *win);
 int osc_rbuf_passive_unlock_all(ompi_win_t *win);
+/* Asks the target for an answer to all operations so far, if there is anything to answer for. The
+ * lock is held, and may be given up meanwhile. */
+int osc_rbuf_ask(struct osc_rbuf_window *window, int target);
+
 int osc_rbuf_flush(int target, ompi_win_t *win);
 int osc_rbuf_flush_all(ompi_win_t *win);
 int osc_rbuf_flush_local(int target, ompi_win_t *win);

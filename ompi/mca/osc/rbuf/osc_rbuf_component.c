@@ -21,13 +21,14 @@
 #include "opal/mca/base/mca_base_var.h"
 #include "opal/mca/btl/base/base.h"
 #include "opal/util/proc.h"
+#include "osc_rbuf_am.h"
 #include "params/help_show.h"
 #include "params/values.h"
 #include "osc_rbuf_comm.h"
 #include "osc_rbuf_mpi.h"
 
 enum {
-    FORM = 4, /* of messages and records (osc_rbuf_message.h) */
+    FORM = 5, /* of messages and records (osc_rbuf_message.h) */
     LEAST_MESSAGE = 512,
     MOST_MESSAGE = 1 << 20,
     AUTO_LIMIT = 8192
@@ -38,7 +39,7 @@ enum {
 #define LIMIT_RANGE        "bytes, 0 to 64 less than message_size, or auto"
 #define MESSAGE_SIZE_RANGE "bytes, 512 to 1M"
 
-struct osc_rbuf_params osc_rbuf_params;
+struct osc_rbuf_params osc_rbuf_params = {.active_messages = true};
 
 /* As they were given: Open MPI's own reader takes 12.5k for 12. */
 static const char *aggregate_text = AUTO;
@@ -77,7 +78,11 @@ static const struct counter {
     {"passed", &osc_rbuf_counters.passed,
      "One-sided operations of active epochs that went by osc/rdma"},
     {"messages", &osc_rbuf_counters.messages,
-     "Messages of osc/rbuf: packed operations, synchronisation, results"}};
+     "Messages of osc/rbuf: packed operations, synchronisation, results"},
+    {"active_sent", &osc_rbuf_counters.active,
+     "Messages of packed operations of passive epochs that went as active messages of rbuf"},
+    {"by_thread", &osc_rbuf_counters.by_thread,
+     "Active messages that came while this process computed: rbuf's thread did what they ask"}};
 
 static void register_var(const char *name, mca_base_var_type_t type, void *value, const char *text)
 {
@@ -100,8 +105,15 @@ static int register_params(void)
                  "packed as well, in windows that are packed. The target's processor does them, "
                  "with one message and one answer, where osc/rdma takes a lock, a read and a "
                  "write. Switch it on where targets call MPI often: one that computes lets its "
-                 "origins wait at their flush. All processes of a window need the same value (on "
-                 "or off; default: off)");
+                 "origins wait at their flush, or rbuf's thread look for them each millisecond "
+                 "(active_messages). All processes of a window need the same value (on or off; "
+                 "default: off)");
+    register_var("active_messages", MCA_BASE_VAR_TYPE_BOOL, &osc_rbuf_params.active_messages,
+                 "With passive, packed operations go as active messages of rbuf, and rbuf's thread "
+                 "does them while the target computes: each btl_rbuf_async_progress, which must "
+                 "not be 0. Those of derived types, of types with holes and of more than one "
+                 "message do not, nor those for processes that another transport reaches. Each "
+                 "process says for itself whether it takes any (on or off; default: on)");
     register_var("limit", MCA_BASE_VAR_TYPE_STRING, &limit_text,
                  "Longest put or get that is packed; longer ones are written and read by the "
                  "adapter. Accumulates are packed whatever they take (" LIMIT_RANGE
@@ -195,6 +207,7 @@ static int init(bool progress_threads, bool mpi_threads)
 
 static int finalize(void)
 {
+    osc_rbuf_am_finalize();
     osc_rbuf_messages_close();
     return OMPI_SUCCESS;
 }

@@ -211,7 +211,7 @@ struct osc_rbuf_record *osc_rbuf_reply_append(struct osc_rbuf_reply *reply, size
 
     if (reply->buffer != NULL) {
         record = room_in(reply->buffer, bytes);
-        if (record != NULL) {
+        if (record != NULL || reply->alone) {
             return record;
         }
         osc_rbuf_reply_send(reply);

@@ -51,11 +51,12 @@ struct osc_rbuf_record {
 struct osc_rbuf_buffer {
     STAILQ_ENTRY(osc_rbuf_buffer) link;
     MPI_Request request;
-    struct osc_rbuf_buffer **home;  /* where it goes when it is free; NULL: to the others */
-    struct osc_rbuf_window *window; /* of a message that came */
-    int origin;                     /* likewise */
-    size_t used;                    /* bytes, header included */
-    size_t done;                    /* bytes of a message that came */
+    struct osc_rbuf_buffer **home;     /* where it goes when it is free; NULL: to the others */
+    struct osc_rbuf_window *window;    /* of a message that came */
+    int origin;                        /* likewise */
+    size_t used;                       /* bytes, header included */
+    size_t done;                       /* bytes of a message that came */
+    struct osc_rbuf_envelope envelope; /* of an active message, right before its header */
     union {
         struct osc_rbuf_header header;
         unsigned char bytes[1]; /* message_size of them */

@@ -51,6 +51,35 @@ int osc_rbuf_irecv(MPI_Comm comm, void *data, size_t bytes, MPI_Request *request
     return MCA_PML_CALL(irecv(data, bytes, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, comm, request));
 }
 
+/* Predefined ones, by number: Open MPI's own tables may move while a program makes types. Written
+ * with the lock held, and read likewise. */
+enum { KNOWN_TYPES = 64, KNOWN_OPS = 32 };
+
+static MPI_Datatype known_types[KNOWN_TYPES];
+static MPI_Op known_ops[KNOWN_OPS];
+
+void osc_rbuf_know_predefined(void)
+{
+    for (int i = 0; i < KNOWN_TYPES; i++) {
+        MPI_Datatype type = opal_pointer_array_get_item(&ompi_datatype_f_to_c_table, i);
+
+        known_types[i] = type != NULL && ompi_datatype_is_predefined(type) ? type : NULL;
+    }
+    for (int i = 0; i < KNOWN_OPS; i++) {
+        MPI_Op op = opal_pointer_array_get_item(ompi_op_f_to_c_table, i);
+
+        known_ops[i] = op != NULL && ompi_op_is_intrinsic(op) ? op : NULL;
+    }
+}
+
+bool osc_rbuf_is_known(MPI_Datatype type, MPI_Op op)
+{
+    const int32_t number = osc_rbuf_type_number(type), which = osc_rbuf_op_number(op);
+
+    return number >= 0 && number < KNOWN_TYPES && known_types[number] == type && which >= 0 &&
+           which < KNOWN_OPS && known_ops[which] == op;
+}
+
 /* Types that are predefined but for their number, as those of MPI_Type_create_f90_real(), get one.
  */
 int32_t osc_rbuf_type_number(MPI_Datatype type)
@@ -63,7 +92,9 @@ int32_t osc_rbuf_type_number(MPI_Datatype type)
 
 MPI_Datatype osc_rbuf_type_of(int32_t number)
 {
-    return opal_pointer_array_get_item(&ompi_datatype_f_to_c_table, number);
+    return number >= 0 && number < KNOWN_TYPES && known_types[number] != NULL
+               ? known_types[number]
+               : opal_pointer_array_get_item(&ompi_datatype_f_to_c_table, number);
 }
 
 int32_t osc_rbuf_op_number(MPI_Op op)
@@ -73,7 +104,9 @@ int32_t osc_rbuf_op_number(MPI_Op op)
 
 MPI_Op osc_rbuf_op_of(int32_t number)
 {
-    return opal_pointer_array_get_item(ompi_op_f_to_c_table, number);
+    return number >= 0 && number < KNOWN_OPS && known_ops[number] != NULL
+               ? known_ops[number]
+               : opal_pointer_array_get_item(ompi_op_f_to_c_table, number);
 }
 
 /* The convertor ends with the last byte of the stream: both have the same. */

@@ -43,6 +43,13 @@ MPI_Datatype osc_rbuf_type_of(int32_t number); /* NULL: there is none */
 int32_t osc_rbuf_op_number(MPI_Op op);
 MPI_Op osc_rbuf_op_of(int32_t number); /* NULL: there is none */
 
+/* From now on those that MPI itself has are found without Open MPI's tables: by any thread that
+ * holds the lock. */
+void osc_rbuf_know_predefined(void);
+
+/* Whether both are found so. */
+bool osc_rbuf_is_known(MPI_Datatype type, MPI_Op op);
+
 /* ---- data of a type from and to a stream of `bytes` without gaps ---- */
 
 int osc_rbuf_pack(const void *address, size_t count, MPI_Datatype type, void *stream, size_t bytes);

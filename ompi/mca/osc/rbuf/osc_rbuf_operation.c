@@ -12,6 +12,7 @@
 #include "ompi/constants.h"
 #include "ompi/datatype/ompi_datatype.h"
 #include "ompi/request/request.h"
+#include "osc_rbuf_am.h"
 #include "osc_rbuf_message.h"
 #include "osc_rbuf_mpi.h"
 #include "osc_rbuf_results.h"
@@ -251,6 +252,22 @@ static size_t send_elements(struct osc_rbuf_window *window, const struct accumul
     return at;
 }
 
+/* What an operation of a passive epoch that is packed has to ask first: the way that it goes. Of an
+ * active one nothing. The lock is held, and may be given up. */
+static int choose_way(struct osc_rbuf_window *window, const struct target *target, MPI_Op op,
+                      const struct osc_rbuf_elements *elements, size_t payload, size_t answer)
+{
+    const struct osc_rbuf_need need = {
+        .plain = ompi_datatype_is_predefined(target->type) && elements->size == elements->extent &&
+                 osc_rbuf_is_known(elements->type, op),
+        .request = sizeof(struct osc_rbuf_record) + osc_rbuf_padded(payload),
+        .answer = answer > 0 ? sizeof(struct osc_rbuf_record) + osc_rbuf_padded(answer) : 0};
+
+    return window->access == OSC_RBUF_ACCESS_PASSIVE
+               ? osc_rbuf_am_prepare(window, target->rank, &need)
+               : MPI_SUCCESS;
+}
+
 /* The description and the elements, with nothing of another thread between them. The lock is held.
  */
 static int send_accumulate(struct osc_rbuf_window *window, const struct accumulate *accumulate)
@@ -260,12 +277,14 @@ static int send_accumulate(struct osc_rbuf_window *window, const struct accumula
     const size_t description = derived ? ompi_datatype_pack_description_length(target->type) : 0;
     const size_t array = accumulate->elements.count * accumulate->elements.extent;
     size_t left = accumulate->elements.count;
-    int status = OMPI_SUCCESS;
+    int status =
+        choose_way(window, target, accumulate->op, &accumulate->elements,
+                   accumulate->array != NULL ? array : 0, accumulate->result >= 0 ? array : 0);
 
     osc_rbuf_make_way(window, target->rank,
                       2 + description / osc_rbuf_room() + array / osc_rbuf_room(),
                       description + (accumulate->array != NULL ? array : 0));
-    if (derived) {
+    if (derived && status == OMPI_SUCCESS) {
         status = send_type(window, target);
     }
     if (status == OMPI_SUCCESS) {
@@ -462,6 +481,11 @@ static int compare_and_swap(struct osc_rbuf_window *window, const struct target 
 
     if (!osc_rbuf_elements_of(target->type, 1, &elements)) {
         return OMPI_ERR_NOT_SUPPORTED;
+    }
+    status =
+        choose_way(window, target, MPI_REPLACE, &elements, 2 * elements.extent, elements.extent);
+    if (status != OMPI_SUCCESS) {
+        return status;
     }
     osc_rbuf_make_way(window, target->rank, 1, 2 * elements.extent);
     record = record_for(window, target, OSC_RBUF_NOTHING, 2 * elements.extent);

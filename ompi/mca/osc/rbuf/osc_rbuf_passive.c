@@ -13,13 +13,15 @@
  *   flushes     asked for so far
  *   flushed     of them, answered
  *
- * What has come is done while the target is inside of MPI. A target that computes lets its origins
- * wait at their flush.
+ * What has come as a message of MPI is done while the target is inside of MPI: a target that
+ * computes lets its origins wait at their flush. What has come as an active message rbuf's thread
+ * does meanwhile (osc_rbuf_am.h).
  */
 #include "osc_rbuf.h"
 
 #include "ompi/constants.h"
 #include "ompi/request/request.h"
+#include "osc_rbuf_am.h"
 #include "osc_rbuf_message.h"
 
 /* ---- locks ---- */
@@ -72,19 +74,28 @@ static bool is_flushed(struct osc_rbuf_window *window, int target)
     return window->peers[target].flushed == window->peers[target].flushes;
 }
 
-/* Asks for the answer, if there is anything to answer for. */
-static int ask(struct osc_rbuf_window *window, int target)
+int osc_rbuf_ask(struct osc_rbuf_window *window, int target)
 {
     struct osc_rbuf_peer *peer = &window->peers[target];
     int status = OMPI_SUCCESS;
 
-    osc_rbuf_lock();
     if (peer->unflushed) {
         peer->unflushed = false;
         peer->flushes++;
-        status = osc_rbuf_send(window, target, OSC_RBUF_PASSIVE_FLUSH);
+        status = peer->route == OSC_RBUF_ROUTE_AM
+                     ? osc_rbuf_am_send(window, target, OSC_RBUF_PASSIVE_FLUSH)
+                     : osc_rbuf_send(window, target, OSC_RBUF_PASSIVE_FLUSH);
         peer->flushes -= status != OMPI_SUCCESS; /* no answer will come */
     }
+    return status;
+}
+
+static int ask(struct osc_rbuf_window *window, int target)
+{
+    int status;
+
+    osc_rbuf_lock();
+    status = osc_rbuf_ask(window, target);
     osc_rbuf_unlock();
     return status;
 }

@@ -299,9 +299,9 @@ static bool perform(const struct operation *operation, struct osc_rbuf_reply *re
 }
 
 /* The records of a message, from `done` on; those that do not end inside of it are no records. */
-static bool perform_all(struct osc_rbuf_window *window, struct osc_rbuf_buffer *message)
+static bool perform_all(struct osc_rbuf_buffer *message, struct osc_rbuf_reply *reply)
 {
-    struct osc_rbuf_reply reply = {.window = window, .origin = message->origin};
+    struct osc_rbuf_window *window = reply->window;
     bool goes_on = true;
 
     while (message->done + sizeof(struct osc_rbuf_record) <= message->used && goes_on) {
@@ -313,15 +313,33 @@ static bool perform_all(struct osc_rbuf_window *window, struct osc_rbuf_buffer *
                                             .payload = (const unsigned char *) (record + 1),
                                             .target = address_of(window, record->displacement)};
 
-        goes_on = end > message->used || perform(&operation, &reply);
+        goes_on = end > message->used || perform(&operation, reply);
         message->done = goes_on ? end : message->done;
     }
-    if (goes_on && message->header.kind == OSC_RBUF_PASSIVE_FLUSH) {
+    return goes_on;
+}
+
+/* The same, and sends what comes of it. */
+static bool perform_and_reply(struct osc_rbuf_window *window, struct osc_rbuf_buffer *message)
+{
+    struct osc_rbuf_reply reply = {.window = window, .origin = message->origin};
+    const bool all = perform_all(message, &reply);
+
+    if (all && message->header.kind == OSC_RBUF_PASSIVE_FLUSH) {
         osc_rbuf_reply_done(&reply);
     } else {
         osc_rbuf_reply_send(&reply);
     }
-    return goes_on;
+    return all;
+}
+
+/* Its origin has seen to it that there is room; one that has not is known by the error. */
+void osc_rbuf_perform(struct osc_rbuf_buffer *message, struct osc_rbuf_reply *reply)
+{
+    message->done = sizeof(message->header);
+    if (!perform_all(message, reply)) {
+        reply->window->error = MPI_ERR_INTERN;
+    }
 }
 
 void osc_rbuf_arrived(struct osc_rbuf_window *window, int origin,
@@ -362,7 +380,7 @@ bool osc_rbuf_scatter(struct osc_rbuf_window *window, struct osc_rbuf_buffer *me
     if (message->done == 0) {
         message->done = sizeof(message->header);
     }
-    if (!perform_all(window, message)) {
+    if (!perform_and_reply(window, message)) {
         return false;
     }
     message->used = 0;

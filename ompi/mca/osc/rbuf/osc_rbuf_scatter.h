@@ -12,6 +12,7 @@ struct osc_rbuf_reply {
     struct osc_rbuf_window *window;
     int origin;
     struct osc_rbuf_buffer *buffer; /* NULL: none yet */
+    bool alone;                     /* it has room for all of them, and its maker sends it */
 };
 
 /* Room for a result; a full message leaves before. NULL without memory, which comes back when what
@@ -22,6 +23,9 @@ void osc_rbuf_reply_send(struct osc_rbuf_reply *reply);
 
 /* Says besides that all operations up to a flush are done. */
 void osc_rbuf_reply_done(struct osc_rbuf_reply *reply);
+
+/* Does all operations of a message whose results fit into `reply`, which is `alone`. */
+void osc_rbuf_perform(struct osc_rbuf_buffer *message, struct osc_rbuf_reply *reply);
 
 /* Says that all of a message has been done. */
 void osc_rbuf_arrived(struct osc_rbuf_window *window, int origin,

@@ -11,6 +11,7 @@
 #include "ompi/constants.h"
 #include "ompi/datatype/ompi_datatype.h"
 #include "opal/runtime/opal_progress.h"
+#include "osc_rbuf_am.h"
 #include "osc_rbuf_comm.h"
 #include "osc_rbuf_mpi.h"
 
@@ -22,6 +23,11 @@ struct osc_rbuf_counters osc_rbuf_counters;
 void osc_rbuf_lock(void)
 {
     pthread_mutex_lock(&mutex);
+}
+
+bool osc_rbuf_trylock(void)
+{
+    return pthread_mutex_trylock(&mutex) == 0;
 }
 
 void osc_rbuf_unlock(void)
@@ -103,6 +109,7 @@ struct told {
     uint64_t bytes;
     int64_t displacement_unit;
     int64_t ready; /* 0: it cannot take part */
+    uint64_t key;  /* of its active messages, or 0 */
 };
 
 /* Tells the others, and learns how large their windows are. An error, at all, if one of them is
@@ -116,14 +123,17 @@ static int exchange(struct osc_rbuf_window *window, MPI_Comm comm, const struct 
     if (all != NULL) {
         status = osc_rbuf_allgather(comm, mine, all, sizeof(*all));
     }
+    osc_rbuf_lock(); /* operations of the others may come by now */
     for (int i = 0; i < size && status == MPI_SUCCESS; i++) {
         if (!all[i].ready) {
             status = MPI_ERR_OTHER;
         } else if (window != NULL) {
             window->peers[i].bytes = all[i].bytes;
             window->peers[i].displacement_unit = (osc_rbuf_unit_t) all[i].displacement_unit;
+            window->peers[i].key = all[i].key;
         }
     }
+    osc_rbuf_unlock();
     free(all);
     return status;
 }
@@ -206,6 +216,7 @@ static void window_free(struct osc_rbuf_window *window)
 {
     struct osc_rbuf_region *region;
 
+    osc_rbuf_am_close(window);
     if (window->comm != NULL) {
         osc_rbuf_comm_leave(window);
     }
@@ -291,6 +302,7 @@ int osc_rbuf_window_attach(ompi_win_t *win, void *base, size_t bytes,
     }
     told.ready = (!shares || osc_rbuf_comm_join(window, comm) == MPI_SUCCESS) && window != NULL &&
                  below_opens(window);
+    told.key = told.ready ? osc_rbuf_am_open(window) : 0;
     status = exchange(window, comm, &told);
     if (status == MPI_SUCCESS && !shares) {
         status = osc_rbuf_comm_make(window, comm, comm_id);

@@ -12,6 +12,7 @@
 
 #include "btl/async.h"
 #include "btl/connections.h"
+#include "btl/serving.h"
 #include "report/counters.h"
 #include "module/default.h"
 #include "registration/fork.h"
@@ -149,6 +150,7 @@ static void close_all(void)
 
 static int close_component(void)
 {
+    mca_btl_rbuf_serving_take_back();
     if (mca_btl_rbuf_process.module_count > 0) {
         mca_btl_rbuf_counters_close();
         mca_btl_rbuf_report();
@@ -379,6 +381,7 @@ static mca_btl_base_module_t **init(int *count, bool progress_threads, bool mpi_
     say_what_is_used();
     mca_btl_rbuf_explain();
     mca_btl_rbuf_report_open();
+    mca_btl_rbuf_serving_offer();
     *count = (int) opened;
     return modules;
 

@@ -32,6 +32,9 @@ rbuf_glue_sources = \
 	%reldir%/btl/register_mem.h \
 	%reldir%/btl/send.c \
 	%reldir%/btl/send.h \
+	%reldir%/btl/service.h \
+	%reldir%/btl/serving.c \
+	%reldir%/btl/serving.h \
 	%reldir%/report/counters.c \
 	%reldir%/report/counters.h \
 	%reldir%/report/explain.c \

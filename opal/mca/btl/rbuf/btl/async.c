@@ -14,13 +14,16 @@
  *
  * The thread calls nothing of Open MPI's. Events of core stay for the process's own progress, and
  * so does what failed, a caller who is not known yet, and the packing of data. It ticks only while
- * something waits, and less and less often while nothing comes of it.
+ * something waits, and less and less often while nothing comes of it. While another component of
+ * ours listens (btl/service.h) something always waits: its messages, which the thread hands
+ * over, and it ticks at its first pace.
  *
  * Threads: `lock` is held while the thread is at a module, and by who takes a module off the
  * component's list; with it held, a module's lock is only tried.
  */
 #include "btl/async.h"
 
+#include "btl/serving.h"
 #include "peers/poll_cq.h"
 #include "peers/connect.h"
 #include "params/help.h"
@@ -105,7 +108,9 @@ static visit_t visit(mca_btl_rbuf_module_t *module)
     }
     async->visits++;
     found = advance(module) ? MOVING : STUCK;
-    if (!mca_btl_rbuf_waits(module)) {
+    if (mca_btl_rbuf_serving_is_on(&module->serving)) {
+        mca_btl_rbuf_serving_visit(module);
+    } else if (!mca_btl_rbuf_waits(module)) {
         atomic_store_explicit(&async->wanted, false, memory_order_relaxed);
         found = QUIET;
     }
@@ -116,6 +121,7 @@ static visit_t visit(mca_btl_rbuf_module_t *module)
 unsigned mca_btl_rbuf_async_tick(void)
 {
     visit_t most = QUIET;
+    bool serves = false;
 
     mca_btl_rbuf_help_defer();
     pthread_mutex_lock(&lock);
@@ -123,10 +129,11 @@ unsigned mca_btl_rbuf_async_tick(void)
         mca_btl_rbuf_module_t *module = mca_btl_rbuf_process.modules[i];
         const visit_t found = module != NULL ? visit(module) : QUIET;
 
+        serves = serves || (module != NULL && mca_btl_rbuf_serving_is_on(&module->serving));
         most = found > most ? found : most;
     }
     pthread_mutex_unlock(&lock);
-    if (most == QUIET || most == MOVING) {
+    if (most == QUIET || most == MOVING || serves) {
         interval_ms = first_ms();
     } else if (interval_ms < SLOWEST_MS) {
         interval_ms *= 2;

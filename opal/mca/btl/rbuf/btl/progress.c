@@ -14,6 +14,7 @@
 
 #include "btl/async.h"
 #include "btl/callback.h"
+#include "btl/serving.h"
 #include "peers/poll_cq.h"
 #include "btl/connections.h"
 #include "peers/disconnected.h"
@@ -204,6 +205,10 @@ static int drain(mca_btl_rbuf_module_t *module)
     drain->thread = pthread_self();
     drain->depth++;
     while (count < EVENTS && rbuf_events_pop(&module->core.events, &event)) {
+        if (mca_btl_rbuf_serving_wants(&event)) {
+            mca_btl_rbuf_serving_keep(module, &event);
+            continue;
+        }
         mca_btl_rbuf_unlock(module);
         act(module, &event);
         mca_btl_rbuf_lock(module);
@@ -302,7 +307,10 @@ int mca_btl_rbuf_module_progress(mca_btl_rbuf_module_t *module)
     if (module->disconnected == MCA_BTL_RBUF_DISCONNECTED_NEWS) {
         mca_btl_rbuf_disconnected_progress(module);
     }
-    if (mca_btl_rbuf_waits(module)) {
+    if (mca_btl_rbuf_serving_is_on(&module->serving)) {
+        done += mca_btl_rbuf_serving_progress(module);
+    }
+    if (mca_btl_rbuf_waits(module) || mca_btl_rbuf_serving_is_on(&module->serving)) {
         mca_btl_rbuf_async_wait(module);
     }
     mca_btl_rbuf_unlock(module);

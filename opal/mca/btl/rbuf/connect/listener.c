@@ -86,7 +86,9 @@ static int make_base(struct rbuf_listener *listener, struct rbuf_problem *proble
     struct event_config *config = event_config_new();
 
     if (config != NULL) {
-        (void) event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
+        /* Ticks of 1 ms: the coarse clock has steps of a few. */
+        (void) event_config_set_flag(config,
+                                     EVENT_BASE_FLAG_NOLOCK | EVENT_BASE_FLAG_PRECISE_TIMER);
         listener->context.base = event_base_new_with_config(config);
         event_config_free(config);
     }

@@ -4,13 +4,16 @@
  * port as Open MPI knows it, its lock, and what the modules of a process have in common. Each line
  * calls itself and those below, and includes no others:
  *
- *     btl_rbuf_component.c   open, register, init, progress of all modules
- *     btl/                   what Open MPI asks for (send, put_get, prepare, register_mem);
- * processes that come and go (procs); progress, and async, which goes on without it report/ what is
- * printed at the start (explain) and at the end; counters peers/                 endpoints, how
- * they connect and leave; the completion queues; early data of packed messages module/ what a port
- * owns: fragments, mailboxes, rings, staging registration/          memory of the program: on
- * demand, cached, by the helper, frequently used params/                parameters, help texts
+ * - btl_rbuf_component.c: open, register, init, progress of all modules;
+ * - btl/: what Open MPI asks for (send, put_get, prepare, register_mem); processes that come and go
+ *   (procs); progress, and async, which goes on without the process; messages for another component
+ *   of ours (serving);
+ * - report/: what is printed at the start (explain) and at the end; counters;
+ * - peers/: endpoints, how they connect and leave; the completion queues; early data of packed
+ *   messages;
+ * - module/: what a port owns: fragments, mailboxes, rings, staging;
+ * - registration/: memory of the program: on demand, cached, by the helper, frequently used;
+ * - params/: parameters, help texts.
  *
  * Locks: one a module, module->lock, guards core, verbs and the module's lists. Callbacks into Open
  * MPI run without it. The listener's thread has data of its own, and comes into a module for async
@@ -51,6 +54,13 @@ struct mca_btl_rbuf_async {
     _Atomic uint32_t calls; /* how often the process found so; wraps */
     uint32_t calls_seen;    /* the thread's: at its newest tick */
     uint64_t visits;        /* of the thread; the lock guards it */
+};
+
+/* A module's part of the service for another component of ours (btl/serving.h). */
+struct mca_btl_rbuf_serving {
+    atomic_bool on; /* somebody listens; written with the lock held */
+    bool calling;   /* the handler is called without the lock: nobody else calls it */
+    struct rbuf_events waiting;
 };
 
 typedef enum {
@@ -99,6 +109,7 @@ struct mca_btl_rbuf_module_t {
     mca_btl_base_module_t super;
     struct mca_btl_rbuf_lock lock;
     struct mca_btl_rbuf_async async;
+    struct mca_btl_rbuf_serving serving;
     mca_btl_rbuf_module_state_t state;
     uint32_t index; /* of the port in our modex */
     struct rbuf_port *port;

@@ -193,6 +193,7 @@ void mca_btl_rbuf_module_close(mca_btl_rbuf_module_t *module)
     mca_btl_rbuf_rings_close(module);
     mca_btl_rbuf_pools_close(module);
     mca_btl_rbuf_mailboxes_close(module);
+    rbuf_events_close(&module->serving.waiting);
     rbuf_memory_free(&module->atomic_words);
     rbuf_memory_free(&module->core_bounce);
     rbuf_range_close(&module->receive_staging);
