@@ -37,7 +37,10 @@ static void watch_out(const struct rbuf_peer *peer)
     if (out->state != RBUF_RING_OUT_OPEN) {
         return;
     }
-    fuzz_require(out->memory != NULL && out->slot < out->offer.slots, "an open ring has slots");
+    fuzz_require(out->memory != NULL && out->offer.slots > 0, "an open ring has slots");
+    fuzz_require(out->local_end ==
+                     out->memory->base + (out->use % out->offer.slots + 1) * out->slot_bytes,
+                 "the next message goes into the slot of its use");
     fuzz_require(out->local_end > out->memory->base && out->local_end <= out->memory->base + ours,
                  "a slot of ours is in our memory");
     fuzz_require(out->room + sizeof(struct rbuf_ring_trailer) <= out->offer.slot_bytes,

@@ -470,21 +470,33 @@ send_looked_at(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
     return status;
 }
 
+/* What mca_btl_rbuf_sendi() does not do itself. One call of one function there: what that is handed
+ * takes registers of the usual way otherwise. */
+static __attribute__((noinline)) int
+send_unusual(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
+             struct opal_convertor_t *convertor, const void *header, size_t header_size,
+             size_t payload_size, uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
+             mca_btl_base_descriptor_t **descriptor, bool looked_at)
+{
+    return looked_at ? send_looked_at(module, endpoint, convertor, header, header_size,
+                                      payload_size, order, flags, tag, descriptor)
+                     : send_otherwise(module, endpoint, convertor, header, header_size,
+                                      payload_size, order, flags, tag, descriptor);
+}
+
 int mca_btl_rbuf_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
                        struct opal_convertor_t *convertor, void *header, size_t header_size,
                        size_t payload_size, uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
                        mca_btl_base_descriptor_t **descriptor)
 {
     mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
+    const bool looked_at = module->registrar.frequent != NULL &&
+                           mca_btl_rbuf_frequent_is_due(module->registrar.frequent, payload_size);
 
-    if (module->registrar.frequent != NULL &&
-        mca_btl_rbuf_frequent_is_due(module->registrar.frequent, payload_size)) {
-        return send_looked_at(module, endpoint, convertor, header, header_size, payload_size, order,
-                              flags, tag, descriptor);
-    }
-    if (copy_by_ring(module, endpoint, convertor, header, header_size, payload_size, tag)) {
+    if (!looked_at &&
+        copy_by_ring(module, endpoint, convertor, header, header_size, payload_size, tag)) {
         return OPAL_SUCCESS;
     }
-    return send_otherwise(module, endpoint, convertor, header, header_size, payload_size, order,
-                          flags, tag, descriptor);
+    return send_unusual(module, endpoint, convertor, header, header_size, payload_size, order,
+                        flags, tag, descriptor, looked_at);
 }

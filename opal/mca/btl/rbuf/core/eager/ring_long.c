@@ -205,6 +205,7 @@ static bool took_slots(struct rbuf_peer *peer, uint32_t bytes, enum rbuf_fab_sta
 {
     struct rbuf_ring_out *out = &peer->ring_out;
     const uint32_t slots = rbuf_ring_long_slots(bytes, out->slot_bytes);
+    uint64_t slot;
 
     if (status == RBUF_FAB_DEAD) {
         rbuf_peer_break(peer, -ECONNRESET);
@@ -215,9 +216,9 @@ static bool took_slots(struct rbuf_peer *peer, uint32_t bytes, enum rbuf_fab_sta
         return false;
     }
     out->use += slots;
-    out->slot = (out->slot + slots) % out->offer.slots;
-    out->local_end = out->memory->base + (size_t) (out->slot + 1) * out->slot_bytes;
-    out->remote_end = out->offer.base + (uint64_t) (out->slot + 1) * out->slot_bytes;
+    slot = out->use % out->offer.slots;
+    out->local_end = out->memory->base + (slot + 1) * out->slot_bytes;
+    out->remote_end = out->offer.base + (slot + 1) * out->slot_bytes;
     rbuf_ring_out_posted(peer, slots, bytes);
     peer->core->stats.ring_long++;
     return true;

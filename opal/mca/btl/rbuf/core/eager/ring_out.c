@@ -20,8 +20,7 @@
 static void advance(struct rbuf_ring_out *out)
 {
     out->use++;
-    if (++out->slot == out->offer.slots) {
-        out->slot = 0;
+    if (out->local_end == out->last_end) {
         out->local_end = out->memory->base;
         out->remote_end = out->offer.base;
     }
@@ -180,8 +179,8 @@ static void open_ring(struct rbuf_peer *peer, struct rbuf_ring_memory *memory)
     out->longest = longest_here(peer->core, &out->offer);
     out->proof = (enum rbuf_proof) out->offer.proof;
     out->use = out->offer.first_use;
-    out->slot = 0;
     out->local_end = memory->base + out->slot_bytes;
+    out->last_end = memory->base + (size_t) out->offer.slots * out->slot_bytes;
     out->remote_end = out->offer.base + out->offer.slot_bytes;
     rbuf_fab_prepare_write(&out->request, memory->lkey, out->offer.rkey);
     credit->window = out->offer.slots;

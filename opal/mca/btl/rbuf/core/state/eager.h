@@ -73,11 +73,11 @@ struct rbuf_ring_out {
     uint32_t displaced;       /* words in place of its payload */
     uint64_t words;           /* the slots that end with them, a bit each, from its first on */
     uint32_t slot_bytes;      /* distance of our slots */
-    uint32_t slot;            /* of the next message */
     enum rbuf_proof proof;    /* the form of its words, as the peer wants them */
-    uint64_t use;             /* of the next message */
+    uint64_t use;             /* of the next message; its slot is use modulo the number of slots */
     unsigned char *local_end; /* of its slot here */
     uint64_t remote_end;      /* of its slot at the peer */
+    unsigned char *last_end;  /* of the last slot here */
     struct rbuf_fab_request request;
     struct rbuf_ring_memory *memory;
     struct rbuf_ring_offer offer; /* what the peer gave us */
