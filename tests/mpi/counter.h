@@ -36,7 +36,6 @@ static const char *const counter_names[] = {"ring_sent",
                                             "osc_rbuf_messages",
                                             "osc_rbuf_active_sent",
                                             "osc_rbuf_by_thread",
-                                            "ring_incomplete",
                                             "reuse_gathered"};
 
 enum { COUNTER_COUNT = sizeof counter_names / sizeof counter_names[0] };
