@@ -18,7 +18,7 @@
 #include "core/base/schedule.h"
 #include "opal/mca/base/mca_base_var.h"
 
-#define VARIABLES_MAX 64
+#define VARIABLES_MAX 128
 
 /* --- Open MPI, as far as the parameters need it --- */
 
