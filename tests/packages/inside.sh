@@ -18,8 +18,9 @@ export DEBIAN_FRONTEND=noninteractive
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_mpi_yield_when_idle=1
 
 the_only() { # PATTERN: the file of that name
-    local found=("$packages"/$1)
-    test ${#found[@]} -eq 1 && test -e "${found[0]}" && echo "${found[0]}"
+    local found
+    mapfile -t found < <(compgen -G "$packages/$1")
+    test ${#found[@]} -eq 1 && echo "${found[0]}"
 }
 
 # --- build ---

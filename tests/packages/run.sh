@@ -36,7 +36,6 @@ unstable) series=6.0 kinds=(deb) ;;
 *) echo "usage: run.sh [--all] [--suite bookworm|trixie|unstable]" >&2 && exit 2 ;;
 esac
 export TALLY_LOGS=${TALLY_LOGS:-$top/build/logs/packages}
-test -z "$suite" || TALLY_LOGS+=/$suite
 mkdir -p "$TALLY_LOGS" || exit 2
 # shellcheck source=tests/tally.sh
 . "$top/tests/tally.sh"
@@ -46,7 +45,7 @@ mkdir -p "$TALLY_LOGS" || exit 2
 if test -z "$suite"; then
     for suite in bookworm trixie unstable; do
         echo "-- $suite"
-        try_script "$suite" "$0" --suite "$suite"
+        TALLY_LOGS=$TALLY_LOGS/$suite try_script "$suite" "$0" --suite "$suite"
     done
     tally
     exit
@@ -88,8 +87,9 @@ inside() { # PART [ARGUMENT...]
 }
 
 the_only() { # PATTERN: the file of that name
-    local found=("$output"/$1)
-    test ${#found[@]} -eq 1 && test -e "${found[0]}" && echo "${found[0]}"
+    local found
+    mapfile -t found < <(compgen -G "$output/$1")
+    test ${#found[@]} -eq 1 && echo "${found[0]}"
 }
 
 build() {
