@@ -26,8 +26,8 @@
 #   ompi5, ompi6  the same source with Open MPI 5.0 and 6.0, in chroots, and a slice of the tests (tests/ompi);
 #             by turns, a day each, unless one is named or --all is given
 #   vm        Soft-RoCE in one guest and in two linked ones (tests/vm)
-#   packages  Debian and RPM packages: built, looked through, installed and used (tests/packages); with --all, or
-#             if it is named
+#   packages  Debian and RPM packages for Debian 12, 13 and unstable: built, looked through, installed, used and removed,
+#             in chroots (tests/packages); with --all, or if it is named
 #   in-tree   Open MPI 5.0 with btl/rbuf and osc/rbuf in its tree, as DSOs and in its libraries; with --all, or if it is
 #             named (contrib/check_in_tree.sh)
 #   compilers every gcc and clang of three releases of Debian, in chroots, as C11 and C23 (tests/build/compilers.sh);
@@ -41,7 +41,7 @@
 # What a stage says is shown when it and those before it have ended.
 # --all adds what is long: all bandwidths of measure, the long MPI tests and a third of them on each adapter that is
 # emulated, more settings of rings, IS class A, make distcheck, 40 seconds for each fuzzer,
-# an hour of random traffic. What fuzz, soak, programs, slurm, ompi5, ompi6, vm or compilers needs and this machine cannot
+# an hour of random traffic. What fuzz, soak, programs, slurm, ompi5, ompi6, vm, packages or compilers needs and this machine cannot
 # have makes it skipped, with the reason. DIR is build/check by default; what takes long to fetch or make, as guests
 # and chroots, is kept in $RBUF_CACHE, ~/.cache/rbuf by default, for the runs to come; in DIR/cache where that
 # cannot be had or another run has it. What is tested is a copy of this tree (DIR/source), so that a tree which is
@@ -426,7 +426,7 @@ run_vm() {
 }
 
 run_packages() {
-    run_apart packages 3600
+    run_apart packages 7200
 }
 
 # Steps of the build that succeeded in DIR before are not done again.

@@ -7,7 +7,9 @@
 #
 # Kinds: dist, deb and rpm, all by default; each of the others makes dist first. What is made is left in the output
 # directory (build/packages): the .tar.xz, .deb with .changes, .rpm with the source's. They are for the Open
-# MPI of this machine. The build directory is output/work by default and is made anew.
+# MPI of this machine. The version of those that are made on a release of Debian says which: 1-1~deb13u1 on Debian 13.
+# unstable has no number, and its packages are of a later version than all of these. The build directory is
+# output/work by default and is made anew.
 #
 # The environment: MAINTAINER, "NAME <ADDRESS>", who is named in the packages' changelogs instead of the placeholder;
 # DEB_BUILD_OPTIONS, nocheck by default, as contrib/check.sh runs the tests. Packages that are needed:
@@ -58,6 +60,12 @@ make_dist() {
     mv "$work/dist/rbuf-$version.tar.xz" "$archive"
 }
 
+# Of a package's version: the release of Debian that it is for.
+release_suffix() {
+    # shellcheck source=/dev/null
+    (. /etc/os-release 2>/dev/null && test "${ID-}" = debian && echo "${VERSION_ID:+~deb${VERSION_ID}u1}") || true
+}
+
 make_deb() {
     local tree=$work/deb/rbuf-$version
     mkdir "$work/deb"
@@ -69,6 +77,7 @@ make_deb() {
         sed -i "s/^ -- .* <.*>  / -- $MAINTAINER  /" "$tree/debian/changelog"
         sed -i "s/^Maintainer: .*/Maintainer: $MAINTAINER/" "$tree/debian/control"
     fi
+    sed -i "1s/^\(rbuf (.*\)) /\1$(release_suffix)) /" "$tree/debian/changelog"
     (cd "$tree" && dpkg-buildpackage -us -uc)
     find "$work/deb" -maxdepth 1 -type f -exec mv -t "$output" {} +
 }

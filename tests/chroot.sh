@@ -9,10 +9,15 @@
 # the first one makes it, the other one waits.
 #
 # The script calls chroot_enter, chroot_make and chroot_mount in this order, and sets top, the directory of this tree.
+# chroot_mount_writable stands for chroot_mount where packages are installed: what changes is in memory, and
+# chroot_unmount takes it away, for another one to begin as the first did.
 # It defines skip_all REASON, which counts a skipped test and ends the script: what is needed and missing here is not
 # a failure.
 
 chroot_cache=${RBUF_CACHE:-$top/build/cache}
+
+# What nobody reads there. A script that does reads it all: chroot_left_out=().
+chroot_left_out=('/usr/share/doc/*' '/usr/share/man/*' '/usr/share/locale/*')
 
 # What building the tree takes.
 chroot_build_packages=gcc,libc6-dev,make,perl,m4,autoconf,automake,libtool,pkg-config,check
@@ -60,8 +65,7 @@ chroot_make_anew() { # SUITE PACKAGES [OPTION OF MMDEBSTRAP]
     # Its own helpers are to find Debian's interpreters.
     if ! PATH=/usr/sbin:/usr/bin:/sbin:/bin timeout -k 5 "$(patience_for 900)" mmdebstrap --mode=root --variant=apt \
         --include="$2" "${options[@]/#/--aptopt=}" \
-        --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' \
-        --dpkgopt='path-exclude=/usr/share/locale/*' "${@:3}" \
+        "${chroot_left_out[@]/#/--dpkgopt=path-exclude=}" "${@:3}" \
         "$1" "$chroot_root.new" "$uri" >"$(log_of chroot)" 2>&1 </dev/null; then
         rm -rf "$chroot_root.new"
         skip_all "no chroot could be made: $(grep '^E:' "$(log_of chroot)" | tail -n 1)"
@@ -70,20 +74,40 @@ chroot_make_anew() { # SUITE PACKAGES [OPTION OF MMDEBSTRAP]
         mv "$chroot_root.new" "$chroot_root" && echo "$*" >"$chroot_root.made"
 }
 
-# What the chroot gets from outside. /work is for all that is built there.
 chroot_mount() {
     {
         mount --bind "$chroot_root" "$chroot_root" &&
             mount -o remount,bind,ro "$chroot_root" &&
-            mount --rbind /dev "$chroot_root/dev" &&
-            mount -t tmpfs tmpfs "$chroot_root/dev/shm" &&
-            mount -t proc proc "$chroot_root/proc" &&
-            mount --rbind /sys "$chroot_root/sys" &&
-            mount -t tmpfs tmpfs "$chroot_root/tmp" &&
-            mount -t tmpfs tmpfs "$chroot_root/work" &&
-            mkdir "$chroot_root/work/logs" "$chroot_root/work/source" &&
-            mount --bind "$TALLY_LOGS" "$chroot_root/work/logs"
+            chroot_mount_rest
     } 2>"$(log_of mounts)" || skip_all "mounting is not permitted here: $(tail -n 1 "$(log_of mounts)")"
+}
+
+chroot_mount_writable() {
+    local changes=$chroot_root.changes
+    {
+        mkdir -p "$changes" &&
+            mount -t tmpfs tmpfs "$changes" &&
+            mkdir "$changes/upper" "$changes/work" &&
+            mount -t overlay -o "lowerdir=$chroot_root,upperdir=$changes/upper,workdir=$changes/work" \
+                overlay "$chroot_root" &&
+            chroot_mount_rest
+    } 2>"$(log_of mounts)" || skip_all "mounting is not permitted here: $(tail -n 1 "$(log_of mounts)")"
+}
+
+chroot_unmount() { # after chroot_mount_writable
+    umount -R -l "$chroot_root" && umount "$chroot_root.changes"
+}
+
+# What the chroot gets from outside. /work is for all that is built there.
+chroot_mount_rest() {
+    mount --rbind /dev "$chroot_root/dev" &&
+        mount -t tmpfs tmpfs "$chroot_root/dev/shm" &&
+        mount -t proc proc "$chroot_root/proc" &&
+        mount --rbind /sys "$chroot_root/sys" &&
+        mount -t tmpfs tmpfs "$chroot_root/tmp" &&
+        mount -t tmpfs tmpfs "$chroot_root/work" &&
+        mkdir "$chroot_root/work/logs" "$chroot_root/work/source" &&
+        mount --bind "$TALLY_LOGS" "$chroot_root/work/logs"
 }
 
 # The tree, in /work/source, without what autotools, configure or make left in it.

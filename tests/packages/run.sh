@@ -1,109 +1,134 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
 #
-# The packages: contrib/packages.sh makes them, lintian finds no error, each has the files that it is to have, and
-# the Debian ones work where nothing else is installed (autopkgtest in a chroot of Debian 12).
+# The packages for each release of Debian: contrib/packages.sh makes them, lintian finds no error, each has the files
+# that it is to have, the Debian ones work where nothing else is installed (autopkgtest), and leave nothing behind.
 #
-#   tests/packages/run.sh [--all]
+#   tests/packages/run.sh [--all] [--suite SUITE]   --all is for contrib/check.sh: there is nothing further
 #
-# The chroot is made by mmdebstrap from the mirror that this machine's apt uses, and kept in RBUF_CACHE. What is missing
-# here makes a test skipped, with the reason. Environment: RBUF_CACHE; TALLY_LOGS, where logs are kept.
+# Suites, one after the other by default: bookworm (Debian 12, with Open MPI 4.1), trixie (13, with 5.0) and unstable
+# (6.0). The RPM packages are made on bookworm.
+#
+# Each suite has a chroot of tests/chroot.sh, SUITE-packages in RBUF_CACHE, which keeps the packages that are needed
+# to be installed, but not installed. Three times it is writable, and what changes is in memory: the packages are built,
+# with what the source package says that it takes; they are tested; they are installed and removed. So what is built is
+# for the Open MPI that it meets, and neither the network nor this machine's packages have a part in it.
+# What is missing here makes a suite skipped, with the reason. Environment: RBUF_CACHE; TALLY_LOGS, where logs are kept.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
-cache=${RBUF_CACHE:-$top/build/cache}
+arguments=("$@")
+suite=
+while test $# -gt 0; do
+    case $1 in
+    --all) ;;
+    --suite) suite=${2:?--suite wants a release of Debian} && shift ;;
+    *) suite=unknown ;;
+    esac
+    shift
+done
+case $suite in
+'') ;;
+bookworm) series=4.1 kinds=(deb rpm) ;;
+trixie) series=5.0 kinds=(deb) ;;
+unstable) series=6.0 kinds=(deb) ;;
+*) echo "usage: run.sh [--all] [--suite bookworm|trixie|unstable]" >&2 && exit 2 ;;
+esac
 export TALLY_LOGS=${TALLY_LOGS:-$top/build/logs/packages}
-mkdir -p "$TALLY_LOGS" "$cache" || exit 2
+mkdir -p "$TALLY_LOGS" || exit 2
 # shellcheck source=tests/tally.sh
 . "$top/tests/tally.sh"
-output=$(mktemp -d) || exit 2
-trap 'rm -rf "$output"' EXIT
-suite=bookworm
-root=$cache/$suite.tar
-chroot_packages=dpkg-dev,apt-utils,man-db,openssh-client,procps
+# shellcheck source=tests/chroot.sh
+. "$top/tests/chroot.sh"
 
-# The paths of a package, directories and changelogs left out, with what differs between machines as *.
-files_of() { # PACKAGE
-    case $1 in
-    *.deb) dpkg-deb --fsys-tarfile "$1" | tar -tf - | sed 's|^\.||' | grep -v '/$' ;;
-    *.rpm) rpm -qp --queryformat '[%{FILEMODES:perms} %{FILENAMES}\n]' "$1" 2>/dev/null |
-        sed -n '/\/\.build-id/d; s/^[^d][^ ]* //p' ;;
-    esac | sed -E 's|^/usr/lib(64)?/([^/]*-linux-gnu[^/]*/)?|LIB/|; s|\.gz$||; s|^(LIB/openmpi/lib)/openmpi[0-9]*/|\1/openmpi/|
-        /\/doc\/|\/licenses\//d' | sort
-}
-
-# Each listed path is in the package, and nothing else.
-has_files() { # PACKAGE LIST
-    diff <(sort "$2") <(files_of "$1")
-}
-
-the_only() { # PATTERN: the file of that name
-    local found=("$output"/$1)
-    test ${#found[@]} -eq 1 && test -e "${found[0]}" && echo "${found[0]}"
-}
-
-check_files() { # NAME PATTERN LIST
-    local package
-    package=$(the_only "$2") || {
-        fail "$1" "there is no $2, or several"
-        return
-    }
-    try "$1: its files" has_files "$package" "$here/$3"
-}
-
-no_errors() {
-    lintian --fail-on error --no-tag-display-limit "$(the_only "rbuf_*.changes")"
-}
-
-mirror() {
-    apt-get indextargets --format '$(REPO_URI)' \
-        'Created-By: Packages' 'Origin: Debian' 'Label: Debian' 'Component: main' 2>/dev/null | head -n 1
-}
-
-# A chroot for autopkgtest, unless it is there and has what is wanted.
-bootstrap() {
-    local uri new=$cache/$suite.new.tar # mmdebstrap goes by the end of the name
-    test "$(cat "$root.made" 2>/dev/null)" = $chroot_packages && return
-    rm -f "$root.made"
-    uri=$(mirror)
-    test -n "$uri" || { timeout 300 apt-get -qq update && uri=$(mirror); }
-    test -n "$uri" || { echo "apt's sources name no mirror of Debian" && return 77; }
-    if ! timeout -k 5 900 mmdebstrap --mode=root --variant=apt --include=$chroot_packages \
-        --aptopt='APT::Install-Recommends "false"' "$suite" "$new" "$uri"; then
-        rm -f "$new"
-        echo "no chroot could be made" && return 77
-    fi
-    mv "$new" "$root" && echo $chroot_packages >"$root.made"
-}
-
-# In name spaces of its own: whatever ends this, no mount is left. TMPDIR has to be there in the chroot, too.
-installed() {
-    local chroot=$output/chroot
-    bootstrap || return
-    unshare --mount --propagation private true 2>/dev/null || { echo "name spaces are not permitted here" && return 77; }
-    mkdir "$chroot" && tar -C "$chroot" -xf "$root" && mkdir "$chroot/dev/shm" 2>/dev/null
-    # shellcheck disable=SC2016
-    timeout -k 10 900 unshare --mount --propagation private --ipc --pid --fork --mount-proc --kill-child bash -c '
-        mount --bind "$1" "$1" && mount -t proc proc "$1/proc" && mount --rbind /dev "$1/dev" &&
-            mount -t tmpfs -o size=1g shm "$1/dev/shm" && cp /etc/resolv.conf "$1/etc/resolv.conf" &&
-            TMPDIR=/tmp autopkgtest --no-built-binaries --setup-commands "apt-get -qq update" \
-                "${@:2}" -- chroot "$1"' \
-        - "$chroot" "$(the_only "rbuf_*.dsc")" "$output"/*.deb
-}
-
-if ! TALLY_TIMEOUT=1800 try "packages.sh" "$top/contrib/packages.sh" --output "$output"; then
+if test -z "$suite"; then
+    for suite in bookworm trixie unstable; do
+        echo "-- $suite"
+        TALLY_LOGS=$TALLY_LOGS/$suite try_script "$suite" "$0" --suite "$suite"
+    done
     tally
     exit
 fi
-if command -v lintian >/dev/null; then
-    TALLY_TIMEOUT=300 try "lintian" no_errors
-else
-    skip lintian "it is not installed"
+
+skip_all() { # REASON
+    skip "packages, $suite" "$1"
+    tally
+    exit
+}
+
+# For mmdebstrap: fetches what building takes by debian/control, and what is installed afterwards.
+# shellcheck disable=SC2016 # for the shell of the hook
+fetch='chroot "$1" apt-get -q build-dep -y --download-only /tmp/source </dev/null &&
+    chroot "$1" apt-get -q install -y --download-only $FURTHER </dev/null && rm -r "$1/tmp/source"'
+# What else is needed: to look through the packages, and by their tests.
+further="lintian openmpi-bin ibverbs-utils perftest"
+test "${kinds[*]}" = deb || further+=" rpm"
+
+make_chroot() {
+    local source=/tmp/source/debian
+    chroot_left_out=()
+    chroot_make "$suite-packages" "$suite" dpkg-dev,apt-utils,man-db,openssh-client,procps --skip=cleanup/apt \
+        --customize-hook="# $(sha256sum <"$top/packaging/debian/control")" \
+        --customize-hook="mkdir -p \"\$1$source\"" \
+        --customize-hook="copy-in '$top/packaging/debian/control' $source" \
+        --customize-hook="FURTHER='$further'; $fetch"
+}
+
+say_versions() {
+    local version
+    version=$(chroot "$chroot_root" apt-cache policy openmpi-bin | sed -n 's/^ *Candidate: //p')
+    echo "Debian $suite: openmpi-bin $version"
+    [[ $version == "$series".* ]] || skip_all "Debian $suite has no Open MPI $series, but $version"
+}
+
+inside() { # PART [ARGUMENT...]
+    try_script "$suite, $1" chroot_run SUITE="$suite" SERIES="$series" /work/source/tests/packages/inside.sh "$@"
+}
+
+the_only() { # PATTERN: the file of that name
+    local found
+    mapfile -t found < <(compgen -G "$output/$1")
+    test ${#found[@]} -eq 1 && echo "${found[0]}"
+}
+
+build() {
+    chroot_mount_writable
+    chroot_copy_tree
+    inside build "${kinds[@]}"
+    cp "$chroot_root"/work/packages/* "$output"
+    chroot_unmount
+}
+
+test_packages() {
+    TMPDIR=/tmp timeout -k 10 "$(patience_for 900)" autopkgtest --no-built-binaries \
+        "$(the_only "rbuf_*.dsc")" "$output"/*.deb -- chroot "$chroot_root"
+}
+
+run_autopkgtest() {
+    command -v autopkgtest >/dev/null || { skip "$suite, autopkgtest" "it is not installed" && return; }
+    chroot_mount_writable
+    try "$suite, autopkgtest" test_packages
+    chroot_unmount
+}
+
+install_and_remove() {
+    chroot_mount_writable
+    chroot_copy_tree
+    mkdir "$chroot_root/work/packages" && cp "$output"/*.deb "$chroot_root/work/packages"
+    inside use
+    chroot_unmount
+}
+
+chroot_enter "$0" "${arguments[@]}"
+trap 'exit 143' INT TERM
+make_chroot
+say_versions
+output=$(mktemp -d) || exit 2
+trap 'rm -rf "$output"' EXIT
+build
+if the_only "openmpi-rbuf_*.deb" >/dev/null; then
+    run_autopkgtest
+    install_and_remove
 fi
-check_files "openmpi-rbuf.deb" "openmpi-rbuf_*.deb" openmpi-rbuf.files
-check_files "softhca.deb" "softhca_*.deb" softhca.files
-check_files "rbuf.rpm" "rbuf-[0-9]*[!c].rpm" openmpi-rbuf.files
-check_files "softhca.rpm" "softhca-[0-9]*.rpm" softhca.files
-try "autopkgtest" installed
 tally

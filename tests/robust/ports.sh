@@ -129,6 +129,10 @@ paired "one has both networks, the other the second" "0<a:1 0<b:1 1<b:1"
 by_rank SOFTHCA_DEVICES "a/link=roce/subnet=1/state=down,b/link=roce/subnet=2 a/link=roce/subnet=1,b/link=roce/subnet=2"
 paired "the first network is down at one" "0<b:1 1<a:1 1<b:1"
 
+hca=(--devices "a/speed=3G,b/link=roce/speed=12G/gids=fe80000000000000")
+wrap=()
+paired "a faster one with a link-local address" "0<a:1 1<a:1"
+
 # --- partitions ---
 
 # refused NAME REGEX LIMIT: a job of two ranks ends badly within so many seconds, with that message.
@@ -196,6 +200,9 @@ using "IPv6 alone" "(GID index 3 \(fd00::1:[0-9a-f:]+, RoCE v2\) ?){2}"
 hca=(--devices "a/link=roce/gids=fd00000000000001+fd00000000000002")
 by_rank OMPI_MCA_btl_rbuf_gid_index "0 1"
 refused "networks that nothing routes between" "our GID [01] is fd00:.* of another IP network" 40
+hca=(--devices "a/link=roce/gids=fe80000000000001+fe80000000000002")
+by_rank OMPI_MCA_btl_rbuf_gid_index "0 1"
+refused "link-local addresses that lead nowhere" "our GID [01] is fe80:.* a link-local one, .*btl_rbuf_if_exclude" 40
 hca=(--devices "a/link=roce/gids=v1:10.1+10.1+fd00000000000001")
 by_rank OMPI_MCA_btl_rbuf_gid_index "0 1"
 refused "RoCE v1 and v2" "^  Ports: +RoCE v[12], 10.1.* here, RoCE v[12], 10.1.* there" 30

@@ -7,7 +7,7 @@
 
 /* Ports as text: a letter for the link and the network behind it, a speed in Gbit/s, and for RoCE
  * ports perhaps a subnet, and a place, and for any perhaps a partition key. i, j: InfiniBand
- * subnets; r: RoCE v2 with IPv4; s: with IPv6; q: v1. */
+ * subnets; r: RoCE v2 with IPv4; s: with IPv6; l: with a link-local one; q: v1. */
 static struct rbuf_port_address parse_port(const char *text)
 {
     struct rbuf_port_address port = {0};
@@ -31,6 +31,10 @@ static struct rbuf_port_address parse_port(const char *text)
                                   : RBUF_GID_ROCE_V2;
     if (kind == 'r' || kind == 'q') {
         port.gid[10] = port.gid[11] = 0xff;
+    }
+    if (kind == 'l') {
+        port.gid[0] = 0xfe;
+        port.gid[1] = 0x80;
     }
     return port;
 }
@@ -113,6 +117,12 @@ START_TEST(pairs_as_expected)
         {"r100/1 r100/2", "r100/3 r100/4", "0-0 1-1"}, /* but then routed */
         {"!r100/1 r100/2", "r100/3 r100/4", "0-0 1-1"},
         {"r100/1", "r100", "0-0"}, /* which one is not known */
+        /* A link-local address may lead nowhere: all else goes before it. */
+        {"l100/1", "l100/1", "0-0"},
+        {"i25 l100/1", "l100/1 i25", "0-1"},
+        {"i25 l100/1", "l100/1", "1-0"},
+        {"l100 i25", "r100 i25 l100", "1-1"},
+        {"!i25 l100/1", "i25 l100/1", "0-0 1-1"}, /* the user wants all */
         /* Adapters near either socket, each with a network of its own. */
         {"r100/1@0 r100/2@1", "r100/1@0 r100/2@1", "0-0"},
         {"r100/2@0 r100/1@1", "r100/2@0 r100/1@1", "0-0"},

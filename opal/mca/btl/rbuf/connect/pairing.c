@@ -31,8 +31,9 @@ static bool of_one_subnet(const struct rbuf_port_address *one,
 
 /* What counts of the ports of a side that are alike: of the fastest ones the first place. */
 struct offer {
-    uint32_t count; /* of ports that are alike; 0: there is none */
-    bool full;      /* they are full members of their partition, else limited ones */
+    uint32_t count;  /* of ports that are alike; 0: there is none */
+    bool full;       /* they are full members of their partition, else limited ones */
+    bool link_local; /* one of them has a link-local address only */
     unsigned speed;
     unsigned place;
 };
@@ -40,6 +41,11 @@ struct offer {
 static bool is_full(const struct rbuf_port_address *port)
 {
     return (port->pkey & RBUF_PKEY_FULL) != 0;
+}
+
+static bool is_link_local(const struct rbuf_port_address *port)
+{
+    return port->link_layer == RBUF_LINK_ETHERNET && rbuf_gid_is_link_local(port->gid);
 }
 
 /* True of a limited member if the side has a full one of the same fabric. */
@@ -65,6 +71,7 @@ static struct offer offer_of(const struct rbuf_pairing_side *side,
             continue;
         }
         offer.full = is_full(port);
+        offer.link_local |= is_link_local(port);
         if (offer.count++ == 0 || port->speed > offer.speed ||
             (port->speed == offer.speed && port->place < offer.place)) {
             offer.speed = port->speed;
@@ -82,6 +89,7 @@ static bool reach_each_other(const struct offer *mine, const struct offer *other
 /* Ports of both sides that are alike, as far as both see the same of them. */
 struct match {
     const struct rbuf_port_address *like; /* NULL: there is none */
+    bool link_local;                      /* on either side: it may lead nowhere */
     unsigned speed;                       /* the slower side's */
     unsigned place;                       /* both sides' added up */
 };
@@ -97,6 +105,7 @@ static struct match match_of(const struct rbuf_pairing_side *ours,
         return (struct match){.like = NULL};
     }
     return (struct match){.like = like,
+                          .link_local = mine.link_local || other.link_local,
                           .speed = mine.speed < other.speed ? mine.speed : other.speed,
                           .place = mine.place + other.place};
 }
@@ -113,6 +122,9 @@ static int compare_matches(const struct match *one, const struct match *other)
     const struct rbuf_port_address *a = one->like;
     const struct rbuf_port_address *b = other->like;
 
+    if (one->link_local != other->link_local) {
+        return one->link_local ? 1 : -1;
+    }
     if (one->speed != other->speed) {
         return compare(other->speed, one->speed);
     }

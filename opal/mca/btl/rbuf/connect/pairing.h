@@ -4,11 +4,13 @@
  *
  * Ports that reach each other are of one fabric; on Ethernet those of one IP network (subnet)
  * surely do, the others if somebody routes. The two processes use the fastest subnet that both have
- * a port of: its speed is that of the slower side's fastest port; of equally fast ones InfiniBand
- * goes before Ethernet, and Ethernet networks whose ports are nearer to both, taken together,
- * before others; those that are equal in all this are used together, as those of an adapter's two
- * ports. Only without a subnet in common they use ports that may be routed. Where one of them was
- * given the ports to use they use all fabrics that both have.
+ * a port of, one of link-local addresses only where there is no other, as nobody has set it up and
+ * all networks of that kind look alike. The speed of a subnet is that of the slower side's fastest
+ * port; of equally fast ones InfiniBand goes before Ethernet, and Ethernet networks whose
+ * ports are nearer to both, taken together, before others; those that are equal in all this are
+ * used together, as those of an adapter's two ports. Only without a subnet in common they use ports
+ * that may be routed. Where one of them was given the ports to use they use all fabrics that both
+ * have.
  *
  * In a subnet the k-th port of one is connected with the k-th of the other. Where one process has
  * more ports than the other, the surplus ones have no partner. Which these are depends on the rank

@@ -334,9 +334,34 @@ static void lost_between_networks(mca_btl_base_endpoint_t *endpoint)
     mca_btl_rbuf_endpoint_fail(endpoint, cause);
 }
 
+/* A link-local address says of no wire that it leads to the peer: that of a tap device leads
+ * nowhere. */
+static void lost_at_link_local(mca_btl_base_endpoint_t *endpoint)
+{
+    const struct rbuf_port *port = endpoint->module->port;
+    char ours[RBUF_PORT_TRAIT_MAX];
+    char cause[2 * RBUF_PORT_TRAIT_MAX + 200];
+
+    rbuf_gid_text(port->address.gid, ours);
+    snprintf(cause, sizeof(cause),
+             "%s; our GID %u is %s, a link-local one, and may lead nowhere (give the interface of "
+             "%s an IP address, or name other ports: btl_rbuf_if_exclude)",
+             status_text(-ETIMEDOUT), port->gid_index, ours, port->name);
+    mca_btl_rbuf_endpoint_fail(endpoint, cause);
+}
+
+static bool is_at_link_local(const mca_btl_base_endpoint_t *endpoint)
+{
+    const struct rbuf_port_address *address = &endpoint->module->port->address;
+
+    return address->link_layer == RBUF_LINK_ETHERNET && rbuf_gid_is_link_local(address->gid);
+}
+
 void mca_btl_rbuf_endpoint_lost(mca_btl_base_endpoint_t *endpoint, int status)
 {
-    if (status == -ETIMEDOUT && endpoint->routed) {
+    if (status == -ETIMEDOUT && is_at_link_local(endpoint)) {
+        lost_at_link_local(endpoint);
+    } else if (status == -ETIMEDOUT && endpoint->routed) {
         lost_between_networks(endpoint);
     } else {
         mca_btl_rbuf_endpoint_fail(endpoint, status_text(status));
