@@ -28,10 +28,11 @@
 #define RBUF_GATHER_TRIAL_SLOWER  64u   /* gathering is left when slower by one part in so many */
 #define RBUF_GATHER_TRIAL_LEAST   16u   /* blocks between tries of the other path */
 #define RBUF_GATHER_TRIAL_MOST    1024u /* likewise */
-#define RBUF_GATHER_TRIAL_SHARE   200u /* of the time goes into tries: one part in so many, at most \
-                                        */
-#define RBUF_GATHER_TRIAL_UNIT 1024u   /* messages that blocks are compared by */
-#define RBUF_GATHER_TRIAL_MANY 4u      /* one registration in so many messages */
+#define RBUF_GATHER_TRIAL_SHARE                                                                    \
+    200u                             /* of the time goes into tries: one part in so many, at most  \
+                                      */
+#define RBUF_GATHER_TRIAL_UNIT 1024u /* messages that blocks are compared by */
+#define RBUF_GATHER_TRIAL_MANY 4u    /* one registration in so many messages */
 
 enum rbuf_gather_trial_path {
     RBUF_GATHER_TRIAL_COPY,
