@@ -31,14 +31,15 @@ static int target(void)
     return check_ranks - 1;
 }
 
+static volatile double computed; /* the compiler must not leave out what it takes to find */
+
 static void compute(double ms)
 {
-    static volatile double result;
     const double until = MPI_Wtime() + ms / 1000;
 
     while (MPI_Wtime() < until) { /* which looks at the clock, and makes no progress */
         for (int i = 1; i < 1000; i++) {
-            result += 1.0 / i;
+            computed += 1.0 / i;
         }
     }
 }
