@@ -116,7 +116,7 @@ hca=(--devices "a/numa=0,b/numa=1")
 hca=()
 by_rank SOFTHCA_DEVICES "a/link=roce,b a/link=roce"
 paired "one has both fabrics, the other one" "0<a:1 0<b:1 1<a:1"
-by_rank SOFTHCA_DEVICES "a/speed=12G,b/link=roce/speed=3G a/link=roce/speed=12G,b/speed=3G"
+by_rank SOFTHCA_DEVICES "a/speed=12G,b/link=roce/speed=3G/gids=10.1 a/link=roce/speed=12G/gids=10.1,b/speed=3G"
 paired "each is faster elsewhere" "0<a:1 0<b:1 1<a:1"
 
 # Adapters near either socket, each with an IP network of its own that leads to no other.
