@@ -41,8 +41,8 @@
 # What a stage says is shown when it and those before it have ended.
 # --all adds what is long: all bandwidths of measure, the long MPI tests and a third of them on each adapter that is
 # emulated, more settings of rings, IS class A, make distcheck, 40 seconds for each fuzzer,
-# an hour of random traffic. What fuzz, soak, programs, slurm, ompi5, ompi6, vm, packages or compilers needs and this machine cannot
-# have makes it skipped, with the reason. DIR is build/check by default; what takes long to fetch or make, as guests
+# an hour of random traffic. What fuzz, soak, programs, slurm, ompi5, ompi6, vm, packages or compilers needs and this
+# machine cannot have makes it skipped, with the reason. DIR is build/check by default; what takes long to fetch or make, as guests
 # and chroots, is kept in $RBUF_CACHE, ~/.cache/rbuf by default, for the runs to come; in DIR/cache where that
 # cannot be had or another run has it. What is tested is a copy of this tree (DIR/source), so that a tree which is
 # configured or in use does not matter. Each stage's log is kept in DIR/logs, and what failed is shown of
