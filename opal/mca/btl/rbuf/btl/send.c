@@ -100,14 +100,9 @@ static bool start(mca_btl_base_endpoint_t *endpoint, mca_btl_rbuf_frag_t *frag,
     return rbuf_am_send(peer, &frag->am) != RBUF_AM_IDLE;
 }
 
-static mca_btl_rbuf_frag_t *frag_of(struct rbuf_am *am)
-{
-    return (mca_btl_rbuf_frag_t *) (void *) ((char *) am - offsetof(mca_btl_rbuf_frag_t, am));
-}
-
 void mca_btl_rbuf_sent(mca_btl_rbuf_module_t *module, struct rbuf_am *am, int status)
 {
-    mca_btl_rbuf_frag_t *frag = frag_of(am);
+    mca_btl_rbuf_frag_t *frag = mca_btl_rbuf_frag_of(am);
     bool owned = frag->base.des_flags & MCA_BTL_DES_FLAGS_BTL_OWNERSHIP;
     bool detached = frag->state == MCA_BTL_RBUF_FRAG_DETACHED;
 

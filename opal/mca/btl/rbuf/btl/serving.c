@@ -124,7 +124,7 @@ static mca_btl_rbuf_frag_t *answer_frag(mca_btl_rbuf_module_t *module,
 static bool serve_first(mca_btl_rbuf_module_t *module, enum mca_btl_rbuf_service_caller caller)
 {
     struct rbuf_events *waiting = &module->serving.waiting;
-    struct rbuf_event event = waiting->ring[waiting->head & (waiting->size - 1)];
+    struct rbuf_event event = rbuf_events_first(waiting);
     mca_btl_rbuf_frag_t *frag = answer_frag(module, caller);
     struct mca_btl_rbuf_service_answer answer = {.room = module->room[RBUF_CONTROL]};
 
@@ -178,8 +178,7 @@ static bool take_sent(const struct rbuf_event *event)
     if (event->kind != RBUF_EVENT_SENT) {
         return false;
     }
-    frag =
-        (mca_btl_rbuf_frag_t *) (void *) ((char *) event->am - offsetof(mca_btl_rbuf_frag_t, am));
+    frag = mca_btl_rbuf_frag_of(event->am);
     if (frag->state != MCA_BTL_RBUF_FRAG_DETACHED || frag->role != MCA_BTL_RBUF_MESSAGE) {
         return false;
     }
@@ -189,23 +188,24 @@ static bool take_sent(const struct rbuf_event *event)
     return true;
 }
 
-/* Takes what this thread may act on out of core's queue; the others keep their order. */
+/* Takes what this thread may act on out of core's queue; the others keep their order. Raises no
+ * event: a message for which there is no memory stays, with all behind it, and the process sees to
+ * it. */
 static void pick(mca_btl_rbuf_module_t *module)
 {
     struct rbuf_events *events = &module->core.events;
-    const uint32_t last = events->tail;
-    uint32_t kept = events->head;
+    struct rbuf_event event;
+    bool room = mca_btl_rbuf_serving_is_on(&module->serving);
 
-    for (uint32_t i = events->head; i != last; i++) {
-        const struct rbuf_event event = events->ring[i & (events->size - 1)];
-
+    for (uint32_t left = rbuf_events_count(events); left > 0; left--) {
+        (void) rbuf_events_pop(events, &event);
         if (mca_btl_rbuf_serving_wants(&event)) {
-            mca_btl_rbuf_serving_keep(module, &event);
-        } else if (!take_sent(&event)) {
-            events->ring[kept++ & (events->size - 1)] = event;
+            room = room && rbuf_events_push(&module->serving.waiting, &event);
+        }
+        if (!(mca_btl_rbuf_serving_wants(&event) ? room : take_sent(&event))) {
+            (void) rbuf_events_push(events, &event); /* into the room that it had */
         }
     }
-    events->tail = kept;
 }
 
 void mca_btl_rbuf_serving_visit(mca_btl_rbuf_module_t *module)

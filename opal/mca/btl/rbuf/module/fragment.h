@@ -92,6 +92,12 @@ enum {
     MCA_BTL_RBUF_POOLS
 };
 
+/* The fragment that a message of core's is part of. */
+static inline mca_btl_rbuf_frag_t *mca_btl_rbuf_frag_of(struct rbuf_am *am)
+{
+    return (mca_btl_rbuf_frag_t *) (void *) ((char *) am - offsetof(mca_btl_rbuf_frag_t, am));
+}
+
 int mca_btl_rbuf_pools_open(mca_btl_rbuf_module_t *module);
 void mca_btl_rbuf_pools_close(mca_btl_rbuf_module_t *module);
 mca_btl_rbuf_frag_t *mca_btl_rbuf_frag_take(mca_btl_rbuf_module_t *module, size_t payload);

@@ -110,6 +110,17 @@ static inline bool rbuf_events_empty(const struct rbuf_events *events)
     return events->head == events->tail;
 }
 
+static inline uint32_t rbuf_events_count(const struct rbuf_events *events)
+{
+    return events->tail - events->head;
+}
+
+/* The next one to be taken, which stays; there is one. */
+static inline struct rbuf_event rbuf_events_first(const struct rbuf_events *events)
+{
+    return events->ring[events->head & (events->size - 1)];
+}
+
 static inline bool rbuf_events_pop(struct rbuf_events *events, struct rbuf_event *event)
 {
     if (rbuf_events_empty(events)) {
