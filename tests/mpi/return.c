@@ -15,7 +15,6 @@ enum {
     CHILDREN = 6,
     LONG = 100 * CHECK_K, /* bytes that have a rendezvous */
     PATIENCE = 10,        /* seconds */
-    SOON = 50,            /* ms */
     RINGS = CHECK_M       /* bytes: a child may come before the rings of the one before are back */
 };
 
@@ -94,18 +93,18 @@ static bool falls_to(long most)
     return counter_read("pinned") <= most;
 }
 
-/* Waits until the child has ended and what it said last is heard. Rings and staging are kept for as
- * many partners as there were at once, and on a busy machine three children were. */
+/* Waits until the child has ended and its queue pairs are destroyed here. Rings and staging are
+ * kept for as many partners as there were at once: two children must not be. */
 static void see_off(int child)
 {
-    double until = MPI_Wtime() + PATIENCE;
+    const double until = MPI_Wtime() + PATIENCE;
 
-    while (kill((pid_t) child, 0) == 0 && MPI_Wtime() < until) {
+    while ((kill((pid_t) child, 0) == 0 || counter_read("queue_pairs") > 0) &&
+           MPI_Wtime() < until) {
         progress();
     }
-    for (until = MPI_Wtime() + SOON / 1000.0; MPI_Wtime() < until;) {
-        progress();
-    }
+    check_that(counter_read("queue_pairs") <= 0,
+               "%ld queue pairs are left of a child that has ended", counter_read("queue_pairs"));
 }
 
 static void be_parent(const char *program, int children)

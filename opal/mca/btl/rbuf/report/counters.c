@@ -94,6 +94,7 @@ static const struct mca_btl_rbuf_counter table[] = {
     {"staging", TOTAL(staging),
      "Bytes of staging memory registered, to send from and receive into"},
     {"probes", CORE(probes), "Probes of silent peers"},
+    {"queue_pairs", TOTAL(queue_pairs), "Queue pairs that there are now"},
     {"requests", TOTAL(requests), "Requests posted to send queues, all of the above"},
     {"completions", TOTAL(completions), "Completions of those, which only some ask for"},
     {"cache_hits", TOTAL(cache_hits),
@@ -237,6 +238,7 @@ static void add_module(struct mca_btl_rbuf_counters *sum, const mca_btl_rbuf_mod
     sum->fragment_bytes += module->fragment_bytes;
     sum->undelivered += module->undelivered;
     sum->staging += module->send_staging.registered + module->receive_staging.registered;
+    sum->queue_pairs += module->port->queue_count;
     sum->requests += module->port->fab.requests;
     sum->completions += module->port->fab.completions;
     sum->async_visits += module->async.visits;
@@ -315,7 +317,7 @@ static int class_of(const struct mca_btl_rbuf_counter *counter)
 {
     const bool level =
         counter->offset == TOTAL(pinned) || counter->offset == TOTAL(staging) ||
-        counter->offset == TOTAL(pinned_peak) ||
+        counter->offset == TOTAL(pinned_peak) || counter->offset == TOTAL(queue_pairs) ||
         (counter->offset >= TOTAL(reuse_held) && counter->offset <= TOTAL(reuse_percent));
 
     return level ? MCA_BASE_PVAR_CLASS_LEVEL : MCA_BASE_PVAR_CLASS_COUNTER;

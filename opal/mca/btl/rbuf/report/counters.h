@@ -27,6 +27,7 @@ struct mca_btl_rbuf_counters {
     uint64_t fragment_bytes;
     uint64_t undelivered;
     uint64_t staging;
+    uint64_t queue_pairs;
     uint64_t reuse_held;
     uint64_t reuse_most;
     uint64_t reuse_most_bytes;
