@@ -122,6 +122,27 @@ START_TEST(long_waits_become_registrations)
 }
 END_TEST
 
+/* Who only waits for others that are received keeps waiting, however many these are. */
+START_TEST(who_has_its_turn_is_not_registered)
+{
+    struct world_options options = scarce();
+    struct world *world;
+
+    options.receive_bytes = LANE_BLOCKS * 4096;
+    options.core.grant_wait_ns = 1000000;
+    options.tick_ns = 10000;
+    world = world_open(&options);
+    for (int i = 0; i < 5; i++) {
+        world_send(world, WORLD_PUT, 0, 1, 3000000); /* some 2 ms each */
+    }
+    case_run(world);
+    ck_assert_uint_gt(world_now(world), 5 * options.core.grant_wait_ns);
+    ck_assert_uint_eq(world->nodes[1].core.stats.grants_deferred, 4);
+    ck_assert_uint_eq(world->registered, 0);
+    case_close(world);
+}
+END_TEST
+
 /* Of many that wait, as much as the limit is registered at once, and all arrive. */
 START_TEST(registrations_are_limited)
 {
@@ -379,6 +400,7 @@ int main(void)
     unit_add(suite, deferred_grants_in_order_of_age);
     unit_add(suite, nobody_is_overtaken);
     unit_add(suite, long_waits_become_registrations);
+    unit_add(suite, who_has_its_turn_is_not_registered);
     unit_add(suite, registrations_are_limited);
     unit_add(suite, who_computes_holds_nobody_up);
     unit_add(suite, who_gives_up_makes_way);

@@ -131,9 +131,11 @@ static const struct parameter table[] = {
      "staging_size, and never shrinks. auto: 4M"},
     {"grant_wait", "5ms", TIME, 0, 3600 * SECOND, NULL, NULL, 0, 5, FIELD(grant_wait),
      "time with ns, us, ms or s; 0: for ever",
-     "How long a message waits for staging to receive into before its buffer is registered on the "
-     "spot instead: as much as staging_size at once, or one message, and one more each time that "
-     "nothing has moved for 20 times as long"},
+     "How long a message waits for staging to receive into, while none is copied out of, before "
+     "its "
+     "buffer is registered on the spot instead; 20 times as long while others go on. At once as "
+     "much as staging_size is registered, or one message, and one more each time that nothing has "
+     "moved for 20 times as long"},
     {"subblock", "auto", CHOICE, 0, 0, subblock_choices, NULL, 0, 5, FIELD(subblock),
      "auto, checked, on, off",
      "How the receiver takes blocks out of a chunk that is still arriving, and messages out of an "

@@ -295,6 +295,17 @@ static bool may_register(const struct rbuf_core *core, uint64_t bytes)
            core->now_ns - core->moved_ns >= STUCK_WAITS * core->options.grant_wait_ns;
 }
 
+/* Whether the grant has waited for nothing: as long as staging is given back the others go first.
+ */
+static bool has_waited(const struct rbuf_core *core, const struct rbuf_grant *grant)
+{
+    const uint64_t wait = core->options.grant_wait_ns;
+    const uint64_t since =
+        core->moved_ns > grant->deferred_ns ? core->moved_ns : grant->deferred_ns;
+
+    return core->now_ns - since >= wait || core->now_ns - grant->deferred_ns >= STUCK_WAITS * wait;
+}
+
 /* Asks for a registration of every grant that has waited long enough; they are in order of age. */
 static int expire(struct rbuf_core *core)
 {
@@ -302,8 +313,7 @@ static int expire(struct rbuf_core *core)
     int done = 0;
 
     while (core->options.grant_wait_ns != 0 && (grant = TAILQ_FIRST(&core->deferred)) != NULL &&
-           core->now_ns - grant->deferred_ns >= core->options.grant_wait_ns &&
-           may_register(core, grant->bytes)) {
+           has_waited(core, grant) && may_register(core, grant->bytes)) {
         TAILQ_REMOVE(&core->deferred, grant, link);
         become(grant, RBUF_GRANT_REGISTERING);
         if (core->direct_bytes + grant->bytes > core->options.direct_limit) {

@@ -5,7 +5,8 @@
  * A grant is opened when the user says where a message shall go. With room in the receive arena it
  * is STAGED at once: a lane of N buffers, a range of flag values, and an acknowledgement word if
  * the message has more chunks than buffers. Without, it is DEFERRED and gets its lane in order of
- * age, or after grant_wait_ns a registration of the user's buffer. A grant is never revoked.
+ * age, or a registration of the user's buffer: after grant_wait_ns in which no staging was copied
+ * out of, or STUCK_WAITS times as long in any case. A grant is never revoked.
  *
  * Registrations so made pin no more than direct_limit at once, or one message if that is longer:
  * where much is sent, waiting for staging costs nothing, and memory would be pinned without bound.
