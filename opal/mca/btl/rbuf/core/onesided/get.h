@@ -18,18 +18,21 @@
 #ifndef RBUF_CORE_GET_H
 #define RBUF_CORE_GET_H
 
+#include "core/base/states.h"
 #include "core/base/trace.h"
 #include "core/state/state.h"
 
-enum rbuf_get_state {
-    RBUF_GET_ASKING,  /* chunk `next` is to be read */
-    RBUF_GET_LANDING, /* the last chunks are under way, or to be copied */
-    RBUF_GET_DONE
-};
+/* What a copied get waits for. */
+#define RBUF_GET_STATES(STATE)                                                                     \
+    STATE(RBUF_GET_, ASKING)  /* that chunk `next` may be read */                                  \
+    STATE(RBUF_GET_, LANDING) /* the last chunks: to arrive, and to be copied */                   \
+    STATE(RBUF_GET_, DONE)    /* nothing: its user owns it */
+
+enum rbuf_get_state { RBUF_GET_STATES(RBUF_STATE) };
 
 static inline const char *rbuf_get_state_name(enum rbuf_get_state state)
 {
-    static const char *const names[] = {"ASKING", "LANDING", "DONE"};
+    static const char *const names[] = {RBUF_GET_STATES(RBUF_STATE_NAME)};
 
     return names[state];
 }

@@ -52,13 +52,6 @@
 
 /* ---- of the sender ---- */
 
-static inline const char *rbuf_early_state_name(enum rbuf_early_state state)
-{
-    static const char *const names[] = {"FREE", "WRITING", "WRITTEN", "TAKEN", "PACKED", "DROPPED"};
-
-    return names[state];
-}
-
 /* The peer leases a window, wants it back. */
 void rbuf_early_out_leased(struct rbuf_peer *peer, const struct rbuf_early_window *window);
 void rbuf_early_out_recalled(struct rbuf_peer *peer);
@@ -118,13 +111,6 @@ bool rbuf_early_out_idle(const struct rbuf_peer *peer);
 void rbuf_early_out_remove(struct rbuf_peer *peer);
 
 /* ---- of the receiver ---- */
-
-static inline const char *rbuf_early_slot_state_name(enum rbuf_early_slot_state state)
-{
-    static const char *const names[] = {"FREE", "UNCLAIMED", "CLAIMED", "LAST"};
-
-    return names[state];
-}
 
 /* Blocks that a window takes. */
 static inline uint32_t rbuf_early_window_blocks(const struct rbuf_early_options *options)

@@ -10,22 +10,24 @@
 #ifndef RBUF_CORE_PUT_H
 #define RBUF_CORE_PUT_H
 
+#include "core/base/states.h"
 #include "core/base/trace.h"
 #include "core/state/state.h"
 
-enum rbuf_put_state {
-    RBUF_PUT_UNGRANTED, /* waits for an RTR */
-    RBUF_PUT_EARLY,     /* what is missing of its early data is being written */
-    RBUF_PUT_FILLING,   /* chunk `next` is being copied */
-    RBUF_PUT_FILLED,    /* chunk `next` waits for its window or for room in the send queue */
-    RBUF_PUT_LANDING,   /* copied: the last chunks are under way */
-    RBUF_PUT_DONE
-};
+/* What a put waits for. */
+#define RBUF_PUT_STATES(STATE)                                                                     \
+    STATE(RBUF_PUT_, UNGRANTED) /* an RTR */                                                       \
+    STATE(RBUF_PUT_, EARLY)     /* staging for what is missing of its early data */                \
+    STATE(RBUF_PUT_, FILLING)   /* staging for chunk `next`, and for that to be copied there */    \
+    STATE(RBUF_PUT_, FILLED)    /* the window of chunk `next`, or room in the send queue */        \
+    STATE(RBUF_PUT_, LANDING)   /* copied: the last chunks to arrive */                            \
+    STATE(RBUF_PUT_, DONE)      /* nothing: its user owns it */
+
+enum rbuf_put_state { RBUF_PUT_STATES(RBUF_STATE) };
 
 static inline const char *rbuf_put_state_name(enum rbuf_put_state state)
 {
-    static const char *const names[] = {"UNGRANTED", "EARLY",   "FILLING",
-                                        "FILLED",    "LANDING", "DONE"};
+    static const char *const names[] = {RBUF_PUT_STATES(RBUF_STATE_NAME)};
 
     return names[state];
 }

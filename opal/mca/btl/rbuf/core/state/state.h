@@ -20,6 +20,7 @@
 #include "core/base/arena.h"
 #include "core/base/bounce.h"
 #include "core/base/event.h"
+#include "core/base/states.h"
 #include "core/base/stats.h"
 #include "core/base/trace.h"
 #include "core/base/wire.h"
@@ -78,16 +79,18 @@ struct rbuf_core_options {
     struct rbuf_region bounce;
 };
 
-enum rbuf_peer_state {
-    RBUF_PEER_UNCONNECTED, /* everything queues */
-    RBUF_PEER_CONNECTED,
-    RBUF_PEER_BROKEN, /* new things end in an error; the next progress ends what is queued */
-    RBUF_PEER_FAILED, /* everything has ended in an error */
-};
+/* What a peer waits for. */
+#define RBUF_PEER_STATES(STATE)                                                                    \
+    STATE(RBUF_PEER_, UNCONNECTED) /* rbuf_peer_connected(): everything queues until then */       \
+    STATE(RBUF_PEER_, CONNECTED)   /* what its user starts */                                      \
+    STATE(RBUF_PEER_, BROKEN)      /* the next progress, which ends what is queued */              \
+    STATE(RBUF_PEER_, FAILED)      /* to be removed: everything ends in an error */
+
+enum rbuf_peer_state { RBUF_PEER_STATES(RBUF_STATE) };
 
 static inline const char *rbuf_peer_state_name(enum rbuf_peer_state state)
 {
-    static const char *const names[] = {"UNCONNECTED", "CONNECTED", "BROKEN", "FAILED"};
+    static const char *const names[] = {RBUF_PEER_STATES(RBUF_STATE_NAME)};
 
     return names[state];
 }
