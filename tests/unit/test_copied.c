@@ -3,7 +3,7 @@
  * Copied puts and gets: from and into memory that is not registered, through send staging.
  */
 #include "case.h"
-#include "core/stage/tx_chunk.h"
+#include "core/stage/copies.h"
 #include "unit.h"
 
 START_TEST(every_length_of_small_blocks)
@@ -147,8 +147,8 @@ START_TEST(many_wait)
     ck_assert_uint_eq(gets, RBUF_COPIED_AT_ONCE);
     ck_assert_uint_eq(puts, RBUF_COPIED_AT_ONCE);
     case_run(world);
-    ck_assert_uint_eq(peer->gets_begun, 0);
-    ck_assert_uint_eq(peer->puts_begun, 0);
+    ck_assert_uint_eq(peer->copied_gets.begun, 0);
+    ck_assert_uint_eq(peer->copied_puts.begun, 0);
     case_close(world);
 }
 END_TEST

@@ -196,7 +196,7 @@ static void take_out(mca_btl_rbuf_module_t *module, const mca_btl_rbuf_operation
 
 /* ---- STARTING: into core, or to who registers ---- */
 
-/* Copied through staging: core/rendezvous/put.h, core/onesided/get.h. */
+/* Copied through staging: core/onesided/copied_put.h, get.h. */
 static void start_copied(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation)
 {
     const struct rbuf_rma rma = operation->rma;
@@ -221,7 +221,7 @@ static void start_copied(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t
                                                      .bytes = rma.bytes,
                                                      .rkey = rma.rkey,
                                                      .mode = RBUF_OFFER_DIRECT}};
-        rbuf_put_copied(peer, &operation->put);
+        rbuf_copied_put_start(peer, &operation->put);
     }
 }
 

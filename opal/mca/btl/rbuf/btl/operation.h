@@ -24,6 +24,7 @@
 #include "btl/register_mem.h"
 #include "module/thresholds.h"
 #include "core/base/states.h"
+#include "core/onesided/copied_put.h"
 #include "core/onesided/get.h"
 #include "core/rendezvous/put.h"
 #include "core/onesided/rma.h"

@@ -6,12 +6,12 @@
  * What nothing hides is the copy of the last one, so chunks shrink towards the end
  * (core/base/cut.h).
  *
- *     ASKING -> LANDING -> DONE
+ *     WAITING -> ASKING -> LANDING -> DONE
  *
  * Invariants: the gets of a peer have no more bytes of staging than a lane, but for a short chunk
- * of each, and no more reads than the adapter has under way at a time; chunks give staging back
- * when they have arrived and are copied, whatever the peer's software does; behind a get that waits
- * for staging none takes any.
+ * of each (core/stage/copies.h), and no more reads than the adapter has under way at a time; chunks
+ * give staging back when they have arrived and are copied, whatever the peer's software does;
+ * behind a get that waits for staging none takes any.
  *
  * Threads: the module's lock is held.
  */
@@ -24,6 +24,7 @@
 
 /* What a copied get waits for. */
 #define RBUF_GET_STATES(STATE)                                                                     \
+    STATE(RBUF_GET_, WAITING) /* the end of one of those that have begun */                        \
     STATE(RBUF_GET_, ASKING)  /* that chunk `next` may be read */                                  \
     STATE(RBUF_GET_, LANDING) /* the last chunks: to arrive, and to be copied */                   \
     STATE(RBUF_GET_, DONE)    /* nothing: its user owns it */
@@ -46,8 +47,8 @@ struct rbuf_get {
 
     enum rbuf_get_state state; /* core's, like everything below */
     struct rbuf_peer *peer;
-    struct rbuf_chunk next;           /* to be read */
-    uint32_t chunks;                  /* that are under way, or to be copied */
+    struct rbuf_chunk next; /* to be read */
+    struct rbuf_copy copy;
     struct rbuf_tx_chunk_list landed; /* of those, to be copied, in order */
     TAILQ_ENTRY(rbuf_get) link;
 };

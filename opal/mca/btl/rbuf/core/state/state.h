@@ -2,8 +2,8 @@
 /*
  * What core knows: of one port (struct rbuf_core) and of one other process on it (struct
  * rbuf_peer), and the few things that any file of core may do with it. It composes the parts that
- * the folders of core own (core/state/link.h, eager.h, rendezvous.h) and calls none of them. Each
- * other member belongs to the file whose words its comment uses.
+ * the folders of core own (core/state/link.h, eager.h, stage.h, rendezvous.h) and calls none of
+ * them. Each other member belongs to the file whose words its comment uses.
  *
  *     a peer   UNCONNECTED -> CONNECTED -> BROKEN -> FAILED; any -> FAILED
  *
@@ -28,6 +28,7 @@
 #include "core/state/eager.h"
 #include "core/state/link.h"
 #include "core/state/rendezvous.h"
+#include "core/state/stage.h"
 #include "fabric.h"
 
 struct rbuf_am;
@@ -124,25 +125,21 @@ struct rbuf_peer {
     uint32_t ring_declines;       /* in a row: it has no memory for a ring */
     uint32_t ring_declined_epoch; /* the one before the last of them */
 
-    struct rbuf_put_list puts;            /* staged, in order of their start */
+    struct rbuf_put_list puts;            /* that have begun, in order of their start */
     struct rbuf_put_list ungranted;       /* waiting for an RTR */
     struct rbuf_rtr_list unexpected_rtrs; /* that came before their put */
     uint32_t unexpected_count;            /* of them */
-    struct rbuf_get_list gets;            /* copied, in order of their start */
-    struct rbuf_get_list gets_waiting; /* until there are less than RBUF_COPIED_AT_ONCE of them */
-    uint32_t gets_begun;               /* in `gets` */
-    struct rbuf_put_list puts_waiting; /* the same of copied puts */
-    uint32_t puts_begun;               /* copied puts in `puts` */
-    uint64_t put_bytes;                /* of chunks of copied puts under way */
-    uint64_t get_bytes;                /* of chunks of gets under way, or to be copied */
-    uint32_t reads;                    /* of gets, under way */
-    struct rbuf_rma_list rmas;         /* not posted yet; the held ones are the last */
-    struct rbuf_rma *held_first;       /* of those; NULL: none */
-    uint32_t held;                     /* operations, counted in core's `queued` */
-    struct rbuf_early_out *early_out;  /* window that the peer has leased us; NULL: none yet */
-    struct rbuf_early_in *early_in;    /* that it has of ours; NULL: none */
-    uint32_t early_seq;                /* the newest of its last window */
-    uint8_t rts_count;                 /* RTSs of it, before it has a window */
+    struct rbuf_get_list gets;            /* that have begun, in order of their start */
+    struct rbuf_copies copied_puts;
+    struct rbuf_copies copied_gets;
+    uint32_t reads;                   /* of gets, under way */
+    struct rbuf_rma_list rmas;        /* not posted yet; the held ones are the last */
+    struct rbuf_rma *held_first;      /* of those; NULL: none */
+    uint32_t held;                    /* operations, counted in core's `queued` */
+    struct rbuf_early_out *early_out; /* window that the peer has leased us; NULL: none yet */
+    struct rbuf_early_in *early_in;   /* that it has of ours; NULL: none */
+    uint32_t early_seq;               /* the newest of its last window */
+    uint8_t rts_count;                /* RTSs of it, before it has a window */
 
     struct rbuf_words words;
     uint64_t slots_taken; /* acknowledgement words in use by grants, a bit each */
