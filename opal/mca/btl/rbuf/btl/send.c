@@ -398,7 +398,7 @@ static bool send_now(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *end
 static bool is_small(const mca_btl_rbuf_module_t *module, const mca_btl_base_endpoint_t *endpoint,
                      size_t bytes)
 {
-    return endpoint->state == MCA_BTL_RBUF_CONNECTED && mca_btl_rbuf_is_sent_inline(module, bytes);
+    return mca_btl_rbuf_endpoint_is_open(endpoint) && mca_btl_rbuf_is_sent_inline(module, bytes);
 }
 
 /* Over send/receive; what cannot go now is queued, or Open MPI has to wait. Out of line, lest it

@@ -102,9 +102,9 @@ void rbuf_peer_connected(struct rbuf_peer *peer, const struct rbuf_peer_link *li
     peer->their_mailbox_rkey = link->their_mailbox_rkey;
     peer->their_stage_bytes = link->their_stage_bytes;
     peer->their_index = link->their_index;
-    peer->unordered = link->unordered;
+    peer->proof = link->proof;
     peer->counts.mine[RBUF_COUNTED] =
-        link->words_overtake ? RBUF_COUNTED_UNORDERED : RBUF_COUNTED_IN_ORDER;
+        link->words == RBUF_WORDS_IN_ORDER ? RBUF_COUNTED_IN_ORDER : RBUF_COUNTED_UNORDERED;
     rbuf_peer_become(peer, RBUF_PEER_CONNECTED);
     rbuf_peer_wake(peer);
 }

@@ -104,8 +104,8 @@ struct rbuf_peer {
     uint32_t index;       /* in core->peers, what the peer writes into its headers */
     uint32_t their_index; /* ours in the peer's table */
     enum rbuf_peer_state state;
-    int broken_status; /* BROKEN: why, a negative errno */
-    bool unordered;    /* what it writes here is not placed in order, whatever core's options say */
+    int broken_status;     /* BROKEN: why, a negative errno */
+    enum rbuf_proof proof; /* CHECKSUM: what it writes here has one, whatever core's options say */
     struct rbuf_fab_queue *queue[RBUF_CHANNELS];
     struct rbuf_mailbox *mailbox; /* ours, the peer writes it */
     uint64_t their_mailbox;       /* its address at the peer */
@@ -201,7 +201,7 @@ static inline enum rbuf_arrival rbuf_peer_arrival(const struct rbuf_peer *peer)
 {
     const enum rbuf_arrival arrival = peer->core->options.arrival;
 
-    return peer->unordered ? rbuf_arrival_checked(arrival) : arrival;
+    return peer->proof == RBUF_PROOF_CHECKSUM ? rbuf_arrival_checked(arrival) : arrival;
 }
 
 /* True if checksums prove what the peer writes. */
