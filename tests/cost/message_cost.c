@@ -86,7 +86,8 @@ static void connect_sides(struct side *one, struct side *other)
     struct rbuf_peer_link link = {.queue = {&one->queue[0], &one->queue[1]},
                                   .their_mailbox = (uintptr_t) &other->mailbox,
                                   .their_index = other->peer->index,
-                                  .window = {64, 16}};
+                                  .window = {64, 16},
+                                  .words = RBUF_WORDS_IN_ORDER};
 
     for (int i = 0; i < RBUF_CHANNELS; i++) {
         one->queue[i].other = &other->queue[i];

@@ -67,7 +67,8 @@ struct rbuf_core *side_idle_rings(uint32_t rings)
         struct rbuf_peer_link link = {.queue = {&side->queue[0], &side->queue[1]},
                                       .their_mailbox =
                                           (uintptr_t) side_allocate(sizeof(side->mailbox)),
-                                      .window = {64, 16}};
+                                      .window = {64, 16},
+                                      .words = RBUF_WORDS_IN_ORDER};
 
         side->queue[0].other = &side->queue[1]; /* where the invitation goes */
         if (rbuf_peer_add(core, &side->mailbox, NULL, &side->peer) != 0) {

@@ -441,13 +441,14 @@ static void connect_nodes(struct world *world, unsigned one, unsigned other)
             &world->nodes[side == 0 ? one : other].links[side == 0 ? other : one];
         struct world_link *there =
             &world->nodes[side == 0 ? other : one].links[side == 0 ? one : other];
-        struct rbuf_peer_link link = {.queue = {&here->end[0].queue, &here->end[1].queue},
-                                      .their_mailbox = (uintptr_t) there->mailbox,
-                                      .their_mailbox_rkey = there->mailbox_key,
-                                      .their_index = there->peer->index,
-                                      .unordered = options->unordered,
-                                      .words_overtake = options->unordered,
-                                      .window = {options->core.window[0], options->core.window[1]}};
+        struct rbuf_peer_link link = {
+            .queue = {&here->end[0].queue, &here->end[1].queue},
+            .their_mailbox = (uintptr_t) there->mailbox,
+            .their_mailbox_rkey = there->mailbox_key,
+            .their_index = there->peer->index,
+            .proof = options->unordered ? RBUF_PROOF_CHECKSUM : RBUF_PROOF_ORDER,
+            .words = options->unordered ? RBUF_WORDS_ONE_BY_ONE : RBUF_WORDS_IN_ORDER,
+            .window = {options->core.window[0], options->core.window[1]}};
 
         for (int id = 0; id < RBUF_CHANNELS && options->granted != 0; id++) {
             link.window[id] = link.granted[id] = options->granted;

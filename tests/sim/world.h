@@ -27,6 +27,7 @@
 #include "core/eager/channel.h"
 #include "core/core.h"
 #include "core/rendezvous/early.h"
+#include "core/onesided/copied_put.h"
 #include "core/onesided/get.h"
 #include "core/rendezvous/grant.h"
 #include "model/staged.h"

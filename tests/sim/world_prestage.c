@@ -8,6 +8,7 @@
  * the put begins with it when the answer is there. One message at a time, and one that is sent
  * alone: a chunk that waits is nobody else's.
  */
+#include "core/rendezvous/lane_put.h"
 #include "core/rendezvous/sender.h"
 #include "core/stage/tx_chunk.h"
 #include "world.h"
@@ -53,14 +54,10 @@ bool world_prestage_start(struct world_message *message)
     struct rbuf_peer *peer = message->world->nodes[message->from].links[message->to].peer;
 
     if (put->offer.mode != RBUF_OFFER_STAGED || put->offer.ask != 0 || put->offer.early != 0 ||
-        peer->state != RBUF_PEER_CONNECTED) {
+        peer->state != RBUF_PEER_CONNECTED || !rbuf_put_begin(peer, put, &rbuf_put_to_lane)) {
         drop(message);
         return false;
     }
-    put->peer = peer;
-    put->early = NULL;
-    put->early_seq = 0;
-    put->early_bytes = 0;
     put->rest = put->source;
     put->rest_bytes = put->offer.bytes;
     rbuf_schedule_first(&put->offer.schedule, put->rest_bytes, &put->next);

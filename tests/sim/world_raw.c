@@ -73,7 +73,7 @@ void world_copied_put_start(struct world_message *message)
                                                .rkey = message->target_key,
                                                .mode = RBUF_OFFER_DIRECT}};
     message->pending++;
-    rbuf_put_copied(node->links[message->to].peer, &message->put);
+    rbuf_copied_put_start(node->links[message->to].peer, &message->put);
     world_wake(node);
 }
 

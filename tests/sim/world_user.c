@@ -351,7 +351,7 @@ static void take_answer(struct world_node *node, struct world_message *message,
     message->put_ns = sim_now(&node->nic);
     message->pending++;
     if (message->kind == WORLD_COPIED) {
-        rbuf_put_copied(peer, &message->put);
+        rbuf_copied_put_start(peer, &message->put);
     } else if (message->prestaged == NULL || !world_prestage_start(message)) {
         rbuf_put_start(peer, &message->put);
     }

@@ -3,7 +3,7 @@
  * Copied puts and gets: from and into memory that is not registered, through send staging.
  */
 #include "case.h"
-#include "core/stage/tx_chunk.h"
+#include "core/stage/copies.h"
 #include "unit.h"
 
 START_TEST(every_length_of_small_blocks)
@@ -91,6 +91,24 @@ START_TEST(leaves_staging_to_others)
 }
 END_TEST
 
+/* Its chunks begin small: these are no more than that either. */
+START_TEST(has_no_more_chunks_than_a_lane)
+{
+    struct world_options options = world_defaults();
+    struct world *world = world_open(&options);
+    const struct world_message *message = world_send(world, WORLD_COPIED_PUT, 0, 1, 8000000);
+    uint32_t most = 0;
+
+    while (message->state == WORLD_OPEN) {
+        ck_assert(sim_step(&world->net.clock));
+        most = message->put.copy.chunks > most ? message->put.copy.chunks : most;
+    }
+    ck_assert_uint_eq(most, options.core.schedule.buffers);
+    case_run(world);
+    case_close(world);
+}
+END_TEST
+
 /* Nor has one get more than that in staging; others, and puts, go on beside it. */
 START_TEST(a_get_leaves_staging_to_others)
 {
@@ -147,8 +165,8 @@ START_TEST(many_wait)
     ck_assert_uint_eq(gets, RBUF_COPIED_AT_ONCE);
     ck_assert_uint_eq(puts, RBUF_COPIED_AT_ONCE);
     case_run(world);
-    ck_assert_uint_eq(peer->gets_begun, 0);
-    ck_assert_uint_eq(peer->puts_begun, 0);
+    ck_assert_uint_eq(peer->copied_gets.begun, 0);
+    ck_assert_uint_eq(peer->copied_puts.begun, 0);
     case_close(world);
 }
 END_TEST
@@ -257,6 +275,7 @@ int main(void)
     unit_add(suite, among_staged_puts);
     unit_add(suite, little_of_everything);
     unit_add(suite, leaves_staging_to_others);
+    unit_add(suite, has_no_more_chunks_than_a_lane);
     unit_add(suite, a_get_leaves_staging_to_others);
     unit_add(suite, many_wait);
     unit_add(suite, those_that_wait_fail_too);

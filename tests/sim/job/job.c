@@ -161,7 +161,8 @@ static void tell_core(struct job_link *link)
                                         .mailbox = link->mailbox,
                                         .their_mailbox = (uintptr_t) link->other->mailbox,
                                         .their_index = link->other->peer->index,
-                                        .window = {window, window}};
+                                        .window = {window, window},
+                                        .words = RBUF_WORDS_IN_ORDER};
 
     rbuf_peer_connected(link->peer, &news);
 }

@@ -119,6 +119,8 @@ rbuf_core_sources = \
 	%reldir%/core/inbox.h \
 	%reldir%/core/peer.c \
 	%reldir%/core/peer.h \
+	%reldir%/core/onesided/copied_put.c \
+	%reldir%/core/onesided/copied_put.h \
 	%reldir%/core/onesided/get.c \
 	%reldir%/core/onesided/get.h \
 	%reldir%/core/onesided/rma.c \
@@ -131,6 +133,8 @@ rbuf_core_sources = \
 	%reldir%/core/rendezvous/grant.c \
 	%reldir%/core/rendezvous/grant.h \
 	%reldir%/core/rendezvous/grant_table.c \
+	%reldir%/core/rendezvous/lane_put.c \
+	%reldir%/core/rendezvous/lane_put.h \
 	%reldir%/core/rendezvous/lease.c \
 	%reldir%/core/rendezvous/lease.h \
 	%reldir%/core/rendezvous/put.c \
@@ -139,6 +143,8 @@ rbuf_core_sources = \
 	%reldir%/core/rendezvous/receiver.h \
 	%reldir%/core/rendezvous/sender.c \
 	%reldir%/core/rendezvous/sender.h \
+	%reldir%/core/stage/copies.c \
+	%reldir%/core/stage/copies.h \
 	%reldir%/core/stage/flag.h \
 	%reldir%/core/stage/staging.c \
 	%reldir%/core/stage/staging.h \
@@ -167,6 +173,7 @@ rbuf_core_sources = \
 	%reldir%/core/state/eager.h \
 	%reldir%/core/state/link.h \
 	%reldir%/core/state/rendezvous.h \
+	%reldir%/core/state/stage.h \
 	%reldir%/core/state/state.h \
 	%reldir%/core/choice/choice.c \
 	%reldir%/core/choice/choice.h \
@@ -214,6 +221,7 @@ rbuf_core_sources = \
 	%reldir%/core/base/schedule.c \
 	%reldir%/core/base/schedule.h \
 	%reldir%/core/base/send_queue.h \
+	%reldir%/core/base/states.h \
 	%reldir%/core/base/stats.h \
 	%reldir%/core/base/trace.c \
 	%reldir%/core/base/trace.h \

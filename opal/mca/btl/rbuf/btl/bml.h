@@ -4,8 +4,8 @@
 
 #include "peers/endpoint.h"
 
-/* Whether ob1 hands eager messages for the endpoint over to prepare_src and send, or to sendi:
- * endpoint->in_place says so. The module's lock is held. */
-void mca_btl_rbuf_bml_set_in_place(mca_btl_base_endpoint_t *endpoint, bool in_place);
+/* From now on ob1 hands eager messages for the endpoint over so. The module's lock is held. */
+void mca_btl_rbuf_bml_hand_over(mca_btl_base_endpoint_t *endpoint,
+                                mca_btl_rbuf_handover_t handover);
 
 #endif

@@ -13,13 +13,13 @@
 #include "params/help.h"
 #include "btl/progress.h"
 
-#define TRIES 100 /* of progress, for what a departed peer had sent to be acted on */
+#define TRIES 100 /* of progress, for what a peer that has left had sent to be acted on */
 
 /* Held from taking an event until it is acted on: what befalls a connection is acted on in order.
  */
 static pthread_mutex_t handling = PTHREAD_MUTEX_INITIALIZER;
 
-/* If the peer has departed, lets that come to its end: then the endpoint is IDLE. */
+/* If the peer has left, lets that come to its end: then the endpoint is IDLE. */
 static void await_disconnected(mca_btl_base_endpoint_t *endpoint)
 {
     bool left = true;

@@ -19,10 +19,12 @@ static void message_seen(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t 
                          bool gathered)
 {
     struct rbuf_frequent *table = &module->registrar.frequent->table;
+    mca_btl_rbuf_handover_t wanted;
 
     (void) rbuf_frequent_turn(table, gathered);
-    if (endpoint->in_place != table->in_place) {
-        mca_btl_rbuf_bml_set_in_place(endpoint, table->in_place);
+    wanted = table->in_place ? MCA_BTL_RBUF_BY_PREPARE : MCA_BTL_RBUF_BY_SENDI;
+    if (endpoint->handover != wanted) {
+        mca_btl_rbuf_bml_hand_over(endpoint, wanted);
     }
 }
 

@@ -1,27 +1,43 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Puts, gets and atomics under way (btl/operation.h). Owns them, the words that atomics land
- * in, and those that wait for a registration. States: taken -> waits for a registration -> in core
- * -> ended; what needs none goes to core at once. Invariant: some wait only while another one holds
- * a registration, whose end starts the next.
+ * Puts, gets and atomics under way (btl/operation.h). Owns them, the words that atomics land in,
+ * and the list of those that wait for a registration. Invariant: some are PENDING only while
+ * another one is HOLDING, whose end starts the next.
  *
  * With the protocols that copy, and with auto where that is better, long puts and gets are copied
  * in chunks by core. MPI gives operations of an epoch no order, and these keep none with others.
  *
- * An operation takes the lock once to start, once to end and, if it is one-sided or held a
- * registration, once behind its callback; more often where memory has to be registered, which is
- * done without it. One without a handle that is longer than what goes inline takes it once before,
- * to find its memory registered, and once more for a fragment if that is not.
+ * An operation takes the lock once to start and once to end; more often where memory has to be
+ * registered, which is done without it. One without a handle that is longer than what goes inline
+ * takes it once before, to find its memory registered, and once more for a fragment if that is not.
  */
 #include "btl/operation.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "btl/async.h"
 #include "btl/callback.h"
+#include "core/base/trace.h"
 #include "peers/connect.h"
 #include "params/help.h"
+
+static inline const char *state_name(mca_btl_rbuf_operation_state_t state)
+{
+    static const char *const names[] = {MCA_BTL_RBUF_OPERATION_STATES(RBUF_STATE_NAME)};
+
+    return names[state];
+}
+
+static void become(mca_btl_rbuf_operation_t *operation, mca_btl_rbuf_operation_state_t state)
+{
+    rbuf_trace("operation", operation->endpoint->peer->index, (uintptr_t) operation,
+               state_name(operation->state), state_name(state));
+    operation->state = state;
+}
+
+/* ---- what operations have ---- */
 
 uint64_t *mca_btl_rbuf_word_take(mca_btl_rbuf_module_t *module)
 {
@@ -35,7 +51,7 @@ uint64_t *mca_btl_rbuf_word_take(mca_btl_rbuf_module_t *module)
     return (uint64_t *) module->atomic_words.base + bit;
 }
 
-void mca_btl_rbuf_word_give(mca_btl_rbuf_module_t *module, uint64_t *word)
+static void word_give(mca_btl_rbuf_module_t *module, const uint64_t *word)
 {
     module->atomic_words_free |= 1ull << (word - (uint64_t *) module->atomic_words.base);
 }
@@ -54,11 +70,18 @@ mca_btl_rbuf_operation_t *mca_btl_rbuf_operation_take(mca_btl_rbuf_module_t *mod
         return NULL;
     }
     *operation = *wanted;
-    if (operation->one_sided) {
+    operation->state = MCA_BTL_RBUF_OPERATION_STARTING;
+    if (operation->user == MCA_BTL_RBUF_OF_WINDOW) {
         operation->number = ++module->started;
         TAILQ_INSERT_TAIL(&module->under_way, operation, under_way_link);
     }
     return operation;
+}
+
+static void give(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation)
+{
+    operation->state = MCA_BTL_RBUF_OPERATION_FREE;
+    SLIST_INSERT_HEAD(&module->operations, operation, link);
 }
 
 void mca_btl_rbuf_operations_close(mca_btl_rbuf_module_t *module)
@@ -77,105 +100,112 @@ void mca_btl_rbuf_operations_close(mca_btl_rbuf_module_t *module)
 static void copy(mca_btl_rbuf_module_t *module, const mca_btl_rbuf_operation_t *operation,
                  enum rbuf_frequent_kind kind, size_t bytes)
 {
-    const uint64_t start = operation->timed ? mca_btl_rbuf_now_ns() : 0;
+    const bool timed = operation->place == MCA_BTL_RBUF_AT_FRAGMENT_TIMED;
+    const uint64_t start = timed ? mca_btl_rbuf_now_ns() : 0;
     void *data = operation->frag->am.header + 1;
 
     memcpy(kind == RBUF_FREQUENT_GET ? operation->local_address : data,
            kind == RBUF_FREQUENT_GET ? data : operation->local_address, bytes);
-    if (operation->timed) {
+    if (timed) {
         mca_btl_rbuf_frequent_copied(&module->registrar, kind, (uint32_t) bytes, start);
     }
+}
+
+/* AT_HELD, if the memory is registered for being used often. `timed`: its copy is to be, else. */
+static bool find_held(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation,
+                      enum rbuf_frequent_kind kind, size_t bytes, bool *timed)
+{
+    struct rbuf_frequent_held *held = NULL;
+
+    if (module->registrar.frequent != NULL) {
+        held = mca_btl_rbuf_frequent_find(&module->registrar, kind, operation->local_address,
+                                          (uint32_t) bytes, timed);
+    }
+    if (held != NULL) {
+        operation->place = MCA_BTL_RBUF_AT_HELD;
+        operation->held = held;
+    }
+    return held != NULL;
 }
 
 bool mca_btl_rbuf_operation_place(mca_btl_rbuf_module_t *module,
                                   mca_btl_rbuf_operation_t *operation, enum rbuf_frequent_kind kind,
                                   size_t bytes)
 {
-    if (!mca_btl_rbuf_fits_control(module, bytes)) {
+    mca_btl_rbuf_frag_t *frag;
+    bool timed = false;
+
+    if (!mca_btl_rbuf_fits_control(module, bytes) ||
+        find_held(module, operation, kind, bytes, &timed)) {
         return true;
     }
-    if (module->registrar.frequent != NULL) {
-        operation->held =
-            mca_btl_rbuf_frequent_find(&module->registrar, kind, operation->local_address,
-                                       (uint32_t) bytes, &operation->timed);
-        if (operation->held != NULL) {
-            return true;
-        }
-    }
     mca_btl_rbuf_lock(module);
-    operation->frag = mca_btl_rbuf_frag_take_locked(module, bytes);
-    module->bounced += operation->frag != NULL;
+    frag = mca_btl_rbuf_frag_take_locked(module, bytes);
+    module->bounced += frag != NULL;
     mca_btl_rbuf_unlock(module);
-    if (operation->frag != NULL && kind == RBUF_FREQUENT_PUT) {
+    if (frag == NULL) {
+        return false;
+    }
+    operation->place = timed ? MCA_BTL_RBUF_AT_FRAGMENT_TIMED : MCA_BTL_RBUF_AT_FRAGMENT;
+    operation->frag = frag;
+    if (kind == RBUF_FREQUENT_PUT) {
         copy(module, operation, kind, bytes);
     }
-    return operation->frag != NULL;
+    return true;
 }
 
 void mca_btl_rbuf_operation_unplace(mca_btl_rbuf_module_t *module,
                                     const mca_btl_rbuf_operation_t *operation)
 {
-    if (operation->held != NULL) {
+    switch (operation->place) {
+    case MCA_BTL_RBUF_AT_HANDLE:
+    case MCA_BTL_RBUF_AT_BARE:
+        break;
+    case MCA_BTL_RBUF_AT_HELD:
         rbuf_frequent_end(&module->registrar.frequent->table, operation->held);
-    }
-    if (operation->frag != NULL) {
+        break;
+    case MCA_BTL_RBUF_AT_FRAGMENT:
+    case MCA_BTL_RBUF_AT_FRAGMENT_TIMED:
         mca_btl_rbuf_frag_give(operation->frag);
+        break;
+    case MCA_BTL_RBUF_AT_WORD:
+        word_give(module, operation->word);
+        break;
     }
 }
 
-void mca_btl_rbuf_operation_end(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation,
-                                int status)
+/* Its data came, and goes from its place to the user. No lock is held. */
+static void take_out(mca_btl_rbuf_module_t *module, const mca_btl_rbuf_operation_t *operation)
 {
-    const mca_btl_rbuf_operation_t ended = *operation;
-    const uint64_t ns = mca_btl_rbuf_auto_elapsed(&ended.timing);
-    /* What is said of a put that failed waits for no data: none will come. */
-    struct mca_btl_rbuf_callback callback = {.kind = MCA_BTL_RBUF_CALLBACK_PUT,
-                                             .endpoint = ended.endpoint,
-                                             .put_id = status == 0 ? ended.put_id : 0};
-
-    if (ended.frag != NULL && ended.rma.operation == RBUF_RMA_READ && status == 0) {
-        copy(module, &ended, RBUF_FREQUENT_GET, ended.rma.bytes);
-    }
-    mca_btl_rbuf_lock(module);
-    if (ended.bounce != NULL) {
-        mca_btl_rbuf_word_give(module, ended.bounce);
-    }
-    module->copying -= ended.copied;
-    mca_btl_rbuf_operation_unplace(module, &ended);
-    if (status == 0) {
-        mca_btl_rbuf_auto_took(&module->registrar, &ended.timing, ns);
-    }
-    if (!ended.one_sided) {
-        SLIST_INSERT_HEAD(&module->operations, operation, link);
-    }
-    mca_btl_rbuf_unlock(module);
-    mca_btl_rbuf_registration_give(&module->registrar, ended.target);
-    mca_btl_rbuf_callback_enter(&callback);
-    /* osc/rdma has none where it flushes and gives nothing back. */
-    if (ended.callback != NULL && !mca_btl_rbuf_is_finalized(module)) {
-        ended.callback(&module->super, ended.endpoint, ended.local_address, ended.local_handle,
-                       ended.context, ended.data, status == 0 ? OPAL_SUCCESS : OPAL_ERROR);
-    }
-    mca_btl_rbuf_callback_leave(&callback);
-    if (ended.one_sided) {
-        mca_btl_rbuf_lock(module);
-        TAILQ_REMOVE(&module->under_way, operation, under_way_link);
-        SLIST_INSERT_HEAD(&module->operations, operation, link);
-        mca_btl_rbuf_unlock(module);
+    switch (operation->place) {
+    case MCA_BTL_RBUF_AT_HANDLE:
+    case MCA_BTL_RBUF_AT_BARE:
+    case MCA_BTL_RBUF_AT_HELD:
+        break;
+    case MCA_BTL_RBUF_AT_FRAGMENT:
+    case MCA_BTL_RBUF_AT_FRAGMENT_TIMED:
+        if (operation->rma.operation == RBUF_RMA_READ) {
+            copy(module, operation, RBUF_FREQUENT_GET, operation->rma.bytes);
+        }
+        break;
+    case MCA_BTL_RBUF_AT_WORD:
+        *(uint64_t *) operation->local_address = *operation->word;
+        break;
     }
 }
 
-/* ---- copied ---- */
+/* ---- STARTING: into core, or to who registers ---- */
 
-void mca_btl_rbuf_operation_copy(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation)
+/* Copied through staging: core/onesided/copied_put.h, get.h. */
+static void start_copied(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation)
 {
     const struct rbuf_rma rma = operation->rma;
     struct rbuf_peer *peer = operation->endpoint->peer;
 
+    become(operation, MCA_BTL_RBUF_OPERATION_COPIED);
     mca_btl_rbuf_endpoint_use(operation->endpoint);
-    rbuf_rma_release(peer);     /* none of those goes behind it */
-    if (operation->one_sided) { /* ob1 has others to look after, and progresses */
-        operation->copied = true;
+    rbuf_rma_release(peer);                          /* none of those goes behind it */
+    if (operation->user == MCA_BTL_RBUF_OF_WINDOW) { /* ob1 has others to look after */
         module->copying++;
         module->one_sided.copied_puts += rma.operation == RBUF_RMA_WRITE;
         module->one_sided.copied_bytes += rma.operation == RBUF_RMA_WRITE ? rma.bytes : 0;
@@ -191,18 +221,20 @@ void mca_btl_rbuf_operation_copy(mca_btl_rbuf_module_t *module, mca_btl_rbuf_ope
                                                      .bytes = rma.bytes,
                                                      .rkey = rma.rkey,
                                                      .mode = RBUF_OFFER_DIRECT}};
-        rbuf_put_copied(peer, &operation->put);
+        rbuf_copied_put_start(peer, &operation->put);
     }
 }
 
-/* ---- in place ---- */
-
-void mca_btl_rbuf_operation_post(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation)
+/* Hands it to core, which may hold it until the next call of progress; should none come, the thread
+ * sees to it. */
+static void start_in_place(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation,
+                           mca_btl_rbuf_operation_state_t state)
 {
     struct rbuf_peer *peer = operation->endpoint->peer;
 
+    become(operation, state);
     mca_btl_rbuf_endpoint_use(operation->endpoint);
-    if (operation->one_sided && operation->bounce == NULL) { /* and no atomic */
+    if (operation->user == MCA_BTL_RBUF_OF_WINDOW && operation->place != MCA_BTL_RBUF_AT_WORD) {
         rbuf_rma_hold(peer, &operation->rma);
     } else {
         rbuf_rma_start(peer, &operation->rma);
@@ -212,13 +244,18 @@ void mca_btl_rbuf_operation_post(mca_btl_rbuf_module_t *module, mca_btl_rbuf_ope
     }
 }
 
-/* The local memory is registered. The lock is held. */
+/* Its memory is registered. */
 static void start_registered(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation)
 {
     operation->rma.lkey = operation->local_handle->registration->mr->lkey;
-    operation->holds_registration = true;
     module->holding++;
-    mca_btl_rbuf_operation_post(module, operation);
+    start_in_place(module, operation, MCA_BTL_RBUF_OPERATION_HOLDING);
+}
+
+static void wait_for_holder(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation)
+{
+    become(operation, MCA_BTL_RBUF_OPERATION_PENDING);
+    SLIST_INSERT_HEAD(&module->pending, operation, link);
 }
 
 /* Protocol auto has a choice: the memory is worth a thought, and not registered anyway. */
@@ -226,37 +263,94 @@ static bool is_undecided(const mca_btl_rbuf_module_t *module,
                          const mca_btl_rbuf_operation_t *operation)
 {
     return module->registrar.choice != NULL && operation->rma.bytes >= module->room[RBUF_CONTROL] &&
-           operation->local_handle != NULL && operation->local_handle->registration == NULL;
+           operation->local_handle->registration == NULL;
 }
 
-bool mca_btl_rbuf_operation_start(mca_btl_rbuf_module_t *module,
-                                  mca_btl_rbuf_operation_t *operation)
+/* Its memory has a handle. Behind those that wait for a registration, if there are any. */
+static void start_at_handle(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation)
+{
+    if (is_undecided(module, operation)) {
+        become(operation, MCA_BTL_RBUF_OPERATION_DECIDING);
+    } else if (!SLIST_EMPTY(&module->pending)) {
+        wait_for_holder(module, operation);
+    } else if (operation->local_handle->registration != NULL) {
+        start_registered(module, operation);
+    } else {
+        become(operation, MCA_BTL_RBUF_OPERATION_REGISTERING);
+    }
+}
+
+/* A write of few bytes goes inline, wherever its data is: a program may put a million of them, each
+ * from a place of its own. */
+static void start_inline(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation)
 {
     const mca_btl_rbuf_handle_t *handle = operation->local_handle;
-    const mca_btl_rbuf_frag_t *frag = operation->frag;
+
+    if (handle != NULL && handle->registration != NULL) {
+        operation->rma.lkey = handle->registration->mr->lkey; /* for when it is merged */
+    }
+    start_in_place(module, operation, MCA_BTL_RBUF_OPERATION_IN_PLACE);
+}
+
+static void start(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation)
+{
     struct rbuf_rma *rma = &operation->rma;
 
     if (rma->operation == RBUF_RMA_WRITE && mca_btl_rbuf_is_inline(module, rma->bytes)) {
-        if (handle != NULL && handle->registration != NULL) {
-            rma->lkey = handle->registration->mr->lkey; /* for when it is merged */
-        }
-        mca_btl_rbuf_operation_post(module, operation);
-    } else if (handle == NULL && frag == NULL && operation->held == NULL) {
-        mca_btl_rbuf_operation_copy(module, operation);
-    } else if (handle == NULL) { /* a place was found for it */
-        rma->local = frag != NULL ? frag->am.header + 1 : operation->local_address;
-        rma->lkey = frag != NULL ? frag->am.lkey : operation->held->lkey;
-        mca_btl_rbuf_operation_post(module, operation);
-    } else if (is_undecided(module, operation)) {
-        return false;
-    } else if (!SLIST_EMPTY(&module->pending)) {
-        SLIST_INSERT_HEAD(&module->pending, operation, link);
-    } else if (handle->registration != NULL) {
-        start_registered(module, operation);
-    } else {
-        return false;
+        start_inline(module, operation);
+        return;
     }
-    return true;
+    switch (operation->place) {
+    case MCA_BTL_RBUF_AT_HANDLE:
+        start_at_handle(module, operation);
+        return;
+    case MCA_BTL_RBUF_AT_BARE:
+        start_copied(module, operation);
+        return;
+    case MCA_BTL_RBUF_AT_HELD:
+        rma->local = operation->local_address;
+        rma->lkey = operation->held->lkey;
+        break;
+    case MCA_BTL_RBUF_AT_FRAGMENT:
+    case MCA_BTL_RBUF_AT_FRAGMENT_TIMED:
+        rma->local = operation->frag->am.header + 1;
+        rma->lkey = operation->frag->am.lkey;
+        break;
+    case MCA_BTL_RBUF_AT_WORD:
+        rma->local = operation->word;
+        rma->lkey = module->atomic_words.mr->lkey;
+        break;
+    }
+    start_in_place(module, operation, MCA_BTL_RBUF_OPERATION_IN_PLACE);
+}
+
+void mca_btl_rbuf_operation_stage(mca_btl_rbuf_operation_t *operation)
+{
+    become(operation, MCA_BTL_RBUF_OPERATION_STAGED);
+}
+
+void mca_btl_rbuf_operation_restart(mca_btl_rbuf_operation_t *operation)
+{
+    become(operation, MCA_BTL_RBUF_OPERATION_STARTING);
+}
+
+/* ---- DECIDING and REGISTERING: without the lock ---- */
+
+static void decide(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation)
+{
+    const enum rbuf_side side =
+        operation->rma.operation == RBUF_RMA_READ ? RBUF_SIDE_GET : RBUF_SIDE_SEND;
+
+    mca_btl_rbuf_unlock(module);
+    operation->local_handle->registration =
+        mca_btl_rbuf_auto_decide(&module->registrar, side, operation->local_address,
+                                 operation->rma.bytes, &operation->timing);
+    mca_btl_rbuf_lock(module);
+    if (operation->local_handle->registration == NULL) {
+        start_copied(module, operation);
+    } else {
+        start_at_handle(module, operation);
+    }
 }
 
 /* False: the local memory cannot be registered. No lock is held. */
@@ -274,87 +368,130 @@ static bool make_registered(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operatio
     return handle->registration != NULL;
 }
 
-void mca_btl_rbuf_operation_decide(mca_btl_rbuf_module_t *module,
-                                   mca_btl_rbuf_operation_t *operation)
+/* Where that fails while others hold registrations it waits until one of them ends: osc/rdma takes
+ * no notice of a put that failed, so that what is given up here would be lost. REGISTERING still,
+ * if the last one has ended meanwhile. */
+static void try_to_register(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation)
 {
-    const enum rbuf_side side =
-        operation->rma.operation == RBUF_RMA_READ ? RBUF_SIDE_GET : RBUF_SIDE_SEND;
-
-    if (!is_undecided(module, operation)) {
-        mca_btl_rbuf_operation_register(module, operation);
-        return;
-    }
-    operation->local_handle->registration =
-        mca_btl_rbuf_auto_decide(&module->registrar, side, operation->local_address,
-                                 operation->rma.bytes, &operation->timing);
-    mca_btl_rbuf_lock(module);
-    if (operation->local_handle->registration != NULL) {
-        (void) mca_btl_rbuf_operation_start(module, operation);
-    } else {
-        mca_btl_rbuf_operation_copy(module, operation);
-    }
-    mca_btl_rbuf_unlock(module);
-}
-
-void mca_btl_rbuf_operation_register(mca_btl_rbuf_module_t *module,
-                                     mca_btl_rbuf_operation_t *operation)
-{
+    const bool alone = module->holding == 0;
     struct rbuf_problem problem;
     bool registered;
-    bool waits;
-    bool alone;
 
-    do { /* again if the last holder has ended meanwhile */
-        mca_btl_rbuf_lock(module);
-        alone = module->holding == 0;
-        mca_btl_rbuf_unlock(module);
-        registered = make_registered(module, operation, &problem);
-        mca_btl_rbuf_lock(module);
-        waits = !registered && module->holding > 0;
-        if (registered) {
-            start_registered(module, operation);
-        } else if (waits) {
-            SLIST_INSERT_HEAD(&module->pending, operation, link);
-        }
-        mca_btl_rbuf_unlock(module);
-    } while (!registered && !waits && !alone);
-    if (!registered && !waits) {
+    mca_btl_rbuf_unlock(module);
+    registered = make_registered(module, operation, &problem);
+    mca_btl_rbuf_lock(module);
+    if (registered) {
+        start_registered(module, operation);
+    } else if (module->holding > 0) {
+        wait_for_holder(module, operation);
+    } else if (alone) {
         mca_btl_rbuf_help_pinned(MCA_BTL_RBUF_PINNED_BUFFER, &problem);
-        mca_btl_rbuf_operation_end(module, operation, -ENOMEM);
+        operation->status = -ENOMEM;
+        become(operation, MCA_BTL_RBUF_OPERATION_ENDED);
     }
 }
 
-/* One that held a registration has ended, so one of those that wait may start; all of them may if
- * none is left that could end. Afterwards some wait only where one holds a registration. No lock is
- * held. */
+/* ---- ENDED: back to the user ---- */
+
+/* Tells Open MPI, without the lock. It is free for the next before that, but behind its callback if
+ * a flush may wait for it: osc/rdma frees then what its callback looks at. */
+static void tell(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation)
+{
+    const mca_btl_rbuf_operation_t ended = *operation;
+    /* What is said of a put that failed waits for no data: none will come. */
+    struct mca_btl_rbuf_callback callback = {.kind = MCA_BTL_RBUF_CALLBACK_PUT,
+                                             .endpoint = ended.endpoint,
+                                             .put_id = ended.status == 0 ? ended.put_id : 0};
+
+    mca_btl_rbuf_operation_unplace(module, &ended);
+    if (ended.user == MCA_BTL_RBUF_OF_OB1) {
+        give(module, operation);
+    }
+    mca_btl_rbuf_unlock(module);
+    if (ended.place == MCA_BTL_RBUF_AT_WORD) {
+        mca_btl_rbuf_registration_give(&module->registrar, ended.target);
+    }
+    mca_btl_rbuf_callback_enter(&callback);
+    /* osc/rdma has none where it flushes and gives nothing back. */
+    if (ended.callback != NULL && !mca_btl_rbuf_is_finalized(module)) {
+        ended.callback(&module->super, ended.endpoint, ended.local_address, ended.local_handle,
+                       ended.context, ended.data, ended.status == 0 ? OPAL_SUCCESS : OPAL_ERROR);
+    }
+    mca_btl_rbuf_callback_leave(&callback);
+    mca_btl_rbuf_lock(module);
+    if (ended.user == MCA_BTL_RBUF_OF_WINDOW) {
+        TAILQ_REMOVE(&module->under_way, operation, under_way_link);
+        give(module, operation);
+    }
+}
+
+/* One that was HOLDING is through, and its callback has given the handle back: one of those that
+ * are PENDING may start; all of them may if none is left that could end. */
 static void holder_ended(mca_btl_rbuf_module_t *module)
 {
     mca_btl_rbuf_operation_t *operation;
 
-    mca_btl_rbuf_lock(module);
     module->holding--;
     do {
         operation = SLIST_FIRST(&module->pending);
         if (operation != NULL) {
             SLIST_REMOVE_HEAD(&module->pending, link);
-            mca_btl_rbuf_unlock(module);
-            mca_btl_rbuf_operation_register(module, operation);
-            mca_btl_rbuf_lock(module);
+            become(operation, MCA_BTL_RBUF_OPERATION_REGISTERING);
+            mca_btl_rbuf_operation_advance(module, operation);
         }
     } while (operation != NULL && module->holding == 0);
+}
+
+void mca_btl_rbuf_operation_ended(mca_btl_rbuf_module_t *module,
+                                  mca_btl_rbuf_operation_t *operation, int status)
+{
+    const uint64_t ns = mca_btl_rbuf_auto_elapsed(&operation->timing);
+    const mca_btl_rbuf_operation_state_t from = operation->state;
+
+    if (status == 0) {
+        take_out(module, operation);
+    }
+    mca_btl_rbuf_lock(module);
+    if (status == 0) {
+        mca_btl_rbuf_auto_took(&module->registrar, &operation->timing, ns);
+    }
+    module->copying -=
+        from == MCA_BTL_RBUF_OPERATION_COPIED && operation->user == MCA_BTL_RBUF_OF_WINDOW;
+    operation->status = status;
+    become(operation, MCA_BTL_RBUF_OPERATION_ENDED);
+    mca_btl_rbuf_operation_advance(module, operation);
+    if (from == MCA_BTL_RBUF_OPERATION_HOLDING) {
+        holder_ended(module);
+    }
     mca_btl_rbuf_unlock(module);
 }
 
-void mca_btl_rbuf_rma_ended(mca_btl_rbuf_module_t *module, struct rbuf_rma *rma, int status)
-{
-    mca_btl_rbuf_operation_t *operation = (mca_btl_rbuf_operation_t *) (void *) rma;
-    const bool held = operation->holds_registration;
+/* ---- all of it ---- */
 
-    if (operation->bounce != NULL && status == 0) {
-        *(uint64_t *) operation->local_address = *operation->bounce;
-    }
-    mca_btl_rbuf_operation_end(module, operation, status);
-    if (held) { /* no more: the callback has given the handle back */
-        holder_ended(module);
+void mca_btl_rbuf_operation_advance(mca_btl_rbuf_module_t *module,
+                                    mca_btl_rbuf_operation_t *operation)
+{
+    for (;;) {
+        switch (operation->state) {
+        case MCA_BTL_RBUF_OPERATION_STARTING:
+            start(module, operation);
+            break;
+        case MCA_BTL_RBUF_OPERATION_DECIDING:
+            decide(module, operation);
+            break;
+        case MCA_BTL_RBUF_OPERATION_REGISTERING:
+            try_to_register(module, operation);
+            break;
+        case MCA_BTL_RBUF_OPERATION_ENDED:
+            tell(module, operation);
+            return;                          /* somebody else's by now, perhaps */
+        case MCA_BTL_RBUF_OPERATION_PENDING: /* holder_ended() moves it on */
+        case MCA_BTL_RBUF_OPERATION_STAGED:  /* and these _ended(), or _restart() */
+        case MCA_BTL_RBUF_OPERATION_COPIED:
+        case MCA_BTL_RBUF_OPERATION_IN_PLACE:
+        case MCA_BTL_RBUF_OPERATION_HOLDING:
+        case MCA_BTL_RBUF_OPERATION_FREE:
+            return;
+        }
     }
 }

@@ -1,4 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Operations: puts, gets and atomics under way. Each is in one state, which says what it waits for;
+ * mca_btl_rbuf_operation_advance() alone moves it on from those that need nobody else. Where its
+ * data is on this side is its place, which is chosen before it starts.
+ *
+ *     FREE -> STARTING
+ *     STARTING -> STAGED | COPIED | IN_PLACE | HOLDING | DECIDING | REGISTERING | PENDING
+ *     DECIDING -> COPIED | HOLDING | PENDING
+ *     REGISTERING -> HOLDING | PENDING | ENDED
+ *     PENDING -> REGISTERING
+ *     STAGED -> STARTING             the receiver offers registered memory instead
+ *     STAGED, COPIED, IN_PLACE, HOLDING -> ENDED -> FREE
+ *
+ * Threads: the module's lock guards them. Who moves one to DECIDING or REGISTERING works on it
+ * there without the lock, and nobody else touches it meanwhile.
+ */
 #ifndef BTL_RBUF_OPERATION_H
 #define BTL_RBUF_OPERATION_H
 
@@ -7,96 +23,110 @@
 #include "registration/frequent.h"
 #include "btl/register_mem.h"
 #include "module/thresholds.h"
+#include "core/base/states.h"
+#include "core/onesided/copied_put.h"
 #include "core/onesided/get.h"
 #include "core/rendezvous/put.h"
 #include "core/onesided/rma.h"
 
-/* A put, get or atomic under way, and whom to tell. */
+/* What an operation waits for. */
+#define MCA_BTL_RBUF_OPERATION_STATES(STATE)                                                       \
+    STATE(MCA_BTL_RBUF_OPERATION_, FREE)     /* the next user; on module->operations */            \
+    STATE(MCA_BTL_RBUF_OPERATION_, STARTING) /* the choice of a way for its data */                \
+    STATE(MCA_BTL_RBUF_OPERATION_, DECIDING) /* protocol auto: is its memory to be registered? */  \
+    STATE(MCA_BTL_RBUF_OPERATION_, REGISTERING) /* the registration of its memory */               \
+    STATE(MCA_BTL_RBUF_OPERATION_, PENDING)  /* the end of one that is HOLDING; module->pending */ \
+    STATE(MCA_BTL_RBUF_OPERATION_, STAGED)   /* core: its last chunk to be posted */               \
+    STATE(MCA_BTL_RBUF_OPERATION_, COPIED)   /* core: its last chunk to be at its place */         \
+    STATE(MCA_BTL_RBUF_OPERATION_, IN_PLACE) /* core: its data to be at its place */               \
+    STATE(MCA_BTL_RBUF_OPERATION_, HOLDING)  /* the same, from memory registered for it */         \
+    STATE(MCA_BTL_RBUF_OPERATION_, ENDED)    /* its callback */
+
+typedef enum { MCA_BTL_RBUF_OPERATION_STATES(RBUF_STATE) } mca_btl_rbuf_operation_state_t;
+
+/* Where the data of an operation is on this side. */
+typedef enum {
+    MCA_BTL_RBUF_AT_HANDLE,   /* in the user's memory, which has a handle */
+    MCA_BTL_RBUF_AT_BARE,     /* there, without: it travels inside the request, or is copied */
+    MCA_BTL_RBUF_AT_HELD,     /* there, registered for being used often */
+    MCA_BTL_RBUF_AT_FRAGMENT, /* copied to a fragment of ours, or from there */
+    MCA_BTL_RBUF_AT_FRAGMENT_TIMED, /* likewise, and how long the copy takes is to be told */
+    MCA_BTL_RBUF_AT_WORD            /* an atomic's result: it lands in a registered word of ours */
+} mca_btl_rbuf_place_t;
+
+/* Who has started it. */
+typedef enum {
+    MCA_BTL_RBUF_OF_OB1,
+    MCA_BTL_RBUF_OF_WINDOW /* one-sided code: core may hold it, and a flush waits for it */
+} mca_btl_rbuf_user_t;
+
 typedef struct mca_btl_rbuf_operation {
     union {
-        struct rbuf_put put; /* staged, or copied */
-        struct rbuf_get get; /* copied */
-        struct rbuf_rma rma; /* in place */
+        struct rbuf_put put; /* STAGED; COPIED, if it writes */
+        struct rbuf_get get; /* COPIED, if it reads */
+        struct rbuf_rma rma; /* all other states */
+    };
+    mca_btl_rbuf_operation_state_t state;
+    mca_btl_rbuf_user_t user;
+    mca_btl_rbuf_place_t place;
+    union {
+        struct rbuf_frequent_held *held; /* AT_HELD: the registration */
+        mca_btl_rbuf_frag_t *frag;       /* AT_FRAGMENT, AT_FRAGMENT_TIMED */
+        struct {                         /* AT_WORD */
+            uint64_t *word;
+            mca_btl_rbuf_registration_t *target; /* of memory here that Open MPI gave no handle of;
+                                                    NULL: there is one */
+        };
     };
     mca_btl_base_endpoint_t *endpoint;
     void *local_address;
-    mca_btl_rbuf_handle_t *local_handle; /* NULL: one of these two, inline, or copied */
-    struct rbuf_frequent_held *held;     /* its local memory's registration */
-    mca_btl_rbuf_frag_t *frag;           /* the data stands there */
-    bool timed;                          /* its copy is */
-    bool one_sided;                      /* not ob1's: core may hold it, and a flush waits for it */
+    mca_btl_rbuf_handle_t *local_handle; /* AT_HANDLE; else the callback gets it back */
     mca_btl_base_rdma_completion_fn_t callback;
     void *context;
     void *data;
-    uint64_t put_id; /* of a staged put: orders what the callback sends */
+    uint64_t put_id; /* of a staged put: orders what the callback sends; 0: of none */
     struct mca_btl_rbuf_timing timing;
-    /* Atomics land in registered words of our own and are copied from there. */
-    uint64_t *bounce;
-    mca_btl_rbuf_registration_t *target; /* of an atomic on memory here that Open MPI gave no handle
-                                            of; NULL: there is one */
-    bool holds_registration;             /* counted in the module's `holding` */
-    bool copied;                         /* counted in the module's `copying` */
-    uint64_t number;                     /* in order of their start */
+    int status;      /* ENDED: 0, or a negative errno */
+    uint64_t number; /* OF_WINDOW: in order of their start */
     SLIST_ENTRY(mca_btl_rbuf_operation) link;
     TAILQ_ENTRY(mca_btl_rbuf_operation) under_way_link;
 } mca_btl_rbuf_operation_t;
 
-/* An operation like `wanted`, or NULL without memory. The lock is held. */
+/* An operation like `wanted`, STARTING; or NULL without memory. The lock is held. */
 mca_btl_rbuf_operation_t *mca_btl_rbuf_operation_take(mca_btl_rbuf_module_t *module,
                                                       const mca_btl_rbuf_operation_t *wanted);
 
 /* Frees the operations; none is under way. */
 void mca_btl_rbuf_operations_close(mca_btl_rbuf_module_t *module);
 
-/* A registered word for an atomic to land in, or NULL if all are in use. The lock is held. */
+/* A registered word for an operation AT_WORD, or NULL if all are in use. The lock is held. */
 uint64_t *mca_btl_rbuf_word_take(mca_btl_rbuf_module_t *module);
-void mca_btl_rbuf_word_give(mca_btl_rbuf_module_t *module, uint64_t *word);
 
-/* Finds a place in registered memory for an operation without a handle, and has a put's data there;
- * none for what is too long for a fragment, which is to be copied in chunks. False: there is none
- * now. No lock is held. */
+/* Finds an operation AT_BARE a place in registered memory, and has a put's data there; none for
+ * what is too long for a fragment, which is to be copied in chunks. False: there is none now. No
+ * lock is held. */
 bool mca_btl_rbuf_operation_place(mca_btl_rbuf_module_t *module,
                                   mca_btl_rbuf_operation_t *operation, enum rbuf_frequent_kind kind,
                                   size_t bytes);
 
-/* Gives it back; nothing if there is none. The lock is held. */
+/* Gives the place back. The lock is held. */
 void mca_btl_rbuf_operation_unplace(mca_btl_rbuf_module_t *module,
                                     const mca_btl_rbuf_operation_t *operation);
 
-/* Hands it to core, which may hold it until the next call of progress; should none come, the
- * thread sees to it. The lock is held. */
-void mca_btl_rbuf_operation_post(mca_btl_rbuf_module_t *module,
-                                 mca_btl_rbuf_operation_t *operation);
+/* It waits for core: the caller starts its put. The lock is held. */
+void mca_btl_rbuf_operation_stage(mca_btl_rbuf_operation_t *operation);
 
-/* Starts it in place, or copied if nobody registered its memory or found it a place, or puts it
- * aside behind those that wait for a registration. False: mca_btl_rbuf_operation_decide() is to be
- * called. A write of few bytes goes inline and
- * needs that not: a program may put a million of them, each from a place of its own. The lock is
- * held. */
-bool mca_btl_rbuf_operation_start(mca_btl_rbuf_module_t *module,
-                                  mca_btl_rbuf_operation_t *operation);
+/* It is to go in place after all, as its `rma` says. The lock is held. */
+void mca_btl_rbuf_operation_restart(mca_btl_rbuf_operation_t *operation);
 
-/* Copies it through staging: core/rendezvous/put.h, get.h. The lock is held. */
-void mca_btl_rbuf_operation_copy(mca_btl_rbuf_module_t *module,
-                                 mca_btl_rbuf_operation_t *operation);
+/* Moves it on until it waits for core, or for another operation, or is FREE. The lock is held; it
+ * is let go meanwhile where memory is registered, and for the callback. */
+void mca_btl_rbuf_operation_advance(mca_btl_rbuf_module_t *module,
+                                    mca_btl_rbuf_operation_t *operation);
 
-/* What mca_btl_rbuf_operation_start() left: has protocol auto decide whether its local memory is to
- * be registered, and starts it in place, or copied. No lock is held. */
-void mca_btl_rbuf_operation_decide(mca_btl_rbuf_module_t *module,
-                                   mca_btl_rbuf_operation_t *operation);
-
-/* Registers its local memory and starts it in place. Where this fails while others hold
- * registrations it waits until one of them ends: osc/rdma takes no notice of a put that failed, so
- * that what is given up here would be lost. No lock is held. */
-void mca_btl_rbuf_operation_register(mca_btl_rbuf_module_t *module,
-                                     mca_btl_rbuf_operation_t *operation);
-
-/* Tells Open MPI, and frees it for the next, behind the callback if a flush may wait for it:
- * osc/rdma frees then what its callback looks at. No lock is held. */
-void mca_btl_rbuf_operation_end(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation,
-                                int status);
-
-/* One in place is complete, or failed. No lock is held. */
-void mca_btl_rbuf_rma_ended(mca_btl_rbuf_module_t *module, struct rbuf_rma *rma, int status);
+/* Core is through with it: tells Open MPI, and frees it. If it held a registration those that are
+ * PENDING go on. No lock is held. */
+void mca_btl_rbuf_operation_ended(mca_btl_rbuf_module_t *module,
+                                  mca_btl_rbuf_operation_t *operation, int status);
 
 #endif

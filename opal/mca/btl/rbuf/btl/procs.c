@@ -65,10 +65,9 @@ static bool is_drained(mca_btl_base_endpoint_t *endpoint, drain_t until)
     switch (until) {
     case UNTIL_SENT:
         return endpoint->state == MCA_BTL_RBUF_IDLE || endpoint->state == MCA_BTL_RBUF_FAILED ||
-               endpoint->disconnected || rbuf_peer_flush(endpoint->peer);
+               mca_btl_rbuf_endpoint_has_left(endpoint) || rbuf_peer_flush(endpoint->peer);
     case UNTIL_HEARD:
-        return endpoint->connection == NULL || endpoint->state != MCA_BTL_RBUF_CONNECTED ||
-               endpoint->disconnected;
+        return endpoint->connection == NULL || endpoint->state != MCA_BTL_RBUF_CONNECTED;
     case UNTIL_RETURNED:
         return endpoint->peer->in_flight == 0;
     case UNTIL_ACTED_ON:
@@ -126,7 +125,7 @@ static void retire(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpo
 {
     mca_btl_rbuf_endpoint_not_first(endpoint);
     mca_btl_rbuf_lock(module);
-    endpoint->disconnected = true; /* what fails now is no loss */
+    mca_btl_rbuf_endpoint_leave(endpoint); /* what fails now is no loss */
     mca_btl_rbuf_endpoint_close_connection(endpoint);
     mca_btl_rbuf_endpoint_stop(endpoint);
     mca_btl_rbuf_unlock(module);

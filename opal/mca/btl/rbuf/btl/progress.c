@@ -108,18 +108,18 @@ static void peer_failed(mca_btl_rbuf_module_t *module, struct rbuf_peer *peer, i
 {
     mca_btl_base_endpoint_t *endpoint = peer->user;
     const char *cause;
-    bool disconnected;
+    bool left;
 
     /* A peer that ends in order lets its queue pairs go when its DREQ is here, so it has come if it
      * ever will. */
     mca_btl_rbuf_connections_progress();
     mca_btl_rbuf_lock(module);
     mca_btl_rbuf_endpoint_lost(endpoint, status);
-    disconnected = endpoint->disconnected;
+    left = mca_btl_rbuf_endpoint_has_left(endpoint);
     cause = endpoint->cause != NULL ? endpoint->cause : "memory is exhausted";
     mca_btl_rbuf_unlock(module);
     mca_btl_rbuf_help_flush();
-    if (disconnected) {
+    if (left) {
         return; /* it had said good-bye: what was left of its adapter's answers is no loss */
     }
     mca_btl_rbuf_help("peer lost", opal_process_info.nodename,

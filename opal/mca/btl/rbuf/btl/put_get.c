@@ -19,11 +19,24 @@
  */
 #include "btl/put_get.h"
 
+#include <errno.h>
+
 #include "peers/connect.h"
 #include "params/help.h"
 #include "btl/register_mem.h"
 #include "btl/operation.h"
 #include "opal/runtime/opal_progress.h"
+
+static mca_btl_rbuf_place_t place_of(const mca_btl_rbuf_handle_t *local_handle)
+{
+    return local_handle != NULL ? MCA_BTL_RBUF_AT_HANDLE : MCA_BTL_RBUF_AT_BARE;
+}
+
+/* Whose operation it is on the memory that this offers. */
+static mca_btl_rbuf_user_t user_of(const struct rbuf_offer *remote)
+{
+    return remote->mode == RBUF_OFFER_WINDOW ? MCA_BTL_RBUF_OF_WINDOW : MCA_BTL_RBUF_OF_OB1;
+}
 
 /* ---- puts ---- */
 
@@ -31,6 +44,7 @@
 static void put_staged(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation,
                        const struct rbuf_offer *offer)
 {
+    mca_btl_rbuf_operation_stage(operation);
     operation->put_id = offer->id;
     operation->put = (struct rbuf_put){.source = operation->local_address, .offer = *offer};
     mca_btl_rbuf_auto_lane(&module->registrar, operation->local_address, offer->bytes,
@@ -40,8 +54,8 @@ static void put_staged(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *
 }
 
 /* Puts into registered memory; it ends when the data is there, so that nothing has to wait for it.
- * False: mca_btl_rbuf_operation_decide() is to be called without the lock, which is held here. */
-static bool put_in_place(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation,
+ * The lock is held. */
+static void put_in_place(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation,
                          uint64_t remote, uint32_t rkey, size_t size)
 {
     operation->put_id = 0;
@@ -50,7 +64,16 @@ static bool put_in_place(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t
                                        .remote = remote,
                                        .bytes = size,
                                        .rkey = rkey};
-    return mca_btl_rbuf_operation_start(module, operation);
+    mca_btl_rbuf_operation_advance(module, operation);
+}
+
+/* The offer is not one that Open MPI can have asked for: it puts what it asked for, and a part of a
+ * staged offer has no schedule. The lock is held. */
+static void put_refused(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation)
+{
+    mca_btl_rbuf_operation_stage(operation);
+    rbuf_core_raise(&module->core, RBUF_EVENT_PUT, operation->endpoint->peer, &operation->put,
+                    -EPROTO);
 }
 
 int mca_btl_rbuf_put(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
@@ -64,19 +87,19 @@ int mca_btl_rbuf_put(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoi
     mca_btl_rbuf_operation_t wanted = {.endpoint = endpoint,
                                        .local_address = local_address,
                                        .local_handle = local_handle,
+                                       .place = place_of(local_handle),
                                        .callback = callback,
                                        .context = context,
                                        .data = data};
     mca_btl_rbuf_operation_t *operation;
     const struct rbuf_offer *offer;
-    bool under_way = true;
 
     (void) flags, (void) order;
     if (endpoint == NULL || remote_handle == NULL) {
         return OPAL_ERR_NOT_AVAILABLE;
     }
     offer = &remote_handle->offer; /* all of it that travelled */
-    wanted.one_sided = offer->mode == RBUF_OFFER_WINDOW;
+    wanted.user = user_of(offer);
     if (local_handle == NULL && !mca_btl_rbuf_is_inline(module, size) &&
         !mca_btl_rbuf_operation_place(module, &wanted, RBUF_FREQUENT_PUT, size)) {
         return OPAL_ERR_OUT_OF_RESOURCE;
@@ -88,7 +111,7 @@ int mca_btl_rbuf_put(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoi
         mca_btl_rbuf_unlock(module);
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
-    if (operation->one_sided) {
+    if (operation->user == MCA_BTL_RBUF_OF_WINDOW) {
         module->one_sided.puts++;
         module->one_sided.put_bytes += size;
     }
@@ -96,42 +119,40 @@ int mca_btl_rbuf_put(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoi
         if (endpoint->peer->early_out != NULL) { /* the message does not go behind its early data */
             rbuf_early_forget(endpoint->peer, local_address);
         }
-        under_way = put_in_place(module, operation, remote_address, offer->rkey, size);
+        put_in_place(module, operation, remote_address, offer->rkey, size);
     } else if (local_handle != NULL && remote_address == offer->base && size == offer->bytes) {
         put_staged(module, operation, offer);
     } else {
-        /* Open MPI puts what it asked for; a part of a staged offer has no schedule. */
-        rbuf_core_raise(&module->core, RBUF_EVENT_PUT, endpoint->peer, &operation->put, -EPROTO);
+        put_refused(module, operation);
     }
     mca_btl_rbuf_unlock(module);
-    if (!under_way) {
-        mca_btl_rbuf_operation_decide(module, operation);
-    }
     return OPAL_SUCCESS;
 }
 
 void mca_btl_rbuf_put_ended(mca_btl_rbuf_module_t *module, struct rbuf_put *put, int status)
 {
-    mca_btl_rbuf_operation_end(module, (mca_btl_rbuf_operation_t *) (void *) put, status);
+    mca_btl_rbuf_operation_ended(module, (mca_btl_rbuf_operation_t *) (void *) put, status);
 }
 
 void mca_btl_rbuf_get_ended(mca_btl_rbuf_module_t *module, struct rbuf_get *get, int status)
 {
-    mca_btl_rbuf_operation_end(module, (mca_btl_rbuf_operation_t *) (void *) get, status);
+    mca_btl_rbuf_operation_ended(module, (mca_btl_rbuf_operation_t *) (void *) get, status);
+}
+
+void mca_btl_rbuf_rma_ended(mca_btl_rbuf_module_t *module, struct rbuf_rma *rma, int status)
+{
+    mca_btl_rbuf_operation_ended(module, (mca_btl_rbuf_operation_t *) (void *) rma, status);
 }
 
 void mca_btl_rbuf_put_direct(mca_btl_rbuf_module_t *module, struct rbuf_put *put)
 {
     mca_btl_rbuf_operation_t *operation = (mca_btl_rbuf_operation_t *) (void *) put;
     const struct rbuf_offer offer = put->offer;
-    bool under_way;
 
     mca_btl_rbuf_lock(module);
-    under_way = put_in_place(module, operation, offer.base, offer.rkey, offer.bytes);
+    mca_btl_rbuf_operation_restart(operation);
+    put_in_place(module, operation, offer.base, offer.rkey, offer.bytes);
     mca_btl_rbuf_unlock(module);
-    if (!under_way) {
-        mca_btl_rbuf_operation_decide(module, operation);
-    }
 }
 
 /* ---- gets and atomics ---- */
@@ -151,18 +172,18 @@ int mca_btl_rbuf_get(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoi
                                        .endpoint = endpoint,
                                        .local_address = local_address,
                                        .local_handle = local_handle,
+                                       .place = place_of(local_handle),
                                        .callback = callback,
                                        .context = context,
                                        .data = data};
     mca_btl_rbuf_operation_t *operation;
-    bool under_way;
 
     (void) flags, (void) order;
     if (endpoint == NULL || remote_handle == NULL) {
         return OPAL_ERR_NOT_AVAILABLE;
     }
     wanted.rma.rkey = remote_handle->offer.rkey;
-    wanted.one_sided = remote_handle->offer.mode == RBUF_OFFER_WINDOW;
+    wanted.user = user_of(&remote_handle->offer);
     if (local_handle == NULL &&
         !mca_btl_rbuf_operation_place(module, &wanted, RBUF_FREQUENT_GET, size)) {
         return OPAL_ERR_OUT_OF_RESOURCE;
@@ -171,16 +192,16 @@ int mca_btl_rbuf_get(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoi
     operation = mca_btl_rbuf_operation_take(module, &wanted);
     if (operation == NULL) {
         mca_btl_rbuf_operation_unplace(module, &wanted);
-    } else if (operation->one_sided) {
+        mca_btl_rbuf_unlock(module);
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    if (operation->user == MCA_BTL_RBUF_OF_WINDOW) {
         module->one_sided.gets++;
         module->one_sided.get_bytes += size;
     }
-    under_way = operation == NULL || mca_btl_rbuf_operation_start(module, operation);
+    mca_btl_rbuf_operation_advance(module, operation);
     mca_btl_rbuf_unlock(module);
-    if (!under_way) {
-        mca_btl_rbuf_operation_decide(module, operation);
-    }
-    return operation != NULL ? OPAL_SUCCESS : OPAL_ERR_OUT_OF_RESOURCE;
+    return OPAL_SUCCESS;
 }
 
 /*
@@ -233,26 +254,25 @@ static int atomic_start(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *end
                                        .endpoint = endpoint,
                                        .local_address = local_address,
                                        .local_handle = local_handle,
-                                       .one_sided = true,
+                                       .user = MCA_BTL_RBUF_OF_WINDOW,
+                                       .place = MCA_BTL_RBUF_AT_WORD,
                                        .callback = callback,
                                        .context = context,
                                        .data = data};
     mca_btl_rbuf_operation_t *operation = NULL;
 
-    wanted.rma.bytes = sizeof(*wanted.bounce);
+    wanted.rma.bytes = sizeof(*wanted.word);
     if (!find_target(module, &wanted, remote_handle)) {
         return OPAL_ERR_NOT_AVAILABLE;
     }
     mca_btl_rbuf_lock(module);
-    wanted.bounce = mca_btl_rbuf_word_take(module);
-    if (wanted.bounce != NULL) {
-        wanted.rma.local = wanted.bounce;
-        wanted.rma.lkey = module->atomic_words.mr->lkey;
+    wanted.word = mca_btl_rbuf_word_take(module);
+    if (wanted.word != NULL) {
         operation = mca_btl_rbuf_operation_take(module, &wanted);
         if (operation != NULL) {
-            mca_btl_rbuf_operation_post(module, operation);
+            mca_btl_rbuf_operation_advance(module, operation);
         } else {
-            mca_btl_rbuf_word_give(module, wanted.bounce);
+            mca_btl_rbuf_operation_unplace(module, &wanted);
         }
     }
     mca_btl_rbuf_unlock(module);

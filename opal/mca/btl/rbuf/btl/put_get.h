@@ -40,6 +40,9 @@ void mca_btl_rbuf_put_ended(mca_btl_rbuf_module_t *module, struct rbuf_put *put,
 /* A copied get's data is at its place, or it failed. No lock is held. */
 void mca_btl_rbuf_get_ended(mca_btl_rbuf_module_t *module, struct rbuf_get *get, int status);
 
+/* One in place is complete, or failed. No lock is held. */
+void mca_btl_rbuf_rma_ended(mca_btl_rbuf_module_t *module, struct rbuf_rma *rma, int status);
+
 /* The receiver had no staging and registered its buffer instead. No lock is held. */
 void mca_btl_rbuf_put_direct(mca_btl_rbuf_module_t *module, struct rbuf_put *put);
 

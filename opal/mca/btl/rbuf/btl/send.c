@@ -27,6 +27,30 @@
 #define HEADER_BYTES  sizeof(struct rbuf_message_header)
 #define DETACHED_MOST 256u
 
+/* A message as Open MPI hands it to sendi. Functions out of line get it by value: it is in
+ * registers on the usual way, which would cost more if its address was known. */
+struct outgoing {
+    mca_btl_rbuf_module_t *module;
+    mca_btl_base_endpoint_t *endpoint;
+    const void *header; /* Open MPI's, which the message begins with */
+    size_t header_size;
+    struct opal_convertor_t *convertor; /* of the rest */
+    size_t payload_size;
+    mca_btl_base_tag_t tag;
+};
+
+/* What Open MPI wants of a descriptor, should the message need one. */
+struct wanted {
+    uint8_t order;
+    uint32_t flags;
+    mca_btl_base_descriptor_t **descriptor; /* where one goes that Open MPI sends later; or NULL */
+};
+
+static inline size_t bytes_of(const struct outgoing *message)
+{
+    return message->header_size + message->payload_size;
+}
+
 /* True if Open MPI is to wait for messages to the peer: many that it does not wait for are under
  * way. Not for the message about a put that is through (btl/callback.h): later it would not be
  * held any more until the data is in place. */
@@ -154,21 +178,24 @@ static __attribute__((noinline)) bool pack_pieces(struct opal_convertor_t *conve
     return mca_btl_rbuf_pack(convertor, to, &packed) && packed == bytes;
 }
 
-/* Packs what is to be sent behind `payload`'s first header_size bytes. */
-static inline bool pack(struct opal_convertor_t *convertor, const void *header, size_t header_size,
-                        size_t payload_size, unsigned char *payload)
+/* Packs all of the message to `to`. Inline for the same reason as send_by_ring(). */
+static inline __attribute__((always_inline)) bool pack(const struct outgoing *message,
+                                                       unsigned char *to)
 {
-    memcpy(payload, header, header_size);
-    if (payload_size == 0) {
+    const size_t bytes = message->payload_size;
+
+    memcpy(to, message->header, message->header_size);
+    if (bytes == 0) {
         return true;
     }
-    if (!stand_in_place(convertor, payload_size)) {
-        return pack_pieces(convertor, payload + header_size, payload_size);
+    if (!stand_in_place(message->convertor, bytes)) {
+        return pack_pieces(message->convertor, to + message->header_size, bytes);
     }
-    memcpy(payload + header_size, take_in_place(convertor, payload_size), payload_size);
+    memcpy(to + message->header_size, take_in_place(message->convertor, bytes), bytes);
     return true;
 }
 
+/* It is packed, and does not go: it is to be packed again. */
 static void start_over(struct opal_convertor_t *convertor, size_t payload_size)
 {
     if (payload_size > 0) {
@@ -180,38 +207,38 @@ static void start_over(struct opal_convertor_t *convertor, size_t payload_size)
 
 /* Straight into a slot of the peer's ring. Inline wherever it is used: a call of it would be a
  * sixth of the instructions of a small message. */
-static inline __attribute__((always_inline)) bool
-send_by_ring(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
-             struct opal_convertor_t *convertor, const void *header, size_t header_size,
-             size_t payload_size, mca_btl_base_tag_t tag)
+static inline __attribute__((always_inline)) bool send_by_ring(const struct outgoing *message)
 {
-    const uint32_t bytes = (uint32_t) (header_size + payload_size);
-    struct rbuf_peer *peer = endpoint->peer;
+    const uint32_t bytes = (uint32_t) bytes_of(message);
+    struct rbuf_peer *peer = message->endpoint->peer;
     bool sent = false;
     void *slot;
 
-    mca_btl_rbuf_lock(module);
+    mca_btl_rbuf_lock(message->module);
     slot = rbuf_am_begin(peer, bytes);
-    if (slot != NULL && pack(convertor, header, header_size, payload_size, slot)) {
-        sent = rbuf_am_end(peer, tag, bytes, mca_btl_rbuf_callback_after(endpoint));
+    if (slot != NULL && pack(message, slot)) {
+        sent =
+            rbuf_am_end(peer, message->tag, bytes, mca_btl_rbuf_callback_after(message->endpoint));
         if (!sent) {
-            start_over(convertor, payload_size);
+            start_over(message->convertor, message->payload_size);
         }
     }
-    mca_btl_rbuf_unlock(module);
+    mca_btl_rbuf_unlock(message->module);
     return sent;
 }
 
 /* Packs a message over several slots in chunks that double, like those of the superpipeline, and
  * end with a slot; each leaves while the next is copied. */
-static void copy_and_write(struct rbuf_peer *peer, unsigned char *payload, uint32_t bytes,
-                           const void *header, size_t header_size, const unsigned char *data)
+static void copy_and_write(const struct outgoing *message, unsigned char *payload,
+                           const unsigned char *data)
 {
+    struct rbuf_peer *peer = message->endpoint->peer;
+    const uint32_t bytes = (uint32_t) bytes_of(message);
     uint32_t chunk = (uint32_t) mca_btl_rbuf_params.ring_c0;
-    uint32_t done = (uint32_t) header_size; /* of the payload */
-    const unsigned char *from = data - header_size;
+    uint32_t done = (uint32_t) message->header_size; /* of the payload */
+    const unsigned char *from = data - message->header_size;
 
-    memcpy(payload, header, header_size);
+    memcpy(payload, message->header, message->header_size);
     while (mca_btl_rbuf_is_cut(bytes - done, chunk)) {
         const uint32_t until = rbuf_ring_long_part(peer, bytes, done + chunk);
 
@@ -227,13 +254,11 @@ static void copy_and_write(struct rbuf_peer *peer, unsigned char *payload, uint3
 
 /* Straight into several slots of the ring. Out of line: small messages do not come here. Data that
  * has to be packed goes as a whole: packing may fail, and then nothing may have left. */
-static __attribute__((noinline)) bool send_by_slots(mca_btl_rbuf_module_t *module,
-                                                    mca_btl_base_endpoint_t *endpoint,
-                                                    struct opal_convertor_t *convertor,
-                                                    const void *header, size_t header_size,
-                                                    size_t payload_size, mca_btl_base_tag_t tag)
+static __attribute__((noinline)) bool send_by_slots(struct outgoing message)
 {
-    uint32_t bytes = (uint32_t) (header_size + payload_size);
+    mca_btl_rbuf_module_t *module = message.module;
+    mca_btl_base_endpoint_t *endpoint = message.endpoint;
+    const uint32_t bytes = (uint32_t) bytes_of(&message);
     const void *data = NULL;
     bool packed = false;
     bool sent = false;
@@ -241,35 +266,32 @@ static __attribute__((noinline)) bool send_by_slots(mca_btl_rbuf_module_t *modul
 
     mca_btl_rbuf_lock(module);
     slots = rbuf_am_begin_long(endpoint->peer, bytes);
-    if (slots != NULL && payload_size > 0 && stand_in_place(convertor, payload_size)) {
-        data = take_in_place(convertor, payload_size);
+    if (slots != NULL && message.payload_size > 0 &&
+        stand_in_place(message.convertor, message.payload_size)) {
+        data = take_in_place(message.convertor, message.payload_size);
     }
     if (data != NULL) {
-        copy_and_write(endpoint->peer, slots, bytes, header, header_size, data);
+        copy_and_write(&message, slots, data);
         packed = true;
     } else if (slots != NULL) {
-        packed = pack(convertor, header, header_size, payload_size, slots);
+        packed = pack(&message, slots);
     }
-    sent = packed &&
-           rbuf_am_end_long(endpoint->peer, tag, bytes, mca_btl_rbuf_callback_after(endpoint));
+    sent = packed && rbuf_am_end_long(endpoint->peer, message.tag, bytes,
+                                      mca_btl_rbuf_callback_after(endpoint));
     if (sent && bytes > module->room[RBUF_CONTROL]) {
         mca_btl_rbuf_eager_by_ring(module);
     }
     mca_btl_rbuf_unlock(module);
     if (packed && !sent) {
-        start_over(convertor, payload_size);
+        start_over(message.convertor, message.payload_size);
     }
     return sent;
 }
 
-static inline __attribute__((always_inline)) bool
-copy_by_ring(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
-             struct opal_convertor_t *convertor, const void *header, size_t header_size,
-             size_t payload_size, mca_btl_base_tag_t tag)
+static inline __attribute__((always_inline)) bool copy_by_ring(const struct outgoing *message)
 {
-    return mca_btl_rbuf_is_one_slot(header_size + payload_size)
-               ? send_by_ring(module, endpoint, convertor, header, header_size, payload_size, tag)
-               : send_by_slots(module, endpoint, convertor, header, header_size, payload_size, tag);
+    return mca_btl_rbuf_is_one_slot(bytes_of(message)) ? send_by_ring(message)
+                                                       : send_by_slots(*message);
 }
 
 /* From where it is; else copied into the ring; else packed into a fragment, which is then a message
@@ -279,6 +301,13 @@ static int gather_or_copy(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t
 {
     const size_t header_size = frag->segment.seg_len - frag->source_bytes;
     unsigned char *header = frag->segment.seg_addr.pval;
+    const struct outgoing message = {.module = module,
+                                     .endpoint = endpoint,
+                                     .header = header,
+                                     .header_size = header_size,
+                                     .convertor = frag->convertor,
+                                     .payload_size = frag->source_bytes,
+                                     .tag = tag};
     size_t packed = frag->source_bytes;
 
     if (frag->held != NULL) {
@@ -289,7 +318,7 @@ static int gather_or_copy(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t
             return OPAL_SUCCESS;
         }
     }
-    if (copy_by_ring(module, endpoint, frag->convertor, header, header_size, packed, tag)) {
+    if (copy_by_ring(&message)) {
         mca_btl_rbuf_lock(module);
         mca_btl_rbuf_frag_give(frag);
         mca_btl_rbuf_unlock(module);
@@ -372,23 +401,22 @@ int mca_btl_rbuf_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpo
 }
 
 /* One piece on the stack, straight into the request. */
-static bool send_now(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
-                     struct opal_convertor_t *convertor, const void *header, size_t header_size,
-                     size_t payload_size, mca_btl_base_tag_t tag)
+static bool send_now(const struct outgoing *message)
 {
-    _Alignas(struct rbuf_message_header) unsigned char message[MCA_BTL_RBUF_NOW_BYTES];
+    _Alignas(struct rbuf_message_header) unsigned char all[MCA_BTL_RBUF_NOW_BYTES];
     bool sent;
 
-    if (!pack(convertor, header, header_size, payload_size, message + HEADER_BYTES)) {
+    if (!pack(message, all + HEADER_BYTES)) {
         return false;
     }
-    mca_btl_rbuf_lock(module);
-    sent = rbuf_am_send_now(
-        endpoint->peer, RBUF_CONTROL, tag, (struct rbuf_message_header *) (void *) message,
-        (uint32_t) (header_size + payload_size), mca_btl_rbuf_callback_after(endpoint));
-    mca_btl_rbuf_unlock(module);
+    mca_btl_rbuf_lock(message->module);
+    sent =
+        rbuf_am_send_now(message->endpoint->peer, RBUF_CONTROL, message->tag,
+                         (struct rbuf_message_header *) (void *) all, (uint32_t) bytes_of(message),
+                         mca_btl_rbuf_callback_after(message->endpoint));
+    mca_btl_rbuf_unlock(message->module);
     if (!sent) {
-        start_over(convertor, payload_size);
+        start_over(message->convertor, message->payload_size);
     }
     return sent;
 }
@@ -398,85 +426,66 @@ static bool send_now(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *end
 static bool is_small(const mca_btl_rbuf_module_t *module, const mca_btl_base_endpoint_t *endpoint,
                      size_t bytes)
 {
-    return endpoint->state == MCA_BTL_RBUF_CONNECTED && mca_btl_rbuf_is_sent_inline(module, bytes);
+    return mca_btl_rbuf_endpoint_is_open(endpoint) && mca_btl_rbuf_is_sent_inline(module, bytes);
+}
+
+/* A descriptor as large as the message; NULL: there is none now. */
+static mca_btl_base_descriptor_t *descriptor_for(const struct outgoing *message,
+                                                 const struct wanted *wanted, uint32_t flags)
+{
+    return mca_btl_rbuf_alloc(&message->module->super, message->endpoint, wanted->order,
+                              bytes_of(message), wanted->flags | flags);
 }
 
 /* Over send/receive; what cannot go now is queued, or Open MPI has to wait. Out of line, lest it
  * take registers of the usual way. */
-static __attribute__((noinline)) int
-send_otherwise(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
-               struct opal_convertor_t *convertor, const void *header, size_t header_size,
-               size_t payload_size, uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
-               mca_btl_base_descriptor_t **descriptor)
+static __attribute__((noinline)) int send_otherwise(struct outgoing message,
+                                                    const struct wanted *wanted)
 {
-    mca_btl_base_module_t *btl = &module->super;
-    size_t bytes = header_size + payload_size;
-    mca_btl_base_descriptor_t *message = NULL;
+    mca_btl_base_module_t *btl = &message.module->super;
+    mca_btl_base_descriptor_t *descriptor;
 
-    if (is_small(module, endpoint, bytes) &&
-        send_now(module, endpoint, convertor, header, header_size, payload_size, tag)) {
+    if (is_small(message.module, message.endpoint, bytes_of(&message)) && send_now(&message)) {
         return OPAL_SUCCESS;
     }
-    if (!mca_btl_rbuf_fits_control(module, bytes)) {
-        note_beside(module, endpoint, bytes);
+    if (!mca_btl_rbuf_fits_control(message.module, bytes_of(&message))) {
+        note_beside(message.module, message.endpoint, bytes_of(&message));
     }
-    if (has_many_detached(endpoint)) {
-        if (descriptor != NULL) {
-            *descriptor = mca_btl_rbuf_alloc(btl, endpoint, order, bytes, flags);
+    if (has_many_detached(message.endpoint)) {
+        if (wanted->descriptor != NULL) {
+            *wanted->descriptor = descriptor_for(&message, wanted, 0);
         }
         return OPAL_ERR_RESOURCE_BUSY;
     }
-    message =
-        mca_btl_rbuf_alloc(btl, endpoint, order, bytes, flags | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
-    if (message != NULL &&
-        pack(convertor, header, header_size, payload_size, message->des_segments->seg_addr.pval)) {
-        message->des_flags &= ~(uint32_t) MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
-        mca_btl_rbuf_send(btl, endpoint, message, tag);
+    descriptor = descriptor_for(&message, wanted, MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
+    if (descriptor != NULL && pack(&message, descriptor->des_segments->seg_addr.pval)) {
+        descriptor->des_flags &= ~(uint32_t) MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
+        mca_btl_rbuf_send(btl, message.endpoint, descriptor, message.tag);
         return OPAL_SUCCESS;
     }
-    if (message != NULL) {
-        mca_btl_rbuf_free(btl, message);
-    }
     if (descriptor != NULL) {
-        *descriptor = NULL;
+        mca_btl_rbuf_free(btl, descriptor);
+    }
+    if (wanted->descriptor != NULL) {
+        *wanted->descriptor = NULL;
     }
     return OPAL_ERR_RESOURCE_BUSY;
 }
 
 /* By the ring or over send/receive, and tells how long that took if it is to be told. */
-static __attribute__((noinline)) int
-send_looked_at(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
-               struct opal_convertor_t *convertor, const void *header, size_t header_size,
-               size_t payload_size, uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
-               mca_btl_base_descriptor_t **descriptor)
+static __attribute__((noinline)) int send_looked_at(struct outgoing message,
+                                                    const struct wanted *wanted)
 {
-    const bool timed = mca_btl_rbuf_in_place_sample(module, endpoint, convertor, payload_size);
+    const bool timed = mca_btl_rbuf_in_place_sample(message.module, message.endpoint,
+                                                    message.convertor, message.payload_size);
     const uint64_t start = timed ? mca_btl_rbuf_now_ns() : 0;
-    const int status =
-        copy_by_ring(module, endpoint, convertor, header, header_size, payload_size, tag)
-            ? OPAL_SUCCESS
-            : send_otherwise(module, endpoint, convertor, header, header_size, payload_size, order,
-                             flags, tag, descriptor);
+    const int status = copy_by_ring(&message) ? OPAL_SUCCESS : send_otherwise(message, wanted);
 
     if (timed && status == OPAL_SUCCESS) {
-        mca_btl_rbuf_frequent_copied(&module->registrar, RBUF_FREQUENT_SEND,
-                                     (uint32_t) payload_size, start);
+        mca_btl_rbuf_frequent_copied(&message.module->registrar, RBUF_FREQUENT_SEND,
+                                     (uint32_t) message.payload_size, start);
     }
     return status;
-}
-
-/* What mca_btl_rbuf_sendi() does not do itself. One call of one function there: what that is handed
- * takes registers of the usual way otherwise. */
-static __attribute__((noinline)) int
-send_unusual(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
-             struct opal_convertor_t *convertor, const void *header, size_t header_size,
-             size_t payload_size, uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
-             mca_btl_base_descriptor_t **descriptor, bool looked_at)
-{
-    return looked_at ? send_looked_at(module, endpoint, convertor, header, header_size,
-                                      payload_size, order, flags, tag, descriptor)
-                     : send_otherwise(module, endpoint, convertor, header, header_size,
-                                      payload_size, order, flags, tag, descriptor);
 }
 
 int mca_btl_rbuf_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
@@ -485,13 +494,21 @@ int mca_btl_rbuf_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endp
                        mca_btl_base_descriptor_t **descriptor)
 {
     mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
+    const struct outgoing message = {.module = module,
+                                     .endpoint = endpoint,
+                                     .header = header,
+                                     .header_size = header_size,
+                                     .convertor = convertor,
+                                     .payload_size = payload_size,
+                                     .tag = tag};
     const bool looked_at = module->registrar.frequent != NULL &&
                            mca_btl_rbuf_frequent_is_due(module->registrar.frequent, payload_size);
 
-    if (!looked_at &&
-        copy_by_ring(module, endpoint, convertor, header, header_size, payload_size, tag)) {
+    if (looked_at) {
+        return send_looked_at(message, &(struct wanted){order, flags, descriptor});
+    }
+    if (copy_by_ring(&message)) {
         return OPAL_SUCCESS;
     }
-    return send_unusual(module, endpoint, convertor, header, header_size, payload_size, order,
-                        flags, tag, descriptor, looked_at);
+    return send_otherwise(message, &(struct wanted){order, flags, descriptor});
 }

@@ -15,6 +15,7 @@
 
 #include "core/base/fill.h"
 #include "core/eager/channel.h"
+#include "core/onesided/copied_put.h"
 #include "core/onesided/get.h"
 #include "core/rendezvous/grant.h"
 #include "core/eager/polling_set.h"
@@ -221,7 +222,13 @@ void rbuf_core_completed(struct rbuf_core *core, struct rbuf_work *work, int sta
     case RBUF_WORK_MARKER:
         return;
     case RBUF_WORK_CHUNK:
-        peer = rbuf_sender_chunk_completed(core, work, status);
+        peer = rbuf_sender_chunk_completed(core, work);
+        break;
+    case RBUF_WORK_EARLY:
+        peer = rbuf_early_out_completed(work);
+        break;
+    case RBUF_WORK_COPIED:
+        peer = rbuf_copied_put_chunk_completed(work, status);
         break;
     case RBUF_WORK_READ:
         peer = rbuf_get_chunk_completed(work, status);

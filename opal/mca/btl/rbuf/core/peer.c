@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/eager/channel.h"
+#include "core/onesided/copied_put.h"
 #include "core/onesided/get.h"
 #include "core/rendezvous/grant.h"
 #include "core/onesided/rma.h"
@@ -19,6 +20,7 @@
 #include "core/link/credit.h"
 #include "core/rendezvous/early.h"
 #include "core/rendezvous/lease.h"
+#include "core/stage/copies.h"
 
 #define FIRST_PEERS 16u /* places of the first table */
 
@@ -72,8 +74,8 @@ int rbuf_peer_add(struct rbuf_core *core, struct rbuf_mailbox *mailbox, void *us
     TAILQ_INIT(&added->puts);
     TAILQ_INIT(&added->ungranted);
     TAILQ_INIT(&added->gets);
-    TAILQ_INIT(&added->gets_waiting);
-    TAILQ_INIT(&added->puts_waiting);
+    rbuf_copies_open(&added->copied_puts);
+    rbuf_copies_open(&added->copied_gets);
     TAILQ_INIT(&added->rmas);
     SLIST_INIT(&added->unexpected_rtrs);
     core->peers[index] = added;
@@ -100,9 +102,9 @@ void rbuf_peer_connected(struct rbuf_peer *peer, const struct rbuf_peer_link *li
     peer->their_mailbox_rkey = link->their_mailbox_rkey;
     peer->their_stage_bytes = link->their_stage_bytes;
     peer->their_index = link->their_index;
-    peer->unordered = link->unordered;
+    peer->proof = link->proof;
     peer->counts.mine[RBUF_COUNTED] =
-        link->words_overtake ? RBUF_COUNTED_UNORDERED : RBUF_COUNTED_IN_ORDER;
+        link->words == RBUF_WORDS_IN_ORDER ? RBUF_COUNTED_IN_ORDER : RBUF_COUNTED_UNORDERED;
     rbuf_peer_become(peer, RBUF_PEER_CONNECTED);
     rbuf_peer_wake(peer);
 }
@@ -116,6 +118,7 @@ static void end_all(struct rbuf_peer *peer, int status)
     rbuf_channel_fail(peer, status);
     rbuf_rma_fail(peer, status);
     rbuf_sender_fail(peer, status);
+    rbuf_copied_put_fail(peer, status);
     rbuf_get_fail(peer, status);
 }
 
@@ -221,6 +224,7 @@ void rbuf_peer_remove(struct rbuf_peer *peer)
         end_all(peer, peer->broken_status);
     }
     rbuf_sender_fail(peer, -ECONNRESET);
+    rbuf_copied_put_fail(peer, -ECONNRESET);
     for (uint32_t i = 0; i < core->grant_count; i++) {
         if (core->grants[i]->peer == peer) {
             rbuf_grant_close(core->grants[i]);

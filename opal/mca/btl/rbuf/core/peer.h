@@ -20,9 +20,9 @@ struct rbuf_peer_link {
     uint16_t granted[RBUF_CHANNELS]; /* that we give it; 0: as core's options say */
     uint32_t
         their_stage_bytes; /* that it can stage at once: no chunk to it is larger; 0: unknown */
-    bool unordered; /* writes through these queues are not placed in order here, whatever core's
-                       options say: what they bring has checksums */
-    bool words_overtake; /* nor are words, whatever core's options say (core/link/words.h) */
+    enum rbuf_proof proof; /* CHECKSUM: writes through these queues are not placed in order here,
+                              whatever core's options say, and what they bring has checksums */
+    enum rbuf_words_order words; /* of those in our mailbox (core/link/words.h) */
 };
 
 /* Adds an unconnected peer, whose `mailbox` (zeroed, registered) the caller owns; it may be NULL

@@ -93,16 +93,10 @@ static void describe(mca_btl_base_endpoint_t *endpoint, struct rbuf_exchange *mi
     }
 }
 
-/* True if the ports are known to be of different IP networks. */
-static bool is_routed(const struct rbuf_port_address *ours, const struct rbuf_port_address *theirs)
-{
-    return ours->link_layer == RBUF_LINK_ETHERNET && ours->subnet != theirs->subnet &&
-           ours->subnet != 0 && theirs->subnet != 0;
-}
-
 /* The queue pairs are connected both ways: core may post. */
-static void connected(mca_btl_base_endpoint_t *endpoint, const struct rbuf_exchange_side *theirs)
+static void connected(mca_btl_base_endpoint_t *endpoint)
 {
+    const struct rbuf_exchange_side *theirs = &endpoint->theirs;
     struct rbuf_peer_link link = {.mailbox = endpoint->mailbox,
                                   .their_mailbox = theirs->mailbox,
                                   .their_mailbox_rkey = theirs->mailbox_rkey,
@@ -113,20 +107,21 @@ static void connected(mca_btl_base_endpoint_t *endpoint, const struct rbuf_excha
         link.queue[i] = endpoint->queue[i];
         link.window[i] = theirs->window[i];
         link.granted[i] = rbuf_queue_window(endpoint->queue[i]);
-        link.unordered |= endpoint->module->port->subblock == RBUF_SUBBLOCK_ON &&
-                          !rbuf_queue_in_order(endpoint->queue[i], endpoint->module->port);
+        if (endpoint->module->port->subblock == RBUF_SUBBLOCK_ON &&
+            !rbuf_queue_in_order(endpoint->queue[i], endpoint->module->port)) {
+            link.proof = RBUF_PROOF_CHECKSUM;
+        }
     }
-    link.words_overtake =
-        !rbuf_queue_in_order(endpoint->queue[RBUF_CONTROL], endpoint->module->port);
-    if (link.unordered) {
+    link.words = rbuf_queue_in_order(endpoint->queue[RBUF_CONTROL], endpoint->module->port)
+                     ? RBUF_WORDS_IN_ORDER
+                     : RBUF_WORDS_ONE_BY_ONE;
+    if (link.proof == RBUF_PROOF_CHECKSUM) {
         mca_btl_rbuf_verbose("rbuf: %s: the adapter places in order, but not what %s writes: its "
                              "blocks and messages are checked by checksums",
                              endpoint->module->port->name,
                              OPAL_NAME_PRINT(endpoint->proc->proc_name));
     }
     endpoint->state = MCA_BTL_RBUF_CONNECTED;
-    endpoint->routed = is_routed(&endpoint->module->port->address, &theirs->address);
-    memcpy(endpoint->their_gid, theirs->address.gid, sizeof(endpoint->their_gid));
     rbuf_peer_connected(endpoint->peer, &link);
     mca_btl_rbuf_latency_connected(endpoint);
     mca_btl_rbuf_endpoint_forget_modex(endpoint);
@@ -139,7 +134,8 @@ static void connect_self(mca_btl_base_endpoint_t *endpoint)
 
     describe(endpoint, &mine);
     if (connect_queues(endpoint, &mine.side)) {
-        connected(endpoint, &mine.side);
+        endpoint->theirs = mine.side;
+        connected(endpoint);
     } else {
         connection_failed(endpoint, "a queue pair could not be connected to itself");
     }
@@ -182,7 +178,8 @@ static void request_accepted(mca_btl_base_endpoint_t *endpoint, struct rbuf_conn
         return;
     }
     rbuf_connection_establish(endpoint->connection);
-    connected(endpoint, &event->theirs.side);
+    endpoint->theirs = event->theirs.side;
+    connected(endpoint);
 }
 
 static void request_rejected(mca_btl_base_endpoint_t *endpoint, struct rbuf_connect_event *event)
@@ -211,11 +208,10 @@ static enum rbuf_reject_reason judge_request(const mca_btl_base_endpoint_t *endp
         }
         break;
     case MCA_BTL_RBUF_ACCEPTED:
-        return RBUF_REJECT_CONNECTED;
     case MCA_BTL_RBUF_CONNECTED:
-        /* One that had left and is back cannot be waited for: its old connection is still in use
-         * here. */
-        return endpoint->disconnected ? RBUF_REJECT_CLOSING : RBUF_REJECT_CONNECTED;
+        return RBUF_REJECT_CONNECTED;
+    case MCA_BTL_RBUF_DISCONNECTED: /* and back; its old connection is still in use here */
+    case MCA_BTL_RBUF_GONE:
     case MCA_BTL_RBUF_FAILED:
         return RBUF_REJECT_CLOSING;
     }
@@ -308,7 +304,7 @@ void mca_btl_rbuf_connect_event(mca_btl_base_endpoint_t *endpoint, struct rbuf_c
         break;
     case RBUF_CONNECT_ESTABLISHED:
         if (endpoint->state == MCA_BTL_RBUF_ACCEPTED && endpoint->connection == event->connection) {
-            connected(endpoint, &endpoint->theirs);
+            connected(endpoint);
         }
         break;
     case RBUF_CONNECT_ABANDONED:

@@ -18,17 +18,10 @@
 
 void mca_btl_rbuf_disconnected_note(mca_btl_base_endpoint_t *endpoint)
 {
-    endpoint->disconnected = true;
+    mca_btl_rbuf_endpoint_leave(endpoint);
     if (endpoint->module->disconnected != MCA_BTL_RBUF_DISCONNECTED_KEPT) {
         endpoint->module->disconnected = MCA_BTL_RBUF_DISCONNECTED_NEWS;
     }
-}
-
-/* What failed after the DREQ was no loss (btl/progress.c). */
-static bool is_disconnected(const mca_btl_base_endpoint_t *endpoint)
-{
-    return endpoint->disconnected &&
-           (endpoint->state == MCA_BTL_RBUF_CONNECTED || endpoint->state == MCA_BTL_RBUF_FAILED);
 }
 
 /* True if nothing here, nor in Open MPI, waits for the peer or names what is to go. */
@@ -54,12 +47,11 @@ static bool start_anew(mca_btl_base_endpoint_t *endpoint)
     }
     mca_btl_rbuf_endpoint_empty(endpoint);
     endpoint->peer = fresh;
-    endpoint->disconnected = false;
     endpoint->state = MCA_BTL_RBUF_IDLE;
     return true;
 }
 
-/* True if none that has departed is left. */
+/* True if nothing is left of who has left. */
 static bool clear(mca_btl_rbuf_module_t *module)
 {
     mca_btl_base_endpoint_t *endpoint;
@@ -67,7 +59,7 @@ static bool clear(mca_btl_rbuf_module_t *module)
 
     TAILQ_FOREACH(endpoint, &module->endpoints, link)
     {
-        if (is_disconnected(endpoint)) {
+        if (mca_btl_rbuf_endpoint_has_left(endpoint)) {
             all = is_over(endpoint) && start_anew(endpoint) && all;
         }
     }
@@ -86,7 +78,8 @@ bool mca_btl_rbuf_disconnected_due(const mca_btl_base_endpoint_t *endpoint)
 {
     mca_btl_rbuf_module_t *module = endpoint->module;
 
-    if (!is_disconnected(endpoint) || module->disconnected == MCA_BTL_RBUF_DISCONNECTED_KEPT) {
+    if (!mca_btl_rbuf_endpoint_has_left(endpoint) ||
+        module->disconnected == MCA_BTL_RBUF_DISCONNECTED_KEPT) {
         return false;
     }
     module->disconnected = MCA_BTL_RBUF_DISCONNECTED_NEWS;

@@ -6,6 +6,11 @@
  * adds every process of the node at start: a peer that is never spoken to costs the endpoint and
  * core's peer, nothing pinned, and no descriptor.
  *
+ *     peers/connect.c has the ways from IDLE to CONNECTED
+ *     CONNECTED -> DISCONNECTED -> IDLE        the peer has left, and nothing of it is left
+ *     any -> FAILED                            the peer is lost
+ *     FAILED, DISCONNECTED -> GONE -> IDLE     lost, and it has left: in either order
+ *
  * The caller holds the module's lock, but where it says otherwise.
  */
 #include "peers/endpoint.h"
@@ -92,7 +97,9 @@ static mca_btl_base_endpoint_t *make(mca_btl_rbuf_module_t *module, opal_proc_t 
     endpoint->proc = proc;
     endpoint->their_port = (uint32_t) pairs->partner[module->index];
     endpoint->pairs = pairs->count;
-    endpoint->in_place = (module->super.btl_flags & MCA_BTL_FLAGS_SEND_INPLACE) != 0;
+    endpoint->handover = (module->super.btl_flags & MCA_BTL_FLAGS_SEND_INPLACE) != 0
+                             ? MCA_BTL_RBUF_BY_PREPARE
+                             : MCA_BTL_RBUF_BY_SENDI;
     while (pairs->partner[endpoint->first_module] < 0) {
         endpoint->first_module++;
     }
@@ -270,7 +277,14 @@ void mca_btl_rbuf_endpoint_destroy(mca_btl_base_endpoint_t *endpoint)
     free(endpoint);
 }
 
-/* ---- failing ---- */
+/* ---- leaving and failing ---- */
+
+void mca_btl_rbuf_endpoint_leave(mca_btl_base_endpoint_t *endpoint)
+{
+    endpoint->state = endpoint->state == MCA_BTL_RBUF_FAILED || endpoint->state == MCA_BTL_RBUF_GONE
+                          ? MCA_BTL_RBUF_GONE
+                          : MCA_BTL_RBUF_DISCONNECTED;
+}
 
 void mca_btl_rbuf_endpoint_stop(mca_btl_base_endpoint_t *endpoint)
 {
@@ -284,11 +298,13 @@ void mca_btl_rbuf_endpoint_stop(mca_btl_base_endpoint_t *endpoint)
 
 void mca_btl_rbuf_endpoint_fail(mca_btl_base_endpoint_t *endpoint, const char *cause)
 {
-    if (endpoint->state != MCA_BTL_RBUF_FAILED) {
-        endpoint->state = MCA_BTL_RBUF_FAILED;
-        endpoint->cause = strdup(cause);
-        mca_btl_rbuf_endpoint_stop(endpoint);
+    if (endpoint->state == MCA_BTL_RBUF_FAILED || endpoint->state == MCA_BTL_RBUF_GONE) {
+        return;
     }
+    endpoint->state =
+        endpoint->state == MCA_BTL_RBUF_DISCONNECTED ? MCA_BTL_RBUF_GONE : MCA_BTL_RBUF_FAILED;
+    endpoint->cause = strdup(cause);
+    mca_btl_rbuf_endpoint_stop(endpoint);
 }
 
 static const char *status_text(int status)
@@ -317,6 +333,16 @@ static const char *status_text(int status)
     }
 }
 
+/* True if the ports are known to be of different IP networks. */
+static bool is_routed(const mca_btl_base_endpoint_t *endpoint)
+{
+    const struct rbuf_port_address *ours = &endpoint->module->port->address;
+    const struct rbuf_port_address *theirs = &endpoint->theirs.address;
+
+    return ours->link_layer == RBUF_LINK_ETHERNET && ours->subnet != theirs->subnet &&
+           ours->subnet != 0 && theirs->subnet != 0;
+}
+
 /* Between networks without a router every packet is lost, and a silent adapter means that. */
 static void lost_between_networks(mca_btl_base_endpoint_t *endpoint)
 {
@@ -326,7 +352,7 @@ static void lost_between_networks(mca_btl_base_endpoint_t *endpoint)
     char cause[3 * RBUF_PORT_TRAIT_MAX + 160];
 
     rbuf_gid_text(port->address.gid, ours);
-    rbuf_gid_text(endpoint->their_gid, theirs);
+    rbuf_gid_text(endpoint->theirs.address.gid, theirs);
     snprintf(cause, sizeof(cause),
              "%s; our GID %u is %s, its %s is of another IP network, to which nothing may route "
              "(name one network: btl_rbuf_gid_index)",
@@ -361,7 +387,7 @@ void mca_btl_rbuf_endpoint_lost(mca_btl_base_endpoint_t *endpoint, int status)
 {
     if (status == -ETIMEDOUT && is_at_link_local(endpoint)) {
         lost_at_link_local(endpoint);
-    } else if (status == -ETIMEDOUT && endpoint->routed) {
+    } else if (status == -ETIMEDOUT && is_routed(endpoint)) {
         lost_between_networks(endpoint);
     } else {
         mca_btl_rbuf_endpoint_fail(endpoint, status_text(status));

@@ -6,13 +6,22 @@
 #include "connect/listener.h"
 #include "verbs/queue_pair.h"
 
+/* What an endpoint waits for. */
 typedef enum {
-    MCA_BTL_RBUF_IDLE,       /* never used */
-    MCA_BTL_RBUF_CONNECTING, /* our request is on its way, no answer yet */
-    MCA_BTL_RBUF_ACCEPTED,   /* we accepted theirs; RTU is due */
-    MCA_BTL_RBUF_CONNECTED,
-    MCA_BTL_RBUF_FAILED
+    MCA_BTL_RBUF_IDLE,         /* its first use, or a request of the peer */
+    MCA_BTL_RBUF_CONNECTING,   /* an answer to our request */
+    MCA_BTL_RBUF_ACCEPTED,     /* the peer's RTU: we accepted its request */
+    MCA_BTL_RBUF_CONNECTED,    /* messages, of either side */
+    MCA_BTL_RBUF_DISCONNECTED, /* its end: the peer has sent a DREQ, or has ours */
+    MCA_BTL_RBUF_GONE,         /* likewise; what was left has failed, which is no loss */
+    MCA_BTL_RBUF_FAILED        /* its end: the peer is lost */
 } mca_btl_rbuf_endpoint_state_t;
+
+/* How ob1 hands eager messages for an endpoint over: with reuse that changes (btl/bml.h). */
+typedef enum {
+    MCA_BTL_RBUF_BY_SENDI,  /* to sendi, where they are copied */
+    MCA_BTL_RBUF_BY_PREPARE /* to prepare_src and send, where they may go in place */
+} mca_btl_rbuf_handover_t;
 
 /* One peer process on one port. */
 struct mca_btl_base_endpoint_t {
@@ -27,21 +36,30 @@ struct mca_btl_base_endpoint_t {
     struct rbuf_peer *peer;
     struct rbuf_fab_queue *queue[RBUF_CHANNELS]; /* NULL until the first use */
     struct rbuf_mailbox *mailbox;                /* NULL until the first use */
-    struct rbuf_exchange_side theirs;            /* ACCEPTED: what the caller said of itself */
+    struct rbuf_exchange_side theirs;   /* from ACCEPTED or CONNECTED on: what it said of itself */
     struct rbuf_connection *connection; /* our request, or theirs that we accepted; NULL if none */
     _Atomic unsigned putting;           /* callbacks of puts to it that are running */
     _Atomic uint32_t detached; /* messages that are queued, or posted, while Open MPI is through */
-    bool disconnected;         /* the peer has sent a DREQ, or has ours */
-    char *cause;               /* why it failed, for people; NULL: it has not */
-    bool routed;               /* the two ports' GIDs are of different IP networks */
-    uint8_t their_gid[16];     /* once it is connected */
+    char *cause;               /* GONE, FAILED: why, for people */
     TAILQ_ENTRY(mca_btl_base_endpoint_t) link;
     struct mca_btl_rbuf_packed *packed; /* NULL: nothing was packed for it */
-    bool in_place;                      /* ob1 hands eager messages over in place; with reuse */
+    mca_btl_rbuf_handover_t handover;   /* what ob1 does */
     uint32_t samples_due;               /* of its latency */
     uint32_t attempts_left;             /* at them */
-    bool early_barred; /* no early data of packed messages: Open MPI asked for others once */
 };
+
+/* True if core may post to the peer, as far as is known here. */
+static inline bool mca_btl_rbuf_endpoint_is_open(const mca_btl_base_endpoint_t *endpoint)
+{
+    return endpoint->state == MCA_BTL_RBUF_CONNECTED ||
+           endpoint->state == MCA_BTL_RBUF_DISCONNECTED;
+}
+
+/* True if the peer has left in order: what fails is no loss. */
+static inline bool mca_btl_rbuf_endpoint_has_left(const mca_btl_base_endpoint_t *endpoint)
+{
+    return endpoint->state == MCA_BTL_RBUF_DISCONNECTED || endpoint->state == MCA_BTL_RBUF_GONE;
+}
 
 /* True if all messages to the peer go by this endpoint, as a whole: the two processes reach each
  * other by one port each, and rbuf's exclusivity was not lowered so that it shares peers with
@@ -82,10 +100,14 @@ mca_btl_base_endpoint_t *mca_btl_rbuf_endpoint_find(mca_btl_rbuf_module_t *modul
 bool mca_btl_rbuf_endpoint_prepare(mca_btl_base_endpoint_t *endpoint);
 void mca_btl_rbuf_endpoint_forget_modex(mca_btl_base_endpoint_t *endpoint);
 
+/* The peer has left, or we do: DISCONNECTED; GONE if it has failed before. */
+void mca_btl_rbuf_endpoint_leave(mca_btl_base_endpoint_t *endpoint);
+
 /* Everything with the peer ends. */
 void mca_btl_rbuf_endpoint_stop(mca_btl_base_endpoint_t *endpoint);
 
-/* Likewise, as an error; `cause` is for people, and the first one counts. */
+/* Likewise, as an error: FAILED; GONE if it has left before. `cause` is for people, and the first
+ * one counts. */
 void mca_btl_rbuf_endpoint_fail(mca_btl_base_endpoint_t *endpoint, const char *cause);
 
 /* The fabric says that the peer is gone. */

@@ -28,7 +28,7 @@ static mca_btl_base_endpoint_t *next_untimed(const mca_btl_rbuf_module_t *module
 
     TAILQ_FOREACH(endpoint, &module->endpoints, link)
     {
-        if (endpoint->state == MCA_BTL_RBUF_CONNECTED && endpoint->samples_due > 0) {
+        if (mca_btl_rbuf_endpoint_is_open(endpoint) && endpoint->samples_due > 0) {
             return endpoint;
         }
     }
@@ -79,7 +79,7 @@ static void end(mca_btl_rbuf_module_t *module, uint64_t now)
     const uint64_t took = now - latency->begun_ns;
 
     latency->state = MCA_BTL_RBUF_LATENCY_DUE;
-    if (endpoint->state != MCA_BTL_RBUF_CONNECTED) {
+    if (!mca_btl_rbuf_endpoint_is_open(endpoint)) {
         return; /* it may have ended with an error */
     }
     if (took <= latency->near_ns) {

@@ -19,6 +19,7 @@
  * starts anew where they are, and no later message of the endpoint has early data.
  *
  *     NONE -> PREPARED -> PACKING -> ASKED -> NONE
+ *                                    ASKED -> ASTRAY -> BARRED
  *
  * Threads: the module's lock guards all of it.
  */
@@ -35,11 +36,14 @@
 #define IN_FLIGHT_MOST 1u
 #define BLOCKS_MOST    64u /* of early data */
 
+/* What the packed messages of an endpoint wait for. */
 typedef enum {
-    MCA_BTL_RBUF_PACKED_NONE,
-    MCA_BTL_RBUF_PACKED_PREPARED, /* its rendezvous is */
-    MCA_BTL_RBUF_PACKED_PACKING,  /* it is sent, and progress packs: on module->packing */
-    MCA_BTL_RBUF_PACKED_ASKED     /* Open MPI asks for fragments: no more early data */
+    MCA_BTL_RBUF_PACKED_NONE,     /* the next message */
+    MCA_BTL_RBUF_PACKED_BARRED,   /* nothing: Open MPI asked for other bytes once */
+    MCA_BTL_RBUF_PACKED_PREPARED, /* its rendezvous to be sent */
+    MCA_BTL_RBUF_PACKED_PACKING,  /* progress, which packs: on module->packing */
+    MCA_BTL_RBUF_PACKED_ASKED,    /* Open MPI to ask for the next fragment: no more early data */
+    MCA_BTL_RBUF_PACKED_ASTRAY    /* the same; it is the last that had early data */
 } mca_btl_rbuf_packed_state_t;
 
 /* The message of packed data to an endpoint that has early data . */
@@ -61,7 +65,7 @@ static bool is_possible(const mca_btl_base_endpoint_t *endpoint,
                         const struct opal_convertor_t *convertor)
 {
     return mca_btl_rbuf_params.early_data == MCA_BTL_RBUF_ON && mca_btl_rbuf_is_alone(endpoint) &&
-           !endpoint->early_barred && endpoint->state == MCA_BTL_RBUF_CONNECTED &&
+           mca_btl_rbuf_endpoint_is_open(endpoint) &&
            (convertor->flags & RBUF_CONVERTOR_DEVICE) == 0 &&
            convertor->bConverted < convertor->local_size;
 }
@@ -72,7 +76,8 @@ static void leave(struct mca_btl_rbuf_packed *packed)
     if (packed->state == MCA_BTL_RBUF_PACKED_PACKING) {
         TAILQ_REMOVE(&packed->endpoint->module->packing, packed, link);
     }
-    packed->state = MCA_BTL_RBUF_PACKED_NONE;
+    packed->state = packed->state == MCA_BTL_RBUF_PACKED_ASTRAY ? MCA_BTL_RBUF_PACKED_BARRED
+                                                                : MCA_BTL_RBUF_PACKED_NONE;
 }
 
 /* What is left of its early data will not be asked for. */
@@ -234,7 +239,7 @@ static void start_anew(struct mca_btl_rbuf_packed *packed, size_t position)
     size_t beginning = 0;
 
     abandon(packed);
-    packed->endpoint->early_barred = true;
+    packed->state = MCA_BTL_RBUF_PACKED_ASTRAY;
     opal_convertor_set_position(packed->copy, &beginning);
     packed->claimed = position;
     opal_convertor_set_position(packed->copy, &position);
@@ -354,7 +359,7 @@ bool mca_btl_rbuf_packed_claim(mca_btl_rbuf_module_t *module, mca_btl_base_endpo
 
 bool mca_btl_rbuf_packed_under_way(const mca_btl_base_endpoint_t *endpoint)
 {
-    return endpoint->packed != NULL && endpoint->packed->state != MCA_BTL_RBUF_PACKED_NONE;
+    return endpoint->packed != NULL && endpoint->packed->state >= MCA_BTL_RBUF_PACKED_PREPARED;
 }
 
 void mca_btl_rbuf_packed_close(mca_btl_base_endpoint_t *endpoint)

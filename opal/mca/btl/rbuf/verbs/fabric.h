@@ -72,20 +72,15 @@ static inline void rbuf_fab_local(struct rbuf_fab_request *request, const void *
     request->wr.num_sge = bytes == 0 ? 0 : 1;
 }
 
-/* Posts an RDMA request with one piece of local memory; `immediate` in network order. */
-static inline enum rbuf_fab_status rbuf_fab_rdma(struct rbuf_fab_queue *queue,
-                                                 enum ibv_wr_opcode opcode, unsigned flags,
-                                                 const void *local, uint32_t lkey, uint32_t bytes,
-                                                 uint64_t remote, uint32_t rkey, __be32 immediate,
-                                                 struct rbuf_work *work)
+/* A write to `remote`, which wants its local memory yet: then it stays where it is. */
+static inline struct rbuf_fab_request rbuf_fab_write_to(enum ibv_wr_opcode opcode, uint64_t remote,
+                                                        uint32_t rkey)
 {
-    struct rbuf_fab_request request = {
-        .wr = {.opcode = opcode, .send_flags = flags, .imm_data = immediate}};
+    struct rbuf_fab_request request = {.wr = {.opcode = opcode}};
 
-    rbuf_fab_local(&request, local, bytes, lkey);
     request.wr.wr.rdma.remote_addr = remote;
     request.wr.wr.rdma.rkey = rkey;
-    return rbuf_fab_post(queue, &request, work);
+    return request;
 }
 
 /* RDMA write of `bytes` from registered memory. */
@@ -93,7 +88,10 @@ static inline enum rbuf_fab_status rbuf_fab_write(struct rbuf_fab_queue *queue, 
                                                   uint32_t lkey, uint32_t bytes, uint64_t remote,
                                                   uint32_t rkey, struct rbuf_work *work)
 {
-    return rbuf_fab_rdma(queue, IBV_WR_RDMA_WRITE, 0, local, lkey, bytes, remote, rkey, 0, work);
+    struct rbuf_fab_request request = rbuf_fab_write_to(IBV_WR_RDMA_WRITE, remote, rkey);
+
+    rbuf_fab_local(&request, local, bytes, lkey);
+    return rbuf_fab_post(queue, &request, work);
 }
 
 /* The same, announced by a receive completion that carries `immediate` (host order). */
@@ -103,8 +101,11 @@ static inline enum rbuf_fab_status rbuf_fab_write_immediate(struct rbuf_fab_queu
                                                             uint32_t rkey, uint32_t immediate,
                                                             struct rbuf_work *work)
 {
-    return rbuf_fab_rdma(queue, IBV_WR_RDMA_WRITE_WITH_IMM, 0, local, lkey, bytes, remote, rkey,
-                         htobe32(immediate), work);
+    struct rbuf_fab_request request = rbuf_fab_write_to(IBV_WR_RDMA_WRITE_WITH_IMM, remote, rkey);
+
+    request.wr.imm_data = htobe32(immediate);
+    rbuf_fab_local(&request, local, bytes, lkey);
+    return rbuf_fab_post(queue, &request, work);
 }
 
 /* RDMA write whose data (at most rbuf_fab_inline_max() bytes) travels in the request itself. */
@@ -113,8 +114,11 @@ static inline enum rbuf_fab_status rbuf_fab_write_inline(struct rbuf_fab_queue *
                                                          uint64_t remote, uint32_t rkey,
                                                          struct rbuf_work *work)
 {
-    return rbuf_fab_rdma(queue, IBV_WR_RDMA_WRITE, IBV_SEND_INLINE, data, 0, bytes, remote, rkey, 0,
-                         work);
+    struct rbuf_fab_request request = rbuf_fab_write_to(IBV_WR_RDMA_WRITE, remote, rkey);
+
+    request.wr.send_flags = IBV_SEND_INLINE;
+    rbuf_fab_local(&request, data, bytes, 0);
+    return rbuf_fab_post(queue, &request, work);
 }
 
 /* Fills what stays the same in every write from memory under `lkey` to memory under `rkey`. The

@@ -18,7 +18,9 @@ struct rbuf_fab_queue;
 
 enum rbuf_work_kind {
     RBUF_WORK_MARKER, /* retires unsignalled requests of a queue pair, means nothing else */
-    RBUF_WORK_CHUNK,  /* a chunk of a staged put left its staging buffer */
+    RBUF_WORK_CHUNK,  /* a chunk for a lane left its staging buffer */
+    RBUF_WORK_EARLY,  /* likewise a chunk of early data */
+    RBUF_WORK_COPIED, /* a chunk of a copied put is at its place */
     RBUF_WORK_READ,   /* a chunk of a copied get is in its staging buffer */
     RBUF_WORK_SEND,   /* an active message left its buffer */
     RBUF_WORK_RMA,    /* an in-place write, read or atomic has completed */

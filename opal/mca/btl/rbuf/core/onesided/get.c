@@ -8,6 +8,7 @@
 
 #include "core/base/copy.h"
 #include "core/base/cut.h"
+#include "core/stage/copies.h"
 #include "core/stage/tx_chunk.h"
 
 static void become(struct rbuf_get *get, enum rbuf_get_state state)
@@ -36,7 +37,7 @@ static bool window_open(const struct rbuf_get *get)
     const struct rbuf_peer *peer = get->peer;
 
     return (peer->reads == 0 || peer->reads < peer->core->options.reads) &&
-           rbuf_tx_chunk_may_go(peer->core, peer->get_bytes, get->chunks == 0, get->next.bytes);
+           rbuf_copies_may_go(peer->core, &peer->copied_gets, &get->copy, get->next.bytes);
 }
 
 static enum rbuf_fab_status post(struct rbuf_get *get, struct rbuf_tx_chunk *chunk)
@@ -62,8 +63,7 @@ static void chunk_posted(struct rbuf_get *get, const struct rbuf_tx_chunk *chunk
 
     peer->in_flight++;
     peer->reads++;
-    peer->get_bytes += chunk->shape.bytes;
-    get->chunks++;
+    rbuf_copies_posted(&peer->copied_gets, &get->copy, chunk->shape.bytes);
     if (!rbuf_cut_next(schedule_of(get), RBUF_CUT_GET, get->bytes, &get->next)) {
         become(get, RBUF_GET_LANDING);
     }
@@ -105,7 +105,7 @@ static enum ask ask(struct rbuf_get *get)
 /* Of a chunk that was read, or was to be. */
 static void give_back(struct rbuf_tx_chunk *chunk)
 {
-    chunk->peer->get_bytes -= chunk->shape.bytes;
+    rbuf_copies_back(&chunk->peer->copied_gets, chunk->shape.bytes);
     rbuf_tx_chunk_free(chunk->peer->core, chunk);
 }
 
@@ -131,7 +131,7 @@ static void copy_out(struct rbuf_get *get, uint64_t *budget)
     while (*budget > 0 && (chunk = STAILQ_FIRST(&get->landed)) != NULL &&
            copy_some(get, chunk, budget)) {
         STAILQ_REMOVE_HEAD(&get->landed, link);
-        get->chunks--;
+        get->copy.chunks--;
         give_back(chunk);
     }
 }
@@ -149,28 +149,31 @@ static enum get_progress advance(struct rbuf_get *get, bool may_stage, uint64_t 
         asked = ask(get);
         *done += asked == ASKED;
     }
-    if (get->state == RBUF_GET_LANDING && get->chunks == 0) {
+    if (get->state == RBUF_GET_LANDING && get->copy.chunks == 0) {
         return GET_FINISHED;
     }
     return asked == OUT_OF_STAGING ? GET_OUT_OF_STAGING : GET_BLOCKED;
 }
 
+static struct rbuf_get *get_of(struct rbuf_copy *copy)
+{
+    return (struct rbuf_get *) (void *) ((char *) copy - offsetof(struct rbuf_get, copy));
+}
+
 static void begin(struct rbuf_peer *peer, struct rbuf_get *get)
 {
+    become(get, RBUF_GET_ASKING);
     TAILQ_INSERT_TAIL(&peer->gets, get, link);
-    peer->gets_begun++;
 }
 
 /* A get is over: the one that waits the longest has its place. */
 static void leave(struct rbuf_peer *peer, struct rbuf_get *get)
 {
-    struct rbuf_get *next = TAILQ_FIRST(&peer->gets_waiting);
+    struct rbuf_copy *next = rbuf_copies_end(&peer->copied_gets);
 
     TAILQ_REMOVE(&peer->gets, get, link);
-    peer->gets_begun--;
     if (next != NULL) {
-        TAILQ_REMOVE(&peer->gets_waiting, next, link);
-        begin(peer, next);
+        begin(peer, get_of(next));
     }
 }
 
@@ -201,8 +204,7 @@ int rbuf_get_progress(struct rbuf_peer *peer, uint64_t *budget)
 
 struct rbuf_peer *rbuf_get_chunk_completed(struct rbuf_work *work, int status)
 {
-    /* The work is the chunk's first member. */
-    struct rbuf_tx_chunk *chunk = (struct rbuf_tx_chunk *) (void *) work;
+    struct rbuf_tx_chunk *chunk = rbuf_tx_chunk_of(work);
     struct rbuf_peer *peer = chunk->peer;
 
     peer->reads--;
@@ -221,8 +223,7 @@ void rbuf_get_start(struct rbuf_peer *peer, struct rbuf_get *get)
     uint64_t budget = 0; /* nothing of it has arrived */
 
     get->peer = peer;
-    get->state = RBUF_GET_ASKING;
-    get->chunks = 0;
+    get->state = RBUF_GET_WAITING;
     STAILQ_INIT(&get->landed);
     peer->core->stats.copied_gets++;
     if (peer->state == RBUF_PEER_FAILED) {
@@ -230,8 +231,7 @@ void rbuf_get_start(struct rbuf_peer *peer, struct rbuf_get *get)
         return;
     }
     rbuf_cut_first(schedule_of(get), RBUF_CUT_GET, get->bytes, &get->next);
-    if (peer->gets_begun == RBUF_COPIED_AT_ONCE) {
-        TAILQ_INSERT_TAIL(&peer->gets_waiting, get, link);
+    if (!rbuf_copies_begin(&peer->copied_gets, &get->copy)) {
         return;
     }
     begin(peer, get);

@@ -6,30 +6,34 @@
  * What nothing hides is the copy of the last one, so chunks shrink towards the end
  * (core/base/cut.h).
  *
- *     ASKING -> LANDING -> DONE
+ *     WAITING -> ASKING -> LANDING -> DONE
  *
  * Invariants: the gets of a peer have no more bytes of staging than a lane, but for a short chunk
- * of each, and no more reads than the adapter has under way at a time; chunks give staging back
- * when they have arrived and are copied, whatever the peer's software does; behind a get that waits
- * for staging none takes any.
+ * of each (core/stage/copies.h), and no more reads than the adapter has under way at a time; chunks
+ * give staging back when they have arrived and are copied, whatever the peer's software does;
+ * behind a get that waits for staging none takes any.
  *
  * Threads: the module's lock is held.
  */
 #ifndef RBUF_CORE_GET_H
 #define RBUF_CORE_GET_H
 
+#include "core/base/states.h"
 #include "core/base/trace.h"
 #include "core/state/state.h"
 
-enum rbuf_get_state {
-    RBUF_GET_ASKING,  /* chunk `next` is to be read */
-    RBUF_GET_LANDING, /* the last chunks are under way, or to be copied */
-    RBUF_GET_DONE
-};
+/* What a copied get waits for. */
+#define RBUF_GET_STATES(STATE)                                                                     \
+    STATE(RBUF_GET_, WAITING) /* the end of one of those that have begun */                        \
+    STATE(RBUF_GET_, ASKING)  /* that chunk `next` may be read */                                  \
+    STATE(RBUF_GET_, LANDING) /* the last chunks: to arrive, and to be copied */                   \
+    STATE(RBUF_GET_, DONE)    /* nothing: its user owns it */
+
+enum rbuf_get_state { RBUF_GET_STATES(RBUF_STATE) };
 
 static inline const char *rbuf_get_state_name(enum rbuf_get_state state)
 {
-    static const char *const names[] = {"ASKING", "LANDING", "DONE"};
+    static const char *const names[] = {RBUF_GET_STATES(RBUF_STATE_NAME)};
 
     return names[state];
 }
@@ -43,8 +47,8 @@ struct rbuf_get {
 
     enum rbuf_get_state state; /* core's, like everything below */
     struct rbuf_peer *peer;
-    struct rbuf_chunk next;           /* to be read */
-    uint32_t chunks;                  /* that are under way, or to be copied */
+    struct rbuf_chunk next; /* to be read */
+    struct rbuf_copy copy;
     struct rbuf_tx_chunk_list landed; /* of those, to be copied, in order */
     TAILQ_ENTRY(rbuf_get) link;
 };

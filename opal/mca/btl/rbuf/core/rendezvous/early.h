@@ -52,13 +52,6 @@
 
 /* ---- of the sender ---- */
 
-static inline const char *rbuf_early_state_name(enum rbuf_early_state state)
-{
-    static const char *const names[] = {"FREE", "WRITING", "WRITTEN", "TAKEN", "PACKED", "DROPPED"};
-
-    return names[state];
-}
-
 /* The peer leases a window, wants it back. */
 void rbuf_early_out_leased(struct rbuf_peer *peer, const struct rbuf_early_window *window);
 void rbuf_early_out_recalled(struct rbuf_peer *peer);
@@ -109,8 +102,8 @@ bool rbuf_early_write(struct rbuf_peer *peer, struct rbuf_early_data *data, uint
 /* Writes what is WRITING, now or never. Returns the number of messages. */
 int rbuf_early_out_progress(struct rbuf_peer *peer, uint64_t *budget);
 
-/* A chunk is back. */
-void rbuf_early_out_completed(struct rbuf_peer *peer, struct rbuf_early_data *data);
+/* A chunk is back: the peer that it was for. */
+struct rbuf_peer *rbuf_early_out_completed(struct rbuf_work *work);
 
 /* True if nothing is left to be written without being asked for. */
 bool rbuf_early_out_idle(const struct rbuf_peer *peer);
@@ -118,13 +111,6 @@ bool rbuf_early_out_idle(const struct rbuf_peer *peer);
 void rbuf_early_out_remove(struct rbuf_peer *peer);
 
 /* ---- of the receiver ---- */
-
-static inline const char *rbuf_early_slot_state_name(enum rbuf_early_slot_state state)
-{
-    static const char *const names[] = {"FREE", "UNCLAIMED", "CLAIMED", "LAST"};
-
-    return names[state];
-}
 
 /* Blocks that a window takes. */
 static inline uint32_t rbuf_early_window_blocks(const struct rbuf_early_options *options)

@@ -24,21 +24,23 @@
 
 #include <stdlib.h>
 
+#include "core/base/states.h"
 #include "core/state/state.h"
 
-enum rbuf_grant_state {
-    RBUF_GRANT_FREE,
-    RBUF_GRANT_DEFERRED,    /* on core->deferred */
-    RBUF_GRANT_REGISTERING, /* RBUF_EVENT_REGISTER is out */
-    RBUF_GRANT_STAGED,      /* on core->receiving */
-    RBUF_GRANT_DIRECT,      /* the peer writes in place */
-    RBUF_GRANT_PLACED       /* all of it is in the user's buffer */
-};
+/* What a grant waits for. */
+#define RBUF_GRANT_STATES(STATE)                                                                   \
+    STATE(RBUF_GRANT_, FREE)        /* the next message */                                         \
+    STATE(RBUF_GRANT_, DEFERRED)    /* a lane; on core->deferred */                                \
+    STATE(RBUF_GRANT_, REGISTERING) /* the answer to RBUF_EVENT_REGISTER */                        \
+    STATE(RBUF_GRANT_, STAGED)      /* the peer's blocks; on core->receiving */                    \
+    STATE(RBUF_GRANT_, DIRECT)      /* the peer, which writes in place, and its user's close */    \
+    STATE(RBUF_GRANT_, PLACED)      /* its user's close: all of it is in the buffer */
+
+enum rbuf_grant_state { RBUF_GRANT_STATES(RBUF_STATE) };
 
 static inline const char *rbuf_grant_state_name(enum rbuf_grant_state state)
 {
-    static const char *const names[] = {"FREE",   "DEFERRED", "REGISTERING",
-                                        "STAGED", "DIRECT",   "PLACED"};
+    static const char *const names[] = {RBUF_GRANT_STATES(RBUF_STATE_NAME)};
 
     return names[state];
 }

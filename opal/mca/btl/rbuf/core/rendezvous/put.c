@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * How a put begins (core/rendezvous/put.h): as far as EARLY or FILLING, from where it is
+ * How a put for a lane begins (core/rendezvous/put.h): as far as EARLY or FILLING, from where it is
  * core/rendezvous/sender.c's. Owns the RTRs that came before their puts.
  */
 #include "core/rendezvous/put.h"
@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/cut.h"
 #include "core/eager/channel.h"
 #include "core/rendezvous/early.h"
+#include "core/rendezvous/lane_put.h"
 #include "core/rendezvous/sender.h"
 #include "core/stage/tx_chunk.h"
 
@@ -63,8 +63,6 @@ static void put_divide(struct rbuf_put *put)
 {
     put->rest = put->source + put->early_bytes;
     put->rest_bytes = put->offer.bytes > put->early_bytes ? put->offer.bytes - put->early_bytes : 0;
-    put->filling = NULL;
-    put->in_flight = 0;
     if (put->rest_bytes > 0) {
         rbuf_schedule_first(&put->offer.schedule, put->rest_bytes, &put->next);
     }
@@ -107,10 +105,10 @@ static void put_stage(struct rbuf_peer *peer, struct rbuf_put *put)
     rbuf_sender_begin(peer, put);
 }
 
-/* What every put starts with; false: it has ended, as its peer has failed. */
-static bool put_begin(struct rbuf_peer *peer, struct rbuf_put *put)
+bool rbuf_put_begin(struct rbuf_peer *peer, struct rbuf_put *put, const struct rbuf_put_way *way)
 {
     put->peer = peer;
+    put->way = way;
     put->filling = NULL;
     put_without_early(put);
     if (peer->state == RBUF_PEER_FAILED) {
@@ -118,21 +116,6 @@ static bool put_begin(struct rbuf_peer *peer, struct rbuf_put *put)
         return false;
     }
     return true;
-}
-
-void rbuf_put_copied(struct rbuf_peer *peer, struct rbuf_put *put)
-{
-    if (!put_begin(peer, put)) {
-        return;
-    }
-    /* With an opening chunk, as early data have: nobody is asked before. */
-    put->offer.schedule = peer->core->options.schedule;
-    put->offer.schedule.opening_blocks = peer->core->options.early.opening_blocks;
-    peer->core->stats.copied_puts++;
-    put_divide(put);
-    rbuf_cut_first(&put->offer.schedule, RBUF_CUT_PUT, put->rest_bytes, &put->next);
-    rbuf_put_become(put, RBUF_PUT_FILLING);
-    rbuf_sender_begin(peer, put);
 }
 
 /* Goes on with a put whose offer is not deferred. */
@@ -229,7 +212,7 @@ void rbuf_put_start(struct rbuf_peer *peer, struct rbuf_put *put)
 {
     bool settled;
 
-    if (!put_begin(peer, put)) {
+    if (!rbuf_put_begin(peer, put, &rbuf_put_to_lane)) {
         return;
     }
     settled = put_settle(peer, put);

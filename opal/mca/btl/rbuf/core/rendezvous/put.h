@@ -1,34 +1,59 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * How a put begins: by the offer that it came with, or by the RTR that follows a deferred one and
- * may even come before. What is offered is checked here, and which early data are the put's is
- * named to the receiver (core/rendezvous/early.h); from then on it is the sender's
- * (core/rendezvous/sender.h).
+ * Puts whose bytes are copied into send staging and written from there, chunk by chunk. A put has
+ * one of two ways: into the lane of the receiver's offer (core/rendezvous/lane_put.c), or, copied,
+ * to its place (core/onesided/copied_put.c). One loop moves both on (core/rendezvous/sender.h).
  *
- *     UNGRANTED -> EARLY -> FILLING <-> FILLED -> DONE; a copied put: ... -> LANDING -> DONE
+ * One for a lane begins by the offer that it came with, or by the RTR that follows a deferred one
+ * and may even come before. What is offered is checked in put.c, and which early data are the put's
+ * is named to the receiver (core/rendezvous/early.h).
+ *
+ *     UNGRANTED -> EARLY -> FILLING <-> FILLED -> DONE
+ *     copied: WAITING -> FILLING <-> FILLED -> LANDING -> DONE
  */
 #ifndef RBUF_CORE_PUT_H
 #define RBUF_CORE_PUT_H
 
+#include "core/base/states.h"
 #include "core/base/trace.h"
 #include "core/state/state.h"
 
-enum rbuf_put_state {
-    RBUF_PUT_UNGRANTED, /* waits for an RTR */
-    RBUF_PUT_EARLY,     /* what is missing of its early data is being written */
-    RBUF_PUT_FILLING,   /* chunk `next` is being copied */
-    RBUF_PUT_FILLED,    /* chunk `next` waits for its window or for room in the send queue */
-    RBUF_PUT_LANDING,   /* copied: the last chunks are under way */
-    RBUF_PUT_DONE
-};
+/* What a put waits for. */
+#define RBUF_PUT_STATES(STATE)                                                                     \
+    STATE(RBUF_PUT_, UNGRANTED) /* an RTR */                                                       \
+    STATE(RBUF_PUT_, EARLY)     /* staging for what is missing of its early data */                \
+    STATE(RBUF_PUT_, WAITING)   /* copied: the end of one of those that have begun */              \
+    STATE(RBUF_PUT_, FILLING)   /* staging for chunk `next`, and for that to be copied there */    \
+    STATE(RBUF_PUT_, FILLED)    /* the window of chunk `next`, or room in the send queue */        \
+    STATE(RBUF_PUT_, LANDING)   /* copied: the last chunks to arrive */                            \
+    STATE(RBUF_PUT_, DONE)      /* nothing: its user owns it */
+
+enum rbuf_put_state { RBUF_PUT_STATES(RBUF_STATE) };
 
 static inline const char *rbuf_put_state_name(enum rbuf_put_state state)
 {
-    static const char *const names[] = {"UNGRANTED", "EARLY",   "FILLING",
-                                        "FILLED",    "LANDING", "DONE"};
+    static const char *const names[] = {RBUF_PUT_STATES(RBUF_STATE_NAME)};
 
     return names[state];
 }
+
+/* What differs between the two ways of a put. */
+struct rbuf_put_way {
+    /* True if chunk `next` may be under way. */
+    bool (*window_open)(const struct rbuf_put *put);
+
+    /* Copies of chunk `next` into `filling`, as far as the budget goes, bytes. */
+    void (*fill)(struct rbuf_put *put, uint64_t *budget);
+
+    /* Posts `filling`, which is full. */
+    enum rbuf_fab_status (*write)(struct rbuf_put *put);
+
+    /* Steps to the next chunk; false after the last. */
+    bool (*step)(struct rbuf_put *put);
+
+    /* Of the put whose last chunk is posted: DONE, or LANDING until the way's owner finishes it. */
+    enum rbuf_put_state posted;
+};
 
 /* The user sets source and offer, and owns it again with RBUF_EVENT_PUT or RBUF_EVENT_DIRECT. */
 struct rbuf_put {
@@ -36,6 +61,7 @@ struct rbuf_put {
     struct rbuf_offer offer;     /* STAGED or DEFERRED; after RBUF_EVENT_DIRECT it is DIRECT */
 
     enum rbuf_put_state state; /* core's, like everything below */
+    const struct rbuf_put_way *way;
     struct rbuf_peer *peer;
     struct rbuf_early_data *early; /* that it has taken, until the slot is used again; NULL: none */
     uint32_t early_seq;            /* of them; 0: none */
@@ -44,19 +70,12 @@ struct rbuf_put {
     uint64_t rest_bytes;
     struct rbuf_chunk next;        /* of the rest: the chunk that is filled or to be filled */
     struct rbuf_tx_chunk *filling; /* NULL: no staging yet */
-    uint32_t in_flight;            /* copied: chunks under way */
+    struct rbuf_copy copy;         /* copied */
     TAILQ_ENTRY(rbuf_put) link;
 };
 
 /* Starts a put; it ends in an event, also if the offer makes no sense (-EPROTO). */
 void rbuf_put_start(struct rbuf_peer *peer, struct rbuf_put *put);
-
-/*
- * Starts a put whose offer is DIRECT (base, bytes and rkey count), from memory that is not
- * registered: its chunks are copied into send staging and written from there to their place. It
- * ends in RBUF_EVENT_PUT when all of it has arrived, or with a status.
- */
-void rbuf_put_copied(struct rbuf_peer *peer, struct rbuf_put *put);
 
 /* ---- for core's own files ---- */
 
@@ -66,6 +85,9 @@ static inline void rbuf_put_become(struct rbuf_put *put, enum rbuf_put_state sta
                rbuf_put_state_name(state));
     put->state = state;
 }
+
+/* What every put starts with; false: it has ended, as its peer has failed. */
+bool rbuf_put_begin(struct rbuf_peer *peer, struct rbuf_put *put, const struct rbuf_put_way *way);
 
 /* True if some of the put's early data are not written. The receiver releases them when they are
  * all there, which may be before the put goes on: the slot is another message's then. */

@@ -20,13 +20,6 @@ uint32_t rbuf_tx_chunk_blocks(const struct rbuf_arena *arena, const struct rbuf_
     return (uint32_t) ((bytes + arena->block_bytes - 1) / arena->block_bytes);
 }
 
-bool rbuf_tx_chunk_may_go(const struct rbuf_core *core, uint64_t under_way, bool first,
-                          uint32_t bytes)
-{
-    return under_way == 0 || under_way + bytes <= rbuf_schedule_lane(&core->options.schedule) ||
-           (first && bytes <= core->options.quantum);
-}
-
 void rbuf_tx_chunk_free(struct rbuf_core *core, struct rbuf_tx_chunk *chunk)
 {
     rbuf_arena_give(&core->send_arena, chunk->arena_first, chunk->arena_blocks);

@@ -12,9 +12,11 @@
 struct rbuf_tx_chunk {
     struct rbuf_work work; /* first: a work that came back is its chunk */
     struct rbuf_peer *peer;
-    struct rbuf_put *put; /* that counts it as in flight, if the peer has not failed; NULL: none */
-    struct rbuf_early_data *early; /* that it is a chunk of; NULL: it goes to a put's lane */
-    struct rbuf_get *get;          /* that it is read for; NULL: none */
+    union { /* whose it is, by the kind of its work; CHUNK: a lane's, and nobody's any more */
+        struct rbuf_early_data *early; /* EARLY */
+        struct rbuf_put *put;          /* COPIED: if the peer has not failed */
+        struct rbuf_get *get;          /* READ: likewise */
+    };
     struct rbuf_chunk shape;
     enum rbuf_proof proof; /* of its blocks */
     uint32_t arena_first;
@@ -24,29 +26,21 @@ struct rbuf_tx_chunk {
     STAILQ_ENTRY(rbuf_tx_chunk) link; /* of the free ones, or of those that a get is to copy */
 };
 
-/* Copied puts of a peer, and gets, that have begun. Further ones wait in a list: each call of
- * progress looks at all that have begun, and a program may start any number before it waits. */
-#define RBUF_COPIED_AT_ONCE 32u
-
 /* Blocks of the arena that `blocks` blocks of the schedule take. */
 uint32_t rbuf_tx_chunk_blocks(const struct rbuf_arena *arena, const struct rbuf_schedule *schedule,
                               uint32_t blocks);
 
-/*
- * True if the next chunk of a copied put or get may be under way beside the `under_way` bytes of
- * its peer in that direction. They share as much as one message would have: in the send queue
- * requests leave in their order, and those of the other direction would wait for all that were
- * posted before. `first`: none of that operation is under way; a short chunk goes then, so that
- * short operations do not wait for the end of the long ones before them.
- */
-bool rbuf_tx_chunk_may_go(const struct rbuf_core *core, uint64_t under_way, bool first,
-                          uint32_t bytes);
-
-/* NULL when there is no staging (or no memory) for the shape now. */
+/* A chunk whose work is a CHUNK. NULL when there is no staging (or no memory) for the shape now. */
 struct rbuf_tx_chunk *rbuf_tx_chunk_take(struct rbuf_peer *peer,
                                          const struct rbuf_schedule *schedule,
                                          const struct rbuf_chunk *shape);
 void rbuf_tx_chunk_free(struct rbuf_core *core, struct rbuf_tx_chunk *chunk);
+
+/* The chunk whose work came back. */
+static inline struct rbuf_tx_chunk *rbuf_tx_chunk_of(struct rbuf_work *work)
+{
+    return (struct rbuf_tx_chunk *) (void *) work; /* its first member */
+}
 
 /* Copies payload of the message at `source`, block by block, until the budget is used up: to where
  * it is to be in a lane, the flags left free. Flags with checksums are written at once; that of the

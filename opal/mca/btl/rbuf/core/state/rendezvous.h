@@ -11,6 +11,7 @@
 
 #include <stdint.h>
 
+#include "core/base/states.h"
 #include "core/base/wire.h"
 
 struct rbuf_peer;
@@ -21,14 +22,23 @@ struct rbuf_early_options {
     uint16_t opening_blocks; /* of the first chunk, if that is less than the schedule's */
 };
 
-enum rbuf_early_state {
-    RBUF_EARLY_FREE,    /* the slot may be written */
-    RBUF_EARLY_WRITING, /* the RTS is sent; what is left is the next progress's */
-    RBUF_EARLY_WRITTEN, /* as much as could be; the put writes what is missing */
-    RBUF_EARLY_TAKEN,   /* by its put; FREE when the receiver has released it */
-    RBUF_EARLY_PACKED,  /* likewise by fragments */
-    RBUF_EARLY_DROPPED  /* nobody will take it; FREE when nothing of it is on its way */
-};
+/* What a slot at the receiver waits for, here. */
+#define RBUF_EARLY_STATES(STATE)                                                                   \
+    STATE(RBUF_EARLY_, FREE)    /* the next RTS */                                                 \
+    STATE(RBUF_EARLY_, WRITING) /* the next progress, which writes what is left */                 \
+    STATE(RBUF_EARLY_, WRITTEN) /* the put, which writes what is missing */                        \
+    STATE(RBUF_EARLY_, TAKEN)   /* the receiver to release it: its put has taken it */             \
+    STATE(RBUF_EARLY_, PACKED)  /* the same: fragments name it */                                  \
+    STATE(RBUF_EARLY_, DROPPED) /* what is on its way there: nobody will take it */
+
+enum rbuf_early_state { RBUF_EARLY_STATES(RBUF_STATE) };
+
+static inline const char *rbuf_early_state_name(enum rbuf_early_state state)
+{
+    static const char *const names[] = {RBUF_EARLY_STATES(RBUF_STATE_NAME)};
+
+    return names[state];
+}
 
 struct rbuf_early_data {
     enum rbuf_early_state state;
@@ -60,12 +70,21 @@ struct rbuf_early_out {
 
 enum rbuf_early_in_state { RBUF_EARLY_IN_LEASED, RBUF_EARLY_IN_RECALLED, RBUF_EARLY_IN_RETURNED };
 
-enum rbuf_early_slot_state {
-    RBUF_EARLY_SLOT_FREE,
-    RBUF_EARLY_SLOT_UNCLAIMED, /* its message has no receive that is known */
-    RBUF_EARLY_SLOT_CLAIMED,   /* a grant copies it, or fragments take it up */
-    RBUF_EARLY_SLOT_LAST       /* its last fragments are being delivered */
-};
+/* What a slot of a window of ours waits for. */
+#define RBUF_EARLY_SLOT_STATES(STATE)                                                              \
+    STATE(RBUF_EARLY_SLOT_, FREE)      /* the peer's next RTS */                                   \
+    STATE(RBUF_EARLY_SLOT_, UNCLAIMED) /* the receive of its message */                            \
+    STATE(RBUF_EARLY_SLOT_, CLAIMED)   /* a grant to copy it, or fragments to take it up */        \
+    STATE(RBUF_EARLY_SLOT_, LAST)      /* the delivery of its last fragments */
+
+enum rbuf_early_slot_state { RBUF_EARLY_SLOT_STATES(RBUF_STATE) };
+
+static inline const char *rbuf_early_slot_state_name(enum rbuf_early_slot_state state)
+{
+    static const char *const names[] = {RBUF_EARLY_SLOT_STATES(RBUF_STATE_NAME)};
+
+    return names[state];
+}
 
 struct rbuf_early_slot {
     enum rbuf_early_slot_state state;

@@ -2,8 +2,8 @@
 /*
  * What core knows: of one port (struct rbuf_core) and of one other process on it (struct
  * rbuf_peer), and the few things that any file of core may do with it. It composes the parts that
- * the folders of core own (core/state/link.h, eager.h, rendezvous.h) and calls none of them. Each
- * other member belongs to the file whose words its comment uses.
+ * the folders of core own (core/state/link.h, eager.h, stage.h, rendezvous.h) and calls none of
+ * them. Each other member belongs to the file whose words its comment uses.
  *
  *     a peer   UNCONNECTED -> CONNECTED -> BROKEN -> FAILED; any -> FAILED
  *
@@ -20,6 +20,7 @@
 #include "core/base/arena.h"
 #include "core/base/bounce.h"
 #include "core/base/event.h"
+#include "core/base/states.h"
 #include "core/base/stats.h"
 #include "core/base/trace.h"
 #include "core/base/wire.h"
@@ -27,6 +28,7 @@
 #include "core/state/eager.h"
 #include "core/state/link.h"
 #include "core/state/rendezvous.h"
+#include "core/state/stage.h"
 #include "fabric.h"
 
 struct rbuf_am;
@@ -78,16 +80,18 @@ struct rbuf_core_options {
     struct rbuf_region bounce;
 };
 
-enum rbuf_peer_state {
-    RBUF_PEER_UNCONNECTED, /* everything queues */
-    RBUF_PEER_CONNECTED,
-    RBUF_PEER_BROKEN, /* new things end in an error; the next progress ends what is queued */
-    RBUF_PEER_FAILED, /* everything has ended in an error */
-};
+/* What a peer waits for. */
+#define RBUF_PEER_STATES(STATE)                                                                    \
+    STATE(RBUF_PEER_, UNCONNECTED) /* rbuf_peer_connected(): everything queues until then */       \
+    STATE(RBUF_PEER_, CONNECTED)   /* what its user starts */                                      \
+    STATE(RBUF_PEER_, BROKEN)      /* the next progress, which ends what is queued */              \
+    STATE(RBUF_PEER_, FAILED)      /* to be removed: everything ends in an error */
+
+enum rbuf_peer_state { RBUF_PEER_STATES(RBUF_STATE) };
 
 static inline const char *rbuf_peer_state_name(enum rbuf_peer_state state)
 {
-    static const char *const names[] = {"UNCONNECTED", "CONNECTED", "BROKEN", "FAILED"};
+    static const char *const names[] = {RBUF_PEER_STATES(RBUF_STATE_NAME)};
 
     return names[state];
 }
@@ -100,8 +104,8 @@ struct rbuf_peer {
     uint32_t index;       /* in core->peers, what the peer writes into its headers */
     uint32_t their_index; /* ours in the peer's table */
     enum rbuf_peer_state state;
-    int broken_status; /* BROKEN: why, a negative errno */
-    bool unordered;    /* what it writes here is not placed in order, whatever core's options say */
+    int broken_status;     /* BROKEN: why, a negative errno */
+    enum rbuf_proof proof; /* CHECKSUM: what it writes here has one, whatever core's options say */
     struct rbuf_fab_queue *queue[RBUF_CHANNELS];
     struct rbuf_mailbox *mailbox; /* ours, the peer writes it */
     uint64_t their_mailbox;       /* its address at the peer */
@@ -121,25 +125,21 @@ struct rbuf_peer {
     uint32_t ring_declines;       /* in a row: it has no memory for a ring */
     uint32_t ring_declined_epoch; /* the one before the last of them */
 
-    struct rbuf_put_list puts;            /* staged, in order of their start */
+    struct rbuf_put_list puts;            /* that have begun, in order of their start */
     struct rbuf_put_list ungranted;       /* waiting for an RTR */
     struct rbuf_rtr_list unexpected_rtrs; /* that came before their put */
     uint32_t unexpected_count;            /* of them */
-    struct rbuf_get_list gets;            /* copied, in order of their start */
-    struct rbuf_get_list gets_waiting; /* until there are less than RBUF_COPIED_AT_ONCE of them */
-    uint32_t gets_begun;               /* in `gets` */
-    struct rbuf_put_list puts_waiting; /* the same of copied puts */
-    uint32_t puts_begun;               /* copied puts in `puts` */
-    uint64_t put_bytes;                /* of chunks of copied puts under way */
-    uint64_t get_bytes;                /* of chunks of gets under way, or to be copied */
-    uint32_t reads;                    /* of gets, under way */
-    struct rbuf_rma_list rmas;         /* not posted yet; the held ones are the last */
-    struct rbuf_rma *held_first;       /* of those; NULL: none */
-    uint32_t held;                     /* operations, counted in core's `queued` */
-    struct rbuf_early_out *early_out;  /* window that the peer has leased us; NULL: none yet */
-    struct rbuf_early_in *early_in;    /* that it has of ours; NULL: none */
-    uint32_t early_seq;                /* the newest of its last window */
-    uint8_t rts_count;                 /* RTSs of it, before it has a window */
+    struct rbuf_get_list gets;            /* that have begun, in order of their start */
+    struct rbuf_copies copied_puts;
+    struct rbuf_copies copied_gets;
+    uint32_t reads;                   /* of gets, under way */
+    struct rbuf_rma_list rmas;        /* not posted yet; the held ones are the last */
+    struct rbuf_rma *held_first;      /* of those; NULL: none */
+    uint32_t held;                    /* operations, counted in core's `queued` */
+    struct rbuf_early_out *early_out; /* window that the peer has leased us; NULL: none yet */
+    struct rbuf_early_in *early_in;   /* that it has of ours; NULL: none */
+    uint32_t early_seq;               /* the newest of its last window */
+    uint8_t rts_count;                /* RTSs of it, before it has a window */
 
     struct rbuf_words words;
     uint64_t slots_taken; /* acknowledgement words in use by grants, a bit each */
@@ -201,7 +201,7 @@ static inline enum rbuf_arrival rbuf_peer_arrival(const struct rbuf_peer *peer)
 {
     const enum rbuf_arrival arrival = peer->core->options.arrival;
 
-    return peer->unordered ? rbuf_arrival_checked(arrival) : arrival;
+    return peer->proof == RBUF_PROOF_CHECKSUM ? rbuf_arrival_checked(arrival) : arrival;
 }
 
 /* True if checksums prove what the peer writes. */
