@@ -258,6 +258,8 @@ rbuf_connect_sources = \
 	%reldir%/connect/listening.c \
 	%reldir%/connect/listening.h \
 	%reldir%/connect/options.h \
+	%reldir%/connect/outgoing.c \
+	%reldir%/connect/outgoing.h \
 	%reldir%/connect/pairing.c \
 	%reldir%/connect/pairing.h \
 	%reldir%/connect/port_address.c \

@@ -13,6 +13,7 @@
 #include "common/close_on_fork.h"
 #include "connect/descriptors.h"
 #include "connect/handshake.h"
+#include "connect/socket.h"
 
 #define ACCEPTS_AT_ONCE 64 /* connections taken in before other events get their turn */
 #define PAUSE_MS        100
@@ -107,10 +108,7 @@ static int listen_on(const struct rbuf_address *address, unsigned port, int *out
 
     wanted.port = (uint16_t) port;
     length = rbuf_address_to_socket(&wanted, &name);
-    rbuf_close_on_fork_begin();
-    fd = socket(name.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    rbuf_close_on_fork_mark(fd);
-    rbuf_close_on_fork_end();
+    fd = rbuf_socket_open(name.ss_family);
     if (fd < 0) {
         return -errno;
     }
