@@ -105,7 +105,7 @@ target() { # NAME
         ;;
     modex)
         product=("$rbuf/module/modex.c" "$rbuf"/common/{close_on_fork,names,problem}.c "$connect"/{address,port_address}.c
-            "$verbs"/{port_open,pkey,gid,in_order,order_probe,memory,queue_pair,receive}.c)
+            "$verbs"/{port_open,port_tables,in_order,order_probe,memory,queue_pair,receive}.c)
         flags+=(-I"$verbs")
         links+=(-libverbs)
         longest=640

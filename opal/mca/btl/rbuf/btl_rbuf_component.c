@@ -28,7 +28,6 @@
 #include "report/report.h"
 #include "registration/sharing.h"
 #include "btl/send.h"
-#include "report/explain.h"
 #include "verbs/in_order.h"
 
 #define RETRIED 3u /* times connect_timeout, that a request is tried again */

@@ -38,7 +38,6 @@ rbuf_glue_sources = \
 	%reldir%/report/counters.c \
 	%reldir%/report/counters.h \
 	%reldir%/report/explain.c \
-	%reldir%/report/explain.h \
 	%reldir%/report/job_texts.c \
 	%reldir%/report/job_texts.h \
 	%reldir%/report/report.c \
@@ -275,8 +274,6 @@ rbuf_verbs_sources = \
 	%reldir%/verbs/fabric.h \
 	%reldir%/verbs/fork.c \
 	%reldir%/verbs/fork.h \
-	%reldir%/verbs/gid.c \
-	%reldir%/verbs/gid.h \
 	%reldir%/verbs/in_order.c \
 	%reldir%/verbs/in_order.h \
 	%reldir%/verbs/memory.c \
@@ -285,11 +282,10 @@ rbuf_verbs_sources = \
 	%reldir%/verbs/nearest.h \
 	%reldir%/verbs/order_probe.c \
 	%reldir%/verbs/order_probe.h \
-	%reldir%/verbs/pkey.c \
-	%reldir%/verbs/pkey.h \
 	%reldir%/verbs/port.h \
 	%reldir%/verbs/port_open.c \
-	%reldir%/verbs/port_open.h \
+	%reldir%/verbs/port_tables.c \
+	%reldir%/verbs/port_tables.h \
 	%reldir%/verbs/queue_pair.c \
 	%reldir%/verbs/queue_pair.h \
 	%reldir%/verbs/receive.c \

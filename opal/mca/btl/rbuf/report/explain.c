@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * The ways of messages by size (report/explain.h).
+ * The ways of messages by size (report/report.h).
  *
  * Nothing is decided here: each limit is the largest size for which the function holds that decides
  * for a message, too, found by trying sizes; chunks are cut by the schedule that cuts messages. So
  * what is shown is what the settings have become, those that were lowered among them.
  */
-#include "report/explain.h"
+#include "report/report.h"
 
 #include <inttypes.h>
 #include <stdio.h>
