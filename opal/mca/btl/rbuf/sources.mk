@@ -97,6 +97,7 @@ rbuf_glue_sources = \
 	%reldir%/registration/registration.h \
 	%reldir%/registration/sharing.c \
 	%reldir%/registration/sharing.h \
+	%reldir%/params/check.c \
 	%reldir%/params/help.c \
 	%reldir%/params/help.h \
 	%reldir%/params/help_show.c \
@@ -105,6 +106,7 @@ rbuf_glue_sources = \
 	%reldir%/params/params.h \
 	%reldir%/params/schedule.c \
 	%reldir%/params/schedule.h \
+	%reldir%/params/table.h \
 	%reldir%/params/values.c \
 	%reldir%/params/values.h \
 	%reldir%/rbuf_compat.h \
