@@ -11,6 +11,8 @@
 #ifndef BTL_RBUF_REPORT_H
 #define BTL_RBUF_REPORT_H
 
+#include <stdio.h>
+
 enum mca_btl_rbuf_report_level {
     MCA_BTL_RBUF_REPORT_NONE,
     MCA_BTL_RBUF_REPORT_JOB,
@@ -29,5 +31,9 @@ void mca_btl_rbuf_report_open(void);
  * printed before where PMIx has ended by then. May wait for the other processes, for a bounded time
  * (report/job_texts.h). */
 void mca_btl_rbuf_report(void);
+
+/* Writes what `print` prints to standard error, in one piece: mpirun would mix the pieces of two
+ * ranks. */
+void mca_btl_rbuf_print_whole(void (*print)(FILE *stream));
 
 #endif
