@@ -7,6 +7,7 @@
 
 #include "params/params.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "params/table.h"
@@ -361,7 +362,7 @@ static const struct parameter table[] = {
      "Lower: sooner, and more rings that are hardly used"},
 };
 
-_Static_assert(sizeof(table) / sizeof(table[0]) == MCA_BTL_RBUF_PARAMETERS, "one value for each");
+static_assert(sizeof(table) / sizeof(table[0]) == MCA_BTL_RBUF_PARAMETERS, "one value for each");
 
 const struct parameter *const mca_btl_rbuf_parameters = table;
 
