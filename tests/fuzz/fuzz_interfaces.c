@@ -15,7 +15,6 @@
 #include "connect/address.h"
 #include "verbs/device.h"
 #include "verbs/nearest.h"
-#include "verbs/port_open.h"
 
 /* --- adapters --- */
 

@@ -95,7 +95,7 @@ target() { # NAME
         longest=160
         ;;
     listener)
-        product=("$connect"/{exchange,event,event_queue,connection,socket,handshake,listening,listener,address,port_address,descriptors}.c
+        product=("$connect"/{exchange,event,event_queue,connection,socket,handshake,outgoing,listening,listener,address,port_address,descriptors}.c
             "$rbuf"/common/{close_on_fork,names,problem}.c)
         harness=("$here/listener_caller.c")
         flags+=(-I"$top/tests/verbs")
@@ -105,7 +105,7 @@ target() { # NAME
         ;;
     modex)
         product=("$rbuf/module/modex.c" "$rbuf"/common/{close_on_fork,names,problem}.c "$connect"/{address,port_address}.c
-            "$verbs"/{port_open,pkey,gid,in_order,order_probe,memory,queue_pair,receive}.c)
+            "$verbs"/{port_open,port_tables,in_order,order_probe,memory,queue_pair,receive}.c)
         flags+=(-I"$verbs")
         links+=(-libverbs)
         longest=640
@@ -124,7 +124,7 @@ target() { # NAME
         ;;
     params)
         [ -n "$(made_with btl_rbuf_CPPFLAGS)" ] || return 77
-        product=("$rbuf"/{params/params,params/schedule,params/values,common/names,core/base/schedule}.c)
+        product=("$rbuf"/{params/check,params/params,params/schedule,params/values,common/names,core/base/schedule}.c)
         read -ra made <<<"$(made_with btl_rbuf_CPPFLAGS)"
         flags+=("${made[@]/#-D_GNU_SOURCE/-g}")
         ;;

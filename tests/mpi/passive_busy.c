@@ -13,6 +13,8 @@
 
 #include <pthread.h>
 
+#include "common/statistics.h"
+
 enum { PIECE_MS = 50, SOON_MS = 20, COUNT = 80, BATCH = 600, PLACES = 4096, CHURN = 12, LONG = 64 };
 
 /* Words of the target's window. */
@@ -189,21 +191,12 @@ static void fetch_long(void)
     free(data);
 }
 
-static int compare(const void *left, const void *right)
-{
-    const double a = *(const double *) left, b = *(const double *) right;
-
-    return (a > b) - (a < b);
-}
-
 /* Half of them come soon. The longest are those of an origin that has yielded its processor to
  * other jobs: the answer was there. */
 static void judge_waits(void)
 {
-    double median;
+    const double median = stats_median(shared.waits, (int) shared.waited);
 
-    qsort(shared.waits, (size_t) shared.waited, sizeof(double), compare);
-    median = shared.waits[shared.waited / 2];
     printf("rank %d: a flush waits %.2f ms, %.2f at most\n", check_rank, median,
            shared.waits[shared.waited - 1]);
     check_that(median < SOON_MS, "half of the flushes took more than %.1f ms", median);

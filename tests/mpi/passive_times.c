@@ -7,6 +7,8 @@
  */
 #include "check.h"
 
+#include "common/statistics.h"
+
 enum { ROUNDS = 300, COUNT = 20, WARM = 20, LONG = 128, BYTES = 4096 };
 
 static struct {
@@ -64,13 +66,6 @@ static const struct {
                   {"compare_and_swap, 8 B", compare_and_swap},
                   {"put, 8 B", put_8}};
 
-static int by_time(const void *one, const void *other)
-{
-    const double difference = *(const double *) one - *(const double *) other;
-
-    return difference < 0 ? -1 : difference > 0;
-}
-
 static double median_of(void (*run)(void))
 {
     double times[ROUNDS];
@@ -84,8 +79,7 @@ static double median_of(void (*run)(void))
         }
         times[round < 0 ? 0 : round] = (MPI_Wtime() - start) / COUNT * 1e6;
     }
-    qsort(times, ROUNDS, sizeof(times[0]), by_time);
-    return times[ROUNDS / 2];
+    return stats_median(times, ROUNDS);
 }
 
 int main(int argc, char **argv)

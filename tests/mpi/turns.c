@@ -7,14 +7,9 @@
  */
 #include "check.h"
 
+#include "common/statistics.h"
+
 enum { BYTES = 1 << 20, MOST = 1000 };
-
-static int compare(const void *one, const void *other)
-{
-    const double *a = one, *b = other;
-
-    return (*a > *b) - (*a < *b);
-}
 
 static double there_and_back(char *out, char *in, int partner, int serial)
 {
@@ -53,9 +48,8 @@ int main(int argc, char **argv)
             memset(in, 0, BYTES);
         }
     }
-    qsort(times, (size_t) repetitions, sizeof(times[0]), compare);
     if (check_rank == 0) {
-        printf("turns: %.1f us\n", times[repetitions / 2]);
+        printf("turns: %.1f us\n", stats_median(times, repetitions));
     }
     free(out);
     free(in);

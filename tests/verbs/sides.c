@@ -60,6 +60,12 @@ static struct rbuf_connect_event *wait_event(const struct side *side, unsigned p
     }
 }
 
+void sides_close(struct side *a, struct side *b)
+{
+    rbuf_listener_close(a->listener);
+    rbuf_listener_close(b->listener);
+}
+
 struct rbuf_connect_event side_expect(const struct side *side, enum rbuf_connect_event_kind kind)
 {
     struct rbuf_connect_event *event = wait_event(side, PATIENCE_MS);
@@ -105,6 +111,13 @@ struct rbuf_connection *side_connect(const struct side *from, const struct side 
 
     ck_assert_int_eq(rbuf_listener_connect(from->listener, &to->addresses, &hello, user, &made), 0);
     return made;
+}
+
+void side_accept(struct side *side, const struct rbuf_connect_event *request, uint32_t seed)
+{
+    const struct rbuf_exchange accept = message_make(RBUF_EXCHANGE_REP, side->token, seed);
+
+    rbuf_connection_accept(request->connection, &accept, side);
 }
 
 struct pair sides_connect(struct side *a, struct side *b)

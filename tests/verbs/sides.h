@@ -34,6 +34,8 @@ void sleep_ms(unsigned ms);
 struct side side_open(void);
 struct side side_open_with(struct rbuf_listener_options options);
 
+void sides_close(struct side *a, struct side *b);
+
 /* The next event, which must be of that kind; or none, for 30 ms. */
 struct rbuf_connect_event side_expect(const struct side *side, enum rbuf_connect_event_kind kind);
 void side_expect_nothing(const struct side *side);
@@ -43,6 +45,9 @@ void side_expect_nothing(const struct side *side);
 struct rbuf_connection *side_connect(const struct side *from, const struct side *to, uint32_t seed,
                                      void *user);
 struct pair sides_connect(struct side *a, struct side *b);
+
+/* Accepts a REQUEST at the side, which is its user from now on, with a message that says `seed`. */
+void side_accept(struct side *side, const struct rbuf_connect_event *request, uint32_t seed);
 
 /* Waits until the counter is there, and not beyond; or there at least, if it goes on counting. */
 void count_reaches(const _Atomic uint64_t *counter, uint64_t count);

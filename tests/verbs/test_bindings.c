@@ -154,13 +154,15 @@ static bool finds_shortage(size_t processes)
     bool found;
 
     for (size_t i = 0; i < processes; i++) {
-        struct rbuf_cpuset set = {{0}};
+        struct rbuf_cpuset set = {0};
         char *list = NULL;
         size_t length;
         FILE *stream = open_memstream(&list, &length);
 
         for (size_t j = 0; j < PROCESSORS; j++) {
-            set.word[0] |= (unsigned long) may[i][j] << j;
+            if (may[i][j]) {
+                CPU_SET(j, &set.cpus[0]);
+            }
         }
         rbuf_cpuset_print(&set, stream);
         fclose(stream);

@@ -8,10 +8,9 @@
 
 #include "connect/address.h"
 #include "verbs/completion.h"
-#include "verbs/gid.h"
+#include "verbs/port_tables.h"
 #include "verbs/in_order.h"
 #include "verbs/nearest.h"
-#include "verbs/pkey.h"
 
 static const uint8_t link_local[16] = {0xfe, 0x80, [15] = 9};
 static const uint8_t link_local_ipv4[16] = {[10] = 0xff, 0xff, 169, 254, 3, 4};

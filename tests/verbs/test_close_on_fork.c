@@ -98,8 +98,7 @@ START_TEST(child_keeps_no_socket)
     rbuf_connection_close(pair.active);
     (void) side_expect(&b, RBUF_PEER_DISCONNECTED);
     rbuf_connection_close(pair.passive);
-    rbuf_listener_close(a.listener);
-    rbuf_listener_close(b.listener);
+    sides_close(&a, &b);
     ck_assert_int_eq(descriptors_like("socket:"), sockets);
 }
 END_TEST
@@ -123,8 +122,7 @@ START_TEST(process_goes_on)
     rbuf_connection_close(after.active);
     ck_assert_ptr_eq(side_expect(&a, RBUF_PEER_DISCONNECTED).connection, after.passive);
     rbuf_connection_close(after.passive);
-    rbuf_listener_close(a.listener);
-    rbuf_listener_close(b.listener);
+    sides_close(&a, &b);
     end(child);
 }
 END_TEST

@@ -24,8 +24,7 @@ START_TEST(call_accept_ready_bye)
     ck_assert_ptr_eq(event.user, &b);
     rbuf_connection_close(pair.passive);
     side_expect_nothing(&a);
-    rbuf_listener_close(a.listener);
-    rbuf_listener_close(b.listener);
+    sides_close(&a, &b);
     ck_assert_uint_eq(unit_descriptors(), before);
 }
 END_TEST
@@ -52,8 +51,7 @@ START_TEST(leaving_is_heard)
     }
     ck_assert_uint_eq(atomic_load(&rbuf_listener_counters(a.listener)->peers_lost), 0);
     ck_assert_uint_eq(atomic_load(&rbuf_listener_counters(b.listener)->peers_lost), 0);
-    rbuf_listener_close(a.listener);
-    rbuf_listener_close(b.listener);
+    sides_close(&a, &b);
 }
 END_TEST
 
@@ -71,8 +69,7 @@ START_TEST(both_leave_at_once)
         rbuf_connection_close(pair.active);
         rbuf_connection_close(pair.passive);
     }
-    rbuf_listener_close(a.listener);
-    rbuf_listener_close(b.listener);
+    sides_close(&a, &b);
 }
 END_TEST
 
@@ -100,8 +97,7 @@ START_TEST(close_with_everything_under_way)
         (void) raw_open(&a);
     }
     sleep_ms(5);
-    rbuf_listener_close(a.listener);
-    rbuf_listener_close(b.listener);
+    sides_close(&a, &b);
     ck_assert_uint_eq(unit_descriptors(), before + 20);
 }
 END_TEST
@@ -118,8 +114,7 @@ START_TEST(refused)
     ck_assert_ptr_eq(event.user, &a);
     rbuf_connection_close(made);
     side_expect_nothing(&b);
-    rbuf_listener_close(a.listener);
-    rbuf_listener_close(b.listener);
+    sides_close(&a, &b);
 }
 END_TEST
 
@@ -130,19 +125,17 @@ START_TEST(both_directions_at_once)
     struct rbuf_connection *from_b = side_connect(&b, &a, 2, &b);
     struct rbuf_connect_event at_a = side_expect(&a, RBUF_CONNECT_REQUEST);
     struct rbuf_connect_event at_b = side_expect(&b, RBUF_CONNECT_REQUEST);
-    struct rbuf_exchange accept = message_make(RBUF_EXCHANGE_REP, b.token, 2);
 
     ck_assert_uint_eq(at_a.theirs.side.rank, 2);
     ck_assert_uint_eq(at_b.theirs.side.rank, 1);
     rbuf_connection_reject(at_a.connection, RBUF_REJECT_SIMULTANEOUS);
-    rbuf_connection_accept(at_b.connection, &accept, &b);
+    side_accept(&b, &at_b, 2);
     (void) side_expect(&a, RBUF_CONNECT_RESPONSE);
     (void) side_expect(&b, RBUF_CONNECT_REJECTED);
     rbuf_connection_close(from_b);
     rbuf_connection_establish(from_a);
     (void) side_expect(&b, RBUF_CONNECT_ESTABLISHED);
-    rbuf_listener_close(a.listener);
-    rbuf_listener_close(b.listener);
+    sides_close(&a, &b);
 }
 END_TEST
 
@@ -151,18 +144,16 @@ START_TEST(modules_may_take_their_time)
 {
     struct side a = side_open(), b = side_open();
     struct rbuf_connection *made = side_connect(&a, &b, 1, &a);
-    struct rbuf_exchange accept = message_make(RBUF_EXCHANGE_REP, b.token, 2);
     struct rbuf_connect_event event;
 
     sleep_ms(3 * TIMEOUT_MS);
     event = side_expect(&b, RBUF_CONNECT_REQUEST);
-    rbuf_connection_accept(event.connection, &accept, &b);
+    side_accept(&b, &event, 2);
     sleep_ms(3 * TIMEOUT_MS);
     (void) side_expect(&a, RBUF_CONNECT_RESPONSE);
     rbuf_connection_establish(made);
     (void) side_expect(&b, RBUF_CONNECT_ESTABLISHED);
-    rbuf_listener_close(a.listener);
-    rbuf_listener_close(b.listener);
+    sides_close(&a, &b);
 }
 END_TEST
 
@@ -171,16 +162,14 @@ START_TEST(caller_withdraws)
     struct side a = side_open(), b = side_open();
     struct rbuf_connection *made = side_connect(&a, &b, 1, &a);
     struct rbuf_connect_event event = side_expect(&b, RBUF_CONNECT_REQUEST);
-    struct rbuf_exchange accept = message_make(RBUF_EXCHANGE_REP, b.token, 2);
 
-    rbuf_connection_accept(event.connection, &accept, &b);
+    side_accept(&b, &event, 2);
     (void) side_expect(&a, RBUF_CONNECT_RESPONSE);
     rbuf_connection_close(made);
     event = side_expect(&b, RBUF_CONNECT_ABANDONED);
     ck_assert_ptr_eq(event.user, &b);
     rbuf_connection_close(event.connection);
-    rbuf_listener_close(a.listener);
-    rbuf_listener_close(b.listener);
+    sides_close(&a, &b);
 }
 END_TEST
 
@@ -190,16 +179,14 @@ START_TEST(caller_withdraws_unanswered)
     struct side a = side_open(), b = side_open();
     struct rbuf_connection *made = side_connect(&a, &b, 1, &a);
     struct rbuf_connect_event event = side_expect(&b, RBUF_CONNECT_REQUEST);
-    struct rbuf_exchange accept = message_make(RBUF_EXCHANGE_REP, b.token, 2);
 
     rbuf_connection_close(made);
     sleep_ms(50); /* its end is queued */
-    rbuf_connection_accept(event.connection, &accept, &b);
+    side_accept(&b, &event, 2);
     event = side_expect(&b, RBUF_CONNECT_ABANDONED);
     ck_assert_ptr_eq(event.user, &b);
     rbuf_connection_close(event.connection);
-    rbuf_listener_close(a.listener);
-    rbuf_listener_close(b.listener);
+    sides_close(&a, &b);
 }
 END_TEST
 
@@ -213,8 +200,7 @@ START_TEST(called_drops_the_call)
     event = side_expect(&a, RBUF_CONNECT_FAILED);
     ck_assert_int_lt(event.error, 0);
     rbuf_connection_close(made);
-    rbuf_listener_close(a.listener);
-    rbuf_listener_close(b.listener);
+    sides_close(&a, &b);
 }
 END_TEST
 
@@ -237,8 +223,7 @@ START_TEST(ended_calls_are_silent)
     }
     side_expect_nothing(&a);
     side_expect_nothing(&b);
-    rbuf_listener_close(a.listener);
-    rbuf_listener_close(b.listener);
+    sides_close(&a, &b);
 }
 END_TEST
 
@@ -288,8 +273,7 @@ START_TEST(ports_come_from_the_range)
     ck_assert_int_ne(memcmp(a.token, b.token, RBUF_TOKEN_BYTES), 0);
     ck_assert_uint_eq(a.addresses.machine, b.addresses.machine);
     (void) sides_connect(&a, &b);
-    rbuf_listener_close(a.listener);
-    rbuf_listener_close(b.listener);
+    sides_close(&a, &b);
 }
 END_TEST
 

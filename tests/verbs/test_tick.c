@@ -154,8 +154,7 @@ START_TEST(picked_events)
     ck_assert_uint_eq(side_expect(&b, RBUF_CONNECT_REQUEST).theirs.side.rank, 4);
     ck_assert_uint_eq(side_expect(&b, RBUF_CONNECT_REQUEST).theirs.side.rank, 6);
     ck_assert(!rbuf_listener_pending(b.listener));
-    rbuf_listener_close(a.listener);
-    rbuf_listener_close(b.listener);
+    sides_close(&a, &b);
 }
 END_TEST
 

@@ -104,7 +104,6 @@ START_TEST(withdrawn_requests_are_not_announced)
         side_open_with((struct rbuf_listener_options){.timeout_ms = 50, .retry_ms = 20000});
     struct side b = side_open_with((struct rbuf_listener_options){
         .timeout_ms = PATIENCE_MS, .tick = hold_thread, .tick_ms = 1});
-    struct rbuf_exchange accept = message_make(RBUF_EXCHANGE_REP, b.token, 2);
     struct rbuf_connect_event event;
     struct rbuf_connection *connection;
 
@@ -116,7 +115,7 @@ START_TEST(withdrawn_requests_are_not_announced)
     ck_assert(!rbuf_listener_pending(b.listener));
     atomic_store(&thread_is_held, false);
     event = side_expect(&b, RBUF_CONNECT_REQUEST);
-    rbuf_connection_accept(event.connection, &accept, &b);
+    side_accept(&b, &event, 2);
     (void) side_expect(&a, RBUF_CONNECT_UNANSWERED);
     (void) side_expect(&a, RBUF_CONNECT_RESPONSE);
     rbuf_connection_establish(connection);
@@ -125,8 +124,7 @@ START_TEST(withdrawn_requests_are_not_announced)
     ck_assert_uint_ge(atomic_load(&rbuf_listener_counters(b.listener)->withdrawn), 3);
     rbuf_connection_close(event.connection);
     rbuf_connection_close(connection);
-    rbuf_listener_close(a.listener);
-    rbuf_listener_close(b.listener);
+    sides_close(&a, &b);
 }
 END_TEST
 
@@ -169,8 +167,7 @@ START_TEST(nobody_answers)
     event = side_expect(&a, RBUF_CONNECT_FAILED);
     ck_assert_int_eq(event.error, -ECONNREFUSED);
     rbuf_connection_close(made);
-    rbuf_listener_close(a.listener);
-    rbuf_listener_close(b.listener);
+    sides_close(&a, &b);
 }
 END_TEST
 
@@ -181,7 +178,6 @@ START_TEST(stopped_process_is_waited_for)
         side_open_with((struct rbuf_listener_options){.timeout_ms = 30, .retry_ms = 90});
     struct side b = side_open_with((struct rbuf_listener_options){
         .timeout_ms = PATIENCE_MS, .tick = hold_thread, .tick_ms = 1});
-    struct rbuf_exchange accept = message_make(RBUF_EXCHANGE_REP, b.token, 2);
     struct rbuf_connect_event event;
 
     atomic_store(&thread_is_held, true);
@@ -193,11 +189,10 @@ START_TEST(stopped_process_is_waited_for)
     side_expect_nothing(&a);
     atomic_store(&thread_is_held, false);
     event = side_expect(&b, RBUF_CONNECT_REQUEST);
-    rbuf_connection_accept(event.connection, &accept, &b);
+    side_accept(&b, &event, 2);
     (void) side_expect(&a, RBUF_CONNECT_RESPONSE);
     ck_assert_uint_eq(atomic_load(&rbuf_listener_counters(a.listener)->connects_unanswered), 1);
-    rbuf_listener_close(a.listener);
-    rbuf_listener_close(b.listener);
+    sides_close(&a, &b);
 }
 END_TEST
 
@@ -216,8 +211,7 @@ START_TEST(another_listener_is_not_waited_for)
     ck_assert_int_eq(side_expect(&a, RBUF_CONNECT_FAILED).error, -ECONNRESET);
     ck_assert_uint_lt(wall_ms() - start, 5000);
     rbuf_connection_close(call);
-    rbuf_listener_close(a.listener);
-    rbuf_listener_close(b.listener);
+    sides_close(&a, &b);
 }
 END_TEST
 
@@ -282,8 +276,7 @@ START_TEST(addresses_are_tried_in_turn)
     b.addresses.count = 3;
     (void) sides_connect(&a, &b);
     close(fd);
-    rbuf_listener_close(a.listener);
-    rbuf_listener_close(b.listener);
+    sides_close(&a, &b);
 }
 END_TEST
 

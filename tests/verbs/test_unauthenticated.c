@@ -33,8 +33,7 @@ START_TEST(wrong_token)
     count_reaches(&rbuf_listener_counters(b.listener)->fault[RBUF_FAULT_TOKEN], b.addresses.count);
     side_expect_nothing(&b);
     (void) sides_connect(&a, &b);
-    rbuf_listener_close(a.listener);
-    rbuf_listener_close(b.listener);
+    sides_close(&a, &b);
 }
 END_TEST
 
@@ -166,8 +165,7 @@ START_TEST(flood_of_garbage)
            atomic_load(&rbuf_listener_counters(b.listener)->evicted);
     ck_assert_uint_eq(seen, FLOOD);
     (void) sides_connect(&b, &a);
-    rbuf_listener_close(a.listener);
-    rbuf_listener_close(b.listener);
+    sides_close(&a, &b);
 }
 END_TEST
 
@@ -188,8 +186,7 @@ START_TEST(more_than_there_are_places)
     for (int i = 0; i < 64; i++) {
         close(sockets[i]);
     }
-    rbuf_listener_close(a.listener);
-    rbuf_listener_close(b.listener);
+    sides_close(&a, &b);
 }
 END_TEST
 
@@ -329,8 +326,7 @@ START_TEST(a_thousand_callers)
     for (int i = 0; i < 32; i++) {
         close(silent[i]);
     }
-    rbuf_listener_close(a.listener);
-    rbuf_listener_close(b.listener);
+    sides_close(&a, &b);
 }
 END_TEST
 

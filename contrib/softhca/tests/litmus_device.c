@@ -65,8 +65,7 @@ int to_init_in(struct ibv_qp *qp, uint8_t port, uint16_t partition)
                                .pkey_index = partition,
                                .qp_access_flags = ACCESS};
 
-    return ibv_modify_qp(qp, &attr,
-                         IBV_QP_STATE | IBV_QP_PORT | IBV_QP_PKEY_INDEX | IBV_QP_ACCESS_FLAGS);
+    return change_state(qp, &attr);
 }
 
 int to_init(struct ibv_qp *qp, uint8_t port)
@@ -94,9 +93,7 @@ int to_rtr(struct ibv_qp *qp, uint8_t port, uint32_t number, const struct ibv_ah
                                .ah_attr = *peer};
 
     attr.ah_attr.port_num = port;
-    return ibv_modify_qp(qp, &attr,
-                         IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-                             IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+    return change_state(qp, &attr);
 }
 
 int to_rts(struct ibv_qp *qp)
@@ -104,9 +101,7 @@ int to_rts(struct ibv_qp *qp)
     struct ibv_qp_attr attr = {
         .qp_state = IBV_QPS_RTS, .timeout = 10, .retry_cnt = 7, .rnr_retry = 7, .max_rd_atomic = 1};
 
-    return ibv_modify_qp(qp, &attr,
-                         IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-                             IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+    return change_state(qp, &attr);
 }
 
 void connect_ports(const struct device *a, uint8_t port_a, struct ibv_qp *qp_a,

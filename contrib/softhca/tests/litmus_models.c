@@ -93,9 +93,7 @@ static int own_receives(const struct device *device, uint32_t depth)
     if (!qp)
         return -errno;
     expect(ibv_post_recv(qp, &wr, &bad), EINVAL, "a receive in RESET");
-    expect(ibv_modify_qp(qp, &init,
-                         IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
-           0, "to INIT");
+    expect(change_state(qp, &init), 0, "to INIT");
     while (taken <= (int) cap.max_recv_wr && !ibv_post_recv(qp, &wr, &bad))
         taken++;
     expect(ibv_destroy_qp(qp), 0, "destroy_qp");

@@ -18,6 +18,7 @@
 #include "registration/fork.h"
 #include "module/fragment.h"
 #include "params/help.h"
+#include "params/help_show.h"
 #include "btl/register_mem.h"
 #include "module/module_open.h"
 #include "params/params.h"
@@ -28,7 +29,6 @@
 #include "report/report.h"
 #include "registration/sharing.h"
 #include "btl/send.h"
-#include "report/explain.h"
 #include "verbs/in_order.h"
 
 #define RETRIED 3u /* times connect_timeout, that a request is tried again */
@@ -95,7 +95,7 @@ static int register_params(void)
     mca_btl_base_module_t *btl = &mca_btl_rbuf_process.module_template;
     int status;
 
-    mca_btl_rbuf_help_open();
+    mca_btl_rbuf_help_files();
     if (!rbuf_compat_same_series(opal_version_string)) {
         mca_btl_rbuf_help("wrong series", OPAL_VERSION, opal_version_string, NULL);
         return OPAL_ERR_NOT_AVAILABLE;

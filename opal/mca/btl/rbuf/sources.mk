@@ -38,7 +38,6 @@ rbuf_glue_sources = \
 	%reldir%/report/counters.c \
 	%reldir%/report/counters.h \
 	%reldir%/report/explain.c \
-	%reldir%/report/explain.h \
 	%reldir%/report/job_texts.c \
 	%reldir%/report/job_texts.h \
 	%reldir%/report/report.c \
@@ -98,6 +97,7 @@ rbuf_glue_sources = \
 	%reldir%/registration/registration.h \
 	%reldir%/registration/sharing.c \
 	%reldir%/registration/sharing.h \
+	%reldir%/params/check.c \
 	%reldir%/params/help.c \
 	%reldir%/params/help.h \
 	%reldir%/params/help_show.c \
@@ -106,6 +106,7 @@ rbuf_glue_sources = \
 	%reldir%/params/params.h \
 	%reldir%/params/schedule.c \
 	%reldir%/params/schedule.h \
+	%reldir%/params/table.h \
 	%reldir%/params/values.c \
 	%reldir%/params/values.h \
 	%reldir%/rbuf_compat.h \
@@ -266,6 +267,8 @@ rbuf_connect_sources = \
 	%reldir%/connect/listening.c \
 	%reldir%/connect/listening.h \
 	%reldir%/connect/options.h \
+	%reldir%/connect/outgoing.c \
+	%reldir%/connect/outgoing.h \
 	%reldir%/connect/pairing.c \
 	%reldir%/connect/pairing.h \
 	%reldir%/connect/port_address.c \
@@ -281,8 +284,6 @@ rbuf_verbs_sources = \
 	%reldir%/verbs/fabric.h \
 	%reldir%/verbs/fork.c \
 	%reldir%/verbs/fork.h \
-	%reldir%/verbs/gid.c \
-	%reldir%/verbs/gid.h \
 	%reldir%/verbs/in_order.c \
 	%reldir%/verbs/in_order.h \
 	%reldir%/verbs/memory.c \
@@ -291,11 +292,10 @@ rbuf_verbs_sources = \
 	%reldir%/verbs/nearest.h \
 	%reldir%/verbs/order_probe.c \
 	%reldir%/verbs/order_probe.h \
-	%reldir%/verbs/pkey.c \
-	%reldir%/verbs/pkey.h \
 	%reldir%/verbs/port.h \
 	%reldir%/verbs/port_open.c \
-	%reldir%/verbs/port_open.h \
+	%reldir%/verbs/port_tables.c \
+	%reldir%/verbs/port_tables.h \
 	%reldir%/verbs/queue_pair.c \
 	%reldir%/verbs/queue_pair.h \
 	%reldir%/verbs/receive.c \

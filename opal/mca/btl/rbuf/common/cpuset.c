@@ -1,77 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* See cpuset.h. */
+/*
+ * See cpuset.h. The sets are those of glibc (CPU_SET(3)). Lists are read and printed here: hwloc,
+ * which does both, need not be there, and it reads more than the kernel prints.
+ */
 #include "common/cpuset.h"
 
-#include <sched.h>
+#include <stdlib.h>
 #include <string.h>
-
-#define WORDS (RBUF_CPUSET_PROCESSORS / RBUF_CPUSET_WORD)
 
 bool rbuf_cpuset_own(struct rbuf_cpuset *set)
 {
     memset(set, 0, sizeof(*set));
-    /* The kernel's masks and cpu_set_t are arrays of unsigned long. */
-    return sched_getaffinity(0, sizeof(set->word), (cpu_set_t *) (void *) set->word) == 0;
+    return sched_getaffinity(0, sizeof(set->cpus), set->cpus) == 0;
 }
 
 static bool has(const struct rbuf_cpuset *set, uint32_t number)
 {
-    return (set->word[number / RBUF_CPUSET_WORD] >> number % RBUF_CPUSET_WORD & 1) != 0;
-}
-
-static void add(struct rbuf_cpuset *set, uint32_t number)
-{
-    set->word[number / RBUF_CPUSET_WORD] |= 1ul << number % RBUF_CPUSET_WORD;
-}
-
-/* A number that is low enough, at the beginning of `*text`, which is moved behind it. */
-static bool take_number(const char **text, uint32_t *number)
-{
-    const size_t digits = strspn(*text, "0123456789");
-
-    if (digits == 0 || digits > 5) {
-        return false;
-    }
-    *number = 0;
-    for (size_t i = 0; i < digits; i++) {
-        *number = 10 * *number + (uint32_t) (*(*text)++ - '0');
-    }
-    return *number < RBUF_CPUSET_PROCESSORS;
-}
-
-static bool take(const char **text, char what)
-{
-    if (**text != what) {
-        return false;
-    }
-    (*text)++;
-    return true;
-}
-
-bool rbuf_cpuset_read(struct rbuf_cpuset *set, const char *list)
-{
-    uint32_t least = 0; /* what the next number must be at least */
-
-    memset(set, 0, sizeof(*set));
-    if (*list == '\0') {
-        return true;
-    }
-    do {
-        uint32_t first, last;
-
-        if (!take_number(&list, &first) || first < least) {
-            return false;
-        }
-        last = first;
-        if (take(&list, '-') && (!take_number(&list, &last) || last <= first)) {
-            return false;
-        }
-        for (uint32_t i = first; i <= last; i++) {
-            add(set, i);
-        }
-        least = last + 2;
-    } while (take(&list, ','));
-    return *list == '\0';
+    return number < RBUF_CPUSET_PROCESSORS && CPU_ISSET_S(number, sizeof(set->cpus), set->cpus);
 }
 
 void rbuf_cpuset_print(const struct rbuf_cpuset *set, FILE *stream)
@@ -84,7 +29,7 @@ void rbuf_cpuset_print(const struct rbuf_cpuset *set, FILE *stream)
         if (!has(set, first)) {
             continue;
         }
-        while (last + 1 < RBUF_CPUSET_PROCESSORS && has(set, last + 1)) {
+        while (has(set, last + 1)) {
             last++;
         }
         fprintf(stream, last > first ? "%s%u-%u" : "%s%u", separator, first, last);
@@ -93,22 +38,54 @@ void rbuf_cpuset_print(const struct rbuf_cpuset *set, FILE *stream)
     }
 }
 
+static bool is_printed_as(const struct rbuf_cpuset *set, const char *list)
+{
+    char *text = NULL;
+    size_t length;
+    FILE *stream = open_memstream(&text, &length);
+    bool same;
+
+    if (stream == NULL) {
+        return false;
+    }
+    rbuf_cpuset_print(set, stream);
+    same = fclose(stream) == 0 && strcmp(text, list) == 0;
+    free(text);
+    return same;
+}
+
+/* strtoul() takes more than digits, and numbers may be out of order: only what is printed as it was
+ * read is such a list. */
+bool rbuf_cpuset_read(struct rbuf_cpuset *set, const char *list)
+{
+    const char *rest = list;
+
+    memset(set, 0, sizeof(*set));
+    while (*rest != '\0') {
+        char *end;
+        const unsigned long first = strtoul(rest, &end, 10);
+        const unsigned long last = *end == '-' ? strtoul(end + 1, &end, 10) : first;
+
+        if (end == rest || last >= RBUF_CPUSET_PROCESSORS) {
+            return false;
+        }
+        for (unsigned long i = first; i <= last; i++) {
+            CPU_SET_S(i, sizeof(set->cpus), set->cpus);
+        }
+        rest = *end == ',' ? end + 1 : end;
+    }
+    return is_printed_as(set, list);
+}
+
 uint32_t rbuf_cpuset_count(const struct rbuf_cpuset *set)
 {
-    uint32_t count = 0;
-
-    for (size_t i = 0; i < WORDS; i++) {
-        count += (uint32_t) __builtin_popcountl(set->word[i]);
-    }
-    return count;
+    return (uint32_t) CPU_COUNT_S(sizeof(set->cpus), set->cpus);
 }
 
 bool rbuf_cpuset_within(const struct rbuf_cpuset *set, const struct rbuf_cpuset *all)
 {
-    for (size_t i = 0; i < WORDS; i++) {
-        if ((set->word[i] & ~all->word[i]) != 0) {
-            return false;
-        }
-    }
-    return true;
+    struct rbuf_cpuset both;
+
+    CPU_AND_S(sizeof(both.cpus), both.cpus, set->cpus, all->cpus);
+    return CPU_EQUAL_S(sizeof(both.cpus), both.cpus, set->cpus);
 }

@@ -8,15 +8,15 @@
 #ifndef RBUF_COMMON_CPUSET_H
 #define RBUF_COMMON_CPUSET_H
 
+#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
 #define RBUF_CPUSET_PROCESSORS 8192u /* the most that Linux has on any machine (NR_CPUS) */
-#define RBUF_CPUSET_WORD       (8u * (unsigned) sizeof(unsigned long))
 
 struct rbuf_cpuset {
-    unsigned long word[RBUF_CPUSET_PROCESSORS / RBUF_CPUSET_WORD];
+    cpu_set_t cpus[RBUF_CPUSET_PROCESSORS / CPU_SETSIZE];
 };
 
 /* Where the calling thread may run. False: the kernel does not say; the set is empty then. */

@@ -9,6 +9,7 @@
 #include "common/problem.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -33,6 +34,21 @@ void rbuf_problem_value(struct rbuf_problem *problem, const char *format, ...)
     va_start(arguments, format);
     (void) vsnprintf(problem->value, sizeof(problem->value), format, arguments);
     va_end(arguments);
+}
+
+void rbuf_problem_list(struct rbuf_problem *problem, const char *format, ...)
+{
+    const size_t used = strlen(problem->value);
+    const bool first = used == 0 || problem->value[used - 1] == ' ';
+    char entry[sizeof(problem->value)];
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void) vsnprintf(entry, sizeof(entry), format, arguments);
+    va_end(arguments);
+    if (used + strlen(entry) + strlen(", ") < sizeof(problem->value)) {
+        (void) sprintf(problem->value + used, "%s%s", first ? "" : ", ", entry);
+    }
 }
 
 void rbuf_problem_remedy(struct rbuf_problem *problem, const char *format, ...)

@@ -43,6 +43,11 @@ void rbuf_problem_value(struct rbuf_problem *problem, const char *format, ...)
 void rbuf_problem_remedy(struct rbuf_problem *problem, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Adds an entry to the list in which value ends: behind a comma, unless value is empty or ends with
+ * a blank. An entry that has no room any more is left out. */
+void rbuf_problem_list(struct rbuf_problem *problem, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* Sets value to the text of `error` (a negative errno). */
 void rbuf_problem_errno(struct rbuf_problem *problem, int error);
 

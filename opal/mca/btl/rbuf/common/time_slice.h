@@ -3,14 +3,15 @@
  * How long a thread may keep a core that another thread waits for: the time slice of Linux'
  * scheduler, from what it tells every process.
  *
- *     sched_getattr(2)          6.12 and later: the slice that the thread has asked for, or the
- * default one, in ns sched_rr_get_interval(2)  before that: the slice in whole ticks, rounded down.
- * CFS (up to 6.5) divides its period among the threads that want the core just now; EEVDF (from 6.6
- * on) has one length. Of SCHED_RR: the quantum, with every kernel clock_getres(2)           of
- * CLOCK_MONOTONIC_COARSE: the tick
+ * - sched_getattr(2), from 6.12 on: the slice that the thread has asked for, or the default one,
+ * ns.
+ * - sched_rr_get_interval(2), before that: the slice in whole ticks, rounded down. CFS (up to 6.5)
+ *   divides its period among the threads that want the core at the moment; EEVDF (from 6.6 on) has
+ *   one length. Of SCHED_RR it is the quantum, with every kernel.
+ * - clock_getres(2) of CLOCK_MONOTONIC_COARSE: the tick.
  *
- * (/sys/kernel/debug/sched has the default slice, for root alone.) The scheduler looks at a thread
- * that runs once a tick, so a slice ends up to a tick late.
+ * (/sys/kernel/debug/sched has the default slice, for root alone.) The scheduler looks at a running
+ * thread once a tick, so a slice ends up to a tick late.
  *
  * A thread of SCHED_FIFO has no slice: it keeps its core until it sleeps, which this cannot bound.
  *

@@ -151,22 +151,20 @@ static void add_by_scope(const struct ifaddrs *interfaces, enum rbuf_address_sco
 static int refuse_entry(const struct ifaddrs *interfaces, const struct rbuf_name *entry,
                         struct rbuf_problem *problem)
 {
-    char text[sizeof(problem->value)] = "none";
-    char one[RBUF_ADDRESS_TEXT_MAX];
+    char text[RBUF_ADDRESS_TEXT_MAX];
     struct rbuf_local_address address;
-    size_t used = 0;
 
-    for (const struct ifaddrs *i = interfaces; i != NULL && used < sizeof(text) - 1;
-         i = i->ifa_next) {
-        if (convert(i, &address)) {
-            rbuf_address_text(&address.address, one);
-            used += (size_t) snprintf(text + used, sizeof(text) - used, "%s%s %s",
-                                      used > 0 ? ", " : "", i->ifa_name, one);
-        }
-    }
     rbuf_problem_set(problem, "listener-address", -EADDRNOTAVAIL, "%.*s", (int) entry->length,
                      entry->start);
-    rbuf_problem_value(problem, "%s", text);
+    for (const struct ifaddrs *i = interfaces; i != NULL; i = i->ifa_next) {
+        if (convert(i, &address)) {
+            rbuf_address_text(&address.address, text);
+            rbuf_problem_list(problem, "%s %s", i->ifa_name, text);
+        }
+    }
+    if (problem->value[0] == '\0') {
+        rbuf_problem_value(problem, "none");
+    }
     rbuf_problem_remedy(problem,
                         "name interfaces that are up, or addresses of theirs, separated by "
                         "commas");

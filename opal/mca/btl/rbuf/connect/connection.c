@@ -4,14 +4,12 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "common/monotonic.h"
 
 uint64_t rbuf_now_ms(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t) now.tv_sec * 1000 + (uint64_t) now.tv_nsec / 1000000;
+    return mca_btl_rbuf_now_ns() / 1000000;
 }
 
 struct rbuf_connect_event *rbuf_connection_event(struct rbuf_connection *connection,

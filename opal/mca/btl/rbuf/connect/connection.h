@@ -55,8 +55,8 @@ enum rbuf_command_kind {
     RBUF_COMMAND_CLOSE
 };
 
-/* A connection gets at most one of each of CONNECT; ACCEPT or ESTABLISH; DISCONNECT; REJECT or
- * CLOSE: so commands live in it and cannot run out. */
+/* A connection gets at most one command of each of four groups: CONNECT; ACCEPT or ESTABLISH;
+ * DISCONNECT; REJECT or CLOSE. So it has room for all of them, and queueing one cannot fail. */
 struct rbuf_command {
     enum rbuf_command_kind kind;
     enum rbuf_reject_reason reason; /* REJECT */
@@ -103,11 +103,11 @@ struct rbuf_connection {
     char failure[160]; /* out: of the last address tried */
     int failure_error;
     /* Monotonic. */
-    uint64_t began_ms; /* out: the CONNECT command; in: the accepting */
-    uint64_t alive_ms; /* out: that the host of the peer was last found to answer, or began_ms */
-    uint64_t req_ms;   /* out: REQ_SENT */
-    unsigned silent;   /* out: addresses of this round whose host answered, and nobody else */
-    unsigned silent_rounds; /* out: rounds that had one */
+    uint64_t began_ms; /* out: time of the CONNECT command; in: when TCP accepted it */
+    uint64_t alive_ms; /* out: when the peer's host last answered; began_ms: it never did */
+    uint64_t req_ms;   /* out: when the REQ was sent */
+    unsigned silent;   /* out: addresses of this round whose host answered, but not the process */
+    unsigned silent_rounds; /* out: rounds that had such an address */
     unsigned back_off_ms;   /* out: the last wait, on average; 0: there was none */
     struct event *retry;    /* out: BACK_OFF; NULL until then */
     uint8_t in[RBUF_EXCHANGE_BYTES_MAX];

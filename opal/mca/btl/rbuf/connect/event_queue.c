@@ -151,8 +151,11 @@ bool rbuf_event_queue_take(struct rbuf_event_queue *queue, struct rbuf_command_l
     return closing;
 }
 
-void rbuf_event_queue_push(struct rbuf_event_queue *queue, struct rbuf_connect_event *event)
+void rbuf_event_queue_push(struct rbuf_connect_event *event, enum rbuf_connect_event_kind kind)
 {
+    struct rbuf_event_queue *queue = event->connection->context->events;
+
+    event->kind = kind;
     (void) pthread_mutex_lock(&queue->mutex);
     if (event->connection->abandoned) {
         rbuf_connect_event_free(event);

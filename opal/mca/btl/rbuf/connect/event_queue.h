@@ -69,6 +69,6 @@ void rbuf_event_queue_wake(struct rbuf_event_queue *queue);
 bool rbuf_event_queue_take(struct rbuf_event_queue *queue, struct rbuf_command_list *commands);
 
 /* Queues an event, or frees it if the user has ended the connection. */
-void rbuf_event_queue_push(struct rbuf_event_queue *queue, struct rbuf_connect_event *event);
+void rbuf_event_queue_push(struct rbuf_connect_event *event, enum rbuf_connect_event_kind kind);
 
 #endif

@@ -16,16 +16,12 @@
 #include <unistd.h>
 
 #include "common/close_on_fork.h"
-#include "connect/descriptors.h"
 #include "connect/event_queue.h"
+#include "connect/outgoing.h"
 #include "connect/socket.h"
 
 #define UNAUTHENTICATED_MS 250u /* that one may be silent when its place is wanted */
-#define BACK_OFF_MS        20u /* before the second try, on average; then twice as long each time */
-#define BACK_OFF_MOST_MS   2000u
-#define DOUBLINGS_MOST     6u /* of the wait for a process that is silent, though its host answers */
 
-static bool try_next(struct rbuf_connection *connection);
 static bool fail(struct rbuf_connection *connection, int error, const char *text);
 
 static void leave_list(struct rbuf_connection *connection)
@@ -78,15 +74,8 @@ void rbuf_handshake_destroy(struct rbuf_connection *connection)
     }
 }
 
-static void push(struct rbuf_connect_event *event, enum rbuf_connect_event_kind kind)
-{
-    event->kind = kind;
-    rbuf_event_queue_push(event->connection->context->events, event);
-}
-
-/* Tells the user, for the last time, and closes the socket. */
-static bool end_connection(struct rbuf_connection *connection, enum rbuf_connect_event_kind kind,
-                           int error, const char *text)
+bool rbuf_handshake_end(struct rbuf_connection *connection, enum rbuf_connect_event_kind kind,
+                        int error, const char *text)
 {
     struct rbuf_connect_event *event = connection->last_event;
 
@@ -95,7 +84,7 @@ static bool end_connection(struct rbuf_connection *connection, enum rbuf_connect
         connection->last_event = NULL;
         event->error = error;
         (void) snprintf(event->text, sizeof(event->text), "%s: %s", connection->peer, text);
-        push(event, kind);
+        rbuf_event_queue_push(event, kind);
     }
     /* After the event: a peer that leaves takes the closing for a sign that its DREQ is here. */
     rbuf_socket_close(connection);
@@ -110,50 +99,30 @@ static bool notify(struct rbuf_connection *connection, enum rbuf_connect_event_k
     if (event == NULL) {
         return fail(connection, -ENOMEM, "no memory");
     }
-    push(event, kind);
+    rbuf_event_queue_push(event, kind);
     return true;
-}
-
-/* Of the address that is being tried; told if it was the last one. */
-static void note_failure(struct rbuf_connection *connection, int error, const char *text)
-{
-    (void) snprintf(connection->failure, sizeof(connection->failure), "%s", text);
-    connection->failure_error = error;
-}
-
-/* A REQ that was not answered for as long as the time-out: TCP was connected, so there is a host. A
- * listener that closes at once is another's. */
-static void note_silence(struct rbuf_connection *connection)
-{
-    const uint64_t now = rbuf_now_ms();
-
-    if (now - connection->req_ms >= connection->context->options.timeout_ms) {
-        connection->alive_ms = now;
-    }
 }
 
 /* The connection is over before its time. */
 static bool fail(struct rbuf_connection *connection, int error, const char *text)
 {
     switch (connection->state) {
-    case RBUF_CONNECTION_REQ_SENT:
-        note_silence(connection);
-        /* fall through */
     case RBUF_CONNECTION_TCP_CONNECTING:
-        note_failure(connection, error, text);
-        return try_next(connection);
+    case RBUF_CONNECTION_REQ_SENT:
+        rbuf_outgoing_failed(connection, error, text);
+        return false;
     case RBUF_CONNECTION_MRA_RECEIVED:
         rbuf_count(&connection->context->counters.connects_failed);
-        return end_connection(connection, RBUF_CONNECT_FAILED, error, text);
+        return rbuf_handshake_end(connection, RBUF_CONNECT_FAILED, error, text);
     case RBUF_CONNECTION_REQ_RECEIVED:
     case RBUF_CONNECTION_REP_SENT:
-        return end_connection(connection, RBUF_CONNECT_ABANDONED, error, text);
+        return rbuf_handshake_end(connection, RBUF_CONNECT_ABANDONED, error, text);
     case RBUF_CONNECTION_REP_RECEIVED:
     case RBUF_CONNECTION_ESTABLISHED:
         rbuf_count(&connection->context->counters.peers_lost);
-        return end_connection(connection, RBUF_PEER_LOST, error, text);
+        return rbuf_handshake_end(connection, RBUF_PEER_LOST, error, text);
     case RBUF_CONNECTION_DREQ_SENT:
-        return end_connection(connection, RBUF_PEER_DISCONNECTED, 0, text);
+        return rbuf_handshake_end(connection, RBUF_PEER_DISCONNECTED, 0, text);
     case RBUF_CONNECTION_UNAUTHENTICATED:
     case RBUF_CONNECTION_DRAINING:
         free_connection(connection);
@@ -212,7 +181,7 @@ static bool handle_req(struct rbuf_connection *connection, const struct rbuf_exc
     (void) event_del(connection->timer);
     rbuf_count(&context->counters.authenticated);
     rbuf_socket_send(connection, RBUF_EXCHANGE_MRA, RBUF_REJECT_NONE);
-    push(event, RBUF_CONNECT_REQUEST);
+    rbuf_event_queue_push(event, RBUF_CONNECT_REQUEST);
     return true;
 }
 
@@ -229,8 +198,8 @@ static bool handle_rep(struct rbuf_connection *connection, const struct rbuf_exc
         enum rbuf_reject_reason reason = (enum rbuf_reject_reason) message->header.reason;
 
         connection->last_event->reason = reason;
-        return end_connection(connection, RBUF_CONNECT_REJECTED, -ECONNREFUSED,
-                              rbuf_reject_text(reason));
+        return rbuf_handshake_end(connection, RBUF_CONNECT_REJECTED, -ECONNREFUSED,
+                                  rbuf_reject_text(reason));
     }
     case RBUF_EXCHANGE_DREQ:
         return fail(connection, -ECONNRESET, "the peer is finishing");
@@ -268,7 +237,7 @@ static bool handle_message(struct rbuf_connection *connection, const struct rbuf
     case RBUF_CONNECTION_REP_RECEIVED:
     case RBUF_CONNECTION_ESTABLISHED:
     case RBUF_CONNECTION_DREQ_SENT: /* at once with ours */
-        return is_dreq ? end_connection(connection, RBUF_PEER_DISCONNECTED, 0, "finished")
+        return is_dreq ? rbuf_handshake_end(connection, RBUF_PEER_DISCONNECTED, 0, "finished")
                        : reject(connection, RBUF_FAULT_KIND);
     default:
         return true; /* draining: nobody listens any more */
@@ -339,31 +308,6 @@ static void on_readable(evutil_socket_t fd, short what, void *data)
     }
 }
 
-/* That a REQ waits for its MRA: twice as long in each round. A process that is stopped finds few
- * requests that were withdrawn, and a host that does not lead to it delays the others little. */
-static unsigned silence_ms(const struct rbuf_connection *connection)
-{
-    const struct rbuf_listener_options *options = &connection->context->options;
-    const unsigned doublings =
-        connection->silent_rounds < DOUBLINGS_MOST ? connection->silent_rounds : DOUBLINGS_MOST;
-    const uint64_t wait = (uint64_t) options->timeout_ms << doublings;
-    const uint64_t end = connection->began_ms + options->answer_ms;
-    const uint64_t now = rbuf_now_ms();
-
-    return (unsigned) (options->answer_ms == 0 || now + wait <= end ? wait
-                       : now < end                                  ? end - now
-                                                                    : 1);
-}
-
-static void send_req(struct rbuf_connection *connection)
-{
-    connection->state = RBUF_CONNECTION_REQ_SENT;
-    connection->req_ms = rbuf_now_ms();
-    rbuf_socket_start_timer_ms(connection, silence_ms(connection));
-    rbuf_socket_send(connection, RBUF_EXCHANGE_REQ, RBUF_REJECT_NONE);
-    (void) event_add(connection->readable, NULL);
-}
-
 static void on_writable(evutil_socket_t fd, short what, void *data)
 {
     struct rbuf_connection *connection = data;
@@ -378,7 +322,7 @@ static void on_writable(evutil_socket_t fd, short what, void *data)
         if (error != 0) {
             lose(connection, error);
         } else {
-            send_req(connection);
+            rbuf_outgoing_send_req(connection);
         }
         return;
     }
@@ -388,203 +332,31 @@ static void on_writable(evutil_socket_t fd, short what, void *data)
     }
 }
 
-static const char *late_text(enum rbuf_connection_state state)
-{
-    switch (state) {
-    case RBUF_CONNECTION_TCP_CONNECTING:
-        return "no connection within the time-out";
-    case RBUF_CONNECTION_REQ_SENT:
-        return "its host answers, but the process does not: it is stopped, or the address leads to "
-               "another one";
-    default:
-        return "no answer within the time-out";
-    }
-}
-
 static void on_timer(evutil_socket_t fd, short what, void *data)
 {
     struct rbuf_connection *connection = data;
 
     (void) fd;
     (void) what;
-    if (connection->state == RBUF_CONNECTION_UNAUTHENTICATED) {
-        rbuf_count(&connection->context->counters.slow);
-    }
-    if (connection->state == RBUF_CONNECTION_REQ_SENT) {
-        connection->silent++;
-    }
-    (void) fail(connection, -ETIMEDOUT, late_text(connection->state));
-}
-
-static const struct rbuf_socket_handlers handlers = {on_readable, on_writable, on_timer};
-
-static int open_socket(int family)
-{
-    int fd;
-
-    rbuf_close_on_fork_begin();
-    fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    rbuf_close_on_fork_mark(fd);
-    rbuf_close_on_fork_end();
-    return fd;
-}
-
-/* 0: connected or on the way. */
-static int try_address(struct rbuf_connection *connection, const struct rbuf_address *address)
-{
-    struct sockaddr_storage name;
-    socklen_t length = rbuf_address_to_socket(address, &name);
-    int fd;
-
-    do {
-        fd = open_socket(name.ss_family);
-    } while (fd < 0 && errno == EMFILE && connection->context->options.raise_descriptors &&
-             rbuf_descriptors_raise());
-    rbuf_address_text(address, connection->peer);
-    if (fd < 0) {
-        return -errno;
-    }
-    if (!rbuf_socket_adopt(connection, fd, &handlers)) {
-        return -ENOMEM;
-    }
-    if (connect(fd, (struct sockaddr *) &name, length) == 0) {
-        send_req(connection);
-        return 0;
-    }
-    if (errno != EINPROGRESS) {
-        int error = -errno;
-
-        rbuf_socket_close(connection);
-        return error;
-    }
-    connection->state = RBUF_CONNECTION_TCP_CONNECTING;
-    rbuf_socket_start_timer(connection);
-    (void) event_add(connection->writable, NULL);
-    return 0;
-}
-
-static void start_round(struct rbuf_connection *connection)
-{
-    rbuf_count(&connection->context->counters.connects_retried);
-    connection->trying_next = 0;
-    connection->silent = 0;
-}
-
-static void on_retry(evutil_socket_t fd, short what, void *data)
-{
-    struct rbuf_connection *connection = data;
-
-    (void) fd;
-    (void) what;
-    start_round(connection);
-    (void) try_next(connection);
-}
-
-/* All addresses have failed, and are tried again later: after half of the average to one and a
- * half, so that processes that failed together do not come back together. False: that is final. */
-static bool back_off(struct rbuf_connection *connection)
-{
-    const unsigned twice = 2 * connection->back_off_ms;
-    uint32_t chance;
-    unsigned ms;
-
-    connection->back_off_ms = twice == 0                 ? BACK_OFF_MS
-                              : twice < BACK_OFF_MOST_MS ? twice
-                                                         : BACK_OFF_MOST_MS;
-    evutil_secure_rng_get_bytes(&chance, sizeof(chance));
-    ms = connection->back_off_ms / 2 + chance % (connection->back_off_ms + 1);
-    if (rbuf_now_ms() + ms >= connection->alive_ms + connection->context->options.retry_ms) {
-        return false;
-    }
-    if (connection->retry == NULL) {
-        connection->retry = event_new(connection->context->base, -1, 0, on_retry, connection);
-    }
-    if (connection->retry == NULL || rbuf_event_add_ms(connection->retry, ms) != 0) {
-        return false;
-    }
-    connection->state = RBUF_CONNECTION_BACK_OFF;
-    return true;
-}
-
-/* True while a process is waited for whose host answers: it may be stopped, as by a debugger, or
- * its memory be swapped out. */
-static bool has_patience(const struct rbuf_connection *connection)
-{
-    const uint64_t answer_ms = connection->context->options.answer_ms;
-
-    return answer_ms == 0 || rbuf_now_ms() < connection->began_ms + answer_ms;
-}
-
-/* The user is told of the first. */
-static void note_silent_round(struct rbuf_connection *connection)
-{
-    struct rbuf_connect_event *event;
-
-    if (connection->silent_rounds++ > 0) {
+    switch (connection->state) {
+    case RBUF_CONNECTION_TCP_CONNECTING:
+    case RBUF_CONNECTION_REQ_SENT:
+        rbuf_outgoing_late(connection);
         return;
+    case RBUF_CONNECTION_UNAUTHENTICATED:
+        rbuf_count(&connection->context->counters.slow);
+        break;
+    default:
+        break;
     }
-    rbuf_count(&connection->context->counters.connects_unanswered);
-    event = rbuf_connection_event(connection, NULL);
-    if (event != NULL) {
-        push(event, RBUF_CONNECT_UNANSWERED);
-    }
+    (void) fail(connection, -ETIMEDOUT, "no answer within the time-out");
 }
 
-/* True if one of the addresses left is connected, or on the way. */
-static bool try_addresses(struct rbuf_connection *connection)
+bool rbuf_handshake_adopt(struct rbuf_connection *connection, int fd)
 {
-    char buffer[128];
+    static const struct rbuf_socket_handlers handlers = {on_readable, on_writable, on_timer};
 
-    while (connection->trying_next < connection->trying_count) {
-        int error = try_address(connection, &connection->trying[connection->trying_next++]);
-
-        if (error == 0) {
-            return true;
-        }
-        if (error == -EMFILE) {
-            (void) snprintf(buffer, sizeof(buffer),
-                            "no file descriptor is left, of %llu (raise the limit: ulimit -n)",
-                            (unsigned long long) rbuf_descriptors_limit());
-            note_failure(connection, error, buffer);
-        } else {
-            note_failure(connection, error, strerror_r(-error, buffer, sizeof(buffer)));
-        }
-    }
-    return false;
-}
-
-/* False always: the socket that was being read is gone. */
-static bool try_next(struct rbuf_connection *connection)
-{
-    rbuf_socket_close(connection);
-    if (try_addresses(connection)) {
-        return false;
-    }
-    if (connection->silent > 0 && has_patience(connection)) {
-        note_silent_round(connection);
-        start_round(connection);
-        if (try_addresses(connection)) {
-            return false;
-        }
-    }
-    if (connection->silent == 0 && back_off(connection)) {
-        return false;
-    }
-    rbuf_count(&connection->context->counters.connects_failed);
-    return end_connection(connection, RBUF_CONNECT_FAILED, connection->failure_error,
-                          connection->failure);
-}
-
-static void start_connecting(struct rbuf_connection *connection)
-{
-    TAILQ_INSERT_TAIL(&connection->context->connections, connection, link);
-    connection->state = RBUF_CONNECTION_TCP_CONNECTING;
-    connection->began_ms = rbuf_now_ms();
-    connection->alive_ms = connection->began_ms;
-    rbuf_count(&connection->context->counters.connects);
-    (void) snprintf(connection->peer, sizeof(connection->peer), "the peer");
-    note_failure(connection, -EHOSTUNREACH, "none of its addresses can be reached from here");
-    (void) try_next(connection);
+    return rbuf_socket_adopt(connection, fd, &handlers);
 }
 
 static bool has_room(const struct rbuf_connect_context *context)
@@ -631,7 +403,7 @@ void rbuf_handshake_take_incoming(struct rbuf_connect_context *context, int fd, 
     (void) snprintf(connection->peer, sizeof(connection->peer), "%s", peer);
     TAILQ_INSERT_TAIL(&context->unauthenticated, connection, link);
     context->unauthenticated_count++;
-    if (!rbuf_socket_adopt(connection, fd, &handlers)) {
+    if (!rbuf_handshake_adopt(connection, fd)) {
         free_connection(connection);
         return;
     }
@@ -659,7 +431,7 @@ void rbuf_handshake_command(struct rbuf_connection *connection, enum rbuf_comman
 {
     switch (kind) {
     case RBUF_COMMAND_CONNECT:
-        start_connecting(connection);
+        rbuf_outgoing_start(connection);
         break;
     case RBUF_COMMAND_ACCEPT:
     case RBUF_COMMAND_ESTABLISH:

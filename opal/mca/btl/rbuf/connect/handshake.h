@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * The state machine of connections (connection.h has the picture): what comes in over sockets, what
- * users command, time-outs and back-off. Everything that a user is to know becomes an event.
+ * users command, and time-outs. Which address an outgoing connection tries is outgoing.h's matter.
+ * Everything that a user is to know becomes an event.
  *
  * Threads: the listener's thread.
  */
@@ -23,5 +24,12 @@ void rbuf_handshake_command(struct rbuf_connection *connection, enum rbuf_comman
 
 /* Closes the socket, after a DREQ if the other side knows of us, and frees the connection. */
 void rbuf_handshake_destroy(struct rbuf_connection *connection);
+
+/* For outgoing.c. The first makes the connection the owner of a marked socket (connect/socket.h).
+ * The second ends the connection: its user gets the last event, its socket is closed. False always:
+ * there is nothing left to be read. */
+bool rbuf_handshake_adopt(struct rbuf_connection *connection, int fd);
+bool rbuf_handshake_end(struct rbuf_connection *connection, enum rbuf_connect_event_kind kind,
+                        int error, const char *text);
 
 #endif

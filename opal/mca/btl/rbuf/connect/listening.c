@@ -13,6 +13,7 @@
 #include "common/close_on_fork.h"
 #include "connect/descriptors.h"
 #include "connect/handshake.h"
+#include "connect/socket.h"
 
 #define ACCEPTS_AT_ONCE 64 /* connections taken in before other events get their turn */
 #define PAUSE_MS        100
@@ -29,10 +30,8 @@ int rbuf_listening_problem(const char *function, int error, struct rbuf_problem 
 }
 
 /* New connections wait in the backlog, and this thread does not spin. */
-static void pause_accepting(struct rbuf_listening *listening, unsigned ms,
-                            _Atomic uint64_t *counter)
+static void pause_accepting(struct rbuf_listening *listening, unsigned ms)
 {
-    rbuf_count(counter);
     for (unsigned i = 0; i < listening->count; i++) {
         (void) event_del(listening->socket[i].event);
     }
@@ -75,7 +74,7 @@ static void on_connection(evutil_socket_t fd, short what, void *data)
         int taken;
 
         if (!rbuf_handshake_make_room(context)) {
-            pause_accepting(listening, ROOM_PAUSE_MS, &context->counters.room_pauses);
+            pause_accepting(listening, ROOM_PAUSE_MS);
             return;
         }
         taken = accept_one(fd, &name);
@@ -87,7 +86,8 @@ static void on_connection(evutil_socket_t fd, short what, void *data)
                    rbuf_descriptors_raise()) {
             continue;
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-            pause_accepting(listening, PAUSE_MS, &context->counters.accept_pauses);
+            rbuf_count(&context->counters.accept_pauses);
+            pause_accepting(listening, PAUSE_MS);
             return;
         } else if (errno == EAGAIN) {
             return;
@@ -107,10 +107,7 @@ static int listen_on(const struct rbuf_address *address, unsigned port, int *out
 
     wanted.port = (uint16_t) port;
     length = rbuf_address_to_socket(&wanted, &name);
-    rbuf_close_on_fork_begin();
-    fd = socket(name.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    rbuf_close_on_fork_mark(fd);
-    rbuf_close_on_fork_end();
+    fd = rbuf_socket_open(name.ss_family);
     if (fd < 0) {
         return -errno;
     }

@@ -20,12 +20,13 @@ struct rbuf_listener_options {
     unsigned port_min;      /* 0: any port */
     unsigned port_max;
     unsigned timeout_ms; /* for each step that waits for a listener thread or the network */
-    unsigned retry_ms;   /* that a host which does not answer is tried again; 0: it is not */
-    uint64_t answer_ms;  /* that a process is waited for whose host answers; 0: for ever */
+    unsigned retry_ms;   /* how long a host that does not answer is tried again; 0: not at all */
+    uint64_t answer_ms;  /* how long to wait for a process whose host answers; 0: for ever */
     unsigned max_unauthenticated; /* 0: 256 */
     bool raise_descriptors;       /* whether the soft limit may be raised */
-    /* Called by the thread, one at a time, `tick_ms` after rbuf_listener_arm() and then after as
-     * many ms as it returned, until that is 0. It must not wait for anything. NULL: none. */
+    /* The thread calls it `tick_ms` after rbuf_listener_arm(). It returns after how many ms it
+     * wants the next call; 0: none. It must not wait for anything. NULL: there is no such function.
+     */
     unsigned (*tick)(void);
     unsigned tick_ms; /* >= 1 */
 };
@@ -40,7 +41,6 @@ struct rbuf_listener_counters {
     _Atomic uint64_t wordless;           /* likewise, before a byte of one */
     _Atomic uint64_t withdrawn;          /* likewise, behind a good REQ that had not been read */
     _Atomic uint64_t evicted;            /* the oldest of too many unauthenticated ones */
-    _Atomic uint64_t room_pauses;        /* times that new ones had to wait: no place was free */
     _Atomic uint64_t connects;           /* outgoing */
     _Atomic uint64_t connects_failed;
     _Atomic uint64_t connects_retried;    /* times that one was tried again at all addresses */

@@ -27,6 +27,17 @@ static void free_events(struct rbuf_connection *connection)
     }
 }
 
+int rbuf_socket_open(int family)
+{
+    int fd;
+
+    rbuf_close_on_fork_begin();
+    fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    rbuf_close_on_fork_mark(fd);
+    rbuf_close_on_fork_end();
+    return fd;
+}
+
 /* shutdown() first: whoever inherited the socket all the same shall not keep the connection up. */
 void rbuf_socket_close(struct rbuf_connection *connection)
 {

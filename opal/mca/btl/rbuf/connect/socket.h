@@ -16,6 +16,10 @@ struct rbuf_socket_handlers {
     event_callback_fn timer;    /* once, after it was started */
 };
 
+/* A TCP socket that does not block, marked (common/close_on_fork.h), for IPv4 or IPv6. -1 with
+ * errno. Any thread. */
+int rbuf_socket_open(int family);
+
 /* Makes the connection the owner of the socket, which is marked (common/close_on_fork.h). False: no
  * memory, and the socket is closed. */
 bool rbuf_socket_adopt(struct rbuf_connection *connection, int fd,

@@ -36,11 +36,6 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list */
 static STAILQ_HEAD(, deferred) list = STAILQ_HEAD_INITIALIZER(list);
 static atomic_bool waiting; /* the list is not empty; written with the lock held */
 
-void mca_btl_rbuf_help_open(void)
-{
-    mca_btl_rbuf_help_files();
-}
-
 /* Open MPI 4.1's launcher may lose a text (its issue 8356), so with btl_base_verbose the process
  * prints it, too. */
 static void print(const char *topic, const char *const text[MOST_TEXTS])

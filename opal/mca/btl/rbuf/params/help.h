@@ -10,9 +10,6 @@
 
 struct rbuf_problem;
 
-/* Makes the help file beside this component known to Open MPI, wherever it is installed. */
-void mca_btl_rbuf_help_open(void);
-
 /* Prints a topic; Open MPI merges equal messages of several ranks. The arguments are the topic's.
  */
 void mca_btl_rbuf_help(const char *topic, ...);

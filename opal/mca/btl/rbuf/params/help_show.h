@@ -18,7 +18,8 @@ struct mca_btl_rbuf_help_topic {
 extern const char mca_btl_rbuf_help_file[];
 extern const struct mca_btl_rbuf_help_topic mca_btl_rbuf_help_topics[];
 
-/* Before the first is shown: where the help file is, for the releases that read it. */
+/* Before the first is shown: tells the releases of Open MPI that read the help file where it is,
+ * which is beside this component, wherever that is installed. */
 void mca_btl_rbuf_help_files(void);
 
 /* A topic between two lines, with its values in the text. Values that the topic does not use are

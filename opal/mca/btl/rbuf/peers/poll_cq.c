@@ -12,7 +12,7 @@
 #include "peers/endpoint.h"
 #include "params/help.h"
 #include "verbs/completion.h"
-#include "verbs/port_open.h"
+#include "verbs/device.h"
 #include "verbs/receive.h"
 
 #define BATCH   32

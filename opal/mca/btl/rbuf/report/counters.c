@@ -251,10 +251,13 @@ void mca_btl_rbuf_counters_keep(const mca_btl_rbuf_module_t *module)
     add_module(&kept, module);
 }
 
-/* Callers that were no peers' are strangers, or come too late. These are a peer's, or another
- * job's, and as usual: a request that its sender has given up for the other side's, as both
- * connected at once, before it was read, or before it was sent; and one to a process that had the
- * port before, or has the same address on another machine. */
+/* Connections that ended without a good request, in two groups.
+ *
+ * Latecomers are as usual. Both sides connected at once and one gave up its request, before it was
+ * sent (wordless) or before it was read (withdrawn). Or the request was for another process: one
+ * that had the port before, or that has the same address on another machine (token).
+ *
+ * All others are strangers'. */
 static void set_listener(struct mca_btl_rbuf_counters *sum)
 {
     const struct rbuf_listener_counters *counters;

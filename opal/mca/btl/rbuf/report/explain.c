@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * The ways of messages by size (report/explain.h).
+ * The ways of messages by size (report/report.h).
  *
  * Nothing is decided here: each limit is the largest size for which the function holds that decides
  * for a message, too, found by trying sizes; chunks are cut by the schedule that cuts messages. So
  * what is shown is what the settings have become, those that were lowered among them.
  */
-#include "report/explain.h"
+#include "report/report.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "module/default.h"
 #include "params/params.h"
@@ -436,23 +434,20 @@ static void show_module(const mca_btl_rbuf_module_t *module, FILE *stream)
     show_one_sided(module, stream);
 }
 
-void mca_btl_rbuf_explain(void)
+static void show_all(FILE *stream)
 {
     const struct mca_btl_rbuf_process *process = &mca_btl_rbuf_process;
-    char *text = NULL;
-    size_t length;
-    FILE *stream;
 
-    if (mca_btl_rbuf_params.show == 0 || OPAL_PROC_MY_NAME.vpid != 0 ||
-        (stream = open_memstream(&text, &length)) == NULL) {
-        return;
-    }
     for (size_t i = 0; i < process->module_count; i++) {
         if (process->modules[i]->state == MCA_BTL_RBUF_RUNNING) {
             show_module(process->modules[i], stream);
         }
     }
-    fclose(stream);
-    fwrite(text, 1, length, stderr); /* in one piece */
-    free(text);
+}
+
+void mca_btl_rbuf_explain(void)
+{
+    if (mca_btl_rbuf_params.show != 0 && OPAL_PROC_MY_NAME.vpid == 0) {
+        mca_btl_rbuf_print_whole(show_all);
+    }
 }

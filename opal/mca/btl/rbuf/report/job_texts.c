@@ -12,9 +12,12 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "common/monotonic.h"
+
 #define KEY      "btl.rbuf.report"
 #define PAUSE_NS 100000 /* between looks */
 #define ASK_S    2      /* for an answer from another node */
+#define WAIT_NS  (MCA_BTL_RBUF_JOB_TEXTS_SECONDS * UINT64_C(1000000000))
 
 typedef enum { WAITING, MET, FAILED } fence_t;
 
@@ -50,14 +53,13 @@ void mca_btl_rbuf_job_texts_stay_loaded(void)
 static bool meet(void)
 {
     const struct timespec pause = {.tv_nsec = PAUSE_NS};
-    struct timespec start;
-    struct timespec now;
+    uint64_t deadline_ns;
 
     atomic_store_explicit(&fence, WAITING, memory_order_relaxed);
     if (!rbuf_compat_fence(fence_ended)) {
         return false;
     }
-    clock_gettime(CLOCK_MONOTONIC, &start);
+    deadline_ns = mca_btl_rbuf_now_ns() + WAIT_NS;
     do {
         switch (atomic_load_explicit(&fence, memory_order_acquire)) {
         case MET:
@@ -68,8 +70,7 @@ static bool meet(void)
             break;
         }
         (void) nanosleep(&pause, NULL);
-        clock_gettime(CLOCK_MONOTONIC, &now);
-    } while (now.tv_sec - start.tv_sec <= MCA_BTL_RBUF_JOB_TEXTS_SECONDS);
+    } while (mca_btl_rbuf_now_ns() < deadline_ns);
     mca_btl_rbuf_job_texts_stay_loaded(); /* for the callback */
     return false;
 }

@@ -6,7 +6,6 @@
 #include "report/report.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -158,15 +157,22 @@ static void print_job(FILE *stream)
 /* Of a report: from modules to close. */
 static enum { NOT_DUE, DUE } state;
 
-static void print_report(void)
+void mca_btl_rbuf_print_whole(void (*print)(FILE *stream))
 {
     char *text = NULL;
     size_t length;
     FILE *memory = open_memstream(&text, &length);
 
-    if (memory == NULL) {
-        return;
+    if (memory != NULL) {
+        print(memory);
+        fclose(memory);
+        fwrite(text, 1, length, stderr);
+        free(text);
     }
+}
+
+static void print_report(FILE *memory)
+{
     switch ((enum mca_btl_rbuf_report_level) mca_btl_rbuf_params.report) {
     case MCA_BTL_RBUF_REPORT_NONE:
         break;
@@ -180,17 +186,13 @@ static void print_report(void)
         print_json(memory);
         break;
     }
-    fclose(memory);
-    /* In one piece, where fprintf() may write several: mpirun would mix those of two ranks. */
-    fwrite(text, 1, length, stderr);
-    free(text);
 }
 
 void mca_btl_rbuf_report(void)
 {
     if (state == DUE) {
         state = NOT_DUE;
-        print_report();
+        mca_btl_rbuf_print_whole(print_report);
     }
 }
 

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * What is printed at the end (btl_rbuf_report): five lines for the job (1), a line a process with
- * all counters (2), or the same as a JSON object (3). On standard error.
+ * What is printed for people, on standard error: at the start by which way messages go
+ * (btl_rbuf_show; explain.c), at the end what was done (btl_rbuf_report; report.c).
  *
- * A process that is counted for the job hands rank 0 its line, as level 2 prints it but for what is
- * 0, and rank 0 adds them up. Where they do not all come together each process prints its own.
+ * The report has five lines for the job (1), a line a process with all counters (2), or the same as
+ * a JSON object (3). For that of the job each process hands rank 0 its line, as level 2 prints it
+ * but without counters that are 0, and rank 0 adds them up. Where not all processes come together
+ * each prints its own.
  */
 #ifndef BTL_RBUF_REPORT_H
 #define BTL_RBUF_REPORT_H
+
+#include <stdio.h>
 
 enum mca_btl_rbuf_report_level {
     MCA_BTL_RBUF_REPORT_NONE,
@@ -16,6 +20,10 @@ enum mca_btl_rbuf_report_level {
     MCA_BTL_RBUF_REPORT_JSON
 };
 
+/* Prints on standard error by which way messages of each size would go, and why, for each port that
+ * is started (btl_rbuf_show), at rank 0 alone. Once all modules are open; one thread. */
+void mca_btl_rbuf_explain(void);
+
 /* When there are modules. */
 void mca_btl_rbuf_report_open(void);
 
@@ -23,5 +31,9 @@ void mca_btl_rbuf_report_open(void);
  * printed before where PMIx has ended by then. May wait for the other processes, for a bounded time
  * (report/job_texts.h). */
 void mca_btl_rbuf_report(void);
+
+/* Writes what `print` prints to standard error, in one piece: mpirun would mix the pieces of two
+ * ranks. */
+void mca_btl_rbuf_print_whole(void (*print)(FILE *stream));
 
 #endif

@@ -12,7 +12,6 @@
 
 #include "common/names.h"
 #include "verbs/nearest.h"
-#include "verbs/port_open.h"
 #include "verbs/selection.h"
 
 enum candidate_state { CANDIDATE_ACTIVE, CANDIDATE_DOWN, CANDIDATE_IWARP, CANDIDATE_UNCONNECTED };
@@ -165,14 +164,13 @@ static void describe(const struct candidates *all, struct rbuf_problem *problem)
                                          [CANDIDATE_IWARP] = "iWARP, not supported",
                                          [CANDIDATE_UNCONNECTED] =
                                              "without reliable connected queue pairs"};
-    char text[sizeof(problem->value)] = "none";
-    size_t used = 0;
 
-    for (size_t i = 0; i < all->count && used < sizeof(text) - 1; i++) {
-        used += (size_t) snprintf(text + used, sizeof(text) - used, "%s%s %s", i > 0 ? ", " : "",
-                                  all->list[i].name, states[all->list[i].state]);
+    for (size_t i = 0; i < all->count; i++) {
+        rbuf_problem_list(problem, "%s %s", all->list[i].name, states[all->list[i].state]);
     }
-    rbuf_problem_value(problem, "%s", text);
+    if (all->count == 0) {
+        rbuf_problem_value(problem, "none");
+    }
 }
 
 /* Whether "device" or "device:port" of a list names the candidate. */

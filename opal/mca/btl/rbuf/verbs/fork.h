@@ -2,14 +2,14 @@
 /*
  * Children of fork, as of system() and popen().
  *
- * Kernels before 5.12 give a parent that writes to a page after fork another one than the adapter
- * knows: the provider's own queues go stale, and so does registered memory. ibv_fork_init() makes
- * libibverbs keep such pages out of children. It has to come before anything is registered, by
- * whomever in the process. Newer kernels copy pages that are pinned at fork, and nothing is to do.
+ * After fork a page is copied when the parent or the child writes to it. On kernels before 5.12 the
+ * parent may get the copy, while the adapter keeps the old page: its queues, and registered memory,
+ * are then no longer what the adapter sees. ibv_fork_init() makes libibverbs keep such pages out of
+ * children (MADV_DONTFORK). The process must call it before anybody in it registers memory. Newer
+ * kernels copy pinned pages at fork, and it is not needed.
  *
- * Our own memory is kept out of children anyhow (memory.h). What the call costs is that user memory
- * that is registered is, too: a child that looks at it is killed. With staged protocols there is
- * none.
+ * Our own memory is never part of a child (memory.h). The call costs that registered user memory is
+ * not, either: a child that looks at it is killed. Staged protocols register none.
  *
  * Threads: one that opens ports.
  */

@@ -22,9 +22,9 @@
 struct rbuf_port;
 
 struct rbuf_memory {
-    void *base;    /* page-aligned, zeroed; resident since it is registered; NULL: none */
+    void *base;    /* page-aligned, zeroed; registering makes it resident; NULL: none */
     size_t bytes;  /* whole pages, registered */
-    size_t mapped; /* bytes of address space: these, or a huge page that they are in */
+    size_t mapped; /* bytes of address space: as many, or a whole huge page for fewer */
     struct ibv_mr *mr;
 };
 
@@ -54,8 +54,8 @@ extern struct rbuf_memory_stats rbuf_memory_stats;
 int rbuf_memory_allocate(struct rbuf_port *port, size_t bytes, unsigned access,
                          struct rbuf_memory *out, struct rbuf_problem *problem);
 
-/* The same in pages of the usual size, for what there is one of for each peer: a huge page is
- * resident as a whole, however little of it is registered. */
+/* The same in pages of the usual size, for memory of which each peer has some: a huge page is
+ * resident as a whole, even if little of it is registered. */
 int rbuf_memory_allocate_small(struct rbuf_port *port, size_t bytes, unsigned access,
                                struct rbuf_memory *out, struct rbuf_problem *problem);
 

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
-#include <time.h>
 
+#include "common/monotonic.h"
 #include "verbs/port.h"
 #include "verbs/memory.h"
 #include "verbs/queue_pair.h"
@@ -51,14 +51,6 @@ struct probe_write {
     _Atomic uint64_t *last; /* word, which is polled */
 };
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    (void) clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t) now.tv_sec * 1000000000u + (uint64_t) now.tv_nsec;
-}
-
 static struct probe_write nth_write(const struct prober *prober, uint32_t n)
 {
     const uint32_t bytes = sizes[n % LENGTH_OF(sizes)];
@@ -99,7 +91,7 @@ static bool wait_for_word(const struct prober *prober, const struct probe_write 
                 return true;
             }
         }
-    } while (now_ns() < prober->deadline_ns);
+    } while (mca_btl_rbuf_now_ns() < prober->deadline_ns);
     return false;
 }
 
@@ -164,7 +156,7 @@ static uint32_t lesser(uint32_t a, uint32_t b)
 
 void rbuf_order_probe_run(struct rbuf_port *port, struct rbuf_order_probe *probe)
 {
-    struct prober prober = {.deadline_ns = now_ns() + DEADLINE_NS,
+    struct prober prober = {.deadline_ns = mca_btl_rbuf_now_ns() + DEADLINE_NS,
                             .writes = lesser(WRITES, lesser(port->max_depth, port->max_cq))};
     struct rbuf_problem ignored;
 

@@ -82,14 +82,20 @@ struct rbuf_receive_plan {
     uint32_t bytes;  /* capacity of a buffer; 0: the channel is not open */
 };
 
-/* Into how many parts what a process gives its first peers is cut for the next one, on a port with
- * so many queue pairs open: a driver keeps memory for each request and each buffer
- * (docs/large-jobs.md). */
+/* The first peers of a process get long queues and many buffers, later ones a half or a quarter, as
+ * a driver keeps memory for each request and each buffer (docs/large-jobs.md). Returns the divisor
+ * for the next peer of a port with `open` queue pairs: 1, 2 or 4. */
 static inline uint32_t rbuf_parts_of(uint32_t open)
 {
     const uint32_t peers = open / RBUF_CHANNELS;
 
     return peers < 64 ? 1 : peers < 256 ? 2 : 4;
+}
+
+/* For people. */
+static inline const char *rbuf_channel_name(enum rbuf_channel_id channel)
+{
+    return channel == RBUF_CONTROL ? "control" : "bulk";
 }
 
 struct rbuf_queue_pair;
@@ -123,7 +129,8 @@ struct rbuf_port {
     bool atomics_with_cpu; /* and towards the processor's own */
     enum rbuf_receive_kind receive_kind;
     enum rbuf_subblock subblock;
-    bool in_order_queried; /* ON: so says the adapter, of a queue pair: others may differ */
+    bool in_order_queried; /* subblock is ON as the adapter said so of one queue pair: others may
+                              differ */
     char in_order_why[128];
     struct rbuf_device_options options; /* include and exclude are NULL */
 

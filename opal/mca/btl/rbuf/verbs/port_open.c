@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /* See port.h. */
-#include "verbs/port_open.h"
+#include "verbs/device.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -10,11 +10,10 @@
 #include <string.h>
 
 #include "common/close_on_fork.h"
-#include "verbs/gid.h"
+#include "verbs/port_tables.h"
 #include "verbs/in_order.h"
 #include "verbs/order_probe.h"
 #include "verbs/memory.h"
-#include "verbs/pkey.h"
 #include "verbs/queue_pair.h"
 
 static_assert((int) RBUF_MTU_256 == IBV_MTU_256,

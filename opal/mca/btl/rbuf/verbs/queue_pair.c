@@ -23,7 +23,7 @@ static int problem_step(const struct rbuf_port *port, enum rbuf_channel_id chann
                         const char *step, int error, struct rbuf_problem *problem)
 {
     rbuf_problem_set(problem, "queue-pair", error, "%s, %s channel, %s", port->name,
-                     channel == RBUF_CONTROL ? "control" : "bulk", step);
+                     rbuf_channel_name(channel), step);
     rbuf_problem_errno(problem, error);
     if (error == -ENOMEM) {
         rbuf_problem_remedy(problem,

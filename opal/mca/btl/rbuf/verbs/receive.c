@@ -11,11 +11,6 @@
 #define OWN_SLACK        8u    /* part of the window that an own queue has buffers for besides */
 #define OWN_LEAST        4u    /* of a window, if the plan has so many */
 
-static const char *channel_name(enum rbuf_channel_id channel)
-{
-    return channel == RBUF_CONTROL ? "control" : "bulk";
-}
-
 static const char *remedy(const struct rbuf_port *port)
 {
     return port->receive_kind == RBUF_RECEIVE_SHARED
@@ -28,7 +23,7 @@ static int problem_step(const struct rbuf_port *port, enum rbuf_channel_id chann
                         const char *step, int error, struct rbuf_problem *problem)
 {
     rbuf_problem_set(problem, "receive-queue", error, "%s, %s channel, %s", port->name,
-                     channel_name(channel), step);
+                     rbuf_channel_name(channel), step);
     rbuf_problem_errno(problem, error);
     rbuf_problem_remedy(problem, "%s", remedy(port));
     return error;

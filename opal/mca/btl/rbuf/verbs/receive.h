@@ -8,9 +8,10 @@
  *              buffer for each message of its peer's window and an eighth of them more, its slack.
  *              What takes a buffer is sent with a credit alone, so one is posted whenever it comes.
  *
- * A buffer is in exactly one place: posted, with the caller (from its completion until it is given
- * back), or recycled (given back, not posted yet). An own queue posts by itself as soon as its
- * slack is recycled: whatever credits the peer is told of, their buffers are posted before.
+ * A buffer is in exactly one place: posted; with the caller, from its completion until it is given
+ * back; or recycled, which is given back and not posted yet. An own queue posts by itself as soon
+ * as as many buffers as its slack are recycled. So there is always a posted buffer for each credit
+ * that the peer may be told of.
  *
  * All receive queues of a port share one receive completion queue with an entry for every buffer,
  * so it cannot overflow. Shared ones are opened before the first queue pair of the port; with own
@@ -96,12 +97,12 @@ void rbuf_receive_leave(struct rbuf_port *port, struct rbuf_receive *receive);
 /* Gives a buffer back, to be posted with others. */
 void rbuf_receive_recycle(struct rbuf_buffer *buffer);
 
-/* Posts what is recycled as one list with one doorbell; cheap when there is none. 0 or a negative
- * errno; then what was not taken stays recycled. */
+/* Posts the recycled buffers as one list with one doorbell; costs little when there are none. 0 or
+ * a negative errno; buffers that the adapter did not take stay recycled. */
 int rbuf_receive_post(struct rbuf_receive *receive);
 
-/* The same for all receive queues of the port. Returns one of which the adapter took nothing and
- * has nothing, so that who sends there tries for ever; NULL if there is none. */
+/* The same for all receive queues of the port. Returns one that has no posted buffer at all since
+ * the adapter took none: senders to it would try for ever. NULL: there is no such queue. */
 const struct rbuf_receive *rbuf_receive_post_all(struct rbuf_port *port);
 
 #endif

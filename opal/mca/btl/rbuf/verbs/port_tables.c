@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/* See port_tables.h. */
+#include "verbs/port_tables.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+
+#define DEFAULT_KEY 0xffffu
+
+/* ---- GIDs ---- */
+
+static bool is_zero(const union ibv_gid *gid)
+{
+    static const union ibv_gid zero;
+
+    return memcmp(gid, &zero, sizeof(zero)) == 0;
+}
+
+/* False: no such entry, or an empty one. */
+static bool read_gid(const struct rbuf_port *port, unsigned index, struct rbuf_gid *out)
+{
+    struct ibv_gid_entry entry = {0};
+
+    if (ibv_query_gid_ex(port->context, port->number, index, &entry, 0) != 0 ||
+        is_zero(&entry.gid)) {
+        return false;
+    }
+    out->index = index;
+    out->raw = entry.gid;
+    if (port->link_layer == RBUF_LINK_INFINIBAND) {
+        out->kind = RBUF_GID_INFINIBAND;
+    } else {
+        out->kind = entry.gid_type == IBV_GID_TYPE_ROCE_V2 ? RBUF_GID_ROCE_V2 : RBUF_GID_ROCE_V1;
+    }
+    return true;
+}
+
+static int refuse_gid(const struct rbuf_port *port, unsigned entries, struct rbuf_problem *problem)
+{
+    bool any = false;
+    struct rbuf_gid gid;
+
+    rbuf_problem_set(problem, "bad-gid-index", -EINVAL, "%s", port->name);
+    rbuf_problem_value(problem, "index %d; in use are: ", port->options.gid_index);
+    for (unsigned i = 0; i < entries; i++) {
+        if (read_gid(port, i, &gid)) {
+            rbuf_problem_list(problem, "%u", i);
+            any = true;
+        }
+    }
+    if (port->options.gid_index == RBUF_GID_AUTOMATIC) {
+        rbuf_problem_value(problem, "the port has no usable GID");
+    } else if (!any) {
+        rbuf_problem_list(problem, "none");
+    }
+    rbuf_problem_remedy(problem, "name an index in use, or leave the choice to rbuf (auto)");
+    return -EINVAL;
+}
+
+int rbuf_gid_choose(const struct rbuf_port *port, const struct ibv_port_attr *attributes,
+                    struct rbuf_gid *out, struct rbuf_problem *problem)
+{
+    unsigned entries = attributes->gid_tbl_len > 0 ? (unsigned) attributes->gid_tbl_len : 0;
+    int asked = port->options.gid_index;
+    unsigned best = 0;
+    struct rbuf_gid gid;
+
+    if (asked == RBUF_GID_AUTOMATIC && port->link_layer == RBUF_LINK_INFINIBAND) {
+        asked = 0;
+    }
+    if (asked != RBUF_GID_AUTOMATIC) {
+        if (asked < 0 || (unsigned) asked >= entries || !read_gid(port, (unsigned) asked, out)) {
+            return refuse_gid(port, entries, problem);
+        }
+        return 0;
+    }
+    for (unsigned i = 0; i < entries; i++) {
+        if (read_gid(port, i, &gid) && rbuf_gid_rank(gid.kind, gid.raw.raw) > best) {
+            best = rbuf_gid_rank(gid.kind, gid.raw.raw);
+            *out = gid;
+        }
+    }
+    return best != 0 ? 0 : refuse_gid(port, entries, problem);
+}
+
+/* ---- partition keys ---- */
+
+enum rbuf_pkey_rank rbuf_pkey_rank(uint16_t key, unsigned asked)
+{
+    const unsigned partition = key & RBUF_PKEY_PARTITION;
+
+    if (partition == 0 || (asked != 0 && partition != (asked & RBUF_PKEY_PARTITION))) {
+        return RBUF_PKEY_UNUSABLE;
+    }
+    return (key & RBUF_PKEY_FULL) != 0 ? RBUF_PKEY_AS_FULL : RBUF_PKEY_AS_LIMITED;
+}
+
+/* False: there is no such entry, or it cannot be read. */
+static bool read_pkey(const struct rbuf_port *port, unsigned index, uint16_t *key)
+{
+    __be16 raw = 0;
+
+    if (ibv_query_pkey(port->context, port->number, (int) index, &raw) != 0) {
+        return false;
+    }
+    *key = be16toh(raw);
+    return true;
+}
+
+static int refuse_pkey(const struct rbuf_port *port, unsigned entries, struct rbuf_problem *problem)
+{
+    const unsigned asked = port->options.pkey;
+    bool any = false;
+    uint16_t key;
+
+    rbuf_problem_set(problem, "bad-option", -EINVAL, "%s, partition key", port->name);
+    if (asked != 0) {
+        rbuf_problem_value(problem, "%u (0x%04x); the port's partition table has: ", asked, asked);
+        rbuf_problem_remedy(problem, "name a key of the table, or leave the choice to rbuf (auto)");
+    } else {
+        rbuf_problem_value(problem, "auto; the port's partition table has: ");
+        rbuf_problem_remedy(problem, "let the subnet manager put the port into a partition");
+    }
+    for (unsigned i = 0; i < entries; i++) {
+        if (read_pkey(port, i, &key) && rbuf_pkey_rank(key, 0) != RBUF_PKEY_UNUSABLE) {
+            rbuf_problem_list(problem, "0x%04x", key);
+            any = true;
+        }
+    }
+    if (!any) {
+        rbuf_problem_list(problem, "no valid key");
+    }
+    return -EINVAL;
+}
+
+int rbuf_pkey_choose(const struct rbuf_port *port, const struct ibv_port_attr *attributes,
+                     struct rbuf_pkey *out, struct rbuf_problem *problem)
+{
+    const unsigned asked = port->options.pkey;
+    enum rbuf_pkey_rank best = RBUF_PKEY_UNUSABLE;
+    bool readable = false;
+    uint16_t key;
+
+    for (unsigned i = 0; i < attributes->pkey_tbl_len && best != RBUF_PKEY_AS_FULL; i++) {
+        if (!read_pkey(port, i, &key)) {
+            continue;
+        }
+        readable = true;
+        if (rbuf_pkey_rank(key, asked) > best) {
+            best = rbuf_pkey_rank(key, asked);
+            *out = (struct rbuf_pkey){.index = (uint16_t) i, .key = key};
+        }
+    }
+    if (!readable && asked == 0 && port->link_layer == RBUF_LINK_ETHERNET) {
+        *out = (struct rbuf_pkey){.index = 0, .key = DEFAULT_KEY}; /* there is no other */
+        return 0;
+    }
+    return best != RBUF_PKEY_UNUSABLE ? 0 : refuse_pkey(port, attributes->pkey_tbl_len, problem);
+}
