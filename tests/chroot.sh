@@ -23,6 +23,13 @@ chroot_left_out=('/usr/share/doc/*' '/usr/share/man/*' '/usr/share/locale/*')
 chroot_build_packages=gcc,libc6-dev,make,perl,m4,autoconf,automake,libtool,pkg-config,check
 chroot_build_packages+=,openmpi-bin,libopenmpi-dev,libpmix-dev,libibverbs-dev,libevent-dev,libhwloc-dev
 
+# What the tests with a later Open MPI take, in the one chroot that they share.
+chroot_ompi_packages() { # trixie|unstable
+    local packages=openssh-client,ibverbs-utils,slurmctld,slurmd,slurm-client,munge,iproute2,procps,mount
+    test "$1" != unstable || packages+=,perftest
+    echo "$chroot_build_packages,$packages"
+}
+
 # The script again, first process of its own name spaces. Killing unshare kills all that is in them.
 chroot_enter() { # SCRIPT [ARGUMENT...]
     local spaces=(unshare --mount --propagation private --ipc --pid --fork --mount-proc --kill-child)

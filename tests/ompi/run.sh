@@ -9,8 +9,8 @@
 # Suites: trixie (Debian 13), which has Open MPI 5.0; unstable, for 6.0. With --slurm the jobs of tests/slurm run
 # there, and nothing else.
 #
-# The chroot is that of tests/chroot.sh, which Slurm's test shares. What is needed and missing here makes the test
-# skipped, with the reason; so does a suite which does not have that Open MPI, or has it no more.
+# The chroot is that of tests/chroot.sh, which Slurm's test and contrib/beside_ucx.sh share. What is needed and missing
+# here makes the test skipped, with the reason; so does a suite which does not have that Open MPI, or has it no more.
 #
 # Environment: RBUF_CACHE; TALLY_LOGS, where logs are kept; RBUF_PREFIX, an installation for this
 # machine's own Open MPI, for the tests in which one release meets a component of the other.
@@ -19,14 +19,12 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 suite=${*: -1}
-packages=openssh-client,ibverbs-utils,slurmctld,slurmd,slurm-client,munge,iproute2,procps,mount
 case $suite in
 trixie)
     series=5.0
     ;;
 unstable)
     series=6.0
-    packages+=,perftest
     ;;
 *)
     echo "usage: run.sh [--all] [--slurm] trixie|unstable" >&2
@@ -77,7 +75,7 @@ refused_here() {
 
 chroot_enter "$0" "$@"
 trap 'exit 143' INT TERM
-chroot_make "$suite" "$suite" "$chroot_build_packages,$packages"
+chroot_make "$suite" "$suite" "$(chroot_ompi_packages "$suite")"
 say_versions
 chroot_mount
 try "copy the tree" copy_trees
@@ -85,6 +83,11 @@ try_script "inside the chroot" chroot_run /work/source/tests/ompi/inside.sh "${@
 if [[ " $* " == *" --slurm "* ]]; then
     tally
     exit
+fi
+# Builds anew, as what is in the chroot's /work is installed elsewhere.
+if [[ " $* " == *" --all "* ]]; then
+    TALLY_TIMEOUT=1800 try "rbuf beside UCX, a short round" env -u RBUF_CHROOT_ENTERED RBUF_CACHE="$chroot_cache" \
+        "$top/contrib/beside_ucx.sh" --suite "$suite" --quick --build "$TALLY_LOGS/beside_ucx"
 fi
 if ! "${MPIRUN:-mpirun}" --version 2>/dev/null | grep -q 'Open MPI) 4\.' ||
     ! test -x "${RBUF_PREFIX-}/libexec/rbuf/nas_is"; then

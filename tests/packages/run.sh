@@ -57,22 +57,21 @@ skip_all() { # REASON
     exit
 }
 
-# For mmdebstrap: fetches what building takes by debian/control, and what is installed afterwards.
+# For mmdebstrap: fetches what building takes by debian/control, and what is installed afterwards. The file comes by the
+# environment: a chroot that was made of another copy of the tree, with the same file, is as good.
 # shellcheck disable=SC2016 # for the shell of the hook
-fetch='chroot "$1" apt-get -q build-dep -y --download-only /tmp/source </dev/null &&
+fetch='mkdir -p "$1/tmp/source/debian" && cp "$CONTROL" "$1/tmp/source/debian/control" &&
+    chroot "$1" apt-get -q build-dep -y --download-only /tmp/source </dev/null &&
     chroot "$1" apt-get -q install -y --download-only $FURTHER </dev/null && rm -r "$1/tmp/source"'
 # What else is needed: to look through the packages, and by their tests.
 further="lintian openmpi-bin ibverbs-utils perftest"
 test "${kinds[*]}" = deb || further+=" rpm"
 
 make_chroot() {
-    local source=/tmp/source/debian
+    export CONTROL=$top/packaging/debian/control
     chroot_left_out=()
     chroot_make "$suite-packages" "$suite" dpkg-dev,apt-utils,man-db,openssh-client,procps --skip=cleanup/apt \
-        --customize-hook="# $(sha256sum <"$top/packaging/debian/control")" \
-        --customize-hook="mkdir -p \"\$1$source\"" \
-        --customize-hook="copy-in '$top/packaging/debian/control' $source" \
-        --customize-hook="FURTHER='$further'; $fetch"
+        --customize-hook="# $(sha256sum <"$CONTROL")" --customize-hook="FURTHER='$further'; $fetch"
 }
 
 say_versions() {

@@ -5,7 +5,9 @@
  */
 #include "unit.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "adapter.h"
@@ -502,6 +504,62 @@ START_TEST(depth_by_number_of_peers)
 }
 END_TEST
 
+/* On Ethernet the kernel looks for the peer's hardware address on the way to RTR. */
+static int rtr_error; /* what it finds; 0: as the adapter has it */
+
+int __real_ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attributes, int mask);
+int __wrap_ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attributes, int mask);
+
+int __wrap_ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attributes, int mask)
+{
+    if (rtr_error != 0 && attributes->qp_state == IBV_QPS_RTR) {
+        return rtr_error;
+    }
+    return __real_ibv_modify_qp(qp, attributes, mask);
+}
+
+static void connect_in_vain(struct rbuf_port *port, const char *gid, int error, const char *found,
+                            const char *remedy)
+{
+    struct rbuf_port_address remote = port->address;
+    struct rbuf_queue_address address;
+    struct rbuf_problem problem;
+    struct rbuf_fab_queue *queue;
+
+    ck_assert_int_eq(inet_pton(AF_INET6, gid, port->address.gid), 1);
+    ck_assert_int_eq(inet_pton(AF_INET6, gid, remote.gid), 1);
+    adapter_ok(rbuf_queue_open(port, RBUF_CONTROL, 64, &queue, &problem), &problem);
+    rbuf_queue_address(queue, &address);
+    rtr_error = error;
+    ck_assert_int_eq(rbuf_queue_connect(queue, port, &remote, &address, &problem), -error);
+    rtr_error = 0;
+    ck_assert_str_eq(problem.topic, "queue-pair");
+    ck_assert_ptr_nonnull(strstr(problem.value, found));
+    ck_assert_ptr_nonnull(strstr(problem.remedy, remedy));
+    rbuf_queue_close(queue);
+}
+
+/* A tap device has a link-local address, and nobody answers there. */
+START_TEST(unanswered_addresses_are_named)
+{
+    struct adapter adapter;
+    enum rbuf_link_layer before;
+
+    adapter_open(&adapter);
+    before = adapter.port->link_layer;
+    adapter.port->link_layer = adapter.port->address.link_layer = RBUF_LINK_ETHERNET;
+    connect_in_vain(adapter.port, "fe80::1", ETIMEDOUT, "no answer from fe80::1",
+                    "may lead nowhere: give the interface of");
+    connect_in_vain(adapter.port, "::ffff:10.1.0.17", EHOSTUNREACH, "no answer from 10.1.0.17",
+                    "check the network between");
+    connect_in_vain(adapter.port, "fe80::1", EINVAL, "Invalid argument", "check the port's state");
+    adapter.port->link_layer = adapter.port->address.link_layer = RBUF_LINK_INFINIBAND;
+    connect_in_vain(adapter.port, "fe80::1", ETIMEDOUT, "timed out", "check the port's state");
+    adapter.port->link_layer = before;
+    adapter_close(&adapter);
+}
+END_TEST
+
 /* A global route header is used when the other side requires one, even if this one does not. */
 START_TEST(global_route_for_who_requires_it)
 {
@@ -581,6 +639,7 @@ int main(void)
     unit_add(suite, completion_queues_grow_in_number);
     unit_add(suite, limits_are_named);
     unit_add(suite, depth_by_number_of_peers);
+    unit_add(suite, unanswered_addresses_are_named);
     unit_add(suite, global_route_for_who_requires_it);
     unit_add(suite, order_of_each_queue_pair);
     return unit_run(suite);

@@ -45,6 +45,24 @@ cable()
         roce_on rxe1 left && roce_on rxe2 right
 }
 
+# A tap device that a process holds open, as a virtual machine does, and that nobody reads.
+tap() # NAME
+{
+    # TUNSETIFF with IFF_TAP and IFF_NO_PI
+    perl -e 'open my $tap, "+<", "/dev/net/tun" or die "tun: $!\n";
+        ioctl $tap, 0x400454ca, pack "Z16 S x22", $ARGV[0], 0x1002 or die "tap: $!\n";
+        sleep 3600' "$1" &
+    tap_holders+=($!)
+    await ip link show "$1"
+}
+
+# Ends these processes, and with them the devices.
+no_tap()
+{
+    kill "${tap_holders[@]}" && wait "${tap_holders[@]}" 2>/dev/null
+    tap_holders=()
+}
+
 no_device()
 {
     local device

@@ -6,7 +6,7 @@
 # In the order of loading, with what they depend on; what a kernel has built in is no module. Of the checksums
 # that Soft-RoCE can use only the generic one: the accelerated one is many times slower where every instruction is
 # emulated. (Since Linux 6.14 it is no module, and the processor of vm_boot() lacks what the other needs.)
-vm_modules="virtio_pci 9pnet_virtio 9p overlay virtio_net dummy veth crc32_generic ib_uverbs rdma_ucm
+vm_modules="virtio_pci 9pnet_virtio 9p overlay virtio_net dummy veth tun 8021q crc32_generic ib_uverbs rdma_ucm
     rdma_rxe sch_netem"
 vm_modules_not_everywhere=" crc32_generic "
 

@@ -148,7 +148,7 @@ const char *rbuf_reject_text(enum rbuf_reject_reason reason)
         [RBUF_REJECT_CONNECTED] = "connected already",
         [RBUF_REJECT_UNKNOWN] = "the requester is not known there",
         [RBUF_REJECT_UNREACHABLE] = "no port there that this one can reach",
-        [RBUF_REJECT_RESOURCES] = "no queue pair or memory left there",
+        [RBUF_REJECT_RESOURCES] = "it has no queue pair or memory for it, as its own text says",
         [RBUF_REJECT_CLOSING] = "the process is finishing",
         [RBUF_REJECT_BUFFERS] =
             ("its receive buffers are of another size: give btl_rbuf_eager_limit, "

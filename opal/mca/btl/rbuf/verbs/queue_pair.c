@@ -291,6 +291,40 @@ static int modify_to_rts(struct ibv_qp *qp, const struct rbuf_port *port,
                               IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
 }
 
+/* On Ethernet the kernel asks for the peer's hardware address on the way to RTR, and nobody may
+ * answer: the network of a link-local address is whatever its interface leads to, and a tap device
+ * leads nowhere. */
+static bool is_unanswered(const struct rbuf_port *port, int error)
+{
+    return port->link_layer == RBUF_LINK_ETHERNET &&
+           (error == -ETIMEDOUT || error == -EHOSTUNREACH || error == -ENETUNREACH);
+}
+
+static int problem_unanswered(const struct rbuf_port *port, enum rbuf_channel_id channel,
+                              const struct rbuf_port_address *remote, int error,
+                              struct rbuf_problem *problem)
+{
+    char ours[RBUF_PORT_TRAIT_MAX];
+    char theirs[RBUF_PORT_TRAIT_MAX];
+
+    problem_step(port, channel, "to RTR", error, problem);
+    rbuf_gid_text(port->address.gid, ours);
+    rbuf_gid_text(remote->gid, theirs);
+    rbuf_problem_value(problem, "no answer from %s to our GID %u, %s", theirs, port->gid_index,
+                       ours);
+    if (rbuf_gid_is_link_local(port->address.gid)) {
+        rbuf_problem_remedy(
+            problem,
+            "a link-local GID may lead nowhere: give the interface of %s an IP address, "
+            "or name other ports (btl_rbuf_if_exclude)",
+            port->name);
+    } else {
+        rbuf_problem_remedy(problem, "check the network between the two addresses, or name another "
+                                     "GID (btl_rbuf_gid_index)");
+    }
+    return error;
+}
+
 int rbuf_queue_loop_back(struct ibv_qp *qp, const struct rbuf_port *port)
 {
     const struct rbuf_queue_address itself = {.qpn = qp->qp_num};
@@ -317,6 +351,9 @@ int rbuf_queue_connect(struct rbuf_fab_queue *fab, struct rbuf_port *port,
         return -ENETUNREACH;
     }
     error = modify_to_rtr(fab->qp, port, remote, remote_queue);
+    if (is_unanswered(port, error)) {
+        return problem_unanswered(port, queue->channel, remote, error, problem);
+    }
     if (error != 0) {
         return problem_step(port, queue->channel, "to RTR", error, problem);
     }
