@@ -38,7 +38,7 @@ static atomic_bool waiting; /* the list is not empty; written with the lock held
 
 void mca_btl_rbuf_help_open(void)
 {
-    mca_btl_rbuf_help_files();
+    mca_btl_rbuf_help_files(&mca_btl_rbuf_help_texts);
 }
 
 /* Open MPI 4.1's launcher may lose a text (its issue 8356), so with btl_base_verbose the process
@@ -47,9 +47,9 @@ static void print(const char *topic, const char *const text[MOST_TEXTS])
 {
     const int output = opal_btl_base_framework.framework_output;
 
-    mca_btl_rbuf_help_show(topic, text);
+    mca_btl_rbuf_help_show(&mca_btl_rbuf_help_texts, topic, text);
     if (opal_output_get_verbosity(output) >= VERBOSE_LEVEL) {
-        char *whole = mca_btl_rbuf_help_render(topic, text);
+        char *whole = mca_btl_rbuf_help_render(&mca_btl_rbuf_help_texts, topic, text);
 
         opal_output(output, "%s", whole != NULL ? whole : topic);
         free(whole);
