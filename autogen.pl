@@ -5,13 +5,16 @@
 #
 #   ./autogen.pl                   runs autoreconf here; then ./configure && make
 #   ./autogen.pl --ompi-tree DIR   copies opal/mca/btl/rbuf and ompi/mca/osc/rbuf into DIR, an Open MPI
-#                                  source tree; then run DIR's own autogen.pl and configure
+#                                  source tree; then run DIR's own autogen.pl and configure. DIR may have
+#                                  an earlier copy: what is no longer ours is removed there, and files that
+#                                  are the same keep their time
 #   ./autogen.pl --force           as the first, but regenerates everything
 
 use strict;
 use warnings;
 use Cwd qw(abs_path);
 use File::Basename qw(dirname);
+use File::Compare qw(compare);
 use File::Copy qw(copy);
 use File::Find qw(find);
 use File::Path qw(make_path);
@@ -58,12 +61,22 @@ sub prepare {
 # Files that a build leaves in the folder; they have no place in another tree.
 sub is_product {
     my ($path) = @_;
-    return $path =~ m{(^|/)(\.libs|\.deps|Makefile|Makefile\.in|\.dirstamp)(/|$)}
+    return $path =~ m{(^|/)(\.libs|\.deps|Makefile|Makefile\.in|\.dirstamp|help_topics\.c)(/|$)}
         || $path =~ m{\.(o|lo|la|so|trs|log|orig|rej)$} || $path =~ m{~$};
 }
 
+# The files of the components, from the top of the tree.
+sub files_of {
+    my ($top) = @_;
+    my @files;
+    my $keep = sub { push @files, $_ if -f && !is_product($_) };
+    chdir $top or fail("cannot enter $top: $!");
+    find({ wanted => $keep, no_chdir => 1 }, grep({ -d } @components));
+    return @files;
+}
+
 sub graft {
-    my ($tree) = @_;
+    my ($here, $tree) = @_;
     -f "$tree/VERSION" && -d "$tree/opal/mca/btl/base"
         or fail("$tree is not an Open MPI source tree (no VERSION and opal/mca/btl/base)");
     open(my $version, "<", "$tree/VERSION") or fail("cannot read $tree/VERSION: $!");
@@ -72,16 +85,20 @@ sub graft {
     $series{major} > 4 || ($series{major} == 4 && $series{minor} >= 1)
         or fail("$tree is Open MPI $series{major}.$series{minor}; rbuf needs 4.1 or later");
 
+    my %old = map({ $_ => 1 } files_of($tree));
+    my @files = files_of($here);
     my $count = 0;
-    my $copy_one = sub {
-        my $path = $File::Find::name;
-        return if !-f $path || is_product($path);
+    for my $path (@files) {
+        delete $old{$path};
+        next if compare("$here/$path", "$tree/$path") == 0;
         make_path(dirname("$tree/$path"));
-        copy($path, "$tree/$path") or fail("cannot copy $path to $tree: $!");
+        copy("$here/$path", "$tree/$path") or fail("cannot copy $path to $tree: $!");
         $count++;
-    };
-    find({ wanted => $copy_one, no_chdir => 1 }, @components);
-    print "$count files copied to $tree: @components\n",
+    }
+    for my $path (sort keys %old) {
+        unlink "$tree/$path" or fail("cannot remove $tree/$path: $!");
+    }
+    print scalar(@files), " files in $tree: @components ($count copied, ", scalar(keys %old), " old ones removed)\n",
         "Now, in $tree: ./autogen.pl --force && ./configure [--with-verbs=DIR] && make\n";
 }
 
@@ -92,4 +109,4 @@ usage() if $help;
 $tree = abs_path($tree) // fail("no such directory: $tree") if defined $tree;
 my $here = dirname(abs_path($0));
 chdir $here or fail("cannot enter $here: $!");
-defined $tree ? graft($tree) : prepare($force);
+defined $tree ? graft($here, $tree) : prepare($force);

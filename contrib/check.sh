@@ -8,7 +8,7 @@
 # Stages, in order and all by default:
 #   deps      installs the packages that are missing (as root; otherwise names them and ends)
 #   build     builds with warnings as errors and installs into DIR/prefix; the programs of the tests
-#   unit      make check: unit tests, litmus tests of the emulated adapter, what the component exports
+#   unit      make check: unit tests, litmus tests of the emulated adapter, what the components export
 #   sanitize  the unit tests again under AddressSanitizer and UndefinedBehaviorSanitizer
 #   softhca   the emulated adapter from a copy of its folder alone; other people's verbs programs on it
 #   mpi       MPI programs over rbuf with every protocol, some with other settings of eager rings and with
@@ -167,7 +167,7 @@ add_make_check() { # NAME DIRECTORY
 # The tree as it is, without what a build or configure left in it.
 copy_tree() {
     rm -rf "$source" && mkdir -p "$source" || return
-    if git -C "$top" rev-parse --git-dir >/dev/null 2>&1; then
+    if test -e "$top/.git"; then # a copy of the tree may be in a repository's ignored folder
         git -C "$top" ls-files -z --cached --others --exclude-standard
     else
         find "$top" -path "$build" -prune -o -type f -printf '%P\0'
@@ -431,14 +431,17 @@ run_packages() {
 
 # Steps of the build that succeeded in DIR before are not done again.
 run_in-tree() {
-    local form
+    local form steps="source graft configure ompi rbuf mpi is"
     if ! flock "$build/deps.lock" "$top/contrib/deps.sh" in-tree >"$(log_of in-tree.deps)" 2>&1; then
         skip in-tree "$(tail -n 1 "$(log_of in-tree.deps)")"
         return
     fi
     for form in dso static; do
+        # shellcheck disable=SC2086
         TALLY_TIMEOUT=7200 add_counted "in-tree, $form" "$source/contrib/check_in_tree.sh" --form $form \
-            --build "$build/in_tree" --transports superpipeline,rcache --only '^(early|fences|packed|onesided|remap)'
+            --build "$build/in_tree" --transports superpipeline,rcache \
+            --only '^(early|fences|packed|one-sided|remap)' $steps
+        steps=${steps/ rbuf/} # the same for both
     done
 }
 

@@ -11,22 +11,23 @@
 #             default trixie (Debian 13), which has 5.0; or FILE, a .dsc or an upstream tarball
 #   graft     autogen.pl --ompi-tree, then Open MPI's own autogen.pl
 #   configure
-#   ompi      make and install into DIR/FORM/prefix
+#   ompi      make and install into DIR/prefix
 #   rbuf      this tree against that Open MPI: the emulated HCA and the test programs
 #   mpi       the MPI tests with every protocol (or those of LIST), over the components inside; with --only those
 #             whose names match
 #   is        NAS IS, classes S and W, likewise; its keys exchanged by messages, and by puts over osc/rbuf
-# A step that has succeeded is not done again in the same DIR, but for mpi and is. One that was ended goes on where it
-# stopped.
+# What has succeeded in DIR is not done again, unless the form, the components or what they are built with have changed;
+# rbuf, mpi and is always are. A step that was ended goes on where it stopped. DIR has one form at a time: the other one
+# compiles little anew.
 #
-# Forms:
-#   dso       --enable-debug, that is with Open MPI's assertions; mca_btl_rbuf.so and mca_osc_rbuf.so; the
-#             system's libevent, hwloc and, if it is new enough, PMIx. This is the default.
+# Forms, both with --enable-debug, that is with Open MPI's assertions:
+#   dso       mca_btl_rbuf.so and mca_osc_rbuf.so; the system's libevent, hwloc and, if it is new enough, PMIx. This is
+#             the default.
 #   static    btl/rbuf within libopen-pal, osc/rbuf within libmpi; with 4.1 the libevent, hwloc and PMIx that come
-#             with Open MPI
+#             with Open MPI, so that all is compiled anew
 #
 # Half an hour on two cores, most of it the step ompi. Nothing of the system is changed. DIR is build/in_tree by
-# default, about 1 GB; logs are in DIR/FORM/logs. The last line counts; the exit status is 0 if nothing failed.
+# default, about 1.2 GB; logs are in DIR/FORM/logs. The last line counts; the exit status is 0 if nothing failed.
 
 set -u
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -69,15 +70,16 @@ done
 test ${#steps[@]} -gt 0 || read -ra steps <<<"$all_steps"
 test -z "$ompi" || ompi=$(realpath -e "$ompi") || exit 2
 mkdir -p "$build/$form/logs" && build=$(cd "$build" && pwd) || exit 2
-tree=$build/$form/tree
-prefix=$build/$form/prefix
+tree=$build/tree
+objects=$build/ompi
+prefix=$build/prefix
 TALLY_LOGS=$build/$form/logs
 . "$top/tests/tally.sh"
 . "$top/contrib/transports.sh"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 # Whatever else is installed: the Open MPI that is made here.
 export PATH="$prefix/bin:$PATH" RBUF_COMPONENT_DIR="" MPIRUN="$prefix/bin/mpirun"
-export SOFTHCA=$build/$form/rbuf/prefix/bin/softhca
+export SOFTHCA=$build/rbuf/prefix/bin/softhca
 
 # What the tests have no use for. One-sided tests go over osc/rbuf and osc/rdma.
 left_out=btl-openib,btl-ofi,btl-portals4,btl-scif,btl-smcuda,btl-uct,btl-ugni,btl-usnic
@@ -94,14 +96,27 @@ series() {
     sed -n 's/^major=//p' "$tree/VERSION"
 }
 
-# Does a thing once: a file says that it was done. Returns 1 if it failed or was skipped.
-once() { # NAME COMMAND...
-    local name=$1 done=$build/$form/$1.done before=$skipped
-    if test -e "$done"; then
+# Does a thing once: a file says for what it was done. Returns 1 if it failed or was skipped.
+once() { # NAME KEY COMMAND...
+    local done=$build/$1.done name=$1 key=$2 before=$skipped
+    shift 2
+    if test "$(cat "$done" 2>/dev/null)" = "$key"; then
         pass "$name" "done before"
-    else
-        try "$@" && test "$skipped" -eq "$before" && touch "$done"
+        return
     fi
+    rm -f "$done"
+    try "$name" "$@" && test "$skipped" -eq "$before" && echo "$key" >"$done"
+}
+
+# A checksum of the components' files in the tree, those that FIND-EXPRESSION selects.
+sum_of() { # FIND-EXPRESSION...
+    (cd "$tree" && find opal/mca/btl/rbuf ompi/mca/osc/rbuf -type f ! -name Makefile.in "$@" -print0 | sort -z |
+        xargs -0 sha256sum) | sha256sum | cut -c -16
+}
+
+# Of which Open MPI it is, and how the components are built: what autogen.pl and configure depend on.
+key_of_build() {
+    echo "${ompi:-$suite} $(sum_of '(' -name Makefile.am -o -name '*.m4' -o -name '*.mk' ')')"
 }
 
 # Where this machine gets Debian from.
@@ -136,7 +151,7 @@ unpack() {
         test -e "$apt/fetched" || { fetch && touch "$apt/fetched"; } || return
         file=$(find "$apt" -maxdepth 1 -name 'openmpi_*.dsc' | head -n 1)
     fi
-    rm -rf "$tree"
+    rm -rf "$tree" "$objects" "$prefix" "$build"/*.done
     case $file in
     *.dsc) dpkg-source --no-check -x "$file" "$tree" ;;
     *) mkdir -p "$tree" && tar -C "$tree" --strip-components=1 -xf "$file" ;;
@@ -157,7 +172,7 @@ run_autogen() (
 )
 
 # Open MPI 5 puts components into its libraries unless told, and 4.1 makes each one a DSO.
-configure_ompi() (
+choose_options() {
     local form_of_libraries=external pmix=external
     if test "$(series)" -eq 4; then
         options+=(--disable-mpi-cxx)
@@ -167,17 +182,27 @@ configure_ompi() (
         pmix=internal # Debian 12's is older than what PRRTE takes
     fi
     options+=("--with-libevent=$form_of_libraries" "--with-hwloc=$form_of_libraries" "--with-pmix=$pmix")
-    case $form in
     # A debug build is made without optimization, unless told: the tests have limits of time.
-    dso) options+=(--enable-debug "CFLAGS=-O1 -g" --enable-mca-dso=btl-rbuf,osc-rbuf) ;;
-    static) options+=(--enable-mca-static=btl-rbuf,osc-rbuf) ;;
-    esac
-    mkdir -p "$build/$form/ompi" && cd "$build/$form/ompi" &&
-        "$tree/configure" --prefix="$prefix" "${options[@]}" || return
+    options+=(--enable-debug "CFLAGS=-O1 -g")
+}
+
+# What was compiled with other options is of no use, but for the form: make sees what of Open MPI it concerns. The
+# components are compiled anew, so that the log of make has all their warnings.
+configure_ompi() (
+    test "$(cat "$objects/options" 2>/dev/null)" = "${options[*]}" || rm -rf "$objects" "$prefix"
+    rm -rf "$objects"/{opal/mca/btl,ompi/mca/osc}/rbuf
+    find "$prefix" -name 'mca_*_rbuf.*' -delete 2>/dev/null
+    mkdir -p "$objects" && cd "$objects" && echo "${options[*]}" >options &&
+        "$tree/configure" --prefix="$prefix" "${options[@]}" "--enable-mca-$form=btl-rbuf,osc-rbuf" || return
     for component in opal_btl_rbuf ompi_osc_rbuf; do
         grep "^MCA_BUILD_${component}_DSO_TRUE='$(test $form = dso || echo '#')'" config.log || return
     done
 )
+
+# What a library exports of rbuf.
+exported() { # LIBRARY
+    nm -D --defined-only "$prefix/lib/$1" | sed -n 's/^[0-9a-f]* [A-Za-z] \(.*rbuf.*\)$/\1/p' | tee /dev/stderr
+}
 
 # check_component FRAMEWORK PARAMETER LIBRARY: whether rbuf's component of that framework is a DSO or in that library,
 # as the form has it, and answers ompi_info.
@@ -186,21 +211,17 @@ check_component() {
     dso=$(find "$prefix/lib" -name "mca_$1_rbuf.so") # Debian has a folder of its own for components
     case $form in
     dso) test -n "$dso" || return ;;
-    static) test -z "$dso" && nm -D "$prefix/lib/$3" | grep "mca_$1_rbuf_component" || return ;;
+    static) test -z "$dso" && test "$(exported "$3")" = "mca_$1_rbuf_component" || return ;;
     esac
     test -s "$prefix/share/openmpi/help-mpi-$1-rbuf.txt" &&
         "$prefix/bin/ompi_info" --param "$1" rbuf --level 9 | grep "parameter \"$2\""
 }
 
-# What the form says of all of Open MPI, and of programs that are linked with it.
+# What is to be true of all of Open MPI, and of programs that are linked with it.
 check_form() {
-    case $form in
-    dso) "$prefix/bin/ompi_info" | grep 'Internal debug support: yes' ;;
-    static)
-        "$prefix/bin/mpicc" --showme:link
-        ! "$prefix/bin/mpicc" --showme:link | grep -e 'z,defs' -e 'open-pal.la'
-        ;;
-    esac
+    "$prefix/bin/ompi_info" | grep 'Internal debug support: yes' || return
+    "$prefix/bin/mpicc" --showme:link
+    ! "$prefix/bin/mpicc" --showme:link | grep -e 'z,defs' -e 'open-pal.la'
 }
 
 check_warnings() {
@@ -209,29 +230,33 @@ check_warnings() {
 }
 
 step_source() {
-    TALLY_TIMEOUT=600 once source unpack
+    TALLY_TIMEOUT=600 once source "${ompi:-$suite}" unpack
 }
 
 step_graft() {
-    once graft "$top/autogen.pl" --ompi-tree "$tree" && once autogen run_autogen
+    try graft "$top/autogen.pl" --ompi-tree "$tree" && once autogen "$(key_of_build)" run_autogen
 }
 
 step_configure() {
-    once configure configure_ompi
+    choose_options
+    once configure "$form $(key_of_build) ${options[*]}" configure_ompi
 }
 
 step_ompi() {
-    TALLY_TIMEOUT=5400 once make make -C "$build/$form/ompi" -j"$jobs" &&
-        TALLY_TIMEOUT=600 once install make -C "$build/$form/ompi" install || return
-    try "it is of that form" check_form
+    local key
+    key="$form $(key_of_build) $(sum_of)"
+    TALLY_TIMEOUT=5400 once make "$key" make -C "$objects" -j"$jobs" &&
+        TALLY_TIMEOUT=600 once install "$key" make -C "$objects" install || return
+    try "ompi_info and mpicc" check_form
     try "btl/rbuf is in Open MPI" check_component btl btl_rbuf_protocol libopen-pal.so
     try "osc/rbuf is in Open MPI" check_component osc osc_rbuf_limit libmpi.so
     try "without a warning" check_warnings
+    try "names of functions and variables" "$top/tests/build/names.sh" \
+        "$objects/opal/mca/btl/rbuf" "$objects/ompi/mca/osc/rbuf"
 }
 
 step_rbuf() {
-    TALLY_TIMEOUT=2400 once rbuf "$top/contrib/check.sh" --build "$build/$form/rbuf" build &&
-        TALLY_TIMEOUT=600 try "test programs" make -C "$build/$form/rbuf/plain/tests/mpi" check TESTS=
+    TALLY_TIMEOUT=2400 try rbuf "$top/contrib/check.sh" --build "$build/rbuf" build
 }
 
 # A debug build that stops at an assertion stops a test that expects its ranks to end, too.
@@ -245,7 +270,7 @@ step_mpi() {
     rm -rf "$TALLY_LOGS/mpi"
     test -z "$transports" || long+=(--transports "$transports")
     test -z "$only" || long+=(--only "$only")
-    RBUF_BUILD=$build/$form/rbuf/plain "$build/$form/rbuf/source/tests/mpi/run.sh" "${long[@]}" \
+    RBUF_BUILD=$build/rbuf/plain "$build/rbuf/source/tests/mpi/run.sh" "${long[@]}" \
         --keep "$TALLY_LOGS/mpi" >"$log" 2>&1 </dev/null
     grep -E '^(FAIL|SKIP)' "$log"
     line=$(tail -n 1 "$log")
@@ -270,7 +295,7 @@ is_run() { # NAME OPTION-OF-MPIRUN... -- ARGUMENT...
     done
     shift
     TALLY_TIMEOUT=300 try "$name" "${fabric_command[@]}" "$MPIRUN" "${mpi_args[@]}" "${transport_args[@]}" \
-        "${options[@]}" "$build/$form/rbuf/prefix/libexec/rbuf/nas_is" "$@"
+        "${options[@]}" "$build/rbuf/prefix/libexec/rbuf/nas_is" "$@"
 }
 
 # osc/rdma would have had the adapter write each put.

@@ -22,6 +22,7 @@
 #include "opal/mca/btl/base/base.h"
 #include "opal/util/proc.h"
 #include "osc_rbuf_am.h"
+#include "rbuf_compat.h"
 #include "params/help_show.h"
 #include "params/values.h"
 #include "osc_rbuf_comm.h"
@@ -68,6 +69,7 @@ ompi_osc_base_component_t mca_osc_rbuf_component = {
     .osc_query = query,
     .osc_select = select_window,
     .osc_finalize = finalize};
+MCA_BASE_COMPONENT_INIT(ompi, osc, rbuf)
 
 static const struct counter {
     const char *name;
@@ -132,13 +134,18 @@ static int register_params(void)
     return OMPI_SUCCESS;
 }
 
+static void show(const char *topic, const char *const values[MCA_BTL_RBUF_HELP_VALUES])
+{
+    mca_btl_rbuf_help_files(&mca_osc_rbuf_help_texts);
+    mca_btl_rbuf_help_show(&mca_osc_rbuf_help_texts, topic, values);
+}
+
 static void refuse(const char *name, const char *value, const char *range)
 {
     const char *const values[MCA_BTL_RBUF_HELP_VALUES] = {opal_process_info.nodename, name, value,
                                                           range};
 
-    mca_btl_rbuf_help_files();
-    mca_btl_rbuf_help_show("bad parameter", values);
+    show("bad parameter", values);
 }
 
 static bool read_size(const char *name, const char *text, uint64_t least, uint64_t most,
@@ -274,8 +281,7 @@ static void say_no_windows(void)
     const char *const values[MCA_BTL_RBUF_HELP_VALUES] = {opal_process_info.nodename};
 
     if (!said) {
-        mca_btl_rbuf_help_files();
-        mca_btl_rbuf_help_show("no windows", values);
+        show("no windows", values);
     }
     said = true;
 }
@@ -327,8 +333,7 @@ static void say_unlike(void)
                                                           osc_rbuf_params.passive ? "on" : "off"};
 
     if (!said) {
-        mca_btl_rbuf_help_files();
-        mca_btl_rbuf_help_show("unlike", values);
+        show("unlike", values);
     }
     said = true;
 }

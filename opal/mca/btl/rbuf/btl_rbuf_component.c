@@ -95,7 +95,7 @@ static int register_params(void)
     mca_btl_base_module_t *btl = &mca_btl_rbuf_process.module_template;
     int status;
 
-    mca_btl_rbuf_help_files();
+    mca_btl_rbuf_help_files(&mca_btl_rbuf_help_texts);
     if (!rbuf_compat_same_series(opal_version_string)) {
         mca_btl_rbuf_help("wrong series", OPAL_VERSION, opal_version_string, NULL);
         return OPAL_ERR_NOT_AVAILABLE;

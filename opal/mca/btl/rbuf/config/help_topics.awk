@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
 #
 # Makes a file of help texts, as Open MPI reads it (the argument), the C table of params/help_show.h
-# (standard output). Lines that begin with # are comments; [NAME] begins a topic.
+# (standard output). help-mpi-btl-rbuf.txt becomes mca_btl_rbuf_help_texts. Lines that begin with #
+# are comments; [NAME] begins a topic.
 
 function quoted(text) {
     gsub(/\\/, "\\\\", text)
@@ -14,8 +15,11 @@ BEGIN {
     sub(/.*\//, "", file)
     print "/* From " file ", by config/help_topics.awk. */"
     print "#include \"params/help_show.h\"\n"
-    print "const char mca_btl_rbuf_help_file[] = \"" file "\";\n"
-    print "const struct mca_btl_rbuf_help_topic mca_btl_rbuf_help_topics[] = {"
+    name = file
+    sub(/^help-mpi-/, "mca_", name)
+    sub(/\.txt$/, "_help_texts", name)
+    gsub(/-/, "_", name)
+    print "static const struct mca_btl_rbuf_help_topic topics[] = {"
 }
 
 /^#/ { next }
@@ -30,4 +34,7 @@ BEGIN {
 
 topics { printf "     %s\\n\"\n", quoted($0) }
 
-END { print (topics ? "    },\n" : "") "    {0, 0}};" }
+END {
+    print (topics ? "    },\n" : "") "    {0, 0}};\n"
+    print "const struct mca_btl_rbuf_help_texts " name " = {\"" file "\", topics};"
+}

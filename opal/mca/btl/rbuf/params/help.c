@@ -42,9 +42,9 @@ static void print(const char *topic, const char *const text[MOST_TEXTS])
 {
     const int output = opal_btl_base_framework.framework_output;
 
-    mca_btl_rbuf_help_show(topic, text);
+    mca_btl_rbuf_help_show(&mca_btl_rbuf_help_texts, topic, text);
     if (opal_output_get_verbosity(output) >= VERBOSE_LEVEL) {
-        char *whole = mca_btl_rbuf_help_render(topic, text);
+        char *whole = mca_btl_rbuf_help_render(&mca_btl_rbuf_help_texts, topic, text);
 
         opal_output(output, "%s", whole != NULL ? whole : topic);
         free(whole);

@@ -12,14 +12,14 @@
 
 #define LINE "--------------------------------------------------------------------------\n"
 
-void mca_btl_rbuf_help_files(void)
+void mca_btl_rbuf_help_files(const struct mca_btl_rbuf_help_texts *texts)
 {
-    rbuf_compat_help_open(mca_btl_rbuf_help_file);
+    rbuf_compat_help_open(texts);
 }
 
-static const char *text_of(const char *topic)
+static const char *text_of(const struct mca_btl_rbuf_help_texts *texts, const char *topic)
 {
-    const struct mca_btl_rbuf_help_topic *known = mca_btl_rbuf_help_topics;
+    const struct mca_btl_rbuf_help_topic *known = texts->topics;
 
     while (known->name != NULL && strcmp(known->name, topic) != 0) {
         known++;
@@ -39,11 +39,11 @@ static void print(FILE *stream, const char *text, const char *const *values)
     fprintf(stream, "%s" LINE, text);
 }
 
-char *mca_btl_rbuf_help_render(const char *topic,
+char *mca_btl_rbuf_help_render(const struct mca_btl_rbuf_help_texts *texts, const char *topic,
                                const char *const values[MCA_BTL_RBUF_HELP_VALUES])
 {
     const char *given[MCA_BTL_RBUF_HELP_VALUES + 1] = {NULL};
-    const char *text = text_of(topic);
+    const char *text = text_of(texts, topic);
     char *rendered = NULL;
     size_t length;
     FILE *stream = text != NULL ? open_memstream(&rendered, &length) : NULL;
@@ -60,11 +60,11 @@ char *mca_btl_rbuf_help_render(const char *topic,
     return rendered;
 }
 
-void mca_btl_rbuf_help_show(const char *topic, const char *const values[MCA_BTL_RBUF_HELP_VALUES])
+void mca_btl_rbuf_help_show(const struct mca_btl_rbuf_help_texts *texts, const char *topic,
+                            const char *const values[MCA_BTL_RBUF_HELP_VALUES])
 {
-    char *rendered = mca_btl_rbuf_help_render(topic, values);
+    char *rendered = mca_btl_rbuf_help_render(texts, topic, values);
 
-    rbuf_compat_help_show(mca_btl_rbuf_help_file, topic, values,
-                          rendered != NULL ? rendered : topic);
+    rbuf_compat_help_show(texts->file, topic, values, rendered != NULL ? rendered : topic);
     free(rendered);
 }
