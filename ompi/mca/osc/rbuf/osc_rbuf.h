@@ -61,11 +61,24 @@ struct osc_rbuf_envelope {
     int64_t origin; /* the sender's rank in it */
 };
 
-/* How operations of a passive epoch that are not answered yet have gone to a peer. */
-enum osc_rbuf_route {
-    OSC_RBUF_ROUTE_NONE, /* there are none */
-    OSC_RBUF_ROUTE_AM,
-    OSC_RBUF_ROUTE_MPI /* or were done here */
+/* How packed operations go to a peer: those of active epochs as messages of MPI. */
+enum osc_rbuf_way {
+    OSC_RBUF_BY_MPI, /* or done here, for this process itself */
+    OSC_RBUF_BY_AM,
+    OSC_RBUF_WAYS
+};
+
+/* What accumulates do with their target. */
+enum { OSC_RBUF_READS = 1, OSC_RBUF_WRITES = 2 };
+
+/* Which pairs of accumulates of this process on one place keep their order, of MPI's info key
+ * accumulate_ordering: of a pair, the second is named first. */
+enum {
+    OSC_RBUF_READ_READ = 1,   /* rar */
+    OSC_RBUF_READ_WRITE = 2,  /* raw */
+    OSC_RBUF_WRITE_READ = 4,  /* war */
+    OSC_RBUF_WRITE_WRITE = 8, /* waw */
+    OSC_RBUF_ALL_ORDERED = 15
 };
 
 /* Begins every message. */
@@ -76,23 +89,24 @@ struct osc_rbuf_header {
 
 /* Another process, as this one sees it. */
 struct osc_rbuf_peer {
-    struct osc_rbuf_buffer *packing; /* being filled for it, or NULL */
-    unsigned char *description;      /* of the type that its accumulates use, as it comes */
-    MPI_Datatype type;               /* that type, or NULL */
-    uint64_t bytes;                  /* of its window */
+    struct osc_rbuf_buffer *packing[OSC_RBUF_WAYS]; /* being filled for it, or NULL */
+    unsigned char *description; /* of the type that its accumulates use, as it comes */
+    MPI_Datatype type;          /* that type, or NULL */
+    uint64_t bytes;             /* of its window */
     osc_rbuf_unit_t displacement_unit;
     int sent;      /* messages for it in this fence epoch */
     int posts;     /* that came from it and no complete has used */
     bool accessed; /* one of `targets` */
 
-    int locks;        /* passive epochs that it is open in */
-    bool unflushed;   /* accumulates of passive epochs that no flush has asked for */
-    uint32_t flushes; /* that asked it for an answer */
-    uint32_t flushed; /* of them, answered */
-    uint64_t key;     /* of its window there; 0: it takes no active messages */
-    enum osc_rbuf_route route;
-    size_t answer_bytes; /* of what is packed on that route */
-    size_t most;         /* bytes of an active message for it, as found last */
+    int locks;                       /* passive epochs that it is open in */
+    bool unflushed[OSC_RBUF_WAYS];   /* accumulates of passive epochs that no flush has asked for */
+    unsigned pending[OSC_RBUF_WAYS]; /* what those do that may not be done yet: READS, WRITES */
+    uint32_t flushes;                /* that asked it for an answer */
+    uint32_t flushed;                /* of them, answered */
+    uint64_t key;                    /* of its window there; 0: it takes no active messages */
+    enum osc_rbuf_way way;           /* of the operation that is being packed in a passive epoch */
+    size_t answer_bytes;             /* of what is packed for an active message */
+    size_t most;                     /* bytes of an active message for it, as found last */
 
     uint64_t ended;                  /* fences that have ended there, as it said last */
     uint64_t asks;                   /* it asks to be told when so many have ended here; 0: no */
@@ -121,6 +135,9 @@ struct osc_rbuf_window {
     int rank;
     int size;
     struct osc_rbuf_peer *peers;
+    unsigned ordered;  /* OSC_RBUF_READ_READ and the others */
+    char ordering[16]; /* the same for MPI_Win_get_info() */
+    char ops[16];      /* likewise, accumulate_ops */
 
     enum osc_rbuf_access access;
     bool unchecked; /* the start had MPI_MODE_NOCHECK: no posts are waited for */
@@ -207,6 +224,12 @@ void osc_rbuf_forget_type(struct osc_rbuf_peer *peer);
 /* Calls Open MPI's progress until `done` says so, or forever. No lock is held. */
 void osc_rbuf_wait(struct osc_rbuf_window *window,
                    bool (*done)(struct osc_rbuf_window *window, int argument), int argument);
+
+/* ---- osc_rbuf_info.c ---- */
+
+/* Heeds MPI's info keys of accumulates, those that the window has and those that it will get. The
+ * window is listed, and no lock is held. */
+void osc_rbuf_info_heed(struct osc_rbuf_window *window);
 
 /* ---- osc_rbuf_fence.c: units and errors are MPI's ---- */
 

@@ -119,12 +119,12 @@ static int send_kind(struct osc_rbuf_window *window, int target, enum osc_rbuf_k
 int osc_rbuf_send(struct osc_rbuf_window *window, int target, enum osc_rbuf_kind kind)
 {
     struct osc_rbuf_peer *peer = &window->peers[target];
-    struct osc_rbuf_buffer *buffer = peer->packing;
+    struct osc_rbuf_buffer *buffer = peer->packing[OSC_RBUF_BY_MPI];
 
     if (buffer == NULL) {
         return send_kind(window, target, kind);
     }
-    peer->packing = NULL;
+    peer->packing[OSC_RBUF_BY_MPI] = NULL;
     peer->sent += kind == OSC_RBUF_FENCE_DATA;
     return send_buffer(window, target, kind, buffer);
 }
@@ -141,7 +141,7 @@ bool osc_rbuf_has_posted(struct osc_rbuf_window *window, int target)
 
 void osc_rbuf_make_way(struct osc_rbuf_window *window, int target, size_t records, size_t bytes)
 {
-    const struct osc_rbuf_buffer *packing = window->peers[target].packing;
+    const struct osc_rbuf_buffer *packing = window->peers[target].packing[OSC_RBUF_BY_MPI];
     const size_t used = packing != NULL ? packing->used : sizeof(packing->header);
     /* Each record is padded. */
     const size_t most = records * (sizeof(struct osc_rbuf_record) + 7) + bytes;
@@ -188,14 +188,16 @@ struct osc_rbuf_record *osc_rbuf_append(struct osc_rbuf_window *window, int targ
 {
     const enum osc_rbuf_kind full = full_of(window);
     struct osc_rbuf_peer *peer = &window->peers[target];
+    const bool passive = full == OSC_RBUF_PASSIVE_DATA;
+    const enum osc_rbuf_way way = passive ? peer->way : OSC_RBUF_BY_MPI;
     struct osc_rbuf_record *record = NULL;
 
-    peer->unflushed |= full == OSC_RBUF_PASSIVE_DATA;
+    peer->unflushed[way] |= passive;
     while (record == NULL) {
-        if (peer->packing == NULL && (peer->packing = osc_rbuf_buffer_take()) == NULL) {
+        if (peer->packing[way] == NULL && (peer->packing[way] = osc_rbuf_buffer_take()) == NULL) {
             return NULL;
         }
-        record = room_in(peer->packing, bytes);
+        record = room_in(peer->packing[way], bytes);
         if (record == NULL && osc_rbuf_send(window, target, full) != MPI_SUCCESS) {
             return NULL;
         }

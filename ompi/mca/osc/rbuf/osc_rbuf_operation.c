@@ -257,7 +257,9 @@ static size_t send_elements(struct osc_rbuf_window *window, const struct accumul
 static int choose_way(struct osc_rbuf_window *window, const struct target *target, MPI_Op op,
                       const struct osc_rbuf_elements *elements, size_t payload, size_t answer)
 {
+    const unsigned reads = answer > 0 ? OSC_RBUF_READS : 0;
     const struct osc_rbuf_need need = {
+        .does = op == MPI_NO_OP ? OSC_RBUF_READS : reads | OSC_RBUF_WRITES,
         .plain = ompi_datatype_is_predefined(target->type) && elements->size == elements->extent &&
                  osc_rbuf_is_known(elements->type, op),
         .request = sizeof(struct osc_rbuf_record) + osc_rbuf_padded(payload),

@@ -9,7 +9,8 @@
  * A flush asks the target for an answer behind the messages before it, which the target does in
  * their order. Of a peer, all under the lock:
  *
- *   unflushed   operations that no flush has asked for: packed, or sent in messages that were full
+ *   unflushed   operations that no flush has asked for: packed, or sent in messages that were full;
+ *               of each of the two ways (osc_rbuf_am.h)
  *   flushes     asked for so far
  *   flushed     of them, answered
  *
@@ -79,13 +80,15 @@ int osc_rbuf_ask(struct osc_rbuf_window *window, int target)
     struct osc_rbuf_peer *peer = &window->peers[target];
     int status = OMPI_SUCCESS;
 
-    if (peer->unflushed) {
-        peer->unflushed = false;
-        peer->flushes++;
-        status = peer->route == OSC_RBUF_ROUTE_AM
-                     ? osc_rbuf_am_send(window, target, OSC_RBUF_PASSIVE_FLUSH)
-                     : osc_rbuf_send(window, target, OSC_RBUF_PASSIVE_FLUSH);
-        peer->flushes -= status != OMPI_SUCCESS; /* no answer will come */
+    for (int way = 0; way < OSC_RBUF_WAYS && status == OMPI_SUCCESS; way++) {
+        if (peer->unflushed[way]) {
+            peer->unflushed[way] = false;
+            peer->flushes++;
+            status = way == OSC_RBUF_BY_AM
+                         ? osc_rbuf_am_send(window, target, OSC_RBUF_PASSIVE_FLUSH)
+                         : osc_rbuf_send(window, target, OSC_RBUF_PASSIVE_FLUSH);
+            peer->flushes -= status != OMPI_SUCCESS; /* no answer will come */
+        }
     }
     return status;
 }
