@@ -84,7 +84,8 @@ enum {
 /* Begins every message. */
 struct osc_rbuf_header {
     uint32_t kind;
-    uint32_t fences; /* that had ended at the sender, modulo 2^32: the number of its epoch */
+    uint32_t fences; /* that had ended at the sender, modulo 2^32: the number of its epoch; of a
+                        post, its number */
 };
 
 /* Another process, as this one sees it. */
@@ -95,8 +96,17 @@ struct osc_rbuf_peer {
     uint64_t bytes;             /* of its window */
     osc_rbuf_unit_t displacement_unit;
     int sent;      /* messages for it in this fence epoch */
-    int posts;     /* that came from it and no complete has used */
     bool accessed; /* one of `targets` */
+
+    /* Starts and posts between two processes match in their order. All modulo 2^32. */
+    uint32_t completed; /* completes of ours for it */
+    uint32_t opened;    /* number of its last post for us that we know of */
+    uint32_t posted;    /* posts of ours for it */
+    uint32_t completes; /* that came from it */
+    uint32_t asks_post; /* it asks about the post of that number; 0: about none */
+    struct osc_rbuf_header
+        post[2]; /* as they are sent, by turns: the one before may be under way */
+    struct osc_rbuf_header post_question;
 
     int locks;                       /* passive epochs that it is open in */
     bool unflushed[OSC_RBUF_WAYS];   /* accumulates of passive epochs that no flush has asked for */
@@ -140,22 +150,25 @@ struct osc_rbuf_window {
     char ops[16];      /* likewise, accumulate_ops */
 
     enum osc_rbuf_access access;
-    bool unchecked; /* the start had MPI_MODE_NOCHECK: no posts are waited for */
+    bool unchecked;    /* the start had MPI_MODE_NOCHECK: no posts are waited for */
+    bool unlike_posts; /* and one of the posts had it, if the start had not */
     enum osc_rbuf_passage passage;
     int locks;        /* passive epochs that are open */
     int target_count; /* of a start */
     int *targets;
 
-    int exposed;       /* processes that the post was for */
-    int completes;     /* came since, or before where nothing was checked */
-    int *sums;         /* of a fence, OSC_RBUF_SUMS for each process */
-    uint64_t fences;   /* that have ended here */
-    uint64_t settled;  /* so many have ended everywhere, as all know */
-    int askers;        /* peers whose `asks` is not 0 */
-    uint64_t received; /* messages of fence epochs, ever */
-    uint64_t expected; /* likewise, by the sums of the fences that ended */
-    int unanswered;    /* results that have not come in full */
-    int error;         /* MPI's, of an operation: the next synchronisation returns it */
+    int exposed;         /* processes that the post was for */
+    int completes;       /* of these, whose complete has come */
+    bool post_unchecked; /* the post had MPI_MODE_NOCHECK */
+    bool unlike_starts;  /* and one of the starts had it not, or the other way round */
+    int *sums;           /* of a fence, OSC_RBUF_SUMS for each process */
+    uint64_t fences;     /* that have ended here */
+    uint64_t settled;    /* so many have ended everywhere, as all know */
+    int askers;          /* peers whose `asks` is not 0 */
+    uint64_t received;   /* messages of fence epochs, ever */
+    uint64_t expected;   /* likewise, by the sums of the fences that ended */
+    int unanswered;      /* results that have not come in full */
+    int error;           /* MPI's, of an operation: the next synchronisation returns it */
     opal_pointer_array_t results;
 };
 
@@ -254,6 +267,15 @@ void osc_rbuf_fence_told(struct osc_rbuf_window *window, int origin, uint32_t fe
 
 /* Ends the epoch below, and with it all operations there: they have arrived. No lock is held. */
 int osc_rbuf_close_below(struct osc_rbuf_window *window);
+
+/* Waits until the target has opened its window for this process. No lock is held. */
+void osc_rbuf_await_post(struct osc_rbuf_window *window, int target);
+
+/* A peer's post is known; it has asked about the post of that number; or its epoch is over. The
+ * lock is held. */
+void osc_rbuf_opened(struct osc_rbuf_window *window, int target, uint32_t number, bool unchecked);
+void osc_rbuf_post_asked(struct osc_rbuf_window *window, int origin, uint32_t number);
+void osc_rbuf_completed(struct osc_rbuf_window *window, int origin, bool unchecked);
 
 /* What the operations of the epoch have met, which is told once. */
 int osc_rbuf_take_error(struct osc_rbuf_window *window);

@@ -28,7 +28,7 @@
 #include "osc_rbuf_mpi.h"
 
 enum {
-    FORM = 5, /* of messages and records (osc_rbuf_message.h) */
+    FORM = 6, /* of messages and records (osc_rbuf_message.h) */
     LEAST_MESSAGE = 512,
     MOST_MESSAGE = 1 << 20,
     AUTO_LIMIT = 8192

@@ -108,8 +108,8 @@ int osc_rbuf_send_header(struct osc_rbuf_window *window, int target,
 static int send_kind(struct osc_rbuf_window *window, int target, enum osc_rbuf_kind kind)
 {
     static const struct osc_rbuf_header headers[] = {
-        [OSC_RBUF_POST] = {OSC_RBUF_POST, 0},
         [OSC_RBUF_COMPLETE] = {OSC_RBUF_COMPLETE, 0},
+        [OSC_RBUF_COMPLETE_UNCHECKED] = {OSC_RBUF_COMPLETE_UNCHECKED, 0},
         [OSC_RBUF_PASSIVE_FLUSH] = {OSC_RBUF_PASSIVE_FLUSH, 0},
         [OSC_RBUF_DONE] = {OSC_RBUF_DONE, 0}};
 
@@ -129,16 +129,6 @@ int osc_rbuf_send(struct osc_rbuf_window *window, int target, enum osc_rbuf_kind
     return send_buffer(window, target, kind, buffer);
 }
 
-int osc_rbuf_send_post(struct osc_rbuf_window *window, int origin)
-{
-    return send_kind(window, origin, OSC_RBUF_POST);
-}
-
-bool osc_rbuf_has_posted(struct osc_rbuf_window *window, int target)
-{
-    return window->peers[target].posts > 0;
-}
-
 void osc_rbuf_make_way(struct osc_rbuf_window *window, int target, size_t records, size_t bytes)
 {
     const struct osc_rbuf_buffer *packing = window->peers[target].packing[OSC_RBUF_BY_MPI];
@@ -147,9 +137,9 @@ void osc_rbuf_make_way(struct osc_rbuf_window *window, int target, size_t record
     const size_t most = records * (sizeof(struct osc_rbuf_record) + 7) + bytes;
 
     if (window->access == OSC_RBUF_ACCESS_GROUP && !window->unchecked &&
-        used + most > osc_rbuf_params.message_size && !osc_rbuf_has_posted(window, target)) {
+        used + most > osc_rbuf_params.message_size) {
         osc_rbuf_unlock();
-        osc_rbuf_wait(window, osc_rbuf_has_posted, target);
+        osc_rbuf_await_post(window, target);
         osc_rbuf_lock();
     }
 }
