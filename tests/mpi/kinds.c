@@ -2,9 +2,9 @@
 /*
  * Accumulates on the same elements in epochs of different kinds, one behind the other, with no more
  * synchronisation between them than MPI demands: no update is lost, whether it travels packed and
- * the target's processor does it, or osc/rdma reads, computes and writes from afar. Arrays are
- * longer than a message, and ranks by turns come late, so that some are in the next epoch already
- * while another still takes what belongs to the one before.
+ * the target's processor does it, or osc/rdma reads, computes and writes from afar. Arrays are of
+ * many messages, and ranks by turns come late, so that some are in the next epoch already while
+ * another still takes what belongs to the one before.
  *
  *     kinds [passive]: accumulates of passive epochs travel packed as well
  */
@@ -13,7 +13,7 @@
 
 #include <time.h>
 
-enum { TURNS = 24, LONGS = 2500, BYTES = (LONGS + 2) * 8 };
+enum { TURNS = 24, LONGS = 60000, BYTES = (LONGS + 2) * 8 };
 
 /* A window has an array, a word that osc/rdma counts up by one atomic, and a number of a type that
  * it reads and writes under a lock. */
