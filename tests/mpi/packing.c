@@ -7,6 +7,8 @@
  *     groups   empty ones, and those that overlap
  *     asserts  one that is not true is an error, and nothing is lost
  *     nochecks likewise, MPI_MODE_NOCHECK that a post has and its start has not, and others
+ *   packing starved: the first active messages find a target without memory, which computes
+ *   packing starved-inside: likewise, and it is inside of MPI
  *   packing unlike: odd ranks are told not to pack, so nobody does
  */
 #include "check.h"
@@ -262,6 +264,50 @@ static void memory(void)
     }
 }
 
+/* Rank 1 has none for active messages that come, REFUSALS times: they are done when it has. */
+static void starve(bool inside)
+{
+    enum { REFUSALS = 50, COUNT = 10 };
+    const long one = 1;
+    long found[COUNT], wrong = 0;
+
+    if (check_rank == 1) {
+        refuse(MESSAGE, MESSAGE + 200, REFUSALS);
+    }
+    MPI_Win_lock_all(0, window.win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < COUNT && check_rank == 0; i++) {
+        found[i] = -1;
+        MPI_Fetch_and_op(&one, &found[i], MPI_LONG, 1, 8, MPI_SUM, window.win);
+    }
+    if (check_rank == 0) {
+        MPI_Win_flush(1, window.win);
+        for (int i = 0; i < COUNT; i++) {
+            wrong += found[i] != i;
+        }
+        check_that(wrong == 0, "%ld results of a target without memory", wrong);
+        check_that(counter_read("osc_rbuf_active_sent") > 0, "no active message went");
+    } else if (check_rank == 1 && !inside) {
+        check_that(check_becomes(window.memory + 8, COUNT), "nothing was done while it computed");
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (check_rank == 1) {
+        check_that(atomic_load(&shortage.refused) == REFUSALS, "memory was there: refused %d times",
+                   atomic_load(&shortage.refused));
+    }
+    MPI_Win_unlock_all(window.win);
+}
+
+static void starved(void)
+{
+    starve(false);
+}
+
+static void starved_inside(void)
+{
+    starve(true);
+}
+
 static void nobody_packs(void)
 {
     int origin, target;
@@ -486,6 +532,9 @@ int main(int argc, char **argv)
     const bool unlike = argc > 1 && strcmp(argv[1], "unlike") == 0;
 
     setenv("OMPI_MCA_osc_rbuf_message_size", "7776", 1);
+    if (argc > 1 && strncmp(argv[1], "starved", 7) == 0) {
+        setenv("OMPI_MCA_osc_rbuf_passive", "1", 1);
+    }
     if (unlike && rank != NULL && atoi(rank) % 2 == 1) {
         setenv("OMPI_MCA_osc_rbuf_aggregate", "0", 1);
     }
@@ -500,12 +549,14 @@ int main(int argc, char **argv)
     }
     make_window();
     for (int i = 1; i < argc; i++) {
-        (unlike                             ? nobody_packs
-         : strcmp(argv[i], "counts") == 0   ? counts
-         : strcmp(argv[i], "groups") == 0   ? overlapping_groups
-         : strcmp(argv[i], "asserts") == 0  ? asserts
-         : strcmp(argv[i], "nochecks") == 0 ? nochecks
-                                            : memory)();
+        (unlike                                   ? nobody_packs
+         : strcmp(argv[i], "starved") == 0        ? starved
+         : strcmp(argv[i], "starved-inside") == 0 ? starved_inside
+         : strcmp(argv[i], "counts") == 0         ? counts
+         : strcmp(argv[i], "groups") == 0         ? overlapping_groups
+         : strcmp(argv[i], "asserts") == 0        ? asserts
+         : strcmp(argv[i], "nochecks") == 0       ? nochecks
+                                                  : memory)();
     }
     MPI_Win_free(&window.win);
     MPI_Group_free(&window.others);

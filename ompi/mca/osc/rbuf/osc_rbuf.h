@@ -108,7 +108,8 @@ struct osc_rbuf_peer {
         post[2]; /* as they are sent, by turns: the one before may be under way */
     struct osc_rbuf_header post_question;
 
-    int locks;                       /* passive epochs that it is open in */
+    int locks;                                /* passive epochs that it is open in */
+    LIST_ENTRY(osc_rbuf_peer) unflushed_link; /* in the window's list if `unflushed` has anything */
     bool unflushed[OSC_RBUF_WAYS];   /* accumulates of passive epochs that no flush has asked for */
     unsigned pending[OSC_RBUF_WAYS]; /* what those do that may not be done yet: READS, WRITES */
     uint32_t flushes;                /* that asked it for an answer */
@@ -153,7 +154,9 @@ struct osc_rbuf_window {
     bool unchecked;    /* the start had MPI_MODE_NOCHECK: no posts are waited for */
     bool unlike_posts; /* and one of the posts had it, if the start had not */
     enum osc_rbuf_passage passage;
-    int locks;        /* passive epochs that are open */
+    int locks; /* passive epochs that are open */
+    LIST_HEAD(, osc_rbuf_peer) unflushed;
+    int asked;        /* flushes that are not answered, of all peers */
     int target_count; /* of a start */
     int *targets;
 
@@ -292,6 +295,15 @@ int osc_rbuf_passive_lock(int type, int target, int mode, ompi_win_t *win);
 int osc_rbuf_passive_unlock(int target, ompi_win_t *win);
 int osc_rbuf_passive_lock_all(int mode, ompi_win_t *win);
 int osc_rbuf_passive_unlock_all(ompi_win_t *win);
+/* A peer gets a packed operation; has answered a flush. The lock is held. */
+void osc_rbuf_unflushed(struct osc_rbuf_window *window, int target, enum osc_rbuf_way way);
+void osc_rbuf_flushed(struct osc_rbuf_window *window, int target);
+
+static inline bool osc_rbuf_is_unflushed(const struct osc_rbuf_peer *peer)
+{
+    return peer->unflushed[OSC_RBUF_BY_MPI] || peer->unflushed[OSC_RBUF_BY_AM];
+}
+
 /* Asks the target for an answer to all operations so far, if there is anything to answer for. The
  * lock is held, and may be given up meanwhile. */
 int osc_rbuf_ask(struct osc_rbuf_window *window, int target);

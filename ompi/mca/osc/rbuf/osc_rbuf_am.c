@@ -179,13 +179,17 @@ static bool listen_begin(void)
     return listens;
 }
 
-static void listen_end(void)
+/* Of one window, or of all that are left. */
+static void listen_end(bool all)
 {
     const struct mca_btl_rbuf_service *service = service_of_transport();
 
     pthread_mutex_lock(&listening);
-    if (--listeners == 0 && service != NULL) {
-        service->end();
+    if (listeners > 0) {
+        listeners = all ? 0 : listeners - 1;
+        if (listeners == 0 && service != NULL) {
+            service->end();
+        }
     }
     pthread_mutex_unlock(&listening);
 }
@@ -213,7 +217,7 @@ uint64_t osc_rbuf_am_open(struct osc_rbuf_window *window)
     window->key = key_new(window);
     osc_rbuf_unlock();
     if (window->key == 0) {
-        listen_end();
+        listen_end(false);
     }
     return window->key;
 }
@@ -227,19 +231,18 @@ void osc_rbuf_am_close(struct osc_rbuf_window *window)
     opal_hash_table_remove_value_uint64(&windows, window->key);
     osc_rbuf_unlock();
     window->key = 0;
-    listen_end();
+    listen_end(false);
 }
 
 void osc_rbuf_am_finalize(void)
 {
-    if (listeners > 0) {
-        listeners = 1;
-        listen_end();
-    }
+    listen_end(true);
+    osc_rbuf_lock();
     if (has_windows) {
         has_windows = false;
         OBJ_DESTRUCT(&windows);
     }
+    osc_rbuf_unlock();
 }
 
 /* ---- what goes ---- */
@@ -357,10 +360,7 @@ static bool is_answered(struct osc_rbuf_window *window, int target)
 /* Whether all operations so far are done. */
 static bool is_done(struct osc_rbuf_window *window, int target)
 {
-    const struct osc_rbuf_peer *peer = &window->peers[target];
-
-    return !peer->unflushed[OSC_RBUF_BY_MPI] && !peer->unflushed[OSC_RBUF_BY_AM] &&
-           is_answered(window, target);
+    return !osc_rbuf_is_unflushed(&window->peers[target]) && is_answered(window, target);
 }
 
 /* All operations so far are done, and both ways are free. */

@@ -182,7 +182,9 @@ struct osc_rbuf_record *osc_rbuf_append(struct osc_rbuf_window *window, int targ
     const enum osc_rbuf_way way = passive ? peer->way : OSC_RBUF_BY_MPI;
     struct osc_rbuf_record *record = NULL;
 
-    peer->unflushed[way] |= passive;
+    if (passive) {
+        osc_rbuf_unflushed(window, target, way);
+    }
     while (record == NULL) {
         if (peer->packing[way] == NULL && (peer->packing[way] = osc_rbuf_buffer_take()) == NULL) {
             return NULL;
