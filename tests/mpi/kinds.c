@@ -13,7 +13,7 @@
 
 #include <time.h>
 
-enum { TURNS = 24, LONGS = 60000, BYTES = (LONGS + 2) * 8 };
+enum { TURNS = 40, LONGS = 60000, BYTES = (LONGS + 2) * 8 };
 
 /* A window has an array, a word that osc/rdma counts up by one atomic, and a number of a type that
  * it reads and writes under a lock. */
@@ -59,8 +59,8 @@ static void add_to_others(void)
 }
 
 /* Each kind of epoch adds one from all others. */
-enum kind { FENCE, GROUPS, LOCK_ALL, LOCKS, KINDS };
-static const char *const names[] = {"fence", "post and start", "lock_all", "locks"};
+enum kind { FENCE, LAST_FENCE, GROUPS, LOCK_ALL, LOCKS, KINDS };
+static const char *const names[] = {"fence", "last fence", "post and start", "lock_all", "locks"};
 
 /* What MPI demands behind it: nothing behind a fence; that nobody locks a window that is exposed,
  * and that what a target reads, or exposes next, is there. */
@@ -68,10 +68,11 @@ static void epoch(enum kind kind, int turn)
 {
     switch (kind) {
     case FENCE:
+    case LAST_FENCE:
         MPI_Win_fence(MPI_MODE_NOPRECEDE, shared.win);
         add_to_others();
         be_late(turn);
-        MPI_Win_fence(MPI_MODE_NOSUCCEED, shared.win);
+        MPI_Win_fence(kind == LAST_FENCE ? MPI_MODE_NOSUCCEED : 0, shared.win);
         return;
     case GROUPS:
         MPI_Win_post(shared.others, 0, shared.win);
@@ -121,17 +122,27 @@ static void judge(enum kind before, enum kind kind, int turn)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+static void both(enum kind before, enum kind kind, int turn)
+{
+    epoch(before, turn);
+    epoch(kind, turn + 1);
+    shared.expected += 2l * (check_ranks - 1);
+    judge(before, kind, turn);
+}
+
 /* Every kind behind every other, and behind itself; two of them between two looks. */
 static void all_pairs(void)
 {
-    for (int turn = 0; turn < TURNS; turn++) {
-        const enum kind before = (enum kind)(turn / KINDS % KINDS),
-                        kind = (enum kind)(turn % KINDS);
+    for (int turn = 0; turn < KINDS * KINDS; turn++) {
+        both((enum kind)(turn / KINDS), (enum kind)(turn % KINDS), turn);
+    }
+}
 
-        epoch(before, turn);
-        epoch(kind, turn + 1);
-        shared.expected += 2l * (check_ranks - 1);
-        judge(before, kind, turn);
+/* A fence has no barrier if anything may follow: here the most ranks are ahead of the late one. */
+static void locks_behind_fences(void)
+{
+    for (int turn = 0; turn < TURNS; turn++) {
+        both(FENCE, turn % 2 == 0 ? LOCK_ALL : LOCKS, turn / 2);
     }
 }
 
@@ -153,6 +164,7 @@ int main(int argc, char **argv)
     counter_begin();
     MPI_Barrier(MPI_COMM_WORLD);
     all_pairs();
+    locks_behind_fences();
     check_that(!is_rbuf || counter_read("osc_rbuf_packed") > TURNS, "hardly any were packed");
     counter_end();
     MPI_Group_free(&shared.others);
