@@ -44,6 +44,18 @@ static void set(const char *key, const char *value)
     MPI_Info_free(&info);
 }
 
+/* `text` has room for the longest value. */
+static void read_info(MPI_Info info, const char *key, char *text, int *there)
+{
+#if MPI_VERSION >= 4
+    int length = MPI_MAX_INFO_VAL + 1;
+
+    MPI_Info_get_string(info, key, &length, text, there);
+#else
+    MPI_Info_get(info, key, MPI_MAX_INFO_VAL, text, there);
+#endif
+}
+
 /* Open MPI 4.1 shows the value as the program gave it, which may have other blanks, and leaves out
  * a key whose value was not taken. Others show what is in use. */
 static void expect(const char *key, const char *value, const char *given, const char *what)
@@ -54,7 +66,7 @@ static void expect(const char *key, const char *value, const char *given, const 
     int there;
 
     check_mpi(MPI_Win_get_info(win, &info), "MPI_Win_get_info");
-    MPI_Info_get(info, key, MPI_MAX_INFO_VAL, text, &there);
+    read_info(info, key, text, &there);
     if (is_old && given == NULL) {
         check_that(!there, "%s: %s is '%s', and should not be there", what, key, text);
     } else {
