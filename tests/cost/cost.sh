@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
 #
-# Counts the instructions that core spends on small messages and on polling rings, and holds them
-# against what was promised. Instructions, not time: no other load changes them.
+# Counts the instructions that core spends on small messages, on polling rings and on the order of puts, and holds
+# them against what was promised. Instructions, not time: no other load changes them.
 #
 #   cost.sh [PROGRAM]    message_cost of this folder by default
 #
@@ -46,8 +46,10 @@ check() { # WHAT FOUND MOST
     fi
 }
 
-ring=$(per_unit 1 ring) && send=$(per_unit 1 send) && poll=$(per_unit 16 poll 16) || exit 1
+ring=$(per_unit 1 ring) && send=$(per_unit 1 send) && poll=$(per_unit 16 poll 16) && puts=$(per_unit 64 puts) ||
+    exit 1
 check "an 8-byte message by a ring, both sides" "$ring" 366
 check "the same over send/receive" "$send" 384
 check "polling an idle ring" "$poll" 12
+check "a put of a list of 64, arranged" "$puts" 10
 exit $failed

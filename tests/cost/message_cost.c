@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * What core spends on small messages, with a fabric that costs nothing.
+ * What core spends on small messages, with a fabric that costs nothing, and on the order of
+ * one-sided operations.
  *
  *     message_cost ring COUNT         COUNT messages of 8 bytes by a ring: sent, received, released
  *     message_cost send COUNT         the same over send/receive
  *     message_cost poll RINGS COUNT   COUNT polls of so many idle rings
+ *     message_cost puts COUNT         COUNT lists of PUTS puts, arranged (rma_order both)
  *
  * Run under callgrind with two counts the difference is the instructions of so many messages, which
  * no other load changes: cost.sh.
@@ -14,6 +16,8 @@
 #include <string.h>
 
 #include "core/eager/channel.h"
+#include "core/onesided/rma.h"
+#include "core/onesided/rma_order.h"
 #include "side.h"
 
 /* Acts on what core has to say; returns the number of messages delivered. */
@@ -134,6 +138,24 @@ static void poll_idle(uint32_t rings, uint64_t count)
     }
 }
 
+enum { PUTS = 64 };
+
+static void arrange_puts(uint64_t count)
+{
+    struct rbuf_rma rmas[PUTS], *list[PUTS];
+
+    for (unsigned i = 0; i < PUTS; i++) {
+        rmas[i] = (struct rbuf_rma){.operation = RBUF_RMA_WRITE,
+                                    .local = (void *) (uintptr_t) (1000 + 100 * i),
+                                    .remote = 100000 + 100 * i,
+                                    .span = 8};
+        list[i] = &rmas[i];
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        rbuf_rma_arrange(RBUF_RMA_BOTH, 16, list, PUTS);
+    }
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "ring") == 0) {
@@ -142,8 +164,10 @@ int main(int argc, char **argv)
         messages(false, strtoull(argv[2], NULL, 10));
     } else if (argc == 4 && strcmp(argv[1], "poll") == 0) {
         poll_idle((uint32_t) strtoul(argv[2], NULL, 10), strtoull(argv[3], NULL, 10));
+    } else if (argc == 3 && strcmp(argv[1], "puts") == 0) {
+        arrange_puts(strtoull(argv[2], NULL, 10));
     } else {
-        fprintf(stderr, "usage: message_cost ring|send COUNT | poll RINGS COUNT\n");
+        fprintf(stderr, "usage: message_cost ring|send|puts COUNT | poll RINGS COUNT\n");
         return 2;
     }
     return EXIT_SUCCESS;

@@ -3,9 +3,12 @@
  * What osc/rbuf makes of an epoch: how many messages, by its counters, all ranks to all others; and
  * what becomes of one whose target has no memory, where rank 0 is told.
  *
- *   packing [counts] [memory] [groups] [asserts]
+ *   packing [counts] [memory] [groups] [asserts] [nochecks]
  *     groups   empty ones, and those that overlap
  *     asserts  one that is not true is an error, and nothing is lost
+ *     nochecks likewise, MPI_MODE_NOCHECK that a post has and its start has not, and others
+ *   packing starved: the first active messages find a target without memory, which computes
+ *   packing starved-inside: likewise, and it is inside of MPI
  *   packing unlike: odd ranks are told not to pack, so nobody does
  */
 #include "check.h"
@@ -261,6 +264,50 @@ static void memory(void)
     }
 }
 
+/* Rank 1 has none for active messages that come, REFUSALS times: they are done when it has. */
+static void starve(bool inside)
+{
+    enum { REFUSALS = 50, COUNT = 10 };
+    const long one = 1;
+    long found[COUNT], wrong = 0;
+
+    if (check_rank == 1) {
+        refuse(MESSAGE, MESSAGE + 200, REFUSALS);
+    }
+    MPI_Win_lock_all(0, window.win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < COUNT && check_rank == 0; i++) {
+        found[i] = -1;
+        MPI_Fetch_and_op(&one, &found[i], MPI_LONG, 1, 8, MPI_SUM, window.win);
+    }
+    if (check_rank == 0) {
+        MPI_Win_flush(1, window.win);
+        for (int i = 0; i < COUNT; i++) {
+            wrong += found[i] != i;
+        }
+        check_that(wrong == 0, "%ld results of a target without memory", wrong);
+        check_that(counter_read("osc_rbuf_active_sent") > 0, "no active message went");
+    } else if (check_rank == 1 && !inside) {
+        check_that(check_becomes(window.memory + 8, COUNT), "nothing was done while it computed");
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (check_rank == 1) {
+        check_that(atomic_load(&shortage.refused) == REFUSALS, "memory was there: refused %d times",
+                   atomic_load(&shortage.refused));
+    }
+    MPI_Win_unlock_all(window.win);
+}
+
+static void starved(void)
+{
+    starve(false);
+}
+
+static void starved_inside(void)
+{
+    starve(true);
+}
+
 static void nobody_packs(void)
 {
     int origin, target;
@@ -375,6 +422,109 @@ static void asserts(void)
     check_mpi(MPI_Win_fence(MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED, window.win), "no epoch");
 }
 
+/* ---- MPI_MODE_NOCHECK on one side ---- */
+
+/* Whether the target sees that an access epoch came before its post. */
+enum { POST_FIRST, START_FIRST };
+
+static int class_of(int error)
+{
+    int class;
+
+    MPI_Error_class(error, &class);
+    return class;
+}
+
+/* An epoch of all to all others, with a put; the classes of its errors. */
+static void unlike_epoch(int post, int start, int order, char value, int *origin, int *target)
+{
+    int there = 0;
+
+    if (order == POST_FIRST) {
+        check_mpi(MPI_Win_post(window.others, post, window.win), "MPI_Win_post");
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    check_mpi(MPI_Win_start(window.others, start, window.win), "MPI_Win_start");
+    for (int i = 1; i < check_ranks; i++) {
+        put_value((check_rank + i) % check_ranks, value);
+    }
+    *origin = class_of(MPI_Win_complete(window.win));
+    if (order == START_FIRST) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        for (int i = 0; i < 1000; i++) { /* what has come is done, before the post */
+            MPI_Iprobe(MPI_ANY_SOURCE, 9, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
+        }
+        check_mpi(MPI_Win_post(window.others, post, window.win), "MPI_Win_post");
+    }
+    *target = class_of(MPI_Win_wait(window.win));
+    for (int rank = 0; rank < check_ranks; rank++) {
+        if (rank != check_rank) {
+            expect_value(rank, value, "unlike assertions");
+        }
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* The next epoch waits for a post of its own: what rank 0 gets was written right before that. */
+static void checked_epoch(char value)
+{
+    char got = 0;
+    int there, target = MPI_SUCCESS, origin = MPI_SUCCESS;
+    MPI_Group all, first, second;
+    const int zero = 0, one = 1;
+
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Group_incl(all, 1, &zero, &first);
+    MPI_Group_incl(all, 1, &one, &second);
+    if (check_rank == 1) {
+        const double start = MPI_Wtime();
+
+        while (MPI_Wtime() - start < 0.1) {
+            MPI_Iprobe(MPI_ANY_SOURCE, 9, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
+        }
+        window.memory[WINDOW - 1] = value;
+        MPI_Win_post(first, 0, window.win);
+        target = class_of(MPI_Win_wait(window.win));
+    } else if (check_rank == 0) {
+        MPI_Win_start(second, 0, window.win);
+        MPI_Get(&got, 1, MPI_BYTE, 1, WINDOW - 1, 1, MPI_BYTE, window.win);
+        origin = class_of(MPI_Win_complete(window.win));
+        check_that(got == value, "the epoch behind did not wait for its post: %d", got);
+    }
+    check_that(origin == MPI_SUCCESS && target == MPI_SUCCESS, "the epoch behind: classes %d, %d",
+               origin, target);
+    MPI_Group_free(&first);
+    MPI_Group_free(&second);
+    MPI_Group_free(&all);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void nochecks(void)
+{
+    static const struct {
+        int post, start, order;
+        int origin, target; /* classes */
+    } epochs_of[] = {
+        {MPI_MODE_NOCHECK, 0, POST_FIRST, MPI_ERR_RMA_SYNC, MPI_ERR_RMA_SYNC},
+        {0, MPI_MODE_NOCHECK, POST_FIRST, MPI_SUCCESS, MPI_ERR_RMA_SYNC},
+        {0, MPI_MODE_NOCHECK, START_FIRST, MPI_SUCCESS, MPI_ERR_RMA_SYNC},
+        {MPI_MODE_NOCHECK, MPI_MODE_NOCHECK, START_FIRST, MPI_SUCCESS, MPI_ERR_RMA_SYNC},
+        {MPI_MODE_NOCHECK, MPI_MODE_NOCHECK, POST_FIRST, MPI_SUCCESS, MPI_SUCCESS}};
+
+    MPI_Win_set_errhandler(window.win, MPI_ERRORS_RETURN);
+    for (int i = 0; i < (int) (sizeof epochs_of / sizeof epochs_of[0]); i++) {
+        int origin, target;
+
+        unlike_epoch(epochs_of[i].post, epochs_of[i].start, epochs_of[i].order, (char) (20 + i),
+                     &origin, &target);
+        check_that(origin == epochs_of[i].origin, "case %d: complete: class %d, not %d", i, origin,
+                   epochs_of[i].origin);
+        check_that(target == epochs_of[i].target, "case %d: wait: class %d, not %d", i, target,
+                   epochs_of[i].target);
+        checked_epoch((char) (40 + i));
+    }
+}
+
 int main(int argc, char **argv)
 {
     const bool is_rbuf = check_pack_one_sided();
@@ -382,6 +532,9 @@ int main(int argc, char **argv)
     const bool unlike = argc > 1 && strcmp(argv[1], "unlike") == 0;
 
     setenv("OMPI_MCA_osc_rbuf_message_size", "7776", 1);
+    if (argc > 1 && strncmp(argv[1], "starved", 7) == 0) {
+        setenv("OMPI_MCA_osc_rbuf_passive", "1", 1);
+    }
     if (unlike && rank != NULL && atoi(rank) % 2 == 1) {
         setenv("OMPI_MCA_osc_rbuf_aggregate", "0", 1);
     }
@@ -396,11 +549,14 @@ int main(int argc, char **argv)
     }
     make_window();
     for (int i = 1; i < argc; i++) {
-        (unlike                            ? nobody_packs
-         : strcmp(argv[i], "counts") == 0  ? counts
-         : strcmp(argv[i], "groups") == 0  ? overlapping_groups
-         : strcmp(argv[i], "asserts") == 0 ? asserts
-                                           : memory)();
+        (unlike                                   ? nobody_packs
+         : strcmp(argv[i], "starved") == 0        ? starved
+         : strcmp(argv[i], "starved-inside") == 0 ? starved_inside
+         : strcmp(argv[i], "counts") == 0         ? counts
+         : strcmp(argv[i], "groups") == 0         ? overlapping_groups
+         : strcmp(argv[i], "asserts") == 0        ? asserts
+         : strcmp(argv[i], "nochecks") == 0       ? nochecks
+                                                  : memory)();
     }
     MPI_Win_free(&window.win);
     MPI_Group_free(&window.others);

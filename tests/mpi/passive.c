@@ -180,6 +180,89 @@ static void use_requests(void)
     free(data);
 }
 
+struct pair {
+    double value;
+    int index;
+};
+
+enum { MANY = 300 };
+
+/* None of the calls waits: the target calls MPI only when all of them are made. A pair goes as a
+ * message of MPI. */
+static void request_pairs(MPI_Win flag_win)
+{
+    static struct pair pairs[MANY], found[MANY];
+    MPI_Request requests[MANY];
+    const char flag = 1;
+    long wrong = 0;
+    int done;
+
+    for (int i = 0; i < MANY; i++) {
+        pairs[i] = (struct pair){i + 1, i};
+        MPI_Rget_accumulate(&pairs[i], 1, MPI_DOUBLE_INT, &found[i], 1, MPI_DOUBLE_INT, 1, 6, 1,
+                            MPI_DOUBLE_INT, MPI_REPLACE, shared.win, &requests[i]);
+    }
+    MPI_Test(&requests[MANY - 1], &done, MPI_STATUS_IGNORE);
+    check_that(!done, "a request was over before its target called MPI");
+    MPI_Put(&flag, 1, MPI_BYTE, 1, 0, 1, MPI_BYTE, flag_win);
+    MPI_Win_flush(1, flag_win);
+    MPI_Waitall(MANY, requests, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < MANY; i++) {
+        wrong += found[i].value != i;
+    }
+    check_that(wrong == 0, "%ld of %d pairs are wrong", wrong, MANY);
+}
+
+/* Each ends without a flush; so does one of nothing, and one that is refused is none. */
+static void request_words(void)
+{
+    const long one = 1;
+    long results[MANY], wrong = 0;
+    MPI_Request requests[MANY];
+
+    for (int i = 0; i < MANY; i++) {
+        MPI_Rget_accumulate(&one, 1, MPI_LONG, &results[i], 1, MPI_LONG, 1, 9, 1, MPI_LONG, MPI_SUM,
+                            shared.win, &requests[i]);
+    }
+    MPI_Waitall(MANY, requests, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < MANY; i++) {
+        wrong += results[i] != i;
+    }
+    check_that(wrong == 0, "%ld of %d words are wrong", wrong, MANY);
+    MPI_Rget_accumulate(&one, 0, MPI_LONG, results, 0, MPI_LONG, 1, 9, 0, MPI_LONG, MPI_SUM,
+                        shared.win, &requests[0]);
+    MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+    MPI_Win_set_errhandler(shared.win, MPI_ERRORS_RETURN);
+    check_that(MPI_Rget_accumulate(&one, 1, MPI_LONG, results, 1, MPI_LONG, 1, PLACES, 1, MPI_LONG,
+                                   MPI_SUM, shared.win, &requests[0]) != MPI_SUCCESS,
+               "a request behind the window's end");
+}
+
+static void use_many_requests(void)
+{
+    MPI_Win flag_win;
+    char *flag;
+
+    MPI_Win_allocate(1, 1, MPI_INFO_NULL, MPI_COMM_WORLD, (void *) &flag, &flag_win);
+    *flag = 0;
+    open_window();
+    MPI_Win_lock_all(0, shared.win);
+    MPI_Win_lock_all(0, flag_win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (check_rank == 0) {
+        request_pairs(flag_win);
+        request_words();
+    } else if (check_rank == 1) {
+        check_that(check_becomes(flag, 1), "the other waits in its calls");
+    }
+    MPI_Win_unlock_all(flag_win);
+    MPI_Win_unlock_all(shared.win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    check_that(check_rank != 1 || shared.memory[9] == MANY, "counted to %ld", shared.memory[9]);
+    close_window();
+    MPI_Win_free(&flag_win);
+}
+
 /* What the program may not do is MPI's error, and nothing is lost by it. */
 static void refuse(void)
 {
@@ -203,6 +286,29 @@ static void refuse(void)
     check_that(found == 0, "found %ld", found);
     MPI_Barrier(MPI_COMM_WORLD);
     check_that(shared.memory[9] == 1, "%ld there", shared.memory[9]);
+    close_window();
+}
+
+/* A flush of all asks those that have something to say, in the order of no rank. */
+static void flush_some(void)
+{
+    const long one = 1;
+    long found[2];
+
+    open_window();
+    MPI_Win_lock_all(0, shared.win);
+    for (int turn = 0; turn < TURNS; turn++) {
+        const int target = (check_rank + turn) % check_ranks;
+
+        MPI_Fetch_and_op(&one, &found[0], MPI_LONG, target, 8 + check_rank, MPI_SUM, shared.win);
+        MPI_Fetch_and_op(&one, &found[1], MPI_LONG, next_rank(), 64 + check_rank, MPI_SUM,
+                         shared.win);
+        MPI_Win_flush_all(shared.win);
+        check_that(found[0] == turn / check_ranks && found[1] == turn, "turn %d: %ld and %ld", turn,
+                   found[0], found[1]);
+        MPI_Win_flush_all(shared.win);
+    }
+    MPI_Win_unlock_all(shared.win);
     close_window();
 }
 
@@ -285,6 +391,8 @@ int main(int argc, char **argv)
     lock_in_turn();
     keep_order();
     use_requests();
+    use_many_requests();
+    flush_some();
     refuse();
     mix_epochs();
     check_that(counter_read("osc_rbuf_packed") >= 3 * TURNS, "hardly any were packed");

@@ -61,38 +61,63 @@ struct osc_rbuf_envelope {
     int64_t origin; /* the sender's rank in it */
 };
 
-/* How operations of a passive epoch that are not answered yet have gone to a peer. */
-enum osc_rbuf_route {
-    OSC_RBUF_ROUTE_NONE, /* there are none */
-    OSC_RBUF_ROUTE_AM,
-    OSC_RBUF_ROUTE_MPI /* or were done here */
+/* How packed operations go to a peer: those of active epochs as messages of MPI. */
+enum osc_rbuf_way {
+    OSC_RBUF_BY_MPI, /* or done here, for this process itself */
+    OSC_RBUF_BY_AM,
+    OSC_RBUF_WAYS
+};
+
+/* What accumulates do with their target. */
+enum { OSC_RBUF_READS = 1, OSC_RBUF_WRITES = 2 };
+
+/* Which pairs of accumulates of this process on one place keep their order, of MPI's info key
+ * accumulate_ordering: of a pair, the second is named first. */
+enum {
+    OSC_RBUF_READ_READ = 1,   /* rar */
+    OSC_RBUF_READ_WRITE = 2,  /* raw */
+    OSC_RBUF_WRITE_READ = 4,  /* war */
+    OSC_RBUF_WRITE_WRITE = 8, /* waw */
+    OSC_RBUF_ALL_ORDERED = 15
 };
 
 /* Begins every message. */
 struct osc_rbuf_header {
     uint32_t kind;
-    uint32_t fences; /* that had ended at the sender, modulo 2^32: the number of its epoch */
+    uint32_t fences; /* that had ended at the sender, modulo 2^32: the number of its epoch; of a
+                        post, its number */
 };
 
 /* Another process, as this one sees it. */
 struct osc_rbuf_peer {
-    struct osc_rbuf_buffer *packing; /* being filled for it, or NULL */
-    unsigned char *description;      /* of the type that its accumulates use, as it comes */
-    MPI_Datatype type;               /* that type, or NULL */
-    uint64_t bytes;                  /* of its window */
+    struct osc_rbuf_buffer *packing[OSC_RBUF_WAYS]; /* being filled for it, or NULL */
+    unsigned char *description; /* of the type that its accumulates use, as it comes */
+    MPI_Datatype type;          /* that type, or NULL */
+    uint64_t bytes;             /* of its window */
     osc_rbuf_unit_t displacement_unit;
     int sent;      /* messages for it in this fence epoch */
-    int posts;     /* that came from it and no complete has used */
     bool accessed; /* one of `targets` */
 
-    int locks;        /* passive epochs that it is open in */
-    bool unflushed;   /* accumulates of passive epochs that no flush has asked for */
-    uint32_t flushes; /* that asked it for an answer */
-    uint32_t flushed; /* of them, answered */
-    uint64_t key;     /* of its window there; 0: it takes no active messages */
-    enum osc_rbuf_route route;
-    size_t answer_bytes; /* of what is packed on that route */
-    size_t most;         /* bytes of an active message for it, as found last */
+    /* Starts and posts between two processes match in their order. All modulo 2^32. */
+    uint32_t completed; /* completes of ours for it */
+    uint32_t opened;    /* number of its last post for us that we know of */
+    uint32_t posted;    /* posts of ours for it */
+    uint32_t completes; /* that came from it */
+    uint32_t asks_post; /* it asks about the post of that number; 0: about none */
+    struct osc_rbuf_header
+        post[2]; /* as they are sent, by turns: the one before may be under way */
+    struct osc_rbuf_header post_question;
+
+    int locks;                                /* passive epochs that it is open in */
+    LIST_ENTRY(osc_rbuf_peer) unflushed_link; /* in the window's list if `unflushed` has anything */
+    bool unflushed[OSC_RBUF_WAYS];   /* accumulates of passive epochs that no flush has asked for */
+    unsigned pending[OSC_RBUF_WAYS]; /* what those do that may not be done yet: READS, WRITES */
+    uint32_t flushes;                /* that asked it for an answer */
+    uint32_t flushed;                /* of them, answered */
+    uint64_t key;                    /* of its window there; 0: it takes no active messages */
+    enum osc_rbuf_way way;           /* of the operation that is being packed in a passive epoch */
+    size_t answer_bytes;             /* of what is packed for an active message */
+    size_t most;                     /* bytes of an active message for it, as found last */
 
     uint64_t ended;                  /* fences that have ended there, as it said last */
     uint64_t asks;                   /* it asks to be told when so many have ended here; 0: no */
@@ -121,24 +146,32 @@ struct osc_rbuf_window {
     int rank;
     int size;
     struct osc_rbuf_peer *peers;
+    unsigned ordered;  /* OSC_RBUF_READ_READ and the others */
+    char ordering[16]; /* the same for MPI_Win_get_info() */
+    char ops[16];      /* likewise, accumulate_ops */
 
     enum osc_rbuf_access access;
-    bool unchecked; /* the start had MPI_MODE_NOCHECK: no posts are waited for */
+    bool unchecked;    /* the start had MPI_MODE_NOCHECK: no posts are waited for */
+    bool unlike_posts; /* and one of the posts had it, if the start had not */
     enum osc_rbuf_passage passage;
-    int locks;        /* passive epochs that are open */
+    int locks; /* passive epochs that are open */
+    LIST_HEAD(, osc_rbuf_peer) unflushed;
+    int asked;        /* flushes that are not answered, of all peers */
     int target_count; /* of a start */
     int *targets;
 
-    int exposed;       /* processes that the post was for */
-    int completes;     /* came since, or before where nothing was checked */
-    int *sums;         /* of a fence, OSC_RBUF_SUMS for each process */
-    uint64_t fences;   /* that have ended here */
-    uint64_t settled;  /* so many have ended everywhere, as all know */
-    int askers;        /* peers whose `asks` is not 0 */
-    uint64_t received; /* messages of fence epochs, ever */
-    uint64_t expected; /* likewise, by the sums of the fences that ended */
-    int unanswered;    /* results that have not come in full */
-    int error;         /* MPI's, of an operation: the next synchronisation returns it */
+    int exposed;         /* processes that the post was for */
+    int completes;       /* of these, whose complete has come */
+    bool post_unchecked; /* the post had MPI_MODE_NOCHECK */
+    bool unlike_starts;  /* and one of the starts had it not, or the other way round */
+    int *sums;           /* of a fence, OSC_RBUF_SUMS for each process */
+    uint64_t fences;     /* that have ended here */
+    uint64_t settled;    /* so many have ended everywhere, as all know */
+    int askers;          /* peers whose `asks` is not 0 */
+    uint64_t received;   /* messages of fence epochs, ever */
+    uint64_t expected;   /* likewise, by the sums of the fences that ended */
+    int unanswered;      /* results that have not come in full */
+    int error;           /* MPI's, of an operation: the next synchronisation returns it */
     opal_pointer_array_t results;
 };
 
@@ -208,6 +241,12 @@ void osc_rbuf_forget_type(struct osc_rbuf_peer *peer);
 void osc_rbuf_wait(struct osc_rbuf_window *window,
                    bool (*done)(struct osc_rbuf_window *window, int argument), int argument);
 
+/* ---- osc_rbuf_info.c ---- */
+
+/* Heeds MPI's info keys of accumulates, those that the window has and those that it will get. The
+ * window is listed, and no lock is held. */
+void osc_rbuf_info_heed(struct osc_rbuf_window *window);
+
 /* ---- osc_rbuf_fence.c: units and errors are MPI's ---- */
 
 int osc_rbuf_fence(int mode, ompi_win_t *win);
@@ -232,6 +271,15 @@ void osc_rbuf_fence_told(struct osc_rbuf_window *window, int origin, uint32_t fe
 /* Ends the epoch below, and with it all operations there: they have arrived. No lock is held. */
 int osc_rbuf_close_below(struct osc_rbuf_window *window);
 
+/* Waits until the target has opened its window for this process. No lock is held. */
+void osc_rbuf_await_post(struct osc_rbuf_window *window, int target);
+
+/* A peer's post is known; it has asked about the post of that number; or its epoch is over. The
+ * lock is held. */
+void osc_rbuf_opened(struct osc_rbuf_window *window, int target, uint32_t number, bool unchecked);
+void osc_rbuf_post_asked(struct osc_rbuf_window *window, int origin, uint32_t number);
+void osc_rbuf_completed(struct osc_rbuf_window *window, int origin, bool unchecked);
+
 /* What the operations of the epoch have met, which is told once. */
 int osc_rbuf_take_error(struct osc_rbuf_window *window);
 
@@ -247,6 +295,15 @@ int osc_rbuf_passive_lock(int type, int target, int mode, ompi_win_t *win);
 int osc_rbuf_passive_unlock(int target, ompi_win_t *win);
 int osc_rbuf_passive_lock_all(int mode, ompi_win_t *win);
 int osc_rbuf_passive_unlock_all(ompi_win_t *win);
+/* A peer gets a packed operation; has answered a flush. The lock is held. */
+void osc_rbuf_unflushed(struct osc_rbuf_window *window, int target, enum osc_rbuf_way way);
+void osc_rbuf_flushed(struct osc_rbuf_window *window, int target);
+
+static inline bool osc_rbuf_is_unflushed(const struct osc_rbuf_peer *peer)
+{
+    return peer->unflushed[OSC_RBUF_BY_MPI] || peer->unflushed[OSC_RBUF_BY_AM];
+}
+
 /* Asks the target for an answer to all operations so far, if there is anything to answer for. The
  * lock is held, and may be given up meanwhile. */
 int osc_rbuf_ask(struct osc_rbuf_window *window, int target);

@@ -179,13 +179,17 @@ static bool listen_begin(void)
     return listens;
 }
 
-static void listen_end(void)
+/* Of one window, or of all that are left. */
+static void listen_end(bool all)
 {
     const struct mca_btl_rbuf_service *service = service_of_transport();
 
     pthread_mutex_lock(&listening);
-    if (--listeners == 0 && service != NULL) {
-        service->end();
+    if (listeners > 0) {
+        listeners = all ? 0 : listeners - 1;
+        if (listeners == 0 && service != NULL) {
+            service->end();
+        }
     }
     pthread_mutex_unlock(&listening);
 }
@@ -213,7 +217,7 @@ uint64_t osc_rbuf_am_open(struct osc_rbuf_window *window)
     window->key = key_new(window);
     osc_rbuf_unlock();
     if (window->key == 0) {
-        listen_end();
+        listen_end(false);
     }
     return window->key;
 }
@@ -227,19 +231,18 @@ void osc_rbuf_am_close(struct osc_rbuf_window *window)
     opal_hash_table_remove_value_uint64(&windows, window->key);
     osc_rbuf_unlock();
     window->key = 0;
-    listen_end();
+    listen_end(false);
 }
 
 void osc_rbuf_am_finalize(void)
 {
-    if (listeners > 0) {
-        listeners = 1;
-        listen_end();
-    }
+    listen_end(true);
+    osc_rbuf_lock();
     if (has_windows) {
         has_windows = false;
         OBJ_DESTRUCT(&windows);
     }
+    osc_rbuf_unlock();
 }
 
 /* ---- what goes ---- */
@@ -313,7 +316,7 @@ static bool send_now(struct osc_rbuf_window *window, int target, uint32_t kind,
         struct osc_rbuf_envelope envelope;
         struct osc_rbuf_header header;
     } alone = {{window->peers[target].key, window->rank}, {kind, (uint32_t) window->fences}};
-    struct osc_rbuf_buffer *buffer = window->peers[target].packing;
+    struct osc_rbuf_buffer *buffer = window->peers[target].packing[OSC_RBUF_BY_AM];
 
     if (buffer == NULL) {
         return path->service->send(path->btl, path->endpoint, &alone, sizeof(alone), NULL, 0);
@@ -323,7 +326,7 @@ static bool send_now(struct osc_rbuf_window *window, int target, uint32_t kind,
     if (!buffer_send(buffer, path)) {
         return false;
     }
-    window->peers[target].packing = NULL;
+    window->peers[target].packing[OSC_RBUF_BY_AM] = NULL;
     osc_rbuf_buffer_give(buffer);
     return true;
 }
@@ -344,7 +347,8 @@ int osc_rbuf_am_send(struct osc_rbuf_window *window, int target, uint32_t kind)
         osc_rbuf_unlock();
         opal_progress();
         osc_rbuf_lock();
-    } while (kind != OSC_RBUF_PASSIVE_DATA || window->peers[target].packing != NULL);
+    } while (kind != OSC_RBUF_PASSIVE_DATA ||
+             window->peers[target].packing[OSC_RBUF_BY_AM] != NULL);
     return MPI_SUCCESS; /* another thread has sent it meanwhile */
 }
 
@@ -353,13 +357,18 @@ static bool is_answered(struct osc_rbuf_window *window, int target)
     return window->peers[target].flushed == window->peers[target].flushes;
 }
 
+/* Whether all operations so far are done. */
+static bool is_done(struct osc_rbuf_window *window, int target)
+{
+    return !osc_rbuf_is_unflushed(&window->peers[target]) && is_answered(window, target);
+}
+
 /* All operations so far are done, and both ways are free. */
 static int drain(struct osc_rbuf_window *window, int target)
 {
-    struct osc_rbuf_peer *peer = &window->peers[target];
     int status = MPI_SUCCESS;
 
-    while (status == MPI_SUCCESS && (peer->unflushed || !is_answered(window, target))) {
+    while (status == MPI_SUCCESS && !is_done(window, target)) {
         status = osc_rbuf_ask(window, target);
         osc_rbuf_unlock();
         if (status == MPI_SUCCESS) {
@@ -367,7 +376,6 @@ static int drain(struct osc_rbuf_window *window, int target)
         }
         osc_rbuf_lock();
     }
-    peer->route = OSC_RBUF_ROUTE_NONE;
     return status;
 }
 
@@ -379,51 +387,91 @@ static bool fits(const struct osc_rbuf_buffer *packing, size_t answer,
     return used + need->request <= most && sizeof(packing->header) + answer + need->answer <= most;
 }
 
+/* Whether operations that do `next` have to stay behind those that do `before`. */
+static bool is_ordered(unsigned ordered, unsigned before, unsigned next)
+{
+    unsigned pairs = 0;
+
+    if ((next & OSC_RBUF_READS) != 0) {
+        pairs |= (before & OSC_RBUF_READS) != 0 ? OSC_RBUF_READ_READ : 0;
+        pairs |= (before & OSC_RBUF_WRITES) != 0 ? OSC_RBUF_READ_WRITE : 0;
+    }
+    if ((next & OSC_RBUF_WRITES) != 0) {
+        pairs |= (before & OSC_RBUF_READS) != 0 ? OSC_RBUF_WRITE_READ : 0;
+        pairs |= (before & OSC_RBUF_WRITES) != 0 ? OSC_RBUF_WRITE_WRITE : 0;
+    }
+    return (pairs & ordered) != 0;
+}
+
 /* Decides the way of an operation that active messages take, or not, and keeps the order. */
-static int choose(struct osc_rbuf_window *window, int target, bool taken)
+static int choose(struct osc_rbuf_window *window, int target, bool taken, unsigned does)
 {
     struct osc_rbuf_peer *peer = &window->peers[target];
+    const unsigned *pending = peer->pending;
     int status = MPI_SUCCESS;
 
-    if (!peer->unflushed && is_answered(window, target)) {
-        peer->route = OSC_RBUF_ROUTE_NONE;
-    }
-    while (!taken && peer->route == OSC_RBUF_ROUTE_AM && status == MPI_SUCCESS) {
+    do {
+        if (is_done(window, target)) {
+            memset(peer->pending, 0, sizeof(peer->pending));
+        }
+        peer->way = taken && !is_ordered(window->ordered, pending[OSC_RBUF_BY_MPI], does)
+                        ? OSC_RBUF_BY_AM
+                        : OSC_RBUF_BY_MPI;
+        if (peer->way == OSC_RBUF_BY_AM ||
+            !is_ordered(window->ordered, pending[OSC_RBUF_BY_AM], does)) {
+            return status;
+        }
         status = drain(window, target);
-    }
-    if (peer->route == OSC_RBUF_ROUTE_NONE) {
-        peer->route = taken ? OSC_RBUF_ROUTE_AM : OSC_RBUF_ROUTE_MPI;
-    }
+    } while (status == MPI_SUCCESS);
     return status;
 }
 
 /* Whether it goes behind what is packed for an active message already. */
 static bool joins(const struct osc_rbuf_peer *peer, const struct osc_rbuf_need *need)
 {
-    return peer->packing != NULL && fits(peer->packing, peer->answer_bytes, need, peer->most);
+    const struct osc_rbuf_buffer *packing = peer->packing[OSC_RBUF_BY_AM];
+
+    return packing != NULL && fits(packing, peer->answer_bytes, need, peer->most);
+}
+
+/* The same, and makes room in its message. */
+static int choose_and_make_room(struct osc_rbuf_window *window, int target,
+                                const struct osc_rbuf_need *need)
+{
+    struct osc_rbuf_peer *peer = &window->peers[target];
+    struct path path;
+    bool taken = need->plain && path_to(window, target, &path);
+    int status;
+
+    peer->most = taken ? most_of(&path) : 0;
+    taken = taken && fits(NULL, 0, need, peer->most);
+    status = choose(window, target, taken, need->does);
+    while (status == MPI_SUCCESS && peer->way == OSC_RBUF_BY_AM &&
+           peer->packing[OSC_RBUF_BY_AM] != NULL && !joins(peer, need)) {
+        status = osc_rbuf_am_send(window, target, OSC_RBUF_PASSIVE_DATA);
+        if (status == MPI_SUCCESS) { /* others may have packed meanwhile */
+            status = choose(window, target, taken, need->does);
+        }
+    }
+    return status;
 }
 
 int osc_rbuf_am_prepare(struct osc_rbuf_window *window, int target,
                         const struct osc_rbuf_need *need)
 {
     struct osc_rbuf_peer *peer = &window->peers[target];
-    struct path path;
-    bool taken = need->plain;
     int status = MPI_SUCCESS;
 
-    if (!taken || peer->route != OSC_RBUF_ROUTE_AM || !joins(peer, need)) {
-        taken = taken && path_to(window, target, &path);
-        peer->most = taken ? most_of(&path) : 0;
-        taken = taken && fits(NULL, 0, need, peer->most);
-        status = choose(window, target, taken);
-        while (status == MPI_SUCCESS && peer->route == OSC_RBUF_ROUTE_AM && peer->packing != NULL &&
-               !joins(peer, need)) {
-            status = osc_rbuf_am_send(window, target, OSC_RBUF_PASSIVE_DATA);
-            if (status == MPI_SUCCESS) { /* others may have chosen meanwhile */
-                status = choose(window, target, taken);
-            }
-        }
+    if (need->plain && joins(peer, need) &&
+        !is_ordered(window->ordered, peer->pending[OSC_RBUF_BY_MPI], need->does)) {
+        peer->way = OSC_RBUF_BY_AM;
+    } else {
+        status = choose_and_make_room(window, target, need);
     }
-    peer->answer_bytes = (peer->packing != NULL ? peer->answer_bytes : 0) + need->answer;
+    peer->pending[peer->way] |= need->does;
+    if (peer->way == OSC_RBUF_BY_AM) {
+        peer->answer_bytes =
+            (peer->packing[OSC_RBUF_BY_AM] != NULL ? peer->answer_bytes : 0) + need->answer;
+    }
     return status;
 }

@@ -4,12 +4,11 @@
  * has them done while the target computes. Where that cannot be they go as messages of MPI.
  *
  * Active messages take operations whose target type is predefined and has no holes, which fit one
- * message and whose answer does. A pair of processes keeps to one of the two ways from the first
- * operation until all are answered (enum osc_rbuf_route), since what goes by one may overtake what
- * goes by the other.
- *
- *   NONE --first operation--> AM or MPI --answered, and nothing behind that--> NONE
- *   AM --operation that it does not take: a flush, waited for--> NONE --> MPI
+ * message and whose answer does. What goes by one of the two ways may overtake what goes by the
+ * other. So an operation that has to stay behind others (MPI's info key accumulate_ordering: by
+ * default all do) keeps to their way until all are answered. One that has to follow active messages
+ * and that none of these takes asks for their answer first, and waits. With accumulate_ordering
+ * `none` each goes the way that is best for it, and a flush asks on both.
  *
  * At the target both ways are done with the lock held, one message after another: so operations are
  * atomic with each other, whichever way they come. rbuf's thread only tries the lock, and does
@@ -26,6 +25,7 @@
 /* What an operation asks of messages. */
 struct osc_rbuf_need {
     bool plain;     /* its type and operation can be done by rbuf's thread */
+    unsigned does;  /* OSC_RBUF_READS, OSC_RBUF_WRITES */
     size_t request; /* bytes of its records in the message, padded */
     size_t answer;  /* likewise of its answer */
 };

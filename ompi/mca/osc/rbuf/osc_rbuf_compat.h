@@ -21,4 +21,18 @@ typedef int osc_rbuf_count_t;
 typedef int osc_rbuf_unit_t;
 #endif
 
+/* Texts of info objects, as callbacks get and give them. */
+#if OMPI_MAJOR_VERSION >= 5
+typedef const char osc_rbuf_text_t;
+#else
+typedef char osc_rbuf_text_t;
+#endif
+
+/* What a callback gives back of a value that it did not take, where `used` stays in use. Open MPI
+ * 4.1 shows the program's value whatever it gets here, and nothing if it gets NULL. */
+static inline osc_rbuf_text_t *osc_rbuf_not_taken(osc_rbuf_text_t *used)
+{
+    return OMPI_MAJOR_VERSION >= 5 ? used : NULL;
+}
+
 #endif

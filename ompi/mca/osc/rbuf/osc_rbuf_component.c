@@ -29,7 +29,7 @@
 #include "osc_rbuf_mpi.h"
 
 enum {
-    FORM = 5, /* of messages and records (osc_rbuf_message.h) */
+    FORM = 6, /* of messages and records (osc_rbuf_message.h) */
     LEAST_MESSAGE = 512,
     MOST_MESSAGE = 1 << 20,
     AUTO_LIMIT = 8192
@@ -357,8 +357,12 @@ static bool is_packed(ompi_communicator_t *comm, const long least[TOLD])
     return false;
 }
 
-/* The window's communicator: from query() to select_window(), which the same thread calls next. */
-static _Thread_local long chosen_comm;
+/* Of a window, from query() to select_window(), which the same thread calls next. */
+static _Thread_local struct {
+    long comm; /* the communicator of its messages */
+    bool asked_below;
+    ompi_osc_base_component_t *below; /* what best_below() found, if it was asked */
+} chosen;
 
 /* All look whether anybody serves the window if one of them lacks atomics: others' queries may be
  * collective. */
@@ -375,12 +379,14 @@ static int query(ompi_win_t *win, void **base, size_t bytes, osc_rbuf_unit_t dis
     if (osc_rbuf_least(comm, told, least, TOLD) != MPI_SUCCESS) {
         return OMPI_ERR_NOT_SUPPORTED;
     }
-    if (!least[HAS_ATOMICS] &&
-        best_below(win, base, bytes, displacement_unit, comm, info, flavor) == NULL &&
-        transport == TRANSPORT_WITHOUT_ATOMICS) {
-        say_no_windows();
+    chosen.comm = comm_of(least);
+    chosen.asked_below = !least[HAS_ATOMICS];
+    if (chosen.asked_below) {
+        chosen.below = best_below(win, base, bytes, displacement_unit, comm, info, flavor);
+        if (chosen.below == NULL && transport == TRANSPORT_WITHOUT_ATOMICS) {
+            say_no_windows();
+        }
     }
-    chosen_comm = comm_of(least);
     return is_packed(comm, least) ? INT_MAX : OMPI_ERR_NOT_SUPPORTED;
 }
 
@@ -389,7 +395,8 @@ static int select_window(ompi_win_t *win, void **base, size_t bytes,
                          opal_info_t *info, int flavor, int *model)
 {
     ompi_osc_base_component_t *below =
-        best_below(win, base, bytes, displacement_unit, comm, info, flavor);
+        chosen.asked_below ? chosen.below
+                           : best_below(win, base, bytes, displacement_unit, comm, info, flavor);
     int status;
 
     if (below == NULL) {
@@ -398,7 +405,7 @@ static int select_window(ompi_win_t *win, void **base, size_t bytes,
     status = below->osc_select(win, base, bytes, displacement_unit, comm, info, flavor, model);
     if (status == OMPI_SUCCESS && strcmp(below->osc_version.mca_component_name, "rdma") == 0) {
         (void) osc_rbuf_window_attach(win, base != NULL ? *base : NULL, bytes, displacement_unit,
-                                      comm, chosen_comm, flavor);
+                                      comm, chosen.comm, flavor);
     }
     return status;
 }

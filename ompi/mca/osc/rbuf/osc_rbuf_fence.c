@@ -145,7 +145,7 @@ static int send_all(struct osc_rbuf_window *window, bool barrier)
 
     osc_rbuf_lock();
     for (int i = 0; i < window->size && status == MPI_SUCCESS; i++) {
-        if (window->peers[i].packing != NULL) {
+        if (window->peers[i].packing[OSC_RBUF_BY_MPI] != NULL) {
             status = osc_rbuf_send(window, i, OSC_RBUF_FENCE_DATA);
         }
         total += window->peers[i].sent;
@@ -209,7 +209,7 @@ static bool has_operations(struct osc_rbuf_window *window)
     osc_rbuf_lock();
     has |= window->unanswered > 0;
     for (int i = 0; i < window->size && !has; i++) {
-        has = window->peers[i].packing != NULL || window->peers[i].sent > 0;
+        has = window->peers[i].packing[OSC_RBUF_BY_MPI] != NULL || window->peers[i].sent > 0;
     }
     osc_rbuf_unlock();
     return has;

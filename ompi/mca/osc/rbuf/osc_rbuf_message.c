@@ -108,8 +108,8 @@ int osc_rbuf_send_header(struct osc_rbuf_window *window, int target,
 static int send_kind(struct osc_rbuf_window *window, int target, enum osc_rbuf_kind kind)
 {
     static const struct osc_rbuf_header headers[] = {
-        [OSC_RBUF_POST] = {OSC_RBUF_POST, 0},
         [OSC_RBUF_COMPLETE] = {OSC_RBUF_COMPLETE, 0},
+        [OSC_RBUF_COMPLETE_UNCHECKED] = {OSC_RBUF_COMPLETE_UNCHECKED, 0},
         [OSC_RBUF_PASSIVE_FLUSH] = {OSC_RBUF_PASSIVE_FLUSH, 0},
         [OSC_RBUF_DONE] = {OSC_RBUF_DONE, 0}};
 
@@ -119,37 +119,27 @@ static int send_kind(struct osc_rbuf_window *window, int target, enum osc_rbuf_k
 int osc_rbuf_send(struct osc_rbuf_window *window, int target, enum osc_rbuf_kind kind)
 {
     struct osc_rbuf_peer *peer = &window->peers[target];
-    struct osc_rbuf_buffer *buffer = peer->packing;
+    struct osc_rbuf_buffer *buffer = peer->packing[OSC_RBUF_BY_MPI];
 
     if (buffer == NULL) {
         return send_kind(window, target, kind);
     }
-    peer->packing = NULL;
+    peer->packing[OSC_RBUF_BY_MPI] = NULL;
     peer->sent += kind == OSC_RBUF_FENCE_DATA;
     return send_buffer(window, target, kind, buffer);
 }
 
-int osc_rbuf_send_post(struct osc_rbuf_window *window, int origin)
-{
-    return send_kind(window, origin, OSC_RBUF_POST);
-}
-
-bool osc_rbuf_has_posted(struct osc_rbuf_window *window, int target)
-{
-    return window->peers[target].posts > 0;
-}
-
 void osc_rbuf_make_way(struct osc_rbuf_window *window, int target, size_t records, size_t bytes)
 {
-    const struct osc_rbuf_buffer *packing = window->peers[target].packing;
+    const struct osc_rbuf_buffer *packing = window->peers[target].packing[OSC_RBUF_BY_MPI];
     const size_t used = packing != NULL ? packing->used : sizeof(packing->header);
     /* Each record is padded. */
     const size_t most = records * (sizeof(struct osc_rbuf_record) + 7) + bytes;
 
     if (window->access == OSC_RBUF_ACCESS_GROUP && !window->unchecked &&
-        used + most > osc_rbuf_params.message_size && !osc_rbuf_has_posted(window, target)) {
+        used + most > osc_rbuf_params.message_size) {
         osc_rbuf_unlock();
-        osc_rbuf_wait(window, osc_rbuf_has_posted, target);
+        osc_rbuf_await_post(window, target);
         osc_rbuf_lock();
     }
 }
@@ -188,14 +178,18 @@ struct osc_rbuf_record *osc_rbuf_append(struct osc_rbuf_window *window, int targ
 {
     const enum osc_rbuf_kind full = full_of(window);
     struct osc_rbuf_peer *peer = &window->peers[target];
+    const bool passive = full == OSC_RBUF_PASSIVE_DATA;
+    const enum osc_rbuf_way way = passive ? peer->way : OSC_RBUF_BY_MPI;
     struct osc_rbuf_record *record = NULL;
 
-    peer->unflushed |= full == OSC_RBUF_PASSIVE_DATA;
+    if (passive) {
+        osc_rbuf_unflushed(window, target, way);
+    }
     while (record == NULL) {
-        if (peer->packing == NULL && (peer->packing = osc_rbuf_buffer_take()) == NULL) {
+        if (peer->packing[way] == NULL && (peer->packing[way] = osc_rbuf_buffer_take()) == NULL) {
             return NULL;
         }
-        record = room_in(peer->packing, bytes);
+        record = room_in(peer->packing[way], bytes);
         if (record == NULL && osc_rbuf_send(window, target, full) != MPI_SUCCESS) {
             return NULL;
         }

@@ -10,16 +10,19 @@
 #include "osc_rbuf.h"
 
 enum osc_rbuf_kind {
-    OSC_RBUF_POST = 1,      /* the sender's window is open for the receiver */
-    OSC_RBUF_FENCE_DATA,    /* operations of a fence epoch: counted */
-    OSC_RBUF_GROUP_DATA,    /* operations of an access epoch that goes on */
-    OSC_RBUF_COMPLETE,      /* its last operations, perhaps none: it is over */
-    OSC_RBUF_REPLY,         /* results */
-    OSC_RBUF_ASK,           /* to be told when so many fences have ended there */
-    OSC_RBUF_ENDED,         /* so many have */
-    OSC_RBUF_PASSIVE_DATA,  /* operations of a passive epoch */
-    OSC_RBUF_PASSIVE_FLUSH, /* its last operations, perhaps none: DONE is to answer */
-    OSC_RBUF_DONE           /* results, perhaps none: all before that flush is done */
+    OSC_RBUF_POST = 1,           /* the sender's window is open for the receiver */
+    OSC_RBUF_FENCE_DATA,         /* operations of a fence epoch: counted */
+    OSC_RBUF_GROUP_DATA,         /* operations of an access epoch that goes on */
+    OSC_RBUF_COMPLETE,           /* its last operations, perhaps none: it is over */
+    OSC_RBUF_COMPLETE_UNCHECKED, /* likewise, and its start had MPI_MODE_NOCHECK */
+    OSC_RBUF_POST_ASK,           /* the sender waits for the post of that number */
+    OSC_RBUF_POST_UNCHECKED,     /* which had MPI_MODE_NOCHECK */
+    OSC_RBUF_REPLY,              /* results */
+    OSC_RBUF_ASK,                /* to be told when so many fences have ended there */
+    OSC_RBUF_ENDED,              /* so many have */
+    OSC_RBUF_PASSIVE_DATA,       /* operations of a passive epoch */
+    OSC_RBUF_PASSIVE_FLUSH,      /* its last operations, perhaps none: DONE is to answer */
+    OSC_RBUF_DONE                /* results, perhaps none: all before that flush is done */
 };
 
 enum osc_rbuf_record_kind {
@@ -87,12 +90,6 @@ int osc_rbuf_send(struct osc_rbuf_window *window, int target, enum osc_rbuf_kind
 /* Sends a header alone, which stays as it is until it has come. MPI's error. */
 int osc_rbuf_send_header(struct osc_rbuf_window *window, int target,
                          const struct osc_rbuf_header *header);
-
-/* Tells an origin that the window is open for it. MPI's error. */
-int osc_rbuf_send_post(struct osc_rbuf_window *window, int origin);
-
-/* Whether the target has opened its window for this process: for osc_rbuf_wait(). */
-bool osc_rbuf_has_posted(struct osc_rbuf_window *window, int target);
 
 /* A buffer for a message, or NULL without memory. It is the caller's until it is given back. */
 struct osc_rbuf_buffer *osc_rbuf_buffer_take(void);

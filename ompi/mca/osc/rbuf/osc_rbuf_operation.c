@@ -15,6 +15,7 @@
 #include "osc_rbuf_am.h"
 #include "osc_rbuf_message.h"
 #include "osc_rbuf_mpi.h"
+#include "osc_rbuf_request.h"
 #include "osc_rbuf_results.h"
 
 /* The part of another process's window that an operation is for. */
@@ -195,6 +196,8 @@ struct accumulate {
     const unsigned char *array; /* of the origin's elements, or NULL: none are sent */
     MPI_Op op;
     int result;
+    MPI_Request request; /* that ends with the result, or NULL */
+    bool has_request;    /* which has it: there are elements */
 };
 
 /* Tells the target of a derived type. The lock is held. */
@@ -257,7 +260,9 @@ static size_t send_elements(struct osc_rbuf_window *window, const struct accumul
 static int choose_way(struct osc_rbuf_window *window, const struct target *target, MPI_Op op,
                       const struct osc_rbuf_elements *elements, size_t payload, size_t answer)
 {
+    const unsigned reads = answer > 0 ? OSC_RBUF_READS : 0;
     const struct osc_rbuf_need need = {
+        .does = op == MPI_NO_OP ? OSC_RBUF_READS : reads | OSC_RBUF_WRITES,
         .plain = ompi_datatype_is_predefined(target->type) && elements->size == elements->extent &&
                  osc_rbuf_is_known(elements->type, op),
         .request = sizeof(struct osc_rbuf_record) + osc_rbuf_padded(payload),
@@ -420,6 +425,10 @@ static int get_accumulate(struct osc_rbuf_window *window, struct accumulate *acc
     accumulate->result =
         osc_rbuf_result_new(window, result, result_count, result_type, &accumulate->elements);
     if (accumulate->result >= 0) {
+        if (accumulate->request != NULL) {
+            osc_rbuf_result_request(window, accumulate->result, accumulate->request);
+            accumulate->has_request = true;
+        }
         status = send_accumulate(window, accumulate);
     }
     free(copy);
@@ -555,24 +564,56 @@ int osc_rbuf_raccumulate(const void *origin, osc_rbuf_count_t origin_count,
                                target_count, target_type, op, win);
 }
 
-/* Packed, its result is waited for here. */
+/* Sends what is packed for the target on the way of the last operation, behind which nothing may
+ * come for long. The lock is held, and may be given up. */
+static int send_packed(struct osc_rbuf_window *window, int target)
+{
+    const struct osc_rbuf_peer *peer = &window->peers[target];
+
+    if (peer->packing[peer->way] == NULL) {
+        return MPI_SUCCESS;
+    }
+    return peer->way == OSC_RBUF_BY_AM ? osc_rbuf_am_send(window, target, OSC_RBUF_PASSIVE_DATA)
+                                       : osc_rbuf_send(window, target, OSC_RBUF_PASSIVE_DATA);
+}
+
+/* Packed, it leaves at once: the program may wait for it without a flush. */
 int osc_rbuf_rget_accumulate(const void *origin, osc_rbuf_count_t origin_count,
                              MPI_Datatype origin_type, void *result, osc_rbuf_count_t result_count,
-                             MPI_Datatype result_type, int target, ptrdiff_t displacement,
+                             MPI_Datatype result_type, int rank, ptrdiff_t displacement,
                              osc_rbuf_count_t target_count, MPI_Datatype target_type, MPI_Op op,
                              ompi_win_t *win, MPI_Request *request)
 {
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
+    const struct target target = {rank, displacement, target_count, target_type};
+    struct accumulate accumulate = {.kind = OSC_RBUF_GET_ACCUMULATE, .target = &target, .op = op};
     int status;
 
     if (is_below(window)) {
         return window->below.osc_rget_accumulate(origin, origin_count, origin_type, result,
-                                                 result_count, result_type, target, displacement,
+                                                 result_count, result_type, rank, displacement,
                                                  target_count, target_type, op, win, request);
     }
     *request = &ompi_request_empty;
-    status = osc_rbuf_get_accumulate(origin, origin_count, origin_type, result, result_count,
-                                     result_type, target, displacement, target_count, target_type,
-                                     op, win);
-    return status == OMPI_SUCCESS ? osc_rbuf_flush(target, win) : status;
+    accumulate.request = osc_rbuf_request_new(win);
+    if (accumulate.request == NULL) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    osc_rbuf_lock();
+    status = way_of(window, &target) == WAY_PACKED
+                 ? get_accumulate(window, &accumulate, origin, origin_count, origin_type, result,
+                                  result_count, result_type)
+                 : refusal(window, rank);
+    if (status == MPI_SUCCESS && accumulate.has_request) {
+        *request = accumulate.request;
+        status = send_packed(window, rank);
+    }
+    osc_rbuf_unlock();
+    if (!accumulate.has_request) {
+        osc_rbuf_request_drop(accumulate.request);
+    } else if (status != MPI_SUCCESS) { /* the result has it, if it has not come */
+        accumulate.request->req_free(&accumulate.request);
+        *request = &ompi_request_empty;
+    }
+    return status;
 }

@@ -9,7 +9,8 @@
  * A flush asks the target for an answer behind the messages before it, which the target does in
  * their order. Of a peer, all under the lock:
  *
- *   unflushed   operations that no flush has asked for: packed, or sent in messages that were full
+ *   unflushed   operations that no flush has asked for: packed, or sent in messages that were full;
+ *               of each of the two ways (osc_rbuf_am.h)
  *   flushes     asked for so far
  *   flushed     of them, answered
  *
@@ -74,18 +75,56 @@ static bool is_flushed(struct osc_rbuf_window *window, int target)
     return window->peers[target].flushed == window->peers[target].flushes;
 }
 
+void osc_rbuf_unflushed(struct osc_rbuf_window *window, int target, enum osc_rbuf_way way)
+{
+    struct osc_rbuf_peer *peer = &window->peers[target];
+
+    if (!osc_rbuf_is_unflushed(peer)) {
+        LIST_INSERT_HEAD(&window->unflushed, peer, unflushed_link);
+    }
+    peer->unflushed[way] = true;
+}
+
+void osc_rbuf_flushed(struct osc_rbuf_window *window, int target)
+{
+    window->peers[target].flushed++;
+    window->asked--;
+}
+
+/* On one of the ways. The lock may be given up in the second. */
+static int ask_by(struct osc_rbuf_window *window, int target, enum osc_rbuf_way way)
+{
+    struct osc_rbuf_peer *peer = &window->peers[target];
+    int status;
+
+    peer->flushes++;
+    window->asked++;
+    status = way == OSC_RBUF_BY_AM ? osc_rbuf_am_send(window, target, OSC_RBUF_PASSIVE_FLUSH)
+                                   : osc_rbuf_send(window, target, OSC_RBUF_PASSIVE_FLUSH);
+    if (status != OMPI_SUCCESS) { /* no answer will come */
+        peer->flushes--;
+        window->asked--;
+    }
+    return status;
+}
+
 int osc_rbuf_ask(struct osc_rbuf_window *window, int target)
 {
     struct osc_rbuf_peer *peer = &window->peers[target];
+    const bool by_mpi = peer->unflushed[OSC_RBUF_BY_MPI], by_am = peer->unflushed[OSC_RBUF_BY_AM];
     int status = OMPI_SUCCESS;
 
-    if (peer->unflushed) {
-        peer->unflushed = false;
-        peer->flushes++;
-        status = peer->route == OSC_RBUF_ROUTE_AM
-                     ? osc_rbuf_am_send(window, target, OSC_RBUF_PASSIVE_FLUSH)
-                     : osc_rbuf_send(window, target, OSC_RBUF_PASSIVE_FLUSH);
-        peer->flushes -= status != OMPI_SUCCESS; /* no answer will come */
+    if (!by_mpi && !by_am) {
+        return OMPI_SUCCESS;
+    }
+    LIST_REMOVE(peer, unflushed_link);
+    peer->unflushed[OSC_RBUF_BY_MPI] = false;
+    peer->unflushed[OSC_RBUF_BY_AM] = false;
+    if (by_mpi) {
+        status = ask_by(window, target, OSC_RBUF_BY_MPI);
+    }
+    if (by_am && status == OMPI_SUCCESS) {
+        status = ask_by(window, target, OSC_RBUF_BY_AM);
     }
     return status;
 }
@@ -100,24 +139,39 @@ static int ask(struct osc_rbuf_window *window, int target)
     return status;
 }
 
-/* Packed operations for `first` to `last` are done there, and have their results here; so are those
- * below, by `status`, which was asked for meanwhile. */
-static int await(struct osc_rbuf_window *window, int first, int last, int status)
+/* The peers that have something to answer for, however many there are besides. */
+static int ask_all(struct osc_rbuf_window *window)
 {
-    for (int i = first; i <= last; i++) {
-        osc_rbuf_wait(window, is_flushed, i);
+    const struct osc_rbuf_peer *peer;
+    int status = OMPI_SUCCESS;
+
+    osc_rbuf_lock();
+    while ((peer = LIST_FIRST(&window->unflushed)) != NULL && status == OMPI_SUCCESS) {
+        status = osc_rbuf_ask(window, (int) (peer - window->peers));
     }
+    osc_rbuf_unlock();
+    return status;
+}
+
+static bool is_all_flushed(struct osc_rbuf_window *window, int unused)
+{
+    (void) unused;
+    return window->asked == 0;
+}
+
+/* Packed operations for a target are done there, and have their results here; so are those below,
+ * by `status`, which was asked for meanwhile. */
+static int await(struct osc_rbuf_window *window, int target, int status)
+{
+    osc_rbuf_wait(window, is_flushed, target);
     return status == OMPI_SUCCESS ? osc_rbuf_take_error(window) : status;
 }
 
-static int ask_all(struct osc_rbuf_window *window)
+/* Likewise for all of them. */
+static int await_all(struct osc_rbuf_window *window, int status)
 {
-    int status = OMPI_SUCCESS;
-
-    for (int i = 0; i < window->size && status == OMPI_SUCCESS; i++) {
-        status = ask(window, i);
-    }
-    return status;
+    osc_rbuf_wait(window, is_all_flushed, 0);
+    return status == OMPI_SUCCESS ? osc_rbuf_take_error(window) : status;
 }
 
 int osc_rbuf_flush(int target, ompi_win_t *win)
@@ -128,7 +182,7 @@ int osc_rbuf_flush(int target, ompi_win_t *win)
     if (status == OMPI_SUCCESS) {
         status = window->below.osc_flush(target, win);
     }
-    return await(window, target, target, status);
+    return await(window, target, status);
 }
 
 int osc_rbuf_flush_all(ompi_win_t *win)
@@ -139,7 +193,7 @@ int osc_rbuf_flush_all(ompi_win_t *win)
     if (status == OMPI_SUCCESS) {
         status = window->below.osc_flush_all(win);
     }
-    return await(window, 0, window->size - 1, status);
+    return await_all(window, status);
 }
 
 static bool has_answers(struct osc_rbuf_window *window)
@@ -173,7 +227,7 @@ int osc_rbuf_flush_local_all(ompi_win_t *win)
 int osc_rbuf_passive_unlock(int target, ompi_win_t *win)
 {
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
-    int status = await(window, target, target, ask(window, target));
+    int status = await(window, target, ask(window, target));
     const int unlocked = window->below.osc_unlock(target, win);
 
     if (unlocked == OMPI_SUCCESS) {
@@ -185,7 +239,7 @@ int osc_rbuf_passive_unlock(int target, ompi_win_t *win)
 int osc_rbuf_passive_unlock_all(ompi_win_t *win)
 {
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
-    int status = await(window, 0, window->size - 1, ask_all(window));
+    int status = await_all(window, ask_all(window));
     const int unlocked = window->below.osc_unlock_all(win);
 
     if (unlocked == OMPI_SUCCESS) {

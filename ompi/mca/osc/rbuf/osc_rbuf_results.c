@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "ompi/datatype/ompi_datatype.h"
+#include "osc_rbuf_request.h"
 
 struct result {
     void *address;
@@ -19,6 +20,7 @@ struct result {
     bool apart;          /* the array */
     int error;           /* MPI's */
     size_t left;         /* bytes to come */
+    MPI_Request request; /* or NULL */
 };
 
 int osc_rbuf_result_new(struct osc_rbuf_window *window, void *address, size_t count,
@@ -62,7 +64,9 @@ static void end(struct osc_rbuf_window *window, int number, struct result *resul
     if (result->apart) {
         free(result->into);
     }
-    if (result->error != MPI_SUCCESS) {
+    if (result->request != NULL) {
+        osc_rbuf_request_complete(result->request, result->error);
+    } else if (result->error != MPI_SUCCESS) {
         window->error = result->error;
     }
     OBJ_RELEASE(result->type);
@@ -85,6 +89,15 @@ static struct result *find(struct osc_rbuf_window *window, int number, size_t by
     struct result *result = opal_pointer_array_get_item(&window->results, number);
 
     return result != NULL && bytes <= result->left ? result : NULL;
+}
+
+void osc_rbuf_result_request(struct osc_rbuf_window *window, int number, MPI_Request request)
+{
+    struct result *result = find(window, number, 0);
+
+    if (result != NULL) {
+        result->request = request;
+    }
 }
 
 void osc_rbuf_result_came(struct osc_rbuf_window *window, int number, size_t offset,

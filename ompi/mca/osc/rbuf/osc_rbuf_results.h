@@ -19,4 +19,7 @@ void osc_rbuf_result_came(struct osc_rbuf_window *window, int number, size_t off
 /* They will not, for an error of MPI, which becomes the window's. */
 void osc_rbuf_result_lost(struct osc_rbuf_window *window, int number, size_t bytes, int error);
 
+/* A request ends with the result, and has its error. The result must not be there yet. */
+void osc_rbuf_result_request(struct osc_rbuf_window *window, int number, MPI_Request request);
+
 #endif

@@ -347,13 +347,18 @@ void osc_rbuf_arrived(struct osc_rbuf_window *window, int origin,
 {
     switch ((enum osc_rbuf_kind) header->kind) {
     case OSC_RBUF_POST:
-        window->peers[origin].posts++;
+    case OSC_RBUF_POST_UNCHECKED:
+        osc_rbuf_opened(window, origin, header->fences, header->kind == OSC_RBUF_POST_UNCHECKED);
+        break;
+    case OSC_RBUF_POST_ASK:
+        osc_rbuf_post_asked(window, origin, header->fences);
         break;
     case OSC_RBUF_FENCE_DATA:
         window->received++;
         break;
     case OSC_RBUF_COMPLETE:
-        window->completes++;
+    case OSC_RBUF_COMPLETE_UNCHECKED:
+        osc_rbuf_completed(window, origin, header->kind == OSC_RBUF_COMPLETE_UNCHECKED);
         break;
     case OSC_RBUF_ASK:
         osc_rbuf_fence_asked(window, origin, header->fences);
@@ -362,7 +367,7 @@ void osc_rbuf_arrived(struct osc_rbuf_window *window, int origin,
         osc_rbuf_fence_told(window, origin, header->fences);
         break;
     case OSC_RBUF_DONE:
-        window->peers[origin].flushed++;
+        osc_rbuf_flushed(window, origin);
         break;
     case OSC_RBUF_GROUP_DATA:
     case OSC_RBUF_REPLY:

@@ -277,6 +277,7 @@ static struct osc_rbuf_window *window_new(ompi_win_t *win, void *base, MPI_Comm 
     window->dynamic = flavor == MPI_WIN_FLAVOR_DYNAMIC;
     window->base = window->dynamic ? NULL : base;
     OBJ_CONSTRUCT(&window->results, opal_pointer_array_t);
+    window->ordered = OSC_RBUF_ALL_ORDERED;
     window->rank = ompi_comm_rank(comm);
     window->size = ompi_comm_size(comm);
     window->peers = calloc((size_t) window->size, sizeof(*window->peers));
@@ -314,6 +315,7 @@ int osc_rbuf_window_attach(ompi_win_t *win, void *base, size_t bytes,
         return OMPI_ERROR;
     }
     list(window);
+    osc_rbuf_info_heed(window);
     replace_functions(win->w_osc_module);
     return OMPI_SUCCESS;
 }

@@ -72,12 +72,26 @@ static void advance(struct arranged *arranged, unsigned reads, struct rbuf_rma *
     arranged->awaited += list[arranged->oldest++]->span;
 }
 
+/* Writes alone, or reads alone, keep their order: there is nothing to look for. */
+static bool has_both(struct rbuf_rma *const *list, unsigned count)
+{
+    for (unsigned i = 1; i < count; i++) {
+        if (list[i]->operation != list[0]->operation) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void rbuf_rma_arrange(enum rbuf_rma_order order, unsigned reads, struct rbuf_rma **list,
                       unsigned count)
 {
     struct arranged arranged = {.done = 0};
 
-    while (order != RBUF_RMA_ISSUE && arranged.done < count) {
+    if (order == RBUF_RMA_ISSUE || !has_both(list, count)) {
+        return;
+    }
+    while (arranged.done < count) {
         const unsigned at = arranged.done;
         const bool read = reads_next(order, reads, &arranged, list);
         unsigned next = at;

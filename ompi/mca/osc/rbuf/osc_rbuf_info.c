@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * MPI's info keys of accumulates. A window heeds them from the moment that it is made or
+ * MPI_Win_set_info() is called, and gives back what is in use, the defaults included. A value that
+ * MPI does not know changes nothing; Open MPI 4.1 leaves the key out then.
+ *
+ *   accumulate_ordering  which pairs of operations keep their order: decides whether an operation
+ *                        waits for those that went the other way (osc_rbuf_am.h)
+ *   accumulate_ops       changes nothing: packed operations are atomic with all others of the
+ *                        window, whatever they are
+ *
+ * Open MPI calls from MPI_Win_set_info(), with no lock held.
+ */
+#include "osc_rbuf.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "opal/util/info_subscriber.h"
+#include "opal/util/proc.h"
+#include "params/help_show.h"
+
+#define OPS            "accumulate_ops"
+#define OPS_DEFAULT    "same_op_no_op"
+#define OPS_RANGE      "same_op or same_op_no_op"
+#define ORDERING       "accumulate_ordering"
+#define ORDERING_ALL   "rar,raw,war,waw"
+#define ORDERING_NONE  "none"
+#define ORDERING_RANGE "none, or some of rar,raw,war,waw with commas"
+
+enum { PAIRS = 4 };
+
+static const struct pair {
+    const char *name;
+    unsigned bit;
+} pairs[PAIRS] = {{"rar", OSC_RBUF_READ_READ},
+                  {"raw", OSC_RBUF_READ_WRITE},
+                  {"war", OSC_RBUF_WRITE_READ},
+                  {"waw", OSC_RBUF_WRITE_WRITE}};
+
+/* Each key once. */
+static void say_bad(const char *key, const char *value, const char *range, bool *said)
+{
+    const char *const values[MCA_BTL_RBUF_HELP_VALUES] = {opal_process_info.nodename, key, value,
+                                                          range};
+
+    if (!*said) {
+        mca_btl_rbuf_help_files();
+        mca_btl_rbuf_help_show("bad info", values);
+    }
+    *said = true;
+}
+
+/* The word that a text begins with, behind blanks, and its length; returns what is behind it and
+ * the comma. NULL: nothing is. */
+static const char *next_word(const char *text, const char **word, size_t *length)
+{
+    const size_t all = strcspn(text, ",");
+    const char *end = text + all;
+
+    while (text < end && isspace((unsigned char) *text)) {
+        text++;
+    }
+    *word = text;
+    while (end > text && isspace((unsigned char) end[-1])) {
+        end--;
+    }
+    *length = (size_t) (end - text);
+    text = end + strcspn(end, ",");
+    return *text == ',' ? text + 1 : NULL;
+}
+
+static bool is_word(const char *word, size_t length, const char *name)
+{
+    return length == strlen(name) && strncmp(word, name, length) == 0;
+}
+
+/* False: MPI has no such value. */
+static bool read_ordering(const char *text, unsigned *ordered)
+{
+    const char *word;
+    size_t length;
+    bool none = next_word(text, &word, &length) == NULL && is_word(word, length, ORDERING_NONE);
+
+    *ordered = 0;
+    while (text != NULL && !none) {
+        int i = 0;
+
+        text = next_word(text, &word, &length);
+        while (i < PAIRS && !is_word(word, length, pairs[i].name)) {
+            i++;
+        }
+        if (i == PAIRS) {
+            return false;
+        }
+        *ordered |= pairs[i].bit;
+    }
+    return true;
+}
+
+static void write_ordering(struct osc_rbuf_window *window)
+{
+    size_t used = 0;
+
+    snprintf(window->ordering, sizeof(window->ordering), ORDERING_NONE);
+    for (int i = 0; i < PAIRS; i++) {
+        if ((window->ordered & pairs[i].bit) != 0) {
+            used += (size_t) snprintf(window->ordering + used, sizeof(window->ordering) - used,
+                                      "%s%s", used > 0 ? "," : "", pairs[i].name);
+        }
+    }
+}
+
+static osc_rbuf_text_t *ordering_given(opal_infosubscriber_t *object, osc_rbuf_text_t *key,
+                                       osc_rbuf_text_t *value)
+{
+    static bool said;
+    struct osc_rbuf_window *window = osc_rbuf_window_of((ompi_win_t *) object);
+    unsigned ordered;
+
+    if (!read_ordering(value, &ordered)) {
+        say_bad(key, value, ORDERING_RANGE, &said);
+        return osc_rbuf_not_taken(window->ordering);
+    }
+    osc_rbuf_lock();
+    window->ordered = ordered;
+    osc_rbuf_unlock();
+    write_ordering(window);
+    return window->ordering;
+}
+
+static osc_rbuf_text_t *ops_given(opal_infosubscriber_t *object, osc_rbuf_text_t *key,
+                                  osc_rbuf_text_t *value)
+{
+    static bool said;
+    struct osc_rbuf_window *window = osc_rbuf_window_of((ompi_win_t *) object);
+
+    if (strcmp(value, "same_op") != 0 && strcmp(value, OPS_DEFAULT) != 0) {
+        say_bad(key, value, OPS_RANGE, &said);
+        return osc_rbuf_not_taken(window->ops);
+    }
+    snprintf(window->ops, sizeof(window->ops), "%s", value);
+    return window->ops;
+}
+
+void osc_rbuf_info_heed(struct osc_rbuf_window *window)
+{
+    opal_infosubscriber_t *object = &window->win->super;
+
+    snprintf(window->ops, sizeof(window->ops), OPS_DEFAULT);
+    write_ordering(window);
+    (void) opal_infosubscribe_subscribe(object, OPS, OPS_DEFAULT, ops_given);
+    (void) opal_infosubscribe_subscribe(object, ORDERING, ORDERING_ALL, ordering_given);
+}
