@@ -202,6 +202,11 @@ struct osc_rbuf_counters {
 
 extern struct osc_rbuf_counters osc_rbuf_counters;
 
+/* ---- osc_rbuf_component.c ---- */
+
+/* Shows a topic of this component's help texts with MCA_BTL_RBUF_HELP_VALUES values. */
+void osc_rbuf_help(const char *topic, const char *const *values);
+
 /* ---- osc_rbuf_window.c ---- */
 
 void osc_rbuf_lock(void);

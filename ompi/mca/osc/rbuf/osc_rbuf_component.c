@@ -134,7 +134,7 @@ static int register_params(void)
     return OMPI_SUCCESS;
 }
 
-static void show(const char *topic, const char *const values[MCA_BTL_RBUF_HELP_VALUES])
+void osc_rbuf_help(const char *topic, const char *const *values)
 {
     mca_btl_rbuf_help_files(&mca_osc_rbuf_help_texts);
     mca_btl_rbuf_help_show(&mca_osc_rbuf_help_texts, topic, values);
@@ -145,7 +145,7 @@ static void refuse(const char *name, const char *value, const char *range)
     const char *const values[MCA_BTL_RBUF_HELP_VALUES] = {opal_process_info.nodename, name, value,
                                                           range};
 
-    show("bad parameter", values);
+    osc_rbuf_help("bad parameter", values);
 }
 
 static bool read_size(const char *name, const char *text, uint64_t least, uint64_t most,
@@ -281,7 +281,7 @@ static void say_no_windows(void)
     const char *const values[MCA_BTL_RBUF_HELP_VALUES] = {opal_process_info.nodename};
 
     if (!said) {
-        show("no windows", values);
+        osc_rbuf_help("no windows", values);
     }
     said = true;
 }
@@ -333,7 +333,7 @@ static void say_unlike(void)
                                                           osc_rbuf_params.passive ? "on" : "off"};
 
     if (!said) {
-        show("unlike", values);
+        osc_rbuf_help("unlike", values);
     }
     said = true;
 }

@@ -46,8 +46,7 @@ static void say_bad(const char *key, const char *value, const char *range, bool 
                                                           range};
 
     if (!*said) {
-        mca_btl_rbuf_help_files();
-        mca_btl_rbuf_help_show("bad info", values);
+        osc_rbuf_help("bad info", values);
     }
     *said = true;
 }
