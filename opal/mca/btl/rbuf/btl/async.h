@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Async progress: what Open MPI takes for sent leaves while the process calls no MPI (btl/async.c).
+ */
 #ifndef BTL_RBUF_ASYNC_H
 #define BTL_RBUF_ASYNC_H
 

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * What Open MPI's layer above BTLs remembers of an endpoint, and how to change it later
+ * (btl/bml.c).
+ */
 #ifndef BTL_RBUF_BML_H
 #define BTL_RBUF_BML_H
 

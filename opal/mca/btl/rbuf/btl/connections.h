@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * What the listener has found out becomes a change of an endpoint (btl/connections.c).
+ */
 #ifndef BTL_RBUF_CONNECTIONS_H
 #define BTL_RBUF_CONNECTIONS_H
 

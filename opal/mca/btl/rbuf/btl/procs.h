@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Processes come and go, and a module ends: entries of Open MPI's BTL interface (btl/procs.c).
+ */
 #ifndef BTL_RBUF_PROCS_H
 #define BTL_RBUF_PROCS_H
 

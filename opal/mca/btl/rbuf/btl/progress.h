@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Progress of one module, and who acts on its events (btl/progress.c).
+ */
 #ifndef BTL_RBUF_PROGRESS_H
 #define BTL_RBUF_PROGRESS_H
 

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * put, get, atomics and flush: entries of Open MPI's BTL interface, and what core says of those
+ * under way (btl/put_get.c).
+ */
 #ifndef BTL_RBUF_RDMA_H
 #define BTL_RBUF_RDMA_H
 

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Handles: what register_mem returns, and what of it travels to the peer (btl/register_mem.c).
+ */
 #ifndef BTL_RBUF_MEMORY_H
 #define BTL_RBUF_MEMORY_H
 

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Has Open MPI's convertors pack into one piece of memory, and tells how much came
+ * (module/convertor.h).
+ */
 #include "module/convertor.h"
 
 #include "params/params.h"

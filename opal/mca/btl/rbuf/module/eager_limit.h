@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The eager limit of a module, which ob1 reads for each message: what raises and what lowers it
+ * (module/eager_limit.c).
+ */
 #ifndef BTL_RBUF_EAGER_H
 #define BTL_RBUF_EAGER_H
 

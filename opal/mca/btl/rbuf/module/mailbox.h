@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Mailboxes of a module's endpoints (module/mailbox.c). The lock is held.
+ */
 #ifndef BTL_RBUF_MAILBOX_H
 #define BTL_RBUF_MAILBOX_H
 

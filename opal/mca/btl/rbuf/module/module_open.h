@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * A module's life: opened in STANDBY, started when it is needed, closed (module/module_open.c).
+ */
 #ifndef BTL_RBUF_MODULE_H
 #define BTL_RBUF_MODULE_H
 

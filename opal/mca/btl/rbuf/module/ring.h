@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Memory of a module for eager rings (module/ring.c).
+ */
 #ifndef BTL_RBUF_RING_H
 #define BTL_RBUF_RING_H
 

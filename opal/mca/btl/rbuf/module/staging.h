@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Memory of a module for staging, which grows when core asks for more (module/staging.c).
+ */
 #ifndef BTL_RBUF_STAGING_H
 #define BTL_RBUF_STAGING_H
 

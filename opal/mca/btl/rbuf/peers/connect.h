@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Connects an endpoint at its first use (peers/connect.c has the states).
+ */
 #ifndef BTL_RBUF_CONNECT_H
 #define BTL_RBUF_CONNECT_H
 

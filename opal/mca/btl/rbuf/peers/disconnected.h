@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Peers that have left: what was theirs is given back (peers/disconnected.c).
+ */
 #ifndef BTL_RBUF_DISCONNECTED_H
 #define BTL_RBUF_DISCONNECTED_H
 

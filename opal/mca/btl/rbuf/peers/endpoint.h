@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * An endpoint: one peer process on one port, its states, and who has it (peers/endpoint.c says how
+ * long it lives).
+ */
 #ifndef BTL_RBUF_ENDPOINT_H
 #define BTL_RBUF_ENDPOINT_H
 

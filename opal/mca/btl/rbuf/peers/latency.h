@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Whether a peer is near (peers/latency.c).
+ */
 #ifndef BTL_RBUF_LATENCY_H
 #define BTL_RBUF_LATENCY_H
 

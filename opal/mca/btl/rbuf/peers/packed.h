@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Early data of packed messages (peers/packed.c).
+ */
 #ifndef BTL_RBUF_PACKED_H
 #define BTL_RBUF_PACKED_H
 

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Polls completion queues and feeds core (peers/poll_cq.c).
+ */
 #ifndef BTL_RBUF_COLLECT_H
 #define BTL_RBUF_COLLECT_H
 

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The table of frequently used buffers: which are counted, which are worth a registration, and
+ * which gives way to a new one (core/choice/frequent.h has the rule and its source).
+ */
 #include "core/choice/frequent.h"
 
 #include <errno.h>

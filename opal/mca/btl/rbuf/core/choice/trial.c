@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Times blocks of messages by turns on both paths and compares the medians (core/choice/trial.h
+ * says what is timed and why).
+ */
 #include "core/choice/trial.h"
 
 static uint64_t median(const struct rbuf_gather_trial *trial, enum rbuf_gather_trial_path path)

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Equations 1 and 2: is there time to register or to deregister? (core/helper/deadline.h)
+ */
 #include "core/helper/deadline.h"
 
 /* What follows a registration or goes before one, whichever is asked about: t_insert, t_register

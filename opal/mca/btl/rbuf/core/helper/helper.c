@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The helper's decisions: what it registers or deregisters next, or how long it sleeps
+ * (core/helper/helper.h has the loop and the source).
+ */
 #include "core/helper/helper.h"
 
 #include <stddef.h>

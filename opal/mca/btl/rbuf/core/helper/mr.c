@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The word of state, users and generation of each memory region, and its changes by compare-and-
+ * swap (core/helper/mr.h has the states).
+ */
 #include "core/helper/mr.h"
 
 #include <errno.h>

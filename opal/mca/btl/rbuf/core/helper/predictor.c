@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Sites and their intervals: the time of the next use from those before (core/helper/predictor.h
+ * has the method and its source).
+ */
 #include "core/helper/predictor.h"
 
 #include <errno.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Items in order of when they are due, with room for each between them
+ * (core/helper/registration_queue.h has the rule).
+ */
 #include "core/helper/registration_queue.h"
 
 #include <errno.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The policies: which ranks of the node have a helper, and on which core (core/helper/sharing.h
+ * lists them).
+ */
 #include "core/helper/sharing.h"
 
 #include <stdbool.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * A bounded queue with a turn in each cell (core/helper/use_queue.h says who writes and who reads
+ * a turn).
+ */
 #include "core/helper/use_queue.h"
 
 #include <errno.h>
