@@ -162,7 +162,8 @@ build_mix() {
 
 # A number of the lines of the last job's ranks, all together.
 mix_of() { # NAME
-    awk -v name="$1" '/^mix: / { for (i = 2; i <= NF; i++) if (sub("^" name "=", "", $i)) n += $i } END { print n + 0 }' \
+    # A line may stand behind a piece of another one.
+    awk -v name="$1" '/mix: rank=/ { sub(/.*mix: /, ""); for (i = 2; i <= NF; i++) if (sub("^" name "=", "", $i)) n += $i } END { print n + 0 }' \
         "$log"
 }
 
