@@ -31,7 +31,8 @@ packages_of() { # PURPOSE
         ;;
     soak) ;;
     programs)
-        echo openssh-client hpcc netpipe-openmpi lammps scalapack-mpi-test python3-mpi4py python3-numpy
+        echo openssh-client hpcc netpipe-openmpi lammps scalapack-mpi-test python3-mpi4py python3-numpy \
+            libglobalarrays-dev libarmci-mpi-dev nwchem libcoarrays-openmpi-dev gfortran libpetsc-real-dev
         ;;
     slurm)
         echo slurmctld slurmd slurm-client munge iproute2 procps util-linux ibverbs-utils

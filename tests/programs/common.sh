@@ -29,12 +29,13 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 # Ranks beyond the processors wait by yielding, and one thread each is enough.
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-osc= # component for one-sided communication; empty: the transport's own
+osc=           # component for one-sided communication; empty: the transport's own; default: none is named
+placement=node # node: all ranks on this one; apart: each on one of its own, as Open MPI sees it
 
 # job NAME TRANSPORT LIMIT RANKS PROGRAM [ARGUMENT...]: runs it in the current directory, at most LIMIT
 # seconds. Sets log (a path), status (124 or 137: it had to be ended) and took (seconds).
 job() {
-    local name=$1 transport=$2 limit=$3 ranks=$4 fabric=() started
+    local name=$1 transport=$2 limit=$3 ranks=$4 fabric=() where named=() started
     shift 4
     log=$(log_of "$name")
     status=0
@@ -42,10 +43,15 @@ job() {
     if transport_needs_hca "$transport"; then
         fabric=("$softhca" --profile unpaced --)
     fi
+    where=(-np "$ranks" --oversubscribe --bind-to none)
+    if [ $placement = apart ]; then
+        mpi_launch_apart "$ranks"
+        where=("${mpi_args[@]}")
+    fi
+    [ "$osc" = default ] || named=(--mca osc "${osc:-$transport_osc}")
     started=$(date +%s.%N)
-    timeout -k 5 "$limit" "${fabric[@]}" "${MPIRUN:-mpirun}" -np "$ranks" --oversubscribe --bind-to none \
-        "${transport_args[@]}" --mca osc "${osc:-$transport_osc}" --mca mpi_warn_on_fork 0 "$@" \
-        >"$log" 2>&1 </dev/null || status=$?
+    TMPDIR=$work timeout -k 5 "$limit" "${fabric[@]}" "${MPIRUN:-mpirun}" "${where[@]}" "${transport_args[@]}" \
+        "${named[@]}" --mca mpi_warn_on_fork 0 "$@" >"$log" 2>&1 </dev/null || status=$?
     took=$(awk -v a="$started" -v b="$(date +%s.%N)" 'BEGIN { printf "%.1f", b - a }')
 }
 
@@ -144,4 +150,71 @@ debian_source() {
             tar -C "$fetched/tree" --strip-components 1 --wildcards -xf "$fetched/$1"_*.orig.tar.* "*/$2"
     } >"$log" 2>&1 </dev/null || return
     mkdir -p "$cache/sources" && mv "$fetched/tree/$2" "$target"
+}
+
+# The rest is for programs that use windows: on one node, and between nodes, where osc/rbuf packs.
+
+# Builds the library that tells what operations a program makes (mix.c). Returns 1 if that fails; sets log.
+build_mix() {
+    log=$(log_of "building mix")
+    mpicc -O2 -shared -fPIC "$here/mix.c" -o "$work/mix.so" >"$log" 2>&1
+}
+
+# A number of the lines of the last job's ranks, all together.
+mix_of() { # NAME
+    # A line may stand behind a piece of another one.
+    awk -v name="$1" '/mix: rank=/ { sub(/.*mix: /, ""); for (i = 2; i <= NF; i++) if (sub("^" name "=", "", $i)) n += $i } END { print n + 0 }' \
+        "$log"
+}
+
+# What is wrong with operations of the last job, a line or nothing: between nodes rbuf carries them, and
+# packs accumulates if it is told to.
+wrong_mix() { # HOW
+    local carried
+    carried=$(($(mix_of one_sided_puts) + $(mix_of one_sided_gets) + $(mix_of atomics) + $(mix_of osc_rbuf_packed)))
+    if [ $placement = apart ] && [ $carried = 0 ]; then
+        echo "none of its operations went over rbuf"
+    elif [ "$1" = packed ] && [ "$(mix_of osc_rbuf_packed)" = 0 ]; then
+        echo "none of its operations was packed"
+    fi
+}
+
+# In short what the last job did: operations, and what rbuf and osc/rbuf made of them.
+mix() {
+    local call text=
+    for call in put get accumulate get_accumulate fetch_and_op compare_and_swap; do
+        [ "$(mix_of $call)" = 0 ] || text+="$(mix_of $call) $call, "
+    done
+    echo "${text%, }: $(mix_of one_sided_puts) puts, $(mix_of one_sided_gets) gets, $(mix_of atomics) atomics," \
+        "$(mix_of osc_rbuf_packed) packed in $(mix_of osc_rbuf_messages) messages"
+}
+
+# with_windows WHAT JUDGE LIMIT RANKS PROGRAM [ARGUMENT...]: a program over the first protocol by default
+# settings, between nodes and on one, and between nodes with accumulates of all epochs packed. JUDGE prints what
+# is wrong with its results.
+with_windows() {
+    local what=$1 judge=$2 how name wrong placement osc=default
+    shift 2
+    for how in apart packed node; do
+        placement=apart
+        [ $how != node ] || placement=node
+        name="$what over ${protocols[0]}, $how"
+        if [ $placement = apart ] && transport_mpirun_is 5; then
+            skip "$name" "processes of one node cannot be taken for those of several"
+            continue
+        fi
+        window_job "$name" "${protocols[0]}" "$how" "$@"
+        wrong=$("$judge" | grep . || wrong_mix $how)
+        verdict "$name" "$wrong" "$took s; $(mix)"
+    done
+}
+
+# As job, with what tells of operations; HOW as above.
+window_job() { # NAME TRANSPORT HOW LIMIT RANKS PROGRAM [ARGUMENT...]
+    local name=$1 transport=$2 passive=0 limit=$4 ranks=$5
+    [ "$3" != packed ] || passive=1
+    shift 5
+    # softhca has a library of its own to be loaded.
+    OMPI_MCA_osc_rbuf_passive=$passive job "$name" "$transport" "$limit" "$ranks" \
+        sh -c 'LD_PRELOAD="$LD_PRELOAD:'"$work"'/mix.so" exec "$@"' sh "$@"
 }

@@ -8,7 +8,7 @@
 # Environment: RBUF_BUILD, RBUF_COMPONENT_DIR, SOFTHCA and the rest, as common.sh has them.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-all_names="netpipe hpcc lammps scalapack mpich mpi4py ucx"
+all_names="netpipe hpcc lammps scalapack mpich mpi4py ucx global_arrays nwchem coarrays star_forest"
 names=()
 export PROGRAMS_ALL=no
 while [ $# -gt 0 ]; do

@@ -1,0 +1,27 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
+#
+# OpenCoarrays: coarrays of gfortran by windows of MPI. coarrays.f90 puts and gets sections, posts events, uses
+# atomic subroutines, locks and collective ones on 2 images, and compares each result.
+set -u
+# shellcheck source=tests/programs/common.sh
+. "$(cd "$(dirname "$0")" && pwd)/common.sh"
+need_commands OpenCoarrays mpicc caf
+
+wrong_coarrays() {
+    wrong_end | grep . || grep -q 'checks, no errors' "$log" || grep -m 1 '^coarrays:' "$log" || echo "no output"
+}
+
+build() {
+    build_mix || return
+    log=$(log_of "building coarrays")
+    (cd "$work" && caf -O1 "$here/coarrays.f90" -o coarrays) >"$log" 2>&1 # in $work it leaves a module's file
+}
+
+if ! build; then
+    skip OpenCoarrays "cannot be built: $(grep -m 1 -i error "$log")"
+    tally
+    exit
+fi
+with_windows OpenCoarrays wrong_coarrays 120 2 "$work/coarrays"
+tally
