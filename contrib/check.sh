@@ -395,7 +395,9 @@ run_soak() {
     run_apart soak 6000
 }
 
+# Programs with windows bring much with them; those that cannot be had are skipped.
 run_programs() {
+    flock "$build/deps.lock" "$top/contrib/deps.sh" one-sided >"$(log_of one-sided.deps)" 2>&1 || true
     run_apart programs 5400
 }
 

@@ -31,8 +31,11 @@ packages_of() { # PURPOSE
         ;;
     soak) ;;
     programs)
-        echo openssh-client hpcc netpipe-openmpi lammps scalapack-mpi-test python3-mpi4py python3-numpy \
-            libglobalarrays-dev libarmci-mpi-dev nwchem libcoarrays-openmpi-dev gfortran libpetsc-real-dev
+        echo openssh-client hpcc netpipe-openmpi lammps scalapack-mpi-test python3-mpi4py python3-numpy
+        ;;
+    one-sided) # tests/programs does without any of them
+        echo openssh-client libglobalarrays-dev libarmci-mpi-dev nwchem libcoarrays-openmpi-dev gfortran \
+            libpetsc-real-dev pkg-config
         ;;
     slurm)
         echo slurmctld slurmd slurm-client munge iproute2 procps util-linux ibverbs-utils
@@ -53,8 +56,8 @@ packages_of() { # PURPOSE
         echo debhelper dpkg-dev fakeroot lintian rpm autopkgtest mmdebstrap
         ;;
     *)
-        echo "usage: contrib/deps.sh [build|test|demo|docs|fuzz|soak|programs|slurm|slurm-trixie|slurm-unstable|ompi5|" \
-            "ompi6|vm|packages|in-tree|compilers]..." >&2
+        echo "usage: contrib/deps.sh [build|test|demo|docs|fuzz|soak|programs|one-sided|slurm|slurm-trixie|" \
+            "slurm-unstable|ompi5|ompi6|vm|packages|in-tree|compilers]..." >&2
         exit 2
         ;;
     esac
