@@ -39,15 +39,16 @@ void rbuf_problem_value(struct rbuf_problem *problem, const char *format, ...)
 void rbuf_problem_list(struct rbuf_problem *problem, const char *format, ...)
 {
     const size_t used = strlen(problem->value);
-    const bool first = used == 0 || problem->value[used - 1] == ' ';
+    const size_t comma = used == 0 || problem->value[used - 1] == ' ' ? 0 : strlen(", ");
     char entry[sizeof(problem->value)];
     va_list arguments;
 
     va_start(arguments, format);
     (void) vsnprintf(entry, sizeof(entry), format, arguments);
     va_end(arguments);
-    if (used + strlen(entry) + strlen(", ") < sizeof(problem->value)) {
-        (void) sprintf(problem->value + used, "%s%s", first ? "" : ", ", entry);
+    if (used + comma + strlen(entry) < sizeof(problem->value)) {
+        memcpy(problem->value + used, ", ", comma);
+        memcpy(problem->value + used + comma, entry, strlen(entry) + 1);
     }
 }
 
