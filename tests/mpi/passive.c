@@ -263,6 +263,35 @@ static void use_many_requests(void)
     MPI_Win_free(&flag_win);
 }
 
+/* A request to the process itself leaves nothing packed behind, and the end of the epoch still
+ * waits for its answer. */
+static void request_of_own(void)
+{
+    const long one = 1;
+    MPI_Request request;
+    long found;
+
+    open_window();
+    for (int turn = 0; turn < 4; turn++) {
+        if (turn % 2 == 0) {
+            MPI_Win_lock(MPI_LOCK_SHARED, check_rank, 0, shared.win);
+        } else {
+            MPI_Win_lock_all(0, shared.win);
+        }
+        MPI_Rget_accumulate(&one, 1, MPI_LONG, &found, 1, MPI_LONG, check_rank, 9, 1, MPI_LONG,
+                            MPI_SUM, shared.win, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        check_that(found == turn, "turn %d: found %ld", turn, found);
+        if (turn % 2 == 0) {
+            MPI_Win_flush(check_rank, shared.win);
+            MPI_Win_unlock(check_rank, shared.win);
+        } else {
+            MPI_Win_unlock_all(shared.win);
+        }
+    }
+    close_window();
+}
+
 /* What the program may not do is MPI's error, and nothing is lost by it. */
 static void refuse(void)
 {
@@ -392,6 +421,7 @@ int main(int argc, char **argv)
     keep_order();
     use_requests();
     use_many_requests();
+    request_of_own();
     flush_some();
     refuse();
     mix_epochs();

@@ -113,6 +113,9 @@ static int send_kind(struct osc_rbuf_window *window, int target, enum osc_rbuf_k
         [OSC_RBUF_PASSIVE_FLUSH] = {OSC_RBUF_PASSIVE_FLUSH, 0},
         [OSC_RBUF_DONE] = {OSC_RBUF_DONE, 0}};
 
+    if (target == window->rank && kind == OSC_RBUF_PASSIVE_FLUSH) {
+        kind = OSC_RBUF_DONE; /* what it asks for was done when it was sent */
+    }
     return osc_rbuf_send_header(window, target, &headers[kind]);
 }
 

@@ -22,6 +22,7 @@
 
 #include "ompi/constants.h"
 #include "ompi/request/request.h"
+#include "ompi/runtime/mpiruntime.h"
 #include "osc_rbuf_am.h"
 #include "osc_rbuf_message.h"
 
@@ -167,10 +168,17 @@ static int await(struct osc_rbuf_window *window, int target, int status)
     return status == OMPI_SUCCESS ? osc_rbuf_take_error(window) : status;
 }
 
-/* Likewise for all of them. */
+/* Likewise for all of them. Other threads may ask on and on, so that there is never a moment with
+ * nothing to answer for: with these, each target is waited for by itself. */
 static int await_all(struct osc_rbuf_window *window, int status)
 {
-    osc_rbuf_wait(window, is_all_flushed, 0);
+    if (ompi_mpi_thread_multiple) {
+        for (int target = 0; target < window->size; target++) {
+            osc_rbuf_wait(window, is_flushed, target);
+        }
+    } else {
+        osc_rbuf_wait(window, is_all_flushed, 0);
+    }
     return status == OMPI_SUCCESS ? osc_rbuf_take_error(window) : status;
 }
 

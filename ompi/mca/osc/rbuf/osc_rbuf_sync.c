@@ -132,7 +132,7 @@ static int send_post(struct osc_rbuf_window *window, int origin, enum osc_rbuf_k
 void osc_rbuf_opened(struct osc_rbuf_window *window, int target, uint32_t number, bool unchecked)
 {
     window->peers[target].opened = number;
-    window->unlike_posts |= unchecked;
+    window->unlike_posts |= unchecked && !window->unchecked;
 }
 
 static void tell_unchecked(struct osc_rbuf_window *window, int origin)
@@ -325,6 +325,9 @@ static int complete_target(struct osc_rbuf_window *window, int target)
     osc_rbuf_lock();
     peer->completed++;
     peer->accessed = false;
+    if (!is_open(window, target)) {
+        peer->opened = peer->completed; /* posts that are not told leave it behind: no wrap */
+    }
     status = osc_rbuf_send(window, target,
                            window->unchecked ? OSC_RBUF_COMPLETE_UNCHECKED : OSC_RBUF_COMPLETE);
     osc_rbuf_unlock();
