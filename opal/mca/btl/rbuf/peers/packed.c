@@ -16,7 +16,7 @@
  * fragment nothing else has that one. Open MPI's convertor is made to count what the copy has
  * packed, but the rest of it stays where it was: Open MPI 4.1.4 would move it by a way that is
  * wrong for types with nested loops. Should Open MPI ask for other bytes than come next, the copy
- * starts anew where they are, and no later message of the endpoint has early data.
+ * starts anew where they are, and no later message of the connection has early data.
  *
  *     NONE -> PREPARED -> PACKING -> ASKED -> NONE
  *                                    ASKED -> ASTRAY -> BARRED

@@ -301,7 +301,7 @@ static bool has_waited(const struct rbuf_core *core, const struct rbuf_grant *gr
 {
     const uint64_t wait = core->options.grant_wait_ns;
     const uint64_t since =
-        core->moved_ns > grant->deferred_ns ? core->moved_ns : grant->deferred_ns;
+        core->copied_ns > grant->deferred_ns ? core->copied_ns : grant->deferred_ns;
 
     return core->now_ns - since >= wait || core->now_ns - grant->deferred_ns >= STUCK_WAITS * wait;
 }

@@ -296,6 +296,7 @@ int rbuf_receiver_progress(struct rbuf_core *core, uint64_t *budget)
     if (*budget == before) {
         return 0;
     }
+    core->copied_ns = core->now_ns;
     core->moved_ns = core->now_ns;
     return 1;
 }

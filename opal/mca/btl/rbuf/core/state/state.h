@@ -184,6 +184,7 @@ struct rbuf_core {
     struct rbuf_grant_list deferred;  /* oldest first */
     bool deferred_retry;              /* the first of them may get its lane now */
     uint64_t direct_bytes;            /* of grants that are REGISTERING or DIRECT */
+    uint64_t copied_ns;               /* when staging was last copied out of */
     uint64_t moved_ns; /* when staging was last copied out of, or a direct grant ended */
 
     struct rbuf_early_windows windows;
