@@ -38,6 +38,6 @@ fi
     }
     END {
         for (key in last)
-            if (last[key] !~ /^(FREE|DONE|CONNECTED|FAILED|WRITTEN|TAKEN|DROPPED)$/)
+            if (last[key] !~ /^(FREE|DONE|ENDED|CONNECTED|FAILED|WRITTEN|TAKEN|DROPPED)$/)
                 print "not at its end: " key ": " last[key] | "sort"
     }'
