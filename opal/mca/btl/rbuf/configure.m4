@@ -23,6 +23,7 @@ AC_DEFUN([MCA_opal_btl_rbuf_CONFIG], [
     btl_rbuf_CPPFLAGS="-D_GNU_SOURCE $rbuf_verbs_CFLAGS $rbuf_libevent_CFLAGS $rbuf_hwloc_CFLAGS"
     btl_rbuf_CPPFLAGS="$btl_rbuf_CPPFLAGS -DRBUF_HAVE_HWLOC=$rbuf_have_hwloc"
     btl_rbuf_CPPFLAGS="$btl_rbuf_CPPFLAGS $rbuf_unwind_CFLAGS -DRBUF_HAVE_UNWIND=$rbuf_have_unwind"
+    btl_rbuf_CPPFLAGS="$btl_rbuf_CPPFLAGS -DRBUF_HAVE_HELPER=1 -DRBUF_HAVE_REUSE=1"
     AS_IF([test "$rbuf_verbs_data_in_order" = yes],
         [btl_rbuf_CPPFLAGS="$btl_rbuf_CPPFLAGS -DRBUF_HAVE_DATA_IN_ORDER=1"],
         [btl_rbuf_CPPFLAGS="$btl_rbuf_CPPFLAGS -DRBUF_HAVE_DATA_IN_ORDER=0"])

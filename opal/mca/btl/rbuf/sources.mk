@@ -88,14 +88,18 @@ rbuf_glue_sources = \
 	%reldir%/registration/fork.h \
 	%reldir%/registration/frequent.c \
 	%reldir%/registration/frequent.h \
+	%reldir%/registration/helped.c \
 	%reldir%/registration/helper.c \
 	%reldir%/registration/helper.h \
 	%reldir%/registration/hooks.c \
 	%reldir%/registration/hooks.h \
+	%reldir%/registration/policies.c \
+	%reldir%/registration/policies.h \
 	%reldir%/registration/registrar.c \
 	%reldir%/registration/registrar.h \
 	%reldir%/registration/registration.c \
 	%reldir%/registration/registration.h \
+	%reldir%/registration/reuse.h \
 	%reldir%/registration/sharing.c \
 	%reldir%/registration/sharing.h \
 	%reldir%/params/help.c \

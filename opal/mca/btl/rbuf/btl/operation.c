@@ -8,10 +8,11 @@
  * With the protocols that copy, and with auto where that is better, long puts and gets are copied
  * in chunks by core. MPI gives operations of an epoch no order, and these keep none with others.
  *
- * An operation takes the lock once to start, once to end and, if it is one-sided or held a
- * registration, once behind its callback; more often where memory has to be registered, which is
- * done without it. One without a handle that is longer than what goes inline takes it once before,
- * to find its memory registered, and once more for a fragment if that is not.
+ * The local memory of a put or get is found first, without the lock: registered by who called, by
+ * reuse, by the policy of the registrar, or copied. An operation takes the lock once to start, once
+ * to end and, if it is one-sided or held a registration, once behind its callback. What uses a
+ * fragment, reuse or protocol auto takes it before, for these; what could not be registered takes
+ * it again.
  */
 #include "btl/operation.h"
 
@@ -71,34 +72,46 @@ void mca_btl_rbuf_operations_close(mca_btl_rbuf_module_t *module)
     }
 }
 
-/* ---- local memory without a handle ---- */
+/* ---- local memory ---- */
+
+static enum mca_btl_rbuf_reuser reuser_of(const mca_btl_rbuf_operation_t *operation)
+{
+    return operation->rma.operation == RBUF_RMA_READ ? MCA_BTL_RBUF_REUSER_GET
+                                                     : MCA_BTL_RBUF_REUSER_PUT;
+}
 
 /* Copies between the user's memory and the fragment. No lock is held. */
-static void copy(mca_btl_rbuf_module_t *module, const mca_btl_rbuf_operation_t *operation,
-                 enum rbuf_frequent_kind kind, size_t bytes)
+static void copy_fragment(mca_btl_rbuf_module_t *module, const mca_btl_rbuf_operation_t *operation)
 {
-    const uint64_t start = operation->timed ? mca_btl_rbuf_now_ns() : 0;
+    const bool reads = operation->rma.operation == RBUF_RMA_READ;
+    const uint64_t start = operation->use.timed ? mca_btl_rbuf_now_ns() : 0;
+    const size_t bytes = operation->rma.bytes;
     void *data = operation->frag->am.header + 1;
 
-    memcpy(kind == RBUF_FREQUENT_GET ? operation->local_address : data,
-           kind == RBUF_FREQUENT_GET ? data : operation->local_address, bytes);
-    if (operation->timed) {
-        mca_btl_rbuf_frequent_copied(&module->registrar, kind, (uint32_t) bytes, start);
+    memcpy(reads ? operation->local_address : data, reads ? data : operation->local_address, bytes);
+    if (operation->use.timed) {
+        module->registrar.reuse->copied(&module->registrar, reuser_of(operation), (uint32_t) bytes,
+                                        start);
     }
 }
 
-bool mca_btl_rbuf_operation_place(mca_btl_rbuf_module_t *module,
-                                  mca_btl_rbuf_operation_t *operation, enum rbuf_frequent_kind kind,
-                                  size_t bytes)
+/* Without a handle: where it is, if reuse has that registered, else in a fragment, with a put's
+ * data there; what is too long for one is to be copied in chunks. False: no fragment now. No lock
+ * is held. */
+static bool find_place(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation)
 {
+    const struct mca_btl_rbuf_reuse *reuse = module->registrar.reuse;
+    const size_t bytes = operation->rma.bytes;
+
     if (!mca_btl_rbuf_fits_control(module, bytes)) {
+        operation->local = MCA_BTL_RBUF_LOCAL_COPIED;
         return true;
     }
-    if (module->registrar.frequent != NULL) {
-        operation->held =
-            mca_btl_rbuf_frequent_find(&module->registrar, kind, operation->local_address,
-                                       (uint32_t) bytes, &operation->timed);
-        if (operation->held != NULL) {
+    if (reuse != NULL) {
+        operation->use = reuse->find(&module->registrar, reuser_of(operation),
+                                     operation->local_address, (uint32_t) bytes);
+        if (operation->use.held != NULL) {
+            operation->local = MCA_BTL_RBUF_LOCAL_REUSED;
             return true;
         }
     }
@@ -106,22 +119,88 @@ bool mca_btl_rbuf_operation_place(mca_btl_rbuf_module_t *module,
     operation->frag = mca_btl_rbuf_frag_take_locked(module, bytes);
     module->bounced += operation->frag != NULL;
     mca_btl_rbuf_unlock(module);
-    if (operation->frag != NULL && kind == RBUF_FREQUENT_PUT) {
-        copy(module, operation, kind, bytes);
+    operation->local = MCA_BTL_RBUF_LOCAL_FRAGMENT;
+    if (operation->frag != NULL && operation->rma.operation == RBUF_RMA_WRITE) {
+        copy_fragment(module, operation);
     }
     return operation->frag != NULL;
 }
 
-void mca_btl_rbuf_operation_unplace(mca_btl_rbuf_module_t *module,
-                                    const mca_btl_rbuf_operation_t *operation)
+/* Gives back what find_place() found. The lock is held. */
+static void leave_place(mca_btl_rbuf_module_t *module, const mca_btl_rbuf_operation_t *operation)
 {
-    if (operation->held != NULL) {
-        rbuf_frequent_end(&module->registrar.frequent->table, operation->held);
-    }
-    if (operation->frag != NULL) {
+    if (operation->local == MCA_BTL_RBUF_LOCAL_REUSED) {
+        module->registrar.reuse->end(&module->registrar, operation->use.held);
+    } else if (operation->local == MCA_BTL_RBUF_LOCAL_FRAGMENT) {
         mca_btl_rbuf_frag_give(operation->frag);
     }
 }
+
+/* Protocol auto has a choice: the memory is worth a thought, and not registered anyway. */
+static bool is_undecided(const mca_btl_rbuf_module_t *module,
+                         const mca_btl_rbuf_operation_t *operation)
+{
+    return module->registrar.choice != NULL && operation->rma.bytes >= module->room[RBUF_CONTROL] &&
+           operation->local_handle->registration == NULL;
+}
+
+/* False: the memory of the handle cannot be registered. No lock is held. */
+static bool make_registered(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation,
+                            struct rbuf_problem *problem)
+{
+    const bool reads = operation->rma.operation == RBUF_RMA_READ; /* into the memory */
+    mca_btl_rbuf_handle_t *handle = operation->local_handle;
+
+    if (handle->registration == NULL) {
+        handle->registration = mca_btl_rbuf_registration_take(
+            &module->registrar, mca_btl_rbuf_rank(operation->endpoint), handle->base, handle->bytes,
+            reads ? MCA_BTL_RBUF_TARGET : MCA_BTL_RBUF_SOURCE, problem);
+    }
+    return handle->registration != NULL;
+}
+
+/* With a handle: registered, unless protocol auto decides otherwise. What cannot be registered, and
+ * what comes while others wait for a registration, waits. No lock is held. */
+static enum mca_btl_rbuf_local find_registered(mca_btl_rbuf_module_t *module,
+                                               mca_btl_rbuf_operation_t *operation)
+{
+    mca_btl_rbuf_handle_t *handle = operation->local_handle;
+    struct rbuf_problem problem; /* who waits in vain reports it */
+
+    if (is_undecided(module, operation)) {
+        handle->registration = mca_btl_rbuf_auto_decide(
+            &module->registrar,
+            operation->rma.operation == RBUF_RMA_READ ? RBUF_SIDE_GET : RBUF_SIDE_SEND,
+            operation->local_address, operation->rma.bytes, &operation->timing);
+        return handle->registration != NULL ? MCA_BTL_RBUF_LOCAL_REGISTERED
+                                            : MCA_BTL_RBUF_LOCAL_COPIED;
+    }
+    if (handle->registration == NULL &&
+        atomic_load_explicit(&module->waiting, memory_order_relaxed) > 0) {
+        return MCA_BTL_RBUF_LOCAL_UNREGISTERED;
+    }
+    return make_registered(module, operation, &problem) ? MCA_BTL_RBUF_LOCAL_REGISTERED
+                                                        : MCA_BTL_RBUF_LOCAL_UNREGISTERED;
+}
+
+/* A write of few bytes goes inline, and needs nothing: a program may put a million of them, each
+ * from a place of its own. False: ask again. No lock is held. */
+static bool find_local(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation)
+{
+    const struct rbuf_rma *rma = &operation->rma;
+
+    if (rma->operation == RBUF_RMA_WRITE && mca_btl_rbuf_is_inline(module, rma->bytes)) {
+        operation->local = MCA_BTL_RBUF_LOCAL_INLINE;
+        return true;
+    }
+    if (operation->local_handle == NULL) {
+        return find_place(module, operation);
+    }
+    operation->local = find_registered(module, operation);
+    return true;
+}
+
+/* ---- the end ---- */
 
 void mca_btl_rbuf_operation_end(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation,
                                 int status)
@@ -133,15 +212,16 @@ void mca_btl_rbuf_operation_end(mca_btl_rbuf_module_t *module, mca_btl_rbuf_oper
                                              .endpoint = ended.endpoint,
                                              .put_id = status == 0 ? ended.put_id : 0};
 
-    if (ended.frag != NULL && ended.rma.operation == RBUF_RMA_READ && status == 0) {
-        copy(module, &ended, RBUF_FREQUENT_GET, ended.rma.bytes);
+    if (ended.local == MCA_BTL_RBUF_LOCAL_FRAGMENT && ended.rma.operation == RBUF_RMA_READ &&
+        status == 0) {
+        copy_fragment(module, &ended);
     }
     mca_btl_rbuf_lock(module);
     if (ended.bounce != NULL) {
         mca_btl_rbuf_word_give(module, ended.bounce);
     }
     module->copying -= ended.copied;
-    mca_btl_rbuf_operation_unplace(module, &ended);
+    leave_place(module, &ended);
     if (status == 0) {
         mca_btl_rbuf_auto_took(&module->registrar, &ended.timing, ns);
     }
@@ -167,7 +247,8 @@ void mca_btl_rbuf_operation_end(mca_btl_rbuf_module_t *module, mca_btl_rbuf_oper
 
 /* ---- copied ---- */
 
-void mca_btl_rbuf_operation_copy(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation)
+/* Copies it through staging: core/rendezvous/put.h, core/onesided/get.h. The lock is held. */
+static void start_copied(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation)
 {
     const struct rbuf_rma rma = operation->rma;
     struct rbuf_peer *peer = operation->endpoint->peer;
@@ -221,83 +302,29 @@ static void start_registered(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operati
     mca_btl_rbuf_operation_post(module, operation);
 }
 
-/* Protocol auto has a choice: the memory is worth a thought, and not registered anyway. */
-static bool is_undecided(const mca_btl_rbuf_module_t *module,
-                         const mca_btl_rbuf_operation_t *operation)
-{
-    return module->registrar.choice != NULL && operation->rma.bytes >= module->room[RBUF_CONTROL] &&
-           operation->local_handle != NULL && operation->local_handle->registration == NULL;
-}
-
-bool mca_btl_rbuf_operation_start(mca_btl_rbuf_module_t *module,
+/* What waits for a registration; both hold the lock. */
+static void wait_for_registration(mca_btl_rbuf_module_t *module,
                                   mca_btl_rbuf_operation_t *operation)
 {
-    const mca_btl_rbuf_handle_t *handle = operation->local_handle;
-    const mca_btl_rbuf_frag_t *frag = operation->frag;
-    struct rbuf_rma *rma = &operation->rma;
-
-    if (rma->operation == RBUF_RMA_WRITE && mca_btl_rbuf_is_inline(module, rma->bytes)) {
-        if (handle != NULL && handle->registration != NULL) {
-            rma->lkey = handle->registration->mr->lkey; /* for when it is merged */
-        }
-        mca_btl_rbuf_operation_post(module, operation);
-    } else if (handle == NULL && frag == NULL && operation->held == NULL) {
-        mca_btl_rbuf_operation_copy(module, operation);
-    } else if (handle == NULL) { /* a place was found for it */
-        rma->local = frag != NULL ? frag->am.header + 1 : operation->local_address;
-        rma->lkey = frag != NULL ? frag->am.lkey : operation->held->lkey;
-        mca_btl_rbuf_operation_post(module, operation);
-    } else if (is_undecided(module, operation)) {
-        return false;
-    } else if (!SLIST_EMPTY(&module->pending)) {
-        SLIST_INSERT_HEAD(&module->pending, operation, link);
-    } else if (handle->registration != NULL) {
-        start_registered(module, operation);
-    } else {
-        return false;
-    }
-    return true;
+    SLIST_INSERT_HEAD(&module->pending, operation, link);
+    atomic_fetch_add_explicit(&module->waiting, 1, memory_order_relaxed);
 }
 
-/* False: the local memory cannot be registered. No lock is held. */
-static bool make_registered(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation,
-                            struct rbuf_problem *problem)
+static mca_btl_rbuf_operation_t *next_that_waits(mca_btl_rbuf_module_t *module)
 {
-    const bool reads = operation->rma.operation == RBUF_RMA_READ; /* into the memory */
-    mca_btl_rbuf_handle_t *handle = operation->local_handle;
+    mca_btl_rbuf_operation_t *operation = SLIST_FIRST(&module->pending);
 
-    if (handle->registration == NULL) {
-        handle->registration = mca_btl_rbuf_registration_take(
-            &module->registrar, mca_btl_rbuf_rank(operation->endpoint), handle->base, handle->bytes,
-            reads ? MCA_BTL_RBUF_TARGET : MCA_BTL_RBUF_SOURCE, problem);
+    if (operation != NULL) {
+        SLIST_REMOVE_HEAD(&module->pending, link);
+        atomic_fetch_sub_explicit(&module->waiting, 1, memory_order_relaxed);
     }
-    return handle->registration != NULL;
+    return operation;
 }
 
-void mca_btl_rbuf_operation_decide(mca_btl_rbuf_module_t *module,
-                                   mca_btl_rbuf_operation_t *operation)
-{
-    const enum rbuf_side side =
-        operation->rma.operation == RBUF_RMA_READ ? RBUF_SIDE_GET : RBUF_SIDE_SEND;
-
-    if (!is_undecided(module, operation)) {
-        mca_btl_rbuf_operation_register(module, operation);
-        return;
-    }
-    operation->local_handle->registration =
-        mca_btl_rbuf_auto_decide(&module->registrar, side, operation->local_address,
-                                 operation->rma.bytes, &operation->timing);
-    mca_btl_rbuf_lock(module);
-    if (operation->local_handle->registration != NULL) {
-        (void) mca_btl_rbuf_operation_start(module, operation);
-    } else {
-        mca_btl_rbuf_operation_copy(module, operation);
-    }
-    mca_btl_rbuf_unlock(module);
-}
-
-void mca_btl_rbuf_operation_register(mca_btl_rbuf_module_t *module,
-                                     mca_btl_rbuf_operation_t *operation)
+/* Registers its local memory and starts it in place. Where this fails while others hold
+ * registrations it waits until one of them ends: osc/rdma takes no notice of a put that failed, so
+ * that what is given up here would be lost. No lock is held. */
+static void register_and_start(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation)
 {
     struct rbuf_problem problem;
     bool registered;
@@ -314,13 +341,112 @@ void mca_btl_rbuf_operation_register(mca_btl_rbuf_module_t *module,
         if (registered) {
             start_registered(module, operation);
         } else if (waits) {
-            SLIST_INSERT_HEAD(&module->pending, operation, link);
+            wait_for_registration(module, operation);
         }
         mca_btl_rbuf_unlock(module);
     } while (!registered && !waits && !alone);
     if (!registered && !waits) {
         mca_btl_rbuf_help_pinned(MCA_BTL_RBUF_PINNED_BUFFER, &problem);
         mca_btl_rbuf_operation_end(module, operation, -ENOMEM);
+    }
+}
+
+/* By what was found for its local memory. Behind those that wait for a registration it waits, too.
+ * False: register_and_start() is to be called, without the lock, which is held here. */
+static bool start_found(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation)
+{
+    const mca_btl_rbuf_handle_t *handle = operation->local_handle;
+    const mca_btl_rbuf_frag_t *frag = operation->frag;
+    struct rbuf_rma *rma = &operation->rma;
+
+    switch (operation->local) {
+    case MCA_BTL_RBUF_LOCAL_INLINE:
+        if (handle != NULL && handle->registration != NULL) {
+            rma->lkey = handle->registration->mr->lkey; /* for when it is merged */
+        }
+        mca_btl_rbuf_operation_post(module, operation);
+        return true;
+    case MCA_BTL_RBUF_LOCAL_REUSED:
+        rma->lkey = operation->use.lkey;
+        mca_btl_rbuf_operation_post(module, operation);
+        return true;
+    case MCA_BTL_RBUF_LOCAL_FRAGMENT:
+        rma->local = frag->am.header + 1;
+        rma->lkey = frag->am.lkey;
+        mca_btl_rbuf_operation_post(module, operation);
+        return true;
+    case MCA_BTL_RBUF_LOCAL_COPIED:
+        start_copied(module, operation);
+        return true;
+    case MCA_BTL_RBUF_LOCAL_REGISTERED:
+    case MCA_BTL_RBUF_LOCAL_UNREGISTERED:
+        break;
+    case MCA_BTL_RBUF_LOCAL_OTHER: /* does not come here */
+        return true;
+    }
+    if (!SLIST_EMPTY(&module->pending)) {
+        wait_for_registration(module, operation);
+    } else if (operation->local == MCA_BTL_RBUF_LOCAL_REGISTERED) {
+        start_registered(module, operation);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static void count_one_sided(struct mca_btl_rbuf_one_sided *counters, const struct rbuf_rma *rma)
+{
+    if (rma->operation == RBUF_RMA_READ) {
+        counters->gets++;
+        counters->get_bytes += rma->bytes;
+    } else {
+        counters->puts++;
+        counters->put_bytes += rma->bytes;
+    }
+}
+
+int mca_btl_rbuf_operation_start(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *wanted)
+{
+    mca_btl_rbuf_operation_t *operation;
+    bool under_way;
+
+    if (!find_local(module, wanted)) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    mca_btl_rbuf_lock(module);
+    operation = mca_btl_rbuf_operation_take(module, wanted);
+    if (operation == NULL) {
+        leave_place(module, wanted);
+        mca_btl_rbuf_unlock(module);
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    if (operation->one_sided) {
+        count_one_sided(&module->one_sided, &operation->rma);
+    }
+    if (operation->rma.operation == RBUF_RMA_WRITE &&
+        operation->endpoint->peer->early_out != NULL) {
+        /* The message does not go behind its early data. */
+        rbuf_early_forget(operation->endpoint->peer, operation->local_address);
+    }
+    under_way = start_found(module, operation);
+    mca_btl_rbuf_unlock(module);
+    if (!under_way) {
+        register_and_start(module, operation);
+    }
+    return OPAL_SUCCESS;
+}
+
+void mca_btl_rbuf_operation_restart(mca_btl_rbuf_module_t *module,
+                                    mca_btl_rbuf_operation_t *operation)
+{
+    bool under_way;
+
+    (void) find_local(module, operation); /* there is a handle */
+    mca_btl_rbuf_lock(module);
+    under_way = start_found(module, operation);
+    mca_btl_rbuf_unlock(module);
+    if (!under_way) {
+        register_and_start(module, operation);
     }
 }
 
@@ -334,11 +460,10 @@ static void holder_ended(mca_btl_rbuf_module_t *module)
     mca_btl_rbuf_lock(module);
     module->holding--;
     do {
-        operation = SLIST_FIRST(&module->pending);
+        operation = next_that_waits(module);
         if (operation != NULL) {
-            SLIST_REMOVE_HEAD(&module->pending, link);
             mca_btl_rbuf_unlock(module);
-            mca_btl_rbuf_operation_register(module, operation);
+            register_and_start(module, operation);
             mca_btl_rbuf_lock(module);
         }
     } while (operation != NULL && module->holding == 0);

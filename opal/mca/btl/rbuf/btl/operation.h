@@ -4,12 +4,23 @@
 
 #include "registration/auto.h"
 #include "peers/endpoint.h"
-#include "registration/frequent.h"
+#include "registration/reuse.h"
 #include "btl/register_mem.h"
 #include "module/thresholds.h"
 #include "core/onesided/get.h"
 #include "core/rendezvous/put.h"
 #include "core/onesided/rma.h"
+
+/* How the local memory of a put or get is had. */
+enum mca_btl_rbuf_local {
+    MCA_BTL_RBUF_LOCAL_OTHER,       /* staged, or an atomic */
+    MCA_BTL_RBUF_LOCAL_INLINE,      /* a put that travels inside its request */
+    MCA_BTL_RBUF_LOCAL_REUSED,      /* registered, as it is frequently used */
+    MCA_BTL_RBUF_LOCAL_FRAGMENT,    /* the data stands in a fragment of ours */
+    MCA_BTL_RBUF_LOCAL_COPIED,      /* goes through staging, in chunks */
+    MCA_BTL_RBUF_LOCAL_REGISTERED,  /* by its handle */
+    MCA_BTL_RBUF_LOCAL_UNREGISTERED /* to be registered for its handle, which may have to wait */
+};
 
 /* A put, get or atomic under way, and whom to tell. */
 typedef struct mca_btl_rbuf_operation {
@@ -20,11 +31,11 @@ typedef struct mca_btl_rbuf_operation {
     };
     mca_btl_base_endpoint_t *endpoint;
     void *local_address;
-    mca_btl_rbuf_handle_t *local_handle; /* NULL: one of these two, inline, or copied */
-    struct rbuf_frequent_held *held;     /* its local memory's registration */
-    mca_btl_rbuf_frag_t *frag;           /* the data stands there */
-    bool timed;                          /* its copy is */
-    bool one_sided;                      /* not ob1's: core may hold it, and a flush waits for it */
+    mca_btl_rbuf_handle_t *local_handle; /* may be NULL */
+    enum mca_btl_rbuf_local local;
+    struct mca_btl_rbuf_use use; /* REUSED; FRAGMENT: whether its copy is timed */
+    mca_btl_rbuf_frag_t *frag;   /* FRAGMENT */
+    bool one_sided;              /* not ob1's: core may hold it, and a flush waits for it */
     mca_btl_base_rdma_completion_fn_t callback;
     void *context;
     void *data;
@@ -52,44 +63,19 @@ void mca_btl_rbuf_operations_close(mca_btl_rbuf_module_t *module);
 uint64_t *mca_btl_rbuf_word_take(mca_btl_rbuf_module_t *module);
 void mca_btl_rbuf_word_give(mca_btl_rbuf_module_t *module, uint64_t *word);
 
-/* Finds a place in registered memory for an operation without a handle, and has a put's data there;
- * none for what is too long for a fragment, which is to be copied in chunks. False: there is none
- * now. No lock is held. */
-bool mca_btl_rbuf_operation_place(mca_btl_rbuf_module_t *module,
-                                  mca_btl_rbuf_operation_t *operation, enum rbuf_frequent_kind kind,
-                                  size_t bytes);
+/* Starts a put or get in place, or copied: `wanted` has endpoint, local_*, rma, one_sided and whom
+ * to tell. Finds its local memory, on the way down, before the lock is taken; comes up once. 0, or
+ * OPAL_ERR_OUT_OF_RESOURCE: ask again. No lock is held. */
+int mca_btl_rbuf_operation_start(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *wanted);
 
-/* Gives it back; nothing if there is none. The lock is held. */
-void mca_btl_rbuf_operation_unplace(mca_btl_rbuf_module_t *module,
-                                    const mca_btl_rbuf_operation_t *operation);
+/* The same of an operation that was taken, as something else, and has a handle; its rma is set. */
+void mca_btl_rbuf_operation_restart(mca_btl_rbuf_module_t *module,
+                                    mca_btl_rbuf_operation_t *operation);
 
 /* Hands it to core, which may hold it until the next call of progress; should none come, the
  * thread sees to it. The lock is held. */
 void mca_btl_rbuf_operation_post(mca_btl_rbuf_module_t *module,
                                  mca_btl_rbuf_operation_t *operation);
-
-/* Starts it in place, or copied if nobody registered its memory or found it a place, or puts it
- * aside behind those that wait for a registration. False: mca_btl_rbuf_operation_decide() is to be
- * called. A write of few bytes goes inline and
- * needs that not: a program may put a million of them, each from a place of its own. The lock is
- * held. */
-bool mca_btl_rbuf_operation_start(mca_btl_rbuf_module_t *module,
-                                  mca_btl_rbuf_operation_t *operation);
-
-/* Copies it through staging: core/rendezvous/put.h, get.h. The lock is held. */
-void mca_btl_rbuf_operation_copy(mca_btl_rbuf_module_t *module,
-                                 mca_btl_rbuf_operation_t *operation);
-
-/* What mca_btl_rbuf_operation_start() left: has protocol auto decide whether its local memory is to
- * be registered, and starts it in place, or copied. No lock is held. */
-void mca_btl_rbuf_operation_decide(mca_btl_rbuf_module_t *module,
-                                   mca_btl_rbuf_operation_t *operation);
-
-/* Registers its local memory and starts it in place. Where this fails while others hold
- * registrations it waits until one of them ends: osc/rdma takes no notice of a put that failed, so
- * that what is given up here would be lost. No lock is held. */
-void mca_btl_rbuf_operation_register(mca_btl_rbuf_module_t *module,
-                                     mca_btl_rbuf_operation_t *operation);
 
 /* Tells Open MPI, and frees it for the next, behind the callback if a flush may wait for it:
  * osc/rdma frees then what its callback looks at. No lock is held. */

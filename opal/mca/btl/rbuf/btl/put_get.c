@@ -27,30 +27,33 @@
 
 /* ---- puts ---- */
 
-/* The lock is held. */
-static void put_staged(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation,
-                       const struct rbuf_offer *offer)
+/* Open MPI puts what it asked for; a part of a staged offer has no schedule. */
+static bool is_whole(const mca_btl_rbuf_operation_t *wanted, const struct rbuf_offer *offer)
 {
-    operation->put_id = offer->id;
-    operation->put = (struct rbuf_put){.source = operation->local_address, .offer = *offer};
-    mca_btl_rbuf_auto_lane(&module->registrar, operation->local_address, offer->bytes,
-                           &operation->timing);
-    mca_btl_rbuf_endpoint_use(operation->endpoint);
-    rbuf_put_start(operation->endpoint->peer, &operation->put);
+    return wanted->local_handle != NULL && wanted->rma.remote == offer->base &&
+           wanted->rma.bytes == offer->bytes;
 }
 
-/* Puts into registered memory; it ends when the data is there, so that nothing has to wait for it.
- * False: mca_btl_rbuf_operation_decide() is to be called without the lock, which is held here. */
-static bool put_in_place(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation,
-                         uint64_t remote, uint32_t rkey, size_t size)
+static int put_staged(mca_btl_rbuf_module_t *module, const mca_btl_rbuf_operation_t *wanted,
+                      const struct rbuf_offer *offer)
 {
-    operation->put_id = 0;
-    operation->rma = (struct rbuf_rma){.operation = RBUF_RMA_WRITE,
-                                       .local = operation->local_address,
-                                       .remote = remote,
-                                       .bytes = size,
-                                       .rkey = rkey};
-    return mca_btl_rbuf_operation_start(module, operation);
+    struct rbuf_peer *peer = wanted->endpoint->peer;
+    mca_btl_rbuf_operation_t *operation;
+
+    mca_btl_rbuf_lock(module);
+    operation = mca_btl_rbuf_operation_take(module, wanted);
+    if (operation != NULL && is_whole(wanted, offer)) {
+        operation->put_id = offer->id;
+        operation->put = (struct rbuf_put){.source = operation->local_address, .offer = *offer};
+        mca_btl_rbuf_auto_lane(&module->registrar, operation->local_address, offer->bytes,
+                               &operation->timing);
+        mca_btl_rbuf_endpoint_use(operation->endpoint);
+        rbuf_put_start(peer, &operation->put);
+    } else if (operation != NULL) {
+        rbuf_core_raise(&module->core, RBUF_EVENT_PUT, peer, &operation->put, -EPROTO);
+    }
+    mca_btl_rbuf_unlock(module);
+    return operation != NULL ? OPAL_SUCCESS : OPAL_ERR_OUT_OF_RESOURCE;
 }
 
 int mca_btl_rbuf_put(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
@@ -61,53 +64,29 @@ int mca_btl_rbuf_put(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoi
                      void *data)
 {
     mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
-    mca_btl_rbuf_operation_t wanted = {.endpoint = endpoint,
+    mca_btl_rbuf_operation_t wanted = {.rma = {.operation = RBUF_RMA_WRITE,
+                                               .local = local_address,
+                                               .remote = remote_address,
+                                               .bytes = size},
+                                       .endpoint = endpoint,
                                        .local_address = local_address,
                                        .local_handle = local_handle,
                                        .callback = callback,
                                        .context = context,
                                        .data = data};
-    mca_btl_rbuf_operation_t *operation;
     const struct rbuf_offer *offer;
-    bool under_way = true;
 
     (void) flags, (void) order;
     if (endpoint == NULL || remote_handle == NULL) {
         return OPAL_ERR_NOT_AVAILABLE;
     }
     offer = &remote_handle->offer; /* all of it that travelled */
+    if (offer->mode != RBUF_OFFER_DIRECT && offer->mode != RBUF_OFFER_WINDOW) {
+        return put_staged(module, &wanted, offer);
+    }
+    wanted.rma.rkey = offer->rkey;
     wanted.one_sided = offer->mode == RBUF_OFFER_WINDOW;
-    if (local_handle == NULL && !mca_btl_rbuf_is_inline(module, size) &&
-        !mca_btl_rbuf_operation_place(module, &wanted, RBUF_FREQUENT_PUT, size)) {
-        return OPAL_ERR_OUT_OF_RESOURCE;
-    }
-    mca_btl_rbuf_lock(module);
-    operation = mca_btl_rbuf_operation_take(module, &wanted);
-    if (operation == NULL) {
-        mca_btl_rbuf_operation_unplace(module, &wanted);
-        mca_btl_rbuf_unlock(module);
-        return OPAL_ERR_OUT_OF_RESOURCE;
-    }
-    if (operation->one_sided) {
-        module->one_sided.puts++;
-        module->one_sided.put_bytes += size;
-    }
-    if (offer->mode == RBUF_OFFER_DIRECT || offer->mode == RBUF_OFFER_WINDOW) {
-        if (endpoint->peer->early_out != NULL) { /* the message does not go behind its early data */
-            rbuf_early_forget(endpoint->peer, local_address);
-        }
-        under_way = put_in_place(module, operation, remote_address, offer->rkey, size);
-    } else if (local_handle != NULL && remote_address == offer->base && size == offer->bytes) {
-        put_staged(module, operation, offer);
-    } else {
-        /* Open MPI puts what it asked for; a part of a staged offer has no schedule. */
-        rbuf_core_raise(&module->core, RBUF_EVENT_PUT, endpoint->peer, &operation->put, -EPROTO);
-    }
-    mca_btl_rbuf_unlock(module);
-    if (!under_way) {
-        mca_btl_rbuf_operation_decide(module, operation);
-    }
-    return OPAL_SUCCESS;
+    return mca_btl_rbuf_operation_start(module, &wanted);
 }
 
 void mca_btl_rbuf_put_ended(mca_btl_rbuf_module_t *module, struct rbuf_put *put, int status)
@@ -124,14 +103,14 @@ void mca_btl_rbuf_put_direct(mca_btl_rbuf_module_t *module, struct rbuf_put *put
 {
     mca_btl_rbuf_operation_t *operation = (mca_btl_rbuf_operation_t *) (void *) put;
     const struct rbuf_offer offer = put->offer;
-    bool under_way;
 
-    mca_btl_rbuf_lock(module);
-    under_way = put_in_place(module, operation, offer.base, offer.rkey, offer.bytes);
-    mca_btl_rbuf_unlock(module);
-    if (!under_way) {
-        mca_btl_rbuf_operation_decide(module, operation);
-    }
+    operation->put_id = 0; /* it ends when the data is there: nothing has to wait for that */
+    operation->rma = (struct rbuf_rma){.operation = RBUF_RMA_WRITE,
+                                       .local = operation->local_address,
+                                       .remote = offer.base,
+                                       .bytes = offer.bytes,
+                                       .rkey = offer.rkey};
+    mca_btl_rbuf_operation_restart(module, operation);
 }
 
 /* ---- gets and atomics ---- */
@@ -154,8 +133,6 @@ int mca_btl_rbuf_get(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoi
                                        .callback = callback,
                                        .context = context,
                                        .data = data};
-    mca_btl_rbuf_operation_t *operation;
-    bool under_way;
 
     (void) flags, (void) order;
     if (endpoint == NULL || remote_handle == NULL) {
@@ -163,24 +140,7 @@ int mca_btl_rbuf_get(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoi
     }
     wanted.rma.rkey = remote_handle->offer.rkey;
     wanted.one_sided = remote_handle->offer.mode == RBUF_OFFER_WINDOW;
-    if (local_handle == NULL &&
-        !mca_btl_rbuf_operation_place(module, &wanted, RBUF_FREQUENT_GET, size)) {
-        return OPAL_ERR_OUT_OF_RESOURCE;
-    }
-    mca_btl_rbuf_lock(module);
-    operation = mca_btl_rbuf_operation_take(module, &wanted);
-    if (operation == NULL) {
-        mca_btl_rbuf_operation_unplace(module, &wanted);
-    } else if (operation->one_sided) {
-        module->one_sided.gets++;
-        module->one_sided.get_bytes += size;
-    }
-    under_way = operation == NULL || mca_btl_rbuf_operation_start(module, operation);
-    mca_btl_rbuf_unlock(module);
-    if (!under_way) {
-        mca_btl_rbuf_operation_decide(module, operation);
-    }
-    return operation != NULL ? OPAL_SUCCESS : OPAL_ERR_OUT_OF_RESOURCE;
+    return mca_btl_rbuf_operation_start(module, &wanted);
 }
 
 /*

@@ -17,8 +17,8 @@
 #include "module/convertor.h"
 #include "module/eager_limit.h"
 #include "module/fragment.h"
-#include "btl/in_place.h"
 #include "peers/packed.h"
+#include "registration/reuse.h"
 #include "params/params.h"
 #include "module/thresholds.h"
 #include "core/choice/choice.h"
@@ -42,9 +42,8 @@ static void count_fragment(mca_btl_rbuf_module_t *module, size_t bytes)
     module->fragment_bytes += bytes;
 }
 
-/* A message for a ring goes over send/receive. No lock is held. */
-static void note_beside(mca_btl_rbuf_module_t *module, const mca_btl_base_endpoint_t *endpoint,
-                        size_t bytes)
+void mca_btl_rbuf_send_beside(mca_btl_rbuf_module_t *module,
+                              const mca_btl_base_endpoint_t *endpoint, size_t bytes)
 {
     mca_btl_rbuf_eager_beside(module, endpoint->peer,
                               atomic_load_explicit(&endpoint->detached, memory_order_relaxed),
@@ -107,7 +106,9 @@ void mca_btl_rbuf_sent(mca_btl_rbuf_module_t *module, struct rbuf_am *am, int st
     bool detached = frag->state == MCA_BTL_RBUF_FRAG_DETACHED;
 
     if (frag->role == MCA_BTL_RBUF_IN_PLACE) {
-        mca_btl_rbuf_frequent_end(&module->registrar, frag->held);
+        mca_btl_rbuf_lock(module);
+        module->registrar.reuse->end(&module->registrar, frag->held);
+        mca_btl_rbuf_unlock(module);
     }
     if (!detached) {
         frag->state = MCA_BTL_RBUF_FRAG_USER;
@@ -272,62 +273,18 @@ copy_by_ring(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
                : send_by_slots(module, endpoint, convertor, header, header_size, payload_size, tag);
 }
 
-/* From where it is; else copied into the ring; else packed into a fragment, which is then a message
- * like any other. */
-static int gather_or_copy(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
-                          mca_btl_rbuf_frag_t *frag, mca_btl_base_tag_t tag)
+bool mca_btl_rbuf_send_by_ring(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
+                               struct opal_convertor_t *convertor, const void *header,
+                               size_t header_size, size_t payload_size, mca_btl_base_tag_t tag)
 {
-    const size_t header_size = frag->segment.seg_len - frag->source_bytes;
-    unsigned char *header = frag->segment.seg_addr.pval;
-    size_t packed = frag->source_bytes;
-
-    if (frag->held != NULL) {
-        frag->am.bytes = (uint32_t) frag->segment.seg_len;
-        frag->am.tag = tag;
-        frag->am.argument = mca_btl_rbuf_callback_after(endpoint);
-        if (mca_btl_rbuf_in_place_send(module, endpoint, frag)) {
-            return OPAL_SUCCESS;
-        }
-    }
-    if (copy_by_ring(module, endpoint, frag->convertor, header, header_size, packed, tag)) {
-        mca_btl_rbuf_lock(module);
-        mca_btl_rbuf_frag_give(frag);
-        mca_btl_rbuf_unlock(module);
-        return 1;
-    }
-    if (!mca_btl_rbuf_fits_control(module, frag->segment.seg_len)) {
-        note_beside(module, endpoint, frag->segment.seg_len);
-    }
-    frag->role = MCA_BTL_RBUF_MESSAGE;
-    if (!mca_btl_rbuf_pack(frag->convertor, header + header_size, &packed) ||
-        packed != frag->source_bytes) {
-        return OPAL_ERROR;
-    }
-    return mca_btl_rbuf_send(&module->super, endpoint, &frag->base, tag);
+    return copy_by_ring(module, endpoint, convertor, header, header_size, payload_size, tag);
 }
 
-/* The same, and tells how long a copied message took, whichever way it went. */
-static __attribute__((noinline)) int send_in_place(mca_btl_rbuf_module_t *module,
-                                                   mca_btl_base_endpoint_t *endpoint,
-                                                   mca_btl_rbuf_frag_t *frag,
-                                                   mca_btl_base_tag_t tag)
+int mca_btl_rbuf_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
+                      mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag)
 {
-    const bool timed = frag->timed && frag->held == NULL; /* a gathered one tells by itself */
-    const uint32_t bytes = (uint32_t) frag->source_bytes;
-    const uint64_t start = timed ? mca_btl_rbuf_now_ns() : 0;
-    const int status = gather_or_copy(module, endpoint, frag, tag);
-
-    if (timed && status >= 0) {
-        mca_btl_rbuf_frequent_copied(&module->registrar, RBUF_FREQUENT_SEND, bytes, start);
-    }
-    return status;
-}
-
-static __attribute__((noinline)) int send_packed(mca_btl_rbuf_module_t *module,
-                                                 mca_btl_base_endpoint_t *endpoint,
-                                                 mca_btl_rbuf_frag_t *frag, mca_btl_base_tag_t tag)
-{
-    mca_btl_base_descriptor_t *descriptor = &frag->base;
+    mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
+    mca_btl_rbuf_frag_t *frag = (mca_btl_rbuf_frag_t *) descriptor;
     bool owned = descriptor->des_flags & MCA_BTL_DES_FLAGS_BTL_OWNERSHIP;
     bool callback = descriptor->des_flags & MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
     bool detached;
@@ -358,17 +315,6 @@ static __attribute__((noinline)) int send_packed(mca_btl_rbuf_module_t *module,
     }
     mca_btl_rbuf_unlock(module);
     return callback || (under_way && !detached) ? OPAL_SUCCESS : 1;
-}
-
-int mca_btl_rbuf_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
-                      mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag)
-{
-    mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
-    mca_btl_rbuf_frag_t *frag = (mca_btl_rbuf_frag_t *) descriptor;
-
-    return frag->role == MCA_BTL_RBUF_IN_PLACE /* of this module */
-               ? send_in_place(module, endpoint, frag, tag)
-               : send_packed(module, endpoint, frag, tag);
 }
 
 /* One piece on the stack, straight into the request. */
@@ -418,7 +364,7 @@ send_otherwise(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
         return OPAL_SUCCESS;
     }
     if (!mca_btl_rbuf_fits_control(module, bytes)) {
-        note_beside(module, endpoint, bytes);
+        mca_btl_rbuf_send_beside(module, endpoint, bytes);
     }
     if (has_many_detached(endpoint)) {
         if (descriptor != NULL) {
@@ -443,55 +389,15 @@ send_otherwise(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
     return OPAL_ERR_RESOURCE_BUSY;
 }
 
-/* By the ring or over send/receive, and tells how long that took if it is to be told. */
-static __attribute__((noinline)) int
-send_looked_at(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
-               struct opal_convertor_t *convertor, const void *header, size_t header_size,
-               size_t payload_size, uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
-               mca_btl_base_descriptor_t **descriptor)
-{
-    const bool timed = mca_btl_rbuf_in_place_sample(module, endpoint, convertor, payload_size);
-    const uint64_t start = timed ? mca_btl_rbuf_now_ns() : 0;
-    const int status =
-        copy_by_ring(module, endpoint, convertor, header, header_size, payload_size, tag)
-            ? OPAL_SUCCESS
-            : send_otherwise(module, endpoint, convertor, header, header_size, payload_size, order,
-                             flags, tag, descriptor);
-
-    if (timed && status == OPAL_SUCCESS) {
-        mca_btl_rbuf_frequent_copied(&module->registrar, RBUF_FREQUENT_SEND,
-                                     (uint32_t) payload_size, start);
-    }
-    return status;
-}
-
-/* What mca_btl_rbuf_sendi() does not do itself. One call of one function there: what that is handed
- * takes registers of the usual way otherwise. */
-static __attribute__((noinline)) int
-send_unusual(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
-             struct opal_convertor_t *convertor, const void *header, size_t header_size,
-             size_t payload_size, uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
-             mca_btl_base_descriptor_t **descriptor, bool looked_at)
-{
-    return looked_at ? send_looked_at(module, endpoint, convertor, header, header_size,
-                                      payload_size, order, flags, tag, descriptor)
-                     : send_otherwise(module, endpoint, convertor, header, header_size,
-                                      payload_size, order, flags, tag, descriptor);
-}
-
 int mca_btl_rbuf_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
                        struct opal_convertor_t *convertor, void *header, size_t header_size,
                        size_t payload_size, uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
                        mca_btl_base_descriptor_t **descriptor)
 {
     mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
-    const bool looked_at = module->registrar.frequent != NULL &&
-                           mca_btl_rbuf_frequent_is_due(module->registrar.frequent, payload_size);
 
-    if (!looked_at &&
-        copy_by_ring(module, endpoint, convertor, header, header_size, payload_size, tag)) {
-        return OPAL_SUCCESS;
-    }
-    return send_unusual(module, endpoint, convertor, header, header_size, payload_size, order,
-                        flags, tag, descriptor, looked_at);
+    return copy_by_ring(module, endpoint, convertor, header, header_size, payload_size, tag)
+               ? OPAL_SUCCESS
+               : send_otherwise(module, endpoint, convertor, header, header_size, payload_size,
+                                order, flags, tag, descriptor);
 }

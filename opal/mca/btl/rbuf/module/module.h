@@ -131,8 +131,9 @@ struct mca_btl_rbuf_module_t {
     SLIST_HEAD(, mca_btl_base_registration_handle_t) windows; /* for atomics of all processes */
     SLIST_HEAD(, mca_btl_rbuf_operation) operations;          /* free ones */
     SLIST_HEAD(, mca_btl_rbuf_operation) pending;             /* wait for a registration */
-    uint32_t holding;                               /* operations under way that hold one */
-    uint32_t copying;                               /* one-sided ones under way that are copied */
+    _Atomic uint32_t waiting; /* of those; written with the lock held, read without */
+    uint32_t holding;         /* operations under way that hold one */
+    uint32_t copying;         /* one-sided ones under way that are copied */
     TAILQ_HEAD(, mca_btl_rbuf_operation) under_way; /* one-sided, in order of start */
     uint64_t started;                               /* of those */
     uint64_t bounced;                               /* counter: puts and gets through a fragment */
