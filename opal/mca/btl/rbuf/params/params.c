@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "params/help.h"
+#include "params/left_out.h"
 #include "params/values.h"
 #include "common/names.h"
 #include "core/base/schedule.h"
@@ -66,9 +67,18 @@ struct parameter {
 
 #define EARLY_BLOCKS_MOST 1024u /* of a slot: as many have flags of their own */
 
+#if RBUF_HAVE_HELPER
+#define PROTOCOLS "superpipeline, pipeline, copy, register, rcache, auto, helper, default"
+#define HELPER_TEXT                                                                                \
+    ". helper: written in place, registered by a thread shortly before its predicted use and "     \
+    "deregistered behind it (needs allow_cache, and an idle core: see helper_policy)"
+#else
+#define PROTOCOLS   "superpipeline, pipeline, copy, register, rcache, auto, default"
+#define HELPER_TEXT ""
+#endif
+
 static const struct parameter table[] = {
-    {"protocol", "default", CHOICE, 0, 0, protocols, NULL, 0, 3, FIELD(protocol),
-     "superpipeline, pipeline, copy, register, rcache, auto, helper, default",
+    {"protocol", "default", CHOICE, 0, 0, protocols, NULL, 0, 3, FIELD(protocol), PROTOCOLS,
      "How a contiguous message above the eager limit travels. default: superpipeline where a core "
      "copies faster than the ports carry, which is measured at start, auto elsewhere. "
      "superpipeline: copied through "
@@ -80,9 +90,7 @@ static const struct parameter table[] = {
      "auto: written in place from and to buffers that the program uses again, where that has been "
      "seen to be faster and to be worth their registration, superpipeline else; without "
      "allow_cache "
-     "in place only where a registration for each message is worth it. helper: written in place, "
-     "registered by a thread shortly before its predicted use and deregistered behind it (needs "
-     "allow_cache, and an idle core: see helper_policy)"},
+     "in place only where a registration for each message is worth it" HELPER_TEXT},
     {"c0", "12k", SIZE, 512, GIB, NULL, NULL, 0, 4, FIELD(c0),
      "bytes, 512 to largest_chunk, in whole blocks (rounded up)",
      "First chunk of a staged message (C0). Behind a rendezvous best is what the processor "
@@ -390,6 +398,7 @@ static const struct parameter table[] = {
 #define PARAMETERS (sizeof(table) / sizeof(table[0]))
 
 static char *values[PARAMETERS]; /* as Open MPI read them */
+static const mca_base_component_t *owner;
 
 static int register_version(const mca_base_component_t *component)
 {
@@ -406,11 +415,15 @@ int mca_btl_rbuf_params_register(const mca_base_component_t *component)
 {
     char text[2048];
 
+    owner = component;
     for (size_t i = 0; i < PARAMETERS; i++) {
         const struct parameter *parameter = &table[i];
         int status;
 
         values[i] = (char *) (uintptr_t) parameter->initial;
+        if (mca_btl_rbuf_left_out(parameter->name) != NULL) {
+            continue;
+        }
         snprintf(text, sizeof(text), "%s (%s; default: %s)", parameter->text, parameter->range,
                  parameter->initial[0] == '\0' ? "none" : parameter->initial);
         status = mca_base_component_var_register(
@@ -493,6 +506,43 @@ static bool read_all(void)
         }
     }
     return true;
+}
+
+/* Whether somebody has set a parameter that is not registered: to ask that of Open MPI it is, for a
+ * moment. */
+static bool is_set(const char *name)
+{
+    mca_base_var_source_t source = MCA_BASE_VAR_SOURCE_DEFAULT;
+    char *value = NULL;
+    int variable = mca_base_component_var_register(owner, name, "", MCA_BASE_VAR_TYPE_STRING, NULL,
+                                                   0, MCA_BASE_VAR_FLAG_INTERNAL, OPAL_INFO_LVL_9,
+                                                   MCA_BASE_VAR_SCOPE_READONLY, &value);
+
+    if (variable < 0) {
+        return false;
+    }
+    (void) mca_base_var_get_value(variable, NULL, &source, NULL);
+    (void) mca_base_var_deregister(variable);
+    return source != MCA_BASE_VAR_SOURCE_DEFAULT;
+}
+
+/* Says once that parameters of features were set that this build leaves out. */
+static void tell_left_out(void)
+{
+    char names[512] = "";
+    size_t length = 0;
+    const char *feature = NULL;
+
+    for (size_t i = 0; i < PARAMETERS; i++) {
+        if (mca_btl_rbuf_left_out(table[i].name) != NULL && is_set(table[i].name)) {
+            feature = mca_btl_rbuf_left_out(table[i].name);
+            length += (size_t) snprintf(names + length, sizeof(names) - length, "%sbtl_rbuf_%s",
+                                        length > 0 ? ", " : "", table[i].name);
+        }
+    }
+    if (feature != NULL) {
+        mca_btl_rbuf_help("left out", opal_process_info.nodename, names, feature, NULL);
+    }
 }
 
 static bool check_ports(struct mca_btl_rbuf_params *params)
@@ -599,6 +649,7 @@ bool mca_btl_rbuf_params_check(void)
 {
     struct mca_btl_rbuf_params *params = &mca_btl_rbuf_params;
 
+    tell_left_out();
     if (!read_all() || !check_ports(params) || !check_lists(params) || !check_sizes(params)) {
         return false;
     }
@@ -613,6 +664,9 @@ bool mca_btl_rbuf_params_check(void)
     }
     if (params->protocol == MCA_BTL_RBUF_RCACHE && params->allow_cache == MCA_BTL_RBUF_OFF) {
         return refuse("protocol", "btl_rbuf_allow_cache is off");
+    }
+    if (params->protocol == MCA_BTL_RBUF_HELPER && !RBUF_HAVE_HELPER) {
+        return refuse("protocol", "this build leaves it out (configure --without-helper)");
     }
     if (params->protocol == MCA_BTL_RBUF_HELPER && params->allow_cache == MCA_BTL_RBUF_OFF) {
         return refuse("protocol", "btl_rbuf_allow_cache is off");

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "params/left_out.h"
 #include "opal/mca/base/mca_base_pvar.h"
 
 #define CORE(field)  offsetof(struct mca_btl_rbuf_counters, core.field)
@@ -314,7 +315,12 @@ static int class_of(const struct mca_btl_rbuf_counter *counter)
 int mca_btl_rbuf_counters_register(const mca_base_component_t *component)
 {
     for (size_t i = 0; i < COUNTERS; i++) {
-        int status = mca_base_component_pvar_register(
+        int status;
+
+        if (mca_btl_rbuf_left_out(table[i].name) != NULL) {
+            continue;
+        }
+        status = mca_base_component_pvar_register(
             component, table[i].name, table[i].text, OPAL_INFO_LVL_4, class_of(&table[i]),
             MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, NULL, MCA_BASE_VAR_BIND_NO_OBJECT,
             MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS, read_counter, NULL, NULL,
