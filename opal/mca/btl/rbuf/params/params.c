@@ -526,22 +526,30 @@ static bool is_set(const char *name)
     return source != MCA_BASE_VAR_SOURCE_DEFAULT;
 }
 
-/* Says once that parameters of features were set that this build leaves out. */
+/* Says once that parameters of features were set that this build leaves out. Those of a feature
+ * stand together in the table. */
 static void tell_left_out(void)
 {
+    const char *newest = "";
+    char options[64] = "";
     char names[512] = "";
     size_t length = 0;
-    const char *feature = NULL;
 
     for (size_t i = 0; i < PARAMETERS; i++) {
-        if (mca_btl_rbuf_left_out(table[i].name) != NULL && is_set(table[i].name)) {
-            feature = mca_btl_rbuf_left_out(table[i].name);
-            length += (size_t) snprintf(names + length, sizeof(names) - length, "%sbtl_rbuf_%s",
-                                        length > 0 ? ", " : "", table[i].name);
+        const char *feature = mca_btl_rbuf_left_out(table[i].name);
+
+        if (feature == NULL || !is_set(table[i].name)) {
+            continue;
+        }
+        length += (size_t) snprintf(names + length, sizeof(names) - length, "%sbtl_rbuf_%s",
+                                    length > 0 ? ", " : "", table[i].name);
+        if (strcmp(feature, newest) != 0) {
+            strcat(strcat(options, " --without-"), feature);
+            newest = feature;
         }
     }
-    if (feature != NULL) {
-        mca_btl_rbuf_help("left out", opal_process_info.nodename, names, feature, NULL);
+    if (length > 0) {
+        mca_btl_rbuf_help("left out", opal_process_info.nodename, names, options, NULL);
     }
 }
 
