@@ -51,6 +51,7 @@ rbuf_glue_sources = \
 	%reldir%/btl_rbuf_component.c \
 	%reldir%/btl/async.c \
 	%reldir%/btl/async.h \
+	%reldir%/btl/by_ring.h \
 	%reldir%/btl/callback.c \
 	%reldir%/btl/callback.h \
 	%reldir%/btl/connections.c \

@@ -14,6 +14,7 @@
 #include "btl/in_place.h"
 
 #include "btl/bml.h"
+#include "btl/by_ring.h"
 #include "btl/callback.h"
 #include "btl/prepare.h"
 #include "btl/send.h"
@@ -104,16 +105,35 @@ sendi_looked_at(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
     return status;
 }
 
+/* One call of one function besides the ring: what that is handed takes registers of the usual way
+ * otherwise. */
+static __attribute__((noinline)) int
+sendi_otherwise(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
+                struct opal_convertor_t *convertor, void *header, size_t header_size,
+                size_t payload_size, uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
+                mca_btl_base_descriptor_t **descriptor, bool looked_at)
+{
+    return looked_at ? sendi_looked_at(btl, endpoint, convertor, header, header_size, payload_size,
+                                       order, flags, tag, descriptor)
+                     : mca_btl_rbuf_send_otherwise(mca_btl_rbuf_module(btl), endpoint, convertor,
+                                                   header, header_size, payload_size, order, flags,
+                                                   tag, descriptor);
+}
+
 static int in_place_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
                           struct opal_convertor_t *convertor, void *header, size_t header_size,
                           size_t payload_size, uint8_t order, uint32_t flags,
                           mca_btl_base_tag_t tag, mca_btl_base_descriptor_t **descriptor)
 {
-    return mca_btl_rbuf_frequent_is_due(mca_btl_rbuf_module(btl)->registrar.frequent, payload_size)
-               ? sendi_looked_at(btl, endpoint, convertor, header, header_size, payload_size, order,
-                                 flags, tag, descriptor)
-               : mca_btl_rbuf_sendi(btl, endpoint, convertor, header, header_size, payload_size,
-                                    order, flags, tag, descriptor);
+    mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
+    const bool looked_at = mca_btl_rbuf_frequent_is_due(module->registrar.frequent, payload_size);
+
+    if (!looked_at && mca_btl_rbuf_send_by_ring(module, endpoint, convertor, header, header_size,
+                                                payload_size, tag)) {
+        return OPAL_SUCCESS;
+    }
+    return sendi_otherwise(btl, endpoint, convertor, header, header_size, payload_size, order,
+                           flags, tag, descriptor, looked_at);
 }
 
 /* ---- prepare_src ---- */

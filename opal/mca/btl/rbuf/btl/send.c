@@ -12,6 +12,7 @@
 #include "btl/send.h"
 
 #include "btl/async.h"
+#include "btl/by_ring.h"
 #include "btl/callback.h"
 #include "peers/connect.h"
 #include "module/convertor.h"
@@ -129,78 +130,13 @@ void mca_btl_rbuf_sent(mca_btl_rbuf_module_t *module, struct rbuf_am *am, int st
     }
 }
 
-/* Whether the convertor's next `bytes` bytes stand in one piece and as they are to be sent. Most
- * do, and opal_convertor_pack() takes several times as long to find that out. */
-static inline bool stand_in_place(const struct opal_convertor_t *convertor, size_t bytes)
-{
-    return mca_btl_rbuf_is_in_place(convertor) &&
-           bytes <= convertor->local_size - convertor->bConverted;
-}
-
-/* Where these bytes stand; they count as packed from now on. */
-static inline const void *take_in_place(struct opal_convertor_t *convertor, size_t bytes)
-{
-    void *data;
-
-    opal_convertor_get_current_pointer(convertor, &data);
-    rbuf_compat_count_packed(convertor, bytes);
-    return data;
-}
-
-static __attribute__((noinline)) bool pack_pieces(struct opal_convertor_t *convertor, void *to,
-                                                  size_t bytes)
+/* Out of line: small messages do not come here, or to the others that are so. */
+__attribute__((noinline)) bool mca_btl_rbuf_pack_pieces(struct opal_convertor_t *convertor,
+                                                        void *to, size_t bytes)
 {
     size_t packed = bytes;
 
     return mca_btl_rbuf_pack(convertor, to, &packed) && packed == bytes;
-}
-
-/* Packs what is to be sent behind `payload`'s first header_size bytes. */
-static inline bool pack(struct opal_convertor_t *convertor, const void *header, size_t header_size,
-                        size_t payload_size, unsigned char *payload)
-{
-    memcpy(payload, header, header_size);
-    if (payload_size == 0) {
-        return true;
-    }
-    if (!stand_in_place(convertor, payload_size)) {
-        return pack_pieces(convertor, payload + header_size, payload_size);
-    }
-    memcpy(payload + header_size, take_in_place(convertor, payload_size), payload_size);
-    return true;
-}
-
-static void start_over(struct opal_convertor_t *convertor, size_t payload_size)
-{
-    if (payload_size > 0) {
-        size_t position = convertor->bConverted - payload_size;
-
-        opal_convertor_set_position(convertor, &position);
-    }
-}
-
-/* Straight into a slot of the peer's ring. Inline wherever it is used: a call of it would be a
- * sixth of the instructions of a small message. */
-static inline __attribute__((always_inline)) bool
-send_by_ring(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
-             struct opal_convertor_t *convertor, const void *header, size_t header_size,
-             size_t payload_size, mca_btl_base_tag_t tag)
-{
-    const uint32_t bytes = (uint32_t) (header_size + payload_size);
-    struct rbuf_peer *peer = endpoint->peer;
-    bool sent = false;
-    void *slot;
-
-    mca_btl_rbuf_lock(module);
-    slot = rbuf_am_begin(peer, bytes);
-    if (slot != NULL && pack(convertor, header, header_size, payload_size, slot)) {
-        sent = rbuf_am_end(peer, tag, bytes, mca_btl_rbuf_callback_after(endpoint));
-        if (!sent) {
-            start_over(convertor, payload_size);
-        }
-    }
-    mca_btl_rbuf_unlock(module);
-    return sent;
 }
 
 /* Packs a message over several slots in chunks that double, like those of the superpipeline, and
@@ -226,13 +162,11 @@ static void copy_and_write(struct rbuf_peer *peer, unsigned char *payload, uint3
     memcpy(payload + done, from + done, bytes - done);
 }
 
-/* Straight into several slots of the ring. Out of line: small messages do not come here. Data that
- * has to be packed goes as a whole: packing may fail, and then nothing may have left. */
-static __attribute__((noinline)) bool send_by_slots(mca_btl_rbuf_module_t *module,
-                                                    mca_btl_base_endpoint_t *endpoint,
-                                                    struct opal_convertor_t *convertor,
-                                                    const void *header, size_t header_size,
-                                                    size_t payload_size, mca_btl_base_tag_t tag)
+/* Data that has to be packed goes as a whole: packing may fail, and then nothing may have left. */
+__attribute__((noinline)) bool
+mca_btl_rbuf_send_by_slots(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
+                           struct opal_convertor_t *convertor, const void *header,
+                           size_t header_size, size_t payload_size, mca_btl_base_tag_t tag)
 {
     uint32_t bytes = (uint32_t) (header_size + payload_size);
     const void *data = NULL;
@@ -242,14 +176,15 @@ static __attribute__((noinline)) bool send_by_slots(mca_btl_rbuf_module_t *modul
 
     mca_btl_rbuf_lock(module);
     slots = rbuf_am_begin_long(endpoint->peer, bytes);
-    if (slots != NULL && payload_size > 0 && stand_in_place(convertor, payload_size)) {
-        data = take_in_place(convertor, payload_size);
+    if (slots != NULL && payload_size > 0 &&
+        mca_btl_rbuf_stands_in_place(convertor, payload_size)) {
+        data = mca_btl_rbuf_take_in_place(convertor, payload_size);
     }
     if (data != NULL) {
         copy_and_write(endpoint->peer, slots, bytes, header, header_size, data);
         packed = true;
     } else if (slots != NULL) {
-        packed = pack(convertor, header, header_size, payload_size, slots);
+        packed = mca_btl_rbuf_pack_message(convertor, header, header_size, payload_size, slots);
     }
     sent = packed &&
            rbuf_am_end_long(endpoint->peer, tag, bytes, mca_btl_rbuf_callback_after(endpoint));
@@ -258,26 +193,9 @@ static __attribute__((noinline)) bool send_by_slots(mca_btl_rbuf_module_t *modul
     }
     mca_btl_rbuf_unlock(module);
     if (packed && !sent) {
-        start_over(convertor, payload_size);
+        mca_btl_rbuf_start_over(convertor, payload_size);
     }
     return sent;
-}
-
-static inline __attribute__((always_inline)) bool
-copy_by_ring(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
-             struct opal_convertor_t *convertor, const void *header, size_t header_size,
-             size_t payload_size, mca_btl_base_tag_t tag)
-{
-    return mca_btl_rbuf_is_one_slot(header_size + payload_size)
-               ? send_by_ring(module, endpoint, convertor, header, header_size, payload_size, tag)
-               : send_by_slots(module, endpoint, convertor, header, header_size, payload_size, tag);
-}
-
-bool mca_btl_rbuf_send_by_ring(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
-                               struct opal_convertor_t *convertor, const void *header,
-                               size_t header_size, size_t payload_size, mca_btl_base_tag_t tag)
-{
-    return copy_by_ring(module, endpoint, convertor, header, header_size, payload_size, tag);
 }
 
 int mca_btl_rbuf_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
@@ -325,7 +243,8 @@ static bool send_now(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *end
     _Alignas(struct rbuf_message_header) unsigned char message[MCA_BTL_RBUF_NOW_BYTES];
     bool sent;
 
-    if (!pack(convertor, header, header_size, payload_size, message + HEADER_BYTES)) {
+    if (!mca_btl_rbuf_pack_message(convertor, header, header_size, payload_size,
+                                   message + HEADER_BYTES)) {
         return false;
     }
     mca_btl_rbuf_lock(module);
@@ -334,7 +253,7 @@ static bool send_now(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *end
         (uint32_t) (header_size + payload_size), mca_btl_rbuf_callback_after(endpoint));
     mca_btl_rbuf_unlock(module);
     if (!sent) {
-        start_over(convertor, payload_size);
+        mca_btl_rbuf_start_over(convertor, payload_size);
     }
     return sent;
 }
@@ -347,13 +266,11 @@ static bool is_small(const mca_btl_rbuf_module_t *module, const mca_btl_base_end
     return endpoint->state == MCA_BTL_RBUF_CONNECTED && mca_btl_rbuf_is_sent_inline(module, bytes);
 }
 
-/* Over send/receive; what cannot go now is queued, or Open MPI has to wait. Out of line, lest it
- * take registers of the usual way. */
-static __attribute__((noinline)) int
-send_otherwise(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
-               struct opal_convertor_t *convertor, const void *header, size_t header_size,
-               size_t payload_size, uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
-               mca_btl_base_descriptor_t **descriptor)
+__attribute__((noinline)) int
+mca_btl_rbuf_send_otherwise(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
+                            struct opal_convertor_t *convertor, const void *header,
+                            size_t header_size, size_t payload_size, uint8_t order, uint32_t flags,
+                            mca_btl_base_tag_t tag, mca_btl_base_descriptor_t **descriptor)
 {
     mca_btl_base_module_t *btl = &module->super;
     size_t bytes = header_size + payload_size;
@@ -374,8 +291,8 @@ send_otherwise(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
     }
     message =
         mca_btl_rbuf_alloc(btl, endpoint, order, bytes, flags | MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
-    if (message != NULL &&
-        pack(convertor, header, header_size, payload_size, message->des_segments->seg_addr.pval)) {
+    if (message != NULL && mca_btl_rbuf_pack_message(convertor, header, header_size, payload_size,
+                                                     message->des_segments->seg_addr.pval)) {
         message->des_flags &= ~(uint32_t) MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
         mca_btl_rbuf_send(btl, endpoint, message, tag);
         return OPAL_SUCCESS;
@@ -396,8 +313,9 @@ int mca_btl_rbuf_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endp
 {
     mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
 
-    return copy_by_ring(module, endpoint, convertor, header, header_size, payload_size, tag)
+    return mca_btl_rbuf_send_by_ring(module, endpoint, convertor, header, header_size, payload_size,
+                                     tag)
                ? OPAL_SUCCESS
-               : send_otherwise(module, endpoint, convertor, header, header_size, payload_size,
-                                order, flags, tag, descriptor);
+               : mca_btl_rbuf_send_otherwise(module, endpoint, convertor, header, header_size,
+                                             payload_size, order, flags, tag, descriptor);
 }

@@ -11,11 +11,13 @@ int mca_btl_rbuf_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endp
                        size_t payload_size, uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
                        mca_btl_base_descriptor_t **descriptor);
 
-/* Into the peer's ring, as sendi does. False: it found no room, and nothing has happened. No lock
- * is held. */
-bool mca_btl_rbuf_send_by_ring(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
-                               struct opal_convertor_t *convertor, const void *header,
-                               size_t header_size, size_t payload_size, mca_btl_base_tag_t tag);
+/* What sendi does with a message that finds no room in a ring: it goes over send/receive. What
+ * cannot go now is queued, or Open MPI has to wait. */
+int mca_btl_rbuf_send_otherwise(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
+                                struct opal_convertor_t *convertor, const void *header,
+                                size_t header_size, size_t payload_size, uint8_t order,
+                                uint32_t flags, mca_btl_base_tag_t tag,
+                                mca_btl_base_descriptor_t **descriptor);
 
 /* A message for a ring goes over send/receive. No lock is held. */
 void mca_btl_rbuf_send_beside(mca_btl_rbuf_module_t *module,
