@@ -9,6 +9,8 @@
 #   deps      installs the packages that are missing (as root; otherwise names them and ends)
 #   build     builds with warnings as errors and installs into DIR/prefix; the programs of the tests
 #   unit      make check: unit tests, litmus tests of the emulated adapter, what the components export
+#   features  the component without what configure may leave out (tests/build/features.sh); with --all each by itself, too,
+#             and more tests
 #   sanitize  the unit tests again under AddressSanitizer and UndefinedBehaviorSanitizer
 #   softhca   the emulated adapter from a copy of its folder alone; other people's verbs programs on it
 #   mpi       MPI programs over rbuf with every protocol, some with other settings of eager rings and with
@@ -55,7 +57,7 @@ all=no
 at_once=
 stages=()
 slurm_suites="here trixie unstable"
-all_stages="deps build unit sanitize softhca mpi devices is robust fuzz soak programs slurm ompi5 ompi6 vm packages in-tree compilers format measure"
+all_stages="deps build unit features sanitize softhca mpi devices is robust fuzz soak programs slurm ompi5 ompi6 vm packages in-tree compilers format measure"
 alone=" deps build measure " # these run beside nothing
 while test $# -gt 0; do
     case $1 in
@@ -230,6 +232,13 @@ run_build() {
 run_unit() {
     add_make_check unit "$plain"
     test $all = no || TALLY_TIMEOUT=2400 try "make distcheck" make -C "$plain" distcheck
+}
+
+run_features() {
+    local long=()
+    test $all = yes && long=(--all)
+    TALLY_TIMEOUT=3600 add_counted features env PATH="$prefix/bin:$PATH" RBUF_BUILD="$plain" \
+        SOFTHCA="$prefix/bin/softhca" TALLY_LOGS="$build/logs/features" "$source/tests/build/features.sh" "${long[@]}"
 }
 
 run_sanitize() {
@@ -511,7 +520,7 @@ trap 'kill $(jobs -p) 2>/dev/null; exit 130' INT TERM
 run_group() {
     local stage pid running=0
     local -A stage_of=() ended=()
-    for stage in sanitize robust programs mpi vm ompi5 ompi6 compilers in-tree soak packages devices unit softhca fuzz slurm is format; do
+    for stage in sanitize robust programs mpi vm ompi5 ompi6 compilers in-tree soak packages devices unit features softhca fuzz slurm is format; do
         [[ " ${group[*]} " == *" $stage "* ]] || continue
         if test $running -ge "$at_once"; then
             wait -n -p pid

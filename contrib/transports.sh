@@ -95,19 +95,36 @@ transport_pmix_path()
     fi
 }
 
-# True if this Open MPI has what the transport needs. Sets transport_missing, its framework and name.
+# transport_left_out FEATURE: true if rbuf, as configure was told, is built without it: helper or reuse, a parameter of
+# which stands for it.
+transport_left_out()
+{
+    local path=${RBUF_COMPONENT_DIR:+SYS_DEFAULT:$RBUF_COMPONENT_DIR}
+    if [ -z "${transport_parameters-}" ]; then
+        transport_parameters=$(env ${path:+"OMPI_MCA_mca_base_component_path=$path"} \
+            ompi_info --param btl rbuf --level 9 --parsable 2>/dev/null | grep -o '^mca:btl:rbuf:param:[^:]*:value')
+    fi
+    [[ $transport_parameters == *btl_rbuf_protocol:* && $transport_parameters != *btl_rbuf_"$1"_* ]]
+}
+
+# True if there is what the transport needs. Sets transport_missing to what is not, for people.
 transport_available()
 {
     case ${1%%:*} in
     openib-*) transport_missing="btl openib" ;;
     ucx) transport_missing="pml ucx" ;;
+    helper)
+        transport_missing="rbuf with protocol helper"
+        ! transport_left_out helper
+        return
+        ;;
     *) return 0 ;;
     esac
     ompi_info --parsable 2>/dev/null | grep -q "^mca:${transport_missing/ /:}:"
 }
 
-# transports_keep NAME...: sets the array transports_kept to those that this Open MPI has, and says on
-# standard error what is left out.
+# transports_keep NAME...: sets the array transports_kept to those that are available, and says on standard error what is
+# left out.
 transports_keep()
 {
     local name

@@ -185,7 +185,11 @@ run_test()
     limit=$(patience_for "$4")
     shift 5
     begin=$(date +%s.%N)
-    if [ "$expect" = survivor ] && ! transport_needs_hca "$transport"; then
+    if [ -n "$left_out" ]; then
+        verdict=SKIP
+        remark=$left_out
+        : >"$out"
+    elif [ "$expect" = survivor ] && ! transport_needs_hca "$transport"; then
         verdict=SKIP
         remark="Open MPI's own $transport does not end for a dead peer"
     elif [ "$expect" = pairs ] && ! mpi_has_nodes; then
@@ -242,6 +246,17 @@ choose_fabric() # TRANSPORT
         [ $((started % 2)) = 0 ]; then
         fabric=("${fabric[@]:0:${#fabric[@]}-1}" --fault "$fault" --)
         faulty=$fault
+    fi
+}
+
+# Sets left_out to why no test can run with it; nothing if they can.
+find_left_out() # TRANSPORT SETTING
+{
+    left_out=
+    if [[ ${1%%:*} = helper ]] && transport_left_out helper; then
+        left_out="this build of rbuf leaves protocol helper out"
+    elif [ "$2" = reuse ] && transport_left_out reuse; then
+        left_out="this build of rbuf leaves reuse out"
     fi
 }
 
@@ -315,6 +330,7 @@ run_list() # TRANSPORT SETTING
     local name when over ranks limit expect with command suffix= number=0
     transport_options "$1"
     ring_options "$2"
+    find_left_out "$1" "$2"
     [ "$2" = default ] || suffix=",$2"
     while read -r name when over ranks limit expect with command <&3; do
         case $name in

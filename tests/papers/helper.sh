@@ -9,6 +9,7 @@
 # --update writes the golden files anew. Exit status: 0; 1 if something differs or does not hold.
 
 . "$(dirname "$0")/golden.sh"
+needs helper
 check helper sequences predictions statements
 check helper_paper programs predictors helpers statements
 exit $status

@@ -166,7 +166,7 @@ struct sender {
     double now_ns;
 };
 
-/* mca_btl_rbuf_frequent_find(), with the time that it and the message take. */
+/* What registration/frequent.c does with a use, with the time that it and the message take. */
 static void look_and_send(struct sender *sender, uint64_t base, uint32_t bytes)
 {
     struct rbuf_frequent *table = &sender->table;

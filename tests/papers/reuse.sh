@@ -9,5 +9,6 @@
 # --update writes the golden file anew. Exit status: 0; 1 if something differs or does not hold.
 
 . "$(dirname "$0")/golden.sh"
+needs reuse
 check reuse latency spectrum statements
 exit $status

@@ -23,6 +23,18 @@ mkdir -p "$TALLY_LOGS" || exit 1
 . "$here/../tally.sh"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
+# shellcheck source=contrib/transports.sh
+. "$here/../../contrib/transports.sh"
+
+# Ends a script that is about a feature which this build leaves out.
+needs() { # FEATURE
+    if transport_left_out "$1"; then
+        skip "${0##*/}" "this build of rbuf leaves $1 out"
+        tally
+        exit
+    fi
+}
+
 hca=()  # options of the emulated adapter for the next jobs
 mpi=()  # options of mpirun for the next jobs
 wrap=() # what stands between mpirun and the program

@@ -9,6 +9,7 @@
 set -u
 # shellcheck source=tests/robust/common.sh
 . "$(cd "$(dirname "$0")" && pwd)/common.sh"
+needs helper
 helper=(--mca btl_rbuf_protocol helper --mca btl_rbuf_helper_min 1 --mca btl_rbuf_report 2)
 
 # counted NAME: the least of what the processes counted under that name; nothing without a report.

@@ -34,9 +34,22 @@ job_with() { # WHAT NAME VALUE CHECK PROGRAM...
     fi
 }
 
+# Whether the parameter or counter is one of a feature that this build leaves out.
+is_left_out() { # NAME
+    case $1 in
+    helper_*) transport_left_out helper ;;
+    reuse | reuse_*) transport_left_out reuse ;;
+    *) return 1 ;;
+    esac
+}
+
 # One line of the table, in a shell of its own.
 check_line() { # WHAT NAME VALUE NUMBER: the number keeps the logs of c0=+12k and c0=-12k apart
     local check="param $4: $2=$3" wrong program=("$mpi_tests/finalize" nothing)
+    if is_left_out "$2"; then
+        skip "$check" "this build of rbuf leaves it out"
+        return
+    fi
     test "$1" = works && program=("$robust_tests/steady" 0)
     export "OMPI_MCA_btl_rbuf_$2=$3"
     until_told job_with "$1" "$2" "$3" "$check" "${program[@]}"
@@ -63,6 +76,7 @@ check_table() {
         cat "$file"
         passed=$((passed + $(grep -c '^PASS' "$file")))
         failed=$((failed + $(grep -c '^FAIL' "$file")))
+        skipped=$((skipped + $(grep -c '^SKIP' "$file")))
         rm -f "$file"
     done
 }
@@ -88,6 +102,7 @@ check_ompi_info() {
     OMPI_MCA_mca_base_component_path="SYS_DEFAULT:$RBUF_COMPONENT_DIR" \
         ompi_info --param btl rbuf --level 9 >"$text" 2>&1 || return
     while read -r name; do
+        ! is_left_out "$name" || continue
         parameters=$((parameters + 1))
         grep -A 20 -F "parameter \"btl_rbuf_$name\"" "$text" |
             awk 'NR > 1 && /parameter "/ { exit } { sub(/^ */, ""); printf "%s ", $0 }' |
@@ -96,6 +111,7 @@ check_ompi_info() {
         wrong=1
     done < <(names_of "$source_of_names/params/params.c" '"')
     while read -r name; do
+        ! is_left_out "$name" || continue
         counters=$((counters + 1))
         grep -q -F "performance \"btl_rbuf_$name\"" "$text" && continue
         echo "no performance variable btl_rbuf_$name"
@@ -119,6 +135,10 @@ check_pair() ( # NAMED OTHER...: settings as NAME=VALUE; the message is about th
 check_pairs() {
     local line
     while read -r line; do
+        if is_left_out "${line%%=*}" || { [[ $line = *=helper* ]] && transport_left_out helper; }; then
+            skip "pair $line" "this build of rbuf leaves it out"
+            continue
+        fi
         # shellcheck disable=SC2086 # the settings are words
         check_pair $line && passed=$((passed + 1)) || failed=$((failed + 1))
     done <<END
@@ -152,10 +172,30 @@ job_of_osc() { # NAME SAID
     fi
 }
 
+# Of a feature that is left out a parameter is told of, once, and does no harm.
+check_left_out() { # FEATURE PARAMETER
+    local name="left out: $2" wrong
+    transport_left_out "$1" || return 0
+    export "OMPI_MCA_btl_rbuf_$2=on"
+    until_told job_of_left_out "$name" "$1" "$2"
+    unset "OMPI_MCA_btl_rbuf_$2"
+    verdict "$name" "$wrong"
+}
+
+job_of_left_out() { # NAME FEATURE PARAMETER
+    job "$1" 30 2 "$robust_tests/steady" 0
+    wrong=$(wrong_success)
+    [ -n "$wrong" ] || [ "$(lines_with "^  Parameters: +btl_rbuf_$3\$")" = 1 ] || wrong="the parameter is not named"
+    [ -n "$wrong" ] || [ "$(lines_with "^  Remedy: .*--without-$2\$")" = 1 ] || wrong="the option of configure is not named"
+}
+
+transport_left_out helper || : # asks once, for all shells
 try "every parameter has a line in params.table" check_table_complete
 try "ompi_info" check_ompi_info
 check_table
 check_pairs
+check_left_out helper helper_policy
+check_left_out reuse reuse
 for setting in "message_size 511" "message_size 2M" "message_size 12.5k" "limit lots" "limit 1000 message_size 1000"; do
     # shellcheck disable=SC2086 # the setting is words
     check_osc $setting

@@ -9,8 +9,7 @@
 set -u
 # shellcheck source=tests/robust/common.sh
 . "$(cd "$(dirname "$0")" && pwd)/common.sh"
-# shellcheck source=contrib/transports.sh
-. "$here/../../contrib/transports.sh"
+needs helper
 
 # A buffer is used again after some 70 ms, or after some 3 ms: two time slices are longer than that, whatever the
 # kernel (common/time_slice.h).

@@ -7,6 +7,7 @@
 set -u
 # shellcheck source=tests/robust/common.sh
 . "$(cd "$(dirname "$0")" && pwd)/common.sh"
+needs reuse
 reuse=(--mca btl_rbuf_reuse on --mca btl_rbuf_reuse_speculation 0 --mca btl_rbuf_report 2)
 
 # counted COUNTER MOST: what is wrong if less was done by a process than once, or more often than MOST.

@@ -64,6 +64,10 @@ check_line() { # OUTCOME FAULT PROTOCOL BYTES FURTHER WHEN RINGS
     # One place is for one partner of several. Of four that lose peers, who ends first is named.
     [[ $7 != one-place && $7 != tight || $1 != right ]] || ranks=4
     test "$7" = default || name+=", rings $7"
+    if { [ "$3" = h ] && transport_left_out helper; } || { [[ $5$7 = *reuse* ]] && transport_left_out reuse; }; then
+        skip "$name" "this build of rbuf leaves it out"
+        return
+    fi
     ring_options "$7"
     protocol_options "$3"
     mpi=("${ring_args[@]}" "${protocol_args[@]}")
@@ -81,6 +85,7 @@ check_line() { # OUTCOME FAULT PROTOCOL BYTES FURTHER WHEN RINGS
 
 check_table() { # REGEX [SETTING]: of the lines to take; a setting of eager rings, for those about them
     local when outcome fault protocols bytes further protocol size
+    transport_left_out helper || : # asks once, for all shells
     while read -r when outcome fault protocols bytes further; do
         case $when in
         '' | '#'*) continue ;;

@@ -12,6 +12,7 @@
 
 #include "btl/async.h"
 #include "btl/connections.h"
+#include "btl/in_place.h"
 #include "btl/serving.h"
 #include "report/counters.h"
 #include "module/default.h"
@@ -27,7 +28,7 @@
 #include "btl/progress.h"
 #include "btl/put_get.h"
 #include "report/report.h"
-#include "registration/sharing.h"
+#include "registration/policies.h"
 #include "btl/send.h"
 #include "verbs/in_order.h"
 
@@ -145,7 +146,7 @@ static void close_all(void)
         process->ports = NULL;
     }
     process->module_count = 0;
-    mca_btl_rbuf_sharing_close();
+    mca_btl_rbuf_policies_close();
 }
 
 static int close_component(void)
@@ -343,6 +344,18 @@ static int mca_btl_rbuf_progress(void)
     return done;
 }
 
+/* Eager messages have ways of their own where their buffers may be reused. */
+static void enter_reuse(mca_btl_rbuf_module_t *module)
+{
+#if RBUF_HAVE_REUSE
+    if (module->registrar.reuse != NULL) {
+        mca_btl_rbuf_in_place_enter(module);
+    }
+#else
+    (void) module;
+#endif
+}
+
 static mca_btl_base_module_t **init(int *count, bool progress_threads, bool mpi_threads)
 {
     struct mca_btl_rbuf_process *process = &mca_btl_rbuf_process;
@@ -356,9 +369,7 @@ static mca_btl_base_module_t **init(int *count, bool progress_threads, bool mpi_
         return NULL;
     }
     mca_btl_rbuf_default_choose();
-    if (mca_btl_rbuf_params.protocol == MCA_BTL_RBUF_HELPER) {
-        mca_btl_rbuf_sharing_open();
-    }
+    mca_btl_rbuf_policies_open();
     modules = calloc(process->module_count, sizeof(*modules));
     if (modules == NULL || !open_listener()) {
         goto close_ports;
@@ -368,6 +379,7 @@ static mca_btl_base_module_t **init(int *count, bool progress_threads, bool mpi_
                                      &process->modules[opened]) != OPAL_SUCCESS) {
             goto finalize_modules;
         }
+        enter_reuse(process->modules[opened]);
         modules[opened] = &process->modules[opened]->super;
         if (opened < process->first_count && !mca_btl_rbuf_module_start(process->modules[opened])) {
             opened++;

@@ -4,18 +4,58 @@
 # component's Makefile.am and, for the core, by that of the simulator, which compiles the same files
 # against its own fabric.h. %reldir% is this folder as seen from the file that includes this one.
 
+# What configure may leave out (config/rbuf_features.m4); nothing else knows these files but
+# registration/policies.c and btl_rbuf_component.c.
+if RBUF_HELPER
+rbuf_helper_glue = \
+	%reldir%/registration/call_stack.c \
+	%reldir%/registration/call_stack.h \
+	%reldir%/registration/helped.c \
+	%reldir%/registration/helper.c \
+	%reldir%/registration/sharing.c \
+	%reldir%/registration/sharing.h
+rbuf_helper_core = \
+	%reldir%/core/helper/deadline.c \
+	%reldir%/core/helper/deadline.h \
+	%reldir%/core/helper/helper.c \
+	%reldir%/core/helper/helper.h \
+	%reldir%/core/helper/mr.c \
+	%reldir%/core/helper/mr.h \
+	%reldir%/core/helper/predictor.c \
+	%reldir%/core/helper/predictor.h \
+	%reldir%/core/helper/registration_queue.c \
+	%reldir%/core/helper/registration_queue.h \
+	%reldir%/core/helper/sharing.c \
+	%reldir%/core/helper/sharing.h \
+	%reldir%/core/helper/use_queue.c \
+	%reldir%/core/helper/use_queue.h
+endif
+if RBUF_REUSE
+rbuf_reuse_glue = \
+	%reldir%/btl/bml.c \
+	%reldir%/btl/bml.h \
+	%reldir%/btl/in_place.c \
+	%reldir%/btl/in_place.h \
+	%reldir%/registration/frequent.c \
+	%reldir%/registration/frequent.h
+rbuf_reuse_core = \
+	%reldir%/core/choice/frequent.c \
+	%reldir%/core/choice/frequent.h \
+	%reldir%/core/choice/trial.c \
+	%reldir%/core/choice/trial.h
+endif
+
 rbuf_glue_sources = \
+	$(rbuf_helper_glue) \
+	$(rbuf_reuse_glue) \
 	%reldir%/btl_rbuf_component.c \
 	%reldir%/btl/async.c \
 	%reldir%/btl/async.h \
-	%reldir%/btl/bml.c \
-	%reldir%/btl/bml.h \
+	%reldir%/btl/by_ring.h \
 	%reldir%/btl/callback.c \
 	%reldir%/btl/callback.h \
 	%reldir%/btl/connections.c \
 	%reldir%/btl/connections.h \
-	%reldir%/btl/in_place.c \
-	%reldir%/btl/in_place.h \
 	%reldir%/btl/operation.c \
 	%reldir%/btl/operation.h \
 	%reldir%/btl/osc.c \
@@ -81,27 +121,24 @@ rbuf_glue_sources = \
 	%reldir%/registration/auto.h \
 	%reldir%/registration/cache.c \
 	%reldir%/registration/cache.h \
-	%reldir%/registration/call_stack.c \
-	%reldir%/registration/call_stack.h \
 	%reldir%/registration/fork.c \
 	%reldir%/registration/fork.h \
-	%reldir%/registration/frequent.c \
-	%reldir%/registration/frequent.h \
-	%reldir%/registration/helper.c \
 	%reldir%/registration/helper.h \
 	%reldir%/registration/hooks.c \
 	%reldir%/registration/hooks.h \
+	%reldir%/registration/policies.c \
+	%reldir%/registration/policies.h \
 	%reldir%/registration/registrar.c \
 	%reldir%/registration/registrar.h \
 	%reldir%/registration/registration.c \
 	%reldir%/registration/registration.h \
-	%reldir%/registration/sharing.c \
-	%reldir%/registration/sharing.h \
+	%reldir%/registration/reuse.h \
 	%reldir%/params/check.c \
 	%reldir%/params/help.c \
 	%reldir%/params/help.h \
 	%reldir%/params/help_show.c \
 	%reldir%/params/help_show.h \
+	%reldir%/params/left_out.h \
 	%reldir%/params/params.c \
 	%reldir%/params/params.h \
 	%reldir%/params/schedule.c \
@@ -114,6 +151,8 @@ rbuf_glue_sources = \
 	%reldir%/rbuf_version.h
 
 rbuf_core_sources = \
+	$(rbuf_helper_core) \
+	$(rbuf_reuse_core) \
 	%reldir%/core/core.c \
 	%reldir%/core/core.h \
 	%reldir%/core/inbox.c \
@@ -179,30 +218,12 @@ rbuf_core_sources = \
 	%reldir%/core/choice/choice.c \
 	%reldir%/core/choice/choice.h \
 	%reldir%/core/choice/default.h \
-	%reldir%/core/choice/frequent.c \
-	%reldir%/core/choice/frequent.h \
 	%reldir%/core/choice/lives.c \
 	%reldir%/core/choice/lives.h \
 	%reldir%/core/choice/registration_cost.c \
 	%reldir%/core/choice/registration_cost.h \
 	%reldir%/core/choice/reuse.c \
 	%reldir%/core/choice/reuse.h \
-	%reldir%/core/choice/trial.c \
-	%reldir%/core/choice/trial.h \
-	%reldir%/core/helper/deadline.c \
-	%reldir%/core/helper/deadline.h \
-	%reldir%/core/helper/helper.c \
-	%reldir%/core/helper/helper.h \
-	%reldir%/core/helper/mr.c \
-	%reldir%/core/helper/mr.h \
-	%reldir%/core/helper/predictor.c \
-	%reldir%/core/helper/predictor.h \
-	%reldir%/core/helper/registration_queue.c \
-	%reldir%/core/helper/registration_queue.h \
-	%reldir%/core/helper/sharing.c \
-	%reldir%/core/helper/sharing.h \
-	%reldir%/core/helper/use_queue.c \
-	%reldir%/core/helper/use_queue.h \
 	%reldir%/core/base/arena.c \
 	%reldir%/core/base/arena.h \
 	%reldir%/core/base/bounce.c \

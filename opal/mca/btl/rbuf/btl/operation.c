@@ -98,45 +98,46 @@ void mca_btl_rbuf_operations_close(mca_btl_rbuf_module_t *module)
 
 /* Copies between the user's memory and the fragment. No lock is held. */
 static void copy(mca_btl_rbuf_module_t *module, const mca_btl_rbuf_operation_t *operation,
-                 enum rbuf_frequent_kind kind, size_t bytes)
+                 enum mca_btl_rbuf_reuser reuser, size_t bytes)
 {
+    const bool gets = reuser == MCA_BTL_RBUF_REUSER_GET;
     const bool timed = operation->place == MCA_BTL_RBUF_AT_FRAGMENT_TIMED;
     const uint64_t start = timed ? mca_btl_rbuf_now_ns() : 0;
     void *data = operation->frag->am.header + 1;
 
-    memcpy(kind == RBUF_FREQUENT_GET ? operation->local_address : data,
-           kind == RBUF_FREQUENT_GET ? data : operation->local_address, bytes);
+    memcpy(gets ? operation->local_address : data, gets ? data : operation->local_address, bytes);
     if (timed) {
-        mca_btl_rbuf_frequent_copied(&module->registrar, kind, (uint32_t) bytes, start);
+        module->registrar.reuse->copied(&module->registrar, reuser, (uint32_t) bytes, start);
     }
 }
 
 /* AT_HELD, if the memory is registered for being used often. `timed`: its copy is to be, else. */
 static bool find_held(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation,
-                      enum rbuf_frequent_kind kind, size_t bytes, bool *timed)
+                      enum mca_btl_rbuf_reuser reuser, size_t bytes, bool *timed)
 {
-    struct rbuf_frequent_held *held = NULL;
+    const struct mca_btl_rbuf_reuse *reuse = module->registrar.reuse;
+    struct mca_btl_rbuf_use use = {0};
 
-    if (module->registrar.frequent != NULL) {
-        held = mca_btl_rbuf_frequent_find(&module->registrar, kind, operation->local_address,
-                                          (uint32_t) bytes, timed);
+    if (reuse != NULL) {
+        use = reuse->find(&module->registrar, reuser, operation->local_address, (uint32_t) bytes);
     }
-    if (held != NULL) {
+    *timed = use.timed;
+    if (use.held != NULL) {
         operation->place = MCA_BTL_RBUF_AT_HELD;
-        operation->held = held;
+        operation->use = use;
     }
-    return held != NULL;
+    return use.held != NULL;
 }
 
 bool mca_btl_rbuf_operation_place(mca_btl_rbuf_module_t *module,
-                                  mca_btl_rbuf_operation_t *operation, enum rbuf_frequent_kind kind,
-                                  size_t bytes)
+                                  mca_btl_rbuf_operation_t *operation,
+                                  enum mca_btl_rbuf_reuser reuser, size_t bytes)
 {
     mca_btl_rbuf_frag_t *frag;
     bool timed = false;
 
     if (!mca_btl_rbuf_fits_control(module, bytes) ||
-        find_held(module, operation, kind, bytes, &timed)) {
+        find_held(module, operation, reuser, bytes, &timed)) {
         return true;
     }
     mca_btl_rbuf_lock(module);
@@ -148,8 +149,8 @@ bool mca_btl_rbuf_operation_place(mca_btl_rbuf_module_t *module,
     }
     operation->place = timed ? MCA_BTL_RBUF_AT_FRAGMENT_TIMED : MCA_BTL_RBUF_AT_FRAGMENT;
     operation->frag = frag;
-    if (kind == RBUF_FREQUENT_PUT) {
-        copy(module, operation, kind, bytes);
+    if (reuser == MCA_BTL_RBUF_REUSER_PUT) {
+        copy(module, operation, reuser, bytes);
     }
     return true;
 }
@@ -162,7 +163,7 @@ void mca_btl_rbuf_operation_unplace(mca_btl_rbuf_module_t *module,
     case MCA_BTL_RBUF_AT_BARE:
         break;
     case MCA_BTL_RBUF_AT_HELD:
-        rbuf_frequent_end(&module->registrar.frequent->table, operation->held);
+        module->registrar.reuse->end(&module->registrar, operation->use.held);
         break;
     case MCA_BTL_RBUF_AT_FRAGMENT:
     case MCA_BTL_RBUF_AT_FRAGMENT_TIMED:
@@ -185,7 +186,7 @@ static void take_out(mca_btl_rbuf_module_t *module, const mca_btl_rbuf_operation
     case MCA_BTL_RBUF_AT_FRAGMENT:
     case MCA_BTL_RBUF_AT_FRAGMENT_TIMED:
         if (operation->rma.operation == RBUF_RMA_READ) {
-            copy(module, operation, RBUF_FREQUENT_GET, operation->rma.bytes);
+            copy(module, operation, MCA_BTL_RBUF_REUSER_GET, operation->rma.bytes);
         }
         break;
     case MCA_BTL_RBUF_AT_WORD:
@@ -309,7 +310,7 @@ static void start(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *opera
         return;
     case MCA_BTL_RBUF_AT_HELD:
         rma->local = operation->local_address;
-        rma->lkey = operation->held->lkey;
+        rma->lkey = operation->use.lkey;
         break;
     case MCA_BTL_RBUF_AT_FRAGMENT:
     case MCA_BTL_RBUF_AT_FRAGMENT_TIMED:

@@ -20,7 +20,7 @@
 
 #include "registration/auto.h"
 #include "peers/endpoint.h"
-#include "registration/frequent.h"
+#include "registration/reuse.h"
 #include "btl/register_mem.h"
 #include "module/thresholds.h"
 #include "core/base/states.h"
@@ -70,9 +70,9 @@ typedef struct mca_btl_rbuf_operation {
     mca_btl_rbuf_user_t user;
     mca_btl_rbuf_place_t place;
     union {
-        struct rbuf_frequent_held *held; /* AT_HELD: the registration */
-        mca_btl_rbuf_frag_t *frag;       /* AT_FRAGMENT, AT_FRAGMENT_TIMED */
-        struct {                         /* AT_WORD */
+        struct mca_btl_rbuf_use use; /* AT_HELD: the registration */
+        mca_btl_rbuf_frag_t *frag;   /* AT_FRAGMENT, AT_FRAGMENT_TIMED */
+        struct {                     /* AT_WORD */
             uint64_t *word;
             mca_btl_rbuf_registration_t *target; /* of memory here that Open MPI gave no handle of;
                                                     NULL: there is one */
@@ -106,8 +106,8 @@ uint64_t *mca_btl_rbuf_word_take(mca_btl_rbuf_module_t *module);
  * what is too long for a fragment, which is to be copied in chunks. False: there is none now. No
  * lock is held. */
 bool mca_btl_rbuf_operation_place(mca_btl_rbuf_module_t *module,
-                                  mca_btl_rbuf_operation_t *operation, enum rbuf_frequent_kind kind,
-                                  size_t bytes);
+                                  mca_btl_rbuf_operation_t *operation,
+                                  enum mca_btl_rbuf_reuser reuser, size_t bytes);
 
 /* Gives the place back. The lock is held. */
 void mca_btl_rbuf_operation_unplace(mca_btl_rbuf_module_t *module,

@@ -8,7 +8,6 @@
 #include "module/convertor.h"
 #include "module/eager_limit.h"
 #include "peers/endpoint.h"
-#include "btl/in_place.h"
 #include "peers/packed.h"
 #include "module/thresholds.h"
 #include "core/rendezvous/early.h"
@@ -65,11 +64,6 @@ static mca_btl_base_descriptor_t *prepare_claimed(const mca_btl_rbuf_module_t *m
     return &frag->base;
 }
 
-static bool is_rendezvous(uint32_t flags)
-{
-    return (flags & MCA_BTL_DES_FLAGS_SIGNAL) && (flags & MCA_BTL_DES_FLAGS_PRIORITY);
-}
-
 /*
  * How much of the data goes along in a message.
  *
@@ -88,14 +82,14 @@ static size_t payload_of(const mca_btl_rbuf_module_t *module,
     if ((flags & MCA_BTL_DES_FLAGS_PRIORITY) && offered == left) {
         return offered;
     }
-    if (is_rendezvous(flags) && offered <= MCA_BTL_RBUF_RENDEZVOUS_LOOK) {
+    if (mca_btl_rbuf_is_rendezvous(flags) && offered <= MCA_BTL_RBUF_RENDEZVOUS_LOOK) {
         return 0;
     }
     if (reserve + offered <= module->room[RBUF_CONTROL]) {
         return offered;
     }
     most = mca_btl_rbuf_packed_size(&module->super, convertor, reserve);
-    if (is_rendezvous(flags) && most > room) {
+    if (mca_btl_rbuf_is_rendezvous(flags) && most > room) {
         most = room;
     }
     return most < offered ? most : offered;
@@ -132,30 +126,18 @@ static void forget_early(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t 
     mca_btl_rbuf_unlock(module);
 }
 
-/* With reuse an eager message is left where it is until it is sent. */
-static __attribute__((noinline)) mca_btl_base_descriptor_t *
-prepare_in_place(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
-                 struct opal_convertor_t *convertor, size_t reserve, size_t payload, uint32_t flags)
-{
-    mca_btl_rbuf_frag_t *frag =
-        mca_btl_rbuf_in_place_prepare(module, endpoint, convertor, reserve, payload);
-
-    if (frag == NULL) {
-        return NULL;
-    }
-    frag->base.des_flags = flags;
-    return &frag->base;
-}
-
-static __attribute__((noinline)) mca_btl_base_descriptor_t *
-prepare_packed(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
-               struct opal_convertor_t *convertor, size_t reserve, size_t *size, uint32_t flags)
+mca_btl_base_descriptor_t *mca_btl_rbuf_prepare_src(mca_btl_base_module_t *btl,
+                                                    mca_btl_base_endpoint_t *endpoint,
+                                                    struct opal_convertor_t *convertor,
+                                                    uint8_t order, size_t reserve, size_t *size,
+                                                    uint32_t flags)
 {
     const bool is_fragment = !(flags & MCA_BTL_DES_FLAGS_PRIORITY);
     mca_btl_rbuf_module_t *module;
     mca_btl_rbuf_frag_t *frag;
     size_t payload;
 
+    (void) order;
     endpoint = is_fragment ? mca_btl_rbuf_endpoint_first(endpoint) : endpoint;
     module = endpoint->module;
     payload = payload_of(module, convertor, flags, reserve, *size);
@@ -181,23 +163,8 @@ prepare_packed(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
     frag->segment.seg_len = reserve + *size;
     frag->base.des_flags = flags;
     frag->am.channel = (uint8_t) channel_for(module, reserve + *size, flags);
-    if (is_rendezvous(flags)) {
+    if (mca_btl_rbuf_is_rendezvous(flags)) {
         prepare_rest(module, endpoint, convertor, frag);
     }
     return &frag->base;
-}
-
-mca_btl_base_descriptor_t *mca_btl_rbuf_prepare_src(mca_btl_base_module_t *btl,
-                                                    mca_btl_base_endpoint_t *endpoint,
-                                                    struct opal_convertor_t *convertor,
-                                                    uint8_t order, size_t reserve, size_t *size,
-                                                    uint32_t flags)
-{
-    mca_btl_rbuf_module_t *module = endpoint->module;
-    const bool is_eager = (flags & MCA_BTL_DES_FLAGS_PRIORITY) && !is_rendezvous(flags);
-
-    (void) order;
-    return module->registrar.frequent != NULL && is_eager && *size > 0
-               ? prepare_in_place(module, endpoint, convertor, reserve, *size, flags)
-               : prepare_packed(btl, endpoint, convertor, reserve, size, flags);
 }

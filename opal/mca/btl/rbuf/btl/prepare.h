@@ -10,4 +10,10 @@ mca_btl_base_descriptor_t *mca_btl_rbuf_prepare_src(mca_btl_base_module_t *btl,
                                                     uint8_t order, size_t reserve, size_t *size,
                                                     uint32_t flags);
 
+/* By the flags that Open MPI describes a message with. */
+static inline bool mca_btl_rbuf_is_rendezvous(uint32_t flags)
+{
+    return (flags & MCA_BTL_DES_FLAGS_SIGNAL) && (flags & MCA_BTL_DES_FLAGS_PRIORITY);
+}
+
 #endif

@@ -12,13 +12,14 @@
 #include "btl/send.h"
 
 #include "btl/async.h"
+#include "btl/by_ring.h"
 #include "btl/callback.h"
 #include "peers/connect.h"
 #include "module/convertor.h"
 #include "module/eager_limit.h"
 #include "module/fragment.h"
-#include "btl/in_place.h"
 #include "peers/packed.h"
+#include "registration/reuse.h"
 #include "params/params.h"
 #include "module/thresholds.h"
 #include "core/choice/choice.h"
@@ -26,30 +27,6 @@
 
 #define HEADER_BYTES  sizeof(struct rbuf_message_header)
 #define DETACHED_MOST 256u
-
-/* A message as Open MPI hands it to sendi. Functions out of line get it by value: it is in
- * registers on the usual way, which would cost more if its address was known. */
-struct outgoing {
-    mca_btl_rbuf_module_t *module;
-    mca_btl_base_endpoint_t *endpoint;
-    const void *header; /* Open MPI's, which the message begins with */
-    size_t header_size;
-    struct opal_convertor_t *convertor; /* of the rest */
-    size_t payload_size;
-    mca_btl_base_tag_t tag;
-};
-
-/* What Open MPI wants of a descriptor, should the message need one. */
-struct wanted {
-    uint8_t order;
-    uint32_t flags;
-    mca_btl_base_descriptor_t **descriptor; /* where one goes that Open MPI sends later; or NULL */
-};
-
-static inline size_t bytes_of(const struct outgoing *message)
-{
-    return message->header_size + message->payload_size;
-}
 
 /* True if Open MPI is to wait for messages to the peer: many that it does not wait for are under
  * way. Not for the message about a put that is through (btl/callback.h): later it would not be
@@ -66,9 +43,8 @@ static void count_fragment(mca_btl_rbuf_module_t *module, size_t bytes)
     module->fragment_bytes += bytes;
 }
 
-/* A message for a ring goes over send/receive. No lock is held. */
-static void note_beside(mca_btl_rbuf_module_t *module, const mca_btl_base_endpoint_t *endpoint,
-                        size_t bytes)
+void mca_btl_rbuf_send_beside(mca_btl_rbuf_module_t *module,
+                              const mca_btl_base_endpoint_t *endpoint, size_t bytes)
 {
     mca_btl_rbuf_eager_beside(module, endpoint->peer,
                               atomic_load_explicit(&endpoint->detached, memory_order_relaxed),
@@ -131,7 +107,9 @@ void mca_btl_rbuf_sent(mca_btl_rbuf_module_t *module, struct rbuf_am *am, int st
     bool detached = frag->state == MCA_BTL_RBUF_FRAG_DETACHED;
 
     if (frag->role == MCA_BTL_RBUF_IN_PLACE) {
-        mca_btl_rbuf_frequent_end(&module->registrar, frag->held);
+        mca_btl_rbuf_lock(module);
+        module->registrar.reuse->end(&module->registrar, frag->held);
+        mca_btl_rbuf_unlock(module);
     }
     if (!detached) {
         frag->state = MCA_BTL_RBUF_FRAG_USER;
@@ -152,88 +130,22 @@ void mca_btl_rbuf_sent(mca_btl_rbuf_module_t *module, struct rbuf_am *am, int st
     }
 }
 
-/* Whether the convertor's next `bytes` bytes stand in one piece and as they are to be sent. Most
- * do, and opal_convertor_pack() takes several times as long to find that out. */
-static inline bool stand_in_place(const struct opal_convertor_t *convertor, size_t bytes)
-{
-    return mca_btl_rbuf_is_in_place(convertor) &&
-           bytes <= convertor->local_size - convertor->bConverted;
-}
-
-/* Where these bytes stand; they count as packed from now on. */
-static inline const void *take_in_place(struct opal_convertor_t *convertor, size_t bytes)
-{
-    void *data;
-
-    opal_convertor_get_current_pointer(convertor, &data);
-    rbuf_compat_count_packed(convertor, bytes);
-    return data;
-}
-
-static __attribute__((noinline)) bool pack_pieces(struct opal_convertor_t *convertor, void *to,
-                                                  size_t bytes)
+/* Out of line: small messages do not come here, or to the others that are so. */
+__attribute__((noinline)) bool mca_btl_rbuf_pack_pieces(struct opal_convertor_t *convertor,
+                                                        void *to, size_t bytes)
 {
     size_t packed = bytes;
 
     return mca_btl_rbuf_pack(convertor, to, &packed) && packed == bytes;
 }
 
-/* Packs all of the message to `to`. Inline for the same reason as send_by_ring(). */
-static inline __attribute__((always_inline)) bool pack(const struct outgoing *message,
-                                                       unsigned char *to)
-{
-    const size_t bytes = message->payload_size;
-
-    memcpy(to, message->header, message->header_size);
-    if (bytes == 0) {
-        return true;
-    }
-    if (!stand_in_place(message->convertor, bytes)) {
-        return pack_pieces(message->convertor, to + message->header_size, bytes);
-    }
-    memcpy(to + message->header_size, take_in_place(message->convertor, bytes), bytes);
-    return true;
-}
-
-/* It is packed, and does not go: it is to be packed again. */
-static void start_over(struct opal_convertor_t *convertor, size_t payload_size)
-{
-    if (payload_size > 0) {
-        size_t position = convertor->bConverted - payload_size;
-
-        opal_convertor_set_position(convertor, &position);
-    }
-}
-
-/* Straight into a slot of the peer's ring. Inline wherever it is used: a call of it would be a
- * sixth of the instructions of a small message. */
-static inline __attribute__((always_inline)) bool send_by_ring(const struct outgoing *message)
-{
-    const uint32_t bytes = (uint32_t) bytes_of(message);
-    struct rbuf_peer *peer = message->endpoint->peer;
-    bool sent = false;
-    void *slot;
-
-    mca_btl_rbuf_lock(message->module);
-    slot = rbuf_am_begin(peer, bytes);
-    if (slot != NULL && pack(message, slot)) {
-        sent =
-            rbuf_am_end(peer, message->tag, bytes, mca_btl_rbuf_callback_after(message->endpoint));
-        if (!sent) {
-            start_over(message->convertor, message->payload_size);
-        }
-    }
-    mca_btl_rbuf_unlock(message->module);
-    return sent;
-}
-
 /* Packs a message over several slots in chunks that double, like those of the superpipeline, and
  * end with a slot; each leaves while the next is copied. */
-static void copy_and_write(const struct outgoing *message, unsigned char *payload,
+static void copy_and_write(const struct mca_btl_rbuf_outgoing *message, unsigned char *payload,
                            const unsigned char *data)
 {
     struct rbuf_peer *peer = message->endpoint->peer;
-    const uint32_t bytes = (uint32_t) bytes_of(message);
+    const uint32_t bytes = (uint32_t) mca_btl_rbuf_bytes_of(message);
     uint32_t chunk = (uint32_t) mca_btl_rbuf_params.ring_c0;
     uint32_t done = (uint32_t) message->header_size; /* of the payload */
     const unsigned char *from = data - message->header_size;
@@ -252,13 +164,12 @@ static void copy_and_write(const struct outgoing *message, unsigned char *payloa
     memcpy(payload + done, from + done, bytes - done);
 }
 
-/* Straight into several slots of the ring. Out of line: small messages do not come here. Data that
- * has to be packed goes as a whole: packing may fail, and then nothing may have left. */
-static __attribute__((noinline)) bool send_by_slots(struct outgoing message)
+/* Data that has to be packed goes as a whole: packing may fail, and then nothing may have left. */
+__attribute__((noinline)) bool mca_btl_rbuf_send_by_slots(struct mca_btl_rbuf_outgoing message)
 {
     mca_btl_rbuf_module_t *module = message.module;
     mca_btl_base_endpoint_t *endpoint = message.endpoint;
-    const uint32_t bytes = (uint32_t) bytes_of(&message);
+    const uint32_t bytes = (uint32_t) mca_btl_rbuf_bytes_of(&message);
     const void *data = NULL;
     bool packed = false;
     bool sent = false;
@@ -267,14 +178,14 @@ static __attribute__((noinline)) bool send_by_slots(struct outgoing message)
     mca_btl_rbuf_lock(module);
     slots = rbuf_am_begin_long(endpoint->peer, bytes);
     if (slots != NULL && message.payload_size > 0 &&
-        stand_in_place(message.convertor, message.payload_size)) {
-        data = take_in_place(message.convertor, message.payload_size);
+        mca_btl_rbuf_stands_in_place(message.convertor, message.payload_size)) {
+        data = mca_btl_rbuf_take_in_place(message.convertor, message.payload_size);
     }
     if (data != NULL) {
         copy_and_write(&message, slots, data);
         packed = true;
     } else if (slots != NULL) {
-        packed = pack(&message, slots);
+        packed = mca_btl_rbuf_pack_message(&message, slots);
     }
     sent = packed && rbuf_am_end_long(endpoint->peer, message.tag, bytes,
                                       mca_btl_rbuf_callback_after(endpoint));
@@ -283,80 +194,16 @@ static __attribute__((noinline)) bool send_by_slots(struct outgoing message)
     }
     mca_btl_rbuf_unlock(module);
     if (packed && !sent) {
-        start_over(message.convertor, message.payload_size);
+        mca_btl_rbuf_start_over(&message);
     }
     return sent;
 }
 
-static inline __attribute__((always_inline)) bool copy_by_ring(const struct outgoing *message)
+int mca_btl_rbuf_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
+                      mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag)
 {
-    return mca_btl_rbuf_is_one_slot(bytes_of(message)) ? send_by_ring(message)
-                                                       : send_by_slots(*message);
-}
-
-/* From where it is; else copied into the ring; else packed into a fragment, which is then a message
- * like any other. */
-static int gather_or_copy(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
-                          mca_btl_rbuf_frag_t *frag, mca_btl_base_tag_t tag)
-{
-    const size_t header_size = frag->segment.seg_len - frag->source_bytes;
-    unsigned char *header = frag->segment.seg_addr.pval;
-    const struct outgoing message = {.module = module,
-                                     .endpoint = endpoint,
-                                     .header = header,
-                                     .header_size = header_size,
-                                     .convertor = frag->convertor,
-                                     .payload_size = frag->source_bytes,
-                                     .tag = tag};
-    size_t packed = frag->source_bytes;
-
-    if (frag->held != NULL) {
-        frag->am.bytes = (uint32_t) frag->segment.seg_len;
-        frag->am.tag = tag;
-        frag->am.argument = mca_btl_rbuf_callback_after(endpoint);
-        if (mca_btl_rbuf_in_place_send(module, endpoint, frag)) {
-            return OPAL_SUCCESS;
-        }
-    }
-    if (copy_by_ring(&message)) {
-        mca_btl_rbuf_lock(module);
-        mca_btl_rbuf_frag_give(frag);
-        mca_btl_rbuf_unlock(module);
-        return 1;
-    }
-    if (!mca_btl_rbuf_fits_control(module, frag->segment.seg_len)) {
-        note_beside(module, endpoint, frag->segment.seg_len);
-    }
-    frag->role = MCA_BTL_RBUF_MESSAGE;
-    if (!mca_btl_rbuf_pack(frag->convertor, header + header_size, &packed) ||
-        packed != frag->source_bytes) {
-        return OPAL_ERROR;
-    }
-    return mca_btl_rbuf_send(&module->super, endpoint, &frag->base, tag);
-}
-
-/* The same, and tells how long a copied message took, whichever way it went. */
-static __attribute__((noinline)) int send_in_place(mca_btl_rbuf_module_t *module,
-                                                   mca_btl_base_endpoint_t *endpoint,
-                                                   mca_btl_rbuf_frag_t *frag,
-                                                   mca_btl_base_tag_t tag)
-{
-    const bool timed = frag->timed && frag->held == NULL; /* a gathered one tells by itself */
-    const uint32_t bytes = (uint32_t) frag->source_bytes;
-    const uint64_t start = timed ? mca_btl_rbuf_now_ns() : 0;
-    const int status = gather_or_copy(module, endpoint, frag, tag);
-
-    if (timed && status >= 0) {
-        mca_btl_rbuf_frequent_copied(&module->registrar, RBUF_FREQUENT_SEND, bytes, start);
-    }
-    return status;
-}
-
-static __attribute__((noinline)) int send_packed(mca_btl_rbuf_module_t *module,
-                                                 mca_btl_base_endpoint_t *endpoint,
-                                                 mca_btl_rbuf_frag_t *frag, mca_btl_base_tag_t tag)
-{
-    mca_btl_base_descriptor_t *descriptor = &frag->base;
+    mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
+    mca_btl_rbuf_frag_t *frag = (mca_btl_rbuf_frag_t *) descriptor;
     bool owned = descriptor->des_flags & MCA_BTL_DES_FLAGS_BTL_OWNERSHIP;
     bool callback = descriptor->des_flags & MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
     bool detached;
@@ -389,34 +236,23 @@ static __attribute__((noinline)) int send_packed(mca_btl_rbuf_module_t *module,
     return callback || (under_way && !detached) ? OPAL_SUCCESS : 1;
 }
 
-int mca_btl_rbuf_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
-                      mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag)
-{
-    mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
-    mca_btl_rbuf_frag_t *frag = (mca_btl_rbuf_frag_t *) descriptor;
-
-    return frag->role == MCA_BTL_RBUF_IN_PLACE /* of this module */
-               ? send_in_place(module, endpoint, frag, tag)
-               : send_packed(module, endpoint, frag, tag);
-}
-
 /* One piece on the stack, straight into the request. */
-static bool send_now(const struct outgoing *message)
+static bool send_now(const struct mca_btl_rbuf_outgoing *message)
 {
     _Alignas(struct rbuf_message_header) unsigned char all[MCA_BTL_RBUF_NOW_BYTES];
     bool sent;
 
-    if (!pack(message, all + HEADER_BYTES)) {
+    if (!mca_btl_rbuf_pack_message(message, all + HEADER_BYTES)) {
         return false;
     }
     mca_btl_rbuf_lock(message->module);
-    sent =
-        rbuf_am_send_now(message->endpoint->peer, RBUF_CONTROL, message->tag,
-                         (struct rbuf_message_header *) (void *) all, (uint32_t) bytes_of(message),
-                         mca_btl_rbuf_callback_after(message->endpoint));
+    sent = rbuf_am_send_now(message->endpoint->peer, RBUF_CONTROL, message->tag,
+                            (struct rbuf_message_header *) (void *) all,
+                            (uint32_t) mca_btl_rbuf_bytes_of(message),
+                            mca_btl_rbuf_callback_after(message->endpoint));
     mca_btl_rbuf_unlock(message->module);
     if (!sent) {
-        start_over(message->convertor, message->payload_size);
+        mca_btl_rbuf_start_over(message);
     }
     return sent;
 }
@@ -430,26 +266,27 @@ static bool is_small(const mca_btl_rbuf_module_t *module, const mca_btl_base_end
 }
 
 /* A descriptor as large as the message; NULL: there is none now. */
-static mca_btl_base_descriptor_t *descriptor_for(const struct outgoing *message,
-                                                 const struct wanted *wanted, uint32_t flags)
+static mca_btl_base_descriptor_t *descriptor_for(const struct mca_btl_rbuf_outgoing *message,
+                                                 const struct mca_btl_rbuf_wanted *wanted,
+                                                 uint32_t flags)
 {
     return mca_btl_rbuf_alloc(&message->module->super, message->endpoint, wanted->order,
-                              bytes_of(message), wanted->flags | flags);
+                              mca_btl_rbuf_bytes_of(message), wanted->flags | flags);
 }
 
-/* Over send/receive; what cannot go now is queued, or Open MPI has to wait. Out of line, lest it
- * take registers of the usual way. */
-static __attribute__((noinline)) int send_otherwise(struct outgoing message,
-                                                    const struct wanted *wanted)
+/* Out of line, lest it take registers of the usual way. */
+__attribute__((noinline)) int mca_btl_rbuf_send_otherwise(struct mca_btl_rbuf_outgoing message,
+                                                          const struct mca_btl_rbuf_wanted *wanted)
 {
     mca_btl_base_module_t *btl = &message.module->super;
     mca_btl_base_descriptor_t *descriptor;
 
-    if (is_small(message.module, message.endpoint, bytes_of(&message)) && send_now(&message)) {
+    if (is_small(message.module, message.endpoint, mca_btl_rbuf_bytes_of(&message)) &&
+        send_now(&message)) {
         return OPAL_SUCCESS;
     }
-    if (!mca_btl_rbuf_fits_control(message.module, bytes_of(&message))) {
-        note_beside(message.module, message.endpoint, bytes_of(&message));
+    if (!mca_btl_rbuf_fits_control(message.module, mca_btl_rbuf_bytes_of(&message))) {
+        mca_btl_rbuf_send_beside(message.module, message.endpoint, mca_btl_rbuf_bytes_of(&message));
     }
     if (has_many_detached(message.endpoint)) {
         if (wanted->descriptor != NULL) {
@@ -458,7 +295,8 @@ static __attribute__((noinline)) int send_otherwise(struct outgoing message,
         return OPAL_ERR_RESOURCE_BUSY;
     }
     descriptor = descriptor_for(&message, wanted, MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
-    if (descriptor != NULL && pack(&message, descriptor->des_segments->seg_addr.pval)) {
+    if (descriptor != NULL &&
+        mca_btl_rbuf_pack_message(&message, descriptor->des_segments->seg_addr.pval)) {
         descriptor->des_flags &= ~(uint32_t) MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
         mca_btl_rbuf_send(btl, message.endpoint, descriptor, message.tag);
         return OPAL_SUCCESS;
@@ -472,43 +310,22 @@ static __attribute__((noinline)) int send_otherwise(struct outgoing message,
     return OPAL_ERR_RESOURCE_BUSY;
 }
 
-/* By the ring or over send/receive, and tells how long that took if it is to be told. */
-static __attribute__((noinline)) int send_looked_at(struct outgoing message,
-                                                    const struct wanted *wanted)
-{
-    const bool timed = mca_btl_rbuf_in_place_sample(message.module, message.endpoint,
-                                                    message.convertor, message.payload_size);
-    const uint64_t start = timed ? mca_btl_rbuf_now_ns() : 0;
-    const int status = copy_by_ring(&message) ? OPAL_SUCCESS : send_otherwise(message, wanted);
-
-    if (timed && status == OPAL_SUCCESS) {
-        mca_btl_rbuf_frequent_copied(&message.module->registrar, RBUF_FREQUENT_SEND,
-                                     (uint32_t) message.payload_size, start);
-    }
-    return status;
-}
-
 int mca_btl_rbuf_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,
                        struct opal_convertor_t *convertor, void *header, size_t header_size,
                        size_t payload_size, uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
                        mca_btl_base_descriptor_t **descriptor)
 {
     mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
-    const struct outgoing message = {.module = module,
-                                     .endpoint = endpoint,
-                                     .header = header,
-                                     .header_size = header_size,
-                                     .convertor = convertor,
-                                     .payload_size = payload_size,
-                                     .tag = tag};
-    const bool looked_at = module->registrar.frequent != NULL &&
-                           mca_btl_rbuf_frequent_is_due(module->registrar.frequent, payload_size);
+    const struct mca_btl_rbuf_outgoing message = {.module = module,
+                                                  .endpoint = endpoint,
+                                                  .header = header,
+                                                  .header_size = header_size,
+                                                  .convertor = convertor,
+                                                  .payload_size = payload_size,
+                                                  .tag = tag};
 
-    if (looked_at) {
-        return send_looked_at(message, &(struct wanted){order, flags, descriptor});
-    }
-    if (copy_by_ring(&message)) {
-        return OPAL_SUCCESS;
-    }
-    return send_otherwise(message, &(struct wanted){order, flags, descriptor});
+    return mca_btl_rbuf_send_by_ring(&message)
+               ? OPAL_SUCCESS
+               : mca_btl_rbuf_send_otherwise(
+                     message, &(struct mca_btl_rbuf_wanted){order, flags, descriptor});
 }

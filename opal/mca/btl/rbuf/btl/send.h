@@ -11,6 +11,10 @@ int mca_btl_rbuf_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endp
                        size_t payload_size, uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
                        mca_btl_base_descriptor_t **descriptor);
 
+/* A message for a ring goes over send/receive. No lock is held. */
+void mca_btl_rbuf_send_beside(mca_btl_rbuf_module_t *module,
+                              const mca_btl_base_endpoint_t *endpoint, size_t bytes);
+
 /* A message's buffer is free. No lock is held. */
 void mca_btl_rbuf_sent(mca_btl_rbuf_module_t *module, struct rbuf_am *am, int status);
 

@@ -11,7 +11,6 @@
 #include "registration/auto.h"
 #include "module/eager_limit.h"
 #include "module/fragment.h"
-#include "registration/frequent.h"
 #include "params/help.h"
 #include "module/mailbox.h"
 #include "params/params.h"
@@ -184,7 +183,6 @@ static int open_receives(mca_btl_rbuf_module_t *module)
 /* What was never opened is empty. */
 void mca_btl_rbuf_module_close(mca_btl_rbuf_module_t *module)
 {
-    mca_btl_rbuf_frequent_close(&module->registrar);
     mca_btl_rbuf_auto_close(&module->registrar);
     mca_btl_rbuf_registrar_close(&module->registrar);
     for (int i = 0; i < RBUF_CHANNELS; i++) {
@@ -251,14 +249,9 @@ int mca_btl_rbuf_module_open(struct rbuf_port *port, uint32_t index, mca_btl_rbu
     module->registrar.lock = &module->lock;
     module->registrar.core = &module->core;
     if ((status = mca_btl_rbuf_registrar_open(&module->registrar)) != OPAL_SUCCESS ||
-        (status = mca_btl_rbuf_auto_open(&module->registrar)) != OPAL_SUCCESS ||
-        (status = mca_btl_rbuf_frequent_open(&module->registrar)) != OPAL_SUCCESS) {
+        (status = mca_btl_rbuf_auto_open(&module->registrar)) != OPAL_SUCCESS) {
         mca_btl_rbuf_module_close(module);
         return status;
-    }
-    if (module->registrar.frequent != NULL && module->registrar.frequent->table.in_place) {
-        /* Of all endpoints, from the start. */
-        module->super.btl_flags |= MCA_BTL_FLAGS_SEND_INPLACE;
     }
     *out = module;
     return OPAL_SUCCESS;

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "params/help.h"
+#include "params/left_out.h"
 #include "params/table.h"
 #include "params/values.h"
 #include "common/names.h"
@@ -216,6 +217,7 @@ bool mca_btl_rbuf_params_check(void)
 {
     struct mca_btl_rbuf_params *params = &mca_btl_rbuf_params;
 
+    mca_btl_rbuf_params_tell_left_out();
     if (!read_all() || !check_ports(params) || !check_lists(params) || !check_sizes(params)) {
         return false;
     }
@@ -227,6 +229,9 @@ bool mca_btl_rbuf_params_check(void)
     }
     if (params->mtu != 0 && (params->mtu & (params->mtu - 1)) != 0) {
         return refuse("mtu", "it is not one of these");
+    }
+    if (params->protocol == MCA_BTL_RBUF_HELPER && !RBUF_HAVE_HELPER) {
+        return refuse("protocol", "this build leaves it out (configure --without-helper)");
     }
     return params->allow_cache == MCA_BTL_RBUF_ON || check_without_cache(params);
 }

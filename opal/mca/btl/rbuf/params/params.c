@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * The table of parameters, and how Open MPI gets to know them (params/params.h). check.c reads
- * their values.
+ * The table of parameters, and how Open MPI gets to know them (params/params.h); those of a feature
+ * that this build leaves out it does not (params/left_out.h). check.c reads their values.
  */
 #include "rbuf_compat.h"
 
@@ -9,7 +9,10 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "params/help.h"
+#include "params/left_out.h"
 #include "params/table.h"
 #include "core/base/schedule.h"
 #include "core/base/wire.h"
@@ -41,6 +44,14 @@ static const char *const subblock_choices[] = {"auto", "checked", "on", "off", N
 #define CHOICES(words)      .choices = (words), .range = NULL
 #define RANGE(text)         .range = (text)
 
+#if RBUF_HAVE_HELPER
+#define HELPER_TEXT                                                                                \
+    ". helper: written in place; a thread registers memory shortly before its predicted use and "  \
+    "deregisters it afterwards (needs allow_cache, and an idle core: see helper_policy)"
+#else
+#define HELPER_TEXT ""
+#endif
+
 /* Each text says what the parameter does, when to change it and what that costs. */
 static const struct parameter table[] = {
     {"protocol", "default", CHOICE, 3, FIELD(protocol), CHOICES(protocols),
@@ -53,9 +64,7 @@ static const struct parameter table[] = {
      "place, registrations kept in a cache (needs allow_cache). auto: written in place from and "
      "to buffers that the program uses again, where that was measured to be faster and worth a "
      "registration; superpipeline elsewhere. Without allow_cache in place only where a "
-     "registration for each message is worth it. helper: written in place; a thread registers "
-     "memory shortly before its predicted use and deregisters it afterwards (needs allow_cache, "
-     "and an idle core: see helper_policy)"},
+     "registration for each message is worth it" HELPER_TEXT},
     {"c0", "12k", SIZE, 4, FIELD(c0), LIMITS(512, GIB),
      RANGE("bytes, 512 to largest_chunk, in whole blocks (rounded up)"),
      "First chunk of a staged message (C0). Best is what a core copies in one round trip of the "
@@ -369,6 +378,8 @@ const struct parameter *const mca_btl_rbuf_parameters = table;
 
 char *mca_btl_rbuf_values[MCA_BTL_RBUF_PARAMETERS];
 
+static const mca_base_component_t *owner;
+
 void mca_btl_rbuf_parameter_range(const struct parameter *parameter, char *text, size_t bytes)
 {
     FILE *stream;
@@ -380,7 +391,9 @@ void mca_btl_rbuf_parameter_range(const struct parameter *parameter, char *text,
     text[0] = '\0';
     stream = fmemopen(text, bytes, "w");
     for (size_t i = 0; stream != NULL && parameter->choices[i] != NULL; i++) {
-        fprintf(stream, "%s%s", i > 0 ? ", " : "", parameter->choices[i]);
+        if (mca_btl_rbuf_left_out(parameter->choices[i]) == NULL) {
+            fprintf(stream, "%s%s", i > 0 ? ", " : "", parameter->choices[i]);
+        }
     }
     if (stream != NULL) {
         fclose(stream);
@@ -403,11 +416,15 @@ int mca_btl_rbuf_params_register(const mca_base_component_t *component)
     char range[256];
     char text[2048];
 
+    owner = component;
     for (size_t i = 0; i < MCA_BTL_RBUF_PARAMETERS; i++) {
         const struct parameter *parameter = &table[i];
         int status;
 
         mca_btl_rbuf_values[i] = (char *) (uintptr_t) parameter->initial;
+        if (mca_btl_rbuf_left_out(parameter->name) != NULL) {
+            continue;
+        }
         mca_btl_rbuf_parameter_range(parameter, range, sizeof(range));
         snprintf(text, sizeof(text), "%s (%s; default: %s)", parameter->text, range,
                  parameter->initial[0] == '\0' ? "none" : parameter->initial);
@@ -420,6 +437,49 @@ int mca_btl_rbuf_params_register(const mca_base_component_t *component)
         }
     }
     return register_version(component);
+}
+
+/* Whether somebody has set a parameter that is not registered: to ask that of Open MPI it is, for a
+ * moment. */
+static bool is_set(const char *name)
+{
+    mca_base_var_source_t source = MCA_BASE_VAR_SOURCE_DEFAULT;
+    char *value = NULL;
+    int variable = mca_base_component_var_register(owner, name, "", MCA_BASE_VAR_TYPE_STRING, NULL,
+                                                   0, MCA_BASE_VAR_FLAG_INTERNAL, OPAL_INFO_LVL_9,
+                                                   MCA_BASE_VAR_SCOPE_READONLY, &value);
+
+    if (variable < 0) {
+        return false;
+    }
+    (void) mca_base_var_get_value(variable, NULL, &source, NULL);
+    (void) mca_base_var_deregister(variable);
+    return source != MCA_BASE_VAR_SOURCE_DEFAULT;
+}
+
+void mca_btl_rbuf_params_tell_left_out(void)
+{
+    const char *newest = "";
+    char options[64] = "";
+    char names[512] = "";
+    size_t length = 0;
+
+    for (size_t i = 0; i < MCA_BTL_RBUF_PARAMETERS; i++) {
+        const char *feature = mca_btl_rbuf_left_out(table[i].name);
+
+        if (feature == NULL || !is_set(table[i].name)) {
+            continue;
+        }
+        length += (size_t) snprintf(names + length, sizeof(names) - length, "%sbtl_rbuf_%s",
+                                    length > 0 ? ", " : "", table[i].name);
+        if (strcmp(feature, newest) != 0) {
+            strcat(strcat(options, " --without-"), feature);
+            newest = feature;
+        }
+    }
+    if (length > 0) {
+        mca_btl_rbuf_help("left out", opal_process_info.nodename, names, options, NULL);
+    }
 }
 
 const char *mca_btl_rbuf_protocol_name(enum mca_btl_rbuf_protocol protocol)

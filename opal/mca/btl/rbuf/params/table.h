@@ -38,7 +38,11 @@ struct parameter {
 extern const struct parameter *const mca_btl_rbuf_parameters; /* as many as values */
 extern char *mca_btl_rbuf_values[MCA_BTL_RBUF_PARAMETERS];    /* as Open MPI read them; or NULL */
 
-/* Writes unit and range for people, or the choices. */
+/* Writes unit and range for people, or the choices that this build has. */
 void mca_btl_rbuf_parameter_range(const struct parameter *parameter, char *text, size_t bytes);
+
+/* Says once that parameters of features were set that this build leaves out. Those of a feature
+ * stand together in the table. */
+void mca_btl_rbuf_params_tell_left_out(void);
 
 #endif

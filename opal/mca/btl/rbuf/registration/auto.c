@@ -24,7 +24,7 @@ static void released(void *choice, uint64_t base, uint64_t bytes)
 int mca_btl_rbuf_auto_open(mca_btl_rbuf_registrar_t *registrar)
 {
     const struct rbuf_choice_options options = {
-        .cache = registrar->policy == MCA_BTL_RBUF_CACHED,
+        .cache = registrar->policy->find != NULL,
         .registration_ns = mca_btl_rbuf_params.registration_time,
         .registration_page_ns = mca_btl_rbuf_params.registration_page_time};
 

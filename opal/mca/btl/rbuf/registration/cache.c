@@ -53,15 +53,14 @@ static int cache_deregister(void *data, mca_rcache_base_registration_t *reg)
     return OPAL_SUCCESS;
 }
 
-struct mca_rcache_base_module_t *mca_btl_rbuf_cache_open(mca_btl_rbuf_registrar_t *registrar)
+static bool open_cache(mca_btl_rbuf_registrar_t *registrar)
 {
     mca_rcache_base_resources_t resources = {.cache_name = registrar->port->name,
                                              .reg_data = registrar,
                                              .sizeof_reg = sizeof(mca_btl_rbuf_registration_t),
                                              .register_mem = cache_register,
                                              .deregister_mem = cache_deregister};
-    struct mca_rcache_base_module_t *cache =
-        mca_rcache_base_module_create("grdma", registrar, &resources);
+    mca_rcache_base_module_t *cache = mca_rcache_base_module_create("grdma", registrar, &resources);
 
     if (cache == NULL) {
         mca_btl_rbuf_help("no cache", opal_process_info.nodename, NULL);
@@ -70,53 +69,69 @@ struct mca_rcache_base_module_t *mca_btl_rbuf_cache_open(mca_btl_rbuf_registrar_
         mca_rcache_base_module_destroy(cache);
         cache = NULL;
     }
-    return cache;
+    registrar->kept = cache;
+    return cache != NULL;
 }
 
-void mca_btl_rbuf_cache_close(mca_btl_rbuf_registrar_t *registrar)
+static void close_cache(mca_btl_rbuf_registrar_t *registrar)
 {
-    mca_rcache_base_module_destroy(registrar->rcache);
+    mca_rcache_base_module_destroy(registrar->kept);
 }
 
-static mca_btl_rbuf_registration_t *take(mca_btl_rbuf_registrar_t *registrar, void *base,
-                                         size_t bytes, enum mca_btl_rbuf_purpose purpose,
-                                         uint32_t flags)
+static mca_btl_rbuf_registration_t *ask(mca_btl_rbuf_registrar_t *registrar, void *base,
+                                        size_t bytes, enum mca_btl_rbuf_purpose purpose,
+                                        uint32_t flags)
 {
-    struct mca_rcache_base_module_t *cache = registrar->rcache;
+    mca_rcache_base_module_t *cache = registrar->kept;
     mca_rcache_base_registration_t *reg = NULL;
     int status = cache->rcache_register(cache, base, bytes, flags, rights_for(purpose), &reg);
 
     return status == OPAL_SUCCESS ? (mca_btl_rbuf_registration_t *) reg : NULL;
 }
 
-mca_btl_rbuf_registration_t *mca_btl_rbuf_cache_take(mca_btl_rbuf_registrar_t *registrar,
-                                                     void *base, size_t bytes,
-                                                     enum mca_btl_rbuf_purpose purpose)
+/* What the cache has, or makes. */
+static mca_btl_rbuf_registration_t *take(mca_btl_rbuf_registrar_t *registrar, uint32_t rank,
+                                         void *base, size_t bytes,
+                                         enum mca_btl_rbuf_purpose purpose,
+                                         struct rbuf_problem *problem)
 {
-    return take(registrar, base, bytes, purpose, 0);
+    mca_btl_rbuf_registration_t *registration = ask(registrar, base, bytes, purpose, 0);
+
+    (void) rank;
+    if (registration == NULL) {
+        (void) rbuf_memory_problem(registrar->port, bytes, -ENOMEM,
+                                   problem); /* the cache tells no other */
+    }
+    return registration;
 }
 
 /* A look takes about a microsecond, also into an empty cache. */
-mca_btl_rbuf_registration_t *mca_btl_rbuf_cache_find(mca_btl_rbuf_registrar_t *registrar,
-                                                     void *base, size_t bytes,
-                                                     enum mca_btl_rbuf_purpose purpose)
+static mca_btl_rbuf_registration_t *find(mca_btl_rbuf_registrar_t *registrar, void *base,
+                                         size_t bytes, enum mca_btl_rbuf_purpose purpose)
 {
     return atomic_load_explicit(&registrar->cached, memory_order_relaxed) == 0
                ? NULL
-               : take(registrar, base, bytes, purpose, ONLY_LOOKING);
+               : ask(registrar, base, bytes, purpose, ONLY_LOOKING);
 }
 
-void mca_btl_rbuf_cache_give(mca_btl_rbuf_registrar_t *registrar,
-                             mca_btl_rbuf_registration_t *registration)
+static void give(mca_btl_rbuf_registrar_t *registrar, mca_btl_rbuf_registration_t *registration)
 {
-    struct mca_rcache_base_module_t *cache = registrar->rcache;
+    mca_rcache_base_module_t *cache = registrar->kept;
 
     cache->rcache_deregister(cache, &registration->base);
 }
 
-bool mca_btl_rbuf_cache_evict(mca_btl_rbuf_registrar_t *registrar)
+static bool evict(mca_btl_rbuf_registrar_t *registrar)
 {
-    struct mca_rcache_base_module_t *cache = registrar->rcache;
+    mca_rcache_base_module_t *cache = registrar->kept;
 
     return cache->rcache_evict(cache);
 }
+
+const mca_btl_rbuf_policy_t mca_btl_rbuf_cached = {.text = "registrations kept in a cache",
+                                                   .open = open_cache,
+                                                   .close = close_cache,
+                                                   .take = take,
+                                                   .give = give,
+                                                   .find = find,
+                                                   .evict = evict};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * Reuse: registrations of frequently used buffers (core/choice/frequent.h), with which eager
- * messages (btl/in_place.c) and small puts and gets (btl/put_get.c) do without a copy, unless that
- * makes the program slower (core/choice/trial.h).
+ * messages (btl/in_place.c) and small puts and gets (btl/operation.c) do without a copy, unless
+ * that makes the program slower (core/choice/trial.h).
  *
  * A registration is held until its memory is given back, of which the memory hooks tell: a cache is
  * not asked for each message, as that takes as long as a copy. It is made and let go without the
@@ -36,7 +36,7 @@ static uint64_t most_bytes(void)
     return part < MOST_BYTES ? part : MOST_BYTES;
 }
 
-int mca_btl_rbuf_frequent_open(mca_btl_rbuf_registrar_t *registrar)
+static int open_reuse(mca_btl_rbuf_registrar_t *registrar)
 {
     const struct mca_btl_rbuf_params *params = &mca_btl_rbuf_params;
     struct rbuf_frequent_options options = {.buffers = params->reuse_buffers,
@@ -48,9 +48,6 @@ int mca_btl_rbuf_frequent_open(mca_btl_rbuf_registrar_t *registrar)
                                             .registration_page_ns = params->registration_page_time};
     struct mca_btl_rbuf_frequent *frequent;
 
-    if (params->reuse != MCA_BTL_RBUF_ON) {
-        return OPAL_SUCCESS;
-    }
     if (!mca_btl_rbuf_hooks_install()) {
         mca_btl_rbuf_help("no reuse", opal_process_info.nodename, NULL);
         return OPAL_SUCCESS;
@@ -72,6 +69,7 @@ int mca_btl_rbuf_frequent_open(mca_btl_rbuf_registrar_t *registrar)
     }
     frequent->least = registrar->port->max_inline + 1;
     frequent->least = params->reuse_min > frequent->least ? params->reuse_min : frequent->least;
+    registrar->reuse = &mca_btl_rbuf_reuse;
     registrar->frequent = frequent;
     return OPAL_SUCCESS;
 }
@@ -99,14 +97,11 @@ static void tell_costs(const mca_btl_rbuf_registrar_t *registrar)
     }
 }
 
-void mca_btl_rbuf_frequent_close(mca_btl_rbuf_registrar_t *registrar)
+static void close_reuse(mca_btl_rbuf_registrar_t *registrar)
 {
     struct mca_btl_rbuf_frequent *frequent = registrar->frequent;
     mca_btl_rbuf_registration_t *registration;
 
-    if (frequent == NULL) {
-        return;
-    }
     tell_costs(registrar);
     mca_btl_rbuf_hooks_remove(&frequent->table);
     while ((registration = rbuf_frequent_drop(&frequent->table, RBUF_FREQUENT_ANY)) != NULL) {
@@ -114,6 +109,7 @@ void mca_btl_rbuf_frequent_close(mca_btl_rbuf_registrar_t *registrar)
     }
     rbuf_frequent_close(&frequent->table);
     free(frequent);
+    registrar->reuse = NULL;
     registrar->frequent = NULL;
 }
 
@@ -247,30 +243,11 @@ struct rbuf_frequent_held *mca_btl_rbuf_frequent_look(mca_btl_rbuf_registrar_t *
     return rbuf_frequent_start(buffer);
 }
 
-struct rbuf_frequent_held *mca_btl_rbuf_frequent_find(mca_btl_rbuf_registrar_t *registrar,
-                                                      enum rbuf_frequent_kind kind,
-                                                      const void *base, uint32_t bytes, bool *timed)
-{
-    struct rbuf_frequent_held *held;
-
-    *timed = false;
-    if (bytes < mca_btl_rbuf_params.reuse_min) {
-        return NULL;
-    }
-    mca_btl_rbuf_frequent_tidy(registrar);
-    mca_btl_rbuf_registrar_lock(registrar);
-    held = mca_btl_rbuf_frequent_look(registrar, kind, base, bytes, timed);
-    mca_btl_rbuf_registrar_unlock(registrar);
-    return held;
-}
-
 void mca_btl_rbuf_frequent_end(mca_btl_rbuf_registrar_t *registrar, struct rbuf_frequent_held *held)
 {
-    if (held != NULL) {
-        mca_btl_rbuf_registrar_lock(registrar);
-        rbuf_frequent_end(&registrar->frequent->table, held);
-        mca_btl_rbuf_registrar_unlock(registrar);
-    }
+    mca_btl_rbuf_registrar_lock(registrar);
+    rbuf_frequent_end(&registrar->frequent->table, held);
+    mca_btl_rbuf_registrar_unlock(registrar);
 }
 
 void mca_btl_rbuf_frequent_copied(mca_btl_rbuf_registrar_t *registrar, enum rbuf_frequent_kind kind,
@@ -282,3 +259,67 @@ void mca_btl_rbuf_frequent_copied(mca_btl_rbuf_registrar_t *registrar, enum rbuf
     rbuf_frequent_took(&registrar->frequent->table, kind, RBUF_FREQUENT_COPIED, bytes, ns);
     mca_btl_rbuf_registrar_unlock(registrar);
 }
+
+/* ---- for puts and gets ---- */
+
+static enum rbuf_frequent_kind kind_of(enum mca_btl_rbuf_reuser reuser)
+{
+    return reuser == MCA_BTL_RBUF_REUSER_PUT ? RBUF_FREQUENT_PUT : RBUF_FREQUENT_GET;
+}
+
+static struct mca_btl_rbuf_use find(mca_btl_rbuf_registrar_t *registrar,
+                                    enum mca_btl_rbuf_reuser reuser, const void *base,
+                                    uint32_t bytes)
+{
+    struct mca_btl_rbuf_use use = {.held = NULL};
+
+    if (bytes < mca_btl_rbuf_params.reuse_min) {
+        return use;
+    }
+    mca_btl_rbuf_frequent_tidy(registrar);
+    mca_btl_rbuf_registrar_lock(registrar);
+    use.held = mca_btl_rbuf_frequent_look(registrar, kind_of(reuser), base, bytes, &use.timed);
+    use.lkey = use.held != NULL ? use.held->lkey : 0;
+    mca_btl_rbuf_registrar_unlock(registrar);
+    return use;
+}
+
+static void copied(mca_btl_rbuf_registrar_t *registrar, enum mca_btl_rbuf_reuser reuser,
+                   uint32_t bytes, uint64_t start_ns)
+{
+    mca_btl_rbuf_frequent_copied(registrar, kind_of(reuser), bytes, start_ns);
+}
+
+static void end(mca_btl_rbuf_registrar_t *registrar, struct rbuf_frequent_held *held)
+{
+    rbuf_frequent_end(&registrar->frequent->table, held);
+}
+
+static void count(const mca_btl_rbuf_registrar_t *registrar,
+                  struct mca_btl_rbuf_reuse_counters *sum)
+{
+    const struct mca_btl_rbuf_frequent *frequent = registrar->frequent;
+    const struct rbuf_frequent_counters *counters = &frequent->table.counters;
+    const struct rbuf_frequent_buffer top = rbuf_frequent_top(&frequent->table);
+
+    sum->looked_up += counters->looked_up;
+    sum->added += counters->added;
+    sum->refused += counters->refused;
+    sum->registered += counters->registered;
+    sum->given_up += counters->given_up;
+    sum->spared += frequent->spared;
+    sum->puts += frequent->in_place[RBUF_FREQUENT_PUT];
+    sum->gets += frequent->in_place[RBUF_FREQUENT_GET];
+    sum->held += frequent->table.held_count;
+    if (top.uses > sum->most) {
+        sum->most = top.uses;
+        sum->most_bytes = top.bytes;
+    }
+}
+
+const struct mca_btl_rbuf_reuse mca_btl_rbuf_reuse = {.open = open_reuse,
+                                                      .close = close_reuse,
+                                                      .find = find,
+                                                      .copied = copied,
+                                                      .end = end,
+                                                      .count = count};

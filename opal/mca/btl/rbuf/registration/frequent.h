@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Registrations of frequently used buffers, which is what reuse is made of (registration/frequent.c
+ * says how). Puts and gets come by mca_btl_rbuf_reuse, eager messages by btl/in_place.c: no other
+ * file includes this one, but for the choice of policies.
+ */
 #ifndef BTL_RBUF_FREQUENT_H
 #define BTL_RBUF_FREQUENT_H
 
 #include "core/choice/frequent.h"
 #include "core/choice/trial.h"
-#include "registration/registrar.h"
+#include "registration/reuse.h"
 
 struct mca_btl_rbuf_frequent {
     struct rbuf_frequent table;
@@ -14,10 +19,7 @@ struct mca_btl_rbuf_frequent {
     uint64_t in_place[RBUF_FREQUENT_KINDS]; /* counters: uses that were to do without a copy */
 };
 
-/* With reuse on; where it cannot be had registrar->frequent stays NULL, and that has been said.
- * Behind the registrar. */
-int mca_btl_rbuf_frequent_open(mca_btl_rbuf_registrar_t *registrar);
-void mca_btl_rbuf_frequent_close(mca_btl_rbuf_registrar_t *registrar);
+extern const struct mca_btl_rbuf_reuse mca_btl_rbuf_reuse;
 
 /* Gives back all whose memory is gone; called before a use is looked up. No lock is held. */
 void mca_btl_rbuf_frequent_give_released(mca_btl_rbuf_registrar_t *registrar);
@@ -36,15 +38,9 @@ static inline bool mca_btl_rbuf_frequent_is_due(struct mca_btl_rbuf_frequent *fr
     return bytes >= frequent->least && rbuf_frequent_is_due(&frequent->table);
 }
 
-/* The registration of memory that is to be put from, or got into, now, which stays until
- * rbuf_frequent_end(), or NULL: it is to be copied, and to tell of it if it is `timed`. No lock is
- * held. */
-struct rbuf_frequent_held *mca_btl_rbuf_frequent_find(mca_btl_rbuf_registrar_t *registrar,
-                                                      enum rbuf_frequent_kind kind,
-                                                      const void *base, uint32_t bytes,
-                                                      bool *timed);
-
-/* The same of a use of any length. The lock is held, and may be let go meanwhile. */
+/* The registration of memory that is used now, which stays until rbuf_frequent_end(), or NULL: it
+ * is to be copied, and to tell of it if it is `timed`. The lock is held, and may be let go
+ * meanwhile. */
 struct rbuf_frequent_held *mca_btl_rbuf_frequent_look(mca_btl_rbuf_registrar_t *registrar,
                                                       enum rbuf_frequent_kind kind,
                                                       const void *base, uint32_t bytes,
@@ -54,7 +50,7 @@ struct rbuf_frequent_held *mca_btl_rbuf_frequent_look(mca_btl_rbuf_registrar_t *
 void mca_btl_rbuf_frequent_copied(mca_btl_rbuf_registrar_t *registrar, enum rbuf_frequent_kind kind,
                                   uint32_t bytes, uint64_t start_ns);
 
-/* The data was fetched, or never will be; NULL is left alone. No lock is held. */
+/* The data was fetched, or never will be. No lock is held. */
 void mca_btl_rbuf_frequent_end(mca_btl_rbuf_registrar_t *registrar,
                                struct rbuf_frequent_held *held);
 

@@ -14,7 +14,9 @@
 #ifndef BTL_RBUF_HELPER_H
 #define BTL_RBUF_HELPER_H
 
-#include "registration/registration.h"
+#include "registration/registrar.h"
+
+extern const mca_btl_rbuf_policy_t mca_btl_rbuf_helped;
 
 struct mca_btl_rbuf_helper;
 

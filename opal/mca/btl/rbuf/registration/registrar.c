@@ -1,47 +1,70 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * A registrar (registration/registrar.h): asks its policy, and counts. Has policy "on demand". Owns
+ * what the registrars of this process have, which is constant while one is open.
+ */
 #include "registration/registrar.h"
 
-#include "registration/cache.h"
-#include "registration/helper.h"
-#include "params/params.h"
 #include "core/choice/choice.h"
+#include "registration/reuse.h"
 
-static bool wants_cache(void)
+static const mca_btl_rbuf_policy_t *policy_of_all = &mca_btl_rbuf_on_demand;
+static const struct mca_btl_rbuf_reuse *reuse_of_all;
+
+void mca_btl_rbuf_registrars_have(const mca_btl_rbuf_policy_t *policy,
+                                  const struct mca_btl_rbuf_reuse *reuse)
 {
-    return mca_btl_rbuf_params.protocol == MCA_BTL_RBUF_RCACHE ||
-           (mca_btl_rbuf_params.protocol == MCA_BTL_RBUF_AUTO &&
-            mca_btl_rbuf_params.allow_cache == MCA_BTL_RBUF_ON);
+    policy_of_all = policy;
+    reuse_of_all = reuse;
 }
 
 int mca_btl_rbuf_registrar_open(mca_btl_rbuf_registrar_t *registrar)
 {
-    registrar->policy = MCA_BTL_RBUF_ON_DEMAND;
-    if (wants_cache()) {
-        registrar->rcache = mca_btl_rbuf_cache_open(registrar);
-        registrar->policy =
-            registrar->rcache != NULL ? MCA_BTL_RBUF_CACHED : MCA_BTL_RBUF_ON_DEMAND;
-    } else if (mca_btl_rbuf_params.protocol == MCA_BTL_RBUF_HELPER) {
-        registrar->helper = mca_btl_rbuf_helper_open(registrar->port);
-        registrar->policy =
-            registrar->helper != NULL ? MCA_BTL_RBUF_HELPED : MCA_BTL_RBUF_ON_DEMAND;
-    }
-    return OPAL_SUCCESS;
+    const mca_btl_rbuf_policy_t *policy = policy_of_all;
+
+    registrar->policy =
+        policy->open == NULL || policy->open(registrar) ? policy : &mca_btl_rbuf_on_demand;
+    return reuse_of_all != NULL ? reuse_of_all->open(registrar) : OPAL_SUCCESS;
 }
 
 void mca_btl_rbuf_registrar_close(mca_btl_rbuf_registrar_t *registrar)
 {
-    switch (registrar->policy) {
-    case MCA_BTL_RBUF_ON_DEMAND:
-        break;
-    case MCA_BTL_RBUF_CACHED:
-        mca_btl_rbuf_cache_close(registrar);
-        break;
-    case MCA_BTL_RBUF_HELPED:
-        mca_btl_rbuf_helper_close(registrar->helper);
-        break;
+    if (registrar->reuse != NULL) {
+        registrar->reuse->close(registrar);
     }
-    registrar->policy = MCA_BTL_RBUF_ON_DEMAND;
+    if (registrar->policy != NULL && registrar->policy->close != NULL) {
+        registrar->policy->close(registrar);
+    }
+    registrar->policy = NULL;
 }
+
+/* ---- policy on demand ---- */
+
+static mca_btl_rbuf_registration_t *make(mca_btl_rbuf_registrar_t *registrar, uint32_t rank,
+                                         void *base, size_t bytes,
+                                         enum mca_btl_rbuf_purpose purpose,
+                                         struct rbuf_problem *problem)
+{
+    mca_btl_rbuf_registration_t *registration =
+        mca_btl_rbuf_registration_new(registrar->port, base, bytes, purpose, problem);
+
+    (void) rank;
+    if (registration != NULL) {
+        atomic_fetch_add_explicit(&registrar->misses, 1, memory_order_relaxed);
+    }
+    return registration;
+}
+
+static void destroy(mca_btl_rbuf_registrar_t *registrar, mca_btl_rbuf_registration_t *registration)
+{
+    (void) registrar;
+    mca_btl_rbuf_registration_free(registration);
+}
+
+const mca_btl_rbuf_policy_t mca_btl_rbuf_on_demand = {
+    .text = "registered for each use", .take = make, .give = destroy};
+
+/* ---- of all policies ---- */
 
 /* Protocol auto: reports what the registration took, once. */
 static void report(mca_btl_rbuf_registrar_t *registrar, void *base, size_t bytes,
@@ -64,39 +87,11 @@ mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_find(mca_btl_rbuf_registr
                                                             enum mca_btl_rbuf_purpose purpose)
 {
     mca_btl_rbuf_registration_t *registration =
-        registrar->policy == MCA_BTL_RBUF_CACHED
-            ? mca_btl_rbuf_cache_find(registrar, base, bytes, purpose)
-            : NULL;
+        registrar->policy->find != NULL ? registrar->policy->find(registrar, base, bytes, purpose)
+                                        : NULL;
 
     if (registration != NULL) {
         atomic_fetch_add_explicit(&registrar->lookups, 1, memory_order_relaxed);
-    }
-    return registration;
-}
-
-static mca_btl_rbuf_registration_t *take_cached(mca_btl_rbuf_registrar_t *registrar, void *base,
-                                                size_t bytes, enum mca_btl_rbuf_purpose purpose,
-                                                struct rbuf_problem *problem)
-{
-    mca_btl_rbuf_registration_t *registration =
-        mca_btl_rbuf_cache_take(registrar, base, bytes, purpose);
-
-    if (registration == NULL) {
-        (void) rbuf_memory_problem(registrar->port, bytes, -ENOMEM,
-                                   problem); /* it tells no other */
-    }
-    return registration;
-}
-
-static mca_btl_rbuf_registration_t *make(mca_btl_rbuf_registrar_t *registrar, void *base,
-                                         size_t bytes, enum mca_btl_rbuf_purpose purpose,
-                                         struct rbuf_problem *problem)
-{
-    mca_btl_rbuf_registration_t *registration =
-        mca_btl_rbuf_registration_new(registrar->port, base, bytes, purpose, problem);
-
-    if (registration != NULL) {
-        atomic_fetch_add_explicit(&registrar->misses, 1, memory_order_relaxed);
     }
     return registration;
 }
@@ -106,21 +101,10 @@ mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_take(mca_btl_rbuf_registr
                                                             enum mca_btl_rbuf_purpose purpose,
                                                             struct rbuf_problem *problem)
 {
-    mca_btl_rbuf_registration_t *registration = NULL;
+    mca_btl_rbuf_registration_t *registration;
 
     atomic_fetch_add_explicit(&registrar->lookups, 1, memory_order_relaxed);
-    switch (registrar->policy) {
-    case MCA_BTL_RBUF_ON_DEMAND:
-        registration = make(registrar, base, bytes, purpose, problem);
-        break;
-    case MCA_BTL_RBUF_CACHED:
-        registration = take_cached(registrar, base, bytes, purpose, problem);
-        break;
-    case MCA_BTL_RBUF_HELPED:
-        registration =
-            mca_btl_rbuf_helper_take(registrar->helper, rank, base, bytes, purpose, problem);
-        break;
-    }
+    registration = registrar->policy->take(registrar, rank, base, bytes, purpose, problem);
     if (registration != NULL) {
         report(registrar, base, bytes, registration);
     }
@@ -133,49 +117,25 @@ mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_hold(mca_btl_rbuf_registr
                                                             struct rbuf_problem *problem)
 {
     atomic_fetch_add_explicit(&registrar->lookups, 1, memory_order_relaxed);
-    return make(registrar, base, bytes, purpose, problem);
+    return make(registrar, 0, base, bytes, purpose, problem);
 }
 
 void mca_btl_rbuf_registration_give(mca_btl_rbuf_registrar_t *registrar,
                                     mca_btl_rbuf_registration_t *registration)
 {
-    if (registration == NULL) {
-        return;
+    if (registration != NULL) {
+        registrar->policy->give(registrar, registration);
     }
-    switch (registrar->policy) {
-    case MCA_BTL_RBUF_ON_DEMAND:
-        mca_btl_rbuf_registration_free(registration);
-        break;
-    case MCA_BTL_RBUF_CACHED:
-        mca_btl_rbuf_cache_give(registrar, registration);
-        break;
-    case MCA_BTL_RBUF_HELPED:
-        mca_btl_rbuf_helper_give(registrar->helper, registration);
-        break;
-    }
-}
-
-/* True: something was given up. */
-static bool evict(mca_btl_rbuf_registrar_t *registrar)
-{
-    switch (registrar->policy) {
-    case MCA_BTL_RBUF_CACHED:
-        return mca_btl_rbuf_cache_evict(registrar);
-    case MCA_BTL_RBUF_HELPED:
-        return mca_btl_rbuf_helper_evict(registrar->helper);
-    case MCA_BTL_RBUF_ON_DEMAND:
-        break;
-    }
-    return false;
 }
 
 int mca_btl_rbuf_memory_allocate(mca_btl_rbuf_registrar_t *registrar, size_t bytes, unsigned access,
                                  struct rbuf_memory *out, struct rbuf_problem *problem)
 {
+    bool (*const evict)(mca_btl_rbuf_registrar_t *) = registrar->policy->evict;
     int status;
 
     do {
         status = rbuf_memory_allocate(registrar->port, bytes, access, out, problem);
-    } while (status == -ENOMEM && evict(registrar));
+    } while (status == -ENOMEM && evict != NULL && evict(registrar));
     return status;
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Every registration of user memory of a registrar, by one of these policies, which it has from its
- * opening to its end:
+ * Every registration of user memory of a registrar, by a policy that is chosen once, when the
+ * component opens (policies.c):
  *
- * - on demand: made for each use, and its taker's (this file);
+ * - on demand: made for each use, and its taker's (registrar.c);
  * - cached: kept in OPAL's grdma cache (registration/cache.h), protocols rcache and auto;
- * - helper: made by a thread shortly before their use (registration/helper.h), protocol helper.
+ * - helped: made by a thread shortly before their use (registration/helped.c), protocol helper.
  *
- * and those that are held beside it, for reuse (registration/frequent.h).
+ * Beside it reuse holds registrations of buffers that the program uses often
+ * (registration/reuse.h).
  *
  * What is taken as a target may be written by the adapter and by peers. Quiet: says nothing when
  * the adapter refuses. No lock is held, but for mca_btl_rbuf_memory_allocate().
@@ -19,28 +20,60 @@
 #include "registration/registration.h"
 
 struct mca_btl_rbuf_frequent;
+struct mca_btl_rbuf_helper_counters;
+struct mca_btl_rbuf_reuse;
 struct rbuf_choice;
 struct rbuf_core;
 
-typedef enum {
-    MCA_BTL_RBUF_ON_DEMAND,
-    MCA_BTL_RBUF_CACHED,
-    MCA_BTL_RBUF_HELPED
+typedef struct mca_btl_rbuf_registrar mca_btl_rbuf_registrar_t;
+
+/* How registrations are made. Those of the process are called once each, the others for each
+ * registrar, in any thread, and no lock is held, but for evict. What may be NULL says so. */
+typedef struct {
+    const char *text; /* what it does with buffers, for `show` */
+
+    /* Before the first registrar opens, and behind the last; both NULL: nothing to do. */
+    void (*process_open)(void);
+    void (*process_close)(void);
+
+    /* Sets registrar->kept. False after a help message: registrations are made on demand. Both
+     * NULL: nothing to do. */
+    bool (*open)(mca_btl_rbuf_registrar_t *registrar);
+    void (*close)(mca_btl_rbuf_registrar_t *registrar);
+
+    /* As mca_btl_rbuf_registration_take(). */
+    mca_btl_rbuf_registration_t *(*take)(mca_btl_rbuf_registrar_t *registrar, uint32_t rank,
+                                         void *base, size_t bytes,
+                                         enum mca_btl_rbuf_purpose purpose,
+                                         struct rbuf_problem *problem);
+    void (*give)(mca_btl_rbuf_registrar_t *registrar, mca_btl_rbuf_registration_t *registration);
+
+    /* As mca_btl_rbuf_registration_find(); NULL: none is made before it is taken. */
+    mca_btl_rbuf_registration_t *(*find)(mca_btl_rbuf_registrar_t *registrar, void *base,
+                                         size_t bytes, enum mca_btl_rbuf_purpose purpose);
+
+    /* Gives up a registration that nobody uses; false: there is none. With or without lock. NULL:
+     * it keeps none. */
+    bool (*evict)(mca_btl_rbuf_registrar_t *registrar);
+
+    /* Counters of predictions; NULL: it predicts nothing. */
+    void (*count)(const mca_btl_rbuf_registrar_t *registrar,
+                  struct mca_btl_rbuf_helper_counters *counters);
 } mca_btl_rbuf_policy_t;
 
-typedef struct mca_btl_rbuf_registrar {
+struct mca_btl_rbuf_registrar {
     struct rbuf_port *port;
     struct mca_btl_rbuf_lock *lock; /* the module's: guards `choice` and `frequent` */
     const struct rbuf_core *core;   /* the module's: whether receives wait for staging */
-    mca_btl_rbuf_policy_t policy;
-    struct mca_rcache_base_module_t *rcache; /* CACHED */
-    struct mca_btl_rbuf_helper *helper;      /* HELPED */
+    const mca_btl_rbuf_policy_t *policy;
+    void *kept; /* the policy's */
     _Atomic uint64_t lookups;
     _Atomic uint64_t misses;    /* of these, registrations that were made */
     _Atomic uint64_t cached;    /* registrations in the cache, also those that it is to drop */
     struct rbuf_choice *choice; /* protocol auto, else NULL */
-    struct mca_btl_rbuf_frequent *frequent; /* reuse, else NULL */
-} mca_btl_rbuf_registrar_t;
+    const struct mca_btl_rbuf_reuse *reuse; /* NULL: off, or not to be had */
+    struct mca_btl_rbuf_frequent *frequent; /* what reuse knows of buffers */
+};
 
 static inline void mca_btl_rbuf_registrar_lock(const mca_btl_rbuf_registrar_t *registrar)
 {
@@ -52,7 +85,15 @@ static inline void mca_btl_rbuf_registrar_unlock(const mca_btl_rbuf_registrar_t 
     mca_btl_rbuf_lock_leave(registrar->lock);
 }
 
-/* Port, lock and core are set. */
+extern const mca_btl_rbuf_policy_t mca_btl_rbuf_on_demand;
+
+/* What those of this process have that open from now on: how registrations are made, and reuse, or
+ * NULL if that is off. */
+void mca_btl_rbuf_registrars_have(const mca_btl_rbuf_policy_t *policy,
+                                  const struct mca_btl_rbuf_reuse *reuse);
+
+/* Port, lock and core are set. An OPAL error after a help message. What
+ * was not opened may be closed. */
 int mca_btl_rbuf_registrar_open(mca_btl_rbuf_registrar_t *registrar);
 void mca_btl_rbuf_registrar_close(mca_btl_rbuf_registrar_t *registrar);
 

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "registration/frequent.h"
+#include "params/left_out.h"
 #include "opal/mca/base/mca_base_pvar.h"
 
 #define CORE(field)  offsetof(struct mca_btl_rbuf_counters, core.field)
@@ -138,17 +138,17 @@ static const struct mca_btl_rbuf_counter table[] = {
      "Of those, the ones that were not counted: too few buffers are often used"},
     {"reuse_gathered", CORE(gathered), "Eager messages sent from where they are, without a copy"},
     {"reuse_gathered_bytes", CORE(gathered_bytes), "Bytes of those"},
-    {"reuse_puts", TOTAL(reuse_puts), "Puts from often used buffers, without a copy"},
-    {"reuse_gets", TOTAL(reuse_gets), "Gets into often used buffers, likewise"},
+    {"reuse_puts", TOTAL(reuse.puts), "Puts from often used buffers, without a copy"},
+    {"reuse_gets", TOTAL(reuse.gets), "Gets into often used buffers, likewise"},
     {"bounced", TOTAL(bounced), "Small puts and gets, copied through a fragment"},
     {"reuse_registered", TOTAL(reuse.registered), "Buffers registered, as they are often used"},
     {"reuse_given_up", TOTAL(reuse.given_up),
      "Of those, the ones that are no more: released by the program, or given up for others"},
-    {"reuse_copied", TOTAL(reuse_spared),
+    {"reuse_copied", TOTAL(reuse.spared),
      "Uses of registered buffers that were copied, as that is faster, or to see whether it is"},
-    {"reuse_held", TOTAL(reuse_held), "Buffers registered now, as they are often used"},
-    {"reuse_most", TOTAL(reuse_most), "Uses of the buffer that is used most"},
-    {"reuse_most_bytes", TOTAL(reuse_most_bytes), "Longest of these, bytes"},
+    {"reuse_held", TOTAL(reuse.held), "Buffers registered now, as they are often used"},
+    {"reuse_most", TOTAL(reuse.most), "Uses of the buffer that is used most"},
+    {"reuse_most_bytes", TOTAL(reuse.most_bytes), "Longest of these, bytes"},
     {"reuse_percent", TOTAL(reuse_percent),
      "Of the uses whose buffer was looked up, how many were not of a new one, percent"},
     {"helper_ready", TOTAL(helper.ready),
@@ -200,20 +200,13 @@ static void add(void *sum, const void *more, size_t bytes)
     }
 }
 
-static void add_frequent(struct mca_btl_rbuf_counters *sum,
-                         const struct mca_btl_rbuf_frequent *frequent)
+static void add_helper(struct mca_btl_rbuf_counters *sum, const mca_btl_rbuf_registrar_t *registrar)
 {
-    const struct rbuf_frequent_buffer top = rbuf_frequent_top(&frequent->table);
+    struct mca_btl_rbuf_helper_counters counters;
 
-    add(&sum->reuse, &frequent->table.counters, sizeof(sum->reuse));
-    sum->reuse_spared += frequent->spared;
-    sum->reuse_puts += frequent->in_place[RBUF_FREQUENT_PUT];
-    sum->reuse_gets += frequent->in_place[RBUF_FREQUENT_GET];
-    sum->reuse_held += frequent->table.held_count;
-    if (top.uses > sum->reuse_most) {
-        sum->reuse_most = top.uses;
-        sum->reuse_most_bytes = top.bytes;
-    }
+    registrar->policy->count(registrar, &counters);
+    add(&sum->helper, &counters, sizeof(counters));
+    sum->cache_misses += counters.mispredicted + counters.unknown;
 }
 
 static void add_module(struct mca_btl_rbuf_counters *sum, const mca_btl_rbuf_module_t *module)
@@ -222,15 +215,11 @@ static void add_module(struct mca_btl_rbuf_counters *sum, const mca_btl_rbuf_mod
     if (module->registrar.choice != NULL) {
         add(&sum->choice, &module->registrar.choice->counters, sizeof(sum->choice));
     }
-    if (module->registrar.frequent != NULL) {
-        add_frequent(sum, module->registrar.frequent);
+    if (module->registrar.reuse != NULL) {
+        module->registrar.reuse->count(&module->registrar, &sum->reuse);
     }
-    if (module->registrar.policy == MCA_BTL_RBUF_HELPED) {
-        struct mca_btl_rbuf_helper_counters counters;
-
-        mca_btl_rbuf_helper_count(module->registrar.helper, &counters);
-        add(&sum->helper, &counters, sizeof(counters));
-        sum->cache_misses += counters.mispredicted + counters.unknown;
+    if (module->registrar.policy->count != NULL) {
+        add_helper(sum, &module->registrar);
     }
     sum->bounced += module->bounced;
     add(&sum->one_sided, &module->one_sided, sizeof(sum->one_sided));
@@ -321,7 +310,7 @@ static int class_of(const struct mca_btl_rbuf_counter *counter)
     const bool level =
         counter->offset == TOTAL(pinned) || counter->offset == TOTAL(staging) ||
         counter->offset == TOTAL(pinned_peak) || counter->offset == TOTAL(queue_pairs) ||
-        (counter->offset >= TOTAL(reuse_held) && counter->offset <= TOTAL(reuse_percent));
+        (counter->offset >= TOTAL(reuse.held) && counter->offset <= TOTAL(reuse_percent));
 
     return level ? MCA_BASE_PVAR_CLASS_LEVEL : MCA_BASE_PVAR_CLASS_COUNTER;
 }
@@ -329,7 +318,12 @@ static int class_of(const struct mca_btl_rbuf_counter *counter)
 int mca_btl_rbuf_counters_register(const mca_base_component_t *component)
 {
     for (size_t i = 0; i < COUNTERS; i++) {
-        int status = mca_base_component_pvar_register(
+        int status;
+
+        if (mca_btl_rbuf_left_out(table[i].name) != NULL) {
+            continue;
+        }
+        status = mca_base_component_pvar_register(
             component, table[i].name, table[i].text, OPAL_INFO_LVL_4, class_of(&table[i]),
             MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, NULL, MCA_BASE_VAR_BIND_NO_OBJECT,
             MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS, read_counter, NULL, NULL,

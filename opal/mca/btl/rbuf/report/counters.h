@@ -10,17 +10,15 @@
 
 #include "module/module.h"
 #include "registration/helper.h"
+#include "registration/reuse.h"
 #include "core/choice/choice.h"
-#include "core/choice/frequent.h"
 
 /* All that is counted. 64-bit counters only. */
 struct mca_btl_rbuf_counters {
     struct rbuf_stats core;
     struct rbuf_choice_counters choice;
-    struct rbuf_frequent_counters reuse;
-    uint64_t reuse_spared;
-    uint64_t reuse_puts;
-    uint64_t reuse_gets;
+    struct mca_btl_rbuf_reuse_counters reuse; /* whose levels come last, */
+    uint64_t reuse_percent;                   /* and this is one */
     uint64_t bounced;
     struct mca_btl_rbuf_one_sided one_sided;
     uint64_t fragments;
@@ -28,10 +26,6 @@ struct mca_btl_rbuf_counters {
     uint64_t undelivered;
     uint64_t staging;
     uint64_t queue_pairs;
-    uint64_t reuse_held;
-    uint64_t reuse_most;
-    uint64_t reuse_most_bytes;
-    uint64_t reuse_percent;
     struct mca_btl_rbuf_helper_counters helper;
     uint64_t requests;
     uint64_t completions;

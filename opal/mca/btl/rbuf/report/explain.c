@@ -184,19 +184,6 @@ static size_t show_eager(const mca_btl_rbuf_module_t *module, FILE *stream)
 
 /* ---- messages with a rendezvous ---- */
 
-static const char *registered_by(const mca_btl_rbuf_module_t *module)
-{
-    switch (module->registrar.policy) {
-    case MCA_BTL_RBUF_ON_DEMAND:
-        return "registered for each use";
-    case MCA_BTL_RBUF_CACHED:
-        return "registrations kept in a cache";
-    case MCA_BTL_RBUF_HELPED:
-        return "registered ahead of their use by a thread";
-    }
-    return "";
-}
-
 /* Whether some peers may have windows for early data. */
 static bool is_early(const mca_btl_rbuf_module_t *module)
 {
@@ -358,8 +345,8 @@ static void show_rendezvous(const mca_btl_rbuf_module_t *module, size_t first, F
 
     fprintf(stream, "rbuf-show: %10zu and more     rendezvous, ", first);
     if (mca_btl_rbuf_registers()) {
-        fprintf(stream, "written in place: buffers are %s (protocol %s)\n", registered_by(module),
-                protocol);
+        fprintf(stream, "written in place: buffers are %s (protocol %s)\n",
+                module->registrar.policy->text, protocol);
         return;
     }
     fprintf(stream, "through staging buffers (protocol %s%s)\n", protocol,
@@ -393,12 +380,12 @@ static void show_one_sided(const mca_btl_rbuf_module_t *module, FILE *stream)
             "rbuf-show: puts up to %s travel inside the request; puts and gets up to %s are "
             "copied%s (control_size)\n",
             amount_of(inlined).text, amount_of(small).text,
-            module->registrar.frequent != NULL ? ", but from and to buffers of frequent use" : "");
+            module->registrar.reuse != NULL ? ", but from and to buffers of frequent use" : "");
     if (mca_btl_rbuf_copies()) {
         fputs("rbuf-show: larger ones are copied in chunks (protocol)", stream);
     } else {
         fprintf(stream, "rbuf-show: larger ones in place: buffers are %s%s (protocol)",
-                registered_by(module),
+                module->registrar.policy->text,
                 module->registrar.choice != NULL ? ", or copied in chunks where that is better"
                                                  : "");
     }

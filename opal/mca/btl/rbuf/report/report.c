@@ -12,6 +12,7 @@
 #include "report/counters.h"
 #include "module/default.h"
 #include "report/job_texts.h"
+#include "params/left_out.h"
 #include "params/params.h"
 #include "report/summary.h"
 #include "common/cpuset.h"
@@ -48,11 +49,12 @@ static void print_processors(FILE *stream)
     }
 }
 
-/* What another protocol would count is left out. */
+/* What another protocol would count does not stand in it, nor what this build leaves out. */
 static bool is_of_use(const struct mca_btl_rbuf_counter *counter)
 {
-    return mca_btl_rbuf_params.protocol == MCA_BTL_RBUF_HELPER ||
-           strncmp(counter->name, "helper_", strlen("helper_")) != 0;
+    return mca_btl_rbuf_left_out(counter->name) == NULL &&
+           (mca_btl_rbuf_params.protocol == MCA_BTL_RBUF_HELPER ||
+            !mca_btl_rbuf_is_of(counter->name, "helper"));
 }
 
 /* How a counter stands in a line, and in JSON. */
