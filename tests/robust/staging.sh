@@ -124,12 +124,16 @@ right "windows, protocol copy" "staging_grown>0" 2 "$robust_tests/growing" 16
 with protocol=auto allow_cache=off
 right "windows, protocol auto" "staging_grown>0" 2 "$robust_tests/growing" 4
 
-# What waits is registered in its place, as much as the staging at once, or one message: one of 8 MB each
-# way, and on a busy machine, where nothing moves for 100 ms, one or two more; of the eight that wait.
-# More are only where nothing moves for long: on a machine that others keep busy it is tried again.
+# What waits longer than grant_wait is registered in its place. Here all wait longer, whatever moves meanwhile.
+with staging_size=4M grant_wait=10us
+right "windows for which there is no room" "grants_deferred>0 grants_direct>0" 2 "$robust_tests/growing" 16
+
+# As much as the staging is registered at once, or one message: one of 8 MB each way, and on a busy machine, where
+# nothing moves for 100 ms, one or two more; of the eight that wait. More are only where nothing moves for long: on a
+# machine that others keep busy it is tried again. On a quiet one staging moves all the time, and none is registered.
 with staging_size=4M
 for try in 1 2 3 4 5 6; do
-    right "windows for which there is no room, try $try" "grants_direct>0" 2 "$robust_tests/growing" 16
+    right "windows that wait their turn, try $try" "grants_deferred>0" 2 "$robust_tests/growing" 16
     pinned=$(pinned_peak)
     [ "${pinned:-60000000}" -ge 60000000 ] || break
 done

@@ -199,6 +199,35 @@ START_TEST(who_computes_holds_nobody_up)
 }
 END_TEST
 
+/* A registration that ends is no staging that moves: who waits for staging waits on from before. */
+START_TEST(registrations_that_end_restart_no_wait)
+{
+    struct world_options options = scarce();
+    struct world *world;
+
+    options.nodes = 3;
+    options.receive_bytes = LANE_BLOCKS * 4096;
+    options.core.grant_wait_ns = 100000;
+    options.tick_ns = 10000;
+    world = world_open(&options);
+    world_send(world, WORLD_PUT, 0, 1, 3000000); /* has the lane */
+    while (world->nodes[1].core.stats.grants < 1) {
+        ck_assert(sim_step(&world->net.clock));
+    }
+    world_compute(world, 0, 5000000);
+    for (int i = 0; i < 20; i++) {
+        world_send(world, WORLD_PUT, 2, 1, 200000);
+    }
+    while (world->nodes[1].core.stats.grants_direct < 20) {
+        ck_assert(sim_step(&world->net.clock));
+    }
+    ck_assert_uint_gt(world_now(world), options.core.grant_wait_ns);
+    ck_assert_uint_lt(world_now(world), 2 * options.core.grant_wait_ns);
+    case_run(world);
+    case_close(world);
+}
+END_TEST
+
 /* A grant that gives up waiting for staging lets through those behind it that have room. */
 START_TEST(who_gives_up_makes_way)
 {
@@ -403,6 +432,7 @@ int main(void)
     unit_add(suite, who_has_its_turn_is_not_registered);
     unit_add(suite, registrations_are_limited);
     unit_add(suite, who_computes_holds_nobody_up);
+    unit_add(suite, registrations_that_end_restart_no_wait);
     unit_add(suite, who_gives_up_makes_way);
     unit_add(suite, registrations_that_fail_wait_on);
     unit_add(suite, acknowledgement_words_run_out);
