@@ -17,7 +17,8 @@
 # that RBUF_BUILD names, and the machine has to be idle.
 #
 # A table `from NAME` stays as it is while there is no docs/data/NAME.csv, and one of typed lines has none. These say
-# `since DATE COMMIT`: when the numbers came, and the first commit that has them. That stands under the table. A table
+# `since DATE COMMIT`: when the numbers came, and the first commit that has them. That stands under the table. Without
+# such a line a table `from NAME` has no rows before its first measurement, but says how to make it. A table
 # of numbers that is none of these is complained of, unless docs/tables/no-results has its first line.
 #
 # Exit status: 0; 1 if a table differs or cannot be made; 2 on bad usage.
@@ -325,6 +326,16 @@ my %function = (
     # the median with lowest and highest, for a format with three numbers
     spread => sub { my ($format, @of) = @_; in_format($format, middle(values %{ by_round(@of) })) },
 
+    # the same of runs that may fail, which have - in place of a number
+    spread_of_runs => sub {
+        my ($format, $name, $column, $conditions) = @_;
+        my @runs = lines_where($name, $conditions) or complain("$name has nothing where $conditions");
+        my @times = grep { $_ ne '-' } map { $_->{$column} } @runs;
+        my $failed = @runs - @times;
+        return 'fails' unless @times;
+        in_format($format, middle(@times)) . ($failed ? ", $failed of " . @runs . ' fail' : '');
+    },
+
     # FORMAT|NAME|COLUMN|CONDITIONS|OTHER CONDITIONS: median of the ratios within each round; lowest and highest, if
     # there is room for them
     ratio => sub {
@@ -444,7 +455,7 @@ sub tables_of {
         chomp $line;
         if ($line =~ /^\[([\w-]+)\]$/) { $name = $1 }
         elsif ($line =~ /^measure ([\w-]+): (.*)/) { $measure{$1} = $2 }
-        elsif ($line =~ /^from ([\w-]+)$/) { $tables{$name}{absent} = 1 unless -e "$top/docs/data/$1.csv" }
+        elsif ($line =~ /^from ([\w-]+)$/) { $tables{$name}{absent} = $1 unless -e "$top/docs/data/$1.csv" }
         elsif ($line =~ /^since (\d{4}-\d\d-\d\d) ([0-9a-f]{7,})$/) { $tables{$name}{since} = "Measured on $1, commit $2." }
         elsif ($line =~ /^each (.*)/) { @words = split /, /, $1; @repeated = () }
         elsif ($line eq 'end') {
@@ -469,6 +480,8 @@ sub body_of {
     my ($page, $name, $table, $old) = @_;
     my $typed = $table->{absent} || !grep { /\{\w+ [^{}]*\}/ } @{ $table->{lines} };
     return "\n" . made($page, $name, $table->{lines}) . "\n" unless $typed;
+    return "\nNot measured yet: `contrib/docs_tables.pl --measure $table->{absent}`\n\n"
+        if $table->{absent} && !$table->{since} && $measure{ $table->{absent} };
     complain("$name has neither a measurement in docs/data nor a line `since DATE COMMIT`") unless $table->{since};
     my $rows = $table->{absent} ? join '', grep { /^\|/ } split /^/, $old : made($page, $name, $table->{lines});
     return "\n$rows\n$table->{since}\n\n";

@@ -4,13 +4,20 @@
  * all other processes, in the order of its own, and done behind a flush.
  *
  *     passive          everything
- *     passive updates  each process adds to random places of all windows, with a flush each 1024;
- *                      prints "updates: N a second", of all processes together
+ *     passive updates [COUNT]
+ *                      each process adds to random places of all windows, COUNT times (102400) with
+ * a flush each 1024; prints "updates: N a second", of all processes together
  */
 #include "check.h"
 #include "counter.h"
 
-enum { TURNS = 200, UPDATES = 100 * 1024, BATCH = 1024, PLACES = 4096, RESULTS = 500 };
+enum {
+    TURNS = 200,
+    UPDATES = 100 * 1024,
+    /* by default */ BATCH = 1024,
+    PLACES = 4096,
+    RESULTS = 500
+};
 
 static struct {
     MPI_Win win;
@@ -365,7 +372,7 @@ static void mix_epochs(void)
     close_window();
 }
 
-static void update(void)
+static void update(int updates)
 {
     const unsigned long one = 1;
     unsigned long state = 1 + (unsigned long) check_rank;
@@ -375,7 +382,7 @@ static void update(void)
     open_window();
     MPI_Win_lock_all(0, shared.win);
     took = MPI_Wtime();
-    for (int i = 1; i <= UPDATES; i++) {
+    for (int i = 1; i <= updates; i++) {
         state = state * 6364136223846793005ul + 1442695040888963407ul;
         MPI_Accumulate(&one, 1, MPI_LONG, (int) (state >> 33) % check_ranks,
                        (int) (state >> 40) % PLACES, 1, MPI_LONG, MPI_SUM, shared.win);
@@ -390,10 +397,10 @@ static void update(void)
         sum += shared.memory[i];
     }
     MPI_Allreduce(&sum, &all, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
-    check_that(all == (long) UPDATES * check_ranks, "%ld updates, not %ld", all,
-               (long) UPDATES * check_ranks);
+    check_that(all == (long) updates * check_ranks, "%ld updates, not %ld", all,
+               (long) updates * check_ranks);
     if (check_rank == 0) {
-        printf("updates: %.0f a second\n", UPDATES * check_ranks / took);
+        printf("updates: %.0f a second\n", updates * check_ranks / took);
     }
     close_window();
 }
@@ -411,7 +418,7 @@ int main(int argc, char **argv)
         check_skip("only rbuf packs them");
     }
     if (updates) {
-        update();
+        update(argc > 2 ? atoi(argv[2]) : UPDATES);
         return check_end();
     }
     counter_begin();

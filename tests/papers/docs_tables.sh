@@ -57,6 +57,31 @@ refused() {
     mv "$tree/good.md" "$tree/docs/page.md"
 }
 
+# One that is not measured yet says so, and then has its runs, of which some failed.
+cp "$tree/docs/tables/page.tables" "$tree/before.tables"
+cp "$tree/docs/page.md" "$tree/before.md"
+cat >>"$tree/docs/tables/page.tables" <<'EOF'
+measure some-runs: true
+[runs]
+from some-runs
+| a | {spread_of_runs %.1f (%.1f to %.1f)|some-runs|us|peer=a} |
+| b | {spread_of_runs %.1f (%.1f to %.1f)|some-runs|us|peer=b} |
+| c | {spread_of_runs %.1f (%.1f to %.1f)|some-runs|us|peer=c} |
+EOF
+printf '<!-- table runs -->\n<!-- end -->\n' >>"$tree/docs/page.md"
+"$tree/contrib/docs_tables.pl" >/dev/null || fail "docs_tables.pl failed before a measurement"
+grep -Fqx 'Not measured yet: `contrib/docs_tables.pl --measure some-runs`' "$tree/docs/page.md" ||
+    fail "no word of a measurement that is missing"
+mkdir "$tree/docs/data" || exit 1
+printf '%s\n' fabric,round,peer,us f,1,a,1 f,2,a,3 f,3,a,8 f,1,b,1 f,2,b,- f,3,b,2 f,1,c,- >"$tree/docs/data/some-runs.csv"
+"$tree/contrib/docs_tables.pl" >/dev/null || fail "docs_tables.pl failed behind a measurement"
+for line in '| a | 3.0 (1.0 to 8.0) |' '| b | 1.5 (1.0 to 2.0), 1 of 3 fail |' '| c | fails |'; do
+    grep -Fqx "$line" "$tree/docs/page.md" || fail "no line $line"
+done
+! grep -q 'Not measured' "$tree/docs/page.md" || fail "it is measured, and says that it is not"
+mv "$tree/before.tables" "$tree/docs/tables/page.tables"
+mv "$tree/before.md" "$tree/docs/page.md"
+
 : >"$tree/docs/tables/no-results"
 place='<!-- table typed -->\n<!-- end -->\n'
 "$tree/contrib/docs_tables.pl" --check || fail "the good page is refused"

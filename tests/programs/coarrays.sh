@@ -12,13 +12,7 @@ wrong_coarrays() {
     wrong_end | grep . || grep -q 'checks, no errors' "$log" || grep -m 1 '^coarrays:' "$log" || echo "no output"
 }
 
-build() {
-    build_mix || return
-    log=$(log_of "building coarrays")
-    (cd "$work" && caf -O1 "$here/coarrays.f90" -o coarrays) >"$log" 2>&1 # in $work it leaves a module's file
-}
-
-if ! build; then
+if ! build_with_mix coarrays; then
     skip OpenCoarrays "cannot be built: $(grep -m 1 -i error "$log")"
     tally
     exit

@@ -23,6 +23,8 @@ cache=${RBUF_CACHE:-$work/cache}
 mkdir -p "$TALLY_LOGS" "$cache" || exit 1
 # shellcheck source=tests/tally.sh
 . "$here/../tally.sh"
+# shellcheck source=tests/programs/builds.sh
+. "$here/builds.sh"
 # shellcheck source=contrib/transports.sh
 . "$here/../../contrib/transports.sh"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -154,10 +156,14 @@ debian_source() {
 
 # The rest is for programs that use windows: on one node, and between nodes, where osc/rbuf packs.
 
-# Builds the library that tells what operations a program makes (mix.c). Returns 1 if that fails; sets log.
-build_mix() {
+# Builds mix.so, which tells what operations a program makes, and that PROGRAM (builds.sh), if one is named. Returns 1
+# if that fails; sets log.
+build_with_mix() { # [PROGRAM]
     log=$(log_of "building mix")
-    mpicc -O2 -shared -fPIC "$here/mix.c" -o "$work/mix.so" >"$log" 2>&1
+    build_mix "$work" >"$log" 2>&1 || return
+    [ $# -gt 0 ] || return 0
+    log=$(log_of "building $1")
+    "build_$1" "$work" >"$log" 2>&1
 }
 
 # A number of the lines of the last job's ranks, all together.

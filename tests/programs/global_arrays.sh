@@ -12,15 +12,7 @@ wrong_arrays() {
     wrong_end | grep . || grep -q 'checks, no errors' "$log" || grep -m 1 '^global_arrays:' "$log" || echo "no output"
 }
 
-build() {
-    local libraries
-    build_mix || return
-    log=$(log_of "building global_arrays")
-    read -ra libraries <<<"$(ga-config --libs) $(ga-config --flibs)"
-    mpicc -O1 "$here/global_arrays.c" -o "$work/global_arrays" "${libraries[@]}" >"$log" 2>&1
-}
-
-if ! build; then
+if ! build_with_mix global_arrays; then
     skip "Global Arrays" "cannot be built: $(grep -m 1 -i error "$log")"
     tally
     exit

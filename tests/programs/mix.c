@@ -4,10 +4,11 @@
  * before the program's others (LD_PRELOAD), which counts its calls of MPI on their way to Open MPI.
  * When a process calls MPI_Finalize it writes one line to standard error:
  *
- *     mix: rank=0 put=12 put_bytes=96 ... atomics=40 ... osc_rbuf_packed=100 ...
+ *     mix: rank=0 put=12 put_bytes=96 ... seconds=1.234 atomics=40 ... osc_rbuf_packed=100 ...
  *
- * First its calls, then the counters of rbuf and osc/rbuf; those that there are not, over other
- * transports, are left out. Programs with one thread in MPI. */
+ * First its calls, then the seconds since MPI_Init (or the first operation), then the counters of
+ * rbuf and osc/rbuf; those that there are not, over other transports, are left out. Programs with
+ * one thread in MPI. */
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -42,6 +43,7 @@ static const char *const variables[] = {
 enum { VARIABLES = sizeof(variables) / sizeof(variables[0]) };
 
 static bool begun;
+static double start; /* seconds, when MPI had begun */
 static MPI_T_pvar_session session;
 static MPI_T_pvar_handle handles[VARIABLES]; /* NULL: there is none of that name */
 
@@ -67,6 +69,7 @@ static void begin(void)
         return;
     }
     begun = true;
+    start = PMPI_Wtime();
     if (PMPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS ||
         PMPI_T_pvar_session_create(&session) != MPI_SUCCESS) {
         return;
@@ -116,18 +119,21 @@ int MPI_Init_thread(int *argc, char ***argv, int wanted, int *provided)
 
 int MPI_Finalize(void)
 {
+    const double end = PMPI_Wtime();
     char line[2000];
+    size_t length;
     int rank;
 
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     snprintf(line, sizeof(line), "mix: rank=%d", rank);
     for (int i = 0; i < CALLS; i++) {
-        size_t length = strlen(line);
-
+        length = strlen(line);
         snprintf(line + length, sizeof(line) - length,
                  i < LOCK ? " %s=%llu %s_bytes=%llu" : " %s=%llu", names[i], calls[i], names[i],
                  bytes[i]);
     }
+    length = strlen(line);
+    snprintf(line + length, sizeof(line) - length, " seconds=%.4f", begun ? end - start : 0.0);
     append_variables(line, sizeof(line));
     fprintf(stderr, "%s\n", line);
     return PMPI_Finalize();

@@ -17,7 +17,7 @@ wrong_energies() {
     [ "$(energies)" = "$expected" ] || echo "not the energies of tcp: $(energies | paste -s -d ' ')"
 }
 
-if ! build_mix; then
+if ! build_with_mix; then
     skip NWChem "mix.c cannot be built"
     tally
     exit

@@ -13,16 +13,7 @@ wrong_forest() {
     wrong_end | grep . || grep -q 'checks, no errors' "$log" || grep -m 1 '^star_forest:' "$log" || echo "no output"
 }
 
-build() {
-    local flags
-    build_mix || return
-    log=$(log_of "building star_forest")
-    pkg-config --exists PETSc >"$log" 2>&1 || return
-    read -ra flags < <(pkg-config --cflags --libs PETSc)
-    mpicc -O1 "$here/star_forest.c" -o "$work/star_forest" "${flags[@]}" >"$log" 2>&1
-}
-
-if ! build; then
+if ! build_with_mix star_forest; then
     skip PETSc "it is not installed, or cannot be built: $(grep -m 1 -i error "$log")"
     tally
     exit
