@@ -14,7 +14,8 @@ build=${RBUF_BUILD:-$here/../..}
 softhca=$build/contrib/softhca/softhca
 
 case $(basename "$1") in
-test_fork | test_lists | test_memory | test_order_probe | test_pair | test_ports | test_receive | test_verbs) ;;
+test_fork | test_lists | test_memory | test_order_probe | test_pair | test_ports | test_queue_pair | test_receive | \
+    test_verbs) ;;
 *) exec "$@" ;;
 esac
 test "$RBUF_ADAPTER" = real && exec "$@"
