@@ -159,15 +159,15 @@ START_TEST(a_lost_registration_is_noticed)
     ck_assert_uint_gt(process->held_count, 0);
     request.base = process->held[0].base + 12232 % PAGE;
     use = rbuf_reuse_find(&process->choice.reuse, request.base);
-    ck_assert(use->held);
+    ck_assert_int_ne(use->state, RBUF_BUFFER_UNREGISTERED);
     for (uint32_t i = 0; i < RBUF_LOOKUP_EVERY; i++) {
         const bool looks = rbuf_choice_wants_lookup(&process->choice, &request);
 
         request.cached = looks ? RBUF_CACHED_NO : RBUF_CACHED_AS_LEFT;
         ck_assert_int_ne(rbuf_choice_decide(&process->choice, &request).reason, RBUF_REASON_PROBE);
-        ck_assert(!looks || !use->held);
+        ck_assert(!looks || use->state == RBUF_BUFFER_UNREGISTERED);
     }
-    ck_assert(!use->held);
+    ck_assert_int_eq(use->state, RBUF_BUFFER_UNREGISTERED);
     program_close(program);
 }
 END_TEST
