@@ -8,20 +8,7 @@ set -u
 . "$(cd "$(dirname "$0")" && pwd)/common.sh"
 need_commands OpenCoarrays mpicc caf
 
-wrong_coarrays() {
-    wrong_end | grep . || grep -q 'checks, no errors' "$log" || grep -m 1 '^coarrays:' "$log" || echo "no output"
-}
-
-build() {
-    build_mix || return
-    log=$(log_of "building coarrays")
-    (cd "$work" && caf -O1 "$here/coarrays.f90" -o coarrays) >"$log" 2>&1 # in $work it leaves a module's file
-}
-
-if ! build; then
-    skip OpenCoarrays "cannot be built: $(grep -m 1 -i error "$log")"
-    tally
-    exit
-fi
-with_windows OpenCoarrays wrong_coarrays 120 2 "$work/coarrays"
+# In $work it leaves a module's file.
+build_or_skip OpenCoarrays coarrays env -C "$work" caf -O1 "$here/coarrays.f90" -o coarrays
+with_windows OpenCoarrays wrong_checked 120 2 "$work/coarrays"
 tally

@@ -160,6 +160,25 @@ build_mix() {
     mpicc -O2 -shared -fPIC "$here/mix.c" -o "$work/mix.so" >"$log" 2>&1
 }
 
+# Builds mix.c, and $work/PROGRAM by the command, for a program of ours that compares its own results; skips the
+# whole script if that fails.
+build_or_skip() { # NAME PROGRAM COMMAND [ARGUMENT...]
+    local name=$1
+    checked=$2
+    shift 2
+    if build_mix && log=$(log_of "building $checked") && "$@" >"$log" 2>&1; then
+        return
+    fi
+    skip "$name" "cannot be built: $(grep -m 1 -i -E 'error|not found' "$log")"
+    tally
+    exit
+}
+
+# What is wrong with the last job of that program.
+wrong_checked() {
+    wrong_end | grep . || grep -q 'checks, no errors' "$log" || grep -m 1 "^$checked:" "$log" || echo "no output"
+}
+
 # A number of the lines of the last job's ranks, all together.
 mix_of() { # NAME
     # A line may stand behind a piece of another one.

@@ -8,22 +8,8 @@ set -u
 . "$(cd "$(dirname "$0")" && pwd)/common.sh"
 need_commands "Global Arrays" mpicc ga-config
 
-wrong_arrays() {
-    wrong_end | grep . || grep -q 'checks, no errors' "$log" || grep -m 1 '^global_arrays:' "$log" || echo "no output"
-}
-
-build() {
-    local libraries
-    build_mix || return
-    log=$(log_of "building global_arrays")
-    read -ra libraries <<<"$(ga-config --libs) $(ga-config --flibs)"
-    mpicc -O1 "$here/global_arrays.c" -o "$work/global_arrays" "${libraries[@]}" >"$log" 2>&1
-}
-
-if ! build; then
-    skip "Global Arrays" "cannot be built: $(grep -m 1 -i error "$log")"
-    tally
-    exit
-fi
-with_windows "Global Arrays" wrong_arrays 120 2 "$work/global_arrays"
+read -ra libraries <<<"$(ga-config --libs) $(ga-config --flibs)"
+build_or_skip "Global Arrays" global_arrays \
+    mpicc -O1 "$here/global_arrays.c" -o "$work/global_arrays" "${libraries[@]}"
+with_windows "Global Arrays" wrong_checked 120 2 "$work/global_arrays"
 tally

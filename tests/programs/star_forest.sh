@@ -9,33 +9,23 @@ set -u
 . "$(cd "$(dirname "$0")" && pwd)/common.sh"
 need_commands PETSc mpicc pkg-config
 
-wrong_forest() {
-    wrong_end | grep . || grep -q 'checks, no errors' "$log" || grep -m 1 '^star_forest:' "$log" || echo "no output"
-}
-
 build() {
     local flags
-    build_mix || return
-    log=$(log_of "building star_forest")
-    pkg-config --exists PETSc >"$log" 2>&1 || return
+    pkg-config --exists --print-errors PETSc || return
     read -ra flags < <(pkg-config --cflags --libs PETSc)
-    mpicc -O1 "$here/star_forest.c" -o "$work/star_forest" "${flags[@]}" >"$log" 2>&1
+    mpicc -O1 "$here/star_forest.c" -o "$work/star_forest" "${flags[@]}"
 }
 
-if ! build; then
-    skip PETSc "it is not installed, or cannot be built: $(grep -m 1 -i error "$log")"
-    tally
-    exit
-fi
+build_or_skip PETSc star_forest build
 roots=500
 [ "$programs_all" = no ] || roots=20000
 for synchronisation in fence active lock; do
-    with_windows "PETSc $synchronisation" wrong_forest 120 2 "$work/star_forest" -roots $roots \
+    with_windows "PETSc $synchronisation" wrong_checked 120 2 "$work/star_forest" -roots $roots \
         -sf_type window -sf_window_flavor create -sf_window_sync $synchronisation
     # Not our windows: they are those of osc/sm, and rbuf must leave them to it.
     name="PETSc $synchronisation, shared windows over ${protocols[0]}"
     osc=default window_job "$name" "${protocols[0]}" node 120 2 "$work/star_forest" -roots $roots \
         -sf_type window -sf_window_flavor shared -sf_window_sync $synchronisation
-    verdict "$name" "$(wrong_forest)" "$took s"
+    verdict "$name" "$(wrong_checked)" "$took s"
 done
 tally

@@ -4,14 +4,9 @@
 # What is found out about adapters, and queue pairs on them: a line for each kind. All of the table runs
 # on the emulated adapter; RBUF_BUILD names the build directory.
 set -u
-build=${RBUF_BUILD:-$(cd "$(dirname "$0")/../.." && pwd)}
-softhca=$build/contrib/softhca/softhca
-if ! test -x "$softhca" || ! test -x "$build/tests/verbs/test_ports"; then
-    echo "skipped: softhca or the tests are not built"
-    exit 77
-fi
-export SOFTHCA_LIB=${SOFTHCA_LIB:-$build/contrib/softhca/.libs/libsofthca.so}
-export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0
+# shellcheck source=tests/verbs/emulated.sh
+. "$(dirname "$0")/emulated.sh"
+need_built "$build/tests/verbs/test_ports"
 
 number=0 failed=0
 try() { # OPTIONS PROGRAMS SAYS
