@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * What comes before the first case of a measurement. MPI's main thread.
+ */
 #ifndef RBUF_BENCH_WARM_H
 #define RBUF_BENCH_WARM_H
 

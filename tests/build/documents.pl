@@ -6,22 +6,21 @@
 # of contents, in the distribution, and (but for what the map leaves to others) in README's map; the changelog has a
 # heading with the version and the day of its release, and what is newer stands above it. A note of docs/notes
 # is in the table of contents, and the page that it belongs to has a link to it. rbuf and softhca have
-# one version. The picture of the layers is of what the source includes.
+# one version. The picture of the layers is of what the source includes. Every source file says in its head what
+# it owns.
 #
 #   tests/build/documents.pl [TREE]
 
 use strict;
 use warnings;
-use File::Basename qw(dirname);
+use File::Basename qw(basename dirname);
+use File::Find qw(find);
+use FindBin;
+use lib $FindBin::Bin;
+use Faults qw(fault faults);
 
 my $top = shift // "$ENV{srcdir}/../..";
 chdir $top or die "$top: $!\n";
-my $faults = 0;
-
-sub fault {
-    print "FAIL  @_\n";
-    $faults++;
-}
 
 sub content {
     my ($path) = @_;
@@ -138,6 +137,39 @@ sub check_picture {
     fault("contrib/layers_svg.pl --check: $said") if $? != 0;
 }
 
+# Every *.c and *.h, but for those that a build writes into the tree.
+sub sources {
+    my @sources;
+    find({no_chdir => 1,
+          wanted => sub { push @sources, $_ if /\.[ch]$/ && -f && basename($_) ne "help_topics.c" }},
+         qw(config contrib docs ompi ompi-mca-btl-rbuf opal tests));
+    @sources = sort @sources;
+    return @sources;
+}
+
+# The licence, then the head: a comment that says what the file owns, or whose header does, before anything else.
+sub check_head {
+    my ($path) = @_;
+    if (content($path) !~ m{\A/\* SPDX-License-Identifier: [^\n]* \*/\n\s*/\*(.*?)\*/}s) {
+        fault("$path: it has no head that says what it owns");
+        return;
+    }
+    my $head = $1 =~ s/^\s*\* ?//gmr;
+    if ($head =~ /^\s*See (\S+\.h)\.\s*$/) {
+        my ($header) = grep({ -e } dirname($path) . "/$1", "$component/$1");
+        fault("$path: its head leaves all to $1, which is not there") unless defined $header;
+    } elsif ($head !~ /\w\W+\w+\W+\w+/) {
+        fault("$path: its head says nothing");
+    }
+}
+
+sub check_heads {
+    my @sources = sources();
+    fault("there are no sources") unless @sources > 500;
+    check_head($_) for @sources;
+    return scalar(@sources);
+}
+
 die "no parameters found in $component/params/params.c\n" unless keys(%known) > 50;
 check_links($_) for @pages;
 check_parameters($_) for @pages;
@@ -146,5 +178,6 @@ check_listed();
 check_release();
 check_adapter();
 check_picture();
-print scalar(@pages), " documents, $faults faults\n";
-exit($faults > 0);
+my $sources = check_heads();
+print scalar(@pages), " documents, $sources sources, ", faults(), " faults\n";
+exit(faults() > 0);

@@ -14,18 +14,13 @@ use strict;
 use warnings;
 use FindBin;
 use lib $FindBin::Bin;
+use Faults qw(fault faults);
 use Layers;
 
 my $most = 3; # files in a circle
 my $component = shift // ($ENV{srcdir} // $FindBin::Bin) . "/../../opal/mca/btl/rbuf";
 my @layers = Layers::read_layers($component);
 my @files = Layers::files($component);
-my $faults = 0;
-
-sub fault {
-    print "FAIL  @_\n";
-    $faults++;
-}
 
 sub unit_of {
     my ($path) = @_;
@@ -139,5 +134,5 @@ sub check_objects {
 
 check_includes();
 my $objects = defined $ENV{OBJECTS} ? check_objects($ENV{OBJECTS}) : 0;
-print scalar(@layers), " layers, ", scalar(@files), " files, $objects objects, $faults faults\n";
-exit($faults > 0);
+print scalar(@layers), " layers, ", scalar(@files), " files, $objects objects, ", faults(), " faults\n";
+exit(faults() > 0);

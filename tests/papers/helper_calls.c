@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The figures of the helper's paper as sequences, and others that a predictor may meet, with the
+ * list of them (helper_calls.h); helper_nas.c has programs. Noise comes from fixed seeds.
+ */
 #include "helper_calls.h"
 
 #include "random.h"

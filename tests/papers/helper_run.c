@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Plays a sequence in simulated time, once for each way to register (helper_run.h). The helper is
+ * the one that ships; what a main thread and the helper's thread take is counted here.
+ */
 #include "helper_run.h"
 
 #include <stdlib.h>

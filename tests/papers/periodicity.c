@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Looks for the period after each message, and predicts a buffer's next use from it
+ * (periodicity.h).
+ */
 #include "periodicity.h"
 
 #include <stdlib.h>

@@ -29,7 +29,7 @@ build_coarrays() # DIRECTORY
 build_star_forest() # DIRECTORY
 {
     local flags
-    pkg-config --exists PETSc || return
+    pkg-config --exists --print-errors PETSc || return
     read -ra flags < <(pkg-config --cflags --libs PETSc)
     mpicc -O1 "$builds_here/star_forest.c" -o "$1/star_forest" "${flags[@]}"
 }

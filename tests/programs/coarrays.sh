@@ -8,14 +8,6 @@ set -u
 . "$(cd "$(dirname "$0")" && pwd)/common.sh"
 need_commands OpenCoarrays mpicc caf
 
-wrong_coarrays() {
-    wrong_end | grep . || grep -q 'checks, no errors' "$log" || grep -m 1 '^coarrays:' "$log" || echo "no output"
-}
-
-if ! build_with_mix coarrays; then
-    skip OpenCoarrays "cannot be built: $(grep -m 1 -i error "$log")"
-    tally
-    exit
-fi
-with_windows OpenCoarrays wrong_coarrays 120 2 "$work/coarrays"
+build_or_skip OpenCoarrays coarrays
+with_windows OpenCoarrays wrong_checked 120 2 "$work/coarrays"
 tally

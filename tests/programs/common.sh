@@ -166,6 +166,20 @@ build_with_mix() { # [PROGRAM]
     "build_$1" "$work" >"$log" 2>&1
 }
 
+# The same for a program of ours that compares its own results; skips the whole script if that fails.
+build_or_skip() { # NAME PROGRAM
+    checked=$2
+    build_with_mix "$checked" && return
+    skip "$1" "cannot be built: $(grep -m 1 -i -E 'error|not found' "$log")"
+    tally
+    exit
+}
+
+# What is wrong with the last job of that program.
+wrong_checked() {
+    wrong_end | grep . || grep -q 'checks, no errors' "$log" || grep -m 1 "^$checked:" "$log" || echo "no output"
+}
+
 # A number of the lines of the last job's ranks, all together.
 mix_of() { # NAME
     # A line may stand behind a piece of another one.

@@ -8,14 +8,6 @@ set -u
 . "$(cd "$(dirname "$0")" && pwd)/common.sh"
 need_commands "Global Arrays" mpicc ga-config
 
-wrong_arrays() {
-    wrong_end | grep . || grep -q 'checks, no errors' "$log" || grep -m 1 '^global_arrays:' "$log" || echo "no output"
-}
-
-if ! build_with_mix global_arrays; then
-    skip "Global Arrays" "cannot be built: $(grep -m 1 -i error "$log")"
-    tally
-    exit
-fi
-with_windows "Global Arrays" wrong_arrays 120 2 "$work/global_arrays"
+build_or_skip "Global Arrays" global_arrays
+with_windows "Global Arrays" wrong_checked 120 2 "$work/global_arrays"
 tally

@@ -60,7 +60,7 @@ shown "defaults" "" "port softhca0:1" "rings are for 16 peers" \
     "eager ring, one slot, one write; without a ring send/receive, control buffer \(to ring_slot_size\)" \
     "slots, written in chunks from 2 KB on; without a ring send/receive, bulk buffer \(to ring_longest, eager_limit\)|bulk buffer \(to eager_limit\)" \
     " 49153 and more +rendezvous, through staging buffers \(protocol superpipeline\)" \
-    "chunks from 12 KB on, each 1.5 times the one before" "begins behind its rendezvous, for [0-9]+ peers" \
+    "chunks from 12 KB on, each 1.5 times the one before, .* \(c0, q, largest_chunk, buffers, block_size; " "begins behind its rendezvous, for [0-9]+ peers" \
     " 1 MB  [0-9]+ bytes early in [0-9]+ chunks, .*; then [0-9]+ chunks" "atomics by the adapter"
 shown "slots" "ring_slot_size=1024" " to +992  eager ring, one slot, one write.* \(to ring_slot_size\)"
 shown "parts" "ring_c0=0" "slots, one write" ! "written in chunks"
@@ -71,7 +71,11 @@ shown "no order" "subblock=off" "no eager rings" "chunks are taken as a whole"
 shown "no early data" "early_data=off" ! " early in " ! "begins behind" " 1 MB  [0-9]+ chunks"
 shown "registered" "protocol=register" "in place: buffers are registered for each use \(protocol register\)" ! "chunks from 12"
 shown "cached" "protocol=rcache" "in place: buffers are registrations kept in a cache|registrations kept in a cache \(protocol rcache\)"
-shown "copied as a whole" "protocol=copy" "1 buffers; chunks are taken as a whole"
+shown "copied as a whole" "protocol=copy" "1 buffers; chunks are taken as a whole \(staging_size; protocol\)"
+shown "equal chunks" "protocol=pipeline" \
+    "each 1 times .*; chunks are taken as a whole \(pipeline_chunk, largest_chunk, buffers; protocol\)"
+shown "equal chunks by length" "protocol=pipeline pipeline_gap=1000" \
+    "chunks of sqrt.*; chunks are taken as a whole \(pipeline_gap, largest_chunk, buffers; protocol\)"
 # What is less than it was set to, and why.
 shown "enough staging" "staging_size=1536k" "256 KB at most; 3 buffers" ! "lowered"
 shown "little staging" "staging_size=128k" "chunks from 12 KB on, each 1.5 times the one before, 20 KB at most; 3 buffers" \

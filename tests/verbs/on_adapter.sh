@@ -9,20 +9,14 @@
 # RBUF_ADAPTER=real it is whatever this machine has. Tests of the exchange and the listener need none and
 # run as they are.
 
-here=$(cd "$(dirname "$0")" && pwd)
-build=${RBUF_BUILD:-$here/../..}
-softhca=$build/contrib/softhca/softhca
-
 case $(basename "$1") in
-test_fork | test_lists | test_memory | test_order_probe | test_pair | test_ports | test_receive | test_verbs) ;;
+test_fork | test_lists | test_memory | test_order_probe | test_pair | test_ports | test_queue_pair | test_receive | \
+    test_verbs) ;;
 *) exec "$@" ;;
 esac
 test "$RBUF_ADAPTER" = real && exec "$@"
-if ! test -x "$softhca"; then
-    echo "skipped: $softhca is not built"
-    exit 77
-fi
-export SOFTHCA_LIB=${SOFTHCA_LIB:-$build/contrib/softhca/.libs/libsofthca.so}
-# The library is preloaded, so that a sanitizer's runtime does not come first. It is none the worse.
-export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0
+# shellcheck source=tests/verbs/emulated.sh
+. "$(dirname "$0")/emulated.sh"
+# shellcheck disable=SC2119 # nothing beside softhca
+need_built
 exec "$softhca" --fabric "test-$$" -- "$@"

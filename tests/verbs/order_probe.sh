@@ -4,14 +4,9 @@
 # What the probe of order says of adapters that keep it, that do not, and that refuse something: a line for
 # each. All of the table runs on the emulated adapter; RBUF_BUILD names the build directory.
 set -u
-build=${RBUF_BUILD:-$(cd "$(dirname "$0")/../.." && pwd)}
-softhca=$build/contrib/softhca/softhca
-if ! test -x "$softhca" || ! test -x "$build/tests/verbs/test_order_probe"; then
-    echo "skipped: softhca or the test is not built"
-    exit 77
-fi
-export SOFTHCA_LIB=${SOFTHCA_LIB:-$build/contrib/softhca/.libs/libsofthca.so}
-export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0
+# shellcheck source=tests/verbs/emulated.sh
+. "$(dirname "$0")/emulated.sh"
+need_built "$build/tests/verbs/test_order_probe"
 
 # That a word is early is seen by who looks at the right time: on a loaded machine not in every try.
 number=0 failed=0

@@ -318,7 +318,7 @@ int osc_rbuf_flush_all(ompi_win_t *win);
 int osc_rbuf_flush_local(int target, ompi_win_t *win);
 int osc_rbuf_flush_local_all(ompi_win_t *win);
 
-/* ---- osc_rbuf_operation.c: put, get and accumulates ---- */
+/* ---- osc_rbuf_put_get.c ---- */
 
 int osc_rbuf_put(const void *origin, osc_rbuf_count_t origin_count, MPI_Datatype origin_type,
                  int target, ptrdiff_t displacement, osc_rbuf_count_t target_count,
@@ -326,6 +326,8 @@ int osc_rbuf_put(const void *origin, osc_rbuf_count_t origin_count, MPI_Datatype
 int osc_rbuf_get(void *origin, osc_rbuf_count_t origin_count, MPI_Datatype origin_type, int target,
                  ptrdiff_t displacement, osc_rbuf_count_t target_count, MPI_Datatype target_type,
                  ompi_win_t *win);
+/* ---- osc_rbuf_accumulate.c ---- */
+
 int osc_rbuf_accumulate(const void *origin, osc_rbuf_count_t origin_count, MPI_Datatype origin_type,
                         int target, ptrdiff_t displacement, osc_rbuf_count_t target_count,
                         MPI_Datatype target_type, MPI_Op op, ompi_win_t *win);

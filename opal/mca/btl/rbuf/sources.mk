@@ -141,6 +141,8 @@ rbuf_glue_sources = \
 	%reldir%/params/left_out.h \
 	%reldir%/params/params.c \
 	%reldir%/params/params.h \
+	%reldir%/params/protocol.c \
+	%reldir%/params/protocol.h \
 	%reldir%/params/schedule.c \
 	%reldir%/params/schedule.h \
 	%reldir%/params/table.h \

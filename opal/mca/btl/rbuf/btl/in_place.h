@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Eager messages that leave from the program's buffers (btl/in_place.c): how a module gets to them.
+ *
+ * One thread, when the module is made; the entry points themselves in any, without the lock.
+ */
 #ifndef BTL_RBUF_IN_PLACE_H
 #define BTL_RBUF_IN_PLACE_H
 

@@ -9,7 +9,7 @@
 
 #include "module/module.h"
 #include "params/help.h"
-#include "params/params.h"
+#include "params/protocol.h"
 
 /* True if the name is an element of the comma list. */
 static bool has_name(const char *list, const char *name)
@@ -72,23 +72,6 @@ static const char *osc_list(void)
                : NULL;
 }
 
-static bool copies(void)
-{
-    switch ((enum mca_btl_rbuf_protocol) mca_btl_rbuf_params.protocol) {
-    case MCA_BTL_RBUF_SUPERPIPELINE:
-    case MCA_BTL_RBUF_PIPELINE:
-    case MCA_BTL_RBUF_COPY:
-    case MCA_BTL_RBUF_AUTO:
-    case MCA_BTL_RBUF_DEFAULT:
-        return true;
-    case MCA_BTL_RBUF_REGISTER:
-    case MCA_BTL_RBUF_RCACHE:
-    case MCA_BTL_RBUF_HELPER:
-        break;
-    }
-    return false;
-}
-
 static bool is_series_4(void)
 {
     return OPAL_MAJOR_VERSION < 5;
@@ -99,7 +82,8 @@ void mca_btl_rbuf_osc_warn(void)
     static bool looked = false;
     const char *list = osc_list();
 
-    if (!looked && is_series_4() && copies() && is_left(list)) {
+    if (!looked && is_series_4() &&
+        mca_btl_rbuf_protocol()->travel != MCA_BTL_RBUF_TRAVEL_IN_PLACE && is_left(list)) {
         mca_btl_rbuf_help("osc pt2pt", opal_process_info.nodename, list, NULL);
     }
     if (!looked && is_series_4() && !has_atomics() && is_rdma_alone(list)) {

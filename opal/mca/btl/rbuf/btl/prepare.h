@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * prepare_src, Open MPI's call for a fragment that send or put gets later (btl/prepare.c), and how
+ * its flags tell what the fragment is.
+ *
+ * Any thread, without the lock.
+ */
 #ifndef BTL_RBUF_PREPARE_H
 #define BTL_RBUF_PREPARE_H
 

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * send and sendi, Open MPI's calls to send a message (btl/send.c), and what others of btl/ need of
+ * their slow ways. Errors are Open MPI's.
+ *
+ * Any thread, without the lock.
+ */
 #ifndef BTL_RBUF_SEND_H
 #define BTL_RBUF_SEND_H
 

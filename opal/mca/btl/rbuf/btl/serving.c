@@ -2,8 +2,8 @@
 /*
  * The service (btl/service.h): who listens, and who calls the handler.
  *
- * The handler is called with `calling` set and no lock by the process, or with the lock held by the
- * listener's thread, which goes away if `calling` is set: so one call at a time, and in order. An
+ * The handler is called in state CALLING and without the lock by the process, or with the lock held
+ * by the listener's thread, which goes away in that state: so one call at a time, and in order. An
  * answer's fragment is taken before the call: what the handler has done is never undone since there
  * is no memory to say so.
  */
@@ -26,8 +26,25 @@
 #define ROUNDS   64 /* of progress in one visit, while there is something to do */
 
 /* Who listens. Written before a module serves and after it has ceased to, and read in between with
- * that module's lock held or `calling` set. */
+ * that module's lock held or in state CALLING or ENDING. */
 static const struct mca_btl_rbuf_service_handler *handler;
+
+/* The lock is held. */
+static mca_btl_rbuf_serving_state_t state_of(const mca_btl_rbuf_module_t *module)
+{
+    return atomic_load_explicit(&module->serving.state, memory_order_relaxed);
+}
+
+static void become(mca_btl_rbuf_module_t *module, mca_btl_rbuf_serving_state_t state)
+{
+    atomic_store_explicit(&module->serving.state, state, memory_order_relaxed);
+}
+
+static bool is_calling(const mca_btl_rbuf_module_t *module)
+{
+    return state_of(module) == MCA_BTL_RBUF_SERVING_CALLING ||
+           state_of(module) == MCA_BTL_RBUF_SERVING_ENDING;
+}
 
 /* ---- messages that wait ---- */
 
@@ -55,7 +72,7 @@ void mca_btl_rbuf_serving_keep(mca_btl_rbuf_module_t *module, const struct rbuf_
 
 bool mca_btl_rbuf_serving_is_busy(const mca_btl_rbuf_module_t *module)
 {
-    return module->serving.calling || !rbuf_events_empty(&module->serving.waiting);
+    return is_calling(module) || !rbuf_events_empty(&module->serving.waiting);
 }
 
 static void drop_all(mca_btl_rbuf_module_t *module)
@@ -101,11 +118,12 @@ static bool call(mca_btl_rbuf_module_t *module, enum mca_btl_rbuf_service_caller
     if (caller == MCA_BTL_RBUF_SERVICE_THREAD) {
         return listener->handle(caller, delivery->data, delivery->bytes, answer);
     }
-    module->serving.calling = true;
+    become(module, MCA_BTL_RBUF_SERVING_CALLING);
     mca_btl_rbuf_unlock(module);
     done = listener->handle(caller, delivery->data, delivery->bytes, answer);
     mca_btl_rbuf_lock(module);
-    module->serving.calling = false;
+    become(module, state_of(module) == MCA_BTL_RBUF_SERVING_ENDING ? MCA_BTL_RBUF_SERVING_OFF
+                                                                   : MCA_BTL_RBUF_SERVING_ON);
     return done;
 }
 
@@ -150,8 +168,7 @@ static int serve(mca_btl_rbuf_module_t *module, enum mca_btl_rbuf_service_caller
 {
     int count = 0;
 
-    while (count < MESSAGES && !module->serving.calling &&
-           mca_btl_rbuf_serving_is_on(&module->serving) &&
+    while (count < MESSAGES && state_of(module) == MCA_BTL_RBUF_SERVING_ON &&
            !rbuf_events_empty(&module->serving.waiting) && serve_first(module, caller)) {
         count++;
     }
@@ -236,7 +253,7 @@ static bool start(mca_btl_rbuf_module_t *module)
     mca_btl_rbuf_lock(module);
     ready = module->serving.waiting.ring != NULL || rbuf_events_open(&module->serving.waiting) == 0;
     if (ready) {
-        atomic_store_explicit(&module->serving.on, true, memory_order_relaxed);
+        become(module, MCA_BTL_RBUF_SERVING_ON);
         mca_btl_rbuf_async_wait(module);
     }
     mca_btl_rbuf_unlock(module);
@@ -249,8 +266,8 @@ static bool stop(mca_btl_rbuf_module_t *module)
     bool over;
 
     mca_btl_rbuf_lock(module);
-    atomic_store_explicit(&module->serving.on, false, memory_order_relaxed);
-    over = !module->serving.calling;
+    over = !is_calling(module);
+    become(module, over ? MCA_BTL_RBUF_SERVING_OFF : MCA_BTL_RBUF_SERVING_ENDING);
     if (over) {
         drop_all(module);
     }

@@ -6,6 +6,9 @@
  * soon as anybody looks: the process in its progress, or the listener's thread in a visit, which
  * leaves all others where they are. There the first waits until the handler takes it, and its place
  * in a ring or receive buffer with it.
+ *
+ *     OFF -> ON -> CALLING -> ON -> OFF
+ *     CALLING -> ENDING -> OFF       nobody listens any more while the handler is called
  */
 #ifndef BTL_RBUF_SERVING_H
 #define BTL_RBUF_SERVING_H
@@ -23,7 +26,7 @@ void mca_btl_rbuf_serving_take_back(void);
 
 static inline bool mca_btl_rbuf_serving_is_on(const struct mca_btl_rbuf_serving *serving)
 {
-    return atomic_load_explicit(&serving->on, memory_order_relaxed);
+    return atomic_load_explicit(&serving->state, memory_order_relaxed) >= MCA_BTL_RBUF_SERVING_ON;
 }
 
 /* True of a message of the service. */

@@ -56,10 +56,17 @@ struct mca_btl_rbuf_async {
     uint64_t visits;        /* of the thread; the lock guards it */
 };
 
+/* What a module's part of the service waits for (btl/serving.h). Somebody listens from ON on. */
+typedef enum {
+    MCA_BTL_RBUF_SERVING_OFF,    /* somebody to listen */
+    MCA_BTL_RBUF_SERVING_ENDING, /* as CALLING, and nobody listens any more */
+    MCA_BTL_RBUF_SERVING_ON,     /* a message */
+    MCA_BTL_RBUF_SERVING_CALLING /* the handler, called without the lock: nobody else calls it */
+} mca_btl_rbuf_serving_state_t;
+
 /* A module's part of the service for another component of ours (btl/serving.h). */
 struct mca_btl_rbuf_serving {
-    atomic_bool on; /* somebody listens; written with the lock held */
-    bool calling;   /* the handler is called without the lock: nobody else calls it */
+    _Atomic mca_btl_rbuf_serving_state_t state; /* written with the lock held */
     struct rbuf_events waiting;
 };
 

@@ -14,6 +14,7 @@
 #include "params/help.h"
 #include "module/mailbox.h"
 #include "params/params.h"
+#include "params/protocol.h"
 #include "registration/registrar.h"
 #include "module/ring.h"
 #include "params/schedule.h"
@@ -36,14 +37,18 @@ static void choose_protocol(const struct rbuf_port *port, size_t half,
     uint64_t room = half / params->block_size;
 
     *schedule = mca_btl_rbuf_schedule();
-    options->arrival = RBUF_ARRIVAL_BLOCK;
-    if (params->protocol == MCA_BTL_RBUF_PIPELINE) {
+    switch (mca_btl_rbuf_protocol()->cut) {
+    case MCA_BTL_RBUF_CUT_GROWING:
+        options->arrival = RBUF_ARRIVAL_BLOCK;
+        break;
+    case MCA_BTL_RBUF_CUT_EQUAL:
         options->arrival = RBUF_ARRIVAL_CHUNK;
         options->pipeline_gap = params->pipeline_gap;
-    } else if (params->protocol == MCA_BTL_RBUF_COPY) {
-        /* The whole message, as far as two of them fit into the staging. */
-        room = room > 1 ? room / 2 : 1;
+        break;
+    case MCA_BTL_RBUF_CUT_WHOLE: /* as far as two messages fit into the staging */
         options->arrival = RBUF_ARRIVAL_CHUNK;
+        room = room > 1 ? room / 2 : 1;
+        break;
     }
     rbuf_schedule_shrink(schedule, room, options->max_message);
     if (port->subblock == RBUF_SUBBLOCK_CHECKED) {

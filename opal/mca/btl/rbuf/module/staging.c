@@ -14,6 +14,7 @@
 
 #include "params/help.h"
 #include "params/params.h"
+#include "params/protocol.h"
 #include "core/stage/staging.h"
 
 #define MIB       (1024ull * 1024ull)
@@ -47,7 +48,7 @@ size_t mca_btl_rbuf_staging_half(const mca_btl_rbuf_module_t *module)
     if (bytes == 0) {
         size_t limit = rbuf_memlock_limit();
 
-        bytes = params->protocol == MCA_BTL_RBUF_COPY ? MOST_COPY : MOST;
+        bytes = mca_btl_rbuf_protocol()->cut == MCA_BTL_RBUF_CUT_WHOLE ? MOST_COPY : MOST;
         if (limit != SIZE_MAX && bytes > limit / 2) {
             bytes = limit / 2;
         }

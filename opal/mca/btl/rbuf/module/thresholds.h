@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * What decides by size and settings which way a message goes, for who sends it and for who shows
- * that (report/explain.h). Sizes are bytes as they are handed to the transport, Open MPI's header
+ * that (report/explain.c). Sizes are bytes as they are handed to the transport, Open MPI's header
  * among them.
  */
 #ifndef BTL_RBUF_WAYS_H
@@ -9,6 +9,7 @@
 
 #include "module/module.h"
 #include "params/params.h"
+#include "params/protocol.h"
 #include "verbs/queue_pair.h"
 
 /* Most of a message that is built on the stack, to travel inside its request. */
@@ -52,24 +53,19 @@ static inline bool mca_btl_rbuf_is_inline(const mca_btl_rbuf_module_t *module, s
  * and got is copied here. */
 static inline bool mca_btl_rbuf_copies(void)
 {
-    return mca_btl_rbuf_params.protocol <= MCA_BTL_RBUF_COPY;
+    return mca_btl_rbuf_protocol()->travel == MCA_BTL_RBUF_TRAVEL_STAGED;
 }
 
 /* Whether the receiver of a rendezvous registers its buffer at once, and stages what cannot be. */
 static inline bool mca_btl_rbuf_registers(void)
 {
-    return !mca_btl_rbuf_copies() && mca_btl_rbuf_params.protocol != MCA_BTL_RBUF_AUTO;
+    return mca_btl_rbuf_protocol()->travel == MCA_BTL_RBUF_TRAVEL_IN_PLACE;
 }
 
-/* Whether contiguous messages begin behind their rendezvous, before it is answered. Protocol copy
- * is the naive one: a message leaves when all of it is copied. */
+/* Whether contiguous messages begin behind their rendezvous, before it is answered. */
 static inline bool mca_btl_rbuf_begins_early(void)
 {
-    const struct mca_btl_rbuf_params *params = &mca_btl_rbuf_params;
-
-    return params->early_data == MCA_BTL_RBUF_ON &&
-           (params->protocol == MCA_BTL_RBUF_SUPERPIPELINE ||
-            params->protocol == MCA_BTL_RBUF_PIPELINE || params->protocol == MCA_BTL_RBUF_AUTO);
+    return mca_btl_rbuf_params.early_data == MCA_BTL_RBUF_ON && mca_btl_rbuf_protocol()->early;
 }
 
 #endif

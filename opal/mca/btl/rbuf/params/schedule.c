@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "params/params.h"
+#include "params/protocol.h"
 #include "opal/util/proc.h"
 
 /* More processes of this job on the node than there are processors in it. */
@@ -34,14 +35,19 @@ struct rbuf_schedule mca_btl_rbuf_schedule(void)
                                          (uint16_t) (params->largest_chunk / params->block_size),
                                      .buffers = buffers_of(params)};
 
-    if (params->protocol == MCA_BTL_RBUF_PIPELINE) {
+    switch (mca_btl_rbuf_protocol()->cut) {
+    case MCA_BTL_RBUF_CUT_GROWING:
+        break;
+    case MCA_BTL_RBUF_CUT_EQUAL:
         schedule.first_blocks = (uint16_t) (params->pipeline_chunk / params->block_size);
         schedule.growth = RBUF_GROWTH_ONE;
-    } else if (params->protocol == MCA_BTL_RBUF_COPY) {
+        break;
+    case MCA_BTL_RBUF_CUT_WHOLE:
         schedule.first_blocks = RBUF_BUFFER_BLOCKS;
         schedule.buffer_blocks = RBUF_BUFFER_BLOCKS;
         schedule.growth = RBUF_GROWTH_ONE;
         schedule.buffers = 1;
+        break;
     }
     return schedule;
 }

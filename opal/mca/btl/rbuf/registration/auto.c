@@ -15,6 +15,7 @@
 #include "registration/hooks.h"
 #include "core/state/state.h"
 #include "params/params.h"
+#include "params/protocol.h"
 
 static void released(void *choice, uint64_t base, uint64_t bytes)
 {
@@ -28,7 +29,7 @@ int mca_btl_rbuf_auto_open(mca_btl_rbuf_registrar_t *registrar)
         .registration_ns = mca_btl_rbuf_params.registration_time,
         .registration_page_ns = mca_btl_rbuf_params.registration_page_time};
 
-    if (mca_btl_rbuf_params.protocol != MCA_BTL_RBUF_AUTO) {
+    if (mca_btl_rbuf_protocol()->travel != MCA_BTL_RBUF_TRAVEL_CHOSEN) {
         return OPAL_SUCCESS;
     }
     registrar->choice = calloc(1, sizeof(*registrar->choice));

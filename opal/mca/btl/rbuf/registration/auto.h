@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Protocol auto: asks core/choice/choice.h about each buffer, and takes the time of what follows.
+ *
+ * A timing belongs to its message. It is begun by the decision, or as that of a lane; it ends once,
+ * when the message does, and is then entered.
+ *
+ * Any thread; each function says whether the lock is held.
+ */
 #ifndef BTL_RBUF_AUTO_H
 #define BTL_RBUF_AUTO_H
 

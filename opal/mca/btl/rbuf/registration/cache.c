@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * OPAL's grdma cache behind the policy's functions (registration/cache.h). It calls back to
+ * register and deregister. What it keeps is counted: a look into an empty cache is left out.
+ */
 #include "registration/cache.h"
 
 #include "params/help.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * The frames by libunwind, and the place of libmpi's code in the process, which is found once
+ * (registration/call_stack.h). Without libunwind no place is known.
+ */
 #include "registration/call_stack.h"
 
 #if defined(RBUF_HAVE_UNWIND) && RBUF_HAVE_UNWIND

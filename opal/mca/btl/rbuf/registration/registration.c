@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Makes and ends registrations at the adapter, and notes how long each took
+ * (registration/registration.h).
+ */
 #include "registration/registration.h"
 
 #include <errno.h>

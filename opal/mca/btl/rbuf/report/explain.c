@@ -4,7 +4,9 @@
  *
  * Nothing is decided here: each limit is the largest size for which the function holds that decides
  * for a message, too, found by trying sizes; chunks are cut by the schedule that cuts messages. So
- * what is shown is what the settings have become, those that were lowered among them.
+ * what is shown is what the settings have become, those that were lowered among them. What a
+ * protocol does is asked of its row (params/protocol.h) and of its policy
+ * (registration/policies.h).
  */
 #include "report/report.h"
 
@@ -12,6 +14,7 @@
 
 #include "module/default.h"
 #include "params/params.h"
+#include "params/protocol.h"
 #include "params/schedule.h"
 #include "module/staging.h"
 #include "module/thresholds.h"
@@ -194,6 +197,7 @@ static bool is_early(const mca_btl_rbuf_module_t *module)
 static void show_schedule(const mca_btl_rbuf_module_t *module, FILE *stream)
 {
     const struct rbuf_schedule *schedule = &module->core.options.schedule;
+    const char *settings = mca_btl_rbuf_cut_settings()->all;
     const uint64_t block = schedule->block_bytes;
 
     if (module->core.options.pipeline_gap > 0) {
@@ -214,14 +218,12 @@ static void show_schedule(const mca_btl_rbuf_module_t *module, FILE *stream)
     }
     if (module->core.options.arrival == RBUF_ARRIVAL_BLOCK ||
         module->core.options.arrival == RBUF_ARRIVAL_BLOCK_CHECKED) {
-        fprintf(stream,
-                "blocks of %s are taken as they arrive%s (c0, q, largest_chunk, buffers, "
-                "block_size; %s)\n",
+        fprintf(stream, "blocks of %s are taken as they arrive%s (%s, block_size; %s)\n",
                 amount_of(block).text,
-                module->port->subblock == RBUF_SUBBLOCK_CHECKED ? ", with checksums" : "",
+                module->port->subblock == RBUF_SUBBLOCK_CHECKED ? ", with checksums" : "", settings,
                 module->port->in_order_why);
     } else {
-        fprintf(stream, "chunks are taken as a whole (c0, q, largest_chunk, buffers; %s)\n",
+        fprintf(stream, "chunks are taken as a whole (%s; %s)\n", settings,
                 module->core.options.arrival == RBUF_ARRIVAL_IMMEDIATE ? module->port->in_order_why
                                                                        : "protocol");
     }
@@ -243,17 +245,17 @@ static const char *print_lowered(const char *separator, const char *setting, uin
 }
 
 /* What is less than it was set to, since the buffers of a message would not fit into the staging.
- * Protocol copy takes what fits. */
+ * What is not cut takes what fits. */
 static void show_lowered(const mca_btl_rbuf_module_t *module, FILE *stream)
 {
     const struct rbuf_schedule *is = &module->core.options.schedule;
     const struct rbuf_schedule wanted = mca_btl_rbuf_schedule();
     const uint64_t half = mca_btl_rbuf_staging_half(module);
     const uint64_t block = is->block_bytes;
-    const bool pipeline = mca_btl_rbuf_params.protocol == MCA_BTL_RBUF_PIPELINE;
+    const char *first = mca_btl_rbuf_cut_settings()->first;
     const char *separator = "";
 
-    if (mca_btl_rbuf_params.protocol == MCA_BTL_RBUF_COPY ||
+    if (mca_btl_rbuf_protocol()->cut == MCA_BTL_RBUF_CUT_WHOLE ||
         (is->buffer_blocks == wanted.buffer_blocks && is->buffers == wanted.buffers)) {
         return;
     }
@@ -261,8 +263,10 @@ static void show_lowered(const mca_btl_rbuf_module_t *module, FILE *stream)
     separator = print_lowered(separator, "largest_chunk", wanted.buffer_blocks * block,
                               is->buffer_blocks * block, true, stream);
     separator = print_lowered(separator, "buffers", wanted.buffers, is->buffers, false, stream);
-    (void) print_lowered(separator, pipeline ? "pipeline_chunk" : "c0", wanted.first_blocks * block,
-                         is->first_blocks * block, true, stream);
+    if (first != NULL) {
+        (void) print_lowered(separator, first, wanted.first_blocks * block,
+                             is->first_blocks * block, true, stream);
+    }
     if (rbuf_schedule_lane(&wanted) <= half) {
         fprintf(stream, "; a request is %s at most (the adapter)\n",
                 amount_of(module->core.options.max_message).text);

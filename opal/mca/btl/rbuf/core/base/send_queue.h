@@ -45,7 +45,7 @@ struct rbuf_fab_queue {
     uint32_t posted;     /* wraps */
     uint32_t retired;    /* wraps */
     uint32_t inline_max; /* bytes */
-    bool marker_busy;    /* the marker is on its way */
+    bool marker_busy;    /* the marker is on its way, whatever else is */
     struct rbuf_work marker;
 };
 

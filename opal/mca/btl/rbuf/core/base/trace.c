@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* Opened at the first transition, and left to the end of the process. */
+/*
+ * The file of a trace (core/base/trace.h). It is opened at the first transition, and left to the
+ * end of the process.
+ */
 #include "core/base/trace.h"
 
 #ifdef RBUF_TRACE

@@ -176,11 +176,11 @@ static uint32_t probe_every(const struct rbuf_size_class *class)
 static void probe(struct rbuf_buffer_use *use, enum rbuf_side side, bool copies,
                   struct rbuf_choice_decision *decision)
 {
-    const bool is_first = side == RBUF_SIDE_RECEIVE && !copies && !use->probing;
+    const bool is_first = side == RBUF_SIDE_RECEIVE && !copies && use->state != RBUF_BUFFER_PROBING;
 
     set(decision, copies ? RBUF_PATH_IN_PLACE : RBUF_PATH_COPY, RBUF_REASON_PROBE);
     decision->is_sample = !is_first;
-    use->probing = is_first;
+    use->state = is_first ? RBUF_BUFFER_PROBING : RBUF_BUFFER_REGISTERED;
 }
 
 /* The buffer is registered. */
@@ -190,12 +190,14 @@ static void decide_cached(struct rbuf_size_class *class, struct rbuf_buffer_use 
 {
     const bool copies = class->preference == RBUF_PREFER_COPY;
 
-    use->probing = use->probing && !copies;
+    if (copies || use->state == RBUF_BUFFER_UNREGISTERED) {
+        use->state = RBUF_BUFFER_REGISTERED;
+    }
     if (class->samples[RBUF_PATH_IN_PLACE] < RBUF_SAMPLES_MIN) {
         set(decision, RBUF_PATH_IN_PLACE, RBUF_REASON_TRIAL);
     } else if (request->pressed) {
         set(decision, RBUF_PATH_IN_PLACE, RBUF_REASON_PRESSED);
-    } else if (use->probing) {
+    } else if (use->state == RBUF_BUFFER_PROBING) {
         probe(use, request->side, copies, decision);
     } else if (++class->turns >= probe_every(class)) {
         class->turns = 0;
@@ -365,10 +367,11 @@ static void decide_with_cache(struct rbuf_choice *choice, const struct rbuf_choi
                               struct rbuf_size_class *class, struct rbuf_choice_decision *decision)
 {
     struct rbuf_buffer_use *use = use_of(choice, request->base, request->bytes);
-    const bool cached =
-        request->cached == RBUF_CACHED_AS_LEFT ? use->held : request->cached == RBUF_CACHED_YES;
+    const bool cached = request->cached == RBUF_CACHED_AS_LEFT
+                            ? use->state != RBUF_BUFFER_UNREGISTERED
+                            : request->cached == RBUF_CACHED_YES;
 
-    if (use->held && !cached) {
+    if (use->state != RBUF_BUFFER_UNREGISTERED && !cached) {
         /* Its registration was lost, if not its memory: for what is learnt from lives that is the
          * same. (Why one of living memory goes is not known; perhaps a release takes those next to
          * it along.) */
@@ -378,10 +381,10 @@ static void decide_with_cache(struct rbuf_choice *choice, const struct rbuf_choi
     decision->base = atomic_load_explicit(&use->begin, memory_order_relaxed);
     decision->bytes = length_of(use);
     use->invited = request->side == RBUF_SIDE_SEND;
-    use->held = cached;
     if (!cached) {
         decide_unregistered(choice, request, class, use, decision);
-        use->held = decision->path == RBUF_PATH_IN_PLACE;
+        use->state = decision->path == RBUF_PATH_IN_PLACE ? RBUF_BUFFER_REGISTERED
+                                                          : RBUF_BUFFER_UNREGISTERED;
         decision->is_sample &= !may_wait_for_sender(request, use, decision);
         class->again =
             class->again && !(decision->path == RBUF_PATH_IN_PLACE && decision->is_sample);
@@ -448,6 +451,6 @@ void rbuf_choice_refused(struct rbuf_choice *choice, enum rbuf_side side, uint64
     choice->counters.refused++;
     class_of(choice, side, bytes)->barred = RBUF_REFUSED_WAIT;
     if (choice->options.cache) {
-        rbuf_reuse_find(&choice->reuse, base)->held = false;
+        rbuf_reuse_find(&choice->reuse, base)->state = RBUF_BUFFER_UNREGISTERED;
     }
 }

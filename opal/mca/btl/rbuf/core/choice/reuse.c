@@ -74,7 +74,8 @@ void rbuf_reuse_end(struct rbuf_reuse *reuse, struct rbuf_buffer_use *use)
     }
     store(&use->end, load(&use->begin));
     atomic_store_explicit(&use->released, false, memory_order_relaxed);
-    use->held = use->invited = use->probing = false;
+    use->state = RBUF_BUFFER_UNREGISTERED;
+    use->invited = false;
     use->uses = 0;
     use->rent_ns = 0;
 }

@@ -28,16 +28,23 @@
 #define RBUF_REUSE_OCTAVES 48u /* of sizes, each with lives of its own */
 #define RBUF_REUSE_BUFFERS (RBUF_REUSE_WAYS * RBUF_REUSE_SETS)
 
+/* Whether a buffer is registered, as far as is known here, and what that lets its next message do.
+ */
+enum rbuf_buffer_state {
+    RBUF_BUFFER_UNREGISTERED,
+    RBUF_BUFFER_REGISTERED,
+    RBUF_BUFFER_PROBING /* registered; the next message is copied, too, and shows what that takes */
+};
+
 struct rbuf_buffer_use {
     _Atomic uint64_t begin; /* address of its first page; 0: a free place */
     _Atomic uint64_t end;   /* behind the furthest byte of its messages */
     _Atomic bool released;  /* memory of it was given back to the system */
-    bool held;              /* it is registered, as far as is known here */
-    bool invited;           /* its last message was written to a registered buffer */
-    bool probing;           /* its next message is copied, too, and shows what that takes */
-    uint32_t uses;          /* messages since it was first seen, or released */
-    uint64_t stamp;         /* when it was used last, in uses of the table */
-    uint64_t rent_ns;       /* what staging has cost since the last registration, as reckoned */
+    enum rbuf_buffer_state state;
+    bool invited;     /* its last message was written to a registered buffer; in any state */
+    uint32_t uses;    /* messages since it was first seen, or released */
+    uint64_t stamp;   /* when it was used last, in uses of the table */
+    uint64_t rent_ns; /* what staging has cost since the last registration, as reckoned */
 };
 
 struct rbuf_reuse {

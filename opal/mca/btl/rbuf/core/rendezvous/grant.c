@@ -157,7 +157,6 @@ void rbuf_grant_begin(struct rbuf_grant *grant, enum rbuf_grant_part part)
 
     grant->part = part;
     grant->block = 0;
-    grant->chunk_here = false;
     if (early && grant->peer->early_in == NULL) {
         return; /* what was claimed has gone, window and all: nothing is read before EARLY comes */
     }

@@ -104,7 +104,6 @@ struct rbuf_grant {
     uint64_t flag;             /* that this block will carry */
     unsigned char *to;         /* where its payload goes */
     uint64_t chunks_arrived;   /* RBUF_ARRIVAL_IMMEDIATE: announced so far, in the lane */
-    bool chunk_here;           /* all of `chunk` has arrived */
 
     struct rbuf_held_list held;
     uint64_t held_ns; /* since when one is */

@@ -139,10 +139,7 @@ static bool block_here(struct rbuf_grant *grant)
         return flag_is(grant, grant->block, grant->flag);
     case RBUF_ARRIVAL_CHUNK:
     case RBUF_ARRIVAL_CHUNK_CHECKED:
-        if (!grant->chunk_here) {
-            grant->chunk_here = chunk_is_there(grant);
-        }
-        return grant->chunk_here;
+        return grant->block > 0 || chunk_is_there(grant); /* the first waits for all */
     case RBUF_ARRIVAL_IMMEDIATE:
         return grant->chunk.index < (grant->part == RBUF_GRANT_PART_EARLY
                                          ? rbuf_early_in_arrived(grant->peer, grant->early_seq)
@@ -177,7 +174,6 @@ static void chunk_done(struct rbuf_grant *grant)
         rbuf_receiver_write_acks(peer);
     }
     grant->block = 0;
-    grant->chunk_here = false;
 }
 
 /* Behind the last block of the early data, with more to come in the lane. */

@@ -148,7 +148,8 @@ struct rbuf_peer {
     enum rbuf_probe_state probe_state;
     uint32_t in_flight; /* works posted and not back */
 
-    bool busy; /* on core->busy */
+    bool busy; /* on core->busy, in any state: whoever has something for progress to do puts it
+                  there */
     TAILQ_ENTRY(rbuf_peer) busy_link;
 };
 
@@ -182,10 +183,10 @@ struct rbuf_core {
     struct rbuf_grant_list grants_free;
     struct rbuf_grant_list receiving; /* STAGED and not placed: polled */
     struct rbuf_grant_list deferred;  /* oldest first */
-    bool deferred_retry;              /* the first of them may get its lane now */
-    uint64_t direct_bytes;            /* of grants that are REGISTERING or DIRECT */
-    uint64_t copied_ns;               /* when staging was last copied out of */
-    uint64_t moved_ns; /* when staging was last copied out of, or a direct grant ended */
+    bool deferred_retry; /* something has changed since the first of them was last refused a lane */
+    uint64_t direct_bytes; /* of grants that are REGISTERING or DIRECT */
+    uint64_t copied_ns;    /* when staging was last copied out of */
+    uint64_t moved_ns;     /* when staging was last copied out of, or a direct grant ended */
 
     struct rbuf_early_windows windows;
     struct rbuf_tx_chunk_list chunks_free;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Operations at the origin: what is packed, and what goes below. Packed are, in active epochs, puts
- * and gets of few bytes whose target has no gaps, and all accumulates, long ones in pieces. In
- * passive epochs accumulates are, with parameter `passive`.
+ * Accumulates at the origin: what is packed, and what goes below. In active epochs all are packed,
+ * long ones in pieces; in passive epochs with parameter `passive`.
  */
 #include "osc_rbuf.h"
 
@@ -17,181 +16,12 @@
 #include "osc_rbuf_mpi.h"
 #include "osc_rbuf_request.h"
 #include "osc_rbuf_results.h"
-
-/* The part of another process's window that an operation is for. */
-struct target {
-    int rank;
-    ptrdiff_t displacement;
-    osc_rbuf_count_t count;
-    MPI_Datatype type;
-};
-
-/* In an active epoch for it. The lock is held. */
-static bool is_accessed(const struct osc_rbuf_window *window, int target)
-{
-    return window->access == OSC_RBUF_ACCESS_FENCE ||
-           (window->access == OSC_RBUF_ACCESS_GROUP && window->peers[target].accessed);
-}
-
-static bool is_inside(const struct osc_rbuf_window *window, const struct target *target)
-{
-    const struct osc_rbuf_peer *peer = &window->peers[target->rank];
-    ptrdiff_t first;
-    const size_t bytes = osc_rbuf_span(target->type, target->count, &first);
-
-    if (window->dynamic || bytes == 0) {
-        return true;
-    }
-    first += target->displacement * peer->displacement_unit;
-    return first >= 0 && (uint64_t) first <= peer->bytes && bytes <= peer->bytes - (uint64_t) first;
-}
-
-static size_t data_bytes(const struct target *target)
-{
-    size_t bytes;
-
-    ompi_datatype_type_size(target->type, &bytes);
-    return bytes * (size_t) target->count;
-}
-
-/* Whether a put or get of so many bytes is packed; nothing is, wherever it points. The lock is
- * held.
- */
-static bool is_packed(const struct osc_rbuf_window *window, const struct target *target,
-                      size_t bytes)
-{
-    return is_accessed(window, target->rank) &&
-           (bytes == 0 || (bytes <= osc_rbuf_params.limit &&
-                           ompi_datatype_is_contiguous_memory_layout(target->type, target->count) &&
-                           is_inside(window, target)));
-}
-
-/* A record for the target with `payload` bytes behind it, or NULL. The lock is held. */
-static struct osc_rbuf_record *record_for(struct osc_rbuf_window *window,
-                                          const struct target *target,
-                                          enum osc_rbuf_record_kind kind, size_t payload)
-{
-    struct osc_rbuf_record *record = osc_rbuf_append(window, target->rank, payload);
-
-    if (record != NULL) {
-        record->kind = kind;
-        record->payload = (uint32_t) payload;
-        record->displacement = target->displacement;
-        record->count = (uint64_t) target->count;
-    }
-    return record;
-}
-
-static uint64_t first_byte(const struct target *target)
-{
-    ptrdiff_t first, data;
-
-    ompi_datatype_get_true_extent(target->type, &first, &data);
-    return (uint64_t) first;
-}
-
-static struct osc_rbuf_elements as_bytes(size_t bytes)
-{
-    return (struct osc_rbuf_elements){.type = MPI_BYTE, .size = 1, .extent = 1, .count = bytes};
-}
-
-/* The lock is held. */
-static int put_packed(struct osc_rbuf_window *window, const void *origin, osc_rbuf_count_t count,
-                      MPI_Datatype type, const struct target *target, size_t bytes)
-{
-    const struct osc_rbuf_elements elements = as_bytes(bytes);
-    struct osc_rbuf_record *record;
-
-    osc_rbuf_make_way(window, target->rank, 1, bytes);
-    record = record_for(window, target, OSC_RBUF_PUT, bytes);
-    if (record == NULL) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    }
-    record->first = first_byte(target);
-    osc_rbuf_counters.packed++;
-    return osc_rbuf_elements_read(origin, count, type, &elements, record + 1);
-}
-
-int osc_rbuf_put(const void *origin, osc_rbuf_count_t origin_count, MPI_Datatype origin_type,
-                 int rank, ptrdiff_t displacement, osc_rbuf_count_t target_count,
-                 MPI_Datatype target_type, ompi_win_t *win)
-{
-    struct osc_rbuf_window *window = osc_rbuf_window_of(win);
-    const struct target target = {rank, displacement, target_count, target_type};
-    const size_t bytes = data_bytes(&target);
-    bool packed;
-    int status = OMPI_SUCCESS;
-
-    osc_rbuf_lock();
-    packed = is_packed(window, &target, bytes);
-    if (packed && bytes > 0) {
-        status = put_packed(window, origin, origin_count, origin_type, &target, bytes);
-    }
-    osc_rbuf_unlock();
-    if (!packed) {
-        status = osc_rbuf_pass(window, rank);
-        return status != OMPI_SUCCESS
-                   ? status
-                   : window->below.osc_put(origin, origin_count, origin_type, rank, displacement,
-                                           target_count, target_type, win);
-    }
-    return status;
-}
-
-/* The lock is held. */
-static int get_packed(struct osc_rbuf_window *window, void *origin, osc_rbuf_count_t count,
-                      MPI_Datatype type, const struct target *target, size_t bytes)
-{
-    const struct osc_rbuf_elements elements = as_bytes(bytes);
-    struct osc_rbuf_record *record;
-    int result;
-
-    osc_rbuf_make_way(window, target->rank, 1, 0);
-    record = record_for(window, target, OSC_RBUF_NOTHING, 0);
-    result = record != NULL ? osc_rbuf_result_new(window, origin, count, type, &elements) : -1;
-    if (result < 0) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    }
-    record->kind = OSC_RBUF_GET;
-    record->first = first_byte(target);
-    record->wanted = bytes;
-    record->result = result;
-    osc_rbuf_counters.packed++;
-    return OMPI_SUCCESS;
-}
-
-int osc_rbuf_get(void *origin, osc_rbuf_count_t origin_count, MPI_Datatype origin_type, int rank,
-                 ptrdiff_t displacement, osc_rbuf_count_t target_count, MPI_Datatype target_type,
-                 ompi_win_t *win)
-{
-    struct osc_rbuf_window *window = osc_rbuf_window_of(win);
-    const struct target target = {rank, displacement, target_count, target_type};
-    const size_t bytes = data_bytes(&target);
-    bool packed;
-    int status = OMPI_SUCCESS;
-
-    osc_rbuf_lock();
-    packed = is_packed(window, &target, bytes);
-    if (packed && bytes > 0) {
-        status = get_packed(window, origin, origin_count, origin_type, &target, bytes);
-    }
-    osc_rbuf_unlock();
-    if (!packed) {
-        status = osc_rbuf_pass(window, rank);
-        return status != OMPI_SUCCESS
-                   ? status
-                   : window->below.osc_get(origin, origin_count, origin_type, rank, displacement,
-                                           target_count, target_type, win);
-    }
-    return status;
-}
-
-/* ---- accumulates ---- */
+#include "osc_rbuf_target.h"
 
 /* One on its way into messages. */
 struct accumulate {
     enum osc_rbuf_record_kind kind;
-    const struct target *target;
+    const struct osc_rbuf_target *target;
     struct osc_rbuf_elements elements;
     const unsigned char *array; /* of the origin's elements, or NULL: none are sent */
     MPI_Op op;
@@ -201,7 +31,7 @@ struct accumulate {
 };
 
 /* Tells the target of a derived type. The lock is held. */
-static int send_type(struct osc_rbuf_window *window, const struct target *target)
+static int send_type(struct osc_rbuf_window *window, const struct osc_rbuf_target *target)
 {
     const size_t bytes = ompi_datatype_pack_description_length(target->type);
     const void *description;
@@ -214,7 +44,7 @@ static int send_type(struct osc_rbuf_window *window, const struct target *target
         struct osc_rbuf_record *record;
 
         piece = bytes - at < osc_rbuf_room() ? bytes - at : osc_rbuf_room();
-        record = record_for(window, target, OSC_RBUF_TYPE, piece);
+        record = osc_rbuf_record_for(window, target, OSC_RBUF_TYPE, piece);
         if (record == NULL) {
             return OMPI_ERR_OUT_OF_RESOURCE;
         }
@@ -238,7 +68,7 @@ static size_t send_elements(struct osc_rbuf_window *window, const struct accumul
 
         piece = elements->count - at < most ? elements->count - at : most;
         payload = accumulate->array != NULL ? piece * elements->extent : 0;
-        record = record_for(window, accumulate->target, accumulate->kind, payload);
+        record = osc_rbuf_record_for(window, accumulate->target, accumulate->kind, payload);
         if (record == NULL) {
             break;
         }
@@ -257,8 +87,9 @@ static size_t send_elements(struct osc_rbuf_window *window, const struct accumul
 
 /* What an operation of a passive epoch that is packed has to ask first: the way that it goes. Of an
  * active one nothing. The lock is held, and may be given up. */
-static int choose_way(struct osc_rbuf_window *window, const struct target *target, MPI_Op op,
-                      const struct osc_rbuf_elements *elements, size_t payload, size_t answer)
+static int choose_way(struct osc_rbuf_window *window, const struct osc_rbuf_target *target,
+                      MPI_Op op, const struct osc_rbuf_elements *elements, size_t payload,
+                      size_t answer)
 {
     const unsigned reads = answer > 0 ? OSC_RBUF_READS : 0;
     const struct osc_rbuf_need need = {
@@ -277,7 +108,7 @@ static int choose_way(struct osc_rbuf_window *window, const struct target *targe
  */
 static int send_accumulate(struct osc_rbuf_window *window, const struct accumulate *accumulate)
 {
-    const struct target *target = accumulate->target;
+    const struct osc_rbuf_target *target = accumulate->target;
     const bool derived = !ompi_datatype_is_predefined(target->type);
     const size_t description = derived ? ompi_datatype_pack_description_length(target->type) : 0;
     const size_t array = accumulate->elements.count * accumulate->elements.extent;
@@ -335,17 +166,18 @@ enum way {
 /* Whether accumulates for the target are packed, if they are inside of its window. */
 static bool is_open(const struct osc_rbuf_window *window, int target)
 {
-    return is_accessed(window, target) ||
+    return osc_rbuf_is_accessed(window, target) ||
            (window->access == OSC_RBUF_ACCESS_PASSIVE && window->peers[target].locks > 0);
 }
 
-static enum way way_of(const struct osc_rbuf_window *window, const struct target *target)
+static enum way way_of(const struct osc_rbuf_window *window, const struct osc_rbuf_target *target)
 {
     if (window->access == OSC_RBUF_ACCESS_NONE ||
         (window->access == OSC_RBUF_ACCESS_PASSIVE && !osc_rbuf_params.passive)) {
         return WAY_BELOW;
     }
-    return is_open(window, target->rank) && is_inside(window, target) ? WAY_PACKED : WAY_REFUSED;
+    return is_open(window, target->rank) && osc_rbuf_is_inside(window, target) ? WAY_PACKED
+                                                                               : WAY_REFUSED;
 }
 
 static int refusal(const struct osc_rbuf_window *window, int target)
@@ -357,7 +189,7 @@ static int refusal(const struct osc_rbuf_window *window, int target)
 static int accumulate_packed(struct osc_rbuf_window *window, struct accumulate *accumulate,
                              const void *origin, size_t count, MPI_Datatype type)
 {
-    const struct target *target = accumulate->target;
+    const struct osc_rbuf_target *target = accumulate->target;
     unsigned char *copy;
     int status = OMPI_ERR_OUT_OF_RESOURCE;
 
@@ -380,7 +212,7 @@ int osc_rbuf_accumulate(const void *origin, osc_rbuf_count_t origin_count, MPI_D
                         MPI_Datatype target_type, MPI_Op op, ompi_win_t *win)
 {
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
-    const struct target target = {rank, displacement, target_count, target_type};
+    const struct osc_rbuf_target target = {rank, displacement, target_count, target_type};
     struct accumulate accumulate = {
         .kind = OSC_RBUF_ACCUMULATE, .target = &target, .op = op, .result = -1};
     enum way way;
@@ -405,7 +237,7 @@ static int get_accumulate(struct osc_rbuf_window *window, struct accumulate *acc
                           MPI_Datatype origin_type, void *result, osc_rbuf_count_t result_count,
                           MPI_Datatype result_type)
 {
-    const struct target *target = accumulate->target;
+    const struct osc_rbuf_target *target = accumulate->target;
     unsigned char *copy = NULL;
     int status = OMPI_ERR_OUT_OF_RESOURCE;
 
@@ -442,7 +274,7 @@ int osc_rbuf_get_accumulate(const void *origin, osc_rbuf_count_t origin_count,
                             ompi_win_t *win)
 {
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
-    const struct target target = {rank, displacement, target_count, target_type};
+    const struct osc_rbuf_target target = {rank, displacement, target_count, target_type};
     struct accumulate accumulate = {.kind = OSC_RBUF_GET_ACCUMULATE, .target = &target, .op = op};
     enum way way;
     int status;
@@ -464,7 +296,7 @@ int osc_rbuf_fetch_and_op(const void *origin, void *result, MPI_Datatype type, i
                           ptrdiff_t displacement, MPI_Op op, ompi_win_t *win)
 {
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
-    const struct target target = {rank, displacement, 1, type};
+    const struct osc_rbuf_target target = {rank, displacement, 1, type};
     struct accumulate accumulate = {.kind = OSC_RBUF_GET_ACCUMULATE, .target = &target, .op = op};
     enum way way;
     int status;
@@ -481,7 +313,7 @@ int osc_rbuf_fetch_and_op(const void *origin, void *result, MPI_Datatype type, i
 }
 
 /* The lock is held. */
-static int compare_and_swap(struct osc_rbuf_window *window, const struct target *target,
+static int compare_and_swap(struct osc_rbuf_window *window, const struct osc_rbuf_target *target,
                             const void *origin, const void *compare, void *result)
 {
     struct osc_rbuf_elements elements;
@@ -497,7 +329,7 @@ static int compare_and_swap(struct osc_rbuf_window *window, const struct target 
         return status;
     }
     osc_rbuf_make_way(window, target->rank, 1, 2 * elements.extent);
-    record = record_for(window, target, OSC_RBUF_NOTHING, 2 * elements.extent);
+    record = osc_rbuf_record_for(window, target, OSC_RBUF_NOTHING, 2 * elements.extent);
     number = record != NULL ? osc_rbuf_result_new(window, result, 1, target->type, &elements) : -1;
     if (number < 0) {
         return OMPI_ERR_OUT_OF_RESOURCE;
@@ -520,7 +352,7 @@ int osc_rbuf_compare_and_swap(const void *origin, const void *compare, void *res
                               MPI_Datatype type, int rank, ptrdiff_t displacement, ompi_win_t *win)
 {
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
-    const struct target target = {rank, displacement, 1, type};
+    const struct osc_rbuf_target target = {rank, displacement, 1, type};
     enum way way;
     int status;
 
@@ -585,7 +417,7 @@ int osc_rbuf_rget_accumulate(const void *origin, osc_rbuf_count_t origin_count,
                              ompi_win_t *win, MPI_Request *request)
 {
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
-    const struct target target = {rank, displacement, target_count, target_type};
+    const struct osc_rbuf_target target = {rank, displacement, target_count, target_type};
     struct accumulate accumulate = {.kind = OSC_RBUF_GET_ACCUMULATE, .target = &target, .op = op};
     int status;
 

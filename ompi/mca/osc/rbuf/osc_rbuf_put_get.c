@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Puts and gets at the origin: what is packed, and what goes below. Packed are, in active epochs,
+ * those of few bytes whose target has no gaps.
+ */
+#include "osc_rbuf.h"
+
+#include "ompi/constants.h"
+#include "ompi/datatype/ompi_datatype.h"
+#include "osc_rbuf_elements.h"
+#include "osc_rbuf_message.h"
+#include "osc_rbuf_results.h"
+#include "osc_rbuf_target.h"
+
+static size_t data_bytes(const struct osc_rbuf_target *target)
+{
+    size_t bytes;
+
+    ompi_datatype_type_size(target->type, &bytes);
+    return bytes * (size_t) target->count;
+}
+
+/* Whether a put or get of so many bytes is packed; nothing is, wherever it points. The lock is
+ * held.
+ */
+static bool is_packed(const struct osc_rbuf_window *window, const struct osc_rbuf_target *target,
+                      size_t bytes)
+{
+    return osc_rbuf_is_accessed(window, target->rank) &&
+           (bytes == 0 || (bytes <= osc_rbuf_params.limit &&
+                           ompi_datatype_is_contiguous_memory_layout(target->type, target->count) &&
+                           osc_rbuf_is_inside(window, target)));
+}
+
+static uint64_t first_byte(const struct osc_rbuf_target *target)
+{
+    ptrdiff_t first, data;
+
+    ompi_datatype_get_true_extent(target->type, &first, &data);
+    return (uint64_t) first;
+}
+
+static struct osc_rbuf_elements as_bytes(size_t bytes)
+{
+    return (struct osc_rbuf_elements){.type = MPI_BYTE, .size = 1, .extent = 1, .count = bytes};
+}
+
+/* The lock is held. */
+static int put_packed(struct osc_rbuf_window *window, const void *origin, osc_rbuf_count_t count,
+                      MPI_Datatype type, const struct osc_rbuf_target *target, size_t bytes)
+{
+    const struct osc_rbuf_elements elements = as_bytes(bytes);
+    struct osc_rbuf_record *record;
+
+    osc_rbuf_make_way(window, target->rank, 1, bytes);
+    record = osc_rbuf_record_for(window, target, OSC_RBUF_PUT, bytes);
+    if (record == NULL) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    record->first = first_byte(target);
+    osc_rbuf_counters.packed++;
+    return osc_rbuf_elements_read(origin, count, type, &elements, record + 1);
+}
+
+int osc_rbuf_put(const void *origin, osc_rbuf_count_t origin_count, MPI_Datatype origin_type,
+                 int rank, ptrdiff_t displacement, osc_rbuf_count_t target_count,
+                 MPI_Datatype target_type, ompi_win_t *win)
+{
+    struct osc_rbuf_window *window = osc_rbuf_window_of(win);
+    const struct osc_rbuf_target target = {rank, displacement, target_count, target_type};
+    const size_t bytes = data_bytes(&target);
+    bool packed;
+    int status = OMPI_SUCCESS;
+
+    osc_rbuf_lock();
+    packed = is_packed(window, &target, bytes);
+    if (packed && bytes > 0) {
+        status = put_packed(window, origin, origin_count, origin_type, &target, bytes);
+    }
+    osc_rbuf_unlock();
+    if (!packed) {
+        status = osc_rbuf_pass(window, rank);
+        return status != OMPI_SUCCESS
+                   ? status
+                   : window->below.osc_put(origin, origin_count, origin_type, rank, displacement,
+                                           target_count, target_type, win);
+    }
+    return status;
+}
+
+/* The lock is held. */
+static int get_packed(struct osc_rbuf_window *window, void *origin, osc_rbuf_count_t count,
+                      MPI_Datatype type, const struct osc_rbuf_target *target, size_t bytes)
+{
+    const struct osc_rbuf_elements elements = as_bytes(bytes);
+    struct osc_rbuf_record *record;
+    int result;
+
+    osc_rbuf_make_way(window, target->rank, 1, 0);
+    record = osc_rbuf_record_for(window, target, OSC_RBUF_NOTHING, 0);
+    result = record != NULL ? osc_rbuf_result_new(window, origin, count, type, &elements) : -1;
+    if (result < 0) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    record->kind = OSC_RBUF_GET;
+    record->first = first_byte(target);
+    record->wanted = bytes;
+    record->result = result;
+    osc_rbuf_counters.packed++;
+    return OMPI_SUCCESS;
+}
+
+int osc_rbuf_get(void *origin, osc_rbuf_count_t origin_count, MPI_Datatype origin_type, int rank,
+                 ptrdiff_t displacement, osc_rbuf_count_t target_count, MPI_Datatype target_type,
+                 ompi_win_t *win)
+{
+    struct osc_rbuf_window *window = osc_rbuf_window_of(win);
+    const struct osc_rbuf_target target = {rank, displacement, target_count, target_type};
+    const size_t bytes = data_bytes(&target);
+    bool packed;
+    int status = OMPI_SUCCESS;
+
+    osc_rbuf_lock();
+    packed = is_packed(window, &target, bytes);
+    if (packed && bytes > 0) {
+        status = get_packed(window, origin, origin_count, origin_type, &target, bytes);
+    }
+    osc_rbuf_unlock();
+    if (!packed) {
+        status = osc_rbuf_pass(window, rank);
+        return status != OMPI_SUCCESS
+                   ? status
+                   : window->below.osc_get(origin, origin_count, origin_type, rank, displacement,
+                                           target_count, target_type, win);
+    }
+    return status;
+}

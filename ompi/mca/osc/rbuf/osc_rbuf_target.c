@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Where an operation goes.
+ */
+#include "osc_rbuf_target.h"
+
+#include "ompi/datatype/ompi_datatype.h"
+#include "osc_rbuf_elements.h"
+
+bool osc_rbuf_is_accessed(const struct osc_rbuf_window *window, int target)
+{
+    return window->access == OSC_RBUF_ACCESS_FENCE ||
+           (window->access == OSC_RBUF_ACCESS_GROUP && window->peers[target].accessed);
+}
+
+bool osc_rbuf_is_inside(const struct osc_rbuf_window *window, const struct osc_rbuf_target *target)
+{
+    const struct osc_rbuf_peer *peer = &window->peers[target->rank];
+    ptrdiff_t first;
+    const size_t bytes = osc_rbuf_span(target->type, target->count, &first);
+
+    if (window->dynamic || bytes == 0) {
+        return true;
+    }
+    first += target->displacement * peer->displacement_unit;
+    return first >= 0 && (uint64_t) first <= peer->bytes && bytes <= peer->bytes - (uint64_t) first;
+}
+
+struct osc_rbuf_record *osc_rbuf_record_for(struct osc_rbuf_window *window,
+                                            const struct osc_rbuf_target *target,
+                                            enum osc_rbuf_record_kind kind, size_t payload)
+{
+    struct osc_rbuf_record *record = osc_rbuf_append(window, target->rank, payload);
+
+    if (record != NULL) {
+        record->kind = kind;
+        record->payload = (uint32_t) payload;
+        record->displacement = target->displacement;
+        record->count = (uint64_t) target->count;
+    }
+    return record;
+}
