@@ -123,6 +123,24 @@ for protocol in superpipeline rcache; do
 done
 hca=()
 
+# A message that waits for the memory of another one when the process finalizes: it arrives. Its peer is deleted first,
+# and where nobody waited for it, it began on what was freed.
+finalizing() {
+    local name="memlock at the end" wrong
+    hca=(--memlock 24M --bandwidth 3M)
+    mpi=(--mca btl_rbuf_protocol register --mca btl_rbuf_report 2)
+    preload lingering.c LINGER=5
+    export MALLOC_PERTURB_=165
+    job "$name" 60 3 "$robust_tests/pending" 4194304 1
+    unset MALLOC_PERTURB_
+    wrap=()
+    wrong=$(wrong_success)
+    [ -n "$wrong" ] || grep -q 'direct_puts=2 ' "$log" || wrong="not both were put"
+    verdict "$name" "$wrong" "$took s"
+    hca=()
+}
+finalizing
+
 # Where the adapter's limit is the same, it sees to it. 8 MB is what systems give by default.
 if prlimit --memlock=8388608 setpriv --bounding-set -ipc_lock true 2>/dev/null; then
     at_kernel_limit 4 refused
