@@ -134,11 +134,14 @@ static void retire(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpo
     drain(module, endpoint, UNTIL_RETURNED);
     mca_btl_rbuf_lock(module);
     mca_btl_rbuf_sweep_receives(module);
-    mca_btl_rbuf_unlock(module);
-    /* Events may still name the peer: let them be acted on before it goes. */
-    drain(module, endpoint, UNTIL_ACTED_ON);
-    mca_btl_rbuf_lock(module);
-    mca_btl_rbuf_operations_abandon(module, endpoint);
+    /* Events may still name the peer, those of what Open MPI sends when it hears of an abandoned
+     * operation too: let them be acted on before it goes. */
+    do {
+        mca_btl_rbuf_operations_abandon(module, endpoint);
+        mca_btl_rbuf_unlock(module);
+        drain(module, endpoint, UNTIL_ACTED_ON);
+        mca_btl_rbuf_lock(module);
+    } while (mca_btl_rbuf_operation_is_pending(module, endpoint));
     mca_btl_rbuf_endpoint_destroy(endpoint);
     mca_btl_rbuf_unlock(module);
 }
