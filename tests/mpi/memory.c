@@ -12,38 +12,13 @@
  * becomes resident when completions get there for the first time, 1.2 MB in all.
  */
 #include "check.h"
-
-#include <malloc.h>
+#include "usage.h"
 
 enum { WARM = 60, WINDOWS = 600, CHILDREN = 10, BYTES = 100001 };
 
 #define WINDOW_MOST 250             /* bytes a window */
 #define HEAP_MOST   (32 * CHECK_K)  /* of all windows, in use */
 #define CHILD_MOST  (200 * CHECK_K) /* bytes a child: Open MPI 4.1.4 keeps 60 to 90 KB of each */
-
-struct usage {
-    long private; /* bytes that are resident, and in no file */
-    long heap;    /* of these, allocated */
-};
-
-static struct usage usage_now(void)
-{
-    const struct mallinfo2 heap = mallinfo2();
-    struct usage usage = {.heap = (long) (heap.uordblks + heap.hblkhd)};
-    FILE *file = fopen("/proc/self/smaps_rollup", "re");
-    char line[256];
-    long kb;
-
-    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
-        if (sscanf(line, "Anonymous: %ld", &kb) == 1) {
-            usage.private = kb * CHECK_K;
-        }
-    }
-    if (file != NULL) {
-        fclose(file);
-    }
-    return usage;
-}
 
 static void one_window(int turn, char *memory)
 {

@@ -10,6 +10,7 @@
  */
 #include "check.h"
 #include "counter.h"
+#include "usage.h"
 
 enum {
     TURNS = 200,
@@ -192,7 +193,11 @@ struct pair {
     int index;
 };
 
-enum { MANY = 300 };
+enum {
+    MANY = 300,
+    VERY_MANY = 100000,
+    REQUEST_MOST = 800 /* bytes: Open MPI's request, a result, a record of two pairs */
+};
 
 /* None of the calls waits: the target calls MPI only when all of them are made. A pair goes as a
  * message of MPI. */
@@ -245,6 +250,41 @@ static void request_words(void)
                "a request behind the window's end");
 }
 
+/* As many as a program likes, while the target does not call MPI: each takes what its request, its
+ * result and its part of a message take, and no message of its own. */
+static void request_very_many(MPI_Win flag_win)
+{
+    static const struct pair one = {1, 1};
+    struct pair *found = calloc(VERY_MANY, sizeof(*found));
+    MPI_Request *requests = calloc(VERY_MANY, sizeof(MPI_Request));
+    const char flag = 2;
+    struct usage before, after;
+    long wrong = 0;
+
+    memset(found, 0x55, VERY_MANY * sizeof(*found)); /* resident */
+    memset(requests, 0x55, VERY_MANY * sizeof(MPI_Request));
+    before = usage_now();
+    for (int i = 0; i < VERY_MANY; i++) {
+        MPI_Rget_accumulate(&one, 1, MPI_DOUBLE_INT, &found[i], 1, MPI_DOUBLE_INT, 1, 20, 1,
+                            MPI_DOUBLE_INT, MPI_REPLACE, shared.win, &requests[i]);
+    }
+    after = usage_now();
+    check_that((after.private - before.private) / VERY_MANY <= REQUEST_MOST,
+               "each of %d requests takes %ld bytes, not %d at most", VERY_MANY,
+               (after.private - before.private) / VERY_MANY, REQUEST_MOST);
+    printf("%d requests: %ld bytes each\n", VERY_MANY,
+           (after.private - before.private) / VERY_MANY);
+    MPI_Put(&flag, 1, MPI_BYTE, 1, 0, 1, MPI_BYTE, flag_win);
+    MPI_Win_flush(1, flag_win);
+    MPI_Waitall(VERY_MANY, requests, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < VERY_MANY; i++) {
+        wrong += found[i].value != (i > 0);
+    }
+    check_that(wrong == 0, "%ld of %d pairs are wrong", wrong, VERY_MANY);
+    free(requests);
+    free(found);
+}
+
 static void use_many_requests(void)
 {
     MPI_Win flag_win;
@@ -259,8 +299,12 @@ static void use_many_requests(void)
     if (check_rank == 0) {
         request_pairs(flag_win);
         request_words();
+        MPI_Send(NULL, 0, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
+        request_very_many(flag_win);
     } else if (check_rank == 1) {
         check_that(check_becomes(flag, 1), "the other waits in its calls");
+        MPI_Recv(NULL, 0, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        check_that(check_becomes(flag, 2), "the other waits in its calls");
     }
     MPI_Win_unlock_all(flag_win);
     MPI_Win_unlock_all(shared.win);

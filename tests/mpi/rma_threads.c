@@ -3,6 +3,10 @@
  * MPI_THREAD_MULTIPLE in one epoch of one window: several threads of each rank put, get and
  * accumulate to the next one at once. With "packed" by osc/rbuf, and then also: accumulates of
  * unlike derived types, longer than a message, whose target posts late.
+ *
+ * With "flushes" threads flush accumulates of a passive epoch on and on, one target or all, while
+ * another one flushes all: what it asked for is answered, though there is never a moment without
+ * a question.
  */
 #include "check.h"
 
@@ -206,8 +210,84 @@ static void unlike_types(void)
     }
 }
 
+/* ---- flushes ---- */
+
+enum { FLUSHES = 300, FLUSHERS = 3 };
+
+static atomic_bool flushing;
+
+/* The first of the threads flushes all, the others one target each, on and on. */
+static void *flush_on(void *argument)
+{
+    const int thread = *(const int *) argument;
+    const long one = 1;
+    long found;
+
+    while (atomic_load(&flushing)) {
+        const int target = neighbour(1 + thread % (check_ranks - 1));
+
+        MPI_Fetch_and_op(&one, &found, MPI_LONG, target, 8l * (1 + thread), MPI_SUM, shared.win);
+        if (thread == 0) {
+            MPI_Win_flush_all(shared.win);
+        } else {
+            MPI_Win_flush(target, shared.win);
+        }
+    }
+    return NULL;
+}
+
+/* A flush, of all or of a target in turn, has brought what this thread asked for. */
+static void flush_beside(int turn, long *found)
+{
+    const long one = 1;
+
+    for (int target = 0; target < check_ranks; target++) {
+        found[target] = -1;
+        MPI_Fetch_and_op(&one, &found[target], MPI_LONG, target, 8l * (10 + check_rank), MPI_SUM,
+                         shared.win);
+    }
+    if (turn % 2 == 0) {
+        MPI_Win_flush_all(shared.win);
+    }
+    for (int target = 0; target < check_ranks; target++) {
+        if (turn % 2 != 0) {
+            MPI_Win_flush(target, shared.win);
+        }
+        check_that(found[target] == turn, "turn %d: %ld from rank %d", turn, found[target], target);
+    }
+}
+
+static void flushes(void)
+{
+    long *found = calloc((size_t) check_ranks, sizeof(long));
+    pthread_t threads[FLUSHERS];
+    int numbers[FLUSHERS];
+
+    memset(shared.memory, 0, WINDOW);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock_all(0, shared.win);
+    atomic_store(&flushing, true);
+    for (int i = 0; i < FLUSHERS; i++) {
+        numbers[i] = i;
+        check_that(pthread_create(&threads[i], NULL, flush_on, &numbers[i]) == 0, "no thread");
+    }
+    for (int turn = 0; turn < FLUSHES; turn++) {
+        flush_beside(turn, found);
+    }
+    atomic_store(&flushing, false);
+    for (int i = 0; i < FLUSHERS; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    MPI_Win_unlock_all(shared.win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    free(found);
+}
+
 int main(int argc, char **argv)
 {
+    const bool flushes_alone = argc > 1 && strcmp(argv[1], "flushes") == 0 &&
+                               check_pack_one_sided() &&
+                               setenv("OMPI_MCA_osc_rbuf_passive", "1", 1) == 0;
     const bool packed = argc > 1 && strcmp(argv[1], "packed") == 0 && check_pack_one_sided();
     MPI_Group world;
     int provided, rank;
@@ -228,8 +308,11 @@ int main(int argc, char **argv)
     for (int i = 0; i < THREADS; i++) {
         sources[i] = check_memory(BOTH);
     }
-    for (int how = 0; how < SYNCHRONISATIONS; how++) {
+    for (int how = 0; how < SYNCHRONISATIONS && !flushes_alone; how++) {
         put_and_get((enum synchronisation) how);
+    }
+    if (flushes_alone) {
+        flushes();
     }
     if (packed) {
         unlike_types();

@@ -123,6 +123,27 @@ for protocol in superpipeline rcache; do
 done
 hca=()
 
+# A message that waits for the memory of another one when the process finalizes. Its peer is deleted first, and where
+# nobody waited for it, it began on what was freed.
+finalizing() { # NAME BANDWIDTH LINGER JUDGE [ARGUMENT...]
+    local name="memlock at the end, $1" linger=$3 wrong
+    hca=(--memlock 24M --bandwidth "$2")
+    mpi=(--mca btl_rbuf_protocol register --mca btl_rbuf_report 2)
+    preload lingering.c "LINGER=$linger"
+    export MALLOC_PERTURB_=165
+    job "$name" 60 3 "$robust_tests/pending" 4194304 1
+    unset MALLOC_PERTURB_
+    wrap=()
+    hca=()
+    wrong=$("${@:4}")
+    verdict "$name" "$wrong" "$took s"
+}
+both_put() {
+    wrong_success | grep . || grep -q 'direct_puts=2 ' "$log" || echo "not both were put"
+}
+finalizing "it arrives" 3M 5 both_put
+finalizing "it is given up" 300k 30 wrong_failure 40
+
 # Where the adapter's limit is the same, it sees to it. 8 MB is what systems give by default.
 if prlimit --memlock=8388608 setpriv --bounding-set -ipc_lock true 2>/dev/null; then
     at_kernel_limit 4 refused

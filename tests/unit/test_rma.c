@@ -2,6 +2,9 @@
 /*
  * In-place writes, reads and atomics: sizes around the port's largest message, order, full queues.
  */
+#include <errno.h>
+#include <string.h>
+
 #include "case.h"
 #include "unit.h"
 
@@ -114,6 +117,77 @@ START_TEST(compare_and_swap)
 }
 END_TEST
 
+/* Steps until there is an event of an operation, at most so often; NULL: there is none. */
+static const struct rbuf_rma *step_to_event(struct world *world, int *status, unsigned most)
+{
+    struct rbuf_core *core = &world->nodes[0].core;
+    struct sim_completion *completion;
+    struct rbuf_event event;
+
+    for (unsigned i = 0; i < most; i++) {
+        while ((completion = sim_poll(&world->nodes[0].nic)) != NULL) {
+            if (completion->work != NULL) {
+                rbuf_fab_retire(completion->work);
+                rbuf_core_completed(core, completion->work, completion->status);
+            }
+            free(completion);
+        }
+        rbuf_core_progress(core, 0);
+        while (rbuf_events_pop(&core->events, &event)) {
+            if (event.kind == RBUF_EVENT_RMA) {
+                *status = event.status;
+                return event.rma;
+            }
+        }
+        if (!sim_step(&world->net.clock)) {
+            return NULL;
+        }
+        world->nodes[0].scheduled = false; /* this test polls by itself */
+    }
+    return NULL;
+}
+
+enum { PIECE = 4096, PIECES = 7 };
+
+/* The peer fails with a read posted in part, while its queue pair is alive: the event comes when
+ * nothing of the read can write to the memory any more. */
+START_TEST(in_pieces_it_ends_behind_them)
+{
+    static unsigned char here[PIECE * PIECES], there[PIECE * PIECES], then[PIECE * PIECES];
+
+    for (unsigned pieces = 0; pieces < PIECES; pieces++) {
+        struct world_options options = world_defaults();
+        struct rbuf_rma rma = {.operation = RBUF_RMA_READ, .local = here, .bytes = sizeof(here)};
+        const struct rbuf_rma *ended = NULL;
+        struct world *world;
+        int status = 0;
+
+        options.core.max_message = PIECE;
+        options.depth = 4;
+        world = world_open(&options);
+        memset(here, 0, sizeof(here));
+        memset(there, 0x11, sizeof(there));
+        rma.remote = (uintptr_t) there;
+        rma.rkey = sim_register(&world->nodes[1].nic, there, sizeof(there));
+        rma.lkey = sim_register(&world->nodes[0].nic, here, sizeof(here));
+        rbuf_rma_start(world->nodes[0].links[1].peer, &rma);
+        for (unsigned i = 0; here[pieces * PIECE] == 0 && ended == NULL && i < 10000; i++) {
+            ended = step_to_event(world, &status, 1);
+        }
+        ck_assert_ptr_null(ended);
+        rbuf_peer_fail(world->nodes[0].links[1].peer, -EIO);
+        ended = step_to_event(world, &status, 10000);
+        ck_assert_ptr_eq(ended, &rma);
+        /* all of it was posted, and came; else there is an error */
+        ck_assert(status == 0 ? here[sizeof(here) - 1] == 0x11 : pieces < PIECES - 1);
+        memcpy(then, here, sizeof(here));
+        ck_assert_ptr_null(step_to_event(world, &status, 10000));
+        ck_assert_mem_eq(then, here, sizeof(here));
+        world_close(world);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("rma");
@@ -122,5 +196,6 @@ int main(void)
     unit_add(suite, every_operation_ends_in_one_event);
     unit_add(suite, in_order);
     unit_add(suite, compare_and_swap);
+    unit_add(suite, in_pieces_it_ends_behind_them);
     return unit_run(suite);
 }

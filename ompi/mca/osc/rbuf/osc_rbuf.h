@@ -112,12 +112,12 @@ struct osc_rbuf_peer {
     LIST_ENTRY(osc_rbuf_peer) unflushed_link; /* in the window's list if `unflushed` has anything */
     bool unflushed[OSC_RBUF_WAYS];   /* accumulates of passive epochs that no flush has asked for */
     unsigned pending[OSC_RBUF_WAYS]; /* what those do that may not be done yet: READS, WRITES */
-    uint32_t flushes;                /* that asked it for an answer */
-    uint32_t flushed;                /* of them, answered */
-    uint64_t key;                    /* of its window there; 0: it takes no active messages */
-    enum osc_rbuf_way way;           /* of the operation that is being packed in a passive epoch */
-    size_t answer_bytes;             /* of what is packed for an active message */
-    size_t most;                     /* bytes of an active message for it, as found last */
+    SLIST_HEAD(, osc_rbuf_flush) flushes; /* that it has not answered, the oldest first */
+    unsigned under_way;                   /* messages of MPI for it that have not left */
+    uint64_t key;                         /* of its window there; 0: it takes no active messages */
+    enum osc_rbuf_way way; /* of the operation that is being packed in a passive epoch */
+    size_t answer_bytes;   /* of what is packed for an active message */
+    size_t most;           /* bytes of an active message for it, as found last */
 
     uint64_t ended;                  /* fences that have ended there, as it said last */
     uint64_t asks;                   /* it asks to be told when so many have ended here; 0: no */
@@ -156,8 +156,9 @@ struct osc_rbuf_window {
     enum osc_rbuf_passage passage;
     int locks; /* passive epochs that are open */
     LIST_HEAD(, osc_rbuf_peer) unflushed;
-    int asked;        /* flushes that are not answered, of all peers */
-    int target_count; /* of a start */
+    TAILQ_HEAD(, osc_rbuf_flush) flushes; /* those of all peers that are not answered, by number */
+    uint64_t last_flush;                  /* number of the last one */
+    int target_count;                     /* of a start */
     int *targets;
 
     int exposed;         /* processes that the post was for */
@@ -300,9 +301,9 @@ int osc_rbuf_passive_lock(int type, int target, int mode, ompi_win_t *win);
 int osc_rbuf_passive_unlock(int target, ompi_win_t *win);
 int osc_rbuf_passive_lock_all(int mode, ompi_win_t *win);
 int osc_rbuf_passive_unlock_all(ompi_win_t *win);
-/* A peer gets a packed operation; has answered a flush. The lock is held. */
+/* A peer gets a packed operation; has answered a flush, the way it was asked. The lock is held. */
 void osc_rbuf_unflushed(struct osc_rbuf_window *window, int target, enum osc_rbuf_way way);
-void osc_rbuf_flushed(struct osc_rbuf_window *window, int target);
+void osc_rbuf_flushed(struct osc_rbuf_window *window, int target, enum osc_rbuf_way way);
 
 static inline bool osc_rbuf_is_unflushed(const struct osc_rbuf_peer *peer)
 {

@@ -406,7 +406,7 @@ static int send_packed(struct osc_rbuf_window *window, int target)
         return MPI_SUCCESS;
     }
     return peer->way == OSC_RBUF_BY_AM ? osc_rbuf_am_send(window, target, OSC_RBUF_PASSIVE_DATA)
-                                       : osc_rbuf_send(window, target, OSC_RBUF_PASSIVE_DATA);
+                                       : osc_rbuf_send_soon(window, target);
 }
 
 /* Packed, it leaves at once: the program may wait for it without a flush. */

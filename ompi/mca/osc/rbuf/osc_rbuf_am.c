@@ -99,9 +99,11 @@ static void done(struct osc_rbuf_buffer *message, struct osc_rbuf_buffer *spare,
         answer_fill(&reply, message->header.kind == OSC_RBUF_PASSIVE_FLUSH, answer);
         break;
     case OSC_RBUF_REPLY:
+        osc_rbuf_perform(message, &reply);
+        break;
     case OSC_RBUF_DONE:
         osc_rbuf_perform(message, &reply);
-        osc_rbuf_arrived(message->window, message->origin, &message->header);
+        osc_rbuf_flushed(message->window, message->origin, OSC_RBUF_BY_AM);
         break;
     default: /* others go as messages of MPI */
         break;
@@ -354,7 +356,7 @@ int osc_rbuf_am_send(struct osc_rbuf_window *window, int target, uint32_t kind)
 
 static bool is_answered(struct osc_rbuf_window *window, int target)
 {
-    return window->peers[target].flushed == window->peers[target].flushes;
+    return SLIST_EMPTY(&window->peers[target].flushes);
 }
 
 /* Whether all operations so far are done. */

@@ -64,15 +64,26 @@ static void receives_end(struct osc_rbuf_comm *comm)
     }
 }
 
-/* Our own sends end in their order, or nearly: the first is looked at. */
-static void reap(struct osc_rbuf_comm *comm)
+/* The first of those that are under way has left, or is waited for. */
+static void take_back(struct osc_rbuf_comm *comm)
 {
-    struct osc_rbuf_buffer *buffer;
+    struct osc_rbuf_buffer *buffer = STAILQ_FIRST(&comm->sending);
+
+    STAILQ_REMOVE_HEAD(&comm->sending, link);
+    ompi_request_wait(&buffer->request, MPI_STATUS_IGNORE);
+    if (buffer->window != NULL) {
+        buffer->window->peers[buffer->origin].under_way--;
+    }
+    osc_rbuf_buffer_give(buffer);
+}
+
+/* Our own sends end in their order, or nearly: the first is looked at. */
+void osc_rbuf_comm_reap(struct osc_rbuf_comm *comm)
+{
+    const struct osc_rbuf_buffer *buffer;
 
     while ((buffer = STAILQ_FIRST(&comm->sending)) != NULL && REQUEST_COMPLETE(buffer->request)) {
-        STAILQ_REMOVE_HEAD(&comm->sending, link);
-        ompi_request_wait(&buffer->request, MPI_STATUS_IGNORE);
-        osc_rbuf_buffer_give(buffer);
+        take_back(comm);
     }
 }
 
@@ -84,10 +95,8 @@ static void give_all(struct osc_rbuf_comm *comm)
         STAILQ_REMOVE_HEAD(&comm->held, link);
         osc_rbuf_buffer_give(buffer);
     }
-    while ((buffer = STAILQ_FIRST(&comm->sending)) != NULL) {
-        STAILQ_REMOVE_HEAD(&comm->sending, link);
-        ompi_request_wait(&buffer->request, MPI_STATUS_IGNORE);
-        osc_rbuf_buffer_give(buffer);
+    while (!STAILQ_EMPTY(&comm->sending)) {
+        take_back(comm);
     }
 }
 
@@ -194,7 +203,8 @@ static int progress(struct osc_rbuf_comm *comm)
 {
     int handled;
 
-    reap(comm);
+    osc_rbuf_comm_reap(comm);
+    osc_rbuf_send_late(comm);
     handled = handle_held(comm);
     while (REQUEST_COMPLETE(comm->receiving[comm->next_receive]->request) &&
            handle(comm, &comm->receiving[comm->next_receive])) {
@@ -306,6 +316,7 @@ static struct osc_rbuf_comm *comm_alloc(MPI_Comm mpi, long id)
         comm->mpi = mpi;
         comm->id = id;
         STAILQ_INIT(&comm->sending);
+        STAILQ_INIT(&comm->late);
         STAILQ_INIT(&comm->held);
         OBJ_CONSTRUCT(&comm->windows, opal_hash_table_t);
         opal_hash_table_init(&comm->windows, WINDOWS);
@@ -387,6 +398,19 @@ int osc_rbuf_comm_make(struct osc_rbuf_window *window, MPI_Comm parent, long id)
     return MPI_ERR_NO_MEM; /* what was joined is left by who frees the window */
 }
 
+/* Its messages have come, but may not have been taken back here. */
+static void forget_window(struct osc_rbuf_comm *comm, const struct osc_rbuf_window *window)
+{
+    struct osc_rbuf_buffer *buffer;
+
+    STAILQ_FOREACH(buffer, &comm->sending, link)
+    {
+        if (buffer->window == window) {
+            buffer->window = NULL;
+        }
+    }
+}
+
 void osc_rbuf_comm_leave(struct osc_rbuf_window *window)
 {
     struct osc_rbuf_comm *comm = window->comm;
@@ -394,6 +418,7 @@ void osc_rbuf_comm_leave(struct osc_rbuf_window *window)
 
     osc_rbuf_lock();
     opal_hash_table_remove_value_uint32(&comm->windows, window->number);
+    forget_window(comm, window);
     window->comm = NULL;
     last = --comm->users == 0;
     osc_rbuf_unlock();

@@ -27,6 +27,7 @@ struct osc_rbuf_comm {
     opal_hash_table_t windows; /* by their numbers */
 
     STAILQ_HEAD(, osc_rbuf_buffer) sending;
+    STAILQ_HEAD(, osc_rbuf_buffer) late; /* being packed; to leave behind some that are `sending` */
     STAILQ_HEAD(, osc_rbuf_buffer) held; /* of fence epochs that have not begun here */
     struct osc_rbuf_buffer *spare; /* for results, while there is no memory; NULL: it is in use */
     struct osc_rbuf_buffer **receiving; /* a ring, in the order in which they were started */
@@ -53,6 +54,9 @@ void osc_rbuf_comm_leave(struct osc_rbuf_window *window);
 
 /* Progress visits it first from now on. The lock is held. */
 void osc_rbuf_comm_use(struct osc_rbuf_comm *comm);
+
+/* Frees what has left. The lock is held. */
+void osc_rbuf_comm_reap(struct osc_rbuf_comm *comm);
 
 /* Handles what has come for windows, and frees what has left. Messages handled. The lock is held.
  */

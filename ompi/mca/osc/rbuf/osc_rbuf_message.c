@@ -12,6 +12,8 @@
 #include "osc_rbuf_mpi.h"
 #include "osc_rbuf_scatter.h"
 
+enum { UNDER_WAY_MOST = 16 }; /* messages for a target, before a late one waits */
+
 static STAILQ_HEAD(, osc_rbuf_buffer) unused = STAILQ_HEAD_INITIALIZER(unused);
 
 static void buffer_clear(struct osc_rbuf_buffer *buffer)
@@ -33,6 +35,7 @@ struct osc_rbuf_buffer *osc_rbuf_buffer_take(void)
     }
     if (buffer != NULL) {
         buffer->home = NULL;
+        buffer->window = NULL;
         buffer_clear(buffer);
     }
     return buffer;
@@ -84,6 +87,9 @@ static int send_buffer(struct osc_rbuf_window *window, int target, enum osc_rbuf
         osc_rbuf_buffer_give(buffer);
         return status;
     }
+    buffer->window = window;
+    buffer->origin = target;
+    window->peers[target].under_way++;
     STAILQ_INSERT_TAIL(&window->comm->sending, buffer, link);
     return MPI_SUCCESS;
 }
@@ -128,8 +134,51 @@ int osc_rbuf_send(struct osc_rbuf_window *window, int target, enum osc_rbuf_kind
         return send_kind(window, target, kind);
     }
     peer->packing[OSC_RBUF_BY_MPI] = NULL;
+    if (buffer->window != NULL) { /* it is late no more */
+        STAILQ_REMOVE(&window->comm->late, buffer, osc_rbuf_buffer, link);
+    }
     peer->sent += kind == OSC_RBUF_FENCE_DATA;
     return send_buffer(window, target, kind, buffer);
+}
+
+/* Whether the target takes another message that may stay packed. */
+static bool may_leave(const struct osc_rbuf_window *window, int target)
+{
+    return window->peers[target].under_way < UNDER_WAY_MOST;
+}
+
+int osc_rbuf_send_soon(struct osc_rbuf_window *window, int target)
+{
+    struct osc_rbuf_buffer *buffer = window->peers[target].packing[OSC_RBUF_BY_MPI];
+
+    osc_rbuf_comm_reap(window->comm);
+    if (may_leave(window, target)) {
+        return osc_rbuf_send(window, target, OSC_RBUF_PASSIVE_DATA);
+    }
+    if (buffer->window == NULL) {
+        buffer->window = window;
+        buffer->origin = target;
+        STAILQ_INSERT_TAIL(&window->comm->late, buffer, link);
+    }
+    return MPI_SUCCESS;
+}
+
+void osc_rbuf_send_late(struct osc_rbuf_comm *comm)
+{
+    struct osc_rbuf_buffer *buffer, *next;
+
+    for (buffer = STAILQ_FIRST(&comm->late); buffer != NULL; buffer = next) {
+        struct osc_rbuf_window *window = buffer->window;
+        int status = MPI_SUCCESS;
+
+        next = STAILQ_NEXT(buffer, link);
+        if (may_leave(window, buffer->origin)) {
+            status = osc_rbuf_send(window, buffer->origin, OSC_RBUF_PASSIVE_DATA);
+        }
+        if (status != MPI_SUCCESS) {
+            window->error = status; /* its requests will not end, and its peer is lost */
+        }
+    }
 }
 
 void osc_rbuf_make_way(struct osc_rbuf_window *window, int target, size_t records, size_t bytes)

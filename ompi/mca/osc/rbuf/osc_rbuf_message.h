@@ -55,8 +55,9 @@ struct osc_rbuf_buffer {
     STAILQ_ENTRY(osc_rbuf_buffer) link;
     MPI_Request request;
     struct osc_rbuf_buffer **home;     /* where it goes when it is free; NULL: to the others */
-    struct osc_rbuf_window *window;    /* of a message that came */
-    int origin;                        /* likewise */
+    struct osc_rbuf_window *window;    /* of a message that came, that is late or under way; NULL:
+                                          it is being packed, or its window is gone */
+    int origin;                        /* likewise; the target of one that goes */
     size_t used;                       /* bytes, header included */
     size_t done;                       /* bytes of a message that came */
     struct osc_rbuf_envelope envelope; /* of an active message, right before its header */
@@ -86,6 +87,15 @@ struct osc_rbuf_record *osc_rbuf_append(struct osc_rbuf_window *window, int targ
 /* Sends what was packed for a target; as OSC_RBUF_COMPLETE or OSC_RBUF_PASSIVE_FLUSH also if that
  * is nothing. MPI's error. */
 int osc_rbuf_send(struct osc_rbuf_window *window, int target, enum osc_rbuf_kind kind);
+
+/* Sends what was packed in a passive epoch for a target on the way of MPI, and that is something:
+ * at once, or, while many messages for it have not left, with the progress of MPI, and what is
+ * packed meanwhile with it. Else a program with a hundred thousand requests had as many messages.
+ * The lock is held. MPI's error. */
+int osc_rbuf_send_soon(struct osc_rbuf_window *window, int target);
+
+/* Sends what is late, where it may leave now. The lock is held. */
+void osc_rbuf_send_late(struct osc_rbuf_comm *comm);
 
 /* Sends a header alone, which stays as it is until it has come. MPI's error. */
 int osc_rbuf_send_header(struct osc_rbuf_window *window, int target,

@@ -11,8 +11,12 @@
  *
  *   unflushed   operations that no flush has asked for: packed, or sent in messages that were full;
  *               of each of the two ways (osc_rbuf_am.h)
- *   flushes     asked for so far
- *   flushed     of them, answered
+ *   flushes     asked for and not answered, each with its number and its way
+ *
+ * Who flushes waits for those of the numbers so far, of one peer or of all: other threads may ask
+ * on and on, so that there is never a moment with none. A target answers in order on each way. A
+ * thread may give up the lock before its question leaves, and another one's leaves first: the first
+ * answer is for all operations of both.
  *
  * What has come as a message of MPI is done while the target is inside of MPI: a target that
  * computes lets its origins wait at their flush. What has come as an active message rbuf's thread
@@ -20,9 +24,10 @@
  */
 #include "osc_rbuf.h"
 
+#include <stdlib.h>
+
 #include "ompi/constants.h"
-#include "ompi/request/request.h"
-#include "ompi/runtime/mpiruntime.h"
+#include "opal/runtime/opal_progress.h"
 #include "osc_rbuf_am.h"
 #include "osc_rbuf_message.h"
 
@@ -71,9 +76,53 @@ int osc_rbuf_passive_lock_all(int mode, ompi_win_t *win)
 
 /* ---- flushes ---- */
 
-static bool is_flushed(struct osc_rbuf_window *window, int target)
+enum { ALL = -1 }; /* targets */
+
+/* One that a target was asked for. */
+struct osc_rbuf_flush {
+    TAILQ_ENTRY(osc_rbuf_flush) link;
+    SLIST_ENTRY(osc_rbuf_flush) link_of_peer;
+    uint64_t number;
+    enum osc_rbuf_way way;
+};
+
+/* NULL without memory. */
+static struct osc_rbuf_flush *flush_begin(struct osc_rbuf_window *window, int target,
+                                          enum osc_rbuf_way way)
 {
-    return window->peers[target].flushed == window->peers[target].flushes;
+    struct osc_rbuf_flush *flush = malloc(sizeof(*flush));
+    struct osc_rbuf_flush *last = SLIST_FIRST(&window->peers[target].flushes);
+
+    if (flush == NULL) {
+        return NULL;
+    }
+    *flush = (struct osc_rbuf_flush){.number = ++window->last_flush, .way = way};
+    TAILQ_INSERT_TAIL(&window->flushes, flush, link);
+    while (last != NULL && SLIST_NEXT(last, link_of_peer) != NULL) {
+        last = SLIST_NEXT(last, link_of_peer); /* one for each thread at most, or nearly */
+    }
+    if (last == NULL) {
+        SLIST_INSERT_HEAD(&window->peers[target].flushes, flush, link_of_peer);
+    } else {
+        SLIST_INSERT_AFTER(last, flush, link_of_peer);
+    }
+    return flush;
+}
+
+static void flush_end(struct osc_rbuf_window *window, int target, struct osc_rbuf_flush *flush)
+{
+    TAILQ_REMOVE(&window->flushes, flush, link);
+    SLIST_REMOVE(&window->peers[target].flushes, flush, osc_rbuf_flush, link_of_peer);
+    free(flush);
+}
+
+/* Whether all of the target, or of ALL, up to that number are answered. */
+static bool is_flushed(const struct osc_rbuf_window *window, int target, uint64_t number)
+{
+    const struct osc_rbuf_flush *oldest =
+        target == ALL ? TAILQ_FIRST(&window->flushes) : SLIST_FIRST(&window->peers[target].flushes);
+
+    return oldest == NULL || oldest->number > number;
 }
 
 void osc_rbuf_unflushed(struct osc_rbuf_window *window, int target, enum osc_rbuf_way way)
@@ -86,25 +135,32 @@ void osc_rbuf_unflushed(struct osc_rbuf_window *window, int target, enum osc_rbu
     peer->unflushed[way] = true;
 }
 
-void osc_rbuf_flushed(struct osc_rbuf_window *window, int target)
+void osc_rbuf_flushed(struct osc_rbuf_window *window, int target, enum osc_rbuf_way way)
 {
-    window->peers[target].flushed++;
-    window->asked--;
+    struct osc_rbuf_flush *flush;
+
+    SLIST_FOREACH(flush, &window->peers[target].flushes, link_of_peer)
+    {
+        if (flush->way == way) {
+            flush_end(window, target, flush);
+            return;
+        }
+    }
 }
 
 /* On one of the ways. The lock may be given up in the second. */
 static int ask_by(struct osc_rbuf_window *window, int target, enum osc_rbuf_way way)
 {
-    struct osc_rbuf_peer *peer = &window->peers[target];
+    struct osc_rbuf_flush *flush = flush_begin(window, target, way);
     int status;
 
-    peer->flushes++;
-    window->asked++;
+    if (flush == NULL) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
     status = way == OSC_RBUF_BY_AM ? osc_rbuf_am_send(window, target, OSC_RBUF_PASSIVE_FLUSH)
                                    : osc_rbuf_send(window, target, OSC_RBUF_PASSIVE_FLUSH);
     if (status != OMPI_SUCCESS) { /* no answer will come */
-        peer->flushes--;
-        window->asked--;
+        flush_end(window, target, flush);
     }
     return status;
 }
@@ -154,31 +210,20 @@ static int ask_all(struct osc_rbuf_window *window)
     return status;
 }
 
-static bool is_all_flushed(struct osc_rbuf_window *window, int unused)
-{
-    (void) unused;
-    return window->asked == 0;
-}
-
-/* Packed operations for a target are done there, and have their results here; so are those below,
- * by `status`, which was asked for meanwhile. */
+/* Packed operations for a target, or for ALL, are done there, and have their results here; so are
+ * those below, by `status`, which was asked for meanwhile. */
 static int await(struct osc_rbuf_window *window, int target, int status)
 {
-    osc_rbuf_wait(window, is_flushed, target);
-    return status == OMPI_SUCCESS ? osc_rbuf_take_error(window) : status;
-}
+    uint64_t last;
 
-/* Likewise for all of them. Other threads may ask on and on, so that there is never a moment with
- * nothing to answer for: with these, each target is waited for by itself. */
-static int await_all(struct osc_rbuf_window *window, int status)
-{
-    if (ompi_mpi_thread_multiple) {
-        for (int target = 0; target < window->size; target++) {
-            osc_rbuf_wait(window, is_flushed, target);
-        }
-    } else {
-        osc_rbuf_wait(window, is_all_flushed, 0);
+    osc_rbuf_lock();
+    last = window->last_flush;
+    while (!is_flushed(window, target, last)) {
+        osc_rbuf_unlock();
+        opal_progress();
+        osc_rbuf_lock();
     }
+    osc_rbuf_unlock();
     return status == OMPI_SUCCESS ? osc_rbuf_take_error(window) : status;
 }
 
@@ -201,7 +246,7 @@ int osc_rbuf_flush_all(ompi_win_t *win)
     if (status == OMPI_SUCCESS) {
         status = window->below.osc_flush_all(win);
     }
-    return await_all(window, status);
+    return await(window, ALL, status);
 }
 
 static bool has_answers(struct osc_rbuf_window *window)
@@ -247,7 +292,7 @@ int osc_rbuf_passive_unlock(int target, ompi_win_t *win)
 int osc_rbuf_passive_unlock_all(ompi_win_t *win)
 {
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
-    int status = await_all(window, ask_all(window));
+    int status = await(window, ALL, ask_all(window));
     const int unlocked = window->below.osc_unlock_all(win);
 
     if (unlocked == OMPI_SUCCESS) {

@@ -367,7 +367,7 @@ void osc_rbuf_arrived(struct osc_rbuf_window *window, int origin,
         osc_rbuf_fence_told(window, origin, header->fences);
         break;
     case OSC_RBUF_DONE:
-        osc_rbuf_flushed(window, origin);
+        osc_rbuf_flushed(window, origin, OSC_RBUF_BY_MPI);
         break;
     case OSC_RBUF_GROUP_DATA:
     case OSC_RBUF_REPLY:

@@ -277,6 +277,7 @@ static struct osc_rbuf_window *window_new(ompi_win_t *win, void *base, MPI_Comm 
     window->dynamic = flavor == MPI_WIN_FLAVOR_DYNAMIC;
     window->base = window->dynamic ? NULL : base;
     OBJ_CONSTRUCT(&window->results, opal_pointer_array_t);
+    TAILQ_INIT(&window->flushes);
     window->ordered = OSC_RBUF_ALL_ORDERED;
     window->rank = ompi_comm_rank(comm);
     window->size = ompi_comm_size(comm);

@@ -2,7 +2,8 @@
 /*
  * Puts, gets and atomics under way (btl/operation.h). Owns them, the words that atomics land in,
  * and the list of those that wait for a registration. Invariant: some are PENDING only while
- * another one is HOLDING, whose end starts the next.
+ * another one is HOLDING, whose end starts the next, and their endpoints live: who takes leave of
+ * one waits for them (btl/procs.c), and abandons those that are left.
  *
  * With the protocols that copy, and with auto where that is better, long puts and gets are copied
  * in chunks by core. MPI gives operations of an epoch no order, and these keep none with others.
@@ -441,6 +442,39 @@ static void holder_ended(mca_btl_rbuf_module_t *module)
             mca_btl_rbuf_operation_advance(module, operation);
         }
     } while (operation != NULL && module->holding == 0);
+}
+
+static mca_btl_rbuf_operation_t *pending_for(const mca_btl_rbuf_module_t *module,
+                                             const mca_btl_base_endpoint_t *endpoint)
+{
+    mca_btl_rbuf_operation_t *operation;
+
+    SLIST_FOREACH(operation, &module->pending, link)
+    {
+        if (operation->endpoint == endpoint) {
+            break;
+        }
+    }
+    return operation;
+}
+
+bool mca_btl_rbuf_operation_is_pending(const mca_btl_rbuf_module_t *module,
+                                       const mca_btl_base_endpoint_t *endpoint)
+{
+    return pending_for(module, endpoint) != NULL;
+}
+
+void mca_btl_rbuf_operations_abandon(mca_btl_rbuf_module_t *module,
+                                     const mca_btl_base_endpoint_t *endpoint)
+{
+    mca_btl_rbuf_operation_t *operation;
+
+    while ((operation = pending_for(module, endpoint)) != NULL) {
+        SLIST_REMOVE(&module->pending, operation, mca_btl_rbuf_operation, link);
+        operation->status = -ECONNRESET;
+        become(operation, MCA_BTL_RBUF_OPERATION_ENDED);
+        mca_btl_rbuf_operation_advance(module, operation);
+    }
 }
 
 void mca_btl_rbuf_operation_ended(mca_btl_rbuf_module_t *module,

@@ -124,6 +124,15 @@ void mca_btl_rbuf_operation_restart(mca_btl_rbuf_operation_t *operation);
 void mca_btl_rbuf_operation_advance(mca_btl_rbuf_module_t *module,
                                     mca_btl_rbuf_operation_t *operation);
 
+/* Whether an operation for the endpoint is PENDING. The lock is held. */
+bool mca_btl_rbuf_operation_is_pending(const mca_btl_rbuf_module_t *module,
+                                       const mca_btl_base_endpoint_t *endpoint);
+
+/* Ends those of them that there are, with an error: the endpoint is going. The lock is held; it is
+ * let go meanwhile for callbacks. */
+void mca_btl_rbuf_operations_abandon(mca_btl_rbuf_module_t *module,
+                                     const mca_btl_base_endpoint_t *endpoint);
+
 /* Core is through with it: tells Open MPI, and frees it. If it held a registration those that are
  * PENDING go on. No lock is held. */
 void mca_btl_rbuf_operation_ended(mca_btl_rbuf_module_t *module,

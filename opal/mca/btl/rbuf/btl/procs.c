@@ -64,8 +64,9 @@ static bool is_drained(mca_btl_base_endpoint_t *endpoint, drain_t until)
 
     switch (until) {
     case UNTIL_SENT:
-        return endpoint->state == MCA_BTL_RBUF_IDLE || endpoint->state == MCA_BTL_RBUF_FAILED ||
-               mca_btl_rbuf_endpoint_has_left(endpoint) || rbuf_peer_flush(endpoint->peer);
+        return endpoint->state == MCA_BTL_RBUF_FAILED || mca_btl_rbuf_endpoint_has_left(endpoint) ||
+               (!mca_btl_rbuf_operation_is_pending(module, endpoint) &&
+                (endpoint->state == MCA_BTL_RBUF_IDLE || rbuf_peer_flush(endpoint->peer)));
     case UNTIL_HEARD:
         return endpoint->connection == NULL || endpoint->state != MCA_BTL_RBUF_CONNECTED;
     case UNTIL_RETURNED:
@@ -133,10 +134,14 @@ static void retire(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpo
     drain(module, endpoint, UNTIL_RETURNED);
     mca_btl_rbuf_lock(module);
     mca_btl_rbuf_sweep_receives(module);
-    mca_btl_rbuf_unlock(module);
-    /* Events may still name the peer: let them be acted on before it goes. */
-    drain(module, endpoint, UNTIL_ACTED_ON);
-    mca_btl_rbuf_lock(module);
+    /* Events may still name the peer, those of what Open MPI sends when it hears of an abandoned
+     * operation too: let them be acted on before it goes. */
+    do {
+        mca_btl_rbuf_operations_abandon(module, endpoint);
+        mca_btl_rbuf_unlock(module);
+        drain(module, endpoint, UNTIL_ACTED_ON);
+        mca_btl_rbuf_lock(module);
+    } while (mca_btl_rbuf_operation_is_pending(module, endpoint));
     mca_btl_rbuf_endpoint_destroy(endpoint);
     mca_btl_rbuf_unlock(module);
 }

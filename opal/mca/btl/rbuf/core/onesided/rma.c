@@ -1,72 +1,77 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * Operations on registered memory (core/onesided/rma.h). Invariants: the first of a peer's queue
- * alone may be posted in part; those that are held stand at its end, the first `held_first`.
+ * alone may be posted in part, and has one piece under way then; those that are held stand at its
+ * end, the first `held_first`.
  */
 #include "core/onesided/rma.h"
 #include "core/onesided/rma_order.h"
 
 #include <errno.h>
 
-/* The next piece of the operation, behind `done` bytes of it. */
-static struct rbuf_fab_rma piece_of(const struct rbuf_peer *peer, struct rbuf_rma *rma,
-                                    uint64_t done)
+/* The next piece of the operation, or all of it. */
+static struct rbuf_fab_rma piece_of(const struct rbuf_peer *peer, struct rbuf_rma *rma)
 {
     static const enum rbuf_fab_verb verbs[] = {[RBUF_RMA_WRITE] = RBUF_FAB_WRITE,
                                                [RBUF_RMA_READ] = RBUF_FAB_READ,
                                                [RBUF_RMA_FETCH_ADD] = RBUF_FAB_FETCH_ADD,
                                                [RBUF_RMA_COMPARE_SWAP] = RBUF_FAB_COMPARE_SWAP};
     const uint32_t most = peer->core->options.max_message;
-    const uint64_t left = rma->span - done;
+    const uint64_t left = rma->span - rma->done;
     const bool inlined = rma->operation == RBUF_RMA_WRITE &&
                          rma->span <= rbuf_fab_inline_max(peer->queue[RBUF_BULK]);
 
     return (struct rbuf_fab_rma){.verb = inlined ? RBUF_FAB_WRITE_INLINE : verbs[rma->operation],
                                  .bytes = left < most ? (uint32_t) left : most,
-                                 .local = (unsigned char *) rma->local + done,
-                                 .remote = rma->remote + done,
+                                 .local = (unsigned char *) rma->local + rma->done,
+                                 .remote = rma->remote + rma->done,
                                  .lkey = rma->lkey,
                                  .rkey = rma->rkey,
                                  .operand = rma->operand,
                                  .compare = rma->compare,
-                                 .work = left <= most ? &rma->work : NULL};
+                                 .work = &rma->work};
 }
 
-/* Describes the next requests of the queue; returns their number. */
+static bool piece_under_way(const struct rbuf_rma *rma)
+{
+    return rma->back < rma->done;
+}
+
+/* Describes the next requests of the queue, up to one that is not the last of its operation;
+ * returns their number. */
 static unsigned describe(const struct rbuf_peer *peer, struct rbuf_fab_rma *list)
 {
     struct rbuf_rma *rma = TAILQ_FIRST(&peer->rmas);
-    uint64_t done = rma->done;
     unsigned count = 0;
 
-    while (rma != NULL && count < RBUF_FAB_LIST) {
-        list[count] = piece_of(peer, rma, done);
-        done += list[count].bytes;
-        if (list[count++].work != NULL) {
-            rma = TAILQ_NEXT(rma, link);
-            done = 0;
-        }
+    while (rma != NULL && count < RBUF_FAB_LIST && !piece_under_way(rma)) {
+        list[count] = piece_of(peer, rma);
+        rma = rma->done + list[count].bytes == rma->span ? TAILQ_NEXT(rma, link) : NULL;
+        count++;
     }
     return count;
 }
 
-/* Posts what fits with one doorbell; false if that was not all of it, or the peer is lost. `done`
- * counts the operations. */
+/* Posts what fits with one doorbell; false if nothing more can be posted now, or the peer is lost.
+ * `done` counts the operations. */
 static bool post(struct rbuf_peer *peer, int *done)
 {
     struct rbuf_fab_rma list[RBUF_FAB_LIST];
     const unsigned count = describe(peer, list);
     unsigned posted;
-    const enum rbuf_fab_status status =
-        rbuf_fab_post_list(peer->queue[RBUF_BULK], list, count, &posted);
+    enum rbuf_fab_status status;
 
+    if (count == 0) {
+        return false;
+    }
+    status = rbuf_fab_post_list(peer->queue[RBUF_BULK], list, count, &posted);
     for (unsigned i = 0; i < posted; i++) {
         struct rbuf_rma *rma = TAILQ_FIRST(&peer->rmas);
 
         rma->done += list[i].bytes;
-        if (list[i].work != NULL) {
+        peer->in_flight++;
+        if (rma->done == rma->span) {
             TAILQ_REMOVE(&peer->rmas, rma, link);
-            peer->in_flight++;
             ++*done;
         }
     }
@@ -100,6 +105,7 @@ static bool begin(struct rbuf_peer *peer, struct rbuf_rma *rma)
 {
     rma->peer = peer;
     rma->done = 0;
+    rma->back = 0;
     rma->span = rma->bytes;
     rma->work.kind = RBUF_WORK_RMA;
     TAILQ_INIT(&rma->with);
@@ -224,9 +230,20 @@ static void end(struct rbuf_rma *rma, int status)
     rbuf_core_raise(rma->peer->core, RBUF_EVENT_RMA, rma->peer, rma, status);
 }
 
+/* The next piece goes with the peer's progress. */
 void rbuf_rma_completed(struct rbuf_rma *rma, int status)
 {
-    end(rma, status);
+    struct rbuf_peer *peer = rma->peer;
+    const bool queued = TAILQ_FIRST(&peer->rmas) == rma;
+
+    rma->back = rma->done;
+    if (status == 0 && queued) {
+        return;
+    }
+    if (queued) {
+        TAILQ_REMOVE(&peer->rmas, rma, link);
+    }
+    end(rma, status != 0 || rma->done == rma->span ? status : -ECONNRESET);
 }
 
 void rbuf_rma_fail(struct rbuf_peer *peer, int status)
@@ -236,6 +253,8 @@ void rbuf_rma_fail(struct rbuf_peer *peer, int status)
     let_go(peer);
     while ((rma = TAILQ_FIRST(&peer->rmas)) != NULL) {
         TAILQ_REMOVE(&peer->rmas, rma, link);
-        end(rma, status);
+        if (!piece_under_way(rma)) { /* else it ends with that, as those that are posted */
+            end(rma, status);
+        }
     }
 }

@@ -2,8 +2,9 @@
 /*
  * Operations on registered memory of the peer: in-place writes, reads and atomics, on the bulk
  * queue pair. What does not fit the send queue waits here. A transfer larger than the port's
- * largest message goes in pieces, of which the last is signalled. A write that fits into its
- * request travels there, and its source need not be registered.
+ * largest message goes in pieces, one behind the other's end: so it ends, also with an error, when
+ * the adapter has nothing of it left that could write to the user's memory. A write that fits into
+ * its request travels there, and its source need not be registered.
  *
  * One-sided programs start many writes and reads before they wait for any, and MPI says nothing of
  * their order. Such are held until the peer's next progress, or until something is started for it
@@ -11,7 +12,8 @@
  * doorbell. Neighbours become one request. What is held counts in core's `queued`, so that somebody
  * sees to it also while the process computes.
  *
- * States: held -> queued -> posted -> ended; started: queued at once. Owner: core, from start or
+ * States: held -> queued -> posted -> ended; started: queued at once. One in pieces stays queued
+ * until its last piece is posted. Owner: core, from start or
  * hold to RBUF_EVENT_RMA. Threads: the module's lock is held.
  */
 #ifndef RBUF_CORE_RMA_H
@@ -37,8 +39,10 @@ struct rbuf_rma {
     uint64_t operand; /* addend, or new value */
     uint64_t compare;
 
-    uint64_t done;             /* core's, like everything below: bytes posted */
-    uint64_t span;             /* bytes of its request: its own, and those of `with` */
+    uint64_t done; /* core's, like everything below: bytes posted */
+    uint64_t back; /* of them, those of pieces that have completed; less than `done` while
+                      a piece is under way */
+    uint64_t span; /* bytes of its request: its own, and those of `with` */
     struct rbuf_rma_list with; /* neighbours that are merged into it */
     struct rbuf_peer *peer;
     struct rbuf_work work;
