@@ -96,7 +96,7 @@ static void end(enum synchronisation how, int *origin, int *target)
 
 /* ---- how many messages ---- */
 
-enum what { PUTS, GETS, SUMS, LARGE_PUTS };
+enum what { PUTS, GETS, SUMS, PIECES_PUT, PIECES_GOT, LARGE_PUTS, LONG_PIECES };
 
 /* An epoch, and what it is to take for each target. */
 static const struct epoch {
@@ -115,10 +115,30 @@ static const struct epoch {
     {"40 gets", GETS, 40, PUT, 1, 3},
     {"10 sums", SUMS, 10, 8, 1, 0},
     {"a sum of 4000 numbers", SUMS, 1, 32000, 5, 0},
+    {"3 puts of 64 pieces", PIECES_PUT, 3, 8, 1, 0},
+    {"3 gets of 64 pieces", PIECES_GOT, 3, 8, 1, 1},
     {"3 large puts", LARGE_PUTS, 3, LARGE, 0, 0},
+    {"3 puts of 64 long pieces", LONG_PIECES, 3, 1000, 0, 0},
 };
 
 static int64_t numbers[4000];
+
+/* Pieces of so many bytes, of a place in the window each second. */
+static void move_pieces(enum what what, int bytes, int rank, MPI_Aint at, char *result)
+{
+    enum { PIECES = 64 };
+    static char pieces[PIECES * 1000];
+    MPI_Datatype type;
+
+    MPI_Type_vector(PIECES, bytes, 2 * bytes, MPI_BYTE, &type);
+    MPI_Type_commit(&type);
+    if (what == PIECES_GOT) {
+        MPI_Get(result, PIECES * bytes, MPI_BYTE, rank, at, 1, type, window.win);
+    } else {
+        MPI_Put(pieces, PIECES * bytes, MPI_BYTE, rank, at, 1, type, window.win);
+    }
+    MPI_Type_free(&type);
+}
 
 static void issue(const struct epoch *epoch, int rank)
 {
@@ -139,6 +159,12 @@ static void issue(const struct epoch *epoch, int rank)
             MPI_Accumulate(numbers, epoch->bytes / 8, MPI_INT64_T, rank, 0, epoch->bytes / 8,
                            MPI_INT64_T, MPI_SUM, window.win);
             break;
+        case PIECES_PUT:
+        case PIECES_GOT:
+        case LONG_PIECES:
+            move_pieces(epoch->what, epoch->bytes, rank, epoch->what == LONG_PIECES ? 0 : at,
+                        results[rank] + (size_t) i * 64 * 8);
+            break;
         }
     }
 }
@@ -154,7 +180,7 @@ static long messages_of(const struct epoch *epoch, enum synchronisation how)
 
 static void count(const struct epoch *epoch, enum synchronisation how)
 {
-    const bool passes = epoch->what == LARGE_PUTS;
+    const bool passes = epoch->what == LARGE_PUTS || epoch->what == LONG_PIECES;
     const long wanted[3] = {messages_of(epoch, how),
                             passes ? 0 : (long) epoch->operations * (check_ranks - 1),
                             passes ? (long) epoch->operations * (check_ranks - 1) : 0};

@@ -140,3 +140,19 @@ int osc_rbuf_unpack(const void *stream, size_t bytes, void *address, size_t coun
     OBJ_DESTRUCT(&convertor);
     return ended == 1 ? MPI_SUCCESS : MPI_ERR_UNKNOWN;
 }
+
+size_t osc_rbuf_piece_bytes(MPI_Datatype type, size_t count)
+{
+    enum { PIECES = 16 };
+    struct iovec pieces[PIECES];
+    opal_convertor_t convertor;
+    uint32_t found = PIECES;
+    size_t bytes = 0;
+
+    OBJ_CONSTRUCT(&convertor, opal_convertor_t);
+    opal_convertor_copy_and_prepare_for_send(ompi_mpi_local_convertor, &type->super, count, NULL, 0,
+                                             &convertor);
+    (void) opal_convertor_raw(&convertor, pieces, &found, &bytes);
+    OBJ_DESTRUCT(&convertor);
+    return found > 0 ? bytes / found : 0;
+}

@@ -56,4 +56,8 @@ int osc_rbuf_pack(const void *address, size_t count, MPI_Datatype type, void *st
 int osc_rbuf_unpack(const void *stream, size_t bytes, void *address, size_t count,
                     MPI_Datatype type);
 
+/* The average length of the pieces without gaps in which `count` of a type lie, bytes: of the first
+ * few, which stand for all. No data: 0. */
+size_t osc_rbuf_piece_bytes(MPI_Datatype type, size_t count);
+
 #endif

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Puts and gets at the origin: what is packed, and what goes below. Packed are, in active epochs,
- * those of few bytes whose target has no gaps.
+ * Puts and gets at the origin: what is packed, and what goes below. In active epochs these are
+ * packed:
+ *
+ *     few bytes without gaps at the target: as bytes
+ *     many short pieces there: as an accumulate that replaces, and one that only reads. Below, each
+ *     piece would be a request of the adapter
  */
 #include "osc_rbuf.h"
 
@@ -9,6 +13,7 @@
 #include "ompi/datatype/ompi_datatype.h"
 #include "osc_rbuf_elements.h"
 #include "osc_rbuf_message.h"
+#include "osc_rbuf_mpi.h"
 #include "osc_rbuf_results.h"
 #include "osc_rbuf_target.h"
 
@@ -30,6 +35,35 @@ static bool is_packed(const struct osc_rbuf_window *window, const struct osc_rbu
            (bytes == 0 || (bytes <= osc_rbuf_params.limit &&
                            ompi_datatype_is_contiguous_memory_layout(target->type, target->count) &&
                            osc_rbuf_is_inside(window, target)));
+}
+
+/* Of `limit`: longer pieces go below, where each costs what it costs to pack so many bytes. */
+enum { PIECES_IN_LIMIT = 8 };
+
+/* Whether one that is not packed so has short pieces at the target, all of one predefined type. The
+ * lock is held. */
+static bool is_scattered(const struct osc_rbuf_window *window, const struct osc_rbuf_target *target)
+{
+    struct osc_rbuf_elements elements;
+
+    return osc_rbuf_is_accessed(window, target->rank) &&
+           !ompi_datatype_is_contiguous_memory_layout(target->type, target->count) &&
+           osc_rbuf_is_inside(window, target) &&
+           osc_rbuf_elements_of(target->type, target->count, &elements) &&
+           osc_rbuf_piece_bytes(target->type, target->count) <=
+               osc_rbuf_params.limit / PIECES_IN_LIMIT;
+}
+
+/* What becomes of a put or get. */
+enum way { WAY_BYTES, WAY_PIECES, WAY_BELOW };
+
+static enum way way_of(const struct osc_rbuf_window *window, const struct osc_rbuf_target *target,
+                       size_t bytes)
+{
+    if (is_packed(window, target, bytes)) {
+        return WAY_BYTES;
+    }
+    return is_scattered(window, target) ? WAY_PIECES : WAY_BELOW;
 }
 
 static uint64_t first_byte(const struct osc_rbuf_target *target)
@@ -69,16 +103,20 @@ int osc_rbuf_put(const void *origin, osc_rbuf_count_t origin_count, MPI_Datatype
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
     const struct osc_rbuf_target target = {rank, displacement, target_count, target_type};
     const size_t bytes = data_bytes(&target);
-    bool packed;
+    enum way way;
     int status = OMPI_SUCCESS;
 
     osc_rbuf_lock();
-    packed = is_packed(window, &target, bytes);
-    if (packed && bytes > 0) {
+    way = way_of(window, &target, bytes);
+    if (way == WAY_BYTES && bytes > 0) {
         status = put_packed(window, origin, origin_count, origin_type, &target, bytes);
     }
     osc_rbuf_unlock();
-    if (!packed) {
+    if (way == WAY_PIECES) {
+        return osc_rbuf_accumulate(origin, origin_count, origin_type, rank, displacement,
+                                   target_count, target_type, MPI_REPLACE, win);
+    }
+    if (way == WAY_BELOW) {
         status = osc_rbuf_pass(window, rank);
         return status != OMPI_SUCCESS
                    ? status
@@ -117,16 +155,20 @@ int osc_rbuf_get(void *origin, osc_rbuf_count_t origin_count, MPI_Datatype origi
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
     const struct osc_rbuf_target target = {rank, displacement, target_count, target_type};
     const size_t bytes = data_bytes(&target);
-    bool packed;
+    enum way way;
     int status = OMPI_SUCCESS;
 
     osc_rbuf_lock();
-    packed = is_packed(window, &target, bytes);
-    if (packed && bytes > 0) {
+    way = way_of(window, &target, bytes);
+    if (way == WAY_BYTES && bytes > 0) {
         status = get_packed(window, origin, origin_count, origin_type, &target, bytes);
     }
     osc_rbuf_unlock();
-    if (!packed) {
+    if (way == WAY_PIECES) {
+        return osc_rbuf_get_accumulate(NULL, 0, MPI_BYTE, origin, origin_count, origin_type, rank,
+                                       displacement, target_count, target_type, MPI_NO_OP, win);
+    }
+    if (way == WAY_BELOW) {
         status = osc_rbuf_pass(window, rank);
         return status != OMPI_SUCCESS
                    ? status
