@@ -16,7 +16,6 @@
 #   --profile NAME  of the emulated adapter (infini)
 #   --peers LIST    those of the step by default; with commas:
 #                     rbuf            default settings: nothing is named but the pml and the btl
-#                     rbuf-passive    the same with osc_rbuf_passive
 #                     rbuf-rdma       osc/rdma alone
 #                     rbuf-pt2pt      Open MPI's osc/pt2pt over rbuf. It gives wrong data over a protocol that
 #                                     copies (docs/one-sided.md), so with protocol rcache
@@ -72,8 +71,8 @@ done
 if [ -z "$peers" ]; then
     case $step in
     epochs) peers=rbuf,rbuf-rdma,openib-pt2pt,ucx ;;
-    operations) peers=rbuf,rbuf-passive,rbuf-rdma,openib-pt2pt,ucx ;;
-    programs) peers=rbuf,rbuf-passive,rbuf-rdma,rbuf-pt2pt,openib-pt2pt,tcp-pt2pt,ucx ;;
+    operations) peers=rbuf,rbuf-rdma,openib-pt2pt,ucx ;;
+    programs) peers=rbuf,rbuf-rdma,rbuf-pt2pt,openib-pt2pt,tcp-pt2pt,ucx ;;
     esac
 fi
 IFS=, read -ra peers <<<"$peers"
@@ -105,7 +104,6 @@ peer_options()
     esac
     case $1 in
     rbuf) ;;
-    rbuf-passive) args+=(--mca osc_rbuf_passive 1) ;;
     rbuf-rdma) args+=(--mca osc rdma) ;;
     rbuf-pt2pt) args+=(--mca osc pt2pt --mca btl_rbuf_protocol rcache) ;;
     *-pt2pt) args=("${transport_args[@]}" --mca osc pt2pt) ;;

@@ -89,13 +89,13 @@ try "  rounds take turns" sh -c 'sed -n 9p "$CALLS" | grep -q -- "--mca osc rdma
 
 run "operations" 0 --quick --csv "$work/o.csv" operations
 found "$work/o.csv" "^softhca:infini,1,rbuf,accumulate-8,1.25$"
-found "$work/o.csv" "^softhca:infini,1,rbuf-passive,get_accumulate-1K,12.50$"
+found "$work/o.csv" "^softhca:infini,1,rbuf-rdma,get_accumulate-1K,12.50$"
 found "$work/o.csv" "^softhca:infini,1,ucx,update,0.500$"
-found "$CALLS" "--mca osc_rbuf_passive 1 .*passive updates 2048"
+found "$CALLS" "--mca osc rdma .*passive updates 2048"
 FAILS=ucx run "a peer that fails" 0 --quick --csv "$work/o.csv" operations
 found "$work/o.csv" "^softhca:infini,1,ucx,compare_and_swap-8,-$"
 found "$work/o.csv" "^softhca:infini,1,ucx,update,-$"
-FAILS=osc_rbuf_passive run "rbuf that fails" 1 --quick --csv "$work/o.csv" operations
+FAILS="osc rdma" run "rbuf that fails" 1 --quick --csv "$work/o.csv" operations
 
 run "programs" 0 --quick --csv "$work/p.csv" --peers rbuf,tcp-pt2pt programs
 found "$work/p.csv" "^softhca:infini,1,rbuf,nwchem,1.25$"

@@ -187,14 +187,14 @@ mix_of() { # NAME
         "$log"
 }
 
-# What is wrong with operations of the last job, a line or nothing: between nodes rbuf carries them, and
-# packs accumulates if it is told to.
+# What is wrong with operations of the last job, a line or nothing: between nodes rbuf carries them, and osc/rbuf
+# packs accumulates.
 wrong_mix() { # HOW
     local carried
     carried=$(($(mix_of one_sided_puts) + $(mix_of one_sided_gets) + $(mix_of atomics) + $(mix_of osc_rbuf_packed)))
     if [ $placement = apart ] && [ $carried = 0 ]; then
         echo "none of its operations went over rbuf"
-    elif [ "$1" = packed ] && [ "$(mix_of osc_rbuf_packed)" = 0 ]; then
+    elif [ "$1" = apart ] && [ "$(mix_of osc_rbuf_packed)" = 0 ]; then
         echo "none of its operations was packed"
     fi
 }
@@ -210,12 +210,12 @@ mix() {
 }
 
 # with_windows WHAT JUDGE LIMIT RANKS PROGRAM [ARGUMENT...]: a program over the first protocol by default
-# settings, between nodes and on one, and between nodes with accumulates of all epochs packed. JUDGE prints what
-# is wrong with its results.
+# settings, between nodes and on one, and between nodes with accumulates of passive target epochs left to osc/rdma.
+# JUDGE prints what is wrong with its results.
 with_windows() {
     local what=$1 judge=$2 how name wrong placement osc=default
     shift 2
-    for how in apart packed node; do
+    for how in apart active node; do
         placement=apart
         [ $how != node ] || placement=node
         name="$what over ${protocols[0]}, $how"
@@ -231,8 +231,8 @@ with_windows() {
 
 # As job, with what tells of operations; HOW as above.
 window_job() { # NAME TRANSPORT HOW LIMIT RANKS PROGRAM [ARGUMENT...]
-    local name=$1 transport=$2 passive=0 limit=$4 ranks=$5
-    [ "$3" != packed ] || passive=1
+    local name=$1 transport=$2 passive=1 limit=$4 ranks=$5
+    [ "$3" != active ] || passive=0
     shift 5
     # softhca has a library of its own to be loaded.
     OMPI_MCA_osc_rbuf_passive=$passive job "$name" "$transport" "$limit" "$ranks" \

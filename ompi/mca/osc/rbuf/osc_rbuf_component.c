@@ -40,7 +40,7 @@ enum {
 #define LIMIT_RANGE        "bytes, 0 to 64 less than message_size, or auto"
 #define MESSAGE_SIZE_RANGE "bytes, 512 to 1M"
 
-struct osc_rbuf_params osc_rbuf_params = {.active_messages = true};
+struct osc_rbuf_params osc_rbuf_params = {.passive = true, .active_messages = true};
 
 /* As they were given: Open MPI's own reader takes 12.5k for 12. */
 static const char *aggregate_text = AUTO;
@@ -106,10 +106,10 @@ static int register_params(void)
                  "Accumulates, fetches and swaps of passive target epochs (lock, lock_all) travel "
                  "packed as well, in windows that are packed. The target's processor does them, "
                  "with one message and one answer, where osc/rdma takes a lock, a read and a "
-                 "write. Switch it on where targets call MPI often: one that computes lets its "
-                 "origins wait at their flush, or rbuf's thread look for them each millisecond "
-                 "(active_messages). All processes of a window need the same value (on or off; "
-                 "default: off)");
+                 "write. While a target computes, rbuf's thread looks for them each millisecond "
+                 "(active_messages). Switch it off where targets compute for long, and origins "
+                 "wait for derived types or for other operations that the thread leaves to MPI. "
+                 "All processes of a window need the same value (on or off; default: on)");
     register_var("active_messages", MCA_BASE_VAR_TYPE_BOOL, &osc_rbuf_params.active_messages,
                  "With passive, packed operations go as active messages of rbuf, and rbuf's thread "
                  "does them while the target computes: each btl_rbuf_async_progress, which must "
