@@ -114,7 +114,7 @@ static void notify(void *base, size_t bytes, void *context, bool from_alloc)
     atomic_fetch_sub(&running, 1);
 }
 
-bool mca_btl_rbuf_hooks_add(mca_btl_rbuf_released_fn_t released, void *context)
+bool mca_btl_rbuf_hooks_add(mca_btl_rbuf_released_fn_t tell, void *context)
 {
     size_t i = 0;
 
@@ -127,7 +127,7 @@ bool mca_btl_rbuf_hooks_add(mca_btl_rbuf_released_fn_t released, void *context)
         return false;
     }
     listeners++;
-    listener[i].released = released;
+    listener[i].released = tell;
     atomic_store_explicit(&listener[i].context, context, memory_order_release);
     return true;
 }

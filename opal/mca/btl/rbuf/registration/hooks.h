@@ -21,9 +21,9 @@ bool mca_btl_rbuf_hooks_see_heap(void);
 /* Puts them in place, for who listens without a cache; true if they can be trusted. Likewise. */
 bool mca_btl_rbuf_hooks_install(void);
 
-/* `released` is called with `context` from now on. False: there are no hooks. These two are called
+/* `tell` is called with `context` from now on. False: there are no hooks. These two are called
  * by one thread at a time. */
-bool mca_btl_rbuf_hooks_add(mca_btl_rbuf_released_fn_t released, void *context);
+bool mca_btl_rbuf_hooks_add(mca_btl_rbuf_released_fn_t tell, void *context);
 
 /* It is called with it no more when this has returned. A context that was not added is left alone.
  */
