@@ -442,7 +442,7 @@ run_packages() {
 
 # Steps of the build that succeeded in DIR before are not done again.
 run_in-tree() {
-    local form steps="source graft configure ompi rbuf mpi is"
+    local form steps="source graft configure ompi features rbuf mpi is"
     if ! flock "$build/deps.lock" "$top/contrib/deps.sh" in-tree >"$(log_of in-tree.deps)" 2>&1; then
         skip in-tree "$(tail -n 1 "$(log_of in-tree.deps)")"
         return
@@ -452,7 +452,7 @@ run_in-tree() {
         TALLY_TIMEOUT=7200 add_counted "in-tree, $form" "$source/contrib/check_in_tree.sh" --form $form \
             --build "$build/in_tree" --transports superpipeline,rcache \
             --only '^(early|fences|packed|one-sided|remap)' $steps
-        steps=${steps/ rbuf/} # the same for both
+        steps=${steps/ features rbuf/} # the same for both
     done
 }
 

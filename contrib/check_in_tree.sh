@@ -11,14 +11,15 @@
 #             default trixie (Debian 13), which has 5.0; or FILE, a .dsc or an upstream tarball
 #   graft     autogen.pl --ompi-tree, then Open MPI's own autogen.pl
 #   configure
-#   ompi      make and install into DIR/prefix
+#   ompi      make and install into DIR/prefix; the components also with more warnings than Open MPI asks for
+#   features  configure --without-helper --without-reuse, and the components alone compiled
 #   rbuf      this tree against that Open MPI: the emulated HCA and the test programs
 #   mpi       the MPI tests with every protocol (or those of LIST), over the components inside; with --only those
 #             whose names match
 #   is        NAS IS, classes S and W, likewise; its keys exchanged by messages, and by puts over osc/rbuf
 # What has succeeded in DIR is not done again, unless the form, the components or what they are built with have changed;
-# rbuf, mpi and is always are. A step that was ended goes on where it stopped. DIR has one form at a time: the other one
-# compiles little anew.
+# rbuf, features, mpi and is always are. A step that was ended goes on where it stopped. DIR has one form at a time: the
+# other one compiles little anew.
 #
 # Forms, both with --enable-debug, that is with Open MPI's assertions:
 #   dso       mca_btl_rbuf.so and mca_osc_rbuf.so; the system's libevent, hwloc and, if it is new enough, PMIx. This is
@@ -40,7 +41,7 @@ transports=
 only=
 long=()
 steps=()
-all_steps="source graft configure ompi rbuf mpi is"
+all_steps="source graft configure ompi features rbuf mpi is"
 
 refuse() {
     echo "check_in_tree.sh: $* (--help explains)" >&2
@@ -73,6 +74,7 @@ mkdir -p "$build/$form/logs" && build=$(cd "$build" && pwd) || exit 2
 tree=$build/tree
 objects=$build/ompi
 prefix=$build/prefix
+features=$build/features
 TALLY_LOGS=$build/$form/logs
 . "$top/tests/tally.sh"
 . "$top/contrib/transports.sh"
@@ -90,6 +92,10 @@ left_out+=,pml-cm,pml-monitoring,pml-ucx,pml-v,rcache-gpusm,rcache-rgpusm,shared
 left_out+=,vprotocol
 options=(--disable-mpi-fortran --disable-mpi-java --disable-oshmem --disable-man-pages --disable-sphinx
     --with-devel-headers --without-ucx --without-psm2 --without-ofi "--enable-mca-no-build=$left_out")
+
+# The components, and what they are to compile with without a warning: what Open MPI's --enable-picky adds, and more.
+parts=(opal/mca/btl/rbuf ompi/mca/osc/rbuf)
+picky="-Wall -Wextra -Wundef -Wshadow -Wpointer-arith -Wmissing-prototypes -Wstrict-prototypes -pedantic"
 
 # The series of the tree, as 5.
 series() {
@@ -110,7 +116,7 @@ once() { # NAME KEY COMMAND...
 
 # A checksum of the components' files in the tree, those that FIND-EXPRESSION selects.
 sum_of() { # FIND-EXPRESSION...
-    (cd "$tree" && find opal/mca/btl/rbuf ompi/mca/osc/rbuf -type f ! -name Makefile.in "$@" -print0 | sort -z |
+    (cd "$tree" && find "${parts[@]}" -type f ! -name Makefile.in "$@" -print0 | sort -z |
         xargs -0 sha256sum) | sha256sum | cut -c -16
 }
 
@@ -171,29 +177,30 @@ run_autogen() (
     ./autogen.pl --force "$@"
 )
 
-# Open MPI 5 puts components into its libraries unless told, and 4.1 makes each one a DSO.
+# Sets all_options. Open MPI 5 puts components into its libraries unless told, and 4.1 makes each one a DSO.
 choose_options() {
     local form_of_libraries=external pmix=external
+    all_options=("${options[@]}")
     if test "$(series)" -eq 4; then
-        options+=(--disable-mpi-cxx)
+        all_options+=(--disable-mpi-cxx)
         pmix=$(pkg-config --variable=prefix pmix)
         test $form = dso || form_of_libraries=internal pmix=internal
     elif ! pkg-config --atleast-version=4.2.4 pmix; then
         pmix=internal # Debian 12's is older than what PRRTE takes
     fi
-    options+=("--with-libevent=$form_of_libraries" "--with-hwloc=$form_of_libraries" "--with-pmix=$pmix")
+    all_options+=("--with-libevent=$form_of_libraries" "--with-hwloc=$form_of_libraries" "--with-pmix=$pmix")
     # A debug build is made without optimization, unless told: the tests have limits of time.
-    options+=(--enable-debug "CFLAGS=-O1 -g")
+    all_options+=(--enable-debug "CFLAGS=-O1 -g")
 }
 
 # What was compiled with other options is of no use, but for the form: make sees what of Open MPI it concerns. The
-# components are compiled anew, so that the log of make has all their warnings.
+# components are compiled anew.
 configure_ompi() (
-    test "$(cat "$objects/options" 2>/dev/null)" = "${options[*]}" || rm -rf "$objects" "$prefix"
+    test "$(cat "$objects/options" 2>/dev/null)" = "${all_options[*]}" || rm -rf "$objects" "$prefix"
     rm -rf "$objects"/{opal/mca/btl,ompi/mca/osc}/rbuf
     find "$prefix" -name 'mca_*_rbuf.*' -delete 2>/dev/null
-    mkdir -p "$objects" && cd "$objects" && echo "${options[*]}" >options &&
-        "$tree/configure" --prefix="$prefix" "${options[@]}" "--enable-mca-$form=btl-rbuf,osc-rbuf" || return
+    mkdir -p "$objects" && cd "$objects" && echo "${all_options[*]}" >options &&
+        "$tree/configure" --prefix="$prefix" "${all_options[@]}" "--enable-mca-$form=btl-rbuf,osc-rbuf" || return
     for component in opal_btl_rbuf ompi_osc_rbuf; do
         grep "^MCA_BUILD_${component}_DSO_TRUE='$(test $form = dso || echo '#')'" config.log || return
     done
@@ -224,10 +231,47 @@ check_form() {
     ! "$prefix/bin/mpicc" --showme:link | grep -e 'z,defs' -e 'open-pal.la'
 }
 
-check_warnings() {
-    ! sed -n '/Making all in mca\/\(btl\|osc\)\/rbuf/,/Leaving directory.*rbuf/p' "$TALLY_LOGS/make.log" |
-        grep warning:
+# compile_picky [VARIABLE=VALUE] FOLDER...: makes what is in there, with warnings. Those of Open MPI's headers are its own.
+compile_picky() {
+    local folder cflags status variable=()
+    [[ $1 != *=* ]] || { variable=("$1") && shift; }
+    for folder in "$@"; do
+        cflags=$(sed -n 's/^CFLAGS = //p' "$folder/Makefile")
+        make -C "$folder" -j"$jobs" "CFLAGS=$cflags $picky" "${variable[@]}" >"$TALLY_LOGS/picky" 2>&1
+        status=$?
+        cat "$TALLY_LOGS/picky"
+        test $status -eq 0 && grep -q '^  CC ' "$TALLY_LOGS/picky" &&
+            ! grep -E '(btl|osc)/rbuf/.*warning:' "$TALLY_LOGS/picky" || return 1
+    done
 }
+
+# Compiles them once more, beside the objects that are installed.
+check_warnings() {
+    local part copies=()
+    for part in "${parts[@]}"; do
+        rm -rf "$objects/$part.picky" && mkdir "$objects/$part.picky" &&
+            tar -C "$objects/$part" --exclude='*.o' --exclude='*.lo' --exclude='*.la' --exclude=.libs -cf - . |
+            tar -C "$objects/$part.picky" -xf - || return
+        copies+=("$objects/$part.picky")
+    done
+    compile_picky "${copies[@]}" || return
+    rm -rf "${copies[@]}"
+}
+
+# As parts of its libraries, which are not there to be linked with; nor is PMIx, which LIBS would name.
+configure_without() (
+    rm -rf "$features" && mkdir -p "$features" && cd "$features" || return
+    "$tree/configure" --prefix="$features/prefix" "${all_options[@]}" --enable-mca-static=btl-rbuf,osc-rbuf \
+        --without-helper --without-reuse
+)
+
+# Objects of the component, and none of what is left out.
+check_left_out() {
+    local folder=$features/${parts[0]}
+    test -s "$folder/registration/registrar.o" || return
+    ! find "$folder" -name '*.o' | grep -E 'core/helper/|/(helped|helper|frequent|in_place)\.o'
+}
+
 
 step_source() {
     TALLY_TIMEOUT=600 once source "${ompi:-$suite}" unpack
@@ -239,7 +283,7 @@ step_graft() {
 
 step_configure() {
     choose_options
-    once configure "$form $(key_of_build) ${options[*]}" configure_ompi
+    once configure "$form $(key_of_build) ${all_options[*]}" configure_ompi
 }
 
 step_ompi() {
@@ -250,9 +294,17 @@ step_ompi() {
     try "ompi_info and mpicc" check_form
     try "btl/rbuf is in Open MPI" check_component btl btl_rbuf_protocol libopen-pal.so
     try "osc/rbuf is in Open MPI" check_component osc osc_rbuf_limit libmpi.so
-    try "without a warning" check_warnings
+    TALLY_TIMEOUT=600 try "without a warning" check_warnings
     try "names of functions and variables" "$top/tests/build/names.sh" \
         "$objects/opal/mca/btl/rbuf" "$objects/ompi/mca/osc/rbuf"
+}
+
+step_features() {
+    choose_options
+    try "configure --without-helper --without-reuse" configure_without &&
+        try "without them: make" compile_picky LIBS= "${parts[@]/#/$features/}" &&
+        try "without them: no object of them" check_left_out
+    rm -rf "$features"
 }
 
 step_rbuf() {
