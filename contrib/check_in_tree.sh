@@ -231,13 +231,13 @@ check_form() {
     ! "$prefix/bin/mpicc" --showme:link | grep -e 'z,defs' -e 'open-pal.la'
 }
 
-# compile_picky FOLDER...: makes what is in there, with warnings. Those of Open MPI's headers are its own. LIBS names
-# libraries of the tree that may not be there yet.
+# compile_picky [VARIABLE=VALUE] FOLDER...: makes what is in there, with warnings. Those of Open MPI's headers are its own.
 compile_picky() {
-    local folder cflags status
+    local folder cflags status variable=()
+    [[ $1 != *=* ]] || { variable=("$1") && shift; }
     for folder in "$@"; do
         cflags=$(sed -n 's/^CFLAGS = //p' "$folder/Makefile")
-        make -C "$folder" -j"$jobs" "CFLAGS=$cflags $picky" LIBS= >"$TALLY_LOGS/picky" 2>&1
+        make -C "$folder" -j"$jobs" "CFLAGS=$cflags $picky" "${variable[@]}" >"$TALLY_LOGS/picky" 2>&1
         status=$?
         cat "$TALLY_LOGS/picky"
         test $status -eq 0 && grep -q '^  CC ' "$TALLY_LOGS/picky" &&
@@ -258,7 +258,7 @@ check_warnings() {
     rm -rf "${copies[@]}"
 }
 
-# In its libraries, as these need not be there.
+# As parts of its libraries, which are not there to be linked with; nor is PMIx, which LIBS would name.
 configure_without() (
     rm -rf "$features" && mkdir -p "$features" && cd "$features" || return
     "$tree/configure" --prefix="$features/prefix" "${all_options[@]}" --enable-mca-static=btl-rbuf,osc-rbuf \
@@ -302,7 +302,7 @@ step_ompi() {
 step_features() {
     choose_options
     try "configure --without-helper --without-reuse" configure_without &&
-        try "without them: make" compile_picky "${parts[@]/#/$features/}" &&
+        try "without them: make" compile_picky LIBS= "${parts[@]/#/$features/}" &&
         try "without them: no object of them" check_left_out
     rm -rf "$features"
 }
