@@ -268,10 +268,12 @@ configure_without() (
 # Objects of the component, and none of what is left out.
 check_left_out() {
     local folder=$features/${parts[0]}
-    test -s "$folder/registration/registrar.o" || return
-    ! find "$folder" -name '*.o' | grep -E 'core/helper/|/(helped|helper|frequent|in_place)\.o'
+    if ! test -s "$folder/registration/registrar.lo"; then
+        echo "$folder has no objects of the component"
+        return 1
+    fi
+    ! find "$folder" -name '*.lo' | grep -E 'core/helper/|/(helped|helper|frequent|in_place)\.lo'
 }
-
 
 step_source() {
     TALLY_TIMEOUT=600 once source "${ompi:-$suite}" unpack
