@@ -96,7 +96,7 @@ static void end(enum synchronisation how, int *origin, int *target)
 
 /* ---- how many messages ---- */
 
-enum what { PUTS, GETS, SUMS, PIECES_PUT, PIECES_GOT, LARGE_PUTS, LONG_PIECES };
+enum what { PUTS, GETS, SUMS, PIECES_PUT, PIECES_GOT, LARGE_PUTS, LONG_PIECES, MANY_PIECES };
 
 /* An epoch, and what it is to take for each target. */
 static const struct epoch {
@@ -119,23 +119,24 @@ static const struct epoch {
     {"3 gets of 64 pieces", PIECES_GOT, 3, 8, 1, 1},
     {"3 large puts", LARGE_PUTS, 3, LARGE, 0, 0},
     {"3 puts of 64 long pieces", LONG_PIECES, 3, 1000, 0, 0},
+    {"2 puts of 199 pieces", MANY_PIECES, 2, 700, 0, 0}, /* more than 16 messages */
 };
 
 static int64_t numbers[4000];
 
-/* Pieces of so many bytes, of a place in the window each second. */
+/* Pieces of so many bytes, with gaps between them. */
 static void move_pieces(enum what what, int bytes, int rank, MPI_Aint at, char *result)
 {
-    enum { PIECES = 64 };
-    static char pieces[PIECES * 1000];
+    static char pieces[WINDOW];
+    const int count = what == MANY_PIECES ? 199 : 64;
     MPI_Datatype type;
 
-    MPI_Type_vector(PIECES, bytes, 2 * bytes, MPI_BYTE, &type);
+    MPI_Type_vector(count, bytes, what == MANY_PIECES ? bytes + 100 : 2 * bytes, MPI_BYTE, &type);
     MPI_Type_commit(&type);
     if (what == PIECES_GOT) {
-        MPI_Get(result, PIECES * bytes, MPI_BYTE, rank, at, 1, type, window.win);
+        MPI_Get(result, count * bytes, MPI_BYTE, rank, at, 1, type, window.win);
     } else {
-        MPI_Put(pieces, PIECES * bytes, MPI_BYTE, rank, at, 1, type, window.win);
+        MPI_Put(pieces, count * bytes, MPI_BYTE, rank, at, 1, type, window.win);
     }
     MPI_Type_free(&type);
 }
@@ -162,7 +163,8 @@ static void issue(const struct epoch *epoch, int rank)
         case PIECES_PUT:
         case PIECES_GOT:
         case LONG_PIECES:
-            move_pieces(epoch->what, epoch->bytes, rank, epoch->what == LONG_PIECES ? 0 : at,
+        case MANY_PIECES:
+            move_pieces(epoch->what, epoch->bytes, rank, epoch->what >= LONG_PIECES ? 0 : at,
                         results[rank] + (size_t) i * 64 * 8);
             break;
         }
@@ -180,7 +182,7 @@ static long messages_of(const struct epoch *epoch, enum synchronisation how)
 
 static void count(const struct epoch *epoch, enum synchronisation how)
 {
-    const bool passes = epoch->what == LARGE_PUTS || epoch->what == LONG_PIECES;
+    const bool passes = epoch->what >= LARGE_PUTS;
     const long wanted[3] = {messages_of(epoch, how),
                             passes ? 0 : (long) epoch->operations * (check_ranks - 1),
                             passes ? (long) epoch->operations * (check_ranks - 1) : 0};

@@ -37,16 +37,18 @@ static bool is_packed(const struct osc_rbuf_window *window, const struct osc_rbu
                            osc_rbuf_is_inside(window, target)));
 }
 
-/* Of `limit`: longer pieces go below, where each costs what it costs to pack so many bytes. */
-enum { PIECES_IN_LIMIT = 8 };
+/* Of `limit`: longer pieces go below, where each costs what it costs to pack so many bytes. What
+ * takes more messages does so as well: the target goes through the whole type for each of them. */
+enum { PIECES_IN_LIMIT = 8, MOST_MESSAGES = 16 };
 
 /* Whether one that is not packed so has short pieces at the target, all of one predefined type. The
  * lock is held. */
-static bool is_scattered(const struct osc_rbuf_window *window, const struct osc_rbuf_target *target)
+static bool is_scattered(const struct osc_rbuf_window *window, const struct osc_rbuf_target *target,
+                         size_t bytes)
 {
     struct osc_rbuf_elements elements;
 
-    return osc_rbuf_is_accessed(window, target->rank) &&
+    return osc_rbuf_is_accessed(window, target->rank) && bytes <= MOST_MESSAGES * osc_rbuf_room() &&
            !ompi_datatype_is_contiguous_memory_layout(target->type, target->count) &&
            osc_rbuf_is_inside(window, target) &&
            osc_rbuf_elements_of(target->type, target->count, &elements) &&
@@ -63,7 +65,7 @@ static enum way way_of(const struct osc_rbuf_window *window, const struct osc_rb
     if (is_packed(window, target, bytes)) {
         return WAY_BYTES;
     }
-    return is_scattered(window, target) ? WAY_PIECES : WAY_BELOW;
+    return is_scattered(window, target, bytes) ? WAY_PIECES : WAY_BELOW;
 }
 
 static uint64_t first_byte(const struct osc_rbuf_target *target)
