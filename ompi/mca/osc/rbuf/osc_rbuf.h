@@ -91,9 +91,10 @@ struct osc_rbuf_header {
 /* Another process, as this one sees it. */
 struct osc_rbuf_peer {
     struct osc_rbuf_buffer *packing[OSC_RBUF_WAYS]; /* being filled for it, or NULL */
-    unsigned char *description; /* of the type that its accumulates use, as it comes */
-    MPI_Datatype type;          /* that type, or NULL */
-    uint64_t bytes;             /* of its window */
+    unsigned char *description;     /* of the type that its accumulates use, as it comes */
+    MPI_Datatype type;              /* that type, or NULL */
+    struct osc_rbuf_cursor *cursor; /* of an operation on it that comes in pieces, or NULL */
+    uint64_t bytes;                 /* of its window */
     osc_rbuf_unit_t displacement_unit;
     int sent;      /* messages for it in this fence epoch */
     bool accessed; /* one of `targets` */

@@ -38,7 +38,7 @@ static bool is_packed(const struct osc_rbuf_window *window, const struct osc_rbu
 }
 
 /* Of `limit`: longer pieces go below, where each costs what it costs to pack so many bytes. What
- * takes more messages does so as well: the target goes through the whole type for each of them. */
+ * takes more messages does so as well: it needs no memory there. */
 enum { PIECES_IN_LIMIT = 8, MOST_MESSAGES = 16 };
 
 /* Whether one that is not packed so has short pieces at the target, all of one predefined type. The

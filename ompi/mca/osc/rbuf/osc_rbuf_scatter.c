@@ -12,6 +12,7 @@
 #include "ompi/datatype/ompi_datatype.h"
 #include "ompi/op/op.h"
 #include "ompi/proc/proc.h"
+#include "osc_rbuf_cursor.h"
 #include "osc_rbuf_elements.h"
 #include "osc_rbuf_mpi.h"
 #include "osc_rbuf_results.h"
@@ -203,6 +204,53 @@ static enum outcome accumulate_apart(const struct operation *operation,
     return outcome;
 }
 
+/* The cursor of an operation that comes in pieces, where this one is the next; else NULL. */
+static struct osc_rbuf_cursor *cursor_for(const struct operation *operation,
+                                          const struct osc_rbuf_elements *elements,
+                                          const struct place *place)
+{
+    struct osc_rbuf_peer *origin = operation->origin;
+
+    if (!operation->record->derived || elements->size != elements->extent ||
+        operation->record->wanted == elements->count) {
+        return NULL;
+    }
+    if (place->first == 0) {
+        osc_rbuf_cursor_free(origin->cursor);
+        origin->cursor = osc_rbuf_cursor_new(place->address, place->count, place->type);
+    }
+    return origin->cursor != NULL &&
+                   osc_rbuf_cursor_is_at(origin->cursor, place->address, place->count, place->type,
+                                         place->first * elements->size)
+               ? origin->cursor
+               : NULL;
+}
+
+/* The same of one piece alone. What has to come again goes the long way, as does what follows. */
+static enum outcome accumulate_piece(const struct operation *operation,
+                                     const struct osc_rbuf_elements *elements,
+                                     const struct place *place, struct osc_rbuf_reply *reply)
+{
+    struct osc_rbuf_peer *origin = operation->origin;
+    const size_t bytes = operation->record->wanted * elements->size;
+    unsigned char *array = malloc(bytes);
+    enum outcome outcome = FAILED;
+
+    if (array != NULL && osc_rbuf_cursor_read(origin->cursor, array, bytes) == MPI_SUCCESS) {
+        outcome = accumulate_array(operation, elements, array, reply);
+    }
+    if (outcome == CHANGED && osc_rbuf_cursor_write(origin->cursor, array, bytes) != MPI_SUCCESS) {
+        operation->window->error = MPI_ERR_NO_MEM; /* its result has been sent */
+    }
+    if (outcome == FAILED || outcome == NOT_NOW ||
+        place->first + operation->record->wanted == elements->count) {
+        osc_rbuf_cursor_free(origin->cursor);
+        origin->cursor = NULL;
+    }
+    free(array);
+    return outcome;
+}
+
 static enum outcome accumulate(const struct operation *operation,
                                struct osc_rbuf_elements *elements, struct osc_rbuf_reply *reply)
 {
@@ -213,6 +261,9 @@ static enum outcome accumulate(const struct operation *operation,
         return FAILED;
     }
     array = osc_rbuf_elements_in_place(place.address, place.count, place.type, elements);
+    if (array == NULL && cursor_for(operation, elements, &place) != NULL) {
+        return accumulate_piece(operation, elements, &place, reply);
+    }
     return array != NULL ? accumulate_array(operation, elements,
                                             array + place.first * elements->extent, reply)
                          : accumulate_apart(operation, elements, &place, reply);

@@ -13,6 +13,7 @@
 #include "opal/runtime/opal_progress.h"
 #include "osc_rbuf_am.h"
 #include "osc_rbuf_comm.h"
+#include "osc_rbuf_cursor.h"
 #include "osc_rbuf_mpi.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -206,6 +207,8 @@ bool osc_rbuf_is_attached(const struct osc_rbuf_window *window, const unsigned c
 /* A description of a duplicate of a predefined type makes that type itself, which is not ours. */
 void osc_rbuf_forget_type(struct osc_rbuf_peer *peer)
 {
+    osc_rbuf_cursor_free(peer->cursor);
+    peer->cursor = NULL;
     if (peer->type != NULL && !ompi_datatype_is_predefined(peer->type)) {
         OBJ_RELEASE(peer->type);
     }
