@@ -3,8 +3,7 @@
  * What osc/rbuf makes of an epoch: how many messages, by its counters, all ranks to all others; and
  * what becomes of one whose target has no memory, where rank 0 is told.
  *
- *   packing [counts] [gaps] [memory] [groups] [asserts] [nochecks]
- *     gaps     what takes many messages, on types with gaps within gaps
+ *   packing [counts] [memory] [groups] [asserts] [nochecks]
  *     groups   empty ones, and those that overlap
  *     asserts  one that is not true is an error, and nothing is lost
  *     nochecks likewise, MPI_MODE_NOCHECK that a post has and its start has not, and others
@@ -218,116 +217,6 @@ static void counts(void)
             count(&epochs[i], (enum synchronisation) how);
         }
     }
-}
-
-/* ---- operations in many messages, on types with gaps within gaps ---- */
-
-enum {
-    ROWS = 90,
-    ROW_STRIDE = 220, /* of doubles, as all of these */
-    PAIRS = 50,
-    PAIR_STRIDE = 4,
-    OF_TYPE = ROWS * PAIRS * 2,
-    IN_WINDOW = WINDOW / sizeof(double)
-};
-
-static MPI_Datatype rows_of_pairs(void)
-{
-    MPI_Datatype row, type;
-
-    MPI_Type_vector(PAIRS, 2, PAIR_STRIDE, MPI_DOUBLE, &row);
-    MPI_Type_create_hvector(ROWS, 1, ROW_STRIDE * sizeof(double), row, &type);
-    MPI_Type_commit(&type);
-    MPI_Type_free(&row);
-    return type;
-}
-
-/* Where number i of the type lies in a window. */
-static int place_of(int i)
-{
-    const int pair = i / 2 % PAIRS;
-
-    return i / (2 * PAIRS) * ROW_STRIDE + pair * PAIR_STRIDE + i % 2;
-}
-
-static void check_places(const double *wanted, const char *what)
-{
-    const double *have = (const double *) (void *) window.memory;
-    int wrong = 0;
-
-    for (int i = 0; i < (int) IN_WINDOW; i++) {
-        wrong += have[i] != wanted[i];
-    }
-    check_that(wrong == 0, "%s: %d numbers are wrong", what, wrong);
-}
-
-static void open_epoch(bool locked, int target)
-{
-    if (locked) {
-        MPI_Barrier(MPI_COMM_WORLD);
-        check_mpi(MPI_Win_lock(MPI_LOCK_SHARED, target, 0, window.win), "MPI_Win_lock");
-    } else {
-        check_mpi(MPI_Win_fence(0, window.win), "MPI_Win_fence");
-    }
-}
-
-static void close_epoch(bool locked, int target)
-{
-    if (locked) {
-        check_mpi(MPI_Win_unlock(target, window.win), "MPI_Win_unlock");
-        MPI_Barrier(MPI_COMM_WORLD);
-    } else {
-        check_mpi(MPI_Win_fence(0, window.win), "MPI_Win_fence");
-    }
-}
-
-/* A sum, a fetch that replaces, and one that only reads. */
-static void long_operations(bool locked)
-{
-    static double given[OF_TYPE], got[OF_TYPE], wanted[IN_WINDOW];
-    const int target = (check_rank + 1) % check_ranks;
-    double *memory = (double *) (void *) window.memory;
-    MPI_Datatype type = rows_of_pairs();
-    int wrong = 0;
-
-    for (int i = 0; i < (int) IN_WINDOW; i++) {
-        memory[i] = wanted[i] = i;
-    }
-    for (int i = 0; i < OF_TYPE; i++) {
-        given[i] = 3 * i + 1;
-        wanted[place_of(i)] += given[i];
-    }
-    open_epoch(locked, target);
-    MPI_Accumulate(given, OF_TYPE, MPI_DOUBLE, target, 0, 1, type, MPI_SUM, window.win);
-    close_epoch(locked, target);
-    check_places(wanted, "a sum");
-
-    open_epoch(locked, target);
-    MPI_Get_accumulate(given, OF_TYPE, MPI_DOUBLE, got, OF_TYPE, MPI_DOUBLE, target, 0, 1, type,
-                       MPI_REPLACE, window.win);
-    close_epoch(locked, target);
-    for (int i = 0; i < OF_TYPE; i++) {
-        wrong += got[i] != wanted[place_of(i)];
-        wanted[place_of(i)] = given[i];
-    }
-    check_that(wrong == 0, "a fetch that replaces: %d numbers are wrong", wrong);
-    check_places(wanted, "a fetch that replaces");
-
-    open_epoch(locked, target);
-    MPI_Get_accumulate(NULL, 0, MPI_DOUBLE, got, OF_TYPE, MPI_DOUBLE, target, 0, 1, type, MPI_NO_OP,
-                       window.win);
-    close_epoch(locked, target);
-    check_that(memcmp(got, given, sizeof(got)) == 0, "a fetch that reads is wrong");
-    check_places(wanted, "a fetch that reads");
-    MPI_Type_free(&type);
-    memset(window.memory, 0, WINDOW);
-    MPI_Barrier(MPI_COMM_WORLD);
-}
-
-static void gaps(void)
-{
-    long_operations(false);
-    long_operations(true);
 }
 
 /* ---- no memory at the target ---- */
@@ -692,7 +581,6 @@ int main(int argc, char **argv)
          : strcmp(argv[i], "starved") == 0        ? starved
          : strcmp(argv[i], "starved-inside") == 0 ? starved_inside
          : strcmp(argv[i], "counts") == 0         ? counts
-         : strcmp(argv[i], "gaps") == 0           ? gaps
          : strcmp(argv[i], "groups") == 0         ? overlapping_groups
          : strcmp(argv[i], "asserts") == 0        ? asserts
          : strcmp(argv[i], "nochecks") == 0       ? nochecks
