@@ -201,6 +201,30 @@ START_TEST(queues_are_in_order)
 }
 END_TEST
 
+/* Nobody progresses between two messages that a program starts. */
+START_TEST(data_leave_while_messages_are_started)
+{
+    struct world_options options = busy_processors();
+    const struct rbuf_peer *peer;
+    struct exchange exchange;
+    struct world *world;
+
+    options.core.early.slot_blocks = 10;
+    world = world_open(&options);
+    peer = world->nodes[0].links[1].peer;
+    run(world, WORLD_PUT, 32768, &exchange); /* the window is leased */
+    case_settle(world);
+    for (unsigned i = 0; i < WINDOW; i++) {
+        world_send(world, WORLD_PUT, 0, 1, 32768);
+    }
+    for (unsigned i = 0; i < RBUF_EARLY_SLOTS; i++) {
+        ck_assert_uint_eq(peer->early_out->slot[i].written, 32768);
+    }
+    case_run(world);
+    case_close(world);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("window");
@@ -210,5 +234,6 @@ int main(void)
     unit_add(suite, nor_in_the_queue_of_the_sender);
     unit_add(suite, eager_messages_do_not_go_ahead);
     unit_add(suite, queues_are_in_order);
+    unit_add(suite, data_leave_while_messages_are_started);
     return unit_run(suite);
 }
