@@ -202,6 +202,8 @@ static bool unknown_kind(enum rbuf_channel_id channel, const void *data, uint32_
         return false;
     case RBUF_MESSAGE_LONG:
         return channel != RBUF_BULK;
+    case RBUF_MESSAGE_ANSWER:
+        return channel != RBUF_CONTROL;
     case RBUF_MESSAGE_RECALL:
     case RBUF_MESSAGE_RETURN:
         return header->tag > RBUF_LEASE_EARLY;
@@ -252,7 +254,8 @@ static bool receive_formed(struct rbuf_core *core, enum rbuf_channel_id channel,
 
     fuzz_require(owners(core, buffer) == kept, "a buffer that is kept has one owner");
     fuzz_require(!kept || header->kind == RBUF_MESSAGE_USER || header->kind == RBUF_MESSAGE_LONG ||
-                     header->kind == RBUF_MESSAGE_RTS || header->kind == RBUF_MESSAGE_FRAGMENT,
+                     header->kind == RBUF_MESSAGE_RTS || header->kind == RBUF_MESSAGE_FRAGMENT ||
+                     header->kind == RBUF_MESSAGE_ANSWER,
                  "what is delivered is for the user");
     if (!in_turn && alone) {
         fuzz_require(!kept && refused == 1 && rbuf_peer_is_lost(peer),

@@ -2,11 +2,13 @@
 /*
  * Messages of one tag do not overtake: sizes jump between inline, eager and large, so that they
  * take different paths through the transport, and each must be received in the order of sending.
- * The receiver uses wildcards and knows a message by its size and its bytes.
+ * The receiver uses wildcards and knows a message by its size and its bytes. First one way at a
+ * time, then both at once: more rendezvous wait on either side than a ring has slots, with answers
+ * to its own among them.
  */
 #include "check.h"
 
-enum { MESSAGES = 2000, AT_ONCE = 50 };
+enum { MESSAGES = 2000, AT_ONCE = 50, BOTH_WAYS = 200, ROUNDS = 6 };
 
 static const size_t sizes[] = {0,     8,       300 * CHECK_K, 64,        12 * CHECK_K, 50 * CHECK_K,
                                1,     4088,    256,           4096 * 25, 12256,        12257,
@@ -55,6 +57,57 @@ static void receive_all(void)
     free(buffer);
 }
 
+static void check_order(const MPI_Status *status, const char *buffer, int i)
+{
+    int count;
+
+    MPI_Get_count(status, MPI_BYTE, &count);
+    check_that((size_t) count == size_of(i), "message %d has %d bytes, not %zu: overtaken", i,
+               count, size_of(i));
+    check_match(buffer, (size_t) count, (uint64_t) i, "in order, both ways");
+}
+
+static void exchange(int peer, int first, char *const *send, char *const *receive)
+{
+    static MPI_Request requests[2 * BOTH_WAYS];
+    static MPI_Status statuses[2 * BOTH_WAYS];
+
+    for (int i = 0; i < BOTH_WAYS; i++) {
+        check_fill(send[i], size_of(first + i), (uint64_t) (first + i));
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < BOTH_WAYS; i++) {
+        MPI_Irecv(receive[i], 300 * CHECK_K, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD,
+                  &requests[i]);
+    }
+    for (int i = 0; i < BOTH_WAYS; i++) {
+        MPI_Isend(send[i], (int) size_of(first + i), MPI_BYTE, peer, 3, MPI_COMM_WORLD,
+                  &requests[BOTH_WAYS + i]);
+    }
+    MPI_Waitall(2 * BOTH_WAYS, requests, statuses);
+    for (int i = 0; i < BOTH_WAYS; i++) {
+        check_order(&statuses[i], receive[i], first + i);
+    }
+    MPI_Barrier(MPI_COMM_WORLD); /* which the next wildcards are not to match */
+}
+
+static void exchange_all(int peer)
+{
+    static char *send[BOTH_WAYS], *receive[BOTH_WAYS];
+
+    for (int i = 0; i < BOTH_WAYS; i++) {
+        send[i] = check_memory(300 * CHECK_K);
+        receive[i] = check_memory(300 * CHECK_K);
+    }
+    for (int round = 0; round < ROUNDS; round++) {
+        exchange(peer, round * BOTH_WAYS, send, receive);
+    }
+    for (int i = 0; i < BOTH_WAYS; i++) {
+        free(send[i]);
+        free(receive[i]);
+    }
+}
+
 int main(int argc, char **argv)
 {
     check_begin(&argc, &argv);
@@ -65,6 +118,9 @@ int main(int argc, char **argv)
         } else if (check_rank == 1 - round) {
             receive_all();
         }
+    }
+    if (check_rank < 2) {
+        exchange_all(1 - check_rank);
     }
     return check_end();
 }

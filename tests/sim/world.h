@@ -74,6 +74,9 @@ struct world_options {
     enum rbuf_registered registered;     /* for WORLD_RAW and WORLD_DIRECT */
     uint64_t poll_ns;
     uint64_t post_ns;
+    uint64_t begin_ns; /* what starting a message takes the processor, for world_begin() */
+    uint64_t
+        deliver_ns;     /* likewise the user, for each rendezvous, answer or FIN that it is given */
     uint64_t tick_ns;   /* a sleeping node looks around this often; 0: never */
     unsigned followers; /* messages that name the put, sent behind each FIN */
     bool prestage; /* while the rendezvous is under way the sender copies the first chunk of a put

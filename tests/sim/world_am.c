@@ -86,10 +86,25 @@ void world_am_sent(struct world_am *am, bool under_way)
     world_wake(node);
 }
 
+static enum rbuf_am_state send_as(struct rbuf_peer *peer, struct rbuf_am *am)
+{
+    switch ((enum world_tag) am->tag) {
+    case TAG_RENDEZVOUS:
+        return rbuf_am_send_as(peer, am, RBUF_MESSAGE_RTS, RBUF_RTS_PLAIN);
+    case TAG_ANSWER:
+    case TAG_FIN:
+        return rbuf_am_send_as(peer, am, RBUF_MESSAGE_ANSWER, am->argument);
+    case TAG_EAGER:
+    case TAG_PACKED:
+        break;
+    }
+    return rbuf_am_send(peer, am);
+}
+
 void world_am_send(struct world_am *am, unsigned to, enum rbuf_channel_id channel,
                    uint64_t argument)
 {
     am->am.channel = (uint8_t) channel;
     am->am.argument = argument;
-    world_am_sent(am, rbuf_am_send(am->node->links[to].peer, &am->am) != RBUF_AM_IDLE);
+    world_am_sent(am, send_as(am->node->links[to].peer, &am->am) != RBUF_AM_IDLE);
 }

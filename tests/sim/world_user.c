@@ -219,6 +219,7 @@ static int start_begun(struct world_node *node)
     while ((message = STAILQ_FIRST(&node->beginning)) != NULL) {
         STAILQ_REMOVE_HEAD(&node->beginning, link);
         message->started_ns = sim_now(&node->nic);
+        node->nic.local_ns += node->world->options.begin_ns;
         start(message);
         done++;
     }
@@ -403,6 +404,7 @@ static void deliver(struct world_node *node, struct rbuf_event *event)
     } else if (event->delivery.tag == TAG_PACKED) {
         world_packed_take(node, &event->delivery);
     } else {
+        node->nic.local_ns += node->world->options.deliver_ns;
         memcpy(&control, event->delivery.data, sizeof(control));
         switch (event->delivery.tag) {
         case TAG_RENDEZVOUS:
@@ -523,6 +525,57 @@ static struct world_message *rma_message(struct rbuf_rma *rma)
     return (struct world_message *) (void *) ((char *) rma - offsetof(struct world_message, rma));
 }
 
+static void act(struct world_node *node, struct rbuf_event *event)
+{
+    switch (event->kind) {
+    case RBUF_EVENT_DELIVER:
+        deliver(node, event);
+        break;
+    case RBUF_EVENT_SENT: {
+        struct world_am *am = (struct world_am *) (void *) event->am; /* its first member */
+        struct world_message *message = am->message;
+
+        world_am_free(am);
+        if (event->status != 0) {
+            world_settle_failed(message);
+        }
+        break;
+    }
+    case RBUF_EVENT_PUT:
+        put_ended(put_message(event->put), event->status);
+        break;
+    case RBUF_EVENT_GET:
+        get_ended(get_message(event->get), event->status);
+        break;
+    case RBUF_EVENT_DIRECT:
+        put_in_place(put_message(event->put));
+        break;
+    case RBUF_EVENT_RMA:
+        rma_ended(rma_message(event->rma), event->status);
+        break;
+    case RBUF_EVENT_REGISTER:
+        register_buffer(node, event->grant);
+        break;
+    case RBUF_EVENT_RING_MEMORY:
+        world_ring_memory(node);
+        break;
+    case RBUF_EVENT_STAGING:
+        world_staging(node, event->arena);
+        break;
+    case RBUF_EVENT_FAILED:
+        world_take_failure(node, event->peer);
+        break;
+    }
+}
+
+/* True if it has taken the processor's time: what the network has brought meanwhile is seen before
+ * the next one. */
+static bool has_taken_time(const struct world_node *node, const struct rbuf_event *event)
+{
+    return node->world->options.deliver_ns > 0 && event->kind == RBUF_EVENT_DELIVER &&
+           event->delivery.tag != TAG_EAGER && event->delivery.tag != TAG_PACKED;
+}
+
 int world_user_events(struct world_node *node)
 {
     struct rbuf_event event;
@@ -530,43 +583,8 @@ int world_user_events(struct world_node *node)
 
     while (rbuf_events_pop(&node->core.events, &event)) {
         done++;
-        switch (event.kind) {
-        case RBUF_EVENT_DELIVER:
-            deliver(node, &event);
-            break;
-        case RBUF_EVENT_SENT: {
-            struct world_am *am = (struct world_am *) (void *) event.am; /* its first member */
-            struct world_message *message = am->message;
-
-            world_am_free(am);
-            if (event.status != 0) {
-                world_settle_failed(message);
-            }
-            break;
-        }
-        case RBUF_EVENT_PUT:
-            put_ended(put_message(event.put), event.status);
-            break;
-        case RBUF_EVENT_GET:
-            get_ended(get_message(event.get), event.status);
-            break;
-        case RBUF_EVENT_DIRECT:
-            put_in_place(put_message(event.put));
-            break;
-        case RBUF_EVENT_RMA:
-            rma_ended(rma_message(event.rma), event.status);
-            break;
-        case RBUF_EVENT_REGISTER:
-            register_buffer(node, event.grant);
-            break;
-        case RBUF_EVENT_RING_MEMORY:
-            world_ring_memory(node);
-            break;
-        case RBUF_EVENT_STAGING:
-            world_staging(node, event.arena);
-            break;
-        case RBUF_EVENT_FAILED:
-            world_take_failure(node, event.peer);
+        act(node, &event);
+        if (has_taken_time(node, &event)) {
             break;
         }
     }

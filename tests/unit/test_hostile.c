@@ -27,7 +27,7 @@ START_TEST(malformed_headers)
     ck_assert(!hostile_receive(world, &message, 32));
     refused += 3;
     for (unsigned kind = 0; kind < 256; kind++) {
-        if (kind != RBUF_MESSAGE_USER && kind != RBUF_MESSAGE_RTS &&
+        if (kind != RBUF_MESSAGE_USER && kind != RBUF_MESSAGE_RTS && kind != RBUF_MESSAGE_ANSWER &&
             kind != RBUF_MESSAGE_FRAGMENT) { /* the last ends the peer: see below */
             message = hostile_message(world, (uint8_t) kind);
             ck_assert(!hostile_receive(world, &message, 32)); /* too short for what core sends */
@@ -43,6 +43,10 @@ START_TEST(malformed_headers)
             refused++;
         }
     }
+    message = hostile_message(world, RBUF_MESSAGE_ANSWER);
+    ck_assert(
+        !hostile_receive_by(world, RBUF_BULK, &message, 32)); /* nothing large is ahead of one */
+    refused++;
     ck_assert_uint_eq(stats->messages_refused, refused);
     ck_assert_uint_eq(stats->messages_received, 0);
     world_close(world);

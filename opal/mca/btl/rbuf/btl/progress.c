@@ -50,6 +50,17 @@ static void deliver_message(mca_btl_rbuf_module_t *module, const struct rbuf_eve
     rbuf_compat_deliver(&module->super, event->peer->user, event->delivery.tag, &segment, 1);
 }
 
+/* Behind each RTS and each answer, if there are others, what is granted goes on, and what has come
+ * is seen: to act on all of them may take as long as the network takes for several messages. */
+static void go_on(mca_btl_rbuf_module_t *module)
+{
+    mca_btl_rbuf_lock(module);
+    if (!rbuf_events_empty(&module->core.events)) {
+        (void) mca_btl_rbuf_module_advance(module);
+    }
+    mca_btl_rbuf_unlock(module);
+}
+
 /* A receive that is found meanwhile is for the message that this one announces. */
 static void deliver_rts(mca_btl_rbuf_module_t *module, const struct rbuf_event *event)
 {
@@ -60,6 +71,7 @@ static void deliver_rts(mca_btl_rbuf_module_t *module, const struct rbuf_event *
     mca_btl_rbuf_callback_enter(&callback);
     deliver_message(module, event);
     mca_btl_rbuf_callback_leave(&callback);
+    go_on(module);
 }
 
 /* Open MPI's header, and blocks of early data. */
@@ -90,6 +102,10 @@ static void deliver(mca_btl_rbuf_module_t *module, const struct rbuf_event *even
         break;
     case RBUF_EXTRA_FRAGMENT:
         deliver_fragment(module, event);
+        break;
+    case RBUF_EXTRA_ANSWER:
+        deliver_message(module, event);
+        go_on(module);
         break;
     }
 }

@@ -65,6 +65,19 @@ static bool start_rendezvous(mca_btl_base_endpoint_t *endpoint, mca_btl_rbuf_fra
            RBUF_AM_IDLE;
 }
 
+/* With the kind that its tag has. What is held back for a put has no room to say that it is an RTS.
+ */
+static int send_message(struct rbuf_peer *peer, struct rbuf_am *am)
+{
+    if (am->channel == RBUF_CONTROL && rbuf_compat_is_answer(am->tag)) {
+        return (int) rbuf_am_send_as(peer, am, RBUF_MESSAGE_ANSWER, am->argument);
+    }
+    if (am->channel == RBUF_CONTROL && rbuf_compat_is_rendezvous(am->tag) && am->argument == 0) {
+        return (int) rbuf_am_send_as(peer, am, RBUF_MESSAGE_RTS, RBUF_RTS_PLAIN);
+    }
+    return (int) rbuf_am_send(peer, am);
+}
+
 /* Sends; true if the fragment is on its way, false if it is through already. Holds the lock. */
 static bool start(mca_btl_base_endpoint_t *endpoint, mca_btl_rbuf_frag_t *frag,
                   mca_btl_base_tag_t tag)
@@ -97,7 +110,7 @@ static bool start(mca_btl_base_endpoint_t *endpoint, mca_btl_rbuf_frag_t *frag,
     if (frag->am.channel == RBUF_BULK) {
         count_fragment(endpoint->module, frag->am.bytes);
     }
-    return rbuf_am_send(peer, &frag->am) != RBUF_AM_IDLE;
+    return send_message(peer, &frag->am) != RBUF_AM_IDLE;
 }
 
 void mca_btl_rbuf_sent(mca_btl_rbuf_module_t *module, struct rbuf_am *am, int status)

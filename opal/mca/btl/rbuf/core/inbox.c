@@ -38,10 +38,7 @@ static bool refuse(struct rbuf_peer *peer)
 /* Hands a message up. */
 static bool hand_up(struct rbuf_peer *peer, const struct rbuf_delivery *delivery)
 {
-    const struct rbuf_event event = {
-        .kind = RBUF_EVENT_DELIVER, .peer = peer, .delivery = *delivery};
-
-    if (!rbuf_events_push(&peer->core->events, &event)) {
+    if (!rbuf_core_deliver(peer, delivery)) {
         rbuf_peer_break(peer, -ENOMEM);
         return false;
     }
@@ -128,19 +125,21 @@ static bool take_early(struct rbuf_peer *peer, const struct rbuf_message_header 
 static bool take_rts(struct rbuf_peer *peer, const struct rbuf_message_header *header,
                      const struct rbuf_delivery *at)
 {
+    const bool plain = header->argument == RBUF_RTS_PLAIN;
     struct rbuf_delivery place = *at;
 
     if (rbuf_peer_is_lost(peer)) {
         return false;
     }
-    if (!rbuf_early_in_rts(peer, header->argument)) {
+    if (!plain && !rbuf_early_in_rts(peer, header->argument)) {
         return refuse(peer);
     }
     if (place.origin == RBUF_ORIGIN_BUFFER && place.channel == RBUF_CONTROL) {
         rbuf_polling_set_received(peer, place.bytes);
     }
     place.extra = RBUF_EXTRA_RTS;
-    place.early = rbuf_rts_bytes(header->argument) > 0 ? rbuf_rts_seq(header->argument) : 0;
+    place.early =
+        !plain && rbuf_rts_bytes(header->argument) > 0 ? rbuf_rts_seq(header->argument) : 0;
     return hand_up(peer, &place);
 }
 
@@ -181,12 +180,29 @@ static bool take_fin(struct rbuf_peer *peer, const struct rbuf_message_header *h
     return !rbuf_receiver_hold(peer, header, place) && hand_up(peer, place);
 }
 
+/* A message of Open MPI that lets data move, or ends that. It has no place in the order of those
+ * that are matched. */
+static bool take_answer(struct rbuf_peer *peer, const struct rbuf_message_header *header,
+                        const struct rbuf_delivery *at)
+{
+    struct rbuf_delivery place = *at;
+
+    if (place.channel != RBUF_CONTROL) {
+        return is_malformed(peer);
+    }
+    if (place.origin == RBUF_ORIGIN_BUFFER) {
+        rbuf_polling_set_received(peer, place.bytes);
+    }
+    place.extra = RBUF_EXTRA_ANSWER;
+    return !rbuf_receiver_hold(peer, header, &place) && hand_up(peer, &place);
+}
+
 rbuf_take_message *const rbuf_inbox_take[RBUF_MESSAGE_KINDS] = {
     [RBUF_MESSAGE_USER] = take_fin,      [RBUF_MESSAGE_LONG] = take_long,
     [RBUF_MESSAGE_RTS] = take_rts,       [RBUF_MESSAGE_FRAGMENT] = take_fragment,
-    [RBUF_MESSAGE_RTR] = take_rtr,       [RBUF_MESSAGE_EARLY] = take_early,
-    [RBUF_MESSAGE_LEASE] = take_lease,   [RBUF_MESSAGE_RECALL] = take_recall,
-    [RBUF_MESSAGE_RETURN] = take_return,
+    [RBUF_MESSAGE_ANSWER] = take_answer, [RBUF_MESSAGE_RTR] = take_rtr,
+    [RBUF_MESSAGE_EARLY] = take_early,   [RBUF_MESSAGE_LEASE] = take_lease,
+    [RBUF_MESSAGE_RECALL] = take_recall, [RBUF_MESSAGE_RETURN] = take_return,
 };
 
 /* True if it is the turn of a message of the control channel: those before it were taken. */

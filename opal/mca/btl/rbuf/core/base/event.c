@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * The queue of events (core/base/event.h): opening, growing and the slow way to push.
+ * The queue of events (core/base/event.h): opening, growing, and the slow ways to push.
  */
 #include "core/base/event.h"
 
@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #define FIRST_SIZE 256u
+#define AHEAD_MOST 32u /* more come when many were not acted on for long: one can wait then */
 
 int rbuf_events_open(struct rbuf_events *events)
 {
@@ -57,5 +58,41 @@ bool rbuf_events_push(struct rbuf_events *events, const struct rbuf_event *event
         return false;
     }
     *place = *event;
+    return true;
+}
+
+/* Answers that are first in the queue, which move up for one more: no more than AHEAD_MOST. */
+static uint32_t answers_first(const struct rbuf_events *events)
+{
+    uint32_t count = 0;
+
+    while (count < AHEAD_MOST && count < rbuf_events_count(events)) {
+        const struct rbuf_event *event = &events->ring[(events->head + count) & (events->size - 1)];
+
+        if (event->kind != RBUF_EVENT_DELIVER || event->delivery.extra != RBUF_EXTRA_ANSWER) {
+            break;
+        }
+        count++;
+    }
+    return count;
+}
+
+bool rbuf_events_push_ahead(struct rbuf_events *events, const struct rbuf_event *answer)
+{
+    const uint32_t first = answers_first(events);
+    uint32_t mask;
+
+    if (first == AHEAD_MOST || first == rbuf_events_count(events)) {
+        return rbuf_events_push(events, answer);
+    }
+    if (rbuf_events_count(events) >= events->size / 2 && !rbuf_events_make_room(events)) {
+        return false;
+    }
+    mask = events->size - 1;
+    events->head--;
+    for (uint32_t i = 0; i < first; i++) {
+        events->ring[(events->head + i) & mask] = events->ring[(events->head + i + 1) & mask];
+    }
+    events->ring[(events->head + first) & mask] = *answer;
     return true;
 }

@@ -3,8 +3,8 @@
  * Events: what core has to say to glue. Core never calls upwards; glue takes events out under the
  * module's lock and acts on them outside of it.
  *
- * First in, first out. The ring grows when it is full; growing is the only thing here that can
- * fail.
+ * First in, first out, but for answers, which go ahead. The ring grows when it is full; growing is
+ * the only thing here that can fail.
  */
 #ifndef RBUF_CORE_EVENT_H
 #define RBUF_CORE_EVENT_H
@@ -44,9 +44,10 @@ enum rbuf_origin {                        /* where the payload of a message stan
 
 enum rbuf_extra { /* what there is to a message besides its payload */
                   RBUF_EXTRA_NONE,
-                  RBUF_EXTRA_RTS,     /* it announces another one: `early` */
-                  RBUF_EXTRA_FRAGMENT /* a struct rbuf_fragment, the message, and early data:
-                                         `early` */
+                  RBUF_EXTRA_RTS,      /* it announces another one: `early` */
+                  RBUF_EXTRA_FRAGMENT, /* a struct rbuf_fragment, the message, and early data:
+                                          `early` */
+                  RBUF_EXTRA_ANSWER    /* nothing; it came before what it went ahead of */
 };
 
 struct rbuf_delivery {
@@ -91,6 +92,10 @@ void rbuf_events_close(struct rbuf_events *events);
 /* Appends; grows the ring when it is full. The process is out of memory if this fails: the event is
  * dropped and the function says so. */
 bool rbuf_events_push(struct rbuf_events *events, const struct rbuf_event *event);
+
+/* The same of a message with RBUF_EXTRA_ANSWER, ahead of all but the answers that are first
+ * already; behind all, if these are many. */
+bool rbuf_events_push_ahead(struct rbuf_events *events, const struct rbuf_event *answer);
 
 /* For a ring that is half full: true if there is room for one more. */
 bool rbuf_events_make_room(struct rbuf_events *events);

@@ -14,7 +14,7 @@
 
 #include "core/base/schedule.h"
 
-#define RBUF_WIRE_VERSION 15u
+#define RBUF_WIRE_VERSION 16u
 #define RBUF_ACK_SLOTS    64u /* staged messages a peer that may wait for acknowledgements at once */
 
 /* The two send/receive channels of a peer, each on its own queue pair and receive queue. */
@@ -42,7 +42,8 @@ enum rbuf_counted { RBUF_COUNTED_NOT, RBUF_COUNTED_IN_ORDER, RBUF_COUNTED_UNORDE
 /*
  * kind      `argument` of the header
  * USER      id of the grant that must be placed before this is delivered; 0: deliver at once
- * RTS       rbuf_rts_argument()
+ * ANSWER    likewise
+ * RTS       rbuf_rts_argument(), or RBUF_RTS_PLAIN
  * RTR       id of the grant
  * EARLY     id of the grant that the payload answers; 0: no more fragments come of these early data
  * others    0
@@ -52,6 +53,7 @@ enum rbuf_message_kind {
     RBUF_MESSAGE_LONG,     /* one that found no room in a ring, by the bulk channel */
     RBUF_MESSAGE_RTS,      /* one that announces a message */
     RBUF_MESSAGE_FRAGMENT, /* one whose payload is early data: a struct rbuf_fragment before it */
+    RBUF_MESSAGE_ANSWER,   /* one of Open MPI that lets data move, or says that they have */
     RBUF_MESSAGE_RTR,      /* an offer that replaces a deferred one */
     RBUF_MESSAGE_EARLY,    /* the sequence number of a put's early data; 0: it has none */
     RBUF_MESSAGE_LEASE,    /* a struct rbuf_ring_offer or rbuf_early_window, as `tag` says */
@@ -151,6 +153,9 @@ struct rbuf_early_window {
 };
 
 static_assert(sizeof(struct rbuf_early_window) == 56, "the window has no padding");
+
+/* Of an RTS whose sender has early data for none of its like, and wants no window. */
+#define RBUF_RTS_PLAIN UINT64_MAX
 
 /* What an RTS says of its early data: none, or their sequence number and bytes. */
 static inline uint64_t rbuf_rts_argument(uint32_t seq, uint32_t bytes)

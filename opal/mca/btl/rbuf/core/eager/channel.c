@@ -30,6 +30,7 @@ static bool is_users(const struct rbuf_am *am)
     case RBUF_MESSAGE_LONG:
     case RBUF_MESSAGE_RTS:
     case RBUF_MESSAGE_FRAGMENT:
+    case RBUF_MESSAGE_ANSWER:
         return true;
     default:
         return false;
@@ -144,7 +145,35 @@ static void finish(struct rbuf_am *am, int status)
     free(own(am));
 }
 
-static enum rbuf_am_state enqueue(struct rbuf_peer *peer, struct rbuf_am *am)
+/* True of what lets data move, which does not wait behind what asks for that. An EARLY of the bulk
+ * channel ends the fragments before it. */
+static bool goes_ahead(const struct rbuf_am *am)
+{
+    return am->channel == RBUF_CONTROL &&
+           (am->kind == RBUF_MESSAGE_ANSWER || am->kind == RBUF_MESSAGE_RTR ||
+            am->kind == RBUF_MESSAGE_EARLY);
+}
+
+/* The first that is queued and is to go behind the message; NULL: none is. */
+static struct rbuf_am *first_behind(const struct rbuf_peer *peer, const struct rbuf_am *am)
+{
+    struct rbuf_am *queued;
+
+    if (!goes_ahead(am)) {
+        return NULL;
+    }
+    TAILQ_FOREACH(queued, &peer->queued[am->channel], link)
+    {
+        if (!goes_ahead(queued)) {
+            break;
+        }
+    }
+    return queued;
+}
+
+/* Posts, or queues before `behind`; NULL: at the end. Inline: eager messages have none behind. */
+static inline __attribute__((always_inline)) enum rbuf_am_state
+enqueue_before(struct rbuf_peer *peer, struct rbuf_am *am, struct rbuf_am *behind)
 {
     am->peer = peer;
     am->work.kind = RBUF_WORK_SEND;
@@ -153,12 +182,16 @@ static enum rbuf_am_state enqueue(struct rbuf_peer *peer, struct rbuf_am *am)
         finish(am, -ECONNRESET);
         return RBUF_AM_QUEUED;
     }
-    if (peer->state == RBUF_PEER_CONNECTED && TAILQ_EMPTY(&peer->queued[am->channel]) &&
+    if (peer->state == RBUF_PEER_CONNECTED && TAILQ_FIRST(&peer->queued[am->channel]) == behind &&
         post(peer, am)) {
         return am->state;
     }
     am->state = RBUF_AM_QUEUED;
-    TAILQ_INSERT_TAIL(&peer->queued[am->channel], am, link);
+    if (behind != NULL) {
+        TAILQ_INSERT_BEFORE(behind, am, link);
+    } else {
+        TAILQ_INSERT_TAIL(&peer->queued[am->channel], am, link);
+    }
     peer->core->queued++;
     peer->core->stats.messages_queued++;
     peer->core->stats.credit_waits += peer->state == RBUF_PEER_CONNECTED &&
@@ -167,11 +200,16 @@ static enum rbuf_am_state enqueue(struct rbuf_peer *peer, struct rbuf_am *am)
     return RBUF_AM_QUEUED;
 }
 
+static enum rbuf_am_state enqueue(struct rbuf_peer *peer, struct rbuf_am *am)
+{
+    return enqueue_before(peer, am, first_behind(peer, am));
+}
+
 enum rbuf_am_state rbuf_am_send(struct rbuf_peer *peer, struct rbuf_am *am)
 {
     am->kind = RBUF_MESSAGE_USER;
     peer->core->stats.messages_sent++;
-    return enqueue(peer, am);
+    return enqueue_before(peer, am, NULL);
 }
 
 enum rbuf_am_state rbuf_am_send_as(struct rbuf_peer *peer, struct rbuf_am *am,

@@ -7,7 +7,12 @@
  * (core/eager/ring.h) if the peer leased us one and it has a free slot; one that takes several
  * slots only straight from its user, not from a queue.
  *
- * Invariant: the order of posting on a channel, ring included, is the order of rbuf_am_send().
+ * Answers of Open MPI, and what core itself says of grants and early data, let data move: they go
+ * ahead of what else is queued, which has them wait for its own data otherwise, if many rendezvous
+ * go both ways.
+ *
+ * Invariant: the order of posting on a channel, ring included, is the order of rbuf_am_send(), but
+ * for those that go ahead, which are in the order of their own.
  */
 #ifndef RBUF_CORE_CHANNEL_H
 #define RBUF_CORE_CHANNEL_H

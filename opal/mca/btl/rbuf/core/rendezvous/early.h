@@ -59,6 +59,7 @@ void rbuf_early_out_recalled(struct rbuf_peer *peer);
 /* Sends the RTS of a message of which `bytes` bytes from `source` on are to be put, as
  * rbuf_am_send() does, and early data with it if a slot is free: its first chunk now, so that the
  * wire has something to carry while the caller finds its way to the next progress, the rest then.
+ * Who sends one RTS after the other meanwhile writes one chunk with each, of the first messages.
  * That progress reads the memory or nobody does, before the put: a message may end without one. */
 int rbuf_early_send(struct rbuf_peer *peer, struct rbuf_am *am, const void *source, uint64_t bytes);
 

@@ -496,11 +496,22 @@ static int send_rts(struct rbuf_peer *peer, struct rbuf_am *am, const void *sour
                                  rbuf_rts_argument(slot->seq, announced));
 }
 
+/* The next chunk of what was sent first of those that the next progress would settle. */
+static void write_next(struct rbuf_peer *peer)
+{
+    struct rbuf_early_data *data = first_writing(peer->early_out);
+    uint64_t budget = peer->core->options.quantum;
+
+    (void) copy_chunk(peer, data, &budget);
+    if (data->written == data->bytes) {
+        settle(peer, data);
+    }
+}
+
 int rbuf_early_send(struct rbuf_peer *peer, struct rbuf_am *am, const void *source, uint64_t bytes)
 {
     const struct rbuf_early_window *window;
     struct rbuf_early_data *data = NULL;
-    uint64_t budget = peer->core->options.quantum;
     int state;
 
     if (peer->early_out == NULL) {
@@ -510,12 +521,11 @@ int rbuf_early_send(struct rbuf_peer *peer, struct rbuf_am *am, const void *sour
     drop_within(peer, source, bytes);
     bytes = rbuf_early_bytes(&window->schedule, window->slot_blocks, bytes);
     state = send_rts(peer, am, source, bytes, (uint32_t) bytes, &data);
-    if (data == NULL || rbuf_peer_is_lost(peer)) {
-        return state;
-    }
-    rbuf_peer_wake(peer);
-    if (state != RBUF_AM_QUEUED && peer->early_out->writing == 1 && TAILQ_EMPTY(&peer->puts)) {
-        (void) copy_chunk(peer, data, &budget);
+    if (peer->early_out->writing > 0 && !rbuf_peer_is_lost(peer)) {
+        rbuf_peer_wake(peer);
+        if (state != RBUF_AM_QUEUED && TAILQ_EMPTY(&peer->puts)) {
+            write_next(peer);
+        }
     }
     return state;
 }

@@ -459,16 +459,15 @@ static void release_held(struct rbuf_grant *grant)
     struct rbuf_held *held;
 
     while ((held = STAILQ_FIRST(&grant->held)) != NULL) {
-        struct rbuf_event event = {.kind = RBUF_EVENT_DELIVER,
-                                   .peer = grant->peer,
-                                   .delivery = {.origin = RBUF_ORIGIN_HELD,
-                                                .data = held->data,
-                                                .bytes = held->bytes,
-                                                .tag = held->tag,
-                                                .channel = held->channel}};
+        const struct rbuf_delivery delivery = {.origin = RBUF_ORIGIN_HELD,
+                                               .data = held->data,
+                                               .bytes = held->bytes,
+                                               .tag = held->tag,
+                                               .channel = held->channel,
+                                               .extra = held->extra};
 
         STAILQ_REMOVE_HEAD(&grant->held, link);
-        (void) rbuf_events_push(&grant->peer->core->events, &event);
+        (void) rbuf_core_deliver(grant->peer, &delivery);
     }
 }
 

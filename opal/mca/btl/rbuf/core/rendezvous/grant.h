@@ -64,6 +64,7 @@ struct rbuf_held {
     uint32_t bytes;
     uint8_t tag;
     uint8_t channel;
+    uint8_t extra; /* enum rbuf_extra */
     _Alignas(8) unsigned char data[];
 };
 

@@ -355,6 +355,7 @@ static struct rbuf_held *make_held(struct rbuf_peer *peer, const struct rbuf_mes
     held->bytes = place->bytes;
     held->tag = header->tag;
     held->channel = place->channel;
+    held->extra = place->extra;
     memcpy(held->data, place->data, place->bytes);
     peer->core->stats.messages_held++;
     return held;

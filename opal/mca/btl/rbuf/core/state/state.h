@@ -270,4 +270,16 @@ static inline void rbuf_core_raise(struct rbuf_core *core, enum rbuf_event_kind 
     (void) rbuf_events_push(&core->events, &event);
 }
 
+/* Raises the delivery of a message: of an answer ahead of all others that wait, of whatever peer,
+ * since what an RTS asks for begins later than what is granted already. False without memory. */
+static inline bool rbuf_core_deliver(struct rbuf_peer *peer, const struct rbuf_delivery *delivery)
+{
+    struct rbuf_core *core = peer->core;
+    const struct rbuf_event event = {
+        .kind = RBUF_EVENT_DELIVER, .peer = peer, .delivery = *delivery};
+
+    return delivery->extra == RBUF_EXTRA_ANSWER ? rbuf_events_push_ahead(&core->events, &event)
+                                                : rbuf_events_push(&core->events, &event);
+}
+
 #endif
