@@ -148,23 +148,24 @@ write_job() # NODES TESTS
 
 # Boots a group's guests, and adds what they counted. A guest's kernel crashes now and then, and nothing that runs
 # in it as a program can be the cause: Linux 6.1 where a packet of Soft-RoCE leaves the card when its queue pair is
-# gone already (rxe_skb_tx_dtor), 6.12 and newer while they start on QEMU without KVM, in the middle of a branch
-# that they patch (sched_clock_cpu). Then they boot once more.
+# gone already (rxe_skb_tx_dtor), others on QEMU without KVM, in the middle of a branch that they patch. Then they
+# boot again, three times in all.
 run_group() # GROUP
 {
-    local tests out status=0
+    local tests out status boot
     tests=$(selected "$1")
     [ -n "$tests" ] || return
     out=$TALLY_LOGS/$1-$kernel
-    boot_group "$1" "$tests" "$out" || status=$?
-    [ $status -le 1 ] || vm_drain_links
-    if [ $status -gt 1 ] && kernel_crashed "$out"; then
-        echo "      $1, kernel $kernel: crashed ($out.crashed), all of it once more"
-        grep -h 'RIP: ' "$out"/console.* | head -n 2 | sed 's/^/      | /'
-        rm -rf "$out.crashed" && mv "$out" "$out.crashed"
+    for boot in 1 2 3; do
         status=0
         boot_group "$1" "$tests" "$out" || status=$?
-    fi
+        [ $status -gt 1 ] || break
+        vm_drain_links
+        [ $boot -lt 3 ] && kernel_crashed "$out" || break
+        echo "      $1, kernel $kernel: crashed ($out.crashed.$boot), all of it again"
+        grep -h 'RIP: ' "$out"/console.* | head -n 2 | sed 's/^/      | /'
+        rm -rf "$out.crashed.$boot" && mv "$out" "$out.crashed.$boot"
+    done
     add_results "$1" "$out" $status
 }
 
