@@ -12,8 +12,9 @@
  *
  * Bytes are the version of their source, of which there are one or two: a source gets its next
  * version when no message of it is under way. A message is its early data and the rest, of which a
- * short receive takes none. Messages of the control queue pair come in order, and so do writes of
- * the bulk one, at their own pace; the mailbox is seen at any time. Offers go up to Open MPI, so an
+ * short receive takes none. Messages of the control queue pair come in order, but for what goes
+ * ahead of those that wait for a credit (core/eager/channel.c), and so do writes of the bulk one,
+ * at their own pace; the mailbox is seen at any time. Offers go up to Open MPI, so an
  * RTR may come first; so do RTSs, and the newest delivery may come upon the receive of any message
  * that was delivered.
  *
@@ -35,6 +36,7 @@
  *   RELEASE_CLAIMED  claimed early data are released when they are copied
  *   OLD_RTR          an RTR is believed that was sent before the correction
  *   RETURN_AT_ONCE   a window is given back while writes to it are under way
+ *   NAME_FIRST       an EARLY goes ahead of the RTS of what it names
  *   FORGET_ONE       what goes in place drops the newest early data of its source alone (ONE_SIDED)
  * and of what the model takes for granted:
  *   OLD_TOKEN        a delivery claims for a receive though a later one has begun since
@@ -52,8 +54,10 @@
 
 mtype = { RTS, EARLY, FIN, RETURN, PUT, RTR, RECALL, LEASE, END, PLACE };
 
-chan to_receiver = [8] of { mtype, byte, byte }; /* kind, message, sequence number */
-/* Kind, message, sequence number; of an offer: asks, is deferred, which lane. */
+/* Kind, message, sequence number. EARLY and FIN go ahead of the others, and PUT, RTR, END and PLACE of
+ * RECALL and LEASE. */
+chan to_receiver = [8] of { mtype, byte, byte };
+/* The same; of an offer: asks, is deferred, which lane. */
 chan to_sender = [8] of { mtype, byte, byte, bool, bool, bit };
 /* A slot, or a message's lane behind them; sequence number, or lane and if all is there; bytes. */
 chan bulk = [8] of { byte, byte, byte };
@@ -383,7 +387,16 @@ end:
         to_receiver ! RTS, m, own[m];
         sent++;
         m = 0; s = 0; found = 0; }
-    :: atomic { to_sender ? kind, m, n, ask, deferred, which ->
+    :: atomic {
+        if
+        :: to_sender ? kind, m, n, ask, deferred, which
+#if RECALLS > 0
+        :: to_sender ?? PUT, m, n, ask, deferred, which -> kind = PUT
+        :: to_sender ?? RTR, m, n, ask, deferred, which -> kind = RTR
+        :: to_sender ?? END, m, n, ask, deferred, which -> kind = END
+        :: to_sender ?? PLACE, m, n, ask, deferred, which -> kind = PLACE
+#endif
+        fi;
         if
         :: kind == PUT -> put[m] = OFFERED;
             offer_early[m] = n; offer_ask[m] = ask; offer_deferred[m] = deferred; offer_lane[m] = which;
@@ -651,10 +664,26 @@ inline named(m, what)
     fi
 }
 
+inline fin_came(m)
+{
+    if
+    :: grant[m] == STAGED -> fin[m] = true
+    :: else -> assert(grant[m] == PLACED); close(m)
+    fi
+}
+
 /* A message whose early data have come, of a grant that knows them. */
 #define may_copy(m) (grant[m] == STAGED && early[m] != ASKED && !in_lane[m] && \
     is_there(early_seq[m]) && slot_flag[early_seq[m] % SLOTS] == early_seq[m])
 #define may_end(m) (grant[m] == STAGED && early[m] != ASKED && in_lane[m] && lane_here[m] != 0)
+
+/* The RTS of these early data is on its way. */
+#define rts_waits_of(m, what) (own[m] == what && to_receiver ?? [RTS, m, eval(what)])
+#if MESSAGES > 2
+#define rts_waits(what) (rts_waits_of(0, what) || rts_waits_of(1, what) || rts_waits_of(2, what))
+#else
+#define rts_waits(what) (rts_waits_of(0, what) || rts_waits_of(1, what))
+#endif
 
 active proctype receiver()
 {
@@ -678,11 +707,7 @@ end:
             fi;
             phase[m] = THERE
         :: kind == EARLY -> named(m, n)
-        :: kind == FIN ->
-            if
-            :: grant[m] == STAGED -> fin[m] = true
-            :: else -> assert(grant[m] == PLACED); close(m)
-            fi
+        :: kind == FIN -> fin_came(m)
         :: kind == RETURN ->
             assert(in_state == RECALLED);
             in_state = RETURNED;
@@ -697,6 +722,20 @@ end:
             free_if_unused()
         fi;
         kind = 0; m = 0; n = 0; }
+    /* what goes ahead; an EARLY that may not yet changes nothing */
+    :: atomic { to_receiver ?? <EARLY, m, n> ->
+        if
+#ifndef NAME_FIRST
+        :: (n != 0 && rts_waits(n))
+        :: else ->
+#else
+        :: true ->
+#endif
+            to_receiver ?? EARLY, m, n;
+            named(m, n)
+        fi;
+        m = 0; n = 0; }
+    :: atomic { to_receiver ?? FIN, m, n -> fin_came(m); m = 0; n = 0; }
     /* an RTS is delivered to Open MPI */
     :: atomic { phase[delivered] == THERE ->
         m = delivered;

@@ -99,7 +99,7 @@ must_find()
 }
 must_find ring "" WORD_FIRST EARLY_CREDIT NO_DRAIN BACK_AT_ONCE ANSWER_TWICE SLOTS_EARLY ANY_BACK
 must_find ring -DCOUNTS BULK_COUNTS SHORT_MAILBOX FAR_MAILBOX
-must_find early "$stale" OLDEST NO_LATER NOT_PASSED_ON OLD_TOKEN
+must_find early "$stale" OLDEST NO_LATER NOT_PASSED_ON OLD_TOKEN NAME_FIRST
 must_find early "$others" UNRELEASED NO_SEQ RELEASE_CLAIMED
 must_find early "$deferred" NO_CORRECTION OLD_RTR FORGET_ONE
 must_find early "$recalled" RETURN_AT_ONCE

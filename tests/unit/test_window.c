@@ -201,6 +201,48 @@ START_TEST(queues_are_in_order)
 }
 END_TEST
 
+/* An EARLY stays behind the RTS of what it names, and what would go ahead, such as the FIN of that
+ * put, behind the EARLY. Then all go ahead again. */
+START_TEST(names_do_not_overtake_their_rts)
+{
+    static const enum rbuf_message_kind together[] = {RBUF_MESSAGE_ANSWER, RBUF_MESSAGE_RTS,
+                                                      RBUF_MESSAGE_EARLY,  RBUF_MESSAGE_ANSWER,
+                                                      RBUF_MESSAGE_EARLY,  RBUF_MESSAGE_RTS};
+    struct rbuf_message_header header;
+    struct rbuf_am ams[5];
+    struct world_options options = world_defaults();
+    struct world *world = world_open(&options);
+    struct rbuf_peer *peer = world->nodes[0].links[1].peer;
+    const struct rbuf_early_data waits = {.seq = 9};
+    const struct rbuf_early_data sent = {.seq = 8};
+    struct rbuf_event event;
+
+    peer->credit[RBUF_CONTROL].window = 0;
+    for (unsigned i = 0; i < 5; i++) {
+        ams[i] = (struct rbuf_am){.header = &header};
+    }
+    (void) rbuf_am_send_as(peer, &ams[0], RBUF_MESSAGE_RTS, rbuf_rts_argument(9, 1000));
+    (void) rbuf_am_send_as(peer, &ams[1], RBUF_MESSAGE_RTS, RBUF_RTS_PLAIN);
+    (void) rbuf_am_send_as(peer, &ams[2], RBUF_MESSAGE_ANSWER, 0);
+    rbuf_early_name(peer, 1, &waits);
+    (void) rbuf_am_send_as(peer, &ams[3], RBUF_MESSAGE_ANSWER, 1);
+    rbuf_early_name(peer, 2, &sent);
+    check_queue(peer, RBUF_CONTROL, together, 6);
+    peer->credit[RBUF_CONTROL].window = 3; /* up to the EARLY */
+    ck_assert_int_gt(rbuf_channel_progress(peer), 0);
+    check_queue(peer, RBUF_CONTROL, together + 3, 3);
+    ck_assert_ptr_null(peer->behind_rts);
+    (void) rbuf_am_send_as(peer, &ams[4], RBUF_MESSAGE_RTS, 0);
+    rbuf_early_name(peer, 3, NULL);
+    ck_assert_int_eq(TAILQ_LAST(&peer->queued[RBUF_CONTROL], rbuf_am_list)->kind, RBUF_MESSAGE_RTS);
+    rbuf_peer_fail(peer, -ECONNRESET);
+    ck_assert_ptr_null(peer->behind_rts);
+    while (rbuf_events_pop(&world->nodes[0].core.events, &event)) {
+    }
+    world_close(world);
+}
+END_TEST
+
 /* Nobody progresses between two messages that a program starts. */
 START_TEST(data_leave_while_messages_are_started)
 {
@@ -234,6 +276,7 @@ int main(void)
     unit_add(suite, nor_in_the_queue_of_the_sender);
     unit_add(suite, eager_messages_do_not_go_ahead);
     unit_add(suite, queues_are_in_order);
+    unit_add(suite, names_do_not_overtake_their_rts);
     unit_add(suite, data_leave_while_messages_are_started);
     return unit_run(suite);
 }

@@ -81,17 +81,19 @@ static inline void rbuf_compat_deliver(mca_btl_base_module_t *btl,
 #endif
 }
 
-/* What messages of a tag are about: ob1 has one for each type of its headers. Were the types others
- * in some series, messages would be matched out of order, which ob1 puts right. */
+/* What messages of a tag are about: ob1 has one for each type of its headers, the same in all these
+ * series. Were they others in a later one, messages would be matched out of order, which ob1 puts
+ * right. */
 static inline bool rbuf_compat_is_rendezvous(mca_btl_base_tag_t tag)
 {
-    return tag == MCA_BTL_TAG_PML + 2 || tag == MCA_BTL_TAG_PML + 3;
+    return tag == MCA_BTL_TAG_PML + 2 || tag == MCA_BTL_TAG_PML + 3; /* RNDV, RGET */
 }
 
-/* They let data move, or end that, and are matched with no receive. */
+/* They let data move, or end that, and are matched with no receive: ACK, PUT and FIN. Not FRAG,
+ * whose data must stay in order (btl/prepare.c). */
 static inline bool rbuf_compat_is_answer(mca_btl_base_tag_t tag)
 {
-    return tag >= MCA_BTL_TAG_PML + 4 && tag <= MCA_BTL_TAG_PML + 9;
+    return tag == MCA_BTL_TAG_PML + 4 || tag == MCA_BTL_TAG_PML + 8 || tag == MCA_BTL_TAG_PML + 9;
 }
 
 /* What was put is for others to get. */

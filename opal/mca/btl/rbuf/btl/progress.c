@@ -5,8 +5,10 @@
  * One thread at a time is inside a module; others go away at once. Events are taken out
  * under the lock and acted on without it, so that callbacks may call any function of the module.
  *
- * Events are acted on in order: by one thread at a time, the drainer, and a callback that
- * progresses goes on with the next. (Fragments of packed data must not overtake each other.)
+ * Events are acted on in the order of core's queue, where answers go ahead (core/base/event.h): by
+ * one thread at a time, the drainer, and a callback that progresses goes on with the next.
+ * (Fragments of packed data must not overtake each other.) Between two rendezvous or answers, core
+ * goes on with data. Events that this raises wait in the queue: acting on one does not nest here.
  */
 #include "btl/progress.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * send and sendi. What cannot go now is queued in core, in order.
+ * send and sendi. What cannot go now is queued in core, in order, but for answers, which go ahead
+ * (core/eager/channel.h). Tags tell what answers are.
  *
  * The data stands in memory of ours when these are called, so a message is complete for Open MPI as
  * soon as it is posted or queued; only who asked for a callback waits for one. What is queued goes

@@ -3,8 +3,10 @@
  * Events: what core has to say to glue. Core never calls upwards; glue takes events out under the
  * module's lock and acts on them outside of it.
  *
- * First in, first out, but for answers, which go ahead. The ring grows when it is full; growing is
- * the only thing here that can fail.
+ * First in, first out, but for answers, which go ahead, in the order of their own as long as few
+ * wait. Nothing waits for ever: answers come of what we have sent, and how that ended is an event
+ * that does not go ahead. The ring grows when it is half full; growing is the only thing here that
+ * can fail.
  */
 #ifndef RBUF_CORE_EVENT_H
 #define RBUF_CORE_EVENT_H
@@ -47,7 +49,7 @@ enum rbuf_extra { /* what there is to a message besides its payload */
                   RBUF_EXTRA_RTS,      /* it announces another one: `early` */
                   RBUF_EXTRA_FRAGMENT, /* a struct rbuf_fragment, the message, and early data:
                                           `early` */
-                  RBUF_EXTRA_ANSWER    /* nothing; it came before what it went ahead of */
+                  RBUF_EXTRA_ANSWER    /* nothing; it goes ahead */
 };
 
 struct rbuf_delivery {

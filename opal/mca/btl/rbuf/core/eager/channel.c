@@ -154,19 +154,41 @@ static bool goes_ahead(const struct rbuf_am *am)
             am->kind == RBUF_MESSAGE_EARLY);
 }
 
+/* The first that what goes ahead may overtake; NULL: none. */
+static struct rbuf_am *first_to_overtake(const struct rbuf_peer *peer)
+{
+    return peer->behind_rts != NULL ? TAILQ_NEXT(peer->behind_rts, link)
+                                    : TAILQ_FIRST(&peer->queued[RBUF_CONTROL]);
+}
+
+/* The queued RTS of the early data that an EARLY of the control channel names: without it the peer
+ * knows no such data. NULL: it has been sent, or the message is something else. */
+static struct rbuf_am *rts_of_named(const struct rbuf_peer *peer, struct rbuf_am *am)
+{
+    struct rbuf_am *queued;
+    uint32_t seq;
+
+    if (am->kind != RBUF_MESSAGE_EARLY || am->channel != RBUF_CONTROL) {
+        return NULL;
+    }
+    memcpy(&seq, own(am)->payload, sizeof(seq));
+    for (queued = seq != 0 ? first_to_overtake(peer) : NULL; queued != NULL;
+         queued = TAILQ_NEXT(queued, link)) {
+        if (queued->kind == RBUF_MESSAGE_RTS && queued->argument != RBUF_RTS_PLAIN &&
+            rbuf_rts_seq(queued->argument) == seq) {
+            break;
+        }
+    }
+    return queued;
+}
+
 /* The first that is queued and is to go behind the message; NULL: none is. */
 static struct rbuf_am *first_behind(const struct rbuf_peer *peer, const struct rbuf_am *am)
 {
-    struct rbuf_am *queued;
+    struct rbuf_am *queued = goes_ahead(am) ? first_to_overtake(peer) : NULL;
 
-    if (!goes_ahead(am)) {
-        return NULL;
-    }
-    TAILQ_FOREACH(queued, &peer->queued[am->channel], link)
-    {
-        if (!goes_ahead(queued)) {
-            break;
-        }
+    while (queued != NULL && goes_ahead(queued)) {
+        queued = TAILQ_NEXT(queued, link);
     }
     return queued;
 }
@@ -202,7 +224,22 @@ enqueue_before(struct rbuf_peer *peer, struct rbuf_am *am, struct rbuf_am *behin
 
 static enum rbuf_am_state enqueue(struct rbuf_peer *peer, struct rbuf_am *am)
 {
-    return enqueue_before(peer, am, first_behind(peer, am));
+    struct rbuf_am *rts = rts_of_named(peer, am);
+
+    if (rts == NULL) {
+        return enqueue_before(peer, am, first_behind(peer, am));
+    }
+    peer->behind_rts = am;
+    return enqueue_before(peer, am, TAILQ_NEXT(rts, link));
+}
+
+static void dequeue(struct rbuf_peer *peer, struct rbuf_am *am)
+{
+    TAILQ_REMOVE(&peer->queued[am->channel], am, link);
+    peer->core->queued--;
+    if (peer->behind_rts == am) {
+        peer->behind_rts = NULL;
+    }
 }
 
 enum rbuf_am_state rbuf_am_send(struct rbuf_peer *peer, struct rbuf_am *am)
@@ -369,8 +406,7 @@ int rbuf_channel_progress(struct rbuf_peer *peer)
         struct rbuf_am *am;
 
         while ((am = TAILQ_FIRST(&peer->queued[id])) != NULL && post(peer, am)) {
-            TAILQ_REMOVE(&peer->queued[id], am, link);
-            peer->core->queued--;
+            dequeue(peer, am);
             if (am->state == RBUF_AM_IDLE) {
                 finish(am, 0);
             }
@@ -392,8 +428,7 @@ void rbuf_channel_fail(struct rbuf_peer *peer, int status)
         struct rbuf_am *am;
 
         while ((am = TAILQ_FIRST(&peer->queued[id])) != NULL) {
-            TAILQ_REMOVE(&peer->queued[id], am, link);
-            peer->core->queued--;
+            dequeue(peer, am);
             finish(am, status);
         }
     }

@@ -9,7 +9,8 @@
  *
  * Answers of Open MPI, and what core itself says of grants and early data, let data move: they go
  * ahead of what else is queued, which has them wait for its own data otherwise, if many rendezvous
- * go both ways.
+ * go both ways. An EARLY does not overtake the RTS of the early data that it names, and while it
+ * waits behind that, nothing overtakes it.
  *
  * Invariant: the order of posting on a channel, ring included, is the order of rbuf_am_send(), but
  * for those that go ahead, which are in the order of their own.

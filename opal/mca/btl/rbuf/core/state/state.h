@@ -112,6 +112,7 @@ struct rbuf_peer {
     uint32_t their_mailbox_rkey;
     uint32_t their_stage_bytes; /* chunks that it is offered are no larger; 0: unknown */
     struct rbuf_am_list queued[RBUF_CHANNELS]; /* waiting for a credit or for room, in order */
+    struct rbuf_am *behind_rts; /* of these, the last EARLY that waits behind an RTS; or NULL */
     struct rbuf_credit credit[RBUF_FLOWS];
     struct rbuf_credit_counts counts;
     struct rbuf_credit_reach reach;
