@@ -19,12 +19,15 @@
  *
  * Owns fences, settled, askers, expected, and of a peer ended, asked and asks. All under the lock.
  */
-#include "osc_rbuf.h"
+#include "osc_rbuf_fence.h"
 
 #include "ompi/constants.h"
+#include "osc_rbuf_below.h"
 #include "osc_rbuf_comm.h"
+#include "osc_rbuf_inbox.h"
 #include "osc_rbuf_message.h"
 #include "osc_rbuf_mpi.h"
+#include "osc_rbuf_windows.h"
 
 /* What a fence sums up for a process, in this order. */
 enum { SUM_MINE, SUM_ALL, SUM_BARRIER };
@@ -95,10 +98,11 @@ static void answer(struct osc_rbuf_window *window, int origin)
     }
 }
 
-void osc_rbuf_fence_asked(struct osc_rbuf_window *window, int origin, uint32_t fences)
+/* A peer asks for the end of fences. */
+static void asked(struct osc_rbuf_window *window, int origin, const struct osc_rbuf_header *header)
 {
     struct osc_rbuf_peer *peer = &window->peers[origin];
-    const int ahead = osc_rbuf_epochs_ahead(window, fences);
+    const int ahead = osc_rbuf_epochs_ahead(window, header->fences);
 
     if (ahead <= 0) {
         answer(window, origin);
@@ -108,11 +112,13 @@ void osc_rbuf_fence_asked(struct osc_rbuf_window *window, int origin, uint32_t f
     }
 }
 
-void osc_rbuf_fence_told(struct osc_rbuf_window *window, int origin, uint32_t fences)
+/* A peer has answered. */
+static void told(struct osc_rbuf_window *window, int origin, const struct osc_rbuf_header *header)
 {
     struct osc_rbuf_peer *peer = &window->peers[origin];
 
-    peer->ended = window->fences + (uint64_t) (int64_t) osc_rbuf_epochs_ahead(window, fences);
+    peer->ended =
+        window->fences + (uint64_t) (int64_t) osc_rbuf_epochs_ahead(window, header->fences);
     peer->asked = false;
 }
 
@@ -130,6 +136,14 @@ static void answer_all(struct osc_rbuf_window *window)
 }
 
 /* ---- the fence ---- */
+
+static void received(struct osc_rbuf_window *window, int origin,
+                     const struct osc_rbuf_header *header)
+{
+    (void) origin;
+    (void) header;
+    window->received++;
+}
 
 static bool all_received(struct osc_rbuf_window *window, int unused)
 {
@@ -181,7 +195,7 @@ static int end_epoch(struct osc_rbuf_window *window, bool nothing_follows)
     bool settles;
 
     if (status == MPI_SUCCESS) {
-        status = osc_rbuf_close_below(window);
+        status = osc_rbuf_below_close(window);
     }
     if (status == MPI_SUCCESS) { /* and all processes have come to their fence */
         status = osc_rbuf_sum_for_each(window->comm->mpi, window->sums, sums, OSC_RBUF_SUMS);
@@ -238,4 +252,11 @@ int osc_rbuf_fence(int mode, ompi_win_t *win)
         (mode & MPI_MODE_NOPRECEDE) != 0 ? begin_epoch(window) : end_epoch(window, nothing_follows);
     window->access = nothing_follows ? OSC_RBUF_ACCESS_NONE : OSC_RBUF_ACCESS_FENCE;
     return status == MPI_SUCCESS ? osc_rbuf_take_error(window) : status;
+}
+
+void osc_rbuf_fence_open(void)
+{
+    osc_rbuf_inbox_set(OSC_RBUF_FENCE_DATA, received);
+    osc_rbuf_inbox_set(OSC_RBUF_ASK, asked);
+    osc_rbuf_inbox_set(OSC_RBUF_ENDED, told);
 }

@@ -11,7 +11,7 @@
  *
  * Open MPI calls from MPI_Win_set_info(), with no lock held.
  */
-#include "osc_rbuf.h"
+#include "osc_rbuf_info.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -19,6 +19,8 @@
 
 #include "opal/util/info_subscriber.h"
 #include "opal/util/proc.h"
+#include "osc_rbuf_params.h"
+#include "osc_rbuf_windows.h"
 #include "params/help_show.h"
 
 #define OPS            "accumulate_ops"

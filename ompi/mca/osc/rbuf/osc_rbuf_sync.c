@@ -20,7 +20,7 @@
  *   the post has it   an origin that has waited for PATIENCE_NS asks about the post; once it is
  * made the target says that it was not checked, and both return the error
  */
-#include "osc_rbuf.h"
+#include "osc_rbuf_sync.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -28,95 +28,16 @@
 #include "ompi/communicator/communicator.h"
 #include "ompi/constants.h"
 #include "ompi/group/group.h"
-#include "osc_rbuf_comm.h"
-#include "osc_rbuf_message.h"
 #include "opal/runtime/opal_progress.h"
-#include "osc_rbuf_mpi.h"
+#include "osc_rbuf_below.h"
+#include "osc_rbuf_buffer.h"
+#include "osc_rbuf_comm.h"
+#include "osc_rbuf_inbox.h"
+#include "osc_rbuf_message.h"
+#include "osc_rbuf_params.h"
+#include "osc_rbuf_windows.h"
 
 enum { PATIENCE_NS = 1000000000, TURNS = 256 /* of waiting between two looks at the clock */ };
-
-/* ---- the epoch below ---- */
-
-static bool opened_or_not(struct osc_rbuf_window *window, int unused)
-{
-    (void) unused;
-    return window->passage != OSC_RBUF_OPENING;
-}
-
-static void set_passage(struct osc_rbuf_window *window, enum osc_rbuf_passage passage)
-{
-    osc_rbuf_lock();
-    window->passage = passage;
-    osc_rbuf_unlock();
-}
-
-/* The first thread opens the epoch below, and the others wait until it is open: if that fails they
- * are refused there. */
-static int open_below(struct osc_rbuf_window *window)
-{
-    enum osc_rbuf_passage found;
-    int status;
-
-    osc_rbuf_lock();
-    found = window->passage;
-    if (found == OSC_RBUF_CLOSED) {
-        window->passage = OSC_RBUF_OPENING;
-    }
-    osc_rbuf_unlock();
-    if (found == OSC_RBUF_OPENING) {
-        osc_rbuf_wait(window, opened_or_not, 0);
-    }
-    if (found != OSC_RBUF_CLOSED) {
-        return OMPI_SUCCESS;
-    }
-    status = window->below.osc_lock_all(MPI_MODE_NOCHECK, window->win);
-    set_passage(window, status == OMPI_SUCCESS ? OSC_RBUF_OPEN : OSC_RBUF_CLOSED);
-    return status;
-}
-
-int osc_rbuf_pass(struct osc_rbuf_window *window, int target)
-{
-    bool group, active, refused;
-    int status;
-
-    osc_rbuf_lock();
-    group = window->access == OSC_RBUF_ACCESS_GROUP;
-    active = group || window->access == OSC_RBUF_ACCESS_FENCE;
-    refused = group && !window->peers[target].accessed;
-    osc_rbuf_counters.passed += active && !refused;
-    osc_rbuf_unlock();
-    if (refused) {
-        return OMPI_ERR_RMA_SYNC;
-    }
-    if (!active) {
-        return OMPI_SUCCESS;
-    }
-    if (group && !window->unchecked) {
-        osc_rbuf_await_post(window, target);
-    }
-    status = group ? OMPI_SUCCESS : osc_rbuf_settle(window, target);
-    return status == OMPI_SUCCESS ? open_below(window) : status;
-}
-
-int osc_rbuf_close_below(struct osc_rbuf_window *window)
-{
-    if (window->passage == OSC_RBUF_CLOSED) {
-        return OMPI_SUCCESS;
-    }
-    set_passage(window, OSC_RBUF_CLOSED);
-    return window->below.osc_unlock_all(window->win);
-}
-
-int osc_rbuf_take_error(struct osc_rbuf_window *window)
-{
-    int error;
-
-    osc_rbuf_lock();
-    error = window->error;
-    window->error = MPI_SUCCESS;
-    osc_rbuf_unlock();
-    return error;
-}
 
 /* ---- posts are told, or asked about ---- */
 
@@ -129,10 +50,11 @@ static int send_post(struct osc_rbuf_window *window, int origin, enum osc_rbuf_k
     return osc_rbuf_send_header(window, origin, header);
 }
 
-void osc_rbuf_opened(struct osc_rbuf_window *window, int target, uint32_t number, bool unchecked)
+/* A peer's post is known. */
+static void opened(struct osc_rbuf_window *window, int target, const struct osc_rbuf_header *header)
 {
-    window->peers[target].opened = number;
-    window->unlike_posts |= unchecked && !window->unchecked;
+    window->peers[target].opened = header->fences;
+    window->unlike_posts |= header->kind == OSC_RBUF_POST_UNCHECKED && !window->unchecked;
 }
 
 static void tell_unchecked(struct osc_rbuf_window *window, int origin)
@@ -145,13 +67,15 @@ static void tell_unchecked(struct osc_rbuf_window *window, int origin)
     }
 }
 
-/* A post that was checked has been told already, or will be. */
-void osc_rbuf_post_asked(struct osc_rbuf_window *window, int origin, uint32_t number)
+/* A peer has asked about the post of that number. One that was checked has been told already, or
+ * will be. */
+static void post_asked(struct osc_rbuf_window *window, int origin,
+                       const struct osc_rbuf_header *header)
 {
     struct osc_rbuf_peer *peer = &window->peers[origin];
 
-    peer->asks_post = number;
-    if (peer->posted == number && window->post_unchecked) {
+    peer->asks_post = header->fences;
+    if (peer->posted == header->fences && window->post_unchecked) {
         tell_unchecked(window, origin);
     }
 }
@@ -213,6 +137,21 @@ void osc_rbuf_await_post(struct osc_rbuf_window *window, int target)
         if (!asked && now_ns() - since > PATIENCE_NS) {
             asked = ask_post(window, target) == MPI_SUCCESS;
         }
+    }
+}
+
+void osc_rbuf_make_way(struct osc_rbuf_window *window, int target, size_t records, size_t bytes)
+{
+    const struct osc_rbuf_buffer *packing = window->peers[target].packing[OSC_RBUF_BY_MPI];
+    const size_t used = packing != NULL ? packing->used : sizeof(packing->header);
+    /* Each record is padded. */
+    const size_t most = records * (sizeof(struct osc_rbuf_record) + 7) + bytes;
+
+    if (window->access == OSC_RBUF_ACCESS_GROUP && !window->unchecked &&
+        used + most > osc_rbuf_params.message_size) {
+        osc_rbuf_unlock();
+        osc_rbuf_await_post(window, target);
+        osc_rbuf_lock();
     }
 }
 
@@ -342,7 +281,7 @@ int osc_rbuf_complete(ompi_win_t *win)
     if (window->access != OSC_RBUF_ACCESS_GROUP) {
         return OMPI_ERR_RMA_SYNC;
     }
-    status = osc_rbuf_close_below(window);
+    status = osc_rbuf_below_close(window);
     for (int i = 0; i < window->target_count && status == MPI_SUCCESS; i++) {
         status = complete_target(window, window->targets[i]);
     }
@@ -359,9 +298,11 @@ int osc_rbuf_complete(ompi_win_t *win)
     return status == MPI_SUCCESS && window->unlike_posts ? MPI_ERR_RMA_SYNC : status;
 }
 
-/* One that comes before its post counts for that. */
-void osc_rbuf_completed(struct osc_rbuf_window *window, int origin, bool unchecked)
+/* A peer's epoch is over. One that comes before its post counts for that. */
+static void completed(struct osc_rbuf_window *window, int origin,
+                      const struct osc_rbuf_header *header)
 {
+    const bool unchecked = header->kind == OSC_RBUF_COMPLETE_UNCHECKED;
     struct osc_rbuf_peer *peer = &window->peers[origin];
 
     peer->completes++;
@@ -416,4 +357,13 @@ int osc_rbuf_test_completes(ompi_win_t *win, int *flag)
     }
     osc_rbuf_unlock();
     return error == OMPI_SUCCESS ? status : error;
+}
+
+void osc_rbuf_sync_open(void)
+{
+    osc_rbuf_inbox_set(OSC_RBUF_POST, opened);
+    osc_rbuf_inbox_set(OSC_RBUF_POST_UNCHECKED, opened);
+    osc_rbuf_inbox_set(OSC_RBUF_POST_ASK, post_asked);
+    osc_rbuf_inbox_set(OSC_RBUF_COMPLETE, completed);
+    osc_rbuf_inbox_set(OSC_RBUF_COMPLETE_UNCHECKED, completed);
 }
