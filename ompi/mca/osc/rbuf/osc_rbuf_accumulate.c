@@ -407,11 +407,12 @@ static int send_packed(struct osc_rbuf_window *window, int target)
 {
     const struct osc_rbuf_peer *peer = &window->peers[target];
 
-    if (peer->packing[peer->way] == NULL) {
+    if (peer->packing[peer->way.chosen] == NULL) {
         return MPI_SUCCESS;
     }
-    return peer->way == OSC_RBUF_BY_AM ? osc_rbuf_am_send(window, target, OSC_RBUF_PASSIVE_DATA)
-                                       : osc_rbuf_send_soon(window, target);
+    return peer->way.chosen == OSC_RBUF_BY_AM
+               ? osc_rbuf_am_send(window, target, OSC_RBUF_PASSIVE_DATA)
+               : osc_rbuf_send_soon(window, target);
 }
 
 /* Packed, it leaves at once: the program may wait for it without a flush. */

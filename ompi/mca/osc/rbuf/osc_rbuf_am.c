@@ -324,7 +324,7 @@ static bool send_now(struct osc_rbuf_window *window, int target, uint32_t kind,
     struct {
         struct osc_rbuf_envelope envelope;
         struct osc_rbuf_header header;
-    } alone = {{window->peers[target].key, window->rank}, {kind, (uint32_t) window->fences}};
+    } alone = {{window->peers[target].key, window->rank}, {kind, (uint32_t) window->fence.ended}};
     struct osc_rbuf_buffer *buffer = window->peers[target].packing[OSC_RBUF_BY_AM];
 
     if (buffer == NULL) {

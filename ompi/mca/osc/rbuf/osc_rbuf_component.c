@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * The component: how it comes in front of another one. It takes part
- * where all processes of a window are told the same, mean the same messages and have the transport
- * rbuf, and osc/rdma serves the window; with `auto` where they are on several nodes, besides.
- * Whether it takes part or not, it says so when nobody serves a window since an adapter has no
- * atomic operations: Open MPI's error says nothing.
+ * The component: for which windows it comes in front of another one. It does so where all processes
+ * of a window are told the same, mean the same messages and have the transport rbuf, and osc/rdma
+ * serves the window; with `auto` where they are on several nodes, besides. Whether it takes part or
+ * not, it says so when nobody serves a window since an adapter has no atomic operations: Open MPI's
+ * error says nothing.
  */
 #include <limits.h>
 #include <stdlib.h>

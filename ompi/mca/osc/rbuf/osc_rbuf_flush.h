@@ -26,7 +26,7 @@ void osc_rbuf_unflushed(struct osc_rbuf_window *window, int target, enum osc_rbu
 
 static inline bool osc_rbuf_is_unflushed(const struct osc_rbuf_peer *peer)
 {
-    return peer->unflushed[OSC_RBUF_BY_MPI] || peer->unflushed[OSC_RBUF_BY_AM];
+    return peer->flush.unflushed[OSC_RBUF_BY_MPI] || peer->flush.unflushed[OSC_RBUF_BY_AM];
 }
 
 /* A flush asks for all that is unflushed: nothing is any more. Something was. */

@@ -19,7 +19,7 @@ int osc_rbuf_buffer_send(struct osc_rbuf_window *window, int target, enum osc_rb
 {
     int status;
 
-    buffer->header = (struct osc_rbuf_header){kind, (uint32_t) window->fences};
+    buffer->header = (struct osc_rbuf_header){kind, (uint32_t) window->fence.ended};
     if (target == window->rank) {
         buffer->origin = target;
         (void) osc_rbuf_inbox_message(window, buffer); /* its results need no message */
@@ -82,7 +82,7 @@ int osc_rbuf_send(struct osc_rbuf_window *window, int target, enum osc_rbuf_kind
     if (buffer->window != NULL) { /* it is late no more */
         STAILQ_REMOVE(&window->comm->late, buffer, osc_rbuf_buffer, link);
     }
-    peer->sent += kind == OSC_RBUF_FENCE_DATA;
+    peer->fence.sent += kind == OSC_RBUF_FENCE_DATA;
     return osc_rbuf_buffer_send(window, target, kind, buffer);
 }
 
@@ -146,7 +146,7 @@ struct osc_rbuf_record *osc_rbuf_append(struct osc_rbuf_window *window, int targ
     const enum osc_rbuf_kind full = full_of(window);
     struct osc_rbuf_peer *peer = &window->peers[target];
     const bool passive = full == OSC_RBUF_PASSIVE_DATA;
-    const enum osc_rbuf_way way = passive ? peer->way : OSC_RBUF_BY_MPI;
+    const enum osc_rbuf_way way = passive ? peer->way.chosen : OSC_RBUF_BY_MPI;
     struct osc_rbuf_record *record = NULL;
 
     if (passive) {

@@ -115,8 +115,8 @@ static void window_free(struct osc_rbuf_window *window)
         osc_rbuf_forget_type(&window->peers[i]);
     }
     free(window->peers);
-    free(window->sums);
-    OBJ_DESTRUCT(&window->results);
+    free(window->fence.sums);
+    OBJ_DESTRUCT(&window->results.table);
     free(window);
 }
 
@@ -176,14 +176,14 @@ static struct osc_rbuf_window *window_new(ompi_win_t *win, void *base, MPI_Comm 
     window->below = *win->w_osc_module;
     window->dynamic = flavor == MPI_WIN_FLAVOR_DYNAMIC;
     window->base = window->dynamic ? NULL : base;
-    OBJ_CONSTRUCT(&window->results, opal_pointer_array_t);
-    TAILQ_INIT(&window->flushes);
-    window->ordered = OSC_RBUF_ALL_ORDERED;
+    OBJ_CONSTRUCT(&window->results.table, opal_pointer_array_t);
+    TAILQ_INIT(&window->flush.unanswered);
+    window->info.ordered = OSC_RBUF_ALL_ORDERED;
     window->rank = ompi_comm_rank(comm);
     window->size = ompi_comm_size(comm);
     window->peers = calloc((size_t) window->size, sizeof(*window->peers));
-    window->sums = calloc((size_t) window->size, OSC_RBUF_SUMS * sizeof(*window->sums));
-    if (window->peers == NULL || window->sums == NULL) {
+    window->fence.sums = calloc((size_t) window->size, OSC_RBUF_SUMS * sizeof(*window->fence.sums));
+    if (window->peers == NULL || window->fence.sums == NULL) {
         window_free(window);
         return NULL;
     }

@@ -4,9 +4,9 @@
  * fence and post-start-complete-wait epochs it packs small puts, small gets and all accumulates for
  * one target into one message, together with the synchronisation, and the target scatters it.
  * After W. Huang, G. Santhanaraman, H.-W. Jin and D. K. Panda, "Scheduling of MPI-2 One Sided
- * Operations over InfiniBand", IPDPS 2005, section 4.2. Everything else goes to the functions
- * below, unchanged: passive target epochs, large puts and gets, targets with gaps. With parameter
- * `passive` accumulates of passive target epochs are packed as well (osc_rbuf_passive.c).
+ * Operations over InfiniBand", IPDPS 2005, section 4.2. With parameter `passive` accumulates of
+ * passive target epochs are packed as well (osc_rbuf_passive.c). Everything else goes to the
+ * functions below, unchanged: large puts and gets, and those of passive target epochs.
  *
  * How the two live together. Active epochs are ours alone: below never hears of fence, post or
  * start. What has to go below inside of one goes under lock_all(MPI_MODE_NOCHECK) there, which is
@@ -19,9 +19,7 @@
  * one before (osc_rbuf_fence.c): packed operations of the next epoch are held there, and operations
  * below ask first. A barrier ends a fence whose epoch had operations below, as the next may.
  *
- * Threads: one mutex for all windows. It is held while messages are packed, sent and scattered, and
- * never around a function that waits or a call below. The transport's thread tries it, for what
- * osc_rbuf_am.h says.
+ * layers.txt has the files in their order. Threads: osc_rbuf_window.h.
  */
 #ifndef OSC_RBUF_MODULE_H
 #define OSC_RBUF_MODULE_H

@@ -86,7 +86,8 @@ static int ask_by(struct osc_rbuf_window *window, int target, enum osc_rbuf_way 
 int osc_rbuf_ask(struct osc_rbuf_window *window, int target)
 {
     struct osc_rbuf_peer *peer = &window->peers[target];
-    const bool by_mpi = peer->unflushed[OSC_RBUF_BY_MPI], by_am = peer->unflushed[OSC_RBUF_BY_AM];
+    const bool by_mpi = peer->flush.unflushed[OSC_RBUF_BY_MPI],
+               by_am = peer->flush.unflushed[OSC_RBUF_BY_AM];
     int status = OMPI_SUCCESS;
 
     if (!by_mpi && !by_am) {
@@ -119,7 +120,7 @@ static int ask_all(struct osc_rbuf_window *window)
     int status = OMPI_SUCCESS;
 
     osc_rbuf_lock();
-    while ((peer = LIST_FIRST(&window->unflushed)) != NULL && status == OMPI_SUCCESS) {
+    while ((peer = LIST_FIRST(&window->flush.unflushed)) != NULL && status == OMPI_SUCCESS) {
         status = osc_rbuf_ask(window, (int) (peer - window->peers));
     }
     osc_rbuf_unlock();
@@ -133,7 +134,7 @@ static int await(struct osc_rbuf_window *window, int target, int status)
     uint64_t last;
 
     osc_rbuf_lock();
-    last = window->last_flush;
+    last = window->flush.last;
     while (!osc_rbuf_is_flushed(window, target, last)) {
         osc_rbuf_unlock();
         opal_progress();
@@ -170,7 +171,7 @@ static bool has_answers(struct osc_rbuf_window *window)
     bool has;
 
     osc_rbuf_lock();
-    has = window->unanswered > 0;
+    has = window->results.unanswered > 0;
     osc_rbuf_unlock();
     return has;
 }

@@ -16,7 +16,7 @@
 bool osc_rbuf_is_accessed(const struct osc_rbuf_window *window, int target)
 {
     return window->access == OSC_RBUF_ACCESS_FENCE ||
-           (window->access == OSC_RBUF_ACCESS_GROUP && window->peers[target].accessed);
+           (window->access == OSC_RBUF_ACCESS_GROUP && window->peers[target].sync.accessed);
 }
 
 bool osc_rbuf_is_inside(const struct osc_rbuf_window *window, const struct osc_rbuf_target *target)
@@ -55,7 +55,7 @@ int osc_rbuf_pass(struct osc_rbuf_window *window, int target)
     osc_rbuf_lock();
     group = window->access == OSC_RBUF_ACCESS_GROUP;
     active = group || window->access == OSC_RBUF_ACCESS_FENCE;
-    refused = group && !window->peers[target].accessed;
+    refused = group && !window->peers[target].sync.accessed;
     osc_rbuf_counters.passed += active && !refused;
     osc_rbuf_unlock();
     if (refused) {
@@ -64,7 +64,7 @@ int osc_rbuf_pass(struct osc_rbuf_window *window, int target)
     if (!active) {
         return OMPI_SUCCESS;
     }
-    if (group && !window->unchecked) {
+    if (group && !window->sync.unchecked) {
         osc_rbuf_await_post(window, target);
     }
     status = group ? OMPI_SUCCESS : osc_rbuf_settle(window, target);

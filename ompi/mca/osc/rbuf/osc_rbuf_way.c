@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Ways of operations (osc_rbuf_way.h). Of a peer it owns `way`, `pending`, `answer_bytes`, `most`.
+ * Ways of operations (osc_rbuf_way.h). Owns `way` of a peer. The lock is held.
  */
 #include "osc_rbuf_way.h"
 
@@ -62,18 +62,19 @@ static bool is_ordered(unsigned ordered, unsigned before, unsigned next)
 static int choose(struct osc_rbuf_window *window, int target, bool taken, unsigned does)
 {
     struct osc_rbuf_peer *peer = &window->peers[target];
-    const unsigned *pending = peer->pending;
+    const unsigned *pending = peer->way.pending;
     int status = MPI_SUCCESS;
 
     do {
         if (is_done(window, target)) {
-            memset(peer->pending, 0, sizeof(peer->pending));
+            memset(peer->way.pending, 0, sizeof(peer->way.pending));
         }
-        peer->way = taken && !is_ordered(window->ordered, pending[OSC_RBUF_BY_MPI], does)
-                        ? OSC_RBUF_BY_AM
-                        : OSC_RBUF_BY_MPI;
-        if (peer->way == OSC_RBUF_BY_AM ||
-            !is_ordered(window->ordered, pending[OSC_RBUF_BY_AM], does)) {
+        peer->way.chosen =
+            taken && !is_ordered(window->info.ordered, pending[OSC_RBUF_BY_MPI], does)
+                ? OSC_RBUF_BY_AM
+                : OSC_RBUF_BY_MPI;
+        if (peer->way.chosen == OSC_RBUF_BY_AM ||
+            !is_ordered(window->info.ordered, pending[OSC_RBUF_BY_AM], does)) {
             return status;
         }
         status = drain(window, target);
@@ -86,7 +87,7 @@ static bool joins(const struct osc_rbuf_peer *peer, const struct osc_rbuf_need *
 {
     const struct osc_rbuf_buffer *packing = peer->packing[OSC_RBUF_BY_AM];
 
-    return packing != NULL && fits(packing, peer->answer_bytes, need, peer->most);
+    return packing != NULL && fits(packing, peer->way.answer_bytes, need, peer->way.most);
 }
 
 /* The same, and makes room in its message. */
@@ -97,10 +98,10 @@ static int choose_and_make_room(struct osc_rbuf_window *window, int target,
     bool taken;
     int status;
 
-    peer->most = need->plain ? osc_rbuf_am_most(window, target) : 0;
-    taken = peer->most > 0 && fits(NULL, 0, need, peer->most);
+    peer->way.most = need->plain ? osc_rbuf_am_most(window, target) : 0;
+    taken = peer->way.most > 0 && fits(NULL, 0, need, peer->way.most);
     status = choose(window, target, taken, need->does);
-    while (status == MPI_SUCCESS && peer->way == OSC_RBUF_BY_AM &&
+    while (status == MPI_SUCCESS && peer->way.chosen == OSC_RBUF_BY_AM &&
            peer->packing[OSC_RBUF_BY_AM] != NULL && !joins(peer, need)) {
         status = osc_rbuf_am_send(window, target, OSC_RBUF_PASSIVE_DATA);
         if (status == MPI_SUCCESS) { /* others may have packed meanwhile */
@@ -117,15 +118,15 @@ int osc_rbuf_way_prepare(struct osc_rbuf_window *window, int target,
     int status = MPI_SUCCESS;
 
     if (need->plain && joins(peer, need) &&
-        !is_ordered(window->ordered, peer->pending[OSC_RBUF_BY_MPI], need->does)) {
-        peer->way = OSC_RBUF_BY_AM;
+        !is_ordered(window->info.ordered, peer->way.pending[OSC_RBUF_BY_MPI], need->does)) {
+        peer->way.chosen = OSC_RBUF_BY_AM;
     } else {
         status = choose_and_make_room(window, target, need);
     }
-    peer->pending[peer->way] |= need->does;
-    if (peer->way == OSC_RBUF_BY_AM) {
-        peer->answer_bytes =
-            (peer->packing[OSC_RBUF_BY_AM] != NULL ? peer->answer_bytes : 0) + need->answer;
+    peer->way.pending[peer->way.chosen] |= need->does;
+    if (peer->way.chosen == OSC_RBUF_BY_AM) {
+        peer->way.answer_bytes =
+            (peer->packing[OSC_RBUF_BY_AM] != NULL ? peer->way.answer_bytes : 0) + need->answer;
     }
     return status;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * A window and its peers: their state, which the files above share. Each part has its owner, who
- * alone changes it. One mutex for all windows, "the lock" everywhere here. It is held while
- * messages are packed, sent and scattered, and never around a function that waits or a call below.
- * rbuf's thread only tries it (osc_rbuf_am.h).
+ * A window and its peers: their state, which the files above share. The owner of
+ * each part is named, and changes it alone. One mutex for all windows, "the lock" everywhere here.
+ * It is held while messages are packed, sent and scattered, and never around a function that waits
+ * or a call below. rbuf's thread only tries it (osc_rbuf_am.h).
  */
 #ifndef OSC_RBUF_WINDOW_H
 #define OSC_RBUF_WINDOW_H
@@ -24,7 +24,7 @@
 enum osc_rbuf_access {
     OSC_RBUF_ACCESS_NONE,
     OSC_RBUF_ACCESS_FENCE,  /* all ranks, since a fence */
-    OSC_RBUF_ACCESS_GROUP,  /* `targets`, since a start */
+    OSC_RBUF_ACCESS_GROUP,  /* its targets, since a start */
     OSC_RBUF_ACCESS_PASSIVE /* between lock and unlock: below, or accumulates packed */
 };
 
@@ -62,41 +62,59 @@ enum {
 
 /* Another process, as this one sees it. */
 struct osc_rbuf_peer {
+    uint64_t bytes; /* of its window */
+    osc_rbuf_unit_t displacement_unit;
+    uint64_t key; /* of its window there; 0: it takes no active messages */
     struct osc_rbuf_buffer *packing[OSC_RBUF_WAYS]; /* being filled for it, or NULL */
+    unsigned under_way;                             /* messages of MPI for it that have not left */
+    int locks;                                      /* passive epochs that it is open in */
+
+    /* osc_rbuf_scatter.c */
     unsigned char *description;     /* of the type that its accumulates use, as it comes */
     MPI_Datatype type;              /* that type, or NULL */
     struct osc_rbuf_cursor *cursor; /* of an operation on it that comes in pieces, or NULL */
-    uint64_t bytes;                 /* of its window */
-    osc_rbuf_unit_t displacement_unit;
-    int sent;      /* messages for it in this fence epoch */
-    bool accessed; /* one of `targets` */
 
-    /* Starts and posts between two processes match in their order. All modulo 2^32. */
-    uint32_t completed; /* completes of ours for it */
-    uint32_t opened;    /* number of its last post for us that we know of */
-    uint32_t posted;    /* posts of ours for it */
-    uint32_t completes; /* that came from it */
-    uint32_t asks_post; /* it asks about the post of that number; 0: about none */
-    struct osc_rbuf_header
-        post[2]; /* as they are sent, by turns: the one before may be under way */
-    struct osc_rbuf_header post_question;
+    /* osc_rbuf_sync.c. Starts and posts between two processes match in their order. Numbers are
+     * modulo 2^32. */
+    struct {
+        bool accessed;      /* one of the start's targets */
+        uint32_t completed; /* completes of ours for it */
+        uint32_t opened;    /* number of its last post for us that we know of */
+        uint32_t posted;    /* posts of ours for it */
+        uint32_t completes; /* that came from it */
+        uint32_t asks_post; /* it asks about the post of that number; 0: about none */
+        struct osc_rbuf_header
+            post[2]; /* as they are sent, by turns: the one before may be under way */
+        struct osc_rbuf_header post_question;
+    } sync;
 
-    int locks;                                /* passive epochs that it is open in */
-    LIST_ENTRY(osc_rbuf_peer) unflushed_link; /* in the window's list if `unflushed` has anything */
-    bool unflushed[OSC_RBUF_WAYS];   /* accumulates of passive epochs that no flush has asked for */
-    unsigned pending[OSC_RBUF_WAYS]; /* what those do that may not be done yet: READS, WRITES */
-    SLIST_HEAD(, osc_rbuf_flush) flushes; /* that it has not answered, the oldest first */
-    unsigned under_way;                   /* messages of MPI for it that have not left */
-    uint64_t key;                         /* of its window there; 0: it takes no active messages */
-    enum osc_rbuf_way way; /* of the operation that is being packed in a passive epoch */
-    size_t answer_bytes;   /* of what is packed for an active message */
-    size_t most;           /* bytes of an active message for it, as found last */
+    /* osc_rbuf_fence.c */
+    struct {
+        int sent;       /* messages for it in this epoch: counted where they are sent */
+        uint64_t ended; /* fences that have ended there, as it said last */
+        uint64_t asks;  /* it asks to be told when so many have ended here; 0: no */
+        bool asked;     /* we asked it, and it has not answered */
+        struct osc_rbuf_header
+            question; /* as it is sent, and its answer: the one before has come */
+        struct osc_rbuf_header answer;
+    } fence;
 
-    uint64_t ended;                  /* fences that have ended there, as it said last */
-    uint64_t asks;                   /* it asks to be told when so many have ended here; 0: no */
-    bool asked;                      /* we asked it, and it has not answered */
-    struct osc_rbuf_header question; /* as it is sent, and its answer: the one before has come */
-    struct osc_rbuf_header answer;
+    /* osc_rbuf_flush.c */
+    struct {
+        LIST_ENTRY(osc_rbuf_peer) link; /* in the window's list if `unflushed` has anything */
+        bool unflushed[OSC_RBUF_WAYS];  /* accumulates of passive epochs that no flush has asked for
+                                         */
+        SLIST_HEAD(, osc_rbuf_flush) unanswered; /* the oldest first */
+    } flush;
+
+    /* osc_rbuf_way.c */
+    struct {
+        enum osc_rbuf_way chosen; /* for the operation that is being packed in a passive epoch */
+        unsigned pending[OSC_RBUF_WAYS]; /* what accumulates do that may not be done yet: READS,
+                                            WRITES */
+        size_t answer_bytes;             /* of what is packed for an active message */
+        size_t most;                     /* bytes of an active message for it, as found last */
+    } way;
 };
 
 /* Memory of a dynamic window. */
@@ -107,52 +125,70 @@ struct osc_rbuf_region {
 };
 
 struct osc_rbuf_window {
-    LIST_ENTRY(osc_rbuf_window) link;
+    LIST_ENTRY(osc_rbuf_window) link; /* osc_rbuf_windows.c */
     ompi_win_t *win;
     ompi_osc_base_module_t below;
     unsigned char *base; /* NULL in a dynamic window: displacements are addresses */
     bool dynamic;
-    LIST_HEAD(, osc_rbuf_region) regions;
-    struct osc_rbuf_comm *comm; /* of its messages */
-    uint32_t number;            /* in that, alike at all processes */
-    uint64_t key;               /* of active messages for it; 0: it takes none */
+    LIST_HEAD(, osc_rbuf_region) regions; /* osc_rbuf_module.c */
+    struct osc_rbuf_comm *comm;           /* of its messages */
+    uint32_t number;                      /* in that, alike at all processes */
+    uint64_t key;                         /* of active messages for it; 0: it takes none */
     int rank;
     int size;
     struct osc_rbuf_peer *peers;
-    unsigned ordered;  /* OSC_RBUF_READ_READ and the others */
-    char ordering[16]; /* the same for MPI_Win_get_info() */
-    char ops[16];      /* likewise, accumulate_ops */
+    enum osc_rbuf_access access;   /* who opens an epoch here changes it */
+    enum osc_rbuf_passage passage; /* osc_rbuf_below.c */
+    int locks;                     /* passive epochs that are open */
+    int error;                     /* MPI's, of an operation: the next synchronisation returns it */
 
-    enum osc_rbuf_access access;
-    bool unchecked;    /* the start had MPI_MODE_NOCHECK: no posts are waited for */
-    bool unlike_posts; /* and one of the posts had it, if the start had not */
-    enum osc_rbuf_passage passage;
-    int locks; /* passive epochs that are open */
-    LIST_HEAD(, osc_rbuf_peer) unflushed;
-    TAILQ_HEAD(, osc_rbuf_flush) flushes; /* those of all peers that are not answered, by number */
-    uint64_t last_flush;                  /* number of the last one */
-    int target_count;                     /* of a start */
-    int *targets;
+    /* osc_rbuf_info.c */
+    struct {
+        unsigned ordered;  /* OSC_RBUF_READ_READ and the others */
+        char ordering[16]; /* the same for MPI_Win_get_info() */
+        char ops[16];      /* likewise, accumulate_ops */
+    } info;
 
-    int exposed;         /* processes that the post was for */
-    int completes;       /* of these, whose complete has come */
-    bool post_unchecked; /* the post had MPI_MODE_NOCHECK */
-    bool unlike_starts;  /* and one of the starts had it not, or the other way round */
-    int *sums;           /* of a fence, OSC_RBUF_SUMS for each process */
-    uint64_t fences;     /* that have ended here */
-    uint64_t settled;    /* so many have ended everywhere, as all know */
-    int askers;          /* peers whose `asks` is not 0 */
-    uint64_t received;   /* messages of fence epochs, ever */
-    uint64_t expected;   /* likewise, by the sums of the fences that ended */
-    int unanswered;      /* results that have not come in full */
-    int error;           /* MPI's, of an operation: the next synchronisation returns it */
-    opal_pointer_array_t results;
+    /* osc_rbuf_sync.c */
+    struct {
+        int target_count; /* of a start */
+        int *targets;
+        bool unchecked;      /* the start had MPI_MODE_NOCHECK: no posts are waited for */
+        bool unlike_posts;   /* and one of the posts had it, if the start had not */
+        int exposed;         /* processes that the post was for */
+        int completes;       /* of these, whose complete has come */
+        bool post_unchecked; /* the post had MPI_MODE_NOCHECK */
+        bool unlike_starts;  /* and one of the starts had it not, or the other way round */
+    } sync;
+
+    /* osc_rbuf_fence.c */
+    struct {
+        int *sums;         /* OSC_RBUF_SUMS for each process */
+        uint64_t ended;    /* fences that have ended here */
+        uint64_t settled;  /* so many have ended everywhere, as all know */
+        int askers;        /* peers whose `asks` is not 0 */
+        uint64_t received; /* messages of fence epochs, ever */
+        uint64_t expected; /* likewise, by the sums of the fences that ended */
+    } fence;
+
+    /* osc_rbuf_flush.c */
+    struct {
+        LIST_HEAD(, osc_rbuf_peer) unflushed;
+        TAILQ_HEAD(, osc_rbuf_flush) unanswered; /* those of all peers, by number */
+        uint64_t last;                           /* number of the last one */
+    } flush;
+
+    /* osc_rbuf_results.c */
+    struct {
+        opal_pointer_array_t table; /* by number */
+        int unanswered;             /* that have not come in full */
+    } results;
 };
 
 /* How many fence epochs a message is ahead of this process: 0 or 1; less if it is late. */
 static inline int osc_rbuf_epochs_ahead(const struct osc_rbuf_window *window, uint32_t fences)
 {
-    return (int) (int32_t) (fences - (uint32_t) window->fences);
+    return (int) (int32_t) (fences - (uint32_t) window->fence.ended);
 }
 
 void osc_rbuf_lock(void);
