@@ -1,13 +1,14 @@
 #!/usr/bin/env perl
 # SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
 #
-# The component has layers (opal/mca/btl/rbuf/layers.txt): a file includes and calls files of its own layer and of
+# A component has layers (layers.txt in its folder): a file includes and calls files of its own layer and of
 # those below, and no others. Within a layer no more than three files need each other in a circle: a source and its
 # header count as one file. Both by what files include, and by the symbols of the objects that the build made of them.
 #
-#   tests/build/layers.pl [COMPONENT]      the component's folder
+#   tests/build/layers.pl [COMPONENT]      the component's folder; by default btl/rbuf, then osc/rbuf
 #
-# Environment: OBJECTS, where the build has the component's objects; without it only includes are looked at. NM.
+# Environment: OBJECTS, where the build has the component's objects (OSC_OBJECTS, those of osc/rbuf by default); without
+# it only includes are looked at. NM.
 # Exit status: 0, 1 if something is not as it should be, which is printed with both files and the symbol.
 
 use strict;
@@ -18,9 +19,7 @@ use Faults qw(fault faults);
 use Layers;
 
 my $most = 3; # files in a circle
-my $component = shift // ($ENV{srcdir} // $FindBin::Bin) . "/../../opal/mca/btl/rbuf";
-my @layers = Layers::read_layers($component);
-my @files = Layers::files($component);
+my ($component, @layers, @files); # that is looked at
 
 sub unit_of {
     my ($path) = @_;
@@ -99,7 +98,7 @@ sub object_of {
     my ($folder, $name) = $source =~ m{^(.*/)?([^/]+)\.c$};
     $folder //= "";
     my ($found) = grep({ -e } map({ ("$objects/$folder.libs/$_$name.o", "$objects/$folder$_$name.o") }
-                                  ("", "mca_btl_rbuf_la-", "libmca_btl_rbuf_la-")));
+                                  ("", "mca_btl_rbuf_la-", "libmca_btl_rbuf_la-", "mca_osc_rbuf_la-", "libmca_osc_rbuf_la-")));
     return $found;
 }
 
@@ -132,7 +131,21 @@ sub check_objects {
     return $count;
 }
 
-check_includes();
-my $objects = defined $ENV{OBJECTS} ? check_objects($ENV{OBJECTS}) : 0;
-print scalar(@layers), " layers, ", scalar(@files), " files, $objects objects, ", faults(), " faults\n";
+sub check_component {
+    my ($folder, $built) = @_;
+    $component = $folder;
+    @layers = Layers::read_layers($component);
+    @files = Layers::files($component);
+    check_includes();
+    my $objects = defined $built ? check_objects($built) : 0;
+    print scalar(@layers), " layers, ", scalar(@files), " files, $objects objects, ", faults(), " faults\n";
+}
+
+my $top = ($ENV{srcdir} // $FindBin::Bin) . "/../..";
+if (@ARGV) {
+    check_component($ARGV[0], $ENV{OBJECTS});
+} else {
+    check_component("$top/opal/mca/btl/rbuf", $ENV{OBJECTS});
+    check_component("$top/ompi/mca/osc/rbuf", $ENV{OSC_OBJECTS});
+}
 exit(faults() > 0);

@@ -3,7 +3,7 @@
  * Accumulates at the origin: what is packed, and what goes below. In active epochs all are packed,
  * long ones in pieces; in passive epochs with parameter `passive`.
  */
-#include "osc_rbuf.h"
+#include "osc_rbuf_accumulate.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,11 +12,16 @@
 #include "ompi/datatype/ompi_datatype.h"
 #include "ompi/request/request.h"
 #include "osc_rbuf_am.h"
+#include "osc_rbuf_counters.h"
 #include "osc_rbuf_message.h"
 #include "osc_rbuf_mpi.h"
+#include "osc_rbuf_params.h"
 #include "osc_rbuf_request.h"
 #include "osc_rbuf_results.h"
+#include "osc_rbuf_sync.h"
 #include "osc_rbuf_target.h"
+#include "osc_rbuf_way.h"
+#include "osc_rbuf_windows.h"
 
 /* One on its way into messages. */
 struct accumulate {
@@ -100,7 +105,7 @@ static int choose_way(struct osc_rbuf_window *window, const struct osc_rbuf_targ
         .answer = answer > 0 ? sizeof(struct osc_rbuf_record) + osc_rbuf_padded(answer) : 0};
 
     return window->access == OSC_RBUF_ACCESS_PASSIVE
-               ? osc_rbuf_am_prepare(window, target->rank, &need)
+               ? osc_rbuf_way_prepare(window, target->rank, &need)
                : MPI_SUCCESS;
 }
 
@@ -402,11 +407,12 @@ static int send_packed(struct osc_rbuf_window *window, int target)
 {
     const struct osc_rbuf_peer *peer = &window->peers[target];
 
-    if (peer->packing[peer->way] == NULL) {
+    if (peer->packing[peer->way.chosen] == NULL) {
         return MPI_SUCCESS;
     }
-    return peer->way == OSC_RBUF_BY_AM ? osc_rbuf_am_send(window, target, OSC_RBUF_PASSIVE_DATA)
-                                       : osc_rbuf_send_soon(window, target);
+    return peer->way.chosen == OSC_RBUF_BY_AM
+               ? osc_rbuf_am_send(window, target, OSC_RBUF_PASSIVE_DATA)
+               : osc_rbuf_send_soon(window, target);
 }
 
 /* Packed, it leaves at once: the program may wait for it without a flush. */

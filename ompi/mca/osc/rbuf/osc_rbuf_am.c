@@ -20,7 +20,10 @@
 #include "opal/datatype/opal_convertor.h"
 #include "opal/runtime/opal_progress.h"
 #include "osc_rbuf_comm.h"
+#include "osc_rbuf_counters.h"
+#include "osc_rbuf_flush.h"
 #include "osc_rbuf_mpi.h"
+#include "osc_rbuf_params.h"
 #include "osc_rbuf_scatter.h"
 #include "rbuf_version.h"
 
@@ -282,11 +285,15 @@ static bool path_to(const struct osc_rbuf_window *window, int target, struct pat
     return false;
 }
 
-/* Most of a message, bytes, without its envelope. */
-static size_t most_of(const struct path *path)
+size_t osc_rbuf_am_most(const struct osc_rbuf_window *window, int target)
 {
-    const size_t most = path->service->most(path->btl) - sizeof(struct osc_rbuf_envelope);
+    struct path path;
+    size_t most;
 
+    if (!path_to(window, target, &path)) {
+        return 0;
+    }
+    most = path.service->most(path.btl) - sizeof(struct osc_rbuf_envelope);
     return most < osc_rbuf_params.message_size ? most : osc_rbuf_params.message_size;
 }
 
@@ -317,7 +324,7 @@ static bool send_now(struct osc_rbuf_window *window, int target, uint32_t kind,
     struct {
         struct osc_rbuf_envelope envelope;
         struct osc_rbuf_header header;
-    } alone = {{window->peers[target].key, window->rank}, {kind, (uint32_t) window->fences}};
+    } alone = {{window->peers[target].key, window->rank}, {kind, (uint32_t) window->fence.ended}};
     struct osc_rbuf_buffer *buffer = window->peers[target].packing[OSC_RBUF_BY_AM];
 
     if (buffer == NULL) {
@@ -352,128 +359,4 @@ int osc_rbuf_am_send(struct osc_rbuf_window *window, int target, uint32_t kind)
     } while (kind != OSC_RBUF_PASSIVE_DATA ||
              window->peers[target].packing[OSC_RBUF_BY_AM] != NULL);
     return MPI_SUCCESS; /* another thread has sent it meanwhile */
-}
-
-static bool is_answered(struct osc_rbuf_window *window, int target)
-{
-    return SLIST_EMPTY(&window->peers[target].flushes);
-}
-
-/* Whether all operations so far are done. */
-static bool is_done(struct osc_rbuf_window *window, int target)
-{
-    return !osc_rbuf_is_unflushed(&window->peers[target]) && is_answered(window, target);
-}
-
-/* All operations so far are done, and both ways are free. */
-static int drain(struct osc_rbuf_window *window, int target)
-{
-    int status = MPI_SUCCESS;
-
-    while (status == MPI_SUCCESS && !is_done(window, target)) {
-        status = osc_rbuf_ask(window, target);
-        osc_rbuf_unlock();
-        if (status == MPI_SUCCESS) {
-            osc_rbuf_wait(window, is_answered, target);
-        }
-        osc_rbuf_lock();
-    }
-    return status;
-}
-
-static bool fits(const struct osc_rbuf_buffer *packing, size_t answer,
-                 const struct osc_rbuf_need *need, size_t most)
-{
-    const size_t used = packing != NULL ? packing->used : sizeof(packing->header);
-
-    return used + need->request <= most && sizeof(packing->header) + answer + need->answer <= most;
-}
-
-/* Whether operations that do `next` have to stay behind those that do `before`. */
-static bool is_ordered(unsigned ordered, unsigned before, unsigned next)
-{
-    unsigned pairs = 0;
-
-    if ((next & OSC_RBUF_READS) != 0) {
-        pairs |= (before & OSC_RBUF_READS) != 0 ? OSC_RBUF_READ_READ : 0;
-        pairs |= (before & OSC_RBUF_WRITES) != 0 ? OSC_RBUF_READ_WRITE : 0;
-    }
-    if ((next & OSC_RBUF_WRITES) != 0) {
-        pairs |= (before & OSC_RBUF_READS) != 0 ? OSC_RBUF_WRITE_READ : 0;
-        pairs |= (before & OSC_RBUF_WRITES) != 0 ? OSC_RBUF_WRITE_WRITE : 0;
-    }
-    return (pairs & ordered) != 0;
-}
-
-/* Decides the way of an operation that active messages take, or not, and keeps the order. */
-static int choose(struct osc_rbuf_window *window, int target, bool taken, unsigned does)
-{
-    struct osc_rbuf_peer *peer = &window->peers[target];
-    const unsigned *pending = peer->pending;
-    int status = MPI_SUCCESS;
-
-    do {
-        if (is_done(window, target)) {
-            memset(peer->pending, 0, sizeof(peer->pending));
-        }
-        peer->way = taken && !is_ordered(window->ordered, pending[OSC_RBUF_BY_MPI], does)
-                        ? OSC_RBUF_BY_AM
-                        : OSC_RBUF_BY_MPI;
-        if (peer->way == OSC_RBUF_BY_AM ||
-            !is_ordered(window->ordered, pending[OSC_RBUF_BY_AM], does)) {
-            return status;
-        }
-        status = drain(window, target);
-    } while (status == MPI_SUCCESS);
-    return status;
-}
-
-/* Whether it goes behind what is packed for an active message already. */
-static bool joins(const struct osc_rbuf_peer *peer, const struct osc_rbuf_need *need)
-{
-    const struct osc_rbuf_buffer *packing = peer->packing[OSC_RBUF_BY_AM];
-
-    return packing != NULL && fits(packing, peer->answer_bytes, need, peer->most);
-}
-
-/* The same, and makes room in its message. */
-static int choose_and_make_room(struct osc_rbuf_window *window, int target,
-                                const struct osc_rbuf_need *need)
-{
-    struct osc_rbuf_peer *peer = &window->peers[target];
-    struct path path;
-    bool taken = need->plain && path_to(window, target, &path);
-    int status;
-
-    peer->most = taken ? most_of(&path) : 0;
-    taken = taken && fits(NULL, 0, need, peer->most);
-    status = choose(window, target, taken, need->does);
-    while (status == MPI_SUCCESS && peer->way == OSC_RBUF_BY_AM &&
-           peer->packing[OSC_RBUF_BY_AM] != NULL && !joins(peer, need)) {
-        status = osc_rbuf_am_send(window, target, OSC_RBUF_PASSIVE_DATA);
-        if (status == MPI_SUCCESS) { /* others may have packed meanwhile */
-            status = choose(window, target, taken, need->does);
-        }
-    }
-    return status;
-}
-
-int osc_rbuf_am_prepare(struct osc_rbuf_window *window, int target,
-                        const struct osc_rbuf_need *need)
-{
-    struct osc_rbuf_peer *peer = &window->peers[target];
-    int status = MPI_SUCCESS;
-
-    if (need->plain && joins(peer, need) &&
-        !is_ordered(window->ordered, peer->pending[OSC_RBUF_BY_MPI], need->does)) {
-        peer->way = OSC_RBUF_BY_AM;
-    } else {
-        status = choose_and_make_room(window, target, need);
-    }
-    peer->pending[peer->way] |= need->does;
-    if (peer->way == OSC_RBUF_BY_AM) {
-        peer->answer_bytes =
-            (peer->packing[OSC_RBUF_BY_AM] != NULL ? peer->answer_bytes : 0) + need->answer;
-    }
-    return status;
 }

@@ -10,8 +10,10 @@
 #include "ompi/communicator/communicator.h"
 #include "ompi/request/request.h"
 #include "ompi/runtime/mpiruntime.h"
+#include "osc_rbuf_inbox.h"
+#include "osc_rbuf_message.h"
 #include "osc_rbuf_mpi.h"
-#include "osc_rbuf_scatter.h"
+#include "osc_rbuf_params.h"
 
 enum { RECEIVES = 4, WINDOWS = 16 /* that a table has room for at first */ };
 
@@ -153,7 +155,7 @@ static int handle_held(struct osc_rbuf_comm *comm)
         if (is_ahead(buffer)) {
             continue;
         }
-        if (!osc_rbuf_scatter(buffer->window, buffer)) {
+        if (!osc_rbuf_inbox_message(buffer->window, buffer)) {
             break; /* memory is short */
         }
         STAILQ_REMOVE(&comm->held, buffer, osc_rbuf_buffer, link);
@@ -195,7 +197,7 @@ static bool handle(struct osc_rbuf_comm *comm, struct osc_rbuf_buffer **place)
     if (buffer->used > 0 && buffer->done == 0 && is_to_hold(comm, buffer)) {
         return hold(comm, place) && receive(comm, *place) == MPI_SUCCESS;
     }
-    return (buffer->used == 0 || osc_rbuf_scatter(buffer->window, buffer)) &&
+    return (buffer->used == 0 || osc_rbuf_inbox_message(buffer->window, buffer)) &&
            receive(comm, buffer) == MPI_SUCCESS;
 }
 

@@ -14,7 +14,7 @@
 #ifndef OSC_RBUF_COMM_H
 #define OSC_RBUF_COMM_H
 
-#include "osc_rbuf_message.h"
+#include "osc_rbuf_buffer.h"
 
 #include "opal/class/opal_hash_table.h"
 

@@ -10,7 +10,12 @@
 #ifndef OSC_RBUF_CURSOR_H
 #define OSC_RBUF_CURSOR_H
 
-#include "osc_rbuf.h"
+#include "osc_rbuf_compat.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "mpi.h"
 
 struct osc_rbuf_cursor;
 

@@ -9,7 +9,12 @@
 #ifndef OSC_RBUF_ELEMENTS_H
 #define OSC_RBUF_ELEMENTS_H
 
-#include "osc_rbuf.h"
+#include "osc_rbuf_compat.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "mpi.h"
 
 /* What a type is made of. */
 struct osc_rbuf_elements {

@@ -14,17 +14,20 @@
  *
  *   - Each message says its epoch. One that is ahead is held until the fence here has ended.
  *   - Operations below know no epochs. The first for a target asks it, and waits for the answer
- * that its fence has ended. A program that has such operations in each epoch has a barrier in each
- *     fence, and asks but once.
+ *     that its fence has ended. A program that has such operations in each epoch has a barrier in
+ *     each fence, and asks but once.
  *
- * Owns fences, settled, askers, expected, and of a peer ended, asked and asks. All under the lock.
+ * Owns `fence` of a window and of its peers. All under the lock.
  */
-#include "osc_rbuf.h"
+#include "osc_rbuf_fence.h"
 
 #include "ompi/constants.h"
+#include "osc_rbuf_below.h"
 #include "osc_rbuf_comm.h"
+#include "osc_rbuf_inbox.h"
 #include "osc_rbuf_message.h"
 #include "osc_rbuf_mpi.h"
+#include "osc_rbuf_windows.h"
 
 /* What a fence sums up for a process, in this order. */
 enum { SUM_MINE, SUM_ALL, SUM_BARRIER };
@@ -33,8 +36,8 @@ enum { SUM_MINE, SUM_ALL, SUM_BARRIER };
 
 static bool is_settled(struct osc_rbuf_window *window, int target)
 {
-    return target == window->rank || window->settled >= window->fences ||
-           window->peers[target].ended >= window->fences;
+    return target == window->rank || window->fence.settled >= window->fence.ended ||
+           window->peers[target].fence.ended >= window->fence.ended;
 }
 
 /* The lock is held. */
@@ -43,14 +46,14 @@ static int ask(struct osc_rbuf_window *window, int target)
     struct osc_rbuf_peer *peer = &window->peers[target];
     int status;
 
-    if (is_settled(window, target) || peer->asked) {
+    if (is_settled(window, target) || peer->fence.asked) {
         return MPI_SUCCESS;
     }
-    peer->question = (struct osc_rbuf_header){OSC_RBUF_ASK, (uint32_t) window->fences};
-    peer->asked = true;
-    status = osc_rbuf_send_header(window, target, &peer->question);
+    peer->fence.question = (struct osc_rbuf_header){OSC_RBUF_ASK, (uint32_t) window->fence.ended};
+    peer->fence.asked = true;
+    status = osc_rbuf_send_header(window, target, &peer->fence.question);
     if (status != MPI_SUCCESS) {
-        peer->asked = false;
+        peer->fence.asked = false;
     }
     return status;
 }
@@ -88,42 +91,45 @@ static void answer(struct osc_rbuf_window *window, int origin)
     struct osc_rbuf_peer *peer = &window->peers[origin];
     int status;
 
-    peer->answer = (struct osc_rbuf_header){OSC_RBUF_ENDED, (uint32_t) window->fences};
-    status = osc_rbuf_send_header(window, origin, &peer->answer);
+    peer->fence.answer = (struct osc_rbuf_header){OSC_RBUF_ENDED, (uint32_t) window->fence.ended};
+    status = osc_rbuf_send_header(window, origin, &peer->fence.answer);
     if (status != MPI_SUCCESS) {
         window->error = status;
     }
 }
 
-void osc_rbuf_fence_asked(struct osc_rbuf_window *window, int origin, uint32_t fences)
+/* A peer asks for the end of fences. */
+static void asked(struct osc_rbuf_window *window, int origin, const struct osc_rbuf_header *header)
 {
     struct osc_rbuf_peer *peer = &window->peers[origin];
-    const int ahead = osc_rbuf_epochs_ahead(window, fences);
+    const int ahead = osc_rbuf_epochs_ahead(window, header->fences);
 
     if (ahead <= 0) {
         answer(window, origin);
-    } else if (peer->asks == 0) {
-        peer->asks = window->fences + (uint64_t) ahead;
-        window->askers++;
+    } else if (peer->fence.asks == 0) {
+        peer->fence.asks = window->fence.ended + (uint64_t) ahead;
+        window->fence.askers++;
     }
 }
 
-void osc_rbuf_fence_told(struct osc_rbuf_window *window, int origin, uint32_t fences)
+/* A peer has answered. */
+static void told(struct osc_rbuf_window *window, int origin, const struct osc_rbuf_header *header)
 {
     struct osc_rbuf_peer *peer = &window->peers[origin];
 
-    peer->ended = window->fences + (uint64_t) (int64_t) osc_rbuf_epochs_ahead(window, fences);
-    peer->asked = false;
+    peer->fence.ended =
+        window->fence.ended + (uint64_t) (int64_t) osc_rbuf_epochs_ahead(window, header->fences);
+    peer->fence.asked = false;
 }
 
 static void answer_all(struct osc_rbuf_window *window)
 {
-    for (int i = 0; i < window->size && window->askers > 0; i++) {
+    for (int i = 0; i < window->size && window->fence.askers > 0; i++) {
         struct osc_rbuf_peer *peer = &window->peers[i];
 
-        if (peer->asks != 0 && peer->asks <= window->fences) {
-            peer->asks = 0;
-            window->askers--;
+        if (peer->fence.asks != 0 && peer->fence.asks <= window->fence.ended) {
+            peer->fence.asks = 0;
+            window->fence.askers--;
             answer(window, i);
         }
     }
@@ -131,10 +137,18 @@ static void answer_all(struct osc_rbuf_window *window)
 
 /* ---- the fence ---- */
 
+static void received(struct osc_rbuf_window *window, int origin,
+                     const struct osc_rbuf_header *header)
+{
+    (void) origin;
+    (void) header;
+    window->fence.received++;
+}
+
 static bool all_received(struct osc_rbuf_window *window, int unused)
 {
     (void) unused;
-    return window->received >= window->expected && window->unanswered == 0;
+    return window->fence.received >= window->fence.expected && window->results.unanswered == 0;
 }
 
 /* Sends all that is packed, and fills in `sums`. */
@@ -148,15 +162,15 @@ static int send_all(struct osc_rbuf_window *window, bool barrier)
         if (window->peers[i].packing[OSC_RBUF_BY_MPI] != NULL) {
             status = osc_rbuf_send(window, i, OSC_RBUF_FENCE_DATA);
         }
-        total += window->peers[i].sent;
+        total += window->peers[i].fence.sent;
     }
     for (int i = 0; i < window->size; i++) {
-        int *sums = window->sums + OSC_RBUF_SUMS * i;
+        int *sums = window->fence.sums + OSC_RBUF_SUMS * i;
 
-        sums[SUM_MINE] = window->peers[i].sent;
+        sums[SUM_MINE] = window->peers[i].fence.sent;
         sums[SUM_ALL] = total > 0;
         sums[SUM_BARRIER] = barrier;
-        window->peers[i].sent = 0;
+        window->peers[i].fence.sent = 0;
     }
     osc_rbuf_unlock();
     return status;
@@ -165,9 +179,9 @@ static int send_all(struct osc_rbuf_window *window, bool barrier)
 static void fence_ended(struct osc_rbuf_window *window, bool settled)
 {
     osc_rbuf_lock();
-    window->fences++;
+    window->fence.ended++;
     if (settled) {
-        window->settled = window->fences;
+        window->fence.settled = window->fence.ended;
     }
     answer_all(window);
     osc_rbuf_unlock();
@@ -181,16 +195,16 @@ static int end_epoch(struct osc_rbuf_window *window, bool nothing_follows)
     bool settles;
 
     if (status == MPI_SUCCESS) {
-        status = osc_rbuf_close_below(window);
+        status = osc_rbuf_below_close(window);
     }
     if (status == MPI_SUCCESS) { /* and all processes have come to their fence */
-        status = osc_rbuf_sum_for_each(window->comm->mpi, window->sums, sums, OSC_RBUF_SUMS);
+        status = osc_rbuf_sum_for_each(window->comm->mpi, window->fence.sums, sums, OSC_RBUF_SUMS);
     }
     if (status != MPI_SUCCESS) {
         return status;
     }
     osc_rbuf_lock();
-    window->expected += (uint64_t) sums[SUM_MINE];
+    window->fence.expected += (uint64_t) sums[SUM_MINE];
     osc_rbuf_unlock();
     osc_rbuf_wait(window, all_received, 0);
     settles = sums[SUM_ALL] == 0 || sums[SUM_BARRIER] > 0;
@@ -207,9 +221,9 @@ static bool has_operations(struct osc_rbuf_window *window)
     bool has = window->passage != OSC_RBUF_CLOSED;
 
     osc_rbuf_lock();
-    has |= window->unanswered > 0;
+    has |= window->results.unanswered > 0;
     for (int i = 0; i < window->size && !has; i++) {
-        has = window->peers[i].packing[OSC_RBUF_BY_MPI] != NULL || window->peers[i].sent > 0;
+        has = window->peers[i].packing[OSC_RBUF_BY_MPI] != NULL || window->peers[i].fence.sent > 0;
     }
     osc_rbuf_unlock();
     return has;
@@ -238,4 +252,11 @@ int osc_rbuf_fence(int mode, ompi_win_t *win)
         (mode & MPI_MODE_NOPRECEDE) != 0 ? begin_epoch(window) : end_epoch(window, nothing_follows);
     window->access = nothing_follows ? OSC_RBUF_ACCESS_NONE : OSC_RBUF_ACCESS_FENCE;
     return status == MPI_SUCCESS ? osc_rbuf_take_error(window) : status;
+}
+
+void osc_rbuf_fence_open(void)
+{
+    osc_rbuf_inbox_set(OSC_RBUF_FENCE_DATA, received);
+    osc_rbuf_inbox_set(OSC_RBUF_ASK, asked);
+    osc_rbuf_inbox_set(OSC_RBUF_ENDED, told);
 }

@@ -11,7 +11,7 @@
  *
  * Open MPI calls from MPI_Win_set_info(), with no lock held.
  */
-#include "osc_rbuf.h"
+#include "osc_rbuf_info.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -19,6 +19,8 @@
 
 #include "opal/util/info_subscriber.h"
 #include "opal/util/proc.h"
+#include "osc_rbuf_params.h"
+#include "osc_rbuf_windows.h"
 #include "params/help_show.h"
 
 #define OPS            "accumulate_ops"
@@ -102,11 +104,12 @@ static void write_ordering(struct osc_rbuf_window *window)
 {
     size_t used = 0;
 
-    snprintf(window->ordering, sizeof(window->ordering), ORDERING_NONE);
+    snprintf(window->info.ordering, sizeof(window->info.ordering), ORDERING_NONE);
     for (int i = 0; i < PAIRS; i++) {
-        if ((window->ordered & pairs[i].bit) != 0) {
-            used += (size_t) snprintf(window->ordering + used, sizeof(window->ordering) - used,
-                                      "%s%s", used > 0 ? "," : "", pairs[i].name);
+        if ((window->info.ordered & pairs[i].bit) != 0) {
+            used += (size_t) snprintf(window->info.ordering + used,
+                                      sizeof(window->info.ordering) - used, "%s%s",
+                                      used > 0 ? "," : "", pairs[i].name);
         }
     }
 }
@@ -120,13 +123,13 @@ static osc_rbuf_text_t *ordering_given(opal_infosubscriber_t *object, osc_rbuf_t
 
     if (!read_ordering(value, &ordered)) {
         say_bad(key, value, ORDERING_RANGE, &said);
-        return osc_rbuf_not_taken(window->ordering);
+        return osc_rbuf_not_taken(window->info.ordering);
     }
     osc_rbuf_lock();
-    window->ordered = ordered;
+    window->info.ordered = ordered;
     osc_rbuf_unlock();
     write_ordering(window);
-    return window->ordering;
+    return window->info.ordering;
 }
 
 static osc_rbuf_text_t *ops_given(opal_infosubscriber_t *object, osc_rbuf_text_t *key,
@@ -137,17 +140,17 @@ static osc_rbuf_text_t *ops_given(opal_infosubscriber_t *object, osc_rbuf_text_t
 
     if (strcmp(value, "same_op") != 0 && strcmp(value, OPS_DEFAULT) != 0) {
         say_bad(key, value, OPS_RANGE, &said);
-        return osc_rbuf_not_taken(window->ops);
+        return osc_rbuf_not_taken(window->info.ops);
     }
-    snprintf(window->ops, sizeof(window->ops), "%s", value);
-    return window->ops;
+    snprintf(window->info.ops, sizeof(window->info.ops), "%s", value);
+    return window->info.ops;
 }
 
 void osc_rbuf_info_heed(struct osc_rbuf_window *window)
 {
     opal_infosubscriber_t *object = &window->win->super;
 
-    snprintf(window->ops, sizeof(window->ops), OPS_DEFAULT);
+    snprintf(window->info.ops, sizeof(window->info.ops), OPS_DEFAULT);
     write_ordering(window);
     (void) opal_infosubscribe_subscribe(object, OPS, OPS_DEFAULT, ops_given);
     (void) opal_infosubscribe_subscribe(object, ORDERING, ORDERING_ALL, ordering_given);

@@ -9,7 +9,13 @@
 #ifndef OSC_RBUF_MPI_H
 #define OSC_RBUF_MPI_H
 
-#include "osc_rbuf.h"
+#include "osc_rbuf_compat.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "mpi.h"
 
 /* A communicator of the same processes, without what the program has attached to it. */
 int osc_rbuf_comm_copy(MPI_Comm comm, MPI_Comm *copy);

@@ -6,30 +6,20 @@
  * its type and operation, and takes one message and one answer, where osc/rdma takes a lock, gets,
  * puts and gives the lock back.
  *
- * A flush asks the target for an answer behind the messages before it, which the target does in
- * their order. Of a peer, all under the lock:
- *
- *   unflushed   operations that no flush has asked for: packed, or sent in messages that were full;
- *               of each of the two ways (osc_rbuf_am.h)
- *   flushes     asked for and not answered, each with its number and its way
- *
- * Who flushes waits for those of the numbers so far, of one peer or of all: other threads may ask
- * on and on, so that there is never a moment with none. A target answers in order on each way. A
- * thread may give up the lock before its question leaves, and another one's leaves first: the first
- * answer is for all operations of both.
- *
  * What has come as a message of MPI is done while the target is inside of MPI: a target that
  * computes lets its origins wait at their flush. What has come as an active message rbuf's thread
  * does meanwhile (osc_rbuf_am.h).
  */
-#include "osc_rbuf.h"
-
-#include <stdlib.h>
+#include "osc_rbuf_passive.h"
 
 #include "ompi/constants.h"
 #include "opal/runtime/opal_progress.h"
 #include "osc_rbuf_am.h"
+#include "osc_rbuf_fence.h"
+#include "osc_rbuf_flush.h"
+#include "osc_rbuf_inbox.h"
 #include "osc_rbuf_message.h"
+#include "osc_rbuf_windows.h"
 
 /* ---- locks ---- */
 
@@ -76,82 +66,10 @@ int osc_rbuf_passive_lock_all(int mode, ompi_win_t *win)
 
 /* ---- flushes ---- */
 
-enum { ALL = -1 }; /* targets */
-
-/* One that a target was asked for. */
-struct osc_rbuf_flush {
-    TAILQ_ENTRY(osc_rbuf_flush) link;
-    SLIST_ENTRY(osc_rbuf_flush) link_of_peer;
-    uint64_t number;
-    enum osc_rbuf_way way;
-};
-
-/* NULL without memory. */
-static struct osc_rbuf_flush *flush_begin(struct osc_rbuf_window *window, int target,
-                                          enum osc_rbuf_way way)
-{
-    struct osc_rbuf_flush *flush = malloc(sizeof(*flush));
-    struct osc_rbuf_flush *last = SLIST_FIRST(&window->peers[target].flushes);
-
-    if (flush == NULL) {
-        return NULL;
-    }
-    *flush = (struct osc_rbuf_flush){.number = ++window->last_flush, .way = way};
-    TAILQ_INSERT_TAIL(&window->flushes, flush, link);
-    while (last != NULL && SLIST_NEXT(last, link_of_peer) != NULL) {
-        last = SLIST_NEXT(last, link_of_peer); /* one for each thread at most, or nearly */
-    }
-    if (last == NULL) {
-        SLIST_INSERT_HEAD(&window->peers[target].flushes, flush, link_of_peer);
-    } else {
-        SLIST_INSERT_AFTER(last, flush, link_of_peer);
-    }
-    return flush;
-}
-
-static void flush_end(struct osc_rbuf_window *window, int target, struct osc_rbuf_flush *flush)
-{
-    TAILQ_REMOVE(&window->flushes, flush, link);
-    SLIST_REMOVE(&window->peers[target].flushes, flush, osc_rbuf_flush, link_of_peer);
-    free(flush);
-}
-
-/* Whether all of the target, or of ALL, up to that number are answered. */
-static bool is_flushed(const struct osc_rbuf_window *window, int target, uint64_t number)
-{
-    const struct osc_rbuf_flush *oldest =
-        target == ALL ? TAILQ_FIRST(&window->flushes) : SLIST_FIRST(&window->peers[target].flushes);
-
-    return oldest == NULL || oldest->number > number;
-}
-
-void osc_rbuf_unflushed(struct osc_rbuf_window *window, int target, enum osc_rbuf_way way)
-{
-    struct osc_rbuf_peer *peer = &window->peers[target];
-
-    if (!osc_rbuf_is_unflushed(peer)) {
-        LIST_INSERT_HEAD(&window->unflushed, peer, unflushed_link);
-    }
-    peer->unflushed[way] = true;
-}
-
-void osc_rbuf_flushed(struct osc_rbuf_window *window, int target, enum osc_rbuf_way way)
-{
-    struct osc_rbuf_flush *flush;
-
-    SLIST_FOREACH(flush, &window->peers[target].flushes, link_of_peer)
-    {
-        if (flush->way == way) {
-            flush_end(window, target, flush);
-            return;
-        }
-    }
-}
-
 /* On one of the ways. The lock may be given up in the second. */
 static int ask_by(struct osc_rbuf_window *window, int target, enum osc_rbuf_way way)
 {
-    struct osc_rbuf_flush *flush = flush_begin(window, target, way);
+    struct osc_rbuf_flush *flush = osc_rbuf_flush_begin(window, target, way);
     int status;
 
     if (flush == NULL) {
@@ -160,7 +78,7 @@ static int ask_by(struct osc_rbuf_window *window, int target, enum osc_rbuf_way 
     status = way == OSC_RBUF_BY_AM ? osc_rbuf_am_send(window, target, OSC_RBUF_PASSIVE_FLUSH)
                                    : osc_rbuf_send(window, target, OSC_RBUF_PASSIVE_FLUSH);
     if (status != OMPI_SUCCESS) { /* no answer will come */
-        flush_end(window, target, flush);
+        osc_rbuf_flush_end(window, target, flush);
     }
     return status;
 }
@@ -168,15 +86,14 @@ static int ask_by(struct osc_rbuf_window *window, int target, enum osc_rbuf_way 
 int osc_rbuf_ask(struct osc_rbuf_window *window, int target)
 {
     struct osc_rbuf_peer *peer = &window->peers[target];
-    const bool by_mpi = peer->unflushed[OSC_RBUF_BY_MPI], by_am = peer->unflushed[OSC_RBUF_BY_AM];
+    const bool by_mpi = peer->flush.unflushed[OSC_RBUF_BY_MPI],
+               by_am = peer->flush.unflushed[OSC_RBUF_BY_AM];
     int status = OMPI_SUCCESS;
 
     if (!by_mpi && !by_am) {
         return OMPI_SUCCESS;
     }
-    LIST_REMOVE(peer, unflushed_link);
-    peer->unflushed[OSC_RBUF_BY_MPI] = false;
-    peer->unflushed[OSC_RBUF_BY_AM] = false;
+    osc_rbuf_flush_asked(peer);
     if (by_mpi) {
         status = ask_by(window, target, OSC_RBUF_BY_MPI);
     }
@@ -203,22 +120,22 @@ static int ask_all(struct osc_rbuf_window *window)
     int status = OMPI_SUCCESS;
 
     osc_rbuf_lock();
-    while ((peer = LIST_FIRST(&window->unflushed)) != NULL && status == OMPI_SUCCESS) {
+    while ((peer = LIST_FIRST(&window->flush.unflushed)) != NULL && status == OMPI_SUCCESS) {
         status = osc_rbuf_ask(window, (int) (peer - window->peers));
     }
     osc_rbuf_unlock();
     return status;
 }
 
-/* Packed operations for a target, or for ALL, are done there, and have their results here; so are
- * those below, by `status`, which was asked for meanwhile. */
+/* Packed operations for a target, or for all of them, are done there, and have their results here;
+ * so are those below, by `status`, which was asked for meanwhile. */
 static int await(struct osc_rbuf_window *window, int target, int status)
 {
     uint64_t last;
 
     osc_rbuf_lock();
-    last = window->last_flush;
-    while (!is_flushed(window, target, last)) {
+    last = window->flush.last;
+    while (!osc_rbuf_is_flushed(window, target, last)) {
         osc_rbuf_unlock();
         opal_progress();
         osc_rbuf_lock();
@@ -246,7 +163,7 @@ int osc_rbuf_flush_all(ompi_win_t *win)
     if (status == OMPI_SUCCESS) {
         status = window->below.osc_flush_all(win);
     }
-    return await(window, ALL, status);
+    return await(window, OSC_RBUF_ALL, status);
 }
 
 static bool has_answers(struct osc_rbuf_window *window)
@@ -254,7 +171,7 @@ static bool has_answers(struct osc_rbuf_window *window)
     bool has;
 
     osc_rbuf_lock();
-    has = window->unanswered > 0;
+    has = window->results.unanswered > 0;
     osc_rbuf_unlock();
     return has;
 }
@@ -292,11 +209,22 @@ int osc_rbuf_passive_unlock(int target, ompi_win_t *win)
 int osc_rbuf_passive_unlock_all(ompi_win_t *win)
 {
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
-    int status = await(window, ALL, ask_all(window));
+    int status = await(window, OSC_RBUF_ALL, ask_all(window));
     const int unlocked = window->below.osc_unlock_all(win);
 
     if (unlocked == OMPI_SUCCESS) {
         locks_changed(window, 0, window->size - 1, -1);
     }
     return status == OMPI_SUCCESS ? unlocked : status;
+}
+
+static void done(struct osc_rbuf_window *window, int origin, const struct osc_rbuf_header *header)
+{
+    (void) header;
+    osc_rbuf_flushed(window, origin, OSC_RBUF_BY_MPI);
+}
+
+void osc_rbuf_passive_open(void)
+{
+    osc_rbuf_inbox_set(OSC_RBUF_DONE, done);
 }

@@ -7,15 +7,19 @@
  *     many short pieces there: as an accumulate that replaces, and one that only reads. Below, each
  *     piece would be a request of the adapter
  */
-#include "osc_rbuf.h"
+#include "osc_rbuf_put_get.h"
 
 #include "ompi/constants.h"
 #include "ompi/datatype/ompi_datatype.h"
+#include "osc_rbuf_accumulate.h"
+#include "osc_rbuf_counters.h"
 #include "osc_rbuf_elements.h"
-#include "osc_rbuf_message.h"
 #include "osc_rbuf_mpi.h"
+#include "osc_rbuf_params.h"
 #include "osc_rbuf_results.h"
+#include "osc_rbuf_sync.h"
 #include "osc_rbuf_target.h"
+#include "osc_rbuf_windows.h"
 
 static size_t data_bytes(const struct osc_rbuf_target *target)
 {

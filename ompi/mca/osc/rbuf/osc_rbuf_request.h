@@ -12,7 +12,7 @@
 #ifndef OSC_RBUF_REQUEST_H
 #define OSC_RBUF_REQUEST_H
 
-#include "osc_rbuf.h"
+#include "osc_rbuf_window.h"
 
 #include "ompi/request/request.h"
 

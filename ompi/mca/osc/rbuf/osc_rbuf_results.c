@@ -43,20 +43,20 @@ int osc_rbuf_result_new(struct osc_rbuf_window *window, void *address, size_t co
         free(result);
         return -1;
     }
-    number = opal_pointer_array_add(&window->results, result);
+    number = opal_pointer_array_add(&window->results.table, result);
     if (number < 0) {
         free(result->apart ? result->into : NULL);
         free(result);
         return -1;
     }
     OBJ_RETAIN(type);
-    window->unanswered++;
+    window->results.unanswered++;
     return number;
 }
 
 static void end(struct osc_rbuf_window *window, int number, struct result *result)
 {
-    opal_pointer_array_set_item(&window->results, number, NULL);
+    opal_pointer_array_set_item(&window->results.table, number, NULL);
     if (result->apart && result->error == MPI_SUCCESS) {
         result->error = osc_rbuf_elements_write(result->address, result->count, result->type,
                                                 &result->elements, result->into);
@@ -71,7 +71,7 @@ static void end(struct osc_rbuf_window *window, int number, struct result *resul
     }
     OBJ_RELEASE(result->type);
     free(result);
-    window->unanswered--;
+    window->results.unanswered--;
 }
 
 /* A part of a result is there, or will not be. */
@@ -86,7 +86,7 @@ static void settle(struct osc_rbuf_window *window, int number, struct result *re
 /* NULL: there is none that so much is missing of. */
 static struct result *find(struct osc_rbuf_window *window, int number, size_t bytes)
 {
-    struct result *result = opal_pointer_array_get_item(&window->results, number);
+    struct result *result = opal_pointer_array_get_item(&window->results.table, number);
 
     return result != NULL && bytes <= result->left ? result : NULL;
 }

@@ -7,6 +7,7 @@
 #define OSC_RBUF_RESULTS_H
 
 #include "osc_rbuf_elements.h"
+#include "osc_rbuf_window.h"
 
 /* A result for `count` of `type` at an address, of `elements` in all. Its number, or -1. */
 int osc_rbuf_result_new(struct osc_rbuf_window *window, void *address, size_t count,

@@ -14,6 +14,7 @@
 #include "ompi/proc/proc.h"
 #include "osc_rbuf_cursor.h"
 #include "osc_rbuf_elements.h"
+#include "osc_rbuf_inbox.h"
 #include "osc_rbuf_mpi.h"
 #include "osc_rbuf_results.h"
 
@@ -393,53 +394,7 @@ void osc_rbuf_perform(struct osc_rbuf_buffer *message, struct osc_rbuf_reply *re
     }
 }
 
-void osc_rbuf_arrived(struct osc_rbuf_window *window, int origin,
-                      const struct osc_rbuf_header *header)
+void osc_rbuf_scatter_open(void)
 {
-    switch ((enum osc_rbuf_kind) header->kind) {
-    case OSC_RBUF_POST:
-    case OSC_RBUF_POST_UNCHECKED:
-        osc_rbuf_opened(window, origin, header->fences, header->kind == OSC_RBUF_POST_UNCHECKED);
-        break;
-    case OSC_RBUF_POST_ASK:
-        osc_rbuf_post_asked(window, origin, header->fences);
-        break;
-    case OSC_RBUF_FENCE_DATA:
-        window->received++;
-        break;
-    case OSC_RBUF_COMPLETE:
-    case OSC_RBUF_COMPLETE_UNCHECKED:
-        osc_rbuf_completed(window, origin, header->kind == OSC_RBUF_COMPLETE_UNCHECKED);
-        break;
-    case OSC_RBUF_ASK:
-        osc_rbuf_fence_asked(window, origin, header->fences);
-        break;
-    case OSC_RBUF_ENDED:
-        osc_rbuf_fence_told(window, origin, header->fences);
-        break;
-    case OSC_RBUF_DONE:
-        osc_rbuf_flushed(window, origin, OSC_RBUF_BY_MPI);
-        break;
-    case OSC_RBUF_GROUP_DATA:
-    case OSC_RBUF_REPLY:
-    case OSC_RBUF_PASSIVE_DATA:
-    case OSC_RBUF_PASSIVE_FLUSH: /* answered behind its operations */
-        break;
-    }
-}
-
-bool osc_rbuf_scatter(struct osc_rbuf_window *window, struct osc_rbuf_buffer *message)
-{
-    if (message->used < sizeof(message->header)) {
-        return true;
-    }
-    if (message->done == 0) {
-        message->done = sizeof(message->header);
-    }
-    if (!perform_and_reply(window, message)) {
-        return false;
-    }
-    message->used = 0;
-    osc_rbuf_arrived(window, message->origin, &message->header);
-    return true;
+    osc_rbuf_inbox_set_perform(perform_and_reply);
 }

@@ -18,9 +18,11 @@
  *
  *   the start has it  its complete says so, and the target's wait returns the error
  *   the post has it   an origin that has waited for PATIENCE_NS asks about the post; once it is
- * made the target says that it was not checked, and both return the error
+ *                     made the target says that it was not checked, and both return the error
+ *
+ * Owns `sync` of a window and of its peers. All under the lock.
  */
-#include "osc_rbuf.h"
+#include "osc_rbuf_sync.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -28,130 +30,54 @@
 #include "ompi/communicator/communicator.h"
 #include "ompi/constants.h"
 #include "ompi/group/group.h"
-#include "osc_rbuf_comm.h"
-#include "osc_rbuf_message.h"
 #include "opal/runtime/opal_progress.h"
-#include "osc_rbuf_mpi.h"
+#include "osc_rbuf_below.h"
+#include "osc_rbuf_buffer.h"
+#include "osc_rbuf_comm.h"
+#include "osc_rbuf_inbox.h"
+#include "osc_rbuf_message.h"
+#include "osc_rbuf_params.h"
+#include "osc_rbuf_windows.h"
 
 enum { PATIENCE_NS = 1000000000, TURNS = 256 /* of waiting between two looks at the clock */ };
-
-/* ---- the epoch below ---- */
-
-static bool opened_or_not(struct osc_rbuf_window *window, int unused)
-{
-    (void) unused;
-    return window->passage != OSC_RBUF_OPENING;
-}
-
-static void set_passage(struct osc_rbuf_window *window, enum osc_rbuf_passage passage)
-{
-    osc_rbuf_lock();
-    window->passage = passage;
-    osc_rbuf_unlock();
-}
-
-/* The first thread opens the epoch below, and the others wait until it is open: if that fails they
- * are refused there. */
-static int open_below(struct osc_rbuf_window *window)
-{
-    enum osc_rbuf_passage found;
-    int status;
-
-    osc_rbuf_lock();
-    found = window->passage;
-    if (found == OSC_RBUF_CLOSED) {
-        window->passage = OSC_RBUF_OPENING;
-    }
-    osc_rbuf_unlock();
-    if (found == OSC_RBUF_OPENING) {
-        osc_rbuf_wait(window, opened_or_not, 0);
-    }
-    if (found != OSC_RBUF_CLOSED) {
-        return OMPI_SUCCESS;
-    }
-    status = window->below.osc_lock_all(MPI_MODE_NOCHECK, window->win);
-    set_passage(window, status == OMPI_SUCCESS ? OSC_RBUF_OPEN : OSC_RBUF_CLOSED);
-    return status;
-}
-
-int osc_rbuf_pass(struct osc_rbuf_window *window, int target)
-{
-    bool group, active, refused;
-    int status;
-
-    osc_rbuf_lock();
-    group = window->access == OSC_RBUF_ACCESS_GROUP;
-    active = group || window->access == OSC_RBUF_ACCESS_FENCE;
-    refused = group && !window->peers[target].accessed;
-    osc_rbuf_counters.passed += active && !refused;
-    osc_rbuf_unlock();
-    if (refused) {
-        return OMPI_ERR_RMA_SYNC;
-    }
-    if (!active) {
-        return OMPI_SUCCESS;
-    }
-    if (group && !window->unchecked) {
-        osc_rbuf_await_post(window, target);
-    }
-    status = group ? OMPI_SUCCESS : osc_rbuf_settle(window, target);
-    return status == OMPI_SUCCESS ? open_below(window) : status;
-}
-
-int osc_rbuf_close_below(struct osc_rbuf_window *window)
-{
-    if (window->passage == OSC_RBUF_CLOSED) {
-        return OMPI_SUCCESS;
-    }
-    set_passage(window, OSC_RBUF_CLOSED);
-    return window->below.osc_unlock_all(window->win);
-}
-
-int osc_rbuf_take_error(struct osc_rbuf_window *window)
-{
-    int error;
-
-    osc_rbuf_lock();
-    error = window->error;
-    window->error = MPI_SUCCESS;
-    osc_rbuf_unlock();
-    return error;
-}
 
 /* ---- posts are told, or asked about ---- */
 
 static int send_post(struct osc_rbuf_window *window, int origin, enum osc_rbuf_kind kind)
 {
     struct osc_rbuf_peer *peer = &window->peers[origin];
-    struct osc_rbuf_header *header = &peer->post[peer->posted % 2];
+    struct osc_rbuf_header *header = &peer->sync.post[peer->sync.posted % 2];
 
-    *header = (struct osc_rbuf_header){kind, peer->posted};
+    *header = (struct osc_rbuf_header){kind, peer->sync.posted};
     return osc_rbuf_send_header(window, origin, header);
 }
 
-void osc_rbuf_opened(struct osc_rbuf_window *window, int target, uint32_t number, bool unchecked)
+/* A peer's post is known. */
+static void opened(struct osc_rbuf_window *window, int target, const struct osc_rbuf_header *header)
 {
-    window->peers[target].opened = number;
-    window->unlike_posts |= unchecked && !window->unchecked;
+    window->peers[target].sync.opened = header->fences;
+    window->sync.unlike_posts |= header->kind == OSC_RBUF_POST_UNCHECKED && !window->sync.unchecked;
 }
 
 static void tell_unchecked(struct osc_rbuf_window *window, int origin)
 {
     const int status = send_post(window, origin, OSC_RBUF_POST_UNCHECKED);
 
-    window->peers[origin].asks_post = 0;
+    window->peers[origin].sync.asks_post = 0;
     if (status != MPI_SUCCESS) {
         window->error = status;
     }
 }
 
-/* A post that was checked has been told already, or will be. */
-void osc_rbuf_post_asked(struct osc_rbuf_window *window, int origin, uint32_t number)
+/* A peer has asked about the post of that number. One that was checked has been told already, or
+ * will be. */
+static void post_asked(struct osc_rbuf_window *window, int origin,
+                       const struct osc_rbuf_header *header)
 {
     struct osc_rbuf_peer *peer = &window->peers[origin];
 
-    peer->asks_post = number;
-    if (peer->posted == number && window->post_unchecked) {
+    peer->sync.asks_post = header->fences;
+    if (peer->sync.posted == header->fences && window->sync.post_unchecked) {
         tell_unchecked(window, origin);
     }
 }
@@ -160,7 +86,7 @@ static bool is_open(struct osc_rbuf_window *window, int target)
 {
     const struct osc_rbuf_peer *peer = &window->peers[target];
 
-    return (int32_t) (peer->opened - peer->completed) > 0;
+    return (int32_t) (peer->sync.opened - peer->sync.completed) > 0;
 }
 
 static int ask_post(struct osc_rbuf_window *window, int target)
@@ -169,8 +95,9 @@ static int ask_post(struct osc_rbuf_window *window, int target)
     int status;
 
     osc_rbuf_lock();
-    peer->post_question = (struct osc_rbuf_header){OSC_RBUF_POST_ASK, peer->completed + 1};
-    status = osc_rbuf_send_header(window, target, &peer->post_question);
+    peer->sync.post_question =
+        (struct osc_rbuf_header){OSC_RBUF_POST_ASK, peer->sync.completed + 1};
+    status = osc_rbuf_send_header(window, target, &peer->sync.post_question);
     osc_rbuf_unlock();
     return status;
 }
@@ -216,6 +143,21 @@ void osc_rbuf_await_post(struct osc_rbuf_window *window, int target)
     }
 }
 
+void osc_rbuf_make_way(struct osc_rbuf_window *window, int target, size_t records, size_t bytes)
+{
+    const struct osc_rbuf_buffer *packing = window->peers[target].packing[OSC_RBUF_BY_MPI];
+    const size_t used = packing != NULL ? packing->used : sizeof(packing->header);
+    /* Each record is padded. */
+    const size_t most = records * (sizeof(struct osc_rbuf_record) + 7) + bytes;
+
+    if (window->access == OSC_RBUF_ACCESS_GROUP && !window->sync.unchecked &&
+        used + most > osc_rbuf_params.message_size) {
+        osc_rbuf_unlock();
+        osc_rbuf_await_post(window, target);
+        osc_rbuf_lock();
+    }
+}
+
 /* ---- post, start, complete, wait ---- */
 
 /* The group's ranks in the window, to be freed; NULL without memory. */
@@ -244,16 +186,16 @@ static int expose(struct osc_rbuf_window *window, int origin)
 {
     struct osc_rbuf_peer *peer = &window->peers[origin];
 
-    peer->posted++;
-    if ((int32_t) (peer->completes - peer->posted) >= 0) {
-        window->completes++;
-        window->unlike_starts = true;
+    peer->sync.posted++;
+    if ((int32_t) (peer->sync.completes - peer->sync.posted) >= 0) {
+        window->sync.completes++;
+        window->sync.unlike_starts = true;
     }
-    if (!window->post_unchecked) {
-        peer->asks_post = 0;
+    if (!window->sync.post_unchecked) {
+        peer->sync.asks_post = 0;
         return send_post(window, origin, OSC_RBUF_POST);
     }
-    if (peer->asks_post == peer->posted) {
+    if (peer->sync.asks_post == peer->sync.posted) {
         tell_unchecked(window, origin);
     }
     return MPI_SUCCESS;
@@ -267,7 +209,7 @@ int osc_rbuf_post(MPI_Group group, int mode, ompi_win_t *win)
     int count;
     int *ranks;
 
-    if (window->exposed > 0) {
+    if (window->sync.exposed > 0) {
         return OMPI_ERR_RMA_SYNC;
     }
     ranks = ranks_of(window, group, &count);
@@ -275,8 +217,8 @@ int osc_rbuf_post(MPI_Group group, int mode, ompi_win_t *win)
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     osc_rbuf_lock();
-    window->exposed = count;
-    window->post_unchecked = unchecked;
+    window->sync.exposed = count;
+    window->sync.post_unchecked = unchecked;
     for (int i = 0; i < count && status == MPI_SUCCESS; i++) {
         status = expose(window, ranks[i]);
     }
@@ -292,16 +234,16 @@ int osc_rbuf_start(MPI_Group group, int mode, ompi_win_t *win)
     if (window->access == OSC_RBUF_ACCESS_GROUP || window->access == OSC_RBUF_ACCESS_PASSIVE) {
         return OMPI_ERR_RMA_SYNC;
     }
-    window->targets = ranks_of(window, group, &window->target_count);
-    if (window->targets == NULL) {
+    window->sync.targets = ranks_of(window, group, &window->sync.target_count);
+    if (window->sync.targets == NULL) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     osc_rbuf_lock();
-    for (int i = 0; i < window->target_count; i++) {
-        window->peers[window->targets[i]].accessed = true;
+    for (int i = 0; i < window->sync.target_count; i++) {
+        window->peers[window->sync.targets[i]].sync.accessed = true;
     }
-    window->unchecked = (mode & MPI_MODE_NOCHECK) != 0;
-    window->unlike_posts = false;
+    window->sync.unchecked = (mode & MPI_MODE_NOCHECK) != 0;
+    window->sync.unlike_posts = false;
     window->access = OSC_RBUF_ACCESS_GROUP;
     osc_rbuf_unlock();
     return OMPI_SUCCESS;
@@ -310,7 +252,7 @@ int osc_rbuf_start(MPI_Group group, int mode, ompi_win_t *win)
 static bool all_answered(struct osc_rbuf_window *window, int unused)
 {
     (void) unused;
-    return window->unanswered == 0;
+    return window->results.unanswered == 0;
 }
 
 /* The last message of the epoch to one target, whose window is open by then. */
@@ -319,17 +261,18 @@ static int complete_target(struct osc_rbuf_window *window, int target)
     struct osc_rbuf_peer *peer = &window->peers[target];
     int status;
 
-    if (!window->unchecked) {
+    if (!window->sync.unchecked) {
         osc_rbuf_await_post(window, target);
     }
     osc_rbuf_lock();
-    peer->completed++;
-    peer->accessed = false;
+    peer->sync.completed++;
+    peer->sync.accessed = false;
     if (!is_open(window, target)) {
-        peer->opened = peer->completed; /* posts that are not told leave it behind: no wrap */
+        peer->sync.opened =
+            peer->sync.completed; /* posts that are not told leave it behind: no wrap */
     }
-    status = osc_rbuf_send(window, target,
-                           window->unchecked ? OSC_RBUF_COMPLETE_UNCHECKED : OSC_RBUF_COMPLETE);
+    status = osc_rbuf_send(
+        window, target, window->sync.unchecked ? OSC_RBUF_COMPLETE_UNCHECKED : OSC_RBUF_COMPLETE);
     osc_rbuf_unlock();
     return status;
 }
@@ -342,49 +285,51 @@ int osc_rbuf_complete(ompi_win_t *win)
     if (window->access != OSC_RBUF_ACCESS_GROUP) {
         return OMPI_ERR_RMA_SYNC;
     }
-    status = osc_rbuf_close_below(window);
-    for (int i = 0; i < window->target_count && status == MPI_SUCCESS; i++) {
-        status = complete_target(window, window->targets[i]);
+    status = osc_rbuf_below_close(window);
+    for (int i = 0; i < window->sync.target_count && status == MPI_SUCCESS; i++) {
+        status = complete_target(window, window->sync.targets[i]);
     }
     if (status == MPI_SUCCESS) {
         osc_rbuf_wait(window, all_answered, 0);
     }
     window->access = OSC_RBUF_ACCESS_NONE;
-    free(window->targets);
-    window->targets = NULL;
-    window->target_count = 0;
+    free(window->sync.targets);
+    window->sync.targets = NULL;
+    window->sync.target_count = 0;
     if (status == MPI_SUCCESS) {
         status = osc_rbuf_take_error(window);
     }
-    return status == MPI_SUCCESS && window->unlike_posts ? MPI_ERR_RMA_SYNC : status;
+    return status == MPI_SUCCESS && window->sync.unlike_posts ? MPI_ERR_RMA_SYNC : status;
 }
 
-/* One that comes before its post counts for that. */
-void osc_rbuf_completed(struct osc_rbuf_window *window, int origin, bool unchecked)
+/* A peer's epoch is over. One that comes before its post counts for that. */
+static void completed(struct osc_rbuf_window *window, int origin,
+                      const struct osc_rbuf_header *header)
 {
+    const bool unchecked = header->kind == OSC_RBUF_COMPLETE_UNCHECKED;
     struct osc_rbuf_peer *peer = &window->peers[origin];
 
-    peer->completes++;
-    if ((int32_t) (peer->completes - peer->posted) <= 0) {
-        window->completes++;
-        window->unlike_starts |= unchecked != window->post_unchecked;
+    peer->sync.completes++;
+    if ((int32_t) (peer->sync.completes - peer->sync.posted) <= 0) {
+        window->sync.completes++;
+        window->sync.unlike_starts |= unchecked != window->sync.post_unchecked;
     }
 }
 
 static bool all_completed(struct osc_rbuf_window *window, int unused)
 {
     (void) unused;
-    return window->completes >= window->exposed;
+    return window->sync.completes >= window->sync.exposed;
 }
 
 /* Returns its error. The lock is held. */
 static int end_exposure(struct osc_rbuf_window *window)
 {
-    const int status = window->unlike_starts ? MPI_ERR_RMA_SYNC : MPI_SUCCESS;
+    const int status = window->sync.unlike_starts ? MPI_ERR_RMA_SYNC : MPI_SUCCESS;
 
-    window->completes = 0;
-    window->exposed = 0;
-    window->unlike_starts = false;
+    window->sync.completes = 0;
+    window->sync.exposed = 0;
+    window->sync.unlike_starts = false;
     return status;
 }
 
@@ -416,4 +361,13 @@ int osc_rbuf_test_completes(ompi_win_t *win, int *flag)
     }
     osc_rbuf_unlock();
     return error == OMPI_SUCCESS ? status : error;
+}
+
+void osc_rbuf_sync_open(void)
+{
+    osc_rbuf_inbox_set(OSC_RBUF_POST, opened);
+    osc_rbuf_inbox_set(OSC_RBUF_POST_UNCHECKED, opened);
+    osc_rbuf_inbox_set(OSC_RBUF_POST_ASK, post_asked);
+    osc_rbuf_inbox_set(OSC_RBUF_COMPLETE, completed);
+    osc_rbuf_inbox_set(OSC_RBUF_COMPLETE_UNCHECKED, completed);
 }

@@ -4,13 +4,19 @@
  */
 #include "osc_rbuf_target.h"
 
+#include "ompi/constants.h"
 #include "ompi/datatype/ompi_datatype.h"
+#include "osc_rbuf_below.h"
+#include "osc_rbuf_counters.h"
 #include "osc_rbuf_elements.h"
+#include "osc_rbuf_fence.h"
+#include "osc_rbuf_message.h"
+#include "osc_rbuf_sync.h"
 
 bool osc_rbuf_is_accessed(const struct osc_rbuf_window *window, int target)
 {
     return window->access == OSC_RBUF_ACCESS_FENCE ||
-           (window->access == OSC_RBUF_ACCESS_GROUP && window->peers[target].accessed);
+           (window->access == OSC_RBUF_ACCESS_GROUP && window->peers[target].sync.accessed);
 }
 
 bool osc_rbuf_is_inside(const struct osc_rbuf_window *window, const struct osc_rbuf_target *target)
@@ -39,4 +45,28 @@ struct osc_rbuf_record *osc_rbuf_record_for(struct osc_rbuf_window *window,
         record->count = (uint64_t) target->count;
     }
     return record;
+}
+
+int osc_rbuf_pass(struct osc_rbuf_window *window, int target)
+{
+    bool group, active, refused;
+    int status;
+
+    osc_rbuf_lock();
+    group = window->access == OSC_RBUF_ACCESS_GROUP;
+    active = group || window->access == OSC_RBUF_ACCESS_FENCE;
+    refused = group && !window->peers[target].sync.accessed;
+    osc_rbuf_counters.passed += active && !refused;
+    osc_rbuf_unlock();
+    if (refused) {
+        return OMPI_ERR_RMA_SYNC;
+    }
+    if (!active) {
+        return OMPI_SUCCESS;
+    }
+    if (group && !window->sync.unchecked) {
+        osc_rbuf_await_post(window, target);
+    }
+    status = group ? OMPI_SUCCESS : osc_rbuf_settle(window, target);
+    return status == OMPI_SUCCESS ? osc_rbuf_below_open(window) : status;
 }

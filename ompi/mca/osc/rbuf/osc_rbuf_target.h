@@ -6,7 +6,7 @@
 #ifndef OSC_RBUF_TARGET_H
 #define OSC_RBUF_TARGET_H
 
-#include "osc_rbuf_message.h"
+#include "osc_rbuf_window.h"
 
 /* The part of another process's window that an operation is for. */
 struct osc_rbuf_target {
@@ -26,5 +26,10 @@ bool osc_rbuf_is_inside(const struct osc_rbuf_window *window, const struct osc_r
 struct osc_rbuf_record *osc_rbuf_record_for(struct osc_rbuf_window *window,
                                             const struct osc_rbuf_target *target,
                                             enum osc_rbuf_record_kind kind, size_t payload);
+
+/* Before what goes below: nothing in a passive epoch; in an active one it waits for the target's
+ * post, or for its last fence, and opens an epoch below. An error of Open MPI if the target is not
+ * accessed. No lock is held. */
+int osc_rbuf_pass(struct osc_rbuf_window *window, int target);
 
 #endif

@@ -1,25 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Windows: their state, in a list whose first is the one used last. Owns the mutex.
+ * The lock, and what all of a window's files need of it.
  */
-#include "osc_rbuf.h"
+#include "osc_rbuf_window.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 
-#include "ompi/communicator/communicator.h"
-#include "ompi/constants.h"
 #include "ompi/datatype/ompi_datatype.h"
 #include "opal/runtime/opal_progress.h"
-#include "osc_rbuf_am.h"
-#include "osc_rbuf_comm.h"
 #include "osc_rbuf_cursor.h"
-#include "osc_rbuf_mpi.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static LIST_HEAD(, osc_rbuf_window) windows = LIST_HEAD_INITIALIZER(windows);
-
-struct osc_rbuf_counters osc_rbuf_counters;
 
 void osc_rbuf_lock(void)
 {
@@ -34,40 +25,6 @@ bool osc_rbuf_trylock(void)
 void osc_rbuf_unlock(void)
 {
     pthread_mutex_unlock(&mutex);
-}
-
-/* Open MPI may call it while the lock is held, by this thread or another: then somebody else will
- * see to it. */
-static int progress(void)
-{
-    int handled;
-
-    if (pthread_mutex_trylock(&mutex) != 0) {
-        return 0;
-    }
-    handled = osc_rbuf_comms_progress();
-    osc_rbuf_unlock();
-    return handled;
-}
-
-struct osc_rbuf_window *osc_rbuf_window_of(const ompi_win_t *win)
-{
-    struct osc_rbuf_window *window;
-
-    osc_rbuf_lock();
-    LIST_FOREACH(window, &windows, link)
-    {
-        if (window->win == win) {
-            break;
-        }
-    }
-    if (window != NULL && window != LIST_FIRST(&windows)) {
-        LIST_REMOVE(window, link);
-        LIST_INSERT_HEAD(&windows, window, link);
-        osc_rbuf_comm_use(window->comm);
-    }
-    osc_rbuf_unlock();
-    return window;
 }
 
 void osc_rbuf_wait(struct osc_rbuf_window *window,
@@ -85,105 +42,15 @@ void osc_rbuf_wait(struct osc_rbuf_window *window,
     } while (!over);
 }
 
-static void list(struct osc_rbuf_window *window)
+int osc_rbuf_take_error(struct osc_rbuf_window *window)
 {
-    osc_rbuf_lock();
-    if (LIST_EMPTY(&windows)) {
-        opal_progress_register(progress);
-    }
-    LIST_INSERT_HEAD(&windows, window, link);
-    osc_rbuf_unlock();
-}
-
-static void unlist(struct osc_rbuf_window *window)
-{
-    osc_rbuf_lock();
-    LIST_REMOVE(window, link);
-    if (LIST_EMPTY(&windows)) {
-        opal_progress_unregister(progress);
-    }
-    osc_rbuf_unlock();
-}
-
-/* What a process tells the others of its window. */
-struct told {
-    uint64_t bytes;
-    int64_t displacement_unit;
-    int64_t ready; /* 0: it cannot take part */
-    uint64_t key;  /* of its active messages, or 0 */
-};
-
-/* Tells the others, and learns how large their windows are. An error, at all, if one of them is
- * not ready. `window` is NULL if this one is not. */
-static int exchange(struct osc_rbuf_window *window, MPI_Comm comm, const struct told *mine)
-{
-    const int size = ompi_comm_size(comm);
-    struct told *all = malloc(sizeof(*all) * (size_t) size);
-    int status = MPI_ERR_NO_MEM;
-
-    if (all != NULL) {
-        status = osc_rbuf_allgather(comm, mine, all, sizeof(*all));
-    }
-    osc_rbuf_lock(); /* operations of the others may come by now */
-    for (int i = 0; i < size && status == MPI_SUCCESS; i++) {
-        if (!all[i].ready) {
-            status = MPI_ERR_OTHER;
-        } else if (window != NULL) {
-            window->peers[i].bytes = all[i].bytes;
-            window->peers[i].displacement_unit = (osc_rbuf_unit_t) all[i].displacement_unit;
-            window->peers[i].key = all[i].key;
-        }
-    }
-    osc_rbuf_unlock();
-    free(all);
-    return status;
-}
-
-/* Whether below takes the epoch that passed operations go under. */
-static bool below_opens(struct osc_rbuf_window *window)
-{
-    return window->below.osc_lock_all(MPI_MODE_NOCHECK, window->win) == OMPI_SUCCESS &&
-           window->below.osc_unlock_all(window->win) == OMPI_SUCCESS;
-}
-
-/* ---- regions ---- */
-
-int osc_rbuf_attach(ompi_win_t *win, void *base, size_t bytes)
-{
-    struct osc_rbuf_window *window = osc_rbuf_window_of(win);
-    struct osc_rbuf_region *region = malloc(sizeof(*region));
-    int status = OMPI_ERR_OUT_OF_RESOURCE;
-
-    if (region != NULL) {
-        *region = (struct osc_rbuf_region){.base = base, .bytes = bytes};
-        status = window->below.osc_win_attach(win, base, bytes);
-    }
-    if (status != OMPI_SUCCESS) {
-        free(region);
-        return status;
-    }
-    osc_rbuf_lock();
-    LIST_INSERT_HEAD(&window->regions, region, link);
-    osc_rbuf_unlock();
-    return OMPI_SUCCESS;
-}
-
-int osc_rbuf_detach(ompi_win_t *win, const void *base)
-{
-    struct osc_rbuf_window *window = osc_rbuf_window_of(win);
-    struct osc_rbuf_region *region;
+    int error;
 
     osc_rbuf_lock();
-    LIST_FOREACH(region, &window->regions, link)
-    {
-        if (region->base == base) {
-            LIST_REMOVE(region, link);
-            break;
-        }
-    }
+    error = window->error;
+    window->error = MPI_SUCCESS;
     osc_rbuf_unlock();
-    free(region);
-    return window->below.osc_win_detach(win, base);
+    return error;
 }
 
 bool osc_rbuf_is_attached(const struct osc_rbuf_window *window, const unsigned char *first,
@@ -202,8 +69,6 @@ bool osc_rbuf_is_attached(const struct osc_rbuf_window *window, const unsigned c
     return false;
 }
 
-/* ---- windows begin and end ---- */
-
 /* A description of a duplicate of a predefined type makes that type itself, which is not ours. */
 void osc_rbuf_forget_type(struct osc_rbuf_peer *peer)
 {
@@ -213,127 +78,4 @@ void osc_rbuf_forget_type(struct osc_rbuf_peer *peer)
         OBJ_RELEASE(peer->type);
     }
     peer->type = NULL;
-}
-
-static void window_free(struct osc_rbuf_window *window)
-{
-    struct osc_rbuf_region *region;
-
-    osc_rbuf_am_close(window);
-    if (window->comm != NULL) {
-        osc_rbuf_comm_leave(window);
-    }
-    while ((region = LIST_FIRST(&window->regions)) != NULL) {
-        LIST_REMOVE(region, link);
-        free(region);
-    }
-    for (int i = 0; window->peers != NULL && i < window->size; i++) {
-        free(window->peers[i].description);
-        osc_rbuf_forget_type(&window->peers[i]);
-    }
-    free(window->peers);
-    free(window->sums);
-    OBJ_DESTRUCT(&window->results);
-    free(window);
-}
-
-static void replace_functions(ompi_osc_base_module_t *module)
-{
-    module->osc_win_attach = osc_rbuf_attach;
-    module->osc_win_detach = osc_rbuf_detach;
-    module->osc_free = osc_rbuf_free;
-    module->osc_put = osc_rbuf_put;
-    module->osc_get = osc_rbuf_get;
-    module->osc_accumulate = osc_rbuf_accumulate;
-    module->osc_compare_and_swap = osc_rbuf_compare_and_swap;
-    module->osc_fetch_and_op = osc_rbuf_fetch_and_op;
-    module->osc_get_accumulate = osc_rbuf_get_accumulate;
-    module->osc_fence = osc_rbuf_fence;
-    module->osc_start = osc_rbuf_start;
-    module->osc_complete = osc_rbuf_complete;
-    module->osc_post = osc_rbuf_post;
-    module->osc_wait = osc_rbuf_wait_completes;
-    module->osc_test = osc_rbuf_test_completes;
-    module->osc_lock = osc_rbuf_passive_lock;
-    module->osc_unlock = osc_rbuf_passive_unlock;
-    module->osc_lock_all = osc_rbuf_passive_lock_all;
-    module->osc_unlock_all = osc_rbuf_passive_unlock_all;
-    if (osc_rbuf_params.passive) {
-        module->osc_flush = osc_rbuf_flush;
-        module->osc_flush_all = osc_rbuf_flush_all;
-        module->osc_flush_local = osc_rbuf_flush_local;
-        module->osc_flush_local_all = osc_rbuf_flush_local_all;
-        module->osc_raccumulate = osc_rbuf_raccumulate;
-        module->osc_rget_accumulate = osc_rbuf_rget_accumulate;
-    }
-}
-
-static struct osc_rbuf_window *window_new(ompi_win_t *win, void *base, MPI_Comm comm, int flavor)
-{
-    struct osc_rbuf_window *window = calloc(1, sizeof(*window));
-
-    if (window == NULL) {
-        return NULL;
-    }
-    window->win = win;
-    window->below = *win->w_osc_module;
-    window->dynamic = flavor == MPI_WIN_FLAVOR_DYNAMIC;
-    window->base = window->dynamic ? NULL : base;
-    OBJ_CONSTRUCT(&window->results, opal_pointer_array_t);
-    TAILQ_INIT(&window->flushes);
-    window->ordered = OSC_RBUF_ALL_ORDERED;
-    window->rank = ompi_comm_rank(comm);
-    window->size = ompi_comm_size(comm);
-    window->peers = calloc((size_t) window->size, sizeof(*window->peers));
-    window->sums = calloc((size_t) window->size, OSC_RBUF_SUMS * sizeof(*window->sums));
-    if (window->peers == NULL || window->sums == NULL) {
-        window_free(window);
-        return NULL;
-    }
-    return window;
-}
-
-int osc_rbuf_window_attach(ompi_win_t *win, void *base, size_t bytes,
-                           osc_rbuf_unit_t displacement_unit, MPI_Comm comm, long comm_id,
-                           int flavor)
-{
-    struct osc_rbuf_window *window = window_new(win, base, comm, flavor);
-    const bool shares = osc_rbuf_comm_shared(comm) == comm_id;
-    struct told told = {.bytes = bytes, .displacement_unit = displacement_unit};
-    int status;
-
-    if (flavor == MPI_WIN_FLAVOR_DYNAMIC) {
-        told.displacement_unit = 1;
-    }
-    told.ready = (!shares || osc_rbuf_comm_join(window, comm) == MPI_SUCCESS) && window != NULL &&
-                 below_opens(window);
-    told.key = told.ready ? osc_rbuf_am_open(window) : 0;
-    status = exchange(window, comm, &told);
-    if (status == MPI_SUCCESS && !shares) {
-        status = osc_rbuf_comm_make(window, comm, comm_id);
-    }
-    if (status != MPI_SUCCESS) {
-        if (window != NULL) {
-            window_free(window);
-        }
-        return OMPI_ERROR;
-    }
-    list(window);
-    osc_rbuf_info_heed(window);
-    replace_functions(win->w_osc_module);
-    return OMPI_SUCCESS;
-}
-
-/* All epochs are over, and nobody sends operations any more. What below does first is a barrier:
- * answers that are under way still find the window meanwhile. */
-int osc_rbuf_free(ompi_win_t *win)
-{
-    struct osc_rbuf_window *window = osc_rbuf_window_of(win);
-    int status;
-
-    *win->w_osc_module = window->below;
-    status = window->below.osc_free(win);
-    unlist(window);
-    window_free(window);
-    return status;
 }

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Ways of operations (osc_rbuf_way.h). Owns `way` of a peer. The lock is held.
+ */
+#include "osc_rbuf_way.h"
+
+#include <string.h>
+
+#include "opal/runtime/opal_progress.h"
+#include "osc_rbuf_am.h"
+#include "osc_rbuf_buffer.h"
+#include "osc_rbuf_flush.h"
+#include "osc_rbuf_passive.h"
+
+/* Whether all operations so far are done. */
+static bool is_done(struct osc_rbuf_window *window, int target)
+{
+    return !osc_rbuf_is_unflushed(&window->peers[target]) && osc_rbuf_is_answered(window, target);
+}
+
+/* All operations so far are done, and both ways are free. */
+static int drain(struct osc_rbuf_window *window, int target)
+{
+    int status = MPI_SUCCESS;
+
+    while (status == MPI_SUCCESS && !is_done(window, target)) {
+        status = osc_rbuf_ask(window, target);
+        osc_rbuf_unlock();
+        if (status == MPI_SUCCESS) {
+            osc_rbuf_wait(window, osc_rbuf_is_answered, target);
+        }
+        osc_rbuf_lock();
+    }
+    return status;
+}
+
+static bool fits(const struct osc_rbuf_buffer *packing, size_t answer,
+                 const struct osc_rbuf_need *need, size_t most)
+{
+    const size_t used = packing != NULL ? packing->used : sizeof(packing->header);
+
+    return used + need->request <= most && sizeof(packing->header) + answer + need->answer <= most;
+}
+
+/* Whether operations that do `next` have to stay behind those that do `before`. */
+static bool is_ordered(unsigned ordered, unsigned before, unsigned next)
+{
+    unsigned pairs = 0;
+
+    if ((next & OSC_RBUF_READS) != 0) {
+        pairs |= (before & OSC_RBUF_READS) != 0 ? OSC_RBUF_READ_READ : 0;
+        pairs |= (before & OSC_RBUF_WRITES) != 0 ? OSC_RBUF_READ_WRITE : 0;
+    }
+    if ((next & OSC_RBUF_WRITES) != 0) {
+        pairs |= (before & OSC_RBUF_READS) != 0 ? OSC_RBUF_WRITE_READ : 0;
+        pairs |= (before & OSC_RBUF_WRITES) != 0 ? OSC_RBUF_WRITE_WRITE : 0;
+    }
+    return (pairs & ordered) != 0;
+}
+
+/* Decides the way of an operation that active messages take, or not, and keeps the order. */
+static int choose(struct osc_rbuf_window *window, int target, bool taken, unsigned does)
+{
+    struct osc_rbuf_peer *peer = &window->peers[target];
+    const unsigned *pending = peer->way.pending;
+    int status = MPI_SUCCESS;
+
+    do {
+        if (is_done(window, target)) {
+            memset(peer->way.pending, 0, sizeof(peer->way.pending));
+        }
+        peer->way.chosen =
+            taken && !is_ordered(window->info.ordered, pending[OSC_RBUF_BY_MPI], does)
+                ? OSC_RBUF_BY_AM
+                : OSC_RBUF_BY_MPI;
+        if (peer->way.chosen == OSC_RBUF_BY_AM ||
+            !is_ordered(window->info.ordered, pending[OSC_RBUF_BY_AM], does)) {
+            return status;
+        }
+        status = drain(window, target);
+    } while (status == MPI_SUCCESS);
+    return status;
+}
+
+/* Whether it goes behind what is packed for an active message already. */
+static bool joins(const struct osc_rbuf_peer *peer, const struct osc_rbuf_need *need)
+{
+    const struct osc_rbuf_buffer *packing = peer->packing[OSC_RBUF_BY_AM];
+
+    return packing != NULL && fits(packing, peer->way.answer_bytes, need, peer->way.most);
+}
+
+/* The same, and makes room in its message. */
+static int choose_and_make_room(struct osc_rbuf_window *window, int target,
+                                const struct osc_rbuf_need *need)
+{
+    struct osc_rbuf_peer *peer = &window->peers[target];
+    bool taken;
+    int status;
+
+    peer->way.most = need->plain ? osc_rbuf_am_most(window, target) : 0;
+    taken = peer->way.most > 0 && fits(NULL, 0, need, peer->way.most);
+    status = choose(window, target, taken, need->does);
+    while (status == MPI_SUCCESS && peer->way.chosen == OSC_RBUF_BY_AM &&
+           peer->packing[OSC_RBUF_BY_AM] != NULL && !joins(peer, need)) {
+        status = osc_rbuf_am_send(window, target, OSC_RBUF_PASSIVE_DATA);
+        if (status == MPI_SUCCESS) { /* others may have packed meanwhile */
+            status = choose(window, target, taken, need->does);
+        }
+    }
+    return status;
+}
+
+int osc_rbuf_way_prepare(struct osc_rbuf_window *window, int target,
+                         const struct osc_rbuf_need *need)
+{
+    struct osc_rbuf_peer *peer = &window->peers[target];
+    int status = MPI_SUCCESS;
+
+    if (need->plain && joins(peer, need) &&
+        !is_ordered(window->info.ordered, peer->way.pending[OSC_RBUF_BY_MPI], need->does)) {
+        peer->way.chosen = OSC_RBUF_BY_AM;
+    } else {
+        status = choose_and_make_room(window, target, need);
+    }
+    peer->way.pending[peer->way.chosen] |= need->does;
+    if (peer->way.chosen == OSC_RBUF_BY_AM) {
+        peer->way.answer_bytes =
+            (peer->packing[OSC_RBUF_BY_AM] != NULL ? peer->way.answer_bytes : 0) + need->answer;
+    }
+    return status;
+}

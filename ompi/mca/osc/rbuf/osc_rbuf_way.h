@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * Which way an operation of a passive epoch goes: as an active message, or as a message of MPI.
+ *
+ * Active messages take operations whose target type is predefined and has no holes, which fit one
+ * message and whose answer does. What goes by one of the two ways may overtake what goes by the
+ * other. So an operation that has to stay behind others (MPI's info key accumulate_ordering: by
+ * default all do) keeps to their way until all are answered. One that has to follow active messages
+ * and that none of these takes asks for their answer first, and waits. With accumulate_ordering
+ * `none` each goes the way that is best for it, and a flush asks on both.
+ */
+#ifndef OSC_RBUF_WAY_H
+#define OSC_RBUF_WAY_H
+
+#include "osc_rbuf_window.h"
+
+/* What an operation asks of messages. */
+struct osc_rbuf_need {
+    bool plain;     /* its type and operation can be done by rbuf's thread */
+    unsigned does;  /* OSC_RBUF_READS, OSC_RBUF_WRITES */
+    size_t request; /* bytes of its records in the message, padded */
+    size_t answer;  /* likewise of its answer */
+};
+
+/* Before an operation of a passive epoch is packed: decides its way, and makes room in its message.
+ * The lock is held, and may be given up meanwhile. MPI's error. */
+int osc_rbuf_way_prepare(struct osc_rbuf_window *window, int target,
+                         const struct osc_rbuf_need *need);
+
+#endif

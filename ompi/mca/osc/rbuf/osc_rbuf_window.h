@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * A window and its peers: their state, which the files above share. The owner of
+ * each part is named, and changes it alone. One mutex for all windows, "the lock" everywhere here.
+ * It is held while messages are packed, sent and scattered, and never around a function that waits
+ * or a call below. rbuf's thread only tries it (osc_rbuf_am.h).
+ */
+#ifndef OSC_RBUF_WINDOW_H
+#define OSC_RBUF_WINDOW_H
+
+#include "osc_rbuf_compat.h"
+#include "osc_rbuf_wire.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "mpi.h"
+#include "ompi/win/win.h"
+#include "opal/class/opal_pointer_array.h"
+
+/* Which operations a window is open for here. Passive epochs are below's. */
+enum osc_rbuf_access {
+    OSC_RBUF_ACCESS_NONE,
+    OSC_RBUF_ACCESS_FENCE,  /* all ranks, since a fence */
+    OSC_RBUF_ACCESS_GROUP,  /* its targets, since a start */
+    OSC_RBUF_ACCESS_PASSIVE /* between lock and unlock: below, or accumulates packed */
+};
+
+/* Sums of a fence for each process: its messages, whether there are any, whether a barrier follows
+ * (osc_rbuf_fence.c). */
+enum { OSC_RBUF_SUMS = 3 };
+
+/* The epoch below for what is passed. */
+enum osc_rbuf_passage { OSC_RBUF_CLOSED, OSC_RBUF_OPENING, OSC_RBUF_OPEN };
+
+struct osc_rbuf_buffer;
+struct osc_rbuf_comm;
+struct osc_rbuf_cursor;
+struct osc_rbuf_flush;
+
+/* How packed operations go to a peer: those of active epochs as messages of MPI. */
+enum osc_rbuf_way {
+    OSC_RBUF_BY_MPI, /* or done here, for this process itself */
+    OSC_RBUF_BY_AM,
+    OSC_RBUF_WAYS
+};
+
+/* What accumulates do with their target. */
+enum { OSC_RBUF_READS = 1, OSC_RBUF_WRITES = 2 };
+
+/* Which pairs of accumulates of this process on one place keep their order, of MPI's info key
+ * accumulate_ordering: of a pair, the second is named first. */
+enum {
+    OSC_RBUF_READ_READ = 1,   /* rar */
+    OSC_RBUF_READ_WRITE = 2,  /* raw */
+    OSC_RBUF_WRITE_READ = 4,  /* war */
+    OSC_RBUF_WRITE_WRITE = 8, /* waw */
+    OSC_RBUF_ALL_ORDERED = 15
+};
+
+/* Another process, as this one sees it. */
+struct osc_rbuf_peer {
+    uint64_t bytes; /* of its window */
+    osc_rbuf_unit_t displacement_unit;
+    uint64_t key; /* of its window there; 0: it takes no active messages */
+    struct osc_rbuf_buffer *packing[OSC_RBUF_WAYS]; /* being filled for it, or NULL */
+    unsigned under_way;                             /* messages of MPI for it that have not left */
+    int locks;                                      /* passive epochs that it is open in */
+
+    /* osc_rbuf_scatter.c */
+    unsigned char *description;     /* of the type that its accumulates use, as it comes */
+    MPI_Datatype type;              /* that type, or NULL */
+    struct osc_rbuf_cursor *cursor; /* of an operation on it that comes in pieces, or NULL */
+
+    /* osc_rbuf_sync.c. Starts and posts between two processes match in their order. Numbers are
+     * modulo 2^32. */
+    struct {
+        bool accessed;      /* one of the start's targets */
+        uint32_t completed; /* completes of ours for it */
+        uint32_t opened;    /* number of its last post for us that we know of */
+        uint32_t posted;    /* posts of ours for it */
+        uint32_t completes; /* that came from it */
+        uint32_t asks_post; /* it asks about the post of that number; 0: about none */
+        struct osc_rbuf_header
+            post[2]; /* as they are sent, by turns: the one before may be under way */
+        struct osc_rbuf_header post_question;
+    } sync;
+
+    /* osc_rbuf_fence.c */
+    struct {
+        int sent;       /* messages for it in this epoch: counted where they are sent */
+        uint64_t ended; /* fences that have ended there, as it said last */
+        uint64_t asks;  /* it asks to be told when so many have ended here; 0: no */
+        bool asked;     /* we asked it, and it has not answered */
+        struct osc_rbuf_header
+            question; /* as it is sent, and its answer: the one before has come */
+        struct osc_rbuf_header answer;
+    } fence;
+
+    /* osc_rbuf_flush.c */
+    struct {
+        LIST_ENTRY(osc_rbuf_peer) link; /* in the window's list if `unflushed` has anything */
+        bool unflushed[OSC_RBUF_WAYS];  /* accumulates of passive epochs that no flush has asked for
+                                         */
+        SLIST_HEAD(, osc_rbuf_flush) unanswered; /* the oldest first */
+    } flush;
+
+    /* osc_rbuf_way.c */
+    struct {
+        enum osc_rbuf_way chosen; /* for the operation that is being packed in a passive epoch */
+        unsigned pending[OSC_RBUF_WAYS]; /* what accumulates do that may not be done yet: READS,
+                                            WRITES */
+        size_t answer_bytes;             /* of what is packed for an active message */
+        size_t most;                     /* bytes of an active message for it, as found last */
+    } way;
+};
+
+/* Memory of a dynamic window. */
+struct osc_rbuf_region {
+    LIST_ENTRY(osc_rbuf_region) link;
+    const unsigned char *base;
+    size_t bytes;
+};
+
+struct osc_rbuf_window {
+    LIST_ENTRY(osc_rbuf_window) link; /* osc_rbuf_windows.c */
+    ompi_win_t *win;
+    ompi_osc_base_module_t below;
+    unsigned char *base; /* NULL in a dynamic window: displacements are addresses */
+    bool dynamic;
+    LIST_HEAD(, osc_rbuf_region) regions; /* osc_rbuf_module.c */
+    struct osc_rbuf_comm *comm;           /* of its messages */
+    uint32_t number;                      /* in that, alike at all processes */
+    uint64_t key;                         /* of active messages for it; 0: it takes none */
+    int rank;
+    int size;
+    struct osc_rbuf_peer *peers;
+    enum osc_rbuf_access access;   /* who opens an epoch here changes it */
+    enum osc_rbuf_passage passage; /* osc_rbuf_below.c */
+    int locks;                     /* passive epochs that are open */
+    int error;                     /* MPI's, of an operation: the next synchronisation returns it */
+
+    /* osc_rbuf_info.c */
+    struct {
+        unsigned ordered;  /* OSC_RBUF_READ_READ and the others */
+        char ordering[16]; /* the same for MPI_Win_get_info() */
+        char ops[16];      /* likewise, accumulate_ops */
+    } info;
+
+    /* osc_rbuf_sync.c */
+    struct {
+        int target_count; /* of a start */
+        int *targets;
+        bool unchecked;      /* the start had MPI_MODE_NOCHECK: no posts are waited for */
+        bool unlike_posts;   /* and one of the posts had it, if the start had not */
+        int exposed;         /* processes that the post was for */
+        int completes;       /* of these, whose complete has come */
+        bool post_unchecked; /* the post had MPI_MODE_NOCHECK */
+        bool unlike_starts;  /* and one of the starts had it not, or the other way round */
+    } sync;
+
+    /* osc_rbuf_fence.c */
+    struct {
+        int *sums;         /* OSC_RBUF_SUMS for each process */
+        uint64_t ended;    /* fences that have ended here */
+        uint64_t settled;  /* so many have ended everywhere, as all know */
+        int askers;        /* peers whose `asks` is not 0 */
+        uint64_t received; /* messages of fence epochs, ever */
+        uint64_t expected; /* likewise, by the sums of the fences that ended */
+    } fence;
+
+    /* osc_rbuf_flush.c */
+    struct {
+        LIST_HEAD(, osc_rbuf_peer) unflushed;
+        TAILQ_HEAD(, osc_rbuf_flush) unanswered; /* those of all peers, by number */
+        uint64_t last;                           /* number of the last one */
+    } flush;
+
+    /* osc_rbuf_results.c */
+    struct {
+        opal_pointer_array_t table; /* by number */
+        int unanswered;             /* that have not come in full */
+    } results;
+};
+
+/* How many fence epochs a message is ahead of this process: 0 or 1; less if it is late. */
+static inline int osc_rbuf_epochs_ahead(const struct osc_rbuf_window *window, uint32_t fences)
+{
+    return (int) (int32_t) (fences - (uint32_t) window->fence.ended);
+}
+
+void osc_rbuf_lock(void);
+bool osc_rbuf_trylock(void); /* false: somebody holds it */
+void osc_rbuf_unlock(void);
+
+/* Calls Open MPI's progress until `done` says so, or forever. No lock is held. */
+void osc_rbuf_wait(struct osc_rbuf_window *window,
+                   bool (*done)(struct osc_rbuf_window *window, int argument), int argument);
+
+/* What the operations of the epoch have met, which is told once. */
+int osc_rbuf_take_error(struct osc_rbuf_window *window);
+
+/* Whether all of it is in one region. The lock is held. */
+bool osc_rbuf_is_attached(const struct osc_rbuf_window *window, const unsigned char *first,
+                          size_t bytes);
+
+/* Forgets the type that a peer's accumulates use. The lock is held. */
+void osc_rbuf_forget_type(struct osc_rbuf_peer *peer);
+
+#endif
