@@ -10,7 +10,6 @@
 #include "osc_rbuf_flush.h"
 #include "osc_rbuf_inbox.h"
 #include "osc_rbuf_mpi.h"
-#include "osc_rbuf_params.h"
 
 enum { UNDER_WAY_MOST = 16 }; /* messages for a target, before a late one waits */
 
