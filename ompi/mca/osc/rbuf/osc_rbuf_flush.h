@@ -4,7 +4,7 @@
  * their order. Of a peer, all under the lock:
  *
  *   unflushed   operations that no flush has asked for: packed, or sent in messages that were full;
- *               of each of the two ways (osc_rbuf_am.h)
+ *               of each of the two ways (osc_rbuf_way.h)
  *   flushes     asked for and not answered, each with its number and its way
  *
  * Who flushes waits for those of the numbers so far, of one peer or of all: other threads may ask

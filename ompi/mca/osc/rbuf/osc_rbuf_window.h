@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * A window and its peers: their state, which the files above share. The owner of
- * each part is named, and changes it alone. One mutex for all windows, "the lock" everywhere here.
- * It is held while messages are packed, sent and scattered, and never around a function that waits
- * or a call below. rbuf's thread only tries it (osc_rbuf_am.h).
+ * A window and its peers: their state, which the files above share. The owner of each part is
+ * named, and changes it alone, but for osc_rbuf_module.c, which makes and frees all. One mutex for
+ * all windows, "the lock" everywhere here. It is held while messages are packed, sent and
+ * scattered, and never around a function that waits or a call below. rbuf's thread only tries it
+ * (osc_rbuf_am.h).
  */
 #ifndef OSC_RBUF_WINDOW_H
 #define OSC_RBUF_WINDOW_H
