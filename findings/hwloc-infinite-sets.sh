@@ -130,9 +130,12 @@ printf '%-9s %-11s %-33s %-13s %s\n' set "written by" as "$old reads" "$new read
 wrong="" differs=""
 for set in $sets; do
     for writer in bookworm trixie; do
-        read -r text taskset <<<"$(with "$writer" write "$set")"
-        read -r by_old by_old_taskset <<<"$(with bookworm read "$text" "$taskset")"
-        read -r by_new by_new_taskset <<<"$(with trixie read "$text" "$taskset")"
+        line=$(with "$writer" write "$set") || exit 2
+        read -r text taskset <<<"$line"
+        line=$(with bookworm read "$text" "$taskset") || exit 2
+        read -r by_old by_old_taskset <<<"$line"
+        line=$(with trixie read "$text" "$taskset") || exit 2
+        read -r by_new by_new_taskset <<<"$line"
         version=$new
         [ "$writer" = trixie ] || version=$old
         printf '%-9s %-11s %-33s %-13s %s\n' "$set" "$version" "$text" "$by_old" "$by_new"

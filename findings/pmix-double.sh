@@ -7,7 +7,7 @@
 # Input: one program is a server and starts two clients. Rank 0 calls PMIx_Put with values of type PMIX_DOUBLE, then
 # PMIx_Commit. After PMIx_Fence with PMIX_COLLECT_DATA both ranks get rank 0's values by PMIx_Get.
 # Expected by the PMIx Standard (pmix_value_t; PMIx_Put, PMIx_Get): the value that was put. The member dval has the C
-# type double, and no text names a loss. PMIx's other types arrive bit by bit.
+# type double, and no text of it names a loss.
 # Seen: what lies behind the sixth decimal is lost, and no call returns an error. With 5.0.7 and 7.0.0rc1 two
 # ranks see different values of one key. With 4.2.2 not even rank 0 gets what it has put.
 #

@@ -7,7 +7,7 @@
 # Input: every rate of enum ibv_rate from IBV_RATE_2_5_GBPS to IBV_RATE_1200_GBPS into ibv_rate_to_mult and
 # ibv_rate_to_mbps; the multipliers of the round rates into mult_to_ibv_rate.
 # Expected by ibv_rate_to_mult(3): the rate as a multiple of 2.5 Gbit/s, and back; the page names no rate without one,
-# and no return value for an error. The kernel's ib_rate_to_mult has one for all: 40 for 100 Gbit/s, for example.
+# and no return value for an error. The kernel's ib_rate_to_mult, by its source, has one for all: 40 for 100 Gbit/s.
 # Seen: 8 rates of 23 have -1, among them 100 and 200 Gbit/s, while slower and faster, older and newer ones work.
 # mult_to_ibv_rate returns 0 for 40 and 80, which is IBV_RATE_MAX: a limit of 100 Gbit/s becomes no limit, without an
 # error. And a multiplier does not mean what the other function says: 160 * 2500 is 400000, not 425000.
