@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * The table of parameters: names, ranges, defaults and texts.
+ * Parameters: names, ranges, defaults and texts, and how values are read.
  */
 #include "osc_rbuf_params.h"
 

@@ -20,7 +20,8 @@
  *   the post has it   an origin that has waited for PATIENCE_NS asks about the post; once it is
  *                     made the target says that it was not checked, and both return the error
  *
- * Owns `sync` of a window and of its peers. All under the lock.
+ * Owns `sync` of a window and of its peers. The lock guards what messages change of it. `targets`
+ * and their number, and `unchecked`, change in start and complete alone.
  */
 #include "osc_rbuf_sync.h"
 
@@ -52,7 +53,7 @@ static int send_post(struct osc_rbuf_window *window, int origin, enum osc_rbuf_k
     return osc_rbuf_send_header(window, origin, header);
 }
 
-/* A peer's post is known. */
+/* A peer's post is known. The lock is held, as in all functions that the inbox calls. */
 static void opened(struct osc_rbuf_window *window, int target, const struct osc_rbuf_header *header)
 {
     window->peers[target].sync.opened = header->fences;
@@ -82,6 +83,7 @@ static void post_asked(struct osc_rbuf_window *window, int origin,
     }
 }
 
+/* Whether the target's post for the epoch that goes on is known. The lock is held. */
 static bool is_open(struct osc_rbuf_window *window, int target)
 {
     const struct osc_rbuf_peer *peer = &window->peers[target];
@@ -143,7 +145,7 @@ void osc_rbuf_await_post(struct osc_rbuf_window *window, int target)
     }
 }
 
-void osc_rbuf_make_way(struct osc_rbuf_window *window, int target, size_t records, size_t bytes)
+void osc_rbuf_make_room(struct osc_rbuf_window *window, int target, size_t records, size_t bytes)
 {
     const struct osc_rbuf_buffer *packing = window->peers[target].packing[OSC_RBUF_BY_MPI];
     const size_t used = packing != NULL ? packing->used : sizeof(packing->header);
@@ -181,7 +183,8 @@ static int *ranks_of(const struct osc_rbuf_window *window, MPI_Group group, int 
     return ours;
 }
 
-/* Opens the window for an origin. The complete of one that has not waited for it may have come. */
+/* Opens the window for an origin. The complete of one that has not waited for it may have come. The
+ * lock is held. */
 static int expose(struct osc_rbuf_window *window, int origin)
 {
     struct osc_rbuf_peer *peer = &window->peers[origin];
@@ -255,7 +258,7 @@ static bool all_answered(struct osc_rbuf_window *window, int unused)
     return window->results.unanswered == 0;
 }
 
-/* The last message of the epoch to one target, whose window is open by then. */
+/* Sends the last message of the epoch to one target, once its window is open. */
 static int complete_target(struct osc_rbuf_window *window, int target)
 {
     struct osc_rbuf_peer *peer = &window->peers[target];
@@ -322,7 +325,7 @@ static bool all_completed(struct osc_rbuf_window *window, int unused)
     return window->sync.completes >= window->sync.exposed;
 }
 
-/* Returns its error. The lock is held. */
+/* Ends the exposure epoch, and returns its error. The lock is held. */
 static int end_exposure(struct osc_rbuf_window *window)
 {
     const int status = window->sync.unlike_starts ? MPI_ERR_RMA_SYNC : MPI_SUCCESS;
