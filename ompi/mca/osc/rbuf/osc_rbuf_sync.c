@@ -280,10 +280,31 @@ static int complete_target(struct osc_rbuf_window *window, int target)
     return status;
 }
 
+/* Ends the access epoch, and returns its error. The lock is held. */
+static int end_access(struct osc_rbuf_window *window)
+{
+    const int status = window->sync.unlike_posts ? MPI_ERR_RMA_SYNC : MPI_SUCCESS;
+
+    window->access = OSC_RBUF_ACCESS_NONE;
+    free(window->sync.targets);
+    window->sync.targets = NULL;
+    window->sync.target_count = 0;
+    return status;
+}
+
+/* The error of operations, which is told once, or else the epoch's. The lock is held. */
+static int first_error(struct osc_rbuf_window *window, int epoch)
+{
+    const int error = window->error;
+
+    window->error = MPI_SUCCESS;
+    return error != MPI_SUCCESS ? error : epoch;
+}
+
 int osc_rbuf_complete(ompi_win_t *win)
 {
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
-    int status;
+    int status, epoch;
 
     if (window->access != OSC_RBUF_ACCESS_GROUP) {
         return OMPI_ERR_RMA_SYNC;
@@ -295,14 +316,13 @@ int osc_rbuf_complete(ompi_win_t *win)
     if (status == MPI_SUCCESS) {
         osc_rbuf_wait(window, all_answered, 0);
     }
-    window->access = OSC_RBUF_ACCESS_NONE;
-    free(window->sync.targets);
-    window->sync.targets = NULL;
-    window->sync.target_count = 0;
+    osc_rbuf_lock();
+    epoch = end_access(window);
     if (status == MPI_SUCCESS) {
-        status = osc_rbuf_take_error(window);
+        status = first_error(window, epoch);
     }
-    return status == MPI_SUCCESS && window->sync.unlike_posts ? MPI_ERR_RMA_SYNC : status;
+    osc_rbuf_unlock();
+    return status;
 }
 
 /* A peer's epoch is over. One that comes before its post counts for that. */
@@ -339,31 +359,28 @@ static int end_exposure(struct osc_rbuf_window *window)
 int osc_rbuf_wait_completes(ompi_win_t *win)
 {
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
-    int status, error;
+    int status;
 
     osc_rbuf_wait(window, all_completed, 0);
     osc_rbuf_lock();
-    status = end_exposure(window);
+    status = first_error(window, end_exposure(window));
     osc_rbuf_unlock();
-    error = osc_rbuf_take_error(window);
-    return error == MPI_SUCCESS ? status : error;
+    return status;
 }
 
 int osc_rbuf_test_completes(ompi_win_t *win, int *flag)
 {
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
-    int status = OMPI_SUCCESS, error = OMPI_SUCCESS;
+    int status = OMPI_SUCCESS;
 
     opal_progress();
     osc_rbuf_lock();
     *flag = all_completed(window, 0);
     if (*flag) {
-        status = end_exposure(window);
-        error = window->error;
-        window->error = MPI_SUCCESS;
+        status = first_error(window, end_exposure(window));
     }
     osc_rbuf_unlock();
-    return error == OMPI_SUCCESS ? status : error;
+    return status;
 }
 
 void osc_rbuf_sync_open(void)
