@@ -137,7 +137,7 @@ sub check_component {
     @layers = Layers::read_layers($component);
     @files = Layers::files($component);
     check_includes();
-    my $objects = defined $built ? check_objects($built) : 0;
+    my $objects = length($built // "") ? check_objects($built) : 0;
     print scalar(@layers), " layers, ", scalar(@files), " files, $objects objects, ", faults(), " faults\n";
 }
 

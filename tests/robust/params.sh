@@ -200,4 +200,5 @@ for setting in "message_size 511" "message_size 2M" "message_size 12.5k" "limit 
     # shellcheck disable=SC2086 # the setting is words
     check_osc $setting
 done
+check_osc message_size "" # Open MPI has NULL for it
 tally

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * Accumulates at the origin: what is packed, and what goes below. In active epochs all are packed,
- * long ones in pieces; in passive epochs with parameter `passive`.
+ * long ones in pieces; in passive epochs with parameter `passive`. No state. The lock is taken for
+ * what is packed, and given up before a call below.
  */
 #include "osc_rbuf_accumulate.h"
 
@@ -23,7 +24,7 @@
 #include "osc_rbuf_way.h"
 #include "osc_rbuf_windows.h"
 
-/* One on its way into messages. */
+/* An accumulate on its way into messages. */
 struct accumulate {
     enum osc_rbuf_record_kind kind;
     const struct osc_rbuf_target *target;
@@ -35,7 +36,7 @@ struct accumulate {
     bool has_request;    /* which has it: there are elements */
 };
 
-/* Tells the target of a derived type. The lock is held. */
+/* Tells the target its derived type. An error of Open MPI. The lock is held. */
 static int send_type(struct osc_rbuf_window *window, const struct osc_rbuf_target *target)
 {
     const size_t bytes = ompi_datatype_pack_description_length(target->type);
@@ -60,7 +61,7 @@ static int send_type(struct osc_rbuf_window *window, const struct osc_rbuf_targe
     return OMPI_SUCCESS;
 }
 
-/* Elements that were sent. The lock is held. */
+/* Packs elements, and returns how many: fewer than all without memory. The lock is held. */
 static size_t send_elements(struct osc_rbuf_window *window, const struct accumulate *accumulate)
 {
     const struct osc_rbuf_elements *elements = &accumulate->elements;
@@ -90,8 +91,8 @@ static size_t send_elements(struct osc_rbuf_window *window, const struct accumul
     return at;
 }
 
-/* What an operation of a passive epoch that is packed has to ask first: the way that it goes. Of an
- * active one nothing. The lock is held, and may be given up. */
+/* Before an operation is packed: in a passive epoch decides the way that it goes, in an active one
+ * does nothing. `payload` and `answer` are bytes. The lock is held, and may be given up. */
 static int choose_way(struct osc_rbuf_window *window, const struct osc_rbuf_target *target,
                       MPI_Op op, const struct osc_rbuf_elements *elements, size_t payload,
                       size_t answer)
@@ -122,9 +123,9 @@ static int send_accumulate(struct osc_rbuf_window *window, const struct accumula
         choose_way(window, target, accumulate->op, &accumulate->elements,
                    accumulate->array != NULL ? array : 0, accumulate->result >= 0 ? array : 0);
 
-    osc_rbuf_make_way(window, target->rank,
-                      2 + description / osc_rbuf_room() + array / osc_rbuf_room(),
-                      description + (accumulate->array != NULL ? array : 0));
+    osc_rbuf_make_room(window, target->rank,
+                       2 + description / osc_rbuf_room() + array / osc_rbuf_room(),
+                       description + (accumulate->array != NULL ? array : 0));
     if (derived && status == OMPI_SUCCESS) {
         status = send_type(window, target);
     }
@@ -161,11 +162,11 @@ static unsigned char *array_of(const void *origin, osc_rbuf_count_t count, MPI_D
     return *copy;
 }
 
-/* What an operation finds of its target's epoch. */
-enum way {
-    WAY_BELOW, /* it is below's to do, or to refuse */
-    WAY_PACKED,
-    WAY_REFUSED
+/* What becomes of an operation, by its target's epoch. */
+enum plan {
+    PLAN_BELOW, /* it is below's to do, or to refuse */
+    PLAN_PACKED,
+    PLAN_REFUSED /* with refusal() */
 };
 
 /* Whether accumulates for the target are packed, if they are inside of its window. */
@@ -175,16 +176,17 @@ static bool is_open(const struct osc_rbuf_window *window, int target)
            (window->access == OSC_RBUF_ACCESS_PASSIVE && window->peers[target].locks > 0);
 }
 
-static enum way way_of(const struct osc_rbuf_window *window, const struct osc_rbuf_target *target)
+static enum plan plan_of(const struct osc_rbuf_window *window, const struct osc_rbuf_target *target)
 {
     if (window->access == OSC_RBUF_ACCESS_NONE ||
         (window->access == OSC_RBUF_ACCESS_PASSIVE && !osc_rbuf_params.passive)) {
-        return WAY_BELOW;
+        return PLAN_BELOW;
     }
-    return is_open(window, target->rank) && osc_rbuf_is_inside(window, target) ? WAY_PACKED
-                                                                               : WAY_REFUSED;
+    return is_open(window, target->rank) && osc_rbuf_is_inside(window, target) ? PLAN_PACKED
+                                                                               : PLAN_REFUSED;
 }
 
+/* Open MPI's error for what is not packed. */
 static int refusal(const struct osc_rbuf_window *window, int target)
 {
     return is_open(window, target) ? OMPI_ERR_RMA_RANGE : OMPI_ERR_RMA_SYNC;
@@ -220,17 +222,17 @@ int osc_rbuf_accumulate(const void *origin, osc_rbuf_count_t origin_count, MPI_D
     const struct osc_rbuf_target target = {rank, displacement, target_count, target_type};
     struct accumulate accumulate = {
         .kind = OSC_RBUF_ACCUMULATE, .target = &target, .op = op, .result = -1};
-    enum way way;
+    enum plan plan;
     int status;
 
     osc_rbuf_lock();
-    way = way_of(window, &target);
+    plan = plan_of(window, &target);
     status = refusal(window, rank);
-    if (way == WAY_PACKED) {
+    if (plan == PLAN_PACKED) {
         status = accumulate_packed(window, &accumulate, origin, origin_count, origin_type);
     }
     osc_rbuf_unlock();
-    return way == WAY_BELOW
+    return plan == PLAN_BELOW
                ? window->below.osc_accumulate(origin, origin_count, origin_type, rank, displacement,
                                               target_count, target_type, op, win)
                : status;
@@ -281,16 +283,16 @@ int osc_rbuf_get_accumulate(const void *origin, osc_rbuf_count_t origin_count,
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
     const struct osc_rbuf_target target = {rank, displacement, target_count, target_type};
     struct accumulate accumulate = {.kind = OSC_RBUF_GET_ACCUMULATE, .target = &target, .op = op};
-    enum way way;
+    enum plan plan;
     int status;
 
     osc_rbuf_lock();
-    way = way_of(window, &target);
-    status = way == WAY_PACKED ? get_accumulate(window, &accumulate, origin, origin_count,
-                                                origin_type, result, result_count, result_type)
-                               : refusal(window, rank);
+    plan = plan_of(window, &target);
+    status = plan == PLAN_PACKED ? get_accumulate(window, &accumulate, origin, origin_count,
+                                                  origin_type, result, result_count, result_type)
+                                 : refusal(window, rank);
     osc_rbuf_unlock();
-    return way == WAY_BELOW
+    return plan == PLAN_BELOW
                ? window->below.osc_get_accumulate(origin, origin_count, origin_type, result,
                                                   result_count, result_type, rank, displacement,
                                                   target_count, target_type, op, win)
@@ -303,16 +305,16 @@ int osc_rbuf_fetch_and_op(const void *origin, void *result, MPI_Datatype type, i
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
     const struct osc_rbuf_target target = {rank, displacement, 1, type};
     struct accumulate accumulate = {.kind = OSC_RBUF_GET_ACCUMULATE, .target = &target, .op = op};
-    enum way way;
+    enum plan plan;
     int status;
 
     osc_rbuf_lock();
-    way = way_of(window, &target);
-    status = way == WAY_PACKED
+    plan = plan_of(window, &target);
+    status = plan == PLAN_PACKED
                  ? get_accumulate(window, &accumulate, origin, 1, type, result, 1, type)
                  : refusal(window, rank);
     osc_rbuf_unlock();
-    return way == WAY_BELOW
+    return plan == PLAN_BELOW
                ? window->below.osc_fetch_and_op(origin, result, type, rank, displacement, op, win)
                : status;
 }
@@ -333,7 +335,7 @@ static int compare_and_swap(struct osc_rbuf_window *window, const struct osc_rbu
     if (status != OMPI_SUCCESS) {
         return status;
     }
-    osc_rbuf_make_way(window, target->rank, 1, 2 * elements.extent);
+    osc_rbuf_make_room(window, target->rank, 1, 2 * elements.extent);
     record = osc_rbuf_record_for(window, target, OSC_RBUF_NOTHING, 2 * elements.extent);
     number = record != NULL ? osc_rbuf_result_new(window, result, 1, target->type, &elements) : -1;
     if (number < 0) {
@@ -358,17 +360,17 @@ int osc_rbuf_compare_and_swap(const void *origin, const void *compare, void *res
 {
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
     const struct osc_rbuf_target target = {rank, displacement, 1, type};
-    enum way way;
+    enum plan plan;
     int status;
 
     osc_rbuf_lock();
-    way = way_of(window, &target);
-    status = way == WAY_PACKED ? compare_and_swap(window, &target, origin, compare, result)
-                               : refusal(window, rank);
+    plan = plan_of(window, &target);
+    status = plan == PLAN_PACKED ? compare_and_swap(window, &target, origin, compare, result)
+                                 : refusal(window, rank);
     osc_rbuf_unlock();
-    return way == WAY_BELOW ? window->below.osc_compare_and_swap(origin, compare, result, type,
-                                                                 rank, displacement, win)
-                            : status;
+    return plan == PLAN_BELOW ? window->below.osc_compare_and_swap(origin, compare, result, type,
+                                                                   rank, displacement, win)
+                              : status;
 }
 
 /* ---- with requests: in passive epochs alone ---- */
@@ -438,7 +440,7 @@ int osc_rbuf_rget_accumulate(const void *origin, osc_rbuf_count_t origin_count,
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     osc_rbuf_lock();
-    status = way_of(window, &target) == WAY_PACKED
+    status = plan_of(window, &target) == PLAN_PACKED
                  ? get_accumulate(window, &accumulate, origin, origin_count, origin_type, result,
                                   result_count, result_type)
                  : refusal(window, rank);

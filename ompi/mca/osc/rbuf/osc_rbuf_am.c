@@ -7,7 +7,6 @@
 #include "osc_rbuf_am.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "btl/service.h"
@@ -29,7 +28,7 @@
 
 enum {
     WINDOWS = 16, /* that the table has room for at first */
-    SHORT = 1024  /* bytes of a message that is copied as a whole */
+    SHORT = 1024  /* bytes of a message that the transport copies at once, without a convertor */
 };
 
 static pthread_mutex_t listening = PTHREAD_MUTEX_INITIALIZER;
@@ -149,6 +148,8 @@ static bool is_request(const struct osc_rbuf_envelope *envelope)
     return header->kind == OSC_RBUF_PASSIVE_DATA || header->kind == OSC_RBUF_PASSIVE_FLUSH;
 }
 
+/* The transport calls it for each message, from its thread or from Open MPI's progress. False: not
+ * now, it has to come again. */
 static bool handle(enum mca_btl_rbuf_service_caller caller, const void *message, size_t bytes,
                    struct mca_btl_rbuf_service_answer *answer)
 {
@@ -172,6 +173,7 @@ static const struct mca_btl_rbuf_service_handler handler = {.handle = handle};
 
 /* ---- keys ---- */
 
+/* For one window more. False: the transport has no active messages. */
 static bool listen_begin(void)
 {
     const struct mca_btl_rbuf_service *service = service_of_transport();
@@ -199,7 +201,7 @@ static void listen_end(bool all)
     pthread_mutex_unlock(&listening);
 }
 
-/* The lock is held. */
+/* A key that no window had; 0 without memory. The lock is held. */
 static uint64_t key_new(struct osc_rbuf_window *window)
 {
     if (!has_windows) {
@@ -259,7 +261,7 @@ struct path {
     struct mca_btl_base_endpoint_t *endpoint;
 };
 
-/* A process that no message has gone to yet has no path. */
+/* False: it takes no active messages, or no message has gone to it yet. The lock is held. */
 static bool path_to(const struct osc_rbuf_window *window, int target, struct path *path)
 {
     const ompi_proc_t *proc;

@@ -15,21 +15,22 @@
 
 #include "osc_rbuf_window.h"
 
-/* The window's key; 0: this process takes no active messages for it. No lock is held. */
+/* Gives the window a key, and returns it; 0: this process takes no active messages for it. No lock
+ * is held. */
 uint64_t osc_rbuf_am_open(struct osc_rbuf_window *window);
 
 /* Nothing comes for the window any more. No lock is held. */
 void osc_rbuf_am_close(struct osc_rbuf_window *window);
 
-/* Ends what windows that were not freed have left. */
+/* Ends what windows that were not freed have left: nothing comes any more. No lock is held. */
 void osc_rbuf_am_finalize(void);
 
 /* Most bytes of a message for the target, header included; 0: it cannot be reached so. The lock is
  * held. */
 size_t osc_rbuf_am_most(const struct osc_rbuf_window *window, int target);
 
-/* Sends what is packed for the target, as PASSIVE_FLUSH also if that is nothing. The lock is held,
- * and may be given up meanwhile. MPI's error. */
+/* Sends what is packed for the target, as OSC_RBUF_PASSIVE_FLUSH also if that is nothing. The lock
+ * is held, and is given up while the transport takes nothing. An error of Open MPI. */
 int osc_rbuf_am_send(struct osc_rbuf_window *window, int target, uint32_t kind);
 
 #endif

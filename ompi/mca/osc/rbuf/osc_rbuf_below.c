@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Opens and closes the epoch below.
+ * Opens and closes the epoch below (osc_rbuf_below.h). The lock guards `passage`, and is given up
+ * for the calls below.
  */
 #include "osc_rbuf_below.h"
 
 #include "ompi/constants.h"
 
-bool osc_rbuf_below_opens(struct osc_rbuf_window *window)
+bool osc_rbuf_below_can_open(struct osc_rbuf_window *window)
 {
     return window->below.osc_lock_all(MPI_MODE_NOCHECK, window->win) == OMPI_SUCCESS &&
            window->below.osc_unlock_all(window->win) == OMPI_SUCCESS;

@@ -3,6 +3,7 @@
  * The epoch below (osc_rbuf_module.h), in which goes what an active epoch does not pack:
  *
  *   CLOSED --first operation--> OPENING --> OPEN --synchronisation--> CLOSED
+ *                               OPENING --below refuses--> CLOSED
  *
  * Owns `passage`. Results are errors of Open MPI. No lock is held by who calls.
  */
@@ -11,14 +12,16 @@
 
 #include "osc_rbuf_window.h"
 
-/* Whether below takes such an epoch at all. Nothing else uses the window yet. */
-bool osc_rbuf_below_opens(struct osc_rbuf_window *window);
+/* Tries whether below takes such an epoch: opens one, and closes it. Nothing else uses the window
+ * yet. */
+bool osc_rbuf_below_can_open(struct osc_rbuf_window *window);
 
-/* The first thread opens the epoch, and the others wait until it is open: if that fails they are
- * refused there. */
+/* Opens the epoch if it is not open. The first thread does it, and the others wait until it is
+ * open: if that fails below refuses their operations. */
 int osc_rbuf_below_open(struct osc_rbuf_window *window);
 
-/* Ends it, and with it all operations there: they have arrived. */
+/* Ends the epoch, if it is open, and with it all operations there: they have arrived. No operation
+ * is being passed. */
 int osc_rbuf_below_close(struct osc_rbuf_window *window);
 
 #endif

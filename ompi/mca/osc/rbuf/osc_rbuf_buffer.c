@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Buffers of messages.
+ * Buffers of messages (osc_rbuf_buffer.h). Owns the list of those that are kept, by the lock.
  */
 #include "osc_rbuf_buffer.h"
 

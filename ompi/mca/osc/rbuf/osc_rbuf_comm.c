@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * Communicators (osc_rbuf_comm.h): who shares them, their receives, and Open MPI's progress, which
- * visits the one used last and another, in turn.
+ * visits the one used last and another, in turn. Owns the list of them.
  */
 #include "osc_rbuf_comm.h"
 
@@ -18,8 +18,8 @@
 enum { RECEIVES = 4, WINDOWS = 16 /* that a table has room for at first */ };
 
 static LIST_HEAD(, osc_rbuf_comm) comms = LIST_HEAD_INITIALIZER(comms);
-static struct osc_rbuf_comm *turn; /* whose it is beside the first; NULL: the first's */
-static long ids;
+static struct osc_rbuf_comm *turn; /* visited next beside the first; NULL: begins anew */
+static long ids;                   /* the highest that was given */
 
 /* ---- receiving ---- */
 
@@ -290,7 +290,8 @@ long osc_rbuf_comm_ids(void)
     return highest;
 }
 
-/* One that is in no list. */
+/* One that is in no list. What it waits for with the lock held needs no lock: sends and receives of
+ * Open MPI, whose progress only tries it. */
 static void comm_free(struct osc_rbuf_comm *comm)
 {
     osc_rbuf_lock();

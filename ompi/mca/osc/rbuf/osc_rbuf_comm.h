@@ -10,6 +10,10 @@
  * The tag of a message is the number of its window: windows are made in the same order everywhere,
  * and a number is not used again. All processes give a communicator the same id, which none of them
  * has given to another one that is shared: by it they find out whether they mean the same.
+ *
+ * The lock guards the list of communicators, and all of each but `mpi` and `id`, which do not
+ * change. osc_rbuf_message.c puts messages into `sending` and `late`, and takes them out of `late`;
+ * osc_rbuf_reply.c takes `spare`, which comes back by itself.
  */
 #ifndef OSC_RBUF_COMM_H
 #define OSC_RBUF_COMM_H
@@ -26,7 +30,7 @@ struct osc_rbuf_comm {
     uint32_t numbers;          /* given to windows */
     opal_hash_table_t windows; /* by their numbers */
 
-    STAILQ_HEAD(, osc_rbuf_buffer) sending;
+    STAILQ_HEAD(, osc_rbuf_buffer) sending; /* have not left, the oldest first */
     STAILQ_HEAD(, osc_rbuf_buffer) late; /* being packed; to leave behind some that are `sending` */
     STAILQ_HEAD(, osc_rbuf_buffer) held; /* of fence epochs that have not begun here */
     struct osc_rbuf_buffer *spare; /* for results, while there is no memory; NULL: it is in use */
@@ -34,10 +38,10 @@ struct osc_rbuf_comm {
     unsigned next_receive;
 };
 
-/* The id of the one that a window over `comm` can share; 0: there is none. */
+/* The id of the one that a window over `comm` can share; 0: there is none. No lock is held. */
 long osc_rbuf_comm_shared(MPI_Comm comm);
 
-/* The highest id that was given here. */
+/* The highest id that was given here. No lock is held. */
 long osc_rbuf_comm_ids(void);
 
 /* Gives the window a number in the communicator that a window over `comm` can share: there is one.
@@ -49,17 +53,18 @@ int osc_rbuf_comm_join(struct osc_rbuf_window *window, MPI_Comm comm);
  * processes if one of them fails. No lock is held. */
 int osc_rbuf_comm_make(struct osc_rbuf_window *window, MPI_Comm comm, long id);
 
-/* The last window frees it. Nobody sends to the window any more. No lock is held. */
+/* The window leaves its communicator, and the last one frees it, which is collective. Nobody sends
+ * to the window any more. No lock is held. */
 void osc_rbuf_comm_leave(struct osc_rbuf_window *window);
 
 /* Progress visits it first from now on. The lock is held. */
 void osc_rbuf_comm_use(struct osc_rbuf_comm *comm);
 
-/* Frees what has left. The lock is held. */
+/* Frees the buffers of messages that have left. The lock is held. */
 void osc_rbuf_comm_reap(struct osc_rbuf_comm *comm);
 
-/* Handles what has come for windows, and frees what has left. Messages handled. The lock is held.
- */
+/* Handles what has come for windows, and frees what has left. Returns the number of messages that
+ * it handled. The lock is held. */
 int osc_rbuf_comms_progress(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * What differs between the Open MPI releases that osc/rbuf is built for (4.1, 5.0, 6.0).
+ * What differs between the Open MPI releases that osc/rbuf is built for (4.1, 5.0, 6.0). No state.
  */
 #ifndef OSC_RBUF_COMPAT_H
 #define OSC_RBUF_COMPAT_H

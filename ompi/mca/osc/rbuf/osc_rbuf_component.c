@@ -1,13 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * The component: for which windows it comes in front of another one. It does so where all processes
- * of a window are told the same, mean the same messages and have the transport rbuf, and osc/rdma
- * serves the window; with `auto` where they are on several nodes, besides. Whether it takes part or
- * not, it says so when nobody serves a window since an adapter has no atomic operations: Open MPI's
- * error says nothing.
+ * The component: decides for which windows osc/rbuf comes in front of another component. It does so
+ * where all of this holds:
+ *
+ *   - All processes of the window have the transport rbuf.
+ *   - All have the same values of `aggregate`, `passive` and `message_size`, and the same form of
+ *     messages (OSC_RBUF_FORM).
+ *   - They are on several nodes, or `aggregate` is on.
+ *   - osc/rdma serves the window.
+ *
+ * query() finds this out by one collective operation, so that all processes decide alike, and
+ * select_window() acts on it. Whether osc/rbuf takes part or not, it says so when nobody serves a
+ * window since an adapter has no atomic operations: Open MPI's error says nothing.
+ *
+ * Owns what query() leaves for select_window(), of each thread. No lock is held here.
  */
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "ompi/communicator/communicator.h"
@@ -27,10 +35,9 @@
 #include "osc_rbuf_passive.h"
 #include "osc_rbuf_scatter.h"
 #include "osc_rbuf_sync.h"
+#include "osc_rbuf_wire.h"
 #include "params/help_show.h"
 #include "rbuf_compat.h"
-
-enum { FORM = 6 }; /* of messages and records (osc_rbuf_wire.h) */
 
 static int register_params(void);
 static int init(bool progress_threads, bool mpi_threads);
@@ -63,8 +70,9 @@ static int register_params(void)
     return OMPI_SUCCESS;
 }
 
-/* A process with a value that it cannot use has to say so to the others, as one that does not
- * aggregate: so it stays. */
+/* Open MPI calls it once, before there is a window: the inbox knows all kinds of messages from then
+ * on. A process with a parameter value that it cannot use has to say so to the others, as one that
+ * does not aggregate: so it stays. */
 static int init(bool progress_threads, bool mpi_threads)
 {
     (void) progress_threads;
@@ -77,6 +85,7 @@ static int init(bool progress_threads, bool mpi_threads)
     return OMPI_SUCCESS;
 }
 
+/* Active messages take buffers, so they end first: the program may not have freed its windows. */
 static int finalize(void)
 {
     osc_rbuf_am_finalize();
@@ -105,14 +114,14 @@ static enum transport transport_here(void)
     return transport;
 }
 
-/* What those of this process are like, and how long: not 0. */
+/* The form and the length of this process's messages as one number, which is not 0. */
 static long messages_of_ours(void)
 {
-    return (2l * FORM + osc_rbuf_params.passive) * 2l * OSC_RBUF_MOST_MESSAGE +
+    return (2l * OSC_RBUF_FORM + osc_rbuf_params.passive) * 2l * OSC_RBUF_MOST_MESSAGE +
            (long) osc_rbuf_params.message_size;
 }
 
-/* The one that Open MPI would take without us; NULL if there is none. */
+/* The component that Open MPI would take without osc/rbuf; NULL if there is none. */
 static ompi_osc_base_component_t *best_below(ompi_win_t *win, void **base, size_t bytes,
                                              osc_rbuf_unit_t displacement_unit,
                                              ompi_communicator_t *comm, opal_info_t *info,
@@ -151,7 +160,8 @@ static void say_no_windows(void)
     said = true;
 }
 
-/* What the processes of a window have to tell each other, before there is a window. */
+/* What the processes of a window tell each other before it is made. Each learns the least of all
+ * values: where the highest counts, they tell it negated. */
 enum {
     HAS_TRANSPORT,
     HAS_ATOMICS,
@@ -183,7 +193,7 @@ static void tell(ompi_communicator_t *comm, enum transport transport, long told[
     told[COMM_IDS] = -osc_rbuf_comm_ids();
 }
 
-/* The communicator that all of them have, or a new one. */
+/* The id of the communicator that all of them share already, or one for a new communicator. */
 static long comm_of(const long least[TOLD])
 {
     return least[COMM_LEAST] != 0 && least[COMM_LEAST] == -least[COMM_MOST] ? least[COMM_LEAST]

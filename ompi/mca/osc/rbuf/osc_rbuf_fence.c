@@ -12,12 +12,14 @@
  * Epochs are numbered by the fences that have ended before, alike at all processes. Without the
  * barrier a process may be one epoch ahead of another, never more, as the next sums take both:
  *
- *   - Each message says its epoch. One that is ahead is held until the fence here has ended.
+ *   - Each message says its epoch. One that is ahead is held until the fence here has ended
+ *     (osc_rbuf_comm.c).
  *   - Operations below know no epochs. The first for a target asks it, and waits for the answer
  *     that its fence has ended. A program that has such operations in each epoch has a barrier in
  *     each fence, and asks but once.
  *
- * Owns `fence` of a window and of its peers. All under the lock.
+ * Owns `fence` of a window and of its peers. The lock guards it, but for `sums`: only a fence uses
+ * them.
  */
 #include "osc_rbuf_fence.h"
 
@@ -40,7 +42,7 @@ static bool is_settled(struct osc_rbuf_window *window, int target)
            window->peers[target].fence.ended >= window->fence.ended;
 }
 
-/* The lock is held. */
+/* Asks a target, unless it is known to be as far or was asked already. The lock is held. */
 static int ask(struct osc_rbuf_window *window, int target)
 {
     struct osc_rbuf_peer *peer = &window->peers[target];
@@ -98,7 +100,8 @@ static void answer(struct osc_rbuf_window *window, int origin)
     }
 }
 
-/* A peer asks for the end of fences. */
+/* A peer asks to be told when so many fences have ended here. Those below are called by the inbox,
+ * or at the end of a fence, with the lock held. */
 static void asked(struct osc_rbuf_window *window, int origin, const struct osc_rbuf_header *header)
 {
     struct osc_rbuf_peer *peer = &window->peers[origin];
@@ -122,6 +125,7 @@ static void told(struct osc_rbuf_window *window, int origin, const struct osc_rb
     peer->fence.asked = false;
 }
 
+/* Answers those who wait for the fence that has ended. */
 static void answer_all(struct osc_rbuf_window *window)
 {
     for (int i = 0; i < window->size && window->fence.askers > 0; i++) {
@@ -137,6 +141,7 @@ static void answer_all(struct osc_rbuf_window *window)
 
 /* ---- the fence ---- */
 
+/* The operations of a message of a fence epoch are done. The lock is held. */
 static void received(struct osc_rbuf_window *window, int origin,
                      const struct osc_rbuf_header *header)
 {

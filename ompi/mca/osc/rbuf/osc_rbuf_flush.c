@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * The flushes of a window that are not answered.
+ * Flushes that are not answered (osc_rbuf_flush.h), in two lists by number: those of the window,
+ * and those of each peer.
  */
 #include "osc_rbuf_flush.h"
 

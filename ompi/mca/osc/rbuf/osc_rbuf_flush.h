@@ -4,7 +4,7 @@
  * their order. Of a peer, all under the lock:
  *
  *   unflushed   operations that no flush has asked for: packed, or sent in messages that were full;
- *               of each of the two ways (osc_rbuf_way.h)
+ *               of each of the two ways (enum osc_rbuf_way)
  *   flushes     asked for and not answered, each with its number and its way
  *
  * Who flushes waits for those of the numbers so far, of one peer or of all: other threads may ask
@@ -12,7 +12,7 @@
  * thread may give up the lock before its question leaves, and another one's leaves first: the first
  * answer is for all operations of both.
  *
- * Owns all of these. The lock is held.
+ * Owns `flush` of a window and of its peers. The lock is held.
  */
 #ifndef OSC_RBUF_FLUSH_H
 #define OSC_RBUF_FLUSH_H
@@ -21,31 +21,33 @@
 
 enum { OSC_RBUF_ALL = -1 }; /* targets */
 
-/* A peer gets a packed operation. */
+/* The target gets a packed operation on that way, which no flush has asked for. */
 void osc_rbuf_unflushed(struct osc_rbuf_window *window, int target, enum osc_rbuf_way way);
 
+/* Whether it has operations that no flush has asked for. */
 static inline bool osc_rbuf_is_unflushed(const struct osc_rbuf_peer *peer)
 {
     return peer->flush.unflushed[OSC_RBUF_BY_MPI] || peer->flush.unflushed[OSC_RBUF_BY_AM];
 }
 
-/* A flush asks for all that is unflushed: nothing is any more. Something was. */
+/* A flush asks for everything that is unflushed of a peer, which has something: then nothing is. */
 void osc_rbuf_flush_asked(struct osc_rbuf_peer *peer);
 
-/* One that the target is asked for now; NULL without memory. */
+/* A flush that the target is about to be asked for; NULL without memory. This file frees it, when
+ * it is answered or ended. */
 struct osc_rbuf_flush *osc_rbuf_flush_begin(struct osc_rbuf_window *window, int target,
                                             enum osc_rbuf_way way);
 
-/* No answer will come. */
+/* No answer will come: frees it. */
 void osc_rbuf_flush_end(struct osc_rbuf_window *window, int target, struct osc_rbuf_flush *flush);
 
-/* A peer has answered a flush, the way it was asked. */
+/* The target has answered the oldest flush of that way. */
 void osc_rbuf_flushed(struct osc_rbuf_window *window, int target, enum osc_rbuf_way way);
 
-/* Whether all of the target, or of OSC_RBUF_ALL, up to that number are answered. */
+/* Whether the flushes up to that number are answered: of the target, or of OSC_RBUF_ALL. */
 bool osc_rbuf_is_flushed(const struct osc_rbuf_window *window, int target, uint64_t number);
 
-/* Whether all of the target are. */
+/* Whether all flushes of the target are answered. */
 bool osc_rbuf_is_answered(struct osc_rbuf_window *window, int target);
 
 #endif

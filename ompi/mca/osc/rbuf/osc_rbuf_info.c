@@ -9,7 +9,8 @@
  *   accumulate_ops       changes nothing: packed operations are atomic with all others of the
  *                        window, whatever they are
  *
- * Open MPI calls from MPI_Win_set_info(), with no lock held.
+ * Owns `info` of a window. The lock guards `ordered`; the texts are for calls of info alone. Open
+ * MPI calls from MPI_Win_set_info(), with no lock held.
  */
 #include "osc_rbuf_info.h"
 
@@ -41,7 +42,7 @@ static const struct pair {
                   {"war", OSC_RBUF_WRITE_READ},
                   {"waw", OSC_RBUF_WRITE_WRITE}};
 
-/* Each key once. */
+/* Says once for each key that its value is unknown. */
 static void say_bad(const char *key, const char *value, const char *range, bool *said)
 {
     const char *const values[MCA_BTL_RBUF_HELP_VALUES] = {opal_process_info.nodename, key, value,

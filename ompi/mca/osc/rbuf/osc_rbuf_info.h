@@ -8,7 +8,7 @@
 #include "osc_rbuf_window.h"
 
 /* Heeds MPI's info keys of accumulates, those that the window has and those that it will get. The
- * window is listed, and no lock is held. */
+ * window is listed (osc_rbuf_windows.h), and no lock is held. */
 void osc_rbuf_info_heed(struct osc_rbuf_window *window);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Packing and sending messages (osc_rbuf_message.h).
+ * Packing and sending messages (osc_rbuf_message.h). Owns `packing` and `under_way` of a peer, with
+ * osc_rbuf_am.c and osc_rbuf_comm.c (osc_rbuf_window.h).
  */
 #include "osc_rbuf_message.h"
 
@@ -85,7 +86,7 @@ int osc_rbuf_send(struct osc_rbuf_window *window, int target, enum osc_rbuf_kind
     return osc_rbuf_buffer_send(window, target, kind, buffer);
 }
 
-/* Whether the target takes another message that may stay packed. */
+/* Whether a message that may as well be late leaves at once. */
 static bool may_leave(const struct osc_rbuf_window *window, int target)
 {
     return window->peers[target].under_way < UNDER_WAY_MOST;
@@ -125,7 +126,7 @@ void osc_rbuf_send_late(struct osc_rbuf_comm *comm)
     }
 }
 
-/* The kind of a message that leaves as it is full. */
+/* The kind of a message that leaves since it is full. */
 static enum osc_rbuf_kind full_of(const struct osc_rbuf_window *window)
 {
     switch (window->access) {

@@ -2,6 +2,9 @@
 /*
  * Windows begin and end: what their processes tell each other, the regions of a dynamic one, and
  * the functions that Open MPI calls from then on.
+ *
+ * Makes and frees all state of a window. Owns what does not change in between, the regions, and
+ * what peers have told. No lock is held by who calls.
  */
 #include "osc_rbuf_module.h"
 
@@ -19,6 +22,7 @@
 #include "osc_rbuf_params.h"
 #include "osc_rbuf_passive.h"
 #include "osc_rbuf_put_get.h"
+#include "osc_rbuf_scatter.h"
 #include "osc_rbuf_sync.h"
 #include "osc_rbuf_windows.h"
 
@@ -98,6 +102,7 @@ static int region_detach(ompi_win_t *win, const void *base)
 
 /* ---- windows begin and end ---- */
 
+/* Also of a window that was made in part. Nobody finds it any more. */
 static void window_free(struct osc_rbuf_window *window)
 {
     struct osc_rbuf_region *region;
@@ -111,8 +116,7 @@ static void window_free(struct osc_rbuf_window *window)
         free(region);
     }
     for (int i = 0; window->peers != NULL && i < window->size; i++) {
-        free(window->peers[i].description);
-        osc_rbuf_forget_type(&window->peers[i]);
+        osc_rbuf_scatter_forget(&window->peers[i]);
     }
     free(window->peers);
     free(window->fence.sums);
@@ -134,6 +138,8 @@ static int module_free(ompi_win_t *win)
     return status;
 }
 
+/* What is not replaced stays below's, as rput and rget, and with `passive` off flushes and
+ * accumulates with requests. */
 static void replace_functions(ompi_osc_base_module_t *module)
 {
     module->osc_win_attach = region_attach;
@@ -165,6 +171,7 @@ static void replace_functions(ompi_osc_base_module_t *module)
     }
 }
 
+/* NULL without memory. What is not set here is 0 or empty. */
 static struct osc_rbuf_window *window_new(ompi_win_t *win, void *base, MPI_Comm comm, int flavor)
 {
     struct osc_rbuf_window *window = calloc(1, sizeof(*window));
@@ -203,7 +210,7 @@ int osc_rbuf_module_attach(ompi_win_t *win, void *base, size_t bytes,
         told.displacement_unit = 1;
     }
     told.ready = (!shares || osc_rbuf_comm_join(window, comm) == MPI_SUCCESS) && window != NULL &&
-                 osc_rbuf_below_opens(window);
+                 osc_rbuf_below_can_open(window);
     told.key = told.ready ? osc_rbuf_am_open(window) : 0;
     status = exchange(window, comm, &told);
     if (status == MPI_SUCCESS && !shares) {

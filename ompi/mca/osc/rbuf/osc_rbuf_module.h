@@ -28,8 +28,9 @@
 
 /* Puts this component in front of the one that win's module belongs to. Collective over comm; on
  * all processes or on none. What fails leaves the window as it is, and returns an error of Open
- * MPI. `comm_id` is that of the communicator that its messages take, alike at all processes
- * (osc_rbuf_comm.h). */
+ * MPI. The window has `bytes` at `base`, which stay the program's, or none if it is dynamic.
+ * `displacement_unit` is in bytes. `comm_id` is that of the communicator that its messages take,
+ * alike at all processes (osc_rbuf_comm.h). No lock is held. MPI_Win_free frees everything. */
 int osc_rbuf_module_attach(ompi_win_t *win, void *base, size_t bytes,
                            osc_rbuf_unit_t displacement_unit, MPI_Comm comm, long comm_id,
                            int flavor);

@@ -4,7 +4,11 @@
  * ABI: there these names are those of a library with other handles and another MPI_Status.
  *
  * Errors are MPI's or Open MPI's, which MPI's functions return to programs as MPI's. No error
- * handler is called. No state; any thread.
+ * handler is called.
+ *
+ * State is a table of predefined types and operations, for rbuf's thread:
+ * osc_rbuf_know_predefined() fills it. The functions that turn types and operations into numbers
+ * and back want the lock held. All others may be called by any thread.
  */
 #ifndef OSC_RBUF_MPI_H
 #define OSC_RBUF_MPI_H
@@ -17,10 +21,11 @@
 
 #include "mpi.h"
 
-/* A communicator of the same processes, without what the program has attached to it. */
-int osc_rbuf_comm_copy(MPI_Comm comm, MPI_Comm *copy);
-
 /* ---- collective over a communicator ---- */
+
+/* A communicator of the same processes, without what the program has attached to it. The caller
+ * frees it by ompi_comm_free(). */
+int osc_rbuf_comm_copy(MPI_Comm comm, MPI_Comm *copy);
 
 int osc_rbuf_barrier(MPI_Comm comm);
 
@@ -37,6 +42,7 @@ int osc_rbuf_sum_for_each(MPI_Comm comm, const int *values, int *mine, int count
 
 enum { OSC_RBUF_MOST_TAG = 0x3fffffff };
 
+/* `data` stays the caller's, and in use until the request is complete. */
 int osc_rbuf_isend(MPI_Comm comm, int target, int tag, const void *data, size_t bytes,
                    MPI_Request *request);
 int osc_rbuf_irecv(MPI_Comm comm, void *data, size_t bytes, MPI_Request *request);
@@ -49,8 +55,8 @@ MPI_Datatype osc_rbuf_type_of(int32_t number); /* NULL: there is none */
 int32_t osc_rbuf_op_number(MPI_Op op);
 MPI_Op osc_rbuf_op_of(int32_t number); /* NULL: there is none */
 
-/* From now on those that MPI itself has are found without Open MPI's tables: by any thread that
- * holds the lock. */
+/* Fills the table. From now on predefined ones with low numbers are found without Open MPI's own
+ * tables, which may move while a program makes types: so rbuf's thread may look for them. */
 void osc_rbuf_know_predefined(void);
 
 /* Whether both are found so. */

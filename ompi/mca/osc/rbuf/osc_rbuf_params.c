@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * The table of parameters: names, ranges, defaults and texts.
+ * Parameters: names, ranges, defaults and texts, and how values are read.
  */
 #include "osc_rbuf_params.h"
 
@@ -20,10 +20,13 @@ enum { LEAST_MESSAGE = 512, MOST_MESSAGE = OSC_RBUF_MOST_MESSAGE, AUTO_LIMIT = 8
 #define LIMIT_RANGE        "bytes, 0 to 64 less than message_size, or auto"
 #define MESSAGE_SIZE_RANGE "bytes, 512 to 1M"
 
-/* Sizes are texts: Open MPI's own reader takes 12.5k for 12. */
-struct osc_rbuf_params osc_rbuf_params = {
-    .passive = true, .active_messages = true, .aggregate_text = AUTO, .message_size_text = "16000"};
-static const char *limit_text = AUTO;
+struct osc_rbuf_params osc_rbuf_params = {.passive = true, .active_messages = true};
+
+/* Open MPI's: it gives an empty value as NULL. Sizes are texts since its own reader takes 12.5k for
+ * 12. */
+static const char *given_aggregate = AUTO;
+static const char *given_limit = AUTO;
+static const char *given_message_size = "16000";
 
 static void register_var(const mca_base_component_t *component, const char *name,
                          mca_base_var_type_t type, void *value, const char *text)
@@ -35,7 +38,7 @@ static void register_var(const mca_base_component_t *component, const char *name
 void osc_rbuf_params_register(const mca_base_component_t *component)
 {
     register_var(
-        component, "aggregate", MCA_BASE_VAR_TYPE_STRING, &osc_rbuf_params.aggregate_text,
+        component, "aggregate", MCA_BASE_VAR_TYPE_STRING, &given_aggregate,
         "Small one-sided operations of fence and post-start-complete-wait epochs travel packed, "
         "together with the synchronisation, in one message for each target (" AGGREGATE_RANGE
         "). auto: those of windows whose processes are on several nodes; inside a node shared "
@@ -56,12 +59,11 @@ void osc_rbuf_params_register(const mca_base_component_t *component)
                  "not be 0. Those of derived types, of types with holes and of more than one "
                  "message do not, nor those for processes that another transport reaches. Each "
                  "process says for itself whether it takes any (on or off; default: on)");
-    register_var(component, "limit", MCA_BASE_VAR_TYPE_STRING, &limit_text,
+    register_var(component, "limit", MCA_BASE_VAR_TYPE_STRING, &given_limit,
                  "Longest put or get that is packed; longer ones are written and read by the "
                  "adapter. Accumulates are packed whatever they take (" LIMIT_RANGE
                  "). auto: 8k, or what a message has room for (default: auto)");
-    register_var(component, "message_size", MCA_BASE_VAR_TYPE_STRING,
-                 &osc_rbuf_params.message_size_text,
+    register_var(component, "message_size", MCA_BASE_VAR_TYPE_STRING, &given_message_size,
                  "Length of a packed message. Best is what is sent eagerly at once: see "
                  "btl_rbuf_control_size (" MESSAGE_SIZE_RANGE "; default: 16000)");
 }
@@ -77,6 +79,11 @@ size_t osc_rbuf_room(void)
     return (osc_rbuf_params.message_size - sizeof(struct osc_rbuf_header) -
             sizeof(struct osc_rbuf_record)) &
            ~(size_t) 7;
+}
+
+static const char *text_of(const char *given)
+{
+    return given != NULL ? given : "";
 }
 
 static void refuse(const char *name, const char *value, const char *range)
@@ -124,22 +131,26 @@ static bool read_aggregate(const char *text, enum osc_rbuf_aggregate *aggregate)
 
 static bool read_message(struct osc_rbuf_params *params)
 {
+    const char *limit = text_of(given_limit);
+
     if (!read_size("message_size", params->message_size_text, LEAST_MESSAGE, MOST_MESSAGE,
                    MESSAGE_SIZE_RANGE, &params->message_size)) {
         return false;
     }
     params->message_size &= ~(size_t) 7;
-    if (strcmp(limit_text, AUTO) == 0) {
+    if (strcmp(limit, AUTO) == 0) {
         params->limit = osc_rbuf_room() < AUTO_LIMIT ? osc_rbuf_room() : AUTO_LIMIT;
         return true;
     }
-    return read_size("limit", limit_text, 0, osc_rbuf_room(), LIMIT_RANGE, &params->limit);
+    return read_size("limit", limit, 0, osc_rbuf_room(), LIMIT_RANGE, &params->limit);
 }
 
 void osc_rbuf_params_read(void)
 {
     struct osc_rbuf_params *params = &osc_rbuf_params;
 
+    params->aggregate_text = text_of(given_aggregate);
+    params->message_size_text = text_of(given_message_size);
     if (!read_aggregate(params->aggregate_text, &params->aggregate) ||
         (params->aggregate != OSC_RBUF_AGGREGATE_OFF && !read_message(params))) {
         params->aggregate = OSC_RBUF_AGGREGATE_OFF;

@@ -9,6 +9,9 @@
  * What has come as a message of MPI is done while the target is inside of MPI: a target that
  * computes lets its origins wait at their flush. What has come as an active message rbuf's thread
  * does meanwhile (osc_rbuf_am.h).
+ *
+ * Owns `locks` of a window and of its peers. osc_rbuf_flush.c has what is asked for and not
+ * answered.
  */
 #include "osc_rbuf_passive.h"
 
@@ -66,7 +69,7 @@ int osc_rbuf_passive_lock_all(int mode, ompi_win_t *win)
 
 /* ---- flushes ---- */
 
-/* On one of the ways. The lock may be given up in the second. */
+/* Asks on one of the ways. The lock is held; an active message may have it given up. */
 static int ask_by(struct osc_rbuf_window *window, int target, enum osc_rbuf_way way)
 {
     struct osc_rbuf_flush *flush = osc_rbuf_flush_begin(window, target, way);
@@ -83,7 +86,7 @@ static int ask_by(struct osc_rbuf_window *window, int target, enum osc_rbuf_way 
     return status;
 }
 
-int osc_rbuf_ask(struct osc_rbuf_window *window, int target)
+int osc_rbuf_passive_ask(struct osc_rbuf_window *window, int target)
 {
     struct osc_rbuf_peer *peer = &window->peers[target];
     const bool by_mpi = peer->flush.unflushed[OSC_RBUF_BY_MPI],
@@ -108,7 +111,7 @@ static int ask(struct osc_rbuf_window *window, int target)
     int status;
 
     osc_rbuf_lock();
-    status = osc_rbuf_ask(window, target);
+    status = osc_rbuf_passive_ask(window, target);
     osc_rbuf_unlock();
     return status;
 }
@@ -121,7 +124,7 @@ static int ask_all(struct osc_rbuf_window *window)
 
     osc_rbuf_lock();
     while ((peer = LIST_FIRST(&window->flush.unflushed)) != NULL && status == OMPI_SUCCESS) {
-        status = osc_rbuf_ask(window, (int) (peer - window->peers));
+        status = osc_rbuf_passive_ask(window, (int) (peer - window->peers));
     }
     osc_rbuf_unlock();
     return status;
@@ -192,7 +195,7 @@ int osc_rbuf_flush_local_all(ompi_win_t *win)
     return has_answers(window) ? osc_rbuf_flush_all(win) : window->below.osc_flush_local_all(win);
 }
 
-/* ---- the end of an epoch: what is packed is done before the target may be another's ---- */
+/* ---- the end of an epoch: what is packed is done before another process may get the lock ---- */
 
 int osc_rbuf_passive_unlock(int target, ompi_win_t *win)
 {
@@ -218,6 +221,7 @@ int osc_rbuf_passive_unlock_all(ompi_win_t *win)
     return status == OMPI_SUCCESS ? unlocked : status;
 }
 
+/* A target has answered a flush by a message of MPI. The lock is held. */
 static void done(struct osc_rbuf_window *window, int origin, const struct osc_rbuf_header *header)
 {
     (void) header;

@@ -6,6 +6,9 @@
  *     few bytes without gaps at the target: as bytes
  *     many short pieces there: as an accumulate that replaces, and one that only reads. Below, each
  *     piece would be a request of the adapter
+ *
+ * All others go below, also what MPI forbids: osc_rbuf_pass() or below refuses it. No state. The
+ * lock is taken for what is packed, and given up before a call below.
  */
 #include "osc_rbuf_put_get.h"
 
@@ -29,9 +32,8 @@ static size_t data_bytes(const struct osc_rbuf_target *target)
     return bytes * (size_t) target->count;
 }
 
-/* Whether a put or get of so many bytes is packed; nothing is, wherever it points. The lock is
- * held.
- */
+/* Whether a put or get of so many bytes is packed as bytes. One of none is, wherever it points:
+ * there is nothing to do. The lock is held. */
 static bool is_packed(const struct osc_rbuf_window *window, const struct osc_rbuf_target *target,
                       size_t bytes)
 {
@@ -41,12 +43,12 @@ static bool is_packed(const struct osc_rbuf_window *window, const struct osc_rbu
                            osc_rbuf_is_inside(window, target)));
 }
 
-/* Of `limit`: longer pieces go below, where each costs what it costs to pack so many bytes. What
- * takes more messages does so as well: it needs no memory there. */
+/* Pieces longer than this part of `limit` go below, where each costs what it costs to pack so many
+ * bytes. So does what takes more messages than that: it needs no memory there. */
 enum { PIECES_IN_LIMIT = 8, MOST_MESSAGES = 16 };
 
-/* Whether one that is not packed so has short pieces at the target, all of one predefined type. The
- * lock is held. */
+/* Whether a put or get that is_packed() leaves has short pieces at the target, all of one
+ * predefined type. The lock is held. */
 static bool is_scattered(const struct osc_rbuf_window *window, const struct osc_rbuf_target *target,
                          size_t bytes)
 {
@@ -61,15 +63,15 @@ static bool is_scattered(const struct osc_rbuf_window *window, const struct osc_
 }
 
 /* What becomes of a put or get. */
-enum way { WAY_BYTES, WAY_PIECES, WAY_BELOW };
+enum plan { PLAN_BYTES, PLAN_PIECES, PLAN_BELOW };
 
-static enum way way_of(const struct osc_rbuf_window *window, const struct osc_rbuf_target *target,
-                       size_t bytes)
+static enum plan plan_of(const struct osc_rbuf_window *window, const struct osc_rbuf_target *target,
+                         size_t bytes)
 {
     if (is_packed(window, target, bytes)) {
-        return WAY_BYTES;
+        return PLAN_BYTES;
     }
-    return is_scattered(window, target, bytes) ? WAY_PIECES : WAY_BELOW;
+    return is_scattered(window, target, bytes) ? PLAN_PIECES : PLAN_BELOW;
 }
 
 static uint64_t first_byte(const struct osc_rbuf_target *target)
@@ -92,7 +94,7 @@ static int put_packed(struct osc_rbuf_window *window, const void *origin, osc_rb
     const struct osc_rbuf_elements elements = as_bytes(bytes);
     struct osc_rbuf_record *record;
 
-    osc_rbuf_make_way(window, target->rank, 1, bytes);
+    osc_rbuf_make_room(window, target->rank, 1, bytes);
     record = osc_rbuf_record_for(window, target, OSC_RBUF_PUT, bytes);
     if (record == NULL) {
         return OMPI_ERR_OUT_OF_RESOURCE;
@@ -109,20 +111,20 @@ int osc_rbuf_put(const void *origin, osc_rbuf_count_t origin_count, MPI_Datatype
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
     const struct osc_rbuf_target target = {rank, displacement, target_count, target_type};
     const size_t bytes = data_bytes(&target);
-    enum way way;
+    enum plan plan;
     int status = OMPI_SUCCESS;
 
     osc_rbuf_lock();
-    way = way_of(window, &target, bytes);
-    if (way == WAY_BYTES && bytes > 0) {
+    plan = plan_of(window, &target, bytes);
+    if (plan == PLAN_BYTES && bytes > 0) {
         status = put_packed(window, origin, origin_count, origin_type, &target, bytes);
     }
     osc_rbuf_unlock();
-    if (way == WAY_PIECES) {
+    if (plan == PLAN_PIECES) {
         return osc_rbuf_accumulate(origin, origin_count, origin_type, rank, displacement,
                                    target_count, target_type, MPI_REPLACE, win);
     }
-    if (way == WAY_BELOW) {
+    if (plan == PLAN_BELOW) {
         status = osc_rbuf_pass(window, rank);
         return status != OMPI_SUCCESS
                    ? status
@@ -140,7 +142,7 @@ static int get_packed(struct osc_rbuf_window *window, void *origin, osc_rbuf_cou
     struct osc_rbuf_record *record;
     int result;
 
-    osc_rbuf_make_way(window, target->rank, 1, 0);
+    osc_rbuf_make_room(window, target->rank, 1, 0);
     record = osc_rbuf_record_for(window, target, OSC_RBUF_NOTHING, 0);
     result = record != NULL ? osc_rbuf_result_new(window, origin, count, type, &elements) : -1;
     if (result < 0) {
@@ -161,20 +163,20 @@ int osc_rbuf_get(void *origin, osc_rbuf_count_t origin_count, MPI_Datatype origi
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
     const struct osc_rbuf_target target = {rank, displacement, target_count, target_type};
     const size_t bytes = data_bytes(&target);
-    enum way way;
+    enum plan plan;
     int status = OMPI_SUCCESS;
 
     osc_rbuf_lock();
-    way = way_of(window, &target, bytes);
-    if (way == WAY_BYTES && bytes > 0) {
+    plan = plan_of(window, &target, bytes);
+    if (plan == PLAN_BYTES && bytes > 0) {
         status = get_packed(window, origin, origin_count, origin_type, &target, bytes);
     }
     osc_rbuf_unlock();
-    if (way == WAY_PIECES) {
+    if (plan == PLAN_PIECES) {
         return osc_rbuf_get_accumulate(NULL, 0, MPI_BYTE, origin, origin_count, origin_type, rank,
                                        displacement, target_count, target_type, MPI_NO_OP, win);
     }
-    if (way == WAY_BELOW) {
+    if (plan == PLAN_BELOW) {
         status = osc_rbuf_pass(window, rank);
         return status != OMPI_SUCCESS
                    ? status

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Puts and gets, as MPI calls them. Errors are MPI's or Open MPI's.
+ * Puts and gets, as MPI calls them. Errors are MPI's or Open MPI's. The program may change the
+ * origin of a packed put when the call returns. All other memory is in use as long as MPI says. No
+ * lock is held.
  */
 #ifndef OSC_RBUF_PUT_GET_H
 #define OSC_RBUF_PUT_GET_H

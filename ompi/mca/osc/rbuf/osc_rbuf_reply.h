@@ -19,9 +19,11 @@ struct osc_rbuf_reply {
  * was sent has left. */
 struct osc_rbuf_record *osc_rbuf_reply_append(struct osc_rbuf_reply *reply, size_t bytes);
 
+/* Sends what there is. If that fails the peer is lost. */
 void osc_rbuf_reply_send(struct osc_rbuf_reply *reply);
 
-/* Says besides that all operations up to a flush are done. */
+/* The same, and says, also without results, that all operations up to a flush are done. If that
+ * fails the window has the error. */
 void osc_rbuf_reply_done(struct osc_rbuf_reply *reply);
 
 #endif

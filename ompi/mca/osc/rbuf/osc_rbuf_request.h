@@ -7,7 +7,8 @@
  *   made --MPI_Request_free, which MPI forbids--> forgotten --result or error--> gone
  *
  * The result has it from when it is made to when it is complete (osc_rbuf_results.h), MPI from when
- * the call returns.
+ * the call returns. The lock guards whether it is forgotten. It is not held but where a function
+ * says so.
  */
 #ifndef OSC_RBUF_REQUEST_H
 #define OSC_RBUF_REQUEST_H
@@ -16,13 +17,13 @@
 
 #include "ompi/request/request.h"
 
-/* NULL: there is no memory. */
+/* One that is not complete; NULL without memory. */
 MPI_Request osc_rbuf_request_new(ompi_win_t *win);
 
-/* With MPI's error, or MPI_SUCCESS. The lock is held. */
+/* Completes it, with MPI's error or MPI_SUCCESS. It is MPI's alone then. The lock is held. */
 void osc_rbuf_request_complete(MPI_Request request, int error);
 
-/* One that the program never gets, and that no result has. */
+/* Frees one that the program never gets, and that no result has. */
 void osc_rbuf_request_drop(MPI_Request request);
 
 #endif

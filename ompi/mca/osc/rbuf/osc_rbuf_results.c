@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * Results (osc_rbuf_results.h). One that does not lie in one piece is collected in an array first.
- * The type is retained: a program may free it while its operation is under way.
+ * The type is retained: a program may free it while its operation is under way. Owns `results` of a
+ * window, and each result until it has come.
  */
 #include "osc_rbuf_results.h"
 

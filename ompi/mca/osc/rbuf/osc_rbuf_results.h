@@ -9,7 +9,8 @@
 #include "osc_rbuf_elements.h"
 #include "osc_rbuf_window.h"
 
-/* A result for `count` of `type` at an address, of `elements` in all. Its number, or -1. */
+/* A result for `count` of `type` at an address, of `elements` in all. The memory is the program's,
+ * and in use until the result has come. Its number, or -1 without memory. */
 int osc_rbuf_result_new(struct osc_rbuf_window *window, void *address, size_t count,
                         MPI_Datatype type, const struct osc_rbuf_elements *elements);
 
@@ -17,10 +18,10 @@ int osc_rbuf_result_new(struct osc_rbuf_window *window, void *address, size_t co
 void osc_rbuf_result_came(struct osc_rbuf_window *window, int number, size_t offset,
                           const void *data, size_t bytes);
 
-/* They will not, for an error of MPI, which becomes the window's. */
+/* They will not, for an error of MPI, which becomes the request's, or else the window's. */
 void osc_rbuf_result_lost(struct osc_rbuf_window *window, int number, size_t bytes, int error);
 
-/* A request ends with the result, and has its error. The result must not be there yet. */
+/* A request ends with the result, and has its error. The result must not have come yet. */
 void osc_rbuf_result_request(struct osc_rbuf_window *window, int number, MPI_Request request);
 
 #endif

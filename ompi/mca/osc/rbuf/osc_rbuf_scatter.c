@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * Messages where they arrive (osc_rbuf_scatter.h): operations are done on the window in their
- * order, results go back together. Since all packed accumulates are done here, one after another,
- * each is atomic.
+ * order, results go back together. All packed accumulates are done here, by one thread at a time,
+ * since it holds the lock: so each is atomic with all others.
+ *
+ * Owns `description`, `type` and `cursor` of a peer: the derived type that the peer's operations
+ * use until it describes another one.
  */
 #include "osc_rbuf_scatter.h"
 
@@ -34,7 +37,8 @@ static unsigned char *address_of(const struct osc_rbuf_window *window, int64_t d
                                            window->peers[window->rank].displacement_unit));
 }
 
-/* `first` is the offset of the data, or the error if there are none. False: not now. */
+/* Appends a result of `bytes` to the reply. `first` is the offset of its data, or MPI's error if
+ * there are none. False: not now. */
 static bool answer_with(struct osc_rbuf_reply *reply, const struct osc_rbuf_record *asked,
                         uint64_t first, const void *data, size_t payload, size_t bytes)
 {
@@ -54,7 +58,7 @@ static bool answer_with(struct osc_rbuf_reply *reply, const struct osc_rbuf_reco
     return true;
 }
 
-/* What is this process's own needs no message. */
+/* A result with data. One for this process itself needs no message. False: not now. */
 static bool answer(struct osc_rbuf_reply *reply, const struct osc_rbuf_record *asked,
                    const void *data, size_t bytes, uint64_t offset)
 {
@@ -89,6 +93,19 @@ static bool fail(const struct operation *operation, struct osc_rbuf_reply *reply
     return answer_with(reply, record, (uint64_t) error, NULL, 0, bytes);
 }
 
+/* A description of a duplicate of a predefined type makes that type itself, which is not ours. */
+void osc_rbuf_scatter_forget(struct osc_rbuf_peer *peer)
+{
+    osc_rbuf_cursor_free(peer->cursor);
+    peer->cursor = NULL;
+    if (peer->type != NULL && !ompi_datatype_is_predefined(peer->type)) {
+        OBJ_RELEASE(peer->type);
+    }
+    peer->type = NULL;
+    free(peer->description);
+    peer->description = NULL;
+}
+
 /* A piece of the description of a derived type; the last one makes it. Without memory there is no
  * type, which what follows will find. */
 static void describe(const struct operation *operation)
@@ -98,8 +115,7 @@ static void describe(const struct operation *operation)
     void *description;
 
     if (record->first == 0) {
-        osc_rbuf_forget_type(origin);
-        free(origin->description);
+        osc_rbuf_scatter_forget(origin);
         origin->description = malloc(record->wanted);
     }
     if (origin->description == NULL || record->first + record->payload > record->wanted) {
@@ -227,7 +243,8 @@ static struct osc_rbuf_cursor *cursor_for(const struct operation *operation,
                : NULL;
 }
 
-/* The same of one piece alone. What has to come again goes the long way, as does what follows. */
+/* As accumulate_apart(), of one piece alone, at the cursor. A piece that has to come again has lost
+ * the cursor: it goes the long way then, as do those behind it. */
 static enum outcome accumulate_piece(const struct operation *operation,
                                      const struct osc_rbuf_elements *elements,
                                      const struct place *place, struct osc_rbuf_reply *reply)
@@ -371,7 +388,7 @@ static bool perform_all(struct osc_rbuf_buffer *message, struct osc_rbuf_reply *
     return goes_on;
 }
 
-/* The same, and sends what comes of it. */
+/* As osc_rbuf_perform_t of osc_rbuf_inbox.h. */
 static bool perform_and_reply(struct osc_rbuf_window *window, struct osc_rbuf_buffer *message)
 {
     struct osc_rbuf_reply reply = {.window = window, .origin = message->origin};

@@ -20,7 +20,8 @@
  *   the post has it   an origin that has waited for PATIENCE_NS asks about the post; once it is
  *                     made the target says that it was not checked, and both return the error
  *
- * Owns `sync` of a window and of its peers. All under the lock.
+ * Owns `sync` of a window and of its peers. The lock guards what messages change of it. `targets`
+ * and their number, and `unchecked`, change in start and complete alone.
  */
 #include "osc_rbuf_sync.h"
 
@@ -52,7 +53,7 @@ static int send_post(struct osc_rbuf_window *window, int origin, enum osc_rbuf_k
     return osc_rbuf_send_header(window, origin, header);
 }
 
-/* A peer's post is known. */
+/* A peer's post is known. The lock is held, as in all functions that the inbox calls. */
 static void opened(struct osc_rbuf_window *window, int target, const struct osc_rbuf_header *header)
 {
     window->peers[target].sync.opened = header->fences;
@@ -82,6 +83,7 @@ static void post_asked(struct osc_rbuf_window *window, int origin,
     }
 }
 
+/* Whether the target's post for the epoch that goes on is known. The lock is held. */
 static bool is_open(struct osc_rbuf_window *window, int target)
 {
     const struct osc_rbuf_peer *peer = &window->peers[target];
@@ -143,7 +145,7 @@ void osc_rbuf_await_post(struct osc_rbuf_window *window, int target)
     }
 }
 
-void osc_rbuf_make_way(struct osc_rbuf_window *window, int target, size_t records, size_t bytes)
+void osc_rbuf_make_room(struct osc_rbuf_window *window, int target, size_t records, size_t bytes)
 {
     const struct osc_rbuf_buffer *packing = window->peers[target].packing[OSC_RBUF_BY_MPI];
     const size_t used = packing != NULL ? packing->used : sizeof(packing->header);
@@ -181,7 +183,8 @@ static int *ranks_of(const struct osc_rbuf_window *window, MPI_Group group, int 
     return ours;
 }
 
-/* Opens the window for an origin. The complete of one that has not waited for it may have come. */
+/* Opens the window for an origin. The complete of one that has not waited for it may have come. The
+ * lock is held. */
 static int expose(struct osc_rbuf_window *window, int origin)
 {
     struct osc_rbuf_peer *peer = &window->peers[origin];
@@ -255,7 +258,7 @@ static bool all_answered(struct osc_rbuf_window *window, int unused)
     return window->results.unanswered == 0;
 }
 
-/* The last message of the epoch to one target, whose window is open by then. */
+/* Sends the last message of the epoch to one target, once its window is open. */
 static int complete_target(struct osc_rbuf_window *window, int target)
 {
     struct osc_rbuf_peer *peer = &window->peers[target];
@@ -277,10 +280,31 @@ static int complete_target(struct osc_rbuf_window *window, int target)
     return status;
 }
 
+/* Ends the access epoch, and returns its error. The lock is held. */
+static int end_access(struct osc_rbuf_window *window)
+{
+    const int status = window->sync.unlike_posts ? MPI_ERR_RMA_SYNC : MPI_SUCCESS;
+
+    window->access = OSC_RBUF_ACCESS_NONE;
+    free(window->sync.targets);
+    window->sync.targets = NULL;
+    window->sync.target_count = 0;
+    return status;
+}
+
+/* The error of operations, which is told once, or else the epoch's. The lock is held. */
+static int first_error(struct osc_rbuf_window *window, int epoch)
+{
+    const int error = window->error;
+
+    window->error = MPI_SUCCESS;
+    return error != MPI_SUCCESS ? error : epoch;
+}
+
 int osc_rbuf_complete(ompi_win_t *win)
 {
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
-    int status;
+    int status, epoch;
 
     if (window->access != OSC_RBUF_ACCESS_GROUP) {
         return OMPI_ERR_RMA_SYNC;
@@ -292,14 +316,13 @@ int osc_rbuf_complete(ompi_win_t *win)
     if (status == MPI_SUCCESS) {
         osc_rbuf_wait(window, all_answered, 0);
     }
-    window->access = OSC_RBUF_ACCESS_NONE;
-    free(window->sync.targets);
-    window->sync.targets = NULL;
-    window->sync.target_count = 0;
+    osc_rbuf_lock();
+    epoch = end_access(window);
     if (status == MPI_SUCCESS) {
-        status = osc_rbuf_take_error(window);
+        status = first_error(window, epoch);
     }
-    return status == MPI_SUCCESS && window->sync.unlike_posts ? MPI_ERR_RMA_SYNC : status;
+    osc_rbuf_unlock();
+    return status;
 }
 
 /* A peer's epoch is over. One that comes before its post counts for that. */
@@ -322,7 +345,7 @@ static bool all_completed(struct osc_rbuf_window *window, int unused)
     return window->sync.completes >= window->sync.exposed;
 }
 
-/* Returns its error. The lock is held. */
+/* Ends the exposure epoch, and returns its error. The lock is held. */
 static int end_exposure(struct osc_rbuf_window *window)
 {
     const int status = window->sync.unlike_starts ? MPI_ERR_RMA_SYNC : MPI_SUCCESS;
@@ -336,31 +359,28 @@ static int end_exposure(struct osc_rbuf_window *window)
 int osc_rbuf_wait_completes(ompi_win_t *win)
 {
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
-    int status, error;
+    int status;
 
     osc_rbuf_wait(window, all_completed, 0);
     osc_rbuf_lock();
-    status = end_exposure(window);
+    status = first_error(window, end_exposure(window));
     osc_rbuf_unlock();
-    error = osc_rbuf_take_error(window);
-    return error == MPI_SUCCESS ? status : error;
+    return status;
 }
 
 int osc_rbuf_test_completes(ompi_win_t *win, int *flag)
 {
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
-    int status = OMPI_SUCCESS, error = OMPI_SUCCESS;
+    int status = OMPI_SUCCESS;
 
     opal_progress();
     osc_rbuf_lock();
     *flag = all_completed(window, 0);
     if (*flag) {
-        status = end_exposure(window);
-        error = window->error;
-        window->error = MPI_SUCCESS;
+        status = first_error(window, end_exposure(window));
     }
     osc_rbuf_unlock();
-    return error == OMPI_SUCCESS ? status : error;
+    return status;
 }
 
 void osc_rbuf_sync_open(void)

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Where an operation goes.
+ * What an operation has to know of its target (osc_rbuf_target.h).
  */
 #include "osc_rbuf_target.h"
 
 #include "ompi/constants.h"
-#include "ompi/datatype/ompi_datatype.h"
 #include "osc_rbuf_below.h"
 #include "osc_rbuf_counters.h"
 #include "osc_rbuf_elements.h"

@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-#include "opal/runtime/opal_progress.h"
 #include "osc_rbuf_am.h"
 #include "osc_rbuf_buffer.h"
 #include "osc_rbuf_flush.h"
@@ -18,13 +17,13 @@ static bool is_done(struct osc_rbuf_window *window, int target)
     return !osc_rbuf_is_unflushed(&window->peers[target]) && osc_rbuf_is_answered(window, target);
 }
 
-/* All operations so far are done, and both ways are free. */
+/* Waits until all operations so far are done: both ways are free then. The lock is given up. */
 static int drain(struct osc_rbuf_window *window, int target)
 {
     int status = MPI_SUCCESS;
 
     while (status == MPI_SUCCESS && !is_done(window, target)) {
-        status = osc_rbuf_ask(window, target);
+        status = osc_rbuf_passive_ask(window, target);
         osc_rbuf_unlock();
         if (status == MPI_SUCCESS) {
             osc_rbuf_wait(window, osc_rbuf_is_answered, target);
@@ -34,6 +33,8 @@ static int drain(struct osc_rbuf_window *window, int target)
     return status;
 }
 
+/* Whether an operation fits behind what is packed, and its answer behind `answer` bytes of others,
+ * in messages of `most` bytes. */
 static bool fits(const struct osc_rbuf_buffer *packing, size_t answer,
                  const struct osc_rbuf_need *need, size_t most)
 {
@@ -90,7 +91,7 @@ static bool joins(const struct osc_rbuf_peer *peer, const struct osc_rbuf_need *
     return packing != NULL && fits(packing, peer->way.answer_bytes, need, peer->way.most);
 }
 
-/* The same, and makes room in its message. */
+/* Decides the way of an operation, and makes room in its message. */
 static int choose_and_make_room(struct osc_rbuf_window *window, int target,
                                 const struct osc_rbuf_need *need)
 {

@@ -14,16 +14,16 @@
 
 #include "osc_rbuf_window.h"
 
-/* What an operation asks of messages. */
+/* What an operation needs of a message. */
 struct osc_rbuf_need {
     bool plain;     /* its type and operation can be done by rbuf's thread */
     unsigned does;  /* OSC_RBUF_READS, OSC_RBUF_WRITES */
     size_t request; /* bytes of its records in the message, padded */
-    size_t answer;  /* likewise of its answer */
+    size_t answer;  /* likewise of its answer; 0: it has no result */
 };
 
 /* Before an operation of a passive epoch is packed: decides its way, and makes room in its message.
- * The lock is held, and may be given up meanwhile. MPI's error. */
+ * The lock is held, and may be given up meanwhile. An error of MPI or Open MPI. */
 int osc_rbuf_way_prepare(struct osc_rbuf_window *window, int target,
                          const struct osc_rbuf_need *need);
 

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * The lock, and what all of a window's files need of it.
+ * Owns the lock. Besides it has what several files need of a window: to wait, to take its error, to
+ * look for a region.
  */
 #include "osc_rbuf_window.h"
 
 #include <pthread.h>
 
-#include "ompi/datatype/ompi_datatype.h"
 #include "opal/runtime/opal_progress.h"
-#include "osc_rbuf_cursor.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
@@ -67,15 +66,4 @@ bool osc_rbuf_is_attached(const struct osc_rbuf_window *window, const unsigned c
         }
     }
     return false;
-}
-
-/* A description of a duplicate of a predefined type makes that type itself, which is not ours. */
-void osc_rbuf_forget_type(struct osc_rbuf_peer *peer)
-{
-    osc_rbuf_cursor_free(peer->cursor);
-    peer->cursor = NULL;
-    if (peer->type != NULL && !ompi_datatype_is_predefined(peer->type)) {
-        OBJ_RELEASE(peer->type);
-    }
-    peer->type = NULL;
 }

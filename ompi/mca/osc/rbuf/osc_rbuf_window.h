@@ -1,10 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * A window and its peers: their state, which the files above share. The owner of each part is
- * named, and changes it alone, but for osc_rbuf_module.c, which makes and frees all. One mutex for
- * all windows, "the lock" everywhere here. It is held while messages are packed, sent and
- * scattered, and never around a function that waits or a call below. rbuf's thread only tries it
- * (osc_rbuf_am.h).
+ * The state of a window and of its peers, which the files above share. osc_rbuf_module.c makes it
+ * and frees it. In between each part has an owner, which is named at the part, and no other file
+ * changes it. Where several files do, the part names all of them.
+ *
+ * One mutex serves all windows: "the lock" in all files here. It is held while messages are packed,
+ * sent and scattered, and never around a call below or a function that waits for a peer. Open MPI's
+ * progress and rbuf's thread only try it (osc_rbuf_windows.c, osc_rbuf_am.c). It guards everything
+ * here, but for two things:
+ *
+ *   - What does not change while the window is in use needs no lock.
+ *   - `access`, `passage`, and what the parts `sync` and `fence` name are touched by the program's
+ *     calls of MPI alone, never by a message. A program does not let a synchronisation and an
+ *     operation of the same epoch run at the same time, nor two synchronisations. So these read it
+ *     without the lock, and end epochs without it.
  */
 #ifndef OSC_RBUF_WINDOW_H
 #define OSC_RBUF_WINDOW_H
@@ -21,19 +30,19 @@
 #include "ompi/win/win.h"
 #include "opal/class/opal_pointer_array.h"
 
-/* Which operations a window is open for here. Passive epochs are below's. */
+/* Which operations a window is open for here (osc_rbuf_sync.c has the states). */
 enum osc_rbuf_access {
     OSC_RBUF_ACCESS_NONE,
     OSC_RBUF_ACCESS_FENCE,  /* all ranks, since a fence */
     OSC_RBUF_ACCESS_GROUP,  /* its targets, since a start */
-    OSC_RBUF_ACCESS_PASSIVE /* between lock and unlock: below, or accumulates packed */
+    OSC_RBUF_ACCESS_PASSIVE /* between lock and unlock: all go below, or accumulates are packed */
 };
 
 /* Sums of a fence for each process: its messages, whether there are any, whether a barrier follows
  * (osc_rbuf_fence.c). */
 enum { OSC_RBUF_SUMS = 3 };
 
-/* The epoch below for what is passed. */
+/* The epoch below for what is passed (osc_rbuf_below.h has the states). */
 enum osc_rbuf_passage { OSC_RBUF_CLOSED, OSC_RBUF_OPENING, OSC_RBUF_OPEN };
 
 struct osc_rbuf_buffer;
@@ -63,12 +72,17 @@ enum {
 
 /* Another process, as this one sees it. */
 struct osc_rbuf_peer {
+    /* osc_rbuf_module.c: what it told when the window was made. */
     uint64_t bytes; /* of its window */
     osc_rbuf_unit_t displacement_unit;
     uint64_t key; /* of its window there; 0: it takes no active messages */
+
+    /* osc_rbuf_message.c. osc_rbuf_am.c takes what it has sent out of `packing`, and
+     * osc_rbuf_comm.c counts what has left. */
     struct osc_rbuf_buffer *packing[OSC_RBUF_WAYS]; /* being filled for it, or NULL */
     unsigned under_way;                             /* messages of MPI for it that have not left */
-    int locks;                                      /* passive epochs that it is open in */
+
+    int locks; /* osc_rbuf_passive.c: passive epochs that it is open in */
 
     /* osc_rbuf_scatter.c */
     unsigned char *description;     /* of the type that its accumulates use, as it comes */
@@ -84,27 +98,26 @@ struct osc_rbuf_peer {
         uint32_t posted;    /* posts of ours for it */
         uint32_t completes; /* that came from it */
         uint32_t asks_post; /* it asks about the post of that number; 0: about none */
-        struct osc_rbuf_header
-            post[2]; /* as they are sent, by turns: the one before may be under way */
+        /* As they are sent: posts by turns, since the one before may be under way. */
+        struct osc_rbuf_header post[2];
         struct osc_rbuf_header post_question;
     } sync;
 
     /* osc_rbuf_fence.c */
     struct {
-        int sent;       /* messages for it in this epoch: counted where they are sent */
+        int sent;       /* messages for it in this epoch: osc_rbuf_message.c counts them */
         uint64_t ended; /* fences that have ended there, as it said last */
         uint64_t asks;  /* it asks to be told when so many have ended here; 0: no */
         bool asked;     /* we asked it, and it has not answered */
-        struct osc_rbuf_header
-            question; /* as it is sent, and its answer: the one before has come */
+        /* As they are sent. Each may be written anew: the one before has come. */
+        struct osc_rbuf_header question;
         struct osc_rbuf_header answer;
     } fence;
 
     /* osc_rbuf_flush.c */
     struct {
         LIST_ENTRY(osc_rbuf_peer) link; /* in the window's list if `unflushed` has anything */
-        bool unflushed[OSC_RBUF_WAYS];  /* accumulates of passive epochs that no flush has asked for
-                                         */
+        bool unflushed[OSC_RBUF_WAYS];  /* it has operations that no flush has asked for */
         SLIST_HEAD(, osc_rbuf_flush) unanswered; /* the oldest first */
     } flush;
 
@@ -132,16 +145,16 @@ struct osc_rbuf_window {
     unsigned char *base; /* NULL in a dynamic window: displacements are addresses */
     bool dynamic;
     LIST_HEAD(, osc_rbuf_region) regions; /* osc_rbuf_module.c */
-    struct osc_rbuf_comm *comm;           /* of its messages */
-    uint32_t number;                      /* in that, alike at all processes */
-    uint64_t key;                         /* of active messages for it; 0: it takes none */
+    struct osc_rbuf_comm *comm;           /* osc_rbuf_comm.c: of its messages */
+    uint32_t number;                      /* osc_rbuf_comm.c: in that, alike at all processes */
+    uint64_t key; /* osc_rbuf_am.c: of active messages for it; 0: it takes none */
     int rank;
     int size;
     struct osc_rbuf_peer *peers;
-    enum osc_rbuf_access access;   /* who opens an epoch here changes it */
+    enum osc_rbuf_access access;   /* osc_rbuf_fence.c, osc_rbuf_sync.c, osc_rbuf_passive.c */
     enum osc_rbuf_passage passage; /* osc_rbuf_below.c */
-    int locks;                     /* passive epochs that are open */
-    int error;                     /* MPI's, of an operation: the next synchronisation returns it */
+    int locks;                     /* osc_rbuf_passive.c: passive epochs that are open */
+    int error; /* MPI's, of an operation, by any file: the next synchronisation returns it */
 
     /* osc_rbuf_info.c */
     struct {
@@ -152,8 +165,8 @@ struct osc_rbuf_window {
 
     /* osc_rbuf_sync.c */
     struct {
-        int target_count; /* of a start */
-        int *targets;
+        int target_count;    /* of a start; for calls of MPI alone */
+        int *targets;        /* their ranks; likewise */
         bool unchecked;      /* the start had MPI_MODE_NOCHECK: no posts are waited for */
         bool unlike_posts;   /* and one of the posts had it, if the start had not */
         int exposed;         /* processes that the post was for */
@@ -164,7 +177,7 @@ struct osc_rbuf_window {
 
     /* osc_rbuf_fence.c */
     struct {
-        int *sums;         /* OSC_RBUF_SUMS for each process */
+        int *sums;         /* OSC_RBUF_SUMS for each process; for the fence alone */
         uint64_t ended;    /* fences that have ended here */
         uint64_t settled;  /* so many have ended everywhere, as all know */
         int askers;        /* peers whose `asks` is not 0 */
@@ -200,14 +213,12 @@ void osc_rbuf_unlock(void);
 void osc_rbuf_wait(struct osc_rbuf_window *window,
                    bool (*done)(struct osc_rbuf_window *window, int argument), int argument);
 
-/* What the operations of the epoch have met, which is told once. */
+/* The error that operations have met since the last call, of MPI or Open MPI, or MPI_SUCCESS. No
+ * lock is held. */
 int osc_rbuf_take_error(struct osc_rbuf_window *window);
 
-/* Whether all of it is in one region. The lock is held. */
+/* Whether all the bytes lie in one region of a dynamic window. The lock is held. */
 bool osc_rbuf_is_attached(const struct osc_rbuf_window *window, const unsigned char *first,
                           size_t bytes);
-
-/* Forgets the type that a peer's accumulates use. The lock is held. */
-void osc_rbuf_forget_type(struct osc_rbuf_peer *peer);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * The list of windows.
+ * Owns the list of windows, by the lock, and the function that Open MPI's progress calls while
+ * there are any.
  */
 #include "osc_rbuf_windows.h"
 

@@ -8,9 +8,11 @@
 
 #include "osc_rbuf_window.h"
 
-/* Of a window that osc_rbuf_module_attach() succeeded for. */
+/* The window that osc_rbuf_module_attach() made for `win`. It is now the first, and progress visits
+ * its communicator first. */
 struct osc_rbuf_window *osc_rbuf_window_of(const ompi_win_t *win);
 
+/* Puts it into the list, or takes it out. It stays the caller's. */
 void osc_rbuf_window_list(struct osc_rbuf_window *window);
 void osc_rbuf_window_unlist(struct osc_rbuf_window *window);
 

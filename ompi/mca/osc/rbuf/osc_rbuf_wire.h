@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * Messages of osc/rbuf as they travel: a header, and records behind it, each of a multiple of eight
- * bytes. Numbers are in the processors' order: all processes of a job have the same. Who changes
- * anything here gives FORM of osc_rbuf_component.c another number.
+ * bytes. Numbers are in the processors' order of bytes: all processes of a job have the same one.
+ * No state. Who changes anything here gives OSC_RBUF_FORM another number.
  */
 #ifndef OSC_RBUF_WIRE_H
 #define OSC_RBUF_WIRE_H
 
 #include <stddef.h>
 #include <stdint.h>
+
+/* Of messages and records: processes whose numbers differ do not pack. */
+enum { OSC_RBUF_FORM = 6 };
 
 /* Stands before a message that goes as an active message of the transport (osc_rbuf_am.h). */
 struct osc_rbuf_envelope {
@@ -18,9 +21,9 @@ struct osc_rbuf_envelope {
 
 /* Begins every message. */
 struct osc_rbuf_header {
-    uint32_t kind;
-    uint32_t fences; /* that had ended at the sender, modulo 2^32: the number of its epoch; of a
-                        post, its number */
+    uint32_t kind;   /* enum osc_rbuf_kind */
+    uint32_t fences; /* that had ended at the sender, modulo 2^32: the number of its epoch. Of the
+                        three kinds about a post, its number. 0 where nobody looks */
 };
 
 enum osc_rbuf_kind {
@@ -54,7 +57,7 @@ enum osc_rbuf_record_kind {
 
 /* Behind it the payload, padded to eight bytes. */
 struct osc_rbuf_record {
-    uint32_t kind;
+    uint32_t kind;        /* enum osc_rbuf_record_kind */
     uint32_t payload;     /* bytes */
     int64_t displacement; /* in units of the target */
     uint64_t first;       /* bytes from there, or from the start of a result or description;
@@ -67,6 +70,7 @@ struct osc_rbuf_record {
     uint32_t derived;     /* the target is `count` of the last OSC_RBUF_TYPE, else of `type` */
 };
 
+/* Bytes that a payload takes in a message. */
 static inline size_t osc_rbuf_padded(size_t bytes)
 {
     return (bytes + 7) & ~(size_t) 7;
