@@ -343,7 +343,7 @@ static int compare_and_swap(struct osc_rbuf_window *window, const struct osc_rbu
     }
     record->kind = OSC_RBUF_COMPARE_SWAP;
     record->wanted = 1;
-    record->type = osc_rbuf_type_number(target->type);
+    record->type = osc_rbuf_type_number(elements.type);
     record->op = osc_rbuf_op_number(MPI_REPLACE);
     record->result = number;
     osc_rbuf_counters.packed++;

@@ -37,7 +37,7 @@ bool osc_rbuf_elements_of(MPI_Datatype type, size_t count, struct osc_rbuf_eleme
     ptrdiff_t extent;
     size_t bytes;
 
-    if (element == NULL) {
+    if (element == NULL || (element = osc_rbuf_basic_type(element)) == NULL) {
         return false;
     }
     ompi_datatype_type_size(type, &bytes);

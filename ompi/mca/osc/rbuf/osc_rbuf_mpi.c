@@ -53,17 +53,24 @@ int osc_rbuf_irecv(MPI_Comm comm, void *data, size_t bytes, MPI_Request *request
 
 /* Predefined ones, by number: Open MPI's own tables may move while a program makes types. Written
  * with the lock held, and read likewise. */
-enum { KNOWN_TYPES = 64, KNOWN_OPS = 32 };
+enum { KNOWN_TYPES = 128, KNOWN_OPS = 32 };
 
 static MPI_Datatype known_types[KNOWN_TYPES];
 static MPI_Op known_ops[KNOWN_OPS];
+
+/* Those that MPI_Type_create_f90_real() and the like make are predefined as well, but have
+ * arguments. */
+static bool is_basic(MPI_Datatype type)
+{
+    return ompi_datatype_is_predefined(type) && type->args == NULL;
+}
 
 void osc_rbuf_know_predefined(void)
 {
     for (int i = 0; i < KNOWN_TYPES; i++) {
         MPI_Datatype type = opal_pointer_array_get_item(&ompi_datatype_f_to_c_table, i);
 
-        known_types[i] = type != NULL && ompi_datatype_is_predefined(type) ? type : NULL;
+        known_types[i] = type != NULL && is_basic(type) ? type : NULL;
     }
     for (int i = 0; i < KNOWN_OPS; i++) {
         MPI_Op op = opal_pointer_array_get_item(ompi_op_f_to_c_table, i);
@@ -80,13 +87,24 @@ bool osc_rbuf_is_known(MPI_Datatype type, MPI_Op op)
            which < KNOWN_OPS && known_ops[which] == op;
 }
 
-/* Types that are predefined but for their number, as those of MPI_Type_create_f90_real(), get one.
- */
+MPI_Datatype osc_rbuf_basic_type(MPI_Datatype type)
+{
+    MPI_Datatype basic = type;
+
+    if (is_basic(type)) {
+        return type;
+    }
+    for (int i = 0; i < KNOWN_TYPES; i++) {
+        basic = opal_pointer_array_get_item(&ompi_datatype_f_to_c_table, i);
+        if (basic != NULL && is_basic(basic) && basic->id == type->id) {
+            return basic;
+        }
+    }
+    return NULL;
+}
+
 int32_t osc_rbuf_type_number(MPI_Datatype type)
 {
-    if (type->d_f_to_c_index < 0) {
-        type->d_f_to_c_index = opal_pointer_array_add(&ompi_datatype_f_to_c_table, type);
-    }
     return type->d_f_to_c_index;
 }
 

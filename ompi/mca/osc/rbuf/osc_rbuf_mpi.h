@@ -50,6 +50,12 @@ int osc_rbuf_irecv(MPI_Comm comm, void *data, size_t bytes, MPI_Request *request
 /* ---- predefined types and operations as numbers, which all processes of a job have in common ----
  */
 
+/* The type of MPI's own that a predefined type is: its own, but for those that
+ * MPI_Type_create_f90_real() and the like make, to which each process gives numbers of its own.
+ * NULL: there is none. */
+MPI_Datatype osc_rbuf_basic_type(MPI_Datatype type);
+
+/* Of one of MPI's own. */
 int32_t osc_rbuf_type_number(MPI_Datatype type);
 MPI_Datatype osc_rbuf_type_of(int32_t number); /* NULL: there is none */
 int32_t osc_rbuf_op_number(MPI_Op op);

@@ -291,10 +291,11 @@ static enum outcome accumulate(const struct operation *operation,
 static bool accumulate_or_fail(const struct operation *operation, struct osc_rbuf_reply *reply)
 {
     const struct osc_rbuf_record *record = operation->record;
+    MPI_Datatype type = osc_rbuf_type_of(record->type);
     struct osc_rbuf_elements elements;
     enum outcome outcome;
 
-    if (!osc_rbuf_elements_of(osc_rbuf_type_of(record->type), record->count, &elements)) {
+    if (type == NULL || !osc_rbuf_elements_of(type, record->count, &elements)) {
         return true; /* no process of ours sends that */
     }
     outcome = accumulate(operation, &elements, reply);
