@@ -31,9 +31,11 @@ static void shift_numbers(void)
     }
 }
 
-static void open_epoch(bool locked)
+/* The window begins with `bytes` of `initial`, and is zero otherwise. */
+static void open_epoch(bool locked, const void *initial, size_t bytes)
 {
     memset(memory, 0, PLACES * sizeof(double));
+    memcpy(memory, initial, bytes);
     MPI_Barrier(MPI_COMM_WORLD);
     check_mpi(locked ? MPI_Win_lock_all(0, win) : MPI_Win_fence(0, win), "opening an epoch");
 }
@@ -44,8 +46,7 @@ static void close_epoch(bool locked)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* A sum and a fetch of elements of the type, and of them as a derived type; all of ours are right
- * if what is added once is there once. */
+/* A sum of elements of the type, the same of them as a derived type, and a fetch. */
 static void sum_elements(MPI_Datatype type, const void *given, size_t bytes, bool locked,
                          const char *name)
 {
@@ -54,20 +55,30 @@ static void sum_elements(MPI_Datatype type, const void *given, size_t bytes, boo
 
     MPI_Type_vector(COUNT, 1, 1, type, &derived);
     MPI_Type_commit(&derived);
-    open_epoch(locked);
+    open_epoch(locked, given, 0);
     MPI_Accumulate(given, COUNT, type, target(), 0, COUNT, type, MPI_SUM, win);
     MPI_Accumulate(given, COUNT, type, target(), APART * sizeof(double), 1, derived, MPI_SUM, win);
     close_epoch(locked);
     check_that(memcmp(memory, given, bytes) == 0, "%s, a sum: wrong", name);
     check_that(memcmp(memory + APART, given, bytes) == 0, "%s, a sum of a derived type: wrong",
                name);
-    open_epoch(locked);
-    memcpy(memory, given, bytes);
-    MPI_Barrier(MPI_COMM_WORLD);
+    open_epoch(locked, given, bytes);
     MPI_Get_accumulate(NULL, 0, type, got, COUNT, type, target(), 0, COUNT, type, MPI_NO_OP, win);
     close_epoch(locked);
     check_that(memcmp(got, given, bytes) == 0, "%s, a fetch: wrong", name);
     MPI_Type_free(&derived);
+}
+
+static void swap_integer(MPI_Datatype type, bool locked)
+{
+    const int before = 7, after = 8;
+    int found = 0;
+
+    open_epoch(locked, &before, sizeof(before));
+    MPI_Compare_and_swap(&after, &before, &found, type, target(), 0, win);
+    close_epoch(locked);
+    check_that(found == before, "f90 integer, a swap: found %d", found);
+    check_that(memcmp(memory, &after, sizeof(after)) == 0, "f90 integer, a swap: not done");
 }
 
 static void f90_types(bool locked)
@@ -83,6 +94,7 @@ static void f90_types(bool locked)
     (void) MPI_Type_c2f(real);
     sum_elements(real, reals, sizeof(reals), locked, "f90 real");
     sum_elements(integer, integers, sizeof(integers), locked, "f90 integer");
+    swap_integer(integer, locked);
     sum_elements(complex, complexes, sizeof(complexes), locked, "f90 complex");
 }
 
@@ -100,10 +112,10 @@ static void late_types(void)
 {
     const double byte = 0; /* connects */
 
-    open_epoch(false);
+    open_epoch(false, &byte, 0);
     MPI_Put(&byte, 1, MPI_DOUBLE, target(), APART * sizeof(double), 1, MPI_DOUBLE, win);
     close_epoch(false);
-    open_epoch(true);
+    open_epoch(true, &byte, 0);
     goes_as_active_message(MPI_LONG, "MPI_LONG");
     goes_as_active_message(MPI_INT64_T, "MPI_INT64_T");
     goes_as_active_message(MPI_UINT64_T, "MPI_UINT64_T");

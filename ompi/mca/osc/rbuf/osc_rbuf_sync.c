@@ -292,15 +292,6 @@ static int end_access(struct osc_rbuf_window *window)
     return status;
 }
 
-/* The error of operations, which is told once, or else the epoch's. The lock is held. */
-static int first_error(struct osc_rbuf_window *window, int epoch)
-{
-    const int error = window->error;
-
-    window->error = MPI_SUCCESS;
-    return error != MPI_SUCCESS ? error : epoch;
-}
-
 int osc_rbuf_complete(ompi_win_t *win)
 {
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
@@ -319,7 +310,7 @@ int osc_rbuf_complete(ompi_win_t *win)
     osc_rbuf_lock();
     epoch = end_access(window);
     if (status == MPI_SUCCESS) {
-        status = first_error(window, epoch);
+        status = osc_rbuf_first_error(window, epoch);
     }
     osc_rbuf_unlock();
     return status;
@@ -363,7 +354,7 @@ int osc_rbuf_wait_completes(ompi_win_t *win)
 
     osc_rbuf_wait(window, all_completed, 0);
     osc_rbuf_lock();
-    status = first_error(window, end_exposure(window));
+    status = osc_rbuf_first_error(window, end_exposure(window));
     osc_rbuf_unlock();
     return status;
 }
@@ -377,7 +368,7 @@ int osc_rbuf_test_completes(ompi_win_t *win, int *flag)
     osc_rbuf_lock();
     *flag = all_completed(window, 0);
     if (*flag) {
-        status = first_error(window, end_exposure(window));
+        status = osc_rbuf_first_error(window, end_exposure(window));
     }
     osc_rbuf_unlock();
     return status;

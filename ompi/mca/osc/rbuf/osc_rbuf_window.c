@@ -41,13 +41,20 @@ void osc_rbuf_wait(struct osc_rbuf_window *window,
     } while (!over);
 }
 
+int osc_rbuf_first_error(struct osc_rbuf_window *window, int epoch)
+{
+    const int error = window->error;
+
+    window->error = MPI_SUCCESS;
+    return error != MPI_SUCCESS ? error : epoch;
+}
+
 int osc_rbuf_take_error(struct osc_rbuf_window *window)
 {
     int error;
 
     osc_rbuf_lock();
-    error = window->error;
-    window->error = MPI_SUCCESS;
+    error = osc_rbuf_first_error(window, MPI_SUCCESS);
     osc_rbuf_unlock();
     return error;
 }

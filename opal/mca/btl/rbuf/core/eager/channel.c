@@ -226,7 +226,7 @@ static enum rbuf_am_state enqueue(struct rbuf_peer *peer, struct rbuf_am *am)
 {
     struct rbuf_am *rts = rts_of_named(peer, am);
 
-    if (rts == NULL) {
+    if (rts == NULL || peer->state == RBUF_PEER_FAILED) {
         return enqueue_before(peer, am, first_behind(peer, am));
     }
     peer->behind_rts = am;
