@@ -4,8 +4,8 @@
  * that (report/explain.c). Sizes are bytes as they are handed to the transport, Open MPI's header
  * among them.
  */
-#ifndef BTL_RBUF_WAYS_H
-#define BTL_RBUF_WAYS_H
+#ifndef BTL_RBUF_THRESHOLDS_H
+#define BTL_RBUF_THRESHOLDS_H
 
 #include "module/module.h"
 #include "params/params.h"

@@ -8,8 +8,8 @@
  *
  * Threads: open and close in one; the hash in any.
  */
-#ifndef BTL_RBUF_FRAMES_H
-#define BTL_RBUF_FRAMES_H
+#ifndef BTL_RBUF_CALL_STACK_H
+#define BTL_RBUF_CALL_STACK_H
 
 #include <stdbool.h>
 #include <stdint.h>

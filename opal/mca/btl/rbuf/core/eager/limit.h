@@ -14,8 +14,8 @@
  *
  * The caller serialises calls for one limit.
  */
-#ifndef RBUF_CORE_EAGER_H
-#define RBUF_CORE_EAGER_H
+#ifndef RBUF_CORE_EAGER_LIMIT_H
+#define RBUF_CORE_EAGER_LIMIT_H
 
 #include <stdbool.h>
 #include <stddef.h>
