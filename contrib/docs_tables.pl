@@ -61,7 +61,7 @@ sub lines_of {
     return @lines;
 }
 
-# The word at the end of a line of statements (tests/sim/verdict.h), or nothing.
+# The word at the end of a line of statements (tests/papers/verdict.h), or nothing.
 my %verdicts = map { $_ => 1 } 'holds', 'put in', 'shown', 'FAILS';
 sub verdict_of {
     my ($fields) = @_;

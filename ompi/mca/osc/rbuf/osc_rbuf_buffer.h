@@ -11,10 +11,11 @@
 struct osc_rbuf_buffer {
     STAILQ_ENTRY(osc_rbuf_buffer) link; /* in one list of a communicator, or of those kept */
     MPI_Request request;                /* of its send or receive, or MPI_REQUEST_NULL */
-    struct osc_rbuf_buffer **home;      /* where it goes when it is free; NULL: to the others */
-    struct osc_rbuf_window *window;     /* of a message that came, that is late or under way; NULL:
-                                           it is being packed, or its window is gone */
-    int origin;                         /* likewise; the target of one that goes */
+    struct osc_rbuf_buffer **home;      /* the place that osc_rbuf_buffer_give() puts it back to;
+                                           NULL: the list of those that are kept */
+    struct osc_rbuf_window *window;     /* of a message that has come or that was sent; NULL: it is
+                                           being packed, or its window is gone */
+    int origin;                         /* rank that a message came from, or that it is sent to */
     size_t used;                        /* bytes, header included */
     size_t done;                        /* of these, bytes of a message that came and was done */
     struct osc_rbuf_envelope envelope;  /* of an active message, right before its header */

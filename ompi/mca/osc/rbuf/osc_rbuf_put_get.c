@@ -32,8 +32,8 @@ static size_t data_bytes(const struct osc_rbuf_target *target)
     return bytes * (size_t) target->count;
 }
 
-/* Whether a put or get of so many bytes is packed as bytes. One of none is, wherever it points:
- * there is nothing to do. The lock is held. */
+/* Whether a put or get of so many bytes is packed as bytes. One of 0 bytes is, also where it points
+ * to no memory: there is nothing to do. The lock is held. */
 static bool is_packed(const struct osc_rbuf_window *window, const struct osc_rbuf_target *target,
                       size_t bytes)
 {
@@ -43,8 +43,9 @@ static bool is_packed(const struct osc_rbuf_window *window, const struct osc_rbu
                            osc_rbuf_is_inside(window, target)));
 }
 
-/* Pieces longer than this part of `limit` go below, where each costs what it costs to pack so many
- * bytes. So does what takes more messages than that: it needs no memory there. */
+/* What has pieces longer than limit / PIECES_IN_LIMIT on average goes below: there a piece costs a
+ * request of the adapter, which takes about as long as packing so many bytes. So does what would
+ * take more than MOST_MESSAGES messages: osc/rdma needs no buffers for it. */
 enum { PIECES_IN_LIMIT = 8, MOST_MESSAGES = 16 };
 
 /* Whether a put or get that is_packed() leaves has short pieces at the target, all of one

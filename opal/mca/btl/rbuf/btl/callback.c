@@ -9,8 +9,9 @@
 
 static _Thread_local struct mca_btl_rbuf_callback *innermost; /* NULL: the thread is in none */
 
-/* What an outer delivery finds from now on may be this one's, or a later one's: it claims nothing
- * any more, as its own message may have ended and its early data be stale by then. */
+/* A receive that an outer delivery of the same peer finds from now on may be this message's, or a
+ * later one's. So the outer one claims nothing any more: its own message may have ended, and a
+ * claim would take stale early data. */
 static void forget_earlier(const struct mca_btl_rbuf_callback *callback)
 {
     for (struct mca_btl_rbuf_callback *outer = callback->outer; outer != NULL;

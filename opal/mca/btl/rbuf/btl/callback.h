@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * In which callback of Open MPI a thread is. Open MPI hands nothing of ours through to what it
- * calls from inside: neither which put a FIN is about, nor for which RTS it has found a receive. So
- * this is kept here.
+ * Which callback of Open MPI the calling thread is in. A callback may call rbuf again, and Open MPI
+ * passes nothing of ours along: a send of a FIN does not say which put has ended, and a
+ * registration of a receive buffer does not say which RTS found that receive. So the callbacks that
+ * run are kept here.
  *
- * Callbacks nest, as they may progress: the innermost one counts. A message that is no RTS is
- * delivered as if by who progressed.
+ * A callback may make progress, and so they nest: the innermost one counts. Only the end of a put
+ * and the delivery of an RTS are kept; any other message leaves the innermost one as it was.
  *
- * A delivery claims early data only as long as no later one of that peer has begun: of a module one
- * thread delivers at a time (btl/progress.c), and one from within another ends what that knew.
+ * The delivery of an RTS claims the early data of its message. It loses that claim when a later RTS
+ * of the same peer is delivered from within it. (For a module one thread at a time delivers,
+ * btl/progress.c.)
  *
- * Threads: each knows its own callbacks.
+ * Threads: each thread has a list of its own.
  */
 #ifndef BTL_RBUF_CALLBACK_H
 #define BTL_RBUF_CALLBACK_H
@@ -37,13 +39,14 @@ struct mca_btl_rbuf_callback {
 void mca_btl_rbuf_callback_enter(struct mca_btl_rbuf_callback *callback);
 void mca_btl_rbuf_callback_leave(const struct mca_btl_rbuf_callback *callback);
 
-/* The early data of the receive that is found now: those of the RTS that is being delivered, which
- * the first receive takes; RBUF_EARLY_UNKNOWN: of another message. */
+/* For a receive buffer that is registered now: the early data of the RTS that this thread delivers.
+ * The first caller takes them. RBUF_EARLY_UNKNOWN: the receive is not known to be that message's.
+ */
 uint32_t mca_btl_rbuf_callback_early(const mca_btl_base_endpoint_t *endpoint);
 
-/* The put whose data must be in place before what is sent to the endpoint now is delivered; 0:
- * none. The count spares most messages the look at a thread's own data, which costs a call; what a
- * thread needs to know of it, it has done itself. */
+/* For a message that is sent to the endpoint now: the put whose data must be in place before the
+ * peer delivers it; 0: none. The inline form first reads the count `putting`, because reading data
+ * of the thread costs a call. Relaxed is enough: a thread needs only its own changes of it. */
 uint64_t mca_btl_rbuf_callback_put(const mca_btl_base_endpoint_t *endpoint);
 
 static inline uint64_t mca_btl_rbuf_callback_after(const mca_btl_base_endpoint_t *endpoint)

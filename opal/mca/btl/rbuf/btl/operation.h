@@ -8,7 +8,7 @@
  *     STARTING -> STAGED | COPIED | IN_PLACE | HOLDING | DECIDING | REGISTERING | PENDING
  *     DECIDING -> COPIED | HOLDING | PENDING
  *     REGISTERING -> HOLDING | PENDING | ENDED
- *     PENDING -> REGISTERING
+ *     PENDING -> REGISTERING | ENDED (its endpoint goes)
  *     STAGED -> STARTING             the receiver offers registered memory instead
  *     STAGED, COPIED, IN_PLACE, HOLDING -> ENDED -> FREE
  *

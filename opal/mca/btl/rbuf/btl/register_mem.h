@@ -2,8 +2,8 @@
 /*
  * Handles: what register_mem returns, and what of it travels to the peer (btl/register_mem.c).
  */
-#ifndef BTL_RBUF_MEMORY_H
-#define BTL_RBUF_MEMORY_H
+#ifndef BTL_RBUF_REGISTER_MEM_H
+#define BTL_RBUF_REGISTER_MEM_H
 
 #include "peers/endpoint.h"
 #include "registration/auto.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * See bindings.h. A job has far fewer different sets than processes, so each is kept once. For a
- * job of n processes, with s different sets, p of them on a host, this takes n * s comparisons of
- * short texts and n * p of sets.
+ * Counts where processes may run (bindings.h). A job has far fewer different sets than processes,
+ * so each is kept once. For a job of n processes, with s different sets, p of them on a host, this
+ * takes n * s comparisons of short texts and n * p of sets.
  */
 #include "common/bindings.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* See close_on_fork.h. */
+/*
+ * Owns the bitmap of marked descriptors, its mutex and the handlers of fork (close_on_fork.h). The
+ * mutex is held across fork(), so that the child finds the bitmap whole.
+ */
 #include "common/close_on_fork.h"
 
 #include <pthread.h>

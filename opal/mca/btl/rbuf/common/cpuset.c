@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * See cpuset.h. The sets are those of glibc (CPU_SET(3)). Lists are read and printed here: hwloc,
- * which does both, need not be there, and it reads more than the kernel prints.
+ * Reads and prints the kernel's lists of processors (cpuset.h). The sets are those of glibc
+ * (CPU_SET(3)). Lists are read and printed here: hwloc, which does both, need not be there, and it
+ * reads more than the kernel prints.
  */
 #include "common/cpuset.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* See names.h. */
+/* Splits lists of names (names.h): an entry points into the user's text, nothing is copied. */
 #include "common/names.h"
 
 #include <string.h>

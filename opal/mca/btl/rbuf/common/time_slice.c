@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* See time_slice.h. */
+/*
+ * Asks Linux for the time slice of the calling thread, and computes the longest one from the answer
+ * (time_slice.h).
+ */
 #include "common/time_slice.h"
 
 #include <sched.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* See address.h. */
+/*
+ * Converts addresses, lists those of this machine's interfaces, and sorts those of a peer by how
+ * likely they are to be reached (address.h).
+ */
 #include "connect/address.h"
 
 #include <arpa/inet.h>

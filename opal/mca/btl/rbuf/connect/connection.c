@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* See connection.h. */
+/*
+ * Allocates a connection with its last event, so that its end can always be reported
+ * (connection.h).
+ */
 #include "connect/connection.h"
 
 #include <stdio.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* See descriptors.h. */
+/*
+ * Raises the soft limit of open files (descriptors.h): to twice its value, or more if the newest
+ * descriptor needs that.
+ */
 #include "connect/descriptors.h"
 
 #include <limits.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* See event.h. */
+/* The names of events for traces, and their end (event.h). */
 #include "connect/event.h"
 
 #include <stdlib.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* See event_queue.h. */
+/*
+ * The two queues between users and the listener's thread, and the mutex that guards both
+ * (event_queue.h). An eventfd wakes the thread for a command.
+ */
 #include "connect/event_queue.h"
 
 #include <errno.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* See exchange.h. */
+/*
+ * Writes and checks messages of the exchange (exchange.h). What comes from outside is checked here,
+ * field by field, before anybody else sees it.
+ */
 #include "connect/exchange.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * See handshake.h. Functions that may close the socket or free the connection return whether it is
- * still there to be read.
+ * Acts on bytes, commands and time-outs of one connection (handshake.h). Functions that may close
+ * the socket or free the connection return whether it is still there to be read.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* the form of strerror_r() that needs no lock */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* See listener.h: the thread, opening and closing, and what users call. */
+/*
+ * The listener as its users see it (listener.h): opens and closes it, runs its thread, and turns
+ * each call of a user into a command for that thread.
+ */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* pthread_setname_np() */
 #endif

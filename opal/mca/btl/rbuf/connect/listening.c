@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* See listening.h. */
+/*
+ * Binds the listening sockets and accepts from them (listening.h): at most ACCEPTS_AT_ONCE
+ * connections before other events get their turn.
+ */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* accept4() */
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * See outgoing.h. An address fails by itself, or is found late by its timer (handshake.c).
+ * Tries a peer's addresses (outgoing.h). An address fails by itself, or is found late by its timer
+ * (handshake.c).
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* the form of strerror_r() that needs no lock */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* See pairing.h. */
+/*
+ * Finds the best kind of subnet that both sides have, takes from each side the ports that are like
+ * the best one, and pairs them row by row (pairing.h has the rules).
+ */
 #include "connect/pairing.h"
 
 #include <stddef.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* See port_address.h: which GIDs there are, which is wanted, and who can be connected. */
+/*
+ * Which ports can be connected, by subnet, GID and partition, and texts about them
+ * (port_address.h).
+ */
 #include "connect/port_address.h"
 
 #include <arpa/inet.h>

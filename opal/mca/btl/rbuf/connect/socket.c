@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* See socket.h. */
+/* Owns the descriptor of a connection and its three libevent events (socket.h). */
 #include "connect/socket.h"
 
 #include <errno.h>

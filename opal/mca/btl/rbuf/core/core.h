@@ -57,8 +57,9 @@ static inline int rbuf_core_poll(struct rbuf_core *core)
     const struct rbuf_watch *end = watch + core->set.count;
     int done = 0;
 
-    /* A message may end a ring, and what is behind it moves up: what is then found at the end is a
-     * watch that nobody has any more, and its ring is not taken from. */
+    /* Taking a message may end its ring. The watches behind it then move up by one, and the last
+     * one that this loop reads is left over: rbuf_ring_in_take() takes nothing from a ring that is
+     * not polled any more, and looks again at one that is. */
     for (; watch < end; watch++) {
         /* rbuf_ring_in_take() reads it again, with acquire. */
         if (rbuf_watch_hit(watch, atomic_load_explicit(watch->word, memory_order_relaxed))) {

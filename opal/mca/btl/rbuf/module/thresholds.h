@@ -4,8 +4,8 @@
  * that (report/explain.c). Sizes are bytes as they are handed to the transport, Open MPI's header
  * among them.
  */
-#ifndef BTL_RBUF_WAYS_H
-#define BTL_RBUF_WAYS_H
+#ifndef BTL_RBUF_THRESHOLDS_H
+#define BTL_RBUF_THRESHOLDS_H
 
 #include "module/module.h"
 #include "params/params.h"
@@ -49,8 +49,8 @@ static inline bool mca_btl_rbuf_is_inline(const mca_btl_rbuf_module_t *module, s
     return bytes <= rbuf_queue_inline(module->port, RBUF_BULK);
 }
 
-/* Whether no memory of the program is registered but windows: messages are staged, and what is put
- * and got is copied here. */
+/* Whether the protocol copies: of the program's memory it registers windows alone. Messages go
+ * through staging, and puts and gets are copied on this side. */
 static inline bool mca_btl_rbuf_copies(void)
 {
     return mca_btl_rbuf_protocol()->travel == MCA_BTL_RBUF_TRAVEL_STAGED;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* See params/schedule.h. */
+/* Makes a schedule out of the parameters and of how the protocol cuts (params/schedule.h). */
 #include "params/schedule.h"
 
 #include <stdbool.h>

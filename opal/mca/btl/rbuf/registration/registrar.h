@@ -106,10 +106,10 @@ mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_take(mca_btl_rbuf_registr
 void mca_btl_rbuf_registration_give(mca_btl_rbuf_registrar_t *registrar,
                                     mca_btl_rbuf_registration_t *registration);
 
-/* A registration of the caller's own, for mca_btl_rbuf_registration_free(), beside that policy,
- * also when its memory is given back to the system: who holds one listens to the memory hooks, and
- * does not use it any more. (Whoever has taken one of OPAL's cache when that happens is told off,
- * and ended.) */
+/* A registration outside of the policy. The caller owns it, and frees it with
+ * mca_btl_rbuf_registration_free(). It stays when the program gives its memory back to the system:
+ * the holder listens to the memory hooks, and stops using it then. (OPAL's cache would print a
+ * warning and end the process if a registration that was taken from it were in use then.) */
 mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_hold(mca_btl_rbuf_registrar_t *registrar,
                                                             void *base, size_t bytes,
                                                             enum mca_btl_rbuf_purpose purpose,

@@ -10,8 +10,8 @@
  *
  * Threads: the one that ends Open MPI, once.
  */
-#ifndef BTL_RBUF_GATHER_H
-#define BTL_RBUF_GATHER_H
+#ifndef BTL_RBUF_JOB_TEXTS_H
+#define BTL_RBUF_JOB_TEXTS_H
 
 #include <stdint.h>
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* See completion.h. */
+/*
+ * Polls the completion queues of a port, and turns each ibv_wc into a struct rbuf_completion
+ * (completion.h).
+ */
 #include "verbs/completion.h"
 
 #include <endian.h>

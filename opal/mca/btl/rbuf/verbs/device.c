@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* See device.h. */
+/*
+ * Lists all ports of the machine, chooses some by name or by verbs/selection.h, and opens them
+ * (device.h). Owns nothing once that is done.
+ */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* strverscmp() */
 #endif

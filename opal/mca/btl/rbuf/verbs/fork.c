@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* See fork.h. */
+/* Calls ibv_fork_init() where the kernel needs it (fork.h). */
 #include "verbs/fork.h"
 
 #include <infiniband/verbs.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* See in_order.h. */
+/*
+ * Asks the adapter by ibv_query_qp_data_in_order(), and sets the port's `subblock` and why
+ * (in_order.h).
+ */
 #include "verbs/in_order.h"
 
 #include <stdio.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* See memory.h. */
+/*
+ * Maps memory of our own, in huge pages if it can, registers that and the user's, and counts both
+ * (memory.h).
+ */
 #include "verbs/memory.h"
 
 #include <errno.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* See nearest.h. */
+/*
+ * Counts levels of the machine's tree between a device and this process's processors, by hwloc
+ * (nearest.h). Without hwloc all devices are equally far.
+ */
 #include "verbs/nearest.h"
 
 #include <limits.h>

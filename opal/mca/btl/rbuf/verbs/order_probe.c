@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* See order_probe.h. */
+/*
+ * Owns the probe's queue pair, its writes and the search in what they wrote (order_probe.h). Each
+ * byte of a write is its stamp, so that an old byte shows.
+ */
 #include "verbs/order_probe.h"
 
 #include <infiniband/verbs.h>

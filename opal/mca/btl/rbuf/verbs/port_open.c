@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* See port.h. */
+/*
+ * Opens and closes one port (device.h): asks for its attributes, makes its protection domain, tries
+ * how much goes inline and whether order holds, and reads asynchronous events.
+ */
 #include "verbs/device.h"
 
 #include <endian.h>

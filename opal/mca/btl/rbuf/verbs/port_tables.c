@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* See port_tables.h. */
+/*
+ * Reads a port's GIDs and partition keys, and chooses the best entry, or the one that the user
+ * names (port_tables.h).
+ */
 #include "verbs/port_tables.h"
 
 #include <endian.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* See queue_pair.h. */
+/*
+ * Creates, connects and closes queue pairs, and gives each its room in a send completion queue
+ * (queue_pair.h).
+ */
 #include "verbs/queue_pair.h"
 
 #include <errno.h>

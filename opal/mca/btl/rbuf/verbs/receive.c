@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* See receive.h. */
+/* Creates receive queues, owns their buffers and posts them in lists (receive.h). */
 #include "verbs/receive.h"
 
 #include <errno.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* See selection.h. */
+/*
+ * Compares ports and picks those to use, fabric by fabric (selection.h has the rules). Pure
+ * functions.
+ */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* strverscmp() */
 #endif

@@ -188,7 +188,7 @@ struct rbuf_fragment {
 static_assert(sizeof(struct rbuf_fragment) == 72, "a fragment's header keeps the alignment");
 
 enum rbuf_offer_mode {
-    RBUF_OFFER_DEFERRED = 1, /* no staging buffers free: a GRANT message follows */
+    RBUF_OFFER_DEFERRED = 1, /* no staging is free now: an RTR follows */
     RBUF_OFFER_STAGED,       /* write chunks into the lane */
     RBUF_OFFER_DIRECT,       /* write into the registered user buffer */
     RBUF_OFFER_WINDOW        /* the same of one-sided code, which reads there, too: no grant's */

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * How long a message may be and still go eagerly.
+ * The eager limit: how long a message may be and still go without a rendezvous.
  *
- * What is longer than a receive buffer belongs into a ring. A few that find it full may go beside
- * it; but that is slower than a rendezvous (contrib/speed.sh eager) and takes buffers that all who
- * send share, so that nobody may send many in this manner, nor go on to a peer that leases no ring.
- * After such a miss the limit is the lesser one for a number of messages that go by a rendezvous
- * and are no longer than the greater: twice as many each time, unless more than that went by rings
- * since the last one.
+ * There are two limits. `least` fits a receive buffer of the control channel; up to `most` a
+ * message goes by an eager ring. A message between the two that finds no room in a ring is a miss.
+ * It may go by the bulk channel; but that is slower than a rendezvous (contrib/speed.sh eager), and
+ * takes receive buffers that all peers share. So only a few messages may.
  *
- * Synchronous messages up to the limit are sent with their rendezvous, in one buffer: they are
- * neither misses, nor do they count for a pause.
+ * After too many misses comes a pause, in which the limit is `least`. It lasts for a number of
+ * messages between the two limits, which then go by a rendezvous: RBUF_EAGER_PAUSE_LEAST at first,
+ * and twice as many each time, unless more messages than the last pause had have gone by rings
+ * since.
+ *
+ * A synchronous message up to the limit (MPI_Ssend) is sent in one buffer with its rendezvous. It
+ * is no miss, and does not count for a pause.
  *
  * The caller serialises calls for one limit.
  */
-#ifndef RBUF_CORE_EAGER_H
-#define RBUF_CORE_EAGER_H
+#ifndef RBUF_CORE_EAGER_LIMIT_H
+#define RBUF_CORE_EAGER_LIMIT_H
 
 #include <stdbool.h>
 #include <stddef.h>

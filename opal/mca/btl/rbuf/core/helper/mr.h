@@ -140,9 +140,10 @@ void rbuf_mr_abandon(struct rbuf_mr *mr);
  * kept wakes nobody. */
 bool rbuf_mr_give(struct rbuf_mrs *mrs, struct rbuf_mr *mr);
 
-/* [base, base + bytes) is about to go back to the system. True: as of rbuf_mr_give(); who is not
- * woken for it does not hear of what is given back next either. What is kept stays pinned until the
- * helper looks at it. */
+/* For memory hooks: [base, base + bytes) is about to go back to the system. True: the list was
+ * empty, and the caller wakes the helper. It must: as long as the list is not empty, no later call
+ * of this or of rbuf_mr_give() returns true. A region that the helper keeps stays pinned until it
+ * looks at it. */
 bool rbuf_mr_stale(struct rbuf_mrs *mrs, uint64_t base, uint64_t bytes);
 
 /* The region that was given back the longest ago, or NULL. It may have been taken again. */

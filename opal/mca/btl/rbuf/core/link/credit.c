@@ -52,9 +52,10 @@ static void read_header(struct rbuf_peer *peer)
 }
 
 /*
- * Moves the limit for the mailbox on. What was placed before a look has come in when all that was
- * there has been received thrice: once may have begun before that look; then comes what is in
- * completion queues, then what was behind that in a ring.
+ * Raises the limit up to which the mailbox is believed. A header that had arrived before the last
+ * look is certain to be read after three sweeps (rbuf_core_swept()): the first one may have begun
+ * before that look, the second one empties the completion queues, and the third one comes to
+ * messages of a ring that waited for one of those.
  */
 static void reach_out(struct rbuf_peer *peer)
 {

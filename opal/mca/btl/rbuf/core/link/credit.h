@@ -2,24 +2,27 @@
 /*
  * Credits: how many messages each side may have under way to the other, by flow.
  *
- * A flow is one supply of places for messages, one place a message but in a ring, where a long one
- * takes several slots and counts as so many: the receive buffers of the control and of the bulk
- * channel, and the slots of an eager ring. For each flow that it sends on a side knows how many
- * messages it sent and how many of those were taken off; for each that it receives on, how many it
- * took off and what it advertised to the sender of that. The word travels as a cumulative count, so
- * that a late, repeated or lost one does no harm: in every message of the control channel and of
- * the ring, for all flows, and by an inline RDMA write into the sender's mailbox when half a window
- * is owed and nothing flows. That write needs no credit itself: two peers with full windows can
- * always free each other.
+ * A flow is one kind of room at the receiver: the receive buffers of the control channel, those of
+ * the bulk channel, and the slots of an eager ring. A message takes one place. In a ring a long
+ * message takes several slots, and counts as so many messages.
  *
- * Headers have room for 16 bits of a count. That is enough as long as what is received is not older
- * than what is known by nearly 2^16 messages. So what messages of the bulk channel say, which may
- * be late by any number of others, is not believed; and the mailbox, which has all 64 bits since a
- * word in it may stay there for ever, is believed up to RBUF_CREDIT_FAR messages beyond the headers
- * that were received for certain: who sends and sends and never looks what came in has old ones
- * waiting.
+ * The sender counts what it sent, and what of that the receiver has taken off. The receiver counts
+ * what it took off, and what of that it has advertised. Counts are cumulative, so that a late,
+ * repeated or lost one does no harm. They travel
  *
- * What a header says is only kept (a copy of 8 bytes) and looked at when credits run out.
+ * - in the header of each message of the control channel and of the ring, for all flows;
+ * - by an RDMA write into the sender's mailbox, when half a window is owed and no message goes
+ *   there. That write needs no credit: two peers with full windows can always free each other.
+ *
+ * A header has the low 16 bits of a count. They tell the whole count only if the header is less
+ * than 2^16 messages older than what is known already. So
+ *
+ * - headers of the bulk channel are not read: they may be late by any number of messages;
+ * - the mailbox, which has all 64 bits, is believed only up to RBUF_CREDIT_FAR messages beyond the
+ *   headers that have certainly been received. A process that sends on and on, and does not poll,
+ *   has old headers waiting: with an unbounded count from the mailbox they would be taken for new.
+ *
+ * A header's counts are kept (8 bytes), and read when credits run out.
  *
  * Invariants, a flow: sent - taken <= window; consumed - advertised <= the window that the peer
  * has; windows are less than 2^15.
@@ -34,8 +37,8 @@
 
 #include "core/state/state.h"
 
-/* Messages by which the mailbox may be ahead of headers that lie somewhere unheard; with a window
- * it is less than 2^16. */
+/* By so many messages the mailbox may be ahead of headers that have arrived and are not read yet;
+ * a window more is still less than 2^16. */
 #define RBUF_CREDIT_FAR (1u << 14)
 
 /* Messages that may be sent at once, by what is known without looking any further. */
@@ -50,7 +53,7 @@ static inline bool rbuf_credit_is_left(const struct rbuf_credit *credit)
     return credit->sent - credit->taken < credit->window;
 }
 
-/* For who has none left by that: looks at what was received last, and at the mailbox. */
+/* If rbuf_credit_is_left() says no: reads the newest header and the mailbox, and says it again. */
 bool rbuf_credit_look(struct rbuf_peer *peer, enum rbuf_flow flow);
 
 /* True if a message of the flow may be sent. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * What core/link keeps of a peer and of core: the counts of each flow (core/link/credit.h), and
- * which words of the peer's mailbox are being written (core/link/words.h). Only files of core/link
- * change them.
+ * which words of the peer's mailbox are being written (core/link/words.h). Files of core/link
+ * change them, but for what others count: `sent`, by whoever posts a message of the flow;
+ * acknowledgements, by core/rendezvous; the windows, by peer.c and by the offer of a ring.
  *
  * Threads: the module's lock is held.
  */

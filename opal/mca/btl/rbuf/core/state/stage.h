@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * What core/stage keeps of a peer: the copied puts to it, and the copied gets from it, that have
- * begun (core/stage/copies.h). Only files of core/stage change it.
+ * begun (core/stage/copies.h). Files of core/stage change it; core/onesided counts the chunks of an
+ * operation down when they are back.
  *
  * Threads: the module's lock is held.
  */

@@ -2,8 +2,20 @@
 /*
  * What core knows: of one port (struct rbuf_core) and of one other process on it (struct
  * rbuf_peer), and the few things that any file of core may do with it. It composes the parts that
- * the folders of core own (core/state/link.h, eager.h, stage.h, rendezvous.h) and calls none of
- * them. Each other member belongs to the file whose words its comment uses.
+ * core/state/link.h, eager.h, stage.h and rendezvous.h declare, and calls nothing that changes
+ * them.
+ *
+ * Who changes the other members:
+ *
+ *     core.c, peer.c, inbox.c  core's peers and probes, the mailbox, what the exchange said;
+ *                              sequence_in
+ *     core/eager               a peer's queued, behind_rts, sequence numbers, ring_*, recent*
+ *     core/rendezvous          puts, ungranted, unexpected_*, early_*, rts_count, slots_taken;
+ *                              core's grants and their lists, direct_bytes, copied_ns, moved_ns
+ *     core/onesided            copied ones of puts; gets, reads, rmas, held*
+ *     core/stage               core's chunks_free
+ *     any                      in_flight, events, stats, core's queued; a peer's state by
+ *                              rbuf_peer_break(), its busy by rbuf_peer_wake()
  *
  *     a peer   UNCONNECTED -> CONNECTED -> BROKEN -> FAILED; any -> FAILED
  *
