@@ -39,7 +39,7 @@ enum options_result options_parse(const struct option_row *rows, int count, void
 /* A line for each option: what it takes, what it does, its default; and one for --version. */
 void options_print(FILE *stream, const struct option_row *rows, int count);
 
-/* "rbuf-tune (rbuf 0.9.0)" */
+/* "rbuf-tune (rbuf 0.10.0)" */
 void options_print_version(FILE *stream, const char *tool);
 
 #endif

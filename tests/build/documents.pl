@@ -1,13 +1,12 @@
 #!/usr/bin/env perl
 # SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
 #
-# What documents promise of each other and of the source: links lead somewhere; every parameter that is named
-# exists; every topic of a help text has its place in troubleshooting.md; every document is in the manual's table
-# of contents, in the distribution, and (but for what the map leaves to others) in README's map; the changelog has a
-# heading with the version and the day of its release, and what is newer stands above it. A note of docs/notes
-# is in the table of contents, and the page that it belongs to has a link to it. rbuf and softhca have
-# one version. The picture of the layers is of what the source includes. Every source file says in its head what
-# it owns.
+# What documents promise of each other and of the source: links lead somewhere; every parameter that is named exists;
+# every topic of a help text has its place in troubleshooting.md; every document is in the manual's table of contents,
+# in the distribution, and (but for what the map leaves to others) in README's map; the changelog begins with the
+# version and the day of its release, or with what is not released, and states the wire version. A note of docs/notes
+# is in the table of contents, and the page that it belongs to has a link to it. rbuf and softhca have one version.
+# The picture of the layers is of what the source includes. Every source file says in its head what it owns.
 #
 #   tests/build/documents.pl [TREE]
 
@@ -115,13 +114,47 @@ sub check_listed {
     }
 }
 
-# "## Unreleased" may stand above it, nothing else.
+# The sections of the changelog, the newest first, as [heading, text].
+sub releases {
+    my (undef, @parts) = split(/^## (.*)\n/m, content("CHANGELOG.md"));
+    my @sections;
+    push @sections, [splice(@parts, 0, 2)] while @parts;
+    return @sections;
+}
+
+# A version of three numbers as one, which compares as versions do.
+sub number_of_version {
+    my ($version) = @_;
+    return sprintf("%04d%04d%04d", $version =~ /^(\d+)\.(\d+)\.(\d+)/);
+}
+
+# A released version has its heading, with its day, at the top. One that ends in "~dev" is newer than that, and the
+# top is "Unreleased". The top has the wire version that the source has, and releases of one minor version agree.
 sub check_release {
     my ($version) = content("$component/rbuf_version.h") =~ /RBUF_VERSION "(.*)"/;
-    my @headings = content("CHANGELOG.md") =~ /^## (.*)$/gm;
-    shift @headings if @headings && $headings[0] eq "Unreleased";
-    fault("CHANGELOG.md: its newest release is '@headings[0 .. 0]', not '$version, YEAR-MONTH-DAY'")
-        unless @headings && $headings[0] =~ /^\Q$version\E, \d{4}-\d\d-\d\d$/;
+    my ($wire) = content("$component/core/base/wire.h") =~ /RBUF_WIRE_VERSION (\d+)u/;
+    my @sections = releases();
+    my $developing = $version =~ s/~dev$//;
+    my ($top, $text) = @{$sections[0]};
+    if ($developing) {
+        fault("CHANGELOG.md begins with '$top', not with 'Unreleased', and the version ends in ~dev")
+            unless $top eq "Unreleased";
+        my ($released) = $sections[1][0] =~ /^(\S+), /;
+        fault("version $version~dev is not above the last release, $released")
+            unless number_of_version($version) gt number_of_version($released);
+    } elsif ($top !~ /^\Q$version\E, \d{4}-\d\d-\d\d$/) {
+        fault("CHANGELOG.md begins with '$top', not with '$version, YEAR-MONTH-DAY'");
+    }
+    my ($stated) = $text =~ /^Wire version (\d+)\.$/m;
+    fault("CHANGELOG.md: '$top' has no line 'Wire version $wire.'") unless defined $stated && $stated == $wire;
+    my %wire_of_minor;
+    for my $section (@sections) {
+        my ($heading, $lines) = @$section;
+        my ($minor) = ($heading eq "Unreleased" ? $version : $heading) =~ /^(\d+\.\d+)/;
+        my ($its) = $lines =~ /^Wire version (\d+)\.$/m;
+        fault("CHANGELOG.md: two releases of $minor have different wire versions")
+            if defined $its && ($wire_of_minor{$minor} //= $its) != $its;
+    }
 }
 
 # The emulated adapter is a package of its own, released together with rbuf under one version and licence.
