@@ -42,6 +42,7 @@ my @holding = qw(
     docs/notes/one-sided.md
     docs/notes/reuse.md
     docs/notes/small-messages.md
+    docs/one-sided-figures.md
     docs/one-sided.md
     docs/protocol.md
     docs/registration.md
