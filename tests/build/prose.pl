@@ -48,6 +48,7 @@ my @holding = qw(
     docs/registration.md
     docs/results.md
     docs/roce.md
+    docs/small-messages-figures.md
     docs/small-messages.md
     docs/superpipeline.md
     docs/tools.md
