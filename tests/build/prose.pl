@@ -42,11 +42,13 @@ my @holding = qw(
     docs/notes/one-sided.md
     docs/notes/reuse.md
     docs/notes/small-messages.md
+    docs/one-sided-figures.md
     docs/one-sided.md
     docs/protocol.md
     docs/registration.md
     docs/results.md
     docs/roce.md
+    docs/small-messages-figures.md
     docs/small-messages.md
     docs/superpipeline.md
     docs/tools.md
